@@ -20,8 +20,8 @@ bool pt_between_might_be(const pt_sink_sample *s, const pt_perf_sample *raw)
            pt_sample_is_in_call(raw);
 }
 
-/* Takes out a row; its pcs are freed. Returns how much became whole by it. */
-static uint64_t give_row(pt_between *b, size_t row, pt_sink *sink, bool is_exec)
+/* Sends a held sample to the sink and removes it. Returns the weight that became complete. */
+static uint64_t send_row(pt_between *b, size_t row, pt_sink *sink, bool is_exec)
 {
     pt_sink_sample *const at = &b->held.items[row];
     pt_sink_sample sample = *at;
@@ -38,7 +38,7 @@ static uint64_t give_row(pt_between *b, size_t row, pt_sink *sink, bool is_exec)
 
 void pt_between_hold(pt_between *b, pt_sink *sink, const pt_sink_sample *sample)
 {
-    if (b->held.count == PT_BETWEEN_MAX) give_row(b, 0, sink, false);
+    if (b->held.count == PT_BETWEEN_MAX) send_row(b, 0, sink, false);
     uint64_t *const pcs = pt_alloc(sample->count, sizeof *pcs);
     memcpy(pcs, sample->pcs, sample->count * sizeof *pcs);
     PT_GROW(b->held, b->held.count + 1);
@@ -51,7 +51,7 @@ uint64_t pt_between_release(pt_between *b, pt_sink *sink, uint32_t tid, bool is_
     uint64_t became_whole = 0;
     for (size_t i = 0; i < b->held.count;) {
         if (b->held.items[i].tid == tid)
-            became_whole += give_row(b, i, sink, is_exec);
+            became_whole += send_row(b, i, sink, is_exec);
         else
             i++;
     }
@@ -61,5 +61,5 @@ uint64_t pt_between_release(pt_between *b, pt_sink *sink, uint32_t tid, bool is_
 void pt_between_end(pt_between *b, pt_sink *sink)
 {
     while (b->held.count > 0)
-        give_row(b, 0, sink, false);
+        send_row(b, 0, sink, false);
 }

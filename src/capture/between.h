@@ -1,41 +1,42 @@
-/* between.h: samples in the middle of execve, which has no user stack.
+/* between.h: samples in the middle of execve, which have no user stack.
  *
- *   execve ---> the old program's memory goes ---> COMM ---> the new one's is mapped
- *               | its registers are still there    | its mappings are forgotten
+ *   execve ---> the old program's memory is freed ---> COMM ---> the new program is mapped
+ *               | a sample still has its registers      | the old mappings are dropped
  *
- * A sample there has registers of the old program and nothing of its stack. Only what comes next of
- * the thread tells it from one whose stack could not be read for another reason, so it is held
- * until then: the new program's name, and the stack was the kernel's, whole; anything else, and it
- * is what it seemed.
+ * A sample in that gap has registers of the old program but no stack. Only the thread's next record
+ * distinguishes it from a sample whose stack was unreadable for another reason. So it is held until
+ * then. If the next record is the new program's name, the kernel's part was the whole stack, and
+ * the sample is complete. Any other record leaves the sample as it is.
  */
 #ifndef PT_CAPTURE_BETWEEN_H
 #define PT_CAPTURE_BETWEEN_H
 
 #include "capture/sink.h"
 
-enum { PT_BETWEEN_MAX = 256 }; /* held at a time: a thread that becomes a program has few */
+enum { PT_BETWEEN_MAX = 256 }; /* samples held at once; a thread in execve has few */
 
 /* All zero is empty. */
 typedef struct pt_between {
     struct {
-        pt_sink_sample *items; /* their pcs are ours; in the order of time */
+        pt_sink_sample *items; /* with pcs of their own, ordered by time */
         size_t count, cap;
     } held;
 } pt_between;
 
+/* Frees the held samples. */
 void pt_between_done(pt_between *between);
 
-/* Might that sample be of such a moment: a frame of user space under the kernel's, in a system
- * call, without a byte of the stack? */
+/* True if the sample may be of that gap: a user frame under the kernel's, in a system call, without
+ * a byte of the stack. */
 bool pt_between_might_be(const pt_sink_sample *sample, const pt_perf_sample *raw);
 
-/* Keeps a copy of the sample; where too many are held, the oldest goes to the sink as it is. */
+/* Holds a copy of the sample. If the list is full, the oldest goes to the sink unchanged. */
 void pt_between_hold(pt_between *between, pt_sink *sink, const pt_sink_sample *sample);
 
-/* What is held of a thread goes to the sink; whole if it has become another program. Returns how
- * much those samples weigh (their first value) that were not whole before. */
+/* Sends the held samples of a thread to the sink; as complete ones if the thread is now another
+ * program. Returns the weight (first value) of samples that became complete. */
 uint64_t pt_between_release(pt_between *between, pt_sink *sink, uint32_t tid, bool is_exec);
-/* All that is held, since nothing follows. */
+/* Sends all held samples to the sink, at the end of the recording. */
 void pt_between_end(pt_between *between, pt_sink *sink);
 
 #endif

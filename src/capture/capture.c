@@ -17,17 +17,18 @@
 #include "capture/kernel.h"
 
 enum {
-    WAKE_MS = 25,            /* after this what was taken is fed to the last record */
-    IDLE_WAKE_MS = 1500,     /* nothing is taken: at least so often we wake */
-    TELLING_WAKE_MS = 1000,  /* the longest sleep while a progress line is shown */
-    ASKING_WAKE_MS = 100,    /* and where /proc is asked whether targets have ended */
-    HASTY_WAKE_MS = 2,       /* and so often while copies of stacks may have to grow: */
-    FIRST_NS = 300000000,    /* in the beginning, */
-    GROWN_NS = 100000000,    /* and after they did */
-    URGENT = -15,            /* nice(2), where we may */
-    PROGRESS_NS = 250000000, /* between two reports */
-    KEEP_MS = 400,           /* between two writings of what is kept */
-    /* A record's time is taken before it can be seen: what is younger waits for its elders. */
+    WAKE_MS = 25,            /* after this wait without new records, the last one is fed */
+    IDLE_WAKE_MS = 1500,     /* longest sleep while no records arrive */
+    TELLING_WAKE_MS = 1000,  /* longest sleep while a progress line is shown */
+    ASKING_WAKE_MS = 100,    /* longest sleep while /proc is polled for the end of targets */
+    HASTY_WAKE_MS = 2,       /* sleep while copies of stacks may have to grow: */
+    FIRST_NS = 300000000,    /* at the start of the recording, */
+    GROWN_NS = 100000000,    /* and after the copies grew */
+    URGENT = -15,            /* nice(2), where permitted */
+    PROGRESS_NS = 250000000, /* between two progress reports */
+    KEEP_MS = 400,           /* between two writes of the kept recording */
+    /* A record gets its time before it becomes visible. So younger records wait until older ones
+     * must be visible. */
     SETTLED_NS = 2000000,
 };
 
@@ -40,10 +41,11 @@ static int64_t clock_ns(clockid_t clock)
 
 /* ---- opening ---- */
 
-/* A period that is a whole part or multiple of the kernel's own tick would always meet the machine
- * at the same point of what it does at ticks, and a program that takes turns of milliseconds in the
- * same few places. Shorter, since turns are a little longer than they were meant to be; and as much
- * as a rate within 1 % of what was asked for allows: the sooner have all places had their turn. */
+/* The period of a rate. A period that is a divisor or multiple of the kernel's tick would sample
+ * the machine at the same point of each tick, and a program with a rhythm of milliseconds in the
+ * same few places. So the period is shortened, as far as the rate stays within 1 % of the request:
+ * the larger the difference, the sooner every place is sampled. It is not lengthened, since sleeps
+ * and rhythms are themselves a little longer than nominal. */
 static uint64_t period_of(uint64_t hz, bool is_each_thread)
 {
     static const uint64_t ticks_ns[] = {1000000, 3333333, 4000000, 10000000};
@@ -94,7 +96,7 @@ static void list_threads(pid_t pid, tid_list *list)
     if (dir != NULL) closedir(dir);
 }
 
-/* Each thread and cpu takes a descriptor. */
+/* Raises the limit of descriptors: each thread and cpu needs one. */
 static void allow_descriptors(void)
 {
     struct rlimit limit;
@@ -103,8 +105,8 @@ static void allow_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* What the targets have mapped, and its tables, before the first sample needs them. */
-static void look_at_target(pt_capture *c, pid_t pid)
+/* Reads a target's mappings and unwind tables before the first sample needs them. */
+static void read_target(pt_capture *c, pid_t pid)
 {
     pt_proc *const proc = pt_procs_get(&c->procs, (uint32_t)pid);
     proc->is_judged = true;
@@ -115,9 +117,9 @@ static void look_at_target(pt_capture *c, pid_t pid)
     pt_proc_modules(&c->procs, proc);
 }
 
-/* Of all processes: what they have mapped cannot be read any more when they are gone, and those
- * they start have it too. They may be moved into a control group. */
-static void look_at_all(pt_capture *c)
+/* Reads the mappings of all processes: they cannot be read after a process ends, its children share
+ * them, and a process may be moved into the control group later. */
+static void read_all_processes(pt_capture *c)
 {
     DIR *const dir = opendir(c->procs.root);
     const struct dirent *entry;
@@ -128,7 +130,8 @@ static void look_at_all(pt_capture *c)
     if (dir != NULL) closedir(dir);
 }
 
-/* Kernels before 5.3, some sandboxes and who has no descriptors left give no pidfd. */
+/* Opens a pidfd of a target. It stays -1 on kernels before 5.3, in some sandboxes, and without free
+ * descriptors. */
 static void watch_process(pt_capture *c, pid_t pid)
 {
     PT_GROW(c->target, c->target.count + 1);
@@ -166,14 +169,14 @@ static void define_events(pt_capture *c)
         const char *type, *unit;
     } waiting[] = {{"off-cpu", "nanoseconds"},
                    {"ready", "nanoseconds"},
-                   {"waits", "count"},        /* of off-cpu */
-                   {"preemptions", "count"}}; /* of ready */
+                   {"waits", "count"},        /* times in off-cpu */
+                   {"preemptions", "count"}}; /* times in ready */
     for (size_t i = 0; i < sizeof waiting / sizeof waiting[0]; i++)
         pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, waiting[i].type).v,
                                         .unit = pt_builder_text(b, waiting[i].unit).v});
 }
 
-/* Events of the control group, if the kernel has them. */
+/* Restricts the events to the control group, if the kernel has events of it. */
 static void narrow_plan(pt_capture *c, pt_event_plan *plan)
 {
     const char *const group = c->options.targets.cgroup;
@@ -196,7 +199,7 @@ static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error
         list_threads(t->pids[i], &tids);
     pt_status status = PT_OK;
     if (t->pid_count > 0 && tids.count == 0)
-        status = pt_error_set(reterr, PT_ERR_NOTFOUND, "no process to record is there any more");
+        status = pt_error_set(reterr, PT_ERR_NOTFOUND, "no process to record exists any more");
     if (status == PT_OK)
         status =
             pt_event_set_open(&c->set, &plan, c->options.off_cpu, tids.items, tids.count, reterr);
@@ -204,7 +207,7 @@ static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error
         pt_event_set_count(&c->set, tids.items[i], c->options.awaits_exec);
     if (status == PT_OK && t->pid_count == 0 && (t->cgroup == NULL || plan.has_group))
         pt_event_set_count(&c->set, -1, false);
-    /* Those that began in the meantime, by threads that had no event yet. */
+    /* Adds threads that started meanwhile from threads without events. */
     tids.count = 0;
     for (size_t i = 0; i < t->pid_count && plan.is_each_thread && status == PT_OK; i++)
         list_threads(t->pids[i], &tids);
@@ -214,7 +217,7 @@ static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error
     return status;
 }
 
-/* Without it a recorder that is killed has recorded nothing. */
+/* Opens the kept recording; without it a killed recorder loses all samples. */
 static void open_keep(pt_capture *c)
 {
     pt_error error = PT_ERROR_INIT;
@@ -232,7 +235,7 @@ static void open_keep(pt_capture *c)
     pt_sink_keep_in(c->sink, c->keep);
 }
 
-static bool look_at_clock(void *arg, uint32_t pid, uint32_t tid, pt_thread_clock *ret_clock)
+static bool read_thread_clock(void *arg, uint32_t pid, uint32_t tid, pt_thread_clock *ret_clock)
 {
     const pt_capture *const c = arg;
     return pt_thread_clock_read(c->procs.root, pid, tid, ret_clock);
@@ -244,7 +247,8 @@ static uint64_t record_clock_ns(void *arg)
     return (uint64_t)clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Samples of a part of the time have no clock of their own. */
+/* Opens the ledger. Not for events per cpu that sample the user or the kernel alone: no clock
+ * measures that part of the time. */
 static void open_ledger(pt_capture *c)
 {
     const pt_event_plan *const plan = &c->set.plan;
@@ -252,7 +256,7 @@ static void open_ledger(pt_capture *c)
         return;
     const pt_ledger_options options = {.period_ns = plan->period,
                                        .is_each_thread = plan->is_each_thread,
-                                       .look = look_at_clock,
+                                       .look = read_thread_clock,
                                        .now_ns = record_clock_ns,
                                        .arg = c};
     c->ledger = pt_ledger_new(&options, c->sink);
@@ -287,8 +291,8 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     open_keep(c);
     open_ledger(c);
     for (size_t i = 0; i < options->targets.pid_count; i++)
-        look_at_target(c, options->targets.pids[i]);
-    if (options->targets.pid_count == 0) look_at_all(c);
+        read_target(c, options->targets.pids[i]);
+    if (options->targets.pid_count == 0) read_all_processes(c);
     for (size_t i = 0; i < options->targets.pid_count && options->until == 0; i++)
         watch_process(c, options->targets.pids[i]);
     if (options->until != 0) watch_process(c, options->until);
@@ -326,7 +330,7 @@ void pt_capture_free(pt_capture *c)
 
 /* ---- running ---- */
 
-/* Not idle, by all processes (proc(5), /proc/stat): ticks of USER_HZ. */
+/* CPU time of all processes since boot (proc(5), /proc/stat, in ticks of USER_HZ). */
 static uint64_t machine_ns(void)
 {
     uint64_t user = 0, nice = 0, kernel = 0, idle = 0, iowait = 0, irq = 0, softirq = 0;
@@ -356,7 +360,8 @@ void pt_capture_start(pt_capture *c)
     c->used_before_ns = used_ns(c);
     c->own_before_ns = (uint64_t)clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     c->events_before = pt_event_set_events(&c->set);
-    /* On a busy machine the spool must be emptied in time, too; what it costs is little. */
+    /* On a busy machine the spool needs a high priority to empty the rings in time; it uses little
+     * CPU time. */
     errno = 0;
     c->priority = getpriority(PRIO_PROCESS, 0);
     c->has_priority = errno == 0 && setpriority(PRIO_PROCESS, 0, URGENT) == 0;
@@ -376,8 +381,8 @@ static uint64_t seen_ns(const pt_capture *c)
     return c->facts.samples * c->facts.period_ns + (uint64_t)moved_ns;
 }
 
-/* Is the recorder itself among the recorded processes? Always on the whole machine; in a control
- * group if it is a member. */
+/* True if the recorder itself is among the recorded processes: always on the whole machine; with a
+ * control group if it is a member. */
 static bool is_self_among(const pt_capture *c)
 {
     const pt_capture_targets *const t = &c->options.targets;
@@ -399,9 +404,9 @@ static void fill_facts(pt_capture *c)
     f->events = pt_event_set_events(&c->set) - c->events_before;
 }
 
-/* The clocks of a process lose what comes after another than its first thread made it another
- * program. Then how much it used is not known. */
-static void doubt_used(pt_capture_facts *f)
+/* Drops used_ns if it is too low. The clocks of a process miss the time after a thread other than
+ * its first has called exec. */
+static void check_used(pt_capture_facts *f)
 {
     enum { LITTLE_NS = 100000000 };
     if (f->seen_ns > LITTLE_NS && f->used_ns < f->seen_ns / 3 * 2) f->used_ns = 0;
@@ -435,20 +440,21 @@ static void write_keep(pt_capture *c, int64_t now_ns)
     pt_sink_write_kept(c->sink, &facts);
 }
 
-/* At first, and when they were found to be cut, so that few stacks are before we copy more. */
+/* True at the start of the recording and just after copies grew: then short copies must be noticed
+ * quickly, before many stacks are cut. */
 static bool is_hasty(const pt_capture *c, int64_t now_ns)
 {
     return now_ns - c->start_ns < FIRST_NS || now_ns - c->grown_ns < GROWN_NS;
 }
 
-static bool asks_proc(const pt_capture *c)
+static bool polls_proc(const pt_capture *c)
 {
     for (size_t i = 0; i < c->target.count; i++)
         if (c->target.items[i].fd < 0 && !c->target.items[i].has_ended) return true;
     return false;
 }
 
-/* is_fed: all that was taken. */
+/* The next timeout of poll. is_fed: all records were fed. */
 static int wait_ms(const pt_capture *c, int64_t now_ns, bool is_fed)
 {
     const int64_t left_ns = c->options.duration_ns - (now_ns - c->start_ns);
@@ -456,7 +462,7 @@ static int wait_ms(const pt_capture *c, int64_t now_ns, bool is_fed)
     const bool has_thread = pt_spool_has_thread(c->set.spool);
     const int most = is_hasty(c, now_ns)           ? HASTY_WAKE_MS
                      : !is_fed || !has_thread      ? WAKE_MS
-                     : asks_proc(c)                ? ASKING_WAKE_MS
+                     : polls_proc(c)               ? ASKING_WAKE_MS
                      : is_behind                   ? KEEP_MS
                      : c->options.progress != NULL ? TELLING_WAKE_MS
                                                    : IDLE_WAKE_MS;
@@ -502,7 +508,7 @@ void pt_capture_run(pt_capture *c)
         notice_ends(c, polled);
         pt_spool_noticed(c->set.spool);
         if (is_fed || is_hasty(c, now_ns)) pt_spool_take(c->set.spool);
-        /* In this order: what is fed has been looked at for what is urgent. */
+        /* The order matters: records are searched for urgent ones before they are fed. */
         const uint64_t upto_ns = pt_spool_upto_ns(c->set.spool);
         pt_feed_urgent(c);
         if (upto_ns > SETTLED_NS) pt_feed_upto(c, upto_ns - SETTLED_NS);
@@ -520,12 +526,12 @@ void pt_capture_run(pt_capture *c)
     pt_feed_end(c, end_ns);
     if (c->has_priority) setpriority(PRIO_PROCESS, 0, c->priority);
     c->facts.seen_ns = seen_ns(c);
-    doubt_used(&c->facts);
+    check_used(&c->facts);
 }
 
 /* ---- the end ---- */
 
-static void tell_facts(pt_capture *c)
+static void store_facts(pt_capture *c)
 {
     const pt_capture_facts *const f = &c->facts;
     pt_builder *const b = c->builder;
@@ -544,7 +550,7 @@ static void tell_facts(pt_capture *c)
     p->lost = f->lost;
     p->throttled = f->throttled;
     p->word_bytes = sizeof(void *);
-    /* Waiting is a second value: what is shown unasked is the time that was spent. */
+    /* Waiting is a secondary value: reports show CPU time by default. */
     if (c->options.off_cpu) p->default_event = p->period_type;
 }
 
@@ -553,7 +559,7 @@ pt_status pt_capture_finish(pt_capture *c, pt_capture_facts *ret_facts,
 {
     pt_sink_finish(c->sink);
     pt_images_keep(&c->procs.images);
-    tell_facts(c);
+    store_facts(c);
     if (c->options.describe != NULL)
         c->options.describe(c->options.describe_arg, c->builder, &c->facts);
     *ret_facts = c->facts;

@@ -1,14 +1,14 @@
-/* capture.h: recording any process from outside, through the kernel's perf events.
+/* capture.h: records any process from outside, through the kernel's perf events.
  *
- *   pt_capture_new     who, what, how: opens the events, reads what is mapped already
- *   pt_capture_run     samples until told to stop, or the time or all that was recorded is over
- *   pt_capture_finish  the profile, and how much of it to believe
+ *   pt_capture_new     targets, event, options: opens the events, reads existing mappings
+ *   pt_capture_run     samples until stopped, the time is over, or all targets have ended
+ *   pt_capture_finish  the profile, and its completeness
  *
  *   kernel ring a cpu -> records in the order of time -> processes and mappings (procs.h)
  *                                                     -> stacks, unwound by tables -> sink (sink.h)
  *
- * The target is only looked at: nothing is loaded into it, stopped or changed. Stacks of user space
- * are copied by the kernel, unwound at once, and never stored.
+ * The target is only observed: nothing is loaded into it, stopped or changed. The kernel copies
+ * user stacks; they are unwound at once and never stored.
  */
 #ifndef PT_CAPTURE_CAPTURE_H
 #define PT_CAPTURE_CAPTURE_H
@@ -22,84 +22,86 @@
 
 typedef struct pt_capture pt_capture;
 
-/* Numbers while it runs, and at its end. */
+/* Figures during the recording and at its end. */
 typedef struct pt_capture_facts {
-    uint64_t samples;              /* that were kept, as periods */
-    uint64_t complete;             /* of them: the stack reached where its thread began */
-    uint64_t unchecked;            /* the same, but by frame pointers that no rule vouches for */
-    uint64_t stacks;               /* samples taken, whatever they weigh */
-    uint64_t walked;               /* of them: in the kernel */
-    uint64_t lost;                 /* the ring was full */
-    uint64_t throttled;            /* times that the kernel paused an event */
-    uint64_t short_copy;           /* the copy of the stack was too short */
-    uint64_t period_ns;            /* of clocks; else 0 */
-    uint64_t period;               /* of other events; 0: varies */
-    uint64_t seen_ns;              /* CPU time that the samples stand for; 0 if it is no clock */
-    uint64_t used_ns;              /* CPU time of what was recorded; 0: not known */
-    uint64_t own_ns;               /* CPU time of recording itself, of which used_ns has none */
-    uint64_t events_seen;          /* that the samples stand for, if it is no clock */
-    uint64_t events;               /* if it is no clock: how many there were; 0: not known */
-    uint64_t off_cpu_ns, ready_ns; /* threads waited; waited for nothing but a cpu */
-    uint64_t missed_threads;       /* ended before an event could be opened for them */
-    int64_t start_ns;              /* Unix time */
+    uint64_t samples;     /* kept samples, counted in periods */
+    uint64_t complete;    /* of them: the stack reached the start of its thread */
+    uint64_t unchecked;   /* of them: the same, but by frame pointers that no rule confirms */
+    uint64_t stacks;      /* samples taken, regardless of weight */
+    uint64_t walked;      /* of them: unwound in the kernel */
+    uint64_t lost;        /* samples lost because the ring was full */
+    uint64_t throttled;   /* times that the kernel throttled an event */
+    uint64_t short_copy;  /* samples whose copy of the stack was too short */
+    uint64_t period_ns;   /* of clock events; else 0 */
+    uint64_t period;      /* of other events; 0: varies */
+    uint64_t seen_ns;     /* CPU time in all samples; 0 if the event is no clock */
+    uint64_t used_ns;     /* CPU time of the targets; 0: unknown */
+    uint64_t own_ns;      /* CPU time of the recorder itself, not in used_ns */
+    uint64_t events_seen; /* event count in all samples, if the event is no clock */
+    uint64_t events;      /* total event count, if the event is no clock; 0: unknown */
+    /* Waiting time of threads; the part of it in which they waited for a cpu only. */
+    uint64_t off_cpu_ns, ready_ns;
+    uint64_t missed_threads; /* threads that ended before an event could be opened for them */
+    int64_t start_ns;        /* Unix time */
     int64_t duration_ns;
     uint32_t processes;         /* with samples */
-    uint32_t unreadable;        /* of them: their mappings could not be read */
-    uint32_t stack_bytes;       /* that were copied at last */
-    bool is_out_of_descriptors; /* then threads were missed for want of them */
-    bool is_each_thread;        /* by an event for each thread, not for each cpu */
+    uint32_t unreadable;        /* of them: with unreadable mappings */
+    uint32_t stack_bytes;       /* size of stack copies at the end */
+    bool is_out_of_descriptors; /* threads were missed because the process ran out of descriptors */
+    bool is_each_thread;        /* one event per thread instead of one per cpu */
     bool has_kernel;            /* time in the kernel was sampled */
 } pt_capture_facts;
 
-/* Who is recorded. */
+/* The processes to record. */
 typedef struct pt_capture_targets {
-    const pid_t *pids; /* these, and what they start; NULL and 0: see below */
+    const pid_t *pids; /* these processes and their children; NULL and 0: by the fields below */
     size_t pid_count;
     bool all; /* every process */
-    const char
-        *cgroup; /* of them: those in this control group or below it (pt_cgroup_find); or NULL */
+    /* Restricts them to this control group and those below it (pt_cgroup_find); or NULL */
+    const char *cgroup;
 } pt_capture_targets;
 
 typedef struct pt_capture_options {
     pt_capture_targets targets;
-    const char *event;     /* of pt_event_sources */
-    uint64_t hz;           /* for clocks and hardware */
-    uint64_t period;       /* for others: a sample every so many */
-    bool user, kernel;     /* time in which is sampled */
-    bool off_cpu;          /* the time that threads wait, too */
-    bool timeline;         /* each sample with its time, thread and cpu */
-    bool walks_in_kernel;  /* by src/bpf; then not each_thread */
-    bool each_thread;      /* events of threads, even where those of cpus are allowed */
-    int64_t duration_ns;   /* 0: until stopped */
-    pid_t until;           /* not 0: until this process ends; else until all of targets.pids have */
-    bool awaits_exec;      /* targets.pids are a child of ours that will run a command */
-    pt_table_cache tables; /* where unwind tables are kept */
-    const char
-        *keep_folder;  /* here, what is recorded is kept (keep.h) as it comes; NULL: nowhere */
-    const char *typed; /* for it: the command line */
-    const volatile sig_atomic_t *stop;                          /* not 0: stop */
-    void (*progress)(void *arg, const pt_capture_facts *facts); /* now and then; or NULL */
+    const char *event;    /* a name of pt_event_sources */
+    uint64_t hz;          /* sampling rate, for clocks and hardware events */
+    uint64_t period;      /* for other events: the count between samples */
+    bool user, kernel;    /* sample time in user mode, in the kernel */
+    bool off_cpu;         /* also record the time that threads wait */
+    bool timeline;        /* keep each sample with time, thread and cpu */
+    bool walks_in_kernel; /* unwind in the kernel by src/bpf; excludes each_thread */
+    bool each_thread;     /* events per thread, even where events per cpu are allowed */
+    int64_t duration_ns;  /* 0: until stopped */
+    pid_t until; /* not 0: until this process ends; else until all of targets.pids have ended */
+    bool awaits_exec;      /* targets.pids is a child of this process that will run a command */
+    pt_table_cache tables; /* the store of unwind tables */
+    /* Folder in which the recording is kept (keep.h) as it grows; NULL: nowhere */
+    const char *keep_folder;
+    const char *typed;                 /* the command line, for the kept recording */
+    const volatile sig_atomic_t *stop; /* becomes nonzero: stop */
+    /* Called from time to time; or NULL. */
+    void (*progress)(void *arg, const pt_capture_facts *facts);
     void *progress_arg;
-    /* At the end: what only the caller knows, into the builder's provenance and comments. */
+    /* Called at the end: adds the caller's facts to the builder's provenance and comments. */
     void (*describe)(void *arg, pt_builder *builder, const pt_capture_facts *facts);
     void *describe_arg;
 } pt_capture_options;
 
-/* Opens everything; samples are taken from pt_capture_run on. options is copied, what it points to
- * must stay. PT_ERR_SYSTEM if the kernel refuses (see permission.h for what to say),
- * PT_ERR_NOTFOUND if no target is there any more. */
+/* Opens all events; pt_capture_start begins sampling. Copies options, but not the memory they point
+ * to. PT_ERR_SYSTEM: the kernel refuses (permission.h has the advice). PT_ERR_NOTFOUND: no target
+ * exists any more. The caller frees *ret_capture. */
 pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_capture,
                          pt_error *reterr);
 void pt_capture_free(pt_capture *capture); /* accepts NULL */
 
-/* Starts the events; a command that waits may be let go afterwards. */
+/* Starts the events. The caller may then release a waiting command. */
 void pt_capture_start(pt_capture *capture);
-/* Returns when it is over. */
+/* Records until the end condition of the options holds. */
 void pt_capture_run(pt_capture *capture);
 
-/* Ends it. The profile has events samples/count, then cpu/nanoseconds or the event's count, then
- * off-cpu/nanoseconds, ready/nanoseconds and how often, waits/count and preemptions/count, if that
- * was asked for. Caller unrefs. */
+/* Ends the recording. The profile has events samples/count, then cpu/nanoseconds or the event's
+ * count; with off_cpu also off-cpu/nanoseconds, ready/nanoseconds, waits/count and
+ * preemptions/count. The caller unrefs it. */
 pt_status pt_capture_finish(pt_capture *capture, pt_capture_facts *ret_facts,
                             const pt_profile **ret_profile, pt_error *reterr);
 

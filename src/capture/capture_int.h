@@ -1,4 +1,4 @@
-/* capture_int.h: a recording, for use inside the layer.
+/* capture_int.h: a recording; for use inside the layer.
  *
  *   capture.c   opens, waits, ends
  *   feed.c      records, in the order of time -> processes, samples
@@ -14,68 +14,68 @@
 #include "capture/sink.h"
 #include "capture/unwind_sample.h"
 
-/* A thread that waits: where, since when. */
+/* A waiting thread: its stack, and since when it waits. */
 typedef struct pt_waiting {
     uint32_t tid;
-    uint64_t since_ns; /* 0: it runs */
-    bool is_ready;     /* for a cpu only: another thread was given its own */
-    bool is_gone;      /* its last switch is still to come */
+    uint64_t since_ns; /* 0: the thread runs */
+    bool is_ready;     /* it waits for a cpu only: it was preempted */
+    bool is_gone;      /* the thread has ended; the record of its last switch is still to come */
     pt_proc *proc;
     uint8_t end;
     uint32_t kernel_count, count, room;
     uint64_t *pcs;
 } pt_waiting;
 
-/* A process whose end is waited for. */
+/* A process whose end the recording waits for. */
 typedef struct pt_watched {
     pid_t pid;
-    int fd; /* a pidfd; -1: none, /proc is asked */
+    int fd; /* a pidfd; -1: none, so /proc is read */
     bool has_ended;
 } pt_watched;
 
 struct pt_capture {
     pt_capture_options options;
-    pt_bpf_engine *walker; /* of the set's plan; NULL: none */
+    pt_bpf_engine *walker; /* walks stacks in the kernel; owned by the set's plan; NULL: none */
     pt_event_set set;
     pt_procs procs;
     pt_builder *builder;
     pt_sink *sink;
-    pt_keep *keep;     /* NULL: nothing is kept */
-    int64_t kept_ns;   /* when it was written last */
-    pt_ledger *ledger; /* NULL: samples weigh what they weigh */
+    pt_keep *keep;     /* NULL: the recording is not kept */
+    int64_t kept_ns;   /* time of the last write to keep */
+    pt_ledger *ledger; /* NULL: samples keep their weights */
     pt_unwind_cache *cache;
-    pt_unwound stack; /* of the sample at hand */
+    pt_unwound stack; /* of the current sample */
     pt_capture_facts facts;
-    uint64_t cut_window; /* samples since the copy grew */
-    uint64_t cut_count;  /* of them: it was too short */
+    uint64_t cut_window; /* samples since the copy size last grew */
+    uint64_t cut_count;  /* of them: with too short a copy */
     struct {
         pt_waiting *items;
         size_t count, cap;
     } waiting;
-    pt_index waiting_of; /* tid -> row */
+    pt_index waiting_of; /* tid -> row of waiting */
     pt_between between;
     struct {
         pt_watched *items;
         size_t count, cap;
     } target;
-    int group_fd;           /* the control group whose events these are; -1: none */
+    int group_fd;           /* folder of the control group of the events; -1: none */
     int64_t start_ns;       /* monotonic */
     int64_t unix_offset_ns; /* Unix time - monotonic */
-    int64_t grown_ns;       /* when copies of stacks last did */
-    int64_t said_ns;        /* when progress was last told */
-    int priority;           /* before it began, if has_priority */
+    int64_t grown_ns;       /* when the copy size last grew */
+    int64_t said_ns;        /* time of the last progress report */
+    int priority;           /* of this process before the recording, if has_priority */
     bool has_priority;
-    uint64_t used_before_ns; /* CPU time that had been used when it began */
-    uint64_t own_before_ns;  /* the same of this process, all threads */
-    uint64_t events_before;  /* that had been counted */
+    uint64_t used_before_ns; /* CPU time of the targets before the recording */
+    uint64_t own_before_ns;  /* CPU time of this process, all threads, before the recording */
+    uint64_t events_before;  /* event count before the recording */
 };
 
-/* Takes what is in the rings, up to that time (monotonic). */
+/* Processes the records in the rings up to a time (monotonic). */
 void pt_feed_upto(pt_capture *capture, uint64_t limit_ns);
-/* Looks at what has come since and must not wait: new threads, first samples. */
+/* Processes new records that must not wait: new threads, first samples. */
 void pt_feed_urgent(pt_capture *capture);
-/* Nothing follows: what threads that still wait have waited up to now is counted, and what was held
- * back. */
+/* At the end of the recording: counts the time that threads have waited up to now, and releases
+ * held samples. */
 void pt_feed_end(pt_capture *capture, uint64_t now_ns);
 
 #endif

@@ -24,12 +24,12 @@ static char *read_text(const char *path)
     return text;
 }
 
-/* ---- where they are ---- */
+/* ---- mounted hierarchies ---- */
 
-/* Calls ask for each mounted hierarchy until ask says yes; false if it never does. *ret_any: a
- * hierarchy is mounted. */
-static bool ask_mounts(const char *root, bool (*ask)(void *arg, const pt_cgroup_mount *at),
-                       void *arg, bool *ret_any)
+/* Calls `matches` for each mounted hierarchy until it returns true. False if it never does.
+ * *ret_any: a hierarchy is mounted. */
+static bool search_mounts(const char *root, bool (*matches)(void *arg, const pt_cgroup_mount *at),
+                          void *arg, bool *ret_any)
 {
     PT_FREE char *path = pt_strf("%s/self/mountinfo", root);
     PT_FREE char *text = read_text(path);
@@ -41,14 +41,14 @@ static bool ask_mounts(const char *root, bool (*ask)(void *arg, const pt_cgroup_
         pt_cgroup_mount at;
         if (!pt_cgroup_mount_parse(line, &at)) continue;
         *ret_any = true;
-        is_yes = ask(arg, &at);
+        is_yes = matches(arg, &at);
     }
     return is_yes;
 }
 
 typedef struct {
     const char *typed;
-    const char *name; /* of the group, if it is there */
+    const char *name; /* of the group, if it exists */
 } wanted_group;
 
 static bool is_there(void *arg, const pt_cgroup_mount *at)
@@ -57,7 +57,7 @@ static bool is_there(void *arg, const pt_cgroup_mount *at)
     PT_FREE char *folder = pt_strf("%s%s", at->path, w->typed);
     w->name = w->typed;
     if (access(folder, F_OK) == 0) return true;
-    /* Its folder was named. */
+    /* a folder was given: the group is the rest of its path */
     if (!pt_is_below(w->typed, strlen(w->typed), at->path)) return false;
     w->name = w->typed + strlen(at->path);
     return access(w->typed, F_OK) == 0;
@@ -71,7 +71,7 @@ pt_status pt_cgroup_find(const char *root, const char *typed, char **ret_group, 
         group[--length] = '\0';
     wanted_group wanted = {.typed = group, .name = group};
     bool any;
-    if (!ask_mounts(root, is_there, &wanted, &any) && any)
+    if (!search_mounts(root, is_there, &wanted, &any) && any)
         return pt_error_set(reterr, PT_ERR_NOTFOUND,
                             "there is no control group %s (names are those of /proc/PID/cgroup)",
                             typed);
@@ -79,10 +79,10 @@ pt_status pt_cgroup_find(const char *root, const char *typed, char **ret_group, 
     return PT_OK;
 }
 
-/* ---- who is in one ---- */
+/* ---- membership ---- */
 
-/* Gone, or at its end: then the hierarchies of version 1 say that it is in none of their groups.
- * proc(5), stat: "PID (COMM) STATE ppid pgrp session tty tpgid FLAGS"; the name may hold anything.
+/* True if the process is gone or ending: version 1 then lists it in no group. From /proc/PID/stat
+ * (proc(5)): "PID (COMM) STATE ppid pgrp session tty tpgid FLAGS"; COMM may contain any character.
  */
 static bool is_ending(const char *root, uint32_t pid)
 {
@@ -106,15 +106,16 @@ bool pt_cgroup_has(const char *root, const char *group, uint32_t pid, bool was)
     return was && is_ending(root, pid);
 }
 
-/* ---- events of one ---- */
+/* ---- a group's folder for events ---- */
 
 typedef struct {
     const char *group;
-    char *second, *perf; /* its folders, where they are */
+    char *second, *perf; /* its folder in version 2, and in the perf_event hierarchy of version 1;
+                            NULL: none */
     bool is_elsewhere, is_first_perf;
 } group_places;
 
-/* Goes through all. */
+/* Notes the folders of all hierarchies; never returns true. */
 static bool note_place(void *arg, const pt_cgroup_mount *at)
 {
     group_places *const places = arg;
@@ -131,7 +132,7 @@ static bool note_place(void *arg, const pt_cgroup_mount *at)
     return false;
 }
 
-/* cgroups(7), cgroup.events: "populated 1". The root's group has no such file. */
+/* True unless cgroup.events says "populated 0" (cgroups(7)). The root group has no such file. */
 static bool is_populated(const char *folder)
 {
     PT_FREE char *path = pt_strf("%s/cgroup.events", folder);
@@ -143,9 +144,9 @@ int pt_cgroup_open(const char *root, const char *group)
 {
     group_places places = {.group = group};
     bool any;
-    ask_mounts(root, note_place, &places, &any);
+    search_mounts(root, note_place, &places, &any);
     const char *folder = places.is_first_perf ? places.perf : places.second;
-    /* Version 1 may have put its processes into groups of this name in its own hierarchies only. */
+    /* Under version 1, processes may be in groups of this name in its own hierarchies only. */
     if (folder != NULL && places.is_elsewhere && !is_populated(folder)) folder = NULL;
     const int fd = folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     free(places.second);
@@ -153,7 +154,7 @@ int pt_cgroup_open(const char *root, const char *group)
     return fd;
 }
 
-/* ---- what it has used ---- */
+/* ---- CPU time ---- */
 
 typedef struct {
     const char *group;
@@ -179,6 +180,6 @@ uint64_t pt_cgroup_used_ns(const char *root, const char *group)
 {
     group_use use = {.group = group};
     bool any;
-    ask_mounts(root, has_use, &use, &any);
+    search_mounts(root, has_use, &use, &any);
     return use.used_ns;
 }

@@ -1,11 +1,12 @@
-/* cgroup.h: control groups: which processes are in one, and what CPU time it has used (cgroups(7)).
+/* cgroup.h: control groups: their processes, and the CPU time they have used (cgroups(7)).
  *
- *   /proc/PID/cgroup      "0::/system.slice/nginx.service", and in version 1 a line a hierarchy
- *   /proc/self/mountinfo  where their folders are
+ *   /proc/PID/cgroup      "0::/system.slice/nginx.service"; version 1 has a line for each hierarchy
+ *   /proc/self/mountinfo  the folders of the hierarchies
  *
- * A process can be moved at any time. The kernel has perf events of the groups of one hierarchy,
- * which count only while what runs is in the group: that with the controller perf_event, in version
- * 2 the one there is. Of groups elsewhere, membership must be asked for again and again.
+ * A process can be moved to another group at any time. The kernel has perf events for the groups of
+ * one hierarchy, and they count only while a thread of the group runs. That hierarchy is the one
+ * with the controller perf_event; version 2 has one hierarchy only. For groups of other
+ * hierarchies, membership must be read again and again.
  */
 #ifndef PT_CAPTURE_CGROUP_H
 #define PT_CAPTURE_CGROUP_H
@@ -15,19 +16,20 @@
 
 #include "base/error.h"
 
-/* The group as processes have it, "/system.slice/x" ("" is the root's), from its name or its
- * folder. root: "/proc". PT_ERR_NOTFOUND: there is no such group. Caller frees. */
+/* Finds a group by its name or folder. *ret_group: the group as in /proc/PID/cgroup,
+ * "/system.slice/x" ("" is the root); the caller frees it. root: "/proc". PT_ERR_NOTFOUND: no such
+ * group. */
 pt_status pt_cgroup_find(const char *root, const char *typed, char **ret_group, pt_error *reterr);
 
-/* Is the process in the group, or one below it? One that is gone or about to be cannot be asked:
- * then it is as it was. */
+/* True if the process is in the group or in one below it. Returns `was`, the previous answer, if
+ * the process is gone or ending. */
 bool pt_cgroup_has(const char *root, const char *group, uint32_t pid, bool was);
 
-/* The group's folder, open, in the hierarchy that the kernel has perf events of; -1: it is in none,
- * or what is in the group is so elsewhere only. */
+/* The open folder of the group in the hierarchy that has perf events; the caller closes it. -1:
+ * that hierarchy lacks the group, or the group has its processes in another hierarchy only. */
 int pt_cgroup_open(const char *root, const char *group);
 
-/* CPU time of all that ever ran in the group or below it; 0: not known. */
+/* CPU time of all processes that were ever in the group or below it; 0: unknown. */
 uint64_t pt_cgroup_used_ns(const char *root, const char *group);
 
 #endif

@@ -1,4 +1,4 @@
-/* event.c: perf_event_open in the few shapes that a recording needs. See event.h. */
+/* event.c: see event.h; calls perf_event_open in the few forms that a recording needs. */
 #include "capture/event.h"
 #include "machine/machine.h"
 
@@ -37,11 +37,11 @@ static uint64_t sample_type(const pt_event_plan *plan)
 {
     uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                     PERF_SAMPLE_CPU;
-    /* Where this is asked of a software event with a fixed period, the kernel takes a sample at
-     * each event, whatever the period (perf_swevent_event in kernel/events/core.c). */
+    /* With PERF_SAMPLE_PERIOD, a software event with a fixed period makes a sample at each event,
+     * whatever the period (perf_swevent_event in kernel/events/core.c). */
     if (plan->period == 0) type |= PERF_SAMPLE_PERIOD;
-    /* How far an event's own clock has come tells what ticks of it were lost or late. The kernel
-     * cannot read an inherited event, and a cpu's clock is nobody's CPU time. */
+    /* The value of an event's own clock shows which of its ticks were lost or late. The kernel
+     * cannot read an inherited event, and a cpu's clock is not the CPU time of any thread. */
     if (plan->is_each_thread) type |= PERF_SAMPLE_READ;
     if (plan->kernel) type |= PERF_SAMPLE_CALLCHAIN;
     if (plan->walker != NULL) type |= PERF_SAMPLE_RAW;
@@ -66,7 +66,7 @@ static struct perf_event_attr common_attr(const pt_event_plan *plan)
         .sample_id_all = 1,
         .exclude_hv = 1,
         .exclude_guest = 1,
-        .exclude_callchain_user = 1, /* user stacks are unwound by tables, from the copy */
+        .exclude_callchain_user = 1, /* user stacks are unwound from the copy, by tables */
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,
         .watermark = 1,
@@ -79,7 +79,7 @@ static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
     return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* An event of cpus may be a control group's. */
+/* Opens an event, restricted to the plan's control group if it is per cpu. */
 static int open_narrowed(const pt_event_plan *plan, struct perf_event_attr *attr, pid_t tid,
                          int cpu)
 {
@@ -93,7 +93,8 @@ int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64
     struct perf_event_attr attr = common_attr(plan);
     attr.type = plan->source->type;
     attr.config = plan->source->config;
-    /* The same timer; but the thread's own clock, without what the kernel takes to switch events.
+    /* The same timer with the thread's own clock, which excludes the kernel's work of switching
+     * events.
      */
     if (plan->is_each_thread && attr.type == PERF_TYPE_SOFTWARE &&
         attr.config == PERF_COUNT_SW_CPU_CLOCK)
@@ -142,9 +143,9 @@ int pt_event_open_dummy(const pt_event_plan *plan, pid_t tid, int cpu, bool is_r
     struct perf_event_attr attr = common_attr(plan);
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_DUMMY;
-    attr.exclude_kernel = 1; /* all may have it; what it reports is not narrowed by that */
+    attr.exclude_kernel = 1; /* permitted to every user; it does not restrict the reports */
     attr.sample_stack_user = attr.sample_stack_user > 0 ? 8 : 0;
-    /* An inherited event cannot be read in samples; this one makes none. */
+    /* Samples cannot read an inherited event; this event makes none. */
     attr.sample_type &= ~(uint64_t)PERF_SAMPLE_READ;
     attr.inherit = is_reporting && plan->is_each_thread;
     attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = is_reporting;
@@ -152,7 +153,7 @@ int pt_event_open_dummy(const pt_event_plan *plan, pid_t tid, int cpu, bool is_r
     attr.wakeup_watermark = wakeup_bytes;
     attr.disabled = 0;
     int fd = open_event(&attr, tid, cpu);
-    if (fd < 0 && errno == EINVAL && is_reporting) { /* before Linux 5.12 */
+    if (fd < 0 && errno == EINVAL && is_reporting) { /* kernels before Linux 5.12 */
         attr.build_id = 0;
         fd = open_event(&attr, tid, cpu);
     }
@@ -164,7 +165,8 @@ int pt_event_open_clock(pid_t tid)
     struct perf_event_attr attr = {.size = sizeof attr,
                                    .type = PERF_TYPE_SOFTWARE,
                                    .config = PERF_COUNT_SW_TASK_CLOCK,
-                                   .exclude_kernel = 1, /* allowed to all; clocks do not narrow */
+                                   /* Permitted to every user; it does not restrict clocks. */
+                                   .exclude_kernel = 1,
                                    .exclude_hv = 1,
                                    .inherit = 1};
     return open_event(&attr, tid, -1);

@@ -1,10 +1,10 @@
-/* event.h: the events of a recording: opening them, what they are, what the kernel forbids.
+/* event.h: the perf events of a recording, and how to open them.
  *
  *   ring of a cpu, samples   <--- sampling events: one a cpu, or one a thread and cpu
  *                            <--- context-switch events (off-cpu time), likewise
- *   ring of a cpu, the rest  <--- a dummy that reports fork, exit, exec, names, mappings
+ *   ring of a cpu, the rest  <--- a dummy event that reports fork, exit, exec, names, mappings
  *
- * Two rings a cpu, so that a new thread wakes us at once and a sample does not.
+ * Each cpu has two rings, so that a new thread wakes the recorder at once and a sample does not.
  */
 #ifndef PT_CAPTURE_EVENT_H
 #define PT_CAPTURE_EVENT_H
@@ -14,60 +14,68 @@
 #include "bpf/engine.h"
 #include "capture/ring.h"
 
-/* What makes samples. */
+/* An event that can make samples. */
 typedef struct pt_event_source {
     const char *name; /* "cpu-clock" */
     uint64_t config;
     uint32_t type;    /* PERF_TYPE_x */
-    bool is_clock;    /* its period is nanoseconds of CPU time */
-    bool is_hardware; /* counts differ from time: a rate is reached by the kernel's own search */
+    bool is_clock;    /* its period is in nanoseconds of CPU time */
+    bool is_hardware; /* its count is not proportional to time: the kernel adjusts the period to
+                         reach a rate */
 } pt_event_source;
 
-/* By name; NULL: there is no such event. All of them: pt_event_sources, ended by name == NULL. */
+/* The event of a name, or NULL. pt_event_sources ends with name == NULL. */
 extern const pt_event_source pt_event_sources[];
 const pt_event_source *pt_event_source_named(const char *name);
 
 /* How samples are taken; the same for all events of a recording. */
+/* The parameters of all events of a recording. */
 typedef struct pt_event_plan {
     const pt_event_source *source;
-    uint64_t period; /* in the source's units; 0: hz decides, for hardware */
+    uint64_t period; /* in the source's units; 0: the kernel adjusts it to hz (hardware events) */
     uint64_t hz;
-    bool user, kernel;    /* time in which is sampled */
-    bool is_each_thread;  /* events of threads, not of cpus */
-    bool has_user_stack;  /* registers and stack bytes of user space */
-    bool has_group;       /* events of cpus count only while what runs is in a control group, */
-    int group_fd;         /* whose folder this is, and which the kernel has events of */
-    uint32_t stack_bytes; /* of the user's stack to copy; grows while it runs */
-    pt_bpf_engine
-        *walker; /* walks stacks in the kernel, where it can; NULL: none. Events of cpus */
+    bool user, kernel;    /* sample time in user mode, in the kernel */
+    bool is_each_thread;  /* events per thread instead of per cpu */
+    bool has_user_stack;  /* samples have registers and stack bytes of user space */
+    bool has_group;       /* events per cpu count only while a thread of a control group runs; */
+    int group_fd;         /* the open folder of that group */
+    uint32_t stack_bytes; /* bytes of the user stack to copy; grows during the recording */
+    /* Walks stacks in the kernel where possible; NULL: none. Needs events per cpu */
+    pt_bpf_engine *walker;
 } pt_event_plan;
 
-/* The largest copy the kernel makes (the size must fit 16 bits), and the first; that where samples
- * are few and their rings large. */
+/* Sizes of the stack copy: the first, that with few samples and large rings, the largest (the size
+ * must fit 16 bits). */
 enum {
     PT_STACK_BYTES_FIRST = 8 << 10,
     PT_STACK_BYTES_ROOMY = 32 << 10,
     PT_STACK_BYTES_MAX = 65528
 };
 
-/* How the records of such events are laid out. */
+/* The layout of the records of these events. */
 pt_perf_layout pt_event_layout(const pt_event_plan *plan);
 
-/* All return a descriptor, or -1 with errno. tid -1: all of that cpu; cpu -1: wherever it runs. */
+/* Each pt_event_open_* returns a descriptor, or -1 with errno. tid -1: all threads of the cpu; cpu
+ * -1: the thread on every cpu. */
+/* The event that makes samples. */
 int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64_t period);
-/* A sample at each switch away from a thread, and a record at each switch, away and back. */
+/* An event with a sample at each switch away from a thread, and a record at each switch away and
+ * back. */
 int pt_event_open_switches(const pt_event_plan *plan, pid_t tid, int cpu);
-/* No samples; reports what happens to processes, if is_reporting; else only owns a ring. Its ring
- * wakes us when so many bytes are in it; 0: when it is half full. */
+/* An event without samples that owns a ring. is_reporting: it also reports fork, exec, exit and
+ * mappings. The ring wakes the reader after wakeup_bytes; 0: when it is half full. */
 int pt_event_open_dummy(const pt_event_plan *plan, pid_t tid, int cpu, bool is_reporting,
                         uint32_t wakeup_bytes);
-/* By which the plan's walker puts stacks into a ring: samples with pt_perf_sample.walked. */
+/* The event through which the plan's walker writes stacks into a ring: samples with
+ * pt_perf_sample.walked. */
 int pt_event_open_walked(const pt_event_plan *plan, int cpu);
-/* Counts the CPU time of a thread and all it will start. Read with pt_event_read. */
+/* An event that counts the CPU time of a thread and of all threads that it starts. Read it with
+ * pt_event_read. */
 int pt_event_open_clock(pid_t tid);
-/* Counts the plan's event, of a thread and all it will start, or of a cpu; from the next exec on if
- * awaits_exec. */
+/* An event that counts the plan's event, of a thread and all that it starts, or of a cpu.
+ * awaits_exec: counting starts at the next exec. */
 int pt_event_open_count(const pt_event_plan *plan, pid_t tid, int cpu, bool awaits_exec);
+/* The count of an event, and its id in samples; 0 on failure. */
 uint64_t pt_event_read(int fd);
 uint64_t pt_event_id(int fd);
 

@@ -1,4 +1,4 @@
-/* feed.c: what the rings hold, in the order of time. See capture_int.h. */
+/* feed.c: processes the records of the rings in the order of time. See capture_int.h. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,19 +9,21 @@
 #include "capture/capture_int.h"
 #include "capture/cgroup.h"
 
-/* An address in no mapping makes us read the maps again, at most so often a process. */
+/* An address outside all mappings causes the maps file to be read again, at most once per this many
+ * samples of a process. */
 enum { REREAD_EVERY = 4096 };
 
-/* A process may have been moved into the control group, or out of it: asked again after this. */
+/* A process may move into the control group or out of it: its membership is read again after this
+ * time. */
 enum { REJUDGE_NS = 50000000 };
 
-/* Cut stacks that are worth larger copies: one in so many. */
+/* Copies grow when one in this many stacks was cut. */
 enum { CUT_SHARE = 1000 };
 
-/* ---- who ---- */
+/* ---- selection of processes ---- */
 
-/* now_ns: of the record that asks. */
-static void judge_process(pt_capture *c, pt_proc *proc, uint64_t now_ns)
+/* Decides whether a process is recorded. now_ns: time of the current record. */
+static void decide_process(pt_capture *c, pt_proc *proc, uint64_t now_ns)
 {
     const pt_capture_targets *const t = &c->options.targets;
     const bool was = proc->is_judged && proc->is_wanted;
@@ -33,7 +35,7 @@ static void judge_process(pt_capture *c, pt_proc *proc, uint64_t now_ns)
         proc->is_wanted |= (uint32_t)t->pids[i] == proc->pid;
     if (t->cgroup != NULL && !c->set.plan.has_group)
         proc->is_wanted = pt_cgroup_has(c->procs.root, t->cgroup, proc->pid, was);
-    proc->is_wanted &= !is_self; /* what recording takes is counted, and not shown */
+    proc->is_wanted &= !is_self; /* the recorder's CPU time is counted, but not shown */
 }
 
 /* ---- samples ---- */
@@ -52,15 +54,15 @@ static void count_sample(pt_capture *c, pt_proc *proc, uint64_t weight)
     if (c->stack.end == PT_STACK_END_UNCHECKED) f->unchecked += weight;
 }
 
-/* Once in a while a deep stack is cut; often: copy more. What was copied before the last time says
- * nothing of the next. */
+/* Grows the copies if stacks are cut often; a rare cut is accepted. Samples with copies from before
+ * the last growth do not count. */
 static void count_short_copy(pt_capture *c, const pt_perf_record *r)
 {
     c->facts.short_copy += c->stack.is_copy_short;
     if (r->sample.stack_room < pt_event_set_stack_bytes(&c->set, (pid_t)r->tid)) return;
     c->cut_window++;
     c->cut_count += c->stack.is_copy_short;
-    /* Of another thread more is copied already. */
+    /* Another thread has larger copies already. */
     const bool is_behind = r->sample.stack_room < c->set.plan.stack_bytes / 8 * 8;
     if (!c->stack.is_copy_short || (!is_behind && c->cut_count * CUT_SHARE < c->cut_window)) return;
     if (pt_event_set_grow(&c->set, (pid_t)r->tid)) {
@@ -70,8 +72,8 @@ static void count_short_copy(pt_capture *c, const pt_perf_record *r)
     c->facts.stack_bytes = c->set.plan.stack_bytes;
 }
 
-/* In the middle of execve the old program's stack is no more and the new one has not begun: the
- * registers are left over, and lead nowhere. The stack is the kernel's. */
+/* True in the middle of execve, when the old program's stack is gone and the new one does not exist
+ * yet. The user registers are stale; the kernel's part is the whole stack. */
 static bool is_between_programs(const pt_capture *c, const pt_proc *proc, const pt_perf_record *r,
                                 uint64_t pc)
 {
@@ -79,12 +81,12 @@ static bool is_between_programs(const pt_capture *c, const pt_proc *proc, const 
            r->sample.stack_bytes == 0 && pt_proc_map_at(proc, pc) == NULL;
 }
 
-/* The kernel's copy ends before a page of the stack that nothing was stored to yet, as there may be
- * in the middle of a large frame: a copy brings no pages in. A read does, and then later copies go
- * on behind it. */
-static void bring_in(const pt_capture *c, pt_proc *proc, const pt_perf_sample *s)
+/* Reads a page of the target's stack, so that it exists. The kernel's copy ends before a page that
+ * was never written, which may be in the middle of a large frame: copying does not fault pages in.
+ * Reading does, and later copies continue past the page. */
+static void fault_in_page(const pt_capture *c, pt_proc *proc, const pt_perf_sample *s)
 {
-    enum { TRIES_MAX = 1024, FAILURE = 64 }; /* one that fails is as many that do not */
+    enum { TRIES_MAX = 1024, FAILURE = 64 }; /* a failure counts as this many attempts */
     if (c->stack.end != PT_STACK_END_BAD_READ || s->stack_bytes == 0 ||
         s->stack_bytes >= s->stack_room || proc->brought_in >= TRIES_MAX)
         return;
@@ -97,8 +99,8 @@ static void bring_in(const pt_capture *c, pt_proc *proc, const pt_perf_sample *s
     if (fd >= 0) close(fd);
 }
 
-/* Next time stacks of the process are walked in the kernel, by these modules. */
-static void tell_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modules)
+/* Gives the kernel's walker the modules of the process, so that it walks later stacks. */
+static void update_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modules)
 {
     if (c->walker == NULL || proc->has_exited || proc->walked_generation == modules->generation)
         return;
@@ -106,8 +108,8 @@ static void tell_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *m
         proc->walked_generation = modules->generation;
 }
 
-/* The kernel has walked it by the mappings that it knew then. */
-static void take_walked(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
+/* Takes a stack that the kernel walked by the mappings it knew then. */
+static void use_walked(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
 {
     const pt_bpf_stack *const walked = r->sample.walked;
     pt_unwind_kernel(&r->sample, &c->stack);
@@ -134,7 +136,7 @@ static void unwind_record(pt_capture *c, pt_proc *proc, pt_perf_record *r)
         (pc != 0 && pt_proc_map_at(proc, pc) == NULL && proc->sampled % REREAD_EVERY == 1))
         pt_procs_read(&c->procs, proc);
     const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
-    tell_walker(c, proc, &modules);
+    update_walker(c, proc, &modules);
     pt_unwind_sample(&r->sample, &modules, c->cache, &c->stack);
     if (c->stack.end == PT_STACK_END_ROOT || c->stack.end == PT_STACK_END_UNCHECKED ||
         c->stack.count == c->stack.kernel_count)
@@ -149,7 +151,7 @@ static void unwind_record(pt_capture *c, pt_proc *proc, pt_perf_record *r)
     if (map != NULL && pt_image_is_entry(c->procs.images.all.items[map->image], map->range.start,
                                          map->range.file_offset, last))
         pt_unwound_set_root(&c->stack);
-    bring_in(c, proc, &r->sample);
+    fault_in_page(c, proc, &r->sample);
 }
 
 static pt_waiting *waiting_of(pt_capture *c, uint32_t tid, bool make)
@@ -168,7 +170,7 @@ static pt_waiting *waiting_of(pt_capture *c, uint32_t tid, bool make)
 static void begin_wait(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
 {
     pt_waiting *const w = waiting_of(c, r->tid, true);
-    if (w->is_gone || r->tid == UINT32_MAX) return; /* the kernel's number of a dead thread */
+    if (w->is_gone || r->tid == UINT32_MAX) return; /* tid of a dead thread */
     if (w->room < c->stack.count) {
         w->room = c->stack.count;
         w->pcs = pt_realloc(w->pcs, w->room, sizeof *w->pcs);
@@ -205,7 +207,7 @@ static void end_wait(pt_capture *c, uint32_t tid, uint32_t cpu, uint64_t now_ns)
     pt_sink_add(c->sink, &sample);
 }
 
-/* The record of a switch follows its sample, and knows whether the thread could have gone on. */
+/* The record of a switch follows the switch's sample and shows whether the thread was preempted. */
 static void on_switch(pt_capture *c, const pt_perf_record *r)
 {
     if (!r->sched.is_out) {
@@ -216,8 +218,8 @@ static void on_switch(pt_capture *c, const pt_perf_record *r)
     if (w != NULL) w->is_ready = r->sched.is_preempted;
 }
 
-/* Of a thread that is gone, or begins: its row is that of the next of its number. Events of cpus
- * see a thread switch after its end, and that is no wait. */
+/* Resets the row of a thread that ended or begins, since tids are reused. Events per cpu report a
+ * switch of a thread after its end, which is no wait. */
 static void forget_wait(pt_capture *c, uint32_t tid, bool is_gone)
 {
     if (!c->options.off_cpu) return;
@@ -239,7 +241,7 @@ static bool is_in_kernel(const pt_perf_record *r)
     return (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
 }
 
-/* Samples of others than the targets need not come here at all. */
+/* Makes the kernel's walker drop samples of processes that are not recorded. */
 static void drop_in_kernel(pt_capture *c, pt_proc *proc)
 {
     const bool may_be_wanted_later = proc->awaits_exec || c->options.targets.cgroup != NULL;
@@ -252,7 +254,7 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
     pt_proc *const proc = pt_procs_get(&c->procs, r->pid);
     const bool may_have_moved = c->options.targets.cgroup != NULL && !c->set.plan.has_group &&
                                 !proc->has_exited && r->time_ns > proc->judged_ns + REJUDGE_NS;
-    if (!proc->is_judged || may_have_moved) judge_process(c, proc, r->time_ns);
+    if (!proc->is_judged || may_have_moved) decide_process(c, proc, r->time_ns);
     if (!proc->is_wanted) {
         drop_in_kernel(c, proc);
         return;
@@ -261,7 +263,7 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
     const uint64_t weight = is_switch ? 0 : pt_event_set_weight(&c->set, r);
     if (weight == 0 && !is_switch) return;
     if (r->sample.walked != NULL) {
-        take_walked(c, proc, r);
+        use_walked(c, proc, r);
     } else {
         unwind_record(c, proc, r);
         count_short_copy(c, r);
@@ -297,13 +299,14 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
 
 /* ---- records ---- */
 
-/* Children of what is recorded are recorded, until they are moved into another control group. */
+/* Children of recorded processes are recorded, until they move to another control group. */
 static void on_fork(pt_capture *c, const pt_perf_record *r)
 {
     forget_wait(c, r->task.tid, false);
-    pt_between_release(&c->between, c->sink, r->task.tid, false); /* an older one of that number */
+    /* Held for an older thread with that tid. */
+    pt_between_release(&c->between, c->sink, r->task.tid, false);
     pt_proc *const child = pt_procs_on_fork(&c->procs, r);
-    if (child != NULL && !child->is_judged) judge_process(c, child, r->time_ns);
+    if (child != NULL && !child->is_judged) decide_process(c, child, r->time_ns);
     const pt_proc *const proc = child != NULL ? child : pt_procs_find(&c->procs, r->task.pid);
     if (c->ledger != NULL && proc != NULL && proc->is_wanted)
         pt_ledger_begin(c->ledger, r->task.tid);
@@ -327,8 +330,8 @@ static void on_lost(pt_capture *c, const pt_perf_record *r)
     if (c->ledger != NULL) pt_ledger_lost(c->ledger);
 }
 
-/* Who becomes another program, be it another thread than the first, has the number of the first
- * from then on, whose end was told. */
+/* A thread that calls exec gets the tid of its process's first thread, whose end has been reported
+ * already. */
 static void on_comm(pt_capture *c, const pt_perf_record *r)
 {
     if (r->comm.is_exec)
@@ -398,7 +401,7 @@ void pt_feed_urgent(pt_capture *c)
     if (!c->set.plan.is_each_thread) return;
     for (uint32_t i = 0; i < c->set.pair_count; i++) {
         pt_ring_pair *const pair = &c->set.pairs[i];
-        pt_ring ahead = pair->side; /* looks on from where it last stopped */
+        pt_ring ahead = pair->side; /* continues where the last search ended */
         pt_ring_look(&ahead);
         if (pair->seen > ahead.tail && pair->seen <= ahead.head) ahead.tail = pair->seen;
         const struct perf_event_header *record;

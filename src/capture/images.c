@@ -25,7 +25,7 @@ void pt_images_init(pt_images *images)
     pt_index_init(&images->index);
 }
 
-/* Tables that are another image's stay. */
+/* Frees the tables, unless they belong to another image. */
 static void free_mapped(pt_image *image)
 {
     if (image->is_shared) image->mapped.blob = image->mapped.base_blob = NULL;
@@ -56,7 +56,7 @@ static uint64_t key_hash(const pt_image_key *key)
     return pt_hash_mix(pt_hash_bytes(key->path, strlen(key->path)), key->inode);
 }
 
-static bool is_of(const pt_image *image, const pt_image_key *key)
+static bool has_key(const pt_image *image, const pt_image_key *key)
 {
     if (strcmp(image->path, key->path) != 0) return false;
     if (key->build_id_bytes > 0)
@@ -68,7 +68,8 @@ static bool is_of(const pt_image *image, const pt_image_key *key)
 uint32_t pt_images_add(pt_images *images, const pt_image_key *key)
 {
     const uint64_t hash = key_hash(key);
-    const uint32_t known = PT_INDEX_FIND(&images->index, hash, i, is_of(images->all.items[i], key));
+    const uint32_t known =
+        PT_INDEX_FIND(&images->index, hash, i, has_key(images->all.items[i], key));
     if (known != PT_NONE) return known;
     pt_image *const image = pt_alloc(1, sizeof *image);
     *image = (pt_image){.path = pt_strdup(key->path),
@@ -80,7 +81,7 @@ uint32_t pt_images_add(pt_images *images, const pt_image_key *key)
     return PT_INDEX_PUSH(&images->index, hash, images->all, image);
 }
 
-/* ---- looking ---- */
+/* ---- reading files ---- */
 
 static bool has_id(const pt_image *image, pt_elf_id id)
 {
@@ -93,8 +94,8 @@ static pt_elf_id id_of(const pt_image *image)
     return (pt_elf_id){.bytes = image->build_id, .size_bytes = image->build_id_bytes};
 }
 
-/* The kernel tells a file by its build id when it is mapped, /proc/PID/maps by its inode: both are
- * images. */
+/* Shares the tables of another image with the same file. At a mapping the kernel reports a build
+ * id, /proc/PID/maps an inode: one file may be two images. */
 static bool share_table(pt_image *image, const pt_images *images)
 {
     enum { ID_BYTES_MIN = 8 };
@@ -115,7 +116,7 @@ static bool share_table(pt_image *image, const pt_images *images)
     return false;
 }
 
-/* Another image's, from disk, or compiled. */
+/* Gets the unwind table: from another image, from disk, or by compiling. */
 static void find_table(pt_image *image, const pt_images *images, const pt_elf *elf)
 {
     const pt_table_cache *const cache = &images->cache;
@@ -128,8 +129,9 @@ static void find_table(pt_image *image, const pt_images *images, const pt_elf *e
         pt_mapped_image_compile(mapped, elf, image->build_id, image->build_id_bytes);
 }
 
-/* False if these are not the bytes of the image that was mapped. */
-static bool look_at_bytes(pt_image *image, const pt_images *images, const void *bytes, size_t size)
+/* Reads an image from its bytes. False: they are not the mapped file's. */
+static bool read_image_bytes(pt_image *image, const pt_images *images, const void *bytes,
+                             size_t size)
 {
     pt_elf elf;
     if (pt_elf_open(bytes, size, &elf) != PT_ELF_OK) return false;
@@ -147,40 +149,41 @@ static bool look_at_bytes(pt_image *image, const pt_images *images, const void *
     return true;
 }
 
-/* What was found in a file that was not the one, or was cut while it was looked at. */
-static void forget_file(pt_image *image)
+/* Drops results from a wrong file, or from one that shrank while it was read. */
+static void drop_file(pt_image *image)
 {
     free_mapped(image);
     image->is_shared = image->is_compiled = false;
     image->status = (struct stat){0};
 }
 
-/* Is it the file that the kernel said? Without a build id its inode must be. */
-static bool is_that_file(const pt_image *image, const struct stat *st, bool is_mapping)
+/* True if the file is the one that the kernel reported. Without a build id the inode must match. */
+static bool is_reported_file(const pt_image *image, const struct stat *st, bool is_mapping)
 {
     if (is_mapping || image->build_id_bytes > 0 || image->inode == 0) return true;
     return st->st_ino == image->inode && (image->major == 0 || (major(st->st_dev) == image->major &&
                                                                 minor(st->st_dev) == image->minor));
 }
 
-/* root: of the process that has the image, or NULL for our own. */
-static bool look_at_file(pt_image *image, const pt_images *images, const char *root,
-                         const char *path, bool is_mapping)
+/* Reads an image from a file. root: of the process that maps it; NULL: the recorder's own. */
+static bool read_image_file(pt_image *image, const pt_images *images, const char *root,
+                            const char *path, bool is_mapping)
 {
     pt_blob blob = PT_BLOB_INIT;
     PT_CLOSE int fd = root != NULL ? pt_open_regular_in(root, path, &image->status)
                                    : pt_open_regular(path, &image->status);
-    if (fd < 0 || !is_that_file(image, &image->status, is_mapping) ||
+    if (fd < 0 || !is_reported_file(image, &image->status, is_mapping) ||
         pt_file_read_fd(fd, path, PT_FILE_MAP, FILE_MAX, &blob, NULL) != PT_OK)
         return false;
-    const bool is_it = look_at_bytes(image, images, blob.data, blob.size) && pt_blob_intact(&blob);
+    const bool is_it =
+        read_image_bytes(image, images, blob.data, blob.size) && pt_blob_intact(&blob);
     pt_blob_done(&blob);
-    if (!is_it) forget_file(image);
+    if (!is_it) drop_file(image);
     return is_it;
 }
 
-/* All processes of a word size have the same. */
-static bool look_at_vdso(pt_image *image, const pt_images *images)
+/* Reads the vDSO of the recorder: all processes of one word size have the same. */
+static bool read_image_vdso(pt_image *image, const pt_images *images)
 {
     const uint8_t *const vdso = (const uint8_t *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
     pt_elf elf;
@@ -190,7 +193,7 @@ static bool look_at_vdso(pt_image *image, const pt_images *images)
     size_t size = 0;
     for (uint32_t i = 0; pt_elf_segment_at(&elf, i, &s); i++)
         if (s.type == PT_LOAD && s.off + s.file_bytes > size) size = (size_t)(s.off + s.file_bytes);
-    return look_at_bytes(image, images, vdso, size);
+    return read_image_bytes(image, images, vdso, size);
 }
 
 void pt_images_look(pt_images *images, uint32_t number, uint32_t pid, uint64_t start,
@@ -200,7 +203,7 @@ void pt_images_look(pt_images *images, uint32_t number, uint32_t pid, uint64_t s
     if (image->is_looked_at) return;
     image->is_looked_at = true;
     if (pt_mapped_kind_of_text(image->path) == PT_MAPPED_VDSO) {
-        image->is_found = look_at_vdso(image, images);
+        image->is_found = read_image_vdso(image, images);
         return;
     }
     if (pt_mapped_kind_of_text(image->path) != PT_MAPPED_FILE) return;
@@ -208,11 +211,13 @@ void pt_images_look(pt_images *images, uint32_t number, uint32_t pid, uint64_t s
         PT_FREE char *mapping =
             pt_strf("/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, start, limit);
         PT_FREE char *root = pt_strf("/proc/%" PRIu32 "/root", pid);
-        image->is_found = look_at_file(image, images, NULL, mapping, true) ||
-                          look_at_file(image, images, root, image->path, false);
+        image->is_found = read_image_file(image, images, NULL, mapping, true) ||
+                          read_image_file(image, images, root, image->path, false);
     }
-    if (!image->is_found) image->is_found = look_at_file(image, images, NULL, image->path, false);
-    /* A process that is gone cannot be asked; the next one that maps it can. */
+    if (!image->is_found)
+        image->is_found = read_image_file(image, images, NULL, image->path, false);
+    /* The files of a process that ended cannot be read; the next process that maps the image
+     * provides them. */
     if (!image->is_found && pid == 0) image->is_looked_at = false;
 }
 
@@ -234,7 +239,7 @@ bool pt_image_bias(const pt_image *image, uint64_t start, uint64_t file_offset, 
 
 bool pt_image_is_entry(const pt_image *image, uint64_t start, uint64_t file_offset, uint64_t pc)
 {
-    enum { START_BYTES = 80 }; /* of _start, in libcs that are known */
+    enum { START_BYTES = 80 }; /* size of _start in known libcs */
     uint64_t bias;
     if (image->entry_addr == 0 || !pt_image_bias(image, start, file_offset, &bias)) return false;
     return pc - bias - image->entry_addr < START_BYTES;

@@ -1,11 +1,11 @@
 /* images.h: the files that processes have mapped: their unwind tables and build ids.
  *
  *   mapping of a process ---> image (by build id, else by device, inode and path) ---> table,
- * segments
+ *                                                                                      segments
  *
- * A file is looked for where the process sees it: as the very mapping (/proc/PID/map_files), below
- * its root (/proc/PID/root: containers), by its path. What is found must have the build id, or the
- * inode, that the kernel reported. Each image is looked at once, however many processes map it.
+ * A file is opened where the process sees it: as the mapping itself (/proc/PID/map_files), below
+ * its root (/proc/PID/root: containers), by its path. The file must have the build id, or the
+ * inode, that the kernel reported. Each image is read once, however many processes map it.
  */
 #ifndef PT_CAPTURE_IMAGES_H
 #define PT_CAPTURE_IMAGES_H
@@ -22,33 +22,35 @@
 
 enum { PT_IMAGE_ID_MAX = 32 };
 
-/* What is known of a file that is mapped. */
+/* The identity of a mapped file. */
 typedef struct pt_image_key {
-    const char *path; /* as the kernel says it, maybe with " (deleted)" */
+    const char *path; /* as the kernel reports it; may end in " (deleted)" */
     uint32_t major, minor;
     uint64_t inode; /* 0: unknown */
     uint8_t build_id[PT_IMAGE_ID_MAX];
     uint32_t build_id_bytes; /* 0: unknown */
 } pt_image_key;
 
+/* A mapped file and its unwind tables. */
 typedef struct pt_image {
     char *path;
     uint32_t major, minor;
     uint64_t inode;
-    bool is_looked_at, is_found;
-    uint8_t build_id[PT_IMAGE_ID_MAX]; /* of the key, or of the file once it is looked at */
+    bool is_looked_at, is_found;       /* the file was searched; it was found */
+    uint8_t build_id[PT_IMAGE_ID_MAX]; /* of the key; or of the file once it was read */
     uint32_t build_id_bytes;
-    uint64_t entry_addr; /* as linked: where the kernel starts it */
+    uint64_t entry_addr; /* as linked: where the kernel starts the program */
     pt_mapped_image mapped;
-    bool is_shared; /* the tables are another image's, of the same file under another name or key */
-    struct stat status; /* of the file that was looked at; zeros: the vDSO, or none */
-    bool is_compiled;   /* the table was made now, and not found on disk */
+    /* The tables belong to another image: the same file under another name or key. */
+    bool is_shared;
+    struct stat status; /* of the file that was read; zeros: the vDSO, or none */
+    bool is_compiled;   /* the table was compiled now instead of read from disk */
 } pt_image;
 
 typedef struct pt_images {
     pt_table_cache cache; /* folder NULL: tables are not kept on disk */
     struct {
-        pt_image **items; /* one allocation each: tables are pointed at */
+        pt_image **items; /* one allocation each, since modules point to their tables */
         size_t count, cap;
     } all;
     pt_index index;
@@ -57,23 +59,23 @@ typedef struct pt_images {
 void pt_images_init(pt_images *images);
 void pt_images_done(pt_images *images);
 
-/* The image's number. */
+/* Finds or adds the image of a key; returns its number. */
 uint32_t pt_images_add(pt_images *images, const pt_image_key *key);
 
-/* Reads the file, once: build id, segments, table. Process pid has it mapped at [start, limit);
- * pid 0: no process is left. */
+/* Reads an image's file, once: build id, segments, table. Process pid has it mapped at [start,
+ * limit); pid 0: no process has it any more. */
 void pt_images_look(pt_images *images, uint32_t image, uint32_t pid, uint64_t start,
                     uint64_t limit);
 
-/* Keeps on disk the tables that were compiled, for the next recording. */
+/* Writes newly compiled tables to disk, for the next recording. */
 void pt_images_keep(const pt_images *images);
 
-/* What the loader added to addresses as linked, for a mapping at start of the file from file_offset
- * on. False if no segment holds that. */
+/* The load bias of a mapping at `start` of the file from file_offset on. False: no segment contains
+ * that offset. */
 bool pt_image_bias(const pt_image *image, uint64_t start, uint64_t file_offset, uint64_t *ret_bias);
 
-/* Is that address of the process in the code that the kernel starts, which nothing called and which
- * often has no rules? map: the mapping it lies in. */
+/* True if pc lies in the code at the program's entry point, which has no caller and often no rules.
+ * start, file_offset: of the mapping that contains pc. */
 bool pt_image_is_entry(const pt_image *image, uint64_t start, uint64_t file_offset, uint64_t pc);
 
 #endif

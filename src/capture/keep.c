@@ -1,4 +1,4 @@
-/* keep.c: writing; see keep.h. Reading is in keep_read.c. */
+/* keep.c: writes the files; see keep.h. keep_read.c reads them. */
 #include "capture/keep.h"
 
 #include <errno.h>
@@ -15,14 +15,14 @@
 enum { GROUP = 64 }; /* stacks whose values are written together */
 
 struct pt_keep {
-    int journal_fd, values_fd; /* -1: a write has failed */
+    int journal_fd, values_fd; /* -1: a write failed */
     bool is_timeline;
     uint32_t event_count, stack_count;
     uint64_t room_bytes, written_bytes;
-    pt_buf rows;       /* not written yet */
-    size_t head_bytes; /* of them */
+    pt_buf rows;       /* encoded records that are not written yet */
+    size_t head_bytes; /* bytes of the head record in them */
     struct {
-        bool *items; /* a group of stacks: values have changed */
+        bool *items; /* one for each group of stacks: values changed since the last write */
         size_t count, cap;
     } changed;
     bool is_any_changed;
@@ -85,12 +85,12 @@ void pt_keep_location(pt_keep *k, const pt_location *location)
     end_record(k, at);
 }
 
-void pt_keep_stack(pt_keep *k, const uint32_t *frames, uint32_t depth, uint8_t how, uint32_t pid,
+void pt_keep_stack(pt_keep *k, const uint32_t *frames, uint32_t depth, uint8_t end, uint32_t pid,
                    const char *comm)
 {
     const size_t at = begin_record(k, PT_KEEP_STACK);
     pt_put_le(&k->rows, pid, 4);
-    pt_put_le(&k->rows, how, 4);
+    pt_put_le(&k->rows, end, 4);
     put_comm(k, comm);
     for (uint32_t i = 0; i < depth; i++)
         pt_put_le(&k->rows, frames[i], 4);
@@ -139,14 +139,14 @@ void pt_keep_changed(pt_keep *k, uint32_t stack)
 
 /* ---- files ---- */
 
-static void give_up(pt_keep *k)
+static void close_files(pt_keep *k)
 {
     if (k->journal_fd >= 0) close(k->journal_fd);
     if (k->values_fd >= 0) close(k->values_fd);
     k->journal_fd = k->values_fd = -1;
 }
 
-/* at: -1 at the end. */
+/* Writes all bytes. at: offset; -1: the end of the file. */
 static bool write_all(pt_keep *k, int fd, const void *bytes, size_t size, off_t at)
 {
     const uint8_t *from = bytes;
@@ -204,13 +204,13 @@ pt_status pt_keep_new(const char *folder, const pt_keep_head *head, pt_builder *
     k->journal_fd = make_file(folder, PT_KEEP_JOURNAL);
     k->values_fd = k->journal_fd >= 0 ? make_file(folder, PT_KEEP_VALUES) : -1;
     if (k->values_fd < 0 || fstatvfs(k->journal_fd, &fs) != 0) {
-        pt_error_errno(reterr, errno, "%s: samples cannot be kept there", folder);
+        pt_error_errno(reterr, errno, "cannot keep samples in %s", folder);
         pt_keep_free(k);
         return PT_ERR_SYSTEM;
     }
     k->room_bytes = (uint64_t)fs.f_bavail * fs.f_frsize / 2;
     put_head(k, head, builder);
-    k->head_bytes = k->rows.size; /* a recording without samples leaves an empty file */
+    k->head_bytes = k->rows.size; /* so a recording without samples leaves an empty file */
     *ret_keep = k;
     return PT_OK;
 }
@@ -218,7 +218,7 @@ pt_status pt_keep_new(const char *folder, const pt_keep_head *head, pt_builder *
 void pt_keep_free(pt_keep *k)
 {
     if (k == NULL) return;
-    give_up(k);
+    close_files(k);
     pt_buf_done(&k->rows);
     free(k->changed.items);
     free(k);
@@ -259,7 +259,7 @@ void pt_keep_write(pt_keep *k, const pt_keep_facts *facts,
         end_record(k, at);
         if (!write_all(k, k->journal_fd, k->rows.data, k->rows.size, -1) ||
             (!k->is_timeline && !write_values(k, values, arg)))
-            give_up(k);
+            close_files(k);
     }
     pt_buf_clear(&k->rows);
     k->head_bytes = 0;

@@ -1,15 +1,15 @@
-/* keep_int.h: the records of a recording's journal (keep.h), each drawn by who writes it, in
- * keep.c. */
+/* keep_int.h: the kinds of record in a recording's journal (keep.h). keep.c describes each where it
+ * is written. */
 #ifndef PT_CAPTURE_KEEP_INT_H
 #define PT_CAPTURE_KEEP_INT_H
 
 #define PT_KEEP_MAGIC                                                                              \
-    "PITOTRC1" /* behind the first record's kind and size; the digit: the version */
+    "PITOTRC1" /* follows the kind and size of the first record; the digit is the version */
 
 enum { PT_KEEP_MAGIC_BYTES = 8 };
 
 enum {
-    PT_KEEP_HEAD = 1, /* the first */
+    PT_KEEP_HEAD = 1, /* the first record */
     PT_KEEP_MAPPING,
     PT_KEEP_BUILD_ID,
     PT_KEEP_LOCATION,

@@ -1,4 +1,4 @@
-/* keep_read.c: reading what a recorder that was killed has kept; see keep.h. */
+/* keep_read.c: reads the files of a recorder that was killed; see keep.h. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -37,7 +37,7 @@ typedef struct {
     } stack;
 } kept;
 
-/* Up to the record's end; "" if it does not end there. */
+/* Reads a text that ends within the record; "" if it does not. */
 static const char *read_text(pt_reader *r)
 {
     const uint8_t *const at = r->pos;
@@ -210,7 +210,7 @@ static void read_record(kept *k, uint32_t kind, pt_reader *r)
     }
 }
 
-/* Until the end, or what was not written to its end. */
+/* Reads records up to the end or the first incomplete one. */
 static pt_status read_journal(kept *k, const pt_blob *blob, pt_error *reterr)
 {
     pt_reader all;
@@ -230,7 +230,8 @@ static pt_status read_journal(kept *k, const pt_blob *blob, pt_error *reterr)
     return pt_error_set(reterr, PT_ERR_FORMAT, "not the journal of a recording");
 }
 
-/* Of stacks whose values were not written yet there is nothing to tell. */
+/* Reads the values. Stacks beyond the end of the file keep zeros: their values were not written
+ * yet. */
 static void read_values(kept *k, const char *path)
 {
     pt_blob blob = PT_BLOB_INIT;
@@ -255,7 +256,7 @@ static void read_values(kept *k, const char *path)
     pt_blob_done(&blob);
 }
 
-static void tell_provenance(const kept *k)
+static void store_provenance(const kept *k)
 {
     pt_builder *const b = k->builder;
     const bool is_clock = (k->flags & PT_KEEP_IS_CLOCK) != 0;
@@ -298,7 +299,7 @@ pt_status pt_keep_read(const char *path, const pt_profile **ret_profile, pt_erro
         PT_FREE char *values =
             pt_strf("%.*s" PT_KEEP_VALUES, (int)(pt_base_name(path) - path), path);
         if (!(k.flags & PT_KEEP_IS_TIMELINE)) read_values(&k, values);
-        tell_provenance(&k);
+        store_provenance(&k);
         status = pt_builder_freeze(k.builder, ret_profile, reterr);
     } else {
         pt_builder_free(k.builder);

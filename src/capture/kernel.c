@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "elf/image.h"
 
-/* The notes of vmlinux, as they lie in it. */
+/* The build id in /sys/kernel/notes, which has the notes of vmlinux. */
 static uint32_t build_id(pt_builder *b)
 {
     char hex[65] = "";
@@ -21,7 +21,7 @@ static uint32_t build_id(pt_builder *b)
     return pt_builder_text(b, hex).v;
 }
 
-/* Zeros, where addresses are kept from us. _text is among the first symbols. */
+/* The address of _text, which is among the first symbols; 0 where the kernel hides addresses. */
 static uint64_t text_start(void)
 {
     char line[256], name[200];

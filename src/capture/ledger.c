@@ -11,11 +11,12 @@
 
 enum {
     BUCKETS = 4096,
-    HELD_MIN = 32,          /* samples that are worth a look at the clock */
-    HELD_MIN_NS = 32000000, /* and so much time: a running thread's clock is late by a tick */
-    ALONE_MIN = 16,         /* periods that a thread must have for its own settlement */
-    POOL_HELD = 64,         /* samples that settle those of short threads */
-    SWITCH_NS = 25000,      /* of a switch, in which nothing interrupts, at most */
+    HELD_MIN = 32, /* samples that justify reading the clock */
+    /* And their least time: a running thread's clock is late by up to a tick. */
+    HELD_MIN_NS = 32000000,
+    ALONE_MIN = 16,    /* periods that a thread needs for a correction of its own */
+    POOL_HELD = 64,    /* samples that are corrected together for short threads */
+    SWITCH_NS = 25000, /* longest time of a switch, in which no timer interrupts */
 };
 
 typedef struct {
@@ -34,12 +35,12 @@ typedef struct account {
     uint32_t pid, tid;
     entries held;
     uint64_t held_ns;
-    bool has_begun;        /* clock was looked at, or is 0 since the thread began */
-    bool has_look;         /* next is such a look */
-    pt_thread_clock clock; /* at the last settlement */
+    bool has_begun;        /* the clock is known: it was read, or the thread began at 0 */
+    bool has_look;         /* `look` holds a reading that is not used yet */
+    pt_thread_clock clock; /* at the last correction */
     pt_thread_clock look;
     uint64_t look_at_ns;
-    /* Of all settlements: what the samples weighed, what the clock said. */
+    /* Sums over all corrections: weights of samples, CPU time. */
     uint64_t all_held_ns, all_clock_ns, all_switches;
 } account;
 
@@ -48,7 +49,7 @@ struct pt_ledger {
     pt_sink *sink;
     account *of_thread[BUCKETS];
     account *of_process[BUCKETS]; /* short threads; clock.ran_ns: the sum of their clocks */
-    account short_ones;           /* of processes that have ended */
+    account short_ones;           /* short threads of processes that have ended */
     int64_t moved_ns;
 };
 
@@ -131,7 +132,7 @@ int64_t pt_ledger_moved_ns(const pt_ledger *l)
     return l->moved_ns;
 }
 
-/* ---- settling ---- */
+/* ---- corrections ---- */
 
 static void weigh_entry(pt_ledger *l, const entry *e, double weight_ns)
 {
@@ -140,8 +141,8 @@ static void weigh_entry(pt_ledger *l, const entry *e, double weight_ns)
     l->moved_ns += more_ns;
 }
 
-/* The samples held get together clock_ns. Each is given the sum so far less what was given, so that
- * nothing is lost by rounding. */
+/* Distributes clock_ns over the held samples. Each gets the difference of rounded running sums, so
+ * that rounding loses nothing. */
 static void settle_held(pt_ledger *l, account *a, double clock_ns, double switches)
 {
     double kernel_ns = 0, sum_ns = 0, given_ns = 0;
@@ -166,7 +167,7 @@ static void settle_held(pt_ledger *l, account *a, double clock_ns, double switch
     a->held_ns = 0;
 }
 
-/* What a look at the clock has told. */
+/* Corrects the held samples by a reading of the clock. */
 static void settle_look(pt_ledger *l, account *a)
 {
     a->has_look = false;
@@ -178,18 +179,18 @@ static void settle_look(pt_ledger *l, account *a)
         a->all_switches += switches;
         settle_held(l, a, (double)ran_ns, (double)switches);
     }
-    if (!a->has_begun) a->held.count = a->held_ns = 0; /* from before the first look */
+    if (!a->has_begun) a->held.count = a->held_ns = 0; /* from before the first reading */
     a->has_begun = true;
     a->clock = a->look;
 }
 
-static void look_at(pt_ledger *l, account *a)
+static void read_clock(pt_ledger *l, account *a)
 {
     a->has_look = l->options.look(l->options.arg, a->pid, a->tid, &a->look);
     a->look_at_ns = l->options.now_ns(l->options.arg);
 }
 
-/* The last samples of a thread whose clock is gone weigh as those before them did. */
+/* Corrects the last samples of a thread whose clock is gone like the samples before them. */
 static void settle_last(pt_ledger *l, account *a)
 {
     if (a->held_ns == 0 || a->all_held_ns == 0) return;
@@ -197,7 +198,7 @@ static void settle_last(pt_ledger *l, account *a)
     settle_held(l, a, part * (double)a->all_clock_ns, part * (double)a->all_switches);
 }
 
-/* ---- events of threads ---- */
+/* ---- events per thread ---- */
 
 static void settle_pool(pt_ledger *l, account *pool, size_t least)
 {
@@ -206,7 +207,7 @@ static void settle_pool(pt_ledger *l, account *pool, size_t least)
     pool->clock.ran_ns = 0;
 }
 
-static void pour_entries(account *from, account *to)
+static void move_entries(account *from, account *to)
 {
     for (size_t i = 0; i < from->held.count; i++)
         hold_entry(to, &from->held.items[i]);
@@ -214,7 +215,8 @@ static void pour_entries(account *from, account *to)
     from->held.count = from->held_ns = from->clock.ran_ns = 0;
 }
 
-/* all_held_ns: what was settled. */
+/* Corrects the samples of a thread that ended. all_held_ns: weight of the samples corrected so far.
+ */
 static void end_thread(pt_ledger *l, account *a, uint64_t ran_ns)
 {
     if (a->all_held_ns + a->held_ns >= ALONE_MIN * l->options.period_ns) {
@@ -223,7 +225,7 @@ static void end_thread(pt_ledger *l, account *a, uint64_t ran_ns)
     }
     account *const pool = account_of(l->of_process, a->pid, true);
     a->clock.ran_ns = ran_ns;
-    pour_entries(a, pool);
+    move_entries(a, pool);
     settle_pool(l, pool, POOL_HELD);
 }
 
@@ -232,16 +234,16 @@ static void end_process(pt_ledger *l, uint32_t pid)
     account *const pool = account_of(l->of_process, pid, false);
     if (pool == NULL) return;
     settle_pool(l, pool, ALONE_MIN);
-    pour_entries(pool, &l->short_ones);
+    move_entries(pool, &l->short_ones);
     settle_pool(l, &l->short_ones, POOL_HELD);
     close_account(l->of_process, pid);
 }
 
-/* ---- what happens ---- */
+/* ---- events of threads and processes ---- */
 
 void pt_ledger_begin(pt_ledger *l, uint32_t tid)
 {
-    close_account(l->of_thread, tid); /* an older one of that number */
+    close_account(l->of_thread, tid); /* of an older thread with that tid */
     account_of(l->of_thread, tid, true)->has_begun = true;
 }
 
@@ -259,7 +261,7 @@ void pt_ledger_add(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, u
         a->all_held_ns += a->held_ns;
         settle_held(l, a, (double)a->held_ns, 0);
     } else if (!a->has_look && (is_enough || !a->has_begun)) {
-        look_at(l, a);
+        read_clock(l, a);
     }
 }
 
@@ -291,7 +293,7 @@ void pt_ledger_look_at_all(pt_ledger *l)
 {
     for (size_t i = 0; i < BUCKETS && !l->options.is_each_thread; i++)
         for (account *a = l->of_thread[i]; a != NULL; a = a->next)
-            if (a->has_begun) look_at(l, a);
+            if (a->has_begun) read_clock(l, a);
 }
 
 void pt_ledger_finish(pt_ledger *l)

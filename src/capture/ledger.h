@@ -1,22 +1,22 @@
-/* ledger.h: what samples weigh, settled with each thread's own clock.
+/* ledger.h: corrects the weights of samples by each thread's own CPU clock.
  *
- *   sample --> its weight, one period --> held in its thread's account --> the clock is looked at:
- *   all samples held get together what the clock has moved since the last look
+ *   sample --> weight of one period --> held in its thread's account --> a clock reading: all held
+ *   samples together get the time that the clock has advanced since the last reading
  *
- * The kernel's timer is late or lost where a thread cannot be interrupted, mostly in switches, and
- * a virtual machine loses more of them. So a period a sample is right for a machine, and wrong for
- * a thread that switches all the time. What a thread's samples and its clock differ by belongs to
- * its own samples: as far as switches may have taken it, to those in the kernel; else to all, in
- * proportion.
+ * The kernel's timer is late or lost while a thread cannot be interrupted, mostly during switches;
+ * virtual machines lose more ticks. So one period per sample is right for the machine as a whole,
+ * but wrong for a thread that switches often. The difference between a thread's samples and its
+ * clock is distributed over its own samples: the part that switches may account for goes to its
+ * samples in the kernel, the rest to all, in proportion.
  *
- * With events of cpus the clock is schedstat's (proc(5)), read each 32 samples and at the end;
- * samples after the last reading weigh as those before it.
+ * With events per cpu the clock is that of schedstat (proc(5)), read every 32 samples and at the
+ * end. Samples after the last reading are scaled like those before it.
  *
- * With events of threads each sample weighs what the event's own clock has moved. Samples in a row
- * weigh the same, and those at the end get what no tick has met.
+ * With events per thread each sample weighs the advance of the event's own clock. Consecutive
+ * samples weigh the same, and the last ones get the time after the last tick.
  *
- * Threads of a few samples have too few to be settled alone. Where their clocks are known they are
- * settled with others of their process.
+ * Threads with few samples cannot be corrected alone. If their clocks are known, they are corrected
+ * together with others of their process.
  */
 #ifndef PT_CAPTURE_LEDGER_H
 #define PT_CAPTURE_LEDGER_H
@@ -28,46 +28,47 @@
 
 typedef struct pt_ledger pt_ledger;
 
-/* A thread's clock. */
+/* The CPU clock of a thread. */
 typedef struct pt_thread_clock {
     uint64_t ran_ns;
-    uint64_t switches; /* times that it was given a cpu */
+    uint64_t switches; /* times that the thread was given a cpu */
 } pt_thread_clock;
 
-/* From ROOT/PID/task/TID/schedstat (proc(5)); false: it is gone, or the kernel keeps none. */
+/* Reads ROOT/PID/task/TID/schedstat (proc(5)). False: the thread is gone, or the kernel has no
+ * schedstat. */
 bool pt_thread_clock_read(const char *root, uint32_t pid, uint32_t tid, pt_thread_clock *ret_clock);
 
 typedef struct pt_ledger_options {
     uint64_t period_ns;
-    bool is_each_thread; /* weights follow the clocks, and those are told at the end */
-    /* Looks at a thread's clock; false: it is gone, or has none. */
+    bool is_each_thread; /* weights follow the clocks, which are reported at the end of a thread */
+    /* Reads a thread's clock. False: the thread is gone, or has no clock. */
     bool (*look)(void *arg, uint32_t pid, uint32_t tid, pt_thread_clock *ret_clock);
-    uint64_t (*now_ns)(void *arg); /* as records have it */
+    uint64_t (*now_ns)(void *arg); /* on the clock of the records */
     void *arg;
 } pt_ledger_options;
 
-/* What is settled goes to the sink, which must stay. */
+/* Makes a ledger. Corrections go to the sink, which must outlive it. */
 pt_ledger *pt_ledger_new(const pt_ledger_options *options, pt_sink *sink);
 void pt_ledger_free(pt_ledger *ledger); /* accepts NULL */
 
-/* All in the order of time; time_ns as records have it. */
+/* Call these in the order of time; time_ns is on the clock of the records. */
 
-/* A thread begins: its clock is at 0. */
+/* A thread started: its clock is 0. */
 void pt_ledger_begin(pt_ledger *ledger, uint32_t tid);
-/* The sink's row got a sample that weighs so much. */
+/* A sample was added to a row of the sink with this weight. */
 void pt_ledger_add(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_ns, uint32_t row,
                    uint64_t weight_ns, bool is_kernel);
-/* A thread has ended; ran_ns: its clock's last word, of events of threads, else 0. */
+/* A thread ended. ran_ns: the final value of its clock (events per thread), else 0. */
 void pt_ledger_end(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_ns,
                    uint64_t ran_ns);
-/* Samples were lost: no other sample is to stand for them. */
+/* Samples were lost: others must not take over their weight. */
 void pt_ledger_lost(pt_ledger *ledger);
-/* No more will be sampled: looks at the clocks of those that still run. */
+/* Sampling has ended: reads the clocks of threads that still run. */
 void pt_ledger_look_at_all(pt_ledger *ledger);
-/* No more will be told: settles all. */
+/* Corrects all remaining accounts. */
 void pt_ledger_finish(pt_ledger *ledger);
 
-/* By how much the sum of all weights has changed. */
+/* The change of the sum of all weights. */
 int64_t pt_ledger_moved_ns(const pt_ledger *ledger);
 
 #endif

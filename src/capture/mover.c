@@ -16,14 +16,14 @@
 enum { WAITING_MAX = 16 };
 
 struct pt_mover {
-    int pipe[2]; /* of jobs */
+    int pipe[2]; /* carries jobs */
     pthread_t thread;
     _Atomic unsigned waiting;
     atomic_bool is_ending;
 };
 
 typedef struct {
-    int fd, to_fd; /* the first is ours */
+    int fd, to_fd; /* the mover owns and closes fd */
 } job;
 
 static void *run_mover(void *arg)
@@ -47,7 +47,7 @@ pt_mover *pt_mover_new(void)
         free(mover);
         return NULL;
     }
-    sigset_t all, before; /* signals are the reader's */
+    sigset_t all, before; /* the caller's thread handles signals */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const bool has_thread = pthread_create(&mover->thread, NULL, run_mover, mover) == 0;

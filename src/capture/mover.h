@@ -1,6 +1,6 @@
-/* mover.h: a thread that gives events another ring to write to. The kernel lets nobody go on who
- * asks for that until all cpus have passed a grace period, 10 ms and more, in which threads begin
- * and end that the reader is to notice.
+/* mover.h: a thread that redirects events to another ring. The kernel blocks such a request for an
+ * RCU grace period, 10 ms and more. The reader must not wait so long, since it must notice threads
+ * that begin and end meanwhile.
  */
 #ifndef PT_CAPTURE_MOVER_H
 #define PT_CAPTURE_MOVER_H
@@ -9,13 +9,13 @@
 
 typedef struct pt_mover pt_mover;
 
-/* NULL: no thread can be had. */
+/* Starts the thread. NULL: it cannot be started. */
 pt_mover *pt_mover_new(void);
-/* Ends the thread; accepts NULL. What it has not come to stays as it is. */
+/* Ends the thread; accepts NULL. Pending requests are dropped. */
 void pt_mover_free(pt_mover *mover);
 
-/* The event of fd will write to the ring of to_fd, which must stay open; fd may be closed. False:
- * not now, there is much to do. Accepts NULL. */
+/* Requests that the event of fd write to the ring of to_fd. to_fd must stay open; fd may be closed.
+ * False: too many requests are pending. Accepts NULL. */
 bool pt_mover_add(pt_mover *mover, int fd, int to_fd);
 
 #endif

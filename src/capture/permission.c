@@ -75,7 +75,7 @@ static pt_status refuse_process(const pt_permission_kernel *kernel, pid_t pid, i
                             "cap_perfmon,cap_sys_ptrace=ep %s",
                             pid, name, uids, program);
     return pt_error_set(reterr, PT_ERR_SYSTEM,
-                        "%d (%s) is yours but may not be looked at: it has more rights than you, "
+                        "%d (%s) is yours but the kernel protects it: it has more rights than you, "
                         "or gave some up; run with sudo, or once: sudo setcap "
                         "cap_perfmon,cap_sys_ptrace=ep %s",
                         pid, name, program);
@@ -86,7 +86,7 @@ static bool is_refusal(int error)
     return error == EACCES || error == EPERM;
 }
 
-/* Nothing is allowed. own_error: what trying it on ourselves gave. */
+/* Reports that nothing is permitted. own_error: result of a trial on this process itself. */
 static pt_status refuse_events(const pt_permission_kernel *kernel, const pt_event_plan *plan,
                                pid_t pid, int error, int own_error, const char *program,
                                pt_error *reterr)
@@ -105,10 +105,11 @@ static pt_status refuse_events(const pt_permission_kernel *kernel, const pt_even
                             "hardware counters); cpu-clock is everywhere",
                             plan->source->name);
     if (is_refusal(own_error))
-        return pt_error_set(reterr, PT_ERR_SYSTEM,
-                            "kernel.perf_event_paranoid is %d, which keeps perf events for root; "
-                            "run with sudo, or: sudo sysctl kernel.perf_event_paranoid=2",
-                            level);
+        return pt_error_set(
+            reterr, PT_ERR_SYSTEM,
+            "kernel.perf_event_paranoid is %d, which restricts perf events to root; "
+            "run with sudo, or: sudo sysctl kernel.perf_event_paranoid=2",
+            level);
     if (pid == 0)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
                             "recording the whole machine needs kernel.perf_event_paranoid at 0 or "
@@ -117,12 +118,12 @@ static pt_status refuse_events(const pt_permission_kernel *kernel, const pt_even
                             level, program);
     if (is_refusal(error) || error == ESRCH)
         return refuse_process(kernel, pid, error, program, reterr);
-    return pt_error_errno(reterr, error, "the kernel gives no event %s", plan->source->name);
+    return pt_error_errno(reterr, error, "the kernel refuses event %s", plan->source->name);
 }
 
-/* ---- asking ---- */
+/* ---- trials ---- */
 
-/* The first thread may have ended before others. */
+/* Tries an event of a process; its first thread may have ended before others. */
 static int try_threads(const pt_permission_kernel *kernel, const pt_event_plan *plan, pid_t pid)
 {
     int error = kernel->try_event(kernel->arg, plan, pid);
@@ -137,7 +138,8 @@ static int try_threads(const pt_permission_kernel *kernel, const pt_event_plan *
     return error;
 }
 
-/* While a thread other than the first calls exec, no thread of the list can be looked at. */
+/* While a thread other than the first calls exec, no listed thread can be opened: retries for a
+ * while. */
 static int try_process(const pt_permission_kernel *kernel, const pt_event_plan *plan, pid_t pid)
 {
     enum { TRIES = 20 };
@@ -151,7 +153,8 @@ static int try_process(const pt_permission_kernel *kernel, const pt_event_plan *
     return error;
 }
 
-/* The first error that any of them gives, but that one is gone, unless all are; *ret_pid is which.
+/* Tries all processes. Returns the first error other than "gone", or "gone" if all are gone.
+ * *ret_pid: the process concerned.
  */
 static int try_all(const pt_permission_kernel *kernel, const pt_event_plan *plan, const pid_t *pids,
                    size_t pid_count, pid_t *ret_pid)
@@ -175,8 +178,8 @@ pt_status pt_permission_ask(const pt_permission_kernel *kernel, const pt_event_p
     pid_t pid = 0;
     int error = EACCES;
     if (!plan->is_each_thread) error = kernel->try_event(kernel->arg, &wanted, -1);
-    /* Events of cpus see every process, but the memory and the mappings of foreign ones are asked
-     * for one by one. */
+    /* Events per cpu see every process, but access to the memory and mappings of foreign processes
+     * is checked for each. */
     if (error == 0) {
         p.is_each_thread = false;
         if (pid_count > 0) error = try_all(kernel, &wanted, pids, pid_count, &pid);

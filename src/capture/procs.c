@@ -51,7 +51,7 @@ static uint64_t pid_hash(uint32_t pid)
     return pt_hash_u32_pair(pid, 1);
 }
 
-/* Numbers are used again: the youngest of that number. */
+/* The newest process with that pid, since pids are reused. */
 static pt_proc *youngest_of(const pt_procs *procs, uint32_t pid)
 {
     uint32_t last = PT_NONE;
@@ -101,7 +101,7 @@ static bool is_same_map(const pt_proc_map *a, const pt_proc_map *b)
            a->range.file_offset == b->range.file_offset && a->image == b->image;
 }
 
-/* Did anything lie in that range? */
+/* True if an older mapping overlaps the range. */
 static bool is_taken(const pt_proc *proc, const pt_map_range *range)
 {
     for (size_t i = 0; i < proc->map.count; i++) {
@@ -160,7 +160,7 @@ static void read_maps_line(pt_procs *procs, pt_proc *proc, const char *text)
 {
     pt_maps_line line;
     if (!pt_maps_line_parse(text, strlen(text), &line) || !(line.prot & PROT_EXEC)) return;
-    const pt_image_key key = {.path = line.path, /* to the end of the text */
+    const pt_image_key key = {.path = line.path, /* reaches to the end of the text */
                               .major = line.major,
                               .minor = line.minor,
                               .inode = line.inode};
@@ -180,7 +180,7 @@ static char *read_text(const pt_procs *procs, uint32_t pid, const char *name)
     return text;
 }
 
-/* A process whose first thread has ended has its mappings at the others only. */
+/* The mappings of a process; if its first thread has ended, only other threads show them. */
 static char *read_maps(const pt_procs *procs, uint32_t pid)
 {
     char *maps = read_text(procs, pid, "maps");
@@ -206,7 +206,7 @@ bool pt_procs_read(pt_procs *procs, pt_proc *proc)
         comm[strcspn(comm, "\n")] = '\0';
         set_comm(proc, comm);
     }
-    proc->has_maps = true; /* as much as there will be */
+    proc->has_maps = true; /* no later read will find more */
     proc->is_unreadable = maps == NULL && proc->map.count == 0;
     if (maps == NULL) return false;
     char *state = NULL;
@@ -216,11 +216,11 @@ bool pt_procs_read(pt_procs *procs, pt_proc *proc)
     return true;
 }
 
-void pt_proc_status(const char *root, const char *who, const char *key, char *buf, size_t size)
+void pt_proc_status(const char *root, const char *process, const char *key, char *buf, size_t size)
 {
     enum { STATUS_MAX_BYTES = 1 << 20 };
     pt_blob blob = PT_BLOB_INIT;
-    PT_FREE char *path = pt_strf("%s/%s/status", root, who);
+    PT_FREE char *path = pt_strf("%s/%s/status", root, process);
     PT_FREE char *text = NULL;
     if (pt_file_read(path, PT_FILE_EMPTY_OK, STATUS_MAX_BYTES, &blob, NULL) == PT_OK)
         text = pt_strndup((const char *)blob.data, blob.size);
@@ -273,7 +273,7 @@ pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *r)
     }
     if (r->comm.is_exec) {
         proc->map.count = 0;
-        proc->has_maps = true; /* the kernel reports each from here on */
+        proc->has_maps = true; /* the kernel reports each mapping from now on */
         proc->labels = 0;
         proc->is_dropped = false;
         if (proc->awaits_exec) proc->is_wanted = true;
@@ -304,7 +304,7 @@ pt_proc *pt_procs_on_fork(pt_procs *procs, const pt_perf_record *r)
     return child;
 }
 
-/* The first thread may end before others do. */
+/* True if the process has threads left: the first may end before others. */
 static bool has_threads(const pt_procs *procs, uint32_t pid)
 {
     PT_FREE char *path = pt_strf("%s/%" PRIu32 "/task", procs->root, pid);

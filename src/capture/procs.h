@@ -1,11 +1,11 @@
-/* procs.h: the processes of a recording: names, what they have mapped, how to unwind them.
+/* procs.h: the processes of a recording: names, mappings, and how to unwind them.
  *
  *   FORK   a child begins with its parent's name and mappings
  *   COMM   a name; at exec all mappings go
- *   MMAP2  a mapping, which replaces what it lies over (the kernel does not report munmap)
+ *   MMAP2  a mapping, which replaces older ones in its range (the kernel does not report munmap)
  *   EXIT   of the first thread, mostly the last: when many more have exited, its mappings go
  *
- * What was there before the recording is read from /proc/PID/maps.
+ * Mappings from before the recording are read from /proc/PID/maps.
  */
 #ifndef PT_CAPTURE_PROCS_H
 #define PT_CAPTURE_PROCS_H
@@ -15,8 +15,11 @@
 #include "process/mappings.h"
 
 enum { PT_COMM_BYTES = 16 };
-enum { PT_PROCS_GONE = 256 }; /* whose mappings are still known: their last samples may follow */
+enum {
+    PT_PROCS_GONE = 256
+}; /* exited processes whose mappings are kept, since last samples may follow */
 
+/* A mapping of a process. */
 typedef struct pt_proc_map {
     pt_map_range range;
     uint32_t image;
@@ -24,10 +27,10 @@ typedef struct pt_proc_map {
 
 enum { PT_REPLACED_MAX = 64 };
 
-/* Addresses where a mapping took the place of another. */
+/* A range of addresses in which a mapping replaced another. */
 typedef struct pt_proc_replaced {
     uint64_t start, limit;
-    uint32_t generation; /* since when */
+    uint32_t generation; /* generation of pt_proc at the replacement */
 } pt_proc_replaced;
 
 typedef struct pt_proc {
@@ -35,33 +38,35 @@ typedef struct pt_proc {
     char comm[PT_COMM_BYTES];
     bool is_wanted;     /* its samples are kept */
     bool is_judged;     /* is_wanted was decided */
-    uint64_t judged_ns; /* when; as records have it */
-    bool awaits_exec;   /* then is_wanted; until then it is still we */
-    bool has_maps;      /* map is all that was mapped when it was last looked at */
+    uint64_t judged_ns; /* time of that decision, on the clock of the records */
+    bool awaits_exec; /* a child of the recorder that has not run its command yet; is_wanted is set
+                       */
+    bool has_maps;    /* map had all executable mappings when it was last read */
     bool has_exited;
-    bool is_unreadable;  /* its maps could not be read when they were needed */
-    bool is_stale;       /* modules are not those of map */
-    uint32_t brought_in; /* pages of its stacks (feed.c) */
-    uint32_t sampled;    /* samples since the maps were last read again for an unknown address */
-    uint32_t generation; /* another one whenever map changes */
+    bool is_unreadable;  /* its maps file was unreadable when it was needed */
+    bool is_stale;       /* modules are older than map */
+    uint32_t brought_in; /* number of its stack pages that were read (feed.c) */
+    /* Samples since its maps file was last read again because of an unknown address. */
+    uint32_t sampled;
+    uint32_t generation; /* changes with every change of map */
     struct {
-        pt_proc_replaced *items; /* the last ones, in turn */
+        pt_proc_replaced *items; /* a ring of the last replacements */
         size_t count, cap, next;
     } replaced;
-    uint32_t replaced_generation; /* what was replaced before is not known one by one */
+    uint32_t replaced_generation; /* earlier replacements are no longer in the ring */
     struct {
-        pt_proc_map *items; /* ascending, not overlapping; executable ones only */
+        pt_proc_map *items; /* ascending, without overlaps; executable mappings only */
         size_t count, cap;
     } map;
     struct {
         pt_unwind_module *items;
         size_t count, cap;
-    } module;                   /* one a mapping */
-    bool is_dropped;            /* the walker in the kernel drops its samples */
-    uint32_t walked_generation; /* that the walker in the kernel has; 0: none */
-    bool is_user_told;          /* by the sink */
-    uint32_t labels;            /* for the sink: row + 1, 0 = none yet */
-    uint32_t last_row;          /* the same: of its stacks */
+    } module;                   /* one for each mapping */
+    bool is_dropped;            /* the kernel's walker drops its samples */
+    uint32_t walked_generation; /* generation that the kernel's walker has; 0: none */
+    bool is_user_told;          /* the sink has reported its user id */
+    uint32_t labels;            /* private to the sink: row of its labels + 1; 0: none yet */
+    uint32_t last_row;          /* private to the sink: last row of its stacks + 1; 0: none */
 } pt_proc;
 
 typedef struct pt_procs {
@@ -71,43 +76,45 @@ typedef struct pt_procs {
         pt_proc **items;
         size_t count, cap;
     } all;
-    pt_index index;               /* pid -> rows; the last one is the living one */
-    pt_proc *gone[PT_PROCS_GONE]; /* those that exited last, in turn */
+    pt_index index;               /* pid -> rows; the last row is the living process */
+    pt_proc *gone[PT_PROCS_GONE]; /* the last exited ones, a ring */
     uint32_t gone_count;
-    uint32_t generation; /* the last one given out */
+    uint32_t generation; /* the last generation that was assigned */
 } pt_procs;
 
-/* root: where processes are looked up, "/proc"; borrowed. */
+/* root: "/proc" or a substitute; borrowed. */
 void pt_procs_init(pt_procs *procs, const char *root);
 void pt_procs_done(pt_procs *procs);
 
-/* The living process of that number, or NULL. */
+/* The living process with that pid, or NULL. */
 pt_proc *pt_procs_find(const pt_procs *procs, uint32_t pid);
-/* The same; a new one without anything known of it if there is none. */
+/* The living process with that pid; if there is none, a new one without name or mappings. */
 pt_proc *pt_procs_get(pt_procs *procs, uint32_t pid);
-/* Name and mappings from /proc, as far as they can be read. False if the process is gone, or its
- * mappings are not ours to read. */
+/* Reads name and mappings from /proc, as far as permitted. False: the process is gone, or its
+ * mappings are unreadable. */
 bool pt_procs_read(pt_procs *procs, pt_proc *proc);
 
-/* The value of "KEY:\tvalue" in ROOT/WHO/status (proc(5)); "" if there is none. */
-void pt_proc_status(const char *root, const char *who, const char *key, char *buf, size_t size);
+/* Copies the value of "KEY:\tvalue" in ROOT/PROCESS/status (proc(5)) to buf; "" if there is none.
+ * process: a pid as text, or "self". */
+void pt_proc_status(const char *root, const char *process, const char *key, char *buf, size_t size);
 
-/* What the records say. NULL: of no consequence for a process. */
+/* Each pt_procs_on_* applies a record and returns the process concerned. NULL: the record changes
+ * no process. */
 pt_proc *pt_procs_on_mmap(pt_procs *procs, const pt_perf_record *record);
 pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *record);
-/* A new process (not a new thread), else NULL. */
+/* Returns the new process; NULL for a new thread. */
 pt_proc *pt_procs_on_fork(pt_procs *procs, const pt_perf_record *record);
-/* The process of which nothing is known from now on, since enough others have exited after it; or
+/* Returns the process whose mappings were dropped because enough others have exited after it, or
  * NULL. */
 pt_proc *pt_procs_on_exit(pt_procs *procs, const pt_perf_record *record);
 
-/* The mapping that an address lies in, or NULL. */
+/* The mapping that contains addr, or NULL. */
 const pt_proc_map *pt_proc_map_at(const pt_proc *proc, uint64_t addr);
-/* How many frames of a stack that was walked by the mappings of that generation are right by those
- * of now: up to the first in a mapping that was replaced since, with it. */
+/* The number of leading frames that are still right, of a stack that was walked by the mappings of
+ * `generation`: up to and including the first frame in a mapping that was replaced since. */
 uint32_t pt_proc_right_frames(const pt_proc *proc, uint32_t generation, const uint64_t *pcs,
                               uint32_t count);
-/* What pt_unwind needs; brings the modules up to date, which may mean to read files. */
+/* The modules for pt_unwind. Brings them up to date first, which may read files. */
 pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc);
 
 #endif

@@ -1,4 +1,4 @@
-/* ring.c: records out of a perf ring. See ring.h. */
+/* ring.c: reads records from a perf ring. See ring.h. */
 #include "capture/ring.h"
 
 #include <errno.h>
@@ -20,8 +20,7 @@ pt_status pt_ring_open(int fd, size_t bytes, pt_ring *ret_ring, pt_error *reterr
     void *const memory = mmap(NULL, page_bytes + room, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED) {
         const int error = errno;
-        pt_error_errno(reterr, error, "a ring of %zu KiB for samples cannot be mapped",
-                       room / 1024);
+        pt_error_errno(reterr, error, "cannot map a ring of %zu KiB for samples", room / 1024);
         return error == EPERM || error == ENOMEM ? PT_ERR_NOMEM : PT_ERR_SYSTEM;
     }
     pt_ring_take(memory, page_bytes, room, ret_ring);
@@ -63,7 +62,7 @@ const struct perf_event_header *pt_ring_peek(pt_ring *ring)
     const uint64_t at = ring->tail & (ring->bytes - 1);
     const struct perf_event_header *const record =
         (const struct perf_event_header *)(ring->data + at);
-    /* Records are aligned to 8, so that a header never wraps around. */
+    /* Records are aligned to 8, so a header never wraps around. */
     if (left < sizeof *record || record->size < sizeof *record || record->size % 8 != 0 ||
         record->size > left || left > ring->bytes) {
         ring->tail = ring->head;
@@ -88,7 +87,7 @@ void pt_ring_release(pt_ring *ring)
 
 /* ---- records ---- */
 
-/* Words of a record, forwards; bad is sticky. */
+/* A forward reader of a record's words; bad is sticky. */
 typedef struct {
     const uint64_t *at, *end;
     bool bad;
@@ -117,7 +116,7 @@ static const uint64_t *take_many(words *w, uint64_t count)
 static void read_stack(words *w, bool is_compact, pt_perf_sample *s)
 {
     s->stack_room = take_word(w);
-    if (s->stack_room == 0) return; /* then no word says how much was copied */
+    if (s->stack_room == 0) return; /* then the word with the copied size is absent */
     if (is_compact) {
         s->stack_bytes = take_word(w);
         s->stack = (const uint8_t *)take_many(w, s->stack_bytes / 8 + (s->stack_bytes % 8 != 0));
@@ -128,7 +127,7 @@ static void read_stack(words *w, bool is_compact, pt_perf_sample *s)
     if (s->stack_bytes > s->stack_room) s->stack_bytes = s->stack_room;
 }
 
-/* The record's raw bytes (PERF_SAMPLE_RAW): a stack, if the BPF program wrote the record; else four
+/* Reads the raw bytes (PERF_SAMPLE_RAW): a stack if the BPF program wrote the record, else four
  * bytes of padding. */
 static void read_walked(words *w, pt_perf_sample *s)
 {
@@ -175,7 +174,7 @@ static bool read_sample(const pt_perf_layout *layout, words *w, pt_perf_record *
     return !w->bad;
 }
 
-/* The path ends the body and is terminated; the kernel pads it with zeros to a whole word. */
+/* Reads the path, which ends the body. It is terminated and padded with zeros to a whole word. */
 static const char *take_text(words *w)
 {
     const char *const text = (const char *)w->at;
@@ -192,7 +191,7 @@ static bool read_mmap(words *w, pt_perf_record *r)
     enum { BUILD_ID_MAX = 20 };
     pt_perf_mmap *const m = &r->mmap;
     *m = (pt_perf_mmap){0};
-    take_word(w); /* pid, tid: as in the trailer */
+    take_word(w); /* pid and tid, which the trailer repeats */
     m->start = take_word(w);
     m->bytes = take_word(w);
     m->file_offset = take_word(w);
@@ -213,7 +212,7 @@ static bool read_mmap(words *w, pt_perf_record *r)
     return !w->bad;
 }
 
-/* tid, time, cpu, id: behind the body of all but samples (sample_id_all). */
+/* The trailer (sample_id_all) of all records but samples: tid, time, cpu, id. */
 enum { TRAILER_WORDS = 4, TRAILER_TIME = 1 };
 
 static bool read_trailer(words *w, pt_perf_record *r)

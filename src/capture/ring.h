@@ -1,14 +1,14 @@
-/* ring.h: what the kernel writes into a perf ring, one record after the other.
+/* ring.h: reads the records that the kernel writes into a perf ring.
  *
  *   mmap(fd)  | control page: head (kernel), tail (ours) | data, a power of two, wraps around |
  *   record    | type u32 | misc u16 | size u16 | body ... | (all but samples:) tid time cpu id |
  *
- * Every event of a recording has the same sample_type (event.h), so that one parser reads them all.
- * The layouts are those of linux/perf_event.h and perf_event_open(2). A sample has room for as much
- * stack as was asked for, however little was copied; without the rest it is compact:
+ * Every event of a recording has the same sample_type (event.h), so one parser reads all records.
+ * The layouts are those of linux/perf_event.h and perf_event_open(2). A sample always has room for
+ * the requested stack size, however little was copied. A compact sample omits the unused room:
  *
- *   kernel's  | ... | room | bytes[room] | copied |        compact  | ... | room | copied |
- * bytes[copied] |
+ *   kernel's  | ... | room | bytes[room] | copied |
+ *   compact   | ... | room | copied | bytes[copied] |
  */
 #ifndef PT_CAPTURE_RING_H
 #define PT_CAPTURE_RING_H
@@ -26,56 +26,58 @@
 typedef struct pt_ring {
     struct perf_event_mmap_page *page;
     uint8_t *data;
-    uint64_t bytes;      /* of data, a power of two */
-    uint64_t head, tail; /* head: up to where the kernel had written when it was looked at */
-    uint8_t *scratch;    /* a record that wraps around, in one piece: 64 KiB */
-    size_t mapped_bytes; /* from the page on, to be unmapped; 0 = borrowed */
+    uint64_t bytes;      /* size of data, a power of two */
+    uint64_t head, tail; /* head: end of the written data at the last pt_ring_look */
+    uint8_t *scratch;    /* 64 KiB; holds a record that wraps around */
+    size_t mapped_bytes; /* page and data together, to unmap; 0: borrowed */
 } pt_ring;
 
-/* Maps the ring of an event. bytes is rounded down to a power of two. PT_ERR_NOMEM if the kernel
- * does not let us lock so much. */
+/* Maps the ring of an event. bytes is rounded down to a power of two. PT_ERR_NOMEM: the kernel does
+ * not let this process lock so much memory. */
 pt_status pt_ring_open(int fd, size_t bytes, pt_ring *ret_ring, pt_error *reterr);
-/* Takes over a mapping: a page of page_bytes, then data of that many bytes, a power of two. */
+/* Takes over a mapping: a page of page_bytes, then `bytes` of data, a power of two. */
 void pt_ring_take(void *mapping, size_t page_bytes, uint64_t bytes, pt_ring *ret_ring);
-/* A ring over memory that stays the caller's, for tests: data is of that many bytes, a power of
+/* Makes a ring over memory that stays the caller's, for tests. data has `bytes` bytes, a power of
  * two. */
 void pt_ring_borrow(struct perf_event_mmap_page *page, uint8_t *data, uint64_t bytes,
                     pt_ring *ret_ring);
-/* Unmaps what was opened or taken over. */
+/* Unmaps the ring, unless it is borrowed. */
 void pt_ring_close(pt_ring *ring);
 
-/* Notices what the kernel has written since. */
+/* Updates head: makes new records visible to pt_ring_peek. */
 void pt_ring_look(pt_ring *ring);
-/* The record at the tail in one piece, or NULL if there is none up to the head looked at, or what
- * is there is no record (then all up to the head is skipped). Valid until pt_ring_release or the
- * next peek. The kernel maps the data for reading only. */
+/* The record at the tail, contiguous. NULL: no record before head, or a malformed one (then
+ * everything up to head is skipped). Valid until pt_ring_release or the next peek. The kernel maps
+ * the data read-only. */
 const struct perf_event_header *pt_ring_peek(pt_ring *ring);
-/* Goes on behind the record that was peeked at. */
+/* Moves the tail past the record. */
 void pt_ring_next(pt_ring *ring, const struct perf_event_header *record);
-/* Lets the kernel have what we went over. */
+/* Returns the space up to the tail to the kernel. */
 void pt_ring_release(pt_ring *ring);
 
 /* ---- records ---- */
 
-/* Registers of a sample, in the kernel's order: event.h names them. */
+/* The registers of a sample, in the kernel's order (pt_machine.perf_mask). */
 enum { PT_PERF_REGS_MAX = 33 };
 
+/* A sample. */
 typedef struct pt_perf_sample {
     uint64_t ip, period;
-    uint64_t count; /* the event's own clock or counter, if it is read; else 0 */
+    uint64_t count; /* the event's own clock or counter, if the plan reads it; else 0 */
     const uint64_t *chain;
     uint64_t chain_count;
-    const pt_bpf_stack *walked; /* user space's part of the stack, by src/bpf; or NULL */
+    const pt_bpf_stack *walked; /* the user part of the stack, walked by src/bpf; or NULL */
     uint64_t abi;               /* PERF_SAMPLE_REGS_ABI_x; _NONE: no user registers */
-    const uint64_t *regs;       /* as many as were asked for */
-    const uint8_t *stack;       /* from sp on */
-    uint64_t stack_bytes;       /* that were copied */
-    uint64_t stack_room;        /* that were asked for */
+    const uint64_t *regs;       /* as many as were requested */
+    const uint8_t *stack;       /* from the stack pointer on */
+    uint64_t stack_bytes;       /* bytes copied */
+    uint64_t stack_room;        /* bytes requested */
 } pt_perf_sample;
 
-/* In misc: a compact sample. The kernel keeps the bit for what never came. */
+/* Flag in misc: a compact sample. The kernel reserves this bit and never sets it. */
 #define PT_PERF_MISC_COMPACT PERF_RECORD_MISC_EXT_RESERVED
 
+/* A new mapping. */
 typedef struct pt_perf_mmap {
     uint64_t start, bytes, file_offset;
     uint64_t inode;
@@ -86,6 +88,7 @@ typedef struct pt_perf_mmap {
     const char *path;
 } pt_perf_mmap;
 
+/* A record, by its type. */
 typedef struct pt_perf_record {
     uint32_t type; /* PERF_RECORD_x */
     uint16_t misc;
@@ -104,30 +107,30 @@ typedef struct pt_perf_record {
         uint64_t lost;
         struct {
             bool is_out;
-            bool is_preempted; /* out, though it could go on (Linux 4.17) */
+            bool is_preempted; /* switched out although it could have continued (Linux 4.17) */
         } sched;
     };
 } pt_perf_record;
 
-/* What of a sample's body depends on how the events were opened. */
+/* The layout of a sample's body, which depends on how the events were opened. */
 typedef struct pt_perf_layout {
     uint64_t sample_type;
     unsigned regs_count;
 } pt_perf_layout;
 
-/* When it was written; 0 if it is too short to tell. */
+/* The time of a record; 0 if the record is too short to have one. */
 uint64_t pt_perf_record_time(const pt_perf_layout *layout, const struct perf_event_header *record);
 
-/* Reads a record. Pointers point into it. False if it is of no kind that is known, or shorter than
- * its kind is. */
+/* Parses a record; pointers in *ret_record point into it. False: an unknown type, or too short for
+ * its type. */
 bool pt_perf_record_read(const pt_perf_layout *layout, const struct perf_event_header *record,
                          pt_perf_record *ret_record);
 
-/* The record without the room that no stack was copied to: its header, with the size it will have,
- * and the two pieces that follow, body and stack. False if there is nothing to be saved. */
+/* A sample without its unused stack room, in three pieces: the header with the new size, the body,
+ * the stack. False: nothing would be saved. */
 typedef struct pt_perf_compact {
     struct perf_event_header header;
-    const uint64_t *body; /* up to and with the stack's room */
+    const uint64_t *body; /* up to the stack's room, inclusive */
     size_t body_bytes;
     uint64_t copied;
     const uint8_t *stack;

@@ -1,4 +1,4 @@
-/* set.c: opening, closing and weighing the events of a recording. See set.h. */
+/* set.c: opens, closes and weighs the events of a recording. See set.h. */
 #include "capture/set.h"
 
 #include <errno.h>
@@ -21,7 +21,8 @@
 
 enum {
     SIDE_BYTES = 512 << 10,
-    SIDE_BYTES_THREADS = 2 << 20, /* where first samples come into it, until they are noticed */
+    /* larger, since first samples go to it until the thread is settled. */
+    SIDE_BYTES_THREADS = 2 << 20,
     SIDE_BYTES_MIN = 32 << 10,
     SAMPLES_BYTES_MIN = 64 << 10,
     SAMPLES_BYTES_FIRST = 256 << 10,
@@ -34,16 +35,18 @@ enum {
     SPOOL_BYTES_RICH = 64 << 20,
     SPOOL_BYTES_MANY = 16 << 20,
     SPOOL_SIDE_BYTES = 4 << 20,
-    ROOMY_HZ = 2000,             /* up to which the first copies of stacks are larger, */
-    ROOMY_BYTES = 2 << 20,       /* in rings of at least so much */
-    RING_PARTS = 32,             /* of a second: samples of as long fit in the kernel's ring */
-    FIRST_PERIOD_MIN_NS = 50000, /* until we have noticed the first, more may follow */
-    SHORT_LIFE_NS = 20000000,    /* of CPU time: few threads come so far, and they stay */
+    ROOMY_HZ = 2000,       /* up to this rate the first copies of stacks are larger, */
+    ROOMY_BYTES = 2 << 20, /* if the rings have at least this size */
+    RING_PARTS = 32,       /* the kernel's ring holds the samples of this part of a second */
+    /* More samples may follow at this period until the first is noticed. */
+    FIRST_PERIOD_MIN_NS = 50000,
+    /* CPU time of a thread that counts as long-lived; few threads reach it. */
+    SHORT_LIFE_NS = 20000000,
 };
 
 /* ---- cpus ---- */
 
-/* "0-3,6": those that are on. */
+/* Parses "0-3,6", the online cpus. */
 static size_t online_cpus(int **ret_cpus)
 {
     struct {
@@ -128,7 +131,8 @@ static void put_thread(pt_event_set *set, pt_event_thread *thread)
     set->threads.count++;
 }
 
-/* Linear probing leaves no gap: what follows moves up, if its home is not behind the gap. */
+/* Removes a slot. Linear probing allows no gap, so later entries move up if their home is not after
+ * the gap. */
 static void take_out(pt_event_set *set, size_t gap)
 {
     pt_event_thread **const slots = set->threads.slots;
@@ -172,9 +176,9 @@ static void close_all(pt_event_fds *fds)
     *fds = (pt_event_fds){0};
 }
 
-/* A thread that works for as long as a period, and then waits, would be met in the same place of
- * its work again and again. Its clock tells what a sample weighs, so that ticks need not keep the
- * plan's time: each row has its own, an eighth more or less. */
+/* The tick period of a row: the plan's period, up to an eighth more or less, at random. A thread
+ * whose rhythm equals the period would be sampled in the same place of its work again and again.
+ * Weights come from its clock, so its ticks need not be exact. */
 static uint64_t ticks_of_row(pt_event_set *set)
 {
     const uint64_t period = set->plan.period;
@@ -182,7 +186,7 @@ static uint64_t ticks_of_row(pt_event_set *set)
     return period - period / 8 + random_below(set, period / 4);
 }
 
-/* first_period 0: the row's. The row's clock begins at 0. */
+/* Opens a row's events; its clock starts at 0. first_period 0: use the row's period. */
 static bool open_row(pt_event_set *set, pt_event_row *row, pid_t tid, uint32_t pair_index,
                      uint64_t first_period)
 {
@@ -202,7 +206,8 @@ static bool open_row(pt_event_set *set, pt_event_row *row, pid_t tid, uint32_t p
         return false;
     }
     row->id = pt_event_id(row->fd);
-    /* The first sample must wake us: until we have noticed, samples come at the short period. */
+    /* The first sample must wake the recorder, since samples come at the short period until it is
+     * noticed. */
     ioctl(row->fd, PERF_EVENT_IOC_SET_OUTPUT, row->is_first ? pair->side_fd : pair->samples_fd);
     if (set->off_cpu) {
         row->switches_fd = pt_event_open_switches(&set->plan, tid, pair->cpu);
@@ -232,8 +237,8 @@ static void free_thread(pt_event_set *set, pt_event_thread *thread)
     free(thread);
 }
 
-/* A new thread's events begin in the middle of a period. What passed before is made up for: if a
- * sample was due in it, the next tick, at once, stands for that one too. */
+/* Opens the events of a new thread, in the middle of a period. If a sample was due in the time
+ * before, the next tick, at once, counts for it too. */
 static bool open_new(pt_event_set *set, pt_event_thread *thread, pid_t pid)
 {
     const uint64_t period = set->plan.period;
@@ -310,14 +315,14 @@ void pt_event_set_exec(pt_event_set *set, pid_t pid)
         put_thread(set, thread);
         return;
     }
-    pt_event_set_add(set, pid, pid, true); /* it had none yet */
+    pt_event_set_add(set, pid, pid, true); /* the thread had no events yet */
 }
 
 /* ---- rings ---- */
 
-/* A quarter of a second of samples with twice the first copy of the stack, as far as the kernel
- * lets us lock memory, and less where there are many cpus. What is counted may come all at once,
- * and so may switches. */
+/* The size of the ring of samples: a quarter of a second of samples with twice the first copy of
+ * the stack, as far as the kernel lets us lock memory; less with many cpus. Counted events and
+ * switches may come in bursts, so they get the maximum. */
 static size_t samples_bytes(const pt_event_set *set)
 {
     const uint64_t hz = set->plan.hz > 0 ? set->plan.hz : 1000;
@@ -331,7 +336,8 @@ static size_t samples_bytes(const pt_event_set *set)
     return bytes;
 }
 
-/* Rings for events of threads belong to events of our own, which do not end before we do. */
+/* Opens the events that own a pair of rings. With events per thread they belong to the recorder's
+ * own thread, so that they outlive the targets. */
 static pt_status open_pair(pt_event_set *set, pt_ring_pair *pair, pt_error *reterr)
 {
     const bool each = set->plan.is_each_thread;
@@ -341,10 +347,10 @@ static pt_status open_pair(pt_event_set *set, pt_ring_pair *pair, pt_error *rete
         pair->side_fd =
             pt_event_open_dummy(&set->plan, tid, pair->cpu, !each, each ? 1 : SIDE_BYTES / 8);
     if (pair->samples_fd >= 0 && pair->side_fd >= 0) return PT_OK;
-    return pt_error_errno(reterr, errno, "the kernel gives no perf events");
+    return pt_error_errno(reterr, errno, "the kernel refuses perf events");
 }
 
-/* What the walker puts out goes where samples go. */
+/* Opens the walker's output events, which share the ring of samples. */
 static pt_status open_walked(pt_event_set *set, pt_error *reterr)
 {
     for (uint32_t i = 0; i < set->pair_count && set->plan.walker != NULL; i++) {
@@ -353,7 +359,7 @@ static pt_status open_walked(pt_event_set *set, pt_error *reterr)
         if (pair->walked_fd < 0 ||
             ioctl(pair->walked_fd, PERF_EVENT_IOC_SET_OUTPUT, pair->samples_fd) != 0 ||
             !pt_bpf_engine_output(set->plan.walker, (uint32_t)pair->cpu, pair->walked_fd))
-            return pt_error_errno(reterr, errno, "the kernel gives no events of BPF programs");
+            return pt_error_errno(reterr, errno, "the kernel refuses events of BPF programs");
     }
     return PT_OK;
 }
@@ -374,7 +380,7 @@ static pt_status map_pairs(pt_event_set *set, size_t samples, size_t side, pt_er
     return status;
 }
 
-/* All rings of one size: the largest for which all can be locked. */
+/* Maps all rings with one size: the largest for which all can be locked. */
 static pt_status open_pairs(pt_event_set *set, pt_error *reterr)
 {
     pt_status status = PT_OK;
@@ -389,14 +395,14 @@ static pt_status open_pairs(pt_event_set *set, pt_error *reterr)
         if (side > samples / 2 && side > SIDE_BYTES_MIN) side /= 2;
         status = map_pairs(set, samples, side, reterr);
     }
-    /* What is not cut at first need not be noticed to be. */
+    /* larger first copies: fewer stacks are cut before the copies grow */
     if (set->plan.source->is_clock && set->plan.hz <= ROOMY_HZ && samples >= ROOMY_BYTES)
         set->plan.stack_bytes = PT_STACK_BYTES_ROOMY;
     return status;
 }
 
-/* What the spool may hold of a cpu: four seconds of samples with twice the first copy of the stack,
- * less where there are many cpus; as much as there may be where each switch is a sample. */
+/* The size of the spool's ring for a cpu: four seconds of samples with twice the first copy of the
+ * stack, less with many cpus; the maximum where each switch is a sample. */
 static size_t spool_bytes(const pt_event_set *set)
 {
     const uint64_t hz = set->plan.hz > 0 ? set->plan.hz : 1000;
@@ -427,7 +433,7 @@ static pt_status open_spool(pt_event_set *set, pt_error *reterr)
     return status;
 }
 
-/* What happens to a thread and all it will start, into the rings. */
+/* Opens dummy events that report fork, exec, exit and mappings of a thread and all its children. */
 static void report_on(pt_event_set *set, pid_t tid)
 {
     for (uint32_t i = 0; i < set->pair_count; i++) {
@@ -439,7 +445,7 @@ static void report_on(pt_event_set *set, pid_t tid)
     }
 }
 
-/* Programs have to be opened for their tables. */
+/* The number of descriptors for events; the rest is for reading the files of programs. */
 static int fd_limit(void)
 {
     enum { KEPT = 24, KEPT_PART = 4 };
@@ -453,7 +459,7 @@ static pt_status set_refused(const pt_event_plan *plan, pt_error *reterr)
 {
     if (errno == EMFILE)
         return pt_error_set(reterr, PT_ERR_SYSTEM, "too few descriptors: raise ulimit -n");
-    return pt_error_errno(reterr, errno, "the kernel gives no events of %s", plan->source->name);
+    return pt_error_errno(reterr, errno, "the kernel refuses events of %s", plan->source->name);
 }
 
 pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool off_cpu,
@@ -481,7 +487,7 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
     if (!plan->is_each_thread)
         return pt_event_set_add(set, 0, -1, false) ? PT_OK : set_refused(plan, reterr);
     if (opened > 0) return PT_OK;
-    return pt_error_set(reterr, PT_ERR_NOTFOUND, "no process to record is there any more");
+    return pt_error_set(reterr, PT_ERR_NOTFOUND, "no process to record exists any more");
 }
 
 void pt_event_set_close(pt_event_set *set)
@@ -510,7 +516,7 @@ void pt_event_set_close(pt_event_set *set)
 
 /* ---- running ---- */
 
-static void tell_all(pt_event_set *set, unsigned long request)
+static void control_all(pt_event_set *set, unsigned long request)
 {
     for (size_t i = 0; i <= set->threads.mask; i++) {
         const pt_event_thread *const thread = set->threads.slots[i];
@@ -524,17 +530,17 @@ static void tell_all(pt_event_set *set, unsigned long request)
 void pt_event_set_enable(pt_event_set *set)
 {
     set->is_enabled = true;
-    tell_all(set, PERF_EVENT_IOC_ENABLE);
+    control_all(set, PERF_EVENT_IOC_ENABLE);
 }
 
 void pt_event_set_disable(pt_event_set *set)
 {
     set->is_enabled = false;
-    tell_all(set, PERF_EVENT_IOC_DISABLE);
+    control_all(set, PERF_EVENT_IOC_DISABLE);
 }
 
-/* In the middle of execve a thread has the number of its process's first, and its events still
- * stand under its own: see pt_event_set_exec. */
+/* Finds the thread of a record in the middle of execve: it has the tid of its process's first
+ * thread already, but its events are still listed under its old tid; see pt_event_set_exec. */
 static pt_event_thread *thread_in_exec(const pt_event_set *set, const pt_perf_record *record,
                                        size_t pair)
 {
@@ -585,7 +591,7 @@ uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record)
     pt_event_thread *thread;
     if (!set->plan.is_each_thread || !set->plan.source->is_clock) return 1;
     pt_event_row *const row = row_of(set, record, &thread);
-    if (row == NULL || row->id != record->id) return 1; /* it was closed since */
+    if (row == NULL || row->id != record->id) return 1; /* the row was opened again since */
     const uint64_t due = (record->sample.count + row->offset) / set->plan.period;
     uint64_t weight = due > row->taken ? due - row->taken : 0;
     if (due > row->taken) row->taken = due;
@@ -594,13 +600,13 @@ uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record)
     return weight;
 }
 
-/* The row goes on where it was, with another event. */
+/* Opens a row's events again; the new events continue its clock. */
 static void open_again(pt_event_set *set, pt_event_thread *thread, uint32_t i)
 {
     const uint64_t period = set->plan.period;
     pt_event_row *const row = &thread->rows[i];
     pt_event_row next = {.fd = -1, .switches_fd = -1};
-    uint64_t first = 0; /* of cpus: a whole one */
+    uint64_t first = 0; /* per cpu: a whole period */
     if (set->plan.is_each_thread && set->plan.source->is_clock && row->fd >= 0) {
         next.offset = (pt_event_read(row->fd) + row->offset) % period;
         first = period - next.offset;
@@ -624,9 +630,10 @@ bool pt_event_set_grow(pt_event_set *set, pid_t tid)
     if (thread == NULL || thread->stack_bytes >= PT_STACK_BYTES_MAX) return false;
     const uint32_t more = thread->stack_bytes * 2;
     const uint32_t bytes = more < PT_STACK_BYTES_MAX ? more : PT_STACK_BYTES_MAX;
-    /* Better that some stacks are cut than that many samples are lost. */
+    /* Cut stacks are better than lost samples. */
     if (set->plan.hz / RING_PARTS * bytes > set->pairs[0].kernel_samples.bytes) return false;
-    if (set->plan.stack_bytes < bytes) set->plan.stack_bytes = bytes; /* for new threads, too */
+    /* New threads get the size too. */
+    if (set->plan.stack_bytes < bytes) set->plan.stack_bytes = bytes;
     thread->stack_bytes = set->plan.stack_bytes;
     for (uint32_t i = 0; i < set->pair_count; i++)
         open_again(set, thread, i);
@@ -643,7 +650,7 @@ void pt_event_set_count(pt_event_set *set, pid_t tid, bool awaits_exec)
 {
     if (tid >= 0) put_fd(&set->clocks, pt_event_open_clock(tid));
     const pt_event_source *const source = set->plan.source;
-    /* A thread's own count ends before its last switch, which a cpu's event sees. */
+    /* A thread's own event misses its last switch, which an event per cpu counts. */
     const bool is_switch =
         source->type == PERF_TYPE_SOFTWARE && source->config == PERF_COUNT_SW_CONTEXT_SWITCHES;
     if (source->is_clock || (is_switch && tid >= 0 && !set->plan.is_each_thread)) return;

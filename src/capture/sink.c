@@ -1,4 +1,4 @@
-/* sink.c: distinct stacks and their counts. See sink.h. */
+/* sink.c: counts distinct stacks. See sink.h. */
 #include "capture/sink.h"
 
 #include <inttypes.h>
@@ -12,29 +12,29 @@
 #include "model/process_user.h"
 #include "process/path_kind.h"
 
-/* A stack of a process as it was sampled, and how often. */
+/* A distinct stack of a process, as sampled, and its values. */
 typedef struct {
-    uint64_t *pcs;       /* ours; NULL: its process is forgotten */
-    uint32_t row_before; /* of the process: row + 1, 0 = none */
+    uint64_t *pcs;       /* owned; NULL: the process was forgotten */
+    uint32_t row_before; /* the process's previous row + 1; 0: none */
     uint32_t proc_generation, labels;
     uint32_t kernel_count, count;
-    uint32_t stack; /* in the builder */
+    uint32_t stack; /* stack of the builder */
     uint8_t end;
     int64_t values[PT_SINK_VALUES];
 } counted;
 
-/* A mapping of the builder, and the image it is of. */
+/* A mapping of the builder and its image. */
 typedef struct {
     uint32_t image, mapping;
     uint64_t file_offset, bytes;
     uint64_t start; /* in the builder */
-    bool is_memory; /* the code in it is in no file */
+    bool is_memory; /* no file has the code in it */
     bool is_id_kept;
 } shared_map;
 
 enum { RECENT_MAPS = 64 };
 
-/* Which shared map a process's mapping was last time. */
+/* A cache: the shared map of a process's mapping. */
 typedef struct {
     pt_proc_map map;
     uint32_t row;
@@ -45,10 +45,10 @@ struct pt_sink {
     pt_builder *builder;
     const pt_procs *procs;
     bool is_timeline;
-    pt_mapping kernel_mapping; /* to be added when something is in it */
+    pt_mapping kernel_mapping; /* added to the builder when a frame is in it */
     uint32_t kernel;           /* mapping, or PT_NONE */
     uint32_t key_pid, key_comm;
-    pt_index known; /* hash of what was sampled -> counted */
+    pt_index known; /* hash of a sampled stack -> row */
     struct {
         counted *items;
         size_t count, cap;
@@ -60,9 +60,9 @@ struct pt_sink {
     } map;
     recent_map recent[RECENT_MAPS];
     uint32_t frames[PT_SINK_DEPTH_MAX];
-    uint32_t told_count; /* processes whose user is told */
+    uint32_t told_count; /* processes with a reported user */
     pt_keep *keep;       /* or NULL */
-    uint32_t kept_count; /* locations in it */
+    uint32_t kept_count; /* locations already in keep */
 };
 
 pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mapping *kernel,
@@ -93,7 +93,7 @@ void pt_sink_free(pt_sink *sink)
     free(sink);
 }
 
-/* ---- what is kept ---- */
+/* ---- the kept recording ---- */
 
 void pt_sink_keep_in(pt_sink *sink, pt_keep *keep)
 {
@@ -126,7 +126,7 @@ static const int64_t *values_of(const void *arg, uint32_t stack)
     return ((const pt_sink *)arg)->stack.items[stack].values;
 }
 
-/* Images tell their build ids when they are looked at. */
+/* Writes build ids that became known when images were read. */
 static void keep_build_ids(pt_sink *sink)
 {
     for (size_t i = 0; i < sink->map.count; i++) {
@@ -194,7 +194,8 @@ static const shared_map *find_or_add_map(pt_sink *sink, const pt_proc_map *map)
     return added;
 }
 
-/* Frames beside one another are mostly of the same few mappings. */
+/* The shared map of a process's mapping, from the cache if possible: neighbouring frames mostly lie
+ * in the same few mappings. */
 static const shared_map *builder_map(pt_sink *sink, const pt_proc_map *map)
 {
     recent_map *const recent =
@@ -224,17 +225,18 @@ static uint32_t kernel_location(pt_sink *sink, uint64_t pc, bool is_return)
     return add_location(sink, &location);
 }
 
-/* Whose a process is whose code is in no file: who wrote a map of it is judged by that. */
-static void tell_user(pt_sink *sink, pt_proc *proc)
+/* Reports the user of a process with code in no file. A map file with names of such code is
+ * accepted only from that user. */
+static void report_user(pt_sink *sink, pt_proc *proc)
 {
-    enum { TOLD_MAX = 1024 }; /* a comment each */
+    enum { TOLD_MAX = 1024 }; /* each takes a comment of the profile */
     char who[16], users[64];
     uint32_t user;
     if (proc->is_user_told || sink->told_count >= TOLD_MAX) return;
     proc->is_user_told = true;
     snprintf(who, sizeof who, "%" PRIu32, proc->pid);
     pt_proc_status(sink->procs->root, who, "Uid", users, sizeof users);
-    /* Real, effective, saved, and that of the files it makes. */
+    /* Real, effective, saved, and file system uid. */
     if (sscanf(users, "%*u %*u %*u %" SCNu32, &user) != 1) return;
     pt_builder_process_user(sink->builder, proc->pid, user);
     if (sink->keep != NULL) pt_keep_user(sink->keep, proc->pid, user);
@@ -243,14 +245,14 @@ static void tell_user(pt_sink *sink, pt_proc *proc)
 
 static uint32_t user_location(pt_sink *sink, pt_proc *proc, uint64_t pc, bool is_return)
 {
-    /* A call at the end of a mapping returns behind it. */
+    /* A call at the end of a mapping returns to the byte after it. */
     const pt_proc_map *const map = pt_proc_map_at(proc, is_return && pc > 0 ? pc - 1 : pc);
     pt_location location = {.mapping = PT_NONE,
                             .address = pc,
                             .flags = PT_LOCATION_USER | (is_return ? PT_LOCATION_RETURN_ADDR : 0u)};
     if (map != NULL) {
         const shared_map *const shared = builder_map(sink, map);
-        if (shared->is_memory) tell_user(sink, proc);
+        if (shared->is_memory) report_user(sink, proc);
         location.mapping = shared->mapping;
         location.address = pc - map->range.start + shared->start;
     }
@@ -260,12 +262,13 @@ static uint32_t user_location(pt_sink *sink, pt_proc *proc, uint64_t pc, bool is
 static uint32_t make_stack(pt_sink *sink, const pt_sink_sample *s)
 {
     const uint32_t count = s->count <= PT_SINK_DEPTH_MAX ? s->count : PT_SINK_DEPTH_MAX;
-    /* The first mapping is the program's: loaders put it below its libraries. */
+    /* The first mapping must be the program's; loaders place it below its libraries. */
     if (pt_builder_mapping_count(sink->builder) == 0 && s->proc->map.count > 0)
         builder_map(sink, &s->proc->map.items[0]);
     for (uint32_t i = 0; i < count; i++) {
         const bool is_kernel = i < s->kernel_count;
-        /* The innermost user frame under kernel frames was left by a system call or a fault. */
+        /* A system call or fault interrupted the innermost user frame under kernel frames, so its
+         * pc is no return address. */
         const bool is_return = i > 0 && i != s->kernel_count;
         sink->frames[i] = is_kernel ? kernel_location(sink, s->pcs[i], is_return)
                                     : user_location(sink, s->proc, s->pcs[i], is_return);
@@ -332,7 +335,7 @@ void pt_sink_forget(pt_sink *sink, pt_proc *proc)
 
 uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *s)
 {
-    /* A timeline's samples have the process in columns of their own. */
+    /* In a timeline each sample has its process in columns. */
     const uint32_t labels = sink->is_timeline ? 0 : labels_of(sink, s->proc);
     counted *const c = find_or_add(sink, s, labels);
     for (int i = 0; i < PT_SINK_VALUES; i++)

@@ -18,18 +18,18 @@
 #include "base/grow.h"
 
 enum {
-    PASS_MS = 20,           /* so often all rings are looked at while there is much in them */
-    IDLE_MS = 1000,         /* and at least so often */
-    FEW = 4,                /* records in a pass: then the next one is later */
-    BEHIND_BYTES = 2 << 20, /* that were read are given back at once, as huge pages if they are */
-    URGENT = -15,           /* nice(2), where there is no real time to be had */
+    PASS_MS = 20,           /* interval between passes over all rings while they fill */
+    IDLE_MS = 1000,         /* longest interval */
+    FEW = 4,                /* fewer records than this in a pass lengthen the interval */
+    BEHIND_BYTES = 2 << 20, /* read bytes that are released at once; a multiple of a huge page */
+    URGENT = -15,           /* nice(2), where no real-time priority is permitted */
 };
 
 struct pt_spool {
     pt_perf_layout layout;
     pt_spool_ring *rings;
-    uint64_t *given_back;  /* of each: up to where */
-    struct pollfd *polled; /* one a ring, then the one that ends us */
+    uint64_t *released;    /* of each ring: position up to which pages were released */
+    struct pollfd *polled; /* one for each ring, then end_fd */
     size_t count;
     int wake_fd, end_fd;
     pthread_t thread;
@@ -40,7 +40,7 @@ struct pt_spool {
 
 /* ---- rings ---- */
 
-/* One page for the head and tail, then data that begins where a huge page may. */
+/* Layout: one page for head and tail, then the data, aligned for huge pages. */
 pt_status pt_spool_ring_open(size_t bytes, pt_ring *ret_ring, pt_error *reterr)
 {
     const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -51,23 +51,23 @@ pt_status pt_spool_ring_open(size_t bytes, pt_ring *ret_ring, pt_error *reterr)
     uint8_t *const memory = mmap(NULL, whole, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
-        return pt_error_errno(reterr, errno, "no memory for samples that wait, %zu KiB",
+        return pt_error_errno(reterr, errno, "no memory for a ring of %zu KiB for samples",
                               room / 1024);
     uint8_t *const data = (uint8_t *)(((uintptr_t)memory + page_bytes + BEHIND_BYTES - 1) /
                                       BEHIND_BYTES * BEHIND_BYTES);
     uint8_t *const page = data - page_bytes;
     if (page > memory) munmap(memory, (size_t)(page - memory));
     if (data + room < memory + whole) munmap(data + room, (size_t)(memory + whole - (data + room)));
-    madvise(data, room, MADV_HUGEPAGE); /* fewer faults, where there are some */
+    madvise(data, room, MADV_HUGEPAGE); /* fewer page faults, if huge pages are available */
     pt_ring_take(page, page_bytes, room, ret_ring);
     return PT_OK;
 }
 
-/* What was read is no memory until it is written again: a ring takes what waits in it, not what
- * might. In a ring that was full it may have been written again already. */
-static void give_back(pt_ring *ring, uint64_t *upto)
+/* Releases the pages of data that was read, so that a ring uses memory for waiting records only. In
+ * a full ring the pages may have been written again already; then they stay. */
+static void release_pages(pt_ring *ring, uint64_t *upto)
 {
-    const uint64_t head = ring->page->data_head; /* nobody else writes it */
+    const uint64_t head = ring->page->data_head; /* this thread is the only writer */
     const uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
     while (ring->bytes > BEHIND_BYTES && tail - *upto >= BEHIND_BYTES) {
         if (head - *upto <= ring->bytes)
@@ -76,7 +76,7 @@ static void give_back(pt_ring *ring, uint64_t *upto)
     }
 }
 
-/* To the ring's head, around its end. */
+/* Writes bytes at the ring's head, wrapping around. */
 static void put_bytes(pt_ring *to, uint64_t *head, const void *bytes, size_t count)
 {
     const uint64_t at = *head & (to->bytes - 1);
@@ -86,10 +86,11 @@ static void put_bytes(pt_ring *to, uint64_t *head, const void *bytes, size_t cou
     *head += count;
 }
 
-/* False if there was no room for all. Adds how many records it took to *count. */
+/* Copies the records of one ring. False if not all fitted. Adds the number of copied records to
+ * *count. */
 static bool take_ring(const pt_perf_layout *layout, pt_ring *from, pt_ring *to, uint64_t *count)
 {
-    uint64_t head = to->page->data_head; /* nobody else writes it */
+    uint64_t head = to->page->data_head; /* this thread is the only writer */
     const uint64_t tail = __atomic_load_n(&to->page->data_tail, __ATOMIC_ACQUIRE);
     const struct perf_event_header *record;
     pt_ring_look(from);
@@ -123,7 +124,7 @@ static bool take_rings(pt_spool *spool, uint64_t *ret_count)
     const uint64_t begun_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
     for (size_t i = 0; i < spool->count; i++) {
         is_all &= take_ring(&spool->layout, spool->rings[i].from, spool->rings[i].to, ret_count);
-        give_back(spool->rings[i].to, &spool->given_back[i]);
+        release_pages(spool->rings[i].to, &spool->released[i]);
     }
     atomic_store(&spool->upto_ns, begun_ns);
     pthread_mutex_unlock(&spool->lock);
@@ -138,8 +139,8 @@ bool pt_spool_take(pt_spool *spool)
 
 /* ---- the thread ---- */
 
-/* What fills up, or must not wait, wakes the thread: else it looks the more seldom the less there
- * is. */
+/* The wait until the next pass. Urgent or many records shorten it; the fewer records, the longer it
+ * gets. */
 static int next_wait_ms(int wait_ms, bool is_urgent, uint64_t count)
 {
     if (is_urgent || count >= FEW) return PASS_MS;
@@ -160,7 +161,7 @@ static void *run_spool(void *arg)
         const uint64_t one = 1;
         if (is_urgent || count > 0) (void)!write(spool->wake_fd, &one, sizeof one);
         wait_ms = next_wait_ms(wait_ms, is_urgent || !is_all, count);
-        /* Full rings stay readable: let the reader make room. */
+        /* Full rings keep poll readable: sleep while the reader makes room. */
         if (!is_all) poll(NULL, 0, 1);
     }
     return NULL;
@@ -171,11 +172,11 @@ pt_spool *pt_spool_new(const pt_perf_layout *layout, const pt_spool_ring *rings,
     pt_spool *const spool = pt_alloc(1, sizeof *spool);
     spool->layout = *layout;
     spool->rings = pt_alloc(count, sizeof *spool->rings);
-    spool->given_back = pt_alloc(count, sizeof *spool->given_back);
+    spool->released = pt_alloc(count, sizeof *spool->released);
     spool->polled = pt_alloc(count + 1, sizeof *spool->polled);
     spool->count = count;
     memcpy(spool->rings, rings, count * sizeof *rings);
-    /* Whoever has the lock runs as urgently as who waits for it. */
+    /* With priority inheritance, the holder of the lock runs with the priority of a waiter. */
     pthread_mutexattr_t inherits;
     pthread_mutexattr_init(&inherits);
     pthread_mutexattr_setprotocol(&inherits, PTHREAD_PRIO_INHERIT);
@@ -186,7 +187,7 @@ pt_spool *pt_spool_new(const pt_perf_layout *layout, const pt_spool_ring *rings,
     for (size_t i = 0; i < count; i++)
         spool->polled[i] = (struct pollfd){.fd = rings[i].fd, .events = POLLIN};
     spool->polled[count] = (struct pollfd){.fd = spool->end_fd, .events = POLLIN};
-    /* Signals are the reader's. */
+    /* The caller's thread handles signals. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -205,7 +206,7 @@ void pt_spool_free(pt_spool *spool)
     close(spool->end_fd);
     pthread_mutex_destroy(&spool->lock);
     free(spool->rings);
-    free(spool->given_back);
+    free(spool->released);
     free(spool->polled);
     free(spool);
 }

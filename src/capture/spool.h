@@ -1,11 +1,11 @@
-/* spool.h: a thread that takes what is in the kernel's rings before the kernel needs the room.
+/* spool.h: a thread that empties the kernel's rings in time.
  *
- *   ring of the kernel  --- copied, whenever there is something --->  ring of ours  ---> the reader
- *     locked memory, small                                              ordinary memory, large
+ *   ring of the kernel  --- copied when records arrive --->  ring of the spool  ---> the reader
+ *     locked memory, small                                     ordinary memory, large
  *
- * The reader may be slow for a while: a program that is new to it has an unwind table to be made,
- * maybe read from a disk. The thread does nothing but copy, and is run in real time where we may.
- * Samples become compact on the way (ring.h).
+ * The reader may fall behind: a new program needs an unwind table, which may come from a disk. The
+ * thread only copies, with real-time priority where permitted. Samples become compact on the way
+ * (ring.h).
  */
 #ifndef PT_CAPTURE_SPOOL_H
 #define PT_CAPTURE_SPOOL_H
@@ -17,31 +17,31 @@
 typedef struct pt_spool pt_spool;
 
 typedef struct pt_spool_ring {
-    int fd;        /* readable when something should be taken */
+    int fd;        /* readable when the kernel's ring should be emptied */
     pt_ring *from; /* the kernel's */
-    pt_ring *to;   /* pt_spool_ring_open; its reader looks, peeks and releases as usual */
+    pt_ring *to;   /* made by pt_spool_ring_open; its reader looks, peeks and releases as usual */
 } pt_spool_ring;
 
-/* A ring in ordinary memory, of at least so many bytes, for what is copied; closed by
- * pt_ring_close. */
+/* Makes a ring in ordinary memory of at least that many bytes; pt_ring_close frees it. */
 pt_status pt_spool_ring_open(size_t bytes, pt_ring *ret_ring, pt_error *reterr);
 
-/* Starts the thread. layout: of samples. The rings stay the caller's and must outlive it. Where no
- * thread can be had, pt_spool_take does its work. */
+/* Starts the thread. layout: of samples. The rings stay the caller's and must outlive the spool. If
+ * no thread can be started, pt_spool_noticed does its work. */
 pt_spool *pt_spool_new(const pt_perf_layout *layout, const pt_spool_ring *rings, size_t count);
-/* Ends the thread; accepts NULL. What was not taken stays where it is. */
+/* Ends the thread; accepts NULL. Records that were not copied stay in the kernel's rings. */
 void pt_spool_free(pt_spool *spool);
 
-/* False: pt_spool_noticed does the thread's work. */
+/* False: the thread could not be started. */
 bool pt_spool_has_thread(const pt_spool *spool);
-/* Readable when the thread has taken something. */
+/* Readable when the thread has copied records. */
 int pt_spool_fd(const pt_spool *spool);
+/* Call it when pt_spool_fd is readable, or periodically without a thread. */
 void pt_spool_noticed(pt_spool *spool);
 
-/* Takes what is there now, in the caller's thread. True if all of it found room. */
+/* Copies what the rings have now, on the caller's thread. True if everything fitted. */
 bool pt_spool_take(pt_spool *spool);
-/* All that was written before this moment (CLOCK_MONOTONIC) has been taken, as far as it was to be
- * seen then. */
+/* A time (CLOCK_MONOTONIC): all records that were visible and written before it have been copied.
+ */
 uint64_t pt_spool_upto_ns(const pt_spool *spool);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/kept.h"
 
-enum { ID_BYTES_MIN = 8 }; /* of a build id that tells files apart */
+enum { ID_BYTES_MIN = 8 }; /* length from which a build id identifies a file */
 
 static pt_kept_folder kept_of(const pt_table_cache *cache)
 {
@@ -16,7 +16,7 @@ static pt_kept_folder kept_of(const pt_table_cache *cache)
         .path = cache->folder, .suffix = ".table", .version = 2, .max_bytes = PT_TABLE_KEPT_BYTES};
 }
 
-/* NULL: it cannot be told from others. */
+/* The cache key of an image. NULL: its build id cannot identify it. */
 static char *key_of(const pt_table_cache *cache, pt_elf_id id, const struct stat *file)
 {
     char hex[2 * PT_UNWIND_ID_MAX + 1];
@@ -37,7 +37,7 @@ bool pt_table_kept(const pt_table_cache *cache, pt_elf_id id, const struct stat 
     pt_blob on_disk = PT_BLOB_INIT;
     pt_unwind_table table;
     if (key == NULL || pt_kept_open(&kept, key, &on_disk, NULL) != PT_OK) return false;
-    /* A file that is mapped may change after it was checked. */
+    /* A mapped file may change after the check, so the table is copied first. */
     const size_t bytes = on_disk.size;
     void *const copy = pt_alloc(bytes, 1);
     memcpy(copy, on_disk.data, bytes);

@@ -1,12 +1,12 @@
-/* tables.h: unwind tables that took a while to compile, kept on disk for the next recording.
+/* tables.h: a disk cache of unwind tables that took long to compile.
  *
  *   FOLDER/KEY-STAMP.VERSION.table      the blob of unwind/table.h
  *
- * KEY is the build id with what tells the file from others that say they have it (pt_kept_key): a
- * stripped copy has fewer symbols to follow code from. STAMP is of the program that compiled it:
- * another may know better. What is found is copied, then all of it is checked (magic, version,
- * sizes, checksum, build id, each row): a file that was cut, or changed, is as good as none, and
- * replaced.
+ * KEY is the build id plus facts that distinguish files which claim the same build id
+ * (pt_kept_key): a stripped copy has fewer symbols from which code can be followed. STAMP
+ * identifies the program that compiled the table, since another version may compile more. A table
+ * is copied from the file and then checked completely (magic, version, sizes, checksum, build id,
+ * each row). A damaged file is replaced.
  */
 #ifndef PT_CAPTURE_TABLES_H
 #define PT_CAPTURE_TABLES_H
@@ -17,20 +17,20 @@
 #include "unwind/table.h"
 
 typedef struct pt_table_cache {
-    const char *folder; /* absolute; NULL: keep nothing */
-    const char *stamp;  /* who compiles */
+    const char *folder; /* absolute; NULL: no cache */
+    const char *stamp;  /* identifies the compiling program */
 } pt_table_cache;
 
 enum {
-    PT_TABLE_KEPT_BYTES = 256 << 20, /* of all together */
-    PT_TABLE_WORTH_BYTES = 96 << 10, /* what is smaller is compiled as fast as it is read */
+    PT_TABLE_KEPT_BYTES = 256 << 20, /* limit of all files together */
+    PT_TABLE_WORTH_BYTES = 96 << 10, /* smaller tables compile as fast as they load */
 };
 
-/* The table of that image, whose file has that status: the caller frees *ret_blob. False if none is
- * kept, or it is not to be believed; outputs are untouched. */
+/* Loads the table of an image from the cache. file: status of the image's file. The caller frees
+ * *ret_blob. False, with outputs unchanged: not in the cache, or damaged. */
 bool pt_table_kept(const pt_table_cache *cache, pt_elf_id id, const struct stat *file,
                    void **ret_blob, size_t *ret_blob_bytes, pt_unwind_table *ret_table);
-/* Keeps it, if that is worth it and can be done. */
+/* Stores a table, if it is worth the space. A failure is ignored. */
 void pt_table_keep(const pt_table_cache *cache, pt_elf_id id, const struct stat *file,
                    const void *blob, size_t blob_bytes);
 

@@ -1,4 +1,4 @@
-/* unwind_sample.c: stacks out of samples. See unwind_sample.h. */
+/* unwind_sample.c: unwinds samples. See unwind_sample.h. */
 #include "capture/unwind_sample.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include "capture/event.h"
 #include "model/profile.h"
 
-/* By DWARF number; 0 where the sample has no registers. */
+/* A register by DWARF number; 0 if the sample has none. */
 static uint64_t user_register(const pt_perf_sample *s, unsigned reg)
 {
     if (s->abi != PERF_SAMPLE_REGS_ABI_64 || s->regs == NULL) return 0;
@@ -24,8 +24,9 @@ uint64_t pt_sample_user_sp(const pt_perf_sample *s)
     return user_register(s, PT_MACHINE_HOST->sp);
 }
 
-/* The kernel's entry sets the result of a system call to -ENOSYS until the call has one. On a
- * machine where no register shows it, any sample with registers may be in a call. */
+/* The kernel sets the result register of a system call to -ENOSYS at its entry, until the call has
+ * a result. On a machine without such a register, any sample with user registers may be in a call.
+ */
 bool pt_sample_is_in_call(const pt_perf_sample *s)
 {
     const unsigned reg = PT_MACHINE_HOST->pending_result;
@@ -33,7 +34,7 @@ bool pt_sample_is_in_call(const pt_perf_sample *s)
     return (int64_t)user_register(s, reg) == -ENOSYS;
 }
 
-/* The kernel marks where a chain changes sides with numbers near 2^64. */
+/* In a chain, values near 2^64 mark the change between kernel and user addresses. */
 void pt_unwind_kernel(const pt_perf_sample *s, pt_unwound *to)
 {
     bool is_kernel = false;
@@ -78,7 +79,7 @@ void pt_unwind_sample(const pt_perf_sample *s, const pt_unwind_modules *modules,
     if (s->abi == PERF_SAMPLE_REGS_ABI_64 && s->regs != NULL) {
         add_user(s, modules, cache, ret_stack);
     } else if (s->abi == PERF_SAMPLE_REGS_ABI_NONE && ret_stack->count > 0) {
-        ret_stack->end = PT_STACK_END_ROOT; /* a thread of the kernel has nothing further out */
+        ret_stack->end = PT_STACK_END_ROOT; /* a kernel thread has no frames further out */
     } else {                                /* 32 bit */
         if (ret_stack->count == 0) ret_stack->pcs[ret_stack->count++] = s->ip;
         ret_stack->end = PT_STACK_END_NO_RULE;

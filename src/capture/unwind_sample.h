@@ -1,4 +1,4 @@
-/* unwind_sample.h: the kernel's copy of registers and stack -> addresses. */
+/* unwind_sample.h: unwinds a sample from the kernel's copy of registers and stack. */
 #ifndef PT_CAPTURE_UNWIND_SAMPLE_H
 #define PT_CAPTURE_UNWIND_SAMPLE_H
 
@@ -6,31 +6,32 @@
 #include "capture/sink.h"
 #include "unwind/copied.h"
 
+/* An unwound stack, and working memory. */
 typedef struct pt_unwound {
     uint64_t pcs[PT_SINK_DEPTH_MAX]; /* innermost first: kernel, then user */
     uint32_t kernel_count, count;
     uint8_t end;        /* pt_stack_end */
-    bool is_copy_short; /* the stack went on beyond the copy */
-    bool is_unchecked;  /* frame pointers that no rule vouches for were followed */
+    bool is_copy_short; /* the stack continues beyond the copy */
+    bool is_unchecked;  /* the walk used frame pointers that no rule confirms */
     pt_copied_scratch scratch;
 } pt_unwound;
 
-/* The stack of a sample of that process, whose modules these are. */
+/* Unwinds a sample. modules: those of the sample's process. */
 void pt_unwind_sample(const pt_perf_sample *sample, const pt_unwind_modules *modules,
                       pt_unwind_cache *cache, pt_unwound *ret_stack);
 
-/* Of it the kernel's part alone, and no end. */
+/* Sets the kernel's part only, without an end. */
 void pt_unwind_kernel(const pt_perf_sample *sample, pt_unwound *ret_stack);
 
-/* It did reach where its thread began: whole, or unchecked. */
+/* Sets the end: the stack reached the start of its thread, complete or unchecked. */
 void pt_unwound_set_root(pt_unwound *stack);
 
-/* Where the sample was in user space; 0 if it has no user registers. */
+/* The user-space pc of a sample; 0 if it has no user registers. */
 uint64_t pt_sample_user_pc(const pt_perf_sample *sample);
-/* Its stack pointer, likewise. */
+/* The user-space stack pointer; 0 likewise. */
 uint64_t pt_sample_user_sp(const pt_perf_sample *sample);
-/* Was the thread in a system call, not at a fault or an interrupt? True on machines where that
- * cannot be told. */
+/* True if the thread was in a system call rather than in a fault or an interrupt. Always true on
+ * machines that do not show it. */
 bool pt_sample_is_in_call(const pt_perf_sample *sample);
 
 #endif

@@ -1,11 +1,11 @@
-/* image.c: the ELF view. Every access to the image goes through `in_bounds` or `read_*`, which take
- * an offset that has been checked against the table it belongs to. */
+/* image.c: see image.h. Every access to the image goes through `in_bounds` or `read_*`; their
+ * offsets have been checked against the table they belong to. */
 #include "elf/image.h"
 
 #include <elf.h>
 #include <string.h>
 
-/* Where a field lies in the 32 and in the 64 bit form of a structure. */
+/* The offset of a field in the 32 or the 64 bit form of a structure. */
 #define OFF(elf, name32, name64, field)                                                            \
     ((elf)->is_64 ? offsetof(name64, field) : offsetof(name32, field))
 
@@ -59,7 +59,8 @@ const char *pt_elf_status_text(pt_elf_status status)
     return "unknown elf status";
 }
 
-/* How many of `count` entries lie inside the file; notes when that is not all. */
+/* The number of entries, of `count`, that lie inside the file. Sets is_cut_short if that is fewer.
+ */
 static uint32_t entries_that_fit(pt_elf *elf, uint64_t off, uint64_t count, uint32_t stride)
 {
     if (off == 0 || count == 0 || stride == 0) return 0;
@@ -71,7 +72,7 @@ static uint32_t entries_that_fit(pt_elf *elf, uint64_t off, uint64_t count, uint
     return count > UINT32_MAX ? UINT32_MAX : (uint32_t)count;
 }
 
-/* Counts that do not fit their 16 bit fields are kept in the null section's header. */
+/* Counts that exceed their 16 bit fields are in the null section's header. */
 static void follow_extended_numbering(pt_elf *elf, uint64_t *section_count, uint64_t *segment_count)
 {
     const uint32_t need = elf->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
@@ -155,7 +156,7 @@ bool pt_elf_segment_at(const pt_elf *elf, uint32_t i, pt_elf_segment *ret_segmen
 
 /* ---- sections ---- */
 
-/* All but the name. */
+/* Reads all fields except the name. */
 static void read_section(const pt_elf *elf, uint32_t i, pt_elf_section *ret_section,
                          uint32_t *ret_name_off)
 {
@@ -176,7 +177,7 @@ static void read_section(const pt_elf *elf, uint32_t i, pt_elf_section *ret_sect
     };
 }
 
-/* The string at `off` of a table that holds strings_bytes, or "" when it does not end inside. */
+/* The string at `off` of a string table; "" when the table ends before the string does. */
 static const char *string_at(const uint8_t *strings, uint64_t strings_bytes, uint64_t off)
 {
     if (strings == NULL || off >= strings_bytes) return "";
@@ -248,7 +249,8 @@ const uint8_t *pt_elf_section_bytes(const pt_elf *elf, const pt_elf_section *sec
 
 /* ---- symbols ---- */
 
-/* The words that hold the section index of symbols whose st_shndx is SHN_XINDEX. */
+/* Finds the SHT_SYMTAB_SHNDX table, which has the section index of symbols with st_shndx
+ * SHN_XINDEX. */
 static void find_extended_indices(const pt_elf *elf, uint32_t symbols_index,
                                   pt_elf_symbols *symbols)
 {
@@ -338,7 +340,7 @@ void pt_elf_versions_open(const pt_elf *elf, pt_elf_versions *ret_versions)
     *ret_versions = v;
 }
 
-/* The name in the record at `at`, whose first one is the version's own; NULL when it is damaged. */
+/* The name in the version definition at `at`; its first auxiliary record has it. NULL: damaged. */
 static const char *definition_name(const pt_elf_versions *v, uint64_t at)
 {
     const bool is_big = v->elf->is_big_endian;
@@ -352,7 +354,7 @@ static const char *definition_name(const pt_elf_versions *v, uint64_t at)
     return is_whole ? v->strings + name : NULL;
 }
 
-/* Both forms of the records are alike. */
+/* The 32 and the 64 bit form of these records are equal. */
 static const char *version_name(const pt_elf_versions *v, uint32_t wanted)
 {
     const bool is_big = v->elf->is_big_endian;
@@ -442,7 +444,8 @@ size_t pt_elf_id_hex(pt_elf_id id, char *buf, size_t size)
     return 2 * (size_t)id.size_bytes;
 }
 
-/* A section that begins with a terminated file name; *ret_after is where the name has ended. */
+/* The bytes of a section that begins with a terminated file name. *ret_after: offset after the
+ * name. */
 static const uint8_t *link_section(const pt_elf *elf, const char *name, uint64_t *ret_size_bytes,
                                    uint64_t *ret_after)
 {
@@ -502,7 +505,7 @@ bool pt_elf_offset_of_addr(const pt_elf *elf, uint64_t addr, uint64_t *ret_off)
     return false;
 }
 
-/* Is it in the memory of a PT_LOAD, where it was linked? */
+/* True if addr is in the memory of a PT_LOAD as linked. */
 static bool is_linked_address(const pt_elf *elf, uint64_t addr)
 {
     pt_elf_segment s;
@@ -511,7 +514,7 @@ static bool is_linked_address(const pt_elf *elf, uint64_t addr)
     return false;
 }
 
-/* The image's address range, from the first page of its lowest PT_LOAD. */
+/* The address range of all PT_LOAD segments, from the first page of the lowest. */
 static bool linked_span(const pt_elf *elf, uint64_t *ret_low, uint64_t *ret_bytes)
 {
     uint64_t low = UINT64_MAX, high = 0;
@@ -527,8 +530,8 @@ static bool linked_span(const pt_elf *elf, uint64_t *ret_low, uint64_t *ret_byte
     return true;
 }
 
-/* How well a PT_LOAD explains a file offset; 0: not at all. A segment is mapped in whole pages, so
- * bytes before and after its own that share its first or last page are visible too. */
+/* Rates how well a PT_LOAD contains a file offset; 0: not at all. The loader maps whole pages, so
+ * bytes next to the segment's own are visible too if they share its first or last page. */
 static int segment_fit(const pt_elf_segment *s, uint64_t off)
 {
     const bool is_page_size =
@@ -544,9 +547,9 @@ static int segment_fit(const pt_elf_segment *s, uint64_t off)
     return 1 + (is_exact ? 2 : 0) + ((s->flags & PF_X) != 0 ? 1 : 0);
 }
 
-/* A separate debug file keeps its program headers, but objcopy empties the segments: nothing is
- * left to tell their file offsets. With one executable segment, a mapping that is executable begins
- * where that segment begins. */
+/* A separate debug file keeps its program headers, but objcopy empties the segments, so their file
+ * offsets are lost. If one segment is executable, the executable mapping starts where that segment
+ * starts. */
 static bool lay_over_emptied_segment(const pt_elf *elf, uint64_t distance, uint64_t *ret_addr)
 {
     pt_elf_segment s, only = {0};

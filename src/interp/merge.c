@@ -1,13 +1,13 @@
 /* merge.c: see merge.h. */
 #include "interp/merge.h"
 
-/* So near to the innermost frame an evaluator begins or ends: it checks a result as the last thing
- * that it does, without a frame (_Py_CheckFunctionResult, PyErr_Occurred). */
+/* An evaluator begins or ends at most this many frames above the innermost: it checks a result
+ * without a frame of its own (_Py_CheckFunctionResult, PyErr_Occurred). */
 enum { LEAF = 3 };
 
 static bool is_evaluator(const pt_interp_evaluator *evaluator, const uint64_t *native, uint32_t i)
 {
-    const uint64_t pc = native[i] - (i > 0 && native[i] > 0); /* in the call */
+    const uint64_t pc = native[i] - (i > 0 && native[i] > 0); /* a pc inside the call instruction */
     for (int part = 0; part < 2; part++)
         if (pc - evaluator->low[part] < evaluator->limit[part] - evaluator->low[part]) return true;
     return false;
@@ -22,7 +22,7 @@ static uint32_t count_evaluators(const pt_interp_evaluator *evaluator, const uin
     return found;
 }
 
-/* Runs, the last of which may lack its entry where frames were cut. */
+/* The number of runs. The last one has no entry mark if frames were cut. */
 static uint32_t count_runs(const uint64_t *frames, uint32_t count)
 {
     uint32_t runs = 0;
@@ -31,7 +31,7 @@ static uint32_t count_runs(const uint64_t *frames, uint32_t count)
     return runs;
 }
 
-/* A chain being made. */
+/* The chain under construction. */
 typedef struct {
     uint64_t *chain;
     uint32_t count;
@@ -58,7 +58,7 @@ pt_merge_result pt_interp_merge(const pt_interp_evaluator *evaluator, const uint
     const bool is_at_leaf =
         count_evaluators(evaluator, native, native_count < LEAF ? native_count : LEAF) > 0;
     merging m = {.chain = ret_chain, .frames = frames, .frame_count = frame_count};
-    /* Chains that are whole match from the outside: what is left over is innermost. */
+    /* Complete chains match from the outermost frame inwards: an excess is innermost. */
     uint32_t without_run = is_whole && evaluators > runs ? evaluators - runs : 0;
     const bool is_certain =
         evaluators == runs || (without_run == 1 && is_at_leaf) || (!is_whole && evaluators < runs);

@@ -1,5 +1,5 @@
-/* python.c: see python.h. Offsets are those that debug information of stock builds gives; each is
- * at work in tests/cli/python.t.sh. */
+/* python.c: see python.h. The offsets are those in the debug information of stock builds.
+ * tests/cli/python.t.sh runs each version. */
 #include "interp/python.h"
 
 #include <string.h>
@@ -73,7 +73,7 @@ static const pt_python_layout layouts[] = {
      SINCE_3_12},
 };
 
-/* Of every object. */
+/* Offsets that every version has. */
 enum { OBJECT_TYPE = 8, VAR_SIZE = 16, BYTES_FIRST = 32, TEXT_LENGTH = 16, TEXT_STATE = 32 };
 
 const pt_python_layout *pt_python_layout_of(unsigned major, unsigned minor)
@@ -103,7 +103,7 @@ pt_python_step pt_python_walk_begin(pt_python_walk *walk, const pt_python_layout
     return walk->next != 0 ? PT_PYTHON_FRAME : PT_PYTHON_END;
 }
 
-/* The largest piece of a frame that holds all fields of any version. */
+/* The first bytes of a frame, which hold the fields of every version. */
 enum { FRAME_BYTES = 0x70 };
 
 static uint64_t word_at(const uint8_t *bytes, unsigned offset)
@@ -130,7 +130,7 @@ static int32_t place_of(const pt_python_layout *layout, const uint8_t *frame, ui
     return at >= first && at - first < INT32_MAX ? (int32_t)(at - first) : -1;
 }
 
-/* A frame as it lies in memory. *ret_is_shim: it stands for an evaluator's alone. */
+/* Reads a frame. *ret_is_shim: the frame is a shim, which only marks an evaluator's entry. */
 static pt_python_step read_frame(pt_python_walk *walk, pt_python_frame *ret, bool *ret_is_shim)
 {
     const pt_python_layout *const layout = walk->layout;
@@ -150,7 +150,8 @@ static pt_python_step read_frame(pt_python_walk *walk, pt_python_frame *ret, boo
     return PT_PYTHON_FRAME;
 }
 
-/* Where shims mark the ends of runs, a frame is the last of its run if a shim follows, or nothing.
+/* If shims mark the ends of runs, a frame is the outermost of its run when a shim or nothing
+ * follows.
  */
 pt_python_step pt_python_walk_next(pt_python_walk *walk, pt_python_frame *ret_frame)
 {
@@ -189,7 +190,7 @@ void pt_python_code_at(const pt_python_layout *layout, const void *object, pt_py
     memcpy(&ret_code->first_line, bytes + layout->code_first_line, sizeof ret_code->first_line);
 }
 
-/* UTF-8 of a character; how many bytes. What no text may hold becomes U+FFFD. */
+/* Writes a character as UTF-8 and returns its length. An invalid one becomes U+FFFD. */
 static size_t put_character(uint32_t c, char to[4])
 {
     if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) c = 0xfffd;
@@ -213,7 +214,7 @@ bool pt_python_text(const pt_python_layout *layout, pt_python_read *read, void *
         word_at(head, OBJECT_TYPE) != type)
         return false;
     const uint64_t length = word_at(head, TEXT_LENGTH);
-    const unsigned unit = head[TEXT_STATE] >> 2 & 7; /* bytes a character: 1, 2 or 4 */
+    const unsigned unit = head[TEXT_STATE] >> 2 & 7; /* bytes per character: 1, 2 or 4 */
     const bool is_compact = (head[TEXT_STATE] >> 5 & 1) != 0;
     const bool is_ascii = (head[TEXT_STATE] >> 6 & 1) != 0;
     if (!is_compact || (unit != 1 && unit != 2 && unit != 4) || length > UINT32_MAX) return false;
@@ -226,7 +227,7 @@ bool pt_python_text(const pt_python_layout *layout, pt_python_read *read, void *
         for (size_t i = 0; i < size; i += unit) {
             uint32_t c = 0;
             char utf8[4];
-            memcpy(&c, piece + i, unit); /* little-endian, as the machines of the table are */
+            memcpy(&c, piece + i, unit); /* little-endian, like the supported machines */
             const size_t bytes = put_character(c, utf8);
             if (bytes > cap - held) {
                 *ret_bytes = held;
@@ -256,13 +257,13 @@ bool pt_python_bytes(pt_python_read *read, void *arg, uint64_t object, uint64_t 
 
 /* ---- lines ---- */
 
-/* A sum of what a table says, which may be anything. */
+/* The sum of two numbers of a table, which may overflow. */
 static int32_t moved_line(int32_t line, int32_t by)
 {
     return (int32_t)((uint32_t)line + (uint32_t)by);
 }
 
-/* Pairs: bytes of code, lines (Objects/lnotab_notes.txt of 3.8). */
+/* The table has pairs: bytes of code, line increment (Objects/lnotab_notes.txt of 3.8). */
 static int32_t line_by_lnotab(const uint8_t *table, size_t bytes, int32_t line, int32_t place)
 {
     int64_t addr = 0;
@@ -274,8 +275,8 @@ static int32_t line_by_lnotab(const uint8_t *table, size_t bytes, int32_t line, 
     return line;
 }
 
-/* Pairs: bytes of code in a range, and its line minus the line before. -128: the range has no line,
- * and first stands in (Objects/lnotab_notes.txt of 3.10). */
+/* The table has pairs: bytes of code in a range, line increment. -128: the range has no line; it
+ * gets the first line (Objects/lnotab_notes.txt of 3.10). */
 static int32_t line_by_ranges(const uint8_t *table, size_t bytes, int32_t first, int32_t place)
 {
     int64_t end = 0;
@@ -289,7 +290,7 @@ static int32_t line_by_ranges(const uint8_t *table, size_t bytes, int32_t first,
     return first;
 }
 
-/* Six bits a byte, the lowest first; bit 6: more follow. */
+/* Reads a number of six bits a byte, the lowest first; bit 6: more bytes follow. */
 static uint32_t take_varint(const uint8_t *table, size_t bytes, size_t *at)
 {
     uint32_t value = 0;
@@ -308,7 +309,7 @@ static int32_t take_signed(const uint8_t *table, size_t bytes, size_t *at)
     return (value & 1) != 0 ? -half : half;
 }
 
-/* Entries of a first byte, which has bit 7 set, and more (Objects/locations.md of 3.11). */
+/* Each entry has a first byte, with bit 7 set, and operands (Objects/locations.md of 3.11). */
 static int32_t line_by_locations(const uint8_t *table, size_t bytes, int32_t first, int32_t place)
 {
     enum { ONE_LINE_0 = 10, ONE_LINE_2 = 12, NO_COLUMNS = 13, LONG = 14, NO_LINE = 15, UNIT = 2 };

@@ -1,12 +1,12 @@
-/* python.h: the frames that a thread of CPython has, read from its memory by a callback.
+/* python.h: the CPython frames of a thread, read from the process's memory by a callback.
  *
- *   thread's state ---> frame ---> caller's frame ---> ... ---> end
- *                         |- code object: names, file, line table     pt_python_code_read
- *                         `- the place in its instructions            pt_python_line
+ *   thread state ---> frame ---> caller's frame ---> ... ---> end
+ *                       |- code object: names, file, line table     pt_python_code_at
+ *                       `- place in its instructions                pt_python_line
  *
- * CPython 3.8 to 3.13 as they are built for 64-bit machines, with the interpreter lock. A layout is
- * a row of a table; a version without a row is refused. The memory may hold anything: a walk ends
- * after the frames that were asked for, and only the callback reads.
+ * CPython 3.8 to 3.13 with the interpreter lock, built for 64-bit machines. Each version has a
+ * row of offsets; a version without a row is refused. The memory may hold anything: a walk ends
+ * after the requested number of frames, and all reads go through the callback.
  *
  * Freestanding, async-signal-safe: no allocation, no lock, no system call, no recursion.
  */
@@ -17,92 +17,100 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where a version keeps its things: offsets in bytes. */
+/* The layout of CPython's structs in one version: offsets in bytes. */
 typedef struct pt_python_layout {
     uint8_t minor;       /* of 3.minor */
-    uint8_t owner_shim;  /* this owner marks a frame that only stands for an evaluator's; 0: none */
-    bool has_cframe;     /* the thread's state leads to the frame by one word more */
-    bool is_entry_field; /* `boundary` says whether the evaluator was called for the frame */
+    uint8_t owner_shim;  /* value of the owner field of a shim, a frame that only marks an
+                            evaluator's entry; 0: no shims */
+    bool has_cframe;     /* the thread state points to a cframe, which points to the frame */
+    bool is_entry_field; /* `boundary` is a flag of each frame: the evaluator was called for it */
     bool has_qualname;
-    bool points_to_instruction; /* `place` is an address; else an int */
-    uint8_t place_unit;         /* bytes of code that a step of an int place is */
+    bool points_to_instruction; /* `place` is the address of an instruction; else an int */
+    uint8_t place_unit;         /* bytes of code for each step of an int `place` */
     uint8_t lines;              /* PT_PYTHON_LINES_X */
-    uint16_t key, finalizing; /* in _PyRuntime: the Py_tss_t of the threads' states; the state that
-                               ends the interpreter, or NULL */
+    /* In _PyRuntime: the Py_tss_t whose value is the thread state, and the pointer to the thread
+     * state that ends the interpreter (NULL while none does). */
+    uint16_t key, finalizing;
     uint16_t state_frame, cframe_frame;
     uint16_t frame_back, frame_code, frame_place, frame_boundary;
     uint16_t code_first_line, code_file, code_name, code_qualname, code_lines, code_instructions;
-    uint16_t text_ascii, text_compact; /* a str's characters, if they are ASCII, and if not */
+    /* The characters of an ASCII str and of any other compact str. */
+    uint16_t text_ascii, text_compact;
 } pt_python_layout;
 
-/* What a line table looks like. */
+/* Forms of a line table. */
 enum { PT_PYTHON_LINES_LNOTAB, PT_PYTHON_LINES_RANGES, PT_PYTHON_LINES_LOCATIONS };
 
-/* NULL: not known, so nothing is to be read. */
+/* The layout of a version. NULL: the version is unknown; read nothing. Static. */
 const pt_python_layout *pt_python_layout_of(unsigned major, unsigned minor);
 
-/* The version that a file's name tells: "python3.11", "libpython3.11.so.1.0", with a path before
- * it or not. False: it tells none. */
+/* Parses the version in a file's name, with or without a path: "python3.11",
+ * "libpython3.11.so.1.0". False: the name has none. */
 bool pt_python_version_of_name(const char *path, unsigned *ret_major, unsigned *ret_minor);
 
-/* Copies size bytes of the interpreter's memory. False: they cannot be read. */
+/* Copies size bytes of the interpreter's memory. False: they are unreadable. */
 typedef bool pt_python_read(void *arg, uint64_t addr, void *to, size_t size);
 
 typedef struct {
-    uint64_t code; /* the code object's address; 0: the evaluator runs, and no frame yet */
-    int32_t place; /* of the instruction, in bytes from the first; -1: before that */
-    bool is_entry; /* the evaluator was called for it: it is the last of a run */
+    uint64_t code; /* the code object's address; 0: an evaluator that runs no frame yet */
+    int32_t place; /* of the instruction, in bytes from the first; -1: before the first */
+    bool is_entry; /* the evaluator was called for this frame: it is the outermost of its run */
 } pt_python_frame;
 
+/* The state of a walk; its fields are private. */
 typedef struct {
     const pt_python_layout *layout;
     pt_python_read *read;
     void *arg;
-    uint64_t next;  /* the frame to be read; 0 = none */
+    uint64_t next;  /* address of the next frame to read; 0: none */
     uint32_t left;  /* frames that may still be read */
-    bool has_ahead; /* `ahead` was read already */
+    bool has_ahead; /* `ahead` holds the next frame */
     pt_python_frame ahead;
 } pt_python_walk;
 
 typedef enum {
-    PT_PYTHON_FRAME,
-    PT_PYTHON_END,      /* no more: the thread has shown all */
-    PT_PYTHON_CUT,      /* there are more than were asked for */
-    PT_PYTHON_BAD_READ, /* the memory is not what the layout says */
+    PT_PYTHON_FRAME,    /* a frame was read */
+    PT_PYTHON_END,      /* the stack has no more frames */
+    PT_PYTHON_CUT,      /* the stack has more frames than were asked for */
+    PT_PYTHON_BAD_READ, /* the memory does not match the layout */
 } pt_python_step;
 
-/* Of the thread whose state is at that address. most: frames to be read, shims among them. */
+/* Starts a walk. state: address of the thread state. most: number of frames to read, shims
+ * included. */
 pt_python_step pt_python_walk_begin(pt_python_walk *walk, const pt_python_layout *layout,
                                     pt_python_read *read, void *arg, uint64_t state, uint32_t most);
-/* The next frame outwards; *ret_frame is set with PT_PYTHON_FRAME only. */
+/* Steps outwards. Sets *ret_frame with PT_PYTHON_FRAME only. */
 pt_python_step pt_python_walk_next(pt_python_walk *walk, pt_python_frame *ret_frame);
 
 /* ---- code objects ---- */
 
 typedef struct {
-    uint64_t type;              /* the object's: that of PyCode_Type, or it is no code */
-    uint64_t name, file, lines; /* objects; name: the qualified one, where there is one */
+    uint64_t type; /* address of its type object; a code object's is PyCode_Type */
+    uint64_t name, file,
+        lines; /* addresses of objects; name: the qualified name if the version has one */
     int32_t first_line;
 } pt_python_code;
 
-/* What of a code object is looked at, whatever the version. */
+/* The first bytes of a code object, which hold all fields that are read in any version. */
 enum { PT_PYTHON_CODE_BYTES = 0x90 };
 
-/* object: PT_PYTHON_CODE_BYTES of it. */
+/* Reads the fields of a code object. object: its first PT_PYTHON_CODE_BYTES bytes. */
 void pt_python_code_at(const pt_python_layout *layout, const void *object,
                        pt_python_code *ret_code);
 
-/* A str as UTF-8, cut at cap bytes between two characters, not terminated. type: PyUnicode_Type's
- * address. False: it is no str, or cannot be read; bytes so far are not to be used. */
+/* Copies a str as UTF-8, cut between two characters at cap bytes, not terminated. text: the
+ * str's address; type: PyUnicode_Type's. False: the object is not a str, or is unreadable;
+ * ignore `to` then. */
 bool pt_python_text(const pt_python_layout *layout, pt_python_read *read, void *arg, uint64_t text,
                     uint64_t type, char *to, size_t cap, size_t *ret_bytes);
 
-/* Where the bytes of a bytes object lie and how many they are. type: PyBytes_Type's address. */
+/* The address and length of a bytes object's content. type: PyBytes_Type's address. False: not a
+ * bytes object, or unreadable. */
 bool pt_python_bytes(pt_python_read *read, void *arg, uint64_t object, uint64_t type,
                      uint64_t *ret_addr, uint64_t *ret_bytes);
 
-/* The line of a place, by a line table of that kind (PT_PYTHON_LINES_X); first_line where the table
- * knows none. */
+/* The line of a place. kind: the table's form, PT_PYTHON_LINES_X. Returns first_line where the
+ * table has no line. */
 int32_t pt_python_line(unsigned kind, const uint8_t *table, size_t bytes, int32_t first_line,
                        int32_t place);
 

@@ -1,9 +1,9 @@
-/* python_version.c: a version of CPython by its file's name. Not for handlers. */
+/* python_version.c: the version of CPython in a file's name. Not for signal handlers. */
 #include <string.h>
 
 #include "interp/python.h"
 
-/* A number at *text, behind which *text is then; false: there is none. */
+/* Reads a number and moves *text past it. False: no digits. */
 static bool take_number(const char **text, unsigned *ret)
 {
     unsigned value = 0;
@@ -26,7 +26,8 @@ bool pt_python_version_of_name(const char *path, unsigned *ret_major, unsigned *
     at += sizeof word - 1;
     unsigned major, minor;
     if (!take_number(&at, &major) || *at++ != '.' || !take_number(&at, &minor)) return false;
-    if (*at != '\0' && strncmp(at, ".so", 3) != 0) return false; /* 3.13t, 3.11d: other layouts */
+    /* 3.13t and 3.11d have other layouts. */
+    if (*at != '\0' && strncmp(at, ".so", 3) != 0) return false;
     *ret_major = major;
     *ret_minor = minor;
     return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/* aarch64.h: 64-bit ARM. DWARF numbers: DWARF for the Arm 64-bit Architecture, 4.1; pc has none
- * there and is kept behind sp. */
+/* aarch64.h: 64-bit ARM. DWARF numbers: DWARF for the Arm 64-bit Architecture, 4.1, which has no
+ * number for pc: pc takes the number after sp. */
 #ifndef PT_MACHINE_AARCH64_H
 #define PT_MACHINE_AARCH64_H
 

@@ -1,4 +1,4 @@
-/* context.h: the registers of this machine in the context that a signal handler is given. */
+/* context.h: reads the registers of the host's machine from a signal handler's context. */
 #ifndef PT_MACHINE_CONTEXT_H
 #define PT_MACHINE_CONTEXT_H
 
@@ -8,6 +8,7 @@
 
 #if defined(__x86_64__)
 
+/* Program counter, stack pointer and frame pointer of the interrupted thread. */
 static inline uintptr_t pt_machine_context_pc(const ucontext_t *context)
 {
     return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
@@ -23,7 +24,8 @@ static inline uintptr_t pt_machine_context_fp(const ucontext_t *context)
     return (uintptr_t)context->uc_mcontext.gregs[REG_RBP];
 }
 
-/* All registers by DWARF number (machine.h); the rest of the PT_MACHINE_REGS_MAX words are zero. */
+/* Writes all registers by DWARF number (machine.h). ret_regs has PT_MACHINE_REGS_MAX words;
+ * unused ones become zero. */
 static inline void pt_machine_context_regs(const ucontext_t *context, uint64_t *ret_regs)
 {
     static const uint8_t order[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
@@ -34,8 +36,8 @@ static inline void pt_machine_context_regs(const ucontext_t *context, uint64_t *
         ret_regs[i] = i < COUNT ? (uint64_t)context->uc_mcontext.gregs[order[i]] : 0;
 }
 
-/* Was the thread in a system call, or about to start it again? The instruction leaves the address
- * behind it in rcx (AMD64 manual, SYSCALL). */
+/* True if the thread was in a system call, or about to restart one. The SYSCALL instruction
+ * leaves the address of the next instruction in rcx (AMD64 manual, SYSCALL). */
 static inline bool pt_machine_context_is_in_call(const ucontext_t *context)
 {
     const uint64_t behind = (uint64_t)context->uc_mcontext.gregs[REG_RCX];
@@ -68,7 +70,7 @@ static inline void pt_machine_context_regs(const ucontext_t *context, uint64_t *
     ret_regs[32] = 0;
 }
 
-/* No register tells. */
+/* No register of aarch64 shows it. */
 static inline bool pt_machine_context_is_in_call(const ucontext_t *context)
 {
     (void)context;

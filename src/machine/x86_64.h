@@ -18,8 +18,8 @@ static const pt_machine pt_machine_x86_64 = {
     .red_zone_bytes = 128, /* System V ABI, AMD64, 3.2.2 */
     .pc_mask = UINT64_MAX,
     .last_user_addr = (UINT64_C(1) << 56) - 1,
-    /* ax bx cx dx si di bp sp ip, then flags and six segments, then r8..r15 (the kernel's
-     * arch/x86/include/uapi/asm/perf_regs.h). */
+    /* ax bx cx dx si di bp sp ip, then flags and six segment registers, then r8..r15 (the
+     * kernel's arch/x86/include/uapi/asm/perf_regs.h). */
     .perf_mask = 0xff01ff,
     .perf_reg = {0,
                  3,

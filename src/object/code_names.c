@@ -1,4 +1,4 @@
-/* code_names.c: entries, ranges, finding; and the two kinds of text. See code_names.h. */
+/* code_names.c: entries, ranges and look-up; readers of the two text formats. See code_names.h. */
 #include "object/code_names.h"
 
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static int by_addr(const void *x, const void *y, void *context)
     return (a > b) - (a < b);
 }
 
-/* A heap of entries that have begun, the latest of the file on top. */
+/* A heap of the entries that cover the current address; the latest in the file is on top. */
 typedef struct {
     uint32_t *items;
     size_t count;
@@ -108,7 +108,7 @@ void pt_code_lay(pt_code_names *names)
     qsort_r(order, count, sizeof *order, by_addr, names->entries.items);
     uint64_t at = 0;
     for (size_t next = 0; next < count || open.count > 0;) {
-        /* The top holds until it ends or something begins. */
+        /* The top entry covers the addresses up to its end, or to the start of the next entry. */
         while (open.count > 0 && entries[open.items[0]].end_addr <= at)
             heap_pop(&open);
         if (open.count == 0 && next == count) break;
@@ -137,7 +137,7 @@ static void find_line(const pt_code_names *names, const pt_code_entry *e, uint64
                       pt_code_answer *answer)
 {
     const pt_code_line *lines = names->lines.items + e->line_first;
-    size_t low = 0, high = e->line_count; /* the last that begins at or below addr */
+    size_t low = 0, high = e->line_count; /* finds the last line that starts at or below addr */
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (lines[middle].addr <= addr)
@@ -173,7 +173,7 @@ bool pt_code_names_find(const pt_code_names *names, uint64_t addr, pt_code_answe
 
 /* ---- text ---- */
 
-/* The next line of [*at, end) without its end; false at the end. */
+/* Reads the next line of [*at, end), without its newline. False at the end. */
 static bool next_line(const char **at, const char *end, const char **ret_line, size_t *ret_length)
 {
     if (*at >= end) return false;
@@ -185,7 +185,7 @@ static bool next_line(const char **at, const char *end, const char **ret_line, s
     return true;
 }
 
-/* A hexadecimal number (with 0x or without) and the white space after it. */
+/* Reads a hexadecimal number, with 0x or without, and the white space after it. */
 static bool take_hex(const char **at, const char *end, uint64_t *ret_value)
 {
     const char *c = *at;
@@ -251,7 +251,7 @@ static void take_kernel_line(pt_code_names *names, kernel_symbols *list, const c
     if (is_code(s.type)) {
         if (pt_equals_n(at, (size_t)(name_end - at), "_stext")) names->text_addr = s.addr;
         s.name = pt_code_text(names, at, (size_t)(name_end - at));
-        /* One module follows the other: its name need not be put again. */
+        /* Symbols of one module follow each other: its name is stored once. */
         const kernel_symbol *last = list->count > 0 ? &list->items[list->count - 1] : NULL;
         const size_t module_length = close != NULL ? (size_t)(close - open - 1) : 0;
         const bool is_same = last != NULL && last->module != 0 && module_length > 0 &&
@@ -292,7 +292,7 @@ static int by_extent(const void *x, const void *y)
     return (a->addr > b->addr) - (a->addr < b->addr);
 }
 
-/* "NAME SIZE USES USERS STATE ADDRESS ..." (proc(5)). Free the result. */
+/* Reads lines "NAME SIZE USES USERS STATE ADDRESS ..." (proc(5)). The caller frees the result. */
 static extent *read_modules(const char *text, size_t size_bytes, size_t *ret_count)
 {
     extent *list = NULL;
@@ -316,8 +316,7 @@ static extent *read_modules(const char *text, size_t size_bytes, size_t *ret_cou
     return list;
 }
 
-/* Where a symbol ends at the latest: the end of its module, or of its page when that is not known
- * (the last symbol of the kernel, as perf does it). */
+/* The upper limit of a symbol's end: the end of its module. */
 static uint64_t module_end(const extent *modules, size_t count, uint64_t addr)
 {
     size_t low = 0, high = count;
@@ -332,13 +331,14 @@ static uint64_t module_end(const extent *modules, size_t count, uint64_t addr)
     return UINT64_MAX;
 }
 
+/* The end of the page of addr: the limit of the kernel's last symbol, as in perf. */
 static uint64_t page_end(uint64_t addr)
 {
     const uint64_t end = (addr | (PAGE_BYTES - 1)) + 1;
     return end > addr ? end : UINT64_MAX;
 }
 
-/* Everything ends where the next symbol begins, of whatever kind. */
+/* Adds the symbols; each ends at the next symbol of any kind. */
 static void add_kernel_symbols(pt_code_names *names, const kernel_symbols *list,
                                const extent *modules, size_t module_count)
 {
@@ -350,7 +350,7 @@ static void add_kernel_symbols(pt_code_names *names, const kernel_symbols *list,
         uint64_t end = next < list->count ? list->items[next].addr : page_end(s->addr);
         const uint64_t last = module_end(modules, module_count, s->addr);
         if (last < end) end = last;
-        if (end - s->addr > GAP_BYTES) end = page_end(s->addr); /* nothing is so large */
+        if (end - s->addr > GAP_BYTES) end = page_end(s->addr); /* no kernel function is so large */
         pt_code_add(names, s->addr, end, s->name, s->module);
     }
 }
@@ -380,7 +380,7 @@ pt_status pt_kallsyms_read(const char *text, size_t size_bytes, const char *modu
     return is_hidden ? pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                                     "the kernel hides its addresses; run as root or with "
                                     "CAP_SYSLOG, or once: sudo sysctl kernel.kptr_restrict=0")
-                     : pt_error_set(reterr, PT_ERR_FORMAT, "has no symbols of a kernel");
+                     : pt_error_set(reterr, PT_ERR_FORMAT, "has no kernel symbols");
 }
 
 /* ---- perf-PID.map ---- */

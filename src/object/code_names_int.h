@@ -1,16 +1,17 @@
-/* code_names_int.h: what the readers of code names share. */
+/* code_names_int.h: shared by the readers of code names. */
 #ifndef PT_OBJECT_CODE_NAMES_INT_H
 #define PT_OBJECT_CODE_NAMES_INT_H
 
 #include "object/code_names.h"
 
+/* Makes names empty. */
 void pt_code_names_init(pt_code_names *names);
-/* Puts a string; 0 for an empty one, or when there is no room for more. */
+/* Stores a string and returns its offset in text; 0 for an empty string, or when text is full. */
 uint32_t pt_code_text(pt_code_names *names, const char *text, size_t length);
-/* An entry without lines; nothing when it is empty or wraps. */
+/* Adds an entry without lines; ignores it when it is empty or wraps. */
 void pt_code_add(pt_code_names *names, uint64_t addr, uint64_t end_addr, uint32_t name,
                  uint32_t module);
-/* Makes the ranges: of entries that overlap the later one is on top. */
+/* Makes the disjoint ranges from the entries; a later entry covers earlier ones. */
 void pt_code_lay(pt_code_names *names);
 
 #endif

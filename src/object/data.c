@@ -36,7 +36,7 @@ void pt_data_symbols_done(pt_data_symbols *data)
 
 bool pt_data_symbols_find(const pt_data_symbols *data, uint64_t addr, pt_object_data *ret_data)
 {
-    size_t low = 0, high = data->count; /* the last that begins at or below addr */
+    size_t low = 0, high = data->count; /* finds the last symbol that starts at or below addr */
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (data->items[middle].addr <= addr)

@@ -1,7 +1,7 @@
-/* demangle.c: libiberty's parsers, with limits on what a hostile name can cost.
+/* demangle.c: calls libiberty's demanglers, with limits on the cost of a hostile name.
  *
- * libiberty can leave the parameters of the outermost function away, and no more. The rest is done
- * on its component tree before it is printed: a template's node is replaced by its name's node, the
+ * libiberty can omit only the parameters of the outermost function. Everything else is done on its
+ * component tree before printing: a template's node is replaced by its name's node, and the
  * signature of an enclosing function by that function's name. */
 #include "object/demangle.h"
 
@@ -14,10 +14,10 @@
 #include "base/text.h"
 #include "object/object_int.h"
 
-#define NAME_BYTES_MAX     16384 /* of input; parsers recurse once or twice a byte */
+#define NAME_BYTES_MAX     16384 /* of input; the demanglers recurse once or twice a byte */
 #define OUTPUT_BYTES_MAX   65536
 #define D_OUTPUT_BYTES_MAX (16u << 20)
-#define TREE_STEPS_MAX     65536 /* visits while trimming; the tree shares nodes */
+#define TREE_STEPS_MAX     65536 /* visits during trimming; the tree shares nodes */
 
 bool pt_demangle_mode_named(const char *text, pt_demangle_mode *ret_mode)
 {
@@ -44,8 +44,8 @@ typedef struct {
     jmp_buf too_long;
 } printer;
 
-/* libiberty's printers have no way to be stopped. They hold no memory of their own while they print
- * (one short identifier in Rust's), so leaving them by a jump is safe. */
+/* libiberty's printers cannot be stopped. They own no memory while they print (in Rust, one short
+ * identifier), so a jump out of them is safe. */
 static void put_piece(const char *piece, size_t size_bytes, void *opaque)
 {
     printer *p = opaque;
@@ -79,7 +79,7 @@ static bool qualifies_this(enum demangle_component_type type)
            type == DEMANGLE_COMPONENT_THROW_SPEC;
 }
 
-/* The name of a function whose signature encloses something. */
+/* The name of an enclosing function, without its signature. */
 static struct demangle_component *without_signature(struct demangle_component *c)
 {
     while (c != NULL && qualifies_this(c->type))
@@ -90,7 +90,7 @@ static struct demangle_component *without_signature(struct demangle_component *c
     return c;
 }
 
-/* Nodes whose children are parts of the name that is printed, not of types or expressions. */
+/* True for nodes whose children are parts of the printed name, not of types or expressions. */
 static bool holds_names(enum demangle_component_type type)
 {
     switch (type) {
@@ -116,8 +116,8 @@ static bool holds_names(enum demangle_component_type type)
     }
 }
 
-/* Takes signatures of enclosing functions out of the tree, and template arguments if asked. False
- * when the tree is too large or too deep for that; it can still be printed. */
+/* Removes the signatures of enclosing functions from the tree, and with drop_templates template
+ * arguments. False: the tree is too large or too deep; it can still be printed. */
 static bool trim_tree(struct demangle_component *root, bool drop_templates)
 {
     struct demangle_component *todo[256];
@@ -156,7 +156,7 @@ static bool is_pprof(pt_demangle_mode mode)
     return mode >= PT_DEMANGLE_PPROF && mode <= PT_DEMANGLE_PPROF_FULL;
 }
 
-/* Nodes whose children are not two nodes. */
+/* True for nodes that do not have two nodes as children. */
 static bool is_leaf(enum demangle_component_type type)
 {
     switch (type) {
@@ -180,7 +180,7 @@ static bool is_leaf(enum demangle_component_type type)
     }
 }
 
-/* An enclosing function keeps its parentheses, with nothing in them, and its qualifiers. */
+/* Empties the parentheses of an enclosing function; its qualifiers stay. */
 static void empty_signature(struct demangle_component *c)
 {
     while (c != NULL && qualifies_this(c->type))
@@ -192,7 +192,7 @@ static void empty_signature(struct demangle_component *c)
         c->u.s_binary.left = c->u.s_binary.right = NULL;
 }
 
-/* What trim does, everywhere in the tree. */
+/* Like trim_tree, but in the whole tree. */
 static bool trim_everywhere(struct demangle_component *root, bool drop_templates)
 {
     struct demangle_component *todo[512];
@@ -221,7 +221,7 @@ static bool trim_everywhere(struct demangle_component *root, bool drop_templates
     return true;
 }
 
-/* ">>" that closes two lists of arguments is "> >"; takes text over. */
+/* Replaces ">>" that closes two argument lists by "> >". Takes over text. */
 static char *with_spaced_angles(char *text)
 {
     pt_buf out = PT_BUF_INIT;
@@ -229,7 +229,7 @@ static char *with_spaced_angles(char *text)
     unsigned depth = 0;
     if (strstr(text, ">>") == NULL) return text;
     for (const char *c = text; *c != '\0'; c++) {
-        if (pt_begins(c, word)) { /* its sign is no bracket */
+        if (pt_begins(c, word)) { /* the operator's sign is not a bracket */
             const size_t n = sizeof word - 1 + strspn(c + sizeof word - 1, "<>=-");
             pt_put(&out, c, n);
             c += n - 1;
@@ -269,8 +269,8 @@ static char *print_cxx(const char *name, pt_demangle_mode mode)
 static char *demangle_cxx(const char *name, pt_demangle_mode mode)
 {
     char *text = print_cxx(name, mode);
-    /* A conversion operator or a lambda's parameter may be named by a template argument that is
-     * gone now. */
+    /* A conversion operator's or a lambda's parameter may refer to a template argument that was
+     * removed. */
     if (text == NULL && mode == PT_DEMANGLE_PPROF) {
         text = print_cxx(name, PT_DEMANGLE_PPROF_TEMPLATES);
         char *simple = text != NULL ? pt_demangle_source_name(text, PT_DEMANGLE_SIMPLE) : NULL;
@@ -283,7 +283,7 @@ static char *demangle_cxx(const char *name, pt_demangle_mode mode)
 
 /* ---- Rust ---- */
 
-/* Where the "<...>" that begins at text ends, or NULL. */
+/* The end of the "<...>" at text, or NULL. */
 static const char *past_angles(const char *text)
 {
     unsigned depth = 0;
@@ -296,7 +296,7 @@ static const char *past_angles(const char *text)
     return NULL;
 }
 
-/* Removes each "::<...>": there v0 prints the arguments of functions. */
+/* Removes each "::<...>", which v0 prints for the arguments of functions. */
 static void drop_turbofish(char *text)
 {
     char *to = text;
@@ -312,7 +312,8 @@ static void drop_turbofish(char *text)
     *to = '\0';
 }
 
-/* As google/pprof leaves generic arguments out: the angles stay, but those of <Type as Trait>. */
+/* Empties generic arguments as google/pprof does: the angles stay, except those of <Type as Trait>.
+ */
 static void empty_generics(char *text)
 {
     char *to = text;
@@ -358,8 +359,8 @@ static char *demangle_rust(const char *name, pt_demangle_mode mode)
 
 /* ---- D ---- */
 
-/* A name's parts may be references to earlier ones that hold references: what comes out grows at
- * most by a factor of three for each three of them. libiberty's printer cannot be stopped. */
+/* Parts of a name may refer to earlier parts that contain references: the output grows at most
+ * threefold for every three of them. libiberty's printer cannot be stopped. */
 static bool may_be_printed(const char *name)
 {
     uint64_t most = strlen(name);
@@ -369,7 +370,8 @@ static bool may_be_printed(const char *name)
     return references < 60 && most <= D_OUTPUT_BYTES_MAX;
 }
 
-/* "a.b!(int).c(int, char[])" without the last parentheses; without those after "!", too, if asked.
+/* Removes the last parentheses of "a.b!(int).c(int, char[])"; with drop_templates also those after
+ * "!".
  */
 static void trim_d(char *text, bool drop_templates)
 {
@@ -463,9 +465,10 @@ char *pt_demangle_source_name(const char *name, pt_demangle_mode mode)
     return text;
 }
 
-/* ---- names that profiles bring, as google/pprof shows them ---- */
+/* ---- names in profiles, in google/pprof's form ---- */
 
-/* Java's "class.<init>" and Go's "foo.(*Bar[...]).Method" are no C++ (looksLikeDemangledCPlusPlus).
+/* Java's "class.<init>" and Go's "foo.(*Bar[...]).Method" are not C++ (google/pprof:
+ * looksLikeDemangledCPlusPlus).
  */
 static bool looks_like_cxx(const char *name)
 {
@@ -473,8 +476,7 @@ static bool looks_like_cxx(const char *name)
     return strpbrk(name, "<>[]") != NULL || strstr(name, "::") != NULL;
 }
 
-/* Removes what is between the brackets, and them; nothing when they do not match (removeMatching).
- */
+/* Removes brackets and their content; stops at a mismatch (google/pprof: removeMatching). */
 static void remove_matching(char *name, char open, char close)
 {
     PT_FREE char *result = pt_strdup(name);
@@ -484,7 +486,7 @@ static void remove_matching(char *name, char open, char close)
         result[length++] = *c;
         if (*c == open && ++nesting == 1) start = length - 1;
         if (*c != close) continue;
-        if (--nesting < 0) { /* a mismatch: what was removed before stays removed */
+        if (--nesting < 0) { /* a mismatch; earlier removals stay */
             memcpy(name, result, length);
             memmove(name + length, c + 1, strlen(c + 1) + 1);
             return;

@@ -1,4 +1,4 @@
-/* disasm.c: capstone behind the interface. */
+/* disasm.c: see disasm.h; calls capstone. */
 #include "object/disasm.h"
 
 #include <elf.h>
@@ -12,7 +12,7 @@ typedef struct {
     cs_arch arch;
     cs_mode mode;
     uint16_t machine;
-    uint8_t step; /* what is skipped when nothing can be decoded */
+    uint8_t step; /* bytes to skip after an undecodable instruction */
 } known_machine;
 
 static const known_machine machines[] = {
@@ -56,7 +56,7 @@ static bool is_in_group(const cs_insn *insn, uint8_t group)
     return false;
 }
 
-/* The fixed address that a jump or call goes to: its one immediate operand, the last. */
+/* The fixed target of a jump or call: its last operand, if immediate. */
 static bool immediate_target(cs_arch arch, const cs_insn *insn, uint64_t *ret_target)
 {
     const cs_detail *d = insn->detail;
@@ -81,7 +81,7 @@ static bool immediate_target(cs_arch arch, const cs_insn *insn, uint64_t *ret_ta
     return false;
 }
 
-/* What an operand relative to the instruction pointer names. */
+/* The address of an operand relative to the instruction pointer. */
 static bool relative_reference(cs_arch arch, const cs_insn *insn, uint64_t *ret_target)
 {
     if (arch != CS_ARCH_X86) return false;
@@ -94,7 +94,7 @@ static bool relative_reference(cs_arch arch, const cs_insn *insn, uint64_t *ret_
     return false;
 }
 
-static void give_instruction(cs_arch arch, const cs_insn *insn, pt_instruction_sink *sink,
+static void send_instruction(cs_arch arch, const cs_insn *insn, pt_instruction_sink *sink,
                              void *context)
 {
     pt_instruction i = {.addr = insn->address,
@@ -108,7 +108,7 @@ static void give_instruction(cs_arch arch, const cs_insn *insn, pt_instruction_s
     sink(context, &i);
 }
 
-static void give_bytes(const uint8_t *code, uint64_t addr, uint32_t size, pt_instruction_sink *sink,
+static void send_bytes(const uint8_t *code, uint64_t addr, uint32_t size, pt_instruction_sink *sink,
                        void *context)
 {
     char text[64] = "";
@@ -119,7 +119,7 @@ static void give_bytes(const uint8_t *code, uint64_t addr, uint32_t size, pt_ins
                       .addr = addr, .size_bytes = size, .mnemonic = ".byte", .operands = text});
 }
 
-/* The bytes at start; fewer than asked for where the segment ends. */
+/* The bytes from start on, up to end or the segment's end. */
 static const uint8_t *code_at(const pt_elf *elf, uint64_t start, uint64_t end, size_t *ret_size)
 {
     pt_elf_segment s;
@@ -166,11 +166,11 @@ pt_status pt_disasm(const pt_elf *elf, uint64_t start, uint64_t end, pt_syntax s
     uint64_t addr = start;
     while (left > 0) {
         if (cs_disasm_iter(handle, &code, &left, &addr, insn)) {
-            give_instruction(m->arch, insn, sink, context);
+            send_instruction(m->arch, insn, sink, context);
             continue;
         }
         const uint32_t step = left < m->step ? (uint32_t)left : m->step;
-        give_bytes(code, addr, step, sink, context);
+        send_bytes(code, addr, step, sink, context);
         code += step;
         addr += step;
         left -= step;

@@ -1,13 +1,13 @@
-/* dwarf.c: functions, inlined calls and lines by DWARF.
+/* dwarf.c: functions, inlined calls and lines from DWARF.
  *
- *   units' ranges  x  addresses  ->  units that hold any of them, the largest first
- *   unit's tree    x  addresses  ->  for each address the innermost node that holds it
+ *   units' ranges  x  addresses  ->  units that contain any of them, the largest first
+ *   unit's tree    x  addresses  ->  for each address the innermost node that contains it
  *   line program   x  addresses  ->  for each address its row
  *   node -> parent node -> ...   ->  the chain of inlined calls
  *
- * A unit is one task; its answers are put together by its thread and handed out on the caller's, in
- * the order of the tasks. Nothing recurses, and the work is limited by the size of the file: no
- * file can make this run without end. */
+ * A unit is one task. Its thread collects the results; the caller's thread delivers them, in the
+ * order of the tasks. Nothing recurses, and the size of the file limits the work: no file can make
+ * this run without end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void add_range(void *context, uint64_t addr, uint64_t end_addr)
     to->unit->range_count++;
 }
 
-/* Gathers the ranges of all units. */
+/* Collects the address ranges of all units. */
 static void list_ranges(pt_dwarf *d, uint64_t *budget)
 {
     pt_dwarf_abbrevs table = {0};
@@ -69,7 +69,7 @@ static uint64_t file_bytes(const pt_dwarf_file *file)
     return sum;
 }
 
-/* What may be spent, in bytes and steps, on a file of that size; real ones take a few times it. */
+/* The limit of work on a file, in bytes and steps; real files need a few times their size. */
 static uint64_t budget_for(const pt_dwarf_file *file)
 {
     return (UINT64_C(1) << 24) + 64 * file_bytes(file);
@@ -110,7 +110,7 @@ pt_dwarf *pt_dwarf_open(const pt_dwarf_source *source, pt_error *reterr)
     pt_dwarf *d = pt_alloc(1, sizeof *d);
     for (int i = 0; i < PT_DWARF_SECTIONS; i++)
         d->file.inflated[i] = d->supplement.inflated[i] = PT_BLOB_INIT;
-    d->file.image = d->supplement.image = PT_IMAGE_FILE_INIT; /* the files stay the object's */
+    d->file.image = d->supplement.image = PT_IMAGE_FILE_INIT; /* the object keeps these files */
     d->code = pt_alloc(source->code_count + 1, sizeof *d->code);
     d->code_count = source->code_count;
     d->as_written = source->as_written;
@@ -141,15 +141,15 @@ void pt_dwarf_free(pt_dwarf *d)
 
 /* ---- one unit ---- */
 
-/* What is wanted of a unit: addresses [first, first + count) of the search's lists. */
+/* The part of a search that belongs to one unit: addresses [first, first + count) of `wanted`. */
 typedef struct {
     const pt_dwarf_unit *unit;
     size_t first, count;
-    uint64_t cost; /* what its tree and line table take, in bytes */
+    uint64_t cost; /* size of its tree and line table, in bytes */
 } task;
 
 typedef struct {
-    size_t index; /* of the address */
+    size_t index; /* index of the address in search.addrs */
     size_t frame_first, frame_count;
     uint64_t symbol_bytes;
 } answer;
@@ -165,7 +165,7 @@ typedef struct {
     } frames;
 } answers;
 
-/* One call of pt_dwarf_resolve. */
+/* The state of one call of pt_dwarf_resolve. */
 typedef struct {
     pt_dwarf *dwarf;
     const pt_symbol_index *symbols;
@@ -178,18 +178,18 @@ typedef struct {
         task *items;
         size_t count, cap;
     } tasks;
-    uint64_t *wanted;     /* addresses by task, ascending in each */
-    size_t *wanted_index; /* which of addrs that is */
+    uint64_t *wanted;     /* addresses, grouped by task and ascending in each group */
+    size_t *wanted_index; /* index in addrs of each wanted address */
 } search;
 
-/* Compilers do not record the mangled names of functions that are local to their file; the symbol
- * has it, if it is that function's. */
+/* True if the symbol can be the mangled name of a function. Compilers do not record the mangled
+ * name of a function that is local to its file; then its symbol has it. */
 static bool symbol_names(const pt_object_symbol *symbol, const char *name)
 {
     const bool is_mangled = pt_begins(symbol->name, "_Z") || pt_begins(symbol->name, "_R");
     if (!is_mangled || name == NULL) return is_mangled;
-    if (strstr(name, "operator") != NULL) return true; /* mangled otherwise */
-    const size_t length = strcspn(name, "<"); /* arguments of a template are mangled otherwise */
+    if (strstr(name, "operator") != NULL) return true; /* operators have other mangled forms */
+    const size_t length = strcspn(name, "<"); /* template arguments have other mangled forms */
     size_t last = length;
     while (last > 0 && name[last - 1] != ':' && name[last - 1] != '~')
         last--;
@@ -197,7 +197,7 @@ static bool symbol_names(const pt_object_symbol *symbol, const char *name)
            memmem(symbol->name, strlen(symbol->name), name + last, length - last) != NULL;
 }
 
-/* Is the symbol of a clone of the function: its name and more after a dot? */
+/* True if the symbol is a clone of the function: its name, a dot and more. */
 static bool is_clone(const pt_object_symbol *symbol, const char *linkage_name)
 {
     if (symbol->name == NULL || linkage_name == NULL) return false;
@@ -239,8 +239,8 @@ static void add_chain(const pt_dwarf_worker *w, answers *out, uint32_t innermost
             linkage_name = symbol->name;
         const bool is_here = f->declared_file != NULL && (f->declared_file == at.file ||
                                                           strcmp(f->declared_file, at.file) == 0);
-        /* Code of an inlined function that nothing names (artificial, or the file that dwz shared
-         * is missing) is its caller's, at the line where it stands. */
+        /* Some inlined functions have no name: artificial ones, and all if the supplement of dwz is
+         * missing. Their code then counts as the caller's, at its line. */
         if (name == NULL && linkage_name == NULL) continue;
         add_frame(out, linkage_name != NULL ? linkage_name : name, name != NULL ? name : "", at,
                   is_here ? f->declared_line : 0);
@@ -248,7 +248,7 @@ static void add_chain(const pt_dwarf_worker *w, answers *out, uint32_t innermost
     }
 }
 
-/* The nodes of all chains that begin at node_of[i], each once. */
+/* Names each node of all chains that begin at node_of[i], once. */
 static void name_chains(pt_dwarf_worker *w, const pt_dwarf_unit *tree, const uint32_t *node_of,
                         size_t count)
 {
@@ -264,15 +264,15 @@ static void name_chains(pt_dwarf_worker *w, const pt_dwarf_unit *tree, const uin
     pt_dwarf_name_nodes(w, tree, used, used_count);
 }
 
-/* Thunks, which adjust `this` and go on to the function: compilers describe none of them (Itanium
- * C++ ABI, 5.1.4.1: _ZTh, _ZTv, _ZTc). */
+/* True for thunks, which adjust `this` and jump to the function. Compilers describe none of them
+ * (Itanium C++ ABI, 5.1.4.1: _ZTh, _ZTv, _ZTc). */
 static bool is_thunk(const char *name)
 {
     return pt_begins(name, "_ZT") && (name[3] == 'h' || name[3] == 'v' || name[3] == 'c');
 }
 
-/* An address that a symbol covers and no function holds: it may be one inside a class or a function
- * that was stepped over. */
+/* True if a symbol covers an address but no function does: a function inside a class or function
+ * that the walk skipped may contain it. */
 static bool misses_a_function(const search *s, const task *t, const uint32_t *node_of)
 {
     pt_object_symbol symbol;
@@ -290,14 +290,15 @@ static void answer_one(const search *s, pt_dwarf_worker *w, const task *t, size_
     pt_object_symbol symbol;
     const bool has_symbol = pt_symbol_index_find(s->symbols, s->wanted[t->first + i], &symbol);
     const size_t first = out->frames.count;
-    /* In version 2 inlined calls of scattered functions have no ranges to be found by. */
-    const bool tells_all = t->unit->version > 2;
+    /* In version 2, inlined calls of scattered functions have no ranges, so they cannot be found.
+     */
+    const bool is_complete = t->unit->version > 2;
     if (node != PT_NONE)
         add_chain(w, out, node, at, has_symbol ? &symbol : NULL);
-    else if (has_symbol && tells_all && at.file[0] != '\0')
-        add_frame(out, symbol.name, symbol.name, at, 0); /* assembler, clang's -gmlt */
+    else if (has_symbol && is_complete && at.file[0] != '\0')
+        add_frame(out, symbol.name, symbol.name, at, 0); /* assembly, clang's -gmlt */
     else if (s->dwarf->as_written && at.file[0] != '\0')
-        add_frame(out, "", "", at, 0); /* between functions */
+        add_frame(out, "", "", at, 0); /* an address between functions */
     if (out->frames.count == first) return;
     PT_PUSH(out->answers, (answer){.index = s->wanted_index[t->first + i],
                                    .frame_first = first,
@@ -364,8 +365,8 @@ static pt_status commit_unit(void *context, size_t index, void *item, pt_error *
     return PT_OK;
 }
 
-/* The first wanted address that is not below addr. Ranges of a unit mostly ascend, so the search
- * begins where the last one ended. */
+/* The index of the first wanted address not below addr. The ranges of a unit mostly ascend, so the
+ * search starts at the last result. */
 static size_t first_from(const search *s, size_t hint, uint64_t addr)
 {
     size_t low = 0, high = s->count;
@@ -387,14 +388,14 @@ static size_t first_from(const search *s, size_t hint, uint64_t addr)
     return low;
 }
 
-enum { ROUNDS = 4 }; /* of units that claim the same address, the first four are asked */
+enum { ROUNDS = 4 }; /* of units that claim one address, the first four are tried */
 
-/* Gives each open address to the unit that is the turn'th, in the order of the file, to claim it:
- * owner[i] is its number or PT_NONE. claims[i] counts. */
+/* Assigns each open address to the turn'th unit, in file order, that claims it. owner[i]: number of
+ * the unit or PT_NONE. claims[i]: number of claims. */
 static void choose_owners(search *s, unsigned turn, uint32_t *owner, uint8_t *claims)
 {
     const pt_dwarf *d = s->dwarf;
-    PT_FREE uint32_t *last = pt_alloc(s->count + 1, sizeof *last); /* unit that counted last */
+    PT_FREE uint32_t *last = pt_alloc(s->count + 1, sizeof *last); /* the last unit that counted */
     for (size_t i = 0; i < s->count; i++)
         owner[i] = last[i] = PT_NONE;
     memset(claims, 0, s->count);

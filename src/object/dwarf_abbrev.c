@@ -1,11 +1,11 @@
-/* dwarf_abbrev.c: abbreviations (section 7.5.3), which say what each kind of entry is made of.
+/* dwarf_abbrev.c: abbreviations (section 7.5.3), which define the attributes of entries.
  *
  *   code | tag | has children | (attribute, form [, value])... 0 0
  *
- * Nearly all entries are only stepped over, so each abbreviation is turned into steps once: bytes
- * that are known in advance run together, and only values of differing size are looked at. Most
- * entries become one addition. Those that may hold code have a second list of steps that stops at
- * their addresses, too. */
+ * Nearly all entries are only skipped. So each abbreviation is compiled into steps once: bytes of
+ * known number are added up, and only values of varying size are read. Most entries take one
+ * addition. Abbreviations of entries that may contain code have a second list of steps, which stops
+ * at their addresses too. */
 #include <stdlib.h>
 
 #include "base/grow.h"
@@ -41,7 +41,7 @@ static pt_dwarf_kind kind_of(unsigned tag, bool has_addrs)
     }
 }
 
-static pt_dwarf_what what_of(unsigned name)
+static pt_dwarf_role role_of(unsigned name)
 {
     switch (name) {
     case DW_AT_low_pc: return PT_DWARF_LOW_PC;
@@ -52,27 +52,28 @@ static pt_dwarf_what what_of(unsigned name)
     }
 }
 
-/* Appends the steps over the abbreviation's attributes; returns the bytes after the last one. */
+/* Appends the steps over an abbreviation's attributes. Returns the number of bytes after the last
+ * step. */
 static uint32_t add_steps(pt_dwarf_abbrevs *table, pt_dwarf_abbrev *a, bool stops_at_addrs)
 {
     uint64_t fixed = 0;
     for (uint32_t i = 0; i < a->attribute_count; i++) {
         const pt_dwarf_attribute *at = &table->attributes.items[a->attribute_first + i];
-        const pt_dwarf_what what = what_of(at->name);
-        if (!stops_at_addrs && what == PT_DWARF_SIBLING && !a->has_sibling) {
+        const pt_dwarf_role role = role_of(at->name);
+        if (!stops_at_addrs && role == PT_DWARF_SIBLING && !a->has_sibling) {
             a->has_sibling = true;
             a->sibling_skips = (uint16_t)(table->steps.count - a->skip_first);
             a->sibling_bytes = (uint32_t)fixed;
             a->sibling_form = at->form;
         }
-        if (at->bytes >= 0 && !(stops_at_addrs && what != PT_DWARF_SKIPPED)) {
+        if (at->bytes >= 0 && !(stops_at_addrs && role != PT_DWARF_SKIPPED)) {
             fixed += (uint64_t)at->bytes;
             continue;
         }
         PT_PUSH(table->steps,
                 (pt_dwarf_step){.fixed_bytes = (uint32_t)fixed,
                                 .form = at->form,
-                                .what = stops_at_addrs ? (uint8_t)what : PT_DWARF_SKIPPED,
+                                .role = stops_at_addrs ? (uint8_t)role : PT_DWARF_SKIPPED,
                                 .bytes = at->bytes,
                                 .attribute = a->attribute_first + i});
         fixed = 0;
@@ -93,10 +94,10 @@ static void make_steps(pt_dwarf_abbrevs *table, pt_dwarf_abbrev *a)
 
 enum {
     ATTRIBUTES_MAX = 4096, /* of one abbreviation */
-    TABLE_MAX = 1 << 22,   /* attributes in a table; compilers need some ten thousands */
+    TABLE_MAX = 1 << 22,   /* attributes in a table; compilers write some ten thousands */
 };
 
-/* Reads the attributes that follow; false when the table ends or makes no sense there. */
+/* Reads the attributes that follow. False: the table ends, or is malformed. */
 static bool read_attributes(pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit, pt_dwarf_cursor *c,
                             pt_dwarf_abbrev *a)
 {
@@ -126,7 +127,7 @@ static int by_code(const void *x, const void *y)
 {
     const pt_dwarf_abbrev *a = x, *b = y;
     if (a->code != b->code) return a->code > b->code ? 1 : -1;
-    return a->attribute_first > b->attribute_first ? 1 : -1; /* of equal codes the first is meant */
+    return a->attribute_first > b->attribute_first ? 1 : -1; /* of equal codes the first counts */
 }
 
 bool pt_dwarf_abbrevs_are_of(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit)
@@ -144,7 +145,8 @@ uint64_t pt_dwarf_abbrevs_read(pt_dwarf_abbrevs *table, const pt_dwarf_unit *uni
     table->addr_bytes = unit->addr_bytes;
     table->offset_bytes = unit->offset_bytes;
     table->abbrevs.count = table->attributes.count = table->steps.count = 0;
-    PT_GROW(table->attributes, 1); /* also where there are none: what is at an index can be named */
+    PT_GROW(table->attributes,
+            1); /* even without attributes, so that an index into the array is valid */
     PT_GROW(table->steps, 1);
     pt_dwarf_cursor c =
         pt_dwarf_cursor_at(unit->file, PT_DWARF_ABBREV, unit->abbrev_off, UINT64_MAX);
@@ -171,7 +173,9 @@ uint64_t pt_dwarf_abbrevs_read(pt_dwarf_abbrevs *table, const pt_dwarf_unit *uni
 
 const pt_dwarf_abbrev *pt_dwarf_abbrev_search(const pt_dwarf_abbrevs *table, uint64_t code)
 {
-    size_t low = 0, high = table->abbrevs.count; /* the first of code or more */
+    size_t low = 0,
+           high = table->abbrevs
+                      .count; /* finds the first abbreviation with this code or a higher one */
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (table->abbrevs.items[middle].code < code)

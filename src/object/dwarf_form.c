@@ -1,8 +1,8 @@
-/* dwarf_form.c: how the values of attributes are stored (section 7.5.6), and what they mean: a
- * string, an address, another entry.
+/* dwarf_form.c: reads attribute values (section 7.5.6) and resolves them to strings, addresses and
+ * entries.
  *
- * Beside the forms of the standard there are those of GNU tools: split units before version 5
- * (GNU_addr_index, GNU_str_index) and references into what dwz moved out (GNU_ref_alt,
+ * Besides the standard's forms it reads GNU extensions: those of split units before version 5
+ * (GNU_addr_index, GNU_str_index) and references into the supplement of dwz (GNU_ref_alt,
  * GNU_strp_alt). */
 #include <stddef.h>
 
@@ -63,7 +63,7 @@ int pt_dwarf_form_bytes(const pt_dwarf_unit *unit, unsigned form)
     }
 }
 
-/* The form that an indirect value names; 0 when there is none. It is stored before the value. */
+/* Reads the actual form of an indirect value, which precedes the value; 0: none. */
 static unsigned direct_form(pt_dwarf_cursor *c, unsigned form)
 {
     while (form == DW_FORM_indirect && c->pos < c->end) {
@@ -90,7 +90,7 @@ void pt_dwarf_skip_form(const pt_dwarf_unit *unit, pt_dwarf_cursor *c, unsigned 
     if (bytes >= 0)
         pt_dwarf_advance(c, (uint64_t)bytes);
     else if (bytes == -1)
-        pt_dwarf_skip_form(unit, c, form); /* once: it is no longer indirect */
+        pt_dwarf_skip_form(unit, c, form); /* recurses once: the form is no longer indirect */
     else
         c->pos = c->end;
 }
@@ -100,7 +100,7 @@ pt_dwarf_value pt_dwarf_read_form(const pt_dwarf_unit *unit, pt_dwarf_cursor *c,
 {
     if (form == DW_FORM_indirect) form = direct_form(c, form);
     pt_dwarf_value value = {.form = (uint16_t)form};
-    switch (form) { /* what nearly all values are */
+    switch (form) { /* the forms of nearly all values */
     case DW_FORM_data1: value.number = pt_dwarf_u8(c); return value;
     case DW_FORM_data2: value.number = pt_dwarf_u16(c); return value;
     case DW_FORM_data4:
@@ -136,7 +136,7 @@ pt_dwarf_value pt_dwarf_read_form(const pt_dwarf_unit *unit, pt_dwarf_cursor *c,
 
 /* ---- strings ---- */
 
-/* Entry i of the unit's string offsets. */
+/* Entry i of the unit's table of string offsets. */
 static const char *indexed_string(const pt_dwarf_unit *unit, uint64_t i)
 {
     const uint64_t width = unit->offset_bytes;

@@ -1,6 +1,6 @@
-/* dwarf_form.h: the numbers of DWARF that the reader knows (sections 7.5 and 7.22 of the DWARF 5
- * standard; the GNU ones are those of binutils' dwarf2.def, from
- * gcc.gnu.org/wiki/DebugFission and dwz). Written out here, since <dwarf.h> comes with libdw. */
+/* dwarf_form.h: the constants of DWARF that the reader uses (sections 7.5 and 7.22 of the DWARF 5
+ * standard; GNU extensions: binutils' dwarf2.def, gcc.gnu.org/wiki/DebugFission, dwz). They are
+ * listed here because <dwarf.h> belongs to libdw. */
 #ifndef PT_OBJECT_DWARF_FORM_H
 #define PT_OBJECT_DWARF_FORM_H
 

@@ -1,9 +1,9 @@
-/* dwarf_line.c: line tables (section 6.2), versions 2 to 5: a header with folders and files, and a
- * program that makes rows.
+/* dwarf_line.c: reads line tables (section 6.2), versions 2 to 5: a header with folders and files,
+ * and a program that makes rows.
  *
- *   sequence   row row row ... end      addresses ascend; a row holds up to the next one's address
+ *   sequence   row row row ... end      addresses ascend; a row covers addresses up to the next row
  *
- * The program is run once against all addresses that are wanted of its unit. */
+ * The program runs once, against all addresses that are wanted of its unit. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 /* ---- the header ---- */
 
-/* What the entries of a list of folders or files are made of (version 5). */
+/* A part of each entry in a list of folders or files (version 5). */
 typedef struct {
     uint64_t content, form;
 } entry_part;
@@ -72,7 +72,7 @@ static void add_file(pt_dwarf_line_table *t, pt_dwarf_line_file file)
     PT_PUSH(t->files, file);
 }
 
-/* A list of folders or files of version 5. */
+/* Reads a list of folders or files of version 5. */
 static void read_list(pt_dwarf_line_table *t, pt_dwarf_cursor *c, bool of_files)
 {
     entry_part parts[PARTS_MAX];
@@ -87,7 +87,7 @@ static void read_list(pt_dwarf_line_table *t, pt_dwarf_cursor *c, bool of_files)
         const uint8_t *before = c->pos;
         pt_dwarf_line_file entry;
         read_entry(t, c, parts, part_count, &entry);
-        if (c->pos == before) return; /* entries of nothing: any number would fit */
+        if (c->pos == before) return; /* entries without bytes: any count would fit */
         if (of_files)
             add_file(t, entry);
         else
@@ -97,7 +97,7 @@ static void read_list(pt_dwarf_line_table *t, pt_dwarf_cursor *c, bool of_files)
 
 static void read_old_lists(pt_dwarf_line_table *t, pt_dwarf_cursor *c)
 {
-    add_folder(t, NULL); /* number 0: the unit's own */
+    add_folder(t, NULL); /* folder 0: the unit's own */
     while (c->pos < c->end && *c->pos != 0)
         add_folder(t, pt_dwarf_cstring(c));
     pt_dwarf_advance(c, 1);
@@ -133,7 +133,7 @@ bool pt_dwarf_line_table_read(pt_dwarf_line_table *t, const pt_dwarf_unit *unit)
     t->min_bytes = pt_dwarf_u8(&c);
     t->max_ops = t->version >= 4 ? pt_dwarf_u8(&c) : 1;
     if (t->max_ops == 0) t->max_ops = 1;
-    pt_dwarf_advance(&c, 1); /* is_stmt at the start: every row counts here */
+    pt_dwarf_advance(&c, 1); /* initial is_stmt, which is ignored: every row counts */
     t->line_base = (int8_t)pt_dwarf_u8(&c);
     t->line_range = pt_dwarf_u8(&c);
     t->opcode_base = pt_dwarf_u8(&c);
@@ -156,23 +156,23 @@ void pt_dwarf_line_table_done(pt_dwarf_line_table *t)
 
 /* ---- the program ---- */
 
-/* The addresses that are wanted, and their rows. */
+/* The wanted addresses and their rows. */
 typedef struct {
     const pt_code_range *code;
     size_t code_count;
     const uint64_t *addrs;
     size_t count;
     pt_dwarf_row *rows;
-    size_t at;       /* the first wanted address that is not below the last row */
-    bool is_ignored; /* the sequence is of code that the linker threw away */
+    size_t at;       /* the first wanted address not below the last row */
+    bool is_ignored; /* the sequence describes code that the linker removed */
 } wanted;
 
-/* The state machine (section 6.2.2). Functions that change it are inlined, so that it lives in
- * registers: a program is a few million steps. */
+/* The state machine (section 6.2.2). Functions that change it are inlined so that it stays in
+ * registers: a program has a few million steps. */
 typedef struct {
     uint64_t addr;
     uint32_t op_index;
-    pt_dwarf_row row, last; /* last: as it was at the last row */
+    pt_dwarf_row row, last; /* last: values of the previous row */
     bool in_sequence;
     uint64_t last_addr;
     uint64_t next_addr; /* the first wanted address; UINT64_MAX: none */
@@ -198,9 +198,9 @@ static uint64_t next_addr(const wanted *w)
     return w->at < w->count && !w->is_ignored ? w->addrs[w->at] : UINT64_MAX;
 }
 
-/* These return the next wanted address. */
+/* These functions return the next wanted address. */
 
-static __attribute__((noinline)) uint64_t look_from(wanted *w, uint64_t addr)
+static __attribute__((noinline)) uint64_t search_from(wanted *w, uint64_t addr)
 {
     w->at = first_at(w, addr);
     return next_addr(w);
@@ -209,11 +209,11 @@ static __attribute__((noinline)) uint64_t look_from(wanted *w, uint64_t addr)
 static __attribute__((noinline)) uint64_t begin_sequence(wanted *w, uint64_t addr)
 {
     w->is_ignored = !pt_dwarf_is_code(w->code, w->code_count, addr);
-    return look_from(w, addr);
+    return search_from(w, addr);
 }
 
-/* The row holds the wanted addresses up to end_addr. */
-static __attribute__((noinline)) uint64_t give_row(wanted *w, pt_dwarf_row row, uint64_t end_addr)
+/* Sets the row of the wanted addresses up to end_addr. */
+static __attribute__((noinline)) uint64_t set_rows(wanted *w, pt_dwarf_row row, uint64_t end_addr)
 {
     for (; w->at < w->count && w->addrs[w->at] < end_addr; w->at++)
         if (w->rows[w->at].file == PT_NONE) w->rows[w->at] = row;
@@ -225,9 +225,9 @@ INLINED void emit(machine *m, wanted *w)
     if (__builtin_expect(!m->in_sequence, 0))
         m->next_addr = begin_sequence(w, m->addr);
     else if (__builtin_expect(m->addr < m->last_addr, 0))
-        m->next_addr = look_from(w, m->addr);
+        m->next_addr = search_from(w, m->addr);
     else if (__builtin_expect(m->addr > m->next_addr, 0))
-        m->next_addr = give_row(w, m->last, m->addr);
+        m->next_addr = set_rows(w, m->last, m->addr);
     m->in_sequence = true;
     m->last = m->row;
     m->last_addr = m->addr;
@@ -293,7 +293,7 @@ void pt_dwarf_run_lines(const pt_dwarf_line_table *t, const pt_code_range *code,
                         const uint64_t *addrs, size_t count, pt_dwarf_row *rows)
 {
     struct {
-        uint8_t ops, lines; /* lines: from line_base on */
+        uint8_t ops, lines; /* lines: relative to line_base */
     } special[256];
     wanted w = {
         .code = code, .code_count = code_count, .addrs = addrs, .count = count, .rows = rows};

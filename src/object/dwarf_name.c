@@ -1,9 +1,9 @@
-/* dwarf_name.c: what functions are called, and where they were declared and called.
+/* dwarf_name.c: names of functions, and where they were declared and called.
  *
  *   inlined call -> abstract origin -> specification      each entry may be in another unit, or in
- *   clone        -> abstract origin -> ...                 the file that dwz shared
+ *   clone        -> abstract origin -> ...                 the supplement of dwz
  *
- * A name is taken from the first entry of that chain that has it. */
+ * The name is that of the first entry in the chain that has one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 enum { HOPS_MAX = 16 };
 
-/* Attributes of one entry; form 0 where it has none. */
+/* The attributes of one entry; form 0: it lacks the attribute. */
 typedef struct {
     pt_dwarf_value name, linkage_name, declared_file, declared_line;
     pt_dwarf_value call_file, call_line, call_column;
@@ -71,8 +71,8 @@ static const char *path_of(pt_dwarf_worker *w, const pt_dwarf_unit *unit,
     return pt_dwarf_path(w, pt_dwarf_line_table_for(w, unit), value->number);
 }
 
-/* Entries that are read soon are fetched now: they lie all over hundreds of megabytes. */
-static void expect_entry(pt_dwarf_entry entry)
+/* Prefetches an entry that is read soon: entries are scattered over hundreds of megabytes. */
+static void prefetch_entry(pt_dwarf_entry entry)
 {
     if (entry.unit != NULL)
         __builtin_prefetch(entry.unit->file->sections[PT_DWARF_INFO].data + entry.off);
@@ -80,7 +80,8 @@ static void expect_entry(pt_dwarf_entry entry)
 
 /* ---- functions ---- */
 
-/* The function that begins at the entry; what is said of it is filled in by describe_all. */
+/* The row of the function that begins at the entry; a new row without a description if there is
+ * none. describe_all adds the description. */
 static uint32_t function_of(pt_dwarf_worker *w, pt_dwarf_entry entry)
 {
     const uint64_t hash = pt_hash_mix((uintptr_t)entry.unit, entry.off);
@@ -91,11 +92,11 @@ static uint32_t function_of(pt_dwarf_worker *w, pt_dwarf_entry entry)
     PT_GROW(w->functions, w->functions.count + 1);
     w->functions.items[w->functions.count] = (pt_dwarf_function){.entry = entry};
     pt_index_add(&w->function_index, hash, (uint32_t)w->functions.count);
-    expect_entry(entry);
+    prefetch_entry(entry);
     return (uint32_t)w->functions.count++;
 }
 
-/* Takes what one entry of its chain says of a function; returns the next one. */
+/* Adds the description in one entry of a function's chain. Returns the next entry. */
 static pt_dwarf_entry describe_function(pt_dwarf_worker *w, pt_dwarf_function *f,
                                         pt_dwarf_entry entry)
 {
@@ -110,7 +111,7 @@ static pt_dwarf_entry describe_function(pt_dwarf_worker *w, pt_dwarf_function *f
     return pt_dwarf_entry_of(entry.unit, &values.origin);
 }
 
-/* Follows the chains of all functions, an entry of each in turn. */
+/* Follows the chains of all functions, one entry of each in turn. */
 static void describe_all(pt_dwarf_worker *w)
 {
     const size_t count = w->functions.count;
@@ -123,7 +124,7 @@ static void describe_all(pt_dwarf_worker *w)
         for (size_t i = 0; i < count; i++) {
             if (next[i].unit == NULL) continue;
             next[i] = describe_function(w, &w->functions.items[i], next[i]);
-            expect_entry(next[i]);
+            prefetch_entry(next[i]);
             any |= next[i].unit != NULL;
         }
     }
@@ -162,12 +163,12 @@ static int by_declaration(const void *x, const void *y)
 {
     const bare *a = x, *b = y;
     if (a->declared.unit != b->declared.unit)
-        return a->declared.unit > b->declared.unit ? 1 : -1; /* any order will do */
+        return a->declared.unit > b->declared.unit ? 1 : -1; /* the order is arbitrary */
     if (a->declared.off != b->declared.off) return a->declared.off > b->declared.off ? 1 : -1;
     return a->function > b->function ? 1 : -1;
 }
 
-/* The name of a namespace or class around, or NULL. */
+/* The name of an enclosing namespace or class, or NULL. */
 static const char *scope_name(const naming *n, const pt_dwarf_ancestor *around)
 {
     if (around->kind != PT_DWARF_NAMESPACE && around->kind != PT_DWARF_TYPE) return NULL;
@@ -177,7 +178,7 @@ static const char *scope_name(const naming *n, const pt_dwarf_ancestor *around)
     return name;
 }
 
-/* "namespace::class::name" for a function whose mangled name is not recorded. */
+/* Makes "namespace::class::name" for a function without a recorded mangled name. */
 static void qualify_name(void *context, size_t index, const pt_dwarf_ancestor *around, size_t depth)
 {
     const naming *n = context;
@@ -216,7 +217,7 @@ static void qualify_names(pt_dwarf_worker *w, bare *items, size_t count)
     }
 }
 
-/* In C a name is what the linker knows; in C++ it may be none. */
+/* In C the name is the linker's name; in C++ the linker's name is unknown. */
 static void name_as_written(pt_dwarf_worker *w, const pt_dwarf_unit *unit)
 {
     for (size_t i = 0; i < w->functions.count; i++) {
@@ -232,7 +233,7 @@ void pt_dwarf_name_nodes(pt_dwarf_worker *w, const pt_dwarf_unit *unit, const ui
     enum { AHEAD = 8 };
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < count)
-            expect_entry((pt_dwarf_entry){unit, w->nodes.items[used[i + AHEAD]].off});
+            prefetch_entry((pt_dwarf_entry){unit, w->nodes.items[used[i + AHEAD]].off});
         place_node(w, unit, &w->nodes.items[used[i]]);
     }
     describe_all(w);

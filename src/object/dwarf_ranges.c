@@ -1,4 +1,4 @@
-/* dwarf_ranges.c: the addresses of an entry (sections 2.17 and 7.25): one range, or a list.
+/* dwarf_ranges.c: reads the addresses of an entry (sections 2.17 and 7.25): one range, or a list.
  *
  *   versions 2-4   .debug_ranges     pairs of offsets from a base; (~0, base) sets it, (0, 0) ends
  *   version 5      .debug_rnglists   a kind in one byte, then its operands */
@@ -10,7 +10,7 @@ static uint64_t addr_max(const pt_dwarf_unit *unit)
     return unit->addr_bytes >= 8 ? UINT64_MAX : (UINT64_C(1) << unit->addr_bytes * 8) - 1;
 }
 
-/* Where the unit's list number i begins, from the table at the start of its lists. */
+/* The offset of the unit's list i, from the table at the start of its lists. */
 static bool indexed_list(const pt_dwarf_unit *unit, uint64_t i, uint64_t *ret_off)
 {
     const uint64_t width = unit->offset_bytes;
@@ -118,7 +118,7 @@ static bool next_entry(pt_dwarf_ranges *r, uint64_t *ret_addr, uint64_t *ret_end
             known = pt_dwarf_indexed_addr(unit, pt_dwarf_uleb(c), &first);
             second = first + pt_dwarf_uleb(c);
             break;
-        default: return false; /* the end, or nothing that is known */
+        default: return false; /* the end, or an unknown kind */
         }
         if (!known) continue;
         *ret_addr = first & max;

@@ -1,8 +1,8 @@
-/* dwarf_read.h: reading DWARF's numbers, fast, from bytes that nobody vouches for.
+/* dwarf_read.h: reads DWARF's numbers, fast, from untrusted bytes.
  *
- * A read that does not fit gives zero and moves to the end, so a loop over entries ends by itself.
- * (base/reader.h does the same with messages; what is wrong in one of thirty million entries is
- * nothing that anybody is told.) */
+ * A read past the end returns zero and moves the cursor to the end, so a loop over entries ends by
+ * itself. (base/reader.h does the same with error messages; no user needs a message about one of
+ * thirty million entries.) */
 #ifndef PT_OBJECT_DWARF_READ_H
 #define PT_OBJECT_DWARF_READ_H
 
@@ -12,10 +12,10 @@
 
 typedef struct {
     const uint8_t *pos, *end;
-    bool swap; /* the file's byte order is not ours */
+    bool swap; /* the file's byte order differs from the host's */
 } pt_dwarf_cursor;
 
-/* Where there is nothing to read; not NULL, to which not even zero may be added. */
+/* A cursor without bytes. Its pointers are not NULL, since arithmetic on NULL is undefined. */
 static inline pt_dwarf_cursor pt_dwarf_no_bytes(bool swap)
 {
     static const uint8_t none;
@@ -67,7 +67,7 @@ static inline uint32_t pt_dwarf_u24(pt_dwarf_cursor *c)
                      : p[2] | (uint32_t)p[1] << 8 | (uint32_t)p[0] << 16;
 }
 
-/* bytes: 1, 2, 3, 4 or 8; others read as nothing and fail. */
+/* A number of 1, 2, 3, 4 or 8 bytes; any other size fails. */
 static inline uint64_t pt_dwarf_sized(pt_dwarf_cursor *c, unsigned bytes)
 {
     switch (bytes) {
@@ -80,7 +80,8 @@ static inline uint64_t pt_dwarf_sized(pt_dwarf_cursor *c, unsigned bytes)
     }
 }
 
-/* DWARF 5 section 7.6. Bits above the 64th are dropped, as padding they are zero. */
+/* Reads a LEB128 number (DWARF 5 section 7.6). Drops bits above the 64th; in padded numbers they
+ * are zero. */
 static inline uint64_t pt_dwarf_uleb(pt_dwarf_cursor *c)
 {
     if (__builtin_expect(c->pos < c->end && *c->pos < 0x80, 1)) return *c->pos++;
@@ -114,7 +115,7 @@ static inline void pt_dwarf_skip_leb(pt_dwarf_cursor *c)
     }
 }
 
-/* NULL when no terminator is left. */
+/* Reads a terminated string; NULL when no terminator follows. */
 static inline const char *pt_dwarf_cstring(pt_dwarf_cursor *c)
 {
     const uint8_t *zero = memchr(c->pos, 0, pt_dwarf_left(c));
@@ -123,8 +124,8 @@ static inline const char *pt_dwarf_cstring(pt_dwarf_cursor *c)
     return zero != NULL ? text : NULL;
 }
 
-/* The length that begins every unit, table and list (section 7.4), with how many bytes an offset in
- * it takes; cut to what is left. */
+/* Reads the length that begins a unit, table or list (section 7.4), cut to the bytes left.
+ * *ret_offset_bytes: the size of offsets in the unit, 4 or 8. */
 static inline uint64_t pt_dwarf_initial_length(pt_dwarf_cursor *c, uint8_t *ret_offset_bytes)
 {
     uint64_t length = pt_dwarf_u32(c);

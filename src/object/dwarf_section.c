@@ -1,12 +1,11 @@
-/* dwarf_section.c: finds the sections of DWARF in an ELF file, and inflates those that are
- * compressed.
+/* dwarf_section.c: finds the sections of DWARF in an ELF file and decompresses them.
  *
- *   .debug_info       as it is, or SHF_COMPRESSED: Chdr { type, size, align } then zlib or zstd
+ *   .debug_info       plain, or SHF_COMPRESSED: Chdr { type, size, align } then zlib or zstd
  *   .zdebug_info      older GNU tools: "ZLIB", the size in 8 bytes big endian, then zlib
  *   .debug_info.dwo   the same of a split unit
  *
- * Sizes in headers are believed only as far as the compressed bytes could give so many; the output
- * is address space that costs nothing until it is written. */
+ * A size in a header is accepted only if that many compressed bytes can produce it. The output is
+ * address space that uses no memory until it is written. */
 #include <elf.h>
 #include <inttypes.h>
 #include <libdeflate.h>
@@ -23,18 +22,20 @@
 #endif
 
 enum {
-    ZLIB_RATIO_MAX = 1032,    /* a length of 258 in two bits: zlib's "Technical Details" */
-    ZSTD_RATIO_MAX = 1 << 15, /* a block of 128 KiB of one byte takes 4 bytes (RFC 8878, 3.1.1.2) */
+    ZLIB_RATIO_MAX = 1032, /* a length of 258 in two bits (zlib's "Technical Details") */
+    /* A block of 128 KiB of one repeated byte takes 4 bytes (RFC 8878, 3.1.1.2). */
+    ZSTD_RATIO_MAX = 1 << 15,
     GNU_HEADER_BYTES = 12,
-    /* Debug information shrinks to a half or a quarter; only small sections of one byte repeated
-     * shrink further. Beyond RATIO_FREE_BYTES more than this is no debug information. */
+    /* Debug information shrinks to a half or a quarter; only small sections of one repeated byte
+     * shrink further. Data of more than RATIO_FREE_BYTES with a higher ratio is not debug
+     * information. */
     RATIO_MAX = 64,
     RATIO_FREE_BYTES = 64 << 20,
-    MEMORY_SHARE = 2, /* of the memory that is left: tables are made of them, too */
+    MEMORY_SHARE = 2, /* limit relative to free memory: the reader's tables need memory too */
 };
 #define INFLATED_MAX (UINT64_C(16) << 30) /* of all sections of a file */
 
-/* The part of the name that follows ".debug_". */
+/* The part of each section's name after ".debug_". */
 static const char *const names[PT_DWARF_SECTIONS] = {
     [PT_DWARF_INFO] = "info",         [PT_DWARF_ABBREV] = "abbrev",
     [PT_DWARF_STR] = "str",           [PT_DWARF_STR_OFFSETS] = "str_offsets",
@@ -46,12 +47,13 @@ static const char *const names[PT_DWARF_SECTIONS] = {
 typedef enum { PLAIN, ZLIB, ZSTD, UNKNOWN } packing;
 
 typedef struct {
-    pt_dwarf_bytes bytes; /* as they are in the file; packed: what follows the header */
+    pt_dwarf_bytes bytes; /* as in the file; for compressed ones without the header */
     packing packing;
     uint64_t inflated_bytes;
 } found_section;
 
-/* ".debug_info", ".debug_info.dwo", ".zdebug_info", ".zdebug_info.dwo" -> PT_DWARF_INFO. */
+/* The PT_DWARF_X of a name; ".debug_info", ".debug_info.dwo", ".zdebug_info" and ".zdebug_info.dwo"
+ * are all PT_DWARF_INFO. */
 static int section_of(const char *name, bool *ret_is_dwo, bool *ret_is_gnu)
 {
     *ret_is_gnu = pt_begins(name, ".zdebug_");
@@ -65,8 +67,8 @@ static int section_of(const char *name, bool *ret_is_dwo, bool *ret_is_gnu)
     return -1;
 }
 
-static void look_at_header(const pt_elf *elf, const pt_elf_section *s, bool is_gnu,
-                           found_section *found)
+static void read_header(const pt_elf *elf, const pt_elf_section *s, bool is_gnu,
+                        found_section *found)
 {
     pt_dwarf_bytes *b = &found->bytes;
     pt_dwarf_cursor c = {b->data, b->data + b->size_bytes,
@@ -90,7 +92,8 @@ static void look_at_header(const pt_elf *elf, const pt_elf_section *s, bool is_g
     b->data = c.pos;
 }
 
-/* A split file has both kinds of names: its own sections are the ".dwo" ones. */
+/* Finds the sections. A split file has both kinds of names; its own sections are the ".dwo" ones.
+ */
 static void find_sections(const pt_elf *elf, bool is_split, found_section *found)
 {
     pt_elf_section s;
@@ -100,7 +103,7 @@ static void find_sections(const pt_elf *elf, bool is_split, found_section *found
         if (which < 0 || found[which].bytes.data != NULL) continue;
         if (is_dwo != is_split && !(is_split && which == PT_DWARF_CU_INDEX)) continue;
         found[which].bytes.data = pt_elf_section_bytes(elf, &s, &found[which].bytes.size_bytes);
-        if (found[which].bytes.data != NULL) look_at_header(elf, &s, is_gnu, &found[which]);
+        if (found[which].bytes.data != NULL) read_header(elf, &s, is_gnu, &found[which]);
     }
 }
 
@@ -109,16 +112,16 @@ static void find_sections(const pt_elf *elf, bool is_split, found_section *found
 typedef struct {
     pt_dwarf_file *file;
     const found_section *found;
-    const int *packed; /* sections that are, the largest first */
+    const int *packed; /* the compressed sections, the largest first */
 } inflation;
 
-static bool is_believable(const found_section *f)
+static bool is_plausible(const found_section *f)
 {
     const uint64_t ratio = f->packing == ZLIB ? ZLIB_RATIO_MAX : ZSTD_RATIO_MAX;
     return f->inflated_bytes / ratio <= f->bytes.size_bytes;
 }
 
-/* May all compressed sections together become what their headers say? */
+/* Checks that the sum of the decompressed sizes is plausible and fits into memory. */
 static pt_status check_sum(const found_section *found, const int *packed, size_t count,
                            pt_error *reterr)
 {
@@ -131,11 +134,12 @@ static pt_status check_sum(const found_section *found, const int *packed, size_t
     }
     if (sum > RATIO_FREE_BYTES && sum / RATIO_MAX > packed_sum)
         return pt_error_set(reterr, PT_ERR_DAMAGED,
-                            "compressed debug information says that it grows more than %d times",
+                            "compressed debug information claims to grow more than %d times",
                             RATIO_MAX);
     if (sum > most)
         return pt_error_set(reterr, PT_ERR_LIMIT,
-                            "debug information inflates to %" PRIu64 " bytes, more than half of "
+                            "debug information decompresses to %" PRIu64
+                            " bytes, more than half of "
                             "the memory that is left%s",
                             sum, pt_memory_hint());
     return PT_OK;
@@ -159,14 +163,15 @@ static pt_status inflate_section(pt_dwarf_file *file, const found_section *f, in
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                             ".debug_%s is compressed with neither zlib nor zstd", names[which]);
     pt_blob *blob = &file->inflated[which];
-    bool done = is_believable(f) && pt_blob_new(f->inflated_bytes, blob, NULL) == PT_OK;
+    bool done = is_plausible(f) && pt_blob_new(f->inflated_bytes, blob, NULL) == PT_OK;
     if (done && f->inflated_bytes > 0)
         done = f->packing == ZLIB
                    ? inflate_zlib(f, pt_blob_bytes(blob))
                    : ZSTD_decompress(pt_blob_bytes(blob), f->inflated_bytes, f->bytes.data,
                                      f->bytes.size_bytes) == f->inflated_bytes;
     if (!done)
-        return pt_error_set(reterr, PT_ERR_DAMAGED, ".debug_%s cannot be inflated", names[which]);
+        return pt_error_set(reterr, PT_ERR_DAMAGED, ".debug_%s cannot be decompressed",
+                            names[which]);
     file->sections[which] = (pt_dwarf_bytes){blob->data, blob->size};
     return PT_OK;
 }

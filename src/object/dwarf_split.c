@@ -1,5 +1,5 @@
 /* dwarf_split.c: finds the entries of units that were split off (section 3.1.2): in the package of
- * the image, or in a file each.
+ * the image, or in one file for each unit.
  *
  *   skeleton in the image      addresses, ranges, the line table, the name of the file, an id
  *   split unit, elsewhere      functions and inlined calls, with indices into the image's addresses
@@ -20,7 +20,7 @@ void pt_dwarf_splits_done(pt_dwarf_splits *splits)
     free(splits->files.items);
 }
 
-/* Asks for the file and lists its units; NULL when there is none that can be read. */
+/* Finds the file and lists its units. NULL: not found or unreadable. */
 static pt_dwarf_file *open_split_file(pt_dwarf_splits *splits, const pt_companion *wanted,
                                       uint64_t *budget)
 {
@@ -40,7 +40,8 @@ static pt_dwarf_file *open_split_file(pt_dwarf_splits *splits, const pt_companio
 
 static pt_dwarf_unit *unit_of_id(const pt_dwarf_file *file, uint64_t dwo_id)
 {
-    size_t low = 0, high = file->by_id.count; /* the first of that id or more */
+    size_t low = 0,
+           high = file->by_id.count; /* finds the first unit with this id or a higher one */
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (file->by_id.items[middle]->dwo_id < dwo_id)
@@ -57,8 +58,8 @@ enum { RECENT_FILES = 16 };
 static pt_dwarf_unit *find_unit(pt_dwarf_splits *splits, const pt_dwarf_unit *skeleton,
                                 uint64_t *budget)
 {
-    if (!splits->package_asked) {
-        splits->package_asked = true;
+    if (!splits->package_sought) {
+        splits->package_sought = true;
         const pt_companion wanted = {.kind = PT_COMPANION_DWP, .image_path = splits->image_path};
         splits->package = open_split_file(splits, &wanted, budget);
     }
@@ -80,10 +81,10 @@ static pt_dwarf_unit *find_unit(pt_dwarf_splits *splits, const pt_dwarf_unit *sk
 
 void pt_dwarf_find_split(pt_dwarf_splits *splits, pt_dwarf_unit *unit, uint64_t *budget)
 {
-    if (unit->split_asked || unit->dwo_name == NULL || !unit->has_dwo_id) return;
-    unit->split_asked = true;
+    if (unit->split_sought || unit->dwo_name == NULL || !unit->has_dwo_id) return;
+    unit->split_sought = true;
     pt_dwarf_unit *split = find_unit(splits, unit, budget);
-    /* A size of addresses that differs could not be meant for these skeletons' tables. */
+    /* A unit with another address size cannot belong to the skeleton's tables. */
     if (split == NULL || split->skeleton != NULL || split->addr_bytes != unit->addr_bytes) {
         splits->missing_count++;
         return;

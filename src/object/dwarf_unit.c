@@ -1,11 +1,11 @@
-/* dwarf_unit.c: the units of a .debug_info (section 7.5.1), and what their first entries say.
+/* dwarf_unit.c: lists the units of a .debug_info (section 7.5.1) and reads their first entries.
  *
  *   2-4   length | version | abbreviations | address size | entries...
  *   5     length | version | type | address size | abbreviations | [dwo id or type signature] |
  *         entries...
  *
- * In a package (section 7.3.5; version 2 of GNU's) each unit's tables begin somewhere in the joined
- * sections, which its index of units tells:
+ * In a package (section 7.3.5; version 2 is GNU's), the tables of a unit begin at offsets in the
+ * joined sections. The package's unit index has these offsets:
  *
  *   version | columns | units | slots | signature[slots] | row[slots] | section[columns] |
  *   offset[units][columns] | size[units][columns] */
@@ -19,14 +19,14 @@
 
 /* ---- the index of a package ---- */
 
-/* Where the tables of one unit begin. */
+/* The offsets of one unit's tables. */
 typedef struct {
     uint64_t dwo_id;
     uint64_t info_off, abbrev_off, line_off, str_offsets_off, rnglists_off;
 } contribution;
 
 typedef struct {
-    contribution *items; /* by info_off */
+    contribution *items; /* ascending by info_off */
     size_t count, cap;
 } contributions;
 
@@ -61,7 +61,7 @@ static contributions read_index(const pt_dwarf_file *file)
     contributions list = {0};
     pt_dwarf_cursor c = pt_dwarf_cursor_at(file, PT_DWARF_CU_INDEX, 0, UINT64_MAX);
     if (pt_dwarf_left(&c) < 16) return list;
-    pt_dwarf_advance(&c, 4); /* version 2 in 4 bytes, version 5 in 2 and padding: laid out alike */
+    pt_dwarf_advance(&c, 4); /* version 2 takes 4 bytes, version 5 takes 2 and padding */
     const uint32_t column_count = pt_dwarf_u32(&c), unit_count = pt_dwarf_u32(&c);
     const uint64_t slots = pt_dwarf_u32(&c);
     if (column_count > COLUMNS_MAX || column_count == 0 || slots > pt_dwarf_left(&c) / 12)
@@ -96,7 +96,7 @@ static const contribution *contribution_of(const contributions *list, uint64_t i
 
 /* ---- headers ---- */
 
-/* Fills what the header says; false when it is of no version that is known. c is left behind it. */
+/* Reads a unit's header and moves c past it. False: an unknown version. */
 static bool read_header(pt_dwarf_unit *unit, pt_dwarf_cursor *c)
 {
     unit->version = pt_dwarf_u16(c);
@@ -154,7 +154,7 @@ static pt_dwarf_value *slot_of(root_values *root, uint64_t name)
     }
 }
 
-/* Moves behind the tag of the abbreviation of that code; false when there is none. */
+/* Moves c past the tag of the abbreviation with that code. False: there is none. */
 static bool find_abbrev(pt_dwarf_cursor *c, uint64_t code, uint64_t *ret_tag)
 {
     while (c->pos < c->end) {
@@ -172,7 +172,7 @@ static bool find_abbrev(pt_dwarf_cursor *c, uint64_t code, uint64_t *ret_tag)
     return false;
 }
 
-/* Gathers the attributes of the first entry. Returns its tag, or 0. */
+/* Reads the attributes of the first entry. Returns its tag, or 0. */
 static uint64_t read_root(const pt_dwarf_unit *unit, root_values *root, uint64_t *budget)
 {
     pt_dwarf_cursor entry = pt_dwarf_entry_cursor(unit, unit->root_off);
@@ -209,14 +209,14 @@ static bool is_cxx(uint64_t language)
     }
 }
 
-/* Compilers of which it is known that a unit without ranges has no code. */
+/* True for compilers whose units without ranges are known to have no code. */
 static bool writes_ranges(const char *producer)
 {
     return producer != NULL && (pt_begins(producer, "GNU ") || strstr(producer, "clang") != NULL ||
                                 strstr(producer, "rustc") != NULL || pt_begins(producer, "Go "));
 }
 
-/* Where the unit's tables begin when its first entry does not say. */
+/* Sets the start of the unit's tables where its first entry omits it. */
 static void set_default_bases(pt_dwarf_unit *unit, const contribution *part)
 {
     const bool has_headers = unit->version >= 5;
@@ -250,7 +250,8 @@ static void read_first_entry(pt_dwarf_unit *unit, const contribution *part, uint
         (tag == DW_TAG_compile_unit && unit->type == DW_UT_compile) || unit->type == DW_UT_skeleton;
     if (!pt_dwarf_addr_of(unit, &root.extent.low, &unit->low_addr)) unit->low_addr = 0;
     unit->extent = root.extent;
-    /* Version 2 has no lists: the unit's one range is .text's, other sections go unsaid. */
+    /* Version 2 has no range lists: the unit's one range is that of .text; code in other sections
+     * is missing. */
     const bool has_extent = root.extent.high.form != 0 || root.extent.list.form != 0;
     unit->lists_too_little =
         unit->version <= 2 ||
@@ -281,7 +282,7 @@ void pt_dwarf_list_units(pt_dwarf_file *file, uint64_t *budget)
     pt_dwarf_cursor c = pt_dwarf_cursor_at(file, PT_DWARF_INFO, 0, UINT64_MAX);
     const uint8_t *begin = c.pos;
     while (c.pos<c.end && * budget> 0) {
-        (*budget)--; /* a unit of no length, too */
+        (*budget)--; /* also for a unit of length 0, so that the loop ends */
         pt_dwarf_unit unit = {.file = file, .off = (uint64_t)(c.pos - begin)};
         const uint64_t length = pt_dwarf_initial_length(&c, &unit.offset_bytes);
         pt_dwarf_cursor header = c;
@@ -306,7 +307,7 @@ void pt_dwarf_list_units(pt_dwarf_file *file, uint64_t *budget)
 
 const pt_dwarf_unit *pt_dwarf_unit_at(const pt_dwarf_file *file, uint64_t off)
 {
-    size_t low = 0, high = file->units.count; /* the first that begins behind off */
+    size_t low = 0, high = file->units.count; /* finds the first unit that starts after off */
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (file->units.items[middle].off <= off)

@@ -1,8 +1,8 @@
-/* dwarf_walk.c: walks the entries of a unit, once, against all addresses that are wanted of it.
+/* dwarf_walk.c: walks the entries of a unit once, against all addresses that are wanted of it.
  *
- * Types, and functions without a wanted address, are stepped over: by DW_AT_sibling where the
- * compiler wrote it, else entry by entry. Nothing recurses; how deep entries are nested is a count,
- * or a column with one number for each level, and each level takes a byte of the file. */
+ * It skips types, and functions without a wanted address: by DW_AT_sibling if the compiler wrote
+ * it, else entry by entry. Nothing recurses: the nesting depth is a counter, or an array with one
+ * number for each level, and each level takes a byte of the file. */
 #include <stdlib.h>
 
 #include "base/grow.h"
@@ -11,13 +11,14 @@
 
 /* ---- steps ---- */
 
-/* Steps over a value whose size differs; the forms that compilers use most are tried here. */
+/* Skips a value of varying size. The most common forms come first. */
 static inline void skip_value(const pt_dwarf_unit *unit, pt_dwarf_cursor *c, unsigned form)
 {
     if (form == DW_FORM_exprloc)
         pt_dwarf_advance(c, pt_dwarf_uleb(c));
     else if (form == DW_FORM_string)
-        while (c->pos < c->end && *c->pos++ != 0) { /* short, or it would be shared */
+        /* Strings here are short: longer ones are in .debug_str. */
+        while (c->pos < c->end && *c->pos++ != 0) {
         }
     else
         pt_dwarf_skip_form(unit, c, form);
@@ -34,7 +35,7 @@ static inline void skip_entry(const pt_dwarf_abbrevs *table, const pt_dwarf_unit
     pt_dwarf_advance(c, a->tail_bytes);
 }
 
-/* The place that DW_AT_sibling names; NULL when it does not lie behind `after` in the unit. */
+/* The position that DW_AT_sibling refers to; NULL when it is not after `after` in the unit. */
 static inline const uint8_t *place_ahead(const pt_dwarf_unit *unit, const pt_dwarf_value *sibling,
                                          const uint8_t *after)
 {
@@ -47,8 +48,8 @@ static inline const uint8_t *place_ahead(const pt_dwarf_unit *unit, const pt_dwa
     return entry.unit == unit && base + entry.off > after ? base + entry.off : NULL;
 }
 
-/* Where the entry's next sibling is, by DW_AT_sibling; c is at its attributes. NULL when it has
- * none that lies ahead in the unit. */
+/* The position of the entry's next sibling, by DW_AT_sibling. c is at its attributes. NULL: no
+ * DW_AT_sibling, or it does not point forwards in the unit. */
 static inline const uint8_t *sibling_of(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
                                         const pt_dwarf_abbrev *a, pt_dwarf_cursor c)
 {
@@ -66,7 +67,7 @@ static inline const uint8_t *sibling_of(const pt_dwarf_abbrevs *table, const pt_
     return place_ahead(unit, &value, after);
 }
 
-/* Steps over the entry and all that is in it. */
+/* Skips the entry and everything in it. */
 static void skip_tree(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
                       const pt_dwarf_abbrev *a, pt_dwarf_cursor *c)
 {
@@ -92,7 +93,8 @@ static void skip_tree(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
     }
 }
 
-/* The value that a step stops at. Nearly all are 4 or 8 bytes, which are not looked at further. */
+/* Reads the value at which a step stops. Nearly all have 4 or 8 bytes and need no further decoding.
+ */
 static inline pt_dwarf_value value_at(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
                                       const pt_dwarf_step *step, pt_dwarf_cursor *c)
 {
@@ -103,7 +105,7 @@ static inline pt_dwarf_value value_at(const pt_dwarf_abbrevs *table, const pt_dw
                               table->attributes.items[step->attribute].implicit);
 }
 
-/* Reads what the entry says of its addresses and its sibling; c is moved behind its attributes. */
+/* Reads an entry's addresses and its sibling, and moves c past its attributes. */
 static pt_dwarf_extent read_extent(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
                                    const pt_dwarf_abbrev *a, pt_dwarf_cursor *c,
                                    pt_dwarf_value *ret_sibling)
@@ -113,12 +115,12 @@ static pt_dwarf_extent read_extent(const pt_dwarf_abbrevs *table, const pt_dwarf
     const pt_dwarf_step *step = table->steps.items + a->read_first;
     for (unsigned n = a->read_count; n > 0; n--, step++) {
         pt_dwarf_advance(c, step->fixed_bytes);
-        if (step->what == PT_DWARF_SKIPPED) {
+        if (step->role == PT_DWARF_SKIPPED) {
             skip_value(unit, c, step->form);
             continue;
         }
         const pt_dwarf_value value = value_at(table, unit, step, c);
-        switch ((pt_dwarf_what)step->what) {
+        switch ((pt_dwarf_role)step->role) {
         case PT_DWARF_LOW_PC: extent.low = value; break;
         case PT_DWARF_HIGH_PC: extent.high = value; break;
         case PT_DWARF_RANGE_LIST: extent.list = value; break;
@@ -140,11 +142,11 @@ typedef struct {
     size_t count;
     uint32_t *node_of;
     pt_dwarf_depth depth;
-    bool was_partial; /* something was stepped over that a deeper walk would look into */
+    bool was_partial; /* an entry was skipped that a deeper walk would enter */
     uint64_t work;
 } walk;
 
-/* The first of the addresses [low, high) that is not below addr. */
+/* The first of the addresses [low, high) not below addr. */
 static size_t first_at(const walk *w, size_t low, size_t high, uint64_t addr)
 {
     while (low < high) {
@@ -157,12 +159,12 @@ static size_t first_at(const walk *w, size_t low, size_t high, uint64_t addr)
     return low;
 }
 
-/* Wanted addresses that an entry takes: those of its parent. */
+/* The wanted addresses that an entry takes from its parent. */
 typedef struct {
-    uint32_t id;       /* of the node that it will be */
-    size_t begin, end; /* the parent's */
+    uint32_t id;       /* of the new node */
+    size_t begin, end; /* the parent's addresses */
     uint64_t least, most;
-    size_t first, last; /* taken; first == end: none */
+    size_t first, last; /* the addresses taken; first == end: none */
 } claims;
 
 static inline void claim_range(walk *w, claims *s, uint64_t addr, uint64_t end_addr)
@@ -180,8 +182,8 @@ static inline void claim_range(walk *w, claims *s, uint64_t addr, uint64_t end_a
     s->last = i - 1 > s->last ? i - 1 : s->last;
 }
 
-/* Gives the wanted addresses in the entry's ranges to a new node; of an inlined call, among those
- * of its parent. PT_NONE when there are none. */
+/* Makes a node of the wanted addresses in the entry's ranges. An inlined call takes only addresses
+ * of its parent. PT_NONE: no wanted address is in the ranges. */
 static uint32_t claim_node(walk *w, uint64_t off, const pt_dwarf_extent *extent, uint32_t parent)
 {
     pt_dwarf_worker *worker = w->worker;
@@ -196,7 +198,7 @@ static uint32_t claim_node(walk *w, uint64_t off, const pt_dwarf_extent *extent,
     s.last = s.begin;
     const uint64_t low = extent->low.number, bytes = extent->high.number;
     if (extent->low.form == DW_FORM_addr && extent->high.form == DW_FORM_data8 &&
-        bytes <= UINT64_MAX - low) { /* as gcc has it */
+        bytes <= UINT64_MAX - low) { /* gcc's form */
         claim_range(w, &s, low, low + bytes);
     } else {
         pt_dwarf_ranges ranges;
@@ -218,22 +220,22 @@ static uint32_t claim_node(walk *w, uint64_t off, const pt_dwarf_extent *extent,
 /* ---- the walk ---- */
 
 typedef enum {
-    OVER, /* what is in it is of no interest */
-    DONE, /* neither, and c is behind it already */
-    INTO, /* look at its children, if it has any */
+    OVER, /* skip the entry with its children */
+    DONE, /* skip it too; c is past it already */
+    INTO, /* enter its children, if it has any */
 } decision;
 
-/* For entries that only a walk of that depth looks into. */
+/* True if the walk is deep enough; else notes that it was partial. */
 static inline bool reaches_depth(walk *w, pt_dwarf_depth depth)
 {
     w->was_partial |= w->depth < depth;
     return w->depth >= depth;
 }
 
-/* Looks at an entry whose attributes c is at. INTO: c is behind them, and *node says to which
- * function the children belong. OVER: c has not moved. */
-static decision look_at_entry(walk *w, const pt_dwarf_abbrev *a, uint64_t off, uint32_t around,
-                              pt_dwarf_cursor *c, uint32_t *ret_node)
+/* Decides how to treat an entry; c is at its attributes. INTO: c is past them, and *ret_node is the
+ * function of its children. OVER: c has not moved. */
+static decision decide_entry(walk *w, const pt_dwarf_abbrev *a, uint64_t off, uint32_t around,
+                             pt_dwarf_cursor *c, uint32_t *ret_node)
 {
     *ret_node = around;
     switch ((pt_dwarf_kind)a->kind) {
@@ -278,7 +280,7 @@ static decision look_at_entry(walk *w, const pt_dwarf_abbrev *a, uint64_t off, u
     return INTO;
 }
 
-/* Keeps the places of some of the entries right below the unit's first, for pt_dwarf_find_around.
+/* Keeps every 32nd offset of the entries directly below the unit's first, for pt_dwarf_find_around.
  */
 static inline void note_place(pt_dwarf_worker *worker, uint64_t off)
 {
@@ -315,7 +317,7 @@ static void walk_entries(walk *w, pt_dwarf_cursor *c)
             continue;
         }
         uint32_t node;
-        const decision what = look_at_entry(w, a, off, around, c, &node);
+        const decision what = decide_entry(w, a, off, around, c, &node);
         if (what == OVER) {
             skip_tree(w->table, w->unit, a, c);
         } else if (what == INTO && a->has_children) {
@@ -325,7 +327,7 @@ static void walk_entries(walk *w, pt_dwarf_cursor *c)
     }
 }
 
-/* Moves into the unit's first entry: behind its attributes. False when it has no children. */
+/* Moves c past the attributes of the unit's first entry. False: the entry has no children. */
 static bool enter_root(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit, pt_dwarf_cursor *c)
 {
     *c = pt_dwarf_entry_cursor(unit, unit->root_off);
@@ -377,7 +379,7 @@ uint64_t pt_dwarf_walk_ranges(const pt_dwarf_abbrevs *table, const pt_dwarf_unit
     return steps;
 }
 
-/* ---- the entries around an entry ---- */
+/* ---- the enclosing entries of an entry ---- */
 
 void pt_dwarf_find_around(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, const uint64_t *offs,
                           size_t count, pt_dwarf_around *found, void *context)

@@ -1,5 +1,4 @@
-/* dwarf_worker.c: what a thread keeps from one unit to the next: abbreviations, line tables, and
- * the strings that it made. */
+/* dwarf_worker.c: the state of a thread across units: abbreviations, line tables and strings. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,7 @@
 
 enum {
     CHUNK_BYTES = 64 << 10,
-    FILES_KEPT = 1 << 18, /* in line tables, before they are forgotten */
+    FILES_KEPT = 1 << 18, /* limit of files in line tables; beyond it the tables are dropped */
 };
 
 pt_dwarf_worker *pt_dwarf_worker_new(pt_dwarf *dwarf)
@@ -117,7 +116,7 @@ pt_dwarf_line_table *pt_dwarf_line_table_for(pt_dwarf_worker *w, const pt_dwarf_
     }
     pt_dwarf_line_table *t = pt_alloc(1, sizeof *t);
     if (!pt_dwarf_line_table_read(t, unit)) t->program = pt_dwarf_no_bytes(false);
-    /* The standard says 1; GNU's tools begin version 5 with 0. */
+    /* The standard starts with file 1; GNU's tools start version 5 with 0. */
     t->first_file = w->dwarf->as_written && t->version >= 5 ? 0 : 1;
     w->files_kept += t->files.count + t->folders.count;
     pt_dwarf_spend(w->dwarf, 16 * (t->files.count + t->folders.count));

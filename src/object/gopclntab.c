@@ -1,14 +1,15 @@
-/* gopclntab.c: functions, lines and inlined calls of Go programs by the table that their runtime
- * itself uses; strip leaves it.
+/* gopclntab.c: functions, lines and inlined calls of Go programs, from the table that Go's runtime
+ * uses; strip does not remove it.
  *
  *   header      magic | 0 0 | quantum | word size | functions | files | text | offsets of the parts
  *   functions   (offset of code, offset of record)... by address
  *   record      name | tables of values by pc: file, line, node of the inline tree
  *   table       (zigzag change of value, change of pc / quantum)... (0)
- *   tree node   name | a pc at the call: what the tables say there is the caller's
+ *   tree node   name | a pc at the call: the tables' values there are the caller's
  *
  * Layouts of Go 1.16, 1.18 and 1.20 (src/runtime/symtab.go, symtabinl.go and
- * src/cmd/internal/objabi/funcdata.go of those releases); before 1.16 the table was another. */
+ * src/cmd/internal/objabi/funcdata.go of those releases). Before 1.16 the table had another form.
+ */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ enum {
     MAGIC_1_20 = 0xfffffff1,
     PCDATA_INLINE_TREE = 2,
     FUNCDATA_INLINE_TREE = 3,
-    NAME_WORK_MAX = 1 << 20,       /* steps over values, for one name */
+    NAME_WORK_MAX = 1 << 20,       /* steps over values, for one address's name */
     LEVELS_MAX = 256,              /* of inlined calls */
     WORDS_BEFORE_GOFUNC_1_18 = 38, /* in runtime.moduledata */
     WORDS_BEFORE_GOFUNC_1_20 = 40,
@@ -38,7 +39,7 @@ struct pt_go_table {
     uint8_t quantum, word_bytes;
     uint64_t function_count, text_addr;
     uint64_t names_off, units_off, files_off, values_off, functions_off;
-    uint64_t trees_addr; /* what offsets of inline trees count from; 0: unknown */
+    uint64_t trees_addr; /* base of the offsets of inline trees; 0: unknown */
     uint64_t work_left;
     struct {
         pt_object_frame *items;
@@ -67,7 +68,7 @@ static const char *name_at(const pt_go_table *t, uint64_t off)
     return name != NULL && name[0] != '\0' ? name : NULL;
 }
 
-/* Bytes of the image at a virtual address, to the end of the section they are in. */
+/* The bytes of the image at a virtual address, up to the end of their section. */
 static pt_dwarf_cursor image_at(const pt_go_table *t, uint64_t addr)
 {
     pt_elf_section s;
@@ -94,8 +95,8 @@ static uint64_t symbol_addr(const pt_elf *elf, const char *name, const char *old
     return 0;
 }
 
-/* The word so many words into runtime.moduledata, which begins with the table's address. Stripped
- * programs do not say where it is: it is looked for in the data. */
+/* The word at an index of runtime.moduledata. Its first word is the table's address, by which it is
+ * found in the data: stripped programs have no symbol for it. */
 static uint64_t module_word(const pt_go_table *t, unsigned index)
 {
     pt_elf_section s;
@@ -160,7 +161,7 @@ pt_go_table *pt_go_table_open(const pt_elf *elf)
         free(t);
         return NULL;
     }
-    if (t->release >= 18 && t->text_addr == 0) { /* the loader would have put it there */
+    if (t->release >= 18 && t->text_addr == 0) { /* in the file; the loader relocates it */
         t->text_addr = symbol_addr(elf, "runtime.text", "runtime.text");
         if (t->text_addr == 0 && pt_elf_section_named(elf, ".text", &text))
             t->text_addr = text.addr;
@@ -194,11 +195,11 @@ typedef struct {
     uint32_t file_table, line_table, tree_table; /* offsets of tables of values; 0: none */
     uint32_t unit;
     uint32_t start_line;
-    pt_dwarf_cursor tree; /* nodes; empty when there are none */
+    pt_dwarf_cursor tree; /* nodes; empty if there are none */
 } function;
 
-/* Entry i of the functions: its address, and with ret_off where its record is. The last one is the
- * end of the code. */
+/* Entry i of the function table: its address and, in *ret_off, the offset of its record. The last
+ * entry is the end of the code. */
 static uint64_t function_addr(const pt_go_table *t, uint64_t i, uint64_t *ret_off)
 {
     const unsigned width = t->release >= 18 ? 4 : t->word_bytes;
@@ -208,7 +209,7 @@ static uint64_t function_addr(const pt_go_table *t, uint64_t i, uint64_t *ret_of
     return t->release >= 18 ? t->text_addr + addr : addr;
 }
 
-/* The inline tree of a record whose values by pc end at `off`. */
+/* The inline tree of a record. off: the end of the record's values by pc. */
 static pt_dwarf_cursor tree_of(const pt_go_table *t, uint64_t off)
 {
     const pt_dwarf_cursor none = {NULL, NULL, t->swap};
@@ -233,7 +234,7 @@ static void read_record(const pt_go_table *t, uint64_t off, function *f)
     const uint32_t value_count = pt_dwarf_u32(&c);
     f->unit = pt_dwarf_u32(&c);
     f->start_line = t->release >= 20 ? pt_dwarf_u32(&c) : 0;
-    pt_dwarf_advance(&c, 3); /* what kind of function */
+    pt_dwarf_advance(&c, 3); /* kind of function */
     const uint8_t data_count = pt_dwarf_u8(&c);
     const uint64_t values_at = (uint64_t)(c.pos - t->bytes);
     f->tree_table =
@@ -242,7 +243,7 @@ static void read_record(const pt_go_table *t, uint64_t off, function *f)
         f->tree = tree_of(t, values_at + (uint64_t)value_count * 4);
 }
 
-/* What a table of values says at pc; -1 when it says nothing. */
+/* The value of a table at pc; -1: none. */
 static int32_t value_at(pt_go_table *t, uint32_t table, const function *f, uint64_t pc)
 {
     if (table == 0) return -1;
@@ -259,11 +260,12 @@ static int32_t value_at(pt_go_table *t, uint32_t table, const function *f, uint6
     return -1;
 }
 
-/* The function that holds addr. The table does not tell where its code ends and padding begins, but
- * lines end there. */
+/* Finds the function that contains addr. The table does not show where its code ends and padding
+ * begins, but the lines end there. */
 static bool find_function(pt_go_table *t, uint64_t addr, function *ret)
 {
-    uint64_t low = 0, high = t->function_count; /* the first that begins behind addr */
+    uint64_t low = 0,
+             high = t->function_count; /* finds the first function that starts after addr */
     while (low < high) {
         const uint64_t middle = low + (high - low) / 2;
         if (function_addr(t, middle, NULL) <= addr)
@@ -294,14 +296,14 @@ static const char *file_at(pt_go_table *t, const function *f, uint64_t pc)
 
 typedef struct {
     const char *name;
-    uint64_t call_pc; /* where the caller's lines are told */
+    uint64_t call_pc; /* a pc with the caller's file and line */
     uint32_t start_line;
 } tree_node;
 
 static bool read_node(const pt_go_table *t, const function *f, int32_t index, tree_node *ret)
 {
     pt_dwarf_cursor c = f->tree;
-    if (index < 0 || c.pos == NULL) return false; /* f has none */
+    if (index < 0 || c.pos == NULL) return false; /* the function has no tree */
     pt_dwarf_advance(&c, (uint64_t)index * (t->release >= 20 ? 16 : 20));
     if (pt_dwarf_left(&c) < 20 && (t->release < 20 || pt_dwarf_left(&c) < 16)) return false;
     pt_dwarf_advance(&c, t->release >= 20 ? 4 : 12);

@@ -1,5 +1,5 @@
-/* jitdump.c: the dump that a just-in-time compiler writes for perf (tools/perf/Documentation/
- * jitdump-specification.txt of the kernel, version 1).
+/* jitdump.c: reads the dump that a just-in-time compiler writes for perf
+ * (tools/perf/Documentation/jitdump-specification.txt of the kernel, version 1).
  *
  *   header   | magic | version | size | machine | pad | pid | time | flags |
  *   record   | id | size | time | ... |                                      repeated
@@ -7,7 +7,7 @@
  *     move   | pid | tid | vma | old address | new address | bytes | index |
  *     debug  | address | count | (address | line | discriminator | file 0) ... |   before its load
  *
- * Numbers are in the writer's byte order, which the magic tells. */
+ * Numbers are in the writer's byte order, which the magic shows. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ enum { RECORD_LOAD = 0, RECORD_MOVE = 1, RECORD_DEBUG = 2, RECORD_CLOSE = 3 };
 
 typedef struct {
     const uint8_t *at, *end;
-    bool is_swapped, is_short; /* short: something was asked for past the end; sticky */
+    bool is_swapped, is_short; /* is_short: a read went past the end; sticky */
 } cursor;
 
 static uint64_t take_number(cursor *c, unsigned width)
@@ -63,11 +63,11 @@ static const char *take_text(cursor *c, size_t *ret_length)
 
 typedef struct {
     pt_code_names names;
-    pt_index by_index;  /* code index -> the latest entry of it */
-    uint64_t *index_of; /* of each entry */
+    pt_index by_index;  /* code index -> its entries */
+    uint64_t *index_of; /* code index of each entry */
     size_t index_cap;
-    uint64_t line_shift; /* to take off the addresses of lines */
-    uint64_t debug_addr; /* of lines that wait for their load */
+    uint64_t line_shift; /* subtracted from the addresses of lines */
+    uint64_t debug_addr; /* address of lines whose load record is still to come */
     uint32_t debug_first, debug_count;
 } reading;
 
@@ -108,8 +108,8 @@ static void read_load(reading *r, cursor *c)
     r->debug_count = 0;
 }
 
-/* The entry of that code index which was loaded last; PT_NONE when there is none. Moves of one
- * function find only a few. */
+/* The entry of that code index that was loaded last, or PT_NONE. The search stops after 4096
+ * entries: real functions move a few times. */
 static uint32_t latest_of(const reading *r, uint64_t index)
 {
     uint32_t latest = PT_NONE, steps = 0;
@@ -143,17 +143,17 @@ static void read_move(reading *r, cursor *c)
     add_entry(r, to, bytes, index, e.name, first, count);
 }
 
-/* V8 writes the insides of some strings for the file's name. */
-static bool is_a_name(const char *text, size_t length)
+/* V8 may write the content of a string as a file name; such names have control characters. */
+static bool is_file_name(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)text[i] < ' ' || text[i] == 0x7f) return false;
     return length > 0;
 }
 
-/* Lines stay in the table whether or not their load follows. A file named "\xff" is the one of the
- * entry before. A record with a name that is none is of no use: what follows is not where it should
- * be. */
+/* Reads lines. They stay in the table whether or not their load follows. A file named "\xff" is
+ * that of the line before. A record with an invalid name is dropped, since the rest of it is
+ * misplaced. */
 static void read_debug(reading *r, cursor *c)
 {
     r->debug_addr = take_number(c, 8);
@@ -168,7 +168,7 @@ static void read_debug(reading *r, cursor *c)
         take_number(c, 4); /* discriminator, or column */
         const char *name = take_text(c, &length);
         if (c->is_short || r->names.lines.count >= UINT32_MAX - 1) break;
-        if (!is_a_name(name, length)) {
+        if (!is_file_name(name, length)) {
             r->names.lines.count = r->debug_first;
             r->debug_count = 0;
             break;
@@ -191,7 +191,7 @@ static void read_records(reading *r, cursor *file)
                        size_bytes = (uint32_t)take_number(file, 4);
         take_number(file, 8); /* time */
         if (size_bytes < RECORD_BYTES || size_bytes > (size_t)(file->end - start)) {
-            r->names.damaged_count++; /* the writer was killed while it wrote */
+            r->names.damaged_count++; /* the writer was killed while writing */
             break;
         }
         cursor record = {file->at, start + size_bytes, file->is_swapped, false};
@@ -223,8 +223,8 @@ pt_status pt_jitdump_read(const void *bytes, size_t size_bytes, pt_code_names *r
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "is a jitdump of version %u", version);
     }
     take_number(&c, 4); /* machine */
-    /* V8 is known by its padding, and counts lines from the header of the ELF file that perf makes
-     * of a function. */
+    /* V8 is recognised by its padding. It counts line addresses from the header of the ELF file
+     * that perf makes of a function. */
     reading r = {.line_shift = take_number(&c, 4) == V8_PADDING ? sizeof(Elf64_Ehdr) : 0};
     pt_code_names_init(&r.names);
     pt_index_init(&r.by_index);

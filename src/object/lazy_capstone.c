@@ -1,7 +1,7 @@
-/* lazy_capstone.c: capstone without its price at each start: its tables are full of addresses that
- * the loader has to put right (0.8 ms, as much as all the rest). The program is not linked with it;
- * the functions that we call are defined here, under their own names, and the first call loads the
- * library. Where it is not installed, nothing is supported and nothing can be opened. */
+/* lazy_capstone.c: loads capstone on first use. Linking it would slow down each start of the
+ * program, since the loader must relocate its tables (0.8 ms, as much as the rest of the start). So
+ * this file defines the capstone functions that pitot calls, under their own names; the first call
+ * loads the library. Without the library, nothing is supported and nothing can be opened. */
 #include <capstone/capstone.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -35,7 +35,8 @@ static bool is_loaded;
 #define TEXT_OF(number) #number
 #define SONAME(major)   "libcapstone.so." TEXT_OF(major)
 
-/* Structs and enums are those of the headers' major version, and so must the library be. */
+/* The library must have the same major version as the headers, since structs and enums are those of
+ * the headers. */
 static void load_capstone(void)
 {
     static const char *const sonames[] = {SONAME(CS_API_MAJOR), NULL};

@@ -1,5 +1,5 @@
-/* nearest.c: see pt_object_nearest_symbol. The choice among symbols is that of binutils 2.40
- * (_bfd_elf_find_function, as it behaves). */
+/* nearest.c: see pt_object_nearest_symbol. It selects symbols as binutils 2.40 does (the behaviour
+ * of _bfd_elf_find_function). */
 #include "object/object_int.h"
 
 #include <elf.h>
@@ -32,8 +32,8 @@ void pt_nearest_init(pt_nearest *nearest, const pt_elf *image, const pt_elf *sym
     if (!pt_elf_symbols_open(symbols, SHT_SYMTAB, &table) &&
         !pt_elf_symbols_open(symbols, SHT_DYNSYM, &table))
         return;
-    /* Global symbols stand behind the local ones of all files: only if there is one file is theirs
-     * known. */
+    /* Global symbols follow the local symbols of all files, so their file is known only if there is
+     * one. */
     enum { NOTHING, SYMBOL, FILE_AFTER_SYMBOL } seen = NOTHING;
     const char *file = NULL;
     pt_elf_symbol symbol;
@@ -64,7 +64,7 @@ void pt_nearest_done(pt_nearest *nearest)
     *nearest = (pt_nearest){0};
 }
 
-/* Of two symbols that begin together: whether the later is preferred. */
+/* Of two symbols with the same start: true if `other`, the later one, comes first. */
 static bool fits_better(const pt_function_symbol *best, const pt_function_symbol *other,
                         uint64_t addr)
 {
@@ -77,7 +77,7 @@ static bool fits_better(const pt_function_symbol *best, const pt_function_symbol
 static const pt_function_symbol *find_symbol(const pt_nearest *nearest, uint32_t section,
                                              uint64_t addr)
 {
-    size_t low = 0, high = nearest->count; /* the first symbol past (section, addr) */
+    size_t low = 0, high = nearest->count; /* finds the first symbol after (section, addr) */
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         const pt_function_symbol *s = &nearest->items[middle];
@@ -97,7 +97,7 @@ static const pt_function_symbol *find_symbol(const pt_nearest *nearest, uint32_t
     return best;
 }
 
-/* The allocated section that holds an address, 0 if none does. */
+/* The allocated section that contains an address; 0: none. */
 static uint32_t section_of(const pt_elf *elf, uint64_t addr)
 {
     pt_elf_section section;

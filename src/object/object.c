@@ -1,9 +1,9 @@
-/* object.c: an image with its companions, and what is asked of them together.
+/* object.c: an image with its companions, and queries that use all of them.
  *
  *   image ----- .symtab, else the debug file's, else .gnu_debugdata's and .dynsym ---> symbol index
  *     `-------- .debug_info, else the debug file's --> DWARF reader (+ supplement, split units)
  *
- * Everything is opened when it is first needed. */
+ * Everything is opened on first use. */
 #include "object/object_int.h"
 
 #include <elf.h>
@@ -14,20 +14,20 @@
 struct pt_object {
     pt_image_file image, debug, supplement;
     pt_elf elf, debug_elf, small_elf;
-    pt_blob small; /* what .gnu_debugdata holds */
+    pt_blob small; /* the decompressed content of .gnu_debugdata */
     pt_find_companion *find;
     void *find_context;
-    bool debug_asked, has_debug; /* debug and debug_elf are valid */
-    bool symbols_asked, is_dynamic_only;
+    bool debug_sought, has_debug; /* has_debug: debug and debug_elf are valid */
+    bool symbols_sought, is_dynamic_only;
     pt_symbol_index symbols;
     pt_plt plt;
-    bool data_asked;
+    bool data_sought;
     pt_data_symbols data;
-    bool nearest_asked;
+    bool nearest_sought;
     pt_nearest nearest;
-    bool go_asked;
+    bool go_sought;
     pt_go_table *go; /* or NULL */
-    bool dwarf_asked;
+    bool dwarf_sought;
     pt_dwarf *dwarf; /* or NULL */
     bool as_written; /* pt_object_keep_as_written */
     bool keeps_clones;
@@ -104,11 +104,11 @@ const char *pt_object_shrunk(const pt_object *object)
 
 /* ---- companions ---- */
 
-/* The separate debug file; false when there is none. It is looked for once. */
+/* Finds the separate debug file, once. False: none. */
 static bool with_debug_file(pt_object *object)
 {
-    if (object->debug_asked || object->find == NULL) return object->has_debug;
-    object->debug_asked = true;
+    if (object->debug_sought || object->find == NULL) return object->has_debug;
+    object->debug_sought = true;
     pt_companion wanted = {.kind = PT_COMPANION_DEBUG,
                            .image_path = object->image.path,
                            .build_id = pt_elf_build_id(&object->elf)};
@@ -122,7 +122,7 @@ static bool with_debug_file(pt_object *object)
     return object->has_debug;
 }
 
-/* Finds the file that dwz shared out of `elf`; none leaves object->supplement empty. */
+/* Finds the supplement of `elf` that dwz made; object->supplement stays empty if there is none. */
 static void find_supplement(pt_object *object, const pt_elf *elf, const char *path)
 {
     pt_companion wanted = {.kind = PT_COMPANION_SUPPLEMENT, .image_path = path};
@@ -135,8 +135,8 @@ static void find_supplement(pt_object *object, const pt_elf *elf, const char *pa
 
 enum { SMALL_MAX = 256 << 20 };
 
-/* The symbols that a distribution left in a stripped image: an ELF file with a .symtab, packed with
- * xz (GDB manual, "Debugging information in a special section"). */
+/* Opens the symbols that a distribution left in a stripped image: an ELF file with a .symtab,
+ * compressed with xz (GDB manual, "Debugging information in a special section"). */
 static bool open_small_symbols(pt_object *object, pt_elf_symbols *ret_table)
 {
     pt_elf_section s;
@@ -151,15 +151,15 @@ static bool open_small_symbols(pt_object *object, pt_elf_symbols *ret_table)
 
 static const pt_symbol_index *with_symbols(pt_object *object)
 {
-    if (object->symbols_asked) return &object->symbols;
-    object->symbols_asked = true;
+    if (object->symbols_sought) return &object->symbols;
+    object->symbols_sought = true;
     pt_elf_symbols tables[PT_SYMBOL_TABLES];
     size_t count = 0;
     if (pt_elf_symbols_open(&object->elf, SHT_SYMTAB, &tables[0]) ||
         (with_debug_file(object) &&
          pt_elf_symbols_open(&object->debug_elf, SHT_SYMTAB, &tables[0]))) {
         count = 1;
-    } else { /* what is in .dynsym is left out of .gnu_debugdata */
+    } else { /* .gnu_debugdata omits the symbols of .dynsym */
         const bool has_small = open_small_symbols(object, &tables[0]);
         count = has_small;
         count += pt_elf_symbols_open(&object->elf, SHT_DYNSYM, &tables[count]);
@@ -181,7 +181,7 @@ static bool has_dwarf(const pt_elf *elf)
            pt_elf_section_bytes(elf, &s, &size_bytes) != NULL;
 }
 
-/* The executable segments; free the result. */
+/* The executable segments; the caller frees the result. */
 static pt_code_range *code_ranges(const pt_elf *elf, size_t *ret_count)
 {
     pt_code_range *code = pt_alloc(elf->segment_count + 1, sizeof *code);
@@ -196,8 +196,8 @@ static pt_code_range *code_ranges(const pt_elf *elf, size_t *ret_count)
 
 static pt_dwarf *with_dwarf(pt_object *object, pt_pool *pool)
 {
-    if (object->dwarf_asked) return object->dwarf;
-    object->dwarf_asked = true;
+    if (object->dwarf_sought) return object->dwarf;
+    object->dwarf_sought = true;
     const pt_image_file *file = NULL;
     if (has_dwarf(&object->elf)) {
         file = &object->image;
@@ -224,12 +224,12 @@ static pt_dwarf *with_dwarf(pt_object *object, pt_pool *pool)
     return object->dwarf;
 }
 
-/* ---- all together ---- */
+/* ---- queries ---- */
 
 static pt_go_table *with_go_table(pt_object *object)
 {
-    if (!object->go_asked) object->go = pt_go_table_open(&object->elf);
-    object->go_asked = true;
+    if (!object->go_sought) object->go = pt_go_table_open(&object->elf);
+    object->go_sought = true;
     return object->go;
 }
 
@@ -259,19 +259,19 @@ void pt_object_look(pt_object *object, pt_object_detail detail, pt_object_facts 
 
 bool pt_object_data_at(pt_object *object, uint64_t addr, pt_object_data *ret_data)
 {
-    if (!object->data_asked) pt_data_symbols_init(&object->data, &object->elf);
-    object->data_asked = true;
+    if (!object->data_sought) pt_data_symbols_init(&object->data, &object->elf);
+    object->data_sought = true;
     return pt_data_symbols_find(&object->data, addr, ret_data);
 }
 
 bool pt_object_nearest_symbol(pt_object *object, uint64_t addr, pt_object_nearest *ret_nearest)
 {
-    if (!object->nearest_asked) {
+    if (!object->nearest_sought) {
         with_symbols(object);
-        with_dwarf(object, NULL); /* either may open the debug file */
+        with_dwarf(object, NULL); /* symbols and DWARF may both open the debug file */
         pt_nearest_init(&object->nearest, &object->elf,
                         object->has_debug ? &object->debug_elf : &object->elf);
-        object->nearest_asked = true;
+        object->nearest_sought = true;
     }
     const pt_function_symbol *s = pt_nearest_find(&object->nearest, addr);
     if (s == NULL) return false;

@@ -1,4 +1,4 @@
-/* paths.c: file names as DWARF gives them, made tidy. */
+/* paths.c: tidies the file names of DWARF. */
 #include <string.h>
 
 #include "object/object_int.h"
@@ -6,9 +6,9 @@
 void pt_tidy_path_text(const char *text, char *out)
 {
     const bool is_absolute = text[0] == '/';
-    char *const base = out + (is_absolute ? 1 : 0); /* nothing is taken out before it */
+    char *const base = out + (is_absolute ? 1 : 0); /* ".." never goes above this point */
     char *to = base;
-    char *floor = base; /* after leading "..": they cannot be taken back */
+    char *floor = base; /* end of leading "..", which stay */
     if (is_absolute) out[0] = '/';
     while (*text != '\0') {
         while (*text == '/')

@@ -1,11 +1,11 @@
-/* plt.c: names for the stubs through which a program calls into libraries ("puts@plt"), which no
- * symbol covers.
+/* plt.c: names the stubs through which a program calls into libraries ("puts@plt"). No symbol
+ * covers them.
  *
  *   stub        ... jmp *slot(%rip)        in .plt, .plt.sec, .plt.got
  *   relocation  slot -> dynamic symbol     in .rela.plt, .rela.dyn
  *
- * x86-64 only: there each stub tells its slot by itself (System V ABI AMD64, "Procedure Linkage
- * Table"), whatever the linker's layout. */
+ * x86-64 only: there each stub contains the address of its slot (System V ABI AMD64, "Procedure
+ * Linkage Table"), whatever the linker's layout. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static void collect_slots(const pt_elf *elf, relocations *list)
     if (list->count > 0) qsort(list->items, list->count, sizeof *list->items, by_slot);
 }
 
-/* The slot that the stub jumps through: ff 25 is jmp *disp32(%rip). */
+/* The slot of a stub's jump: ff 25 is jmp *disp32(%rip). */
 static bool slot_of(const uint8_t *stub, size_t size_bytes, uint64_t addr, uint64_t *ret_slot)
 {
     for (size_t i = 0; i + 6 <= size_bytes; i++) {

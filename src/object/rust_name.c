@@ -1,30 +1,30 @@
-/* rust_name.c: whether a Rust name may be given to libiberty. Its printer loops once for each
- * lifetime that "for<'a, 'b, ...>" binds; their number is part of the name, and up to 2^64. In
- * parts that are not printed nothing stops that loop. So the name is taken apart here by the
- * grammar of Rust's RFC 2603 ("v0" symbols), as far as it takes to find those numbers. */
+/* rust_name.c: decides whether libiberty may print a Rust name. Its printer loops once for each
+ * lifetime that "for<'a, 'b, ...>" binds. The name contains their number, which can be 2^64, and
+ * for parts that are not printed nothing stops the loop. So this file parses names by the grammar
+ * of Rust's RFC 2603 ("v0" symbols), as far as necessary to find those numbers. */
 #include <string.h>
 
 #include "object/object_int.h"
 
 enum {
-    BINDERS_MAX = 1000, /* of one "for<>"; compilers need a handful */
-    DEPTH_MAX = 4096,   /* libiberty goes 1024 levels deep */
+    BINDERS_MAX = 1000, /* of one "for<>"; compilers use a handful */
+    DEPTH_MAX = 4096,   /* libiberty recurses 1024 levels deep */
 };
 
-/* What is to come; each LIST is of some of the others and ends with E. */
+/* The kinds of part still to parse. Each LIST has parts of other kinds and ends with E. */
 typedef enum { PATH, TYPE, CONST, NAME, LIFETIME, GENERIC_LIST, TYPE_LIST, TRAIT_LIST, BOUND } part;
 
 typedef struct {
     const char *at;
-    part todo[DEPTH_MAX]; /* the next one is the last */
+    part todo[DEPTH_MAX]; /* a stack; the last one is next */
     unsigned depth;
     bool failed;
 } parser;
 
-static void push_part(parser *p, part what)
+static void push_part(parser *p, part kind)
 {
     if (p->depth < DEPTH_MAX)
-        p->todo[p->depth++] = what;
+        p->todo[p->depth++] = kind;
     else
         p->failed = true;
 }
@@ -41,7 +41,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* base-62-number: "_" is 0, "0_" 1, "1_" 2 ... Numbers beyond what fits are as large as can be. */
+/* base-62-number: "_" is 0, "0_" 1, "1_" 2 ... A number that overflows becomes UINT64_MAX. */
 static uint64_t base_62(parser *p)
 {
     uint64_t value = 0;
@@ -148,7 +148,7 @@ static void read_type(parser *p)
     }
 }
 
-/* A type and its value in hexadecimal, "p" for none. */
+/* A type and its value in hexadecimal; "p" for none. */
 static void read_constant(parser *p)
 {
     if (eat_char(p, 'B')) {
@@ -164,17 +164,17 @@ static void read_constant(parser *p)
     p->failed |= !eat_char(p, '_');
 }
 
-/* Whether the list goes on, with it still to do. */
-static bool list_goes_on(parser *p, part list)
+/* Returns whether the list has another element; if so, pushes the list again. */
+static bool has_element(parser *p, part list)
 {
     if (eat_char(p, 'E')) return false;
     push_part(p, list);
     return true;
 }
 
-static void take_part(parser *p, part what)
+static void parse_part(parser *p, part kind)
 {
-    switch (what) {
+    switch (kind) {
     case PATH: read_path(p); return;
     case TYPE: read_type(p); return;
     case CONST: read_constant(p); return;
@@ -184,21 +184,21 @@ static void take_part(parser *p, part what)
         base_62(p);
         return;
     case GENERIC_LIST:
-        if (!list_goes_on(p, what)) return;
+        if (!has_element(p, kind)) return;
         if (eat_char(p, 'L'))
             base_62(p);
         else
             push_part(p, eat_char(p, 'K') ? CONST : TYPE);
         return;
     case TYPE_LIST:
-        if (list_goes_on(p, what)) push_part(p, TYPE);
+        if (has_element(p, kind)) push_part(p, TYPE);
         return;
     case TRAIT_LIST:
-        if (!list_goes_on(p, what)) return;
+        if (!has_element(p, kind)) return;
         push_part(p, BOUND);
         push_part(p, PATH);
         return;
-    case BOUND: /* "p" name type: what an associated type is, any number of times */
+    case BOUND: /* "p" name type: an associated type; repeated */
         if (!eat_char(p, 'p')) return;
         read_identifier(p);
         push_part(p, BOUND);
@@ -213,7 +213,8 @@ bool pt_rust_name_is_bounded(const char *text)
     do {
         push_part(&p, PATH);
         while (p.depth > 0 && !p.failed)
-            take_part(&p, p.todo[--p.depth]);
-    } while (!p.failed && *p.at >= 'A' && *p.at <= 'Z'); /* where it was made: another path */
+            parse_part(&p, p.todo[--p.depth]);
+        /* Then the path of the instantiating crate. */
+    } while (!p.failed && *p.at >= 'A' && *p.at <= 'Z');
     return !p.failed;
 }

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-/* Sections that tell by their names what is in them, whatever their flags say. */
+/* Sections with these names have these letters, whatever their flags. */
 static const struct {
     const char *name;
     char letter;

@@ -1,10 +1,10 @@
 /* symbols.c: an index from address to symbol.
  *
  *   symbol table -> candidates (code, named), sorted by address
- *                -> disjoint ranges, each with the symbol that is the answer there
+ *                -> disjoint ranges, each with its symbol
  *
- * Sized symbols are laid over each other in the order of their addresses, so that an inner one
- * hides a part of the outer one. What then is bare goes to symbols without a size. */
+ * Sized symbols are overlaid in the order of their addresses, so an inner one hides a part of the
+ * outer one. The remaining addresses go to symbols without a size. */
 #include "object/object_int.h"
 
 #include <elf.h>
@@ -14,10 +14,10 @@
 #include "base/grow.h"
 
 typedef struct {
-    uint64_t addr, end_addr; /* without a size: end_addr is the section's end */
+    uint64_t addr, end_addr; /* end_addr of a symbol without a size: its section's end */
     uint32_t symbol;
     uint8_t table;
-    uint8_t rank; /* the higher is preferred */
+    uint8_t rank; /* a higher rank takes precedence */
     bool has_size;
 } candidate;
 
@@ -31,10 +31,10 @@ typedef struct {
     bool is_code;
 } extent;
 
-/* ---- which symbols name code ---- */
+/* ---- selection of code symbols ---- */
 
-/* "$x", "$d.12": where ARM, AArch64 and RISC-V tools mark code and data. ".L": labels that an
- * assembler should have dropped. */
+/* True for mapping symbols "$x", "$d.12", with which tools for ARM, AArch64 and RISC-V mark code
+ * and data, and for labels ".L", which an assembler should have dropped. */
 static bool is_artificial(const pt_elf *elf, const char *name)
 {
     if (name[0] == '\0' || (name[0] == '.' && name[1] == 'L')) return true;
@@ -53,7 +53,7 @@ static uint8_t rank_of(const pt_elf_symbol *s)
     return (uint8_t)((s->type != STT_NOTYPE ? 1u << 5 : 0) | binding << 3 | (7 - underscores));
 }
 
-/* Address ranges of all sections; symbol names are cut at their ends. */
+/* The address ranges of all sections; a symbol ends at its section's end. */
 static extent *section_extents(const pt_elf *elf)
 {
     extent *extents = pt_alloc(elf->section_count + 1, sizeof *extents);
@@ -68,7 +68,7 @@ static extent *section_extents(const pt_elf *elf)
     return extents;
 }
 
-/* The executable segment that holds addr, for symbols that belong to no section. */
+/* The executable segment that contains addr, for symbols without a section. */
 static extent segment_around(const pt_elf *elf, uint64_t addr)
 {
     pt_elf_segment s;
@@ -109,8 +109,8 @@ static void collect_candidates(const pt_elf_symbols *table, uint8_t number, cand
 
 /* ---- order ---- */
 
-/* By address, 11 bits a pass, least significant first; passes over bits that are all equal do
- * nothing. Stable. */
+/* Sorts by address: a stable radix sort of 11 bits a pass, least significant first. It skips passes
+ * over bits that are equal in all addresses. */
 static void sort_by_address(candidates *list)
 {
     enum { BITS = 11, BUCKETS = 1 << BITS };
@@ -140,8 +140,8 @@ static void sort_by_address(candidates *list)
     list->cap = list->count;
 }
 
-/* Among symbols that begin together: the preferred first. Names are compared only so far, since a
- * file can hold millions of long equal ones. */
+/* Orders symbols with equal start by precedence. Compares a limited part of the names, since a file
+ * can have millions of long equal ones. */
 static int by_preference(const void *x, const void *y, void *context)
 {
     const candidate *a = x, *b = y;
@@ -174,9 +174,8 @@ static void sort_candidates(candidates *list, const pt_elf_symbols *tables)
 
 typedef struct {
     pt_symbol_index *index;
-    candidates
-        open;    /* a stack: symbols that began before and have not ended, the top hides others */
-    uint64_t at; /* everything below has its answer */
+    candidates open; /* a stack of symbols that cover the current address; the top hides others */
+    uint64_t at;     /* ranges below this address are complete */
 } layer;
 
 static void add_range(pt_symbol_index *index, uint64_t addr, uint64_t end_addr, const candidate *c)
@@ -185,7 +184,7 @@ static void add_range(pt_symbol_index *index, uint64_t addr, uint64_t end_addr, 
     PT_PUSH(*index, (pt_symbol_range){addr, end_addr, c->addr, c->end_addr, c->symbol, c->table});
 }
 
-/* Gives out what lies below `upto`. */
+/* Adds the ranges below `upto`. */
 static void lay_until(layer *l, uint64_t upto)
 {
     while (l->open.count > 0) {
@@ -200,8 +199,8 @@ static void lay_until(layer *l, uint64_t upto)
     l->at = upto > l->at ? upto : l->at;
 }
 
-/* Of symbols [first, end), which begin together, those that reach farther than all that are
- * preferred to them stay; the preferred one goes on top. */
+/* Opens `count` symbols with equal start, in order of precedence. A symbol stays open only if it
+ * ends after all symbols that come before it; the first one goes on top. */
 static void open_group(layer *l, const candidate *first, size_t count)
 {
     const size_t bottom = l->open.count;
@@ -242,8 +241,8 @@ static void add_again(pt_symbol_index *index, const pt_symbol_range *r)
                            .table = r->table});
 }
 
-/* A symbol without a size takes the bare addresses up to the next symbol, unless it is a label
- * inside a sized one. */
+/* Gives the uncovered addresses to symbols without a size: each takes those up to the next symbol,
+ * unless it is a label inside a sized one. */
 static void lay_unsized(pt_symbol_index *index, const candidates *list)
 {
     const pt_symbol_index sized = *index;
@@ -297,7 +296,7 @@ void pt_symbol_index_done(pt_symbol_index *index)
 
 bool pt_symbol_index_find(const pt_symbol_index *index, uint64_t addr, pt_object_symbol *ret_symbol)
 {
-    size_t low = 0, high = index->count; /* the last range that begins at or below addr */
+    size_t low = 0, high = index->count; /* finds the last range that starts at or below addr */
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (index->items[middle].addr <= addr)

@@ -1,4 +1,4 @@
-/* xz.c: inflates the xz files inside of ELF files, with liblzma. */
+/* xz.c: decompresses xz data inside of ELF files, with liblzma. */
 #include <lzma.h>
 
 #include "object/object_int.h"
@@ -8,7 +8,7 @@ const char *pt_object_xz_version(void)
     return lzma_version_string();
 }
 
-enum { MEMORY_MAX = 128 << 20 }; /* of the decoder; xz -9 takes 65 MiB */
+enum { MEMORY_MAX = 128 << 20 }; /* limit of the decoder's memory; xz -9 needs 65 MiB */
 
 pt_status pt_xz_inflate(const void *data, size_t size, uint64_t max_bytes, pt_blob *ret_blob,
                         pt_error *reterr)
@@ -18,7 +18,7 @@ pt_status pt_xz_inflate(const void *data, size_t size, uint64_t max_bytes, pt_bl
     if (lzma_stream_decoder(&stream, MEMORY_MAX, 0) != LZMA_OK ||
         pt_blob_reserve(max_bytes, &out, reterr) != PT_OK) {
         lzma_end(&stream);
-        return pt_error_set(reterr, PT_ERR_NOMEM, "no memory to inflate xz");
+        return pt_error_set(reterr, PT_ERR_NOMEM, "no memory to decompress xz data");
     }
     stream.next_in = data;
     stream.avail_in = size;
@@ -30,7 +30,8 @@ pt_status pt_xz_inflate(const void *data, size_t size, uint64_t max_bytes, pt_bl
     lzma_end(&stream);
     if (result != LZMA_STREAM_END || pt_blob_resize(&out, out_bytes, reterr) != PT_OK) {
         pt_blob_done(&out);
-        return is_full ? pt_error_set(reterr, PT_ERR_LIMIT, "xz data inflates to too much")
+        return is_full ? pt_error_set(reterr, PT_ERR_LIMIT,
+                                      "xz data decompresses to more than the limit")
                        : pt_error_set(reterr, PT_ERR_DAMAGED, "xz data is damaged");
     }
     *ret_blob = out;

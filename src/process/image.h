@@ -1,5 +1,5 @@
-/* image.h: a mapped file as pt_unwind needs it: its segments, its tables, the module that a mapping
- * of it is.
+/* image.h: a mapped file in the form that the unwinder needs: segments and unwind tables, and
+ * from these a module for each mapping of the file.
  *
  *   ELF bytes --segments, tables--> pt_mapped_image --mapping--> pt_unwind_module
  */
@@ -10,30 +10,37 @@
 #include "process/mappings.h"
 #include "unwind/unwind.h"
 
-/* Zeros: nothing is known of the file. Modules point into it. */
+/* All zero: the file is unreadable or not read yet. Modules point into the image, so it must
+ * outlive them. */
 typedef struct pt_mapped_image {
-    pt_elf_segment *segments;
+    pt_elf_segment *segments; /* heap, owned */
     size_t segment_count;
-    void *blob; /* of the heap; NULL: the file has no rules, or there is no file */
+    void *blob; /* compiled unwind table, heap, owned; NULL: the file has no unwind rules, or there
+                   is no file */
     size_t blob_bytes;
-    pt_unwind_table table;
-    void *base_blob; /* of the heap; NULL, or where the base register is saved (unwind/table.h) */
-    pt_unwind_table base_table;
+    pt_unwind_table table; /* points into blob */
+    void *base_blob; /* table of the places that hold the base register (unwind/table.h), heap,
+                        owned; NULL: not needed */
+    pt_unwind_table base_table; /* points into base_blob */
 } pt_mapped_image;
 
+/* Frees the image's memory. */
 void pt_mapped_image_done(pt_mapped_image *image);
 
-/* Takes the segments over, in place of those it had. False: there is no memory. */
+/* Copies the segments of elf, in place of any earlier ones. False, with nothing changed: no
+ * memory. */
 bool pt_mapped_image_take_segments(pt_mapped_image *image, const pt_elf *elf);
 
-/* Compiles the table; id: the build id that goes into it, id_bytes 0 = none. False: the file has no
- * rules. */
+/* Compiles the unwind table. id: the build id to store in the table; id_bytes 0: none. False:
+ * the file has no unwind rules. */
 bool pt_mapped_image_compile(pt_mapped_image *image, const pt_elf *elf, const uint8_t *id,
                              size_t id_bytes);
-/* And where the base register is saved, if the table has to know: of an image with a table. */
+/* Compiles the table of the base register, if the unwind table has a rule that needs it. The
+ * image must have an unwind table. */
 void pt_mapped_image_compile_base(pt_mapped_image *image, const pt_elf *elf);
 
-/* The mapping as a module: without a table if the image has none, or no segment is mapped there. */
+/* The module of a mapping. Its table is NULL if the image has none, or if no executable segment
+ * lies at the mapping's file offset. */
 pt_unwind_module pt_mapped_image_module(const pt_mapped_image *image, const pt_map_range *range);
 
 #endif

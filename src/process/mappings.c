@@ -50,7 +50,7 @@ size_t pt_mappings_put(void *items, size_t count, size_t item_bytes, const void 
     size_t at = pt_mappings_above(items, count, item_bytes, new->start);
     if (at < count && range_at(items, item_bytes, at)->start < new->start) {
         const uint64_t limit = range_at(items, item_bytes, at)->limit;
-        if (limit > new->limit) { /* a copy becomes what is left above */
+        if (limit > new->limit) { /* the copy becomes the rest above the new item */
             count = move_items(items, count, item_bytes, at, at + 1);
             memcpy(range_at(items, item_bytes, at), range_at(items, item_bytes, at + 1),
                    item_bytes);

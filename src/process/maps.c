@@ -3,7 +3,7 @@
 
 #include <sys/mman.h>
 
-/* What is left of a line. */
+/* The unread rest of a line. */
 typedef struct {
     const char *at, *end;
 } cursor;
@@ -53,7 +53,7 @@ static bool skip_blanks(cursor *c)
     return c->at > first;
 }
 
-/* The next run of other characters than blanks. */
+/* The next word: characters up to a blank. */
 static cursor take_word(cursor *c)
 {
     skip_blanks(c);

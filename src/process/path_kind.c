@@ -22,7 +22,8 @@ size_t pt_mapped_path_bytes(const char *path, size_t bytes)
     return is_deleted ? bytes - (sizeof deleted - 1) : bytes;
 }
 
-/* "HEAD-NUMBER.TAIL" without folders: the number, or 0. */
+/* The number in a file name of the form "HEAD-NUMBER.TAIL", with or without folders; 0: another
+ * form. */
 static int64_t number_in_name(const char *path, size_t bytes, const char *head, const char *tail)
 {
     const char *const slash = bytes > 0 ? memrchr(path, '/', bytes) : NULL;
@@ -45,14 +46,14 @@ int64_t pt_mapped_jitdump_pid(const char *path, size_t bytes)
     return number_in_name(path, bytes, "jit-", ".dump");
 }
 
-/* The first row that fits tells. */
+/* The first matching row decides. */
 static const struct {
     const char *path;
-    bool is_whole; /* else the path begins so */
+    bool is_whole; /* false: the path only has to begin so */
     pt_mapped_kind kind;
 } places[] = {
     {"", true, PT_MAPPED_ANONYMOUS},
-    {"//anon", true, PT_MAPPED_ANONYMOUS}, /* perf's */
+    {"//anon", true, PT_MAPPED_ANONYMOUS}, /* perf's name */
     {"[anon", false, PT_MAPPED_ANONYMOUS}, /* [anon:NAME], [anon_shmem:NAME] */
     {"/dev/zero", true, PT_MAPPED_ANONYMOUS},
     {"/anon_hugepage", true, PT_MAPPED_ANONYMOUS},
@@ -61,7 +62,7 @@ static const struct {
     {"/memfd:", false, PT_MAPPED_SHARED},
     {"/SYSV", false, PT_MAPPED_SHARED},
     {"anon_inode:", false, PT_MAPPED_SHARED},
-    {"/dev/shm/", false, PT_MAPPED_FILE}, /* a file system */
+    {"/dev/shm/", false, PT_MAPPED_FILE}, /* a file system, not a device */
     {"/dev/hugepages/", false, PT_MAPPED_FILE},
     {"/dev/", false, PT_MAPPED_DEVICE},
     {"[vdso", false, PT_MAPPED_VDSO}, /* [vdso32] */
@@ -82,7 +83,7 @@ pt_mapped_kind pt_mapped_kind_of(const char *path, size_t bytes)
             return places[i].kind;
     }
     if (pt_mapped_jitdump_pid(path, bytes) != 0) return PT_MAPPED_JITDUMP;
-    /* What perf calls anonymous memory where it prints it: the map that names the code. */
+    /* perf script and perf report print anonymous memory as the map file that names its code. */
     if (number_in_name(path, bytes, "perf-", ".map") != 0) return PT_MAPPED_ANONYMOUS;
     return PT_MAPPED_FILE;
 }

@@ -1,8 +1,7 @@
-/* path_kind.h: what is mapped, by the path that the kernel gives the mapping (proc(5),
- * /proc/PID/maps; the same text is in perf's MMAP records, in journals, and in profiles made of any
- * of them).
+/* path_kind.h: classifies a mapping by the path that the kernel gives it (proc(5),
+ * /proc/PID/maps). perf's MMAP records, journals, and profiles made of them hold the same text.
  *
- *   path                                             kind        what a profile calls the mapping
+ *   path                                             kind        the mapping's name in a profile
  *   /usr/lib/libm.so.6, /tmp/prog (deleted)          FILE        the path without " (deleted)"
  *   [vdso], linux-vdso.so.1                          VDSO        the path
  *   "", //anon, [anon:NAME], /dev/zero (deleted)     ANONYMOUS   [anon:jit]
@@ -13,9 +12,9 @@
  *   [kernel.kallsyms], [guest.kernel.kallsyms]       KERNEL      the path
  *   [vsyscall], [uprobes], //toolong                 OTHER       the path
  *
- * The name that a process gives its anonymous memory is not kept: the kernel's events do not tell
- * it, and code is called the same whoever recorded it. A place in memory without a file is named by
- * its address, since such a mapping has no beginning that means anything.
+ * The name that a process gives its anonymous memory is dropped: the kernel's events lack it,
+ * and code has the same name whichever engine recorded it. A place in ANONYMOUS or HEAP memory
+ * is identified by its address, since an offset from the start of such a mapping has no meaning.
  */
 #ifndef PT_PROCESS_PATH_KIND_H
 #define PT_PROCESS_PATH_KIND_H
@@ -30,43 +29,45 @@ typedef enum pt_mapped_kind {
     PT_MAPPED_ANONYMOUS,
     PT_MAPPED_HEAP,
     PT_MAPPED_SHARED,
-    PT_MAPPED_JITDUMP, /* tools map a dump of compiled code to tell perf where it is; the code lies
+    PT_MAPPED_JITDUMP, /* a dump of compiled code. Tools map it to show perf its path; the code runs
                           elsewhere */
     PT_MAPPED_DEVICE,
     PT_MAPPED_KERNEL,
     PT_MAPPED_OTHER,
 } pt_mapped_kind;
 
-/* What a profile calls the mapping of frames that CPython itself has: no memory, so that they have
- * no addresses. */
+/* The mapping name of frames of CPython, which have neither memory nor addresses. */
 #define PT_MAPPED_PYTHON "[python]"
 
-/* The path's bytes without the " (deleted)" that the kernel puts behind the name of a removed file.
- * The path need not be terminated. */
+/* The length of the path without the " (deleted)" that the kernel appends to the name of a
+ * removed file. The path need not be terminated. */
 size_t pt_mapped_path_bytes(const char *path, size_t bytes);
 
-/* The path need not be terminated; " (deleted)" behind it does not matter. */
+/* The kind of a mapping. The path need not be terminated (_of_text takes a terminated one); a "
+ * (deleted)" at its end is ignored. */
 pt_mapped_kind pt_mapped_kind_of(const char *path, size_t bytes);
 pt_mapped_kind pt_mapped_kind_of_text(const char *path);
 
-/* There may be an ELF file to look into. */
+/* True if the mapping may have an ELF file to read. */
 bool pt_mapped_is_image(pt_mapped_kind kind);
-/* Memory that no file holds: code in it was made at run time, by the process itself, and the same
- * place in another process is not the same code. */
+/* True for memory that no file backs. The process itself made the code in it at run time, so the
+ * same address in another process is other code. */
 bool pt_mapped_is_memory(pt_mapped_kind kind);
 
-/* The process that wrote a dump of that path ("jit-PID.dump"), or 0. */
+/* The process that wrote the dump at that path ("jit-PID.dump"), or 0. */
 int64_t pt_mapped_jitdump_pid(const char *path, size_t bytes);
 
-/* What a profile says of a mapping. */
+/* A mapping as a profile describes it. */
 typedef struct pt_mapped {
     pt_mapped_kind kind;
-    const char *name; /* in the path, or constant; not terminated */
+    const char *name; /* points into the path, or is static; not terminated */
     size_t name_bytes;
-    uint64_t file_offset; /* of the mapping's start */
+    /* Of the mapping's start; the start address itself for ANONYMOUS and HEAP. */
+    uint64_t file_offset;
 } pt_mapped;
 
-/* path: as the kernel says it, not terminated. file_offset: as the kernel says it, of start. */
+/* Describes a mapping. path and file_offset (of start) are those of the kernel; the path need
+ * not be terminated. */
 pt_mapped pt_mapped_as(const char *path, size_t bytes, uint64_t start, uint64_t file_offset);
 
 #endif

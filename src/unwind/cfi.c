@@ -84,7 +84,7 @@ bool pt_cfi_pointer(pt_cursor *c, uint8_t encoding, uint64_t at_addr,
     case PE_PCREL: value += at_addr; break;
     case PE_TEXTREL: value += frames->text_addr; break;
     case PE_DATAREL: value += frames->data_addr; break;
-    default: return false; /* relative to a function: not in these sections */
+    default: return false; /* relative to a function, which these sections do not use */
     }
     *ret_value = value;
     return !c->bad && !(encoding & PE_INDIRECT);
@@ -92,14 +92,15 @@ bool pt_cfi_pointer(pt_cursor *c, uint8_t encoding, uint64_t at_addr,
 
 /* ---- entries ---- */
 
-/* The head of an entry. */
+/* The header of an entry. */
 typedef struct {
-    pt_cursor rest; /* what follows the id, to the entry's end */
+    pt_cursor rest; /* from the id to the entry's end */
     uint64_t id, id_off;
     bool is_cie;
 } entry;
 
-/* 1: an entry, 0: a zero length (*ret_next is behind it), -1: nothing more. */
+/* Reads the header of an entry. 1: an entry; 0: a zero length, with *ret_next after it; -1: no
+ * more. */
 static inline int entry_at(const pt_unwind_frames *frames, uint64_t off, entry *ret_entry,
                            uint64_t *ret_next)
 {
@@ -116,7 +117,7 @@ static inline int entry_at(const pt_unwind_frames *frames, uint64_t off, entry *
     if (c.bad || length > (uint64_t)(c.end - c.at)) return -1;
     c.end = c.at + length;
     *ret_next = (uint64_t)(c.end - frames->bytes);
-    /* .eh_frame has ids of 4 bytes even then (as binutils and gcc read it). */
+    /* In .eh_frame the id has 4 bytes even then (binutils and gcc read it so). */
     const bool is_wide_id = is_64 && frames->is_debug_frame;
     ret_entry->id_off = (uint64_t)(c.at - frames->bytes);
     ret_entry->id = is_wide_id ? pt_cursor_fixed(&c, 8) : pt_cursor_fixed(&c, 4);
@@ -141,7 +142,8 @@ static uint64_t addr_of(const pt_unwind_frames *frames, const uint8_t *at)
     return frames->addr + (uint64_t)(at - frames->bytes);
 }
 
-/* The letters of a CIE's augmentation, and their data. False if some are unknown and in the way. */
+/* Reads a CIE's augmentation: letters and their data. False: an unknown letter makes the rest
+ * unreadable. */
 static bool read_augmentation(pt_cfi_reader *reader, pt_cfi_cie *cie, const char *letters,
                               pt_cursor *c)
 {
@@ -166,14 +168,14 @@ static bool read_augmentation(pt_cfi_reader *reader, pt_cfi_cie *cie, const char
         case 'S': cie->is_signal = true; break;
         case 'B': break;      /* aarch64: return addresses are signed with key B */
         case 'G': break;      /* aarch64: memory tagging of the frame */
-        default: return true; /* its data is skipped by its size; the rest may be R, by then read */
+        default: return true; /* its data is skipped by its size */
         }
     }
     return !data.bad;
 }
 
-/* Tools make a dozen bytes. Entries may be forgotten and read again for every FDE, so a long
- * program would cost its length times the FDEs that name it. */
+/* Tools write about a dozen bytes. The cache may evict a CIE, so each of its FDEs may run the
+ * program again: a long one would cost its length times the number of FDEs. */
 enum { CIE_PROGRAM_MAX_BYTES = 4096 };
 
 static bool read_cie(pt_cfi_reader *reader, uint64_t off, pt_cfi_cie *cie)
@@ -189,7 +191,7 @@ static bool read_cie(pt_cfi_reader *reader, uint64_t off, pt_cfi_cie *cie)
     while (!c.bad && pt_cursor_fixed(&c, 1) != 0)
         ;
     if (c.bad) return false;
-    if (letters[0] == 'e' && letters[1] == 'h' && letters[2] == '\0') return false; /* gcc 2 */
+    if (letters[0] == 'e' && letters[1] == 'h' && letters[2] == '\0') return false; /* of gcc 2 */
     if (version == 4) {
         const uint64_t address_bytes = pt_cursor_fixed(&c, 1);
         const uint64_t segment_bytes = pt_cursor_fixed(&c, 1);
@@ -214,7 +216,7 @@ static bool read_cie(pt_cfi_reader *reader, uint64_t off, pt_cfi_cie *cie)
     return pt_cfi_run_first(reader, cie, c);
 }
 
-/* The CIE at off, from those remembered if it is there. Never NULL. */
+/* The CIE at off, from the cache or the file. Never NULL; check is_good. */
 static inline const pt_cfi_cie *cie_at(pt_cfi_reader *reader, uint64_t off)
 {
     pt_cfi_cie *const cie = &reader->cies[(off >> 2 ^ off >> 6) % PT_CFI_CIES];
@@ -225,7 +227,7 @@ static inline const pt_cfi_cie *cie_at(pt_cfi_reader *reader, uint64_t off)
     return cie;
 }
 
-/* Reads what follows the head of an FDE. False if it or its CIE is damaged or of no use. */
+/* Reads the rest of an FDE. False if it or its CIE is damaged or unusable. */
 static inline bool read_fde(pt_cfi_reader *reader, const entry *e, pt_cfi_fde *ret_fde)
 {
     const pt_unwind_frames *const frames = reader->frames;
@@ -236,7 +238,7 @@ static inline bool read_fde(pt_cfi_reader *reader, const entry *e, pt_cfi_fde *r
     if (!cie->is_good) return false;
     pt_cursor c = e->rest;
     uint64_t start, size;
-    if (cie->address_encoding == (PE_PCREL | PE_SDATA4)) { /* of nearly all files */
+    if (cie->address_encoding == (PE_PCREL | PE_SDATA4)) { /* in nearly all files */
         start = addr_of(frames, c.at) + (uint64_t)(int64_t)(int32_t)pt_cursor_fixed(&c, 4);
         size = (uint64_t)(int64_t)(int32_t)pt_cursor_fixed(&c, 4);
     } else if (!pt_cfi_pointer(&c, cie->address_encoding, addr_of(frames, c.at), frames, &start) ||

@@ -1,9 +1,9 @@
-/* cfi.h: the entries of .eh_frame and .debug_frame, and what their programs compute.
+/* cfi.h: reads the entries of .eh_frame and .debug_frame, and runs their programs.
  *
  *   CIE  | length | id | version | augmentation | code align | data align | ra | (z: ...) | program
- * | FDE  | length | CIE  | first address | bytes | (z: length ...) | program |
+ * | FDE  | length | CIE | first address | bytes | (z: length ...) | program |
  *
- * For use inside the layer. Nothing here trusts a number of the file.
+ * For use inside the layer. Every number of the file is checked.
  */
 #ifndef PT_UNWIND_CFI_H
 #define PT_UNWIND_CFI_H
@@ -13,13 +13,13 @@
 #include "machine/machine.h"
 #include "unwind/table.h"
 
-/* Bytes of a file, read forwards; bad is sticky, and reads give 0 from then on. */
+/* A forward reader of a file's bytes. bad is sticky: after a failure every read gives 0. */
 typedef struct {
     const uint8_t *at, *end;
     bool bad;
 } pt_cursor;
 
-/* 1, 2, 4 or 8, little-endian as the machine is */
+/* An integer of 1, 2, 4 or 8 bytes, little-endian like the machine. */
 static inline uint64_t pt_cursor_fixed(pt_cursor *c, unsigned bytes)
 {
     uint64_t value = 0;
@@ -50,12 +50,12 @@ static inline void pt_cursor_skip(pt_cursor *c, uint64_t bytes)
         c->at += bytes;
 }
 
-/* Reads a pointer as DW_EH_PE_X says. at_addr: the address of c->at. False if it is absent, or is
- * indirect: what it points to is not in the file. */
+/* Reads a pointer of encoding DW_EH_PE_X. at_addr: the address of c->at. False if the pointer is
+ * absent or indirect (its target is not in the file). */
 bool pt_cfi_pointer(pt_cursor *c, uint8_t encoding, uint64_t at_addr,
                     const pt_unwind_frames *frames, uint64_t *ret_value);
 
-/* A rule as the program that makes it holds it, in registers: the bytes of a pt_unwind_rule. */
+/* A pt_unwind_rule as two words, so that the compiler keeps it in registers. */
 typedef struct {
     uint64_t head, tail; /* tail: 4 bytes */
 } pt_cfi_words;
@@ -79,23 +79,25 @@ static inline pt_unwind_rule pt_cfi_rule_of(pt_cfi_words words)
     return rule;
 }
 
+/* A common information entry. */
 typedef struct {
-    uint64_t off; /* in the section, + 1; 0 = none */
+    uint64_t off; /* offset in the section + 1; 0: empty slot */
     uint64_t code_align;
     int64_t data_align;
     uint8_t address_encoding;
     bool has_data, is_signal, is_good;
-    pt_cfi_words first; /* after its program */
+    pt_cfi_words first; /* the rule after the CIE's program */
 } pt_cfi_cie;
 
+/* A frame description entry: one function's code and program. */
 typedef struct {
     uint64_t start_addr, size_bytes;
     const pt_cfi_cie *cie;
-    pt_cursor program;
+    pt_cursor program; /* not yet run */
 } pt_cfi_fde;
 
-enum { PT_CFI_CIES = 16 }; /* remembered, a power of two */
-enum { PT_CFI_REGS = 64 }; /* DWARF numbers that a rule can name */
+enum { PT_CFI_CIES = 16 }; /* cached CIEs; a power of two */
+enum { PT_CFI_REGS = 64 }; /* DWARF registers that a rule can name */
 
 typedef struct {
     const pt_unwind_frames *frames;
@@ -103,29 +105,33 @@ typedef struct {
     pt_cfi_cie cies[PT_CFI_CIES];
 } pt_cfi_reader;
 
-/* The entry at *off; moves *off to the next one. False at the end, also where a length is wrong.
- * *ret_is_fde: it is an FDE (of whatever quality), to be read with pt_cfi_fde_at(its offset). */
+/* Reads the length of the entry at *off and moves *off to the next entry. False at the end, or
+ * at a wrong length. *ret_is_fde: the entry is an FDE (maybe damaged); read it with
+ * pt_cfi_fde_at(its offset). */
 bool pt_cfi_next(const pt_unwind_frames *frames, uint64_t *off, bool *ret_is_fde);
 
-/* False if it or its CIE is damaged or of no use. */
+/* Reads the FDE at off. False if it or its CIE is damaged or unusable. */
 bool pt_cfi_fde_at(pt_cfi_reader *reader, uint64_t off, pt_cfi_fde *ret_fde);
 
-/* The next one that is of use, from *off on; moves *off behind it. *ret_at: where it is. */
+/* Finds the next usable FDE from *off on and moves *off past it. *ret_at: its offset. False at
+ * the end. */
 bool pt_cfi_next_fde(pt_cfi_reader *reader, uint64_t *off, uint64_t *ret_at, pt_cfi_fde *ret_fde);
 
 /* ---- programs (program.c) ---- */
 
-/* Runs a CIE's program: from cie->first as the machine begins to what its FDEs begin with. */
+/* Runs a CIE's program. cie->first is the machine's initial rule before, and the initial rule of
+ * the CIE's FDEs after. False: the program has an unknown instruction. */
 bool pt_cfi_run_first(const pt_cfi_reader *reader, pt_cfi_cie *cie, pt_cursor c);
 
-/* Called for stretches of code in ascending order: from addr on the rule holds. */
+/* Receives rows in ascending order of addr: from addr on the rule holds. */
 typedef void pt_cfi_row(void *arg, uint64_t addr, pt_cfi_words rule);
 
-/* Runs a program to its end or first error. Returns false if it met what it does not know; the rows
- * so far hold, and a last one without a rule was given. */
+/* Runs an FDE's program to its end or first error. False if it has an unknown instruction: rows
+ * so far stay valid, and a last row without a rule was delivered. */
 bool pt_cfi_run(const pt_cfi_reader *reader, const pt_cfi_fde *fde, pt_cfi_row *row, void *arg);
 
-/* As it is stored: sp and fp by kind, canonical. */
+/* The rule in the form that a table stores: canonical, with sp and fp as kinds rather than
+ * register numbers. */
 pt_unwind_rule pt_cfi_rule_stored(const pt_machine *machine, const pt_unwind_rule *rule);
 
 #endif

@@ -1,15 +1,15 @@
-/* code.c: rules from the code itself, for functions that come without call frame information
- * (musl's, hand-written assembly). x86-64.
+/* code.c: derives rules from the code itself, for functions without call frame information (musl's,
+ * assembly). x86-64.
  *
- * A function is followed from its first instruction along jumps; before each instruction it is
- * known how far rsp, or rbp, lies below the CFA, and where rbp was saved. Two ways to an
- * instruction that disagree: the second is not believed where it differs in what matters, and the
- * instruction has no rule. Where a jump goes through a table, what lies behind it unreached begins
- * with what was true at the jump.
+ * An analysis follows a function from its first instruction along all jumps. Before each
+ * instruction it knows the distance of rsp, or rbp, from the CFA, and where rbp was saved. When two
+ * paths to an instruction disagree, it drops the facts that differ; without them the instruction
+ * has no rule. After a jump through a table, unreached code behind the jump starts with the state
+ * at the jump.
  *
- * Three idioms are known: `xor ebp, ebp` in a function that has not saved rbp marks the outermost
- * frame (System V ABI, AMD64, 3.4.1); the entry point has no caller; `mov rax, 15; syscall` is the
- * trampoline that a signal handler returns to.
+ * It knows three idioms. `xor ebp, ebp` in a function that has not saved rbp marks the outermost
+ * frame (System V ABI, AMD64, 3.4.1). The entry point has no caller. `mov rax, 15; syscall` is the
+ * trampoline to which a signal handler returns.
  */
 #include "unwind/sources.h"
 
@@ -19,7 +19,7 @@
 #include "unwind/x86_plain.h"
 
 enum { WORD = 8, FP = 5 };
-enum { LENGTH_AT = 16, NUMBER_BITS = 0xffff }; /* of a place */
+enum { LENGTH_AT = 16, NUMBER_BITS = 0xffff }; /* layout of a word of pt_code_room.places */
 
 typedef struct {
     const pt_elf *elf;
@@ -28,7 +28,7 @@ typedef struct {
     uint32_t size;
     const pt_code_hooks *hooks;
     pt_code_room room;
-    uint32_t lowest; /* no place below it is pending */
+    uint32_t lowest; /* no offset below it is pending */
     bool returns;
 } following;
 
@@ -67,7 +67,7 @@ static inline void clear_bit(uint64_t *bits, uint32_t at)
     bits[at / WORD_BITS] &= ~(UINT64_C(1) << at % WORD_BITS);
 }
 
-/* The first bit from `at` on; size if there is none. */
+/* The first set bit from `at` on; size if there is none. */
 static uint32_t next_bit(const uint64_t *bits, uint32_t at, uint32_t size)
 {
     uint64_t word = at < size ? bits[at / WORD_BITS] & ~UINT64_C(0) << at % WORD_BITS : 0;
@@ -116,7 +116,7 @@ static bool moves_stack(const pt_x86_insn *insn)
     return insn->kind < PT_X86_CALL || (insn->kind == PT_X86_CALL && insn->value == 0);
 }
 
-/* What is true after it. */
+/* The state after an instruction. */
 static pt_code_state state_after(pt_code_state s, const pt_x86_insn *insn)
 {
     switch (insn->kind) {
@@ -139,7 +139,7 @@ static pt_code_state state_after(pt_code_state s, const pt_x86_insn *insn)
         if (s.saved == 0) s.is_root = true;
         lose_fp(&s);
         break;
-    case PT_X86_CALL: /* of the next instruction: to learn the pc */
+    case PT_X86_CALL: /* a call of the next instruction reads the pc */
         if (insn->is_direct && insn->value == 0) push_register(&s, -1);
         break;
     default: break;
@@ -149,10 +149,10 @@ static pt_code_state state_after(pt_code_state s, const pt_x86_insn *insn)
     return s;
 }
 
-/* ---- ways to an instruction ---- */
+/* ---- paths to an instruction ---- */
 
-/* What holds whichever way was taken. */
-static pt_code_state meet_states(const pt_code_state *a, const pt_code_state *b)
+/* The meet of two states: the facts that hold on both paths. */
+static pt_code_state meet_of(const pt_code_state *a, const pt_code_state *b)
 {
     pt_code_state m = *a;
     m.has_sp = a->has_sp && b->has_sp && a->sp_off == b->sp_off;
@@ -165,9 +165,9 @@ static pt_code_state meet_states(const pt_code_state *a, const pt_code_state *b)
     return m;
 }
 
-/* Nothing is known. What it meets becomes it. */
+/* The state without any fact. Its meet with any state is itself. */
 static const pt_code_state lost = {.is_set = 1, .is_fp_lost = true};
-enum { LOST = 1 }; /* its number */
+enum { LOST = 1 }; /* its number in the dictionary */
 
 bool pt_code_states_init(pt_dictionary *all_states, const pt_unwind_memory *memory)
 {
@@ -175,7 +175,7 @@ bool pt_code_states_init(pt_dictionary *all_states, const pt_unwind_memory *memo
            pt_dictionary_number(all_states, &lost) == LOST;
 }
 
-/* Equal states have equal numbers. */
+/* The number of a state. Equal states have equal numbers. */
 static uint16_t number_of(const following *f, const pt_code_state *s)
 {
     pt_code_state known = *s;
@@ -204,15 +204,16 @@ static inline void put_place(following *f, uint32_t at, uint16_t number, unsigne
     f->room.places[at] = number | (uint32_t)length << LENGTH_AT;
 }
 
-/* A way leads to offset `to`, inside, with a state. States only lose what they know, so that this
- * ends. True: it is to be followed from there, with the state that is there now. */
+/* Records that a path with a state reaches offset `to`, inside the function. States only lose
+ * facts, so the analysis ends. Returns true if the code from there must be followed with its new
+ * state. */
 static inline bool arrive_at(following *f, uint32_t to, uint16_t state)
 {
     const uint16_t there = number_at(&f->room, to);
     uint16_t next = state;
     if (there != state && there != 0) {
         const pt_code_state a = state_of(&f->room, there), b = state_of(&f->room, state);
-        const pt_code_state both = meet_states(&a, &b);
+        const pt_code_state both = meet_of(&a, &b);
         next = number_of(f, &both);
     }
     if (there == next) return has_bit(f->room.pending, to);
@@ -227,11 +228,11 @@ static void record_arrival(following *f, int64_t to, uint16_t state)
     if (to < f->lowest) f->lowest = (uint32_t)to;
 }
 
-/* The word of `bytes` bytes at an address of the file. */
+/* Reads a word of `bytes` bytes at an address of the file. */
 static bool word_at(const pt_elf *elf, uint64_t addr, unsigned bytes, int64_t *ret_value)
 {
     uint64_t off;
-    /* A segment may end behind the file. */
+    /* A segment may reach past the end of the file. */
     if (!pt_elf_offset_of_addr(elf, addr, &off) || off > elf->size_bytes ||
         elf->size_bytes - off < bytes)
         return false;
@@ -247,7 +248,7 @@ static bool word_at(const pt_elf *elf, uint64_t addr, unsigned bytes, int64_t *r
 
 enum { TABLE_MAX = 4096 };
 
-/* The targets of a jump through a table: entries up to the first that leads out of the function. */
+/* Records the targets of a jump through a table: entries up to the first outside the function. */
 static void arrive_by_table(following *f, uint64_t table, bool is_relative, uint16_t state)
 {
     const unsigned bytes = is_relative ? 4 : 8;
@@ -260,16 +261,17 @@ static void arrive_by_table(following *f, uint64_t table, bool is_relative, uint
     }
 }
 
-/* Where a way is. */
+/* A path that is being followed. */
 typedef struct {
     pt_code_state state;
     uint16_t number; /* of the state */
     uint32_t at;
-    uint64_t taken; /* the address that was taken last; 0: none */
-} way;
+    uint64_t taken; /* the last address that the code computed; 0: none */
+} path;
 
-/* A jump with the stack as it was at first, out of the function: the other one returns for it. */
-static void arrive_or_leave(following *f, int64_t to, const way *w)
+/* Records a jump. A jump out of the function with the initial stack pointer is a tail call: the
+ * function returns if its target does. */
+static void arrive_or_leave(following *f, int64_t to, const path *w)
 {
     record_arrival(f, to, w->number);
     if (to >= 0 && to < f->size) return;
@@ -279,9 +281,10 @@ static void arrive_or_leave(following *f, int64_t to, const way *w)
         f->hooks->leaves(f->hooks->arg, target);
 }
 
-/* Goes where an instruction before w->at, which is no plain one, leads but on. Whether it goes on.
+/* Records the targets of the instruction before w->at. Returns whether execution continues after
+ * it.
  */
-static bool follow_ways(following *f, way *w, const pt_x86_insn *insn)
+static bool follow_targets(following *f, path *w, const pt_x86_insn *insn)
 {
     const int64_t target = (int64_t)w->at + insn->value;
     switch (insn->kind) {
@@ -308,8 +311,9 @@ static bool follow_ways(following *f, way *w, const pt_x86_insn *insn)
     return true;
 }
 
-/* Up to where another way was, or an instruction that is not plain. */
-static inline void skip_plain(following *f, way *w)
+/* Skips plain instructions, up to an instruction that a path has reached or one that is not plain.
+ */
+static inline void skip_plain(following *f, path *w)
 {
     uint32_t *const places = f->room.places;
     for (uint32_t at = w->at; f->size - at > PT_X86_PLAIN_MOST; w->at = at) {
@@ -320,10 +324,10 @@ static inline void skip_plain(following *f, way *w)
     }
 }
 
-/* Follows what is to be followed, straight on from a place that is pending. */
+/* Follows the path that begins at a pending offset. */
 static void follow_from(following *f, uint32_t at)
 {
-    way w = {.number = number_at(&f->room, at), .at = at};
+    path w = {.number = number_at(&f->room, at), .at = at};
     clear_bit(f->room.pending, at);
     w.state = state_of(&f->room, w.number);
     for (;;) {
@@ -341,7 +345,7 @@ static void follow_from(following *f, uint32_t at)
                 w.state = state_after(w.state, &insn);
                 w.number = number_of(f, &w.state);
             }
-            if (!follow_ways(f, &w, &insn)) return;
+            if (!follow_targets(f, &w, &insn)) return;
         }
         if (w.at >= f->size) return;
         if (f->room.places[w.at] == 0) continue;
@@ -355,7 +359,7 @@ static void follow_from(following *f, uint32_t at)
 
 static void follow_code(following *f)
 {
-    /* Each state can lose what it knows a few times only; the bound is for damaged code. */
+    /* A state loses facts a few times at most; the bound is for damaged code. */
     for (uint64_t steps = 0; steps < 64 * (uint64_t)f->size; steps++) {
         const uint32_t from = next_bit(f->room.pending, f->lowest, f->size);
         if (from == f->size) return;
@@ -390,8 +394,8 @@ static pt_unwind_rule rule_of(const pt_code_state *s)
     return rule;
 }
 
-/* mov rax, 15; syscall. rsp points to a ucontext_t, whose registers begin at 40: rbp is the 11th,
- * rsp the 16th, rip the 17th (bits/types of sys/ucontext.h). */
+/* The caller's registers behind "mov rax, 15; syscall": rsp points to a ucontext_t, whose registers
+ * begin at 40. rbp is the 11th, rsp the 16th, rip the 17th (sys/ucontext.h). */
 bool pt_code_is_signal_trampoline(const uint8_t *bytes, uint64_t size)
 {
     static const uint8_t wide[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
@@ -411,7 +415,7 @@ static const pt_unwind_rule signal_rule = {
     .is_signal = 1,
 };
 
-/* The function's bytes; NULL if the file does not have them. */
+/* The function's bytes; NULL if the file lacks them. */
 static const uint8_t *bytes_of(const pt_elf *elf, const pt_unwind_function *function)
 {
     uint64_t off;
@@ -448,8 +452,8 @@ void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const p
     const uint8_t *const bytes = bytes_of(elf, function);
     const uint32_t size = function->size_bytes;
     if (bytes == NULL) return;
-    /* It may begin a byte early: a handler returns to the first instruction, and return addresses
-     * are looked up before themselves. */
+    /* The function may begin one byte early: return addresses are looked up at pc - 1, but a
+     * handler returns to the first instruction. */
     if (pt_code_is_signal_trampoline(bytes, size) ||
         (size > 1 && pt_code_is_signal_trampoline(bytes + 1, size - 1))) {
         row(arg, function->start_addr, &signal_rule);

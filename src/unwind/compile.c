@@ -1,10 +1,10 @@
-/* compile.c: what all sources tell, sorted into one table.
+/* compile.c: sorts the rules of all sources into one table.
  *
  *   FDEs, Go's functions, code that neither has -> functions by address -> rows (address, rule)
  *       -> pages of 4 KiB -> blob
  *
- * Of two neighbouring rows with the same rule one is kept. Between functions lies padding, where no
- * program stops: only gaps of GAP_BYTES and more are rows of their own.
+ * Neighbouring rows with the same rule become one. Only padding lies between functions, and no
+ * program stops in padding: gaps shorter than GAP_BYTES get no row.
  */
 #include "unwind/cfi.h"
 #include "unwind/dictionary.h"
@@ -22,7 +22,7 @@ enum { GAP_BYTES = 16, PAGE_BITS = PT_UNWIND_PAGE_BITS, PAGE_BYTES = 1 << PAGE_B
 typedef struct {
     const pt_machine *machine;
     pt_dictionary rules;
-    /* Rules as programs leave them, and what they became. Few are used again and again. */
+    /* A cache: rules as CFI programs leave them, and their numbers. Few rules repeat often. */
     struct {
         pt_cfi_words rule;
         uint16_t index;
@@ -33,11 +33,11 @@ typedef struct {
     uint32_t *rows, *pages;
     uint64_t row_count, row_cap;
     uint32_t page_count, pages_open; /* pages[i] is set for i < pages_open */
-    uint64_t open_limit;             /* relative addresses below it are of pages that are open */
-    uint16_t rule;                   /* of the last row */
+    uint64_t open_limit;             /* relative address; pages below it are open */
+    uint16_t rule;                   /* number of the rule of the last row */
 
-    uint64_t limit_addr; /* of the function at hand: rows from there on are not its own */
-    bool is_full;        /* there is no memory for more */
+    uint64_t limit_addr; /* end of the current function; rows from there on are ignored */
+    bool is_full;        /* memory is out */
 } builder;
 
 static size_t blob_bytes(const builder *b, uint64_t rows)
@@ -45,7 +45,7 @@ static size_t blob_bytes(const builder *b, uint64_t rows)
     return sizeof(pt_unwind_header) + ((size_t)b->page_count + 1 + rows) * sizeof(uint32_t);
 }
 
-/* The blob with room for so many rows; false if there is none. */
+/* Resizes the blob to hold `rows` rows. False: no memory. */
 static bool take_rows(builder *b, uint64_t rows)
 {
     const size_t bytes = blob_bytes(b, rows);
@@ -67,7 +67,8 @@ static void push_row(builder *b, uint32_t low, uint16_t rule)
     b->rows[b->row_count++] = low | (uint32_t)rule << 16;
 }
 
-/* Opens pages up to that of relative address at; each begins with the rule that still holds. */
+/* Opens pages up to the one of relative address `at`. Each begins with a row of the current rule.
+ */
 static void open_pages(builder *b, uint64_t at)
 {
     while (b->pages_open <= at >> PAGE_BITS && b->pages_open < b->page_count) {
@@ -77,7 +78,7 @@ static void open_pages(builder *b, uint64_t at)
     b->open_limit = (uint64_t)b->pages_open << PAGE_BITS;
 }
 
-/* Opens its page. False if there is none, or no memory. */
+/* Opens the page of `at`. False: the address has no page, or no memory. */
 static __attribute__((noinline)) bool is_opened(builder *b, uint64_t at)
 {
     if (at >> PAGE_BITS >= b->page_count || b->is_full) return false;
@@ -91,7 +92,7 @@ static inline void add_rule_at(builder *b, uint64_t addr, uint16_t rule)
     if (rule == b->rule || (at >= b->open_limit && !is_opened(b, at))) return;
     const uint32_t low = at & (PAGE_BYTES - 1);
     b->rule = rule;
-    /* The last row is of this page, for each has one at 0. */
+    /* The last row is in this page, since each page has a row at 0. */
     uint32_t *const last = &b->rows[b->row_count - 1];
     if ((*last & 0xffff) == low)
         *last = low | (uint32_t)rule << 16;
@@ -99,7 +100,7 @@ static inline void add_rule_at(builder *b, uint64_t addr, uint16_t rule)
         push_row(b, low, rule);
 }
 
-static __attribute__((noinline)) uint16_t index_anew(builder *b, unsigned at, pt_cfi_words words)
+static __attribute__((noinline)) uint16_t index_rule(builder *b, unsigned at, pt_cfi_words words)
 {
     const pt_unwind_rule rule = pt_cfi_rule_of(words);
     const pt_unwind_rule stored = pt_cfi_rule_stored(b->machine, &rule);
@@ -117,7 +118,7 @@ static void add_words(void *arg, uint64_t addr, pt_cfi_words words)
     const unsigned at = (unsigned)(h >> 56);
     const bool is_there =
         b->recent[at].rule.head == words.head && b->recent[at].rule.tail == words.tail;
-    add_rule_at(b, addr, is_there ? b->recent[at].index : index_anew(b, at, words));
+    add_rule_at(b, addr, is_there ? b->recent[at].index : index_rule(b, at, words));
 }
 
 static void add_row(void *arg, uint64_t addr, const pt_unwind_rule *rule)
@@ -151,7 +152,7 @@ static const pt_unwind_rule aarch64_signal_rule = {
     .is_signal = 1,
 };
 
-/* What its source tells of a function; what it does not reach has no rule. */
+/* Adds the rules of a function by its source. Code that the source does not reach has no rule. */
 static void run_source(builder *b, const pt_unwind_sources *from, const pt_unwind_function *f)
 {
     pt_cfi_fde fde;
@@ -178,7 +179,7 @@ static void add_function(builder *b, const pt_unwind_sources *from, const pt_unw
 
 /* ---- the blob ---- */
 
-/* Rules behind the rows, and the header. */
+/* Appends the rules and writes the header. */
 static pt_unwind_status finish_blob(builder *b, const uint8_t *id, size_t id_bytes)
 {
     const size_t rules_bytes = (size_t)b->rules.count * sizeof(pt_unwind_rule);
@@ -214,7 +215,7 @@ static pt_unwind_status build_table(builder *b, const pt_unwind_sources *from)
     return PT_UNWIND_OK;
 }
 
-/* from: with the functions sorted. */
+/* from: its functions are sorted. */
 static pt_unwind_status compile_sorted(const pt_unwind_sources *from, const uint8_t *id,
                                        size_t id_bytes, const pt_unwind_memory *memory,
                                        void **ret_blob, size_t *ret_blob_bytes)
@@ -224,8 +225,8 @@ static pt_unwind_status compile_sorted(const pt_unwind_sources *from, const uint
     b.base_addr = all->low & ~(uint64_t)(PAGE_BYTES - 1);
     b.page_count = (uint32_t)(((all->limit - 1 - b.base_addr) >> PAGE_BITS) + 1);
     pt_unwind_status status = PT_UNWIND_NO_MEMORY;
-    /* An entry has some 6 bytes a row. */
-    /* Rule 0 is "none". */
+    /* An entry of .eh_frame takes about 6 bytes per row. */
+    /* Rule 0 is "none": the dictionary's value 0. */
     if (pt_dictionary_init(&b.rules, memory, 1024) &&
         take_rows(&b, from->reader->frames->size_bytes / 5 + b.page_count + 64)) {
         status = build_table(&b, from);
@@ -241,7 +242,7 @@ static pt_unwind_status compile_sorted(const pt_unwind_sources *from, const uint
     return status;
 }
 
-/* elf: NULL if there are only frames. frames: of size 0 if there are none. */
+/* elf: NULL if there are frames only. frames: of size 0 if there are none. */
 static pt_unwind_status compile_for(const pt_machine *machine, const pt_elf *elf,
                                     const pt_unwind_frames *frames, const uint8_t *id,
                                     size_t id_bytes, const pt_unwind_memory *memory,

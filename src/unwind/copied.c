@@ -3,12 +3,13 @@
 
 #include <string.h>
 
-/* A stack whose frame pointer lies further out than this is not one. */
+/* No stack is larger: a frame pointer further than this above sp is no frame pointer. */
 enum { STACK_SPAN_MAX = 64 << 20 };
 
-/* Copied to its end, and the walk went off that end: by a rule, or along frame pointers. */
-static bool went_off(const pt_copied_stack *s, const pt_unwind_state *at,
-                     const pt_unwind_limits *limits, pt_unwind_end end)
+/* True if the walk ran past the end of a copy that the requested size cut off, by a rule or by
+ * frame pointers. */
+static bool ran_off_copy(const pt_copied_stack *s, const pt_unwind_state *at,
+                         const pt_unwind_limits *limits, pt_unwind_end end)
 {
     if (s->byte_count != s->room) return false;
     if (end == PT_UNWIND_END_BAD_READ) return true;
@@ -16,9 +17,9 @@ static bool went_off(const pt_copied_stack *s, const pt_unwind_state *at,
            at->fp - at->sp < STACK_SPAN_MAX;
 }
 
-/* The kernel copies from sp on, but rules may name what lies in the red zone below: right after
- * leave or pop, gcc's still say that the frame pointer is where it was saved. What was saved there
- * is what the register holds by then. */
+/* Copies the stack and puts a red zone before it. The kernel copies from sp on, but rules may refer
+ * to the red zone: right after leave or pop, gcc's still locate the frame pointer at its old place.
+ * By then the register has that value, so each word of the red zone gets it. */
 static void copy_with_red_zone(const pt_copied_stack *s, unsigned red_zone_bytes, uint64_t fp,
                                uint8_t *to)
 {
@@ -27,10 +28,10 @@ static void copy_with_red_zone(const pt_copied_stack *s, unsigned red_zone_bytes
     memcpy(to + red_zone_bytes, s->bytes, s->byte_count);
 }
 
-/* ---- a second opinion ---- */
+/* ---- the second walk ---- */
 
-/* Along the frame pointer, if what it points to looks like a frame: further out, and with a return
- * address in code. */
+/* Steps by frame pointer, if it points to a plausible frame: above sp, with a return address in
+ * code. */
 static bool step_by_fp(pt_unwind_state *state, const pt_unwind_modules *modules,
                        const pt_unwind_limits *limits)
 {
@@ -60,9 +61,9 @@ static bool copied_word(const pt_unwind_limits *limits, uint64_t addr, uint64_t 
     return true;
 }
 
-/* Out of a trampoline in memory that no file holds, which keeps one word on the stack to align it,
- * and calls: `sub $8, %rsp; call *%rcx; add $8, %rsp; ret`, CPython's of -X perf
- * (Python/asm_trampoline.S). Its caller has rules. */
+/* Steps out of a trampoline in memory without a file that aligns the stack by one word and calls:
+ * `sub $8, %rsp; call *%rcx; add $8, %rsp; ret`. CPython's -X perf makes such ones
+ * (Python/asm_trampoline.S). Its caller must have a rule. */
 static bool step_by_aligned_call(pt_unwind_state *state, const pt_unwind_modules *modules,
                                  const pt_unwind_limits *limits)
 {
@@ -82,16 +83,16 @@ static bool step_by_aligned_call(pt_unwind_state *state, const pt_unwind_modules
     return true;
 }
 
-/* A frame, and the base register (pt_machine.base) in it, as far as modules say where it is saved.
- */
+/* A frame and the value of the base register (pt_machine.base) in it, if known. */
 typedef struct {
     pt_unwind_state at;
     uint64_t base;
     bool has_base;
 } based_frame;
 
-/* Out of a frame whose CFA is by the base register: the loader's, where it binds a function at the
- * first call, realigns the stack and keeps what it was there. */
+/* Steps out of a frame whose CFA is computed from the base register. The loader has such a
+ * function: when it binds a symbol lazily, it realigns the stack and keeps the old stack pointer
+ * there. */
 static bool step_by_base(const based_frame *frame, const pt_unwind_modules *modules,
                          const pt_unwind_limits *limits, pt_unwind_state *ret_next)
 {
@@ -116,7 +117,8 @@ static bool step_by_base(const based_frame *frame, const pt_unwind_modules *modu
     return true;
 }
 
-/* The frame goes on to its caller, whose CFA is next's sp. */
+/* Moves the frame to its caller, `next`, and restores the caller's base register. The CFA is next's
+ * sp. */
 static void step_base(based_frame *frame, const pt_unwind_modules *modules,
                       const pt_unwind_limits *limits, const pt_unwind_state *next)
 {
@@ -136,10 +138,10 @@ static void step_base(based_frame *frame, const pt_unwind_modules *modules,
     frame->at = *next;
 }
 
-/* Interpreters and hand-written code keep frame pointers where they have no rules, or rules that
- * were guessed. So a walk that failed is done again, and where a rule leads out of all code the
- * frame pointer is followed, and where it is by the base register, that. Believed only if it
- * reaches the thread's start: else 0. *state is left at the last frame. */
+/* Repeats a failed walk with more means. Interpreters and assembly keep frame pointers where rules
+ * are absent or guessed. So where a rule leads out of all code, this walk steps by base register or
+ * frame pointer. Returns the number of pcs if it reaches the thread's start, else 0. *state becomes
+ * the last frame. */
 static uint32_t walk_again(pt_unwind_state *state, const pt_unwind_modules *modules,
                            const pt_unwind_limits *limits, pt_unwind_cache *cache, uint64_t *pcs,
                            uint32_t cap)
@@ -205,7 +207,7 @@ uint32_t pt_unwind_copied(const pt_copied_stack *s, const pt_unwind_modules *mod
             why = PT_UNWIND_END_ROOT;
         }
     }
-    ret_end->is_short = went_off(s, &state, &limits, why);
+    ret_end->is_short = ran_off_copy(s, &state, &limits, why);
     ret_end->why = ret_end->is_short ? PT_UNWIND_END_TRUNCATED : why;
     ret_end->is_unchecked = state.is_unchecked;
     return count;

@@ -1,4 +1,4 @@
-/* dictionary.c: open addressing, at most half full. */
+/* dictionary.c: see dictionary.h. Open addressing, at most half full. */
 #include "unwind/dictionary.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ bool pt_dictionary_init(pt_dictionary *d, const pt_unwind_memory *memory, uint32
     return true;
 }
 
-/* Room for twice as many, keeping those that are there. */
+/* Doubles the room and keeps all values. */
 static bool grow_dictionary(pt_dictionary *d)
 {
     pt_dictionary grown;

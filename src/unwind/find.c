@@ -1,4 +1,4 @@
-/* find.c: where the call frame information of an image lies. */
+/* find.c: locates the call frame information of an image. */
 #include "unwind/table.h"
 
 #include <elf.h>
@@ -34,7 +34,8 @@ static bool section_frames(const pt_elf *elf, const char *name, pt_unwind_frames
     return frames->bytes != NULL;
 }
 
-/* Through the program headers, for images without section headers: up to the segment's end. */
+/* By the program headers, for images without section headers: from the address in .eh_frame_hdr to
+ * the segment's end. */
 static bool segment_frames(const pt_elf *elf, pt_unwind_frames *frames)
 {
     pt_elf_segment hdr = {0}, s;
@@ -61,7 +62,7 @@ static bool segment_frames(const pt_elf *elf, pt_unwind_frames *frames)
     return false;
 }
 
-/* Does it hold one FDE at least? */
+/* True if the section has at least one FDE. */
 static bool has_fde(const pt_unwind_frames *frames)
 {
     uint64_t off = 0;

@@ -1,4 +1,4 @@
-/* functions.c: which code there is, and which source tells of each stretch of it.
+/* functions.c: lists the functions of an image, each with the source of its rules.
  *
  *   FDEs, Go's functions, the vDSO's ---> sorted ---> code between them (uncovered.c) ---> sorted
  */
@@ -27,7 +27,7 @@ bool pt_functions_add(pt_unwind_functions *all, const pt_unwind_function *f)
 
 /* ---- by address ---- */
 
-/* How many from i on are in order. */
+/* The length of the ascending run that begins at i. */
 static uint32_t run_from(const pt_unwind_functions *all, uint32_t i)
 {
     const uint32_t start = i++;
@@ -36,7 +36,7 @@ static uint32_t run_from(const pt_unwind_functions *all, uint32_t i)
     return i - start;
 }
 
-/* Two runs that are in order become one; of equals those of the first come first. */
+/* Merges two ascending runs; of equal addresses, the first run's come first. */
 static bool merge_runs(pt_unwind_functions *all, uint32_t first)
 {
     pt_scratch scratch;
@@ -54,7 +54,7 @@ static bool merge_runs(pt_unwind_functions *all, uint32_t first)
     return true;
 }
 
-/* By 11 bits of what they lie above the lowest, stable. */
+/* One pass of a stable radix sort, by 11 bits of the address relative to the lowest. */
 enum { SORT_BITS = 11 };
 
 static void sort_by(const pt_unwind_functions *all, unsigned shift, const pt_unwind_function *from,
@@ -82,7 +82,7 @@ bool pt_functions_sort(pt_unwind_functions *all)
     pt_unwind_function *const room = pt_scratch_take(&other, all->memory, all->count, sizeof *room);
     if (room == NULL) return false;
     bool is_in_room = false;
-    /* Code of 4 GiB and more is refused in the end. */
+    /* Code that spans 4 GiB or more is refused later. */
     for (unsigned shift = 0; shift < 33 && (all->limit - all->low) >> shift > 0;
          shift += SORT_BITS) {
         if (is_in_room)
@@ -102,7 +102,7 @@ bool pt_functions_sort(pt_unwind_functions *all)
     return true;
 }
 
-/* The last one that begins at addr or before it, or NULL. */
+/* The last function that begins at or before addr, or NULL. */
 static const pt_unwind_function *last_upto(const pt_unwind_functions *all, uint64_t addr)
 {
     uint32_t low = 0, high = all->count;
@@ -143,7 +143,7 @@ static bool add_fdes(pt_unwind_sources *from)
     pt_cfi_fde fde;
     if (from->reader->frames->size_bytes == 0) return true;
     while (pt_cfi_next_fde(from->reader, &off, &at, &fde)) {
-        /* A linker that drops a function may leave its entry, at address 0. */
+        /* A linker that drops a function may leave its entry, with address 0. */
         if (fde.start_addr == 0 || fde.size_bytes > UINT32_MAX) continue;
         const pt_unwind_function f = {.start_addr = fde.start_addr,
                                       .size_bytes = (uint32_t)fde.size_bytes,
@@ -179,9 +179,9 @@ static bool add_go(pt_unwind_sources *from)
     return true;
 }
 
-/* The kernel's vDSO of aarch64 tells of what a handler returns to nothing, or (before Linux 5.8)
- * where the interrupted function's caller is. A nop lies before it, for return addresses are looked
- * up before themselves (arch/arm64/kernel/vdso/sigreturn.S). */
+/* The code in aarch64's vDSO to which a signal handler returns. The kernel gives it no CFI, or
+ * (before Linux 5.8) CFI that describes the interrupted function's caller. A nop precedes it, since
+ * return addresses are looked up at pc - 1 (arch/arm64/kernel/vdso/sigreturn.S). */
 static bool add_vdso_trampoline(pt_unwind_sources *from)
 {
     static const uint8_t code[] = {0x1f, 0x20, 0x03, 0xd5,  /* nop */
@@ -232,7 +232,7 @@ pt_unwind_status pt_functions_collect(pt_unwind_sources *from)
 {
     pt_unwind_functions *const all = &from->functions;
     all->low = UINT64_MAX;
-    /* An entry with its program takes some 50 bytes. */
+    /* An entry with its program takes about 50 bytes. */
     all->expected = 1024 + (uint32_t)(from->reader->frames->size_bytes / 44);
     if (!add_fdes(from) || !add_go(from) || !add_vdso_trampoline(from) || !pt_functions_sort(all) ||
         !pt_functions_take_room(from) || !pt_uncovered_add(from))

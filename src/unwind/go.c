@@ -1,18 +1,18 @@
-/* go.c: rules from the tables of the Go runtime.
+/* go.c: derives rules from the tables of the Go runtime.
  *
- *   header  | magic | 0 0 | quantum | word size | functions | files | text | names | ... | pc
- * tables | | functions: entry, offset of its data ... data    | entry | name | args | deferreturn |
- * pcsp | pcfile | pcln | npcdata | unit | (line) | | id | flag ... pcsp    pairs of varints: change
- * of the value (zigzag, from -1), length in quanta; a change of 0 ends it. The value is how far SP
- * lies below the return address.
+ *   header     | magic | 0 0 | quantum | word size | functions | files | text | names | ... | pc
+ * tables | functions  | entry, offset of its data | ... data       | entry | name | args |
+ * deferreturn | pcsp | pcfile | pcln | npcdata | unit | (line) | | id | flag ... pcsp       pairs
+ * of varints: change of the value (zigzag, from -1), length in quanta; a change of 0 ends the
+ * table. The value is the distance of SP below the return address.
  *
  * The layout is that of Go 1.18 (magic ...f0) and 1.20 to now (...f1): runtime/symtab.go, and
- * internal/abi/symtab.go for the flags. x86-64: functions with a frame save rbp just below the
+ * internal/abi/symtab.go for the flags. On x86-64, functions with a frame save rbp just below the
  * return address.
  *
- * A goroutine ends in a function that is flagged as a top frame. On a system stack the work begins
- * where the runtime switched to it (systemstack, mcall, morestack): the goroutine behind it lies on
- * another stack, and is not followed.
+ * A goroutine ends in a function that is flagged as a top frame. On a system stack the walk ends at
+ * the function that switched to it (systemstack, mcall, morestack): the goroutine's own stack is
+ * elsewhere and is not followed.
  */
 #include <elf.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static bool read_at(const pt_go_table *t, uint64_t off, unsigned bytes, uint64_t
     return true;
 }
 
-/* Where text begins is relocated in position independent files: the word of the relocation. */
+/* In position independent files the start of text is relocated: reads it from the relocation. */
 static bool relocated_word(const pt_elf *elf, uint64_t addr, uint64_t *ret_value)
 {
     pt_elf_section rela;
@@ -122,7 +122,7 @@ static const char *name_of(const pt_go_table *t, uint64_t func)
     return memchr(t->bytes + at, 0, t->size_bytes - at) != NULL ? (const char *)t->bytes + at : "";
 }
 
-/* Where work on a system stack begins. */
+/* True for functions at which a system stack begins. */
 static bool switches_stack(const char *name)
 {
     static const char *const names[] = {"runtime.systemstack", "runtime.mcall",
@@ -132,7 +132,7 @@ static bool switches_stack(const char *name)
     return false;
 }
 
-/* The rule where SP is `below` bytes under the return address. */
+/* The rule for SP `below` bytes under the return address. */
 static pt_unwind_rule rule_of(int32_t below)
 {
     pt_unwind_rule rule = {.cfa_kind = PT_CFA_SP,
@@ -148,7 +148,7 @@ static pt_unwind_rule rule_of(int32_t below)
     return rule;
 }
 
-/* One step of a pc-value table. False at its end. */
+/* Reads one step of a pc-value table. False at its end. */
 static bool next_value(const pt_go_table *t, uint64_t *off, bool first, int32_t *value,
                        uint64_t *ret_bytes)
 {
@@ -171,7 +171,7 @@ static bool has_frame(const pt_go_table *t, uint64_t off)
     return false;
 }
 
-/* Where the data of function i is. */
+/* Locates the data of function i. */
 static bool data_of(const pt_go_table *t, uint32_t i, uint64_t *ret_func, uint64_t *ret_flag,
                     uint64_t *ret_pcsp)
 {
@@ -191,7 +191,8 @@ bool pt_go_function(const pt_go_table *t, uint32_t i, pt_unwind_function *ret)
                                 .size_bytes = (uint32_t)(next - start),
                                 .off = i,
                                 .source = PT_FROM_GO};
-    /* It goes to another stack and back, and has rbp meanwhile: its code tells when. */
+    /* The function switches to another stack and back, and keeps rbp meanwhile. Only its code shows
+     * when. */
     if (data_of(t, i, &func, &flag, &pcsp) && flag & WRITES_SP && !(flag & TOP_FRAME) &&
         !switches_stack(name_of(t, func)) && has_frame(t, t->pc_off + pcsp) &&
         ret->size_bytes <= PT_CODE_MAX_BYTES)
@@ -223,7 +224,7 @@ void pt_go_rows(const pt_go_table *t, const pt_unwind_function *f, pt_unwind_row
     if (!data_of(t, f->off, &func, &flag, &pcsp)) return;
     if (flag & TOP_FRAME || (flag & WRITES_SP && switches_stack(name_of(t, func))))
         row(arg, f->start_addr, &root);
-    else if (flag & WRITES_SP) /* without a frame of its own nothing tells where the stack was */
+    else if (flag & WRITES_SP) /* without a frame, the old stack pointer cannot be found */
         row(arg, f->start_addr, &none);
     else
         follow_pcsp(t, t->pc_off + pcsp, f, row, arg);

@@ -1,4 +1,4 @@
-/* lookup.c: the rule that holds at an address. Runs in signal handlers. */
+/* lookup.c: finds the rule at an address. Runs in signal handlers. */
 #include "unwind/table.h"
 
 static inline uint32_t is_reached(uint32_t row, uint32_t key)
@@ -9,15 +9,15 @@ static inline uint32_t is_reached(uint32_t row, uint32_t key)
 const pt_unwind_rule *pt_unwind_table_rule(const pt_unwind_table *table, uint64_t addr)
 {
     static const pt_unwind_rule none;
-    const uint64_t at = addr - table->base_addr; /* wraps to a page that is not there */
+    const uint64_t at = addr - table->base_addr; /* wraps to a page number out of range */
     if (at >> PT_UNWIND_PAGE_BITS >= table->page_count) return &none;
     uint32_t low = table->pages[at >> PT_UNWIND_PAGE_BITS],
              n = table->pages[(at >> PT_UNWIND_PAGE_BITS) + 1];
     if (low >= n || n > table->row_count) return &none;
     n -= low;
-    /* The last row at or before it: quarters, for their bounds are read at one time, without a
-     * branch that could be guessed wrongly. What is left is the last quarter's size, and may have
-     * rows behind the quarter that was chosen: those are too high. */
+    /* Finds the last row at or before key by quarters: the three bounds are read at once, without a
+     * branch that could be mispredicted. The remaining n is the size of the last quarter, and may
+     * include rows after the chosen one: those are above key. */
     const uint32_t key = (uint32_t)at & ((1 << PT_UNWIND_PAGE_BITS) - 1);
     const uint32_t *rows = table->rows + low;
     while (n > 3) {

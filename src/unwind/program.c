@@ -1,14 +1,15 @@
-/* program.c: what the programs of call frame information compute.
+/* program.c: runs the programs of call frame information.
  *
- * Compilers write a few operations again and again: these work on the words of a rule, in
- * registers. Others, and operands that are long, work on the rule itself.
+ * Compilers use a few operations nearly always: these work on the two words of a rule, in
+ * registers. Other operations, and long operands, work on the pt_unwind_rule.
  */
 #include "unwind/cfi.h"
 
 #include <elf.h>
 #include <string.h>
 
-/* DW_CFA_X; the three that carry an operand in their low six bits are told by the high two. */
+/* DW_CFA_X. The high two bits select one of three operations with an operand in the low six bits.
+ */
 enum {
     CFA_NOP,
     CFA_SET_LOC,
@@ -50,11 +51,11 @@ typedef struct {
     const pt_machine *machine;
     const pt_cfi_cie *cie;
     pt_unwind_rule *rule;
-    const pt_unwind_rule *first; /* what restore goes back to */
+    const pt_unwind_rule *first; /* the rules that DW_CFA_restore restores */
     pt_cursor c;
 } program;
 
-/* Says where the caller's value of a register is, if it is one of those that we follow. */
+/* Records where the caller's value of a register is, if the register is pc or fp. */
 static void set_slot(program *p, uint64_t reg, unsigned slot, int64_t bytes)
 {
     if (slot != PT_SLOT_SAME && (bytes % 8 != 0 || bytes / 8 != (int16_t)(bytes / 8))) {
@@ -73,7 +74,7 @@ static void set_slot(program *p, uint64_t reg, unsigned slot, int64_t bytes)
 
 static void set_same(program *p, uint64_t reg)
 {
-    /* Of pc: it is in its own column's register, if the machine has one. */
+    /* For pc: it is in the register of its column, if the machine has a link register. */
     if (reg == p->machine->return_addr && !p->machine->has_link)
         set_slot(p, reg, PT_SLOT_UNKNOWN, 0);
     else
@@ -99,7 +100,7 @@ static void set_cfa(program *p, unsigned kind, uint64_t reg, int64_t off)
     p->rule->cfa_off = fits ? (int32_t)off : 0;
 }
 
-/* The bytes of an expression, which the program then is behind. */
+/* The bytes of an expression; moves the program past it. */
 static pt_cursor read_expression(program *p)
 {
     const uint64_t size_bytes = pt_cursor_uleb(&p->c);
@@ -110,11 +111,11 @@ static pt_cursor read_expression(program *p)
     return e;
 }
 
-/* The expressions that tools make for the CFA; others are left without a rule. */
+/* Evaluates the CFA expressions that known tools write; others yield no rule. */
 static void cfa_expression(program *p)
 {
-    /* A PLT entry: one word more is pushed from byte 10 or 11 of each 16 on (ld writes this):
-     * breg7 8, breg16 0, lit15, and, litN, ge, lit3, shl, plus. */
+    /* A PLT entry pushes one word more from byte 10 or 11 of each 16 on. ld writes: breg7 8, breg16
+     * 0, lit15, and, litN, ge, lit3, shl, plus. */
     static const uint8_t plt[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a, 0x30, 0x2a, 0x33, 0x24, 0x22};
     pt_cursor e = read_expression(p);
     set_cfa(p, PT_CFA_NONE, 0, 0);
@@ -132,7 +133,7 @@ static void cfa_expression(program *p)
         set_cfa(p, PT_CFA_DEREF, op - OP_BREG0, off);
 }
 
-/* A register that is saved at what an expression gives: sp or fp and an offset. */
+/* A register that is saved at the address of an expression: sp or fp plus an offset. */
 static void slot_expression(program *p, uint64_t reg, bool is_value)
 {
     pt_cursor e = read_expression(p);
@@ -159,7 +160,7 @@ static void define_cfa_off(program *p, int64_t off)
         set_cfa(p, PT_CFA_NONE, 0, 0);
 }
 
-/* All that do not move the address or use the stack of states. False: unknown. */
+/* Runs an operation that neither moves the address nor uses the stack of states. False: unknown. */
 static bool define_rule(program *p, uint8_t op)
 {
     pt_cursor *const c = &p->c;
@@ -224,7 +225,7 @@ static bool define_rule(program *p, uint8_t op)
     }
 }
 
-/* By how much op moves the address; false: it is none that does. */
+/* Reads the address increment of op. False: op does not move the address. */
 static bool advance_address(program *p, uint8_t op, uint64_t *ret_bytes)
 {
     switch (op) {
@@ -240,8 +241,8 @@ static bool advance_address(program *p, uint8_t op, uint64_t *ret_bytes)
     return true;
 }
 
-/* All but what is done in run. False: unknown, or damaged. *ret_bytes: by how much it moved the
- * address. */
+/* Runs an operation that run_program does not handle itself. False: unknown or damaged. *ret_bytes:
+ * the address increment. */
 static bool run_other(program *p, uint8_t op, const pt_cfi_reader *reader, uint64_t addr,
                       uint64_t *ret_bytes)
 {
@@ -269,7 +270,7 @@ static bool is_advance(uint8_t op)
 
 /* ---- on the words of a rule ---- */
 
-/* Where pt_unwind_rule has what, little-endian. */
+/* The layout of pt_unwind_rule in two words, little-endian. */
 #define CFA_BITS     UINT64_C(0xffffffff0000ffff) /* kind, register, offset */
 #define PC_SLOT_BITS UINT64_C(0x000f0000)
 #define FP_SLOT_BITS UINT64_C(0x00f00000)
@@ -286,7 +287,7 @@ static inline bool has_cfa_reg(pt_cfi_words rule)
     return (rule.head & 0xff) == PT_CFA_REG;
 }
 
-/* Where a register's slot is; no bits for those that are not followed. */
+/* The bits of a register's slot; none for registers other than pc and fp. */
 static inline pt_cfi_words bits_of(const pt_machine *machine, unsigned reg)
 {
     if (reg == machine->fp) return (pt_cfi_words){FP_SLOT_BITS, FP_OFF_BITS};
@@ -300,7 +301,7 @@ static inline void set_bits(pt_cfi_words *rule, pt_cfi_words bits, uint64_t head
     rule->tail = (rule->tail & ~bits.tail) | (tail & bits.tail);
 }
 
-/* Saved at CFA + 8 * off. */
+/* Sets a slot to "saved at CFA + 8 * off". */
 static inline void set_at_cfa(pt_cfi_words *rule, pt_cfi_words bits, int off)
 {
     const uint64_t slot = PT_SLOT_AT_CFA;
@@ -308,7 +309,7 @@ static inline void set_at_cfa(pt_cfi_words *rule, pt_cfi_words bits, int off)
     set_bits(rule, bits, slot << PC_SLOT_AT | slot << FP_SLOT_AT, off_bits | off_bits << FP_OFF_AT);
 }
 
-/* A number of one byte, or of two. */
+/* Reads a number of one or two bytes. */
 static inline bool short_uleb(const uint8_t **at, const uint8_t *end, uint64_t *ret_value)
 {
     const uint8_t *const c = *at;
@@ -323,14 +324,15 @@ static inline bool short_uleb(const uint8_t **at, const uint8_t *end, uint64_t *
     return true;
 }
 
-/* The program of a CIE (row NULL) or of an FDE, for the code from *ret_addr on; moves that to the
- * last row. *rule: what restore goes back to; then what holds at the end. */
+/* Runs the program of a CIE (row NULL) or of an FDE, for code from *ret_addr on. *ret_addr becomes
+ * the address of the last row. *rule: before, the rule that DW_CFA_restore restores; after, the
+ * rule at the end. */
 static bool run_program(const pt_cfi_reader *reader, const pt_cfi_cie *cie, pt_cursor c,
                         uint64_t *ret_addr, pt_cfi_words *rule, pt_cfi_row *row, void *arg)
 {
     const pt_machine *const machine = reader->machine;
     const pt_cfi_words first = *rule;
-    pt_cfi_words now = first, told = {~first.head, 0}, remembered[REMEMBER_MAX];
+    pt_cfi_words now = first, delivered = {~first.head, 0}, remembered[REMEMBER_MAX];
     const int step = cie->data_align == -8 ? -1 : cie->data_align == 8 ? 1 : 0;
     unsigned depth = 0;
     uint64_t addr = *ret_addr;
@@ -353,7 +355,7 @@ static bool run_program(const pt_cfi_reader *reader, const pt_cfi_cie *cie, pt_c
             continue;
         } else if (op == CFA_ADVANCE_LOC1 && at < end) {
             bytes = *at++ * cie->code_align;
-        } else if (op == CFA_NOP) { /* they fill up the entry */
+        } else if (op == CFA_NOP) { /* padding of the entry */
             while (at < end && *at == CFA_NOP)
                 at++;
             continue;
@@ -385,8 +387,8 @@ static bool run_program(const pt_cfi_reader *reader, const pt_cfi_cie *cie, pt_c
         }
         if (row == NULL || addr + bytes < addr) return false;
         if (bytes == 0) continue;
-        if (now.head != told.head || now.tail != told.tail) row(arg, addr, now);
-        told = now;
+        if (now.head != delivered.head || now.tail != delivered.tail) row(arg, addr, now);
+        delivered = now;
         *ret_addr = addr += bytes;
     }
     if (row != NULL) row(arg, addr, now);
@@ -416,7 +418,7 @@ pt_unwind_rule pt_cfi_rule_stored(const pt_machine *machine, const pt_unwind_rul
     if (r.cfa_kind == PT_CFA_REG && r.cfa_reg == machine->sp) r.cfa_kind = PT_CFA_SP;
     if (r.cfa_kind == PT_CFA_REG && r.cfa_reg == machine->fp) r.cfa_kind = PT_CFA_FP;
     if (r.cfa_kind == PT_CFA_SP || r.cfa_kind == PT_CFA_FP) r.cfa_reg = 0;
-    /* Where the thread started nothing else matters, and without a CFA or a pc nothing is left. */
+    /* At the thread's start nothing else matters; a rule without a CFA or a pc is useless. */
     if (r.pc_slot == PT_SLOT_UNDEFINED)
         return (pt_unwind_rule){.cfa_kind = PT_CFA_SP, .pc_slot = PT_SLOT_UNDEFINED};
     if (r.cfa_kind == PT_CFA_NONE || r.pc_slot == PT_SLOT_UNKNOWN) return (pt_unwind_rule){0};

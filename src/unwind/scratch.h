@@ -1,4 +1,4 @@
-/* scratch.h: memory for the time of a compilation, from whoever asked for it. For use inside the
+/* scratch.h: temporary memory of a compilation, from the caller's allocator. For use inside the
  * layer. */
 #ifndef PT_UNWIND_SCRATCH_H
 #define PT_UNWIND_SCRATCH_H
@@ -13,7 +13,7 @@ typedef struct {
     size_t size_bytes;
 } pt_scratch;
 
-/* Room for count items, of any content; NULL if there is none. */
+/* Allocates count items, uninitialised. NULL: no memory. */
 static inline void *pt_scratch_take(pt_scratch *s, const pt_unwind_memory *memory, uint64_t count,
                                     size_t each)
 {
@@ -25,7 +25,7 @@ static inline void *pt_scratch_take(pt_scratch *s, const pt_unwind_memory *memor
     return s->bytes;
 }
 
-/* The same, zeroed. */
+/* Allocates count items, zeroed. NULL: no memory. */
 static inline void *pt_scratch_take_zeroed(pt_scratch *s, const pt_unwind_memory *memory,
                                            uint64_t count, size_t each)
 {
@@ -33,8 +33,8 @@ static inline void *pt_scratch_take_zeroed(pt_scratch *s, const pt_unwind_memory
     return bytes == NULL ? NULL : memset(bytes, 0, s->size_bytes);
 }
 
-/* Room for count items, keeping those that fit; it may be elsewhere then. NULL, and nothing is
- * changed: there is none. */
+/* Resizes to count items and keeps those that fit; the memory may move. NULL, with nothing
+ * changed: no memory. */
 static inline void *pt_scratch_resize(pt_scratch *s, uint64_t count, size_t each)
 {
     if (count == 0 || count > SIZE_MAX / each) return NULL;

@@ -1,5 +1,5 @@
-/* sources.h: where rules come from: call frame information, Go's tables, the code itself. For use
- * inside the layer. */
+/* sources.h: the sources of unwind rules: call frame information, Go's tables, the code itself.
+ * For use inside the layer. */
 #ifndef PT_UNWIND_SOURCES_H
 #define PT_UNWIND_SOURCES_H
 
@@ -9,155 +9,161 @@
 #include "unwind/table.h"
 
 typedef enum {
-    PT_FROM_FDE,  /* off: of the FDE in the frames */
+    PT_FROM_FDE,  /* off: offset of the FDE in the frames */
     PT_FROM_GO,   /* off: number in the function table */
     PT_FROM_CODE, /* off: not used */
-    PT_FROM_VDSO, /* off: not used; what a signal handler returns to on aarch64 */
+    PT_FROM_VDSO, /* off: not used; aarch64's signal trampoline */
 } pt_unwind_source;
 
-/* A stretch of code that one source tells the rules of. */
+/* A range of code whose rules come from one source. */
 typedef struct {
     uint64_t start_addr;
     uint32_t size_bytes;
     uint32_t off;
     uint16_t source; /* pt_unwind_source */
-    /* Of PT_FROM_CODE, once that is known: */
+    /* Of PT_FROM_CODE, after the code was followed: */
     bool never_returns;
-    bool is_settled;    /* nothing that is learnt of others changes that */
-    uint32_t first_row; /* in pt_unwind_sources, + 1; 0: none are kept */
+    bool is_settled;    /* final: facts about other functions cannot change never_returns */
+    uint32_t first_row; /* index in pt_unwind_sources.kept, + 1; 0: no rows were kept */
 } pt_unwind_function;
 
-/* Called in ascending order: from addr on the rule holds. */
+/* Receives rows in ascending order of addr: from addr on the rule holds. */
 typedef void pt_unwind_row(void *arg, uint64_t addr, const pt_unwind_rule *rule);
 
 /* ---- Go (go.c) ---- */
 
-/* .gopclntab, as runtime/symtab.go and cmd/link's pcln.go of Go 1.18 and later lay it out. */
+/* Go's function table .gopclntab, as runtime/symtab.go and cmd/link's pcln.go of Go 1.18 and
+ * later define it. */
 typedef struct {
     const pt_elf *elf;
     const uint8_t *bytes;
     uint64_t size_bytes;
     uint64_t text_addr;
-    uint64_t pc_off;        /* of the pc-value tables */
-    uint64_t func_off;      /* of the function table */
+    uint64_t pc_off;        /* offset of the pc-value tables */
+    uint64_t func_off;      /* offset of the function table */
     uint32_t count;         /* functions */
     uint32_t quantum;       /* least size of an instruction */
     uint32_t func_flag_off; /* of the flag byte in a function's entry */
 } pt_go_table;
 
-/* False if the file has none, or of a version that we do not know. x86-64 only. */
+/* Finds the table. False if the file has none, or one of an unknown version. x86-64 only. */
 bool pt_go_open(const pt_elf *elf, pt_go_table *ret_table);
-/* Function i; false if it is damaged. */
+/* Reads function i. False if it is damaged. */
 bool pt_go_function(const pt_go_table *table, uint32_t i, pt_unwind_function *ret_function);
+/* Delivers the rules of a function. */
 void pt_go_rows(const pt_go_table *table, const pt_unwind_function *function, pt_unwind_row *row,
                 void *arg);
 
 /* ---- code (code.c) ---- */
 
-enum { PT_CODE_MAX_BYTES = 1 << 20 }; /* of a function that is looked at */
+enum { PT_CODE_MAX_BYTES = 1 << 20 }; /* functions longer than this are not followed */
 
-/* What is true before an instruction. Offsets in bytes, 0 where they are not known. */
+/* The unwind state before an instruction. Offsets are in bytes, 0 where unknown. */
 typedef struct {
     int32_t sp_off; /* CFA = rsp + sp_off, if has_sp */
     int32_t fp_off; /* CFA = rbp + fp_off, if has_fp */
-    int16_t saved;  /* the caller's rbp is at CFA + 8 * saved; 0 = it was not saved */
-    uint8_t is_set; /* 1: so that none is of zeroes only */
+    int16_t saved;  /* the caller's rbp is at CFA + 8 * saved; 0: it was not saved */
+    uint8_t is_set; /* always 1, so that no state is all zero (value 0 of the dictionary) */
     bool has_sp : 1, has_fp : 1;
-    bool is_fp_lost : 1; /* rbp is another's, and the caller's is nowhere */
+    bool is_fp_lost : 1; /* rbp has another value, and the caller's was not saved */
     bool is_root : 1;    /* the thread starts here */
 } pt_code_state;
 
-/* Room to follow a function in: by the offset of an instruction. */
+/* Working memory to follow one function, indexed by the offset of an instruction. */
 typedef struct {
-    uint32_t *places;  /* number of a state, length of the instruction << 16; 0: not reached */
-    uint64_t *pending; /* bits: reached, and to be followed from there */
+    uint32_t *places;  /* number of the state | length of the instruction << 16; 0: not reached */
+    uint64_t *pending; /* bitmap: reached, but not followed yet */
     pt_dictionary *all_states;
 } pt_code_room;
 
-/* False if there is no memory. */
+/* Makes the dictionary of states. False: no memory. */
 bool pt_code_states_init(pt_dictionary *all_states, const pt_unwind_memory *memory);
 
-/* The room that a function of size_bytes takes, and that room in words. */
+/* The size of the working memory of a function of size_bytes, and its layout in the caller's
+ * words. */
 size_t pt_code_room_bytes(uint32_t size_bytes);
 pt_code_room pt_code_room_in(uint64_t *words, uint32_t size_bytes, pt_dictionary *all_states);
 
-/* What following a function asks and tells. */
+/* Callbacks of pt_code_follow. */
 typedef struct {
-    /* Does the function that a call goes to return? */
+    /* Returns whether the called function returns. */
     bool (*returns)(void *arg, uint64_t target);
-    /* A jump leads out of the function, as a call in the last place does. May be NULL. */
+    /* Reports a jump out of the function (a tail call). May be NULL. */
     void (*leaves)(void *arg, uint64_t target);
     void *arg;
 } pt_code_hooks;
 
-/* Follows the code of one function from its first instruction, where the return address is on top
- * of the stack. Returns whether it may return. */
+/* Follows the code of a function from its first instruction, where the return address is on top
+ * of the stack. Returns whether the function may return. */
 bool pt_code_follow(const pt_elf *elf, const pt_unwind_function *function,
                     const pt_code_hooks *hooks, const pt_code_room *room);
-/* Tells what holds where, as it was found when this function was followed last in that room. */
+/* Delivers the rules of a function. It must be the last that pt_code_follow followed in this
+ * room. */
 void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const pt_code_room *room,
                   pt_unwind_row *row, void *arg);
 
-/* mov rax, 15; syscall: what a signal handler returns to. */
+/* True for "mov rax, 15; syscall", the code to which a signal handler returns. */
 bool pt_code_is_signal_trampoline(const uint8_t *bytes, uint64_t size);
 
 /* ---- all of them (functions.c) ---- */
 
+/* A growing list of functions. */
 typedef struct {
     const pt_unwind_memory *memory;
     pt_scratch items_memory;
     pt_unwind_function *items;
     uint32_t count, cap;
-    uint32_t expected;   /* how many there may be: room for them is made at once */
-    uint64_t low, limit; /* the span of their addresses */
+    uint32_t expected;   /* expected number of functions, for the first allocation */
+    uint64_t low, limit; /* the lowest and highest address of all of them */
 } pt_unwind_functions;
 
-/* A row of a function that was followed. */
+/* A row of a function that was followed, kept until the table is written. */
 typedef struct {
-    uint32_t off; /* from its start; PT_KEPT_END: there are no more of it */
+    uint32_t off; /* from the function's start; PT_KEPT_END: the function has no further rows */
     pt_unwind_rule rule;
 } pt_kept_row;
 
 #define PT_KEPT_END UINT32_MAX
 
 typedef struct {
-    const pt_elf *elf; /* NULL: there are only frames */
+    const pt_elf *elf; /* NULL: there are frames only */
     pt_cfi_reader *reader;
     pt_go_table go;
-    pt_unwind_functions functions; /* by address */
+    pt_unwind_functions functions; /* sorted by address */
     pt_scratch room_memory;
-    pt_code_room room; /* for the longest function that is followed by its code */
+    pt_code_room room; /* large enough for the longest function that is followed */
     pt_dictionary states;
     pt_scratch kept_memory;
     pt_kept_row *kept;
     uint32_t kept_count, kept_cap;
 } pt_unwind_sources;
 
-/* Fills functions, of all sources; memory, elf and reader are set. PT_UNWIND_NO_FRAMES if there is
- * none. */
+/* Collects the functions of all sources. memory, elf and reader must be set. PT_UNWIND_NO_FRAMES
+ * if no source has any. */
 pt_unwind_status pt_functions_collect(pt_unwind_sources *from);
 void pt_functions_done(pt_unwind_sources *from);
-/* A hook: does the function at the address return, as far as is known? arg: pt_unwind_sources. */
+/* The `returns` hook: whether the function at addr returns, as far as is known (true if
+ * unknown). arg: pt_unwind_sources. */
 bool pt_functions_return(void *arg, uint64_t addr);
 
 /* ---- for sources; false: no memory ---- */
 
-/* Before the functions are sorted again. */
+/* Appends a function; call pt_functions_sort before the next look-up. */
 bool pt_functions_add(pt_unwind_functions *functions, const pt_unwind_function *function);
 bool pt_functions_sort(pt_unwind_functions *functions);
-/* Of sorted ones, the one that begins there, or NULL. */
+/* The function that begins at addr, or NULL. The functions must be sorted. */
 const pt_unwind_function *pt_functions_at(const pt_unwind_functions *functions, uint64_t addr);
-/* The one that addr lies in, or NULL. */
+/* The function that contains addr, or NULL. */
 const pt_unwind_function *pt_functions_around(const pt_unwind_functions *functions, uint64_t addr);
-/* Return addresses are looked up a byte early, and a handler returns to a trampoline's first one:
- * where padding lies before it, the function begins there. */
+/* Starts a signal trampoline one byte earlier if padding precedes it: return addresses are
+ * looked up at pc - 1, but a handler returns to the trampoline's first byte. */
 void pt_functions_widen_trampoline(const pt_elf *elf, pt_unwind_function *function);
-/* Room for the longest function that is to be followed. */
+/* Allocates the working memory for the longest function that will be followed. */
 bool pt_functions_take_room(pt_unwind_sources *from);
 
 /* ---- code that nothing tells of (uncovered.c) ---- */
 
-/* Adds functions in code of x86-64 that none of the sorted ones covers, and follows them. */
+/* Finds functions in x86-64 code that no sorted function covers, adds them, and follows them. */
 bool pt_uncovered_add(pt_unwind_sources *from);
 
 #endif

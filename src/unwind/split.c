@@ -5,7 +5,7 @@
 
 #include "unwind/x86.h"
 
-/* The last entry that begins at addr or before it; count: none does. */
+/* The last entry that begins at or before addr; count if none does. */
 static uint32_t entry_of(const uint64_t *starts, uint32_t count, uint64_t addr)
 {
     uint32_t low = 0, high = count;
@@ -33,7 +33,7 @@ bool pt_unwind_split_part(uint16_t elf_machine, const uint8_t *code, uint64_t by
         if (target - addr < bytes) continue;
         const uint32_t entry = entry_of(starts, count, target);
         if (entry + 1 >= count || starts[entry] == target) continue;
-        /* The entry that most jumps lead into: one vote against another. */
+        /* Majority vote: the entry that most jumps lead into remains. */
         if (votes == 0) found = entry;
         votes = found == entry ? votes + 1 : votes - 1;
     }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/* step.h: one frame outwards: from a frame's registers and the rule of its code to its caller's.
+/* step.h: steps from a frame to its caller, by the frame's registers and the rule of its code.
  *
- * The machine is a parameter. Where it is PT_MACHINE_HOST the compiler folds its fields into the
- * code, as the signal handler needs it; the same text unwinds copied stacks of other machines, and
- * is compiled into the kernel's program of src/bpf. How memory is read there is not how it is read
- * here, so all of that is in hooks: step_memory.h has those of user space, src/bpf/walk.bpf.h those
- * of the kernel. Include one of the two, not this file.
+ * The machine is a parameter. For PT_MACHINE_HOST the compiler folds its fields into constants,
+ * which the signal handler needs. The same text unwinds copied stacks of other machines, and is
+ * compiled into the kernel program of src/bpf. Reading memory differs between kernel and user
+ * space, so hooks do it: step_memory.h has those of user space, src/bpf/walk.bpf.h those of the
+ * kernel. Include one of these two instead of this file.
  *
- *   pt_step_stack    where the stack may be read: has low and limit
+ *   pt_step_stack    the readable part of the stack: has low and limit
  *   pt_step_code     the code of the process
- *   load_word        a word of the stack, inside low and limit, at a multiple of 8
- *   register_of      a register of the innermost frame
- *   is_code          does an address lie in code of the process?
- *   interrupted_regs where a signal's frame keeps registers; asked for if the machine has_link
+ *   load_word        reads a word of the stack, between low and limit, at a multiple of 8
+ *   register_of      reads a register of the innermost frame
+ *   is_code          whether an address lies in code of the process
+ *   interrupted_regs registers that a signal's frame saved; used if the machine has_link
  */
 #ifndef PT_UNWIND_STEP_H
 #define PT_UNWIND_STEP_H
@@ -23,9 +23,9 @@ enum { WORD = 8 };
 
 /* ---- the stack ---- */
 
-/* Below sp nothing is kept, and it may not even be mapped, but for the red zone: after leave or pop
- * gcc's entries still say that rbp is where it was saved (System V ABI, AMD64, 3.2.2). sp is in the
- * limits. */
+/* Reads a word of the stack. Memory below sp is undefined, and maybe unmapped, except for the red
+ * zone. Rules may refer to the red zone: after leave or pop, gcc's still locate rbp at its old
+ * place (System V ABI, AMD64, 3.2.2). sp must be in the limits. */
 static inline bool read_word(const pt_machine *machine, pt_step_stack *limits, uint64_t sp,
                              uint64_t addr, uint64_t *ret_word)
 {
@@ -35,6 +35,7 @@ static inline bool read_word(const pt_machine *machine, pt_step_stack *limits, u
     return load_word(limits, addr, ret_word);
 }
 
+/* The value of a DWARF register in this frame. False: unknown. */
 static inline bool register_value(const pt_machine *machine, const pt_unwind_state *state,
                                   unsigned reg, uint64_t *ret_value)
 {
@@ -49,6 +50,7 @@ static inline bool register_value(const pt_machine *machine, const pt_unwind_sta
     return register_of(state, reg, ret_value);
 }
 
+/* The canonical frame address (CFA) of a frame. */
 static inline pt_unwind_end cfa_of(const pt_machine *machine, const pt_unwind_state *state,
                                    const pt_unwind_rule *rule, pt_step_stack *limits,
                                    uint64_t *ret_cfa)
@@ -75,6 +77,7 @@ static inline pt_unwind_end cfa_of(const pt_machine *machine, const pt_unwind_st
     }
 }
 
+/* The address of a saved register. */
 static inline uint64_t slot_addr(const pt_unwind_state *state, uint64_t cfa, unsigned slot,
                                  int16_t off)
 {
@@ -86,13 +89,14 @@ static inline uint64_t slot_addr(const pt_unwind_state *state, uint64_t cfa, uns
 
 /* ---- steps ---- */
 
-/* caller's fp | return address, at fp (System V ABI, AMD64, 3.2.2; AAPCS64 6.4.6 has the same). */
+/* Steps by frame pointer. At fp lie the caller's fp and the return address (System V ABI, AMD64,
+ * 3.2.2; AAPCS64 6.4.6 agrees). */
 static inline pt_unwind_end step_fp(const pt_machine *machine, pt_unwind_state *state,
                                     pt_step_code *modules, pt_step_stack *limits)
 {
     const uint64_t fp = state->fp;
     if (state->is_fp_lost) return PT_UNWIND_END_NO_RULE;
-    /* The ABI asks for a zero in the outermost frame; in the innermost one it may be anything. */
+    /* The ABI requires a zero in the outermost frame; the innermost frame's may have any value. */
     if (fp == 0 && state->is_fp_walk) return PT_UNWIND_END_ROOT;
     uint64_t pc, caller_fp;
     if (fp < state->sp || !read_word(machine, limits, state->sp, fp, &caller_fp) ||
@@ -113,6 +117,7 @@ static inline pt_unwind_end step_fp(const pt_machine *machine, pt_unwind_state *
     return PT_UNWIND_END_GOING_ON;
 }
 
+/* Steps by a rule. */
 static inline pt_unwind_end step_rule(const pt_machine *machine, pt_unwind_state *state,
                                       const pt_unwind_rule *rule, pt_step_stack *limits)
 {
@@ -128,12 +133,13 @@ static inline pt_unwind_end step_rule(const pt_machine *machine, pt_unwind_state
     case PT_SLOT_AT_CFA:
     case PT_SLOT_AT_SP:
         if (rule->pc_slot == PT_SLOT_AT_FP && state->is_fp_lost) return PT_UNWIND_END_NO_RULE;
-        if (cfa == state->sp) return PT_UNWIND_END_BAD_READ; /* a saved pc takes room */
+        /* A saved pc takes room on the stack. */
+        if (cfa == state->sp) return PT_UNWIND_END_BAD_READ;
         if (!read_word(machine, limits, state->sp,
                        slot_addr(state, cfa, rule->pc_slot, rule->pc_off), &pc))
             return PT_UNWIND_END_BAD_READ;
         break;
-    case PT_SLOT_SAME: /* in a link register, which only the innermost frame still has */
+    case PT_SLOT_SAME: /* in a link register, which is known in the innermost frame only */
         if (!register_of(state, (unsigned)rule->pc_off, &pc)) return PT_UNWIND_END_NO_RULE;
         break;
     default: return PT_UNWIND_END_NO_RULE;
@@ -152,7 +158,7 @@ static inline pt_unwind_end step_rule(const pt_machine *machine, pt_unwind_state
     default: is_fp_lost = true;
     }
     pc = pt_machine_plain_pc(machine, pc);
-    if (pc == 0) return PT_UNWIND_END_ROOT; /* the ABI's other way to say it; libgcc reads it so */
+    if (pc == 0) return PT_UNWIND_END_ROOT; /* another form of "no caller"; libgcc reads it so */
     if (pc < 4096) return PT_UNWIND_END_BAD_READ;
     *state = (pt_unwind_state){.pc = pc,
                                .sp = cfa,
@@ -168,6 +174,7 @@ static inline pt_unwind_end step_rule(const pt_machine *machine, pt_unwind_state
 
 enum { WORDS_MAX = UINT16_MAX };
 
+/* True if the rule fits into a slot as PT_SLOT_BY_SP or PT_SLOT_BY_FP. */
 static inline bool is_usual(const pt_machine *machine, const pt_unwind_rule *rule)
 {
     if (machine->has_link) return false; /* return addresses are elsewhere, and may be signed */
@@ -179,7 +186,7 @@ static inline bool is_usual(const pt_machine *machine, const pt_unwind_rule *rul
            rule->cfa_off > 0 && rule->cfa_off % WORD == 0 && rule->cfa_off / WORD <= WORDS_MAX;
 }
 
-/* All of a slot but its pc, generation and, of a PT_SLOT_RULE, number. */
+/* Sets a slot, except pc, generation and (of PT_SLOT_RULE) number. */
 static inline void put_rule(pt_unwind_slot *slot, const pt_machine *machine,
                             const pt_unwind_rule *rule)
 {
@@ -198,14 +205,14 @@ static inline void put_rule(pt_unwind_slot *slot, const pt_machine *machine,
     }
 }
 
-/* Registers of a frame that are gone on from. */
+/* The registers during a series of steps. */
 typedef struct {
     uint64_t pc, sp, fp;
     bool is_fp_lost;
 } registers;
 
-/* By a slot of kind PT_SLOT_BY_SP or _FP; sp is in the limits. False, and nothing is changed:
- * something is wrong. */
+/* Steps by a slot of kind PT_SLOT_BY_SP or _FP; sp must be in the limits. False, with nothing
+ * changed: an implausible value. */
 static inline bool step_usual(const pt_machine *machine, registers *at, const pt_unwind_slot *slot,
                               pt_step_stack *limits)
 {

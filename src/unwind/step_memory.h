@@ -1,4 +1,4 @@
-/* step_memory.h: the hooks of step.h where the stack is memory: our own process's, or a copy. */
+/* step_memory.h: the hooks of step.h for a stack in memory: the process's own, or a copy. */
 #ifndef PT_UNWIND_STEP_MEMORY_H
 #define PT_UNWIND_STEP_MEMORY_H
 
@@ -18,7 +18,8 @@ static inline bool load_word(pt_step_stack *limits, uint64_t addr, uint64_t *ret
     return true;
 }
 
-/* Register reg of DWARF, if this is the innermost frame and they were given. */
+/* The DWARF register reg. False if this is not the innermost frame, or the registers were not
+ * given. */
 static inline bool register_of(const pt_unwind_state *state, unsigned reg, uint64_t *ret_value)
 {
     if (state->regs == NULL || reg >= PT_MACHINE_REGS_MAX) return false;
@@ -31,9 +32,10 @@ static inline bool is_code(pt_step_code *modules, uint64_t addr)
     return pt_unwind_module_at(modules, addr) != NULL;
 }
 
-/* Registers of what a signal interrupted, by DWARF number; NULL where they cannot be read. Asked
- * for on machines with a link register only: an interrupted leaf needs it. aarch64 keeps the
- * registers in that order in the signal's frame, with pc last. */
+/* The registers of the code that a signal interrupted, by DWARF number; NULL where they are
+ * unreadable. Needed only on machines with a link register, where an interrupted leaf function
+ * has its return address there. aarch64 stores the registers in DWARF order in the signal's
+ * frame, with pc last. */
 static inline const uint64_t *interrupted_regs(const pt_machine *machine,
                                                const pt_unwind_state *state,
                                                const pt_unwind_rule *rule, pt_step_stack *limits)

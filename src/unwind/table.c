@@ -1,4 +1,4 @@
-/* table.c: opening a blob. */
+/* table.c: opens and checks a blob. */
 #include "unwind/table.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static uint64_t mix_word(uint64_t h, uint64_t word)
     return h ^ h >> 32;
 }
 
-/* Of four words in turns, so that one need not wait for the other. */
+/* Hashes four words in parallel, so that the processor need not wait for each multiplication. */
 static uint64_t mix_bytes(uint64_t seed, const uint8_t *bytes, size_t size)
 {
     uint64_t h[4] = {seed, seed + 1, seed + 2, seed + 3}, words[4];
@@ -54,7 +54,7 @@ static bool rule_is_good(const pt_unwind_rule *rule)
            rule->pc_slot < PT_SLOT_COUNT && rule->fp_slot < PT_SLOT_COUNT && rule->is_signal <= 1;
 }
 
-/* Each page has a row at 0, and rows that ascend; each row a rule that exists. */
+/* Checks rows: each page has one at 0, the rows of a page ascend, and each has an existing rule. */
 static bool rows_are_good(const pt_unwind_table *t)
 {
     if (t->pages[0] != 0 || t->pages[t->page_count] != t->row_count) return false;

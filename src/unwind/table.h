@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/* table.h: how to go from a frame to its caller, for every address of one module, in 4 bytes a row.
+/* table.h: the rule that leads from a frame to its caller, for every address of one module, in 4
+ * bytes a row.
  *
  *   .eh_frame --- pt_unwind_compile ---> blob --- pt_unwind_table_open ---> pt_unwind_table
  *                 (outside any handler)   |        (checks all of it)        |
- *                                         `- may be a file, mapped           `-
- * pt_unwind_table_rule
+ *                                         `- may be a file, mapped           `- _table_rule
  *
  *   blob   | header | pages: u32 x (count + 1) | rows: 4 bytes each | rules: 12 bytes each |
  *
@@ -12,11 +12,13 @@
  *                                                        this page, ascending, the first at low = 0
  *   row    | u16 low | u16 rule |                        holds until the next row; rule 0 is "none"
  *
- * A module has some hundred distinct rules, so they are a dictionary of its own. The blob holds no
- * pointer and no address that moves when the module does. Little-endian, as all machines it is for.
+ * A module has some hundred distinct rules; the dictionary `rules` holds each once. The blob has
+ * no pointers, and its addresses are as linked, so it is independent of where the module is
+ * loaded. Little-endian, like all supported machines.
  *
- * Freestanding: libc headers only; memory comes from the caller. What the rules mean is DWARF 5,
- * section 6.4, with the GNU additions of the LSB core specification, chapter "Exception Frames".
+ * Freestanding: libc headers only; memory comes from the caller. Rules have the meaning of DWARF
+ * 5, section 6.4, with the GNU additions of the LSB core specification, chapter "Exception
+ * Frames".
  */
 #ifndef PT_UNWIND_TABLE_H
 #define PT_UNWIND_TABLE_H
@@ -31,60 +33,63 @@ struct pt_elf;
 
 /* The canonical frame address (CFA): the caller's stack pointer. */
 enum {
-    PT_CFA_NONE,  /* no rule: the walk ends here */
-    PT_CFA_SP,    /* sp + off */
-    PT_CFA_FP,    /* fp + off */
-    PT_CFA_REG,   /* register reg + off: only known in the innermost frame, but for sp and fp */
+    PT_CFA_NONE, /* no rule: the walk ends here */
+    PT_CFA_SP,   /* sp + off */
+    PT_CFA_FP,   /* fp + off */
+    PT_CFA_REG, /* register reg + off: reg is known in the innermost frame only, except sp and fp */
     PT_CFA_DEREF, /* the word at register reg + off: realigned stacks, signal frames */
-    PT_CFA_PLT,   /* sp + off, and a word more from byte reg of each 16-byte entry on */
+    PT_CFA_PLT,   /* sp + off, plus one word from byte reg of each 16-byte PLT entry on */
     PT_CFA_COUNT,
 };
 
 /* Where the caller's pc or fp is. Offsets are in words of 8 bytes. */
 enum {
-    PT_SLOT_UNKNOWN,   /* cannot be told: the walk ends (pc), or goes on without it (fp) */
-    PT_SLOT_SAME,      /* where it was: fp in its register; pc in register off (a link register) */
-    PT_SLOT_UNDEFINED, /* there is none: for pc, the thread started here */
+    PT_SLOT_UNKNOWN,   /* unknown: the walk ends (pc), or continues without it (fp) */
+    PT_SLOT_SAME,      /* unchanged: fp in its register; pc in register off (a link register) */
+    PT_SLOT_UNDEFINED, /* no caller: the thread started here (pc only) */
     PT_SLOT_AT_CFA,    /* at CFA + 8 * off */
     PT_SLOT_AT_SP,     /* at sp + 8 * off: signal frames */
     PT_SLOT_AT_FP,     /* at fp + 8 * off: realigned stacks */
     PT_SLOT_COUNT,
 };
 
+/* How to compute the CFA, the caller's pc and the caller's fp. */
 typedef struct {
     uint8_t cfa_kind;
     uint8_t cfa_reg; /* DWARF number */
     uint8_t pc_slot : 4, fp_slot : 4;
-    uint8_t is_signal; /* 1: the caller was interrupted, its pc is no return address */
+    /* 1: a signal interrupted the caller, so the caller's pc is no return address. */
+    uint8_t is_signal;
     int32_t cfa_off;
     int16_t pc_off, fp_off;
 } pt_unwind_rule;
 
 /* ---- compiling ---- */
 
-/* Bytes of .eh_frame or .debug_frame, and where they lie. Addresses are as linked. */
+/* The bytes of .eh_frame or .debug_frame, and their addresses as linked. */
 typedef struct {
     uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
     const uint8_t *bytes;
     uint64_t size_bytes;
-    uint64_t addr;                 /* of bytes[0] */
-    uint64_t text_addr, data_addr; /* what DW_EH_PE_textrel and _datarel are relative to */
+    uint64_t addr;                 /* address of bytes[0] */
+    uint64_t text_addr, data_addr; /* the bases of DW_EH_PE_textrel and DW_EH_PE_datarel */
     bool is_debug_frame;
-    bool is_whole_section; /* the size is exact: a zero word in between does not end it */
+    bool is_whole_section; /* size_bytes is exact: a zero word inside does not end the section */
 } pt_unwind_frames;
 
-/* .eh_frame of a file (by its section, else by PT_GNU_EH_FRAME), else .debug_frame if it is not
- * compressed. False if there is none, or the machine or byte order is one we have no rules for.
- * *ret_frames points into the file's bytes. */
+/* Finds .eh_frame (by its section, else by PT_GNU_EH_FRAME), else an uncompressed .debug_frame.
+ * False if the file has none, or its machine or byte order is not supported. *ret_frames points
+ * into the file's bytes. */
 bool pt_unwind_frames_of_elf(const struct pt_elf *elf, pt_unwind_frames *ret_frames);
 
-/* Reads the .eh_frame_hdr that lies at hdr_addr: where .eh_frame starts. For images in memory. */
+/* Reads from .eh_frame_hdr, which lies at hdr_addr, the address of .eh_frame. For images in
+ * memory. False: the header is damaged or of unknown form. */
 bool pt_unwind_eh_frame_addr(const uint8_t *hdr, uint64_t hdr_bytes, uint64_t hdr_addr,
                              uint64_t *ret_eh_frame_addr);
 
-/* Where memory comes from. alloc gives bytes aligned to 8, of any content, or NULL. resize makes
- * them more or fewer, here or elsewhere, and keeps what fits; NULL: it cannot, and nothing is
- * changed. */
+/* The caller's allocator. alloc returns bytes aligned to 8, uninitialised, or NULL. resize grows
+ * or shrinks memory, may move it, and keeps the bytes that fit; NULL, with nothing changed, on
+ * failure. */
 typedef struct {
     void *(*alloc)(void *arg, size_t bytes);
     void *(*resize)(void *arg, void *memory, size_t bytes, size_t wanted_bytes);
@@ -94,64 +99,66 @@ typedef struct {
 
 typedef enum {
     PT_UNWIND_OK = 0,
-    PT_UNWIND_NO_FRAMES, /* not one usable entry */
+    PT_UNWIND_NO_FRAMES, /* no usable entry */
     PT_UNWIND_NO_MEMORY,
-    PT_UNWIND_TOO_LARGE,   /* code or frames of 4 GiB and more */
-    PT_UNWIND_UNSUPPORTED, /* another machine, or a blob of another version */
-    PT_UNWIND_DAMAGED,     /* a blob that is not what its header says */
+    PT_UNWIND_TOO_LARGE,   /* the module's code or frames span 4 GiB or more */
+    PT_UNWIND_UNSUPPORTED, /* unsupported machine, or a blob of another version */
+    PT_UNWIND_DAMAGED,     /* a blob whose content contradicts its header */
 } pt_unwind_status;
 
 /* A lower-case sentence without full stop. Static. */
 const char *pt_unwind_status_text(pt_unwind_status status);
 
 enum { PT_UNWIND_ID_MAX = 32 };
-enum { PT_UNWIND_PAGE_BITS = 12 }; /* small pages: few rows to search, for two words each */
+enum {
+    PT_UNWIND_PAGE_BITS = 12
+}; /* small pages keep the rows of a page few; each page costs one word */
 
-/* Makes the blob, from memory->alloc; the caller releases it (with *ret_blob_bytes). Entries that
- * are damaged are left out, their code has no rule. id: the module's build id, kept in the blob,
- * cut to PT_UNWIND_ID_MAX; may be NULL. Takes time in proportion to the frames' size, and scratch
- * memory of a few times that. Never call it in a signal handler. */
+/* Compiles a blob with memory->alloc; the caller releases it (with *ret_blob_bytes). Damaged
+ * entries are skipped: their code has no rule. id: the module's build id, stored in the blob and
+ * cut to PT_UNWIND_ID_MAX bytes; may be NULL. Time grows with the frames' size; scratch memory
+ * is a few times that size. Do not call it in a signal handler. */
 pt_unwind_status pt_unwind_compile(const pt_unwind_frames *frames, const uint8_t *id,
                                    size_t id_bytes, const pt_unwind_memory *memory, void **ret_blob,
                                    size_t *ret_blob_bytes);
 
-/* The same from all that an image's file tells: its frames; .gopclntab for Go's functions; what
- * signal handlers return to in aarch64's vDSO; and for x86-64 code that neither covers, such as
- * musl's, the code itself, followed from the symbols, call targets and entry point. What cannot be
- * followed has no rule. */
+/* Compiles a blob from every source in an image's file: its frames; .gopclntab for functions of
+ * Go; the signal trampoline of aarch64's vDSO; and for x86-64 code that neither covers (such as
+ * musl's) the code itself, followed from symbols, call targets and the entry point. Code that
+ * cannot be followed has no rule. */
 pt_unwind_status pt_unwind_compile_elf(const struct pt_elf *elf, const uint8_t *id, size_t id_bytes,
                                        const pt_unwind_memory *memory, void **ret_blob,
                                        size_t *ret_blob_bytes);
 
 /* ---- reading ---- */
 
-/* A blob, checked; points into it. */
+/* A checked blob; the fields point into it. */
 typedef struct {
     uint64_t base_addr;
     uint32_t page_count, row_count, rule_count;
     uint16_t machine;
     const uint32_t *pages;
     const pt_unwind_rule *rules;
-    const uint32_t *rows; /* low 16 bits: pc in its page; high: rule */
+    const uint32_t *rows; /* low 16 bits: offset in the page; high 16 bits: number of the rule */
     const uint8_t *id;
     size_t id_bytes;
 } pt_unwind_table;
 
-/* Checks all of a blob (aligned to 4), which may come from a file that anyone wrote. Afterwards
- * lookups read inside it whatever happens to its bytes. */
+/* Checks a whole blob (aligned to 4), which may come from an untrusted file. Afterwards look-ups
+ * stay inside the blob even if its bytes change. */
 pt_unwind_status pt_unwind_table_open(const void *blob, size_t blob_bytes,
                                       pt_unwind_table *ret_table);
 
-/* The rule that holds at addr, as linked; never NULL: cfa_kind PT_CFA_NONE where there is none.
+/* The rule at a linked address. Never NULL: cfa_kind is PT_CFA_NONE where the table has no rule.
  * Async-signal-safe. */
 const pt_unwind_rule *pt_unwind_table_rule(const pt_unwind_table *table, uint64_t addr);
 
 /* ---- code whose CFA is by the base register ---- */
 
-/* If some rule of a file's table is by that register, as the loader's when it binds a function at
- * its first call: a table of the file's frames with that register in the place of fp, which tells
- * where it is saved. The caller releases the blob. False, and nothing is changed: it is not needed,
- * or cannot be made. */
+/* Compiles a second table if some rule of `table` computes the CFA from the base register (the
+ * loader's function that binds symbols lazily does). In the second table, the rules of fp are
+ * those of the base register: they give the place where it is saved. The caller releases the
+ * blob. False, with nothing changed: not needed, or not possible. */
 bool pt_unwind_compile_base(const struct pt_elf *elf, const pt_unwind_table *table,
                             const pt_unwind_memory *memory, void **ret_blob, size_t *ret_blob_bytes,
                             pt_unwind_table *ret_table);

@@ -1,9 +1,9 @@
-/* uncovered.c: functions in code that no other source tells of, by following that code.
+/* uncovered.c: finds functions in code that no other source covers, by following that code.
  *
  *   gaps between functions in executable sections
- *      | begins: symbols, targets of calls, the entry point
+ *      | starts: symbols, targets of calls, the entry point
  *      v
- *   functions by their code ---> followed: more begins, and who never returns ---> again
+ *   functions by their code ---> followed: more starts, functions that never return ---> again
  */
 #include <elf.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 enum {
     LEAST_GAP_BYTES = 16,
     CODE_ALIGNMENT = 64,
-    MOST_CODE_BYTES = 64 << 20, /* that are searched for calls, or followed */
+    MOST_CODE_BYTES = 64 << 20, /* limit of bytes that are searched for calls, or followed */
     MOST_POINTER_BYTES = 64 << 20,
     MOST_BEGINS = 1 << 20,
 };
@@ -25,37 +25,40 @@ typedef struct {
     uint64_t start, limit;
 } span;
 
+/* Function `caller` was followed on the assumption that `callee` returns. */
 typedef struct {
-    uint32_t asker, asked;
-} asking;
+    uint32_t caller, callee;
+} assumption;
 
-/* For begins of functions in a file without symbols. */
+/* How to search a file without symbols for starts of functions. */
 typedef enum { SEARCH_NOT, SEARCH_BY_SCAN, SEARCH_ALL } search_kind;
 
+/* The state of the whole search. */
 typedef struct {
     pt_unwind_sources *from;
     pt_scratch gaps_memory, begins_memory;
     span *gaps;
     uint32_t gap_count, gap_cap;
-    /* Bits: a page of 4 KiB from the first gap's on has some of a gap. Few have. */
+    /* Bitmap of 4 KiB pages, from the first gap's: the page overlaps a gap. Few do. */
     pt_scratch pages_memory;
     uint64_t *pages;
     uint64_t first_page, page_count;
-    uint64_t *begins; /* of functions in gaps */
+    uint64_t *begins; /* start addresses of functions in gaps */
     uint32_t begin_count, begin_cap;
-    uint32_t at;    /* of the functions that are sorted, while gaps are looked for */
+    uint32_t at;    /* index of a sorted function, while gaps are searched */
     bool any;       /* there are functions in gaps */
-    bool has_names; /* the file has all its symbols */
+    bool has_names; /* the file has a full symbol table */
     search_kind kind;
-    /* What the file made us read, each up to its bound: its sections may lie over each other. */
+    /* Bytes read so far, each limited: sections of a damaged file may overlap, and so be read
+     * often. */
     uint64_t code_bytes, pointer_bytes;
-    uint64_t decoded_bytes; /* by the scan, for what looks like a call */
-    bool found_more;        /* begins, since they were sorted */
-    /* Which of its like a function was told to return, at each call on the way. */
-    pt_scratch askings_memory;
-    asking *askings;
-    uint32_t asking_count, asking_cap;
-    uint32_t asker; /* the function at hand */
+    uint64_t decoded_bytes; /* decoded by the scan, to check byte patterns that resemble calls */
+    bool found_more;        /* starts were added since the last sort */
+    /* Assumptions made while functions were followed. */
+    pt_scratch assumptions_memory;
+    assumption *assumptions;
+    uint32_t assumption_count, assumption_cap;
+    uint32_t caller; /* the function at hand */
     bool is_full;
 } search;
 
@@ -121,7 +124,7 @@ static bool in_gap(const search *s, uint64_t addr)
     return low < s->gap_count && s->gaps[low].start <= addr;
 }
 
-/* Counts what is about to be read, unless that would be too much. */
+/* Adds bytes to *spent. False, with nothing added: the limit `most` would be exceeded. */
 static bool may_read(uint64_t *spent, uint64_t bytes, uint64_t most)
 {
     if (bytes > most - *spent) return false;
@@ -129,8 +132,8 @@ static bool may_read(uint64_t *spent, uint64_t bytes, uint64_t most)
     return true;
 }
 
-/* Calls for each stretch of executable bytes of the file, whether it has sections or not. A section
- * that lies over the one before is left out. */
+/* Calls `text` for each range of executable bytes, with sections or without. Skips a section that
+ * overlaps the made before. */
 static void each_text(const pt_elf *elf, void (*text)(search *s, uint64_t addr, uint64_t size),
                       search *s)
 {
@@ -151,7 +154,7 @@ static void each_text(const pt_elf *elf, void (*text)(search *s, uint64_t addr, 
             text(s, segment.addr, segment.file_bytes);
 }
 
-/* The bytes at addr of the file, `size` of them; NULL if they are not there. */
+/* The bytes at a linked address; NULL if the file lacks them. */
 static const uint8_t *bytes_at(const pt_elf *elf, uint64_t addr, uint64_t size)
 {
     uint64_t off;
@@ -159,7 +162,7 @@ static const uint8_t *bytes_at(const pt_elf *elf, uint64_t addr, uint64_t size)
     return off < elf->size_bytes && size <= elf->size_bytes - off ? elf->bytes + off : NULL;
 }
 
-/* Does nothing lie there but nops, as between code that begins at multiples of 64? */
+/* True if the range has nops only, as before code that is aligned to 64 bytes. */
 static bool is_padding(const pt_elf *elf, uint64_t addr, uint64_t size)
 {
     const uint8_t *const bytes = size < CODE_ALIGNMENT ? bytes_at(elf, addr, size) : NULL;
@@ -178,7 +181,8 @@ static bool is_padding(const pt_elf *elf, uint64_t addr, uint64_t size)
     return bytes != NULL && at == size;
 }
 
-/* Sections come in the order of their addresses in nearly all files; where not, gaps are missed. */
+/* Finds gaps between functions. Sections ascend by address in nearly all files; in others, gaps are
+ * missed. */
 static void find_gaps(search *s, uint64_t addr, uint64_t size)
 {
     const pt_unwind_functions *const all = &s->from->functions;
@@ -209,14 +213,14 @@ static void add_symbols(search *s, uint32_t type)
     }
 }
 
-/* Most stripped files have call frame information for all but a few functions: decoding all of
- * their code for those would take longer than all else, and so may a look at each of its bytes.
- * What the C runtime brings is in all of them, and found without. */
+/* Most stripped files have call frame information for all but a few functions. To decode all code
+ * for those few would take longer than all other work, and even a scan of every byte may. The
+ * functions of the C runtime are in every file; add_runtime finds them without a search. */
 enum {
     RUNTIME_BYTES = 512,
     SCAN_SHARE = 1024,
     MOST_SCANNED_BYTES = 32 << 20,
-    MOST_DECODED_BYTES = 16 << 20, /* for what looks like a call, whatever the file */
+    MOST_DECODED_BYTES = 16 << 20, /* limit of bytes to decode, for any file */
 };
 
 static search_kind worthy_search(const search *s)
@@ -238,7 +242,8 @@ static uint64_t word_of(const uint8_t *bytes, unsigned count)
     return word;
 }
 
-/* An address that is taken is a function's if what lies before it ends one: ret, padding, hlt. */
+/* Adds an address that the code or data refers to, if the byte before it ends a function: ret,
+ * padding, hlt. */
 static void add_taken(search *s, uint64_t addr)
 {
     if (!in_gap(s, addr)) return;
@@ -248,7 +253,7 @@ static void add_taken(search *s, uint64_t addr)
         add_begin(s, addr);
 }
 
-/* Targets of the calls in a section that lie in gaps. */
+/* Adds the targets of all calls in a section that lie in gaps. */
 static void add_targets(search *s, uint64_t addr, uint64_t size)
 {
     const uint8_t *const bytes = bytes_at(s->from->elf, addr, size);
@@ -273,8 +278,8 @@ static void add_targets(search *s, uint64_t addr, uint64_t size)
     }
 }
 
-/* The instruction whose last four bytes are at addr, if it is one: a function is decoded up to
- * there. */
+/* Decodes the instruction whose last four bytes are at addr. False: there is no such instruction.
+ * It decodes the function from its start. */
 static bool insn_of_operand(search *s, uint64_t addr, pt_x86_insn *ret_insn)
 {
     const pt_unwind_function *const f = pt_functions_around(&s->from->functions, addr);
@@ -290,7 +295,8 @@ static bool insn_of_operand(search *s, uint64_t addr, pt_x86_insn *ret_insn)
     return f->start_addr + at == addr + 4;
 }
 
-/* Calls, jumps and addresses that lead into gaps, by their bytes; what looks like one is decoded.
+/* Adds the targets in gaps of calls, jumps and address computations, found by their byte patterns.
+ * A candidate is decoded to verify it.
  */
 static void scan_targets(search *s, uint64_t addr, uint64_t size)
 {
@@ -311,7 +317,7 @@ static void scan_targets(search *s, uint64_t addr, uint64_t size)
     }
 }
 
-/* Words that may be pointers to functions. */
+/* Adds words that may be pointers to functions. */
 static void add_words(search *s, const uint8_t *bytes, uint64_t size)
 {
     if (bytes == NULL || !may_read(&s->pointer_bytes, size, MOST_POINTER_BYTES)) return;
@@ -319,7 +325,7 @@ static void add_words(search *s, const uint8_t *bytes, uint64_t size)
         add_taken(s, word_of(bytes + at, 8));
 }
 
-/* What begins and ends a program or library, and what their arrays of pointers name. */
+/* Adds the functions that start and end a program or library, and those in their pointer arrays. */
 static void add_runtime(search *s)
 {
     const pt_elf *const elf = s->from->elf;
@@ -335,7 +341,7 @@ static void add_runtime(search *s)
     }
 }
 
-/* Pointers to functions in writable data. Tables that jumps go through are not writable. */
+/* Adds pointers to functions in writable data. Jump tables are not writable. */
 static void add_pointers(search *s)
 {
     pt_elf_section section;
@@ -349,7 +355,7 @@ static void add_pointers(search *s)
 
 static void sort_begins(search *s)
 {
-    /* Symbols and targets are some thousands, nearly in order: a heap would do, shells do, too. */
+    /* Shell sort: symbols and targets are some thousands, nearly in order. */
     uint64_t *const b = s->begins;
     for (uint32_t step = s->begin_count / 2; step > 0; step = step == 2 ? 1 : step * 5 / 11)
         for (uint32_t i = step; i < s->begin_count; i++) {
@@ -361,7 +367,7 @@ static void sort_begins(search *s)
         }
 }
 
-/* A function from `start` to `limit`, if the file has its bytes. */
+/* Adds a function [start, limit), if the file has its bytes. */
 static bool add_code(search *s, uint64_t start, uint64_t limit)
 {
     pt_unwind_function f = {.start_addr = start, .source = PT_FROM_CODE};
@@ -373,7 +379,7 @@ static bool add_code(search *s, uint64_t start, uint64_t limit)
     return pt_functions_add(&s->from->functions, &f);
 }
 
-/* Each begin up to the next one, or the end of its gap. */
+/* Adds a function for each start, up to the next start or the end of the gap. */
 static bool add_gap_functions(search *s)
 {
     uint64_t budget = MOST_CODE_BYTES;
@@ -385,7 +391,7 @@ static bool add_gap_functions(search *s)
         for (; b < s->begin_count && s->begins[b] < gap.limit; b++) {
             const bool last = b + 1 == s->begin_count || s->begins[b + 1] >= gap.limit;
             const uint64_t limit = last ? gap.limit : s->begins[b + 1];
-            if (limit == s->begins[b]) continue; /* two names of one place */
+            if (limit == s->begins[b]) continue; /* two names of made address */
             if (limit - s->begins[b] > budget) return true;
             budget -= limit - s->begins[b];
             if (!add_code(s, s->begins[b], limit)) return false;
@@ -394,18 +400,18 @@ static bool add_gap_functions(search *s)
     return true;
 }
 
-/* ---- which functions never return, and what jumps tell of others ---- */
+/* ---- functions that never return; tail calls ---- */
 
-static void add_asking(search *s, uint32_t asked)
+static void add_assumption(search *s, uint32_t callee)
 {
-    const asking one = {s->asker, asked};
-    if (s->asking_count == s->asking_cap)
-        s->askings =
-            grow_items(s, &s->askings_memory, s->askings, &s->asking_cap, sizeof *s->askings);
-    if (!s->is_full) s->askings[s->asking_count++] = one;
+    const assumption made = {s->caller, callee};
+    if (s->assumption_count == s->assumption_cap)
+        s->assumptions = grow_items(s, &s->assumptions_memory, s->assumptions, &s->assumption_cap,
+                                    sizeof *s->assumptions);
+    if (!s->is_full) s->assumptions[s->assumption_count++] = made;
 }
 
-static void search_leaves(void *arg, uint64_t addr)
+static void note_tail_call(void *arg, uint64_t addr)
 {
     search *const s = arg;
     if (!in_gap(s, addr) || pt_functions_at(&s->from->functions, addr) != NULL) return;
@@ -413,13 +419,14 @@ static void search_leaves(void *arg, uint64_t addr)
     s->found_more = true;
 }
 
-static bool search_returns(void *arg, uint64_t addr)
+static bool callee_returns(void *arg, uint64_t addr)
 {
     search *const s = arg;
     const pt_unwind_function *const f = pt_functions_at(&s->from->functions, addr);
-    if (f == NULL && !s->has_names && s->kind != SEARCH_ALL) search_leaves(s, addr);
+    if (f == NULL && !s->has_names && s->kind != SEARCH_ALL) note_tail_call(s, addr);
     if (f == NULL || f->source != PT_FROM_CODE) return true;
-    if (!f->never_returns && s->has_names) add_asking(s, (uint32_t)(f - s->from->functions.items));
+    if (!f->never_returns && s->has_names)
+        add_assumption(s, (uint32_t)(f - s->from->functions.items));
     return !f->never_returns;
 }
 
@@ -435,11 +442,11 @@ static void append_row(search *s, const pt_kept_row *row)
 static void keep_row(void *arg, uint64_t addr, const pt_unwind_rule *rule)
 {
     search *const s = arg;
-    const uint64_t start = s->from->functions.items[s->asker].start_addr;
+    const uint64_t start = s->from->functions.items[s->caller].start_addr;
     append_row(s, &(pt_kept_row){.off = (uint32_t)(addr - start), .rule = *rule});
 }
 
-/* The rows of the function that was followed just now. */
+/* Keeps the rows of the function that was followed last. */
 static void keep_rows(search *s, pt_unwind_function *f)
 {
     f->first_row = s->from->kept_count + 1;
@@ -448,41 +455,42 @@ static void keep_rows(search *s, pt_unwind_function *f)
     if (s->is_full) f->first_row = 0;
 }
 
-/* Drops what those asked that are to ask again. */
-static void drop_askings(search *s)
+/* Drops the assumptions of functions that will be followed again. */
+static void drop_assumptions(search *s)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < s->asking_count; i++)
-        if (s->from->functions.items[s->askings[i].asker].is_settled)
-            s->askings[kept++] = s->askings[i];
-    s->asking_count = kept;
+    for (uint32_t i = 0; i < s->assumption_count; i++)
+        if (s->from->functions.items[s->assumptions[i].caller].is_settled)
+            s->assumptions[kept++] = s->assumptions[i];
+    s->assumption_count = kept;
 }
 
-/* Who was told that one returns which does not, now that this is known, is to be followed again. */
+/* Marks functions to be followed again, if they assumed that a callee returns which does not. */
 static void unsettle_callers(search *s)
 {
     pt_unwind_function *const items = s->from->functions.items;
-    for (uint32_t i = 0; i < s->asking_count; i++)
-        if (items[s->askings[i].asked].never_returns) {
-            items[s->askings[i].asker].is_settled = false;
-            items[s->askings[i].asker].first_row = 0;
+    for (uint32_t i = 0; i < s->assumption_count; i++)
+        if (items[s->assumptions[i].callee].never_returns) {
+            items[s->assumptions[i].caller].is_settled = false;
+            items[s->assumptions[i].caller].first_row = 0;
         }
 }
 
-/* Follows all code once that is not settled. True: something was learnt, which may teach more. */
+/* Follows all unsettled functions once. Returns true if it found a function that never returns, or
+ * a new start: another round may then find more. */
 static bool learn_returns(search *s)
 {
     const pt_code_hooks hooks = {
-        .returns = search_returns, .leaves = s->has_names ? NULL : search_leaves, .arg = s};
+        .returns = callee_returns, .leaves = s->has_names ? NULL : note_tail_call, .arg = s};
     bool learnt = false;
     s->found_more = false;
-    drop_askings(s);
+    drop_assumptions(s);
     for (uint32_t i = 0; i < s->from->functions.count; i++) {
         pt_unwind_function *const f = &s->from->functions.items[i];
         if (f->source != PT_FROM_CODE || f->is_settled || f->never_returns) continue;
-        s->asker = i;
+        s->caller = i;
         f->never_returns = !pt_code_follow(s->from->elf, f, &hooks, &s->from->room);
-        /* Who leaves by a jump may show where another begins. */
+        /* Without symbols, a tail call may reveal the start of a function. */
         f->is_settled = s->has_names;
         if (s->has_names) keep_rows(s, f);
         learnt |= f->never_returns;
@@ -493,7 +501,8 @@ static bool learn_returns(search *s)
 
 enum { ROUNDS = 6 };
 
-/* Some of Go's functions are of this kind, too, and stay: they lie in no gap. */
+/* Removes the functions in gaps. Some functions of Go have this source, too; they lie outside gaps
+ * and stay. */
 static void drop_code(search *s)
 {
     pt_unwind_functions *const all = &s->from->functions;
@@ -504,10 +513,11 @@ static void drop_code(search *s)
     all->count = kept;
 }
 
-/* Begins that jumps reveal cut functions in two: all are made anew. */
+/* Adds functions and follows them, in rounds: a start that a jump reveals splits a function in two,
+ * so all are made again. */
 static bool add_code_functions(search *s)
 {
-    /* Symbols tell all begins; a second look is for calls that never return. */
+    /* Symbols have all starts; a second round is for calls that never return. */
     const unsigned rounds = s->has_names ? 2 : ROUNDS;
     for (unsigned round = 0; round < rounds; round++) {
         if (round == 0 || s->found_more) {
@@ -523,7 +533,7 @@ static bool add_code_functions(search *s)
     return !s->is_full;
 }
 
-/* Begins in a file without symbols. */
+/* Adds starts in a file without symbols. */
 static void add_unnamed(search *s)
 {
     s->kind = worthy_search(s);
@@ -550,6 +560,6 @@ bool pt_uncovered_add(pt_unwind_sources *from)
     pt_scratch_done(&s.gaps_memory);
     pt_scratch_done(&s.pages_memory);
     pt_scratch_done(&s.begins_memory);
-    pt_scratch_done(&s.askings_memory);
+    pt_scratch_done(&s.assumptions_memory);
     return fine && !s.is_full;
 }

@@ -1,4 +1,4 @@
-/* walk.c: one frame outwards, and all of them. Runs in signal handlers: see unwind.h. */
+/* walk.c: steps of a frame, and walks of a stack. Runs in signal handlers: see unwind.h. */
 #include "unwind/step_memory.h"
 
 /* ---- rules of the process ---- */
@@ -19,8 +19,9 @@ const pt_unwind_module *pt_unwind_module_at(const pt_unwind_modules *modules, ui
     return &modules->modules[low - 1];
 }
 
-/* The rule at pc; cfa_kind PT_CFA_NONE or PT_CFA_FRAME_POINTER if there is none. *last: the module
- * of the frame before, or NULL; callers are often in the same. It becomes that of pc. */
+/* The rule at pc; its cfa_kind is PT_CFA_NONE or PT_CFA_FRAME_POINTER if the table has none. *last:
+ * the module of the frame before (callers are often in the same module), or NULL. It becomes pc's
+ * module. */
 static const pt_unwind_rule *rule_at(const pt_unwind_modules *modules,
                                      const pt_unwind_module **last, uint64_t pc)
 {
@@ -50,7 +51,7 @@ static inline pt_unwind_slot slot_of(const pt_machine *machine, const pt_unwind_
     return slot;
 }
 
-/* The same for who keeps slots. */
+/* Fills a slot of the cache. */
 static __attribute__((noinline)) void fill_slot(const pt_machine *machine, pt_unwind_slot *slot,
                                                 const pt_unwind_modules *modules,
                                                 const pt_unwind_module **last, uint64_t pc)
@@ -69,7 +70,7 @@ static inline bool is_of(const pt_unwind_slot *slot, const pt_unwind_modules *mo
     return slot->pc == pc && slot->generation == modules->generation;
 }
 
-/* The rule that a slot numbers. */
+/* The rule of a slot. */
 static const pt_unwind_rule *rule_of(const pt_unwind_slot *slot, const pt_unwind_modules *modules,
                                      const pt_unwind_module **last, uint64_t pc)
 {
@@ -87,7 +88,7 @@ static registers registers_of(const pt_unwind_state *state)
     return (registers){state->pc, state->sp, state->fp, state->is_fp_lost};
 }
 
-/* The state after steps by slots. */
+/* Sets the state after a series of steps by slots. */
 static void set_registers(pt_unwind_state *state, const registers *at)
 {
     state->pc = at->pc;
@@ -131,7 +132,8 @@ step_frame(const pt_machine *machine, pt_unwind_state *state, const pt_unwind_mo
     return step_rule(machine, state, rule_of(&slot, modules, last, pc), limits);
 }
 
-/* Takes usual steps, in registers, as far as slots are there and all is well; returns the depth. */
+/* Takes usual steps, in registers, while slots are cached and values plausible. Returns the depth.
+ */
 static inline uint32_t walk_usual(const pt_machine *machine, pt_unwind_state *state,
                                   const pt_unwind_modules *modules, const pt_unwind_limits *limits,
                                   pt_unwind_cache *cache, uint64_t *pcs, uint32_t depth,

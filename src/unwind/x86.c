@@ -1,4 +1,5 @@
-/* x86.c: lengths by table, meanings of the few instructions that matter. */
+/* x86.c: decodes instruction lengths by table, and the meaning of the few instructions that matter.
+ */
 #include "unwind/x86.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 
 enum { SP = 4, FP = 5 };
 
-/* What follows an opcode. */
+/* The operands that follow an opcode. */
 enum {
     BAD = 0x80,
     PLAIN = PT_X86_PLAIN,
@@ -51,7 +52,7 @@ const uint8_t pt_x86_one_byte[256] = {
     /* f0 */ BAD, NONE, BAD, BAD, NONE, NONE, MODRM, MODRM, FOUR(NONE), NONE, NONE, MODRM, MODRM,
 };
 
-/* The 0F map, but for 38 and 3a, which lead to others. */
+/* The 0F map; 0F38 and 0F3A lead to other maps. */
 const uint8_t pt_x86_two_byte[256] = {
     /* 00 */ FOUR(PM), BAD, NONE, NONE, NONE, NONE, NONE, BAD, NONE, BAD, PM, NONE, PM8,
     /* 10 */ EIGHT(PM), EIGHT(PM),
@@ -68,13 +69,13 @@ const uint8_t pt_x86_two_byte[256] = {
 };
 /* clang-format on */
 
-/* An instruction that is being read. */
+/* The instruction being read. */
 typedef struct {
     const uint8_t *bytes;
     size_t size, at;
     uint8_t map; /* 0: one byte, 1: 0F, 2: 0F38, 3: 0F3A, 4 and more: of EVEX */
     uint8_t op, modrm;
-    uint8_t rex; /* also of VEX, as far as it has these bits */
+    uint8_t rex; /* also the REX bits of VEX */
     bool operand16, address32, is_vector;
     int32_t disp, imm;
     bool has_sib, bad;
@@ -101,7 +102,7 @@ static int32_t take_signed(reading *r, unsigned count)
     return count == 2 ? (int16_t)value : (int32_t)value;
 }
 
-/* Prefixes, REX, escapes; leaves r->op and r->map. Returns the shape. */
+/* Reads prefixes, REX and escapes into r->op and r->map. Returns the shape of the operands. */
 static uint8_t take_opcode(reading *r)
 {
     uint8_t byte;
@@ -152,7 +153,7 @@ static void take_modrm(reading *r)
         r->sib = take_byte(r);
         if (mod == 0 && (r->sib & 7) == 5) disp = 4;
     } else if (mod == 0 && rm == 5) {
-        disp = 4; /* from rip */
+        disp = 4; /* relative to rip */
     }
     if (disp > 0) r->disp = take_signed(r, disp);
 }
@@ -170,25 +171,25 @@ static void take_immediate(reading *r, uint8_t shape)
     case REL32: r->imm = take_signed(r, 4); break;
     default: break;
     }
-    /* The group of test, not, neg, mul, div: only test has an immediate. */
+    /* In the group of test, not, neg, mul and div, only test has an immediate. */
     if (r->map == 0 && (r->op == 0xf6 || r->op == 0xf7) && (r->modrm >> 3 & 7) < 2)
         r->imm = take_signed(r, r->op == 0xf6 ? 1 : z);
 }
 
-/* ---- what it does to rsp and rbp ---- */
+/* ---- effects on rsp and rbp ---- */
 
 static unsigned reg_of(const reading *r)
 {
     return (r->modrm >> 3 & 7) | (r->rex & 4 ? 8 : 0);
 }
 
-/* The register that rm names; 16 if it is memory. */
+/* The register in rm; 16 if rm is memory. */
 static unsigned rm_of(const reading *r)
 {
     return r->modrm >> 6 == 3 ? (unsigned)(r->modrm & 7) | (r->rex & 1 ? 8 : 0) : 16;
 }
 
-/* Is the address rsp + disp, or rbp + disp? */
+/* True if the memory operand is at rsp + disp (is_fp_based: rbp + disp). */
 static bool is_sp_based(const reading *r)
 {
     return r->has_sib && r->sib == 0x24 && !(r->rex & 3);
@@ -211,14 +212,15 @@ static void write_register(pt_x86_insn *insn, unsigned number)
     if (number == FP) set_insn(insn, PT_X86_WRITES_FP, 0);
 }
 
-/* Opcodes of the one-byte map whose result goes to the register of the reg field. */
+/* Opcodes of the one-byte map that write the register of the reg field. */
 static bool writes_reg(uint8_t op)
 {
     if (op < 0x38) return (op & 6) == 2;
     return op == 0x63 || op == 0x69 || op == 0x6b || op == 0x8a || op == 0x8b || op == 0x8d;
 }
 
-/* ... to the register or memory of rm. group: the reg field, for groups. */
+/* Opcodes of the one-byte map that write the register or memory of rm. group: the reg field, for
+ * groups. */
 static bool writes_rm(uint8_t op, unsigned group)
 {
     if (op < 0x38) return (op & 6) == 0;
@@ -230,7 +232,7 @@ static bool writes_rm(uint8_t op, unsigned group)
     return (op == 0xfe || op == 0xff) && group < 2;
 }
 
-/* Opcodes of the 0F map whose result goes to a general register of the reg field. */
+/* Opcodes of the 0F map that write a general register of the reg field. */
 static bool writes_reg_0f(uint8_t op)
 {
     return (op >= 0x40 && op <= 0x4f) || op == 0x02 || op == 0x03 || op == 0xaf || op == 0xb6 ||
@@ -244,7 +246,7 @@ static void set_jump(pt_x86_insn *insn, pt_x86_kind kind, bool is_direct, int32_
     insn->is_direct = is_direct;
 }
 
-/* add, sub, lea and mov of rsp and rbp. False: it is none of them. */
+/* Decodes add, sub, lea and mov of rsp and rbp. False: another instruction. */
 static bool moves_stack(const reading *r, pt_x86_insn *insn)
 {
     const unsigned reg = reg_of(r), rm = rm_of(r);
@@ -330,7 +332,7 @@ static void classify_one_byte(const reading *r, pt_x86_insn *insn)
         reg_of(r) != FP)
         return set_insn(insn, PT_X86_ADDRESS, r->disp);
     if (moves_stack(r, insn)) return;
-    if ((op & 1) == 0 && r->rex == 0) return; /* bytes: 4 and 5 are ah and ch */
+    if ((op & 1) == 0 && r->rex == 0) return; /* byte registers 4 and 5 are ah and ch */
     if (writes_rm(op, r->modrm >> 3 & 7)) write_register(insn, rm_of(r));
     if (writes_reg(op)) write_register(insn, reg_of(r));
     if (op == 0x86 || op == 0x87) write_register(insn, reg_of(r)); /* xchg */
@@ -347,10 +349,10 @@ static void classify_0f(const reading *r, pt_x86_insn *insn)
     if (writes_reg_0f(op) && reg_of(r) == FP) write_register(insn, FP);
 }
 
-/* ---- the most common ones ---- */
+/* ---- common instructions ---- */
 
 /* clang-format off */
-/* r: of the reg field. Of rm, 4 is a SIB, and 5 without displacement is from rip. */
+/* r: of the reg field. rm 4 is a SIB; rm 5 without displacement is relative to rip. */
 #define MEMORY(n, sib, five) n, n, n, n, sib, five, n, n
 #define MOD0(r)   MEMORY(1 | (r), 2 | PT_X86_HAS_BARE_SIB | (r), 5 | PT_X86_FROM_RIP | (r))
 #define MOD1(r)   MEMORY(2 | (r), 3 | (r), 2 | (r))
@@ -368,8 +370,8 @@ static inline bool set_found(pt_x86_insn *ret_insn, unsigned length, pt_x86_kind
     return true;
 }
 
-/* What is not plain, but common: calls, jumps, pushes, what has a prefix and 0F; at has 15 bytes.
- * False: it is something else. */
+/* Decodes common instructions that are not plain: calls, jumps, pushes, those with a prefix or 0F.
+ * at has 15 bytes. False: another instruction. */
 static inline bool decode_common(const uint8_t *at, pt_x86_insn *ret_insn)
 {
     uint64_t word;
@@ -399,7 +401,7 @@ static inline bool decode_common(const uint8_t *at, pt_x86_insn *ret_insn)
                          (op & 7) | (rex & 1) << 3);
     if (op >= 0x70 && op <= 0x7f)
         return set_found(ret_insn, length + 1, PT_X86_BRANCH, true, (int8_t)value);
-    if (op >= 0xb8 && op <= 0xbf && ((op & 6) != 4 || rex & 1)) /* not to rsp or rbp */
+    if (op >= 0xb8 && op <= 0xbf && ((op & 6) != 4 || rex & 1)) /* not rsp or rbp */
         return set_found(ret_insn, length + (rex & 8 ? 8 : 4), PT_X86_OTHER, false, 0);
     switch (op) {
     case 0x6a: return set_found(ret_insn, length + 1, PT_X86_PUSH, false, -1);

@@ -1,38 +1,42 @@
-/* x86_plain.h: how long plain instructions are, which most code is made of: they neither jump nor
- * move rsp or rbp. For x86.c, and for code.c, which walks over millions of them. */
+/* x86_plain.h: the length of plain instructions. Plain instructions are most of all code: they
+ * neither jump nor move rsp or rbp. For x86.c, and for code.c, which decodes millions of them. */
 #ifndef PT_UNWIND_X86_PLAIN_H
 #define PT_UNWIND_X86_PLAIN_H
 
 #include <stdint.h>
 #include <string.h>
 
-/* Of an opcode: what follows it. Plain ones have no immediate, IMM8 or IMMZ. */
+/* Properties of an opcode: its operands. A plain opcode has no immediate, IMM8 or IMMZ. */
 enum {
     PT_X86_SIZE = 0x0f,
     PT_X86_IMM8 = 1,
-    PT_X86_IMMZ = 3, /* 4 bytes, 2 with an operand size prefix */
+    PT_X86_IMMZ = 3, /* 4 bytes; 2 with an operand size prefix */
     PT_X86_HAS_MODRM = 0x10,
     PT_X86_GROUP = 0x20, /* the reg field is part of the opcode */
-    PT_X86_PLAIN = 0x40, /* if ModRM names neither rsp nor rbp, nor an address from rip */
+    PT_X86_PLAIN = 0x40, /* if ModRM names neither rsp nor rbp, and no address relative to rip */
 };
 
-/* Of a ModRM byte: how many bytes it, its SIB and its displacement have, and what it names. */
+/* Properties of a ModRM byte: the length of ModRM, SIB and displacement, and the registers that
+ * it names. */
 enum {
     PT_X86_BYTES = 0x07,
     PT_X86_NAMES_BY_REG = 0x10, /* rsp or rbp, if not REX.R */
     PT_X86_NAMES_BY_RM = 0x20,  /* rsp or rbp, if not REX.B */
     PT_X86_FROM_RIP = 0x40,
-    PT_X86_HAS_BARE_SIB = 0x80, /* 4 bytes more, if that has no base */
+    PT_X86_HAS_BARE_SIB = 0x80, /* 4 bytes more if the SIB byte has no base */
 };
 
-/* By opcode, by opcode behind 0F, by ModRM. */
+/* Indexed by opcode, by the opcode after 0F, and by the ModRM byte. */
 extern const uint8_t pt_x86_one_byte[256], pt_x86_two_byte[256],
     pt_x86_modrm[256] __attribute__((visibility("hidden")));
 
-enum { PT_X86_PLAIN_LOOKS_AT = 8, PT_X86_PLAIN_MOST = 12 }; /* bytes looked at; of the longest */
+enum {
+    PT_X86_PLAIN_LOOKS_AT = 8,
+    PT_X86_PLAIN_MOST = 12
+}; /* bytes that the decoder reads; bytes of the longest plain instruction */
 
-/* The bytes of ModRM, SIB, displacement and immediate, the first of them in word's lowest; 0: there
- * are none, or ModRM names what plain ones do not. */
+/* The bytes of ModRM, SIB, displacement and immediate. The lowest byte of word is the first of
+ * them. 0: there are none, or ModRM names a register that excludes plain instructions. */
 static inline unsigned pt_x86_operand_bytes(uint64_t word, uint8_t shape, uint8_t rex)
 {
     unsigned bytes = (shape & 1) + 3 * (shape >> 1 & 1); /* of IMM8 and IMMZ */
@@ -45,8 +49,9 @@ static inline unsigned pt_x86_operand_bytes(uint64_t word, uint8_t shape, uint8_
     return bytes + (modrm & PT_X86_BYTES);
 }
 
-/* The length of a plain instruction, 0 if it may be another; at has PT_X86_PLAIN_LOOKS_AT bytes.
- * They are looked at in a register: where the next byte is depends on all before it. */
+/* The length of a plain instruction, or 0 if it may not be plain. at has PT_X86_PLAIN_LOOKS_AT
+ * bytes. They are decoded in one register, since the place of each byte depends on all before
+ * it. */
 static inline unsigned pt_x86_plain_length(const uint8_t *at)
 {
     uint64_t word;

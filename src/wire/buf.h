@@ -1,8 +1,8 @@
-/* buf.h: a caller's bytes being filled. Nothing here allocates: when the room ends the buffer is
- * marked full, later puts do nothing, and `need_bytes` goes on counting, so that a caller may ask
- * first with no room at all (base NULL, cap 0) and then once more with enough.
+/* buf.h: a writer into the caller's bytes. It allocates nothing. When the room ends, the buffer
+ * is full: later puts store nothing, but `need_bytes` goes on counting. So a caller can measure
+ * with no room (base NULL, cap 0) and then write with enough room.
  *
- * The layer is freestanding (libc headers only): the in-process library uses it from inside a host.
+ * Freestanding (libc headers only): the in-process library uses it inside its host.
  */
 #ifndef PT_WIRE_BUF_H
 #define PT_WIRE_BUF_H
@@ -23,12 +23,13 @@ static inline pt_wire_buf pt_wire_buf_init(void *base, size_t cap_bytes)
     return (pt_wire_buf){.base = base, .cap_bytes = cap_bytes};
 }
 
-/* True while everything that was put is there. */
+/* True while every byte that was put fitted. */
 static inline bool pt_wire_buf_ok(const pt_wire_buf *buf)
 {
     return buf->need_bytes <= buf->cap_bytes;
 }
 
+/* Appends size bytes. When they do not fit completely, none is stored. */
 static inline void pt_wire_put(pt_wire_buf *buf, const void *bytes, size_t size)
 {
     if (buf->need_bytes <= buf->cap_bytes && size <= buf->cap_bytes - buf->need_bytes && size > 0)

@@ -10,7 +10,7 @@ enum { MATCH_MIN = 3, MATCH_MAX = 258, TRIES = 16, END_OF_BLOCK = 256, FIRST_LEN
 typedef struct {
     uint8_t *to;
     size_t bytes;
-    uint64_t held; /* not yet written, the first in the lowest bit */
+    uint64_t held; /* bits not written yet; the first is the lowest */
     unsigned held_bits;
 } bits;
 
@@ -22,7 +22,7 @@ static void put_bits(bits *b, uint32_t value, unsigned count)
         b->to[b->bytes++] = (uint8_t)b->held;
 }
 
-/* Huffman codes begin with their highest bit (RFC 1951, 3.1.1). */
+/* Writes a Huffman code, its highest bit first (RFC 1951, 3.1.1). */
 static void put_code(bits *b, uint32_t code, unsigned count)
 {
     uint32_t turned = 0;
@@ -50,8 +50,9 @@ static void put_symbol(bits *b, uint32_t symbol)
         put_code(b, 0xc0 + symbol - 280, 8);
 }
 
-/* Lengths from 3 and distances from 1, both less that: `per` codes for each number of extra bits,
- * which begins with none for the first 2 * per. */
+/* The code of a length or distance and its extra bits. value: the length minus 3, or the distance
+ * minus 1. Codes come in groups of `per` with the same number of extra bits; the first two groups
+ * have none. */
 typedef struct {
     uint32_t code, extra, extra_bits;
 } coded;
@@ -69,7 +70,7 @@ static coded code_of(uint32_t value, unsigned per_log2)
 static void put_match(bits *b, size_t length, size_t distance)
 {
     enum { LENGTHS_LOG2 = 2, DISTANCES_LOG2 = 1, LAST_LENGTH = 285 };
-    if (length == MATCH_MAX) { /* has a code of its own */
+    if (length == MATCH_MAX) { /* has its own code */
         put_symbol(b, LAST_LENGTH);
     } else {
         const coded l = code_of((uint32_t)length - MATCH_MIN, LENGTHS_LOG2);
@@ -105,7 +106,8 @@ static void remember_place(pt_deflate_places *places, const uint8_t *bytes, size
     *last = (uint16_t)(at + 1);
 }
 
-/* The longest string before `at` that goes on like it; its length, less than MATCH_MIN if none. */
+/* Finds the longest match before `at`. Returns its length, or less than MATCH_MIN if there is none.
+ */
 static size_t find_match(const pt_deflate_places *places, const uint8_t *bytes, size_t at,
                          size_t size, size_t *ret_distance)
 {

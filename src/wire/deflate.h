@@ -1,8 +1,10 @@
-/* deflate.h: a small compressor, RFC 1951: matches within one block, fixed Huffman codes. Its
- * result is larger than zlib's usual one; it needs no memory but what it is given.
+/* deflate.h: a small compressor (RFC 1951): matches within one block, fixed Huffman codes. Its
+ * output is usually larger than zlib's. It needs no memory except what the caller gives.
  *
- *   | last? 01 | literals and matches | end |   then, but behind the last block, an empty stored
- *                                               one, so that the next begins at a byte
+ *   | last? 01 | literals and matches | end |
+ *
+ * After a block that is not the last, an empty stored block follows, so that the next block
+ * begins at a byte.
  */
 #ifndef PT_WIRE_DEFLATE_H
 #define PT_WIRE_DEFLATE_H
@@ -12,18 +14,20 @@
 #include <stdint.h>
 
 enum {
-    PT_DEFLATE_IN_MAX = 32 << 10,                                        /* of one block */
-    PT_DEFLATE_OUT_MAX = PT_DEFLATE_IN_MAX + PT_DEFLATE_IN_MAX / 8 + 16, /* what it may come to */
+    PT_DEFLATE_IN_MAX = 32 << 10, /* input bytes of one block */
+    /* Output bytes of one block, at most. */
+    PT_DEFLATE_OUT_MAX = PT_DEFLATE_IN_MAX + PT_DEFLATE_IN_MAX / 8 + 16,
     PT_DEFLATE_HASHES = 4096,
 };
 
-/* Where strings of three bytes were seen: the last place of each hash, and the one before each
- * place; places count from 1. Need not be cleared. */
+/* Where each three-byte string occurred: the last place of each hash, and for each place the one
+ * before it of the same hash. Places count from 1. The caller need not clear it. */
 typedef struct {
     uint16_t last[PT_DEFLATE_HASHES], before[PT_DEFLATE_IN_MAX];
 } pt_deflate_places;
 
-/* One block into `to`, which holds PT_DEFLATE_OUT_MAX bytes; returns how many it took. */
+/* Compresses one block (size up to PT_DEFLATE_IN_MAX) into `to`, which has PT_DEFLATE_OUT_MAX
+ * bytes. Returns the number of bytes written. */
 size_t pt_deflate_block(pt_deflate_places *places, uint8_t *to, const uint8_t *bytes, size_t size,
                         bool is_last);
 

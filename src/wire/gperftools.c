@@ -68,7 +68,7 @@ static void put_range(pt_wire_buf *buf, const pt_gperf_mapping *mapping)
     pt_wire_put_byte(buf, ' ');
 }
 
-/* As the kernel does it, so that a line stays a line. */
+/* Writes \012 for a newline, as the kernel does, so that the line stays one line. */
 static void put_path(pt_wire_buf *buf, const pt_gperf_mapping *mapping)
 {
     for (size_t i = 0; i < mapping->path_bytes; i++) {

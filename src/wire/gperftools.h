@@ -1,11 +1,11 @@
-/* gperftools.h: writing the gperftools binary CPU profile.
+/* gperftools.h: writes the gperftools binary CPU profile.
  *
  *   header   | 0 | 3 | 0 | period_us | 0 |            slots are words of the profiled program,
  *   record   | count >= 1 | depth >= 1 | pc0 ... |    in its byte order; pc0 is the leaf
  *   trailer  | 0 | 1 | 0 |
- *   text     a line a mapping, as in /proc/PID/maps; lines of other forms are ignored by readers
+ *   text     a line a mapping, as in /proc/PID/maps; readers ignore other lines
  *
- * Rule: "Google CPU Profiler Binary Data File Format" of gperftools, last modified 2007-08-27.
+ * Source: "Google CPU Profiler Binary Data File Format" of gperftools, last modified 2007-08-27.
  */
 #ifndef PT_WIRE_GPERFTOOLS_H
 #define PT_WIRE_GPERFTOOLS_H
@@ -22,21 +22,22 @@ typedef struct {
     ((pt_gperf_target){.word_bytes = sizeof(void *),                                               \
                        .big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__})
 
-/* A slot. False if the value does not fit the target's word (nothing is put then). */
+/* Writes one slot. False, with nothing written, if the value does not fit the target's word. */
 bool pt_gperf_word(pt_wire_buf *buf, pt_gperf_target target, uint64_t value);
 
-/* The five slots of the header. False if the period does not fit a word. */
+/* Writes the five slots of the header. False if the period does not fit a word. */
 bool pt_gperf_header(pt_wire_buf *buf, pt_gperf_target target, uint64_t period_us);
 
-/* One record. False, and nothing put, when count or depth is 0 or a value does not fit a word.
- * A leaf of 0 would end the reading of some tools (the specification warns of it): it is written
- * as 1, an address that nothing has either. */
+/* Writes one record; pcs has depth words, leaf first. False, with nothing written, when count or
+ * depth is 0 or a value does not fit a word. A leaf of 0 is written as 1, an address without
+ * code as well: some tools end reading at a leaf of 0 (the specification warns of it). */
 bool pt_gperf_record(pt_wire_buf *buf, pt_gperf_target target, uint64_t count, const uint64_t *pcs,
                      size_t depth);
 
+/* Writes the three slots that end the records. */
 void pt_gperf_trailer(pt_wire_buf *buf, pt_gperf_target target);
 
-/* One mapping of the text list. */
+/* One mapping of the text. */
 typedef struct {
     uint64_t start, limit, file_offset;
     uint64_t inode;
@@ -51,21 +52,20 @@ enum { PT_GPERF_READ = 4, PT_GPERF_WRITE = 2, PT_GPERF_EXEC = 1 };
 /* "40000000-40015000 r-xp 00000000 03:01 12845071   /lib/ld-2.3.2.so\n" */
 void pt_gperf_mapping_line(pt_wire_buf *buf, const pt_gperf_mapping *mapping);
 
-/* "# build-id 40000000-40015000 HEX PATH\n": a line of ours, which other readers ignore, that says
- * which build of the file was mapped there. */
+/* Writes "# build-id 40000000-40015000 HEX PATH\n": the build id of the mapped file. The line is
+ * pitot's own; other readers ignore it. */
 void pt_gperf_build_id_line(pt_wire_buf *buf, const pt_gperf_mapping *mapping,
                             const uint8_t *build_id, size_t build_id_bytes);
 
-/* Lines of ours that say why stacks ended, for records that have that in common:
+/* Lines of pitot's own with the reason why stacks ended, for all records that share one reason:
  *
- *   "# pitot stack_end no rule: 3 17-20\n"        records are counted from 1
+ *   "# pitot stack_end no rule: 3 17-20\n"        records count from 1
  *
- * All zero but the name at first; take is called for records in their order, done once behind the
- * last. */
+ * Set the name, zero the rest. Call take for each record in ascending order, then done once. */
 typedef struct {
-    const char *name;
-    uint64_t first, last; /* the run at hand; 0 = none */
-    unsigned in_line;     /* runs in the line at hand */
+    const char *name;     /* the reason, terminated, borrowed */
+    uint64_t first, last; /* the pending run of records; 0: none */
+    unsigned in_line;     /* runs in the current line */
 } pt_gperf_ends;
 
 #define PT_GPERF_END_LINE "# pitot stack_end "
@@ -73,9 +73,11 @@ typedef struct {
 void pt_gperf_ends_take(pt_wire_buf *buf, pt_gperf_ends *ends, uint64_t record);
 void pt_gperf_ends_done(pt_wire_buf *buf, pt_gperf_ends *ends);
 
-/* A line of ours with figures of the whole recording, "name=value" each:
- * "# pitot facts asked_hz=1000 cpu_used_ns=4610000000 stack_end=root\n". The last word says that
- * records of which no other line speaks reached their thread's start. */
+/* A line of pitot's own with figures of the whole recording, "name=value" each:
+ *
+ *   "# pitot facts asked_hz=1000 cpu_used_ns=4610000000 stack_end=root\n"
+ *
+ * stack_end=root: records without a stack_end line of their own reached their thread's start. */
 #define PT_GPERF_FACTS_LINE "# pitot facts "
 
 #endif

@@ -1,8 +1,8 @@
 /* gzip.c: CRC-32. */
 #include "wire/gzip.h"
 
-/* Four bits at a time: sixteen entries that can be checked by eye beat a generated table, and
- * nothing that uses this is in a hurry. Entry i is the CRC of the four bits i. */
+/* Processes four bits at a time: a table of sixteen entries can be checked by eye, and no user of
+ * it needs speed. Entry i is the CRC of the four bits i. */
 static const uint32_t nibble_crc[16] = {
     0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
     0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,

@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* CRC-32 of RFC 1952 (reflected 0xedb88320). Start with crc 0; feed the result back to go on. */
+/* CRC-32 of RFC 1952 (reflected 0xedb88320). Start with crc 0. To continue, pass the result of
+ * the bytes before. */
 uint32_t pt_crc32(uint32_t crc, const void *bytes, size_t size);
 
 #endif

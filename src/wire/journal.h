@@ -1,27 +1,27 @@
-/* journal.h: the crash journal, a file to which a profiled process copies, as it runs, what it has
- * collected in memory of its own. The process never reads the file again.
+/* journal.h: the crash journal. A profiled process copies its samples to this file while it
+ * runs, from private memory. It never reads the file again.
  *
- *   0      header, 4096 bytes: who, when, how sampled, how it ended
+ *   0      header, 4096 bytes: process, times, sampling parameters, how it ended
  *   4096   areas, one after the other, each a multiple of 4096 bytes:
- *            maps     what was mapped where, from when to when
+ *            maps     mappings, each with the time from which and to which it existed
  *            stacks   distinct stacks with their counts
  *            python   code objects that frames of stacks name
- *            copies   samples with a copy of the thread's stack, which the reader walks
+ *            copies   samples with a copy of the thread's stack, which the reader unwinds
  *
- * Numbers have the writer's byte order, told by `byte_order`; all have the same size and place in
- * 32-bit and 64-bit processes. Nothing moves once it is written. Whatever a reader trusts is
- * committed by a write that follows those of the bytes it covers:
+ * Numbers have the writer's byte order, which `byte_order` shows. Each field has the same size
+ * and place in 32-bit and 64-bit processes. Nothing moves once it is written. The fields that
+ * make data valid are written after the data:
  *
  *   header   magic             after everything else that is there when the file is new
  *   area     its own header    magic, kind, size_bytes and used_bytes after the records; a record
  *                              never crosses used_bytes, and the file may end there
  *
- * So the file is a whole profile whenever the process is killed. It lacks the samples that were not
- * yet copied: those of the last PT_JOURNAL_INTERVAL_MS at most (the first copies follow each other
- * faster). None is there twice. An exit, exec or fork that the library sees copies all there is.
- * The reader is formats/journal.c.
+ * So the file is a complete profile whenever the process is killed. It lacks only samples that
+ * were not copied yet: those of the last PT_JOURNAL_INTERVAL_MS at most (the first copies follow
+ * each other faster). No sample is in it twice. An exit, exec or fork that the library
+ * intercepts copies all samples. The reader is formats/journal.c.
  *
- * A process of a recording that ends before its first sample leaves no journal: it adds one record
+ * A recorded process that ends before its first sample leaves no journal. It appends one record
  * (pt_journal_brief) to the file PT_JOURNAL_BRIEF, which the recorder made.
  */
 #ifndef PT_WIRE_JOURNAL_H
@@ -35,53 +35,56 @@
 #define PT_JOURNAL_BYTE_ORDER 0x01020304u /* as the writer stores it */
 
 enum {
-    /* 1 had the threads' rings in the file, and was mapped shared; 2, which is read as well, had
-     * neither frames of Python nor copies of stacks. */
+    /* Version 1 had the threads' rings in the file, mapped shared. Version 2 had neither frames
+     * of Python nor copies of stacks; it is read as well. */
     PT_JOURNAL_VERSION = 3,
     PT_JOURNAL_VERSION_LEAST = 2,
     PT_JOURNAL_HEADER_BYTES = 4096,
-    PT_JOURNAL_ALIGN_BYTES = 4096, /* of areas, whatever the machine's page */
+    PT_JOURNAL_ALIGN_BYTES = 4096, /* of areas, independent of the machine's page size */
     PT_JOURNAL_COMM_BYTES = 16,
     PT_JOURNAL_EXE_BYTES = 1024,
     PT_JOURNAL_COMMAND_BYTES = 2048,
     PT_JOURNAL_INTERVAL_MS = 100, /* between two copies */
-    PT_JOURNAL_DEPTH_MAX =
-        512, /* native frames a sample; deeper stacks end as PT_JOURNAL_END_TRUNCATED */
-    PT_JOURNAL_CODES_MAX = 1 << 16, /* code objects of Python */
-    PT_JOURNAL_CHAIN_MAX = 1024,    /* with the frames of an interpreter among them */
+    /* Native frames a sample; deeper stacks end as PT_JOURNAL_END_TRUNCATED. */
+    PT_JOURNAL_DEPTH_MAX = 512,
+    PT_JOURNAL_CODES_MAX = 1 << 16, /* code objects of Python in one journal */
+    PT_JOURNAL_CHAIN_MAX = 1024,    /* words of a stack, frames of the interpreter included */
 };
 
 /* Why a stack has no further frame. */
 enum {
-    PT_JOURNAL_END_ROOT = 0,  /* complete: it reached where the thread began */
+    PT_JOURNAL_END_ROOT = 0,  /* complete: the stack reached where the thread began */
     PT_JOURNAL_END_TRUNCATED, /* more frames than fit */
-    PT_JOURNAL_END_NO_RULE,   /* nothing says where this code keeps its caller (no frame pointer) */
+    PT_JOURNAL_END_NO_RULE, /* no rule gives the caller of this code (and it keeps no frame pointer)
+                             */
     PT_JOURNAL_END_BAD_READ,  /* the next frame would lie outside the thread's known stack */
-    PT_JOURNAL_END_UNCHECKED, /* as root, but by frame pointers of code without rules (JIT, or
-                                 hand-written): a function that keeps none hides its caller */
+    PT_JOURNAL_END_UNCHECKED, /* as root, but frame pointers of code without rules (JIT, assembly)
+                                 led there: a function that keeps no frame pointer hides its caller
+                               */
     PT_JOURNAL_END_COUNT,
 };
 
-/* What made the ticks. */
+/* The source of the ticks. */
 enum {
-    PT_JOURNAL_ENGINE_POSIX = 1,  /* a POSIX timer on each thread's CPU clock */
-    PT_JOURNAL_ENGINE_PERF = 2,   /* a perf_event cpu-clock for each thread, kernel time included */
-    PT_JOURNAL_ENGINE_REAL = 3,   /* a POSIX timer for each thread, on the clock on the wall */
-    PT_JOURNAL_ENGINE_MODE = 4,   /* perf_events in user mode; POSIX timers for the kernel */
-    PT_JOURNAL_ENGINE_TICKER = 5, /* a thread that sends signals to those that run */
+    PT_JOURNAL_ENGINE_POSIX = 1, /* a POSIX timer on each thread's CPU clock */
+    /* A perf_event cpu-clock for each thread, time in the kernel included. */
+    PT_JOURNAL_ENGINE_PERF = 2,
+    PT_JOURNAL_ENGINE_REAL = 3,   /* a POSIX timer for each thread, on the monotonic clock */
+    PT_JOURNAL_ENGINE_MODE = 4,   /* perf_events for user mode; POSIX timers for the kernel */
+    PT_JOURNAL_ENGINE_TICKER = 5, /* a thread that sends signals to running threads */
     PT_JOURNAL_ENGINE_ITIMER = 6, /* ITIMER_PROF, one for the process */
 };
 
-/* How the process, or its profile, ended, as far as the library was told. */
+/* How the process or its profile ended, as far as the library could see. */
 enum {
-    PT_JOURNAL_RUNNING = 0, /* never told: killed, or still running */
+    PT_JOURNAL_RUNNING = 0, /* no end seen: killed, or still running */
     PT_JOURNAL_STOPPED,     /* ProfilerStop */
     PT_JOURNAL_EXITED,      /* exit, or the return of main */
     PT_JOURNAL_EXITED_FAST, /* _exit or quick_exit */
     PT_JOURNAL_BECAME,      /* exec: the process went on as another program */
 };
 
-/* Code of the process, [low, limit). */
+/* A range of the process's code, [low, limit). */
 typedef struct {
     uint64_t low, limit;
 } pt_journal_span;
@@ -91,17 +94,17 @@ static inline bool pt_journal_is_within(pt_journal_span span, uint64_t pc)
     return pc - span.low < span.limit - span.low;
 }
 
-/* Code that a stack of a recording is shown without, or ends at. */
+/* The code that is cut from stacks of a recording, or that ends them. */
 typedef struct {
     pt_journal_span own_code;     /* the library's */
-    pt_journal_span passing_code; /* of it: functions that call the host's code */
+    pt_journal_span passing_code; /* a part of own_code: functions that call the host's code */
     pt_journal_span main_start;   /* libc's code around the call of main */
-    pt_journal_span thread_start; /* and around the call of a start routine */
-    pt_journal_span own_start; /* the library's thread function, which stands between those two */
+    pt_journal_span thread_start; /* libc's code around the call of a thread's start routine */
+    pt_journal_span own_start;    /* the library's thread function, which lies between those two */
 } pt_journal_spans;
 
-/* Takes the library's functions that call the host's code out of a stack, leaf first. False: the
- * stack is the library's own work. */
+/* Removes the library's functions that call the host's code from a stack, leaf first. False: the
+ * sample is of the library's own work. */
 static inline bool pt_journal_leave_out_own(const pt_journal_spans *spans, uint64_t *pcs,
                                             uint32_t *depth)
 {
@@ -117,45 +120,47 @@ static inline bool pt_journal_leave_out_own(const pt_journal_spans *spans, uint6
     return true;
 }
 
-/* The time between two samples at a rate: whole microseconds, as the gperftools file counts it. */
+/* The sampling period of a rate: whole microseconds, since the gperftools file counts those. */
 static inline uint64_t pt_journal_period_ns(uint64_t hz)
 {
     return (1000000 + hz / 2) / hz * 1000;
 }
 
+/* The file's header. */
 typedef struct {
-    char magic[8];         /* PT_JOURNAL_MAGIC, committed last */
+    char magic[8];         /* PT_JOURNAL_MAGIC; written last */
     uint32_t byte_order;   /* PT_JOURNAL_BYTE_ORDER */
     uint32_t version;      /* PT_JOURNAL_VERSION; another one has another layout */
     uint32_t header_bytes; /* where the first area starts */
     uint32_t word_bytes;   /* of the process: 4 or 8 */
     uint32_t machine;      /* e_machine of its ELF */
     uint32_t pid, ppid;
-    uint32_t sequence;  /* which image of that pid: counts exec */
+    uint32_t sequence;  /* number of the image of that pid: counts exec */
     uint32_t engine;    /* PT_JOURNAL_ENGINE_X */
     uint32_t end;       /* PT_JOURNAL_RUNNING ... */
-    uint32_t asked_hz;  /* samples a CPU second asked for */
-    uint32_t tick_hz;   /* how often the kernel looks at CPU-clock timers, 0 = not tick-bound */
-    uint64_t period_ns; /* CPU time that one unit of weight stands for: the timer's own truth */
+    uint32_t asked_hz;  /* requested samples per CPU second */
+    uint32_t tick_hz;   /* rate at which the kernel checks CPU-clock timers; 0: the rate does not
+                           depend on it */
+    uint64_t period_ns; /* CPU time that one unit of weight means, as the timer has it */
     uint64_t start_realtime_ns, start_monotonic_ns;
-    uint64_t last_monotonic_ns; /* when the facts below were last brought up to date */
-    uint64_t cpu_before_ns;     /* CPU time of the process when sampling began */
-    uint64_t cpu_used_ns;       /* CPU time since then, the library's own thread left out */
-    uint64_t cpu_own_ns;        /* CPU time of the library's own thread */
+    uint64_t last_monotonic_ns; /* when the figures below were last updated */
+    uint64_t cpu_before_ns;     /* CPU time of the process before sampling began */
+    uint64_t cpu_used_ns;       /* CPU time since then, without the library's own threads */
+    uint64_t cpu_own_ns;        /* CPU time of the library's own threads */
     uint64_t fold_dropped;      /* weight lost because the stacks area could not grow */
     uint64_t threads_seen;      /* threads that had a timer */
-    uint64_t threads_unsampled; /* threads that could not be given one */
+    uint64_t threads_unsampled; /* threads for which no timer could be made */
     uint64_t ticks;             /* handler runs */
-    uint64_t weight;            /* of their samples: the periods that each stands for */
-    uint64_t ring_dropped;      /* weight of ticks that found no room in memory */
-    uint64_t filtered;          /* weight of ticks that the program's filter refused */
+    uint64_t weight;            /* sum of the weights of their samples, in periods */
+    uint64_t ring_dropped;      /* weight of ticks lost because the ring was full */
+    uint64_t filtered;          /* weight of ticks that the program's filter rejected */
     uint32_t exe_bytes, command_bytes;
     char comm[PT_JOURNAL_COMM_BYTES];       /* zero-terminated */
     char exe[PT_JOURNAL_EXE_BYTES];         /* path of the image; exe_bytes of them */
-    char command[PT_JOURNAL_COMMAND_BYTES]; /* argv, each ended by a zero byte, perhaps cut */
-    uint64_t own_weight; /* of `weight`: ticks in the library, which are in no stack */
-    uint64_t own_ns; /* CPU time of the library in threads of the host when no tick could come */
-    pt_journal_spans spans; /* a reader cuts the stacks that it walks by them */
+    char command[PT_JOURNAL_COMMAND_BYTES]; /* argv, each word ended by a zero byte; may be cut */
+    uint64_t own_weight; /* the part of `weight` that fell into the library, which is in no stack */
+    uint64_t own_ns; /* CPU time of the library in the host's threads while ticks were blocked */
+    pt_journal_spans spans; /* the reader cuts unwound copies of stacks by these */
 } pt_journal_header;
 
 _Static_assert(sizeof(pt_journal_header) <= PT_JOURNAL_HEADER_BYTES, "header outgrew its page");
@@ -171,70 +176,74 @@ enum {
 
 /* At the start of each area. */
 typedef struct {
-    uint32_t magic; /* PT_JOURNAL_AREA_MAGIC; 0 = nothing more in the file */
+    uint32_t magic; /* PT_JOURNAL_AREA_MAGIC; 0: the file ends here */
     uint32_t kind;
-    uint64_t size_bytes; /* of the whole area, this included */
+    uint64_t size_bytes; /* of the whole area, this header included */
     uint64_t used_bytes; /* bytes of records after this header */
     uint64_t reserved;
 } pt_journal_area;
 
-/* A record of a maps area: this, the build id, the path, zeros up to a multiple of 8.
- * An address is looked up among the mappings with epoch_from <= the stack's epoch < epoch_to. */
+/* A record of a maps area: this struct, the build id, the path, zeros up to a multiple of 8. An
+ * address of a stack belongs to the mapping with epoch_from <= the stack's epoch < epoch_to. */
 typedef struct {
     uint64_t start, limit, file_offset, inode;
-    uint64_t from_ns, to_ns; /* monotonic; to_ns 0 = to the end. When first seen, when seen gone */
-    uint32_t epoch_from, epoch_to; /* epoch_to is UINT32_MAX while it lives */
+    uint64_t from_ns, to_ns; /* monotonic times when the mapping was first seen and seen gone; to_ns
+                                0: until the end */
+    uint32_t epoch_from, epoch_to; /* epoch_to is UINT32_MAX while the mapping exists */
     uint32_t device_major, device_minor;
-    uint32_t prot; /* read 4, write 2, execute 1 */
+    uint32_t prot; /* bits: read 4, write 2, execute 1 */
     uint16_t build_id_bytes, path_bytes;
 } pt_journal_map;
 
-/* A word of a stack that is no address but a frame of CPython: this bit, the number of its code
- * object in 24 bits from bit 32 on (0: one of those that found no room), and 1 + the place in its
- * instructions, in bytes, in the low half. */
+/* A word of a stack that is a frame of CPython instead of an address: bit 63 is set; bits 32 to
+ * 55 are the number of its code object (0: the table of code objects was full); the low half is
+ * 1 + the place in its instructions, in bytes. */
 #define PT_JOURNAL_PYTHON_FRAME        (UINT64_C(1) << 63)
 #define PT_JOURNAL_PYTHON_NUMBER(word) ((uint32_t)((word) >> 32) & 0xffffff)
 #define PT_JOURNAL_PYTHON_PLACE(word)  ((int32_t)((uint32_t)(word)-1))
 
-/* A record of a python area: this, the name, the file, the line table, zeros up to a multiple of 8.
+/* A record of a python area: this struct, the name, the file, the line table, zeros up to a
+ * multiple of 8.
  */
 typedef struct {
     uint32_t number;
     uint32_t lines_bytes;
     int32_t first_line;
     uint16_t name_bytes, file_bytes;
-    uint16_t minor; /* of 3.minor: how the line table is read */
+    uint16_t minor; /* of the version 3.minor, which decides the form of the line table */
     uint16_t reserved[3];
 } pt_journal_code;
 
-/* Whether the two chains of a stack, native and Python's, were joined for certain. */
+/* How the native and the Python frames of a stack were joined: there were no Python frames, the
+ * match was certain, or it was not. */
 enum { PT_JOURNAL_NATIVE = 0, PT_JOURNAL_MERGED, PT_JOURNAL_MERGED_UNCERTAIN };
 
-/* A record of a stacks area: this, then depth words, leaf first: addresses and frames. */
+/* A record of a stacks area: this struct, then depth words, leaf first: addresses and Python
+ * frames. */
 typedef struct {
     uint64_t count; /* sum of weights; the only field that changes */
     uint32_t depth; /* >= 1 */
-    uint16_t epoch; /* low bits of an epoch in which its frames were mapped as when seen */
+    uint16_t epoch; /* low bits of an epoch with the same mappings as when the stack was sampled */
     uint8_t end;    /* PT_JOURNAL_END_X */
     uint8_t merged; /* PT_JOURNAL_NATIVE ... */
 } pt_journal_stack;
 
-/* A record of a copies area: this, then reg_count registers by DWARF number, then stack_words words
- * of the stack, from the stack pointer on. */
+/* A record of a copies area: this struct, then reg_count registers by DWARF number, then
+ * stack_words words of the stack, from the stack pointer on. */
 typedef struct {
-    uint32_t weight; /* periods that the sample stands for */
+    uint32_t weight; /* periods that the sample counts for */
     uint32_t stack_words;
     uint16_t reg_count;
     uint16_t epoch;  /* as in pt_journal_stack */
-    uint32_t is_cut; /* 1: the stack goes on behind the words */
+    uint32_t is_cut; /* 1: the stack continues beyond the copied words */
 } pt_journal_copy;
 
-#define PT_JOURNAL_BRIEF       "brief" /* the file's name in the folder of the recording */
+#define PT_JOURNAL_BRIEF       "brief" /* the file's name in the recording's folder */
 
 #define PT_JOURNAL_BRIEF_MAGIC 0x62544a50u /* "PJTb" as little-endian bytes */
 
-/* A process that ended before its first sample: fields of its header. A record that was cut short
- * is followed by whole ones: each is found by its magic. */
+/* A process that ended before its first sample; fields as in its header. Complete records may
+ * follow one that was cut short: a reader finds each by its magic. */
 typedef struct {
     uint32_t magic; /* PT_JOURNAL_BRIEF_MAGIC */
     uint32_t pid, end, reserved;

@@ -1,12 +1,12 @@
-/* proto.h: the primitives of the protocol buffer wire format that profile.proto needs, encoding
- * only. The rules are those of the "Encoding" page of Protocol Buffers:
+/* proto.h: encodes the primitives of the protocol buffer wire format that profile.proto needs.
+ * Source: the "Encoding" page of Protocol Buffers:
  *
  *   field   | tag = number << 3 | wire type | value |
  *   varint  (type 0)   7 bits a byte, least significant group first, top bit = more follow
  *   bytes   (type 2)   | varint length | bytes |          strings, messages, packed numbers
  *
- * int64 is written as the varint of its two's complement, so negative numbers take ten bytes.
- * Proto3 leaves out scalar fields of value 0; the functions named _nonzero do that.
+ * int64 is written as the varint of its two's complement, so a negative number takes ten bytes.
+ * Proto3 leaves out scalar fields of value 0; the functions named _nonzero do so.
  */
 #ifndef PT_WIRE_PROTO_H
 #define PT_WIRE_PROTO_H
@@ -21,7 +21,7 @@ enum {
     PT_PROTO_VARINT_BYTES_MAX = 10,
 };
 
-/* Bytes that the varint of value takes, 1 to 10. */
+/* The length of the varint of value, 1 to 10 bytes. */
 static inline size_t pt_proto_varint_bytes(uint64_t value)
 {
     return (size_t)(9 * (64 - __builtin_clzll(value | 1)) + 64) / 64;
@@ -59,15 +59,15 @@ static inline void pt_proto_int_nonzero(pt_wire_buf *buf, uint32_t field, int64_
     pt_proto_uint_nonzero(buf, field, (uint64_t)value);
 }
 
-/* A string, a message that is already encoded, or packed numbers; written even when empty. */
+/* A string, an encoded message, or packed numbers; written even when empty. */
 void pt_proto_bytes(pt_wire_buf *buf, uint32_t field, const void *bytes, size_t size);
 
-/* A repeated number field in its packed form; nothing when count is 0. */
+/* A repeated number field in its packed form; writes nothing when count is 0. */
 void pt_proto_packed(pt_wire_buf *buf, uint32_t field, const uint64_t *values, size_t count);
 
-/* A message or packed field whose length is not known yet. Put its inside between the two calls;
- * the value of open is given back to close, which writes the length and, if that takes more than
- * one byte, moves the inside up. Such fields nest. */
+/* A message or packed field of unknown length. Write its content between the two calls, and pass
+ * the result of open to close. close writes the length and moves the content up if the length
+ * takes more than one byte. Such fields nest. */
 size_t pt_proto_open(pt_wire_buf *buf, uint32_t field);
 void pt_proto_close(pt_wire_buf *buf, size_t opened);
 

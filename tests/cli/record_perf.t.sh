@@ -1068,7 +1068,7 @@ for paranoid in 3 4; do
     if unshare -m mount --bind level /proc/sys/kernel/perf_event_paranoid 2>/dev/null; then
         run unshare -m sh -c "mount --bind level /proc/sys/kernel/perf_event_paranoid && exec ./refuse 13 '$PITOT' record -p $$ -o refused.pb.gz"
         expect_status 1
-        expect_stderr "pitot: kernel.perf_event_paranoid is $paranoid, which keeps perf events for root; run with sudo, or: sudo sysctl kernel.perf_event_paranoid=2"
+        expect_stderr "pitot: kernel.perf_event_paranoid is $paranoid, which restricts perf events to root; run with sudo, or: sudo sysctl kernel.perf_event_paranoid=2"
     else
         skip 'no mount namespace can be made here'
     fi

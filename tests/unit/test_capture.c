@@ -650,11 +650,11 @@ static void what_is_refused_is_said_with_the_command_that_allows_it(void **state
     } rows[] = {
         {{.level = 3},
          812,
-         "kernel.perf_event_paranoid is 3, which keeps perf events for root; run with sudo, or: "
+         "kernel.perf_event_paranoid is 3, which restricts perf events to root; run with sudo, or: "
          "sudo sysctl kernel.perf_event_paranoid=2"},
         {{.level = 4},
          0,
-         "kernel.perf_event_paranoid is 4, which keeps perf events for root; run with sudo, or: "
+         "kernel.perf_event_paranoid is 4, which restricts perf events to root; run with sudo, or: "
          "sudo sysctl kernel.perf_event_paranoid=2"},
         {{.level = 2},
          0,
