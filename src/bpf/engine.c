@@ -16,10 +16,10 @@
 
 enum { ARRAY = 2, MMAPABLE = 1 << 10 };
 
-/* A process that the kernel's side knows. */
+/* A process in the kernel's map. */
 typedef struct {
     uint32_t pid;
-    uint32_t mappings, word_count; /* of the pool; 0: none */
+    uint32_t mappings, word_count; /* place in the pool; 0: none */
     bool is_known;
 } known_process;
 
@@ -39,13 +39,13 @@ struct pt_bpf_engine {
 
 extern const uint8_t pt_bpf_sample_object[], pt_bpf_sample_object_end[];
 
-/* 0: there is none for this machine. */
+/* The size of the program; 0: none for this machine. */
 static size_t object_bytes(void)
 {
     return (size_t)(&pt_bpf_sample_object_end[0] - &pt_bpf_sample_object[0]);
 }
 
-/* An array that we write through a mapping; its descriptor may be closed then. */
+/* Makes an array that user space writes through a mapping; the descriptor may be closed then. */
 static void *make_chunk(void *arg, uint32_t number)
 {
     const pt_bpf_engine *const engine = arg;
@@ -67,7 +67,7 @@ static pt_status refuse_load(int error, pt_error *reterr)
     struct stat btf;
     if (error == EPERM || error == EACCES)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
-                            "the kernel lets you load no BPF program: run with sudo, or give pitot "
+                            "the kernel denies you BPF programs: run with sudo, or give pitot "
                             "CAP_BPF and CAP_PERFMON");
     if (stat("/sys/kernel/btf/vmlinux", &btf) != 0)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
@@ -76,7 +76,7 @@ static pt_status refuse_load(int error, pt_error *reterr)
     return pt_error_errno(reterr, error, "the kernel refused the BPF program");
 }
 
-/* Numbers of processes are those of the first namespace in the program, and of ours in all else. */
+/* The program has pids of the first namespace; user space has those of its own. */
 static bool is_first_pid_namespace(void)
 {
     enum { FIRST = 0xeffffffc }; /* PROC_PID_INIT_INO */
@@ -98,7 +98,7 @@ static pt_status load_object(pt_bpf_engine *engine, uint32_t cpu_limit, pt_error
         lib->object_find_program_by_name(engine->object, "pt_bpf_sample");
     if (pool == NULL || output == NULL || known == NULL || cpus == NULL || program == NULL ||
         lib->map_set_max_entries(cpus, cpu_limit) != 0)
-        return pt_error_set(reterr, PT_ERR_SYSTEM, "libbpf does not read the BPF program");
+        return pt_error_set(reterr, PT_ERR_SYSTEM, "libbpf cannot read the BPF program");
     const int error = lib->object_load(engine->object);
     if (error != 0) return refuse_load(-error, reterr);
     engine->program_fd = lib->program_fd(program);
@@ -117,7 +117,7 @@ pt_status pt_bpf_engine_new(uint32_t cpu_limit, pt_bpf_engine **ret_engine, pt_e
     if (lib == NULL) return pt_error_set(reterr, PT_ERR_SYSTEM, "%s", why);
     if (!is_first_pid_namespace())
         return pt_error_set(reterr, PT_ERR_SYSTEM,
-                            "the BPF program knows processes by other numbers than this container");
+                            "the BPF program has other process ids than this container");
     pt_bpf_engine *const engine = pt_alloc(1, sizeof *engine);
     engine->lib = lib;
     pt_bpf_pool_init(&engine->pool, make_chunk, engine);
@@ -177,7 +177,7 @@ static known_process *process_of(pt_bpf_engine *engine, uint32_t pid, bool make)
     return &engine->process.items[row];
 }
 
-static void give_back_mappings(pt_bpf_engine *engine, known_process *process)
+static void free_mappings(pt_bpf_engine *engine, known_process *process)
 {
     if (process->word_count > 0)
         pt_bpf_pool_give_back(&engine->pool, process->mappings, process->word_count, now_ns());
@@ -201,7 +201,7 @@ bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modu
         unused = *process;
         *process = (known_process){pid, value.mappings, word_count, true};
     }
-    give_back_mappings(engine, &unused);
+    free_mappings(engine, &unused);
     return is_put;
 }
 
@@ -210,6 +210,6 @@ void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid)
     known_process *const process = process_of(engine, pid, false);
     if (process == NULL || !process->is_known) return;
     engine->lib->map_delete_elem(engine->processes_fd, &pid);
-    give_back_mappings(engine, process);
+    free_mappings(engine, process);
     process->is_known = false;
 }

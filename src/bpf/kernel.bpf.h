@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/* kernel.bpf.h: what the program needs of the kernel: helpers by number (uapi/linux/bpf.h), and the
- * few fields of its types, whose offsets the loader fills in by the kernel's own BTF.
+/* kernel.bpf.h: declarations of the kernel for the program: helpers by number (uapi/linux/bpf.h),
+ * and the few fields of kernel types that it reads. The loader fills in their offsets from the
+ * kernel's BTF.
  */
 #ifndef PT_BPF_KERNEL_H
 #define PT_BPF_KERNEL_H
@@ -11,7 +12,7 @@
 
 #define SECTION(name) __attribute__((section(name), used))
 
-/* A map's type, key and value, as the loader reads them from the object's BTF. */
+/* A map's type, key and value; the loader reads them from the object's BTF. */
 #define MAP_NUMBER(name, value) int(*name)[value]
 #define MAP_TYPE(name, type)    __typeof__(type) *name
 
@@ -48,20 +49,20 @@ struct task_struct {
     void *stack;
 } OF_KERNEL;
 
-/* Since Linux 5.15 there is a helper for the registers that user space had. */
+/* Linux 5.15 added a helper for the registers of user space. */
 enum bpf_func_id { BPF_FUNC_task_pt_regs = 175 };
 enum { CORE_ENUM_EXISTS = 0 };
 #define HAS_TASK_PT_REGS                                                                           \
     __builtin_preserve_enum_value(*(__typeof__(enum bpf_func_id) *)BPF_FUNC_task_pt_regs,          \
                                   CORE_ENUM_EXISTS)
 
-/* A field of a kernel's structure, read. */
+/* Reads a field of a kernel structure. */
 #define KERNEL_FIELD(to, from, field)                                                              \
     bpf_probe_read_kernel(&(to), sizeof(to), __builtin_preserve_access_index(&(from)->field))
 
 /* ---- x86-64 ---- */
 
-/* As at the end of a kernel stack, and as the context of the program has it (uapi/asm/ptrace.h). */
+/* The registers at the end of a kernel stack, and in the program's context (uapi/asm/ptrace.h). */
 struct user_regs {
     uint64_t r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
         flags, sp, ss;
@@ -74,7 +75,7 @@ struct bpf_perf_event_data {
 
 enum {
     KERNEL_STACK_BYTES = 16384,
-    USER_CODE_SEGMENT = 0x33, /* of 64 bit */
+    USER_CODE_SEGMENT = 0x33, /* of 64-bit code */
     PRIVILEGE_MASK = 3,
 };
 

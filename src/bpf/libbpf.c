@@ -25,7 +25,7 @@ static const pt_lazy_function functions[] = {
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
 static const char *missing;
 
-/* libbpf tells its user of each verdict of the verifier; we say one line. */
+/* libbpf prints each message of the verifier; pitot prints one line of its own. */
 static int print_nothing(int level, const char *format, va_list arguments)
 {
     (void)level, (void)format, (void)arguments;

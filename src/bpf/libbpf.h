@@ -1,5 +1,5 @@
-/* libbpf.h: the functions of libbpf that are called, as it declares them (bpf/libbpf.h, bpf/bpf.h
- * of version 1): building pitot needs no headers of it. It is loaded when one is first asked for.
+/* libbpf.h: the libbpf functions that pitot calls, declared as in libbpf version 1 (bpf/libbpf.h,
+ * bpf/bpf.h), so that building needs none of its headers. The library is loaded on first use.
  */
 #ifndef PT_BPF_LIBBPF_H
 #define PT_BPF_LIBBPF_H
@@ -13,7 +13,7 @@ struct bpf_map;
 struct bpf_program;
 struct bpf_object_open_opts;
 
-/* The first fields of libbpf's: it goes by size_bytes. */
+/* The first fields of libbpf's struct; size_bytes says how many there are. */
 struct bpf_map_create_opts {
     size_t size_bytes;
     uint32_t btf_fd, btf_key_type_id, btf_value_type_id, btf_vmlinux_value_type_id;
@@ -25,7 +25,7 @@ typedef int (*pt_libbpf_print)(int level, const char *format, va_list arguments)
 
 typedef struct pt_libbpf {
     pt_libbpf_print (*set_print)(pt_libbpf_print print);
-    /* NULL, with errno. */
+    /* NULL with errno on failure. */
     struct bpf_object *(*object_open_mem)(const void *bytes, size_t size,
                                           const struct bpf_object_open_opts *opts);
     int (*object_load)(struct bpf_object *object);
@@ -42,7 +42,7 @@ typedef struct pt_libbpf {
     int (*map_delete_elem)(int fd, const void *key);
 } pt_libbpf;
 
-/* NULL: it is not there, and *ret_why says so. */
+/* Loads the library, once. NULL: it is missing; *ret_why has the reason. */
 const pt_libbpf *pt_libbpf_loaded(const char **ret_why);
 
 #endif

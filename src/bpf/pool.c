@@ -8,7 +8,8 @@
 
 enum { RULE_WORDS = sizeof(pt_unwind_rule) / 4, MAPPING_WORDS = sizeof(pt_bpf_mapping) / 4 };
 
-/* A walk takes microseconds; a machine may be stopped meanwhile. */
+/* The time until a freed run is reused. A walk takes microseconds, but the machine may stop
+ * meanwhile. */
 enum { READING_NS = 200000000 };
 
 void pt_bpf_pool_init(pt_bpf_pool *pool, pt_bpf_make_chunk make, void *arg)
@@ -35,7 +36,7 @@ static bool add_chunk(pt_bpf_pool *pool)
     return true;
 }
 
-/* Chunks have no room in common, but their numbers follow one another. */
+/* Chunks are separate memory, but their word numbers are consecutive. */
 static void copy_in(pt_bpf_pool *pool, uint32_t word, const void *words, uint32_t count)
 {
     const uint8_t *from = words;
@@ -49,7 +50,7 @@ static void copy_in(pt_bpf_pool *pool, uint32_t word, const void *words, uint32_
     }
 }
 
-/* Room for so many words behind what is used; each run begins at an even one. */
+/* Allocates count words after the used ones; each run begins at an even word. */
 static bool take_room(pt_bpf_pool *pool, uint32_t count, uint32_t *ret_word)
 {
     pool->used += pool->used % 2;
@@ -70,7 +71,7 @@ static bool add_run(pt_bpf_pool *pool, const void *words, uint32_t count, uint32
     return true;
 }
 
-/* Runs that are given back are of powers of two. */
+/* The size class of a run of mappings: a power of two. */
 static uint32_t class_of(uint32_t count)
 {
     uint32_t size_class = 4;

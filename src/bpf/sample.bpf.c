@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/* sample.bpf.c: runs in the kernel at each sample, instead of the copy of the stack.
+/* sample.bpf.c: the program that runs in the kernel at each sample, before the stack is copied.
  *
  *   known process, stack walked to its end ---> the stack, into the ring; the sample is dropped
  *   process that is not recorded           ---> the sample is dropped
- *   anything else                          ---> the sample goes on: registers and a copy of the
+ *   anything else                          ---> the sample continues: registers and a copy of the
  *                                               stack, which user space walks
  *
- * tools/build-bpf makes dist/sample.x86_64.bpf of it.
+ * tools/build-bpf compiles it to dist/sample.x86_64.bpf.
  */
 #include "bpf/kernel.bpf.h"
 #include "bpf/layout.h"
@@ -20,7 +20,7 @@ struct {
 
 struct {
     MAP_NUMBER(type, BPF_MAP_TYPE_ARRAY);
-    MAP_NUMBER(max_entries, 1); /* as many as there are cpus */
+    MAP_NUMBER(max_entries, 1); /* the loader sets the number of cpus */
     MAP_TYPE(key, uint32_t);
     MAP_TYPE(value, pt_bpf_cpu);
 } cpus SECTION(".maps");
@@ -66,7 +66,8 @@ __attribute__((noinline)) int pt_bpf_step(uint32_t cpu)
     return c != NULL ? (int)step_frame(c) : PT_UNWIND_END_BAD_READ;
 }
 
-/* By DWARF number: System V ABI, AMD64, figure 3.36. The context may be read by whole fields only.
+/* Copies registers by DWARF number (System V ABI, AMD64, figure 3.36). The verifier allows reading
+ * the context by whole fields only.
  */
 #define COPY_REGS(c, from)                                                                         \
     do {                                                                                           \
@@ -89,7 +90,8 @@ __attribute__((noinline)) int pt_bpf_step(uint32_t cpu)
         (c)->regs[16] = (c)->pc = (from)->ip;                                                      \
     } while (0)
 
-/* The registers that user space had when it entered the kernel: at the end of the kernel's stack.
+/* Reads the registers that user space had when it entered the kernel, which lie at the end of the
+ * kernel's stack.
  */
 static inline bool read_entry_regs(const struct task_struct *task, struct user_regs *ret_regs)
 {
@@ -105,7 +107,7 @@ static inline bool read_entry_regs(const struct task_struct *task, struct user_r
     return bpf_probe_read_kernel(ret_regs, sizeof *ret_regs, from) == 0;
 }
 
-/* Where user space is. False: it is not 64 bit, or nowhere. */
+/* Reads the user registers. False: not 64 bit, or no user space. */
 static inline bool take_regs(pt_bpf_cpu *c, struct bpf_perf_event_data *context,
                              const struct task_struct *task)
 {
@@ -134,7 +136,7 @@ SECTION("perf_event") int pt_bpf_sample(struct bpf_perf_event_data *context)
     uint64_t mm = 0;
     KERNEL_FIELD(mm, task, mm);
     if (process->mm == 0) process->mm = mm;
-    if (process->mm != mm) return GO_ON; /* it has become another program */
+    if (process->mm != mm) return GO_ON; /* the process has called exec */
     if (process->is_wanted == 0) return DROP;
     if (mm == 0 || !take_regs(c, context, task)) return GO_ON;
     begin_walk(c, process);
@@ -158,5 +160,5 @@ SECTION("perf_event") int pt_bpf_sample(struct bpf_perf_event_data *context)
     return error == 0 || error == RING_IS_FULL ? DROP : GO_ON;
 }
 
-/* Asked for by the helpers; the file may be had under the other licence, too. */
+/* The helpers require this text; the file is available under the other licence too. */
 const char sample_license[] SECTION("license") = "GPL";

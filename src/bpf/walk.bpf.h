@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/* walk.bpf.h: a stack is walked in the kernel: the hooks of unwind/step.h, and one step.
+/* walk.bpf.h: walks a stack in the kernel: the hooks of unwind/step.h, and one step.
  *
- * The includer has defined what a map's element is: cpu_at, pool_chunk, read_stack (sample.bpf.c;
- * in user space a test does).
+ * The includer defines the access to map elements: cpu_at, pool_chunk, read_stack (sample.bpf.c; a
+ * test in user space).
  *
- * The step is a global function with a number for its argument: so the verifier checks it once,
- * whatever calls it, and a loop of a thousand steps costs it no more than the loop.
+ * The step is a global function with an integer argument, so the verifier checks it once, whatever
+ * calls it; a loop of a thousand steps adds only the loop to its work.
  */
 #ifndef PT_BPF_WALK_H
 #define PT_BPF_WALK_H
@@ -14,7 +14,8 @@
 
 #define inline inline __attribute__((always_inline))
 
-/* The compiler must not know more of a number than the verifier can see. */
+/* Hides a value from the compiler's optimiser, which could otherwise remove checks that the
+ * verifier needs. */
 #define BARRIER(value) __asm__ volatile("" : "+r"(value))
 
 /* ---- hooks of step.h ---- */
@@ -22,7 +23,8 @@
 typedef pt_bpf_cpu pt_step_stack;
 typedef pt_bpf_cpu pt_step_code;
 
-/* The stack is read by whole windows, since most words lie beside others that are read. */
+/* Reads a word of the stack. Reads whole windows, since neighbouring words are usually needed too.
+ */
 static inline bool load_word(pt_bpf_cpu *c, uint64_t addr, uint64_t *ret_word)
 {
     const uint64_t start = addr & ~(uint64_t)(PT_BPF_WINDOW_BYTES - 1);
@@ -48,7 +50,7 @@ static inline bool register_of(const pt_unwind_state *state, unsigned reg, uint6
     return true;
 }
 
-/* No machine with a link register has this program yet. */
+/* This program does not support machines with a link register yet. */
 static inline const uint64_t *interrupted_regs(const pt_machine *machine,
                                                const pt_unwind_state *state,
                                                const pt_unwind_rule *rule, pt_step_stack *c)
@@ -58,7 +60,8 @@ static inline const uint64_t *interrupted_regs(const pt_machine *machine,
 
 /* ---- the pool ---- */
 
-/* NULL: there is no such place, or the bytes do not end in its chunk. */
+/* The bytes at a place of the pool. NULL: no such place, or the bytes cross the end of their chunk.
+ */
 static inline const void *pool_at(uint32_t word, uint32_t bytes)
 {
     const uint8_t *const chunk = pool_chunk(word >> PT_BPF_CHUNK_BITS);
@@ -74,7 +77,7 @@ static inline const void *pool_at(uint32_t word, uint32_t bytes)
 enum { SEARCH_STEPS = 16 }; /* enough for PT_BPF_MAPPINGS_MAX and for the rows of a page */
 enum { MAPPING_WORDS = sizeof(pt_bpf_mapping) / 4 };
 
-/* Makes the mapping that addr lies in the walk's last. */
+/* Sets c->last to the mapping that contains addr. */
 static inline bool find_mapping(pt_bpf_cpu *c, uint64_t addr)
 {
     if (addr - c->last.start < c->last.limit - c->last.start) return true;
@@ -103,7 +106,7 @@ static inline bool is_code(pt_bpf_cpu *c, uint64_t addr)
     return find_mapping(c, addr);
 }
 
-/* The number of the last mapping's rule at addr; 0: none. */
+/* The number of the rule at addr in c->last; 0: none. */
 static inline uint32_t rule_number(pt_bpf_cpu *c, uint64_t addr)
 {
     const uint64_t at = addr - c->last.base;
@@ -141,7 +144,7 @@ static inline void read_rule(pt_bpf_cpu *c, uint32_t number, pt_unwind_rule *ret
 
 /* ---- a step ---- */
 
-/* False: user space has to walk. *ret_rule: the slot's, if it is a PT_SLOT_RULE. */
+/* Makes a slot. False: user space must walk. */
 static inline bool fill_slot(pt_bpf_cpu *c, uint64_t pc, pt_unwind_slot *ret_slot)
 {
     pt_unwind_slot slot = {.pc = pc, .generation = c->generation};
@@ -161,9 +164,9 @@ static inline bool fill_slot(pt_bpf_cpu *c, uint64_t pc, pt_unwind_slot *ret_slo
     return true;
 }
 
-/* Interpreters and hand-written code keep frame pointers where they have no rules. Such a step is
- * user space's second try (step_by_fp in unwind/copied.c), and marked likewise: believed only if
- * the walk reaches the thread's start. */
+/* Steps by frame pointer through code without a rule: interpreters and assembly keep frame
+ * pointers. This equals step_by_fp of the second walk in user space (unwind/copied.c) and is marked
+ * in the same way: the stack counts only if it reaches the thread's start. */
 static inline pt_unwind_end step_without_rule(pt_bpf_cpu *c, pt_unwind_state *at, uint64_t pc)
 {
     uint64_t fp, caller;
@@ -193,7 +196,7 @@ static inline pt_unwind_end step_by_slot(pt_bpf_cpu *c, pt_unwind_state *at,
     return step_rule(PT_MACHINE_HOST, at, &rule, c);
 }
 
-/* One frame outwards; it is put behind the others. GOING_ON, or why not. */
+/* Steps one frame outwards and appends it. Returns GOING_ON, or why the walk ends. */
 static inline pt_unwind_end step_frame(pt_bpf_cpu *c)
 {
     pt_unwind_state at = {.pc = c->pc,
@@ -241,7 +244,7 @@ static inline pt_unwind_end step_frame(pt_bpf_cpu *c)
     return PT_UNWIND_END_GOING_ON;
 }
 
-/* Puts the walk at the innermost frame; pc, sp, fp and regs are there. */
+/* Starts a walk at the innermost frame; pc, sp, fp and regs are set. */
 static inline void begin_walk(pt_bpf_cpu *c, const pt_bpf_process *process)
 {
     c->generation = process->generation;

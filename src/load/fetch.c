@@ -1,4 +1,4 @@
-/* fetch.c: names become requests, answers become what the caller asked for. */
+/* fetch.c: makes requests of names, and results of answers. */
 #include "load/fetch_int.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "base/text.h"
 
 #define TIMEOUT_S     60
-#define NAMES_AT_ONCE 16384 /* addresses of one POST */
+#define NAMES_AT_ONCE 16384 /* addresses in one POST */
 
 void pt_fetched_done(pt_fetched *f)
 {
@@ -36,7 +36,7 @@ static pt_status check_tls(const pt_fetch_options *o, pt_error *reterr)
     return PT_OK;
 }
 
-/* Go's time.Duration, of whole seconds. */
+/* Seconds in the form of Go's time.Duration. */
 static char *duration_text(int64_t seconds)
 {
     if (seconds >= 3600)
@@ -51,7 +51,7 @@ static void say_line(const pt_fetch_options *o, const char *line)
     if (o->say != NULL) o->say(o->context, line);
 }
 
-/* What the program whose rule it is says before it waits. */
+/* Reports the fetch, in the words of the rule's program. */
 static void announce_fetch(const pt_fetch_options *o, const char *url, int64_t seconds)
 {
     PT_FREE char *line = NULL;
@@ -89,7 +89,7 @@ void pt_fetch_all(const char *const *names, size_t count, const pt_fetch_options
         urls[2 * i + 1] = other;
         if (tls.status != PT_OK) continue;
         if (url == NULL) {
-            pt_error_set(&ret[i].error, PT_ERR_USAGE, "is no address of a server");
+            pt_error_set(&ret[i].error, PT_ERR_USAGE, "is not the address of a server");
             continue;
         }
         request.url = url;
@@ -154,13 +154,13 @@ pt_status pt_fetch_post(const char *url, const void *body, size_t body_bytes,
     return run_one(&request, options, ret_body, reterr);
 }
 
-/* The first line of a neighbour's answer, to be freed. */
+/* The first line of the answer at a neighbouring address; the caller frees it. */
 static pt_status first_line(const char *profile_url, const char *word,
                             const pt_fetch_options *options, char **ret_line, pt_error *reterr)
 {
     PT_FREE char *url = pt_fetch_neighbour(profile_url, word);
     if (url == NULL) {
-        pt_error_set(reterr, PT_ERR_USAGE, "is no address of a server");
+        pt_error_set(reterr, PT_ERR_USAGE, "is not the address of a server");
         if (reterr != NULL) pt_error_where(reterr, profile_url, NULL, -1);
         return PT_ERR_USAGE;
     }
@@ -193,7 +193,7 @@ pt_status pt_fetch_symbol_count(const char *profile_url, const pt_fetch_options 
     const bool told = sscanf(line, "num_symbols: %llu", &count) == 1;
     free(line);
     if (!told) {
-        pt_error_set(reterr, PT_ERR_FORMAT, "the server does not say how many symbols it has");
+        pt_error_set(reterr, PT_ERR_FORMAT, "the server does not report its number of symbols");
         if (reterr != NULL) pt_error_where(reterr, profile_url, NULL, -1);
         return PT_ERR_FORMAT;
     }
@@ -205,7 +205,7 @@ pt_status pt_fetch_symbol_count(const char *profile_url, const pt_fetch_options 
 
 typedef struct {
     uint64_t address;
-    size_t place; /* among the caller's */
+    size_t place; /* index in the caller's array */
 } wanted;
 
 static int by_address(const void *a, const void *b)
@@ -216,7 +216,7 @@ static int by_address(const void *a, const void *b)
                                     : x->place > y->place;
 }
 
-/* "0xADDR NAME" anywhere in a line, as google/pprof's symbolz takes it. */
+/* Finds "0xADDR NAME" anywhere in a line, as google/pprof's symbolz does. */
 static const char *parse_name(const char *line, size_t length, uint64_t *ret_address,
                               size_t *ret_name_bytes)
 {
@@ -266,7 +266,7 @@ pt_status pt_fetch_names(const char *profile_url, const uint64_t *addresses, siz
 {
     memset(ret_names, 0, count * sizeof *ret_names);
     PT_FREE char *url = pt_fetch_neighbour(profile_url, "symbol");
-    if (url == NULL) return pt_error_set(reterr, PT_ERR_USAGE, "is no address of a server");
+    if (url == NULL) return pt_error_set(reterr, PT_ERR_USAGE, "is not the address of a server");
     PT_FREE wanted *sorted = pt_alloc(count + 1, sizeof *sorted);
     for (size_t i = 0; i < count; i++)
         sorted[i] = (wanted){addresses[i], i};

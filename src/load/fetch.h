@@ -1,19 +1,19 @@
-/* fetch.h: profiles from servers: HOST:PORT[/PATH], a URL, or a Unix socket become bytes.
+/* fetch.h: fetches profiles from servers: HOST:PORT[/PATH], a URL, or a Unix socket.
  *
- *   name -> address (by the rule of the program that asks) -> GET, many at once -> bytes
+ *   name -> address (by the rule of the command) -> GET, many at once -> bytes
  *   addresses without a name -> POST to the server that the profile came from -> function names
  *
- * Names understood:
+ * Accepted names:
  *
  *   localhost:6060                      http; the path by the rule, see pt_fetch_rule
- *   http://host:1234/pprof/heap?x=y     https, https+insecure (any certificate), too
+ *   http://host:1234/pprof/heap?x=y     also https, and https+insecure (any certificate)
  *   unix:/run/app.sock                  over a Unix socket; the path by the rule
  *   unix:/run/app.sock:/pprof/heap      over a Unix socket, with a path
  *   host@8/pprof/profile                PERL only: 0.host to 7.host (pt_fetch_expand)
  *
- * Bounded in every direction: bytes (max_bytes), time (the timeout), redirects (10, http and https
- * only), requests at once (PT_FETCH_AT_ONCE). Nothing is written to disk here. Built without
- * libcurl every fetch fails with PT_ERR_UNSUPPORTED, saying so.
+ * Limits: bytes (max_bytes), time (the timeout), redirects (10, http and https only), concurrent
+ * requests (PT_FETCH_AT_ONCE). Nothing is written to disk. In a build without libcurl every fetch
+ * fails with PT_ERR_UNSUPPORTED.
  */
 #ifndef PT_LOAD_FETCH_H
 #define PT_LOAD_FETCH_H
@@ -24,113 +24,118 @@
 
 #define PT_FETCH_AT_ONCE 128
 
+/* The default path and other conventions of a command. */
 typedef enum {
-    PT_FETCH_OWN,  /* without a path: /debug/pprof/profile, and /pprof/profile if that is not there;
-                      CPU profiles are asked for PT_FETCH_OWN_SECONDS unless told otherwise */
-    PT_FETCH_GO,   /* `go tool pprof`: without a path /debug/pprof/profile; the query sorted */
-    PT_FETCH_PERL, /* google-pprof: without a path /pprof/profile; 30 s; seconds= is always added */
+    PT_FETCH_OWN,  /* /debug/pprof/profile, or /pprof/profile if the server lacks that; CPU profiles
+                      collect for PT_FETCH_OWN_SECONDS by default */
+    PT_FETCH_GO,   /* `go tool pprof`: /debug/pprof/profile; the query is sorted */
+    PT_FETCH_PERL, /* google-pprof: /pprof/profile; 30 s; seconds= is always added */
 } pt_fetch_rule;
 
 #define PT_FETCH_OWN_SECONDS  10
 #define PT_FETCH_PERL_SECONDS 30
 
-/* How far the requests of one call are. */
+/* The progress of the requests of one call. */
 typedef struct pt_fetch_progress {
-    size_t count, done; /* requests; finished ones, well or not */
+    size_t count, done; /* requests; finished ones, failed or not */
     uint64_t bytes;     /* received so far */
     double elapsed_s;
-    int64_t seconds; /* the longest that a server was asked to collect; 0 = not known */
+    int64_t seconds; /* the longest collection time asked of a server; 0: unknown */
     bool over;       /* the last report of this call */
 } pt_fetch_progress;
 
 typedef struct pt_fetch_options {
     pt_fetch_rule rule;
-    int64_t seconds;   /* how long to collect; 0 = what the address says, or the rule */
-    int64_t timeout_s; /* 0 = 1.5 times the seconds (OWN: and 5), or 60 without any (PERL: 1.01
-                          times and 60). The
-                          whole answer must be there then, in GO and PERL 5 s after it */
-    const char *tls_cert, *tls_key, *tls_ca; /* PEM files; NULL = none, and the system's CAs */
-    uint64_t max_bytes;                      /* of one answer; 0 = 1 GiB */
-    const char *agent;                       /* User-Agent; NULL = "pitot" */
-    /* May be NULL. say: a line as it happens ("Fetching profile over HTTP from ..."), in the words
-     * of the rule. progress: about five times a second, on the calling thread. */
+    int64_t seconds; /* collection time; 0: by the address, or the rule */
+    /* 0: 1.5 times the seconds (OWN: plus 5), or 60 without seconds (PERL: 1.01 times plus 60). The
+     * complete answer must arrive in that time (GO and PERL: 5 s later). */
+    int64_t timeout_s;
+    const char *tls_cert, *tls_key,
+        *tls_ca;        /* PEM files; NULL: none; for tls_ca the system's CAs */
+    uint64_t max_bytes; /* limit of one answer; 0: 1 GiB */
+    const char *agent;  /* User-Agent; NULL: "pitot" */
+    /* All may be NULL. say: a line for the user ("Fetching profile over HTTP from ..."), in the
+     * rule's words. progress: about five times a second, on the calling thread. */
     void (*say)(void *context, const char *line);
     void (*progress)(void *context, const pt_fetch_progress *progress);
-    /* For pt_fetch_symbolize: the name to show for one that a server gave, to be freed, or NULL if
-     * it is to be shown as it is. */
+    /* For pt_fetch_symbolize: the readable form of a server's name, which the caller frees; NULL:
+     * keep the name. */
     char *(*demangle)(void *context, const char *name);
     void *context;
 } pt_fetch_options;
 
-/* Is libcurl built in? Its version, or NULL. */
+/* The version of libcurl; NULL: the build has none. Static. */
 const char *pt_fetch_version(void);
 
-/* Does a name that is no file name a server? OWN: a URL of http or https, unix:PATH, or HOST:PORT
- * with a path or without. GO: whatever net/url takes for one (adjustURL). PERL: anything. */
+/* Whether a name that is no file is a server's address. OWN: a URL of http or https, unix:PATH, or
+ * HOST:PORT with or without a path. GO: as net/url decides (adjustURL). PERL: always. */
 bool pt_fetch_is_remote(pt_fetch_rule rule, const char *name);
 
-/* PERL's "host@N/path": how many names it stands for (1 if it is not that form, at most 10,000),
- * and the i-th of them, to be freed. */
+/* The number of names in PERL's "host@N/path" (1 for another form; at most 10,000), and the i-th of
+ * them, which the caller frees. */
 size_t pt_fetch_expand_count(const char *name);
 char *pt_fetch_expand(const char *name, size_t i);
 
-/* The address that a name is first asked at, to be freed; NULL if it is none. The seconds that it
- * asks for (0 = none) and the timeout go to *ret_seconds and *ret_timeout_s (may be NULL). */
+/* The first address for a name, which the caller frees; NULL: not an address. *ret_seconds: its
+ * collection time (0: none); *ret_timeout_s: its timeout; both may be NULL. */
 char *pt_fetch_address(const char *name, const pt_fetch_options *options, int64_t *ret_seconds,
                        int64_t *ret_timeout_s);
 
-/* What became of one name. */
+/* The result for one name. */
 typedef struct pt_fetched {
-    char *url;      /* that answered, or failed last; in the form that pt_fetch_get takes */
+    char *url;      /* the URL that answered, or failed last; in a form that pt_fetch_get accepts */
     pt_blob body;   /* empty after a failure */
-    pt_error error; /* PT_OK, or why not: PT_ERR_NOTFOUND for status 404, PT_ERR_LIMIT, ... */
+    pt_error error; /* PT_OK, or the reason of failure: PT_ERR_NOTFOUND for status 404,
+                       PT_ERR_LIMIT, ... */
 } pt_fetched;
 
 void pt_fetched_done(pt_fetched *fetched);
 
-/* Fetches all the names at once, at most PT_FETCH_AT_ONCE at a time; fills fetched[0, count). Each
- * has its own error; this function has none. */
+/* Fetches all names, at most PT_FETCH_AT_ONCE at a time; fills ret_fetched[0, count). Each result
+ * has its own error. */
 void pt_fetch_all(const char *const *names, size_t count, const pt_fetch_options *options,
                   pt_fetched *ret_fetched);
 
-/* One GET of a whole URL (or unix:PATH:/PATH) as it stands. The timeout is options' or 60 s. */
+/* GET of a complete URL (or unix:PATH:/PATH), unchanged. The timeout is that of options, or 60 s.
+ */
 pt_status pt_fetch_get(const char *url, const pt_fetch_options *options, pt_blob *ret_body,
                        pt_error *reterr);
-/* One POST; the answer's body. content_type NULL: application/octet-stream. */
+/* POST; *ret_body is the answer's body. content_type NULL: application/octet-stream. */
 pt_status pt_fetch_post(const char *url, const void *body, size_t body_bytes,
                         const char *content_type, const pt_fetch_options *options,
                         pt_blob *ret_body, pt_error *reterr);
 
-/* The address of a neighbour of a profile's address, to be freed: "symbol", "cmdline". For a path
- * with /debug/pprof/ in it, or that ends in a name of gperftools' (/pprof/heap, growth, profile,
- * pmuprofile, contention), the last word is replaced; for any other path it is "/symbolz" for
- * symbol (internal/symbolz of google/pprof) and "/cmdline". The query is dropped. */
+/* An address beside a profile's address, which the caller frees; word: "symbol", "cmdline". In a
+ * path that contains /debug/pprof/ or ends in a name of gperftools (/pprof/heap, growth, profile,
+ * pmuprofile, contention), replaces the last word; any other path becomes "/symbolz" for symbol
+ * (internal/symbolz of google/pprof) or "/cmdline". Drops the query. */
 char *pt_fetch_neighbour(const char *profile_url, const char *word);
 
-/* argv[0] of the program behind a profile's address (GET .../cmdline), to be freed. */
+/* argv[0] of the program behind a profile's address (GET .../cmdline). The caller frees it. */
 pt_status pt_fetch_program(const char *profile_url, const pt_fetch_options *options,
                            char **ret_program, pt_error *reterr);
-/* Whether .../symbol answers, and how many symbols it knows (GET "num_symbols: N"). */
+/* The number of symbols that .../symbol has (GET "num_symbols: N"). Fails if it does not answer. */
 pt_status pt_fetch_symbol_count(const char *profile_url, const pt_fetch_options *options,
                                 uint64_t *ret_count, pt_error *reterr);
 
-/* Names for addresses, asked of one server (POST 0xA+0xB+...). ret_names[i] is a name to be freed,
- * or NULL where the server gave none. Names are as the server has them. */
+/* Function names for addresses, from one server (POST 0xA+0xB+...). ret_names[i]: as the server has
+ * it, to be freed, or NULL without an answer. */
 pt_status pt_fetch_names(const char *profile_url, const uint64_t *addresses, size_t count,
                          const pt_fetch_options *options, char **ret_names, pt_error *reterr);
 
-/* Where a mapping of a loaded profile was: which server can name its addresses. */
+/* The origin of a mapping: the server that can name its addresses. */
 typedef struct pt_remote_mapping {
     char *url;      /* of the profile */
-    char *key;      /* the mapping's build id, else its file, else "" (also: no mapping at all) */
-    uint64_t start; /* of the mapping in that process */
+    char *key;      /* the mapping's build id, else its file, else "" (also for addresses without a
+                       mapping) */
+    uint64_t start; /* address of the mapping in that process */
 } pt_remote_mapping;
 
-/* Names what is left without one after pt_symbolize: for each mapping that does not have functions,
- * its addresses that have no line are asked of a server that it came from, shifted by how far the
- * mapping was moved when profiles were merged. force: mappings that have functions, too. The same
- * profile with one more reference if there was nothing to add. A server that does not answer is a
- * fact in diag, no failure. */
+/* Names the locations that pt_symbolize left without names. For each mapping without functions,
+ * requests the names of its addresses without lines from a server of its origin; addresses are
+ * shifted by the distance that merging moved the mapping. force: also mappings with functions.
+ * Returns a new reference, to the same profile if nothing was added. A server that does not answer
+ * is reported to diag; it is no failure. */
 pt_status pt_fetch_symbolize(const pt_profile *profile, const pt_remote_mapping *mappings,
                              size_t mapping_count, bool force, const pt_fetch_options *options,
                              const pt_profile **ret_profile, pt_diag *diag, pt_error *reterr);

@@ -1,8 +1,8 @@
-/* fetch_address.c: names of servers by the rules of the three programs, and addresses made of other
- * addresses. Nothing here talks to anybody.
+/* fetch_address.c: parses names of servers by the rules of the three programs, and derives
+ * addresses from addresses. No network access.
  *
- * Rules: OWN is ours. GO is adjustURL of cmd/pprof in Go 1.23, with what it needs of net/url. PERL
- * is ParseProfileURL and FetchDynamicProfile of gperftools' pprof. */
+ * Rules: OWN is pitot's. GO is adjustURL of cmd/pprof in Go 1.23, with the necessary parts of
+ * net/url. PERL is ParseProfileURL and FetchDynamicProfile of gperftools' pprof. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "load/fetch_int.h"
 
-#define EXPAND_MAX 10000 /* names that one host@N stands for */
+#define EXPAND_MAX 10000 /* limit of names from one host@N */
 
 /* ---- Addresses ---- */
 
@@ -27,7 +27,7 @@ void pt_url_done(pt_url *u)
     *u = (pt_url){0};
 }
 
-/* Path and query of what follows the host; a fragment is for readers of pages. */
+/* Splits path and query; drops the fragment. */
 static void take_path(pt_url *u, const char *text)
 {
     const size_t whole = strcspn(text, "#");
@@ -36,7 +36,7 @@ static void take_path(pt_url *u, const char *text)
     u->query = path < whole ? pt_strndup(text + path + 1, whole - path - 1) : pt_strdup("");
 }
 
-/* "[::1]:80", "host:80", "user:word@host": is there a host, and is the port a number? */
+/* True if "[::1]:80", "host:80" or "user:word@host" has a host, and a numeric port if any. */
 static bool is_host(const char *text, size_t length)
 {
     size_t at = 0;
@@ -122,7 +122,7 @@ typedef struct {
     size_t count, cap;
 } pairs;
 
-/* Percent escapes and plus signs undone; NULL for an escape that is none. */
+/* Decodes percent escapes and plus signs; NULL for an invalid escape. */
 static char *unescape_text(const char *text, size_t length)
 {
     char *const to = pt_alloc(length + 1, 1);
@@ -196,7 +196,7 @@ static const char *value_of(const pairs *p, const char *key)
     return NULL;
 }
 
-/* One value for the key, in place of all that are there. */
+/* Sets the only value of a key. */
 static void set_value(pairs *p, const char *key, char *value)
 {
     size_t kept = 0;
@@ -219,7 +219,7 @@ static void set_value(pairs *p, const char *key, char *value)
     PT_PUSH(*p, (pair){pt_strdup(key), value});
 }
 
-/* By key, keeping the order of equal ones (url.Values.Encode). There are few. */
+/* Sorts by key, stable (url.Values.Encode). There are few pairs. */
 static void sort_pairs(pairs *p)
 {
     for (size_t i = 1; i < p->count; i++) {
@@ -252,7 +252,7 @@ static int64_t whole_number(const char *text)
 
 /* ---- Rules ---- */
 
-/* HOST:PORT, then the end, a path or a query. */
+/* True for HOST:PORT at the end, or before a path or a query. */
 static bool is_host_port(const char *name)
 {
     const size_t length = strcspn(name, "/?#");
@@ -266,7 +266,7 @@ static bool is_host_port(const char *name)
     return is_host(name, length);
 }
 
-/* net/url.Parse succeeds, and finds a host (*ret), or finds none. */
+/* Results of net/url.Parse; with URL_HOST *ret is the URL. */
 typedef enum { URL_INVALID, URL_NO_HOST, URL_NO_HOST_BUT_SCHEME, URL_HOST } url_kind;
 
 static url_kind go_parse(const char *text, pt_url *ret)
@@ -282,7 +282,7 @@ static url_kind go_parse(const char *text, pt_url *ret)
     }
     if (text[scheme] != ':') {
         if (text[0] == ':') return URL_INVALID;
-        /* A colon in the first piece of a relative path is an error of its own. */
+        /* In a relative path, a colon in the first segment is an error. */
         const size_t piece = strcspn(text, "/?");
         return memchr(text, ':', piece) != NULL ? URL_INVALID : URL_NO_HOST;
     }
@@ -309,8 +309,8 @@ static bool own_url(const char *name, pt_url *ret)
     return pt_url_parse(with_scheme, ret);
 }
 
-/* Where a page of the Perl pprof's begins in a path, or NULL: a known name at the end, some of them
- * with a query. */
+/* The start of a page of the Perl pprof in a path: a known name at the end, some with a query.
+ * NULL: none. */
 static const char *perl_page(const char *path)
 {
     static const struct {
@@ -362,14 +362,14 @@ bool pt_fetch_is_remote(pt_fetch_rule rule, const char *name)
     return true;
 }
 
-/* What is asked for when the name has a query of its own, or none. */
+/* Sets the query's seconds by options, by the query itself, or by the rule. Returns the seconds. */
 static int64_t settle_query(pt_url *u, const pt_fetch_options *options, int64_t by_rule)
 {
     pairs p = pairs_of(u->query);
-    const char *const said = value_of(&p, "seconds");
+    const char *const given = value_of(&p, "seconds");
     int64_t seconds = options->seconds;
-    if (seconds <= 0 && said != NULL) {
-        seconds = whole_number(said);
+    if (seconds <= 0 && given != NULL) {
+        seconds = whole_number(given);
     } else if (seconds > 0 || by_rule > 0) {
         if (seconds <= 0) seconds = by_rule;
         set_value(&p, "seconds", pt_strf("%" PRId64, seconds));
@@ -384,7 +384,7 @@ static int64_t own_address(pt_url *u, const pt_fetch_options *options, char **re
 {
     const bool bare = u->path[0] == '\0' || strcmp(u->path, "/") == 0;
     if (bare) set_path(u, pt_strdup("/debug/pprof/profile"));
-    /* Heap and the like answer at once; only what collects has a time. */
+    /* Only CPU profiles collect for some time; heap and others answer at once. */
     const bool collects = pt_ends(u->path, "/profile") || pt_ends(u->path, "/pmuprofile");
     const int64_t seconds = settle_query(u, options, collects ? PT_FETCH_OWN_SECONDS : 0);
     if (bare) {
@@ -455,7 +455,7 @@ char *pt_fetch_address(const char *name, const pt_fetch_options *options, int64_
 
 /* ---- host@N ---- */
 
-/* The number behind the first @ that digits and then the end or a slash follow; NULL if none. */
+/* Parses the number after the first '@', if the end or a slash follows. NULL: another form. */
 static const char *number_of_hosts(const char *name, unsigned long *ret_number)
 {
     const char *const at = strchr(name, '@');

@@ -1,4 +1,4 @@
-/* fetch_http.c: requests over libcurl's multi interface: all of them on the calling thread. */
+/* fetch_http.c: runs requests with libcurl's multi interface, all on the calling thread. */
 #include <curl/curl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -12,19 +12,19 @@
 
 #define BYTES_DEFAULT ((uint64_t)1 << 30)
 #define FIRST_BYTES   ((size_t)64 << 10)
-#define GRACE_S       5  /* between the timeout and giving up, in the rules of google/pprof */
-#define CONNECT_S     30 /* at most, to reach the server at all */
+#define GRACE_S       5 /* time after the timeout until the request fails, under google/pprof's rules */
+#define CONNECT_S     30 /* limit of the time to connect */
 #define REDIRECTS_MAX 10
 #define POLL_MS       200
 
-/* One transfer under way. */
+/* A running transfer. */
 typedef struct {
     CURL *easy;
     struct curl_slist *headers;
     const pt_request *request;
     const pt_fetch_options *options;
     pt_fetched *to;
-    bool second; /* asking request->other */
+    bool second; /* it uses request->other */
     bool over_limit, no_memory;
     uint64_t max_bytes;
     char status_line[128]; /* "404 Not Found" */
@@ -44,13 +44,13 @@ const char *pt_fetch_version(void)
     return curl_version_info(CURLVERSION_NOW)->version;
 }
 
-/* ---- What curl calls ---- */
+/* ---- callbacks of curl ---- */
 
-static size_t take_body(char *data, size_t one, size_t size, void *context)
+static size_t take_body(char *data, size_t item, size_t size, void *context)
 {
     transfer *const t = context;
     pt_blob *const body = &t->to->body;
-    (void)one;
+    (void)item;
     if (size > t->max_bytes - body->size) {
         t->over_limit = true;
         return 0;
@@ -65,7 +65,7 @@ static size_t take_body(char *data, size_t one, size_t size, void *context)
     }
     if (t->no_memory) return 0;
     memcpy(pt_blob_bytes(body) + had, data, size);
-    body->size = need; /* what lies behind it is room */
+    body->size = need; /* capacity is larger */
     return size;
 }
 
@@ -75,10 +75,10 @@ static bool header_is(const char *data, size_t size, const char *name)
     return size > length && strncasecmp(data, name, length) == 0 && data[length] == ':';
 }
 
-static size_t take_header(char *data, size_t one, size_t size, void *context)
+static size_t take_header(char *data, size_t item, size_t size, void *context)
 {
     transfer *const t = context;
-    (void)one;
+    (void)item;
     if (size > 5 && memcmp(data, "HTTP/", 5) == 0) {
         const char *const space = memchr(data, ' ', size);
         size_t length = space != NULL ? size - (size_t)(space + 1 - data) : 0;
@@ -106,7 +106,7 @@ static void set_up_tls(CURL *easy, const pt_fetch_options *o, bool insecure)
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
 }
 
-/* Where to: the URL that curl understands, and a Unix socket if it goes through one. */
+/* Sets curl's URL, and the Unix socket if the address has one. */
 static bool set_up_address(transfer *t, const char *text)
 {
     pt_url url;
@@ -154,7 +154,7 @@ static void set_up_bounds(const transfer *t)
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 }
 
-/* False if there is no memory. */
+/* False: no memory. */
 static bool set_up_post(transfer *t)
 {
     const char *const type =
@@ -162,7 +162,7 @@ static bool set_up_post(transfer *t)
     PT_FREE char *line = pt_strf("Content-Type: %s", type);
     t->headers = curl_slist_append(NULL, line);
     if (t->headers == NULL || curl_slist_append(t->headers, "Expect:") == NULL)
-        return false; /* "Expect:": no waiting for 100 Continue */
+        return false; /* so curl does not wait for 100 Continue */
     curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
     curl_easy_setopt(t->easy, CURLOPT_POST, 1L);
     curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, t->request->post);
@@ -176,7 +176,7 @@ static const char *address_of(const transfer *t)
     return t->second ? t->request->other : t->request->url;
 }
 
-/* False, with the error noted, if it cannot even begin. */
+/* Starts the transfer. False, with the error set, if it cannot start. */
 static bool begin_transfer(transfer *t, CURLM *multi)
 {
     t->easy = curl_easy_init();
@@ -188,7 +188,7 @@ static bool begin_transfer(transfer *t, CURLM *multi)
     }
     t->max_bytes = t->options->max_bytes != 0 ? t->options->max_bytes : BYTES_DEFAULT;
     if (!set_up_address(t, address_of(t))) {
-        pt_error_set(&t->to->error, PT_ERR_USAGE, "is no address of a server");
+        pt_error_set(&t->to->error, PT_ERR_USAGE, "is not the address of a server");
         return false;
     }
     set_up_bounds(t);
@@ -206,7 +206,7 @@ static bool begin_transfer(transfer *t, CURLM *multi)
     return has_memory;
 }
 
-/* The beginning of a text, its lines joined by spaces. */
+/* Copies the beginning of a text, with lines joined by spaces. */
 static void one_line(const pt_blob *body, char *to, size_t size)
 {
     size_t n = 0;
@@ -239,7 +239,7 @@ static void fail_with_code(transfer *t, CURLcode code)
     } else if (t->no_memory) {
         pt_error_set(error, PT_ERR_NOMEM, "no memory for the answer");
     } else if (code == CURLE_OPERATION_TIMEDOUT) {
-        pt_error_set(error, PT_ERR_SYSTEM, "no whole answer within %" PRId64 " s (--timeout)",
+        pt_error_set(error, PT_ERR_SYSTEM, "no complete answer within %" PRId64 " s (--timeout)",
                      t->request->timeout_s + grace_of(t->options));
     } else {
         const char *const said = t->message[0] != '\0' ? t->message : curl_easy_strerror(code);
@@ -259,7 +259,7 @@ static void clean_transfer(transfer *t, CURLM *multi)
     t->headers = NULL;
 }
 
-/* The transfer is over; true if its other address is being asked now. */
+/* Ends a transfer; true if it now uses its second address. */
 static bool settle_transfer(transfer *t, CURLM *multi, CURLcode code)
 {
     long status = 0;
@@ -281,7 +281,7 @@ static bool settle_transfer(transfer *t, CURLM *multi, CURLcode code)
         pt_blob_done(&t->to->body);
         t->to->body = PT_BLOB_INIT;
     } else if (t->to->body.kind == PT_BLOB_ANONYMOUS) {
-        /* Gives back the room behind it. */
+        /* Releases unused capacity. */
         pt_blob_resize(&t->to->body, t->to->body.size, NULL);
     }
     return false;

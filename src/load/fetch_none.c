@@ -1,4 +1,4 @@
-/* fetch_none.c: in place of fetch_http.c where libcurl is missing: says so. */
+/* fetch_none.c: replaces fetch_http.c in a build without libcurl; every request fails. */
 #include "load/fetch_int.h"
 
 const char *pt_fetch_version(void)

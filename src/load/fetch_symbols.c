@@ -1,11 +1,11 @@
-/* fetch_symbols.c: names that only the server knows, after files have been asked.
+/* fetch_symbols.c: fetches names that only the server has, after files were searched.
  *
  *   mapping -> a server that it came from -> its nameless addresses, as that process had them
  *           -> POST .../symbol -> one function a name -> lines of the locations
  *
- * What is asked and where is symbolz.Symbolize of google/pprof; beside it, addresses without any
- * mapping are asked of the servers whose profiles had such, and in OWN, the nameless addresses of
- * mappings that have some names, too. */
+ * Requests are those of symbolz.Symbolize of google/pprof. In addition, addresses without a mapping
+ * are requested from servers whose profiles had such, and with OWN also nameless addresses of
+ * mappings that have some names. */
 #include "load/fetch_int.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ typedef struct {
     pt_builder *b; /* NULL until there is a name */
 } naming;
 
-/* Parts of a process that are in no file and never have names. */
+/* True for parts of a process that no file contains and that never have names. */
 static bool is_system(const char *file)
 {
     const pt_mapped_kind kind = pt_mapped_kind_of_text(file);
@@ -39,7 +39,7 @@ static bool is_system(const char *file)
            kind != PT_MAPPED_JITDUMP;
 }
 
-/* The first server that the mapping (PT_NONE: no mapping) came from. */
+/* The first server from which the mapping came (PT_NONE: addresses without a mapping). */
 static const pt_remote_mapping *find_server(const naming *n, uint32_t mapping)
 {
     const char *const file =

@@ -1,8 +1,8 @@
 /* load.c: see load.h. Each input is one task: fetch, peel, probe, read, freeze. The calling thread
  * takes the results in the order of the names and folds them into one profile.
  *
- * Names go in batches: as many as have PT_FETCH_AT_ONCE servers among them. A batch's servers are
- * asked at once before its tasks begin, so no more answers are held than one batch has. */
+ * Names are processed in batches, each with up to PT_FETCH_AT_ONCE servers. All servers of a batch
+ * are fetched before its tasks begin, so memory holds the answers of one batch only. */
 #include "load/load.h"
 
 #include "base/compress.h"
@@ -23,48 +23,49 @@
 #define HEAD_BYTES     65536
 #define HEAD_BYTES_MIN 64
 
-/* What is inflated before anybody has seen a byte of it: so much, or so many times the file. */
+/* An input up to this size, or this multiple of its file, is decompressed at once, before probing.
+ */
 #define QUICK_BYTES (UINT64_C(16) << 20)
 #define QUICK_RATIO 4
-/* Profiles shrink to a third, texts of repeated stacks to a hundredth. Beyond FREE_BYTES more than
- * RATIO_MAX is no profile, or one that a person has chosen. */
+/* Profiles compress to a third, texts of repeated stacks to a hundredth. Beyond FREE_BYTES, a ratio
+ * above RATIO_MAX needs a memory limit chosen by the user. */
 #define FREE_BYTES (UINT64_C(1) << 30)
 #define RATIO_MAX  200
 
-/* For each byte of a file, as it lies on the disk: frames of all samples, inlined ones counted, and
- * bytes of all these frames' names. Profiles of real programs were seen with 0.4 and 36. */
+/* Limits for each byte of a file on disk: frames of all samples, inlined ones included, and bytes
+ * of all their names. Profiles of real programs reach 0.4 and 36. */
 #define FRAMES_A_BYTE 32
 #define TEXT_A_BYTE   4096
 
-/* What a task makes of one name. */
+/* The result of one task. */
 typedef struct {
     pt_load_input input;
     const pt_profile *profile; /* NULL for a program, and after a failure */
     pt_diag diag;
-    pt_error error; /* becomes input.error if it is one */
-} item;
+    pt_error error; /* becomes input.error if status is not PT_OK */
+} input_item;
 
 typedef struct {
     const char *const *names;
     const pt_load_options *options;
     uint64_t max_bytes;
     pt_loaded *loaded;
-    const pt_profile *only; /* the first profile, while there is no second */
+    const pt_profile *only; /* the first profile, while there is one only */
     const char *only_name;
     pt_merge *merge;
     struct {
         const pt_profile **items; /* options->all_events: one reference each */
         size_t count, cap;
     } kept;
-    size_t first;        /* of the batch, among the names */
-    pt_fetched *fetched; /* of the batch, one a name: url NULL = not from a server */
+    size_t first;        /* index of the batch's first name */
+    pt_fetched *fetched; /* results of the batch, one a name; url NULL: not from a server */
     struct {
         pt_remote_mapping *items;
         size_t count, cap;
     } remote;
 } loading;
 
-/* Of all inputs together. */
+/* The memory for all inputs together. */
 static uint64_t memory_bytes(void)
 {
     const uint64_t limit = pt_memory_limit();
@@ -86,7 +87,8 @@ static pt_status fetch_file(const loading *l, const char *name, pt_fetched *fetc
         return pt_file_read_fd(STDIN_FILENO, "standard input", PT_FILE_OF_ANY_SIZE, l->max_bytes,
                                ret_blob, reterr);
     if (l->options->fetch == NULL && strstr(name, "://"))
-        return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "names a server, which is not asked here");
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                            "names a server; this command does not fetch from servers");
     if ((fetched == NULL || fetched->url == NULL) && pt_perf_folder_is(name))
         return pt_perf_folder_read(name, l->max_bytes, ret_blob, reterr);
     if (fetched == NULL || fetched->url == NULL)
@@ -121,61 +123,61 @@ static pt_status probe_format(const uint8_t *data, size_t size, uint64_t file_by
 
 /* ---- Peeling ---- */
 
-/* Does a format take the first bytes of what is inside for its own? PT_ERR_FORMAT: none does. */
+/* Probes the first decompressed bytes. PT_ERR_FORMAT: no format recognises them. */
 static pt_status probe_head(const pt_blob *blob, const char *name, pt_error *reterr)
 {
     PT_FREE uint8_t *head = pt_alloc(HEAD_BYTES, 1);
     const pt_format *format;
     size_t bytes;
     pt_status status = pt_peel_head(blob->data, blob->size, head, HEAD_BYTES, &bytes, reterr);
-    if (status == PT_ERR_DAMAGED) return PT_OK; /* peeling will end there, and say so */
+    if (status == PT_ERR_DAMAGED) return PT_OK; /* peeling will report the damage */
     if (status == PT_OK) status = probe_format(head, bytes, UINT64_MAX, name, &format, reterr);
     if (status != PT_ERR_FORMAT) return status;
-    /* Some go by the whole size. */
+    /* Some formats need the full size. */
     return probe_format(head, bytes, pt_declared_bytes(blob->data, blob->size), name, &format,
                         reterr);
 }
 
-static pt_status peel_whole(const loading *l, item *it, pt_blob *blob, pt_error *reterr)
+static pt_status peel_whole(const loading *l, input_item *item, pt_blob *blob, pt_error *reterr)
 {
-    const uint64_t file_bytes = it->input.file_bytes;
+    const uint64_t file_bytes = item->input.file_bytes;
     uint64_t most = file_bytes < UINT64_MAX / RATIO_MAX ? file_bytes * RATIO_MAX : UINT64_MAX;
     if (most < FREE_BYTES) most = FREE_BYTES;
     const bool is_by_ratio = !pt_memory_is_chosen() && most < l->max_bytes;
     const pt_status status =
-        pt_peel(blob, is_by_ratio ? most : l->max_bytes, NULL, &it->diag, reterr);
+        pt_peel(blob, is_by_ratio ? most : l->max_bytes, NULL, &item->diag, reterr);
     if (status == PT_ERR_LIMIT && is_by_ratio && pt_memory_left() > most)
-        pt_error_set(reterr, status, "inflates to more than %d times its size, and 1 GiB%s",
+        pt_error_set(reterr, status, "decompresses to more than %d times its size, and 1 GiB%s",
                      RATIO_MAX, pt_memory_hint());
     return status;
 }
 
-/* PT_ERR_DAMAGED, PT_ERR_LIMIT, PT_ERR_NOMEM as pt_peel; PT_ERR_FORMAT: nobody knows the first
- * bytes, and the rest was left as it is. */
-static pt_status peel_item(const loading *l, item *it, pt_blob *blob, pt_error *reterr)
+/* Decompresses an input. PT_ERR_DAMAGED, PT_ERR_LIMIT, PT_ERR_NOMEM as pt_peel; PT_ERR_FORMAT: no
+ * format recognises the first bytes; the input stays compressed. */
+static pt_status peel_item(const loading *l, input_item *item, pt_blob *blob, pt_error *reterr)
 {
-    if (it->input.file_bytes == 0 || pt_compression_of(blob->data, blob->size) == PT_PLAIN)
+    if (item->input.file_bytes == 0 || pt_compression_of(blob->data, blob->size) == PT_PLAIN)
         return PT_OK;
-    if (l->options->from != NULL) return peel_whole(l, it, blob, reterr);
-    uint64_t quick = it->input.file_bytes * QUICK_RATIO;
+    if (l->options->from != NULL) return peel_whole(l, item, blob, reterr);
+    uint64_t quick = item->input.file_bytes * QUICK_RATIO;
     if (quick < QUICK_BYTES) quick = QUICK_BYTES;
     if (quick > l->max_bytes) quick = l->max_bytes;
     pt_peeled peeled = {0};
     const uint64_t declared = pt_declared_bytes(blob->data, blob->size);
     if (declared <= quick || declared == UINT64_MAX) {
-        const pt_status status = pt_peel(blob, quick, &peeled, &it->diag, reterr);
+        const pt_status status = pt_peel(blob, quick, &peeled, &item->diag, reterr);
         if (status != PT_ERR_LIMIT || peeled.count == PT_PEEL_MAX) return status;
     }
     *reterr = PT_ERROR_INIT;
-    const pt_status status = probe_head(blob, it->input.name, reterr);
-    return status == PT_OK ? peel_whole(l, it, blob, reterr) : status;
+    const pt_status status = probe_head(blob, item->input.name, reterr);
+    return status == PT_OK ? peel_whole(l, item, blob, reterr) : status;
 }
 
-/* What the hooks of a reader work on. */
+/* The context of a reader's hooks. */
 typedef struct {
     pt_blob *blob;
     const pt_source_options *source;
-    pt_load_unwinder *unwinder; /* made when it is first asked */
+    pt_load_unwinder *unwinder; /* made on first use */
 } reading;
 
 static void discard_input(void *context, uint64_t upto)
@@ -192,7 +194,7 @@ static size_t unwind_stack(void *context, const pt_read_stack *stack, uint64_t *
     return pt_load_unwind(r->unwinder, stack, ret_pcs, cap, ret_end);
 }
 
-/* What is the same for every format: its name, and whether only a part could be read. */
+/* Sets the provenance that is equal for all formats: the format's name, and damage. */
 static void fill_provenance(pt_builder *b, const pt_format *format, bool damaged)
 {
     pt_provenance *const p = pt_builder_provenance(b);
@@ -205,33 +207,33 @@ static uint64_t times_bytes(uint64_t bytes, uint64_t factor)
     return bytes < UINT64_MAX / factor ? bytes * factor : UINT64_MAX;
 }
 
-static void bound_names(item *it, pt_builder *builder)
+static void bound_names(input_item *item, pt_builder *builder)
 {
-    const uint64_t file_bytes = it->input.file_bytes;
+    const uint64_t file_bytes = item->input.file_bytes;
     const uint64_t left_out =
         pt_builder_bound_inlined(builder, times_bytes(file_bytes, FRAMES_A_BYTE));
     if (left_out > 0)
-        pt_diag_add(&it->diag, left_out,
+        pt_diag_add(&item->diag, left_out,
                     "inlined functions left out, the outermost of each address: the samples have "
                     "more than %d frames for each byte of the file",
                     FRAMES_A_BYTE);
     const uint64_t cut = pt_builder_bound_names(builder, times_bytes(file_bytes, TEXT_A_BYTE));
     if (cut > 0)
-        pt_diag_add(&it->diag, cut,
+        pt_diag_add(&item->diag, cut,
                     "long names cut: the names of all frames have more than %d bytes for each byte "
                     "of the file",
                     TEXT_A_BYTE);
 }
 
-/* Bytes to a frozen profile. PT_ERR_DAMAGED with a profile if only a part could be read. */
-static pt_status read_profile(const loading *l, item *it, pt_blob *blob, const pt_error *peel,
-                              pt_error *reterr)
+/* Reads and freezes a profile. PT_ERR_DAMAGED with a profile: only a part was readable. */
+static pt_status read_profile(const loading *l, input_item *item, pt_blob *blob,
+                              const pt_error *peel, pt_error *reterr)
 {
     static const pt_source_options usual = {0};
     const pt_source_options *const source = l->options->source;
     reading context = {.blob = blob, .source = source != NULL ? source : &usual};
     const pt_read_hooks hooks = {
-        .diag = &it->diag,
+        .diag = &item->diag,
         .context = &context,
         .discard = discard_input,
         .unwind = unwind_stack,
@@ -243,9 +245,9 @@ static pt_status read_profile(const loading *l, item *it, pt_blob *blob, const p
     pt_reader reader;
     pt_reader_init(&reader, blob->data, blob->size, NULL);
     pt_builder *builder = pt_builder_new();
-    pt_status status = it->input.format->read(&reader, builder, &hooks, reterr);
+    pt_status status = item->input.format->read(&reader, builder, &hooks, reterr);
     pt_load_unwinder_free(context.unwinder);
-    if (!pt_blob_intact(blob)) { /* whatever the zeros in its place looked like */
+    if (!pt_blob_intact(blob)) { /* whatever the reader made of the zeros there */
         if (status == PT_OK) status = PT_ERR_DAMAGED;
         pt_error_set(reterr, status, PT_FILE_SHRANK "; kept %u samples",
                      pt_builder_sample_count(builder));
@@ -254,34 +256,35 @@ static pt_status read_profile(const loading *l, item *it, pt_blob *blob, const p
         pt_builder_free(builder);
         return status;
     }
-    bound_names(it, builder);
-    fill_provenance(builder, it->input.format,
+    bound_names(item, builder);
+    fill_provenance(builder, item->input.format,
                     status == PT_ERR_DAMAGED || peel->status == PT_ERR_DAMAGED);
-    const pt_status frozen = pt_builder_freeze(builder, &it->profile, reterr);
+    const pt_status frozen = pt_builder_freeze(builder, &item->profile, reterr);
     return frozen == PT_OK ? status : frozen;
 }
 
-/* The message of a damaged input: what is wrong with the compression, if that is the cause, and
- * what was kept. */
-static void describe_damage(const loading *l, item *it, const pt_error *peel, const pt_error *read)
+/* Builds the message of a damaged input: the damage of the compression if that is the cause, and
+ * the number of samples kept. */
+static void describe_damage(const loading *l, input_item *item, const pt_error *peel,
+                            const pt_error *read)
 {
-    pt_error *const error = &it->error;
+    pt_error *const error = &item->error;
     *error = peel->status == PT_ERR_DAMAGED ? *peel : *read;
     char message[sizeof error->message];
     snprintf(message, sizeof message, "%s", error->message);
     if (peel->status == PT_ERR_DAMAGED)
         snprintf(error->message, sizeof error->message, "%.400s; kept %u samples%s", message,
-                 it->profile ? it->profile->sample->t.count : 0,
+                 item->profile ? item->profile->sample->t.count : 0,
                  l->options->strict ? "" : " (--strict refuses)");
     else if (!l->options->strict)
         snprintf(error->message, sizeof error->message, "%.480s (--strict refuses)", message);
     error->status = PT_ERR_DAMAGED;
 }
 
-static pt_status read_peeled(const loading *l, item *it, pt_blob *blob, const pt_error *peel,
-                             pt_error *reterr)
+static pt_status read_peeled(const loading *l, input_item *item, pt_blob *blob,
+                             const pt_error *peel, pt_error *reterr)
 {
-    it->input.format = l->options->from;
+    item->input.format = l->options->from;
     if (blob->size == 0 && peel->status == PT_ERR_DAMAGED) {
         *reterr = *peel;
         return PT_ERR_DAMAGED;
@@ -289,34 +292,34 @@ static pt_status read_peeled(const loading *l, item *it, pt_blob *blob, const pt
     if (blob->size == 0)
         return pt_error_set(reterr, PT_ERR_FORMAT, "nothing is left after decompression");
     pt_status status = PT_OK;
-    if (!it->input.format)
-        status = probe_format(blob->data, blob->size, blob->size, it->input.name, &it->input.format,
-                              reterr);
+    if (!item->input.format)
+        status = probe_format(blob->data, blob->size, blob->size, item->input.name,
+                              &item->input.format, reterr);
     if (status != PT_OK && !pt_blob_intact(blob)) pt_error_set(reterr, status, PT_FILE_SHRANK);
-    if (status == PT_OK) status = read_profile(l, it, blob, peel, reterr);
-    if (it->input.format) pt_error_where(reterr, NULL, it->input.format->name, -1);
+    if (status == PT_OK) status = read_profile(l, item, blob, peel, reterr);
+    if (item->input.format) pt_error_where(reterr, NULL, item->input.format->name, -1);
     const bool damaged = status == PT_ERR_DAMAGED || peel->status == PT_ERR_DAMAGED;
     if (!damaged || (status != PT_OK && status != PT_ERR_DAMAGED)) return status;
-    describe_damage(l, it, peel, reterr);
-    if (l->options->strict || !it->profile) {
-        *reterr = it->error;
+    describe_damage(l, item, peel, reterr);
+    if (l->options->strict || !item->profile) {
+        *reterr = item->error;
         return PT_ERR_DAMAGED;
     }
     return PT_OK;
 }
 
-static pt_status load_one(const loading *l, item *it, pt_fetched *fetched, pt_error *reterr)
+static pt_status load_one(const loading *l, input_item *item, pt_fetched *fetched, pt_error *reterr)
 {
     pt_blob blob = PT_BLOB_INIT;
-    pt_status status = fetch_file(l, it->input.name, fetched, &blob, reterr);
+    pt_status status = fetch_file(l, item->input.name, fetched, &blob, reterr);
     if (status != PT_OK) return status;
-    it->input.file_bytes = blob.size;
-    it->input.compression = pt_compression_name(pt_compression_of(blob.data, blob.size));
+    item->input.file_bytes = blob.size;
+    item->input.compression = pt_compression_name(pt_compression_of(blob.data, blob.size));
     if (blob.size >= 4 && memcmp(blob.data, "\177ELF", 4) == 0 && !l->options->from) {
-        it->input.is_program = true;
+        item->input.is_program = true;
     } else {
         pt_error peeling = PT_ERROR_INIT;
-        status = peel_item(l, it, &blob, &peeling);
+        status = peel_item(l, item, &blob, &peeling);
         if ((status == PT_OK || status == PT_ERR_DAMAGED) && pt_is_utf16(blob.data, blob.size)) {
             pt_error no_room = PT_ERROR_INIT;
             if (pt_blob_to_utf8(&blob, &no_room) != PT_OK) {
@@ -324,9 +327,9 @@ static pt_status load_one(const loading *l, item *it, pt_fetched *fetched, pt_er
                 peeling = no_room;
             }
         }
-        it->input.peeled_bytes = blob.size;
+        item->input.peeled_bytes = blob.size;
         if (status == PT_OK || (status == PT_ERR_DAMAGED && !l->options->strict))
-            status = read_peeled(l, it, &blob, &peeling, reterr);
+            status = read_peeled(l, item, &blob, &peeling, reterr);
         else
             *reterr = peeling;
     }
@@ -336,19 +339,19 @@ static pt_status load_one(const loading *l, item *it, pt_fetched *fetched, pt_er
 
 /* ---- All of them ---- */
 
-static void item_done(item *it)
+static void item_done(input_item *item)
 {
-    free(it->input.name);
-    free(it->input.url);
-    pt_diag_done(&it->diag);
-    pt_profile_unref(it->profile);
-    free(it);
+    free(item->input.name);
+    free(item->input.url);
+    pt_diag_done(&item->diag);
+    pt_profile_unref(item->profile);
+    free(item);
 }
 
-/* May the others do without it? */
-static bool may_fail(const loading *l, const item *it)
+/* True if the load continues without this input. */
+static bool may_skip(const loading *l, const input_item *item)
 {
-    return it->input.url != NULL || l->options->skip_failures;
+    return item->input.url != NULL || l->options->skip_failures;
 }
 
 static pt_status produce_item(void *context, unsigned worker, size_t index, void **ret_item,
@@ -357,29 +360,29 @@ static pt_status produce_item(void *context, unsigned worker, size_t index, void
     (void)worker;
     const loading *const l = context;
     pt_fetched *const fetched = l->fetched != NULL ? &l->fetched[index] : NULL;
-    item *it = pt_alloc(1, sizeof *it);
-    it->input.name = pt_strdup(l->names[l->first + index]);
-    if (fetched != NULL && fetched->url != NULL) it->input.url = pt_strdup(fetched->url);
-    it->error = PT_ERROR_INIT;
-    pt_diag_init(&it->diag);
+    input_item *item = pt_alloc(1, sizeof *item);
+    item->input.name = pt_strdup(l->names[l->first + index]);
+    if (fetched != NULL && fetched->url != NULL) item->input.url = pt_strdup(fetched->url);
+    item->error = PT_ERROR_INIT;
+    pt_diag_init(&item->diag);
     pt_error error = PT_ERROR_INIT;
-    const pt_status status = load_one(l, it, fetched, &error);
-    const char *const path = strcmp(it->input.name, "-") == 0 ? "standard input"
-                             : it->input.url != NULL          ? it->input.url
-                                                              : it->input.name;
+    const pt_status status = load_one(l, item, fetched, &error);
+    const char *const path = strcmp(item->input.name, "-") == 0 ? "standard input"
+                             : item->input.url != NULL          ? item->input.url
+                                                                : item->input.name;
     if (status != PT_OK && error.path[0] == '\0') pt_error_where(&error, path, NULL, -1);
-    if (status != PT_OK && may_fail(l, it)) {
-        it->error = error;
-        it->input.failed = true;
+    if (status != PT_OK && may_skip(l, item)) {
+        item->error = error;
+        item->input.failed = true;
     } else if (status != PT_OK) {
         if (reterr) *reterr = error;
-        item_done(it);
+        item_done(item);
         return status;
     }
-    pt_error_where(&it->error, path, NULL, -1);
-    if (it->profile != NULL && l->options->prepare != NULL)
-        it->profile = l->options->prepare(l->options->prepare_context, it->profile);
-    *ret_item = it;
+    pt_error_where(&item->error, path, NULL, -1);
+    if (item->profile != NULL && l->options->prepare != NULL)
+        item->profile = l->options->prepare(l->options->prepare_context, item->profile);
+    *ret_item = item;
     return PT_OK;
 }
 
@@ -391,17 +394,17 @@ static pt_status add_to_merge(loading *l, const pt_profile *profile, const char 
     return status;
 }
 
-static pt_status fold_item(loading *l, item *it, const char *name, pt_error *reterr)
+static pt_status fold_item(loading *l, input_item *item, const char *name, pt_error *reterr)
 {
     if (l->options->all_events) {
-        PT_PUSH(l->kept, it->profile);
-        it->profile = NULL;
+        PT_PUSH(l->kept, item->profile);
+        item->profile = NULL;
         return PT_OK;
     }
     if (!l->only && !l->merge) {
-        l->only = it->profile;
+        l->only = item->profile;
         l->only_name = name;
-        it->profile = NULL;
+        item->profile = NULL;
         return PT_OK;
     }
     pt_status status = PT_OK;
@@ -411,13 +414,13 @@ static pt_status fold_item(loading *l, item *it, const char *name, pt_error *ret
         pt_profile_unref(l->only);
         l->only = NULL;
     }
-    return status == PT_OK ? add_to_merge(l, it->profile, name, reterr) : status;
+    return status == PT_OK ? add_to_merge(l, item->profile, name, reterr) : status;
 }
 
-/* Which servers can name the addresses of this profile's mappings. */
-static void note_remote(loading *l, const item *it)
+/* Notes which servers can name addresses of this profile's mappings. */
+static void note_remote(loading *l, const input_item *item)
 {
-    const pt_profile *const p = it->profile;
+    const pt_profile *const p = item->profile;
     bool unmapped = false;
     for (uint32_t i = 0; i < p->location->t.count && !unmapped; i++)
         unmapped = p->location->mapping[i] == PT_NONE;
@@ -426,29 +429,30 @@ static void note_remote(loading *l, const item *it)
     for (uint32_t i = 0; i < count + unmapped; i++) {
         const pt_mapping none = {0}, *const m = i < count ? &p->mapping->row[i] : &none;
         const uint32_t key = m->build_id != 0 ? m->build_id : m->file;
-        l->remote.items[l->remote.count++] = (pt_remote_mapping){
-            .url = pt_strdup(it->input.url), .key = pt_strdup(pt_text(p, key)), .start = m->start};
+        l->remote.items[l->remote.count++] = (pt_remote_mapping){.url = pt_strdup(item->input.url),
+                                                                 .key = pt_strdup(pt_text(p, key)),
+                                                                 .start = m->start};
     }
 }
 
 static pt_status commit_item(void *context, size_t index, void *taken, pt_error *reterr)
 {
     loading *const l = context;
-    item *const it = taken;
-    pt_diag_merge(&l->loaded->diag, &it->diag);
-    l->loaded->damaged_count += !it->input.failed && it->error.status == PT_ERR_DAMAGED;
-    l->loaded->failed_count += it->input.failed;
-    l->loaded->remote_count += it->input.url != NULL && !it->input.failed;
+    input_item *const item = taken;
+    pt_diag_merge(&l->loaded->diag, &item->diag);
+    l->loaded->damaged_count += !item->input.failed && item->error.status == PT_ERR_DAMAGED;
+    l->loaded->failed_count += item->input.failed;
+    l->loaded->remote_count += item->input.url != NULL && !item->input.failed;
     pt_status status = PT_OK;
-    if (it->profile && it->input.url) note_remote(l, it);
-    if (it->profile) status = fold_item(l, it, l->names[l->first + index], reterr);
-    if (it->error.status != PT_OK) {
-        it->input.error = pt_alloc(1, sizeof *it->input.error);
-        *it->input.error = it->error;
+    if (item->profile && item->input.url) note_remote(l, item);
+    if (item->profile) status = fold_item(l, item, l->names[l->first + index], reterr);
+    if (item->error.status != PT_OK) {
+        item->input.error = pt_alloc(1, sizeof *item->input.error);
+        *item->input.error = item->error;
     }
-    l->loaded->inputs[l->loaded->input_count++] = it->input;
-    it->input.name = it->input.url = NULL;
-    item_done(it);
+    l->loaded->inputs[l->loaded->input_count++] = item->input;
+    item->input.name = item->input.url = NULL;
+    item_done(item);
     return status;
 }
 
@@ -477,7 +481,7 @@ static bool is_remote(const loading *l, const char *name)
            pt_fetch_is_remote(l->options->fetch->rule, name);
 }
 
-/* How many of the names from l->first on go together, and how many of those are servers. */
+/* The number of names from l->first on in the next batch, and the number of servers among them. */
 static size_t batch_size(const loading *l, size_t count, size_t *ret_remote)
 {
     size_t n = 0, remote = 0;
@@ -531,7 +535,7 @@ static pt_status load_batches(loading *l, size_t count, pt_error *reterr)
     return status;
 }
 
-/* Nothing was loaded because everything failed: the first failure is everybody's. */
+/* All inputs failed: the result is the first failure. */
 static pt_status nothing_left(const pt_loaded *loaded, pt_error *reterr)
 {
     for (size_t i = 0; i < loaded->input_count; i++) {
@@ -543,7 +547,7 @@ static pt_status nothing_left(const pt_loaded *loaded, pt_error *reterr)
     return PT_OK;
 }
 
-/* Of what was kept for their events one profile; a single one stays as it is. */
+/* Merges the kept profiles with all their events; a single one stays unchanged. */
 static pt_status merge_kept(loading *l, pt_error *reterr)
 {
     if (l->kept.count > 1)

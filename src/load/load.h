@@ -1,15 +1,15 @@
-/* load.h: names become one profile.
+/* load.h: loads one profile from names.
  *
  *   name -> file, "-" (standard input), server (fetch.h) -> peel gzip or zstd -> probe (or --from)
- * -> read -> freeze several profiles -> merged by content (transform/merge.h), in the order of the
- * names
+ *     -> read -> freeze -> several are merged by content (transform/merge.h), in the order of names
  *
- * What inflates to little is peeled at once. Of anything else the first 64 KiB are, and the rest
- * only when a format takes them for its own; more than 200 times the file's size, beyond 1 GB, only
- * when the user has chosen a memory limit.
+ * Small inputs are decompressed at once. Of a larger input, the first 64 KiB are decompressed
+ * first, and the rest only when a format recognises them. An input that grows more than 200-fold,
+ * beyond 1 GB, is accepted only if the user has set a memory limit.
  *
- * An ELF image among the names is the program, not a profile: it is set aside for symbolizing.
- * Files are read in parallel and committed in order: any number of threads gives the same profile.
+ * An ELF image among the names is not a profile but the program: it is used for symbolizing. Files
+ * are read in parallel and committed in order, so the number of threads does not change the
+ * profile.
  */
 #ifndef PT_LOAD_LOAD_H
 #define PT_LOAD_LOAD_H
@@ -22,69 +22,73 @@
 #include "transform/merge.h"
 
 typedef struct pt_load_options {
-    const pt_format *from;   /* --from=: read as this format; NULL = probe */
-    uint64_t inflated_bytes; /* the most that one input may inflate to; 0 = its share of the memory
-                                limit (base/memory.h) */
-    uint32_t word_bytes;     /* of the program, for formats that do not say; 0 = unknown */
+    const pt_format *from;   /* --from: read as this format; NULL: probe */
+    uint64_t inflated_bytes; /* limit of one decompressed input; 0: its share of the memory limit
+                                (base/memory.h) */
+    uint32_t word_bytes;     /* word size of the program, for formats that lack it; 0: unknown */
     bool strict;             /* damage is an error even if something could be read */
-    const pt_merge_rules *rules; /* how several are merged; NULL: as transform/merge.h says */
-    bool all_events; /* of several profiles the events of all, not those that all have */
-    /* May be NULL: what is made of each profile before they are merged, on any thread. Takes the
-       reference and returns one. */
+    /* How to merge several profiles; NULL: as transform/merge.h says. */
+    const pt_merge_rules *rules;
+    bool all_events; /* with several profiles: keep the union of their events instead of the common
+                        ones */
+    /* Called on each profile before merging, on any thread; may be NULL. Takes over the reference
+     * and returns one. */
     const pt_profile *(*prepare)(void *context, const pt_profile *profile);
     void *prepare_context;
-    /* Where images are looked for, to unwind the stacks that a profile has copies of; NULL = where
-       it says they are. */
+    /* Where to find images, which unwind copies of stacks in a profile; NULL: only at the recorded
+     * paths. */
     const pt_source_options *source;
-    /* What names a server and is no file is fetched so; NULL = such names are errors. max_bytes
-       0 in it means inflated_bytes. */
+    /* How to fetch names that are no files but servers; NULL: such names are errors. Its max_bytes
+     * 0 means inflated_bytes. */
     const pt_fetch_options *fetch;
-    /* True: inputs that fail are left out. False: only servers that fail are, and a file that fails
-       ends the load. Both: the load fails if no profile is left after a failure. */
+    /* True: inputs that fail are skipped. False: only servers that fail are; a file that fails ends
+     * the load. In both cases the load fails if a failure leaves no profile. */
     bool skip_failures;
-    bool annotate;  /* pt_read_hooks.annotate: pitot's own commands; not what stands in for pprof */
+    /* pt_read_hooks.annotate: for pitot's own commands, not for stand-ins of pprof. */
+    bool annotate;
     bool bins_only; /* pt_read_hooks.bins_only */
-    pt_pool *pool;  /* reads several inputs at once; NULL = one after the other */
+    pt_pool *pool;  /* reads several inputs at once; NULL: one after the other */
 } pt_load_options;
 
-/* What became of one name. */
+/* The result for one name. */
 typedef struct pt_load_input {
     char *name;
     const pt_format *format; /* NULL: a program, or unreadable */
-    uint64_t file_bytes;     /* 0 for standard input until it was read */
-    uint64_t peeled_bytes;   /* after gzip or zstd was taken off */
+    uint64_t file_bytes;     /* 0 for standard input before it was read */
+    uint64_t peeled_bytes;   /* after decompression */
     const char *compression; /* "gzip", "zstd" or "none" */
     bool is_program;
-    bool failed; /* left out; error says why */
-    char *url;   /* where it was fetched from; NULL = not from a server */
-    /* What is wrong with it; NULL = nothing. PT_ERR_DAMAGED: part of it was read, unless it failed.
-       Not in here, so that ten thousand good files take no room for it. */
+    bool failed; /* skipped; error has the reason */
+    char *url;   /* URL that it was fetched from; NULL: not fetched */
+    /* The problem of this input; NULL: none. PT_ERR_DAMAGED without `failed`: a part was read. A
+     * pointer, since ten thousand good files need no room for it. */
     pt_error *error;
 } pt_load_input;
 
 typedef struct pt_loaded {
-    const pt_profile *profile; /* one reference; NULL when only programs were named */
-    pt_load_input *inputs;     /* one a name, in order */
+    const pt_profile *profile; /* one reference; NULL when all names are programs */
+    pt_load_input *inputs;     /* one for each name, in order */
     size_t input_count;
-    size_t damaged_count;               /* inputs of which only a part was read: exit status 4 */
-    size_t failed_count;                /* inputs that were left out */
-    size_t remote_count;                /* inputs that were fetched from a server */
-    pt_remote_mapping *remote_mappings; /* of those: who can name their addresses */
+    size_t damaged_count; /* inputs that were read in part only: exit status 4 */
+    size_t failed_count;  /* inputs that were skipped */
+    size_t remote_count;  /* inputs from servers */
+    /* Their mappings, with the servers that can name addresses. */
+    pt_remote_mapping *remote_mappings;
     size_t remote_mapping_count;
-    pt_diag diag; /* facts noticed while reading */
+    pt_diag diag; /* facts from reading */
 } pt_loaded;
 
 void pt_loaded_done(pt_loaded *loaded);
-/* The first ELF image among the names: the program; NULL if there was none. */
+/* The first ELF image among the names: the program; NULL: none. */
 const char *pt_loaded_program(const pt_loaded *loaded);
 
-/* Which share of the memory one of count inputs may take when `threads` read at once. */
+/* The share of memory of one input, when `threads` threads read count inputs. */
 uint64_t pt_load_share(uint64_t bytes, unsigned threads, size_t count);
 
-/* Loads names[0, count). PT_OK also when inputs were damaged but gave something (damaged_count
- * tells; each input's error says what) or were left out (failed_count). Any other failure of any
- * input fails the whole: its error names the file. ret_loaded must be done with in any case; on
- * failure it has no profile. */
+/* Loads names[0, count). Returns PT_OK also if inputs were damaged but readable in part
+ * (damaged_count; the input's error has details) or skipped (failed_count). Any other failure fails
+ * the load; its error has the file's name. Call pt_loaded_done in any case; after a failure it has
+ * no profile. */
 pt_status pt_load(const char *const *names, size_t count, const pt_load_options *options,
                   pt_loaded *ret_loaded, pt_error *reterr);
 

@@ -17,7 +17,7 @@ bool pt_perf_folder_is(const char *path)
     return is_file(data);
 }
 
-/* Puts the file behind what is there. */
+/* Appends the file's content. */
 static pt_status append_file(pt_blob *to, const char *path, uint64_t max_bytes, pt_error *reterr)
 {
     pt_blob more = PT_BLOB_INIT;

@@ -13,13 +13,13 @@
 #include "unwind/copied.h"
 
 typedef struct {
-    const char *path, *build_id; /* the reader's: the same text is the same pointer */
+    const char *path, *build_id; /* the reader's strings: equal text has equal pointers */
     pt_mapped_image mapped;
 } image;
 
-/* The modules of one state of a process's mappings. */
+/* The modules of one generation of a process's mappings. */
 typedef struct {
-    uint32_t generation; /* 0 = none */
+    uint32_t generation; /* 0: none */
     pt_unwind_module *items;
     size_t count, cap;
 } module_list;
@@ -29,7 +29,7 @@ enum { LISTS = 64 };
 struct pt_load_unwinder {
     pt_source_search search;
     struct {
-        image **items; /* tables are pointed at */
+        image **items; /* allocated one by one, since modules point to their tables */
         size_t count, cap;
     } image;
     pt_index index;

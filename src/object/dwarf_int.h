@@ -66,7 +66,7 @@ struct pt_dwarf_unit {
     bool is_cxx, is_assembler, is_rust;
     bool lists_too_little; /* its range list is incomplete: only its functions have the other
                               addresses */
-    bool split_sought;      /* its split unit was looked for */
+    bool split_sought;     /* its split unit was looked for */
     bool has_dwo_id;
     bool has_line;
     uint64_t dwo_id;
@@ -277,7 +277,7 @@ typedef struct {
     pt_find_companion *find;
     void *find_context;
     const char *image_path;
-    bool package_sought;     /* package was looked for */
+    bool package_sought;    /* package was looked for */
     pt_dwarf_file *package; /* or NULL */
     struct {
         pt_dwarf_file **items;

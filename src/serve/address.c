@@ -38,7 +38,7 @@ pt_status pt_serve_parse(const char *text, pt_serve_address *ret, pt_error *rete
     const char *port = end[0] == ':' ? end + 1 : end;
     if (strchr(port, ':') != NULL)
         return pt_error_set(reterr, PT_ERR_USAGE,
-                            "'%s' is not HOST:PORT; an IPv6 address stands in brackets", text);
+                            "'%s' is not HOST:PORT; an IPv6 address needs brackets", text);
     if (!is_port(port))
         return pt_error_set(reterr, PT_ERR_USAGE, "'%s' is not a port (0 to 65535)", port);
     if (ret->host[0] == '\0') snprintf(ret->host, sizeof ret->host, "localhost");

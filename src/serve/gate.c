@@ -21,7 +21,7 @@ pt_status pt_gate_init(pt_gate *gate, const char *host, uint16_t port, pt_error 
     return PT_OK;
 }
 
-/* ---- The token ---- */
+/* ---- the token ---- */
 
 static bool is_token(const pt_gate *gate, const char *text, size_t size)
 {
@@ -37,7 +37,8 @@ bool pt_gate_is_token(const pt_gate *gate, const char *text)
     return text != NULL && is_token(gate, text, strlen(text));
 }
 
-/* "a=1; pitot-8080=TOKEN": a page of another port may have set more cookies of our name. */
+/* Parses "a=1; pitot-8080=TOKEN"; tries all cookies of our name, since a page of another port may
+ * have set some. */
 static bool cookie_has_token(const pt_gate *gate, const char *header)
 {
     const size_t name_size = strlen(gate->cookie);
@@ -59,7 +60,7 @@ static bool is_bearer(const pt_gate *gate, const char *header)
            pt_gate_is_token(gate, header + sizeof scheme - 1);
 }
 
-/* ---- The request ---- */
+/* ---- the request ---- */
 
 static bool is_own_origin(const pt_gate_request *request)
 {
@@ -74,8 +75,8 @@ bool pt_gate_is_from_elsewhere(const pt_gate_request *request)
     return site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
 }
 
-/* In a window of its own, where who opened it sees nothing of it (Fetch Metadata, sections 2.1 and
- * 2.2). */
+/* True if the request opens a new page, of which the opener sees nothing (Fetch Metadata, sections
+ * 2.1 and 2.2). */
 static bool is_new_page(const pt_gate_request *request)
 {
     return request->mode != NULL && strcmp(request->mode, "navigate") == 0 &&
@@ -86,11 +87,12 @@ const char *pt_gate_refusal(const pt_gate *gate, const pt_gate_request *request)
 {
     const bool opens_by_token = is_new_page(request) && pt_gate_is_token(gate, request->token);
     if (!pt_serve_may_ask(request->host, gate->host))
-        return "This page is for this machine: ask for it as localhost.\n";
+        return "This page is for this machine only: open it as localhost.\n";
     if (pt_gate_is_from_elsewhere(request) && !opens_by_token)
-        return "Another page asked: copy the address that pitot printed into the browser.\n";
+        return "Another page sent this request: copy the address that pitot printed into the "
+               "browser.\n";
     if (request->origin != NULL && !is_own_origin(request))
-        return "A page of another server asked; pitot answers its own pages only.\n";
+        return "A page of another server sent this request; pitot answers its own pages only.\n";
     if (!pt_gate_is_token(gate, request->token) && !is_bearer(gate, request->authorization) &&
         !cookie_has_token(gate, request->cookie))
         return "This page needs its token: open the address that pitot printed, which ends in "

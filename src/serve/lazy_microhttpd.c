@@ -30,7 +30,7 @@ static const struct {
 #undef ROW
 };
 
-/* Debian's soname since 2014. It is never unloaded. */
+/* Uses Debian's soname since 2014. The library is never unloaded. */
 const pt_microhttpd *pt_microhttpd_load(const char **ret_missing)
 {
     void *const library = dlopen("libmicrohttpd.so.12", RTLD_NOW | RTLD_LOCAL);

@@ -1,10 +1,11 @@
-/* lazy_microhttpd.h: libmicrohttpd, loaded when it is needed: with the libraries that it brings it
- * takes longer to load than most commands run. Included where PT_WITH_MICROHTTPD is defined. */
+/* lazy_microhttpd.h: loads libmicrohttpd on first use: loading it and its dependencies takes longer
+ * than most commands run. Include it where PT_WITH_MICROHTTPD is defined. */
 #ifndef PT_SERVE_LAZY_MICROHTTPD_H
 #define PT_SERVE_LAZY_MICROHTTPD_H
 
 #include <microhttpd.h>
 
+/* The functions of the library. */
 typedef struct pt_microhttpd {
     struct MHD_Daemon *(*start_daemon)(unsigned flags, uint16_t port, MHD_AcceptPolicyCallback,
                                        void *, MHD_AccessHandlerCallback, void *, ...);
@@ -25,7 +26,7 @@ typedef struct pt_microhttpd {
     void (*destroy_response)(struct MHD_Response *);
 } pt_microhttpd;
 
-/* NULL, and why in *ret_missing, if it is not there. */
+/* Loads the library, once. NULL if it is missing; *ret_missing is then a message. */
 const pt_microhttpd *pt_microhttpd_load(const char **ret_missing);
 
 #endif

@@ -70,9 +70,9 @@ struct pt_server {
     int opened; /* an eventfd */
 };
 
-/* ---- Listening ---- */
+/* ---- listening ---- */
 
-/* The port that the system chose. */
+/* The port that the system selected. */
 static uint16_t port_of(int fd)
 {
     struct sockaddr_storage at;
@@ -96,7 +96,7 @@ static int listen_at(const struct addrinfo *at)
     return -1;
 }
 
-/* IPv4 before IPv6: "localhost" in a browser finds either. Returns the socket or -1. */
+/* Tries IPv4 before IPv6: a browser's "localhost" finds either. Returns the socket or -1. */
 static int listen_on(const pt_serve_address *address, pt_error *reterr)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
@@ -116,22 +116,22 @@ static int listen_on(const pt_serve_address *address, pt_error *reterr)
     return fd;
 }
 
-/* ---- One request ---- */
+/* ---- one request ---- */
 
-/* From its headers until its answer has been sent. */
+/* A request, from its headers until its answer was sent. */
 typedef struct {
     pt_server *server;
     struct MHD_Connection *connection;
-    pt_job *job;      /* NULL until the request is whole */
-    bool give_cookie; /* the address held the token */
+    pt_job *job;      /* NULL until the request is complete */
+    bool give_cookie; /* the address had the token */
     bool from_elsewhere;
 } http_request;
 
 typedef struct {
     pt_serve_parameter *items;
     size_t count, cap;
-    const char *token; /* of the parameter that is no page's */
-    bool has_zero;     /* a byte 0 in a name or value: text would end there */
+    const char *token; /* value of the token parameter, which pages do not get */
+    bool has_zero;     /* a byte 0 in a name or value would end the text */
 } parameters;
 
 static enum MHD_Result add_parameter(void *into, enum MHD_ValueKind kind, const char *name,
@@ -182,7 +182,7 @@ static void put_headers(const http_request *r, struct MHD_Response *response, co
         http->add_response_header(response, "Connection", "close");
 }
 
-/* The descriptor of the body is libmicrohttpd's from here on. */
+/* libmicrohttpd takes over the descriptor of the body. */
 static enum MHD_Result send_answer(http_request *r, pt_answered *a)
 {
     const pt_microhttpd *http = r->server->http;
@@ -212,7 +212,7 @@ static const char *header_of(const http_request *r, const char *name)
     return r->server->http->lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
 }
 
-/* NULL if it is to be answered, else the status and a line. */
+/* NULL if the request may be answered; else a line and the status. */
 static const char *refusal_of(http_request *r, const char *method, const parameters *p,
                               unsigned *ret_status)
 {
@@ -230,9 +230,9 @@ static const char *refusal_of(http_request *r, const char *method, const paramet
     if (refusal != NULL) return refusal;
     *ret_status = 405;
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-        return "Only GET and HEAD are answered.\n";
+        return "This server answers only GET and HEAD.\n";
     *ret_status = 400;
-    return p->has_zero ? "A parameter holds a byte 0 (%00), which no name has.\n" : NULL;
+    return p->has_zero ? "A parameter contains a byte 0 (%00).\n" : NULL;
 }
 
 static pt_connection *connection_of(const http_request *r)
@@ -242,13 +242,13 @@ static pt_connection *connection_of(const http_request *r)
     return info != NULL ? info->socket_context : NULL;
 }
 
-/* Hands a whole request to the workers; the connection sleeps until they have an answer. */
-static enum MHD_Result ask_workers(http_request *r, const char *path, const parameters *p)
+/* Submits a complete request; the connection is suspended until it is answered. */
+static enum MHD_Result submit_request(http_request *r, const char *path, const parameters *p)
 {
     pt_connection *c = connection_of(r);
     const pt_serve_request request = {path, p->items, p->count, p->token != NULL,
                                       r->from_elsewhere};
-    if (c == NULL) return send_short(r, 500, "This connection is not known.\n");
+    if (c == NULL) return send_short(r, 500, "This connection is unknown.\n");
     r->give_cookie = p->token != NULL && pt_gate_is_token(&r->server->gate, p->token);
     r->job = pt_job_new(&request, c->fd, r);
     pt_connection_set_busy(&r->server->connections, c, true);
@@ -257,7 +257,7 @@ static enum MHD_Result ask_workers(http_request *r, const char *path, const para
     r->server->http->resume_connection(r->connection);
     pt_job_free(r->job);
     r->job = NULL;
-    return send_short(r, 503, "Too many reports are being made: ask again in a moment.\n");
+    return send_short(r, 503, "Too many reports are being made: try again in a moment.\n");
 }
 
 static void on_answered(pt_job *job)
@@ -266,8 +266,8 @@ static void on_answered(pt_job *job)
     r->server->http->resume_connection(r->connection);
 }
 
-/* Called when the headers are there, for each part of a body, when the request is whole, and when
- * the workers have answered it. */
+/* libmicrohttpd calls it when the headers are complete, for each part of a body, when the request
+ * is complete, and after the workers have answered it. */
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
                                   const char *path, const char *method, const char *version,
                                   const char *upload, size_t *upload_size, void **memory)
@@ -291,7 +291,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     if (refusal != NULL)
         done = send_short(r, status, refusal);
     else if (!first)
-        done = ask_workers(r, path, &p);
+        done = submit_request(r, path, &p);
     free(p.items);
     return done;
 }
@@ -312,10 +312,10 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 }
 
 static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
-                          enum MHD_ConnectionNotificationCode what)
+                          enum MHD_ConnectionNotificationCode code)
 {
     pt_server *s = context;
-    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
         if (*socket_context != NULL) pt_connection_leave(&s->connections, *socket_context);
         *socket_context = NULL;
         return;
@@ -327,11 +327,12 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     pt_workers_wake(s->workers);
 }
 
-/* ---- The server ---- */
+/* ---- the server ---- */
 
-/* Above what connections.h keeps, so that a new one is heard before an old one is closed. */
+/* More than connections.h keeps, so that a new connection is accepted before an old one is closed.
+ */
 enum { MOST_SOCKETS = 4 * PT_MOST_CONNECTIONS };
-/* A client that takes nothing of its answer for so long is left. */
+/* A client that reads nothing of its answer for this time is disconnected. */
 enum { STALLED_S = 30 };
 
 static pt_status start_server(pt_server *s, int fd, pt_error *reterr)

@@ -1,7 +1,7 @@
 /* workers.c: see workers.h.
  *
- * A process writes its answer to a file in memory: `written`, the texts, the body. That it has
- * ended is known by the end of a pipe of which it has the only other end.
+ * A process writes its answer to a file in memory: `written`, the texts, the body. It holds the
+ * only write end of a pipe, so end of file on the pipe means that it has ended.
  */
 #include "serve/workers.h"
 
@@ -23,7 +23,7 @@ enum { TEXT_COUNT = 6 };
 
 typedef struct {
     uint32_t status;
-    uint32_t text_bytes[TEXT_COUNT]; /* with its NUL; 0: there is none */
+    uint32_t text_bytes[TEXT_COUNT]; /* with the NUL; 0: absent */
 } written;
 
 struct pt_workers {
@@ -34,10 +34,10 @@ struct pt_workers {
     pthread_t thread;
     int wake; /* an eventfd */
     pthread_mutex_t lock;
-    pt_job *waiting, *waiting_last; /* with the lock */
-    unsigned waiting_count;         /* with the lock */
-    bool stopped;                   /* with the lock */
-    pt_job *running;                /* of the thread alone */
+    pt_job *waiting, *waiting_last; /* protected by the lock */
+    unsigned waiting_count;         /* protected by the lock */
+    bool stopped;                   /* protected by the lock */
+    pt_job *running;                /* private to the thread */
     unsigned running_count;
 };
 
@@ -82,7 +82,7 @@ void pt_job_free(pt_job *job)
     free(job);
 }
 
-/* ---- In the process ---- */
+/* ---- in the process ---- */
 
 static pt_status write_answer(int fd, const pt_serve_answer *answer)
 {
@@ -100,18 +100,19 @@ static pt_status write_answer(int fd, const pt_serve_answer *answer)
     return pt_out_done(&out, NULL);
 }
 
-/* Closes all descriptors from 3 on but two: sockets that the server closes must not stay open here.
+/* Closes all descriptors from 3 on except two, so that sockets which the server closes do not stay
+ * open here.
  */
-static void close_others(int one, int other)
+static void close_others(int first_fd, int second_fd)
 {
-    const unsigned low = (unsigned)(one < other ? one : other);
-    const unsigned high = (unsigned)(one < other ? other : one);
+    const unsigned low = (unsigned)(first_fd < second_fd ? first_fd : second_fd);
+    const unsigned high = (unsigned)(first_fd < second_fd ? second_fd : first_fd);
     if (low > 3) close_range(3, low - 1, 0);
     if (high > low + 1) close_range(low + 1, high - 1, 0);
     close_range(high + 1, ~0u, 0);
 }
 
-static _Noreturn void be_worker(const pt_workers *w, const pt_job *job, int pipe_end, pid_t server)
+static _Noreturn void run_worker(const pt_workers *w, const pt_job *job, int pipe_end, pid_t server)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != server) _exit(1);
@@ -124,7 +125,7 @@ static _Noreturn void be_worker(const pt_workers *w, const pt_job *job, int pipe
     _exit(write_answer(job->memory, &answer) == PT_OK ? 0 : 1);
 }
 
-/* ---- Its beginning and its end ---- */
+/* ---- start and end of a process ---- */
 
 static void answer_shortly(pt_job *job, unsigned status, const char *why)
 {
@@ -145,7 +146,7 @@ static bool start_job(pt_workers *w, pt_job *job)
         return false;
     }
     const pid_t pid = fork();
-    if (pid == 0) be_worker(w, job, ends[1], server);
+    if (pid == 0) run_worker(w, job, ends[1], server);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
@@ -159,7 +160,7 @@ static bool start_job(pt_workers *w, pt_job *job)
     return true;
 }
 
-/* Takes what the process has written; false if that is not whole. */
+/* Reads the answer that the process wrote; false if it is incomplete. */
 static bool take_answer(pt_job *job)
 {
     written head;
@@ -188,7 +189,7 @@ static bool take_answer(pt_job *job)
     return true;
 }
 
-/* Ends the process with all that it has started, if it has not ended, and takes its answer. */
+/* Ends the process with all its children, if it still runs, and reads its answer. */
 static void end_job(pt_job *job, bool kill_it)
 {
     int code = 0;
@@ -201,7 +202,7 @@ static void end_job(pt_job *job, bool kill_it)
     kill(-job->pid, SIGKILL);
     close(job->pipe);
     if (kill_it)
-        answer_shortly(job, 503, "The report was ended.\n");
+        answer_shortly(job, 503, "The report was cancelled.\n");
     else if (!WIFEXITED(code) || WEXITSTATUS(code) != 0 || !take_answer(job))
         answer_shortly(job, 500,
                        "The report could not be made: its process has crashed, or its "
@@ -216,7 +217,7 @@ static void finish_job(pt_workers *w, pt_job *job)
     w->done(job);
 }
 
-/* ---- The thread ---- */
+/* ---- the thread ---- */
 
 static pt_job *take_waiting(pt_workers *w)
 {
@@ -255,8 +256,9 @@ static bool is_stopped(pt_workers *w)
     return stopped;
 }
 
-/* What the thread waits for: news of submissions, the end of each running job and its asker, the
- * askers of waiting jobs. Only the thread takes jobs off the lists, so these stay while it waits.
+/* The events that the thread polls for: submissions, the end of each running job and of its client,
+ * the clients of waiting jobs. Only this thread removes jobs from the lists, so they stay valid
+ * while it waits.
  */
 typedef struct {
     struct pollfd fds[1 + 2 * PT_MOST_RUNNING + PT_MOST_WAITING];
@@ -286,11 +288,11 @@ static void wait_for_news(pt_workers *w, news *n)
         for (nfds_t i = 0; i < n->count; i++)
             n->fds[i].revents = 0;
     if (n->fds[0].revents != 0 && read(w->wake, &woken, sizeof woken) < 0) {
-    } /* nothing is lost: all is looked at anyway */
+    } /* the loop checks everything anyway */
 }
 
-/* Ends what has finished or has nobody who wants it, or all; returns the position of the news of
- * the first waiting job. */
+/* Ends the running jobs that finished, lost their client, or (all) every one. Returns the index of
+ * the first waiting job's event. */
 static nfds_t end_running(pt_workers *w, const news *n, bool all)
 {
     nfds_t at = 1;
@@ -309,7 +311,7 @@ static nfds_t end_running(pt_workers *w, const news *n, bool all)
     return at;
 }
 
-/* Takes off the list those whose askers have gone. */
+/* Removes waiting jobs without a client. */
 static void drop_waiting(pt_workers *w, const news *n, nfds_t at)
 {
     pt_job *gone = NULL, *last = NULL;
@@ -331,7 +333,7 @@ static void drop_waiting(pt_workers *w, const news *n, nfds_t at)
     while (gone != NULL) {
         pt_job *job = gone;
         gone = job->next;
-        answer_shortly(job, 503, "The report was ended.\n");
+        answer_shortly(job, 503, "The report was cancelled.\n");
         finish_job(w, job);
     }
 }
@@ -353,7 +355,7 @@ static void *watch_workers(void *context)
     return NULL;
 }
 
-/* ---- For others ---- */
+/* ---- the interface ---- */
 
 pt_status pt_workers_new(pt_serve_fn *answer, void *context, void (*done)(pt_job *job),
                          pt_connections *connections, pt_workers **ret_workers, pt_error *reterr)
@@ -377,8 +379,8 @@ pt_status pt_workers_new(pt_serve_fn *answer, void *context, void (*done)(pt_job
 
 void pt_workers_wake(pt_workers *w)
 {
-    const uint64_t one = 1;
-    if (write(w->wake, &one, sizeof one) < 0) {
+    const uint64_t first_fd = 1;
+    if (write(w->wake, &first_fd, sizeof first_fd) < 0) {
     } /* then it is readable already */
 }
 

@@ -23,7 +23,7 @@ static const char *root_of(const pt_source_options *options)
     return options->root != NULL ? options->root : "";
 }
 
-/* A file of the kernel's, or of perf's cache; its path is put together and freed. */
+/* Reads a file of the kernel or of perf's cache; frees path. */
 static bool read_owned(char *path, pt_blob *ret_blob)
 {
     PT_CLOSE int fd = pt_open_regular(path, NULL);
@@ -47,7 +47,7 @@ void pt_source_kernel_id(const pt_source_options *options, char id[PT_KERNEL_ID_
     pt_blob_done(&notes);
 }
 
-/* When the machine was started, by the clock that profiles tell the time with. */
+/* The Unix time of the machine's start. */
 static int64_t boot_ns(void)
 {
     return pt_clock_ns(CLOCK_REALTIME) - pt_clock_ns(CLOCK_BOOTTIME);
@@ -58,7 +58,7 @@ static pt_status names_of_running_kernel(const pt_source_options *options, pt_co
 {
     pt_blob symbols = PT_BLOB_INIT, modules = PT_BLOB_INIT;
     if (!read_owned(pt_strf("%s/proc/kallsyms", root_of(options)), &symbols))
-        return pt_error_set(reterr, PT_ERR_NOTFOUND, "/proc/kallsyms is not there to be read");
+        return pt_error_set(reterr, PT_ERR_NOTFOUND, "/proc/kallsyms is unreadable");
     read_owned(pt_strf("%s/proc/modules", root_of(options)), &modules);
     const pt_status status =
         pt_kallsyms_read((const char *)symbols.data, symbols.size, (const char *)modules.data,
@@ -100,10 +100,11 @@ pt_status pt_source_kernel_names(const pt_source_search *search, const char *bui
                             "the running kernel has build id %s, the profile's had %s", running,
                             build_id);
     if (start_ns > 0)
-        return pt_error_set(reterr, PT_ERR_NOTFOUND,
-                            "the profile is from before this boot, which put the kernel elsewhere");
+        return pt_error_set(
+            reterr, PT_ERR_NOTFOUND,
+            "the profile is older than this boot, and the kernel's addresses change at boot");
     return pt_error_set(reterr, PT_ERR_NOTFOUND,
-                        "the profile tells neither its time nor its kernel's build id");
+                        "the profile has neither its time nor its kernel's build id");
 }
 
 bool pt_source_find_vmlinux(const pt_source_search *search, const char *build_id,
@@ -128,7 +129,7 @@ bool pt_source_find_vmlinux(const pt_source_search *search, const char *build_id
 
 /* ---- just-in-time compilers ---- */
 
-/* The process's own number for itself (proc(5), NSpid), which is what it puts into names. */
+/* The process's pid in its own namespace (proc(5), NSpid), which it uses in file names. */
 static int64_t pid_inside(int64_t pid)
 {
     PT_FREE char *path = pt_strf("/proc/%lld/status", (long long)pid);
@@ -147,20 +148,20 @@ static int64_t pid_inside(int64_t pid)
     return inside;
 }
 
-/* A search for what a compiler wrote of one process. */
+/* A search for the files that a compiler wrote for one process. */
 typedef struct {
     const pt_source_search *search;
     int64_t pid, user; /* user: -1, unknown */
 } claims;
 
-/* The file, if it is believed. root: of the process, or NULL for ours. */
+/* Reads the file if it is accepted. root: of the process, or NULL for this process's. */
 static bool read_claim(const claims *c, const char *root, const char *path, pt_blob *ret_blob)
 {
     char *refusal;
     PT_CLOSE int fd = pt_claim_open(root, path, c->user, &refusal);
     PT_FREE char *why = refusal;
     if (why != NULL)
-        pt_diag_add(c->search->diag, 1, "maps of compilers not believed: %s: %s", path, why);
+        pt_diag_add(c->search->diag, 1, "maps of compilers not used: %s: %s", path, why);
     return fd >= 0 && pt_file_read_fd(fd, path, 0, TEXT_BYTES_MAX, ret_blob, NULL) == PT_OK;
 }
 
@@ -182,7 +183,7 @@ static bool try_map(const claims *c, const char *root, const char *path, pt_code
     return ok;
 }
 
-/* Where perf's agents put dumps: ~/.debug/jit/java-jit-20260101.../jit-PID.dump. */
+/* Searches the dumps of perf's agents: ~/.debug/jit/java-jit-20260101.../jit-PID.dump. */
 static bool try_perf_dumps(const claims *c, long long pid, pt_code_names *ret_names)
 {
     const char *const perf_dir = c->search->options->perf_dir;
@@ -190,8 +191,8 @@ static bool try_perf_dumps(const claims *c, long long pid, pt_code_names *ret_na
     PT_FREE char *pattern = pt_strf("%s/jit/*/jit-%lld.dump", perf_dir, pid);
     glob_t found = {0};
     bool ok = false;
-    if (glob(pattern, 0, NULL, &found) == 0)
-        for (size_t i = found.gl_pathc; i > 0 && !ok; i--) /* names end in the date: latest last */
+    if (glob(pattern, 0, NULL, &found) == 0) /* Names end in the date: the latest is last. */
+        for (size_t i = found.gl_pathc; i > 0 && !ok; i--)
             ok = try_dump(c, NULL, found.gl_pathv[i - 1], ret_names);
     globfree(&found);
     return ok;

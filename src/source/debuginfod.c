@@ -20,7 +20,7 @@
 #include "base/place.h"
 
 #define TIMEOUT_S      90
-#define TIMEOUT_BYTES  102400 /* that must come in the timeout */
+#define TIMEOUT_BYTES  102400 /* bytes that must arrive within the timeout */
 #define CONNECT_S      10
 #define CACHE_MISS_S   600
 #define SAY_EVERY_MS   100
@@ -29,7 +29,7 @@
 #define ID_BYTES_MIN   4
 
 typedef struct {
-    char *url; /* without "/" at its end */
+    char *url; /* without trailing "/" */
     bool is_dead;
 } server;
 
@@ -39,8 +39,8 @@ struct pt_debuginfod {
         size_t count, cap;
     } servers;
     char *folder, *agent;
-    pt_debuginfod_options options; /* its strings are not used */
-    pthread_mutex_t lock;          /* of is_dead, and while the callback is called */
+    pt_debuginfod_options options; /* its strings are unused */
+    pthread_mutex_t lock;          /* protects is_dead, and serialises the callback */
 };
 
 /* ---- making ---- */
@@ -53,7 +53,7 @@ pt_debuginfod *pt_debuginfod_new(const pt_debuginfod_options *options)
     char *state = NULL;
     for (char *url = strtok_r(urls, " \t\n", &state); url != NULL;
          url = strtok_r(NULL, " \t\n", &state)) {
-        if (strstr(url, "://") == NULL) continue; /* elfutils' words, such as ima:permissive */
+        if (strstr(url, "://") == NULL) continue; /* elfutils' keywords, such as ima:permissive */
         for (size_t n = strlen(url); n > 0 && url[n - 1] == '/'; n--)
             url[n - 1] = '\0';
         PT_PUSH(client->servers, (server){.url = pt_strdup(url)});
@@ -79,7 +79,7 @@ void pt_debuginfod_free(pt_debuginfod *client)
     free(client);
 }
 
-/* ---- what is kept ---- */
+/* ---- the cache ---- */
 
 static const char *kind_name(pt_debuginfod_kind kind)
 {
@@ -87,7 +87,7 @@ static const char *kind_name(pt_debuginfod_kind kind)
     return names[kind];
 }
 
-/* As elfutils writes a path into one file name. */
+/* Writes a path as one file name, as elfutils does. */
 static void put_escaped(pt_buf *name, const char *path)
 {
     for (const char *c = path; *c != '\0'; c++) {
@@ -100,7 +100,7 @@ static void put_escaped(pt_buf *name, const char *path)
     }
 }
 
-/* How long a server's "no" holds. */
+/* The time for which an empty file counts. */
 static int64_t cache_miss_s(const pt_debuginfod *client)
 {
     PT_FREE char *path = pt_strf("%s/cache_miss_s", client->folder);
@@ -113,7 +113,7 @@ static int64_t cache_miss_s(const pt_debuginfod *client)
 
 typedef enum { KEPT_NOTHING, KEPT_FILE, KEPT_NO } kept;
 
-static kept look_at_kept(const pt_debuginfod *client, const char *path)
+static kept look_up_kept(const pt_debuginfod *client, const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || !pt_owner_is_trusted(st.st_uid))
@@ -124,7 +124,7 @@ static kept look_at_kept(const pt_debuginfod *client, const char *path)
     return KEPT_NOTHING;
 }
 
-static void keep_no(const char *path)
+static void keep_miss(const char *path)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
     if (fd >= 0) close(fd);
@@ -158,10 +158,10 @@ static void say_progress(download *d, bool is_over)
     pthread_mutex_unlock(&client->lock);
 }
 
-static size_t take_bytes(char *data, size_t one, size_t size, void *context)
+static size_t take_bytes(char *data, size_t item, size_t size, void *context)
 {
     download *d = context;
-    (void)one;
+    (void)item;
     d->progress.done_bytes += size;
     const uint64_t max = d->client->options.max_bytes;
     d->is_too_large = max != 0 && d->progress.done_bytes > max;
@@ -178,12 +178,12 @@ static size_t take_bytes(char *data, size_t one, size_t size, void *context)
     return size;
 }
 
-/* The server tells the size of the file before compression in a header of its own. */
-static size_t take_header(char *data, size_t one, size_t size, void *context)
+/* Reads the size of the decompressed file from the server's own header. */
+static size_t take_header(char *data, size_t item, size_t size, void *context)
 {
     static const char name[] = "x-debuginfod-size:";
     download *d = context;
-    (void)one;
+    (void)item;
     if (size > sizeof name && strncasecmp(data, name, sizeof name - 1) == 0) {
         PT_FREE char *text = pt_strndup(data + sizeof name - 1, size - (sizeof name - 1));
         d->announced_bytes = strtoull(text, NULL, 10);
@@ -191,8 +191,8 @@ static size_t take_header(char *data, size_t one, size_t size, void *context)
     return size;
 }
 
-static int look_at_time(void *context, curl_off_t total, curl_off_t now, curl_off_t up_total,
-                        curl_off_t up_now)
+static int check_time(void *context, curl_off_t total, curl_off_t now, curl_off_t up_total,
+                      curl_off_t up_now)
 {
     download *d = context;
     (void)now;
@@ -238,7 +238,7 @@ static void set_up(CURL *easy, const download *d, const char *url, char *message
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, d);
     curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, look_at_time);
+    curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, check_time);
     curl_easy_setopt(easy, CURLOPT_XFERINFODATA, d);
 }
 
@@ -248,7 +248,7 @@ static bool means_there_is_none(CURLcode code, long response)
            code == CURLE_FILE_COULDNT_READ_FILE;
 }
 
-/* Fetches url into d->fd: PT_OK, PT_ERR_NOTFOUND, or PT_ERR_SYSTEM with why. */
+/* Fetches url into d->fd. PT_ERR_NOTFOUND, or PT_ERR_SYSTEM with the reason. */
 static pt_status fetch_url(download *d, const char *url, pt_error *reterr)
 {
     char message[CURL_ERROR_SIZE] = "";
@@ -267,7 +267,8 @@ static pt_status fetch_url(download *d, const char *url, pt_error *reterr)
     say_progress(d, true);
     if (code == CURLE_OK && d->progress.done_bytes > 0) return PT_OK;
     if (d->is_too_large)
-        return pt_error_set(reterr, PT_ERR_SYSTEM, "the file is larger than is to be fetched");
+        return pt_error_set(reterr, PT_ERR_SYSTEM,
+                            "the file exceeds the size limit (DEBUGINFOD_MAXSIZE)");
     if (d->write_errno != 0)
         return pt_error_errno(reterr, d->write_errno, "cannot write to %s", d->client->folder);
     if (code == CURLE_OK || means_there_is_none(code, response))
@@ -276,8 +277,8 @@ static pt_status fetch_url(download *d, const char *url, pt_error *reterr)
                         message[0] != '\0' ? message : curl_easy_strerror(code));
 }
 
-/* Failures after which it makes no sense to ask that server again. */
-static void bury_server(pt_debuginfod *client, server *s)
+/* Marks a server as unusable for this process. */
+static void mark_dead(pt_debuginfod *client, server *s)
 {
     pthread_mutex_lock(&client->lock);
     s->is_dead = true;
@@ -292,13 +293,13 @@ static bool is_dead(pt_debuginfod *client, const server *s)
     return dead;
 }
 
-/* Asks one server and gives the file its name. */
-static pt_status ask_server(pt_debuginfod *client, server *s, const char *request, const char *what,
-                            const char *path, pt_error *reterr)
+/* Fetches from one server and renames the file into place. */
+static pt_status fetch_from_server(pt_debuginfod *client, server *s, const char *request,
+                                   const char *description, const char *path, pt_error *reterr)
 {
     PT_FREE char *url = pt_strf("%s/%s", s->url, request);
     PT_FREE char *temp = pt_strf("%s.XXXXXX", path);
-    download d = {.client = client, .progress = {.what = what, .server = s->url}};
+    download d = {.client = client, .progress = {.what = description, .server = s->url}};
     d.start_ms = pt_now_ms();
     d.fd = mkostemp(temp, O_CLOEXEC);
     if (d.fd < 0) return pt_error_errno(reterr, errno, "cannot write to %s", client->folder);
@@ -306,7 +307,7 @@ static pt_status ask_server(pt_debuginfod *client, server *s, const char *reques
     if (status == PT_OK && (fchmod(d.fd, 0400) != 0 || rename(temp, path) != 0))
         status = pt_error_errno(reterr, errno, "cannot write to %s", client->folder);
     else if (status == PT_ERR_SYSTEM && !d.is_too_large && d.write_errno == 0)
-        bury_server(client, s);
+        mark_dead(client, s);
     close(d.fd);
     if (status != PT_OK) unlink(temp);
     return status;
@@ -327,7 +328,7 @@ static char *request_of(pt_debuginfod_kind kind, const char *build_id, const cha
     return pt_buf_take(&text, NULL);
 }
 
-/* Where it is kept; NULL when no file can have that name. */
+/* The path in the cache; NULL when no file can have that name. */
 static char *kept_path(const pt_debuginfod *client, pt_debuginfod_kind kind, const char *build_id,
                        const char *source)
 {
@@ -341,28 +342,28 @@ static char *kept_path(const pt_debuginfod *client, pt_debuginfod_kind kind, con
     return path;
 }
 
-static pt_status ask_all(pt_debuginfod *client, const char *request, const char *what,
-                         const char *path, pt_error *reterr)
+static pt_status fetch_from_all(pt_debuginfod *client, const char *request, const char *description,
+                                const char *path, pt_error *reterr)
 {
     pt_error why = PT_ERROR_INIT;
-    bool all_said_no = true;
+    bool all_missed = true;
     for (size_t i = 0; i < client->servers.count; i++) {
         server *s = &client->servers.items[i];
         pt_error error = PT_ERROR_INIT;
         if (is_dead(client, s)) {
-            all_said_no = false;
+            all_missed = false;
             continue;
         }
-        const pt_status status = ask_server(client, s, request, what, path, &error);
+        const pt_status status = fetch_from_server(client, s, request, description, path, &error);
         if (status == PT_OK) return PT_OK;
         if (status == PT_ERR_NOTFOUND) continue;
-        all_said_no = false;
+        all_missed = false;
         why = error;
         pt_error_where(&why, s->url, NULL, -1);
     }
-    if (all_said_no) {
-        keep_no(path);
-        return pt_error_set(reterr, PT_ERR_NOTFOUND, "no debuginfod server has %s", what);
+    if (all_missed) {
+        keep_miss(path);
+        return pt_error_set(reterr, PT_ERR_NOTFOUND, "no debuginfod server has %s", description);
     }
     if (why.status == PT_OK)
         return pt_error_set(reterr, PT_ERR_NOTFOUND, "no debuginfod server can be reached");
@@ -371,32 +372,32 @@ static pt_status ask_all(pt_debuginfod *client, const char *request, const char 
 }
 
 pt_status pt_debuginfod_find(pt_debuginfod *client, pt_debuginfod_kind kind, const char *build_id,
-                             const char *source, const char *what_for, char **ret_path,
+                             const char *source, const char *program, char **ret_path,
                              pt_error *reterr)
 {
     const size_t n = strlen(build_id);
     if (client == NULL || n < 2 * ID_BYTES_MIN || strspn(build_id, "0123456789abcdef") != n ||
         (kind == PT_DEBUGINFOD_SOURCE && (source == NULL || source[0] != '/')))
-        return pt_error_set(reterr, PT_ERR_NOTFOUND, "no debuginfod server is to be asked");
+        return pt_error_set(reterr, PT_ERR_NOTFOUND, "no debuginfod server is configured");
     PT_FREE char *path = kept_path(client, kind, build_id, source);
     if (path == NULL)
-        return pt_error_set(reterr, PT_ERR_NOTFOUND, "its name is too long to be kept");
-    switch (look_at_kept(client, path)) {
+        return pt_error_set(reterr, PT_ERR_NOTFOUND, "its name is too long for the cache");
+    switch (look_up_kept(client, path)) {
     case KEPT_NO:
-        return pt_error_set(reterr, PT_ERR_NOTFOUND, "no debuginfod server had it a while ago");
+        return pt_error_set(reterr, PT_ERR_NOTFOUND, "no debuginfod server had it recently");
     case KEPT_FILE: *ret_path = pt_strdup(path); return PT_OK;
     case KEPT_NOTHING: break;
     }
     PT_FREE char *folder = pt_strf("%s/%s", client->folder, build_id);
     PT_FREE char *request = request_of(kind, build_id, source);
-    PT_FREE char *what =
+    PT_FREE char *description =
         kind == PT_DEBUGINFOD_SOURCE
             ? pt_strdup(source)
-            : pt_strf("%s of %s", kind_name(kind), what_for != NULL ? what_for : build_id);
-    /* Another user's HOME is no place for our files: nobody is asked then. */
+            : pt_strf("%s of %s", kind_name(kind), program != NULL ? program : build_id);
+    /* A HOME of another user is not used as a cache; then no server is used. */
     if (!pt_make_folder(folder, 0700))
-        return pt_error_set(reterr, PT_ERR_NOTFOUND, "there is no folder of yours to keep it in");
-    const pt_status status = ask_all(client, request, what, path, reterr);
+        return pt_error_set(reterr, PT_ERR_NOTFOUND, "you own no folder for the cache");
+    const pt_status status = fetch_from_all(client, request, description, path, reterr);
     if (status == PT_OK) *ret_path = pt_strdup(path);
     return status;
 }

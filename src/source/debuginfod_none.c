@@ -1,4 +1,4 @@
-/* debuginfod_none.c: for builds without libcurl: nobody is asked. */
+/* debuginfod_none.c: for builds without libcurl: no server is used. */
 #include "source/debuginfod.h"
 
 pt_debuginfod *pt_debuginfod_new(const pt_debuginfod_options *options)
@@ -13,14 +13,14 @@ void pt_debuginfod_free(pt_debuginfod *client)
 }
 
 pt_status pt_debuginfod_find(pt_debuginfod *client, pt_debuginfod_kind kind, const char *build_id,
-                             const char *source, const char *what_for, char **ret_path,
+                             const char *source, const char *program, char **ret_path,
                              pt_error *reterr)
 {
     (void)client;
     (void)kind;
     (void)build_id;
     (void)source;
-    (void)what_for;
+    (void)program;
     (void)ret_path;
     return pt_error_set(reterr, PT_ERR_NOTFOUND, "this pitot was built without libcurl");
 }

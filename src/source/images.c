@@ -1,4 +1,4 @@
-/* images.c: candidates, one after the other, each opened and judged. */
+/* images.c: opens and checks the candidates of a search, one after the other. */
 #include "source/images.h"
 #include "base/file.h"
 #include "base/place.h"
@@ -20,15 +20,15 @@
 
 static const char *const default_debug_dirs[] = {"/usr/lib/debug"};
 
-/* One search under way. */
+/* The state of a search. */
 typedef struct {
     const pt_source_search *search;
-    const char *wanted_id; /* lower-case hex, "" = unknown */
-    bool needs_crc;        /* without a wanted id the CRC decides */
+    const char *wanted_id; /* lower-case hex; "": unknown */
+    bool needs_crc;        /* without a wanted id, the CRC must match */
     uint32_t crc;
-    bool for_names;        /* a debug file: it must have symbols or DWARF */
-    const char *what;      /* for facts: whose file it is */
-    pt_error *passed_over; /* receives why the last one was, or NULL */
+    bool for_names;         /* for a debug file: it must have symbols or DWARF */
+    const char *image_name; /* for facts: name of the image */
+    pt_error *rejection;    /* receives the reason why the last candidate was rejected; or NULL */
 } trial;
 
 static const char *const *debug_dirs_of(const pt_source_options *options, size_t *ret_count)
@@ -40,8 +40,8 @@ static const char *const *debug_dirs_of(const pt_source_options *options, size_t
 
 /* ---- one candidate ---- */
 
-/* "/proc/PID/root" at the beginning of a path, whose rest is a path as that process sees it: how
- * many bytes; else 0. */
+/* The length of "/proc/PID/root" at the beginning of a path; 0: none. The rest is a path as that
+ * process sees it. */
 static size_t root_bytes(const char *path)
 {
     static const char proc[] = "/proc/", root[] = "/root/";
@@ -51,7 +51,8 @@ static size_t root_bytes(const char *path)
     return digits > 0 && pt_begins(path + at, root) ? at + sizeof root - 2 : 0;
 }
 
-/* A path comes from a profile and may be anything. What a process sees stays below its root. */
+/* Opens a candidate. Its path comes from a profile and may be anything; a path below a process's
+ * root cannot leave the root. */
 static int open_candidate(const char *path, struct stat *ret_status)
 {
     const size_t root = root_bytes(path);
@@ -79,7 +80,7 @@ static bool open_regular(const pt_source_options *options, const char *path,
     return true;
 }
 
-/* Equal, or equal but for zeros after the shorter: some recorders pad ids to 20 bytes. */
+/* True if two ids are equal, or one is the other plus zeros: some recorders pad ids to 20 bytes. */
 static bool same_id(const char *a, const char *b)
 {
     while (*a != '\0' && *a == *b) {
@@ -101,10 +102,10 @@ static bool names_code(const pt_elf *elf)
             pt_elf_section_bytes(elf, &s, &size_bytes) != NULL);
 }
 
-static void pass_over(const trial *t, const char *path, const char *id)
+static void reject_candidate(const trial *t, const char *path, const char *id)
 {
     pt_error ignored;
-    pt_error *error = t->passed_over != NULL ? t->passed_over : &ignored;
+    pt_error *error = t->rejection != NULL ? t->rejection : &ignored;
     if (id[0] != '\0')
         pt_error_set(error, PT_ERR_FORMAT, "has build id %s, the profile's file had %s", id,
                      t->wanted_id);
@@ -114,10 +115,10 @@ static void pass_over(const trial *t, const char *path, const char *id)
     pt_error_where(error, path, NULL, -1);
     if (t->for_names)
         pt_diag_add(t->search->diag, 1, "debug files not used: %s has build id %s, %s has %s", path,
-                    id[0] != '\0' ? id : "none", t->what, t->wanted_id);
+                    id[0] != '\0' ? id : "none", t->image_name, t->wanted_id);
 }
 
-/* Opens the candidate and judges it. */
+/* Opens a candidate and checks it. */
 static bool try_path(const trial *t, const char *path, pt_image_file *ret_file)
 {
     pt_image_file file;
@@ -129,11 +130,10 @@ static bool try_path(const trial *t, const char *path, pt_image_file *ret_file)
     if (fits && t->wanted_id[0] != '\0') {
         pt_elf_id_hex(pt_elf_build_id(&elf), id, sizeof id);
         fits = id[0] != '\0' && same_id(id, t->wanted_id);
-        if (!fits) pass_over(t, path, id);
+        if (!fits) reject_candidate(t, path, id);
     } else if (fits && t->needs_crc && crc32_z(0, file.blob.data, file.blob.size) != t->crc) {
-        pt_diag_add(t->search->diag, 1,
-                    "debug files not used: %s is not the one that %s was stripped into", path,
-                    t->what);
+        pt_diag_add(t->search->diag, 1, "debug files not used: %s is not the debug file of %s",
+                    path, t->image_name);
         fits = false;
     }
     if (fits)
@@ -143,7 +143,7 @@ static bool try_path(const trial *t, const char *path, pt_image_file *ret_file)
     return fits;
 }
 
-/* Tries the path that is put together; it is freed. */
+/* Tries a path, and frees it. */
 static bool try_owned(const trial *t, char *path, pt_image_file *ret_file)
 {
     const bool found = try_path(t, path, ret_file);
@@ -151,7 +151,8 @@ static bool try_owned(const trial *t, char *path, pt_image_file *ret_file)
     return found;
 }
 
-/* Tries a path below the folder; it is freed. A name that leads out of the folder is not tried. */
+/* Tries a path below the folder, and frees name. A name that leads out of the folder is not tried.
+ */
 static bool try_below(const trial *t, const char *folder, char *name, pt_image_file *ret_file)
 {
     char *const path = pt_path_below(folder, name + strspn(name, "/"));
@@ -161,8 +162,8 @@ static bool try_below(const trial *t, const char *folder, char *name, pt_image_f
 
 /* ---- ids ---- */
 
-/* Lower-case hex, or "" for what is no build id of the GNU kind. */
-static void normal_id(const char *build_id, char id[HEX_BYTES_MAX])
+/* Lower-case hex; "" for an id that is not a GNU build id. */
+static void normalize_id(const char *build_id, char id[HEX_BYTES_MAX])
 {
     const size_t n = strlen(build_id);
     id[0] = '\0';
@@ -187,8 +188,7 @@ static bool try_build_id_trees(const trial *t, const char *suffix, pt_image_file
     return false;
 }
 
-/* A file of perf's cache: there each id is a link to a folder, or in old ones to the file itself.
- */
+/* Tries a file of perf's cache. Each id is a link to a folder, in old caches to the file itself. */
 static bool try_perf_cache(const trial *t, const char *name, pt_image_file *ret_file)
 {
     const char *dir = t->search->options->perf_dir, *id = t->wanted_id;
@@ -200,12 +200,12 @@ static bool try_perf_cache(const trial *t, const char *name, pt_image_file *ret_
 static bool try_debuginfod(const trial *t, pt_debuginfod_kind kind, pt_image_file *ret_file)
 {
     pt_debuginfod *client = t->search->options->debuginfod;
-    const char *slash = t->what != NULL ? strrchr(t->what, '/') : NULL;
+    const char *slash = t->image_name != NULL ? strrchr(t->image_name, '/') : NULL;
     pt_error error = PT_ERROR_INIT;
     char *path = NULL;
     if (client == NULL || t->wanted_id[0] == '\0') return false;
-    const pt_status status = pt_debuginfod_find(client, kind, t->wanted_id, NULL,
-                                                slash != NULL ? slash + 1 : t->what, &path, &error);
+    const pt_status status = pt_debuginfod_find(
+        client, kind, t->wanted_id, NULL, slash != NULL ? slash + 1 : t->image_name, &path, &error);
     if (status == PT_OK) return try_owned(t, path, ret_file);
     if (status != PT_ERR_NOTFOUND) {
         char text[1024];
@@ -217,7 +217,7 @@ static bool try_debuginfod(const trial *t, pt_debuginfod_kind kind, pt_image_fil
 
 /* ---- images ---- */
 
-/* Any file in DIR/ID. */
+/* Tries any file in DIR/ID. */
 static bool try_folder(const trial *t, const char *dir, pt_image_file *ret_file)
 {
     PT_FREE char *pattern = pt_strf("%s/%s/*", dir, t->wanted_id);
@@ -232,7 +232,8 @@ static bool try_folder(const trial *t, const char *dir, pt_image_file *ret_file)
 
 static char *folder_of(const char *path);
 
-/* The order is that of google/pprof for PPROF_BINARY_PATH (internal/driver/fetch.go). */
+/* Tries the paths of one folder of PPROF_BINARY_PATH, in google/pprof's order
+ * (internal/driver/fetch.go). */
 static bool try_binary_dir(const trial *t, const char *dir, const char *path,
                            pt_image_file *ret_file)
 {
@@ -251,8 +252,8 @@ static bool try_binary_dir(const trial *t, const char *dir, const char *path,
            try_below(t, dir, pt_strf("usr/lib/debug/%s/%s.debug", folder, base), ret_file);
 }
 
-/* As a process sees it, which may be in a container. Its id must be known: the process may be
- * another one by now. */
+/* Tries the path below the root of a process, which may be in a container. The id must be known,
+ * since the pid may be another process by now. */
 static bool try_process(const trial *t, const char *path, pt_image_file *ret_file)
 {
     const int64_t pid = t->search->pid;
@@ -260,14 +261,14 @@ static bool try_process(const trial *t, const char *path, pt_image_file *ret_fil
            try_owned(t, pt_strf("/proc/%lld/root%s", (long long)pid, path), ret_file);
 }
 
-/* The vDSO that the kernel gave this process, copied: its pages are not ours to hand out. */
+/* Copies the vDSO of this process; its pages cannot be handed out. */
 static bool own_vdso(pt_image_file *ret_file)
 {
     const uint8_t *vdso = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
     const uint64_t page_bytes = (uint64_t)getpagesize();
     pt_elf elf;
     pt_elf_segment s;
-    /* The first page holds the header; the segments tell how far the mapping reaches. */
+    /* The first page has the header; the segments show the size of the mapping. */
     if (vdso == NULL || pt_elf_open(vdso, page_bytes, &elf) != PT_ELF_OK) return false;
     uint64_t end = 0;
     for (uint32_t i = 0; pt_elf_segment_at(&elf, i, &s); i++)
@@ -286,8 +287,7 @@ static pt_status find_vdso(const trial *t, pt_image_file *ret_file, pt_error *re
     pt_image_file file = PT_IMAGE_FILE_INIT;
     pt_elf elf;
     char id[HEX_BYTES_MAX] = "";
-    if (!own_vdso(&file))
-        return pt_error_set(reterr, PT_ERR_NOTFOUND, "this process has no vdso to look into");
+    if (!own_vdso(&file)) return pt_error_set(reterr, PT_ERR_NOTFOUND, "this process has no vdso");
     if (pt_elf_open(file.blob.data, file.blob.size, &elf) == PT_ELF_OK)
         pt_elf_id_hex(pt_elf_build_id(&elf), id, sizeof id);
     const bool is_known = t->wanted_id[0] != '\0';
@@ -298,7 +298,7 @@ static pt_status find_vdso(const trial *t, pt_image_file *ret_file, pt_error *re
     pt_image_file_done(&file);
     if (!is_known)
         return pt_error_set(reterr, PT_ERR_NOTFOUND,
-                            "the profile may be of another kernel, whose vdso is not here");
+                            "the profile may be of another kernel, whose vdso is not available");
     return pt_error_set(reterr, PT_ERR_FORMAT,
                         "this kernel's vdso has build id %s, the profile's had %s", id,
                         t->wanted_id);
@@ -308,9 +308,10 @@ pt_status pt_source_find_image(const pt_source_search *search, const char *path,
                                const char *build_id, pt_image_file *ret_file, pt_error *reterr)
 {
     char id[HEX_BYTES_MAX];
-    normal_id(build_id, id);
-    pt_error passed_over = PT_ERROR_INIT;
-    const trial t = {.search = search, .wanted_id = id, .what = path, .passed_over = &passed_over};
+    normalize_id(build_id, id);
+    pt_error rejection = PT_ERROR_INIT;
+    const trial t = {
+        .search = search, .wanted_id = id, .image_name = path, .rejection = &rejection};
     if (pt_mapped_kind_of_text(path) == PT_MAPPED_VDSO) {
         const pt_status status = find_vdso(&t, ret_file, reterr);
         return status != PT_OK && try_perf_cache(&t, "vdso", ret_file) ? PT_OK : status;
@@ -324,9 +325,9 @@ pt_status pt_source_find_image(const pt_source_search *search, const char *path,
         try_debuginfod(&t, PT_DEBUGINFOD_EXECUTABLE, ret_file) ||
         try_debuginfod(&t, PT_DEBUGINFOD_DEBUGINFO, ret_file))
         return PT_OK;
-    if (passed_over.status != PT_OK) {
-        if (reterr != NULL) *reterr = passed_over;
-        return passed_over.status;
+    if (rejection.status != PT_OK) {
+        if (reterr != NULL) *reterr = rejection;
+        return rejection.status;
     }
     pt_error_set(reterr, PT_ERR_NOTFOUND, "there is no such program or library here");
     pt_error_where(reterr, plain, NULL, -1);
@@ -335,7 +336,7 @@ pt_status pt_source_find_image(const pt_source_search *search, const char *path,
 
 /* ---- companions ---- */
 
-/* The root of the process that the image is of, as a path; NULL when it is not known. Free it. */
+/* The root of the image's process, as a path; NULL when unknown. The caller frees it. */
 static char *root_of(const trial *t, const char *image_path)
 {
     const size_t bytes = root_bytes(image_path);
@@ -343,8 +344,8 @@ static char *root_of(const trial *t, const char *image_path)
     return t->search->pid > 0 ? pt_strf("/proc/%lld/root", (long long)t->search->pid) : NULL;
 }
 
-/* The folder that an image really lies in: libraries are often named by a link. Links of another
- * root cannot be followed from here. Free it. */
+/* The folder in which an image really lies, since libraries are often named by a link. Links below
+ * another root cannot be resolved from here. The caller frees it. */
 static char *real_folder(const char *image_path)
 {
     PT_FREE char *real = root_bytes(image_path) == 0 ? realpath(image_path, NULL) : NULL;
@@ -412,7 +413,7 @@ static bool find_debug_file(const trial *t, const pt_companion *wanted, pt_image
            try_debuginfod(t, PT_DEBUGINFOD_DEBUGINFO, ret_file);
 }
 
-/* ".../.dwz/REST" below each debug folder. */
+/* Tries ".../.dwz/REST" below each debug folder. */
 static bool try_dwz_trees(const trial *t, const char *link_name, pt_image_file *ret_file)
 {
     size_t count;
@@ -429,8 +430,8 @@ static bool is_below(const char *path, const char *folder)
     return strncmp(path, folder, length) == 0 && (path[length] == '/' || length == 0);
 }
 
-/* The file that a link of dwz names, whose path mostly begins with "../": it lies beside the image
- * or below it, in a debug folder, or in one called .dwz; other places are none for it. Free it. */
+/* The path of a dwz supplement; the link mostly begins with "../". It must lie beside the image or
+ * below, in a debug folder, or in a folder .dwz; NULL otherwise. The caller frees it. */
 static char *supplement_path(const trial *t, const pt_companion *wanted)
 {
     PT_FREE char *folder = real_folder(wanted->image_path);
@@ -466,7 +467,7 @@ static bool find_package(const trial *t, const pt_companion *wanted, pt_image_fi
            (real != NULL && try_owned(t, pt_strf("%s.dwp", real), ret_file));
 }
 
-/* Where the compiler wrote it, else beside the image. */
+/* Tries the path where the compiler wrote the unit, else beside the image. */
 static bool find_split_unit(const trial *t, const pt_companion *wanted, pt_image_file *ret_file)
 {
     const char *name = wanted->link_name, *slash = name != NULL ? strrchr(name, '/') : NULL;
@@ -491,7 +492,7 @@ bool pt_source_find_companion(void *context, const pt_companion *wanted, pt_imag
                      .crc = wanted->link_crc,
                      .for_names = wanted->kind == PT_COMPANION_DEBUG ||
                                   wanted->kind == PT_COMPANION_SUPPLEMENT,
-                     .what = wanted->image_path};
+                     .image_name = wanted->image_path};
     switch (wanted->kind) {
     case PT_COMPANION_DEBUG: return find_debug_file(&t, wanted, ret_file);
     case PT_COMPANION_SUPPLEMENT: return find_supplement(&t, wanted, ret_file);
@@ -505,7 +506,7 @@ char *pt_source_fetch_text(void *context, const char *build_id, const char *name
 {
     const pt_source_search *search = context;
     char id[HEX_BYTES_MAX], *path = NULL;
-    normal_id(build_id, id);
+    normalize_id(build_id, id);
     return pt_debuginfod_find(search->options->debuginfod, PT_DEBUGINFOD_SOURCE, id, name, NULL,
                               &path, NULL) == PT_OK
                ? path

@@ -11,8 +11,8 @@
 #include "base/index.h"
 #include "base/kept.h"
 
-#define VERSION      1 /* of the layout and of what the answers mean */
-#define KEYS_VERSION 2 /* 1: the build id alone */
+#define VERSION      1 /* of the layout and of the meaning of its content */
+#define KEYS_VERSION 2 /* version 1: the build id alone */
 #define ORDER        UINT32_C(0x01020304)
 #define STAMP_BYTES  32
 #define BLOCK_BYTES  4096
@@ -25,17 +25,17 @@ typedef struct {
     char stamp[STAMP_BYTES];
     uint64_t file_bytes, string_bytes;
     uint32_t address_count, frame_count, function_count;
-    uint32_t crc; /* of the header, with zero here, and of the checks */
+    uint32_t crc; /* of the header, with zero in this field, and of the checks */
 } header;
 
 /* ---- layout ---- */
 
 typedef struct {
-    uint64_t check_count, body; /* where the body begins in the file */
-    uint64_t address, symbol, first, frame, function, string, body_bytes; /* in the body */
+    uint64_t check_count, body; /* offset of the body in the file */
+    uint64_t address, symbol, first, frame, function, string, body_bytes; /* offsets in the body */
 } layout;
 
-/* No sum can wrap: each count is below 2^32, and string_bytes is at most a file's size. */
+/* Sums cannot wrap: each count is below 2^32, and string_bytes is at most a file's size. */
 static layout layout_of(const header *h)
 {
     layout at = {.address = 0};
@@ -85,15 +85,15 @@ pt_status pt_name_index_parse(const void *bytes, size_t size_bytes, const char *
         memcmp(h.stamp, wanted, sizeof wanted) != 0)
         return pt_error_set(reterr, PT_ERR_FORMAT, "is not an index of names of this version");
     if (h.file_bytes != size_bytes || h.string_bytes == 0 || h.string_bytes > size_bytes)
-        return pt_error_set(reterr, PT_ERR_DAMAGED, "has %zu bytes, which its counts deny",
+        return pt_error_set(reterr, PT_ERR_DAMAGED, "has %zu bytes, which contradicts its counts",
                             size_bytes);
     const layout at = layout_of(&h);
     const uint8_t *base = bytes;
     if (at.body + at.body_bytes != size_bytes)
-        return pt_error_set(reterr, PT_ERR_DAMAGED, "has %zu bytes, which its counts deny",
+        return pt_error_set(reterr, PT_ERR_DAMAGED, "has %zu bytes, which contradicts its counts",
                             size_bytes);
     if (header_crc(&h, base + sizeof h, at.check_count) != h.crc)
-        return pt_error_set(reterr, PT_ERR_DAMAGED, "does not have the checksum it should have");
+        return pt_error_set(reterr, PT_ERR_DAMAGED, "has a wrong checksum");
     *ret_index = (pt_name_index){
         .blob = PT_BLOB_INIT,
         .address_count = h.address_count,
@@ -114,20 +114,20 @@ pt_status pt_name_index_parse(const void *bytes, size_t size_bytes, const char *
     return PT_OK;
 }
 
-static void *drop_broken(pt_name_index *x)
+static void *mark_damaged(pt_name_index *x)
 {
     x->is_broken = true;
     return NULL;
 }
 
-/* Bytes [off, off + size_bytes) of the body, which must be in it, once their blocks have the
- * checksums that they should have; else NULL. */
+/* Bytes [off, off + size_bytes) of the body, which must lie in it; checks the checksums of their
+ * blocks. NULL: damaged. */
 static const void *bytes_at(pt_name_index *x, uint64_t off, uint64_t size_bytes)
 {
     if (x->is_broken || size_bytes == 0) return x->is_broken ? NULL : x->body + off;
     for (uint64_t b = off / BLOCK_BYTES; b <= (off + size_bytes - 1) / BLOCK_BYTES; b++) {
         if (x->checked[b / 8] >> (b % 8) & 1) continue;
-        if (block_crc(x->body, x->body_bytes, b) != x->crc[b]) return drop_broken(x);
+        if (block_crc(x->body, x->body_bytes, b) != x->crc[b]) return mark_damaged(x);
         x->checked[b / 8] |= (uint8_t)(1u << (b % 8));
     }
     return x->body + off;
@@ -159,18 +159,18 @@ bool pt_name_index_row(pt_name_index *x, uint32_t row, pt_name_row *ret_row)
     const uint32_t *first =
         bytes_at(x, x->first_off + (uint64_t)row * sizeof *first, 2 * sizeof *first);
     if (address == NULL || symbol == NULL || first == NULL) return false;
-    if (first[0] > first[1] || first[1] > x->frame_count) return drop_broken(x) != NULL;
+    if (first[0] > first[1] || first[1] > x->frame_count) return mark_damaged(x) != NULL;
     const uint32_t count = first[1] - first[0];
     const pt_name_frame *frames = bytes_at(x, x->frame_off + (uint64_t)first[0] * sizeof *frames,
                                            (uint64_t)count * sizeof *frames);
     if (frames == NULL) return false;
     for (uint32_t i = 0; i < count; i++)
-        if (frames[i].function >= x->function_count) return drop_broken(x) != NULL;
+        if (frames[i].function >= x->function_count) return mark_damaged(x) != NULL;
     *ret_row = (pt_name_row){*address, *symbol, frames, count};
     return true;
 }
 
-/* The string at that offset, or NULL. It may lie in several blocks. */
+/* The string at an offset, or NULL. It may span blocks. */
 static const char *text_at(pt_name_index *x, uint32_t string)
 {
     for (uint64_t at = string, size_bytes; at < x->string_bytes; at += size_bytes) {
@@ -182,7 +182,7 @@ static const char *text_at(pt_name_index *x, uint32_t string)
         if (memchr(text, '\0', size_bytes) != NULL)
             return (const char *)x->body + x->string_off + string;
     }
-    return drop_broken(x);
+    return mark_damaged(x);
 }
 
 bool pt_name_index_function(pt_name_index *x, uint32_t function, pt_name_text *ret_text)
@@ -207,7 +207,7 @@ bool pt_name_index_verify(pt_name_index *x)
     pt_name_text text;
     uint64_t last = 0;
     for (uint32_t i = 0; i < x->address_count && pt_name_index_row(x, i, &row); i++) {
-        if (i > 0 && row.address <= last) drop_broken(x);
+        if (i > 0 && row.address <= last) mark_damaged(x);
         last = row.address;
     }
     for (uint32_t i = 0; i < x->function_count && pt_name_index_function(x, i, &text); i++) {
@@ -224,15 +224,15 @@ void pt_name_index_done(pt_name_index *index)
 
 /* ---- writing ---- */
 
-/* Strings, each once. */
+/* A string table under construction, each string once. */
 typedef struct {
     pt_buf bytes;
-    pt_index index; /* of rows of .at */
+    pt_index index; /* rows of .at */
     struct {
         uint32_t *items;
         size_t count, cap;
     } at;
-    bool is_full; /* an offset would not fit */
+    bool is_full; /* the table exceeds the range of offsets */
 } strings;
 
 static uint32_t string_of(strings *s, const char *text)

@@ -1,4 +1,4 @@
-/* objdump.c: finding, running and understanding objdump. */
+/* objdump.c: finds and runs objdump, and parses its output. */
 #include "source/objdump.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 /* ---- What it prints ---- */
 
-/* Texts that many lines share, each once; the buffer of one line after another is a second one. */
+/* Texts that many lines share, each once. The texts of instructions stay in `output`. */
 struct pt_objdump_texts {
     char **items;
     size_t count, cap;
@@ -49,7 +49,8 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* How many hexadecimal digits text begins with; *ret_value is untouched when they are too many. */
+/* The number of hexadecimal digits at text; sets *ret_value. Too many: returns 0 and leaves
+ * *ret_value unchanged. */
 static size_t hex_prefix(const char *text, const char *end, uint64_t *ret_value)
 {
     uint64_t value = 0;
@@ -63,7 +64,7 @@ static size_t hex_prefix(const char *text, const char *end, uint64_t *ret_value)
     return fits ? n : 0;
 }
 
-/* "  1139:  push %rbp": hexadecimal, a colon, space, and the rest. */
+/* Parses "  1139:  push %rbp": hexadecimal, a colon, space, and the rest. */
 static bool read_instruction(const char *at, const char *end, uint64_t *ret_addr,
                              const char **ret_text)
 {
@@ -79,7 +80,7 @@ static bool read_instruction(const char *at, const char *end, uint64_t *ret_addr
     return true;
 }
 
-/* Up to one semicolon and one space go before a place or a name (LLVM's objdump). */
+/* Skips one semicolon and one space before a place or a name (LLVM's objdump). */
 static const char *skip_mark(const char *at, const char *end)
 {
     if (at < end && *at == ';') at++;
@@ -87,7 +88,7 @@ static const char *skip_mark(const char *at, const char *end)
     return at;
 }
 
-/* "PATH:12 (discriminator 3)": the last colon that a digit follows. */
+/* Parses "PATH:12 (discriminator 3)", at the last colon before a digit. */
 static bool read_place(const char *at, const char *end, const char **ret_colon, uint64_t *ret_line)
 {
     at = skip_mark(at, end);
@@ -103,7 +104,7 @@ static bool read_place(const char *at, const char *end, const char **ret_colon, 
     return false;
 }
 
-/* "NAME():" */
+/* Parses "NAME():". */
 static bool read_function(const char *at, const char *end, const char **ret_name,
                           const char **ret_end)
 {
@@ -118,7 +119,7 @@ static bool read_function(const char *at, const char *end, const char **ret_name
     return false;
 }
 
-/* "0000000000001139 <main>:": what is before the last colon, without the digits before it. */
+/* Parses "0000000000001139 <main>:": the text before the last colon, without the leading digits. */
 static bool read_label(const char *at, const char *end, const char **ret_name, const char **ret_end)
 {
     while (at < end && pt_hex_digit(*at) >= 0)
@@ -146,7 +147,7 @@ void pt_objdump_parse(const char *output, size_t size, pt_objdump_listing *ret_l
     texts->output = pt_strndup(size > 0 ? output : "", size);
     pt_objdump_listing listing = {.texts = texts};
     pt_objdump_line now = {.function = "", .file = ""};
-    const size_t known = strlen(texts->output); /* a NUL ends it: no objdump prints one */
+    const size_t known = strlen(texts->output); /* ends at a NUL, which no objdump prints */
     size_t cap = 0;
     for (char *at = texts->output, *last = at + known, *next; at < last; at = next) {
         char *end = memchr(at, '\n', (size_t)(last - at));
@@ -212,7 +213,7 @@ static bool drain_pipe(int fd, pt_buf *output)
     }
 }
 
-/* Runs the program; true when it exits with 0. *ret_errnum is why it could not be started. */
+/* Runs the program; true when it exits with 0. *ret_errnum: why it did not start. */
 static bool run_objdump(const char *const *args, pt_buf *output, int *ret_status, int *ret_errnum)
 {
     int ends[2];
@@ -238,8 +239,8 @@ static bool run_objdump(const char *const *args, pt_buf *output, int *ret_status
     return WIFEXITED(*ret_status) && WEXITSTATUS(*ret_status) == 0;
 }
 
-/* "[objdump --disassemble ...]: exit status 1" */
-static pt_status say_failure(const char *const *args, int status, int errnum, pt_error *reterr)
+/* Sets the error "[objdump --disassemble ...]: exit status 1". */
+static pt_status set_failure(const char *const *args, int status, int errnum, pt_error *reterr)
 {
     pt_buf line = PT_BUF_INIT;
     for (size_t i = 0; args[i] != NULL; i++)
@@ -264,7 +265,7 @@ pt_status pt_objdump_run(const pt_objdump_tool *tool, const char *file, uint64_t
     size_t count = 0;
     PT_FREE char *from = pt_strf("--start-address=%#llx", (unsigned long long)start);
     PT_FREE char *to = pt_strf("--stop-address=%#llx", (unsigned long long)end);
-    /* A name that begins with a dash would be an option. */
+    /* A file name that begins with a dash would be an option. */
     PT_FREE char *name = pt_strf("%s%s", file[0] == '-' ? "./" : "", file);
     args[count++] = tool->path;
     args[count++] = "--disassemble";
@@ -287,17 +288,17 @@ pt_status pt_objdump_run(const pt_objdump_tool *tool, const char *file, uint64_t
     if (run_objdump(args, &output, &status, &errnum))
         pt_objdump_parse(pt_buf_text(&output), output.size, ret_listing);
     else
-        result = say_failure(args, status, errnum, reterr);
+        result = set_failure(args, status, errnum, reterr);
     pt_buf_done(&output);
     return result;
 }
 
 /* ---- Finding it ---- */
 
-/* The major version of "LLVM version 14.0.6", or UINT_MAX for a development build, or 0. */
-static unsigned llvm_version(const char *said)
+/* The major version in "LLVM version 14.0.6"; UINT_MAX for a development build; 0: none. */
+static unsigned llvm_version(const char *printed)
 {
-    const char *at = strstr(said, "LLVM version ");
+    const char *at = strstr(printed, "LLVM version ");
     if (at == NULL) return 0;
     at += strlen("LLVM version ");
     char *end;
@@ -305,18 +306,18 @@ static unsigned llvm_version(const char *said)
     return end == at || *end != '.' || major > 1000000 ? 0 : (unsigned)major;
 }
 
-/* Asks a candidate what it is. */
+/* Runs a candidate with --version. */
 static bool is_objdump(const char *path, bool *ret_is_llvm)
 {
     const char *const args[] = {path, "--version", NULL};
-    pt_buf said = PT_BUF_INIT;
+    pt_buf printed = PT_BUF_INIT;
     int status, errnum;
     bool fits = false;
-    if (run_objdump(args, &said, &status, &errnum)) {
-        *ret_is_llvm = llvm_version(pt_buf_text(&said)) >= 8;
-        fits = *ret_is_llvm || strstr(pt_buf_text(&said), "GNU objdump") != NULL;
+    if (run_objdump(args, &printed, &status, &errnum)) {
+        *ret_is_llvm = llvm_version(pt_buf_text(&printed)) >= 8;
+        fits = *ret_is_llvm || strstr(pt_buf_text(&printed), "GNU objdump") != NULL;
     }
-    pt_buf_done(&said);
+    pt_buf_done(&printed);
     return fits;
 }
 
@@ -326,7 +327,8 @@ static bool is_program(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-/* FOLDER/NAME; an empty folder stands for those of search_path. NULL when there is none. */
+/* FOLDER/NAME; an empty folder means those of search_path. NULL: no such program. The caller frees
+ * it. */
 static char *find_program(const char *folder, size_t size, const char *name,
                           const char *search_path)
 {
@@ -339,7 +341,7 @@ static char *find_program(const char *folder, size_t size, const char *name,
     }
     for (const char *at = search_path; at != NULL && *at != '\0';) {
         const char *end = strchrnul(at, ':');
-        /* Not from the current folder, which an empty or relative one would mean. */
+        /* Not from the current folder, to which an empty or relative entry would lead. */
         if (*at == '/') {
             path = pt_strf("%.*s/%s", (int)(end - at), at, name);
             if (is_program(path)) return path;
@@ -350,7 +352,7 @@ static char *find_program(const char *folder, size_t size, const char *name,
     return NULL;
 }
 
-/* One pass over the list's items for one kind: those that name objdump, or those for all tools. */
+/* Searches the list for one kind of item: those that name objdump, or those for all tools. */
 static char *find_in_list(const char *config, bool named, const char *name, const char *search_path)
 {
     for (const char *at = config; at != NULL;) {

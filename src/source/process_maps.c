@@ -33,9 +33,7 @@ pt_status pt_process_open(int64_t pid, pt_process *ret_process, pt_error *reterr
         return why == ENOENT
                    ? pt_error_set(reterr, PT_ERR_NOTFOUND, "there is no process %" PRId64, pid)
                    : pt_error_errno(reterr, why,
-                                    "process %" PRId64 " may not be looked into; run "
-                                    "with sudo",
-                                    pid);
+                                    "access to process %" PRId64 " is denied; run with sudo", pid);
     }
     struct stat st;
     pt_process p = {.pid = pid, .user = fstat(fileno(maps), &st) == 0 ? (int64_t)st.st_uid : -1};
@@ -52,7 +50,7 @@ pt_status pt_process_open(int64_t pid, pt_process *ret_process, pt_error *reterr
     if (why != 0 || p.count == 0) {
         pt_process_done(&p);
         return pt_error_errno(reterr, why != 0 ? why : ESRCH,
-                              "the mappings of process %" PRId64 " cannot be read", pid);
+                              "cannot read the mappings of process %" PRId64, pid);
     }
     *ret_process = p;
     return PT_OK;

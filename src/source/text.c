@@ -1,4 +1,4 @@
-/* text.c: a name is trimmed, looked for, read once and cut into lines. */
+/* text.c: finds source files by their names, reads each once and splits it into lines. */
 #include "source/text.h"
 
 #include <ctype.h>
@@ -20,9 +20,9 @@ struct pt_source_texts {
     pt_find_source *find;
     void *context;
     bool confined;
-    char **folders; /* of source_path, without links, with a slash at the end */
+    char **folders; /* folders of source_path, links resolved, each with a slash at the end */
     size_t folder_count, folder_cap;
-    char *here; /* the same of the current folder; or NULL */
+    char *here; /* the current folder in the same form; or NULL */
     pt_source_vouch *vouch;
     void *vouch_context;
     pt_source_file **items;
@@ -30,10 +30,10 @@ struct pt_source_texts {
     pt_index index;
 };
 
-/* ---- Lists and paths, as Go's path/filepath has them ---- */
+/* ---- lists and paths, by the rules of Go's path/filepath ---- */
 
-/* The next item of a list with ':'; false after the last one. An empty list has none. *at moves,
- * and is NULL at the end. */
+/* The next item of a list with ':'; false after the last one. An empty list has none. *at becomes
+ * NULL at the end. */
 static bool next_item(const char **at, const char **ret_item, size_t *ret_size)
 {
     if (*at == NULL) return false;
@@ -67,7 +67,8 @@ char *pt_source_clean(const char *path)
     const bool rooted = path[0] == '/';
     const size_t size = strlen(path);
     char *out = pt_alloc(size + 2, 1);
-    size_t count = 0, floor = 0; /* below floor nothing is taken back: the root, or leading ".." */
+    size_t count = 0,
+           floor = 0; /* ".." never removes parts below floor: the root, or leading ".." */
     if (rooted) out[count++] = '/', floor = 1;
     for (size_t i = 0; i < size;) {
         const size_t length = strcspn(path + i, "/");
@@ -89,7 +90,7 @@ char *pt_source_clean(const char *path)
     return out;
 }
 
-/* The folder above; a path that has none is its own. */
+/* The parent folder; a path without one is its own. */
 static char *parent_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -120,9 +121,9 @@ const char *pt_source_trim(const char *name, const char *trim_path, const char *
     return name;
 }
 
-/* ---- What may be shown ---- */
+/* ---- confinement ---- */
 
-/* The folder without links, with a slash at its end; NULL if there is none, and for "/". */
+/* The folder with links resolved and a slash at its end; NULL if it does not exist, and for "/". */
 static char *real_folder(const char *path)
 {
     PT_FREE char *real = realpath(path, NULL);
@@ -140,7 +141,8 @@ void pt_source_texts_confine(pt_source_texts *texts, const char *here, pt_source
         PT_FREE char *folder = pt_strndup(item, size);
         char *real = real_folder(folder);
         if (real == NULL) continue;
-        if (texts->here != NULL && strcmp(real, texts->here) == 0) { /* its rule is stricter */
+        /* The rule for `here` is stricter. */
+        if (texts->here != NULL && strcmp(real, texts->here) == 0) {
             free(real);
             continue;
         }
@@ -158,7 +160,7 @@ static bool is_below(const char *path, const char *folder)
     return folder != NULL && pt_begins(path, folder);
 }
 
-/* path: without links. */
+/* path: links resolved. */
 static bool is_in_folders(const pt_source_texts *texts, const char *path)
 {
     for (size_t i = 0; i < texts->folder_count; i++)
@@ -166,7 +168,7 @@ static bool is_in_folders(const pt_source_texts *texts, const char *path)
     return is_below(path, texts->here) && strstr(path + strlen(texts->here) - 1, "/.") == NULL;
 }
 
-/* May the open file be shown, wherever its name led to? */
+/* True if the open file may be shown, whatever path led to it. */
 static bool may_show(const pt_source_texts *texts, const pt_source_file *file, int fd)
 {
     if (!texts->confined || file->of_image) return true;
@@ -178,8 +180,8 @@ static bool may_show(const pt_source_texts *texts, const pt_source_file *file, i
 
 /* ---- Finding and reading ---- */
 
-/* Cuts the text into lines; what follows the last newline is a line unless it is empty. */
-static void cut_lines(pt_source_file *file)
+/* Splits the text into lines; text after the last newline is a line unless empty. */
+static void split_lines(pt_source_file *file)
 {
     const char *text = (const char *)file->text.data;
     const size_t size = file->text.size;
@@ -197,7 +199,8 @@ static void cut_lines(pt_source_file *file)
     if (file->line != NULL) file->line[file->line_count] = size;
 }
 
-/* What is no regular file counts as found and has no lines, as a folder does for pprof. */
+/* Reads a file. A file that is not regular counts as found and has no lines, like a folder in
+ * pprof. */
 static bool read_at(const pt_source_texts *texts, pt_source_file *file, const char *path)
 {
     struct stat status;
@@ -216,7 +219,7 @@ static bool read_at(const pt_source_texts *texts, pt_source_file *file, const ch
         return true;
     }
     if (pt_file_read_fd(fd, path, PT_FILE_EMPTY_OK, MAX_FILE_BYTES, &file->text, &error) == PT_OK)
-        cut_lines(file);
+        split_lines(file);
     else
         file->error = pt_strdup(error.message);
     return true;
@@ -228,7 +231,7 @@ static char *join_path(const char *folder, const char *name)
     return pt_source_clean(path);
 }
 
-/* In each folder of the list and all above it. */
+/* Tries each folder of the list and all its parents. */
 static bool find_below(const pt_source_texts *texts, pt_source_file *file, const char *name)
 {
     const char *item;
@@ -253,7 +256,7 @@ static bool find_below(const pt_source_texts *texts, pt_source_file *file, const
     return false;
 }
 
-/* "open PATH: no such file or directory": Go writes the system's words in lower case. */
+/* "open PATH: no such file or directory", in Go's form: the system's message in lower case. */
 static char *open_error(const char *path, int errnum)
 {
     char *text = pt_strf("open %s: %s", path, strerror(errnum));
@@ -262,7 +265,7 @@ static char *open_error(const char *path, int errnum)
     return text;
 }
 
-/* Why there is no such file. In confinement that is the same whether it is there or not. */
+/* The message for a missing file. In confinement it is the same whether the file exists or not. */
 static char *missing_error(const pt_source_texts *texts, const char *name, int errnum)
 {
     if (texts->confined)
@@ -284,7 +287,7 @@ static void find_file(pt_source_texts *texts, pt_source_file *file, const char *
     if (found == NULL) return;
     PT_FREE char *error = file->error;
     file->error = NULL;
-    /* Found by build id, not by a path of the profile. */
+    /* debuginfod found it by build id, not by a path of the profile. */
     const bool of_image = file->of_image;
     file->of_image = true;
     if (!read_at(texts, file, found)) file->error = pt_strdup(error);

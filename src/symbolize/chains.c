@@ -10,17 +10,17 @@
 #include "base/index.h"
 #include "base/place.h"
 
-/* Strings are the object's, which keeps them where they are, or the index's on disk. */
+/* A function. Its strings belong to the object, which never moves them, or to the index. */
 typedef struct {
     const char *linkage_name, *name, *file;
     uint32_t start_line;
-    uint32_t shown; /* 1 + its readable names in shown; 0: nobody asked yet */
+    uint32_t shown; /* 1 + row of `shown` with its readable names; 0: none made yet */
 } function;
 
 typedef struct {
-    const char *readable[PT_NAME_MODES]; /* NULL: not asked for yet */
+    const char *readable[PT_NAME_MODES]; /* NULL: not made yet */
     bool is_owned[PT_NAME_MODES];
-    char *unkept; /* in a mode that is not kept on disk */
+    char *unkept; /* the name in a mode that the disk cache does not have */
 } shown_names;
 
 typedef struct {
@@ -33,26 +33,26 @@ struct pt_chains {
     pt_object *object;
     pt_source_search *search;
     pt_pool *pool;
-    struct { /* parts of the debug information, which may turn up */
+    struct { /* missing parts of the debug information, which may appear later */
         size_t split_count;
-        char *first_split; /* where it was looked for */
+        char *first_split; /* a path at which it was searched */
         bool supplement;
     } missing;
-    bool has_claims; /* a part is a file of neither this user nor root: nothing of it is kept */
+    bool has_claims; /* a file of neither this user nor root was used: nothing is cached */
     pt_object_detail detail;
     pt_demangle_mode demangle;
     const pt_name_cache *cache;
-    char *key;           /* NULL: nothing is read from disk or kept there */
-    pt_name_index index; /* what was on disk */
+    char *key;           /* NULL: no disk cache */
+    pt_name_index index; /* the cached index */
     bool has_index;
-    uint32_t *of_index; /* functions of the index -> ours, or PT_NONE */
-    size_t looked_up;   /* addresses that the object was asked for */
-    bool is_news;       /* something is known that the disk does not have */
+    uint32_t *of_index; /* function of the index -> row of functions, or PT_NONE */
+    size_t looked_up;   /* number of addresses resolved by the object */
+    bool is_news;       /* a result is not in the disk cache yet */
     struct {
         row *items;
         size_t count, cap;
     } rows;
-    pt_index row_index; /* by address */
+    pt_index row_index; /* rows by address */
     struct {
         pt_chain_frame *items;
         size_t count, cap;
@@ -61,7 +61,7 @@ struct pt_chains {
         function *items;
         size_t count, cap;
     } functions;
-    pt_index function_index; /* of the object's, by the addresses of their strings */
+    pt_index function_index; /* functions of the object, by the addresses of their strings */
     struct {
         shown_names *items;
         size_t count, cap;
@@ -79,12 +79,12 @@ static bool find_companion(void *context, const pt_companion *wanted, pt_image_f
                               !pt_owner_is_trusted(status.st_uid);
         return true;
     }
-    /* A package that is not there says nothing: the units may lie beside it. */
+    /* A missing package is no fault: the units may be beside it. */
     if (wanted->kind == PT_COMPANION_SUPPLEMENT) {
         char id[129];
         pt_elf_id_hex(wanted->build_id, id, sizeof id);
         pt_diag_add(chains->search->diag, 1,
-                    "debug files not found: what %s shares with others (dwz): %s, build id %s",
+                    "debug files not found: the dwz supplement of %s: %s, build id %s",
                     wanted->image_path, wanted->link_name, id);
         chains->missing.supplement = true;
     }
@@ -97,8 +97,8 @@ static bool find_companion(void *context, const pt_companion *wanted, pt_image_f
     return false;
 }
 
-/* Says what was missing that is told once for all of a kind. */
-static void say_what_is_missing(const pt_chains *chains)
+/* Reports missing files that are counted instead of reported one by one. */
+static void report_missing(const pt_chains *chains)
 {
     if (chains->missing.split_count > 0)
         pt_diag_add(chains->search->diag, chains->missing.split_count,
@@ -178,7 +178,7 @@ static uint32_t add_row(pt_chains *chains, uint64_t addr)
                          (row){.addr = addr});
 }
 
-/* A function's readable names. */
+/* The row of a function's readable names; makes it if necessary. */
 static shown_names *shown_of(pt_chains *chains, function *f)
 {
     if (f->shown == 0) {
@@ -198,7 +198,7 @@ static uint32_t add_function(pt_chains *chains, const function *f)
 
 /* ---- from disk ---- */
 
-/* PT_NONE when the index turns out to be broken. */
+/* The row of a function of the index; PT_NONE when the index is damaged. */
 static uint32_t function_on_disk(pt_chains *chains, uint32_t id)
 {
     pt_name_text f;
@@ -212,7 +212,7 @@ static uint32_t function_on_disk(pt_chains *chains, uint32_t id)
     return chains->of_index[id];
 }
 
-/* Appends the frames with our functions; false, with nothing appended, when one cannot be had. */
+/* Appends the frames of a row of the index. False, with nothing appended: the index is damaged. */
 static bool take_frames(pt_chains *chains, const pt_name_row *from)
 {
     const size_t before = chains->frames.count;
@@ -270,8 +270,8 @@ static uint32_t function_of(pt_chains *chains, const pt_object_frame *f)
 
 typedef struct {
     pt_chains *chains;
-    const uint32_t *rows; /* for each address that the object is asked for */
-    size_t last_count;    /* frames of the answer before, which are the last ones */
+    const uint32_t *rows; /* for each address that the object resolves */
+    size_t last_count;    /* number of frames of the previous result, which are the last ones */
 } taking;
 
 static void take_answer(void *context, size_t index, const pt_object_frame *frames,
@@ -286,8 +286,8 @@ static void take_answer(void *context, size_t index, const pt_object_frame *fram
     if (symbol_bytes > 0 && pt_object_symbol_at(chains->object, r->addr, &symbol))
         r->symbol = (pt_name_symbol){symbol.addr, symbol_bytes};
     PT_GROW(chains->frames, chains->frames.count + frame_count);
-    /* Addresses near each other mostly have the same callers: from the outermost frame on it is
-     * tried whether it is that of the address before. */
+    /* Neighbouring addresses mostly have the same callers. So each frame, from the outermost on, is
+     * first compared with that of the previous address. */
     size_t before = chains->frames.count;
     const size_t least = t->chains->frames.count - t->last_count;
     for (size_t i = frame_count; i > 0; i--) {
@@ -323,20 +323,20 @@ void pt_chains_resolve(pt_chains *chains, const uint64_t *addrs, size_t count, u
 
 /* ---- addresses in any order ---- */
 
-/* An address, and where it was asked for. */
+/* An address and its index in the request. */
 typedef struct {
     uint64_t addr;
     size_t at;
 } wanted_addr;
 
-/* Sorts by address, a byte of it at a time; what is equal keeps its order. spare: as many. */
+/* Radix sort by address, a byte a pass, stable. spare: room for as many items. */
 static void sort_wanted(wanted_addr **items, wanted_addr **spare, size_t count)
 {
     for (unsigned shift = 0; shift < 64; shift += 8) {
         size_t place[256] = {0}, sum = 0;
         for (size_t i = 0; i < count; i++)
             place[(*items)[i].addr >> shift & 0xff]++;
-        if (place[(*items)[0].addr >> shift & 0xff] == count) continue; /* all alike */
+        if (place[(*items)[0].addr >> shift & 0xff] == count) continue; /* all bytes are equal */
         for (unsigned b = 0; b < 256; b++) {
             const size_t n = place[b];
             place[b] = sum;
@@ -415,8 +415,8 @@ pt_chain_function pt_chains_function(const pt_chains *chains, uint32_t id)
     return (pt_chain_function){f->linkage_name, f->name, f->file, f->start_line};
 }
 
-/* Modes that show names as other tools do: of a function without a linkage name those know what
- * the source calls it, without the scopes that we put before it. */
+/* True for modes that imitate other tools: these show the plain source name of a function without a
+ * linkage name, without the scopes that pitot adds. */
 static bool is_of_other_tools(pt_demangle_mode mode)
 {
     return mode >= PT_DEMANGLE_BINUTILS;
@@ -457,9 +457,9 @@ const char *pt_chains_readable(pt_chains *chains, uint32_t id)
     return shown->readable[mode];
 }
 
-/* ---- keeping ---- */
+/* ---- the disk cache ---- */
 
-/* All that is known, memory and disk together. */
+/* All results, of memory and disk together. */
 typedef struct {
     pt_name_columns columns;
     uint64_t *address;
@@ -490,7 +490,7 @@ static int by_address(const void *x, const void *y, void *context)
     return (a > b) - (a < b);
 }
 
-/* Our own rows in the order of their addresses; free the result. */
+/* The rows in memory, by address; the caller frees the result. */
 static uint32_t *ordered_rows(const pt_chains *chains)
 {
     uint32_t *order = pt_alloc(chains->rows.count + 1, sizeof *order);
@@ -518,7 +518,8 @@ static void merge_disk_row(merged *m, pt_chains *chains, const pt_name_row *from
                             from->frames[i].line, from->frames[i].column};
 }
 
-/* Two ascending lists into one; what both have is ours, which may know more readable names. */
+/* Merges two ascending lists. For an address in both, the row in memory counts, since it may have
+ * more readable names. */
 static void merge_rows(merged *m, pt_chains *chains)
 {
     PT_FREE uint32_t *order = ordered_rows(chains);
@@ -551,7 +552,7 @@ static void merge_rows(merged *m, pt_chains *chains)
     m->columns.address_count = count;
 }
 
-static void keep_answers(pt_chains *chains)
+static void write_cache(pt_chains *chains)
 {
     pt_object_facts facts;
     if (chains->missing.supplement || chains->missing.split_count > 0) return;
@@ -573,7 +574,7 @@ static void keep_answers(pt_chains *chains)
     m.columns.first = m.first;
     m.columns.frame = m.frames.items;
     m.columns.function = m.functions.items;
-    /* A cache that cannot be written is slower, not wrong. */
+    /* A failed write makes later runs slower, not wrong. */
     pt_name_index_save(chains->cache, chains->key, &m.columns, NULL);
     free(m.address);
     free(m.symbol);
@@ -585,8 +586,8 @@ static void keep_answers(pt_chains *chains)
 void pt_chains_free(pt_chains *chains)
 {
     if (chains == NULL) return;
-    say_what_is_missing(chains);
-    if (chains->key != NULL && (chains->is_news || chains->index.is_broken)) keep_answers(chains);
+    report_missing(chains);
+    if (chains->key != NULL && (chains->is_news || chains->index.is_broken)) write_cache(chains);
     for (size_t i = 0; i < chains->shown.count; i++) {
         shown_names *shown = &chains->shown.items[i];
         for (int m = 0; m < PT_NAME_MODES; m++)

@@ -3,7 +3,7 @@
 
 #include <elf.h>
 
-#define PAGE_BYTES_MAX ((uint64_t)65536) /* of machines that are met; files are aligned to it */
+#define PAGE_BYTES_MAX ((uint64_t)65536) /* of supported machines; files are aligned to it */
 #define PAGE_BYTES     ((uint64_t)4096)
 
 bool pt_doubt_is_newer(int64_t file_ns, int64_t profile_ns)
@@ -22,7 +22,7 @@ bool pt_doubt_differs_in_size(const pt_elf *elf, const pt_mapping *m)
     if (bytes == 0 || bytes >= (uint64_t)1 << 40 || m->file_offset >= (uint64_t)1 << 40)
         return false;
     const uint64_t end = m->file_offset + bytes;
-    bool holds = false; /* any segment with code; debug files have none of their own */
+    bool holds = false; /* some segment has code; segments of debug files are empty */
     pt_elf_segment s;
     for (uint32_t i = 0; pt_elf_segment_at(elf, i, &s); i++) {
         if (s.type != PT_LOAD || s.file_bytes == 0) continue;

@@ -1,4 +1,4 @@
-/* doubt.h: is a file the one that was profiled, where no build id tells? */
+/* doubt.h: whether a file is the profiled one, when no build id shows it. */
 #ifndef PT_SYMBOLIZE_DOUBT_H
 #define PT_SYMBOLIZE_DOUBT_H
 
@@ -6,15 +6,15 @@
 #include "object/object.h"
 
 typedef enum {
-    PT_DOUBT_NONE,  /* nothing speaks against it, and nothing for it */
-    PT_DOUBT_NEWER, /* it was written to after the profile was taken */
-    PT_DOUBT_SIZE,  /* what was mapped ends where no segment of it does */
+    PT_DOUBT_NONE,  /* no evidence */
+    PT_DOUBT_NEWER, /* the file changed after the profile was taken */
+    PT_DOUBT_SIZE,  /* the mapping ends where no segment of the file ends */
 } pt_doubt;
 
-/* Unix times; 0 = unknown. */
+/* True if the file changed after the profile was taken. Unix times; 0: unknown. */
 bool pt_doubt_is_newer(int64_t file_ns, int64_t profile_ns);
-/* Mappings end with the page that a segment ends in (mmap(2), elf(5)). Mappings that are made up,
- * or cover the whole image, tell nothing. */
+/* True if the mapping does not end in the page of any segment's end (mmap(2), elf(5)). Always false
+ * for synthetic mappings and those of a whole image. */
 bool pt_doubt_differs_in_size(const pt_elf *elf, const pt_mapping *mapping);
 
 #endif

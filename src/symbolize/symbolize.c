@@ -1,4 +1,5 @@
-/* symbolize.c: addresses of a profile -> functions, lines, inlined frames. See symbolize.h. */
+/* symbolize.c: finds functions, lines and inlined frames of a profile's addresses. See symbolize.h.
+ */
 #include "symbolize/symbolize.h"
 
 #include <elf.h>
@@ -18,19 +19,19 @@
 #include "symbolize/chains.h"
 #include "symbolize/doubt.h"
 
-/* A function; the strings are ours. */
+/* A function; owns its strings. */
 typedef struct {
     char *name, *system_name;
-    uint32_t file; /* in image.files */
+    uint32_t file; /* row of image.files */
     uint32_t start_line;
-    pt_function_id id; /* in the builder; v == PT_NONE until it is used */
+    pt_function_id id; /* row of the builder; v == PT_NONE until it is used */
 } function;
 
 typedef struct {
     uint32_t function, line, column;
 } frame;
 
-/* What one address, as linked, was found to be. */
+/* The frames of one linked address. */
 typedef struct {
     uint32_t frame_first, frame_count;
     uint64_t symbol_bytes;
@@ -45,27 +46,28 @@ typedef struct {
 typedef enum {
     IMAGE_FILE,
     IMAGE_KERNEL,  /* with its modules */
-    IMAGE_PROCESS, /* code that just-in-time compilers made in one process */
+    IMAGE_PROCESS, /* code of just-in-time compilers in one process */
 } image_kind;
 
-/* What the string ids of images that are no files are, beside PT_NONE. */
+/* String ids of images without a file, besides PT_NONE. */
 #define KERNEL_STRING  (PT_NONE - 1)
 #define PROCESS_STRING (PT_NONE - 2)
 
-/* One file, with all its mappings; or the kernel, or a process. */
+/* A file with all its mappings; or the kernel; or a process. */
 typedef struct {
     image_kind kind;
     uint32_t pid;          /* PROCESS */
-    const char *dump_path; /* PROCESS: where its dump was mapped, or NULL */
+    const char *dump_path; /* PROCESS: path of its dump's mapping, or NULL */
     const char *path, *build_id;
-    uint32_t path_string, build_id_string; /* in the profile; PT_NONE: given by the caller */
+    /* Strings of the profile; PT_NONE: given by the caller. */
+    uint32_t path_string, build_id_string;
     struct {
         wanted *items;
         size_t count, cap;
     } wanted;
     /* Results. */
     uint64_t *addrs; /* distinct, ascending */
-    answer *answers; /* one an address */
+    answer *answers; /* one for each address */
     size_t addr_count;
     struct {
         frame *items;
@@ -76,7 +78,7 @@ typedef struct {
         size_t count, cap;
     } functions;
     struct {
-        const char **raw; /* the set's: known by their addresses while it is there */
+        const char **raw; /* the set's strings, which identify files while the set exists */
         char **items;
         size_t count, cap;
     } files;
@@ -91,11 +93,12 @@ typedef struct {
     image *images;
     size_t image_count, image_cap;
     pt_index image_index;
-    uint32_t *order;    /* images with most addresses first */
-    size_t first_small; /* in order: what follows is done in parallel */
-    uint32_t *image_of; /* for each mapping, or PT_NONE; the row after the last: no mapping */
-    uint32_t *image_of_location; /* for each location, or PT_NONE */
-    uint64_t *bias;              /* for each mapping */
+    uint32_t *order;    /* images, those with most addresses first */
+    size_t first_small; /* in order: images from here on are resolved in parallel */
+    uint32_t *
+        image_of; /* image of each mapping, or PT_NONE; the last row: addresses without a mapping */
+    uint32_t *image_of_location; /* image of each location, or PT_NONE */
+    uint64_t *bias;              /* load bias of each mapping */
     bool *has_bias;
 } work;
 
@@ -111,10 +114,10 @@ bool pt_symbolize_mode_named(const char *text, pt_symbolize_mode *ret_mode)
     return false;
 }
 
-/* ---- what is wanted ---- */
+/* ---- which addresses need names ---- */
 
-/* path: what it reads, if the string is none of the profile's. Of a process the second string is
- * its number. */
+/* Finds or adds an image. path: its text, if the string is not of the profile. For a process the
+ * second string is its pid. */
 static uint32_t image_named(work *w, uint32_t path_string, uint32_t build_id_string,
                             const char *path)
 {
@@ -140,8 +143,7 @@ static uint32_t image_named(work *w, uint32_t path_string, uint32_t build_id_str
     return (uint32_t)w->image_count++;
 }
 
-/* [kernel.kallsyms], [kernel], and modules as perf names them: [ext4] at an address of the kernel.
- */
+/* True for [kernel.kallsyms], [kernel], and modules in perf's form: [ext4] at a kernel address. */
 static bool is_kernel(const pt_mapping *m, const char *path)
 {
     return (m->flags & PT_MAPPING_KERNEL) != 0 ||
@@ -149,7 +151,7 @@ static bool is_kernel(const pt_mapping *m, const char *path)
            (path[0] == '[' && m->start >> 63 != 0 && strcmp(path, "[vsyscall]") != 0);
 }
 
-/* Which image each mapping is of. */
+/* Finds the image of each mapping. */
 static void choose_images(work *w)
 {
     const pt_profile *p = w->profile;
@@ -172,10 +174,10 @@ static void choose_images(work *w)
         count == 0 && program != NULL ? image_named(w, PT_NONE, 0, program) : PT_NONE;
 }
 
-/* ---- code of no file ---- */
+/* ---- code without a file ---- */
 
-/* The process of each stack, by the first sample that has it: its pid column, or a label "pid".
- * NULL when no sample tells. Free the result. */
+/* The process of each stack, from its first sample: column pid, or label "pid". NULL when no sample
+ * has one. The caller frees the result. */
 static uint32_t *processes_of_stacks(const pt_profile *p)
 {
     const pt_samples *s = p->sample;
@@ -204,7 +206,7 @@ static uint32_t *processes_of_stacks(const pt_profile *p)
     return of_stacks;
 }
 
-/* May hold code that was made at run time: anonymous memory, a jitdump. */
+/* True if the mapping may have code made at run time: anonymous memory, a jitdump. */
 static bool may_be_compiled(const pt_profile *p, uint32_t mapping)
 {
     if (mapping == PT_NONE) return true;
@@ -215,8 +217,7 @@ static bool may_be_compiled(const pt_profile *p, uint32_t mapping)
             (pt_mapped_is_memory(kind) || kind == PT_MAPPED_JITDUMP || kind == PT_MAPPED_DEVICE));
 }
 
-/* Finds the process of each location whose code is in no file, and makes it the location's image.
- */
+/* For each location with code without a file, finds its process and makes that the image. */
 static void choose_processes(work *w, const bool *used)
 {
     const pt_profile *p = w->profile;
@@ -246,9 +247,9 @@ static void choose_processes(work *w, const bool *used)
     }
 }
 
-/* Locations that some stack or arc refers to; free the result. Rows are mostly in the order of
- * first use: soon all below some row are known to be used, and nearly every block of frames is
- * below. */
+/* The locations that some stack or arc uses; the caller frees the result. Rows are mostly in order
+ * of first use: soon all rows below some number are known to be used, and nearly every block of
+ * frames lies below it. */
 static bool *used_locations(const pt_profile *p)
 {
     const uint32_t count = p->location->t.count;
@@ -270,7 +271,7 @@ static bool *used_locations(const pt_profile *p)
     return used;
 }
 
-/* Addresses in a mapping (PT_NONE: in none) that no file can name: counts them by the reason. */
+/* Reports addresses of a mapping (PT_NONE: without one) that no file can name, by the reason. */
 static void count_without_file(const pt_profile *p, uint32_t mapping, uint64_t count, pt_diag *diag)
 {
     if (mapping == PT_NONE) {
@@ -289,8 +290,8 @@ static void count_without_file(const pt_profile *p, uint32_t mapping, uint64_t c
         pt_diag_add(diag, count, PT_SYMBOLIZE_NAMELESS "%s is not a file", path);
 }
 
-/* Does any location want a name, used or not? Mostly what has names has them all, and the stacks
- * need not be looked at. */
+/* True if any location needs a name, used or not. Mostly all locations have names or none, so the
+ * stacks need not be read. */
 static bool any_wants_name(const work *w)
 {
     const pt_locations *l = w->profile->location;
@@ -347,7 +348,7 @@ static int by_address(const void *x, const void *y)
     return (a->location > b->location) - (a->location < b->location);
 }
 
-/* Sorts what is wanted and makes the list of distinct addresses. */
+/* Sorts the wanted addresses and makes the list of distinct ones. */
 static void sort_addresses(image *m)
 {
     const size_t count = m->wanted.count;
@@ -361,7 +362,7 @@ static void sort_addresses(image *m)
     }
 }
 
-/* Addresses that are what they are: of the kernel, of code in no file. */
+/* Takes addresses that need no conversion: of the kernel, of code without a file. */
 static void take_addresses(const work *w, image *m)
 {
     const pt_locations *l = w->profile->location;
@@ -373,8 +374,8 @@ static void take_addresses(const work *w, image *m)
     sort_addresses(m);
 }
 
-/* Turns addresses of the process into those of the image, sorts them, keeps the ones that lie in
- * it. Returns how many do not. */
+/* Converts addresses of the process to linked addresses, sorts them, and drops those outside the
+ * image. Returns the number dropped. */
 static size_t place_addresses(const work *w, image *m, const pt_elf *elf)
 {
     const pt_locations *l = w->profile->location;
@@ -416,7 +417,7 @@ static uint32_t file_of(image *m, const char *raw)
     return id;
 }
 
-/* Takes what the set found over: it goes with the image's file. */
+/* Copies the results of the set, which is freed with the image's file. */
 static void take_chains(image *m, pt_chains *chains, const uint32_t *rows)
 {
     const size_t function_count = pt_chains_function_count(chains);
@@ -442,8 +443,8 @@ static void take_chains(image *m, pt_chains *chains, const uint32_t *rows)
     }
 }
 
-static void say_what_is_missing(image *m, pt_chains *chains, pt_object_detail detail,
-                                size_t outside, size_t nameless)
+static void report_missing(image *m, pt_chains *chains, pt_object_detail detail, size_t outside,
+                           size_t nameless)
 {
     if (outside > 0)
         pt_diag_add(&m->diag, outside, PT_SYMBOLIZE_NAMELESS "no segment of %s covers them",
@@ -480,7 +481,7 @@ static size_t count_nameless(const image *m)
     return nameless;
 }
 
-/* One frame for each address that a table names; with lines, for those that it has lines of. */
+/* Adds one frame for each address that a table names, with its line if the table has it. */
 static void take_code_names(image *m, const pt_code_names *names, pt_demangle_mode mode)
 {
     for (size_t i = 0; i < m->addr_count; i++) {
@@ -490,7 +491,7 @@ static void take_code_names(image *m, const pt_code_names *names, pt_demangle_mo
         m->answers[i] = (answer){.frame_first = (uint32_t)m->frames.count,
                                  .frame_count = 1,
                                  .symbol_bytes = a.end_addr - a.addr};
-        /* Neighbours are often of one function. */
+        /* Neighbouring addresses often lie in one function. */
         const function *last =
             m->functions.count > 0 ? &m->functions.items[m->functions.count - 1] : NULL;
         const bool is_same = last != NULL && strcmp(last->system_name, a.name) == 0 &&
@@ -509,7 +510,7 @@ static void take_code_names(image *m, const pt_code_names *names, pt_demangle_mo
     }
 }
 
-/* pprof's names are those that llvm-symbolizer tells it. */
+/* pprof's names follow llvm-symbolizer. */
 static pt_chains_options chains_options(const pt_symbolize_options *options,
                                         pt_object_detail detail, pt_pool *pool)
 {
@@ -520,7 +521,8 @@ static pt_chains_options chains_options(const pt_symbolize_options *options,
                                .keeps_clones = options->demangle >= PT_DEMANGLE_BINUTILS};
 }
 
-/* Lines and inlined functions of the kernel, when its image with debug information is here. */
+/* Resolves lines and inlined functions of the kernel, if its image with debug information is
+ * available. */
 static void resolve_vmlinux(const work *w, image *m, const pt_code_names *names,
                             const char *build_id, pt_pool *pool)
 {
@@ -550,7 +552,7 @@ static void resolve_vmlinux(const work *w, image *m, const pt_code_names *names,
         m->has_lines = true;
     }
     pt_chains_free(chains);
-    pt_index_done(&m->file_index); /* its keys were addresses of what is gone */
+    pt_index_done(&m->file_index); /* its keys are addresses of freed strings */
     pt_index_init(&m->file_index);
 }
 
@@ -603,7 +605,7 @@ static void resolve_process(const work *w, image *m)
     pt_code_names_done(&map);
 }
 
-/* When the profile was taken: its own word, else the caller's. */
+/* The time of the profile, from the profile itself, else from the caller. */
 static int64_t taken_ns(const work *w)
 {
     const pt_provenance *const from = pt_profile_provenance(w->profile);
@@ -622,8 +624,8 @@ static bool differs_in_size(const work *w, const image *m, const pt_elf *elf)
     return false;
 }
 
-/* Without a build id nothing proves that the file is the one that was profiled. */
-static void say_doubt(const work *w, image *m, const pt_elf *elf, int64_t file_ns, size_t named)
+/* Reports a possibly wrong file: without a build id nothing proves that it is the profiled one. */
+static void report_doubt(const work *w, image *m, const pt_elf *elf, int64_t file_ns, size_t named)
 {
     if (m->build_id[0] != '\0' || named == 0) return;
     if (differs_in_size(w, m, elf))
@@ -649,7 +651,7 @@ static int64_t modified_ns(const pt_image_file *file)
     return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 }
 
-/* pool: for the work inside the image; may be NULL. */
+/* Resolves an image. pool: for the work inside the image; may be NULL. */
 static void resolve_image(const work *w, image *m, pt_pool *pool)
 {
     if (m->kind == IMAGE_KERNEL) {
@@ -663,7 +665,7 @@ static void resolve_image(const work *w, image *m, pt_pool *pool)
     const pt_symbolize_options *options = w->options;
     const pt_object_detail detail =
         options->mode == PT_SYMBOLIZE_SYMBOLS ? PT_OBJECT_SYMBOLS : PT_OBJECT_LINES;
-    /* A file that the caller gave is meant, whatever lies in other folders. */
+    /* A file that the caller gave is used, whatever the search folders have. */
     pt_source_options given = options->source;
     const pt_source_search of_image = {
         .options = m->path_string == PT_NONE ? &given : &options->source, .diag = &m->diag};
@@ -689,8 +691,8 @@ static void resolve_image(const work *w, image *m, pt_pool *pool)
     pt_chains_resolve(chains, m->addrs, m->addr_count, rows);
     take_chains(m, chains, rows);
     const size_t nameless = count_nameless(m);
-    say_what_is_missing(m, chains, detail, outside, nameless);
-    say_doubt(w, m, pt_chains_elf(chains), file_ns, m->wanted.count - nameless);
+    report_missing(m, chains, detail, outside, nameless);
+    report_doubt(w, m, pt_chains_elf(chains), file_ns, m->wanted.count - nameless);
     pt_chains_free(chains);
 }
 
@@ -707,8 +709,8 @@ static pt_status resolve_range(void *context, unsigned worker, size_t begin, siz
     return PT_OK;
 }
 
-/* An image with more than one thread's share of the addresses has all threads for itself; the
- * others are a task each. */
+/* Resolves all images. An image with more than one thread's share of the addresses uses all
+ * threads; the others are one task each. */
 static pt_status resolve_all(work *w, pt_pool *pool, pt_error *reterr)
 {
     const size_t threads = pt_pool_threads(pool);
@@ -746,7 +748,7 @@ static void commit_location(pt_builder *b, image *m, uint32_t location, const an
     pt_builder_set_lines(b, (pt_location_id){location}, lines, a->frame_count, a->symbol_bytes);
 }
 
-/* Which answer each location has, if any; free the result. */
+/* The result for each location, if any; the caller frees the array. */
 static const answer **answers_by_location(const work *w)
 {
     const answer **found = pt_alloc(w->profile->location->t.count + 1, sizeof(answer *));

@@ -1,5 +1,5 @@
-/* filter.c: the steps of a query, one after the other; each works once per distinct text, location,
- * stack or label set, and those that nobody asked for cost nothing. */
+/* filter.c: runs the steps of a query in order. Each step works once per distinct text, location,
+ * stack or label set; steps without an option in the query cost nothing. */
 #include "transform/filter.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static const struct {
 #define ONE(kind) (1u << (kind))
 
 static const struct {
-    unsigned kinds; /* asked for by any of these */
+    unsigned kinds; /* the options that need this step */
     pt_status (*run)(pt_filter_step *step, pt_error *reterr);
 } steps[] = {
     {ONE(PT_FILTER_TIME), pt_filter_by_time},

@@ -1,4 +1,4 @@
-/* filter_cut.c: show_from and prune_from: stacks cut above and below a frame. */
+/* filter_cut.c: show_from and prune_from, which cut stacks above and below a frame. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 typedef struct {
     const pt_profile *profile;
     pt_pattern pattern;
-    bool *location; /* it matches */
+    bool *location; /* per location: the pattern matches */
     bool *line_stays;
     bool any_line_gone;
     bool *dropped; /* per stack */
@@ -58,7 +58,7 @@ static void apply_cut(cutting *c, pt_filter_step *step,
 
 /* ---- show_from ---- */
 
-/* What called the outermost function that matches goes. */
+/* Removes the callers of the outermost matching function in a location. */
 static bool cut_callers(cutting *c, uint32_t location)
 {
     if (pt_pattern_matches_object(&c->pattern, location)) return true;
@@ -72,7 +72,7 @@ static bool cut_callers(cutting *c, uint32_t location)
     return false;
 }
 
-/* The number of frames up to the last that matches; 0 if none does. */
+/* The number of frames from the leaf up to the last matching one; 0 if none matches. */
 static uint32_t frames_from_leaf(const cutting *c, uint32_t stack)
 {
     const uint32_t *const frames = pt_stack_frames(c->profile, stack);
@@ -82,7 +82,7 @@ static uint32_t frames_from_leaf(const cutting *c, uint32_t stack)
     return depth;
 }
 
-/* What calls the frame that matches is gone, and with it its call. */
+/* An arc to the matching frame's function is dropped, since its caller is cut off. */
 static bool drops_call_above(const void *context, uint32_t from, uint32_t to)
 {
     const cutting *const c = context;
@@ -125,7 +125,7 @@ pt_status pt_filter_show_from(pt_filter_step *step, pt_error *reterr)
 
 /* ---- prune_from ---- */
 
-/* What the innermost function that matches called goes. */
+/* Removes the callees of the innermost matching function in a location. */
 static bool cut_callees(cutting *c, uint32_t location)
 {
     const uint32_t first = c->profile->location->line_first[location];
@@ -141,7 +141,7 @@ static bool cut_callees(cutting *c, uint32_t location)
     return false;
 }
 
-/* So is what it calls, unless that matches itself. */
+/* An arc from a matching function is dropped, unless the callee matches too. */
 static bool drops_call_below(const void *context, uint32_t from, uint32_t to)
 {
     const cutting *const c = context;
@@ -156,7 +156,7 @@ static uint32_t keep_callers(const void *context, uint32_t stack, uint32_t *ret_
     uint32_t from = 0;
     while (from < depth && !c->location[frames[from]])
         from++;
-    if (from == depth) from = 0; /* none matches: all stay */
+    if (from == depth) from = 0; /* no match: all frames stay */
     memcpy(ret_frames, frames + from, (depth - from) * sizeof *frames);
     return depth - from;
 }

@@ -1,5 +1,5 @@
-/* filter_int.h: the steps of pt_filter. Each replaces step->result->profile by what it leaves, and
- * counts in step->result; it is called only if one of its options is asked for. */
+/* filter_int.h: the steps of pt_filter. Each replaces step->result->profile by its result and
+ * counts in step->result. A step is called only if the query has one of its options. */
 #ifndef PT_TRANSFORM_FILTER_INT_H
 #define PT_TRANSFORM_FILTER_INT_H
 
@@ -8,7 +8,7 @@
 #include "transform/pattern.h"
 
 typedef struct pt_filter_step {
-    const pt_profile *whole; /* as it was given: units of labels are looked up in all of it */
+    const pt_profile *whole; /* the given profile, which provides the units of labels */
     const pt_query *query;
     pt_filtered *result;
     pt_diag *diag;
@@ -21,14 +21,14 @@ pt_status pt_filter_prune_from(pt_filter_step *step, pt_error *reterr);
 pt_status pt_filter_by_tags(pt_filter_step *step, pt_error *reterr); /* filter_tags.c */
 pt_status pt_filter_tag_keys(pt_filter_step *step, pt_error *reterr);
 
-/* The pattern of one kind for the profile at hand. */
+/* Compiles the pattern of one option for the current profile. */
 pt_status pt_filter_compile(const pt_filter_step *step, pt_filter_kind kind,
                             pt_pattern *ret_pattern, pt_error *reterr);
-/* Puts profile, whose reference passes, in the place of the one at hand. */
+/* Makes `profile` the current one and takes over its reference. */
 void pt_filter_replace(pt_filter_step *step, const pt_profile *profile);
-/* Drops all call arcs, which have neither times nor labels that a query could ask for. */
+/* Drops all call arcs: they have neither times nor labels, so no query can select them. */
 void pt_filter_drop_arcs(pt_filter_step *step);
-/* The number of samples each stack (or each label set) has. The caller frees. */
+/* The number of samples of each stack (or each label set). The caller frees it. */
 uint32_t *pt_filter_count(const uint32_t *row_of_sample, uint32_t samples, uint32_t rows);
 
 #endif

@@ -1,9 +1,9 @@
-/* filter_names.c: focus, ignore, hide and show. Patterns meet each distinct text once, each
- * location once, each distinct stack once.
+/* filter_names.c: focus, ignore, hide and show. Each pattern is matched once per distinct text;
+ * rules apply once per location, then once per distinct stack.
  *
- *   texts      functions' names and files, mapped files     -> does it match? (asked once)
- *   locations  focus, ignore, gone: which rules it meets     -> one byte a location
- *   stacks     the bytes of the frames, joined               -> dropped, and why
+ *   texts      functions' names and files, mapped files     -> does it match? (once)
+ *   locations  focus, ignore, gone: the rules that match    -> one byte a location
+ *   stacks     the bytes of the frames, joined              -> dropped, and why
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 #define KINDS (PT_FILTER_SHOW + 1)
 
 enum {
-    FOCUSED = 1 << 0, /* matches focus, or there is none */
+    FOCUSED = 1 << 0, /* matches focus, or the query has none */
     IGNORED = 1 << 1,
-    GONE = 1 << 2, /* hidden, or not shown: no frame is left of it */
+    GONE = 1 << 2, /* hidden, or not shown: the frame loses all its functions */
 };
 
 typedef struct {
@@ -32,7 +32,7 @@ typedef struct {
 
 /* ---- Locations ---- */
 
-/* Rules 1 and 2: ignore is asked first, so that focus never counts what is ignored. */
+/* Applies rules 1 and 2. ignore comes first, so that focus does not match ignored frames. */
 static uint8_t choose_location(filtering *f, uint32_t location)
 {
     pt_pattern *const ignore = &f->pattern[PT_FILTER_IGNORE];
@@ -47,7 +47,7 @@ static uint8_t choose_location(filtering *f, uint32_t location)
     return FOCUSED;
 }
 
-/* Rule 3 for hide: takes out matching lines; true if nothing is left of the location. */
+/* Applies rule 3 for hide: removes matching lines. True if the location has none left. */
 static bool hide_lines(filtering *f, uint32_t location)
 {
     pt_pattern *m = &f->pattern[PT_FILTER_HIDE];
@@ -68,7 +68,7 @@ static bool hide_lines(filtering *f, uint32_t location)
     return matched && left == 0;
 }
 
-/* Rule 3 for show: keeps matching lines; lines without a function stay, as in pprof. */
+/* Applies rule 3 for show: keeps matching lines. Lines without a function stay, as in pprof. */
 static bool show_lines(filtering *f, uint32_t location)
 {
     pt_pattern *m = &f->pattern[PT_FILTER_SHOW];
@@ -89,7 +89,7 @@ static bool show_lines(filtering *f, uint32_t location)
     return first == end && !f->pprof ? !whole : left == 0;
 }
 
-static void judge_locations(filtering *f)
+static void apply_to_locations(filtering *f)
 {
     const uint32_t *first = f->profile->location->line_first;
     const bool hides = pt_pattern_asked(&f->pattern[PT_FILTER_HIDE]);
@@ -101,8 +101,8 @@ static void judge_locations(filtering *f)
         if (gone) f->location[l] |= GONE;
         f->any_gone |= gone;
         for (uint32_t line = first[l]; line < first[l + 1]; line++) {
-            /* What is gone whole keeps its lines in the table: nothing refers to it. But pprof
-             * writes such tables without. */
+            /* The lines of a location that is gone stay in the table: nothing refers to them. pprof
+             * removes them from files that it writes. */
             f->line_stays[line] |= gone && !f->pprof;
             f->any_line_gone |= !f->line_stays[line];
         }
@@ -122,8 +122,8 @@ static uint32_t keep_frames(const void *context, uint32_t stack, uint32_t *ret_f
     return kept;
 }
 
-/* What becomes of a stack's samples: the counter that they belong to. */
-static uint32_t *judge_stack(filtering *f, uint32_t stack)
+/* The counter for a stack's samples: kept, or the rule that drops them. */
+static uint32_t *counter_of_stack(filtering *f, uint32_t stack)
 {
     const uint32_t *frames = pt_stack_frames(f->profile, stack);
     const uint32_t depth = pt_stack_depth(f->profile, stack);
@@ -137,19 +137,19 @@ static uint32_t *judge_stack(filtering *f, uint32_t stack)
     return all & GONE ? &f->result->emptied : &f->kept;
 }
 
-static void judge_stacks(filtering *f)
+static void apply_to_stacks(filtering *f)
 {
     const pt_samples *samples = f->profile->sample;
     PT_FREE uint32_t *of_stack =
         pt_filter_count(samples->stack, samples->t.count, f->profile->stack->t.count);
     for (uint32_t s = 0; s < f->profile->stack->t.count; s++) {
-        uint32_t *fate = judge_stack(f, s);
+        uint32_t *fate = counter_of_stack(f, s);
         f->dropped[s] = fate != &f->kept;
         *fate += of_stack[s];
     }
 }
 
-/* An arc goes as a stack of its two ends would; one that lost an end is none. */
+/* An arc is dropped when a stack of its two ends would be, or when one end is gone. */
 static bool drops_arc(const void *context, uint32_t from, uint32_t to)
 {
     const filtering *f = context;
@@ -158,7 +158,8 @@ static bool drops_arc(const void *context, uint32_t from, uint32_t to)
     return (any & (IGNORED | GONE)) || !(any & FOCUSED);
 }
 
-/* A frame that was already ignored or hidden was not shown to later patterns: ask those again. */
+/* True if the pattern matches any location. Earlier rules skip later patterns for a location, so
+ * this tests all locations again. */
 static bool matches_anywhere(filtering *f, int kind)
 {
     for (uint32_t l = 0; l < f->profile->location->t.count; l++)
@@ -166,9 +167,9 @@ static bool matches_anywhere(filtering *f, int kind)
     return false;
 }
 
-static pt_status judge_names(filtering *f, pt_error *reterr)
+static pt_status apply_patterns(filtering *f, pt_error *reterr)
 {
-    judge_locations(f);
+    apply_to_locations(f);
     for (int k = 0; k < KINDS; k++) {
         pt_pattern *const pattern = &f->pattern[k];
         if (pt_pattern_asked(pattern) && !f->result->matched[k] && !f->pprof)
@@ -176,7 +177,7 @@ static pt_status judge_names(filtering *f, pt_error *reterr)
         const pt_status status = pt_pattern_status(pattern, reterr);
         if (status != PT_OK) return status;
     }
-    judge_stacks(f);
+    apply_to_stacks(f);
     return PT_OK;
 }
 
@@ -192,7 +193,7 @@ pt_status pt_filter_by_names(pt_filter_step *step, pt_error *reterr)
         f.line_stays = pt_alloc(profile->line->t.count, sizeof *f.line_stays);
         memset(f.line_stays, true, profile->line->t.count);
         f.dropped = pt_alloc(profile->stack->t.count, sizeof *f.dropped);
-        status = judge_names(&f, reterr);
+        status = apply_patterns(&f, reterr);
     }
     if (status == PT_OK) {
         const pt_frames_edit edit = {

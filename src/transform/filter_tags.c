@@ -1,5 +1,5 @@
-/* filter_tags.c: samples by their labels, and labels by their keys; each label set is judged once,
- * and each pattern meets a label once. */
+/* filter_tags.c: selects samples by their labels, and labels by their keys. Each label set is
+ * tested once, and each pattern once per distinct label. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -13,24 +13,24 @@
 
 #define PATTERNS_MAX 64 /* bits of a mask */
 
-/* "32kb", ":64kb", "4mb:", "1kb:2mb", in the unit of the first number. */
+/* A range "32kb", ":64kb", "4mb:" or "1kb:2mb", in the unit of the first number. */
 typedef struct {
-    bool from, to; /* there is such a bound */
+    bool from, to; /* the range has this bound */
     double low, high;
     const char *unit;
-    char *unit_text; /* memory behind unit, or NULL */
+    char *unit_text; /* memory of unit, or NULL */
 } number_range;
 
 typedef struct {
-    const char *option, *value; /* value: behind the '=' */
-    char *key;                  /* NULL = any */
+    const char *option, *value; /* value: text after the '=' */
+    char *key;                  /* NULL: any key */
     bool is_range;
     number_range range;
     pt_regex *regex[PATTERNS_MAX];
     size_t regex_count;
-    /* Distinct (key, text) labels, and which patterns each matches. */
+    /* Distinct (key, text) labels, and a mask of the patterns that match each. */
     struct {
-        struct asked_label {
+        struct tested_label {
             uint32_t key, text;
             uint64_t mask;
         } * items;
@@ -45,10 +45,10 @@ typedef struct {
 typedef struct {
     const char *begin, *end; /* [+-]digits[letters] */
     int64_t number;
-    char *unit; /* the letters; the caller frees */
+    char *unit; /* the letters; owned */
 } bound;
 
-/* The first number in text, as google/pprof's ([+-]?[[:digit:]]+)([[:alpha:]]+)? finds it. */
+/* Finds the first number in text, like google/pprof's ([+-]?[[:digit:]]+)([[:alpha:]]+)?. */
 static bool find_bound(const char *text, bound *ret, pt_error *reterr)
 {
     const char *at = text;
@@ -75,7 +75,7 @@ static double convert_unit(int64_t value, const char *from, const char *to, cons
     return pt_unit_convert(value, from, to, ret_unit);
 }
 
-/* One number and perhaps a colon before or behind it. */
+/* Parses one number with an optional colon before or after it. */
 static bool one_bound(const char *text, const bound *b, number_range *range)
 {
     const bool colon_before = text[0] == ':' && b->begin == text + 1;
@@ -88,7 +88,7 @@ static bool one_bound(const char *text, const bound *b, number_range *range)
     return true;
 }
 
-/* Is the text a range? *range takes over the unit of `first`. */
+/* Parses a range; false: text is none. *range takes over the unit of the first number. */
 static bool parse_range(const char *text, number_range *range, pt_error *reterr)
 {
     bound first, second;
@@ -169,30 +169,30 @@ static pt_status tag_pattern_init(tag_pattern *t, const pt_filter_step *step, pt
 
 /* ---- Matching ---- */
 
-static uint64_t ask_patterns(tag_pattern *t, const pt_profile *p, uint32_t key, uint32_t text)
+static uint64_t match_patterns(tag_pattern *t, const pt_profile *p, uint32_t key, uint32_t text)
 {
     PT_FREE char *both =
         t->key != NULL ? NULL : pt_strf("%s:%s", pt_text(p, key), pt_text(p, text));
-    const char *const asked = both != NULL ? both : pt_text(p, text);
+    const char *const compared = both != NULL ? both : pt_text(p, text);
     const size_t size = both != NULL ? strlen(both) : pt_text_bytes(p, text);
     uint64_t mask = 0;
     for (size_t i = 0; i < t->regex_count && t->error.status == PT_OK; i++) {
         bool yes = false;
-        pt_regex_match(t->regex[i], asked, size, &yes, &t->error);
+        pt_regex_match(t->regex[i], compared, size, &yes, &t->error);
         mask |= (uint64_t)yes << i;
     }
     return mask;
 }
 
-/* Which patterns match the text label. */
+/* The mask of patterns that match a text label. */
 static uint64_t mask_of(tag_pattern *t, const pt_profile *p, uint32_t key, uint32_t text)
 {
     const uint64_t hash = pt_hash_u32_pair(key, text);
     const uint32_t known = PT_INDEX_FIND(
         &t->index, hash, i, t->label.items[i].key == key && t->label.items[i].text == text);
     if (known != PT_NONE) return t->label.items[known].mask;
-    const uint64_t mask = ask_patterns(t, p, key, text);
-    PT_INDEX_PUSH(&t->index, hash, t->label, (struct asked_label){key, text, mask});
+    const uint64_t mask = match_patterns(t, p, key, text);
+    PT_INDEX_PUSH(&t->index, hash, t->label, (struct tested_label){key, text, mask});
     return mask;
 }
 
@@ -207,7 +207,7 @@ static bool set_matches(tag_pattern *t, const pt_profile *p, const pt_tag_units 
         if (t->is_range != (l->kind == PT_LABEL_NUMBER) || !pt_label_counts(l, pprof)) continue;
         if (t->is_range) {
             const char *unit = pt_tag_unit_of(units, l->key);
-            if (unit == NULL) unit = pt_text(p, l->unit); /* it was a column */
+            if (unit == NULL) unit = pt_text(p, l->unit); /* of a column */
             if (in_range(&t->range, l->num, unit)) return true;
         } else {
             mask |= mask_of(t, p, l->key, l->str);
@@ -216,13 +216,13 @@ static bool set_matches(tag_pattern *t, const pt_profile *p, const pt_tag_units 
     return !t->is_range && (t->key != NULL ? mask != 0 : mask == all);
 }
 
-/* Samples with columns that are labels for our purposes. */
+/* Converts the samples' columns to labels. */
 static void use_columns(pt_filter_step *step)
 {
     pt_filter_replace(step, pt_columns_to_labels(step->result->profile, true));
 }
 
-static pt_status judge_sets(pt_filter_step *step, tag_pattern t[2], bool *dropped, pt_error *reterr)
+static pt_status test_sets(pt_filter_step *step, tag_pattern t[2], bool *dropped, pt_error *reterr)
 {
     const pt_profile *const p = step->result->profile;
     const bool pprof = step->query->pprof;
@@ -260,7 +260,7 @@ pt_status pt_filter_by_tags(pt_filter_step *step, pt_error *reterr)
         if (step->result->asked[kind]) status = tag_pattern_init(&t[i], step, kind, reterr);
     }
     PT_FREE bool *dropped = pt_alloc(step->result->profile->labels->t.count, sizeof *dropped);
-    if (status == PT_OK) status = judge_sets(step, t, dropped, reterr);
+    if (status == PT_OK) status = test_sets(step, t, dropped, reterr);
     if (status == PT_OK) {
         const pt_frames_edit edit = {.set_dropped = dropped};
         pt_filter_replace(step, pt_frames_apply(step->result->profile, &edit, step->diag));
@@ -287,7 +287,8 @@ static bool key_stays(key_choice *c, uint32_t key)
     return shown && !hidden;
 }
 
-/* The labels that stay of each set that samples use, and the samples with their new sets. */
+/* Removes labels by their keys, in each set that samples use, and gives the samples their new sets.
+ */
 static const pt_profile *choose_keys(pt_filter_step *step, key_choice *choice)
 {
     const pt_profile *const p = step->result->profile;

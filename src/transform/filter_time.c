@@ -1,14 +1,15 @@
-/* filter_time.c: samples by when they were taken.
+/* filter_time.c: selects samples by time.
  *
  *   12.5,13.75        from 12.5 s to 13.75 s of the profile's own clock, both included
- *   12.5,  ,13.75     from there on; up to there
- *   1,2 5,6           several, between blanks
+ *   12.5,  ,13.75     from a time on; up to a time
+ *   1,2 5,6           several ranges, separated by blanks
  *   10%-20%           of the time between the first sample and the last
  *   10%  10%/3        the first tenth; the third tenth
  *   0%-5%,95%-100%    several
  *
- * This is what perf script and perf report take for --time (perf-script(1); tools/perf/util/
- * time-utils.c of Linux 6.1): a part of a percentage ends a nanosecond before the next one. */
+ * This is the syntax of --time in perf script and perf report (perf-script(1);
+ * tools/perf/util/time-utils.c of Linux 6.1): a percentage range ends a nanosecond before the next
+ * one. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -28,7 +29,7 @@ typedef struct {
 } time_range;
 
 typedef struct {
-    const char *text; /* of the whole option */
+    const char *text; /* the whole option; borrowed */
     int64_t first, last;
     struct {
         time_range *items;
@@ -36,9 +37,9 @@ typedef struct {
     } range;
 } time_choice;
 
-/* ---- When samples were taken ---- */
+/* ---- times of samples ---- */
 
-/* The label that stands for it where samples have no such column: "time", in a unit of time. */
+/* The time of a label set, for samples without a time column: label "time", in a unit of time. */
 static bool time_of_set(const pt_profile *p, uint32_t set, int64_t *ret_ns)
 {
     for (uint64_t l = p->labels->offset[set]; l < p->labels->offset[set + 1]; l++) {
@@ -62,17 +63,18 @@ static bool time_of(const pt_profile *p, uint32_t sample, int64_t *ret_ns)
     return column[sample] != 0;
 }
 
-/* ---- What was asked ---- */
+/* ---- parsing ---- */
 
 static pt_status set_bad_time(const time_choice *c, pt_error *reterr)
 {
-    return pt_error_set(reterr, PT_ERR_USAGE,
-                        "--time=%s is no range such as 12.5,13.75 (seconds; either end may be left "
-                        "out) or 10%%-20%%",
-                        c->text);
+    return pt_error_set(
+        reterr, PT_ERR_USAGE,
+        "--time=%s is not a range such as 12.5,13.75 (seconds; either end may be left "
+        "out) or 10%%-20%%",
+        c->text);
 }
 
-/* Seconds with up to nine decimals; all of [at, end). */
+/* Parses seconds with up to nine decimals; uses all of [at, end). */
 static bool parse_seconds(const char *at, const char *end, int64_t *ret_ns)
 {
     int64_t ns = 0;
@@ -100,7 +102,7 @@ static bool parse_number(const char *at, const char *end, double *ret)
     return pt_parse_double(text, ret, NULL) == PT_OK && *ret >= 0;
 }
 
-/* "START,STOP" */
+/* Parses "START,STOP". */
 static bool parse_clock(const char *at, const char *end, time_range *ret)
 {
     const char *const comma = memchr(at, ',', (size_t)(end - at));
@@ -111,7 +113,7 @@ static bool parse_clock(const char *at, const char *end, time_range *ret)
            ret->first <= ret->last;
 }
 
-/* "A%", "A%/N" or "A%-B%" as shares of the whole. */
+/* Parses "A%", "A%/N" or "A%-B%" into shares of the whole. */
 static bool parse_shares(const char *at, const char *end, double *ret_from, double *ret_to)
 {
     const char *const percent = memchr(at, '%', (size_t)(end - at));
@@ -134,7 +136,8 @@ static bool parse_shares(const char *at, const char *end, double *ret_from, doub
     return *ret_from <= *ret_to && *ret_from <= 1;
 }
 
-/* The span may be wider than a signed number; nothing lies behind its end. */
+/* The time at a share of the span. The span may exceed a signed number; the result never exceeds
+ * the last time. */
 static int64_t share_of(const time_choice *c, double share)
 {
     const uint64_t span = (uint64_t)c->last - (uint64_t)c->first;
@@ -177,7 +180,7 @@ static bool is_chosen(const time_choice *c, int64_t ns)
     return false;
 }
 
-/* When the first and the last sample were taken; false if none tells. */
+/* The times of the first and the last sample; false if no sample has a time. */
 static bool find_span(const pt_profile *p, int64_t *ret_first, int64_t *ret_last)
 {
     bool any = false;

@@ -1,5 +1,5 @@
-/* frames.c: new lines, locations, stacks and samples where an edit asks for them; all else is
- * shared with the old profile. */
+/* frames.c: makes new lines, locations, stacks and samples where an edit changes them; everything
+ * else is shared with the old profile. */
 #include "transform/frames.h"
 
 #include <stdlib.h>
@@ -110,7 +110,7 @@ pt_stacks *pt_stack_maker_finish(pt_stack_maker *n)
     return stacks;
 }
 
-/* Returns the new stacks; new_stack[old] is where each went. */
+/* Makes the new stacks. new_stack[old]: row of each old stack. */
 static pt_stacks *edit_stacks(const pt_profile *profile, const pt_frames_edit *edit,
                               uint32_t *new_stack)
 {
@@ -202,7 +202,7 @@ pt_samples *pt_samples_pick(const pt_samples *old, const uint32_t *row, uint32_t
     return samples;
 }
 
-/* The samples that are not dropped; new_stack may be NULL: stacks are as they were. */
+/* Makes the samples without dropped ones. new_stack may be NULL: the stacks did not change. */
 static pt_samples *edit_samples(const pt_samples *old, const pt_frames_edit *edit,
                                 const uint32_t *new_stack)
 {
@@ -248,7 +248,7 @@ static pt_arcs *edit_arcs(const pt_arcs *old, const pt_frames_edit *edit)
     return arcs;
 }
 
-/* ---- Unknown fields: those of rows that were renumbered are lost ---- */
+/* ---- unknown fields: rows that were renumbered lose theirs ---- */
 
 pt_unknowns *pt_unknowns_without(const pt_unknowns *old, unsigned without, pt_diag *diag)
 {

@@ -12,10 +12,10 @@ enum { OTHER, PYTHON, INTERPRETER, MEMORY };
 
 typedef struct {
     const pt_profile *profile;
-    const uint8_t *kind; /* of each location */
+    const uint8_t *kind; /* kind of each location */
 } folding;
 
-/* What `-X perf` makes for a function, named after it: py::NAME:FILE. */
+/* True for the trampoline that `-X perf` makes for each function, with the name py::NAME:FILE. */
 static bool is_trampoline(const pt_profile *p, uint32_t location)
 {
     const uint32_t line = p->location->line_first[location];
@@ -33,7 +33,8 @@ static uint8_t kind_of_path(const char *path)
     return pt_mapped_is_memory(pt_mapped_kind_of_text(path)) ? MEMORY : OTHER;
 }
 
-/* Of each location; the caller frees. *ret_has_python: one of a Python frame is there. */
+/* The kind of each location; the caller frees it. *ret_has_python: some location is a Python frame.
+ */
 static uint8_t *kinds_of_locations(const pt_profile *p, bool *ret_has_python)
 {
     uint8_t *const of_mapping = pt_alloc((size_t)p->mapping->t.count + 1, 1);

@@ -1,13 +1,13 @@
-/* interpreter.h: frames of an interpreter's own code go, where the functions that it runs are
- * frames themselves: what it does for a function is the function's time. */
+/* interpreter.h: removes the frames of an interpreter's own code from stacks that have frames of
+ * the functions it runs. The interpreter's time then counts as the time of these functions. */
 #ifndef PT_TRANSFORM_INTERPRETER_H
 #define PT_TRANSFORM_INTERPRETER_H
 
 #include "model/profile.h"
 
-/* The profile without the frames of CPython's file in stacks that have frames of Python, or a
- * reference to the same one when there is none. What lies in other files, extensions in C and the C
- * library, stays. */
+/* Removes the frames of CPython's mapped file from stacks with frames of Python. Frames of other
+ * files stay: C extensions, the C library. Returns a new reference, to the same profile if nothing
+ * changes. */
 const pt_profile *pt_fold_interpreter(const pt_profile *profile, pt_diag *diag);
 
 #endif

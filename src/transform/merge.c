@@ -1,5 +1,5 @@
-/* merge.c: see merge.h. Each profile added is walked once over its samples; every string, function,
- * location, stack and label set of it is looked up in the result at most once, on first use. */
+/* merge.c: see merge.h. Walks once over the samples of each added profile. Each string, function,
+ * location, stack and label set is looked up in the result at most once, on first use. */
 #include "transform/merge.h"
 
 #include "base/grow.h"
@@ -89,12 +89,13 @@ uint32_t pt_merge_string(adding *a, uint32_t string)
 
 typedef struct {
     uint64_t bytes, file_offset;
-    uint32_t name;  /* string of the result: build id, else the source's own, else file */
-    uint32_t kind;  /* which of them it is */
-    uint64_t start; /* of memory without a file: nothing says that it is the same elsewhere */
+    uint32_t name;  /* string of the result: build id, else the source's own id, else file */
+    uint32_t kind;  /* which of these three */
+    uint64_t start; /* of memory without a file, which is not shared between processes */
 } mapping_key;
 
-/* gmon.out tells neither its program's name nor its size: addresses as linked are all there is. */
+/* True for the mapping of gmon.out, which has neither name nor size of its program, only linked
+ * addresses. */
 static bool is_linked_image(const pt_mapping *m)
 {
     return (m->flags & PT_MAPPING_HAS_BIAS) != 0 && m->start == 0 && !m->build_id &&
@@ -177,8 +178,8 @@ static uint32_t map_function(adding *a, uint32_t row)
     return a->function[row];
 }
 
-/* pprof's key of a location has the last line's column only (a slip of its own), so locations that
- * differ in another one are the first of them. */
+/* Compares the lines of two locations by pprof's key. A mistake in pprof's key includes the column
+ * of the last line only, so locations that differ in another column become the first of them. */
 static bool same_keyed_lines(const pt_line *x, const pt_line *y, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -241,7 +242,7 @@ uint32_t pt_merge_location(adding *a, uint32_t row)
         .address = l->address[row],
         .symbol_bytes = l->symbol_bytes ? l->symbol_bytes[row] : 0,
     };
-    if (location.mapping != PT_NONE) /* the image may lie elsewhere in each process */
+    if (location.mapping != PT_NONE) /* each process may map the image at another address */
         location.address += pt_builder_mapping_at(a->b, (pt_mapping_id){location.mapping})->start -
                             a->p->mapping->row[l->mapping[row]].start;
     a->line.count = 0;
@@ -256,10 +257,10 @@ uint32_t pt_merge_location(adding *a, uint32_t row)
     return a->location[row] = pt_builder_location(a->b, &location, a->line.items, a->line.count).v;
 }
 
-/* Stacks are mapped and hashed some ahead of being interned, so that their places in the index have
- * come into the cache by then. */
+/* Stacks are mapped and hashed in batches before they are interned, so that their index entries are
+ * in the processor's cache by then. */
 #define AHEAD_MAX 16
-#define MAPPED    (PT_NONE - 1) /* mapped, not yet interned; never an id */
+#define MAPPED    (PT_NONE - 1) /* mapped, not interned yet; never an id */
 
 typedef struct {
     uint32_t row[AHEAD_MAX], depth[AHEAD_MAX];
@@ -267,7 +268,7 @@ typedef struct {
     size_t count, frames;
 } mapped_stacks;
 
-/* Puts the stack's frames behind those that were mapped before it. */
+/* Appends the stack's frames to those that were mapped before. */
 static void map_stack(adding *a, uint32_t row, mapped_stacks *mapped)
 {
     const uint32_t depth = pt_stack_depth(a->p, row);
@@ -287,7 +288,8 @@ static void map_stack(adding *a, uint32_t row, mapped_stacks *mapped)
 
 static void intern_mapped(adding *a, const mapped_stacks *mapped)
 {
-    size_t at = 0, known = 0; /* frames before this one; of those, of stacks that were known */
+    size_t at = 0, known = 0; /* frames before the current stack; those of them in stacks that were
+                                 known already */
     for (size_t i = 0; i < mapped->count; i++)
         pt_builder_stack_fetch(a->b, mapped->hash[i]);
     for (size_t i = 0; i < mapped->count; i++) {
@@ -413,7 +415,7 @@ static bool same_strings(const pt_strings *a, const pt_strings *b)
                       memcmp(a->bytes, b->bytes, (size_t)a->offset[a->t.count]) == 0);
 }
 
-/* Are the functions the same rows? Their strings must be the same already. */
+/* True if the functions have the same rows. Their strings must be equal already. */
 static bool same_functions(const pt_functions *a, const pt_functions *b)
 {
     const uint32_t n = a->t.count;
@@ -453,7 +455,7 @@ static void copy_map(uint32_t *into, const uint32_t *from, uint32_t count)
     memcpy(into, from, count * sizeof *into);
 }
 
-/* Starts with what is known of the last profile's tables, as far as this one's are the same. */
+/* Starts with the maps of the last profile, for tables that are equal. */
 static void begin_maps(adding *a)
 {
     const pt_merge *const m = a->merge;
@@ -485,7 +487,7 @@ static void end_maps(adding *a)
     m->last = pt_profile_ref(a->p);
 }
 
-/* The sample's values as the result has them; false if all are 0. */
+/* Converts a sample's values to the result's events; false if all are 0. */
 static bool map_values(const adding *a, uint32_t sample, int64_t *values)
 {
     bool any = false;
@@ -538,7 +540,7 @@ pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *ret
         if (merge->profile_count == 0)
             pt_builder_reserve_samples(a.b, profile->sample->t.count,
                                        (size_t)profile->stack->offset[profile->stack->t.count]);
-        /* The main binary stays first, even if no sample lies in it. */
+        /* The main binary stays first, even if it has no samples. */
         if (profile->mapping->t.count > 0 && pt_builder_mapping_count(a.b) == 0)
             pt_merge_mapping(&a, 0);
         pt_merge_extras(&a);
@@ -571,7 +573,7 @@ static bool has_zero_sample(const pt_profile *p)
     return false;
 }
 
-static void tell_facts(const pt_merge *m)
+static void report_drops(const pt_merge *m)
 {
     if (m->unknown_dropped > 0)
         pt_diag_add(m->diag, m->unknown_dropped, "unknown protobuf fields left out by the merge");
@@ -593,7 +595,7 @@ static void tell_facts(const pt_merge *m)
     }
 }
 
-/* Merges the result once more with itself alone, which drops what the sum showed to be needless. */
+/* Merges the result once more, alone: this drops rows that the sum made superfluous. */
 static pt_status merge_again(const pt_profile **profile, const bool *keep, bool pprof,
                              pt_diag *diag, pt_error *reterr)
 {
@@ -625,7 +627,7 @@ pt_status pt_merge_finish(pt_merge *merge, const pt_profile **ret_profile, pt_er
         pt_merge_free(merge);
         return status;
     }
-    tell_facts(merge);
+    report_drops(merge);
     pt_merge_sides_finish(merge);
     bool again = false;
     for (uint32_t e = 0; e < merge->event_count; e++)

@@ -1,16 +1,16 @@
-/* merge.h: several profiles as one, by content: what google/pprof's profile.Merge does (pprof's own
- * rules, so that results agree):
+/* merge.h: merges profiles by content. The rules are those of google/pprof's profile.Merge, so that
+ * results agree. Rows are equal if these are equal:
  *
  *   mapping   size rounded up to 4 KiB, file offset, build id, else the source's own id, else file
  *   location  mapping, address relative to it, lines with columns, flags
  *   function  name, system name, file, start line
  *   sample    stack, labels (texts before numbers, each by key)
- *   arc       caller, callee (not of pprof's rules: it has none; nor bins or blocks)
+ *   arc       caller, callee (pprof has no rules for arcs, bins and blocks)
  *
- * Lines that only the source's own format understands (extras) are kept, those of later profiles if
- * they are new. Rows keep the order of first use by a sample; unused rows, samples whose values are
- * all 0, and unknown protobuf fields are dropped. Memory follows the distinct stacks of the result,
- * not the number of profiles.
+ * Lines that only the source's own format understands (extras) are kept; those of later profiles if
+ * they are new. Rows keep the order of first use by a sample. Unused rows, samples with only zero
+ * values, and unknown protobuf fields are dropped. Memory grows with the distinct stacks of the
+ * result, not with the number of profiles.
  */
 #ifndef PT_TRANSFORM_MERGE_H
 #define PT_TRANSFORM_MERGE_H
@@ -20,49 +20,49 @@
 
 typedef struct pt_merge pt_merge;
 
-/* diag (may be NULL) must outlive the merge. */
+/* Starts a merge; pt_merge_finish or pt_merge_free ends it. diag (may be NULL) must outlive it. */
 pt_merge *pt_merge_new(pt_diag *diag);
-/* The same to the letter of google/pprof (profile/merge.go), so that the result is written with the
- * same bytes; for profiles of the same events:
+/* Like pt_merge_new, but exactly as google/pprof (profile/merge.go), so that the written result has
+ * the same bytes. For profiles with equal events. Differences:
  *
- *   mapping   build id or else file; of the source's own id nothing is known
- *   location  of the lines only the last one's column counts
- *   header    period types must agree; a start of 0 forgets the earlier ones
+ *   mapping   build id or else file; the source's own id does not count
+ *   location  only the column of the last line counts
+ *   header    period types must agree; a start of 0 clears earlier ones
  */
 pt_merge *pt_merge_new_to_the_letter(pt_diag *diag);
 
-/* Rules of somebody else, who may put them together from merges: what is added to such a merge goes
- * to `add`, with what `begin` gave; `finish` gives the result with one reference; then comes `end`,
- * or without a result. */
+/* Rules of another module, which may combine several merges. begin returns a state; add and finish
+ * receive it; finish returns the result with one reference. end frees the state, after finish or
+ * without it. */
 typedef struct pt_merge_rules {
     void *(*begin)(pt_diag *diag);
     pt_status (*add)(void *merging, const pt_profile *profile, pt_error *reterr);
     pt_status (*finish)(void *merging, const pt_profile **ret_profile, pt_error *reterr);
     void (*end)(void *merging);
 } pt_merge_rules;
-/* rules NULL: pt_merge_new. */
+/* Starts a merge by these rules; NULL: as pt_merge_new. */
 pt_merge *pt_merge_new_by(const pt_merge_rules *rules, pt_diag *diag);
 void pt_merge_free(pt_merge *merge); /* accepts NULL */
-/* For sums that are differences, before anything is added: what only counts up (arcs, bins, blocks)
- * is left out, and counted. */
+/* Call before the first add, for sums that are differences: data that only counts upwards (arcs,
+ * bins, blocks) is dropped, and the drop is reported. */
 void pt_merge_samples_only(pt_merge *merge);
 
-/* Adds a profile, which may be let go afterwards. Events are matched by type and unit; those that
- * not every profile has are left out of the result, and counted. Thread and CPU columns become
- * labels, as in profile.proto; times are dropped. PT_ERR_USAGE if the profile has no event in
- * common with those before it. Arcs of equal ends, bins of equal ranges and blocks of equal
- * addresses are added up; of arcs only those costs that every profile with arcs has. */
+/* Adds a profile; the caller keeps its reference. Events are matched by type and unit; events that
+ * some profile lacks are dropped from the result, and the drop is reported. Thread and CPU columns
+ * become labels, as in profile.proto; times are dropped. PT_ERR_USAGE: no event in common with the
+ * earlier profiles. Arcs with equal ends, bins with equal ranges and blocks with equal addresses
+ * are added up; arcs keep only the costs that every profile with arcs has. */
 pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *reterr);
 
-/* Merges count profiles (at least one) with the events of all: where one has not measured an event
- * its values are 0. Fails as pt_merge_add. */
+/* Merges count profiles (at least one) with the union of their events; missing values are 0. Fails
+ * like pt_merge_add. */
 pt_status pt_merge_all_events(const pt_profile *const *profiles, size_t count, pt_diag *diag,
                               const pt_profile **ret_profile, pt_error *reterr);
 
-/* Frees the merge and gives its result with one reference. Header: the earliest start, the sum of
- * durations and of lost samples, the longest period (an event's too, and it is said to vary), all
- * comments once; drop_frames and keep_frames of the first; other facts only if all agree.
- * PT_ERR_USAGE if nothing was added. */
+/* Frees the merge and returns its result with one reference. Header: the earliest start, the sum of
+ * durations and of lost samples, the longest period (also of events; different ones are marked as
+ * varying), all comments once, drop_frames and keep_frames of the first; other facts only if all
+ * profiles agree. PT_ERR_USAGE: nothing was added. */
 pt_status pt_merge_finish(pt_merge *merge, const pt_profile **ret_profile, pt_error *reterr);
 
 #endif

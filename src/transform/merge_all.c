@@ -1,9 +1,9 @@
-/* merge_all.c: profiles that measure different things become one with all events.
+/* merge_all.c: merges profiles with different events into one with all events.
  *
  *   a.dcpi  cycles        ->   cycles  imiss
  *   b.dcpi  imiss              (a's samples have 0 of imiss, b's 0 of cycles)
  *
- * Each profile gets the columns that it lacks; then they are merged as profiles of equal events. */
+ * Each profile gets the columns that it lacks; then profiles with equal events are merged. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,8 +28,8 @@ static bool same_event(const pt_profile *p, uint32_t event, const struct any_eve
            strcmp(pt_text(p, a->unit), pt_text(other->profile, b->unit)) == 0;
 }
 
-/* The profile's event for each of all; PT_NONE = it has none. An event is used once, so that two of
- * one name stay two. */
+/* The profile's event for each event of the union; PT_NONE: it has none. Each event is used once,
+ * so two with equal names stay separate. The caller frees the result. */
 static uint32_t *own_events(const pt_profile *p, const all_events *all)
 {
     uint32_t *const own = pt_alloc(all->count + 1, sizeof *own);

@@ -1,4 +1,4 @@
-/* merge_header.c: which events profiles have in common, and what holds of all of them. */
+/* merge_header.c: finds the common events of profiles, and merges their headers. */
 #include "transform/merge_int.h"
 
 #include "base/grow.h"
@@ -44,8 +44,8 @@ static bool same_event(adding *a, uint32_t ours, uint32_t theirs)
            map_string(a, a->p->event->row[theirs].unit) == unit;
 }
 
-/* The profile's event for each of the result's: the one at the same place if it is the same, else
- * the first that is. */
+/* Finds the profile's event for each event of the result: the one at the same place if it is equal,
+ * else the first equal one. */
 static void find_events(adding *a)
 {
     const uint32_t theirs = a->p->event->t.count;
@@ -59,14 +59,14 @@ static void find_events(adding *a)
     }
 }
 
-/* "cpu/nanoseconds" of the first event, for a message. */
+/* "cpu/nanoseconds", for a message. The caller frees it. */
 static char *event_text(const char *type, const char *unit)
 {
     return pt_strf("%s/%s", type, unit);
 }
 
-/* Facts on which the profiles do not agree hold for neither; of periods the longest, as pprof's
- * rule for the header is. */
+/* Facts that differ between the profiles are cleared. Of periods the longest remains, as in pprof's
+ * header. */
 static void join_event(pt_event *into, const pt_event *from)
 {
     into->period_varies |= from->period_varies || into->period != from->period;
@@ -75,8 +75,8 @@ static void join_event(pt_event *into, const pt_event *from)
     if (into->monitored_fraction != from->monitored_fraction) into->monitored_fraction = 0;
 }
 
-/* Events of this profile that those before it do not have. */
-static void tell_new_events(const adding *a)
+/* Reports events of this profile that earlier profiles lack. */
+static void report_new_events(const adding *a)
 {
     for (uint32_t i = 0; i < a->p->event->t.count; i++) {
         bool known = false;
@@ -121,7 +121,7 @@ pt_status pt_merge_events(adding *a, pt_error *reterr)
         if (a->event[e] != PT_NONE)
             join_event(pt_builder_event_at(a->b, e), &a->p->event->row[a->event[e]]);
     }
-    if (!m->pprof) tell_new_events(a);
+    if (!m->pprof) report_new_events(a);
     return PT_OK;
 }
 
@@ -152,8 +152,8 @@ static bool has_extra(const pt_merge *m, uint64_t hash, uint32_t key, uint32_t v
            PT_NONE;
 }
 
-/* Lines that only the source's own format understands: those the result has not yet, in order. A
- * profile's own repetitions stay. */
+/* Adds the extras that the result does not have yet, in order. Repetitions within one profile stay.
+ */
 void pt_merge_extras(adding *a)
 {
     pt_merge *const m = a->merge;
@@ -162,7 +162,8 @@ void pt_merge_extras(adding *a)
     for (uint32_t i = 0; i < from->t.count; i++) {
         const uint32_t key = map_string(a, from->key[i]), value = map_string(a, from->value[i]);
         const uint64_t hash = pt_hash_u32_pair(key, value);
-        if (has_extra(m, hash, key, value)) continue; /* looks at earlier profiles' only */
+        /* Compares with those of earlier profiles only. */
+        if (has_extra(m, hash, key, value)) continue;
         PT_PUSH(m->extra, (struct extra_line){key, value});
         pt_builder_extra(a->b, (pt_string_id){key}, (pt_string_id){value});
     }
@@ -186,7 +187,7 @@ static void first_header(adding *a, pt_provenance *into, const pt_provenance *fr
         *strings[i] = map_string(a, *strings[i]);
 }
 
-/* A sum with an unknown part is unknown. */
+/* Adds two figures; 0 means unknown, and the sum with one unknown figure is unknown. */
 static int64_t add_known(int64_t x, int64_t y, bool *ret_unknown)
 {
     if ((x == 0) == (y == 0)) return pt_saturating_add(x, y);

@@ -1,18 +1,18 @@
-/* merge_int.h: what merge.c, merge_header.c and merge_sides.c share. */
+/* merge_int.h: shared by merge.c, merge_header.c and merge_sides.c. */
 #ifndef PT_TRANSFORM_MERGE_INT_H
 #define PT_TRANSFORM_MERGE_INT_H
 
 #include "model/builder.h"
 #include "transform/merge.h"
 
-/* What only google/pprof's rules need. */
+/* State that only google/pprof's rules need. */
 struct pt_merge_quirks {
-    pt_index location_index; /* of items of location: the key has one column only */
+    pt_index location_index; /* rows of location; the key ignores all columns but one */
     struct {
         struct pt_merge_location {
             pt_location row;
             size_t line_first, line_count;
-            uint32_t id; /* of the result */
+            uint32_t id; /* row of the result */
         } * items;
         size_t count, cap;
     } location;
@@ -23,48 +23,50 @@ struct pt_merge_quirks {
 };
 
 struct pt_merge {
-    const pt_merge_rules *rules; /* of pt_merge_new_by: they do it all; or NULL */
-    void *merging;               /* theirs */
-    bool pprof;                  /* google/pprof's keys and header, to the letter */
+    const pt_merge_rules *rules; /* of pt_merge_new_by: rules that replace all others; or NULL */
+    void *merging;               /* the state of these rules */
+    bool pprof;                  /* exactly google/pprof's keys and header */
     pt_builder *builder;
     pt_diag *diag;
     uint32_t profile_count;
     uint32_t event_count;
-    bool *everywhere;       /* [event_count] every profile so far has the event */
-    const bool *keep;       /* NULL, or which events of the first profile to take */
-    pt_index mapping_index; /* of the builder's mappings, by key */
+    bool *everywhere;       /* [event_count]: every profile so far has the event */
+    const bool *keep;       /* NULL, or a flag for each event of the first profile: merge it */
+    pt_index mapping_index; /* key -> mapping of the builder */
     struct {
-        uint32_t *items; /* comments so far, strings of the builder */
+        uint32_t *items; /* comments so far, as strings of the builder */
         size_t count, cap;
     } comment;
-    pt_index comment_index; /* of items of comment */
+    pt_index comment_index; /* rows of comment */
     struct {
         struct extra_line {
             uint32_t key, value;
-        } * items; /* extras so far, strings of the builder */
+        } * items; /* extras so far, as strings of the builder */
         size_t count, cap;
     } extra;
-    pt_index extra_index; /* of items of extra */
+    pt_index extra_index; /* rows of extra */
     struct pt_merge_quirks quirks;
-    struct pt_merge_sides *sides; /* arcs, bins and blocks so far; NULL = none */
+    struct pt_merge_sides *sides; /* arcs, bins and blocks so far; NULL: none */
     bool samples_only;
     uint64_t sides_dropped;
     uint64_t unknown_dropped, times_dropped;
-    bool used_unknown, seen_unknown; /* CPU time that some profiles know and some do not */
+    /* Some profiles lack the CPU time used, or the CPU time seen. */
+    bool used_unknown, seen_unknown;
 
-    /* The profile that was added last, and where its rows went. Profiles of one program often have
-     * the very same tables; comparing those is much cheaper than looking each row up again. */
+    /* The profile that was added last, and the result's rows of its tables. Profiles of one program
+     * often have equal tables; comparing tables is much faster than looking up each row. */
     const pt_profile *last;
     uint32_t *last_string, *last_function, *last_location;
 };
 
-/* A profile being added: rows of its tables -> rows of the result, PT_NONE = not looked up yet. */
+/* The profile that is being added. Arrays map rows of its tables to rows of the result; PT_NONE:
+ * not looked up yet. */
 typedef struct pt_merge_adding {
     pt_merge *merge;
     pt_builder *b;
     const pt_profile *p;
     uint32_t *string, *mapping, *function, *location, *stack, *labels;
-    uint32_t *event; /* result's event -> the profile's, or PT_NONE */
+    uint32_t *event; /* event of the result -> event of the profile, or PT_NONE */
     struct {
         pt_line *items;
         size_t count, cap;
@@ -75,21 +77,22 @@ typedef struct pt_merge_adding {
     } label;
 } pt_merge_adding;
 
-/* The profile's string in the result. */
+/* The row in the result of a string of the profile. */
 uint32_t pt_merge_string(pt_merge_adding *adding, uint32_t string);
-/* So its rows, or PT_NONE for PT_NONE. */
+/* Likewise for a mapping and a location; PT_NONE for PT_NONE. */
 uint32_t pt_merge_mapping(pt_merge_adding *adding, uint32_t mapping);
 uint32_t pt_merge_location(pt_merge_adding *adding, uint32_t location);
 
-/* merge_header.c: finds the profile's event for each of the result's (adding->event, ->ratio), or
- * begins the result's events with those of the first profile. */
+/* merge_header.c: finds the profile's event for each event of the result, in adding->event; the
+ * first profile defines the events of the result. */
 pt_status pt_merge_events(pt_merge_adding *adding, pt_error *reterr);
-/* What is known of the whole; to be called after pt_merge_events. */
+/* Merges the header; call it after pt_merge_events. */
 void pt_merge_header(pt_merge_adding *adding);
-/* Lines that only the source's format understands. */
+/* Merges the lines that only the source's format understands. */
 void pt_merge_extras(pt_merge_adding *adding);
 
-/* merge_sides.c: adds the profile's arcs, bins and blocks; puts the sums into the builder. */
+/* merge_sides.c: adds the profile's arcs, bins and blocks. _finish writes the sums to the builder.
+ */
 void pt_merge_sides_add(pt_merge_adding *adding);
 void pt_merge_sides_finish(pt_merge *merge);
 void pt_merge_sides_free(struct pt_merge_sides *sides); /* accepts NULL */

@@ -1,11 +1,11 @@
-/* merge_sides.c: the tables of profiles that are not stacks, added up where rows describe the same:
+/* merge_sides.c: sums the tables that are not stacks, by equal rows:
  *
  *   arc     caller and callee (locations of the result)     calls and costs are summed
  *   bin     range, mapping, event                           counts are summed
  *   block   address, mapping                                counts are summed
  *
- * Rows are collected here, since sums change until the last profile, and put into the result at the
- * end. Sums stop at their limits, which is counted. */
+ * Rows are collected here, since sums change until the last profile, and written to the result at
+ * the end. A sum that reaches its limit is reported. */
 #include "transform/merge_int.h"
 
 #include "base/grow.h"
@@ -38,8 +38,9 @@ struct pt_merge_sides {
         size_t count, cap;
     } block;
     pt_index arc_index, bin_index, block_index;
-    bool has_cost, lacks_cost; /* arcs of some profile have costs, of some they have none */
-    double rate_hz;            /* of the clock behind the first profile's bins */
+    /* Arcs of some profile have costs; those of some profile have none. */
+    bool has_cost, lacks_cost;
+    double rate_hz; /* clock rate of the first profile's bins */
     bool rates_differ;
     uint64_t saturated;
 };
@@ -113,7 +114,7 @@ static void add_arcs(pt_merge_adding *a)
     }
 }
 
-/* ---- Bins and blocks: addresses move with their image ---- */
+/* ---- bins and blocks: their addresses move with the image ---- */
 
 static uint64_t shift_of(const pt_merge_adding *a, uint32_t mapping, uint32_t merged)
 {
@@ -151,7 +152,7 @@ static void add_bins(pt_merge_adding *a)
         uint32_t event = 0;
         while (event < a->merge->event_count && a->event[event] != bin.event)
             event++;
-        if (event == a->merge->event_count) continue; /* the event is left out, which is told */
+        if (event == a->merge->event_count) continue; /* the event was dropped, which is reported */
         const uint32_t mapping = pt_merge_mapping(a, bin.mapping);
         const uint64_t shift = shift_of(a, bin.mapping, mapping);
         bin.low += shift;
@@ -188,7 +189,7 @@ static void add_blocks(pt_merge_adding *a)
 
 void pt_merge_sides_add(pt_merge_adding *a)
 {
-    if (a->merge->pprof) return; /* its files have no place for them, and its reports no use */
+    if (a->merge->pprof) return; /* pprof's files and reports have no such tables */
     if (a->merge->samples_only) {
         a->merge->sides_dropped += (uint64_t)a->p->arc->t.count + a->p->bin->t.count;
         a->merge->sides_dropped += a->p->block->t.count;
@@ -210,8 +211,8 @@ static int by_range(const void *left, const void *right)
     return (a->high > b->high) - (a->high < b->high);
 }
 
-/* Bins of histograms that were laid out otherwise share some of their text, and no bin is the sum
- * of both. */
+/* True if some bins overlap. Histograms with different layouts share parts of the text, and no bin
+ * is the sum of both. */
 static bool some_overlap(const struct pt_merge_sides *s)
 {
     const size_t count = s->bin.count;

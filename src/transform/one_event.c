@@ -20,7 +20,7 @@ static pt_samples *samples_of(const pt_samples *old, uint32_t event)
     uint32_t count = 0;
     for (uint32_t i = 0; i < old->t.count; i++)
         if (old->value[event][i] != 0) rows[count++] = i;
-    pt_samples one = *old; /* but for the columns of the others */
+    pt_samples one = *old; /* the same samples with the column of this event only */
     one.event_count = 1;
     one.value = &old->value[event];
     return pt_samples_pick(&one, rows, count);
@@ -54,7 +54,7 @@ static pt_bins *bins_of(const pt_bins *old, uint32_t event)
     return bins;
 }
 
-/* The one event is the default, whatever that was. */
+/* The remaining event is the default, whichever was before. */
 static pt_source *source_without_default(const pt_source *old)
 {
     pt_source *const source = pt_table_new(sizeof *source, 1);

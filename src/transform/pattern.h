@@ -1,5 +1,5 @@
-/* pattern.h: inside transform: a regular expression of a query, asked about each text of a profile
- * at most once. */
+/* pattern.h: matches a regular expression of a query against each string of a profile, at most
+ * once; for use inside transform. */
 #ifndef PT_TRANSFORM_PATTERN_H
 #define PT_TRANSFORM_PATTERN_H
 
@@ -8,18 +8,18 @@
 
 typedef struct pt_pattern {
     const pt_profile *profile;
-    const char *option; /* its name, for messages */
-    pt_regex *regex;    /* NULL = this option was not given */
-    uint8_t *answer;    /* per string: not asked yet, no, yes */
-    pt_error error;     /* sticky: matching was given up */
+    const char *option; /* its name, for messages; borrowed */
+    pt_regex *regex;    /* NULL: the query lacks this option */
+    uint8_t *answer;    /* per string: not matched yet, no, yes */
+    pt_error error;     /* sticky: matching took too long */
 } pt_pattern;
 
-/* text may be NULL or "": the pattern is not asked for. With pprof only what Go accepts is. The
- * profile is borrowed. PT_ERR_USAGE for what is no regular expression. */
+/* Compiles a pattern. text NULL or "": the query lacks the option. pprof: accept only what Go's
+ * regexp accepts. The profile is borrowed. PT_ERR_USAGE: text is no regular expression. */
 pt_status pt_pattern_init(pt_pattern *pattern, const pt_profile *profile, const char *option,
                           const char *text, bool pprof, pt_error *reterr);
 void pt_pattern_done(pt_pattern *pattern);
-/* The sticky error, with the option's name; PT_OK if there is none. */
+/* Sets reterr to the sticky error, with the option's name; PT_OK if there is none. */
 pt_status pt_pattern_status(const pt_pattern *pattern, pt_error *reterr);
 
 static inline bool pt_pattern_asked(const pt_pattern *pattern)
@@ -27,20 +27,21 @@ static inline bool pt_pattern_asked(const pt_pattern *pattern)
     return pattern->regex != NULL;
 }
 
-/* Does the string match? Do not mix the two for one pattern. */
+/* Whether a string matches. Use either this or _simple for one pattern, not both. */
 bool pt_pattern_matches(pt_pattern *pattern, uint32_t string);
-/* The same of a function's name without its parameters; see pt_simple_name. */
+/* Whether a function's name without its parameters matches; see pt_simple_name. */
 bool pt_pattern_matches_simple(pt_pattern *pattern, uint32_t string);
-/* The line's function: its name or its file. */
+/* Whether the name or file of the line's function matches. */
 bool pt_pattern_matches_line(pt_pattern *pattern, uint32_t line);
-/* The file mapped at the location. */
+/* Whether the file mapped at the location matches. */
 bool pt_pattern_matches_object(pt_pattern *pattern, uint32_t location);
-/* Any line of the location, or its object. */
+/* Whether any line of the location, or its mapped file, matches. */
 bool pt_pattern_matches_location(pt_pattern *pattern, uint32_t location);
 
-/* A function's name without a leading '.' (function descriptors of the PowerPC ELF v1 ABI) and
- * without its parameters: up to the first parenthesis that is not part of "(anonymous namespace)"
- * or "operator()". google/pprof: profile/prune.go, simplifyFunc. A part of name. */
+/* The part of a function's name without a leading '.' (function descriptors of the PowerPC ELF v1
+ * ABI) and without parameters: up to the first parenthesis that is not part of "(anonymous
+ * namespace)" or "operator()". Points into name, not terminated. Source: google/pprof,
+ * profile/prune.go, simplifyFunc. */
 const char *pt_simple_name(const char *name, size_t *ret_bytes);
 
 #endif

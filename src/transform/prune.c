@@ -1,4 +1,4 @@
-/* prune.c: drop_frames and keep_frames applied; each distinct name is matched once. */
+/* prune.c: applies drop_frames and keep_frames; each distinct name is matched once. */
 #include "transform/prune.h"
 
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 
 enum { UNASKED, STAYS, GOES };
 
-/* What becomes of a location. */
+/* What happens to a location. */
 enum {
-    PRUNED = 1 << 0,  /* its outermost function matches: it goes with what it called */
-    TRIMMED = 1 << 1, /* one that is inlined in it matches: its outer functions stay */
+    PRUNED = 1 << 0,  /* its outermost function matches: it goes, with its callees */
+    TRIMMED = 1 << 1, /* an inlined function matches: the outer ones stay */
 };
 
 typedef struct {
@@ -46,8 +46,8 @@ static bool name_goes(pruning *p, uint32_t string)
     return p->answer[string] == GOES;
 }
 
-/* Looks from the outermost function inwards for the first that goes. */
-static void judge_location(pruning *p, uint32_t location)
+/* Finds the first matching function of a location, from the outermost inwards. */
+static void prune_location(pruning *p, uint32_t location)
 {
     const pt_profile *profile = p->profile;
     const uint32_t first = profile->location->line_first[location];
@@ -84,7 +84,7 @@ static uint32_t keep_outer_frames(const void *context, uint32_t stack, uint32_t 
     return depth - from;
 }
 
-/* The whole name must match. NULL for the empty pattern. */
+/* Compiles a pattern that must match the whole name. NULL for the empty pattern. */
 static pt_regex *whole_match(pruning *p, uint32_t pattern)
 {
     if (pt_text_bytes(p->profile, pattern) == 0) return NULL;
@@ -102,7 +102,7 @@ static const pt_profile *run_pruning(pruning *p, pt_diag *diag)
     p->line_stays = pt_alloc(profile->line->t.count, sizeof *p->line_stays);
     memset(p->line_stays, true, profile->line->t.count);
     for (uint32_t l = 0; l < profile->location->t.count; l++)
-        judge_location(p, l);
+        prune_location(p, l);
     if (!p->any || p->error.status != PT_OK) return pt_profile_ref(profile);
     const pt_frames_edit edit = {
         .line_stays = p->line_stays,

@@ -1,19 +1,18 @@
-/* prune.h: takes out the frames that a profile itself calls uninteresting: allocators in a heap
- * profile, the profiler's own handler in a CPU profile (drop_frames and keep_frames of
- * profile.proto).
+/* prune.h: removes the frames that a profile itself marks as uninteresting (drop_frames and
+ * keep_frames of profile.proto): allocators in a heap profile, the profiler's handler in a CPU
+ * profile.
  *
- * The rules are those of google/pprof (profile/prune.go): seen from the root, the first function
- * whose simplified name matches drop_frames as a whole, and not keep_frames, goes, and everything
- * it called with it; but not before some frame that does not match.
+ * The rules are those of google/pprof (profile/prune.go). From the root, the first function whose
+ * complete simplified name matches drop_frames, and not keep_frames, is removed with all its
+ * callees, but only after some frame that does not match.
  */
 #ifndef PT_TRANSFORM_PRUNE_H
 #define PT_TRANSFORM_PRUNE_H
 
 #include "model/profile.h"
 
-/* The pruned profile, or a reference to the same one when there is nothing to prune. A pattern of
- * the profile that is no regular expression, or that takes too long, prunes nothing and is told to
- * diag (may be NULL). */
+/* The pruned profile; a new reference to the same one if nothing is pruned. An invalid pattern, or
+ * one that takes too long, prunes nothing and is reported to diag (may be NULL). */
 const pt_profile *pt_prune(const pt_profile *profile, pt_diag *diag);
 
 #endif

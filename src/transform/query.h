@@ -1,10 +1,10 @@
-/* query.h: what is asked of a profile: which samples, which frames, which event. One struct whether
- * a command line, a shell or a URL asks. Strings belong to the asker; NULL or "" = not asked.
- * The option table that fills it is in src/cmd; transform applies it, in this order:
+/* query.h: the query of a report: samples, frames, event. Command line, shell and URLs all fill
+ * this struct. Strings are borrowed; NULL or "": not set. The option table that fills it is in
+ * src/cmd. transform applies the fields in this order:
  *
  *   native                            frames of interpreters folded     interpreter.h
  *   tag_root, tag_leaf                frames made of labels            tags.h
- *   time                              samples by when they were taken  filter.h
+ *   time                              samples by time                  filter.h
  *   focus, ignore, hide, show         by functions, files, objects     filter.h
  *   show_from                         stacks cut above a frame         filter.h
  *   tag_focus, tag_ignore             samples by labels                filter.h
@@ -20,7 +20,7 @@
 
 typedef struct pt_query {
     const char *event;      /* number, type, or type/unit; "" = the profile's default */
-    const char *time;       /* keep samples of this time: "start,stop" in seconds, "10%-20%" */
+    const char *time;       /* keep samples in this range: "start,stop" in seconds, or "10%-20%" */
     const char *focus;      /* keep samples with a frame that matches */
     const char *ignore;     /* drop samples with a frame that matches */
     const char *hide;       /* drop frames that match; samples left without frames are dropped */
@@ -29,18 +29,19 @@ typedef struct pt_query {
                                without one are dropped */
     const char *prune_from; /* cut stacks below the frame nearest the leaf that matches */
     const char *tag_focus;  /* keep samples with a label that matches: [key=]range or patterns */
-    const char *tag_ignore; /* drop them */
+    const char *tag_ignore; /* drop samples with a label that matches */
     const char *tag_show;   /* keep only labels whose key matches */
     const char *tag_hide;   /* drop labels whose key matches */
-    const char *tag_root;   /* "key,key": a frame made of each label, the first one the root */
-    const char *tag_leaf;   /* the same at the other end, the last one the leaf */
-    const char *tag_unit;   /* unit of numbers in such frames: "" = minimum */
-    bool no_inlines;        /* of each frame only the outermost function */
-    bool relative;          /* percentages of what is left, not of the whole profile */
-    bool native;            /* keep frames of an interpreter's own code among those it runs */
-    bool all_frames;        /* keep frames that the profile itself says to drop (prune.h) */
-    bool pprof; /* to the letter of google/pprof: its regular expressions (RE2), its view
-                   of labels (a number 0 without a unit is none), its oddities */
+    const char *tag_root;   /* "key,key": add a frame for each label at the root; the first one
+                               becomes the root */
+    const char *tag_leaf;   /* the same at the leaf; the last one becomes the leaf */
+    const char *tag_unit;   /* unit of numbers in these frames; "": the smallest */
+    bool no_inlines;        /* keep only the outermost function of each frame */
+    bool relative;          /* percentages of the remaining samples instead of the whole profile */
+    bool native;            /* keep frames of an interpreter's own code */
+    bool all_frames;        /* keep frames that the profile marks for removal (prune.h) */
+    bool pprof; /* exactly as google/pprof: its regular expressions (RE2), its reading of labels (a
+                   number 0 without a unit is none), its oddities */
 } pt_query;
 
 #endif

@@ -38,7 +38,7 @@ static pt_samples *copy_samples(const pt_samples *old)
     return pt_samples_pick(old, rows, old->t.count);
 }
 
-/* The samples that keep a value other than 0 in one of the events that were multiplied. */
+/* The samples that keep a nonzero value in an event that was multiplied. */
 static pt_samples *pick_scaled(const pt_samples *old, const double *ratios)
 {
     PT_FREE uint32_t *rows = pt_alloc(old->t.count, sizeof *rows);
@@ -80,7 +80,7 @@ const pt_profile *pt_divide(const pt_profile *profile, double by)
     return with_samples(profile, samples);
 }
 
-/* ---- Normalizing ---- */
+/* ---- normalizing ---- */
 
 static bool same_text(const pt_profile *a, uint32_t x, const pt_profile *b, uint32_t y)
 {
@@ -129,9 +129,9 @@ pt_status pt_normalize(const pt_profile *profile, const pt_profile *base,
     return PT_OK;
 }
 
-/* ---- A label for all ---- */
+/* ---- one label on all samples ---- */
 
-/* Each set without texts of that key and with the label. */
+/* The label sets without other texts of that key, and with the label. */
 static pt_label_sets *sets_with(const pt_profile *p, uint32_t key, uint32_t text)
 {
     const pt_label_sets *const old = p->labels;
@@ -140,7 +140,7 @@ static pt_label_sets *sets_with(const pt_profile *p, uint32_t key, uint32_t text
     uint64_t *const offset = pt_alloc((size_t)old->t.count + 2, sizeof *offset);
     pt_label *const row = pt_alloc((size_t)old->offset[old->t.count] + old->t.count, sizeof *row);
     uint64_t to = 0;
-    for (uint32_t set = 0; set < old->t.count; set++) { /* new row: set + 1; 0 is empty */
+    for (uint32_t set = 0; set < old->t.count; set++) { /* new row: set + 1; row 0 is empty */
         offset[set + 1] = to;
         for (uint64_t l = old->offset[set]; l < old->offset[set + 1]; l++)
             if (old->row[l].key != key || old->row[l].kind != PT_LABEL_STRING)
@@ -170,7 +170,7 @@ const pt_profile *pt_set_label(const pt_profile *profile, const char *key, const
     return pt_profile_derive(extended, &tables);
 }
 
-/* ---- Less another ---- */
+/* ---- subtracting ---- */
 
 static const pt_profile *negated_profile(const pt_profile *profile)
 {
@@ -203,7 +203,7 @@ pt_status pt_subtract(const pt_profile *profile, const pt_profile *base,
     return status;
 }
 
-/* ---- What 100 % is ---- */
+/* ---- the value of 100 % ---- */
 
 static bool marks_base(const pt_profile *p, uint32_t set)
 {

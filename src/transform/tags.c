@@ -1,5 +1,5 @@
-/* tags.c: see tags.h. A frame is made once per distinct text and key, a stack once per distinct
- * pair of stack and label set. */
+/* tags.c: see tags.h. Makes one frame per distinct text and key, and one stack per distinct pair of
+ * stack and label set. */
 #include "transform/tags.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ const char *pt_tag_unit_of(const pt_tag_units *units, uint32_t key)
     return found != NULL ? found->unit : NULL;
 }
 
-/* Adds a unit to the list "a, b", which stays in order; NULL is the empty one. */
+/* Adds a unit to a sorted list "a, b"; NULL is the empty list. Takes over list. */
 static char *add_other(char *list, const char *unit)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -35,11 +35,11 @@ static char *add_other(char *list, const char *unit)
     while (*at != '\0') {
         const char *const comma = strstr(at, ", ");
         const size_t length = comma != NULL ? (size_t)(comma - at) : strlen(at);
-        PT_FREE char *one = pt_strf("%.*s", (int)length, at);
-        const int order = strcmp(unit, one);
+        PT_FREE char *item = pt_strf("%.*s", (int)length, at);
+        const int order = strcmp(unit, item);
         if (order <= 0 && !put) pt_putf(&buf, "%s%s", buf.size > 0 ? ", " : "", unit);
         put |= order <= 0;
-        if (order != 0) pt_putf(&buf, "%s%s", buf.size > 0 ? ", " : "", one);
+        if (order != 0) pt_putf(&buf, "%s%s", buf.size > 0 ? ", " : "", item);
         at += length + (comma != NULL ? 2 : 0);
     }
     if (!put) pt_putf(&buf, "%s%s", buf.size > 0 ? ", " : "", unit);
@@ -136,7 +136,7 @@ static uint32_t set_with_columns(columns_maker *m, const pt_profile *p, uint32_t
     return pt_set_maker_commit(&m->sets);
 }
 
-/* base with room for the keys in its strings. */
+/* A profile based on `base` whose strings include the keys. */
 static const pt_profile *with_keys(const pt_profile *base, columns_maker *m)
 {
     pt_builder *const b = pt_builder_extend(base);
@@ -157,7 +157,7 @@ const pt_profile *pt_columns_to_labels(const pt_profile *profile, bool with_time
     if ((columns & ~(with_time ? 0 : (unsigned)PT_SAMPLES_TIME)) == 0)
         return pt_profile_ref(profile);
     PT_UNREF_PROFILE const pt_profile *extended = with_keys(profile, &m);
-    if (extended == NULL) return pt_profile_ref(profile); /* no room for a few more strings */
+    if (extended == NULL) return pt_profile_ref(profile); /* the string table is full */
     const pt_samples *const old = profile->sample;
     pt_set_maker_init(&m.sets);
     pt_samples *const samples =
@@ -184,11 +184,11 @@ typedef struct {
     const pt_query *query;
     pt_builder *builder;
     struct {
-        const char **items; /* what is asked for; parts of keys_text */
+        const char **items; /* wanted keys; point into root_text or leaf_text */
         size_t count, cap;
     } root, leaf;
     char *root_text, *leaf_text;
-    uint64_t next_function, next_location; /* source ids; 0 = the profile has none */
+    uint64_t next_function, next_location; /* source ids; 0: the profile has none */
     struct {
         struct tag_frame {
             uint32_t text, key, location;
@@ -196,7 +196,7 @@ typedef struct {
         size_t count, cap;
     } frame;
     pt_index frame_index;
-    /* Per label set: where its frames begin in `of_set` (leaves then roots), or PT_NONE. */
+    /* Per label set: index in `of_set` of its frames (leaves, then roots), or PT_NONE. */
     uint32_t *set_first;
     uint32_t *of_set;
     size_t of_set_count, of_set_cap;
@@ -211,7 +211,7 @@ typedef struct {
     pt_tagged *result;
 } tagging;
 
-/* The parts between commas that are not empty; text is cut up. */
+/* Splits text at commas into its non-empty parts; modifies text. */
 #define SPLIT(list, text)                                                                          \
     for (char *save_ = NULL, *at_ = strtok_r((text), ",", &save_); at_ != NULL;                    \
          at_ = strtok_r(NULL, ",", &save_)) {                                                      \
@@ -227,7 +227,7 @@ static uint64_t id_behind(const uint64_t *ids, uint32_t count)
     return ids != NULL ? most + 1 : 0;
 }
 
-/* The frame of that text and key; made if there is none yet. */
+/* The frame of a text and key; makes it if necessary. */
 static uint32_t frame_of(tagging *t, const char *text, const char *key)
 {
     const uint32_t name = pt_builder_text(t->builder, text).v;
@@ -246,7 +246,7 @@ static uint32_t frame_of(tagging *t, const char *text, const char *key)
     return id;
 }
 
-/* The values of a key: texts, then numbers, joined by commas. False if there is none. */
+/* Writes the values of a key: texts, then numbers, joined by commas. False if the set has none. */
 static bool put_values(const tagging *t, uint32_t set, const char *key, pt_buf *buf)
 {
     const pt_profile *const p = t->profile;
@@ -285,7 +285,7 @@ static bool add_frames(tagging *t, uint32_t set, const char *const *keys, size_t
     return matched;
 }
 
-/* The frames of a label set: roots, then leaves; each the last key first. */
+/* The frames of a label set: roots, then leaves; each with the last key first. */
 static const uint32_t *frames_of_set(tagging *t, uint32_t set)
 {
     if (t->set_first[set] == PT_NONE) {
@@ -345,7 +345,7 @@ static pt_status tag_samples(tagging *t, pt_diag *diag, pt_error *reterr)
     return status;
 }
 
-static bool is_asked(const char *text)
+static bool is_set(const char *text)
 {
     return text != NULL && text[0] != '\0';
 }
@@ -355,8 +355,8 @@ pt_status pt_tag_frames(const pt_profile *profile, const pt_query *query, pt_tag
 {
     pt_tagged result = {0};
     tagging t = {.query = query, .result = &result};
-    t.root_text = pt_strdup(is_asked(query->tag_root) ? query->tag_root : "");
-    t.leaf_text = pt_strdup(is_asked(query->tag_leaf) ? query->tag_leaf : "");
+    t.root_text = pt_strdup(is_set(query->tag_root) ? query->tag_root : "");
+    t.leaf_text = pt_strdup(is_set(query->tag_leaf) ? query->tag_leaf : "");
     SPLIT(t.root, t.root_text)
     SPLIT(t.leaf, t.leaf_text)
     pt_status status = PT_OK;

@@ -133,7 +133,7 @@ static bool may_read(uint64_t *spent, uint64_t bytes, uint64_t most)
 }
 
 /* Calls `text` for each range of executable bytes, with sections or without. Skips a section that
- * overlaps the made before. */
+ * overlaps the one before. */
 static void each_text(const pt_elf *elf, void (*text)(search *s, uint64_t addr, uint64_t size),
                       search *s)
 {
@@ -391,7 +391,7 @@ static bool add_gap_functions(search *s)
         for (; b < s->begin_count && s->begins[b] < gap.limit; b++) {
             const bool last = b + 1 == s->begin_count || s->begins[b + 1] >= gap.limit;
             const uint64_t limit = last ? gap.limit : s->begins[b + 1];
-            if (limit == s->begins[b]) continue; /* two names of made address */
+            if (limit == s->begins[b]) continue; /* two names of one address */
             if (limit - s->begins[b] > budget) return true;
             budget -= limit - s->begins[b];
             if (!add_code(s, s->begins[b], limit)) return false;

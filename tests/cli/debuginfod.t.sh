@@ -135,7 +135,7 @@ it 'fetches nothing larger than DEBUGINFOD_MAXSIZE'
 rm -rf "$kept"
 DEBUGINFOD_MAXSIZE=100 DEBUGINFOD_URLS=$url run pitot symbolize --no-cache -e prog -p "$at"
 expect_stdout_line '*?? at ??:0:0'
-expect_stderr_has 'larger than is to be fetched'
+expect_stderr_has 'exceeds the size limit (DEBUGINFOD_MAXSIZE)'
 
 it 'says what it waits for when a download takes long'
 rm -rf "$kept"

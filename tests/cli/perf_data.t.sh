@@ -212,7 +212,7 @@ expect_status 3
 expect_stderr_line 'pitot: --time=1,2: no sample was taken then; they are from 3310.573040717,3310.725217201'
 run pitot top --time=10 "$golden/fp.data"
 expect_status 2
-expect_stderr_line 'pitot: --time=10 is no range such as *'
+expect_stderr_line 'pitot: --time=10 is not a range such as *'
 printf 'a;b 1\n' >none.folded
 run pitot top --time=10%-20% none.folded
 expect_status 3
