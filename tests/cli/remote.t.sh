@@ -101,7 +101,7 @@ expect_stderr_has 'not a profile'
 it 'gives a server up that does not answer, or answers byte by byte'
 run timeout 200 "$PITOT" info "http://$base/slow" --timeout=1
 expect_status 1
-expect_stderr_line '*no whole answer within 1 s (--timeout)'
+expect_stderr_line '*no complete answer within 1 s (--timeout)'
 run timeout 200 "$PITOT" info "http://$base/drip" --timeout=1
 expect_status 1
 expect_stderr_has '--timeout'

@@ -469,7 +469,7 @@ run "$PITOT" serve --no-browser --http=:70000 a.folded
 expect_status 2
 run "$PITOT" serve --no-browser --http=::1:80 a.folded
 expect_status 2
-expect_stderr_line '*an IPv6 address stands in brackets'
+expect_stderr_line '*an IPv6 address needs brackets'
 
 it 'opens a browser at the address, and lives on'
 cat >browser <<'B'
