@@ -34,7 +34,8 @@ typedef enum pt_cell_kind {
     PT_CELL_TEXT,    /* const char *; NULL = unknown */
     PT_CELL_NAME,    /* the same: what the row is called */
     PT_CELL_FILE,    /* the same: where it is; people see it beside the name */
-    PT_CELL_GROUP,   /* a struct with columns of its own: an object in JSON; in CSV "self_change" */
+    PT_CELL_GROUP,   /* a struct with columns of its own: an object in JSON; in CSV columns like
+                        "self_change". Without key only its text is shown */
 } pt_cell_kind;
 
 typedef enum {
@@ -68,13 +69,29 @@ struct pt_column {
     pt_value_text (*text)(const pt_columns *columns, const pt_column *column, const void *row);
 };
 
-/* A column whose cell is that field of that struct. KIND without PT_CELL_; behind it other members.
- */
+/* A column whose cell is that field of that struct: KIND without PT_CELL_, then other members. A
+ * field of another type than the kind's does not compile. */
 #define PT_COLUMN(KEY, TITLE, KIND, ROW, FIELD, ...)                                               \
     {                                                                                              \
-        .key = (KEY), .title = (TITLE), .kind = PT_CELL_##KIND, .offset = offsetof(ROW, FIELD),    \
+        .key = (KEY), .title = (TITLE), .kind = PT_CELL_##KIND,                                    \
+        .offset = offsetof(ROW, FIELD) * _Generic(((ROW *)NULL)->FIELD, PT_TYPE_##KIND : 1),       \
         __VA_ARGS__                                                                                \
     }
+#define PT_TYPE_VALUE   int64_t
+#define PT_TYPE_NUMBER  int64_t
+#define PT_TYPE_MEAN    double
+#define PT_TYPE_BOUND   double
+#define PT_TYPE_SHARE   double
+#define PT_TYPE_CALLS   uint64_t
+#define PT_TYPE_COUNT   uint64_t
+#define PT_TYPE_COUNT32 uint32_t
+#define PT_TYPE_ADDRESS uint64_t
+#define PT_TYPE_FLAG    bool
+#define PT_TYPE_NOT     bool
+#define PT_TYPE_TEXT    char * : 1, const char *
+#define PT_TYPE_NAME    char * : 1, const char *
+#define PT_TYPE_FILE    char * : 1, const char *
+#define PT_TYPE_GROUP   default
 
 enum { PT_COLUMN_WIDTHS = 8 };
 

@@ -1,7 +1,7 @@
 /* info_json.c: what a profile holds, as JSON. What is not known is null or left "". */
 #include "render/info.h"
 
-#include "base/json.h"
+#include "render/column.h"
 #include "render/report.h"
 
 #include <inttypes.h>
@@ -13,37 +13,45 @@ static void put_known(pt_json_w *w, const char *key, int64_t value)
     pt_json_key_int_or_null(w, key, value, value != 0);
 }
 
-static void put_files(pt_json_w *w, const pt_info_file *files, size_t count)
-{
-    pt_json_key_array(w, "files");
-    for (size_t i = 0; i < count; i++) {
-        pt_json_object(w);
-        pt_json_key_text(w, "name", files[i].name);
-        pt_json_key_text(w, "format", files[i].format);
-        pt_json_key_text(w, "compression", files[i].compression);
-        pt_json_key_uint(w, "bytes", files[i].bytes);
-        pt_json_key_uint(w, "inflated_bytes", files[i].peeled_bytes);
-        pt_json_key_text(w, "damage", files[i].damage);
-        pt_json_object_end(w);
-    }
-    pt_json_array_end(w);
-}
+static const pt_column file_columns[] = {
+    PT_COLUMN("name", NULL, NAME, pt_info_file, name),
+    PT_COLUMN("format", NULL, TEXT, pt_info_file, format),
+    PT_COLUMN("compression", NULL, TEXT, pt_info_file, compression),
+    PT_COLUMN("bytes", NULL, COUNT, pt_info_file, bytes),
+    PT_COLUMN("inflated_bytes", NULL, COUNT, pt_info_file, peeled_bytes),
+    PT_COLUMN("damage", NULL, TEXT, pt_info_file, damage),
+};
 
-static void put_events(pt_json_w *w, const pt_info *info)
-{
-    pt_json_key_array(w, "events");
-    for (uint32_t e = 0; e < info->event_count; e++) {
-        pt_json_object(w);
-        pt_json_key_text(w, "type", info->events[e].type);
-        pt_json_key_text(w, "unit", info->events[e].unit);
-        pt_json_key_int(w, "total", info->events[e].total);
-        pt_json_key_uint(w, "samples", info->events[e].samples);
-        put_known(w, "period", info->events[e].period);
-        pt_json_key_bool(w, "default", info->events[e].is_default);
-        pt_json_object_end(w);
-    }
-    pt_json_array_end(w);
-}
+static const pt_column event_columns[] = {
+    PT_COLUMN("type", NULL, NAME, pt_info_event, type),
+    PT_COLUMN("unit", NULL, TEXT, pt_info_event, unit),
+    PT_COLUMN("total", NULL, VALUE, pt_info_event, total),
+    PT_COLUMN("samples", NULL, COUNT32, pt_info_event, samples),
+    PT_COLUMN("period", NULL, NUMBER, pt_info_event, period, .marks = PT_ZERO_UNKNOWN),
+    PT_COLUMN("default", NULL, FLAG, pt_info_event, is_default),
+};
+
+static const pt_column mapping_columns[] = {
+    PT_COLUMN("file", NULL, NAME, pt_info_mapping, file),
+    PT_COLUMN("build_id", NULL, TEXT, pt_info_mapping, build_id),
+    PT_COLUMN("start", NULL, ADDRESS, pt_info_mapping, start),
+    PT_COLUMN("limit", NULL, ADDRESS, pt_info_mapping, limit),
+    PT_COLUMN("file_offset", NULL, ADDRESS, pt_info_mapping, file_offset),
+    PT_COLUMN("locations", NULL, COUNT32, pt_info_mapping, locations),
+    PT_COLUMN("named_locations", NULL, COUNT32, pt_info_mapping, named_locations),
+    PT_COLUMN("self_share", NULL, SHARE, pt_info_mapping, self_share),
+};
+
+static const pt_column label_columns[] = {
+    PT_COLUMN("key", NULL, NAME, pt_info_label, key),
+    PT_COLUMN("samples", NULL, COUNT32, pt_info_label, samples),
+    PT_COLUMN("texts", NULL, COUNT32, pt_info_label, texts),
+    PT_COLUMN("numbers", NULL, COUNT32, pt_info_label, numbers),
+    PT_COLUMN("unit", NULL, TEXT, pt_info_label, unit),
+};
+
+#define PUT_ROWS(w, key, columns, rows, count)                                                     \
+    pt_columns_json_rows(w, key, &(pt_columns){PT_COLUMNS(columns)}, rows, count, sizeof *(rows))
 
 static void put_origin(pt_json_w *w, const pt_profile *p, const pt_info *info)
 {
@@ -102,35 +110,7 @@ static void put_code(pt_json_w *w, const pt_info *info)
     pt_json_key_uint(w, "inlined_locations", info->inlined_locations);
     pt_json_key_uint(w, "functions", info->functions);
     pt_json_key_uint(w, "lines", info->lines);
-    pt_json_key_array(w, "mappings");
-    for (uint32_t m = 0; m < info->mapping_count; m++) {
-        pt_json_object(w);
-        pt_json_key_text(w, "file", info->mappings[m].file);
-        pt_json_key_text(w, "build_id", info->mappings[m].build_id);
-        pt_json_key_hex(w, "start", info->mappings[m].start);
-        pt_json_key_hex(w, "limit", info->mappings[m].limit);
-        pt_json_key_hex(w, "file_offset", info->mappings[m].file_offset);
-        pt_json_key_uint(w, "locations", info->mappings[m].locations);
-        pt_json_key_uint(w, "named_locations", info->mappings[m].named_locations);
-        pt_json_key_double(w, "self_share", info->mappings[m].self_share);
-        pt_json_object_end(w);
-    }
-    pt_json_array_end(w);
-}
-
-static void put_labels(pt_json_w *w, const pt_info *info)
-{
-    pt_json_key_array(w, "labels");
-    for (uint32_t i = 0; i < info->label_count; i++) {
-        pt_json_object(w);
-        pt_json_key_text(w, "key", info->labels[i].key);
-        pt_json_key_uint(w, "samples", info->labels[i].samples);
-        pt_json_key_uint(w, "texts", info->labels[i].texts);
-        pt_json_key_uint(w, "numbers", info->labels[i].numbers);
-        pt_json_key_text(w, "unit", info->labels[i].unit);
-        pt_json_object_end(w);
-    }
-    pt_json_array_end(w);
+    PUT_ROWS(w, "mappings", mapping_columns, info->mappings, info->mapping_count);
 }
 
 static void put_lacks(pt_json_w *w, const pt_info *info)
@@ -151,12 +131,12 @@ void pt_info_json(pt_out *out, const pt_profile *profile, const pt_info *info,
 {
     pt_json_w w;
     pt_report_json_begin(&w, out, "info");
-    put_files(&w, files, file_count);
-    put_events(&w, info);
+    PUT_ROWS(&w, "files", file_columns, files, file_count);
+    PUT_ROWS(&w, "events", event_columns, info->events, info->event_count);
     put_origin(&w, profile, info);
     put_stacks(&w, info);
     put_code(&w, info);
-    put_labels(&w, info);
+    PUT_ROWS(&w, "labels", label_columns, info->labels, info->label_count);
     pt_json_key_uint(&w, "arcs", info->arcs);
     pt_json_key_uint(&w, "bins", info->bins);
     pt_json_key_uint(&w, "blocks", info->blocks);

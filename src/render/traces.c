@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "render/column.h"
 #include "render/graph_reports.h"
-#include "render/text.h"
-#include "render/value.h"
 
 /* ---- Labels of a set ---- */
 
@@ -28,16 +27,14 @@ static char *label_text(const pt_profile *p, const pt_label *label)
     return number_text(label->num, pt_text(p, label->unit));
 }
 
-static void put_labels(pt_out *out, const pt_profile *p, uint32_t set)
+/* "user=ann, bytes=4.00kB" */
+static void put_labels(pt_buf *to, const pt_profile *p, uint32_t set)
 {
     const uint64_t first = p->labels->offset[set], end = p->labels->offset[set + 1];
     for (uint64_t i = first; i < end; i++) {
         const pt_label *label = &p->labels->row[i];
         PT_FREE char *text = label_text(p, label);
-        pt_out_text(out, i == first ? "  " : ", ");
-        pt_text_put(out, pt_text(p, label->key), 0);
-        pt_out_char(out, '=');
-        pt_text_put(out, text, 0);
+        pt_putf(to, "%s%s=%s", i == first ? "" : ", ", pt_text(p, label->key), text);
     }
 }
 
@@ -50,6 +47,27 @@ typedef struct {
     int64_t line; /* 0 = unknown */
     bool inlined;
 } shown_frame;
+
+static const pt_column frame_columns[] = {
+    PT_COLUMN("name", NULL, NAME, shown_frame, name),
+    PT_COLUMN("file", NULL, FILE, shown_frame, file),
+    PT_COLUMN("line", NULL, NUMBER, shown_frame, line),
+    PT_COLUMN("inlined", NULL, FLAG, shown_frame, inlined),
+};
+
+/* A stack of CSV: the names of its frames, leaf first, with semicolons between. */
+typedef struct {
+    pt_trace of;
+    const char *stack, *labels;
+} csv_trace;
+
+static const pt_column trace_columns[] = {
+    PT_COLUMN("value", NULL, VALUE, csv_trace, of.value),
+    PT_COLUMN("share", NULL, SHARE, csv_trace, of.share),
+    PT_COLUMN("records", NULL, COUNT, csv_trace, of.records),
+    PT_COLUMN("stack", NULL, TEXT, csv_trace, stack, .marks = PT_CSV_ONLY),
+    PT_COLUMN("labels", NULL, TEXT, csv_trace, labels, .marks = PT_CSV_ONLY),
+};
 
 typedef void frame_fn(void *context, const shown_frame *frame);
 
@@ -99,7 +117,11 @@ void pt_traces_text(pt_out *out, const pt_look *look, const pt_report_head *head
         pt_outf(out, "%s  %s", pt_value_of(head->summary.unit, t->value).text,
                 pt_percent_of(t->share).text);
         pt_text_colour_end(out, look, colour);
-        put_labels(out, traces->profile, t->labels);
+        pt_buf labels = PT_BUF_INIT;
+        put_labels(&labels, traces->profile, t->labels);
+        if (labels.size > 0) pt_out_text(out, "  ");
+        pt_text_put(out, pt_buf_text(&labels), 0);
+        pt_buf_done(&labels);
         pt_out_char(out, '\n');
         each_frame(traces, t->stack, put_frame, &frames);
     }
@@ -110,12 +132,10 @@ void pt_traces_text(pt_out *out, const pt_look *look, const pt_report_head *head
 
 static void json_frame(void *context, const shown_frame *frame)
 {
+    static const pt_columns columns = {PT_COLUMNS(frame_columns)};
     pt_json_w *w = context;
     pt_json_object(w);
-    pt_json_key_text(w, "name", frame->name);
-    pt_json_key_text(w, "file", frame->file);
-    pt_json_key_int(w, "line", frame->line);
-    pt_json_key_bool(w, "inlined", frame->inlined);
+    pt_columns_json(w, &columns, frame);
     pt_json_object_end(w);
 }
 
@@ -145,6 +165,7 @@ static void json_labels(pt_json_w *w, const pt_profile *p, uint32_t set)
 
 void pt_traces_json(pt_out *out, const pt_report_head *head, const pt_traces *traces)
 {
+    static const pt_columns columns = {PT_COLUMNS(trace_columns)};
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "traces", head);
@@ -152,9 +173,7 @@ void pt_traces_json(pt_out *out, const pt_report_head *head, const pt_traces *tr
     for (size_t i = 0; i < traces->count && pt_out_ok(out); i++) {
         const pt_trace *t = &traces->trace[i];
         pt_json_object(&w);
-        pt_json_key_int(&w, "value", t->value);
-        pt_json_key_double(&w, "share", t->share);
-        pt_json_key_uint(&w, "records", t->records);
+        pt_columns_json(&w, &columns, &(csv_trace){.of = *t});
         json_labels(&w, traces->profile, t->labels);
         pt_json_key_array(&w, "frames");
         each_frame(traces, t->stack, json_frame, &w);
@@ -176,18 +195,17 @@ static void csv_frame(void *context, const shown_frame *frame)
 
 void pt_traces_csv(pt_out *out, const pt_traces *traces)
 {
-    pt_out_text(out, "value,share,records,stack\n");
-    pt_buf stack = PT_BUF_INIT;
+    static const pt_columns columns = {PT_COLUMNS(trace_columns)};
+    pt_columns_csv_head(out, &columns);
     for (size_t i = 0; i < traces->count && pt_out_ok(out); i++) {
         const pt_trace *t = &traces->trace[i];
-        pt_buf_clear(&stack);
+        pt_buf stack = PT_BUF_INIT, labels = PT_BUF_INIT;
         each_frame(traces, t->stack, csv_frame, &stack);
-        pt_outf(out, "%lld,%.6g,%llu,", (long long)t->value, t->share,
-                (unsigned long long)t->records);
-        pt_csv_put(out, pt_buf_text(&stack));
-        pt_out_char(out, '\n');
+        put_labels(&labels, traces->profile, t->labels);
+        pt_columns_csv(out, &columns, &(csv_trace){*t, pt_buf_text(&stack), pt_buf_text(&labels)});
+        pt_buf_done(&stack);
+        pt_buf_done(&labels);
     }
-    pt_buf_done(&stack);
 }
 
 /* ---- Labels of all samples ---- */
@@ -233,12 +251,21 @@ void pt_labels_text(pt_out *out, const pt_look *look, const pt_report_head *head
     }
 }
 
-static void json_sums(pt_json_w *w, int64_t value, double share, uint64_t records)
-{
-    pt_json_key_int(w, "value", value);
-    pt_json_key_double(w, "share", share);
-    pt_json_key_uint(w, "records", records);
-}
+/* What the samples of a key, or of a value of a key, add up to; CSV has rows of values. */
+typedef struct {
+    const char *key, *text;
+    pt_label_value of;
+} label_row;
+
+static const pt_column label_columns[] = {
+    PT_COLUMN("key", NULL, TEXT, label_row, key, .marks = PT_CSV_ONLY),
+    PT_COLUMN("text", NULL, TEXT, label_row, text, .marks = PT_CSV_ONLY),
+    PT_COLUMN("unit", NULL, TEXT, label_row, of.unit, .marks = PT_CSV_ONLY),
+    PT_COLUMN("value", NULL, VALUE, label_row, of.value),
+    PT_COLUMN("share", NULL, SHARE, label_row, of.share),
+    PT_COLUMN("records", NULL, COUNT, label_row, of.records),
+};
+static const pt_columns label_sums = {PT_COLUMNS(label_columns)};
 
 void pt_labels_json(pt_out *out, const pt_report_head *head, const pt_labels_view *labels)
 {
@@ -248,14 +275,15 @@ void pt_labels_json(pt_out *out, const pt_report_head *head, const pt_labels_vie
     pt_json_key_array(&w, "keys");
     for (size_t i = 0; i < labels->count && pt_out_ok(out); i++) {
         const pt_label_key *k = &labels->key[i];
+        const pt_label_value all = {.value = k->value, .share = k->share, .records = k->records};
         pt_json_object(&w);
         pt_json_key_text(&w, "key", k->key);
-        json_sums(&w, k->value, k->share, k->records);
+        pt_columns_json(&w, &label_sums, &(label_row){.of = all});
         pt_json_key_array(&w, "values");
         for (size_t r = 0; r < k->count; r++) {
             pt_json_object(&w);
             json_label_value(&w, k->row[r].text, k->row[r].number, k->row[r].unit);
-            json_sums(&w, k->row[r].value, k->row[r].share, k->row[r].records);
+            pt_columns_json(&w, &label_sums, &(label_row){.of = k->row[r]});
             pt_json_object_end(&w);
         }
         pt_json_array_end(&w);
@@ -269,21 +297,14 @@ void pt_labels_json(pt_out *out, const pt_report_head *head, const pt_labels_vie
 
 void pt_labels_csv(pt_out *out, const pt_labels_view *labels)
 {
-    pt_out_text(out, "key,text,unit,value,share,records\n");
+    pt_columns_csv_head(out, &label_sums);
     for (size_t i = 0; i < labels->count && pt_out_ok(out); i++) {
         const pt_label_key *k = &labels->key[i];
         for (size_t r = 0; r < k->count; r++) {
             const pt_label_value *v = &k->row[r];
-            pt_csv_put(out, k->key);
-            pt_out_char(out, ',');
-            if (v->text != NULL)
-                pt_csv_put(out, v->text);
-            else
-                pt_outf(out, "%lld", (long long)v->number);
-            pt_out_char(out, ',');
-            pt_csv_put(out, v->unit);
-            pt_outf(out, ",%lld,%.6g,%llu\n", (long long)v->value, v->share,
-                    (unsigned long long)v->records);
+            PT_FREE char *text = v->text == NULL ? pt_strf("%" PRId64, v->number) : NULL;
+            pt_columns_csv(out, &label_sums,
+                           &(label_row){k->key, v->text != NULL ? v->text : text, *v});
         }
     }
 }

@@ -77,7 +77,7 @@ it 'takes stacks that read alike for one'
 run pitot pprof -proto -output=two.pb.gz a.folded
 run pitot merge -o twice.pb.gz two.pb.gz two.pb.gz
 run pitot traces --csv twice.pb.gz
-expect_stdout_line '8,0.4,1,emit;main;start'
+expect_stdout_line '8,0.4,1,emit;main;start,'
 expect_stdout_lines 5
 
 it 'shows labels with what their samples add up to'
