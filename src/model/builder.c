@@ -172,6 +172,11 @@ const char *pt_builder_get_text(const pt_builder *b, pt_string_id id)
     return b->string.bytes + b->string.offset[id.v];
 }
 
+uint32_t pt_builder_string_count(const pt_builder *b)
+{
+    return (uint32_t)b->string.count;
+}
+
 /* ---- Events, mappings ---- */
 
 uint32_t pt_builder_event(pt_builder *b, const pt_event *event)
@@ -494,6 +499,14 @@ pt_stack_id pt_builder_new_stack(pt_builder *b, const uint32_t *frames, size_t d
 uint32_t pt_builder_stack_count(const pt_builder *b)
 {
     return (uint32_t)b->stack.count;
+}
+
+const uint32_t *pt_builder_stack_frames(const pt_builder *b, pt_stack_id id, size_t *ret_depth)
+{
+    PT_BUG_IF(id.v >= b->stack.count);
+    const uint64_t begin = b->stack.offset[id.v];
+    *ret_depth = (size_t)(b->stack.offset[id.v + 1] - begin);
+    return b->stack.frame + begin;
 }
 
 pt_stack_id pt_builder_stack(pt_builder *b, const uint32_t *frames, size_t depth, pt_stack_end end)

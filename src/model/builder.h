@@ -39,6 +39,9 @@ pt_string_id pt_builder_text(pt_builder *b, const char *text);
 /* The text of an id; valid until the next string is added. */
 const char *pt_builder_get_text(const pt_builder *b, pt_string_id id);
 
+/* Distinct strings so far; the empty one is always there. */
+uint32_t pt_builder_string_count(const pt_builder *b);
+
 /* Appends a value column and returns its number. kind is derived from the unit. All events come
  * before the first sample. */
 uint32_t pt_builder_event(pt_builder *b, const pt_event *event);
@@ -105,6 +108,8 @@ void pt_builder_stack_fetch(const pt_builder *b, uint64_t hash);
 
 /* Number of distinct stacks so far. */
 uint32_t pt_builder_stack_count(const pt_builder *b);
+/* The frames of a stack, leaf first; valid until the next stack is added. */
+const uint32_t *pt_builder_stack_frames(const pt_builder *b, pt_stack_id id, size_t *ret_depth);
 
 /* Interns an ordered list of labels; a key may occur several times. */
 pt_labels_id pt_builder_labels(pt_builder *b, const pt_label *labels, size_t count);

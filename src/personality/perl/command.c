@@ -203,7 +203,10 @@ static bool read_all(pt_perl_session *s, const char *const *files, size_t count)
     if (!pt_perl_read(s, files[0], true, &s->profile)) return false;
     for (size_t i = count; i-- > 1;)
         if (!pt_perl_read(s, files[i], false, &s->profile)) return false;
-    return true;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_builder_status(s->tables, &error) == PT_OK) return true;
+    pt_cmd_fail(&error);
+    return false;
 }
 
 /* Takes the base from the profile, stack by stack. */
@@ -391,6 +394,7 @@ static int run_session(const pt_perl_settings *settings, const pt_options *optio
         .settings = settings, .context = &context, .out = &out, .address_digits = 16};
     const char *wrong = choose_report(&session);
     if (wrong != NULL) return say_usage(options, wrong);
+    session.tables = pt_builder_new();
     pt_out_to_fd(&out, STDOUT_FILENO);
     context.pool = pt_pool_new(0);
     int status = run_operands(&session, options, operands->items, operands->count);

@@ -18,7 +18,7 @@ static void put_folded_names(const pt_perl_session *s, uint32_t address, pt_buf 
     size_t count;
     const pt_perl_name *names = pt_perl_names_of(s, address, &count);
     char hex[17];
-    if (count == 0) pt_put_text(text, pt_perl_hex(s, s->stacks.address[address], hex));
+    if (count == 0) pt_put_text(text, pt_perl_hex(s, pt_perl_pc(s, address), hex));
     for (size_t i = 0; i < count; i++) {
         const char *line = pt_perl_text_of(s, names[i].file_line);
         const char *name = pt_perl_text_of(s, names[i].full_name);
@@ -31,7 +31,7 @@ static void put_folded_names(const pt_perl_session *s, uint32_t address, pt_buf 
 
 void pt_perl_print_collapsed(pt_perl_session *session, const pt_perl_profile *profile)
 {
-    const size_t count = session->stacks.address_count;
+    const size_t count = session->addresses.count;
     pt_buf text = PT_BUF_INIT; /* of every address, once */
     PT_FREE size_t *first = pt_alloc(count + 1, sizeof *first);
     for (uint32_t i = 0; i < count; i++) {
@@ -40,8 +40,8 @@ void pt_perl_print_collapsed(pt_perl_session *session, const pt_perl_profile *pr
     }
     first[count] = text.size;
     for (size_t i = 0; i < profile->count; i++) {
-        const uint32_t *frames = pt_perl_frames(&session->stacks, profile->stack[i]);
-        const size_t depth = pt_perl_depth(&session->stacks, profile->stack[i]);
+        size_t depth;
+        const uint32_t *frames = pt_perl_frames(session, profile->stack[i], &depth);
         for (size_t k = depth; k-- > 0;) {
             const uint32_t at = frames[k];
             pt_out_put(session->out, text.data + first[at], first[at + 1] - first[at]);
@@ -56,24 +56,25 @@ void pt_perl_print_collapsed(pt_perl_session *session, const pt_perl_profile *pr
 
 static int by_address(const void *a, const void *b, void *context)
 {
-    const uint64_t *address = context;
-    const uint64_t x = address[*(const uint32_t *)a], y = address[*(const uint32_t *)b];
+    const pt_perl_session *s = context;
+    const uint64_t x = pt_perl_pc(s, *(const uint32_t *)a);
+    const uint64_t y = pt_perl_pc(s, *(const uint32_t *)b);
     return x < y ? -1 : x > y;
 }
 
 static void put_symbols(pt_perl_session *s)
 {
-    const size_t count = s->stacks.address_count;
+    const size_t count = s->addresses.count;
     PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;
-    qsort_r(order, count, sizeof *order, by_address, s->stacks.address);
+    qsort_r(order, count, sizeof *order, by_address, s);
     for (size_t i = 0; i < count; i++) {
         size_t names;
         char hex[17];
         const pt_perl_name *name = pt_perl_names_of(s, order[i], &names);
         if (names == 0) continue;
-        pt_outf(s->out, "0x%s", pt_perl_hex(s, s->stacks.address[order[i]], hex));
+        pt_outf(s->out, "0x%s", pt_perl_hex(s, pt_perl_pc(s, order[i]), hex));
         for (size_t k = 0; k < names; k++)
             pt_outf(s->out, "%s%s", k == 0 ? " " : "--", pt_perl_text_of(s, name[k].full_name));
         pt_out_char(s->out, '\n');
@@ -90,13 +91,13 @@ void pt_perl_print_raw(pt_perl_session *session, const pt_perl_profile *profile)
     for (size_t i = 0; i < sizeof header / sizeof header[0]; i++)
         pt_put_le(&bytes, header[i], 8);
     for (size_t i = 0; i < profile->count; i++) {
-        const size_t depth = pt_perl_depth(&session->stacks, profile->stack[i]);
-        const uint32_t *frames = pt_perl_frames(&session->stacks, profile->stack[i]);
+        size_t depth;
+        const uint32_t *frames = pt_perl_frames(session, profile->stack[i], &depth);
         if (depth == 0) continue;
         pt_put_le(&bytes, (uint64_t)(int64_t)profile->value[i], 8);
         pt_put_le(&bytes, depth, 8);
         for (size_t k = 0; k < depth; k++)
-            pt_put_le(&bytes, session->stacks.address[frames[k]], 8);
+            pt_put_le(&bytes, pt_perl_pc(session, frames[k]), 8);
     }
     pt_out_put(session->out, bytes.data, bytes.size);
     pt_buf_done(&bytes);
@@ -131,7 +132,7 @@ static void add_call(calls *c, uint32_t caller, uint32_t callee, double cost)
 /* The places of each address, callee first, as words. */
 static uint32_t *place_words(pt_perl_session *s)
 {
-    const size_t count = s->stacks.address_count;
+    const size_t count = s->addresses.count;
     uint32_t *words = pt_alloc(s->name_count + 1, sizeof *words);
     for (uint32_t id = 0; id < count; id++) {
         size_t names;
@@ -142,7 +143,7 @@ static uint32_t *place_words(pt_perl_session *s)
             PT_FREE char *text =
                 pt_strf("%s:%s%s", unknown ? "??:0" : line, pt_perl_text_of(s, name[i].short_name),
                         i > 0 ? "[inline]" : "");
-            words[s->name_first[id] + (names - 1 - i)] = pt_perl_wordz(&s->words, text);
+            words[s->name_first[id] + (names - 1 - i)] = pt_perl_wordz(s, text);
         }
     }
     return words;
@@ -153,13 +154,13 @@ static uint32_t *place_words(pt_perl_session *s)
 static void gather_calls(calls *c, const pt_perl_profile *profile)
 {
     pt_perl_session *s = c->session;
-    const uint32_t unknown = pt_perl_wordz(&s->words, "??:0:unknown");
+    const uint32_t unknown = pt_perl_wordz(s, "??:0:unknown");
     PT_FREE uint32_t *places = place_words(s);
     uint32_t *path = NULL;
     size_t cap = 0;
     for (size_t i = 0; i < profile->count; i++) {
-        const size_t depth = pt_perl_depth(&s->stacks, profile->stack[i]);
-        const uint32_t *frames = pt_perl_frames(&s->stacks, profile->stack[i]);
+        size_t depth;
+        const uint32_t *frames = pt_perl_frames(s, profile->stack[i], &depth);
         size_t length = 0;
         for (size_t k = 0; k < depth; k++) {
             const uint32_t first = s->name_first[frames[k]], end = s->name_first[frames[k] + 1];
@@ -248,7 +249,7 @@ static void put_name(pt_perl_session *s, pt_index *known, uint32_t *count, uint3
         pt_outf(s->out, "%s=%.*s\n", key, (int)length, name);
         return;
     }
-    const uint32_t word = pt_perl_word(&s->words, name, length);
+    const uint32_t word = pt_perl_word(s, name, length);
     const uint64_t hash = pt_hash_u32_pair(word, 1);
     PT_INDEX_EACH (known, hash, id) {
         if (words[id] != word) continue;

@@ -9,9 +9,8 @@
 #include "base/grow.h"
 #include "base/reader.h"
 #include "base/text.h"
+#include "formats/heap.h"
 #include "personality/perl/perl.h"
-
-/* ---- Scanning ---- */
 
 static const char *skip_spaces(const char *p)
 {
@@ -20,32 +19,16 @@ static const char *skip_spaces(const char *p)
     return p;
 }
 
-/* Decimal digits as a double; false when there are none. */
-static bool scan_number(const char **p, double *ret)
+/* Takes "5: 640 [ 7: 900]" off the front of the text; false when the text begins otherwise. */
+static bool take_figures(pt_span *text, double figures[4])
 {
-    if (**p < '0' || **p > '9') return false;
-    char *end;
-    *ret = strtod(*p, &end);
-    *p = end;
+    pt_heap_figures f;
+    if (!pt_heap_parse_figures(text, false, &f)) return false;
+    figures[0] = (double)f.inuse_count;
+    figures[1] = (double)f.inuse_bytes;
+    figures[2] = (double)f.alloc_count;
+    figures[3] = (double)f.alloc_bytes;
     return true;
-}
-
-static bool scan_char(const char **p, char c)
-{
-    *p = skip_spaces(*p);
-    if (**p != c) return false;
-    *p = skip_spaces(*p + 1);
-    return true;
-}
-
-/* "5: 640 [ 7: 900]" */
-static bool scan_counts(const char **p, double counts[4])
-{
-    *p = skip_spaces(*p);
-    return scan_number(p, &counts[0]) && scan_char(p, ':') && scan_number(p, &counts[1]) &&
-           scan_char(p, '[') && scan_number(p, &counts[2]) && scan_char(p, ':') &&
-           scan_number(p, &counts[3]) && *skip_spaces(*p) == ']' &&
-           (*p = skip_spaces(*p) + 1, true);
 }
 
 /* ---- Stacks ---- */
@@ -74,9 +57,9 @@ static void add_stack(pt_perl_session *s, pt_perl_profile *profile, const char *
             pt_put(&shown, word, (size_t)(p - word));
         }
         frames = pt_grow(frames, &cap, count + 1, sizeof *frames);
-        frames[count++] = pt_perl_address(&s->stacks, address);
+        frames[count++] = pt_perl_address(s, address);
     }
-    pt_perl_profile_add(profile, pt_perl_stack(&s->stacks, frames, count), value);
+    pt_perl_profile_add(profile, pt_perl_stack(s, frames, count), value);
     free(frames);
     if (ret_text != NULL)
         *ret_text = pt_buf_take(&shown, NULL);
@@ -164,21 +147,23 @@ bool pt_perl_read_heap(pt_perl_session *session, const char *header, pt_reader *
                        pt_perl_profile *profile)
 {
     double counts[4];
-    const char *p = header + strlen("heap profile:");
+    pt_span rest = {header, strlen(header)};
     sampling how = {0};
-    if (scan_counts(&p, counts)) how = say_sampling(find_sampling(p, counts));
+    pt_span_skip(&rest, "heap profile:");
+    if (take_figures(&rest, counts)) how = say_sampling(find_sampling(rest.at, counts));
     const int column = heap_column(session->settings);
     size_t length;
     for (const char *raw; (raw = pt_read_line(text, &length)) != NULL;) {
         PT_FREE char *line = pt_strndup(raw, length);
         if (pt_begins(line, "MAPPED_LIBRARIES:") || pt_begins(line, "--- Memory map:")) break;
-        p = line;
-        if (!scan_counts(&p, counts)) continue;
-        if (!scan_char(&p, '@')) continue;
+        rest = (pt_span){line, strlen(line)};
+        if (!take_figures(&rest, counts)) continue;
+        pt_span_skip_blanks(&rest);
+        if (!pt_span_skip(&rest, "@")) continue;
         scale_sampled(&how, &counts[0], &counts[1]);
         scale_sampled(&how, &counts[2], &counts[3]);
         char *addresses;
-        add_stack(session, profile, p, counts[column], &addresses);
+        add_stack(session, profile, rest.at, counts[column], &addresses);
         keep_leak(session, counts[0], counts[1], addresses);
     }
     if (first && !session->symbolized)
@@ -220,25 +205,23 @@ static bool read_variable(contention *c, const char *line)
 static bool read_wait(pt_perl_session *s, pt_perl_profile *profile, const contention *c,
                       const char *line)
 {
-    double cycles, count = 0;
-    const char *p = skip_spaces(line);
-    if (!scan_number(&p, &cycles)) return false;
-    const char *after = skip_spaces(p);
-    if (after == p) return false;
-    p = after;
-    const bool counted = scan_number(&p, &count);
-    if (counted && *p != ' ') return false;
-    if (counted) p++;
-    if (*p != '@') return false;
-    double value = cycles / c->cycles_per_ns * c->period;
-    count *= c->period;
-    if (counted && !s->settings->total_delay) {
+    int64_t cycles, count = 0;
+    pt_span rest = {line, strlen(line)};
+    pt_span_skip_blanks(&rest);
+    if (!pt_span_number(&rest, false, &cycles) || skip_spaces(rest.at) == rest.at) return false;
+    pt_span_skip_blanks(&rest);
+    const bool is_counted = pt_span_number(&rest, false, &count);
+    if (is_counted && !pt_span_skip(&rest, " ")) return false;
+    if (!pt_span_skip(&rest, "@")) return false;
+    double value = (double)cycles / c->cycles_per_ns * c->period;
+    const double contentions = (double)count * c->period;
+    if (is_counted && !s->settings->total_delay) {
         if (s->settings->contentions)
-            value = count;
+            value = contentions;
         else if (s->settings->mean_delay)
-            value = count != 0 ? value / count : 0;
+            value = contentions != 0 ? value / contentions : 0;
     }
-    add_stack(s, profile, p + 1, value, NULL);
+    add_stack(s, profile, rest.at, value, NULL);
     return true;
 }
 

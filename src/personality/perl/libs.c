@@ -86,23 +86,6 @@ typedef struct {
     bool executable, full; /* full: of /proc/PID/maps; else "START-END: PATH" */
 } map_line;
 
-static bool scan_gap(const char **p)
-{
-    const char *start = *p;
-    while (**p == ' ' || **p == '\t')
-        (*p)++;
-    return *p > start;
-}
-
-static bool scan_word(const char **p, const char **ret, size_t *ret_length)
-{
-    *ret = *p;
-    while (**p != '\0' && **p != ' ' && **p != '\t')
-        (*p)++;
-    *ret_length = (size_t)(*p - *ret);
-    return *ret_length > 0;
-}
-
 static bool scan_map_line(const char *line, map_line *ret)
 {
     const char *p = line + strspn(line, " \t");
@@ -121,9 +104,9 @@ static bool scan_map_line(const char *line, map_line *ret)
     const size_t range_bytes = pt_maps_range(p, strlen(p), &ret->start, &ret->finish);
     p += range_bytes;
     if (range_bytes == 0 || *p != ':') return false;
-    p++;
-    scan_gap(&p);
-    return scan_word(&p, &ret->path, &ret->path_length);
+    ret->path = p + 1 + strspn(p + 1, " \t");
+    ret->path_length = strcspn(ret->path, " \t");
+    return ret->path_length > 0;
 }
 
 /* ".so", ".so.1.2.3" and their like. */
@@ -219,7 +202,7 @@ void pt_perl_libs_parse(pt_perl_session *s, const char *text, size_t size)
         add_lib(s, pt_strdup(more), section.address, in_width(s, section.address + section.bytes),
                 section.address);
     uint64_t max_pc = 0;
-    for (size_t i = 0; i < s->stacks.address_count; i++)
-        if (s->stacks.address[i] > max_pc) max_pc = s->stacks.address[i];
+    for (uint32_t i = 0; i < s->addresses.count; i++)
+        if (pt_perl_pc(s, i) > max_pc) max_pc = pt_perl_pc(s, i);
     add_lib(s, pt_strdup(program), 0, max_pc, 0);
 }

@@ -160,8 +160,9 @@ static void take_line(void *context, size_t index, const pt_perl_name *names, si
     const char *text = pt_perl_text_of(b->session, names[0].file_line);
     const char *colon = strrchr(text, ':');
     if (colon == NULL) return;
-    b->file[index] = pt_perl_word(&b->session->words, text, (size_t)(colon - text));
     b->line[index] = strtoll(colon + 1, NULL, 10);
+    PT_FREE char *file = pt_strndup(text, (size_t)(colon - text));
+    b->file[index] = pt_perl_wordz(b->session, file);
 }
 
 /* Text without "/proc/self/cwd/" and "./" before it. */
@@ -308,7 +309,7 @@ static void list_procedure(const costs *c, const pt_perl_lib *lib,
     byte_lines b = {.session = s};
     PT_FREE uint32_t *files = b.file = pt_alloc(bytes, sizeof *b.file);
     PT_FREE int64_t *lines = b.line = pt_alloc(bytes, sizeof *b.line);
-    const uint32_t none = pt_perl_wordz(&s->words, "??");
+    const uint32_t none = pt_perl_wordz(s, "??");
     for (uint64_t i = 0; i < bytes; i++) {
         addrs[i] = start + i;
         files[i] = none;

@@ -19,6 +19,7 @@
 #include "base/options.h"
 #include "base/regex.h"
 #include "cmd/cmd.h"
+#include "model/builder.h"
 #include "view/fold.h"
 
 /* ---- Options ---- */
@@ -57,30 +58,7 @@ typedef struct pt_perl_settings {
     bool total_delay, contentions, mean_delay;
 } pt_perl_settings;
 
-/* ---- Texts that are kept once ---- */
-
-typedef struct pt_perl_words {
-    char **items;
-    size_t count, cap;
-    pt_index index;
-} pt_perl_words;
-
-uint32_t pt_perl_word(pt_perl_words *words, const char *text, size_t length);
-uint32_t pt_perl_wordz(pt_perl_words *words, const char *text);
-void pt_perl_words_done(pt_perl_words *words);
-
 /* ---- The profile ---- */
-
-/* Stacks and addresses of all files read, kept once. */
-typedef struct pt_perl_stacks {
-    uint64_t *address;
-    size_t address_count, address_cap;
-    pt_index address_index;
-    uint64_t *offset; /* [count + 1] */
-    uint32_t *frame;  /* addresses, leaf first */
-    size_t count, offset_cap, frame_count, frame_cap;
-    pt_index index;
-} pt_perl_stacks;
 
 /* Values of some stacks, in the order in which they were first added. */
 typedef struct pt_perl_profile {
@@ -129,8 +107,12 @@ typedef struct pt_perl_session {
     bool symbolized;         /* the files bring their symbols: no program */
     char *program;           /* as given, or as a symbolized file says */
     char *server;            /* the first profile's address, if a server is the program; or NULL */
-    pt_perl_words words;
-    pt_perl_stacks stacks;
+    struct {
+        uint64_t *items;
+        size_t count, cap;
+    } addresses; /* each once, by its number */
+    pt_index address_index;
+    pt_builder *tables;      /* texts ("words") and stacks of numbers of addresses, each once */
     pt_perl_profile profile; /* all files, less the base */
     pt_perl_lib *libs;       /* of the first file; the program is the last */
     size_t lib_count, lib_cap;
@@ -140,7 +122,7 @@ typedef struct pt_perl_session {
 
     pt_perl_name *names;  /* [..]: of address i: [name_first[i], name_first[i + 1]) */
     uint32_t *name_first; /* a range that is empty: nothing is known, not even "??" */
-    size_t name_count, name_cap;
+    size_t name_count, name_cap, named_count; /* named_count: addresses that name_first knows */
     uint32_t *brought; /* by address: word of names that a symbolized file brings, or PT_NONE */
     size_t brought_count, brought_cap;
     pt_perl_name *model_names; /* names of profiles in other formats */
@@ -157,15 +139,38 @@ typedef struct pt_perl_session {
 
 void pt_perl_session_done(pt_perl_session *session);
 
-uint32_t pt_perl_address(pt_perl_stacks *stacks, uint64_t address);
-uint32_t pt_perl_stack(pt_perl_stacks *stacks, const uint32_t *frames, size_t depth);
-static inline size_t pt_perl_depth(const pt_perl_stacks *stacks, uint32_t stack)
+/* The number of a text; the same for equal texts. The text must not be one of the tables' own. */
+static inline uint32_t pt_perl_word(pt_perl_session *s, const char *text, size_t length)
 {
-    return (size_t)(stacks->offset[stack + 1] - stacks->offset[stack]);
+    return pt_builder_string(s->tables, text, length).v;
 }
-static inline const uint32_t *pt_perl_frames(const pt_perl_stacks *stacks, uint32_t stack)
+static inline uint32_t pt_perl_wordz(pt_perl_session *s, const char *text)
 {
-    return stacks->frame + stacks->offset[stack];
+    return pt_perl_word(s, text, strlen(text));
+}
+/* Valid until the next text gets its number. */
+static inline const char *pt_perl_text_of(const pt_perl_session *s, uint32_t word)
+{
+    return pt_builder_get_text(s->tables, (pt_string_id){word});
+}
+
+/* The number of an address. */
+uint32_t pt_perl_address(pt_perl_session *session, uint64_t pc);
+static inline uint64_t pt_perl_pc(const pt_perl_session *s, uint32_t address)
+{
+    return s->addresses.items[address];
+}
+
+/* The number of a stack of addresses, leaf first; PT_NONE when the tables are full. */
+static inline uint32_t pt_perl_stack(pt_perl_session *s, const uint32_t *frames, size_t depth)
+{
+    return pt_builder_stack(s->tables, frames, depth, PT_STACK_END_UNKNOWN).v;
+}
+/* Valid until the next stack gets its number. */
+static inline const uint32_t *pt_perl_frames(const pt_perl_session *s, uint32_t stack,
+                                             size_t *ret_depth)
+{
+    return pt_builder_stack_frames(s->tables, (pt_stack_id){stack}, ret_depth);
 }
 
 void pt_perl_profile_add(pt_perl_profile *profile, uint32_t stack, double value);
@@ -261,15 +266,14 @@ int pt_perl_symbols_print(pt_perl_session *session);
 /* A function's name without parameters, template arguments, and leading type. The caller frees. */
 char *pt_perl_short_name(const char *name, bool keeps_templates);
 
+/* The names of an address, outermost first. None for an address that was added after the names. */
 static inline const pt_perl_name *pt_perl_names_of(const pt_perl_session *s, uint32_t address,
                                                    size_t *ret_count)
 {
+    *ret_count = 0;
+    if (address >= s->named_count) return NULL;
     *ret_count = s->name_first[address + 1] - s->name_first[address];
     return s->names + s->name_first[address];
-}
-static inline const char *pt_perl_text_of(const pt_perl_session *s, uint32_t word)
-{
-    return s->words.items[word];
 }
 
 /* ---- Reducing (reduce.c) ---- */

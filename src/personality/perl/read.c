@@ -87,11 +87,11 @@ static bool read_symbol(pt_perl_session *s, const char *line, size_t length)
     while (at < length && (line[at] == ' ' || line[at] == '\t'))
         at++;
     if (digits_end == 2 || at == digits_end || at >= length) return false;
-    const uint32_t id = pt_perl_address(&s->stacks, address);
+    const uint32_t id = pt_perl_address(s, address);
     s->brought = pt_grow(s->brought, &s->brought_cap, (size_t)id + 1, sizeof *s->brought);
     while (s->brought_count <= id)
         s->brought[s->brought_count++] = PT_NONE;
-    s->brought[id] = pt_perl_word(&s->words, line + at, length - at);
+    s->brought[id] = pt_perl_word(s, line + at, length - at);
     return true;
 }
 
@@ -170,11 +170,10 @@ static bool read_records(pt_perl_session *s, pt_reader *r, pt_perl_profile *prof
             if (i == 0 && pc == 0) is_trailer = true;
             uint64_t address = i > 0 && !s->symbolized ? pc - 1 : pc;
             if (s->address_digits == 8) address &= UINT32_MAX;
-            if (!is_trailer) frames.items[frames.count++] = pt_perl_address(&s->stacks, address);
+            if (!is_trailer) frames.items[frames.count++] = pt_perl_address(s, address);
         }
         if (is_trailer) break;
-        pt_perl_profile_add(profile, pt_perl_stack(&s->stacks, frames.items, frames.count),
-                            (double)count);
+        pt_perl_profile_add(profile, pt_perl_stack(s, frames.items, frames.count), (double)count);
     }
     free(frames.items);
     return ok;
@@ -212,7 +211,7 @@ static uint32_t model_address(pt_perl_session *s, const pt_profile *p, uint32_t 
     uint64_t address = p->location->address[location];
     if (flags & PT_LOCATION_RETURN_ADDR && address > 0) address--;
     if (address == 0) address = (*next_fake)++;
-    const uint32_t id = pt_perl_address(&s->stacks, address);
+    const uint32_t id = pt_perl_address(s, address);
     s->model_range =
         pt_grow(s->model_range, &s->model_range_cap, (size_t)id + 1, sizeof *s->model_range);
     while (s->model_range_count <= id)
@@ -232,9 +231,9 @@ static uint32_t model_address(pt_perl_session *s, const pt_profile *p, uint32_t 
         s->model_names = pt_grow(s->model_names, &s->model_name_cap, s->model_name_count + 1,
                                  sizeof *s->model_names);
         s->model_names[s->model_name_count++] =
-            (pt_perl_name){.short_name = pt_perl_wordz(&s->words, brief),
-                           .file_line = pt_perl_wordz(&s->words, where),
-                           .full_name = pt_perl_wordz(&s->words, name)};
+            (pt_perl_name){.short_name = pt_perl_wordz(s, brief),
+                           .file_line = pt_perl_wordz(s, where),
+                           .full_name = pt_perl_wordz(s, name)};
     }
     return id;
 }
@@ -279,7 +278,7 @@ static void take_model(pt_perl_session *s, const pt_profile *p, uint32_t event,
         PT_GROW(frames, (size_t)depth + 1);
         for (uint32_t k = 0; k < depth; k++)
             frames.items[k] = address_of[pt_stack_frames(p, i)[k]];
-        stack_of[i] = pt_perl_stack(&s->stacks, frames.items, depth);
+        stack_of[i] = pt_perl_stack(s, frames.items, depth);
     }
     free(frames.items);
     const int64_t *values = p->sample->value[event];

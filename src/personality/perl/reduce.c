@@ -104,10 +104,10 @@ static uint32_t common_second(const pt_perl_session *s, const pt_perl_profile *p
 {
     uint32_t second = PT_NONE;
     for (size_t i = 0; i < profile->count; i++) {
-        if (pt_perl_depth(&s->stacks, profile->stack[i]) < 2) return PT_NONE;
-        const uint32_t frame = pt_perl_frames(&s->stacks, profile->stack[i])[1];
-        if (second != PT_NONE && second != frame) return PT_NONE;
-        second = frame;
+        size_t depth;
+        const uint32_t *frames = pt_perl_frames(s, profile->stack[i], &depth);
+        if (depth < 2 || (second != PT_NONE && second != frames[1])) return PT_NONE;
+        second = frames[1];
     }
     return second;
 }
@@ -128,18 +128,16 @@ static void drop_second(pt_perl_session *s, pt_perl_profile *profile)
     pt_perl_profile result = {0};
     frame_list kept = {0};
     for (size_t i = 0; i < profile->count; i++) {
-        const size_t depth = pt_perl_depth(&s->stacks, profile->stack[i]);
-        const uint32_t *frames = pt_perl_frames(&s->stacks, profile->stack[i]);
+        size_t depth;
+        const uint32_t *frames = pt_perl_frames(s, profile->stack[i], &depth);
         kept.count = 0;
         PT_GROW(kept, depth);
         kept.items[kept.count++] = frames[0];
         /* The unwinder may have the leaf twice: as it was, and one byte before. */
-        const bool twice =
-            depth > 3 && s->stacks.address[frames[2]] + 1 == s->stacks.address[frames[0]];
+        const bool twice = depth > 3 && pt_perl_pc(s, frames[2]) + 1 == pt_perl_pc(s, frames[0]);
         for (size_t k = twice ? 3 : 2; k < depth; k++)
             kept.items[kept.count++] = frames[k];
-        pt_perl_profile_add(&result, pt_perl_stack(&s->stacks, kept.items, kept.count),
-                            profile->value[i]);
+        pt_perl_profile_add(&result, pt_perl_stack(s, kept.items, kept.count), profile->value[i]);
     }
     free(kept.items);
     replace_profile(profile, &result);
@@ -150,7 +148,7 @@ static const char *name_or_address(const pt_perl_session *s, uint32_t address, c
     size_t count;
     const pt_perl_name *names = pt_perl_names_of(s, address, &count);
     return count > 0 ? pt_perl_text_of(s, names[0].short_name)
-                     : pt_perl_hex(s, s->stacks.address[address], hex);
+                     : pt_perl_hex(s, pt_perl_pc(s, address), hex);
 }
 
 static void drop_signal_frames(pt_perl_session *s, pt_perl_profile *profile)
@@ -172,8 +170,8 @@ static void drop_signal_frames(pt_perl_session *s, pt_perl_profile *profile)
 void pt_perl_remove_uninteresting(pt_perl_session *session, pt_perl_profile *profile)
 {
     if (session->kind == PT_PERL_CPU) drop_signal_frames(session, profile);
-    PT_FREE bool *dropped = pt_alloc(session->stacks.address_count + 1, sizeof *dropped);
-    for (uint32_t i = 0; i < session->stacks.address_count; i++) {
+    PT_FREE bool *dropped = pt_alloc(session->addresses.count + 1, sizeof *dropped);
+    for (uint32_t i = 0; i < session->addresses.count; i++) {
         size_t count;
         const pt_perl_name *names = pt_perl_names_of(session, i, &count);
         if (count == 0) continue;
@@ -185,15 +183,14 @@ void pt_perl_remove_uninteresting(pt_perl_session *session, pt_perl_profile *pro
     pt_perl_profile result = {0};
     frame_list kept = {0};
     for (size_t i = 0; i < profile->count; i++) {
-        const size_t depth = pt_perl_depth(&session->stacks, profile->stack[i]);
-        const uint32_t *frames = pt_perl_frames(&session->stacks, profile->stack[i]);
+        size_t depth;
+        const uint32_t *frames = pt_perl_frames(session, profile->stack[i], &depth);
         kept.count = 0;
         PT_GROW(kept, depth + 1);
         for (size_t k = 0; k < depth; k++)
             if (!dropped[frames[k]]) kept.items[kept.count++] = frames[k];
-        const uint32_t stack = kept.count == depth
-                                   ? profile->stack[i]
-                                   : pt_perl_stack(&session->stacks, kept.items, kept.count);
+        const uint32_t stack = kept.count == depth ? profile->stack[i]
+                                                   : pt_perl_stack(session, kept.items, kept.count);
         pt_perl_profile_add(&result, stack, profile->value[i]);
     }
     free(kept.items);
@@ -226,8 +223,7 @@ static bool word_matches(matcher *m, uint32_t word)
 static bool address_matches(matcher *m, uint32_t address)
 {
     char hex[17];
-    if (text_matches(m, pt_perl_hex(m->session, m->session->stacks.address[address], hex)))
-        return true;
+    if (text_matches(m, pt_perl_hex(m->session, pt_perl_pc(m->session, address), hex))) return true;
     size_t count;
     const pt_perl_name *names = pt_perl_names_of(m->session, address, &count);
     for (size_t i = 0; i < count; i++)
@@ -246,14 +242,14 @@ bool pt_perl_filter(pt_perl_session *session, pt_perl_profile *profile, const ch
         return false;
     }
     m.pattern = regex;
-    m.known = pt_alloc(session->words.count + 1, 1);
-    PT_FREE bool *matches = pt_alloc(session->stacks.address_count + 1, sizeof *matches);
-    for (uint32_t i = 0; i < session->stacks.address_count; i++)
+    m.known = pt_alloc(pt_builder_string_count(session->tables) + 1, 1);
+    PT_FREE bool *matches = pt_alloc(session->addresses.count + 1, sizeof *matches);
+    for (uint32_t i = 0; i < session->addresses.count; i++)
         matches[i] = address_matches(&m, i);
     pt_perl_profile result = {0};
     for (size_t i = 0; i < profile->count; i++) {
-        const size_t depth = pt_perl_depth(&session->stacks, profile->stack[i]);
-        const uint32_t *frames = pt_perl_frames(&session->stacks, profile->stack[i]);
+        size_t depth;
+        const uint32_t *frames = pt_perl_frames(session, profile->stack[i], &depth);
         bool found = false;
         for (size_t k = 0; k < depth && !found; k++)
             found = matches[frames[k]];
@@ -300,7 +296,7 @@ static char *last_bracket(const char *full)
 /* By word: the name to show for a full name, PT_NONE = the short one. */
 static uint32_t *ambiguous_names(pt_perl_session *s)
 {
-    const size_t words = s->words.count, count = s->stacks.address_count;
+    const size_t words = pt_builder_string_count(s->tables), count = s->addresses.count;
     PT_FREE uint32_t *once = pt_alloc(words + 1, sizeof *once); /* by short name: a full one + 1 */
     PT_FREE bool *several = pt_alloc(words + 1, sizeof *several);
     uint32_t *shown = pt_alloc(words + 1, sizeof *shown);
@@ -321,7 +317,7 @@ static uint32_t *ambiguous_names(pt_perl_session *s)
         PT_FREE char *address = last_bracket(pt_perl_text_of(s, name->full_name));
         if (address == NULL) continue;
         PT_FREE char *text = pt_strf("%s@%s", pt_perl_text_of(s, name->short_name), address);
-        shown[name->full_name] = pt_perl_wordz(&s->words, text);
+        shown[name->full_name] = pt_perl_wordz(s, text);
     }
     return shown;
 }
@@ -377,7 +373,7 @@ static void translate_address(pt_perl_session *s, translation *t, uint32_t addre
                               bool *ret_by_caller)
 {
     char hex[17];
-    pt_perl_hex(s, s->stacks.address[address], hex);
+    pt_perl_hex(s, pt_perl_pc(s, address), hex);
     size_t count;
     const pt_perl_name *names = pt_perl_names_of(s, address, &count);
     const bool plain = s->mode == PT_PERL_LIST || s->mode == PT_PERL_DISASM;
@@ -408,7 +404,7 @@ static void translate_address(pt_perl_session *s, translation *t, uint32_t addre
             }
             text = node_text(s, hex, function, pt_perl_text_of(s, names[i].file_line));
         }
-        t->node[t->count++] = pt_perl_wordz(&s->words, text);
+        t->node[t->count++] = pt_perl_wordz(s, text);
     }
 }
 
@@ -421,7 +417,7 @@ static bool is_skipped(const pt_perl_session *s, uint64_t address)
 void pt_perl_each_stack(pt_perl_session *session, const pt_perl_profile *profile,
                         pt_perl_nodes_fn *fn, void *context)
 {
-    const size_t count = session->stacks.address_count;
+    const size_t count = session->addresses.count;
     PT_FREE uint32_t *ambiguous = ambiguous_names(session);
     translation t = {.first = pt_alloc(count + 1, sizeof *t.first),
                      .by_caller = pt_alloc(count + 1, sizeof *t.by_caller),
@@ -429,7 +425,7 @@ void pt_perl_each_stack(pt_perl_session *session, const pt_perl_profile *profile
     for (uint32_t i = 0; i < count; i++) {
         t.first[i] = (uint32_t)t.count;
         const size_t runs = session->run_count;
-        if (!is_skipped(session, session->stacks.address[i]))
+        if (!is_skipped(session, pt_perl_pc(session, i)))
             translate_address(session, &t, i, 0, &t.by_caller[i]);
         if (t.by_caller[i]) session->run_count = runs;
     }
@@ -437,8 +433,8 @@ void pt_perl_each_stack(pt_perl_session *session, const pt_perl_profile *profile
     translation own = {.ambiguous = ambiguous}; /* nodes that depend on the stack */
     frame_list nodes = {0};
     for (size_t i = 0; i < profile->count; i++) {
-        const size_t depth = pt_perl_depth(&session->stacks, profile->stack[i]);
-        const uint32_t *frames = pt_perl_frames(&session->stacks, profile->stack[i]);
+        size_t depth;
+        const uint32_t *frames = pt_perl_frames(session, profile->stack[i], &depth);
         nodes.count = 0;
         for (size_t k = 0; k < depth; k++) {
             size_t more = t.first[frames[k] + 1] - t.first[frames[k]];
@@ -448,7 +444,7 @@ void pt_perl_each_stack(pt_perl_session *session, const pt_perl_profile *profile
                 bool by_caller;
                 own.count = 0;
                 translate_address(session, &own, frames[k],
-                                  k > 0 ? session->stacks.address[frames[k - 1]] : 0, &by_caller);
+                                  k > 0 ? pt_perl_pc(session, frames[k - 1]) : 0, &by_caller);
                 from = own.node;
                 more = own.count;
             }

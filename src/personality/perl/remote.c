@@ -203,11 +203,11 @@ bool pt_perl_ask_program(pt_perl_session *session, const char *const *names, siz
 
 bool pt_perl_ask_names(pt_perl_session *session)
 {
-    const size_t count = session->stacks.address_count;
+    const size_t count = session->addresses.count;
     const pt_fetch_options options = fetch_options(session);
     PT_FREE char **names = pt_alloc(count + 1, sizeof *names);
     pt_error error = PT_ERROR_INIT;
-    if (pt_fetch_names(session->server, session->stacks.address, count, &options, names, &error) !=
+    if (pt_fetch_names(session->server, session->addresses.items, count, &options, names, &error) !=
         PT_OK)
         return pt_cmd_fail(&error), false;
     session->brought =
@@ -216,8 +216,7 @@ bool pt_perl_ask_names(pt_perl_session *session)
         session->brought[i] = PT_NONE;
         if (names[i] == NULL) continue;
         PT_FREE char *readable = pt_demangle(names[i], PT_DEMANGLE_BINUTILS);
-        session->brought[i] =
-            pt_perl_wordz(&session->words, readable != NULL ? readable : names[i]);
+        session->brought[i] = pt_perl_wordz(session, readable != NULL ? readable : names[i]);
         free(names[i]);
     }
     session->brought_count = count;

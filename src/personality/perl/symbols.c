@@ -56,16 +56,16 @@ static pt_perl_name choose_name(const naming *n, const pt_perl_line *line, const
     PT_FREE char *brief = pt_perl_short_name(line->function, keeps);
     const bool unknown = strcmp(line->function, "??") == 0;
     const bool same = nm_full != NULL && pt_begins(nm_full, brief);
-    pt_perl_name name = {.file_line = pt_perl_wordz(&s->words, line->file_line)};
+    pt_perl_name name = {.file_line = pt_perl_wordz(s, line->file_line)};
     if (nm_full != NULL && (unknown || same)) {
         const bool is_address = pt_begins(nm_full, "0x");
         PT_FREE char *nm_brief =
             is_address ? pt_strdup(nm_full) : pt_perl_short_name(nm_full, keeps);
-        name.short_name = pt_perl_wordz(&s->words, nm_brief);
-        name.full_name = pt_perl_wordz(&s->words, nm_full);
+        name.short_name = pt_perl_wordz(s, nm_brief);
+        name.full_name = pt_perl_wordz(s, nm_full);
     } else {
-        name.short_name = pt_perl_wordz(&s->words, brief);
-        name.full_name = pt_perl_wordz(&s->words, line->function);
+        name.short_name = pt_perl_wordz(s, brief);
+        name.full_name = pt_perl_wordz(s, line->function);
     }
     return name;
 }
@@ -193,13 +193,13 @@ static void name_lib(gathering *g, const pt_perl_lib *lib, free_pcs *pcs, uint64
 
 static void name_by_libs(pt_perl_session *s, struct pt_perl_model_range *out)
 {
-    const size_t count = s->stacks.address_count;
+    const size_t count = s->addresses.count;
     PT_FREE pc *items = pt_alloc(count + 1, sizeof *items);
     PT_FREE pc *taken = pt_alloc(count + 1, sizeof *taken);
     PT_FREE uint64_t *addrs = pt_alloc(count + 1, sizeof *addrs);
     PT_FREE size_t *next = pt_alloc(count + 1, sizeof *next);
-    for (size_t i = 0; i < count; i++)
-        items[i] = (pc){.address = s->stacks.address[i], .id = (uint32_t)i};
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = (pc){.address = pt_perl_pc(s, i), .id = i};
     for (size_t i = 0; i <= count; i++)
         next[i] = i;
     qsort(items, count, sizeof *items, by_address);
@@ -216,10 +216,10 @@ static void name_by_libs(pt_perl_session *s, struct pt_perl_model_range *out)
 /* Names that a symbolized file brings: "main--helper", outermost first. */
 static void name_by_file(pt_perl_session *s, struct pt_perl_model_range *out)
 {
-    const uint32_t unknown = pt_perl_wordz(&s->words, "?");
-    for (uint32_t id = 0; id < s->stacks.address_count; id++) {
+    const uint32_t unknown = pt_perl_wordz(s, "?");
+    for (uint32_t id = 0; id < s->addresses.count; id++) {
         char hex[17], fallback[20];
-        snprintf(fallback, sizeof fallback, "0x%s", pt_perl_hex(s, s->stacks.address[id], hex));
+        snprintf(fallback, sizeof fallback, "0x%s", pt_perl_hex(s, pt_perl_pc(s, id), hex));
         const bool brought = id < s->brought_count && s->brought[id] != PT_NONE;
         PT_FREE char *text = pt_strdup(brought ? pt_perl_text_of(s, s->brought[id]) : fallback);
         const uint32_t first = (uint32_t)s->name_count;
@@ -231,10 +231,9 @@ static void name_by_file(pt_perl_session *s, struct pt_perl_model_range *out)
             }
             PT_FREE char *brief = pt_perl_short_name(name, s->settings->no_strip_templates);
             s->names = pt_grow(s->names, &s->name_cap, s->name_count + 1, sizeof *s->names);
-            s->names[s->name_count++] =
-                (pt_perl_name){.short_name = pt_perl_wordz(&s->words, brief),
-                               .file_line = unknown,
-                               .full_name = pt_perl_wordz(&s->words, name)};
+            s->names[s->name_count++] = (pt_perl_name){.short_name = pt_perl_wordz(s, brief),
+                                                       .file_line = unknown,
+                                                       .full_name = pt_perl_wordz(s, name)};
         }
         out[id] =
             (struct pt_perl_model_range){.first = first, .count = (uint32_t)s->name_count - first};
@@ -258,7 +257,7 @@ static void name_by_model(pt_perl_session *s, struct pt_perl_model_range *out)
 /* Lays the names out by address. */
 static void arrange_names(pt_perl_session *s, const struct pt_perl_model_range *ranges)
 {
-    const size_t count = s->stacks.address_count;
+    const size_t count = s->addresses.count;
     pt_perl_name *names = pt_alloc(s->name_count + 1, sizeof *names);
     s->name_first = pt_alloc(count + 1, sizeof *s->name_first);
     uint32_t at = 0;
@@ -271,12 +270,13 @@ static void arrange_names(pt_perl_session *s, const struct pt_perl_model_range *
     free(s->names);
     s->names = names;
     s->name_count = at;
+    s->named_count = count;
 }
 
 void pt_perl_symbols_extract(pt_perl_session *session)
 {
     PT_FREE struct pt_perl_model_range *ranges =
-        pt_alloc(session->stacks.address_count + 1, sizeof *ranges);
+        pt_alloc(session->addresses.count + 1, sizeof *ranges);
     session->names = pt_alloc(1, sizeof *session->names);
     session->name_cap = 1;
     if (session->symbolized || (session->server != NULL && !session->from_model))
@@ -324,7 +324,7 @@ int pt_perl_symbols_print(pt_perl_session *session)
         uint64_t address;
         if (find_address(line, &address)) {
             asked = pt_grow(asked, &cap, count + 1, sizeof *asked);
-            asked[count++] = pt_perl_address(&session->stacks, address);
+            asked[count++] = pt_perl_address(session, address);
         } else {
             pt_put_text(&maps, line);
             pt_put_u8(&maps, '\n');

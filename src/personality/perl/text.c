@@ -79,12 +79,9 @@ static char *row_name(pt_perl_session *s, const char *node)
 {
     if (strlen(node) != s->address_digits || strspn(node, "0123456789abcdef") != s->address_digits)
         return pt_strdup(node);
-    const uint32_t id = pt_perl_address(&s->stacks, strtoull(node, NULL, 16));
-    size_t count = 0;
-    const pt_perl_name *names = NULL;
-    /* Only addresses that were there when names were given have an entry. */
-    if (s->name_first != NULL && s->name_first[id] != s->name_first[id + 1])
-        names = pt_perl_names_of(s, id, &count);
+    const uint32_t id = pt_perl_address(s, strtoull(node, NULL, 16));
+    size_t count;
+    const pt_perl_name *names = pt_perl_names_of(s, id, &count);
     if (count == 0) return pt_strdup(node);
     const char *function = pt_perl_text_of(s, names[0].short_name);
     const char *line = pt_perl_text_of(s, names[0].file_line);
@@ -135,14 +132,14 @@ static char *location_text(const pt_perl_session *s, uint32_t address)
 void pt_perl_print_stacks(pt_perl_session *session, const pt_perl_profile *profile)
 {
     for (size_t i = 0; i < profile->count; i++) {
-        const size_t depth = pt_perl_depth(&session->stacks, profile->stack[i]);
-        const uint32_t *frames = pt_perl_frames(&session->stacks, profile->stack[i]);
+        size_t depth;
+        const uint32_t *frames = pt_perl_frames(session, profile->stack[i], &depth);
         pt_outf(session->out, "%-8.0f ", trunc(profile->value[i]));
         for (size_t k = 0; k < depth; k++) {
             char hex[17];
             PT_FREE char *text = location_text(session, frames[k]);
             pt_outf(session->out, "%s(%s) %s", k > 0 ? "\n         " : "",
-                    pt_perl_hex(session, session->stacks.address[frames[k]], hex), text);
+                    pt_perl_hex(session, pt_perl_pc(session, frames[k]), hex), text);
         }
         pt_out_text(session->out, "\n\n");
     }
@@ -166,7 +163,7 @@ static void print_leak_frame(pt_perl_session *s, const char *address, size_t len
     size_t count = 0;
     if (length == s->address_digits) {
         PT_FREE char *text = pt_strndup(address, length);
-        names = pt_perl_names_of(s, pt_perl_address(&s->stacks, strtoull(text, NULL, 16)), &count);
+        names = pt_perl_names_of(s, pt_perl_address(s, strtoull(text, NULL, 16)), &count);
     }
     pt_outf(s->out, "\t@ %.*s ", (int)length, address);
     if (count > 0)
