@@ -26,8 +26,10 @@ struct pt_perl_addr2line {
     pt_source_search search;
     pt_object *object;
     pt_index asked; /* C++ functions without linkage names that were asked for */
-    uint64_t *asked_keys;
-    size_t asked_count, asked_cap;
+    struct {
+        uint64_t *items;
+        size_t count, cap;
+    } asked_keys;
 };
 
 pt_perl_addr2line *pt_perl_addr2line_new(pt_perl_session *session, const char *path)
@@ -53,7 +55,7 @@ void pt_perl_addr2line_free(pt_perl_addr2line *tool)
     const char *const shrunk = pt_object_shrunk(tool->object);
     if (shrunk != NULL) pt_perl_say("%s: " PT_FILE_SHRANK "\n", shrunk);
     pt_object_free(tool->object);
-    free(tool->asked_keys);
+    free(tool->asked_keys.items);
     pt_index_done(&tool->asked);
     free(tool);
 }
@@ -90,17 +92,14 @@ static void answer_by_symbol(const question *q, size_t index)
 
 static bool was_asked(const pt_perl_addr2line *tool, uint64_t key)
 {
-    return PT_INDEX_FIND(&tool->asked, key, id, tool->asked_keys[id] == key) != PT_NONE;
+    return PT_INDEX_FIND(&tool->asked, key, id, tool->asked_keys.items[id] == key) != PT_NONE;
 }
 
 /* Whether something is asked for the first time. */
 static bool is_first_time(pt_perl_addr2line *tool, uint64_t key)
 {
     if (was_asked(tool, key)) return false;
-    tool->asked_keys = pt_grow(tool->asked_keys, &tool->asked_cap, tool->asked_count + 1,
-                               sizeof *tool->asked_keys);
-    tool->asked_keys[tool->asked_count] = key;
-    pt_index_add(&tool->asked, key, (uint32_t)tool->asked_count++);
+    PT_INDEX_PUSH(&tool->asked, key, tool->asked_keys, key);
     return true;
 }
 
@@ -169,7 +168,7 @@ void pt_perl_addr2line_ask(pt_perl_addr2line *tool, const uint64_t *addrs, size_
                            bool inlines, pt_perl_lines_sink *sink, void *context)
 {
     pt_index_done(&tool->asked); /* each question is another run of addr2line */
-    tool->asked_count = 0;
+    tool->asked_keys.count = 0;
     PT_FREE bool *answered = pt_alloc(count + 1, sizeof *answered);
     const question q = {.tool = tool,
                         .addrs = addrs,

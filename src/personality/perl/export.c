@@ -133,7 +133,7 @@ static void add_call(calls *c, uint32_t caller, uint32_t callee, double cost)
 static uint32_t *place_words(pt_perl_session *s)
 {
     const size_t count = s->addresses.count;
-    uint32_t *words = pt_alloc(s->name_count + 1, sizeof *words);
+    uint32_t *words = pt_alloc(s->names.count + 1, sizeof *words);
     for (uint32_t id = 0; id < count; id++) {
         size_t names;
         const pt_perl_name *name = pt_perl_names_of(s, id, &names);
@@ -143,7 +143,7 @@ static uint32_t *place_words(pt_perl_session *s)
             PT_FREE char *text =
                 pt_strf("%s:%s%s", unknown ? "??:0" : line, pt_perl_text_of(s, name[i].short_name),
                         i > 0 ? "[inline]" : "");
-            words[s->name_first[id] + (names - 1 - i)] = pt_perl_wordz(s, text);
+            words[s->name_ranges.items[id].first + (names - 1 - i)] = pt_perl_wordz(s, text);
         }
     }
     return words;
@@ -163,11 +163,12 @@ static void gather_calls(calls *c, const pt_perl_profile *profile)
         const uint32_t *frames = pt_perl_frames(s, profile->stack[i], &depth);
         size_t length = 0;
         for (size_t k = 0; k < depth; k++) {
-            const uint32_t first = s->name_first[frames[k]], end = s->name_first[frames[k] + 1];
-            path = pt_grow(path, &cap, length + (end - first) + 1, sizeof *path);
-            if (first == end) path[length++] = unknown;
-            for (uint32_t n = first; n < end; n++)
-                path[length++] = places[n];
+            size_t names;
+            const pt_perl_name *name = pt_perl_names_of(s, frames[k], &names);
+            path = pt_grow(path, &cap, length + names + 1, sizeof *path);
+            if (names == 0) path[length++] = unknown;
+            for (size_t n = 0; n < names; n++)
+                path[length++] = places[(size_t)(name - s->names.items) + n];
         }
         if (depth == 0) {
             add_call(c, unknown, PT_NONE, profile->value[i]);

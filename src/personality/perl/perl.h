@@ -120,17 +120,18 @@ typedef struct pt_perl_session {
     pt_perl_leak *leaks;
     size_t leak_count, leak_cap;
 
-    pt_perl_name *names;  /* [..]: of address i: [name_first[i], name_first[i + 1]) */
-    uint32_t *name_first; /* a range that is empty: nothing is known, not even "??" */
-    size_t name_count, name_cap, named_count; /* named_count: addresses that name_first knows */
+    struct {
+        pt_perl_name *items;
+        size_t count, cap;
+    } names;
+    struct {
+        struct pt_perl_name_range {
+            uint32_t first, count;
+        } * items;
+        size_t count, cap;
+    } name_ranges;     /* by address: its names; an empty range: nothing is known, not even "??" */
     uint32_t *brought; /* by address: word of names that a symbolized file brings, or PT_NONE */
     size_t brought_count, brought_cap;
-    pt_perl_name *model_names; /* names of profiles in other formats */
-    size_t model_name_count, model_name_cap;
-    struct pt_perl_model_range {
-        uint32_t first, count;
-    } * model_range; /* by address */
-    size_t model_range_count, model_range_cap;
     bool from_model;
 
     uint64_t *run_callers; /* Callback::Run has a node for each caller: Run#1, Run#2 */
@@ -258,7 +259,7 @@ typedef void pt_perl_names_sink(void *context, size_t index, const pt_perl_name 
 void pt_perl_map_to_symbols(pt_perl_session *session, const char *path, uint64_t offset,
                             const uint64_t *addrs, size_t count, pt_perl_names_sink *sink,
                             void *context);
-/* Fills session->names for every address. */
+/* Gives every address its names. */
 void pt_perl_symbols_extract(pt_perl_session *session);
 /* --symbols: reads maps and addresses from standard input. */
 int pt_perl_symbols_print(pt_perl_session *session);
@@ -266,14 +267,17 @@ int pt_perl_symbols_print(pt_perl_session *session);
 /* A function's name without parameters, template arguments, and leading type. The caller frees. */
 char *pt_perl_short_name(const char *name, bool keeps_templates);
 
-/* The names of an address, outermost first. None for an address that was added after the names. */
+/* The names of an address, outermost first. */
+void pt_perl_give_names(pt_perl_session *session, uint32_t address, const pt_perl_name *names,
+                        size_t count);
+/* Valid until other names are given. None for an address that was never given any. */
 static inline const pt_perl_name *pt_perl_names_of(const pt_perl_session *s, uint32_t address,
                                                    size_t *ret_count)
 {
     *ret_count = 0;
-    if (address >= s->named_count) return NULL;
-    *ret_count = s->name_first[address + 1] - s->name_first[address];
-    return s->names + s->name_first[address];
+    if (address >= s->name_ranges.count || s->name_ranges.items[address].count == 0) return NULL;
+    *ret_count = s->name_ranges.items[address].count;
+    return s->names.items + s->name_ranges.items[address].first;
 }
 
 /* ---- Reducing (reduce.c) ---- */

@@ -212,15 +212,12 @@ static uint32_t model_address(pt_perl_session *s, const pt_profile *p, uint32_t 
     if (flags & PT_LOCATION_RETURN_ADDR && address > 0) address--;
     if (address == 0) address = (*next_fake)++;
     const uint32_t id = pt_perl_address(s, address);
-    s->model_range =
-        pt_grow(s->model_range, &s->model_range_cap, (size_t)id + 1, sizeof *s->model_range);
-    while (s->model_range_count <= id)
-        s->model_range[s->model_range_count++] = (struct pt_perl_model_range){0};
     const uint32_t first = p->location->line_first[location];
     const uint32_t end = p->location->line_first[location + 1];
-    if (s->model_range[id].count > 0 || first == end) return id;
-    s->model_range[id].first = (uint32_t)s->model_name_count;
-    s->model_range[id].count = end - first;
+    size_t known;
+    pt_perl_names_of(s, id, &known);
+    if (known > 0 || first == end) return id;
+    PT_FREE pt_perl_name *names = pt_alloc(end - first, sizeof *names);
     for (uint32_t line = end; line-- > first;) {
         const uint32_t function = p->line->function[line];
         const char *name = function != PT_NONE ? pt_text(p, p->function->name[function]) : "??";
@@ -228,13 +225,11 @@ static uint32_t model_address(pt_perl_session *s, const pt_profile *p, uint32_t 
         PT_FREE char *brief = pt_perl_short_name(name, s->settings->no_strip_templates);
         PT_FREE char *where =
             pt_strf("%s:%" PRId64, file[0] != '\0' ? file : "??", p->line->line[line]);
-        s->model_names = pt_grow(s->model_names, &s->model_name_cap, s->model_name_count + 1,
-                                 sizeof *s->model_names);
-        s->model_names[s->model_name_count++] =
-            (pt_perl_name){.short_name = pt_perl_wordz(s, brief),
-                           .file_line = pt_perl_wordz(s, where),
-                           .full_name = pt_perl_wordz(s, name)};
+        names[end - 1 - line] = (pt_perl_name){.short_name = pt_perl_wordz(s, brief),
+                                               .file_line = pt_perl_wordz(s, where),
+                                               .full_name = pt_perl_wordz(s, name)};
     }
+    pt_perl_give_names(s, id, names, end - first);
     return id;
 }
 

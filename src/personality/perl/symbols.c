@@ -122,19 +122,13 @@ static int by_address(const void *a, const void *b)
 
 typedef struct {
     pt_perl_session *session;
-    const pc *pcs;                   /* of the addresses asked for */
-    struct pt_perl_model_range *out; /* by address id: into session->names */
+    const pc *pcs; /* of the addresses asked for */
 } gathering;
 
 static void gather_names(void *context, size_t index, const pt_perl_name *names, size_t count)
 {
     const gathering *g = context;
-    pt_perl_session *s = g->session;
-    s->names = pt_grow(s->names, &s->name_cap, s->name_count + count, sizeof *s->names);
-    g->out[g->pcs[index].id] =
-        (struct pt_perl_model_range){.first = (uint32_t)s->name_count, .count = (uint32_t)count};
-    memcpy(s->names + s->name_count, names, count * sizeof *names);
-    s->name_count += count;
+    pt_perl_give_names(g->session, g->pcs[index].id, names, count);
 }
 
 /* The highest start first; equal ones in the order of the list, which is that of memory. */
@@ -191,7 +185,7 @@ static void name_lib(gathering *g, const pt_perl_lib *lib, free_pcs *pcs, uint64
                            gather_names, g);
 }
 
-static void name_by_libs(pt_perl_session *s, struct pt_perl_model_range *out)
+static void name_by_libs(pt_perl_session *s)
 {
     const size_t count = s->addresses.count;
     PT_FREE pc *items = pt_alloc(count + 1, sizeof *items);
@@ -208,21 +202,29 @@ static void name_by_libs(pt_perl_session *s, struct pt_perl_model_range *out)
         order[i] = &s->libs[i];
     qsort(order, s->lib_count, sizeof *order, by_start);
     free_pcs pcs = {.items = items, .count = count, .next = next};
-    gathering g = {.session = s, .out = out};
+    gathering g = {.session = s};
     for (size_t i = 0; i < s->lib_count; i++)
         name_lib(&g, order[i], &pcs, addrs, taken);
 }
 
-/* Names that a symbolized file brings: "main--helper", outermost first. */
-static void name_by_file(pt_perl_session *s, struct pt_perl_model_range *out)
+/* Names that a symbolized file brings: "main--helper", outermost first. The address itself is the
+ * name where it brings none. */
+static void name_by_file(pt_perl_session *s)
 {
     const uint32_t unknown = pt_perl_wordz(s, "?");
+    struct {
+        pt_perl_name *items;
+        size_t count, cap;
+    } names = {0};
     for (uint32_t id = 0; id < s->addresses.count; id++) {
+        size_t known;
+        pt_perl_names_of(s, id, &known);
+        if (known > 0) continue; /* given by a profile of another format */
         char hex[17], fallback[20];
         snprintf(fallback, sizeof fallback, "0x%s", pt_perl_hex(s, pt_perl_pc(s, id), hex));
-        const bool brought = id < s->brought_count && s->brought[id] != PT_NONE;
-        PT_FREE char *text = pt_strdup(brought ? pt_perl_text_of(s, s->brought[id]) : fallback);
-        const uint32_t first = (uint32_t)s->name_count;
+        const bool is_brought = id < s->brought_count && s->brought[id] != PT_NONE;
+        PT_FREE char *text = pt_strdup(is_brought ? pt_perl_text_of(s, s->brought[id]) : fallback);
+        names.count = 0;
         for (char *name = text, *next; name != NULL; name = next) {
             next = strstr(name, "--");
             if (next != NULL) {
@@ -230,61 +232,21 @@ static void name_by_file(pt_perl_session *s, struct pt_perl_model_range *out)
                 next += 2;
             }
             PT_FREE char *brief = pt_perl_short_name(name, s->settings->no_strip_templates);
-            s->names = pt_grow(s->names, &s->name_cap, s->name_count + 1, sizeof *s->names);
-            s->names[s->name_count++] = (pt_perl_name){.short_name = pt_perl_wordz(s, brief),
-                                                       .file_line = unknown,
-                                                       .full_name = pt_perl_wordz(s, name)};
+            PT_PUSH(names, (pt_perl_name){.short_name = pt_perl_wordz(s, brief),
+                                          .file_line = unknown,
+                                          .full_name = pt_perl_wordz(s, name)});
         }
-        out[id] =
-            (struct pt_perl_model_range){.first = first, .count = (uint32_t)s->name_count - first};
+        pt_perl_give_names(s, id, names.items, names.count);
     }
-}
-
-static void name_by_model(pt_perl_session *s, struct pt_perl_model_range *out)
-{
-    for (size_t id = 0; id < s->model_range_count; id++) {
-        const struct pt_perl_model_range range = s->model_range[id];
-        if (range.count == 0) continue;
-        out[id] =
-            (struct pt_perl_model_range){.first = (uint32_t)s->name_count, .count = range.count};
-        s->names = pt_grow(s->names, &s->name_cap, s->name_count + range.count, sizeof *s->names);
-        memcpy(s->names + s->name_count, s->model_names + range.first,
-               range.count * sizeof *s->names);
-        s->name_count += range.count;
-    }
-}
-
-/* Lays the names out by address. */
-static void arrange_names(pt_perl_session *s, const struct pt_perl_model_range *ranges)
-{
-    const size_t count = s->addresses.count;
-    pt_perl_name *names = pt_alloc(s->name_count + 1, sizeof *names);
-    s->name_first = pt_alloc(count + 1, sizeof *s->name_first);
-    uint32_t at = 0;
-    for (size_t id = 0; id < count; id++) {
-        s->name_first[id] = at;
-        memcpy(names + at, s->names + ranges[id].first, ranges[id].count * sizeof *names);
-        at += ranges[id].count;
-    }
-    s->name_first[count] = at;
-    free(s->names);
-    s->names = names;
-    s->name_count = at;
-    s->named_count = count;
+    free(names.items);
 }
 
 void pt_perl_symbols_extract(pt_perl_session *session)
 {
-    PT_FREE struct pt_perl_model_range *ranges =
-        pt_alloc(session->addresses.count + 1, sizeof *ranges);
-    session->names = pt_alloc(1, sizeof *session->names);
-    session->name_cap = 1;
     if (session->symbolized || (session->server != NULL && !session->from_model))
-        name_by_file(session, ranges);
+        name_by_file(session);
     else if (!session->from_model)
-        name_by_libs(session, ranges);
-    if (session->from_model) name_by_model(session, ranges);
-    arrange_names(session, ranges);
+        name_by_libs(session);
 }
 
 /* ---- --symbols ---- */

@@ -17,6 +17,19 @@ uint32_t pt_perl_address(pt_perl_session *session, uint64_t pc)
     return PT_INDEX_PUSH(&session->address_index, hash, session->addresses, pc);
 }
 
+void pt_perl_give_names(pt_perl_session *session, uint32_t address, const pt_perl_name *names,
+                        size_t count)
+{
+    PT_GROW(session->name_ranges, (size_t)address + 1);
+    for (; session->name_ranges.count <= address; session->name_ranges.count++)
+        session->name_ranges.items[session->name_ranges.count] = (struct pt_perl_name_range){0};
+    PT_GROW(session->names, session->names.count + count);
+    memcpy(session->names.items + session->names.count, names, count * sizeof *names);
+    session->name_ranges.items[address] =
+        (struct pt_perl_name_range){(uint32_t)session->names.count, (uint32_t)count};
+    session->names.count += count;
+}
+
 /* ---- Profiles ---- */
 
 static uint32_t profile_row(const pt_perl_profile *profile, uint32_t stack)
@@ -85,12 +98,10 @@ void pt_perl_session_done(pt_perl_session *session)
     pt_perl_images_done(&session->images);
     free(session->leaks);
     free(session->program);
-    free(session->names);
-    free(session->name_first);
+    free(session->names.items);
+    free(session->name_ranges.items);
     free(session->brought);
     free(session->server);
-    free(session->model_names);
-    free(session->model_range);
     free(session->run_callers);
 }
 
