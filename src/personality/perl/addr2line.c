@@ -1,10 +1,10 @@
-/* addr2line.c: GNU addr2line's answers, with its habits:
+/* addr2line.c: the answers of GNU addr2line. Its rules beyond those of object/object.h:
  *
- *   - where there is no DWARF the nearest function symbol before the address is named
- *     (pt_object_nearest_symbol), with line 0
- *   - a C++ function without a linkage name (of a local type, say) is called by the symbol that its
- *     code lies in the first time an address in it is asked for, and by its own name afterwards
- *   - what lies in no allocated section is ??
+ *   - An address without DWARF has the name of the nearest function symbol before it
+ *     (pt_object_nearest_symbol), that symbol's file, and line 0.
+ *   - A C++ function without a linkage name (a member of a local type) has the name of the symbol
+ *     that covers its code in the first answer of a run, and its own name in later answers.
+ *   - An address outside of all allocated sections is "??".
  */
 #include "personality/perl/addr2line.h"
 
@@ -25,7 +25,7 @@ struct pt_perl_addr2line {
     pt_source_options source;
     pt_source_search search;
     pt_object *object;
-    pt_index asked; /* C++ functions without linkage names that were asked for */
+    pt_index asked; /* keys of the functions without linkage names that this run has named */
     struct {
         uint64_t *items;
         size_t count, cap;
@@ -77,7 +77,7 @@ static char *demangled_name(const char *name)
     return text != NULL ? text : pt_strdup(name);
 }
 
-/* From the symbols alone. */
+/* Answers from the symbol table alone. */
 static void answer_by_symbol(const question *q, size_t index)
 {
     pt_object_nearest symbol = {.file = NULL};
@@ -95,21 +95,21 @@ static bool was_asked(const pt_perl_addr2line *tool, uint64_t key)
     return PT_INDEX_FIND(&tool->asked, key, id, tool->asked_keys.items[id] == key) != PT_NONE;
 }
 
-/* Whether something is asked for the first time. */
-static bool is_first_time(pt_perl_addr2line *tool, uint64_t key)
+/* Adds a key to those that were asked for; false when it is there already. */
+static bool add_asked(pt_perl_addr2line *tool, uint64_t key)
 {
     if (was_asked(tool, key)) return false;
     PT_INDEX_PUSH(&tool->asked, key, tool->asked_keys, key);
     return true;
 }
 
-/* A function whose code begins at a symbol. */
+/* The key of a function whose code begins at a symbol. */
 static uint64_t outer_key(uint64_t symbol_addr)
 {
     return pt_hash_mix(symbol_addr, 7);
 }
 
-/* An inlined copy, known by whom it was inlined to, and where. */
+/* The key of an inlined copy: made of the functions around it and the places of the calls. */
 static uint64_t inlined_key(uint64_t symbol_addr, const pt_object_frame *frames, size_t count)
 {
     uint64_t key = pt_hash_mix(symbol_addr, pt_hash_bytes(frames[0].name, strlen(frames[0].name)));
@@ -119,7 +119,7 @@ static uint64_t inlined_key(uint64_t symbol_addr, const pt_object_frame *frames,
     return key;
 }
 
-/* The name of frame i of count, by the habit described above. */
+/* The name of frame i of count, by the rule for functions without linkage names. */
 static const char *frame_name(const question *q, uint64_t addr, const pt_object_frame *frames,
                               size_t count, size_t i)
 {
@@ -132,11 +132,10 @@ static const char *frame_name(const question *q, uint64_t addr, const pt_object_
         return frames[i].name[0] != '\0' ? frames[i].name : "??";
     if (i > 0) return was_asked(tool, outer_key(symbol.addr)) ? symbol.name : frames[i].name;
     if (outermost) {
-        is_first_time(tool, outer_key(symbol.addr));
+        add_asked(tool, outer_key(symbol.addr));
         return symbol.name;
     }
-    return is_first_time(tool, inlined_key(symbol.addr, frames, count)) ? symbol.name
-                                                                        : frames[0].name;
+    return add_asked(tool, inlined_key(symbol.addr, frames, count)) ? symbol.name : frames[0].name;
 }
 
 static void answer_by_frames(void *context, size_t index, const pt_object_frame *frames,
@@ -167,7 +166,7 @@ static void answer_by_frames(void *context, size_t index, const pt_object_frame 
 void pt_perl_addr2line_ask(pt_perl_addr2line *tool, const uint64_t *addrs, size_t count,
                            bool inlines, pt_perl_lines_sink *sink, void *context)
 {
-    pt_index_done(&tool->asked); /* each question is another run of addr2line */
+    pt_index_done(&tool->asked); /* each call stands for a run of addr2line */
     tool->asked_keys.count = 0;
     PT_FREE bool *answered = pt_alloc(count + 1, sizeof *answered);
     const question q = {.tool = tool,

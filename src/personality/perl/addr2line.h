@@ -1,5 +1,5 @@
-/* addr2line.h: what GNU addr2line -f -C [-i] says of addresses in an image, from our own
- * reader of DWARF and symbol tables. */
+/* addr2line.h: the answers of GNU addr2line -f -C [-i] for addresses in an image, made by
+ * object/object.h. */
 #ifndef PT_PERL_ADDR2LINE_H
 #define PT_PERL_ADDR2LINE_H
 
@@ -16,12 +16,13 @@ typedef struct pt_perl_line {
     char *file_line; /* "file:12", "file:0", "??:0" */
 } pt_perl_line;
 
-/* lines[0, count): innermost first; one at least. They live during the call. */
+/* lines[0, count): the functions at an address, innermost first, at least one. Valid during the
+ * call. */
 typedef void pt_perl_lines_sink(void *context, size_t index, const pt_perl_line *lines,
                                 size_t count);
 
-/* Asks for addrs[0, count), which ascend; nothing is remembered of earlier questions. With inlines
- * all functions at an address are given, else the innermost. */
+/* Answers addrs[0, count), which ascend, as one run of addr2line does. inlines: all functions at an
+ * address are given (-i), else the innermost. */
 void pt_perl_addr2line_ask(pt_perl_addr2line *tool, const uint64_t *addrs, size_t count,
                            bool inlines, pt_perl_lines_sink *sink, void *context);
 

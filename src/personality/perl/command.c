@@ -58,30 +58,30 @@ static const pt_option rows[] = {
     FLAG("callgrind", callgrind, "for kcachegrind"),
     FLAG("collapsed", collapsed, "folded stacks, for flame graphs"),
     FLAG("raw", raw, "a profile that brings its symbols"),
-    FLAG(
-        "symbols", symbols,
-        "read mapped objects and addresses on standard input, print names; takes the program only"),
-    FLAG("interactive", interactive, "ask for commands; the default on a terminal"),
+    FLAG("symbols", symbols,
+         "read mapped objects and addresses from standard input, print names; PROGRAM is the only "
+         "operand"),
+    FLAG("interactive", interactive, "read commands; the default on a terminal"),
     TEXT("list", list, "REGEX", "source of the procedures that match, with samples"),
     TEXT("disasm", disasm, "REGEX", "instructions of the procedures that match, with samples"),
     FLAG("cum", cum, "sort by cumulative values"),
     TEXT("base", base, "FILE", "subtract this profile"),
     NUMBER("seconds", seconds, "30", "how long a remote profile takes"),
-    TEXT("add_lib", add_lib, "FILE", "one more object to look for symbols in, not relocated"),
-    TEXT("lib_prefix", lib_prefix, "DIR,...", "folders to look for libraries in"),
+    TEXT("add_lib", add_lib, "FILE", "one more object with symbols, which is not relocated"),
+    TEXT("lib_prefix", lib_prefix, "DIR,...", "folders that libraries are searched in"),
     FLAG("no_strip_temp", no_strip_templates, "keep template arguments in names"),
     FLAG("addresses", addresses, "a node an address"),
     FLAG("lines", lines, "a node a line"),
     FLAG("functions", functions, "a node a function (the default)"),
     FLAG("files", files, "a node a file"),
     FLAG("show_addresses", show_addresses, "addresses behind names"),
-    TEXT("focus", focus, "REGEX", "only stacks that match: in a function, FILE:LINE, address"),
-    TEXT("ignore", ignore, "REGEX", "no stacks that match"),
-    NUMBER("nodecount", node_count, "80", "draw so many nodes at most"),
+    TEXT("focus", focus, "REGEX", "only stacks with a function, FILE:LINE or address that matches"),
+    TEXT("ignore", ignore, "REGEX", "no stacks with a match"),
+    NUMBER("nodecount", node_count, "80", "draw at most N nodes"),
     SHARE("nodefraction", node_fraction, "0.005", "drop nodes below this share"),
     SHARE("edgefraction", edge_fraction, "0.001", "drop edges below this share"),
-    NUMBER("maxdegree", max_degree, "8", "edges into, and out of, a node at most"),
-    NUMBER("scale", scale, "0", "scale that gv begins with"),
+    NUMBER("maxdegree", max_degree, "8", "draw at most N edges into a node, and N out of it"),
+    NUMBER("scale", scale, "0", "the scale at which gv starts"),
     {.name = "heapcheck",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_perl_settings, heapcheck),
@@ -91,10 +91,10 @@ static const pt_option rows[] = {
     FLAG("alloc_space", alloc_space, "memory that was allocated"),
     FLAG("alloc_objects", alloc_objects, "objects that were allocated"),
     FLAG("show_bytes", show_bytes, "memory in bytes"),
-    FLAG("drop_negative", drop_negative, "with --base: what is negative counts as 0"),
+    FLAG("drop_negative", drop_negative, "with --base: negative differences count as 0"),
     FLAG("total_delay", total_delay, "time waited (the default of contention profiles)"),
-    FLAG("contentions", contentions, "how often was waited"),
-    FLAG("mean_delay", mean_delay, "time waited, on average"),
+    FLAG("contentions", contentions, "how many times threads waited"),
+    FLAG("mean_delay", mean_delay, "the mean time of a wait"),
     FLAG("no-auto-signal-frm", no_auto_signal_frames, "keep frames of the signal handler"),
     TEXT("tools", tools, "LIST", "folders of objdump, or objdump:FILE"),
     FLAG("debug", debug, "say which files are used"),
@@ -105,9 +105,9 @@ static const pt_option rows[] = {
      .offset = offsetof(pt_perl_settings, test_stride),
      .min = 0,
      .max = INT64_MAX,
-     .help = "read in pieces of so many bytes; whole files are mapped here, so nothing changes"},
+     .help = "has no effect here: files are mapped whole"},
     FLAG("help", help, "this text"),
-    FLAG("version", version, "which program this is"),
+    FLAG("version", version, "the version of pitot"),
 };
 static const pt_option_table table = PT_OPTION_TABLE(rows);
 
@@ -133,14 +133,14 @@ static int say_usage(const pt_options *options, const char *message)
     return PT_EXIT_FAILED;
 }
 
-/* ---- What is asked for ---- */
+/* ---- The kind of report ---- */
 
 static bool is_given(const char *text)
 {
     return text != NULL && text[0] != '\0';
 }
 
-/* The mode; -1 when there are several. */
+/* The mode that the options choose; -1 when they choose several. */
 static int find_mode(const pt_perl_settings *s)
 {
     const struct {
@@ -171,7 +171,7 @@ static int find_mode(const pt_perl_settings *s)
     return count > 1 ? -1 : mode;
 }
 
-/* NULL, or what is wrong. */
+/* Sets mode and granularity. Returns the error, or NULL. */
 static const char *choose_report(pt_perl_session *session)
 {
     const pt_perl_settings *s = session->settings;
@@ -193,12 +193,12 @@ static const char *choose_report(pt_perl_session *session)
 
 /* ---- Files ---- */
 
-static void say_local(const char *path)
+static void say_local_file(const char *path)
 {
     pt_cmd_err("Using local file %s.\n", path);
 }
 
-static bool read_all(pt_perl_session *s, const char *const *files, size_t count)
+static bool read_files(pt_perl_session *s, const char *const *files, size_t count)
 {
     if (!pt_perl_read(s, files[0], true, &s->profile)) return false;
     for (size_t i = count; i-- > 1;)
@@ -209,7 +209,7 @@ static bool read_all(pt_perl_session *s, const char *const *files, size_t count)
     return false;
 }
 
-/* Takes the base from the profile, stack by stack. */
+/* Subtracts the base from the profile, stack by stack. */
 static bool subtract_base(pt_perl_session *s)
 {
     if (!is_given(s->settings->base)) return true;
@@ -250,7 +250,7 @@ static int print_text(pt_perl_session *s, double total)
     return PT_EXIT_OK;
 }
 
-/* What becomes of the graph: a picture's type, and the program that shows it. */
+/* Modes that draw: the picture's type, and the program that shows the picture. */
 static const struct {
     const char *type, *viewer;
 } pictures[] = {
@@ -315,7 +315,7 @@ static int write_report(pt_perl_session *s, double total)
 
 static int analyse_files(pt_perl_session *s, const char *const *files, size_t count)
 {
-    if (!read_all(s, files, count) || !subtract_base(s)) return PT_EXIT_FAILED;
+    if (!read_files(s, files, count) || !subtract_base(s)) return PT_EXIT_FAILED;
     const double total = pt_perl_profile_total(&s->profile);
     if (s->server != NULL && !s->from_model && !pt_perl_ask_names(s)) return PT_EXIT_FAILED;
     pt_perl_symbols_extract(s);
@@ -326,7 +326,7 @@ static int analyse_files(pt_perl_session *s, const char *const *files, size_t co
     return write_report(s, total);
 }
 
-/* Files, and servers among them. */
+/* names: files and addresses of servers. */
 static int fetch_and_analyse(pt_perl_session *s, const char *const *names, size_t count)
 {
     bool remote = false;
@@ -345,7 +345,7 @@ static int fetch_and_analyse(pt_perl_session *s, const char *const *names, size_
 
 /* ---- The command line ---- */
 
-/* What follows the options: a program and profiles, or profiles that bring their symbols. */
+/* args: a program and profiles, or profiles that bring their symbols, or servers. */
 static int run_operands(pt_perl_session *s, const pt_options *options, const char *const *args,
                         size_t count)
 {
@@ -357,7 +357,7 @@ static int run_operands(pt_perl_session *s, const pt_options *options, const cha
         return pt_perl_ask_program(s, args, count) ? fetch_and_analyse(s, args, count)
                                                    : PT_EXIT_FAILED;
     }
-    if (count > 0) say_local(args[0]);
+    if (count > 0) say_local_file(args[0]);
     if (s->symbolized) {
         if (s->settings->lines) return say_usage(options, "--lines needs a program");
         if (s->mode == PT_PERL_DISASM) return say_usage(options, "--disasm needs a program");
@@ -372,7 +372,7 @@ static int run_operands(pt_perl_session *s, const pt_options *options, const cha
     s->program = pt_strdup(args[0]);
     if (s->mode == PT_PERL_SYMBOLS) return pt_perl_symbols_print(s);
     if (count == 1) return say_usage(options, "no profile is named");
-    if (count == 2 && !pt_perl_is_remote(args[1])) say_local(args[1]);
+    if (count == 2 && !pt_perl_is_remote(args[1])) say_local_file(args[1]);
     return fetch_and_analyse(s, args + 1, count - 1);
 }
 

@@ -156,8 +156,8 @@ static void put_edge(pt_perl_session *s, pt_out *out, const edge *e, const char 
             strstr(to, "(inline)") != NULL ? ",dashed" : "");
 }
 
-/* Every node's heaviest edge in is kept; of the others those above the limit while both ends have
- * fewer than --maxdegree. */
+/* Keeps the heaviest edge into each node. Keeps another edge when it is above the limit and both of
+ * its nodes have fewer than --maxdegree edges. */
 static void put_edges(pt_perl_session *s, pt_out *out, edges *e, const uint32_t *order,
                       size_t node_count, double limit)
 {

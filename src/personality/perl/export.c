@@ -32,7 +32,7 @@ static void put_folded_names(const pt_perl_session *s, uint32_t address, pt_buf 
 void pt_perl_print_collapsed(pt_perl_session *session, const pt_perl_profile *profile)
 {
     const size_t count = session->addresses.count;
-    pt_buf text = PT_BUF_INIT; /* of every address, once */
+    pt_buf text = PT_BUF_INIT; /* the names of all addresses, one behind the other */
     PT_FREE size_t *first = pt_alloc(count + 1, sizeof *first);
     for (uint32_t i = 0; i < count; i++) {
         first[i] = text.size;
@@ -105,7 +105,7 @@ void pt_perl_print_raw(pt_perl_session *session, const pt_perl_profile *profile)
 
 /* ---- Callgrind ---- */
 
-/* Calls between places, "file:line:function" each; callee 0 stands for the caller's own cost. */
+/* A call from place to place, each "file:line:function", and its cost. */
 typedef struct {
     uint32_t caller, callee; /* words; callee PT_NONE = own cost */
     double cost;
@@ -149,8 +149,8 @@ static uint32_t *place_words(pt_perl_session *s)
     return words;
 }
 
-/* The original follows one call less for each frame that was inlined: it counts addresses where it
- * means places. Kept, since figures must agree. */
+/* The original counts addresses where it means places, and so misses one call for each inlined
+ * frame. Kept, since the figures must agree. */
 static void gather_calls(calls *c, const pt_perl_profile *profile)
 {
     pt_perl_session *s = c->session;
@@ -213,7 +213,7 @@ static bool split_place(const char *text, bool to_end, place *ret)
     return false;
 }
 
-/* What has no name, and so no "FILE:LINE:FUNCTION", is said to be nowhere. */
+/* The place of a text without "FILE:LINE:FUNCTION". */
 static const place no_place = {.file = "", .line = "", .function = ""};
 
 typedef struct {

@@ -1,5 +1,5 @@
-/* heap.c: the text profiles of gperftools as the Perl pprof reads them: heap, growth and
- * contention, with its own rules for what a sample stands for. */
+/* heap.c: heap, growth and contention profiles by the Perl pprof's rules. formats/heap.h parses the
+ * figures. The original scales sampled figures in floating point, by rules of its own. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -88,7 +88,7 @@ static sampling find_sampling(const char *p, const double counts[4])
         slash = at[length] == '/' ? at + length + 1 : NULL;
     }
     if (type == NULL || type[0] == '\0') {
-        /* An old server's: what is in use is all that was allocated. */
+        /* An old server, which samples, reports the same figures for both pairs. */
         found.algorithm = counts[0] == counts[2] && counts[1] == counts[3] ? 1 : 0;
         return found;
     }
@@ -112,7 +112,7 @@ static sampling say_sampling(sampling found)
     return found;
 }
 
-/* Objects and their bytes, as many as the sampled ones stand for. */
+/* Scales the objects and bytes that were sampled to all that were allocated. */
 static void scale_sampled(const sampling *how, double *objects, double *bytes)
 {
     if (how->rate == 0 || *objects == 0) return;
@@ -133,7 +133,7 @@ static void keep_leak(pt_perl_session *s, double objects, double bytes, char *ad
         (pt_perl_leak){.objects = objects, .bytes = bytes, .addresses = addresses};
 }
 
-/* Which of the four numbers is shown. */
+/* The index of the figure that is shown. */
 static int heap_column(const pt_perl_settings *settings)
 {
     return settings->inuse_space     ? 1
@@ -179,7 +179,7 @@ typedef struct {
     pt_buf maps;
 } contention;
 
-/* "cycles/second = 3000000000" and its like; false when the line is none. */
+/* Reads a line like "cycles/second = 3000000000"; false when the line has another form. */
 static bool read_variable(contention *c, const char *line)
 {
     const char *equals = strchr(line, '=');
@@ -201,7 +201,7 @@ static bool read_variable(contention *c, const char *line)
     return true;
 }
 
-/* "CYCLES COUNT @ STACK", or "CYCLES @ STACK". */
+/* Reads a line "CYCLES COUNT @ STACK", or "CYCLES @ STACK"; false when it has another form. */
 static bool read_wait(pt_perl_session *s, pt_perl_profile *profile, const contention *c,
                       const char *line)
 {

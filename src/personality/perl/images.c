@@ -1,5 +1,5 @@
-/* images.c: the files that libraries and the program lie in. A list of mapped objects may name one
- * file in every line, by many names: each file is opened once, and only when it is asked for.
+/* images.c: the files of libraries and of the program. A list of mapped objects may name one file
+ * many times, under many names: each file is opened once, at its first use.
  */
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -13,11 +13,11 @@
 struct pt_perl_image {
     dev_t device;
     ino_t inode;
-    char *path; /* as it was first called */
+    char *path; /* the first name of the file that was met */
     bool was_measured, has_text, was_opened, has_procedures, has_matching;
     pt_perl_text_section text;
     pt_perl_addr2line *tool;
-    pt_perl_nm procedures, matching; /* matching: the pattern of the listing that is being made */
+    pt_perl_nm procedures, matching; /* matching: by the pattern of the current listing */
 };
 
 pt_perl_image *pt_perl_image_find(pt_perl_images *images, const char *path)

@@ -1,5 +1,6 @@
-/* libs.c: the text list of mapped objects, as the Perl pprof understands it: libraries by
- * their names' ends, the program by its path, and the program again for whatever is left. */
+/* libs.c: the text list of mapped objects by the Perl pprof's rules. A library is a line whose path
+ * ends like a library's name, the program is a line with its path; the last entry is the program
+ * again, for all other addresses. process/maps.h parses the lines. */
 #include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -28,8 +29,9 @@ char *pt_perl_debugging_library(const char *path)
     return NULL;
 }
 
-/* --lib_prefix=/a,/b: of /usr/lib/x.so the first that exists of /a/usr/lib/x.so, /b/usr/lib/x.so,
- * /a/lib/x.so, ... The caller frees. */
+/* The first file that exists by --lib_prefix: with /a,/b and the path /usr/lib/x.so these are
+ * /a/usr/lib/x.so, /b/usr/lib/x.so, /a/lib/x.so, ..., and else the path itself. The caller frees.
+ */
 static char *find_library(const char *path, const char *prefixes)
 {
     if (prefixes == NULL || prefixes[0] == '\0') return pt_strdup(path);
@@ -65,7 +67,7 @@ bool pt_perl_find_text(const char *path, pt_perl_text_section *ret_text)
     return found;
 }
 
-static uint64_t in_width(const pt_perl_session *s, uint64_t address)
+static uint64_t fit_address(const pt_perl_session *s, uint64_t address)
 {
     return s->address_digits == 8 ? address & UINT32_MAX : address;
 }
@@ -83,7 +85,7 @@ typedef struct {
     uint64_t start, finish, offset;
     const char *path;
     size_t path_length;
-    bool executable, full; /* full: of /proc/PID/maps; else "START-END: PATH" */
+    bool executable, full; /* full: as in /proc/PID/maps; else brief: "START-END: PATH" */
 } map_line;
 
 static bool scan_map_line(const char *line, map_line *ret)
@@ -109,7 +111,7 @@ static bool scan_map_line(const char *line, map_line *ret)
     return ret->path_length > 0;
 }
 
-/* ".so", ".so.1.2.3" and their like. */
+/* Whether the line is of a library; a brief line is if ".so" is in its path. */
 static bool is_library(const pt_regex *library, const map_line *line)
 {
     bool match = false;
@@ -120,7 +122,7 @@ static bool is_library(const pt_regex *library, const map_line *line)
     return memmem(line->path, line->path_length, ".so", 3) != NULL;
 }
 
-/* In the brief form the path ends with ".so" and numbers, whatever follows. */
+/* The length of a brief line's path: up to the last ".so" and its numbers. */
 static size_t brief_length(const char *path, size_t length)
 {
     size_t end = length;
@@ -135,7 +137,7 @@ static size_t brief_length(const char *path, size_t length)
     return end;
 }
 
-/* "$build/lib.so" with what build= said. The caller frees. */
+/* The path with the value of the line "build=VALUE" in place of "$build". The caller frees. */
 static char *expand_build(const char *path, size_t length, const char *build)
 {
     pt_buf text = PT_BUF_INIT;
@@ -171,7 +173,7 @@ static void take_line(pt_perl_session *s, const pt_regex *library, const char *l
     PT_FREE char *debugging = pt_perl_debugging_library(path);
     pt_perl_image *image = debugging == NULL ? pt_perl_image_find(&s->images, path) : NULL;
     if (image != NULL && pt_perl_image_text(image, &text)) offset += text.address - text.offset;
-    add_lib(s, path, found.start, found.finish, in_width(s, offset));
+    add_lib(s, path, found.start, found.finish, fit_address(s, offset));
 }
 
 void pt_perl_libs_parse(pt_perl_session *s, const char *text, size_t size)
@@ -199,8 +201,8 @@ void pt_perl_libs_parse(pt_perl_session *s, const char *text, size_t size)
     pt_perl_text_section section;
     const char *more = s->settings->add_lib;
     if (more != NULL && more[0] != '\0' && pt_perl_find_text(more, &section))
-        add_lib(s, pt_strdup(more), section.address, in_width(s, section.address + section.bytes),
-                section.address);
+        add_lib(s, pt_strdup(more), section.address,
+                fit_address(s, section.address + section.bytes), section.address);
     uint64_t max_pc = 0;
     for (uint32_t i = 0; i < s->addresses.count; i++)
         if (pt_perl_pc(s, i) > max_pc) max_pc = pt_perl_pc(s, i);

@@ -1,8 +1,8 @@
 /* list.c: source and disassembly of the procedures that match a pattern, with samples.
  *
- * A procedure is what nm says it is (nm.c); it is shown when any address in it has samples. A
- * line is that of the outermost function at an address; samples of other lines move on to the next
- * line of the procedure's own file.
+ * Procedures are those of nm.c; a procedure is shown when an address in it has samples. The line of
+ * an address is that of its outermost function. Samples of an address with a line of another file
+ * count for the next address with a line of the procedure's file.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "source/objdump.h"
 
 #define SOURCE_BYTES_MAX    ((uint64_t)64 << 20)
-#define PROCEDURE_BYTES_MAX ((uint64_t)16 << 20) /* what is longer is no function */
+#define PROCEDURE_BYTES_MAX ((uint64_t)16 << 20) /* a longer procedure is no function */
 
 /* ---- Samples by address ---- */
 
@@ -58,7 +58,7 @@ static costs gather_costs(pt_perl_session *s, const pt_perl_profile *profile)
     return c;
 }
 
-/* The first cost at or behind an address. */
+/* The index of the first cost at or behind an address. */
 static size_t cost_from(const costs *c, uint64_t address)
 {
     size_t low = 0, high = c->count;
@@ -101,8 +101,8 @@ static int by_brief(const void *a, const void *b)
 typedef void show_fn(const costs *c, const pt_perl_lib *lib, const pt_perl_procedure *procedure,
                      const char *brief);
 
-static void show_matching(const costs *c, const pt_perl_lib *lib, const pt_regex *pattern,
-                          show_fn *show)
+static void show_library_procedures(const costs *c, const pt_perl_lib *lib, const pt_regex *pattern,
+                                    show_fn *show)
 {
     pt_perl_image *image = pt_perl_image_find(&c->session->images, lib->path);
     if (image == NULL) return;
@@ -126,8 +126,8 @@ static void show_matching(const costs *c, const pt_perl_lib *lib, const pt_regex
     }
 }
 
-static bool show_all(pt_perl_session *s, const pt_perl_profile *profile, const char *pattern,
-                     show_fn *show)
+static bool show_procedures(pt_perl_session *s, const pt_perl_profile *profile, const char *pattern,
+                            show_fn *show)
 {
     pt_regex *regex = NULL;
     pt_error error = PT_ERROR_INIT;
@@ -138,7 +138,7 @@ static bool show_all(pt_perl_session *s, const pt_perl_profile *profile, const c
     costs c = gather_costs(s, profile);
     pt_perl_images_forget_matching(&s->images);
     for (size_t i = 0; i < s->lib_count; i++)
-        show_matching(&c, &s->libs[i], regex, show);
+        show_library_procedures(&c, &s->libs[i], regex, show);
     free(c.items);
     pt_regex_free(regex);
     return true;
@@ -165,7 +165,7 @@ static void take_line(void *context, size_t index, const pt_perl_name *names, si
     b->file[index] = pt_perl_wordz(b->session, file);
 }
 
-/* Text without "/proc/self/cwd/" and "./" before it. */
+/* The name without "/proc/self/cwd/" and "./" in front. */
 static const char *clean_file(const char *file)
 {
     if (pt_begins(file, "/proc/self/cwd/")) file += 15;
@@ -251,7 +251,7 @@ static void put_source_line(pt_perl_session *s, const source *text, int64_t line
     pt_out_char(s->out, '\n');
 }
 
-/* Where samples go: to lines [first, last] of the file. */
+/* The samples of lines [first, last] of the file. */
 typedef struct {
     uint32_t file;
     int64_t first, last;
@@ -259,8 +259,8 @@ typedef struct {
     double flat_total, cum_total;
 } line_costs;
 
-static void share_out(const costs *c, const byte_lines *b, uint64_t start, uint64_t bytes,
-                      line_costs *ret)
+static void share_samples(const costs *c, const byte_lines *b, uint64_t start, uint64_t bytes,
+                          line_costs *ret)
 {
     double flat_left = 0, cum_left = 0;
     for (uint64_t i = 0; i < bytes; i++) {
@@ -327,7 +327,7 @@ static void list_procedure(const costs *c, const pt_perl_lib *lib,
             pt_alloc((size_t)(shown.last - shown.first) + 1, sizeof *shown.flat);
         PT_FREE double *cum = shown.cum =
             pt_alloc((size_t)(shown.last - shown.first) + 1, sizeof *shown.cum);
-        share_out(c, &b, start, bytes, &shown);
+        share_samples(c, &b, start, bytes, &shown);
         print_source(c, brief, &text, &shown, own_last);
     }
     close_source(&text);
@@ -336,12 +336,12 @@ static void list_procedure(const costs *c, const pt_perl_lib *lib,
 bool pt_perl_print_listing(pt_perl_session *session, const pt_perl_profile *profile,
                            const char *pattern)
 {
-    return show_all(session, profile, pattern, list_procedure);
+    return show_procedures(session, profile, pattern, list_procedure);
 }
 
 /* ---- Disassembly ---- */
 
-/* Instructions without parameters and template arguments of the names in them. */
+/* Prints an instruction; names in it lose their parameters and template arguments. */
 static void put_instruction(pt_out *out, const char *text)
 {
     PT_FREE char *clean = pt_strdup(text);
@@ -432,8 +432,9 @@ static void put_disassembly(const costs *c, const pt_objdump_listing *listing, c
     if (has_text) close_source(&text);
 }
 
-/* GNU's objdump: --tools or PPROF_TOOLS name it ("objdump:FILE") or are what stands before its name
- * ("/opt/gnu/bin/,/usr/bin/x86_64-linux-gnu-"); else it is looked for in PATH. The caller frees. */
+/* The path of GNU's objdump. --tools or else PPROF_TOOLS lists the program ("objdump:FILE") or
+ * prefixes of its name ("/opt/gnu/bin/,/usr/bin/x86_64-linux-gnu-"); without either it is searched
+ * in PATH. The caller frees. */
 static char *find_objdump(const pt_perl_session *s)
 {
     const char *tools = s->settings->tools != NULL ? s->settings->tools : getenv("PPROF_TOOLS");
@@ -491,5 +492,5 @@ static void disassemble_procedure(const costs *c, const pt_perl_lib *lib,
 bool pt_perl_print_disasm(pt_perl_session *session, const pt_perl_profile *profile,
                           const char *pattern)
 {
-    return show_all(session, profile, pattern, disassemble_procedure);
+    return show_procedures(session, profile, pattern, disassemble_procedure);
 }

@@ -1,5 +1,5 @@
-/* pt_perl_name.c: the short form of a function's name, as the Perl pprof cuts it with regular
- * expressions; each is done by hand here, in one pass. */
+/* name.c: the short form of a function's name. The Perl pprof cuts it with regular expressions;
+ * here each of them is one pass over the text. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,9 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Takes out what balanced brackets hold, innermost first until none is left: the same as a stack of
- * places where they opened. After parameters a "const" goes, too. */
+/* Removes balanced brackets with their content. and_const: a "const" behind them goes, too. The
+ * original removes the innermost brackets until none are left, which a stack of open brackets does
+ * in one pass. */
 static void drop_brackets(char *text, char open, char close, bool and_const)
 {
     PT_FREE size_t *opened = pt_alloc(strlen(text) + 1, sizeof *opened);
@@ -41,7 +42,7 @@ static void drop_brackets(char *text, char open, char close, bool and_const)
     *to = '\0';
 }
 
-/* "<0000000000401136>" at the end, which nm.c puts there. */
+/* Removes the "<0000000000401136>" that nm.c put at the end. */
 static void drop_address(char *text)
 {
     const size_t length = strlen(text);
@@ -52,7 +53,7 @@ static void drop_address(char *text)
     if (at > 0 && text[at - 1] == '<') text[at - 1] = '\0';
 }
 
-/* What stands before the last "space, word, ::" is a type. */
+/* Removes the type that stands before the last "space, word, ::". */
 static void drop_leading_type(char *text)
 {
     for (size_t i = strlen(text); i-- > 0;) {

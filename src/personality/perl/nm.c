@@ -1,10 +1,10 @@
-/* nm.c: the symbols of an image as `nm -n --demangle` lists them, cut into procedures as the
- * Perl pprof does: each reaches to the next symbol, whatever that is.
+/* nm.c: the symbols of an image as `nm -n --demangle` lists them, as procedures. A procedure ends
+ * at the next symbol of any kind. Letters are those of object/symbol_class.h, versions elf's.
  *
- * Of symbols at one address the first is meant, with "<address>" behind its name so that equal
- * names stay apart; but a later one in code (nm's t or T) takes its place, with its bare name. Of
- * equal bare names the last counts. Without a symbol table that gives anything the dynamic one is
- * asked.
+ * Symbols at one address are one procedure. It has the name of the first symbol, followed by
+ * "<address>" to keep equal names apart. If a later symbol is code (nm's t or T), the procedure has
+ * the bare name of the last of these. Of several procedures with one bare name the last is kept.
+ * The dynamic symbol table is read when the other gives no procedure.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static bool is_code(const pt_class_symbol *symbol)
 
 /* ---- Procedures ---- */
 
-/* "@@GLIBC_2.2.5", "@GLIBC_2.2.5" where another is the default; nothing without a version. */
+/* Appends "@@GLIBC_2.2.5", or "@GLIBC_2.2.5" for a version that is not the default, or nothing. */
 static void put_version(pt_buf *text, const pt_elf_versions *versions,
                         const pt_class_symbol *symbol)
 {
@@ -77,15 +77,15 @@ static char *shown_name(const pt_perl_session *s, const pt_elf_versions *version
     return pt_buf_take(&text, NULL);
 }
 
-static bool is_wanted(const pt_regex *pattern, const char *name)
+static bool matches_pattern(const pt_regex *pattern, const char *name)
 {
     bool match = true;
     return pattern == NULL ||
            (pt_regex_match(pattern, name, strlen(name), &match, NULL) == PT_OK && match);
 }
 
-/* An untagged name that was there before moves to its later place. */
-static void drop_earlier(pt_perl_nm *nm, pt_index *bare, const char *name)
+/* Removes an earlier procedure with the same bare name. */
+static void drop_earlier_procedure(pt_perl_nm *nm, pt_index *bare, const char *name)
 {
     const uint64_t hash = pt_hash_bytes(name, strlen(name));
     PT_INDEX_EACH (bare, hash, id) {
@@ -115,8 +115,8 @@ static void cut_symbols(pt_perl_nm *nm, const pt_perl_session *s, const symbol_l
             if (is_code(&list->items[next])) chosen = next;
         if (strcmp(list->items[i].name, "_fini") == 0) nm->has_separator = true;
         char *name = shown_name(s, versions, &list->items[chosen], chosen == i);
-        if (is_wanted(pattern, name)) {
-            if (chosen != i) drop_earlier(nm, &bare, name);
+        if (matches_pattern(pattern, name)) {
+            if (chosen != i) drop_earlier_procedure(nm, &bare, name);
             PT_PUSH(*nm, (pt_perl_procedure){.start = list->items[i].addr,
                                              .end = list->items[next < list->count ? next : i].addr,
                                              .name = name});

@@ -1,15 +1,15 @@
-/* perl.h: the Perl pprof that gperftools shipped until 2.16, as a personality: its numbers, its
- * text, its dot.
+/* perl.h: what the files of this personality share. It prints the numbers, text and dot of the
+ * Perl pprof that gperftools shipped until 2.16.
  *
- *   files -> perl_read: stacks of addresses with one value, and the text list of what was mapped
- *         -> perl_libs: which object has which addresses
- *         -> perl_symbols: what nm and addr2line would say of each address: (short name, file:line,
- *            full name), outermost first
- *         -> perl_reduce: uninteresting frames out, --focus, --ignore, nodes of a granularity
- *         -> pt_perl_text, pt_perl_dot, pt_perl_list, perl_export: reports
+ *   files -> read.c, heap.c: stacks of addresses, each with one value, and the list of mappings
+ *         -> libs.c: the object of each address
+ *         -> symbols.c: the names of each address as nm and addr2line print them (short name,
+ *            FILE:LINE, full name), outermost first
+ *         -> reduce.c: uninteresting frames removed, --focus, --ignore, nodes of a granularity
+ *         -> text.c, dot.c, list.c, export.c: reports
  *
- * The rules are those of gperftools' pprof 2.0 as it behaves; where it leaves the order to a hash
- * table ours is the order of first appearance. Numbers are doubles, as in Perl.
+ * The rules are those of pprof 2.0 of gperftools as it behaves. Where the original leaves an order
+ * to a hash table, pitot has the order of first appearance. Numbers are doubles, as in Perl.
  */
 #ifndef PT_PERL_PERL_H
 #define PT_PERL_PERL_H
@@ -24,7 +24,7 @@
 
 /* ---- Options ---- */
 
-/* What is shown, at most one of them. */
+/* The kind of output; a command line chooses at most one. */
 typedef enum {
     PT_PERL_TEXT,
     PT_PERL_CALLGRIND,
@@ -91,7 +91,7 @@ typedef struct pt_perl_images {
 /* One line of a heap profile, for --stacks. */
 typedef struct pt_perl_leak {
     double objects, bytes;
-    char *addresses; /* as they are after return addresses were moved into their calls */
+    char *addresses; /* return addresses are moved into their calls */
 } pt_perl_leak;
 
 /* Everything that a report needs. */
@@ -106,7 +106,7 @@ typedef struct pt_perl_session {
     unsigned address_digits; /* hexadecimal: 8 or 16 */
     bool symbolized;         /* the files bring their symbols: no program */
     char *program;           /* as given, or as a symbolized file says */
-    char *server;            /* the first profile's address, if a server is the program; or NULL */
+    char *server; /* the URL of the first profile when a server stands for the program; else NULL */
     struct {
         uint64_t *items;
         size_t count, cap;
@@ -184,29 +184,30 @@ const char *pt_perl_hex(const pt_perl_session *session, uint64_t address, char *
 
 /* ---- Reading (read.c, heap.c) ---- */
 
-/* Adds a file to profile. first: its list of mapped objects and its kind are the session's. False
- * when it could not be read; why was said. */
+/* Adds the values of a file to profile. first: the session takes the file's kind and its list of
+ * mapped objects. False when the file could not be read; the reason is printed. */
 bool pt_perl_read(pt_perl_session *session, const char *path, bool first, pt_perl_profile *profile);
-/* The text of heap, growth and contention profiles after their first line. */
+/* Read the text of a heap, growth or contention profile after its first line. */
 bool pt_perl_read_heap(pt_perl_session *session, const char *header, pt_reader *text, bool first,
                        pt_perl_profile *profile);
 bool pt_perl_read_contention(pt_perl_session *session, pt_reader *text, bool first,
                              pt_perl_profile *profile);
-/* Whether a file begins as one that brings its symbols. */
+/* Whether the file begins like a profile that brings its symbols. */
 bool pt_perl_is_symbolized(const char *path);
 
 /* ---- Servers (remote.c) ---- */
 
-/* Does a name that is no file name a server? */
+/* Whether an operand names a server: no file has that name, and it has the form of an address. */
 bool pt_perl_is_remote(const char *name);
-/* A server among the names, not a program: its own name becomes session->program and its address
- * session->server. False when it has no symbols; why was said. */
+/* For a command line without a program: asks the server of the first profile. The name of its
+ * program becomes session->program, the profile's URL session->server. False when the server has no
+ * symbols; the reason is printed. */
 bool pt_perl_ask_program(pt_perl_session *session, const char *const *names, size_t count);
-/* Fetches what is no file among the names, with host@N expanded, and gives the files of all of
- * them, each and the list to be freed, also on failure. */
+/* Expands host@N, fetches the names that are no files, and gives the files of all names. The caller
+ * frees each name and the list, also after a failure. */
 bool pt_perl_fetch(pt_perl_session *session, const char *const *names, size_t count,
                    char ***ret_files, size_t *ret_count);
-/* Names of all addresses from session->server. */
+/* Asks session->server for the names of all addresses. */
 bool pt_perl_ask_names(pt_perl_session *session);
 
 /* ---- Objects and names (libs.c, images.c, nm.c, symbols.c) ---- */
@@ -216,30 +217,31 @@ void pt_perl_libs_parse(pt_perl_session *session, const char *text, size_t size)
 /* The debugging copy of a library, "/usr/lib/debug" before its path; NULL if there is none. The
  * caller frees. */
 char *pt_perl_debugging_library(const char *path);
-/* Where .text is in the image at path; false when there is none. */
+/* The place of .text in the image at path. False when the file is no image or has no .text. */
 typedef struct pt_perl_text_section {
     uint64_t address, offset, bytes; /* offset: in the file */
 } pt_perl_text_section;
 bool pt_perl_find_text(const char *path, pt_perl_text_section *ret_text);
 
-/* What `nm -n --demangle` says of an image, as procedures with an end. */
+/* The list that `nm -n --demangle` prints of an image, as procedures with an end. */
 typedef struct pt_perl_procedure {
     uint64_t start, end; /* the end is where the next symbol begins */
-    char *name;          /* demangled, with "<start>" behind it; or without, see nm.c */
+    char *name;          /* demangled; "<start>" follows, but for the names that nm.c leaves bare */
 } pt_perl_procedure;
 typedef struct pt_perl_nm {
     pt_perl_procedure *items; /* ascending */
     size_t count, cap;
-    bool has_separator; /* there is a symbol _fini: then inlined frames are shown */
+    bool has_separator; /* a symbol is called _fini; inlined frames are shown only then */
 } pt_perl_nm;
-/* Of the procedures that match the pattern (NULL = all) in the image at path itself. What is no
- * image has none. */
+/* Lists the procedures of the image at path whose names match the pattern (NULL = all). A file that
+ * is no image has none. */
 void pt_perl_nm_init(pt_perl_nm *nm, const pt_perl_session *session, const char *path,
                      const pt_regex *pattern);
 void pt_perl_nm_done(pt_perl_nm *nm);
 
-/* The regular file at path, or its debugging copy: the same image for all names of one file, the
- * session's; NULL when there is none. What is asked of it is found out once. */
+/* The debugging copy of the file at path, or else the file itself. All names of one file give the
+ * same image, which belongs to the session. NULL when there is no regular file. The functions below
+ * read the image at their first call and keep the answer. */
 pt_perl_image *pt_perl_image_find(pt_perl_images *images, const char *path);
 bool pt_perl_image_text(pt_perl_image *image, pt_perl_text_section *ret_text);
 /* NULL: no image. */
@@ -251,9 +253,9 @@ const pt_perl_nm *pt_perl_image_matching(const pt_perl_session *session, pt_perl
 void pt_perl_images_forget_matching(pt_perl_images *images);
 void pt_perl_images_done(pt_perl_images *images);
 
-/* Names for addrs[0, count), which ascend, in the image at path; offset is what lies between the
- * addresses of the process and those of the image. sink is called once an address, with its names
- * outermost first; none when nothing is known. */
+/* Names addrs[0, count), which ascend and lie in the image at path. offset: address in the process
+ * less address in the image. sink is called once for each address that has names, with the names
+ * outermost first. */
 typedef void pt_perl_names_sink(void *context, size_t index, const pt_perl_name *names,
                                 size_t count);
 void pt_perl_map_to_symbols(pt_perl_session *session, const char *path, uint64_t offset,
@@ -282,7 +284,7 @@ static inline const pt_perl_name *pt_perl_names_of(const pt_perl_session *s, uin
 
 /* ---- Reducing (reduce.c) ---- */
 
-/* Frames of the profiler itself, or of allocators, out of every stack; replaces profile. */
+/* Removes the frames of the profiler and of allocators from every stack; replaces profile. */
 void pt_perl_remove_uninteresting(pt_perl_session *session, pt_perl_profile *profile);
 /* Keeps the stacks that match the pattern, or those that do not. False: no regular expression. */
 bool pt_perl_filter(pt_perl_session *session, pt_perl_profile *profile, const char *pattern,
@@ -323,7 +325,7 @@ void pt_perl_print_stacks(pt_perl_session *session, const pt_perl_profile *profi
 void pt_perl_print_collapsed(pt_perl_session *session, const pt_perl_profile *profile);
 void pt_perl_print_raw(pt_perl_session *session, const pt_perl_profile *profile);
 void pt_perl_print_callgrind(pt_perl_session *session, const pt_perl_profile *profile);
-/* False, after it was said, when there is nothing to draw. */
+/* False when there is nothing to draw, which is printed. */
 bool pt_perl_print_dot(pt_perl_session *session, pt_out *out, const pt_perl_profile *profile,
                        const pt_perl_reduced *reduced, double overall_total);
 /* False: the pattern is no regular expression. */

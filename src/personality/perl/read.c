@@ -1,6 +1,6 @@
-/* read.c: files as the Perl pprof reads them: nothing is merged, moved or taken out but return
- * addresses, which go one byte back into their calls. What it does not know (profile.proto, gmon,
- * ...) is read as every other command of ours does. */
+/* read.c: profiles by the Perl pprof's rules. All records and frames are kept as the file has them;
+ * only return addresses are moved back by a byte, into their calls. Files in formats that the
+ * original does not know (profile.proto, gmon, ...) are read by load, as by every other command. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static bool is_marker(const char *line, size_t length, const char *name)
     return pt_begins_n(line + at, length - at, name);
 }
 
-/* The first line that is no command (%warn and the like); NULL when the file is binary here. */
+/* The first line that is no command (%warn is one). NULL when binary data follow. */
 static const char *header_line(pt_reader *r, size_t *ret_length, bool quiet)
 {
     *ret_length = 0;
@@ -114,8 +114,8 @@ static void read_symbols(pt_perl_session *s, pt_reader *r)
 
 /* ---- Binary CPU profiles ---- */
 
-/* The words of a binary profile begin with 0, then the size of the header: its zeros tell width and
- * byte order. */
+/* Sets the width and byte order of the words. The first word is 0 and the second a small number, so
+ * that its zero bytes tell both. */
 static bool find_words(pt_perl_session *s, pt_reader *r)
 {
     static const uint8_t zeros[8];
@@ -202,8 +202,8 @@ static bool read_cpu(pt_perl_session *s, pt_reader *r, const char *path, bool fi
 
 /* ---- Everything else that pitot reads ---- */
 
-/* Addresses as the Perl pprof has them: calls, not returns. Locations without an address get one
- * that nothing else has. */
+/* The number of a location's address, which is that of the call for a return address. A location
+ * without an address gets an address that no other has. Gives the address its names. */
 static uint32_t model_address(pt_perl_session *s, const pt_profile *p, uint32_t location,
                               uint64_t *next_fake)
 {
@@ -233,7 +233,8 @@ static uint32_t model_address(pt_perl_session *s, const pt_profile *p, uint32_t 
     return id;
 }
 
-/* Samples are counted where there is a count, as in the formats that the original knows. */
+/* The event that is shown: that of the options, or the default one; for a default event in time the
+ * first event, if it counts samples. */
 static uint32_t model_event(const pt_perl_session *s, const pt_profile *p)
 {
     static const struct {
@@ -320,8 +321,8 @@ static bool read_model(pt_perl_session *s, const char *path, bool first, pt_perl
 
 /* ---- A file ---- */
 
-static bool read_known(pt_perl_session *s, pt_reader *r, const char *path, bool first,
-                       pt_perl_profile *profile, bool *ret_unknown)
+static bool read_known_format(pt_perl_session *s, pt_reader *r, const char *path, bool first,
+                              pt_perl_profile *profile, bool *ret_unknown)
 {
     size_t length;
     const char *header = header_line(r, &length, false);
@@ -370,8 +371,8 @@ bool pt_perl_read(pt_perl_session *session, const char *path, bool first, pt_per
     pt_reader r;
     pt_reader_init(&r, blob.data, blob.size, NULL);
     bool unknown = false;
-    bool ok = read_known(session, &r, path, first, profile, &unknown);
-    if (!pt_blob_intact(&blob)) { /* whatever the zeros in its place looked like */
+    bool ok = read_known_format(session, &r, path, first, profile, &unknown);
+    if (!pt_blob_intact(&blob)) { /* zeros were read in place of the lost part */
         pt_cmd_say("%s: " PT_FILE_SHRANK, path);
         ok = unknown = false;
     }

@@ -1,5 +1,6 @@
-/* reduce.c: from stacks of addresses to nodes with values: uninteresting frames out, focus and
- * ignore, and the texts of a granularity. Work is done once an address, then once a stack. */
+/* reduce.c: makes nodes with values of stacks of addresses. Removes uninteresting frames, applies
+ * --focus and --ignore, and names the nodes by the granularity. Each step works once on each
+ * address, then once on each stack. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,7 +134,7 @@ static void drop_second(pt_perl_session *s, pt_perl_profile *profile)
         kept.count = 0;
         PT_GROW(kept, depth);
         kept.items[kept.count++] = frames[0];
-        /* The unwinder may have the leaf twice: as it was, and one byte before. */
+        /* The unwinder may repeat the leaf, which was then moved back by a byte. */
         const bool twice = depth > 3 && pt_perl_pc(s, frames[2]) + 1 == pt_perl_pc(s, frames[0]);
         for (size_t k = twice ? 3 : 2; k < depth; k++)
             kept.items[kept.count++] = frames[k];
@@ -265,7 +266,7 @@ bool pt_perl_filter(pt_perl_session *session, pt_perl_profile *profile, const ch
 
 /* ---- Short names that stand for several functions ---- */
 
-/* "f(int)<0000000000401136>" -> true */
+/* Whether an address in brackets ends the name, as in "f(int)<0000000000401136>". */
 static bool ends_in_address(const char *full)
 {
     const size_t length = strlen(full);
@@ -276,8 +277,8 @@ static bool ends_in_address(const char *full)
     return at > 0 && at < length - 1 && full[at - 1] == '<';
 }
 
-/* What stands between the last angle brackets, without leading zeros; NULL when the name does not
- * end in any. The caller frees. */
+/* The text between the angle brackets that end the name, without leading zeros; NULL when it does
+ * not end in brackets. The caller frees. */
 static char *last_bracket(const char *full)
 {
     const size_t length = strlen(full);
@@ -341,7 +342,7 @@ static char *node_text(const pt_perl_session *s, const char *address, const char
         if (unknown) return pt_strdup(address);
         return shows_address ? pt_strf("%s (%s)", function, address) : pt_strdup(function);
     case PT_BY_FILE:
-    case PT_BY_FILEFUNCTION: /* none of pprof's in Perl */
+    case PT_BY_FILEFUNCTION: /* the Perl pprof has no such granularity */
     case PT_BY_MAPPING: break;
     }
     if (no_line || file_line[0] == '\0') return pt_strdup(address);
@@ -408,7 +409,7 @@ static void translate_address(pt_perl_session *s, translation *t, uint32_t addre
     }
 }
 
-/* Addresses from 2^63 on are not shown, in files of either width that has them. */
+/* The original shows no addresses from 2^63 on. */
 static bool is_skipped(const pt_perl_session *s, uint64_t address)
 {
     return s->address_digits > 8 && address > INT64_MAX;

@@ -5,9 +5,9 @@
  *   a server for a program     -> its name from /pprof/cmdline, names of addresses from
  * /pprof/symbol
  *
- * Rule: FetchDynamicProfiles, CheckSymbolPage, FetchProgramName and FetchSymbols of gperftools'
- * pprof 2.0. It asks curl, which takes a page that says "not found" for a profile; here that is an
- * error.
+ * Rule: FetchDynamicProfiles, CheckSymbolPage, FetchProgramName and FetchSymbols of pprof 2.0 of
+ * gperftools. The original runs curl and takes a page "not found" for a profile; here such a page
+ * is an error. load/fetch.h does the fetching.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static pt_fetch_options fetch_options(const pt_perl_session *s)
 
 /* ---- Names of files ---- */
 
-/* A name as a part of a file's name. */
+/* Replaces slashes and control characters, which a file's name cannot have. */
 static void clean_name(char *text)
 {
     for (; *text != '\0'; text++) {
@@ -55,7 +55,7 @@ static char *host_of(const char *url)
     return pt_strndup(host, six ? strcspn(host, "]/") : strcspn(host, ":/?"));
 }
 
-/* "/pprof/heap" of an address; the query is no part of it. */
+/* The page of a URL without its query, such as "/pprof/heap". The caller frees. */
 static char *page_of(const char *url)
 {
     const char *page = strstr(url, "/pprof/");
@@ -70,7 +70,8 @@ static bool is_cpu_page(const char *page)
            strcmp(page, "/pprof/censusprofile") == 0;
 }
 
-/* "FOLDER/PROGRAM.TIME.HOST", and the page behind it unless it is a CPU profile's. */
+/* "FOLDER/PROGRAM.TIME.HOST"; the page follows unless it is that of a CPU profile. The caller
+ * frees. */
 static char *file_for(const pt_perl_session *s, const char *folder, const char *url, time_t now)
 {
     const char *const slash = strrchr(s->program, '/');
@@ -86,7 +87,7 @@ static char *file_for(const pt_perl_session *s, const char *folder, const char *
 
 /* ---- Profiles ---- */
 
-/* All names with host@N expanded: as the original, the last one first. */
+/* All names, host@N expanded, the last first as in the original. */
 static size_t expand_names(const char *const *names, size_t count, char ***ret_names)
 {
     size_t n = 0, cap = 0;
@@ -123,7 +124,7 @@ static bool write_file(const char *path, const pt_blob *body)
     return true;
 }
 
-/* The servers among names[0, count), each replaced by the file that its answer was written to. */
+/* Fetches from the servers among names[0, count), and replaces each by the file of its answer. */
 static bool fetch_all(pt_perl_session *s, char **names, size_t count)
 {
     PT_FREE char *folder = pt_remote_folder();

@@ -68,7 +68,8 @@ static bool narrow_profile(shell *s, pt_perl_profile *profile, const char *patte
     return true;
 }
 
-/* The profile of a line, after it was said how much that is; done with pt_perl_profile_done. */
+/* The profile of a line, and prints its share of the total. The caller ends it by
+ * pt_perl_profile_done. */
 static bool profile_of_line(shell *s, bool focuses, pt_perl_profile *ret)
 {
     pt_perl_session *session = s->session;
@@ -139,7 +140,8 @@ static void write_callgrind(shell *s, const char *file)
     pt_buf_done(&report);
 }
 
-/* True if the word is the name and maybe digits, which *ret_digits is set to. */
+/* Whether the word is the name, with or without digits behind it, which *ret_digits then points to.
+ */
 static bool is_top(const char *word, const char **ret_digits)
 {
     if (pt_begins(word, "top"))
@@ -201,7 +203,7 @@ int pt_perl_interact(pt_perl_session *session, double total)
 {
     const pt_perl_settings *settings = session->settings;
     const pt_grain grain = session->grain;
-    const bool asks = isatty(STDIN_FILENO); /* else the prompt is no part of the report */
+    const bool asks = isatty(STDIN_FILENO); /* without a terminal no prompt is printed */
     PT_FREE char *history = pt_line_history_path("google_pprof_history");
     const pt_line_options options = {.prompt = asks ? "(pprof) " : "", .history_path = history};
     pt_perl_say("Welcome to pprof!  For help, type 'help'.\n");

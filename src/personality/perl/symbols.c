@@ -1,7 +1,4 @@
-/* symbols.c: names for addresses: of what addr2line and nm say, what the Perl pprof believes.
- *
- * The sink of addr2line comes in an order of its own; which address is the first of an inlined
- * function matters (addr2line.c), so answers are taken in the order of addresses.
+/* symbols.c: names of addresses: the Perl pprof's choice between the answers of addr2line and nm.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,13 +21,13 @@ typedef struct {
     void *context;
 } naming;
 
-static uint64_t in_image(const pt_perl_session *s, uint64_t address, uint64_t offset)
+static uint64_t image_address(const pt_perl_session *s, uint64_t address, uint64_t offset)
 {
     return s->address_digits == 8 ? (address - offset) & UINT32_MAX : address - offset;
 }
 
-/* The procedure that nm has for an address of the image: its full name, or NULL with *ret_outside
- * when the address lies behind the last. NULL too when there is no procedure at all. */
+/* The full name of the procedure at an address of the image. NULL when the image has no procedures,
+ * or when the address lies behind the last of them, which sets *ret_outside. */
 static const char *nm_name(const pt_perl_nm *nm, uint64_t addr, bool *ret_outside)
 {
     *ret_outside = false;
@@ -48,7 +45,7 @@ static const char *nm_name(const pt_perl_nm *nm, uint64_t addr, bool *ret_outsid
     return NULL;
 }
 
-/* What addr2line says of a function, or what nm says better. */
+/* The name of a function: nm's when addr2line has none or nm's begins with it, else addr2line's. */
 static pt_perl_name choose_name(const naming *n, const pt_perl_line *line, const char *nm_full)
 {
     pt_perl_session *s = n->session;
@@ -75,7 +72,7 @@ static void take_lines(void *context, size_t index, const pt_perl_line *lines, s
     const naming *n = context;
     const uint64_t address = n->addrs[index];
     bool outside;
-    const char *full = nm_name(n->nm, in_image(n->session, address, n->offset), &outside);
+    const char *full = nm_name(n->nm, image_address(n->session, address, n->offset), &outside);
     char hex[17], text[20];
     if (outside) {
         snprintf(text, sizeof text, "0x%s", pt_perl_hex(n->session, address, hex));
@@ -93,11 +90,11 @@ void pt_perl_map_to_symbols(pt_perl_session *session, const char *path, uint64_t
 {
     pt_perl_image *image = count > 0 ? pt_perl_image_find(&session->images, path) : NULL;
     pt_perl_addr2line *tool = image != NULL ? pt_perl_image_tool(session, image) : NULL;
-    if (tool == NULL) return; /* no image: nothing is known, as when addr2line fails */
+    if (tool == NULL) return; /* no image: no names, as when addr2line fails */
     const pt_perl_nm *nm = pt_perl_image_procedures(session, image);
     PT_FREE uint64_t *there = pt_alloc(count, sizeof *there);
     for (size_t i = 0; i < count; i++)
-        there[i] = in_image(session, addrs[i], offset);
+        there[i] = image_address(session, addrs[i], offset);
     naming n = {.session = session,
                 .nm = nm,
                 .addrs = addrs,
@@ -122,7 +119,7 @@ static int by_address(const void *a, const void *b)
 
 typedef struct {
     pt_perl_session *session;
-    const pc *pcs; /* of the addresses asked for */
+    const pc *pcs; /* by index of the question */
 } gathering;
 
 static void gather_names(void *context, size_t index, const pt_perl_name *names, size_t count)
@@ -131,7 +128,7 @@ static void gather_names(void *context, size_t index, const pt_perl_name *names,
     pt_perl_give_names(g->session, g->pcs[index].id, names, count);
 }
 
-/* The highest start first; equal ones in the order of the list, which is that of memory. */
+/* Descending by start; libraries with equal starts keep the order of the list. */
 static int by_start(const void *a, const void *b)
 {
     const pt_perl_lib *x = *(const pt_perl_lib *const *)a, *y = *(const pt_perl_lib *const *)b;
@@ -139,14 +136,15 @@ static int by_start(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Addresses in ascending order, which libraries take away. */
+/* Ascending addresses that no library was found for yet, and those that are taken. */
 typedef struct {
     pc *items;
     size_t count;
-    size_t *next; /* [count + 1]: of each taken one, one behind it; a free one's own index */
+    size_t *next; /* [count + 1]: for a free address its own index, for a taken address an index
+                     behind it */
 } free_pcs;
 
-/* The first free one at or behind index i; count if there is none. */
+/* The index of the first free address at or behind index i; count if there is none. */
 static size_t find_free(free_pcs *pcs, size_t i)
 {
     while (pcs->next[i] != i) {
@@ -251,7 +249,7 @@ void pt_perl_symbols_extract(pt_perl_session *session)
 
 /* ---- --symbols ---- */
 
-/* The first "0x..." that stands as a word; false when there is none. */
+/* Finds the first word "0x..." of the line; false when it has none. */
 static bool find_address(const char *line, uint64_t *ret)
 {
     for (const char *p = line; (p = strpbrk(p, "0")) != NULL; p++) {

@@ -1,4 +1,4 @@
-/* tables.c: profiles as values of stacks. */
+/* tables.c: addresses, the names of addresses, and profiles as values of stacks. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static uint32_t profile_row(const pt_perl_profile *profile, uint32_t stack)
 
 void pt_perl_profile_add(pt_perl_profile *profile, uint32_t stack, double value)
 {
-    if (stack == PT_NONE) return; /* the tables are full, which their status tells */
+    if (stack == PT_NONE) return; /* the tables are full; their status has the error */
     const uint32_t known = profile_row(profile, stack);
     if (known != PT_NONE) {
         profile->value[known] += value;

@@ -1,4 +1,4 @@
-/* text.c: the Perl pprof's figures, its text report and the stacks in words. */
+/* text.c: how the Perl pprof writes figures, its table, and the stacks of --stacks. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,8 @@ static int by_value_then_name(const void *a, const void *b, void *context)
                   pt_perl_text_of(s->session, s->reduced->node[y]));
 }
 
-/* A node whose text is an address alone is followed by what is known of it. The caller frees. */
+/* The text of a row: the node, or for a node that is an address alone the names of that address.
+ * The caller frees. */
 static char *row_name(pt_perl_session *s, const char *node)
 {
     if (strlen(node) != s->address_digits || strspn(node, "0123456789abcdef") != s->address_digits)
@@ -152,7 +153,8 @@ static int by_bytes(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* What is known of an address as it stands in a file; zeros before it count. */
+/* Prints the names of an address that is written as in the file. It has names only with all its
+ * digits, leading zeros among them. */
 static void print_leak_frame(pt_perl_session *s, const char *address, size_t length)
 {
     if (length > 2 && address[0] == '0' && address[1] == 'x') {
