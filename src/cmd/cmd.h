@@ -1,4 +1,4 @@
-/* cmd.h: what a command is to the rest of src/cmd: a constant struct. One file a command;
+/* cmd.h: the struct of a command, and what all commands share. Each command is one file;
  * commands.def lists pitot's own, one X(name) a line, in the order in which help shows them.
  *
  *     typedef struct { bool gzip; } squeeze_settings;
@@ -10,8 +10,8 @@
  *         .options = &squeeze_table, .settings_bytes = sizeof(squeeze_settings),
  *         .run = squeeze_run, ...};
  *
- * The driver (run.c) parses the options into the settings, loads, symbolizes and filters what
- * `needs` asks for, and calls run; what run returns is the exit status. Help, man page and
+ * The driver (run.c) parses the options into the settings, loads, symbolizes and filters the
+ * profile as `needs` requires, and calls run, whose result is the exit status. Help, man page and
  * completion come from the same struct.
  */
 #ifndef PT_CMD_CMD_H
@@ -28,20 +28,20 @@
 #include "transform/filter.h"
 #include "transform/query.h"
 
-/* The name that `record` writes to and reports read when nothing is named. */
+/* The profile that `record` writes, and that reports read if none is named. */
 #define PT_DEFAULT_PROFILE "pitot.pb.gz"
 
-/* Where --max-memory is not given, and for programs that have no such option. */
+/* The limit for commands without --max-memory. */
 #define PT_MEMORY_VARIABLE "PITOT_MAX_MEMORY"
 
 /* Exit statuses; `pitot help` lists them. */
 typedef enum {
     PT_EXIT_OK = 0,
-    PT_EXIT_FAILED = 1,   /* it could not be done */
+    PT_EXIT_FAILED = 1,   /* the command failed */
     PT_EXIT_USAGE = 2,    /* wrong usage */
     PT_EXIT_NO_MATCH = 3, /* nothing matched */
-    PT_EXIT_DAMAGED = 4,  /* answered, from damaged input */
-    PT_EXIT_CHANGED = 5,  /* diff --fail-above: it changed by more */
+    PT_EXIT_DAMAGED = 4,  /* success, but the input was damaged */
+    PT_EXIT_CHANGED = 5,  /* diff: a change exceeds --fail-above */
 } pt_exit;
 
 typedef enum {
@@ -55,31 +55,31 @@ typedef enum {
 
 enum {
     /* The arguments are profiles and programs, in any order: context->loaded, ->profile. Adds the
-     * options of reading (--from, --strict, --max-memory). Without an argument pitot.pb.gz. */
+       options of reading (--from, --strict, --max-memory). The default argument is pitot.pb.gz. */
     PT_NEEDS_PROFILE = 1 << 0,
     /* ->profile has names and lines; adds the options of symbolizing. */
     PT_NEEDS_SYMBOLS = 1 << 1,
     /* Offers the options of symbolizing; the command calls pt_cmd_symbolize itself if it has to. */
     PT_OFFERS_SYMBOLS = 1 << 4,
-    /* Offers the options that tell where names come from, which come with the two above. */
+    /* Adds the options of finding programs and debug files. The two above add them, too. */
     PT_OFFERS_PLACES = 1 << 5,
-    /* Takes the analysis options: ->query, and what it leaves: ->answer, ->event, ->whole. */
+    /* Adds the options of the query: ->query, and its result: ->answer, ->event, ->whole. */
     PT_NEEDS_QUERY = 1 << 2,
-    /* Frames that the profile itself calls uninteresting stay: dump. */
+    /* Keeps frames that the profile marks as uninteresting: dump. */
     PT_NEEDS_ALL_FRAMES = 1 << 3,
-    /* Has the options that the others stand for, but loads, symbolizes and asks by itself: diff. */
+    /* Has the options of the other bits, but loads, symbolizes and filters by itself: diff. */
     PT_LOADS_ITSELF = 1 << 6,
-    /* The first argument is no profile but a pattern: ->pattern. */
+    /* The first argument is a pattern: ->pattern. */
     PT_TAKES_PATTERN = 1 << 7,
     /* The first argument is a pattern if it is no file: ->pattern, or NULL. */
     PT_MAY_TAKE_PATTERN = 1 << 12,
     /* Frames of an interpreter's own code stay, whatever --native says: why. */
     PT_NEEDS_NATIVE_FRAMES = 1 << 13,
-    /* Several profiles give the events of all of them, not those that they have in common. */
+    /* Several profiles yield the events of all of them, not only their common events. */
     PT_NEEDS_ALL_EVENTS = 1 << 8,
-    /* All that was noticed is told line by line, however much alike. */
+    /* Facts of ->diag are printed one by one, not summed up. */
     PT_TELLS_ALL = 1 << 9,
-    /* Answers from call arcs, too: a profile without samples may have some. */
+    /* Reads call arcs, too: a profile without samples may have arcs. */
     PT_READS_CALLS = 1 << 10,
     /* ->as_read is kept. */
     PT_KEEPS_READ = 1 << 11,
@@ -98,13 +98,13 @@ typedef struct pt_command {
     unsigned needs;              /* PT_NEEDS_x */
     size_t max_args;             /* 0 = none, SIZE_MAX = any number */
     pt_option_syntax syntax;     /* of its command line; 0 = pitot's own */
-    bool stands_in;              /* a link to pitot that is called like the command is it */
-    bool stops_at_argument;      /* what follows the first argument is not ours: record COMMAND */
+    bool stands_in;              /* a link to pitot with the command's name runs it */
+    bool stops_at_argument; /* the rest is not parsed after the first argument: record COMMAND */
     const pt_option_table *options; /* NULL, or the command's own options */
     size_t settings_bytes;          /* of the struct that they fill */
     int (*run)(struct pt_cmd_context *context, void *settings);
-    /* Of a personality instead of run: it reads its whole command line itself. A link to pitot that
-     * is called like the command is the command. */
+    /* A personality has this instead of run. It parses its whole command line itself, and runs for
+     * a link to pitot with its name, too. */
     int (*personality)(const char *const *args, size_t count);
 } pt_command;
 
@@ -112,61 +112,63 @@ typedef struct pt_command {
 extern const pt_command *const pt_commands[];
 /* By name or alias; NULL if there is none. */
 const pt_command *pt_command_find(const char *name);
-/* The command whose name is nearest to a word that is none; NULL if none is near. */
+/* The command whose name is most similar to a wrong word; NULL if none is similar. */
 const pt_command *pt_command_nearest(const char *word);
 
-/* What every command may use. Made by the driver; a command frees nothing of it. */
+/* The data of one run of a command. The driver makes and frees it. */
 typedef struct pt_cmd_context {
     const pt_command *command;
-    const char *const *args; /* what is left of the command line after the options */
+    const char *const *args; /* the command line without options */
     size_t arg_count;
-    const char *pattern;               /* PT_TAKES_PATTERN: the argument before them */
+    const char *pattern;               /* PT_TAKES_PATTERN: the first argument */
     struct pt_common_settings *common; /* options of every command */
     struct pt_input_settings *input;   /* options of reading */
     struct pt_symbol_settings *symbol; /* options of symbolizing */
     struct pt_place_settings *place;   /* options of finding programs and debug files */
     struct pt_base_settings *base;     /* what to subtract */
-    bool resident; /* in the shell: ->loaded, ->profile and ->title are there, and belong to it */
+    bool resident; /* in the shell, which owns ->loaded, ->profile and ->title */
     bool brief;    /* `pitot` alone: help in ten lines */
     pt_out *out;   /* standard output; its errors are the driver's to report */
     pt_look look;  /* of standard output */
     pt_pool *pool; /* PT_NEEDS_PROFILE: as many threads as -j says */
-    pt_diag diag;  /* facts that are no failure: shown on standard error at the end */
+    pt_diag diag;  /* facts for standard error, printed at the end */
 
     /* PT_NEEDS_PROFILE */
     pt_loaded loaded;
     const pt_profile *profile; /* as loaded, and symbolized if so asked */
-    const pt_profile *as_read; /* PT_KEEPS_READ: as it was before files gave it names; or NULL */
-    bool confined;             /* a page: it shows no source that the profile alone names */
+    const pt_profile *as_read; /* PT_KEEPS_READ: the profile before symbolizing; or NULL */
+    bool confined;             /* for a page: shows no source file that only the profile names */
     const char *title;         /* the profile's file name, or "N profiles" */
-    char *title_memory;        /* what is to be freed of it */
+    char *title_memory;        /* the part of title to free */
 
     /* PT_NEEDS_QUERY */
     pt_query query;
-    char *query_text;         /* as it would be typed */
-    pt_filtered filtered;     /* how much it dropped, and why */
-    const pt_profile *answer; /* what it leaves of profile */
+    char *query_text;         /* the query as options of a command line */
+    pt_filtered filtered;     /* the dropped samples, by reason */
+    const pt_profile *answer; /* the part of profile that matches */
     uint32_t event;           /* the chosen event */
     int64_t whole;            /* what 100 % is */
     pt_report_head head;      /* for the renderers */
 } pt_cmd_context;
 
-/* "pitot: ..." on standard error. */
+/* Prints a line "pitot: ..." on standard error. */
 void pt_cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* What this thread says goes into the buffer instead, without "pitot: "; NULL: no longer. */
+/* Puts the messages of this thread into the buffer instead, without "pitot: "; NULL: back to
+ * standard error. */
 void pt_cmd_hear(pt_buf *into);
-/* Says an error and returns the exit status that it stands for. */
+/* Prints an error and returns its exit status. */
 int pt_cmd_fail(const pt_error *error);
-/* Says what is wrong with the command line and where help is; returns PT_EXIT_USAGE. */
+/* Prints a fault of the command line and the command for help; returns PT_EXIT_USAGE. */
 int pt_cmd_usage(const pt_cmd_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Runs a command on what `base` has loaded: the shell. args are its own options, those of the query
- * and its pattern; the report goes to out. Returns the exit status. */
+/* Runs a command on the profile that `base` has loaded, for the shell and for pages. args are its
+ * own options, those of the query, and its pattern; the report goes to out. Returns the exit
+ * status. */
 int pt_cmd_run_resident(const pt_cmd_context *base, const pt_command *command,
                         const char *const *args, size_t count, pt_out *out, const pt_look *look);
 
-/* The whole program: main() is a call of this. Returns the exit status. */
+/* The whole program, called by main(). Returns the exit status. */
 int pt_cmd_main(int argc, char **argv);
 
 #endif

@@ -1,5 +1,5 @@
-/* completion.c: completion scripts. Each holds the words of every command as the tables have them;
- * what is no option completes as a file name. */
+/* completion.c: completion scripts. Each holds the options of every command, from the tables; other
+ * words complete as file names. */
 #include <string.h>
 
 #include "base/text.h"

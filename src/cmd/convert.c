@@ -21,13 +21,12 @@ static int convert_run(pt_cmd_context *context, void *own)
 const pt_command pt_command_convert = {
     .name = "convert",
     .group = PT_GROUP_FILES,
-    .summary = "write a profile in another format, and tell what that loses",
+    .summary = "write a profile in another format, and print what is lost",
     .arguments = "[PROFILE] -o FILE",
-    .description =
-        "The format follows from FILE's name (.pb.gz, .folded) or --to. What the profile has and "
-        "the format cannot hold is told, each fact with its count; --strict makes a loss an error "
-        "and writes nothing.\n\nA profile.proto that go tool pprof wrote and that is written again "
-        "has the same bytes before compression; fields that pitot does not know are kept.",
+    .description = "The end of FILE's name (.pb.gz, .folded) or --to chooses the format. convert "
+                   "prints each kind of data that the format cannot hold, with its count. With "
+                   "--strict a loss is an error, and nothing is written.\n\nA profile.proto of go "
+                   "tool pprof gets the same bytes before compression. Unknown fields are kept.",
     .examples =
         (const char *const[]){"pitot convert cpu.pb.gz -o cpu.folded", "for flame graph scripts",
                               "pitot convert stacks.txt -o stacks.pb.gz", "for pprof",

@@ -1,4 +1,4 @@
-/* diff.c: pitot diff, what changed between two profiles and what of it is noise. */
+/* diff.c: pitot diff, the changes between two profiles, and the noise in them. */
 #include "view/diff.h"
 
 #include <math.h>
@@ -30,33 +30,33 @@ static const pt_option diff_rows[] = {
      .type = PT_OPT_LIST,
      .offset = offsetof(diff_settings, before),
      .metavar = "PROFILE",
-     .help = "a profile of before; may be given several times",
-     .details = "The profiles among the arguments are then all of after. With several runs a side, "
-                "how much the runs differ among themselves counts as noise, too, which one run "
-                "cannot show: a busy machine, another layout of memory."},
+     .help = "a profile from before; may be given several times",
+     .details = "The profiles among the arguments are then all from after. With several runs a "
+                "side, the difference between runs counts as noise, too: a busy machine, another "
+                "layout of memory. One run cannot show it."},
     {.name = "normalize",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(diff_settings, normalize),
      .help = "compare shares: scale after to the total of before",
-     .details = "For a server under another load, or runs that were recorded for another time. A "
-                "function that takes more then makes the shares of all others less."},
+     .details = "For servers under different load, or runs of different length. A function that "
+                "grows then reduces the shares of all others."},
     {.name = "fail-above",
      .type = PT_OPT_PERCENT,
      .offset = offsetof(diff_settings, fail_above),
      .metavar = "PERCENT",
-     .help = "exit with status 5 if something grew by more than that of the whole",
-     .details = "For continuous integration: fires when the self or total of a function, or the "
-                "whole profile, grew by more than this part of the whole before, beyond doubt: by "
-                "noise of sampling at most once in a thousand diffs, all functions together. Give "
-                "several runs a side to have the noise of the machine counted, too."},
+     .help = "exit with status 5 if a function grew by more than this share",
+     .details = "For continuous integration. The limit is a share of the whole before. It applies "
+                "to the self and total of each function, and to the whole profile. Noise of "
+                "sampling exceeds it at most once in a thousand diffs, over all functions "
+                "together. With several runs a side the noise of the machine counts, too."},
     {.name = "confidence",
      .type = PT_OPT_PERCENT,
      .offset = offsetof(diff_settings, confidence),
      .initial = "95%",
-     .help = "of the intervals, and of the marks all together",
-     .details = "An interval holds the true change in so many of a hundred cases; between two runs "
-                "of the same, so many of a hundred diffs have no mark."},
+     .help = "the confidence of the intervals, and of all marks together",
+     .details = "An interval holds the true change in this share of cases. Of diffs between two "
+                "runs of the same program, this share has no change without a mark."},
     {.name = "rows",
      .letter = 'n',
      .type = PT_OPT_INT,
@@ -65,15 +65,15 @@ static const pt_option diff_rows[] = {
      .min = 0,
      .max = INT64_MAX,
      .help = "show this many rows; 0 shows all",
-     .details = "A last line says how many more there are. JSON and CSV obey it, too."},
+     .details = "The last line shows how many more there are. Applies to JSON and CSV, too."},
     {.name = "sort",
      .letter = 's',
      .type = PT_OPT_CHOICE,
      .offset = offsetof(diff_settings, sort),
      .initial = "self",
      .choices = "self total",
-     .help = "the change to sort by; what is more than noise comes first",
-     .details = "self is what was spent in the function itself, total includes what it called."},
+     .help = "the change to sort by; changes beyond noise come first",
+     .details = "self is the value of the function itself, total adds its callees."},
     PT_FOLD_ROWS(diff_settings, "row", "object"),
     PT_SHAPE_JSON_ROW(diff_settings),
     PT_SHAPE_CSV_ROW(diff_settings),
@@ -107,7 +107,7 @@ static void side_done(side *s)
     *s = (side){0};
 }
 
-/* Nothing left of one side by the query is an answer, too: all of the other side is new or gone. */
+/* One side may be empty after the query: then all of the other side is new or gone. */
 static int ask_side(pt_cmd_context *run, pt_diff_run *ret_run)
 {
     int status = pt_cmd_load(run);
@@ -147,7 +147,7 @@ static int add_run(pt_cmd_context *context, side *s, const char *name, const cha
     return status;
 }
 
-/* Sorts the names out: a program, what is before, what is after. */
+/* Divides the arguments into a program, profiles from before and profiles from after. */
 static int add_runs(pt_cmd_context *context, const diff_settings *settings, side sides[2])
 {
     const char *program = NULL;
@@ -164,7 +164,7 @@ static int add_runs(pt_cmd_context *context, const diff_settings *settings, side
                             "diff takes two profiles, before and after, not %zu; for several runs: "
                             "pitot diff --before=A1 --before=A2 B1 B2",
                             profiles);
-    if (profiles == 0) return pt_cmd_usage(context, "diff: no profile of after is named");
+    if (profiles == 0) return pt_cmd_usage(context, "diff: name a profile from after");
     for (size_t i = 0; i < given; i++) {
         const int status = add_run(context, &sides[PT_BEFORE], settings->before.items[i], program);
         if (status != PT_EXIT_OK) return status;
@@ -178,13 +178,13 @@ static int add_runs(pt_cmd_context *context, const diff_settings *settings, side
     return PT_EXIT_OK;
 }
 
-/* The name of a run's event and its unit; NULL if nothing is left of it. */
+/* The name of a run's event and its unit; NULL if no sample is left. */
 static const pt_event *event_of(const pt_diff_run *run)
 {
     return run->profile != NULL ? &run->profile->event->row[run->event] : NULL;
 }
 
-/* The values of all runs must be of one kind. */
+/* All runs must have the same event and unit. */
 static int check_events(const side sides[2])
 {
     const pt_diff_run *first = NULL;
@@ -201,19 +201,20 @@ static int check_events(const side sides[2])
             const char *unit = pt_text(run->profile, event_of(run)->unit);
             const char *wanted = pt_text(first->profile, event_of(first)->unit);
             if (strcmp(unit, wanted) == 0) continue;
-            pt_cmd_say("%s has %s in %s, %s has %s in %s; --event=EVENT chooses what both have",
-                       first_title, pt_text(first->profile, event_of(first)->type), wanted,
-                       sides[s].items[i].title, pt_text(run->profile, event_of(run)->type), unit);
+            pt_cmd_say(
+                "%s has %s in %s, but %s has %s in %s; --event=EVENT chooses an event of both",
+                first_title, pt_text(first->profile, event_of(first)->type), wanted,
+                sides[s].items[i].title, pt_text(run->profile, event_of(run)->type), unit);
             return PT_EXIT_USAGE;
         }
     if (first != NULL) return PT_EXIT_OK;
-    pt_cmd_say("the query leaves nothing of either side");
+    pt_cmd_say("the options leave no samples of either side");
     return PT_EXIT_NO_MATCH;
 }
 
 /* ---- The answer ---- */
 
-/* Under this share of the other's duration two runs were hardly meant to be compared as they are.
+/* Below this ratio of durations, diff suggests --normalize.
  */
 #define ALIKE 0.9
 
@@ -233,8 +234,8 @@ static int fail_if_above(const diff_settings *settings, const pt_diff_head *head
     const char *unit = head->summary[PT_AFTER].unit;
     const double limit = settings->fail_above * diff->all.value[PT_BEFORE];
     if (!diff->has_errors) {
-        pt_cmd_say("--fail-above: the profiles do not say how many samples their values stand for, "
-                   "so that noise cannot be told");
+        pt_cmd_say("--fail-above: the profiles do not hold the number of samples behind their "
+                   "values, so noise is unknown");
         return PT_EXIT_USAGE;
     }
     bool is_total = false;
@@ -243,7 +244,7 @@ static int fail_if_above(const diff_settings *settings, const pt_diff_head *head
     const pt_change *change = &diff->all;
     if (worst != PT_NONE) change = is_total ? &diff->row[worst].total : &diff->row[worst].self;
     PT_FREE char *text = pt_change_text(change, unit, settings->confidence);
-    pt_cmd_say("--fail-above=%g%%: %s %s: %s; it grew by at least %s, and %s is allowed",
+    pt_cmd_say("--fail-above=%g%%: %s %s: %s; that is at least %s, the limit is %s",
                100 * settings->fail_above, worst == PT_NONE ? "the whole" : diff->row[worst].name,
                worst == PT_NONE ? "grew"
                : is_total       ? "and what it calls grew"
@@ -322,18 +323,17 @@ const pt_command pt_command_diff = {
     .summary = "what changed between two profiles, and what of it is noise",
     .arguments = "[PROGRAM] BEFORE AFTER",
     .description =
-        "One row a function: its self before and after, the change of self and of total, each with "
-        "the half width of its confidence interval. Samples are drawn by chance, so that no two "
-        "runs agree: a change that chance may well have made is marked ~. Of the changes without "
-        "the mark at most 5 % are expected to be noise; between two runs of the same, 19 of 20 "
-        "diffs have none. Real changes come first, then the largest.\n\n"
-        "Values are compared as they are; --normalize compares shares. One run a side tells the "
-        "noise of sampling only; give several with --before, and what else differs from run to run "
-        "is taken into account.",
+        "One row for each function: self before and after, the changes of self and of total, each "
+        "with the half width of its confidence interval. Samples are drawn by chance, so no two "
+        "runs agree. The mark ~ means noise: chance explains the change. Of the changes without a "
+        "mark at most 5 % are expected to be noise; between two runs of the same program, 19 of 20 "
+        "diffs have no change without a mark. Real changes come first, then the largest.\n\n"
+        "diff compares values; --normalize compares shares. One run a side shows the noise of "
+        "sampling only. With several runs a side (--before), the noise of the machine counts, too.",
     .examples =
         (const char *const[]){"pitot diff old.pb.gz new.pb.gz", "what changed",
                               "pitot diff --fail-above=2% main.pb.gz change.pb.gz",
-                              "exit status 5 if something takes 2 % of the whole more",
+                              "exit status 5 if a function grew by more than 2 % of the whole",
                               "pitot diff --before=a.pb.gz --before=b.pb.gz c.pb.gz d.pb.gz",
                               "two runs before, two after", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_LOADS_ITSELF,

@@ -13,11 +13,11 @@ static const pt_option dump_rows[] = {
     {.name = "raw",
      .type = PT_OPT_FLAG,
      .offset = offsetof(dump_settings, raw),
-     .help = "all tables with every column, one row a line",
-     .details = "For each table its name and number of rows, a line of column names, then a line a "
-                "row: its number and the columns, separated by tabs. Texts are quoted as in JSON, "
-                "addresses are hexadecimal, - is none, lists are separated by blanks. Two dumps "
-                "can be compared with diff."},
+     .help = "show all tables with every column, one row a line",
+     .details = "Each table has its name and number of rows, a line of column names, then a line "
+                "for each row: its number and the columns, separated by tabs. Texts are quoted as "
+                "in JSON, addresses are hexadecimal, - means none, lists are separated by blanks. "
+                "diff(1) compares two dumps."},
     {.name = "samples",
      .letter = 'n',
      .type = PT_OPT_INT,
@@ -25,7 +25,7 @@ static const pt_option dump_rows[] = {
      .min = 0,
      .max = UINT32_MAX,
      .help = "show this many samples; 0 shows all",
-     .details = "Has no meaning with --raw, and is refused."},
+     .details = "Not with --raw."},
     PT_SHAPE_JSON_ROW(dump_settings),
 };
 static const pt_option_table dump_options = PT_OPTION_TABLE(dump_rows);
@@ -37,9 +37,7 @@ static int dump_run(pt_cmd_context *context, void *own)
     const uint32_t limit = (uint32_t)settings->samples;
     const bool json = settings->shape == PT_SHAPE_JSON;
     if (settings->raw && limit > 0)
-        return pt_cmd_usage(
-            context,
-            "dump: --samples shortens the list of samples; --raw has none, it shows tables");
+        return pt_cmd_usage(context, "dump: --samples does not apply to --raw, which shows tables");
     if (settings->raw && json)
         pt_dump_tables_json(context->out, p);
     else if (settings->raw)
@@ -56,15 +54,16 @@ const pt_command pt_command_dump = {
     .group = PT_GROUP_ANSWER,
     .summary = "every sample with its stack; every table",
     .arguments = "[PROGRAM] [PROFILE...]",
-    .description = "A paragraph a sample: its values, thread and labels, then its frames from the "
-                   "innermost to the root, with file and line, inlined ones marked, and why the "
-                   "stack ended if the source tells. --raw shows the tables that pitot made of the "
-                   "file. Values are exact, in the event's own unit.",
-    .examples = (const char *const[]){"pitot dump -n 3 a.pb.gz", "the first three samples",
-                                      "pitot dump --json a.pb.gz | jq '.samples[].values'",
-                                      "the values alone",
-                                      "diff <(pitot dump --raw a) <(pitot dump --raw b)",
-                                      "what differs between two profiles", NULL},
+    .description =
+        "A paragraph for each sample: its values, thread and labels, then its frames from the "
+        "innermost to the root, with file and line and a mark for inlined frames, and the reason "
+        "why the stack ended, if the file has one. --raw shows the tables that pitot made of the "
+        "file. Values are exact, in the event's own unit.",
+    .examples =
+        (const char *const[]){"pitot dump -n 3 a.pb.gz", "the first three samples",
+                              "pitot dump --json a.pb.gz | jq '.samples[].values'",
+                              "only the values", "diff <(pitot dump --raw a) <(pitot dump --raw b)",
+                              "what differs between two profiles", NULL},
     .needs =
         PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_NEEDS_ALL_FRAMES | PT_TELLS_ALL,
     .max_args = SIZE_MAX,

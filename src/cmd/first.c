@@ -18,7 +18,7 @@ static pt_first first_said(int status)
     return (pt_first){.status = status};
 }
 
-/* `pitot` alone: the profile that lies here, else help. */
+/* `pitot` without arguments: the profile in the current folder, or else help. */
 static pt_first nothing_said(void)
 {
     if (pt_path_look(PT_DEFAULT_PROFILE) == PT_PATH_MISSING)
@@ -26,7 +26,7 @@ static pt_first nothing_said(void)
     return first_of(&pt_command_top, 1);
 }
 
-/* `pitot PROGRAM ...` where no argument may be a profile. */
+/* `pitot PROGRAM ...` without a profile among the arguments. */
 static pt_first only_a_program(const char *path, pt_path_kind kind)
 {
     pt_cmd_say("%s is a %s, not a profile; to record it: pitot record %s%s", path,
@@ -71,7 +71,7 @@ static pt_first option_said(const char *word)
     return first_of(&pt_command_top, 1);
 }
 
-/* A link to pitot may be called like a personality, or what else stands in for another tool. */
+/* A link to pitot may have the name of a command that stands in for another tool. */
 static const pt_command *called_as(const char *path)
 {
     const char *slash = strrchr(path, '/');

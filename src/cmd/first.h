@@ -1,18 +1,19 @@
-/* first.h: what the first word of a command line asks for. */
+/* first.h: the command that the first word of a command line means. */
 #ifndef PT_CMD_FIRST_H
 #define PT_CMD_FIRST_H
 
 #include "cmd/cmd.h"
 
 typedef struct pt_first {
-    const pt_command *command; /* NULL: what is wrong was said; exit with status */
-    int skip;   /* arguments before the command's own: 1 (its name was not said) or 2 */
-    bool brief; /* help in ten lines */
+    const pt_command *command; /* NULL: an error was printed; exit with status */
+    int skip;                  /* arguments before the command's own: 1 (without its name) or 2 */
+    bool brief;                /* help in ten lines */
     int status;
 } pt_first;
 
-/* A command's name; `pitot FILE` is `pitot top FILE`; `pitot` alone shows the profile that lies
- * here, else help; a program is told how to be recorded; other words get the nearest command. */
+/* A command's name means the command. `pitot FILE` means `pitot top FILE`. `pitot` alone means the
+ * profile in the current folder, or help. For a program a message names `pitot record`, for other
+ * words the most similar command. */
 pt_first pt_first_word(int argc, char **argv);
 
 #endif

@@ -26,28 +26,28 @@ static const pt_option flame_options[] = {
      .offset = offsetof(flame_settings, output),
      .metavar = "FILE",
      .help = "write to this file, - is standard output (default: flame.html)",
-     .details = "The name's end chooses the format: .html, .htm or .svg."},
+     .details = "The end of the name chooses the format: .html, .htm or .svg."},
     {.name = "format",
      .type = PT_OPT_CHOICE,
      .offset = offsetof(flame_settings, format),
      .choices = "auto html svg",
      .initial = "auto",
      .help = "html: a page with search and tables; svg: a picture; auto: by FILE's name",
-     .details = "Either is one file that needs nothing else. auto takes a name that ends in .svg "
-                "for a picture and all others for a page."},
+     .details = "Both are one file that works offline. auto writes a picture if the name ends in "
+                ".svg, otherwise a page."},
     PT_FOLD_ROWS(flame_settings, "box", "address"),
 };
 static const pt_option_table flame_table = PT_OPTION_TABLE(flame_options);
 
-/* What a format is made of, by flame_format. */
+/* The properties of each flame_format. */
 static const struct {
-    const char *file; /* where to, when nothing was said */
+    const char *file; /* the default file */
     uint32_t width_px, max_nodes;
     void (*render)(pt_out *out, const pt_flame *flame, const pt_report_head *head);
 } formats[] = {
     [FORMAT_HTML] = {"flame.html", PT_FLAME_HTML_WIDTH_PX, PT_FLAME_HTML_MAX_NODES,
                      pt_render_flame_html},
-    /* Twice its width: one step of zooming in a browser still shows everything. */
+    /* Twice the picture's width: a browser can zoom by a factor of two without a missing box. */
     [FORMAT_SVG] = {"flame.svg", 2 * PT_FLAME_SVG_WIDTH_PX, PT_FLAME_SVG_MAX_NODES,
                     pt_render_flame_svg},
 };
@@ -58,7 +58,7 @@ static bool ends_with(const char *text, const char *end)
     return length > end_length && strcasecmp(text + length - end_length, end) == 0;
 }
 
-/* FORMAT_AUTO when the name tells nothing. */
+/* FORMAT_AUTO if the name has no known ending. */
 static flame_format format_of(const flame_settings *settings)
 {
     if (settings->format != FORMAT_AUTO) return (flame_format)settings->format;
@@ -68,7 +68,7 @@ static flame_format format_of(const flame_settings *settings)
     return ends_with(file, ".html") || ends_with(file, ".htm") ? FORMAT_HTML : FORMAT_AUTO;
 }
 
-/* Writes the file whole or not at all; *ret_bytes is its size. */
+/* Writes the file completely or not at all; *ret_bytes is its size. */
 static pt_status write_file(const char *path, flame_format format, const pt_flame *flame,
                             const pt_report_head *head, uint64_t *ret_bytes, pt_error *reterr)
 {
@@ -101,9 +101,9 @@ static int flame_run(pt_cmd_context *context, void *settings_)
     const flame_settings *settings = settings_;
     const flame_format format = format_of(settings);
     if (format == FORMAT_AUTO)
-        return pt_cmd_usage(context,
-                            "'%s' ends neither in .html nor in .svg; name the format with --format",
-                            settings->output);
+        return pt_cmd_usage(
+            context, "'%s' ends neither in .html nor in .svg; use --format=html or --format=svg",
+            settings->output);
     const pt_flame_request request = {.event = context->event,
                                       .width_px = formats[format].width_px,
                                       .max_nodes = formats[format].max_nodes,
@@ -131,7 +131,7 @@ static const char *const flame_examples[] = {
     "pitot flame app.pb.gz -o app.svg",
     "a picture, for a document or a ticket",
     "pitot flame app.pb.gz --focus=parse",
-    "only the samples that pass through parse",
+    "only samples with a function named parse",
     NULL,
 };
 
@@ -140,12 +140,12 @@ const pt_command pt_command_flame = {
     .group = PT_GROUP_ANSWER,
     .summary = "flame graph: a page or picture to open in a browser",
     .arguments = "[PROGRAM] [PROFILE...]",
-    .description = "Writes one file that needs no other and no network. The page has search, zoom, "
-                   "keyboard (? shows the keys) and a table of the functions in view; the picture "
-                   "is complete in any viewer, and zooms and searches in a browser.\n\n"
-                   "Each box is a function, as wide as its share of the samples; what it calls "
-                   "hangs from it. The page holds the 60,000 widest boxes, the picture 20,000; "
-                   "what is narrower is left out, and counted.",
+    .description = "Writes one file that works offline. The page has search, zoom, keys (? lists "
+                   "them) and a table of the functions in view. The picture works in any viewer, "
+                   "and zooms and searches in a browser.\n\n"
+                   "Each box is a function, as wide as its share of the samples, with its callees "
+                   "below. The page holds the 60,000 widest boxes, the picture 20,000; narrower "
+                   "boxes are dropped and counted.",
     .examples = flame_examples,
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
     .max_args = SIZE_MAX,

@@ -1,4 +1,4 @@
-/* formats.c: pitot formats: what can be read and written, and what each format holds. */
+/* formats.c: pitot formats: the formats that pitot reads and writes, and their capabilities. */
 #include <stddef.h>
 #include <string.h>
 
@@ -52,8 +52,8 @@ static void put_format(pt_cmd_context *context, const pt_format *format)
     pt_out_text(out, format->name);
     pt_text_colour_end(out, &context->look, PT_COLOUR_STRONG);
     pt_outf(out, " (%s): %s\n", can, format->summary);
-    put_words(out, "also called", format->aliases);
-    put_words(out, "files named", format->extensions);
+    put_words(out, "other names", format->aliases);
+    put_words(out, "file names", format->extensions);
 }
 
 static void put_text(pt_cmd_context *context)
@@ -112,13 +112,12 @@ static int formats_run(pt_cmd_context *context, void *own)
 const pt_command pt_command_formats = {
     .name = "formats",
     .group = PT_GROUP_FILES,
-    .summary = "which formats are read and written, and what each holds",
+    .summary = "the formats that pitot reads and writes",
     .arguments = "",
-    .description =
-        "A table shows which facts each format can hold. Other facts of a profile are lost when it "
-        "is written, and convert names them.\n\nFormats are recognised by content; --from=FORMAT "
-        "insists "
-        "on one. When writing, the end of the file's name chooses, or --to=FORMAT.",
+    .description = "A table shows the data that each format can hold. Other data of a profile is "
+                   "lost when it is written, and convert prints the losses.\n\npitot recognises "
+                   "formats by content; --from=FORMAT overrides this. The end of a file's name, or "
+                   "--to=FORMAT, chooses the format to write.",
     .options = &formats_options,
     .settings_bytes = sizeof(formats_settings),
     .run = formats_run,

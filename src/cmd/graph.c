@@ -38,13 +38,13 @@ static const pt_option graph_rows[] = {
      .offset = offsetof(graph_settings, output),
      .metavar = "FILE",
      .help = "write to this file, - is standard output (default: graph.svg)",
-     .details = "The name's end chooses the format: .svg, .pdf, .ps, .png, .gif or .dot."},
+     .details = "The end of the name chooses the format: .svg, .pdf, .ps, .png, .gif or .dot."},
     {.name = "format",
      .type = PT_OPT_CHOICE,
      .offset = offsetof(graph_settings, format),
      .choices = FORMATS,
      .initial = "auto",
-     .help = "what to write; auto: by FILE's name",
+     .help = "the format; auto: from FILE's name",
      .details =
          "png and gif need Graphviz. dot is the graph in Graphviz's language, as pprof writes it."},
     {.name = "nodes",
@@ -54,42 +54,42 @@ static const pt_option graph_rows[] = {
      .initial = "80",
      .min = 0,
      .max = 100000,
-     .help = "draw so many boxes at most; 0: all",
-     .details = "Those stay that tell most: what is spent in a function, and how its callers and "
-                "callees divide it. What is hidden between two of them is a dotted arrow."},
+     .help = "draw at most this many boxes; 0 draws all",
+     .details = "Boxes rank by their own value, and by how their callers and callees divide it. A "
+                "dotted arrow leads over hidden boxes."},
     {.name = "node-share",
      .type = PT_OPT_PERCENT,
      .offset = offsetof(graph_settings, node_share),
      .initial = "0.5%",
-     .help = "no boxes below this share of all",
-     .details = "Of what a function and what it called took."},
+     .help = "hide boxes below this share of the whole",
+     .details = "The value of a box includes its callees."},
     {.name = "edge-share",
      .type = PT_OPT_PERCENT,
      .offset = offsetof(graph_settings, edge_share),
      .initial = "0.1%",
-     .help = "no arrows below this share of all",
-     .details = "A box may lose all its arrows so."},
+     .help = "hide arrows below this share of the whole",
+     .details = "A box may lose all its arrows."},
     PT_FOLD_ROWS(graph_settings, "box", "address"),
     {.name = "labels",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(graph_settings, labels),
-     .help = "below each box, the labels of its samples",
-     .details = "Small boxes with a process, thread or request, as far as samples are labelled."},
+     .help = "show the labels of the samples below each box",
+     .details = "Small boxes with a process, thread or request, if the samples have such labels."},
     {.name = "engine",
      .type = PT_OPT_CHOICE,
      .offset = offsetof(graph_settings, engine),
      .initial = "auto",
      .choices = "auto dot own",
-     .help = "who lays the picture out: Graphviz's dot, or pitot itself",
-     .details = "auto: dot where it is installed; if it has not finished after 30 s, svg, pdf and "
-                "ps are laid out by pitot."},
+     .help = "the layout: Graphviz's dot, or pitot's own",
+     .details = "auto: dot if it is installed, otherwise pitot's own. If dot has not finished "
+                "after 30 s, pitot lays out svg, pdf and ps."},
 };
 static const pt_option_table graph_options = PT_OPTION_TABLE(graph_rows);
 
 /* ---- Which format ---- */
 
-/* NULL when neither option nor name tells. */
+/* NULL if neither the option nor the name decides. */
 static const char *format_of(const graph_settings *settings)
 {
     if (settings->format > 0) return formats[settings->format];
@@ -102,8 +102,8 @@ static const char *format_of(const graph_settings *settings)
 
 /* ---- The graph as dot ---- */
 
-/* What passes through functions that are not drawn, in words; NULL when no arrow stands for it. The
- * caller frees. */
+/* A text about the value in samples with hidden functions between boxes; NULL if there is no dotted
+ * arrow. The caller frees. */
 static char *hidden_text(const pt_graph *graph, const pt_graph_request *request,
                          const pt_graph_report *report)
 {
@@ -118,7 +118,7 @@ static char *hidden_text(const pt_graph *graph, const pt_graph_request *request,
     pt_put_percent(&percent, value, report->total);
     pt_put_text(&text, pt_buf_text(&percent) + strspn(pt_buf_text(&percent), " "));
     pt_buf_done(&percent);
-    pt_put_text(&text, ") in samples that pass through hidden functions: dotted arrows");
+    pt_put_text(&text, ") in samples with hidden functions between boxes (dotted arrows)");
     return pt_buf_take(&text, NULL);
 }
 
@@ -128,13 +128,14 @@ static char *brief_name(void *context, const pt_profile *p, uint32_t function)
     pt_buf brief = PT_BUF_INIT;
     pt_brief_name(pt_text(p, p->function->name[function]), &brief);
     char *name = pt_buf_take(&brief, NULL);
-    /* Points end lines in boxes; this is one character. */
+    /* A box breaks lines at points, so three points become one character. */
     for (char *dots = name; (dots = strstr(dots, "...")) != NULL;)
         memcpy(dots, "\u2026", 3);
     return name;
 }
 
-/* As it is drawn: with brief names, and without labels unless they are asked for. One reference. */
+/* The profile as the picture shows it: brief names, and labels only with --labels. The caller owns
+ * one reference. */
 static pt_status to_draw(const pt_cmd_context *context, const graph_settings *settings,
                          const pt_profile **ret_profile, pt_error *reterr)
 {
@@ -209,10 +210,9 @@ static int graph_run(pt_cmd_context *context, void *own)
     const graph_settings *settings = own;
     const char *format = format_of(settings);
     if (format == NULL)
-        return pt_cmd_usage(
-            context,
-            "'%s' ends in none of .svg .pdf .ps .png .gif .dot; name the format with --format",
-            settings->output);
+        return pt_cmd_usage(context,
+                            "'%s' ends in none of .svg .pdf .ps .png .gif .dot; use --format",
+                            settings->output);
     pt_buf dot = PT_BUF_INIT, picture = PT_BUF_INIT;
     pt_error error = PT_ERROR_INIT;
     uint32_t boxes = 0;
@@ -244,7 +244,7 @@ static const char *const graph_examples[] = {
     "pitot graph app.pb.gz",
     "writes graph.svg; open it in a browser",
     "pitot graph --focus=parse -o parse.pdf app.pb.gz",
-    "only what passes through parse",
+    "only samples with a function named parse",
     "pitot graph -n 20 --engine=own app.pb.gz",
     "twenty boxes, without Graphviz",
     NULL,
@@ -255,14 +255,13 @@ const pt_command pt_command_graph = {
     .group = PT_GROUP_ANSWER,
     .summary = "call graph: boxes and arrows, as a picture",
     .arguments = "[PROGRAM] [PROFILE...]",
-    .description =
-        "A box is a function: the larger its letters the more was spent in it, the redder the more "
-        "was spent in it and what it called. An arrow is calls: its figure says how much was spent "
-        "in the callee for that caller. The boxes that tell most are drawn; an arrow that leads "
-        "over hidden ones is dotted, and the legend says how much passes there.\n\n"
-        "Graphviz's dot lays the picture out where it is installed; without it pitot does, as svg, "
-        "pdf or ps. In a browser the wheel zooms, dragging moves, a double click resets. Choice of "
-        "boxes, colours and figures are those of pprof's graphs.",
+    .description = "A box is a function. Large letters mean a large value of the function itself; "
+                   "red means a large value with callees. An arrow stands for calls, its figure "
+                   "for the value of the callee for this caller. A dotted arrow leads over hidden "
+                   "boxes; the legend shows the value that passes there.\n\n"
+                   "Graphviz's dot lays the picture out if it is installed; otherwise pitot does, "
+                   "as svg, pdf or ps. In a browser the wheel zooms, dragging moves, a double "
+                   "click resets. Boxes, colours and figures are those of pprof's graphs.",
     .examples = graph_examples,
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
     .max_args = SIZE_MAX,

@@ -28,7 +28,7 @@ char *pt_find_program(const char *name)
 
 typedef void pt_painter(pt_out *out, const pt_drawing *drawing);
 
-/* NULL: of that type only Graphviz makes pictures. */
+/* NULL: only Graphviz draws this type. */
 static pt_painter *painter_of(const char *type)
 {
     if (strcmp(type, "svg") == 0) return pt_picture_svg;
@@ -70,7 +70,7 @@ static const char *last_line(pt_buf *said)
     return newline != NULL ? newline + 1 : text;
 }
 
-/* What dot printed, as it leaves pitot. */
+/* dot's output, made safe. */
 static pt_status pass_on(const pt_buf *output, const char *type, pt_buf *ret_picture,
                          pt_error *reterr)
 {
@@ -89,7 +89,7 @@ static pt_status pass_on(const pt_buf *output, const char *type, pt_buf *ret_pic
     return status;
 }
 
-/* limit_s: how long dot may take; 0 = any time. PT_ERR_LIMIT: it took longer. */
+/* limit_s: the time limit of dot; 0 = none. PT_ERR_LIMIT: dot exceeded it. */
 static pt_status run_dot(const char *path, const pt_buf *dot, const char *type, int limit_s,
                          pt_buf *ret_picture, pt_error *reterr)
 {

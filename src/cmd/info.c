@@ -50,13 +50,13 @@ static int info_run(pt_cmd_context *context, void *own)
 const pt_command pt_command_info = {
     .name = "info",
     .group = PT_GROUP_FILES,
-    .summary = "what a profile holds, and what is missing in it",
+    .summary = "the contents of a profile, and its missing data",
     .arguments = "[PROFILE...]",
     .description =
-        "Format, events with their totals, when and how it was taken, samples and the depth of "
-        "their stacks, why stacks ended if the source tells, mapped images with build ids, labels, "
-        "and a list of what is missing. As recorded: names are not looked up (top does that).",
-    .examples = (const char *const[]){"pitot info cpu.pb.gz", "what is in it",
+        "Shows the format, events with their totals, date and command of the recording, number of "
+        "samples, depth of stacks, ends of stacks, mapped images with build ids, labels, and a "
+        "list of missing data. info shows the file as it is, and looks up no names (top does).",
+    .examples = (const char *const[]){"pitot info cpu.pb.gz", "the contents of the file",
                                       "pitot info --json cpu.pb.gz | jq '.mappings[].build_id'",
                                       "the build ids", NULL},
     .needs = PT_NEEDS_PROFILE,

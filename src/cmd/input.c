@@ -1,4 +1,4 @@
-/* input.c: which arguments are programs, which are profiles; loading, then names. */
+/* input.c: divides arguments into programs and profiles, loads and symbolizes. */
 #include "cmd/input.h"
 
 #include <fcntl.h>
@@ -18,7 +18,8 @@ pt_path_kind pt_path_look(const char *path)
     struct stat st;
     if (stat(path, &st) != 0) return PT_PATH_MISSING;
     if (S_ISDIR(st.st_mode)) return PT_PATH_FOLDER;
-    if (!S_ISREG(st.st_mode)) return PT_PATH_OTHER; /* reading a pipe would eat its beginning */
+    if (!S_ISREG(st.st_mode))
+        return PT_PATH_OTHER; /* the beginning of a pipe can be read only once */
     PT_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
     char head[4] = {0};
     if (fd < 0 || read(fd, head, sizeof head) < 2) return PT_PATH_OTHER;
@@ -26,12 +27,12 @@ pt_path_kind pt_path_look(const char *path)
     return memcmp(head, "#!", 2) == 0 ? PT_PATH_SCRIPT : PT_PATH_OTHER;
 }
 
-/* A program alone is a question about recording it. */
+/* A program without a profile: the user wants to record it. */
 static int only_programs(const pt_cmd_context *context, const char *program)
 {
     if (pt_path_look(PT_DEFAULT_PROFILE) == PT_PATH_OTHER)
         return pt_cmd_usage(
-            context, "%s is a program; its profile is missing: pitot %s %s " PT_DEFAULT_PROFILE,
+            context, "%s is a program; name its profile, too: pitot %s %s " PT_DEFAULT_PROFILE,
             program, context->command->name, program);
     return pt_cmd_usage(context, "%s is a program, not a profile; to record it: pitot record %s%s",
                         program, strchr(program, '/') != NULL ? "" : "./", program);
@@ -75,7 +76,7 @@ static int find_format(const pt_cmd_context *context, const pt_format **ret_form
                         near != NULL ? near : "", near != NULL ? "?" : "");
 }
 
-/* When the oldest of the profiles was written; 0 = unknown. */
+/* The time when the oldest of the profiles was written; 0 = unknown. */
 static int64_t written_ns(const pt_loaded *loaded)
 {
     int64_t oldest = 0;
@@ -123,21 +124,21 @@ int pt_cmd_symbolize(pt_cmd_context *context)
     return asks ? pt_remote_symbolize(context) : PT_EXIT_OK;
 }
 
-/* What came from a server is gone tomorrow: keeps it, and says where. */
+/* Saves a profile from a server, which cannot be fetched again, and prints its path. */
 static void keep_fetched(pt_cmd_context *context)
 {
     if (context->loaded.remote_count == 0) return;
     char *path = NULL;
     pt_error error = PT_ERROR_INIT;
     if (pt_remote_save(context->profile, context->pool, &path, &error) == PT_OK)
-        pt_cmd_say("kept as %s", path);
+        pt_cmd_say("the fetched profile is in %s", path);
     else
-        pt_cmd_say("the profile is not kept: %s", error.message);
+        pt_cmd_say("the fetched profile was not saved: %s", error.message);
     free(path);
 }
 
-/* The word size of the first program among the names, for formats that do not tell theirs; 0 if
- * there is none. */
+/* The word size of the first program among the names, for formats without a word size; 0 if there
+ * is none. */
 static uint32_t program_word_bytes(const char *const *names, size_t count)
 {
     enum { CLASS = 4 }; /* EI_CLASS of e_ident */
@@ -151,7 +152,7 @@ static uint32_t program_word_bytes(const char *const *names, size_t count)
     return 0;
 }
 
-/* Takes the bases, if there are any, off ->profile. */
+/* Subtracts the bases, if any, from ->profile. */
 static int subtract_bases(pt_cmd_context *context, const pt_load_options *options)
 {
     static const pt_base_settings nothing = {0};
@@ -159,9 +160,9 @@ static int subtract_bases(pt_cmd_context *context, const pt_load_options *option
     const bool marks = asked->diff_base.count > 0;
     const pt_option_list *const names = marks ? &asked->diff_base : &asked->base;
     if (marks && asked->base.count > 0)
-        return pt_cmd_usage(context, "--base and --diff-base: only one of them can be subtracted");
+        return pt_cmd_usage(context, "--base and --diff-base exclude each other");
     if (names->count == 0 && asked->normalize)
-        return pt_cmd_usage(context, "--normalize: to what? name a --base or --diff-base");
+        return pt_cmd_usage(context, "--normalize needs --base or --diff-base");
     if (names->count == 0) return PT_EXIT_OK;
     pt_loaded base;
     pt_error error = PT_ERROR_INIT;
@@ -169,7 +170,7 @@ static int subtract_bases(pt_cmd_context *context, const pt_load_options *option
     if (pt_load(names->items, names->count, options, &base, &error) != PT_OK) {
         status = pt_cmd_fail(&error);
     } else if (base.profile == NULL) {
-        status = pt_cmd_usage(context, "--base=%s: is a program, not a profile", names->items[0]);
+        status = pt_cmd_usage(context, "--base=%s is a program, not a profile", names->items[0]);
     } else {
         pt_cmd_say_damage(&base);
         context->loaded.damaged_count += base.damaged_count;
@@ -195,8 +196,7 @@ int pt_cmd_load(pt_cmd_context *context)
     const char *const *names = usual_one ? usual : context->args;
     const size_t count = usual_one ? 1 : context->arg_count;
     if (usual_one && pt_path_look(PT_DEFAULT_PROFILE) == PT_PATH_MISSING)
-        return pt_cmd_usage(context,
-                            "%s: no profile is named and there is no " PT_DEFAULT_PROFILE " here",
+        return pt_cmd_usage(context, "%s: name a profile; there is no " PT_DEFAULT_PROFILE " here",
                             context->command->name);
     if (usual_one) pt_cmd_say("showing " PT_DEFAULT_PROFILE);
     const pt_fetch_options fetch = pt_remote_options(context);

@@ -1,12 +1,12 @@
-/* lazy_edit.h: libedit without its price: it and the three libraries that it brings are loaded
- * where a line is edited, not at each start of the program.
+/* lazy_edit.h: loads libedit, and the three libraries that it needs, when a line is first edited:
+ * loading them at each start of the program is slow.
  */
 #ifndef PT_CMD_LAZY_EDIT_H
 #define PT_CMD_LAZY_EDIT_H
 
 #include <histedit.h>
 
-/* The functions that anybody calls, under their own names. */
+/* libedit's functions that pitot calls, under their own names. */
 typedef struct pt_libedit {
     __typeof__(el_init) *el_init;
     __typeof__(el_end) *el_end;
@@ -23,7 +23,7 @@ typedef struct pt_libedit {
     __typeof__(history) *history;
 } pt_libedit;
 
-/* Loads it. NULL where it is not installed. For one thread. */
+/* Loads libedit. NULL if it is not installed. For one thread. */
 const pt_libedit *pt_libedit_load(void);
 
 #endif

@@ -28,7 +28,7 @@ struct pt_line {
 #ifdef PT_WITH_LIBEDIT
     EditLine *edit; /* NULL: no terminal */
     History *history;
-    bool listed; /* the choices were shown when Tab was pressed last */
+    bool listed; /* the last Tab showed the choices */
 #endif
 };
 
@@ -58,7 +58,7 @@ char *pt_line_history_path(const char *name)
 
 static const pt_libedit *libedit; /* NULL: not loaded */
 
-/* An eventfd: readable after SIGINT, whichever thread it came to and whenever. */
+/* An eventfd that becomes readable at SIGINT, in any thread. */
 static int interrupted = -1;
 
 static void on_interrupt(int signal_number)
@@ -67,7 +67,7 @@ static void on_interrupt(int signal_number)
     const int before = errno;
     const uint64_t one = 1;
     if (write(interrupted, &one, sizeof one) < 0) {
-    } /* then it is readable already */
+    } /* the eventfd is readable already */
     errno = before;
 }
 
@@ -78,7 +78,7 @@ static char *prompt_of(EditLine *edit)
     return (char *)(uintptr_t)line->options.prompt;
 }
 
-/* Bytes that all choices begin with. */
+/* The length in bytes of the beginning that all choices share. */
 static size_t common_bytes(const pt_line_choices *c)
 {
     size_t common = strlen(c->items[0]);
@@ -88,7 +88,7 @@ static size_t common_bytes(const pt_line_choices *c)
     return common;
 }
 
-/* Characters: what libedit counts. */
+/* The number of characters, the unit of libedit. */
 static int count_characters(const char *text)
 {
     int count = 0;
@@ -112,8 +112,8 @@ static void show_choices(const pt_line_choices *c)
     if (c->count > MOST_SHOWN) pt_cmd_print("... and %zu more\n", c->count - MOST_SHOWN);
 }
 
-/* One choice is put in; what several begin with, too, if it is more than was typed; else they are
- * shown. */
+/* Inserts a single choice, or the beginning that several choices share if it is longer than the
+ * typed word; otherwise shows the choices. */
 static unsigned char choose_word(pt_line *line, const char *word, const pt_line_choices *c)
 {
     if (c->count == 0) return CC_ERROR;
@@ -150,7 +150,7 @@ static unsigned char on_tab(EditLine *edit, int key)
     return answer;
 }
 
-/* One character of the terminal. Returns 1; 0 at the end; -1 when interrupted or not readable. */
+/* Reads one character from the terminal. Returns 1; 0 at the end; -1 on an interrupt or error. */
 static int read_character(EditLine *edit, wchar_t *into)
 {
     (void)edit;
@@ -167,7 +167,7 @@ static int read_character(EditLine *edit, wchar_t *into)
         if (got <= 0) return (int)got;
         const size_t used = mbrtowc(into, &byte, 1, &state);
         if (used <= 1) return 1;
-        if (used == (size_t)-1) state = (mbstate_t){0}; /* else more of it is to come */
+        if (used == (size_t)-1) state = (mbstate_t){0}; /* the character has more bytes */
     }
 }
 
@@ -225,7 +225,7 @@ static const char *edit_read(pt_line *line)
     return line->plain;
 }
 
-/* Only its user may read it. A history that cannot be saved is no failure of the session. */
+/* The file has mode 0600. An error is ignored: the session goes on without a saved history. */
 static void save_history(const pt_line *line)
 {
     HistEvent event;

@@ -17,9 +17,9 @@ static const pt_option list_rows[] = {
     {.name = "calls",
      .type = PT_OPT_FLAG,
      .offset = offsetof(list_settings, calls),
-     .help = "under each line, the functions that it called",
-     .details = "With what the samples in them, and in what they called, add up to; inlined calls "
-                "are marked. JSON always has them."},
+     .help = "below each line, show the functions that it calls",
+     .details =
+         "Each callee has its total; inlined calls are marked. JSON always has the callees."},
     PT_UNNAMED_ROW(list_settings, "address"),
     PT_SHAPE_JSON_ROW(list_settings),
     PT_SHAPE_CSV_ROW(list_settings),
@@ -75,9 +75,9 @@ static const char *const list_examples[] = {
     "pitot list parse app.pb.gz",
     "the lines of functions named parse",
     "pitot list '^main$' --calls app.pb.gz",
-    "and what each line called",
+    "with the callees of each line",
     "pitot list json.c --whole app.pb.gz",
-    "every function of a source file, if no function is named so",
+    "every function of a source file, if no function has this name",
     NULL,
 };
 
@@ -88,14 +88,13 @@ const pt_command pt_command_list = {
     .summary = "source lines with the time of each",
     .arguments = "PATTERN [PROGRAM] [PROFILE...]",
     .description =
-        "Shows the source of the function of this name, as any report shows it, or else of those "
-        "whose name matches the pattern (a regular expression that may match anywhere in it), or, "
-        "when there is none, of those in source files that match. self is the value of the samples "
-        "that were taken on a line, total that of the samples that were on it or in what it "
-        "called. A sample counts once for a line and once for a function. What was inlined into a "
-        "line counts for it, and is listed in its own function, too.\n\n"
-        "Source files are those that the debug information names. Where one is missing, its lines "
-        "are shown by number.",
+        "Shows the source of functions. PATTERN is a name as any report shows it, or a regular "
+        "expression that matches anywhere in names; if no name matches, it is matched against "
+        "source files. self is the value of the samples on a line, total adds the callees of the "
+        "line. A sample counts once for a line and once for a function. An inlined function counts "
+        "for the line that calls it, and is listed by itself, too.\n\n"
+        "Debug information names the source files. If a file is missing, its lines are shown by "
+        "number.",
     .examples = list_examples,
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_TAKES_PATTERN,
     .max_args = SIZE_MAX,

@@ -23,7 +23,8 @@ char *pt_user_cache(const char *name)
 
 enum { STAMP_BYTES = 32, STAMP_ID_BYTES = 8 };
 
-/* Called for this program first: its build id, if it has one. */
+/* A callback for the loaded objects; the first is this program: copies its build id, if it has one.
+ */
 static int find_own_id(struct dl_phdr_info *info, size_t size, void *context)
 {
     pt_elf_id *id = context;
@@ -60,7 +61,7 @@ const char *pt_cache_stamp(void)
 
 /* ---- folders ---- */
 
-/* The user's folders first, then those of PPROF_BINARY_PATH or what google/pprof has in its place.
+/* The folders of --binary-path first, then those of PPROF_BINARY_PATH, or google/pprof's default.
  */
 static void init_binary_dirs(pt_lookup *p, const pt_option_list *given)
 {
@@ -87,16 +88,17 @@ static void init_binary_dirs(pt_lookup *p, const pt_option_list *given)
 
 /* ---- downloads ---- */
 
-#define QUIET_MS 1000 /* what takes no longer is not worth a line in a log */
+#define QUIET_MS 1000 /* shorter downloads get no line */
 
 struct pt_lookup_progress {
     bool is_terminal;
-    bool is_shown;   /* terminal: a line is there to be overwritten */
-    bool was_told;   /* else: of the download that is under way */
-    const char *now; /* the one under way */
+    bool is_shown;   /* terminal: there is a line to overwrite */
+    bool was_told;   /* otherwise: the start of the current download */
+    const char *now; /* of the current download */
 };
 
-/* On a terminal one line that changes and goes; elsewhere a line for a download that takes long. */
+/* Shows progress: on a terminal one line that is overwritten and then removed; elsewhere one line
+ * for each long download. */
 static void show_download(void *context, const pt_debuginfod_progress *p)
 {
     struct pt_lookup_progress *shown = context;
@@ -114,12 +116,12 @@ static void show_download(void *context, const pt_debuginfod_progress *p)
         pt_cmd_progress(NULL);
         shown->is_shown = false;
     } else if (!shown->is_terminal && !p->is_over && !shown->was_told && p->elapsed_ms > QUIET_MS) {
-        pt_cmd_say("fetching %s from %s (DEBUGINFOD_URLS= asks no server)", p->what, p->server);
+        pt_cmd_say("fetching %s from %s (DEBUGINFOD_URLS= prevents this)", p->what, p->server);
         shown->was_told = true;
     }
 }
 
-/* As elfutils chooses it. */
+/* The cache folder, by elfutils' rules. */
 static char *debuginfod_folder(void)
 {
     const char *given = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME");

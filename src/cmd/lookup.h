@@ -1,5 +1,5 @@
-/* lookup.h: where programs, debug files and what is kept of them are, from the options and the
- * environment, which no layer below looks at. */
+/* lookup.h: the places of programs, debug files and caches, from options and environment. The
+ * layers below do not read the environment. */
 #ifndef PT_CMD_LOOKUP_H
 #define PT_CMD_LOOKUP_H
 

@@ -53,13 +53,13 @@ static int merge_run(pt_cmd_context *context, void *own)
 const pt_command pt_command_merge = {
     .name = "merge",
     .group = PT_GROUP_FILES,
-    .summary = "add several profiles up to one",
+    .summary = "add several profiles up",
     .arguments = "PROFILE... -o FILE",
     .description =
-        "Samples with the same stack and labels are added up; the same image at different "
-        "addresses is one. The result has the earliest start, the sum of the durations and all "
-        "comments. Only events that every profile has are kept. The order of the profiles decides "
-        "the order of the result; the number of threads (-j) changes no byte.",
+        "Adds up samples with the same stack and labels. An image at different addresses is one "
+        "image. The result has the earliest start, the sum of the durations and all comments, and "
+        "the events that all profiles have. The order of the profiles decides the order of the "
+        "result; the number of threads (-j) changes no byte.",
     .examples = (const char *const[]){"pitot merge *.pb.gz -o all.pb.gz", "one profile of all runs",
                                       "pitot merge a.folded b.folded -o both.folded",
                                       "folded stacks stay folded", NULL},

@@ -11,8 +11,8 @@ static const pt_option common_rows[] = {
      .aliases = "colour",
      .metavar = "WHEN",
      .help = "colour the report",
-     .details = "auto colours on a terminal, unless the environment variable NO_COLOR is set to "
-                "something or TERM is dumb.",
+     .details = "auto colours on a terminal, unless the environment variable NO_COLOR is not empty "
+                "or TERM is dumb.",
      .group = "Other"},
     {.name = "help",
      .letter = 'h',
@@ -29,26 +29,27 @@ static const pt_option input_rows[] = {
      .offset = offsetof(pt_input_settings, from),
      .metavar = "FORMAT",
      .help = "read the profile as this format",
-     .details = "Without it the format is known by content. `pitot formats` lists them.",
+     .details =
+         "The default is to recognise the format by content. `pitot formats` lists the formats.",
      .group = "Reading"},
     {.name = "strict",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(pt_input_settings, strict),
      .help = "refuse a damaged file",
-     .details = "Without it what can be read of a damaged file is used, a line on standard error "
-                "says what is missing, and the exit status is 4."},
+     .details = "Without it pitot uses the readable part of a damaged file, prints a line about "
+                "the missing part on standard error, and exits with 4."},
     {.name = "max-memory",
      .type = PT_OPT_SIZE,
      .offset = offsetof(pt_input_settings, max_memory),
      .metavar = "SIZE",
-     .help = "the most memory that this may take",
+     .help = "use at most this much memory",
      .details =
-         "Of files as inflated and of all that is made of them, together; the program itself takes "
-         "up to 16M more. Without it the environment variable PITOT_MAX_MEMORY says, or it is a "
-         "quarter of what the machine allows: its memory, the limits of the control groups that "
-         "pitot runs in, `ulimit -v` and `ulimit -d`; and a file that inflates to more than 1G and "
-         "200 times its size is refused. 64k, 1.5G: steps are 1024."},
+         "Counts inflated files and everything that pitot makes of them; the program itself takes "
+         "up to 16M more. The default is the environment variable PITOT_MAX_MEMORY, or a quarter "
+         "of the memory that the machine allows: its memory, the limits of pitot's control groups, "
+         "`ulimit -v` and `ulimit -d`. By default pitot also refuses a file that inflates to more "
+         "than 1G and 200 times its size. Units are powers of 1024: 64k, 1.5G."},
     {.name = "threads",
      .letter = 'j',
      .type = PT_OPT_INT,
@@ -57,16 +58,17 @@ static const pt_option input_rows[] = {
      .max = 1024,
      .aliases = "jobs",
      .help = "work with this many threads",
-     .details = "0, the default, is one a processor. The answer is the same for any number."},
+     .details = "0, the default, means one thread for each processor. The number does not change "
+                "the output."},
     {.name = "annotate",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(pt_input_settings, annotate),
      .initial = "true",
-     .help = "take names and labels from comments, too",
-     .details = "Go's text profiles (debug=1) name each address in a comment, and threadz names "
-                "threads and their functions; pitot's own recordings tell what their stacks and "
-                "times are worth. --no-annotate reads what `go tool pprof` does."},
+     .help = "read names and labels from comments, too",
+     .details = "Go's text profiles (debug=1) name addresses in comments, threadz names threads "
+                "and functions, and pitot's recordings describe their completeness there. "
+                "--no-annotate reads only what `go tool pprof` reads."},
     {.name = "seconds",
      .type = PT_OPT_INT,
      .offset = offsetof(pt_input_settings, seconds),
@@ -74,8 +76,8 @@ static const pt_option input_rows[] = {
      .max = 86400,
      .metavar = "N",
      .help = "ask servers for N seconds of profile",
-     .details = "For a server (HOST:PORT, a URL, unix:SOCKET) in place of a file. Without this "
-                "option the address decides (?seconds=5), else a CPU profile takes 10 s."},
+     .details = "Applies to servers (HOST:PORT, a URL, unix:SOCKET). The default is ?seconds= of "
+                "the address, or 10 s for a CPU profile."},
     {.name = "timeout",
      .type = PT_OPT_INT,
      .offset = offsetof(pt_input_settings, timeout),
@@ -83,18 +85,18 @@ static const pt_option input_rows[] = {
      .max = 86400,
      .metavar = "N",
      .help = "give up on a server after N seconds",
-     .details = "The default is one and a half times --seconds, or 60."},
+     .details = "The default is one and a half times --seconds plus 5, or 60."},
     {.name = "tls-cert",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_input_settings, tls_cert),
      .metavar = "FILE",
-     .help = "certificate to show to servers",
-     .details = "A PEM file, for servers that ask who you are. --tls-key must be given, too."},
+     .help = "client certificate for servers",
+     .details = "A PEM file, for servers that require a client certificate. It needs --tls-key."},
     {.name = "tls-key",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_input_settings, tls_key),
      .metavar = "FILE",
-     .help = "the key of that certificate",
+     .help = "private key of --tls-cert",
      .details = "A PEM file without a password."},
     {.name = "tls-ca",
      .type = PT_OPT_STRING,
@@ -115,10 +117,10 @@ static const pt_option symbol_rows[] = {
      .choices = "auto full symbols off",
      .metavar = "HOW",
      .help = "how to name addresses without a name",
-     .details = "full: functions, files, lines and inlined functions, from symbols and debug "
-                "information. symbols: functions only, from symbol tables. off: leave them. auto: "
-                "full for a report; a file that is written keeps its addresses as they are if its "
-                "format can hold them, and gets names if it cannot.",
+     .details =
+         "full: functions, files, lines and inlined functions, from symbols and debug "
+         "information. symbols: functions only, from symbol tables. off: no names. auto: full for "
+         "a report; a written file gets names only if its format cannot hold addresses.",
      .group = "Names"},
     {.name = "demangle",
      .type = PT_OPT_CHOICE,
@@ -127,9 +129,8 @@ static const pt_option symbol_rows[] = {
      .choices = "templates simple full none",
      .metavar = "HOW",
      .help = "how much of a C++ or Rust name to show",
-     .details =
-         "templates: without parameters; simple: without template arguments either; full: with "
-         "both; none: as the linker knows it. Names that the profile brings are as they are."},
+     .details = "templates: no parameters. simple: neither parameters nor template arguments. "
+                "full: both. none: the linker's name. Names in the profile do not change."},
     {.name = "long-names",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
@@ -151,43 +152,43 @@ static const pt_option place_rows[] = {
      .type = PT_OPT_LIST,
      .offset = offsetof(pt_place_settings, binary_dirs),
      .metavar = "FOLDER",
-     .help = "look for programs and libraries here, too",
-     .details = "May be given several times. A file is taken when its build id is the one that was "
-                "recorded. The environment variable PPROF_BINARY_PATH names more folders, with : "
-                "between them; without it there is ~/pprof/binaries.",
+     .help = "search this folder for programs and libraries, too",
+     .details = "May be given several times. pitot uses a file if its build id is the recorded "
+                "one. The environment variable PPROF_BINARY_PATH names more folders, separated by "
+                "colons; its default is ~/pprof/binaries.",
      .group = "Where names come from"},
     {.name = "debug-path",
      .type = PT_OPT_LIST,
      .offset = offsetof(pt_place_settings, debug_dirs),
      .metavar = "FOLDER",
-     .help = "look for debug information here instead of /usr/lib/debug",
-     .details = "May be given several times. Below it .build-id/xx/yyyy.debug, and the paths that "
-                "debug links name."},
+     .help = "search this folder for debug files instead of /usr/lib/debug",
+     .details = "May be given several times. A folder holds .build-id/xx/yyyy.debug, and files at "
+                "the paths of debug links."},
     {.name = "debuginfod",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(pt_place_settings, debuginfod),
      .initial = "true",
-     .help = "ask the servers of DEBUGINFOD_URLS for what is not here",
-     .details = "Programs and debug files by build id; what was fetched is kept where elfutils and "
-                "gdb keep it. Without that environment variable nobody is asked. "
+     .help = "fetch missing files from the servers in DEBUGINFOD_URLS",
+     .details = "Fetches programs and debug files by build id, and stores them where elfutils and "
+                "gdb store them. Without DEBUGINFOD_URLS pitot fetches nothing. "
                 "DEBUGINFOD_TIMEOUT, DEBUGINFOD_MAXTIME, DEBUGINFOD_MAXSIZE and "
-                "DEBUGINFOD_CACHE_PATH mean what they mean to debuginfod-find."},
+                "DEBUGINFOD_CACHE_PATH have the meaning that they have for debuginfod-find."},
     {.name = "cache",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(pt_place_settings, cache),
      .initial = "true",
-     .help = "keep what debug information says for the next time",
-     .details = "In $XDG_CACHE_HOME/pitot/names or ~/.cache/pitot/names, one file a program, by "
-                "build id. --no-cache neither reads nor writes there."},
+     .help = "cache names for the next run",
+     .details = "One file for each program, by build id, in $XDG_CACHE_HOME/pitot/names or "
+                "~/.cache/pitot/names. --no-cache neither reads nor writes the cache."},
     {.name = "cache-size",
      .type = PT_OPT_SIZE,
      .offset = offsetof(pt_place_settings, cache_bytes),
      .initial = "512M",
      .metavar = "SIZE",
-     .help = "the most that may be kept",
-     .details = "What was used least recently goes first."},
+     .help = "limit the cache to this size",
+     .details = "The least recently used files go first."},
 };
 const pt_option_table pt_place_options = PT_OPTION_TABLE(place_rows);
 
@@ -210,35 +211,35 @@ static const pt_option query_rows[] = {
      .metavar = "EVENT",
      .aliases = "sample-index",
      .help = "which values to show: a number, a type, or type/unit",
-     .details = "Without it the event that the profile names as its default, else its last one. "
-                "`pitot info` lists them.",
+     .details = "The default is the profile's default event, or its last event. `pitot info` lists "
+                "the events.",
      .group = "Which samples and frames"},
     {.name = "focus",
      .letter = 'f',
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, focus),
      .metavar = "PATTERN",
-     .help = "only samples with a frame that matches",
+     .help = "keep samples with a frame that matches",
      .details = PATTERN "Percentages stay those of the whole profile; see --relative."},
     {.name = "ignore",
      .letter = 'i',
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, ignore),
      .metavar = "PATTERN",
-     .help = "no samples with a frame that matches",
+     .help = "drop samples with a frame that matches",
      .details = PATTERN "A sample that matches both --focus and --ignore is dropped."},
     {.name = "hide",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, hide),
      .metavar = "PATTERN",
-     .help = "take frames that match out of the stacks",
-     .details = PATTERN "What a hidden function took counts for its caller. A sample without any "
-                        "frame left is dropped. --focus and --ignore look at the stack as it was."},
+     .help = "remove frames that match from the stacks",
+     .details = PATTERN "The time of a hidden function counts for its caller. A sample without "
+                        "frames is dropped. --focus and --ignore apply to the stack before."},
     {.name = "show",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, show),
      .metavar = "PATTERN",
-     .help = "take all other frames out of the stacks",
+     .help = "remove all other frames from the stacks",
      .details = PATTERN "The opposite of --hide; with both, a frame must pass both."},
     {.name = "show-from",
      .type = PT_OPT_STRING,
@@ -252,89 +253,89 @@ static const pt_option query_rows[] = {
      .offset = offsetof(pt_query, prune_from),
      .metavar = "PATTERN",
      .help = "cut stacks below the last frame that matches",
-     .details = "Seen from the leaf, the first frame whose function matches becomes the leaf: what "
-                "it called counts as its own. The pattern is matched against names without their "
-                "parameters; a sample without such a frame stays as it is."},
+     .details = "Seen from the leaf, the first frame whose function matches becomes the leaf, with "
+                "the time of its callees. The pattern is matched against names without their "
+                "parameters. A sample without such a frame stays as it is."},
     {.name = "time",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, time),
      .metavar = "START,STOP",
-     .help = "only samples that were taken then",
+     .help = "keep samples of this time range",
      .details =
-         "In seconds, as `pitot info` tells them; either end may be left out. Or a part of the "
-         "whole: 10%-20%, or 10%/3 for the third tenth. Several: \"1,2 5,6\", 0%-5%,95%-100%. As "
-         "perf has it; of profiles whose samples tell when they were taken."},
+         "In seconds, as `pitot info` shows times; either end may be left out. Or a part of the "
+         "whole: 10%-20%, or 10%/3 for the third tenth. Several ranges: \"1,2 5,6\", "
+         "0%-5%,95%-100%. The syntax is perf's. The samples of the profile must have times."},
     {.name = "tag-focus",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, tag_focus),
      .metavar = "TAG",
-     .help = "only samples with a label that matches",
+     .help = "keep samples with a label that matches",
      .details = TAG "With several patterns and no key, each must match some label; with a key one "
                     "of them is enough."},
     {.name = "tag-ignore",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, tag_ignore),
      .metavar = "TAG",
-     .help = "no samples with a label that matches",
+     .help = "drop samples with a label that matches",
      .details = TAG},
     {.name = "tag-show",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, tag_show),
      .metavar = "PATTERN",
-     .help = "only labels whose key matches",
-     .details = "Takes all other labels off the samples; drops no sample."},
+     .help = "keep labels whose key matches",
+     .details = "Removes all other labels; drops no sample."},
     {.name = "tag-hide",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, tag_hide),
      .metavar = "PATTERN",
-     .help = "no labels whose key matches",
+     .help = "remove labels whose key matches",
      .details = "The opposite of --tag-show; with both, a key must pass both."},
     {.name = "tag-root",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, tag_root),
      .metavar = "KEY,KEY",
      .help = "begin each stack with its labels of these keys",
-     .details = "Makes a frame of each label, the first one the root, so that a tree or a flame "
-                "graph is grouped by thread, by request, by whatever samples are labelled with. "
-                "Samples without such a label have an empty frame there."},
+     .details = "Each label becomes a frame, the first key the root: a tree or a flame graph is "
+                "then grouped by thread, by request or by any other label. Samples without the "
+                "label get an empty frame."},
     {.name = "tag-leaf",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, tag_leaf),
      .metavar = "KEY,KEY",
      .help = "end each stack with its labels of these keys",
-     .details = "The same at the other end: the last key is the leaf, so that each function's "
-                "callees are the labels of its samples."},
+     .details = "The same at the other end: the last key is the leaf. Each function's callees are "
+                "then the labels of its samples."},
     {.name = "tag-unit",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, tag_unit),
      .metavar = "UNIT",
-     .help = "show numbers in such frames in this unit",
-     .details = "Without it each in the largest unit of which it is at least one."},
+     .help = "unit of numbers in frames made of labels",
+     .details = "The default is the largest unit in which the number is at least 1."},
     {.name = "no-inlines",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_query, no_inlines),
-     .help = "count inlined functions for what they were inlined into",
-     .details = "Patterns still see inlined functions; reports do not."},
+     .help = "count inlined functions for the function around them",
+     .details = "Patterns still match inlined functions."},
     {.name = "relative",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(pt_query, relative),
-     .help = "percentages of what is left, not of the whole",
-     .details = "Without it 100 % is the whole profile, whatever is focused on or ignored."},
+     .help = "percentages of the remaining samples, not of the whole",
+     .details = "Without it 100 % is the whole profile, whatever the other options drop."},
     {.name = "native",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(pt_query, native),
-     .help = "show an interpreter's own frames among those that it runs",
-     .details = "Where a stack has the frames of Python functions, those of the interpreter's own "
-                "file are left out: their time is the time of the function that they run. Frames "
-                "of extensions in C and of other libraries stay. dump always shows all frames."},
+     .help = "show an interpreter's own frames, too",
+     .details = "In stacks with Python functions, frames of the interpreter's own file are hidden: "
+                "their time counts for the Python function that they run. Frames of C extensions "
+                "and of other libraries stay. dump always shows all frames."},
     {.name = "all-frames",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(pt_query, all_frames),
-     .help = "keep frames that the profile itself calls uninteresting",
-     .details = "A profile may name functions to leave out with all that they called, such as the "
+     .help = "keep frames that the profile marks as uninteresting",
+     .details = "A profile may name functions to hide together with their callees, such as the "
                 "inside of an allocator (drop_frames and keep_frames of profile.proto). dump "
                 "always shows all frames."},
 };
@@ -346,9 +347,9 @@ static const pt_option base_rows[] = {
      .offset = offsetof(pt_base_settings, base),
      .metavar = "PROFILE",
      .help = "subtract this profile",
-     .details = "What is shown is the difference, negative where the base has more. May be given "
-                "several times: they are added up first. 100 % is the sum of the magnitudes of "
-                "both. For what of a difference is noise see pitot diff.",
+     .details = "The report shows the difference, negative where the base has more. May be given "
+                "several times: the bases are added up first. 100 % is the sum of the magnitudes "
+                "of both profiles. pitot diff shows which differences are noise.",
      .group = "What to subtract"},
     {.name = "diff-base",
      .type = PT_OPT_LIST,
@@ -362,7 +363,7 @@ static const pt_option base_rows[] = {
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(pt_base_settings, normalize),
      .help = "scale to the base's total before subtracting",
-     .details = "For each event, so that runs of different length can be compared."},
+     .details = "Scales each event. Use it to compare runs of different length."},
 };
 const pt_option_table pt_base_options = PT_OPTION_TABLE(base_rows);
 

@@ -25,7 +25,7 @@ int pt_cmd_mode(const pt_cmd_context *context, const char *text, mode_t *ret_mod
     const unsigned long mode = strtoul(text, NULL, 8);
     const bool is_octal = digits > 0 && text[digits] == '\0' && mode <= 0777 && (mode & 0600) != 0;
     if (!is_octal && strcmp(text, "umask") != 0)
-        return pt_cmd_usage(context, "--mode=%s: write an octal mode such as 0640, or umask", text);
+        return pt_cmd_usage(context, "--mode=%s: use an octal mode such as 0640, or umask", text);
     *ret_mode = is_octal ? (mode_t)mode : PT_MODE_USUAL;
     return PT_EXIT_OK;
 }
@@ -57,14 +57,13 @@ static int choose_format(const pt_cmd_context *context, const pt_output_settings
     if (format == NULL && otherwise != NULL) format = pt_format_find(otherwise);
     if (format == NULL && settings->output != NULL)
         return pt_cmd_usage(context,
-                            "%s: the name does not tell a format; say which with --to=FORMAT",
+                            "%s: the name has no known ending; choose a format with --to=FORMAT",
                             settings->output);
     if (format == NULL)
-        return pt_cmd_usage(context,
-                            "%s: say where to with -o FILE, or which format with --to=FORMAT",
+        return pt_cmd_usage(context, "%s: name a file with -o FILE, or a format with --to=FORMAT",
                             context->command->name);
     if (format->write == NULL) {
-        pt_cmd_say("%s cannot be written, only read; `pitot formats` tells which can",
+        pt_cmd_say("%s can only be read; `pitot formats` lists the formats that can be written",
                    format->name);
         return PT_EXIT_FAILED;
     }
@@ -89,14 +88,14 @@ static int weigh_losses(pt_cmd_context *context, const pt_diag *losses, const pt
     const bool refuse = context->input->strict && losses->count > 0;
     for (size_t i = 0; i < losses->count; i++) {
         if (refuse)
-            pt_cmd_say("%s cannot hold everything: %s %s", format->name,
+            pt_cmd_say("%s would lose data: %s %s", format->name,
                        pt_count_of(losses->facts[i].count).text, losses->facts[i].text);
         else
             pt_diag_add(&context->diag, losses->facts[i].count, "%s in %s", losses->facts[i].text,
                         format->name);
     }
     if (!refuse) return PT_EXIT_OK;
-    pt_cmd_say("nothing was written; without --strict it is, and the losses are told");
+    pt_cmd_say("nothing was written; without --strict it is written with these losses");
     return PT_EXIT_FAILED;
 }
 
@@ -135,7 +134,7 @@ static pt_out *open_file(void *opaque, const char *suffix, pt_error *reterr)
     if (pt_cmd_writes_stdout(files->settings)) {
         if (suffix[0] == '\0') return files->context->out;
         pt_error_set(reterr, PT_ERR_USAGE,
-                     "the profile becomes several files in this format; name them with -o FILE");
+                     "this format needs several files; name them with -o FILE");
         return NULL;
     }
     PT_FREE char *path = pt_strf("%s%s", files->settings->output, suffix);
@@ -224,7 +223,7 @@ int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
     if (status != PT_EXIT_OK) return status;
     if (settings->losses != NULL && strcmp(settings->losses, "-") == 0 &&
         pt_cmd_writes_stdout(settings))
-        return pt_cmd_usage(context, "--losses=-: standard output gets the profile; name a file");
+        return pt_cmd_usage(context, "--losses=-: standard output has the profile; name a file");
     if (wants_names(context, format)) {
         PT_BUG_IF(profile != context->profile);
         status = pt_cmd_symbolize(context);
@@ -236,8 +235,7 @@ int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
         event = pt_profile_find_event(profile, settings->event);
         if (event == PT_NONE)
             return pt_cmd_usage(
-                context,
-                "--event=%s: the profile has no such event; `pitot info` lists what it has",
+                context, "--event=%s: the profile has no such event; `pitot info` lists its events",
                 settings->event);
     }
     /* Formats that hold addresses are the binary ones. */

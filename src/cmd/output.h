@@ -26,40 +26,38 @@ typedef struct pt_output_settings {
      .offset = offsetof(settings, output.output),                                                  \
      .metavar = "FILE",                                                                            \
      .help = "write to this file; - is standard output",                                           \
-     .details = "The name's end chooses the format unless --to does. The file appears whole or "   \
-                "not at all; an older one of the name is replaced."},                              \
+     .details = "The end of the name chooses the format, unless --to does. The file appears "      \
+                "under its name only when it is complete, and replaces an older one."},            \
         {.name = "to",                                                                             \
          .type = PT_OPT_STRING,                                                                    \
          .offset = offsetof(settings, output.to),                                                  \
          .metavar = "FORMAT",                                                                      \
          .help = "write in this format; `pitot formats` lists them",                               \
-         .details =                                                                                \
-             "What the format cannot hold is lost and said; --strict makes that an error."},       \
+         .details = "pitot prints what the format cannot hold; --strict makes a loss an error."},  \
         {.name = "event",                                                                          \
          .letter = 'e',                                                                            \
          .type = PT_OPT_STRING,                                                                    \
          .offset = offsetof(settings, output.event),                                               \
          .metavar = "EVENT",                                                                       \
-         .help = "write the values of this event alone, by number or name",                        \
-         .details = "Without it a format with one value a sample gets the profile's default "      \
-                    "event, else its last one, and others get all."},                              \
+         .help = "write the values of one event, by number or name",                               \
+         .details = "The default is all events. A format with one value a sample gets the "        \
+                    "profile's default event, or its last event."},                                \
         {.name = "losses",                                                                         \
          .type = PT_OPT_STRING,                                                                    \
          .offset = offsetof(settings, output.losses),                                              \
          .metavar = "FILE",                                                                        \
-         .help = "write what is lost as JSON, too; - is standard output",                          \
+         .help = "write the losses as JSON, too; - is standard output",                            \
          .details = "Also if --strict refuses to write the profile. Without losses the list is "   \
                     "empty."},                                                                     \
         {.name = "canonical",                                                                      \
          .type = PT_OPT_FLAG,                                                                      \
          .offset = offsetof(settings, output.canonical),                                           \
-         .help = "in an order that follows from the content alone",                                \
-         .details = "Equal samples are added up, unused rows dropped and all tables sorted, so "   \
-                    "that profiles that mean the same become equal files."},                       \
+         .help = "write equal files for equivalent profiles",                                      \
+         .details = "Adds equal samples up, drops unused rows and sorts all tables."},             \
     {                                                                                              \
         .name = "raw", .type = PT_OPT_FLAG, .offset = offsetof(settings, output.raw),              \
         .help = "do not compress profile.proto (also if FILE ends in .pb)",                        \
-        .details = "A compressed one is gzip, as all readers of profile.proto expect."             \
+        .details = "Without it pitot writes gzip, which all readers of profile.proto accept."      \
     }
 
 /* Writes the profile. With --strict a loss is an error and nothing is written; else losses are
@@ -74,7 +72,7 @@ int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
     {                                                                                              \
         .name = "mode", .type = PT_OPT_STRING, .offset = offsetof(settings, field),                \
         .initial = "0600", .metavar = "MODE",                                                      \
-        .help = "permissions of the file: octal, or umask for those that other files get",         \
+        .help = "permissions of the file: an octal mode, or umask for the usual ones",             \
         .details = "A recording holds command lines, paths and labels, so only its user may read " \
                    "it. --mode=0644 lets everybody read it."                                       \
     }

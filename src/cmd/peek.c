@@ -22,15 +22,14 @@ static const pt_option peek_rows[] = {
      .min = 0,
      .max = INT64_MAX,
      .help = "show this many functions; 0 shows all that match",
-     .details =
-         "Those with the largest totals come first. A last line says how many more there are."},
+     .details = "The largest totals come first. The last line shows how many more there are."},
     {.name = "others",
      .type = PT_OPT_INT,
      .offset = offsetof(peek_settings, others),
      .initial = "10",
      .min = 0,
      .max = INT64_MAX,
-     .help = "callers, and callees, of each; 0 shows all",
+     .help = "show this many callers, and callees, of each; 0 shows all",
      .details = "The heaviest come first."},
     PT_FOLD_ROWS(peek_settings, "row", "address"),
     PT_SHAPE_JSON_ROW(peek_settings),
@@ -81,19 +80,17 @@ const pt_command pt_command_peek = {
     .summary = "functions between their callers and callees",
     .arguments = "PATTERN [PROGRAM] [PROFILE...]",
     .description =
-        "Shows the function of this name, as any report shows it, or else each whose name matches "
-        "the pattern (a regular expression that may match anywhere in it), with those that called "
-        "it above and those that it called below. total is the value of the samples with the "
-        "function on the stack; beside a caller or callee stands how much of that came or went "
-        "that way, as a share of it. A recursive call counts once a sample, and from a function to "
-        "itself there is none.\n\n"
-        "Where samples are no stacks but the profile has call arcs (gmon.out, callgrind), callers "
-        "and callees are those of the arcs, with the number of calls; total and the values beside "
-        "them are what the calls cost, if the profile knows that (callgrind), else a dash. What is "
-        "inlined into a function is part of it then.",
+        "Shows a function with its callers above and its callees below. PATTERN is a name as any "
+        "report shows it, or a regular expression that matches anywhere in names. total is the "
+        "value of the samples with the function on the stack. Beside a caller or callee stands the "
+        "part of total that passes through it, and its share of total. A recursive call counts "
+        "once a sample; a function is not its own caller.\n\n"
+        "In profiles with call arcs instead of stacks (gmon.out, callgrind), callers and callees "
+        "come from the arcs, with the number of calls. The values are the costs of the calls "
+        "(callgrind), or a dash. Inlined functions are then part of the function around them.",
     .examples = (const char *const[]){"pitot peek malloc", "who allocates",
                                       "pitot peek '^parse$' --others=0 --json app.pb.gz",
-                                      "all that is known about one function's calls", NULL},
+                                      "all callers and callees of one function", NULL},
     .needs =
         PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_TAKES_PATTERN | PT_READS_CALLS,
     .max_args = SIZE_MAX,

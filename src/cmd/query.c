@@ -43,7 +43,7 @@ static void say_other_events(const pt_cmd_context *context)
         if (pt_view_magnitude(p, e) != 0)
             pt_putf(&list, "%s%s", list.size > 0 ? ", " : "", pt_text(p, p->event->row[e].type));
     if (list.size > 0)
-        pt_cmd_say("%s: every sample has 0 of %s; --event shows what has values: %s",
+        pt_cmd_say("%s: all values of %s are 0; --event=EVENT shows another event: %s",
                    context->title, pt_text(p, p->event->row[context->event].type),
                    pt_buf_text(&list));
     pt_buf_done(&list);
@@ -60,13 +60,14 @@ static int choose_event(pt_cmd_context *context)
         return PT_EXIT_OK;
     }
     if (p->event->t.count == 0) {
-        pt_cmd_say("%s: no events in it, so there is nothing to add up", context->title);
+        pt_cmd_say("%s: the profile has no events", context->title);
         return PT_EXIT_NO_MATCH;
     }
     pt_buf list = PT_BUF_INIT;
     for (uint32_t e = 0; e < p->event->t.count; e++)
         pt_putf(&list, "%s%s", e > 0 ? ", " : "", pt_text(p, p->event->row[e].type));
-    pt_cmd_say("--event=%s: the profile has no such event, but: %s", name, pt_buf_text(&list));
+    pt_cmd_say("--event=%s: the profile has no such event; its events: %s", name,
+               pt_buf_text(&list));
     pt_buf_done(&list);
     return PT_EXIT_USAGE;
 }
@@ -107,7 +108,7 @@ static void say_no_label(const pt_cmd_context *context, const char *option, cons
     PT_UNREF_PROFILE const pt_profile *labelled = pt_columns_to_labels(context->profile, true);
     PT_FREE char *keys = label_keys(labelled);
     pt_cmd_say("--%s=%s matches no label%s%s", option, pattern,
-               keys[0] != '\0' ? "; samples have: " : "; samples have none", keys);
+               keys[0] != '\0' ? "; the samples have: " : "; the samples have no labels", keys);
 }
 
 static void say_no_time(const pt_cmd_context *context, const pt_filtered *f)
@@ -119,8 +120,8 @@ static void say_no_time(const pt_cmd_context *context, const pt_filtered *f)
         pt_put_u8(&span, ',');
         pt_put_seconds(&span, f->last_ns);
     }
-    pt_cmd_say(f->has_times ? "--time=%s: no sample was taken then; they are from %s"
-                            : "--time=%s: no sample tells when it was taken%s",
+    pt_cmd_say(f->has_times ? "--time=%s: there are no samples in this range; the profile has %s"
+                            : "--time=%s: the samples of this profile have no times%s",
                time, pt_buf_text(&span));
     pt_buf_done(&span);
 }
@@ -150,13 +151,13 @@ static int judge_empty(const pt_cmd_context *context)
     const bool is_difference =
         context->base != NULL && context->base->base.count + context->base->diff_base.count > 0;
     if (arcs == 0 && blocks == 0) {
-        pt_cmd_say(is_difference ? "%s: no sample differs from the base" : "%s: no samples in it",
+        pt_cmd_say(is_difference ? "%s: no sample differs from the base" : "%s has no samples",
                    context->title);
         return PT_EXIT_NO_MATCH;
     }
     if (context->command->needs & PT_NEEDS_ALL_FRAMES) return PT_EXIT_OK;
     if ((context->command->needs & PT_READS_CALLS) && arcs > 0) return PT_EXIT_OK;
-    pt_cmd_say("%s: no samples in it, but call arcs (%u) and basic blocks (%u): %spitot dump --raw "
+    pt_cmd_say("%s has no samples, but call arcs (%u) and basic blocks (%u): %spitot dump --raw "
                "shows them",
                context->title, arcs, blocks, arcs > 0 ? "pitot tree shows the calls, " : "");
     return PT_EXIT_NO_MATCH;
@@ -168,16 +169,16 @@ static void say_nothing_left(const pt_cmd_context *context, const pt_filtered *f
         uint32_t count;
         const char *why;
     } drops[] = {
-        {f->unfocused, "without the focus"},    {f->ignored, "ignored"},
-        {f->emptied, "without any frame left"}, {f->unshown, "without a frame to show from"},
-        {f->tag_dropped, "by their labels"},    {f->untimely, "at another time"},
+        {f->unfocused, "outside the focus"}, {f->ignored, "ignored"},
+        {f->emptied, "without frames"},      {f->unshown, "without a frame of --show-from"},
+        {f->tag_dropped, "by their labels"}, {f->untimely, "outside the time range"},
     };
     pt_buf list = PT_BUF_INIT;
     for (size_t i = 0; i < sizeof drops / sizeof drops[0]; i++)
         if (i < 3 || drops[i].count > 0)
             pt_putf(&list, "%s%u %s", i > 0 ? ", " : "", drops[i].count, drops[i].why);
     PT_FREE char *query = pt_query_text(&context->query);
-    pt_cmd_say("%s leaves none of the %u samples: %s", query, context->profile->sample->t.count,
+    pt_cmd_say("%s drops all %u samples: %s", query, context->profile->sample->t.count,
                pt_buf_text(&list));
     pt_buf_done(&list);
 }

@@ -26,17 +26,17 @@ char *pt_query_text(const pt_query *query);
      .choices = "function function-and-file file line address mapping",                            \
      .help = "what a " what " is",                                                                 \
      .details = "file: all functions of a source file; line: a line of a function; address: an "   \
-                "address, and what was inlined there; mapping: a program or library."},            \
+                "address, and the functions inlined there; mapping: a program or library."},       \
         PT_UNNAMED_ROW(settings, usual)
 
 #define PT_UNNAMED_ROW(settings, usual)                                                            \
     {                                                                                              \
         .name = "unnamed", .type = PT_OPT_CHOICE, .offset = offsetof(settings, fold.unnamed),      \
         .initial = usual, .choices = "address object",                                             \
-        .help = "what a frame without a name is counted as",                                       \
+        .help = "what counts as one frame without a name",                                         \
         .details = "address: each address by itself, [libfoo.so+0x1234]. object: all addresses "   \
-                   "of a mapped file as one, [libfoo.so], as in pprof; the same address is "       \
-                   "something else in another build."                                              \
+                   "of a mapped file together, [libfoo.so], as in pprof. Addresses differ "        \
+                   "between builds; files do not."                                                 \
     }
 
 #endif

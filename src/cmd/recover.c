@@ -161,7 +161,7 @@ static int recover_folder(pt_cmd_context *context, const recover_settings *setti
     if (output.output == NULL) output.output = "recovered.pb.gz";
     pt_record_left_find(folder, &left);
     if (left.count == 0) {
-        pt_cmd_say("%s: there is no journal in it", folder);
+        pt_cmd_say("%s: the folder has no journal", folder);
         status = PT_EXIT_FAILED;
     } else if (pt_recorded_left(&left, &profile, &error) != PT_OK) {
         status = pt_cmd_fail(&error);
@@ -172,7 +172,7 @@ static int recover_folder(pt_cmd_context *context, const recover_settings *setti
                     pt_count_of(pt_profile_total(profile, 0)).text, left.count,
                     left.count == 1 ? "" : "s");
             if (is_any_written(&left) || !pt_record_left_remove(folder))
-                pt_cmd_say("%s stays: processes of it still run", folder);
+                pt_cmd_say("%s is kept: some of its processes are still running", folder);
         }
     }
     pt_record_left_done(&left);
@@ -192,7 +192,7 @@ static int recover_run(pt_cmd_context *context, void *own)
     if (context->arg_count == 0)
         return pt_record_tell_cut_off(true) > 0
                    ? PT_EXIT_OK
-                   : pt_cmd_usage(context, "recover: name a journal; no recording was cut off");
+                   : pt_cmd_usage(context, "recover: there is no killed recording; name a journal");
     if (context->arg_count > 1 && settings->output.output != NULL)
         return pt_cmd_usage(context,
                             "recover: -o is for one journal; `pitot merge` adds several up");
@@ -215,20 +215,21 @@ static int recover_run(pt_cmd_context *context, void *own)
 const pt_command pt_command_recover = {
     .name = "recover",
     .group = PT_GROUP_FILES,
-    .summary = "make a file for other tools of what a killed program left",
+    .summary = "make a profile of the journal of a killed program",
     .arguments = "[PROFILE|FOLDER...]",
     .description =
-        "A program with libprofiler.so.0 that is killed leaves its journal under the profile's "
-        "name: all samples but those of its last tenth of a second. pitot's commands read it as it "
-        "is. For other tools this makes a gperftools profile of it (or a profile.proto, if the "
-        "name ends in .pb.gz or --to says so), in its place unless -o names another.\n\nA journal "
-        "that a process still writes is left alone; with -o what it holds now is written.\n\nOf "
-        "the folder of a recording whose recorder was killed it makes one profile, "
-        "recovered.pb.gz, and removes the folder. The next pitot record names such a folder once, "
-        "recover without arguments all there are.",
+        "A killed program with libprofiler.so.0 leaves a journal under the name of the profile: "
+        "all samples except those of the last tenth of a second. pitot's commands read the "
+        "journal. For other tools recover replaces it with a gperftools profile, or a "
+        "profile.proto if the name ends in .pb.gz or --to=pprof is given. -o writes to another "
+        "file.\n\nIf a process is still writing the journal, recover changes nothing; with -o it "
+        "writes a profile of the present contents.\n\nA killed pitot record leaves a folder. "
+        "recover FOLDER writes one profile, recovered.pb.gz, and removes the folder. The next "
+        "pitot record prints the name of the folder once; recover without arguments lists all such "
+        "folders.",
     .examples = (const char *const[]){"pitot recover server.prof", "now google-pprof reads it, too",
                                       "pitot recover server.prof -o now.pb.gz",
-                                      "what a running program has recorded so far", NULL},
+                                      "the samples of a running program so far", NULL},
     .needs = PT_NEEDS_PROFILE | PT_LOADS_ITSELF,
     .max_args = SIZE_MAX,
     .options = &recover_options,

@@ -77,7 +77,7 @@ void pt_remote_say_failures(const pt_loaded *loaded)
         profiles += !input->is_program;
     }
     if (loaded->failed_count > 0)
-        pt_cmd_say("%zu of %zu profiles could be had", profiles - loaded->failed_count, profiles);
+        pt_cmd_say("%zu of %zu profiles were fetched", profiles - loaded->failed_count, profiles);
 }
 
 int pt_remote_symbolize(pt_cmd_context *context)
@@ -97,7 +97,7 @@ int pt_remote_symbolize(pt_cmd_context *context)
 
 /* ---- Keeping ---- */
 
-/* A folder that was named may be anybody's; another user's HOME is left alone. */
+/* A named folder may belong to anybody; a folder in another user's HOME is not used. */
 static bool is_fit(const char *path, bool is_named)
 {
     struct stat st;
@@ -148,7 +148,7 @@ static pt_out *open_sink(void *context, const char *suffix, pt_error *reterr)
     return context;
 }
 
-/* Writes the file of the first name that is free; its path goes to *ret_path. */
+/* Writes to the first free name; its path goes to *ret_path. */
 static pt_status save_copy(const char *folder, const char *name, const pt_buf *bytes,
                            char **ret_path, pt_error *reterr)
 {
@@ -164,7 +164,7 @@ static pt_status save_copy(const char *folder, const char *name, const pt_buf *b
         free(path);
         if (!is_taken) break;
     }
-    return pt_error_set(reterr, error.status, "cannot keep the profile in %s: %s", folder,
+    return pt_error_set(reterr, error.status, "cannot save the profile in %s: %s", folder,
                         error.message);
 }
 
@@ -174,7 +174,7 @@ pt_status pt_remote_save(const pt_profile *profile, pt_pool *pool, char **ret_pa
     PT_FREE char *folder = pt_remote_folder();
     if (folder == NULL)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
-                            "no folder to keep the profile in; set PPROF_TMPDIR");
+                            "there is no folder for the profile; set PPROF_TMPDIR");
     pt_buf bytes = PT_BUF_INIT;
     pt_out out;
     pt_out_to_buf(&out, &bytes);

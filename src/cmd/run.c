@@ -1,5 +1,5 @@
-/* run.c: from the command line to the exit status: find the command, parse its options, give it
- * what it needs, run it, say what was noticed, and see that the output arrived. */
+/* run.c: from the command line to the exit status: finds the command, parses its options, loads its
+ * profile, runs it, prints messages, and checks that the output was written. */
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -38,13 +38,13 @@ static pt_look look_of_output(pt_when when)
     return (pt_look){.colour = wants_colour(when), .width = terminal ? size.ws_col : 0};
 }
 
-/* A handler instead of SIG_IGN: programs that we start get the default action back. */
+/* A handler instead of SIG_IGN, because exec resets handlers but keeps SIG_IGN. */
 static void write_has_failed(int signal_number)
 {
     (void)signal_number;
 }
 
-/* A pipe without readers (SIGPIPE) and a limit of file sizes (SIGXFSZ) are what write(2) returns.
+/* A pipe without readers (SIGPIPE) and a limit of file sizes (SIGXFSZ) become errors of write(2).
  */
 static void survive_failing_writes(void)
 {
@@ -53,13 +53,13 @@ static void survive_failing_writes(void)
     sigaction(SIGXFSZ, &action, NULL);
 }
 
-/* A reader that has left is no failure: `pitot top x | head -1` wanted one line. */
+/* A closed pipe is not a failure: `pitot top x | head -1` needs one line. */
 static int finish_output(pt_out *out, int status)
 {
     const bool reader_left = out->broken_pipe;
     pt_error error = PT_ERROR_INIT;
     if (pt_out_done(out, &error) == PT_OK || reader_left || out->broken_pipe) return status;
-    /* Other failures than the system's came from whoever wrote, and were said. */
+    /* Errors other than the system's were printed by the writer. */
     if (status != PT_EXIT_OK && error.status != PT_ERR_SYSTEM) return status;
     pt_cmd_say("cannot write to standard output: %s", error.message);
     return PT_EXIT_FAILED;
@@ -67,8 +67,9 @@ static int finish_output(pt_out *out, int status)
 
 /* ---- Memory ---- */
 
-/* What --max-memory says, or PITOT_MAX_MEMORY, or a share of what the machine allows. A recorder
- * has bounds of its own: what it would lose by ending here cannot be had again. */
+/* Sets the limit of --max-memory, or of PITOT_MAX_MEMORY, or a share of the machine's memory. A
+ * recorder has no such limit, because a lost recording cannot be repeated; its buffers have bounds
+ * of their own. */
 static int limit_memory(uint64_t chosen, const char *hint)
 {
     const char *const text = getenv(PT_MEMORY_VARIABLE);
@@ -85,8 +86,8 @@ static int limit_memory(uint64_t chosen, const char *hint)
 
 /* ---- One command ---- */
 
-/* What could not be named, and why, is told file by file where these are few; a whole machine has
- * dozens. */
+/* Addresses without names are reported for each file, unless there are many files, as in a
+ * recording of the whole machine. */
 enum { NAMELESS_FEW = 3, NAMELESS_BYTES = sizeof PT_SYMBOLIZE_NAMELESS - 1 };
 
 static bool is_nameless(const pt_diag_fact *fact)
@@ -94,7 +95,7 @@ static bool is_nameless(const pt_diag_fact *fact)
     return strncmp(fact->text, PT_SYMBOLIZE_NAMELESS, NAMELESS_BYTES) == 0;
 }
 
-/* One line for all of them. */
+/* Prints one line about all of them. */
 static void say_nameless(const pt_diag *diag)
 {
     uint64_t sum = 0;
@@ -108,7 +109,7 @@ static void say_nameless(const pt_diag *diag)
         reasons++;
     }
     pt_cmd_say(
-        "%s addresses without a name; %s of them: %s; %zu more reasons: pitot dump -n 1 lists them",
+        "%s addresses without a name; %s of them: %s; `pitot dump -n 1` lists %zu more reasons",
         pt_count_of(sum).text, pt_count_of(most->count).text, most->text + NAMELESS_BYTES,
         reasons - 1);
 }
@@ -152,17 +153,17 @@ static int check_arguments(const pt_cmd_context *context)
                         context->args[command->max_args]);
 }
 
-/* Takes the pattern off the front of the arguments. */
+/* Moves the first argument to context->pattern. */
 static int take_pattern(pt_cmd_context *context)
 {
     const char *name = context->command->name;
     if (context->arg_count == 0)
-        return pt_cmd_usage(context, "%s: which functions? pitot %s PATTERN [PROFILE...]", name,
+        return pt_cmd_usage(context, "%s: name a function: pitot %s PATTERN [PROFILE...]", name,
                             name);
     if (context->arg_count == 1 && !context->resident &&
         pt_path_look(context->args[0]) != PT_PATH_MISSING &&
         pt_path_look(context->args[0]) != PT_PATH_FOLDER)
-        return pt_cmd_usage(context, "%s: which functions of %s? pitot %s PATTERN %s", name,
+        return pt_cmd_usage(context, "%s: name a function of %s: pitot %s PATTERN %s", name,
                             context->args[0], name, context->args[0]);
     context->pattern = context->args[0];
     context->args++;
@@ -197,7 +198,7 @@ static int give_and_run(pt_cmd_context *context, void *settings)
     const unsigned needs = command->needs & PT_LOADS_ITSELF ? 0 : command->needs;
     if (status == PT_EXIT_OK && context->resident && context->arg_count > 0)
         return pt_cmd_usage(context,
-                            "%s: '%s' is one word too many; all commands here are about %s",
+                            "%s: '%s' is one argument too many; the commands here report on %s",
                             command->name, context->args[0], context->title);
     if (status == PT_EXIT_OK && needs & PT_NEEDS_PROFILE && !context->resident)
         status = pt_cmd_load(context);
@@ -299,8 +300,8 @@ int pt_cmd_run_resident(const pt_cmd_context *base, const pt_command *command,
     return status;
 }
 
-/* What one input has freed serves the next instead of going back to the system, where getting it
- * again costs a fault a page. Larger blocks still are mappings, which grow without a copy. */
+/* malloc keeps freed memory for the next input: memory from the system costs a page fault a page.
+ * Larger blocks stay mappings, which grow without a copy. */
 static void keep_freed_memory(void)
 {
     mallopt(M_MMAP_THRESHOLD, 4 << 20);

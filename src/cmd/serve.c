@@ -15,41 +15,41 @@ static const pt_option serve_options[] = {
      .type = PT_OPT_STRING,
      .offset = offsetof(serve_settings, http),
      .metavar = "HOST:PORT",
-     .help = "serve there (default: a free port of localhost)",
-     .details = "HOST: or :PORT is enough. Whoever has the address that is printed is answered; it "
-                "holds a token, without which no other user of the machine is."},
+     .help = "serve at this address (default: a free port of localhost)",
+     .details = "HOST: or :PORT is enough. The printed address holds a token. Only browsers with "
+                "the token may read the profile."},
     {.name = "no-browser",
      .type = PT_OPT_FLAG,
      .offset = offsetof(serve_settings, no_browser),
-     .help = "only say the address",
-     .details =
-         "Without it the program in BROWSER is started, or the usual one if there is a display."},
+     .help = "only print the address",
+     .details = "Without it pitot starts the program in BROWSER, or the usual browser if there is "
+                "a display."},
     {.name = "source-path",
      .type = PT_OPT_STRING,
      .offset = offsetof(serve_settings, source_path),
      .metavar = "DIR[:DIR...]",
      .help = "where source files are (default: the current folder)",
      .details =
-         "The views of source show files below these folders and the current one, and those whose "
-         "names come from the debug information of a file, but none that the profile alone names.",
+         "The source views show files below these folders and the current folder, and files that "
+         "the debug information of a program names. They show no file that only the profile names.",
      .group = "Sources and instructions"},
     {.name = "trim-path",
      .type = PT_OPT_STRING,
      .offset = offsetof(serve_settings, trim_path),
      .metavar = "PREFIX[:PREFIX...]",
-     .help = "take these off the names of source files",
-     .details = "The first that a name begins with goes, before files are looked for."},
+     .help = "remove these prefixes from the names of source files",
+     .details = "pitot removes the first prefix that matches, then searches for the file."},
     {.name = "intel",
      .type = PT_OPT_FLAG,
      .offset = offsetof(serve_settings, intel),
-     .help = "instructions of x86 in Intel's syntax",
-     .details = "The target comes first. Without it AT&T's syntax, in which it comes last."},
+     .help = "x86 instructions in Intel's syntax",
+     .details = "The target comes first. The default is AT&T's syntax: the target comes last."},
 };
 static const pt_option_table serve_table = PT_OPTION_TABLE(serve_options);
 
 static void say_url(const char *url)
 {
-    pt_cmd_say("%s shows it; Ctrl-C ends", url);
+    pt_cmd_say("serving at %s (Ctrl-C to stop)", url);
 }
 
 static int serve_run(pt_cmd_context *context, void *settings_)
@@ -76,15 +76,15 @@ const pt_command pt_command_serve = {
     .summary = "all reports on one profile, in a browser",
     .arguments = "[PROGRAM] [PROFILE...]",
     .description =
-        "Reads and names the profile once, and serves a page on this machine until Ctrl-C: flame "
-        "graph, table, call graph, tree, callers and callees, source, instructions, stacks, "
-        "labels. What is asked for stands in the address, which can be kept and sent.\n\n"
-        "The reports themselves are at /api/VIEW, with the options of the commands as parameters: "
-        "/api/top?focus=parse&json=1. /download is the profile.",
+        "Reads the profile once and serves a page on this machine until Ctrl-C: flame graph, "
+        "table, call graph, tree, callers and callees, source, instructions, stacks, labels. The "
+        "address in the browser holds the whole query: keep it or send it.\n\n"
+        "/api/VIEW returns a report. Its parameters are options of the command: "
+        "/api/top?focus=parse&json=1. /download returns the profile.",
     .examples =
         (const char *const[]){"pitot serve app.pb.gz", "opens a browser",
                               "pitot serve --http=:8080 --no-browser --base=old.pb.gz new.pb.gz",
-                              "a difference, at a port of your choice", NULL},
+                              "a difference, at port 8080", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_KEEPS_READ,
     .max_args = SIZE_MAX,
     .options = &serve_table,

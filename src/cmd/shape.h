@@ -1,4 +1,4 @@
-/* shape.h: the options that say in which form a report is written. */
+/* shape.h: the options that choose the form of a report. */
 #ifndef PT_CMD_SHAPE_H
 #define PT_CMD_SHAPE_H
 

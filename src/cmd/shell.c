@@ -26,7 +26,7 @@
 #include "cmd/print.h"
 #include "cmd/viewer.h"
 
-/* An option of the query that was set. */
+/* An option that NAME=VALUE has set. */
 typedef struct {
     const pt_option *row;
     char *value; /* NULL: a flag that is on */
@@ -73,7 +73,7 @@ static bool is_no(const char *text)
     return strcmp(text, "false") == 0 || strcmp(text, "no") == 0 || strcmp(text, "0") == 0;
 }
 
-/* An empty value is no value: as without the option. */
+/* An empty value unsets the option. */
 static void assign_setting(shell *s, const pt_option *row, const char *value)
 {
     pt_query scratch;
@@ -94,7 +94,7 @@ static void assign_setting(shell *s, const pt_option *row, const char *value)
     pt_options_done(&options);
 }
 
-/* NAME=VALUE, or the name of a flag. A command of the same name goes before. */
+/* NAME=VALUE, or the name of a flag. A command of the same name has priority. */
 static bool try_assignment(shell *s, const char *line)
 {
     const char *equals = strchr(line, '=');
@@ -152,7 +152,7 @@ static bool has_letter(const pt_command *command, char letter)
     return false;
 }
 
-/* The row of the option that a word names; NULL if the word is no option, or has its value in it.
+/* The row of the option that a word names; NULL if the word is not an option or contains the value.
  */
 static const pt_option *option_waiting(const pt_command *command, const char *word)
 {
@@ -170,7 +170,7 @@ static const pt_option *option_waiting(const pt_command *command, const char *wo
     return NULL;
 }
 
-/* A command line of pitot's, made of what was typed. */
+/* A command line of pitot, made from a typed line. */
 typedef struct {
     pt_args words;
     pt_buf focus;
@@ -195,13 +195,13 @@ static bool is_number(const char *text)
     return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
-/* One word of what was typed. False: it was wrong, and that was said. */
+/* Adds one typed word. False: the word was wrong, and the error was printed. */
 static bool add_word(const pt_command *command, const pt_shell_words *w, size_t *at, line_args *a)
 {
     const char *word = w->items[*at];
     if (word[0] == '>') {
         a->file = word[1] != '\0' ? word + 1 : *at + 1 < w->count ? w->items[++*at] : NULL;
-        if (a->file == NULL) pt_cmd_say("a file's name belongs after >");
+        if (a->file == NULL) pt_cmd_say("> needs a file name");
         return a->file != NULL;
     }
     if (word[0] == '-') {
@@ -227,7 +227,7 @@ static void write_file(const pt_buf *report, const char *path)
     if (pt_file_replace(path, report->data, report->size, &error) != PT_OK) pt_cmd_fail(&error);
 }
 
-/* Collects a report and hands it to a file or a program; nothing if it is empty. */
+/* Collects a report and writes it to a file or a program; nothing if it is empty. */
 static void run_elsewhere(shell *s, const pt_command *command, const line_args *a, const char *pipe)
 {
     const pt_look look = {.long_names = s->base->look.long_names};
@@ -273,18 +273,17 @@ static void run_command(shell *s, const pt_command *command, const char *digits,
 
 static void show_commands(void)
 {
-    pt_cmd_print("commands, with their options as on the command line:\n");
+    pt_cmd_print("Commands, with the options of the command line:\n");
     for (const pt_command *const *c = pt_commands; *c != NULL; c++)
         if (works_here(*c)) pt_cmd_print("  %-10s %s\n", (*c)->name, (*c)->summary);
-    pt_cmd_print(
-        "\n"
-        "  NAME=VALUE sets an option of the query for all commands, NAME= takes it back, : all\n"
-        "  o          lists them and what they are set to\n"
-        "  help NAME  tells of a command\n"
-        "  q          leaves\n"
-        "\n"
-        "top10, or a number, says how many rows; bare words are --focus; >FILE and | PROGRAM\n"
-        "take the report.\n");
+    pt_cmd_print("\n"
+                 "  NAME=VALUE sets an option for all commands, NAME= unsets it, : unsets all\n"
+                 "  o          lists these options and their values\n"
+                 "  help NAME  shows the help of a command\n"
+                 "  q          ends the shell\n"
+                 "\n"
+                 "A number, as in top10, is the number of rows. Bare words are --focus. >FILE "
+                 "and\n| PROGRAM receive the report.\n");
 }
 
 static void show_help(const shell *s, const char *name)
@@ -302,7 +301,7 @@ static void show_help(const shell *s, const char *name)
         pt_cmd_print("%s: %s\n%s\n", row->name, row->help,
                      row->details != NULL ? row->details : "");
     } else {
-        pt_cmd_say("there is no command and no option '%s'; help lists them", name);
+        pt_cmd_say("there is no command and no option '%s'; `help` lists them", name);
     }
 }
 
@@ -312,11 +311,11 @@ static void say_unknown(const char *word)
 {
     const pt_command *command = pt_command_find(word), *near = pt_command_nearest(word);
     if (command != NULL)
-        pt_cmd_say("%s is no command of the shell: pitot %s", word, command->name);
+        pt_cmd_say("%s does not work in the shell; outside: pitot %s", word, command->name);
     else if (near != NULL && works_here(near))
         pt_cmd_say("there is no command '%s'; did you mean %s?", word, near->name);
     else
-        pt_cmd_say("there is no command '%s'; help lists them", word);
+        pt_cmd_say("there is no command '%s'; `help` lists them", word);
 }
 
 /* True: leave. */
@@ -350,7 +349,7 @@ static bool obey_line(shell *s, char *line)
     pt_shell_words w;
     bool leave = false;
     if (!pt_shell_split(line, true, &w))
-        pt_cmd_say("a quote does not end");
+        pt_cmd_say("a quote is not closed");
     else if (w.count > 0)
         leave = obey_words(s, &w, pipe);
     pt_shell_words_done(&w);
@@ -420,7 +419,7 @@ static void complete_line(void *context, const char *line, pt_line_choices *ret)
 static void greet_user(const shell *s)
 {
     const pt_cmd_context *c = s->base;
-    pt_cmd_say("%s: %u samples, %u distinct stacks; help lists the commands", c->title,
+    pt_cmd_say("%s: %u samples, %u distinct stacks; `help` lists the commands", c->title,
                c->profile->sample->t.count, c->profile->stack->t.count);
 }
 
@@ -430,7 +429,7 @@ static int shell_run(pt_cmd_context *context, void *own)
     shell s = {.base = context};
     greet_user(&s);
     PT_FREE char *history = pt_line_history_path("history");
-    const bool asks = isatty(STDIN_FILENO); /* else the prompt is no part of the answers */
+    const bool asks = isatty(STDIN_FILENO); /* otherwise the prompt would be part of the output */
     const pt_line_options options = {.prompt = asks ? "pitot> " : "",
                                      .history_path = history,
                                      .complete = complete_line,
@@ -453,11 +452,11 @@ const pt_command pt_command_shell = {
     .summary = "ask one profile many questions",
     .arguments = "[PROGRAM] [PROFILE...]",
     .description =
-        "Reads the profile once and then commands, from a terminal with history and completion, or "
-        "from a pipe. The commands are pitot's own, with their options; none of them reads or "
-        "names anything again. NAME=VALUE sets an option of the query (focus, ignore, event, ...) "
-        "for all commands that follow; `o` lists them, `:` forgets them. Bare words are patterns "
-        "to focus on, a number says how many rows. >FILE and | PROGRAM take a report.\n\n"
+        "Reads the profile once, then commands from a terminal (with history and completion) or "
+        "from a pipe. The commands are pitot's own, with their options. NAME=VALUE sets an option "
+        "(focus, ignore, event, ...) for all following commands; `o` lists these options, `:` "
+        "unsets all. A bare word is a pattern for --focus, a number is the number of rows. >FILE "
+        "and | PROGRAM receive a report.\n\n"
         "The exit status is that of the last command.",
     .examples =
         (const char *const[]){"pitot shell app.pb.gz", "then: top, focus=parse, list parse",

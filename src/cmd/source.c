@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "view/fold.h"
 
-/* A name that the profile did not have when it was read comes from an image. */
+/* A name that symbolizing has added comes from an image. */
 static bool is_name_of_image(void *context, const char *name)
 {
     const pt_profile *as_read = ((const pt_cmd_context *)context)->as_read;
@@ -36,7 +36,7 @@ void pt_cmd_code_init(pt_cmd_code *code, pt_cmd_context *context, const pt_code_
     *code = (pt_cmd_code){0};
     pt_lookup_init(&code->lookup, context->place);
     bool has_objdump = false;
-    /* Without capstone, or as one of two that may be asked for. */
+    /* objdump is needed without capstone, or if --with requests it. */
     if (settings->with != PT_CODE_CAPSTONE &&
         (settings->with == PT_CODE_OBJDUMP || pt_disasm_version() == NULL))
         has_objdump = pt_objdump_find(getenv("PPROF_TOOLS"), getenv("PATH"), &code->objdump);
@@ -51,7 +51,7 @@ void pt_cmd_code_init(pt_cmd_code *code, pt_cmd_context *context, const pt_code_
         .diag = &context->diag,
     };
     if (settings->with == PT_CODE_OBJDUMP && !has_objdump)
-        pt_cmd_say("--with=objdump: there is none in PPROF_TOOLS and PATH");
+        pt_cmd_say("--with=objdump: objdump is neither in PPROF_TOOLS nor in PATH");
 }
 
 void pt_cmd_code_done(pt_cmd_code *code)
@@ -82,7 +82,7 @@ pt_regex *pt_cmd_name_pattern(const pt_cmd_context *context)
     return pt_regex_new(context->pattern, 0, &pattern, NULL) == PT_OK ? pattern : NULL;
 }
 
-/* Whether a report calls something so. */
+/* Does any report have a row of this name? */
 static bool is_name(const pt_cmd_context *context)
 {
     pt_fold fold;
@@ -95,7 +95,7 @@ static bool is_name(const pt_cmd_context *context)
 int pt_cmd_unmatched(pt_cmd_context *context)
 {
     if (context->answer != NULL && is_name(context)) {
-        pt_cmd_say("%s: '%s' has no code that can be shown: none is found, or no samples are in it",
+        pt_cmd_say("%s: '%s' has no code to show: pitot found no code, or no samples in it",
                    context->title, context->pattern);
         return PT_EXIT_NO_MATCH;
     }

@@ -22,9 +22,9 @@ static const pt_option symbolize_rows[] = {
      .offset = offsetof(symbolize_settings, file),
      .aliases = "obj",
      .metavar = "FILE",
-     .help = "the program or library that addresses are in",
-     .details = "Without it each line of input names its own: FILE ADDRESS.",
-     .group = "What is asked"},
+     .help = "the program or library of the addresses",
+     .details = "Without it each line of input names the file: FILE ADDRESS.",
+     .group = "Addresses"},
     {.name = "pid",
      .letter = 'P',
      .type = PT_OPT_INT,
@@ -32,41 +32,40 @@ static const pt_option symbolize_rows[] = {
      .min = 0,
      .max = INT32_MAX,
      .metavar = "PID",
-     .help = "addresses are those of this running process",
-     .details = "What is mapped there is read from /proc; files are opened as the process sees "
-                "them, so it may be in a container."},
+     .help = "addresses belong to this running process",
+     .details = "pitot reads the process's mappings from /proc, and opens files in the process's "
+                "file system, also in a container."},
     {.name = "section",
      .letter = 'j',
      .type = PT_OPT_STRING,
      .offset = offsetof(symbolize_settings, section),
      .metavar = "NAME",
      .help = "addresses are offsets in this section",
-     .details = "Such as .text: what objdump and linker maps of object files show."},
+     .details = "Such as .text, as in objdump and linker maps of object files."},
     {.name = "adjust-vma",
      .type = PT_OPT_STRING,
      .offset = offsetof(symbolize_settings, adjust),
      .metavar = "OFFSET",
-     .help = "take this off each address before it is looked up",
-     .details = "For a program that was loaded elsewhere: where it was, less where it was linked "
-                "to. 0x... is hexadecimal."},
+     .help = "subtract this from each address",
+     .details = "For a program that was loaded elsewhere: its address in memory minus its linked "
+                "address. 0x... is hexadecimal."},
     {.name = "relative-address",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(symbolize_settings, relative),
-     .help = "addresses begin at 0 where the program's first segment does",
-     .details = "Makes a difference for programs that are linked to a fixed address."},
+     .help = "addresses count from the program's first segment",
+     .details = "Matters for programs that are linked to a fixed address."},
     {.name = "output-style",
      .type = PT_OPT_CHOICE,
      .offset = offsetof(symbolize_settings, style),
      .initial = "LLVM",
      .choices = "LLVM GNU JSON addr2line",
      .metavar = "STYLE",
-     .help = "whose output to print",
-     .details =
-         "LLVM, GNU and JSON are those of llvm-symbolizer. addr2line prints what addr2line does "
-         "and has its defaults: functions (-f), inlined calls (-i) and readable names (-C) have to "
-         "be asked for, all addresses are hexadecimal, and without -e the file is a.out.",
-     .group = "What is printed"},
+     .help = "the tool whose output to print",
+     .details = "LLVM, GNU and JSON are the styles of llvm-symbolizer. addr2line has the output "
+                "and the defaults of addr2line: no functions without -f, no inlined calls without "
+                "-i, no readable names without -C, hexadecimal addresses, and a.out without -e.",
+     .group = "Output"},
     {.name = "functions",
      .letter = 'f',
      .type = PT_OPT_CHOICE,
@@ -77,8 +76,8 @@ static const pt_option symbolize_rows[] = {
      .choices = "none short linkage auto",
      .metavar = "HOW",
      .help = "print names of functions",
-     .details = "linkage: as the linker knows it, readable if so asked. short: as the source has "
-                "it, without what it lies in. auto: linkage, and none for addr2line."},
+     .details = "linkage: the linker's name, made readable by --demangle. short: the name in the "
+                "source without its scopes. auto: linkage, or none for addr2line."},
     {.name = "inlines",
      .letter = 'i',
      .type = PT_OPT_CHOICE,
@@ -89,8 +88,8 @@ static const pt_option symbolize_rows[] = {
      .choices = "no yes auto",
      .aliases = "inlining",
      .metavar = "WHETHER",
-     .help = "print the calls that were inlined, too",
-     .details = "The innermost function first. auto: yes, and no for addr2line."},
+     .help = "print inlined calls, too",
+     .details = "The innermost function first. auto: yes, or no for addr2line."},
     {.name = "demangle",
      .letter = 'C',
      .type = PT_OPT_CHOICE,
@@ -101,29 +100,29 @@ static const pt_option symbolize_rows[] = {
      .choices = "none full templates simple auto",
      .metavar = "HOW",
      .help = "print readable names",
-     .details = "full: with parameters; templates: without them; simple: without template "
-                "arguments either. auto: full, and none for addr2line."},
+     .details = "full: with parameters. templates: no parameters. simple: neither parameters nor "
+                "template arguments. auto: full, or none for addr2line."},
     {.name = "addresses",
      .letter = 'a',
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(symbolize_settings, addresses),
      .aliases = "print-address",
-     .help = "print each address before its answer",
-     .details = "As it was asked for; addr2line prints all digits."},
+     .help = "print each address before its result",
+     .details = "As in the input; addr2line prints all digits."},
     {.name = "basenames",
      .letter = 's',
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(symbolize_settings, basenames),
      .help = "print source files without their folders",
-     .details = "Only what follows the last slash."},
+     .details = "Only the part after the last slash."},
     {.name = "pretty-print",
      .letter = 'p',
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(symbolize_settings, pretty),
-     .help = "print an answer on one line, inlined calls on one each",
+     .help = "print one line for each function",
      .details = "FUNCTION at FILE:LINE, and (inlined by) before callers."},
     {.name = "threads",
      .type = PT_OPT_INT,
@@ -132,18 +131,19 @@ static const pt_option symbolize_rows[] = {
      .max = 1024,
      .aliases = "jobs",
      .help = "work with this many threads",
-     .details = "0, the default, is one a processor. The answer is the same for any number.",
+     .details = "0, the default, means one thread for each processor. The number does not change "
+                "the output.",
      .group = "Other"},
     {.name = "cache-info",
      .type = PT_OPT_FLAG,
      .offset = offsetof(symbolize_settings, cache_info),
-     .help = "say how much is kept from earlier runs, and where",
+     .help = "show the folder and the size of the cache",
      .details = "No address is looked up."},
     {.name = "cache-clear",
      .type = PT_OPT_FLAG,
      .offset = offsetof(symbolize_settings, cache_clear),
-     .help = "remove what is kept from earlier runs",
-     .details = "It is found out again when it is needed. No address is looked up."},
+     .help = "remove the cache",
+     .details = "pitot fills it again when needed. No address is looked up."},
 };
 static const pt_option_table symbolize_options = PT_OPTION_TABLE(symbolize_rows);
 
@@ -297,7 +297,7 @@ static void print_request(symbolize_job *j, request *r)
     pt_print_answer(&j->printer, &a);
 }
 
-/* What is printed a little later. */
+/* Output a little later. */
 static void expect_answer(const symbolize_job *j, size_t at)
 {
     enum { AHEAD = 4 }; /* requests a step */
@@ -400,9 +400,9 @@ static int show_cache(const pt_cmd_context *context, const pt_lookup *lookup, bo
 {
     pt_name_cache_facts facts;
     if (lookup->cache.folder == NULL) {
-        pt_cmd_say("nothing is kept: %s", context->place->cache
-                                              ? "neither XDG_CACHE_HOME nor HOME is set"
-                                              : "--no-cache was given");
+        pt_cmd_say("there is no cache: %s", context->place->cache
+                                                ? "neither XDG_CACHE_HOME nor HOME is set"
+                                                : "--no-cache was given");
         return PT_EXIT_FAILED;
     }
     pt_name_cache_look(&lookup->cache, clear, &facts);
@@ -435,13 +435,13 @@ static int prepare_job(symbolize_job *j, const pt_lookup *lookup, pt_pool *pool)
                                : is_addr2line            ? PT_NAMES_NONE
                                                          : PT_NAMES_LINKAGE;
     if (s->file != NULL && s->pid != 0)
-        return pt_cmd_usage(j->context, "--exe and --pid both say where addresses are");
+        return pt_cmd_usage(j->context, "--exe and --pid exclude each other");
     if (s->adjust != NULL) {
         char *end;
         errno = 0;
         j->adjust = strtoull(s->adjust, &end, 0);
         if (errno != 0 || end == s->adjust || *end != '\0')
-            return pt_cmd_usage(j->context, "--adjust-vma=%s is no number", s->adjust);
+            return pt_cmd_usage(j->context, "--adjust-vma=%s is not a number", s->adjust);
     }
     j->is_addr2line = is_addr2line;
     j->names_inlines = s->inlines == PT_SWITCH_AUTO ? !is_addr2line : s->inlines == PT_SWITCH_ON;
@@ -509,18 +509,16 @@ const pt_command pt_command_symbolize = {
     .summary = "names, files and lines of addresses in programs",
     .arguments = "[FILE] [ADDRESS...]",
     .description =
-        "Prints for each address the function, the source file and line, and the functions that "
-        "were inlined there, in the words of llvm-symbolizer or addr2line. Without addresses they "
-        "are read from standard input, one a line: [CODE|DATA] [FILE] ADDRESS. A line that is no "
-        "request is printed as it is. Answers come in the order of the requests, and as soon as "
-        "the input pauses.\n\n"
-        "Addresses are those that the program was linked to, or with --pid those of a running "
-        "process. Separate debug files are found as for reports. What debug information says is "
-        "kept in the user's cache folder, so that the next time it need not be read.",
+        "Prints the function, the source file and line, and the inlined functions of each address, "
+        "in the form of llvm-symbolizer or addr2line. Without ADDRESS it reads standard input, one "
+        "address a line: [CODE|DATA] [FILE] ADDRESS. Other lines are printed unchanged. The output "
+        "keeps the order of the input, and appears as soon as the input pauses.\n\n"
+        "Addresses are the program's linked addresses, or with --pid those of a running process. "
+        "Separate debug files are found as for reports. Names are cached for the next run.",
     .examples =
         (const char *const[]){
             "pitot symbolize -e prog 0x1139", "one address",
-            "pitot symbolize -e prog -p < addresses", "many, an answer on one line",
+            "pitot symbolize -e prog -p < addresses", "many, a line for each function",
             "pitot symbolize --pid 812 7f8a1c0e2b40", "of a running process",
             "pitot symbolize --output-style=addr2line -Cfi -e prog 1139", "as addr2line", NULL},
     .needs = PT_OFFERS_PLACES,

@@ -21,7 +21,7 @@ static const pt_option top_rows[] = {
      .min = 0,
      .max = INT64_MAX,
      .help = "show this many rows; 0 shows all",
-     .details = "A last line says how many more there are."},
+     .details = "The last line shows how many more there are."},
     {.name = "sort",
      .letter = 's',
      .type = PT_OPT_CHOICE,
@@ -29,7 +29,7 @@ static const pt_option top_rows[] = {
      .initial = "self",
      .choices = "self total",
      .help = "the column to sort by",
-     .details = "self is what was spent in the function itself, total includes what it called."},
+     .details = "self is the value of the function itself, total adds its callees."},
     PT_FOLD_ROWS(top_settings, "row", "address"),
     PT_SHAPE_JSON_ROW(top_settings),
     PT_SHAPE_CSV_ROW(top_settings),
@@ -69,20 +69,19 @@ const pt_command pt_command_top = {
     .summary = "functions by their own time",
     .arguments = "[PROGRAM] [PROFILE...]",
     .description =
-        "One row a function: self is the value of the samples that were taken in it, total that of "
-        "the samples with it anywhere on the stack, both also as shares of the whole profile. A "
-        "recursive function counts once a sample. Inlined functions have rows of their own; one "
-        "that was inlined everywhere is marked. The line is the one where most of self lies, or "
-        "where the function begins. Behind code that is not the program's own (the kernel, the "
-        "system's libraries, a language's runtime and standard library) stands what calls it most: "
-        "<- FUNCTION, with the line of the call, and its share of self if that is less than 95 "
-        "%.\n\n"
-        "Several profiles are added up. Without a profile " PT_DEFAULT_PROFILE " is read.",
+        "One row for each function. self is the value of the samples in the function itself, total "
+        "of the samples with the function anywhere on the stack. Both are also shares of the whole "
+        "profile. A recursive function counts once a sample. Inlined functions have rows of their "
+        "own, marked if they are inlined everywhere. The line is the one with most of self, or the "
+        "first line of the function.\n\nFor code of the kernel, the system's libraries, or a "
+        "language's runtime and standard library, the row names the program's function that calls "
+        "it most: <- FUNCTION, the line of the call, and its share of self if below 95 %.\n\n"
+        "Several profiles are added up. The default is " PT_DEFAULT_PROFILE " is read.",
     .examples =
         (const char *const[]){"pitot top", "the profile that pitot record wrote",
                               "pitot top -n 0 --csv a.pb.gz > a.csv",
                               "every row, for a spreadsheet", "pitot top --focus=parse a.pb.gz",
-                              "where the time below functions named parse goes", NULL},
+                              "the functions in stacks with a function named parse", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
     .max_args = SIZE_MAX,
     .options = &top_options,

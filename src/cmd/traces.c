@@ -23,17 +23,17 @@ static const pt_option traces_rows[] = {
      .min = 0,
      .max = INT64_MAX,
      .help = "show this many stacks; 0 shows all",
-     .details = "A last line says how many more there are, and how much they make."},
+     .details = "The last line shows how many more there are, and their sum."},
     {.name = "labels",
      .type = PT_OPT_FLAG,
      .offset = offsetof(traces_settings, labels),
-     .help = "keep stacks under different labels apart, and show the labels",
+     .help = "separate stacks by their labels, and show the labels",
      .details = "Process, thread and command are labels, too."},
     {.name = "lines",
      .type = PT_OPT_FLAG,
      .offset = offsetof(traces_settings, lines),
      .help = "the same as --by=line",
-     .details = "Keeps stacks through different lines apart, and shows the lines."},
+     .details = "Separates stacks by lines, and shows the lines."},
     PT_FOLD_ROWS(traces_settings, "frame", "address"),
     PT_SHAPE_JSON_ROW(traces_settings),
     PT_SHAPE_CSV_ROW(traces_settings),
@@ -73,9 +73,8 @@ const pt_command pt_command_traces = {
     .group = PT_GROUP_ANSWER,
     .summary = "whole stacks, the heaviest first",
     .arguments = "[PROGRAM] [PROFILE...]",
-    .description =
-        "Shows whole stacks, innermost function first, with the value of the samples that were "
-        "taken in them. Stacks of the same functions in the same order are one.",
+    .description = "Shows whole stacks, innermost function first, with the value of their samples. "
+                   "Stacks of the same functions in the same order are one stack.",
     .examples = (const char *const[]){"pitot traces", "the ten heaviest stacks",
                                       "pitot traces --focus=malloc --labels -n 0 app.pb.gz",
                                       "every way to malloc, by thread", NULL},
@@ -102,7 +101,7 @@ static const pt_option tags_rows[] = {
      .min = 0,
      .max = INT64_MAX,
      .help = "show this many values of each label; 0 shows all",
-     .details = "A line says how many more there are."},
+     .details = "A line shows how many more there are."},
     PT_SHAPE_JSON_ROW(tags_settings),
     PT_SHAPE_CSV_ROW(tags_settings),
 };
@@ -131,9 +130,9 @@ const pt_command pt_command_tags = {
     .group = PT_GROUP_ANSWER,
     .summary = "labels of the samples, and what each adds up to",
     .arguments = "[PROGRAM] [PROFILE...]",
-    .description = "Shows every label (process, thread and command among them) with the value of "
-                   "the samples that have it, as a share of the whole profile. A sample with "
-                   "several labels counts for each.",
+    .description =
+        "Shows each label, with process, thread and command, and the value of its samples, also as "
+        "a share of the whole profile. A sample with several labels counts for each.",
     .examples = (const char *const[]){"pitot tags", "time by process and thread",
                                       "pitot tags --focus=malloc -n 0 app.pb.gz",
                                       "who allocates, every label", NULL},

@@ -17,16 +17,16 @@ static const pt_option tree_rows[] = {
      .type = PT_OPT_PERCENT,
      .offset = offsetof(tree_settings, min_share),
      .initial = "0.5%",
-     .help = "fold what takes less than this share",
-     .details = "Of the whole profile, or with --relative of what the query leaves. The functions "
-                "that are folded are one line that says how many they are. 0 shows all."},
+     .help = "fold functions below this share",
+     .details = "A share of the whole profile, or with --relative of the remaining samples. One "
+                "line stands for the folded functions and shows their number. 0 shows all."},
     {.name = "depth",
      .letter = 'n',
      .type = PT_OPT_INT,
      .offset = offsetof(tree_settings, depth),
      .min = 0,
      .max = UINT32_MAX,
-     .help = "fold what lies deeper than this; 0 shows all",
+     .help = "fold functions below this depth; 0 shows all",
      .details = "The outermost function is at depth 1."},
     PT_FOLD_ROWS(tree_settings, "node", "address"),
     PT_SHAPE_JSON_ROW(tree_settings),
@@ -64,17 +64,16 @@ const pt_command pt_command_tree = {
     .summary = "who called what, from the root down",
     .arguments = "[PROGRAM] [PROFILE...]",
     .description =
-        "The stacks of the profile merged from the root: a line a function, below the one that "
-        "called it, the heaviest first, with its total and its own share. An arrow stands before a "
-        "function that is the only one its caller has here: it goes on in the same column. "
-        "Functions inlined into their caller are marked. What takes less than --min is folded into "
-        "one line.\n\n"
-        "Where samples are no stacks but the profile has call arcs (gmon.out, callgrind), a row is "
-        "a call from the function above, with the number of calls and what they cost, if the "
-        "profile knows that (callgrind). What a function's own calls are is shown once, below its "
-        "heaviest caller, with its whole self; its other callers have rows marked (elsewhere).\n\n"
-        "In CSV and JSON rows stand in the same order, and the column depth says where they hang.",
-    .examples = (const char *const[]){"pitot tree --min=5% a.pb.gz", "only what is heavy",
+        "Merges the stacks of the profile from the root. Each function is a line below its caller, "
+        "the heaviest first, with its total and its own share. An arrow marks an only callee, "
+        "which stays in the column of its caller. Functions inlined into their caller are marked. "
+        "Functions below --min are folded into one line.\n\n"
+        "In profiles with call arcs instead of stacks (gmon.out, callgrind), a row is a call from "
+        "the function above, with the number of calls and their cost (callgrind only). The calls "
+        "of a function are shown once, below its heaviest caller, with its whole self. Below other "
+        "callers its row is marked (elsewhere).\n\n"
+        "CSV and JSON have the same order; the column depth holds the level.",
+    .examples = (const char *const[]){"pitot tree --min=5% a.pb.gz", "only heavy functions",
                                       "pitot tree --focus=parse -n 6 a.pb.gz",
                                       "the paths that lead to parse, six functions deep", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_READS_CALLS,

@@ -128,9 +128,9 @@ pt_status pt_view(const char *program, const pt_buf *report, const char *extensi
     const bool started =
         browser ? start_browser(file, &pid) : has_display() && start_viewer(program, file, &pid);
     if (!started)
-        return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "%s; the file is kept: %s",
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "%s; the file is %s",
                             !has_display() ? "there is no display (DISPLAY is not set)"
-                            : browser      ? "no browser is found; set BROWSER"
+                            : browser      ? "there is no browser; set BROWSER"
                                            : "the viewer is not installed",
                             file);
     if (background) {

@@ -83,7 +83,7 @@ static void answer_report(const web *w, const pt_serve_request *request, const p
         answer->type = args.json ? "application/json" : route->type;
         answer->policy = route->policy;
         answer->place = REPORT_PLACE;
-        if (args.limited) pt_putf(&said, "a page draws %d boxes at most\n", PT_WEB_MOST_NODES);
+        if (args.limited) pt_putf(&said, "a page draws at most %d boxes\n", PT_WEB_MOST_NODES);
         if (answer->status != 200) {
             pt_buf_clear(&answer->body);
             answer_text(answer, answer->status, pt_buf_text(&said));
@@ -233,8 +233,8 @@ int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
     } else {
         url_said(pt_serve_url(server));
         if (!pt_serve_is_private(server))
-            pt_cmd_say("that address is sent over the network unencrypted: whoever reads it can "
-                       "read the profile, and the source and code that belong to it");
+            pt_cmd_say("warning: this address is open to the network and not encrypted; the "
+                       "profile, its sources and its code can be read on the way");
         wait_for_stop(server, options->no_browser ? NULL : pt_view_address(pt_serve_url(server)));
         pt_serve_close(server);
     }

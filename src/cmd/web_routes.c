@@ -143,7 +143,7 @@ static bool add_pattern(const pt_serve_request *request, pt_web_args *args, pt_b
     if (pattern == NULL || pattern[0] == '\0') pattern = pt_serve_get(request, "f");
     if (pattern == NULL || pattern[0] == '\0') pattern = pt_serve_get(request, "focus");
     if (pattern == NULL || pattern[0] == '\0') {
-        pt_put_text(said, "Which functions? Name them: p=PATTERN\n");
+        pt_put_text(said, "Name a function: p=PATTERN\n");
         return false;
     }
     pt_args_add(&args->words, "--");
@@ -195,7 +195,7 @@ bool pt_web_args_of(const pt_web_route *route, const pt_serve_request *request,
         const pt_option *row = row_for(route, name);
         if (row != NULL) add_option(args, row, p->value);
         if (is_known(name)) continue;
-        pt_putf(said, "'%s' is no parameter of any view\n", p->name);
+        pt_putf(said, "'%s' is not a parameter of any view\n", p->name);
         return false;
     }
     return !(route->command->needs & PT_TAKES_PATTERN) || add_pattern(request, args, said);

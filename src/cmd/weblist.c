@@ -24,7 +24,7 @@ static const pt_option weblist_rows[] = {
      .initial = "weblist.html",
      .metavar = "FILE",
      .help = "write to this file; - is standard output",
-     .details = "The file appears whole or not at all."},
+     .details = "The file appears under its name only when it is complete."},
     PT_TEXT_ROWS(weblist_settings, "lines"),
     PT_CODE_ROWS(weblist_settings),
 };
@@ -108,13 +108,12 @@ const pt_command pt_command_weblist = {
     .group = PT_GROUP_ANSWER,
     .summary = "source lines and their instructions as a page for a browser",
     .arguments = "PATTERN [PROGRAM] [PROFILE...]",
-    .description = "Writes one file that needs no other and no network: the source lines of the "
-                   "function of this name, or of those that match, with the values that `pitot "
-                   "list` shows. A line that has machine code opens and shows it, each instruction "
-                   "with its own values; what was inlined into the line is indented below the "
-                   "call. All can be done with the keyboard; the page says how.\n\n"
-                   "Where a source file is missing lines are shown by number; where the program "
-                   "is, without instructions.",
+    .description =
+        "Writes one page that works offline: the source lines of the functions that match, with "
+        "the values of `pitot list`. A line opens and shows its instructions, each with its own "
+        "values. Inlined functions are indented below the call. The page lists its keys.\n\n"
+        "If a source file is missing, its lines are shown by number; if the program is missing, "
+        "there are no instructions.",
     .examples = weblist_examples,
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_TAKES_PATTERN,
     .max_args = SIZE_MAX,

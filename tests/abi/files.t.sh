@@ -52,7 +52,7 @@ host=$!
 eventually grep -q ready waits.out
 run pitot recover prof
 expect_status 1
-expect_stderr "pitot: prof: process $host (host) still writes it; -o FILE writes what there is"
+expect_stderr "pitot: prof: process $host (host) is still writing this journal; -o FILE makes a profile of its present contents"
 run pitot recover prof -o now.pb.gz
 expect_status 0
 kill -9 $host

@@ -231,7 +231,7 @@ expect_status 0
 expect_stdout_line '     -               -     7    [[]0x1010]'
 run pitot top alone.gmon
 expect_status 3
-expect_stderr_line '*no samples in it, but call arcs (1)*pitot tree shows the calls*'
+expect_stderr_line '*has no samples, but call arcs (1)*pitot tree shows the calls*'
 
 it 'calls tell no time and no label: asked for some, none is left'
 for option in --time=1,2 --time=10%-20% --tag-focus=thread; do

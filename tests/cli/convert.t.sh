@@ -50,7 +50,7 @@ expect_equal 'the sum of the lines is the total of info' "$total" \
 it 'refuses a loss with --strict and writes nothing'
 run pitot convert --strict "$golden/cpu.pb.gz" -o c.folded
 expect_status 1
-expect_stderr_line 'pitot: folded cannot hold everything: * addresses are left out'
+expect_stderr_line 'pitot: folded would lose data: * addresses are left out'
 expect test ! -e c.folded
 
 it 'takes the event that is asked for'
@@ -135,7 +135,7 @@ it 'asks for a format that the name does not tell'
 printf 'a;b 3\n' >a.folded
 run pitot convert a.folded -o out.txt
 expect_status 2
-expect_stderr_line 'pitot: out.txt: the name does not tell a format; say which with --to=FORMAT'
+expect_stderr_line 'pitot: out.txt: the name has no known ending; choose a format with --to=FORMAT'
 run pitot convert a.folded
 expect_status 2
 run pitot convert a.folded --to=fodled

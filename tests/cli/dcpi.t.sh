@@ -66,7 +66,7 @@ if [ -z "$built" ]; then skip 'no compiler'; else
     expect_stdout_line '1 more (-n 0)'
     run pitot dcpiprof -s nonsense cycles.dcpicat
     expect_status 2
-    expect_stderr_line '*--sort=nonsense: the profile has no such event, but: cycles'
+    expect_stderr_line '*--sort=nonsense: the profile has no such event; its events: cycles'
 fi
 
 it 'dcpiprof shows the procedures of an image that is named, or of a program among the arguments'

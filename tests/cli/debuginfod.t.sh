@@ -143,7 +143,7 @@ rm -rf "$kept"
 DEBUGINFOD_URLS=$url run pitot symbolize --no-cache -e prog -p "$at"
 rm slow
 expect_stdout_line 'work(int) at *part.cc:1:*'
-expect_stderr "pitot: fetching debuginfo of prog from $url (DEBUGINFOD_URLS= asks no server)"
+expect_stderr "pitot: fetching debuginfo of prog from $url (DEBUGINFOD_URLS= prevents this)"
 
 it 'gives up a server that lets the time pass'
 rm -rf "$kept"

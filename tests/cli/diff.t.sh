@@ -47,7 +47,7 @@ expect_stdout_line '30,0,-30,*,old,,0'
 it 'ends with status 5 when something grew beyond what is allowed, and says what'
 run pitot diff --fail-above=2% a.folded b.folded
 expect_status 5
-expect_stderr_line 'pitot: --fail-above=2%: read grew: +1,000 (+25.0%), 95% interval +814 to +1,186; it grew by at least 641, and 100 is allowed'
+expect_stderr_line 'pitot: --fail-above=2%: read grew: +1,000 (+25.0%), 95% interval +814 to +1,186; that is at least 641, the limit is 100'
 run pitot diff --fail-above=20% a.folded b.folded
 expect_status 0
 run pitot diff --fail-above=2% b.folded a.folded

@@ -55,7 +55,7 @@ it 'refuses a mode that is none'
 for mode in rw 0888 01777 0044 ''; do
     run pitot record --mode="$mode" -o r.pb.gz true
     expect_status 2
-    expect_stderr_has "--mode=$mode: write an octal mode such as 0640, or umask"
+    expect_stderr_has "--mode=$mode: use an octal mode such as 0640, or umask"
 done
 
 it 'follows no link that another user put into a folder open to all'

@@ -48,7 +48,7 @@ expect grep -q '^<svg ' picture
 it 'refuses a name whose end tells nothing'
 run pitot flame app.folded -o flame.png
 expect_status 2
-expect_stderr_has "'flame.png' ends neither in .html nor in .svg; name the format with --format"
+expect_stderr_has "'flame.png' ends neither in .html nor in .svg; use --format=html or --format=svg"
 expect test ! -e flame.png
 
 it 'draws what the query leaves and says what share that is'

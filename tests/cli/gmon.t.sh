@@ -139,7 +139,7 @@ expect_stdout_line '*13 call arcs*'
 it 'names what shows a file of calls without samples, and shows it'
 run pitot top ones.gmon
 expect_status 3
-expect_stderr_line '*no samples in it, but call arcs (13)*pitot dump --raw*'
+expect_stderr_line '*has no samples, but call arcs (13)*pitot dump --raw*'
 run pitot dump --raw ones.gmon
 expect_status 0
 expect_stdout_line 'arc 13'

@@ -110,7 +110,7 @@ needs gcc && {
 it 'asks for the pattern when it is missing'
 run pitot list
 expect_status 2
-expect_stderr_line '*which functions?*'
+expect_stderr_line '*name a function*'
 
 it 'refuses a pattern that is none'
 needs gcc && {

@@ -209,14 +209,14 @@ run pitot info "$golden/fp.data"
 expect_stdout_line 'time *; samples span 152ms: 3310.573040717,3310.725217201'
 run pitot top --symbols=off --time=1,2 "$golden/fp.data"
 expect_status 3
-expect_stderr_line 'pitot: --time=1,2: no sample was taken then; they are from 3310.573040717,3310.725217201'
+expect_stderr_line 'pitot: --time=1,2: there are no samples in this range; the profile has 3310.573040717,3310.725217201'
 run pitot top --time=10 "$golden/fp.data"
 expect_status 2
 expect_stderr_line 'pitot: --time=10 is not a range such as *'
 printf 'a;b 1\n' >none.folded
 run pitot top --time=10%-20% none.folded
 expect_status 3
-expect_stderr_line 'pitot: --time=10%-20%: no sample tells when it was taken'
+expect_stderr_line 'pitot: --time=10%-20%: the samples of this profile have no times'
 
 it 'takes a time of what perf script prints, too'
 printf 'hot 1 [000] 2.5:  1001 cpu-clock:\n\t1146 leaf (/tmp/hot)\n\nhot 1 [000] 3.5:  1 cpu-clock:\n\t1146 leaf (/tmp/hot)\n\n' >two.txt

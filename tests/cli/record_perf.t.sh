@@ -439,7 +439,7 @@ for how in '' --timeline --off-cpu; do
     folder=$(kept_folder)
     expect test -d "$folder"
     expect eventually has_kept "$folder" 450
-    expect grep -q 'stays: processes of it still run' recover-said
+    expect grep -q 'is kept: some of its processes are still running' recover-said
     expect_equal 'modes' "$(find "$folder" -type f -printf '%m\n' | sort -u)" 600
     kill -KILL $recorder
     wait $recorder 2>/dev/null

@@ -59,8 +59,8 @@ expect grep -qx 'POST /pprof/symbol application/octet-stream' log
 
 it 'keeps what it fetched, with the names, and says where'
 run pitot top "http://$base/pprof/heap"
-expect_stderr_line "pitot: kept as $PPROF_TMPDIR/pprof.objects.space.*.pb.gz"
-kept=$(stderr | sed -n 's/.*kept as //p')
+expect_stderr_line "pitot: the fetched profile is in $PPROF_TMPDIR/pprof.objects.space.*.pb.gz"
+kept=$(stderr | sed -n 's/.*the fetched profile is in //p')
 expect test -s "$kept"
 run pitot top "$kept"
 expect_stdout_line '*function_401000*'
@@ -120,7 +120,7 @@ it 'adds up what servers give, and goes on without those that fail'
 run pitot info "http://$base/pprof/heap" "http://$base/nothing" "http://$base/pprof/heap"
 expect_status 4
 expect_stderr_line '*/nothing: server response: 404 Not Found*'
-expect_stderr_line 'pitot: 2 of 3 profiles could be had'
+expect_stderr_line 'pitot: 2 of 3 profiles were fetched'
 run pitot top "http://$base/pprof/heap" "http://$base/pprof/seven" -e objects
 expect_stdout_has '6'
 

@@ -80,7 +80,7 @@ first=$pid
 it 'says where it serves, on this machine alone'
 matches 'the address' "$url" 'http://localhost:[0-9]*'
 expect_equal 'what it says' "$(sed 's/:[0-9][0-9]*/:PORT/; s/t=[0-9a-f]\{32\} /t=TOKEN /' said.url)" \
-    'pitot: http://localhost:PORT/?t=TOKEN shows it; Ctrl-C ends'
+    'pitot: serving at http://localhost:PORT/?t=TOKEN (Ctrl-C to stop)'
 
 it 'leads from / to the page, and keeps what is asked'
 get '/?f=parse%7Cread&si=0' -D headers
@@ -137,14 +137,14 @@ expect_equal 'the profile' "$("$PITOT" convert --to=folded -o - whole.pb.gz 2>/d
 
 it 'says what is wrong in words, and stays'
 get '/api/top?focsu=a'
-expect_equal 'a parameter' "$code $(cat body)" "400 'focsu' is no parameter of any view"
+expect_equal 'a parameter' "$code $(cat body)" "400 'focsu' is not a parameter of any view"
 get '/api/top?f=('
 expect_equal 'a pattern' "$code" 400
 get '/api/top?f=nothing'
 expect_equal 'no match' "$code $(head -n 1 body)" \
     '404 --focus=nothing matches no function, source file or mapped file'
 get /api/peek
-expect_equal 'no pattern' "$code $(cat body)" '400 Which functions? Name them: p=PATTERN'
+expect_equal 'no pattern' "$code $(cat body)" '400 Name a function: p=PATTERN'
 get '/api/top?f=%00parse'
 expect_equal 'a byte 0' "$code" 400
 get '/api/top?output=x'
@@ -287,7 +287,7 @@ it 'answers many at once, draws no graph of all boxes, and says so'
 get '/api/graph?nodes=0' -D headers
 expect_equal code "$code" 200
 said=$(tr -d '\r' <headers | sed -n 's/^Pitot-Said: //p')
-expect_equal said "$(printf '%b' "${said//%/\\x}")" 'a page draws 500 boxes at most'
+expect_equal said "$(printf '%b' "${said//%/\\x}")" 'a page draws at most 500 boxes'
 
 it 'lets nothing but the page itself run, and no other page frame it'
 get /ui/ -D headers

@@ -31,16 +31,16 @@ expect_status 0
 expect_stderr_line "pitot: there is no command 'toop'; did you mean top?"
 expect_stderr_line 'pitot: focus takes a value: focus=PATTERN'
 expect_stderr_line 'pitot: top: *--rowz*'
-expect_stderr_line 'pitot: merge is no command of the shell: pitot merge'
-expect_stderr_line 'pitot: a quote does not end'
-expect_stderr_line "pitot: a file's name belongs after >"
+expect_stderr_line 'pitot: merge does not work in the shell; outside: pitot merge'
+expect_stderr_line 'pitot: a quote is not closed'
+expect_stderr_line "pitot: > needs a file name"
 expect_stdout_line '   400   40.0%    400   40.0%  write'
 
 it 'shows the options that stay, and help'
 run shell 'hide=std::' 'o' 'help' 'help top' 'help focus'
 expect_stdout_line '  hide           std::  *'
 expect_stdout_line '  top  *functions by their own time'
-expect_stdout_line 'focus: only samples with a frame that matches'
+expect_stdout_line 'focus: keep samples with a frame that matches'
 
 it 'ends with the status of the last command'
 status=0

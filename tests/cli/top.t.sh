@@ -68,7 +68,7 @@ expect_no_stdout
 it 'ends with status 3 when the patterns together leave nothing'
 run pitot top --focus=read --ignore=parse a.folded
 expect_status 3
-expect_stderr_line 'pitot: --focus=read --ignore=parse leaves none of the 4 samples*'
+expect_stderr_line 'pitot: --focus=read --ignore=parse drops all 4 samples*'
 
 it 'answers when a pattern that only takes away matches nothing, and says so'
 run pitot top --ignore=nothing a.folded
@@ -83,12 +83,12 @@ expect_stderr_line 'pitot: --hide=a(: *'
 it 'lists the events when one is asked for that is not there'
 run pitot top --event=cycles a.folded
 expect_status 2
-expect_stderr 'pitot: --event=cycles: the profile has no such event, but: samples'
+expect_stderr 'pitot: --event=cycles: the profile has no such event; its events: samples'
 
 it 'says which events have values where the one shown by default has none'
 printf 'events: Dr Ir\nfn=main\n1 0 5\n' >callgrind.out.1
 run pitot top --csv callgrind.out.1
-expect_stderr_line '*callgrind.out.1: every sample has 0 of Dr; --event shows what has values: Ir'
+expect_stderr_line '*callgrind.out.1: all values of Dr are 0; --event=EVENT shows another event: Ir'
 run pitot top -e Ir --csv callgrind.out.1
 expect_no_stderr
 
@@ -210,7 +210,7 @@ run pitot top --base=before.folded --diff-base=before.folded after.folded
 expect_status 2
 run pitot top --normalize after.folded
 expect_status 2
-expect_stderr_line '*name a --base*'
+expect_stderr_line '*needs --base or --diff-base*'
 
 it 'cuts stacks above and below a frame'
 run pitot top --csv --show-from=parse --prune-from=parse a.folded
@@ -219,7 +219,7 @@ expect_equal rows "$(stdout | sed 1d | cut -d, -f1,3,5)" '5,5,parse'
 it 'says which labels there are when none matches'
 run pitot top --tag-focus=thread a.folded
 expect_status 3
-expect_stderr 'pitot: --tag-focus=thread matches no label; samples have none'
+expect_stderr 'pitot: --tag-focus=thread matches no label; the samples have no labels'
 
 it 'makes rows of lines, files or functions, and leaves inlined functions out when asked'
 if corpus pprof-goldens/fixtures/cpu.pb.gz; then
@@ -265,6 +265,6 @@ expect_stderr_lines 3
 expect_stderr_line 'pitot: 2 addresses without a name: /nowhere/lib1.so: there is no such program or library here'
 run pitot top 4.prof
 expect_status 0
-expect_stderr 'pitot: 10 addresses without a name; 4 of them: /nowhere/lib3.so: there is no such program or library here; 3 more reasons: pitot dump -n 1 lists them'
+expect_stderr 'pitot: 10 addresses without a name; 4 of them: /nowhere/lib3.so: there is no such program or library here; `pitot dump -n 1` lists 3 more reasons'
 run pitot dump -n 1 4.prof
 expect_stderr_lines 4

@@ -56,7 +56,7 @@ profile --samples=0
 run pitot top p.pb.gz
 expect_status 3
 expect_no_stdout
-expect_stderr_line 'pitot: p.pb.gz: no samples*'
+expect_stderr_line 'pitot: p.pb.gz has no samples*'
 
 it 'agrees with go tool pprof on generated profiles'
 if needs go; then
