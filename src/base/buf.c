@@ -1,4 +1,4 @@
-/* buf.c: the growing buffer and the streaming sink. */
+/* buf.c: see buf.h. */
 #include "base/buf.h"
 
 #include <errno.h>

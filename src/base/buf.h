@@ -47,6 +47,7 @@ void pt_put_text(pt_buf *buf, const char *text);
 void pt_putf(pt_buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void pt_vputf(pt_buf *buf, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 
+/* Appends a byte. */
 static inline void pt_put_u8(pt_buf *buf, uint8_t value)
 {
     if (__builtin_expect(buf->size == buf->cap, 0)) pt_buf_reserve(buf, 1);
@@ -122,6 +123,7 @@ pt_status pt_out_flush(pt_out *out, pt_error *reterr);
  * stream. Must be called exactly once. */
 pt_status pt_out_done(pt_out *out, pt_error *reterr);
 
+/* True until the first failure. */
 static inline bool pt_out_ok(const pt_out *out)
 {
     return out->error.status == PT_OK;

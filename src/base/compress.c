@@ -72,7 +72,7 @@ static pt_status reserve_room(struct inflating *z, pt_compression compression)
     return PT_OK;
 }
 
-static pt_status no_room(const struct inflating *z)
+static pt_status set_no_room(const struct inflating *z)
 {
     if (!z->whole_room)
         return pt_error_set(
@@ -83,10 +83,10 @@ static pt_status no_room(const struct inflating *z)
                         z->max_bytes, pt_memory_hint());
 }
 
-static pt_status set_damaged(const struct inflating *z, const char *kind, const char *what)
+static pt_status set_damaged(const struct inflating *z, const char *kind, const char *problem)
 {
     pt_error_set(z->reterr, PT_ERR_DAMAGED,
-                 "%s data %s at byte %zu of %zu; %zu bytes could be inflated", kind, what,
+                 "%s data %s at byte %zu of %zu; %zu bytes could be inflated", kind, problem,
                  z->in_pos, z->in_size, z->out_pos);
     pt_error_where(z->reterr, NULL, NULL, (int64_t)z->in_pos);
     return PT_ERR_DAMAGED;
@@ -119,12 +119,12 @@ static pt_status salvage_member(struct inflating *z)
             result = Z_BUF_ERROR;
     }
     const char *const message = stream.msg;
-    PT_FREE char *what = pt_strf("is damaged (%s)", message != NULL ? message : "unknown");
+    PT_FREE char *problem = pt_strf("is damaged (%s)", message != NULL ? message : "unknown");
     inflateEnd(&stream);
     if (result == Z_STREAM_END) return PT_OK;
     if (result == Z_MEM_ERROR) return pt_error_set(z->reterr, PT_ERR_NOMEM, "zlib has no memory");
-    if (result != Z_BUF_ERROR) return set_damaged(z, "gzip", what);
-    if (z->out_pos == z->out.size && z->in_pos < z->in_size) return no_room(z);
+    if (result != Z_BUF_ERROR) return set_damaged(z, "gzip", problem);
+    if (z->out_pos == z->out.size && z->in_pos < z->in_size) return set_no_room(z);
     return set_damaged(z, "gzip", "ends too early");
 }
 
@@ -134,7 +134,7 @@ static pt_status inflate_member(struct inflating *z, struct libdeflate_decompres
     const enum libdeflate_result result = libdeflate_gzip_decompress_ex(
         d, z->in + z->in_pos, z->in_size - z->in_pos, pt_blob_bytes(&z->out) + z->out_pos,
         z->out.size - z->out_pos, &in, &out);
-    if (result == LIBDEFLATE_INSUFFICIENT_SPACE) return no_room(z);
+    if (result == LIBDEFLATE_INSUFFICIENT_SPACE) return set_no_room(z);
     if (result != LIBDEFLATE_SUCCESS) return salvage_member(z);
     z->in_pos += in;
     z->out_pos += out;
@@ -159,11 +159,11 @@ static pt_status salvage_frame(struct inflating *z)
     ZSTD_freeDCtx(d);
     if (result == 0) return PT_OK;
     if (ZSTD_isError(result)) {
-        PT_FREE char *what = pt_strf("is damaged (%s)", ZSTD_getErrorName(result));
-        return set_damaged(z, "zstd", what);
+        PT_FREE char *problem = pt_strf("is damaged (%s)", ZSTD_getErrorName(result));
+        return set_damaged(z, "zstd", problem);
     }
     return z->out_pos == z->out.size && z->in_pos < z->in_size
-               ? no_room(z)
+               ? set_no_room(z)
                : set_damaged(z, "zstd", "ends too early");
 }
 

@@ -56,6 +56,7 @@ uint64_t pt_declared_bytes(const void *data, size_t size);
 /* Decompressor of a zstd stream that arrives in pieces, as in the compressed records of perf.data.
  */
 typedef struct pt_unzstd pt_unzstd;
+/* Creates a decompressor; the caller frees it with pt_unzstd_free. */
 pt_unzstd *pt_unzstd_new(void);
 void pt_unzstd_free(pt_unzstd *stream); /* accepts NULL */
 /* Inflates data[*pos, size) into to[0, room) and advances *pos. The piece is finished when *pos is

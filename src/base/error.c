@@ -114,9 +114,9 @@ void pt_diag_merge(pt_diag *into, const pt_diag *from)
         diag_add_text(into, from->facts[i].count, from->facts[i].text);
 }
 
-_Noreturn void pt_bug(const char *file, int line, const char *what)
+_Noreturn void pt_bug(const char *file, int line, const char *condition)
 {
-    fprintf(stderr, "pitot: bug at %s:%d: %s\n", file, line, what);
+    fprintf(stderr, "pitot: bug at %s:%d: %s\n", file, line, condition);
     abort();
 }
 

@@ -77,7 +77,7 @@ void pt_diag_merge(pt_diag *into, const pt_diag *from);
 /* Aborts, with file and line, when a function of pitot violated a contract with another. Never for
  * a condition that input can cause. */
 #define PT_BUG_IF(cond) ((cond) ? pt_bug(__FILE__, __LINE__, #cond) : (void)0)
-_Noreturn void pt_bug(const char *file, int line, const char *what);
+_Noreturn void pt_bug(const char *file, int line, const char *condition);
 
 /* Allocators that cannot fail: when the system has no memory left, or the limit is reached
  * (memory.h), they end the process with one line. Callers therefore need no branch for a failure.
@@ -93,6 +93,7 @@ void *pt_realloc_large(void *ptr, size_t count, size_t size);
 /* Populates the pages of allocated memory that will be written soon with one system call, where the
  * kernel supports it, so that they do not fault one by one. */
 void pt_fault_in(void *start, size_t bytes);
+/* Copies of texts, and formatted text; the caller frees them. */
 char *pt_strdup(const char *text);
 char *pt_strndup(const char *text, size_t length);
 char *pt_strf(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,4 +1,4 @@
-/* file.c: blobs, reading whole files. */
+/* file.c: blobs, and reading whole files. */
 #include "base/file.h"
 
 #include "base/memory.h"

@@ -52,6 +52,7 @@ pt_status pt_blob_reserve(size_t size, pt_blob *ret_blob, pt_error *reterr);
 /* Shortens or extends an anonymous blob; may move it. Pages past the new size are released at once.
  */
 pt_status pt_blob_resize(pt_blob *blob, size_t size, pt_error *reterr);
+/* The writable bytes of an anonymous blob. */
 static inline uint8_t *pt_blob_bytes(pt_blob *blob)
 {
     PT_BUG_IF(blob->kind != PT_BLOB_ANONYMOUS && blob->size > 0);

@@ -1,4 +1,4 @@
-/* index.c: growing the hash index. */
+/* index.c: see index.h. */
 #include "base/index.h"
 
 #include <stdlib.h>

@@ -30,6 +30,7 @@ typedef struct pt_probe {
     uint32_t tag;
 } pt_probe;
 
+/* An empty index; pt_index_done frees it. */
 void pt_index_init(pt_index *index);
 void pt_index_done(pt_index *index);
 /* Makes room for count ids, so that adding them causes no rehash. */
@@ -44,6 +45,7 @@ static inline uint64_t pt_index_home(uint32_t tag, uint64_t mask)
     return ((uint64_t)tag * 0x9e3779b97f4a7c15u >> 24) & mask;
 }
 
+/* Returns the next id in a search, or PT_NONE at its end. */
 static inline uint32_t pt_index_next(const pt_index *index, pt_probe *probe)
 {
     for (;;) {
@@ -54,6 +56,7 @@ static inline uint32_t pt_index_next(const pt_index *index, pt_probe *probe)
     }
 }
 
+/* Begins a search: the first id under the hash, or PT_NONE. */
 static inline uint32_t pt_index_first(const pt_index *index, uint64_t hash, pt_probe *probe)
 {
     const uint32_t tag = (uint32_t)(hash >> 32);

@@ -31,10 +31,12 @@ typedef struct pt_json_w {
     bool complete;  /* the top-level value is complete */
 } pt_json_w;
 
+/* Begins a document on out, which must outlive the writer. */
 void pt_json_w_init(pt_json_w *w, pt_out *out, pt_json_flags flags);
 /* Writes the final newline if indented, and frees the writer. The pt_out stays open. */
 void pt_json_w_done(pt_json_w *w);
 
+/* Write the begin and the end of an object or an array, a key, or a value. */
 void pt_json_object(pt_json_w *w);
 void pt_json_object_end(pt_json_w *w);
 void pt_json_array(pt_json_w *w);
@@ -72,7 +74,7 @@ void pt_json_key_array(pt_json_w *w, const char *key);
 enum { PT_JSON_DEPTH_MAX = 512 };
 
 typedef enum {
-    PT_JSON_ERROR = 0, /* r->error says why; sticky */
+    PT_JSON_ERROR = 0, /* the message is in r->error; sticky */
     PT_JSON_EOF,       /* after the top-level value */
     PT_JSON_OBJECT,
     PT_JSON_OBJECT_END,

@@ -1,4 +1,4 @@
-/* json_write.c: the streaming JSON writer. */
+/* json_write.c: see json.h. */
 #include "base/json.h"
 
 #include "base/utf8.h"

@@ -84,7 +84,7 @@ typedef struct {
     size_t count, cap;
 } kept_files;
 
-/* Lists the cache's files in the folder and removes those of other versions. */
+/* Lists the cache's files in the folder and removes files of other versions. */
 static kept_files list_files(const pt_kept_folder *folder)
 {
     kept_files list = {0};

@@ -30,6 +30,7 @@ enum {
  * files. hint ends the messages about the limit, such as "; --max-memory=SIZE allows more"; it must
  * outlive the process. */
 void pt_memory_limit_set(uint64_t bytes, bool is_chosen, const char *hint);
+/* The limit in bytes, or UINT64_MAX, and the other arguments of pt_memory_limit_set. */
 uint64_t pt_memory_limit(void);
 bool pt_memory_is_chosen(void);
 const char *pt_memory_hint(void); /* "" before a limit was set */

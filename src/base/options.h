@@ -134,8 +134,8 @@ void pt_options_complete(const pt_options *options, pt_out *out);
 size_t pt_options_check(const pt_options *options, pt_buf *problems);
 
 /* The word nearest to `typed` by edit distance (insertion, deletion, substitution, transposition),
- * without regard to case. A word that begins with `typed` is near. Returns NULL if no word is near
- * enough, the first of equally near words else. */
+ * without regard to case. A word that begins with `typed` is near. Of equally near words the first
+ * is returned, and NULL if no word is near enough. */
 const char *pt_nearest(const char *typed, const char *const *words, size_t count);
 
 /* Appends text as one word of a shell command, in single quotes where necessary. */

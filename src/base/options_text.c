@@ -228,8 +228,8 @@ void pt_options_man(const pt_options *options, pt_out *out)
 
 /* --- completion --- */
 
-static void complete_one(pt_out *out, const pt_option *row, const char *dashes, const char *name,
-                         size_t length)
+static void put_completion(pt_out *out, const pt_option *row, const char *dashes, const char *name,
+                           size_t length)
 {
     const bool argument = takes_argument(row) && row->bare == NULL;
     pt_outf(out, "%s%.*s\t%s\t%s\t%s\n", dashes, (int)length, name,
@@ -243,11 +243,11 @@ void pt_options_complete(const pt_options *options, pt_out *out)
 {
     EACH_SHOWN_ROW(options, row)
     {
-        if (row->letter != 0) complete_one(out, row, "-", &row->letter, 1);
-        if (row->name != NULL) complete_one(out, row, "--", row->name, strlen(row->name));
+        if (row->letter != 0) put_completion(out, row, "-", &row->letter, 1);
+        if (row->name != NULL) put_completion(out, row, "--", row->name, strlen(row->name));
         for (const char *at = row->aliases; at != NULL && *at != '\0';) {
             const size_t n = strcspn(at, " ");
-            complete_one(out, row, "--", at, n);
+            put_completion(out, row, "--", at, n);
             at += n + strspn(at + n, " ");
         }
         if (row->name != NULL && (row->flags & PT_OPT_NEGATABLE))
@@ -383,8 +383,8 @@ static void print_row(pt_buf *buf, const pt_option_part *part, const pt_option *
         pt_option copy = *row;
         copy.offset = 0;
         const pt_option_table table = {&copy, 1};
-        const pt_option_part one = {&table, &initial, NULL};
-        pt_options_init(&(pt_options){.parts = &one, .part_count = 1});
+        const pt_option_part initial_part = {&table, &initial, NULL};
+        pt_options_init(&(pt_options){.parts = &initial_part, .part_count = 1});
     }
     pt_buf now = PT_BUF_INIT, then = PT_BUF_INIT;
     put_field(&now, row, field);

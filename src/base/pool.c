@@ -17,7 +17,7 @@ struct pt_pool {
     pthread_mutex_t in_use; /* held by the thread whose job runs; guards the next two fields */
     pthread_t *threads;     /* created for the first job that needs them */
     unsigned thread_count;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the following fields */
     pthread_cond_t posted, finished;
     job_fn *fn;
     void *job;
@@ -206,13 +206,16 @@ struct made {
     bool ready;
 };
 
-/*   committed (due)          next (not taken yet)
+/* The window of an ordered job: the items from `due`, the next to commit, to `next`, the next to
+ * produce.
+ *
+ *   committed (due)          next (not taken yet)
  *        |--- in production or ready, at most ahead ---|      window[index % ahead]
  */
 struct ordered_job {
     const pt_ordered *how;
     size_t n, ahead;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the following fields */
     pthread_cond_t changed;
     struct made *window;
     size_t next, due;

@@ -20,7 +20,7 @@
 typedef struct pt_reader {
     const uint8_t *pos, *end, *start;
     uint64_t offset;          /* offset of start in the file, for messages */
-    struct pt_reader *parent; /* NULL at the top; must outlive this one */
+    struct pt_reader *parent; /* NULL at the top; must outlive the child */
     pt_error *error;    /* receives the first failure; NULL if the caller needs only the status */
     pt_status status;   /* PT_OK until the first failure */
     bool swap;          /* the file's byte order differs from the host's */
@@ -31,6 +31,7 @@ typedef struct pt_reader {
  * be NULL) receives the first failure: PT_ERR_DAMAGED, message and offset. */
 void pt_reader_init(pt_reader *r, const void *data, size_t size, pt_error *error);
 
+/* Set the byte order, and the word size of the target. */
 void pt_reader_set_order(pt_reader *r, bool big_endian);
 /* bytes: 4 or 8. */
 void pt_reader_set_word(pt_reader *r, unsigned bytes);
@@ -40,6 +41,7 @@ static inline bool pt_reader_ok(const pt_reader *r)
     return r->status == PT_OK;
 }
 
+/* The number of bytes that are left. */
 static inline size_t pt_reader_left(const pt_reader *r)
 {
     return (size_t)(r->end - r->pos);
@@ -94,11 +96,13 @@ static inline const uint8_t *pt_read_bytes(pt_reader *r, uint64_t size)
     return at;
 }
 
+/* Skips size bytes; fails if fewer are left. */
 static inline void pt_skip(pt_reader *r, uint64_t size)
 {
     (void)pt_read_bytes(r, size);
 }
 
+/* Reads a byte. */
 static inline uint8_t pt_read_u8(pt_reader *r)
 {
     return __builtin_expect(r->pos < r->end, 1) ? *r->pos++ : pt_reader_short(r, 1);

@@ -20,13 +20,14 @@ struct pt_regex {
     pcre2_match_context *limits;
 };
 
-static pt_status bad_pattern(const char *pattern, size_t at, const char *what, pt_error *reterr)
+static pt_status set_bad_pattern(const char *pattern, size_t at, const char *problem,
+                                 pt_error *reterr)
 {
-    return pt_error_set(reterr, PT_ERR_USAGE, "%s: %.*s<here>%s", what, (int)at, pattern,
+    return pt_error_set(reterr, PT_ERR_USAGE, "%s: %.*s<here>%s", problem, (int)at, pattern,
                         pattern + at);
 }
 
-/* --- what RE2 lacks --- */
+/* --- syntax that RE2 lacks --- */
 
 /* Why RE2 refuses the group after "(?" at p, or NULL. RE2 has (?:, (?flags), (?flags: with i m s U,
  * and (?P<name>. */
@@ -127,10 +128,10 @@ static pt_status check_re2(const char *pattern, pt_error *reterr)
             i++;
         }
     }
-    return wrong != NULL ? bad_pattern(pattern, i, wrong, reterr) : PT_OK;
+    return wrong != NULL ? set_bad_pattern(pattern, i, wrong, reterr) : PT_OK;
 }
 
-/* --- the rest --- */
+/* --- compiling and matching --- */
 
 pt_status pt_regex_new(const char *pattern, pt_regex_flags flags, pt_regex **ret_regex,
                        pt_error *reterr)
@@ -147,9 +148,9 @@ pt_status pt_regex_new(const char *pattern, pt_regex_flags flags, pt_regex **ret
     pcre2_code *const code =
         pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, options, &code_error, &at, NULL);
     if (code == NULL) {
-        PCRE2_UCHAR what[128];
-        pcre2_get_error_message(code_error, what, sizeof what);
-        return bad_pattern(pattern, at, (const char *)what, reterr);
+        PCRE2_UCHAR problem[128];
+        pcre2_get_error_message(code_error, problem, sizeof problem);
+        return set_bad_pattern(pattern, at, (const char *)problem, reterr);
     }
     /* Where the system forbids executable memory, pcre2's interpreter runs instead. */
     (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
@@ -190,12 +191,12 @@ pt_status pt_regex_find(const pt_regex *regex, const char *text, size_t size, bo
     const size_t start = where[0], end = where[1];
     pcre2_match_data_free(data);
     if (result < 0 && result != PCRE2_ERROR_NOMATCH) {
-        PCRE2_UCHAR what[128];
-        pcre2_get_error_message(result, what, sizeof what);
+        PCRE2_UCHAR problem[128];
+        pcre2_get_error_message(result, problem, sizeof problem);
         return pt_error_set(reterr, PT_ERR_LIMIT,
                             "the search in a name of %zu bytes was given up (%s); simplify the "
                             "regular expression",
-                            size, (const char *)what);
+                            size, (const char *)problem);
     }
     *ret_match = result >= 0;
     if (result >= 0) {

@@ -13,6 +13,7 @@ static inline bool pt_saturating_into(int64_t *sum, int64_t more)
     return true;
 }
 
+/* The sum, clipped to the type. */
 static inline int64_t pt_saturating_add(int64_t a, int64_t b)
 {
     pt_saturating_into(&a, b);
@@ -24,6 +25,7 @@ static inline uint64_t pt_saturating_count(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+/* The absolute value, also of INT64_MIN. */
 static inline uint64_t pt_magnitude(int64_t value)
 {
     return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;

@@ -1,4 +1,4 @@
-/* stats.c: distributions by libm and one continued fraction. */
+/* stats.c: distributions, by libm and a continued fraction. */
 #include "base/stats.h"
 
 #include <float.h>

@@ -27,7 +27,7 @@ enum {
     ELSEWHERE_AGE_S = 3600, /* minimum age of a removed file of another boot or container */
 };
 
-/* ---- who writes ---- */
+/* ---- the writer's identity ---- */
 
 /* Start time of a process in clock ticks since boot; 0 if unknown. */
 static uint64_t start_of(const char *pid)
@@ -74,7 +74,7 @@ static void identify_self(void)
     self.cleaned_inode = 0;
 }
 
-/* ---- what killed writers left ---- */
+/* ---- files of killed writers ---- */
 
 /* Parses the end of a temporary file's name, "-HEX-PID-START-N.tmp". */
 static bool parse_writer(const char *name, uint32_t *ret_world, long *ret_pid, uint64_t *ret_start)
@@ -143,7 +143,7 @@ static void clean_folder(int folder_fd)
     closedir(dir);
 }
 
-/* ---- what a signal is to remove ---- */
+/* ---- removal on a signal ---- */
 
 /* Table of temporary files for the signal handler. It is fixed, because a handler can neither lock
  * nor allocate. A slot is free when owner is 0. When the table is full, a later writer must remove

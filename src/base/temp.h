@@ -26,6 +26,7 @@ int pt_temp_open(int folder_fd, const char *name, mode_t mode, pt_temp *ret_temp
 /* Renames the file to `name`. Returns 0, or -1 with errno and the file removed. replaces: an
  * existing file is replaced; without it such a file is EEXIST. */
 int pt_temp_rename(pt_temp *temp, const char *name, bool replaces);
+/* Removes the file. */
 void pt_temp_remove(pt_temp *temp);
 /* Removes all temporary files of the process, which is about to end. Async-signal-safe. */
 void pt_temp_remove_all(void);

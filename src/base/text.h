@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Does the text begin with `with`, end in `with`, or equal `other`? */
 static inline bool pt_begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;

@@ -192,7 +192,7 @@ void pt_put_percent(pt_buf *buf, int64_t part, int64_t total)
         pt_putf(buf, "%5.2g%%", percent);
 }
 
-/* --- reading what people type --- */
+/* --- parsing --- */
 
 pt_status pt_parse_int(const char *text, int64_t *ret_value, pt_error *reterr)
 {

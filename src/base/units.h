@@ -49,7 +49,7 @@ void pt_put_count(pt_buf *buf, int64_t value);
  * 1.23%", two significant digits below one percent. A total of 0 gives 0 %. */
 void pt_put_percent(pt_buf *buf, int64_t part, int64_t total);
 
-/* --- reading what people type --- */
+/* --- parsing --- */
 
 /* These functions parse the whole text. They fail with PT_ERR_USAGE and a message that states the
  * expected form, with an example; the output is then untouched. */

@@ -766,7 +766,7 @@ static pt_status body_line(callgrind_reader *c, pt_span line, pt_error *reterr)
     return PT_OK;
 }
 
-/* ---- All of it ---- */
+/* ---- The whole file ---- */
 
 static void report_facts(const callgrind_reader *c)
 {

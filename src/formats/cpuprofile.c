@@ -304,7 +304,7 @@ static void add_event(pt_builder *b, const char *type, const char *unit)
         b, &(pt_event){.type = pt_builder_text(b, type).v, .unit = pt_builder_text(b, unit).v});
 }
 
-static void put_all(cpuprofile_reader *c)
+static void put_profile(cpuprofile_reader *c)
 {
     link_nodes(c);
     place_in_time(c);
@@ -381,7 +381,7 @@ static pt_status cpuprofile_read(pt_reader *reader, pt_builder *builder, const p
     pt_json_r_init(&c.json, reader->pos, pt_reader_left(reader), &error);
     read_top(&c);
     pt_json_r_done(&c.json);
-    put_all(&c);
+    put_profile(&c);
     const pt_status status = conclude_profile(&c, &error, hooks->diag, reterr);
     if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "cpuprofile", -1);
     pt_index_done(&c.index);

@@ -233,7 +233,7 @@ static void put_document(cpuprofile_writer *w)
     pt_json_object_end(json);
 }
 
-/* ---- All of it ---- */
+/* ---- The whole file ---- */
 
 typedef struct {
     int64_t time;

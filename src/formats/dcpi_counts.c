@@ -25,7 +25,7 @@ static int64_t choose_events(pt_dcpi_counts *c, const pt_profile *p)
     return period;
 }
 
-static pt_status no_events(const pt_profile *p, pt_error *reterr)
+static pt_status set_no_events(const pt_profile *p, pt_error *reterr)
 {
     if (p->event->t.count != 1)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
@@ -125,7 +125,7 @@ pt_status pt_dcpi_counts_init(pt_dcpi_counts *ret_counts, const pt_profile *p, p
     const int64_t per_sample = choose_events(&c, p);
     pt_status status = PT_OK;
     if (c.event_count == 0)
-        status = no_events(p, reterr);
+        status = set_no_events(p, reterr);
     else if (p->mapping->t.count == 0)
         status = pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                               "holds addresses of one image, and the profile has no mappings");
@@ -198,7 +198,7 @@ bool pt_dcpi_is_of_text(const pt_profile *p, uint32_t extra)
     return text;
 }
 
-#define SEVERAL (PT_NONE - 1) /* mappings with the same digits */
+#define SEVERAL (PT_NONE - 1) /* several mappings have these digits */
 
 /* The entry of of_digits for an image with these digits. */
 static uint32_t *find_image(const pt_profile *p, const pt_index *index, uint32_t *of_digits,

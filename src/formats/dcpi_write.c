@@ -99,8 +99,8 @@ static bool is_repeated(const pt_profile *p, uint32_t extra, pt_index *put)
     return false;
 }
 
-/* What holds of one image's file. Of one image that is what holds of the profile; of several their
- * own lines say when each began and, if they agree, what its period was. */
+/* Facts for the file of an image. With a single image they are the profile's; with several, the
+ * kept header lines state the start and, if they agree, the period. */
 typedef struct {
     int64_t start_ns, period; /* 0 = unknown */
 } image_facts;

@@ -369,7 +369,7 @@ static void read_libs(fx_reader *x)
 
 /* Reads the members of a profile whose brace was read. Nested profiles are read to `depth` levels.
  */
-/* NOLINTNEXTLINE(misc-no-recursion): depth says how far */
+/* NOLINTNEXTLINE(misc-no-recursion): limited by depth */
 static void read_profile(fx_reader *x, unsigned depth)
 {
     pt_json_r *const r = &x->json;

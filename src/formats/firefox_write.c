@@ -616,7 +616,7 @@ static void put_document(fx_writer *w)
     pt_json_object_end(json);
 }
 
-/* ---- All of it ---- */
+/* ---- The whole file ---- */
 
 static void choose_weight(fx_writer *w)
 {

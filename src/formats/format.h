@@ -115,7 +115,8 @@ typedef struct pt_output {
 typedef struct pt_format {
     const char *name;              /* "pprof" */
     const char *const *aliases;    /* other names for --from and --to; NULL-terminated */
-    const char *const *extensions; /* ".pb.gz": what `-o FILE` implies; NULL-terminated */
+    const char *const *extensions; /* such as ".pb.gz": `-o FILE` with this extension implies the
+                                      format; NULL-terminated */
     const char *summary;           /* one line for `pitot formats` */
     pt_probe_kind kind;
     uint32_t capabilities; /* PT_CAN_x */

@@ -349,8 +349,8 @@ static void end_sum(sum *s)
     pt_index_done(&s->blocks.index);
 }
 
-/* Can BSD's layout hold the sum? It has a single histogram of time, and a histogram with few bins
- * cannot be told from other files. */
+/* Can BSD's layout hold the sum? It has a single histogram of time, and its readers do not
+ * recognise a histogram with few bins. */
 static bool fits_bsd(const sum *s)
 {
     if (s->histograms.count != 1) return false;

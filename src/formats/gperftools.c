@@ -200,10 +200,8 @@ static void find_signal_frames(pt_reader records, survey *s, vote v)
 
 /* Prefetches the bytes a page ahead. The position of a record depends on the one before, so both
  * passes would wait for memory at each record; but records are contiguous, so the bytes ahead are
- * known to be needed. */
-static inline __attribute__((
-    always_inline)) void /* always_inline, since gcc removes calls that only prefetch */
-fetch_ahead(const pt_reader *r, const record *rec)
+ * known to be needed. always_inline, since gcc removes calls that only prefetch. */
+static inline __attribute__((always_inline)) void fetch_ahead(const pt_reader *r, const record *rec)
 {
     const size_t size = rec->depth * r->word_bytes + 2 * r->word_bytes;
     const uint8_t *const ahead = r->pos + AHEAD_BYTES;
@@ -663,7 +661,7 @@ static pt_status choose_event(writing *w, const pt_write_options *options, pt_er
         pt_text(p, p->event->row[w->event].type), pt_text(p, p->event->row[w->event].unit));
 }
 
-/* Microseconds between samples: the profile's period, else what the totals say, else 10 ms. */
+/* Microseconds between samples: the profile's period, else the ratio of the totals, else 10 ms. */
 static uint64_t period_us(const pt_profile *p, pt_diag *diag)
 {
     const pt_provenance *s = pt_profile_provenance(p);

@@ -435,7 +435,7 @@ static bool is_separator(pt_span line)
     return dashes == line.size && dashes >= SEPARATOR_BYTES;
 }
 
-/* ---- All of it ---- */
+/* ---- The whole file ---- */
 
 static void note_bad(gprof_reader *g)
 {

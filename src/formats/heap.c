@@ -6,8 +6,8 @@
  * The word behind the @ of the first line is the kind (profile/legacy_profile.go of google/pprof):
  *
  *   heap_v2/R heapz_v2/R   sampled by a Poisson process, on average every R bytes: each figure is
- *                          divided by 1 - exp(-size/R), the probability of a sample of the stack's
- *                          average size
+ *                          divided by 1 - exp(-size/R), the probability that an object of the
+ *                          stack's average size is sampled
  *   heap/R                 the same with R/2
  *   heapprofile            everything was counted
  *   growth growthz fragmentation fragmentationz    likewise

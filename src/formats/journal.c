@@ -405,8 +405,8 @@ static void fill_provenance(pt_builder *b, const pt_journal_facts *f)
         p->cpu_used_ns = p->cpu_seen_ns;
 }
 
-static pt_status read_one(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
-                          pt_error *reterr)
+static pt_status read_journal(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
+                              pt_error *reterr)
 {
     pt_journal_facts facts;
     pt_journal_reading *const reading = pt_journal_reading_new(builder, false, hooks);
@@ -435,5 +435,5 @@ const pt_format pt_format_journal = {
     .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_END | PT_CAN_UNITS |
                     PT_CAN_EVENTS,
     .probe = probe_journal,
-    .read = read_one,
+    .read = read_journal,
 };

@@ -194,7 +194,7 @@ static uint32_t add_frame(naming *n, pt_named_frame frame, line_key key, size_t 
     return (uint32_t)f->frame.count++;
 }
 
-/* A location that nothing names: [lib+0x12]. */
+/* The frame of a location without a name: [lib+0x12]. */
 static uint32_t nameless_frame(naming *n, uint32_t location, uint32_t line, bool inlined)
 {
     char text[1024];
@@ -208,7 +208,7 @@ static uint32_t nameless_frame(naming *n, uint32_t location, uint32_t line, bool
     return add_frame(n, frame, (line_key){.function = PT_NONE}, at + 1);
 }
 
-/* A string: 0 if the function has no name at all. */
+/* The function's name as a string id; 0 if it has none. */
 static uint32_t name_of(const pt_profile *p, uint32_t function)
 {
     const uint32_t name = p->function->name[function];

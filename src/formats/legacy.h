@@ -27,6 +27,7 @@ typedef struct pt_span {
 
 /* The span without white space at both ends. */
 pt_span pt_span_trim(pt_span s);
+/* Does the span begin with `with`? */
 bool pt_span_begins(pt_span s, const char *with);
 /* Is the line empty, or a comment? */
 bool pt_span_is_blank(pt_span s);

@@ -374,7 +374,7 @@ static bool is_text(const otlp_reader *o, uint32_t string, const char *text)
     return strcmp(pt_builder_get_text(o->b, (pt_string_id){string}), text) == 0;
 }
 
-static void leave_out(otlp_reader *o, const pt_label *label, const char *of)
+static void report_left_out(otlp_reader *o, const pt_label *label, const char *of)
 {
     pt_diag_add(o->hooks->diag, 1, "attributes %.100s of %s left out",
                 pt_builder_get_text(o->b, (pt_string_id){label->key}), of);
@@ -401,7 +401,7 @@ static void read_mapping(otlp_reader *o, otlp_slice message)
         if (is_text(o, label.key, OTLP_BUILD_ID) && label.kind == PT_LABEL_STRING)
             m.build_id = label.str;
         else
-            leave_out(o, &label, "mappings");
+            report_left_out(o, &label, "mappings");
     }
     pt_builder_append_mapping(o->b, &m);
     o->mappings++;
@@ -461,7 +461,7 @@ static uint32_t location_flags(otlp_reader *o, const numbers *rows)
                          OTLP_FRAME_TYPE)) /* names and mappings identify the others */
             flags |= is_text(o, label.str, "kernel") ? PT_LOCATION_KERNEL : 0;
         else
-            leave_out(o, &label, "locations");
+            report_left_out(o, &label, "locations");
     }
     return flags;
 }
@@ -790,7 +790,7 @@ static void read_origin(otlp_reader *o, const pb_field *message)
             if (is_text(o, label.key, OTLP_DEFAULT_TYPE) && label.kind == PT_LABEL_STRING)
                 pt_builder_provenance(o->b)->default_event = label.str;
             else
-                leave_out(o, &label, "scopes");
+                report_left_out(o, &label, "scopes");
             break;
         }
     }
@@ -800,7 +800,7 @@ static void read_origin(otlp_reader *o, const pb_field *message)
     from->tool = pt_builder_text(o->b, tool).v;
 }
 
-static void leave_out_url(otlp_reader *o)
+static void report_left_out_url(otlp_reader *o)
 {
     if (!o->first_pass) pt_diag_add(o->hooks->diag, 1, "schema URLs left out");
 }
@@ -813,7 +813,7 @@ static void read_scope(otlp_reader *o, const pb_field *message)
         switch (field.number) {
         case OTLP_SCOPE_SCOPE: read_origin(o, &field); break;
         case OTLP_SCOPE_PROFILES: read_profile(o, &field); break;
-        case OTLP_SCOPE_SCHEMA_URL: leave_out_url(o); break;
+        case OTLP_SCOPE_SCHEMA_URL: report_left_out_url(o); break;
         }
     }
 }
@@ -827,7 +827,7 @@ static void read_resource_profiles(otlp_reader *o, const pb_field *message)
         switch (field.number) {
         case OTLP_RESOURCE_RESOURCE: read_resource(o, &field); break;
         case OTLP_RESOURCE_SCOPES: read_scope(o, &field); break;
-        case OTLP_RESOURCE_SCHEMA_URL: leave_out_url(o); break;
+        case OTLP_RESOURCE_SCHEMA_URL: report_left_out_url(o); break;
         }
     }
 }

@@ -423,7 +423,7 @@ static void put_origin(otlp_writer *w, pt_buf *into)
     pt_buf_done(&origin);
 }
 
-static void put_all(otlp_writer *w, pt_out *out)
+static void put_document(otlp_writer *w, pt_out *out)
 {
     pt_buf scope = PT_BUF_INIT, dictionary = PT_BUF_INIT, head = PT_BUF_INIT;
     put_origin(w, &head);
@@ -458,7 +458,7 @@ pt_status pt_otlp_write(const pt_profile *profile, const pt_output *output,
     begin_tables(&w);
     for (uint32_t event = 0; event < profile->event->t.count; event++)
         put_profile(&w, event);
-    put_all(&w, out);
+    put_document(&w, out);
     for (size_t t = 0; t < OTLP_TABLES; t++)
         pt_buf_done(&w.tables[t]);
     pt_buf_done(&w.line);

@@ -93,10 +93,10 @@ static void take_kernel_record(pt_perf_data *d, uint32_t type, const uint8_t *re
 /* ---- records, in file order ---- */
 
 /* Reports damage at an offset in the file, or in the inflated stream. */
-static pt_status set_damage(pt_perf_data *d, uint64_t offset, const char *what)
+static pt_status set_damage(pt_perf_data *d, uint64_t offset, const char *text)
 {
     return pt_error_set(d->reterr, PT_ERR_DAMAGED,
-                        "%s at byte %" PRIu64 "; kept %" PRIu32 " samples", what, offset,
+                        "%s at byte %" PRIu64 "; kept %" PRIu32 " samples", text, offset,
                         pt_builder_sample_count(d->builder));
 }
 
@@ -347,7 +347,7 @@ static void report_facts(pt_perf_data *d)
 {
     const struct {
         uint64_t count;
-        const char *what;
+        const char *text;
     } facts[] = {
         {d->throttled,
          "times the kernel throttled the sampling: code that ran then is under-represented"},
@@ -360,7 +360,7 @@ static void report_facts(pt_perf_data *d)
         {d->procs.left_out, "mappings left out: more than a process can have"},
     };
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
-        if (facts[i].count > 0) pt_diag_add(d->diag, facts[i].count, "%s", facts[i].what);
+        if (facts[i].count > 0) pt_diag_add(d->diag, facts[i].count, "%s", facts[i].text);
 }
 
 static void fill_provenance(pt_perf_data *d)

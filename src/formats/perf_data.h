@@ -23,6 +23,7 @@ struct pt_perf_data;
 
 /* ---- bytes in the file's order ---- */
 
+/* A number in the file's byte order, at any alignment. */
 static inline uint16_t pt_perf_u16(const uint8_t *at, bool swap)
 {
     uint16_t value;
@@ -236,6 +237,7 @@ typedef struct pt_perf_queue {
 } pt_perf_queue;
 
 void pt_perf_queue_done(pt_perf_queue *queue);
+/* Adds a record, which must stay valid until it is dropped. */
 void pt_perf_queue_add(pt_perf_queue *queue, uint64_t time, const uint8_t *record, uint32_t chunk);
 /* Sorts stably and returns the number n of records with time <= limit. The caller processes
  * items[0, n), then drops them. */
@@ -297,7 +299,7 @@ typedef struct pt_perf_data {
         size_t count, cap;
     } id;
     pt_index id_index;
-    uint32_t last_id_row; /* of the id that was asked for last; PT_NONE = none yet */
+    uint32_t last_id_row; /* attr of the id of the last look-up; PT_NONE = none yet */
     pt_perf_pool pool;
     pt_perf_procs procs;
     pt_perf_stacks stacks;

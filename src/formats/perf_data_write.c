@@ -466,7 +466,7 @@ static void put_features(perf_writer *w)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the whole file ---- */
 
 static pt_status check_profile(const pt_profile *p, const perf_writer *w, pt_error *reterr)
 {

@@ -53,7 +53,7 @@ bool pprof_ids_add(pprof_ids *ids, uint64_t id, uint32_t row)
     return true;
 }
 
-/* ---- What every message needs ---- */
+/* ---- Common to all messages ---- */
 
 uint32_t pprof_string(pprof_reader *r, uint64_t index)
 {
@@ -132,7 +132,7 @@ static bool known_in_profile(const pb_field *field)
     }
 }
 
-static pt_status first_walk(pprof_reader *r, pt_error *reterr)
+static pt_status walk_tables(pprof_reader *r, pt_error *reterr)
 {
     pb_cursor cursor = pb_open(r->start, (size_t)(r->end - r->start));
     concatenation twice = {0};
@@ -494,9 +494,9 @@ static void read_tables(pprof_reader *r)
 
 /* ---- Reports of damage ---- */
 
-static void report_count(pt_diag *diag, uint64_t count, const char *what)
+static void report_count(pt_diag *diag, uint64_t count, const char *text)
 {
-    if (count > 0) pt_diag_add(diag, count, "%s", what);
+    if (count > 0) pt_diag_add(diag, count, "%s", text);
 }
 
 static uint64_t report_damage(const pprof_reader *r)
@@ -504,7 +504,7 @@ static uint64_t report_damage(const pprof_reader *r)
     const pprof_damage *const d = &r->damage;
     const struct {
         uint64_t count;
-        const char *what;
+        const char *text;
     } facts[] = {
         {d->locations, "missing locations of samples, kept as [unknown]"},
         {d->functions, "lines with a missing function"},
@@ -516,7 +516,7 @@ static uint64_t report_damage(const pprof_reader *r)
     };
     uint64_t sum = 0;
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
-        report_count(r->hooks->diag, facts[i].count, facts[i].what);
+        report_count(r->hooks->diag, facts[i].count, facts[i].text);
         sum += facts[i].count;
     }
     report_count(r->hooks->diag, r->both_label_values,
@@ -572,7 +572,7 @@ pt_status pprof_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks
                       .offset = pt_reader_offset(reader),
                       .builder = builder,
                       .hooks = hooks};
-    pt_status status = first_walk(&r, reterr);
+    pt_status status = walk_tables(&r, reterr);
     if (status == PT_OK) status = check_columns(&r, reterr);
     if (status == PT_OK) {
         read_tables(&r);

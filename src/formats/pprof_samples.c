@@ -209,8 +209,9 @@ static inline __attribute__((always_inline)) void rows_of_two(pprof_reader *r, u
 }
 
 /* Decodes the ids within a block, two by two. The block's bits give the start and end of each, so
- * that no varint depends on the one before. Returns the number of bytes decoded; 0 if fewer than
- * two ids end in the block, or an id is longer than in real files. */
+ * that no varint depends on the one before. Stops before an id of more than four bytes, which real
+ * files do not have, and before a last single id. Returns the number of bytes decoded, possibly
+ * 0. */
 static inline unsigned add_block(pprof_reader *r, uint32_t **frame, const uint8_t *block,
                                  const uint8_t *end)
 {
@@ -373,7 +374,7 @@ static bool forget_known(pprof_reader *r, sample *s)
 }
 
 /* Reads any field. False at the first invalid one. */
-static bool add_other(pprof_reader *r, sample *s, const uint8_t **pos, const uint8_t *end)
+static bool read_other_field(pprof_reader *r, sample *s, const uint8_t **pos, const uint8_t *end)
 {
     pb_cursor cursor = pb_open(*pos, (size_t)(end - *pos));
     pb_field field;
@@ -437,7 +438,7 @@ static void decode_sample(pprof_reader *r, sample *s, const struct upcoming *nex
             add_value(r, s, value);
             pos = p;
         } else {
-            ok = add_other(r, s, &pos, end);
+            ok = read_other_field(r, s, &pos, end);
         }
     }
     if (!ok) {

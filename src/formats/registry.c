@@ -55,7 +55,7 @@ static const char *describe_bytes(const pt_probe_input *input)
     static const struct {
         const char *magic;
         size_t bytes;
-        const char *what;
+        const char *description;
     } known[] = {
         {"\177ELF", 4, "it is an ELF image: a program, not a profile"},
         {"heap profile:", 13,
@@ -69,7 +69,7 @@ static const char *describe_bytes(const pt_probe_input *input)
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (input->head_bytes >= known[i].bytes &&
             memcmp(input->head, known[i].magic, known[i].bytes) == 0)
-            return known[i].what;
+            return known[i].description;
     }
     size_t text = 0;
     const size_t look = input->head_bytes < 512 ? input->head_bytes : 512;

@@ -245,10 +245,10 @@ static pt_status read_events(speedscope_reader *s, profile_parts *parts)
         if (event.frame < 0 || event.frame >= s->frame_count) return set_missing_frame(s);
         s->backwards += event.at.number < last.number;
         if (s->open.count > 0 && event.at.number > last.number) {
-            stretch *const one = stretch_at(parts, parts->stretch.count);
-            one->stack = open_stack(s);
-            one->from = last;
-            one->to = event.at;
+            stretch *const part = stretch_at(parts, parts->stretch.count);
+            part->stack = open_stack(s);
+            part->from = last;
+            part->to = event.at;
         }
         if (event.at.number > last.number || s->open.count == 0) last = event.at;
         if (event.type == 'C') {
@@ -329,17 +329,17 @@ static void take_profile(speedscope_reader *s, profile_parts *parts)
     const uint32_t event = event_of(s, parts, &scale.scale);
     const bool is_time = scale.scale != 1 || strcmp(parts->unit, "nanoseconds") == 0;
     for (size_t i = 0; i < parts->stretch.count; i++) {
-        const stretch *const one = &parts->stretch.items[i];
-        const bool lacks = one->stack == PT_NONE || (!parts->is_evented && i >= parts->weights);
+        const stretch *const part = &parts->stretch.items[i];
+        const bool lacks = part->stack == PT_NONE || (!parts->is_evented && i >= parts->weights);
         s->weightless += lacks;
         if (lacks) continue;
         PT_GROW(s->value, s->value.count + 1);
         PT_GROW(s->stack, s->value.count + 1);
-        s->stack.items[s->value.count] = one->stack;
+        s->stack.items[s->value.count] = part->stack;
         s->value.items[s->value.count++] =
             parts->is_evented
-                ? pt_json_span(pt_json_point(&scale, one->from), pt_json_point(&scale, one->to))
-                : pt_json_share(&scale, one->to);
+                ? pt_json_span(pt_json_point(&scale, part->from), pt_json_point(&scale, part->to))
+                : pt_json_share(&scale, part->to);
     }
     s->rounded += is_time ? 0 : scale.rounded;
     s->limited += scale.limited;

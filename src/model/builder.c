@@ -28,11 +28,11 @@ static bool has_stopped(const pt_builder *b)
 }
 
 /* True if a table of count rows may have another row; else sets the sticky error. */
-static bool room_for_row(pt_builder *b, size_t count, const char *what)
+static bool room_for_row(pt_builder *b, size_t count, const char *rows_name)
 {
     if (has_stopped(b)) return false;
     if (count < ROWS_MAX) return true;
-    pt_error_set(&b->error, PT_ERR_LIMIT, "more than %u %s in one profile", ROWS_MAX, what);
+    pt_error_set(&b->error, PT_ERR_LIMIT, "more than %u %s in one profile", ROWS_MAX, rows_name);
     return false;
 }
 
@@ -380,11 +380,11 @@ void pt_builder_set_lines(pt_builder *b, pt_location_id location, const pt_line 
 /* Limit of labels. A label that a file states once may be in the set of each sample. */
 #define LABELS_MAX ((uint64_t)64 << 20)
 
-static bool room_for(pt_builder *b, uint64_t rows, uint64_t most, const char *what)
+static bool room_for_rows(pt_builder *b, uint64_t rows, uint64_t most, const char *rows_name)
 {
     if (rows <= most) return true;
     pt_error_set(&b->error, PT_ERR_LIMIT, "more than %llu million %s",
-                 (unsigned long long)(most >> 20), what);
+                 (unsigned long long)(most >> 20), rows_name);
     return false;
 }
 
@@ -458,7 +458,7 @@ static pt_stack_id append_stack(pt_builder *b, size_t depth, pt_stack_end end)
     builder_stacks *t = &b->stack;
     const uint64_t begin = t->offset[t->count];
     if (!room_for_row(b, t->count, "distinct stacks") ||
-        !room_for(b, begin + depth, FRAMES_MAX, "frames of distinct stacks"))
+        !room_for_rows(b, begin + depth, FRAMES_MAX, "frames of distinct stacks"))
         return (pt_stack_id){PT_NONE};
     RESERVE(*t, offset, t->count + 2);
     RESERVE(*t, end, t->count + 1);
@@ -532,7 +532,8 @@ pt_labels_id pt_builder_labels(pt_builder *b, const pt_label *labels, size_t cou
     }
     if (!room_for_row(b, t->count, "label sets")) return PT_NO_LABELS;
     const uint64_t begin = t->offset[t->count];
-    if (!room_for(b, begin + count, LABELS_MAX, "labels of distinct sets")) return PT_NO_LABELS;
+    if (!room_for_rows(b, begin + count, LABELS_MAX, "labels of distinct sets"))
+        return PT_NO_LABELS;
     RESERVE(*t, row, (size_t)begin + count);
     RESERVE(*t, offset, t->count + 2);
     if (count > 0) memcpy(t->row + begin, labels, size);

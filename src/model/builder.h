@@ -20,6 +20,7 @@ typedef struct pt_builder pt_builder;
 
 #define PT_NO_LABELS ((pt_labels_id){0})
 
+/* A new builder without rows. The caller ends it with pt_builder_freeze or pt_builder_free. */
 pt_builder *pt_builder_new(void);
 void pt_builder_free(pt_builder *builder); /* accepts NULL */
 void pt_builder_freep(pt_builder **builder);
@@ -51,20 +52,25 @@ pt_event *pt_builder_event_at(pt_builder *b, uint32_t event);
 /* Makes the event the default (pt_profile_default_event). Called after all events were added. */
 void pt_builder_show_event(pt_builder *b, uint32_t event);
 
+/* Appends a mapping. */
 pt_mapping_id pt_builder_append_mapping(pt_builder *b, const pt_mapping *mapping);
 /* Interns a mapping; all fields are compared. */
 pt_mapping_id pt_builder_mapping(pt_builder *b, const pt_mapping *mapping);
+/* The row of a mapping, which may be changed until freeze; and the number of rows. */
 pt_mapping *pt_builder_mapping_at(pt_builder *b, pt_mapping_id id);
 uint32_t pt_builder_mapping_count(const pt_builder *b);
 
+/* A function; its fields are the columns of pt_functions. */
 typedef struct pt_function {
     uint32_t name, system_name, file; /* strings */
     int64_t start_line;
     uint64_t source_id; /* 0 = row + 1 */
 } pt_function;
+/* Append, and intern, a function. */
 pt_function_id pt_builder_append_function(pt_builder *b, const pt_function *function);
 pt_function_id pt_builder_function(pt_builder *b, const pt_function *function);
 
+/* A line, and a location, without its lines; the columns of pt_lines and pt_locations. */
 typedef struct pt_line {
     uint32_t function; /* or PT_NONE */
     int64_t line, column;
@@ -83,6 +89,7 @@ pt_location_id pt_builder_location(pt_builder *b, const pt_location *location, c
                                    size_t line_count);
 
 uint32_t pt_builder_location_count(const pt_builder *b);
+/* The address of a location; *ret_flags are its PT_LOCATION_x. */
 uint64_t pt_builder_location_address(const pt_builder *b, pt_location_id id, uint32_t *ret_flags);
 
 /* Interns a stack. frames: depth location ids, leaf first; depth 0 is the empty stack. Ids are
@@ -122,6 +129,8 @@ void pt_builder_sample(pt_builder *b, pt_stack_id stack, pt_labels_id labels,
  * columns. */
 void pt_builder_add(pt_builder *b, pt_stack_id stack, pt_labels_id labels, const int64_t *values);
 
+/* A sample with optional columns. If any sample has a value for a column, the profile has that
+ * column. */
 typedef struct pt_sample {
     uint32_t stack, labels;
     const int64_t *values;
@@ -140,6 +149,7 @@ uint64_t pt_builder_saturated(const pt_builder *b);
  * columns are NULL. */
 void pt_builder_arc(pt_builder *b, pt_location_id from, pt_location_id to, uint64_t calls,
                     const int64_t *cost);
+/* Append a row to a side table. */
 void pt_builder_bin(pt_builder *b, const pt_bin *bin);
 void pt_builder_block(pt_builder *b, const pt_block *block);
 void pt_builder_extra(pt_builder *b, pt_string_id key, pt_string_id value);

@@ -6,9 +6,10 @@
 #include "base/rows.h"
 
 /* Reports a violation: table, row, description. */
-static pt_status set_violation(pt_error *reterr, const char *table, uint64_t row, const char *what)
+static pt_status set_violation(pt_error *reterr, const char *table, uint64_t row,
+                               const char *problem)
 {
-    return pt_error_set(reterr, PT_ERR_DAMAGED, "%s %" PRIu64 ": %s", table, row, what);
+    return pt_error_set(reterr, PT_ERR_DAMAGED, "%s %" PRIu64 ": %s", table, row, problem);
 }
 
 /* Index of the first of n ids that is not below limit (PT_NONE is valid with none_allowed); n if

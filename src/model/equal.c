@@ -11,11 +11,11 @@ typedef struct {
 } report;
 
 /* Compares n items of a column, which may be NULL in both profiles. */
-static bool same_column(report *r, const char *what, const void *a, const void *b, uint64_t n,
+static bool same_column(report *r, const char *name, const void *a, const void *b, uint64_t n,
                         size_t item_bytes)
 {
     if ((a == NULL) != (b == NULL)) {
-        snprintf(r->buf, r->size, "%s: only one profile has it", what);
+        snprintf(r->buf, r->size, "%s: only one profile has it", name);
         return false;
     }
     if (a == NULL || n == 0 || memcmp(a, b, (size_t)n * item_bytes) == 0) return true;
@@ -23,13 +23,13 @@ static bool same_column(report *r, const char *what, const void *a, const void *
     while (memcmp((const char *)a + i * item_bytes, (const char *)b + i * item_bytes, item_bytes) ==
            0)
         i++;
-    snprintf(r->buf, r->size, "%s: row %" PRIu64 " differs", what, i);
+    snprintf(r->buf, r->size, "%s: row %" PRIu64 " differs", name, i);
     return false;
 }
 
-static bool same_count(report *r, const char *what, uint32_t a, uint32_t b)
+static bool same_count(report *r, const char *name, uint32_t a, uint32_t b)
 {
-    if (a != b) snprintf(r->buf, r->size, "%s: %u rows against %u", what, a, b);
+    if (a != b) snprintf(r->buf, r->size, "%s: %u rows against %u", name, a, b);
     return a == b;
 }
 
@@ -120,7 +120,7 @@ static bool same_provenance(report r, const pt_profile *a, const pt_profile *b)
 {
     const pt_provenance *x = &a->source->row, *y = &b->source->row;
     const struct {
-        const char *what;
+        const char *name;
         int64_t x, y;
     } fields[] = {
         {"period type", x->period_type, y->period_type},
@@ -138,7 +138,7 @@ static bool same_provenance(report r, const pt_profile *a, const pt_profile *b)
     };
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         if (fields[i].x != fields[i].y) {
-            snprintf(r.buf, r.size, "provenance: %s: %" PRId64 " against %" PRId64, fields[i].what,
+            snprintf(r.buf, r.size, "provenance: %s: %" PRId64 " against %" PRId64, fields[i].name,
                      fields[i].x, fields[i].y);
             return false;
         }

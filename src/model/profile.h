@@ -51,6 +51,7 @@ typedef struct pt_table {
     uint32_t count; /* rows */
 } pt_table;
 
+/* Distinct strings of any bytes. */
 typedef struct pt_strings {
     pt_table t;
     const uint64_t *offset; /* [count + 1]; string i is bytes[offset[i] .. offset[i+1] - 1) */
@@ -63,6 +64,7 @@ typedef enum {
     PT_EVENT_BYTES, /* the unit is a unit of memory */
 } pt_event_kind;
 
+/* An event: the meaning of a value column. */
 typedef struct pt_event {
     uint32_t type, unit;       /* strings: "cpu", "nanoseconds" */
     pt_event_kind kind;        /* derived from the unit by pt_event_kind_of_unit */
@@ -88,6 +90,7 @@ enum {
     PT_MAPPING_HAS_BIAS = 1 << 6, /* bias is known, since the image was read */
 };
 
+/* A mapped file, or another range of addresses, in a process. */
 typedef struct pt_mapping {
     uint64_t start, limit; /* addresses in the process: [start, limit) */
     uint64_t file_offset;  /* file offset of start */
@@ -105,11 +108,12 @@ typedef struct pt_mappings {
     const pt_mapping *row;
 } pt_mappings;
 
+/* Functions by name and source file. */
 typedef struct pt_functions {
     pt_table t;
     const uint32_t *name, *system_name, *file; /* strings */
     const int64_t *start_line;                 /* 0 = unknown */
-    const uint64_t *source_id;                 /* NULL, or the ids of the source file */
+    const uint64_t *source_id;                 /* NULL, or the ids in the source file */
 } pt_functions;
 
 enum {
@@ -124,6 +128,7 @@ enum {
     PT_LOCATION_HYPERVISOR = 1 << 5,
 };
 
+/* Locations: an address, with its lines if it has symbols. */
 typedef struct pt_locations {
     pt_table t;
     const uint32_t *mapping; /* PT_NONE = none */
@@ -132,9 +137,10 @@ typedef struct pt_locations {
         *line_first;      /* [count + 1]; lines of location i: [line_first[i], line_first[i+1]) */
     const uint8_t *flags; /* PT_LOCATION_x */
     const uint64_t *symbol_bytes; /* NULL, or the size of the enclosing symbol; 0 = unknown */
-    const uint64_t *source_id;    /* NULL, or the ids of the source file */
+    const uint64_t *source_id;    /* NULL, or the ids in the source file */
 } pt_locations;
 
+/* Lines of locations: a function and a place in its source. */
 typedef struct pt_lines {
     pt_table t;
     const uint32_t *function; /* PT_NONE = none */
@@ -155,6 +161,7 @@ typedef enum {
 /* The name for reports and JSON: "root", "truncated", ... */
 const char *pt_stack_end_name(pt_stack_end end);
 
+/* Distinct stacks. */
 typedef struct pt_stacks {
     pt_table t;
     const uint64_t *offset; /* [count + 1] */
@@ -172,12 +179,14 @@ typedef struct pt_label {
     int64_t num;   /* 0 for strings */
 } pt_label;
 
+/* Distinct sets of labels. */
 typedef struct pt_label_sets {
     pt_table t;             /* set 0 is the empty one */
     const uint64_t *offset; /* [count + 1] */
     const pt_label *row;
 } pt_label_sets;
 
+/* Samples: references to a stack and a label set, and a value for each event. */
 typedef struct pt_samples {
     pt_table t;
     uint32_t event_count;
@@ -278,6 +287,7 @@ typedef struct pt_source {
     pt_provenance row;
 } pt_source;
 
+/* A profile: its tables, each of which may be shared with other profiles. */
 typedef struct pt_profile {
     _Atomic uint32_t refs;
     const pt_strings *string;
@@ -318,6 +328,7 @@ static inline size_t pt_text_bytes(const pt_profile *p, uint32_t string)
     return (size_t)(p->string->offset[string + 1] - p->string->offset[string] - 1);
 }
 
+/* The number of frames of a stack, and its location ids, leaf first. */
 static inline uint32_t pt_stack_depth(const pt_profile *p, uint32_t stack)
 {
     return (uint32_t)(p->stack->offset[stack + 1] - p->stack->offset[stack]);
