@@ -481,7 +481,7 @@ static struct pollfd *make_polled(const pt_capture *c, size_t *ret_count)
     return polled;
 }
 
-static void notice_ends(pt_capture *c, struct pollfd *polled)
+static void mark_ended(pt_capture *c, struct pollfd *polled)
 {
     struct pollfd *const targets = polled + 1;
     for (size_t i = 0; i < c->target.count; i++) {
@@ -505,7 +505,7 @@ void pt_capture_run(pt_capture *c)
         /* The spool's thread wakes this one when it has copied records. The youngest records are
          * fed once poll has timed out without new ones. */
         is_fed = poll(polled, count, wait_ms(c, now_ns, is_fed)) == 0;
-        notice_ends(c, polled);
+        mark_ended(c, polled);
         pt_spool_noticed(c->set.spool);
         if (is_fed || is_hasty(c, now_ns)) pt_spool_take(c->set.spool);
         /* The order matters: records are searched for urgent ones before they are fed. */

@@ -99,7 +99,7 @@ static void fault_in_page(const pt_capture *c, pt_proc *proc, const pt_perf_samp
     if (fd >= 0) close(fd);
 }
 
-/* Gives the kernel's walker the modules of the process, so that it walks later stacks. */
+/* Sends the modules of the process to the kernel's walker, which then walks later stacks. */
 static void update_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modules)
 {
     if (c->walker == NULL || proc->has_exited || proc->walked_generation == modules->generation)
@@ -220,7 +220,7 @@ static void on_switch(pt_capture *c, const pt_perf_record *r)
 
 /* Resets the row of a thread that ended or begins, since tids are reused. Events per cpu report a
  * switch of a thread after its end, which is no wait. */
-static void forget_wait(pt_capture *c, uint32_t tid, bool is_gone)
+static void reset_wait(pt_capture *c, uint32_t tid, bool is_gone)
 {
     if (!c->options.off_cpu) return;
     pt_waiting *const w = waiting_of(c, tid, true);
@@ -302,7 +302,7 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
 /* Children of recorded processes are recorded, until they move to another control group. */
 static void on_fork(pt_capture *c, const pt_perf_record *r)
 {
-    forget_wait(c, r->task.tid, false);
+    reset_wait(c, r->task.tid, false);
     /* Held for an older thread with that tid. */
     pt_between_release(&c->between, c->sink, r->task.tid, false);
     pt_proc *const child = pt_procs_on_fork(&c->procs, r);
@@ -316,7 +316,7 @@ static void on_end(pt_capture *c, const pt_perf_record *r)
 {
     const uint64_t ran_ns = pt_event_set_remove(&c->set, (pid_t)r->task.tid);
     pt_between_release(&c->between, c->sink, r->task.tid, false);
-    forget_wait(c, r->task.tid, true);
+    reset_wait(c, r->task.tid, true);
     if (c->ledger != NULL) pt_ledger_end(c->ledger, r->task.pid, r->task.tid, r->time_ns, ran_ns);
     if (c->walker != NULL && r->task.pid == r->task.tid)
         pt_bpf_engine_forget(c->walker, r->task.pid);
@@ -338,7 +338,7 @@ static void on_comm(pt_capture *c, const pt_perf_record *r)
         c->facts.complete += pt_between_release(&c->between, c->sink, r->tid, true);
     const pt_proc *const proc = pt_procs_on_comm(&c->procs, r);
     if (!r->comm.is_exec) return;
-    forget_wait(c, r->tid, false);
+    reset_wait(c, r->tid, false);
     if (proc->is_wanted) pt_event_set_exec(&c->set, (pid_t)r->pid);
 }
 

@@ -168,7 +168,7 @@ static void settle_held(pt_ledger *l, account *a, double clock_ns, double switch
 }
 
 /* Corrects the held samples by a reading of the clock. */
-static void settle_look(pt_ledger *l, account *a)
+static void settle_by_reading(pt_ledger *l, account *a)
 {
     a->has_look = false;
     if (a->has_begun && a->look.ran_ns > a->clock.ran_ns && a->held_ns > 0) {
@@ -253,7 +253,7 @@ void pt_ledger_add(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, u
     const entry e = {.weight_ns = weight_ns, .row = row, .is_kernel = is_kernel};
     account *const a = account_of(l->of_thread, tid, true);
     a->pid = pid;
-    if (a->has_look && time_ns > a->look_at_ns) settle_look(l, a);
+    if (a->has_look && time_ns > a->look_at_ns) settle_by_reading(l, a);
     hold_entry(a, &e);
     const bool is_enough = a->held.count >= HELD_MIN && a->held_ns >= HELD_MIN_NS;
     if (l->options.is_each_thread) {
@@ -270,7 +270,7 @@ void pt_ledger_end(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, u
     account *const a = account_of(l->of_thread, tid, l->options.is_each_thread && ran_ns > 0);
     if (a != NULL) {
         a->pid = pid;
-        if (a->has_look && time_ns > a->look_at_ns) settle_look(l, a);
+        if (a->has_look && time_ns > a->look_at_ns) settle_by_reading(l, a);
         if (l->options.is_each_thread)
             end_thread(l, a, ran_ns);
         else
@@ -300,7 +300,7 @@ void pt_ledger_finish(pt_ledger *l)
 {
     for (size_t i = 0; i < BUCKETS; i++)
         for (account *a = l->of_thread[i]; a != NULL; a = a->next) {
-            if (a->has_look) settle_look(l, a);
+            if (a->has_look) settle_by_reading(l, a);
             settle_last(l, a);
         }
     for (size_t i = 0; i < BUCKETS; i++)

@@ -208,8 +208,8 @@ pt_status pt_permission_ask(const pt_permission_kernel *kernel, const pt_event_p
         const int as_user = try_all(kernel, &least, pids, pid_count, &pid);
         if (as_user == 0)
             return pt_error_set(reterr, PT_ERR_SYSTEM,
-                                "time in the kernel cannot be sampled, kernel.perf_event_paranoid "
-                                "is %d; run with sudo, or: sudo sysctl "
+                                "sampling the kernel needs kernel.perf_event_paranoid at 1 or less "
+                                "(it is %d); run with sudo, or: sudo sysctl "
                                 "kernel.perf_event_paranoid=1",
                                 paranoid_level(kernel));
     }

@@ -1,4 +1,4 @@
-/* procs.c: processes and what they have mapped. See procs.h. */
+/* procs.c: processes and their mappings. See procs.h. */
 #include "capture/procs.h"
 
 #include <dirent.h>

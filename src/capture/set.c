@@ -133,7 +133,7 @@ static void put_thread(pt_event_set *set, pt_event_thread *thread)
 
 /* Removes a slot. Linear probing allows no gap, so later entries move up if their home is not after
  * the gap. */
-static void take_out(pt_event_set *set, size_t gap)
+static void remove_slot(pt_event_set *set, size_t gap)
 {
     pt_event_thread **const slots = set->threads.slots;
     const size_t mask = set->threads.mask;
@@ -300,7 +300,7 @@ uint64_t pt_event_set_remove(pt_event_set *set, pid_t tid)
     for (uint32_t i = 0; i < set->pair_count; i++)
         if (thread->rows[i].fd >= 0) ran_ns += pt_event_read(thread->rows[i].fd);
     free_thread(set, thread);
-    take_out(set, slot);
+    remove_slot(set, slot);
     return ran_ns;
 }
 
@@ -310,7 +310,7 @@ void pt_event_set_exec(pt_event_set *set, pid_t pid)
     for (size_t i = 0; i <= set->threads.mask; i++) {
         pt_event_thread *const thread = set->threads.slots[i];
         if (thread == NULL || thread->pid != pid) continue;
-        take_out(set, i);
+        remove_slot(set, i);
         thread->tid = pid;
         put_thread(set, thread);
         return;

@@ -46,7 +46,7 @@ static char *duration_text(int64_t seconds)
     return pt_strf("%" PRId64 "s", seconds);
 }
 
-static void say_line(const pt_fetch_options *o, const char *line)
+static void report_line(const pt_fetch_options *o, const char *line)
 {
     if (o->say != NULL) o->say(o->context, line);
 }
@@ -57,15 +57,15 @@ static void announce_fetch(const pt_fetch_options *o, const char *url, int64_t s
     PT_FREE char *line = NULL;
     if (o->rule == PT_FETCH_GO) {
         line = pt_strf("Fetching profile over HTTP from %s", url);
-        say_line(o, line);
+        report_line(o, line);
         if (o->seconds <= 0) return;
         PT_FREE char *duration = duration_text(o->seconds);
         PT_FREE char *wait = pt_strf("Please wait... (%s)", duration);
-        say_line(o, wait);
+        report_line(o, wait);
     } else if (o->rule == PT_FETCH_OWN) {
         line = seconds > 0 ? pt_strf("fetching %s (collects for %" PRId64 " s)", url, seconds)
                            : pt_strf("fetching %s", url);
-        say_line(o, line);
+        report_line(o, line);
     }
 }
 

@@ -1,7 +1,7 @@
 /* code_names.h: names of code without an ELF file, from these texts and dumps:
  *
- *   /proc/kallsyms         ADDRESS TYPE NAME [MODULE]            symbols of the kernel and its
- * modules /proc/modules          NAME SIZE USES USERS STATE ADDRESS    ends of the kernel's modules
+ *   /proc/kallsyms         ADDRESS TYPE NAME [MODULE]            symbols of kernel and modules
+ *   /proc/modules          NAME SIZE USES USERS STATE ADDRESS    ends of the kernel's modules
  *   /tmp/perf-PID.map      START SIZE NAME                       written by just-in-time compilers
  *   jit-PID.dump           functions, moves, lines               (perf's jitdump specification)
  *

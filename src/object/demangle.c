@@ -332,8 +332,8 @@ static void empty_generics(char *text)
     *to = '\0';
 }
 
-/* ianlancetaylor/demangle takes an underscore at the beginning of an old-style part for the one
- * that separates its length. */
+/* ianlancetaylor/demangle mistakes an underscore at the start of an old-style part for the
+ * separator of the part's length, and drops it. */
 static void drop_first_underscores(char *text)
 {
     char *to = text;

@@ -20,7 +20,7 @@ pt_dwarf_worker *pt_dwarf_worker_new(pt_dwarf *dwarf)
     return w;
 }
 
-static void forget_line_tables(pt_dwarf_worker *w)
+static void drop_line_tables(pt_dwarf_worker *w)
 {
     for (size_t i = 0; i < w->line_tables.count; i++) {
         pt_dwarf_line_table_done(w->line_tables.items[i]);
@@ -34,7 +34,7 @@ static void forget_line_tables(pt_dwarf_worker *w)
 
 void pt_dwarf_worker_clear(pt_dwarf_worker *w)
 {
-    forget_line_tables(w);
+    drop_line_tables(w);
     free(w->line_tables.items);
     free(w->nodes.items);
     free(w->levels.items);
@@ -69,7 +69,7 @@ void pt_dwarf_worker_next_unit(pt_dwarf_worker *w)
     w->functions.count = 0;
     pt_index_done(&w->function_index);
     pt_index_init(&w->function_index);
-    if (w->files_kept > FILES_KEPT) forget_line_tables(w);
+    if (w->files_kept > FILES_KEPT) drop_line_tables(w);
 }
 
 bool pt_dwarf_spend(pt_dwarf *dwarf, uint64_t amount)

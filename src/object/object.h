@@ -144,11 +144,11 @@ typedef void pt_object_sink(void *context, size_t index, const pt_object_frame *
  * incomplete. NULL: none did. Lives as long as the object. */
 const char *pt_object_shrunk(const pt_object *object);
 
-/* Call before the first look or resolve. Afterwards paths are as DWARF's parts join
- * ("./csu/../csu/x.c"). A function without a linkage name has DWARF's name, without scope and
- * without its symbol's name; linkage_name is "" for those of C++. An address with a line but
- * neither function nor symbol has one frame without names. For commands that reproduce the output
- * of other tools. */
+/* Call before the first look or resolve. Afterwards paths are the joined parts of DWARF's paths,
+ * not tidied ("./csu/../csu/x.c"). A function without a linkage name has the name in DWARF, without
+ * its scope; its symbol is not used for the name. linkage_name is "" for such functions of C++. An
+ * address with a line but neither function nor symbol has one frame without names. For commands
+ * that reproduce the output of other tools. */
 void pt_object_keep_as_written(pt_object *object);
 
 /* Call before the first look or resolve. Afterwards a function whose symbol is a clone (foo.isra.0,

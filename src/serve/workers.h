@@ -48,7 +48,7 @@ pt_status pt_workers_new(pt_serve_fn *answer, void *context, void (*done)(pt_job
                          pt_connections *connections, pt_workers **ret_workers, pt_error *reterr);
 /* Queues a job. False: too many wait, or the workers have stopped. */
 bool pt_workers_submit(pt_workers *workers, pt_job *job);
-/* Tells the thread that connections have changed. */
+/* Wakes the thread after connections have changed. */
 void pt_workers_wake(pt_workers *workers);
 /* Ends all processes; finishes each job with status 503. */
 void pt_workers_stop(pt_workers *workers);

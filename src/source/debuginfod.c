@@ -147,7 +147,7 @@ static uint64_t elapsed_ms(const download *d)
     return (uint64_t)(pt_now_ms() - d->start_ms);
 }
 
-static void say_progress(download *d, bool is_over)
+static void report_progress(download *d, bool is_over)
 {
     pt_debuginfod *client = d->client;
     if (client->options.say == NULL) return;
@@ -203,7 +203,7 @@ static int check_time(void *context, curl_off_t total, curl_off_t now, curl_off_
                                                       : 0;
     const uint64_t max = d->client->options.max_bytes;
     d->is_too_large |= max != 0 && d->progress.total_bytes > max;
-    if (elapsed_ms(d) >= d->said_ms + SAY_EVERY_MS) say_progress(d, false);
+    if (elapsed_ms(d) >= d->said_ms + SAY_EVERY_MS) report_progress(d, false);
     return d->is_too_large ? 1 : 0;
 }
 
@@ -259,12 +259,12 @@ static pt_status fetch_url(download *d, const char *url, pt_error *reterr)
                             missing != NULL ? missing : "libcurl has no memory");
     }
     set_up(easy, d, url, message);
-    say_progress(d, false);
+    report_progress(d, false);
     const CURLcode code = curl_easy_perform(easy);
     long response = 0;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &response);
     curl_easy_cleanup(easy);
-    say_progress(d, true);
+    report_progress(d, true);
     if (code == CURLE_OK && d->progress.done_bytes > 0) return PT_OK;
     if (d->is_too_large)
         return pt_error_set(reterr, PT_ERR_SYSTEM,

@@ -1,9 +1,10 @@
 /* images.h: finds the image of a mapping, and companion files of an image.
  *
  *   image of PATH with build id    in each binary folder DIR (the order of google/pprof):
- *   ID ("xxyyyy...")               DIR/ID/BASE, any file in DIR/ID, DIR/PATH/ID, DIR/xx/yyyy.debug,
- *                                  DIR/BASE, DIR/PATH, DIR/PATH.debug,
- * DIR/FOLDER/.debug/BASE.debug, DIR/usr/lib/debug/FOLDER/BASE.debug; PATH itself;
+ *   ID ("xxyyyy...")               DIR/ID/BASE, any file in DIR/ID, DIR/PATH/ID,
+ *                                  DIR/xx/yyyy.debug, DIR/BASE, DIR/PATH, DIR/PATH.debug,
+ *                                  DIR/FOLDER/.debug/BASE.debug,
+ *                                  DIR/usr/lib/debug/FOLDER/BASE.debug; PATH itself;
  *                                  /proc/PID/root/PATH, while a process of the profile still runs;
  *                                  DEBUG/.build-id/xx/yyyy and .../yyyy.debug for each debug
  *                                  folder; PERF/.build-id/xx/yyyy/elf in perf's cache; debuginfod

@@ -126,8 +126,8 @@ pt_status pt_name_index_open(const pt_name_cache *cache, const char *key, pt_nam
 void pt_name_index_done(pt_name_index *index);
 
 /* Writes the columns under the key, replacing an older file, then removes the least recently used
- * files beyond the limit. PT_ERR_LIMIT: larger than a quarter of the limit, not written. A folder
- * that another user owns is not used. */
+ * files beyond the limit. PT_ERR_LIMIT: larger than a quarter of the limit, so not written. A
+ * folder whose owner is neither this user nor root is not used. */
 pt_status pt_name_index_save(const pt_name_cache *cache, const char *key,
                              const pt_name_columns *columns, pt_error *reterr);
 

@@ -20,7 +20,7 @@
 
 #define MAX_OUTPUT_BYTES (UINT64_C(1) << 30)
 
-/* ---- What it prints ---- */
+/* ---- parsing its output ---- */
 
 /* Texts that many lines share, each once. The texts of instructions stay in `output`. */
 struct pt_objdump_texts {
@@ -191,7 +191,7 @@ void pt_objdump_listing_done(pt_objdump_listing *listing)
     *listing = (pt_objdump_listing){0};
 }
 
-/* ---- Running it ---- */
+/* ---- running it ---- */
 
 static void prepare_files(posix_spawn_file_actions_t *actions, int output)
 {
@@ -293,7 +293,7 @@ pt_status pt_objdump_run(const pt_objdump_tool *tool, const char *file, uint64_t
     return result;
 }
 
-/* ---- Finding it ---- */
+/* ---- finding it ---- */
 
 /* The major version in "LLVM version 14.0.6"; UINT_MAX for a development build; 0: none. */
 static unsigned llvm_version(const char *printed)

@@ -51,10 +51,15 @@ void pt_source_texts_free(pt_source_texts *texts); /* accepts NULL */
 /* Whether a name has a trusted origin, so not only the profile's own text. */
 typedef bool pt_source_vouch(void *context, const char *name);
 
-/* Restricts the files to those below a folder of source_path; those below `here` (NULL: none; not
- * "/"), unless a part of the path begins with a dot; those that vouch (may be NULL) confirms; and
- * those of pt_source_texts_of_image. Symbolic links are resolved first. For programs that show an
- * untrusted profile to others, as in a browser. */
+/* Restricts the files to:
+ *
+ * - those below a folder of source_path
+ * - those below `here` (NULL: none; not "/"), unless a part of the path begins with a dot
+ * - those for which vouch (may be NULL) returns true
+ * - those of pt_source_texts_of_image
+ *
+ * Symbolic links are resolved first. For programs that show an untrusted profile to others, as in a
+ * browser. */
 void pt_source_texts_confine(pt_source_texts *texts, const char *here, pt_source_vouch *vouch,
                              void *context);
 

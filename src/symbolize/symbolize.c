@@ -292,7 +292,7 @@ static void count_without_file(const pt_profile *p, uint32_t mapping, uint64_t c
 
 /* True if any location needs a name, used or not. Mostly all locations have names or none, so the
  * stacks need not be read. */
-static bool any_wants_name(const work *w)
+static bool any_lacks_name(const work *w)
 {
     const pt_locations *l = w->profile->location;
     for (uint32_t i = 0; i < l->t.count; i++)
@@ -305,7 +305,7 @@ static void gather_images(work *w, pt_diag *diag)
 {
     const pt_profile *p = w->profile;
     const pt_locations *l = p->location;
-    if (!any_wants_name(w)) return;
+    if (!any_lacks_name(w)) return;
     const uint32_t mapping_count = p->mapping->t.count;
     PT_FREE bool *used = used_locations(p);
     if (w->options->names_code) choose_processes(w, used);

@@ -59,10 +59,10 @@ pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *ret
 pt_status pt_merge_all_events(const pt_profile *const *profiles, size_t count, pt_diag *diag,
                               const pt_profile **ret_profile, pt_error *reterr);
 
-/* Frees the merge and returns its result with one reference. Header: the earliest start, the sum of
- * durations and of lost samples, the longest period (also of events; different ones are marked as
- * varying), all comments once, drop_frames and keep_frames of the first; other facts only if all
- * profiles agree. PT_ERR_USAGE: nothing was added. */
+/* Frees the merge and returns its result with one reference. The header has the earliest start, the
+ * sum of durations and of lost samples, all comments once, and drop_frames and keep_frames of the
+ * first profile. Of different periods it has the longest; an event's period is then marked as
+ * varying. Other facts stay only if all profiles agree. PT_ERR_USAGE: nothing was added. */
 pt_status pt_merge_finish(pt_merge *merge, const pt_profile **ret_profile, pt_error *reterr);
 
 #endif

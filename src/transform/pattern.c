@@ -33,7 +33,7 @@ pt_status pt_pattern_status(const pt_pattern *m, pt_error *reterr)
     return pt_error_set(reterr, m->error.status, "--%s: %s", m->option, m->error.message);
 }
 
-static bool ask_text(pt_pattern *m, uint32_t string, const char *text, size_t size)
+static bool match_text(pt_pattern *m, uint32_t string, const char *text, size_t size)
 {
     bool yes = false;
     if (m->error.status == PT_OK) pt_regex_match(m->regex, text, size, &yes, &m->error);
@@ -44,7 +44,7 @@ static bool ask_text(pt_pattern *m, uint32_t string, const char *text, size_t si
 bool pt_pattern_matches(pt_pattern *m, uint32_t string)
 {
     if (m->answer[string] != UNASKED) return m->answer[string] == YES;
-    return ask_text(m, string, pt_text(m->profile, string), pt_text_bytes(m->profile, string));
+    return match_text(m, string, pt_text(m->profile, string), pt_text_bytes(m->profile, string));
 }
 
 bool pt_pattern_matches_simple(pt_pattern *m, uint32_t string)
@@ -52,7 +52,7 @@ bool pt_pattern_matches_simple(pt_pattern *m, uint32_t string)
     if (m->answer[string] != UNASKED) return m->answer[string] == YES;
     size_t size;
     const char *const name = pt_simple_name(pt_text(m->profile, string), &size);
-    return ask_text(m, string, name, size);
+    return match_text(m, string, name, size);
 }
 
 bool pt_pattern_matches_line(pt_pattern *m, uint32_t line)

@@ -1,7 +1,8 @@
 /* cfi.h: reads the entries of .eh_frame and .debug_frame, and runs their programs.
  *
- *   CIE  | length | id | version | augmentation | code align | data align | ra | (z: ...) | program
- * | FDE  | length | CIE | first address | bytes | (z: length ...) | program |
+ *   CIE  | length | id | version | augmentation | code align | data align | ra | (z: ...) |
+ *        | program |
+ *   FDE  | length | CIE | first address | bytes | (z: length ...) | program |
  *
  * For use inside the layer. Every number of the file is checked.
  */

@@ -1,15 +1,14 @@
 /* code.c: derives rules from the code itself, for functions without call frame information (musl's,
  * assembly). x86-64.
  *
- * An analysis follows a function from its first instruction along all jumps. Before each
- * instruction it knows the distance of rsp, or rbp, from the CFA, and where rbp was saved. When two
- * paths to an instruction disagree, it drops the facts that differ; without them the instruction
- * has no rule. After a jump through a table, unreached code behind the jump starts with the state
- * at the jump.
+ * The analysis follows a function from its first instruction along all jumps, also those through a
+ * table of addresses. Its state before each instruction is the distance of rsp, or rbp, from the
+ * CFA, and the place where rbp was saved. When two paths to an instruction disagree, the facts that
+ * differ are dropped; without them the instruction has no rule. Unreached code has no rule.
  *
- * It knows three idioms. `xor ebp, ebp` in a function that has not saved rbp marks the outermost
- * frame (System V ABI, AMD64, 3.4.1). The entry point has no caller. `mov rax, 15; syscall` is the
- * trampoline to which a signal handler returns.
+ * Three idioms have a fixed meaning. `xor ebp, ebp` in a function that has not saved rbp marks the
+ * outermost frame (System V ABI, AMD64, 3.4.1). The entry point has no caller. `mov rax, 15;
+ * syscall` is the trampoline to which a signal handler returns.
  */
 #include "unwind/sources.h"
 

@@ -1,10 +1,12 @@
 /* go.c: derives rules from the tables of the Go runtime.
  *
- *   header     | magic | 0 0 | quantum | word size | functions | files | text | names | ... | pc
- * tables | functions  | entry, offset of its data | ... data       | entry | name | args |
- * deferreturn | pcsp | pcfile | pcln | npcdata | unit | (line) | | id | flag ... pcsp       pairs
- * of varints: change of the value (zigzag, from -1), length in quanta; a change of 0 ends the
- * table. The value is the distance of SP below the return address.
+ *   header     | magic | 0 0 | quantum | word size | functions | files | text | names | ...
+ *   functions  | entry, offset of its data | ...
+ *   data       | entry | name | args | deferreturn | pcsp | pcfile | pcln | npcdata | unit |
+ *              | (line) | id | flag ...
+ *   pcsp       pairs of varints: change of the value (zigzag, from -1), length in quanta; a
+ *              change of 0 ends the table. The value is the distance of SP below the return
+ *              address.
  *
  * The layout is that of Go 1.18 (magic ...f0) and 1.20 to now (...f1): runtime/symtab.go, and
  * internal/abi/symtab.go for the flags. On x86-64, functions with a frame save rbp just below the

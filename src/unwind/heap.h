@@ -1,4 +1,4 @@
-/* heap.h: the heap as the memory that tables are compiled in, for who is no signal handler. */
+/* heap.h: a pt_unwind_memory that uses malloc. Not for signal handlers. */
 #ifndef PT_UNWIND_HEAP_H
 #define PT_UNWIND_HEAP_H
 

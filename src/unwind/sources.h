@@ -161,7 +161,7 @@ void pt_functions_widen_trampoline(const pt_elf *elf, pt_unwind_function *functi
 /* Allocates the working memory for the longest function that will be followed. */
 bool pt_functions_take_room(pt_unwind_sources *from);
 
-/* ---- code that nothing tells of (uncovered.c) ---- */
+/* ---- code that no other source covers (uncovered.c) ---- */
 
 /* Finds functions in x86-64 code that no sorted function covers, adds them, and follows them. */
 bool pt_uncovered_add(pt_unwind_sources *from);
