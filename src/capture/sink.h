@@ -46,7 +46,8 @@ uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *sample);
 /* Adds to the second value of a row. */
 void pt_sink_more(pt_sink *sink, uint32_t row, int64_t more);
 
-/* Drops the last row of a process, with which its next sample would be compared. */
+/* Frees the sampled addresses of a process's stacks, which its next samples would be compared with.
+ * Call it when the process has ended. */
 void pt_sink_forget(pt_sink *sink, pt_proc *proc);
 
 /* Moves all counts into the builder, and fills in build ids that were found since. */
