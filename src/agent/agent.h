@@ -1,7 +1,7 @@
 /* agent.h: the in-process profiler's own parts, and what they promise each other.
  *
  *   interpose.c   the host's calls that we must see: threads, unloading, the fast exits, exec
- *   ids.c, raw_calls.c  more of them, in the shared library only
+ *   ids.c, raw_calls.c, spawn.c  more of them, in the shared library only
  *   signals.c     the signals of ticks, and what the host has for them
  *   own_threads.c  the library's own threads, which do not count as the host's
  *   threads.c     a slot for every thread; giving and taking rings and timers
@@ -18,6 +18,7 @@
  *   profile*.c    journal -> gperftools file, or profile.proto
  *   output.c      a result file, plain or gzipped
  *   session.c     start, drain thread, stop, fork, exit
+ *   enter.c       programs that the library cannot enter
  *   environment.c what the environment asks for when a program begins
  *   toggle.c      a profile from one signal to the next
  *   listen*.c     a profile for whoever asks over a socket
@@ -99,6 +100,13 @@ bool pt_agent_absolute(const char *path, char *ret_path);
 void pt_name_add_pid(char *name);
 /* The whole number that text is, or fallback if it is anything else. */
 uint64_t pt_agent_number(const char *text, uint64_t fallback);
+
+/* A child of fork copies each page of memory that it writes to, so most forks would copy pages only
+ * to write the value that is there. */
+#define PT_SET(at, value)                                                                          \
+    do {                                                                                           \
+        if ((at) != (value)) (at) = (value);                                                       \
+    } while (0)
 
 /* ---- own_threads.c ---- */
 
@@ -307,6 +315,8 @@ void pt_python_each(void (*use)(const pt_journal_code *code, void *arg), void *a
 /* Empties all rings into the stacks area; returns how many words were in the fullest one. */
 uint64_t pt_fold_rings(void);
 void pt_fold_reset(void);
+/* In a child of fork, which has not got the index. */
+void pt_fold_after_fork(void);
 void pt_fold_each(void (*use)(const pt_journal_stack *stack, void *arg), void *arg);
 
 /* ---- timers.c ---- */
@@ -505,6 +515,12 @@ uint64_t pt_session_samples(void);
 bool pt_session_rest(void);
 void pt_session_go_on(void);
 
+/* ---- enter.c ---- */
+
+/* Before exec of that file in a recording: notes its name if the library will not be in that
+ * program. Keeps errno. */
+void pt_enter_look(int folder, const char *path, bool look_in_path);
+
 /* ---- environment.c ---- */
 
 /* The environment variables that the library reads: environment.def. */
@@ -607,6 +623,8 @@ int pt_real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *
 void pt_interpose_init(void);
 /* The process ends without destructors: what there is is written. The lock is not held. */
 void pt_last_words(void);
+/* The process is about to be traced, or a child of vfork is: what exec makes of it is told. */
+void pt_exec_will_be_traced(void);
 /* Before exec: the thread gets no ticks any more; true if it had any. And after it, which gives
  * back result: exec has failed. */
 bool pt_exec_begins(void);

@@ -37,11 +37,17 @@ static struct {
 void pt_fold_reset(void)
 {
     if (fold.index != NULL) munmap(fold.index, fold.cap * sizeof fold.index[0]);
-    fold.index = NULL;
-    fold.cap = fold.count = 0;
-    fold.area = NULL;
-    fold.area_bytes = AREA_FIRST_BYTES;
-    fold.copied_bytes = 0;
+    pt_fold_after_fork();
+}
+
+void pt_fold_after_fork(void)
+{
+    PT_SET(fold.index, NULL);
+    PT_SET(fold.cap, 0);
+    PT_SET(fold.count, 0);
+    PT_SET(fold.area, NULL);
+    PT_SET(fold.area_bytes, AREA_FIRST_BYTES);
+    PT_SET(fold.copied_bytes, 0);
 }
 
 /* Multiply and fold a word at a time; the constants are the golden ratio's and splitmix64's. */
@@ -74,6 +80,7 @@ static bool index_has_room(void)
     const size_t cap = fold.cap == 0 ? INDEX_FIRST : fold.cap * 2;
     entry *const index = pt_agent_map(cap * sizeof index[0]);
     if (index == NULL) return fold.count < fold.cap - 1 && fold.cap > 0;
+    madvise(index, cap * sizeof index[0], MADV_DONTFORK);
     for (size_t i = 0; i < fold.cap; i++) {
         if (fold.index[i].stack != NULL)
             *slot_of(index, cap, fold.index[i].hash, NULL) = fold.index[i];

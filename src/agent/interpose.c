@@ -12,22 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int dlclose_fn(void *);
 
-typedef long ptrace_fn(int, long, void *, void *);
-
 typedef int execve_fn(const char *, char *const[], char *const[]);
 typedef int execvpe_fn(const char *, char *const[], char *const[]);
 typedef int fexecve_fn(int, char *const[], char *const[]);
 typedef int execveat_fn(int, const char *, char *const[], char *const[], int);
 
-static _Atomic(ptrace_fn *) next_ptrace;
-static ptrace_fn *const second_ptrace = NULL;
 PT_SECOND_NAME(pthread_create, "__pthread_create");
 PT_SECOND_NAME(dlclose, "__dlclose");
 PT_SECOND_NAME(execve, "__execve");
@@ -59,7 +54,6 @@ static void find_rest(void)
     (void)PT_NEXT(dlclose);
     (void)PT_NEXT(fexecve);
     (void)PT_NEXT(execveat);
-    (void)PT_NEXT(ptrace);
     pt_signals_find_rest();
     pt_own_find_count();
 }
@@ -191,30 +185,16 @@ PT_EXPORT void _Exit(int status)
 
 /* ---- a debugger comes ---- */
 
-static atomic_bool asked_to_be_traced;
+static atomic_bool will_be_traced;
 
-/* Ticks by SIGTRAP would stop in the debugger. A child of vfork has its parent's memory but not its
- * timers. */
-PT_EXPORT long ptrace(enum __ptrace_request request, ...)
+void pt_exec_will_be_traced(void)
 {
-    va_list args;
-    va_start(args, request);
-    const long pid = va_arg(args, long);
-    void *const addr = va_arg(args, void *);
-    void *const data = va_arg(args, void *);
-    va_end(args);
-    ptrace_fn *const next = PT_NEXT(ptrace);
-    if (request == PTRACE_TRACEME) {
-        atomic_store(&asked_to_be_traced, true);
-        if (is_this_process()) {
-            pt_caller caller;
-            pt_agent_lock(&caller);
-            if (pt_agent.on) pt_timers_leave_traps();
-            pt_agent_unlock(&caller);
-        }
-    }
-    return next != NULL ? next((int)request, pid, addr, data)
-                        : syscall(SYS_ptrace, request, pid, addr, data);
+    atomic_store(&will_be_traced, true);
+    if (!is_this_process()) return; /* a child of vfork has its parent's memory, not its timers */
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    if (pt_agent.on) pt_timers_leave_traps();
+    pt_agent_unlock(&caller);
 }
 
 /* ---- exec ---- */
@@ -262,7 +242,7 @@ __attribute__((noinline)) int pt_exec_failed(bool paused, int result)
 
 static void note_tracer(char *const envp[])
 {
-    if (atomic_load(&asked_to_be_traced)) pt_environment_note_tracer(envp);
+    if (atomic_load(&will_be_traced)) pt_environment_note_tracer(envp);
 }
 
 /* Where libc's own function cannot be reached. */
@@ -275,6 +255,7 @@ PT_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
     execve_fn *const next = PT_NEXT(execve);
     note_tracer(envp);
+    pt_enter_look(AT_FDCWD, path, false);
     const bool paused = pt_exec_begins();
     return pt_exec_failed(paused, next != NULL ? next(path, argv, envp)
                                                : exec_at(AT_FDCWD, path, argv, envp, 0));
@@ -284,6 +265,7 @@ PT_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     execvpe_fn *const next = PT_NEXT(execvpe);
     note_tracer(envp);
+    pt_enter_look(AT_FDCWD, file, true);
     const bool paused = pt_exec_begins();
     return pt_exec_failed(paused, next != NULL ? next(file, argv, envp)
                                                : exec_at(AT_FDCWD, file, argv, envp, 0));
@@ -302,6 +284,7 @@ PT_EXPORT int execveat(int fd, const char *path, char *const argv[], char *const
 {
     execveat_fn *const next = PT_NEXT(execveat);
     note_tracer(envp);
+    pt_enter_look(fd, path, false);
     const bool paused = pt_exec_begins();
     return pt_exec_failed(paused, next != NULL ? next(fd, path, argv, envp, flags)
                                                : exec_at(fd, path, argv, envp, flags));

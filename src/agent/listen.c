@@ -327,8 +327,8 @@ pid_t pt_listen_tid(void)
 
 void pt_listen_after_fork(void)
 {
-    listener.path[0] = '\0'; /* the parent's */
-    pt_agent.served = false;
-    atomic_store(&listener.tid, 0);
-    atomic_store(&listener.state, 0);
+    PT_SET(listener.path[0], '\0'); /* the parent's */
+    PT_SET(pt_agent.served, false);
+    PT_SET(listener.tid, 0);
+    PT_SET(listener.state, 0);
 }

@@ -60,9 +60,9 @@ static struct {
 
 void pt_maps_reset(void)
 {
-    maps.count = 0;
-    maps.area = NULL;
-    maps.epoch = 0;
+    PT_SET(maps.count, 0);
+    PT_SET(maps.area, NULL);
+    PT_SET(maps.epoch, 0);
 }
 
 static size_t first_after(uint64_t addr)

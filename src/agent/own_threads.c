@@ -348,10 +348,10 @@ void pt_own_after_fork(void)
     for (size_t i = 0; i <= OWN_MAX; i++)
         if (atomic_load(&slots[i].tid) != 0 || atomic_load(&slots[i].runs))
             slots[i] = (own_slot){0};
-    atomic_store(&bare.is_taken, false);
-    middle.lock = (pt_agent_mutex){0};
-    middle.holders = 0;
-    middle.is_last = false;
+    PT_SET(bare.is_taken, false);
+    PT_SET(middle.lock.state, 0);
+    PT_SET(middle.holders, 0);
+    PT_SET(middle.is_last, false);
 }
 
 /* ---- when the host has no thread any more ---- */

@@ -330,16 +330,17 @@ static int open_again(void)
 
 void pt_publish_begin(const char *path)
 {
-    copy.first = 0;
-    copy.limit = PAGES;
-    forget_changes();
-    copy.length = 0;
-    copy.is_begun = false;
-    atomic_store(&is_lost, false);
-    pt_agent_join(FILE_OF->path, sizeof FILE_OF->path, path, "");
-    FILE_OF->is_made = false;
-    FILE_OF->fd = FILE_OF->keeper_fd = FILE_OF->folder_fd = -1;
-    FILE_OF->keeper_tid = 0;
+    if (copy.limit > 0) forget_changes();
+    PT_SET(copy.length, 0);
+    PT_SET(copy.is_begun, false);
+    PT_SET(is_lost, false);
+    if (strcmp(FILE_OF->path, path) != 0)
+        pt_agent_join(FILE_OF->path, sizeof FILE_OF->path, path, "");
+    PT_SET(FILE_OF->is_made, false);
+    PT_SET(FILE_OF->fd, -1);
+    PT_SET(FILE_OF->keeper_fd, -1);
+    PT_SET(FILE_OF->folder_fd, -1);
+    PT_SET(FILE_OF->keeper_tid, 0);
 }
 
 bool pt_publish_make(void)
@@ -543,10 +544,10 @@ void pt_publish_take_over(void)
 void pt_publish_after_fork(void)
 {
     pt_publish_handed_over(); /* another thread was changing its user */
-    atomic_store(&question.what, NOTHING_ASKED);
-    atomic_store(&is_writing, 0);
-    FILE_OF->is_made = false;
-    FILE_OF->keeper_tid = 0;
+    PT_SET(question.what, NOTHING_ASKED);
+    PT_SET(is_writing, 0);
+    PT_SET(FILE_OF->is_made, false);
+    PT_SET(FILE_OF->keeper_tid, 0);
 }
 
 /* ---- publishing ---- */

@@ -230,8 +230,8 @@ static void fall_asleep(void)
     const bool sleeps = pt_agent.is_asleep;
     void (*const tell)(void) =
         pt_own_can_begin_in_handler() ? begin_drain_late : pt_agent_wake_drain;
-    atomic_store(&pt_tick.copies_stacks, sleeps);
-    atomic_store(&pt_tick.on_samples, sleeps ? tell : NULL);
+    PT_SET(pt_tick.copies_stacks, sleeps);
+    PT_SET(pt_tick.on_samples, sleeps ? tell : NULL);
 }
 
 static void look_at_program(void)
@@ -639,6 +639,7 @@ static void after_fork_in_child(void)
     pt_listen_after_fork();
     pt_agent.journal.header = NULL; /* its memory stayed with the parent */
     pt_publish_after_fork();
+    pt_fold_after_fork();
     pt_threads_after_fork();
     if (again) {
         if (!pt_agent.recording) {

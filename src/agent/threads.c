@@ -35,6 +35,11 @@ static size_t chunk_count;
 static _Atomic(size_t) slot_count; /* that threads have had */
 static pt_thread *free_slots;
 static pt_tick_ring *rings[RINGS_MAX];
+/* The first ring needs no mapping of its own, either. A child of fork takes it for itself. */
+static union {
+    pt_tick_ring ring;
+    uint8_t bytes[RING_BYTES];
+} first_ring;
 static size_t ring_count;
 static pthread_key_t ended_key;
 static bool ready; /* the key is ours: false in constructors that run before our own */
@@ -145,6 +150,21 @@ void pt_threads_each_ring(void (*use)(pt_tick_ring *ring, void *arg), void *arg)
         use(rings[i], arg);
 }
 
+static pt_tick_ring *clear_first_ring(void)
+{
+    memset(&first_ring, 0, sizeof first_ring.ring);
+    return &first_ring.ring;
+}
+
+static pt_tick_ring *map_ring(void)
+{
+    pt_tick_ring *const ring = pt_agent_map(RING_BYTES);
+    if (ring == NULL) return NULL;
+    madvise(ring, RING_BYTES, MADV_DONTFORK);
+    madvise(ring, RING_BYTES, MADV_NOHUGEPAGE); /* many lie side by side */
+    return ring;
+}
+
 static pt_tick_ring *take_ring(int tid)
 {
     for (size_t i = 0; i < ring_count; i++) {
@@ -154,10 +174,8 @@ static pt_tick_ring *take_ring(int tid)
         }
     }
     if (ring_count == RINGS_MAX) return NULL;
-    pt_tick_ring *const ring = pt_agent_map(RING_BYTES);
+    pt_tick_ring *const ring = ring_count == 0 ? clear_first_ring() : map_ring();
     if (ring == NULL) return NULL;
-    madvise(ring, RING_BYTES, MADV_DONTFORK);
-    madvise(ring, RING_BYTES, MADV_NOHUGEPAGE); /* many lie side by side */
     ring->ring_words = PT_RING_WORDS;
     ring->tid = (uint64_t)tid;
     rings[ring_count++] = ring;
@@ -510,7 +528,7 @@ void pt_threads_detach_all(void)
 
 void pt_threads_free_rings(bool with_process)
 {
-    for (size_t i = 0; !with_process && i < ring_count; i++)
+    for (size_t i = 1; !with_process && i < ring_count; i++)
         munmap(rings[i], RING_BYTES);
     ring_count = owed_count = 0;
 }
@@ -531,7 +549,8 @@ void pt_threads_after_fork(void)
 {
     pt_ticker_after_fork();
     each_live(forget_other);
-    ring_count = owed_count = 0;
+    ring_count = 0;
+    PT_SET(owed_count, 0);
     if (pt_tick_self != NULL) atomic_store(&pt_tick_self->tid, gettid());
 }
 

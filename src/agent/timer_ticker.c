@@ -160,8 +160,8 @@ uint64_t pt_ticker_cpu_ns(void)
 void pt_ticker_after_fork(void)
 {
     if (ticker.runs) pt_threads_each(forget_file, NULL);
-    ticker.runs = false;
-    pt_tick.has_ticker = false;
+    PT_SET(ticker.runs, false);
+    PT_SET(pt_tick.has_ticker, false);
 }
 
 /* ---- the engine ---- */

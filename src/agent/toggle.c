@@ -147,8 +147,8 @@ void pt_toggle_start(const char *signal_text, const char *name, const char *base
 
 void pt_toggle_after_fork(void)
 {
-    toggle.runs = false;
     if (toggle.signo == 0) return;
+    toggle.runs = false;
     atomic_store(&toggle.presses, 0);
     atomic_store(&toggle.done, 0);
     toggle.number = 0;

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -122,9 +121,15 @@ uint64_t pt_agent_clock_ns(clockid_t clock)
 
 uint64_t pt_agent_random(uint64_t below)
 {
-    uint64_t bits;
-    if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) != (ssize_t)sizeof bits)
-        bits = pt_agent_clock_ns(CLOCK_MONOTONIC) * UINT64_C(0x9e3779b97f4a7c15) >> 8;
+    /* splitmix64. What is by chance is when a thread asks, to the nanosecond; threads that ask in
+     * the same one are told apart by their stacks, which lie by chance, too. */
+    static _Atomic(uint64_t) asked;
+    const uint64_t step = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t bits = (atomic_fetch_add(&asked, step) + step) ^ pt_agent_clock_ns(CLOCK_MONOTONIC) ^
+                    (uintptr_t)&bits << 20;
+    bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    bits = (bits ^ bits >> 27) * UINT64_C(0x94d049bb133111eb);
+    bits ^= bits >> 31;
     return below == 0 ? 0 : bits % below;
 }
 

@@ -55,7 +55,7 @@ static bool read_facts(pt_recorded_process *process)
     return status != PT_ERR_NOTFOUND;
 }
 
-static char *read_messages(const char *path)
+static char *read_lines(const char *path)
 {
     pt_blob blob = PT_BLOB_INIT;
     char *text = NULL;
@@ -201,7 +201,9 @@ void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
     }
     if (dir != NULL) closedir(dir);
     PT_FREE char *messages = pt_strf("%s/messages", run->folder);
-    recorded->messages = read_messages(messages);
+    recorded->messages = read_lines(messages);
+    PT_FREE char *not_entered = pt_strf("%s/" PT_JOURNAL_NOT_ENTERED, run->folder);
+    recorded->not_entered = read_lines(not_entered);
     recorded->processes = found.items;
     recorded->count = found.count;
     if (found.count > 1) qsort(found.items, found.count, sizeof found.items[0], by_weight);
@@ -230,6 +232,7 @@ void pt_recorded_done(pt_recorded *recorded)
         free(recorded->processes[i].path);
     free(recorded->processes);
     free(recorded->messages);
+    free(recorded->not_entered);
     *recorded = (pt_recorded){0};
 }
 

@@ -221,7 +221,8 @@ typedef struct pt_recorded_process {
 typedef struct pt_recorded {
     pt_recorded_process *processes; /* the one with the most samples first */
     size_t count;
-    char *messages; /* what the library had to say in the processes, lines; or NULL */
+    char *messages;    /* what the library had to say in the processes, lines; or NULL */
+    char *not_entered; /* names of programs that it could not enter, a line a process; or NULL */
     uint64_t weight, complete, unchecked, ticks, lost;
     uint64_t merged, uncertain; /* of weight: pt_journal_facts */
     uint64_t period_ns;

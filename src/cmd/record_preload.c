@@ -35,6 +35,37 @@ static void say_messages(const char *messages)
     }
 }
 
+/* "go, busybox, and others": distinct lines in their order, how many lines there are. */
+static size_t list_names(const char *lines, pt_buf *names)
+{
+    enum { NAMES_MAX = 4 };
+    size_t count = 0, named = 0;
+    for (const char *line = lines; line != NULL && *line != '\0'; count++) {
+        const size_t length = strcspn(line, "\n");
+        bool is_known = false;
+        for (const char *before = lines; before < line && !is_known;) {
+            const size_t bytes = strcspn(before, "\n");
+            is_known = bytes == length && memcmp(before, line, length) == 0;
+            before += bytes + (before[bytes] == '\n');
+        }
+        if (!is_known && named++ < NAMES_MAX)
+            pt_putf(names, "%s%.*s", named > 1 ? ", " : "", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+    if (named > NAMES_MAX) pt_put_text(names, " and others");
+    return count;
+}
+
+static void say_not_entered(const char *lines, uint64_t ns)
+{
+    pt_buf names = PT_BUF_INIT;
+    const size_t count = list_names(lines, &names);
+    pt_cmd_say(
+        "%.2f CPU seconds in %zu program%s that the library cannot enter (%s): --engine=perf",
+        (double)ns / 1e9, count, count == 1 ? "" : "s", pt_buf_text(&names));
+    pt_buf_done(&names);
+}
+
 /* What the numbers alone would not tell. */
 static void say_doubts(const pt_recorded *all)
 {
@@ -49,7 +80,10 @@ static void say_doubts(const pt_recorded *all)
             all->ticks > 0 && all->seen_ns > 0 ? (double)all->ticks * 1e9 / (double)all->seen_ns
                                                : 0,
             all->ticks > 0 ? (double)all->weight / (double)all->ticks : 0);
-    if (unreached_ns > 20000000 && unreached_ns > all->used_ns / 50)
+    const bool is_much = unreached_ns > 20000000 && unreached_ns > all->used_ns / 50;
+    if (is_much && all->not_entered != NULL)
+        say_not_entered(all->not_entered, unreached_ns);
+    else if (is_much)
         pt_cmd_say("%.2f CPU seconds were used where the library was not: in static, setuid or Go "
                    "programs, behind a cleared environment or chroot, or in the last tenth of a "
                    "second of a process that was killed",

@@ -236,12 +236,12 @@ pt_status pt_record_run_folder(bool is_shared, pt_record_run *run, pt_error *ret
                           "no folder for the samples can be made in /dev/shm or /tmp");
 }
 
-/* For processes that end before their first sample. They only add to it. Without the file they
- * leave journals. */
-static void make_brief(const char *folder)
+/* Processes only add to it. Those that end before their first sample leave journals where there is
+ * no PT_JOURNAL_BRIEF. */
+static void make_shared_file(const char *folder, const char *name)
 {
     const mode_t mode = geteuid() == 0 ? 0622 : 0600; /* some drop root's rights */
-    PT_FREE char *path = pt_strf("%s/" PT_JOURNAL_BRIEF, folder);
+    PT_FREE char *path = pt_strf("%s/%s", folder, name);
     PT_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0 && fchmod(fd, mode) != 0) unlink(path);
 }
@@ -349,7 +349,8 @@ pt_status pt_record_run_command(const char *const *command, const char *library,
     pt_status status = pt_record_run_folder(true, ret_run, reterr);
     if (status == PT_OK) status = preloadable_path(library, ret_run->folder, &preload, reterr);
     if (status != PT_OK) return status;
-    make_brief(ret_run->folder);
+    make_shared_file(ret_run->folder, PT_JOURNAL_BRIEF);
+    make_shared_file(ret_run->folder, PT_JOURNAL_NOT_ENTERED);
     set_environment(preload, ret_run->folder, hz);
     return run_and_wait(command, ret_run, reterr);
 }

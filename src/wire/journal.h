@@ -238,7 +238,11 @@ typedef struct {
     uint32_t is_cut; /* 1: the stack continues beyond the copied words */
 } pt_journal_copy;
 
-#define PT_JOURNAL_BRIEF       "brief" /* the file's name in the recording's folder */
+#define PT_JOURNAL_BRIEF "brief" /* the file's name in the recording's folder */
+
+/* A file beside it, which the recorder makes, too: a line for each program that the library could
+ * not enter, its name. */
+#define PT_JOURNAL_NOT_ENTERED "not-entered"
 
 #define PT_JOURNAL_BRIEF_MAGIC 0x62544a50u /* "PJTb" as little-endian bytes */
 

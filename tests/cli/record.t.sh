@@ -161,6 +161,21 @@ $cc -O1 threads.c -o threads || exit 1
 run pitot record --engine=preload -F 100 -o threads.pb.gz ./threads
 expect_stdout '1 2'
 
+it 'programs that the library cannot enter are named with their CPU time'
+if $cc -O1 -static -pthread burn.c -o fixed 2>cc.err; then
+    run pitot record --engine=preload -o fixed.pb.gz sh -c './fixed 0.3; ./fixed 0.3; env ./burn 0.3; true'
+    expect_status 0
+    expect_stderr_line 'pitot: 0.[56]? CPU seconds in 2 programs that the library cannot enter (fixed): --engine=perf'
+    printf '#!%s/fixed 0.2\n' "$PWD" >script
+    chmod +x script
+    run pitot record --engine=preload -o fixed.pb.gz python3 -c 'import os; os.posix_spawn("script", ["script"], os.environ); os.wait(); os.spawnvp(os.P_WAIT, "./fixed", ["fixed", "0.2"])'
+    expect_stderr_line 'pitot: 0.[345]? CPU seconds in 2 programs that the library cannot enter (fixed): --engine=perf'
+    run pitot record --engine=preload -o fixed.pb.gz sh -c './burn 0.2; true'
+    expect_no_stderr_line '*cannot enter*'
+else
+    skip 'no static libc'
+fi
+
 it 'a debugger that starts a program in a recording meets no tick'
 # traces COMMAND...: runs it as a debugger does and prints how often it stopped, beside its exec.
 cat >traces.c <<'C'

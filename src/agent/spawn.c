@@ -1,0 +1,54 @@
+/* spawn.c: calls by which a program starts others, or lets itself be traced.
+ *
+ * Not in the static library: there our names could stand beside libc's own.
+ */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <sys/ptrace.h>
+
+typedef int posix_spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                           const posix_spawnattr_t *, char *const[], char *const[]);
+typedef posix_spawn_fn posix_spawnp_fn;
+typedef long ptrace_fn(int, long, void *, void *);
+static _Atomic(posix_spawn_fn *) next_posix_spawn;
+static _Atomic(posix_spawnp_fn *) next_posix_spawnp;
+static _Atomic(ptrace_fn *) next_ptrace;
+static posix_spawn_fn *const second_posix_spawn = NULL;
+static posix_spawnp_fn *const second_posix_spawnp = NULL;
+static ptrace_fn *const second_ptrace = NULL;
+
+PT_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                          const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+    posix_spawn_fn *const next = PT_NEXT(posix_spawn);
+    pt_enter_look(AT_FDCWD, path, false);
+    return next != NULL ? next(pid, path, actions, attr, argv, envp) : ENOSYS;
+}
+
+PT_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                           const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+    posix_spawnp_fn *const next = PT_NEXT(posix_spawnp);
+    pt_enter_look(AT_FDCWD, file, true);
+    return next != NULL ? next(pid, file, actions, attr, argv, envp) : ENOSYS;
+}
+
+/* A debugger would stop at ticks that come by SIGTRAP. */
+PT_EXPORT long ptrace(enum __ptrace_request request, ...)
+{
+    va_list args;
+    va_start(args, request);
+    const long pid = va_arg(args, long);
+    void *const addr = va_arg(args, void *);
+    void *const data = va_arg(args, void *);
+    va_end(args);
+    ptrace_fn *const next = PT_NEXT(ptrace);
+    if (request == PTRACE_TRACEME) pt_exec_will_be_traced();
+    if (next != NULL) return next((int)request, pid, addr, data);
+    errno = ENOSYS;
+    return -1;
+}
