@@ -231,6 +231,9 @@ void pt_publish_handed_over(void);
 void pt_publish_take_over(void);
 /* In a child of fork. */
 void pt_publish_after_fork(void);
+/* Called by the keeper, in a recording: nobody will read the journal any more, for its file or its
+ * folder is removed, or its recorder is gone. *ret_is_left: the files are still there. */
+bool pt_publish_is_in_vain(bool *ret_is_left);
 
 /* What the keeper writes from: a part of the image of its own, so that it writes without the lock.
  * NULL: no memory. */

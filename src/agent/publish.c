@@ -25,6 +25,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -548,6 +549,36 @@ void pt_publish_after_fork(void)
     PT_SET(is_writing, 0);
     PT_SET(FILE_OF->is_made, false);
     PT_SET(FILE_OF->keeper_tid, 0);
+}
+
+/* ---- does anyone listen? ---- */
+
+#define RECORDING_PREFIX "pitot-record-" /* of the recorder's outer folder: cmd/record_run.c */
+
+/* The recorder holds a lock on the folder around that of the journals for as long as it lives. */
+static bool has_recorder_gone(void)
+{
+    char folder[PATH_MAX];
+    pt_agent_join(folder, sizeof folder, pt_agent.base_path, "");
+    char *const inner = strrchr(folder, '/');
+    if (inner == NULL) return false;
+    *inner = '\0';
+    const char *const outer = strrchr(folder, '/');
+    if (outer == NULL || strncmp(outer + 1, RECORDING_PREFIX, strlen(RECORDING_PREFIX)) != 0)
+        return false;
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return false;
+    const bool is_free = flock(fd, LOCK_SH | LOCK_NB) == 0;
+    close(fd);
+    return is_free;
+}
+
+bool pt_publish_is_in_vain(bool *ret_is_left)
+{
+    const int fd = FILE_OF->keeper_fd >= 0 ? FILE_OF->keeper_fd : FILE_OF->folder_fd;
+    *ret_is_left = has_name(fd);
+    if (!is_keeper() || fd < 0) return false;
+    return !*ret_is_left || has_recorder_gone();
 }
 
 /* ---- publishing ---- */

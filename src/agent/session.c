@@ -33,7 +33,8 @@ pt_session pt_agent;
 enum {
     DRAIN_FIRST_MS = 10, /* then twice as long, and so on */
     ANSWER_EVERY_NS = 1000000,
-    MEET_EVERY_NS = 200000000, /* looks at the task list */
+    MEET_EVERY_NS = 200000000,  /* looks at the task list */
+    HEED_EVERY_NS = 1000000000, /* whether the recorder is still there */
     ASLEEP_NS = 200000000,
     SAMPLE_WORDS = 48, /* a deep usual stack, for choosing how often to drain */
     DRAIN_STACK_BYTES = 256 << 10,
@@ -288,12 +289,30 @@ static bool drain_once(pt_publisher *publisher, uint64_t *sleep_ns)
 
 /* Another session may begin before the thread of the last one has noticed its end: a flag that the
  * new one takes back would let both run on, and whoever waits for the old one wait for ever. */
+/* A daemon outlives its recorder: it goes on as if it had never been recorded. */
+static void leave_recording(int round, bool is_read)
+{
+    pt_caller caller;
+    lock_as_keeper(&caller);
+    if (is_our_round(round)) {
+        pt_threads_detach_all();
+        pt_session_collect();
+        if (is_read) pt_publish_all();
+        pt_timers_stop(false);
+        pt_agent.on = pt_agent.drain_runs = false;
+        atomic_fetch_add(&pt_agent.drain_round, 1);
+        pt_threads_free_rings(false);
+        pt_journal_close(&pt_agent.journal, false);
+    }
+    pt_agent_unlock(&caller);
+}
+
 static void drain_rings(int round, pt_publisher *publisher, int bell)
 {
     const bool is_asleep = pt_agent.is_asleep && atomic_load(&pt_tick.on_samples) != NULL;
     uint64_t sleep_ns = is_asleep ? ASLEEP_NS : first_sleep_ns();
-    uint64_t met_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
-    bool is_alone = false;
+    uint64_t met_ns = pt_agent_clock_ns(CLOCK_MONOTONIC), heeded_ns = met_ns;
+    bool is_alone = false, is_left;
     while (atomic_load(&pt_agent.drain_round) == round) {
         sleep_unless_rung(bell, sleep_ns);
         bell = atomic_load(&pt_agent.drain_bell);
@@ -313,6 +332,10 @@ static void drain_rings(int round, pt_publisher *publisher, int bell)
         pt_agent_unlock(&caller);
         if (taken) write_taken(publisher, round);
         pt_publisher_tidy(publisher);
+        if (pt_agent.recording && met_ns - heeded_ns > HEED_EVERY_NS) {
+            heeded_ns = met_ns;
+            if (pt_publish_is_in_vain(&is_left)) leave_recording(round, is_left);
+        }
         pt_own_exit_if_last();
         if (is_alone) pt_own_leave_as_first_thread();
     }

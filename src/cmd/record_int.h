@@ -172,6 +172,8 @@ typedef struct pt_record_run {
 /* Makes the folder: in memory, locked while this recorder lives. Where processes that become
  * another user's are to leave files in it, is_shared. ret_run must be done with in any case. */
 pt_status pt_record_run_folder(bool is_shared, pt_record_run *ret_run, pt_error *reterr);
+/* Is there any left where the folder is? */
+bool pt_record_run_has_room(const pt_record_run *run);
 /* Runs the command with the library preloaded and waits for its end. Standard streams are the
  * child's. PT_ERR_NOTFOUND, PT_ERR_SYSTEM if it could not be started. ret_run must be done with in
  * any case; that removes the folder. */

@@ -84,9 +84,9 @@ static void say_doubts(const pt_recorded *all)
     if (is_much && all->not_entered != NULL)
         say_not_entered(all->not_entered, unreached_ns);
     else if (is_much)
-        pt_cmd_say("%.2f CPU seconds were used where the library was not: in static, setuid or Go "
-                   "programs, behind a cleared environment or chroot, or in the last tenth of a "
-                   "second of a process that was killed",
+        pt_cmd_say("%.2f CPU seconds were used where the library was not: behind a cleared "
+                   "environment or chroot, or in the last tenth of a second of a process that was "
+                   "killed",
                    (double)unreached_ns / 1e9);
     if (all->unsampled_threads > 0)
         pt_cmd_say("%" PRIu64 " threads could not be given a timer and were not sampled",
@@ -168,6 +168,10 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
                                    .mode = settings->file_mode};
     int status = pt_record_status_of(context->args[0], run->wait_status);
     const bool is_split = settings->split;
+    if (!pt_record_run_has_room(run))
+        pt_cmd_say("there is no space left in %.*s: samples are lost; make room, or name another "
+                   "folder by TMPDIR",
+                   (int)(strchr(run->folder + 1, '/') - run->folder), run->folder);
     size_t first_seen = 0; /* with ticks */
     while (is_split && first_seen < all.count && all.processes[first_seen].facts.ticks == 0)
         first_seen++;

@@ -14,6 +14,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -213,13 +214,29 @@ static char *make_inner(const char *outer, bool is_shared)
     return NULL;
 }
 
-/* In memory if there is a place, so that no write-back ever stalls a program that is measured. */
+static uint64_t free_bytes(const char *folder)
+{
+    struct statvfs fs;
+    return statvfs(folder, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : 0;
+}
+
+bool pt_record_run_has_room(const pt_record_run *run)
+{
+    enum { LITTLE_BYTES = 64 << 10 };
+    return free_bytes(run->folder) >= LITTLE_BYTES;
+}
+
+/* In memory if there is a place, so that no write-back ever stalls a program that is measured. The
+ * first that has room for many journals: a container has 64 MB of /dev/shm. Else the first. */
 pt_status pt_record_run_folder(bool is_shared, pt_record_run *run, pt_error *reterr)
 {
+    enum { MANY_BYTES = 32 << 20 };
     *run = (pt_record_run){.pid = -1, .lock_fd = -1};
     const char *const *const all = library_places();
-    for (size_t i = 0; i < PLACES; i++) {
+    for (size_t turn = 0; turn < 2 * PLACES; turn++) {
+        const size_t i = turn % PLACES;
         if (all[i] == NULL || all[i][0] != '/' || strpbrk(all[i], " :") != NULL) continue;
+        if (turn < PLACES && free_bytes(all[i]) < MANY_BYTES) continue;
         PT_FREE char *outer = pt_strf("%s/" PREFIX "XXXXXX", all[i]);
         if (mkdtemp(outer) == NULL) continue;
         run->lock_fd = open(outer, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

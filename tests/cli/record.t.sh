@@ -176,6 +176,28 @@ else
     skip 'no static libc'
 fi
 
+it 'a daemon that outlives its recorder is left alone, with its timers and without a thread of ours'
+# left PID: it has one thread and no perf event.
+left() { [ "$(ls "/proc/$1/task" | wc -l)" = 1 ] && ! grep -q perf_event "/proc/$1/maps"; }
+run pitot record --engine=preload -o daemon.pb.gz sh -c './burn 600 >/dev/null 2>&1 & echo $! >daemon; sleep 0.5'
+expect_status 0
+expect_stderr_line '* processes still run*'
+eventually left "$(cat daemon)" || fail "$(ls "/proc/$(cat daemon)/task"; grep perf_event "/proc/$(cat daemon)/maps")"
+kill "$(cat daemon)"
+
+it 'where /dev/shm is small, the journals are in the next place'
+if unshare -m true 2>/dev/null; then
+    mkdir -p elsewhere
+    run env TMPDIR="$PWD/elsewhere" unshare -m sh -c 'mount -t tmpfs -o size=1m none /dev/shm && "$PITOT" record --engine=preload -o small.pb.gz sh -c "echo \$PITOT_RECORD_DIR >place; ./burn 0.3"'
+    expect_status 0
+    expect within "$(summary seen)" 0.3 0.1
+    expect grep -q "^$PWD/elsewhere/" place
+    run unshare -m sh -c 'mount -t tmpfs -o size=16k none /dev/shm && mount -t tmpfs -o size=16k none /tmp && unset TMPDIR && "$PITOT" record --engine=preload -o full.pb.gz sh -c "dd if=/dev/zero of=/dev/shm/full bs=4k 2>/dev/null; ./burn 0.3"'
+    expect_stderr_line 'pitot: there is no space left in /*: samples are lost*'
+else
+    skip 'unshare -m is not allowed here'
+fi
+
 it 'a debugger that starts a program in a recording meets no tick'
 # traces COMMAND...: runs it as a debugger does and prints how often it stopped, beside its exec.
 cat >traces.c <<'C'
@@ -408,8 +430,10 @@ it 'static children are missed, and their CPU time is said to be'
 if [ -x burn-static ]; then
     run pitot record --engine=preload -o mixed.pb.gz sh -c './burn 0.1; ./burn-static 0.3'
     expect_status 0
-    expect_stderr_line 'pitot: 0.[23][0-9] CPU seconds were used where the library was not: in static*'
+    expect_stderr_line 'pitot: 0.[23][0-9] CPU seconds in 1 program that the library cannot enter (burn-static): --engine=perf'
     expect within "$(summary seen)" 0.1 0.1
+    run pitot record --engine=preload -o mixed.pb.gz sh -c './burn 0.1; env -i ./burn 0.3'
+    expect_stderr_line 'pitot: 0.[23][0-9] CPU seconds were used where the library was not: behind a cleared*'
 else
     skip 'no static libc'
 fi
