@@ -1,18 +1,18 @@
-/* diff.h: what became of each function between two profiles, or two sets of them, and whether that
- * is more than chance.
+/* diff.h: the change of each function between two profiles, or two sets of profiles, and whether
+ * the change is more than chance.
  *
- * What is compared are values as they are (seconds of CPU), or, normalized, values scaled so that
- * both sides have the same total (shares). Each change has a confidence interval and a mark:
+ * Values are compared as they are (seconds of CPU), or, normalized, after scaling that gives both
+ * sides the same total (shares). Each change has a confidence interval and a mark:
  *
  *   one run a side     samples are independent: counts are Poisson, so their error is known
- *                      (base/stats.h); what else makes two runs of one program differ is not seen
- *   several runs       how much the runs of a side differ from each other counts too: the error is
- *                      the larger of the two, the interval Student's
+ *                      (base/stats.h); one run does not show how runs of a program differ
+ *   several runs       the error is the larger one of Poisson's and of the spread between the runs
+ *                      of a side; the interval is Student's
  *
- * The marks of all functions are made together (Benjamini and Hochberg 1995): of those marked at
- * most 1 - confidence are expected to be noise, and if nothing has changed at all, there is no mark
- * with that confidence. Where it is not known how many samples a value stands for there is neither
- * interval nor mark.
+ * The marks of all functions are made together (Benjamini and Hochberg 1995): at most 1 -
+ * confidence of the marked rows are expected to be noise, and if nothing has changed, no row is
+ * marked with that confidence. Values of an unknown number of samples have neither interval nor
+ * mark.
  */
 #ifndef PT_VIEW_DIFF_H
 #define PT_VIEW_DIFF_H
@@ -40,10 +40,9 @@ typedef struct pt_change {
     double value[2]; /* mean of the side's runs */
     double change;   /* after - before */
     pt_interval interval;
-    double p;        /* of a change at least so large by chance; NAN: cannot be told */
-    double at_least; /* the change is at least that, in its direction, beyond doubt: all such bounds
-                        of a diff hold together in 999 of 1,000 diffs. 0 if even the direction is
-                        in doubt */
+    double p;        /* probability of a change at least so large by chance; NAN = unknown */
+    double at_least; /* a bound: the change is at least so large in its direction. All bounds of a
+                        diff hold together in 999 of 1,000 diffs. 0: the direction is in doubt */
     bool is_real;    /* marked: more than noise */
 } pt_change;
 
@@ -63,10 +62,10 @@ typedef struct pt_diff {
     const char *draws_name;    /* "samples", "waits"; borrowed from a profile */
     double effective_count[2]; /* draws of equal weight that would vary as much */
     bool has_errors;           /* intervals and marks are there */
-    bool is_one_run;           /* a side: nothing is known of how runs differ */
-    double seen_share; /* a function with a twentieth of the time that grows by that share of
-                          itself, alone, is marked four times in five; 0 = unknown */
-    double scale[2];   /* what the side's values were multiplied with; 1 if not normalized */
+    bool is_one_run;           /* each side is one run: how runs differ is unknown */
+    double seen_share; /* the growth that is marked four times in five, if only one function grows
+                          and has a twentieth of the time; a share of its value; 0 = unknown */
+    double scale[2];   /* factor of the side's values; 1 if not normalized */
 } pt_diff;
 
 pt_status pt_diff_init(pt_diff *ret_diff, const pt_diff_request *request, pt_error *reterr);

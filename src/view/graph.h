@@ -126,6 +126,19 @@ static inline int64_t pt_graph_mean(int64_t value, int64_t div)
 /* Orders tags by |flat|, or by |cum| first, then by name. */
 void pt_graph_sort_tags(pt_graph_tag *tags, size_t count, bool by_flat);
 
+enum { PT_GRAPH_NODELETS = 4 }; /* tags that are drawn at a node */
+
+/* Numeric tags that are drawn as one: "1kB..4kB". */
+typedef struct pt_graph_tag_group {
+    char *name; /* the caller frees */
+    int64_t flat, cum;
+} pt_graph_tag_group;
+
+/* Sorts the tags and groups them: the first four, each with the later tags that are nearest to it.
+ * Fills at most PT_GRAPH_NODELETS groups and returns their number. */
+size_t pt_graph_group_tags(pt_graph_tag *tags, size_t count, bool by_flat,
+                           pt_graph_tag_group *ret_groups);
+
 /* Puts edges in the order of lists: the heaviest first, then by the texts of their ends. */
 void pt_graph_sort_edges(const pt_graph *graph, uint32_t *edges, size_t count);
 

@@ -11,11 +11,13 @@
  */
 #include "view/graph_int.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/grow.h"
+#include "base/saturate.h"
 #include "base/units.h"
 
 typedef struct {
@@ -379,4 +381,92 @@ static int compare_tags_by(const void *left, const void *right, void *by_flat)
 void pt_graph_sort_tags(pt_graph_tag *tags, size_t count, bool by_flat)
 {
     if (count > 1) qsort_r(tags, count, sizeof *tags, compare_tags_by, &by_flat);
+}
+
+/* ---- Groups ---- */
+
+static char *label_of(int64_t value, const char *unit)
+{
+    pt_buf buf = PT_BUF_INIT;
+    pt_put_value(&buf, value, unit, "auto", PT_STYLE_PPROF);
+    return pt_buf_take(&buf, NULL);
+}
+
+static double tag_distance(const pt_graph_tag *t, const pt_graph_tag *u)
+{
+    const char *unit;
+    const double v = pt_unit_convert(u->value, u->unit, t->unit, &unit);
+    return fabs(v - (double)t->value);
+}
+
+static int64_t in_unit_of(const pt_graph_tag *t, const pt_graph_tag *u)
+{
+    const char *unit;
+    return pt_whole_part(pt_unit_convert(t->value, t->unit, u->unit, &unit));
+}
+
+/* The tags whose nearest is number `which`, as one: "1kB..4kB". */
+static pt_graph_tag_group group_of(const pt_graph_tag *tags, size_t count, const uint8_t *nearest,
+                                   uint8_t which)
+{
+    const pt_graph_tag *least = &tags[which], *most = least;
+    int64_t flat = least->flat, flat_div = least->flat_div;
+    int64_t cum = least->cum, cum_div = least->cum_div;
+    bool alone = true;
+    for (size_t i = PT_GRAPH_NODELETS; i < count; i++) {
+        const pt_graph_tag *t = &tags[i];
+        if (nearest[i] != which) continue;
+        alone = false;
+        if (in_unit_of(t, least) < least->value) least = t;
+        if (in_unit_of(t, most) > most->value) most = t;
+        flat = (int64_t)((uint64_t)flat + (uint64_t)t->flat);
+        flat_div = (int64_t)((uint64_t)flat_div + (uint64_t)t->flat_div);
+        cum = (int64_t)((uint64_t)cum + (uint64_t)t->cum);
+        cum_div = (int64_t)((uint64_t)cum_div + (uint64_t)t->cum_div);
+    }
+    pt_graph_tag_group g = {.flat = pt_graph_mean(flat, flat_div),
+                            .cum = pt_graph_mean(cum, cum_div)};
+    g.name = label_of(least->value, least->unit);
+    if (alone) return g;
+    PT_FREE char *low = g.name;
+    PT_FREE char *high = label_of(most->value, most->unit);
+    g.name = pt_strf("%s..%s", low, high);
+    return g;
+}
+
+static int compare_groups(const void *left, const void *right, void *by_flat)
+{
+    const pt_graph_tag_group *a = left, *b = right;
+    if (!*(bool *)by_flat && a->cum != b->cum)
+        return pt_magnitude(a->cum) > pt_magnitude(b->cum) ? -1 : 1;
+    if (a->flat != b->flat) return pt_magnitude(a->flat) > pt_magnitude(b->flat) ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+size_t pt_graph_group_tags(pt_graph_tag *tags, size_t count, bool by_flat,
+                           pt_graph_tag_group *ret_groups)
+{
+    pt_graph_sort_tags(tags, count, by_flat);
+    if (count <= PT_GRAPH_NODELETS) {
+        for (size_t i = 0; i < count; i++)
+            ret_groups[i] =
+                (pt_graph_tag_group){.name = pt_strdup(tags[i].name),
+                                     .flat = pt_graph_mean(tags[i].flat, tags[i].flat_div),
+                                     .cum = pt_graph_mean(tags[i].cum, tags[i].cum_div)};
+        return count;
+    }
+    PT_FREE uint8_t *nearest = pt_alloc(count, 1);
+    for (size_t i = PT_GRAPH_NODELETS; i < count; i++) {
+        double least = tag_distance(&tags[i], &tags[0]);
+        for (uint8_t k = 1; k < PT_GRAPH_NODELETS; k++) {
+            const double far = tag_distance(&tags[i], &tags[k]);
+            if (far >= least) continue;
+            least = far;
+            nearest[i] = k;
+        }
+    }
+    for (uint8_t k = 0; k < PT_GRAPH_NODELETS; k++)
+        ret_groups[k] = group_of(tags, count, nearest, k);
+    qsort_r(ret_groups, PT_GRAPH_NODELETS, sizeof *ret_groups, compare_groups, &by_flat);
+    return PT_GRAPH_NODELETS;
 }

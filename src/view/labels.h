@@ -1,4 +1,4 @@
-/* labels.h: what samples are labelled with, and what each label's samples add up to. */
+/* labels.h: the labels of samples, and the sum of each label's samples. */
 #ifndef PT_VIEW_LABELS_H
 #define PT_VIEW_LABELS_H
 
@@ -6,7 +6,7 @@
 
 typedef struct pt_labels_request {
     uint32_t event;
-    int64_t whole; /* what 100 % is; see pt_view_magnitude */
+    int64_t whole; /* the value of 100 %; see pt_view_magnitude */
     size_t limit;  /* values wanted of each key; 0 = all */
 } pt_labels_request;
 
@@ -22,7 +22,7 @@ typedef struct pt_label_value {
 
 typedef struct pt_label_key {
     const char *key;
-    uint64_t records; /* that have the key */
+    uint64_t records; /* rows of the sample table with the key */
     int64_t value;
     double share;
     pt_label_value *row; /* the heaviest first */

@@ -18,10 +18,9 @@
 
 typedef struct pt_peek_request {
     uint32_t event;
-    int64_t whole;    /* what 100 % is; see pt_view_magnitude */
-    const char *name; /* the functions that a report calls so, or, ... */
-    const pt_regex
-        *pattern; /* ... if there are none, those whose names match. Either may be NULL */
+    int64_t whole;           /* the value of 100 %; see pt_view_magnitude */
+    const char *name;        /* functions with this name in reports, or, if there are none, ... */
+    const pt_regex *pattern; /* ... functions whose names match. Either may be NULL */
     pt_fold_rule fold;
     size_t limit;       /* functions wanted, the largest totals first; 0 = all */
     size_t other_limit; /* callers, and callees, of each; 0 = all */
@@ -44,7 +43,7 @@ typedef struct pt_peek_function {
     pt_peek_other *caller, *callee; /* the heaviest first */
     size_t caller_count, callee_count;
     size_t more_callers, more_callees;
-    double rootless_share;   /* of the total, what has no caller: stacks that begin here */
+    double rootless_share;   /* share of the total without a caller: stacks begin here */
     uint64_t called, itself; /* of arcs: calls from others, and from itself; 0 = unknown */
 } pt_peek_function;
 

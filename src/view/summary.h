@@ -1,5 +1,5 @@
-/* summary.h: what a report's head says: which profile, which event, how much, and how much of it
- * to believe. Facts that the source does not tell are marked unknown, never guessed.
+/* summary.h: the facts of a report's head: profile, event, amount, and the quality of the samples.
+ * A fact that the source does not have is marked unknown, never guessed.
  */
 #ifndef PT_VIEW_SUMMARY_H
 #define PT_VIEW_SUMMARY_H
@@ -9,19 +9,18 @@
 typedef struct pt_summary {
     const char *type, *unit; /* of the event: "cpu", "nanoseconds"; the profile's strings */
     pt_event_kind kind;
-    int64_t samples;       /* that were taken: the event called samples, if there is one, else
-                              rows */
+    int64_t samples;       /* number of samples taken: the sum of the event "samples", or without
+                              such an event the number of rows */
     uint32_t rows, stacks; /* of the sample table; distinct stacks that have a value */
     int64_t total;         /* the sum of the magnitudes of the values; saturates */
     int64_t duration_ns;   /* 0 = unknown */
     double rate_hz;        /* of sampling; 0 = unknown */
     uint64_t lost;         /* samples known to be lost; 0 = none known */
     int64_t cpu_used_ns, cpu_seen_ns; /* 0 = unknown */
-    bool has_stacks;                  /* it tells who called; without, what is below a function
-                                         is not known, and so no total */
-    uint32_t arcs;                    /* calls from place to place; without stacks all that is
-                                         known of who called */
-    bool arc_costs;                   /* and what they cost, of this event */
+    bool has_stacks;                  /* samples have callers; else no total is known */
+    uint32_t arcs;                    /* calls from place to place; without stacks only these name
+                                         callers */
+    bool arc_costs;                   /* the arcs have costs of this event */
     bool ends_known;                  /* the source says why stacks ended */
     double complete_share;            /* of the total in stacks that reach the thread's start */
     double unchecked_share;           /* the same, of PT_STACK_END_UNCHECKED */
@@ -32,11 +31,11 @@ typedef struct pt_summary {
 /* How many samples were taken; see above. */
 int64_t pt_summary_samples(const pt_profile *profile);
 
-/* Is that period, in that unit (a string), one at which samples are taken? Not where it only says
- * that each nanosecond or byte counts. */
+/* Are samples taken at that period, in that unit (a string)? A period of one nanosecond or byte
+ * says that each counts, and is none. */
 bool pt_period_samples(const pt_profile *profile, int64_t period, uint32_t unit);
 
-/* Callers and callees come from arcs: there are some, and no stacks. */
+/* Are callers and callees those of arcs? They are where the profile has arcs and no stacks. */
 static inline bool pt_summary_from_calls(const pt_summary *summary)
 {
     return summary->arcs > 0 && !summary->has_stacks;

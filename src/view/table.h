@@ -1,5 +1,5 @@
-/* table.h: the flat table: one row of the fold each, with the value of the samples that end in it
- * (self) and of those that pass through it (total).
+/* table.h: the flat table: a row for each row of the fold, with the value of the samples that end
+ * in the row (self) and of the samples with the row on their stack (total).
  *
  * Rules, which are those of `pprof -top`: self goes to the innermost line of the leaf; total counts
  * a stack once however often a recursive function is on it; frames are rows as the fold says.
@@ -15,7 +15,7 @@ typedef enum { PT_SORT_SELF, PT_SORT_TOTAL } pt_sort;
 
 typedef struct pt_top_request {
     uint32_t event; /* column of the samples */
-    int64_t whole;  /* what 100 % is; see pt_view_magnitude */
+    int64_t whole;  /* the value of 100 %; see pt_view_magnitude */
     pt_sort sort;   /* largest magnitude first; equal ones by the other column, then by name */
     pt_fold_rule fold;
     size_t limit;  /* rows wanted; 0 = all */
@@ -33,8 +33,8 @@ typedef struct pt_own_caller {
 typedef struct pt_top_row {
     char *name;
     const char *file; /* "" = unknown */
-    int64_t line; /* by line and address, that of the row; else where most of self is, and without
-                     self where the function starts; 0 = unknown */
+    int64_t line;     /* by line and address: the row's line; else the line with most of self, or
+                         without self the function's first line; 0 = unknown */
     int64_t self, total;
     double self_share, total_share; /* of the whole, 0 to 1 (beyond it when values cancel out) */
     bool inlined;                   /* every frame of it was inlined into another */
@@ -48,7 +48,7 @@ typedef struct pt_top {
     size_t count;
     size_t more; /* rows beyond the limit */
     int64_t whole;
-    pt_grain by; /* what its rows are */
+    pt_grain by; /* functions, files, lines ... are its rows */
 } pt_top;
 
 /* Builds the table; *ret_top is done with pt_top_done and borrows strings of the profile. */
@@ -59,7 +59,8 @@ pt_status pt_top_leaders(pt_top *ret_by_self, pt_top *ret_by_total, const pt_pro
                          const pt_top_request *request, pt_error *reterr);
 void pt_top_done(pt_top *top);
 
-/* What 100 % is: the sum of the magnitudes of an event's values over all samples; saturates. */
+/* The value of 100 %: the sum of the magnitudes of an event's values over all samples; saturates.
+ */
 int64_t pt_view_magnitude(const pt_profile *profile, uint32_t event);
 
 /* Each distinct stack's sum of one event's values, which the caller frees: [stack count]. Sums

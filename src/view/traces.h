@@ -1,5 +1,5 @@
-/* traces.h: whole stacks, the heaviest first. Stacks that read alike are one: the same rows in
- * the same order, wherever in them the samples were taken; with labels, under the same labels. */
+/* traces.h: whole stacks, the heaviest first. Stacks with the same rows in the same order are one
+ * stack, whatever their addresses; with labels, only under the same labels. */
 #ifndef PT_VIEW_TRACES_H
 #define PT_VIEW_TRACES_H
 
@@ -7,14 +7,14 @@
 
 typedef struct pt_traces_request {
     uint32_t event;
-    int64_t whole; /* what 100 % is; see pt_view_magnitude */
+    int64_t whole; /* the value of 100 %; see pt_view_magnitude */
     bool labels;   /* stacks under other labels are others */
     pt_fold_rule fold;
     size_t limit; /* stacks wanted; 0 = all */
 } pt_traces_request;
 
 typedef struct pt_trace {
-    uint32_t stack;   /* one of those that read so */
+    uint32_t stack;   /* one of the stacks with these rows */
     uint32_t labels;  /* label set; 0 = none, or not asked for */
     uint64_t records; /* rows of the sample table; each may stand for many samples */
     int64_t value;
@@ -23,11 +23,11 @@ typedef struct pt_trace {
 
 typedef struct pt_traces {
     const pt_profile *profile; /* borrowed */
-    pt_fold fold;              /* what its frames are called */
+    pt_fold fold;              /* gives the frames their names */
     pt_trace *trace;
     size_t count;
     size_t more;       /* stacks beyond the limit ... */
-    double more_share; /* ... and what they are of the whole */
+    double more_share; /* ... and their share of the whole */
 } pt_traces;
 
 /* Stacks without frames are left out. Done with pt_traces_done. PT_ERR_LIMIT as pt_fold_init. */

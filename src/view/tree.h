@@ -1,6 +1,6 @@
-/* tree.h: the call tree as lines to be shown: root first, a line a node. Siblings that are too
- * light are folded into one row, if together they are heavy enough to be one. The tree is that of
- * the stacks, or of the call arcs (calls_tree.h). */
+/* tree.h: the call tree as rows of text: root first, a row a node. Siblings below the least share
+ * are folded into one row, if their sum reaches that share. The tree is made of the stacks, or of
+ * the call arcs (calls_tree.h). */
 #ifndef PT_VIEW_TREE_H
 #define PT_VIEW_TREE_H
 
@@ -9,7 +9,7 @@
 
 typedef struct pt_tree_request {
     uint32_t event;
-    int64_t whole;      /* what 100 % is; see pt_view_magnitude */
+    int64_t whole;      /* the value of 100 %; see pt_view_magnitude */
     double min_share;   /* nodes below this share of the whole are folded, e.g. 0.005 */
     uint32_t max_depth; /* 0 = none */
     pt_fold_rule fold;
@@ -23,21 +23,21 @@ typedef struct pt_tree_row {
     uint32_t folded;  /* 0, or how many siblings the row stands for */
     int64_t self, total;
     double self_share, total_share;
-    bool inlined;    /* wherever this path was seen, the frame was inlined into the one above */
+    bool inlined;    /* on every stack with this path the frame was inlined into its caller */
     bool last;       /* no sibling follows */
-    bool only;       /* nor stands before: the row goes on where its parent's stands, so that long
-                        chains of calls do not wander to the right */
-    uint32_t indent; /* how many branches lead here; 0 for outermost functions */
+    bool only;       /* no sibling at all: the row has its parent's indent, so that long chains of
+                        calls do not wander to the right */
+    uint32_t indent; /* number of branches from the root to the row; 0 for outermost functions */
     /* Of arcs only: */
     bool is_call;   /* the row is a call from the one above */
     uint64_t calls; /* how often; 0 = unknown */
-    bool elsewhere; /* the function's self and its calls are in another row */
+    bool elsewhere; /* another row shows the function's self and its calls */
 } pt_tree_row;
 
-/* Rows are made as they are asked for: a whole tree may have many more than a screen. */
+/* pt_tree_next makes each row: a whole tree may have many more rows than a screen. */
 typedef struct pt_tree {
     pt_fold fold;   /* of stacks ... */
-    pt_calls calls; /* ... or of arcs, with what is said of each node */
+    pt_calls calls; /* ... or of arcs, with the figures of each node */
     pt_calls_node *call_node;
     bool from_calls;
     pt_calltree nodes;
@@ -47,8 +47,8 @@ typedef struct pt_tree {
     uint32_t *indent;  /* per node */
     uint32_t next;     /* the node to show next */
     int64_t rootless;  /* value of samples without any frame */
-    uint64_t left_out; /* functions of folded rows that are themselves below the least share: no
-                          row says of them */
+    uint64_t left_out; /* functions below the least share whose folded row is below it, too: no row
+                          stands for them */
 } pt_tree;
 
 /* *ret_tree borrows the profile; done with pt_tree_done. */
