@@ -48,7 +48,8 @@
 
 /* A function that the host calls. PT_PASSING: it may call the host's code in turn, whose time is
  * not the library's own, though the library has a frame on that stack. */
-#define PT_EXPORT PT_PASSING __attribute__((visibility("default")))
+#define PT_UNBLOCKING __attribute__((section("pt_unblocking"), noinline)) /* pt_journal_spans */
+#define PT_EXPORT     PT_PASSING __attribute__((visibility("default")))
 
 /* ---- util.c ---- */
 
@@ -74,6 +75,8 @@ typedef struct {
  * lock is a cancellation point (pthreads(7)), and a thread that ended there would keep it. */
 void pt_agent_lock(pt_caller *ret_caller);
 void pt_agent_unlock(const pt_caller *caller);
+/* The same, but signals stay blocked: the caller restores the mask itself. */
+void pt_agent_unlock_undisturbed(const pt_caller *caller);
 /* The same, if that takes no longer; false: the lock is another's, and nothing has changed. */
 bool pt_agent_lock_within(pt_caller *ret_caller, uint64_t ns);
 /* In a child of fork: the lock is held by the forking thread; makes it a free one again. */
@@ -484,13 +487,14 @@ typedef struct {
     _Atomic(int) drain_round; /* grows: a drain thread ends when it is not its own any more */
     _Atomic(int) drain_bell;  /* grows whenever there is something for it to do: it waits here */
     _Atomic(int) drain_is_ready;
-    uint64_t drain_before_ns;  /* CPU time of those that were before this one */
-    bool is_asleep;            /* in a recording: there were no samples yet, or few */
-    bool leaving;              /* the process is at its end */
-    pt_tick_code own_code;     /* the library, unless it is part of the program */
-    pt_tick_code passing_code; /* PT_PASSING */
-    bool served;               /* this session is for one who asked over a socket */
-    uint32_t sequence;         /* of the next journal of this process, in a recording */
+    uint64_t drain_before_ns;     /* CPU time of those that were before this one */
+    bool is_asleep;               /* in a recording: there were no samples yet, or few */
+    bool leaving;                 /* the process is at its end */
+    pt_tick_code own_code;        /* the library, unless it is part of the program */
+    pt_tick_code passing_code;    /* PT_PASSING */
+    pt_tick_code unblocking_code; /* PT_UNBLOCKING */
+    bool served;                  /* this session is for one who asked over a socket */
+    uint32_t sequence;            /* of the next journal of this process, in a recording */
 } pt_session;
 
 extern pt_session pt_agent; /* under the lock */

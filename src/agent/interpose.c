@@ -369,6 +369,7 @@ PT_EXPORT int execlp(const char *file, const char *arg, ...)
 /* ---- where threads begin in libc ---- */
 
 extern const char __start_pt_passing[], __stop_pt_passing[];
+extern const char __start_pt_unblocking[], __stop_pt_unblocking[];
 
 extern void second_start(void) __asm__("__libc_start_main") __attribute__((weak));
 
@@ -412,6 +413,8 @@ void pt_interpose_init(void)
         (pt_tick_code){(uintptr_t)__start_pt_thread_start, (uintptr_t)__stop_pt_thread_start};
     pt_agent.passing_code =
         (pt_tick_code){(uintptr_t)__start_pt_passing, (uintptr_t)__stop_pt_passing};
+    pt_agent.unblocking_code =
+        (pt_tick_code){(uintptr_t)__start_pt_unblocking, (uintptr_t)__stop_pt_unblocking};
     bool is_found = false;
     dl_iterate_phdr(note_own_code, &is_found);
     at_quick_exit(pt_last_words);

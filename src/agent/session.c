@@ -85,7 +85,8 @@ static void note_code(pt_journal_header *header)
                                        .passing_code = as_span(pt_agent.passing_code),
                                        .main_start = as_span(pt_tick.main_start),
                                        .thread_start = as_span(pt_tick.thread_start),
-                                       .own_start = as_span(pt_tick.own_start)};
+                                       .own_start = as_span(pt_tick.own_start),
+                                       .unblocking_code = as_span(pt_agent.unblocking_code)};
 }
 
 /* Of a process that leaves a journal. */
@@ -640,10 +641,29 @@ static void before_fork(void)
     forking = caller;
 }
 
-static void after_fork_in_parent(void)
+/* Sets the mask by a system call instruction of the calling function's own. */
+static inline __attribute__((always_inline)) void set_signal_mask(const sigset_t *mask)
+{
+    enum { KERNEL_MASK_BYTES = 8 };
+#if defined(__x86_64__)
+    long result;
+    register long mask_bytes __asm__("r10") = KERNEL_MASK_BYTES;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(SYS_rt_sigprocmask), "D"(SIG_SETMASK), "S"(mask), "d"(NULL),
+                       "r"(mask_bytes)
+                     : "rcx", "r11", "memory");
+#else
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, NULL, KERNEL_MASK_BYTES);
+#endif
+}
+
+/* The ticks of the time in fork arrive here, when signals are allowed again: they are fork's. */
+PT_UNBLOCKING static void after_fork_in_parent(void)
 {
     const pt_caller caller = forking;
-    pt_agent_unlock(&caller);
+    pt_agent_unlock_undisturbed(&caller);
+    set_signal_mask(&caller.mask);
 }
 
 static void after_fork_in_child(void)

@@ -52,11 +52,17 @@ static void be_undisturbed(pt_caller *ret_caller)
     pthread_sigmask(SIG_SETMASK, &all, &ret_caller->mask);
 }
 
+/* All but the signal mask. */
+static void be_as_before_undisturbed(const pt_caller *caller)
+{
+    errno = caller->error;
+    pthread_setcancelstate(caller->cancel, NULL);
+}
+
 static void be_as_before(const pt_caller *caller)
 {
     pthread_sigmask(SIG_SETMASK, &caller->mask, NULL);
-    errno = caller->error;
-    pthread_setcancelstate(caller->cancel, NULL); /* the thread may end here */
+    be_as_before_undisturbed(caller); /* the thread may end here */
 }
 
 void pt_agent_lock(pt_caller *ret_caller)
@@ -77,6 +83,12 @@ void pt_agent_unlock(const pt_caller *caller)
 {
     pt_agent_mutex_give(&lock);
     be_as_before(caller);
+}
+
+void pt_agent_unlock_undisturbed(const pt_caller *caller)
+{
+    pt_agent_mutex_give(&lock);
+    be_as_before_undisturbed(caller);
 }
 
 void pt_agent_lock_reset(void)

@@ -301,6 +301,7 @@ static void read_spans(pt_journal_reading *g, pt_reader r)
     g->spans.main_start = read_span(&r);
     g->spans.thread_start = read_span(&r);
     g->spans.own_start = read_span(&r);
+    g->spans.unblocking_code = read_span(&r);
 }
 
 static void set_labels(pt_journal_reading *g, const pt_journal_facts *f)

@@ -101,6 +101,9 @@ typedef struct {
     pt_journal_span main_start;   /* libc's code around the call of main */
     pt_journal_span thread_start; /* libc's code around the call of a thread's start routine */
     pt_journal_span own_start;    /* the library's thread function, which lies between those two */
+    /* A part of own_code: functions that allow signals again after a call of the host's that ran
+     * with all signals blocked (fork). The ticks of that call arrive there. */
+    pt_journal_span unblocking_code;
 } pt_journal_spans;
 
 /* Removes the library's functions that call the host's code from a stack, leaf first. False: the
@@ -112,6 +115,8 @@ static inline bool pt_journal_leave_out_own(const pt_journal_spans *spans, uint6
     for (uint32_t i = 0; i < *depth; i++) {
         if (!pt_journal_is_within(spans->own_code, pcs[i]))
             pcs[kept++] = pcs[i];
+        else if (pt_journal_is_within(spans->unblocking_code, pcs[i]))
+            i++; /* with its caller, which is libc's loop over handlers of fork */
         else if (i == 0 || (!pt_journal_is_within(spans->passing_code, pcs[i]) &&
                             !pt_journal_is_within(spans->own_start, pcs[i])))
             return false;

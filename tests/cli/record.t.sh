@@ -141,6 +141,47 @@ print(f'# three_tenths has {share:.3f}, of {(three + seven) / 1e6:.0f} ms; 600 w
 sys.exit(not 0.225 < share < 0.375 or not 500e6 < three + seven < 700e6 or total['below'] < three + seven)
 P
 
+# forks: how much CPU time, in milliseconds, a process used that does little but fork. Its memory makes that dear.
+cat >forks.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+    enum { BYTES = 16 << 20 };
+    char *const room = malloc(BYTES);
+    for (int i = 0; i < BYTES; i += 4096) room[i] = 1;
+    for (int i = 0; i < 200; i++) {
+        const pid_t pid = fork();
+        if (pid == 0) _exit(0);
+        waitpid(pid, NULL, 0);
+    }
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    printf("%d %ld\n", (int)getpid(), (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
+           (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000);
+    return 0;
+}
+C
+
+it 'the time that fork takes is the time of fork, and not of recording or of the next call'
+$cc -O1 forks.c -o forks || exit 1
+run pitot record --engine=preload -F 1000 -o forks.pb.gz ./forks
+expect_status 0
+stdout >forked
+run pitot top --csv -n 0 --tag-focus="pid=$(cut -d' ' -f1 forked)" forks.pb.gz
+stdout >forks.csv
+python3 - <<'P' || fail "$(cat forked forks.csv)"
+import csv, sys
+used = int(open('forked').read().split()[1])
+total = {row['name']: int(row['total']) / 1e6 for row in csv.DictReader(open('forks.csv'))}
+seen, fork = max(total.values()), max(ms for name, ms in total.items() if 'fork' in name.lower())
+print(f'# {used} ms used, {seen:.0f} seen, {fork:.0f} in fork')
+sys.exit(not 0.8 * used < seen < 1.1 * used or not fork > 0.6 * used)
+P
+
 it 'a process has no thread of the library before it has had samples, and one afterwards'
 # threads: how many it has at its start, and after so much CPU time.
 cat >threads.c <<'C'
