@@ -112,8 +112,10 @@ static int recover_one(pt_cmd_context *context, const recover_settings *settings
     const bool in_place = output.output == NULL;
     pt_error error = PT_ERROR_INIT;
     if (in_place && is_written_by(left->facts.pid, left->journal)) {
-        pt_cmd_say("%s: process %" PRIu32 " (%s) still writes it; -o FILE writes what there is",
-                   left->journal, left->facts.pid, left->facts.comm);
+        pt_cmd_say(
+            "%s: process %" PRIu32
+            " (%s) is still writing this journal; -o FILE makes a profile of its present contents",
+            left->journal, left->facts.pid, left->facts.comm);
         return PT_EXIT_FAILED;
     }
     const pt_load_options load = {.strict = context->input->strict, .pool = context->pool};

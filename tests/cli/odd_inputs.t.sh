@@ -6,7 +6,7 @@
 pitot formats | sed -n 's/^\([a-z][^ ]*\) (read.*/\1/p' >formats
 mapfile -t formats <formats
 # Names as each format's files have them; a name alone makes no profile.
-mapfile -t names < <(pitot formats | sed -n 's/^ *files named //p' | tr ' ' '\n' | sort -u)
+mapfile -t names < <(pitot formats | sed -n 's/^ *file names //p' | tr ' ' '\n' | sort -u)
 
 # expect_one_line FILE: a failure, and one line that names the file; notes before it are facts.
 expect_one_line() {
