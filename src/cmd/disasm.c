@@ -1,13 +1,8 @@
-/* disasm.c: pitot disasm, instructions and what each took. */
-#include "render/disasm.h"
-
-#include <stdlib.h>
-#include <string.h>
-
+/* disasm.c: pitot disasm, instructions and the time of each. */
 #include "cmd/cmd.h"
 #include "cmd/shape.h"
 #include "cmd/source.h"
-#include "view/disasm.h"
+#include "render/listing.h"
 
 typedef struct {
     pt_text_settings text;
@@ -22,45 +17,20 @@ static const pt_option disasm_rows[] = {
 };
 static const pt_option_table disasm_options = PT_OPTION_TABLE(disasm_rows);
 
-static int show_disasm(pt_cmd_context *context, const disasm_settings *settings,
-                       const pt_disasm_request *request)
+static int print_disasm(pt_cmd_context *context, const void *own, const pt_listing *listing)
 {
-    pt_disassembly disassembly;
-    pt_error error = PT_ERROR_INIT;
-    const pt_status status = pt_disassembly_init(&disassembly, context->answer, request, &error);
-    if (status == PT_ERR_NOTFOUND) return pt_cmd_unmatched(context);
-    if (status != PT_OK) return pt_cmd_fail(&error);
-    if (settings->shape == PT_SHAPE_JSON)
-        pt_disassembly_json(context->out, &context->head, &disassembly);
+    if (((const disasm_settings *)own)->shape == PT_SHAPE_JSON)
+        pt_listing_json(context->out, &context->head, listing);
     else
-        pt_disassembly_text(context->out, &context->look, &context->head, &disassembly);
-    pt_disassembly_done(&disassembly);
+        pt_listing_text(context->out, &context->look, &context->head, listing, false);
     return PT_EXIT_OK;
 }
 
 static int disasm_run(pt_cmd_context *context, void *own)
 {
     const disasm_settings *settings = own;
-    pt_regex *pattern = pt_cmd_name_pattern(context);
-    pt_cmd_code code;
-    pt_cmd_code_init(&code, context, &settings->code);
-    pt_source_texts *texts = pt_cmd_texts(context, &code.search, &settings->text);
-    const pt_disasm_request request = {
-        .event = context->event,
-        .whole = context->whole,
-        .name = context->pattern,
-        .pattern = pattern,
-        .address = pt_cmd_address(context->pattern),
-        .code = &code.options,
-        .texts = texts,
-        .context = settings->text.whole ? -1 : settings->text.context,
-        .limit = (size_t)settings->text.functions,
-    };
-    const int status = show_disasm(context, settings, &request);
-    pt_source_texts_free(texts);
-    pt_cmd_code_done(&code);
-    pt_regex_free(pattern);
-    return status;
+    pt_listing_request request = {.address = pt_cmd_address(context->pattern)};
+    return pt_cmd_list(context, &settings->text, &settings->code, &request, print_disasm, settings);
 }
 
 static const char *const disasm_examples[] = {

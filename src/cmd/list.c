@@ -1,10 +1,9 @@
-/* list.c: pitot list, source lines and what each took. */
+/* list.c: pitot list, source lines and the time of each. */
 #include "cmd/cmd.h"
 #include "cmd/query.h"
 #include "cmd/shape.h"
 #include "cmd/source.h"
 #include "render/listing.h"
-#include "view/listing.h"
 
 typedef struct {
     pt_text_settings text;
@@ -27,48 +26,28 @@ static const pt_option list_rows[] = {
 };
 static const pt_option_table list_options = PT_OPTION_TABLE(list_rows);
 
-static int show_listing(pt_cmd_context *context, const list_settings *settings,
-                        const pt_listing_request *request)
+static int print_list(pt_cmd_context *context, const void *own, const pt_listing *listing)
 {
-    pt_listing listing;
-    pt_error error = PT_ERROR_INIT;
-    const pt_status status = pt_listing_init(&listing, context->answer, request, &error);
-    if (status == PT_ERR_NOTFOUND) return pt_cmd_unmatched(context);
-    if (status != PT_OK) return pt_cmd_fail(&error);
+    const list_settings *settings = own;
     switch (settings->shape) {
-    case PT_SHAPE_JSON: pt_listing_json(context->out, &context->head, &listing); break;
-    case PT_SHAPE_CSV: pt_listing_csv(context->out, &context->head, &listing); break;
+    case PT_SHAPE_JSON: pt_listing_json(context->out, &context->head, listing); break;
+    case PT_SHAPE_CSV: pt_listing_csv(context->out, &context->head, listing); break;
     case PT_SHAPE_TEXT:
-        pt_listing_text(context->out, &context->look, &context->head, &listing, settings->calls);
+        pt_listing_text(context->out, &context->look, &context->head, listing, settings->calls);
         break;
     }
-    pt_listing_done(&listing);
     return PT_EXIT_OK;
 }
 
 static int list_run(pt_cmd_context *context, void *own)
 {
     const list_settings *settings = own;
-    pt_regex *pattern = pt_cmd_name_pattern(context);
-    PT_LOOKUP pt_lookup lookup;
-    pt_lookup_init(&lookup, context->place);
-    pt_source_search search = {.options = &lookup.source, .diag = &context->diag};
-    pt_source_texts *texts = pt_cmd_texts(context, &search, &settings->text);
-    const pt_listing_request request = {
-        .event = context->event,
-        .whole = context->whole,
-        .name = context->pattern,
-        .pattern = pattern,
-        .texts = texts,
-        .context = settings->text.whole ? -1 : settings->text.context,
-        .limit = (size_t)settings->text.functions,
-        .fold = settings->fold,
+    pt_listing_request request = {
+        .with_lines = true,
         .with_calls = settings->calls || settings->shape == PT_SHAPE_JSON,
+        .fold = settings->fold,
     };
-    const int status = show_listing(context, settings, &request);
-    pt_source_texts_free(texts);
-    pt_regex_free(pattern);
-    return status;
+    return pt_cmd_list(context, &settings->text, NULL, &request, print_list, settings);
 }
 
 static const char *const list_examples[] = {

@@ -35,12 +35,13 @@ void pt_cmd_code_init(pt_cmd_code *code, pt_cmd_context *context, const pt_code_
 {
     *code = (pt_cmd_code){0};
     pt_lookup_init(&code->lookup, context->place);
+    code->search = (pt_source_search){.options = &code->lookup.source, .diag = &context->diag};
+    if (settings == NULL) return;
     bool has_objdump = false;
     /* objdump is needed without capstone, or if --with requests it. */
     if (settings->with != PT_CODE_CAPSTONE &&
         (settings->with == PT_CODE_OBJDUMP || pt_disasm_version() == NULL))
         has_objdump = pt_objdump_find(getenv("PPROF_TOOLS"), getenv("PATH"), &code->objdump);
-    code->search = (pt_source_search){.options = &code->lookup.source, .diag = &context->diag};
     code->options = (pt_code_options){
         .images = &code->lookup.source,
         .syntax = settings->intel ? PT_SYNTAX_INTEL : PT_SYNTAX_ATT,
@@ -58,6 +59,34 @@ void pt_cmd_code_done(pt_cmd_code *code)
 {
     pt_lookup_done(&code->lookup);
     free(code->objdump.path);
+}
+
+int pt_cmd_list(pt_cmd_context *context, const pt_text_settings *text, const pt_code_settings *code,
+                pt_listing_request *request, pt_listing_printer *print, const void *settings)
+{
+    pt_regex *pattern = pt_cmd_name_pattern(context);
+    pt_cmd_code how;
+    pt_cmd_code_init(&how, context, code);
+    pt_source_texts *texts = pt_cmd_texts(context, &how.search, text);
+    request->event = context->event;
+    request->whole = context->whole;
+    request->name = context->pattern;
+    request->pattern = pattern;
+    request->code = code != NULL ? &how.options : NULL;
+    request->texts = texts;
+    request->context = text->whole ? -1 : text->context;
+    request->limit = (size_t)text->functions;
+    pt_listing listing;
+    pt_error error = PT_ERROR_INIT;
+    const pt_status status = pt_listing_init(&listing, context->answer, request, &error);
+    const int result = status == PT_OK             ? print(context, settings, &listing)
+                       : status == PT_ERR_NOTFOUND ? pt_cmd_unmatched(context)
+                                                   : pt_cmd_fail(&error);
+    if (status == PT_OK) pt_listing_done(&listing);
+    pt_source_texts_free(texts);
+    pt_cmd_code_done(&how);
+    pt_regex_free(pattern);
+    return result;
 }
 
 uint64_t pt_cmd_address(const char *pattern)

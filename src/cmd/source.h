@@ -1,4 +1,5 @@
-/* source.h: the options of commands that show code, their functions and their sources. */
+/* source.h: options of commands that show code: which functions, where sources are, how machine
+ * code is written; and the run of a listing. */
 #ifndef PT_CMD_SOURCE_H
 #define PT_CMD_SOURCE_H
 
@@ -6,7 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/lookup.h"
 #include "source/text.h"
-#include "view/code.h"
+#include "view/listing.h"
 
 typedef struct pt_text_settings {
     const char *source_path, *trim_path;
@@ -87,22 +88,32 @@ typedef struct pt_cmd_code {
     pt_source_search search; /* of sources */
     pt_objdump_tool objdump;
 } pt_cmd_code;
+/* settings NULL: only the search is for use. */
 void pt_cmd_code_init(pt_cmd_code *code, pt_cmd_context *context, const pt_code_settings *settings);
 void pt_cmd_code_done(pt_cmd_code *code);
 
-/* The sources, to be freed with pt_source_texts_free; context and search are used until then. Pages
- * (context->confined) get only files in the user's folders, and files that images name. */
+/* The sources, to be freed with pt_source_texts_free; context and search are used until then. A
+ * page (context->confined) gets only sources that lie in the user's folders or that images name. */
 pt_source_texts *pt_cmd_texts(pt_cmd_context *context, pt_source_search *search,
                               const pt_text_settings *settings);
 
-/* The address if the pattern is a hexadecimal number (0x...); 0 otherwise. */
+/* Prints a listing for a command that has `settings`; the exit status. */
+typedef int pt_listing_printer(pt_cmd_context *context, const void *settings,
+                               const pt_listing *listing);
+
+/* Makes the listing of the functions that context->pattern names and prints it. Of *request the
+ * caller fills with_lines, with_calls, fold and symbol_limit. code NULL: no instructions. Returns
+ * the exit status; of a pattern that matches nothing that of pt_cmd_unmatched. */
+int pt_cmd_list(pt_cmd_context *context, const pt_text_settings *text, const pt_code_settings *code,
+                pt_listing_request *request, pt_listing_printer *print, const void *settings);
+
+/* The address that a hexadecimal pattern (0x...) is; 0 for other patterns. */
 uint64_t pt_cmd_address(const char *pattern);
 
-/* Compiles context->pattern. Returns an exit status; a failure was printed. */
+/* Compiles context->pattern. On failure says why and returns the exit status. */
 int pt_cmd_pattern(pt_cmd_context *context, pt_regex **ret_pattern);
 
-/* The same, but NULL if the pattern is a name as a report shows it: such a name need not be a
- * regular expression. */
+/* Compiles context->pattern. NULL: it is no expression, but may be a name as a report shows it. */
 pt_regex *pt_cmd_name_pattern(const pt_cmd_context *context);
 
 /* Prints that the pattern matches nothing, with similar names. Returns PT_EXIT_NO_MATCH. */

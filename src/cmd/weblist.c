@@ -5,9 +5,8 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/source.h"
-#include "view/weblist.h"
 
-/* What is disassembled, at most: a page of more is slow to open. */
+/* Symbols that are disassembled, at most: a page with more is slow to open. */
 #define SYMBOL_LIMIT 100
 
 typedef struct {
@@ -30,8 +29,9 @@ static const pt_option weblist_rows[] = {
 };
 static const pt_option_table weblist_options = PT_OPTION_TABLE(weblist_rows);
 
-static int write_page(pt_cmd_context *context, const char *path, const pt_weblist *list)
+static int write_page(pt_cmd_context *context, const void *own, const pt_listing *list)
 {
+    const char *path = ((const weblist_settings *)own)->output;
     pt_error error = PT_ERROR_INIT;
     if (strcmp(path, "-") == 0) {
         pt_weblist_html(context->out, &context->head, list);
@@ -43,7 +43,7 @@ static int write_page(pt_cmd_context *context, const char *path, const pt_weblis
     const uint64_t bytes = writer.out.count;
     if (pt_file_commit(&writer, true, &error) != PT_OK) return pt_cmd_fail(&error);
     pt_buf line = PT_BUF_INIT;
-    const size_t count = list->listing.count;
+    const size_t count = list->count;
     pt_putf(&line, "%s: %zu function%s, ", path, count, count == 1 ? "" : "s");
     pt_put_value(&line, (int64_t)bytes, "bytes", NULL, PT_STYLE_SHORT);
     pt_put_text(&line, "; open it in a browser: xdg-open ");
@@ -54,45 +54,11 @@ static int write_page(pt_cmd_context *context, const char *path, const pt_weblis
     return PT_EXIT_OK;
 }
 
-static int show_weblist(pt_cmd_context *context, const char *path,
-                        const pt_weblist_request *request)
-{
-    pt_weblist list;
-    pt_error error = PT_ERROR_INIT;
-    const pt_status status = pt_weblist_init(&list, context->answer, request, &error);
-    if (status == PT_ERR_NOTFOUND) return pt_cmd_unmatched(context);
-    if (status != PT_OK) return pt_cmd_fail(&error);
-    const int result = write_page(context, path, &list);
-    pt_weblist_done(&list);
-    return result;
-}
-
 static int weblist_run(pt_cmd_context *context, void *own)
 {
     const weblist_settings *settings = own;
-    pt_regex *pattern = pt_cmd_name_pattern(context);
-    pt_cmd_code code;
-    pt_cmd_code_init(&code, context, &settings->code);
-    pt_source_texts *texts = pt_cmd_texts(context, &code.search, &settings->text);
-    const pt_weblist_request request = {
-        .listing =
-            {
-                .event = context->event,
-                .whole = context->whole,
-                .name = context->pattern,
-                .pattern = pattern,
-                .texts = texts,
-                .context = settings->text.whole ? -1 : settings->text.context,
-                .limit = (size_t)settings->text.functions,
-            },
-        .code = &code.options,
-        .symbol_limit = SYMBOL_LIMIT,
-    };
-    const int status = show_weblist(context, settings->output, &request);
-    pt_source_texts_free(texts);
-    pt_cmd_code_done(&code);
-    pt_regex_free(pattern);
-    return status;
+    pt_listing_request request = {.with_lines = true, .symbol_limit = SYMBOL_LIMIT};
+    return pt_cmd_list(context, &settings->text, &settings->code, &request, write_page, settings);
 }
 
 static const char *const weblist_examples[] = {

@@ -1,10 +1,13 @@
-/* listing.c: one row a source line, under a row for its function. */
+/* listing.c: a row for each function, then a row for each of its source lines or instructions. */
 #include "render/listing.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "render/text.h"
 #include "render/value.h"
+#include "view/table.h"
 
 #define TAB 8
 
@@ -14,7 +17,7 @@ void pt_put_source(pt_buf *buf, const char *text, size_t size)
     for (size_t i = 0; i < size; i++) {
         if (text[i] != '\t') {
             pt_put_u8(buf, (uint8_t)text[i]);
-            column += ((unsigned char)text[i] & 0xc0) != 0x80; /* not inside a character */
+            column += ((unsigned char)text[i] & 0xc0) != 0x80; /* the first byte of a character */
             continue;
         }
         do {
@@ -23,173 +26,314 @@ void pt_put_source(pt_buf *buf, const char *text, size_t size)
     }
 }
 
+void pt_put_row_source(pt_buf *buf, const pt_code_row *row)
+{
+    if (row->source == NULL) return;
+    size_t skip = 0;
+    while (skip < row->source_size && (row->source[skip] == ' ' || row->source[skip] == '\t'))
+        skip++;
+    pt_put_text(buf, "  ");
+    pt_put_source(buf, row->source + skip, row->source_size - skip);
+}
+
+int pt_listing_width(const pt_summary *summary, const pt_code_function *function, size_t count)
+{
+    int width = 6;
+    for (const pt_code_function *f = function; f < function + count; f++) {
+        pt_value_fit(&width, summary->unit, f->total);
+        pt_value_fit(&width, summary->unit, f->self);
+        for (size_t i = 0; i < f->row_count; i++) {
+            pt_value_fit(&width, summary->unit, f->row[i].total);
+            pt_value_fit(&width, summary->unit, f->row[i].self);
+        }
+    }
+    return width;
+}
+
+int pt_listing_digits(const pt_code_function *function)
+{
+    int digits = 1;
+    if (function->row_count > 0) /* numbers ascend */
+        for (uint64_t n = function->row[function->row_count - 1].at; n > 9; n /= 10)
+            digits++;
+    return digits < 4 ? 4 : digits;
+}
+
+void pt_listing_put_values(pt_out *out, const pt_summary *summary, int width, int64_t whole,
+                           int64_t self, int64_t total)
+{
+    if (self != 0)
+        pt_outf(out, "%*s %7s ", width, pt_value_of(summary->unit, self).text,
+                pt_percent_of(pt_share(self, whole)).text);
+    else
+        pt_outf(out, "%*s ", width + 8, "");
+    if (total != 0)
+        pt_outf(out, "%*s %7s  ", width, pt_total_of(summary, total).text,
+                pt_total_share_of(summary, pt_share(total, whole)).text);
+    else
+        pt_outf(out, "%*s  ", width + 8, "");
+}
+
 /* ---- Text ---- */
 
 typedef struct {
     pt_out *out;
     const pt_look *look;
     const pt_summary *summary;
-    const char *unit;
-    int width;  /* of a value's column */
-    int digits; /* of a line number's */
+    const pt_listing *list;
+    bool is_code;    /* rows are instructions */
+    bool with_calls; /* below each line */
+    int width;       /* of a value's column */
+    int digits;      /* of a line number or an address */
     pt_buf text;
 } writer;
 
-void pt_listing_put_values(pt_out *out, const pt_summary *summary, int width,
-                           const pt_listing_values *v)
+/* Columns before the text of a row, without its line number or address. */
+static size_t columns_before(const writer *w)
 {
-    if (v->self != 0)
-        pt_outf(out, "%*s %7s ", width, pt_value_of(summary->unit, v->self).text,
-                pt_percent_of(v->self_share).text);
-    else
-        pt_outf(out, "%*s ", width + 8, "");
-    if (v->total != 0)
-        pt_outf(out, "%*s %7s  ", width, pt_total_of(summary, v->total).text,
-                pt_total_share_of(summary, v->total_share).text);
-    else
-        pt_outf(out, "%*s  ", width + 8, "");
+    return 2 * ((size_t)w->width + 8) + 3;
 }
 
-void pt_listing_put_heading(pt_out *out, const pt_look *look, int width, const char *last)
+/* Puts w->text, cut to what the terminal has left after `used` columns. */
+static void put_cut_text(writer *w, size_t used, pt_colour colour)
 {
-    pt_text_colour(out, look, PT_COLOUR_STRONG);
-    pt_outf(out, "%*s %7s %*s %7s  %s\n", width, "self", "self%", width, "total", "total%", last);
-    pt_text_colour_end(out, look, PT_COLOUR_STRONG);
+    pt_text_colour(w->out, w->look, colour);
+    pt_text_put(w->out, pt_buf_text(&w->text),
+                w->look->width > used + 20 ? w->look->width - used : 0);
+    pt_text_colour_end(w->out, w->look, colour);
 }
 
-static size_t room_left(const writer *w, size_t used)
+static void put_values(writer *w, int64_t self, int64_t total)
 {
-    return w->look->width > used + 20 ? w->look->width - used : 0;
+    pt_listing_put_values(w->out, w->summary, w->width, w->list->whole, self, total);
 }
 
-static void put_calls(writer *w, const pt_listing *l, const pt_listing_line *line)
+static void put_calls(writer *w, const pt_code_row *row)
 {
     pt_text_colour(w->out, w->look, PT_COLOUR_QUIET);
-    for (size_t i = 0; i < line->call_count; i++) {
-        const pt_listing_call *call = &l->call[line->call_first + i];
+    for (size_t i = 0; i < row->call_count; i++) {
+        const pt_listing_call *call = &w->list->call[row->call_first + i];
         pt_outf(w->out, "%*s %*s %7s  %*s    -> ", w->width + 8, "", w->width,
-                pt_value_of(w->unit, call->value).text, "", w->digits, "");
+                pt_value_of(w->summary->unit, call->value).text, "", w->digits, "");
         pt_text_put_name(w->out, w->look, call->name, 0);
         pt_out_text(w->out, call->inlined ? "  (inlined)\n" : "\n");
     }
     pt_text_colour_end(w->out, w->look, PT_COLOUR_QUIET);
 }
 
-static void put_line(writer *w, const pt_listing_line *line)
+/* Whether two instructions have the same lines in all their frames. */
+static bool is_same_place(const pt_code_row *a, const pt_code_row *b)
 {
-    const size_t before = 2 * ((size_t)w->width + 8) + 3 + (size_t)w->digits + 2;
-    const pt_colour colour =
-        line->total == 0 && line->self == 0 ? PT_COLOUR_NONE : pt_colour_of_share(line->self_share);
-    if (line->after_gap) {
+    if (a->frame_count != b->frame_count) return false;
+    for (uint32_t i = 0; i < a->frame_count; i++)
+        if (a->frame[i].line != b->frame[i].line || strcmp(a->frame[i].file, b->frame[i].file) != 0)
+            return false;
+    return true;
+}
+
+/* The middle of a chain of more inlined calls is left out. */
+#define LONG_CHAIN 4
+
+/* Puts "; app.cc:28 > square shapes.hh:7  y += x * i;": the symbol's line, then each inlined
+ * function and its line, then the innermost source line. */
+static void put_place(writer *w, const pt_code_row *row)
+{
+    if (row->frame_count == 0) return;
+    pt_buf_clear(&w->text);
+    pt_put_text(&w->text, "; ");
+    for (uint32_t i = row->frame_count; i-- > 0;) {
+        const pt_code_frame *f = &row->frame[i];
+        if (row->frame_count > LONG_CHAIN && i > 1 && i + 1 < row->frame_count) {
+            pt_put_text(&w->text, " > ...");
+            i = 2;
+            continue;
+        }
+        if (i + 1 < row->frame_count) pt_putf(&w->text, " > %s ", f->brief);
+        if (f->file[0] == '\0')
+            pt_put_text(&w->text, "?");
+        else if (f->line == 0)
+            pt_put_text(&w->text, pt_base_name(f->file));
+        else
+            pt_putf(&w->text, "%s:%u", pt_base_name(f->file), f->line);
+    }
+    pt_put_row_source(&w->text, row);
+    pt_text_pad(w->out, columns_before(w));
+    put_cut_text(w, columns_before(w), PT_COLOUR_QUIET);
+    pt_out_char(w->out, '\n');
+}
+
+/* before: the row above, or NULL. */
+static void put_row(writer *w, const pt_code_row *row, const pt_code_row *before)
+{
+    const size_t used = columns_before(w) + (size_t)w->digits + 2;
+    const pt_colour colour = row->total == 0 && row->self == 0
+                                 ? PT_COLOUR_NONE
+                                 : pt_colour_of_share(pt_share(row->self, w->list->whole));
+    if (row->after_gap) {
         pt_text_colour(w->out, w->look, PT_COLOUR_QUIET);
-        pt_outf(w->out, "%*s\n", (int)before - 2, "...");
+        pt_outf(w->out, "%*s\n", (int)used - 2, "...");
         pt_text_colour_end(w->out, w->look, PT_COLOUR_QUIET);
     }
-    pt_listing_put_values(
-        w->out, w->summary, w->width,
-        &(pt_listing_values){line->self, line->total, line->self_share, line->total_share});
-    if (line->number > 0)
-        pt_outf(w->out, "%*lld", w->digits, (long long)line->number);
+    if (w->is_code && (before == NULL || row->after_gap || !is_same_place(row, before)))
+        put_place(w, row);
+    put_values(w, row->self, row->total);
+    if (w->is_code)
+        pt_outf(w->out, "%*" PRIx64 "  ", w->digits, row->at);
+    else if (row->at > 0)
+        pt_outf(w->out, "%*" PRIu64 "%s", w->digits, row->at, row->text_size > 0 ? "  " : "");
     else
-        pt_outf(w->out, "%*s", w->digits, "?");
-    if (line->text != NULL && line->text_size > 0) {
+        pt_outf(w->out, "%*s  (no line is known)", w->digits, "?");
+    if (w->is_code || row->text_size > 0) {
         pt_buf_clear(&w->text);
-        pt_put_source(&w->text, line->text, line->text_size);
-        pt_out_text(w->out, "  ");
-        pt_text_colour(w->out, w->look, colour);
-        pt_text_put(w->out, pt_buf_text(&w->text), room_left(w, before));
-        pt_text_colour_end(w->out, w->look, colour);
-    } else if (line->number == 0) {
-        pt_out_text(w->out, "  (no line is known)");
+        pt_put_source(&w->text, row->text, row->text_size);
+        put_cut_text(w, used, colour);
     }
     pt_out_char(w->out, '\n');
 }
 
-static void put_function(writer *w, const pt_listing *l, const pt_listing_function *f, bool calls)
+/* Puts where a function is, and why rows or texts are missing. */
+static void put_origin(writer *w, const pt_code_function *f)
 {
-    pt_listing_put_values(w->out, w->summary, w->width,
-                          &(pt_listing_values){f->self, f->total, f->self_share, f->total_share});
+    if (w->is_code || f->file[0] != '\0') {
+        pt_out_text(w->out, "  ");
+        pt_text_put(w->out, f->path != NULL ? f->path : f->file, 0);
+    }
+    if (w->is_code) pt_outf(w->out, "  0x%" PRIx64 "-0x%" PRIx64, f->start, f->end);
+    if (f->source_is_newer) pt_out_text(w->out, "  (changed since: lines may have moved)");
+    if (f->error == NULL) return;
+    pt_outf(w->out, "\n%*s%s", (int)columns_before(w), "", w->is_code ? "" : "no source: ");
+    pt_text_put(w->out, f->error, 0);
+}
+
+static void put_function(writer *w, const pt_code_function *f)
+{
+    put_values(w, f->self, f->total);
     pt_text_colour(w->out, w->look, PT_COLOUR_STRONG);
     pt_text_put_name(w->out, w->look, f->name, 0);
     pt_text_colour_end(w->out, w->look, PT_COLOUR_STRONG);
     pt_text_colour(w->out, w->look, PT_COLOUR_QUIET);
-    if (f->file[0] != '\0') {
-        pt_out_text(w->out, "  ");
-        pt_text_put(w->out, f->path != NULL ? f->path : f->file, 0);
-    }
-    if (f->source_is_newer) pt_out_text(w->out, "  (changed since: lines may have moved)");
-    if (f->error != NULL) {
-        pt_outf(w->out, "\n%*s  no source: ", 2 * (w->width + 8) + 1, "");
-        pt_text_put(w->out, f->error, 0);
-    }
+    put_origin(w, f);
     pt_text_colour_end(w->out, w->look, PT_COLOUR_QUIET);
     pt_out_char(w->out, '\n');
-    w->digits = 4;
-    for (size_t i = 0; i < f->line_count; i++) {
-        int digits = 1;
-        for (int64_t n = f->line[i].number; n > 9; n /= 10)
-            digits++;
-        w->digits = digits > w->digits ? digits : w->digits;
+    w->digits = pt_listing_digits(f);
+    if (w->is_code) {
+        w->digits = 4;
+        for (uint64_t n = f->end >> 16; n > 0; n >>= 4)
+            w->digits++;
     }
-    for (size_t i = 0; i < f->line_count && pt_out_ok(w->out); i++) {
-        put_line(w, &f->line[i]);
-        if (calls) put_calls(w, l, &f->line[i]);
+    for (size_t i = 0; i < f->row_count && pt_out_ok(w->out); i++) {
+        put_row(w, &f->row[i], i > 0 ? &f->row[i - 1] : NULL);
+        if (w->with_calls) put_calls(w, &f->row[i]);
     }
 }
 
-void pt_listing_text(pt_out *out, const pt_look *look, const pt_report_head *head,
-                     const pt_listing *listing, bool calls)
+/* The functions that the text and JSON show. */
+static const pt_code_function *shown_functions(const pt_listing *l, size_t *ret_count,
+                                               size_t *ret_more)
 {
-    pt_report_head_text(out, look, head);
+    const bool is_code = l->count == 0;
+    *ret_count = is_code ? l->symbol_count : l->count;
+    *ret_more = is_code ? l->symbols_more : l->more;
+    return is_code ? l->symbol : l->function;
+}
+
+void pt_listing_text(pt_out *out, const pt_look *look, const pt_report_head *head,
+                     const pt_listing *listing, bool with_calls)
+{
+    size_t count, more;
+    const pt_code_function *const function = shown_functions(listing, &count, &more);
     writer w = {.out = out,
-                .summary = &head->summary,
                 .look = look,
-                .unit = head->summary.unit,
-                .width = 6};
-    for (size_t i = 0; i < listing->count; i++) {
-        pt_value_fit(&w.width, w.unit, listing->function[i].total);
-        pt_value_fit(&w.width, w.unit, listing->function[i].self);
-        for (size_t k = 0; k < listing->function[i].line_count; k++) {
-            pt_value_fit(&w.width, w.unit, listing->function[i].line[k].total);
-            pt_value_fit(&w.width, w.unit, listing->function[i].line[k].self);
-        }
-    }
-    pt_listing_put_heading(out, look, w.width, "line and source");
-    for (size_t i = 0; i < listing->count && pt_out_ok(out); i++) {
+                .summary = &head->summary,
+                .list = listing,
+                .is_code = listing->count == 0,
+                .with_calls = with_calls,
+                .width = pt_listing_width(&head->summary, function, count)};
+    pt_report_head_text(out, look, head);
+    pt_text_colour(out, look, PT_COLOUR_STRONG);
+    pt_outf(out, "%*s %7s %*s %7s  %s\n", w.width, "self", "self%", w.width, "total", "total%",
+            w.is_code ? "address and instruction" : "line and source");
+    pt_text_colour_end(out, look, PT_COLOUR_STRONG);
+    for (size_t i = 0; i < count && pt_out_ok(out); i++) {
         if (i > 0) pt_out_char(out, '\n');
-        put_function(&w, listing, &listing->function[i], calls);
+        put_function(&w, &function[i]);
     }
-    if (listing->more > 0)
-        pt_outf(out, "\n%s more function%s (-n 0)\n", pt_count_of(listing->more).text,
-                listing->more == 1 ? "" : "s");
+    if (more > 0)
+        pt_outf(out, "\n%s more function%s (-n 0)\n", pt_count_of(more).text, more == 1 ? "" : "s");
     pt_buf_done(&w.text);
 }
 
 /* ---- JSON ---- */
 
-void pt_listing_json_values(pt_json_w *w, const pt_summary *summary, const pt_listing_values *v)
+static void put_json_values(pt_json_w *w, const pt_summary *summary, int64_t whole, int64_t self,
+                            int64_t total)
 {
-    pt_json_key_int(w, "self", v->self);
-    pt_json_key_double(w, "self_share", v->self_share);
-    pt_json_totals(w, summary, v->total, v->total_share);
+    pt_json_key_int(w, "self", self);
+    pt_json_key_double(w, "self_share", pt_share(self, whole));
+    pt_json_totals(w, summary, total, pt_share(total, whole));
 }
 
 static void put_json_line(pt_json_w *w, const pt_summary *summary, const pt_listing *l,
-                          const pt_listing_line *line)
+                          const pt_code_row *row)
 {
-    pt_json_object(w);
-    pt_json_key_int(w, "line", line->number);
-    pt_listing_json_values(
-        w, summary,
-        &(pt_listing_values){line->self, line->total, line->self_share, line->total_share});
-    pt_json_key_text_n(w, "text", line->text, line->text_size);
+    pt_json_key_uint(w, "line", row->at);
+    put_json_values(w, summary, l->whole, row->self, row->total);
+    pt_json_key_text_n(w, "text", row->text, row->text_size);
     pt_json_key_array(w, "calls");
-    for (size_t i = 0; i < line->call_count; i++) {
-        const pt_listing_call *call = &l->call[line->call_first + i];
+    for (size_t i = 0; i < row->call_count; i++) {
+        const pt_listing_call *call = &l->call[row->call_first + i];
         pt_json_object(w);
         pt_json_key_text(w, "name", call->name);
         pt_json_key_int(w, "value", call->value);
         pt_json_key_bool(w, "inlined", call->inlined);
+        pt_json_object_end(w);
+    }
+    pt_json_array_end(w);
+}
+
+static void put_json_instruction(pt_json_w *w, const pt_summary *summary, const pt_listing *l,
+                                 const pt_code_row *row)
+{
+    pt_json_key_hex(w, "address", row->at);
+    pt_json_key_uint(w, "size", row->size_bytes);
+    pt_json_key_text_n(w, "text", row->text, row->text_size);
+    put_json_values(w, summary, l->whole, row->self, row->total);
+    pt_json_key_array(w, "frames");
+    for (uint32_t i = 0; i < row->frame_count; i++) {
+        pt_json_object(w);
+        pt_json_key_text(w, "function", row->frame[i].function);
+        pt_json_key_text(w, "file", row->frame[i].file);
+        pt_json_key_uint(w, "line", row->frame[i].line);
+        pt_json_object_end(w);
+    }
+    pt_json_array_end(w);
+}
+
+static void put_json_function(pt_json_w *w, const pt_summary *summary, const pt_listing *l,
+                              const pt_code_function *f)
+{
+    const bool is_code = l->count == 0;
+    pt_json_object(w);
+    pt_json_key_text(w, "name", f->name);
+    pt_json_key_text(w, is_code ? "linkage_name" : "file", is_code ? f->linkage_name : f->file);
+    pt_json_key_text(w, "path", f->path);
+    if (is_code) {
+        pt_json_key_hex(w, "start", f->start);
+        pt_json_key_hex(w, "end", f->end);
+    }
+    pt_json_key_text(w, "error", f->error);
+    if (!is_code) {
+        pt_json_key_bool(w, "source_is_newer", f->source_is_newer);
+        pt_json_key_int(w, "start_line", f->start_line);
+    }
+    put_json_values(w, summary, l->whole, f->self, f->total);
+    pt_json_key_array(w, is_code ? "instructions" : "lines");
+    for (size_t i = 0; i < f->row_count; i++) {
+        pt_json_object(w);
+        if (is_code)
+            put_json_instruction(w, summary, l, &f->row[i]);
+        else
+            put_json_line(w, summary, l, &f->row[i]);
         pt_json_object_end(w);
     }
     pt_json_array_end(w);
@@ -198,30 +342,16 @@ static void put_json_line(pt_json_w *w, const pt_summary *summary, const pt_list
 
 void pt_listing_json(pt_out *out, const pt_report_head *head, const pt_listing *listing)
 {
+    size_t count, more;
+    const pt_code_function *const function = shown_functions(listing, &count, &more);
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
-    pt_report_head_json(&w, "list", head);
+    pt_report_head_json(&w, listing->count == 0 ? "disasm" : "list", head);
     pt_json_key_array(&w, "functions");
-    for (size_t i = 0; i < listing->count && pt_out_ok(out); i++) {
-        const pt_listing_function *f = &listing->function[i];
-        pt_json_object(&w);
-        pt_json_key_text(&w, "name", f->name);
-        pt_json_key_text(&w, "file", f->file);
-        pt_json_key_text(&w, "path", f->path);
-        pt_json_key_text(&w, "error", f->error);
-        pt_json_key_bool(&w, "source_is_newer", f->source_is_newer);
-        pt_json_key_int(&w, "start_line", f->start_line);
-        pt_listing_json_values(
-            &w, &head->summary,
-            &(pt_listing_values){f->self, f->total, f->self_share, f->total_share});
-        pt_json_key_array(&w, "lines");
-        for (size_t k = 0; k < f->line_count; k++)
-            put_json_line(&w, &head->summary, listing, &f->line[k]);
-        pt_json_array_end(&w);
-        pt_json_object_end(&w);
-    }
+    for (size_t i = 0; i < count && pt_out_ok(out); i++)
+        put_json_function(&w, &head->summary, listing, &function[i]);
     pt_json_array_end(&w);
-    pt_json_key_uint(&w, "more", listing->more);
+    pt_json_key_uint(&w, "more", more);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
 }
@@ -232,17 +362,17 @@ void pt_listing_csv(pt_out *out, const pt_report_head *head, const pt_listing *l
 {
     pt_out_text(out, "function,file,line,self,self_share,total,total_share,text\n");
     for (size_t i = 0; i < listing->count && pt_out_ok(out); i++) {
-        const pt_listing_function *f = &listing->function[i];
-        for (size_t k = 0; k < f->line_count; k++) {
-            const pt_listing_line *line = &f->line[k];
-            if (line->self == 0 && line->total == 0) continue;
-            PT_FREE char *text = pt_strndup(line->text != NULL ? line->text : "", line->text_size);
+        const pt_code_function *f = &listing->function[i];
+        for (size_t k = 0; k < f->row_count; k++) {
+            const pt_code_row *row = &f->row[k];
+            if (row->self == 0 && row->total == 0) continue;
+            PT_FREE char *text = pt_strndup(row->text != NULL ? row->text : "", row->text_size);
             pt_csv_put(out, f->name);
             pt_out_char(out, ',');
             pt_csv_put(out, f->file);
-            pt_outf(out, ",%lld,%lld,%.6g,", (long long)line->number, (long long)line->self,
-                    line->self_share);
-            pt_csv_totals(out, &head->summary, line->total, line->total_share);
+            pt_outf(out, ",%" PRIu64 ",%" PRId64 ",%.6g,", row->at, row->self,
+                    pt_share(row->self, listing->whole));
+            pt_csv_totals(out, &head->summary, row->total, pt_share(row->total, listing->whole));
             pt_out_char(out, ',');
             pt_csv_put(out, text);
             pt_out_char(out, '\n');

@@ -1,30 +1,34 @@
-/* listing.h: source lines with their values, as text, JSON and CSV. */
+/* listing.h: prints a listing (view/listing.h): source lines or instructions with their values, as
+ * text, JSON and CSV. render/weblist.h prints both as a page. */
 #ifndef PT_RENDER_LISTING_H
 #define PT_RENDER_LISTING_H
 
 #include "render/report.h"
 #include "view/listing.h"
 
-/* calls: under each line, what it called. */
+/* Prints source lines, or, of a listing without them, instructions. with_calls: each line's calls
+ * stand below it. Above instructions stands the source line, where it changes. */
 void pt_listing_text(pt_out *out, const pt_look *look, const pt_report_head *head,
-                     const pt_listing *listing, bool calls);
+                     const pt_listing *listing, bool with_calls);
+/* The same as the report `list` or `disasm`. */
 void pt_listing_json(pt_out *out, const pt_report_head *head, const pt_listing *listing);
-/* Lines with a value only. */
+/* Source lines that have a value. */
 void pt_listing_csv(pt_out *out, const pt_report_head *head, const pt_listing *listing);
 
-/* What listings of lines and of instructions share: four columns, blank where there is nothing; a
- * heading over them and what follows; the same four as fields of an object. */
-typedef struct pt_listing_values {
-    int64_t self, total;
-    double self_share, total_share;
-} pt_listing_values;
-void pt_listing_put_values(pt_out *out, const pt_summary *summary, int width,
-                           const pt_listing_values *v);
-void pt_listing_put_heading(pt_out *out, const pt_look *look, int width, const char *last);
-void pt_listing_json_values(pt_json_w *w, const pt_summary *summary, const pt_listing_values *v);
+/* ---- What the page shares ---- */
 
-/* Appends source text for a terminal or a page: tabs become spaces up to the next column that 8
- * divides. */
+/* The width of a column of values that fits those of count functions and their rows. */
+int pt_listing_width(const pt_summary *summary, const pt_code_function *function, size_t count);
+/* Digits of the largest line number of a function, at least 4. */
+int pt_listing_digits(const pt_code_function *function);
+/* Puts four columns: self, its share of the whole, total, its share. A value of 0 is blank. */
+void pt_listing_put_values(pt_out *out, const pt_summary *summary, int width, int64_t whole,
+                           int64_t self, int64_t total);
+/* Puts source text for a terminal or a page: a tab becomes spaces up to the next multiple of 8
+ * columns. */
 void pt_put_source(pt_buf *buf, const char *text, size_t size);
+/* Puts "  y += x;": two blanks and the source of an instruction without its indentation, if known.
+ */
+void pt_put_row_source(pt_buf *buf, const pt_code_row *row);
 
 #endif

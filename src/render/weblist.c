@@ -1,5 +1,5 @@
-/* weblist.c: the page. Its rows are text that lines up, as the terminal's, in elements that open.
- */
+/* weblist.c: the page. A row is text in columns, as on a terminal; a line with instructions is an
+ * element that opens. */
 #include "render/weblist.h"
 
 #include <inttypes.h>
@@ -12,15 +12,14 @@
 #include "render/policy.h"
 #include "render/text.h"
 #include "render/value.h"
+#include "view/table.h"
 
 typedef struct {
     pt_out *out;
-    const pt_weblist *list;
+    const pt_listing *list;
     const pt_summary *summary;
-    const char *unit;
     int width;  /* of a value's column */
     int digits; /* of a line number's */
-    size_t next_piece;
     pt_buf text;
 } writer;
 
@@ -29,127 +28,120 @@ static void put_escaped(pt_out *out, const char *text)
     pt_xml_text(out, text, strlen(text));
 }
 
-/* What stands in w->text, escaped. */
+/* Puts w->text, escaped, and empties it. */
 static void flush_text(writer *w)
 {
     pt_xml_text(w->out, pt_buf_text(&w->text), w->text.size);
     pt_buf_clear(&w->text);
 }
 
-static void add_values(writer *w, const pt_listing_values *v)
+static void add_values(writer *w, int64_t self, int64_t total)
 {
     pt_out to;
     pt_out_to_buf(&to, &w->text);
-    pt_listing_put_values(&to, w->summary, w->width, v);
+    pt_listing_put_values(&to, w->summary, w->width, w->list->whole, self, total);
     pt_out_done(&to, NULL);
 }
 
-static int heat_of(double share)
+/* The class of a row's colour: 0 cold to 4 hot. */
+static int heat_of(const writer *w, int64_t self)
 {
-    const double x = share < 0 ? -share : share;
+    const double share = pt_share(self, w->list->whole), x = share < 0 ? -share : share;
     return x >= 0.2 ? 4 : x >= 0.08 ? 3 : x >= 0.02 ? 2 : x > 0 ? 1 : 0;
+}
+
+/* Columns before a line's text, without its number. */
+static int columns_before(const writer *w)
+{
+    return 2 * (w->width + 8) + 3;
 }
 
 /* ---- Instructions of a line ---- */
 
-static const pt_disasm_line *instruction_of(const writer *w, const pt_weblist_piece *piece)
+static const pt_code_row *instruction_of(const writer *w, const pt_listing_piece *piece)
 {
-    return &w->list->code.function[piece->symbol].line[piece->at];
+    return &w->list->symbol[piece->symbol].row[piece->at];
 }
 
-static bool same_frame(const pt_code_frame *a, const pt_code_frame *b)
+static bool is_same_frame(const pt_code_frame *a, const pt_code_frame *b)
 {
     return a->line == b->line && strcmp(a->file, b->file) == 0 &&
            strcmp(a->linkage_name, b->linkage_name) == 0;
 }
 
-/* How many of what is inlined at a piece, from the outermost on, is so at the one before, too. */
-static uint32_t shared_depth(const writer *w, const pt_weblist_piece *piece,
-                             const pt_weblist_piece *before)
+/* How many inlined calls of a piece, from the outermost on, the piece before has, too. */
+static uint32_t shared_depth(const writer *w, const pt_listing_piece *piece,
+                             const pt_listing_piece *before)
 {
     if (before == NULL || before->symbol != piece->symbol) return 0;
-    const pt_disasm_line *a = instruction_of(w, piece), *b = instruction_of(w, before);
+    const pt_code_row *a = instruction_of(w, piece), *b = instruction_of(w, before);
     uint32_t depth = 0;
     while (depth < piece->frame && depth < before->frame &&
-           same_frame(&a->frame[piece->frame - 1 - depth], &b->frame[before->frame - 1 - depth]))
+           is_same_frame(&a->frame[piece->frame - 1 - depth], &b->frame[before->frame - 1 - depth]))
         depth++;
     return depth;
 }
 
 #define INDENT 2
 
-/* "> square shapes.hh:7": calls that are inlined here, each deeper than the one before. */
-static void put_inlined(writer *w, const pt_weblist_piece *piece, uint32_t depth)
+/* Puts "> square shapes.hh:7": the inlined calls from `depth` on, each deeper than the one before.
+ */
+static void put_inlined(writer *w, const pt_listing_piece *piece, uint32_t depth)
 {
-    const pt_disasm_line *in = instruction_of(w, piece);
+    const pt_code_row *in = instruction_of(w, piece);
     for (; depth < piece->frame; depth++) {
         const pt_code_frame *f = &in->frame[piece->frame - 1 - depth];
-        pt_putf(&w->text, "%*s", 2 * (w->width + 8) + 3 + w->digits + 2 + INDENT * (int)depth, "");
+        pt_putf(&w->text, "%*s", columns_before(w) + w->digits + 2 + INDENT * (int)depth, "");
         pt_putf(&w->text, "> %s  %s:%u", f->brief, pt_base_name(f->file), f->line);
-        if (depth + 1 == piece->frame && in->source != NULL) {
-            size_t skip = 0;
-            while (skip < in->source_size && (in->source[skip] == ' ' || in->source[skip] == '\t'))
-                skip++;
-            pt_put_text(&w->text, "  ");
-            pt_put_source(&w->text, in->source + skip, in->source_size - skip);
-        }
+        if (depth + 1 == piece->frame) pt_put_row_source(&w->text, in);
         pt_out_text(w->out, "<div class=\"a c\">");
         flush_text(w);
         pt_out_text(w->out, "</div>\n");
     }
 }
 
-static void put_instruction(writer *w, const pt_weblist_piece *piece,
-                            const pt_weblist_piece *before)
+static void put_instruction(writer *w, const pt_listing_piece *piece,
+                            const pt_listing_piece *before)
 {
-    const pt_disasm_line *in = instruction_of(w, piece);
+    const pt_code_row *in = instruction_of(w, piece);
     if (before != NULL) {
-        const pt_disasm_line *last = instruction_of(w, before);
+        const pt_code_row *last = instruction_of(w, before);
         const bool follows =
-            before->symbol == piece->symbol && last->addr + last->size_bytes == in->addr;
+            before->symbol == piece->symbol && last->at + last->size_bytes == in->at;
         if (!follows)
-            pt_outf(w->out, "<div class=\"a q\">%*s</div>\n", 2 * (w->width + 8) + 3 + w->digits,
-                    "...");
+            pt_outf(w->out, "<div class=\"a q\">%*s</div>\n", columns_before(w) + w->digits, "...");
     }
     put_inlined(w, piece, shared_depth(w, piece, before));
-    add_values(w, &(pt_listing_values){in->self, in->total, in->self_share, in->total_share});
+    add_values(w, in->self, in->total);
     pt_putf(&w->text, "%*s%*s%6" PRIx64 "  ", w->digits + 2, "", INDENT * (int)piece->frame, "",
-            in->addr);
-    pt_put_source(&w->text, in->text, strlen(in->text));
-    pt_outf(w->out, "<div class=\"a h%d\">", heat_of(in->self_share));
+            in->at);
+    pt_put_source(&w->text, in->text, in->text_size);
+    pt_outf(w->out, "<div class=\"a h%d\">", heat_of(w, in->self));
     flush_text(w);
     pt_out_text(w->out, "</div>\n");
 }
 
 /* ---- Lines ---- */
 
-static void add_line(writer *w, const pt_listing_line *line)
+static void add_line(writer *w, const pt_code_row *line)
 {
-    add_values(w,
-               &(pt_listing_values){line->self, line->total, line->self_share, line->total_share});
-    if (line->number > 0)
-        pt_putf(&w->text, "%*" PRId64 "  ", w->digits, line->number);
+    add_values(w, line->self, line->total);
+    if (line->at > 0)
+        pt_putf(&w->text, "%*" PRIu64 "  ", w->digits, line->at);
     else
         pt_putf(&w->text, "%*s  (no line is known)", w->digits, "?");
     if (line->text != NULL) pt_put_source(&w->text, line->text, line->text_size);
 }
 
-/* The pieces of a line are the next ones, in the order of the lines. */
-static void put_line(writer *w, uint32_t function, uint32_t at)
+static void put_line(writer *w, const pt_code_row *line)
 {
-    const pt_listing_line *line = &w->list->listing.function[function].line[at];
-    const pt_weblist_piece *pieces = w->list->piece;
-    const size_t first = w->next_piece;
-    while (w->next_piece < w->list->piece_count && pieces[w->next_piece].function == function &&
-           pieces[w->next_piece].line == at)
-        w->next_piece++;
+    const pt_listing_piece *piece = w->list->piece + line->piece_first;
     const bool has_value = line->self != 0 || line->total != 0;
-    const int heat = heat_of(line->self_share);
+    const int heat = heat_of(w, line->self);
     if (line->after_gap)
-        pt_outf(w->out, "<div class=\"r q\">%*s</div>\n", 2 * (w->width + 8) + 3 + w->digits,
-                "...");
+        pt_outf(w->out, "<div class=\"r q\">%*s</div>\n", columns_before(w) + w->digits, "...");
     add_line(w, line);
-    if (w->next_piece == first) {
+    if (line->piece_count == 0) {
         pt_outf(w->out, "<div class=\"r h%d%s\"%s>", heat, has_value ? "" : " q",
                 has_value ? " data-hot tabindex=\"0\"" : "");
         flush_text(w);
@@ -160,14 +152,14 @@ static void put_line(writer *w, uint32_t function, uint32_t at)
             has_value ? "" : " q");
     flush_text(w);
     pt_out_text(w->out, "</summary>\n");
-    for (size_t i = first; i < w->next_piece && pt_out_ok(w->out); i++)
-        put_instruction(w, &pieces[i], i > first ? &pieces[i - 1] : NULL);
+    for (size_t i = 0; i < line->piece_count && pt_out_ok(w->out); i++)
+        put_instruction(w, &piece[i], i > 0 ? &piece[i - 1] : NULL);
     pt_out_text(w->out, "</details>\n");
 }
 
 static void put_function(writer *w, uint32_t function)
 {
-    const pt_listing_function *f = &w->list->listing.function[function];
+    const pt_code_function *f = &w->list->function[function];
     pt_outf(w->out, "<section id=\"f%u\"><h2>", function);
     put_escaped(w->out, f->name);
     pt_out_text(w->out, " <span>");
@@ -181,34 +173,28 @@ static void put_function(writer *w, uint32_t function)
     if (f->source_is_newer)
         pt_out_text(w->out, "<p class=\"note\">The source was changed after the profile was "
                             "taken: lines may have moved.</p>\n");
-    w->digits = 4;
-    for (size_t i = 0; i < f->line_count; i++) {
-        int digits = 1;
-        for (int64_t n = f->line[i].number; n > 9; n /= 10)
-            digits++;
-        w->digits = digits > w->digits ? digits : w->digits;
-    }
+    w->digits = pt_listing_digits(f);
     pt_out_text(w->out, "<div class=\"code\">\n");
-    for (size_t i = 0; i < f->line_count && pt_out_ok(w->out); i++)
-        put_line(w, function, (uint32_t)i);
+    for (size_t i = 0; i < f->row_count && pt_out_ok(w->out); i++)
+        put_line(w, &f->row[i]);
     pt_out_text(w->out, "</div></section>\n");
 }
 
 /* ---- The page ---- */
 
-/* A link a function, with its values. */
+/* Puts a link for each function, with its values. */
 static void put_contents(writer *w)
 {
-    const pt_listing *l = &w->list->listing;
+    const pt_listing *l = w->list;
     pt_outf(w->out,
             "<nav aria-label=\"functions\"><div class=\"r q\">%*s %7s %*s %7s  function</div>",
             w->width, "self", "self%", w->width, "total", "total%");
     for (size_t i = 0; i < l->count; i++) {
-        const pt_listing_function *f = &l->function[i];
-        add_values(w, &(pt_listing_values){f->self, f->total, f->self_share, f->total_share});
+        const pt_code_function *f = &l->function[i];
+        add_values(w, f->self, f->total);
         pt_put_text(&w->text, f->name);
         if (f->file[0] != '\0') pt_putf(&w->text, "  %s", pt_base_name(f->file));
-        pt_outf(w->out, "<a class=\"r h%d\" href=\"#f%zu\">", heat_of(f->self_share), i);
+        pt_outf(w->out, "<a class=\"r h%d\" href=\"#f%zu\">", heat_of(w, f->self), i);
         flush_text(w);
         pt_out_text(w->out, "</a>\n");
     }
@@ -244,21 +230,12 @@ static void put_head(writer *w, const pt_report_head *head)
                         "samples, <kbd>e</kbd> <kbd>c</kbd> open and close all.</p></header>\n");
 }
 
-void pt_weblist_html(pt_out *out, const pt_report_head *head, const pt_weblist *list)
+void pt_weblist_html(pt_out *out, const pt_report_head *head, const pt_listing *l)
 {
     writer w = {.out = out,
-                .list = list,
+                .list = l,
                 .summary = &head->summary,
-                .unit = head->summary.unit,
-                .width = 6,
-                .text = PT_BUF_INIT};
-    const pt_listing *l = &list->listing;
-    for (size_t i = 0; i < l->count; i++) {
-        pt_value_fit(&w.width, w.unit, l->function[i].total);
-        pt_value_fit(&w.width, w.unit, l->function[i].self);
-        for (size_t k = 0; k < l->function[i].line_count; k++)
-            pt_value_fit(&w.width, w.unit, l->function[i].line[k].total);
-    }
+                .width = pt_listing_width(&head->summary, l->function, l->count)};
     put_head(&w, head);
     put_contents(&w);
     pt_out_text(out, "<main>\n");

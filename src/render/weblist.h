@@ -1,13 +1,13 @@
-/* weblist.h: source lines with their values and, opened, their instructions, as one page that needs
- * nothing else: no network, no other file, and no script to be read. */
+/* weblist.h: a listing of lines and instructions as one HTML page that needs no network and no
+ * other file. */
 #ifndef PT_RENDER_WEBLIST_H
 #define PT_RENDER_WEBLIST_H
 
 #include "render/report.h"
-#include "view/weblist.h"
+#include "view/listing.h"
 
-/* Lines with instructions are elements that open (details), so that a keyboard can; a short script
+/* A line with instructions is an element that opens (details), also by the keyboard; a short script
  * adds keys that go from line to line. */
-void pt_weblist_html(pt_out *out, const pt_report_head *head, const pt_weblist *weblist);
+void pt_weblist_html(pt_out *out, const pt_report_head *head, const pt_listing *listing);
 
 #endif

@@ -1,4 +1,4 @@
-/* code.c: from locations to images, from images to instructions. */
+/* code.c: locations -> images; images -> instructions; rows and functions of code. */
 #include "view/code.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 
 #define MAX_CODE_BYTES (UINT64_C(4) << 20)
 
-/* Readable names, each made once; the linker's are known by their address. */
+/* Readable names, each made once. A linkage name is known by the address of its text. */
 struct pt_code_names {
     struct {
         const char *linkage;
@@ -24,8 +24,8 @@ struct pt_code_names {
 
 /* ---- Names ---- */
 
-/* Free the result. */
-static char *made_readable(const char *linkage, const char *plain, pt_demangle_mode mode)
+/* The caller frees the name. */
+static char *make_readable(const char *linkage, const char *plain, pt_demangle_mode mode)
 {
     char *name = pt_demangle(linkage, mode);
     if (name == NULL && plain[0] != '\0' && mode != PT_DEMANGLE_NONE)
@@ -33,7 +33,7 @@ static char *made_readable(const char *linkage, const char *plain, pt_demangle_m
     return name != NULL ? name : pt_strdup(linkage);
 }
 
-/* The number of a function's names; valid while the image is. */
+/* The index of a function's readable names in image->names. */
 static uint32_t readable_names(const pt_code_image *image, const char *linkage, const char *plain,
                                pt_demangle_mode mode)
 {
@@ -45,8 +45,8 @@ static uint32_t readable_names(const pt_code_image *image, const char *linkage, 
     const pt_demangle_mode brief = mode == PT_DEMANGLE_NONE ? mode : PT_DEMANGLE_SIMPLE;
     PT_GROW(*names, names->count + 1);
     names->items[names->count].linkage = linkage;
-    names->items[names->count].plain = made_readable(linkage, plain, mode);
-    names->items[names->count].brief = made_readable(linkage, plain, brief);
+    names->items[names->count].plain = make_readable(linkage, plain, mode);
+    names->items[names->count].brief = make_readable(linkage, plain, brief);
     pt_index_add(&names->index, hash, (uint32_t)names->count);
     return (uint32_t)names->count++;
 }
@@ -62,14 +62,14 @@ const char *pt_code_name(const pt_code_image *image, const char *linkage_name,
 
 static void say_unopened(const pt_code_options *options, const char *path, const pt_error *error)
 {
-    if (path[0] == '\0' || path[0] == '[') return; /* not files */
+    if (path[0] == '\0' || path[0] == '[') return; /* no file */
     char text[1024];
     pt_error_text(error, text, sizeof text);
     pt_diag_add(options->diag, 1, "mapped files without code to show: %s%s%s",
                 error->path[0] != '\0' ? "" : path, error->path[0] != '\0' ? "" : ": ", text);
 }
 
-/* Opens the file of a mapping; false when that fails. */
+/* Opens the file of a mapping. False: it cannot be opened. */
 static bool open_image(const pt_profile *p, const pt_mapping *map, const pt_code_options *options,
                        pt_source_search *search, pt_code_image *image)
 {
@@ -157,24 +157,61 @@ void pt_code_done(pt_code *code)
     *code = (pt_code){0};
 }
 
+/* ---- Rows and functions ---- */
+
+void pt_code_function_done(pt_code_function *f)
+{
+    for (size_t i = 0; i < f->row_count; i++)
+        if (f->row[i].owns_text) free((char *)(uintptr_t)f->row[i].text);
+    free(f->row);
+    free(f->frame);
+    free(f->made_name);
+    free(f->error);
+    *f = (pt_code_function){0};
+}
+
+bool *pt_code_rows_near(const bool *has_value, size_t count, int64_t context, bool fills_gap)
+{
+    bool *const near = pt_alloc(count + 1, sizeof *near);
+    const size_t around = context >= 0 ? (size_t)context : 0;
+    size_t end = 0; /* of the rows that are decided */
+    for (size_t i = 0; i < count; i++) {
+        if (context >= 0 && !has_value[i]) continue;
+        size_t from = i > around ? i - around : 0;
+        if (from < end || (fills_gap && end > 0 && from == end + 1)) from = end;
+        end = count - i > around + 1 ? i + around + 1 : count;
+        for (size_t k = from; k < end; k++)
+            near[k] = true;
+    }
+    return near;
+}
+
 /* ---- Instructions ---- */
 
 typedef struct {
-    pt_code_text *text;
+    pt_code_function *function;
     const pt_code_image *image;
     const pt_code_options *options;
     uint64_t start, end;
+    size_t *frame_first; /* per row: in the function's frames */
 } disassembling;
 
-static void add_instruction(pt_code_text *text, uint64_t addr, uint32_t size, char *owned)
+static pt_code_row *add_instruction(disassembling *d, uint64_t addr, uint32_t size_bytes,
+                                    char *owned)
 {
-    text->instruction =
-        pt_grow(text->instruction, &text->cap, text->count + 1, sizeof *text->instruction);
-    text->instruction[text->count++] =
-        (pt_code_instruction){.addr = addr, .size_bytes = size, .text = owned};
+    pt_code_function *const f = d->function;
+    f->row = pt_grow(f->row, &f->row_cap, f->row_count + 1, sizeof *f->row);
+    pt_code_row *const row = &f->row[f->row_count++];
+    *row = (pt_code_row){.at = addr,
+                         .size_bytes = size_bytes,
+                         .text = owned,
+                         .text_size = strlen(owned),
+                         .owns_text = true};
+    return row;
 }
 
-/* " <fib+0x10>": where an instruction goes; without the name of the function that it is in. */
+/* Puts " <fib+0x10>": the symbol that a target lies in. The name is left out inside the symbol that
+ * the instruction itself lies in. */
 static void put_target(pt_buf *buf, const disassembling *d, uint64_t from, uint64_t target)
 {
     pt_object_symbol symbol;
@@ -200,26 +237,27 @@ static void take_instruction(void *context, const pt_instruction *i)
         pt_putf(&buf, "  # 0x%llx", (unsigned long long)i->target);
         put_target(&buf, d, i->addr, i->target);
     }
-    add_instruction(d->text, i->addr, i->size_bytes, pt_buf_take(&buf, NULL));
-    d->text->instruction[d->text->count - 1].has_target = i->has_target;
-    d->text->instruction[d->text->count - 1].target = i->target;
+    pt_code_row *const row = add_instruction(d, i->addr, i->size_bytes, pt_buf_take(&buf, NULL));
+    row->has_target = i->has_target;
+    row->target = i->target;
 }
 
-/* Where a line of objdump goes: "jne    40112a <main+0x14>", the number before the name. */
-static void find_target(pt_code_instruction *in)
+/* Finds the target in a line of objdump, where the address stands before the symbol:
+ * "jne    40112a <main+0x14>". */
+static void find_target(pt_code_row *row)
 {
-    const char *const name = strstr(in->text, " <");
+    const char *const name = strstr(row->text, " <");
     const char *digits = name;
-    while (digits != NULL && digits > in->text && isxdigit((unsigned char)digits[-1]))
+    while (digits != NULL && digits > row->text && isxdigit((unsigned char)digits[-1]))
         digits--;
-    if (digits == NULL || digits == name || digits == in->text || digits[-1] != ' ' ||
-        strchr(in->text, '#') != NULL)
+    if (digits == NULL || digits == name || digits == row->text || digits[-1] != ' ' ||
+        strchr(row->text, '#') != NULL)
         return;
-    in->has_target = true;
-    in->target = strtoull(digits, NULL, 16);
+    row->has_target = true;
+    row->target = strtoull(digits, NULL, 16);
 }
 
-static pt_status by_objdump(disassembling *d, pt_error *reterr)
+static pt_status disassemble_by_objdump(disassembling *d, pt_error *reterr)
 {
     pt_objdump_listing l;
     const pt_status status = pt_objdump_run(d->options->objdump, d->image->path, d->start, d->end,
@@ -228,44 +266,39 @@ static pt_status by_objdump(disassembling *d, pt_error *reterr)
     uint64_t after = d->start;
     for (size_t i = 0; i < l.count; i++) {
         const uint64_t addr = l.line[i].addr;
-        if (addr < after || addr >= d->end) continue; /* said twice, or of elsewhere */
+        if (addr < after || addr >= d->end) continue; /* listed before, or outside the range */
         const uint64_t next =
             i + 1 < l.count && l.line[i + 1].addr > addr ? l.line[i + 1].addr : d->end;
-        add_instruction(d->text, addr, next - addr < 16 ? (uint32_t)(next - addr) : 1,
-                        pt_strdup(l.line[i].text));
-        find_target(&d->text->instruction[d->text->count - 1]);
+        find_target(add_instruction(d, addr, next - addr < 16 ? (uint32_t)(next - addr) : 1,
+                                    pt_strdup(l.line[i].text)));
         after = addr + 1;
     }
     pt_objdump_listing_done(&l);
     return PT_OK;
 }
 
-static pt_status disassemble_code(disassembling *d, pt_error *reterr)
+static pt_status disassemble_range(disassembling *d, pt_error *reterr)
 {
     const pt_elf *elf = pt_object_elf(d->image->object);
     const bool has_objdump = d->options->objdump != NULL;
     if (has_objdump && (d->options->prefers_objdump || !pt_disasm_knows(elf)))
-        return by_objdump(d, reterr);
+        return disassemble_by_objdump(d, reterr);
     return pt_disasm(elf, d->start, d->end, d->options->syntax, take_instruction, d, reterr);
 }
-
-/* ---- Their lines ---- */
 
 static void take_frames(void *context, size_t index, const pt_object_frame *frames, size_t count,
                         uint64_t symbol_bytes)
 {
     (void)symbol_bytes;
     disassembling *d = context;
-    pt_code_text *text = d->text;
-    pt_code_instruction *i = &text->instruction[index];
-    text->frame =
-        pt_grow(text->frame, &text->frame_cap, text->frame_count + count, sizeof *text->frame);
-    i->frame_first = (uint32_t)text->frame_count;
-    i->frame_count = (uint32_t)count;
+    pt_code_function *const f = d->function;
+    f->frame = pt_grow(f->frame, &f->frame_cap, f->frame_count + count, sizeof *f->frame);
+    d->frame_first[index] = f->frame_count;
+    f->row[index].frame_count = (uint32_t)count;
     for (size_t k = 0; k < count; k++) {
         const uint32_t name =
             readable_names(d->image, frames[k].linkage_name, frames[k].name, d->options->demangle);
-        text->frame[text->frame_count++] = (pt_code_frame){
+        f->frame[f->frame_count++] = (pt_code_frame){
             .function = d->image->names->items[name].plain,
             .brief = d->image->names->items[name].brief,
             .linkage_name = frames[k].linkage_name,
@@ -275,49 +308,51 @@ static void take_frames(void *context, size_t index, const pt_object_frame *fram
     }
 }
 
-pt_status pt_code_text_init(pt_code_text *ret_text, const pt_code_image *image, uint64_t start,
-                            uint64_t end, const pt_code_options *options, pt_error *reterr)
+static void find_frames(disassembling *d)
 {
-    pt_code_text text = {0};
+    pt_code_function *const f = d->function;
+    PT_FREE uint64_t *addrs = pt_alloc(f->row_count + 1, sizeof *addrs);
+    PT_FREE size_t *frame_first = pt_alloc(f->row_count + 1, sizeof *frame_first);
+    d->frame_first = frame_first;
+    for (size_t i = 0; i < f->row_count; i++)
+        addrs[i] = f->row[i].at;
+    pt_object_resolve(d->image->object, PT_OBJECT_LINES, addrs, f->row_count, d->options->pool,
+                      take_frames, d);
+    for (size_t i = 0; i < f->row_count; i++)
+        if (f->row[i].frame_count > 0) f->row[i].frame = f->frame + frame_first[i];
+}
+
+pt_status pt_code_disassemble(pt_code_function *function, const pt_code_image *image,
+                              uint64_t start, uint64_t end, const pt_code_options *options,
+                              pt_error *reterr)
+{
     if (end - start > MAX_CODE_BYTES) end = start + MAX_CODE_BYTES;
     disassembling d = {
-        .text = &text, .image = image, .options = options, .start = start, .end = end};
-    const pt_status status = disassemble_code(&d, reterr);
-    if (status != PT_OK) {
-        pt_code_text_done(&text);
-        return status;
+        .function = function, .image = image, .options = options, .start = start, .end = end};
+    const pt_status status = disassemble_range(&d, reterr);
+    if (status == PT_OK) {
+        find_frames(&d);
+        return PT_OK;
     }
-    PT_FREE uint64_t *addrs = pt_alloc(text.count + 1, sizeof *addrs);
-    for (size_t i = 0; i < text.count; i++)
-        addrs[i] = text.instruction[i].addr;
-    pt_object_resolve(image->object, PT_OBJECT_LINES, addrs, text.count, options->pool, take_frames,
-                      &d);
-    *ret_text = text;
-    return PT_OK;
+    for (size_t i = 0; i < function->row_count; i++)
+        free((char *)(uintptr_t)function->row[i].text);
+    function->row_count = 0;
+    return status;
 }
 
 char *pt_code_instruction_text(const pt_code_image *image, uint64_t addr,
                                const pt_code_options *options)
 {
     enum { LONGEST = 16 }; /* bytes of an instruction */
-    pt_code_text text = {0};
+    pt_code_function f = {0};
     disassembling d = {
-        .text = &text, .image = image, .options = options, .start = addr, .end = addr + LONGEST};
+        .function = &f, .image = image, .options = options, .start = addr, .end = addr + LONGEST};
     pt_error error = PT_ERROR_INIT;
     char *first = NULL;
-    if (disassemble_code(&d, &error) == PT_OK && text.count > 0) {
-        first = text.instruction[0].text;
-        text.instruction[0].text = NULL;
+    if (disassemble_range(&d, &error) == PT_OK && f.row_count > 0) {
+        first = (char *)(uintptr_t)f.row[0].text;
+        f.row[0].owns_text = false;
     }
-    pt_code_text_done(&text);
+    pt_code_function_done(&f);
     return first;
-}
-
-void pt_code_text_done(pt_code_text *text)
-{
-    for (size_t i = 0; i < text->count; i++)
-        free(text->instruction[i].text);
-    free(text->instruction);
-    free(text->frame);
-    *text = (pt_code_text){0};
 }

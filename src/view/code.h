@@ -1,10 +1,13 @@
-/* code.h: the machine code that locations of a profile lie in: images opened, addresses as linked,
- * instructions with their source lines.
+/* code.h: what every listing of code is made of: functions of rows, where a row is a source line or
+ * an instruction; and the images that instructions are read from.
  *
  *   location 7: mapping app, 0x5581...1310   ->   image app, 0x1310
  *   image app, [0x1310, 0x1600)              ->   1310  pushq %r15     frames [fib app.cc:7]
  *                                                 16e0  mulsd ...      frames [square shapes.hh:7,
  *                                                                              run app.cc:28]
+ *
+ * Who makes listings: view/listing.h (pitot's own), pprof's and DCPI's personalities, each by its
+ * own rules of what is chosen and counted.
  */
 #ifndef PT_VIEW_CODE_H
 #define PT_VIEW_CODE_H
@@ -18,13 +21,14 @@
 typedef struct pt_code_options {
     const pt_source_options *images;
     pt_syntax syntax;
-    const pt_objdump_tool *objdump; /* where capstone is not there or does not know the machine;
-                                       NULL: there is none */
-    bool prefers_objdump;           /* asks it first */
+    const pt_objdump_tool *objdump; /* disassembles where capstone cannot; NULL: there is none */
+    bool prefers_objdump;           /* objdump disassembles everything */
     pt_demangle_mode demangle;
     pt_pool *pool;
     pt_diag *diag;
 } pt_code_options;
+
+/* ---- Images ---- */
 
 typedef struct pt_code_image {
     const char *path; /* of the file that was found */
@@ -36,54 +40,102 @@ typedef struct pt_code_image {
 typedef struct pt_code {
     pt_code_image *image;
     size_t image_count;
-    uint32_t *image_of; /* per location; PT_NONE: not asked for, or without an image */
+    uint32_t *image_of; /* per location; PT_NONE: not wanted, or without an image */
     uint64_t *addr;     /* per location: as linked; of a return address one less */
     pt_source_search *search;
 } pt_code;
 
-/* Opens the images of the locations that are wanted (one flag a location). What cannot be opened is
- * a fact for the diag. *options must stay. */
+/* Opens the images of the wanted locations (one flag a location). The diag gets a fact for each
+ * image that cannot be opened. Borrows *options and the profile's texts. */
 void pt_code_init(pt_code *ret_code, const pt_profile *profile, const bool *wanted,
                   const pt_code_options *options);
 void pt_code_done(pt_code *code);
 
+/* A name of the image's symbol table as people read it; lives as long as the code. */
+const char *pt_code_name(const pt_code_image *image, const char *linkage_name,
+                         pt_demangle_mode mode);
+
+/* ---- Functions ---- */
+
+/* A function that an instruction belongs to, by inlining or by being its symbol. */
 typedef struct pt_code_frame {
-    const char *function; /* as people read it */
+    const char *function; /* as people read it; "" = unknown */
     const char *brief;    /* the same without template arguments */
     const char *linkage_name;
     const char *file; /* "" = unknown */
     uint32_t line;    /* 0 = unknown */
 } pt_code_frame;
 
-typedef struct pt_code_instruction {
-    uint64_t addr;
-    uint32_t size_bytes;
-    char *text;           /* with the names of what it calls and jumps to */
-    uint32_t frame_first; /* the innermost inlined function, then its callers */
-    uint32_t frame_count; /* 0: no name is known */
-    bool has_target;      /* it jumps to or calls a fixed address */
+/* A source line or an instruction. */
+typedef struct pt_code_row {
+    uint64_t at;      /* number of the line, 0: samples without a line; or the address as linked */
+    const char *text; /* the line without its end, or the instruction with the names of its targets;
+                         not terminated; NULL: there is none */
+    size_t text_size;
+    int64_t self, total; /* of samples that were taken here; of those and of what was called here */
+    bool after_gap;      /* rows between the one before and this one are left out */
+    bool owns_text;
+    /* Of a source line. */
+    size_t call_first, call_count;   /* its calls (listing.h) */
+    size_t piece_first, piece_count; /* its instructions (listing.h) */
+    /* Of an instruction. */
+    uint32_t size_bytes, frame_count; /* no frame: the function is not known */
+    const pt_code_frame *frame;       /* the innermost inlined function, then its callers */
+    const char *source;               /* the line of the first frame, not terminated, or NULL */
+    size_t source_size;
+    bool has_target; /* it jumps to or calls a fixed address */
     uint64_t target;
-} pt_code_instruction;
+} pt_code_row;
 
-typedef struct pt_code_text {
-    pt_code_instruction *instruction; /* ascending */
-    size_t count, cap;
-    pt_code_frame *frame;
+/* A function as source lines, or a symbol as instructions. */
+typedef struct pt_code_function {
+    const char *name;
+    char *made_name;          /* NULL, or the name, which the function owns */
+    const char *linkage_name; /* of a symbol */
+    const char *file;         /* of source lines, as the profile names it; "" = unknown */
+    const char *path;         /* of the source file or the image; NULL: not found */
+    char *error;              /* why rows or their texts are missing, or NULL */
+    bool source_is_newer;     /* the source was written to after the profile began */
+    int64_t start_line;       /* 0 = unknown */
+    uint64_t start, end;      /* of a symbol, as linked */
+    int64_t self, total;
+    pt_code_row *row; /* `at` ascends */
+    size_t row_count, row_cap;
+    pt_code_frame *frame; /* of all rows */
     size_t frame_count, frame_cap;
-} pt_code_text;
+} pt_code_function;
 
-/* Disassembles [start, end), which is cut to 4 MiB. Texts of frames live as long as the code.
- * Fails with why it cannot be disassembled. */
-pt_status pt_code_text_init(pt_code_text *ret_text, const pt_code_image *image, uint64_t start,
-                            uint64_t end, const pt_code_options *options, pt_error *reterr);
-void pt_code_text_done(pt_code_text *text);
+/* Frees all that the function owns. */
+void pt_code_function_done(pt_code_function *function);
+
+/* Disassembles [start, end), which is cut to 4 MiB, into rows without values. Texts of frames live
+ * as long as the code. Fails with why it cannot be disassembled; the function then has no rows. */
+pt_status pt_code_disassemble(pt_code_function *function, const pt_code_image *image,
+                              uint64_t start, uint64_t end, const pt_code_options *options,
+                              pt_error *reterr);
+
+/* The instruction that holds addr: the last one from `from` on that does not begin after it. Call
+ * it with ascending addresses and the result before. The function has rows. */
+static inline size_t pt_code_row_of(const pt_code_function *function, size_t from, uint64_t addr)
+{
+    while (from + 1 < function->row_count && function->row[from + 1].at <= addr)
+        from++;
+    return from;
+}
+
+/* The first frame of a row, or NULL. */
+static inline const pt_code_frame *pt_code_innermost(const pt_code_row *row)
+{
+    return row->frame_count > 0 ? row->frame : NULL;
+}
+
+/* Which rows are at most `context` rows from one that has a value (context -1: all rows). With
+ * fills_gap a single row between two such parts is shown, too. has_value: one flag a row. The
+ * caller frees the flags. */
+bool *pt_code_rows_near(const bool *has_value, size_t count, int64_t context, bool fills_gap);
 
 /* The one instruction at addr, to be freed; NULL if it cannot be disassembled. */
 char *pt_code_instruction_text(const pt_code_image *image, uint64_t addr,
                                const pt_code_options *options);
-
-/* A name of the image's symbol table as people read it; lives as long as the code. */
-const char *pt_code_name(const pt_code_image *image, const char *linkage_name,
-                         pt_demangle_mode mode);
 
 #endif

@@ -315,7 +315,7 @@ static void find_name(const pt_profile *p, uint32_t event, int64_t whole, const 
     pt_listing listing;
     pt_error error = PT_ERROR_INIT;
     const pt_listing_request request = {
-        .event = event, .whole = whole, .name = s->name, .texts = texts};
+        .event = event, .whole = whole, .name = s->name, .with_lines = true, .texts = texts};
     if (pt_listing_init(&listing, p, &request, &error) != PT_OK)
         fail_msg("%s, by %d: list does not find %s", where, shown_by.by, s->name);
     pt_listing_done(&listing);

@@ -25,18 +25,19 @@ static void expect_listing(const pt_profile *p, const char *pattern, int64_t con
     pt_source_texts *texts = pt_source_texts_new(source_folder, NULL, NULL, NULL);
     const pt_listing_request request = {.whole = pt_view_magnitude(p, 0),
                                         .pattern = regex,
+                                        .with_lines = true,
                                         .texts = texts,
                                         .context = context,
                                         .with_calls = true};
     assert_int_equal(pt_listing_init(&listing, p, &request, &error), PT_OK);
     pt_buf text = PT_BUF_INIT;
     for (size_t i = 0; i < listing.count; i++) {
-        const pt_listing_function *f = &listing.function[i];
+        const pt_code_function *f = &listing.function[i];
         pt_putf(&text, "%s %lld %lld\n", f->name, (long long)f->self, (long long)f->total);
-        for (size_t k = 0; k < f->line_count; k++) {
-            const pt_listing_line *l = &f->line[k];
+        for (size_t k = 0; k < f->row_count; k++) {
+            const pt_code_row *l = &f->row[k];
             if (l->after_gap) pt_put_text(&text, " ...\n");
-            pt_putf(&text, " %lld %lld %lld", (long long)l->number, (long long)l->self,
+            pt_putf(&text, " %lld %lld %lld", (long long)l->at, (long long)l->self,
                     (long long)l->total);
             if (l->text != NULL) pt_putf(&text, " %.*s", (int)l->text_size, l->text);
             pt_put_text(&text, "\n");
@@ -126,7 +127,7 @@ static void what_matches_nothing_is_not_found(void **state)
     pt_listing listing;
     assert_int_equal(pt_regex_new("zebra", 0, &regex, NULL), PT_OK);
     pt_source_texts *texts = pt_source_texts_new("", NULL, NULL, NULL);
-    const pt_listing_request request = {.pattern = regex, .texts = texts};
+    const pt_listing_request request = {.pattern = regex, .with_lines = true, .texts = texts};
     assert_int_equal(pt_listing_init(&listing, p, &request, NULL), PT_ERR_NOTFOUND);
     pt_source_texts_free(texts);
     pt_regex_free(regex);
@@ -139,7 +140,8 @@ static void the_limit_counts_what_it_leaves_out(void **state)
     pt_listing listing;
     assert_int_equal(pt_regex_new(".", 0, &regex, NULL), PT_OK);
     pt_source_texts *texts = pt_source_texts_new("", NULL, NULL, NULL);
-    const pt_listing_request request = {.pattern = regex, .texts = texts, .limit = 2};
+    const pt_listing_request request = {
+        .pattern = regex, .with_lines = true, .texts = texts, .limit = 2};
     assert_int_equal(pt_listing_init(&listing, p, &request, NULL), PT_OK);
     assert_int_equal(listing.count, 2);
     assert_int_equal(listing.more, 1);

@@ -40,7 +40,7 @@ static const pt_option_table dcpidiff_options = PT_OPTION_TABLE(dcpidiff_rows);
 static const pt_procedure *same_procedure(const pt_procedures *all, const char *name)
 {
     for (size_t i = 0; i < all->count; i++)
-        if (strcmp(all->items[i].name, name) == 0) return &all->items[i];
+        if (strcmp(all->items[i].code.name, name) == 0) return &all->items[i];
     return NULL;
 }
 
@@ -52,7 +52,7 @@ static int compare_sets(pt_cmd_context *context, const dcpidiff_settings *settin
     bool any = false;
     for (size_t i = 0; i < all[0].count; i++) {
         const pt_procedure *const first = &all[0].items[i];
-        const pt_procedure *const second = same_procedure(&all[1], first->name);
+        const pt_procedure *const second = same_procedure(&all[1], first->code.name);
         if (second == NULL) continue;
         const pt_diff_side sides[2] = {{&all[0], first, sets->items[0].column},
                                        {&all[1], second, sets->items[1].column}};

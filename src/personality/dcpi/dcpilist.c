@@ -1,8 +1,4 @@
 /* dcpilist.c: pitot dcpilist, a procedure's instructions or source lines, a column an event. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmd/cmd.h"
 #include "cmd/shape.h"
 #include "cmd/source.h"
@@ -39,88 +35,35 @@ static const pt_option dcpilist_rows[] = {
 };
 static const pt_option_table dcpilist_options = PT_OPTION_TABLE(dcpilist_rows);
 
-static int show_procedures(pt_cmd_context *context, const dcpilist_settings *settings,
-                           const pt_counts *counts, const pt_procedures_request *request,
-                           pt_source_texts *texts)
+static void show_procedures(pt_cmd_context *context, const pt_flow_report *report, const void *own)
 {
-    pt_procedures procedures;
-    pt_error error = PT_ERROR_INIT;
-    const pt_status status = pt_procedures_init(&procedures, counts, request, &error);
-    if (status == PT_ERR_NOTFOUND) return pt_cmd_unmatched(context);
-    if (status != PT_OK) return pt_cmd_fail(&error);
-    PT_FREE pt_flow *flows = pt_alloc(procedures.count + 1, sizeof *flows);
-    PT_FREE const pt_flow **known = pt_alloc(procedures.count + 1, sizeof *known);
-    for (size_t i = 0; i < procedures.count; i++)
-        if (pt_flow_init(&flows[i], &procedures, &procedures.items[i], request->column,
-                         settings->flow.width))
-            known[i] = &flows[i];
+    const dcpilist_settings *settings = own;
+    pt_cmd_code sources;
+    pt_cmd_code_init(&sources, context, NULL);
+    pt_source_texts *texts = pt_cmd_texts(context, &sources.search, &settings->text);
     const pt_procedure_list list = {
-        .title = context->title,
-        .flow = known,
-        .column = request->column,
-        .cycles_per_sample =
-            pt_dcpi_cycles_per_sample(&counts->event[request->column], settings->flow.mhz),
-        .procedures = &procedures,
+        .flow = report,
         .kind = settings->source         ? PT_LIST_SOURCE
                 : settings->instructions ? PT_LIST_INSTRUCTIONS
                                          : PT_LIST_BOTH,
         .context = settings->text.whole ? -1 : settings->text.context,
         .texts = texts,
     };
-    pt_diag_add(&context->diag, (uint64_t)(procedures.lost > 0 ? procedures.lost : 0),
-                "samples of what matches lie in no image or symbol that could be read");
     if (settings->shape == PT_SHAPE_JSON)
         pt_procedure_list_json(context->out, &list);
     else
         pt_procedure_list_text(context->out, &context->look, &list);
-    for (size_t i = 0; i < procedures.count; i++)
-        if (known[i] != NULL) pt_flow_done(&flows[i]);
-    pt_procedures_done(&procedures);
-    return PT_EXIT_OK;
-}
-
-static int list_with(pt_cmd_context *context, const dcpilist_settings *settings,
-                     const pt_counts *counts, uint32_t column, const pt_regex *pattern)
-{
-    PT_FREE bool *in_image = NULL;
-    const int status = pt_dcpi_images(context, &settings->dcpi, counts, &in_image);
-    if (status != PT_EXIT_OK) return status;
-    pt_cmd_code code;
-    pt_cmd_code_init(&code, context, &settings->code);
-    pt_source_texts *texts = pt_cmd_texts(context, &code.search, &settings->text);
-    const pt_procedures_request request = {
-        .pattern = pattern,
-        .address = pt_cmd_address(context->pattern),
-        .in_image = in_image,
-        .column = column,
-        .limit = (size_t)settings->text.functions,
-        .code = &code.options,
-    };
-    const int shown = show_procedures(context, settings, counts, &request, texts);
     pt_source_texts_free(texts);
-    pt_cmd_code_done(&code);
-    return shown;
+    pt_cmd_code_done(&sources);
 }
 
 static int dcpilist_run(pt_cmd_context *context, void *own)
 {
-    const dcpilist_settings *settings = own;
-    if (!(settings->flow.width > 0))
-        return pt_cmd_usage(context, "dcpilist: --width is more than 0");
-    if (settings->instructions && settings->source)
+    const dcpilist_settings *s = own;
+    if (s->flow.width > 0 && s->instructions && s->source)
         return pt_cmd_usage(context, "dcpilist: --asm and --source: only one of them");
-    pt_regex *pattern;
-    int status = pt_cmd_pattern(context, &pattern);
-    if (status != PT_EXIT_OK) return status;
-    pt_counts counts;
-    uint32_t column;
-    status = pt_dcpi_count(context, &settings->dcpi, &counts, &column);
-    if (status == PT_EXIT_OK) {
-        status = list_with(context, settings, &counts, column, pattern);
-        pt_counts_done(&counts);
-    }
-    pt_regex_free(pattern);
-    return status;
+    return pt_dcpi_flow(context, &s->dcpi, &s->flow, &s->code, (size_t)s->text.functions,
+                        show_procedures, s);
 }
 
 const pt_command pt_command_dcpilist = {

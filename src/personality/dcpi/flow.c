@@ -50,37 +50,37 @@ static flow_kind kind_aarch64(const char *text)
 
 static flow_kind kind_of(const pt_procedure *p, size_t i)
 {
-    const pt_code_instruction *const in = &p->text.instruction[i];
+    const pt_code_row *const in = &p->code.row[i];
     return p->machine == EM_AARCH64 ? kind_aarch64(in->text) : kind_x86(in->text, in->has_target);
 }
 
 /* The instruction at an address of the procedure; count if there is none. */
 static size_t instruction_at(const pt_procedure *p, uint64_t addr)
 {
-    size_t low = 0, high = p->text.count;
+    size_t low = 0, high = p->code.row_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (p->text.instruction[middle].addr < addr)
+        if (p->code.row[middle].at < addr)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < p->text.count && p->text.instruction[low].addr == addr ? low : p->text.count;
+    return low < p->code.row_count && p->code.row[low].at == addr ? low : p->code.row_count;
 }
 
 /* ---- Blocks ---- */
 
 static void make_blocks(pt_flow *f, const pt_procedure *p)
 {
-    const size_t n = p->text.count;
+    const size_t n = p->code.row_count;
     PT_FREE bool *begins = pt_alloc(n + 1, sizeof *begins);
     begins[0] = true;
     for (size_t i = 0; i < n; i++) {
         const flow_kind kind = kind_of(p, i);
         if (kind == GOES_ON) continue;
         begins[i + 1] = true;
-        if ((kind == BRANCHES || kind == JUMPS) && p->text.instruction[i].has_target)
-            begins[instruction_at(p, p->text.instruction[i].target)] = true;
+        if ((kind == BRANCHES || kind == JUMPS) && p->code.row[i].has_target)
+            begins[instruction_at(p, p->code.row[i].target)] = true;
     }
     f->block = pt_alloc(n + 1, sizeof *f->block);
     f->block_of = pt_alloc(n + 1, sizeof *f->block_of);
@@ -110,9 +110,9 @@ static void connect_blocks(pt_flow *f, const pt_procedure *p)
         b->is_indirect = kind == JUMPS_ANYWHERE;
         f->has_unknown_jump |= b->is_indirect;
         if (kind != BRANCHES && kind != JUMPS) continue;
-        const pt_code_instruction *const in = &p->text.instruction[last];
-        const size_t target = in->has_target ? instruction_at(p, in->target) : p->text.count;
-        if (target < p->text.count)
+        const pt_code_row *const in = &p->code.row[last];
+        const size_t target = in->has_target ? instruction_at(p, in->target) : p->code.row_count;
+        if (target < p->code.row_count)
             add_next(b, f->block_of[target]);
         else
             b->leaves = true;
@@ -369,14 +369,14 @@ static void sum_up(pt_flow *f)
 bool pt_flow_init(pt_flow *ret, const pt_procedures *all, const pt_procedure *p, uint32_t column,
                   double width)
 {
-    if (p->text.count == 0 ||
+    if (p->code.row_count == 0 ||
         (p->machine != EM_X86_64 && p->machine != EM_386 && p->machine != EM_AARCH64))
         return false;
     pt_flow f = {.width = width};
     make_blocks(&f, p);
     connect_blocks(&f, p);
     make_classes(&f);
-    for (size_t i = 0; i < p->text.count; i++)
+    for (size_t i = 0; i < p->code.row_count; i++)
         f.block[f.block_of[i]].samples += (double)pt_procedure_value(all, p, i, column);
     estimate_flow(&f);
     sum_up(&f);
@@ -397,7 +397,7 @@ void pt_flow_done(pt_flow *f)
 double pt_flow_stall(const pt_flow *f, const pt_procedures *all, const pt_procedure *p,
                      uint32_t column, size_t i)
 {
-    const double rate = f->class[f->block[f->block_of[i]].class].rate;
+    const double rate = pt_flow_class_at(f, i)->rate;
     const double over = (double)pt_procedure_value(all, p, i, column) - rate / f->width;
     return rate > 0 && over > 0 ? over : 0;
 }

@@ -66,6 +66,12 @@ bool pt_flow_init(pt_flow *ret_flow, const pt_procedures *all, const pt_procedur
                   uint32_t column, double width);
 void pt_flow_done(pt_flow *flow);
 
+/* The class of an instruction's block. */
+static inline const pt_flow_class *pt_flow_class_at(const pt_flow *flow, size_t instruction)
+{
+    return &flow->class[flow->block[flow->block_of[instruction]].class];
+}
+
 /* Samples of an instruction beyond what it takes at full width; 0 where nothing is known. */
 double pt_flow_stall(const pt_flow *flow, const pt_procedures *all, const pt_procedure *procedure,
                      uint32_t column, size_t instruction);

@@ -59,7 +59,7 @@ static void add_summary(summary *s, const pt_flow_report *r, size_t i, char *let
     s->alone += f->alone_samples;
     s->least += f->least_samples;
     s->executed += f->executed;
-    for (size_t k = 0; k < p->text.count; k++) {
+    for (size_t k = 0; k < p->code.row_count; k++) {
         const double stall = pt_flow_stall(f, r->procedures, p, r->column, k);
         if (stall <= 0) continue;
         pt_flow_culprits(r->procedures, p, k, letters);
@@ -135,8 +135,7 @@ static void put_block(pt_out *out, const pt_flow_report *r, const pt_procedure *
 {
     const pt_flow_block *const block = &f->block[b];
     pt_outf(out, "  block %zu at %" PRIx64 ", class %u: %zu instruction%s, ", b,
-            p->text.instruction[block->first].addr, block->class, block->count,
-            block->count == 1 ? "" : "s");
+            p->code.row[block->first].at, block->class, block->count, block->count == 1 ? "" : "s");
     put_frequency(out, r, f, block->class);
     if (block->cpi > 0) pt_outf(out, ", %.2f CPI", block->cpi);
     if (block->next_count > 0) pt_out_text(out, ", goes to");
@@ -150,10 +149,10 @@ static void put_block(pt_out *out, const pt_flow_report *r, const pt_procedure *
 static void put_instruction(pt_out *out, const pt_flow_report *r, const pt_procedure *p,
                             const pt_flow *f, size_t i, char *letters)
 {
-    const double rate = f->class[f->block[f->block_of[i]].class].rate;
+    const double rate = pt_flow_class_at(f, i)->rate;
     const int64_t samples = pt_procedure_value(r->procedures, p, i, r->column);
     const double stall = pt_flow_stall(f, r->procedures, p, r->column, i);
-    pt_outf(out, "  %12" PRIx64 "  %10" PRId64 " ", p->text.instruction[i].addr, samples);
+    pt_outf(out, "  %12" PRIx64 "  %10" PRId64 " ", p->code.row[i].at, samples);
     if (rate > 0)
         pt_outf(out, "%8.2fcy ", (double)samples / rate);
     else
@@ -163,14 +162,14 @@ static void put_instruction(pt_out *out, const pt_flow_report *r, const pt_proce
     else
         letters[0] = '\0';
     pt_outf(out, "%-4s ", letters);
-    pt_text_put(out, p->text.instruction[i].text, 0);
+    pt_text_put(out, p->code.row[i].text, 0);
     pt_out_char(out, '\n');
 }
 
 static void put_procedure_head(pt_out *out, const pt_look *look, const pt_procedure *p)
 {
-    pt_text_put_name(out, look, pt_counts_name(p->name), 0);
-    pt_outf(out, "  %s  0x%" PRIx64 "-0x%" PRIx64 "\n", p->path, p->start, p->end);
+    pt_text_put_name(out, look, pt_counts_name(p->code.name), 0);
+    pt_outf(out, "  %s  0x%" PRIx64 "-0x%" PRIx64 "\n", p->code.path, p->code.start, p->code.end);
 }
 
 void pt_flow_calc_text(pt_out *out, const pt_look *look, const pt_flow_report *r)
@@ -185,7 +184,7 @@ void pt_flow_calc_text(pt_out *out, const pt_look *look, const pt_flow_report *r
         put_procedure_head(out, look, p);
         if (f == NULL) {
             pt_outf(out, "  %s\n",
-                    p->error != NULL ? p->error : "jumps of this machine are not known");
+                    p->code.error != NULL ? p->code.error : "jumps of this machine are not known");
             continue;
         }
         pt_outf(out, "  %12s  %10s %10s %-4s %s\n", "address", "samples", "cycles", "why",
@@ -211,7 +210,7 @@ static void json_block(pt_json_w *w, const pt_flow_report *r, const pt_procedure
     const double frequency = frequency_of(r, f, block->class);
     const char letter[2] = {f->class[block->class].confidence, '\0'};
     pt_json_object(w);
-    pt_json_key_uint(w, "address", p->text.instruction[block->first].addr);
+    pt_json_key_uint(w, "address", p->code.row[block->first].at);
     pt_json_key_uint(w, "instructions", block->count);
     pt_json_key_uint(w, "class", block->class);
     pt_json_key_double(w, "samples", block->samples);
@@ -235,8 +234,8 @@ void pt_flow_calc_json(pt_out *out, const pt_flow_report *r)
     for (size_t i = 0; i < r->procedures->count && pt_out_ok(out); i++) {
         const pt_procedure *const p = &r->procedures->items[i];
         pt_json_object(&w);
-        pt_json_key_text(&w, "procedure", p->name);
-        pt_json_key_text(&w, "image", p->path);
+        pt_json_key_text(&w, "procedure", p->code.name);
+        pt_json_key_text(&w, "image", p->code.path);
         pt_json_key_array(&w, "blocks");
         for (size_t b = 0; r->flow[i] != NULL && b < r->flow[i]->block_count; b++)
             json_block(&w, r, p, r->flow[i], b);
@@ -318,8 +317,9 @@ void pt_flow_whole_text(pt_out *out, const pt_look *look, const pt_flow_report *
 
 typedef struct {
     const pt_procedure *procedure;
-    const pt_flow *flow;
-    size_t instruction;
+    const pt_code_row *row;
+    const pt_flow_class *class;
+    size_t instruction; /* index of the row */
     double stall;
 } stalled;
 
@@ -327,46 +327,28 @@ static int by_stall(const void *left, const void *right)
 {
     const stalled *a = left, *b = right;
     if (a->stall != b->stall) return a->stall > b->stall ? -1 : 1;
-    const uint64_t x = a->procedure->text.instruction[a->instruction].addr,
-                   y = b->procedure->text.instruction[b->instruction].addr;
-    return (x > y) - (x < y);
+    return (a->row->at > b->row->at) - (a->row->at < b->row->at);
 }
 
 static stalled *find_stalls(const pt_flow_report *r, size_t *ret_count, double *ret_all)
 {
     size_t room = 1, n = 0;
     for (size_t i = 0; i < r->procedures->count; i++)
-        room += r->flow[i] != NULL ? r->procedures->items[i].text.count : 0;
+        room += r->flow[i] != NULL ? r->procedures->items[i].code.row_count : 0;
     stalled *const found = pt_alloc(room, sizeof *found);
     *ret_all = 0;
     for (size_t i = 0; i < r->procedures->count; i++) {
         const pt_procedure *const p = &r->procedures->items[i];
-        for (size_t k = 0; r->flow[i] != NULL && k < p->text.count; k++) {
+        for (size_t k = 0; r->flow[i] != NULL && k < p->code.row_count; k++) {
             const double stall = pt_flow_stall(r->flow[i], r->procedures, p, r->column, k);
             if (stall <= 0) continue;
-            found[n++] = (stalled){p, r->flow[i], k, stall};
+            found[n++] = (stalled){p, &p->code.row[k], pt_flow_class_at(r->flow[i], k), k, stall};
             *ret_all += stall;
         }
     }
     if (n > 0) qsort(found, n, sizeof *found, by_stall);
     *ret_count = n;
     return found;
-}
-
-static char confidence_of(const stalled *s)
-{
-    return s->flow->class[s->flow->block[s->flow->block_of[s->instruction]].class].confidence;
-}
-
-static double rate_of(const stalled *s)
-{
-    return s->flow->class[s->flow->block[s->flow->block_of[s->instruction]].class].rate;
-}
-
-static const pt_code_frame *frame_of(const stalled *s)
-{
-    const pt_code_instruction *const in = &s->procedure->text.instruction[s->instruction];
-    return in->frame_count > 0 ? &s->procedure->text.frame[in->frame_first] : NULL;
 }
 
 void pt_flow_stalls_text(pt_out *out, const pt_look *look, const pt_flow_report *r)
@@ -390,15 +372,14 @@ void pt_flow_stalls_text(pt_out *out, const pt_look *look, const pt_flow_report 
             "avg", "why", "pc", "procedure", "source");
     for (size_t i = 0; i < count && i < r->rows && pt_out_ok(out); i++) {
         const stalled *const s = &found[i];
-        const pt_code_frame *const f = frame_of(s);
-        const char *const name = pt_counts_name(s->procedure->name);
+        const pt_code_frame *const f = pt_code_innermost(s->row);
+        const char *const name = pt_counts_name(s->procedure->code.name);
         sum += s->stall;
         pt_flow_culprits(r->procedures, s->procedure, s->instruction, letters);
         pt_outf(out, "%6.2f%% %6.2f%% %10.0f %10" PRId64 " %c %7.2fcy %-5s %12" PRIx64 "  ",
                 total > 0 ? 100 * s->stall / total : 0, total > 0 ? 100 * sum / total : 0, s->stall,
                 pt_procedure_value(r->procedures, s->procedure, s->instruction, r->column),
-                confidence_of(s), s->stall / rate_of(s), letters,
-                s->procedure->text.instruction[s->instruction].addr);
+                s->class->confidence, s->stall / s->class->rate, letters, s->row->at);
         pt_text_put_name(out, look, name, look->long_names ? 0 : 60);
         const size_t used = pt_text_width(name);
         pt_text_pad(out, used < 28 ? 29 - used : 1);
@@ -421,15 +402,14 @@ void pt_flow_stalls_csv(pt_out *out, const pt_flow_report *r)
                      "line\n");
     for (size_t i = 0; i < count && i < r->rows && pt_out_ok(out); i++) {
         const stalled *const s = &found[i];
-        const pt_code_frame *const f = frame_of(s);
+        const pt_code_frame *const f = pt_code_innermost(s->row);
         pt_flow_culprits(r->procedures, s->procedure, s->instruction, letters);
         pt_outf(out, "%.6g,%" PRId64 ",%c,%.6g,%s,0x%" PRIx64 ",", s->stall,
                 pt_procedure_value(r->procedures, s->procedure, s->instruction, r->column),
-                confidence_of(s), s->stall / rate_of(s), letters,
-                s->procedure->text.instruction[s->instruction].addr);
-        pt_csv_put(out, s->procedure->name);
+                s->class->confidence, s->stall / s->class->rate, letters, s->row->at);
+        pt_csv_put(out, s->procedure->code.name);
         pt_out_char(out, ',');
-        pt_csv_put(out, s->procedure->path);
+        pt_csv_put(out, s->procedure->code.path);
         pt_out_char(out, ',');
         pt_csv_put(out, f != NULL ? f->file : "");
         pt_outf(out, ",%u\n", f != NULL ? f->line : 0);
@@ -451,19 +431,19 @@ void pt_flow_stalls_json(pt_out *out, const pt_flow_report *r)
     pt_json_key_array(&w, "rows");
     for (size_t i = 0; i < shown && pt_out_ok(out); i++) {
         const stalled *const s = &found[i];
-        const pt_code_frame *const f = frame_of(s);
-        const char confidence[2] = {confidence_of(s), '\0'};
+        const pt_code_frame *const f = pt_code_innermost(s->row);
+        const char confidence[2] = {s->class->confidence, '\0'};
         pt_flow_culprits(r->procedures, s->procedure, s->instruction, letters);
         pt_json_object(&w);
         pt_json_key_double(&w, "stalled", s->stall);
         pt_json_key_int(&w, "count",
                         pt_procedure_value(r->procedures, s->procedure, s->instruction, r->column));
         pt_json_key_text(&w, "confidence", confidence);
-        pt_json_key_double(&w, "average_cycles", s->stall / rate_of(s));
+        pt_json_key_double(&w, "average_cycles", s->stall / s->class->rate);
         pt_json_key_text(&w, "why", letters);
-        pt_json_key_uint(&w, "address", s->procedure->text.instruction[s->instruction].addr);
-        pt_json_key_text(&w, "procedure", s->procedure->name);
-        pt_json_key_text(&w, "image", s->procedure->path);
+        pt_json_key_uint(&w, "address", s->row->at);
+        pt_json_key_text(&w, "procedure", s->procedure->code.name);
+        pt_json_key_text(&w, "image", s->procedure->code.path);
         pt_json_key_text(&w, "file", f != NULL ? f->file : "");
         pt_json_key_uint(&w, "line", f != NULL ? f->line : 0);
         pt_json_object_end(&w);

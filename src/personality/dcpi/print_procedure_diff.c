@@ -12,8 +12,8 @@
 void pt_procedure_diff_text(pt_out *out, const pt_look *look, const pt_procedure *p,
                             const char *what, const pt_procedure_diff *d)
 {
-    pt_text_put_name(out, look, pt_counts_name(p->name), 0);
-    pt_outf(out, "  %s  %s by %s\n", p->path, what,
+    pt_text_put_name(out, look, pt_counts_name(p->code.name), 0);
+    pt_outf(out, "  %s  %s by %s\n", p->code.path, what,
             d->by_line ? "source line, since the code differs" : "basic block");
     pt_outf(out, "%8s %12s %12s %9s  %s\n", "range%", "set 1", "set 2", "ratio",
             d->by_line ? "line" : "       block  line");
@@ -38,7 +38,7 @@ void pt_procedure_diff_csv(pt_out *out, const pt_procedure *p, const pt_procedur
     for (size_t i = 0; i < d->count && pt_out_ok(out); i++) {
         const pt_diff_place *const at = &d->place[i];
         pt_outf(out, "%.6g,%.15g,%.15g,", at->range, at->value[0], at->value[1]);
-        pt_csv_put(out, p->name);
+        pt_csv_put(out, p->code.name);
         if (d->by_line)
             pt_out_char(out, ',');
         else

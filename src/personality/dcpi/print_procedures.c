@@ -41,27 +41,22 @@ static void put_values(const writer *w, const int64_t *value)
     }
 }
 
-static const pt_flow *flow_of(const writer *w, const pt_procedure *p)
-{
-    return w->list->flow[p - w->list->procedures->items];
-}
-
-/* Executions, or how often for one call of the procedure, and cycles of each. */
+/* Puts how often an instruction ran, in all or for each call of the procedure, and its cycles. */
 static void put_estimate(const writer *w, const pt_procedure *p, size_t i)
 {
-    const pt_flow *const f = flow_of(w, p);
-    const double rate = f != NULL ? f->class[f->block[f->block_of[i]].class].rate : 0;
-    const double entry = f != NULL ? f->class[f->block[0].class].rate : 0;
-    const double per_sample = w->list->cycles_per_sample;
-    if (rate > 0 && per_sample > 0)
-        pt_outf(w->out, "%9.3g ", rate * per_sample);
+    const pt_flow_report *const r = w->list->flow;
+    const pt_flow *const f = r->flow[p - r->procedures->items];
+    const double rate = f != NULL ? pt_flow_class_at(f, i)->rate : 0;
+    const double entry = f != NULL ? pt_flow_class_at(f, 0)->rate : 0;
+    if (rate > 0 && r->cycles_per_sample > 0)
+        pt_outf(w->out, "%9.3g ", rate * r->cycles_per_sample);
     else if (rate > 0 && entry > 0)
         pt_outf(w->out, "%8.3gx ", rate / entry);
     else
         pt_outf(w->out, "%9s ", "-");
     if (rate > 0)
         pt_outf(w->out, "%6.2f ",
-                (double)pt_procedure_value(w->list->procedures, p, i, w->list->column) / rate);
+                (double)pt_procedure_value(r->procedures, p, i, r->column) / rate);
     else
         pt_outf(w->out, "%6s ", "-");
 }
@@ -76,85 +71,75 @@ static void put_titles(const writer *w, const char *what)
     pt_outf(w->out, " %s\n", what);
 }
 
-static void put_gap(const writer *w)
+/* Puts the columns of values without values. */
+static void put_blanks(const writer *w)
 {
     for (uint32_t e = 0; e < w->counts->event_count; e++)
         pt_outf(w->out, "%*s ", w->width[e], "");
-    pt_out_text(w->out, " ...\n");
 }
 
-static bool any_value(const int64_t *value, uint32_t n)
+/* Which of count rows are shown: those near one that has a count of any event. The caller frees. */
+static bool *shown_rows(const writer *w, const int64_t *value, size_t count)
 {
-    for (uint32_t e = 0; e < n; e++)
-        if (value[e] != 0) return true;
-    return false;
+    const uint32_t n = w->counts->event_count;
+    PT_FREE bool *has_value = pt_alloc(count + 1, sizeof *has_value);
+    for (size_t i = 0; i < count * n; i++)
+        has_value[i / n] |= value[i] != 0;
+    return pt_code_rows_near(has_value, count, w->list->context, false);
 }
 
-/* Which of count rows are shown: those within `context` of one with a value. */
-static bool *shown_rows(const int64_t *value, size_t count, uint32_t events, int64_t context)
+/* Puts "..." for the first of the rows that are left out; true: row i is left out. */
+static bool skip_row(const writer *w, const bool *shown, size_t i)
 {
-    bool *const shown = pt_alloc(count + 1, sizeof *shown);
-    size_t until = 0; /* rows below it are shown already */
-    for (size_t i = 0; i < count; i++) {
-        if (context >= 0 && !any_value(value + i * events, events)) continue;
-        const size_t around = context >= 0 ? (size_t)context : 0;
-        size_t from = i > around ? i - around : 0;
-        if (from < until) from = until;
-        const size_t to = count - i > around + 1 ? i + around + 1 : count;
-        for (size_t k = from; k < to; k++)
-            shown[k] = true;
-        until = to;
+    if (!shown[i] && (i == 0 || shown[i - 1])) {
+        put_blanks(w);
+        pt_out_text(w->out, " ...\n");
     }
-    return shown;
+    return !shown[i];
 }
 
 /* ---- Instructions ---- */
 
-static const pt_code_frame *frame_of(const pt_procedure *p, size_t i)
+/* Puts the text of a source line behind `before`, if it is known. */
+static void put_line_text(const writer *w, const pt_procedure *p, const char *file, int64_t number,
+                          const char *before, bool with_indent)
 {
-    const pt_code_instruction *const in = &p->text.instruction[i];
-    return in->frame_count > 0 ? &p->text.frame[in->frame_first] : NULL;
-}
-
-static void put_source(const writer *w, const pt_procedure *p, const pt_code_frame *f)
-{
-    for (uint32_t e = 0; e < w->counts->event_count; e++)
-        pt_outf(w->out, "%*s ", w->width[e], "");
-    pt_text_pad(w->out, 17);
-    pt_outf(w->out, " ; %s:%u", pt_base_name(f->file), f->line);
     const char *text;
     size_t size;
-    if (pt_procedure_source_line(w->list->texts, p, f->file, f->line, &text, &size)) {
-        PT_FREE char *line = pt_strndup(text, size);
-        const char *begin = line + strspn(line, " \t");
-        pt_out_text(w->out, "  ");
-        pt_text_put(w->out, begin, 0);
-    }
+    if (!pt_procedure_source_line(w->list->texts, p, file, number, &text, &size)) return;
+    PT_FREE char *line = pt_strndup(text, size);
+    pt_out_text(w->out, before);
+    pt_text_put(w->out, with_indent ? line : line + strspn(line, " \t"), 0);
+}
+
+static void put_place(const writer *w, const pt_procedure *p, const pt_code_frame *f)
+{
+    put_blanks(w);
+    pt_text_pad(w->out, 17);
+    pt_outf(w->out, " ; %s:%u", pt_base_name(f->file), f->line);
+    put_line_text(w, p, f->file, f->line, "  ", false);
     pt_out_char(w->out, '\n');
 }
 
 static void put_instructions(const writer *w, const pt_procedure *p)
 {
-    const uint32_t n = w->counts->event_count;
-    PT_FREE bool *shown = shown_rows(p->value, p->text.count, n, w->list->context);
+    PT_FREE bool *shown = shown_rows(w, p->value, p->code.row_count);
     put_titles(w, "    freq    cpi       address  instruction");
     const pt_code_frame *last = NULL;
-    for (size_t i = 0; i < p->text.count && pt_out_ok(w->out); i++) {
-        if (!shown[i]) {
-            if (i == 0 || shown[i - 1]) put_gap(w);
-            continue;
-        }
-        const pt_code_frame *const f = frame_of(p, i);
+    for (size_t i = 0; i < p->code.row_count && pt_out_ok(w->out); i++) {
+        if (skip_row(w, shown, i)) continue;
+        const pt_code_row *const row = &p->code.row[i];
+        const pt_code_frame *const f = pt_code_innermost(row);
         const bool same =
             last != NULL && f != NULL && f->line == last->line && strcmp(f->file, last->file) == 0;
         if (w->list->kind == PT_LIST_BOTH && f != NULL && !same && f->line > 0 &&
             f->file[0] != '\0')
-            put_source(w, p, f);
+            put_place(w, p, f);
         last = f;
-        put_values(w, p->value + i * n);
+        put_values(w, p->value + i * w->counts->event_count);
         put_estimate(w, p, i);
-        pt_outf(w->out, " %12" PRIx64 "  ", p->text.instruction[i].addr);
-        pt_text_put(w->out, p->text.instruction[i].text, 0);
+        pt_outf(w->out, " %12" PRIx64 "  ", row->at);
+        pt_text_put(w->out, row->text, 0);
         pt_out_char(w->out, '\n');
     }
 }
@@ -176,7 +161,7 @@ static int by_line(const void *left, const void *right)
     return (a->instruction > b->instruction) - (a->instruction < b->instruction);
 }
 
-/* The lines of one file from the first to the last that has code. */
+/* Puts the lines of one file, from the first to the last that has code. */
 static void put_file(const writer *w, const pt_procedure *p, const line_key *key, size_t count)
 {
     const uint32_t n = w->counts->event_count;
@@ -187,34 +172,25 @@ static void put_file(const writer *w, const pt_procedure *p, const line_key *key
         for (uint32_t e = 0; e < n; e++)
             pt_saturating_into(&value[(key[i].line - first) * n + e],
                                p->value[key[i].instruction * n + e]);
-    PT_FREE bool *shown = shown_rows(value, lines, n, w->list->context);
+    PT_FREE bool *shown = shown_rows(w, value, lines);
     pt_outf(w->out, "%s\n", key[0].file);
     for (size_t i = 0; i < lines && pt_out_ok(w->out); i++) {
-        if (!shown[i]) {
-            if (i == 0 || shown[i - 1]) put_gap(w);
-            continue;
-        }
+        if (skip_row(w, shown, i)) continue;
         put_values(w, value + i * n);
         pt_outf(w->out, " %6zu  ", first + i);
-        const char *text;
-        size_t size;
-        if (pt_procedure_source_line(w->list->texts, p, key[0].file, (int64_t)(first + i), &text,
-                                     &size)) {
-            PT_FREE char *line = pt_strndup(text, size);
-            pt_text_put(w->out, line, 0);
-        }
+        put_line_text(w, p, key[0].file, (int64_t)(first + i), "", true);
         pt_out_char(w->out, '\n');
     }
 }
 
-#define LINES_MAX 1000000 /* of one function in one file: more is a wrong line table */
+#define LINES_MAX 1000000 /* larger line numbers are errors of the line table */
 
 static void put_sources(const writer *w, const pt_procedure *p)
 {
-    PT_FREE line_key *key = pt_alloc(p->text.count + 1, sizeof *key);
+    PT_FREE line_key *key = pt_alloc(p->code.row_count + 1, sizeof *key);
     size_t n = 0, without = 0;
-    for (size_t i = 0; i < p->text.count; i++) {
-        const pt_code_frame *const f = frame_of(p, i);
+    for (size_t i = 0; i < p->code.row_count; i++) {
+        const pt_code_frame *const f = pt_code_innermost(&p->code.row[i]);
         if (f != NULL && f->file[0] != '\0' && f->line > 0 && f->line < LINES_MAX)
             key[n++] = (line_key){f->file, f->line, i};
         else
@@ -235,10 +211,11 @@ static void put_sources(const writer *w, const pt_procedure *p)
 
 static void put_procedure(const writer *w, const pt_procedure *p)
 {
-    pt_text_put_name(w->out, w->look, p->name, 0);
-    pt_outf(w->out, "  %s  0x%" PRIx64 "-0x%" PRIx64 "\n", p->path, p->start, p->end);
-    if (p->error != NULL)
-        pt_outf(w->out, "not disassembled: %s\n", p->error);
+    pt_text_put_name(w->out, w->look, p->code.name, 0);
+    pt_outf(w->out, "  %s  0x%" PRIx64 "-0x%" PRIx64 "\n", p->code.path, p->code.start,
+            p->code.end);
+    if (p->code.error != NULL)
+        pt_outf(w->out, "not disassembled: %s\n", p->code.error);
     else if (w->list->kind == PT_LIST_SOURCE)
         put_sources(w, p);
     else
@@ -247,34 +224,35 @@ static void put_procedure(const writer *w, const pt_procedure *p)
 
 void pt_procedure_list_text(pt_out *out, const pt_look *look, const pt_procedure_list *list)
 {
-    const pt_counts *const c = list->procedures->counts;
+    const pt_counts *const c = list->flow->procedures->counts;
     PT_FREE int *width = pt_alloc((size_t)c->event_count + 1, sizeof *width);
     writer w = {.out = out, .look = look, .list = list, .counts = c, .width = width};
     fit_columns(&w);
     pt_counts_head(out, c);
-    for (size_t i = 0; i < list->procedures->count && pt_out_ok(out); i++) {
+    for (size_t i = 0; i < list->flow->procedures->count && pt_out_ok(out); i++) {
         pt_out_char(out, '\n');
-        put_procedure(&w, &list->procedures->items[i]);
+        put_procedure(&w, &list->flow->procedures->items[i]);
     }
-    if (list->procedures->more > 0)
-        pt_outf(out, "\n%s more procedures (-n 0)\n", pt_count_of(list->procedures->more).text);
+    if (list->flow->procedures->more > 0)
+        pt_outf(out, "\n%s more procedures (-n 0)\n",
+                pt_count_of(list->flow->procedures->more).text);
 }
 
 static void put_json(pt_json_w *w, const pt_procedures *all, const pt_procedure *p)
 {
     const uint32_t n = all->counts->event_count;
     pt_json_object(w);
-    pt_json_key_text(w, "procedure", p->name);
-    pt_json_key_text(w, "image", p->path);
-    pt_json_key_uint(w, "start", p->start);
-    pt_json_key_uint(w, "end", p->end);
-    if (p->error != NULL) pt_json_key_text(w, "error", p->error);
+    pt_json_key_text(w, "procedure", p->code.name);
+    pt_json_key_text(w, "image", p->code.path);
+    pt_json_key_uint(w, "start", p->code.start);
+    pt_json_key_uint(w, "end", p->code.end);
+    if (p->code.error != NULL) pt_json_key_text(w, "error", p->code.error);
     pt_json_key_array(w, "instructions");
-    for (size_t i = 0; i < p->text.count; i++) {
-        const pt_code_frame *const f = frame_of(p, i);
+    for (size_t i = 0; i < p->code.row_count; i++) {
+        const pt_code_frame *const f = pt_code_innermost(&p->code.row[i]);
         pt_json_object(w);
-        pt_json_key_uint(w, "address", p->text.instruction[i].addr);
-        pt_json_key_text(w, "text", p->text.instruction[i].text);
+        pt_json_key_uint(w, "address", p->code.row[i].at);
+        pt_json_key_text(w, "text", p->code.row[i].text);
         pt_json_key_array(w, "values");
         for (uint32_t e = 0; e < n; e++)
             pt_json_int(w, p->value[i * n + e]);
@@ -289,10 +267,10 @@ static void put_json(pt_json_w *w, const pt_procedures *all, const pt_procedure 
 
 void pt_procedure_list_json(pt_out *out, const pt_procedure_list *list)
 {
-    const pt_procedures *const all = list->procedures;
+    const pt_procedures *const all = list->flow->procedures;
     pt_json_w w;
     pt_report_json_begin(&w, out, "dcpilist");
-    pt_json_key_text(&w, "profile", list->title);
+    pt_json_key_text(&w, "profile", list->flow->title);
     pt_json_key_array(&w, "events");
     for (uint32_t e = 0; e < all->counts->event_count; e++)
         pt_json_text(&w, all->counts->event[e].name);

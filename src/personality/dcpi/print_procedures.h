@@ -2,25 +2,19 @@
 #ifndef PT_DCPI_PRINT_PROCEDURES_H
 #define PT_DCPI_PRINT_PROCEDURES_H
 
-#include "base/buf.h"
-#include "personality/dcpi/flow.h"
-#include "render/look.h"
+#include "personality/dcpi/print_flow.h"
 
 typedef enum { PT_LIST_BOTH, PT_LIST_INSTRUCTIONS, PT_LIST_SOURCE } pt_list_kind;
 
 typedef struct pt_procedure_list {
-    const char *title; /* of the profile */
-    const pt_procedures *procedures;
+    const pt_flow_report *flow; /* the procedures, and how often their instructions ran */
     pt_list_kind kind;
-    const pt_flow *const *flow; /* one a procedure, entries may be NULL; of the column: */
-    uint32_t column;
-    double cycles_per_sample; /* 0: frequencies are relative to the procedure's entry */
-    int64_t context;          /* lines around those with a count; -1: all */
+    int64_t context; /* rows around those with a count; -1: all */
     pt_source_texts *texts;
 } pt_procedure_list;
 
 /* Instructions have two columns more: how often they ran, and their cycles each time, as flow.h
- * estimates them. Lines that are left out are one line, "...". */
+ * estimates them. Rows that are left out are one line, "...". */
 void pt_procedure_list_text(pt_out *out, const pt_look *look, const pt_procedure_list *list);
 void pt_procedure_list_json(pt_out *out, const pt_procedure_list *list);
 

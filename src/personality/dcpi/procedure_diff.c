@@ -8,22 +8,17 @@
 /* Instructions of the same texts: addresses of calls elsewhere may differ, those are other code. */
 static bool same_code(const pt_procedure *a, const pt_procedure *b)
 {
-    if (a->text.count != b->text.count || a->machine != b->machine || a->text.count == 0)
+    if (a->code.row_count != b->code.row_count || a->machine != b->machine ||
+        a->code.row_count == 0)
         return false;
-    for (size_t i = 0; i < a->text.count; i++) {
-        const pt_code_instruction *const x = &a->text.instruction[i], *y = &b->text.instruction[i];
-        if (x->size_bytes != y->size_bytes || x->addr - a->start != y->addr - b->start ||
+    for (size_t i = 0; i < a->code.row_count; i++) {
+        const pt_code_row *const x = &a->code.row[i], *y = &b->code.row[i];
+        if (x->size_bytes != y->size_bytes || x->at - a->code.start != y->at - b->code.start ||
             strcspn(x->text, " ") != strcspn(y->text, " ") ||
             strncmp(x->text, y->text, strcspn(x->text, " ")) != 0)
             return false;
     }
     return true;
-}
-
-static const pt_code_frame *frame_at(const pt_procedure *p, size_t i)
-{
-    const pt_code_instruction *const in = &p->text.instruction[i];
-    return in->frame_count > 0 ? &p->text.frame[in->frame_first] : NULL;
 }
 
 static double of_block(const pt_flow *f, size_t block, pt_compare what)
@@ -47,9 +42,9 @@ static bool by_block(pt_procedure_diff *d, const pt_diff_side sides[2], pt_compa
     d->place = pt_alloc(flow[0].block_count + 1, sizeof *d->place);
     for (size_t b = 0; same && b < flow[0].block_count; b++) {
         const size_t first = flow[0].block[b].first;
-        const pt_code_frame *const f = frame_at(p, first);
+        const pt_code_frame *const f = pt_code_innermost(&p->code.row[first]);
         d->place[d->count++] = (pt_diff_place){
-            .addr = p->text.instruction[first].addr,
+            .addr = p->code.row[first].at,
             .file = f != NULL ? f->file : "",
             .line = f != NULL ? f->line : 0,
             .value = {of_block(&flow[0], b, what), of_block(&flow[1], b, what)},
@@ -69,15 +64,15 @@ static int by_line(const void *left, const void *right)
 
 static void add_lines(pt_procedure_diff *d, const pt_diff_side sides[2])
 {
-    const size_t room = sides[0].procedure->text.count + sides[1].procedure->text.count;
+    const size_t room = sides[0].procedure->code.row_count + sides[1].procedure->code.row_count;
     free(d->place);
     d->place = pt_alloc(room + 1, sizeof *d->place);
     d->count = 0;
     d->by_line = true;
     for (int s = 0; s < 2; s++) {
         const pt_procedure *const p = sides[s].procedure;
-        for (size_t i = 0; i < p->text.count; i++) {
-            const pt_code_frame *const f = frame_at(p, i);
+        for (size_t i = 0; i < p->code.row_count; i++) {
+            const pt_code_frame *const f = pt_code_innermost(&p->code.row[i]);
             pt_diff_place *const at = &d->place[d->count++];
             *at = (pt_diff_place){.file = f != NULL ? f->file : "", .line = f ? f->line : 0};
             at->value[s] = (double)pt_procedure_value(sides[s].all, p, i, sides[s].column);
@@ -117,7 +112,7 @@ pt_status pt_procedure_diff_init(pt_procedure_diff *ret, const pt_diff_side side
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                             "%s: only samples can be compared by source line, and the code is not "
                             "the same in both",
-                            sides[0].procedure->name);
+                            sides[0].procedure->code.name);
     }
     if (!blocks) add_lines(&d, sides);
     size_t kept = 0;

@@ -108,20 +108,16 @@ static candidate *make_candidates(const search *s, size_t *ret_count)
     return items;
 }
 
-/* Gives each address's counts to the instruction that it lies in. */
+/* Adds each address's counts to the instruction that it lies in. */
 static void place_counts(const search *s, pt_procedure *p, const found_address *found, size_t count)
 {
     const uint32_t n = s->counts->event_count;
-    p->value = pt_alloc(p->text.count * n + 1, sizeof *p->value);
-    size_t in = 0;
-    for (size_t i = 0; i < count; i++) {
-        while (in + 1 < p->text.count && p->text.instruction[in + 1].addr <= found[i].addr)
-            in++;
-        for (uint32_t e = 0; e < n; e++) {
-            const int64_t value = pt_counts_value(s->counts, PT_COUNTS_ADDRESSES, found[i].row, e);
-            pt_saturating_into(&p->sum[e], value);
-            if (p->text.count > 0) pt_saturating_into(&p->value[in * n + e], value);
-        }
+    p->value = pt_alloc(p->code.row_count * n + 1, sizeof *p->value);
+    for (size_t i = 0, at = 0; i < count && p->code.row_count > 0; i++) {
+        at = pt_code_row_of(&p->code, at, found[i].addr);
+        for (uint32_t e = 0; e < n; e++)
+            pt_saturating_into(&p->value[at * n + e],
+                               pt_counts_value(s->counts, PT_COUNTS_ADDRESSES, found[i].row, e));
     }
 }
 
@@ -132,18 +128,18 @@ static void fill_procedure(const search *s, pt_procedure *p, const candidate *fr
     const char *const name = s->counts->procedure[s->counts->address[found->row].procedure].name;
     pt_error error = PT_ERROR_INIT;
     *p = (pt_procedure){
-        .name = name[0] != '\0'
-                    ? name
-                    : pt_code_name(image, found->symbol.name, s->request->code->demangle),
-        .path = image->path,
+        .code = {.name = name[0] != '\0'
+                             ? name
+                             : pt_code_name(image, found->symbol.name, s->request->code->demangle),
+                 .path = image->path,
+                 .start = found->symbol.addr,
+                 .end = found->symbol.end_addr},
         .build_id = image->build_id,
         .machine = pt_object_elf(image->object)->machine,
-        .start = found->symbol.addr,
-        .end = found->symbol.end_addr,
-        .sum = pt_alloc((size_t)s->counts->event_count + 1, sizeof *p->sum),
     };
-    if (pt_code_text_init(&p->text, image, p->start, p->end, s->request->code, &error) != PT_OK)
-        p->error = pt_strdup(error.message);
+    if (pt_code_disassemble(&p->code, image, p->code.start, p->code.end, s->request->code,
+                            &error) != PT_OK)
+        p->code.error = pt_strdup(error.message);
     place_counts(s, p, found, from->count);
 }
 
@@ -174,10 +170,8 @@ pt_status pt_procedures_init(pt_procedures *ret, const pt_counts *counts,
 void pt_procedures_done(pt_procedures *all)
 {
     for (size_t i = 0; i < all->count; i++) {
-        pt_code_text_done(&all->items[i].text);
+        pt_code_function_done(&all->items[i].code);
         free(all->items[i].value);
-        free(all->items[i].sum);
-        free(all->items[i].error);
     }
     free(all->items);
     pt_code_done(&all->code);

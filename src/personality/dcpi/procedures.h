@@ -24,15 +24,11 @@ typedef struct pt_procedures_request {
 } pt_procedures_request;
 
 typedef struct pt_procedure {
-    const char *name; /* as the counts have it, else the symbol's */
-    const char *path; /* of the image's file */
+    pt_code_function
+        code; /* name: as the counts have it, else the symbol's; rows have no self, total */
     const char *build_id;
-    uint64_t start, end; /* as linked */
-    uint16_t machine;    /* EM_x of <elf.h> */
-    pt_code_text text;
-    int64_t *value; /* [text.count * event_count] */
-    int64_t *sum;   /* [event_count] */
-    char *error;    /* why there are no instructions, or NULL */
+    uint16_t machine; /* EM_x of <elf.h> */
+    int64_t *value;   /* [code.row_count * event_count] */
 } pt_procedure;
 
 typedef struct pt_procedures {
@@ -40,8 +36,8 @@ typedef struct pt_procedures {
     pt_procedure *items;
     size_t count;
     size_t more; /* beyond the limit */
-    /* Samples of the column in procedures that were chosen, but whose image is not there or names
-     * no symbol at their address. */
+    /* Samples of the column in chosen procedures that are not listed: their image is not there, or
+     * it has no symbol at their address. */
     int64_t lost;
     pt_code code;
 } pt_procedures;

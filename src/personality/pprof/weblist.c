@@ -1,5 +1,4 @@
-/* weblist.c: -weblist of the pprof personality: pitot's own page about what pprof was asked.
- */
+/* weblist.c: -weblist of the pprof personality: pitot's own page of the functions that match. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,9 +10,8 @@
 #include "render/weblist.h"
 #include "transform/scale.h"
 #include "view/table.h"
-#include "view/weblist.h"
 
-/* What is disassembled, at most. */
+/* Symbols that are disassembled, at most. */
 #define SYMBOL_LIMIT 100
 
 static pt_report_head head_of(const pt_graph_report *report, const pt_profile *profile,
@@ -73,23 +71,22 @@ static pt_status put_page(const pt_pprof_session *session, const pt_pprof_config
         .diag = &diag,
     };
     const int64_t whole = (int64_t)((double)report->total * report->ratio);
-    const pt_weblist_request request = {
-        .listing = {.event = report->event,
-                    .whole = whole,
-                    .pattern = pattern,
-                    .texts = texts,
-                    .context = 5},
-        .code = &code,
-        .symbol_limit = SYMBOL_LIMIT,
-    };
-    pt_weblist list;
-    pt_status status = pt_weblist_init(&list, profile, &request, reterr);
+    const pt_listing_request request = {.event = report->event,
+                                        .whole = whole,
+                                        .pattern = pattern,
+                                        .with_lines = true,
+                                        .code = &code,
+                                        .symbol_limit = SYMBOL_LIMIT,
+                                        .texts = texts,
+                                        .context = 5};
+    pt_listing list;
+    pt_status status = pt_listing_init(&list, profile, &request, reterr);
     if (status == PT_ERR_NOTFOUND)
         pt_error_set(reterr, status, "no matches found for regexp: %s", pattern_text);
     if (status == PT_OK) {
         const pt_report_head head = head_of(report, profile, whole, query);
         pt_weblist_html(out, &head, &list);
-        pt_weblist_done(&list);
+        pt_listing_done(&list);
     }
     say_facts(&diag);
     pt_diag_done(&diag);

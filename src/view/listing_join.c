@@ -1,5 +1,5 @@
-/* weblist.c: a listing and a disassembly of the same functions, joined by name and file. */
-#include "view/weblist.h"
+/* listing_join.c: finds the instructions of each line: a frame of an instruction and a listed
+ * function are the same when names and files are. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "view/listing_int.h"
 
 /* A name under which a listed function is known. */
 typedef struct {
@@ -17,7 +18,7 @@ typedef struct {
 
 typedef struct {
     const pt_profile *profile;
-    pt_weblist *result;
+    pt_listing *listing;
     struct {
         known_name *items;
         size_t count, cap;
@@ -43,8 +44,8 @@ static void add_name(joining *j, const char *name, uint32_t function)
     PT_INDEX_PUSH(&j->name_index, hash, j->names, (known_name){name, function});
 }
 
-/* The listed function of a function row, PT_NONE when it is not listed. Texts of both are of the
- * profile's string table, so equal ones are one pointer. */
+/* The listed function of a function row, or PT_NONE. Both have texts of the profile's string table,
+ * so equal texts have one address. */
 static uint32_t listed_function(const joining *j, uint32_t row)
 {
     const pt_profile *p = j->profile;
@@ -52,7 +53,7 @@ static uint32_t listed_function(const joining *j, uint32_t row)
     const char *file = pt_text(p, p->function->file[row]);
     const uint64_t hash = pt_hash_mix((uintptr_t)name, (uintptr_t)file);
     PT_INDEX_EACH (&j->function_index, hash, i) {
-        const pt_listing_function *f = &j->result->listing.function[i];
+        const pt_code_function *f = &j->listing->function[i];
         if (f->name == name && f->file == file) return i;
     }
     return PT_NONE;
@@ -61,7 +62,7 @@ static uint32_t listed_function(const joining *j, uint32_t row)
 static void know_names(joining *j)
 {
     const pt_profile *p = j->profile;
-    const pt_listing *l = &j->result->listing;
+    const pt_listing *l = j->listing;
     for (size_t i = 0; i < l->count; i++)
         pt_index_add(&j->function_index,
                      pt_hash_mix((uintptr_t)l->function[i].name, (uintptr_t)l->function[i].file),
@@ -74,8 +75,8 @@ static void know_names(joining *j)
     }
 }
 
-/* How well a listed function's file is a frame's: the profile may have been named by another
- * program, which writes paths otherwise. */
+/* How well a listed function's file fits a frame's: 3 the same path, 2 the same base name (another
+ * program may have named the profile's files), 0 not at all. */
 static int file_fit(const char *listed, const char *file)
 {
     if (strcmp(listed, file) == 0) return 3;
@@ -89,7 +90,7 @@ static uint32_t function_of_name(const joining *j, const char *name, const char 
     PT_INDEX_EACH (&j->name_index, hash_text(name), i) {
         const known_name *known = &j->names.items[i];
         if (strcmp(known->name, name) != 0) continue;
-        const int fit = file_fit(j->result->listing.function[known->function].file, file);
+        const int fit = file_fit(j->listing->function[known->function].file, file);
         if (fit > best_fit) {
             best = known->function;
             best_fit = fit;
@@ -106,101 +107,66 @@ static uint32_t function_of_frame(const joining *j, const pt_code_frame *frame)
 
 /* ---- Pieces ---- */
 
-static uint32_t line_of_function(const pt_listing_function *f, int64_t number)
+static uint32_t row_of_line(const pt_code_function *f, uint64_t number)
 {
-    size_t low = 0, high = f->line_count;
+    size_t low = 0, high = f->row_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (f->line[middle].number < number)
+        if (f->row[middle].at < number)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < f->line_count && f->line[low].number == number ? (uint32_t)low : PT_NONE;
+    return low < f->row_count && f->row[low].at == number ? (uint32_t)low : PT_NONE;
 }
 
-static void add_piece(joining *j, const pt_weblist_piece *piece)
+static void add_piece(joining *j, const pt_listing_piece *piece)
 {
-    pt_weblist *w = j->result;
-    w->piece = pt_grow(w->piece, &j->piece_cap, w->piece_count + 1, sizeof *w->piece);
-    w->piece[w->piece_count++] = *piece;
+    pt_listing *l = j->listing;
+    l->piece = pt_grow(l->piece, &j->piece_cap, l->piece_count + 1, sizeof *l->piece);
+    l->piece[l->piece_count++] = *piece;
 }
 
-/* A function that is inlined into itself, on one line, has the instruction there once: at its
- * outermost frame. */
+/* A function that is inlined into itself on one line gets the instruction once: at its outermost
+ * frame. */
 static void join_instruction(joining *j, uint32_t symbol, uint32_t at)
 {
-    const pt_disasm_line *in = &j->result->code.function[symbol].line[at];
-    const size_t first = j->result->piece_count;
+    const pt_code_row *in = &j->listing->symbol[symbol].row[at];
+    const size_t first = j->listing->piece_count;
     for (uint32_t k = in->frame_count; k-- > 0;) {
         const uint32_t function = function_of_frame(j, &in->frame[k]);
         if (function == PT_NONE) continue;
-        const pt_listing_function *f = &j->result->listing.function[function];
-        const uint32_t line = line_of_function(f, in->frame[k].line);
+        const uint32_t line = row_of_line(&j->listing->function[function], in->frame[k].line);
         bool is_there = line == PT_NONE;
-        for (size_t i = first; i < j->result->piece_count && !is_there; i++)
-            is_there = j->result->piece[i].function == function && j->result->piece[i].line == line;
-        if (!is_there) add_piece(j, &(pt_weblist_piece){function, line, symbol, at, k});
+        for (size_t i = first; i < j->listing->piece_count && !is_there; i++)
+            is_there =
+                j->listing->piece[i].function == function && j->listing->piece[i].line == line;
+        if (!is_there) add_piece(j, &(pt_listing_piece){function, line, symbol, at, k});
     }
 }
 
 static int compare_pieces(const void *left, const void *right)
 {
-    const pt_weblist_piece *a = left, *b = right;
+    const pt_listing_piece *a = left, *b = right;
     if (a->function != b->function) return a->function < b->function ? -1 : 1;
     if (a->line != b->line) return a->line < b->line ? -1 : 1;
     if (a->symbol != b->symbol) return a->symbol < b->symbol ? -1 : 1;
     return (a->at > b->at) - (a->at < b->at);
 }
 
-static void join_all(joining *j)
+void pt_listing_join(const pt_profile *profile, pt_listing *l)
 {
-    pt_weblist *w = j->result;
-    know_names(j);
-    for (size_t s = 0; s < w->code.count; s++)
-        for (size_t i = 0; i < w->code.function[s].line_count; i++)
-            join_instruction(j, (uint32_t)s, (uint32_t)i);
-    if (w->piece_count > 0) qsort(w->piece, w->piece_count, sizeof *w->piece, compare_pieces);
-    pt_index_done(&j->name_index);
-    pt_index_done(&j->function_index);
-    free(j->names.items);
-}
-
-pt_status pt_weblist_init(pt_weblist *ret_weblist, const pt_profile *profile,
-                          const pt_weblist_request *request, pt_error *reterr)
-{
-    pt_weblist result = {0};
-    pt_status status = pt_listing_init(&result.listing, profile, &request->listing, reterr);
-    if (status != PT_OK) return status;
-    if (request->code != NULL) {
-        const pt_disasm_request code = {
-            .event = request->listing.event,
-            .whole = request->listing.whole,
-            .name = request->listing.name,
-            .pattern = request->listing.pattern,
-            .code = request->code,
-            .texts = request->listing.texts,
-            .context = -1,
-            .limit = request->symbol_limit,
-            .with_inlined = true,
-        };
-        status = pt_disassembly_init(&result.code, profile, &code, reterr);
-        if (status == PT_ERR_NOTFOUND) status = PT_OK;
+    joining j = {.profile = profile, .listing = l};
+    know_names(&j);
+    for (uint32_t s = 0; s < l->symbol_count; s++)
+        for (uint32_t i = 0; i < l->symbol[s].row_count; i++)
+            join_instruction(&j, s, i);
+    if (l->piece_count > 0) qsort(l->piece, l->piece_count, sizeof *l->piece, compare_pieces);
+    for (size_t i = 0; i < l->piece_count; i++) {
+        pt_code_row *const row = &l->function[l->piece[i].function].row[l->piece[i].line];
+        if (row->piece_count++ == 0) row->piece_first = i;
     }
-    if (status != PT_OK) {
-        pt_weblist_done(&result);
-        return status;
-    }
-    joining j = {.profile = profile, .result = &result};
-    join_all(&j);
-    *ret_weblist = result;
-    return PT_OK;
-}
-
-void pt_weblist_done(pt_weblist *weblist)
-{
-    pt_listing_done(&weblist->listing);
-    pt_disassembly_done(&weblist->code);
-    free(weblist->piece);
-    *weblist = (pt_weblist){0};
+    pt_index_done(&j.name_index);
+    pt_index_done(&j.function_index);
+    free(j.names.items);
 }
