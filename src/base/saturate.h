@@ -1,4 +1,5 @@
-/* saturate.h: sums and products that stop at the limit of their type instead of wrapping. */
+/* saturate.h: sums and products that stop at the limit of their type; and sums that wrap, for Go's
+ * rules. */
 #ifndef PT_BASE_SATURATE_H
 #define PT_BASE_SATURATE_H
 
@@ -18,6 +19,12 @@ static inline int64_t pt_saturating_add(int64_t a, int64_t b)
 {
     pt_saturating_into(&a, b);
     return a;
+}
+
+/* Adds to *sum as Go does: a sum beyond the limits wraps. */
+static inline void pt_wrapping_into(int64_t *sum, int64_t more)
+{
+    *sum = (int64_t)((uint64_t)*sum + (uint64_t)more);
 }
 
 static inline uint64_t pt_saturating_count(uint64_t a, uint64_t b)

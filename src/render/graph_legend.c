@@ -136,7 +136,7 @@ pt_legend pt_graph_legend(const pt_graph_report *report, const pt_graph *graph, 
     int64_t flat = 0;
     for (uint32_t i = 0; i < graph->listed_count; i++) {
         const pt_graph_node *n = &graph->node[graph->listed[i]];
-        flat = (int64_t)((uint64_t)flat + (uint64_t)pt_graph_mean(n->flat, n->flat_div));
+        pt_wrapping_into(&flat, pt_graph_mean(n->flat, n->flat_div));
     }
     add_filters(&lines, report);
     PT_FREE char *value = value_text(report, flat);

@@ -154,7 +154,7 @@ static void put_place(writer *w, const pt_code_row *row)
         else if (f->line == 0)
             pt_put_text(&w->text, pt_base_name(f->file));
         else
-            pt_putf(&w->text, "%s:%u", pt_base_name(f->file), f->line);
+            pt_putf(&w->text, "%s:%" PRId64, pt_base_name(f->file), f->line);
     }
     pt_put_row_source(&w->text, row);
     pt_text_pad(w->out, columns_before(w));
@@ -303,7 +303,7 @@ static void put_json_instruction(pt_json_w *w, const pt_summary *summary, const 
         pt_json_object(w);
         pt_json_key_text(w, "function", row->frame[i].function);
         pt_json_key_text(w, "file", row->frame[i].file);
-        pt_json_key_uint(w, "line", row->frame[i].line);
+        pt_json_key_int(w, "line", row->frame[i].line);
         pt_json_object_end(w);
     }
     pt_json_array_end(w);

@@ -92,7 +92,7 @@ static void put_inlined(writer *w, const pt_listing_piece *piece, uint32_t depth
     for (; depth < piece->frame; depth++) {
         const pt_code_frame *f = &in->frame[piece->frame - 1 - depth];
         pt_putf(&w->text, "%*s", columns_before(w) + w->digits + 2 + INDENT * (int)depth, "");
-        pt_putf(&w->text, "> %s  %s:%u", f->brief, pt_base_name(f->file), f->line);
+        pt_putf(&w->text, "> %s  %s:%" PRId64, f->brief, pt_base_name(f->file), f->line);
         if (depth + 1 == piece->frame) pt_put_row_source(&w->text, in);
         pt_out_text(w->out, "<div class=\"a c\">");
         flush_text(w);

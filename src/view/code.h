@@ -63,14 +63,14 @@ typedef struct pt_code_frame {
     const char *brief;    /* the same without template arguments */
     const char *linkage_name;
     const char *file; /* "" = unknown */
-    uint32_t line;    /* 0 = unknown */
+    int64_t line;     /* 0 = unknown */
 } pt_code_frame;
 
 /* A source line or an instruction. */
 typedef struct pt_code_row {
     uint64_t at;      /* number of the line, 0: samples without a line; or the address as linked */
-    const char *text; /* the line without its end, or the instruction with the names of its targets;
-                         not terminated; NULL: there is none */
+    const char *text; /* the line without its end, not terminated, or NULL: there is none; or the
+                         instruction with the names of its targets, terminated */
     size_t text_size;
     int64_t self, total; /* of samples that were taken here; of those and of what was called here */
     bool after_gap;      /* rows between the one before and this one are left out */

@@ -29,8 +29,8 @@ static void fold_samples(pt_graph_making *m)
         if (value[i] == 0 && (div == NULL || div[i] == 0)) continue;
         const uint32_t stack = samples->stack[i];
         m->counts[stack] = true;
-        pt_graph_sum(&m->value[stack], value[i]);
-        if (div != NULL) pt_graph_sum(&m->div[stack], div[i]);
+        pt_wrapping_into(&m->value[stack], value[i]);
+        if (div != NULL) pt_wrapping_into(&m->div[stack], div[i]);
     }
 }
 
@@ -46,8 +46,8 @@ static inline void count_place(const pt_graph_making *m, cell *cells, uint32_t p
     cell *c = &cells[place];
     if (c->seen == (uint64_t)stack + 1) return;
     c->seen = (uint64_t)stack + 1;
-    pt_graph_sum(&c->cum, value);
-    if (m->div != NULL) pt_graph_sum(&m->graph->node[place].cum_div, m->div[stack]);
+    pt_wrapping_into(&c->cum, value);
+    if (m->div != NULL) pt_wrapping_into(&m->graph->node[place].cum_div, m->div[stack]);
 }
 
 static void count_stack(const pt_graph_making *m, cell *cells, uint32_t stack)
@@ -68,8 +68,8 @@ static void count_stack(const pt_graph_making *m, cell *cells, uint32_t stack)
     }
     uint32_t one, count;
     const uint32_t leaf = pt_fold_rows(m->places, frames[0], &one, &count)[0];
-    pt_graph_sum(&cells[leaf].flat, value);
-    if (m->div != NULL) pt_graph_sum(&m->graph->node[leaf].flat_div, m->div[stack]);
+    pt_wrapping_into(&cells[leaf].flat, value);
+    if (m->div != NULL) pt_wrapping_into(&m->graph->node[leaf].flat_div, m->div[stack]);
 }
 
 static void count_all(pt_graph_making *m)
@@ -121,7 +121,7 @@ static void list_nodes(pt_graph_making *m)
 uint64_t pt_graph_cutoff(int64_t total, double fraction)
 {
     const int64_t cutoff = pt_whole_part((double)total * fraction);
-    return cutoff == INT64_MIN ? 0 : pt_graph_abs(cutoff);
+    return cutoff == INT64_MIN ? 0 : pt_magnitude(cutoff);
 }
 
 /* Nodes that are not listed any more are not kept. Those that never were (nothing adds up to
@@ -153,7 +153,7 @@ static void drop_light_nodes(pt_graph_making *m, uint64_t cutoff)
     uint32_t kept = 0, dropped = 0;
     for (uint32_t i = 0; i < g->listed_count; i++) {
         const uint32_t n = g->listed[i];
-        if (pt_graph_abs(g->node[n].cum) < cutoff)
+        if (pt_magnitude(g->node[n].cum) < cutoff)
             light[dropped++] = n;
         else
             g->listed[kept++] = n;
@@ -210,7 +210,7 @@ static void trim_graph(pt_graph_making *m)
     pt_graph *g = m->graph;
     int64_t total = m->total; /* of a call tree; light nodes went before it was a graph */
     for (uint32_t i = 0; i < g->listed_count && !r->call_tree; i++)
-        pt_graph_sum(&total, g->node[g->listed[i]].flat);
+        pt_wrapping_into(&total, g->node[g->listed[i]].flat);
     const uint64_t node_cutoff = pt_graph_cutoff(total, r->node_fraction);
     const uint64_t edge_cutoff = pt_graph_cutoff(total, r->edge_fraction);
     if (!r->call_tree) drop_light_nodes(m, node_cutoff);
@@ -321,13 +321,13 @@ int64_t pt_graph_total(const pt_profile *profile, uint32_t event, bool mean)
     PT_FREE bool *sets = base_sets(profile);
     int64_t total = 0, div = 0, base_total = 0, base_div = 0;
     for (uint32_t i = 0; i < samples->t.count; i++) {
-        const int64_t value = (int64_t)pt_graph_abs(samples->value[event][i]);
+        const int64_t value = (int64_t)pt_magnitude(samples->value[event][i]);
         const int64_t d = mean ? samples->value[0][i] : 0;
-        pt_graph_sum(&total, value);
-        pt_graph_sum(&div, d);
+        pt_wrapping_into(&total, value);
+        pt_wrapping_into(&div, d);
         if (sets == NULL || !sets[samples->labels[i]]) continue;
-        pt_graph_sum(&base_total, value);
-        pt_graph_sum(&base_div, d);
+        pt_wrapping_into(&base_total, value);
+        pt_wrapping_into(&base_div, d);
     }
     return base_total > 0 ? pt_graph_mean(base_total, base_div) : pt_graph_mean(total, div);
 }
@@ -339,8 +339,8 @@ const char *pt_graph_unit(const pt_graph *graph, int64_t total, const char *unit
     int64_t least = 0;
     for (uint32_t i = 0; i < graph->listed_count; i++) {
         const pt_graph_node *n = &graph->node[graph->listed[i]];
-        int64_t value = (int64_t)pt_graph_abs(pt_graph_mean(n->flat, n->flat_div));
-        if (value == 0) value = (int64_t)pt_graph_abs(pt_graph_mean(n->cum, n->cum_div));
+        int64_t value = (int64_t)pt_magnitude(pt_graph_mean(n->flat, n->flat_div));
+        if (value == 0) value = (int64_t)pt_magnitude(pt_graph_mean(n->cum, n->cum_div));
         if (value > 0 && (least == 0 || value < least)) least = value;
     }
     if (least == 0) least = total;

@@ -40,8 +40,8 @@ static void add_call(connecting *c, uint32_t stack, uint32_t from, uint32_t to, 
     if (c->seen[e] == stack + 1) return;
     c->seen[e] = stack + 1;
     pt_graph_edge *edge = &m->graph->edge[e];
-    pt_graph_sum(&edge->weight, m->value[stack]);
-    if (m->div != NULL) pt_graph_sum(&edge->weight_div, m->div[stack]);
+    pt_wrapping_into(&edge->weight, m->value[stack]);
+    if (m->div != NULL) pt_wrapping_into(&edge->weight_div, m->div[stack]);
     edge->residual |= residual;
     edge->inlined &= inlined;
 }
@@ -103,7 +103,7 @@ uint32_t pt_graph_trim_edges(pt_graph *graph, uint64_t cutoff)
         listed[graph->listed[i]] = true;
     for (uint32_t e = 0; e < graph->edge_count; e++) {
         pt_graph_edge *edge = &graph->edge[e];
-        if (edge->dropped || !listed[edge->to] || pt_graph_abs(edge->weight) >= cutoff) continue;
+        if (edge->dropped || !listed[edge->to] || pt_magnitude(edge->weight) >= cutoff) continue;
         edge->dropped = true;
         dropped++;
     }
@@ -117,7 +117,7 @@ static int compare_edges(const void *left, const void *right, void *context)
     const pt_graph *g = context;
     const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     const pt_graph_edge *x = &g->edge[a], *y = &g->edge[b];
-    const uint64_t wx = pt_graph_abs(x->weight), wy = pt_graph_abs(y->weight);
+    const uint64_t wx = pt_magnitude(x->weight), wy = pt_magnitude(y->weight);
     if (wx != wy) return wx > wy ? -1 : 1;
     int order = strcmp(g->node[x->from].text, g->node[y->from].text);
     if (order == 0) order = strcmp(g->node[x->to].text, g->node[y->to].text);

@@ -2,6 +2,7 @@
 #ifndef PT_VIEW_GRAPH_INT_H
 #define PT_VIEW_GRAPH_INT_H
 
+#include "base/saturate.h"
 #include "view/graph.h"
 
 /* What a graph owns beside its public arrays. */
@@ -32,17 +33,6 @@ typedef struct pt_graph_making {
     uint32_t *leaf_of_stack; /* the node it ends in; PT_NONE = none; PT_GRAPH_CUT_LEAF | the nearest
                                 one above it, if that node is gone */
 } pt_graph_making;
-
-/* graph.c: sums without overflow being undefined. */
-static inline void pt_graph_sum(int64_t *sum, int64_t more)
-{
-    *sum = (int64_t)((uint64_t)*sum + (uint64_t)more);
-}
-
-static inline uint64_t pt_graph_abs(int64_t value)
-{
-    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-}
 
 /* graph.c: whether a node of such values is listed, and the least magnitude that stays. */
 bool pt_graph_is_listed(const pt_graph_making *m, int64_t flat, int64_t cum);

@@ -61,8 +61,8 @@ static int compare_entries(const void *left, const void *right, void *context)
     const pt_graph_node *x = &g->node[a->node], *y = &g->node[b->node];
     const int text = strcmp(x->text, y->text);
     if (text != 0) return text;
-    const uint64_t p = pt_graph_abs(a->by_flat ? x->cum : x->flat);
-    const uint64_t q = pt_graph_abs(a->by_flat ? y->cum : y->flat);
+    const uint64_t p = pt_magnitude(a->by_flat ? x->cum : x->flat);
+    const uint64_t q = pt_magnitude(a->by_flat ? y->cum : y->flat);
     if (p != q) return p > q ? -1 : 1;
     const int info = x->info == y->info ? 0 : compare_infos(x->info, y->info);
     return info != 0 ? info : (a->node > b->node) - (a->node < b->node);
@@ -86,7 +86,7 @@ static double log2_of(double x)
 
 static double information_of(int64_t part, int64_t total)
 {
-    const double fraction = (double)pt_graph_abs(part) / (double)total;
+    const double fraction = (double)pt_magnitude(part) / (double)total;
     return -fraction * log2_of(fraction);
 }
 
@@ -95,7 +95,7 @@ static int64_t entropy_of(const pt_graph_node *node, telling *t)
     if (t->out_total != 0 && node->flat > 0) t->out += information_of(node->flat, t->out_total);
     const double score = (t->in_count == 0 ? 1 : t->in) + (t->out_count == 0 ? 1 : t->out);
     int64_t whole = pt_whole_part(score * (double)node->cum);
-    pt_graph_sum(&whole, node->flat);
+    pt_wrapping_into(&whole, node->flat);
     return whole;
 }
 
@@ -111,8 +111,8 @@ static int64_t *entropies_of(const pt_graph *g)
         t[edge->from].out_count++;
         t[edge->to].in_count++;
         if (edge->weight <= 0) continue;
-        pt_graph_sum(&t[edge->from].out_total, edge->weight);
-        pt_graph_sum(&t[edge->to].in_total, edge->weight);
+        pt_wrapping_into(&t[edge->from].out_total, edge->weight);
+        pt_wrapping_into(&t[edge->to].in_total, edge->weight);
     }
     for (uint32_t e = 0; e < g->edge_count; e++) {
         const pt_graph_edge *edge = &g->edge[e];
@@ -139,7 +139,7 @@ void pt_graph_sort(pt_graph_making *m)
                               : m->request->by_cum ? node->cum
                                                    : node->flat;
         entries[i] =
-            (entry){.score = (int64_t)pt_graph_abs(score), /* as pprof: the smallest number stays */
+            (entry){.score = (int64_t)pt_magnitude(score), /* as pprof: the smallest number stays */
                     .node = g->listed[i],
                     .by_flat = !visual && !m->request->by_cum};
     }

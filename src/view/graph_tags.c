@@ -142,8 +142,8 @@ static record *record_of(tagging *t, uint32_t node, uint32_t group)
 static void add_cum(tagging *t, uint32_t node, uint32_t group, int64_t value, int64_t div)
 {
     record *r = record_of(t, node, group);
-    pt_graph_sum(&r->cum, value);
-    pt_graph_sum(&r->cum_div, div);
+    pt_wrapping_into(&r->cum, value);
+    pt_wrapping_into(&r->cum_div, div);
 }
 
 /* Returns the node at the stack's end, or PT_NONE if it is not kept. */
@@ -189,8 +189,8 @@ static void tag_sample(tagging *t, uint32_t sample, uint32_t group)
                                                 : walk_graph(t, stack, group, value, div);
     if (leaf == PT_NONE) return;
     record *r = record_of(t, leaf, group);
-    pt_graph_sum(&r->flat, value);
-    pt_graph_sum(&r->flat_div, div);
+    pt_wrapping_into(&r->flat, value);
+    pt_wrapping_into(&r->flat_div, div);
 }
 
 /* All samples of group 0, then of group 1, ... */
@@ -224,10 +224,10 @@ static int compare_records(const void *left, const void *right)
 
 static void add_to(pt_graph_tag *tag, const record *r)
 {
-    pt_graph_sum(&tag->flat, r->flat);
-    pt_graph_sum(&tag->flat_div, r->flat_div);
-    pt_graph_sum(&tag->cum, r->cum);
-    pt_graph_sum(&tag->cum_div, r->cum_div);
+    pt_wrapping_into(&tag->flat, r->flat);
+    pt_wrapping_into(&tag->flat_div, r->flat_div);
+    pt_wrapping_into(&tag->cum, r->cum);
+    pt_wrapping_into(&tag->cum_div, r->cum_div);
 }
 
 static char *keep_text(pt_graph *g, char *text)
@@ -318,7 +318,7 @@ static void trim_tags(pt_graph_tags *tags, uint64_t cutoff)
 {
     size_t kept = 0;
     for (size_t i = 0; i < tags->count; i++)
-        if (pt_graph_abs(tags->tag[i].flat) >= cutoff || pt_graph_abs(tags->tag[i].cum) >= cutoff)
+        if (pt_magnitude(tags->tag[i].flat) >= cutoff || pt_magnitude(tags->tag[i].cum) >= cutoff)
             tags->tag[kept++] = tags->tag[i];
     tags->count = kept;
 }
@@ -371,9 +371,9 @@ void pt_graph_free_tags(pt_graph *graph)
 static int compare_tags_by(const void *left, const void *right, void *by_flat)
 {
     const pt_graph_tag *a = left, *b = right;
-    const uint64_t ca = pt_graph_abs(a->cum), cb = pt_graph_abs(b->cum);
+    const uint64_t ca = pt_magnitude(a->cum), cb = pt_magnitude(b->cum);
     if (!*(bool *)by_flat && ca != cb) return ca > cb ? -1 : 1;
-    const uint64_t fa = pt_graph_abs(a->flat), fb = pt_graph_abs(b->flat);
+    const uint64_t fa = pt_magnitude(a->flat), fb = pt_magnitude(b->flat);
     if (fa != fb) return fa > fb ? -1 : 1;
     return strcmp(a->name, b->name);
 }

@@ -65,15 +65,15 @@ static void grow_stack(paths *t, uint32_t stack)
         const uint32_t *places = pt_fold_rows(m->places, frames[i], &one, &count);
         for (uint32_t k = count; k-- > 0;) {
             n = find_child(t, n, places[k]);
-            pt_graph_sum(&t->value[n].cum, m->value[stack]);
-            if (t->div != NULL) pt_graph_sum(&t->div[n].cum, m->div[stack]);
+            pt_wrapping_into(&t->value[n].cum, m->value[stack]);
+            if (t->div != NULL) pt_wrapping_into(&t->div[n].cum, m->div[stack]);
             if (k + 1 == count) t->flags[n] &= (uint8_t)~INLINED;
         }
     }
     m->leaf_of_stack[stack] = n;
     if (n == PT_NONE) return;
-    pt_graph_sum(&t->value[n].flat, m->value[stack]);
-    if (t->div != NULL) pt_graph_sum(&t->div[n].flat, m->div[stack]);
+    pt_wrapping_into(&t->value[n].flat, m->value[stack]);
+    if (t->div != NULL) pt_wrapping_into(&t->div[n].flat, m->div[stack]);
 }
 
 /* Marks what is too light; what is not listed anyway stays, as in pprof. Returns how many go. */
@@ -82,13 +82,13 @@ static uint32_t mark_light(paths *t)
     int64_t total = 0;
     for (uint32_t n = 0; n < t->count; n++)
         if (pt_graph_is_listed(t->m, t->value[n].flat, t->value[n].cum))
-            pt_graph_sum(&total, t->value[n].flat);
+            pt_wrapping_into(&total, t->value[n].flat);
     t->m->total = total;
     const uint64_t cutoff = pt_graph_cutoff(total, t->m->request->node_fraction);
     uint32_t gone = 0;
     for (uint32_t n = 0; n < t->count; n++) {
         if (!pt_graph_is_listed(t->m, t->value[n].flat, t->value[n].cum) ||
-            pt_graph_abs(t->value[n].cum) >= cutoff)
+            pt_magnitude(t->value[n].cum) >= cutoff)
             continue;
         t->flags[n] |= GONE;
         gone++;

@@ -136,7 +136,8 @@ static void join_instruction(joining *j, uint32_t symbol, uint32_t at)
     for (uint32_t k = in->frame_count; k-- > 0;) {
         const uint32_t function = function_of_frame(j, &in->frame[k]);
         if (function == PT_NONE) continue;
-        const uint32_t line = row_of_line(&j->listing->function[function], in->frame[k].line);
+        const uint32_t line =
+            row_of_line(&j->listing->function[function], (uint64_t)in->frame[k].line);
         bool is_there = line == PT_NONE;
         for (size_t i = first; i < j->listing->piece_count && !is_there; i++)
             is_there =

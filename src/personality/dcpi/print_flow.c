@@ -385,7 +385,7 @@ void pt_flow_stalls_text(pt_out *out, const pt_look *look, const pt_flow_report 
         pt_text_pad(out, used < 28 ? 29 - used : 1);
         if (f != NULL && f->file[0] != '\0') {
             pt_text_put(out, pt_base_name(f->file), 0);
-            if (f->line > 0) pt_outf(out, ":%u", f->line);
+            if (f->line > 0) pt_outf(out, ":%" PRId64, f->line);
         }
         pt_out_char(out, '\n');
     }
@@ -412,7 +412,7 @@ void pt_flow_stalls_csv(pt_out *out, const pt_flow_report *r)
         pt_csv_put(out, s->procedure->code.path);
         pt_out_char(out, ',');
         pt_csv_put(out, f != NULL ? f->file : "");
-        pt_outf(out, ",%u\n", f != NULL ? f->line : 0);
+        pt_outf(out, ",%" PRId64 "\n", f != NULL ? f->line : 0);
     }
 }
 
@@ -445,7 +445,7 @@ void pt_flow_stalls_json(pt_out *out, const pt_flow_report *r)
         pt_json_key_text(&w, "procedure", s->procedure->code.name);
         pt_json_key_text(&w, "image", s->procedure->code.path);
         pt_json_key_text(&w, "file", f != NULL ? f->file : "");
-        pt_json_key_uint(&w, "line", f != NULL ? f->line : 0);
+        pt_json_key_int(&w, "line", f != NULL ? f->line : 0);
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);

@@ -26,7 +26,7 @@ void pt_procedure_diff_text(pt_out *out, const pt_look *look, const pt_procedure
             pt_outf(out, "%9s  ", "-");
         if (!d->by_line) pt_outf(out, "%12" PRIx64 "  ", at->addr);
         pt_text_put(out, at->file[0] != '\0' ? pt_base_name(at->file) : "(no line)", 0);
-        if (at->line > 0) pt_outf(out, ":%u", at->line);
+        if (at->line > 0) pt_outf(out, ":%" PRId64, at->line);
         pt_out_char(out, '\n');
     }
 }
@@ -45,6 +45,6 @@ void pt_procedure_diff_csv(pt_out *out, const pt_procedure *p, const pt_procedur
             pt_outf(out, ",0x%" PRIx64, at->addr);
         pt_out_char(out, ',');
         pt_csv_put(out, at->file);
-        pt_outf(out, ",%u\n", at->line);
+        pt_outf(out, ",%" PRId64 "\n", at->line);
     }
 }

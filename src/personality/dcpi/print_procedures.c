@@ -116,7 +116,7 @@ static void put_place(const writer *w, const pt_procedure *p, const pt_code_fram
 {
     put_blanks(w);
     pt_text_pad(w->out, 17);
-    pt_outf(w->out, " ; %s:%u", pt_base_name(f->file), f->line);
+    pt_outf(w->out, " ; %s:%" PRId64, pt_base_name(f->file), f->line);
     put_line_text(w, p, f->file, f->line, "  ", false);
     pt_out_char(w->out, '\n');
 }
@@ -192,7 +192,7 @@ static void put_sources(const writer *w, const pt_procedure *p)
     for (size_t i = 0; i < p->code.row_count; i++) {
         const pt_code_frame *const f = pt_code_innermost(&p->code.row[i]);
         if (f != NULL && f->file[0] != '\0' && f->line > 0 && f->line < LINES_MAX)
-            key[n++] = (line_key){f->file, f->line, i};
+            key[n++] = (line_key){f->file, (uint32_t)f->line, i};
         else
             without++;
     }

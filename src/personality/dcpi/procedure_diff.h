@@ -10,7 +10,7 @@ typedef enum { PT_COMPARE_SAMPLES, PT_COMPARE_CPI, PT_COMPARE_FREQUENCY } pt_com
 typedef struct pt_diff_place {
     uint64_t addr;    /* of the block; 0: a line */
     const char *file; /* of the line, or of the block's first instruction; "" = unknown */
-    uint32_t line;
+    int64_t line;
     double value[2];
     double range; /* (max - min) / sum */
 } pt_diff_place;

@@ -1,4 +1,4 @@
-/* disasm.c: symbols with samples whose name matches, and what objdump says of them. */
+/* disasm.c: symbols with samples whose name matches, as objdump disassembles them. */
 #include "personality/pprof/list.h"
 
 #include <elf.h>
@@ -8,16 +8,10 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/saturate.h"
 #include "base/text.h"
 #include "object/demangle.h"
-#include "view/graph.h"
-
-/* What results point into. */
-struct pt_pprof_texts {
-    pt_objdump_listing *items;
-    size_t count, cap;
-    pt_graph graph;
-};
+#include "source/images.h"
 
 /* A node of the mapping at hand. */
 typedef struct {
@@ -31,35 +25,30 @@ typedef struct {
     const char *name;
 } name_at;
 
+/* A symbol that matches. */
+typedef struct {
+    pt_pprof_routine routine;
+    char *path; /* of its image */
+    sampled *nodes;
+    size_t node_count;
+} found_symbol;
+
 typedef struct {
     const pt_profile *profile;
     const pt_pprof_list_request *request;
-    struct pt_pprof_texts *texts;
-    bool has_address; /* the pattern can be read as one, too */
+    pt_pprof_listing *listing; /* its graph has a node for each address */
+    bool has_address;          /* the pattern can be read as an address, too */
     uint64_t address;
     bool found_address;
     struct {
-        pt_pprof_symbol *items;
+        found_symbol *items;
         size_t count, cap;
     } symbols;
-    /* Of each symbol, until they are sorted and disassembled. */
-    struct found {
-        char *path;
-        uint64_t start, end;
-        sampled *nodes;
-        size_t node_count, order;
-    } * found;
-    size_t found_cap;
 } search;
-
-static int64_t sum_of(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
 
 /* ---- Addresses as patterns ---- */
 
-/* What Go's strconv.ParseUint takes with base 0, but for underscores. */
+/* Reads a number as Go's strconv.ParseUint does with base 0, but without underscores. */
 static bool parse_address(const char *text, uint64_t *ret_value)
 {
     unsigned base = 10;
@@ -80,7 +69,7 @@ static bool parse_address(const char *text, uint64_t *ret_value)
     return true;
 }
 
-/* ---- Names of an image, as nm -n lists them ---- */
+/* ---- Names of an image, in the order of nm -n ---- */
 
 static int compare_names(const void *left, const void *right)
 {
@@ -106,8 +95,8 @@ static name_at *list_names(const pt_elf *elf, size_t *ret_count)
     return names;
 }
 
-/* The name under which one of a symbol's names matches, which the caller frees; *ret_name is NULL
- * if none does. */
+/* *ret_name: the name, or its demangled form, that matches, which the caller frees; NULL: none
+ * does. */
 static pt_status match_name(const search *s, const char *name, char **ret_name, pt_error *reterr)
 {
     static const pt_demangle_mode modes[] = {PT_DEMANGLE_FULL, PT_DEMANGLE_TEMPLATES,
@@ -128,23 +117,22 @@ static pt_status match_name(const search *s, const char *name, char **ret_name, 
     return status;
 }
 
-/* Fills the names of a symbol if it is one that is asked for: all names when it holds the address,
- * else the first that matches. */
+/* Fills the names of a symbol that matches: all names when it holds the address, else the first
+ * name that matches; no name if none does. */
 static pt_status match_symbol(const search *s, const name_at *names, size_t count, uint64_t start,
-                              uint64_t end, pt_pprof_symbol *symbol, pt_error *reterr)
+                              uint64_t end, pt_pprof_routine *r, pt_error *reterr)
 {
-    *symbol = (pt_pprof_symbol){.names = pt_alloc(count, sizeof(char *))};
+    *r = (pt_pprof_routine){.code = {.start = start, .end = end}};
     pt_status status = PT_OK;
     if (s->has_address && s->address != 0 && s->address >= start && s->address <= end) {
-        for (size_t i = 0; i < count; i++)
-            symbol->names[symbol->name_count++] = pt_strdup(names[i].name);
-        return PT_OK;
+        r->code.made_name = pt_strdup(names[0].name);
+        r->alias = pt_alloc(count, sizeof *r->alias);
+        for (size_t i = 1; i < count; i++)
+            r->alias[r->alias_count++] = pt_strdup(names[i].name);
     }
-    for (size_t i = 0; i < count && status == PT_OK && symbol->name_count == 0; i++) {
-        status = match_name(s, names[i].name, &symbol->names[0], reterr);
-        symbol->name_count = symbol->names[0] != NULL;
-    }
-    if (symbol->name_count == 0) free(symbol->names);
+    for (size_t i = 0; i < count && status == PT_OK && r->code.made_name == NULL; i++)
+        status = match_name(s, names[i].name, &r->code.made_name, reterr);
+    r->code.name = r->code.made_name;
     return status;
 }
 
@@ -160,7 +148,7 @@ static int compare_sampled(const void *left, const void *right)
 static sampled *sampled_of(const search *s, const pt_mapping *map, const pt_elf *elf,
                            size_t *ret_count)
 {
-    const pt_graph *g = &s->texts->graph;
+    const pt_graph *g = &s->listing->graph;
     sampled *nodes = pt_alloc(g->listed_count + 1, sizeof *nodes);
     *ret_count = 0;
     for (uint32_t i = 0; i < g->listed_count; i++) {
@@ -176,27 +164,23 @@ static sampled *sampled_of(const search *s, const pt_mapping *map, const pt_elf 
     return nodes;
 }
 
-static void keep_symbol(search *s, pt_pprof_symbol *symbol, const char *path, uint64_t start,
-                        uint64_t end, const sampled *nodes, size_t count)
+static void keep_symbol(search *s, pt_pprof_routine r, const char *path, const sampled *nodes,
+                        size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        symbol->flat = sum_of(symbol->flat, nodes[i].node->flat);
-        symbol->cum = sum_of(symbol->cum, nodes[i].node->cum);
+        pt_wrapping_into(&r.code.self, nodes[i].node->flat);
+        pt_wrapping_into(&r.code.total, nodes[i].node->cum);
     }
-    s->found = pt_grow(s->found, &s->found_cap, s->symbols.count + 1, sizeof *s->found);
-    struct found *f = &s->found[s->symbols.count];
-    *f = (struct found){.path = pt_strdup(path),
-                        .start = start,
-                        .end = end,
-                        .nodes = pt_alloc(count, sizeof *nodes),
-                        .node_count = count,
-                        .order = s->symbols.count};
-    memcpy(f->nodes, nodes, count * sizeof *nodes);
-    PT_PUSH(s->symbols, *symbol);
+    found_symbol f = {.routine = r,
+                      .path = pt_strdup(path),
+                      .nodes = pt_alloc(count, sizeof *nodes),
+                      .node_count = count};
+    memcpy(f.nodes, nodes, count * sizeof *nodes);
+    PT_PUSH(s->symbols, f);
 }
 
-/* A symbol ends a byte before the next one begins, and holds what is below that (pprof's own rule,
- * which leaves a symbol's last byte out). */
+/* pprof's rule: a symbol ends a byte before the next one begins, and holds the addresses below that
+ * end, so its last byte belongs to none. */
 static pt_status search_image(search *s, const pt_mapping *map, const pt_elf *elf, const char *path,
                               pt_error *reterr)
 {
@@ -219,20 +203,18 @@ static pt_status search_image(search *s, const pt_mapping *map, const pt_elf *el
         const bool holds = s->has_address && s->address >= start && s->address <= end;
         s->found_address |= holds;
         if (last == first) continue;
-        pt_pprof_symbol symbol;
-        status = match_symbol(s, names + at, n, start, end, &symbol, reterr);
-        if (status == PT_OK && symbol.name_count > 0)
-            keep_symbol(s, &symbol, path, start, end, nodes + first, last - first);
+        pt_pprof_routine routine;
+        status = match_symbol(s, names + at, n, start, end, &routine, reterr);
+        if (status == PT_OK && routine.code.name != NULL)
+            keep_symbol(s, routine, path, nodes + first, last - first);
     }
     return status;
 }
 
 static pt_status search_mapping(search *s, const pt_mapping *map, pt_error *reterr)
 {
-    static const pt_source_options nowhere = {0};
-    const pt_source_options *images = s->request->images;
-    const pt_source_search where = {.options = images != NULL ? images : &nowhere,
-                                    .diag = s->request->diag};
+    static const pt_source_options nowhere = {0}; /* but at its path */
+    const pt_source_search where = {.options = &nowhere, .diag = s->request->diag};
     const char *path = pt_text(s->profile, map->file);
     pt_image_file file = PT_IMAGE_FILE_INIT;
     pt_elf elf;
@@ -249,10 +231,10 @@ static pt_status search_mapping(search *s, const pt_mapping *map, pt_error *rete
     return status;
 }
 
-/* Mapped files that a matching node lies in: per string id. */
-static pt_status matching_files(const search *s, bool *matched, pt_error *reterr)
+/* Flags the mappings whose file has a node that matches. */
+static pt_status find_matching_files(const search *s, bool *matched, pt_error *reterr)
 {
-    const pt_graph *g = &s->texts->graph;
+    const pt_graph *g = &s->listing->graph;
     const pt_profile *p = s->profile;
     for (uint32_t i = 0; i < g->listed_count; i++) {
         const pt_graph_node *node = &g->node[g->listed[i]];
@@ -271,7 +253,7 @@ static pt_status search_all(search *s, pt_error *reterr)
 {
     const pt_mappings *mappings = s->profile->mapping;
     PT_FREE bool *matched = pt_alloc(mappings->t.count + 1, sizeof *matched);
-    pt_status status = matching_files(s, matched, reterr);
+    pt_status status = find_matching_files(s, matched, reterr);
     for (uint32_t m = 0; m < mappings->t.count && status == PT_OK; m++) {
         const pt_mapping *map = &mappings->row[m];
         const bool has_address =
@@ -283,43 +265,49 @@ static pt_status search_all(search *s, pt_error *reterr)
 
 /* ---- Instructions ---- */
 
-/* Adds the samples from here up to the next instruction; *at moves past them. */
-static void take_samples(pt_pprof_instruction *i, const struct found *f, size_t *at, uint64_t next)
+/* Adds the samples from a row's address up to the next row's, which also name its place where
+ * objdump does not; *at moves past them. */
+static void take_samples(pt_code_row *row, pt_code_frame *frame, const found_symbol *f, size_t *at,
+                         uint64_t next)
 {
     int64_t flat = 0, flat_div = 0, cum = 0, cum_div = 0;
     for (; *at < f->node_count && f->nodes[*at].addr < next; ++*at) {
         const pt_graph_node *node = f->nodes[*at].node;
-        flat = sum_of(flat, node->flat);
-        flat_div = sum_of(flat_div, node->flat_div);
-        cum = sum_of(cum, node->cum);
-        cum_div = sum_of(cum_div, node->cum_div);
-        if (i->file[0] == '\0') i->file = pt_base_name(node->info->file);
-        if (i->line == 0) i->line = node->info->line;
-        if (i->function[0] == '\0') i->function = node->info->name;
+        pt_wrapping_into(&flat, node->flat);
+        pt_wrapping_into(&flat_div, node->flat_div);
+        pt_wrapping_into(&cum, node->cum);
+        pt_wrapping_into(&cum_div, node->cum_div);
+        if (frame->file[0] == '\0') frame->file = pt_base_name(node->info->file);
+        if (frame->line == 0) frame->line = node->info->line;
+        if (frame->function[0] == '\0') frame->function = node->info->name;
     }
-    i->flat = pt_graph_mean(flat, flat_div);
-    i->cum = pt_graph_mean(cum, cum_div);
+    row->self = pt_graph_mean(flat, flat_div);
+    row->total = pt_graph_mean(cum, cum_div);
 }
 
-static pt_status disassemble_symbol(search *s, pt_pprof_symbol *symbol, const struct found *f,
+static pt_status disassemble_symbol(search *s, pt_code_function *code, const found_symbol *f,
                                     pt_error *reterr)
 {
     pt_objdump_listing l;
-    const pt_status status = pt_objdump_run(s->request->objdump, f->path, f->start, f->end,
+    const pt_status status = pt_objdump_run(s->request->objdump, f->path, code->start, code->end,
                                             s->request->intel_syntax, &l, reterr);
     if (status != PT_OK) return status;
-    PT_PUSH(*s->texts, l);
-    symbol->instruction = pt_alloc(l.count, sizeof *symbol->instruction);
+    PT_PUSH(s->listing->objdump, l);
+    code->row = pt_alloc(l.count, sizeof *code->row);
+    code->frame = pt_alloc(l.count, sizeof *code->frame);
     size_t at = 0;
     for (size_t i = 0; i < l.count; i++) {
-        pt_pprof_instruction *to = &symbol->instruction[i];
-        *to = (pt_pprof_instruction){.addr = l.line[i].addr,
-                                     .text = pt_strdup(l.line[i].text),
-                                     .function = l.line[i].function,
-                                     .file = pt_base_name(l.line[i].file),
-                                     .line = l.line[i].line};
-        take_samples(to, f, &at, i + 1 < l.count ? l.line[i + 1].addr : UINT64_MAX);
-        symbol->instruction_count++;
+        const pt_objdump_line *line = &l.line[i];
+        pt_code_frame *frame = &code->frame[i];
+        *frame = (pt_code_frame){
+            .function = line->function, .file = pt_base_name(line->file), .line = line->line};
+        pt_code_row *row = &code->row[code->row_count++];
+        *row = (pt_code_row){.at = line->addr,
+                             .text = line->text,
+                             .text_size = strlen(line->text),
+                             .frame = frame,
+                             .frame_count = 1};
+        take_samples(row, frame, f, &at, i + 1 < l.count ? l.line[i + 1].addr : UINT64_MAX);
     }
     return PT_OK;
 }
@@ -327,27 +315,35 @@ static pt_status disassemble_symbol(search *s, pt_pprof_symbol *symbol, const st
 static int compare_symbols(const void *left, const void *right, void *context)
 {
     const search *s = context;
-    const size_t a = *(const size_t *)left, b = *(const size_t *)right;
-    const int name = strcmp(s->symbols.items[a].names[0], s->symbols.items[b].names[0]);
+    const uint32_t i = *(const uint32_t *)left, k = *(const uint32_t *)right;
+    const pt_code_function *a = &s->symbols.items[i].routine.code;
+    const pt_code_function *b = &s->symbols.items[k].routine.code;
+    const int name = strcmp(a->name, b->name);
     if (name != 0) return name;
-    if (s->found[a].start != s->found[b].start)
-        return s->found[a].start < s->found[b].start ? -1 : 1;
-    return (a > b) - (a < b);
+    if (a->start != b->start) return a->start < b->start ? -1 : 1;
+    return (i > k) - (i < k);
 }
 
-static pt_status disassemble_all(search *s, pt_pprof_disasm *disasm, pt_error *reterr)
+/* Moves the routines of the symbols to the listing, in order. With disassembles their rows, too, up
+ * to the first failure. */
+static pt_status take_symbols(search *s, bool disassembles, pt_error *reterr)
 {
     const size_t count = s->symbols.count;
-    PT_FREE size_t *order = pt_alloc(count, sizeof *order);
-    for (size_t i = 0; i < count; i++)
+    PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
+    for (uint32_t i = 0; i < count; i++)
         order[i] = i;
     qsort_r(order, count, sizeof *order, compare_symbols, s);
-    disasm->symbol = pt_alloc(count, sizeof *disasm->symbol);
-    for (size_t i = 0; i < count; i++)
-        disasm->symbol[disasm->count++] = s->symbols.items[order[i]];
+    s->listing->routine = pt_alloc(count + 1, sizeof *s->listing->routine);
     pt_status status = PT_OK;
-    for (size_t i = 0; i < count && status == PT_OK; i++)
-        status = disassemble_symbol(s, &disasm->symbol[i], &s->found[order[i]], reterr);
+    for (size_t i = 0; i < count; i++) {
+        found_symbol *f = &s->symbols.items[order[i]];
+        pt_pprof_routine *r = &s->listing->routine[s->listing->count++];
+        *r = f->routine;
+        if (disassembles && status == PT_OK) status = disassemble_symbol(s, &r->code, f, reterr);
+        free(f->path);
+        free(f->nodes);
+    }
+    free(s->symbols.items);
     return status;
 }
 
@@ -366,82 +362,23 @@ static pt_status say_no_match(const search *s, pt_error *reterr)
                         address);
 }
 
-static pt_status make_graph(const pt_profile *profile, const pt_pprof_list_request *request,
-                            pt_graph *ret_graph, pt_error *reterr)
-{
-    const pt_graph_request graph_request = {
-        .event = request->event,
-        .mean = request->mean,
-        .fold = {.pprof = true,
-                 .by = PT_BY_ADDRESS,
-                 .no_inlines = true,
-                 .columns = request->columns,
-                 .object_names = true,
-                 .trims_paths = true,
-                 .trim_path = request->trim_path,
-                 .source_path = request->source_path},
-        .drop_negative = request->drop_negative,
-        .edges = PT_EDGES_NONE,
-    };
-    return pt_graph_init(ret_graph, profile, &graph_request, reterr);
-}
-
-static void found_done(search *s)
-{
-    for (size_t i = 0; i < s->symbols.count; i++) {
-        free(s->found[i].path);
-        free(s->found[i].nodes);
-    }
-    free(s->found);
-    free(s->symbols.items);
-}
-
-pt_status pt_pprof_disasm_init(pt_pprof_disasm *ret_disasm, const pt_profile *profile,
+pt_status pt_pprof_disasm_init(pt_pprof_listing *ret_listing, const pt_profile *profile,
                                const pt_pprof_list_request *request, pt_error *reterr)
 {
-    pt_pprof_disasm disasm = {.texts = pt_alloc(1, sizeof *disasm.texts)};
-    search s = {.profile = profile, .request = request, .texts = disasm.texts};
+    pt_pprof_listing listing = {0};
+    search s = {.profile = profile, .request = request, .listing = &listing};
     s.has_address = parse_address(request->pattern_text, &s.address);
-    pt_status status = make_graph(profile, request, &disasm.texts->graph, reterr);
+    pt_status status = pt_pprof_list_graph(&listing, profile, request, PT_BY_ADDRESS, reterr);
     if (status == PT_OK) status = search_all(&s, reterr);
     if (status == PT_OK && s.symbols.count == 0) status = say_no_match(&s, reterr);
     if (status == PT_OK && request->objdump == NULL)
         status =
             pt_error_set(reterr, PT_ERR_UNSUPPORTED, "cannot disasm: no objdump tool available");
-    /* From here on the symbols are the result's, in order or, after a failure, as they are. */
-    const pt_status found = status;
-    if (found == PT_OK) status = disassemble_all(&s, &disasm, reterr);
-    if (found != PT_OK && s.symbols.count > 0) {
-        disasm.symbol = pt_alloc(s.symbols.count, sizeof *disasm.symbol);
-        memcpy(disasm.symbol, s.symbols.items, s.symbols.count * sizeof *disasm.symbol);
-        disasm.count = s.symbols.count;
-    }
-    found_done(&s);
+    const pt_status taken = take_symbols(&s, status == PT_OK, reterr);
+    if (status == PT_OK) status = taken;
     if (status == PT_OK)
-        *ret_disasm = disasm;
+        *ret_listing = listing;
     else
-        pt_pprof_disasm_done(&disasm);
+        pt_pprof_listing_done(&listing);
     return status;
-}
-
-void pt_pprof_disasm_done(pt_pprof_disasm *disasm)
-{
-    for (size_t i = 0; i < disasm->count; i++) {
-        pt_pprof_symbol *symbol = &disasm->symbol[i];
-        for (size_t k = 0; k < symbol->name_count; k++)
-            free(symbol->names[k]);
-        for (size_t k = 0; k < symbol->instruction_count; k++)
-            free(symbol->instruction[k].text);
-        free(symbol->names);
-        free(symbol->instruction);
-    }
-    free(disasm->symbol);
-    if (disasm->texts != NULL) {
-        for (size_t i = 0; i < disasm->texts->count; i++)
-            pt_objdump_listing_done(&disasm->texts->items[i]);
-        free(disasm->texts->items);
-        pt_graph_done(&disasm->texts->graph);
-        free(disasm->texts);
-    }
-    *disasm = (pt_pprof_disasm){0};
 }

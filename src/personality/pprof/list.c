@@ -7,27 +7,18 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "view/graph.h"
+#include "base/saturate.h"
 
 #define MARGIN 5 /* lines before the first and after the last */
 
 typedef struct {
     const pt_pprof_list_request *request;
-    pt_source_texts *texts;
-    struct {
-        pt_pprof_routine *items;
-        size_t count, cap;
-    } routines;
+    pt_pprof_listing *listing;
     struct {
         const pt_source_file **items;
         size_t count, cap;
-    } asked; /* files that pprof has tried to open so far */
-} listing;
-
-static int64_t sum_of(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
+    } asked; /* files that pprof would have tried to open so far */
+} search;
 
 /* By name, file, line, start of the function. */
 static int compare_nodes(const void *left, const void *right)
@@ -42,26 +33,25 @@ static int compare_nodes(const void *left, const void *right)
     return (a->start_line > b->start_line) - (a->start_line < b->start_line);
 }
 
-/* How many nodes from the first one on have its name, or its name and file. */
-static size_t run_of_name(const pt_graph_node *const *node, size_t count)
+/* How many nodes from the first one on have its name, or, with by_file, its file. */
+static size_t count_run(const pt_graph_node *const *node, size_t count, bool by_file)
 {
     size_t n = 1;
-    while (n < count && strcmp(node[n]->info->name, node[0]->info->name) == 0)
-        n++;
-    return n;
-}
-
-static size_t run_of_file(const pt_graph_node *const *node, size_t count)
-{
-    size_t n = 1;
-    while (n < count && strcmp(node[n]->info->file, node[0]->info->file) == 0)
+    while (n < count && strcmp(by_file ? node[n]->info->file : node[n]->info->name,
+                               by_file ? node[0]->info->file : node[0]->info->name) == 0)
         n++;
     return n;
 }
 
 /* ---- One function in one file ---- */
 
-/* As Go prints the fields in which nodes of one function and file differ. */
+static void push_routine(pt_pprof_listing *l, pt_pprof_routine made)
+{
+    l->routine = pt_grow(l->routine, &l->cap, l->count + 1, sizeof *l->routine);
+    l->routine[l->count++] = made;
+}
+
+/* By the text that Go prints of the fields in which nodes of one function and file differ. */
 static int compare_printed(const void *left, const void *right)
 {
     char text[2][72];
@@ -74,9 +64,9 @@ static int compare_printed(const void *left, const void *right)
     return order != 0 ? order : strcmp(info[0]->object, info[1]->object);
 }
 
-/* Where the text begins and ends. A function whose start is not known starts before its first line.
- * Pprof looks at the nodes in the order in which they print, and one that moves the start does not
- * move the end. */
+/* Where the text begins and ends. A function without a known start begins MARGIN lines before its
+ * first line. Pprof goes through the nodes in the order of their printed texts, and a node that
+ * moves the start does not move the end. */
 static void range_of(const pt_graph_node *const *node, size_t count, int64_t *ret_start,
                      int64_t *ret_end)
 {
@@ -86,8 +76,12 @@ static void range_of(const pt_graph_node *const *node, size_t count, int64_t *re
     int64_t start = INT64_MAX, end = INT64_MIN;
     for (size_t i = 0; i < count; i++) {
         const pt_node_info *info = printed[i]->info;
-        const int64_t from = info->start_line != 0 ? info->start_line : sum_of(info->line, -MARGIN);
-        const int64_t to = sum_of(info->line, MARGIN);
+        int64_t from = info->start_line, to = info->line;
+        if (from == 0) {
+            from = info->line;
+            pt_wrapping_into(&from, -MARGIN);
+        }
+        pt_wrapping_into(&to, MARGIN);
         if (i == 0) end = to;
         if (from < start)
             start = from;
@@ -98,105 +92,105 @@ static void range_of(const pt_graph_node *const *node, size_t count, int64_t *re
     *ret_end = end;
 }
 
-/* Whether pprof has tried to open the file: it does so for the first line that it wants. */
-static bool was_asked(listing *l, const pt_source_file *file, bool asks)
+/* Whether pprof has tried to open the file, which it does for the first line that it prints. */
+static bool was_file_asked(search *s, const pt_source_file *file, bool asks)
 {
-    for (size_t i = 0; i < l->asked.count; i++)
-        if (l->asked.items[i] == file) return true;
+    for (size_t i = 0; i < s->asked.count; i++)
+        if (s->asked.items[i] == file) return true;
     if (!asks) return false;
-    PT_PUSH(l->asked, file);
+    PT_PUSH(s->asked, file);
     return true;
 }
 
-/* Nodes ascend by line. A file ends for pprof where a line is too long. */
-static void add_lines(pt_pprof_routine *r, const pt_source_file *file,
-                      const pt_graph_node *const *node, size_t count, int64_t start, int64_t end)
+/* Nodes ascend by line. For pprof a file ends where a line is too long. */
+static void add_rows(pt_code_function *f, const pt_source_file *file,
+                     const pt_graph_node *const *node, size_t count, int64_t start, int64_t end)
 {
     const int64_t last = (int64_t)file->short_count;
     if (end > last) end = last;
     if (start > end) return;
-    r->line_count = (size_t)(end - start) + 1;
-    r->line = pt_alloc(r->line_count, sizeof *r->line);
+    f->row = pt_alloc((size_t)(end - start) + 1, sizeof *f->row);
     size_t n = 0;
-    for (size_t i = 0; i < r->line_count; i++) {
-        const char *text = "";
-        size_t size = 0;
-        pt_pprof_line *line = &r->line[i];
-        line->line = start + (int64_t)i;
-        pt_source_line(file, line->line, &text, &size);
-        line->text = pt_strndup(text, size);
-        while (n < count && node[n]->info->line < line->line)
+    for (int64_t line = start; line <= end; line++) {
+        pt_code_row *row = &f->row[f->row_count++];
+        row->at = (uint64_t)line;
+        row->text = "";
+        pt_source_line(file, line, &row->text, &row->text_size);
+        while (n < count && node[n]->info->line < line)
             n++;
-        for (; n < count && node[n]->info->line == line->line; n++) {
-            line->flat = sum_of(line->flat, node[n]->flat);
-            line->cum = sum_of(line->cum, node[n]->cum);
+        for (; n < count && node[n]->info->line == line; n++) {
+            pt_wrapping_into(&row->self, node[n]->flat);
+            pt_wrapping_into(&row->total, node[n]->cum);
         }
     }
 }
 
-static void add_routine(listing *l, const pt_graph_node *const *node, size_t count)
+static void add_routine(search *s, const pt_graph_node *const *node, size_t count)
 {
-    pt_pprof_routine r = {.name = node[0]->info->name, .file = pt_strdup(node[0]->info->file)};
+    pt_code_function f = {.name = node[0]->info->name, .file = node[0]->info->file};
     for (size_t i = 0; i < count; i++) {
-        r.flat = sum_of(r.flat, node[i]->flat);
-        r.cum = sum_of(r.cum, node[i]->cum);
+        pt_wrapping_into(&f.self, node[i]->flat);
+        pt_wrapping_into(&f.total, node[i]->cum);
     }
-    const pt_source_file *file = pt_source_texts_file(l->texts, r.file, "");
+    const pt_source_file *file = pt_source_texts_file(s->listing->texts, f.file, "");
     int64_t start, end;
     range_of(node, count, &start, &end);
-    const bool asked = was_asked(l, file, start <= end);
+    const bool asked = was_file_asked(s, file, start <= end);
     if (file->error == NULL)
-        add_lines(&r, file, node, count, start, end);
+        add_rows(&f, file, node, count, start, end);
     else if (asked)
-        r.error = pt_strdup(file->error);
-    PT_PUSH(l->routines, r);
+        f.error = pt_strdup(file->error);
+    push_routine(s->listing, (pt_pprof_routine){.code = f});
 }
 
-/* All files of one function; nodes without a file come first and do not count beside others. */
-static void add_function(listing *l, const pt_graph_node *const *node, size_t count)
+/* Adds a function in each of its files. Nodes without a file, which come first, count only if the
+ * function has no other. */
+static void add_function(search *s, const pt_graph_node *const *node, size_t count)
 {
     size_t at = 0;
     while (at < count && node[at]->info->file[0] == '\0')
         at++;
-    if (at == count) PT_PUSH(l->routines, (pt_pprof_routine){.name = node[0]->info->name});
+    if (at == count)
+        push_routine(s->listing, (pt_pprof_routine){.code = {.name = node[0]->info->name}});
     for (size_t n; at < count; at += n) {
-        n = run_of_file(node + at, count - at);
-        add_routine(l, node + at, n);
+        n = count_run(node + at, count - at, true);
+        add_routine(s, node + at, n);
     }
 }
 
 /* ---- All ---- */
 
-static pt_status add_matching(listing *l, const pt_graph *graph, pt_error *reterr)
+static pt_status add_matching(search *s, pt_error *reterr)
 {
+    const pt_graph *graph = &s->listing->graph;
     const size_t count = graph->listed_count;
     PT_FREE const pt_graph_node **node = pt_alloc(count + 1, sizeof(pt_graph_node *));
     for (size_t i = 0; i < count; i++)
         node[i] = &graph->node[graph->listed[i]];
     qsort(node, count, sizeof *node, compare_nodes);
     for (size_t at = 0, n; at < count; at += n) {
-        n = run_of_name(node + at, count - at);
+        n = count_run(node + at, count - at, false);
         const char *name = node[at]->info->name;
         bool matches = false;
         const pt_status status =
-            pt_regex_match(l->request->pattern, name, strlen(name), &matches, reterr);
+            pt_regex_match(s->request->pattern, name, strlen(name), &matches, reterr);
         if (status != PT_OK) return status;
-        if (matches) add_function(l, node + at, n);
+        if (matches) add_function(s, node + at, n);
     }
-    if (l->routines.count > 0) return PT_OK;
+    if (s->listing->count > 0) return PT_OK;
     return pt_error_set(reterr, PT_ERR_NOTFOUND, "no matches found for regexp: %s",
-                        l->request->pattern_text);
+                        s->request->pattern_text);
 }
 
-pt_status pt_pprof_list_init(pt_pprof_list *ret_list, const pt_profile *profile,
-                             const pt_pprof_list_request *request, pt_error *reterr)
+pt_status pt_pprof_list_graph(pt_pprof_listing *listing, const pt_profile *profile,
+                              const pt_pprof_list_request *request, pt_grain by, pt_error *reterr)
 {
     const pt_graph_request graph_request = {
         .event = request->event,
         .mean = request->mean,
         .fold = {.pprof = true,
-                 .by = PT_BY_LINE,
-                 .no_inlines = request->no_inlines,
+                 .by = by,
+                 .no_inlines = request->no_inlines || by == PT_BY_ADDRESS,
                  .columns = request->columns,
                  .object_names = true,
                  .trims_paths = true,
@@ -205,35 +199,42 @@ pt_status pt_pprof_list_init(pt_pprof_list *ret_list, const pt_profile *profile,
         .drop_negative = request->drop_negative,
         .edges = PT_EDGES_NONE,
     };
-    pt_graph graph;
-    pt_status status = pt_graph_init(&graph, profile, &graph_request, reterr);
-    if (status != PT_OK) return status;
+    return pt_graph_init(&listing->graph, profile, &graph_request, reterr);
+}
+
+pt_status pt_pprof_list_init(pt_pprof_listing *ret_listing, const pt_profile *profile,
+                             const pt_pprof_list_request *request, pt_error *reterr)
+{
     const bool has_path = request->source_path != NULL && request->source_path[0] != '\0';
-    listing l = {.request = request};
-    l.texts = pt_source_texts_new(has_path ? request->source_path : request->working_folder,
-                                  request->trim_path, NULL, NULL);
-    status = add_matching(&l, &graph, reterr);
-    pt_pprof_list list = {.routine = l.routines.items, .count = l.routines.count};
+    pt_pprof_listing listing = {0};
+    search s = {.request = request, .listing = &listing};
+    pt_status status = pt_pprof_list_graph(&listing, profile, request, PT_BY_LINE, reterr);
+    if (status != PT_OK) return status;
+    listing.texts = pt_source_texts_new(has_path ? request->source_path : request->working_folder,
+                                        request->trim_path, NULL, NULL);
+    status = add_matching(&s, reterr);
+    free(s.asked.items);
     if (status == PT_OK)
-        *ret_list = list;
+        *ret_listing = listing;
     else
-        pt_pprof_list_done(&list);
-    free(l.asked.items);
-    pt_source_texts_free(l.texts);
-    pt_graph_done(&graph);
+        pt_pprof_listing_done(&listing);
     return status;
 }
 
-void pt_pprof_list_done(pt_pprof_list *list)
+void pt_pprof_listing_done(pt_pprof_listing *listing)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        pt_pprof_routine *r = &list->routine[i];
-        for (size_t k = 0; k < r->line_count; k++)
-            free(r->line[k].text);
-        free(r->line);
-        free(r->file);
-        free(r->error);
+    for (size_t i = 0; i < listing->count; i++) {
+        pt_pprof_routine *r = &listing->routine[i];
+        pt_code_function_done(&r->code);
+        for (size_t k = 0; k < r->alias_count; k++)
+            free(r->alias[k]);
+        free(r->alias);
     }
-    free(list->routine);
-    *list = (pt_pprof_list){0};
+    free(listing->routine);
+    for (size_t i = 0; i < listing->objdump.count; i++)
+        pt_objdump_listing_done(&listing->objdump.items[i]);
+    free(listing->objdump.items);
+    pt_source_texts_free(listing->texts);
+    pt_graph_done(&listing->graph);
+    *listing = (pt_pprof_listing){0};
 }

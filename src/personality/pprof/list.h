@@ -1,4 +1,5 @@
-/* list.h: what Go pprof's -list and -disasm tell, as plain results.
+/* list.h: the listings of Go pprof's -list and -disasm: functions of rows (view/code.h) with
+ * pprof's sums.
  *
  *   -list     functions whose name matches -> their files -> lines from five before the first (or
  *             from where the function starts) to five after the last, each with flat and cum
@@ -6,91 +7,66 @@
  *             the samples from its address up to the next instruction's
  *
  * The rules are those of google/pprof (internal/report/source.go, printAssembly of report.go,
- * internal/binutils), to the order of rows, because print_list.h prints pprof's bytes. Sums
- * of a function are sums of its lines, so what is on several lines of a recursive function counts
- * more than once: that is pprof's number, and view/listing.h has the right one.
+ * internal/binutils), to the order of rows, because print_list.h prints pprof's bytes. Sums of a
+ * function are sums of its lines, so a sample counts once for each line of a recursive function:
+ * view/listing.h counts it once for the function.
  *
- * The profile is what the filters left, with names; -weblist is view/weblist.h.
+ * The profile is what the filters left, with names. -weblist is weblist.c.
  */
 #ifndef PT_PPROF_LIST_H
 #define PT_PPROF_LIST_H
 
 #include "base/regex.h"
-#include "model/profile.h"
-#include "source/images.h"
-#include "source/objdump.h"
 #include "source/text.h"
+#include "view/code.h"
+#include "view/graph.h"
 
 typedef struct pt_pprof_list_request {
     uint32_t event;
     bool mean;          /* values are averages: event's over event 0's */
-    bool no_inlines;    /* list: of each location only the outermost line; disasm always */
+    bool no_inlines;    /* -list: of each location only the outermost line; -disasm always */
     bool columns;       /* showcolumns */
-    bool drop_negative; /* leave out what is below 0 */
+    bool drop_negative; /* leave out nodes below 0 */
     const pt_regex *pattern;
     const char *pattern_text; /* as it was typed, for messages and for addresses (0x...) */
     const char *source_path, *trim_path; /* as given; NULL or "" = not given */
-    const char *working_folder;          /* searched for sources when source_path is not given */
-    const pt_objdump_tool *objdump;      /* disasm only; NULL: none was found */
-    const pt_source_options *images;     /* disasm only: where mapped files may be; NULL: at their
-                                            paths */
+    const char *working_folder;          /* of sources when source_path is not given */
+    const pt_objdump_tool *objdump;      /* -disasm; NULL: none was found */
     bool intel_syntax;
-    pt_diag *diag; /* disasm: mapped files that could not be used; may be NULL */
+    pt_diag *diag; /* -disasm: mapped files that could not be used; may be NULL */
 } pt_pprof_list_request;
 
-typedef struct pt_pprof_line {
-    int64_t line, flat, cum;
-    char *text; /* without the line's end */
-} pt_pprof_line;
-
-/* One function in one file. */
+/* A function of -list in one file, or a symbol of -disasm. Rows have flat as self and cum as total;
+ * a row of -disasm has one frame: its function, the base name of its file, its line. */
 typedef struct pt_pprof_routine {
-    const char *name; /* of the profile */
-    char *file;       /* NULL: no source information, and nothing below is set */
-    int64_t flat, cum;
-    char *error; /* why there is no text, or NULL */
-    pt_pprof_line *line;
-    size_t line_count;
+    pt_code_function code; /* -list: file NULL: there is no source information and no row */
+    char **alias;          /* -disasm: other symbols of the same address */
+    size_t alias_count;
 } pt_pprof_routine;
 
-typedef struct pt_pprof_list {
-    pt_pprof_routine *routine; /* by name, then by file */
-    size_t count;
-} pt_pprof_list;
+typedef struct pt_pprof_listing {
+    pt_pprof_routine *routine; /* by name, then by file or address */
+    size_t count, cap;
+    /* What the routines' texts belong to. */
+    pt_graph graph;
+    pt_source_texts *texts;
+    struct {
+        pt_objdump_listing *items;
+        size_t count, cap;
+    } objdump;
+} pt_pprof_listing;
 
-/* PT_ERR_NOTFOUND with pprof's words when no function matches. Borrows names of the profile; done
- * with pt_pprof_list_done. */
-pt_status pt_pprof_list_init(pt_pprof_list *ret_list, const pt_profile *profile,
-                             const pt_pprof_list_request *request, pt_error *reterr);
-void pt_pprof_list_done(pt_pprof_list *list);
+/* Fail with pprof's words. PT_ERR_NOTFOUND: nothing matches, or no symbol that matches has samples.
+ * Borrow texts of the profile; done with pt_pprof_listing_done. */
+typedef pt_status pt_pprof_list_maker(pt_pprof_listing *ret_listing, const pt_profile *profile,
+                                      const pt_pprof_list_request *request, pt_error *reterr);
+pt_pprof_list_maker pt_pprof_list_init;
+/* PT_ERR_UNSUPPORTED without an objdump; PT_ERR_SYSTEM with its command line when it fails. */
+pt_pprof_list_maker pt_pprof_disasm_init;
+void pt_pprof_listing_done(pt_pprof_listing *listing);
 
-typedef struct pt_pprof_instruction {
-    uint64_t addr;
-    char *text;           /* as objdump has it */
-    const char *function; /* "" = unknown; texts live as long as the listing */
-    const char *file;     /* base name; "" = unknown */
-    int64_t line;         /* 0 = unknown */
-    int64_t flat, cum;    /* with mean the average */
-} pt_pprof_instruction;
-
-typedef struct pt_pprof_symbol {
-    char **names; /* at least one; the others are symbols of the same address */
-    size_t name_count;
-    int64_t flat, cum;
-    pt_pprof_instruction *instruction;
-    size_t instruction_count;
-} pt_pprof_symbol;
-
-typedef struct pt_pprof_disasm {
-    pt_pprof_symbol *symbol;
-    size_t count;
-    struct pt_pprof_texts *texts; /* behind the instructions' functions and files */
-} pt_pprof_disasm;
-
-/* PT_ERR_NOTFOUND with pprof's words when no symbol with samples matches; PT_ERR_UNSUPPORTED
- * without an objdump; its failure with its command line, as pprof says it. */
-pt_status pt_pprof_disasm_init(pt_pprof_disasm *ret_disasm, const pt_profile *profile,
-                               const pt_pprof_list_request *request, pt_error *reterr);
-void pt_pprof_disasm_done(pt_pprof_disasm *disasm);
+/* Makes the graph of a listing, with a node for each line or address. */
+pt_status pt_pprof_list_graph(pt_pprof_listing *listing, const pt_profile *profile,
+                              const pt_pprof_list_request *request, pt_grain by, pt_error *reterr);
 
 #endif

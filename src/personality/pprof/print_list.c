@@ -49,39 +49,40 @@ static void put_sums(writer *w, int64_t flat, int64_t cum)
     pt_outf(w->out, "(flat, cum) %s of Total\n", pt_buf_text(&w->text));
 }
 
-static void put_routine(writer *w, const pt_pprof_routine *r)
+static void put_lines(writer *w, const pt_code_function *f)
 {
-    if (r->file == NULL) {
-        pt_outf(w->out, "No source information for %s\n", r->name);
+    if (f->file == NULL) {
+        pt_outf(w->out, "No source information for %s\n", f->name);
         return;
     }
-    pt_outf(w->out, "ROUTINE ======================== %s in %s\n", r->name, r->file);
-    put_sums(w, r->flat, r->cum);
-    if (r->error != NULL) {
-        pt_outf(w->out, " Error: %s\n", r->error);
+    pt_outf(w->out, "ROUTINE ======================== %s in %s\n", f->name, f->file);
+    put_sums(w, f->self, f->total);
+    if (f->error != NULL) {
+        pt_outf(w->out, " Error: %s\n", f->error);
         return;
     }
-    for (size_t i = 0; i < r->line_count; i++) {
-        const pt_pprof_line *line = &r->line[i];
-        put_value_or_dot(w, line->flat);
-        put_value_or_dot(w, line->cum);
-        pt_outf(w->out, "%6" PRId64 ":%s\n", line->line, line->text);
+    for (size_t i = 0; i < f->row_count; i++) {
+        put_value_or_dot(w, f->row[i].self);
+        put_value_or_dot(w, f->row[i].total);
+        PT_FREE char *text = pt_strndup(f->row[i].text, f->row[i].text_size);
+        pt_outf(w->out, "%6" PRIu64 ":%s\n", f->row[i].at, text);
     }
 }
 
-void pt_pprof_list_text(pt_out *out, const pt_graph_report *report, const pt_pprof_list *list)
+void pt_pprof_list_text(pt_out *out, const pt_graph_report *report, const pt_pprof_listing *listing)
 {
     writer w = {.out = out, .report = report, .text = PT_BUF_INIT};
     put_total(&w);
-    for (size_t i = 0; i < list->count && pt_out_ok(out); i++)
-        put_routine(&w, &list->routine[i]);
+    for (size_t i = 0; i < listing->count && pt_out_ok(out); i++)
+        put_lines(&w, &listing->routine[i].code);
     pt_buf_done(&w.text);
 }
 
 /* ---- Disassembly ---- */
 
-/* "main x.c:12"; "" when it is the one before, or unknown. */
-static char *place_of(const pt_pprof_instruction *i, const pt_pprof_instruction *before)
+/* "main x.c:12", or "": the place is unknown, or that of the instruction before. The caller frees.
+ */
+static char *place_text(const pt_code_frame *i, const pt_code_frame *before)
 {
     const bool same = strcmp(i->function, before->function) == 0 &&
                       strcmp(i->file, before->file) == 0 && i->line == before->line;
@@ -94,7 +95,7 @@ static char *place_of(const pt_pprof_instruction *i, const pt_pprof_instruction 
     return pt_buf_take(&place, NULL);
 }
 
-/* Characters, as Go counts them for padding: wrong bytes are one each. */
+/* The number of characters, as Go counts them for padding: a byte that is no UTF-8 is one. */
 static size_t character_count(const char *text)
 {
     size_t count = 0, left = strlen(text);
@@ -110,37 +111,38 @@ static size_t character_count(const char *text)
     return count;
 }
 
-static void put_instruction(writer *w, const pt_pprof_instruction *i,
-                            const pt_pprof_instruction *before)
+static void put_instruction(writer *w, const pt_code_row *row, const pt_code_frame *before)
 {
-    PT_FREE char *place = place_of(i, before);
-    const bool beside = place[0] != '\0' && strlen(i->text) < LONG_INSTRUCTION;
+    PT_FREE char *place = place_text(row->frame, before);
+    const bool beside = place[0] != '\0' && row->text_size < LONG_INSTRUCTION;
     if (place[0] != '\0' && !beside) pt_outf(w->out, "%*s;%s\n", PLACE_COLUMN, "", place);
-    put_value_or_dot(w, i->flat);
-    put_value_or_dot(w, i->cum);
-    pt_outf(w->out, "%10" PRIx64 ": %s", i->addr, i->text);
-    for (size_t n = character_count(i->text); beside && n < LONG_INSTRUCTION; n++)
+    put_value_or_dot(w, row->self);
+    put_value_or_dot(w, row->total);
+    pt_outf(w->out, "%10" PRIx64 ": %s", row->at, row->text);
+    for (size_t n = character_count(row->text); beside && n < LONG_INSTRUCTION; n++)
         pt_out_char(w->out, ' ');
     if (beside) pt_outf(w->out, ";%s", place);
     pt_out_char(w->out, '\n');
 }
 
-static void put_symbol(writer *w, const pt_pprof_symbol *s)
+static void put_symbol(writer *w, const pt_pprof_routine *r)
 {
-    static const pt_pprof_instruction none = {.function = "", .file = ""};
-    pt_outf(w->out, "ROUTINE ======================== %s\n", s->names[0]);
-    for (size_t i = 1; i < s->name_count; i++)
-        pt_outf(w->out, "    AKA ======================== %s\n", s->names[i]);
-    put_sums(w, s->flat, s->cum);
-    for (size_t i = 0; i < s->instruction_count && pt_out_ok(w->out); i++)
-        put_instruction(w, &s->instruction[i], i > 0 ? &s->instruction[i - 1] : &none);
+    static const pt_code_frame none = {.function = "", .file = ""};
+    const pt_code_function *f = &r->code;
+    pt_outf(w->out, "ROUTINE ======================== %s\n", f->name);
+    for (size_t i = 0; i < r->alias_count; i++)
+        pt_outf(w->out, "    AKA ======================== %s\n", r->alias[i]);
+    put_sums(w, f->self, f->total);
+    for (size_t i = 0; i < f->row_count && pt_out_ok(w->out); i++)
+        put_instruction(w, &f->row[i], i > 0 ? f->row[i - 1].frame : &none);
 }
 
-void pt_pprof_disasm_text(pt_out *out, const pt_graph_report *report, const pt_pprof_disasm *disasm)
+void pt_pprof_disasm_text(pt_out *out, const pt_graph_report *report,
+                          const pt_pprof_listing *listing)
 {
     writer w = {.out = out, .report = report, .text = PT_BUF_INIT};
     put_total(&w);
-    for (size_t i = 0; i < disasm->count; i++)
-        put_symbol(&w, &disasm->symbol[i]);
+    for (size_t i = 0; i < listing->count; i++)
+        put_symbol(&w, &listing->routine[i]);
     pt_buf_done(&w.text);
 }

@@ -65,14 +65,14 @@ static void tally_labels(tallying *t)
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
         const uint32_t set = p->sample->labels[i];
         used[set] = true;
-        set_value[set] = (int64_t)((uint64_t)set_value[set] + (uint64_t)value[i]);
+        pt_wrapping_into(&set_value[set], value[i]);
     }
     for (uint32_t s = 0; s < p->labels->t.count; s++) {
         for (uint64_t i = p->labels->offset[s]; used[s] && i < p->labels->offset[s + 1]; i++) {
             const pt_label *label = &p->labels->row[i];
             if (!pt_label_counts(label, true)) continue;
             row *r = find_row(t, pt_text(p, label->key), label_text(t, label));
-            r->sum = (int64_t)((uint64_t)r->sum + (uint64_t)set_value[s]);
+            pt_wrapping_into(&r->sum, set_value[s]);
         }
     }
 }
@@ -94,7 +94,7 @@ static void order_rows(tallying *t)
     for (size_t i = 0, next; i < t->count; i = next) {
         int64_t sum = 0;
         for (next = i; next < t->count && strcmp(t->items[next].key, t->items[i].key) == 0; next++)
-            sum = (int64_t)((uint64_t)sum + (uint64_t)t->items[next].sum);
+            pt_wrapping_into(&sum, t->items[next].sum);
         for (size_t k = i; k < next; k++)
             t->items[k].key_sum = sum;
     }

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/saturate.h"
 #include "base/units.h"
 #include "personality/pprof/print.h"
 
@@ -73,7 +74,7 @@ static void put_figures(writing *w, const pt_graph_node *node, int64_t *flat_sum
     const int64_t total = w->report->total;
     const int64_t flat = pt_graph_mean(node->flat, node->flat_div);
     const int64_t cum = pt_graph_mean(node->cum, node->cum_div);
-    *flat_sum = (int64_t)((uint64_t)*flat_sum + (uint64_t)flat);
+    pt_wrapping_into(flat_sum, flat);
     put_value(w, flat, 10);
     put_percent(w, flat, total);
     put_percent(w, *flat_sum, total);

@@ -401,9 +401,16 @@ static pt_status report_traces(asking *a, pt_error *reterr)
 
 /* ---- Listings ---- */
 
-static pt_pprof_list_request list_request(const asking *a)
+typedef void list_printer(pt_out *out, const pt_graph_report *report,
+                          const pt_pprof_listing *listing);
+
+static pt_status report_listing(asking *a, const pt_objdump_tool *objdump,
+                                pt_pprof_list_maker *make, list_printer *print, pt_error *reterr)
 {
-    return (pt_pprof_list_request){
+    PT_FREE char *here = getcwd(NULL, 0);
+    pt_diag diag;
+    pt_diag_init(&diag);
+    const pt_pprof_list_request request = {
         .event = a->report.event,
         .mean = a->config.mean,
         .no_inlines = a->config.noinlines,
@@ -413,42 +420,34 @@ static pt_pprof_list_request list_request(const asking *a)
         .pattern_text = a->pattern_text,
         .source_path = a->config.source_path,
         .trim_path = a->config.trim_path,
+        .working_folder = here,
+        .objdump = objdump,
         .intel_syntax = a->config.intel_syntax,
+        .diag = &diag,
     };
-}
-
-static pt_status report_list(asking *a, pt_error *reterr)
-{
-    pt_pprof_list_request request = list_request(a);
-    PT_FREE char *here = getcwd(NULL, 0);
-    request.working_folder = here;
-    pt_pprof_list list;
-    const pt_status status = pt_pprof_list_init(&list, a->profile, &request, reterr);
-    if (status != PT_OK) return status;
-    pt_pprof_list_text(a->out, &a->report, &list);
-    pt_pprof_list_done(&list);
-    return PT_OK;
-}
-
-static pt_status report_disasm(asking *a, pt_error *reterr)
-{
-    pt_pprof_list_request request = list_request(a);
-    pt_objdump_tool tool;
-    const bool found = pt_objdump_find(a->session->tools, getenv("PATH"), &tool);
-    PT_FREE char *path = found ? tool.path : NULL;
-    if (found) request.objdump = &tool;
-    pt_diag diag;
-    pt_diag_init(&diag);
-    request.diag = &diag;
-    pt_pprof_disasm disasm;
-    const pt_status status = pt_pprof_disasm_init(&disasm, a->profile, &request, reterr);
+    pt_pprof_listing listing;
+    const pt_status status = make(&listing, a->profile, &request, reterr);
     for (size_t i = 0; i < diag.count; i++)
         pt_cmd_err("%s\n", diag.facts[i].text);
     pt_diag_done(&diag);
     if (status != PT_OK) return status;
-    pt_pprof_disasm_text(a->out, &a->report, &disasm);
-    pt_pprof_disasm_done(&disasm);
+    print(a->out, &a->report, &listing);
+    pt_pprof_listing_done(&listing);
     return PT_OK;
+}
+
+static pt_status report_list(asking *a, pt_error *reterr)
+{
+    return report_listing(a, NULL, pt_pprof_list_init, pt_pprof_list_text, reterr);
+}
+
+static pt_status report_disasm(asking *a, pt_error *reterr)
+{
+    pt_objdump_tool tool;
+    const bool found = pt_objdump_find(a->session->tools, getenv("PATH"), &tool);
+    PT_FREE char *path = found ? tool.path : NULL;
+    return report_listing(a, found ? &tool : NULL, pt_pprof_disasm_init, pt_pprof_disasm_text,
+                          reterr);
 }
 
 static pt_status report_tags(const asking *a)
