@@ -1,10 +1,10 @@
-/* graphviz_svg.c: what Graphviz printed as SVG, taken apart and written again by an allow-list.
+/* graphviz_svg.c: reads Graphviz's SVG and writes the elements and attributes of an allow-list.
  *
  * Graphviz copies some texts of a graph into its SVG without escaping them, and its plugins may
  * write anything. A browser runs what SVG holds, so only elements and attributes that a graph needs
- * are written, each value is checked by its kind, and all text is escaped again. The rest is left
- * out: comments, processing instructions, the document type, scripts, styles, links to elsewhere.
- * Input that is no well-formed XML 1.0 (section 2.1) is an error.
+ * are written, each value is checked by its kind, and all text is escaped again. Comments,
+ * processing instructions, the document type, scripts, styles and links to other documents are left
+ * out. Input that is not well-formed XML 1.0 (section 2.1) is an error.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ typedef struct {
     unsigned depth;   /* elements that are open */
     unsigned dropped; /* depth of the outermost open element that is left out; 0 = none */
     bool has_root;
-    const char *problem; /* why the input is refused, static; NULL = it is not */
+    const char *problem; /* why the input is refused, static; NULL: it is accepted so far */
 } svg_filter;
 
 static bool is_span(span s, const char *text)
@@ -47,7 +47,7 @@ static void refuse_input(svg_filter *f, const char *problem)
     if (f->problem == NULL) f->problem = problem;
 }
 
-/* ---- What may pass ---- */
+/* ---- The allow-list ---- */
 
 static const char *const allowed_elements[] = {"g",    "polygon", "polyline", "path",
                                                "text", "title",   "ellipse",  "a"};
@@ -68,7 +68,7 @@ static bool holds_text(span name)
 typedef enum {
     VALUE_NUMBERS, /* numbers, commands of paths, functions of transform */
     VALUE_WORDS,   /* names, families of fonts, colours */
-    VALUE_TEXT,    /* shown, so escaped; any */
+    VALUE_TEXT,    /* any text: it is shown, so it is escaped */
     VALUE_PLACE,   /* a place in this document: #... */
 } value_kind;
 
@@ -136,7 +136,7 @@ static bool is_allowed_attribute(span element, span name, span value)
 
 /* ---- Text and references ---- */
 
-/* The character that the digits of "&#38;" or "&#x26;" name; 0 if it is none. */
+/* The character of "#38" or "#x26", which stands in "&#38;" or "&#x26;"; 0: there is none. */
 static uint32_t character_of(span digits)
 {
     char text[12];
@@ -150,8 +150,8 @@ static uint32_t character_of(span digits)
     return *end == '\0' && code <= 0x10ffff ? (uint32_t)code : 0;
 }
 
-/* Puts the character of the reference at s, which begins with '&', and returns how many bytes it
- * takes; 0 if there is none that we know. */
+/* Puts the character of the reference at s, which begins with '&'. Returns the bytes of the
+ * reference; 0: it is not known. */
 static size_t put_reference(pt_buf *to, span s)
 {
     static const struct {
@@ -171,8 +171,8 @@ static size_t put_reference(pt_buf *to, span s)
     return name.size + 2;
 }
 
-/* Puts text with its references resolved and escapes it again: an "&" that begins no reference is
- * one, whoever wrote it. */
+/* Resolves the references of the text, escapes the text again and puts it. An "&" that begins no
+ * known reference is a character of the text. */
 static void put_text_again(pt_out *out, span text)
 {
     pt_buf plain = PT_BUF_INIT;
@@ -230,7 +230,7 @@ static bool skip_blanks(svg_filter *f)
     return f->at > from;
 }
 
-/* name="value"; false at the end of the tag, or when something is wrong. */
+/* Reads name="value". False: the tag ends here, or the input was refused. */
 static bool take_attribute(svg_filter *f, span *ret_name, span *ret_value)
 {
     const bool apart = skip_blanks(f);
@@ -259,7 +259,8 @@ static void put_attribute(pt_out *out, span name, span value)
     pt_out_char(out, '"');
 }
 
-/* The root keeps its view box alone; inside it stands the group that the script moves. */
+/* Writes the root with its view box as the only attribute that is kept, and opens the group that
+ * the script moves. */
 static void take_root_attributes(svg_filter *f)
 {
     span attribute, value;
@@ -278,7 +279,7 @@ static void take_attributes(svg_filter *f, span element, bool drop)
             put_attribute(f->out, attribute, value);
 }
 
-/* Reads ">" or "/>"; true for the second. */
+/* Reads ">" or "/>". True: it was "/>". */
 static bool take_tag_end(svg_filter *f)
 {
     const bool empty = f->at < f->end && *f->at == '/';
@@ -290,7 +291,7 @@ static bool take_tag_end(svg_filter *f)
     return empty;
 }
 
-/* A line an element, but for those inside of text. */
+/* Each element ends its line. */
 static void put_end_tag(svg_filter *f, span name)
 {
     if (f->depth == 0) {
@@ -349,22 +350,22 @@ static void take_end_tag(svg_filter *f)
     close_element(f);
 }
 
-/* ---- What is no element ---- */
+/* ---- Markup that is no element ---- */
 
-static void skip_past(svg_filter *f, const char *end, const char *problem)
+static void skip_past_text(svg_filter *f, const char *end, const char *problem)
 {
     const char *found = memmem(f->at, (size_t)(f->end - f->at), end, strlen(end));
     if (found == NULL) return refuse_input(f, problem);
     f->at = found + strlen(end);
 }
 
-static bool text_begins(const svg_filter *f, const char *text)
+static bool input_begins(const svg_filter *f, const char *text)
 {
     const size_t size = strlen(text);
     return (size_t)(f->end - f->at) >= size && memcmp(f->at, text, size) == 0;
 }
 
-/* A document type may name Graphviz's; one that declares something is refused. */
+/* A document type with declarations of its own is refused. */
 static void skip_document_type(svg_filter *f)
 {
     const char *close = memchr(f->at, '>', (size_t)(f->end - f->at));
@@ -376,16 +377,16 @@ static void skip_document_type(svg_filter *f)
 
 static void take_markup(svg_filter *f)
 {
-    if (text_begins(f, "<!--")) {
+    if (input_begins(f, "<!--")) {
         f->at += 4;
-        skip_past(f, "-->", "a comment that does not end");
-    } else if (text_begins(f, "<?")) {
-        skip_past(f, "?>", "a processing instruction that does not end");
-    } else if (text_begins(f, "<!DOCTYPE")) {
+        skip_past_text(f, "-->", "a comment that does not end");
+    } else if (input_begins(f, "<?")) {
+        skip_past_text(f, "?>", "a processing instruction that does not end");
+    } else if (input_begins(f, "<!DOCTYPE")) {
         skip_document_type(f);
-    } else if (text_begins(f, "<!")) {
+    } else if (input_begins(f, "<!")) {
         refuse_input(f, "a section or declaration");
-    } else if (text_begins(f, "</")) {
+    } else if (input_begins(f, "</")) {
         take_end_tag(f);
     } else {
         take_start_tag(f);

@@ -1,4 +1,4 @@
-/* layout.c: a drawing in connected parts, each laid out, then set side by side. */
+/* layout.c: splits a drawing into connected parts, lays each out, and sets them side by side. */
 #include "picture/layout.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #define MARGIN    8.0
 #define PART_GAP  24.0
-#define LOOP_ROOM 26.0 /* beside a box that calls itself */
+#define LOOP_ROOM 26.0 /* beside a box with an arrow to itself */
 
 /* ---- Parts ---- */
 
@@ -59,7 +59,7 @@ typedef struct {
     uint32_t *local;   /* by node: its number in its part */
 } parts;
 
-/* Connected parts, in the order of their first nodes; the legend is none. */
+/* The connected parts, in the order of their first nodes. Nodes of the legend belong to no part. */
 static parts split_parts(pt_drawing *d)
 {
     parts all = {.loop_room = pt_alloc(d->node_count + 1, sizeof *all.loop_room),
@@ -121,8 +121,9 @@ static void move_edge(pt_drawing_edge *e, double dx, double dy)
     e->label_at.y += dy;
 }
 
-/* Gives the drawing the part's places, moved so that its corner is at (x, y). */
-static void set_part(pt_part *p, double x, double y)
+/* Copies a part's places to the drawing, moved so that the part's upper left corner is at (x, y).
+ */
+static void place_part(pt_part *p, double x, double y)
 {
     for (size_t i = 0; i < p->box_count; i++) {
         pt_drawing_node *node = &p->drawing->node[p->node[i].box];
@@ -133,7 +134,7 @@ static void set_part(pt_part *p, double x, double y)
         move_edge(&p->drawing->edge[p->edge[i].edge], x, y);
 }
 
-/* Size of a laid-out part, whose left edge is moved to 0. */
+/* Finds the size of a laid-out part, and moves its left edge to 0. */
 static void measure_part(pt_part *p)
 {
     double left = INFINITY, right = -INFINITY;
@@ -169,7 +170,8 @@ static double place_legend(pt_drawing *d)
     return y;
 }
 
-/* Parts in rows, the largest first, about as wide as the largest or as the whole is high. */
+/* Sets the parts in rows, the largest first. A row is about as wide as the widest part, or as all
+ * rows together are high. */
 static void place_parts(parts *all, pt_drawing *d)
 {
     PT_FREE pt_part **order = pt_alloc(all->count + 1, sizeof *order);
@@ -188,7 +190,7 @@ static void place_parts(parts *all, pt_drawing *d)
             y += row + PART_GAP;
             row = 0;
         }
-        set_part(order[i], x, y);
+        place_part(order[i], x, y);
         x += order[i]->width + PART_GAP;
         row = fmax(row, order[i]->height);
         d->width = fmax(d->width, x - PART_GAP + MARGIN);

@@ -1,4 +1,4 @@
-/* layout_order.c: the order of nodes within their ranks, by medians and exchanges of neighbours. */
+/* layout_order.c: orders the nodes of each rank, by medians and by exchanging neighbours. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 
 /* ---- Crossings ---- */
 
-/* Crossings between a rank and the next: inversions of the links' lower ends when they are sorted
- * by their upper ones, counted with a tree of partial sums. */
+/* The number of crossings between a rank and the next. The links are gone through by their upper
+ * ends; each inversion of their lower ends is a crossing. A tree of partial sums counts them. */
 static uint64_t crossings_below(const pt_part *p, size_t rank, uint32_t *tree)
 {
     const uint32_t *order = p->order + p->rank_first[rank];
@@ -48,7 +48,8 @@ static uint64_t all_crossings(const pt_part *p, uint32_t *tree)
 
 /* ---- The first order ---- */
 
-/* A walk from the first boxes on, depth first: what hangs together comes together. */
+/* Orders the nodes as a walk reaches them, depth first from the roots on, so that connected nodes
+ * stand together. */
 static void first_order(pt_part *p)
 {
     PT_FREE uint32_t *filled = pt_alloc(p->rank_count + 1, sizeof *filled);
@@ -86,7 +87,7 @@ static void fill_ranks(pt_part *p)
 /* ---- Medians ---- */
 
 typedef struct {
-    double value; /* below 0: keeps its place */
+    double value; /* the median of its neighbours' places */
     uint32_t node, place;
 } wanted;
 
@@ -96,7 +97,7 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Gansner's weighted median of the places of a node's neighbours; -1 without any. */
+/* Gansner's weighted median of the places of a node's neighbours; -1: it has no neighbour. */
 static double median_of(const pt_part *p, uint32_t node, bool upwards, uint32_t *places)
 {
     const uint32_t *first = upwards ? p->in_first : p->out_first;
@@ -145,7 +146,8 @@ static void sort_rank(pt_part *p, size_t rank, bool upwards, wanted *room, uint3
 
 /* ---- Exchanges ---- */
 
-/* Crossings of two neighbours' links on one side, as they stand and exchanged. */
+/* Adds the crossings of two neighbours' links on one side: in their present order, and exchanged.
+ */
 static void crossings_of_pair(const pt_part *p, uint32_t left, uint32_t right, bool upwards,
                               int64_t *ret_now, int64_t *ret_then)
 {
@@ -163,7 +165,7 @@ static void crossings_of_pair(const pt_part *p, uint32_t left, uint32_t right, b
     }
 }
 
-/* Exchanges neighbours while that takes crossings away. */
+/* Exchanges neighbours as long as an exchange removes crossings. */
 static void exchange_neighbours(pt_part *p)
 {
     bool better = true;

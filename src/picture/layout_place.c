@@ -1,7 +1,10 @@
-/* layout_place.c: coordinates. Each node wants to be where its neighbours are; of all places that
- * keep the order and the distances of a rank, those with the least squares of what is wanted are
- * found in one pass (pooling neighbours that would come too close). Ranks take turns. Then chains
- * of nodes that are each other's heaviest neighbours are made straight as far as others leave room.
+/* layout_place.c: coordinates of nodes.
+ *
+ * The wish of a node is the weighted mean of its neighbours' x. A rank is settled in one pass: of
+ * all places that keep its order and its distances, it gets those with the least squares of the
+ * distances to the wishes; nodes that would come too close are pooled and move together. Ranks are
+ * settled in turn, several times. Then chains of nodes that are each other's heaviest neighbours
+ * are made straight, as far as other nodes leave room.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,16 +16,16 @@
 #define BEND_GAP 7.0
 #define ROUNDS   48
 
-/* How far the centres of neighbours are apart at least. */
+/* The least distance of the centres of two neighbours. */
 static double least_distance(const pt_layer_node *left, const pt_layer_node *right)
 {
     const bool boxes = left->box != PT_NONE && right->box != PT_NONE;
     return left->right + right->left + (boxes ? GAP : BEND_GAP);
 }
 
-/* Nodes of a rank that have come to touch each other. */
+/* Nodes of a rank that touch and move together. */
 typedef struct {
-    double sum, weight; /* of what they want, less their offset */
+    double sum, weight; /* of their wishes less their offsets */
     size_t count;
 } pool;
 
@@ -31,7 +34,7 @@ typedef struct {
     pool *pools;
 } room;
 
-/* Places rank's nodes as near to value as order and distances allow. */
+/* Places the nodes of a rank as near to r->value as order and distances allow. */
 static void settle_rank(pt_part *p, size_t rank, room *r)
 {
     const uint32_t *order = p->order + p->rank_first[rank];
@@ -65,8 +68,9 @@ static void add_wish(const pt_part *p, const uint32_t *links, uint32_t first, ui
     }
 }
 
-/* What the nodes of a rank want, of the rank above, the one below, or both. */
-static void ask_rank(const pt_part *p, size_t rank, bool above, bool below, room *r)
+/* Finds the wishes of a rank's nodes by their neighbours in the rank above, the rank below, or
+ * both. */
+static void find_wishes(const pt_part *p, size_t rank, bool above, bool below, room *r)
 {
     for (uint32_t i = p->rank_first[rank]; i < p->rank_first[rank + 1]; i++) {
         const uint32_t node = p->order[i];
@@ -81,7 +85,7 @@ static void ask_rank(const pt_part *p, size_t rank, bool above, bool below, room
     }
 }
 
-static void place_across(pt_part *p)
+static void place_nodes_across(pt_part *p)
 {
     room r = {.value = pt_alloc(p->node_count + 1, sizeof *r.value),
               .weight = pt_alloc(p->node_count + 1, sizeof *r.weight),
@@ -99,7 +103,7 @@ static void place_across(pt_part *p)
         const bool both = round >= ROUNDS / 2, down = round % 2 == 0;
         for (size_t i = 0; i < p->rank_count; i++) {
             const size_t rank = down ? i : p->rank_count - 1 - i;
-            ask_rank(p, rank, both || down, both || !down, &r);
+            find_wishes(p, rank, both || down, both || !down, &r);
             settle_rank(p, rank, &r);
         }
     }
@@ -132,7 +136,8 @@ static int by_weight(const void *a, const void *b)
     return x->head < y->head ? -1 : x->head > y->head;
 }
 
-/* next[node]: the node below it in its chain, or PT_NONE. Fills chains, the heaviest first. */
+/* Fills next[node], the node below it in its chain or PT_NONE, and chains, the heaviest first.
+ * Returns the number of chains. */
 static size_t find_chains(const pt_part *p, uint32_t *next, chain *chains)
 {
     PT_FREE bool *has_above = pt_alloc(p->node_count + 1, sizeof *has_above);
@@ -160,8 +165,8 @@ static size_t find_chains(const pt_part *p, uint32_t *next, chain *chains)
     return count;
 }
 
-/* Between which x a node may be, its neighbours staying. */
-static void free_room(const pt_part *p, uint32_t node, double *ret_low, double *ret_high)
+/* The least and the largest x that a node may have while its neighbours stay. */
+static void find_free_room(const pt_part *p, uint32_t node, double *ret_low, double *ret_high)
 {
     const pt_layer_node *n = &p->node[node];
     const uint32_t *order = p->order + p->rank_first[n->rank];
@@ -178,7 +183,7 @@ static void free_room(const pt_part *p, uint32_t node, double *ret_low, double *
     }
 }
 
-/* Makes runs of a chain vertical, each as long as room is left at one x for all of it. */
+/* Splits a chain into vertical runs, each as long as all its nodes have room at one x. */
 static void straighten_chain(pt_part *p, const uint32_t *next, uint32_t head)
 {
     while (head != PT_NONE) {
@@ -187,7 +192,7 @@ static void straighten_chain(pt_part *p, const uint32_t *next, uint32_t head)
         uint32_t end = head;
         for (; end != PT_NONE; end = next[end], count++) {
             double node_low, node_high;
-            free_room(p, end, &node_low, &node_high);
+            find_free_room(p, end, &node_low, &node_high);
             node_low = fmin(node_low, p->node[end].x); /* rounding */
             node_high = fmax(node_high, p->node[end].x);
             if (fmax(low, node_low) > fmin(high, node_high)) break;
@@ -213,7 +218,7 @@ static void straighten_links(pt_part *p)
 
 /* ---- Heights ---- */
 
-/* The widest step aside that an arrow takes below a rank. */
+/* The widest horizontal step of an arrow below each rank. The caller frees. */
 static double *steps_below(const pt_part *p)
 {
     double *step = pt_alloc(p->rank_count + 1, sizeof *step);
@@ -226,8 +231,9 @@ static double *steps_below(const pt_part *p)
     return step;
 }
 
-/* Ranks get the height of what is on them, and below them more room the further arrows go aside. */
-static void place_down(pt_part *p)
+/* Gives each rank the height of its highest node, and the more room below it the further arrows go
+ * aside. */
+static void place_ranks_down(pt_part *p)
 {
     p->rank_y = pt_alloc(p->rank_count + 1, sizeof *p->rank_y);
     p->rank_height = pt_alloc(p->rank_count + 1, sizeof *p->rank_height);
@@ -245,7 +251,7 @@ static void place_down(pt_part *p)
 
 void pt_layout_place(pt_part *part)
 {
-    place_across(part);
+    place_nodes_across(part);
     straighten_links(part);
-    place_down(part);
+    place_ranks_down(part);
 }

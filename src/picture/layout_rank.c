@@ -1,4 +1,5 @@
-/* layout_rank.c: which arrows are turned round, which rank a box gets, and the bends on the way. */
+/* layout_rank.c: turns arrows round that close a cycle, gives each box its rank, and adds the
+ * bends. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,10 +8,11 @@
 
 /* ---- An order in which few arrows point back ---- */
 
-/* Eades, Lin and Smyth's heuristic for feedback arcs, with weights: sinks go to the end, sources to
- * the front, else to the front what gives most more than it takes. */
+/* The heuristic of Eades, Lin and Smyth for feedback arcs, with weights: boxes are taken out one by
+ * one. A sink goes to the end of the order, a source to its front; if there is neither, the box
+ * with the largest weight out less weight in goes to the front. */
 typedef struct {
-    double *in, *out; /* weights still there */
+    double *in, *out; /* weights of the arrows that are left */
     bool *gone;
     uint32_t *first, *arc; /* edges of a node, both directions */
 } peeling;
@@ -39,7 +41,7 @@ static double weight_of(const pt_part *p, const pt_part_edge *e)
     return p->drawing->edge[e->edge].weight;
 }
 
-static void take_out(const pt_part *p, peeling *s, uint32_t node)
+static void take_node_out(const pt_part *p, peeling *s, uint32_t node)
 {
     s->gone[node] = true;
     for (uint32_t i = s->first[node]; i < s->first[node + 1]; i++) {
@@ -51,7 +53,7 @@ static void take_out(const pt_part *p, peeling *s, uint32_t node)
     }
 }
 
-/* The node to take next; *ret_back: it goes to the end. */
+/* The node to take out next. *ret_back: it goes to the end of the order. */
 static uint32_t next_node(const pt_part *p, const peeling *s, bool *ret_back)
 {
     uint32_t best = PT_NONE;
@@ -72,7 +74,7 @@ static uint32_t next_node(const pt_part *p, const peeling *s, bool *ret_back)
     return best;
 }
 
-/* Positions of the boxes in that order. The caller frees. */
+/* The position of each box in the order. The caller frees. */
 static uint32_t *stream_order(const pt_part *p)
 {
     peeling s = {.in = pt_alloc(p->box_count + 1, sizeof *s.in),
@@ -89,7 +91,7 @@ static uint32_t *stream_order(const pt_part *p)
         bool at_end;
         const uint32_t node = next_node(p, &s, &at_end);
         position[node] = at_end ? --back : front++;
-        take_out(p, &s, node);
+        take_node_out(p, &s, node);
     }
     free(s.in);
     free(s.out);
@@ -118,7 +120,7 @@ static int32_t length_of(const pt_part *p, const pt_part_edge *e)
     return 2 * (int32_t)p->drawing->edge[e->edge].min_ranks;
 }
 
-/* Every box as high as its callers allow; the order makes one pass enough. */
+/* Gives every box the least rank that its callers allow, in one pass by position. */
 static void rank_by_longest_path(pt_part *p, const uint32_t *by_position, const peeling *s)
 {
     for (size_t k = 0; k < p->box_count; k++) {
@@ -131,7 +133,7 @@ static void rank_by_longest_path(pt_part *p, const uint32_t *by_position, const 
     }
 }
 
-/* Moves a box to where its arrows are shorter in sum; true if it moved. */
+/* Moves a box to the rank at which its arrows are shorter in sum. True: it moved. */
 static bool settle_box(pt_part *p, uint32_t node, const peeling *s)
 {
     int32_t low = INT32_MIN, high = INT32_MAX;
@@ -190,7 +192,7 @@ static void assign_ranks(pt_part *p, const uint32_t *position)
 
 static void add_link(pt_part *p, uint32_t from, uint32_t to, double weight)
 {
-    /* Long arrows are to be straight before short ones are: Gansner's 1, 2, 8. */
+    /* Gansner's factors, which make long arrows straighter than short ones. */
     const bool bend_from = p->node[from].box == PT_NONE, bend_to = p->node[to].box == PT_NONE;
     const double straight = bend_from && bend_to ? 8 : bend_from || bend_to ? 2 : 1;
     p->link = pt_grow(p->link, &p->link_cap, p->link_count + 1, sizeof *p->link);
@@ -198,7 +200,7 @@ static void add_link(pt_part *p, uint32_t from, uint32_t to, double weight)
         (pt_layer_edge){.from = from, .to = to, .weight = straight * (1 + log2(1 + weight))};
 }
 
-/* The rank of an arrow's label: odd, about the middle. */
+/* The rank of an arrow's label: the odd rank at about the middle. */
 static int32_t label_rank(int32_t from, int32_t to)
 {
     const int32_t middle = (from + to) / 2;

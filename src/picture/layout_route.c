@@ -1,5 +1,5 @@
-/* layout_route.c: arrows as smooth curves: x as a function of y through an arrow's bends, by cubic
- * pieces that never swing out further than the points they join (F. Fritsch, R. Carlson, "Monotone
+/* layout_route.c: makes arrows smooth curves. x is a function of y through the arrow's bends, of
+ * cubic pieces that stay between the points that they join (F. Fritsch, R. Carlson, "Monotone
  * Piecewise Cubic Interpolation", 1980). */
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void add_point(points *list, double x, double y)
 
 typedef struct {
     uint32_t edge; /* of the part */
-    double wanted; /* x at which it would leave */
+    double wanted; /* x of the arrow at the box */
 } port;
 
 static int by_x(const void *a, const void *b)
@@ -36,13 +36,13 @@ static int by_x(const void *a, const void *b)
     return p->edge < q->edge ? -1 : p->edge > q->edge;
 }
 
-/* How far from a box's centre arrows may leave. */
+/* How far from a box's centre its arrows may be. */
 static double half_width(const pt_part *p, const pt_layer_node *node)
 {
     return node->box != PT_NONE ? 0.42 * p->drawing->node[node->box].width : 0;
 }
 
-/* Where an arrow leaves a box towards a node: straight down if there is an x for both. */
+/* The x of an arrow between a box and a node, at the box: one x for both, if there is any. */
 static double wanted_x(const pt_part *p, const pt_layer_node *box, const pt_layer_node *beside)
 {
     const double mine = half_width(p, box), its = half_width(p, beside);
@@ -52,7 +52,8 @@ static double wanted_x(const pt_part *p, const pt_layer_node *box, const pt_laye
     return beside->x < box->x ? box->x - mine : box->x + mine;
 }
 
-/* Spreads sorted ports, so that none are closer than gap, within [low, high]. */
+/* Spreads sorted ports within [low, high], so that each has PORT_GAP to the next, or an equal
+ * share. */
 static void spread_ports(port *list, size_t count, double low, double high)
 {
     const double gap = count > 1 ? fmin(PORT_GAP, (high - low) / (double)(count - 1)) : 0;
@@ -66,8 +67,8 @@ static void spread_ports(port *list, size_t count, double low, double high)
     }
 }
 
-/* x of arrows at boxes, by edge: [2 * edge] where it leaves (below a box), [2 * edge + 1] where it
- * ends (above one). The caller frees. */
+/* The x of arrows at boxes: [2 * edge] at the upper box, [2 * edge + 1] at the lower box. The
+ * caller frees. */
 static double *ports_of(const pt_part *p)
 {
     double *at = pt_alloc(2 * p->edge_count + 1, sizeof *at);
@@ -102,7 +103,7 @@ static double *ports_of(const pt_part *p)
 
 /* ---- Curves ---- */
 
-/* Slopes dx/dy at the points. */
+/* Finds the slopes dx/dy at the points. */
 static void find_slopes(const points *list, double *slope)
 {
     const size_t last = list->count - 1;
@@ -133,7 +134,8 @@ static void put_curve(pt_drawing_edge *edge, const points *list, const double *s
     }
 }
 
-/* Shortens the list at the arrow's tip, so that the line ends inside the head. */
+/* Shortens the list at the arrow's tip, so that the line ends inside the arrowhead. Returns the
+ * tip. */
 static pt_point cut_tip(points *list, bool up)
 {
     const size_t last = list->count - 1;

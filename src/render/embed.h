@@ -1,4 +1,5 @@
-/* embed.h: what embed.S carries. Each is followed by a NUL that is not part of it. */
+/* embed.h: the files of web/dist that embed.S takes into the binary. Behind each stands a NUL that
+ * is not part of it. */
 #ifndef PT_RENDER_EMBED_H
 #define PT_RENDER_EMBED_H
 
@@ -11,7 +12,7 @@ extern const char pt_embed_flame_svg_js[], pt_embed_flame_svg_js_end[];
 extern const char pt_embed_weblist_css[], pt_embed_weblist_css_end[];
 extern const char pt_embed_weblist_js[], pt_embed_weblist_js_end[];
 
-/* Puts what of a page stands before the place of its data; returns what stands behind it. */
+/* Puts a page up to the place of its data; returns the rest behind that place. */
 const char *pt_embed_until_data(pt_out *out, const char *page, const char *end);
 
 #endif

@@ -34,7 +34,6 @@ static void put_share(drawing *d, int64_t value)
     pt_buf_done(&buf);
 }
 
-/* Backslashes and quotes with a backslash before them; lines end left-aligned. */
 void pt_put_dot_text(pt_buf *buf, const char *text)
 {
     for (;; text++) {
@@ -49,7 +48,7 @@ void pt_put_dot_text(pt_buf *buf, const char *text)
     }
 }
 
-/* The name of a tag, in which google/pprof has joined several labels by "\\n": these stay. */
+/* Puts the name of a tag. google/pprof joins several labels by "\\n", which is not escaped. */
 static void put_tag_name(pt_buf *buf, const char *name)
 {
     const char *join;
@@ -61,7 +60,7 @@ static void put_tag_name(pt_buf *buf, const char *name)
     pt_put_dot_text(buf, name);
 }
 
-/* A value with its unit, which is the profile's own text, escaped. The caller frees it. */
+/* A value with its unit, escaped because the unit is a text of the profile. The caller frees. */
 static char *value_text(const drawing *d, int64_t value)
 {
     pt_buf buf = PT_BUF_INIT, escaped = PT_BUF_INIT;
@@ -75,10 +74,11 @@ static char *value_text(const drawing *d, int64_t value)
 
 static unsigned byte_of(double x)
 {
-    return x * 255 >= 0 && x * 255 < 256 ? (unsigned)(x * 255) : 0; /* no number: 0 */
+    return x * 255 >= 0 && x * 255 < 256 ? (unsigned)(x * 255) : 0; /* NaN is 0 */
 }
 
-/* From -1, green, over grey to 1, red; near 0 with less saturation, elsewhere away from grey. */
+/* Puts the colour of a share: -1 is green, 0 grey, 1 red; the power moves the colours between away
+ * from grey. */
 static void put_colour(drawing *d, double share, bool background)
 {
     double saturation = background ? 0.1 : 1.0;
@@ -132,7 +132,7 @@ static void put_address(drawing *d, const pt_node_info *info)
     pt_put_text(&d->buf, "\\n");
 }
 
-/* The parts of a node's text on lines of their own. */
+/* Puts each part of a node's text on its own line. */
 static void put_lines(drawing *d, const pt_graph_node *node)
 {
     const pt_node_info *info = node->info;
@@ -231,7 +231,7 @@ static pt_graph_tags *numbers_of(const pt_graph_node *node, const char *text)
     return NULL;
 }
 
-/* At leaves tags count with what was cut below them, elsewhere only flat. */
+/* A leaf's tags show cum, which has the samples that were cut below it; other nodes' show flat. */
 static bool put_nodelets(drawing *d, const pt_graph_node *node, uint32_t number)
 {
     const size_t before = d->buf.size;
@@ -262,7 +262,7 @@ static bool put_nodelets(drawing *d, const pt_graph_node *node, uint32_t number)
 
 /* ---- Edges ---- */
 
-/* 1 + |value * parts / total|, at most 1 + parts; as 64-bit numbers have it. */
+/* 1 + |value * parts / total|, at most 1 + parts, with products that wrap at 64 bits. */
 static uint64_t scale_of(const drawing *d, int64_t value, int64_t parts)
 {
     const int64_t product = (int64_t)((uint64_t)value * (uint64_t)parts);
@@ -318,7 +318,7 @@ static void put_edges(drawing *d)
     const int64_t most = d->report->max_degree;
     for (size_t i = 0; i < count; i++) {
         const pt_graph_edge *edge = &g->edge[edges[i]];
-        /* The heaviest edge into a node stays in any case, as in the Perl pprof. */
+        /* The heaviest edge into a node always stays, as in the Perl pprof. */
         const bool full =
             most > 0 && in[edge->to] > 0 && (in[edge->to] >= most || out[edge->from] >= most);
         if (full) continue;

@@ -1,4 +1,4 @@
-/* graph_legend.c: figures and the legend, which reports on a graph share. */
+/* graph_legend.c: the figures and the legend of reports on a graph. */
 #include "render/graph_report.h"
 
 #include <stdio.h>
@@ -107,7 +107,7 @@ pt_legend pt_profile_legend(const pt_graph_report *report)
     return lines;
 }
 
-/* Filters longer than 80 bytes are cut. */
+/* Adds a line a filter, cut to 80 bytes. */
 static void add_filters(pt_legend *lines, const pt_graph_report *report)
 {
     if (report->filter_count == 0) return;

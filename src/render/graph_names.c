@@ -33,7 +33,7 @@ static size_t count_words(const char *text, const char *more)
     return n;
 }
 
-/* ^(.*?)/v(?:[2-9]|[1-9][0-9]+)([./].*)$ without the version */
+/* The name without its module version: ^(.*?)/v(?:[2-9]|[1-9][0-9]+)([./].*)$ */
 static char *without_version(const char *name)
 {
     if (strchr(name, '\n') != NULL) return pt_strdup(name);
@@ -47,7 +47,7 @@ static char *without_version(const char *name)
     return pt_strdup(name);
 }
 
-/* ^(?:[\w\-\.]+\/)+([^.]+\..+) the last part of a Go package's path, and what follows it */
+/* The last part of a Go package's path, and the rest of the name: ^(?:[\w\-\.]+\/)+([^.]+\..+) */
 static char *go_name(const char *name)
 {
     char *found = NULL;
@@ -62,7 +62,8 @@ static char *go_name(const char *name)
     }
 }
 
-/* ^(?:[a-z]\w*\.)*([A-Z][\w\$]*\.(?:<init>|[a-z][\w\$]*(?:\$\d+)?))(?:(?:\()|$) class and method */
+/* A Java class and method:
+ * ^(?:[a-z]\w*\.)*([A-Z][\w\$]*\.(?:<init>|[a-z][\w\$]*(?:\$\d+)?))(?:(?:\()|$) */
 static char *java_name(const char *name)
 {
     while (is_lower(*name)) {
@@ -83,7 +84,8 @@ static char *java_name(const char *name)
     return name[length] == '(' || name[length] == '\0' ? pt_strndup(name, length) : NULL;
 }
 
-/* _*[A-Z]\w*::~?[_a-zA-Z]\w*(?:<.*>)? at the beginning; 0 = it is none */
+/* Bytes of a C++ class and method at the beginning, _*[A-Z]\w*::~?[_a-zA-Z]\w*(?:<.*>)?; 0: there
+ * is none. */
 static size_t method_length(const char *name)
 {
     if (!is_upper(name[strspn(name, "_")])) return 0;
@@ -100,7 +102,7 @@ static size_t method_length(const char *name)
     return end > 0 ? end : length;
 }
 
-/* ^(?:[_a-zA-Z]\w*::)+(...) without outer namespaces: as many of them as leave a class's method */
+/* The class and method behind as many namespaces as possible: ^(?:[_a-zA-Z]\w*::)+(...) */
 static char *cpp_name(const char *name)
 {
     char *found = NULL;

@@ -1,5 +1,5 @@
-/* graph_report.h: a call graph in the language of Graphviz, and what reports on a graph share: how
- * they show figures, and the legend (what the graph tells is made by view/graph.h).
+/* graph_report.h: a call graph (view/graph.h) in the language of Graphviz; figures and legend of
+ * all reports on a graph.
  *
  * The rules are those of google/pprof: internal/report/report.go, internal/measurement and
  * internal/graph/dotgraph.go.
@@ -11,20 +11,20 @@
 #include "base/regex.h"
 #include "view/graph.h"
 
-/* What all reports on one question share. Borrows everything. */
+/* The parameters of a report on a graph. Borrows everything. */
 typedef struct pt_graph_report {
-    const pt_profile *profile; /* what the filters left */
+    const pt_profile *profile; /* after the filters */
     uint32_t event;
     bool mean;
-    int64_t total;           /* what 100 % is: pt_graph_total */
+    int64_t total;           /* 100 %: pt_graph_total */
     const char *type;        /* of the event; with mean "mean_cpu" */
     const char *sample_unit; /* of the event */
-    const char *unit; /* figures are in it: "minimum", "auto", "ms"; of reports on a graph what
-                         pt_graph_unit made of it */
-    double ratio;     /* 1/-divide_by; values are multiplied and cut to whole numbers; 0 = 1 */
+    const char *unit;        /* of the figures: "minimum", "auto", "ms"; pt_graph_unit replaces
+                                "minimum" */
+    double ratio; /* 1/-divide_by; values are multiplied and cut to whole numbers; 0 = 1 */
     double node_fraction, edge_fraction; /* for the legend */
     bool compact;                        /* no legend about the profile */
-    int64_t max_degree;         /* of a drawing: edges of a node, each way; 0 = any number */
+    int64_t max_degree;         /* of a drawing: edges into a node, and out of it; 0 = any number */
     const char *title;          /* base name of the main mapping's file, or NULL */
     const char *const *filters; /* "focus=parse", ... */
     size_t filter_count;
@@ -34,7 +34,7 @@ typedef struct pt_graph_report {
 /* A value as the report shows it: "1.10s". */
 void pt_graph_put_value(pt_buf *buf, const pt_graph_report *report, int64_t value);
 
-/* The last part of a path that is not empty, as Go's filepath.Base has it; the caller frees. */
+/* The last part of a path that is not empty, as Go's filepath.Base; the caller frees. */
 char *pt_last_part(const char *path);
 
 /* The legend: lines without their ends; free with pt_legend_done. */
@@ -44,15 +44,16 @@ typedef struct pt_legend {
 } pt_legend;
 /* About the profile: file, build id, comments, type, time, duration. */
 pt_legend pt_profile_legend(const pt_graph_report *report);
-/* About a report on a graph: the same unless compact (full: in any case), filters, what is shown
- * and dropped. full also tells the edges dropped and ends with the last line. */
+/* About a report on a graph: the legend of the profile (not if compact, unless full), the filters,
+ * the numbers of nodes that are shown and dropped. full: also the dropped edges and the last line.
+ */
 pt_legend pt_graph_legend(const pt_graph_report *report, const pt_graph *graph, bool full);
 void pt_legend_done(pt_legend *lines);
 
-/* Puts a text of the profile between the quotes of a dot string: quotes and backslashes are
- * escaped, a newline ends a line that is aligned left. */
+/* Puts a text of the profile between the quotes of a dot string. Quotes and backslashes are
+ * escaped; a newline ends a line that is aligned left. */
 void pt_put_dot_text(pt_buf *buf, const char *text);
-/* The whole text; the graph made visual. */
+/* Writes the dot text of a graph that was made with `visual`. */
 void pt_graph_dot(pt_out *out, const pt_graph_report *report, const pt_graph *graph);
 /* A function's name without package, module version or outer namespaces, short enough for a box;
  * the caller frees. */

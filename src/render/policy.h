@@ -1,8 +1,7 @@
-/* policy.h: what the pages that we write may do, as directives of a Content Security Policy: of
- * each its own script and style run, by their hashes; nothing else runs, and nothing is loaded, but
- * that the page of `pitot serve` asks its own server. Whoever serves a page adds where it may stand
- * (frame-ancestors, sandbox). embed.S makes them of the hashes that the build computes
- * (tools/embed-hashes).
+/* policy.h: the Content Security Policy of each page that we write. A page runs its own script and
+ * style, by their hashes, and nothing else; it loads nothing, but that the page of `pitot serve`
+ * asks its own server. The server of a page adds where the page may be embedded (frame-ancestors,
+ * sandbox). embed.S makes the policies of the hashes that the build computes (tools/embed-hashes).
  */
 #ifndef PT_RENDER_POLICY_H
 #define PT_RENDER_POLICY_H

@@ -54,7 +54,7 @@ static flow_kind kind_of(const pt_procedure *p, size_t i)
     return p->machine == EM_AARCH64 ? kind_aarch64(in->text) : kind_x86(in->text, in->has_target);
 }
 
-/* The instruction at an address of the procedure; count if there is none. */
+/* The index of the instruction that begins at addr; row_count: there is none. */
 static size_t instruction_at(const pt_procedure *p, uint64_t addr)
 {
     size_t low = 0, high = p->code.row_count;
@@ -121,8 +121,8 @@ static void connect_blocks(pt_flow *f, const pt_procedure *p)
 
 /* ---- Classes ---- */
 
-/* The graph without directions: a block is an edge from its node 2b to 2b + 1; the last node is the
- * exit. */
+/* The graph without directions. Block b is the edge between the nodes 2b and 2b + 1; the last node
+ * is the exit. */
 typedef struct {
     struct edge {
         uint32_t from, to;
@@ -135,7 +135,7 @@ static void add_edge(edges *e, uint32_t from, uint32_t to)
     PT_PUSH(*e, (struct edge){from, to});
 }
 
-/* The places of each node's edges: first[node] .. first[node + 1) of list. */
+/* The edges of each node: list[first[node]] up to list[first[node + 1]]. */
 typedef struct {
     size_t *first;
     uint32_t *list;
@@ -160,7 +160,7 @@ static incidence incidence_of(const edges *e, uint32_t nodes)
     return in;
 }
 
-/* Marks the blocks that are reached from those on the stack, forward or backward. */
+/* Marks the blocks that can be reached from those on the stack, forward or backward. */
 static void mark_reached(const pt_flow *f, const incidence *in, const edges *e, bool forward,
                          uint32_t block, bool *reached, uint32_t *stack)
 {
@@ -183,9 +183,9 @@ static void mark_reached(const pt_flow *f, const incidence *in, const edges *e, 
     }
 }
 
-/* Edges of the procedure, with those that make each block lie between entry and exit: from jumps to
- * where nobody knows, else from the entry, to blocks that nothing leads to; to the exit from loops
- * without end. */
+/* The edges of the procedure, and further edges that put each block between entry and exit: a block
+ * that no edge leads to gets one from a jump with an unknown target, or else from the entry; an
+ * endless loop gets one to the exit. */
 static edges graph_of(const pt_flow *f)
 {
     edges e = {0};
@@ -241,7 +241,7 @@ static uint64_t *label_blocks(const pt_flow *f)
     memset(parent_edge, 0xff, nodes * sizeof *parent_edge);
     seen[0] = true;
     order[count++] = 0;
-    for (size_t at = 0; at < count; at++) { /* any spanning tree will do */
+    for (size_t at = 0; at < count; at++) { /* makes a spanning tree */
         for (size_t k = in.first[order[at]]; k < in.first[order[at] + 1]; k++) {
             const struct edge *const one = &e.items[in.list[k]];
             const uint32_t other = one->from == order[at] ? one->to : one->from;
@@ -263,7 +263,7 @@ static uint64_t *label_blocks(const pt_flow *f)
         label[edge] = sum[node];
         sum[one->from == node ? one->to : one->from] ^= sum[node];
     }
-    /* Block b's edge was the first that graph_of added for it. */
+    /* The first edge that graph_of added for block b is the block. */
     uint64_t *const of_block = pt_alloc((size_t)n + 1, sizeof *of_block);
     for (size_t i = 0; i < e.count; i++)
         if (e.items[i].to == e.items[i].from + 1 && e.items[i].from % 2 == 0)
@@ -304,10 +304,10 @@ static void make_classes(pt_flow *f)
 
 /* ---- Rates ---- */
 
-#define ENOUGH_SAMPLES 16 /* for a block to be looked at on its own */
+#define ENOUGH_SAMPLES 16 /* for an estimate of one block alone */
 #define MEDIUM_SAMPLES 100
 #define HIGH_SAMPLES   400
-#define ALIKE          1.5 /* two blocks tell the same, up to this factor */
+#define ALIKE          1.5 /* rates of two blocks agree up to this factor */
 
 static double least_cycles(const pt_flow *f, const pt_flow_block *b)
 {
@@ -351,7 +351,7 @@ static void estimate_flow(pt_flow *f)
                                      : 'L';
 }
 
-static void sum_up(pt_flow *f)
+static void sum_flow(pt_flow *f)
 {
     for (size_t k = 0; k < f->block_count; k++) {
         pt_flow_block *const b = &f->block[k];
@@ -379,7 +379,7 @@ bool pt_flow_init(pt_flow *ret, const pt_procedures *all, const pt_procedure *p,
     for (size_t i = 0; i < p->code.row_count; i++)
         f.block[f.block_of[i]].samples += (double)pt_procedure_value(all, p, i, column);
     estimate_flow(&f);
-    sum_up(&f);
+    sum_flow(&f);
     *ret = f;
     return true;
 }

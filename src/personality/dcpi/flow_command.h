@@ -1,4 +1,5 @@
-/* flow_command.h: what dcpicalc, dcpiwhatcg and dcpitopstalls share: procedures with their flow. */
+/* flow_command.h: the run of a command that shows procedures with their flow: dcpilist, dcpicalc,
+ * dcpiwhatcg, dcpitopstalls. */
 #ifndef PT_DCPI_FLOW_COMMAND_H
 #define PT_DCPI_FLOW_COMMAND_H
 
@@ -30,8 +31,8 @@ typedef struct pt_flow_settings {
 /* Cycles between two samples of the event: its period, or, of time, mhz times that; 0 = unknown. */
 double pt_dcpi_cycles_per_sample(const pt_counts_event *event, double mhz);
 
-/* Calls show with a report of the procedures that match (pattern NULL: of all); what it returns, or
- * the exit status of what was said. limit: procedures, 0 = all. */
+/* Calls show with a report of the procedures that match context->pattern (NULL: all), at most limit
+ * (0 = all). Returns the exit status. */
 typedef void pt_flow_show(pt_cmd_context *context, const pt_flow_report *report,
                           const void *settings);
 int pt_dcpi_flow(pt_cmd_context *context, const pt_dcpi_settings *dcpi,

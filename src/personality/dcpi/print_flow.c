@@ -1,5 +1,5 @@
-/* print_flow.c: blocks with their frequency, instructions with their stall and culprits, and shares
- * of the time that each culprit may have. */
+/* print_flow.c: blocks with their frequency, instructions with their stall and its possible causes,
+ * and the share of the time that each cause may have. */
 #include "personality/dcpi/print_flow.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "render/report.h"
 #include "render/text.h"
 
-/* Executions of a class, or how often it runs for one call of the procedure; < 0 = unknown. */
+/* Executions of a class, in all or for one call of the procedure; below 0: unknown. */
 static double frequency_of(const pt_flow_report *r, const pt_flow *f, uint32_t class)
 {
     const double rate = f->class[class].rate, entry = f->class[f->block[0].class].rate;
@@ -36,7 +36,7 @@ static void put_frequency(pt_out *out, const pt_flow_report *r, const pt_flow *f
 
 /* ---- Summary ---- */
 
-/* Samples that each letter may explain; stalls with none. */
+/* Samples, and the stalled samples that each letter of a cause, or none, may explain. */
 typedef struct {
     double samples, known, alone, least, executed;
     double by_letter[128], unexplained, stalled;
@@ -77,18 +77,17 @@ static void put_range(pt_out *out, const char *name, double low, double high)
 
 #define CAUSE_COUNT (sizeof causes / sizeof causes[0])
 
-/* Shares of the time: what each cause may be of it at most, what none explains, what all stalls are
- * together. */
+/* Shares of the time: of each cause at most, of stalls that no cause explains, of all stalls. */
 typedef struct {
     bool any, counted[CAUSE_COUNT];
     double most[CAUSE_COUNT], unexplained, over;
 } stall_shares;
 
-/* Of a summary with known > 0. */
+/* The summary has known > 0. */
 static stall_shares shares_of(const pt_flow_report *r, const summary *s)
 {
     stall_shares x = {.over = s->known > s->least ? (s->known - s->least) / s->known : 0};
-    /* Stalls of single instructions overlap with what others have to spare: at most the whole. */
+    /* Stalls of instructions overlap, so their sum is scaled to the stalls of the whole. */
     const double fit = s->stalled > 0 ? x.over * s->known / s->stalled : 0;
     for (size_t i = 0; i < CAUSE_COUNT; i++) {
         for (uint32_t e = 0; e < r->procedures->counts->event_count; e++)
@@ -249,7 +248,7 @@ void pt_flow_calc_json(pt_out *out, const pt_flow_report *r)
 
 /* ---- dcpiwhatcg ---- */
 
-/* Of all procedures; *ret_unknown: those whose code could not be read. */
+/* The summary of all procedures. *ret_unknown: procedures whose code could not be read. */
 static summary summary_of_all(const pt_flow_report *r, size_t *ret_unknown)
 {
     PT_FREE char *letters = pt_alloc((size_t)r->procedures->counts->event_count + 2, 1);

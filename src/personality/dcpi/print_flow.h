@@ -1,4 +1,4 @@
-/* print_flow.h: what dcpicalc, dcpiwhatcg and dcpitopstalls tell, as text and JSON. */
+/* print_flow.h: the reports of dcpicalc, dcpiwhatcg and dcpitopstalls, as text, JSON and CSV. */
 #ifndef PT_DCPI_PRINT_FLOW_H
 #define PT_DCPI_PRINT_FLOW_H
 

@@ -3,8 +3,8 @@
  *   counts  main  0x401010: 70 1     ->   401010  imull %edi, %ecx    70 1
  *                 0x401012:  9 0          401013  addl  %ecx, %eax     9 0   (inside it)
  *
- * A procedure is a symbol of its image: it begins and ends where that does. A sample that lies
- * inside an instruction counts for that.
+ * A procedure is a symbol of its image and has its addresses. A sample inside an instruction counts
+ * for that instruction.
  */
 #ifndef PT_DCPI_PROCEDURES_H
 #define PT_DCPI_PROCEDURES_H
@@ -16,7 +16,7 @@
 
 typedef struct pt_procedures_request {
     const pt_regex *pattern; /* of names; NULL = all */
-    uint64_t address;        /* not 0: those that have counts on both sides of it, too */
+    uint64_t address;        /* not 0: also procedures that have counts on both sides of it */
     const bool *in_image;    /* NULL, or one flag an image of the counts */
     uint32_t column;         /* of the counts: the largest first */
     size_t limit;            /* 0 = all */

@@ -144,7 +144,8 @@ static int compare_sampled(const void *left, const void *right)
     return (a->addr > b->addr) - (a->addr < b->addr);
 }
 
-/* The listed nodes whose address lies in the mapping, by address as linked. */
+/* The listed nodes whose address lies in the mapping, ordered by address as linked. The caller
+ * frees. */
 static sampled *sampled_of(const search *s, const pt_mapping *map, const pt_elf *elf,
                            size_t *ret_count)
 {
@@ -193,7 +194,7 @@ static pt_status search_image(search *s, const pt_mapping *map, const pt_elf *el
         const uint64_t start = names[at].addr;
         for (n = 1; at + n < name_count && names[at + n].addr == start;)
             n++;
-        /* After the last symbol nm's output ends, and pprof counts down from 0. */
+        /* The last symbol has no end in nm's output: pprof takes 0 and counts down from it. */
         const uint64_t end = at + n < name_count ? names[at + n].addr - 1 : UINT64_MAX;
         while (first < node_count && nodes[first].addr < start)
             first++;
@@ -213,7 +214,8 @@ static pt_status search_image(search *s, const pt_mapping *map, const pt_elf *el
 
 static pt_status search_mapping(search *s, const pt_mapping *map, pt_error *reterr)
 {
-    static const pt_source_options nowhere = {0}; /* but at its path */
+    static const pt_source_options nowhere = {
+        0}; /* images are only looked for at their own paths */
     const pt_source_search where = {.options = &nowhere, .diag = s->request->diag};
     const char *path = pt_text(s->profile, map->file);
     pt_image_file file = PT_IMAGE_FILE_INIT;
@@ -249,7 +251,7 @@ static pt_status find_matching_files(const search *s, bool *matched, pt_error *r
     return PT_OK;
 }
 
-static pt_status search_all(search *s, pt_error *reterr)
+static pt_status search_mappings(search *s, pt_error *reterr)
 {
     const pt_mappings *mappings = s->profile->mapping;
     PT_FREE bool *matched = pt_alloc(mappings->t.count + 1, sizeof *matched);
@@ -369,7 +371,7 @@ pt_status pt_pprof_disasm_init(pt_pprof_listing *ret_listing, const pt_profile *
     search s = {.profile = profile, .request = request, .listing = &listing};
     s.has_address = parse_address(request->pattern_text, &s.address);
     pt_status status = pt_pprof_list_graph(&listing, profile, request, PT_BY_ADDRESS, reterr);
-    if (status == PT_OK) status = search_all(&s, reterr);
+    if (status == PT_OK) status = search_mappings(&s, reterr);
     if (status == PT_OK && s.symbols.count == 0) status = say_no_match(&s, reterr);
     if (status == PT_OK && request->objdump == NULL)
         status =
