@@ -2,6 +2,7 @@
 #include "base/error.h"
 
 #include "base/memory.h"
+#include "base/visible.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -105,7 +106,8 @@ void pt_diag_add(pt_diag *diag, uint64_t n, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    diag_add_text(diag, n, text);
+    PT_FREE char *line = pt_on_one_line(text, strlen(text), NULL);
+    diag_add_text(diag, n, line);
 }
 
 void pt_diag_merge(pt_diag *into, const pt_diag *from)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/error.h"
+
 bool pt_is_visible(uint32_t c)
 {
     static const struct {
@@ -63,4 +65,25 @@ size_t pt_visible_escape(const uint8_t *bytes, size_t count, char to[PT_VISIBLE_
         to[length++] = digits[bytes[i] & 15];
     }
     return length;
+}
+
+bool pt_moves_cells(const char *text, size_t size)
+{
+    return memchr(text, '\n', size) != NULL || memchr(text, '\t', size) != NULL;
+}
+
+char *pt_on_one_line(const char *text, size_t size, size_t *ret_size)
+{
+    char *const line = pt_alloc(2 * size + 1, 1), *to = line;
+    for (size_t i = 0; i < size; i++) {
+        if (pt_moves_cells(text + i, 1)) {
+            *to++ = '^';
+            *to++ = (char)(text[i] ^ 0x40);
+        } else {
+            *to++ = text[i];
+        }
+    }
+    *to = '\0';
+    if (ret_size != NULL) *ret_size = (size_t)(to - line);
+    return line;
 }

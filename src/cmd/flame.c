@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 #include "cmd/query.h"
 #include "render/flame_html.h"
 #include "render/flame_svg.h"
@@ -109,11 +110,12 @@ static int flame_run(pt_cmd_context *context, void *settings_)
                                       .max_nodes = formats[format].max_nodes,
                                       .whole = context->whole,
                                       .fold = settings->fold};
+    PT_UNREF_PROFILE const pt_profile *shown =
+        pt_cmd_shown(pt_cmd_is_stdout(settings->output), context->answer);
     PT_FREE_FLAME pt_flame *flame = NULL;
     pt_error error = PT_ERROR_INIT;
-    if (pt_flame_new(context->answer, &request, &flame, &error) != PT_OK)
-        return pt_cmd_fail(&error);
-    if (settings->output != NULL && strcmp(settings->output, "-") == 0) {
+    if (pt_flame_new(shown, &request, &flame, &error) != PT_OK) return pt_cmd_fail(&error);
+    if (pt_cmd_is_stdout(settings->output)) {
         formats[format].render(context->out, flame, &context->head);
         return PT_EXIT_OK;
     }

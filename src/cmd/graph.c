@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/graphviz.h"
+#include "cmd/output.h"
 #include "cmd/query.h"
 #include "model/builder.h"
 #include "render/brief.h"
@@ -141,7 +142,9 @@ static pt_status to_draw(const pt_cmd_context *context, const graph_settings *se
 {
     const pt_query no_labels = {.tag_hide = settings->labels ? NULL : "."};
     pt_filtered filtered;
-    pt_status status = pt_filter(context->answer, &no_labels, &filtered, NULL, reterr);
+    PT_UNREF_PROFILE const pt_profile *shown =
+        pt_cmd_shown(pt_cmd_is_stdout(settings->output), context->answer);
+    pt_status status = pt_filter(shown, &no_labels, &filtered, NULL, reterr);
     if (status != PT_OK) return status;
     if (context->look.long_names)
         *ret_profile = pt_profile_ref(filtered.profile);
@@ -228,16 +231,17 @@ static int graph_run(pt_cmd_context *context, void *own)
     } else if (status == PT_OK) {
         status = pt_graphviz(&dot, format, (pt_engine)settings->engine, &picture, &engine, &error);
     }
-    const bool to_stdout = settings->output != NULL && strcmp(settings->output, "-") == 0;
     PT_FREE char *usual = pt_strf("graph.%s", format);
     const char *path = settings->output != NULL ? settings->output : usual;
-    if (status == PT_OK && to_stdout) pt_out_put(context->out, picture.data, picture.size);
-    if (status == PT_OK && !to_stdout)
+    if (status == PT_OK && pt_cmd_is_stdout(settings->output))
+        pt_out_put(context->out, picture.data, picture.size);
+    if (status == PT_OK && !pt_cmd_is_stdout(settings->output))
         status = pt_file_replace(path, picture.data, picture.size, &error);
     pt_buf_done(&dot);
     pt_buf_done(&picture);
     if (status != PT_OK) return pt_cmd_fail(&error);
-    return to_stdout ? PT_EXIT_OK : say_written(context, path, boxes, engine, hidden);
+    return pt_cmd_is_stdout(settings->output) ? PT_EXIT_OK
+                                              : say_written(context, path, boxes, engine, hidden);
 }
 
 static const char *const graph_examples[] = {

@@ -16,7 +16,13 @@
 
 bool pt_cmd_writes_stdout(const pt_output_settings *settings)
 {
-    return settings->output == NULL || strcmp(settings->output, "-") == 0;
+    return settings->output == NULL || pt_cmd_is_stdout(settings->output);
+}
+
+const pt_profile *pt_cmd_shown(bool to_stdout, const pt_profile *profile)
+{
+    return to_stdout && isatty(STDOUT_FILENO) ? pt_profile_on_one_line(profile)
+                                              : pt_profile_ref(profile);
 }
 
 int pt_cmd_mode(const pt_cmd_context *context, const char *text, mode_t *ret_mode)
@@ -244,8 +250,10 @@ int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
         return pt_cmd_usage(
             context, "%s is a binary format; name a file with -o FILE, or redirect standard output",
             format->name);
+    PT_UNREF_PROFILE const pt_profile *shown =
+        pt_cmd_shown(pt_cmd_writes_stdout(settings), profile);
     if (event == PT_NONE || !(format->capabilities & PT_CAN_EVENTS))
-        return write_and_tell(context, settings, profile, format, event);
-    PT_UNREF_PROFILE const pt_profile *alone = pt_one_event(profile, event, &context->diag);
+        return write_and_tell(context, settings, shown, format, event);
+    PT_UNREF_PROFILE const pt_profile *alone = pt_one_event(shown, event, &context->diag);
     return write_and_tell(context, settings, alone, format, PT_NONE);
 }

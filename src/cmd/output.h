@@ -3,6 +3,7 @@
 #ifndef PT_CMD_OUTPUT_H
 #define PT_CMD_OUTPUT_H
 
+#include <string.h>
 #include <sys/types.h>
 
 #include "cmd/cmd.h"
@@ -81,5 +82,15 @@ int pt_cmd_mode(const pt_cmd_context *context, const char *text, mode_t *ret_mod
 
 /* True if the output goes to standard output. */
 bool pt_cmd_writes_stdout(const pt_output_settings *settings);
+
+/* The profile as a document is made of it (a profile, a picture, a page), which puts texts as they
+ * are: with each on one line if the document goes to a terminal. One reference. */
+const pt_profile *pt_cmd_shown(bool to_stdout, const pt_profile *profile);
+
+/* Is that what -o says for standard output? */
+static inline bool pt_cmd_is_stdout(const char *output)
+{
+    return output != NULL && strcmp(output, "-") == 0;
+}
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 #include "cmd/source.h"
 
 /* Symbols that are disassembled, at most: a page with more is slow to open. */
@@ -33,7 +34,7 @@ static int write_page(pt_cmd_context *context, const void *own, const pt_listing
 {
     const char *path = ((const weblist_settings *)own)->output;
     pt_error error = PT_ERROR_INIT;
-    if (strcmp(path, "-") == 0) {
+    if (pt_cmd_is_stdout(path)) {
         pt_weblist_html(context->out, &context->head, list);
         return PT_EXIT_OK;
     }
@@ -58,7 +59,14 @@ static int weblist_run(pt_cmd_context *context, void *own)
 {
     const weblist_settings *settings = own;
     pt_listing_request request = {.with_lines = true, .symbol_limit = SYMBOL_LIMIT};
-    return pt_cmd_list(context, &settings->text, &settings->code, &request, write_page, settings);
+    const pt_profile *const answer = context->answer;
+    PT_UNREF_PROFILE const pt_profile *shown =
+        pt_cmd_shown(pt_cmd_is_stdout(settings->output), answer);
+    context->answer = shown;
+    const int status =
+        pt_cmd_list(context, &settings->text, &settings->code, &request, write_page, settings);
+    context->answer = answer;
+    return status;
 }
 
 static const char *const weblist_examples[] = {

@@ -236,4 +236,9 @@ typedef char *pt_function_namer(void *context, const pt_profile *profile, uint32
 pt_status pt_profile_rename(const pt_profile *profile, pt_function_namer *namer, void *context,
                             const pt_profile **ret_profile, pt_error *reterr);
 
+/* The profile with each string on one line (pt_on_one_line), for a report that puts texts on a
+ * terminal as they are. Other tables are shared, and row numbers stay. If no string changes,
+ * returns a reference to the same profile. */
+const pt_profile *pt_profile_on_one_line(const pt_profile *profile);
+
 #endif

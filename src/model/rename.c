@@ -1,7 +1,9 @@
-/* rename.c: derives a profile with renamed functions. */
+/* rename.c: derives a profile with renamed functions, or with other texts for all strings. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/visible.h"
 #include "model/builder.h"
 
 pt_status pt_profile_rename(const pt_profile *profile, pt_function_namer *namer, void *context,
@@ -46,4 +48,24 @@ pt_status pt_profile_rename(const pt_profile *profile, pt_function_namer *namer,
     *ret_profile = pt_profile_derive(with_texts, &(pt_profile_tables){.function = table});
     pt_profile_unref(with_texts);
     return PT_OK;
+}
+
+const pt_profile *pt_profile_on_one_line(const pt_profile *profile)
+{
+    const pt_strings *const old = profile->string;
+    const uint32_t count = old->t.count;
+    if (!pt_moves_cells(old->bytes, old->offset[count])) return pt_profile_ref(profile);
+    pt_strings *const table = pt_table_new(sizeof *table, count);
+    uint64_t *const offset = pt_alloc(count + 1, sizeof *offset);
+    pt_buf bytes = PT_BUF_INIT;
+    for (uint32_t i = 0; i < count; i++) {
+        const size_t size = old->offset[i + 1] - old->offset[i] - 1;
+        size_t line_size;
+        PT_FREE char *line = pt_on_one_line(old->bytes + old->offset[i], size, &line_size);
+        pt_put(&bytes, line, line_size + 1);
+        offset[i + 1] = bytes.size;
+    }
+    table->offset = offset;
+    table->bytes = pt_buf_take(&bytes, NULL);
+    return pt_profile_derive(profile, &(pt_profile_tables){.string = table});
 }

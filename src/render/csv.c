@@ -4,11 +4,12 @@
  * text that would is given an apostrophe, which makes it text. So that readers can undo that
  * without a doubt, a text of apostrophes and then such a character is given one more: whoever finds
  * apostrophes and then such a character takes one off. Numbers are not put here and keep their
- * sign.
+ * sign. On a terminal a text stays on its line.
  */
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/visible.h"
 #include "render/report.h"
 
 #define FORMULA "=+-@\t\r\n"
@@ -24,6 +25,8 @@ static bool hides_formula(const char *text)
 
 void pt_csv_put(pt_out *out, const char *text)
 {
+    PT_FREE char *line = out->is_terminal ? pt_on_one_line(text, strlen(text), NULL) : NULL;
+    if (line != NULL) text = line;
     const char first = text[strspn(text, "'")];
     const bool is_formula = first != '\0' && strchr(FORMULA, first) != NULL;
     const bool quotes = strpbrk(text, ",\"\r\n") != NULL || hides_formula(text);

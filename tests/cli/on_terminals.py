@@ -4,7 +4,8 @@
 A line is words as the shell quotes them; standard input, output and error are the terminal. Nothing
 that it gets may be for a terminal to obey: no control characters but tabs, line feeds (which the
 kernel makes CR LF) and gprof's form feeds at the beginnings of pages, no C1 controls, no marks that
-turn the direction of writing, nothing but UTF-8. With `shown` each must have printed the word; with
+turn the direction of writing, nothing but UTF-8. The word "moved" may not begin a line or a column: it
+stands behind newlines and tabs of names. With `shown` each must have printed the word; with
 `columns` the terminal has so many, and no row of a table may be wider (rows begin with a number).
 Prints what is wrong; exit status 1 if anything was.
 """
@@ -18,6 +19,9 @@ import sys
 import termios
 
 OBEYED = re.compile(r'[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]')
+
+
+MOVED = re.compile(r'(?:^|[\n\t])moved')
 
 
 def output_of(words, columns):
@@ -55,6 +59,8 @@ def complaint_about(got, status, word, columns):
     bad = OBEYED.search(re.sub(r'(^|\n)\f\n', r'\1\n', text))
     if bad:
         return 'a terminal obeys %r after %r' % (bad[0], text[max(0, bad.start() - 60):bad.start()])
+    if MOVED.search(text):
+        return 'a name goes on elsewhere: %r' % MOVED.split(text)[0][-100:]
     for line in text.split('\n') if columns else []:
         if len(line) > columns and re.match(r' *[-+]?[0-9][0-9.,]*[a-zA-Z%]* +[0-9.-]', line):
             return '%d columns: %r' % (len(line), line)

@@ -10,7 +10,8 @@ export NO_COLOR=1 TERM=dumb
 # A title, the bell, CSI of eight bits, plain and in UTF-8, a cursor moved back, a delete, a text
 # turned round, and a byte that is no UTF-8.
 attack=$(printf 'evil\033]0;owned\a\233m\302\23331m\r\b\177\342\200\256x\377')
-python3 "$PITOT_ROOT/tests/cli/hostile_profile.py" "$attack" "b$attack" >evil.pb
+moving=$(printf '%s\nmoved\tmoved' "$attack")
+python3 "$PITOT_ROOT/tests/cli/hostile_profile.py" "$moving" "b$moving" >evil.pb
 python3 "$PITOT_ROOT/tests/cli/hostile_profile.py" one two three four >plain.pb
 
 # on_terminals [shown WORD]: runs each line of standard input as arguments of pitot, on a terminal.
@@ -51,6 +52,8 @@ list . --csv evil.pb
 disasm . evil.pb
 weblist . -o - evil.pb
 graph --engine=own --format=svg -o - evil.pb
+flame --format=svg -o - evil.pb
+convert --to=counts -o - evil.pb
 C
 
 it 'shows what convert writes to a terminal'
@@ -75,6 +78,9 @@ on_terminals <<'C'
 pprof -list=. evil.pb
 pprof -disasm=. evil.pb
 pprof -comments evil.pb
+pprof -dot evil.pb
+pprof -collapsed evil.pb
+pprof -callgrind evil.pb
 pprof -tagfocus=1: -top evil.pb
 C
 
@@ -95,6 +101,13 @@ on_terminals <<'C'
 google-pprof --raw evil.prof
 google-pprof --list=. evil.prof
 google-pprof --disasm=. evil.prof
+google-pprof --text /bin/true evil.pb
+google-pprof --text --lines /bin/true evil.pb
+google-pprof --dot /bin/true evil.pb
+google-pprof --callgrind /bin/true evil.pb
+google-pprof --collapsed /bin/true evil.pb
+google-pprof --raw /bin/true evil.pb
+google-pprof --list=. /bin/true evil.pb
 C
 
 it 'shows every report of DCPI on a terminal'
@@ -105,6 +118,9 @@ dcpiprof -i evil.pb
 dcpitopcounts evil.pb
 dcpicat evil.pb
 dcpistats evil.pb
+dcpistats evil.pb plain.pb
+dcpiwhatcg evil.pb
+dcpicalc . evil.pb
 dcpidiff evil.pb plain.pb
 dcpilist . evil.pb
 dcpilist --csv . evil.pb
@@ -118,7 +134,7 @@ static volatile long sink;
 __attribute__((noinline)) void leaf(int n) { for (int i = 0; i < n; i++) sink += i; }
 int main(void) { for (int i = 0; i < 300; i++) leaf(100000); return 0; }
 E
-    if gcc -pg -O1 -g -c named.c && objcopy --redefine-sym "leaf=$(printf 'leaf\033]0;owned\a\b')" named.o &&
+    if gcc -pg -O1 -g -c named.c && objcopy --redefine-sym "leaf=$(printf 'leaf\033]0;owned\a\b\nmoved\tmoved')" named.o &&
         gcc -pg -o named named.o && ./named && [ -s gmon.out ]; then
         on_terminals shown owned <<'C'
 gprof -b -p named gmon.out
@@ -126,6 +142,9 @@ gprof -b -q named gmon.out
 C
         on_terminals <<'C'
 gprof named gmon.out
+google-pprof --text named gmon.out
+google-pprof --list=. named gmon.out
+google-pprof --disasm=. named gmon.out
 gprof --json named gmon.out
 gprof -A named gmon.out
 gprof -C named gmon.out
@@ -184,6 +203,11 @@ done
 it 'leaves bytes as they are where there is no terminal'
 run pitot pprof -top evil.pb
 grep -aq "$(printf '\033')]0;owned" "$t_out/stdout" || fail 'pprof -top changed a name'
+grep -aq '^moved' "$t_out/stdout" || fail 'pprof -top changed the lines of a name'
+run pitot convert --to=callgrind -o - evil.pb
+cp "$t_out/stdout" piped.callgrind
+run pitot convert --to=callgrind -o written.callgrind evil.pb
+cmp -s piped.callgrind written.callgrind || fail 'convert writes other bytes to a pipe than to a file'
 run pitot google-pprof --collapsed evil.prof
 grep -aq "$(printf '\033')]0;owned" "$t_out/stdout" || fail 'google-pprof changed a name'
 

@@ -9,7 +9,9 @@
 void pt_set_stats_text(pt_out *out, const pt_look *look, const pt_set_table *t)
 {
     const pt_set_stats *const s = t->stats;
-    pt_outf(out, "samples of type %s\n", t->event);
+    pt_out_text(out, "samples of type ");
+    pt_text_put(out, t->event, 0);
+    pt_out_char(out, '\n');
     for (size_t i = 0; i < s->set_count; i++) {
         pt_outf(out, "set %zu = %.0f  ", i + 1, s->total[i]);
         pt_text_put(out, t->title[i], 0);

@@ -78,6 +78,7 @@ typedef struct pt_gprof_options {
     const pt_gprof_external *external; /* instead of the image's symbols; or NULL */
     size_t external_count;
     bool mangled;      /* names as linked */
+    bool one_line;     /* of each name: the report goes to a terminal */
     const char *image; /* the program's path, by which profiles with stacks may call it */
     pt_pool *pool;
 } pt_gprof_options;

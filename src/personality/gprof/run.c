@@ -316,6 +316,7 @@ static int run_session(session *v)
                                       .static_calls = s->static_calls,
                                       .with_files = needs_files(s),
                                       .mangled = s->mangled,
+                                      .one_line = isatty(STDOUT_FILENO),
                                       .image = s->image,
                                       .mapped = v->map.mapped,
                                       .mapped_count = v->map.count,

@@ -15,6 +15,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/visible.h"
 #include "object/demangle.h"
 #include "object/symbol_class.h"
 #include "personality/gprof/gprof_int.h"
@@ -32,8 +33,32 @@ bool pt_gprof_find_text(const pt_gprof *g, pt_gprof_text *ret)
     return true;
 }
 
+/* In large pieces: reports of large programs look names up at random, again and again. */
+static const char *keep_name(pt_gprof *g, const char *text, size_t bytes)
+{
+    if (bytes > g->name_room) {
+        g->name_room = bytes < NAME_PIECE_BYTES ? NAME_PIECE_BYTES : bytes;
+        g->name_end = pt_alloc_table(g->name_room, 1);
+        PT_PUSH(g->name_text, g->name_end);
+    }
+    char *const kept = memcpy(g->name_end, text, bytes);
+    g->name_end += bytes;
+    g->name_room -= bytes;
+    return kept;
+}
+
+/* The name as reports show it. Borrowed, or kept in g. */
+static const char *one_line(pt_gprof *g, const char *name)
+{
+    size_t size = strlen(name);
+    if (!g->options.one_line || !pt_moves_cells(name, size)) return name;
+    PT_FREE char *line = pt_on_one_line(name, size, &size);
+    return keep_name(g, line, size + 1);
+}
+
 uint32_t pt_gprof_file(pt_gprof *g, const char *name)
 {
+    name = one_line(g, name);
     const uint64_t hash = pt_hash_bytes(name, strlen(name));
     const uint32_t known =
         PT_INDEX_FIND(&g->file_index, hash, i, strcmp(g->file.items[i], name) == 0);
@@ -114,7 +139,7 @@ static void add_image_symbol(pt_gprof *g, const pt_class_symbol *from, bool is_s
         mapped = bsearch(from->name, o->mapped, o->mapped_count, sizeof *o->mapped, by_function);
     if (mapped != NULL && !mapped->is_first) return;
     pt_gprof_symbol *s = append_symbol(g);
-    s->name = mapped != NULL ? mapped->file : from->name;
+    s->name = one_line(g, mapped != NULL ? mapped->file : from->name);
     s->is_mapped = mapped != NULL;
     s->addr = from->addr;
     s->is_static = is_static;
@@ -148,7 +173,7 @@ static void read_external(pt_gprof *g)
     for (size_t i = 0; i < g->options.external_count; i++) {
         const pt_gprof_external *from = &g->options.external[i];
         pt_gprof_symbol *s = append_symbol(g);
-        s->name = from->name;
+        s->name = one_line(g, from->name);
         s->addr = from->addr;
         s->is_static = from->is_static;
         s->is_function = true;
@@ -275,20 +300,6 @@ uint32_t pt_gprof_find(const pt_gprof *g, uint64_t addr)
             high = middle;
     }
     return low > 0 && addr <= g->symbol.items[low - 1].end_addr ? (uint32_t)(low - 1) : PT_NONE;
-}
-
-/* In large pieces: reports of large programs look names up at random, again and again. */
-static const char *keep_name(pt_gprof *g, const char *text, size_t bytes)
-{
-    if (bytes > g->name_room) {
-        g->name_room = bytes < NAME_PIECE_BYTES ? NAME_PIECE_BYTES : bytes;
-        g->name_end = pt_alloc_table(g->name_room, 1);
-        PT_PUSH(g->name_text, g->name_end);
-    }
-    char *const kept = memcpy(g->name_end, text, bytes);
-    g->name_end += bytes;
-    g->name_room -= bytes;
-    return kept;
 }
 
 const char *pt_gprof_sized_name(pt_gprof *g, const pt_gprof_symbol *symbol, size_t *ret_size)

@@ -18,6 +18,7 @@
 #include "base/index.h"
 #include "base/options.h"
 #include "base/regex.h"
+#include "base/visible.h"
 #include "cmd/cmd.h"
 #include "model/builder.h"
 #include "view/fold.h"
@@ -143,6 +144,9 @@ void pt_perl_session_done(pt_perl_session *session);
 /* The number of a text; the same for equal texts. The text must not be one of the tables' own. */
 static inline uint32_t pt_perl_word(pt_perl_session *s, const char *text, size_t length)
 {
+    PT_FREE char *line = NULL;
+    if (s->out->is_terminal && pt_moves_cells(text, length))
+        text = line = pt_on_one_line(text, length, &length);
     return pt_builder_string(s->tables, text, length).v;
 }
 static inline uint32_t pt_perl_wordz(pt_perl_session *s, const char *text)

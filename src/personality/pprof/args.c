@@ -307,12 +307,13 @@ static bool is_long(const pt_pprof_command *command)
     return command->format == PT_PPROF_TRACES || command->format == PT_PPROF_RAW;
 }
 
-static pt_status write_report(const pt_pprof_session *session, const pt_pprof_config *config,
+static pt_status write_report(const pt_pprof_session *session, pt_pprof_config *config,
                               const pt_pprof_command *command, const char *pattern,
                               pt_error *reterr)
 {
     pt_buf bytes = PT_BUF_INIT;
     pt_out out;
+    config->one_line = pt_pprof_shows(command, config);
     if (is_long(command) && (config->output == NULL || config->output[0] == '\0')) {
         pt_out_to_fd(&out, STDOUT_FILENO);
         const pt_status status = pt_pprof_run(session, config, command, pattern, &out, reterr);

@@ -80,6 +80,12 @@ static pt_status put_report(const pt_pprof_command *command, const char *path, b
     return write_all(STDOUT_FILENO, report, "standard output", reterr);
 }
 
+bool pt_pprof_shows(const pt_pprof_command *command, const pt_pprof_config *config)
+{
+    return (config->output == NULL || config->output[0] == '\0') && command->viewer == NULL &&
+           command->graphviz == NULL && command->file_type == NULL && isatty(STDOUT_FILENO);
+}
+
 pt_status pt_pprof_deliver(const pt_pprof_command *command, const pt_pprof_config *config,
                            bool interactive, const pt_buf *report, pt_error *reterr)
 {

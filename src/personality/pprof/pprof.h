@@ -45,6 +45,7 @@ typedef struct pt_pprof_config {
     const char *tagfocus, *tagignore, *tagshow, *taghide;
     bool noinlines, showcolumns;
     bool functions, filefunctions, files, lines, addresses; /* granularity: at most one */
+    bool one_line;      /* of each text: the report goes to a terminal. No option */
     int64_t max_degree; /* edges of a node in a graph, each way; 0 = any number. Of the command line
                            only: google/pprof has no such option */
 } pt_pprof_config;
@@ -139,6 +140,9 @@ char *pt_pprof_legend(const pt_pprof_session *session, const pt_pprof_config *co
  * bytes would reach a terminal (or `interactive`), a viewer. */
 pt_status pt_pprof_deliver(const pt_pprof_command *command, const pt_pprof_config *config,
                            bool interactive, const pt_buf *report, pt_error *reterr);
+
+/* Does pt_pprof_deliver put the report on a terminal? */
+bool pt_pprof_shows(const pt_pprof_command *command, const pt_pprof_config *config);
 
 /* -http: fetches, and serves pitot's page until a signal. */
 pt_status pt_pprof_http(const pt_pprof_source *source, const pt_pprof_config *config,

@@ -479,7 +479,12 @@ pt_status pt_pprof_run(const pt_pprof_session *session, const pt_pprof_config *c
                        const pt_pprof_command *command, const char *pattern, pt_out *out,
                        pt_error *reterr)
 {
-    asking a = {.session = session,
+    PT_UNREF_PROFILE const pt_profile *shown = config->one_line
+                                                   ? pt_profile_on_one_line(session->profile)
+                                                   : pt_profile_ref(session->profile);
+    pt_pprof_session as_shown = *session;
+    as_shown.profile = shown;
+    asking a = {.session = &as_shown,
                 .config = *config,
                 .command = command,
                 .pattern_text = pattern,

@@ -186,12 +186,13 @@ static pt_status read_request(const shell *s, const pt_shell_words *w, request *
     return PT_OK;
 }
 
-static void run_request(const shell *s, const request *r)
+static void run_request(const shell *s, request *r)
 {
     pt_buf report = PT_BUF_INIT;
     pt_out out;
     pt_error error = PT_ERROR_INIT;
     pt_out_to_buf(&out, &report);
+    r->config.one_line = r->pipe == NULL && pt_pprof_shows(r->command, &r->config);
     pt_status status = pt_pprof_run(s->session, &r->config, r->command, r->pattern, &out, &error);
     pt_out_done(&out, NULL);
     if (status == PT_OK && r->pipe != NULL)
