@@ -67,6 +67,11 @@ static int64_t promised_bytes(void)
 #endif
 }
 
+uint64_t pt_memory_held(void)
+{
+    return (uint64_t)promised_bytes();
+}
+
 /* Reads statm and returns the bytes that are left; negative: beyond the limit; INT64_MAX: no limit.
  */
 static int64_t measure_room(void)

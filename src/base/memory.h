@@ -35,6 +35,9 @@ uint64_t pt_memory_limit(void);
 bool pt_memory_is_chosen(void);
 const char *pt_memory_hint(void); /* "" before a limit was set */
 
+/* The bytes that are compared with the limit, without what is exempt; 0 if they are not known. */
+uint64_t pt_memory_held(void);
+
 /* The number of bytes that may still be allocated; UINT64_MAX without a limit. Each call reads
  * statm. */
 uint64_t pt_memory_left(void);

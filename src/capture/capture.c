@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "capture/capture_int.h"
 #include "capture/cgroup.h"
 #include "capture/kernel.h"
@@ -26,6 +27,7 @@ enum {
     GROWN_NS = 100000000,    /* and after the copies grew */
     URGENT = -15,            /* nice(2), where permitted */
     PROGRESS_NS = 250000000, /* between two progress reports */
+    WEIGH_NS = 50000000,     /* between two readings of the memory that is held */
     KEEP_MS = 400,           /* between two writes of the kept recording */
     /* A record gets its time before it becomes visible. So younger records wait until older ones
      * must be visible. */
@@ -354,6 +356,7 @@ static uint64_t used_ns(const pt_capture *c)
 
 void pt_capture_start(pt_capture *c)
 {
+    c->held_before = pt_memory_held();
     c->start_ns = clock_ns(CLOCK_MONOTONIC);
     c->facts.start_ns = clock_ns(CLOCK_REALTIME);
     c->unix_offset_ns = c->facts.start_ns - c->start_ns;
@@ -412,9 +415,20 @@ static void check_used(pt_capture_facts *f)
     if (f->seen_ns > LITTLE_NS && f->used_ns < f->seen_ns / 3 * 2) f->used_ns = 0;
 }
 
+/* Does the recording hold more memory than it may? Distinct stacks grow, and the samples of a
+ * timeline. The rings, and what was mapped before the first sample, do not count. */
+static bool is_full(pt_capture *c, int64_t now_ns)
+{
+    if (c->options.memory_bytes == 0 || now_ns - c->weighed_ns < WEIGH_NS) return c->facts.is_full;
+    const uint64_t held = pt_memory_held();
+    c->weighed_ns = now_ns;
+    c->facts.is_full = held > c->held_before && held - c->held_before > c->options.memory_bytes;
+    return c->facts.is_full;
+}
+
 static bool is_over(pt_capture *c, int64_t now_ns)
 {
-    if (*c->options.stop != 0 || all_ended(c)) return true;
+    if (*c->options.stop != 0 || all_ended(c) || is_full(c, now_ns)) return true;
     return c->options.duration_ns > 0 && now_ns - c->start_ns >= c->options.duration_ns;
 }
 

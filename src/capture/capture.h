@@ -49,6 +49,7 @@ typedef struct pt_capture_facts {
     uint32_t stack_bytes;       /* size of stack copies at the end */
     bool is_out_of_descriptors; /* threads were missed because the process ran out of descriptors */
     bool is_each_thread;        /* one event per thread instead of one per cpu */
+    bool is_full;               /* the recording ended because of memory_bytes */
     bool has_kernel;            /* time in the kernel was sampled */
 } pt_capture_facts;
 
@@ -63,15 +64,16 @@ typedef struct pt_capture_targets {
 
 typedef struct pt_capture_options {
     pt_capture_targets targets;
-    const char *event;    /* a name of pt_event_sources */
-    uint64_t hz;          /* sampling rate, for clocks and hardware events */
-    uint64_t period;      /* for other events: the count between samples */
-    bool user, kernel;    /* sample time in user mode, in the kernel */
-    bool off_cpu;         /* also record the time that threads wait */
-    bool timeline;        /* keep each sample with time, thread and cpu */
-    bool walks_in_kernel; /* unwind in the kernel by src/bpf; excludes each_thread */
-    bool each_thread;     /* events per thread, even where events per cpu are allowed */
-    int64_t duration_ns;  /* 0: until stopped */
+    const char *event;     /* a name of pt_event_sources */
+    uint64_t hz;           /* sampling rate, for clocks and hardware events */
+    uint64_t period;       /* for other events: the count between samples */
+    bool user, kernel;     /* sample time in user mode, in the kernel */
+    bool off_cpu;          /* also record the time that threads wait */
+    bool timeline;         /* keep each sample with time, thread and cpu */
+    bool walks_in_kernel;  /* unwind in the kernel by src/bpf; excludes each_thread */
+    bool each_thread;      /* events per thread, even where events per cpu are allowed */
+    int64_t duration_ns;   /* 0: until stopped */
+    uint64_t memory_bytes; /* the recording ends when it holds more; 0: no limit */
     pid_t until; /* not 0: until this process ends; else until all of targets.pids have ended */
     bool awaits_exec;      /* targets.pids is a child of this process that will run a command */
     pt_table_cache tables; /* the store of unwind tables */

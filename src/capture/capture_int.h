@@ -40,9 +40,11 @@ struct pt_capture {
     pt_procs procs;
     pt_builder *builder;
     pt_sink *sink;
-    pt_keep *keep;     /* NULL: the recording is not kept */
-    int64_t kept_ns;   /* time of the last write to keep */
-    pt_ledger *ledger; /* NULL: samples keep their weights */
+    pt_keep *keep;        /* NULL: the recording is not kept */
+    int64_t weighed_ns;   /* time of the last reading of the memory that is held */
+    uint64_t held_before; /* private memory of the process before the first sample */
+    int64_t kept_ns;      /* time of the last write to keep */
+    pt_ledger *ledger;    /* NULL: samples keep their weights */
     pt_unwind_cache *cache;
     pt_unwound stack; /* of the current sample */
     pt_capture_facts facts;

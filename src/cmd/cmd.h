@@ -168,6 +168,10 @@ int pt_cmd_usage(const pt_cmd_context *context, const char *format, ...)
 int pt_cmd_run_resident(const pt_cmd_context *base, const pt_command *command,
                         const char *const *args, size_t count, pt_out *out, const pt_look *look);
 
+/* What a command may hold in memory: chosen, or else what the environment says, or else a share of
+ * what the machine allows. Returns PT_EXIT_OK, or PT_EXIT_USAGE if the environment's is no size. */
+int pt_cmd_memory_allowed(uint64_t chosen, uint64_t *ret_bytes, bool *ret_is_chosen);
+
 /* The whole program, called by main(). Returns the exit status. */
 int pt_cmd_main(int argc, char **argv);
 

@@ -34,6 +34,7 @@ typedef struct {
     char *command; /* as typed: what was recorded */
     char *cgroup;  /* as processes have it */
     char *table_folder;
+    uint64_t memory_bytes; /* the most that a recording may hold */
     bool shows_progress;
 } perf_run;
 
@@ -168,6 +169,12 @@ static void say_doubts(const perf_run *run)
 {
     const pt_capture_facts *const f = &run->facts;
     say_nothing(run);
+    if (f->is_full)
+        pt_cmd_say("recording ended after %.1f s: it held %" PRIu64
+                   " MB, half of what it may take, "
+                   "and needs the rest to be written; " PT_MEMORY_VARIABLE
+                   "=SIZE in the environment allows more",
+                   (double)f->duration_ns / 1e9, run->memory_bytes >> 20);
     if (f->throttled > 0)
         pt_cmd_say("the kernel throttled sampling %" PRIu64 " time%s; use a lower -F, or raise "
                    "kernel.perf_cpu_time_max_percent",
@@ -337,6 +344,7 @@ static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pi
         .walks_in_kernel = s->engine == PT_ENGINE_BPF,
         .each_thread = run->permission.is_each_thread,
         .duration_ns = s->duration_ns,
+        .memory_bytes = run->memory_bytes,
         .tables = {.folder = run->table_folder, .stamp = pt_cache_stamp()},
         .keep_folder = run->kept.folder,
         .typed = run->typed,
@@ -414,7 +422,11 @@ int pt_record_perf(pt_cmd_context *context, const pt_record_settings *settings, 
                     .child = {.pid = -1},
                     .kept = {.lock_fd = -1},
                     .shows_progress = isatty(STDERR_FILENO) != 0 && context->arg_count == 0};
-    int status = PT_RECORD_REFUSED;
+    bool is_chosen;
+    int status = pt_cmd_memory_allowed(0, &run.memory_bytes, &is_chosen);
+    if (status != PT_EXIT_OK) return status;
+    run.memory_bytes /= 2; /* the profile is made and written in the other half */
+    status = PT_RECORD_REFUSED;
     if (prepare_capture(&run, ret_refusal) == PT_OK) {
         if (run.permission.note[0] != '\0') pt_cmd_say("%s", run.permission.note);
         pt_error error = PT_ERROR_INIT;

@@ -67,10 +67,7 @@ static int finish_output(pt_out *out, int status)
 
 /* ---- Memory ---- */
 
-/* Sets the limit of --max-memory, or of PITOT_MAX_MEMORY, or a share of the machine's memory. A
- * recorder has no such limit, because a lost recording cannot be repeated; its buffers have bounds
- * of their own. */
-static int limit_memory(uint64_t chosen, const char *hint)
+int pt_cmd_memory_allowed(uint64_t chosen, uint64_t *ret_bytes, bool *ret_is_chosen)
 {
     const char *const text = getenv(PT_MEMORY_VARIABLE);
     pt_error error = PT_ERROR_INIT;
@@ -79,9 +76,20 @@ static int limit_memory(uint64_t chosen, const char *hint)
         pt_cmd_say(PT_MEMORY_VARIABLE ": %s", error.message);
         return PT_EXIT_USAGE;
     }
-    pt_memory_limit_set(chosen != 0 ? chosen : pt_memory_of_machine("") / PT_MEMORY_SHARE,
-                        chosen != 0, hint);
+    *ret_is_chosen = chosen != 0;
+    *ret_bytes = chosen != 0 ? chosen : pt_memory_of_machine("") / PT_MEMORY_SHARE;
     return PT_EXIT_OK;
+}
+
+/* Sets the limit of --max-memory, or of PITOT_MAX_MEMORY, or a share of the machine's memory. A
+ * recorder is not ended by it, because a lost recording cannot be repeated: record_perf.c. */
+static int limit_memory(uint64_t chosen, const char *hint)
+{
+    uint64_t bytes;
+    bool is_chosen;
+    const int status = pt_cmd_memory_allowed(chosen, &bytes, &is_chosen);
+    if (status == PT_EXIT_OK) pt_memory_limit_set(bytes, is_chosen, hint);
+    return status;
 }
 
 /* ---- One command ---- */

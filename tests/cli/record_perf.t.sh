@@ -1278,3 +1278,44 @@ for wrong in '-p 1 -a' '-p 1 ls' '--user --kernel ls' '--engine=preload -p 1' '-
     run pitot record $wrong
     expect_status 2
 done
+
+it 'ends a recording that holds half of what it may take, with a line, and writes it; the command goes on'
+# Each sample has another stack: which of two functions calls itself is the toss of a coin.
+cat >ways.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static double cpu(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static volatile unsigned x = 1;
+int left(int depth);
+__attribute__((noinline)) int right(int depth)
+{
+    if (depth == 0) for (int i = 0; i < 100000; i++) x = x * 3 + 1;
+    else if (rand() & 4096) left(depth - 1); else right(depth - 1);
+    return x;
+}
+__attribute__((noinline)) int left(int depth)
+{
+    if (depth == 0) for (int i = 0; i < 100000; i++) x = x * 3 + 1;
+    else if (rand() & 4096) right(depth - 1); else left(depth - 1);
+    return x + 1;
+}
+int main(void)
+{
+    while (cpu() < 1.5) left(200);
+    puts("the command ends by itself");
+    return 7;
+}
+C
+${CC:-cc} -O1 -fno-optimize-sibling-calls ways.c -o ways || fail 'no program'
+PITOT_MAX_MEMORY=4M run pitot record --engine=perf -F 2000 -o ways.pb.gz ./ways
+expect_status 7
+expect_stdout 'the command ends by itself'
+expect_stderr_has 'half of what it may take, and needs the rest to be written; PITOT_MAX_MEMORY=SIZE'
+run pitot top ways.pb.gz
+expect_status 0
+grep -q left "$t_out/stdout" || fail 'no samples were kept'
+ended=$(stdout)
+PITOT_MAX_MEMORY=nonsense run pitot record --engine=perf -o nonsense.pb.gz ./ways
+expect_status 2
+[ ! -e nonsense.pb.gz ] || fail 'it recorded all the same'
