@@ -123,3 +123,16 @@ needs gcc && {
     run pitot annotate '^fib$' fib.pb.gz
     expect_status 0
 }
+
+it 'opens no FIFO and no device that a profile calls a source file or a library'
+if needs python3; then
+    mkfifo wait.c wait.so
+    for place in "$PWD/wait.c" "$PWD/wait.so" /dev/zero; do
+        python3 "$PITOT_ROOT/tests/cli/hostile_profile.py" "$place" >names.pb
+        for report in 'list .' 'weblist . -o page.html' 'disasm .' top 'pprof -list=.' 'pprof -disasm=.' info; do
+            # shellcheck disable=SC2086
+            run timeout -s KILL 60 "$PITOT" $report names.pb
+            [ "$status" -lt 5 ] || fail "$report $place: status $status"
+        done
+    done
+fi

@@ -22,7 +22,7 @@ PITOT = os.environ.get('PITOT') or os.path.join(ROOT, 'build', 'pitot')
 
 # A file of that name cannot hold a slash, so its script can only show a dialog.
 PROFILE = '"><img src=x onerror=alert(1)>.pb'
-VIEWS = ['flamegraph', 'top', 'graph', 'tree', 'peek?p=.', 'source?p=.', 'disasm?p=.', 'traces', 'tags', 'info']
+NEEDS_PATTERN = ['peek', 'source', 'disasm']
 
 hits = []  # what reached the listener
 
@@ -62,6 +62,15 @@ def attacks(port):
 def pitot(*words, may_fail=False):
     done = subprocess.run([PITOT, *words], capture_output=True, text=True, errors='replace')
     assert may_fail or done.returncode == 0, f'{words}: {done.returncode} {done.stderr}'
+
+
+def views():
+    """All there are: the table of routes is the only place that lists them."""
+    with open(os.path.join(ROOT, 'src/cmd/web_routes.c')) as f:
+        table = re.search(r'pt_web_route routes\[\] = \{\n(.*?)\n\};', f.read(), re.S).group(1)
+    names = re.findall(r'^    \{"([a-z-]+)",', table, re.M)
+    assert len(names) >= 10 and set(NEEDS_PATTERN) < set(names), names
+    return [name + '?p=.' if name in NEEDS_PATTERN else name for name in names]
 
 
 def visit(browser, address, ready='document.readyState === "complete"', own=None):
@@ -104,13 +113,19 @@ def files_that_are_written_run_nothing_of_the_profile(browser):
         ['graph', '--labels', '--by=file', '-o', 'file.svg', PROFILE],
         ['graph', '--labels', '--engine=own', '-o', 'own.svg', PROFILE],
         ['weblist', '.', '-o', 'weblist.html', PROFILE],
+        ['flame', '--by=line', '-o', 'line.svg', PROFILE],
+        ['graph', '--labels', '--by=line', '--engine=own', '-o', 'ownline.svg', PROFILE],
         ['pprof', '-svg', '-output=pprof.svg', PROFILE],
+        ['pprof', '-svg', '-call_tree', '-lines', '-output=tree.svg', PROFILE],
         ['pprof', '-weblist=.', '-output=pprof.html', PROFILE],
     ]
     for words in written:
         name = next(w.split('=')[-1] for w in words if w.endswith(('.html', '.svg')))
         pitot(*words)
         visit(browser, name)
+    with open('perl.svg', 'wb') as f:
+        subprocess.run([PITOT, 'google-pprof', '--svg', '/bin/true', PROFILE], stdout=f, stderr=subprocess.DEVNULL, check=True)
+    visit(browser, 'perl.svg')
 
 
 def pages_that_are_served_run_nothing_of_the_profile(browser):
@@ -119,7 +134,7 @@ def pages_that_are_served_run_nothing_of_the_profile(browser):
         try:
             url = printed[:printed.index('/?t=')]
             visit(browser, printed, READY, url)
-            for view in VIEWS if command[0] == 'serve' else ['graph', 'source?p=.']:
+            for view in views() if command[0] == 'serve' else ['graph', 'source?p=.']:
                 visit(browser, f'{url}/ui/{view}', READY, url)
                 visit(browser, f'{url}/api/{view}', own=url)
             visit(browser, f'{url}/api/graph?by=file', own=url)

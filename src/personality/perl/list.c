@@ -283,9 +283,10 @@ static void print_source(const costs *c, const char *brief, const source *text,
                          const line_costs *shown, int64_t own_last)
 {
     pt_perl_session *s = c->session;
+    const uint32_t name = pt_perl_wordz(s, brief);
     pt_outf(s->out,
             "ROUTINE ====================== %s in %s\n%6s %6s Total %s (flat / cumulative)\n",
-            brief, clean_file(pt_perl_text_of(s, shown->file)),
+            pt_perl_text_of(s, name), clean_file(pt_perl_text_of(s, shown->file)),
             pt_perl_unparse(s, shown->flat_total).text, pt_perl_unparse(s, shown->cum_total).text,
             pt_perl_units(s));
     const int64_t end = own_last + 5 > shown->last ? own_last + 5 : shown->last;
@@ -483,8 +484,9 @@ static void disassemble_procedure(const costs *c, const pt_perl_lib *lib,
     pt_outf(s->out,
             "ROUTINE ====================== %s\n%6s %6s %s (flat, cumulative) %.1f%% of "
             "total\n",
-            brief, pt_perl_unparse(s, flat_total).text, pt_perl_unparse(s, cum_total).text,
-            pt_perl_units(s), c->total != 0 ? cum_total * 100.0 / c->total : 0);
+            pt_perl_text_of(s, pt_perl_wordz(s, brief)), pt_perl_unparse(s, flat_total).text,
+            pt_perl_unparse(s, cum_total).text, pt_perl_units(s),
+            c->total != 0 ? cum_total * 100.0 / c->total : 0);
     put_disassembly(c, &listing, flat, cum);
     pt_objdump_listing_done(&listing);
 }
