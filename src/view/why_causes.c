@@ -586,7 +586,7 @@ static const char *plain_c_name(const char *name, size_t *ret_size)
 /* Does the text match the pattern, in which each "*" stands for any text? The parts between are
  * looked for from left to right, each at its first place; the first part begins the text, the last
  * one ends it. */
-static bool matches(const char *pattern, const char *text, size_t size)
+static bool matches_pattern(const char *pattern, const char *text, size_t size)
 {
     const char *at = text, *const end = text + size;
     for (const char *part = pattern;; part += strcspn(part, "*") + 1) {
@@ -620,12 +620,13 @@ typedef struct {
     size_t size, c_size;
 } candidate;
 
-static bool shows(const candidate *c, const char *pattern, bool is_own)
+static bool shows_pattern(const candidate *c, const char *pattern, bool is_own)
 {
     if (is_own && strstr(pattern, "::") == NULL && c->name[0] != '_') return false;
     if (pt_begins(pattern, "file:")) return strstr(c->file, pattern + strlen("file:")) != NULL;
     if (strcmp(pattern, "copy-constructor") == 0) return is_copy_constructor(c->system_name);
-    return matches(pattern, c->c_name, c->c_size) || matches(pattern, c->name, c->size);
+    return matches_pattern(pattern, c->c_name, c->c_size) ||
+           matches_pattern(pattern, c->name, c->size);
 }
 
 uint8_t pt_why_cause_of(const char *name, const char *system_name, const char *file, bool is_own)
@@ -636,6 +637,6 @@ uint8_t pt_why_cause_of(const char *name, const char *system_name, const char *f
     if (c.size == 0) return PT_WHY_NO_CAUSE;
     for (size_t i = PT_WHY_INTERPRETER; i < pt_why_cause_count; i++)
         for (const char *const *pattern = pt_why_causes[i].functions; *pattern != NULL; pattern++)
-            if (shows(&c, *pattern, is_own)) return (uint8_t)i;
+            if (shows_pattern(&c, *pattern, is_own)) return (uint8_t)i;
     return PT_WHY_NO_CAUSE;
 }

@@ -20,7 +20,7 @@ static int no_such_event(const pt_cmd_context *context, const char *option, cons
     pt_buf list = PT_BUF_INIT;
     for (uint32_t e = 0; e < p->event->t.count; e++)
         pt_putf(&list, "%s%s", e > 0 ? ", " : "", pt_text(p, p->event->row[e].type));
-    const int status = pt_cmd_usage(context, "%s=%s: the profile has no such event, but: %s",
+    const int status = pt_cmd_usage(context, "%s=%s: the profile has no such event; its events: %s",
                                     option, name, pt_buf_text(&list));
     pt_buf_done(&list);
     return status;

@@ -7,6 +7,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/saturate.h"
 #include "base/text.h"
 #include "personality/perl/perl.h"
 
@@ -94,7 +95,7 @@ void pt_perl_print_raw(pt_perl_session *session, const pt_perl_profile *profile)
         size_t depth;
         const uint32_t *frames = pt_perl_frames(session, profile->stack[i], &depth);
         if (depth == 0) continue;
-        pt_put_le(&bytes, (uint64_t)(int64_t)profile->value[i], 8);
+        pt_put_le(&bytes, (uint64_t)pt_whole_part(profile->value[i]), 8);
         pt_put_le(&bytes, depth, 8);
         for (size_t k = 0; k < depth; k++)
             pt_put_le(&bytes, pt_perl_pc(session, frames[k]), 8);
