@@ -91,7 +91,7 @@ static void look_at(int fd, const char *path, bool is_interpreter)
 static int open_in_path(const char *name)
 {
     char path[PATH_MAX];
-    const char *from = getenv("PATH");
+    const char *from = pt_environment(PT_ENV_PATH);
     if (from == NULL) from = "/bin:/usr/bin";
     for (size_t length; *from != '\0'; from += length + (from[length] == ':')) {
         length = strcspn(from, ":");
