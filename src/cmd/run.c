@@ -17,6 +17,7 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/query.h"
+#include "load/fetch.h"
 #include "render/text.h"
 #include "symbolize/symbolize.h"
 
@@ -179,14 +180,19 @@ static int take_pattern(pt_cmd_context *context)
     return PT_EXIT_OK;
 }
 
-/* Takes the first argument off if it is the name of no file, but may be one of a function. */
+/* Is the argument a profile: a file, a server, or standard input? */
+static bool names_a_profile(const char *argument)
+{
+    return strcmp(argument, "-") == 0 || strchr(argument, '/') != NULL ||
+           pt_fetch_is_remote(PT_FETCH_OWN, argument) || pt_path_look(argument) != PT_PATH_MISSING;
+}
+
+/* Takes the first argument off if it is no profile, but may be the name of a function. */
 static void take_possible_pattern(pt_cmd_context *context)
 {
     if (context->arg_count == 0) return;
     const char *const first = context->args[0];
-    if (!context->resident &&
-        (pt_path_look(first) != PT_PATH_MISSING || strchr(first, '/') != NULL))
-        return;
+    if (!context->resident && names_a_profile(first)) return;
     context->pattern = first;
     context->args++;
     context->arg_count--;

@@ -69,7 +69,7 @@ static int why_run(pt_cmd_context *context, void *own)
 const pt_command pt_command_why = {
     .name = "why",
     .group = PT_GROUP_ANSWER,
-    .summary = "what the time is spent on, in at most five sentences",
+    .summary = "what the time is spent on, in at most five findings",
     .arguments = "[FUNCTION] [PROGRAM] [PROFILE...]",
     .description =
         "Each finding is a sentence: its share, what the time is spent on, the function of the "

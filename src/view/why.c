@@ -47,6 +47,7 @@ typedef struct {
     /* Per function, by whether it lies in code of the program: a row of pt_why_causes, or UNKNOWN.
      */
     uint8_t *cause[2];
+    uint32_t event;
     bool has_causes; /* the event is of time: causes mean something */
     int64_t *value;  /* per stack; 0 for stacks that were not asked for */
     struct {
@@ -56,6 +57,12 @@ typedef struct {
 } reader;
 
 #define UNKNOWN 0xff
+
+/* For hashes of numbers that a file chooses. */
+#define LINE_SEED UINT64_C(0x9e3779b97f4a7c15)
+
+/* Of a stack, from its leaf on; a stack of more is read that far. */
+enum { STEPS_MAX = 1 << 18 };
 
 static uint8_t cause_of_function(reader *r, uint32_t function, bool own)
 {
@@ -77,7 +84,7 @@ static void add_location(reader *r, uint32_t location)
     const uint32_t *const rows = pt_fold_rows(&r->fold, location, &one, &count);
     const uint32_t first = p->location->line_first[location];
     const uint32_t lines = p->location->line_first[location + 1] - first;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count && r->steps.count < STEPS_MAX; i++) {
         step s = {.row = rows[i], .location = location, .line = PT_NONE};
         const uint32_t mapping = p->location->mapping[location];
         if (i < lines) {
@@ -101,7 +108,7 @@ static void read_stack(reader *r, uint32_t stack)
     const uint32_t *const frames = pt_stack_frames(r->profile, stack);
     r->steps.count = 0;
     for (uint32_t i = 0; i < pt_stack_depth(r->profile, stack); i++)
-        add_location(r, frames[i]);
+        if (r->steps.count < STEPS_MAX) add_location(r, frames[i]);
 }
 
 /* What an interpreter does for a function of the program is the function's own time. */
@@ -252,14 +259,14 @@ static void tally_stack(tallies *t, reader *r, uint32_t stack)
     const int64_t value = r->value[stack];
     read_stack(r, stack);
     const size_t own = of_steps(r).own;
-    t->leaf[r->steps.items[0].row] += value;
-    if (own < r->steps.count) t->direct[r->steps.items[own].row] += value;
-    if (own > 0) t->via[r->steps.items[own - 1].row] += value;
+    pt_saturating_into(&t->leaf[r->steps.items[0].row], value);
+    if (own < r->steps.count) pt_saturating_into(&t->direct[r->steps.items[own].row], value);
+    if (own > 0) pt_saturating_into(&t->via[r->steps.items[own - 1].row], value);
     for (size_t i = own; i < r->steps.count; i++) {
         const step *const s = &r->steps.items[i];
         if (!s->own || t->marked[s->row] == stack + 1) continue;
         t->marked[s->row] = stack + 1;
-        t->below[s->row] += value;
+        pt_saturating_into(&t->below[s->row], value);
     }
 }
 
@@ -302,7 +309,8 @@ typedef struct {
 static void add_to_line(const pt_profile *p, line_sums *sums, uint32_t line, int64_t value)
 {
     const int64_t number = p->line->line[line];
-    const uint64_t hash = pt_hash_u32_pair((uint32_t)number, p->line->function[line]);
+    const uint64_t hash =
+        pt_hash_mix((uint64_t)number ^ LINE_SEED, p->line->function[line] ^ LINE_SEED);
     uint32_t id =
         PT_INDEX_FIND(&sums->index, hash, at,
                       p->line->line[sums->items[at].line] == number &&
@@ -443,6 +451,7 @@ static uint32_t processes_of(const reader *r, const grouping *g, uint32_t of_gro
     } pid = {0};
     pt_index_init(&seen);
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        if (p->sample->value[r->event][i] <= 0) continue;
         if (g->of_stack[p->sample->stack[i]] != of_group) continue;
         uint64_t number = UINT64_MAX;
         if (p->sample->pid != NULL && p->sample->pid[i] != PT_NONE) number = p->sample->pid[i];
@@ -452,7 +461,7 @@ static uint32_t processes_of(const reader *r, const grouping *g, uint32_t of_gro
                 strcmp(pt_text(p, p->labels->row[l].key), "pid") == 0)
                 number = (uint64_t)p->labels->row[l].num;
         if (number == UINT64_MAX) continue;
-        const uint64_t hash = pt_hash_u32_pair((uint32_t)number, 0);
+        const uint64_t hash = pt_hash_mix(number ^ LINE_SEED, LINE_SEED);
         if (PT_INDEX_FIND(&seen, hash, at, pid.items[at] == number) == PT_NONE)
             (void)PT_INDEX_PUSH(&seen, hash, pid, number);
     }
@@ -636,7 +645,7 @@ static pt_status ask_for_function(pt_why *why, reader *r, const pt_why_request *
             continue;
         }
         why->whole = pt_saturating_add(why->whole, r->value[s]);
-        total[r->steps.items[target].row] += r->value[s];
+        pt_saturating_into(&total[r->steps.items[target].row], r->value[s]);
         if (rows[r->steps.items[0].row]) why->self = pt_saturating_add(why->self, r->value[s]);
         row_path path = own_rows(r, target + 1, PT_WHY_PATH_MAX - 1);
         add_row(&path, r->steps.items[target].row);
@@ -698,7 +707,7 @@ static double equal_draws(const pt_profile *p, uint32_t event)
 static pt_status reader_init(reader *r, const pt_profile *p, uint32_t event, pt_error *reterr)
 {
     const pt_fold_rule rule = {.by = PT_BY_FUNCTION, .unnamed = PT_UNNAMED_OBJECT};
-    *r = (reader){.profile = p};
+    *r = (reader){.profile = p, .event = event};
     const pt_status status = pt_fold_init(&r->fold, p, &rule, reterr);
     if (status != PT_OK) return status;
     r->own_line = pt_own_lines(p);
@@ -738,7 +747,10 @@ pt_status pt_why_init(pt_why *ret_why, const pt_profile *profile, const pt_why_r
     if (status == PT_OK) {
         if (request->name != NULL) why.draws *= pt_share(why.whole, request->whole);
         find_groups(&why, &r, request);
-        note_busy_thread(&why, profile, request->event);
+        const pt_event *const event = &profile->event->row[request->event];
+        if (request->name == NULL && event->kind == PT_EVENT_TIME &&
+            strcmp(pt_text(profile, event->type), "off-cpu") != 0)
+            note_busy_thread(&why, profile, request->event);
         *ret_why = why;
     } else {
         pt_why_done(&why);

@@ -597,8 +597,12 @@ static bool matches_pattern(const char *pattern, const char *text, size_t size)
             if (part == pattern) return left == length && memcmp(at, part, length) == 0;
             return memcmp(end - length, part, length) == 0;
         }
-        const char *const found = memmem(at, left, part, length);
-        if (found == NULL || (part == pattern && found != at)) return false;
+        const char *found = at;
+        if (part != pattern)
+            found = memmem(at, left, part, length);
+        else if (memcmp(at, part, length) != 0)
+            return false;
+        if (found == NULL) return false;
         at = found + length;
     }
 }
@@ -607,10 +611,13 @@ static bool matches_pattern(const char *pattern, const char *text, size_t size)
  */
 static bool is_copy_constructor(const char *linkage)
 {
+    static const char parameter[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
     if (!pt_begins(linkage, "_ZN")) return false;
+    const char *rest = linkage + strlen(linkage); /* of the parameter, and nothing else */
+    while (rest > linkage && strchr(parameter, rest[-1]) != NULL)
+        rest--;
     for (const char *at = strstr(linkage, "ERKS"); at != NULL; at = strstr(at + 1, "ERKS"))
-        if (at >= linkage + 5 && at[-2] == 'C' && at[-1] >= '1' && at[-1] <= '5' &&
-            strspn(at + 4, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == strlen(at + 4))
+        if (at >= linkage + 5 && at[-2] == 'C' && at[-1] >= '1' && at[-1] <= '5' && at + 4 >= rest)
             return true;
     return false;
 }

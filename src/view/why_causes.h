@@ -18,9 +18,9 @@ typedef struct pt_why_cause {
     unsigned rank;   /* of several causes in one stack the highest rank wins, then the outermost */
     bool calls_back; /* its functions call functions of the program: comparisons of a sort */
     /* Names, NULL-terminated. C functions are spelled without leading underscores and without the
-     * suffixes of glibc's variants: "memmove" is __memmove_avx_unaligned_erms, too. A "*" at the
-     * end stands for any text, at the beginning for any text before. "file:TEXT": the source file's
-     * path contains TEXT. "copy-constructor": the linkage name is of one (Itanium C++ ABI, 5.1). */
+     * suffixes of glibc's variants: "memmove" is __memmove_avx_unaligned_erms, too. A "*" stands
+     * for any text, wherever it is. "file:TEXT": the source file's path contains TEXT.
+     * "copy-constructor": the linkage name is of one (Itanium C++ ABI, 5.1). */
     const char *const *functions;
 } pt_why_cause;
 

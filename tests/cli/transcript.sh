@@ -17,6 +17,7 @@ transcript_split() {
 transcript_regex() {
     printf '%s\n' "$1" |
         sed -e 's/[][\\.*^$+?(){}|]/\\&/g' \
+            -e '/ ~/s/\\+/[-+]/g' \
             -e 's/ ~//g' -e 's/  *$//' -e 's/^  */ */' -e 's/\([^ *]\)  */\1 +/g' \
             -e 's/ *[0-9][0-9.,\\]*\(ns\|us\|ms\|min\|s\|kB\|MB\|B\)\{0,1\}/ *[0-9][0-9.,]*(ns|us|ms|min|s|kB|MB|B)?/g'
 }

@@ -43,6 +43,18 @@ expect_stdout_line 'The other 40.0% are spread over smaller causes: pitot top.'
 run pitot why --least=50% copy.folded
 expect_no_stdout_line '2. *'
 
+it 'reads standard input'
+run pitot why - <copy.folded
+expect_status 0
+expect_stdout_line '1. 60.0% of the samples *'
+
+it 'adds up values that together are more than 2^63'
+for i in 1 2 3 4 5 6 7 8; do echo "main;f$i;__memcpy_avx 9223372036854775807"; done >large.folded
+run pitot why --json large.folded
+expect_status 0
+run pitot why main large.folded
+expect_status 0
+
 it 'explains one function: ways to it, and what its time is spent on'
 printf 'main;a;parse;free 30\nmain;b;parse;lex 50\nmain;b;parse 10\nmain;c 110\n' >one.folded
 run pitot why parse one.folded
