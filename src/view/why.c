@@ -607,7 +607,7 @@ static int by_way(const void *a, const void *b)
 
 static void keep_ways(pt_why *why, const reader *r, ways *w, size_t limit)
 {
-    qsort(w->items, w->count, sizeof *w->items, by_way);
+    if (w->count > 0) qsort(w->items, w->count, sizeof *w->items, by_way);
     why->path_count = w->count < limit ? w->count : limit;
     why->more_paths = w->count - why->path_count;
     why->path = pt_alloc(why->path_count + 1, sizeof *why->path);

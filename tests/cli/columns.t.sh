@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The columns of reports: text, JSON and CSV are made of one table (render/column.h).
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 golden=$PITOT_ROOT/tests/golden

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Help: a command's own options first, shared ones by topic; man pages with date, environment and files.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 all_commands() { pitot help | sed -n '/^Exit status/q; s/^  \([a-z][a-z-]*\)  *[a-z].*/\1/p' | grep -vx pitot; }
