@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Everything that has broken a profiler in a program, all at once, for twenty seconds; tests/torture/agent.sh
+# Everything that has broken a profiler in a program, all at once, for ten seconds; tests/torture/agent.sh
 # does it for ten minutes. The threads work an eighth of their time, to leave some for other tests.
 . "$(dirname "$0")/lib.sh"
 
 build_torture
 
 it 'a program that does all of it at once is left alone, and each tick is recorded or counted'
-CPUPROFILE_FREQUENCY=4000 bash -c './torture 12 12 ./plugin.so counter >torture.out; echo $? >torture.status' 2>/dev/null
+CPUPROFILE_FREQUENCY=4000 bash -c './torture 5 12 ./plugin.so counter >torture.out; echo $? >torture.status' 2>/dev/null
 expect_equal 'ended by' "$(cat torture.status)" 137
 nothing_broke torture.out
 count_journals torture.prof
@@ -21,7 +21,7 @@ rm -f torture.prof*
 
 it 'the same at 10 kHz, as pitot record does it, with a debugger that comes and goes'
 mkdir recorded
-PITOT_RECORD_DIR=$PWD/recorded PITOT_RECORD_HZ=10000 ./torture 8 12 ./plugin.so >torture.out 2>torture.err &
+PITOT_RECORD_DIR=$PWD/recorded PITOT_RECORD_HZ=10000 ./torture 5 12 ./plugin.so >torture.out 2>torture.err &
 host=$!
 if command -v gdb >/dev/null; then
     for _ in 1 2 3; do

@@ -12,7 +12,7 @@ cp "$PITOT_ROOT/tests/cli/symbols_agree.cc" prog.cc
 
 # agree TOOL FILE...: at least 99.9 % of the addresses, by the script's measure.
 agree() {
-    run python3 "$PITOT_ROOT/tests/torture/symbols_agree.py" --count 4000 "$@"
+    run python3 "$PITOT_ROOT/tests/torture/symbols_agree.py" --count 2000 "$@"
     [ "$status" = 0 ] || fail "$(stdout)$(stderr)"
 }
 
