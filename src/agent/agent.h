@@ -606,6 +606,8 @@ void pt_signals_keep(void);
 void pt_signals_allow(void);
 /* Throws away what of it is pending for the calling thread. */
 void pt_signals_forget_pending(void);
+/* spawn.c, which the static library has not: as find_rest in interpose.c. */
+void pt_spawn_find_rest(void) __attribute__((weak));
 
 /* ---- interpose.c ---- */
 

@@ -20,7 +20,7 @@
 
 #include "elf/image.h"
 
-enum { HEAD_BYTES = 4096 /* headers lie at the beginning */ };
+enum { HEAD_BYTES = 2048 /* headers lie at the beginning */ };
 
 static bool gets_more_rights(int fd)
 {
@@ -57,7 +57,7 @@ static bool is_script(char *head, size_t bytes, const char **ret_interpreter)
 
 static void note_name(const char *path)
 {
-    char name[PATH_MAX], line[NAME_MAX + 2];
+    char name[512], line[NAME_MAX + 2]; /* the recording's folder has a short name */
     const char *const slash = strrchr(path, '/');
     const char *const base = slash != NULL ? slash + 1 : path;
     if (!pt_agent_join(name, sizeof name, pt_agent.base_path, "/" PT_JOURNAL_NOT_ENTERED) ||
@@ -90,7 +90,7 @@ static void look_at(int fd, const char *path, bool is_interpreter)
 /* As execvp looks for it (exec(3)). */
 static int open_in_path(const char *name)
 {
-    char path[PATH_MAX];
+    char path[1024]; /* a child of vfork may have a small stack */
     const char *from = pt_environment(PT_ENV_PATH);
     if (from == NULL) from = "/bin:/usr/bin";
     for (size_t length; *from != '\0'; from += length + (from[length] == ':')) {

@@ -56,6 +56,7 @@ static void find_rest(void)
     (void)PT_NEXT(execveat);
     pt_signals_find_rest();
     pt_own_find_count();
+    if (pt_spawn_find_rest != NULL) pt_spawn_find_rest();
 }
 
 /* ---- threads ---- */

@@ -159,6 +159,8 @@ bool pt_own_begin(pt_own_thread *ret_thread, size_t stack_bytes, void *(*own)(vo
     pthread_attr_t attr;
     own_slot *const slot = free_slot();
     const bool is_middle = pt_own_is(gettid());
+    /* The thread that libc does not know cannot use malloc, which pthread_create does. */
+    if (atomic_load(&slots[OWN_MAX].tid) == gettid()) return false;
     pt_own_find_count();
     if (slot == NULL || pthread_attr_init(&attr) != 0) return false;
     pthread_attr_setstacksize(&attr, stack_bytes);
@@ -328,6 +330,10 @@ void pt_own_end_begins(void)
 
 void pt_own_end(const pt_own_thread *thread)
 {
+    if (thread->slot == OWN_MAX && thread->tid == gettid()) { /* it ends the process itself */
+        leave_middle();
+        return;
+    }
     if (thread->slot == OWN_MAX)
         wait_for_bare();
     else

@@ -202,6 +202,8 @@ static void leave_file(void)
     pt_agent_unlock(&caller);
 }
 
+/* Another session may begin before the thread of the last one has noticed its end: a flag that the
+ * new one takes back would let both run on, and whoever waits for the old one wait for ever. */
 static bool is_our_round(int round)
 {
     return pt_agent.on && atomic_load(&pt_agent.drain_round) == round;
@@ -233,6 +235,7 @@ static void fall_asleep(void)
     void (*const tell)(void) =
         pt_own_can_begin_in_handler() ? begin_drain_late : pt_agent_wake_drain;
     PT_SET(pt_tick.copies_stacks, sleeps);
+    PT_SET(pt_tick.early_samples, 0);
     PT_SET(pt_tick.on_samples, sleeps ? tell : NULL);
 }
 
@@ -288,8 +291,6 @@ static bool drain_once(pt_publisher *publisher, uint64_t *sleep_ns)
     return false;
 }
 
-/* Another session may begin before the thread of the last one has noticed its end: a flag that the
- * new one takes back would let both run on, and whoever waits for the old one wait for ever. */
 /* A daemon outlives its recorder: it goes on as if it had never been recorded. */
 static void leave_recording(int round, bool is_read)
 {
@@ -300,6 +301,7 @@ static void leave_recording(int round, bool is_read)
         pt_session_collect();
         if (is_read) pt_publish_all();
         pt_timers_stop(false);
+        pt_signals_forget_pending();
         pt_agent.on = pt_agent.drain_runs = false;
         atomic_fetch_add(&pt_agent.drain_round, 1);
         pt_threads_free_rings(false);
@@ -377,17 +379,24 @@ static void *late_drain_main(void *arg)
 static void begin_drain_late(void)
 {
     const int round = atomic_load(&pt_agent.drain_round);
-    pt_own_begin_in_handler(late_drain_main, (void *)(intptr_t)round);
+    if (!pt_own_begin_in_handler(late_drain_main, (void *)(intptr_t)round))
+        atomic_store(&pt_tick.on_samples,
+                     begin_drain_late); /* it is tried again at a later sample */
 }
 
 static bool drain_start(void)
 {
     void *const round = (void *)(intptr_t)atomic_load(&pt_agent.drain_round);
+    void (*late)(void) = begin_drain_late;
+    atomic_compare_exchange_strong(&pt_tick.on_samples, &late, pt_agent_wake_drain);
     atomic_store(&pt_agent.drain_is_ready, 0);
     pt_agent.drain_runs = pt_own_begin(&pt_agent.drain, DRAIN_STACK_BYTES, drain_main, round);
     while (pt_agent.drain_runs && !atomic_load(&pt_agent.drain_is_ready))
         syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
     pt_publish_handed_over();
+    void (*bell)(void) = pt_agent_wake_drain;
+    if (!pt_agent.drain_runs && late == begin_drain_late && pt_own_can_begin_in_handler())
+        atomic_compare_exchange_strong(&pt_tick.on_samples, &bell, begin_drain_late);
     return pt_agent.drain_runs;
 }
 

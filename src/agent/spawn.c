@@ -1,4 +1,4 @@
-/* spawn.c: calls by which a program starts others, or lets itself be traced.
+/* spawn.c: calls by which a program starts others, lets itself be traced, or gives up system calls.
  *
  * Not in the static library: there our names could stand beside libc's own.
  */
@@ -8,7 +8,10 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 typedef int posix_spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *,
                            const posix_spawnattr_t *, char *const[], char *const[]);
@@ -51,4 +54,29 @@ PT_EXPORT long ptrace(enum __ptrace_request request, ...)
     if (next != NULL) return next((int)request, pid, addr, data);
     errno = ENOSYS;
     return -1;
+}
+
+/* A filter of system calls comes: the drain thread begins before it, since a filter may end the
+ * process for a call that only the library makes. The call itself is libc's wrapper. */
+PT_EXPORT int prctl(int option, ...)
+{
+    unsigned long word[4];
+    va_list args;
+    va_start(args, option);
+    for (size_t i = 0; i < sizeof word / sizeof word[0]; i++)
+        word[i] = va_arg(args, unsigned long);
+    va_end(args);
+    if (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP) {
+        const int saved_errno = errno;
+        pt_session_wake();
+        errno = saved_errno;
+    }
+    return (int)syscall(SYS_prctl, option, word[0], word[1], word[2], word[3]);
+}
+
+void pt_spawn_find_rest(void)
+{
+    (void)PT_NEXT(posix_spawn);
+    (void)PT_NEXT(posix_spawnp);
+    (void)PT_NEXT(ptrace);
 }

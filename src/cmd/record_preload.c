@@ -171,7 +171,7 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
     if (!pt_record_run_has_room(run))
         pt_cmd_say("there is no space left in %.*s: samples are lost; make room, or name another "
                    "folder by TMPDIR",
-                   (int)(strchr(run->folder + 1, '/') - run->folder), run->folder);
+                   (int)(strstr(run->folder, "/pitot-record-") - run->folder), run->folder);
     size_t first_seen = 0; /* with ticks */
     while (is_split && first_seen < all.count && all.processes[first_seen].facts.ticks == 0)
         first_seen++;

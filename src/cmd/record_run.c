@@ -214,10 +214,12 @@ static char *make_inner(const char *outer, bool is_shared)
     return NULL;
 }
 
+/* Memory without a limit has no blocks: ramfs, and tmpfs of size 0. */
 static uint64_t free_bytes(const char *folder)
 {
     struct statvfs fs;
-    return statvfs(folder, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : 0;
+    if (statvfs(folder, &fs) != 0 || fs.f_blocks == 0) return UINT64_MAX;
+    return (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
 bool pt_record_run_has_room(const pt_record_run *run)

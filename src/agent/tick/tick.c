@@ -227,7 +227,8 @@ static void tell_of_samples(const pt_tick_ring *ring)
 {
     enum { FEW_SAMPLES = 3 };
     const uint64_t tail = __atomic_load_n(&ring->tail_words, __ATOMIC_ACQUIRE);
-    if (ring->ticks < FEW_SAMPLES && ring->head_words - tail < ring->ring_words / 4) return;
+    const uint32_t samples = atomic_fetch_add(&pt_tick.early_samples, 1) + 1;
+    if (samples < FEW_SAMPLES && ring->head_words - tail < ring->ring_words / 4) return;
     void (*const tell)(void) = atomic_exchange(&pt_tick.on_samples, NULL);
     if (tell != NULL) tell();
 }

@@ -186,9 +186,10 @@ typedef struct {
     _Atomic(uint64_t) process_seen_ns;
     /* The ticker waits here until a thread uses CPU time: 1 while it does. */
     _Atomic(int) ticker_waits;
-    /* Called once, when a thread has FEW_SAMPLES or a part of its ring full: begins the drain
+    /* Called once, when the process has FEW_SAMPLES or a part of its ring full: begins the drain
      * thread, or wakes it. NULL: it is awake. */
     _Atomic(void (*)(void)) on_samples;
+    _Atomic(uint32_t) early_samples; /* of all threads, while on_samples is set */
     /* While there are no tables yet, stacks are copied: walking them is left to the reader. */
     _Atomic(int) copies_stacks;
     /* Tables of all code, or NULL. One that was replaced is freed when no handler is running. */
