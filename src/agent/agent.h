@@ -632,7 +632,8 @@ int pt_real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *
 void pt_interpose_init(void);
 /* The process ends without destructors: what there is is written. The lock is not held. */
 void pt_last_words(void);
-/* The process is about to be traced, or a child of vfork is: what exec makes of it is told. */
+/* The calling process, which may be a child of vfork, has asked for a tracer. The next exec passes
+ * that on to the new program by the environment, so that its ticks do not come by SIGTRAP. */
 void pt_exec_will_be_traced(void);
 /* Before exec: the thread gets no ticks any more; true if it had any. And after it, which gives
  * back result: exec has failed. */

@@ -131,7 +131,8 @@ static const pt_timer_engine *first_of(bool traps)
     return NULL;
 }
 
-/* What another process of the recording found. NULL: none did, or it does not fit this one. */
+/* The engine that an earlier process of the recording has chosen. NULL: none has chosen yet, or the
+ * engine uses SIGTRAP and this process is traced or handles SIGTRAP itself. */
 static const pt_timer_engine *shared_engine(void)
 {
     const char letter = pt_agent.recording ? pt_environment_engine() : '.';

@@ -133,11 +133,12 @@ uint64_t pt_agent_clock_ns(clockid_t clock)
 
 uint64_t pt_agent_random(uint64_t below)
 {
-    /* splitmix64. What is by chance is when a thread asks, to the nanosecond; threads that ask in
-     * the same one are told apart by their stacks, which lie by chance, too. */
-    static _Atomic(uint64_t) asked;
+    /* splitmix64, seeded at each call by a counter, the clock in nanoseconds and the address of the
+     * thread's stack. The counter separates calls of one nanosecond; the address, which the kernel
+     * randomizes, separates processes. */
+    static _Atomic(uint64_t) counter;
     const uint64_t step = UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t bits = (atomic_fetch_add(&asked, step) + step) ^ pt_agent_clock_ns(CLOCK_MONOTONIC) ^
+    uint64_t bits = (atomic_fetch_add(&counter, step) + step) ^ pt_agent_clock_ns(CLOCK_MONOTONIC) ^
                     (uintptr_t)&bits << 20;
     bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     bits = (bits ^ bits >> 27) * UINT64_C(0x94d049bb133111eb);

@@ -157,7 +157,8 @@ static void drop_file(pt_image *image)
     image->status = (struct stat){0};
 }
 
-/* True if the file is the one that the kernel reported. Without a build id the inode must match. */
+/* True if the opened file is the mapped one. A build id identifies a file, and so does a link in
+ * /proc/PID/map_files (is_mapping). Otherwise the inode of the kernel's record must match. */
 static bool is_reported_file(const pt_image *image, const struct stat *st, bool is_mapping)
 {
     if (is_mapping || image->build_id_bytes > 0 || image->inode == 0) return true;

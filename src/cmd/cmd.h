@@ -168,8 +168,9 @@ int pt_cmd_usage(const pt_cmd_context *context, const char *format, ...)
 int pt_cmd_run_resident(const pt_cmd_context *base, const pt_command *command,
                         const char *const *args, size_t count, pt_out *out, const pt_look *look);
 
-/* What a command may hold in memory: chosen, or else what the environment says, or else a share of
- * what the machine allows. Returns PT_EXIT_OK, or PT_EXIT_USAGE if the environment's is no size. */
+/* The memory limit of a command, in bytes: --max-memory (chosen; 0 = not given), else
+ * PT_MEMORY_VARIABLE of the environment, else a quarter of the machine's or container's memory.
+ * *ret_is_chosen: one of the first two. PT_EXIT_USAGE, after a message: the variable is no size. */
 int pt_cmd_memory_allowed(uint64_t chosen, uint64_t *ret_bytes, bool *ret_is_chosen);
 
 /* The whole program, called by main(). Returns the exit status. */

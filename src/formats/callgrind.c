@@ -421,8 +421,8 @@ static pt_status take_events(callgrind_reader *c, pt_span list, pt_error *reterr
     return PT_OK;
 }
 
-/* The default event: the one that the file names, else the first, by which callgrind_annotate and
- * KCachegrind sort. */
+/* Sets the default event: the event that the file names, else its first event, as
+ * callgrind_annotate and KCachegrind do. */
 static void choose_event(callgrind_reader *c)
 {
     pt_span list = c->event_list, word;

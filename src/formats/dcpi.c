@@ -9,7 +9,7 @@
  *                                              count i is at tstart + offset + i * granule
  *   | total_offsets | total_samples |          the last eight bytes of the file
  *
- * Rule: the page "DCPI profile format". Where it contradicts itself, this reader decides:
+ * Source: the page "DCPI profile format". The reader resolves its contradictions as follows:
  * - `version` and `tstart` have lines of their own, although the page's grammar lacks them. Both
  * are always written; a missing one is a fact.
  * - `period` is listed as required and as optional: it is optional, and then unknown.

@@ -10,7 +10,7 @@
  *
  * The file states neither its word size nor the length of n in a record of type 2. The reader
  * parses the records in each variant, beginning with the program's word size (hooks), and chooses
- * the variant that reaches the end of the file, else the one that gets furthest.
+ * the variant whose records end where the file ends, else the variant that parses the most bytes.
  */
 #include "formats/gmon.h"
 

@@ -208,10 +208,10 @@ static inline __attribute__((always_inline)) void rows_of_two(pprof_reader *r, u
     frame[1] = location_row(r, ids >> 32);
 }
 
-/* Decodes the ids within a block, two by two. The block's bits give the start and end of each, so
- * that no varint depends on the one before. Stops before an id of more than four bytes, which real
- * files do not have, and before a last single id. Returns the number of bytes decoded, possibly
- * 0. */
+/* Decodes the ids within a block in pairs. A bit mask of the block gives the first and last byte of
+ * each id, so that ids are decoded independently. Decoding stops before an id of more than four
+ * bytes (real files have none) and before an id without a partner. Returns the number of bytes
+ * decoded, possibly 0. */
 static inline unsigned add_block(pprof_reader *r, uint32_t **frame, const uint8_t *block,
                                  const uint8_t *end)
 {

@@ -67,8 +67,10 @@ typedef struct pt_fetch_options {
 /* The version of libcurl; NULL: the build has none. Static. */
 const char *pt_fetch_version(void);
 
-/* Whether a name that is no file is a server's address. OWN: a URL of http or https, unix:PATH, or
- * HOST:PORT with or without a path. GO: as net/url decides (adjustURL). PERL: always. */
+/* True if a name, which is the path of no file, is the address of a server. The rule decides:
+ *   OWN    a URL of http or https, unix:PATH, or HOST:PORT with or without a path
+ *   GO     the result of net/url, as adjustURL of google/pprof takes it
+ *   PERL   every name */
 bool pt_fetch_is_remote(pt_fetch_rule rule, const char *name);
 
 /* The number of names in PERL's "host@N/path" (1 for another form; at most 10,000), and the i-th of
