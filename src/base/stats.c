@@ -106,6 +106,14 @@ pt_interval pt_poisson_interval(double count, double z)
     return (pt_interval){fmax(0, middle - half), middle + half};
 }
 
+pt_interval pt_binomial_interval(double share, double n, double z)
+{
+    if (n <= 0) return (pt_interval){0, 1};
+    const double z2 = z * z, middle = share + z2 / (2 * n);
+    const double half = z * sqrt(share * (1 - share) / n + z2 / (4 * n * n));
+    return (pt_interval){(middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)};
+}
+
 pt_interval pt_poisson_difference(double a, double weight_a, double b, double weight_b, double z)
 {
     const pt_interval of_a = pt_poisson_interval(a, z), of_b = pt_poisson_interval(b, z);

@@ -48,6 +48,7 @@ typedef struct {
      */
     uint8_t *cause[2];
     uint32_t event;
+    uint64_t *pid;   /* per label set: the number of its label "pid", or NO_PID */
     bool has_causes; /* the event is of time: causes mean something */
     int64_t *value;  /* per stack; 0 for stacks that were not asked for */
     struct {
@@ -57,6 +58,7 @@ typedef struct {
 } reader;
 
 #define UNKNOWN 0xff
+#define NO_PID  UINT64_MAX
 
 /* For hashes of numbers that a file chooses. */
 #define LINE_SEED UINT64_C(0x9e3779b97f4a7c15)
@@ -453,14 +455,10 @@ static uint32_t processes_of(const reader *r, const grouping *g, uint32_t of_gro
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
         if (p->sample->value[r->event][i] <= 0) continue;
         if (g->of_stack[p->sample->stack[i]] != of_group) continue;
-        uint64_t number = UINT64_MAX;
-        if (p->sample->pid != NULL && p->sample->pid[i] != PT_NONE) number = p->sample->pid[i];
-        const uint32_t set = p->sample->labels[i];
-        for (uint64_t l = p->labels->offset[set]; l < p->labels->offset[set + 1]; l++)
-            if (p->labels->row[l].kind == PT_LABEL_NUMBER &&
-                strcmp(pt_text(p, p->labels->row[l].key), "pid") == 0)
-                number = (uint64_t)p->labels->row[l].num;
-        if (number == UINT64_MAX) continue;
+        const uint64_t number = p->sample->pid != NULL && p->sample->pid[i] != PT_NONE
+                                    ? p->sample->pid[i]
+                                    : r->pid[p->sample->labels[i]];
+        if (number == NO_PID) continue;
         const uint64_t hash = pt_hash_mix(number ^ LINE_SEED, LINE_SEED);
         if (PT_INDEX_FIND(&seen, hash, at, pid.items[at] == number) == PT_NONE)
             (void)PT_INDEX_PUSH(&seen, hash, pid, number);
@@ -468,15 +466,6 @@ static uint32_t processes_of(const reader *r, const grouping *g, uint32_t of_gro
     free(pid.items);
     pt_index_done(&seen);
     return (uint32_t)pid.count;
-}
-
-/* The interval of a share of draws, by Wilson's score (Wilson 1927). */
-static pt_interval share_interval(double share, double draws)
-{
-    if (draws <= 0) return (pt_interval){0, 1};
-    const double z2 = Z95 * Z95, centre = share + z2 / (2 * draws);
-    const double reach = Z95 * sqrt(share * (1 - share) / draws + z2 / (4 * draws * draws));
-    return (pt_interval){(centre - reach) / (1 + z2 / draws), (centre + reach) / (1 + z2 / draws)};
 }
 
 static char *row_text(const reader *r, uint32_t row)
@@ -490,7 +479,7 @@ static pt_why_finding describe_group(reader *r, const grouping *g, uint32_t id, 
     pt_why_finding f = {.kind = of->kind, .value = of->value, .symptom_object = ""};
     if (f.kind == PT_WHY_CAUSE) f.cause = &pt_why_causes[of->id];
     f.share = pt_share(of->value, why->whole);
-    f.interval = share_interval(f.share, why->draws);
+    f.interval = pt_binomial_interval(f.share, why->draws, Z95);
     tallies t;
     tallies_init(&t, r->fold.count);
     for (uint32_t s = 0; s < r->profile->stack->t.count; s++)
@@ -525,7 +514,8 @@ static int by_value(const void *a, const void *b, void *context)
 static bool is_beyond_chance(const pt_why *why, double share, double least)
 {
     if (why->draws <= 0) return true;
-    return share * why->draws >= DRAWS_MIN && share_interval(share, why->draws).low >= least / 2;
+    return share * why->draws >= DRAWS_MIN &&
+           pt_binomial_interval(share, why->draws, Z95).low >= least / 2;
 }
 
 static void find_groups(pt_why *why, reader *r, const pt_why_request *request)
@@ -704,6 +694,21 @@ static double equal_draws(const pt_profile *p, uint32_t event)
     return draws.value * draws.value / draws.squares;
 }
 
+/* A sample says its process by a column or by a label. */
+static uint64_t *pids_of_label_sets(const pt_profile *p)
+{
+    const pt_label_sets *const sets = p->labels;
+    uint64_t *const pid = pt_alloc(sets->t.count + 1, sizeof *pid);
+    for (uint32_t set = 0; set < sets->t.count; set++) {
+        pid[set] = NO_PID;
+        for (uint64_t l = sets->offset[set]; l < sets->offset[set + 1]; l++)
+            if (sets->row[l].kind == PT_LABEL_NUMBER &&
+                strcmp(pt_text(p, sets->row[l].key), "pid") == 0)
+                pid[set] = (uint64_t)sets->row[l].num;
+    }
+    return pid;
+}
+
 static pt_status reader_init(reader *r, const pt_profile *p, uint32_t event, pt_error *reterr)
 {
     const pt_fold_rule rule = {.by = PT_BY_FUNCTION, .unnamed = PT_UNNAMED_OBJECT};
@@ -721,6 +726,7 @@ static pt_status reader_init(reader *r, const pt_profile *p, uint32_t event, pt_
     }
     r->has_causes = p->event->row[event].kind != PT_EVENT_BYTES;
     r->value = pt_view_stack_values(p, event);
+    r->pid = pids_of_label_sets(p);
     return PT_OK;
 }
 
@@ -733,6 +739,7 @@ static void reader_done(reader *r)
     free(r->cause[0]);
     free(r->cause[1]);
     free(r->value);
+    free(r->pid);
     free(r->steps.items);
 }
 

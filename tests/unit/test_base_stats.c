@@ -25,6 +25,21 @@ static void the_normal_distribution_is_that_of_the_tables(void **state)
     expect_near(pt_normal_quantile(0.9995), 3.290526731491926, 1e-10);
 }
 
+/* Newcombe 1998, table I, method 3: 81 of 263, 15 of 148, 0 of 20. */
+static void the_binomial_interval_is_that_of_the_table(void **state)
+{
+    static const struct {
+        double x, n, low, high;
+    } known[] = {{81, 263, 0.2553, 0.3662}, {15, 148, 0.0624, 0.1605}, {0, 20, 0, 0.1611}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        const pt_interval got =
+            pt_binomial_interval(known[i].x / known[i].n, known[i].n, 1.959963984540054);
+        expect_near(got.low, known[i].low, 5e-5);
+        expect_near(got.high, known[i].high, 5e-5);
+    }
+    expect_near(pt_binomial_interval(0, 0, 2).high, 1, 0);
+}
+
 /* I_x(a, b) for whole numbers is a sum of binomial probabilities (DLMF 8.17.5). */
 static double binomial_at_least(int n, int k, double p)
 {
@@ -112,6 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_normal_distribution_is_that_of_the_tables),
+        cmocka_unit_test(the_binomial_interval_is_that_of_the_table),
         cmocka_unit_test(the_beta_function_is_a_sum_of_binomial_probabilities),
         cmocka_unit_test(student_is_that_of_the_tables),
         cmocka_unit_test(equal_counts_do_not_differ_and_far_ones_do),
