@@ -226,6 +226,37 @@ expect_stderr_line '* processes still run*'
 eventually left "$(cat daemon)" || fail "$(ls "/proc/$(cat daemon)/task"; grep perf_event "/proc/$(cat daemon)/maps")"
 kill "$(cat daemon)"
 
+it 'a filter of system calls that a program sets does not end it for the thread of the library'
+cat >filter.c <<'C'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#define REFUSE(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+int main(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        REFUSE(SYS_clone), REFUSE(SYS_clone3), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const struct sock_fprog program = {sizeof rules / sizeof rules[0], rules};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return 99;
+    struct timespec t;
+    do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); while (t.tv_nsec < 200000000);
+    return 0;
+}
+C
+$cc -O1 filter.c -o filter || exit 1
+run pitot record --engine=preload -F 1000 -o filter.pb.gz ./filter
+if [ "$status" = 99 ]; then
+    skip 'this kernel has no seccomp filters'
+else
+    expect_status 0
+    expect [ "$(pitot top --csv filter.pb.gz | awk -F, '$5 == "main" { print int($3 / 1e6) }')" -gt 100 ]
+fi
+
 it 'where /dev/shm is small, the journals are in the next place'
 if unshare -m true 2>/dev/null; then
     mkdir -p elsewhere
