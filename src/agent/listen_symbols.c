@@ -21,6 +21,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/plain/ascending.h"
 #include "elf/image.h"
 #include "process/maps.h"
 
@@ -104,15 +105,7 @@ static void sort_wanted(wanted *items, size_t count)
 /* The first item at or above the address. */
 static size_t first_from(const lookup *l, uint64_t address)
 {
-    size_t low = 0, high = l->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (l->items[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return PT_FIRST_FROM(l->items, l->count, address, address);
 }
 
 /* ---- a file's symbols ---- */
@@ -206,17 +199,10 @@ static const char *keep_name(lookup *l, const char *name)
 static void take_symbol(lookup *l, size_t first, size_t limit, const pt_elf_symbol *s)
 {
     const uint64_t size = s->size_bytes > 0 ? s->size_bytes : 1;
-    size_t low = first, high = limit;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (l->items[middle].linked < s->value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t i = first + PT_FIRST_FROM(l->items + first, limit - first, linked, s->value);
     const char *name = NULL;
-    for (; low < limit && l->items[low].linked - s->value < size; low++) {
-        wanted *const w = &l->items[low];
+    for (; i < limit && l->items[i].linked - s->value < size; i++) {
+        wanted *const w = &l->items[i];
         if (w->linked == UINT64_MAX || (w->name != NULL && w->symbol >= s->value)) continue;
         if (name == NULL) name = keep_name(l, s->name);
         if (name == NULL) return;

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/plain/ascending.h"
 #include "elf/image.h"
 #include "process/maps.h"
 #include "process/path_kind.h"
@@ -67,15 +68,7 @@ void pt_maps_reset(void)
 
 static size_t first_after(uint64_t addr)
 {
-    size_t low = 0, high = maps.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (maps.live[middle].start <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return PT_FIRST_AFTER(maps.live, maps.count, start, addr);
 }
 
 bool pt_maps_known(uint64_t addr)

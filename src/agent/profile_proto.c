@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/plain/ascending.h"
 #include "process/path_kind.h"
 #include "wire/proto.h"
 
@@ -128,15 +129,8 @@ static bool collect_places(void)
 /* 0 if nothing known was mapped there in that epoch. */
 static uint32_t mapping_of(uint64_t addr, uint16_t epoch)
 {
-    size_t low = 0, high = w.place_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (w.places[middle].start <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t i = low; i-- > 0 && w.places[i].upto > addr;) {
+    const size_t after = PT_FIRST_AFTER(w.places, w.place_count, start, addr);
+    for (size_t i = after; i-- > 0 && w.places[i].upto > addr;) {
         const place *const p = &w.places[i];
         if (addr < p->limit && p->epoch_from <= epoch && epoch < p->epoch_to) return p->id;
     }

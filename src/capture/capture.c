@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "capture/capture_int.h"
 #include "capture/cgroup.h"
@@ -33,13 +33,6 @@ enum {
      * must be visible. */
     SETTLED_NS = 2000000,
 };
-
-static int64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* ---- opening ---- */
 
@@ -229,7 +222,7 @@ static void open_keep(pt_capture *c)
                                .has_waits = c->options.off_cpu,
                                .period = plan->period,
                                .hz = c->options.hz,
-                               .start_ns = clock_ns(CLOCK_REALTIME),
+                               .start_ns = pt_clock_ns(CLOCK_REALTIME),
                                .typed = c->options.typed};
     if (c->options.keep_folder == NULL ||
         pt_keep_new(c->options.keep_folder, &head, c->builder, &c->keep, &error) != PT_OK)
@@ -246,7 +239,7 @@ static bool read_thread_clock(void *arg, uint32_t pid, uint32_t tid, pt_thread_c
 static uint64_t record_clock_ns(void *arg)
 {
     (void)arg;
-    return (uint64_t)clock_ns(CLOCK_MONOTONIC);
+    return (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* Opens the ledger. Not for events per cpu that sample the user or the kernel alone: no clock
@@ -357,11 +350,11 @@ static uint64_t used_ns(const pt_capture *c)
 void pt_capture_start(pt_capture *c)
 {
     c->held_before = pt_memory_held();
-    c->start_ns = clock_ns(CLOCK_MONOTONIC);
-    c->facts.start_ns = clock_ns(CLOCK_REALTIME);
+    c->start_ns = pt_clock_ns(CLOCK_MONOTONIC);
+    c->facts.start_ns = pt_clock_ns(CLOCK_REALTIME);
     c->unix_offset_ns = c->facts.start_ns - c->start_ns;
     c->used_before_ns = used_ns(c);
-    c->own_before_ns = (uint64_t)clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    c->own_before_ns = (uint64_t)pt_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     c->events_before = pt_event_set_events(&c->set);
     /* On a busy machine the spool needs a high priority to empty the rings in time; it uses little
      * CPU time. */
@@ -396,13 +389,13 @@ static bool is_self_among(const pt_capture *c)
 static void fill_facts(pt_capture *c)
 {
     pt_capture_facts *const f = &c->facts;
-    f->duration_ns = clock_ns(CLOCK_MONOTONIC) - c->start_ns;
+    f->duration_ns = pt_clock_ns(CLOCK_MONOTONIC) - c->start_ns;
     f->missed_threads = c->set.missed;
     f->is_out_of_descriptors = c->set.is_out_of_descriptors;
     f->seen_ns = seen_ns(c);
     const uint64_t used = used_ns(c);
     f->used_ns = used > c->used_before_ns ? used - c->used_before_ns : 0;
-    f->own_ns = (uint64_t)clock_ns(CLOCK_PROCESS_CPUTIME_ID) - c->own_before_ns;
+    f->own_ns = (uint64_t)pt_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - c->own_before_ns;
     if (is_self_among(c)) f->used_ns -= f->own_ns < f->used_ns ? f->own_ns : f->used_ns;
     f->events = pt_event_set_events(&c->set) - c->events_before;
 }
@@ -514,8 +507,8 @@ void pt_capture_run(pt_capture *c)
     size_t count;
     PT_FREE struct pollfd *polled = make_polled(c, &count);
     bool is_fed = false;
-    for (int64_t now_ns = clock_ns(CLOCK_MONOTONIC); !is_over(c, now_ns);
-         now_ns = clock_ns(CLOCK_MONOTONIC)) {
+    for (int64_t now_ns = pt_clock_ns(CLOCK_MONOTONIC); !is_over(c, now_ns);
+         now_ns = pt_clock_ns(CLOCK_MONOTONIC)) {
         /* The spool's thread wakes this one when it has copied records. The youngest records are
          * fed once poll has timed out without new ones. */
         is_fed = poll(polled, count, wait_ms(c, now_ns, is_fed)) == 0;
@@ -530,7 +523,7 @@ void pt_capture_run(pt_capture *c)
         report_progress(c, now_ns);
     }
     fill_facts(c);
-    const uint64_t end_ns = (uint64_t)clock_ns(CLOCK_MONOTONIC);
+    const uint64_t end_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
     if (c->ledger != NULL) pt_ledger_look_at_all(c->ledger);
     pt_event_set_disable(&c->set);
     for (bool is_all = false; !is_all;) {

@@ -16,20 +16,13 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/grow.h"
 #include "cmd/record_signals.h"
-
-static int64_t clock_now_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* ---- the folder ---- */
 
@@ -346,12 +339,12 @@ static pt_status run_and_wait(const char *const *command, pt_record_run *run, pt
     pt_record_signals before;
     int error;
     pt_record_signals_take(true, &before);
-    run->start_ns = clock_now_ns(CLOCK_REALTIME);
-    const int64_t start_ns = clock_now_ns(CLOCK_MONOTONIC);
+    run->start_ns = pt_clock_ns(CLOCK_REALTIME);
+    const int64_t start_ns = pt_clock_ns(CLOCK_MONOTONIC);
     run->pid = start_command(command, &before, &error);
     while (run->pid > 0 && wait4(run->pid, &run->wait_status, 0, &run->usage) < 0 && errno == EINTR)
         continue;
-    run->duration_ns = clock_now_ns(CLOCK_MONOTONIC) - start_ns;
+    run->duration_ns = pt_clock_ns(CLOCK_MONOTONIC) - start_ns;
     pt_record_signals_pass_to(0);
     pt_record_signals_give_back(&before);
     if (error != 0) {

@@ -9,6 +9,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/plain/ascending.h"
 
 #define REPEATS_MAX 65536               /* records for a sum that exceeds its field */
 #define BINS_MAX    ((uint64_t)1 << 28) /* bins in a merged profile's plans */
@@ -201,15 +202,8 @@ static uint64_t bin_with_edges(const pt_gmon_histogram *h, uint64_t low, uint64_
 /* The histogram that covers the address. Histograms are sorted and disjoint. */
 static summed_histogram *histogram_at(const sum *s, uint64_t address)
 {
-    size_t low = 0, high = s->histograms.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (s->histograms.items[middle].h.low <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? &s->histograms.items[low - 1] : NULL;
+    const size_t after = PT_FIRST_AFTER(s->histograms.items, s->histograms.count, h.low, address);
+    return after > 0 ? &s->histograms.items[after - 1] : NULL;
 }
 
 static bool add_merged_bins(sum *s, const pt_profile *p)

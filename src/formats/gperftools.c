@@ -18,6 +18,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/plain/ascending.h"
 #include "formats/format.h"
 #include "formats/gperf_notes.h"
 #include "formats/procmaps.h"
@@ -420,16 +421,9 @@ static void locations_done(locations *l)
 
 static uint32_t mapping_of(const locations *l, uint64_t pc)
 {
-    size_t low = 0, high = l->by_start.count; /* low: the first mapping that begins above pc */
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (l->by_start.items[middle].start > pc)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    if (low == 0 || pc >= l->by_start.items[low - 1].limit) return PT_NONE;
-    return (uint32_t)l->by_start.items[low - 1].source_id;
+    const size_t after = PT_FIRST_AFTER(l->by_start.items, l->by_start.count, start, pc);
+    if (after == 0 || pc >= l->by_start.items[after - 1].limit) return PT_NONE;
+    return (uint32_t)l->by_start.items[after - 1].source_id;
 }
 
 static __attribute__((noinline)) uint32_t new_location(locations *l, uint64_t pc, bool is_return)

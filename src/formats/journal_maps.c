@@ -5,6 +5,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/plain/ascending.h"
 #include "base/text.h"
 #include "process/path_kind.h"
 
@@ -128,15 +129,9 @@ void pt_journal_sort_maps(pt_journal_reading *g)
 const pt_journal_known_map *pt_journal_find_map(const pt_journal_reading *g, uint64_t addr,
                                                 uint16_t epoch)
 {
-    size_t low = 0, high = g->map.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (g->map.items[middle].start <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t i = low; i-- > 0 && low - i <= GENERATIONS_MAX && g->map.items[i].upto > addr;) {
+    const size_t after = PT_FIRST_AFTER(g->map.items, g->map.count, start, addr);
+    for (size_t i = after;
+         i-- > 0 && after - i <= GENERATIONS_MAX && g->map.items[i].upto > addr;) {
         const pt_journal_known_map *const m = &g->map.items[i];
         if (addr < m->limit && m->epoch_from <= epoch && epoch < m->epoch_to) return m;
     }

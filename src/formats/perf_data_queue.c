@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "base/plain/ascending.h"
+
 void pt_perf_queue_done(pt_perf_queue *queue)
 {
     free(queue->items);
@@ -66,15 +68,7 @@ size_t pt_perf_queue_ready(pt_perf_queue *q, uint64_t limit)
 {
     if (q->count == 0) return 0;
     sort_queue(q);
-    size_t low = 0, high = q->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (q->items[middle].time <= limit)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return PT_FIRST_AFTER(q->items, q->count, time, limit);
 }
 
 void pt_perf_queue_drop(pt_perf_queue *q, size_t count)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/plain/ascending.h"
 #include "base/reader.h"
 #include "base/text.h"
 
@@ -246,17 +247,10 @@ static void take_names(const pt_blob *body, const wanted *sorted, size_t count, 
         size_t bytes;
         const char *const name = parse_name(line, length, &address, &bytes);
         if (name == NULL || bytes == 0) continue;
-        size_t low = 0, high = count;
-        while (low < high) {
-            const size_t middle = (low + high) / 2;
-            if (sorted[middle].address < address)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        for (; low < count && sorted[low].address == address; low++) {
-            free(ret_names[sorted[low].place]);
-            ret_names[sorted[low].place] = pt_strndup(name, bytes);
+        size_t i = PT_FIRST_FROM(sorted, count, address, address);
+        for (; i < count && sorted[i].address == address; i++) {
+            free(ret_names[sorted[i].place]);
+            ret_names[sorted[i].place] = pt_strndup(name, bytes);
         }
     }
 }

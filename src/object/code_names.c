@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/plain/ascending.h"
 #include "base/text.h"
 #include "object/code_names_int.h"
 
@@ -137,31 +138,17 @@ static void find_line(const pt_code_names *names, const pt_code_entry *e, uint64
                       pt_code_answer *answer)
 {
     const pt_code_line *lines = names->lines.items + e->line_first;
-    size_t low = 0, high = e->line_count; /* finds the last line that starts at or below addr */
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (lines[middle].addr <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0) return;
-    answer->file = text_of(names, lines[low - 1].file);
-    answer->line = lines[low - 1].line;
+    const size_t after = PT_FIRST_AFTER(lines, e->line_count, addr, addr);
+    if (after == 0) return;
+    answer->file = text_of(names, lines[after - 1].file);
+    answer->line = lines[after - 1].line;
 }
 
 bool pt_code_names_find(const pt_code_names *names, uint64_t addr, pt_code_answer *ret_answer)
 {
-    size_t low = 0, high = names->ranges.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (names->ranges.items[middle].addr <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || addr >= names->ranges.items[low - 1].end_addr) return false;
-    const pt_code_entry *e = &names->entries.items[names->ranges.items[low - 1].entry];
+    const size_t after = PT_FIRST_AFTER(names->ranges.items, names->ranges.count, addr, addr);
+    if (after == 0 || addr >= names->ranges.items[after - 1].end_addr) return false;
+    const pt_code_entry *e = &names->entries.items[names->ranges.items[after - 1].entry];
     *ret_answer = (pt_code_answer){.name = text_of(names, e->name),
                                    .module = text_of(names, e->module),
                                    .file = "",
@@ -319,15 +306,8 @@ static extent *read_modules(const char *text, size_t size_bytes, size_t *ret_cou
 /* The upper limit of a symbol's end: the end of its module. */
 static uint64_t module_end(const extent *modules, size_t count, uint64_t addr)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (modules[middle].addr <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low > 0 && addr < modules[low - 1].end_addr) return modules[low - 1].end_addr;
+    const size_t after = PT_FIRST_AFTER(modules, count, addr, addr);
+    if (after > 0 && addr < modules[after - 1].end_addr) return modules[after - 1].end_addr;
     return UINT64_MAX;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/plain/ascending.h"
 
 static int by_address(const void *x, const void *y)
 {
@@ -36,16 +37,9 @@ void pt_data_symbols_done(pt_data_symbols *data)
 
 bool pt_data_symbols_find(const pt_data_symbols *data, uint64_t addr, pt_object_data *ret_data)
 {
-    size_t low = 0, high = data->count; /* finds the last symbol that starts at or below addr */
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (data->items[middle].addr <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0) return false;
-    const pt_object_data *s = &data->items[low - 1];
+    const size_t after = PT_FIRST_AFTER(data->items, data->count, addr, addr);
+    if (after == 0) return false;
+    const pt_object_data *s = &data->items[after - 1];
     if (addr - s->addr >= s->size_bytes && s->size_bytes > 0) return false;
     *ret_data = *s;
     return true;

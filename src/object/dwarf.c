@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/plain/ascending.h"
 #include "base/text.h"
 #include "object/dwarf_form.h"
 #include "object/dwarf_int.h"
@@ -378,14 +379,7 @@ static size_t first_from(const search *s, size_t hint, uint64_t addr)
     } else if (hint == 0 || (hint <= s->count && s->addrs[hint - 1] < addr)) {
         return hint;
     }
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (s->addrs[middle] < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return low + pt_first_from(s->addrs + low, high - low, sizeof *s->addrs, 0, addr);
 }
 
 enum { ROUNDS = 4 }; /* of units that claim one address, the first four are tried */

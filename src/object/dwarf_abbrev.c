@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/plain/ascending.h"
 #include "object/dwarf_form.h"
 #include "object/dwarf_int.h"
 
@@ -173,16 +174,7 @@ uint64_t pt_dwarf_abbrevs_read(pt_dwarf_abbrevs *table, const pt_dwarf_unit *uni
 
 const pt_dwarf_abbrev *pt_dwarf_abbrev_search(const pt_dwarf_abbrevs *table, uint64_t code)
 {
-    size_t low = 0,
-           high = table->abbrevs
-                      .count; /* finds the first abbreviation with this code or a higher one */
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (table->abbrevs.items[middle].code < code)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const bool found = low < table->abbrevs.count && table->abbrevs.items[low].code == code;
-    return found ? &table->abbrevs.items[low] : NULL;
+    const size_t i = PT_FIRST_FROM(table->abbrevs.items, table->abbrevs.count, code, code);
+    const bool found = i < table->abbrevs.count && table->abbrevs.items[i].code == code;
+    return found ? &table->abbrevs.items[i] : NULL;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/plain/ascending.h"
 #include "object/dwarf_form.h"
 #include "object/dwarf_int.h"
 
@@ -182,15 +183,7 @@ typedef struct {
 
 static size_t first_at(const wanted *w, uint64_t addr)
 {
-    size_t low = 0, high = w->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (w->addrs[middle] < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return pt_first_from(w->addrs, w->count, sizeof *w->addrs, 0, addr);
 }
 
 static uint64_t next_addr(const wanted *w)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/plain/ascending.h"
 #include "base/text.h"
 #include "object/dwarf_form.h"
 #include "object/dwarf_int.h"
@@ -307,15 +308,8 @@ void pt_dwarf_list_units(pt_dwarf_file *file, uint64_t *budget)
 
 const pt_dwarf_unit *pt_dwarf_unit_at(const pt_dwarf_file *file, uint64_t off)
 {
-    size_t low = 0, high = file->units.count; /* finds the first unit that starts after off */
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (file->units.items[middle].off <= off)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0) return NULL;
-    const pt_dwarf_unit *unit = &file->units.items[low - 1];
+    const size_t after = PT_FIRST_AFTER(file->units.items, file->units.count, off, off);
+    if (after == 0) return NULL;
+    const pt_dwarf_unit *unit = &file->units.items[after - 1];
     return off >= unit->root_off && off < unit->end_off ? unit : NULL;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/plain/ascending.h"
 #include "object/dwarf_form.h"
 #include "object/dwarf_int.h"
 
@@ -149,14 +150,7 @@ typedef struct {
 /* The first of the addresses [low, high) not below addr. */
 static size_t first_at(const walk *w, size_t low, size_t high, uint64_t addr)
 {
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (w->addrs[middle] < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return low + pt_first_from(w->addrs + low, high - low, sizeof *w->addrs, 0, addr);
 }
 
 /* The wanted addresses that an entry takes from its parent. */

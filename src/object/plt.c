@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/plain/ascending.h"
 #include "base/text.h"
 #include "object/object_int.h"
 
@@ -120,16 +121,9 @@ void pt_plt_done(pt_plt *plt)
 
 bool pt_plt_find(pt_plt *plt, uint64_t addr, pt_object_symbol *ret_symbol)
 {
-    size_t low = 0, high = plt->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (plt->items[middle].addr <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || addr >= plt->items[low - 1].end_addr) return false;
-    pt_plt_stub *stub = &plt->items[low - 1];
+    const size_t after = PT_FIRST_AFTER(plt->items, plt->count, addr, addr);
+    if (after == 0 || addr >= plt->items[after - 1].end_addr) return false;
+    pt_plt_stub *stub = &plt->items[after - 1];
     pt_elf_symbol s;
     if (stub->name == NULL) {
         if (!pt_elf_symbol_at(&plt->table, stub->symbol, &s) || s.name[0] == '\0') return false;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/plain/ascending.h"
 
 typedef struct {
     uint64_t addr, end_addr; /* end_addr of a symbol without a size: its section's end */
@@ -296,16 +297,9 @@ void pt_symbol_index_done(pt_symbol_index *index)
 
 bool pt_symbol_index_find(const pt_symbol_index *index, uint64_t addr, pt_object_symbol *ret_symbol)
 {
-    size_t low = 0, high = index->count; /* finds the last range that starts at or below addr */
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (index->items[middle].addr <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || addr >= index->items[low - 1].end_addr) return false;
-    const pt_symbol_range *range = &index->items[low - 1];
+    const size_t after = PT_FIRST_AFTER(index->items, index->count, addr, addr);
+    if (after == 0 || addr >= index->items[after - 1].end_addr) return false;
+    const pt_symbol_range *range = &index->items[after - 1];
     pt_elf_symbol s;
     if (!pt_elf_symbol_at(&index->tables[range->table], range->symbol, &s)) return false;
     *ret_symbol = (pt_object_symbol){s.name, range->symbol_addr, range->symbol_end};

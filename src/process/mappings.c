@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/plain/ascending.h"
+
 static pt_map_range *range_at(void *items, size_t item_bytes, size_t i)
 {
     return (pt_map_range *)(void *)((char *)items + i * item_bytes);
@@ -10,16 +12,7 @@ static pt_map_range *range_at(void *items, size_t item_bytes, size_t i)
 
 size_t pt_mappings_above(const void *items, size_t count, size_t item_bytes, uint64_t addr)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const void *const item = (const char *)items + middle * item_bytes;
-        if (((const pt_map_range *)item)->limit <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return pt_first_after(items, count, item_bytes, offsetof(pt_map_range, limit), addr);
 }
 
 void *pt_mappings_at(void *items, size_t count, size_t item_bytes, uint64_t addr)

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "base/plain/ascending.h"
 #include "unwind/sources.h"
 
 bool pt_functions_add(pt_unwind_functions *all, const pt_unwind_function *f)
@@ -105,15 +106,8 @@ bool pt_functions_sort(pt_unwind_functions *all)
 /* The last function that begins at or before addr, or NULL. */
 static const pt_unwind_function *last_upto(const pt_unwind_functions *all, uint64_t addr)
 {
-    uint32_t low = 0, high = all->count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (all->items[middle].start_addr <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? &all->items[low - 1] : NULL;
+    const size_t after = PT_FIRST_AFTER(all->items, all->count, start_addr, addr);
+    return after > 0 ? &all->items[after - 1] : NULL;
 }
 
 const pt_unwind_function *pt_functions_at(const pt_unwind_functions *all, uint64_t addr)

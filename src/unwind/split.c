@@ -3,20 +3,14 @@
 
 #include <elf.h>
 
+#include "base/plain/ascending.h"
 #include "unwind/x86.h"
 
 /* The last entry that begins at or before addr; count if none does. */
 static uint32_t entry_of(const uint64_t *starts, uint32_t count, uint64_t addr)
 {
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (starts[middle] <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? low - 1 : count;
+    const size_t after = pt_first_after(starts, count, sizeof *starts, 0, addr);
+    return after > 0 ? (uint32_t)after - 1 : count;
 }
 
 bool pt_unwind_split_part(uint16_t elf_machine, const uint8_t *code, uint64_t bytes, uint64_t addr,

@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "base/plain/ascending.h"
 #include "unwind/sources.h"
 #include "unwind/x86.h"
 
@@ -113,15 +114,8 @@ static bool in_gap(const search *s, uint64_t addr)
 {
     const uint64_t page = (addr >> PAGE_BITS) - s->first_page;
     if (page >= s->page_count || !(s->pages[page / 64] >> page % 64 & 1)) return false;
-    uint32_t low = 0, high = s->gap_count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (s->gaps[middle].limit <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < s->gap_count && s->gaps[low].start <= addr;
+    const size_t i = PT_FIRST_AFTER(s->gaps, s->gap_count, limit, addr);
+    return i < s->gap_count && s->gaps[i].start <= addr;
 }
 
 /* Adds bytes to *spent. False, with nothing added: the limit `most` would be exceeded. */

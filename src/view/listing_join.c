@@ -8,6 +8,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/plain/ascending.h"
 #include "view/listing_int.h"
 
 /* A name under which a listed function is known. */
@@ -109,15 +110,8 @@ static uint32_t function_of_frame(const joining *j, const pt_code_frame *frame)
 
 static uint32_t row_of_line(const pt_code_function *f, uint64_t number)
 {
-    size_t low = 0, high = f->row_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (f->row[middle].at < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < f->row_count && f->row[low].at == number ? (uint32_t)low : PT_NONE;
+    const size_t i = PT_FIRST_FROM(f->row, f->row_count, at, number);
+    return i < f->row_count && f->row[i].at == number ? (uint32_t)i : PT_NONE;
 }
 
 static void add_piece(joining *j, const pt_listing_piece *piece)

@@ -43,6 +43,16 @@ tree
 includes free/f.h '<zlib.h>'
 expect_stdout 'src/free/f.h:1: <zlib.h>: free is freestanding, it may use libc only'
 
+it 'check-layers allows every layer the headers of base/plain'
+tree
+echo 'base/plain F :' >>tree/tools/layers.txt
+mkdir tree/src/base/plain
+touch tree/src/base/plain/p.h
+includes free/f.h '"base/plain/p.h"'
+expect_status 0
+includes base/plain/p.h '"base/b.h"'
+expect_stdout 'src/base/plain/p.h:1: "base/b.h": base/plain may not include base (tools/layers.txt)'
+
 it 'check-layers wants includes written from src/'
 tree
 includes low/x.c '"l.h"'

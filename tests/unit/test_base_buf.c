@@ -1,7 +1,8 @@
-/* test_base_buf.c: the growing buffer and the streaming sink. */
+/* test_base_buf.c: the growing buffer, the streaming sink, places in ascending items. */
 #include "base_check.h"
 
 #include "base/buf.h"
+#include "base/plain/ascending.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -234,6 +235,26 @@ static void a_terminal_gets_nothing_to_obey(void **state)
     }
 }
 
+/* Against the definition: the number of keys below, or not above, the key. */
+static void places_in_ascending_items_are_counts_of_lesser_keys(void **state)
+{
+    const struct {
+        char before;
+        uint64_t key;
+    } items[] = {{'a', 0}, {'b', 10}, {'c', 20}, {'d', 20}, {'e', 30}, {'f', UINT64_MAX}};
+    const uint64_t wanted[] = {0, 1, 10, 19, 20, 21, 30, 31, UINT64_MAX - 1, UINT64_MAX};
+    for (size_t count = 0; count <= sizeof items / sizeof *items; count++)
+        for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++) {
+            size_t below = 0, upto = 0;
+            for (size_t i = 0; i < count; i++) {
+                below += items[i].key < wanted[w];
+                upto += items[i].key <= wanted[w];
+            }
+            assert_int_equal(PT_FIRST_FROM(items, count, key, wanted[w]), below);
+            assert_int_equal(PT_FIRST_AFTER(items, count, key, wanted[w]), upto);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +265,7 @@ int main(void)
         cmocka_unit_test(a_callbacks_refusal_ends_the_stream),
         cmocka_unit_test(a_full_non_blocking_pipe_is_waited_for),
         cmocka_unit_test(a_terminal_gets_nothing_to_obey),
+        cmocka_unit_test(places_in_ascending_items_are_counts_of_lesser_keys),
     };
     return cmocka_run_group_tests_name("buf", tests, NULL, NULL);
 }

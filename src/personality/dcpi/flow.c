@@ -7,6 +7,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/plain/ascending.h"
 #include "base/text.h"
 
 /* ---- Instructions ---- */
@@ -57,15 +58,8 @@ static flow_kind kind_of(const pt_procedure *p, size_t i)
 /* The index of the instruction that begins at addr; row_count: there is none. */
 static size_t instruction_at(const pt_procedure *p, uint64_t addr)
 {
-    size_t low = 0, high = p->code.row_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (p->code.row[middle].at < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < p->code.row_count && p->code.row[low].at == addr ? low : p->code.row_count;
+    const size_t i = PT_FIRST_FROM(p->code.row, p->code.row_count, at, addr);
+    return i < p->code.row_count && p->code.row[i].at == addr ? i : p->code.row_count;
 }
 
 /* ---- Blocks ---- */

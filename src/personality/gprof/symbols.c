@@ -14,6 +14,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/plain/ascending.h"
 #include "base/text.h"
 #include "base/visible.h"
 #include "object/demangle.h"
@@ -290,16 +291,10 @@ uint32_t pt_gprof_find(const pt_gprof *g, uint64_t addr)
     if (g->symbol.count == 0 || addr < g->addr[0]) return PT_NONE;
     const uint64_t last = g->addr[g->symbol.count - 1];
     const size_t span = (size_t)(((addr < last ? addr : last) - g->addr[0]) >> g->span_bits);
-    size_t low = g->first_in_span[span], high = g->first_in_span[span + 1];
-    /* the first that begins after addr */
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (g->addr[middle] <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && addr <= g->symbol.items[low - 1].end_addr ? (uint32_t)(low - 1) : PT_NONE;
+    const size_t first = g->first_in_span[span], count = g->first_in_span[span + 1] - first;
+    const size_t after = first + pt_first_after(g->addr + first, count, sizeof *g->addr, 0, addr);
+    return after > 0 && addr <= g->symbol.items[after - 1].end_addr ? (uint32_t)(after - 1)
+                                                                    : PT_NONE;
 }
 
 const char *pt_gprof_sized_name(pt_gprof *g, const pt_gprof_symbol *symbol, size_t *ret_size)

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/plain/ascending.h"
 #include "base/regex.h"
 #include "base/text.h"
 #include "cmd/graphviz.h"
@@ -61,15 +62,7 @@ static costs gather_costs(pt_perl_session *s, const pt_perl_profile *profile)
 /* The index of the first cost at or behind an address. */
 static size_t cost_from(const costs *c, uint64_t address)
 {
-    size_t low = 0, high = c->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (c->items[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return PT_FIRST_FROM(c->items, c->count, address, address);
 }
 
 /* Sums over [from, to). */

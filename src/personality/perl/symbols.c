@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/plain/ascending.h"
 #include "base/text.h"
 #include "personality/perl/addr2line.h"
 #include "personality/perl/perl.h"
@@ -156,15 +157,7 @@ static size_t find_free(free_pcs *pcs, size_t i)
 
 static size_t first_from(const free_pcs *pcs, uint64_t address)
 {
-    size_t low = 0, high = pcs->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (pcs->items[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return PT_FIRST_FROM(pcs->items, pcs->count, address, address);
 }
 
 /* Takes the free addresses of a library and names them. addrs and taken have room for all. */
