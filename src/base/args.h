@@ -12,10 +12,7 @@
 typedef struct pt_args {
     const char **items;
     size_t count, cap;
-    struct {
-        char **items;
-        size_t count, cap;
-    } made;
+    PT_VECTOR(char *) made;
 } pt_args;
 
 /* Appends a borrowed word: text must live as long as the list. */

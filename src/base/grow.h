@@ -1,4 +1,5 @@
-/* grow.h: growing arrays. A vector is any struct { T *items; size_t count, cap; }. */
+/* grow.h: growing arrays. A vector is a struct { T *items; size_t count, cap; }, which
+ * PT_VECTOR(T) writes; count: items in use, cap: items that the array has room for. */
 #ifndef PT_BASE_GROW_H
 #define PT_BASE_GROW_H
 
@@ -6,6 +7,12 @@
 #include <stdint.h>
 
 #include "base/error.h"
+
+#define PT_VECTOR(type)                                                                            \
+    struct {                                                                                       \
+        type *items;                                                                               \
+        size_t count, cap;                                                                         \
+    }
 
 /* Returns the array, reallocated if necessary, with room for at least need items of item_size
  * bytes; *cap is updated. New items are not zeroed. Capacity grows by half. */

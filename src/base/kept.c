@@ -79,10 +79,7 @@ typedef struct {
     struct timespec used;
 } kept_file;
 
-typedef struct {
-    kept_file *items;
-    size_t count, cap;
-} kept_files;
+typedef PT_VECTOR(kept_file) kept_files;
 
 /* Lists the cache's files in the folder and removes files of other versions. */
 static kept_files list_files(const pt_kept_folder *folder)

@@ -11,16 +11,14 @@
 #ifndef PT_CAPTURE_BETWEEN_H
 #define PT_CAPTURE_BETWEEN_H
 
+#include "base/grow.h"
 #include "capture/sink.h"
 
 enum { PT_BETWEEN_MAX = 256 }; /* samples held at once; a thread in execve has few */
 
 /* All zero is empty. */
 typedef struct pt_between {
-    struct {
-        pt_sink_sample *items; /* with pcs of their own, ordered by time */
-        size_t count, cap;
-    } held;
+    PT_VECTOR(pt_sink_sample) held; /* with pcs of their own, ordered by time */
 } pt_between;
 
 /* Frees the held samples. */

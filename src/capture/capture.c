@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/memory.h"
 #include "capture/capture_int.h"
 #include "capture/cgroup.h"
@@ -73,10 +74,7 @@ static pt_event_plan plan_of(const pt_capture_options *o, const pt_event_source 
     return plan;
 }
 
-typedef struct {
-    pid_t *items;
-    size_t count, cap;
-} tid_list;
+typedef PT_VECTOR(pid_t) tid_list;
 
 static void list_threads(pid_t pid, tid_list *list)
 {

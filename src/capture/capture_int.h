@@ -6,6 +6,7 @@
 #ifndef PT_CAPTURE_CAPTURE_INT_H
 #define PT_CAPTURE_CAPTURE_INT_H
 
+#include "base/grow.h"
 #include "capture/between.h"
 #include "capture/capture.h"
 #include "capture/ledger.h"
@@ -50,16 +51,10 @@ struct pt_capture {
     pt_capture_facts facts;
     uint64_t cut_window; /* samples since the copy size last grew */
     uint64_t cut_count;  /* of them: with too short a copy */
-    struct {
-        pt_waiting *items;
-        size_t count, cap;
-    } waiting;
+    PT_VECTOR(pt_waiting) waiting;
     pt_index waiting_of; /* tid -> row of waiting */
     pt_between between;
-    struct {
-        pt_watched *items;
-        size_t count, cap;
-    } target;
+    PT_VECTOR(pt_watched) target;
     int group_fd;           /* folder of the control group of the events; -1: none */
     int64_t start_ns;       /* monotonic */
     int64_t unix_offset_ns; /* Unix time - monotonic */

@@ -48,11 +48,8 @@ typedef struct pt_image {
 } pt_image;
 
 typedef struct pt_images {
-    pt_table_cache cache; /* folder NULL: tables are not kept on disk */
-    struct {
-        pt_image **items; /* one allocation each, since modules point to their tables */
-        size_t count, cap;
-    } all;
+    pt_table_cache cache;      /* folder NULL: tables are not kept on disk */
+    PT_VECTOR(pt_image *) all; /* one allocation each, since modules point to their tables */
     pt_index index;
 } pt_images;
 

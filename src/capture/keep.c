@@ -19,12 +19,9 @@ struct pt_keep {
     bool is_timeline;
     uint32_t event_count, stack_count;
     uint64_t room_bytes, written_bytes;
-    pt_buf rows;       /* encoded records that are not written yet */
-    size_t head_bytes; /* bytes of the head record in them */
-    struct {
-        bool *items; /* one for each group of stacks: values changed since the last write */
-        size_t count, cap;
-    } changed;
+    pt_buf rows;             /* encoded records that are not written yet */
+    size_t head_bytes;       /* bytes of the head record in them */
+    PT_VECTOR(bool) changed; /* one for each group of stacks: values changed since the last write */
     bool is_any_changed;
 };
 

@@ -27,14 +27,8 @@ typedef struct {
     uint64_t period, hz;
     int64_t start_ns;
     pt_keep_facts facts;
-    struct {
-        uint32_t *items;
-        size_t count, cap;
-    } mapping, location;
-    struct {
-        kept_stack *items;
-        size_t count, cap;
-    } stack;
+    PT_VECTOR(uint32_t) mapping, location;
+    PT_VECTOR(kept_stack) stack;
 } kept;
 
 /* Reads a text that ends within the record; "" if it does not. */

@@ -25,10 +25,7 @@ typedef struct {
     bool is_kernel;
 } entry;
 
-typedef struct {
-    entry *items;
-    size_t count, cap;
-} entries;
+typedef PT_VECTOR(entry) entries;
 
 typedef struct account {
     struct account *next; /* in its bucket */

@@ -10,6 +10,7 @@
 #ifndef PT_CAPTURE_PROCS_H
 #define PT_CAPTURE_PROCS_H
 
+#include "base/grow.h"
 #include "capture/images.h"
 #include "capture/ring.h"
 #include "process/mappings.h"
@@ -53,29 +54,20 @@ typedef struct pt_proc {
         pt_proc_replaced *items; /* a ring of the last replacements */
         size_t count, cap, next;
     } replaced;
-    uint32_t replaced_generation; /* earlier replacements are no longer in the ring */
-    struct {
-        pt_proc_map *items; /* ascending, without overlaps; executable mappings only */
-        size_t count, cap;
-    } map;
-    struct {
-        pt_unwind_module *items;
-        size_t count, cap;
-    } module;                   /* one for each mapping */
-    bool is_dropped;            /* the kernel's walker drops its samples */
-    uint32_t walked_generation; /* generation that the kernel's walker has; 0: none */
-    bool is_user_told;          /* the sink has reported its user id */
-    uint32_t labels;            /* private to the sink: row of its labels + 1; 0: none yet */
-    uint32_t last_row;          /* private to the sink: last row of its stacks + 1; 0: none */
+    uint32_t replaced_generation;       /* earlier replacements are no longer in the ring */
+    PT_VECTOR(pt_proc_map) map;         /* ascending, without overlaps; executable mappings only */
+    PT_VECTOR(pt_unwind_module) module; /* one for each mapping */
+    bool is_dropped;                    /* the kernel's walker drops its samples */
+    uint32_t walked_generation;         /* generation that the kernel's walker has; 0: none */
+    bool is_user_told;                  /* the sink has reported its user id */
+    uint32_t labels;   /* private to the sink: row of its labels + 1; 0: none yet */
+    uint32_t last_row; /* private to the sink: last row of its stacks + 1; 0: none */
 } pt_proc;
 
 typedef struct pt_procs {
     const char *root; /* "/proc" */
     pt_images images;
-    struct {
-        pt_proc **items;
-        size_t count, cap;
-    } all;
+    PT_VECTOR(pt_proc *) all;
     pt_index index;               /* pid -> rows; the last row is the living process */
     pt_proc *gone[PT_PROCS_GONE]; /* the last exited ones, a ring */
     uint32_t gone_count;

@@ -49,10 +49,7 @@ enum {
 /* Parses "0-3,6", the online cpus. */
 static size_t online_cpus(int **ret_cpus)
 {
-    struct {
-        int *items;
-        size_t count, cap;
-    } cpu = {0};
+    PT_VECTOR(int) cpu = {0};
     pt_blob blob = PT_BLOB_INIT;
     int first = 0, last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
     PT_FREE char *text = NULL;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/saturate.h"
 #include "elf/image.h"
@@ -49,15 +50,9 @@ struct pt_sink {
     uint32_t kernel;           /* mapping, or PT_NONE */
     uint32_t key_pid, key_comm;
     pt_index known; /* hash of a sampled stack -> row */
-    struct {
-        counted *items;
-        size_t count, cap;
-    } stack;
+    PT_VECTOR(counted) stack;
     pt_index shared;
-    struct {
-        shared_map *items;
-        size_t count, cap;
-    } map;
+    PT_VECTOR(shared_map) map;
     recent_map recent[RECENT_MAPS];
     uint32_t frames[PT_SINK_DEPTH_MAX];
     uint32_t told_count; /* processes with a reported user */

@@ -128,10 +128,7 @@ static int write_losses(pt_cmd_context *context, const pt_output_settings *setti
 typedef struct {
     pt_cmd_context *context;
     const pt_output_settings *settings;
-    struct {
-        pt_file_writer **items; /* each of its own, since the sinks are pointed to */
-        size_t count, cap;
-    } file;
+    PT_VECTOR(pt_file_writer *) file; /* each of its own, since the sinks are pointed to */
 } output_files;
 
 static pt_out *open_file(void *opaque, const char *suffix, pt_error *reterr)

@@ -79,10 +79,7 @@ static int by_weight(const void *a, const void *b)
 
 /* The figures of each: those that left a journal, and those that ended before their first sample.
  */
-typedef struct {
-    pt_journal_brief *items;
-    size_t count, cap;
-} brief_list;
+typedef PT_VECTOR(pt_journal_brief) brief_list;
 
 static void push_brief(const pt_journal_brief *brief, void *arg)
 {
@@ -182,10 +179,7 @@ static void count_as_own(pt_recorded *recorded, uint64_t own_ns)
 
 void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
 {
-    struct {
-        pt_recorded_process *items;
-        size_t count, cap;
-    } found = {0};
+    PT_VECTOR(pt_recorded_process) found = {0};
     *recorded = (pt_recorded){0};
     DIR *const dir = opendir(run->folder);
     const struct dirent *entry;

@@ -34,10 +34,7 @@ typedef struct {
 
 typedef struct {
     pt_cmd_context *base;
-    struct {
-        setting *items;
-        size_t count, cap;
-    } set;
+    PT_VECTOR(setting) set;
     int status; /* of the last command */
 } shell;
 

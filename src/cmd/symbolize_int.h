@@ -8,6 +8,7 @@
 #ifndef PT_CMD_SYMBOLIZE_INT_H
 #define PT_CMD_SYMBOLIZE_INT_H
 
+#include "base/grow.h"
 #include "cmd/cmd.h"
 #include "cmd/lookup.h"
 #include "render/answers.h"
@@ -88,18 +89,12 @@ typedef struct {
     uint64_t adjust;
     bool is_addr2line, names_inlines, is_readable, is_short;
     bool is_stream; /* requests come line by line, not from the command line */
-    struct {
-        request *items;
-        size_t count, cap;
-    } requests;
+    PT_VECTOR(request) requests;
     struct {
         pt_answer_frame *items;
         size_t cap;
-    } frames; /* of the answer that is being printed */
-    struct {
-        pt_buf *items;
-        size_t count, cap;
-    } texts; /* for names that have to be put together */
+    } frames;                /* of the answer that is being printed */
+    PT_VECTOR(pt_buf) texts; /* for names that have to be put together */
 } symbolize_job;
 
 /* Takes a line apart, [CODE|DATA] [FILE] ADDRESS where -e or --pid stands for the file, and appends

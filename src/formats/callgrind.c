@@ -39,10 +39,7 @@ enum { EVENTS_MAX = 256, POSITIONS_MAX = 2 };
 typedef enum { NAMES_OBJECT, NAMES_FILE, NAMES_FUNCTION, NAMES_COUNT } name_kind;
 
 /* Compressed names: number -> string + 1; 0 = not defined. */
-typedef struct {
-    uint32_t *items;
-    size_t count, cap;
-} name_table;
+typedef PT_VECTOR(uint32_t) name_table;
 
 /* The place of cost lines: strings, and the row of the place once it is known. */
 typedef struct {
@@ -76,12 +73,6 @@ typedef struct {
     uint64_t calls;
 } call_row;
 
-#define VECTOR(type)                                                                               \
-    struct {                                                                                       \
-        type *items;                                                                               \
-        size_t count, cap;                                                                         \
-    }
-
 typedef struct {
     pt_builder *b;
     const pt_read_hooks *hooks;
@@ -103,10 +94,10 @@ typedef struct {
     bool has_callee_file, has_callee_object;
     uint64_t calls, target[POSITIONS_MAX];
     bool is_call, is_jump; /* kind of the next line with a position */
-    VECTOR(place) place;
-    VECTOR(position) position;
-    VECTOR(call_row) call;
-    VECTOR(int64_t) call_cost;           /* a value of each event for each call */
+    PT_VECTOR(place) place;
+    PT_VECTOR(position) position;
+    PT_VECTOR(call_row) call;
+    PT_VECTOR(int64_t) call_cost;        /* a value of each event for each call */
     uint32_t latest_call, latest_object; /* latest_call: row; latest_object: string */
     uint32_t indexed;                    /* number of positions in position_index */
     pt_index place_index, position_index, call_index;

@@ -43,26 +43,20 @@ typedef struct {
     bool counted; /* the number of calls is exact */
 } call_row;
 
-#define VECTOR(type)                                                                               \
-    struct {                                                                                       \
-        type *items;                                                                               \
-        size_t count, cap;                                                                         \
-    }
-
 typedef struct {
     const pt_profile *p;
     uint32_t events;
     pt_named_frames frames;
-    VECTOR(function_key) function;
-    VECTOR(node) node;
-    VECTOR(self_row) self;
-    VECTOR(call_row) call;
-    VECTOR(int64_t) self_cost; /* a value of each event for each row */
-    VECTOR(int64_t) call_cost;
+    PT_VECTOR(function_key) function;
+    PT_VECTOR(node) node;
+    PT_VECTOR(self_row) self;
+    PT_VECTOR(call_row) call;
+    PT_VECTOR(int64_t) self_cost; /* a value of each event for each row */
+    PT_VECTOR(int64_t) call_cost;
     pt_index function_index, node_index, self_index, call_index;
-    uint32_t *function_of; /* frame -> function */
-    uint32_t *level;       /* recursion depth of each function in the current stack */
-    VECTOR(uint32_t) path; /* frames of the current stack, root first */
+    uint32_t *function_of;    /* frame -> function */
+    uint32_t *level;          /* recursion depth of each function in the current stack */
+    PT_VECTOR(uint32_t) path; /* frames of the current stack, root first */
     int64_t *values;
     bool has_addr;
     uint64_t saturated, negative, uncounted, changed;
@@ -310,7 +304,7 @@ static void add_arcs(callgrind_writer *w)
 /* Names written so far, for each kind: the first time as "(id) name", then as "(id)". */
 typedef struct {
     pt_index index;
-    VECTOR(uint64_t) at; /* offset in texts */
+    PT_VECTOR(uint64_t) at; /* offset in texts */
     pt_buf texts;
 } written_names;
 

@@ -60,10 +60,7 @@ typedef struct {
     bool open;
     pt_stack_id stack;
     int64_t count;
-    struct {
-        pt_label *items;
-        size_t count, cap;
-    } labels;
+    PT_VECTOR(pt_label) labels;
 } reading;
 
 static void put_utf8(pt_buf *buf, uint32_t c)

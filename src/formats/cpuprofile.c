@@ -33,10 +33,7 @@ typedef struct {
 typedef struct {
     pt_json_r json;
     pt_builder *builder;
-    struct {
-        cpu_node *items;
-        size_t count, cap;
-    } node;
+    PT_VECTOR(cpu_node) node;
     struct {
         struct {
             uint32_t parent;
@@ -44,24 +41,15 @@ typedef struct {
         } * items;
         size_t count, cap;
     } child;
-    struct {
-        int64_t *items;
-        size_t count, cap;
-    } sample;
-    struct {
-        int64_t *items; /* in 1/1000 us: differences, or timestamps */
-        size_t count, cap;
-    } time;
-    bool has_stamps; /* time holds timestamps */
-    bool has_end;    /* the last sample only marks the end of the one before, as pitot writes it */
+    PT_VECTOR(int64_t) sample;
+    PT_VECTOR(int64_t) time; /* in 1/1000 us: differences, or timestamps */
+    bool has_stamps;         /* time holds timestamps */
+    bool has_end; /* the last sample only marks the end of the one before, as pitot writes it */
     pt_json_scale scale;
     int64_t start;
     pt_index index;
     uint64_t homeless, timeless; /* samples of missing nodes; samples without a time */
-    struct {
-        uint32_t *items;
-        size_t count, cap;
-    } frame;
+    PT_VECTOR(uint32_t) frame;
 } cpuprofile_reader;
 
 static int probe_cpuprofile(const pt_probe_input *input)

@@ -28,10 +28,7 @@ typedef struct {
     pt_named_frames frames;
     pt_json_w json;
     pt_out *out;
-    struct {
-        tree_node *items;
-        size_t count, cap;
-    } node;
+    PT_VECTOR(tree_node) node;
     pt_index index;
     uint32_t *node_of; /* stack -> node; PT_NONE = not made yet */
     uint32_t *order;   /* samples, by time */

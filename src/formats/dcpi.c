@@ -142,10 +142,7 @@ typedef struct {
     pt_dcpi_header h;
     pt_error *error;
     uint32_t seen[REQUIRED_COUNT];
-    struct {
-        pt_string_id *items;
-        size_t count, cap;
-    } lines; /* until their image is known */
+    PT_VECTOR(pt_string_id) lines; /* until their image is known */
 } header_reading;
 
 static void report_required(const header_reading *s)

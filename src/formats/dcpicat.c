@@ -131,11 +131,8 @@ typedef struct {
         uint64_t last;
         bool has_rows;
     } image;
-    int64_t *values; /* [event.count] */
-    struct {
-        pt_string_id *items;
-        size_t count, cap;
-    } lines; /* lines of this header, until their image is known */
+    int64_t *values;               /* [event.count] */
+    PT_VECTOR(pt_string_id) lines; /* lines of this header, until their image is known */
     uint32_t images;
     uint64_t malformed, disordered, outside;
 } reading;

@@ -77,14 +77,8 @@ static const struct {
 enum { KNOWN = sizeof known / sizeof known[0], SCHEMA_MAX = 32 };
 
 typedef struct {
-    struct {
-        int64_t *items;
-        size_t count, cap;
-    } column[COLUMNS];
-    struct {
-        pt_json_num *items;
-        size_t count, cap;
-    } weight;
+    PT_VECTOR(int64_t) column[COLUMNS];
+    PT_VECTOR(pt_json_num) weight;
     char *weight_type;
     uint32_t *location; /* location + 1 of each frame; 0 = none yet */
     uint32_t *stack;    /* stack + 1 of each stack; 0 = none yet */
@@ -101,18 +95,9 @@ typedef struct {
     pt_json_r json;
     pt_builder *builder;
     fx_tables shared;
-    struct {
-        fx_thread **items; /* allocated one by one, since pointers to tables must stay valid */
-        size_t count, cap;
-    } thread;
-    struct {
-        pt_mapping *items; /* libraries; added to the profile when a frame is in one */
-        size_t count, cap;
-    } lib;
-    struct {
-        uint32_t *items;
-        size_t count, cap;
-    } frame;
+    PT_VECTOR(fx_thread *) thread; /* each allocated by itself: pointers to tables stay valid */
+    PT_VECTOR(pt_mapping) lib;     /* libraries; added to the profile when a frame is in one */
+    PT_VECTOR(uint32_t) frame;
     pt_json_scale scale;
     int64_t start_ns;
     uint64_t dangling, rounded;

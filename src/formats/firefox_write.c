@@ -29,12 +29,6 @@ const firefox_weight *firefox_weight_of(const char *name)
     return &weights[0];
 }
 
-#define VECTOR(type)                                                                               \
-    struct {                                                                                       \
-        type *items;                                                                               \
-        size_t count, cap;                                                                         \
-    }
-
 typedef struct {
     uint32_t pid, tid, comm; /* PT_NONE, PT_NONE, 0: unknown */
 } thread_key;
@@ -59,21 +53,21 @@ typedef struct {
     int64_t start; /* ns, whole milliseconds */
     bool timed;
     uint64_t timeless;
-    VECTOR(thread_key) thread;
+    PT_VECTOR(thread_key) thread;
     moment *moment; /* sorted by thread and time */
     uint32_t count;
     /* Tables of the current thread: */
-    VECTOR(uint32_t) frame;   /* global frame of each row */
-    VECTOR(uint32_t) func_of; /* function of each frame */
-    VECTOR(uint32_t) func;    /* first global frame of each function */
+    PT_VECTOR(uint32_t) frame;   /* global frame of each row */
+    PT_VECTOR(uint32_t) func_of; /* function of each frame */
+    PT_VECTOR(uint32_t) func;    /* first global frame of each function */
     pt_index func_index;
     uint32_t *frame_number; /* global frame -> row + 1 */
-    VECTOR(stack_row) stack;
+    PT_VECTOR(stack_row) stack;
     pt_index stack_index;
     uint32_t *stack_number; /* profile's stack -> row + 2; 0 = not written yet, 1 = empty */
-    VECTOR(uint32_t) used_stack;
-    VECTOR(uint32_t) resource; /* mapping of each row */
-    uint32_t *resource_number; /* mapping -> row + 1 */
+    PT_VECTOR(uint32_t) used_stack;
+    PT_VECTOR(uint32_t) resource; /* mapping of each row */
+    uint32_t *resource_number;    /* mapping -> row + 1 */
 } fx_writer;
 
 /* ---- Threads and times ---- */

@@ -10,14 +10,8 @@
 
 /* Distinct sequences of numbers, in order of first appearance. */
 typedef struct {
-    struct {
-        uint32_t *items;
-        size_t count, cap;
-    } pool;
-    struct {
-        uint64_t *items; /* end of sequence i in the pool */
-        size_t count, cap;
-    } end;
+    PT_VECTOR(uint32_t) pool;
+    PT_VECTOR(uint64_t) end; /* end of sequence i in the pool */
     pt_index index;
 } sequences;
 
@@ -28,13 +22,10 @@ typedef struct {
  *   row    the places of a stack, outermost first: a line */
 typedef struct {
     const pt_profile *p;
-    uint32_t event[2]; /* events to write */
-    unsigned events;   /* 1 or 2 */
-    pt_buf names;      /* texts, each with a closing NUL */
-    struct {
-        uint64_t *items; /* name -> offset in names */
-        size_t count, cap;
-    } name;
+    uint32_t event[2];        /* events to write */
+    unsigned events;          /* 1 or 2 */
+    pt_buf names;             /* texts, each with a closing NUL */
+    PT_VECTOR(uint64_t) name; /* name -> offset in names */
     pt_index name_index;
     sequences place, row;
     uint32_t *place_of; /* location -> place, PT_NONE = not made yet */

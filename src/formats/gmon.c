@@ -343,10 +343,7 @@ typedef struct {
 } range;
 
 typedef struct {
-    struct {
-        range *items;
-        size_t count, cap;
-    } ranges;                /* in file order */
+    PT_VECTOR(range) ranges; /* in file order */
     pt_gmon_histogram first; /* if ranges.count > 0 */
 } histograms;
 

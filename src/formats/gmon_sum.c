@@ -30,10 +30,7 @@ typedef struct {
 } pairs;
 
 typedef struct {
-    struct {
-        summed_histogram *items;
-        size_t count, cap;
-    } histograms;
+    PT_VECTOR(summed_histogram) histograms;
     pt_index histogram_index;
     pairs arcs, blocks;
     uint64_t bins_claimed; /* bins of a merged profile's histograms */

@@ -156,10 +156,7 @@ typedef struct {
     uint64_t at, count; /* at: address / granule */
 } leaf_count;
 
-typedef struct {
-    leaf_count *items;
-    size_t count, cap;
-} leaf_counts;
+typedef PT_VECTOR(leaf_count) leaf_counts;
 
 /* The rate of the event's clock; 0 = unknown. */
 static double clock_hz(const pt_profile *p, const pt_event *e)

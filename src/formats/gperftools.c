@@ -487,10 +487,7 @@ typedef struct {
         int64_t values[2];
     } ahead[AHEAD_MAX];
     size_t ahead_count;
-    struct {
-        uint32_t *items; /* their frames, one after the other */
-        size_t count, cap;
-    } frame;
+    PT_VECTOR(uint32_t) frame; /* their frames, one after the other */
 } reading;
 
 static void commit_ahead(reading *s)

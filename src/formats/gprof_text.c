@@ -69,20 +69,11 @@ typedef struct {
 typedef struct {
     pt_builder *b;
     const pt_read_hooks *hooks;
-    struct {
-        function_row *items;
-        size_t count, cap;
-    } function;
-    struct {
-        call_row *items;
-        size_t count, cap;
-    } call;
-    pt_index call_index; /* current graph: pair of numbers -> call */
-    struct {
-        call_row *items; /* callers of the current entry, whose callee is not known yet */
-        size_t count, cap;
-    } caller;
-    subject here; /* function of the current entry */
+    PT_VECTOR(function_row) function;
+    PT_VECTOR(call_row) call;
+    pt_index call_index;        /* current graph: pair of numbers -> call */
+    PT_VECTOR(call_row) caller; /* callers of the current entry, whose callee is not known yet */
+    subject here;               /* function of the current entry */
     bool has_here, in_entry, is_cycle;
     table table;
     pt_span dimension;

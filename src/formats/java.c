@@ -43,16 +43,10 @@ typedef struct {
 typedef struct {
     pt_builder *b;
     const pt_read_hooks *hooks;
-    struct {
-        java_location *items;
-        size_t count, cap;
-    } at;
-    pt_index index;   /* number -> location */
-    pt_index by_name; /* name -> function */
-    struct {
-        uint32_t *items; /* names of the functions, by function */
-        size_t count, cap;
-    } function;
+    PT_VECTOR(java_location) at;
+    pt_index index;               /* number -> location */
+    pt_index by_name;             /* name -> function */
+    PT_VECTOR(uint32_t) function; /* names of the functions, by function */
     uint64_t malformed, first_malformed, saturated;
 } java;
 

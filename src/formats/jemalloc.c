@@ -57,10 +57,7 @@ typedef struct {
     bool open; /* a stack is open */
     bool has_total;
     pt_heap_figures total;
-    struct {
-        share *items;
-        size_t count, cap;
-    } share;
+    PT_VECTOR(share) share;
     struct {
         struct thread_name {
             int64_t thread;

@@ -3,6 +3,7 @@
 #ifndef PT_FORMATS_JOURNAL_INT_H
 #define PT_FORMATS_JOURNAL_INT_H
 
+#include "base/grow.h"
 #include "base/index.h"
 #include "formats/journal.h"
 #include "machine/machine.h"
@@ -39,36 +40,18 @@ struct pt_journal_reading {
     bool label_processes;
     const pt_read_hooks *hooks; /* or NULL */
     /* For copied stacks: the mappings of an epoch of the current journal. */
-    struct {
-        pt_read_map *items;
-        size_t count, cap;
-    } module;
+    PT_VECTOR(pt_read_map) module;
     uint64_t listed; /* number of mappings in the lists made so far, of all epochs */
     uint32_t module_epoch, module_generation; /* PT_NONE: no list was made yet */
-    struct {
-        pt_journal_kept_text *items;
-        size_t count, cap;
-    } text;
+    PT_VECTOR(pt_journal_kept_text) text;
     pt_index text_index;
     const pt_machine *machine; /* the process's machine; NULL: unsupported */
     pt_journal_spans spans;
     pt_index shared; /* builder ids of the mappings of all journals, by content */
-    struct {
-        pt_journal_known_map *items;
-        size_t count, cap;
-    } map;
-    struct {
-        uint32_t *items;
-        size_t count, cap;
-    } frame;
-    struct {
-        uint64_t *items;
-        size_t count, cap;
-    } pc;
-    struct {
-        pt_journal_known_code *items; /* index: number of the code object */
-        size_t count, cap;
-    } code;
+    PT_VECTOR(pt_journal_known_map) map;
+    PT_VECTOR(uint32_t) frame;
+    PT_VECTOR(uint64_t) pc;
+    PT_VECTOR(pt_journal_known_code) code; /* index: number of the code object */
     struct {
         uint64_t word; /* 0 = free */
         uint32_t location;

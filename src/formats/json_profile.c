@@ -172,14 +172,8 @@ typedef struct {
     pt_named_frames *f;
     const pt_profile *p;
     pt_index index;
-    struct {
-        line_key *items;
-        size_t count, cap;
-    } key; /* of each frame */
-    struct {
-        size_t *items;
-        size_t count, cap;
-    } text; /* of each frame */
+    PT_VECTOR(line_key) key; /* of each frame */
+    PT_VECTOR(size_t) text;  /* of each frame */
 } naming;
 
 static uint32_t add_frame(naming *n, pt_named_frame frame, line_key key, size_t text)

@@ -3,6 +3,7 @@
 #ifndef PT_FORMATS_JSON_PROFILE_H
 #define PT_FORMATS_JSON_PROFILE_H
 
+#include "base/grow.h"
 #include "base/json.h"
 #include "formats/format.h"
 
@@ -71,10 +72,7 @@ typedef struct pt_named_frame {
 } pt_named_frame;
 
 typedef struct pt_named_frames {
-    struct {
-        pt_named_frame *items;
-        size_t count, cap;
-    } frame;
+    PT_VECTOR(pt_named_frame) frame;
     uint32_t *first; /* [locations + 1] */
     uint32_t *of;    /* frames of location i, innermost first: [first[i], first[i + 1]) */
     pt_buf texts;    /* generated names of locations without symbols */

@@ -14,6 +14,7 @@
 #ifndef PT_FORMATS_LEGACY_H
 #define PT_FORMATS_LEGACY_H
 
+#include "base/grow.h"
 #include "base/index.h"
 #include "formats/format.h"
 
@@ -61,17 +62,11 @@ typedef struct pt_legacy_location pt_legacy_location;
 typedef struct pt_legacy {
     pt_builder *b;
     const pt_read_hooks *hooks;
-    struct {
-        pt_legacy_location *items;
-        size_t count, cap;
-    } location;
-    pt_index index; /* address of the call -> location */
-    struct {
-        uint64_t *items; /* the addresses of the current line, as in the file */
-        size_t count, cap;
-    } pcs;
-    size_t named;       /* how many of them were named by a comment */
-    uint64_t malformed; /* number of lines in an unknown form */
+    PT_VECTOR(pt_legacy_location) location;
+    pt_index index;          /* address of the call -> location */
+    PT_VECTOR(uint64_t) pcs; /* the addresses of the current line, as in the file */
+    size_t named;            /* how many of them were named by a comment */
+    uint64_t malformed;      /* number of lines in an unknown form */
     uint64_t first_malformed;
 } pt_legacy;
 

@@ -24,15 +24,9 @@
 #include "base/text.h"
 #include "formats/protobuf.h"
 
-typedef struct {
-    otlp_slice *items;
-    size_t count, cap;
-} slices;
+typedef PT_VECTOR(otlp_slice) slices;
 
-typedef struct {
-    uint64_t *items;
-    size_t count, cap;
-} numbers;
+typedef PT_VECTOR(uint64_t) numbers;
 
 /* A row of the attribute table. */
 typedef struct {
@@ -67,10 +61,7 @@ typedef struct {
     bool too_many_events;
     bool any_times; /* set by the first time; samples are not merged from then on */
     uint32_t profiles;
-    struct {
-        pt_label *items;
-        size_t count, cap;
-    } label, resource;
+    PT_VECTOR(pt_label) label, resource;
     numbers number, times;     /* number: scratch */
     numbers value, attributes; /* of the current sample */
     int64_t *values;
@@ -468,10 +459,7 @@ static uint32_t location_flags(otlp_reader *o, const numbers *rows)
 
 static void read_location(otlp_reader *o, otlp_slice message)
 {
-    struct {
-        pt_line *items;
-        size_t count, cap;
-    } lines = {0};
+    PT_VECTOR(pt_line) lines = {0};
     pt_location location = {.mapping = PT_NONE};
     pb_cursor cursor = pb_open(message.data, message.size);
     pb_field field;

@@ -31,10 +31,7 @@ typedef struct {
     uint32_t strings;
     pt_buf tables[OTLP_TABLES]; /* fields of the dictionary, encoded */
     uint32_t attributes, links;
-    struct {
-        pt_label *items; /* label of each attribute, from row 1 */
-        size_t count, cap;
-    } attribute;
+    PT_VECTOR(pt_label) attribute; /* label of each attribute, from row 1 */
     pt_index attribute_index;
     NUMBERS set_attribute; /* rows of attributes, set after set */
     set_attributes *set;

@@ -79,10 +79,7 @@ void pt_perf_events_finish(struct pt_perf_data *d);
 
 /* Distinct strings, each at an address that never changes. */
 typedef struct pt_perf_pool {
-    struct {
-        char **items;
-        size_t count, cap;
-    } text;
+    PT_VECTOR(char *) text;
     pt_index index;
 } pt_perf_pool;
 
@@ -106,10 +103,7 @@ typedef struct pt_perf_map {
 typedef struct pt_perf_maps {
     uint32_t refs;
     uint32_t generation; /* changes with every change of the mappings */
-    struct {
-        pt_perf_map *items;
-        size_t count, cap;
-    } map;
+    PT_VECTOR(pt_perf_map) map;
 } pt_perf_maps;
 
 typedef struct pt_perf_proc {
@@ -124,14 +118,8 @@ typedef struct pt_perf_thread {
 } pt_perf_thread;
 
 typedef struct pt_perf_procs {
-    struct {
-        pt_perf_proc *items;
-        size_t count, cap;
-    } proc;
-    struct {
-        pt_perf_thread *items;
-        size_t count, cap;
-    } thread;
+    PT_VECTOR(pt_perf_proc) proc;
+    PT_VECTOR(pt_perf_thread) thread;
     pt_index by_pid, by_tid;
     pt_perf_maps *kernel;
     uint32_t generation;
@@ -287,10 +275,7 @@ typedef struct pt_perf_data {
     const uint8_t *more; /* the others begin here; NULL = unknown */
     bool is_feature_cut; /* the header's features about the machine and the programs are incomplete
                           */
-    struct {
-        pt_perf_attr *items;
-        size_t count, cap;
-    } attr;
+    PT_VECTOR(pt_perf_attr) attr;
     struct {
         struct pt_perf_id {
             uint64_t id, counter; /* counter: its last value */
@@ -306,10 +291,7 @@ typedef struct pt_perf_data {
     pt_perf_queue queue;
     pt_perf_deferred deferred;
     pt_unzstd *zstd;
-    struct {
-        pt_perf_chunk *items;
-        size_t count, cap;
-    } chunk;
+    PT_VECTOR(pt_perf_chunk) chunk;
     uint64_t inflated_bytes;
     struct { /* build ids from the features, by path */
         struct pt_perf_build_id {

@@ -55,10 +55,7 @@ typedef struct {
 
 typedef struct {
     pt_builder *builder;
-    struct {
-        row *items;
-        size_t count, cap;
-    } row;
+    PT_VECTOR(row) row;
     seen_texts blocks, frames, dsos, events, comms;
     uint32_t event_names[EVENTS_MAX];
     struct {
@@ -67,10 +64,7 @@ typedef struct {
         uint64_t address;
         bool waits; /* inlined lines with names wait for the frame of this address */
     } inlined;      /* the frame that they were inlined into */
-    struct {
-        uint32_t *items;
-        size_t count, cap;
-    } frame;
+    PT_VECTOR(uint32_t) frame;
     uint64_t odd, first_odd, line, without_event;
     bool has_period; /* some sample has a period */
 } script_reader;

@@ -20,6 +20,7 @@
 #define PT_FORMATS_PPROF_INT_H
 
 #include "base/buf.h"
+#include "base/grow.h"
 #include "formats/facts.h"
 #include "formats/format.h"
 #include "formats/protobuf.h"
@@ -110,10 +111,7 @@ typedef struct pprof_reader {
     const pt_read_hooks *hooks;
 
     /* Found by the first walk. */
-    struct {
-        uint32_t *items; /* the file's string number -> string id */
-        size_t count, cap;
-    } string;
+    PT_VECTOR(uint32_t) string; /* the file's string number -> string id */
     pprof_slices sample_type, mapping, function, location, header;
     uint64_t sample_count, sample_bytes;
     const uint8_t *cut; /* start of a truncated field; NULL = the file is complete */

@@ -79,10 +79,7 @@ typedef struct {
     size_t depth;
     int64_t *value; /* a value for each event */
     size_t value_count;
-    struct {
-        pt_label *items;
-        size_t count, cap;
-    } label;
+    PT_VECTOR(pt_label) label;
     pt_stack_end end;
     pt_sample column; /* columns that were stored as labels */
     pt_buf label_unknown;

@@ -35,18 +35,12 @@ typedef struct {
 
 typedef struct {
     const pt_profile *p;
-    uint32_t *number; /* string id -> number in the file; PT_NONE = not used yet */
-    struct {
-        uint32_t *items; /* number -> string id */
-        size_t count, cap;
-    } string;
-    uint32_t second_empty; /* number of another "" (number_empty_text); PT_NONE = none yet */
+    uint32_t *number;           /* string id -> number in the file; PT_NONE = not used yet */
+    PT_VECTOR(uint32_t) string; /* number -> string id */
+    uint32_t second_empty;      /* number of another "" (number_empty_text); PT_NONE = none yet */
     row_ids mapping, function, location;
-    uint64_t *mapping_id; /* the mappings' ids as a column, or NULL */
-    struct {
-        char **items; /* strings that the profile does not have; their numbers follow its own */
-        size_t count, cap;
-    } added;
+    uint64_t *mapping_id;    /* the mappings' ids as a column, or NULL */
+    PT_VECTOR(char *) added; /* strings that are not the profile's; numbered after its own */
     uint32_t column_key[PPROF_COLUMN_KEYS];         /* string numbers; 0 = no such column */
     uint32_t time_unit;                             /* string number of the time's unit */
     uint32_t end_key, end_text[PT_STACK_END_COUNT]; /* string numbers for the ends of stacks */

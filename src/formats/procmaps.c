@@ -147,14 +147,8 @@ typedef struct {
 typedef struct {
     pt_builder *b;
     pt_diag *diag;
-    struct {
-        attribute *items;
-        size_t count, cap;
-    } attributes;
-    struct {
-        pt_mapping *items;
-        size_t count, cap;
-    } maps;
+    PT_VECTOR(attribute) attributes;
+    PT_VECTOR(pt_mapping) maps;
 } procmaps;
 
 static bool is_word(char c)

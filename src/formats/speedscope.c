@@ -35,10 +35,7 @@ typedef struct {
     char *name, *event, *unit_name, *thread;
     char unit[16];
     bool is_evented;
-    struct {
-        stretch *items;
-        size_t count, cap;
-    } stretch;
+    PT_VECTOR(stretch) stretch;
     size_t weights; /* number of weights read so far */
 } profile_parts;
 
@@ -54,25 +51,13 @@ typedef struct {
     pt_builder *builder;
     const pt_read_hooks *hooks;
     uint32_t frame_count, frame_max; /* number of frames; the largest frame number used, + 1 */
-    struct {
-        uint32_t *items;
-        size_t count, cap;
-    } open; /* frames of the stack, root first */
-    struct {
-        profile_values *items;
-        size_t count, cap;
-    } profile;
-    struct {
-        int64_t *items;
-        size_t count, cap;
-    } value;
-    struct {
-        uint32_t *items;
-        size_t count, cap;
-    } stack;             /* stack of each value */
-    uint64_t unbalanced; /* events that close a frame that is not open */
-    uint64_t weightless; /* samples without a weight, or weights without a sample */
-    uint64_t backwards;  /* events earlier than the event before */
+    PT_VECTOR(uint32_t) open;        /* frames of the stack, root first */
+    PT_VECTOR(profile_values) profile;
+    PT_VECTOR(int64_t) value;
+    PT_VECTOR(uint32_t) stack; /* stack of each value */
+    uint64_t unbalanced;       /* events that close a frame that is not open */
+    uint64_t weightless;       /* samples without a weight, or weights without a sample */
+    uint64_t backwards;        /* events earlier than the event before */
     uint64_t rounded, limited;
     int64_t active; /* index of the profile shown first */
     bool any_own;   /* some profile is pitot's own */

@@ -30,11 +30,8 @@ typedef struct {
     const pt_profile *p;
     pt_named_frames frames;
     pt_json_w json;
-    uint32_t *thread_of; /* label set -> string; 0 = none */
-    struct {
-        uint32_t *items;
-        size_t count, cap;
-    } thread; /* distinct threads, in order */
+    uint32_t *thread_of;        /* label set -> string; 0 = none */
+    PT_VECTOR(uint32_t) thread; /* distinct threads, in order */
 } speedscope_writer;
 
 /* ---- Threads ---- */

@@ -49,10 +49,7 @@ typedef struct {
 } symbol;
 
 typedef struct {
-    struct {
-        symbol *items;
-        size_t count, cap;
-    } of;
+    PT_VECTOR(symbol) of;
     pt_index index;
     pt_span binary;
     bool closed; /* the line "---" was read */

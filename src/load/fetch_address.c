@@ -117,10 +117,7 @@ typedef struct {
     char *key, *value; /* decoded */
 } pair;
 
-typedef struct {
-    pair *items;
-    size_t count, cap;
-} pairs;
+typedef PT_VECTOR(pair) pairs;
 
 /* Decodes percent escapes and plus signs; NULL for an invalid escape. */
 static char *unescape_text(const char *text, size_t length)

@@ -53,16 +53,10 @@ typedef struct {
     const pt_profile *only; /* the first profile, while there is one only */
     const char *only_name;
     pt_merge *merge;
-    struct {
-        const pt_profile **items; /* options->all_events: one reference each */
-        size_t count, cap;
-    } kept;
-    size_t first;        /* index of the batch's first name */
+    PT_VECTOR(const pt_profile *) kept; /* options->all_events: one reference each */
+    size_t first;                       /* index of the batch's first name */
     pt_fetched *fetched; /* results of the batch, one a name; url NULL: not from a server */
-    struct {
-        pt_remote_mapping *items;
-        size_t count, cap;
-    } remote;
+    PT_VECTOR(pt_remote_mapping) remote;
 } loading;
 
 /* The memory for all inputs together. */

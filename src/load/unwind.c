@@ -28,10 +28,7 @@ enum { LISTS = 64 };
 
 struct pt_load_unwinder {
     pt_source_search search;
-    struct {
-        image **items; /* allocated one by one, since modules point to their tables */
-        size_t count, cap;
-    } image;
+    PT_VECTOR(image *) image; /* allocated one by one, since modules point to their tables */
     pt_index index;
     module_list list[LISTS];
     pt_unwind_cache cache;

@@ -87,14 +87,8 @@ struct pt_builder {
     pt_error error;         /* sticky */
     const pt_profile *base; /* base of an extending builder; else NULL */
     builder_strings string;
-    struct {
-        pt_event *items;
-        size_t count, cap;
-    } event;
-    struct {
-        pt_mapping *items;
-        size_t count, cap;
-    } mapping;
+    PT_VECTOR(pt_event) event;
+    PT_VECTOR(pt_mapping) mapping;
     pt_index mapping_index;
     size_t mapping_indexed;
     builder_functions function;
@@ -103,28 +97,16 @@ struct pt_builder {
     builder_labels labels;
     builder_samples sample;
     builder_arcs arc;
-    struct {
-        pt_bin *items;
-        size_t count, cap;
-    } bin;
-    struct {
-        pt_block *items;
-        size_t count, cap;
-    } block;
-    struct {
-        uint32_t *items;
-        size_t count, cap;
-    } extra; /* key, value, key, value ... */
+    PT_VECTOR(pt_bin) bin;
+    PT_VECTOR(pt_block) block;
+    PT_VECTOR(uint32_t) extra; /* key, value, key, value ... */
     struct {
         size_t count;
         COLUMN(uint8_t, message);
         COLUMN(uint32_t, row);
         COLUMN(uint32_t, bytes);
     } unknown;
-    struct {
-        uint32_t *items;
-        size_t count, cap;
-    } comment;
+    PT_VECTOR(uint32_t) comment;
     pt_provenance provenance;
     uint64_t saturated; /* number of sums that saturated */
 };

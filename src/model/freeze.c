@@ -1,5 +1,6 @@
 /* freeze.c: turns a builder's growing columns into a profile's tables (freezing), and tables into a
  * builder (extending). */
+#include "base/grow.h"
 #include "model/builder.h"
 
 #include <stdatomic.h>
@@ -278,10 +279,7 @@ static void extend_functions(pt_builder *b, const pt_functions *base)
 static void extend_locations(pt_builder *b, const pt_profile *base)
 {
     const pt_locations *l = base->location;
-    struct {
-        pt_line *items;
-        size_t count, cap;
-    } lines = {0};
+    PT_VECTOR(pt_line) lines = {0};
     for (uint32_t i = 0; i < l->t.count; i++) {
         const uint32_t first = l->line_first[i], n = l->line_first[i + 1] - first;
         PT_GROW(lines, n);

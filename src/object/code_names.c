@@ -201,10 +201,7 @@ typedef struct {
     char type;
 } kernel_symbol;
 
-typedef struct {
-    kernel_symbol *items;
-    size_t count, cap;
-} kernel_symbols;
+typedef PT_VECTOR(kernel_symbol) kernel_symbols;
 
 typedef struct {
     uint64_t addr, end_addr;

@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/grow.h"
 
 /* A named piece of code, [addr, end_addr). */
 typedef struct pt_code_entry {
@@ -40,19 +41,10 @@ typedef struct pt_code_span {
 
 /* The names of one source. */
 typedef struct pt_code_names {
-    struct {
-        pt_code_entry *items;
-        size_t count, cap;
-    } entries;
-    struct {
-        pt_code_line *items;
-        size_t count, cap;
-    } lines;
-    struct {
-        pt_code_span *items; /* disjoint, ascending */
-        size_t count, cap;
-    } ranges;
-    pt_buf text; /* terminated strings; offset 0 is "" */
+    PT_VECTOR(pt_code_entry) entries;
+    PT_VECTOR(pt_code_line) lines;
+    PT_VECTOR(pt_code_span) ranges; /* disjoint, ascending */
+    pt_buf text;                    /* terminated strings; offset 0 is "" */
     /* kallsyms: the address of _stext, the start of the kernel's code; 0: absent. */
     uint64_t text_addr;
     uint64_t hidden_count;  /* kallsyms: symbols with address 0, which the kernel hides */

@@ -156,14 +156,8 @@ typedef struct {
 } answer;
 
 typedef struct {
-    struct {
-        answer *items;
-        size_t count, cap;
-    } answers;
-    struct {
-        pt_object_frame *items;
-        size_t count, cap;
-    } frames;
+    PT_VECTOR(answer) answers;
+    PT_VECTOR(pt_object_frame) frames;
 } answers;
 
 /* The state of one call of pt_dwarf_resolve. */
@@ -175,10 +169,7 @@ typedef struct {
     bool *done;
     pt_object_sink *sink;
     void *sink_context;
-    struct {
-        task *items;
-        size_t count, cap;
-    } tasks;
+    PT_VECTOR(task) tasks;
     uint64_t *wanted;     /* addresses, grouped by task and ascending in each group */
     size_t *wanted_index; /* index in addrs of each wanted address */
 } search;

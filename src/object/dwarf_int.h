@@ -16,6 +16,7 @@
 
 #include <stdatomic.h>
 
+#include "base/grow.h"
 #include "object/dwarf_read.h"
 #include "object/object_int.h"
 
@@ -91,15 +92,9 @@ struct pt_dwarf_file {
     bool swap;                              /* its byte order differs from the host's */
     bool is_split;                          /* a .dwo or .dwp file */
     pt_dwarf_file *supplement;
-    struct {
-        pt_dwarf_unit *items; /* ascending by offset */
-        size_t count, cap;
-    } units;
-    struct {
-        pt_dwarf_unit **items; /* of a split file: the units with a dwo id, ascending by it */
-        size_t count, cap;
-    } by_id;
-    pt_image_file image; /* of a split file, which the reader owns */
+    PT_VECTOR(pt_dwarf_unit) units;   /* ascending by offset */
+    PT_VECTOR(pt_dwarf_unit *) by_id; /* of a split file: units with a dwo id, ascending by it */
+    pt_image_file image;              /* of a split file, which the reader owns */
 };
 
 /* ---- dwarf_section.c: the sections of a file ---- */
@@ -204,19 +199,10 @@ typedef struct {
     uint64_t off;
     uint16_t version;
     uint8_t addr_bytes, offset_bytes;
-    bool is_dense; /* codes are 1, 2, 3, ... */
-    struct {
-        pt_dwarf_abbrev *items; /* ascending by code */
-        size_t count, cap;
-    } abbrevs;
-    struct {
-        pt_dwarf_attribute *items;
-        size_t count, cap;
-    } attributes;
-    struct {
-        pt_dwarf_step *items;
-        size_t count, cap;
-    } steps;
+    bool is_dense;                      /* codes are 1, 2, 3, ... */
+    PT_VECTOR(pt_dwarf_abbrev) abbrevs; /* ascending by code */
+    PT_VECTOR(pt_dwarf_attribute) attributes;
+    PT_VECTOR(pt_dwarf_step) steps;
 } pt_dwarf_abbrevs;
 
 /* Frees the table's memory. */
@@ -279,10 +265,7 @@ typedef struct {
     const char *image_path;
     bool package_sought;    /* package was looked for */
     pt_dwarf_file *package; /* or NULL */
-    struct {
-        pt_dwarf_file **items;
-        size_t count, cap;
-    } files;
+    PT_VECTOR(pt_dwarf_file *) files;
     size_t missing_count; /* split units that were not found */
 } pt_dwarf_splits;
 
@@ -313,14 +296,8 @@ typedef struct {
     int8_t line_base;
     uint8_t opcode_operands[256];
     pt_dwarf_cursor program;
-    struct {
-        const char **items;
-        size_t count, cap;
-    } folders;
-    struct {
-        pt_dwarf_line_file *items; /* by number; before version 5 number 0 is unused */
-        size_t count, cap;
-    } files;
+    PT_VECTOR(const char *) folders;
+    PT_VECTOR(pt_dwarf_line_file) files; /* by number; before version 5 number 0 is unused */
 } pt_dwarf_line_table;
 
 typedef struct {
@@ -346,10 +323,7 @@ struct pt_dwarf {
     pt_dwarf_file file, supplement;
     pt_code_range *code;
     size_t code_count;
-    struct {
-        pt_dwarf_range *items;
-        size_t count, cap;
-    } ranges;
+    PT_VECTOR(pt_dwarf_range) ranges;
     pt_dwarf_splits splits;
     struct pt_dwarf_worker **workers;
     unsigned worker_count;
@@ -401,39 +375,21 @@ typedef struct pt_dwarf_worker {
     pt_dwarf *dwarf;
     pt_dwarf_abbrevs tables[PT_DWARF_TABLES];
     unsigned next_table;
-    struct {
-        char **items;
-        size_t count, cap;
-    } chunks; /* memory of strings; lives as long as the pt_dwarf */
+    PT_VECTOR(char *) chunks; /* memory of strings; lives as long as the pt_dwarf */
     size_t chunk_used, chunk_bytes;
-    struct {
-        pt_dwarf_line_table **items;
-        size_t count, cap;
-    } line_tables;
+    PT_VECTOR(pt_dwarf_line_table *) line_tables;
     pt_index line_index; /* of line_tables */
     size_t files_kept;   /* files and folders in all line tables */
-    struct {
-        pt_dwarf_node *items;
-        size_t count, cap;
-    } nodes;
-    struct {
-        uint32_t *items;
-        size_t count, cap;
-    } levels; /* of the walk: the enclosing node at each depth */
+    PT_VECTOR(pt_dwarf_node) nodes;
+    PT_VECTOR(uint32_t) levels; /* of the walk: the enclosing node at each depth */
     struct {
         uint64_t *items; /* ascending */
         size_t count, cap;
         uint64_t seen;             /* number of candidates so far */
         const pt_dwarf_unit *unit; /* the unit of the last walk */
     } places;                      /* offsets of entries directly below the unit's first entry */
-    struct {
-        pt_dwarf_ancestor *items;
-        size_t count, cap;
-    } ancestors;
-    struct {
-        pt_dwarf_function *items;
-        size_t count, cap;
-    } functions;
+    PT_VECTOR(pt_dwarf_ancestor) ancestors;
+    PT_VECTOR(pt_dwarf_function) functions;
     pt_index function_index; /* row of `functions` by entry */
 } pt_dwarf_worker;
 

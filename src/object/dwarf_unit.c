@@ -26,10 +26,7 @@ typedef struct {
     uint64_t info_off, abbrev_off, line_off, str_offsets_off, rnglists_off;
 } contribution;
 
-typedef struct {
-    contribution *items; /* ascending by info_off */
-    size_t count, cap;
-} contributions;
+typedef PT_VECTOR(contribution) contributions; /* ascending by info_off */
 
 static int by_info_off(const void *x, const void *y)
 {

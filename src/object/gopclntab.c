@@ -41,10 +41,7 @@ struct pt_go_table {
     uint64_t names_off, units_off, files_off, values_off, functions_off;
     uint64_t trees_addr; /* base of the offsets of inline trees; 0: unknown */
     uint64_t work_left;
-    struct {
-        pt_object_frame *items;
-        size_t count, cap;
-    } frames;
+    PT_VECTOR(pt_object_frame) frames;
 };
 
 /* ---- reading ---- */

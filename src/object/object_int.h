@@ -2,6 +2,7 @@
 #ifndef PT_OBJECT_OBJECT_INT_H
 #define PT_OBJECT_OBJECT_INT_H
 
+#include "base/grow.h"
 #include "base/index.h"
 #include "object/object.h"
 
@@ -55,10 +56,7 @@ const pt_function_symbol *pt_nearest_find(const pt_nearest *nearest, uint64_t ad
 
 /* ---- data.c: symbols of data ---- */
 
-typedef struct {
-    pt_object_data *items; /* sorted by addr, then by size */
-    size_t count, cap;
-} pt_data_symbols;
+typedef PT_VECTOR(pt_object_data) pt_data_symbols; /* sorted by addr, then by size */
 
 /* Lists the data symbols of .symtab, or else of .dynsym. data refers to the image. */
 void pt_data_symbols_init(pt_data_symbols *data, const pt_elf *elf);

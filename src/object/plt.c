@@ -23,10 +23,7 @@ typedef struct {
     uint32_t symbol;
 } relocation;
 
-typedef struct {
-    relocation *items;
-    size_t count, cap;
-} relocations;
+typedef PT_VECTOR(relocation) relocations;
 
 static int by_slot(const void *x, const void *y)
 {

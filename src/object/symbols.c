@@ -22,10 +22,7 @@ typedef struct {
     bool has_size;
 } candidate;
 
-typedef struct {
-    candidate *items;
-    size_t count, cap;
-} candidates;
+typedef PT_VECTOR(candidate) candidates;
 
 typedef struct {
     uint64_t addr, end_addr;

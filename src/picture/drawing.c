@@ -45,10 +45,7 @@ typedef struct {
     char *value; /* quotes and their escapes gone; \n, \l and \r stay */
 } attribute;
 
-typedef struct {
-    attribute *items;
-    size_t count, cap;
-} attributes;
+typedef PT_VECTOR(attribute) attributes;
 
 static void attributes_done(attributes *a)
 {

@@ -11,10 +11,7 @@
 #define ARROW_LENGTH 8.0
 #define PORT_GAP     11.0
 
-typedef struct {
-    pt_point *items;
-    size_t count, cap;
-} points;
+typedef PT_VECTOR(pt_point) points;
 
 static void add_point(points *list, double x, double y)
 {

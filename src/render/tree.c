@@ -18,10 +18,7 @@
 #include "render/report.h"
 
 /* Which branches have siblings to come: a byte an indent. */
-typedef struct {
-    bool *items;
-    size_t count, cap;
-} guides;
+typedef PT_VECTOR(bool) guides;
 
 static void put_guides(pt_out *out, const pt_look *look, guides *open, const pt_tree_row *row)
 {

@@ -34,10 +34,7 @@ typedef struct {
 } server;
 
 struct pt_debuginfod {
-    struct {
-        server *items;
-        size_t count, cap;
-    } servers;
+    PT_VECTOR(server) servers;
     char *folder, *agent;
     pt_debuginfod_options options; /* its strings are unused */
     pthread_mutex_t lock;          /* protects is_dead, and serialises the callback */

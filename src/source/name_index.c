@@ -228,10 +228,7 @@ void pt_name_index_done(pt_name_index *index)
 typedef struct {
     pt_buf bytes;
     pt_index index; /* rows of .at */
-    struct {
-        uint32_t *items;
-        size_t count, cap;
-    } at;
+    PT_VECTOR(uint32_t) at;
     bool is_full; /* the table exceeds the range of offsets */
 } strings;
 

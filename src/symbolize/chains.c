@@ -48,24 +48,12 @@ struct pt_chains {
     uint32_t *of_index; /* function of the index -> row of functions, or PT_NONE */
     size_t looked_up;   /* number of addresses resolved by the object */
     bool is_news;       /* a result is not in the disk cache yet */
-    struct {
-        row *items;
-        size_t count, cap;
-    } rows;
+    PT_VECTOR(row) rows;
     pt_index row_index; /* rows by address */
-    struct {
-        pt_chain_frame *items;
-        size_t count, cap;
-    } frames;
-    struct {
-        function *items;
-        size_t count, cap;
-    } functions;
+    PT_VECTOR(pt_chain_frame) frames;
+    PT_VECTOR(function) functions;
     pt_index function_index; /* functions of the object, by the addresses of their strings */
-    struct {
-        shown_names *items;
-        size_t count, cap;
-    } shown;
+    PT_VECTOR(shown_names) shown;
 };
 
 /* ---- opening ---- */
@@ -465,14 +453,8 @@ typedef struct {
     uint64_t *address;
     pt_name_symbol *symbol;
     uint32_t *first;
-    struct {
-        pt_name_frame *items;
-        size_t count, cap;
-    } frames;
-    struct {
-        pt_name_text *items;
-        size_t count, cap;
-    } functions;
+    PT_VECTOR(pt_name_frame) frames;
+    PT_VECTOR(pt_name_text) functions;
 } merged;
 
 static pt_name_text text_of(const pt_chains *chains, const function *f)

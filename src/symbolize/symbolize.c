@@ -61,22 +61,13 @@ typedef struct {
     const char *path, *build_id;
     /* Strings of the profile; PT_NONE: given by the caller. */
     uint32_t path_string, build_id_string;
-    struct {
-        wanted *items;
-        size_t count, cap;
-    } wanted;
+    PT_VECTOR(wanted) wanted;
     /* Results. */
     uint64_t *addrs; /* distinct, ascending */
     answer *answers; /* one for each address */
     size_t addr_count;
-    struct {
-        frame *items;
-        size_t count, cap;
-    } frames;
-    struct {
-        function *items;
-        size_t count, cap;
-    } functions;
+    PT_VECTOR(frame) frames;
+    PT_VECTOR(function) functions;
     struct {
         const char **raw; /* the set's strings, which identify files while the set exists */
         char **items;

@@ -31,10 +31,7 @@ typedef struct {
 typedef struct {
     const char *text; /* the whole option; borrowed */
     int64_t first, last;
-    struct {
-        time_range *items;
-        size_t count, cap;
-    } range;
+    PT_VECTOR(time_range) range;
 } time_choice;
 
 /* ---- times of samples ---- */

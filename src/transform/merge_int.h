@@ -2,6 +2,7 @@
 #ifndef PT_TRANSFORM_MERGE_INT_H
 #define PT_TRANSFORM_MERGE_INT_H
 
+#include "base/grow.h"
 #include "model/builder.h"
 #include "transform/merge.h"
 
@@ -16,10 +17,7 @@ struct pt_merge_quirks {
         } * items;
         size_t count, cap;
     } location;
-    struct {
-        pt_line *items;
-        size_t count, cap;
-    } line;
+    PT_VECTOR(pt_line) line;
 };
 
 struct pt_merge {
@@ -30,14 +28,11 @@ struct pt_merge {
     pt_diag *diag;
     uint32_t profile_count;
     uint32_t event_count;
-    bool *everywhere;       /* [event_count]: every profile so far has the event */
-    const bool *keep;       /* NULL, or a flag for each event of the first profile: merge it */
-    pt_index mapping_index; /* key -> mapping of the builder */
-    struct {
-        uint32_t *items; /* comments so far, as strings of the builder */
-        size_t count, cap;
-    } comment;
-    pt_index comment_index; /* rows of comment */
+    bool *everywhere;            /* [event_count]: every profile so far has the event */
+    const bool *keep;            /* NULL, or a flag for each event of the first profile: merge it */
+    pt_index mapping_index;      /* key -> mapping of the builder */
+    PT_VECTOR(uint32_t) comment; /* comments so far, as strings of the builder */
+    pt_index comment_index;      /* rows of comment */
     struct {
         struct extra_line {
             uint32_t key, value;
@@ -67,14 +62,8 @@ typedef struct pt_merge_adding {
     const pt_profile *p;
     uint32_t *string, *mapping, *function, *location, *stack, *labels;
     uint32_t *event; /* event of the result -> event of the profile, or PT_NONE */
-    struct {
-        pt_line *items;
-        size_t count, cap;
-    } line;
-    struct {
-        pt_label *items;
-        size_t count, cap;
-    } label;
+    PT_VECTOR(pt_line) line;
+    PT_VECTOR(pt_label) label;
 } pt_merge_adding;
 
 /* The row in the result of a string of the profile. */

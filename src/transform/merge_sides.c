@@ -21,22 +21,10 @@ typedef struct {
 } arc_row;
 
 struct pt_merge_sides {
-    struct {
-        arc_row *items;
-        size_t count, cap;
-    } arc;
-    struct {
-        int64_t *items; /* the result's events of arc 0, of arc 1 ... */
-        size_t count, cap;
-    } cost;
-    struct {
-        pt_bin *items;
-        size_t count, cap;
-    } bin;
-    struct {
-        pt_block *items;
-        size_t count, cap;
-    } block;
+    PT_VECTOR(arc_row) arc;
+    PT_VECTOR(int64_t) cost; /* the result's events of arc 0, of arc 1 ... */
+    PT_VECTOR(pt_bin) bin;
+    PT_VECTOR(pt_block) block;
     pt_index arc_index, bin_index, block_index;
     /* Arcs of some profile have costs; those of some profile have none. */
     bool has_cost, lacks_cost;

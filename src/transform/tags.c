@@ -183,10 +183,7 @@ typedef struct {
     const pt_profile *profile;
     const pt_query *query;
     pt_builder *builder;
-    struct {
-        const char **items; /* wanted keys; point into root_text or leaf_text */
-        size_t count, cap;
-    } root, leaf;
+    PT_VECTOR(const char *) root, leaf; /* wanted keys; point into root_text or leaf_text */
     char *root_text, *leaf_text;
     uint64_t next_function, next_location; /* source ids; 0: the profile has none */
     struct {

@@ -20,10 +20,7 @@ typedef struct {
     const pt_profile *profile;
     pt_calls *calls;
     size_t function_cap, call_cap;
-    struct {
-        function_key *items;
-        size_t count, cap;
-    } key;
+    PT_VECTOR(function_key) key;
     uint32_t *of_location; /* PT_NONE = not looked at */
     pt_index functions, pairs;
 } gathering;

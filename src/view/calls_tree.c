@@ -130,10 +130,7 @@ typedef struct {
 typedef struct {
     pt_calltree *tree;
     pt_calls_node *node;
-    struct {
-        open_row *items;
-        size_t count, cap;
-    } open;
+    PT_VECTOR(open_row) open;
 } showing;
 
 static uint32_t add_node(showing *s, uint32_t parent, uint32_t depth)

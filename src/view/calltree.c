@@ -39,10 +39,7 @@ typedef struct {
     uint32_t folded;
 } group;
 
-typedef struct {
-    group *items;
-    size_t count, cap;
-} groups;
+typedef PT_VECTOR(group) groups;
 
 typedef struct {
     const pt_fold *fold;

@@ -46,10 +46,7 @@ typedef struct {
     const pt_diff_request *request;
     size_t run_count; /* of both sides; before's come first */
     table *table;
-    struct {
-        key *items;
-        size_t count, cap;
-    } rows;
+    PT_VECTOR(key) rows;
     pt_index index; /* name -> row */
     cell *cells;    /* [row][run], unscaled */
     bool has_errors;

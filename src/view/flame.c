@@ -22,10 +22,7 @@ typedef struct {
     pt_flame *flame;
     pt_index strings, groups, frames;
     size_t string_cap, group_cap, frame_cap;
-    struct {
-        uint32_t *items; /* the row of each frame */
-        size_t count, cap;
-    } frame_row;
+    PT_VECTOR(uint32_t) frame_row; /* the row of each frame */
 } building;
 
 static uint32_t add_string(building *b, const char *text, size_t bytes)

@@ -191,10 +191,7 @@ static uint64_t hash_info(const pt_node_info *info)
 
 /* ---- Rows ---- */
 
-typedef struct {
-    uint32_t *items;
-    size_t count, cap;
-} column;
+typedef PT_VECTOR(uint32_t) column;
 
 /* A fold being made. */
 typedef struct {

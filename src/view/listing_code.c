@@ -24,10 +24,7 @@ typedef struct {
     const pt_listing_request *request;
     pt_code *code;
     pt_tally tally;
-    struct {
-        sampled_symbol *items;
-        size_t count, cap;
-    } symbols; /* in step with the tally's groups */
+    PT_VECTOR(sampled_symbol) symbols; /* in step with the tally's groups */
     pt_index symbol_index;
 } counting;
 

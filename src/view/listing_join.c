@@ -20,10 +20,7 @@ typedef struct {
 typedef struct {
     const pt_profile *profile;
     pt_listing *listing;
-    struct {
-        known_name *items;
-        size_t count, cap;
-    } names;
+    PT_VECTOR(known_name) names;
     pt_index name_index, function_index;
     size_t piece_cap;
 } joining;

@@ -22,10 +22,7 @@ typedef struct {
     const pt_listing_search *search;
     const pt_profile *profile;
     pt_tally tally;
-    struct {
-        line_group *items;
-        size_t count, cap;
-    } groups; /* in step with the tally's */
+    PT_VECTOR(line_group) groups; /* in step with the tally's */
     pt_index group_index;
 } counting;
 

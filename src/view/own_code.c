@@ -162,10 +162,7 @@ typedef struct {
     const pt_fold *fold;
     bool *own;          /* per line */
     uint32_t *place_of; /* per row of the fold: in the list, or PT_NONE */
-    struct {
-        edge *items;
-        size_t count, cap;
-    } edge;
+    PT_VECTOR(edge) edge;
     pt_index index;
 } calling;
 

@@ -262,10 +262,7 @@ typedef struct {
     int64_t value;
 } line_value;
 
-typedef struct {
-    line_value *items;
-    size_t count, cap;
-} line_values;
+typedef PT_VECTOR(line_value) line_values;
 
 static int compare_lines(const void *left, const void *right)
 {

@@ -10,6 +10,7 @@
 #ifndef PT_VIEW_TALLY_H
 #define PT_VIEW_TALLY_H
 
+#include "base/grow.h"
 #include "base/index.h"
 #include "view/fold.h"
 
@@ -37,18 +38,9 @@ typedef struct pt_tally {
     const pt_profile *profile;
     const pt_fold
         *fold; /* of callees; NULL: calls are not counted, which is several times as fast */
-    struct {
-        pt_tally_group *items;
-        size_t count, cap;
-    } groups;
-    struct {
-        pt_tally_cell *items;
-        size_t count, cap;
-    } cells;
-    struct {
-        pt_tally_call *items;
-        size_t count, cap;
-    } calls;
+    PT_VECTOR(pt_tally_group) groups;
+    PT_VECTOR(pt_tally_cell) cells;
+    PT_VECTOR(pt_tally_call) calls;
     pt_index cell_index, call_index;
     uint32_t *cell_of_line; /* per row of the line table; PT_NONE: none */
     uint32_t

@@ -48,13 +48,10 @@ typedef struct {
      */
     uint8_t *cause[2];
     uint32_t event;
-    uint64_t *pid;   /* per label set: the number of its label "pid", or NO_PID */
-    bool has_causes; /* the event is of time: causes mean something */
-    int64_t *value;  /* per stack; 0 for stacks that were not asked for */
-    struct {
-        step *items; /* leaf first */
-        size_t count, cap;
-    } steps;
+    uint64_t *pid;         /* per label set: the number of its label "pid", or NO_PID */
+    bool has_causes;       /* the event is of time: causes mean something */
+    int64_t *value;        /* per stack; 0 for stacks that were not asked for */
+    PT_VECTOR(step) steps; /* leaf first */
 } reader;
 
 #define UNKNOWN 0xff
@@ -184,10 +181,7 @@ static membership of_steps(const reader *r)
 }
 
 typedef struct {
-    struct {
-        group *items;
-        size_t count, cap;
-    } group;
+    PT_VECTOR(group) group;
     pt_index index;
     uint32_t *of_stack; /* per stack: its group; PT_NONE = none */
 } grouping;
@@ -447,10 +441,7 @@ static uint32_t processes_of(const reader *r, const grouping *g, uint32_t of_gro
 {
     const pt_profile *const p = r->profile;
     pt_index seen;
-    struct {
-        uint64_t *items;
-        size_t count, cap;
-    } pid = {0};
+    PT_VECTOR(uint64_t) pid = {0};
     pt_index_init(&seen);
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
         if (p->sample->value[r->event][i] <= 0) continue;

@@ -3,6 +3,7 @@
 #define PT_GPROF_COMMAND_H
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/options.h"
 #include "formats/format.h"
 #include "personality/gprof/print.h"
@@ -20,18 +21,12 @@ typedef enum {
 } pt_gprof_style;
 
 typedef struct pt_gprof_settings {
-    const char *whoami; /* for messages */
-    unsigned styles;    /* pt_gprof_style bits */
-    unsigned touched;   /* those that options spoke of, for or against */
-    struct {
-        pt_gprof_spec *items; /* the latest first */
-        size_t count, cap;
-    } spec;
-    struct {
-        const char **items; /* folders of source files */
-        size_t count, cap;
-    } folder;
-    char *folder_text; /* that they point into */
+    const char *whoami;             /* for messages */
+    unsigned styles;                /* pt_gprof_style bits */
+    unsigned touched;               /* those that options spoke of, for or against */
+    PT_VECTOR(pt_gprof_spec) spec;  /* the latest first */
+    PT_VECTOR(const char *) folder; /* folders of source files */
+    char *folder_text;              /* that they point into */
     pt_gprof_look look;
     bool no_static, functions_only, by_line, static_calls, mangled, json, debug;
     bool all_lines;      /* -x */

@@ -23,6 +23,7 @@
 #ifndef PT_GPROF_GPROF_H
 #define PT_GPROF_GPROF_H
 
+#include "base/grow.h"
 #include "base/index.h"
 #include "base/pool.h"
 #include "model/profile.h"
@@ -145,59 +146,32 @@ typedef struct pt_gprof_bin {
 typedef struct pt_gprof {
     pt_object *object;
     pt_gprof_options options;
-    struct {
-        pt_gprof_symbol *items; /* count symbols by address, then cycle_count cycles */
-        size_t count, cap;
-    } symbol;
+    PT_VECTOR(pt_gprof_symbol) symbol; /* count symbols by address, then cycle_count cycles */
     uint32_t cycle_count;
-    struct {
-        const char **items; /* in the order in which they were first met */
-        size_t count, cap;
-    } file;
+    PT_VECTOR(const char *) file; /* in the order in which they were first met */
     pt_index file_index;
-    struct {
-        pt_gprof_arc *items; /* in the order in which they first appeared */
-        size_t count, cap;
-    } arc;
+    PT_VECTOR(pt_gprof_arc) arc; /* in the order in which they first appeared */
     pt_index arc_index;
     uint32_t *in, *out; /* arcs by callee and by caller */
     uint32_t *member;   /* symbols by cycle */
     uint32_t *by_name;  /* symbols, by their names as linked */
     uint32_t *by_total; /* symbols and cycles in the order of their numbers */
-    struct {
-        pt_gprof_bin *items;
-        size_t count, cap;
-    } bin;
-    struct {
-        pt_gprof_block *items; /* by symbol, in the order of the profile */
-        size_t count, cap;
-    } block;
+    PT_VECTOR(pt_gprof_bin) bin;
+    PT_VECTOR(pt_gprof_block) block; /* by symbol, in the order of the profile */
     pt_index block_index;
     uint32_t table_counts[PT_GPROF_TABLES]; /* symbols in each table */
-    struct {
-        pt_gprof_arc_spec *items;
-        size_t count, cap;
-    } arc_spec;
-    struct {
-        uint32_t *items; /* symbols on stacks, the innermost of each first */
-        size_t count, cap;
-    } frame;
-    struct {
-        pt_gprof_stack *items;
-        size_t count, cap;
-    } stack;
+    PT_VECTOR(pt_gprof_arc_spec) arc_spec;
+    PT_VECTOR(uint32_t) frame; /* symbols on stacks, the innermost of each first */
+    PT_VECTOR(pt_gprof_stack) stack;
     double true_ticks; /* of all stacks */
     bool is_sampled;   /* there are stacks alone: calls count samples */
     bool has_bins, has_arcs, has_blocks;
     struct {
         const char *text; /* NULL until it is asked for */
         size_t size;
-    } * shown_name; /* of symbols */
-    struct {
-        char **items; /* the text of those that were demangled */
-        size_t count, cap;
-    } name_text;
-    char *name_end; /* what is free of the last of these, and how much */
+    } * shown_name;              /* of symbols */
+    PT_VECTOR(char *) name_text; /* the text of those that were demangled */
+    char *name_end;              /* what is free of the last of these, and how much */
     size_t name_room;
     uint64_t *addr;          /* of symbols, for look-ups */
     uint32_t *first_in_span; /* the first symbol behind each span's beginning: symbols.c */

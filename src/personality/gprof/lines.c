@@ -57,10 +57,7 @@ static bool same_line(const pt_gprof_symbol *s, const pt_gprof_place *place, uin
     return s->line == place->line && s->file == file && strcmp(s->name, place->name) == 0;
 }
 
-typedef struct {
-    pt_gprof_symbol *items;
-    size_t count, cap;
-} lines;
+typedef PT_VECTOR(pt_gprof_symbol) lines;
 
 /* A line is static if its function is. */
 static bool is_static_at(const pt_gprof *g, const pt_gprof_symbol *before, uint64_t addr,

@@ -21,10 +21,7 @@
 #define GROUP_SHARE  80   /* one of so many functions */
 #define GROUP_PASSES 5    /* callers that are too few */
 
-typedef struct {
-    uint32_t *items;
-    size_t count, cap;
-} arc_list;
+typedef PT_VECTOR(uint32_t) arc_list;
 
 typedef struct {
     pt_gprof *g;

@@ -144,10 +144,7 @@ uint32_t *pt_gprof_by_name(const pt_gprof *g)
     const size_t count = g->symbol.count;
     uint32_t *const ids = pt_alloc(count + 1, sizeof *ids);
     PT_FREE item *items = pt_realloc(NULL, 2 * count + 1, sizeof *items);
-    struct {
-        alike *items;
-        size_t count, cap;
-    } todo = {0};
+    PT_VECTOR(alike) todo = {0};
     for (uint32_t i = 0; i < count; i++)
         ids[i] = i;
     PT_GROW(todo, 1);

@@ -26,10 +26,7 @@ struct pt_perl_addr2line {
     pt_source_search search;
     pt_object *object;
     pt_index asked; /* keys of the functions without linkage names that this run has named */
-    struct {
-        uint64_t *items;
-        size_t count, cap;
-    } asked_keys;
+    PT_VECTOR(uint64_t) asked_keys;
 };
 
 pt_perl_addr2line *pt_perl_addr2line_new(pt_perl_session *session, const char *path)

@@ -19,10 +19,7 @@
 #include "object/symbol_class.h"
 #include "personality/perl/perl.h"
 
-typedef struct {
-    pt_class_symbol *items;
-    size_t count, cap;
-} symbol_list;
+typedef PT_VECTOR(pt_class_symbol) symbol_list;
 
 static int by_address(const void *a, const void *b)
 {

@@ -15,6 +15,7 @@
 #define PT_PERL_PERL_H
 
 #include "base/buf.h"
+#include "base/grow.h"
 #include "base/index.h"
 #include "base/options.h"
 #include "base/regex.h"
@@ -108,10 +109,7 @@ typedef struct pt_perl_session {
     bool symbolized;         /* the files bring their symbols: no program */
     char *program;           /* as given, or as a symbolized file says */
     char *server; /* the URL of the first profile when a server stands for the program; else NULL */
-    struct {
-        uint64_t *items;
-        size_t count, cap;
-    } addresses; /* each once, by its number */
+    PT_VECTOR(uint64_t) addresses; /* each once, by its number */
     pt_index address_index;
     pt_builder *tables;      /* texts ("words") and stacks of numbers of addresses, each once */
     pt_perl_profile profile; /* all files, less the base */
@@ -121,10 +119,7 @@ typedef struct pt_perl_session {
     pt_perl_leak *leaks;
     size_t leak_count, leak_cap;
 
-    struct {
-        pt_perl_name *items;
-        size_t count, cap;
-    } names;
+    PT_VECTOR(pt_perl_name) names;
     struct {
         struct pt_perl_name_range {
             uint32_t first, count;

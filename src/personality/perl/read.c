@@ -133,10 +133,7 @@ static bool find_words(pt_perl_session *s, pt_reader *r)
     return true;
 }
 
-typedef struct {
-    uint32_t *items;
-    size_t count, cap;
-} frame_list;
+typedef PT_VECTOR(uint32_t) frame_list;
 
 static bool read_records(pt_perl_session *s, pt_reader *r, pt_perl_profile *profile,
                          const char *path)

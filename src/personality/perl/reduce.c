@@ -119,10 +119,7 @@ static void replace_profile(pt_perl_profile *profile, pt_perl_profile *by)
     *profile = *by;
 }
 
-typedef struct {
-    uint32_t *items;
-    size_t count, cap;
-} frame_list;
+typedef PT_VECTOR(uint32_t) frame_list;
 
 static void drop_second(pt_perl_session *s, pt_perl_profile *profile)
 {

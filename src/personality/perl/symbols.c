@@ -203,10 +203,7 @@ static void name_by_libs(pt_perl_session *s)
 static void name_by_file(pt_perl_session *s)
 {
     const uint32_t unknown = pt_perl_wordz(s, "?");
-    struct {
-        pt_perl_name *items;
-        size_t count, cap;
-    } names = {0};
+    PT_VECTOR(pt_perl_name) names = {0};
     for (uint32_t id = 0; id < s->addresses.count; id++) {
         size_t known;
         pt_perl_names_of(s, id, &known);

@@ -40,10 +40,7 @@ typedef struct {
     bool has_address;          /* the pattern can be read as an address, too */
     uint64_t address;
     bool found_address;
-    struct {
-        found_symbol *items;
-        size_t count, cap;
-    } symbols;
+    PT_VECTOR(found_symbol) symbols;
 } search;
 
 /* ---- Addresses as patterns ---- */

@@ -14,10 +14,7 @@
 typedef struct {
     const pt_pprof_list_request *request;
     pt_pprof_listing *listing;
-    struct {
-        const pt_source_file **items;
-        size_t count, cap;
-    } asked; /* files that pprof would have tried to open so far */
+    PT_VECTOR(const pt_source_file *) asked; /* files that pprof would have tried to open so far */
 } search;
 
 /* By name, file, line, start of the function. */

@@ -16,6 +16,7 @@
 #ifndef PT_PPROF_LIST_H
 #define PT_PPROF_LIST_H
 
+#include "base/grow.h"
 #include "base/regex.h"
 #include "source/text.h"
 #include "view/code.h"
@@ -50,10 +51,7 @@ typedef struct pt_pprof_listing {
     /* What the routines' texts belong to. */
     pt_graph graph;
     pt_source_texts *texts;
-    struct {
-        pt_objdump_listing *items;
-        size_t count, cap;
-    } objdump;
+    PT_VECTOR(pt_objdump_listing) objdump;
 } pt_pprof_listing;
 
 /* Fail with pprof's words. PT_ERR_NOTFOUND: nothing matches, or no symbol that matches has samples.

@@ -19,12 +19,9 @@
 
 typedef struct {
     pt_diag *diag;
-    const pt_profile *first; /* of the group at hand; NULL = there is none */
-    pt_merge *merge;         /* NULL while the group is one profile */
-    struct {
-        const pt_profile **items;
-        size_t count, cap;
-    } group; /* closed ones */
+    const pt_profile *first;             /* of the group at hand; NULL = there is none */
+    pt_merge *merge;                     /* NULL while the group is one profile */
+    PT_VECTOR(const pt_profile *) group; /* closed ones */
 } grouping;
 
 static void *begin_merge(pt_diag *diag)

@@ -25,10 +25,7 @@
 typedef struct {
     const pt_pprof_session *session;
     pt_pprof_config config;
-    struct {
-        char **items;
-        size_t count, cap;
-    } values; /* what options were set to: the configuration borrows them */
+    PT_VECTOR(char *) values; /* what options were set to: the configuration borrows them */
 } shell;
 
 static const char *keep_text(shell *s, const char *text)
