@@ -14,6 +14,10 @@
 
 #define LINE_HEIGHT 1.2 /* of the font's size */
 
+/* Lines of a label, at most. A line costs a hundred times the byte that ends it, and a name may be
+ * newlines only. The tooltip has the whole name. */
+#define LABEL_LINES_MAX 100
+
 /* ---- Text ---- */
 
 /* Adobe's metrics of Helvetica: thousandths of the font's size, from space to tilde. */
@@ -134,12 +138,24 @@ static void add_line(pt_drawing_label *label, pt_buf *text, pt_align align)
     label->height += label->font_size * LINE_HEIGHT;
 }
 
-/* Reads "first\nsecond\l": the escape that ends a line says how the line is aligned. */
+static void replace_last_line(pt_drawing_label *label, const char *text)
+{
+    pt_drawing_line *const line = &label->line[label->count - 1];
+    free(line->text);
+    line->text = pt_strdup(text);
+}
+
+/* Reads "first\nsecond\l": the escape that ends a line says how the line is aligned. The last of
+ * LABEL_LINES_MAX lines is "..." when there are more. */
 static pt_drawing_label read_label(const char *text, double font_size)
 {
     pt_drawing_label label = {.font_size = font_size};
     pt_buf line = PT_BUF_INIT;
     for (const char *c = text; *c != '\0'; c++) {
+        if (label.count == LABEL_LINES_MAX) {
+            replace_last_line(&label, "...");
+            break;
+        }
         if (c[0] != '\\' || c[1] == '\0') {
             pt_put_u8(&line, (uint8_t)*c);
             continue;

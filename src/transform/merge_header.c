@@ -167,9 +167,13 @@ void pt_merge_extras(adding *a)
         PT_PUSH(m->extra, (struct extra_line){key, value});
         pt_builder_extra(a->b, (pt_string_id){key}, (pt_string_id){value});
     }
-    for (size_t i = before; i < m->extra.count; i++)
-        pt_index_add(&m->extra_index,
-                     pt_hash_u32_pair(m->extra.items[i].key, m->extra.items[i].value), (uint32_t)i);
+    /* Each once: equal entries make every search of the index as long as they are many. */
+    for (size_t i = before; i < m->extra.count; i++) {
+        const struct extra_line line = m->extra.items[i];
+        const uint64_t hash = pt_hash_u32_pair(line.key, line.value);
+        if (!has_extra(m, hash, line.key, line.value))
+            pt_index_add(&m->extra_index, hash, (uint32_t)i);
+    }
 }
 
 static void first_header(adding *a, pt_provenance *into, const pt_provenance *from)

@@ -77,6 +77,13 @@ static const char *text_or_empty(const pt_profile *p, uint32_t string)
     return pt_text_bytes(p, string) == 0 ? no_text : pt_text(p, string);
 }
 
+static bool has_object_name(const char *path, const char *name, size_t bytes)
+{
+    size_t own_bytes;
+    const char *const own = pt_object_name(path, &own_bytes);
+    return own_bytes == bytes && memcmp(own, name, bytes) == 0;
+}
+
 /* Mapped files of one base name are called the same, so that they are one object. */
 static const char **objects_of(const pt_profile *p)
 {
@@ -85,16 +92,14 @@ static const char **objects_of(const pt_profile *p)
     pt_index index;
     pt_index_init(&index);
     for (uint32_t m = 0; m < count; m++) {
-        size_t bytes, other_bytes;
+        size_t bytes;
         const char *const path = text_or_empty(p, p->mapping->row[m].file);
         const char *const name = pt_object_name(path, &bytes);
         const uint64_t hash = pt_hash_bytes(name, bytes);
-        object[m] = path;
-        PT_INDEX_EACH (&index, hash, o) {
-            const char *const other = pt_object_name(object[o], &other_bytes);
-            if (bytes == other_bytes && memcmp(name, other, bytes) == 0) object[m] = object[o];
-        }
-        if (object[m] == path) pt_index_add(&index, hash, m);
+        const uint32_t known =
+            PT_INDEX_FIND(&index, hash, o, has_object_name(object[o], name, bytes));
+        object[m] = known != PT_NONE ? object[known] : path;
+        if (known == PT_NONE) pt_index_add(&index, hash, m);
     }
     pt_index_done(&index);
     return object;

@@ -28,7 +28,7 @@ static bool *listed_places(const pt_graph *graph, const pt_fold *places)
     pt_index_init(&l.index);
     for (uint32_t i = 0; i < graph->listed_count; i++) {
         const char *text = graph->node[graph->listed[i]].text;
-        pt_index_add(&l.index, pt_hash_bytes(text, strlen(text)), i);
+        if (!is_listed(&l, text)) pt_index_add(&l.index, pt_hash_bytes(text, strlen(text)), i);
     }
     bool *listed = pt_alloc((size_t)places->count + 1, sizeof *listed);
     for (uint32_t i = 0; i < places->count; i++) {

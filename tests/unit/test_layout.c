@@ -123,6 +123,25 @@ static void labels_keep_their_lines_and_where_they_stand(void **state)
     pt_drawing_done(&d);
 }
 
+static void a_label_of_many_lines_ends_with_dots(void **state)
+{
+    for (unsigned lines = 99; lines <= 102; lines++) {
+        pt_drawing d;
+        pt_buf dot = PT_BUF_INIT;
+        pt_put_text(&dot, "digraph \"t\" {\nN1 [label=\"");
+        for (unsigned i = 0; i < lines; i++)
+            pt_put_text(&dot, i % 2 == 0 ? "a\\n" : "b\\l");
+        pt_put_text(&dot, "\" tooltip=\"whole\"]\n}\n");
+        assert_int_equal(pt_drawing_read((const char *)dot.data, dot.size, &d, NULL), PT_OK);
+        assert_int_equal(d.node[0].label.count, lines < 100 ? lines : 100);
+        if (lines > 99)
+            assert_string_equal(d.node[0].label.line[99].text, lines == 100 ? "b" : "...");
+        assert_true(d.node[0].height < 100 * 14 * 1.2 + 9);
+        pt_drawing_done(&d);
+        pt_buf_done(&dot);
+    }
+}
+
 static void nothing_overlaps_in_random_graphs(void **state)
 {
     for (seed = 1; seed < 60; seed++) {
@@ -291,6 +310,7 @@ int main(void)
         cmocka_unit_test(two_arrows_without_crossing_do_not_cross),
         cmocka_unit_test(a_box_that_calls_itself_has_a_loop_beside_it),
         cmocka_unit_test(labels_keep_their_lines_and_where_they_stand),
+        cmocka_unit_test(a_label_of_many_lines_ends_with_dots),
         cmocka_unit_test(nothing_overlaps_in_random_graphs),
         cmocka_unit_test(graphviz_pictures_fill_the_window_and_move),
         cmocka_unit_test(of_graphviz_pictures_only_what_draws_is_passed_on),

@@ -100,19 +100,6 @@ static bool is_uninteresting(const pt_perl_session *s, const char *name)
     return false;
 }
 
-/* The address that is second on every stack, or PT_NONE. */
-static uint32_t common_second(const pt_perl_session *s, const pt_perl_profile *profile)
-{
-    uint32_t second = PT_NONE;
-    for (size_t i = 0; i < profile->count; i++) {
-        size_t depth;
-        const uint32_t *frames = pt_perl_frames(s, profile->stack[i], &depth);
-        if (depth < 2 || (second != PT_NONE && second != frames[1])) return PT_NONE;
-        second = frames[1];
-    }
-    return second;
-}
-
 static void replace_profile(pt_perl_profile *profile, pt_perl_profile *by)
 {
     pt_perl_profile_done(profile);
@@ -120,26 +107,6 @@ static void replace_profile(pt_perl_profile *profile, pt_perl_profile *by)
 }
 
 typedef PT_VECTOR(uint32_t) frame_list;
-
-static void drop_second(pt_perl_session *s, pt_perl_profile *profile)
-{
-    pt_perl_profile result = {0};
-    frame_list kept = {0};
-    for (size_t i = 0; i < profile->count; i++) {
-        size_t depth;
-        const uint32_t *frames = pt_perl_frames(s, profile->stack[i], &depth);
-        kept.count = 0;
-        PT_GROW(kept, depth);
-        kept.items[kept.count++] = frames[0];
-        /* The unwinder may repeat the leaf, which was then moved back by a byte. */
-        const bool twice = depth > 3 && pt_perl_pc(s, frames[2]) + 1 == pt_perl_pc(s, frames[0]);
-        for (size_t k = twice ? 3 : 2; k < depth; k++)
-            kept.items[kept.count++] = frames[k];
-        pt_perl_profile_add(&result, pt_perl_stack(s, kept.items, kept.count), profile->value[i]);
-    }
-    free(kept.items);
-    replace_profile(profile, &result);
-}
 
 static const char *name_or_address(const pt_perl_session *s, uint32_t address, char *hex)
 {
@@ -149,10 +116,71 @@ static const char *name_or_address(const pt_perl_session *s, uint32_t address, c
                      : pt_perl_hex(s, pt_perl_pc(s, address), hex);
 }
 
+/* The depth of a stack of which `dropped` frames behind the leaf are gone. *ret_frames: as the
+ * profile has them. */
+static size_t remaining_depth(const pt_perl_session *s, uint32_t stack, uint32_t dropped,
+                              const uint32_t **ret_frames)
+{
+    size_t depth;
+    *ret_frames = pt_perl_frames(s, stack, &depth);
+    return depth - dropped;
+}
+
+/* The address that is second on every stack, or PT_NONE. dropped: by stack of the profile, the
+ * frames behind its leaf that are gone. */
+static uint32_t common_second(const pt_perl_session *s, const pt_perl_profile *profile,
+                              const uint32_t *dropped)
+{
+    uint32_t second = PT_NONE;
+    for (size_t i = 0; i < profile->count; i++) {
+        const uint32_t *frames;
+        if (remaining_depth(s, profile->stack[i], dropped[i], &frames) < 2) return PT_NONE;
+        const uint32_t own = frames[1 + dropped[i]];
+        if (second != PT_NONE && second != own) return PT_NONE;
+        second = own;
+    }
+    return second;
+}
+
+static void drop_second(const pt_perl_session *s, const pt_perl_profile *profile, uint32_t *dropped)
+{
+    for (size_t i = 0; i < profile->count; i++) {
+        const uint32_t *frames;
+        const size_t depth = remaining_depth(s, profile->stack[i], dropped[i], &frames);
+        /* The unwinder may repeat the leaf, which was then moved back by a byte. */
+        const bool twice =
+            depth > 3 && pt_perl_pc(s, frames[2 + dropped[i]]) + 1 == pt_perl_pc(s, frames[0]);
+        dropped[i] += twice ? 2 : 1;
+    }
+}
+
+static void build_shorter_stacks(pt_perl_session *s, pt_perl_profile *profile,
+                                 const uint32_t *dropped)
+{
+    pt_perl_profile result = {0};
+    frame_list kept = {0};
+    for (size_t i = 0; i < profile->count; i++) {
+        const uint32_t *frames;
+        const size_t depth = remaining_depth(s, profile->stack[i], dropped[i], &frames);
+        kept.count = 0;
+        PT_GROW(kept, depth);
+        kept.items[kept.count++] = frames[0];
+        for (size_t k = 1; k < depth; k++)
+            kept.items[kept.count++] = frames[k + dropped[i]];
+        pt_perl_profile_add(&result, pt_perl_stack(s, kept.items, kept.count), profile->value[i]);
+    }
+    free(kept.items);
+    replace_profile(profile, &result);
+}
+
+/* The shorter stacks are built once, when all that goes is known: a stack whose frames are one
+ * address loses each of them. */
 static void drop_signal_frames(pt_perl_session *s, pt_perl_profile *profile)
 {
     char hex[17];
-    for (uint32_t second; (second = common_second(s, profile)) != PT_NONE;) {
+    PT_FREE uint32_t *dropped = pt_alloc(profile->count + 1, sizeof *dropped);
+    bool any = false;
+    for (uint32_t second; (second = common_second(s, profile, dropped)) != PT_NONE; any = true) {
         const char *name = name_or_address(s, second, hex);
         if (s->settings->no_auto_signal_frames) {
             pt_perl_say("All second stack frames are same: `%s'.\nMight be stack trace capturing "
@@ -161,8 +189,9 @@ static void drop_signal_frames(pt_perl_session *s, pt_perl_profile *profile)
             return;
         }
         pt_perl_say("Removing %s from all stack traces.\n", name);
-        drop_second(s, profile);
+        drop_second(s, profile, dropped);
     }
+    if (any) build_shorter_stacks(s, profile, dropped);
 }
 
 void pt_perl_remove_uninteresting(pt_perl_session *session, pt_perl_profile *profile)
