@@ -2,6 +2,7 @@
  *
  *   interpose.c   the host's calls that we must see: threads, unloading, the fast exits, exec
  *   ids.c, raw_calls.c, spawn.c  more of them, in the shared library only
+ *   libc*.c, find_function.c  what depends on which libc the process has
  *   signals.c     the signals of ticks, and what the host has for them
  *   own_threads.c  the library's own threads, which do not count as the host's
  *   threads.c     a slot for every thread; giving and taking rings and timers
@@ -32,7 +33,6 @@
 #ifndef PT_AGENT_AGENT_H
 #define PT_AGENT_AGENT_H
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -42,6 +42,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/libc.h"
 #include "agent/tick/tick.h"
 #include "wire/buf.h"
 #include "wire/journal.h"
@@ -125,6 +126,8 @@ struct dl_phdr_info;
 void pt_own_init(void);
 /* Before the process has a second thread: finds libc's count of its threads. */
 void pt_own_find_count(void);
+/* Does libc count none of our threads? */
+bool pt_own_is_uncounted(void);
 /* Under the lock. All signals are blocked in it: they are the host's. False: there is none. */
 bool pt_own_begin(pt_own_thread *ret_thread, size_t stack_bytes, void *(*own)(void *), void *arg);
 /* For each loaded object, before the thread below is begun. */
@@ -134,6 +137,8 @@ bool pt_own_can_begin_in_handler(void);
 /* Called by a signal handler with all signals blocked: begins a thread that libc does not know, at
  * most one at a time. It may call neither malloc nor the loader. False: there is none. */
 bool pt_own_begin_in_handler(void *(*own)(void *), void *arg);
+/* The same outside of handlers, with all signals blocked. */
+bool pt_own_begin_bare(pt_own_thread *ret_thread, void *(*own)(void *), void *arg);
 /* In that thread: itself. */
 pt_own_thread pt_own_self(void);
 /* Before a thread is told to end, and then: waits for it. One that nobody waits for may be told at
@@ -616,7 +621,6 @@ void pt_spawn_find_rest(void) __attribute__((weak));
 #define PT_SECOND_NAME(name, text)                                                                 \
     static _Atomic(name##_fn *) next_##name;                                                       \
     extern name##_fn second_##name __asm__(text) __attribute__((weak))
-void *pt_find_next(const char *name, void *second);
 /* The function of that name in the libraries after this one. Looked up at once by the constructor;
  * a library whose own constructor runs earlier may ask for one first. */
 #define PT_NEXT(name)                                                                              \

@@ -25,7 +25,7 @@ enum { HEAD_BYTES = 2048 /* headers lie at the beginning */ };
 static bool gets_more_rights(int fd)
 {
     struct stat st;
-    if (fstat(fd, &st) != 0) return false;
+    if (pt_libc_fstat(fd, &st) != 0) return false;
     return ((st.st_mode & S_ISUID) != 0 && st.st_uid != getuid()) ||
            ((st.st_mode & S_ISGID) != 0 && st.st_gid != getgid()) ||
            (getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0);

@@ -49,7 +49,7 @@ static bool may_what_caller_may(pid_t tid)
     if (syscall(SYS_capget, &own, own_sets) != 0 || syscall(SYS_capget, &other, other_sets) != 0 ||
         memcmp(own_sets, other_sets, sizeof own_sets) != 0)
         return false;
-    const long filters = filters_of(gettid());
+    const long filters = filters_of(pt_tick_gettid());
     return filters >= 0 ? filters == filters_of(tid) : prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 0;
 }
 

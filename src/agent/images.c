@@ -104,9 +104,8 @@ bool pt_image_symbol(const pt_image *image, const char *name, uint64_t *ret_addr
     struct {
         uint32_t buckets, first_symbol, bloom_words, bloom_shift;
     } head;
-    uint32_t hash = 5381, index, link;
-    for (const char *c = name; *c != '\0'; c++)
-        hash = hash * 33 + (uint8_t)*c;
+    const uint32_t hash = pt_gnu_hash(name);
+    uint32_t index, link;
     if (!find_tables(image, &t) || !pt_maps_peek(t.hash, &head, sizeof head) || head.buckets == 0)
         return false;
     const uint64_t buckets = t.hash + sizeof head + (uint64_t)head.bloom_words * sizeof(void *);

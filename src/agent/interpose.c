@@ -30,12 +30,6 @@ PT_SECOND_NAME(execvpe, "__execvpe");
 PT_SECOND_NAME(fexecve, "__fexecve");   /* these two have none: */
 PT_SECOND_NAME(execveat, "__execveat"); /* they are no more than the system call */
 
-void *pt_find_next(const char *name, void *second)
-{
-    void *const next = dlsym(RTLD_NEXT, name);
-    return next != NULL ? next : second;
-}
-
 /* A child of vfork, raw clone or _Fork: it has our memory's contents, but not the journal. */
 __attribute__((noinline)) static bool is_foreign_process(void)
 {
@@ -56,6 +50,7 @@ static void find_rest(void)
     (void)PT_NEXT(execveat);
     pt_signals_find_rest();
     pt_own_find_count();
+    pt_libc_find_threads();
     if (pt_spawn_find_rest != NULL) pt_spawn_find_rest();
 }
 
@@ -86,9 +81,9 @@ __attribute__((noinline)) static size_t stack_bytes(const pthread_attr_t *attr)
     size_t bytes = 0;
     pthread_attr_t usual;
     if (attr != NULL)
-        pthread_attr_getstacksize(attr, &bytes);
+        pt_libc_attr_getstacksize(attr, &bytes);
     else if (pthread_attr_init(&usual) == 0) {
-        pthread_attr_getstacksize(&usual, &bytes);
+        pt_libc_attr_getstacksize(&usual, &bytes);
         pthread_attr_destroy(&usual);
     }
     return bytes;
@@ -121,7 +116,7 @@ extern __typeof__(pthread_create) own_pthread_create
 
 bool pt_interposes(void)
 {
-    void *const first = dlsym(RTLD_DEFAULT, "pthread_create");
+    void *const first = pt_find_first("pthread_create");
     /* NULL in a static program, where there is no other. */
     return first == NULL || first == (void *)(uintptr_t)own_pthread_create;
 }
@@ -372,8 +367,6 @@ PT_EXPORT int execlp(const char *file, const char *arg, ...)
 extern const char __start_pt_passing[], __stop_pt_passing[];
 extern const char __start_pt_unblocking[], __stop_pt_unblocking[];
 
-extern void second_start(void) __asm__("__libc_start_main") __attribute__((weak));
-
 static pt_tick_code code_around(void *function, size_t before, size_t behind)
 {
     const uintptr_t addr = (uintptr_t)function;
@@ -407,8 +400,7 @@ void pt_interpose_init(void)
     /* The functions that call main and start routines have no public names. They are compiled in
      * the same file as, and lie just below, these two (glibc's csu/libc-start.c and
      * nptl/pthread_create.c). */
-    void *volatile const start = (void *)(uintptr_t)second_start; /* NULL: not in this libc */
-    pt_tick.main_start = code_around(start, 256, 512);
+    pt_tick.main_start = code_around(pt_libc_main_start(), 256, 512);
     pt_tick.thread_start = code_around((void *)(uintptr_t)PT_NEXT(pthread_create), 1024, 0);
     pt_tick.own_start =
         (pt_tick_code){(uintptr_t)__start_pt_thread_start, (uintptr_t)__stop_pt_thread_start};
@@ -418,5 +410,5 @@ void pt_interpose_init(void)
         (pt_tick_code){(uintptr_t)__start_pt_unblocking, (uintptr_t)__stop_pt_unblocking};
     bool is_found = false;
     dl_iterate_phdr(note_own_code, &is_found);
-    at_quick_exit(pt_last_words);
+    pt_libc_at_quick_exit(pt_last_words);
 }

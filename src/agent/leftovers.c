@@ -34,9 +34,8 @@ static pid_t owner_of(const char *entry, const char *name)
 static bool is_left(int folder, const char *entry, pid_t pid)
 {
     struct stat st;
-    return kill(pid, 0) != 0 && errno == ESRCH &&
-           fstatat(folder, entry, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-           st.st_uid == geteuid() && time(NULL) - st.st_mtime > OLD_ENOUGH_S;
+    return kill(pid, 0) != 0 && errno == ESRCH && pt_libc_lstat_at(folder, entry, &st) == 0 &&
+           S_ISREG(st.st_mode) && st.st_uid == geteuid() && time(NULL) - st.st_mtime > OLD_ENOUGH_S;
 }
 
 void pt_leftovers_remove(const char *path, void *room, size_t room_bytes)

@@ -16,7 +16,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -78,7 +77,8 @@ static bool bind_unix(struct sockaddr_un *to)
 static bool is_stale(const struct sockaddr_un *at)
 {
     struct stat st;
-    if (lstat(at->sun_path, &st) != 0 || !S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
+    if (pt_libc_lstat_at(AT_FDCWD, at->sun_path, &st) != 0 || !S_ISSOCK(st.st_mode) ||
+        st.st_uid != geteuid())
         return false;
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     const bool refused = fd >= 0 && connect(fd, (const struct sockaddr *)at, sizeof *at) != 0 &&
@@ -315,7 +315,8 @@ void pt_listen_go_on(void)
 void pt_listen_stop(void)
 {
     struct stat st; /* the host may have another root now, where the path is another file's */
-    if (listener.path[0] != '\0' && lstat(listener.path, &st) == 0 && S_ISSOCK(st.st_mode))
+    if (listener.path[0] != '\0' && pt_libc_lstat_at(AT_FDCWD, listener.path, &st) == 0 &&
+        S_ISSOCK(st.st_mode))
         unlink(listener.path);
     listener.path[0] = '\0';
 }

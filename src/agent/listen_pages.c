@@ -40,7 +40,7 @@ uint64_t pt_listen_now_ms(void)
 bool pt_listen_random_text(char to[33])
 {
     uint8_t bytes[16];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) return false;
+    if (!pt_libc_random(bytes, sizeof bytes)) return false;
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(to + 2 * i, 3, "%02x", bytes[i]);
     return true;
@@ -203,7 +203,7 @@ pt_listen_answer pt_listen_collected(void)
     pt_session_stop(PT_JOURNAL_STOPPED, &caller);
     const int file = open(collected.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     unlink(collected.path);
-    if (file < 0 || fstat(file, &st) != 0) {
+    if (file < 0 || pt_libc_fstat(file, &st) != 0) {
         if (file >= 0) close(file);
         return pt_listen_text("500 Internal Server Error", "the profile could not be written\n");
     }

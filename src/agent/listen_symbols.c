@@ -155,7 +155,7 @@ static bool open_image(image *m, const char *path, uint64_t inode, uint64_t devi
     struct stat st;
     *m = (image){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     if (m->fd < 0) return false;
-    if (fstat(m->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_ino != inode ||
+    if (pt_libc_fstat(m->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_ino != inode ||
         (uint64_t)st.st_dev != device || st.st_size < (off_t)sizeof(Elf32_Ehdr))
         return false;
     m->size = (uint64_t)st.st_size;

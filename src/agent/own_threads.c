@@ -4,7 +4,8 @@
  * begins the drain thread. pthread_create cannot be called there, since the interrupted code may be
  * in the middle of malloc, so that thread is made by clone(2) alone. libc does not know it. It has
  * what libc's functions read of a thread (the error number, the locale, the stack guard), and calls
- * none that allocates or loads.
+ * none that allocates or loads. With glibc before 2.34, where the word below has no name and a
+ * program may lack libpthread, the drain thread is always made so.
  *
  * libc ends the process by exit(0) in the last of its threads that ends (pthread_exit(3)). It
  * counts its threads in one word, which has a name for debuggers (glibc 2.34 and later; nptl_db).
@@ -75,7 +76,7 @@ static struct {
 
 void pt_own_init(void)
 {
-    pthread_sigmask(SIG_SETMASK, NULL, &first_mask);
+    sigprocmask(SIG_SETMASK, NULL, &first_mask);
 }
 
 /* The descriptor beside the word gives its size: bits, count, offset (nptl_db/db_info.c). */
@@ -84,11 +85,16 @@ void pt_own_find_count(void)
     static bool is_known;
     if (is_known) return;
     is_known = true;
-    const uint32_t *const shape = dlsym(RTLD_DEFAULT, "_thread_db___nptl_nthreads");
+    const uint32_t *const shape = pt_find_first("_thread_db___nptl_nthreads");
     unsigned *const shared =
-        shape != NULL && shape[0] == 32 ? dlsym(RTLD_DEFAULT, "__nptl_nthreads") : NULL;
+        shape != NULL && shape[0] == 32 ? pt_find_first("__nptl_nthreads") : NULL;
     unsigned *volatile const own = &second_count; /* the address may be NULL */
     count = own != NULL ? own : shared;
+}
+
+bool pt_own_is_uncounted(void)
+{
+    return count != NULL;
 }
 
 static unsigned add_own(int n)
@@ -101,14 +107,14 @@ static void lock_middle(sigset_t *ret_mask)
 {
     sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, ret_mask);
+    sigprocmask(SIG_SETMASK, &all, ret_mask);
     pt_agent_mutex_take(&middle.lock, PT_AGENT_FOR_EVER);
 }
 
 static void unlock_middle(const sigset_t *mask)
 {
     pt_agent_mutex_give(&middle.lock);
-    pthread_sigmask(SIG_SETMASK, mask, NULL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
 static void enter_middle(void)
@@ -151,25 +157,26 @@ static void *own_main(void *arg)
 static void note_thread(pt_own_thread *thread)
 {
     thread->tid =
-        pthread_getcpuclockid(thread->thread, &thread->clock) == 0 ? ~(thread->clock >> 3) : 0;
+        pt_libc_getcpuclockid(thread->thread, &thread->clock) == 0 ? ~(thread->clock >> 3) : 0;
 }
 
 bool pt_own_begin(pt_own_thread *ret_thread, size_t stack_bytes, void *(*own)(void *), void *arg)
 {
     pthread_attr_t attr;
     own_slot *const slot = free_slot();
-    const bool is_middle = pt_own_is(gettid());
+    const bool is_middle = pt_own_is(pt_tick_gettid());
     /* The thread that libc does not know cannot use malloc, which pthread_create does. */
-    if (atomic_load(&slots[OWN_MAX].tid) == gettid()) return false;
+    if (atomic_load(&slots[OWN_MAX].tid) == pt_tick_gettid()) return false;
     pt_own_find_count();
+    pt_libc_find_threads();
     if (slot == NULL || pthread_attr_init(&attr) != 0) return false;
-    pthread_attr_setstacksize(&attr, stack_bytes);
+    pt_libc_attr_setstacksize(&attr, stack_bytes);
     *slot = (own_slot){.main = own, .arg = arg};
     /* libc looks for the first thread to be made in the same word (_IO_enable_locks): a thread of
      * the host, which is counted anyway, must not be counted twice for that. */
     sigset_t all, mask;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &mask);
+    sigprocmask(SIG_SETMASK, &all, &mask);
     if (is_middle) enter_middle();
     const bool begun = pt_real_pthread_create(&ret_thread->thread, &attr, own_main, slot) == 0;
     if (begun) {
@@ -180,7 +187,7 @@ bool pt_own_begin(pt_own_thread *ret_thread, size_t stack_bytes, void *(*own)(vo
         atomic_store(&slot->runs, true);
     }
     if (is_middle) leave_middle();
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
     pthread_attr_destroy(&attr);
     return begun;
 }
@@ -254,35 +261,36 @@ static int bare_main(void *arg)
     own_slot *const slot = arg;
     madvise(bare.memory, BARE_BYTES, MADV_DONTFORK);
     int *const tid_at = (int *)((uint8_t *)thread_pointer() + TID_AT);
-    if (*tid_at == -1) *tid_at = gettid();
-    atomic_store(&slot->tid, gettid());
+    if (*tid_at == -1) *tid_at = pt_tick_gettid();
+    atomic_store(&slot->tid, pt_tick_gettid());
     slot->main(slot->arg);
     return 0;
 }
 
-bool pt_own_begin_in_handler(void *(*own)(void *), void *arg)
+/* Its id; 0: there is none. */
+static pid_t begin_bare(void *(*own)(void *), void *arg)
 {
     enum {
         FLAGS = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
                 CLONE_SETTLS | CLONE_CHILD_CLEARTID
     };
     own_slot *const slot = &slots[OWN_MAX];
-    if (!pt_own_can_begin_in_handler() || atomic_exchange(&bare.is_taken, true)) return false;
+    if (!pt_own_can_begin_in_handler() || atomic_exchange(&bare.is_taken, true)) return 0;
     bare.memory = pt_agent_map(BARE_BYTES);
     uint8_t *const stack_end = bare.memory + BARE_STACK_BYTES;
     uint8_t *const pointer = stack_end + BARE_BELOW_BYTES;
     if (bare.memory != NULL) {
-        make_thread_pointer(pointer, gettid());
+        make_thread_pointer(pointer, pt_tick_gettid());
         *slot = (own_slot){.main = own, .arg = arg};
         atomic_store(&slot->runs, true);
         atomic_store(&bare.is_there, 1);
-        if (clone(bare_main, stack_end, FLAGS, slot, NULL, pointer, &bare.is_there) > 0)
-            return true;
+        const pid_t tid = clone(bare_main, stack_end, FLAGS, slot, NULL, pointer, &bare.is_there);
+        if (tid > 0) return tid;
         atomic_store(&slot->runs, false);
         munmap(bare.memory, BARE_BYTES);
     }
     atomic_store(&bare.is_taken, false);
-    return false;
+    return 0;
 }
 
 #else
@@ -297,18 +305,31 @@ bool pt_own_can_begin_in_handler(void)
     return false;
 }
 
-bool pt_own_begin_in_handler(void *(*own)(void *), void *arg)
+static pid_t begin_bare(void *(*own)(void *), void *arg)
 {
     (void)own;
     (void)arg;
-    return false;
+    return 0;
 }
 
 #endif
 
+bool pt_own_begin_in_handler(void *(*own)(void *), void *arg)
+{
+    return begin_bare(own, arg) > 0;
+}
+
+bool pt_own_begin_bare(pt_own_thread *ret_thread, void *(*own)(void *), void *arg)
+{
+    const pid_t tid = begin_bare(own, arg);
+    if (tid <= 0) return false;
+    *ret_thread = (pt_own_thread){.tid = tid, .clock = pt_timer_cpu_clock(tid), .slot = OWN_MAX};
+    return true;
+}
+
 pt_own_thread pt_own_self(void)
 {
-    const pid_t tid = gettid();
+    const pid_t tid = pt_tick_gettid();
     return (pt_own_thread){.tid = tid, .clock = pt_timer_cpu_clock(tid), .slot = OWN_MAX};
 }
 
@@ -330,14 +351,15 @@ void pt_own_end_begins(void)
 
 void pt_own_end(const pt_own_thread *thread)
 {
-    if (thread->slot == OWN_MAX && thread->tid == gettid()) { /* it ends the process itself */
+    if (thread->slot == OWN_MAX &&
+        thread->tid == pt_tick_gettid()) { /* it ends the process itself */
         leave_middle();
         return;
     }
     if (thread->slot == OWN_MAX)
         wait_for_bare();
     else
-        pthread_join(thread->thread, NULL);
+        pt_libc_join(thread->thread);
     atomic_store(&slots[thread->slot].runs, false);
     leave_middle();
 }
@@ -370,7 +392,7 @@ void pt_own_exit_if_last(void)
     middle.is_last = false;
     unlock_middle(&mask);
     if (!is_last) return;
-    pthread_sigmask(SIG_SETMASK, &first_mask, NULL);
+    sigprocmask(SIG_SETMASK, &first_mask, NULL);
     exit(0); /* NOLINT(concurrency-mt-unsafe): as libc in the last of its threads */
 }
 
@@ -410,8 +432,8 @@ static void raise_as_default(int signo)
     sigemptyset(&only);
     sigaddset(&only, signo);
     pt_real_sigaction(signo, &usual, NULL);
-    syscall(SYS_tgkill, getpid(), gettid(), signo);
-    pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+    syscall(SYS_tgkill, getpid(), pt_tick_gettid(), signo);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
 }
 
 void pt_own_leave_as_first_thread(void)

@@ -20,7 +20,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -188,7 +187,7 @@ static bool copy_areas(const target *to, uint32_t kind)
 static bool is_cut(int fd, size_t length)
 {
     struct stat now;
-    return fstat(fd, &now) == 0 && (uint64_t)now.st_size < length;
+    return pt_libc_fstat(fd, &now) == 0 && (uint64_t)now.st_size < length;
 }
 
 static void note_losses(void)
@@ -224,13 +223,13 @@ static bool copy_to(int fd)
 
 static bool is_keeper(void)
 {
-    return FILE_OF->keeper_tid != 0 && FILE_OF->keeper_tid == gettid();
+    return FILE_OF->keeper_tid != 0 && FILE_OF->keeper_tid == pt_tick_gettid();
 }
 
 static bool is_the_file(int fd)
 {
     struct stat there;
-    return fd >= 0 && fstat(fd, &there) == 0 && S_ISREG(there.st_mode) &&
+    return fd >= 0 && pt_libc_fstat(fd, &there) == 0 && S_ISREG(there.st_mode) &&
            there.st_dev == FILE_OF->device && there.st_ino == FILE_OF->inode;
 }
 
@@ -266,8 +265,7 @@ static int make_file(const char *path)
         return -1;
     }
     const place file = place_of(path), made = place_of(name);
-    if (fstatat(file.folder, file.name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-        !S_ISREG(there.st_mode)) {
+    if (pt_libc_lstat_at(file.folder, file.name, &there) == 0 && !S_ISREG(there.st_mode)) {
         errno = S_ISLNK(there.st_mode) ? ELOOP : EEXIST;
         return -1;
     }
@@ -309,7 +307,7 @@ static int make_journal_file(void)
     struct stat made;
     if (pt_agent.recording && !name_journal()) return -1;
     const int fd = make_file(FILE_OF->path);
-    if (fd < 0 || fstat(fd, &made) != 0) return close_and_keep_errno(fd);
+    if (fd < 0 || pt_libc_fstat(fd, &made) != 0) return close_and_keep_errno(fd);
     FILE_OF->device = made.st_dev;
     FILE_OF->inode = made.st_ino;
     FILE_OF->is_made = true;
@@ -378,7 +376,7 @@ void pt_publish_keep_earlier(const char *path)
 static int above_standard_ones(int fd)
 {
     if (fd < 0 || fd > STDERR_FILENO) return fd;
-    const int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int above = pt_libc_dup_above(fd, STDERR_FILENO + 1);
     close_and_keep_errno(fd);
     return above;
 }
@@ -404,7 +402,7 @@ void pt_publish_keep(void)
     if (FILE_OF->keeper_fd >= 0 && !is_the_file(FILE_OF->keeper_fd))
         FILE_OF->keeper_fd = close_and_keep_errno(FILE_OF->keeper_fd);
     FILE_OF->folder_fd = FILE_OF->is_made || pt_agent.served ? -1 : open_folder();
-    FILE_OF->keeper_tid = gettid();
+    FILE_OF->keeper_tid = pt_tick_gettid();
 }
 
 void pt_publish_handed_over(void)
@@ -463,7 +461,7 @@ static bool send_file(int fd)
 static bool has_name(int fd)
 {
     struct stat there;
-    return fd >= 0 && fstat(fd, &there) == 0 && there.st_nlink > 0;
+    return fd >= 0 && pt_libc_fstat(fd, &there) == 0 && there.st_nlink > 0;
 }
 
 void pt_publish_answer(void)
@@ -600,7 +598,7 @@ static bool is_for_a_file(void)
 static bool is_keeper_alive(void)
 {
     const pid_t tid = FILE_OF->keeper_tid;
-    return tid != 0 && tid != gettid() &&
+    return tid != 0 && tid != pt_tick_gettid() &&
            (syscall(SYS_tgkill, getpid(), tid, 0) == 0 || errno != ESRCH);
 }
 

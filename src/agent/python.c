@@ -130,6 +130,9 @@ static void take_interpreter(const pt_image *image, const char *path)
         !symbol_at(image, "PyUnicode_Type", &facts->text_type) ||
         !symbol_at(image, "PyBytes_Type", &facts->bytes_type))
         return;
+    pt_libc_find_threads();
+    facts->getspecific = pt_libc_getspecific();
+    if (facts->getspecific == NULL) return;
     find_evaluator(image);
     if (facts->table == NULL) facts->table = new_table();
     if (facts->table == NULL) return;

@@ -137,7 +137,7 @@ long pt_syscall_exec(long number, long a, long b, long c, long d, long e)
 
 __attribute__((constructor)) static void find_next(void)
 {
-    syscall_fn *const next = (syscall_fn *)(uintptr_t)dlsym(RTLD_NEXT, "syscall");
+    syscall_fn *const next = (syscall_fn *)(uintptr_t)pt_find_next("syscall", NULL);
     if (next != NULL) pt_next_syscall = next;
 }
 

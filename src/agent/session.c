@@ -198,7 +198,7 @@ static void leave_file(void)
 {
     pt_caller caller;
     pt_agent_lock(&caller);
-    if (pt_agent.file.keeper_tid == gettid()) pt_agent.file.keeper_tid = 0;
+    if (pt_agent.file.keeper_tid == pt_tick_gettid()) pt_agent.file.keeper_tid = 0;
     pt_agent_unlock(&caller);
 }
 
@@ -390,7 +390,13 @@ static bool drain_start(void)
     void (*late)(void) = begin_drain_late;
     atomic_compare_exchange_strong(&pt_tick.on_samples, &late, pt_agent_wake_drain);
     atomic_store(&pt_agent.drain_is_ready, 0);
-    pt_agent.drain_runs = pt_own_begin(&pt_agent.drain, DRAIN_STACK_BYTES, drain_main, round);
+    /* A thread that libc counts, and nobody can take out of the count, would keep the process from
+     * ending with the host's last one. */
+    pt_own_find_count();
+    const bool is_bare = !pt_own_is_uncounted() && late != begin_drain_late &&
+                         pt_own_begin_bare(&pt_agent.drain, drain_main, round);
+    pt_agent.drain_runs =
+        is_bare || pt_own_begin(&pt_agent.drain, DRAIN_STACK_BYTES, drain_main, round);
     while (pt_agent.drain_runs && !atomic_load(&pt_agent.drain_is_ready))
         syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
     pt_publish_handed_over();
@@ -723,7 +729,7 @@ static uintptr_t stack_end(int argc, char **argv)
 static void meet_main_thread(uintptr_t end)
 {
     enum { USUAL_STACK_BYTES = 128 << 20 };
-    if (getpid() != gettid()) { /* the library was loaded by another thread */
+    if (getpid() != pt_tick_gettid()) { /* the library was loaded by another thread */
         pt_thread_register_self();
         return;
     }
@@ -747,7 +753,7 @@ __attribute__((constructor)) static void library_comes(int argc, char **argv)
     pt_agent.pid = getpid();
     if (pt_threads_init()) {
         meet_main_thread(stack_end(argc, argv));
-        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+        pt_libc_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
         pt_environment_begin();
     }
     came_ns = 0;

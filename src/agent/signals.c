@@ -127,11 +127,11 @@ void pt_signals_allow(void)
     for (size_t i = 0; i < 2; i++)
         if (ours[i].signo != 0) sigaddset(&set, ours[i].signo);
     /* Noted before one can come. */
-    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    sigprocmask(SIG_SETMASK, NULL, &before);
     for (size_t i = 0; i < 2; i++)
         if (ours[i].signo != 0 && sigismember(&before, ours[i].signo) == 1) was_blocked |= 1U << i;
     if (pt_tick_self != NULL) atomic_fetch_or(&pt_tick_self->was_blocked, was_blocked);
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 /* ---- what the host calls ---- */

@@ -42,7 +42,8 @@ static union {
 } first_ring;
 static size_t ring_count;
 static pthread_key_t ended_key;
-static bool ready; /* the key is ours: false in constructors that run before our own */
+static bool has_key; /* false, too, where libpthread may yet be loaded */
+static bool ready;   /* false in constructors that run before our own */
 
 /* ---- slots ---- */
 
@@ -335,20 +336,26 @@ static void detach_last(pt_thread *slot)
     take_away(slot, true);
 }
 
+static void thread_ended(void *thread)
+{
+    if (pt_tick_self == thread) pt_thread_end(thread);
+}
+
 void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack)
 {
     pt_caller caller;
     pt_agent_lock(&caller);
-    pt_thread *const met = find_slot(gettid()); /* the task list was read in between */
+    pt_thread *const met = find_slot(pt_tick_gettid()); /* the task list was read in between */
     if (met != NULL && met != thread) {
         detach_slot(met);
         give_slot(met);
     }
     thread->stack = *stack;
-    atomic_store(&thread->tid, gettid());
+    atomic_store(&thread->tid, pt_tick_gettid());
     atomic_store(&thread->live, 1);
     pt_tick_self = thread;
-    pthread_setspecific(ended_key, thread);
+    if (!has_key) has_key = pt_libc_key_create(&ended_key, thread_ended) == 0;
+    if (has_key) pt_libc_setspecific(ended_key, thread);
     attach_slot(thread);
     const bool sampled = thread->engine != NULL;
     pt_agent_unlock(&caller);
@@ -366,18 +373,16 @@ void pt_thread_end(pt_thread *thread)
     pt_agent_unlock(&caller);
 }
 
-static void thread_ended(void *thread)
-{
-    if (pt_tick_self == thread) pt_thread_end(thread);
-}
-
 bool pt_threads_init(void)
 {
     chunks[0] = first_chunk;
     chunk_count = 1;
     pt_tick.find = find_slot;
     pt_tick.is_slot = is_slot;
-    ready = pthread_key_create(&ended_key, thread_ended) == 0;
+    pt_libc_find_threads();
+    const int error = pt_libc_key_create(&ended_key, thread_ended);
+    has_key = error == 0;
+    ready = error == 0 || error == ENOSYS; /* where there are no threads yet */
     return ready;
 }
 
@@ -386,7 +391,7 @@ void pt_thread_register_self(void)
     if (pt_tick_self != NULL) return;
     pt_caller caller;
     pt_agent_lock(&caller);
-    pt_thread *slot = find_slot(gettid());
+    pt_thread *slot = find_slot(pt_tick_gettid());
     if (slot != NULL)
         pt_tick_self = slot;
     else
@@ -460,7 +465,7 @@ static bool meet_tasks(void)
             at += one->bytes;
         }
     }
-    const bool is_whole = fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == tasks.listed + 2;
+    const bool is_whole = fd >= 0 && pt_libc_fstat(fd, &st) == 0 && st.st_nlink == tasks.listed + 2;
     if (fd >= 0) close(fd);
     if (!tasks.has_first) return true;
     const bool first_lives = !pt_own_first_thread_is_dead();
@@ -491,21 +496,21 @@ bool pt_threads_meet(void)
 void pt_threads_attach_known(void)
 {
     each_live(attach_slot);
-    if (pt_tick_self == NULL) pt_tick_self = find_slot(gettid());
+    if (pt_tick_self == NULL) pt_tick_self = find_slot(pt_tick_gettid());
 }
 
 void pt_threads_attach_all(void)
 {
     pt_threads_meet();
-    if (pt_tick_self == NULL) pt_tick_self = find_slot(gettid());
+    if (pt_tick_self == NULL) pt_tick_self = find_slot(pt_tick_gettid());
 }
 
 void pt_thread_pause_self(void)
 {
-    pt_thread *slot = pt_tick_self != NULL ? pt_tick_self : find_slot(gettid());
+    pt_thread *slot = pt_tick_self != NULL ? pt_tick_self : find_slot(pt_tick_gettid());
     if (slot == NULL) { /* so that nobody finds it in the task list and gives it a timer */
-        meet_host_task(gettid());
-        slot = find_slot(gettid());
+        meet_host_task(pt_tick_gettid());
+        slot = find_slot(pt_tick_gettid());
     }
     pt_tick_self = slot; /* its handler does not run now */
     if (slot == NULL) return;
@@ -551,7 +556,7 @@ void pt_threads_after_fork(void)
     each_live(forget_other);
     ring_count = 0;
     PT_SET(owed_count, 0);
-    if (pt_tick_self != NULL) atomic_store(&pt_tick_self->tid, gettid());
+    if (pt_tick_self != NULL) atomic_store(&pt_tick_self->tid, pt_tick_gettid());
 }
 
 static void find_stack(pt_thread *slot)

@@ -60,7 +60,7 @@ static int try_ticks(void *unused)
     sigaddset(&trap, SIGTRAP);
     act.sa_sigaction = on_trial_tick;
     if (pt_real_sigaction(SIGTRAP, &act, NULL) != 0) return 1;
-    trial_event = pt_tick_event_open(&trial_thread, gettid(), TRIAL_PERIOD_NS, false);
+    trial_event = pt_tick_event_open(&trial_thread, pt_tick_gettid(), TRIAL_PERIOD_NS, false);
     if (trial_event == NULL) return 1;
     sigprocmask(SIG_UNBLOCK, &trap, NULL);
     if (!trial_wait(TRIAL_TICKS, TRIAL_MOST_NS)) return 1;
@@ -89,7 +89,7 @@ static int find_result(void)
     if (!name_result(path)) return -1;
     const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return -1;
-    const bool is_believed = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+    const bool is_believed = pt_libc_fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
                              (st.st_uid == geteuid() || st.st_uid == 0) && read(fd, &text, 1) == 1;
     close(fd);
     return is_believed && (text == '0' || text == '1') ? text - '0' : -1;
@@ -140,7 +140,7 @@ static bool can_open(bool with_trap, bool skip_kernel)
 {
     pt_tick.events_trap = with_trap;
     pt_tick.events_skip_kernel = skip_kernel;
-    void *const page = pt_tick_event_open(&trial_thread, gettid(), 1000000000, false);
+    void *const page = pt_tick_event_open(&trial_thread, pt_tick_gettid(), 1000000000, false);
     if (page != NULL) munmap(page, pt_tick.page_bytes);
     return page != NULL;
 }

@@ -14,6 +14,7 @@
 #include "agent/agent.h"
 
 #include <stdatomic.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,12 +22,27 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
+/* Without libc's functions, which glibc before 2.34 keeps in librt. Like there, the kernel's number
+ * stands for the timer. */
+static bool make_kernel_timer(clockid_t clock, struct sigevent *event, void **ret_timer)
+{
+    int number;
+    if (syscall(SYS_timer_create, clock, event, &number) != 0) return false;
+    *ret_timer = (void *)(intptr_t)number; /* NOLINT(performance-no-int-to-ptr) */
+    return true;
+}
+
+static bool delete_kernel_timer(void *timer)
+{
+    return syscall(SYS_timer_delete, (int)(intptr_t)timer) == 0;
+}
+
 static bool probe_posix(uint64_t period_ns)
 {
     struct sigevent event = {.sigev_notify = SIGEV_NONE};
-    timer_t timer;
+    void *timer;
     (void)period_ns;
-    return timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) == 0 && timer_delete(timer) == 0;
+    return make_kernel_timer(CLOCK_THREAD_CPUTIME_ID, &event, &timer) && delete_kernel_timer(timer);
 }
 
 static struct timespec timespec_of(uint64_t ns)
@@ -41,10 +57,7 @@ static bool make_timer(pt_thread *thread, clockid_t clock)
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = pt_tick.signo};
     event.sigev_value.sival_ptr = thread;
     event.sigev_notify_thread_id = atomic_load_explicit(&thread->tid, memory_order_relaxed);
-    timer_t timer;
-    if (timer_create(clock, &event, &timer) != 0) return false;
-    thread->timer = timer;
-    return true;
+    return make_kernel_timer(clock, &event, &thread->timer);
 }
 
 /* It ends first_ns from now for the first time. */
@@ -53,7 +66,7 @@ static bool arm_timer(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
     /* Relative to the clock's present value, as TIMER_ABSTIME is not given. */
     const struct itimerspec times = {.it_interval = timespec_of(period_ns),
                                      .it_value = timespec_of(first_ns)};
-    if (timer_settime((timer_t)thread->timer, 0, &times, NULL) == 0) return true;
+    if (pt_tick_timer_set(thread->timer, &times)) return true;
     pt_timer_looks_stop(thread);
     return false;
 }
@@ -98,7 +111,7 @@ bool pt_timer_looks_start(pt_thread *thread)
 
 void pt_timer_looks_stop(pt_thread *thread)
 {
-    timer_delete((timer_t)thread->timer);
+    delete_kernel_timer(thread->timer);
     thread->timer = NULL;
 }
 

@@ -15,7 +15,6 @@
 #include "agent/agent.h"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdio.h>

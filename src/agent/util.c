@@ -49,7 +49,7 @@ static void be_undisturbed(pt_caller *ret_caller)
     ret_caller->error = errno;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ret_caller->cancel);
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &ret_caller->mask);
+    sigprocmask(SIG_SETMASK, &all, &ret_caller->mask);
 }
 
 /* All but the signal mask. */
@@ -61,7 +61,7 @@ static void be_as_before_undisturbed(const pt_caller *caller)
 
 static void be_as_before(const pt_caller *caller)
 {
-    pthread_sigmask(SIG_SETMASK, &caller->mask, NULL);
+    sigprocmask(SIG_SETMASK, &caller->mask, NULL);
     be_as_before_undisturbed(caller); /* the thread may end here */
 }
 

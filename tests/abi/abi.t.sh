@@ -60,3 +60,48 @@ if ready "${tick:-libpt_tick.a}" "$here/tick-undefined.txt" && needs nm; then
     comm -23 undefined allowed >offences
     expect_equal 'what it calls beside those' "$(cat offences)" ''
 fi
+
+it 'libprofiler.so.0 asks for no glibc newer than 2.17'
+if ready "$library" && needs objdump; then
+    objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -u >versions
+    expect_equal 'versions above 2.17' "$({ cat versions; echo GLIBC_2.17; } | sort -uV | sed '1,/^GLIBC_2.17$/d')" ''
+fi
+
+it 'a program of musl is profiled like any other, with threads and without'
+if ready "$library" && needs musl-gcc && needs python3; then
+    cat >burn.c <<'BURN'
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+static void *burn(void *arg)
+{
+    volatile unsigned x = 1;
+    struct timespec t;
+    do {
+        for (int i = 0; i < 20000; i++) x = x * 3 + 1;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    } while (t.tv_sec == 0 && t.tv_nsec < 100000000);
+    return arg;
+}
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    (void)argv;
+    if (argc > 1 && pthread_create(&thread, NULL, burn, NULL) != 0) return 1;
+    burn(NULL);
+    if (argc > 1) pthread_join(thread, NULL);
+    puts("burnt");
+    return 7;
+}
+BURN
+    musl-gcc -O1 -o burn burn.c -pthread
+    for threads in '' 2; do
+        rm -f prof
+        CPUPROFILE=prof LD_PRELOAD=$library run ./burn $threads
+        expect_status 7
+        expect_stdout burnt
+        expect_no_stderr
+        samples=$(python3 "$here/prof.py" prof | awk '$1 == "samples" { print $2 }')
+        expect [ "${samples:-0}" -ge $((7 * ${threads:-1})) ]
+    done
+fi

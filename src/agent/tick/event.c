@@ -30,20 +30,27 @@
 
 enum { OUT_OF_STEP = 113 };
 
+/* As Linux 5.13 has it; headers of older systems end before its last word (perf_event_open(2)). */
+typedef union {
+    struct perf_event_attr attr;
+    uint64_t words[16];
+} event_attr;
+
+enum { FLAGS_WORD = 5, REMOVE_ON_EXEC_BIT = 36, SIGTRAP_BIT = 37, SIG_DATA_WORD = 15 };
+
 static int open_event(const pt_thread *thread, int tid, uint64_t period_ns)
 {
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_SOFTWARE,
-        .size = sizeof attr,
-        .config = PERF_COUNT_SW_CPU_CLOCK,
-        .sample_period = period_ns,
-        .disabled = 1,
-        .exclude_kernel = pt_tick.events_skip_kernel,
-        .exclude_hv = pt_tick.events_skip_kernel,
-        .sigtrap = pt_tick.events_trap,
-        .remove_on_exec = pt_tick.events_trap, /* asked for by sigtrap */
-        .sig_data = PT_TICK_TRAP_DATA(thread),
-    };
+    event_attr attr = {.words = {0}};
+    attr.attr.type = PERF_TYPE_SOFTWARE;
+    attr.attr.size = sizeof attr.words;
+    attr.attr.config = PERF_COUNT_SW_CPU_CLOCK;
+    attr.attr.sample_period = period_ns;
+    attr.attr.disabled = 1;
+    attr.attr.exclude_kernel = pt_tick.events_skip_kernel;
+    attr.attr.exclude_hv = pt_tick.events_skip_kernel;
+    if (pt_tick.events_trap) /* which asks for the other */
+        attr.words[FLAGS_WORD] |= 1ULL << SIGTRAP_BIT | 1ULL << REMOVE_ON_EXEC_BIT;
+    attr.words[SIG_DATA_WORD] = PT_TICK_TRAP_DATA(thread);
     return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
@@ -73,7 +80,7 @@ void pt_tick_event_arm(pt_thread *self)
 {
     void *const first = self->first_event;
     self->first_event = NULL;
-    self->event = pt_tick_event_open(self, gettid(), pt_tick.period_ns, false);
+    self->event = pt_tick_event_open(self, pt_tick_gettid(), pt_tick.period_ns, false);
     if (self->event == NULL) atomic_store(&self->wants_timer, 1);
     munmap(first, pt_tick.page_bytes);
 }

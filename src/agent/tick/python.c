@@ -302,7 +302,7 @@ static uint64_t state_of_thread(reading *r, const pt_tick_python_facts *facts)
         key.is_made != 1 ||
         !read_memory(r, facts->runtime + facts->layout->finalizing, &ending, sizeof ending))
         return 0;
-    const uint64_t state = (uint64_t)(uintptr_t)pthread_getspecific(key.key);
+    const uint64_t state = (uint64_t)(uintptr_t)facts->getspecific(key.key);
     return state % 8 == 0 && (ending == 0 || ending == state) ? state : 0;
 }
 

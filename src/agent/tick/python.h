@@ -15,6 +15,7 @@
 #ifndef PT_AGENT_TICK_PYTHON_H
 #define PT_AGENT_TICK_PYTHON_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -58,6 +59,7 @@ typedef struct {
     uint64_t runtime; /* _PyRuntime */
     uint64_t code_type, text_type, bytes_type;
     pt_tick_python_table *table;
+    void *(*getspecific)(pthread_key_t); /* libc's */
 } pt_tick_python_facts;
 
 /* A code object of a thread's cache: what it said of itself. */

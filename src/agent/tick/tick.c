@@ -267,7 +267,7 @@ static void end_the_host(int signo, siginfo_t *info)
 #else
     syscall(SYS_rt_sigaction, signo, default_action, NULL, sizeof(uint64_t));
 #endif
-    syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), signo, info);
+    syscall(SYS_rt_tgsigqueueinfo, getpid(), pt_tick_gettid(), signo, info);
 }
 
 /* The thread had blocked it before we came, so it is for another one, or for sigwait: it becomes
@@ -284,7 +284,7 @@ static bool give_back(int signo, siginfo_t *info, void *context)
     mask |= UINT64_C(1) << (signo - 1);
     memcpy(&interrupted->uc_sigmask, &mask, sizeof mask);
     if (info->si_code == SI_TKILL)
-        syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), signo, info);
+        syscall(SYS_rt_tgsigqueueinfo, getpid(), pt_tick_gettid(), signo, info);
     else if (syscall(SYS_rt_sigqueueinfo, getpid(), signo, info) != 0)
         syscall(SYS_kill, getpid(),
                 signo); /* the kernel believes only the first thread who sent it */
@@ -322,7 +322,7 @@ PT_PASSING static void pass_to_host(int signo, siginfo_t *info, void *context)
 PT_PASSING void pt_tick_handler(int signo, siginfo_t *info, void *context)
 {
     const int saved_errno = errno;
-    if (pt_tick_self == NULL && pt_tick.find != NULL) pt_tick_self = pt_tick.find(gettid());
+    if (pt_tick_self == NULL && pt_tick.find != NULL) pt_tick_self = pt_tick.find(pt_tick_gettid());
     const tick_kind kind = kind_of(signo, info);
     pt_thread *const self = pt_tick_self;
     if (kind == NO_TICK) {

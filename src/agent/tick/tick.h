@@ -18,6 +18,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "agent/tick/python.h"
 #include "unwind/unwind.h"
@@ -26,6 +30,19 @@
 /* Functions between the host and what it asked for: its signal handler, libc's own function. One
  * section, so that a return address tells. */
 #define PT_PASSING __attribute__((section("pt_passing")))
+
+/* ---- system calls that glibc has in newer versions only, or not in libc.so.6 ---- */
+
+static inline pid_t pt_tick_gettid(void)
+{
+    return (pid_t)syscall(SYS_gettid);
+}
+
+/* Relative to the present value of the timer's clock. */
+static inline bool pt_tick_timer_set(void *timer, const struct itimerspec *times)
+{
+    return syscall(SYS_timer_settime, (int)(intptr_t)timer, 0, times, NULL) == 0;
+}
 
 /* ---- rings ---- */
 

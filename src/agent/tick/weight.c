@@ -134,7 +134,7 @@ static uint32_t first_look(pt_thread *self, int64_t now_ns)
     const struct itimerspec times = {
         .it_interval = timespec_of(pt_tick.period_ns),
         .it_value = timespec_of((uint64_t)(self->clock_seen_ns + period_ns - now_ns))};
-    timer_settime((timer_t)self->timer, 0, &times, NULL);
+    (void)pt_tick_timer_set(self->timer, &times);
     return weight;
 }
 

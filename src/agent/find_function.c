@@ -1,0 +1,150 @@
+/* find_function.c: functions of other libraries by their names, from the tables that the loader has
+ * mapped (gABI chapter 5; .gnu.hash as binutils writes it).
+ *
+ * dlsym answers the same question. But before glibc 2.34 it lies in a library of its own, libdl,
+ * which a program may lack; and it calls malloc to say no.
+ */
+#include "agent/agent.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+typedef struct {
+    uintptr_t base;
+    const ElfW(Sym) * symbols;
+    const char *texts;
+    const uint32_t *gnu_hash, *hash; /* one of them may be NULL */
+    const ElfW(Half) * versions;     /* or NULL */
+} object_tables;
+
+/* glibc and musl differ in which of these they replace by the loaded address. */
+static const void *loaded_table(uintptr_t base, uintptr_t at)
+{
+    return (const void *)(at < base ? at + base : at); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static bool read_tables(const struct dl_phdr_info *info, object_tables *ret)
+{
+    const uintptr_t base = info->dlpi_addr;
+    const ElfW(Dyn) *dyn = NULL;
+    *ret = (object_tables){.base = base};
+    for (size_t i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            dyn = (const ElfW(Dyn) *)(base + info->dlpi_phdr[i].p_vaddr);
+    for (; dyn != NULL && dyn->d_tag != DT_NULL; dyn++) {
+        const void *const table = loaded_table(base, dyn->d_un.d_ptr);
+        if (dyn->d_tag == DT_SYMTAB) ret->symbols = table;
+        if (dyn->d_tag == DT_STRTAB) ret->texts = table;
+        if (dyn->d_tag == DT_GNU_HASH) ret->gnu_hash = table;
+        if (dyn->d_tag == DT_HASH) ret->hash = table;
+        if (dyn->d_tag == DT_VERSYM) ret->versions = table;
+    }
+    return ret->symbols != NULL && ret->texts != NULL;
+}
+
+uint32_t pt_gnu_hash(const char *name)
+{
+    uint32_t hash = 5381;
+    for (const char *c = name; *c != '\0'; c++)
+        hash = hash * 33 + (uint8_t)*c;
+    return hash;
+}
+
+/* Defined, of the version that is meant when none is named, and at an address that does not depend
+ * on the processor: none of the functions that are asked for does. */
+static bool is_definition(const object_tables *t, uint32_t index, const char *name)
+{
+    enum { HIDDEN_VERSION = 0x8000 };
+    const ElfW(Sym) *const symbol = &t->symbols[index];
+    const unsigned type = symbol->st_info & 15;
+    return symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 && type <= STT_FUNC &&
+           strcmp(t->texts + symbol->st_name, name) == 0 &&
+           (t->versions == NULL || (t->versions[index] & HIDDEN_VERSION) == 0);
+}
+
+/* A bucket leads to a chain of hashes, whose last has bit 0. 0: none. */
+static uint32_t find_by_gnu_hash(const object_tables *t, const char *name)
+{
+    const uint32_t buckets = t->gnu_hash[0], first = t->gnu_hash[1], bloom_words = t->gnu_hash[2];
+    const uint32_t *const bucket = t->gnu_hash + 4 + bloom_words * (sizeof(ElfW(Addr)) / 4);
+    const uint32_t *const chain = bucket + buckets;
+    const uint32_t hash = pt_gnu_hash(name);
+    uint32_t index = buckets != 0 ? bucket[hash % buckets] : 0;
+    if (index < first) return 0;
+    for (;; index++) {
+        const uint32_t link = chain[index - first];
+        if ((link | 1) == (hash | 1) && is_definition(t, index, name)) return index;
+        if ((link & 1) != 0) return 0;
+    }
+}
+
+static uint32_t find_by_hash(const object_tables *t, const char *name)
+{
+    uint32_t hash = 0;
+    for (const char *c = name; *c != '\0'; c++) {
+        hash = (hash << 4) + (uint8_t)*c;
+        hash = (hash ^ (hash >> 24 & 0xf0)) & 0x0fffffff;
+    }
+    const uint32_t buckets = t->hash[0];
+    const uint32_t *const bucket = t->hash + 2, *const chain = bucket + buckets;
+    uint32_t index = buckets != 0 ? bucket[hash % buckets] : 0;
+    while (index != 0 && !is_definition(t, index, name))
+        index = chain[index];
+    return index;
+}
+
+static bool holds_this_code(const struct dl_phdr_info *info)
+{
+    const uintptr_t here = (uintptr_t)holds_this_code;
+    for (size_t i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+            here - (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr) < info->dlpi_phdr[i].p_memsz)
+            return true;
+    return false;
+}
+
+typedef struct {
+    const char *name;
+    bool is_passed;     /* this library */
+    void *before, *own; /* what libraries before this one, and this one, call so */
+    void *behind;
+} lookup;
+
+static int look_into(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    lookup *const l = arg;
+    object_tables t;
+    (void)size;
+    const bool is_own = holds_this_code(info);
+    void **const to = is_own ? &l->own : l->is_passed ? &l->behind : &l->before;
+    if (is_own) l->is_passed = true;
+    if (*to != NULL || !read_tables(info, &t)) return 0;
+    const uint32_t index = t.gnu_hash != NULL ? find_by_gnu_hash(&t, l->name)
+                           : t.hash != NULL   ? find_by_hash(&t, l->name)
+                                              : 0;
+    if (index != 0)
+        *to = (void *)(t.base + t.symbols[index].st_value); /* NOLINT(performance-no-int-to-ptr) */
+    return l->behind != NULL;
+}
+
+static lookup look_up(const char *name)
+{
+    lookup l = {.name = name};
+    dl_iterate_phdr(look_into, &l);
+    return l;
+}
+
+/* A library that came by dlopen lies behind libc. */
+void *pt_find_next(const char *name, void *second)
+{
+    const lookup l = look_up(name);
+    if (second != NULL && l.behind == NULL) return second;
+    return l.behind != NULL ? l.behind : l.before;
+}
+
+void *pt_find_first(const char *name)
+{
+    const lookup l = look_up(name);
+    return l.before != NULL ? l.before : l.own != NULL ? l.own : l.behind;
+}
