@@ -198,7 +198,7 @@ static int run_reset(char **argv)
         __sysv_signal(signo, SIG_DFL);
         sigaction(signo, &act, NULL);
     }
-    compute(0.3);
+    compute(0.15);
     printf("cpu %.6f\n", clock_s(CLOCK_PROCESS_CPUTIME_ID));
     return 0;
 }
@@ -212,7 +212,7 @@ static int run_reset_raw(char **argv)
     for (int signo = 1; signo < 32; signo++)
         syscall(SYS_rt_sigaction, signo, by_default, NULL, sizeof(uint64_t));
     syscall(SYS_rt_sigaction, SIGPROF, NULL, before, sizeof(uint64_t));
-    compute(0.3);
+    compute(0.15);
     printf("cpu %.6f\ndefault %d\n", clock_s(CLOCK_PROCESS_CPUTIME_ID), before[0] == 0);
     return 0;
 }
@@ -232,7 +232,7 @@ static int run_reset_bare(char **argv)
                          : "rcx", "r11", "memory");
     }
 #endif
-    call_kernel(0.6);
+    call_kernel(0.3);
     printf("cpu %.6f\n", clock_s(CLOCK_PROCESS_CPUTIME_ID));
     return 0;
 }
