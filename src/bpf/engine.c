@@ -65,6 +65,10 @@ static void *make_chunk(void *arg, uint32_t number)
 static pt_status refuse_load(int error, pt_error *reterr)
 {
     struct stat btf;
+    if ((error == EPERM || error == EACCES) && geteuid() == 0)
+        return pt_error_set(reterr, PT_ERR_SYSTEM,
+                            "the kernel denies BPF programs here (lockdown, a container, or a "
+                            "filter of system calls)");
     if (error == EPERM || error == EACCES)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
                             "the kernel denies you BPF programs: run with sudo, or give pitot "

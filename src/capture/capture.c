@@ -30,6 +30,7 @@ enum {
     PROGRESS_NS = 250000000, /* between two progress reports */
     WEIGH_NS = 50000000,     /* between two readings of the memory that is held */
     KEEP_MS = 400,           /* between two writes of the kept recording */
+    LOAD_MS = 40, /* a recording that ends sooner never begins to load the kernel's walker */
     /* A record gets its time before it becomes visible. So younger records wait until older ones
      * must be visible. */
     SETTLED_NS = 2000000,
@@ -54,8 +55,7 @@ static uint64_t period_of(uint64_t hz, bool is_each_thread)
     return period;
 }
 
-static pt_event_plan plan_of(const pt_capture_options *o, const pt_event_source *source,
-                             pt_bpf_engine *walker)
+static pt_event_plan plan_of(const pt_capture_options *o, const pt_event_source *source)
 {
     pt_event_plan plan = {.source = source,
                           .hz = o->hz,
@@ -63,7 +63,7 @@ static pt_event_plan plan_of(const pt_capture_options *o, const pt_event_source 
                           .kernel = o->kernel,
                           .is_each_thread = o->each_thread,
                           .has_user_stack = true,
-                          .walker = walker,
+                          .may_walk = o->walks != PT_WALK_NEVER,
                           .stack_bytes = PT_STACK_BYTES_FIRST};
     if (o->period != 0)
         plan.period = o->period;
@@ -107,7 +107,8 @@ static void read_target(pt_capture *c, pid_t pid)
     proc->is_wanted = !proc->awaits_exec;
     if (proc->awaits_exec) return;
     pt_procs_read(&c->procs, proc);
-    pt_proc_modules(&c->procs, proc);
+    const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
+    pt_feed_walker(c, proc, &modules);
 }
 
 /* Reads the mappings of all processes: they cannot be read after a process ends, its children share
@@ -185,7 +186,7 @@ static void narrow_plan(pt_capture *c, pt_event_plan *plan)
 static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error *reterr)
 {
     const pt_capture_targets *const t = &c->options.targets;
-    pt_event_plan plan = plan_of(&c->options, source, c->walker);
+    pt_event_plan plan = plan_of(&c->options, source);
     narrow_plan(c, &plan);
     tid_list tids = {0};
     for (size_t i = 0; i < t->pid_count; i++)
@@ -255,6 +256,59 @@ static void open_ledger(pt_capture *c)
     c->ledger = pt_ledger_new(&options, c->sink);
 }
 
+static uint32_t cpu_limit(void)
+{
+    return (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
+}
+
+/* Takes over a walker. A refusal is noted; stacks are copied then. */
+static pt_status use_walker(pt_capture *c, pt_bpf_engine *walker, pt_error *reterr)
+{
+    const pt_status status = pt_event_set_walk(&c->set, walker, reterr);
+    if (status == PT_OK)
+        c->walker = walker;
+    else
+        pt_bpf_engine_free(walker);
+    c->facts.has_walker = c->walker != NULL;
+    return status;
+}
+
+static void note_refusal(pt_capture *c, const pt_error *refusal)
+{
+    snprintf(c->facts.why_copied, sizeof c->facts.why_copied, "%s", refusal->message);
+}
+
+/* Loads the kernel's walker, or begins to. Fails only if the caller insists on it. */
+static pt_status load_walker(pt_capture *c, pt_error *reterr)
+{
+    const pt_walk_wish wish = c->options.walks;
+    pt_bpf_engine *walker = NULL;
+    pt_error refusal = PT_ERROR_INIT;
+    if (wish == PT_WALK_NEVER) return PT_OK;
+    if (wish == PT_WALK_SOON) {
+        c->loader = pt_loader_new(cpu_limit(), LOAD_MS);
+        return PT_OK;
+    }
+    pt_status status = pt_bpf_engine_new(cpu_limit(), &walker, &refusal);
+    if (status == PT_OK) status = use_walker(c, walker, &refusal);
+    if (status == PT_OK) return PT_OK;
+    note_refusal(c, &refusal);
+    if (wish != PT_WALK_OR_FAIL) return PT_OK;
+    if (reterr != NULL) *reterr = refusal;
+    return status;
+}
+
+/* Takes the walker from its loader once it is loaded. */
+static void take_walker(pt_capture *c)
+{
+    pt_bpf_engine *walker = NULL;
+    pt_error refusal = PT_ERROR_INIT;
+    if (c->loader == NULL || !pt_loader_take(c->loader, &walker, &refusal)) return;
+    pt_loader_free(c->loader);
+    c->loader = NULL;
+    if (walker == NULL || use_walker(c, walker, &refusal) != PT_OK) note_refusal(c, &refusal);
+}
+
 pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_capture,
                          pt_error *reterr)
 {
@@ -270,10 +324,8 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     c->group_fd = -1;
     c->builder = pt_builder_new();
     allow_descriptors();
-    pt_status status = PT_OK;
-    if (options->walks_in_kernel)
-        status = pt_bpf_engine_new((uint32_t)sysconf(_SC_NPROCESSORS_CONF), &c->walker, reterr);
-    if (status == PT_OK) status = open_set(c, source, reterr);
+    pt_status status = open_set(c, source, reterr);
+    if (status == PT_OK) status = load_walker(c, reterr);
     if (status != PT_OK) {
         pt_capture_free(c);
         return status;
@@ -302,6 +354,7 @@ void pt_capture_free(pt_capture *c)
 {
     if (c == NULL) return;
     pt_event_set_close(&c->set);
+    pt_loader_free(c->loader);
     pt_bpf_engine_free(c->walker);
     if (c->group_fd >= 0) close(c->group_fd);
     pt_procs_done(&c->procs);
@@ -511,6 +564,7 @@ void pt_capture_run(pt_capture *c)
          * fed once poll has timed out without new ones. */
         is_fed = poll(polled, count, wait_ms(c, now_ns, is_fed)) == 0;
         mark_ended(c, polled);
+        take_walker(c);
         pt_spool_noticed(c->set.spool);
         if (is_fed || is_hasty(c, now_ns)) pt_spool_take(c->set.spool);
         /* The order matters: records are searched for urgent ones before they are fed. */

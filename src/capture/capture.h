@@ -51,6 +51,8 @@ typedef struct pt_capture_facts {
     bool is_each_thread;        /* one event per thread instead of one per cpu */
     bool is_full;               /* the recording ended because of memory_bytes */
     bool has_kernel;            /* time in the kernel was sampled */
+    bool has_walker;            /* stacks are walked in the kernel */
+    char why_copied[512];       /* if they are not, and that was wished: the reason */
 } pt_capture_facts;
 
 /* The processes to record. */
@@ -62,6 +64,14 @@ typedef struct pt_capture_targets {
     const char *cgroup;
 } pt_capture_targets;
 
+/* Whether stacks are walked in the kernel (src/bpf) instead of copied. */
+typedef enum pt_walk_wish {
+    PT_WALK_NEVER,
+    PT_WALK_OR_FAIL, /* pt_capture_new fails without */
+    PT_WALK_FIRST,   /* if possible, from the first sample on: pt_capture_new waits for it, 0.1 s */
+    PT_WALK_SOON, /* if possible, from when the program is loaded; loading begins a little later */
+} pt_walk_wish;
+
 typedef struct pt_capture_options {
     pt_capture_targets targets;
     const char *event;     /* a name of pt_event_sources */
@@ -70,7 +80,7 @@ typedef struct pt_capture_options {
     bool user, kernel;     /* sample time in user mode, in the kernel */
     bool off_cpu;          /* also record the time that threads wait */
     bool timeline;         /* keep each sample with time, thread and cpu */
-    bool walks_in_kernel;  /* unwind in the kernel by src/bpf; excludes each_thread */
+    pt_walk_wish walks;    /* in the kernel; PT_WALK_NEVER with each_thread */
     bool each_thread;      /* events per thread, even where events per cpu are allowed */
     int64_t duration_ns;   /* 0: until stopped */
     uint64_t memory_bytes; /* the recording ends when it holds more; 0: no limit */

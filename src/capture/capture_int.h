@@ -10,6 +10,7 @@
 #include "capture/between.h"
 #include "capture/capture.h"
 #include "capture/ledger.h"
+#include "capture/loader.h"
 #include "capture/procs.h"
 #include "capture/set.h"
 #include "capture/sink.h"
@@ -36,7 +37,8 @@ typedef struct pt_watched {
 
 struct pt_capture {
     pt_capture_options options;
-    pt_bpf_engine *walker; /* walks stacks in the kernel; owned by the set's plan; NULL: none */
+    pt_bpf_engine *walker; /* walks stacks in the kernel; NULL: none, or none yet */
+    pt_loader *loader;     /* of the walker; NULL: nothing is being loaded */
     pt_event_set set;
     pt_procs procs;
     pt_builder *builder;
@@ -71,6 +73,8 @@ struct pt_capture {
 void pt_feed_upto(pt_capture *capture, uint64_t limit_ns);
 /* Processes new records that must not wait: new threads, first samples. */
 void pt_feed_urgent(pt_capture *capture);
+/* Sends the modules of a process to the kernel's walker, if there is one: it walks later stacks. */
+void pt_feed_walker(pt_capture *capture, pt_proc *proc, const pt_unwind_modules *modules);
 /* At the end of the recording: counts the time that threads have waited up to now, and releases
  * held samples. */
 void pt_feed_end(pt_capture *capture, uint64_t now_ns);

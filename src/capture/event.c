@@ -44,7 +44,7 @@ static uint64_t sample_type(const pt_event_plan *plan)
      * cannot read an inherited event, and a cpu's clock is not the CPU time of any thread. */
     if (plan->is_each_thread) type |= PERF_SAMPLE_READ;
     if (plan->kernel) type |= PERF_SAMPLE_CALLCHAIN;
-    if (plan->walker != NULL) type |= PERF_SAMPLE_RAW;
+    if (plan->may_walk) type |= PERF_SAMPLE_RAW;
     if (plan->has_user_stack) type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
     return type;
 }
@@ -108,13 +108,16 @@ int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64
     else
         attr.sample_period = period;
     const int fd = open_narrowed(plan, &attr, tid, cpu);
-    if (fd < 0 || plan->walker == NULL ||
-        ioctl(fd, PERF_EVENT_IOC_SET_BPF, pt_bpf_engine_program(plan->walker)) == 0)
-        return fd;
+    if (fd < 0 || plan->walker == NULL || pt_event_walk(plan, fd)) return fd;
     const int error = errno;
     close(fd);
     errno = error;
     return -1;
+}
+
+bool pt_event_walk(const pt_event_plan *plan, int fd)
+{
+    return ioctl(fd, PERF_EVENT_IOC_SET_BPF, pt_bpf_engine_program(plan->walker)) == 0;
 }
 
 int pt_event_open_walked(const pt_event_plan *plan, int cpu)

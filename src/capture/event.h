@@ -40,8 +40,9 @@ typedef struct pt_event_plan {
     bool has_group;       /* events per cpu count only while a thread of a control group runs; */
     int group_fd;         /* the open folder of that group */
     uint32_t stack_bytes; /* bytes of the user stack to copy; grows during the recording */
-    /* Walks stacks in the kernel where possible; NULL: none. Needs events per cpu */
-    pt_bpf_engine *walker;
+    bool
+        may_walk; /* samples have room for stacks of a walker, now or later; needs events per cpu */
+    pt_bpf_engine *walker; /* walks stacks in the kernel; NULL: none, or none yet */
 } pt_event_plan;
 
 /* Sizes of the stack copy: the first, that with few samples and large rings, the largest (the size
@@ -69,6 +70,8 @@ int pt_event_open_dummy(const pt_event_plan *plan, pid_t tid, int cpu, bool is_r
 /* The event through which the plan's walker writes stacks into a ring: samples with
  * pt_perf_sample.walked. */
 int pt_event_open_walked(const pt_event_plan *plan, int cpu);
+/* Makes the plan's walker see each sample of an event first. False with errno. */
+bool pt_event_walk(const pt_event_plan *plan, int fd);
 /* An event that counts the CPU time of a thread and of all threads that it starts. Read it with
  * pt_event_read. */
 int pt_event_open_clock(pid_t tid);

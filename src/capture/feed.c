@@ -99,8 +99,7 @@ static void fault_in_page(const pt_capture *c, pt_proc *proc, const pt_perf_samp
     if (fd >= 0) close(fd);
 }
 
-/* Sends the modules of the process to the kernel's walker, which then walks later stacks. */
-static void update_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modules)
+void pt_feed_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modules)
 {
     if (c->walker == NULL || proc->has_exited || proc->walked_generation == modules->generation)
         return;
@@ -136,7 +135,7 @@ static void unwind_record(pt_capture *c, pt_proc *proc, pt_perf_record *r)
         (pc != 0 && pt_proc_map_at(proc, pc) == NULL && proc->sampled % REREAD_EVERY == 1))
         pt_procs_read(&c->procs, proc);
     const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
-    update_walker(c, proc, &modules);
+    pt_feed_walker(c, proc, &modules);
     pt_unwind_sample(&r->sample, &modules, c->cache, &c->stack);
     if (c->stack.end == PT_STACK_END_ROOT || c->stack.end == PT_STACK_END_UNCHECKED ||
         c->stack.count == c->stack.kernel_count)

@@ -347,18 +347,13 @@ static pt_status open_pair(pt_event_set *set, pt_ring_pair *pair, pt_error *rete
     return pt_error_errno(reterr, errno, "the kernel refuses perf events");
 }
 
-/* Opens the walker's output events, which share the ring of samples. */
-static pt_status open_walked(pt_event_set *set, pt_error *reterr)
+/* Opens the walker's output event of a cpu, which shares the ring of samples. */
+static bool open_walked(pt_event_set *set, pt_ring_pair *pair)
 {
-    for (uint32_t i = 0; i < set->pair_count && set->plan.walker != NULL; i++) {
-        pt_ring_pair *const pair = &set->pairs[i];
-        pair->walked_fd = pt_event_open_walked(&set->plan, pair->cpu);
-        if (pair->walked_fd < 0 ||
-            ioctl(pair->walked_fd, PERF_EVENT_IOC_SET_OUTPUT, pair->samples_fd) != 0 ||
-            !pt_bpf_engine_output(set->plan.walker, (uint32_t)pair->cpu, pair->walked_fd))
-            return pt_error_errno(reterr, errno, "the kernel refuses events of BPF programs");
-    }
-    return PT_OK;
+    pair->walked_fd = pt_event_open_walked(&set->plan, pair->cpu);
+    return pair->walked_fd >= 0 &&
+           ioctl(pair->walked_fd, PERF_EVENT_IOC_SET_OUTPUT, pair->samples_fd) == 0 &&
+           pt_bpf_engine_output(set->plan.walker, (uint32_t)pair->cpu, pair->walked_fd);
 }
 
 static pt_status map_pairs(pt_event_set *set, size_t samples, size_t side, pt_error *reterr)
@@ -469,7 +464,6 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
     set->threads.slots = pt_alloc(set->threads.mask + 1, sizeof *set->threads.slots);
     make_pairs(set);
     pt_status status = open_pairs(set, reterr);
-    if (status == PT_OK) status = open_walked(set, reterr);
     if (status == PT_OK) status = open_spool(set, reterr);
     if (status != PT_OK) return status;
     if (plan->is_each_thread) set->mover = pt_mover_new();
@@ -522,6 +516,30 @@ static void control_all(pt_event_set *set, unsigned long request)
             if (thread->rows[r].switches_fd >= 0) ioctl(thread->rows[r].switches_fd, request, 0);
         }
     }
+}
+
+/* Attaches the plan's walker to all sampling events; false if none of them takes it. */
+static bool attach_walker(pt_event_set *set)
+{
+    const pt_event_thread *const thread = thread_of(set, -1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; thread != NULL && i < set->pair_count; i++)
+        count += thread->rows[i].fd >= 0 && pt_event_walk(&set->plan, thread->rows[i].fd);
+    return count > 0;
+}
+
+pt_status pt_event_set_walk(pt_event_set *set, pt_bpf_engine *walker, pt_error *reterr)
+{
+    bool is_ready = true;
+    set->plan.walker = walker;
+    for (uint32_t i = 0; i < set->pair_count && is_ready; i++)
+        is_ready = open_walked(set, &set->pairs[i]);
+    if (is_ready && attach_walker(set)) return PT_OK;
+    const int error = errno;
+    for (uint32_t i = 0; i < set->pair_count; i++)
+        close_fd(&set->pairs[i].walked_fd);
+    set->plan.walker = NULL;
+    return pt_error_errno(reterr, error, "the kernel refuses events of BPF programs");
 }
 
 void pt_event_set_enable(pt_event_set *set)

@@ -90,6 +90,10 @@ uint64_t pt_event_set_remove(pt_event_set *set, pid_t tid);
  * that tid. */
 void pt_event_set_exec(pt_event_set *set, pid_t pid);
 
+/* Makes the walker, which the plan becomes a borrower of, walk all samples from now on; the plan
+ * has may_walk. PT_ERR_SYSTEM: the kernel refuses; nothing has changed. */
+pt_status pt_event_set_walk(pt_event_set *set, pt_bpf_engine *walker, pt_error *reterr);
+
 /* Starts and stops all events. */
 void pt_event_set_enable(pt_event_set *set);
 void pt_event_set_disable(pt_event_set *set);

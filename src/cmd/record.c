@@ -84,7 +84,8 @@ static const pt_option record_rows[] = {
          "3.8 to 3.13, or a script for it, gets the library, which alone sees Python's functions. "
          "`pitot info` tells which it was and why. --split takes the library. bpf is perf with a "
          "program in the kernel that walks stacks there (CAP_BPF and CAP_PERFMON, libbpf): they "
-         "are whole however deep, up to 1,024 frames."},
+         "are whole however deep, up to 1,024 frames. auto takes it where it can be had; perf "
+         "always copies stacks."},
     {.name = "event",
      .letter = 'e',
      .type = PT_OPT_STRING,

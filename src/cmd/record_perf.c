@@ -74,6 +74,19 @@ static void add_comment(pt_builder *b, char *text)
     free(text);
 }
 
+/* Why no BPF program walked the stacks. Caller frees. */
+static char *why_copied_text(const perf_run *run, const pt_capture_facts *f)
+{
+    const pt_record_settings *const s = run->settings;
+    if (s->engine == PT_ENGINE_PERF) return pt_strdup("as --engine=perf asks");
+    if (s->off_cpu)
+        return pt_strdup("--off-cpu records switches, for which there is no BPF program");
+    if (f->is_each_thread) return pt_strdup("a BPF program needs events of cpus");
+    return pt_strdup(f->why_copied[0] != '\0'
+                         ? f->why_copied
+                         : "the recording ended before the BPF program was loaded");
+}
+
 static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts *f)
 {
     const perf_run *const run = arg;
@@ -85,13 +98,15 @@ static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts 
     p->command_line = pt_builder_text(b, run->command).v;
     p->cpu_used_ns = (int64_t)used_ns(run, f);
     add_comment(b, pt_strf("recorded with: %s", run->typed));
-    PT_FREE char *walked =
-        run->settings->engine == PT_ENGINE_BPF
-            ? pt_strf(", %" PRIu64 " of %" PRIu64 " stacks walked in the kernel by a BPF program",
-                      f->walked, f->stacks)
-            : pt_strdup("");
+    PT_FREE char *walked = f->has_walker ? pt_strf(", %" PRIu64 " of %" PRIu64
+                                                   " stacks walked in the kernel by a BPF program",
+                                                   f->walked, f->stacks)
+                                         : pt_strdup("");
     add_comment(b, pt_strf("engine: perf events of %s%s, %s",
                            f->is_each_thread ? "threads" : "cpus", walked, run->why));
+    PT_FREE char *why_copied = why_copied_text(run, f);
+    if (!f->has_walker)
+        add_comment(b, pt_strf("stacks: copied, not walked in the kernel: %s", why_copied));
     add_comment(
         b, pt_strf("host: %s, %s %s %s", host.nodename, host.sysname, host.release, host.machine));
     if (p->cpu_used_ns > 0 && f->period_ns != 0)
@@ -238,10 +253,13 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
     pt_recorded_dead_ends(profile, dead_ends, sizeof dead_ends);
     const uint64_t reached = f->complete + f->unchecked, others = f->samples - reached;
     const uint64_t cut = f->short_copy < others ? f->short_copy : others;
+    const bool is_copied = !f->has_walker && s->engine != PT_ENGINE_PERF;
+    PT_FREE char *why_copied = why_copied_text(run, f);
     if (cut > f->samples / 20)
         pt_cmd_say("%" PRIu64 " stacks are deeper than what was copied of them, %" PRIu32
-                   " KB at last: their own time is right, their outermost callers are missing",
-                   cut, (f->stack_bytes + 1023) / 1024);
+                   " KB at last: their own time is right, their outermost callers are missing%s%s",
+                   cut, (f->stack_bytes + 1023) / 1024,
+                   is_copied ? "; no BPF program walked them: " : "", is_copied ? why_copied : "");
     pt_record_say_incomplete(f->samples, reached + cut, dead_ends);
     const pt_record_summary summary = {.files = s->output,
                                        .event = f->period_ns == 0 ? s->event : NULL,
@@ -329,6 +347,16 @@ static pt_status prepare_capture(perf_run *run, pt_error *reterr)
     return status;
 }
 
+/* A command must not wait until the program is loaded. */
+static pt_walk_wish wish_of(const perf_run *run)
+{
+    const pt_record_settings *const s = run->settings;
+    if (s->engine == PT_ENGINE_BPF) return PT_WALK_OR_FAIL;
+    if (s->engine == PT_ENGINE_PERF || s->off_cpu || run->permission.is_each_thread)
+        return PT_WALK_NEVER;
+    return run->context->arg_count > 0 ? PT_WALK_SOON : PT_WALK_FIRST;
+}
+
 static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pid_count)
 {
     const pt_record_settings *const s = run->settings;
@@ -341,7 +369,7 @@ static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pi
         .kernel = run->permission.has_kernel,
         .off_cpu = s->off_cpu,
         .timeline = s->timeline,
-        .walks_in_kernel = s->engine == PT_ENGINE_BPF,
+        .walks = wish_of(run),
         .each_thread = run->permission.is_each_thread,
         .duration_ns = s->duration_ns,
         .memory_bytes = run->memory_bytes,

@@ -139,6 +139,75 @@ expect_stderr_has '100 % of the stacks complete'
 run pitot peek run_late late.pb.gz
 expect_stdout_has main
 
+it 'is taken by itself: at once for what runs already, and soon for a command'
+./work 1000 400 &
+target=$!
+run pitot record -p $target -d 200ms -o own.pb.gz
+expect_status 0
+expect_stderr_has ' 100 % of the stacks complete'
+run pitot info own.pb.gz
+expect_stdout_has 'stacks walked in the kernel by a BPF program, as --pid takes'
+[ "$(in_kernel own.pb.gz)" -ge 90 ] || fail "$(pitot info own.pb.gz)"
+run pitot record -o own.pb.gz ./work 1
+expect_status 0
+[ "$(in_kernel own.pb.gz)" -ge 10 ] || fail "$(pitot info own.pb.gz)"
+for option in --engine=perf --each-thread; do
+    run pitot record $option -p $target -d 100ms -o own.pb.gz
+    expect_status 0
+    run pitot info own.pb.gz
+    expect_stdout_has 'stacks: copied, not walked in the kernel: '
+done
+
+it 'copies the stacks where the kernel refuses the program at any step, and says why'
+# refuse CALL ERROR COMMAND: bpf(CALL) fails with that errno in the command.
+cat >refuse.c <<'C'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    struct sock_filter rows[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)atoi(argv[1]), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)atoi(argv[2])),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof rows / sizeof rows[0], rows};
+    if (argc < 4 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, 2, &filter) != 0) return 99;
+    execvp(argv[3], argv + 3);
+    return 99;
+}
+C
+${CC:-cc} refuse.c -o refuse || exit 1
+# is_copied COMMAND: it records, is silent about the engine, and `pitot info` has one line with the reason, $1.
+is_copied() {
+    local why=$1
+    shift
+    rm -f copied.pb.gz
+    run "$@" record -p $target -d 100ms -o copied.pb.gz
+    expect_status 0
+    run pitot info copied.pb.gz
+    [ "$(stdout | grep -c 'stacks: copied, not walked in the kernel: ')" = 1 ] || fail "$(stdout)"
+    expect_stdout_has "stacks: copied, not walked in the kernel: $why"
+}
+is_copied 'the kernel refused the BPF program: Cannot allocate memory' ./refuse 0 12 "$PITOT"   # memory for maps
+is_copied 'the kernel denies ' ./refuse 5 13 "$PITOT"                                           # the verifier, lockdown
+is_copied 'the kernel refused the BPF program: Function not implemented' ./refuse 5 38 "$PITOT" # seccomp
+is_copied 'libbpf is ' env LD_LIBRARY_PATH=old "$PITOT"
+run ./refuse 5 13 "$PITOT" record -o copied.pb.gz ./work 1 400
+expect_status 0
+expect_stderr_has 'their outermost callers are missing; no BPF program walked them: the kernel denies '
+if unshare -m mount -t tmpfs none /sys/kernel/btf 2>/dev/null && [ ! -e "/boot/vmlinux-$(uname -r)" ]; then
+    is_copied 'the kernel has no BTF' unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && exec "$0" "$@"' "$PITOT"
+fi
+kill $target
+
 it 'records the whole machine'
 run pitot record --engine=bpf -a -o all.pb.gz ./work 0.5
 expect_status 0
