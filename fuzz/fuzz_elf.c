@@ -11,9 +11,8 @@ static void ask_segments_and_sections(const pt_elf *elf)
 {
     pt_elf_segment segment;
     for (uint32_t i = 0; pt_elf_segment_at(elf, i, &segment); i++) {
-        uint64_t addr, off;
-        if (pt_elf_addr_of_offset(elf, segment.off, &addr))
-            kept += pt_elf_offset_of_addr(elf, addr, &off);
+        uint64_t off;
+        kept += pt_elf_offset_of_addr(elf, segment.addr, &off);
     }
 
     pt_elf_section section;

@@ -123,30 +123,26 @@ bool pt_interposes(void)
 
 /* ---- unloading ---- */
 
+/* Counts the samples so far by the libraries that are mapped now. */
+static void settle_samples(void)
+{
+    if (!is_this_process()) return;
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    if (pt_agent.on) {
+        pt_session_drain();
+        if (!pt_agent.is_asleep) pt_maps_refresh();
+    }
+    pt_agent_unlock(&caller);
+}
+
+/* Another library may be mapped at the same addresses later. */
 PT_EXPORT int dlclose(void *handle)
 {
-    if (is_this_process()) {
-        /* What was sampled in the library is counted, and the library written down, before it
-         * goes; afterwards the addresses may belong to another one. */
-        pt_caller caller;
-        pt_agent_lock(&caller);
-        if (pt_agent.on) {
-            pt_session_drain();
-            if (!pt_agent.is_asleep) pt_maps_refresh();
-        }
-        pt_agent_unlock(&caller);
-    }
+    settle_samples();
     dlclose_fn *const next = PT_NEXT(dlclose);
     const int result = next == NULL ? -1 : next(handle);
-    if (is_this_process()) {
-        pt_caller caller;
-        pt_agent_lock(&caller);
-        if (pt_agent.on) {
-            pt_session_drain();
-            if (!pt_agent.is_asleep) pt_maps_refresh();
-        }
-        pt_agent_unlock(&caller);
-    }
+    settle_samples();
     return result;
 }
 

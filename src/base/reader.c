@@ -86,19 +86,6 @@ void pt_reader_seek(pt_reader *r, uint64_t offset)
     r->pos = r->start + offset;
 }
 
-bool pt_read_words(pt_reader *r, uint64_t *into, uint64_t count)
-{
-    if (!pt_reader_has(r, count, r->word_bytes) || !pt_reader_ok(r)) return false;
-    if (r->word_bytes == 8 && !r->swap) {
-        if (count > 0) memcpy(into, r->pos, count * 8);
-        r->pos += count * 8;
-        return true;
-    }
-    for (uint64_t i = 0; i < count; i++)
-        into[i] = pt_read_word(r);
-    return true;
-}
-
 /* Packs eight groups of seven bits into 56 bits: first pairs, then quads, then all. */
 static uint64_t squeeze_sevens(uint64_t x)
 {
@@ -155,90 +142,6 @@ uint64_t pt_read_varint_slow(pt_reader *r)
     else
         pt_reader_short(r, (uint64_t)left + 1);
     return 0;
-}
-
-size_t pt_read_varints(pt_reader *r, uint64_t *into, size_t most)
-{
-    size_t n = 0;
-    while (n < most) {
-        const uint8_t *p = r->pos, *const end = r->end;
-        while (n < most && end - p >= 8) {
-            if (*p < 0x80) {
-                into[n++] = *p++;
-                continue;
-            }
-            const uint8_t *const next = short_varint(p, &into[n]);
-            if (next == NULL) break;
-            p = next;
-            n++;
-        }
-        r->pos = p;
-        if (n == most || p == end) break;
-        const uint64_t value = pt_read_varint(r); /* a long varint, or one of the last few */
-        if (!pt_reader_ok(r)) break;
-        into[n++] = value;
-    }
-    return n;
-}
-
-uint64_t pt_read_uleb128(pt_reader *r)
-{
-    const uint64_t at = pt_reader_offset(r);
-    uint64_t value = 0;
-    for (unsigned shift = 0; pt_reader_ok(r); shift = shift < 70 ? shift + 7 : 70) {
-        const uint8_t byte = pt_read_u8(r);
-        const uint64_t bits = byte & 0x7f;
-        if (shift >= 64 ? bits != 0 : (bits << shift) >> shift != bits) {
-            pt_reader_fail_at(r, at, PT_ERR_DAMAGED,
-                              "a LEB128 number at byte %" PRIu64 " does not fit 64 bits", at);
-            return 0;
-        }
-        if (shift < 64) value |= bits << shift;
-        if (byte < 0x80) break;
-    }
-    return pt_reader_ok(r) ? value : 0;
-}
-
-int64_t pt_read_sleb128(pt_reader *r)
-{
-    const uint64_t at = pt_reader_offset(r);
-    uint64_t value = 0;
-    for (unsigned shift = 0; pt_reader_ok(r); shift = shift < 70 ? shift + 7 : 70) {
-        const uint8_t byte = pt_read_u8(r);
-        const uint64_t bits = byte & 0x7f;
-        if (shift < 63) {
-            value |= bits << shift;
-            if (byte < 0x80) {
-                if (byte & 0x40) value |= ~UINT64_C(0) << (shift + 7 < 64 ? shift + 7 : 63);
-                break;
-            }
-            continue;
-        }
-        /* From bit 63 on, only copies of the sign are allowed. */
-        if (shift == 63) value |= bits << 63;
-        if (bits != (value >> 63 ? 0x7f : 0)) {
-            pt_reader_fail_at(r, at, PT_ERR_DAMAGED,
-                              "a LEB128 number at byte %" PRIu64 " does not fit 64 bits", at);
-            return 0;
-        }
-        if (byte < 0x80) break;
-    }
-    return pt_reader_ok(r) ? (int64_t)value : 0;
-}
-
-const char *pt_read_cstring(pt_reader *r, size_t *ret_length)
-{
-    const size_t left = pt_reader_left(r);
-    const uint8_t *const start = r->pos;
-    const uint8_t *const nul = left > 0 ? memchr(start, 0, left) : NULL;
-    if (nul == NULL) {
-        pt_reader_fail(r, PT_ERR_DAMAGED, "a string at byte %" PRIu64 " has no end",
-                       pt_reader_offset(r));
-        return NULL;
-    }
-    if (ret_length != NULL) *ret_length = (size_t)(nul - start);
-    r->pos = nul + 1;
-    return (const char *)start;
 }
 
 const char *pt_read_line(pt_reader *r, size_t *ret_length)

@@ -129,10 +129,6 @@ static inline uint64_t pt_read_word(pt_reader *r)
     return r->word_bytes == 8 ? pt_read_u64(r) : pt_read_u32(r);
 }
 
-/* Reads count words of the target into into[0, count). If fewer are left, the reader fails, `into`
- * is untouched and the result is false. */
-bool pt_read_words(pt_reader *r, uint64_t *into, uint64_t count);
-
 /* Reads a base-128 varint by protobuf's rules (protobuf.dev, "Encoding", Base 128 Varints): at most
  * ten bytes, bits above the 64th are dropped. */
 uint64_t pt_read_varint_slow(pt_reader *r);
@@ -142,25 +138,11 @@ static inline uint64_t pt_read_varint(pt_reader *r)
     return pt_read_varint_slow(r);
 }
 
-/* Reads varints into into[0, most) until the reader's end, as in a packed field, faster than one at
- * a time. Returns their number. If the reader is not at its end afterwards, `most` was too small;
- * pt_reader_left() always suffices, since a varint has at least one byte. */
-size_t pt_read_varints(pt_reader *r, uint64_t *into, size_t most);
-
 /* protobuf's sint64: 0, -1, 1, -2, ... stored as 0, 1, 2, 3, ... */
 static inline int64_t pt_zigzag_decode(uint64_t value)
 {
     return (int64_t)((value >> 1) ^ (0 - (value & 1)));
 }
-
-/* Read LEB128 (DWARF 5 section 7.6) of any length, with padding; fail when a value exceeds 64 bits.
- */
-uint64_t pt_read_uleb128(pt_reader *r);
-int64_t pt_read_sleb128(pt_reader *r);
-
-/* Reads a NUL-terminated string and returns it inside the data; fails if no NUL is left.
- * *ret_length (may be NULL) excludes the NUL. NULL after a failure. */
-const char *pt_read_cstring(pt_reader *r, size_t *ret_length);
 
 /* Reads a line of text and returns it without its "\n" or "\r\n"; the last line may lack both.
  * Lines may hold NUL bytes, so use *ret_length. NULL at the end, which is no failure. */

@@ -1,5 +1,5 @@
-/* text.h: prefixes and suffixes of texts, and hexadecimal digits. A text is NUL-terminated, or
- * (functions in _n) has a length.
+/* text.h: prefixes and suffixes of texts, classes of characters, and hexadecimal digits. A text is
+ * NUL-terminated, or (functions in _n) has a length.
  */
 #ifndef PT_BASE_TEXT_H
 #define PT_BASE_TEXT_H
@@ -42,6 +42,29 @@ static inline bool pt_is_below(const char *path, size_t size, const char *folder
 {
     const size_t length = strlen(folder);
     return pt_begins_n(path, size, folder) && (size == length || path[length] == '/');
+}
+
+/* Is the text neither NULL nor empty? */
+static inline bool pt_is_given(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
+/* Classes of ASCII characters, whatever the locale. Blank: space or tab. Space: blank, or the end
+ * of a line or page. */
+static inline bool pt_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static inline bool pt_is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static inline bool pt_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
 }
 
 /* The digit's value, 0 to 15; -1 if c is no hexadecimal digit. */

@@ -157,11 +157,6 @@ bool pt_bpf_engine_output(pt_bpf_engine *engine, uint32_t cpu, int event_fd)
     return engine->lib->map_update_elem(engine->output_fd, &cpu, &event_fd, 0) == 0;
 }
 
-uint64_t pt_bpf_engine_pool_bytes(const pt_bpf_engine *engine)
-{
-    return (uint64_t)engine->pool.count * PT_BPF_CHUNK_BYTES;
-}
-
 /* ---- processes ---- */
 
 static uint64_t now_ns(void)

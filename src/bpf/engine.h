@@ -31,7 +31,4 @@ bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modu
 /* Removes a process. */
 void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid);
 
-/* The size of the pool in bytes. */
-uint64_t pt_bpf_engine_pool_bytes(const pt_bpf_engine *engine);
-
 #endif

@@ -481,18 +481,6 @@ bool pt_elf_debugaltlink(const pt_elf *elf, const char **ret_name, pt_elf_id *re
 
 /* ---- addresses ---- */
 
-bool pt_elf_addr_of_offset(const pt_elf *elf, uint64_t off, uint64_t *ret_addr)
-{
-    pt_elf_segment s;
-    for (uint32_t i = 0; pt_elf_segment_at(elf, i, &s); i++) {
-        if (s.type == PT_LOAD && off >= s.off && off - s.off < s.file_bytes) {
-            *ret_addr = s.addr + (off - s.off);
-            return true;
-        }
-    }
-    return false;
-}
-
 bool pt_elf_offset_of_addr(const pt_elf *elf, uint64_t addr, uint64_t *ret_off)
 {
     pt_elf_segment s;

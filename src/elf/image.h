@@ -155,9 +155,8 @@ bool pt_elf_debuglink(const pt_elf *elf, const char **ret_name, uint32_t *ret_cr
  * False as above. */
 bool pt_elf_debugaltlink(const pt_elf *elf, const char **ret_name, pt_elf_id *ret_id);
 
-/* Converts between a file offset and a virtual address as linked, by the PT_LOAD whose file
- * bytes contain the input. False when no PT_LOAD contains it. */
-bool pt_elf_addr_of_offset(const pt_elf *elf, uint64_t off, uint64_t *ret_addr);
+/* The file offset of a virtual address as linked, by the PT_LOAD whose file bytes hold the address.
+ * False when no PT_LOAD holds it. */
 bool pt_elf_offset_of_addr(const pt_elf *elf, uint64_t addr, uint64_t *ret_off);
 
 /* The load bias: run-time address minus linked address. The mapping is executable, starts at

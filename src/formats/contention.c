@@ -187,13 +187,7 @@ static pt_status contention_write(const pt_profile *p, const pt_output *output,
         return pt_error_set(
             reterr, PT_ERR_UNSUPPORTED,
             "holds only the events contentions and delay/nanoseconds, which the profile lacks");
-    bool any_address = p->location->t.count == 0;
-    for (uint32_t i = 0; i < p->location->t.count && !any_address; i++)
-        any_address = p->location->address[i] != 0;
-    if (!any_address)
-        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
-                            "holds addresses, and this profile has names only; "
-                            "write pprof or folded instead");
+    if (!pt_has_addresses(p, reterr)) return PT_ERR_UNSUPPORTED;
     pt_out *const out = output->open(output->context, "", reterr);
     if (out == NULL) return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
     const pt_provenance *const from = pt_profile_provenance(p);

@@ -30,6 +30,7 @@
 #include <time.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 
 #define FOOTER_BYTES     8
 #define GRANULE_MAX      4096
@@ -41,10 +42,10 @@ bool pt_dcpi_split(const char *line, size_t length, size_t *ret_keyword_bytes,
                    const char **ret_rest, size_t *ret_rest_bytes)
 {
     size_t k = 0;
-    while (k < length && !pt_dcpi_is_blank(line[k]))
+    while (k < length && !pt_is_blank(line[k]))
         k++;
     size_t r = k;
-    while (r < length && pt_dcpi_is_blank(line[r]))
+    while (r < length && pt_is_blank(line[r]))
         r++;
     *ret_keyword_bytes = k;
     *ret_rest = line + r;
@@ -65,7 +66,7 @@ bool pt_dcpi_number(const char *text, size_t length, int base, uint64_t *ret)
         length -= 2;
     }
     size_t n = 0;
-    while (n < length && n < sizeof digits - 1 && !pt_dcpi_is_blank(text[n])) {
+    while (n < length && n < sizeof digits - 1 && !pt_is_blank(text[n])) {
         digits[n] = text[n];
         if (base == 16 ? !isxdigit((unsigned char)text[n]) : !isdigit((unsigned char)text[n]))
             return false;
@@ -95,7 +96,7 @@ static bool two_digits(const char *text, int *ret)
 
 bool pt_dcpi_parse_time(const char *text, size_t length, int64_t *ret_ns)
 {
-    while (length > 0 && pt_dcpi_is_blank(text[length - 1]))
+    while (length > 0 && pt_is_blank(text[length - 1]))
         length--;
     if (length != 10 && length != 12 && length != 14) return false;
     int part[7] = {0}; /* century, year, month, day, hour, minute, second */
@@ -228,7 +229,7 @@ static bool is_last_line(const char *line, size_t length)
     const size_t n = sizeof word - 1;
     if (length < n || memcmp(line, word, n) != 0) return false;
     for (size_t i = n; i < length; i++) {
-        if (!pt_dcpi_is_blank(line[i])) return false;
+        if (!pt_is_blank(line[i])) return false;
     }
     return true;
 }

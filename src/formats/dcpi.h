@@ -30,11 +30,6 @@ typedef struct pt_dcpi_header {
 #define PT_DCPI_UNKNOWN  "-" /* for texts, since a line cannot be empty */
 #define PT_DCPI_NO_IMAGE "0" /* for an image without an identification */
 
-static inline bool pt_dcpi_is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 /* Splits a header line into keyword and rest; false for a blank line. */
 bool pt_dcpi_split(const char *line, size_t length, size_t *ret_keyword_bytes,
                    const char **ret_rest, size_t *ret_rest_bytes);

@@ -26,6 +26,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/saturate.h"
+#include "base/text.h"
 #include "formats/dcpi.h"
 
 #define EVENTS_MAX      64 /* events of a file: each row has a value for each; DCPI had at most 16 */
@@ -43,10 +44,10 @@ typedef struct {
 /* Removes the next word from the front; size 0 at the end. */
 static word next_word(const char **at, const char *end)
 {
-    while (*at < end && (pt_dcpi_is_blank(**at) || **at == '\r'))
+    while (*at < end && (pt_is_blank(**at) || **at == '\r'))
         ++*at;
     word w = {*at, 0};
-    while (*at < end && !pt_dcpi_is_blank(**at) && **at != '\r')
+    while (*at < end && !pt_is_blank(**at) && **at != '\r')
         ++*at;
     w.size = (size_t)(*at - w.at);
     return w;
@@ -230,7 +231,7 @@ static void take_line(reading *s, const char *line, size_t length)
     size_t k, bytes;
     const char *rest;
     if (!pt_dcpi_split(line, length, &k, &rest, &bytes)) return;
-    while (bytes > 0 && (rest[bytes - 1] == '\r' || pt_dcpi_is_blank(rest[bytes - 1])))
+    while (bytes > 0 && (rest[bytes - 1] == '\r' || pt_is_blank(rest[bytes - 1])))
         bytes--;
     const pt_string_id text = pt_builder_string(s->b, rest, bytes);
     bool understood = true;

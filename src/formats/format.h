@@ -171,4 +171,8 @@ pt_status pt_format_probe(const pt_probe_input *input, const pt_format **ret_for
  */
 void pt_format_losses(const pt_profile *profile, const pt_format *format, pt_diag *ret_losses);
 
+/* For writers of formats without names: has the profile an address, or no frames at all? False:
+ * *reterr is PT_ERR_UNSUPPORTED and names formats that hold names. */
+bool pt_has_addresses(const pt_profile *profile, pt_error *reterr);
+
 #endif

@@ -29,7 +29,6 @@
 #endif
 
 #define HEADER_SLOTS_MIN 3
-#define TRAILER_SLOTS    3
 
 /* ---- Word size and byte order ---- */
 
@@ -805,13 +804,7 @@ static pt_status write_profile(const pt_profile *p, const pt_output *output,
     writing w = {.p = p, .target = choose_target(p), .ends = PT_BUF_INIT};
     const pt_status status = choose_event(&w, options, reterr);
     if (status != PT_OK) return status;
-    bool any_address = p->location->t.count == 0;
-    for (uint32_t l = 0; l < p->location->t.count && !any_address; l++)
-        any_address = p->location->address[l] != 0;
-    if (!any_address)
-        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
-                            "holds addresses, and this profile has names only; "
-                            "write pprof or folded instead");
+    if (!pt_has_addresses(p, reterr)) return PT_ERR_UNSUPPORTED;
     w.out = output->open(output->context, "", reterr);
     if (w.out == NULL) return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
 

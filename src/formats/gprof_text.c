@@ -21,6 +21,7 @@
  * entries and is taken once; the number in brackets distinguishes functions with the same name.
  * Entries of cycles repeat the data of their members and are ignored, as is the text around the
  * tables. */
+#include "base/text.h"
 #include "formats/format.h"
 
 #include <inttypes.h>
@@ -84,16 +85,11 @@ typedef struct {
 
 /* ---- Words and numbers ---- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 static bool take_word(pt_span *s, pt_span *ret_word)
 {
     pt_span_skip_blanks(s);
     *ret_word = (pt_span){s->at, 0};
-    while (s->size > 0 && !is_blank(*s->at)) {
+    while (s->size > 0 && !pt_is_blank(*s->at)) {
         s->at++;
         s->size--;
         ret_word->size++;
@@ -324,7 +320,7 @@ static bool flat_row(gprof_reader *g, pt_span line)
         !take_decimal(&line, &self))
         return false;
     size_t blanks = 0;
-    while (blanks < line.size && is_blank(line.at[blanks]))
+    while (blanks < line.size && pt_is_blank(line.at[blanks]))
         blanks++;
     if (blanks < NO_CALLS_BLANKS &&
         (!take_count(&line, &calls) || !take_decimal(&line, &per_call) ||
@@ -402,7 +398,8 @@ static bool call_line(gprof_reader *g, pt_span line)
     if (take_decimal(&line, &self) && !take_decimal(&line, &children)) return false;
     if (!take_count(&line, &call.calls)) return false;
     const bool has_all = pt_span_skip(&line, "/") || pt_span_skip(&line, "+");
-    if ((has_all && !pt_span_number(&line, false, &all)) || line.size == 0 || !is_blank(*line.at))
+    if ((has_all && !pt_span_number(&line, false, &all)) || line.size == 0 ||
+        !pt_is_blank(*line.at))
         return false;
     line = pt_span_trim(line);
     if (g->is_cycle || pt_span_begins(line, "<cycle ")) return true;

@@ -265,3 +265,14 @@ void pt_format_losses(const pt_profile *profile, const pt_format *format, pt_dia
                         as_calls ? "stacks become calls from function to function" : rows[i].lost);
     }
 }
+
+bool pt_has_addresses(const pt_profile *profile, pt_error *reterr)
+{
+    const pt_locations *const l = profile->location;
+    if (l->t.count == 0) return true;
+    for (uint32_t i = 0; i < l->t.count; i++)
+        if (l->address[i] != 0) return true;
+    pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                 "holds addresses, and this profile has names only; write pprof or folded instead");
+    return false;
+}

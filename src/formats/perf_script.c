@@ -15,6 +15,7 @@
  *
  * The frames of a sample are looked up as a single text, and its lines only if that text is new, so
  * repeated stacks cost only a hash. */
+#include "base/text.h"
 #include "formats/format.h"
 
 #include <inttypes.h>
@@ -71,21 +72,11 @@ typedef struct {
 
 /* ---- text ---- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static span trimmed_span(span s)
 {
-    while (s.at < s.end && is_blank(*s.at))
+    while (s.at < s.end && pt_is_blank(*s.at))
         s.at++;
-    while (s.end > s.at && (is_blank(s.end[-1]) || s.end[-1] == '\r'))
+    while (s.end > s.at && (pt_is_blank(s.end[-1]) || s.end[-1] == '\r'))
         s.end--;
     return s;
 }
@@ -93,10 +84,10 @@ static span trimmed_span(span s)
 /* Takes the next word; empty at the end. */
 static span next_word(span *rest)
 {
-    while (rest->at < rest->end && is_blank(*rest->at))
+    while (rest->at < rest->end && pt_is_blank(*rest->at))
         rest->at++;
     span word = {rest->at, rest->at};
-    while (word.end < rest->end && !is_blank(*word.end))
+    while (word.end < rest->end && !pt_is_blank(*word.end))
         word.end++;
     rest->at = word.end;
     return word;
@@ -106,14 +97,14 @@ static bool is_number(span s)
 {
     if (s.at == s.end || s.end - s.at > 19) return false;
     for (const char *at = s.at; at < s.end; at++)
-        if (!is_digit(*at)) return false;
+        if (!pt_is_digit(*at)) return false;
     return true;
 }
 
 static uint64_t number_of(span s)
 {
     uint64_t value = 0;
-    for (; s.at < s.end && is_digit(*s.at); s.at++)
+    for (; s.at < s.end && pt_is_digit(*s.at); s.at++)
         value = value * 10 + (uint64_t)(*s.at - '0');
     return value;
 }
@@ -125,7 +116,7 @@ static bool take_hex(span *s, uint64_t *ret_value)
     const char *const start = s->at;
     for (; s->at < s->end; s->at++) {
         const char c = *s->at;
-        const int digit = is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        const int digit = pt_is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
         if (digit < 0) break;
         value = value << 4 | (uint64_t)digit;
     }
@@ -311,10 +302,10 @@ static bool parse_frame(span line, frame_line *ret)
     span s = trimmed_span(line);
     *ret = (frame_line){0};
     if (s.end - s.at > 2 && s.at[0] == '0' && s.at[1] == 'x') s.at += 2;
-    if (!take_hex(&s, &ret->address) || (s.at < s.end && !is_blank(*s.at))) return false;
+    if (!take_hex(&s, &ret->address) || (s.at < s.end && !pt_is_blank(*s.at))) return false;
     s = trimmed_span(s);
     const char *const open = s.end > s.at && s.end[-1] == ')' ? opening_of(s) : NULL;
-    if (open != NULL && (open == s.at || is_blank(open[-1]))) {
+    if (open != NULL && (open == s.at || pt_is_blank(open[-1]))) {
         ret->dso = (span){open + 1, s.end - 1};
         s.end = open;
     }
@@ -355,7 +346,7 @@ static pt_line line_of(script_reader *r, span symbol, span source)
     pt_line line = {0};
     source = trimmed_span(source);
     const char *colon = source.end;
-    while (colon > source.at && is_digit(colon[-1]))
+    while (colon > source.at && pt_is_digit(colon[-1]))
         colon--;
     if (colon > source.at && colon < source.end && colon[-1] == ':') {
         function.file = string_of(r, (span){source.at, colon - 1});
@@ -681,7 +672,7 @@ static int probe_perf_script(const pt_probe_input *input)
         }
         if (sample.event.at == sample.event.end) continue;
         if (sample.rest.at < sample.rest.end && parse_frame(sample.rest, &frame)) return 60;
-        if (at < end && is_blank(*at) && parse_frame(line_at(at, end, &next), &frame)) return 80;
+        if (at < end && pt_is_blank(*at) && parse_frame(line_at(at, end, &next), &frame)) return 80;
     }
     return 0;
 }

@@ -50,8 +50,8 @@ typedef struct {
     pt_json_r json;
     pt_builder *builder;
     const pt_read_hooks *hooks;
-    uint32_t frame_count, frame_max; /* number of frames; the largest frame number used, + 1 */
-    PT_VECTOR(uint32_t) open;        /* frames of the stack, root first */
+    uint32_t frame_count;
+    PT_VECTOR(uint32_t) open; /* frames of the stack, root first */
     PT_VECTOR(profile_values) profile;
     PT_VECTOR(int64_t) value;
     PT_VECTOR(uint32_t) stack; /* stack of each value */

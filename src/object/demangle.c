@@ -19,24 +19,6 @@
 #define D_OUTPUT_BYTES_MAX (16u << 20)
 #define TREE_STEPS_MAX     65536 /* visits during trimming; the tree shares nodes */
 
-bool pt_demangle_mode_named(const char *text, pt_demangle_mode *ret_mode)
-{
-    static const struct {
-        const char *text;
-        pt_demangle_mode mode;
-    } names[] = {{"templates", PT_DEMANGLE_TEMPLATES},
-                 {"simple", PT_DEMANGLE_SIMPLE},
-                 {"full", PT_DEMANGLE_FULL},
-                 {"none", PT_DEMANGLE_NONE}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(text, names[i].text) == 0) {
-            *ret_mode = names[i].mode;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- printing with a limit ---- */
 
 typedef struct {

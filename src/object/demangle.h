@@ -33,9 +33,6 @@ typedef enum {
     PT_DEMANGLE_PPROF_FULL,
 } pt_demangle_mode;
 
-/* Parses "templates", "simple", "full" or "none". False: another text. */
-bool pt_demangle_mode_named(const char *text, pt_demangle_mode *ret_mode);
-
 /* The readable name (the caller frees it). NULL when `name` is not mangled, is damaged, is longer
  * than 16 KiB (the demanglers recurse), or would become longer than 64 KiB (substitutions can
  * repeat each other without bound). Thread-safe. */

@@ -4,6 +4,7 @@
  * of Rust's RFC 2603 ("v0" symbols), as far as necessary to find those numbers. */
 #include <string.h>
 
+#include "base/text.h"
 #include "object/object_int.h"
 
 enum {
@@ -36,11 +37,6 @@ static bool eat_char(parser *p, char c)
     return true;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* base-62-number: "_" is 0, "0_" 1, "1_" 2 ... A number that overflows becomes UINT64_MAX. */
 static uint64_t base_62(parser *p)
 {
@@ -48,7 +44,7 @@ static uint64_t base_62(parser *p)
     if (eat_char(p, '_')) return 0;
     for (;; p->at++) {
         const char c = *p->at;
-        const unsigned digit = is_digit(c)            ? (unsigned)(c - '0')
+        const unsigned digit = pt_is_digit(c)         ? (unsigned)(c - '0')
                                : c >= 'a' && c <= 'z' ? (unsigned)(c - 'a') + 10
                                : c >= 'A' && c <= 'Z' ? (unsigned)(c - 'A') + 36
                                                       : 62;
@@ -69,9 +65,9 @@ static void read_identifier(parser *p)
 {
     size_t length = 0;
     eat_char(p, 'u');
-    if (!is_digit(*p->at)) p->failed = true;
+    if (!pt_is_digit(*p->at)) p->failed = true;
     if (!eat_char(p, '0'))
-        for (; is_digit(*p->at); p->at++)
+        for (; pt_is_digit(*p->at); p->at++)
             length = length < SIZE_MAX / 16 ? length * 10 + (size_t)(*p->at - '0') : length;
     eat_char(p, '_');
     if (strnlen(p->at, length) < length)

@@ -63,12 +63,6 @@ pt_count_text pt_calls_of(uint64_t calls)
     return calls > 0 ? pt_count_of(calls) : (pt_count_text){"-"};
 }
 
-void pt_calls_fit(int *width, uint64_t calls)
-{
-    const int needed = (int)strlen(pt_calls_of(calls).text);
-    if (needed > *width) *width = needed;
-}
-
 pt_value_text pt_total_of(const pt_summary *summary, int64_t value)
 {
     return pt_known_value(summary->unit, value, summary->has_stacks);

@@ -23,7 +23,6 @@ void pt_json_known(pt_json_w *w, const char *name, int64_t value, double share, 
 void pt_csv_known(pt_out *out, int64_t value, double share, bool known);
 /* A number of calls; "-" for 0, which stands for unknown. */
 pt_count_text pt_calls_of(uint64_t calls);
-void pt_calls_fit(int *width, uint64_t calls);
 
 /* The same of a function's total, "-" where the profile has no stacks that would tell it. */
 pt_value_text pt_total_of(const pt_summary *summary, int64_t value);

@@ -44,11 +44,6 @@ static const char *shared_text(struct pt_objdump_texts *texts, const char *text,
     return texts->items[texts->count++];
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* The number of hexadecimal digits at text; sets *ret_value. Too many: returns 0 and leaves
  * *ret_value unchanged. */
 static size_t hex_prefix(const char *text, const char *end, uint64_t *ret_value)
@@ -72,8 +67,8 @@ static bool read_instruction(const char *at, const char *end, uint64_t *ret_addr
     const size_t digits = hex_prefix(at, end, &addr);
     if (digits == 0) return false;
     at += digits;
-    if (at == end || *at != ':' || at + 1 == end || !is_space(at[1])) return false;
-    for (at++; at < end && is_space(*at);)
+    if (at == end || *at != ':' || at + 1 == end || !pt_is_space(at[1])) return false;
+    for (at++; at < end && pt_is_space(*at);)
         at++;
     *ret_addr = addr;
     *ret_text = at;
@@ -84,7 +79,7 @@ static bool read_instruction(const char *at, const char *end, uint64_t *ret_addr
 static const char *skip_mark(const char *at, const char *end)
 {
     if (at < end && *at == ';') at++;
-    if (at < end && is_space(*at)) at++;
+    if (at < end && pt_is_space(*at)) at++;
     return at;
 }
 
@@ -109,7 +104,7 @@ static bool read_function(const char *at, const char *end, const char **ret_name
                           const char **ret_end)
 {
     const char *name = skip_mark(at, end);
-    if (name == end || is_space(*name)) return false;
+    if (name == end || pt_is_space(*name)) return false;
     for (const char *c = end - 3; c > name; c--) {
         if (memcmp(c, "():", 3) != 0) continue;
         *ret_name = name;
@@ -124,7 +119,7 @@ static bool read_label(const char *at, const char *end, const char **ret_name, c
 {
     while (at < end && pt_hex_digit(*at) >= 0)
         at++;
-    if (at < end && is_space(*at)) at++;
+    if (at < end && pt_is_space(*at)) at++;
     for (const char *c = end; c-- > at;) {
         if (*c != ':') continue;
         *ret_name = at;
@@ -153,9 +148,9 @@ void pt_objdump_parse(const char *output, size_t size, pt_objdump_listing *ret_l
         char *end = memchr(at, '\n', (size_t)(last - at));
         next = end != NULL ? end + 1 : last;
         if (end == NULL) end = last;
-        while (at < end && is_space(*at))
+        while (at < end && pt_is_space(*at))
             at++;
-        while (end > at && is_space(end[-1]))
+        while (end > at && pt_is_space(end[-1]))
             end--;
         const char *from, *to;
         uint64_t line;

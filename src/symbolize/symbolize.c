@@ -93,18 +93,6 @@ typedef struct {
     bool *has_bias;
 } work;
 
-bool pt_symbolize_mode_named(const char *text, pt_symbolize_mode *ret_mode)
-{
-    static const char *const names[] = {"full", "symbols", "off"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *ret_mode = (pt_symbolize_mode)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- which addresses need names ---- */
 
 /* Finds or adds an image. path: its text, if the string is not of the profile. For a process the

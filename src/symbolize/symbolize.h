@@ -28,9 +28,6 @@ typedef enum {
     PT_SYMBOLIZE_OFF,
 } pt_symbolize_mode;
 
-/* Parses "full", "symbols" or "off". False: another text. */
-bool pt_symbolize_mode_named(const char *text, pt_symbolize_mode *ret_mode);
-
 typedef struct pt_symbolize_options {
     pt_symbolize_mode mode;
     pt_demangle_mode demangle;

@@ -7,6 +7,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "model/builder.h"
 #include "transform/frames.h"
@@ -342,18 +343,13 @@ static pt_status tag_samples(tagging *t, pt_diag *diag, pt_error *reterr)
     return status;
 }
 
-static bool is_set(const char *text)
-{
-    return text != NULL && text[0] != '\0';
-}
-
 pt_status pt_tag_frames(const pt_profile *profile, const pt_query *query, pt_tagged *ret_tagged,
                         pt_diag *diag, pt_error *reterr)
 {
     pt_tagged result = {0};
     tagging t = {.query = query, .result = &result};
-    t.root_text = pt_strdup(is_set(query->tag_root) ? query->tag_root : "");
-    t.leaf_text = pt_strdup(is_set(query->tag_leaf) ? query->tag_leaf : "");
+    t.root_text = pt_strdup(pt_is_given(query->tag_root) ? query->tag_root : "");
+    t.leaf_text = pt_strdup(pt_is_given(query->tag_leaf) ? query->tag_leaf : "");
     SPLIT(t.root, t.root_text)
     SPLIT(t.leaf, t.leaf_text)
     pt_status status = PT_OK;

@@ -6,19 +6,6 @@
 #include "unwind/cfi.h"
 #include "unwind/format.h"
 
-const char *pt_unwind_status_text(pt_unwind_status status)
-{
-    static const char *const texts[] = {
-        [PT_UNWIND_OK] = "no error",
-        [PT_UNWIND_NO_FRAMES] = "no call frame information",
-        [PT_UNWIND_NO_MEMORY] = "out of memory",
-        [PT_UNWIND_TOO_LARGE] = "call frame information of code of 4 GiB or more",
-        [PT_UNWIND_UNSUPPORTED] = "a machine or a version that is not supported",
-        [PT_UNWIND_DAMAGED] = "an unwind table that is damaged",
-    };
-    return (size_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown";
-}
-
 static uint64_t mix_word(uint64_t h, uint64_t word)
 {
     h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);

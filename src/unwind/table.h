@@ -106,9 +106,6 @@ typedef enum {
     PT_UNWIND_DAMAGED,     /* a blob whose content contradicts its header */
 } pt_unwind_status;
 
-/* A lower-case sentence without full stop. Static. */
-const char *pt_unwind_status_text(pt_unwind_status status);
-
 enum { PT_UNWIND_ID_MAX = 32 };
 enum {
     PT_UNWIND_PAGE_BITS = 12

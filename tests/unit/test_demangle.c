@@ -200,16 +200,6 @@ static void what_is_not_mangled_has_no_other_name(void **state)
     check("_Z1fi", PT_DEMANGLE_NONE, NULL);
 }
 
-static void modes_have_names(void **state)
-{
-    pt_demangle_mode mode;
-    assert_true(pt_demangle_mode_named("simple", &mode));
-    assert_int_equal(mode, PT_DEMANGLE_SIMPLE);
-    assert_true(pt_demangle_mode_named("none", &mode));
-    assert_int_equal(mode, PT_DEMANGLE_NONE);
-    assert_false(pt_demangle_mode_named("Full", &mode));
-}
-
 /* Pointers to pointers to ...: as deep as the name is long. */
 static void a_name_as_deep_as_it_is_long_does_not_exhaust_the_stack(void **state)
 {
@@ -296,7 +286,6 @@ int main(void)
         cmocka_unit_test(a_stub_keeps_its_mark_and_a_version_goes),
         cmocka_unit_test(rust_names_lose_their_hash),
         cmocka_unit_test(what_is_not_mangled_has_no_other_name),
-        cmocka_unit_test(modes_have_names),
         cmocka_unit_test(a_name_as_deep_as_it_is_long_does_not_exhaust_the_stack),
         cmocka_unit_test(a_name_that_would_become_huge_is_given_up),
         cmocka_unit_test(every_shortened_and_altered_name_is_survived),

@@ -26,7 +26,6 @@ typedef struct pt_gprof_settings {
     unsigned touched;               /* those that options spoke of, for or against */
     PT_VECTOR(pt_gprof_spec) spec;  /* the latest first */
     PT_VECTOR(const char *) folder; /* folders of source files */
-    char *folder_text;              /* that they point into */
     pt_gprof_look look;
     bool no_static, functions_only, by_line, static_calls, mangled, json, debug;
     bool all_lines;      /* -x */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cmd/graphviz.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
@@ -135,11 +136,6 @@ static int say_usage(const pt_options *options, const char *message)
 
 /* ---- The kind of report ---- */
 
-static bool is_given(const char *text)
-{
-    return text != NULL && text[0] != '\0';
-}
-
 /* The mode that the options choose; -1 when they choose several. */
 static int find_mode(const pt_perl_settings *s)
 {
@@ -148,8 +144,8 @@ static int find_mode(const pt_perl_settings *s)
         pt_perl_mode mode;
     } modes[] = {{s->text, PT_PERL_TEXT},
                  {s->callgrind, PT_PERL_CALLGRIND},
-                 {is_given(s->list), PT_PERL_LIST},
-                 {is_given(s->disasm), PT_PERL_DISASM},
+                 {pt_is_given(s->list), PT_PERL_LIST},
+                 {pt_is_given(s->disasm), PT_PERL_DISASM},
                  {s->symbols, PT_PERL_SYMBOLS},
                  {s->gv, PT_PERL_GV},
                  {s->evince, PT_PERL_EVINCE},
@@ -176,7 +172,7 @@ static const char *choose_report(pt_perl_session *session)
 {
     const pt_perl_settings *s = session->settings;
     const int mode = find_mode(s);
-    const bool by_address = is_given(s->list) || is_given(s->disasm) || s->symbols;
+    const bool by_address = pt_is_given(s->list) || pt_is_given(s->disasm) || s->symbols;
     if (s->inuse_space + s->inuse_objects + s->alloc_space + s->alloc_objects > 1)
         return "choose at most one of --inuse_space, --inuse_objects, --alloc_space and "
                "--alloc_objects";
@@ -212,7 +208,7 @@ static bool read_files(pt_perl_session *s, const char *const *files, size_t coun
 /* Subtracts the base from the profile, stack by stack. */
 static bool subtract_base(pt_perl_session *s)
 {
-    if (!is_given(s->settings->base)) return true;
+    if (!pt_is_given(s->settings->base)) return true;
     pt_perl_profile base = {0};
     const bool ok = pt_perl_read(s, s->settings->base, false, &base);
     const bool drop = s->settings->drop_negative;
@@ -321,8 +317,9 @@ static int analyse_files(pt_perl_session *s, const char *const *files, size_t co
     pt_perl_symbols_extract(s);
     pt_perl_remove_uninteresting(s, &s->profile);
     const char *focus = s->settings->focus, *ignore = s->settings->ignore;
-    if (is_given(focus) && !pt_perl_filter(s, &s->profile, focus, true)) return PT_EXIT_FAILED;
-    if (is_given(ignore) && !pt_perl_filter(s, &s->profile, ignore, false)) return PT_EXIT_FAILED;
+    if (pt_is_given(focus) && !pt_perl_filter(s, &s->profile, focus, true)) return PT_EXIT_FAILED;
+    if (pt_is_given(ignore) && !pt_perl_filter(s, &s->profile, ignore, false))
+        return PT_EXIT_FAILED;
     return write_report(s, total);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "personality/perl/perl.h"
 #include "render/graph_report.h"
 
@@ -54,17 +55,12 @@ static void put_quoted(pt_out *out, const char *text)
     pt_buf_done(&quoted);
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* Spaces and "::" break lines. */
 static void put_label(pt_out *out, const char *name)
 {
     for (const char *p = name; *p != '\0';) {
-        if (is_space(*p)) {
-            while (is_space(*p))
+        if (pt_is_space(*p)) {
+            while (pt_is_space(*p))
                 p++;
             pt_out_text(out, "\\n");
         } else if (p[0] == ':' && p[1] == ':') {

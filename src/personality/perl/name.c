@@ -13,11 +13,6 @@ static bool is_word_byte(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* Removes balanced brackets with their content. and_const: a "const" behind them goes, too. The
  * original removes the innermost brackets until none are left, which a stack of open brackets does
  * in one pass. */
@@ -31,7 +26,7 @@ static void drop_brackets(char *text, char open, char close, bool and_const)
             to = text + opened[--depth];
             from++;
             const char *word = from;
-            while (is_space(*word))
+            while (pt_is_space(*word))
                 word++;
             if (and_const && pt_begins(word, "const")) from = word + 5;
             continue;
@@ -57,7 +52,7 @@ static void drop_address(char *text)
 static void drop_leading_type(char *text)
 {
     for (size_t i = strlen(text); i-- > 0;) {
-        if (!is_space(text[i])) continue;
+        if (!pt_is_space(text[i])) continue;
         size_t end = i + 1;
         while (is_word_byte(text[end]))
             end++;

@@ -494,7 +494,7 @@ typedef struct {
     pt_perl_session *session;
     pt_perl_reduced *reduced;
     uint32_t *mark; /* by node: the stack that had it last, + 1 */
-    size_t mark_count, mark_cap;
+    size_t mark_cap;
     uint32_t stack;
 } reducing;
 

@@ -1,4 +1,5 @@
 /* run.c: a session, a configuration and a command become a report. */
+#include "base/text.h"
 #include "personality/pprof/pprof.h"
 
 #include <errno.h>
@@ -165,11 +166,6 @@ pt_query pt_pprof_query(const pt_pprof_config *c)
     };
 }
 
-static bool is_set(const char *text)
-{
-    return text != NULL && text[0] != '\0';
-}
-
 /* Says in pprof's words which option is no regular expression. */
 static pt_status check_patterns(const pt_pprof_config *c, pt_error *reterr)
 {
@@ -183,7 +179,7 @@ static pt_status check_patterns(const pt_pprof_config *c, pt_error *reterr)
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         pt_regex *regex = NULL;
         pt_error error = PT_ERROR_INIT;
-        if (!is_set(patterns[i].pattern)) continue;
+        if (!pt_is_given(patterns[i].pattern)) continue;
         const pt_status status = pt_regex_new(patterns[i].pattern, PT_REGEX_RE2, &regex, &error);
         pt_regex_free(regex);
         if (status != PT_OK)
@@ -202,9 +198,9 @@ static pt_status filter_profile(asking *a, pt_error *reterr)
     if (status != PT_OK) return status;
     status = pt_tag_frames(a->session->profile, &query, &tagged, NULL, reterr);
     if (status != PT_OK) return status;
-    if (is_set(query.tag_root) && !tagged.root_matched)
+    if (pt_is_given(query.tag_root) && !tagged.root_matched)
         pt_cmd_err("TagRoot expression matched no samples\n");
-    if (is_set(query.tag_leaf) && !tagged.leaf_matched)
+    if (pt_is_given(query.tag_leaf) && !tagged.leaf_matched)
         pt_cmd_err("TagLeaf expression matched no samples\n");
     a->whole = tagged.profile;
     pt_filtered filtered;
