@@ -19,7 +19,7 @@ static const char *or_unknown(const char *text)
     return text[0] != '\0' ? text : "??";
 }
 
-/* Most of the work of a large batch is this. */
+/* Most of the time of a large batch is spent here. */
 static void put_number(pt_out *out, uint32_t value)
 {
     char text[10];

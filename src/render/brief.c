@@ -6,8 +6,8 @@
 
 #define WIDE_BYTES 60
 
-/* What the demangler spells out and people write short; the longer one of two that begin alike
- * comes first. */
+/* Long forms of demanglers with the short forms that people write. Of two that begin alike the
+ * longer stands first. */
 static const struct {
     const char *spelt, *brief;
 } synonyms[] = {

@@ -55,7 +55,8 @@ static bool is_known(const pt_columns *columns, const pt_column *c, const void *
 
 /* ---- Text ---- */
 
-/* The column that text shows after this one, first of all after NULL; NULL after the last one. */
+/* The next column of text after the column `after`, the first one after NULL; NULL after the last.
+ */
 static const pt_column *next_shown(const pt_columns *columns, const pt_column *after)
 {
     const pt_column *next = NULL;
@@ -67,7 +68,7 @@ static const pt_column *next_shown(const pt_columns *columns, const pt_column *a
     return next;
 }
 
-/* The width of a column of cells; 0: it has none. */
+/* The width of a column of text; 0: it is not shown. */
 static int width_of(const pt_columns *columns, const pt_column *c)
 {
     if (c->kind == PT_CELL_NAME || c->kind == PT_CELL_FILE) return 0;
@@ -90,7 +91,7 @@ pt_value_text pt_cell_text(const pt_columns *columns, const pt_column *column, c
     case PT_CELL_SHARE:
         memcpy(text.text, pt_percent_of(double_of(cell)).text, sizeof(pt_percent));
         return text;
-    default: /* A count is a number; the other kinds have functions for their text. */
+    default: /* Counts are numbers; columns of the other kinds have functions for their text. */
         memcpy(text.text, pt_count_of(uint_of(column, cell)).text, sizeof(pt_count_text));
         return text;
     }

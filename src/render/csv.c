@@ -1,10 +1,10 @@
 /* csv.c: RFC 4180, with line feeds alone at the ends of lines, as every reader takes them.
  *
  * A spreadsheet computes a cell that begins with = + - @, a tab or a line's end, quoted or not: a
- * text that would is given an apostrophe, which makes it text. So that readers can undo that
- * without a doubt, a text of apostrophes and then such a character is given one more: whoever finds
- * apostrophes and then such a character takes one off. Numbers are not put here and keep their
- * sign. On a terminal a text stays on its line.
+ * text that begins so gets an apostrophe in front, which makes it text. A text that begins with
+ * apostrophes and then such a character gets one more. So the reverse is exact: a reader removes
+ * one apostrophe from a text that begins with apostrophes and then such a character. Numbers are
+ * not put here and keep their sign. On a terminal a text stays on its line.
  */
 #include <stdbool.h>
 #include <string.h>

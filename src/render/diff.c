@@ -36,7 +36,7 @@ static pt_value_text change_text(const char *unit, double value)
     return with_sign;
 }
 
-/* How much of what it was before; "new" and "gone" where there was nothing or is nothing. */
+/* The change as a share of the value before; "new" if there was none, "gone" if none is left. */
 static pt_percent part_of(const pt_change *c)
 {
     pt_percent p = {""};
@@ -80,7 +80,8 @@ static uint64_t whole_count(double count)
     return count < 0x1p63 ? (uint64_t)count : INT64_MAX;
 }
 
-/* Is a fifth of the samples or more lost to what they weigh? */
+/* Is the effective number of samples of a side below 80 % of its samples? Unequal weights lower it.
+ */
 static bool are_uneven(const pt_diff *diff)
 {
     for (int side = 0; side < 2; side++)
@@ -216,7 +217,7 @@ static const pt_column change_columns[] = {
     {0},
 };
 
-/* Text has columns of its own for each figure of a change, which JSON and CSV have in one group. */
+/* Text has a column for each figure of a change. JSON and CSV have the change as one group. */
 static const pt_column columns[] = {
     PT_COLUMN("self", NULL, GROUP, pt_diff_row, self, .members = change_columns),
     PT_COLUMN("total", NULL, GROUP, pt_diff_row, total, .members = change_columns,

@@ -1,8 +1,8 @@
 /* dump_tables.c: every table and column of the model, from a description of where each lies.
  *
  * A table keeps its values either in a pointer a column (locations) or in an array of structs
- * (mappings); `column` describes both. What is a list in a row (frames, lines, labels, values) has
- * a kind of its own.
+ * (mappings); `column` describes both. A list in a row (frames, lines, labels, values) has a kind
+ * of its own.
  */
 #include "render/dump.h"
 
@@ -38,7 +38,7 @@ typedef enum {
 typedef struct {
     const char *name;
     kind kind;
-    size_t at;     /* offset of the column's pointer in the table; SIZE_MAX: of none */
+    size_t at;     /* offset of the column's pointer in the table; SIZE_MAX: a list */
     size_t stride; /* bytes from row to row */
     size_t field;  /* offset in the row */
 } column;
@@ -146,7 +146,7 @@ static const char *const places[] = {
 typedef struct {
     pt_out *out;
     pt_json_w *json; /* NULL = text */
-    bool in_list;    /* text: a value of this list was written */
+    bool in_list;    /* text: the list has a value already */
 } sink;
 
 static void begin_value(sink *s)
@@ -317,7 +317,7 @@ static void put_list(sink *s, const pt_profile *p, kind what, uint32_t row)
     end_list(s);
 }
 
-/* The address of a cell; NULL when the optional column is not there. */
+/* The address of a cell; NULL if the profile lacks the optional column. */
 static const void *cell_at(const void *table_start, const column *c, uint32_t row)
 {
     if (c->at == SIZE_MAX - 1) return (const char *)table_start + c->field;

@@ -4,8 +4,8 @@
  *     <g class="b KIND"><title>name, numbers, place</title><rect class="cN"/><text>label</text></g>
  * ... script </svg>
  *
- * Labels are set in a monospaced font and cut by counting characters at more than the width that
- * such fonts have, so that they fit whatever font the viewer has. Colours are classes of
+ * Labels have a monospaced font. They are cut by a width of characters that is larger than in any
+ * common font, so that they fit with the viewer's font. Colours are classes of
  * flame_svg.css.
  */
 #include "render/flame_svg.h"
@@ -17,16 +17,17 @@
 #include "base/xml.h"
 #include "render/embed.h"
 
-#define MARGIN_PX    10
-#define INSIDE_PX    (PT_FLAME_SVG_WIDTH_PX - 2 * MARGIN_PX)
-#define ROW_PX       18
-#define HEADER_PX    76
-#define CONTROLS_Y   64 /* baseline of the line where the script puts its controls */
-#define BASELINE_PX  12.5
-#define CHARACTER_PX 6.75 /* of an 11 px monospaced font: 0.602 em, and some more */
-#define PADDING_PX   4
-#define LEAST_PX     0.25
-#define NARROW_PX    3 /* narrower boxes have no edge, which would cover them */
+#define MARGIN_PX   10
+#define INSIDE_PX   (PT_FLAME_SVG_WIDTH_PX - 2 * MARGIN_PX)
+#define ROW_PX      18
+#define HEADER_PX   76
+#define CONTROLS_Y  64 /* baseline of the line where the script puts its controls */
+#define BASELINE_PX 12.5
+#define CHARACTER_PX                                                                               \
+    6.75 /* more than the width of a character of 11 px in monospaced fonts, 0.602 em */
+#define PADDING_PX 4
+#define LEAST_PX   0.25
+#define NARROW_PX  3 /* boxes below this width have no edge, which would cover them */
 
 typedef struct {
     pt_out *out;
@@ -44,8 +45,8 @@ static const char *const kind_class[] = {
 
 /* ---- text ---- */
 
-/* The columns of the character at text[*at], which moves on. East Asian scripts and most symbols
- * take two. */
+/* The number of columns of the character at text[*at]; *at moves to the next character. East Asian
+ * scripts and most symbols take two columns. */
 static unsigned next_columns(const char *text, size_t bytes, size_t *at)
 {
     uint32_t code;
@@ -62,8 +63,8 @@ static bool fits_columns(const char *text, size_t bytes, unsigned room)
     return columns <= room;
 }
 
-/* Puts as much of the text as fits in so many columns, "…" where it is cut; nothing when fewer than
- * three characters would be left. */
+/* Puts as much of the text as fits in `room` columns, with "…" where it is cut; nothing if fewer
+ * than three characters fit. */
 static void put_fitting(pt_out *out, const char *text, size_t bytes, unsigned room)
 {
     if (fits_columns(text, bytes, room)) {
@@ -92,7 +93,7 @@ static void put_string(const drawing *d, uint32_t string)
     pt_xml_text(d->out, pt_flame_text(d->flame, string), pt_flame_text_bytes(d->flame, string));
 }
 
-/* A name is one line: the script takes the first line of a box's title for it. */
+/* Puts a name as one line, since the script reads it from the first line of a box's title. */
 static void put_name(const drawing *d, uint32_t string)
 {
     const char *text = pt_flame_text(d->flame, string);
@@ -140,7 +141,7 @@ static void put_hover(const drawing *d, uint32_t node)
     pt_out_text(d->out, "</title>");
 }
 
-/* The name, or when it is too long its last part. */
+/* The name, or, if it is too long, its last part. */
 static void put_label(const drawing *d, uint32_t string, unsigned room)
 {
     const char *text = pt_flame_text(d->flame, string);

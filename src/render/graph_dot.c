@@ -231,7 +231,8 @@ static pt_graph_tags *numbers_of(const pt_graph_node *node, const char *text)
     return NULL;
 }
 
-/* A leaf's tags show cum, which has the samples that were cut below it; other nodes' show flat. */
+/* Tags of a leaf show cum, which includes samples of callees that were cut. Tags of other nodes
+ * show flat. */
 static bool put_nodelets(drawing *d, const pt_graph_node *node, uint32_t number)
 {
     const size_t before = d->buf.size;

@@ -1,4 +1,4 @@
-/* head.c: what stands above every report: what was profiled, and how much of it to believe.
+/* head.c: the lines above every report: the profile, its values, and the quality of its stacks.
  *
  *     pitot.pb.gz: cpu, 12.3s in 3.10s, 12,340 samples at 1000 Hz
  *     complete stacks 90.1%, unchecked 9.7%, unnamed 0.3%, 12 samples lost
@@ -30,7 +30,8 @@ static void put_samples(pt_out *out, int64_t count)
     pt_outf(out, "%s sample%s", pt_count_of((uint64_t)count).text, count == 1 ? "" : "s");
 }
 
-/* Where the event is the samples themselves, their number is said once. */
+/* Puts the value and the number of samples; only one of them if the event is the samples
+ * themselves. */
 static void put_what(pt_out *out, const pt_report_head *head)
 {
     const pt_summary *s = &head->summary;
@@ -52,7 +53,7 @@ static void put_what(pt_out *out, const pt_report_head *head)
     pt_out_char(out, '\n');
 }
 
-/* How much of the profile to believe, fact by fact. */
+/* Passes on each fact about the quality of the profile. */
 static void tell_trust(const pt_summary *s, pt_fact_fn *tell, void *context)
 {
     if (s->ends_known)
@@ -112,7 +113,7 @@ static void put_query(pt_out *out, const pt_report_head *head)
     pt_out_text(out, head->relative ? "); percentages are of these\n" : ")\n");
 }
 
-/* Where figures of callers and callees come from when there are no stacks. */
+/* Puts the source of callers and callees when the profile has no stacks. */
 static void put_calls(pt_out *out, const pt_summary *s)
 {
     pt_outf(out, "no stacks: callers and callees are of %s call arc%s, which have ",
@@ -133,7 +134,7 @@ void pt_report_head_text(pt_out *out, const pt_look *look, const pt_report_head 
     pt_out_char(out, '\n');
 }
 
-/* A fact that the source may not tell: null when it does not. */
+/* A fact, or null if the source lacks it. */
 static void put_known(pt_json_w *w, const char *key, double value, bool known)
 {
     pt_json_key_double(w, key, known ? value : NAN);

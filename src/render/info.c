@@ -1,4 +1,4 @@
-/* info.c: what a profile holds, as text. A heading word, then its lines:
+/* info.c: the contents of a profile as text: a heading word, then its lines:
  *
  *     file       cpu.pb.gz: pprof, gzip, 599 B (864 B inside)
  *     events     samples (count): 25 in 10 samples
@@ -260,7 +260,7 @@ static void put_lacks(const info_page *page)
         begin_line(page, i == 0 ? "missing" : NULL);
         if (lack->count > 0) pt_outf(page->out, "%s ", pt_count_of(lack->count).text);
         if (lack->of > 0) pt_outf(page->out, "of %s ", pt_count_of(lack->of).text);
-        /* What was just recorded has none, and reports are full of them. */
+        /* A new recording holds no names, but reports find them in the mapped files. */
         const bool can_find = lack->kind == PT_LACK_NAMES && page->info->mapping_count > 0;
         pt_outf(page->out, "%s%s\n", lack_text[lack->kind],
                 can_find ? "; reports look for names in what is mapped" : "");

@@ -1,4 +1,4 @@
-/* info_json.c: what a profile holds, as JSON. What is not known is null or left "". */
+/* info_json.c: the contents of a profile as JSON. An unknown value is null or "". */
 #include "render/info.h"
 
 #include "render/column.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* 0 stands for unknown. */
+/* Puts null for 0, which stands for unknown. */
 static void put_known(pt_json_w *w, const char *key, int64_t value)
 {
     pt_json_key_int_or_null(w, key, value, value != 0);

@@ -83,8 +83,8 @@ typedef struct {
     const pt_listing *list;
     bool is_code;    /* rows are instructions */
     bool with_calls; /* below each line */
-    int width;       /* of a value's column */
-    int digits;      /* of a line number or an address */
+    int width;       /* width of a column of values */
+    int digits;      /* width of a line number or an address */
     pt_buf text;
 } writer;
 

@@ -15,7 +15,7 @@
 typedef struct {
     const char *function, *role;
     pt_peek_other of;
-    double total_share; /* of the whole; of role "total" only */
+    double total_share; /* share of the whole; only of role "total" */
     bool known;
 } shown_row;
 
@@ -31,26 +31,26 @@ static bool is_of_total(const void *row)
     return strcmp(((const shown_row *)row)->role, "total") == 0;
 }
 
-/* The share of the whole, which callers and callees do not have. */
+/* The share of the whole; empty for callers and callees. */
 static pt_value_text total_text(const pt_columns *columns, const pt_column *column, const void *row)
 {
     return is_of_total(row) ? pt_cell_text(columns, column, row) : (pt_value_text){""};
 }
 
-/* The share of the function, of its callers and callees. */
+/* The share of the function's total; only of callers and callees. */
 static pt_value_text part_text(const pt_columns *columns, const pt_column *column, const void *row)
 {
     return is_of_total(row) ? (pt_value_text){""} : pt_cell_text(columns, column, row);
 }
 
-/* A function that only itself is known to call has no number of calls. */
+/* The number of calls. It is not known of a function whose only known caller is itself. */
 static pt_value_text calls_text(const pt_columns *columns, const pt_column *column, const void *row)
 {
     const bool is_none = is_of_total(row) && ((const shown_row *)row)->of.calls == 0;
     return is_none ? (pt_value_text){""} : pt_cell_text(columns, column, row);
 }
 
-/* Of callers and callees; the last column is of call arcs. */
+/* Columns of callers and callees; the last is shown for call arcs. */
 static const pt_column other_columns[] = {
     PT_COLUMN("function", NULL, TEXT, shown_row, function, .marks = PT_CSV_ONLY),
     PT_COLUMN("role", NULL, TEXT, shown_row, role, .marks = PT_CSV_ONLY),
@@ -65,7 +65,7 @@ static const pt_column other_columns[] = {
               .place = 3),
 };
 
-/* Of a function; the last two are of call arcs. */
+/* Columns of a function; the last two are shown for call arcs. */
 static const pt_column function_columns[] = {
     PT_COLUMN("name", NULL, NAME, pt_peek_function, name),
     PT_COLUMN("self", NULL, VALUE, pt_peek_function, self),
@@ -126,7 +126,7 @@ static void put_others(const writing *w, const shown_row *rows, size_t count)
     for (size_t i = 0; i < count; i++) {
         const pt_peek_other *const other = &rows[i].of;
         pt_columns_text(w->out, &w->columns, &rows[i]);
-        pt_out_text(w->out, "  "); /* names of functions stand out by two columns */
+        pt_out_text(w->out, "  "); /* names of functions begin two columns to the left */
         const char *const mark = other->inlined ? "  (inlined)" : "";
         const size_t used = pt_columns_used(&w->columns) + 2;
         const pt_text_fit fit = pt_text_fit_row(w->look, used, other->name, "", mark);

@@ -5,8 +5,7 @@
 #include "render/column.h"
 #include "render/report.h"
 
-#define MOSTLY                                                                                     \
-    0.95 /* of a row's time is called from one function: that share is not worth a word */
+#define MOSTLY 0.95 /* from this share on the caller's share is not shown */
 
 /* "util.h:12", without the folders (JSON and CSV have them); "" = unknown, or in the row's name. */
 static char *place_of(const pt_top *top, const pt_top_row *row)
@@ -18,7 +17,7 @@ static char *place_of(const pt_top *top, const pt_top_row *row)
     return row->line > 0 ? pt_strf("%s:%lld", base, (long long)row->line) : pt_strdup(base);
 }
 
-/* "<- Ledger::append  ledger.cc:88 62%"; without the file where there is no room for it. */
+/* "<- Ledger::append  ledger.cc:88 62%"; has_file: there is room for the file. */
 static char *caller_of(const pt_own_caller *caller, bool has_file)
 {
     pt_buf text = PT_BUF_INIT;

@@ -9,8 +9,8 @@
 
 /* ---- Labels of a set ---- */
 
-/* "4.00kB" of 4096 with the unit bytes; without a unit it may name a process or thread, so that its
- * digits stay together: "16607". The caller frees. */
+/* "4.00kB" of 4096 with the unit bytes. A number without a unit may be a process or thread, so its
+ * digits are not grouped: "16607". The caller frees the text. */
 static char *number_text(int64_t number, const char *unit)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -55,7 +55,7 @@ static const pt_column frame_columns[] = {
     PT_COLUMN("inlined", NULL, FLAG, shown_frame, inlined),
 };
 
-/* A stack of CSV: the names of its frames, leaf first, with semicolons between. */
+/* The stack in a row of CSV: its frames' names, leaf first, separated by semicolons. */
 typedef struct {
     pt_trace of;
     const char *stack, *labels;
@@ -251,7 +251,7 @@ void pt_labels_text(pt_out *out, const pt_look *look, const pt_report_head *head
     }
 }
 
-/* What the samples of a key, or of a value of a key, add up to; CSV has rows of values. */
+/* The sum of the samples of a key, or of a value of a key. CSV has rows of values only. */
 typedef struct {
     const char *key, *text;
     pt_label_value of;

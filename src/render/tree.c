@@ -1,5 +1,5 @@
-/* tree.c: the call tree: numbers in columns, then guides that show which rows hang below which. An
- * only child goes on in its parent's column.
+/* tree.c: the call tree: numbers in columns, then guides from each row to its children. An
+ * only child stands in its parent's column.
  *
  *      total%    total   self%    self
  *      100.0%        6      0%       0  start
@@ -8,7 +8,7 @@
  *       50.0%        3   50.0%       3  │  ↓ read
  *       16.7%        1   16.7%       1  └─ emit
  *
- * Of call arcs each row has its number of calls before the name.
+ * In a tree of call arcs the number of calls stands before the name.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "render/column.h"
 #include "render/report.h"
 
-/* Which branches have siblings to come: a byte an indent. */
+/* For each indent: has its branch further siblings? */
 typedef PT_VECTOR(bool) guides;
 
 static void put_guides(pt_out *out, const pt_look *look, guides *open, const pt_tree_row *row)
@@ -41,7 +41,7 @@ static const pt_tree_row *row_at(const void *row)
     return row;
 }
 
-/* A call from elsewhere does not say how much of the function's self it is for. */
+/* Is self known? A call from elsewhere does not show its part of the function's self. */
 static bool self_known(const pt_columns *columns, const void *row)
 {
     return !row_at(row)->elsewhere;
@@ -96,7 +96,7 @@ static const pt_column columns[] = {
     PT_COLUMN("elsewhere", NULL, FLAG, pt_tree_row, elsewhere),
 };
 
-/* The last two columns are of trees of call arcs. */
+/* The columns. The last two are shown for trees of call arcs. */
 static pt_columns columns_of(const pt_report_head *head, const pt_tree *tree)
 {
     pt_columns c = {PT_COLUMNS(columns), .unit = head->summary.unit,
@@ -147,7 +147,7 @@ void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, 
         pt_outf(out, "%s in samples without any frame\n", pt_value_of(c.unit, tree->rootless).text);
 }
 
-/* Rows stand in preorder; "depth" says where they hang. */
+/* Rows are in preorder; "depth" gives their parents. */
 void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree)
 {
     const pt_columns c = columns_of(head, tree);

@@ -6,17 +6,17 @@
 
 #include "base/units.h"
 
-/* Rows below each other often have the values of the row above: a deep stack tells its own ten
- * thousand times. */
+/* The latest texts. A row often has the values of the row above: each row of a deep stack has the
+ * same total. */
 typedef struct {
-    char unit[32]; /* "" = none yet */
+    char unit[32]; /* "" = empty */
     int64_t value;
     pt_value_text text;
 } known_text;
 
 pt_value_text pt_value_of(const char *unit, int64_t value)
 {
-    static _Thread_local known_text latest[2]; /* zero, and another */
+    static _Thread_local known_text latest[2]; /* [0] for zero, [1] for another value */
     known_text *const known = &latest[value != 0];
     if (known->unit[0] != '\0' && known->value == value && strcmp(known->unit, unit) == 0)
         return known->text;

@@ -69,7 +69,7 @@ static bool is_same_frame(const pt_code_frame *a, const pt_code_frame *b)
            strcmp(a->linkage_name, b->linkage_name) == 0;
 }
 
-/* How many inlined calls of a piece, from the outermost on, the piece before has, too. */
+/* The number of inlined calls, from the outermost on, that a piece shares with the piece before. */
 static uint32_t shared_depth(const writer *w, const pt_listing_piece *piece,
                              const pt_listing_piece *before)
 {
@@ -84,8 +84,8 @@ static uint32_t shared_depth(const writer *w, const pt_listing_piece *piece,
 
 #define INDENT 2
 
-/* Puts "> square shapes.hh:7": the inlined calls from `depth` on, each deeper than the one before.
- */
+/* Puts "> square shapes.hh:7": the inlined calls from `depth` on, each indented more than its
+ * caller. */
 static void put_inlined(writer *w, const pt_listing_piece *piece, uint32_t depth)
 {
     const pt_code_row *in = instruction_of(w, piece);

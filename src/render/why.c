@@ -13,7 +13,7 @@
 #include "render/brief.h"
 #include "render/value.h"
 
-/* What the event's values are, in a sentence: "the CPU time". */
+/* The event's values as a noun: "the CPU time". */
 static const char *noun_of(const pt_summary *summary)
 {
     if (strcmp(summary->type, "cpu") == 0 && summary->kind == PT_EVENT_TIME) return "the CPU time";
@@ -41,7 +41,7 @@ static void put_place(pt_buf *to, const pt_look *look, const pt_why_place *place
     pt_putf(to, ")");
 }
 
-/* Names "[libz.so.1+0x12]" have their file in them. */
+/* Puts the function, and its file unless the name has the file in it, as "[libz.so.1+0x12]" has. */
 static void put_symptom(pt_buf *to, const pt_look *look, const pt_why_finding *f)
 {
     const char *const name = f->kind == PT_WHY_LIBRARY && f->via != NULL ? f->via : f->symptom;
@@ -50,7 +50,7 @@ static void put_symptom(pt_buf *to, const pt_look *look, const pt_why_finding *f
         pt_putf(to, " of %s", pt_base_name(f->symptom_object));
 }
 
-/* "[app]" is how reports call code of a file without names. */
+/* Puts the place. The name "[app]" stands for code of a file without names. */
 static void put_own(pt_buf *to, const pt_look *look, const pt_why_finding *f)
 {
     if (f->place.name[0] == '[') pt_putf(to, "code without names of ");
@@ -58,7 +58,7 @@ static void put_own(pt_buf *to, const pt_look *look, const pt_why_finding *f)
     if (f->place.name[0] != '[') pt_putf(to, " itself");
 }
 
-/* Behind "60 % of the CPU time is spent": "copying memory below f (a.c:3)". */
+/* The text after "60 % of the CPU time is spent": "copying memory below f (a.c:3)". */
 static char *sentence_of(const pt_look *look, const pt_why_finding *f)
 {
     pt_buf text = PT_BUF_INIT;
@@ -117,7 +117,8 @@ static char *sources_text(const pt_look *look, const pt_why_finding *f)
     return pt_buf_take(&text, NULL);
 }
 
-/* Puts the text in lines that fit the terminal, broken at spaces, all but the first indented. */
+/* Puts the text, wrapped at spaces to the terminal's width. All lines but the first are indented.
+ */
 static void put_wrapped(pt_out *out, const pt_look *look, size_t used, size_t indent,
                         const char *text)
 {

@@ -11,7 +11,7 @@
 #include "base/saturate.h"
 #include "view/table.h"
 
-/* What a function is known by: a row of the fold in a mapped file. */
+/* The key of a function: its row of the fold and its mapped file. */
 typedef struct {
     uint32_t row, file; /* file: a string */
 } function_key;
@@ -21,7 +21,7 @@ typedef struct {
     pt_calls *calls;
     size_t function_cap, call_cap;
     PT_VECTOR(function_key) key;
-    uint32_t *of_location; /* PT_NONE = not looked at */
+    uint32_t *of_location; /* PT_NONE: its function is not looked up yet */
     pt_index functions, pairs;
 } gathering;
 
@@ -115,7 +115,7 @@ static int by_weight(const void *left, const void *right, void *context)
     return order != 0 ? order : (x->from > y->from) - (x->from < y->from);
 }
 
-/* Puts all calls in order, and so those of each function. */
+/* Sorts all calls by weight, and lists the calls to and from each function in that order. */
 static void list_calls(pt_calls *calls)
 {
     const uint32_t n = calls->call_count;
@@ -143,7 +143,7 @@ static void list_calls(pt_calls *calls)
     }
 }
 
-/* What nobody calls costs what it does itself and what its calls do. */
+/* The total of a function without callers: its self and the costs of its calls. */
 static void total_roots(pt_calls *calls)
 {
     for (uint32_t f = 0; f < calls->count; f++) {
@@ -156,7 +156,7 @@ static void total_roots(pt_calls *calls)
     }
 }
 
-/* Names that several functions have are told apart by their files. */
+/* Appends the base name of the mapped file to each name that several functions share. */
 static void tell_apart(gathering *g)
 {
     PT_FREE uint32_t *seen = pt_alloc((size_t)g->calls->fold.count + 1, sizeof *seen);
@@ -214,7 +214,8 @@ void pt_calls_done(pt_calls *calls)
 
 /* ---- As a tree ---- */
 
-/* Calls that wait to be followed, the heaviest, which is the first of all, on top. */
+/* A heap of calls that are still to be followed. The smallest index, which is the heaviest call, is
+ * on top. */
 typedef struct {
     uint32_t *items;
     size_t count;
@@ -283,7 +284,7 @@ uint32_t *pt_calls_hang(const pt_calls *calls, uint32_t **ret_root, uint32_t *re
     for (; next < n && calls->function[order[next]].in_count == 0; next++)
         reach_from(calls, root[roots++] = order[next], reached, &h);
     while (h.count > 0 || next < n) {
-        if (h.count == 0) { /* of circles that nobody else calls, the heaviest */
+        if (h.count == 0) { /* only circles without a caller from outside are left */
             const uint32_t f = order[next++];
             if (!reached[f]) reach_from(calls, root[roots++] = f, reached, &h);
             continue;

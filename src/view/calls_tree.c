@@ -23,7 +23,7 @@ typedef struct {
     uint64_t weight;
 } full_row;
 
-/* Rows that begin below the same one: (call, or root) on its way into the list. */
+/* A row that is not in the list yet. call is PT_NONE for a root. */
 typedef struct {
     uint32_t parent, depth, function, call;
 } waiting_row;
@@ -80,8 +80,8 @@ static int64_t total_of(const pt_calls *calls, const full_row *row)
                                 : calls->function[row->function].total;
 }
 
-/* The most that a function costs by itself of those that can be reached from each: from the
- * heaviest on, all that lead there. */
+/* For each function, the largest self among the functions that its calls lead to, itself included.
+ * Walks from the function with the largest self back to its callers, then from the next. */
 static uint64_t *most_reached(const pt_calls *calls)
 {
     uint64_t *most = pt_alloc((size_t)calls->count + 1, sizeof *most);
@@ -110,7 +110,8 @@ static uint64_t *most_reached(const pt_calls *calls)
     return most;
 }
 
-/* A row weighs its total. Where none is known it stays if it leads to a function that is heavy. */
+/* The weight of a row is its total. Without known totals it is the largest self that its calls lead
+ * to. */
 static void weigh_row(const pt_calls *calls, full_row *row, uint32_t count)
 {
     PT_FREE uint64_t *most = calls->has_cost ? NULL : most_reached(calls);
@@ -122,7 +123,7 @@ static void weigh_row(const pt_calls *calls, full_row *row, uint32_t count)
 /* ---- Rows that are shown ---- */
 
 typedef struct {
-    uint32_t full_end, node; /* where its rows end; its own node */
+    uint32_t full_end, node; /* the end of its rows; the node of the row itself */
     uint32_t folded;
     int64_t folded_total;
 } open_row;

@@ -2,8 +2,8 @@
  *
  * A group is a run of items (stacks) that share a path. Its items are dealt into one run for each
  * distinct next name, with one counting pass and one scattering pass and no hashing; each run is
- * then a group. A run that is too light is folded without being looked at again, and a run of one
- * stack is a chain that is written straight down.
+ * then a group. A run that is too light is folded at once. A run of one
+ * stack becomes a chain without further groups.
  *
  *     items   [ a a b a | c b ]      group of path p: next names of its stacks
  *     dealt   [ a a a | b b | c ]    groups of paths p;a  p;b  p;c
@@ -18,16 +18,16 @@
 #include "base/grow.h"
 #include "view/table.h"
 
-/* A stack on its way down: what is left of it to be placed. */
+/* A stack of which some frames are placed in the tree. */
 typedef struct {
     int64_t value;
     uint32_t stack;
     uint32_t frames; /* frames left; the next one to place is frames - 1 */
-    uint32_t lines;  /* of that frame, names already placed (outermost first) */
-    uint32_t child;  /* while its group is dealt: which child it goes to */
+    uint32_t lines;  /* names of the next frame that are placed already, outermost first */
+    uint32_t child;  /* while its group is dealt: its child of the group */
 } item;
 
-/* A child of the group that is being dealt, then a group that waits. */
+/* A child of the group that is being dealt. Later it waits as a group itself. */
 typedef struct {
     uint64_t weight; /* sum of magnitudes */
     int64_t total;
@@ -150,7 +150,8 @@ static void weigh_item(group *child, int64_t value, bool inlined)
     child->inlined &= inlined;
 }
 
-/* Gives each item of the group its child; stacks that end here become the node's self. */
+/* Assigns each item of the group to a child. The values of stacks that end here are the self of the
+ * node. */
 static void count_children(planting *t, const group *g, uint32_t node)
 {
     t->children.count = 0;

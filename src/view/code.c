@@ -12,7 +12,7 @@
 
 #define MAX_CODE_BYTES (UINT64_C(4) << 20)
 
-/* Readable names, each made once. A linkage name is known by the address of its text. */
+/* Readable names, each made once. The key of a linkage name is the address of its text. */
 struct pt_code_names {
     struct {
         const char *linkage;
@@ -174,7 +174,7 @@ bool *pt_code_rows_near(const bool *has_value, size_t count, int64_t context, bo
 {
     bool *const near = pt_alloc(count + 1, sizeof *near);
     const size_t around = context >= 0 ? (size_t)context : 0;
-    size_t end = 0; /* of the rows that are decided */
+    size_t end = 0; /* near[0, end) is final */
     for (size_t i = 0; i < count; i++) {
         if (context >= 0 && !has_value[i]) continue;
         size_t from = i > around ? i - around : 0;

@@ -29,7 +29,7 @@ typedef struct {
     double square_unit;
     double scale;   /* of its values */
     pt_draws draws; /* unscaled */
-    bool has_draws; /* it is known how many there are */
+    bool has_draws; /* the number of draws is known */
 } table;
 
 typedef struct {
@@ -37,7 +37,7 @@ typedef struct {
     const pt_top_row *place;
 } key;
 
-/* What one run has of a row: self, total. */
+/* The self [0] and the total [1] of a row in one run. */
 typedef struct {
     double value[2], squares[2];
 } cell;
@@ -159,7 +159,7 @@ static void put_side_by_side(diffing *d)
         put_run(d, run);
 }
 
-/* Errors can be told if every run says what its values stand for. */
+/* Intervals are known if every run with values has draws. */
 static bool knows_draws(const diffing *d)
 {
     for (size_t run = 0; run < d->run_count; run++)
@@ -176,7 +176,7 @@ static double mean_whole(const diffing *d, int side)
     return sum / (double)d->request->run_count[side];
 }
 
-/* Every run gets the total that a run of before has in the mean. */
+/* Scales each run to the mean total of the runs before the change. */
 static void normalize_runs(diffing *d, pt_diff *diff)
 {
     const double whole = mean_whole(d, PT_BEFORE);
@@ -304,7 +304,7 @@ static pt_change change_of(const diffing *d, const cell *cells, size_t which, do
     return c;
 }
 
-/* Of the whole profiles; never normalized, since then there is nothing to say. */
+/* The change of the totals of the profiles. It is never normalized: normalized totals are equal. */
 static pt_change change_of_all(const diffing *d, double bound_p)
 {
     const pt_diff_request *asked = d->request;
@@ -411,7 +411,7 @@ static size_t make_rows(diffing *d, pt_diff *diff)
     return mark_rows(d, diff);
 }
 
-/* How often the power that is told is there. */
+/* The probability with which a change of the stated power is found. */
 #define FOUND 0.8
 
 /* The change, as a share of itself, of a function with a twentieth of the time that is found in

@@ -7,11 +7,12 @@
 #include "view/summary.h"
 #include "view/table.h"
 
-/* Weights of samples that are sums are taken to vary by at most that (the square of deviation over
- * mean): as log-normal ones of sigma 1.5. What differs more are kinds of draws, not draws. */
+/* The largest variation (the square of deviation over mean) that weights of equal draws are taken
+ * to have, that of a log-normal distribution with sigma 1.5. Samples that vary more are draws of
+ * different kinds. */
 #define VARIATION_MAX 8.5
 
-/* The share of an event's values that may lie in samples that the event of counts has none of. */
+/* The largest share of an event's values that may be in samples with a count of 0. */
 #define UNCOUNTED_MAX 0.01
 
 static bool is_called(const pt_profile *p, uint32_t event, const char *type)
@@ -47,7 +48,7 @@ static uint32_t count_of_draws(const pt_profile *p, uint32_t event)
     return PT_NONE;
 }
 
-/* How weights vary from sample to sample, by the samples' mean weights. */
+/* The variation of the weights of draws, estimated from the mean weight in each sample. */
 static double variation_between(const pt_profile *p, uint32_t event, uint32_t count, double mean)
 {
     double sum = 0, rows = 0;
@@ -75,8 +76,8 @@ static void square_counted(const pt_profile *p, uint32_t event, uint32_t count, 
     }
 }
 
-/* Which of two events counts the objects of the other, its bytes: "alloc_objects" and
- * "alloc_space". */
+/* The event with the objects of an event of bytes, and the reverse: "alloc_objects" and
+ * "alloc_space". PT_NONE: there is none. */
 static uint32_t partner_of(const pt_profile *p, uint32_t event)
 {
     static const char *const ends[2][2] = {{"objects", "space"}, {"space", "objects"}};
@@ -94,20 +95,20 @@ static uint32_t partner_of(const pt_profile *p, uint32_t event)
     return PT_NONE;
 }
 
-/* What a draw weighs by the event's period, or by the profile's; 0: neither is one of sampling. */
+/* The weight of a draw: the period of the event, or of the profile. 0: the period is not one of
+ * sampling. */
 static double period_of(const pt_profile *p, uint32_t event)
 {
     const pt_event *const e = &p->event->row[event];
     const pt_provenance *const source = pt_profile_provenance(p);
-    /* Of heaps the period's type is "space", those of the events "alloc_space" and "inuse_space".
-     */
+    /* A heap profile has the period type "space" for the events "alloc_space" and "inuse_space". */
     const bool is_of_event = source->period_unit == e->unit &&
                              (source->period_type == e->type || e->kind == PT_EVENT_BYTES);
     const int64_t period = e->period > 0 ? e->period : is_of_event ? source->period : 0;
     return pt_period_samples(p, period, e->unit) ? (double)period : 0;
 }
 
-/* Allocations that were sampled by their bytes. */
+/* Allocations sampled with a probability that depends on their size: 1 - exp(-size / period). */
 static bool square_heap(const pt_profile *p, uint32_t event, double *ret_squares, pt_draws *d)
 {
     const uint32_t partner = partner_of(p, event);

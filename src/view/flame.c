@@ -55,7 +55,7 @@ static uint32_t add_profile_string(building *b, uint32_t string)
 
 /* ---- groups and colours ---- */
 
-/* Stable across runs and versions, so that a package keeps its colour: FNV-1a. */
+/* The hash is stable across runs and versions, so that a package keeps its colour: FNV-1a. */
 static uint32_t stable_hash(const char *text, size_t bytes)
 {
     uint32_t h = 2166136261u;
@@ -162,9 +162,9 @@ static void add_root_frame(building *b)
 
 /* ---- which nodes are kept ---- */
 
-/* The widest `most` nodes are those wider than `width`; of those just as wide, those less deep than
- * `depth`, and the first `equal` at that depth. A parent is as wide as its children, less deep, and
- * stands before them: whoever is kept has its parent. */
+/* The `most` widest nodes: all wider than `width`; among those of that width, all at a smaller
+ * depth than `depth`, and the first `equal` at that depth. A parent is at least as wide as its
+ * children, less deep, and before them in the order, so each kept node has a kept parent. */
 typedef struct {
     int64_t width;
     uint32_t depth;
@@ -184,19 +184,19 @@ static int64_t width_of(const pt_calltree *tree, uint32_t node)
 
 #define SIGN_BIT (UINT64_C(1) << 63)
 
-/* As an unsigned number in the same order. */
+/* A key that orders widths as unsigned numbers. */
 static uint64_t ascending_key(int64_t width)
 {
     return (uint64_t)width ^ SIGN_BIT;
 }
 
-/* The width of the node that has so many before it, the widest first; *ret_wider is how many are
- * wider than it. Digit by digit, so that nothing is sorted. */
+/* The width of the node with this rank, the widest being rank 0. *ret_wider: the number of wider
+ * nodes. A radix selection: it finds the width digit by digit, without a sort. */
 static int64_t width_of_rank(const pt_calltree *tree, uint32_t rank, uint64_t *ret_wider)
 {
     enum { BITS = 16, DIGITS = 1 << BITS, ALL_BITS = 64 };
     PT_FREE uint32_t *nodes_of = pt_alloc(DIGITS, sizeof *nodes_of);
-    uint64_t found = 0, known = 0; /* the digits of the width that are known, and where they are */
+    uint64_t found = 0, known = 0; /* the digits found so far, and a mask of their bits */
     uint64_t left = rank;
     *ret_wider = 0;
     for (int shift = ALL_BITS - BITS; shift >= 0; shift -= BITS) {
@@ -233,7 +233,8 @@ static limit find_limit(const pt_calltree *tree, uint32_t most)
     return found;
 }
 
-/* Whether the node is within the limit; to be asked in preorder. */
+/* Is the node within the limit? Call it for the nodes in preorder: it counts those equal to the
+ * limit. */
 static bool is_wide_enough(limit *l, int64_t width, uint32_t depth)
 {
     if (width != l->width) return width > l->width;
@@ -243,12 +244,12 @@ static bool is_wide_enough(limit *l, int64_t width, uint32_t depth)
     return true;
 }
 
-/* No more nodes than this are made before the widest are chosen: some 200 MB. */
+/* Limit of the nodes of the call tree, from which the widest are chosen: about 200 MB. */
 #define TREE_NODES_MAX 4000000
 
-/* How deep the call tree may go to stay below TREE_NODES_MAX; 0 = to the leaves. A level has at
- * most `slots` nodes (0 = any number), narrower ones being folded, and at most one a stack that
- * reaches it. */
+/* The largest depth with which the call tree stays below TREE_NODES_MAX; 0 = no limit. A level has
+ * at most `slots` nodes (0 = no limit), since narrower nodes are folded, and at most one node for
+ * each stack that reaches it. */
 static uint32_t depth_limit(const pt_profile *p, uint64_t slots)
 {
     const uint32_t stacks = p->stack->t.count;
@@ -314,7 +315,7 @@ static void add_function(building *b, const pt_top_row *row)
         (pt_flame_function){.name = add_text(b, row->name), .self = row->self, .total = row->total};
 }
 
-/* The rows that lead by self, then those that lead by total and are not among them. */
+/* The first rows by self, then the first rows by total that are not among them. */
 static pt_status add_functions(building *b, const pt_flame_request *asked, pt_error *reterr)
 {
     const pt_top_request request = {.event = asked->event,
@@ -341,7 +342,7 @@ static pt_status add_functions(building *b, const pt_flame_request *asked, pt_er
 
 /* ---- building ---- */
 
-/* Sums the event's values; they must all be widths. */
+/* The sum of the event's values. PT_ERR_UNSUPPORTED for a negative value: it has no width. */
 static pt_status sum_values(const pt_profile *p, uint32_t event, int64_t *ret_total,
                             pt_error *reterr)
 {

@@ -12,15 +12,15 @@
 #include "base/index.h"
 #include "source/text.h"
 
-/* The one empty text: infos are compared by pointers. */
+/* The only empty text of the infos, because infos are compared by pointers. */
 static const char no_text[] = "";
 
-/* Longer names of mapped files are compared by nobody. */
+/* Limit of the text of a place; a longer text is equal to no name. */
 #define PT_PLACE_BYTES 4096
 
 /* ---- Texts of source files, as pprof has them ---- */
 
-/* Texts made here: each once, so that equal texts are one pointer. */
+/* Texts made here. Each stands once, so that equal texts have one pointer. */
 struct pt_text_pool {
     char **items;
     size_t count, cap;
@@ -84,7 +84,8 @@ static bool has_object_name(const char *path, const char *name, size_t bytes)
     return own_bytes == bytes && memcmp(own, name, bytes) == 0;
 }
 
-/* Mapped files of one base name are called the same, so that they are one object. */
+/* For each mapping the path of its object. Mapped files with one base name are one object, since
+ * reports call them the same. */
 static const char **objects_of(const pt_profile *p)
 {
     const uint32_t count = p->mapping->t.count;
@@ -140,7 +141,7 @@ static pt_node_info pprof_info(const pt_fold *fold, uint32_t location, uint32_t 
     return info;
 }
 
-/* Where an address lies; an address of 0 lies nowhere. */
+/* Sets the object, and with `address` the address in it. An address of 0 sets neither then. */
 static void put_place(const pt_fold *fold, uint32_t location, bool address, pt_node_info *info)
 {
     const pt_profile *p = fold->profile;
@@ -178,7 +179,7 @@ static pt_node_info info_of(const pt_fold *fold, uint32_t location, uint32_t lin
     return fold->rule.pprof ? pprof_info(fold, location, line) : own_info(fold, location, line);
 }
 
-/* Texts are one pointer each: of the profile's string table, of the pool, or "". */
+/* Compares texts by pointer: each text is in the profile's string table, in the pool, or "". */
 static bool same_info(const pt_node_info *a, const pt_node_info *b)
 {
     return a->name == b->name && a->file == b->file && a->object == b->object &&
@@ -396,8 +397,8 @@ static bool is_object(const pt_profile *p, uint32_t location, const char *text)
     return strcmp(object, text) == 0;
 }
 
-/* text: what stands behind a function's name and a blank: its file, or that with a line, or the
- * mapped file that tells it from others of its name. */
+/* Is text the place that reports show after a function's name and a space? The place is the file,
+ * the file with a line, or the mapped file in brackets. */
 static bool is_place(const pt_profile *p, uint32_t location, uint32_t line, const char *text)
 {
     const char *const file = pt_text(p, p->function->file[p->line->function[line]]);
@@ -409,7 +410,7 @@ static bool is_place(const pt_profile *p, uint32_t location, uint32_t line, cons
     return strcmp(text + bytes, number) == 0;
 }
 
-/* Whether some report calls this frame so, and nothing but such frames. */
+/* Does a report show the frame by this name, and only such frames? */
 static bool is_called(const pt_profile *p, uint32_t location, uint32_t line, const char *name)
 {
     const uint32_t function = function_of(p, line);
@@ -430,7 +431,7 @@ static bool is_called(const pt_profile *p, uint32_t location, uint32_t line, con
     return false;
 }
 
-/* Whether the frame has no name, and its mapped file this one. */
+/* Is it a frame without a name in the mapped file `name`? */
 static bool is_nameless_in(const pt_profile *p, uint32_t location, uint32_t line, const char *name)
 {
     const uint32_t function = function_of(p, line);
@@ -438,7 +439,7 @@ static bool is_nameless_in(const pt_profile *p, uint32_t location, uint32_t line
     return name[0] == '[' && is_object(p, location, name);
 }
 
-/* Whether the frame lies in a mapped file or source file of that name. */
+/* Is the frame in the mapped file, or in the source file, of that name? */
 static bool lies_in(const pt_profile *p, uint32_t location, uint32_t line, const char *name)
 {
     const uint32_t function = function_of(p, line);
@@ -448,7 +449,7 @@ static bool lies_in(const pt_profile *p, uint32_t location, uint32_t line, const
 
 typedef bool frame_test(const pt_profile *p, uint32_t location, uint32_t line, const char *name);
 
-/* Per row: some sample has it. The caller frees. */
+/* For each row: does a sample have it? The caller frees the array. */
 static bool *sampled_rows(const pt_fold *fold)
 {
     const pt_profile *p = fold->profile;
@@ -528,7 +529,7 @@ char *pt_node_text(const pt_node_info *info)
     } else if (info->file[0] != '\0') {
         pt_put_text(&buf, info->file);
     } else if (info->name[0] != '\0') {
-        buf.size--; /* the name was all */
+        buf.size--; /* only the name is shown: the separator goes */
     } else if (info->object[0] != '\0') {
         const char *base;
         size_t length;

@@ -34,7 +34,7 @@ static void fold_samples(pt_graph_making *m)
     }
 }
 
-/* Of a node, side by side while stacks are counted. */
+/* The values of a node while stacks are counted, next to each other in memory. */
 typedef struct {
     int64_t cum, flat;
     uint64_t seen; /* 1 + the last stack it was on */
@@ -117,19 +117,19 @@ static void list_nodes(pt_graph_making *m)
             g->listed[g->listed_count++] = n;
 }
 
-/* As Go converts: towards zero. Of what does not fit it makes a number that cuts nothing. */
+/* The cutoff, converted as in Go: truncated. 0, which cuts nothing, if the product does not fit. */
 uint64_t pt_graph_cutoff(int64_t total, double fraction)
 {
     const int64_t cutoff = pt_whole_part((double)total * fraction);
     return cutoff == INT64_MIN ? 0 : pt_magnitude(cutoff);
 }
 
-/* Nodes that are not listed any more are not kept. Those that never were (nothing adds up to
- * something there, or negative) stay ends of edges in a whole graph, as in pprof. */
+/* Keeps the first `count` listed nodes. In a call tree a node that was never listed (values of 0,
+ * or negative ones that are dropped) remains an end of edges, as in pprof. */
 static void keep_listed(pt_graph_making *m, uint32_t count)
 {
     pt_graph *g = m->graph;
-    if (m->request->call_tree) { /* there the unlisted stay */
+    if (m->request->call_tree) { /* a call tree keeps the nodes that were never listed */
         if (m->kept == NULL) {
             m->kept = pt_alloc(g->node_count, sizeof *m->kept);
             memset(m->kept, 1, g->node_count);
@@ -163,7 +163,8 @@ static void drop_light_nodes(pt_graph_making *m, uint64_t cutoff)
     if (dropped > 0) keep_listed(m, kept);
 }
 
-/* How many of the listed nodes, in order, may stay. */
+/* The number of listed nodes, in order, that fit in node_count. In a picture a node counts with its
+ * tags. */
 static uint32_t top_nodes(const pt_graph_making *m)
 {
     const pt_graph *g = m->graph;
@@ -179,8 +180,8 @@ static uint32_t top_nodes(const pt_graph_making *m)
     return most < g->listed_count ? (uint32_t)most : g->listed_count;
 }
 
-/* The cut to node_count, of a sorted graph whose edges may not have been made yet. Edges that were
- * dropped before it are not counted after it, unless they were made anew. */
+/* Cuts a sorted graph to node_count. Its edges may not exist yet. Edges below the cutoff are
+ * dropped before the cut; the cut makes the edges anew, except in a call tree. */
 static void cut_to_top(pt_graph_making *m, uint64_t node_cutoff, uint64_t edge_cutoff)
 {
     const pt_graph_request *r = m->request;
@@ -208,7 +209,7 @@ static void trim_graph(pt_graph_making *m)
 {
     const pt_graph_request *r = m->request;
     pt_graph *g = m->graph;
-    int64_t total = m->total; /* of a call tree; light nodes went before it was a graph */
+    int64_t total = m->total; /* of a call tree: summed before its light nodes were removed */
     for (uint32_t i = 0; i < g->listed_count && !r->call_tree; i++)
         pt_wrapping_into(&total, g->node[g->listed[i]].flat);
     const uint64_t node_cutoff = pt_graph_cutoff(total, r->node_fraction);
@@ -228,7 +229,7 @@ static void trim_graph(pt_graph_making *m)
     if (r->visual) pt_graph_trim_redundant_edges(g);
 }
 
-/* ---- What reports ask of a finished graph ---- */
+/* ---- Queries of a finished graph ---- */
 
 static void mark_inlined(pt_graph *g)
 {

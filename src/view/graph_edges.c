@@ -52,7 +52,7 @@ static void connect_stack(connecting *c, uint32_t stack)
     const uint32_t *frames = pt_stack_frames(m->profile, stack);
     const uint8_t *wanted = m->request->edges == PT_EDGES_INLINED ? m->may_inline : NULL;
     uint32_t caller = PT_NONE;
-    bool residual = false; /* a frame that is not kept lies between */
+    bool residual = false; /* a frame between the two nodes is not kept */
     for (uint32_t i = pt_stack_depth(m->profile, stack); i-- > 0;) {
         uint32_t one, count;
         const uint32_t *nodes = pt_fold_rows(m->places, frames[i], &one, &count);
@@ -173,8 +173,7 @@ typedef struct {
     uint32_t search;
 } reaching;
 
-/* Whether, walking edges against their direction from the edge's end, its beginning is met without
- * the edge itself. */
+/* Does another path lead from the edge's beginning to its end? Searches backwards from the end. */
 static bool is_redundant(const pt_graph *g, reaching *r, uint32_t edge)
 {
     const uint32_t from = g->edge[edge].from;
@@ -204,7 +203,7 @@ void pt_graph_trim_redundant_edges(pt_graph *graph)
         const pt_graph_node *node = &graph->node[graph->listed[i]];
         for (uint32_t k = node->in_count; k-- > 0;) {
             pt_graph_edge *edge = &graph->edge[node->in[k]];
-            if (!edge->residual) break; /* what is heavier than a true edge stays */
+            if (!edge->residual) break; /* heavier residual edges stay */
             if (!is_redundant(graph, &r, node->in[k])) continue;
             edge->dropped = dropped = true;
         }

@@ -30,7 +30,7 @@ void pt_graph_name(pt_graph *graph, uint32_t node)
     if (n->text == NULL) n->text = pt_fold_text(&graph->memory->places, pt_graph_row(graph, n));
 }
 
-/* What distinguishes nodes whose values and texts are equal: all fields, as Go prints a struct. */
+/* Compares nodes with equal values and texts by all their fields, as Go prints a struct. */
 static int compare_infos(const pt_node_info *a, const pt_node_info *b)
 {
     const pt_node_info *info[2] = {a, b};
@@ -68,7 +68,7 @@ static int compare_entries(const void *left, const void *right, void *context)
     return info != 0 ? info : (a->node > b->node) - (a->node < b->node);
 }
 
-/* ---- Entropy: how much a picture tells by showing the node ---- */
+/* ---- Entropy: the information that a node adds to a picture ---- */
 
 typedef struct {
     uint32_t in_count, out_count;
@@ -76,7 +76,7 @@ typedef struct {
     double in, out;
 } telling;
 
-/* As Go computes a binary logarithm, to the last bit. */
+/* The binary logarithm as Go computes it, equal to the last bit. */
 static double log2_of(double x)
 {
     int exponent;
@@ -138,10 +138,11 @@ void pt_graph_sort(pt_graph_making *m)
         const int64_t score = visual               ? entropy[g->listed[i]]
                               : m->request->by_cum ? node->cum
                                                    : node->flat;
-        entries[i] =
-            (entry){.score = (int64_t)pt_magnitude(score), /* as pprof: the smallest number stays */
-                    .node = g->listed[i],
-                    .by_flat = !visual && !m->request->by_cum};
+        entries[i] = (entry){
+            .score = (int64_t)pt_magnitude(
+                score), /* as in pprof, the magnitude of the smallest number stays negative */
+            .node = g->listed[i],
+            .by_flat = !visual && !m->request->by_cum};
     }
     qsort_r(entries, g->listed_count, sizeof *entries, compare_entries, g);
     for (uint32_t i = 0; i < g->listed_count; i++)
@@ -150,7 +151,8 @@ void pt_graph_sort(pt_graph_making *m)
 
 /* ---- Functions ---- */
 
-/* A node without address and line stands for its function; in pprof's eyes, with its column. */
+/* The column of a node without address and line, which stands for a function: pprof tells functions
+ * apart by column, too. */
 static int64_t column_of_function(const pt_node_info *info)
 {
     return info->address == 0 && info->line == 0 ? info->column : 0;

@@ -31,7 +31,7 @@ typedef struct {
 typedef struct {
     uint32_t node, group;
     uint32_t text;  /* of the group: sets of equal text have the same */
-    uint32_t first; /* sample; numbers that print alike have the value of the first */
+    uint32_t first; /* the first sample; numbers of equal text have the value of the first */
     int64_t flat, flat_div, cum, cum_div;
 } record;
 
@@ -43,7 +43,7 @@ typedef struct {
     const char *unit;        /* of "bytes" */
     record *items;
     size_t count, cap;
-    uint32_t *record_of; /* per node: in items, of this group; PT_NONE = none */
+    uint32_t *record_of; /* for each node: the index of its record of this group; PT_NONE = none */
     uint64_t *seen;      /* per node: last sample */
     uint64_t samples;
     uint32_t sample; /* the one at hand */
@@ -246,7 +246,7 @@ static pt_graph_tag *new_tag(pt_graph_tags *tags)
     return &tags->tag[tags->count++];
 }
 
-/* Numbers that print alike are one tag; its value is that of the first. */
+/* Adds a numeric tag. Numbers of equal text are one tag, with the value of the first. */
 static void add_number(tagging *t, pt_graph_tags *tags, int64_t value, const record *r)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -304,7 +304,7 @@ void pt_graph_make_tags(pt_graph_making *m)
         tag_node(&t, t.items + i, next - i);
     }
     for (uint32_t s = 0; s < t.set_count; s++) {
-        if (t.sets[s].text != NULL) keep_text(m->graph, t.sets[s].text); /* tags are called so */
+        if (t.sets[s].text != NULL) keep_text(m->graph, t.sets[s].text); /* the tag has this name */
         free(t.sets[s].number);
     }
     free(t.sets);
@@ -405,7 +405,7 @@ static int64_t in_unit_of(const pt_graph_tag *t, const pt_graph_tag *u)
     return pt_whole_part(pt_unit_convert(t->value, t->unit, u->unit, &unit));
 }
 
-/* The tags whose nearest is number `which`, as one: "1kB..4kB". */
+/* The tags whose nearest centre is number `which`, as one tag: "1kB..4kB". */
 static pt_graph_tag_group group_of(const pt_graph_tag *tags, size_t count, const uint8_t *nearest,
                                    uint8_t which)
 {

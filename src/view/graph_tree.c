@@ -2,7 +2,7 @@
  *
  *   stacks -> paths: parent, place, flat, cum        some 40 bytes each, and there may be millions
  *          -> those that are too light go            all but a few hundred, as a rule
- *          -> nodes and edges                        what they called hangs on who called them
+ *          -> nodes and edges                        their callees hang on their callers
  *
  * A parent always comes before its children.
  */
@@ -46,7 +46,7 @@ static uint32_t find_child(paths *t, uint32_t parent, uint32_t place)
     t->parent[n] = parent;
     t->place[n] = place;
     t->value[n] = (value_pair){0};
-    t->flags[n] = INLINED; /* until a call is not */
+    t->flags[n] = INLINED; /* cleared by the first call that is not inlined */
     if (t->m->div != NULL) {
         t->div = pt_grow(t->div, &t->div_cap, t->count, sizeof *t->div);
         t->div[n] = (value_pair){0};
@@ -76,7 +76,8 @@ static void grow_stack(paths *t, uint32_t stack)
     if (t->div != NULL) pt_wrapping_into(&t->div[n].flat, m->div[stack]);
 }
 
-/* Marks what is too light; what is not listed anyway stays, as in pprof. Returns how many go. */
+/* Marks the paths below the cutoff and returns their number. Paths that are not listed stay, as in
+ * pprof. */
 static uint32_t mark_light(paths *t)
 {
     int64_t total = 0;

@@ -21,7 +21,7 @@ static bool is_listed(const listed_texts *l, const char *text)
                          strcmp(l->graph->node[l->graph->listed[i]].text, text) == 0) != PT_NONE;
 }
 
-/* By place: it belongs to a listed node. The caller frees. */
+/* For each place: does it belong to a listed node? The caller frees the array. */
 static bool *listed_places(const pt_graph *graph, const pt_fold *places)
 {
     listed_texts l = {.graph = graph};

@@ -63,7 +63,8 @@ static void measure_depths(pt_info *info, const pt_profile *p)
     info->depth_p99 = depth_of_rank(of_depth, info->depth_max, ((uint64_t)n * 99 + 99) / 100);
 }
 
-/* By what samples stand for, as reports do; by their number where that is nothing. */
+/* The share of each end by the values of the shown event, as in reports; by the number of samples
+ * if the values are 0. */
 static void share_ends(pt_info *info, const pt_profile *p)
 {
     const uint32_t event = pt_profile_default_event(p);

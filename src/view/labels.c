@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "view/table.h"
 
-/* A label of a set, with what the set's samples add up to. */
+/* A label of a set, with the sum of the set's samples. */
 typedef struct {
     pt_label label;
     uint32_t set;
@@ -75,7 +75,8 @@ static int compare_keys(const void *left, const void *right)
     return x != y ? (x > y ? -1 : 1) : strcmp(a->key, b->key);
 }
 
-/* Where no unit is given, the key tells it: bytes, and by custom what was asked for in bytes. */
+/* The unit of a label. Without one the key gives it: "bytes", and, by pprof's convention, "request"
+ * and "alignment" are in bytes. */
 static const char *unit_of(const pt_profile *p, const pt_label *label)
 {
     const char *key = pt_text(p, label->key);

@@ -10,7 +10,7 @@
 #include "view/listing_int.h"
 #include "view/tally.h"
 
-/* What a group of the tally stands for. */
+/* The symbol of a group of the tally. */
 typedef struct {
     uint32_t image;
     pt_object_symbol symbol;

@@ -10,7 +10,7 @@
 #include "view/listing_int.h"
 #include "view/tally.h"
 
-/* What a group of the tally stands for. */
+/* The function, or the row without a name, of a group of the tally. */
 typedef struct {
     uint32_t name, file; /* strings */
     uint32_t row;        /* of the fold, of frames without a name; else PT_NONE */
@@ -133,8 +133,7 @@ static void add_row(pt_code_function *f, const pt_source_file *file, int64_t num
     f->row[f->row_count++] = row;
 }
 
-/* The line at which the next function of the file begins, as far as the profile knows; else a far
- * line. */
+/* The first line of the file's next function in the profile; a far line if there is none. */
 static int64_t next_start(const pt_profile *p, uint32_t file, int64_t line)
 {
     int64_t next = INT64_MAX;

@@ -11,20 +11,20 @@
 #include "view/runtimes.h"
 #include "view/table.h"
 
-/* ---- What is the program's own ---- */
+/* ---- Own code ---- */
 
-/* How paths begin of mapped files that the system brings. */
+/* Beginnings of the paths of system libraries. */
 static const char *const system_folders[] = {"/lib/", "/lib64/", "/lib32/", "/usr/lib", NULL};
 
-/* How names begin of what compilers and runtimes bring. */
+/* Beginnings of the names of functions of compilers and runtimes. */
 static const char *const foreign_names[] = {
-    "std::",    "__gnu_cxx::", "__cxxabiv1::", "boost::",          /* C++ */
-    "<core::",  "<alloc::",    "<std::",                           /* Rust, whose files tell more */
+    "std::",    "__gnu_cxx::", "__cxxabiv1::", "boost::", /* C++ */
+    "<core::",  "<alloc::",    "<std::",                  /* Rust: its files are the better sign */
     "Builtin:", "Stub:",       "RegExp:",      "BytecodeHandler:", /* V8 */
     NULL,
 };
 
-/* What paths of source files contain that are not the program's. */
+/* Parts of the paths of source files that are not the program's. */
 static const char *const foreign_sources[] = {
     "/usr/include/",
     "/usr/lib/",
@@ -39,7 +39,7 @@ static const char *const foreign_sources[] = {
     NULL,
 };
 
-/* What names contain of functions that are named with their file, as Python's and V8's are. */
+/* Parts of names that contain their file, as names of Python and V8 do. */
 static const char *const foreign_in_names[] = {
     ":<frozen ", "/site-packages/", "/dist-packages/", "/lib/python", "/node_modules/", " node:",
     NULL,
@@ -73,7 +73,7 @@ static bool contains_any(const char *text, const char *const *list)
     return false;
 }
 
-/* Where the packages of Go's library begin (pkg.go.dev/std). */
+/* First parts of the packages of Go's library (pkg.go.dev/std). */
 static const char *const go_packages[] = {
     "archive",  "bufio",   "bytes",   "cmp",      "compress", "container", "context", "crypto",
     "database", "debug",   "embed",   "encoding", "errors",   "expvar",    "flag",    "fmt",
@@ -84,8 +84,9 @@ static const char *const go_packages[] = {
     "vendor",   "weak",
 };
 
-/* "net/http.(*conn).serve": a package of others begins with a server's name, which has a dot before
- * its first slash, or is called otherwise; a program's own is main. */
+/* Is the function in Go's library, as "net/http.(*conn).serve" is? The path of any other package
+ * begins with a server's name, which has a dot before the first slash. The program itself is
+ * package main. */
 static bool is_go_library(const char *name, const char *file)
 {
     if (!pt_ends(file, ".go") && !pt_ends(file, ".s")) return false;
@@ -96,7 +97,7 @@ static bool is_go_library(const char *name, const char *file)
     return false;
 }
 
-/* Programs lie in /usr/lib, too, in folders of their own. */
+/* Is the path a system library? Files in further folders below /usr/lib may be programs. */
 static bool is_system_library(const char *path)
 {
     const char *const slash = strrchr(path, '/');
@@ -153,9 +154,9 @@ bool *pt_own_lines(const pt_profile *profile)
 /* ---- Callers ---- */
 
 typedef struct {
-    uint32_t wanted, caller; /* a row's place in the list; a row of the fold */
-    int64_t sum, most;       /* of all stacks; of the one that weighs most */
-    uint32_t line;           /* of that */
+    uint32_t wanted, caller; /* the row's index in the list; the caller's row of the fold */
+    int64_t sum, most;       /* the value of all stacks; the value of the heaviest stack */
+    uint32_t line;           /* the line in the heaviest stack */
 } edge;
 
 typedef struct {
@@ -166,7 +167,7 @@ typedef struct {
     pt_index index;
 } calling;
 
-/* The first own line from the frame's lines on, outwards; PT_NONE: there is none. */
+/* The first own line of the stack, from the leaf outwards; PT_NONE: there is none. */
 static uint32_t own_line_above(const calling *c, uint32_t stack, uint32_t *ret_location)
 {
     const pt_profile *const p = c->fold->profile;
@@ -192,7 +193,7 @@ static uint32_t row_of_line(const pt_fold *fold, uint32_t location, uint32_t lin
     return rows[at < count ? at : count - 1];
 }
 
-/* Of a stack whose leaf's row is wanted. */
+/* Adds the own caller of a stack whose leaf row is in the list. */
 static void add_call(calling *c, uint32_t stack, uint32_t wanted, int64_t value)
 {
     uint32_t location;
@@ -213,8 +214,8 @@ static void add_call(calling *c, uint32_t stack, uint32_t wanted, int64_t value)
     e->line = line;
 }
 
-/* Code of one name may be the program's own in one place and a library's in another: a row is its
- * own, or has a caller, by where more of its self lies. No row is its own caller. */
+/* Gives each row the caller with the largest share. A row can have own code in one place and a
+ * library's in another: if its own code has the largest share, the row has no caller. */
 static void choose_callers(const calling *c, const int64_t *self, pt_top *top)
 {
     const pt_profile *const p = c->fold->profile;

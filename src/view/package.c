@@ -4,7 +4,7 @@
  *   <alloc::vec::Vec<T> as Trait>::push    alloc
  *   net/http.(*conn).serve                 net/http     up to the first dot after the last slash
  *   java.util.HashMap.get                  java.util    all but class and method
- *   memcpy, parse.part.0                   -            a plain C name tells nothing
+ *   memcpy, parse.part.0                   -            a plain C name has no package
  */
 #include "view/flame.h"
 

@@ -9,16 +9,16 @@
 #include "process/path_kind.h"
 #include "view/table.h"
 
-#define SHARE_MIN 0.05 /* less is not worth a line */
+#define SHARE_MIN 0.05 /* a smaller share is not reported */
 
 typedef struct {
     const char *language;
-    const char *files[4]; /* how the runtime's own file begins, after the last slash */
-    const char *loop;     /* the function that interprets; NULL: what is compiled has no names */
+    const char *files[4]; /* beginning of the base name of the runtime's file */
+    const char *loop;     /* the interpreter's function; NULL: compiled code without names */
     const char *advice;
 } runtime;
 
-/* Of two that fit a stack the first counts. */
+/* If two rows fit a stack, the first counts. */
 static const runtime runtimes[] = {
     {"JavaScript", {"node", "nodejs"}, NULL, "node --perf-basic-prof names it"},
     {"Java",
@@ -38,9 +38,8 @@ static const runtime runtimes[] = {
 enum { RUNTIMES = sizeof runtimes / sizeof runtimes[0], NONE = RUNTIMES };
 _Static_assert((int)RUNTIMES <= (int)PT_NAMELESS_LANGUAGES_MAX, "each may be told");
 
-/* What may stand behind a runtime's name: "" of node, "3.11" of python, ".so.1.0" of libpython3.9,
- * "-fpm8.2" of php; nothing that another program is called by, as node-agent and node_exporter are.
- */
+/* Is the rest of a file name a version? "" of node, "3.11" of python, ".so.1.0" of libpython3.9,
+ * "-fpm8.2" of php. Other programs' names have other rests: node-agent, node_exporter. */
 static bool is_version(const char *text)
 {
     if (pt_begins(text, "-fpm") || pt_begins(text, "-cgi")) text += 4;
@@ -51,7 +50,7 @@ static bool is_version(const char *text)
     return true;
 }
 
-/* The runtime that the file of that path is; NONE: none. */
+/* The runtime whose file has that path; NONE: there is none. */
 static uint8_t runtime_of_file(const char *path)
 {
     const char *const slash = strrchr(path, '/');
@@ -70,7 +69,7 @@ bool pt_is_runtime_file(const char *path)
     return runtime_of_file(path) != NONE;
 }
 
-/* Which runtime each mapping is the file of. The caller frees. */
+/* The runtime of each mapping's file. The caller frees the array. */
 static uint8_t *runtime_of_mappings(const pt_profile *p)
 {
     const uint32_t count = p->mapping->t.count;
@@ -80,8 +79,8 @@ static uint8_t *runtime_of_mappings(const pt_profile *p)
     return of;
 }
 
-/* Memory that no file holds; the flag is lost in profile.proto, the name is not (docs/symbols.md).
- */
+/* Is the mapping memory without a file? profile.proto loses the flag and keeps the name
+ * (docs/symbols.md). */
 static bool is_memory(const pt_profile *p, uint32_t mapping)
 {
     if (mapping == PT_NONE) return false;
@@ -91,7 +90,7 @@ static bool is_memory(const pt_profile *p, uint32_t mapping)
            pt_begins(name, "[memfd:");
 }
 
-/* Frames that the interpreter itself told of. */
+/* Is the mapping made of frames that were read from the Python interpreter? */
 static bool is_python(const pt_profile *p, uint32_t mapping)
 {
     return mapping != PT_NONE &&
@@ -115,7 +114,7 @@ static uint8_t runtime_of_stack(const pt_profile *p, const uint8_t *of_mapping, 
         const uint32_t mapping = l->mapping[frames[i]];
         const uint32_t first = l->line_first[frames[i]], end = l->line_first[frames[i] + 1];
         const bool is_compiled = is_memory(p, mapping);
-        if (is_compiled && first < end) return NONE; /* names of such code are there */
+        if (is_compiled && first < end) return NONE; /* the compiled code has names */
         if (is_python(p, mapping)) return NONE;
         has_nameless |= is_compiled;
         if (mapping == PT_NONE || of_mapping[mapping] == NONE) continue;

@@ -18,7 +18,7 @@ static bool has_name(const pt_profile *p, uint32_t location)
     return function != PT_NONE && pt_text_bytes(p, p->function->name[function]) > 0;
 }
 
-/* A period of less is no sampling: it says that values are in nanoseconds. */
+/* A shorter period is not one of sampling: it only gives the unit, nanoseconds. */
 #define PERIOD_MIN_NS 1000
 
 bool pt_period_samples(const pt_profile *p, int64_t period, uint32_t unit)
@@ -29,7 +29,7 @@ bool pt_period_samples(const pt_profile *p, int64_t period, uint32_t unit)
     return known->family != PT_FAMILY_BYTES || period > 1; /* 1: all allocations were recorded */
 }
 
-/* What one sample stands for, where that is a time, gives the rate. */
+/* The sampling rate: the stated one, or 1 / period for a period of time; 0 = unknown. */
 static double rate_of(const pt_profile *p, const pt_event *event)
 {
     const pt_provenance *source = pt_profile_provenance(p);
@@ -43,7 +43,7 @@ static double rate_of(const pt_profile *p, const pt_event *event)
                : 0;
 }
 
-/* Readers add equal samples up, and writers have: the count of samples is then an event. */
+/* Readers and writers add up equal samples. A count of samples is then an event of its own. */
 int64_t pt_summary_samples(const pt_profile *p)
 {
     for (uint32_t e = 0; e < p->event->t.count; e++)
@@ -54,8 +54,8 @@ int64_t pt_summary_samples(const pt_profile *p)
     return p->sample->t.count;
 }
 
-/* More than the place that was hit: callers, or that there are none, or names that came as a stack.
- * Where calls are told apart from samples, a name alone is a place. */
+/* Has the stack more than the sampled place: callers, the root's mark, or a single name (which came
+ * as a stack)? In a profile of call arcs a single name is only a place. */
 static bool is_stack(const pt_profile *p, uint32_t stack)
 {
     const uint32_t depth = pt_stack_depth(p, stack);
@@ -64,7 +64,7 @@ static bool is_stack(const pt_profile *p, uint32_t stack)
             p->location->address[pt_stack_frames(p, stack)[0]] == 0);
 }
 
-/* Sums magnitudes a stack, so that what cancels out still counts as seen. */
+/* Sums magnitudes for each stack, so that values that cancel out count as seen. */
 static void look_at_stacks(const pt_profile *p, uint32_t event, pt_summary *summary)
 {
     const pt_samples *samples = p->sample;

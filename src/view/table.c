@@ -22,13 +22,13 @@ typedef struct {
     uint32_t seen; /* 1 + the last stack it was on; 0 = none yet */
 } cell;
 
-/* A row before it is cut, sorted and told where it lies. */
+/* A row before rows are cut, sorted and placed in the source. */
 typedef struct {
     int64_t self, total;
     uint32_t name;
 } entry;
 
-/* What one thread has counted. */
+/* The sums of one thread. */
 typedef struct {
     int64_t *leaf_value; /* per location: self of stacks that end there */
     uint8_t *used;       /* per location: some stack has it */
@@ -77,8 +77,8 @@ static inline void count_name(cell *c, uint32_t mark, int64_t value, bool fits)
     c->total = fits ? c->total + value : pt_saturating_add(c->total, value);
 }
 
-/* Stacks [begin, end); `fits` says that no sum of values can overflow. The time of most reports
- * goes here, tens of millions of frames, so that the question is asked once. */
+/* Counts stacks [begin, end). fits: no sum of values can overflow. Most of a report's time is spent
+ * here (tens of millions of frames), so the overflow is checked once. */
 static inline __attribute__((always_inline)) void
 count_stacks(const counting *t, tally *to, uint32_t begin, uint32_t end, bool fits)
 {
@@ -125,7 +125,7 @@ static void tally_done(tally *t)
     free(t->cell);
 }
 
-/* Adds what one thread has counted; sums that fit. */
+/* Adds the sums of one thread. The sums fit. */
 static void tally_add(tally *to, const tally *from, const counting *t)
 {
     for (uint32_t l = 0; l < t->profile->location->t.count; l++) {
@@ -147,8 +147,8 @@ static pt_status count_range(void *context, unsigned worker, size_t begin, size_
     return PT_OK;
 }
 
-/* Threads of their own pay where they have far more to count than there is to add up, and more than
- * making them takes. */
+/* Threads pay if the frames to count outnumber the rows to add up, and cost more time than starting
+ * a thread. */
 #define FRAMES_FOR_THREADS ((uint64_t)1 << 20)
 
 static bool is_worth_threads(const counting *t, unsigned threads)
@@ -235,7 +235,7 @@ static void sort_front(counting *t, entry *entries, size_t count, size_t limit)
     }
 }
 
-/* Every name with a value, as many in order as are asked for. */
+/* All names with a value, of which the requested number is in order. */
 static entry *sorted_entries(counting *t, size_t *ret_count)
 {
     const size_t limit = t->request->limit;
@@ -272,7 +272,7 @@ static int compare_lines(const void *left, const void *right)
     return (a->line > b->line) - (a->line < b->line);
 }
 
-/* Rows of these are functions, which begin at one line and have most of self at another. */
+/* Are rows functions? A function begins at one line and may have most of its self at another. */
 static bool is_by_function(const counting *t)
 {
     return t->fold.rule.by == PT_BY_FUNCTION || t->fold.rule.by == PT_BY_FILEFUNCTION;
@@ -284,7 +284,7 @@ static void place_at(const pt_profile *p, pt_top_row *row, uint32_t function, in
     row->line = line;
 }
 
-/* Puts each row on its line with the largest self; on equal ones the first. */
+/* Sets the line of each row: the line with the largest self, the first of equal ones. */
 static void place_by_self(const pt_profile *p, pt_top *top, line_values *lines)
 {
     if (lines->count == 0) return;
@@ -303,8 +303,8 @@ static void place_by_self(const pt_profile *p, pt_top *top, line_values *lines)
     }
 }
 
-/* Looks at every used frame of the rows that are shown: whether all are inlined, where they start,
- * and how much self each line has. */
+/* For the shown rows, from each frame with samples: are all frames inlined, the start line, the
+ * self of each line. */
 static void place_rows(const counting *t, pt_top *top, const uint32_t *shown_as)
 {
     const pt_profile *p = t->profile;

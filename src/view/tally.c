@@ -163,7 +163,7 @@ void pt_tally_sort(pt_tally *t)
 {
     PT_FREE uint32_t *moved_to = pt_alloc(t->cells.count + 1, sizeof *moved_to);
     for (size_t i = 0; i < t->cells.count; i++)
-        t->cells.items[i].seen = (uint32_t)i; /* its old place */
+        t->cells.items[i].seen = (uint32_t)i; /* its index before the sort */
     if (t->cells.count > 0)
         qsort(t->cells.items, t->cells.count, sizeof *t->cells.items, by_group_and_key);
     for (size_t i = 0; i < t->cells.count; i++) {

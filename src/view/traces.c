@@ -17,7 +17,7 @@ typedef struct {
     pt_trace *items;
     size_t count, cap;
     pt_index index;
-    uint32_t *trace_of_stack; /* of the last label set seen with it; PT_NONE = not yet */
+    uint32_t *trace_of_stack; /* the trace of the stack in the last label set; PT_NONE = none */
 } tracing;
 
 /* Walks a stack row by row, innermost first. */
@@ -89,7 +89,7 @@ static void add_samples(tracing *t, const pt_traces_request *request)
     }
 }
 
-/* The heaviest first; equal ones as they came. */
+/* The heaviest first; equal ones in their order. */
 static int compare_traces(const void *left, const void *right)
 {
     const pt_trace *a = left, *b = right;

@@ -14,20 +14,21 @@ static const char *text_of(pt_tree *t, uint32_t name)
     return *text;
 }
 
-/* Folded siblings that even together are too light for a row. */
+/* Is it a node of folded siblings whose sum is too light for a row? */
 static bool is_left_out(const pt_tree *t, uint32_t node)
 {
     return t->nodes.folded[node] > 0 && pt_magnitude(t->nodes.total[node]) < t->min_weight;
 }
 
-/* A folded node stands behind its siblings, so that only it can follow unseen. */
+/* Is no sibling shown after the node? The node of folded siblings comes last, and may not be shown.
+ */
 static bool is_last(const pt_tree *t, uint32_t node)
 {
     const uint32_t next = t->nodes.end[node], end = t->nodes.end[t->nodes.parent[node]];
     return next == end || is_left_out(t, next);
 }
 
-/* Outermost functions are each the beginning of a line of their own. */
+/* Is it the only shown child? No outermost function is: each begins its own line. */
 static bool is_only(const pt_tree *t, uint32_t node)
 {
     const uint32_t parent = t->nodes.parent[node];

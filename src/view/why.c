@@ -15,16 +15,16 @@
 #include "view/runtimes.h"
 #include "view/table.h"
 
-/* A place has at least that much of its finding below it. */
+/* The least share of a finding below its place. */
 #define PLACE_SHARE 0.8
-/* With less than that below every function the finding is spread and has no place. */
+/* If every function has less than this share below it, the finding has no place. */
 #define SPREAD_SHARE 0.3
-/* A direct caller is listed from that share on. */
+/* The least share of a listed direct caller. */
 #define SOURCE_SHARE 0.1
-/* One thread of several is busy from that share on. */
+/* The least share of the time of a busy thread. */
 #define BUSY_SHARE 0.85
 enum { BUSY_THREADS_MIN = 3 };
-/* A finding is worth so many equal samples. */
+/* The least number of equal samples of a finding. */
 #define DRAWS_MIN 8
 /* 95 % of a normal variable. */
 #define Z95 1.959964
@@ -60,7 +60,7 @@ typedef struct {
 /* For hashes of numbers that a file chooses. */
 #define LINE_SEED UINT64_C(0x9e3779b97f4a7c15)
 
-/* Of a stack, from its leaf on; a stack of more is read that far. */
+/* Limit of the steps that are read of a stack, from its leaf on. */
 enum { STEPS_MAX = 1 << 18 };
 
 static uint8_t cause_of_function(reader *r, uint32_t function, bool own)
@@ -110,7 +110,7 @@ static void read_stack(reader *r, uint32_t stack)
         if (r->steps.count < STEPS_MAX) add_location(r, frames[i]);
 }
 
-/* What an interpreter does for a function of the program is the function's own time. */
+/* Is the step an interpreter's? Its work counts as the own time of the program's function. */
 static bool is_transparent(const step *s)
 {
     return s->cause == PT_WHY_INTERPRETER || (s->cause == PT_WHY_NO_CAUSE && s->runtime);
@@ -122,13 +122,14 @@ typedef struct {
     pt_why_kind kind;
     uint32_t id; /* a cause's row, or a row of the fold */
     int64_t value;
-    uint32_t heaviest; /* the stack that has most of the value */
+    uint32_t heaviest; /* the stack with the largest value */
 } group;
 
 typedef struct {
     pt_why_kind kind;
     uint32_t id;
-    size_t own; /* the step that own code begins with, which called the rest; steps.count = none */
+    size_t own; /* index of the innermost own step, the caller of the steps before it; steps.count =
+                   none */
 } membership;
 
 static size_t first_own(const reader *r, size_t from)
@@ -150,7 +151,8 @@ static uint8_t cause_of_steps(const reader *r, size_t from, size_t end)
     return best;
 }
 
-/* Own code at the leaf may be a comparison that a sort calls. */
+/* The group of a stack with own code at the leaf. The own code may be a callback, as the comparison
+ * of a sort is. */
 static membership of_own_leaf(const reader *r, size_t own)
 {
     const membership itself = {PT_WHY_OWN, r->steps.items[own].row, own};
@@ -221,11 +223,11 @@ static void grouping_done(grouping *g)
 
 /* ---- The facts of one group ---- */
 
-/* What each row of the fold has of a group. */
+/* The values of a group in each row of the fold. */
 typedef struct {
-    int64_t *below;   /* own rows: of the stacks with the row among their own steps */
-    int64_t *direct;  /* own rows: of the stacks whose innermost own step it is */
-    int64_t *via;     /* rows that own code called */
+    int64_t *below;   /* own rows: the stacks that have the row among their own steps */
+    int64_t *direct;  /* own rows: the stacks with the row as innermost own step */
+    int64_t *via;     /* rows that own code calls */
     int64_t *leaf;    /* rows at the leaf */
     uint32_t *marked; /* the last stack that counted the row, plus 1 */
 } tallies;
@@ -274,8 +276,8 @@ static uint32_t heaviest_row(const int64_t *value, uint32_t rows)
     return best;
 }
 
-/* The innermost own row of the group's heaviest stack with nearly all of the group below it, else
- * the direct caller that has most. */
+/* The place of a group: the innermost own row of its heaviest stack that has nearly all of the
+ * group below it; else the direct caller with the largest value. */
 static uint32_t place_of_group(reader *r, const tallies *t, const group *g)
 {
     read_stack(r, g->heaviest);
@@ -601,7 +603,7 @@ static void keep_ways(pt_why *why, const reader *r, ways *w, size_t limit)
     pt_index_done(&w->index);
 }
 
-/* Leaves the stacks with the function, of which the whole is the sum then. */
+/* Sets the values of stacks without the function to 0. The whole is then the sum of the others. */
 static pt_status ask_for_function(pt_why *why, reader *r, const pt_why_request *request,
                                   pt_error *reterr)
 {
@@ -676,7 +678,8 @@ static void note_busy_thread(pt_why *why, const pt_profile *p, uint32_t event)
     pt_index_done(&index);
 }
 
-/* Equal samples that the event's values are worth; 0 = unknown. */
+/* The number of samples of equal weight that carry as much information as the event's values; 0 =
+ * unknown. */
 static double equal_draws(const pt_profile *p, uint32_t event)
 {
     PT_FREE double *squares = pt_alloc(p->sample->t.count + 1, sizeof *squares);
@@ -685,7 +688,8 @@ static double equal_draws(const pt_profile *p, uint32_t event)
     return draws.value * draws.value / draws.squares;
 }
 
-/* A sample says its process by a column or by a label. */
+/* The process of each label set, from a column of the samples or from a label. The caller frees the
+ * array. */
 static uint64_t *pids_of_label_sets(const pt_profile *p)
 {
     const pt_label_sets *const sets = p->labels;

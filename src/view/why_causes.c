@@ -8,7 +8,7 @@
 
 #define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* Ranks: a cause that says more of the program's intent outranks one that says less. */
+/* Ranks: a cause that shows the program's intent outranks one that shows only the mechanism. */
 enum { MACHINE = 1, SYSTEM, LIBRARY, INTENT, DEFINITE };
 
 const pt_why_cause pt_why_causes[] = {
@@ -553,7 +553,7 @@ const size_t pt_why_cause_count = sizeof pt_why_causes / sizeof pt_why_causes[0]
 
 /* ---- Names ---- */
 
-/* How glibc calls its variants of one function: __memmove_avx_unaligned_erms, __GI___libc_write. */
+/* Affixes of glibc's variants of one function: __memmove_avx_unaligned_erms, __GI___libc_write. */
 static const char *const variants[] = {
     "_avx",       "_sse",  "_evex",  "_erms",   "_ssse3",    "_generic",
     "_unaligned", "_fma",  "_sve",   "_neon",   "_thunderx", "_falkor",
@@ -613,7 +613,8 @@ static bool is_copy_constructor(const char *linkage)
 {
     static const char parameter[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
     if (!pt_begins(linkage, "_ZN")) return false;
-    const char *rest = linkage + strlen(linkage); /* of the parameter, and nothing else */
+    const char *rest =
+        linkage + strlen(linkage); /* must be the type of the parameter, and nothing else */
     while (rest > linkage && strchr(parameter, rest[-1]) != NULL)
         rest--;
     for (const char *at = strstr(linkage, "ERKS"); at != NULL; at = strstr(at + 1, "ERKS"))
