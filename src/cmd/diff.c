@@ -107,7 +107,8 @@ static void side_done(side *s)
     *s = (side){0};
 }
 
-/* One side may be empty after the query: then all of the other side is new or gone. */
+/* Filters a run. A side may have no samples left: all rows of the other side are then new or gone.
+ */
 static int ask_side(pt_cmd_context *run, pt_diff_run *ret_run)
 {
     int status = pt_cmd_load(run);
@@ -178,7 +179,7 @@ static int add_runs(pt_cmd_context *context, const diff_settings *settings, side
     return PT_EXIT_OK;
 }
 
-/* The name of a run's event and its unit; NULL if no sample is left. */
+/* The event of a run; NULL if no sample is left. */
 static const pt_event *event_of(const pt_diff_run *run)
 {
     return run->profile != NULL ? &run->profile->event->row[run->event] : NULL;

@@ -70,7 +70,7 @@ static const char *last_line(pt_buf *said)
     return newline != NULL ? newline + 1 : text;
 }
 
-/* dot's output, made safe. */
+/* Passes on the safe part of dot's output. */
 static pt_status pass_on(const pt_buf *output, const char *type, pt_buf *ret_picture,
                          pt_error *reterr)
 {

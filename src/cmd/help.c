@@ -80,7 +80,7 @@ static const option_topic option_topics[] = {
 };
 enum { TOPIC_COUNT = sizeof option_topics / sizeof *option_topics };
 
-/* The help page of the commands that stand for DCPI's tools. */
+/* The topic of the commands that stand in for DCPI's tools. */
 static const char dcpi_topic[] = "dcpi";
 static const char dcpi_summary[] = "events by image, procedure and instruction: DCPI's tools";
 
@@ -231,7 +231,7 @@ void pt_help_list(pt_out *out)
         pt_outf(out, "  %d  %s\n", pt_exit_texts[i].status, pt_exit_texts[i].meaning);
 }
 
-/* Nothing if this build does not have the command. */
+/* Puts a line about a command; nothing if this build lacks it. */
 static void put_line_if(pt_out *out, const char *command, const char *arguments,
                         const char *summary)
 {

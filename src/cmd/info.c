@@ -1,4 +1,4 @@
-/* info.c: pitot info: what a profile holds, and what is missing. */
+/* info.c: pitot info: the contents of a profile, and what it lacks. */
 #include "render/info.h"
 
 #include <stddef.h>

@@ -27,7 +27,7 @@ pt_path_kind pt_path_look(const char *path)
     return memcmp(head, "#!", 2) == 0 ? PT_PATH_SCRIPT : PT_PATH_OTHER;
 }
 
-/* A program without a profile: the user wants to record it. */
+/* The arguments are programs only: the user wants to record. Prints the command for it. */
 static int only_programs(const pt_cmd_context *context, const char *program)
 {
     if (pt_path_look(PT_DEFAULT_PROFILE) == PT_PATH_OTHER)

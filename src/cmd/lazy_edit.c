@@ -16,7 +16,7 @@ static const pt_lazy_function functions[] = {
 #undef ROW
 };
 
-/* Debian calls it libedit.so.2, others libedit.so.0. */
+/* Debian names the library libedit.so.2, other systems libedit.so.0. */
 const pt_libedit *pt_libedit_load(void)
 {
     static const char *const sonames[] = {"libedit.so.2", "libedit.so.0", NULL};

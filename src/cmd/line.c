@@ -23,7 +23,7 @@
 
 struct pt_line {
     pt_line_options options;
-    char *plain; /* of getline */
+    char *plain; /* buffer of getline */
     size_t plain_cap;
 #ifdef PT_WITH_LIBEDIT
     EditLine *edit; /* NULL: no terminal */

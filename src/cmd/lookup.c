@@ -94,7 +94,7 @@ struct pt_lookup_progress {
     bool is_terminal;
     bool is_shown;   /* terminal: there is a line to overwrite */
     bool was_told;   /* otherwise: the start of the current download */
-    const char *now; /* of the current download */
+    const char *now; /* the file of the current download */
 };
 
 /* Shows progress: on a terminal one line that is overwritten and then removed; elsewhere one line

@@ -15,8 +15,7 @@ static const pt_option merge_rows[] = {
 };
 static const pt_option_table merge_options = PT_OPTION_TABLE(merge_rows);
 
-/* A single profile has not been merged while loading; its equal samples still are to be added up.
- */
+/* Adds up the equal samples of a single profile, which loading does not merge. */
 static pt_status merge_one(pt_cmd_context *context, pt_error *reterr)
 {
     pt_merge *merge = pt_merge_new(&context->diag);

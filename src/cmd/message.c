@@ -1,4 +1,5 @@
-/* message.c: what the command line says on standard error, and the shells on standard output. */
+/* message.c: messages of the command line on standard error, and of the shells on standard output.
+ */
 #include <stdarg.h>
 #include <unistd.h>
 

@@ -77,8 +77,8 @@ static int choose_format(const pt_cmd_context *context, const pt_output_settings
     return PT_EXIT_OK;
 }
 
-/* Addresses are best left as they are: whoever reads the file can name them. A format that has no
- * place for them gets names. */
+/* Must addresses get names before the profile is written? Only if a reader of the format could not
+ * name them later. */
 static bool wants_names(const pt_cmd_context *context, const pt_format *format)
 {
     if (!(context->command->needs & PT_OFFERS_SYMBOLS)) return false;
@@ -88,7 +88,7 @@ static bool wants_names(const pt_cmd_context *context, const pt_format *format)
     return context->symbol->symbols != PT_SYMBOLS_AUTO || !can_be_named_later;
 }
 
-/* Tells what the profile has and the format does not hold. */
+/* Reports the data of the profile that the format does not hold. */
 static int weigh_losses(pt_cmd_context *context, const pt_diag *losses, const pt_format *format)
 {
     const bool refuse = context->input->strict && losses->count > 0;
@@ -128,7 +128,7 @@ static int write_losses(pt_cmd_context *context, const pt_output_settings *setti
 typedef struct {
     pt_cmd_context *context;
     const pt_output_settings *settings;
-    PT_VECTOR(pt_file_writer *) file; /* each of its own, since the sinks are pointed to */
+    PT_VECTOR(pt_file_writer *) file; /* each allocated by itself, since sinks point to them */
 } output_files;
 
 static pt_out *open_file(void *opaque, const char *suffix, pt_error *reterr)
@@ -150,7 +150,7 @@ static pt_out *open_file(void *opaque, const char *suffix, pt_error *reterr)
     return &file->out;
 }
 
-/* Gives every file its name, or removes them all. */
+/* Renames every file to its final name, or removes them all after a failure. */
 static pt_status close_files(output_files *files, pt_status status, pt_error *reterr)
 {
     const bool several = files->file.count > 1;
@@ -195,7 +195,7 @@ static int write_to(pt_cmd_context *context, const pt_output_settings *settings,
     return pt_cmd_fail(&error);
 }
 
-/* Writes the profile, unless a loss forbids it, and says what was lost. */
+/* Writes the profile, unless a loss forbids it, and reports the losses. */
 static int write_and_tell(pt_cmd_context *context, const pt_output_settings *settings,
                           const pt_profile *profile, const pt_format *format, uint32_t event)
 {
@@ -241,7 +241,7 @@ int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
                 context, "--event=%s: the profile has no such event; `pitot info` lists its events",
                 settings->event);
     }
-    /* Formats that hold addresses are the binary ones. */
+    /* A format that holds addresses is binary: it is not written to a terminal. */
     if (pt_cmd_writes_stdout(settings) && isatty(STDOUT_FILENO) &&
         format->capabilities & PT_CAN_MAPPINGS)
         return pt_cmd_usage(

@@ -1,5 +1,5 @@
-/* query.c: event, focus, ignore, hide and show; what they leave, and what to say if that is
- * nothing. */
+/* query.c: event, focus, ignore, hide and show; the samples that they leave, and the message if
+ * none are left. */
 #include "cmd/query.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ char *pt_query_text(const pt_query *query)
 
 /* ---- Event ---- */
 
-/* The events with values, where the one that is shown by default has none. */
+/* Names the events with values if the default event has none. */
 static void say_other_events(const pt_cmd_context *context)
 {
     const pt_profile *const p = context->profile;
@@ -74,7 +74,7 @@ static int choose_event(pt_cmd_context *context)
 
 /* ---- Nothing matched ---- */
 
-/* The names that come nearest to a pattern that matched nothing. */
+/* The names nearest to a pattern that matched nothing. */
 static char *near_names(const pt_profile *p, const char *pattern)
 {
     pt_near near;
@@ -142,8 +142,7 @@ static void say_unmatched(const pt_cmd_context *context, const pt_filtered *f, p
                pattern, near[0] != '\0' ? "; near: " : "", near);
 }
 
-/* A profile without samples may hold calls or blocks, which only a command that shows all there is
- * can answer from. */
+/* Reports a profile without samples, unless the command can report its calls or blocks. */
 static int judge_empty(const pt_cmd_context *context)
 {
     const uint32_t arcs = context->profile->arc->t.count;
@@ -183,7 +182,7 @@ static void say_nothing_left(const pt_cmd_context *context, const pt_filtered *f
     pt_buf_done(&list);
 }
 
-/* Calls that the query left, of a profile without stacks, to a command that reads them. */
+/* Does a profile without stacks have calls left for a command that reads calls? */
 static bool leaves_calls(const pt_cmd_context *context, const pt_filtered *f)
 {
     if (!(context->command->needs & PT_READS_CALLS) || f->profile->arc->t.count == 0) return false;
@@ -191,7 +190,7 @@ static bool leaves_calls(const pt_cmd_context *context, const pt_filtered *f)
     return pt_summary_from_calls(&summary);
 }
 
-/* Patterns that matched nothing are said. One that chooses what to keep leaves nothing. */
+/* Reports the patterns that matched nothing. If such a pattern chooses samples, none are left. */
 static int judge_filtered(const pt_cmd_context *context, const pt_filtered *f)
 {
     if (context->profile->sample->t.count == 0) return judge_empty(context);
@@ -200,7 +199,7 @@ static int judge_filtered(const pt_cmd_context *context, const pt_filtered *f)
     if (f->kept > 0 || leaves_calls(context, f)) return PT_EXIT_OK;
     static const pt_filter_kind choosing[] = {PT_FILTER_FOCUS, PT_FILTER_SHOW, PT_FILTER_SHOW_FROM,
                                               PT_FILTER_TAG_FOCUS, PT_FILTER_TIME};
-    bool silent = false; /* said already */
+    bool silent = false; /* the reason was printed already */
     for (size_t i = 0; i < sizeof choosing / sizeof choosing[0]; i++)
         silent |= f->asked[choosing[i]] && !f->matched[choosing[i]];
     if (!silent) say_nothing_left(context, f);
@@ -225,7 +224,7 @@ static int make_tag_frames(pt_cmd_context *context)
     return PT_EXIT_OK;
 }
 
-/* The query and what was subtracted. */
+/* The text of the query and of the subtracted profiles. */
 static char *whole_query_text(pt_cmd_context *context)
 {
     char *const query = pt_query_text(&context->query);
@@ -242,14 +241,14 @@ static char *whole_query_text(pt_cmd_context *context)
     return pt_buf_take(&buf, NULL);
 }
 
-/* Puts profile, whose reference passes, in the place of what the query left. */
+/* Replaces the answer by profile. Takes over its reference. */
 static void replace_answer(pt_cmd_context *context, const pt_profile *profile)
 {
     pt_profile_unref(context->filtered.profile);
     context->filtered.profile = context->answer = profile;
 }
 
-/* What a report cannot show, where that is a whole language. Once: a shell has said it. */
+/* Reports the languages whose code has no names. A shell reports them once. */
 static void say_nameless_languages(const pt_cmd_context *context)
 {
     if (context->resident) return;

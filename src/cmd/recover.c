@@ -1,4 +1,4 @@
-/* recover.c: pitot recover: what a killed program left becomes a file for other tools.
+/* recover.c: pitot recover: the journal of a killed program becomes a file for other tools.
  *
  * libprofiler.so.0 keeps its journal under the profile's name until the program ends (after a
  * ProfilerFlush beside it, as NAME.journal); a program that is killed leaves it there. pitot reads
@@ -82,11 +82,11 @@ static bool is_written_by(uint32_t pid, const char *path)
     return found;
 }
 
-/* A profile's name and where its journal is. */
+/* A profile's name and the path of its journal. */
 typedef struct {
     const char *name;
     const char *journal;
-    char *beside; /* memory of `journal` when it lies beside the profile */
+    char *beside; /* the memory of `journal` when the journal lies beside the profile */
     pt_journal_facts facts;
 } left_behind;
 
@@ -150,8 +150,8 @@ static bool is_any_written(const pt_record_left *left)
     return is_any;
 }
 
-/* What the processes of a recording left whose recorder was killed: one profile, and the folder
- * goes. */
+/* Recovers a recording whose recorder was killed: makes one profile of its processes' journals and
+ * removes the folder. */
 static int recover_folder(pt_cmd_context *context, const recover_settings *settings,
                           const char *folder)
 {

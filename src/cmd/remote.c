@@ -97,7 +97,8 @@ int pt_remote_symbolize(pt_cmd_context *context)
 
 /* ---- Keeping ---- */
 
-/* A named folder may belong to anybody; a folder in another user's HOME is not used. */
+/* Is the folder fit to save in? A folder that the user named may belong to anybody. The default
+ * folder must not be in another user's HOME. */
 static bool is_fit(const char *path, bool is_named)
 {
     struct stat st;
@@ -134,7 +135,8 @@ static char *name_of(const pt_profile *p)
     for (uint32_t i = 0; i < p->event->t.count; i++)
         pt_putf(&buf, "%s.", pt_text(p, p->event->row[i].type));
     for (size_t i = 0; i < buf.size; i++) {
-        if (buf.data[i] == '/' || buf.data[i] < ' ') buf.data[i] = '_'; /* the server chose it */
+        if (buf.data[i] == '/' || buf.data[i] < ' ')
+            buf.data[i] = '_'; /* the server chose the name */
     }
     enum { NAME_MAX_BYTES = 200 };
     if (buf.size > NAME_MAX_BYTES) buf.size = NAME_MAX_BYTES;

@@ -82,8 +82,8 @@ int pt_cmd_memory_allowed(uint64_t chosen, uint64_t *ret_bytes, bool *ret_is_cho
     return PT_EXIT_OK;
 }
 
-/* Sets the limit of --max-memory, or of PITOT_MAX_MEMORY, or a share of the machine's memory. A
- * recorder is not ended by it, because a lost recording cannot be repeated: record_perf.c. */
+/* Sets the memory limit: --max-memory, PITOT_MAX_MEMORY, or a share of the machine's memory. The
+ * limit does not end a recorder, because a lost recording cannot be repeated (record_perf.c). */
 static int limit_memory(uint64_t chosen, const char *hint)
 {
     uint64_t bytes;
@@ -104,7 +104,7 @@ static bool is_nameless(const pt_diag_fact *fact)
     return strncmp(fact->text, PT_SYMBOLIZE_NAMELESS, NAMELESS_BYTES) == 0;
 }
 
-/* Prints one line about all of them. */
+/* Prints one line about all files with nameless addresses. */
 static void say_nameless(const pt_diag *diag)
 {
     uint64_t sum = 0;
@@ -187,7 +187,7 @@ static bool names_a_profile(const char *argument)
            pt_fetch_is_remote(PT_FETCH_OWN, argument) || pt_path_look(argument) != PT_PATH_MISSING;
 }
 
-/* Takes the first argument off if it is no profile, but may be the name of a function. */
+/* Takes the first argument as the pattern if it is no profile and may be the name of a function. */
 static void take_possible_pattern(pt_cmd_context *context)
 {
     if (context->arg_count == 0) return;

@@ -149,8 +149,8 @@ static bool has_letter(const pt_command *command, char letter)
     return false;
 }
 
-/* The row of the option that a word names; NULL if the word is not an option or contains the value.
- */
+/* The row of the option that waits for its value; NULL if the word is no option or contains the
+ * value. */
 static const pt_option *option_waiting(const pt_command *command, const char *word)
 {
     const pt_option_table *tables[] = {command->options, &pt_query_options, &pt_common_options};
@@ -315,7 +315,7 @@ static void say_unknown(const char *word)
         pt_cmd_say("there is no command '%s'; `help` lists them", word);
 }
 
-/* True: leave. */
+/* Runs the words of a line. True: the shell ends. */
 static bool obey_words(shell *s, const pt_shell_words *w, const char *pipe)
 {
     const char *first = w->items[0], *digits;

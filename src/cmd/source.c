@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "view/fold.h"
 
-/* A name that symbolizing has added comes from an image. */
+/* Was the name added by symbolizing, from an image? */
 static bool is_name_of_image(void *context, const char *name)
 {
     const pt_profile *as_read = ((const pt_cmd_context *)context)->as_read;

@@ -12,7 +12,7 @@
 
 #define READ_BYTES      65536
 #define BATCH_BYTES_MAX (64u << 20) /* of input that is answered together */
-#define BULK_BYTES      16384       /* who writes so much at once will write more */
+#define BULK_BYTES      16384       /* a writer of so much at once will write more */
 #define BULK_PAUSE_MS   10
 
 static const pt_option symbolize_rows[] = {
@@ -149,7 +149,7 @@ static const pt_option_table symbolize_options = PT_OPTION_TABLE(symbolize_rows)
 
 /* ---- answering ---- */
 
-/* Resolves what the batch asks of one image. */
+/* Resolves the batch's addresses in one image. */
 static void resolve_image(symbolize_job *j, image_entry *image)
 {
     size_t count = 0;
@@ -180,12 +180,12 @@ static void put_suffix(const symbolize_job *j, pt_buf *text, const char *suffix)
     }
 }
 
-/* The name as it is asked for. What has to be put together is put into text, terminated. */
+/* The function's name in the requested form. A name that is composed is put into text. */
 static const char *function_name(const symbolize_job *j, image_entry *image, uint32_t id,
                                  pt_buf *text)
 {
     const pt_chain_function f = pt_chains_function(image->chains, id);
-    /* llvm-symbolizer has no short names for what only the symbol table knows. */
+    /* llvm-symbolizer shows no short names of functions that only the symbol table has. */
     if (j->is_short && f.file[0] == '\0' && !j->is_addr2line) return "";
     if (j->is_short && f.name[0] != '\0') return pt_name_unscoped(f.name);
     if (!j->is_readable) return f.linkage_name;
@@ -200,7 +200,7 @@ static const char *function_name(const symbolize_job *j, image_entry *image, uin
     return pt_buf_text(text);
 }
 
-/* Puts the frames of a row together and prints them. */
+/* Prints the frames of a row. */
 static void print_chain(symbolize_job *j, const request *r, pt_answer *a)
 {
     const pt_chain chain = pt_chains_at(r->image->chains, r->row);
@@ -297,10 +297,10 @@ static void print_request(symbolize_job *j, request *r)
     pt_print_answer(&j->printer, &a);
 }
 
-/* Output a little later. */
+/* Prefetches the answer that is printed a little later. */
 static void expect_answer(const symbolize_job *j, size_t at)
 {
-    enum { AHEAD = 4 }; /* requests a step */
+    enum { AHEAD = 4 }; /* requests ahead of the printed one, for each step */
     for (unsigned step = 0; step < PT_CHAINS_STEPS; step++) {
         const size_t later = at + (size_t)(PT_CHAINS_STEPS - step) * AHEAD;
         if (later >= j->requests.count) continue;
@@ -345,8 +345,8 @@ static void take_lines(symbolize_job *j, pt_buf *pending, bool is_end)
     pending->size -= done;
 }
 
-/* Answers what has come whenever the input pauses, so that whoever asks one address and waits for
- * its answer has it, and who sends thousands has them resolved together. */
+/* Answers the requests read so far whenever the input pauses. A client that waits for one answer
+ * gets it; requests that come together are resolved together. */
 static int answer_input(symbolize_job *j)
 {
     pt_buf pending = PT_BUF_INIT;
@@ -371,7 +371,7 @@ static int answer_input(symbolize_job *j)
         if (n > 0) pending.size += (size_t)n;
         if (n > 0) batch_bytes += (size_t)n;
         take_lines(j, &pending, is_end);
-        if (pending.size > BATCH_BYTES_MAX) { /* one endless line */
+        if (pending.size > BATCH_BYTES_MAX) { /* a line without end */
             pt_cmd_say("standard input: a line has more than %u bytes", BATCH_BYTES_MAX);
             status = PT_EXIT_FAILED;
             is_end = true;
@@ -412,7 +412,7 @@ static int show_cache(const pt_cmd_context *context, const pt_lookup *lookup, bo
     return PT_EXIT_OK;
 }
 
-/* An image among the arguments is what the others are asked of. */
+/* Takes the image to resolve addresses in from the arguments. */
 static void choose_file(symbolize_job *j)
 {
     pt_cmd_context *context = j->context;

@@ -1,4 +1,4 @@
-/* symbolize_files.c: each file that is asked about is found and opened once. */
+/* symbolize_files.c: finds and opens each requested file once. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include "base/grow.h"
 #include "cmd/symbolize_int.h"
 
-/* The first of the paths where there is a file, else the first. */
+/* The first path that exists, else the first. */
 static const char *choose_path(const char *const *paths)
 {
     for (const char *const *path = paths; *path != NULL; path++)
@@ -21,7 +21,8 @@ static image_entry *open_image(const image_table *table, const char *name, const
     pt_diag_init(&image->diag);
     image->search =
         (pt_source_search){.options = table->source, .diag = &image->diag, .pid = table->pid};
-    /* The file that was named is meant, whatever lies in other folders; its debug file may. */
+    /* Opens the named file itself, not one in other folders. Its debug file may be in other
+     * folders. */
     pt_source_options named = *table->source;
     const pt_source_search search = {.options = &named, .diag = &image->diag};
     pt_image_file file = PT_IMAGE_FILE_INIT;
@@ -37,7 +38,7 @@ static image_entry *open_image(const image_table *table, const char *name, const
 
 image_entry *images_named(image_table *table, const char *name, const char *const *paths)
 {
-    for (size_t i = table->count; i > 0; i--) /* the latest is asked for again most often */
+    for (size_t i = table->count; i > 0; i--) /* the latest image is requested most often */
         if (strcmp(table->items[i - 1]->name, name) == 0) return table->items[i - 1];
     PT_PUSH(*table, open_image(table, name, choose_path(paths)));
     return table->items[table->count - 1];

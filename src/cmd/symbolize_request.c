@@ -60,7 +60,7 @@ static bool look_up(request *r, const pt_code_names *names)
     return true;
 }
 
-/* An address of the kernel, by its symbols. */
+/* Resolves an address of the kernel by the kernel's symbols. */
 static void place_in_kernel(symbolize_job *j, request *r)
 {
     const pt_source_search search = {.options = j->images.source};
@@ -75,7 +75,7 @@ static void place_in_kernel(symbolize_job *j, request *r)
         pt_strdup(r->code != NULL && r->code->module[0] != '\0' ? r->code->module : "[kernel]");
 }
 
-/* Code that the process made itself, by its compiler's dump or map. */
+/* Resolves an address of compiled code by the dump or map of its compiler. */
 static void place_in_compiled(symbolize_job *j, request *r, const pt_process_map *map)
 {
     const pt_source_search search = {.options = j->images.source, .diag = &j->context->diag};
@@ -87,7 +87,7 @@ static void place_in_compiled(symbolize_job *j, request *r, const pt_process_map
     if (!look_up(r, &j->code.dump)) look_up(r, &j->code.map);
 }
 
-/* Where the process has the address. */
+/* Finds the mapping of the address in the process. */
 static void place_in_process(symbolize_job *j, request *r)
 {
     const pt_process_map *map = pt_process_find(&j->process, r->asked);
@@ -101,7 +101,8 @@ static void place_in_process(symbolize_job *j, request *r)
     if (pt_mapped_is_memory(map->kind) || map->kind == PT_MAPPED_JITDUMP)
         place_in_compiled(j, r, map);
     if (r->code != NULL || !pt_mapped_is_image(map->kind)) return;
-    /* As the process sees it, as we see it, and as it is mapped when its name is gone. */
+    /* The path as the process sees it, the path as pitot sees it, and the link to the mapped file
+     * if its name is gone. */
     const long long pid = (long long)j->process.pid;
     PT_FREE char *inside = pt_strf("/proc/%lld/root%s", pid, map->path);
     PT_FREE char *mapped = pt_strf("/proc/%lld/map_files/%" PRIx64 "-%" PRIx64, pid,

@@ -1,4 +1,4 @@
-/* tree.c: pitot tree, who called what. */
+/* tree.c: pitot tree, the call tree. */
 #include "view/tree.h"
 #include "cmd/cmd.h"
 #include "cmd/query.h"

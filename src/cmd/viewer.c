@@ -30,7 +30,7 @@ static const char *temporary_folder(void)
     return folder != NULL && folder[0] != '\0' ? folder : "/tmp";
 }
 
-/* Written to a new file of ours in TMPDIR; the caller frees its name. */
+/* Writes the report to a new file in TMPDIR. The caller frees its name. */
 static char *write_temporary(const pt_buf *report, const char *extension, pt_error *reterr)
 {
     char *path = pt_strf("%s/pitot-XXXXXX.%s", temporary_folder(), extension);
@@ -51,7 +51,7 @@ static char *write_temporary(const pt_buf *report, const char *extension, pt_err
     return NULL;
 }
 
-/* Files that shells have given to programs which may still have them open. */
+/* Files that were passed to programs, which may still have them open. */
 static char **leftover;
 static size_t leftover_count;
 
@@ -73,7 +73,7 @@ static void remove_at_exit(const char *file)
 
 /* ---- The program ---- */
 
-/* The words of a command, with file as the last one; free words[0] and words. */
+/* The words of a command with file as the last one. The caller frees words[0] and words. */
 static char **words_of(const char *command, const char *file)
 {
     char *text = pt_strdup(command);
@@ -152,7 +152,7 @@ pt_status pt_view(const char *program, const pt_buf *report, const char *extensi
 
 /* ---- An address ---- */
 
-/* A page that leads to an address: without a script, and without telling where it was. */
+/* Puts a page that redirects to an address: without a script, and without a referrer. */
 static void put_leading_page(pt_out *out, const char *url)
 {
     pt_out_text(out, "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<title>pitot</title>\n"
@@ -181,7 +181,7 @@ char *pt_view_address(const char *url)
     PT_FREE char *folder = pt_strf("%s/pitot-XXXXXX", temporary_folder());
     if (mkdtemp(folder) == NULL) return NULL;
     char *file = pt_strf("%s/open.html", folder);
-    pid_t pid; /* nobody waits for it: it may live as long as we do */
+    pid_t pid; /* not waited for: the program may outlive pitot */
     if (write_leading_page(file, url) && start_browser(file, &pid)) return file;
     pt_view_forget(file);
     return NULL;

@@ -36,7 +36,7 @@ static const pt_option why_rows[] = {
 };
 static const pt_option_table why_options = PT_OPTION_TABLE(why_rows);
 
-/* How many ways to one function are shown. */
+/* The number of shown paths to one function. */
 enum { PATHS_SHOWN = 5 };
 
 static int why_run(pt_cmd_context *context, void *own)

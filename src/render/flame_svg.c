@@ -17,17 +17,16 @@
 #include "base/xml.h"
 #include "render/embed.h"
 
-#define MARGIN_PX   10
-#define INSIDE_PX   (PT_FLAME_SVG_WIDTH_PX - 2 * MARGIN_PX)
-#define ROW_PX      18
-#define HEADER_PX   76
-#define CONTROLS_Y  64 /* baseline of the line where the script puts its controls */
-#define BASELINE_PX 12.5
-#define CHARACTER_PX                                                                               \
-    6.75 /* more than the width of a character of 11 px in monospaced fonts, 0.602 em */
-#define PADDING_PX 4
-#define LEAST_PX   0.25
-#define NARROW_PX  3 /* boxes below this width have no edge, which would cover them */
+#define MARGIN_PX    10
+#define INSIDE_PX    (PT_FLAME_SVG_WIDTH_PX - 2 * MARGIN_PX)
+#define ROW_PX       18
+#define HEADER_PX    76
+#define CONTROLS_Y   64 /* baseline of the line where the script puts its controls */
+#define BASELINE_PX  12.5
+#define CHARACTER_PX 6.75 /* over 0.602 em of 11 px */
+#define PADDING_PX   4
+#define LEAST_PX     0.25
+#define NARROW_PX    3 /* boxes below this width have no edge, which would cover them */
 
 typedef struct {
     pt_out *out;

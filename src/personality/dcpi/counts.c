@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/saturate.h"
 
-/* Where a leaf is, as texts and numbers that sort. */
+/* The place of a leaf as texts and numbers, for sorting. */
 typedef struct {
     const char *path, *id, *name;
     uint64_t address;
@@ -85,7 +85,7 @@ static int by_place(const void *left, const void *right)
     return (a->location > b->location) - (a->location < b->location);
 }
 
-/* The locations that a sample was taken at, sorted. */
+/* The locations of leaves, sorted. */
 static place *leaf_places(pt_counts *c, size_t *ret_count)
 {
     const pt_profile *const p = c->profile;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The event of that name, number, or name that is shown; PT_NONE if there is none. */
+/* The event with that name, number, or shown name; PT_NONE if there is none. */
 static uint32_t find_event(const pt_profile *p, const char *name)
 {
     const uint32_t event = pt_profile_find_event(p, name);

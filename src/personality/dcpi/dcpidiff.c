@@ -44,7 +44,7 @@ static const pt_procedure *same_procedure(const pt_procedures *all, const char *
     return NULL;
 }
 
-/* One of the pair may have no samples of it: then there is nothing to compare. */
+/* Compares two sets. A set without samples of the procedure has nothing to compare. */
 static int compare_sets(pt_cmd_context *context, const dcpidiff_settings *settings,
                         const pt_dcpi_sets *sets, const pt_procedures *all)
 {

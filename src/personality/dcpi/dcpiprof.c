@@ -50,7 +50,7 @@ static const pt_option dcpiprof_rows[] = {
 };
 static const pt_option_table dcpiprof_options = PT_OPTION_TABLE(dcpiprof_rows);
 
-/* How many rows make up `keep` percent, at most `limit` of them. */
+/* The number of rows, at most `limit`, that make up `keep` percent. */
 static size_t rows_to_keep(const pt_counts_table *t, size_t count, double keep, int64_t limit)
 {
     const double enough = keep / 100 * (double)t->counts->event[t->column].total;

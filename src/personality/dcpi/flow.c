@@ -115,8 +115,8 @@ static void connect_blocks(pt_flow *f, const pt_procedure *p)
 
 /* ---- Classes ---- */
 
-/* The graph without directions. Block b is the edge between the nodes 2b and 2b + 1; the last node
- * is the exit. */
+/* The undirected graph. Block b is the edge between the nodes 2b and 2b + 1; the last node is the
+ * exit. */
 typedef struct {
     struct edge {
         uint32_t from, to;

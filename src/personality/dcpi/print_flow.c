@@ -36,7 +36,7 @@ static void put_frequency(pt_out *out, const pt_flow_report *r, const pt_flow *f
 
 /* ---- Summary ---- */
 
-/* Samples, and the stalled samples that each letter of a cause, or none, may explain. */
+/* Samples, and the stalled samples that each cause (by its letter), or no cause, may explain. */
 typedef struct {
     double samples, known, alone, least, executed;
     double by_letter[128], unexplained, stalled;
@@ -77,13 +77,14 @@ static void put_range(pt_out *out, const char *name, double low, double high)
 
 #define CAUSE_COUNT (sizeof causes / sizeof causes[0])
 
-/* Shares of the time: of each cause at most, of stalls that no cause explains, of all stalls. */
+/* Shares of the time: the most that each cause explains, the stalls that no cause explains, all
+ * stalls (over). */
 typedef struct {
     bool any, counted[CAUSE_COUNT];
     double most[CAUSE_COUNT], unexplained, over;
 } stall_shares;
 
-/* The summary has known > 0. */
+/* Computes the shares. The summary must have known > 0. */
 static stall_shares shares_of(const pt_flow_report *r, const summary *s)
 {
     stall_shares x = {.over = s->known > s->least ? (s->known - s->least) / s->known : 0};

@@ -78,7 +78,8 @@ static void put_blanks(const writer *w)
         pt_outf(w->out, "%*s ", w->width[e], "");
 }
 
-/* Which of count rows are shown: those near one that has a count of any event. The caller frees. */
+/* Flags the shown rows: those near a row that has a count of any event. The caller frees the array.
+ */
 static bool *shown_rows(const writer *w, const int64_t *value, size_t count)
 {
     const uint32_t n = w->counts->event_count;
@@ -88,7 +89,7 @@ static bool *shown_rows(const writer *w, const int64_t *value, size_t count)
     return pt_code_rows_near(has_value, count, w->list->context, false);
 }
 
-/* Puts "..." for the first of the rows that are left out; true: row i is left out. */
+/* Puts "..." for the first row of a gap. True: row i is in a gap. */
 static bool skip_row(const writer *w, const bool *shown, size_t i)
 {
     if (!shown[i] && (i == 0 || shown[i - 1])) {

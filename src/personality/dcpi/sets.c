@@ -7,7 +7,7 @@
 #include "base/grow.h"
 #include "cmd/input.h"
 
-/* names: with commas; program: NULL or one more argument. */
+/* names: joined by commas; program: NULL or a further argument. */
 static int add_set(pt_cmd_context *context, const pt_dcpi_settings *settings, const char *names,
                    const char *program, pt_dcpi_sets *sets)
 {

@@ -1,4 +1,4 @@
-/* arcs.c: what profiles bring, added up by symbol; and the lists of arcs of each. */
+/* arcs.c: adds up the values of the profiles by symbol, and lists the arcs of each symbol. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,7 +72,7 @@ static void add_bins(pt_gprof *g, const pt_profile *p, double scale)
     }
 }
 
-/* Blocks at one address are one. */
+/* Adds the block's calls to the block at its address. */
 static void count_block(pt_gprof *g, const pt_gprof_block *b)
 {
     const uint64_t hash = pt_hash_mix(b->addr, b->symbol);
@@ -116,7 +116,7 @@ static uint64_t symbol_key(const void *context, uint32_t block)
     return ((const pt_gprof_block *)context)[block].symbol;
 }
 
-/* Blocks by symbol. */
+/* Sorts the blocks by symbol. */
 static void list_blocks(pt_gprof *g)
 {
     const size_t count = g->block.count;
@@ -135,7 +135,7 @@ static void list_blocks(pt_gprof *g)
     g->block.cap = count + 1;
 }
 
-/* Arcs by one of their ends, the latest of each first. */
+/* The arcs sorted by caller or callee; for each the latest arc stands first. */
 static uint32_t *list_by(pt_gprof *g, bool callee)
 {
     pt_gprof_symbol *const s = g->symbol.items;
@@ -173,7 +173,8 @@ static void take_out_self_calls(pt_gprof *g)
 
 /* ---- Times ---- */
 
-/* Of which calls a share is a part: to the function, or from outside to its cycle. */
+/* The number of calls of which an arc's share is a part: those of the function, or those of its
+ * cycle from outside. */
 static uint64_t calls_of(const pt_gprof *g, const pt_gprof_symbol *s)
 {
     return pt_gprof_head(g, s)->calls;
@@ -203,7 +204,8 @@ static void inherit_through(const pt_gprof *g, const pt_gprof_symbol *child, boo
     }
 }
 
-/* What its callers, or those of its cycle, hand on. */
+/* Takes over from the callers of the function, or of its cycle: is it shown, and with which
+ * fraction of its time? */
 static void inherit_time(pt_gprof *g, pt_gprof_symbol *child)
 {
     bool is_shown = false;
@@ -244,7 +246,7 @@ static void choose_for_graph(const pt_gprof *g, pt_gprof_symbol *s)
         s->fraction = 0;
 }
 
-/* From callers to callees: what is shown, and of how much of the time. */
+/* Decides from callers to callees which symbols are shown, with which fraction of their time. */
 static void hand_down(pt_gprof *g, const uint32_t *bottom_up)
 {
     uint32_t done_cycle = 0;

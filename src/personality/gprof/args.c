@@ -117,7 +117,7 @@ static void add_spec(pt_gprof_settings *s, pt_gprof_table table, const char *tex
     PT_PUSH(s->spec, (pt_gprof_spec){table, text});
 }
 
-/* Asks for a report, of what the spec says. */
+/* Requests a report, of the symbols that the spec names. */
 static void ask_report(pt_gprof_settings *s, unsigned style, pt_gprof_table show)
 {
     if (optarg != NULL) add_spec(s, show, optarg);
@@ -125,7 +125,7 @@ static void ask_report(pt_gprof_settings *s, unsigned style, pt_gprof_table show
     s->touched |= style;
 }
 
-/* The same against it: without a spec it is not wanted, else wanted without those. */
+/* Rejects a report. With a spec: requests it without the symbols that the spec names. */
 static void ask_without(pt_gprof_settings *s, unsigned style, pt_gprof_table hide)
 {
     if (optarg != NULL) {
@@ -192,7 +192,7 @@ static unsigned at_least(const char *text, int least)
     return (unsigned)(n < least ? least : n);
 }
 
-/* Options of which reports are wanted and of what; false when it is none of those. */
+/* Takes an option that chooses reports or symbols; false for another option. */
 static bool take_choice(pt_gprof_settings *s, int letter)
 {
     switch (letter) {
@@ -255,7 +255,8 @@ static pt_gprof_parsed take_option(pt_gprof_settings *s, int letter)
     return PT_GPROF_RUN;
 }
 
-/* getopt_long, whose complaint goes out as every other of ours: it quotes arguments. */
+/* getopt_long, with its complaint printed by pitot: it quotes arguments, which may hold control
+ * characters. */
 static int next_letter(int argc, char **argv, const char *letters, const struct option *names)
 {
     char *said = NULL;
@@ -280,7 +281,8 @@ static pt_gprof_parsed parse_all(pt_gprof_settings *s, int argc, char **argv)
                 (struct option){rows[i].name, rows[i].argument, NULL, rows[i].letter};
         if (rows[i].letter >= DEMANGLE) continue;
         letters[n++] = (char)rows[i].letter;
-        for (int k = 0; k < rows[i].argument; k++) /* a colon, or two if optional */
+        for (int k = 0; k < rows[i].argument;
+             k++) /* one colon for an argument, two for an optional one */
             letters[n++] = ':';
     }
     letters[n] = '\0';
@@ -292,7 +294,7 @@ static pt_gprof_parsed parse_all(pt_gprof_settings *s, int argc, char **argv)
     return parsed;
 }
 
-/* Functions of the profiler itself: their time is nobody's, and reports do without them. */
+/* Leaves the profiler's own functions out of the reports. */
 static void leave_out_profiler(pt_gprof_settings *s)
 {
     static const char *const own[] = {"_gprof_mcount",     "mcount",     "_mcount",  "__mcount",

@@ -18,15 +18,15 @@
 typedef struct {
     pt_gprof *g;
     uint32_t count;   /* symbols */
-    uint32_t *head;   /* whom it was joined to; a tree whose roots are first members */
+    uint32_t *head;   /* the member that it was joined to; a tree whose roots are first members */
     uint32_t *next;   /* the next member, or PT_NONE */
-    uint32_t *last;   /* of a first member: the last one */
-    uint32_t *path;   /* from the search's beginning */
-    uint32_t *arc;    /* of each on the path: how many of its arcs were followed */
+    uint32_t *last;   /* for a first member: the last member */
+    uint32_t *path;   /* the symbols whose arcs are being followed, outermost first */
+    uint32_t *arc;    /* for each symbol on the path: the number of arcs followed */
     uint32_t *place;  /* on the path */
-    uint32_t *begins; /* places on the path where something that is one begins */
+    uint32_t *begins; /* for each component on the path: the index of its first symbol */
     uint32_t depth, begin_count, numbered;
-    bool *seen, *left; /* left: it has a number */
+    bool *seen, *left; /* left: the symbol has its number */
 } search;
 
 static uint32_t head_of(search *s, uint32_t symbol)
@@ -47,7 +47,7 @@ static void enter_symbol(search *s, uint32_t symbol)
     s->begins[s->begin_count++] = s->place[symbol];
 }
 
-/* All from the one that holds `place` to the end of the path becomes one. */
+/* Joins the components from the one with `place` to the end of the path. */
 static void join_cycle(search *s, uint32_t place)
 {
     uint32_t kept = s->begin_count;
@@ -63,7 +63,8 @@ static void join_cycle(search *s, uint32_t place)
     s->begin_count = kept;
 }
 
-/* A function whose arcs are all followed. Those of a cycle have the number of its first member. */
+/* Takes a symbol whose arcs are all followed off the path. The members of a cycle get the number of
+ * its first member. */
 static void leave_symbol(search *s)
 {
     const uint32_t symbol = s->path[--s->depth];
@@ -77,10 +78,10 @@ static void leave_symbol(search *s)
     }
 }
 
-/* To a function that was seen and has no number yet. */
+/* Follows an arc to a symbol that was seen and has no number yet. */
 static void close_circle(search *s, uint32_t symbol)
 {
-    /* One that has left the path is there through its first member. */
+    /* A member that has left the path is represented by its first member. */
     const uint32_t on_path = s->place[symbol] != NOT_ON_PATH ? symbol : head_of(s, symbol);
     if (s->place[on_path] != NOT_ON_PATH) join_cycle(s, s->place[on_path]);
 }

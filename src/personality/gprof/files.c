@@ -15,7 +15,7 @@
 
 /* ---- Tables ---- */
 
-/* The file as text that may be cut; NULL, having said why. */
+/* The file as text that the caller may change; NULL after a message. */
 static char *read_text(const pt_gprof_settings *s, const char *path)
 {
     pt_blob blob = PT_BLOB_INIT;
@@ -73,7 +73,8 @@ static int by_function(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->file, y->file);
 }
 
-/* Cuts "FILE.o:ADDRESS TYPE NAME"; false if that is not what it is. *ret_is_code: by its type. */
+/* Splits "FILE.o:ADDRESS TYPE NAME"; false for another form. *ret_is_code: the type is one of code.
+ */
 static bool cut_mapped(char *line, pt_gprof_mapped *ret, bool *ret_is_code)
 {
     char *const colon = strchr(line, ':');
@@ -121,13 +122,14 @@ void pt_gprof_table_file_done(pt_gprof_table_file *file)
 
 /* ---- Source ---- */
 
-/* The name comes from the program: what it leads to need not be a file that anybody meant. */
+/* Reads a regular file only: the name comes from the program and may lead anywhere. */
 static bool read_source(const char *path, pt_blob *ret)
 {
     return pt_file_read(path, PT_FILE_REGULAR, TEXT_MAX, ret, NULL) == PT_OK;
 }
 
-/* The source file by its name, in the folders of -I, and there by the last part of its name. */
+/* Finds the source file by its name, then by its name in each folder of -I, then by its base name
+ * there. */
 static bool find_source(const pt_gprof_settings *s, const char *name, pt_blob *ret)
 {
     const char *const slash = strrchr(name, '/');
@@ -142,7 +144,7 @@ static bool find_source(const pt_gprof_settings *s, const char *name, pt_blob *r
     return false;
 }
 
-/* NAME-ann in the current folder. */
+/* Writes NAME-ann in the current folder. */
 static void annotate_apart(const pt_gprof *g, const pt_gprof_source *source,
                            pt_gprof_annotation *how, const pt_blob *text)
 {

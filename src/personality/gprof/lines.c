@@ -10,7 +10,7 @@
 #include "base/grow.h"
 #include "personality/gprof/gprof_int.h"
 
-#define STEP_ADDRS ((size_t)1 << 16) /* asked for at once: bounds memory */
+#define STEP_ADDRS ((size_t)1 << 16) /* addresses resolved together; bounds memory */
 
 typedef struct {
     const pt_gprof *g;
@@ -18,16 +18,18 @@ typedef struct {
     pt_gprof_place *out;
 } asking;
 
-/* Debug information has lines for the padding behind a function, too, but no function. There BFD
- * takes the symbol before, which is of another name than the lines further up where that function
- * is a clone (f.constprop.0). "": none, or the symbols are not settled yet. */
+/* The name of the symbol before the address. For the padding behind a function debug information
+ * has a line and no function; there BFD takes the symbol before, whose name differs from the name
+ * in the lines above for a clone (f.constprop.0). "": there is none, or the symbols are not final.
+ */
 static const char *name_before(const pt_gprof *g, uint64_t addr)
 {
     const uint32_t symbol = g->addr != NULL ? pt_gprof_find(g, addr) : PT_NONE;
     return symbol != PT_NONE ? g->symbol.items[symbol].name : "";
 }
 
-/* A function of C++ that debug information has no linker's name for has that of the symbol. */
+/* Stores the place of an address. A C++ function without a linkage name in debug information gets
+ * the name of the symbol. */
 static void take_place(void *context, size_t index, const pt_object_frame *frames,
                        size_t frame_count, uint64_t symbol_bytes)
 {

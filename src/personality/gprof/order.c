@@ -49,7 +49,7 @@ uint32_t *pt_gprof_graph_order(const pt_gprof *g)
     return order;
 }
 
-/* Calls of itself are least, then those inside a cycle. */
+/* Orders arcs by weight. A function's calls of itself are least, then calls inside a cycle. */
 static int by_weight(const void *context, uint32_t a, uint32_t b)
 {
     const pt_gprof_arc *const x = (const pt_gprof_arc *)context + a;
@@ -65,7 +65,7 @@ static int by_weight_falling(const void *context, uint32_t a, uint32_t b)
     return by_weight(context, b, a);
 }
 
-/* Of equal ones the earliest is first: lists begin with the latest. */
+/* Sorts arcs. The lists begin with the latest arc; of equal arcs the earliest stands first. */
 static uint32_t *sorted_arcs(const pt_gprof *g, const uint32_t *arcs, uint32_t count,
                              pt_gprof_compare *compare)
 {

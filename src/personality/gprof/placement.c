@@ -16,10 +16,10 @@
 #include "base/grow.h"
 #include "personality/gprof/gprof_int.h"
 
-#define MANY_CALLS   0.90 /* of all: the arcs that count for what has many callers */
-#define MOST_CALLS   0.99 /* of all: the arcs that are placed first */
-#define GROUP_SHARE  80   /* one of so many functions */
-#define GROUP_PASSES 5    /* callers that are too few */
+#define MANY_CALLS   0.90 /* share of all calls, by the arcs that count as uses of a function */
+#define MOST_CALLS   0.99 /* share of all calls, by the arcs that are placed first */
+#define GROUP_SHARE  80   /* the group has one of so many called functions */
+#define GROUP_PASSES 5    /* the group ends at a function with this number of uses, as in gprof */
 
 typedef PT_VECTOR(uint32_t) arc_list;
 
@@ -65,7 +65,7 @@ static double total_calls(const placement *p, const arc_list *list)
 
 /* ---- Chains ---- */
 
-/* The end of the symbol's chain in one direction, and how far away it is. */
+/* The end of the symbol's chain in one direction, and its distance. */
 static uint32_t end_of(const uint32_t *step, uint32_t symbol, size_t *ret_distance)
 {
     size_t distance = 0;
@@ -124,7 +124,8 @@ static bool join_chains(placement *p, uint32_t parent, uint32_t child, bool *ret
     return true;
 }
 
-/* Ties what these arcs connect, all of them or those of most calls; the others go to rest. */
+/* Ties the functions of these arcs: of all arcs, or of those with most calls. The other arcs go to
+ * rest. */
 static void tie_arcs(placement *p, const arc_list *list, bool all, arc_list *rest)
 {
     const double total = all ? 0 : total_calls(p, list);
@@ -163,7 +164,7 @@ static void place_arcs(placement *p, const arc_list *list, bool all, arc_list *r
             if (pass == 0 && is_alone(p, arc->from)) continue;
             if (pass == 0) {
                 put_chain(p, arc->from);
-            } else { /* what no chain has */
+            } else { /* functions in no chain */
                 p->placed[arc->from] = true;
                 put_symbol(p, arc->from);
             }
@@ -200,7 +201,7 @@ static void take_arcs(placement *p, const uint32_t *arcs, uint32_t count, arc_li
     }
 }
 
-/* Those with the most callers, and the arcs among them. */
+/* Places the functions with the most callers, and the arcs among them. */
 static void place_group(placement *p, const arc_list *arcs, const uint32_t *used, size_t used_count,
                         arc_list *rest)
 {
@@ -260,7 +261,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Object files of which no function is a symbol, by name. */
+/* Puts the object files without a function among the symbols, by name. */
 static void put_other_files(placement *p)
 {
     const pt_gprof_options *const o = &p->g->options;

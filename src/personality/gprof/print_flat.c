@@ -68,7 +68,7 @@ static const struct {
                 {'u', 1e6},   {'n', 1e9},  {'p', 1e12}, {'f', 1e15}, {'a', 1e18}};
 enum { PREFIXES = sizeof prefixes / sizeof prefixes[0], MILLI = 5 };
 
-/* That in which the longest time of a call has up to three digits before the point. */
+/* The unit in which the longest time of a call has up to three digits before the point. */
 static size_t best_prefix(const pt_gprof_look *look, const pt_gprof *g)
 {
     double top = 0;
@@ -102,7 +102,8 @@ static void put_head(pt_out *out, const pt_gprof_look *look, const pt_gprof *g, 
     }
     if (g->ticks <= 0) pt_out_text(out, " no time accumulated\n\n");
     const char *const calls = g->is_sampled ? "samples" : "calls";
-    const char *const a_call = g->is_sampled ? "" : unit; /* how long one took is not known */
+    const char *const a_call =
+        g->is_sampled ? "" : unit; /* without samples the time of a call is not known */
     const bool is_true = pt_gprof_shows_true(look, g);
     pt_outf(out, "%5.5s %10.10s %8.8s %8.8s %8.8s %8.8s", "%  ", "cumulative", "self  ", "",
             g->is_sampled ? "" : "self  ", g->is_sampled ? "" : "total ");

@@ -114,7 +114,7 @@ static size_t put_true(char *to, const pt_gprof_look *look, const pt_gprof *g, d
     return n + 1;
 }
 
-/* Calls inside a cycle, or of the function by itself, hand on no times. */
+/* Puts an arc. Calls inside a cycle, and a function's calls of itself, pass on no times. */
 static void put_arc(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const pt_gprof_arc *arc,
                     bool show_caller)
 {
@@ -180,7 +180,7 @@ static size_t put_times(char *line, const pt_gprof_look *look, const pt_gprof *g
 {
     const double whole = g->shown_ticks > 0 ? g->shown_ticks : 1;
     char number[16] = "[     ";
-    size_t n = 6; /* of the number: what is longer is cut */
+    size_t n = 6; /* columns of the number; a longer one is cut */
     number[1 + pt_gprof_put_count(number + 1, s->number, 1, false)] = ']';
     memcpy(line, number, n);
     line[n++] = ' ';
@@ -248,7 +248,8 @@ static bool has_entry(const pt_gprof_look *look, const pt_gprof *g, const pt_gpr
     return s->is_shown && (look->all || !is_unused) && (!g->options.by_line || s->is_function);
 }
 
-/* Asks for what an entry will look at, a step more each time: its arcs, their other ends, names. */
+/* The data that an entry will need, prefetched one step after another: its arcs, their other ends,
+ * the names. */
 typedef enum { ARCS, ENDS, NAMES } expected;
 
 static void expect_arcs(const pt_gprof *g, const uint32_t *arcs, uint32_t count, bool callers,
@@ -330,7 +331,7 @@ bool *pt_gprof_indexed(const pt_gprof_look *look, const pt_gprof *g)
 }
 
 typedef struct {
-    size_t column, begin; /* what was printed of the line; where the field begins */
+    size_t column, begin; /* columns printed of the line; the column where the field begins */
 } place;
 
 static void put_field(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const pt_gprof_symbol *s,

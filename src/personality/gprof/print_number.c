@@ -35,7 +35,7 @@ static const uint64_t powers[] = {1, 10, 100};
 static uint64_t rounded_value(double value, unsigned decimals)
 {
     const double scaled = value * (double)powers[decimals], rest_of_it = scaled - floor(scaled);
-    /* So far from the middle of two that the product's own rounding cannot matter. */
+    /* Far enough from a half that the rounding error of the product cannot matter. */
     if (scaled < PLAIN_MAX && fabs(rest_of_it - 0.5) > 1e-6) return (uint64_t)(scaled + 0.5);
     int exponent;
     const double fraction = frexp(value, &exponent); /* value = fraction * 2^exponent */

@@ -32,7 +32,7 @@ void pt_gprof_counts_text(pt_out *out, pt_gprof_look *look, pt_gprof *g)
 
 /* ---- Annotated source ---- */
 
-/* What a file's lines come to while they are printed. */
+/* The sums of a file's lines, made while the lines are printed. */
 typedef struct {
     const pt_gprof *g;
     const pt_gprof_annotation *how;
@@ -41,7 +41,7 @@ typedef struct {
     pt_buf text;
 } annotating;
 
-/* The counts of one line: what was printed last, and what it comes to. */
+/* The count printed last for one line, and the sum of its counts. */
 typedef struct {
     bool is_known;
     uint64_t calls, printed; /* printed: nothing yet if the text is empty */
@@ -53,8 +53,8 @@ static void put_count(annotating *a, line_count *c, uint64_t count)
     c->printed = a->last = count;
 }
 
-/* Counts of a line with its function's calls and its blocks'. With all_lines a count that is the
- * one printed before it is left out, and a line without any has that of the line before. */
+/* Puts the calls of the line's function and its blocks. With all_lines a count equal to the one
+ * before is left out, and a line without counts repeats the count of the line before. */
 static line_count put_counts(annotating *a, const pt_gprof_line *line)
 {
     const pt_gprof_symbol *const s = &a->g->symbol.items[line->symbol];
@@ -66,7 +66,7 @@ static line_count put_counts(annotating *a, const pt_gprof_line *line)
         c.calls = line->calls;
         put_count(a, &c, line->calls);
     } else if (all && s->block_count > 0 && blocks[0].addr > (line->is_merged ? 0 : s->addr)) {
-        c.is_known = true; /* it begins with a part of the block before */
+        c.is_known = true; /* the line begins inside the block of the line before */
         c.calls = a->last;
         put_count(a, &c, a->last);
     }
@@ -85,7 +85,7 @@ static line_count put_counts(annotating *a, const pt_gprof_line *line)
     return c;
 }
 
-/* What comes before a line: counts, ##### for too few, or blanks. */
+/* The margin of a line: counts, ##### for a count below the minimum, or spaces. */
 static void put_margin(annotating *a, pt_out *out, const pt_gprof_line *line)
 {
     pt_buf_clear(&a->text);

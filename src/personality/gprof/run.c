@@ -74,8 +74,8 @@ static bool is_of_one_kind(const session *v, size_t i, const char *dimension)
     return false;
 }
 
-/* Ticks a second and the like: of the first profile that tells. *ret_scale: its ticks in one of
- * this profile's. False if they count different things. */
+/* Takes ticks per second and the units from the first profile that has them. *ret_scale: its ticks
+ * in one tick of this profile. False: the profiles count different things. */
 static bool take_clock(session *v, size_t i, double *ret_scale)
 {
     const pt_profile *const p = v->profile[i];
@@ -84,7 +84,7 @@ static bool take_clock(session *v, size_t i, double *ret_scale)
     *ret_scale = 1;
     const bool is_whole = pt_gmon_read_facts(p, &facts) && facts.histograms > 0;
     const pt_gmon_histogram *const h = &facts.first;
-    /* Old BSD's layout does not tell its rate: it is the system's clock. */
+    /* A file of old BSD's layout has no rate; its clock is the system's. */
     const double rate = !is_whole      ? 0
                         : h->rate > 0  ? h->rate
                         : facts.is_bsd ? (double)sysconf(_SC_CLK_TCK)
@@ -103,7 +103,7 @@ static bool take_clock(session *v, size_t i, double *ret_scale)
         look->abbreviation = (char)h->dimension[PT_GMON_DIMENSION_BYTES];
         return true;
     }
-    /* What a damaged file, or one of another format, still says of it. */
+    /* The clock of a damaged file, or of another format, as far as it is known. */
     const double hz = p->event->t.count > 0 ? p->event->row[0].rate_hz : 0;
     if (p->bin->t.count == 0 && hz <= 0) return true;
     look->rate = hz > 0 ? hz : 1;
@@ -165,8 +165,8 @@ static bool has_stacks(const pt_profile *p)
     return p->sample->t.count > 0;
 }
 
-/* The clock of a profile with stacks, when there is no other: a tick is what lies between two
- * samples. */
+/* The clock of a profile with stacks, if there is no other: a tick is the time between two samples.
+ */
 static void take_sampling_clock(pt_gprof_look *look, const pt_profile *p, const pt_event *event,
                                 double seconds)
 {
@@ -198,7 +198,7 @@ static bool take_stacks(session *v, size_t i)
     return false;
 }
 
-/* Times that stacks tell are shown by the clock of gmon.out, if there is one. */
+/* Reads the profiles. Times from stacks are shown by the clock of gmon.out, if there is one. */
 static bool take_profiles(session *v)
 {
     const pt_gprof_settings *const s = v->s;
@@ -282,7 +282,7 @@ static void print_reports(session *v)
     if (s->styles & PT_GPROF_FILE_ORDER) print_order(v, true);
 }
 
-/* --debug: what the reports do not show. */
+/* Lists for --debug the data that the reports leave out. */
 static void say_what_is_missing(const session *v)
 {
     const pt_gprof *const g = &v->g;
@@ -294,7 +294,7 @@ static void say_what_is_missing(const session *v)
         (unsigned long long)g->lost_blocks);
 }
 
-/* Do the specs or reports speak of files or lines? */
+/* Do the specs or reports need files or lines? */
 static bool needs_files(const pt_gprof_settings *s)
 {
     if (s->look.inline_files || (s->styles & (PT_GPROF_SOURCE | PT_GPROF_COUNTS)) != 0) return true;

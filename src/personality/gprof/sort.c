@@ -30,7 +30,7 @@ static void sort_part(const sorting *s, uint32_t *ids, size_t count)
         s->spare[n++] = s->compare(s->context, ids[a], ids[b]) <= 0 ? ids[a++] : ids[b++];
     while (a < half)
         s->spare[n++] = ids[a++];
-    memcpy(ids, s->spare, n * sizeof *ids); /* what is left of the second half lies right */
+    memcpy(ids, s->spare, n * sizeof *ids); /* the rest of the second half is in place */
 }
 
 void pt_gprof_sort(uint32_t *ids, size_t count, pt_gprof_compare *compare, const void *context)
@@ -47,7 +47,7 @@ void pt_gprof_sort(uint32_t *ids, size_t count, pt_gprof_compare *compare, const
 /* ---- By numbers ---- */
 
 enum { DIGIT_BITS = 11, DIGITS = 6, RADIX = 1 << DIGIT_BITS };
-enum { FEW = 24 }; /* are sorted by insertion */
+enum { FEW = 24 }; /* so many items, or fewer, are sorted by insertion */
 
 typedef struct {
     uint64_t key;
@@ -84,7 +84,7 @@ static item *sort_items(item *items, size_t count)
     item *from = items, *to = items + count;
     for (unsigned d = 0; d < DIGITS; d++) {
         uint32_t *const place = seen + (size_t)d * RADIX;
-        if (place[digit_of(from[0].key, d)] == count) continue; /* alike in all */
+        if (place[digit_of(from[0].key, d)] == count) continue; /* all items have the same digit */
         uint32_t at = 0;
         for (size_t i = 0; i < RADIX; i++) {
             const uint32_t n = place[i];
@@ -123,7 +123,7 @@ uint64_t pt_gprof_falling(double value)
 
 enum { PIECE_BYTES = 8 };
 
-/* The bytes of the name from `at` on, as a number; what is behind its end counts as 0. */
+/* The bytes of the name from `at` on as a number. Bytes behind its end are 0. */
 static uint64_t piece_of(const char *name, size_t at)
 {
     uint64_t key = 0;
@@ -158,7 +158,8 @@ uint32_t *pt_gprof_by_name(const pt_gprof *g)
         for (size_t i = 0, n; i < a.count; i += n) {
             for (n = 0; i + n < a.count && sorted[i + n].key == sorted[i].key; n++)
                 part[i + n] = sorted[i + n].id;
-            if (n < 2 || (sorted[i].key & 0xff) == 0) continue; /* one, or at their end */
+            if (n < 2 || (sorted[i].key & 0xff) == 0)
+                continue; /* a single name, or names that end here */
             PT_PUSH(todo, (alike){a.first + i, n, a.at + PIECE_BYTES});
         }
     }

@@ -36,7 +36,7 @@ pt_gprof_source *pt_gprof_sources(const pt_gprof *g, size_t *ret_count)
             order[count++] = i;
     pt_gprof_sort(order, count, by_file_and_line, g->symbol.items);
     pt_gprof_source *const source = pt_alloc(g->file.count + 1, sizeof *source);
-    /* One piece of memory for the lines of all, which belongs to the first. */
+    /* The lines of all files are one allocation, freed with the first file. */
     pt_gprof_line *const lines = pt_alloc(count + 1, sizeof *lines);
     source[0].line = lines;
     for (size_t i = 0; i < count; i++) {

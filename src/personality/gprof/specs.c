@@ -14,7 +14,7 @@
 #include "personality/gprof/gprof_int.h"
 
 typedef struct {
-    char *text; /* that the others point into */
+    char *text; /* the memory of the other texts */
     const char *file, *name;
     unsigned long line;
 } side;
@@ -51,7 +51,7 @@ static bool side_matches(const pt_gprof *g, const side *s, const pt_gprof_symbol
            strcmp(s->file, pt_base_name(g->file.items[symbol->file])) == 0;
 }
 
-/* Where in by_name the names begin that are not before `name`, or, with `behind`, are behind it. */
+/* The lower bound of the name in by_name; with `behind` its upper bound. */
 static size_t place_of(const pt_gprof *g, const char *name, bool behind)
 {
     size_t low = 0, high = g->symbol.count;
@@ -74,8 +74,8 @@ uint32_t pt_gprof_named(const pt_gprof *g, const char *name)
     return strcmp(g->symbol.items[symbol].name, name) == 0 ? symbol : PT_NONE;
 }
 
-/* Sets `bit` in the tables of the symbols that match, and marks them, if marks is not NULL; returns
- * how many they are. */
+/* Sets `bit` in the tables of the matching symbols and flags them in marks, unless that is NULL.
+ * Returns their number. */
 static uint32_t mark_symbols(pt_gprof *g, const char *text, size_t size, uint16_t bit, bool *marks)
 {
     const side s = side_of(text, size);

@@ -16,7 +16,7 @@
 #include "base/grow.h"
 #include "personality/gprof/gprof_int.h"
 
-#define NOT_ASKED (PT_NONE - 1) /* a symbol that nobody looked for yet */
+#define NOT_ASKED (PT_NONE - 1) /* not looked up yet */
 
 /* ---- Frames to symbols ---- */
 
@@ -24,11 +24,12 @@ typedef struct {
     const pt_gprof *g;
     const pt_profile *p;
     pt_gprof_text text;
-    bool *is_ours;    /* [mapping]: it is of the program */
+    bool *is_ours;    /* [mapping]: the program's own file */
     uint32_t *symbol; /* [location] */
 } reading;
 
-/* By build id where both have one, else by the file's name; a mapping that says nothing may be. */
+/* Finds the program's own mappings: by build id where both have one, else by base name. A mapping
+ * without a name may be the program's. */
 static void find_own_mappings(reading *r)
 {
     char id[2 * 64 + 1];
@@ -130,7 +131,7 @@ static uint32_t arc_at(const pt_gprof *g, const pt_gprof_stack *s, uint32_t i)
     return pt_gprof_find_arc(g, frames[i + 1], pt_gprof_function_of(g, frames[i]));
 }
 
-/* The arcs that stacks have. */
+/* Makes an arc for each caller and callee on a stack. */
 static void lay_arcs(pt_gprof *g)
 {
     for (size_t k = 0; k < g->stack.count; k++) {

@@ -34,7 +34,8 @@ bool pt_gprof_find_text(const pt_gprof *g, pt_gprof_text *ret)
     return true;
 }
 
-/* In large pieces: reports of large programs look names up at random, again and again. */
+/* Copies a name into large blocks of memory, since large reports read names at random again and
+ * again. */
 static const char *keep_name(pt_gprof *g, const char *text, size_t bytes)
 {
     if (bytes > g->name_room) {
@@ -147,8 +148,8 @@ static void add_image_symbol(pt_gprof *g, const pt_class_symbol *from, bool is_s
     s->is_function = from->is_function;
 }
 
-/* The image's own table; of a stripped one its debug file is none of our business here: the names
- * of what it exports are left. */
+/* Reads the image's own symbol table. Of a stripped image only its exported names are read, since
+ * gprof reads no separate debug file. */
 static void read_image(pt_gprof *g)
 {
     const uint32_t tables[] = {SHT_SYMTAB, SHT_DYNSYM};
@@ -204,7 +205,7 @@ void pt_gprof_find_files(pt_gprof *g, const bool *chosen)
     PT_FREE const pt_gprof_place **of_symbol = pt_alloc(all + 1, sizeof *of_symbol);
     for (size_t i = 0; i < count; i++)
         of_symbol[ids[i]] = &places[i];
-    for (uint32_t i = 0; i < all; i++) { /* so that files are known in the table's order */
+    for (uint32_t i = 0; i < all; i++) { /* registers files in the order of the symbol table */
         if (of_symbol[i] == NULL || of_symbol[i]->name == NULL) continue;
         g->symbol.items[i].file = pt_gprof_file(g, of_symbol[i]->file);
         g->symbol.items[i].line = of_symbol[i]->line;
@@ -220,8 +221,8 @@ static uint64_t rank_key(const void *context, uint32_t symbol)
     return 2u * !s->is_function + s->is_static;
 }
 
-/* Of two at one address, is the later one meant? A global one, a function, a name with fewer
- * underscores. */
+/* Is the later of two symbols at one address the better one? A global one is better, then a
+ * function, then a name with fewer underscores. */
 static bool is_better(const pt_gprof_symbol *later, const pt_gprof_symbol *kept)
 {
     if (later->is_static != kept->is_static) return !later->is_static;
@@ -231,8 +232,8 @@ static bool is_better(const pt_gprof_symbol *later, const pt_gprof_symbol *kept)
            kept->name[1] == '_';
 }
 
-/* Symbols lie in spans of equal size, about as many as there are symbols: few are left to look at.
- * Their addresses may be anything, though. */
+/* Divides the addresses into spans of equal size, about one for each symbol, so that a search looks
+ * at few symbols. Addresses may be spread unevenly. */
 static void lay_spans(pt_gprof *g)
 {
     const size_t count = g->symbol.count;
@@ -251,8 +252,8 @@ static void lay_spans(pt_gprof *g)
     g->first_in_span[spans] = (uint32_t)count;
 }
 
-/* Symbols whose end is known keep it: functions, when lines have come between them. A symbol behind
- * the end of the code, of data, ends before it begins, and is dropped then. */
+/* Sets the ends of symbols: functions keep theirs when lines are put between them. A symbol that
+ * would end before it begins (behind the end of the code, or of data) is dropped. */
 static void settle_ends(pt_gprof *g)
 {
     const size_t count = g->symbol.count;
@@ -338,7 +339,7 @@ pt_status pt_gprof_open(pt_gprof *g, pt_object *object, const pt_gprof_options *
     else
         read_image(g);
     if (g->symbol.count == 0) return pt_error_set(reterr, PT_ERR_NOTFOUND, "names no functions");
-    /* A table of symbols from elsewhere says nothing of files, nor does the image then. */
+    /* An external table of symbols has no files; the image's files are not used with it. */
     const bool wants_files = options->with_files || options->by_line;
     if (wants_files && options->external == NULL) pt_gprof_find_files(g, NULL);
     settle_ends(g);
@@ -372,7 +373,7 @@ void pt_gprof_done(pt_gprof *g)
     free(g->block.items);
     free(g->by_name);
     for (size_t i = 0; i < g->arc_spec.count; i++)
-        free(g->arc_spec.items[i].from); /* and to */
+        free(g->arc_spec.items[i].from); /* frees the text of `to` as well */
     free(g->arc_spec.items);
     pt_index_done(&g->file_index);
     pt_index_done(&g->arc_index);

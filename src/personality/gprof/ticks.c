@@ -23,7 +23,7 @@ static uint64_t high_key(const void *context, uint32_t bin)
     return ((const pt_gprof_bin *)context)[bin].high;
 }
 
-/* Those of one histogram are. */
+/* Do the bins ascend? The bins of one histogram do. */
 static bool are_in_order(const pt_gprof_bin *bins, size_t count)
 {
     size_t i = 1;
@@ -32,7 +32,7 @@ static bool are_in_order(const pt_gprof_bin *bins, size_t count)
     return i >= count;
 }
 
-/* Bins by address; those of the same range, of several profiles or records, are one. */
+/* Sorts the bins by address and adds up bins of the same range. */
 static void merge_bins(pt_gprof *g)
 {
     const size_t count = g->bin.count;
@@ -57,7 +57,7 @@ static void merge_bins(pt_gprof *g)
     g->bin.cap = count + 1;
 }
 
-/* Where the symbol's code ends. The last symbol may be one of data, or of .fini: it has none. */
+/* The end of the symbol's code. The last symbol may be of data, or of .fini: it has no code. */
 static uint64_t end_unit(const pt_gprof *g, size_t i, uint64_t text_end)
 {
     const pt_gprof_symbol *const s = &g->symbol.items[i];

@@ -12,7 +12,7 @@
 #include "cmd/input.h"
 #include "cmd/print.h"
 
-/* What configures no report. */
+/* The settings that are not part of a report's configuration. */
 typedef struct {
     pt_option_list base, diff_base;
     const char *symbolize, *buildid, *add_comment, *tools, *http;
@@ -25,7 +25,7 @@ typedef struct {
     bool no_browser, all_frames, help, h;
 } own_settings;
 
-/* Formats: whether asked for, or with which pattern. */
+/* The requested formats: a flag, or a pattern. */
 typedef struct {
     bool asked[32];
     const char *pattern[32];
@@ -81,7 +81,7 @@ typedef struct {
     pt_option_table format_table;
     pt_option_part parts[3];
     pt_options options;
-    bool damaged; /* answered, from damaged sources */
+    bool damaged; /* the report was made from damaged sources */
 } flags;
 
 static void flags_init(flags *f)
@@ -136,7 +136,7 @@ static const char *bool_word(const char *value)
     return NULL;
 }
 
-/* One option at args[*at]; moves on. */
+/* Parses one option at args[*at] and moves *at behind it. */
 static pt_status parse_one(flags *f, const char *const *args, size_t count, size_t *at,
                            pt_error *reterr)
 {
@@ -215,7 +215,7 @@ static pt_status find_format(const flags *f, const pt_pprof_command **ret_comman
     return PT_OK;
 }
 
-/* The older spellings of -sample_index; the first one counts. */
+/* Takes the older spellings of -sample_index; the first one counts. */
 static void choose_legacy_event(flags *f)
 {
     const struct {
@@ -242,7 +242,7 @@ static void choose_legacy_event(flags *f)
     f->config.max_degree = f->own.maxdegree;
 }
 
-/* Empty names are none. */
+/* Removes empty names from the list. */
 static void drop_empty(pt_option_list *list)
 {
     size_t kept = 0;
@@ -300,8 +300,8 @@ static pt_pprof_source source_of(const flags *f, const char *const *operands, si
     return source;
 }
 
-/* Reports with a line a frame of each sample: they are not gathered before they are put, since they
- * fail before their first byte if at all. */
+/* Is the report long, with a line for each frame of each sample? Long reports are written without a
+ * buffer, since they can fail only before their first byte. */
 static bool is_long(const pt_pprof_command *command)
 {
     return command->format == PT_PPROF_TRACES || command->format == PT_PPROF_RAW;

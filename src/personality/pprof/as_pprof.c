@@ -22,7 +22,7 @@ static int order_of(const pt_profile *p, const pt_label *x, const pt_label *y)
 
 typedef struct {
     const pt_profile *profile;
-    const pt_label *label; /* where it was: equal ones keep their order */
+    const pt_label *label; /* the label's old place, by which equal labels keep their order */
 } placed_label;
 
 static int compare_placed(const void *a, const void *b)
@@ -58,7 +58,7 @@ static uint32_t put_in_order(const pt_profile *p, uint32_t set, pt_set_maker *ma
     return pt_set_maker_commit(maker);
 }
 
-/* The same profile, or one with other label sets. Takes over the reference. */
+/* The profile with its labels in pprof's order. Takes over the reference. */
 static const pt_profile *order_labels(const pt_profile *p)
 {
     bool fine = true;
@@ -90,7 +90,7 @@ static bool is_legacy(const pt_profile *p)
     return format[0] != '\0' && strcmp(format, "pprof") != 0;
 }
 
-/* Addresses of calls instead of return addresses. */
+/* The address of the call instead of the return address. */
 static uint64_t call_address(const pt_locations *l, uint32_t row)
 {
     return l->address[row] - ((l->flags[row] & PT_LOCATION_RETURN_ADDR) && l->address[row] > 0);
@@ -101,7 +101,7 @@ static bool has_lines(const pt_profile *p, uint32_t location)
     return p->location->line_first[location + 1] > p->location->line_first[location];
 }
 
-/* Per location: the first without names at the same address of the call, or itself. */
+/* For each location: the first location without names at the same call address, or itself. */
 static bool find_equals(const pt_profile *p, uint32_t *ret_first)
 {
     pt_index index;
@@ -125,8 +125,9 @@ static bool find_equals(const pt_profile *p, uint32_t *ret_first)
     return any;
 }
 
-/* The mapping that an address lies in, as remapMappingIDs finds it: one whose file begins below it
- * is made longer, and what lies nowhere is in one of the whole address space. */
+/* The mapping of an address by the rules of remapMappingIDs. A mapping whose file would begin below
+ * the address is extended to it. An address outside all mappings gets a mapping of the whole
+ * address space. */
 static uint32_t place_address(uint64_t address, pt_mapping *rows, uint32_t *count)
 {
     if (address == 0) return PT_NONE;
@@ -134,7 +135,8 @@ static uint32_t place_address(uint64_t address, pt_mapping *rows, uint32_t *coun
     const uint32_t real = *count - has_fake;
     for (uint32_t m = 0; m < real; m++)
         if (rows[m].start <= address && address < rows[m].limit) return m;
-    for (uint32_t m = 0; m < real && !has_fake; m++) { /* the fake one has what is left */
+    for (uint32_t m = 0; m < real && !has_fake;
+         m++) { /* the fake mapping takes the other addresses */
         const uint64_t begin = rows[m].start - rows[m].file_offset;
         if (rows[m].file_offset == 0 || begin > address || address >= rows[m].start) continue;
         rows[m].start = begin;
@@ -209,7 +211,8 @@ static uint32_t rename_frames(const void *context, uint32_t stack, uint32_t *ret
     "ProfileData::Add|ProfileData::prof_handler|CpuProfiler::prof_handler|"                        \
     "__pthread_sighandler|__restore"
 
-/* The profile with that in its header, if it is of gperftools. Takes over the reference. */
+/* A gperftools profile with CPU_DROP_FRAMES in its header; another profile unchanged. Takes over
+ * the reference. */
 static const pt_profile *name_handler(const pt_profile *p)
 {
     const pt_provenance *const from = pt_profile_provenance(p);
@@ -235,7 +238,7 @@ static const pt_profile *repair_legacy(const pt_profile *p)
     pt_provenance *const row = &tables.source->row;
     *row = *pt_profile_provenance(p);
     row->comments = pt_column_copy(row->comments, row->comment_count, sizeof *row->comments);
-    row->asked_hz = row->true_hz = 0; /* what only pitot writes down */
+    row->asked_hz = row->true_hz = 0; /* facts that only pitot stores */
     row->cpu_used_ns = row->cpu_seen_ns = 0;
     row->lost = row->throttled = 0;
     PT_UNREF_PROFILE const pt_profile *edited = pt_profile_ref(p);
@@ -259,7 +262,7 @@ static void fake_mapping(const pt_profile *p, pt_profile_tables *tables)
     const uint32_t count = old->t.count;
     tables->mapping = pt_mappings_new(1); /* zeroed */
     pt_locations *const locations = pt_table_new(sizeof *locations, count);
-    locations->mapping = pt_alloc(count, sizeof *old->mapping); /* zeros: all in it */
+    locations->mapping = pt_alloc(count, sizeof *old->mapping); /* all zero: mapping 0 */
     locations->address = pt_column_copy(old->address, count, sizeof *old->address);
     locations->line_first =
         pt_column_copy(old->line_first, (size_t)count + 1, sizeof *old->line_first);
@@ -300,7 +303,7 @@ static pt_samples *samples_with(const pt_samples *from, const uint32_t *chosen, 
     return to;
 }
 
-/* Events of one type several times are none; the default is then one of those left
+/* Removes the events whose type occurs more than once. The default event is then one of the others
  * (profile/merge.go, CompatibilizeSampleTypes). Consumes p. */
 static const pt_profile *unlike_events(const pt_profile *p)
 {
@@ -357,7 +360,7 @@ static char *types_text(const pt_profile *p)
     return pt_buf_take(&list, NULL);
 }
 
-/* A whole number as Go's strconv.Atoi has it. */
+/* Parses a whole number as Go's strconv.Atoi does. */
 static bool parse_number(const char *text, int64_t *ret)
 {
     const char *const digits = text + (*text == '-' || *text == '+');

@@ -14,7 +14,7 @@ static bool is_option(const char *arg, const char *name)
     return strcmp(arg + 1 + (arg[1] == '-'), name) == 0;
 }
 
-/* The Perl pprof's command line, for the command that stands in for it. */
+/* Runs the Perl pprof's command line by its own command. */
 static int run_perl(const char *const *args, size_t count)
 {
     const pt_command *perl = pt_command_find("google-pprof");

@@ -177,8 +177,8 @@ static void keep_symbol(search *s, pt_pprof_routine r, const char *path, const s
     PT_PUSH(s->symbols, f);
 }
 
-/* pprof's rule: a symbol ends a byte before the next one begins, and holds the addresses below that
- * end, so its last byte belongs to none. */
+/* Searches the symbols of an image. pprof's rule: a symbol ends a byte before the next one begins
+ * and holds the addresses below that end, so its last byte belongs to no symbol. */
 static pt_status search_image(search *s, const pt_mapping *map, const pt_elf *elf, const char *path,
                               pt_error *reterr)
 {

@@ -22,12 +22,12 @@
 typedef struct {
     const pt_pprof_source *source;
     pt_fetch_options fetch;
-    pt_lookup lookup; /* where images are: in the folders that pprof knows, */
+    pt_lookup lookup; /* finds images: in the folders that pprof knows, */
     pt_option_list folders;
-    char *folders_text; /* behind them */
+    char *folders_text; /* the memory of their names */
     pt_pool *pool;
-    bool fetched; /* something came from a server */
-    bool damaged; /* of something only a part could be read */
+    bool fetched; /* an input came from a server */
+    bool damaged; /* only a part of an input could be read */
     pt_remote_mapping *remote;
     size_t remote_count;
     const pt_profile *as_read; /* before files gave it names; or NULL */
@@ -36,7 +36,7 @@ typedef struct {
 
 /* ---- The main binary ---- */
 
-/* The program's name and the build id from the command line belong to mapping 0 of each profile. */
+/* Gives mapping 0 of each profile the program's name and the build id from the command line. */
 static const pt_profile *tell_binary(void *context, const pt_profile *profile)
 {
     const pt_pprof_source *source = context;
@@ -51,7 +51,7 @@ static const pt_profile *tell_binary(void *context, const pt_profile *profile)
     if (source->program != NULL) main_mapping->file = file;
     if (main_mapping->build_id == 0) main_mapping->build_id = id;
     const pt_profile *told;
-    if (pt_builder_freeze(b, &told, NULL) != PT_OK) return p; /* more strings than there can be */
+    if (pt_builder_freeze(b, &told, NULL) != PT_OK) return p; /* the limit of strings is exceeded */
     pt_profile_unref(p);
     return told;
 }
@@ -64,7 +64,7 @@ static void say_line(void *context, const char *line)
     pt_cmd_err("%s\n", line);
 }
 
-/* What became of inputs that did not come whole. */
+/* Prints the errors of the inputs that failed or were damaged. */
 static void say_errors(const pt_loaded *loaded)
 {
     for (size_t i = 0; i < loaded->input_count; i++) {
@@ -87,7 +87,8 @@ static void note_servers(fetching *f, pt_loaded *loaded)
     f->damaged |= loaded->damaged_count > 0;
 }
 
-/* Pprof leaves out events whose type another has; here that would leave none. */
+/* Has each event a type that another event has, too? pprof leaves such events out, and would leave
+ * none. */
 static bool has_like_events_only(const pt_profile *p)
 {
     const uint32_t count = p->event->t.count;
@@ -100,7 +101,7 @@ static bool has_like_events_only(const pt_profile *p)
     return true;
 }
 
-/* All of them merged; those that cannot be read are told and left out. */
+/* Loads and merges the profiles. Those that cannot be read are reported and left out. */
 static pt_status load_all(fetching *f, const char *const *names, size_t count, const char *kind,
                           const pt_profile **ret_profile, pt_error *reterr)
 {
@@ -138,7 +139,7 @@ static pt_status load_all(fetching *f, const char *const *names, size_t count, c
     return well ? PT_OK : PT_ERR_NOTFOUND;
 }
 
-/* Sources less bases. */
+/* Loads the sources and subtracts the bases. */
 static pt_status load_difference(fetching *f, const pt_profile **ret_profile, pt_error *reterr)
 {
     const pt_pprof_source *source = f->source;
@@ -164,11 +165,11 @@ static pt_status load_difference(fetching *f, const pt_profile **ret_profile, pt
 
 /* ---- Names ---- */
 
-/* -symbolize: words joined by colons. */
+/* Parses -symbolize: words joined by colons. */
 static void read_symbolize(const char *text, pt_symbolize_options *ret)
 {
     static const char *const modes[] = {"full", "none", "templates"};
-    /* Its "none" gives its demangler no options, which shows everything. */
+    /* pprof's "none" gives the demangler no options, so names are shown in full. */
     static const pt_demangle_mode demangle[] = {PT_DEMANGLE_PPROF_FULL, PT_DEMANGLE_BINUTILS,
                                                 PT_DEMANGLE_PPROF_TEMPLATES};
     *ret = (pt_symbolize_options){.mode = PT_SYMBOLIZE_FULL, .demangle = PT_DEMANGLE_PPROF};
@@ -220,7 +221,7 @@ static pt_option_list binary_folders(const char *lib_prefix, char **ret_memory)
     return list;
 }
 
-/* The places that pprof knows, then perf's cache and debuginfod. */
+/* Sets the places to search: pprof's own, then perf's cache and debuginfod. */
 static void find_places(fetching *f)
 {
     static const pt_place_settings usual = {.debuginfod = true, .cache = true};
@@ -304,7 +305,7 @@ static pt_status finish_fetch(fetching *f, const pt_profile **profile, pt_error 
     return PT_OK;
 }
 
-/* What came from a server is gone tomorrow. */
+/* Saves a fetched profile: the server may not have it again. */
 static void keep_fetched(const fetching *f, const pt_profile *profile)
 {
     PT_FREE char *path = NULL;

@@ -10,7 +10,7 @@
 #include "cmd/print.h"
 #include "cmd/web.h"
 
-/* What shapes pprof's text and dot, and nothing on a page. */
+/* Refuses options that shape pprof's text and dot, and nothing on the page. */
 static pt_status check_options(const pt_pprof_config *c, pt_error *reterr)
 {
     const struct {
@@ -34,7 +34,7 @@ static pt_status check_options(const pt_pprof_config *c, pt_error *reterr)
     return PT_OK;
 }
 
-/* In our own words: our pages read patterns as our reports do. */
+/* The query in pitot's form, since pitot's page reads patterns as pitot's reports do. */
 static pt_query query_of(const pt_pprof_config *c)
 {
     pt_query query = pt_pprof_query(c);
@@ -46,7 +46,7 @@ static pt_query query_of(const pt_pprof_config *c)
     return query;
 }
 
-/* Room for what a configuration makes of defaults, and for their numbers in words. */
+/* Memory for values derived from defaults, and for numbers as texts. */
 typedef struct {
     pt_web_default items[8];
     size_t count;

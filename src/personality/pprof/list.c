@@ -30,7 +30,7 @@ static int compare_nodes(const void *left, const void *right)
     return (a->start_line > b->start_line) - (a->start_line < b->start_line);
 }
 
-/* How many nodes from the first one on have its name, or, with by_file, its file. */
+/* The number of nodes from the first one on with its name, or, with by_file, its file. */
 static size_t count_run(const pt_graph_node *const *node, size_t count, bool by_file)
 {
     size_t n = 1;
@@ -48,7 +48,8 @@ static void push_routine(pt_pprof_listing *l, pt_pprof_routine made)
     l->routine[l->count++] = made;
 }
 
-/* By the text that Go prints of the fields in which nodes of one function and file differ. */
+/* Compares by the text that Go prints of the fields in which nodes of one function and file differ.
+ */
 static int compare_printed(const void *left, const void *right)
 {
     char text[2][72];
@@ -61,9 +62,9 @@ static int compare_printed(const void *left, const void *right)
     return order != 0 ? order : strcmp(info[0]->object, info[1]->object);
 }
 
-/* Where the text begins and ends. A function without a known start begins MARGIN lines before its
- * first line. Pprof goes through the nodes in the order of their printed texts, and a node that
- * moves the start does not move the end. */
+/* The first and last line to show. A function without a known start begins MARGIN lines before its
+ * first line. pprof visits the nodes in the order of their printed texts; a node that moves the
+ * start does not move the end. */
 static void range_of(const pt_graph_node *const *node, size_t count, int64_t *ret_start,
                      int64_t *ret_end)
 {
@@ -89,7 +90,7 @@ static void range_of(const pt_graph_node *const *node, size_t count, int64_t *re
     *ret_end = end;
 }
 
-/* Whether pprof has tried to open the file, which it does for the first line that it prints. */
+/* Has pprof tried to open the file by now? It opens a file for the first line that it prints. */
 static bool was_file_asked(search *s, const pt_source_file *file, bool asks)
 {
     for (size_t i = 0; i < s->asked.count; i++)
@@ -99,7 +100,7 @@ static bool was_file_asked(search *s, const pt_source_file *file, bool asks)
     return true;
 }
 
-/* Nodes ascend by line. For pprof a file ends where a line is too long. */
+/* Adds the rows of nodes that ascend by line. For pprof a file ends at a line that is too long. */
 static void add_rows(pt_code_function *f, const pt_source_file *file,
                      const pt_graph_node *const *node, size_t count, int64_t start, int64_t end)
 {

@@ -19,9 +19,9 @@
 
 typedef struct {
     pt_diag *diag;
-    const pt_profile *first;             /* of the group at hand; NULL = there is none */
-    pt_merge *merge;                     /* NULL while the group is one profile */
-    PT_VECTOR(const pt_profile *) group; /* closed ones */
+    const pt_profile *first; /* the first profile of the open group; NULL = no group is open */
+    pt_merge *merge;         /* NULL while the group has one profile */
+    PT_VECTOR(const pt_profile *) group; /* closed groups */
 } grouping;
 
 static void *begin_merge(pt_diag *diag)
@@ -143,7 +143,7 @@ static value_type period_type(const pt_profile *p)
     return (value_type){pt_text(p, from->period_type), pt_text(p, from->period_unit)};
 }
 
-/* *least becomes the one with the smaller unit. */
+/* *least becomes the type with the smaller unit. */
 static pt_status join_type(const char *what, value_type *least, value_type other, pt_error *reterr)
 {
     if (!same_but_for_s(least->type, other.type) || !same_family(least->unit, other.unit))
@@ -156,12 +156,12 @@ static pt_status join_type(const char *what, value_type *least, value_type other
 typedef struct {
     const pt_profile *const *group;
     size_t group_count;
-    value_type *type; /* [count] what all have, in the first one's order */
+    value_type *type; /* [count] the types that all groups have, in the first group's order */
     uint32_t count;
     value_type period;
 } agreement;
 
-/* The types that all groups have. */
+/* Finds the types that all groups have. */
 static void find_common(agreement *a)
 {
     const pt_profile *const first = a->group[0];
@@ -200,7 +200,7 @@ static pt_status agree_on_events(agreement *a, pt_error *reterr)
     return status;
 }
 
-/* The group's events are not those of all: fewer, or in another order. */
+/* Does the group have other events than the result: more of them, or in another order? */
 static bool is_modified(const agreement *a, const pt_profile *p)
 {
     bool modified = p->event->t.count != a->count;

@@ -44,7 +44,8 @@ static pt_status write_file(const char *path, const pt_buf *bytes, pt_error *ret
     return file_error(path, &error, reterr);
 }
 
-/* The first of profile001.TYPE, profile002.TYPE, ... that is not there yet, here. */
+/* Writes the first of profile001.TYPE, profile002.TYPE, ... that does not exist in the current
+ * folder. */
 static pt_status write_numbered(const char *type, const pt_buf *bytes, pt_error *reterr)
 {
     for (int number = 1; number < 10000; number++) {

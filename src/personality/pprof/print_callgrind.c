@@ -55,17 +55,17 @@ typedef struct {
     const pt_graph *graph;
     name_table objects, files, names;
     bool *listed;  /* per node */
-    char **callee; /* per node: its name as a callee, if it has a number */
+    char **callee; /* for each node: its numbered name as a callee, or NULL */
     pt_buf line;
 } writing;
 
 /* ---- Callees with numbers ---- */
 
-/* Listed nodes of one file and name, in the order of the list. */
+/* A listed node. Nodes of one file and name are neighbours, in the order of the list. */
 typedef struct {
     const pt_node_info *info;
     uint32_t place, function, node;
-    uint32_t number; /* of its function among theirs */
+    uint32_t number; /* the number of its function among functions of the same name */
 } named;
 
 static int compare_named(const void *left, const void *right)
@@ -81,7 +81,7 @@ static bool same_name(const named *a, const named *b)
     return strcmp(a->info->file, b->info->file) == 0 && strcmp(a->info->name, b->info->name) == 0;
 }
 
-/* Numbers the functions of one name by first appearance; returns how many there are. */
+/* Numbers the functions of one name by first appearance. Returns their number. */
 static uint32_t number_functions(named *group, size_t count, uint32_t *number_of)
 {
     uint32_t functions = 0;

@@ -8,7 +8,7 @@
 
 /* The column of an instruction's place when it stands on a line of its own. */
 #define PLACE_COLUMN 74
-/* An instruction of that many characters or more has its place on a line of its own. */
+/* The length from which an instruction has its place on a line of its own. */
 #define LONG_INSTRUCTION 40
 
 typedef struct {
@@ -17,7 +17,7 @@ typedef struct {
     pt_buf text;
 } writer;
 
-/* The value as text; valid till the next one. */
+/* The value as text, valid until the next call. */
 static const char *value_of(writer *w, int64_t value)
 {
     pt_buf_clear(&w->text);

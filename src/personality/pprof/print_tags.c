@@ -25,7 +25,7 @@ typedef struct {
 typedef struct {
     const pt_graph_report *report;
     const pt_pprof_label_units *units;
-    int64_t *set_value; /* per label set: what its samples add up to */
+    int64_t *set_value; /* for each label set: the sum of its samples */
     row *items;
     size_t count, cap;
     pt_index index;

@@ -26,7 +26,7 @@ void pt_pprof_put_right(pt_buf *buf, const char *text, unsigned width)
     pt_put_text(buf, text);
 }
 
-/* A line is put together and sent at once. */
+/* A line of output, sent when it is complete. */
 typedef struct {
     pt_out *out;
     const pt_graph_report *report;

@@ -112,7 +112,7 @@ typedef struct {
     line_text *text; /* per place */
 } tracing;
 
-/* "   main\n", made when first asked for: a frame of a million stacks is put as it is. */
+/* The line of a place, "   main\n", made once: a frame may be on a million stacks. */
 static const line_text *text_of(tracing *t, uint32_t place)
 {
     line_text *text = &t->text[place];

@@ -21,12 +21,13 @@
 
 typedef struct {
     const pt_pprof_session *session;
-    pt_pprof_config config; /* as the command has it */
+    pt_pprof_config config; /* with the command's changes */
     const pt_pprof_command *command;
     pt_regex *pattern;
     const char *pattern_text;
-    const pt_profile *whole;   /* before the filters, with frames made of labels; one reference */
-    const pt_profile *profile; /* what the filters left; one reference */
+    const pt_profile
+        *whole; /* the profile before the filters, with frames made of labels; one reference */
+    const pt_profile *profile; /* the profile after the filters; one reference */
     pt_graph_report report;
     pt_tag_units units;
     char *filters[9];
@@ -43,8 +44,8 @@ static void set_granularity(pt_pprof_config *c, bool *which)
     *which = true;
 }
 
-/* What a command imposes. Trimming happens before one function is picked, so that reports on one
- * function are made of all. */
+/* Sets the options that the command requires. The graph is trimmed before one function is picked,
+ * so reports on one function use all samples. */
 static void override_options(asking *a)
 {
     pt_pprof_config *c = &a->config;
@@ -120,8 +121,7 @@ static void tell_filters(asking *a)
     a->report.filters = (const char *const *)a->filters;
 }
 
-/* What pprof says of patterns that chose nothing, or were taken otherwise than they may be meant.
- */
+/* Prints pprof's warnings about patterns that matched nothing or may be misread. */
 static void say_unmatched(const pt_filtered *filtered)
 {
     static const char *const names[PT_FILTER_COUNT] = {
@@ -166,7 +166,7 @@ pt_query pt_pprof_query(const pt_pprof_config *c)
     };
 }
 
-/* Says in pprof's words which option is no regular expression. */
+/* Reports, in pprof's words, an option that is no regular expression. */
 static pt_status check_patterns(const pt_pprof_config *c, pt_error *reterr)
 {
     const struct {
@@ -189,7 +189,7 @@ static pt_status check_patterns(const pt_pprof_config *c, pt_error *reterr)
     return PT_OK;
 }
 
-/* Frames made of labels first, so that the filters see them. */
+/* Makes frames of labels, then filters, so that the filters see those frames. */
 static pt_status filter_profile(asking *a, pt_error *reterr)
 {
     const pt_query query = pt_pprof_query(&a->config);
@@ -212,7 +212,7 @@ static pt_status filter_profile(asking *a, pt_error *reterr)
     return PT_OK;
 }
 
-/* The unit of a label's numbers is found before the filters. */
+/* The unit of a label's numbers, from the profile before the filters. */
 static const char *label_unit(const void *context, const char *key)
 {
     const asking *a = context;
@@ -308,7 +308,7 @@ static pt_status put_profile(const asking *a, const pt_profile *profile, pt_erro
     return pt_format_find("pprof")->write(profile, &output, &options, reterr);
 }
 
-/* -raw and -proto show the tables themselves: without inlined frames, if so asked. */
+/* The profile for -raw and -proto, which show its tables; without inlined frames on request. */
 static const pt_profile *aggregated_profile(const asking *a)
 {
     if (!a->config.noinlines) return pt_profile_ref(a->profile);

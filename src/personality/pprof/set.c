@@ -7,7 +7,7 @@
 
 #include "personality/pprof/shell.h"
 
-/* Fields of which one of several choices holds. In the struct each choice is a flag. */
+/* Groups of fields of which one is set. Each choice is a flag in the struct. */
 static const struct {
     const char *name;
     const char *choices[6]; /* sorted; the first of `initial` holds when none is set */
@@ -31,7 +31,7 @@ static void *field_of(pt_pprof_config *config, const pt_option *row)
     return (char *)config + row->offset;
 }
 
-/* The group that the word names, or is a choice of; -1 if it is neither. */
+/* The group of the word, which is its name or one of its choices; -1: neither. */
 static int group_of(const char *word, bool *ret_is_choice)
 {
     for (size_t g = 0; g < GROUP_COUNT; g++) {
@@ -70,7 +70,7 @@ static bool read_switch(const char *text, bool *ret_value)
     return false;
 }
 
-/* What Go's strconv.ParseBool takes for true. */
+/* Is the word true for Go's strconv.ParseBool? */
 static bool is_true(const char *text)
 {
     static const char *const words[] = {"1", "t", "T", "TRUE", "true", "True"};

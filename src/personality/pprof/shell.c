@@ -1,4 +1,4 @@
-/* shell.c: what is typed becomes reports. The rules are those of google/pprof's
+/* shell.c: typed lines become reports. The rules are those of google/pprof's
  * internal/driver/interactive.go; `| command` at the end of a line is ours.
  *
  *     (pprof) focus=parse              an option: stays
@@ -25,7 +25,7 @@
 typedef struct {
     const pt_pprof_session *session;
     pt_pprof_config config;
-    PT_VECTOR(char *) values; /* what options were set to: the configuration borrows them */
+    PT_VECTOR(char *) values; /* values of options, which the configuration borrows */
 } shell;
 
 static const char *keep_text(shell *s, const char *text)
@@ -42,7 +42,7 @@ static void say_text(const char *text)
 
 /* ---- Assignments ---- */
 
-/* The type that an event's number or name stands for; NULL, with the reason, if there is none. */
+/* The type of the event with that number or name; NULL, with the reason, if there is none. */
 static const char *event_type(const shell *s, const char *value, pt_error *reterr)
 {
     uint32_t event;
@@ -108,7 +108,7 @@ static bool read_number(const char *text, int64_t *ret_number)
     return true;
 }
 
-/* The command of the name; "top10" is top with 10 as its first argument: *ret_digits. */
+/* The command of that name. "top10" is top with the first argument 10: *ret_digits. */
 static const pt_pprof_command *command_named(const char *name, const char **ret_digits,
                                              char **ret_name)
 {
@@ -243,7 +243,7 @@ static void show_help(const char *name)
 
 /* ---- Lines ---- */
 
-/* True: leave. */
+/* Runs one line. True: the shell ends. */
 static bool obey_line(shell *s, char *line)
 {
     if (try_assignment(s, line)) return false;
@@ -280,8 +280,8 @@ static bool obey_text(shell *s, const char *text)
     return obey_line(s, line);
 }
 
-/* Lines that stand for others: ":" forgets the filters; an event's name, "total_" and "mean_" and
- * the name choose the event. */
+/* Expands a line: ":" forgets the filters; an event's name, and "total_" or "mean_" before it,
+ * choose the event. */
 static bool expand_line(shell *s, const char *line)
 {
     if (strcmp(line, ":") == 0) {
@@ -330,7 +330,7 @@ static void complete_first(const char *word, pt_line_choices *choices)
 
 #define MOST_CHOICES 1000
 
-/* Functions with the word anywhere in their names. */
+/* Adds the functions whose names contain the word. */
 static void complete_function(const shell *s, const char *word, pt_line_choices *choices)
 {
     const pt_profile *p = s->session->profile;

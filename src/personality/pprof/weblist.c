@@ -11,7 +11,7 @@
 #include "transform/scale.h"
 #include "view/table.h"
 
-/* Symbols that are disassembled, at most. */
+/* The most symbols that are disassembled. */
 #define SYMBOL_LIMIT 100
 
 static pt_report_head head_of(const pt_graph_report *report, const pt_profile *profile,
