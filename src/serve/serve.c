@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -96,24 +97,41 @@ static int listen_at(const struct addrinfo *at)
     return -1;
 }
 
-/* Tries IPv4 before IPv6: a browser's "localhost" finds either. Returns the socket or -1. */
-static int listen_on(const pt_serve_address *address, pt_error *reterr)
+/* Listens at an address of the host, IPv4 before IPv6. Returns the socket or -1 with errno;
+ * *ret_unknown is getaddrinfo's code when the host has no address. */
+static int listen_on_host(const char *host, const char *port, int flags, int *ret_unknown)
 {
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                                   .ai_flags = AI_PASSIVE | AI_NUMERICSERV | flags};
     struct addrinfo *found = NULL;
-    const int code = getaddrinfo(address->host, address->port, &hints, &found);
-    if (code != 0) {
-        pt_error_set(reterr, PT_ERR_SYSTEM, "%s: %s", address->host, gai_strerror(code));
-        return -1;
-    }
+    *ret_unknown = getaddrinfo(host, port, &hints, &found);
+    if (*ret_unknown != 0) return -1;
     int fd = -1;
     errno = EADDRNOTAVAIL;
     for (int six = 0; six <= 1 && fd < 0; six++)
         for (const struct addrinfo *at = found; at != NULL && fd < 0; at = at->ai_next)
             if ((at->ai_family == AF_INET6) == (six == 1)) fd = listen_at(at);
-    if (fd < 0) pt_error_errno(reterr, errno, "listen on %s:%s", address->host, address->port);
+    const int why = errno;
     freeaddrinfo(found);
+    errno = why;
     return fd;
+}
+
+/* Returns the socket or -1. "localhost" is 127.0.0.1, else ::1, without a question: a machine may
+ * have neither /etc/hosts nor a server of names. A browser's "localhost" finds either. */
+static int listen_on(const pt_serve_address *address, pt_error *reterr)
+{
+    const bool local = strcasecmp(address->host, "localhost") == 0;
+    int unknown, fd = listen_on_host(local ? "127.0.0.1" : address->host, address->port,
+                                     local ? AI_NUMERICHOST : 0, &unknown);
+    if (fd < 0 && local && (errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT))
+        fd = listen_on_host("::1", address->port, AI_NUMERICHOST, &unknown);
+    if (fd >= 0) return fd;
+    if (unknown != 0)
+        pt_error_set(reterr, PT_ERR_SYSTEM, "%s: %s", address->host, gai_strerror(unknown));
+    else
+        pt_error_errno(reterr, errno, "listen on %s:%s", address->host, address->port);
+    return -1;
 }
 
 /* ---- one request ---- */

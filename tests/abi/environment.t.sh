@@ -7,7 +7,7 @@ build_host session_host.c forbids '-DFORBIDS="environment=off"'
 build_host session_host.c strange '-DFORBIDS="environment=on:shoes=blue"'
 
 # files: what profiles there are, in one line.
-files() { ls | grep -v -x -e host -e forbids -e strange -e facts -e told -e secure | tr '\n' ' '; }
+files() { ls | grep -v -x -e host -e forbids -e strange -e facts -e told -e secure -e secure_lib | tr '\n' ' '; }
 none_left() { find . -maxdepth 1 -type f ! -name host ! -name forbids ! -name strange -delete; }
 
 it 'a signal starts a profile, the next one ends it, each in a file with its number'
@@ -144,7 +144,7 @@ else
     chmod 777 .
     for rights in u+s g+s; do
         none_left
-        cp host secure
+        build_host session_host.c secure -Wl,-rpath,"$(secure_library)"
         chown 65534:65534 secure
         chmod $rights secure
         CPUPROFILE=prof PITOT_LISTEN=127.0.0.1:0 PITOT_RECORD_DIR=$PWD run ./secure burn

@@ -17,6 +17,15 @@ build_host() {
         "${@:3}" -L "$PITOT_BUILD" -l:libprofiler.so.0 -Wl,-rpath,"$PITOT_BUILD" -ldl || exit 1
 }
 
+# secure_library: makes a folder with the library, which anyone may enter, and prints its path. A setuid program begins
+# with its owner's rights, and they may not enter the folder of a clone of root's.
+secure_library() {
+    mkdir -p secure_lib
+    cp -L "$PITOT_BUILD/libprofiler.so.0" secure_lib/
+    chmod 755 . secure_lib secure_lib/*
+    echo "$PWD/secure_lib"
+}
+
 # profiled HZ CASE...: runs it with CPUPROFILE=prof and keeps what it prints in `facts`.
 profiled() {
     rm -f prof prof_*
