@@ -431,6 +431,7 @@ pt_status pt_options_parse(const pt_options *options, const char *const *args, s
             ended |= stop;
         } else if (strcmp(arg, "--") == 0) {
             ended = true;
+            if (options->keeps_dashes) operands.items[operands.count++] = arg;
         } else if (parse_option(&in, arg) != PT_OK) {
             free(operands.items);
             return PT_ERR_USAGE;

@@ -95,6 +95,7 @@ typedef struct pt_options {
     size_t part_count;
     pt_option_syntax syntax;
     bool stop_at_operand; /* the first operand ends the options: record COMMAND... */
+    bool keeps_dashes;    /* "--" ends the options and is an operand, too: diff A... -- B... */
 } pt_options;
 
 /* Sets every field to its default (lists to empty). */

@@ -100,6 +100,7 @@ typedef struct pt_command {
     pt_option_syntax syntax;     /* of its command line; 0 = pitot's own */
     bool stands_in;              /* a link to pitot with the command's name runs it */
     bool stops_at_argument; /* the rest is not parsed after the first argument: record COMMAND */
+    bool keeps_dashes;      /* "--" is an argument, which divides the others: diff A... -- B... */
     const pt_option_table *options; /* NULL, or the command's own options */
     size_t settings_bytes;          /* of the struct that they fill */
     int (*run)(struct pt_cmd_context *context, void *settings);

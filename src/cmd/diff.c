@@ -31,9 +31,9 @@ static const pt_option diff_rows[] = {
      .offset = offsetof(diff_settings, before),
      .metavar = "PROFILE",
      .help = "a profile from before; may be given several times",
-     .details = "The profiles among the arguments are then all from after. With several runs a "
-                "side, the difference between runs counts as noise, too: a busy machine, another "
-                "layout of memory. One run cannot show it."},
+     .details = "The profiles among the arguments are then all from after, as with -- between the "
+                "sides. With several runs a side, the difference between runs counts as noise, "
+                "too: a busy machine, another layout of memory. One run cannot show it."},
     {.name = "normalize",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
@@ -148,35 +148,54 @@ static int add_run(pt_cmd_context *context, side *s, const char *name, const cha
     return status;
 }
 
+/* The place of the "--" that divides the arguments; arg_count: there is none. One before all others
+ * divides nothing: names with a dash follow it. */
+static size_t find_divider(const pt_cmd_context *context)
+{
+    for (size_t i = 1; i < context->arg_count; i++)
+        if (strcmp(context->args[i], "--") == 0) return i;
+    return context->arg_count;
+}
+
+/* Which side each argument is of, -1 for none; *ret_program: the one that is an image, or NULL. */
+static int divide_arguments(pt_cmd_context *context, const diff_settings *settings, int *sides,
+                            const char **ret_program)
+{
+    const size_t divider = find_divider(context), given = settings->before.count;
+    const bool is_divided = divider < context->arg_count;
+    size_t count[2] = {given, 0};
+    for (size_t i = 0; i < context->arg_count; i++) {
+        const bool is_dashes = i == divider || (i == 0 && strcmp(context->args[i], "--") == 0);
+        const bool is_program = !is_dashes && pt_path_look(context->args[i]) == PT_PATH_IMAGE;
+        if (is_program) *ret_program = context->args[i];
+        sides[i] = is_dashes || is_program ? -1 : is_divided ? i > divider : count[PT_BEFORE] > 0;
+        if (sides[i] >= 0) count[sides[i]]++;
+    }
+    if (given > 0 && is_divided)
+        return pt_cmd_usage(context, "diff: either --before, or -- between the two sides");
+    if (!is_divided && given == 0 && count[PT_BEFORE] + count[PT_AFTER] != 2)
+        return pt_cmd_usage(context,
+                            "diff takes two profiles, before and after, not %zu; for several runs: "
+                            "pitot diff A1 A2 A3 -- B1 B2 B3",
+                            count[PT_BEFORE] + count[PT_AFTER]);
+    if (count[PT_BEFORE] == 0 || count[PT_AFTER] == 0)
+        return pt_cmd_usage(context, "diff: name a profile from %s",
+                            count[PT_BEFORE] == 0 ? "before" : "after");
+    return PT_EXIT_OK;
+}
+
 /* Divides the arguments into a program, profiles from before and profiles from after. */
 static int add_runs(pt_cmd_context *context, const diff_settings *settings, side sides[2])
 {
     const char *program = NULL;
-    const size_t given = settings->before.count;
-    size_t profiles = 0, seen = 0;
-    for (size_t i = 0; i < context->arg_count; i++) {
-        if (pt_path_look(context->args[i]) == PT_PATH_IMAGE)
-            program = context->args[i];
-        else
-            profiles++;
-    }
-    if (given == 0 && profiles != 2)
-        return pt_cmd_usage(context,
-                            "diff takes two profiles, before and after, not %zu; for several runs: "
-                            "pitot diff --before=A1 --before=A2 B1 B2",
-                            profiles);
-    if (profiles == 0) return pt_cmd_usage(context, "diff: name a profile from after");
-    for (size_t i = 0; i < given; i++) {
-        const int status = add_run(context, &sides[PT_BEFORE], settings->before.items[i], program);
-        if (status != PT_EXIT_OK) return status;
-    }
-    for (size_t i = 0; i < context->arg_count; i++) {
-        if (context->args[i] == program) continue;
-        const int which = given == 0 && seen++ == 0 ? PT_BEFORE : PT_AFTER;
-        const int status = add_run(context, &sides[which], context->args[i], program);
-        if (status != PT_EXIT_OK) return status;
-    }
-    return PT_EXIT_OK;
+    PT_FREE int *side_of = pt_alloc(context->arg_count + 1, sizeof *side_of);
+    int status = divide_arguments(context, settings, side_of, &program);
+    for (size_t i = 0; i < settings->before.count && status == PT_EXIT_OK; i++)
+        status = add_run(context, &sides[PT_BEFORE], settings->before.items[i], program);
+    for (size_t i = 0; i < context->arg_count && status == PT_EXIT_OK; i++)
+        if (side_of[i] >= 0)
+            status = add_run(context, &sides[side_of[i]], context->args[i], program);
+    return status;
 }
 
 /* The event of a run; NULL if no sample is left. */
@@ -322,7 +341,7 @@ const pt_command pt_command_diff = {
     .name = "diff",
     .group = PT_GROUP_ANSWER,
     .summary = "what changed between two profiles, and what of it is noise",
-    .arguments = "[PROGRAM] BEFORE AFTER",
+    .arguments = "[PROGRAM] BEFORE AFTER | BEFORE... -- AFTER...",
     .description =
         "One row for each function: self before and after, the changes of self and of total, each "
         "with the half width of its confidence interval. Samples are drawn by chance, so no two "
@@ -330,15 +349,18 @@ const pt_command pt_command_diff = {
         "mark at most 5 % are expected to be noise; between two runs of the same program, 19 of 20 "
         "diffs have no change without a mark. Real changes come first, then the largest.\n\n"
         "diff compares values; --normalize compares shares. One run a side shows the noise of "
-        "sampling only. With several runs a side (--before), the noise of the machine counts, too.",
+        "sampling only. With several runs a side (record --repeat), the noise of the machine "
+        "counts, "
+        "too.",
     .examples =
         (const char *const[]){"pitot diff old.pb.gz new.pb.gz", "what changed",
                               "pitot diff --fail-above=2% main.pb.gz change.pb.gz",
                               "exit status 5 if a function grew by more than 2 % of the whole",
-                              "pitot diff --before=a.pb.gz --before=b.pb.gz c.pb.gz d.pb.gz",
+                              "pitot diff a.1.pb.gz a.2.pb.gz -- b.1.pb.gz b.2.pb.gz",
                               "two runs before, two after", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_LOADS_ITSELF,
     .max_args = SIZE_MAX,
+    .keeps_dashes = true,
     .options = &diff_options,
     .settings_bytes = sizeof(diff_settings),
     .run = diff_run,

@@ -378,6 +378,7 @@ void pt_command_options_init(pt_command_options *o, const pt_command *command, v
     *o = (pt_command_options){0};
     o->options.parts = o->parts;
     o->options.stop_at_operand = command->stops_at_argument;
+    o->options.keeps_dashes = command->keeps_dashes;
     o->options.syntax = command->syntax;
     if (command->options != NULL) add_part(o, command->options, settings);
     if (command->needs & PT_NEEDS_QUERY)

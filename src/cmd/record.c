@@ -46,6 +46,17 @@ static const pt_option record_rows[] = {
      .help = "write a profile for each process, with its number in the name",
      .details = "pitot.pb.gz becomes pitot.812.pb.gz. Without it one file holds all processes, and "
                 "its samples carry the labels pid and comm."},
+    {.name = "repeat",
+     .type = PT_OPT_INT,
+     .offset = offsetof(pt_record_settings, repeat),
+     .initial = "1",
+     .min = 1,
+     .max = 1000,
+     .metavar = "N",
+     .help = "run and record the command so many times, a profile for each run",
+     .details = "pitot.pb.gz becomes pitot.1.pb.gz, pitot.2.pb.gz, and so on. `pitot diff` of "
+                "several runs a side knows how much runs differ. The first run that fails is the "
+                "last one."},
     {.name = "pid",
      .letter = 'p',
      .type = PT_OPT_LIST,
@@ -205,6 +216,8 @@ static int check_settings(const pt_cmd_context *context, const pt_record_setting
     if (whom > 1) return pt_cmd_usage(context, "--pid, --all and --cgroup exclude one another");
     if (s->pids.count > 0 && has_command)
         return pt_cmd_usage(context, "either a command or --pid, not both");
+    if (s->repeat > 1 && !has_command)
+        return pt_cmd_usage(context, "--repeat is of a command, which it runs several times");
     if (s->user && s->kernel)
         return pt_cmd_usage(context,
                             "--user and --kernel exclude one another; both is the default");
@@ -276,13 +289,8 @@ static int run_python(pt_cmd_context *context, const pt_record_settings *setting
     return pt_record_preload(context, settings, library, engine);
 }
 
-static int record_run(pt_cmd_context *context, void *settings_memory)
+static int record_once(pt_cmd_context *context, pt_record_settings *settings)
 {
-    pt_record_settings *const settings = settings_memory;
-    int checked = check_settings(context, settings);
-    if (checked == PT_EXIT_OK) checked = pt_cmd_mode(context, settings->mode, &settings->file_mode);
-    if (checked != PT_EXIT_OK) return checked;
-    pt_record_tell_cut_off(false);
     const char *const option = only_perf(settings);
     pt_error refusal = PT_ERROR_INIT;
     const bool is_bpf = settings->engine == PT_ENGINE_BPF;
@@ -301,6 +309,17 @@ static int record_run(pt_cmd_context *context, void *settings_memory)
     return status == PT_RECORD_REFUSED ? run_preload(context, settings, &refusal) : status;
 }
 
+static int record_run(pt_cmd_context *context, void *settings_memory)
+{
+    pt_record_settings *const settings = settings_memory;
+    int checked = check_settings(context, settings);
+    if (checked == PT_EXIT_OK) checked = pt_cmd_mode(context, settings->mode, &settings->file_mode);
+    if (checked != PT_EXIT_OK) return checked;
+    pt_record_tell_cut_off(false);
+    return settings->repeat > 1 ? pt_record_repeat(context, settings, record_once)
+                                : record_once(context, settings);
+}
+
 static const char *const record_examples[] = {
     "pitot record ./server --port 8080",
     "until it ends, or Ctrl-C ends it",
@@ -310,6 +329,8 @@ static const char *const record_examples[] = {
     "the whole machine",
     "pitot record -F 4000 -o fast.pb.gz make -j4",
     "every process of a build in one file",
+    "pitot record --repeat=5 -o old.pb.gz ./test",
+    "old.1.pb.gz to old.5.pb.gz, for pitot diff",
     NULL,
 };
 

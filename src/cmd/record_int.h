@@ -31,7 +31,7 @@
 typedef enum { PT_ENGINE_AUTO, PT_ENGINE_PERF, PT_ENGINE_PRELOAD, PT_ENGINE_BPF } pt_record_engine;
 
 typedef struct pt_record_settings {
-    int64_t hz, count, duration_ns;
+    int64_t hz, count, duration_ns, repeat;
     const char *output, *cgroup, *event, *mode;
     mode_t file_mode; /* what mode says */
     pt_option_list pids;
@@ -57,6 +57,17 @@ int pt_record_preload(pt_cmd_context *context, const pt_record_settings *setting
                       const char *library, const char *engine);
 /* The exit status of a command, as shells have it; told if a signal has ended it. */
 int pt_record_status_of(const char *command, int wait_status);
+
+/* ---- record_repeat.c ---- */
+
+/* pitot.pb.gz -> pitot.812.pb.gz: the part goes before the first dot of the name. Caller frees. */
+char *pt_record_name_part(const char *output, const char *part);
+
+/* Records settings->repeat times, each time in a process of its own, into files with the number of
+ * the run in their names. The first run that does not end with status 0 is the last one; its status
+ * is the result. Returns in each of these processes, too. */
+int pt_record_repeat(pt_cmd_context *context, pt_record_settings *settings,
+                     int (*record)(pt_cmd_context *context, pt_record_settings *settings));
 
 /* ---- record_pids.c ---- */
 

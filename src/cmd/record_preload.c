@@ -13,17 +13,12 @@
 
 #define BIRTH_AND_END_NS UINT64_C(2000000)
 
-/* pitot.pb.gz -> pitot.812.pb.gz: the number goes before the first dot of the name. */
 static char *split_name(const char *output, const pt_journal_facts *facts)
 {
-    const char *const slash = strrchr(output, '/');
-    const char *const name = slash != NULL ? slash + 1 : output;
-    const size_t stem =
-        (size_t)(name - output) + strcspn(name + (name[0] == '.'), ".") + (name[0] == '.');
-    if (facts->sequence == 0)
-        return pt_strf("%.*s.%" PRIu32 "%s", (int)stem, output, facts->pid, output + stem);
-    return pt_strf("%.*s.%" PRIu32 ".%" PRIu32 "%s", (int)stem, output, facts->pid, facts->sequence,
-                   output + stem);
+    PT_FREE char *part = facts->sequence == 0
+                             ? pt_strf("%" PRIu32, facts->pid)
+                             : pt_strf("%" PRIu32 ".%" PRIu32, facts->pid, facts->sequence);
+    return pt_record_name_part(output, part);
 }
 
 static void say_messages(const char *messages)

@@ -68,6 +68,23 @@ expect_status 0
 # means 1,100 and 1,200; Student's t of 4 degrees times sqrt(2 * 100^2 / 3) is 227
 expect_stdout_line '1100,1200,100,-1[23]*,32[0-9]*,true,*,f,,0'
 
+it 'two dashes divide runs from before and runs from after, with the answer of --before'
+run pitot diff --csv --before=before1.folded --before=before2.folded after1.folded after2.folded
+stdout >expected
+run pitot diff --csv before1.folded before2.folded -- after1.folded after2.folded
+expect_status 0
+expect test "$(stdout)" = "$(cat expected)"
+cp a.folded ./-a.folded
+run pitot diff --csv -- -a.folded -- b.folded
+expect_status 0
+run pitot diff --csv -- -a.folded b.folded
+expect_status 0
+run pitot diff a.folded b.folded --
+expect_status 2
+expect_stderr_line 'pitot: diff: name a profile from after'
+run pitot diff --before=a.folded b.folded -- b.folded
+expect_status 2
+
 it "writes JSON with a schema number"
 run pitot diff --json a.folded b.folded
 expect_status 0
@@ -86,7 +103,7 @@ expect_status 0
 it 'wants two profiles'
 run pitot diff a.folded
 expect_status 2
-expect_stderr_line 'pitot: diff takes two profiles, before and after, not 1; for several runs: pitot diff --before=A1 --before=A2 B1 B2'
+expect_stderr_line 'pitot: diff takes two profiles, before and after, not 1; for several runs: pitot diff A1 A2 A3 -- B1 B2 B3'
 
 it 'says which of the two cannot be opened'
 run pitot diff a.folded missing.pb.gz

@@ -318,6 +318,19 @@ expect [ "$(ls split.*.pb.gz | grep -cE '^split\.[0-9]+(\.[0-9]+)?\.pb\.gz$')" -
 
 expect [ ! -e split.pb.gz ]
 
+it '--repeat writes a file for each run, which diff compares, until a run fails'
+run pitot record --engine=preload --repeat=2 -o again.pb.gz ./burn 0.05
+expect_status 0
+expect_stderr_line 'pitot: next: pitot diff BEFORE... -- again.1.pb.gz again.2.pb.gz'
+run pitot diff again.1.pb.gz again.2.pb.gz -- again.2.pb.gz again.1.pb.gz
+expect_status 0
+expect_stdout_line '2 profiles -> 2 profiles: *'
+run pitot record --engine=preload --repeat=3 -o fails.pb.gz sh -c 'echo ran >>runs; ./burn 0.02; exit 3'
+expect_status 3
+expect_equal runs "$(wc -l <runs)" 1
+run pitot record --repeat=2 -p 1
+expect_status 2
+
 it 'the exit status is the command'"'"'s'
 run pitot record --engine=preload -o x.pb.gz sh -c './burn 0.05 >/dev/null; exit 7'
 expect_status 7
