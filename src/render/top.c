@@ -1,4 +1,5 @@
 /* top.c: the flat table. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,28 @@ static char *caller_of(const pt_own_caller *caller, bool has_file)
     return pt_buf_take(&text, NULL);
 }
 
-enum { VALUES = 1 }; /* the width that self and total share */
+enum { VALUES = 1, HALVES }; /* widths: of self and total, of half of their intervals */
+
+/* Half of an interval, under a title that says its confidence. */
+static pt_value_text half_text(const pt_columns *columns, const pt_column *column, const void *row)
+{
+    if (row == NULL) return (pt_value_text){"+-95%"};
+    const pt_interval *const in = (const void *)((const char *)row + column->offset);
+    if (column->is_known != NULL && !column->is_known(columns, row)) return (pt_value_text){"-"};
+    if (isnan(in->low)) return (pt_value_text){"?"};
+    return pt_value_of(columns->unit, llround(fmin((in->high - in->low) / 2, 0x1p62)));
+}
+
+static bool end_known(const pt_columns *columns, const void *interval)
+{
+    return !isnan(((const pt_interval *)interval)->low);
+}
+
+static const pt_column interval_columns[] = {
+    PT_COLUMN("low", NULL, BOUND, pt_interval, low, .is_known = end_known),
+    PT_COLUMN("high", NULL, BOUND, pt_interval, high, .is_known = end_known),
+    {0},
+};
 
 static bool has_caller(const pt_columns *columns, const void *row)
 {
@@ -48,8 +70,11 @@ static const pt_column caller_columns[] = {
 
 static const pt_column columns[] = {
     PT_COLUMN("self", "self", VALUE, pt_top_row, self, .width = VALUES),
+    PT_COLUMN(NULL, NULL, GROUP, pt_top_row, self_interval, .width = HALVES, .text = half_text),
     PT_COLUMN("self_share", "self%", SHARE, pt_top_row, self_share),
     PT_COLUMN("total", "total", VALUE, pt_top_row, total, .width = VALUES,
+              .is_known = pt_totals_known),
+    PT_COLUMN(NULL, NULL, GROUP, pt_top_row, total_interval, .width = HALVES, .text = half_text,
               .is_known = pt_totals_known),
     PT_COLUMN("total_share", "total%", SHARE, pt_top_row, total_share, .is_known = pt_totals_known),
     PT_COLUMN("name", "function", NAME, pt_top_row, name, .marks = PT_JSON_FIRST, .gap = 2),
@@ -59,12 +84,16 @@ static const pt_column columns[] = {
     PT_COLUMN("unnamed", NULL, FLAG, pt_top_row, unnamed),
     PT_COLUMN("caller", NULL, GROUP, pt_top_row, caller, .members = caller_columns,
               .is_known = has_caller, .in_json = has_caller),
+    PT_COLUMN("self_interval", NULL, GROUP, pt_top_row, self_interval, .members = interval_columns),
+    PT_COLUMN("total_interval", NULL, GROUP, pt_top_row, total_interval,
+              .members = interval_columns, .is_known = pt_totals_known),
 };
 
-static pt_columns columns_of(const pt_report_head *head)
+static pt_columns columns_of(const pt_report_head *head, const pt_top *top)
 {
     return (pt_columns){PT_COLUMNS(columns), .unit = head->summary.unit,
-                        .totals_known = head->summary.has_stacks, .width = {[VALUES] = 6}};
+                        .totals_known = head->summary.has_stacks,
+                        .width = {[VALUES] = 6, [HALVES] = top->has_intervals ? 6 : 0}};
 }
 
 static void put_row(pt_out *out, const pt_look *look, const pt_columns *c, const pt_top *top,
@@ -95,7 +124,7 @@ static void put_row(pt_out *out, const pt_look *look, const pt_columns *c, const
 
 void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_top *top)
 {
-    pt_columns c = columns_of(head);
+    pt_columns c = columns_of(head, top);
     for (size_t i = 0; i < top->count; i++)
         pt_columns_fit(&c, &top->row[i]);
     pt_report_head_text(out, look, head);
@@ -107,7 +136,7 @@ void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, c
 
 void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top)
 {
-    const pt_columns c = columns_of(head);
+    const pt_columns c = columns_of(head, top);
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "top", head);
@@ -120,6 +149,6 @@ void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top)
 
 void pt_top_csv(pt_out *out, const pt_report_head *head, const pt_top *top)
 {
-    const pt_columns c = columns_of(head);
+    const pt_columns c = columns_of(head, top);
     pt_columns_csv_rows(out, &c, top->row, top->count, sizeof *top->row);
 }

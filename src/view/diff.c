@@ -19,9 +19,7 @@
 #include "transform/frames.h"
 #include "view/draws.h"
 
-#define SQUARES_SUM 0x1p52
-
-#define DOUBT       0.001 /* how often bounds called "beyond doubt" may fail, all of a diff together */
+#define DOUBT 0.001 /* how often bounds called "beyond doubt" may fail, all of a diff together */
 
 typedef struct {
     pt_top top;
@@ -54,28 +52,6 @@ typedef struct {
 
 /* ---- Tables ---- */
 
-/* A profile whose one event is the squares, as whole numbers of *ret_unit. */
-static const pt_profile *profile_of_squares(const pt_profile *p, uint32_t event,
-                                            const double *squares, double sum, double *ret_unit)
-{
-    const uint32_t count = p->sample->t.count;
-    *ret_unit = sum > 0 ? sum / SQUARES_SUM : 1;
-    PT_FREE int64_t *column = pt_alloc(count, sizeof *column);
-    PT_FREE uint32_t *rows = pt_alloc(count, sizeof *rows);
-    for (uint32_t i = 0; i < count; i++) {
-        column[i] = (int64_t)ceil(squares[i] / *ret_unit);
-        rows[i] = i;
-    }
-    const int64_t *const columns[] = {column};
-    pt_samples one = *p->sample;
-    one.event_count = 1;
-    one.value = columns;
-    pt_events *const events = pt_table_new(sizeof *events, 1);
-    events->row = pt_column_copy(&p->event->row[event], 1, sizeof *events->row);
-    return pt_profile_derive(
-        p, &(pt_profile_tables){.event = events, .sample = pt_samples_pick(&one, rows, count)});
-}
-
 static pt_status make_table(diffing *d, size_t at, const pt_diff_run *run, pt_error *reterr)
 {
     table *t = &d->table[at];
@@ -85,11 +61,11 @@ static pt_status make_table(diffing *d, size_t at, const pt_diff_run *run, pt_er
     pt_top_request request = {
         .event = run->event, .whole = pt_view_magnitude(p, run->event), .fold = d->request->fold};
     PT_FREE double *squares = pt_alloc(p->sample->t.count, sizeof *squares);
-    t->has_draws = pt_draws_of(p, run->event, squares, &t->draws);
+    t->has_draws = pt_draws_of(p, run->event, squares, NULL, &t->draws);
     const pt_status status = pt_top_init(&t->top, p, &request, reterr);
     if (status != PT_OK || !t->has_draws) return status;
     PT_UNREF_PROFILE const pt_profile *of_squares =
-        profile_of_squares(p, run->event, squares, t->draws.squares, &t->square_unit);
+        pt_draws_profile(p, squares, t->draws.squares, &t->square_unit);
     request.event = 0;
     request.whole = pt_view_magnitude(of_squares, 0);
     return pt_top_init(&t->squares, of_squares, &request, reterr);

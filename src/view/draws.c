@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/builder.h"
+#include "transform/frames.h"
 #include "view/summary.h"
 #include "view/table.h"
 
@@ -63,8 +65,9 @@ static double variation_between(const pt_profile *p, uint32_t event, uint32_t co
 }
 
 static void square_counted(const pt_profile *p, uint32_t event, uint32_t count, double *ret_squares,
-                           pt_draws *d)
+                           double *ret_counts, pt_draws *d)
 {
+    d->is_regular = is_called(p, count, "samples");
     for (uint32_t i = 0; i < p->sample->t.count; i++)
         if (p->sample->value[event][i] != 0) d->count += value_of(p, count, i);
     const double varies =
@@ -73,6 +76,7 @@ static void square_counted(const pt_profile *p, uint32_t event, uint32_t count, 
         const double value = value_of(p, event, i), draws = value_of(p, count, i);
         ret_squares[i] =
             draws > 0 ? value * value / draws * (1 + varies * (1 - 1 / draws)) : value * value;
+        ret_counts[i] = value != 0 ? draws : 0;
     }
 }
 
@@ -109,7 +113,8 @@ static double period_of(const pt_profile *p, uint32_t event)
 }
 
 /* Allocations sampled with a probability that depends on their size: 1 - exp(-size / period). */
-static bool square_heap(const pt_profile *p, uint32_t event, double *ret_squares, pt_draws *d)
+static bool square_heap(const pt_profile *p, uint32_t event, double *ret_squares,
+                        double *ret_counts, pt_draws *d)
 {
     const uint32_t partner = partner_of(p, event);
     if (partner == PT_NONE) return false;
@@ -123,24 +128,32 @@ static bool square_heap(const pt_profile *p, uint32_t event, double *ret_squares
         const double chance = size > 0 ? -expm1(-size / period) : 0;
         const double weight = chance <= 0 ? period : (is_bytes ? size : 1) / chance;
         ret_squares[i] = value * weight;
-        d->count += value / weight;
+        ret_counts[i] = value / weight;
+        d->count += ret_counts[i];
     }
     return true;
 }
 
-static bool square_equal(const pt_profile *p, uint32_t event, double weight, double *ret_squares,
-                         pt_draws *d)
+static bool square_equal(const pt_profile *p, uint32_t event, double weight, bool is_regular,
+                         double *ret_squares, double *ret_counts, pt_draws *d)
 {
     if (weight <= 0) return false;
-    for (uint32_t i = 0; i < p->sample->t.count; i++)
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
         ret_squares[i] = value_of(p, event, i) * weight;
+        ret_counts[i] = value_of(p, event, i) / weight;
+    }
     d->count = d->value / weight;
+    d->weight = weight;
+    d->is_regular = is_regular;
     return true;
 }
 
-bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares,
+bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares, double *ret_counts,
                  pt_draws *ret_draws)
 {
+    PT_FREE double *own_counts =
+        ret_counts == NULL ? pt_alloc(profile->sample->t.count + 1, sizeof *own_counts) : NULL;
+    double *const counts = ret_counts != NULL ? ret_counts : own_counts;
     const pt_event *const e = &profile->event->row[event];
     for (uint32_t i = 0; i < profile->sample->t.count; i++)
         if (profile->sample->value[event][i] < 0) {
@@ -150,20 +163,48 @@ bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares,
         }
     pt_draws d = {.name = "samples", .value = (double)pt_view_magnitude(profile, event)};
     memset(ret_squares, 0, profile->sample->t.count * sizeof *ret_squares);
+    memset(counts, 0, profile->sample->t.count * sizeof *counts);
     const uint32_t count = count_of_draws(profile, event);
     bool is_known = true;
     if (count != PT_NONE) d.name = pt_text(profile, profile->event->row[count].type);
+    const bool is_sampled = count != PT_NONE && is_called(profile, count, "samples");
     if (count == event)
-        square_equal(profile, event, 1, ret_squares, &d);
+        square_equal(profile, event, 1, is_sampled, ret_squares, counts, &d);
     else if (count != PT_NONE)
-        square_counted(profile, event, count, ret_squares, &d);
+        square_counted(profile, event, count, ret_squares, counts, &d);
     else
-        is_known = square_heap(profile, event, ret_squares, &d) ||
-                   square_equal(profile, event, period_of(profile, event), ret_squares, &d) ||
+        is_known = square_heap(profile, event, ret_squares, counts, &d) ||
+                   square_equal(profile, event, period_of(profile, event),
+                                e->kind != PT_EVENT_BYTES, ret_squares, counts, &d) ||
                    (e->kind == PT_EVENT_COUNT && profile->event->t.count == 1 &&
-                    square_equal(profile, event, 1, ret_squares, &d));
+                    square_equal(profile, event, 1, false, ret_squares, counts, &d));
     for (uint32_t i = 0; i < profile->sample->t.count; i++)
         d.squares += ret_squares[i];
     *ret_draws = d;
     return is_known;
+}
+
+/* Sums of that many units fit whatever is added up. */
+#define UNITS 0x1p52
+
+const pt_profile *pt_draws_profile(const pt_profile *profile, const double *values, double sum,
+                                   double *ret_unit)
+{
+    const uint32_t count = profile->sample->t.count;
+    *ret_unit = sum > 0 ? sum / UNITS : 1;
+    PT_FREE int64_t *column = pt_alloc(count, sizeof *column);
+    PT_FREE uint32_t *rows = pt_alloc(count, sizeof *rows);
+    for (uint32_t i = 0; i < count; i++) {
+        column[i] = (int64_t)ceil(values[i] / *ret_unit);
+        rows[i] = i;
+    }
+    const int64_t *const columns[] = {column};
+    pt_samples one = *profile->sample;
+    one.event_count = 1;
+    one.value = columns;
+    pt_events *const events = pt_table_new(sizeof *events, 1);
+    events->row = pt_column_copy(&profile->event->row[0], 1, sizeof *events->row);
+    return pt_profile_derive(
+        profile,
+        &(pt_profile_tables){.event = events, .sample = pt_samples_pick(&one, rows, count)});
 }

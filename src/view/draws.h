@@ -18,9 +18,13 @@ typedef struct pt_draws {
     double value;     /* the event's values added up, as magnitudes */
     double count;     /* draws */
     double squares;   /* of their weights, added up */
+    double weight;    /* of every draw; 0: they differ */
+    bool is_regular;  /* a clock or a counter draws at equal distances, so that the number of draws
+                         of the whole is no chance, only whose they are */
 } pt_draws;
 
-/* Fills *ret_draws and ret_squares[sample count]. False: it is not known how many draws the values
+/* Fills *ret_draws, and for each sample ret_squares and, if it is not NULL, ret_counts (its draws).
+ * False: it is not known how many draws the values
  * stand for, or some are below 0, as of a profile less another. In order, what is known is taken
  * from
  *
@@ -35,6 +39,11 @@ typedef struct pt_draws {
  *
  * 4. the event itself, if it is the only one and counts. */
 bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares,
-                 pt_draws *ret_draws);
+                 double *ret_counts, pt_draws *ret_draws);
+
+/* The profile with one event, whose values are these (0 or more, one for each sample; sum is their
+ * sum) as whole numbers of *ret_unit. */
+const pt_profile *pt_draws_profile(const pt_profile *profile, const double *values, double sum,
+                                   double *ret_unit);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/pool.h"
 #include "base/saturate.h"
+#include "base/stats.h"
 #include "view/fold.h"
 
 typedef enum { PT_SORT_SELF, PT_SORT_TOTAL } pt_sort;
@@ -41,6 +42,8 @@ typedef struct pt_top_row {
     bool unnamed;                   /* the name is an address or a file */
     uint32_t id;                    /* of the fold: the same in every table of one count */
     pt_own_caller caller;           /* after pt_own_callers; without a name before */
+    pt_interval self_interval;      /* if pt_top_intervals was asked; NAN = unknown */
+    pt_interval total_interval;
 } pt_top_row;
 
 typedef struct pt_top {
@@ -48,7 +51,8 @@ typedef struct pt_top {
     size_t count;
     size_t more; /* rows beyond the limit */
     int64_t whole;
-    pt_grain by; /* functions, files, lines ... are its rows */
+    pt_grain by;        /* functions, files, lines ... are its rows */
+    bool has_intervals; /* pt_top_intervals was asked */
 } pt_top;
 
 /* Builds the table; *ret_top is done with pt_top_done and borrows strings of the profile. */

@@ -684,7 +684,7 @@ static double equal_draws(const pt_profile *p, uint32_t event)
 {
     PT_FREE double *squares = pt_alloc(p->sample->t.count + 1, sizeof *squares);
     pt_draws draws;
-    if (!pt_draws_of(p, event, squares, &draws) || draws.squares <= 0) return 0;
+    if (!pt_draws_of(p, event, squares, NULL, &draws) || draws.squares <= 0) return 0;
     return draws.value * draws.value / draws.squares;
 }
 

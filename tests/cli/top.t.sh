@@ -20,7 +20,7 @@ expect_no_stderr
 
 it 'sorts by total when asked'
 run pitot top --sort=total --csv a.folded
-expect_equal 'first row' "$(stdout | sed -n 2p)" '0,0,10,1,main,,0,false,false,,,,'
+expect_equal 'first row' "$(stdout | sed -n 2p)" '0,0,10,1,main,,0,false,false,,,,,0,2.775327999,7.224672001,10'
 
 it 'shows so many rows and says how many more there are'
 run pitot top -n 2 a.folded
@@ -39,7 +39,7 @@ expect_no_stdout_line '*more*'
 it 'counts a recursive function once a stack'
 printf 'main;f;f;g;f 5\n' >r.folded
 run pitot top --csv r.folded
-expect_stdout_line '5,1,5,1,f,,0,false,false,,,,'
+expect_stdout_line '5,1,5,1,f,,0,false,false,,,,*'
 
 it 'keeps percentages of the whole under focus, and of the rest with --relative'
 run pitot top --focus=read a.folded
@@ -49,15 +49,31 @@ expect_stdout_line '--focus=read: 3 of it, 30.0% (3 samples)'
 run pitot top --focus=read --relative a.folded
 expect_stdout_line '     3  100.0%      3  100.0%  read'
 
+it 'states between which values the truth lies: Wilson of samples, Poisson of waits'
+# Wilson's interval of 5 of 10 at 95 % is 0.2366 to 0.7634; the score interval of 4 Poisson counts 1.5555 to 10.2859.
+run pitot top --csv a.folded
+expect_stdout_line '5,0.5,5,0.5,emit,*,2.36593*,7.63406*,2.36593*,7.63406*'
+run pitot top --interval a.folded
+expect_stdout_line '*self  +-95%   self%  total  +-95%  total%  function'
+expect_stdout_line '     5      3   50.0%      5      3   50.0%  emit'
+printf -- '--- contention:\ncycles/second = 1000000000\nsampling period = 1\n4000 4 @ 0x1000\n' >four.contention
+run pitot top -e delay --csv four.contention
+expect_stdout_line '4000,1,,,*,1555.5*,10285.9*,,'
+printf 'main;f 12\nmain;f -12\nmain;h 5\n' >minus.folded
+run pitot top --interval minus.folded
+expect_status 0
+expect_stdout_line '     5      ?*'
+expect_stderr_line 'pitot: --interval: the profile does not hold the number of samples*'
+
 it 'drops samples with --ignore and frames with --hide and --show'
 run pitot top --csv --ignore=read a.folded
 expect_no_stdout_line '*read*'
-expect_stdout_line '2,0.2,2,0.2,parse,,0,false,false,,,,'
+expect_stdout_line '2,0.2,2,0.2,parse,,0,false,false,,,,*'
 run pitot top --csv --hide=read a.folded
-expect_stdout_line '5,0.5,5,0.5,parse,,0,false,false,,,,'
+expect_stdout_line '5,0.5,5,0.5,parse,,0,false,false,,,,*'
 run pitot top --csv --show='parse|read' a.folded
 expect_no_stdout_line '*main*'
-expect_stdout_line '3,0.3,3,0.3,read,,0,false,false,,,,'
+expect_stdout_line '3,0.3,3,0.3,read,,0,false,false,,,,*'
 
 it 'ends with status 3 and near names when a pattern matches nothing'
 run pitot top --focus=prase a.folded
@@ -132,13 +148,13 @@ fi
 it 'adds up several profiles'
 run pitot top --csv a.folded a.folded
 expect_status 0
-expect_stdout_line '10,0.5,10,0.5,emit,,0,false,false,,,,'
+expect_stdout_line '10,0.5,10,0.5,emit,,0,false,false,,,,*'
 
 it 'reads standard input'
 status=0
 "$PITOT" top --csv - <a.folded >"$t_out/stdout" 2>"$t_out/stderr" || status=$?
 expect_status 0
-expect_stdout_line '5,0.5,5,0.5,emit,,0,false,false,,,,'
+expect_stdout_line '5,0.5,5,0.5,emit,,0,false,false,,,,*'
 
 it 'writes JSON with a schema number that other tools read'
 run pitot top --json a.folded
@@ -155,7 +171,7 @@ fi
 it 'quotes CSV as RFC 4180 has it'
 printf 'main;a"b,c 1\n' >q.folded
 run pitot top --csv q.folded
-expect_stdout_line '1,1,1,1,"a""b,c",,0,false,false,,,,'
+expect_stdout_line '1,1,1,1,"a""b,c",,0,false,false,,,,*'
 
 it 'lines up names of any script'
 printf '主;関数 3\nmain;é 2\n' >u.folded
