@@ -8,7 +8,7 @@
 
 /* A row with fewer draws than some of these says less of how its weights vary than all rows
  * together do: by simulation of log-normal weights up to sigma 1.5. */
-#define TRUSTED_DRAWS 200
+#define TRUSTED_DRAWS 1000
 
 enum { SELF, TOTAL };
 enum { VALUE, COUNT, SQUARES, SUMS };
