@@ -38,8 +38,8 @@ typedef struct pt_draws {
  * 3. the event's period, or the profile's if it is in the event's unit.
  *
  * 4. the event itself, if it is the only one and counts. */
-bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares,
-                 double *ret_counts, pt_draws *ret_draws);
+bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares, double *ret_counts,
+                 pt_draws *ret_draws);
 
 /* The profile with one event, whose values are these (0 or more, one for each sample; sum is their
  * sum) as whole numbers of *ret_unit. */
