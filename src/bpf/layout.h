@@ -82,7 +82,8 @@ typedef struct pt_bpf_cpu {
     /* Follow frame pointers through code without a rule in a file with a table. */
     uint8_t follows_fp;
     uint8_t unused[2];
-    uint32_t generation, mappings, mapping_count, rule;
+    uint32_t generation, mappings, mapping_count;
+    uint32_t cpu;        /* its number */
     pt_bpf_mapping last; /* mapping of the previous frame */
     uint64_t regs[PT_MACHINE_REGS_MAX];
     uint64_t window_start; /* of the stack; 1: nothing was read yet */

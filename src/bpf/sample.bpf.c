@@ -60,6 +60,18 @@ static inline __attribute__((always_inline)) bool read_stack(uint64_t *window, u
 
 #include "bpf/walk.bpf.h"
 
+__attribute__((noinline)) int pt_bpf_search_mapping(uint32_t cpu, uint64_t addr)
+{
+    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
+    return c != NULL ? search_mapping(c, addr) : 0;
+}
+
+__attribute__((noinline)) int pt_bpf_search_rule(uint32_t cpu, uint64_t addr)
+{
+    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
+    return c != NULL ? (int)search_rule(c, addr) : 0;
+}
+
 __attribute__((noinline)) int pt_bpf_step(uint32_t cpu)
 {
     pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
@@ -139,6 +151,7 @@ SECTION("perf_event") int pt_bpf_sample(struct bpf_perf_event_data *context)
     if (process->mm != mm) return GO_ON; /* the process has called exec */
     if (process->is_wanted == 0) return DROP;
     if (mm == 0 || !take_regs(c, context, task)) return GO_ON;
+    c->cpu = cpu;
     begin_walk(c, process);
     int end = PT_UNWIND_END_TRUNCATED;
     for (int i = 0; i < PT_BPF_DEPTH_MAX; i++) {

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* walk.bpf.h: walks a stack in the kernel: the hooks of unwind/step.h, and one step.
  *
- * The includer defines the access to map elements: cpu_at, pool_chunk, read_stack (sample.bpf.c; a
- * test in user space).
+ * The includer defines the access to map elements: pool_chunk, read_stack, and the functions below
+ * (sample.bpf.c; a test in user space).
  *
- * The step is a global function with an integer argument, so the verifier checks it once, whatever
- * calls it; a loop of a thousand steps adds only the loop to its work.
+ * The step and both searches are global functions with integer arguments, so the verifier checks
+ * each once, whatever calls it; a loop of a thousand steps adds only the loop to its work.
  */
 #ifndef PT_BPF_WALK_H
 #define PT_BPF_WALK_H
 
 #include "bpf/layout.h"
+
+/* search_mapping and search_rule of the state of a cpu. */
+int pt_bpf_search_mapping(uint32_t cpu, uint64_t addr);
+int pt_bpf_search_rule(uint32_t cpu, uint64_t addr);
 
 #define inline inline __attribute__((always_inline))
 
@@ -77,16 +81,15 @@ static inline const void *pool_at(uint32_t word, uint32_t bytes)
 enum { SEARCH_STEPS = 16 }; /* enough for PT_BPF_MAPPINGS_MAX and for the rows of a page */
 enum { MAPPING_WORDS = sizeof(pt_bpf_mapping) / 4 };
 
-/* Sets c->last to the mapping that contains addr. */
-static inline bool find_mapping(pt_bpf_cpu *c, uint64_t addr)
+/* Sets c->last to the mapping that contains addr; 0: none does. */
+static inline int search_mapping(pt_bpf_cpu *c, uint64_t addr)
 {
-    if (addr - c->last.start < c->last.limit - c->last.start) return true;
     uint32_t low = 0, n = c->mapping_count;
     for (int i = 0; i < SEARCH_STEPS && n > 0; i++) {
         const uint32_t half = n / 2;
         const pt_bpf_mapping *const m =
             pool_at(c->mappings + (low + half) * MAPPING_WORDS, sizeof *m);
-        if (m == NULL) return false;
+        if (m == NULL) return 0;
         if (m->start <= addr) {
             low += half + 1;
             n -= half + 1;
@@ -94,11 +97,17 @@ static inline bool find_mapping(pt_bpf_cpu *c, uint64_t addr)
             n = half;
         }
     }
-    if (low == 0) return false;
+    if (low == 0) return 0;
     const pt_bpf_mapping *const m = pool_at(c->mappings + (low - 1) * MAPPING_WORDS, sizeof *m);
-    if (m == NULL || addr >= m->limit) return false;
+    if (m == NULL || addr >= m->limit) return 0;
     c->last = *m;
-    return true;
+    return 1;
+}
+
+static inline bool find_mapping(pt_bpf_cpu *c, uint64_t addr)
+{
+    return addr - c->last.start < c->last.limit - c->last.start ||
+           pt_bpf_search_mapping(c->cpu, addr) != 0;
 }
 
 static inline bool is_code(pt_bpf_cpu *c, uint64_t addr)
@@ -107,7 +116,7 @@ static inline bool is_code(pt_bpf_cpu *c, uint64_t addr)
 }
 
 /* The number of the rule at addr in c->last; 0: none. */
-static inline uint32_t rule_number(pt_bpf_cpu *c, uint64_t addr)
+static inline uint32_t search_rule(pt_bpf_cpu *c, uint64_t addr)
 {
     const uint64_t at = addr - c->last.base;
     const uint64_t page = at >> PT_UNWIND_PAGE_BITS;
@@ -131,6 +140,11 @@ static inline uint32_t rule_number(pt_bpf_cpu *c, uint64_t addr)
         }
     }
     return rule;
+}
+
+static inline uint32_t rule_number(pt_bpf_cpu *c, uint64_t addr)
+{
+    return (uint32_t)pt_bpf_search_rule(c->cpu, addr);
 }
 
 static inline void read_rule(pt_bpf_cpu *c, uint32_t number, pt_unwind_rule *ret_rule)

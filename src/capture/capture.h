@@ -68,8 +68,8 @@ typedef struct pt_capture_targets {
 typedef enum pt_walk_wish {
     PT_WALK_NEVER,
     PT_WALK_OR_FAIL, /* pt_capture_new fails without */
-    PT_WALK_FIRST,   /* if possible, from the first sample on: pt_capture_new waits for it, 0.1 s */
-    PT_WALK_SOON, /* if possible, from when the program is loaded; loading begins a little later */
+    PT_WALK_FIRST, /* if possible, from the first sample on: pt_capture_new waits for it, 0.04 s */
+    PT_WALK_SOON,  /* if possible, from when the program is loaded; loading begins a little later */
 } pt_walk_wish;
 
 typedef struct pt_capture_options {

@@ -19,7 +19,9 @@
 
 enum {
     PASS_MS = 20,           /* interval between passes over all rings while they fill */
+    STEADY_MS = 100,        /* interval while few bytes arrive, all of them samples */
     IDLE_MS = 1000,         /* longest interval */
+    SMALL_PART = 16,        /* few bytes: this part of a ring in one pass */
     FEW = 4,                /* fewer records than this in a pass lengthen the interval */
     BEHIND_BYTES = 2 << 20, /* read bytes that are released at once; a multiple of a huge page */
     URGENT = -15,           /* nice(2), where no real-time priority is permitted */
@@ -86,10 +88,16 @@ static void put_bytes(pt_ring *to, uint64_t *head, const void *bytes, size_t cou
     *head += count;
 }
 
-/* Copies the records of one ring. False if not all fitted. Adds the number of copied records to
- * *count. */
-static bool take_ring(const pt_perf_layout *layout, pt_ring *from, pt_ring *to, uint64_t *count)
+/* The records of a pass. */
+typedef struct {
+    uint64_t count;
+    bool is_calm; /* samples only, few bytes in each ring */
+} pass;
+
+/* Copies the records of one ring. False if not all fitted. */
+static bool take_ring(const pt_perf_layout *layout, pt_ring *from, pt_ring *to, pass *p)
 {
+    const uint64_t before = from->tail;
     uint64_t head = to->page->data_head; /* this thread is the only writer */
     const uint64_t tail = __atomic_load_n(&to->page->data_tail, __ATOMIC_ACQUIRE);
     const struct perf_event_header *record;
@@ -109,21 +117,23 @@ static bool take_ring(const pt_perf_layout *layout, pt_ring *from, pt_ring *to, 
             put_bytes(to, &head, record, size);
         }
         pt_ring_next(from, &whole);
-        (*count)++;
+        p->count++;
+        p->is_calm &= whole.type == PERF_RECORD_SAMPLE;
     }
+    p->is_calm &= from->tail - before <= from->bytes / SMALL_PART;
     __atomic_store_n(&to->page->data_head, head, __ATOMIC_RELEASE);
     pt_ring_release(from);
     return record == NULL;
 }
 
-static bool take_rings(pt_spool *spool, uint64_t *ret_count)
+static bool take_rings(pt_spool *spool, pass *ret_pass)
 {
     bool is_all = true;
-    *ret_count = 0;
+    *ret_pass = (pass){.is_calm = true};
     pthread_mutex_lock(&spool->lock);
     const uint64_t begun_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
     for (size_t i = 0; i < spool->count; i++) {
-        is_all &= take_ring(&spool->layout, spool->rings[i].from, spool->rings[i].to, ret_count);
+        is_all &= take_ring(&spool->layout, spool->rings[i].from, spool->rings[i].to, ret_pass);
         release_pages(spool->rings[i].to, &spool->released[i]);
     }
     atomic_store(&spool->upto_ns, begun_ns);
@@ -133,18 +143,19 @@ static bool take_rings(pt_spool *spool, uint64_t *ret_count)
 
 bool pt_spool_take(pt_spool *spool)
 {
-    uint64_t count;
-    return take_rings(spool, &count);
+    pass p;
+    return take_rings(spool, &p);
 }
 
 /* ---- the thread ---- */
 
-/* The wait until the next pass. Urgent or many records shorten it; the fewer records, the longer it
- * gets. */
-static int next_wait_ms(int wait_ms, bool is_urgent, uint64_t count)
+/* The wait until the next pass. Urgent or many records shorten it; samples that take little of the
+ * rings let it grow a little, and few records let it grow further. */
+static int next_wait_ms(int wait_ms, bool is_urgent, const pass *p)
 {
-    if (is_urgent || count >= FEW) return PASS_MS;
-    return wait_ms * 2 < IDLE_MS ? wait_ms * 2 : IDLE_MS;
+    if (is_urgent || (p->count >= FEW && !p->is_calm)) return PASS_MS;
+    const int most_ms = p->count >= FEW ? STEADY_MS : IDLE_MS;
+    return wait_ms * 2 < most_ms ? wait_ms * 2 : most_ms;
 }
 
 static void *run_spool(void *arg)
@@ -155,12 +166,12 @@ static void *run_spool(void *arg)
         setpriority(PRIO_PROCESS, 0, URGENT);
     int wait_ms = PASS_MS;
     while (spool->polled[spool->count].revents == 0) {
-        uint64_t count;
+        pass p;
         const bool is_urgent = poll(spool->polled, spool->count + 1, wait_ms) > 0;
-        const bool is_all = take_rings(spool, &count);
+        const bool is_all = take_rings(spool, &p);
         const uint64_t one = 1;
-        if (is_urgent || count > 0) (void)!write(spool->wake_fd, &one, sizeof one);
-        wait_ms = next_wait_ms(wait_ms, is_urgent || !is_all, count);
+        if (is_urgent || p.count > 0) (void)!write(spool->wake_fd, &one, sizeof one);
+        wait_ms = next_wait_ms(wait_ms, is_urgent || !is_all, &p);
         /* Full rings keep poll readable: sleep while the reader makes room. */
         if (!is_all) poll(NULL, 0, 1);
     }

@@ -34,6 +34,20 @@ static bool read_stack(uint64_t *window, uint64_t addr)
 
 #include "bpf/walk.bpf.h"
 
+static pt_bpf_cpu *cpu;
+
+int pt_bpf_search_mapping(uint32_t number, uint64_t addr)
+{
+    (void)number;
+    return search_mapping(cpu, addr);
+}
+
+int pt_bpf_search_rule(uint32_t number, uint64_t addr)
+{
+    (void)number;
+    return (int)search_rule(cpu, addr);
+}
+
 static void *make_chunk(void *arg, uint32_t number)
 {
     (void)arg, (void)number;
@@ -53,7 +67,6 @@ enum { COPIED_MAX = 32 << 10, DEPTH = 512 };
 
 static made_process process;
 static pt_bpf_process in_kernel;
-static pt_bpf_cpu *cpu;
 static pt_unwind_cache *cache;
 static uint8_t stack_bytes[COPIED_MAX];
 static uint64_t user_pcs[DEPTH];
