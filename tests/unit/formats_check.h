@@ -16,7 +16,7 @@
 
 #include "proto_text.h"
 
-/* What became of an input. */
+/* The result of reading an input. */
 typedef struct {
     pt_status status; /* of the reader */
     pt_error error;
@@ -70,7 +70,7 @@ static inline pt_out *open_buffer(void *context, const char *suffix, pt_error *r
     return context;
 }
 
-/* What the format writes, not compressed. Caller frees with pt_buf_done. */
+/* The uncompressed output of the format. The caller frees it with pt_buf_done. */
 static inline pt_buf written_as(const char *format, const pt_profile *profile, pt_diag *diag)
 {
     pt_buf buf = PT_BUF_INIT;

@@ -59,7 +59,7 @@ static inline void end_record(perf_maker *m)
     patch(m, m->record_at + 6, m->buf.size - m->record_at, 2);
 }
 
-/* What stands at the end of records that are no samples: whose, when. */
+/* Puts the end of a record that is no sample: process, thread, time. */
 static inline void put_when(perf_maker *m, uint32_t pid, uint32_t tid, uint64_t time)
 {
     put(m, pid, 4);

@@ -21,7 +21,7 @@ pt_session pt_agent;
 static pt_tick_ring *rings[PRODUCERS];
 static uint64_t refreshes;
 
-/* What fold.c asks of the rest of the library. */
+/* The functions of the library that fold.c calls. */
 void pt_threads_each_ring(void (*use)(pt_tick_ring *ring, void *arg), void *arg)
 {
     for (int i = 0; i < PRODUCERS; i++)
@@ -258,7 +258,7 @@ static void a_recording_counts_what_the_library_does_apart(void **state)
     publish_pcs(host, 2, 16);
     pt_fold_rings();
     assert_int_equal(pt_agent.journal.header->own_weight, 7);
-    pt_agent.recording = false; /* elsewhere there is nowhere to tell it: as gperftools has it */
+    pt_agent.recording = false; /* outside recordings it is not reported, as in gperftools */
     publish_pcs(leaf, 2, 32);
     pt_fold_rings();
     pt_fold_each(take_last, &last);

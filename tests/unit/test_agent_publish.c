@@ -17,7 +17,7 @@
 
 enum { DEPTH = 40, STACKS = 15000, EVERY_WRITE = 1 << 20 };
 
-/* ---- what publish.c asks of the rest of the library ---- */
+/* ---- the parts of the library that publish.c needs ---- */
 
 pt_session pt_agent;
 
@@ -254,7 +254,7 @@ static void file_of_another_process_by_that_name_is_left_alone(void **state)
     assert_int_equal(st.st_size, 0);
 }
 
-/* What the keeper does: parts are taken with the lock, and written without it. */
+/* As the keeper does: parts are taken under the lock and written without it. */
 static void parts_leave_the_file_whole_after_each_write(void **state)
 {
     pt_publisher *const publisher = pt_publisher_new();

@@ -28,7 +28,7 @@ enum { WORKERS = 6, LIVES = 12, TICKS = 1000, STACKS = 29, DEPTH_MAX = 23, WORDS
 
 static _Atomic(uint64_t) asked; /* weight of all ticks that were made */
 
-/* ---- what threads.c and fold.c ask of the rest of the library ---- */
+/* ---- the parts of the library that threads.c and fold.c need ---- */
 
 pt_session pt_agent;
 

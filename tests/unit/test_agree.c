@@ -38,7 +38,7 @@ typedef struct {
     pt_index index;
 } account;
 
-/* What is being compared, for messages. */
+/* The compared profile, for messages. */
 static const char *where = "";
 static pt_fold_rule rule;
 

@@ -178,7 +178,7 @@ static void a_full_non_blocking_pipe_is_waited_for(void **state)
     close(fds[0]);
 }
 
-/* What the other side of a pseudo terminal gets. */
+/* The bytes that arrive at the other side of a pseudo terminal. */
 static size_t on_a_terminal(const char *const *pieces, size_t count, char *got, size_t room)
 {
     const int master = posix_openpt(O_RDWR | O_NOCTTY);

@@ -241,7 +241,7 @@ static pt_buf gzipped(const pt_buf *text, int level, pt_pool *pool)
     return buf;
 }
 
-/* Of text that is repetitive in one place and random in another. */
+/* Text that is repetitive in one place and random in another. */
 static pt_buf mixed_text(size_t size)
 {
     pt_buf text = PT_BUF_INIT;

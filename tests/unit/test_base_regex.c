@@ -84,7 +84,7 @@ static void a_search_that_takes_too_long_is_an_error(void **state)
     pt_regex_free(regex);
 }
 
-/* What needs more than the compiled matcher's small stack is searched by the interpreter. */
+/* A match that exceeds the small stack of the compiled matcher is done by the interpreter. */
 static void a_long_name_is_searched_whatever_the_pattern_remembers(void **state)
 {
     char text[20005];

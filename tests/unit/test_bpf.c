@@ -74,7 +74,7 @@ static struct {
     uint32_t compared, different, whole, frames, second_tries, unchecked;
 } seen;
 
-/* What the walk that failed said, for the message. */
+/* The result of the failed walk, for the message. */
 static struct {
     uint32_t user_count, kernel_count;
     pt_unwind_end user_end, kernel_end;

@@ -286,7 +286,8 @@ static void a_child_has_its_parents_mappings_until_it_execs(void **state)
     pt_procs_done(&procs);
 }
 
-/* Of a stack that was not copied: the kernel's frame, then where its thread was in user space. */
+/* A sample whose stack was not copied: the kernel's frame, then the place of its thread in user
+ * space. */
 static pt_sink_sample in_the_kernel(pt_proc *proc, uint32_t tid)
 {
     static const uint64_t pcs[] = {UINT64_C(0xffffffff81000000), 0x2100};
@@ -451,7 +452,7 @@ static void of_processes_that_are_long_gone_no_mappings_are_kept(void **state)
         assert_int_equal(pt_proc_modules(&procs, child).count, 1);
         r.type = PERF_RECORD_EXIT;
         pt_procs_on_exit(&procs, &r);
-        /* What was sampled on its way out is found where it was. */
+        /* A process that was sampled at its end has its mappings still. */
         assert_string_equal(maps_of(&procs, pt_procs_find(&procs, FIRST + i)), "2000-5000+0 prog");
     }
     uint32_t kept = 0;
@@ -505,7 +506,7 @@ static void a_stack_by_frame_pointers_of_code_without_rules_is_unchecked(void **
     pt_unwind_sample(&sample, &modules, cache, &stack);
     assert_int_equal(stack.count, 3);
     assert_int_equal(stack.end, PT_STACK_END_UNCHECKED);
-    /* Where the last frame proves to be where the program begins, it is that still. */
+    /* A last frame at the beginning of the program remains the beginning. */
     modules = (pt_unwind_modules){&module, 1, 8, NULL};
     sample.stack_bytes = sample.stack_room = sizeof words - 16;
     pt_unwind_sample(&sample, &modules, cache, &stack);
@@ -790,7 +791,7 @@ static void a_control_group_is_found_by_name_or_folder(void **state)
                                        "/proc/PID/cgroup)");
 }
 
-/* What is on its way out has left the groups of version 1, and what is gone says nothing. */
+/* A process at its end has left the groups of version 1; a process that is gone has no group. */
 static void a_process_at_its_end_is_in_the_group_it_was_in(void **state)
 {
     static const struct {

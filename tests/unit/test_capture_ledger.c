@@ -180,7 +180,7 @@ static void a_threads_samples_have_the_time_of_its_events(void **state)
     assert_int_equal(time_of(profile, USER_PC), 42 * MS);
 }
 
-/* Each thread runs 1.5 ms; every second is met, once. */
+/* Each thread runs 1.5 ms; every second thread gets one tick. */
 static void short_threads_of_a_process_are_settled_together(void **state)
 {
     fixture f;

@@ -30,7 +30,7 @@
 
 enum { MOST = 16 }; /* that wait at a time */
 
-/* Of this process, one more for the folder each time. */
+/* The descriptors of this process, plus one for the folder. */
 static int count_fds(void)
 {
     DIR *const dir = opendir("/proc/self/fd");
@@ -102,7 +102,7 @@ static void held_done(const held *h)
 
 /* ---- without events ---- */
 
-/* One is held up: from 1 on. */
+/* The mover holds one back: counts from 1. */
 static void give_as_many_as_wait(pt_mover *mover, int *ret_ends)
 {
     bool is_taken;

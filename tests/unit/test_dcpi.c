@@ -173,7 +173,7 @@ static void an_identification_as_long_as_a_build_id_is_one(void **state)
     done(&r);
 }
 
-/* Sentences D10, D26: what is missing or repeated is told; nothing is refused for it. */
+/* Sentences D10, D26: missing and repeated lines are reported; none makes the file invalid. */
 static void required_lines_that_are_missing_or_repeated_are_told(void **state)
 {
     static const char *const kinds[] = {"image", "epoch", "platform", "event", "tsize", "cpuspeed"};

@@ -136,7 +136,7 @@ static void clone_suffixes_of_mangled_names_are_not_shown(void **state)
     check("_ZN2ns3mapIiE3getERKi.cold", PT_DEMANGLE_TEMPLATES, "ns::map<int>::get");
     check("_ZN2ns3mapIiE3getERKi.isra.0.cold", PT_DEMANGLE_FULL, "ns::map<int>::get(int const&)");
     check("_Z3fooi.constprop.0", PT_DEMANGLE_SIMPLE, "foo");
-    /* Of C: it is part of the only name there is. */
+    /* A name of C: the suffix is part of its only name. */
     check("foo.isra.0", PT_DEMANGLE_TEMPLATES, NULL);
 }
 

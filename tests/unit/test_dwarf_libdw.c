@@ -10,8 +10,7 @@
 
 #include "object/object_int.h"
 
-/* What libdw itself does not free is not ours to report; read by the leak checker of clang and gcc.
- */
+/* Memory that libdw does not free is not reported; the leak checkers of clang and gcc read this. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -67,7 +66,7 @@ static const char *call_file(Dwarf_Die *unit, Dwarf_Die *die)
     return dwarf_filesrc(files, i, NULL, NULL);
 }
 
-/* unit has the lines, tree the functions; they differ in split DWARF. */
+/* unit has the lines, tree the functions; they differ for split DWARF. */
 static void ask_unit(Dwarf_Die *unit, Dwarf_Die *tree, uint64_t addr, told *t)
 {
     Dwarf_Die *scopes = NULL, *around = NULL;

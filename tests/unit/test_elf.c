@@ -64,7 +64,7 @@ static made_bytes whole_image(bool is_64, bool big)
     return file;
 }
 
-/* What `version` defines: "" in the base version is the file's own name. */
+/* Puts the definition of `version`; "" in the base version is the file's own name. */
 static void put_definition(made_bytes *b, bool big, uint16_t flags, uint16_t version, uint32_t name,
                            bool is_last)
 {

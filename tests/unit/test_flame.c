@@ -45,7 +45,7 @@ static void assert_drawn(const pt_flame *f, const char *expected)
     assert_string_equal(text, expected);
 }
 
-/* What flame.h promises of every flame graph. */
+/* Asserts the promises of flame.h for every flame graph. */
 static void assert_conserved(const pt_flame *f)
 {
     int64_t self = 0;
@@ -646,7 +646,8 @@ static void a_very_deep_recursion_is_kept_from_the_root_down(void **state)
     pt_profile_unref(p);
 }
 
-/* 3,000 stacks that never meet, 3,000 deep: 9 M tree nodes. Only what may be kept is made. */
+/* 3,000 stacks without a common frame, 3,000 deep: 9 M tree nodes. Only nodes that may be kept are
+ * made. */
 static void many_very_deep_stacks_are_cut_from_below(void **state)
 {
     enum { STACKS = 3000, DEPTH = 3000 };

@@ -88,7 +88,7 @@ static void other_files_are_named_and_claimed_by_nobody(void **state)
 
 typedef void file_fn(const char *path, const char *format, const uint8_t *data, size_t size);
 
-/* What goldens were made of lies beside them. */
+/* Is the file a source of a golden file? Sources lie beside the golden files. */
 static bool is_source(const char *name)
 {
     static const char *const ends[] = {"README.md", ".go", ".c", ".cc", ".h", ".js"};

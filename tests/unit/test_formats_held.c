@@ -131,7 +131,7 @@ static const pt_profile *make(size_t set, unsigned facts)
     return profile;
 }
 
-/* What the format writes; false if it refuses, or anything is lost or changed. */
+/* Writes the profile; false if the format refuses it, or loses or changes data. */
 static bool write_whole(const pt_format *format, const pt_profile *profile, pt_buf *into)
 {
     pt_diag diag;
@@ -193,7 +193,7 @@ static void comes_back(const pt_format *format, const pt_profile *profile, const
     pt_buf_done(&bytes);
 }
 
-/* True if the conversion is one of which nothing is told. */
+/* Is the conversion free of reported losses? */
 static bool try_format(const pt_format *format, const pt_profile *profile, const char *which)
 {
     pt_buf bytes = PT_BUF_INIT;

@@ -150,7 +150,7 @@ static void old_format_has_no_cookie_and_is_known_by_its_arithmetic(void **state
             assert_int_equal(r.profile->arc->t.count, 2);
             assert_int_equal(r.profile->arc->calls[1], 3); /* calls are of a word */
             assert_int_equal(pt_profile_provenance(r.profile)->word_bytes, t->word_bytes);
-            assert_int_equal(fact(&r.diag, "no time"), 1); /* nor does it tell the rate */
+            assert_int_equal(fact(&r.diag, "no time"), 1); /* nor has it a rate */
             reading_done(&r);
             assert_rewritten("gmon-bsd", t, items);
             /* One byte more, or an arc out of the text: it is not claimed. */
@@ -487,7 +487,7 @@ static void word_size_is_the_programs_unless_the_file_says_otherwise(void **stat
     for
         EACH_TARGET(t)
         {
-            reading r = read_with("gmon", t, HEADER, t->word_bytes); /* nothing else tells */
+            reading r = read_with("gmon", t, HEADER, t->word_bytes); /* nothing else has it */
             assert_int_equal(pt_profile_provenance(r.profile)->word_bytes, t->word_bytes);
             reading_done(&r);
             r = read_with("gmon", t, HEADER HISTOGRAM ARC, 12 - t->word_bytes);

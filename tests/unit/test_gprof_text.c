@@ -25,7 +25,7 @@ static void a_row_of_the_flat_profile_is_a_sample(void **state)
     assert_int_equal(r.status, PT_OK);
     ASSERT_EVENTS(r.profile, "calls/count samples/count cpu/nanoseconds");
     assert_int_equal(r.profile->event->row[2].period, 10000000);
-    /* Who called is not told. */
+    /* The profile has no callers. */
     ASSERT_LINES(r.profile, "leaf=2200,40,400000000\nmain=0,20,200000000\n"
                             "0x0>leaf calls=2200 cost=0 cost=0 cost=0\n");
     reading_done(&r);
@@ -40,7 +40,7 @@ static void an_arc_of_two_entries_is_one(void **state)
                           "                0.40    0.00    2200/2200        main [1]\n"
                           "[2]     66.7    0.40    0.00    2200         leaf [2]\n" DASHES);
     assert_int_equal(r.status, PT_OK);
-    ASSERT_EVENTS(r.profile, "calls/count cpu/nanoseconds"); /* what a sample counts is not told */
+    ASSERT_EVENTS(r.profile, "calls/count cpu/nanoseconds"); /* the unit of a sample is not known */
     ASSERT_LINES(r.profile, "main=0,200000000\nleaf=2200,400000000\n"
                             "main>leaf calls=2200 cost=0 cost=400000000\n");
     reading_done(&r);
@@ -187,7 +187,7 @@ static void what_is_cut_or_changed_is_damage_and_said_where(void **state)
     reading_done(&r);
 }
 
-/* What an entry that cannot be read calls is not the calls of the entry before it. */
+/* Calls of an unreadable entry do not belong to the entry before it. */
 static void calls_of_an_entry_without_a_number_are_nobodys(void **state)
 {
     (void)state;

@@ -193,7 +193,7 @@ static void check_frames(unsigned minor)
         assert_int_equal(pt_python_walk_next(&walk, &frame), PT_PYTHON_FRAME);
         assert_int_equal(frame.code, code + 0x400);
     }
-    /* No more than was asked for, also where frames call each other in a ring. */
+    /* At most the requested number, also where frames call each other in a ring. */
     put_frame(m, layout, h, f, code, 0, true);
     put_state(m, layout, f);
     pt_python_walk_begin(&walk, layout, read_image, m, THREAD, 50);

@@ -200,7 +200,7 @@ static char *filtered(const char *svg)
     return NULL;
 }
 
-/* What of the filtered SVG stands inside its movable group; compared, and freed. */
+/* Compares the content of the filtered SVG's movable group, and frees it. */
 static void expect_inside(const char *inside, const char *expected)
 {
     static const char group[] = "<g id=\"viewport\">\n";

@@ -212,7 +212,7 @@ static void comments_of_go_give_names_lines_and_labels_if_asked_for(void **state
     reading_done(&r);
 }
 
-/* What runtime/pprof of Go 1.19 writes for threadcreate. */
+/* The output of runtime/pprof of Go 1.19 for threadcreate. */
 static void a_count_without_addresses_is_kept_with_an_empty_stack(void **state)
 {
     (void)state;

@@ -56,7 +56,7 @@ static const pt_profile *random_profile(uint32_t seed, uint64_t start, bool with
     return profile;
 }
 
-/* What the tables say, by addresses relative to the image. */
+/* The content of the side tables, by addresses relative to the image. */
 typedef struct {
     uint64_t calls[8][8], bin[12], block[8];
     int64_t cost[2][8][8];

@@ -45,7 +45,7 @@ static void address_past_the_last_symbol_has_no_name(void **state)
 {
     NEED_IMAGE("labels.so");
     pt_object *o = open_object(image_path("labels.so"));
-    /* It says 4096 bytes, its section has 16. */
+    /* The symbol has a size of 4096 bytes, its section has 16. */
     const uint64_t overlong = address_of(o, SHT_SYMTAB, "overlong");
     const uint64_t alone = address_of(o, SHT_SYMTAB, "alone");
     assert_string_equal(symbol_at(o, overlong + 15), "overlong");
@@ -426,7 +426,7 @@ static void every_address_is_named_as_llvm_symbolizer_names_it(void **state)
     if (compared == 0) skip();
 }
 
-/* LLVM 14 knows neither zstd nor files that dwz shared, so the same program without is asked. */
+/* LLVM 14 reads neither zstd nor files shared by dwz, so it reads the same program without them. */
 static void what_is_packed_or_shared_is_named_as_before(void **state)
 {
     static const char *const pairs[][2] = {{"shapes-gcc-zstd", "shapes-gcc-O2"},

@@ -356,7 +356,7 @@ static void user_stacks_told_later_join_their_samples(void **state)
         begin_file(&m, big ? PT_PERF_DATA_MAGIC2_SWAPPED : PT_PERF_DATA_MAGIC2, 136);
         put_mmap(&m, 7, 0x400000, 0x1000, 0x2000, "/bin/prog", 11);
         put_deferred_sample(&m, 20, 0x100000007);
-        put_deferred_sample(&m, 21, 0x200000007); /* on another CPU, and never told */
+        put_deferred_sample(&m, 21, 0x200000007); /* on another CPU; no record follows */
         put_deferred_sample(&m, 22, 0x100000007);
         put_user_side(&m, 23, 0x100000007, 3);
         put_sample(&m, PT_PERF_USER, 0x400014, 7, 7, 24,

@@ -111,7 +111,7 @@ static void a_path_tells_what_is_mapped(void **state)
         assert_int_equal(as.name_bytes, strlen(rows[i].name));
         assert_memory_equal(as.name, rows[i].name, as.name_bytes);
         assert_int_equal(as.file_offset, rows[i].file_offset);
-        /* What a profile says is understood when it is read again. */
+        /* The name in a profile gives the kind again. */
         assert_int_equal(pt_mapped_kind_of(as.name, as.name_bytes), rows[i].kind);
     }
 }

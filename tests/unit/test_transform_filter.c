@@ -234,7 +234,8 @@ static void kept_and_dropped_add_up_to_the_whole(void **state)
 
 /* ---- Frames that the profile itself drops ---- */
 
-/* What is left when the profile drops and keeps these patterns; rules of google/pprof's Prune. */
+/* The stacks after the profile's patterns for frames to drop and to keep; rules of google/pprof's
+ * Prune. */
 static void expect_pruned(const char *stacks, const char *drop, const char *keep,
                           const char *expected)
 {
@@ -316,7 +317,7 @@ static const pt_profile *timed(const int64_t *times, uint32_t count, bool as_lab
 
 static void assert_time_leaves(const char *time, int64_t values)
 {
-    /* 100 s and 100 s in percent; the last one does not tell. */
+    /* 100 s and 100 s in percent; the last has no duration. */
     static const int64_t times[] = {
         100000000000, 110000000000, 119999999999, 120000000000, 150000000000, 200000000000, 0};
     for (int as_labels = 0; as_labels < 2; as_labels++) {

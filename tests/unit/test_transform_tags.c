@@ -61,7 +61,7 @@ static const char labelled[] = "main;io 1 thread:io bytes:32/kb\n"
                                "main;io 4 thread:io request:7/\n"
                                "main 8\n";
 
-/* What the query leaves; all that is dropped is counted. */
+/* Compares the samples that the query leaves; the dropped samples must be counted. */
 static pt_filtered expect_left(const char *text, pt_query query, const char *expected)
 {
     PT_UNREF_PROFILE const pt_profile *p = profile_of("samples/count", text);

@@ -573,7 +573,7 @@ static void a_copy_that_frame_pointers_save_where_a_rule_leads_astray_is_uncheck
     assert_int_equal(c.pcs[1], 0x20031);
     assert_int_equal(c.end.why, PT_UNWIND_END_ROOT);
     assert_true(c.end.is_unchecked);
-    /* Where they lead nowhere either, what the rules told stands, and so does what it is. */
+    /* If frame pointers lead nowhere either, the result of the rules stays. */
     const uint64_t lost[] = {0, 0x60000, 5, 0, 0x60000, 0, 0};
     const copied d = walk_copy(&made.table, 0x20010, LOW + 24, lost, 7);
     assert_int_equal(d.depth, 2);

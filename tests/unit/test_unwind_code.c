@@ -50,8 +50,8 @@ static void instructions_have_the_length_that_the_manual_gives(void **state)
     assert_false(pt_x86_decode((const uint8_t *)"\x06", 1, &insn));     /* none in 64 bits */
 }
 
-/* Where 15 bytes are at hand, plain and common instructions are told by tables; else byte by byte.
- */
+/* If 15 bytes are available, tables decode plain and common instructions; else they are decoded
+ * byte by byte. */
 static void the_short_way_to_an_instruction_agrees_with_the_long_way(void **state)
 {
     enum { AT_HAND = 15, ONE_LESS = 14, TIMES = 1000000 };

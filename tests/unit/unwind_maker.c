@@ -85,7 +85,7 @@ void free_table(made_table *table)
     table->blob = NULL;
 }
 
-/* Of an image in memory, as a profiler in the process has to read it. */
+/* The tables of an image in memory, as a profiler in the process reads them. */
 static int add_image(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
