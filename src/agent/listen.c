@@ -33,8 +33,8 @@ enum {
     STACK_BYTES = 256 << 10,
     BACKLOG = 128, /* connections that have not been taken yet */
     DULL_MS = 100,
-    WAKE_SIGNAL = SIGURG, /* rare, and by default ends nobody */
-    READY_MS = 60000,     /* for the thread to say whether it listens: on a machine that is full */
+    WAKE_SIGNAL = SIGURG, /* few programs use it, and its default action is to ignore it */
+    READY_MS = 60000,     /* the wait for the thread to report its state, on a busy machine */
 };
 
 /* Of a thread: whoever changes it must know which thread's it is, so its number is in it, too. */

@@ -59,8 +59,8 @@ static size_t next_slot;
 
 /* ---- libc's count ---- */
 
-/* In a static program. Hidden, so that a shared libc's, whose name is for debuggers, is not taken
- * for it when a library or a program is linked. */
+/* libc's count of threads in a static program. The symbol is hidden, so that the linker does not
+ * bind it to the symbol of a shared libc, which is there for debuggers. */
 extern unsigned second_count __asm__("__nptl_nthreads") __attribute__((weak));
 __asm__(".hidden __nptl_nthreads");
 

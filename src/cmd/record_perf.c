@@ -31,8 +31,8 @@ typedef struct {
     pt_capture_facts facts;
     pt_record_run kept; /* its folder: what is recorded, should we be killed */
     char *typed;
-    char *command; /* as typed: what was recorded */
-    char *cgroup;  /* as processes have it */
+    char *command; /* the recorded command, as typed */
+    char *cgroup;  /* the group's name as in /proc/PID/cgroup */
     char *table_folder;
     uint64_t memory_bytes; /* the most that a recording may hold */
     bool shows_progress;

@@ -179,7 +179,8 @@ static bool take_line(pt_heap_reading *r, pt_span line)
 pt_status pt_heap_finish(pt_heap_reading *r, pt_reader *reader, bool at_maps, pt_error *reterr)
 {
     const pt_status status = pt_legacy_finish(&r->l, reader, at_maps, reterr);
-    pt_diag_add(r->l.hooks->diag, r->odd, "samples with bytes but no objects");
+    pt_diag_add(r->l.hooks->diag, r->odd,
+                "samples with bytes but no objects, whose values are not scaled");
     pt_legacy_done(&r->l);
     return status;
 }

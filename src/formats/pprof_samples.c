@@ -59,7 +59,8 @@ typedef struct {
         size_t depth;
         uint32_t known; /* stack known from the memo, without frames here; else PT_NONE */
         uint64_t hash;
-        const uint8_t *packed; /* list for the memo; NULL = not to be added */
+        const uint8_t *packed; /* the packed list of locations, to be added to the memo; NULL = it
+                                  is not added */
         size_t packed_size;
         uint64_t packed_hash;
     } stack[AHEAD_MAX];
@@ -75,7 +76,7 @@ typedef struct {
     const uint8_t *packed; /* the packed list of locations at the sample's start, or NULL */
     size_t packed_size;
     uint32_t known;  /* that list's stack, if the memo has it; else PT_NONE */
-    uint32_t *frame; /* room in the builder for as many frames as the message has bytes */
+    uint32_t *frame; /* room in the builder: a message of n bytes has at most n frames */
     size_t depth;
     int64_t *value; /* a value for each event */
     size_t value_count;

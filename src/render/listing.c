@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "render/column.h"
 #include "render/text.h"
 #include "render/value.h"
 #include "view/table.h"
@@ -263,119 +264,151 @@ void pt_listing_text(pt_out *out, const pt_look *look, const pt_report_head *hea
     pt_buf_done(&w.text);
 }
 
-/* ---- JSON ---- */
+/* ---- JSON and CSV ---- */
 
-static void put_json_values(pt_json_w *w, const pt_summary *summary, int64_t whole, int64_t self,
-                            int64_t total)
+/* A line, an instruction or a function with its values. Members of a kind's own stand apart. */
+typedef struct {
+    const char *function, *file, *text;
+    uint64_t line;
+    int64_t self, total;
+    double self_share, total_share;
+} shown_row;
+
+static const pt_column columns[] = {
+    PT_COLUMN("function", NULL, TEXT, shown_row, function, .marks = PT_CSV_ONLY),
+    PT_COLUMN("file", NULL, TEXT, shown_row, file, .marks = PT_CSV_ONLY),
+    PT_COLUMN("line", NULL, COUNT, shown_row, line, .marks = PT_CSV_ONLY),
+    PT_COLUMN("self", NULL, VALUE, shown_row, self),
+    PT_COLUMN("self_share", NULL, SHARE, shown_row, self_share),
+    PT_COLUMN("total", NULL, VALUE, shown_row, total, .is_known = pt_totals_known),
+    PT_COLUMN("total_share", NULL, SHARE, shown_row, total_share, .is_known = pt_totals_known),
+    PT_COLUMN("text", NULL, TEXT, shown_row, text, .marks = PT_CSV_ONLY),
+};
+
+static shown_row row_with(const pt_listing *l, int64_t self, int64_t total)
 {
-    pt_json_key_int(w, "self", self);
-    pt_json_key_double(w, "self_share", pt_share(self, whole));
-    pt_json_totals(w, summary, total, pt_share(total, whole));
+    return (shown_row){.self = self,
+                       .total = total,
+                       .self_share = pt_share(self, l->whole),
+                       .total_share = pt_share(total, l->whole)};
 }
 
-static void put_json_line(pt_json_w *w, const pt_summary *summary, const pt_listing *l,
-                          const pt_code_row *row)
+typedef struct {
+    pt_json_w json;
+    pt_columns columns;
+    const pt_listing *list;
+} json_writer;
+
+static void put_json_values(json_writer *w, int64_t self, int64_t total)
 {
-    pt_json_key_uint(w, "line", row->at);
-    put_json_values(w, summary, l->whole, row->self, row->total);
-    pt_json_key_text_n(w, "text", row->text, row->text_size);
-    pt_json_key_array(w, "calls");
+    const shown_row row = row_with(w->list, self, total);
+    pt_columns_json(&w->json, &w->columns, &row);
+}
+
+static void put_json_line(json_writer *w, const pt_code_row *row)
+{
+    pt_json_w *const json = &w->json;
+    pt_json_key_uint(json, "line", row->at);
+    put_json_values(w, row->self, row->total);
+    pt_json_key_text_n(json, "text", row->text, row->text_size);
+    pt_json_key_array(json, "calls");
     for (size_t i = 0; i < row->call_count; i++) {
-        const pt_listing_call *call = &l->call[row->call_first + i];
-        pt_json_object(w);
-        pt_json_key_text(w, "name", call->name);
-        pt_json_key_int(w, "value", call->value);
-        pt_json_key_bool(w, "inlined", call->inlined);
-        pt_json_object_end(w);
+        const pt_listing_call *call = &w->list->call[row->call_first + i];
+        pt_json_object(json);
+        pt_json_key_text(json, "name", call->name);
+        pt_json_key_int(json, "value", call->value);
+        pt_json_key_bool(json, "inlined", call->inlined);
+        pt_json_object_end(json);
     }
-    pt_json_array_end(w);
+    pt_json_array_end(json);
 }
 
-static void put_json_instruction(pt_json_w *w, const pt_summary *summary, const pt_listing *l,
-                                 const pt_code_row *row)
+static void put_json_instruction(json_writer *w, const pt_code_row *row)
 {
-    pt_json_key_hex(w, "address", row->at);
-    pt_json_key_uint(w, "size", row->size_bytes);
-    pt_json_key_text_n(w, "text", row->text, row->text_size);
-    put_json_values(w, summary, l->whole, row->self, row->total);
-    pt_json_key_array(w, "frames");
+    pt_json_w *const json = &w->json;
+    pt_json_key_hex(json, "address", row->at);
+    pt_json_key_uint(json, "size", row->size_bytes);
+    pt_json_key_text_n(json, "text", row->text, row->text_size);
+    put_json_values(w, row->self, row->total);
+    pt_json_key_array(json, "frames");
     for (uint32_t i = 0; i < row->frame_count; i++) {
-        pt_json_object(w);
-        pt_json_key_text(w, "function", row->frame[i].function);
-        pt_json_key_text(w, "file", row->frame[i].file);
-        pt_json_key_int(w, "line", row->frame[i].line);
-        pt_json_object_end(w);
+        pt_json_object(json);
+        pt_json_key_text(json, "function", row->frame[i].function);
+        pt_json_key_text(json, "file", row->frame[i].file);
+        pt_json_key_int(json, "line", row->frame[i].line);
+        pt_json_object_end(json);
     }
-    pt_json_array_end(w);
+    pt_json_array_end(json);
 }
 
-static void put_json_function(pt_json_w *w, const pt_summary *summary, const pt_listing *l,
-                              const pt_code_function *f)
+static void put_json_function(json_writer *w, const pt_code_function *f)
 {
-    const bool is_code = l->count == 0;
-    pt_json_object(w);
-    pt_json_key_text(w, "name", f->name);
-    pt_json_key_text(w, is_code ? "linkage_name" : "file", is_code ? f->linkage_name : f->file);
-    pt_json_key_text(w, "path", f->path);
+    pt_json_w *const json = &w->json;
+    const bool is_code = w->list->count == 0;
+    pt_json_object(json);
+    pt_json_key_text(json, "name", f->name);
+    pt_json_key_text(json, is_code ? "linkage_name" : "file", is_code ? f->linkage_name : f->file);
+    pt_json_key_text(json, "path", f->path);
     if (is_code) {
-        pt_json_key_hex(w, "start", f->start);
-        pt_json_key_hex(w, "end", f->end);
+        pt_json_key_hex(json, "start", f->start);
+        pt_json_key_hex(json, "end", f->end);
     }
-    pt_json_key_text(w, "error", f->error);
+    pt_json_key_text(json, "error", f->error);
     if (!is_code) {
-        pt_json_key_bool(w, "source_is_newer", f->source_is_newer);
-        pt_json_key_int(w, "start_line", f->start_line);
+        pt_json_key_bool(json, "source_is_newer", f->source_is_newer);
+        pt_json_key_int(json, "start_line", f->start_line);
     }
-    put_json_values(w, summary, l->whole, f->self, f->total);
-    pt_json_key_array(w, is_code ? "instructions" : "lines");
+    put_json_values(w, f->self, f->total);
+    pt_json_key_array(json, is_code ? "instructions" : "lines");
     for (size_t i = 0; i < f->row_count; i++) {
-        pt_json_object(w);
+        pt_json_object(json);
         if (is_code)
-            put_json_instruction(w, summary, l, &f->row[i]);
+            put_json_instruction(w, &f->row[i]);
         else
-            put_json_line(w, summary, l, &f->row[i]);
-        pt_json_object_end(w);
+            put_json_line(w, &f->row[i]);
+        pt_json_object_end(json);
     }
-    pt_json_array_end(w);
-    pt_json_object_end(w);
+    pt_json_array_end(json);
+    pt_json_object_end(json);
+}
+
+static pt_columns columns_of(const pt_report_head *head)
+{
+    return (pt_columns){PT_COLUMNS(columns), .unit = head->summary.unit,
+                        .totals_known = head->summary.has_stacks};
 }
 
 void pt_listing_json(pt_out *out, const pt_report_head *head, const pt_listing *listing)
 {
     size_t count, more;
     const pt_code_function *const function = shown_functions(listing, &count, &more);
-    pt_json_w w;
-    pt_json_w_init(&w, out, PT_JSON_INDENT);
-    pt_report_head_json(&w, listing->count == 0 ? "disasm" : "list", head);
-    pt_json_key_array(&w, "functions");
+    json_writer w = {.columns = columns_of(head), .list = listing};
+    pt_json_w_init(&w.json, out, PT_JSON_INDENT);
+    pt_report_head_json(&w.json, listing->count == 0 ? "disasm" : "list", head);
+    pt_json_key_array(&w.json, "functions");
     for (size_t i = 0; i < count && pt_out_ok(out); i++)
-        put_json_function(&w, &head->summary, listing, &function[i]);
-    pt_json_array_end(&w);
-    pt_json_key_uint(&w, "more", more);
-    pt_json_object_end(&w);
-    pt_json_w_done(&w);
+        put_json_function(&w, &function[i]);
+    pt_json_array_end(&w.json);
+    pt_json_key_uint(&w.json, "more", more);
+    pt_json_object_end(&w.json);
+    pt_json_w_done(&w.json);
 }
-
-/* ---- CSV ---- */
 
 void pt_listing_csv(pt_out *out, const pt_report_head *head, const pt_listing *listing)
 {
-    pt_out_text(out, "function,file,line,self,self_share,total,total_share,text\n");
+    const pt_columns c = columns_of(head);
+    pt_columns_csv_head(out, &c);
     for (size_t i = 0; i < listing->count && pt_out_ok(out); i++) {
         const pt_code_function *f = &listing->function[i];
-        for (size_t k = 0; k < f->row_count; k++) {
-            const pt_code_row *row = &f->row[k];
+        for (const pt_code_row *row = f->row; row < f->row + f->row_count; row++) {
             if (row->self == 0 && row->total == 0) continue;
             PT_FREE char *text = pt_strndup(row->text != NULL ? row->text : "", row->text_size);
-            pt_csv_put(out, f->name);
-            pt_out_char(out, ',');
-            pt_csv_put(out, f->file);
-            pt_outf(out, ",%" PRIu64 ",%" PRId64 ",%.6g,", row->at, row->self,
-                    pt_share(row->self, listing->whole));
-            pt_csv_totals(out, &head->summary, row->total, pt_share(row->total, listing->whole));
-            pt_out_char(out, ',');
-            pt_csv_put(out, text);
-            pt_out_char(out, '\n');
+            shown_row shown = row_with(listing, row->self, row->total);
+            shown.function = f->name;
+            shown.file = f->file;
+            shown.line = row->at;
+            shown.text = text;
+            pt_columns_csv(out, &c, &shown);
         }
     }
 }

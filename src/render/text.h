@@ -1,9 +1,6 @@
-/* text.h: text for people: columns that line up, whatever script a name is written in, and nothing
- * from a file that a terminal would obey.
- *
- * Names come from files. What a terminal obeys is shown (base/visible.h: ESC as ^[), in pipes and
- * files, too, so that no profile can move the cursor or dress up as another.
- */
+/* text.h: text in columns that line up for every script. Control characters of names, which come
+ * from files, become visible (base/visible.h: ESC as ^[) on terminals, in pipes and in files, so
+ * that a profile can neither move the cursor nor imitate other output. */
 #ifndef PT_RENDER_TEXT_H
 #define PT_RENDER_TEXT_H
 

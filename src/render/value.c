@@ -43,21 +43,6 @@ pt_percent pt_known_share(double share, bool known)
     return known ? pt_percent_of(share) : (pt_percent){"-"};
 }
 
-void pt_json_known(pt_json_w *w, const char *name, int64_t value, double share, bool known)
-{
-    PT_FREE char *share_name = pt_strf("%s_share", name);
-    pt_json_key_int_or_null(w, name, value, known);
-    pt_json_key_double(w, share_name, known ? share : NAN);
-}
-
-void pt_csv_known(pt_out *out, int64_t value, double share, bool known)
-{
-    if (known)
-        pt_outf(out, "%lld,%.6g", (long long)value, share);
-    else
-        pt_out_char(out, ',');
-}
-
 pt_count_text pt_calls_of(uint64_t calls)
 {
     return calls > 0 ? pt_count_of(calls) : (pt_count_text){"-"};
@@ -71,16 +56,6 @@ pt_value_text pt_total_of(const pt_summary *summary, int64_t value)
 pt_percent pt_total_share_of(const pt_summary *summary, double share)
 {
     return pt_known_share(share, summary->has_stacks);
-}
-
-void pt_json_totals(pt_json_w *w, const pt_summary *summary, int64_t value, double share)
-{
-    pt_json_known(w, "total", value, share, summary->has_stacks);
-}
-
-void pt_csv_totals(pt_out *out, const pt_summary *summary, int64_t value, double share)
-{
-    pt_csv_known(out, value, share, summary->has_stacks);
 }
 
 void pt_value_fit(int *width, const char *unit, int64_t value)

@@ -17,20 +17,12 @@ pt_value_text pt_value_of(const char *unit, int64_t value);
 /* The same of what may not be known: "-" then. */
 pt_value_text pt_known_value(const char *unit, int64_t value, bool known);
 pt_percent pt_known_share(double share, bool known);
-/* "name" and "name_share" of a JSON object, null where they are unknown. */
-void pt_json_known(pt_json_w *w, const char *name, int64_t value, double share, bool known);
-/* "12,0.25" of a row of CSV; both empty where they are unknown. */
-void pt_csv_known(pt_out *out, int64_t value, double share, bool known);
 /* A number of calls; "-" for 0, which stands for unknown. */
 pt_count_text pt_calls_of(uint64_t calls);
 
 /* The same of a function's total, "-" where the profile has no stacks that would tell it. */
 pt_value_text pt_total_of(const pt_summary *summary, int64_t value);
 pt_percent pt_total_share_of(const pt_summary *summary, double share);
-/* "total" and "total_share" of a JSON object; null where they are unknown. */
-void pt_json_totals(pt_json_w *w, const pt_summary *summary, int64_t value, double share);
-/* "12,0.25" of a row of CSV; both empty where they are unknown. */
-void pt_csv_totals(pt_out *out, const pt_summary *summary, int64_t value, double share);
 
 /* The width of a column of such texts: call for each value, starting with the header's. */
 void pt_value_fit(int *width, const char *unit, int64_t value);
