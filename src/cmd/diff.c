@@ -127,16 +127,8 @@ static int add_run(pt_cmd_context *context, side *s, const char *name, const cha
     PT_GROW(*s, s->count + 1);
     s->runs = pt_realloc(s->runs, s->count + 1, sizeof *s->runs);
     pt_cmd_context *run = &s->items[s->count];
-    *run = (pt_cmd_context){
-        .command = context->command,
-        .common = context->common,
-        .input = context->input,
-        .symbol = context->symbol,
-        .place = context->place,
-        .out = context->out,
-        .look = context->look,
-        .query = context->query,
-    };
+    *run = pt_cmd_context_like(context);
+    run->query = context->query;
     const char **args = pt_alloc(2, sizeof *args);
     args[run->arg_count++] = name;
     if (program != NULL) args[run->arg_count++] = program;

@@ -65,11 +65,7 @@ static int find_format(const pt_cmd_context *context, const pt_format **ret_form
     if (name == NULL) return PT_EXIT_OK;
     *ret_format = pt_format_find(name);
     if (*ret_format != NULL) return PT_EXIT_OK;
-    const char *names[64];
-    size_t count = 0;
-    for (size_t i = 0; i < pt_format_count && count < 64; i++)
-        names[count++] = pt_formats[i]->name;
-    const char *near = pt_nearest(name, names, count);
+    const char *near = pt_format_near(name);
     return pt_cmd_usage(context, "--from=%s: there is no such format%s%s%s", name,
                         near != NULL ? "; did you mean "
                                      : "; `pitot version --features` lists them",
@@ -226,4 +222,15 @@ int pt_cmd_load(pt_cmd_context *context)
         status = pt_cmd_symbolize(context);
     keep_fetched(context);
     return status;
+}
+
+pt_cmd_context pt_cmd_context_like(const pt_cmd_context *context)
+{
+    return (pt_cmd_context){.command = context->command,
+                            .common = context->common,
+                            .input = context->input,
+                            .symbol = context->symbol,
+                            .place = context->place,
+                            .out = context->out,
+                            .look = context->look};
 }

@@ -17,6 +17,9 @@ pt_path_kind pt_path_look(const char *path);
 /* Loads context->args (or the default profile, with a message) into ->loaded, ->profile, ->title,
  * and symbolizes if the command needs names. Returns an exit status; a failure was printed. */
 int pt_cmd_load(pt_cmd_context *context);
+/* A context with the command, settings and output of another, and no arguments, profile or query.
+ */
+pt_cmd_context pt_cmd_context_like(const pt_cmd_context *context);
 
 /* Prints the damage of each input; the readable part is used. */
 void pt_cmd_say_damage(const pt_loaded *loaded);

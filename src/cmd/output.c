@@ -38,11 +38,7 @@ int pt_cmd_mode(const pt_cmd_context *context, const char *text, mode_t *ret_mod
 
 static int no_such_format(const pt_cmd_context *context, const char *name)
 {
-    const char *names[64];
-    size_t count = 0;
-    for (size_t i = 0; i < pt_format_count && count < 64; i++)
-        names[count++] = pt_formats[i]->name;
-    const char *near = pt_nearest(name, names, count);
+    const char *near = pt_format_near(name);
     if (near != NULL)
         return pt_cmd_usage(context, "--to=%s: there is no such format; did you mean %s?", name,
                             near);

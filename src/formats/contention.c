@@ -164,20 +164,6 @@ static pt_status contention_read(pt_reader *reader, pt_builder *b, const pt_read
 
 /* ---- Writing ---- */
 
-static void put_stack(pt_out *out, const pt_profile *p, uint32_t stack, uint64_t *nameless)
-{
-    const uint32_t *const frame = pt_stack_frames(p, stack);
-    for (uint32_t i = 0; i < pt_stack_depth(p, stack); i++) {
-        const uint64_t address = p->location->address[frame[i]];
-        const bool is_return = p->location->flags[frame[i]] & PT_LOCATION_RETURN_ADDR;
-        if (address == 0)
-            ++*nameless;
-        else
-            pt_outf(out, " 0x%" PRIx64, address + !is_return);
-    }
-    pt_out_char(out, '\n');
-}
-
 static pt_status contention_write(const pt_profile *p, const pt_output *output,
                                   const pt_write_options *options, pt_error *reterr)
 {
@@ -204,7 +190,7 @@ static pt_status contention_write(const pt_profile *p, const pt_output *output,
             continue;
         }
         pt_outf(out, "%10" PRId64 " %6" PRId64 " @", ns, contentions);
-        put_stack(out, p, p->sample->stack[i], &nameless);
+        nameless += pt_legacy_put_stack(out, p, p->sample->stack[i], 1);
     }
     pt_out_text(out, "--- Memory map: ---\n");
     for (uint32_t i = 0; i < p->mapping->t.count; i++) {

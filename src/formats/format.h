@@ -158,6 +158,8 @@ extern const size_t pt_capability_count;
 
 /* The format with that name or alias; NULL if there is none. */
 const pt_format *pt_format_find(const char *name);
+/* The name of the format with the most similar name, for a message; NULL if none is similar. */
+const char *pt_format_near(const char *name);
 /* The format of a file name's extension; NULL if none matches. */
 const pt_format *pt_format_for_path(const char *path);
 

@@ -246,23 +246,6 @@ void pt_heap_add_figures(pt_heap_figures *total, const pt_heap_figures *f)
     __builtin_add_overflow(total->alloc_bytes, f->alloc_bytes, &total->alloc_bytes);
 }
 
-/* Writes the frames as return addresses. Returns the number of frames without an address. */
-static uint64_t put_stack(pt_out *out, const pt_profile *p, uint32_t stack)
-{
-    uint64_t nameless = 0;
-    const uint32_t *const frame = pt_stack_frames(p, stack);
-    for (uint32_t i = 0; i < pt_stack_depth(p, stack); i++) {
-        const uint64_t address = p->location->address[frame[i]];
-        const bool is_return = p->location->flags[frame[i]] & PT_LOCATION_RETURN_ADDR;
-        if (address == 0)
-            nameless++;
-        else
-            pt_outf(out, " 0x%08" PRIx64, address + !is_return);
-    }
-    pt_out_char(out, '\n');
-    return nameless;
-}
-
 static void put_mappings(pt_out *out, const pt_profile *p)
 {
     pt_out_text(out, "\nMAPPED_LIBRARIES:\n");
@@ -303,7 +286,7 @@ static pt_status heap_write(const pt_profile *p, const pt_output *output,
             continue;
         }
         put_figures(out, &f);
-        nameless += put_stack(out, p, p->sample->stack[i]);
+        nameless += pt_legacy_put_stack(out, p, p->sample->stack[i], 8);
     }
     put_mappings(out, p);
     pt_diag_add(options->diag, nameless, "frames without an address left out");

@@ -468,3 +468,21 @@ pt_status pt_legacy_finish(pt_legacy *l, pt_reader *r, bool at_maps, pt_error *r
                         l->malformed, l->malformed == 1 ? " is" : "s are", l->first_malformed,
                         pt_builder_sample_count(l->b));
 }
+
+/* ---- Writing ---- */
+
+uint64_t pt_legacy_put_stack(pt_out *out, const pt_profile *p, uint32_t stack, int digits)
+{
+    uint64_t nameless = 0;
+    const uint32_t *const frame = pt_stack_frames(p, stack);
+    for (uint32_t i = 0; i < pt_stack_depth(p, stack); i++) {
+        const uint64_t address = p->location->address[frame[i]];
+        const bool is_return = p->location->flags[frame[i]] & PT_LOCATION_RETURN_ADDR;
+        if (address == 0)
+            nameless++;
+        else
+            pt_outf(out, " 0x%0*" PRIx64, digits, address + !is_return);
+    }
+    pt_out_char(out, '\n');
+    return nameless;
+}

@@ -87,6 +87,9 @@ bool pt_legacy_more_addresses(pt_legacy *l, pt_span text);
 /* The stack of the current line. leaf_is_return: the first address is a return address, too. If it
  * is not, a second frame that repeats it is removed. */
 pt_stack_id pt_legacy_stack(pt_legacy *l, bool leaf_is_return);
+/* Writes " 0x..." for each frame, a return address of at least `digits` digits, and a newline.
+ * Returns the number of frames without an address, which are left out. */
+uint64_t pt_legacy_put_stack(pt_out *out, const pt_profile *p, uint32_t stack, int digits);
 /* Reads a comment in Go's form that names an address of the current line. Other comments are
  * ignored. */
 void pt_legacy_comment(pt_legacy *l, pt_span line);

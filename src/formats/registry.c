@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/options.h"
+
 #define X(name) extern const pt_format pt_format_##name;
 #include "formats/formats.def"
 #undef X
@@ -15,6 +17,14 @@ const pt_format *const pt_formats[] = {
 #undef X
 };
 const size_t pt_format_count = sizeof pt_formats / sizeof pt_formats[0];
+
+const char *pt_format_near(const char *name)
+{
+    const char *names[sizeof pt_formats / sizeof pt_formats[0]];
+    for (size_t i = 0; i < pt_format_count; i++)
+        names[i] = pt_formats[i]->name;
+    return pt_nearest(name, names, pt_format_count);
+}
 
 const pt_format *pt_format_find(const char *name)
 {

@@ -72,17 +72,6 @@ static char *duration_text(const pt_graph_report *report, int64_t duration_ns)
     return line;
 }
 
-char *pt_last_part(const char *path)
-{
-    size_t length = strlen(path);
-    while (length > 1 && path[length - 1] == '/')
-        length--;
-    size_t begin = length;
-    while (begin > 0 && path[begin - 1] != '/')
-        begin--;
-    return begin == length ? pt_strdup("/") : pt_strndup(path + begin, length - begin);
-}
-
 pt_legend pt_profile_legend(const pt_graph_report *report)
 {
     const pt_profile *p = report->profile;

@@ -34,9 +34,6 @@ typedef struct pt_graph_report {
 /* A value as the report shows it: "1.10s". */
 void pt_graph_put_value(pt_buf *buf, const pt_graph_report *report, int64_t value);
 
-/* The last part of a path that is not empty, as Go's filepath.Base; the caller frees. */
-char *pt_last_part(const char *path);
-
 /* The legend: lines without their ends; free with pt_legend_done. */
 typedef struct pt_legend {
     char **line;

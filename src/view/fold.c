@@ -499,23 +499,16 @@ bool *pt_fold_find(const pt_fold *fold, const char *name, const bool *shown)
 
 /* ---- pprof's spelling ---- */
 
-/* The base name of a path as Go's filepath.Base has it: trailing slashes are no part of it. */
-static void base_of(const char *path, size_t length, const char **ret_base, size_t *ret_length)
+char *pt_last_part(const char *path)
 {
+    size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/')
         length--;
     size_t begin = length;
     while (begin > 0 && path[begin - 1] != '/')
         begin--;
-    *ret_base = path + begin;
-    *ret_length = length - begin;
-    if (length == 0) { /* Base("") is "." */
-        *ret_base = ".";
-        *ret_length = 1;
-    } else if (*ret_length == 0) { /* Base("/") is "/" */
-        *ret_base = "/";
-        *ret_length = 1;
-    }
+    if (length == 0) return pt_strdup(".");
+    return begin == length ? pt_strdup("/") : pt_strndup(path + begin, length - begin);
 }
 
 char *pt_node_text(const pt_node_info *info)
@@ -531,10 +524,8 @@ char *pt_node_text(const pt_node_info *info)
     } else if (info->name[0] != '\0') {
         buf.size--; /* only the name is shown: the separator goes */
     } else if (info->object[0] != '\0') {
-        const char *base;
-        size_t length;
-        base_of(info->object, strlen(info->object), &base, &length);
-        pt_putf(&buf, "[%.*s]", (int)length, base);
+        PT_FREE char *base = pt_last_part(info->object);
+        pt_putf(&buf, "[%s]", base);
     } else {
         pt_put_text(&buf, "<unknown>");
     }

@@ -120,6 +120,11 @@ int pt_fold_compare(const pt_fold *fold, uint32_t a, uint32_t b);
  * NULL: those of samples. Not for pprof's rules. */
 bool *pt_fold_find(const pt_fold *fold, const char *name, const bool *shown);
 
+/* The base name of a path as Go's filepath.Base has it: without trailing slashes; "." for "", "/"
+ * for
+ * "/". The caller frees it. */
+char *pt_last_part(const char *path);
+
 /* pprof's PrintableName: address, name, and file with line or else file or else object; the caller
  * frees. */
 char *pt_node_text(const pt_node_info *info);

@@ -13,13 +13,7 @@ static int add_set(pt_cmd_context *context, const pt_dcpi_settings *settings, co
 {
     PT_GROW(*sets, sets->count + 1);
     pt_dcpi_set *const set = &sets->items[sets->count++];
-    *set = (pt_dcpi_set){.context = {.command = context->command,
-                                     .common = context->common,
-                                     .input = context->input,
-                                     .symbol = context->symbol,
-                                     .place = context->place,
-                                     .out = context->out,
-                                     .look = context->look}};
+    *set = (pt_dcpi_set){.context = pt_cmd_context_like(context)};
     pt_cmd_context *const own = &set->context;
     size_t room = 3;
     for (const char *at = names; *at != '\0'; at++)
