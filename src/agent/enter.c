@@ -31,14 +31,6 @@ static bool gets_more_rights(int fd)
            (getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0);
 }
 
-static bool has_loader(const pt_elf *elf)
-{
-    pt_elf_segment segment;
-    for (uint32_t i = 0; i < elf->segment_count; i++)
-        if (pt_elf_segment_at(elf, i, &segment) && segment.type == PT_INTERP) return true;
-    return false;
-}
-
 static bool is_another_machine(const pt_elf *elf)
 {
     return elf->machine != PT_MACHINE_HOST->elf_machine || elf->is_64 != (sizeof(void *) == 8);
@@ -79,7 +71,8 @@ static void look_at(int fd, const char *path, bool is_interpreter)
     const ssize_t got = pread(fd, head, sizeof head, 0);
     if (got <= 0) return;
     if (pt_elf_open(head, (uint64_t)got, &elf) == PT_ELF_OK) {
-        if (is_another_machine(&elf) || !has_loader(&elf) || gets_more_rights(fd)) note_name(path);
+        if (is_another_machine(&elf) || !pt_elf_has_interpreter(&elf) || gets_more_rights(fd))
+            note_name(path);
     } else if (!is_interpreter && is_script(head, (size_t)got, &interpreter)) {
         const int other = open(interpreter, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (other >= 0) look_at(other, interpreter, true);

@@ -37,6 +37,12 @@ static inline bool pt_equals_n(const char *text, size_t size, const char *other)
     return size == strlen(other) && memcmp(text, other, size) == 0;
 }
 
+/* For qsort and bsearch: compares two items of an array of texts by strcmp. */
+static inline int pt_compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 /* Is the path the folder itself, or below it? */
 static inline bool pt_is_below(const char *path, size_t size, const char *folder)
 {

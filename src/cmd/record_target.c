@@ -85,14 +85,6 @@ static bool is_go(const pt_elf *elf)
            pt_elf_section_named(elf, ".gopclntab", &section);
 }
 
-static bool has_interpreter(const pt_elf *elf)
-{
-    pt_elf_segment segment;
-    for (uint32_t i = 0; i < elf->segment_count; i++)
-        if (pt_elf_segment_at(elf, i, &segment) && segment.type == PT_INTERP) return true;
-    return false;
-}
-
 /* A program of that name which is one: it has the interpreter, or needs its library. */
 static unsigned python_minor_of(const char *path, const pt_blob *image)
 {
@@ -116,7 +108,7 @@ static pt_target_kind judge_target(const char *path, const pt_blob *image)
     pt_elf elf;
     if (pt_elf_open(image->data, image->size, &elf) != PT_ELF_OK) return PT_TARGET_OK;
     if (is_go(&elf)) return PT_TARGET_GO;
-    if (!has_interpreter(&elf)) return PT_TARGET_STATIC;
+    if (!pt_elf_has_interpreter(&elf)) return PT_TARGET_STATIC;
     if (elf.machine != PT_MACHINE_HOST->elf_machine || !elf.is_64) return PT_TARGET_FOREIGN;
     return is_privileged(path) ? PT_TARGET_PRIVILEGED : PT_TARGET_OK;
 }

@@ -479,6 +479,14 @@ bool pt_elf_debugaltlink(const pt_elf *elf, const char **ret_name, pt_elf_id *re
     return true;
 }
 
+bool pt_elf_has_interpreter(const pt_elf *elf)
+{
+    pt_elf_segment s;
+    for (uint32_t i = 0; pt_elf_segment_at(elf, i, &s); i++)
+        if (s.type == PT_INTERP) return true;
+    return false;
+}
+
 /* ---- addresses ---- */
 
 bool pt_elf_offset_of_addr(const pt_elf *elf, uint64_t addr, uint64_t *ret_off)

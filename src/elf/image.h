@@ -155,6 +155,9 @@ bool pt_elf_debuglink(const pt_elf *elf, const char **ret_name, uint32_t *ret_cr
  * False as above. */
 bool pt_elf_debugaltlink(const pt_elf *elf, const char **ret_name, pt_elf_id *ret_id);
 
+/* Does the image name a program interpreter (PT_INTERP), as dynamically linked programs do? */
+bool pt_elf_has_interpreter(const pt_elf *elf);
+
 /* The file offset of a virtual address as linked, by the PT_LOAD whose file bytes hold the address.
  * False when no PT_LOAD holds it. */
 bool pt_elf_offset_of_addr(const pt_elf *elf, uint64_t addr, uint64_t *ret_off);

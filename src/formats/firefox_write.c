@@ -264,12 +264,6 @@ static uint64_t relative_address(const pt_profile *p, uint32_t location)
     return address - m->start + m->file_offset;
 }
 
-static bool is_nameless(const pt_profile *p, uint32_t location)
-{
-    return p->location->line_first[location] == p->location->line_first[location + 1] &&
-           p->location->address[location] != 0;
-}
-
 /* 0 for the function itself, 1 for a function inlined into it, and so on. The frames of a location
  * have consecutive rows, the innermost first. */
 static uint32_t inline_depth(const fx_writer *w, uint32_t frame)
@@ -390,7 +384,7 @@ static void put_strings(fx_writer *w)
         const pt_named_frame *const frame = func_at(w, i);
         char text[24];
         snprintf(text, sizeof text, "0x%" PRIx64, relative_address(w->p, frame->location));
-        if (is_nameless(w->p, frame->location))
+        if (pt_location_is_nameless(w->p, frame->location))
             pt_json_text(json, text);
         else
             pt_json_text_n(json, frame->name, frame->name_bytes);

@@ -53,18 +53,12 @@ static const pt_remote_mapping *find_server(const naming *n, uint32_t mapping)
     return NULL;
 }
 
-static bool is_nameless(const pt_profile *p, uint32_t location)
-{
-    return p->location->line_first[location] == p->location->line_first[location + 1] &&
-           p->location->address[location] != 0;
-}
-
 static batch gather_addresses(const naming *n, uint32_t mapping, uint64_t shift)
 {
     const pt_locations *const l = n->p->location;
     batch b = {0};
     for (uint32_t i = 0; i < l->t.count; i++) {
-        if (l->mapping[i] != mapping || !is_nameless(n->p, i)) continue;
+        if (l->mapping[i] != mapping || !pt_location_is_nameless(n->p, i)) continue;
         PT_PUSH(b, i);
     }
     b.addresses = pt_alloc(b.count + 1, sizeof *b.addresses);

@@ -375,6 +375,13 @@ int pt_place_text(const char *path, uint64_t address, char *buf, size_t size);
  * offset in the mapped file. Without a mapped file: the address itself. */
 uint64_t pt_location_in_image(const pt_profile *p, uint32_t location);
 
+/* Has the location an address, but no lines that name its functions? */
+static inline bool pt_location_is_nameless(const pt_profile *p, uint32_t location)
+{
+    return p->location->line_first[location] == p->location->line_first[location + 1] &&
+           p->location->address[location] != 0;
+}
+
 /* pt_place_text for a location; "[unknown]" for address 0. */
 int pt_location_text(const pt_profile *p, uint32_t location, char *buf, size_t size);
 

@@ -9,6 +9,7 @@
  * The only numeric label is "bytes"; pprof::base, which marks what is subtracted, is none (as in
  * google/pprof, newGraph).
  */
+#include "base/text.h"
 #include "view/graph_int.h"
 
 #include <math.h>
@@ -49,11 +50,6 @@ typedef struct {
     uint32_t sample; /* the one at hand */
 } tagging;
 
-static int compare_texts(const void *left, const void *right)
-{
-    return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
 /* "key:value" of all text labels, sorted, with a backslash and an n between; NULL without any. */
 static char *join_texts(const pt_profile *p, uint32_t set)
 {
@@ -66,7 +62,7 @@ static char *join_texts(const pt_profile *p, uint32_t set)
             continue;
         texts[count++] = pt_strf("%s:%s", pt_text(p, label->key), pt_text(p, label->str));
     }
-    qsort(texts, count, sizeof *texts, compare_texts);
+    qsort(texts, count, sizeof *texts, pt_compare_texts);
     pt_buf buf = PT_BUF_INIT;
     for (size_t i = 0; i < count; i++) {
         if (i > 0) pt_put_text(&buf, "\\n");

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "personality/gprof/gprof_int.h"
 
 #define MANY_CALLS   0.90 /* share of all calls, by the arcs that count as uses of a function */
@@ -256,11 +257,6 @@ static void place_functions(placement *p, arc_list *arcs)
     free(nowhere.items);
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Puts the object files without a function among the symbols, by name. */
 static void put_other_files(placement *p)
 {
@@ -272,11 +268,12 @@ static void put_other_files(placement *p)
         files[i] = o->mapped[i].file;
     for (size_t i = 0; i < p->g->symbol.count; i++)
         if (p->g->symbol.items[i].is_mapped) known[known_count++] = p->g->symbol.items[i].name;
-    qsort(files, o->mapped_count, sizeof *files, by_text);
-    qsort(known, known_count, sizeof *known, by_text);
+    qsort(files, o->mapped_count, sizeof *files, pt_compare_texts);
+    qsort(known, known_count, sizeof *known, pt_compare_texts);
     for (size_t i = 0; i < o->mapped_count; i++) {
         if (i > 0 && strcmp(files[i], files[i - 1]) == 0) continue;
-        if (bsearch(&files[i], known, known_count, sizeof *known, by_text) != NULL) continue;
+        if (bsearch(&files[i], known, known_count, sizeof *known, pt_compare_texts) != NULL)
+            continue;
         p->name = pt_grow(p->name, &p->name_cap, p->name_count + 1, sizeof *p->name);
         p->name[p->name_count++] = files[i];
     }

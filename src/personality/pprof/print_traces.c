@@ -2,17 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "personality/pprof/print.h"
 #include "personality/pprof/print_labels.h"
 #include "transform/tags.h"
 
 /* ---- Labels ---- */
-
-static int compare_texts(const void *left, const void *right)
-{
-    return strcmp(*(char *const *)left, *(char *const *)right);
-}
 
 pt_pprof_groups pt_pprof_group_labels(const pt_profile *p, uint32_t set, pt_label_kind kind,
                                       void (*put)(pt_buf *buf, const pt_profile *p,
@@ -39,7 +35,7 @@ pt_pprof_groups pt_pprof_group_labels(const pt_profile *p, uint32_t set, pt_labe
         put(&buf, p, same, found, context);
         groups.text[groups.count++] = pt_buf_take(&buf, NULL);
     }
-    qsort(groups.text, groups.count, sizeof *groups.text, compare_texts);
+    qsort(groups.text, groups.count, sizeof *groups.text, pt_compare_texts);
     return groups;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
 #include "personality/pprof/shell.h"
 
 /* Groups of fields of which one is set. Each choice is a flag in the struct. */
@@ -202,11 +203,6 @@ static void put_row(pt_buf *buf, const pt_profile *p, const pt_pprof_config *con
     put_option(buf, row->name, value[0] == '\0' ? "\"\"" : value, usual ? "default" : "");
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 char *pt_pprof_options_text(const pt_pprof_config *config, const pt_profile *profile)
 {
     const size_t most = pt_pprof_config_options.count + GROUP_COUNT;
@@ -222,7 +218,7 @@ char *pt_pprof_options_text(const pt_pprof_config *config, const pt_profile *pro
         }
         lines[count++] = pt_buf_take(&buf, NULL);
     }
-    qsort(lines, count, sizeof *lines, compare_texts);
+    qsort(lines, count, sizeof *lines, pt_compare_texts);
     pt_buf all = PT_BUF_INIT;
     for (size_t i = 0; i < count; i++) {
         pt_put_text(&all, lines[i]);
