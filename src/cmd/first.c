@@ -13,11 +13,6 @@ static pt_first first_of(const pt_command *command, int skip)
     return (pt_first){.command = command, .skip = skip};
 }
 
-static pt_first first_said(int status)
-{
-    return (pt_first){.status = status};
-}
-
 /* `pitot` without arguments: the profile in the current folder, or else help. */
 static pt_first nothing_said(void)
 {
@@ -31,7 +26,7 @@ static pt_first only_a_program(const char *path, pt_path_kind kind)
 {
     pt_cmd_say("%s is a %s, not a profile; to record it: pitot record %s%s", path,
                kind == PT_PATH_SCRIPT ? "script" : "program", strchr(path, '/') ? "" : "./", path);
-    return first_said(PT_EXIT_USAGE);
+    return (pt_first){.status = PT_EXIT_USAGE};
 }
 
 static bool may_be_profile(const char *argument)
@@ -44,7 +39,7 @@ static pt_first files_said(int argc, char **argv, pt_path_kind kind)
 {
     if (kind == PT_PATH_FOLDER) {
         pt_cmd_say("%s is a folder; name a profile in it", argv[1]);
-        return first_said(PT_EXIT_USAGE);
+        return (pt_first){.status = PT_EXIT_USAGE};
     }
     for (int i = 1; i < argc; i++)
         if (may_be_profile(argv[i])) return first_of(&pt_command_top, 1);
@@ -59,7 +54,7 @@ static pt_first unknown_word(const char *word)
                    near->name);
     else
         pt_cmd_say("there is no command and no file '%s'; `pitot help` lists the commands", word);
-    return first_said(PT_EXIT_USAGE);
+    return (pt_first){.status = PT_EXIT_USAGE};
 }
 
 static pt_first option_said(const char *word)

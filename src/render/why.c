@@ -245,9 +245,9 @@ static void put_json_place(pt_json_w *w, const pt_why_place *place)
     pt_json_key_int_or_null(w, "line", place->line, place->line > 0);
 }
 
-static void put_json_path(pt_json_w *w, const char *key, const pt_why_path *path)
+static void put_json_path(pt_json_w *w, const pt_why_path *path)
 {
-    pt_json_key_array(w, key);
+    pt_json_key_array(w, "path");
     for (size_t i = 0; i < path->count; i++)
         pt_json_text(w, path->name[i]);
     pt_json_array_end(w);
@@ -271,7 +271,7 @@ static void put_json_finding(pt_json_w *w, const pt_summary *summary, const pt_w
     if (f->place.name != NULL) put_json_place(w, &f->place);
     if (f->via != NULL) pt_json_key_text(w, "called", f->via);
     pt_json_key_text(w, "leaf", f->symptom);
-    put_json_path(w, "path", &f->path);
+    put_json_path(w, &f->path);
     pt_json_key_array(w, "callers");
     for (size_t i = 0; i < f->source_count; i++) {
         pt_json_object(w);
@@ -295,7 +295,7 @@ static void put_json_function(pt_json_w *w, const pt_why *why)
         pt_json_object(w);
         pt_json_key_int(w, "value", why->path[i].value);
         pt_json_key_double(w, "share", why->path[i].share);
-        put_json_path(w, "path", &why->path[i]);
+        put_json_path(w, &why->path[i]);
         pt_json_object_end(w);
     }
     pt_json_array_end(w);
