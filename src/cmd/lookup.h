@@ -10,7 +10,7 @@
 typedef struct pt_lookup {
     pt_source_options source;
     pt_name_cache cache;
-    /* What they point to. */
+    /* The memory of the texts above. */
     char *binary_path; /* folders of PPROF_BINARY_PATH, cut apart */
     const char **binary_dirs;
     char *cache_folder, *perf_folder;

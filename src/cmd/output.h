@@ -77,7 +77,7 @@ int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
         .details = "A recording holds command lines, paths and labels, so only its user may read " \
                    "it. --mode=0644 lets everybody read it."                                       \
     }
-/* What --mode says; a usage error's exit status otherwise. */
+/* Parses --mode into *ret_mode. Returns 0, or the exit status of a usage error. */
 int pt_cmd_mode(const pt_cmd_context *context, const char *text, mode_t *ret_mode);
 
 /* True if the output goes to standard output. */

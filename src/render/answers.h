@@ -40,8 +40,7 @@ typedef struct pt_answer_printer {
 } pt_answer_printer;
 
 void pt_print_answer(pt_answer_printer *p, const pt_answer *a);
-/* What stands before and after all answers: JSON of the addresses on a command line is one array.
- */
+/* Put the text before and after all answers: JSON of addresses on a command line is one array. */
 void pt_print_begin(pt_answer_printer *p);
 void pt_print_end(pt_answer_printer *p);
 

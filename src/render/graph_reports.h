@@ -1,5 +1,5 @@
 /* graph_reports.h: our own reports on callers and callees, whole stacks and labels, as text, JSON
- * and CSV (report.h tells the manner). */
+ * and CSV (report.h describes the form). */
 #ifndef PT_RENDER_GRAPH_REPORTS_H
 #define PT_RENDER_GRAPH_REPORTS_H
 

@@ -28,8 +28,8 @@ typedef struct pt_report_head {
     double kept_share;  /* of the whole profile's */
 } pt_report_head;
 
-/* Tells the facts of a head one by one, as short texts: what a query left, samples, duration, how
- * much to believe. For pictures, whose heads are no lines. */
+/* Passes on the facts of a head one by one, as short texts: the samples that a query left,
+ * duration, quality. For pictures, whose heads are no lines. */
 typedef void pt_fact_fn(void *context, const char *text);
 void pt_report_facts(const pt_report_head *head, pt_fact_fn *tell, void *context);
 
@@ -39,7 +39,7 @@ void pt_report_head_text(pt_out *out, const pt_look *look, const pt_report_head 
 void pt_report_json_begin(pt_json_w *w, pt_out *out, const char *name);
 /* Begins the document: {"schema": 1, "report": name, "profile": {...}; the caller ends it. */
 void pt_report_head_json(pt_json_w *w, const char *name, const pt_report_head *head);
-/* The members of it that tell of the profile and the query, for an object of another kind. */
+/* Puts the members of the head about profile and query into an object of another kind. */
 void pt_report_profile_json(pt_json_w *w, const pt_report_head *head);
 
 void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_top *top);

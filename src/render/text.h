@@ -12,7 +12,7 @@
 size_t pt_text_width(const char *text);
 
 /* Puts the text without anything a terminal obeys. If it is wider than limit (below 8: no limit)
- * its middle is replaced by "...", the end being what tells names apart. */
+ * its middle is replaced by "...", since the ends of names differ. */
 void pt_text_put(pt_out *out, const char *text, size_t limit);
 
 /* The same for a function's name, which is made brief first unless the look wants all of it. */

@@ -20,7 +20,7 @@ pt_percent pt_known_share(double share, bool known);
 /* A number of calls; "-" for 0, which stands for unknown. */
 pt_count_text pt_calls_of(uint64_t calls);
 
-/* The same of a function's total, "-" where the profile has no stacks that would tell it. */
+/* The same for a function's total; "-" if the profile has no stacks, which totals need. */
 pt_value_text pt_total_of(const pt_summary *summary, int64_t value);
 pt_percent pt_total_share_of(const pt_summary *summary, double share);
 

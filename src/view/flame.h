@@ -66,8 +66,8 @@ typedef struct pt_flame {
     uint32_t *parent, *node_frame, *depth; /* [node_count]; parent[0] = 0 */
     int64_t *self, *node_total;
     uint32_t rows; /* deepest depth + 1 */
-    /* When something was cut, the nodes cannot tell each function's self and total any more: here
-     * are those that lead by self or by total, at most 2 * PT_FLAME_FUNCTIONS. */
+    /* The functions that lead by self or by total, at most 2 * PT_FLAME_FUNCTIONS, because the
+     * nodes of a cut graph do not add up to a function's self and total. */
     pt_flame_function *function;
     uint32_t function_count;
     uint64_t more_functions; /* than those */
@@ -94,9 +94,9 @@ static inline size_t pt_flame_text_bytes(const pt_flame *f, uint32_t string)
     return (size_t)(f->string[string + 1] - f->string[string] - 1);
 }
 
-/* The package of a function as its name tells, as a part of the name: "net/http" of
- * "net/http.(*conn).serve", "std" of "void std::sort<int*>(int*, int*)", "java.util" of
- * "java.util.HashMap.get"; *ret_bytes is 0 for a plain C name. */
+/* The package in a function's name, as a part of the name: "net/http" of "net/http.(*conn).serve",
+ * "std" of "void std::sort<int*>(int*, int*)", "java.util" of "java.util.HashMap.get"; *ret_bytes
+ * is 0 for a plain C name. */
 const char *pt_flame_package(const char *name, size_t *ret_bytes);
 
 /* The last part of a function's name, as a part of the name: "push_back" of

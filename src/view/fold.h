@@ -1,12 +1,12 @@
-/* fold.h: which row of a report each frame of a profile belongs to. Decided here and nowhere else.
+/* fold.h: the row of a report that each frame of a profile belongs to. No other code decides it.
  *
  *   location 7 -> lines [alloc inlined in grow, grow] -> rows 3, 12    innermost first
  *   location 8 -> no lines                            -> row 40        [libfoo.so+0x1234]
  *
- * A row is what a table's row, a tree's node, a frame of a trace or a box stands for. A rule says
- * what tells frames apart: by function, functions of the same name are one row wherever they come
- * from; inlined frames have rows of their own; a frame without a name is a row by its address or by
- * its mapped file. Two frames are one row exactly when a report calls them the same.
+ * A row is the item behind a table's row, a tree's node, a frame of a trace or a box. A rule gives
+ * the facts by which rows differ. By function, functions of the same name are one row in all files;
+ * inlined frames have rows of their own; a frame without a name is a row by its address or by its
+ * mapped file. Two frames are one row exactly when a report shows the same name for both.
  *
  * pprof's reports fold by the same mechanism with google/pprof's own rules, and have a printer of
  * their own: pt_node_text. A fold is derived once for a profile, and shared by its views.
@@ -16,7 +16,7 @@
 
 #include "model/profile.h"
 
-/* What a row is, and what it is called. */
+/* The grain of rows, and the names of rows. */
 typedef enum {
     PT_BY_FUNCTION,     /* a function's name: "main" */
     PT_BY_FILEFUNCTION, /* "main /src/main.c" */
@@ -26,7 +26,7 @@ typedef enum {
     PT_BY_MAPPING,      /* "[app]" */
 } pt_grain;
 
-/* What a frame that no function name is known for is called. */
+/* The name of a frame without a function name. */
 typedef enum {
     PT_UNNAMED_ADDRESS, /* each address is a row: "[libfoo.so+0x1234]" */
     PT_UNNAMED_OBJECT,  /* each mapped file is one: "[libfoo.so]"; "[unknown]" without a mapping */
@@ -47,7 +47,7 @@ typedef struct pt_fold_rule {
     const char *source_path; /* "a:b": what lies behind the base name of one of them stays */
 } pt_fold_rule;
 
-/* What the frames of a row have in common; "" and 0 for what they need not, or what is unknown. */
+/* The facts that all frames of a row share; "" and 0 for facts that may differ, or are unknown. */
 typedef struct pt_node_info {
     const char *name;
     const char *file;   /* pprof: cut by the rule's paths, and without needless parts */
@@ -95,7 +95,7 @@ static inline const uint32_t *pt_fold_rows(const pt_fold *fold, uint32_t locatio
 /* Texts live as long as the fold and its profile. */
 pt_node_info pt_fold_info(const pt_fold *fold, uint32_t row);
 
-/* What reports call the row, spelled as the rule says; the caller frees. */
+/* The row's name in reports, spelled by the rule; the caller frees it. */
 char *pt_fold_text(const pt_fold *fold, uint32_t row);
 
 /* Whether the text is an address or a mapped file for want of a name. */

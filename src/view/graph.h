@@ -10,7 +10,7 @@
  * internal/report/report.go), to the order of equals, because reports agree to the byte:
  *
  *   1. nodes with |cum| below the share node_fraction of all flat go
- *   2. sorted: by flat, by cum, or (visual) by how much the edges tell, an entropy
+ *   2. sorted: by flat, by cum, or (visual) by the entropy of the edges
  *   3. beyond node_count they go; of a visual graph each tag of a node counts too, up to 4
  *   4. edges with |weight| below the share edge_fraction go; of a visual graph also residual ones
  *      whose target is reached another way
@@ -102,13 +102,13 @@ pt_status pt_graph_init(pt_graph *ret_graph, const pt_profile *profile,
                         const pt_graph_request *request, pt_error *reterr);
 void pt_graph_done(pt_graph *graph);
 
-/* Of nodes by pitot's own rules: the row of the fold that one is, and pt_fold_find of those listed.
- */
+/* For graphs by pitot's own rules: the row of the fold of a node, and pt_fold_find among listed
+ * nodes. */
 uint32_t pt_graph_row(const pt_graph *graph, const pt_graph_node *node);
 bool *pt_graph_find(const pt_graph *graph, const char *name);
 
-/* What 100 % is: the sum of |value| over all samples, or over those labelled pprof::base=true if
- * there are any with a value; with mean divided by the same sum of event 0. */
+/* The value of 100 %: the sum of |value| over all samples, or over those labelled pprof::base=true
+ * if there are any with a value; with mean divided by the same sum of event 0. */
 int64_t pt_graph_total(const pt_profile *profile, uint32_t event, bool mean);
 
 /* The unit for all figures of a report on a graph, when "minimum" was asked for: that of the

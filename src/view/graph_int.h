@@ -5,7 +5,7 @@
 #include "base/saturate.h"
 #include "view/graph.h"
 
-/* What a graph owns beside its public arrays. */
+/* The memory that a graph owns beside its public arrays. */
 struct pt_graph_memory {
     pt_fold places;
     pt_node_info *info; /* per row of places */

@@ -26,11 +26,11 @@ typedef struct pt_info_label {
     const char *key;
     uint32_t samples;        /* that have it */
     uint32_t texts, numbers; /* distinct values of each kind */
-    const char *unit;        /* of the numbers: the first that is told; "" = none */
+    const char *unit;        /* the unit of the numbers: the first known one; "" = none */
     uint32_t key_string;     /* the key's string id */
 } pt_info_label;
 
-/* What a profile may lack; each with how many things are concerned, of how many. */
+/* The data that a profile may lack; each with the number of affected items, and of all items. */
 typedef enum {
     PT_LACK_NAMES,     /* locations without a function name */
     PT_LACK_LINES,     /* named locations without a source line */
@@ -39,7 +39,7 @@ typedef enum {
     PT_LACK_PERIOD,    /* what a sample stands for */
     PT_LACK_TIME,      /* when it was taken */
     PT_LACK_DURATION,
-    PT_LACK_ENDS,    /* stacks that do not tell whether they are whole */
+    PT_LACK_ENDS,    /* stacks that may be whole or not */
     PT_LACK_WHOLE,   /* stacks that are known to be cut off */
     PT_LACK_CHECKED, /* stacks in which frames may be missing: PT_STACK_END_UNCHECKED */
     PT_LACK_LOST,    /* samples that the collector lost */

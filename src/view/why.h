@@ -22,7 +22,7 @@
 #include "view/why_causes.h"
 
 typedef enum {
-    PT_WHY_CAUSE,   /* pt_why_finding.cause tells which */
+    PT_WHY_CAUSE,   /* the cause is pt_why_finding.cause */
     PT_WHY_OWN,     /* time in the place itself */
     PT_WHY_LIBRARY, /* time in the function `via` of a library, and below it */
 } pt_why_kind;
@@ -84,7 +84,7 @@ typedef struct pt_why {
     /* One thread has nearly all of the value, of several: its share, else 0. */
     double busy_thread_share;
     uint32_t thread_count;
-    /* Of the function that was asked for. */
+    /* The facts of the requested function. */
     char *function;
     int64_t self;
     pt_why_path *path; /* ways to it, of the program's own functions; the heaviest first */

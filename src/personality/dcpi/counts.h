@@ -1,5 +1,5 @@
-/* counts.h: where samples were taken, by image, procedure and address, with a column an event: what
- * DCPI's tools tell.
+/* counts.h: the samples by image, procedure and address, with a column for each event, as DCPI's
+ * tools show them.
  *
  *   stack [libc.so+0x40, app+0x10]   cycles 3        image     libc.so   3  0
  *   stack [app+0x18]                 cycles 1   ->             app       1  2
@@ -59,13 +59,13 @@ typedef struct pt_counts {
     uint64_t outside;                 /* samples without a stack, or outside every image */
 } pt_counts;
 
-/* Of the events events[0, event_count). Borrows the profile's texts; sums saturate. */
+/* Counts the events events[0, event_count). Borrows the profile's texts; sums saturate. */
 void pt_counts_init(pt_counts *ret_counts, const pt_profile *profile, const uint32_t *events,
                     uint32_t event_count);
 void pt_counts_done(pt_counts *counts);
 
-/* Which events tell how often: all that count, or all there are when none does. ret_events has room
- * for the profile's; returns how many. */
+/* Chooses the events with counts; all events if there are none. ret_events has room for all events
+ * of the profile. Returns the number chosen. */
 uint32_t pt_counts_events(const pt_profile *profile, uint32_t *ret_events);
 
 static inline int64_t pt_counts_value(const pt_counts *c, pt_counts_level level, size_t row,

@@ -13,8 +13,8 @@
  *
  * A machine of a given width runs n instructions in n / width cycles at best. So the samples of a
  * block over that are at least proportional to its executions, and the least such ratio among the
- * blocks of a class, as far as their samples suffice, is the estimate: that block is taken not to
- * have stalled. It is an upper bound. Without events of the hardware more cannot be told.
+ * blocks of a class with enough samples is the estimate: that block is assumed not to have stalled.
+ * The estimate is an upper bound. A better one needs events of the hardware.
  */
 #ifndef PT_DCPI_FLOW_H
 #define PT_DCPI_FLOW_H
@@ -60,8 +60,9 @@ typedef struct pt_flow {
 
 #define PT_FLOW_WIDTH 4 /* instructions a cycle, of most cores of the last decade */
 
-/* Of one column of the procedure's counts. False for machines whose jumps are not known (they are
- * for x86 and AArch64), and for procedures without instructions. Done with pt_flow_done. */
+/* Estimates the flow from one column of the procedure's counts. False if the machine's jumps are
+ * not known (they are for x86 and AArch64), or if the procedure has no instructions. The caller
+ * ends it with pt_flow_done. */
 bool pt_flow_init(pt_flow *ret_flow, const pt_procedures *all, const pt_procedure *procedure,
                   uint32_t column, double width);
 void pt_flow_done(pt_flow *flow);
@@ -72,12 +73,14 @@ static inline const pt_flow_class *pt_flow_class_at(const pt_flow *flow, size_t 
     return &flow->class[flow->block[flow->block_of[instruction]].class];
 }
 
-/* Samples of an instruction beyond what it takes at full width; 0 where nothing is known. */
+/* The samples of an instruction beyond those of its cycles at full width; 0 if they are not known.
+ */
 double pt_flow_stall(const pt_flow *flow, const pt_procedures *all, const pt_procedure *procedure,
                      uint32_t column, size_t instruction);
 
-/* What an event may have to do with a stall, as DCPI's letters: i (instruction cache), I (its
- * translation), d (data cache), D (its translation), p (mispredicted branch); 0 for others. */
+/* The cause of stalls that an event counts, as DCPI's letter: i (instruction cache), I (its
+ * translation), d (data cache), D (its translation), p (mispredicted branch); 0 for another event.
+ */
 char pt_flow_blame(const char *event);
 /* The letters of the events that were counted at an instruction or the one before it, in the order
  * of the columns; "?" when there is none. buf has room for event_count + 2. */

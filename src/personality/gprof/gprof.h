@@ -29,7 +29,8 @@
 #include "model/profile.h"
 #include "object/object.h"
 
-/* What a spec chooses symbols for: a table of those to show and one of those to leave out. */
+/* The tables of symbols that specs choose: for each use the symbols to show and those to leave out.
+ */
 typedef enum {
     PT_GPROF_SHOW_GRAPH,
     PT_GPROF_HIDE_GRAPH,

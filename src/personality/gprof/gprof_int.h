@@ -38,14 +38,15 @@ void pt_gprof_assign_ticks(pt_gprof *g);
 /* Ticks, which the sum holds already, to the symbol, unless the flat profile leaves it out. */
 void pt_gprof_give(pt_gprof *g, pt_gprof_symbol *symbol, double ticks);
 
-/* stacks.c: times as stacks tell them, of all symbols and arcs, then of cycles. */
+/* stacks.c: the times of all symbols and arcs from stacks, then those of cycles. */
 void pt_gprof_count_stacks(pt_gprof *g);
 void pt_gprof_count_cycles(pt_gprof *g);
 
 /* arcs.c */
 void pt_gprof_add_arc(pt_gprof *g, uint32_t from, uint32_t to, uint64_t calls);
 uint32_t pt_gprof_find_arc(const pt_gprof *g, uint32_t from, uint32_t to); /* or PT_NONE */
-/* What is called is a function: of its lines, and of labels, the one before; or PT_NONE. */
+/* The function that a call of the symbol calls: the function of a line, or the function before a
+ * label; or PT_NONE. */
 uint32_t pt_gprof_function_of(const pt_gprof *g, uint32_t symbol);
 /* calls.c: arcs of no calls for the call instructions of every function. */
 void pt_gprof_add_static_calls(pt_gprof *g);

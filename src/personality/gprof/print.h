@@ -23,7 +23,7 @@ typedef struct pt_gprof_look {
     bool has_output; /* something was printed: a form feed comes before what follows */
 } pt_gprof_look;
 
-/* The times that stacks tell have a column of their own, if there are stacks; BSD's layout has no
+/* Is there a column for times from stacks? Only with stacks, and not in BSD's layout, which has no
  * room for it. */
 static inline bool pt_gprof_shows_true(const pt_gprof_look *look, const pt_gprof *g)
 {

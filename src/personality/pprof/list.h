@@ -48,7 +48,7 @@ typedef struct pt_pprof_routine {
 typedef struct pt_pprof_listing {
     pt_pprof_routine *routine; /* by name, then by file or address */
     size_t count, cap;
-    /* What the routines' texts belong to. */
+    /* The owners of the routines' texts. */
     pt_graph graph;
     pt_source_texts *texts;
     PT_VECTOR(pt_objdump_listing) objdump;

@@ -131,8 +131,8 @@ pt_status pt_pprof_weblist(const pt_pprof_session *session, const pt_pprof_confi
                            const pt_graph_report *report, const pt_regex *pattern,
                            const char *pattern_text, pt_out *out, pt_error *reterr);
 
-/* What a shell greets with: the legend about the profile, a line each, and what 100 % is. The
- * caller frees; NULL, with the reason, if the configuration fits no event. */
+/* The greeting of a shell: the lines of the profile's legend; *ret_total is the value of 100 %. The
+ * caller frees it; NULL, with the reason, if the configuration fits no event. */
 char *pt_pprof_legend(const pt_pprof_session *session, const pt_pprof_config *config,
                       int64_t *ret_total, pt_error *reterr);
 

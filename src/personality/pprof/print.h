@@ -1,4 +1,4 @@
-/* print.h: Go pprof's reports, to the byte (what those on a graph tell is made by view/graph.h).
+/* print.h: Go pprof's reports, to the byte (view/graph.h computes the reports on a graph).
  *
  * The rules are those of google/pprof: internal/report/report.go, internal/measurement and
  * profile/profile.go. Texts are padded by characters, not bytes, as Go does.
