@@ -109,6 +109,8 @@ const char *pt_dcpi_kept_line(const pt_dcpi_lines *lines, uint32_t mapping, cons
 /* The number of the image's lines from a binary header. 0 if the image has no such header, or one
  * of a version with another form of samples. */
 uint32_t pt_dcpi_kept_lines(const pt_dcpi_lines *lines, uint32_t mapping);
+/* The number of the lines of such a version, which a new header replaces. */
+uint32_t pt_dcpi_later_lines(const pt_dcpi_lines *lines, uint32_t mapping);
 
 /* The writer of the binary format (dcpi_write.c). Errors as in pt_format.write. */
 pt_status pt_dcpi_write(const pt_profile *profile, const pt_output *output,

@@ -271,16 +271,33 @@ static bool is_later_version(const char *line)
     return pt_begins(line, "version pdb-") && strtoul(line + 12, NULL, 10) >= 1;
 }
 
-uint32_t pt_dcpi_kept_lines(const pt_dcpi_lines *lines, uint32_t mapping)
+/* The lines of the mapping's binary header. *ret_is_later: they are of a version that is not
+ * written. */
+static uint32_t count_lines(const pt_dcpi_lines *lines, uint32_t mapping, bool *ret_is_later)
 {
     const pt_profile *const p = lines->p;
     uint32_t n = 0;
+    *ret_is_later = false;
     for (uint32_t i = lines->first[mapping]; i < lines->first[mapping + 1]; i++) {
         if (pt_dcpi_is_of_text(p, lines->extra[i])) continue;
-        if (is_later_version(pt_text(p, p->extra->value[lines->extra[i]]))) return 0;
+        *ret_is_later |= is_later_version(pt_text(p, p->extra->value[lines->extra[i]]));
         n++;
     }
     return n;
+}
+
+uint32_t pt_dcpi_kept_lines(const pt_dcpi_lines *lines, uint32_t mapping)
+{
+    bool is_later;
+    const uint32_t n = count_lines(lines, mapping, &is_later);
+    return is_later ? 0 : n;
+}
+
+uint32_t pt_dcpi_later_lines(const pt_dcpi_lines *lines, uint32_t mapping)
+{
+    bool is_later;
+    const uint32_t n = count_lines(lines, mapping, &is_later);
+    return is_later ? n : 0;
 }
 
 const char *pt_dcpi_kept_line(const pt_dcpi_lines *lines, uint32_t mapping, const char *keyword)

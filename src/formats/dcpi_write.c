@@ -17,6 +17,7 @@ typedef struct {
     const pt_output *output;
     pt_diag *diag;
     uint64_t repeated; /* header lines left out as duplicates */
+    uint64_t replaced; /* header lines of a later version, whose facts a new header states */
     pt_dcpi_counts counts;
     pt_dcpi_lines lines;
 } writing;
@@ -330,8 +331,10 @@ static pt_status write_file(writing *w, uint32_t mapping, uint32_t column, const
     pt_buf buf = PT_BUF_INIT;
     if (keeps_header(w, mapping))
         put_kept_header(&w->lines, mapping, event, &buf, &w->repeated);
-    else
+    else {
+        w->replaced += pt_dcpi_later_lines(&w->lines, mapping);
         put_new_header(w, mapping, event, granule, &buf);
+    }
     end_header(&buf);
     put_chunks(w, m->start, granule, counts, n, &buf);
     pt_out_put(out, buf.data, buf.size);
@@ -380,6 +383,8 @@ pt_status pt_dcpi_write(const pt_profile *p, const pt_output *output,
                 "header lines of the source replaced, since their image is unknown");
     status = write_files(&w, reterr);
     pt_diag_add(options->diag, w.repeated, "header lines that repeat another's left out");
+    pt_diag_add(options->diag, w.replaced,
+                "header lines of a later version replaced by those of version 0.07");
     pt_dcpi_lines_done(&w.lines);
     pt_dcpi_counts_done(&w.counts);
     return status;
