@@ -481,6 +481,10 @@ static pt_status check_profile(const pt_profile *p, const perf_writer *w, pt_err
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "the profile has no event to write");
     if (named > 0)
         pt_diag_add(w->diag, named, "frames without an address are written as address 0");
+    uint64_t nameless = 0;
+    for (uint32_t a = 0; a < w->event_count; a++)
+        nameless += pt_text(p, p->event->row[w->events[a]].type)[0] == '\0';
+    pt_diag_add(w->diag, nameless, "events without a name, which readers call by perf's own");
     return PT_OK;
 }
 
