@@ -1,14 +1,14 @@
 /* ids.c: calls that change the user or group, or what the process may do, for all threads at once;
  * and the root of its files.
  *
- * libc makes each of its threads do the same system call, and ends the program when they do not
- * all get the same answer. Capabilities and filters are a thread's own: a program with one thread
- * that gives up what it may do, and then tries to change its user in vain, would be ended by our
- * threads, which still may. So they are not there while such a call is made; those that begin
- * afterwards are the caller's in all of that, too. The one that listens is, if it may what the
- * caller may: its socket could be made in a place that cannot be reached any more.
+ * libc makes each of its threads do the same system call, and ends the program if the results
+ * differ. Each thread has its own capabilities and filters. If a program with one thread gives up
+ * its rights and then tries in vain to change its user, the same call would succeed in the
+ * library's threads, and libc would end the program. So the library's threads are ended before such
+ * a call, and begun after it with the rights of the caller. The listener stays if it has the
+ * caller's rights, because its socket may lie in a place that cannot be reached any more.
  *
- * Not in the static library: there our names could stand beside libc's own.
+ * Not in the static library: its names could conflict with libc's own.
  */
 #include "agent/agent.h"
 
@@ -38,7 +38,8 @@ static long filters_of(pid_t tid)
     return line != NULL ? strtol(line + sizeof name - 1, NULL, 10) : -1;
 }
 
-/* What differs could make libc's calls differ. */
+/* Has the thread the rights of the caller? A difference could make libc's calls give different
+ * results. */
 static bool may_what_caller_may(pid_t tid)
 {
     struct {
@@ -85,7 +86,7 @@ __attribute__((noinline)) static int after(rested r, int result)
     return result;
 }
 
-/* One of libc's functions, by this name. */
+/* Defines one of libc's functions, under its name. */
 #define CHANGES_IDS(name, parameters, arguments)                                                   \
     typedef int name##_fn parameters;                                                              \
     static _Atomic(name##_fn *) next_##name;                                                       \
@@ -115,7 +116,7 @@ typedef int chroot_fn(const char *path);
 static _Atomic(chroot_fn *) next_chroot;
 static chroot_fn *const second_chroot = NULL;
 
-/* There may be no /proc in it to learn from what is mapped. */
+/* The mappings are read first: the new root may have no /proc. */
 PT_EXPORT int chroot(const char *path)
 {
     chroot_fn *const next = PT_NEXT(chroot);

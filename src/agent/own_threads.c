@@ -71,7 +71,7 @@ static struct {
     pt_agent_mutex lock;
     unsigned holders;
     bool had_host; /* a thread of the host was counted when the first of them came */
-    bool is_last;  /* and none is any more */
+    bool is_last;  /* all threads of the host have ended since */
 } middle;
 
 void pt_own_init(void)
@@ -333,7 +333,7 @@ pt_own_thread pt_own_self(void)
     return (pt_own_thread){.tid = tid, .clock = pt_timer_cpu_clock(tid), .slot = OWN_MAX};
 }
 
-/* The kernel wakes those that wait at a shared word. */
+/* The kernel wakes the threads that wait at a shared word. */
 static void wait_for_bare(void)
 {
     while (atomic_load(&bare.is_there) != 0)
@@ -396,8 +396,8 @@ void pt_own_exit_if_last(void)
     exit(0); /* NOLINT(concurrency-mt-unsafe): as libc in the last of its threads */
 }
 
-/* What /proc/self/stat tells of the first thread, behind its name, which may hold anything
- * (proc(5)): "R 1 ...", from the third field on. NULL if it cannot be read. */
+/* Reads /proc/self/stat of the first thread from the third field on ("R 1 ..."), behind its name,
+ * which may hold any character (proc(5)). NULL if it cannot be read. */
 static const char *read_first_thread(char *text, size_t size)
 {
     const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -415,7 +415,7 @@ bool pt_own_first_thread_is_dead(void)
     return state != NULL && (*state == 'Z' || *state == 'X');
 }
 
-/* How it ended, as wait(2) tells it: the last field, the 52nd. */
+/* The first thread's exit status in the form of wait(2): the last field, the 52nd. */
 static int first_thread_status(void)
 {
     char text[1024];
@@ -424,7 +424,8 @@ static int first_thread_status(void)
     return last != NULL ? (int)strtol(last, NULL, 10) : 0;
 }
 
-/* A filter of system calls may have ended it by a signal: so does the process end, then. */
+/* A filter of system calls may have ended the first thread by a signal. The process then ends by
+ * the same signal. */
 static void raise_as_default(int signo)
 {
     static const struct sigaction usual = {.sa_handler = SIG_DFL};

@@ -89,7 +89,7 @@ static void note_code(pt_journal_header *header)
                                        .unblocking_code = as_span(pt_agent.unblocking_code)};
 }
 
-/* Of a process that leaves a journal. */
+/* Notes the program of a process that leaves a journal. */
 static void note_program(pt_journal_header *header)
 {
     note_comm(header);
@@ -126,7 +126,7 @@ static void note_progress(void)
     pt_journal_header *const header = pt_agent.journal.header;
     const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
     const uint64_t cpu_ns = pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    /* A host may refuse itself to read clocks from some moment on: what was known then stands. */
+    /* The host may forbid itself to read clocks; the last value stays. */
     if (now_ns != 0) header->last_monotonic_ns = now_ns;
     if (cpu_ns == 0) return;
     header->cpu_own_ns = own_cpu_ns();
@@ -179,14 +179,14 @@ static uint64_t shorter_of(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* As long as a busy thread with usual stacks needs to fill half a ring. */
+/* The time in which a busy thread with usual stacks fills half a ring. */
 static uint64_t longest_sleep_ns(void)
 {
     return shorter_of(pt_agent.period_ns * (PT_RING_WORDS / 2 / SAMPLE_WORDS),
                       UINT64_C(1000000) * PT_JOURNAL_INTERVAL_MS);
 }
 
-/* Whoever has the lock may be waiting for the keeper of the file. */
+/* Takes the lock as the keeper of the file. The holder may wait for the keeper. */
 static void lock_as_keeper(pt_caller *caller)
 {
     do
@@ -209,7 +209,7 @@ static bool is_our_round(int round)
     return pt_agent.on && atomic_load(&pt_agent.drain_round) == round;
 }
 
-/* What was taken under the lock is written without it, in parts. */
+/* Writes the parts that were taken under the lock, without it. */
 static void write_taken(pt_publisher *publisher, int round)
 {
     while (pt_publisher_write(publisher)) {

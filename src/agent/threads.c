@@ -185,16 +185,16 @@ static pt_tick_ring *take_ring(int tid)
 
 /* ---- what is owed ---- */
 
-/* By the function that threads begin with; the first is for those whose function is not known, and
- * for all others when the table is full. */
+/* The owed time by start function. The first row is for threads whose start function is not known,
+ * and for all others when the table is full. */
 static struct {
     void *(*start_routine)(void *);
     _Atomic(int64_t) ns;
 } owed[OWED_COUNT];
 static size_t owed_count;
 
-/* Nothing to begin with: what looks find by themselves is right on average, and a part of a period
- * would be seen beyond the time of a session that ends before it is given back. */
+/* The owed time of a start function, 0 at first: looks are right on average without it, and a part
+ * of a period would be counted beyond the end of the session. */
 static _Atomic(int64_t) *new_owed(void *(*start_routine)(void *))
 {
     const size_t i = owed_count++;
@@ -211,7 +211,7 @@ _Atomic(int64_t) *pt_threads_owed(void *(*start_routine)(void *))
     return owed_count < OWED_COUNT ? new_owed(start_routine) : &owed[0].ns;
 }
 
-/* No more threads will come: what nobody met is where they began. */
+/* No more threads come: gives the owed time to the start functions. */
 static void settle_owed(void)
 {
     for (size_t i = 0; i < owed_count; i++) {
@@ -254,8 +254,8 @@ static void attach_slot(pt_thread *slot)
 {
     pt_journal_header *const header = pt_agent.journal.header;
     if (slot->engine != NULL || slot->is_paused || !pt_agent.on) return;
-    /* Between two sessions nobody looked: its number may be another thread's by now, which runs on
-     * another stack. Ticks ask for the bounds again. */
+    /* Between two sessions the number may have become another thread's, with another stack. The
+     * bounds are read again. */
     if (slot->is_foreign) slot->stack = (pt_tick_stack){0};
     if (!pt_agent.is_asleep) want_cache(slot);
     pt_threads_want_python(slot, NULL);
@@ -297,7 +297,7 @@ void pt_threads_wait_for_handlers(void)
     each_live(wait_for_handler);
 }
 
-/* Ticks that wait for the kernel's own leave the end of a thread uncounted. */
+/* Engines that tick with the kernel leave the end of a thread uncounted. */
 static void settle_ticks(pt_thread *slot, pt_tick_ring *ring, bool is_last)
 {
     const int weighing = atomic_load(&slot->weighing);
@@ -306,7 +306,7 @@ static void settle_ticks(pt_thread *slot, pt_tick_ring *ring, bool is_last)
     const uint64_t clock_ns =
         by_clock ? pt_agent_clock_ns(pt_timer_cpu_clock(atomic_load(&slot->tid))) : 0;
     if (ring == NULL || clock_ns == 0) return;
-    /* What chance leaves over is for the threads that follow, if any will. */
+    /* Time left over by chance is for the threads that follow, if any will. */
     const uint64_t chance_ns = is_last ? 0 : pt_agent.period_ns + pt_tick.look_ns;
     if (by_looks)
         pt_tick_settle_looks(slot, ring, clock_ns, (int64_t)(pt_agent.period_ns + chance_ns));
@@ -402,7 +402,7 @@ void pt_thread_register_self(void)
         pt_thread_begin(slot, &stack); /* the drain finds the bounds if they are not known */
 }
 
-/* A thread that did not come through our pthread_create. */
+/* Takes a slot for a thread that was not made by pthread_create of the library. */
 static void meet_host_task(int tid)
 {
     pt_thread *const slot = take_slot();
@@ -410,12 +410,12 @@ static void meet_host_task(int tid)
         pt_agent.journal.header->threads_unsampled++;
         return;
     }
-    slot->is_foreign = true; /* nobody tells us when it ends */
+    slot->is_foreign = true; /* its end is not reported */
     atomic_store(&slot->tid, tid);
     atomic_store(&slot->live, 1);
 }
 
-/* The host's tasks in one look at the list. */
+/* The host's tasks in one reading of the list. */
 static struct {
     uint64_t listed; /* ours as well */
     bool has_first, has_other;
@@ -448,8 +448,9 @@ struct listed { /* linux_dirent64, include/linux/dirent.h */
     char name[];
 };
 
-/* False: all of the host's are gone. A list that a thread ended while it was read may have been
- * cut; how many there are is told beside it (proc_task_getattr in fs/proc/base.c). */
+/* Takes slots for new tasks. False: all of the host's threads are gone. A thread that ends during
+ * the reading may cut the list; its length is read beside it (proc_task_getattr in fs/proc/base.c).
+ */
 static bool meet_tasks(void)
 {
     static char listing[LISTING_BYTES] __attribute__((aligned(8)));
@@ -473,7 +474,7 @@ static bool meet_tasks(void)
     return first_lives || tasks.has_other || !is_whole;
 }
 
-/* Its first tick could not arm the timer for the others. */
+/* Attaches the engine again: the first tick could not arm the timer for further ticks. */
 static void attach_again(pt_thread *slot)
 {
     if (slot->engine == NULL || !atomic_load(&slot->wants_timer)) return;

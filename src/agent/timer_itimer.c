@@ -1,12 +1,12 @@
-/* timer_itimer.c: the last rung: one interval timer for the whole process, ITIMER_PROF, as the
- * original has by default. Taken where neither perf_event_open nor timer_create is allowed.
+/* timer_itimer.c: the engine of last resort: one interval timer for the whole process, ITIMER_PROF,
+ * which gperftools uses by default. Used if neither perf_event_open nor timer_create is allowed.
  *
- * The kernel looks at it on its own tick (HZ), so the period is no shorter than that, and the file
- * says so. A signal goes to whichever thread runs; one that is still pending stands for the next,
- * too. So a tick's weight is what the CPU clock of the process has moved, whichever thread meets
- * it: the sum is right, and short threads are seen in proportion.
+ * The kernel checks the timer on its own tick (HZ), so the period is at least that long, and the
+ * file states it. The signal goes to a thread that runs; while it is pending no further one comes.
+ * So the weight of a tick is the time that the CPU clock of the process has advanced: the sum is
+ * right, and short threads have their share.
  *
- * Unlike other timers this one is kept by exec, where its signal would end the new program.
+ * exec keeps this timer, unlike others; its signal would end the new program.
  */
 #include "agent/agent.h"
 
@@ -23,7 +23,7 @@ static bool arm_timer(uint64_t first_ns, uint64_t period_ns)
     return setitimer(ITIMER_PROF, &times, NULL) == 0;
 }
 
-/* It is SIGPROF and no other signal; and the host may have a use for the timer itself. */
+/* The timer sends SIGPROF only. The host may use the timer itself. */
 static bool probe_itimer(uint64_t period_ns)
 {
     struct itimerval now;

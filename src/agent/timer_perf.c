@@ -38,7 +38,7 @@ static void on_trial_tick(int signo, siginfo_t *info, void *context)
     if (signo == SIGTRAP && info->si_code == TRAP_PERF) atomic_fetch_add(&trial_ticks, 1);
 }
 
-/* Uses CPU time until so many ticks came, or too much time went by. */
+/* Uses CPU time until the number of ticks came, or the time is over. */
 static bool trial_wait(int ticks, uint64_t most_ns)
 {
     const uint64_t end_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID) + most_ns;
@@ -112,7 +112,7 @@ static int run_trial(bool *ret_is_told)
     int status = -1;
     *ret_is_told = false;
     if (stack == NULL) return 0;
-    /* No exit signal: the host's SIGCHLD handlers and waits never meet it. */
+    /* No exit signal, so that the host's SIGCHLD handlers and waits do not see the child. */
     const pid_t child =
         clone(try_ticks, (char *)stack + TRIAL_STACK_BYTES, CLONE_VM | CLONE_VFORK, NULL);
     if (child > 0 && waitpid(child, &status, __WCLONE) != child) status = -1;

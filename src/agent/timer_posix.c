@@ -1,12 +1,12 @@
 /* timer_posix.c: ticks from a POSIX timer of each thread, on its CPU clock or on the wall's.
  *
- * A CPU clock counts user and system time. The kernel looks at such timers only on its own tick
- * (HZ), when that meets the thread, so a signal may stand for several periods: the thread's clock
- * says how many. The period stays exactly what was asked for. The first period is dealt with by the
- * first tick (tick/weight.c).
+ * A CPU clock counts user and system time. The kernel checks such timers only on its own tick (HZ),
+ * when the tick finds the thread running, so a signal may have the weight of several periods; the
+ * thread's clock gives their number. The period is exactly the requested one. The first tick
+ * handles the first period (tick/weight.c).
  *
- * CLOCK_MONOTONIC has no such bound, and ticks while a thread waits: that is what is asked for by
- * CPUPROFILE_REALTIME. si_overrun says how many more periods a signal stands for.
+ * CLOCK_MONOTONIC has no such bound, and ticks while a thread waits, as CPUPROFILE_REALTIME
+ * requests. si_overrun is the number of further periods of a signal.
  *
  * A thread's CPU clock as seen by other threads: Linux' clock ids for CPU clocks are
  * ~tid << 3 | 4 (per thread) | 2 (scheduler's clock), include/linux/posix-timers.h.
@@ -51,7 +51,7 @@ static struct timespec timespec_of(uint64_t ns)
                              .tv_nsec = (long)(ns % 1000000000)};
 }
 
-/* One that is yet to be armed. */
+/* Makes a timer that is not armed. */
 static bool make_timer(pt_thread *thread, clockid_t clock)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = pt_tick.signo};
@@ -60,7 +60,7 @@ static bool make_timer(pt_thread *thread, clockid_t clock)
     return make_kernel_timer(clock, &event, &thread->timer);
 }
 
-/* It ends first_ns from now for the first time. */
+/* Arms the timer: it expires first_ns from now, then each period. */
 static bool arm_timer(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
     /* Relative to the clock's present value, as TIMER_ABSTIME is not given. */
@@ -100,7 +100,8 @@ static bool attach_real(pt_thread *thread, uint64_t period_ns, uint64_t first_ns
     return attach_timer(thread, PT_TICK_BY_TIMER, CLOCK_MONOTONIC, period_ns, first_ns);
 }
 
-/* At each of the kernel's own ticks that meets the thread, or each period if that is longer. */
+/* Starts a timer that expires at each kernel tick that finds the thread running, or each period if
+ * that is longer. */
 bool pt_timer_looks_start(pt_thread *thread)
 {
     const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);

@@ -96,7 +96,8 @@ static void look_at_thread(pt_thread *slot, void *arg)
     this->any |= look_at(slot, this->now_ns);
 }
 
-/* No thread uses CPU time. One that begins to sets is_active before it looks at the word. */
+/* Waits while no thread uses CPU time. A thread that begins to use it sets is_active before it
+ * reads the word. */
 static void wait_for_work(void)
 {
     round again = {.now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC)};

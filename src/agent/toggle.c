@@ -2,8 +2,8 @@
  *
  *   kill -USR2 PID ... kill -USR2 PID      CPUPROFILE.0, then CPUPROFILE.1, ...
  *
- * The handler only counts and wakes a thread of ours, which starts and stops: creating a thread or
- * waiting for one is nothing that a handler may do.
+ * The handler only counts and wakes a thread of the library, which starts and stops the profile: a
+ * handler may neither create a thread nor wait for one.
  */
 #include "agent/agent.h"
 
@@ -21,7 +21,7 @@ static struct {
     int signo; /* 0 = not asked for */
     atomic_int presses;
     atomic_int done;    /* of those */
-    atomic_int changes; /* what the thread waits for: a press, or its end */
+    atomic_int changes; /* the word at which the thread waits for a press, or for its end */
     atomic_int is_over;
     pt_own_thread thread;
     bool runs;

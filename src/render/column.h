@@ -64,8 +64,8 @@ struct pt_column {
     bool (*is_known)(const pt_columns *columns, const void *row);
     /* Has this row's object in JSON the member? NULL = always. */
     bool (*in_json)(const pt_columns *columns, const void *row);
-    /* The cell of text where it is not what the kind says; of a column without title, row NULL: its
-     * title. */
+    /* Makes the cell of text where the kind's form does not fit. row NULL: makes the title of a
+     * column without one. */
     pt_value_text (*text)(const pt_columns *columns, const pt_column *column, const void *row);
 };
 

@@ -51,8 +51,9 @@ typedef struct pt_fold_rule {
 typedef struct pt_node_info {
     const char *name;
     const char *file;   /* pprof: cut by the rule's paths, and without needless parts */
-    const char *object; /* path of a mapped file; not of pprof's, of one with the same base name */
-    uint64_t address;   /* pprof: as it was when sampled; else in the image's own headers */
+    const char *object; /* path of a mapped file; except for pprof, the first path with the same
+                           base name */
+    uint64_t address; /* pprof: the sampled address; else the address in the image's own headers */
     int64_t start_line, line, column; /* start_line and column: pprof only */
 } pt_node_info;
 
@@ -104,8 +105,8 @@ bool pt_fold_is_unnamed(const pt_fold *fold, uint32_t row);
 /* The line of a location that is the row; PT_NONE if the location has no lines. */
 uint32_t pt_fold_line_at(const pt_fold *fold, uint32_t row, uint32_t location);
 
-/* The source file of the row's frame there, by mapping the mapped file; "" = unknown, as of a frame
- * without a name. */
+/* The source file of the row's frame at the location; by mapping the mapped file. "" = unknown, as
+ * for a frame without a name. */
 const char *pt_fold_file_at(const pt_fold *fold, uint32_t row, uint32_t location);
 
 /* The line number that the frames of a row share; 0 = unknown, or rows are no lines. */

@@ -26,16 +26,16 @@ static uint64_t trap_data(const siginfo_t *info)
     return data;
 }
 
-/* Late ticks of a timer that was another thread's are ours, too. */
+/* Is it a timer of the library? Late ticks of another thread's timer count, too. */
 static bool is_our_timer(const void *said)
 {
     const bool is_own = said != NULL && said == pt_tick_self;
     return is_own || pt_tick.is_slot == NULL || pt_tick.is_slot(said);
 }
 
-/* Which of our signals it is, for whatever thread. The kernel sends POLL_IN and its like for an
- * event's descriptor, TRAP_PERF for an event without one, SI_KERNEL for an interval timer; other
- * codes are of processes that raise the signal, of breakpoints, or of other timers. */
+/* The kind of the library's signal, for any thread. The kernel sends POLL_IN and its like for an
+ * event's descriptor, TRAP_PERF for an event without one, SI_KERNEL for an interval timer. Other
+ * codes come from processes that raise the signal, from breakpoints, or from other timers. */
 static tick_kind kind_of(int signo, const siginfo_t *info)
 {
     if (signo != pt_tick.signo)
@@ -53,7 +53,7 @@ bool pt_tick_is_tick(int signo, const siginfo_t *info)
     return kind_of(signo, info) != NO_TICK;
 }
 
-/* How many periods this signal stands for. */
+/* The weight of the signal, in periods. */
 static uint32_t weight_of(pt_thread *self, tick_kind kind, const siginfo_t *info,
                           const void *context)
 {
@@ -75,7 +75,7 @@ static void add_count(uint64_t *counter, uint64_t n)
     __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED); /* one writer */
 }
 
-/* The record's first word, and then the head: the sample is there for the drain thread. */
+/* Writes the record's first word, then the head, so that the drain thread sees the sample. */
 static void publish_sample(pt_thread *self, pt_tick_ring *ring, unsigned words, uint64_t word)
 {
     const uint64_t head = ring->head_words;
@@ -85,7 +85,8 @@ static void publish_sample(pt_thread *self, pt_tick_ring *ring, unsigned words, 
     __atomic_store_n(&ring->head_words, head + 1 + words, __ATOMIC_RELEASE);
 }
 
-/* Registers and stack, of this at most a part of the room, so that others follow. */
+/* Copies registers and stack. The stack takes at most a part of the room, so that other samples
+ * fit. */
 static void copy_stack(pt_thread *self, pt_tick_ring *ring, uint32_t weight,
                        const pt_tick_walk *walk, uint64_t room)
 {
@@ -150,7 +151,8 @@ static void take_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, co
                    pt_tick_ring_mixed_word(weight, depth + frames, frames, (unsigned)step));
 }
 
-/* So many more periods for the last stack, or, if there is none, for where a thread began. */
+/* Adds periods to the ring's last stack, or, if there is none, to the start function of the thread.
+ */
 static void repeat_stack(uint64_t last_words, uint64_t start, pt_tick_ring *ring, uint32_t weight)
 {
     const uint64_t mask = ring->ring_words - 1, head = ring->head_words;
@@ -161,7 +163,7 @@ static void repeat_stack(uint64_t last_words, uint64_t start, pt_tick_ring *ring
         has_last ? ring->words[last & mask] : pt_tick_ring_word(1, 1, PT_JOURNAL_END_NO_RULE);
     const uint32_t depth = pt_tick_ring_depth(word);
     if (!has_last && start == 0) return;
-    if (has_last && last >= tail) { /* the folder has not seen it yet: it stands for more */
+    if (has_last && last >= tail) { /* the folder has not read the stack yet: its weight grows */
         const uint64_t sum = (uint64_t)pt_tick_ring_weight(word) + weight;
         if (sum > UINT32_MAX) return;
         ring->words[last & mask] = word + ((uint64_t)weight << 32);
@@ -214,7 +216,7 @@ void pt_tick_settle_owed(_Atomic(int64_t) *owed_ns, void *(*start_routine)(void 
     repeat_stack(0, (uint64_t)(uintptr_t)start_routine, ring, (uint32_t)weight);
 }
 
-/* The thread used CPU time: ticks are to come more often than by its timer alone. */
+/* The thread used CPU time: the ticker must send ticks more often than its own timer does. */
 static void wake_ticker(pt_thread *self)
 {
     atomic_store(&self->is_active, 1);
@@ -250,8 +252,8 @@ static void count_tick(pt_thread *self, tick_kind kind, const siginfo_t *info, c
         tell_of_samples(ring);
 }
 
-/* A breakpoint in a program that has no handler for it ends the program, as it would without us:
- * the signal comes again when this handler returns, to its default action. */
+/* Ends the host at a breakpoint that it does not handle, as without the library: the signal comes
+ * again when this handler returns, with its default action. */
 static void end_the_host(int signo, siginfo_t *info)
 {
     static const uint64_t default_action[4] = {0}; /* the kernel's struct sigaction */
@@ -270,8 +272,8 @@ static void end_the_host(int signo, siginfo_t *info)
     syscall(SYS_rt_tgsigqueueinfo, getpid(), pt_tick_gettid(), signo, info);
 }
 
-/* The thread had blocked it before we came, so it is for another one, or for sigwait: it becomes
- * pending again, and stays so here. */
+/* Gives back a signal that the host's thread had blocked: it is for another thread or for sigwait.
+ * It becomes pending again and stays blocked here. */
 static bool give_back(int signo, siginfo_t *info, void *context)
 {
     const unsigned bit = 1U << (signo != pt_tick.signo);
@@ -301,7 +303,8 @@ PT_PASSING static void pass_to_host(int signo, siginfo_t *info, void *context)
         atomic_store(&host->action, NULL);
         atomic_store(&host->handler, NULL);
     }
-    /* Ours runs with all signals blocked; the host's with those that it asked for. */
+    /* The library's handler runs with all signals blocked, the host's with the signals of its own
+     * mask. */
     const ucontext_t *const interrupted = context;
     uint64_t all, mask;
     memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);

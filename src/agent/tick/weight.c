@@ -1,18 +1,18 @@
-/* weight.c: how many periods a tick stands for, and what a thread's first tick does besides.
+/* weight.c: the weight of a tick in periods, and the work of a thread's first tick.
  *
- * Timers of CPU clocks are looked at on the kernel's own tick only: once in look_ns of CPU time if
- * the thread is met by each tick, less often if others share its processor. A thread that is
- * shorter than that, or than its period, must be seen in proportion, so the first look counts as
- * one at any time of the thread's life: it always raises a signal, and stands for look_ns, however
- * early it comes. From there on the periods that ended since the last tick count.
+ * A look is the kernel's check whether a timer of a CPU clock has expired. It happens on the
+ * kernel's own tick only: once in look_ns of CPU time if each tick finds the thread running, less
+ * often if other threads share its processor. Threads shorter than that, or than a period, need
+ * their share of samples. So the first look always raises a signal and has the weight of look_ns,
+ * however early it comes. After it the periods that ended since the last tick count.
  *
  *   thread    |-----x---------------+---------  x: the first look, for look_ns
  *   periods   ..|........|........|........|..  those that ended in the look_ns before x count
  *
- * What a thread used in all is known at its end. The difference is owed to the next thread that
- * begins with the same function, whose first look stands for that as well: by chance it is as often
- * less than nothing as more; where looks are few, or a thread was never met, it is what they
- * missed. So the sum is right, and looks that know nothing of what they meet divide it.
+ * The CPU time of a thread is known at its end. The difference to its samples is owed: it is added
+ * to the first look of the next thread with the same start function. By chance it is positive as
+ * often as negative; it is the missed time if looks were few, or none found the thread. So the sum
+ * is right, and looks at random moments divide it.
  */
 #include "agent/tick/tick_int.h"
 
@@ -33,8 +33,7 @@ static int64_t thread_clock_ns(void)
     return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* The periods of so much time, which are accounted for from now on; what is over or short of whole
- * ones is carried to the next. */
+/* The number of periods in this CPU time. The remainder is carried to the next tick. */
 static uint32_t account_time(pt_thread *self, int64_t ns)
 {
     const int64_t period_ns = (int64_t)pt_tick.period_ns;
@@ -49,7 +48,7 @@ uint32_t pt_tick_weight_by_clock(pt_thread *self)
     return account_time(self, thread_clock_ns() - self->clock_seen_ns);
 }
 
-/* As account, for all threads together: each part of the clock's way is some tick's. */
+/* The same for the process's clock: each part of its time belongs to one tick of any thread. */
 uint32_t pt_tick_weight_by_process(void)
 {
     const uint64_t period_ns = pt_tick.period_ns;
@@ -73,11 +72,11 @@ uint32_t pt_tick_weight_of_user_time(pt_thread *self)
     return 1;
 }
 
-/* Each look is one at a random moment of the thread's time. One in a system call stands for the
- * kernel time since the last such: what the clock has moved and events have not counted. It is not
- * trusted with more than the time of two looks: page faults are no system calls, and theirs must
- * not become somebody else's. A thread that has not been met in a system call for MANY_LOOKS makes
- * few: what is left over then was lost by events (a virtual machine's interrupts). */
+/* A look comes at a random moment of the thread's time. A look in a system call has the weight of
+ * the kernel time since the previous look: the time on the clock that events have not counted, but
+ * at most the time of two looks, because page faults are no system calls and their time must not
+ * become another call's. A thread without a look in a system call for MANY_LOOKS makes few calls:
+ * its remaining time was lost by events (a virtual machine's interrupts). */
 uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context)
 {
     enum { MANY_LOOKS = 32 };
@@ -100,7 +99,7 @@ static struct timespec timespec_of(uint64_t ns)
                              .tv_nsec = (long)(ns % 1000000000)};
 }
 
-/* The whole periods of what is not accounted for. */
+/* The whole periods of the time that is not accounted for. */
 static uint32_t whole_periods(pt_thread *self, int64_t now_ns)
 {
     const int64_t period_ns = (int64_t)pt_tick.period_ns;
@@ -110,7 +109,8 @@ static uint32_t whole_periods(pt_thread *self, int64_t now_ns)
     return periods > UINT32_MAX ? UINT32_MAX : (uint32_t)periods;
 }
 
-/* What is owed; but of a debt no more than ns, which leaves nothing to count: the rest stays. */
+/* Takes the owed time. Of a negative balance it takes at most ns, so that the result is not below
+ * 0; the rest stays. */
 static int64_t take_owed(_Atomic(int64_t) *owed_ns, int64_t ns)
 {
     int64_t there = atomic_load(owed_ns), taken;
@@ -120,8 +120,9 @@ static int64_t take_owed(_Atomic(int64_t) *owed_ns, int64_t ns)
     return taken;
 }
 
-/* No look can be later than look_ns if each tick meets the thread: one that is stands for all of
- * its time so far. The timer was armed to end at once; it ends with the periods from here on. */
+/* The weight of the first look. If each kernel tick finds the thread running, no look is later than
+ * look_ns; a later look has the weight of all time so far. The timer was armed to expire at once;
+ * from now on it expires with the periods. */
 static uint32_t first_look(pt_thread *self, int64_t now_ns)
 {
     const int64_t period_ns = (int64_t)pt_tick.period_ns, look_ns = (int64_t)pt_tick.look_ns;
