@@ -1,4 +1,5 @@
-/* cpuprofile.c: reads V8's .cpuprofile: Chrome DevTools, node --cpu-prof.
+/* cpuprofile.c: reads V8's .cpuprofile and .heapprofile: Chrome DevTools, node --cpu-prof and
+ * --heap-prof.
  *
  *   {"nodes": [{"id", "callFrame": {"functionName", "url", "lineNumber", "columnNumber"},
  *               "hitCount", "children": [id, ...] or "parent": id}, ...],
@@ -7,8 +8,12 @@
  *   {"head": {"functionName", "url", "lineNumber", "id", "hitCount", "children": [{...}, ...]},
  *    "samples": [id, ...], "timestamps": [us, ...]}                            Chrome before 2016
  *
- * Specification: domain Profiler of the Chrome DevTools protocol. Lines and columns count from 0
- * and are the start of the function. The node without a parent, "(root)", is not a function.
+ *   {"head": {"callFrame": {...}, "selfSize": bytes, "id", "children": [{...}, ...]},
+ *    "samples": [{"size", "nodeId", "ordinal"}, ...]}                          .heapprofile
+ *
+ * Specification: domains Profiler and HeapProfiler of the Chrome DevTools protocol. Lines and
+ * columns count from 0 and are the start of the function. The node without a parent, "(root)", is
+ * not a function.
  *
  * A sample represents the time from its own time to the next sample's, as in speedscope and
  * DevTools; the last one represents none. Times that decrease are raised to the previous time.
@@ -34,6 +39,7 @@ typedef struct {
     pt_json_r json;
     pt_builder *builder;
     PT_VECTOR(cpu_node) node;
+    bool is_heap; /* hits are bytes; "samples" say which objects are alive, not when */
     struct {
         struct {
             uint32_t parent;
@@ -57,6 +63,14 @@ static int probe_cpuprofile(const pt_probe_input *input)
     if (pt_json_head_has(input, "nodes.[].callFrame.functionName", NULL)) return 85;
     return pt_json_head_has(input, "head.functionName", NULL) &&
                    pt_json_head_has(input, "head.hitCount", NULL)
+               ? 85
+               : 0;
+}
+
+static int probe_v8_heap(const pt_probe_input *input)
+{
+    return pt_json_head_has(input, "head.callFrame.functionName", NULL) &&
+                   pt_json_head_has(input, "head.selfSize", NULL)
                ? 85
                : 0;
 }
@@ -145,6 +159,8 @@ static void read_node(cpuprofile_reader *c)
             }
             if (strcmp(key, "id") == 0 && r->token == PT_JSON_INT) n->id = r->integer;
             if (strcmp(key, "hitCount") == 0 && r->token == PT_JSON_INT) n->hits = r->integer;
+            if (strcmp(key, "selfSize") == 0 && r->token == PT_JSON_INT && c->is_heap)
+                n->hits = r->integer;
             if (strcmp(key, "parent") == 0 && r->token == PT_JSON_INT) {
                 n->parent_id = r->integer;
                 n->has_parent_id = true;
@@ -295,6 +311,11 @@ static void add_event(pt_builder *b, const char *type, const char *unit)
 static void put_profile(cpuprofile_reader *c)
 {
     link_nodes(c);
+    if (c->is_heap) {
+        add_event(c->builder, "inuse_space", "bytes");
+        put_hits(c);
+        return;
+    }
     place_in_time(c);
     add_event(c->builder, "samples", "count");
     if (c->sample.count > 0 && c->time.count > 0) {
@@ -326,7 +347,7 @@ static void read_top(cpuprofile_reader *c)
                 read_node(c);
         } else if (strcmp(key, "head") == 0 && r->token == PT_JSON_OBJECT) {
             read_node(c);
-        } else if (strcmp(key, "samples") == 0 && is_array) {
+        } else if (strcmp(key, "samples") == 0 && is_array && !c->is_heap) {
             read_ids(c);
         } else if (strcmp(key, "timeDeltas") == 0 && is_array) {
             read_times(c, false);
@@ -353,17 +374,18 @@ static pt_status conclude_profile(const cpuprofile_reader *c, const pt_error *er
     if (c->timeless > 0) pt_diag_add(diag, c->timeless, "samples without a time");
     if (error->status != PT_OK) return pt_json_failed(error, c->builder, reterr);
     if (c->node.count == 0)
-        return pt_error_set(reterr, PT_ERR_FORMAT, "a .cpuprofile without nodes");
+        return pt_error_set(reterr, PT_ERR_FORMAT, "a .%s without nodes",
+                            c->is_heap ? "v8-heap" : "cpuprofile");
     if (c->homeless > 0)
         return pt_error_set(reterr, PT_ERR_DAMAGED,
                             "samples of missing nodes left out; kept %u samples", kept);
     return PT_OK;
 }
 
-static pt_status cpuprofile_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
-                                 pt_error *reterr)
+static pt_status read_document(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
+                               bool is_heap, pt_error *reterr)
 {
-    cpuprofile_reader c = {.builder = builder, .scale = {.scale = 1000}};
+    cpuprofile_reader c = {.builder = builder, .is_heap = is_heap, .scale = {.scale = 1000}};
     pt_error error = PT_ERROR_INIT;
     pt_index_init(&c.index);
     pt_json_r_init(&c.json, reader->pos, pt_reader_left(reader), &error);
@@ -371,7 +393,8 @@ static pt_status cpuprofile_read(pt_reader *reader, pt_builder *builder, const p
     pt_json_r_done(&c.json);
     put_profile(&c);
     const pt_status status = conclude_profile(&c, &error, hooks->diag, reterr);
-    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "cpuprofile", -1);
+    if (status != PT_OK && reterr)
+        pt_error_where(reterr, NULL, is_heap ? "v8-heap" : "cpuprofile", -1);
     pt_index_done(&c.index);
     free(c.node.items);
     free(c.child.items);
@@ -379,6 +402,18 @@ static pt_status cpuprofile_read(pt_reader *reader, pt_builder *builder, const p
     free(c.time.items);
     free(c.frame.items);
     return status;
+}
+
+static pt_status cpuprofile_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
+                                 pt_error *reterr)
+{
+    return read_document(reader, builder, hooks, false, reterr);
+}
+
+static pt_status v8_heap_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
+                              pt_error *reterr)
+{
+    return read_document(reader, builder, hooks, true, reterr);
 }
 
 static const char *const aliases[] = {"chrome", "v8", NULL};
@@ -397,4 +432,18 @@ const pt_format pt_format_cpuprofile = {
     .probe = probe_cpuprofile,
     .read = cpuprofile_read,
     .write = pt_cpuprofile_write,
+};
+
+static const char *const heap_aliases[] = {NULL};
+static const char *const heap_extensions[] = {".heapprofile", NULL};
+
+const pt_format pt_format_v8_heap = {
+    .name = "v8-heap",
+    .aliases = heap_aliases,
+    .extensions = heap_extensions,
+    .summary = "V8's .heapprofile: Chrome DevTools, node --heap-prof",
+    .kind = PT_PROBE_HEURISTIC,
+    .capabilities = PT_CAN_STACKS | PT_CAN_LINES | PT_CAN_NAMES | PT_CAN_UNITS,
+    .probe = probe_v8_heap,
+    .read = v8_heap_read,
 };

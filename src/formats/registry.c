@@ -59,28 +59,58 @@ const pt_format *pt_format_for_path(const char *path)
 
 /* ---- Probing ---- */
 
+/* Files of other profilers, by their beginning, or a text in their first lines; and what reads
+ * them.
+ */
+static const struct {
+    const char *magic;
+    size_t bytes;
+    bool is_inside;
+    const char *description;
+} known[] = {
+    {"\177ELF", 4, false, "it is an ELF image: a program, not a profile"},
+    {"heap profile:", 13, false,
+     "it begins like a gperftools heap profile, but its first line has no counts"},
+    {"SIMPLEPERF", 10, false,
+     "it is simpleperf's report: pprof_proto_generator.py, which comes with simpleperf, makes a "
+     "pprof profile of its perf.data"},
+    {"Nettrace", 8, false,
+     "it is .NET's trace: `dotnet-trace convert --format speedscope` converts it"},
+    {"\4\10{", 3, false, "it is Ruby's stackprof: `stackprof --stackcollapse` folds it"},
+    {"JAVA PROFILE 1.0", 16, false, "it is a heap dump of Java: objects, not a profile"},
+    {"hdrb", 4, false, "it is GHC's event log: hs-speedscope converts it for speedscope"},
+    {"v8-version,", 11, false,
+     "it is V8's log of --prof: `node --prof-process` prints it; `node --cpu-prof` writes a "
+     "profile"},
+    {"Analysis of sampling ", 21, false,
+     "it is a report of macOS's sample: stackcollapse-sample.awk of FlameGraph folds it"},
+    {"Time and Allocation Profiling Report", 36, true,
+     "it is GHC's .prof: ghc-prof-flamegraph folds it"},
+    {"<trace-query-result>", 20, true,
+     "it is an export of Xcode's Instruments: inferno-collapse-xctrace folds it"},
+    {"\211PNG", 4, false, "it is a picture"},
+    {"PK\3\4", 4, false, "it is a zip archive"},
+    {"#!", 2, false, "it is a script"},
+    {"<", 1, false, "it looks like HTML or XML"},
+    {"{\"traceEvents\"", 14, false, "it is Chrome's trace: speedscope reads it"},
+    {"{\"snapshot\":", 12, false, "it is V8's heap snapshot: objects, not a profile"},
+    {"{", 1, false, "it looks like JSON"},
+};
+
+static bool is_known(const pt_probe_input *input, size_t row)
+{
+    enum { FIRST_LINES = 512 };
+    const size_t look = input->head_bytes < FIRST_LINES ? input->head_bytes : FIRST_LINES;
+    if (known[row].is_inside)
+        return memmem(input->head, look, known[row].magic, known[row].bytes) != NULL;
+    return look >= known[row].bytes && memcmp(input->head, known[row].magic, known[row].bytes) == 0;
+}
+
 /* Describes bytes in an unknown format, for the message. */
 static const char *describe_bytes(const pt_probe_input *input)
 {
-    static const struct {
-        const char *magic;
-        size_t bytes;
-        const char *description;
-    } known[] = {
-        {"\177ELF", 4, "it is an ELF image: a program, not a profile"},
-        {"heap profile:", 13,
-         "it begins like a gperftools heap profile, but its first line has no counts"},
-        {"\211PNG", 4, "it is a picture"},
-        {"PK\3\4", 4, "it is a zip archive"},
-        {"#!", 2, "it is a script"},
-        {"<", 1, "it looks like HTML or XML"},
-        {"{", 1, "it looks like JSON"},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (input->head_bytes >= known[i].bytes &&
-            memcmp(input->head, known[i].magic, known[i].bytes) == 0)
-            return known[i].description;
-    }
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (is_known(input, i)) return known[i].description;
     size_t text = 0;
     const size_t look = input->head_bytes < 512 ? input->head_bytes : 512;
     for (size_t i = 0; i < look; i++)

@@ -41,7 +41,8 @@ static bool counts_samples_of(const pt_profile *p, uint32_t count, uint32_t even
 /* The event that counts the draws of another; PT_NONE: there is none. */
 static uint32_t count_of_draws(const pt_profile *p, uint32_t event)
 {
-    static const char *const types[] = {"samples", "waits", "preemptions", "contentions"};
+    static const char *const types[] = {"samples", "waits", "preemptions", "contentions",
+                                        "allocations"};
     for (size_t k = 0; k < sizeof types / sizeof types[0]; k++)
         for (uint32_t e = 0; e < p->event->t.count; e++)
             if (p->event->row[e].kind == PT_EVENT_COUNT && is_called(p, e, types[k]) &&

@@ -28,9 +28,9 @@ typedef struct pt_draws {
  * stand for, or some are below 0, as of a profile less another. In order, what is known is taken
  * from
  *
- * 1. an event that counts draws: "samples", "waits", "preemptions", "contentions", where nearly all
- *    samples that have a value have some. Weights within a sample are taken to vary as those
- * between samples do.
+ * 1. an event that counts draws: "samples", "waits", "preemptions", "contentions", "allocations",
+ * where nearly all samples that have a value have some. Weights within a sample are taken to vary
+ * as those between samples do.
  *
  * 2. for bytes and objects of a heap, the sampling period and the size of the objects: one of s
  * bytes is drawn with a chance of 1 - exp(-s / period).

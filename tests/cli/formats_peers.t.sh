@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Files that other tools made, against the figures of those tools' own reports: a line a function, "EVENT SELF TOTAL
+# NAME", in NAME.expected beside the file. The folder's README.md says how they were made.
+. "$(dirname "$0")/lib.sh"
+
+golden=$PITOT_ROOT/tests/golden
+compared=0
+for expected in "$golden"/*/*.expected; do
+    files=("${expected%.expected}".*)
+    for file in "${files[@]}"; do
+        [[ $file =~ \.(expected|py|js|java|jfc)$ ]] && continue
+        it "${file#"$golden"/} has the figures of the tool's own report"
+        for event in $(cut -d' ' -f1 "$expected" | sort -u); do
+            run pitot top -n 0 -e "$event" --csv "$file"
+            expect_status 0
+            stdout >answer
+            expect python3 - "$event" "$expected" answer <<'PY'
+import collections
+import csv
+import sys
+
+event, expected, answer = sys.argv[1:]
+wanted = collections.defaultdict(lambda: [0, 0])  # a name may be that of several functions
+for line in open(expected):
+    words = line.rstrip('\n').split(' ', 3)
+    if words[0] == event:
+        wanted[words[3]][0] += int(words[1])
+        wanted[words[3]][1] = None if words[2] == '-' else wanted[words[3]][1] + int(words[2])
+got = {row['name']: row for row in csv.DictReader(open(answer))}
+wrong = [(name, w, got.get(name)) for name, w in wanted.items()
+         if w != [0, None] and (name not in got or int(got[name]['self']) != w[0]
+                                or (w[1] is not None and int(got[name]['total']) != w[1]))]
+print(wrong[:5])
+sys.exit(bool(wrong) or not wanted)
+PY
+        done
+        compared=$((compared + 1))
+    done
+done
+
+it 'compares files of each tool'
+expect [ "$compared" -ge 4 ]
+
+it 'reads a JFR recording of several chunks'
+cat "$golden/jfr/shop.jfr" "$golden/jfr/shop.jfr" >two.jfr
+run pitot top --csv -n 1 "$golden/jfr/shop.jfr"
+once=$(stdout | sed -n 2p | cut -d, -f1)
+run pitot top --csv -n 1 two.jfr
+expect_status 0
+expect_equal 'self of the first function' "$(stdout | sed -n 2p | cut -d, -f1)" $((2 * once))
+
+it 'keeps the chunks before the place where a JFR recording was cut'
+head -c -100 two.jfr >cut.jfr
+run pitot top --csv -n 1 cut.jfr
+expect_status 4
+expect_equal 'self of the first function' "$(stdout | sed -n 2p | cut -d, -f1)" "$once"
+
+it 'names files of other profilers, with the tool that converts them'
+printf 'v8-version,11,3,244,8,-node.38,0\n' >isolate-v8.log
+printf '\tWed Nov 25 20:40 2026 Time and Allocation Profiling Report  (Final)\n' >app.prof
+printf 'Analysis of sampling app (pid 812) every 1 millisecond\n' >sample.txt
+for words in 'isolate-v8.log:node --cpu-prof' 'app.prof:ghc-prof-flamegraph' 'sample.txt:stackcollapse-sample.awk'; do
+    run pitot top "${words%%:*}"
+    expect_status 1
+    expect_stderr_line "pitot: ${words%%:*}: not a profile in any format known here (*${words#*:}*"
+done
