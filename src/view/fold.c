@@ -398,14 +398,15 @@ static bool is_object(const pt_profile *p, uint32_t location, const char *text)
 }
 
 /* Is text the place that reports show after a function's name and a space? The place is the file,
- * the file with a line, or the mapped file in brackets. */
+ * the file with a line, the line alone (":12") if the file is unknown, or the mapped file in
+ * brackets. */
 static bool is_place(const pt_profile *p, uint32_t location, uint32_t line, const char *text)
 {
     const char *const file = pt_text(p, p->function->file[p->line->function[line]]);
     const size_t bytes = strlen(file);
     if (text[0] == '[') return is_object(p, location, text);
-    if (bytes == 0 || strncmp(text, file, bytes) != 0) return false;
-    if (text[bytes] == '\0') return true;
+    if (strncmp(text, file, bytes) != 0) return false;
+    if (text[bytes] == '\0') return bytes > 0;
     PT_FREE char *number = pt_strf(":%" PRId64, p->line->line[line]);
     return strcmp(text + bytes, number) == 0;
 }
