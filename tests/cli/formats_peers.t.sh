@@ -49,6 +49,17 @@ run pitot top --csv -n 1 two.jfr
 expect_status 0
 expect_equal 'self of the first function' "$(stdout | sed -n 2p | cut -d, -f1)" $((2 * once))
 
+it 'reads JFR in the forms that OpenJDK does not write: tests/golden/jfr/make.py'
+if needs python3; then
+    python3 "$golden/jfr/make.py" small.jfr
+    expect_same "$golden/jfr/small.jfr" small.jfr
+fi
+run pitot dump "$golden/jfr/small.jfr"
+expect_stdout_line 'sample 4  samples=0 count  contentions=1 count  delay=500000 nanoseconds  tid 812  comm café  at 1795638137.000050000'
+expect_equal 'cut stacks' "$(stdout | grep -c 'end truncated')" 2
+run pitot top --csv --by=line "$golden/jfr/small.jfr"
+expect_stdout_line '4,0.5,4,0.5,shop.Till.pay :12,*'
+
 it 'keeps the chunks before the place where a JFR recording was cut'
 head -c -100 two.jfr >cut.jfr
 run pitot top --csv -n 1 cut.jfr

@@ -25,7 +25,7 @@ for row in json.load(sys.stdin)["rows"]: print(row["self"], row["total"], row["t
         "$(printf '9 None None\n3 None None')"
 fi
 run pitot top --csv flat.dcpicat
-expect_stdout_line '9,0.75,,,[[]x+0x4],,0,false,true,,,,'
+expect_stdout_line '9,0.75,,,[[]x+0x4],,0,false,true,,,,,1.63483*,11.7933*,,'
 run pitot tree --csv flat.dcpicat
 expect_stdout_line '1,9,0.75,,,[[]x+0x4],*'
 
