@@ -14,7 +14,8 @@
  *   maps.c        what is mapped, with build ids, into the journal
  *   unwind_tables.c  what is mapped -> unwind tables for the handler
  *   images.c      a mapped image's segments, symbols and entries of .eh_frame
- *   python.c      the CPython in the process, for the handler; its code's names into the journal
+ *   python.c, v8.c  the CPython or V8 in the process, for the handler
+ *   codes.c       the functions of both, for the handler; their names into the journal
  *   fold.c        rings -> distinct stacks and counts, in the journal
  *   profile*.c    journal -> gperftools file, or profile.proto
  *   output.c      a result file, plain or gzipped
@@ -309,17 +310,32 @@ bool pt_python_is_there(void);
 void pt_python_update(void);
 /* Says once if what was found is not what its version promises. */
 void pt_python_review(void);
-/* For a new journal, which has no code objects yet. */
-void pt_python_reset(void);
 /* Memory for a thread whose frames are to be seen; NULL: there is no interpreter, or no memory. */
 pt_tick_python_cache *pt_python_cache_new(void);
 /* Joins native addresses with the frames of the interpreter that follow them, in at most
- * PT_JOURNAL_CHAIN_MAX words, and sees that the journal has the code of these. Returns how many
- * words; *ret_certain: both chains matched. */
+ * PT_JOURNAL_CHAIN_MAX words. Returns how many words; *ret_certain: both chains matched. */
 uint32_t pt_python_merge(const uint64_t *words, uint32_t native, uint32_t frames, bool is_whole,
                          uint64_t *ret_chain, bool *ret_certain);
-/* Calls use for each code object in the journal. */
-void pt_python_each(void (*use)(const pt_journal_code *code, void *arg), void *arg);
+
+/* ---- v8.c ---- */
+
+/* As those of python.c. */
+bool pt_v8_is_there(void);
+void pt_v8_update(void);
+void pt_v8_review(void);
+pt_tick_v8_cache *pt_v8_cache_new(void);
+
+/* ---- codes.c ---- */
+
+/* What handlers keep functions in; NULL: no memory. */
+pt_tick_codes *pt_codes_for_handlers(void);
+/* For a new journal, which has no functions yet. */
+void pt_codes_reset(void);
+/* Sees that the journal has the functions of the frames among these words. True: there are such
+ * frames. */
+bool pt_codes_keep(const uint64_t *words, uint32_t count);
+/* Calls use for each function in the journal. */
+void pt_codes_each(void (*use)(const pt_journal_code *code, void *arg), void *arg);
 
 /* ---- fold.c ---- */
 
@@ -429,6 +445,7 @@ void pt_threads_each(void (*use)(pt_thread *slot, void *arg), void *arg);
 void pt_threads_want_caches(void);
 /* For pt_threads_each: the slot gets what frames of an interpreter are found with. */
 void pt_threads_want_python(pt_thread *slot, void *arg);
+void pt_threads_want_v8(pt_thread *slot, void *arg);
 /* Finds stack bounds that ticks have asked for. */
 void pt_threads_find_stacks(void);
 void pt_threads_each_ring(void (*use)(pt_tick_ring *ring, void *arg), void *arg);

@@ -57,6 +57,24 @@ bool pt_image_look(const pt_maps_live *map, pt_image *ret_image)
 
 /* ---- symbols ---- */
 
+bool pt_images_path(const pt_maps_live *live, char *ret_path)
+{
+    const pt_journal_map *const record = pt_maps_record_of(live->start);
+    if (record == NULL || live->image == 0 || record->path_bytes >= PATH_MAX) return false;
+    memcpy(ret_path, (const char *)(record + 1) + record->build_id_bytes, record->path_bytes);
+    ret_path[record->path_bytes] = '\0';
+    return true;
+}
+
+bool pt_images_may_be(const char *name, const char *path)
+{
+    const pt_journal_header *const header = pt_agent.journal.header;
+    const char *const slash = strrchr(path, '/');
+    const size_t bytes = strlen(path);
+    return strstr(slash != NULL ? slash + 1 : path, name) != NULL ||
+           (bytes == header->exe_bytes && memcmp(path, header->exe, bytes) == 0);
+}
+
 typedef struct {
     uint64_t symbols, strings, hash; /* where they are; 0 = nowhere */
 } tables;
@@ -89,7 +107,7 @@ static bool find_tables(const pt_image *image, tables *ret)
 
 static bool is_named(const tables *t, const native_sym *symbol, const char *name)
 {
-    char text[64];
+    char text[128];
     const size_t bytes = strlen(name) + 1;
     return bytes <= sizeof text && pt_maps_peek(t->strings + symbol->st_name, text, bytes) &&
            memcmp(text, name, bytes) == 0;

@@ -21,6 +21,10 @@ typedef struct {
     pt_image_segment segments[PT_IMAGE_SEGMENTS_MAX];
 } pt_image;
 
+/* The path of a mapped image, in PATH_MAX bytes. False: it has none, or is no image. */
+bool pt_images_path(const pt_maps_live *live, char *ret_path);
+/* Is the file named like a runtime ("python", "node"), or is it the program itself? */
+bool pt_images_may_be(const char *name, const char *path);
 /* False if it is none that is to be believed. */
 bool pt_image_look(const pt_maps_live *map, pt_image *ret_image);
 /* The address of a dynamic symbol that the image defines, and its size. */

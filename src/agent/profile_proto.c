@@ -81,7 +81,8 @@ static struct {
     location *table;
     size_t cap;
     uint32_t locations;
-    uint32_t python;               /* the mapping of frames of Python; 0 = there are none */
+    /* The mapping of frames of each language; 0 = there are none. */
+    uint32_t language[PT_JOURNAL_LANGUAGES];
     const pt_journal_code **codes; /* by number; NULL: there are none */
     uint32_t code_count;
     bool failed; /* out of memory */
@@ -181,11 +182,15 @@ static uint32_t location_of(uint64_t address, uint32_t mapping)
     return at->id;
 }
 
-/* ---- Python ---- */
+/* ---- functions of interpreters ---- */
+
+static const char *const language_names[PT_JOURNAL_LANGUAGES] = {PT_MAPPED_PYTHON,
+                                                                 PT_MAPPED_JAVASCRIPT};
 
 static void count_code(const pt_journal_code *code, void *arg)
 {
     uint32_t *const most = arg;
+    w.language[code->language] = 1;
     if (code->number > *most) *most = code->number;
 }
 
@@ -198,30 +203,35 @@ static void collect_code(const pt_journal_code *code, void *arg)
 static bool collect_codes(void)
 {
     uint32_t most = 0;
-    pt_python_each(count_code, &most);
+    pt_codes_each(count_code, &most);
     if (most == 0) return true;
     w.codes = pt_agent_map((most + 1) * sizeof w.codes[0]);
     if (w.codes == NULL) return false;
     w.code_count = most + 1;
-    pt_python_each(collect_code, NULL);
-    w.python = (uint32_t)w.place_count + 1;
+    pt_codes_each(collect_code, NULL);
+    uint32_t id = (uint32_t)w.place_count;
+    for (unsigned i = 0; i < PT_JOURNAL_LANGUAGES; i++)
+        if (w.language[i] != 0) w.language[i] = ++id;
     return true;
 }
 
 /* The location of a frame: its word stands for it. One whose code found no room has no function. */
-static uint32_t python_location_of(uint64_t word)
+static uint32_t code_location_of(uint64_t word)
 {
     const uint32_t before = w.locations;
     const uint32_t number = PT_JOURNAL_PYTHON_NUMBER(word);
     const pt_journal_code *const code = number < w.code_count ? w.codes[number] : NULL;
-    const pt_python_layout *const layout =
-        code != NULL ? pt_python_layout_of(3, code->minor) : NULL;
+    const unsigned language = code != NULL ? code->language : PT_JOURNAL_LANGUAGE_PYTHON;
+    const uint32_t mapping = w.language[language];
+    const pt_python_layout *const layout = code != NULL && language == PT_JOURNAL_LANGUAGE_PYTHON
+                                               ? pt_python_layout_of(3, code->minor)
+                                               : NULL;
     if (!table_has_room()) return 0;
-    location *const at = slot_of(w.table, w.cap, word, w.python);
+    location *const at = slot_of(w.table, w.cap, word, mapping);
     if (at->id != 0) return at->id;
-    *at = (location){.address = word, .mapping = w.python, .id = before + 1};
+    *at = (location){.address = word, .mapping = mapping, .id = before + 1};
     w.locations++;
-    int32_t line = 0;
+    int32_t line = code != NULL ? code->first_line : 0;
     if (layout != NULL)
         line = pt_python_line(layout->lines,
                               (const uint8_t *)(code + 1) + code->name_bytes + code->file_bytes,
@@ -229,7 +239,7 @@ static uint32_t python_location_of(uint64_t word)
     PT_OUTPUT_PUT(buf, {
         const size_t opened = pt_proto_open(&buf, PROFILE_LOCATION);
         pt_proto_uint(&buf, LOCATION_ID, at->id);
-        pt_proto_uint_nonzero(&buf, LOCATION_MAPPING, w.python);
+        pt_proto_uint_nonzero(&buf, LOCATION_MAPPING, mapping);
         if (code != NULL) {
             const size_t line_opened = pt_proto_open(&buf, LOCATION_LINE);
             pt_proto_uint(&buf, LINE_FUNCTION, number);
@@ -267,28 +277,34 @@ static void put_function_texts(const pt_journal_code *code, void *arg)
     });
 }
 
-static void put_python(void)
+static void put_language(uint32_t id, uint64_t name)
 {
-    if (w.python == 0) return;
-    uint64_t strings = S_MAPPINGS - 1 + 2 * w.place_count;
-    const uint64_t name = ++strings;
     PT_OUTPUT_PUT(buf, {
         const size_t opened = pt_proto_open(&buf, PROFILE_MAPPING);
-        pt_proto_uint(&buf, MAPPING_ID, w.python);
+        pt_proto_uint(&buf, MAPPING_ID, id);
         pt_proto_uint(&buf, MAPPING_FILE, name);
         for (uint32_t has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINES; has++)
             pt_proto_uint(&buf, has, 1);
         pt_proto_close(&buf, opened);
     });
-    pt_python_each(put_function, &strings);
 }
 
-static void put_python_texts(void)
+static void put_codes(void)
 {
-    static const char name[] = PT_MAPPED_PYTHON;
-    if (w.python == 0) return;
-    PT_OUTPUT_PUT(buf, pt_proto_bytes(&buf, PROFILE_STRING, name, sizeof name - 1));
-    pt_python_each(put_function_texts, NULL);
+    if (w.code_count == 0) return;
+    uint64_t strings = S_MAPPINGS - 1 + 2 * w.place_count;
+    for (unsigned i = 0; i < PT_JOURNAL_LANGUAGES; i++)
+        if (w.language[i] != 0) put_language(w.language[i], ++strings);
+    pt_codes_each(put_function, &strings);
+}
+
+static void put_code_texts(void)
+{
+    for (unsigned i = 0; i < PT_JOURNAL_LANGUAGES; i++)
+        if (w.language[i] != 0)
+            PT_OUTPUT_PUT(buf, pt_proto_bytes(&buf, PROFILE_STRING, language_names[i],
+                                              strlen(language_names[i])));
+    pt_codes_each(put_function_texts, NULL);
 }
 
 /* ---- messages ---- */
@@ -315,7 +331,7 @@ static void put_sample(const pt_journal_stack *stack, void *arg)
     for (uint32_t i = 0; i < stack->depth; i++) {
         const uint64_t address = pcs[i] - (i > 0 && pcs[i] > 0); /* the call, not behind it */
         ids[i] = (pcs[i] & PT_JOURNAL_PYTHON_FRAME) != 0
-                     ? python_location_of(pcs[i])
+                     ? code_location_of(pcs[i])
                      : location_of(address, mapping_of(address, stack->epoch));
         if (ids[i] == 0) w.failed = true;
     }
@@ -399,7 +415,7 @@ static void put_strings(void)
     }
     put_facts();
     pt_maps_each(put_mapping_texts, NULL);
-    put_python_texts();
+    put_code_texts();
 }
 
 static void put_numbers(void)
@@ -424,7 +440,7 @@ bool pt_profile_put_proto(void)
     put_type(PROFILE_PERIOD_TYPE, S_CPU, S_NANOSECONDS);
     if (!w.failed) pt_fold_each(put_sample, NULL);
     pt_maps_each(put_mapping, &mappings);
-    put_python();
+    put_codes();
     put_numbers();
     put_strings();
     pt_agent_unmap(w.table, w.cap * sizeof w.table[0]);

@@ -9,16 +9,11 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "agent/images.h"
 #include "unwind/split.h"
 
-enum {
-    TEXTS_BYTES = 32 << 20,
-    AREA_BYTES = 64 << 10,    /* of code in the journal; more areas follow */
-    CODE_MAX_BYTES = 1 << 20, /* of an evaluator */
-};
+enum { CODE_MAX_BYTES = 1 << 20 }; /* of an evaluator */
 
 static struct {
     uint32_t changes; /* of the maps, when they were last looked at */
@@ -26,16 +21,7 @@ static struct {
     uint64_t inode; /* of the interpreter that was found or refused; 0 = none */
     pt_tick_python_facts facts;
     pt_interp_evaluator evaluator;
-    pt_journal_area *area;
-    uint8_t is_in_journal[PT_TICK_PYTHON_CODES / 8];
 } python;
-
-void pt_python_reset(void)
-{
-    if (python.area == NULL) return; /* as it was */
-    python.area = NULL;
-    memset(python.is_in_journal, 0, sizeof python.is_in_journal);
-}
 
 /* ---- finding it ---- */
 
@@ -89,20 +75,6 @@ static void find_evaluator(const pt_image *image)
     pt_agent_unmap(code, (size_t)bytes);
 }
 
-static pt_tick_python_table *new_table(void)
-{
-    pt_tick_python_table *const table = pt_agent_map(sizeof *table);
-    void *const texts = mmap(NULL, TEXTS_BYTES, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (table == NULL || texts == MAP_FAILED) {
-        pt_agent_unmap(table, sizeof *table);
-        return NULL;
-    }
-    table->texts = texts;
-    table->texts_cap = TEXTS_BYTES;
-    return table;
-}
-
 static void refuse_python(const char *what)
 {
     if (!python.is_said) pt_agent_say("%s: its own frames will be missing", what);
@@ -134,21 +106,10 @@ static void take_interpreter(const pt_image *image, const char *path)
     facts->getspecific = pt_libc_getspecific();
     if (facts->getspecific == NULL) return;
     find_evaluator(image);
-    if (facts->table == NULL) facts->table = new_table();
-    if (facts->table == NULL) return;
+    facts->codes = pt_codes_for_handlers();
+    if (facts->codes == NULL) return;
     atomic_store(&pt_tick_python.facts, facts);
     pt_threads_each(pt_threads_want_python, NULL);
-}
-
-/* Named like one, or the program itself. */
-static bool may_be_python(const char *path, size_t bytes)
-{
-    const pt_journal_header *const header = pt_agent.journal.header;
-    const char *const slash = memrchr(path, '/', bytes);
-    const char *const name = slash != NULL ? slash + 1 : path;
-    const size_t left = bytes - (size_t)(name - path);
-    return memmem(name, left, "python", 6) != NULL ||
-           (bytes == header->exe_bytes && memcmp(path, header->exe, bytes) == 0);
 }
 
 static void look_at_image(const pt_maps_live *live, void *arg)
@@ -157,14 +118,8 @@ static void look_at_image(const pt_maps_live *live, void *arg)
     char path[PATH_MAX];
     uint64_t addr;
     pt_image image;
-    const pt_journal_map *const record = pt_maps_record_of(live->start);
-    if (python.inode != 0 || record == NULL || live->image == 0 ||
-        record->path_bytes >= sizeof path)
-        return;
-    memcpy(path, (const char *)(record + 1) + record->build_id_bytes, record->path_bytes);
-    path[record->path_bytes] = '\0';
-    if (!may_be_python(path, record->path_bytes) || !pt_image_look(live, &image) ||
-        !symbol_at(&image, "_PyRuntime", &addr))
+    if (python.inode != 0 || !pt_images_path(live, path) || !pt_images_may_be("python", path) ||
+        !pt_image_look(live, &image) || !symbol_at(&image, "_PyRuntime", &addr))
         return;
     python.inode = live->inode;
     take_interpreter(&image, path);
@@ -197,40 +152,7 @@ pt_tick_python_cache *pt_python_cache_new(void)
                                                       : NULL;
 }
 
-/* ---- into the journal ---- */
-
-static size_t record_bytes(const pt_journal_code *code)
-{
-    return (sizeof *code + code->name_bytes + code->file_bytes + code->lines_bytes + 7) / 8 * 8;
-}
-
-static void keep_code(uint32_t number)
-{
-    const pt_tick_python_table *const table = python.facts.table;
-    const uint32_t at = number < PT_TICK_PYTHON_CODES ? atomic_load(&table->record[number]) : 0;
-    if (at == 0 || (python.is_in_journal[number / 8] >> number % 8 & 1) != 0) return;
-    const pt_tick_python_code *const code = (const pt_tick_python_code *)(table->texts + at - 1);
-    const pt_journal_code record = {.number = number,
-                                    .lines_bytes = code->lines_bytes,
-                                    .first_line = code->first_line,
-                                    .name_bytes = code->name_bytes,
-                                    .file_bytes = code->file_bytes,
-                                    .minor = python.facts.layout->minor};
-    const size_t bytes = record_bytes(&record);
-    uint8_t *to = pt_journal_room(python.area, bytes);
-    if (to == NULL) {
-        const size_t least = sizeof *python.area + bytes;
-        python.area = pt_journal_area_new(&pt_agent.journal, PT_JOURNAL_PYTHON,
-                                          least > AREA_BYTES ? least : AREA_BYTES);
-        to = pt_journal_room(python.area, bytes);
-        if (to == NULL) return;
-    }
-    memcpy(to, &record, sizeof record);
-    memcpy(to + sizeof record, code + 1,
-           (size_t)record.name_bytes + record.file_bytes + record.lines_bytes);
-    pt_journal_add(python.area, bytes);
-    python.is_in_journal[number / 8] |= (uint8_t)(1 << number % 8);
-}
+/* ---- joining ---- */
 
 uint32_t pt_python_merge(const uint64_t *words, uint32_t native, uint32_t frames, bool is_whole,
                          uint64_t *ret_chain, bool *ret_certain)
@@ -241,24 +163,7 @@ uint32_t pt_python_merge(const uint64_t *words, uint32_t native, uint32_t frames
         memcpy(ret_chain, words, native * sizeof words[0]);
         return count;
     }
-    for (uint32_t i = native; i < native + frames; i++)
-        if (PT_JOURNAL_PYTHON_NUMBER(words[i]) != 0) keep_code(PT_JOURNAL_PYTHON_NUMBER(words[i]));
     *ret_certain = pt_interp_merge(&python.evaluator, words, native, is_whole, words + native,
                                    frames, ret_chain, &count) == PT_MERGE_CERTAIN;
     return count;
-}
-
-void pt_python_each(void (*use)(const pt_journal_code *code, void *arg), void *arg)
-{
-    const pt_agent_journal *const journal = &pt_agent.journal;
-    for (size_t at = PT_JOURNAL_HEADER_BYTES; at < journal->used_bytes;) {
-        const pt_journal_area *const area = (const pt_journal_area *)(journal->base + at);
-        for (size_t used = 0; area->kind == PT_JOURNAL_PYTHON && used < area->used_bytes;) {
-            const pt_journal_code *const code =
-                (const pt_journal_code *)((const uint8_t *)(area + 1) + used);
-            use(code, arg);
-            used += record_bytes(code);
-        }
-        at += area->size_bytes;
-    }
 }

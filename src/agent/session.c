@@ -165,6 +165,8 @@ uint64_t pt_session_drain(void)
     pt_tables_update(DRAIN_TABLES_NS);
     pt_python_update();
     pt_python_review();
+    pt_v8_update();
+    pt_v8_review();
     return fullest;
 }
 
@@ -477,7 +479,7 @@ void pt_session_add_own_time(uint64_t since_ns)
 static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
 {
     if (!is_child || pt_agent.engine == NULL) pt_agent.asked_hz = pt_timers_choose();
-    pt_agent.is_asleep = pt_agent.recording && !pt_python_is_there();
+    pt_agent.is_asleep = pt_agent.recording && !pt_python_is_there() && !pt_v8_is_there();
     if (!create_journal(path, is_child)) {
         pt_agent_say("%s: cannot be written: %s%s", pt_agent.recording ? pt_agent.base_path : path,
                      strerror(errno),
@@ -490,7 +492,7 @@ static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
     if (pt_agent.recording) snprintf(pt_agent.path, sizeof pt_agent.path, "%s", "");
     pt_maps_reset();
     pt_fold_reset();
-    pt_python_reset();
+    pt_codes_reset();
     pt_agent.pid = getpid();
     pt_agent.start_time = time(NULL);
     pt_agent.drain_before_ns = 0;
@@ -499,6 +501,7 @@ static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
     fall_asleep();
     if (!pt_agent.is_asleep) look_at_program();
     pt_python_update();
+    pt_v8_update();
     pt_agent.journal.header->cpu_before_ns = pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     pt_session_add_own_time(begun_ns);
     if (pt_agent.file.is_made) pt_publish_all(); /* whenever it is killed there is a journal */

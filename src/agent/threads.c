@@ -239,6 +239,12 @@ void pt_threads_want_python(pt_thread *slot, void *arg)
         atomic_store(&slot->python_cache, pt_python_cache_new());
 }
 
+void pt_threads_want_v8(pt_thread *slot, void *arg)
+{
+    (void)arg;
+    if (atomic_load(&slot->v8_cache) == NULL) atomic_store(&slot->v8_cache, pt_v8_cache_new());
+}
+
 static void want_cache(pt_thread *slot)
 {
     if (slot->unwind_cache == NULL) slot->unwind_cache = pt_agent_map(sizeof(pt_unwind_cache));
@@ -259,6 +265,7 @@ static void attach_slot(pt_thread *slot)
     if (slot->is_foreign) slot->stack = (pt_tick_stack){0};
     if (!pt_agent.is_asleep) want_cache(slot);
     pt_threads_want_python(slot, NULL);
+    pt_threads_want_v8(slot, NULL);
     pt_tick_ring *const ring = take_ring(atomic_load(&slot->tid));
     const uint64_t first_ns = 1 + pt_agent_random(pt_agent.period_ns);
     slot->last_words = 0;

@@ -94,13 +94,26 @@ static bool find_frames(const pt_image *mapped, pt_unwind_frames *frames)
     return false;
 }
 
+/* Is the mapping where the program headers place code? A program may have a copy of its code
+ * elsewhere, as V8 of its builtins, which the rules of the image are not about. */
+static bool is_in_place(const pt_image *mapped, uint64_t start)
+{
+    for (unsigned i = 0; i < mapped->count; i++) {
+        const pt_image_segment *const s = &mapped->segments[i];
+        const uint64_t low = mapped->bias + (s->p_vaddr & ~UINT64_C(0xfff));
+        if (s->p_type == PT_LOAD && start >= low && start < mapped->bias + s->p_vaddr + s->p_memsz)
+            return true;
+    }
+    return false;
+}
+
 static void try_image(image *one)
 {
     pt_image mapped;
     pt_unwind_frames frames = {0};
     const pt_unwind_memory memory = {take_memory, resize_memory, release_memory, NULL};
     one->tried = true;
-    if (!pt_image_look(&one->map, &mapped)) return;
+    if (!pt_image_look(&one->map, &mapped) || !is_in_place(&mapped, one->map.start)) return;
     one->bias = mapped.bias;
     frames.machine = mapped.machine;
     if (!find_frames(&mapped, &frames)) return;

@@ -270,18 +270,20 @@ static int run_preload(pt_cmd_context *context, const pt_record_settings *settin
 }
 
 /* By the library, whose names are worth more than what perf events see of the kernel, if the
- * command is a Python that it can look into; PT_RECORD_REFUSED else. */
-static int run_python(pt_cmd_context *context, const pt_record_settings *settings)
+ * command is a Python or Node that it can look into; PT_RECORD_REFUSED else. */
+static int run_interpreter(pt_cmd_context *context, const pt_record_settings *settings)
 {
     pt_target target;
     pt_target_look(context->args[0], &target);
     const unsigned minor = target.kind == PT_TARGET_OK ? target.python_minor : 0;
     const bool is_python = minor != 0 || pt_target_stands_for_python(&target);
+    const bool is_node = target.kind == PT_TARGET_OK && target.is_node;
     pt_target_done(&target);
-    PT_FREE char *library = is_python ? pt_record_library(NULL) : NULL;
+    PT_FREE char *library = is_python || is_node ? pt_record_library(NULL) : NULL;
     if (library == NULL) return PT_RECORD_REFUSED;
-    PT_FREE char *name =
-        minor != 0 ? pt_strf("Python 3.%u", minor) : pt_strdup("a script for Python");
+    PT_FREE char *name = is_node      ? pt_strdup("Node")
+                         : minor != 0 ? pt_strf("Python 3.%u", minor)
+                                      : pt_strdup("a script for Python");
     PT_FREE char *engine = pt_strf("libprofiler.so.0 in the processes, as the command is %s, whose "
                                    "functions only it sees (--engine=perf: from outside, with the "
                                    "kernel's part)",
@@ -303,7 +305,7 @@ static int record_once(pt_cmd_context *context, pt_record_settings *settings)
     }
     if (settings->engine == PT_ENGINE_PRELOAD || settings->split)
         return run_preload(context, settings, NULL);
-    int status = run_python(context, settings);
+    int status = run_interpreter(context, settings);
     if (status == PT_RECORD_REFUSED)
         status = pt_record_perf(context, settings, "which the kernel allows", &refusal);
     return status == PT_RECORD_REFUSED ? run_preload(context, settings, &refusal) : status;

@@ -276,10 +276,13 @@ static void tell_story(pt_builder *b, const pt_record_story *story, uint64_t wei
         (double)story->run->duration_ns / 1e9, (double)all->own_ns / 1e9);
 }
 
-/* How native frames and those of Python were joined. */
-static void tell_python(pt_builder *b, uint64_t merged, uint64_t uncertain)
+/* How many samples have JavaScript; how native frames and those of Python were joined. */
+static void tell_languages(pt_builder *b, uint64_t all_merged, uint64_t uncertain,
+                           uint64_t javascript)
 {
+    const uint64_t merged = all_merged > javascript ? all_merged - javascript : 0;
     const uint64_t mixed = merged + uncertain;
+    if (javascript > 0) add_comment(b, "javascript: functions in %" PRIu64 " samples", javascript);
     if (mixed > 0)
         add_comment(b,
                     "python: functions in %" PRIu64 " samples, joined with native frames for "
@@ -326,7 +329,7 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     const pt_source_options source = {0};
     const pt_read_hooks hooks = begin_walking(&source);
     pt_journal_reading *const reading = pt_journal_reading_new(b, true, &hooks);
-    uint64_t weight = 0, lost = 0, merged = 0, uncertain = 0;
+    uint64_t weight = 0, lost = 0, merged = 0, uncertain = 0, javascript = 0;
     for (size_t i = first; i < first + count; i++) {
         pt_recorded_process *const process = &story->recorded->processes[i];
         add_journal(reading, process);
@@ -335,13 +338,14 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
         count_as_own(story->recorded, process->facts.own_copied_ns);
         pt_recorded_add(&merged, process->facts.merged);
         pt_recorded_add(&uncertain, process->facts.uncertain);
+        pt_recorded_add(&javascript, process->facts.javascript);
     }
     pt_journal_reading_free(reading);
     pt_load_unwinder_free(hooks.context);
     pt_builder_event_at(b, 0)->period = 1;
     pt_builder_event_at(b, 1)->period = (int64_t)story->recorded->period_ns;
     tell_story(b, story, weight, lost);
-    tell_python(b, merged, uncertain);
+    tell_languages(b, merged, uncertain, javascript);
     if (count > 0) tell_users(b, story->recorded->processes + first, count);
     return pt_builder_freeze(b, ret_profile, reterr);
 }

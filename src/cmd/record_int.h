@@ -126,7 +126,8 @@ typedef struct pt_record_summary {
     const char *event;                          /* NULL: CPU time */
     uint64_t events_seen, events;               /* of it; events 0: not known */
     uint64_t weight, complete, unchecked, lost; /* of weight: stacks that end so */
-    uint64_t merged, uncertain; /* of weight: with frames of Python, joined for certain or not */
+    /* Of weight: with frames of an interpreter, joined for certain or not; with JavaScript. */
+    uint64_t merged, uncertain, javascript;
     uint64_t period_ns, seen_ns, used_ns, off_cpu_ns, ready_ns;
     uint64_t own_ns; /* CPU time of recording itself, of which used_ns has none */
     size_t processes;
@@ -154,6 +155,7 @@ typedef struct pt_target {
     char *path;            /* of the image that would run: the interpreter of a script */
     char *script;          /* the script it is for, or NULL */
     unsigned python_minor; /* it is CPython 3.python_minor, whose frames the library sees; 0: not */
+    bool is_node;          /* it is a Node whose frames the library sees */
 } pt_target;
 
 /* Looks a command up as execvp does. Commands that do not exist or cannot be read are OK here: the
@@ -237,7 +239,7 @@ typedef struct pt_recorded {
     char *messages;    /* what the library had to say in the processes, lines; or NULL */
     char *not_entered; /* names of programs that it could not enter, a line a process; or NULL */
     uint64_t weight, complete, unchecked, ticks, lost;
-    uint64_t merged, uncertain; /* of weight: pt_journal_facts */
+    uint64_t merged, uncertain, javascript; /* of weight: pt_journal_facts */
     uint64_t period_ns;
     uint64_t seen_ns;    /* CPU time that the samples stand for */
     uint64_t used_ns;    /* CPU time of all processes, sampled or not */

@@ -112,6 +112,7 @@ static pt_status write_part(pt_cmd_context *context, const pt_record_story *stor
         pt_recorded_add(&all->unchecked, all->processes[i].facts.unchecked);
         pt_recorded_add(&all->merged, all->processes[i].facts.merged);
         pt_recorded_add(&all->uncertain, all->processes[i].facts.uncertain);
+        pt_recorded_add(&all->javascript, all->processes[i].facts.javascript);
     }
     if (first == 0) { /* the heaviest process, or all */
         const size_t gone = pt_recorded_gone(profile);
@@ -194,6 +195,7 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
                                            .unchecked = all.unchecked,
                                            .merged = all.merged,
                                            .uncertain = all.uncertain,
+                                           .javascript = all.javascript,
                                            .lost = all.lost,
                                            .period_ns = all.period_ns,
                                            .seen_ns = all.seen_ns,

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "elf/image.h"
 #include "interp/python.h"
+#include "interp/v8.h"
 #include "machine/machine.h"
 
 #define SCRIPTS_MAX  4 /* as the kernel: interpreters of interpreters */
@@ -85,6 +86,17 @@ static bool is_go(const pt_elf *elf)
            pt_elf_section_named(elf, ".gopclntab", &section);
 }
 
+/* A dynamic symbol of that name, or that begins with it. */
+static bool has_symbol(const pt_elf *elf, const char *name)
+{
+    pt_elf_symbols symbols;
+    pt_elf_symbol symbol;
+    if (!pt_elf_symbols_open(elf, SHT_DYNSYM, &symbols)) return false;
+    for (uint32_t i = 0; pt_elf_symbol_at(&symbols, i, &symbol); i++)
+        if (strncmp(symbol.name, name, strlen(name)) == 0) return true;
+    return false;
+}
+
 /* A program of that name which is one: it has the interpreter, or needs its library. */
 static unsigned python_minor_of(const char *path, const pt_blob *image)
 {
@@ -95,12 +107,18 @@ static unsigned python_minor_of(const char *path, const pt_blob *image)
         pt_python_layout_of(major, minor) == NULL ||
         pt_elf_open(image->data, image->size, &elf) != PT_ELF_OK)
         return 0;
-    pt_elf_symbols symbols;
-    pt_elf_symbol symbol;
-    if (!pt_elf_symbols_open(&elf, SHT_DYNSYM, &symbols)) return 0;
-    for (uint32_t i = 0; pt_elf_symbol_at(&symbols, i, &symbol); i++) /* Py_BytesMain and its kin */
-        if (strncmp(symbol.name, "Py_", 3) == 0) return minor;
-    return 0;
+    return has_symbol(&elf, "Py_") ? minor : 0; /* Py_BytesMain and its kin */
+}
+
+/* A program called node or nodejs, with V8's symbols in it or in its library (libnode.so.N). */
+static bool is_node(const char *path, const pt_blob *image)
+{
+    pt_elf elf;
+    PT_FREE char *real = realpath(path, NULL);
+    const char *const name = real != NULL ? pt_base_name(real) : "";
+    return (strcmp(name, "node") == 0 || strcmp(name, "nodejs") == 0) &&
+           pt_elf_open(image->data, image->size, &elf) == PT_ELF_OK &&
+           (has_symbol(&elf, PT_V8_MARK) || has_symbol(&elf, "_ZN4node5Start"));
 }
 
 static pt_target_kind judge_target(const char *path, const pt_blob *image)
@@ -124,6 +142,7 @@ void pt_target_look(const char *command, pt_target *ret_target)
         if (interpreter == NULL) {
             ret_target->kind = judge_target(ret_target->path, &image);
             ret_target->python_minor = python_minor_of(ret_target->path, &image);
+            ret_target->is_node = is_node(ret_target->path, &image);
         }
         pt_blob_done(&image);
         if (interpreter == NULL) return;

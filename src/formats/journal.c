@@ -149,12 +149,14 @@ static pt_stack_end end_of(unsigned end)
 void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weight,
                           pt_stack_end end, uint16_t epoch, unsigned merged)
 {
+    bool has_javascript = false;
     g->frame.count = 0;
     PT_GROW(g->frame, g->pc.count);
     for (size_t i = 0; i < g->pc.count; i++) {
         /* A call at the end of a mapping returns to an address behind it. */
         const uint64_t pc = g->pc.items[i];
         if ((pc & PT_JOURNAL_PYTHON_FRAME) != 0 && merged != PT_JOURNAL_NATIVE) {
+            has_javascript |= pt_journal_language_of(g, pc) == PT_JOURNAL_LANGUAGE_JAVASCRIPT;
             g->frame.items[g->frame.count++] = pt_journal_python_location(g, pc);
             continue;
         }
@@ -173,6 +175,7 @@ void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t w
     const bool is_uncertain = merged == PT_JOURNAL_MERGED_UNCERTAIN;
     pt_builder_add(g->builder, stack, is_uncertain ? g->labels_uncertain : g->labels, values);
     if (merged == PT_JOURNAL_MERGED) f->merged = pt_saturating_count(f->merged, weight);
+    if (has_javascript) f->javascript = pt_saturating_count(f->javascript, weight);
     if (is_uncertain) f->uncertain = pt_saturating_count(f->uncertain, weight);
     f->weight = pt_saturating_count(f->weight, weight);
     if (end == PT_STACK_END_ROOT) f->complete = pt_saturating_count(f->complete, weight);
@@ -269,7 +272,8 @@ pt_journal_reading *pt_journal_reading_new(pt_builder *builder, bool label_proce
     g->key_comm = pt_builder_text(builder, "comm").v;
     g->key_merge = pt_builder_text(builder, "merge").v;
     g->uncertain = pt_builder_text(builder, "uncertain").v;
-    g->python = PT_NONE;
+    for (unsigned i = 0; i < PT_JOURNAL_LANGUAGES; i++)
+        g->language[i] = PT_NONE;
     return g;
 }
 

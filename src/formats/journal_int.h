@@ -23,8 +23,8 @@ typedef struct {
     uint32_t function;
     int32_t first_line;
     uint32_t lines_bytes;
-    unsigned minor;
-    const uint8_t *lines; /* in the file */
+    unsigned minor, language; /* PT_JOURNAL_LANGUAGE_X */
+    const uint8_t *lines;     /* in the file */
 } pt_journal_known_code;
 
 /* A copy of a builder's string at a fixed address, which stays valid while journals are read. */
@@ -57,7 +57,7 @@ struct pt_journal_reading {
         uint32_t location;
     } python_known[PT_JOURNAL_PYTHON_KNOWN]; /* cache for the current journal, by the word's hash */
     uint64_t lines_read;                     /* bytes of line tables decoded so far */
-    uint32_t python;                         /* mapping of Python frames; PT_NONE = none yet */
+    uint32_t language[PT_JOURNAL_LANGUAGES]; /* mappings of their frames; PT_NONE = none yet */
     uint32_t key_pid, key_comm, key_merge, uncertain; /* strings */
     pt_labels_id labels, labels_uncertain;            /* label sets of the current process */
 };
@@ -82,7 +82,8 @@ const pt_journal_known_map *pt_journal_find_map(const pt_journal_reading *g, uin
 
 /* Reads the records of an area of code objects into g->code. */
 void pt_journal_read_python(pt_journal_reading *g, pt_reader *r);
-/* The builder's location for a stack word with PT_JOURNAL_PYTHON_FRAME. */
+/* The language of a stack word with PT_JOURNAL_PYTHON_FRAME, and the builder's location for it. */
+unsigned pt_journal_language_of(const pt_journal_reading *g, uint64_t word);
 uint32_t pt_journal_python_location(pt_journal_reading *g, uint64_t word);
 
 /* ---- journal_copies.c ---- */

@@ -1,4 +1,4 @@
-/* journal_python.c: code objects of CPython in a journal, and the frames that refer to them.
+/* journal_python.c: functions of CPython and V8 in a journal, and the frames that refer to them.
  */
 #include "formats/journal_int.h"
 
@@ -33,7 +33,8 @@ static bool read_code(pt_reader *r, pt_journal_reading *g)
     const int32_t first_line = (int32_t)pt_read_u32(r);
     const uint16_t name_bytes = pt_read_u16(r), file_bytes = pt_read_u16(r);
     const uint16_t minor = pt_read_u16(r);
-    pt_skip(r, 6);
+    const uint16_t language = pt_read_u16(r);
+    pt_skip(r, 4);
     const uint8_t *const name = pt_read_bytes(r, name_bytes);
     const uint8_t *const file = pt_read_bytes(r, file_bytes);
     const uint8_t *const lines = pt_read_bytes(r, lines_bytes);
@@ -43,6 +44,8 @@ static bool read_code(pt_reader *r, pt_journal_reading *g)
         pt_reader_fail(r, PT_ERR_DAMAGED, "a line table of %" PRIu32 " bytes", lines_bytes);
     if (pt_reader_ok(r) && (number == 0 || number > PT_JOURNAL_CODES_MAX))
         pt_reader_fail(r, PT_ERR_DAMAGED, "a code object of number %" PRIu32, number);
+    if (pt_reader_ok(r) && language >= PT_JOURNAL_LANGUAGES)
+        pt_reader_fail(r, PT_ERR_DAMAGED, "a code object of language %" PRIu16, language);
     if (!pt_reader_ok(r)) return false;
     while (g->code.count <= number)
         PT_PUSH(g->code, (pt_journal_known_code){.function = PT_NONE});
@@ -51,42 +54,55 @@ static bool read_code(pt_reader *r, pt_journal_reading *g)
         .first_line = first_line,
         .lines_bytes = lines_bytes,
         .minor = minor,
+        .language = language,
         .lines = lines};
     return true;
 }
 
-/* The mapping of the Python frames of all processes. No address is in it. */
-static uint32_t python_mapping(pt_journal_reading *g)
+/* The mapping of the frames of a language, of all processes. No address is in it. */
+static uint32_t mapping_of(pt_journal_reading *g, unsigned language)
 {
-    if (g->python != PT_NONE) return g->python;
-    const pt_mapping mapping = {.file = pt_builder_text(g->builder, PT_MAPPED_PYTHON).v,
+    static const char *const names[PT_JOURNAL_LANGUAGES] = {PT_MAPPED_PYTHON, PT_MAPPED_JAVASCRIPT};
+    if (g->language[language] != PT_NONE) return g->language[language];
+    const pt_mapping mapping = {.file = pt_builder_text(g->builder, names[language]).v,
                                 .flags = PT_MAPPING_HAS_FUNCTIONS | PT_MAPPING_HAS_FILENAMES |
                                          PT_MAPPING_HAS_LINES | PT_MAPPING_HAS_INLINES};
-    return g->python = pt_builder_append_mapping(g->builder, &mapping).v;
+    return g->language[language] = pt_builder_append_mapping(g->builder, &mapping).v;
 }
 
 static int32_t line_of(pt_journal_reading *g, const pt_journal_known_code *code, int32_t place)
 {
-    const pt_python_layout *const layout = pt_python_layout_of(3, code->minor);
+    const pt_python_layout *const layout =
+        code->language == PT_JOURNAL_LANGUAGE_PYTHON ? pt_python_layout_of(3, code->minor) : NULL;
     g->lines_read += code->lines_bytes;
     if (layout == NULL || g->lines_read > LINES_READ_MAX) return code->first_line;
     return pt_python_line(layout->lines, code->lines, code->lines_bytes, code->first_line, place);
+}
+
+static const pt_journal_known_code *code_of(const pt_journal_reading *g, uint32_t number)
+{
+    static const pt_journal_known_code nameless = {.function = PT_NONE};
+    return number < g->code.count ? &g->code.items[number] : &nameless;
+}
+
+unsigned pt_journal_language_of(const pt_journal_reading *g, uint64_t word)
+{
+    return code_of(g, PT_JOURNAL_PYTHON_NUMBER(word))->language;
 }
 
 static uint32_t make_location(pt_journal_reading *g, uint64_t word)
 {
     const uint32_t number = PT_JOURNAL_PYTHON_NUMBER(word);
     const int32_t place = PT_JOURNAL_PYTHON_PLACE(word);
-    const pt_journal_known_code nameless = {.function = PT_NONE};
-    const pt_journal_known_code *const code =
-        number < g->code.count ? &g->code.items[number] : &nameless;
+    const pt_journal_known_code *const code = code_of(g, number);
     static const char unknown[] = "[Python code]";
     const pt_line line = {
         .function = code->function != PT_NONE
                         ? code->function
                         : add_function(g, (const uint8_t *)unknown, sizeof unknown - 1, NULL, 0, 0),
         .line = line_of(g, code, place)};
-    const pt_location location = {.mapping = python_mapping(g), .flags = PT_LOCATION_USER};
+    const pt_location location = {.mapping = mapping_of(g, code->language),
+                                  .flags = PT_LOCATION_USER};
     return pt_builder_location(g->builder, &location, &line, 1).v;
 }
 

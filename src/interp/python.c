@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "interp/utf8.h"
+
 #define CODE_UNTIL_3_10                                                                            \
     .code_first_line = 0x28, .code_file = 0x68, .code_name = 0x70, .code_lines = 0x78,             \
     .frame_back = 0x18, .frame_code = 0x20, .state_frame = 0x18, .finalizing = 0x10,               \
@@ -190,21 +192,6 @@ void pt_python_code_at(const pt_python_layout *layout, const void *object, pt_py
     memcpy(&ret_code->first_line, bytes + layout->code_first_line, sizeof ret_code->first_line);
 }
 
-/* Writes a character as UTF-8 and returns its length. An invalid one becomes U+FFFD. */
-static size_t put_character(uint32_t c, char to[4])
-{
-    if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) c = 0xfffd;
-    if (c < 0x80) {
-        to[0] = (char)c;
-        return 1;
-    }
-    const size_t bytes = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (size_t i = bytes; i-- > 1; c >>= 6)
-        to[i] = (char)(0x80 | (c & 0x3f));
-    to[0] = (char)((0xf00 >> bytes & 0xff) | c);
-    return bytes;
-}
-
 bool pt_python_text(const pt_python_layout *layout, pt_python_read *read, void *arg, uint64_t text,
                     uint64_t type, char *to, size_t cap, size_t *ret_bytes)
 {
@@ -228,7 +215,7 @@ bool pt_python_text(const pt_python_layout *layout, pt_python_read *read, void *
             uint32_t c = 0;
             char utf8[4];
             memcpy(&c, piece + i, unit); /* little-endian, like the supported machines */
-            const size_t bytes = put_character(c, utf8);
+            const size_t bytes = pt_interp_put_character(c, utf8);
             if (bytes > cap - held) {
                 *ret_bytes = held;
                 return true;

@@ -36,8 +36,9 @@ typedef enum pt_mapped_kind {
     PT_MAPPED_OTHER,
 } pt_mapped_kind;
 
-/* The mapping name of frames of CPython, which have neither memory nor addresses. */
-#define PT_MAPPED_PYTHON "[python]"
+/* The mapping names of frames of CPython and of V8, which have neither memory nor addresses. */
+#define PT_MAPPED_PYTHON     "[python]"
+#define PT_MAPPED_JAVASCRIPT "[javascript]"
 
 /* The length of the path without the " (deleted)" that the kernel appends to the name of a
  * removed file. The path need not be terminated. */

@@ -6,8 +6,10 @@
 #include "model/profile.h"
 
 /* Removes the frames of CPython's mapped file from stacks with frames of Python. Frames of other
- * files stay: C extensions, the C library. Returns a new reference, to the same profile if nothing
- * changes. */
+ * files stay: C extensions, the C library. From stacks with frames of JavaScript it removes their
+ * machine code, and the builtins of V8 that execute bytecode or call functions. Other builtins and
+ * V8's functions in C++ stay: Builtins_ArrayMap, the collector. Returns a new reference, to the
+ * same profile if nothing changes. */
 const pt_profile *pt_fold_interpreter(const pt_profile *profile, pt_diag *diag);
 
 #endif

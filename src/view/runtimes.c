@@ -20,7 +20,10 @@ typedef struct {
 
 /* If two rows fit a stack, the first counts. */
 static const runtime runtimes[] = {
-    {"JavaScript", {"node", "nodejs"}, NULL, "node --perf-basic-prof names it"},
+    {"JavaScript",
+     {"node", "nodejs"},
+     NULL,
+     "pitot record --engine=preload or node --perf-basic-prof names it"},
     {"Java",
      {"libjvm.so"},
      NULL,
@@ -90,11 +93,11 @@ static bool is_memory(const pt_profile *p, uint32_t mapping)
            pt_begins(name, "[memfd:");
 }
 
-/* Is the mapping made of frames that were read from the Python interpreter? */
-static bool is_python(const pt_profile *p, uint32_t mapping)
+/* Is the mapping made of frames that were read from an interpreter? */
+static bool is_told(const pt_profile *p, uint32_t mapping)
 {
-    return mapping != PT_NONE &&
-           strcmp(pt_text(p, p->mapping->row[mapping].file), PT_MAPPED_PYTHON) == 0;
+    const char *const file = mapping != PT_NONE ? pt_text(p, p->mapping->row[mapping].file) : "";
+    return strcmp(file, PT_MAPPED_PYTHON) == 0 || strcmp(file, PT_MAPPED_JAVASCRIPT) == 0;
 }
 
 static const char *function_at(const pt_profile *p, uint32_t line)
@@ -115,7 +118,7 @@ static uint8_t runtime_of_stack(const pt_profile *p, const uint8_t *of_mapping, 
         const uint32_t first = l->line_first[frames[i]], end = l->line_first[frames[i] + 1];
         const bool is_compiled = is_memory(p, mapping);
         if (is_compiled && first < end) return NONE; /* the compiled code has names */
-        if (is_python(p, mapping)) return NONE;
+        if (is_told(p, mapping)) return NONE;
         has_nameless |= is_compiled;
         if (mapping == PT_NONE || of_mapping[mapping] == NONE) continue;
         if (file == NONE) file = of_mapping[mapping];

@@ -200,9 +200,9 @@ typedef struct {
     uint16_t build_id_bytes, path_bytes;
 } pt_journal_map;
 
-/* A word of a stack that is a frame of CPython instead of an address: bit 63 is set; bits 32 to
- * 55 are the number of its code object (0: the table of code objects was full); the low half is
- * 1 + the place in its instructions, in bytes. */
+/* A word of a stack that is a frame of CPython or V8 instead of an address: bit 63 is set; bits 32
+ * to 55 are the number of its code object (0: the table of code objects was full); the low half is
+ * 1 + the place in its instructions, in bytes, which is 0 in V8. */
 #define PT_JOURNAL_PYTHON_FRAME        (UINT64_C(1) << 63)
 #define PT_JOURNAL_PYTHON_NUMBER(word) ((uint32_t)((word) >> 32) & 0xffffff)
 #define PT_JOURNAL_PYTHON_PLACE(word)  ((int32_t)((uint32_t)(word)-1))
@@ -215,12 +215,16 @@ typedef struct {
     uint32_t lines_bytes;
     int32_t first_line;
     uint16_t name_bytes, file_bytes;
-    uint16_t minor; /* of the version 3.minor, which decides the form of the line table */
-    uint16_t reserved[3];
+    uint16_t minor;    /* of CPython 3.minor, which decides the form of the line table; else 0 */
+    uint16_t language; /* PT_JOURNAL_LANGUAGE_X */
+    uint16_t reserved[2];
 } pt_journal_code;
 
-/* How the native and the Python frames of a stack were joined: there were no Python frames, the
- * match was certain, or it was not. */
+enum { PT_JOURNAL_LANGUAGE_PYTHON = 0, PT_JOURNAL_LANGUAGE_JAVASCRIPT, PT_JOURNAL_LANGUAGES };
+
+/* How the native and the interpreted frames of a stack were joined: there were none of the latter,
+ * the match was certain, or it was not. A frame of V8 follows the native frame that has its frame
+ * pointer, with certainty. */
 enum { PT_JOURNAL_NATIVE = 0, PT_JOURNAL_MERGED, PT_JOURNAL_MERGED_UNCERTAIN };
 
 /* A record of a stacks area: this struct, then depth words, leaf first: addresses and Python

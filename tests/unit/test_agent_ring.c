@@ -55,6 +55,11 @@ uint32_t pt_python_merge(const uint64_t *words, uint32_t native, uint32_t frames
     return native + frames;
 }
 
+pt_tick_v8_cache *pt_v8_cache_new(void)
+{
+    return NULL;
+}
+
 pt_tick_python_cache *pt_python_cache_new(void)
 {
     return NULL;

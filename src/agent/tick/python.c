@@ -1,102 +1,40 @@
 /* python.c: see python.h. */
 #include "agent/tick/python.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "agent/tick/tick.h"
 
 pt_tick_python_state pt_tick_python;
 
-enum { WRONG_MAX = 16, PAGES = 512, SLOTS = 1024, LINES_MAX_BYTES = 64 << 10 };
-enum { PAGE_BYTES = 4096 }; /* asked for at once: the least that any machine has */
+enum { WRONG_MAX = 16, SLOTS = 1024, LINES_MAX_BYTES = 64 << 10 };
 
 /* ---- reading ---- */
 
 typedef struct {
+    pt_tick_reading memory; /* the first: callbacks are given its address */
     pt_tick_python_cache *cache;
-    bool is_fresh;   /* pages are asked for in this sample */
-    bool is_trusted; /* what is read was asked for already */
 } reading;
 
-/* Can the page be read? The kernel copies the new mask before it looks at what is to be done with
- * it, which is nothing here. */
-static bool ask_for_page(uint64_t page)
-{
-    enum { NO_SUCH_ACTION = 99 };
-    return syscall(SYS_rt_sigprocmask, NO_SUCH_ACTION, page * PAGE_BYTES, NULL, sizeof(uint64_t)) ==
-               -1 &&
-           errno == EINVAL;
-}
-
-/* A page has two slots in the cache. A new page takes the slot whose page was checked longer ago.
- */
-static bool is_readable(const reading *r, uint64_t page)
-{
-    pt_tick_python_cache *const cache = r->cache;
-    const size_t set = (size_t)(page * UINT64_C(0x9e3779b97f4a7c15) >> 40) % PAGES;
-    const uint32_t age[2] = {cache->samples - cache->page[set][0].sample,
-                             cache->samples - cache->page[set][1].sample};
-    const uint32_t most = r->is_fresh ? 0 : PT_TICK_PYTHON_TRUST - 1;
-    for (int i = 0; i < 2; i++)
-        if (cache->page[set][i].page == page && age[i] <= most) return true;
-    const int i = cache->page[set][0].page == page   ? 0
-                  : cache->page[set][1].page == page ? 1
-                                                     : age[1] > age[0];
-    if (!ask_for_page(page)) return false;
-    cache->page[set][i].page = page;
-    cache->page[set][i].sample = cache->samples;
-    return true;
-}
-
-/* Memory that may be loaded from directly; NULL: it may not. */
 static inline const void *readable_at(const reading *r, uint64_t addr, size_t size)
 {
-    if (r->is_trusted) return (const void *)(uintptr_t)addr;
-    const uint64_t last = addr + size - 1;
-    if (addr < PAGE_BYTES || last < addr || last > PT_MACHINE_HOST->last_user_addr) return NULL;
-    for (uint64_t page = addr / PAGE_BYTES; page <= last / PAGE_BYTES; page++)
-        if (!is_readable(r, page)) return NULL;
-    return (const void *)(uintptr_t)addr;
+    return pt_tick_readable_at(&r->memory, addr, size);
 }
 
 static bool read_memory(void *arg, uint64_t addr, void *to, size_t size)
 {
-    const void *const from = readable_at(arg, addr, size);
-    if (from != NULL) memcpy(to, from, size);
-    return from != NULL;
+    return pt_tick_read_memory(&((reading *)arg)->memory, addr, to, size);
 }
 
 bool pt_tick_python_peek(pt_tick_python_cache *cache, uint64_t addr, void *to, size_t size)
 {
-    reading r = {.cache = cache};
-    return cache != NULL && read_memory(&r, addr, to, size);
+    pt_tick_reading r = {.pages = &cache->pages};
+    return cache != NULL && pt_tick_read_memory(&r, addr, to, size);
 }
 
 /* ---- code objects ---- */
-
-static uint64_t mix_word(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * UINT64_C(0xbf58476d1ce4e5b9);
-    return hash ^ hash >> 29;
-}
-
-static uint64_t hash_of(uint64_t hash, const uint8_t *bytes, size_t size)
-{
-    uint64_t word;
-    for (; size >= sizeof word; size -= sizeof word, bytes += sizeof word) {
-        memcpy(&word, bytes, sizeof word);
-        hash = mix_word(hash, word);
-    }
-    word = size;
-    for (size_t i = 0; i < size; i++)
-        word = word << 8 | bytes[i];
-    return mix_word(hash, word);
-}
 
 static inline uint64_t word_at(const void *at, size_t offset)
 {
@@ -132,53 +70,6 @@ static bool print_of(const reading *r, const pt_python_code *code, uint64_t *ret
     return true;
 }
 
-/* The number of equal content; 0: there is none yet. */
-static uint32_t find_content(pt_tick_python_table *table, uint64_t hash,
-                             const pt_tick_python_code *like, const uint8_t *text, size_t bytes)
-{
-    const uint32_t mask = 2 * PT_TICK_PYTHON_CODES - 1;
-    for (uint32_t i = (uint32_t)hash & mask, tries = 0; tries < 64; i = (i + 1) & mask, tries++) {
-        const uint64_t slot = atomic_load_explicit(&table->slot[i], memory_order_acquire);
-        if (slot == 0) return 0;
-        if (slot >> 32 != hash >> 32) continue;
-        const uint32_t at =
-            atomic_load_explicit(&table->record[(uint32_t)slot], memory_order_acquire);
-        const pt_tick_python_code *const code =
-            (const pt_tick_python_code *)(table->texts + at - 1);
-        if (at != 0 && code->first_line == like->first_line &&
-            code->name_bytes == like->name_bytes && code->file_bytes == like->file_bytes &&
-            code->lines_bytes == like->lines_bytes && memcmp(code + 1, text, bytes) == 0)
-            return (uint32_t)slot;
-    }
-    return 0;
-}
-
-/* A number for new content; 0: there is no room. Two threads may give one content two numbers. */
-static uint32_t add_content(pt_tick_python_table *table, uint64_t hash,
-                            const pt_tick_python_code *like, const uint8_t *text, size_t bytes)
-{
-    const uint32_t size = (uint32_t)(sizeof *like + bytes + 7) / 8 * 8;
-    if (atomic_load(&table->count) >= PT_TICK_PYTHON_CODES - 1 || size > table->texts_cap) return 0;
-    uint32_t at = atomic_load(&table->used_bytes);
-    do {
-        if (size > table->texts_cap - at) return 0;
-    } while (!atomic_compare_exchange_weak(&table->used_bytes, &at, at + size));
-    const uint32_t number = atomic_fetch_add(&table->count, 1) + 1;
-    if (number >= PT_TICK_PYTHON_CODES) return 0;
-    pt_tick_python_code *const code = (pt_tick_python_code *)(table->texts + at);
-    *code = *like;
-    code->number = number;
-    memcpy(code + 1, text, bytes);
-    atomic_store_explicit(&table->record[number], at + 1, memory_order_release);
-    const uint32_t mask = 2 * PT_TICK_PYTHON_CODES - 1;
-    for (uint32_t i = (uint32_t)hash & mask, tries = 0; tries < 64; i = (i + 1) & mask, tries++) {
-        uint64_t empty = 0;
-        if (atomic_compare_exchange_strong(&table->slot[i], &empty, (hash >> 32) << 32 | number))
-            break;
-    }
-    return number;
-}
-
 /* Copies what the object says, and finds its number. False: it is no code object. */
 static bool take_content(reading *r, const pt_tick_python_facts *facts, const pt_python_code *code,
                          uint32_t *ret_number)
@@ -194,29 +85,24 @@ static bool take_content(reading *r, const pt_tick_python_facts *facts, const pt
         !pt_python_bytes(read, r, code->lines, facts->bytes_type, &lines, &lines_bytes))
         return false;
     if (lines_bytes > LINES_MAX_BYTES) lines_bytes = 0; /* frames get the function's first line */
-    size_t bytes = name_bytes + file_bytes;
+    const size_t bytes = name_bytes + file_bytes;
     if (lines_bytes > 0 && !read_memory(r, lines, text + bytes, lines_bytes)) return false;
-    bytes += lines_bytes;
-    const pt_tick_python_code like = {.first_line = code->first_line,
-                                      .name_bytes = (uint16_t)name_bytes,
-                                      .file_bytes = (uint16_t)file_bytes,
-                                      .lines_bytes = (uint32_t)lines_bytes};
-    const uint64_t hash =
-        hash_of(mix_word((uint64_t)name_bytes << 32 | file_bytes, (uint32_t)code->first_line), text,
-                bytes) |
-        UINT64_C(1) << 63;
-    *ret_number = find_content(facts->table, hash, &like, text, bytes);
-    if (*ret_number == 0) *ret_number = add_content(facts->table, hash, &like, text, bytes);
+    const pt_tick_known_code like = {.first_line = code->first_line,
+                                     .name_bytes = (uint16_t)name_bytes,
+                                     .file_bytes = (uint16_t)file_bytes,
+                                     .lines_bytes = (uint32_t)lines_bytes,
+                                     .language = PT_JOURNAL_LANGUAGE_PYTHON,
+                                     .minor = facts->layout->minor};
+    *ret_number = pt_tick_code_number(facts->codes, &like, text);
     return true;
 }
 
 /* Is the object at the slot's address still the slot's? All that is read was asked for not long
  * ago.
  */
-static inline bool is_still(const reading *r, const pt_tick_python_facts *facts,
-                            const pt_tick_python_slot *slot)
+static inline bool is_still(const pt_tick_python_facts *facts, const pt_tick_python_slot *slot)
 {
-    const reading trusting = {.cache = r->cache, .is_trusted = true};
+    const reading trusting = {.memory = {.is_trusted = true}};
     pt_python_code code;
     uint64_t print;
     pt_python_code_at(facts->layout, (const void *)(uintptr_t)slot->code, &code);
@@ -233,7 +119,7 @@ static inline pt_tick_python_slot *slot_of(pt_tick_python_cache *cache, uint64_t
         cache->code[(addr * UINT64_C(0x9e3779b97f4a7c15) >> 40) % SLOTS];
     if (set[0].code == addr) return &set[0];
     if (set[1].code == addr) return &set[1];
-    return &set[cache->samples - set[1].sample > cache->samples - set[0].sample];
+    return &set[cache->pages.samples - set[1].sample > cache->pages.samples - set[0].sample];
 }
 
 /* False: there is no code object. */
@@ -243,12 +129,12 @@ static bool number_of(reading *r, const pt_tick_python_facts *facts, uint64_t ad
     pt_python_code code;
     uint64_t print;
     pt_tick_python_slot *const slot = slot_of(r->cache, addr);
-    if (slot->code == addr && !r->is_fresh &&
-        r->cache->samples - slot->sample < PT_TICK_PYTHON_TRUST && is_still(r, facts, slot)) {
+    if (slot->code == addr && !r->memory.is_fresh &&
+        r->cache->pages.samples - slot->sample < PT_TICK_TRUST && is_still(facts, slot)) {
         *ret_number = slot->number;
         return true;
     }
-    r->is_fresh = true;
+    r->memory.is_fresh = true;
     const void *const object = readable_at(r, addr, PT_PYTHON_CODE_BYTES);
     if (object == NULL || addr % 8 != 0) return false;
     pt_python_code_at(facts->layout, object, &code);
@@ -258,7 +144,7 @@ static bool number_of(reading *r, const pt_tick_python_facts *facts, uint64_t ad
                          slot->print == print;
     if (is_same) {
         *ret_number = slot->number;
-        slot->sample = r->cache->samples;
+        slot->sample = r->cache->pages.samples;
         return true;
     }
     slot->code = 0;
@@ -270,7 +156,7 @@ static bool number_of(reading *r, const pt_tick_python_facts *facts, uint64_t ad
                                   .print = print,
                                   .first_line = code.first_line,
                                   .number = *ret_number,
-                                  .sample = r->cache->samples};
+                                  .sample = r->cache->pages.samples};
     return true;
 }
 
@@ -311,8 +197,8 @@ uint32_t pt_tick_python_frames(pt_tick_python_cache *cache, uint64_t *words, uin
 {
     const pt_tick_python_facts *const facts = atomic_load(&pt_tick_python.facts);
     if (facts == NULL || cache == NULL || is_refused()) return 0;
-    cache->samples++;
-    reading r = {.cache = cache, .is_fresh = true};
+    cache->pages.samples++;
+    reading r = {.memory = {.pages = &cache->pages, .is_fresh = true}, .cache = cache};
     bool is_innermost = true;
     const uint64_t state = state_of_thread(&r, facts);
     if (state == 0) return 0;
@@ -331,7 +217,7 @@ uint32_t pt_tick_python_frames(pt_tick_python_cache *cache, uint64_t *words, uin
         words[(at + count++) & mask] = PT_TICK_PYTHON_WORD(number, frame.place) |
                                        (frame.is_entry ? PT_INTERP_ENTRY : 0) |
                                        (frame.code == 0 ? PT_INTERP_EMPTY : 0);
-        r.is_fresh = is_innermost = false;
+        r.memory.is_fresh = is_innermost = false;
     }
     if (step == PT_PYTHON_BAD_READ && count == 0) note_first(false);
     return count;

@@ -10,7 +10,7 @@
  * code, so that no other thread frees either while this one is in the handler. Only the innermost
  * frame may be half made or half gone, and near the end of the interpreter the state itself; so
  * nothing is read then, and no page is read from before the kernel has said that it can be: a page
- * of the innermost frame is asked for in each sample, others each PT_TICK_PYTHON_TRUST samples.
+ * of the innermost frame is asked for in each sample, others each PT_TICK_TRUST samples (peek.h).
  */
 #ifndef PT_AGENT_TICK_PYTHON_H
 #define PT_AGENT_TICK_PYTHON_H
@@ -19,13 +19,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/tick/codes.h"
+#include "agent/tick/peek.h"
 #include "interp/merge.h"
 #include "interp/python.h"
 
 enum {
     PT_TICK_PYTHON_FRAMES_MAX = 512, /* in a sample */
-    PT_TICK_PYTHON_TRUST = 256,      /* samples */
-    PT_TICK_PYTHON_CODES = 1 << 16,  /* distinct ones; what is beyond has no name */
     PT_TICK_PYTHON_NAME_BYTES = 512,
     PT_TICK_PYTHON_FILE_BYTES = 2048,
 };
@@ -35,30 +35,12 @@ enum {
 #define PT_TICK_PYTHON_WORD(number, place)                                                         \
     (PT_INTERP_FRAME | (uint64_t)(number) << 32 | (uint32_t)((place) + 1))
 
-/* A code object as it was when first met: this, then name, file and line table. Number 0 stands for
- * all that found no room. */
-typedef struct {
-    uint32_t number, lines_bytes;
-    int32_t first_line;
-    uint16_t name_bytes, file_bytes;
-} pt_tick_python_code;
-
-/* Memory of all threads, of which a child of fork has a copy. */
-typedef struct {
-    _Atomic(uint32_t) used_bytes; /* of texts */
-    _Atomic(uint32_t) count;      /* numbers given away; the first is 1 */
-    uint32_t texts_cap;
-    uint8_t *texts;
-    _Atomic(uint32_t) record[PT_TICK_PYTHON_CODES]; /* by number: in texts + 1; 0 = not there yet */
-    _Atomic(uint64_t) slot[2 * PT_TICK_PYTHON_CODES]; /* by content: hash (high half) and number */
-} pt_tick_python_table;
-
 /* What the handler needs to know of the interpreter; never changed, only replaced. */
 typedef struct {
     const pt_python_layout *layout;
     uint64_t runtime; /* _PyRuntime */
     uint64_t code_type, text_type, bytes_type;
-    pt_tick_python_table *table;
+    pt_tick_codes *codes;
     void *(*getspecific)(pthread_key_t); /* libc's */
 } pt_tick_python_facts;
 
@@ -72,11 +54,7 @@ typedef struct {
 
 /* A thread's own; all zero is empty. */
 typedef struct {
-    uint32_t samples;
-    struct {
-        uint64_t page;
-        uint32_t sample; /* in which it was asked for */
-    } page[512][2];
+    pt_tick_pages pages;
     pt_tick_python_slot code[1024][2];
     uint8_t text[PT_TICK_PYTHON_NAME_BYTES + PT_TICK_PYTHON_FILE_BYTES + (64 << 10)];
 } pt_tick_python_cache;

@@ -108,6 +108,49 @@ static void copy_stack(pt_thread *self, pt_tick_ring *ring, uint32_t weight,
         pt_tick_ring_word(weight, words, count < there ? PT_TICK_CUT_COPY : PT_TICK_COPY));
 }
 
+/* One step outwards, and the word of the frame of JavaScript that it left; 0: there was none. */
+static int step_out(pt_tick_walk *walk, pt_tick_v8_walk *v8, uint64_t *ret_word)
+{
+    *ret_word = 0;
+    if (v8->facts == NULL) return pt_tick_walk_step(walk);
+    v8->sp = walk->state.sp;
+    v8->fp = walk->state.fp;
+    v8->has_fp = !walk->state.is_fp_lost;
+    const int step = pt_tick_walk_step(walk);
+    if (step < 0 && walk->state.is_fp_walk) *ret_word = pt_tick_v8_word(v8);
+    return step;
+}
+
+/* Writes the words of a stack behind the ring's head, at most `most`. Returns why it has no further
+ * frame. */
+static int walk_stack(pt_thread *self, pt_tick_walk *walk, pt_tick_ring *ring, uint64_t most,
+                      unsigned *ret_depth)
+{
+    const uint64_t mask = ring->ring_words - 1, head = ring->head_words;
+    unsigned depth = 0, native = 1;
+    uint64_t word;
+    int step;
+    pt_tick_v8_walk v8;
+    pt_tick_v8_begin(&v8, atomic_load(&self->v8_cache));
+    ring->words[(head + ++depth) & mask] = walk->pc != 0 ? walk->pc : 1;
+    while ((step = step_out(walk, &v8, &word)) < 0) {
+        if (native == PT_JOURNAL_DEPTH_MAX || depth + (word != 0) >= most) {
+            step = PT_JOURNAL_END_TRUNCATED;
+            break;
+        }
+        if (word != 0) ring->words[(head + ++depth) & mask] = word;
+        ring->words[(head + ++depth) & mask] = walk->pc;
+        native++;
+        if (step == PT_TICK_LAST_FRAME) {
+            step = PT_JOURNAL_END_ROOT;
+            break;
+        }
+    }
+    *ret_depth = depth;
+    return step == PT_JOURNAL_END_ROOT && walk->state.is_unchecked ? PT_JOURNAL_END_UNCHECKED
+                                                                   : step;
+}
+
 static void take_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, const void *context)
 {
     const uint64_t mask = ring->ring_words - 1;
@@ -118,8 +161,6 @@ static void take_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, co
         add_count(&ring->dropped, weight);
         return;
     }
-    const uint64_t most = room - 1 < PT_JOURNAL_DEPTH_MAX ? room - 1 : PT_JOURNAL_DEPTH_MAX;
-
     pt_tick_walk walk;
     pt_tick_walk_begin(&walk, self, context);
     if (walk.stack.low == walk.stack.limit)
@@ -130,25 +171,12 @@ static void take_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, co
         return;
     }
     unsigned depth = 0;
-    int step;
-    ring->words[(head + ++depth) & mask] = walk.pc != 0 ? walk.pc : 1;
-    while ((step = pt_tick_walk_step(&walk)) < 0) {
-        if (depth == most) {
-            step = PT_JOURNAL_END_TRUNCATED;
-            break;
-        }
-        ring->words[(head + ++depth) & mask] = walk.pc;
-        if (step == PT_TICK_LAST_FRAME) {
-            step = PT_JOURNAL_END_ROOT;
-            break;
-        }
-    }
-    if (step == PT_JOURNAL_END_ROOT && walk.state.is_unchecked) step = PT_JOURNAL_END_UNCHECKED;
+    const int end = walk_stack(self, &walk, ring, room - 1, &depth);
     const uint32_t frames =
         pt_tick_python_frames(atomic_load(&self->python_cache), ring->words, mask, head + 1 + depth,
                               (uint32_t)(room - 1 - depth));
     publish_sample(self, ring, depth + frames,
-                   pt_tick_ring_mixed_word(weight, depth + frames, frames, (unsigned)step));
+                   pt_tick_ring_mixed_word(weight, depth + frames, frames, (unsigned)end));
 }
 
 /* Adds periods to the ring's last stack, or, if there is none, to the start function of the thread.

@@ -2,9 +2,9 @@
  *
  * Everything in this folder may run inside a signal handler, at any instruction of the host: no
  * lock, no memory allocation, no stdio, no system call but a look at the thread's CPU clock, where
- * CPython is in the process questions whether pages can be read (python.h), and, once in a thread's
- * life, those that arm its own timer after its first tick, or one gettid in a
- * thread that the library has never met. The archive's undefined symbols are compared with
+ * CPython or V8 is in the process questions whether pages can be read (peek.h), and, once in a
+ * thread's life, those that arm its own timer after its first tick, or one gettid in a thread that
+ * the library has never met. The archive's undefined symbols are compared with
  * tests/abi/tick-undefined.txt.
  *
  *   signal -> this thread's pt_thread -> walk the stack into its ring -> publish
@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "agent/tick/python.h"
+#include "agent/tick/v8.h"
 #include "unwind/unwind.h"
 #include "wire/journal.h"
 
@@ -132,7 +133,8 @@ typedef struct pt_thread {
     pt_unwind_cache *unwind_cache; /* or NULL; stays with the slot */
     /* Or NULL, while no interpreter is known; stays with the slot. */
     _Atomic(pt_tick_python_cache *) python_cache;
-    _Atomic(int) weighing; /* PT_TICK_BY_X */
+    _Atomic(pt_tick_v8_cache *) v8_cache; /* the same */
+    _Atomic(int) weighing;                /* PT_TICK_BY_X */
     /* By clock: so much of the thread's is accounted for. Negative: a part of a period more. */
     int64_t clock_seen_ns;
     /* By mode: the POSIX timer was armed, and has ended, at these times of the thread's clock; -1:

@@ -91,6 +91,15 @@ static int journal_end(pt_unwind_end end)
     }
 }
 
+/* Code that was mapped since the tables were made, or that is V8's. */
+static bool may_have_frame_pointer(const pt_unwind_modules *modules, uint64_t pc)
+{
+    const pt_tick_v8_facts *const v8 =
+        atomic_load_explicit(&pt_tick_v8.facts, memory_order_acquire);
+    return (v8 != NULL && pc - v8->low < v8->limit - v8->low) ||
+           pt_unwind_module_at(modules, pc) == NULL;
+}
+
 int pt_tick_walk_step(pt_tick_walk *walk)
 {
     const pt_tick_stack *const stack = &walk->stack;
@@ -103,8 +112,8 @@ int pt_tick_walk_step(pt_tick_walk *walk)
         if ((end != PT_UNWIND_END_GOING_ON || state->is_fp_walk) && step_by_aligned_call(walk, &at))
             end = PT_UNWIND_END_GOING_ON;
         if (end == PT_UNWIND_END_NO_RULE &&
-            pt_unwind_module_at(walk->modules, state->pc - state->is_return) == NULL)
-            return step_by_fp(walk, stack); /* mapped since then */
+            may_have_frame_pointer(walk->modules, state->pc - state->is_return))
+            return step_by_fp(walk, stack);
         if (end != PT_UNWIND_END_GOING_ON) return journal_end(end);
         /* Our own thread function is not shown. */
     } while (state->pc - pt_tick.own_start.low < pt_tick.own_start.limit - pt_tick.own_start.low);

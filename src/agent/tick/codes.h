@@ -1,0 +1,44 @@
+/* codes.h: the functions of interpreters that frames name, each once for all threads.
+ *
+ * A function is told by its content: name, file, first line, line table. What is copied here when
+ * it is first met stays, so that code that is freed or moved keeps its name.
+ */
+#ifndef PT_AGENT_TICK_CODES_H
+#define PT_AGENT_TICK_CODES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PT_TICK_CODES = 1 << 16 /* distinct ones; what is beyond has no name */ };
+
+/* A function as it was when first met: this, then name, file and line table. Number 0 stands for
+ * all that found no room. */
+typedef struct {
+    uint32_t number, lines_bytes;
+    int32_t first_line;
+    uint16_t name_bytes, file_bytes;
+    uint8_t language; /* PT_JOURNAL_LANGUAGE_X */
+    uint8_t minor;    /* of CPython 3.minor; else 0 */
+} pt_tick_known_code;
+
+/* Memory of all threads, of which a child of fork has a copy. */
+typedef struct {
+    _Atomic(uint32_t) used_bytes; /* of texts */
+    _Atomic(uint32_t) count;      /* numbers given away; the first is 1 */
+    uint32_t texts_cap;
+    uint8_t *texts;
+    _Atomic(uint32_t) record[PT_TICK_CODES];   /* by number: in texts + 1; 0 = not there yet */
+    _Atomic(uint64_t) slot[2 * PT_TICK_CODES]; /* by content: hash (high half) and number */
+} pt_tick_codes;
+
+/* The number of a function; 0: there is no room. like: all but its number. text: name, file and
+ * line table. In a signal handler, too. */
+uint32_t pt_tick_code_number(pt_tick_codes *codes, const pt_tick_known_code *like,
+                             const uint8_t *text);
+
+/* The function of that number; NULL: there is none. */
+const pt_tick_known_code *pt_tick_code_of(const pt_tick_codes *codes, uint32_t number);
+
+#endif

@@ -1,0 +1,37 @@
+/* peek.c: see peek.h. */
+#include "agent/tick/peek.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { SETS = sizeof((pt_tick_pages *)0)->page / sizeof((pt_tick_pages *)0)->page[0] };
+
+/* The kernel copies the new mask before it looks at what is to be done with it, which is nothing
+ * here. */
+static bool ask_for_page(uint64_t page)
+{
+    enum { NO_SUCH_ACTION = 99 };
+    return syscall(SYS_rt_sigprocmask, NO_SUCH_ACTION, page * PT_TICK_PAGE_BYTES, NULL,
+                   sizeof(uint64_t)) == -1 &&
+           errno == EINVAL;
+}
+
+/* A page has two slots. A new page takes the slot whose page was checked longer ago. */
+bool pt_tick_page_is_readable(const pt_tick_reading *r, uint64_t page)
+{
+    pt_tick_pages *const pages = r->pages;
+    const size_t set = (size_t)(page * UINT64_C(0x9e3779b97f4a7c15) >> 40) % SETS;
+    const uint32_t age[2] = {pages->samples - pages->page[set][0].sample,
+                             pages->samples - pages->page[set][1].sample};
+    const uint32_t most = r->is_fresh ? 0 : PT_TICK_TRUST - 1;
+    for (int i = 0; i < 2; i++)
+        if (pages->page[set][i].page == page && age[i] <= most) return true;
+    const int i = pages->page[set][0].page == page   ? 0
+                  : pages->page[set][1].page == page ? 1
+                                                     : age[1] > age[0];
+    if (!ask_for_page(page)) return false;
+    pages->page[set][i].page = page;
+    pages->page[set][i].sample = pages->samples;
+    return true;
+}

@@ -1,0 +1,60 @@
+/* peek.h: reads memory that may not be there, in the signal handler.
+ *
+ * Before a page is read, the kernel is asked whether it can be: by a system call that changes
+ * nothing. A thread keeps the answers. In a fresh reading a page counts as readable if it was asked
+ * for in this sample, else if it was in the last PT_TICK_TRUST samples.
+ */
+#ifndef PT_AGENT_TICK_PEEK_H
+#define PT_AGENT_TICK_PEEK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "machine/machine.h"
+
+enum {
+    PT_TICK_TRUST = 256,       /* samples */
+    PT_TICK_PAGE_BYTES = 4096, /* asked for at once: the least that any machine has */
+};
+
+/* A thread's answers; all zero is empty. */
+typedef struct {
+    uint32_t samples;
+    struct {
+        uint64_t page;
+        uint32_t sample; /* in which it was asked for */
+    } page[512][2];
+} pt_tick_pages;
+
+typedef struct {
+    pt_tick_pages *pages;
+    bool is_fresh;   /* pages are asked for in this sample */
+    bool is_trusted; /* what is read was asked for already */
+} pt_tick_reading;
+
+/* Can the page be read? */
+bool pt_tick_page_is_readable(const pt_tick_reading *r, uint64_t page);
+
+/* Memory that may be loaded from directly; NULL: it may not. */
+static inline const void *pt_tick_readable_at(const pt_tick_reading *r, uint64_t addr, size_t size)
+{
+    if (r->is_trusted) return (const void *)(uintptr_t)addr;
+    const uint64_t last = addr + size - 1;
+    if (addr < PT_TICK_PAGE_BYTES || last < addr || last > PT_MACHINE_HOST->last_user_addr)
+        return NULL;
+    for (uint64_t page = addr / PT_TICK_PAGE_BYTES; page <= last / PT_TICK_PAGE_BYTES; page++)
+        if (!pt_tick_page_is_readable(r, page)) return NULL;
+    return (const void *)(uintptr_t)addr;
+}
+
+/* A callback of the readers in interp; arg: a pt_tick_reading. */
+static inline bool pt_tick_read_memory(void *arg, uint64_t addr, void *to, size_t size)
+{
+    const void *const from = pt_tick_readable_at(arg, addr, size);
+    if (from != NULL) memcpy(to, from, size);
+    return from != NULL;
+}
+
+#endif

@@ -1,0 +1,81 @@
+/* v8.h: the JavaScript functions of V8 in a sample, and their names.
+ *
+ *   frame pointer of a native frame -> function object (interp/v8.h) -> shared function info
+ *     -> the thread's own cache, by its address and what it says -> number
+ *          | not there, or another function is there now
+ *          v
+ *        name, file, line -> the table of all threads (codes.h) -> number
+ *
+ * The stack of V8 is the native stack, and each JavaScript function has a frame pointer; so a frame
+ * of JavaScript belongs to the step of the walk that took its frame pointer. The objects belong to
+ * the thread that was interrupted, or to its collector, which does not go on while this thread is
+ * in the handler. The innermost frame may be half made, so its pages are asked for in each sample
+ * (peek.h).
+ */
+#ifndef PT_AGENT_TICK_V8_H
+#define PT_AGENT_TICK_V8_H
+
+#include "agent/tick/codes.h"
+#include "agent/tick/peek.h"
+#include "interp/merge.h"
+#include "interp/v8.h"
+
+enum {
+    PT_TICK_V8_FRAMES_MAX = 480, /* in a sample; with the native ones at most a chain */
+    PT_TICK_V8_NAME_BYTES = 512,
+    PT_TICK_V8_FILE_BYTES = 2048,
+};
+
+/* What the handler needs to know of V8; never changed, only replaced. */
+typedef struct {
+    const pt_v8_layout *layout;
+    uint64_t low, limit; /* the program's code: where no rule covers it, it keeps frame pointers */
+    pt_tick_codes *codes;
+} pt_tick_v8_facts;
+
+/* A function of a thread's cache. */
+typedef struct {
+    pt_v8_function function;
+    uint32_t number;
+    uint32_t sample; /* in which it was read */
+} pt_tick_v8_slot;
+
+/* Lines of a source before a part of it, counted when functions behind it were met. */
+typedef struct {
+    uint64_t key; /* script's id, source's length and part; 0 = empty */
+    uint32_t lines;
+} pt_tick_v8_part;
+
+/* A thread's own; all zero is empty. */
+typedef struct {
+    pt_tick_pages pages;
+    pt_tick_v8_slot slot[512][2];
+    pt_tick_v8_part part[1024];
+    uint32_t budget; /* characters that this sample may still look for lines in */
+    uint8_t text[PT_TICK_V8_NAME_BYTES + PT_TICK_V8_FILE_BYTES];
+} pt_tick_v8_cache;
+
+typedef struct {
+    _Atomic(const pt_tick_v8_facts *) facts; /* NULL: no V8 that is known */
+    _Atomic(uint64_t) named, unnamed;        /* frames of JavaScript */
+} pt_tick_v8_state;
+
+extern pt_tick_v8_state pt_tick_v8;
+
+/* A walk's frames of JavaScript. */
+typedef struct {
+    const pt_tick_v8_facts *facts; /* NULL: there are none to look for */
+    pt_tick_v8_cache *cache;
+    uint32_t count;
+    uint64_t sp, fp; /* of the native frame at hand */
+    bool has_fp, is_innermost;
+} pt_tick_v8_walk;
+
+/* cache: the thread's, or NULL. */
+void pt_tick_v8_begin(pt_tick_v8_walk *walk, pt_tick_v8_cache *cache);
+
+/* The word of the frame of JavaScript whose frame pointer walk->fp is, after a step by that; 0: the
+ * frame is of another kind, or its function cannot be named. */
+uint64_t pt_tick_v8_word(pt_tick_v8_walk *walk);
+
+#endif

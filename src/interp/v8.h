@@ -1,0 +1,115 @@
+/* v8.h: the JavaScript function of a stack frame of V8, read from the process's memory by a
+ * callback.
+ *
+ *   frame ---> function ---> shared function info ---> script: name, id, source
+ *                               `- scope info: name, first and last position in the source
+ *
+ * A frame of JavaScript is a frame of the native stack with a frame pointer. The offsets come from
+ * the program itself: Node exports them as symbols whose names begin with v8dbg_. 64-bit V8 without
+ * compressed pointers.
+ *
+ * The collector moves objects. An object that has moved has the new address in place of its map;
+ * the reader follows it once. Each object must have the type that its place requires. The memory
+ * may hold anything: each function makes a limited number of reads, all through the callback.
+ *
+ * Freestanding, async-signal-safe: no allocation, no lock, no system call, no recursion.
+ */
+#ifndef PT_INTERP_V8_H
+#define PT_INTERP_V8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Offsets in bytes from an object's tagged address; types of objects; tags of strings. */
+typedef struct pt_v8_layout {
+    int32_t frame_context, frame_function; /* from the frame pointer */
+    int32_t map_type;                      /* in a map: the object's type, 16 bits */
+    int32_t function_shared;
+    int32_t shared_name, shared_script; /* shared_name: a string or a scope info */
+    int32_t script_name, script_source, script_line_ends;
+    int32_t scope_locals, scope_first; /* numbers of fields: the count of locals, the first local */
+    int32_t string_length, string_chars;
+    int32_t cons_first, cons_second, sliced_offset, thin_actual, external_resource;
+    int32_t type_shared, type_script, type_scope, type_oddball;
+    int32_t not_string_mask, representation_mask, encoding_mask;
+    int32_t tag_cons, tag_external, tag_sliced, tag_thin, tag_one_byte;
+    int32_t tagged_bytes, heap_tag, small_shift;
+} pt_v8_layout;
+
+/* A symbol whose 32-bit value is a field of the layout. A layout is complete if each field's symbol
+ * was found, by any of its names. */
+typedef struct {
+    const char *names[3]; /* in different versions; NULL: no more */
+    uint16_t offset;      /* of the field in pt_v8_layout */
+} pt_v8_symbol;
+
+extern const pt_v8_symbol pt_v8_symbols[];
+extern const size_t pt_v8_symbol_count;
+
+/* A symbol that only programs with V8 and such symbols have. */
+#define PT_V8_MARK "v8dbg_class_Script__name__Object"
+
+/* Is a complete layout one that this reader knows how to use? */
+bool pt_v8_layout_is_known(const pt_v8_layout *layout);
+
+/* Copies size bytes of the process's memory. False: they are unreadable. */
+typedef bool pt_v8_read(void *arg, uint64_t addr, void *to, size_t size);
+
+/* A function. Addresses are tagged. */
+typedef struct {
+    uint64_t shared, name, script; /* the shared function info's address, and fields of it */
+    uint64_t positions; /* address of the two positions in the scope info; 0: it has none */
+    uint64_t text;      /* the name's string; 0: the function has no name */
+    bool has_script;    /* false: it is V8's own, and has neither position nor text */
+    int32_t id;         /* of the script: unique in a thread's V8 */
+    int32_t start, end; /* positions in the script's source, in characters; -1: unknown */
+} pt_v8_function;
+
+/* The tagged address of the function of a frame of JavaScript. below_fp: the two words below the
+ * frame pointer. 0: the frame is of another kind. */
+uint64_t pt_v8_frame_function(const uint64_t below_fp[2]);
+
+/* Reads a function. False: the memory does not match. */
+bool pt_v8_function_at(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t function,
+                       pt_v8_function *ret);
+
+/* Is the function still the one that was read before? Few reads: the function's object, the shared
+ * function info, positions and script. */
+bool pt_v8_function_is(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t function,
+                       const pt_v8_function *known);
+
+/* Copies a string as UTF-8, cut between two characters at cap bytes, not terminated. False: the
+ * object is no string, or is unreadable; ignore `to` then. */
+bool pt_v8_text(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t string, char *to,
+                size_t cap, size_t *ret_bytes);
+
+/* The name of a function's script. An empty one: the code comes from eval or `new Function`. */
+bool pt_v8_script_name(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t script,
+                       char *to, size_t cap, size_t *ret_bytes);
+
+/* Makes a path of a "file:" URL, in place: without scheme, with %XX decoded. Returns its length. */
+size_t pt_v8_path(char *name, size_t bytes);
+
+/* ---- lines ---- */
+
+/* A script's source as characters in a row. */
+typedef struct {
+    uint64_t addr;
+    uint32_t length; /* in characters */
+    uint8_t unit;    /* bytes of a character: 1 or 2 */
+} pt_v8_source;
+
+/* False: the source is in pieces, or is unreadable. */
+bool pt_v8_source_of(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t script,
+                     pt_v8_source *ret);
+
+/* Counts the ends of lines in the characters [from, to): LF, CR without LF, U+2028, U+2029. False:
+ * unreadable. */
+bool pt_v8_count_lines(const pt_v8_source *source, pt_v8_read *read, void *arg, uint32_t from,
+                       uint32_t to, uint32_t *ret_lines);
+
+/* The number of the first line of a script's source, counted from 0. */
+int32_t pt_v8_first_line(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t script);
+
+#endif

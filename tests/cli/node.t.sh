@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# JavaScript functions in stacks that the library records of Node: each right in name, file and line, without any option of node.
+. "$(dirname "$0")/lib.sh"
+[ "$PITOT_SANITIZED" = 0 ] || skip_all 'the library is not loaded into sanitized runs'
+tests=$PITOT_ROOT/tests/cli
+node=$(command -v node) || skip_all 'node is not installed'
+nm -D "$node" 2>/dev/null | grep -q v8dbg_class_Script__name__Object || skip_all 'this node has no v8dbg_ symbols'
+
+it "each function of Node $("$node" --version) is right in name, file and line, in each way that a stack can go"
+run pitot record -o stacks.pb.gz "$node" "$tests/node_stacks.mjs" expected.json 8
+expect_status 0
+expect_stderr_line '*JavaScript functions in *'
+expect_equal 'what is said of joining' "$(stderr | grep -c 'joined for certain')" 0 # there is nothing to be uncertain of
+pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
+run python3 "$tests/node_stacks_check.py" expected.json traces.json
+expect_status 0
+read -r _ stacks _ frames _ wrong _ places _ all < <(stdout)
+expect_equal 'wrong stacks' "$wrong" 0
+expect [ "$frames" -ge 100 ]
+expect [ "$((places * 2))" -ge "$all" ] # where ticks are few, some places meet none
+expect_equal 'why the library' "$(pitot info stacks.pb.gz | grep -c 'engine: libprofiler.so.0 in the processes, as the command is Node,')" 1
+
+it 'machine code and bytecode count for their function; --native shows them; list shows the source'
+cat >app.js <<'J'
+function spin(n) {
+  let x = 0;
+  for (let i = 0; i < n; i++) x = (x * 31 + i) | 0;
+  return x;
+}
+const end = Date.now() + 300;
+while (Date.now() < end) [1, 2, 3].map(function each(n) { return spin(n * 10000) });
+J
+mkdir bin
+printf '%s\n' '#!/usr/bin/env node' 'require("../app.js")' >bin/tool
+chmod +x bin/tool
+run pitot record bin/tool # a script for node, as npm installs them
+expect_equal 'why the library' "$(pitot info | grep -c 'the command is Node,')" 1
+run pitot top -n 0 --csv
+expect_equal 'a line about names' "$(stderr | grep 'no names')" ''
+share=$(stdout | awk -F, '$5 == "spin" || $5 == "each" { sum += $2 } END { print int(100 * sum) }')
+expect [ "$share" -ge 50 ]
+expect_equal 'machinery' "$(stdout | grep -c 'Builtins_InterpreterEntryTrampoline\|anon:jit')" 0
+expect [ "$(pitot top -n 0 --csv --native 2>/dev/null | grep -c 'Builtins_InterpreterEntryTrampoline\|anon:jit')" -ge 1 ]
+expect [ "$(pitot traces -n 0 2>/dev/null | grep -c Builtins_ArrayMap)" -ge 1 ]
+expect [ "$(pitot list spin 2>/dev/null | grep -c 'x \* 31 + i')" -ge 1 ]
+
+it 'profile.proto has them, whoever writes it'
+CPUPROFILE=$PWD/own.pb.gz CPUPROFILE_FREQUENCY=1000 LD_PRELOAD=$PITOT_BUILD/libprofiler.so.0 run "$node" app.js
+run pitot top -n 0 --csv own.pb.gz
+expect [ "$(stdout | awk -F, '$5 == "spin" || $5 == "each"' | wc -l)" -ge 1 ]
+
+it 'another program of that name, and a V8 that does not tell where its objects are'
+if needs cc; then
+    cp "$(command -v sh)" bin/node
+    run pitot record -o other.pb.gz bin/node -c true
+    expect_equal 'the library for it' "$(pitot info other.pb.gz | grep -c 'the command is Node')" 0
+    printf '%s\n' 'int v8dbg_class_Script__name__Object = 16;' \
+        'int main(void) { for (volatile long n = 60000000; n > 0; n--); return 4; }' >fake.c
+    cc -O1 -rdynamic -o bin/node fake.c
+    run pitot record -o fake.pb.gz bin/node
+    expect_status 4
+    expect_equal 'what is said of it' "$(stderr | grep -c 'does not tell where its objects are')" 1
+fi
