@@ -244,6 +244,21 @@ static pt_journal_map *take_up(const reuse *range, const maps_line *line, const 
     return last;
 }
 
+/* Where the file of a line is mapped from its beginning; 0 = not known. A part of a file may be
+ * mapped far from the rest, as V8 maps its builtins once more. */
+static uint64_t image_of(const maps_line *line)
+{
+    if (maps.header_start != 0 && maps.header_inode == line->map.inode) return maps.header_start;
+    for (size_t i = 0; i < maps.count && line->map.inode != 0; i++) {
+        const pt_journal_map *const record = maps.live[i].record;
+        if (record != NULL && record->inode == line->map.inode &&
+            record->device_major == line->map.device_major &&
+            record->device_minor == line->map.device_minor && maps.live[i].image != 0)
+            return maps.live[i].image;
+    }
+    return 0;
+}
+
 /* True if the line is news. Anything alive that it overlaps is gone. A mapping counts from the
  * first epoch on, unless something else was there before. */
 static bool meet_line(maps_line *line)
@@ -258,8 +273,8 @@ static bool meet_line(maps_line *line)
         set_gone(i);
     if (maps.count == LIVE_MAX) return false;
     uint8_t build_id[BUILD_ID_MAX];
-    const bool has_image = maps.header_start != 0 && maps.header_inode == line->map.inode;
-    const size_t id_bytes = has_image ? build_id_at(maps.header_start, build_id) : 0;
+    const uint64_t image = image_of(line);
+    const size_t id_bytes = image != 0 ? build_id_at(image, build_id) : 0;
     reuse range = {.start = line->map.start, .limit = line->map.limit};
     pt_maps_each(note_reuse, &range);
     pt_journal_map *record = take_up(&range, line, build_id, id_bytes);
@@ -270,7 +285,7 @@ static bool meet_line(maps_line *line)
     memmove(&maps.live[i + 1], &maps.live[i], (maps.count - i) * sizeof maps.live[0]);
     maps.live[i] = (live_map){.start = line->map.start,
                               .limit = line->map.limit,
-                              .image = has_image ? maps.header_start : 0,
+                              .image = image,
                               .record = record,
                               .seen = true};
     maps.count++;

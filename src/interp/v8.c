@@ -224,24 +224,6 @@ bool pt_v8_function_at(const pt_v8_layout *layout, pt_v8_read *read, void *arg, 
     return true;
 }
 
-bool pt_v8_function_is(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t function,
-                       const pt_v8_function *known)
-{
-    const memory m = {.layout = layout, .read = read, .arg = arg};
-    uint64_t shared, word, positions[2];
-    if (!read_field(&m, function, layout->function_shared, &shared) || shared != known->shared ||
-        !read_field(&m, shared, layout->shared_name, &word) || word != known->name ||
-        !read_field(&m, shared, layout->shared_script, &word) || word != known->script)
-        return false;
-    if (!known->has_script) return true;
-    if (!read_field(&m, word, layout->script_line_ends + WORD, &word) ||
-        word != (uint64_t)(uint32_t)known->id << 32)
-        return false;
-    return known->positions == 0 || (read(arg, known->positions, positions, sizeof positions) &&
-                                     positions[0] == (uint64_t)(uint32_t)known->start << 32 &&
-                                     positions[1] == (uint64_t)(uint32_t)known->end << 32);
-}
-
 /* ---- strings ---- */
 
 typedef struct {

@@ -75,9 +75,27 @@ bool pt_v8_function_at(const pt_v8_layout *layout, pt_v8_read *read, void *arg, 
                        pt_v8_function *ret);
 
 /* Is the function still the one that was read before? Few reads: the function's object, the shared
- * function info, positions and script. */
-bool pt_v8_function_is(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t function,
-                       const pt_v8_function *known);
+ * function info, positions and script. Inline, so that the callback can be, too. */
+static inline bool pt_v8_function_is(const pt_v8_layout *layout, pt_v8_read *read, void *arg,
+                                     uint64_t function, const pt_v8_function *known)
+{
+    enum { TAG = 1 };
+    uint64_t shared, name, script, id, positions[2];
+    if (!read(arg, function - TAG + (uint64_t)layout->function_shared, &shared, sizeof shared) ||
+        shared != known->shared ||
+        !read(arg, shared - TAG + (uint64_t)layout->shared_name, &name, sizeof name) ||
+        name != known->name ||
+        !read(arg, shared - TAG + (uint64_t)layout->shared_script, &script, sizeof script) ||
+        script != known->script)
+        return false;
+    if (!known->has_script) return true;
+    if (!read(arg, script - TAG + (uint64_t)layout->script_line_ends + sizeof id, &id, sizeof id) ||
+        id != (uint64_t)(uint32_t)known->id << 32)
+        return false;
+    return known->positions == 0 || (read(arg, known->positions, positions, sizeof positions) &&
+                                     positions[0] == (uint64_t)(uint32_t)known->start << 32 &&
+                                     positions[1] == (uint64_t)(uint32_t)known->end << 32);
+}
 
 /* Copies a string as UTF-8, cut between two characters at cap bytes, not terminated. False: the
  * object is no string, or is unreadable; ignore `to` then. */

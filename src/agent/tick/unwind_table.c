@@ -91,13 +91,16 @@ static int journal_end(pt_unwind_end end)
     }
 }
 
-/* Code that was mapped since the tables were made, or that is V8's. */
+/* Code that was mapped since the tables were made. Beside V8 also code without tables, for its
+ * caller may have been mapped since, and the program's own code without a rule, for V8's builtins
+ * keep frame pointers. */
 static bool may_have_frame_pointer(const pt_unwind_modules *modules, uint64_t pc)
 {
     const pt_tick_v8_facts *const v8 =
         atomic_load_explicit(&pt_tick_v8.facts, memory_order_acquire);
-    return (v8 != NULL && pc - v8->low < v8->limit - v8->low) ||
-           pt_unwind_module_at(modules, pc) == NULL;
+    if (v8 != NULL && pc - v8->low < v8->limit - v8->low) return true;
+    const pt_unwind_module *const module = pt_unwind_module_at(modules, pc);
+    return module == NULL || (v8 != NULL && module->table == NULL);
 }
 
 int pt_tick_walk_step(pt_tick_walk *walk)

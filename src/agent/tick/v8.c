@@ -129,9 +129,19 @@ static const pt_tick_v8_slot *look_up(pt_tick_reading *r, pt_tick_v8_cache *cach
                              sizeof shared))
         return NULL;
     pt_tick_v8_slot *slot = slot_of(cache, shared);
-    if (slot->function.shared == shared &&
-        pt_v8_function_is(facts->layout, pt_tick_read_memory, r, object, &slot->function))
-        return slot;
+    if (slot->function.shared == shared) {
+        /* What the slot refers to is alive as long as these objects refer to it. */
+        pt_tick_reading trusting = {.is_trusted = true};
+        const bool is_recent = !r->is_fresh && cache->pages.samples - slot->sample < PT_TICK_TRUST;
+        if (is_recent && pt_v8_function_is(facts->layout, pt_tick_read_memory, &trusting, object,
+                                           &slot->function))
+            return slot;
+        r->is_fresh = true;
+        if (pt_v8_function_is(facts->layout, pt_tick_read_memory, r, object, &slot->function)) {
+            slot->sample = cache->pages.samples;
+            return slot;
+        }
+    }
     r->is_fresh = true;
     if (!pt_v8_function_at(facts->layout, pt_tick_read_memory, r, object, &f)) return NULL;
     slot = slot_of(cache, f.shared);
