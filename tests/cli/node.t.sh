@@ -44,6 +44,16 @@ expect [ "$(pitot top -n 0 --csv --native 2>/dev/null | grep -c 'Builtins_Interp
 expect [ "$(pitot traces -n 0 2>/dev/null | grep -c Builtins_ArrayMap)" -ge 1 ]
 expect [ "$(pitot list spin 2>/dev/null | grep -c 'x \* 31 + i')" -ge 1 ]
 
+it 'children of node end as they do alone, though fork gives them no heap of V8'
+cat >spawns.js <<'J'
+const { spawnSync } = require('node:child_process');
+for (let i = 0; i < 3; i++) console.log(spawnSync('/bin/sh', ['-c', 'exit 3']).status);
+process.exit(5);
+J
+run pitot record -F 10000 -o spawns.pb.gz "$node" spawns.js
+expect_status 5
+expect_equal 'their status' "$(stdout | grep -c '^3$')" 3
+
 it 'profile.proto has them, whoever writes it'
 CPUPROFILE=$PWD/own.pb.gz CPUPROFILE_FREQUENCY=1000 LD_PRELOAD=$PITOT_BUILD/libprofiler.so.0 run "$node" app.js
 run pitot top -n 0 --csv own.pb.gz

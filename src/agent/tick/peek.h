@@ -34,6 +34,12 @@ typedef struct {
     bool is_trusted; /* what is read was asked for already */
 } pt_tick_reading;
 
+/* No answer counts any more. */
+static inline void pt_tick_forget_pages(pt_tick_pages *pages)
+{
+    pages->samples += 2 * PT_TICK_TRUST;
+}
+
 /* Can the page be read? */
 bool pt_tick_page_is_readable(const pt_tick_reading *r, uint64_t page);
 
