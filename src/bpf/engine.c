@@ -157,6 +157,11 @@ bool pt_bpf_engine_output(pt_bpf_engine *engine, uint32_t cpu, int event_fd)
     return engine->lib->map_update_elem(engine->output_fd, &cpu, &event_fd, 0) == 0;
 }
 
+uint32_t pt_bpf_engine_left_out(const pt_bpf_engine *engine)
+{
+    return engine->pool.left_out;
+}
+
 /* ---- processes ---- */
 
 static uint64_t now_ns(void)

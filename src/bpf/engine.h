@@ -31,4 +31,7 @@ bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modu
 /* Removes a process. */
 void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid);
 
+/* The number of files whose tables had no room in the pool: stacks through them are copied. */
+uint32_t pt_bpf_engine_left_out(const pt_bpf_engine *engine);
+
 #endif

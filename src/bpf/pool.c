@@ -118,6 +118,7 @@ static const pt_bpf_pooled_table *table_in_pool(pt_bpf_pool *pool, const pt_unwi
     added.is_there = add_run(pool, table->pages, table->page_count + 1, &added.pages) &&
                      add_run(pool, table->rules, table->rule_count * RULE_WORDS, &added.rules) &&
                      add_run(pool, table->rows, table->row_count, &added.rows);
+    pool->left_out += !added.is_there;
     const uint32_t row = PT_INDEX_PUSH(&pool->table_of, hash, pool->table, added);
     return &pool->table.items[row];
 }

@@ -48,6 +48,7 @@ typedef struct pt_bpf_pool {
         size_t count, cap;
     } table;
     pt_index table_of; /* identity -> row */
+    uint32_t left_out; /* number of tables without room */
 } pt_bpf_pool;
 
 void pt_bpf_pool_init(pt_bpf_pool *pool, pt_bpf_make_chunk make, void *arg);

@@ -575,6 +575,7 @@ void pt_capture_run(pt_capture *c)
         report_progress(c, now_ns);
     }
     fill_facts(c);
+    if (c->walker != NULL) c->facts.left_out = pt_bpf_engine_left_out(c->walker);
     const uint64_t end_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
     if (c->ledger != NULL) pt_ledger_look_at_all(c->ledger);
     pt_event_set_disable(&c->set);

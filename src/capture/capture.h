@@ -51,6 +51,7 @@ typedef struct pt_capture_facts {
     bool is_each_thread;        /* one event per thread instead of one per cpu */
     bool is_full;               /* the recording ended because of memory_bytes */
     bool has_kernel;            /* time in the kernel was sampled */
+    uint32_t left_out;          /* files whose tables the kernel's walker has no room for */
     bool has_walker;            /* stacks are walked in the kernel */
     char why_copied[512];       /* if they are not, and that was wished: the reason */
 } pt_capture_facts;

@@ -89,6 +89,7 @@ static char *why_copied_text(const perf_run *run, const pt_capture_facts *f)
 
 static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts *f)
 {
+    enum { MISSED_PART = 50 }; /* fewer missed ticks are not worth a line */
     const perf_run *const run = arg;
     struct utsname host = {0};
     uname(&host);
@@ -105,6 +106,13 @@ static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts 
     add_comment(b, pt_strf("engine: perf events of %s%s, %s",
                            f->is_each_thread ? "threads" : "cpus", walked, run->why));
     PT_FREE char *why_copied = why_copied_text(run, f);
+    const uint64_t due = f->period_ns != 0 ? f->seen_ns / f->period_ns : 0;
+    if (due > f->samples + f->samples / MISSED_PART)
+        add_comment(b, pt_strf("ticks: %" PRIu64 " of %" PRIu64 " that were due came; the others "
+                               "met a timer that was late%s, and their time is in other samples "
+                               "of the same threads",
+                               f->samples, due,
+                               f->has_walker ? " or another use of BPF at that moment" : ""));
     if (!f->has_walker)
         add_comment(b, pt_strf("stacks: copied, not walked in the kernel: %s", why_copied));
     add_comment(
@@ -194,6 +202,10 @@ static void say_doubts(const perf_run *run)
         pt_cmd_say("the kernel throttled sampling %" PRIu64 " time%s; use a lower -F, or raise "
                    "kernel.perf_cpu_time_max_percent",
                    f->throttled, f->throttled == 1 ? "" : "s");
+    if (f->left_out > 0)
+        pt_cmd_say("the unwind tables of %" PRIu32 " file%s have no room in the kernel; stacks "
+                   "through %s were copied",
+                   f->left_out, f->left_out == 1 ? "" : "s", f->left_out == 1 ? "it" : "them");
     if (f->unreadable > 0)
         pt_cmd_say("the mappings of %" PRIu32 " process%s could not be read; such a process's "
                    "stacks are one frame deep",

@@ -208,6 +208,45 @@ if unshare -m mount -t tmpfs none /sys/kernel/btf 2>/dev/null && [ ! -e "/boot/v
 fi
 kill $target
 
+it 'counts the ticks that another use of BPF keeps from it, and their time is not lost'
+# The kernel runs no program of perf events while a map is updated.
+cat >updates.c <<'C'
+#include <linux/bpf.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int main(void)
+{
+    union bpf_attr map, update;
+    uint32_t key = 1;
+    static char value[4096];
+    struct timespec t;
+    memset(&map, 0, sizeof map);
+    memset(&update, 0, sizeof update);
+    map.map_type = BPF_MAP_TYPE_HASH;
+    map.key_size = sizeof key;
+    map.value_size = sizeof value;
+    map.max_entries = 8;
+    update.map_fd = (uint32_t)syscall(SYS_bpf, BPF_MAP_CREATE, &map, sizeof map);
+    update.key = (uintptr_t)&key;
+    update.value = (uintptr_t)value;
+    do {
+        for (int i = 0; i < 1000; i++) if (syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &update, sizeof update) != 0) return 1;
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    } while (t.tv_sec < 1);
+    return 0;
+}
+C
+${CC:-cc} -O2 updates.c -o updates || exit 1
+run pitot record --engine=bpf -o updates.pb.gz ./updates
+expect_status 0
+seen=$(stderr | sed -n 's/.*; \([0-9.]*\) of \([0-9.]*\) CPU seconds seen.*/\1 \2/p')
+awk '{ exit !($1 > 0.9 * $2 && $1 < 1.1 * $2) }' <<<"$seen" || fail "$(stderr)"
+ticks=$(pitot info updates.pb.gz | sed -n 's/.*ticks: \([0-9]*\) of \([0-9]*\) that were due came; .* another use of BPF .*/\1 \2/p')
+awk '{ exit !($1 > 0 && $1 < 0.95 * $2) }' <<<"$ticks" || fail "$(pitot info updates.pb.gz)"
+
 it 'records the whole machine'
 run pitot record --engine=bpf -a -o all.pb.gz ./work 0.5
 expect_status 0
