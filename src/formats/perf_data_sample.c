@@ -153,10 +153,11 @@ static bool unwind_stack(pt_perf_data *d, const pt_perf_attr *a, const pt_perf_p
     size_t count = 0;
     if (d->hooks->unwind != NULL && p->abi == ABI_64 && machine != NULL && !d->swap) {
         pt_machine_perf_regs(machine, a->regs_user, p->regs, registers);
+        const size_t mapped = proc->maps->map.count;
         const pt_read_stack stack = {.machine = machine->elf_machine,
                                      .generation = proc->maps->generation,
-                                     .maps = &proc->maps->map.items->where,
-                                     .map_count = proc->maps->map.count,
+                                     .maps = mapped > 0 ? &proc->maps->map.items->where : NULL,
+                                     .map_count = mapped,
                                      .map_bytes = sizeof *proc->maps->map.items,
                                      .registers = registers,
                                      .bytes = p->stack,
