@@ -74,6 +74,7 @@ print(rows[sys.argv[1]]["self"], report["profile"]["total"])' "$2"
 it 'walks nearly all stacks in the kernel, and whole'
 run pitot record --engine=bpf -o bpf.pb.gz ./work 1.5
 expect_status 0
+cp "$t_out/stderr" first-said
 run pitot info bpf.pb.gz
 expect_stdout_has 'stacks walked in the kernel by a BPF program, as --engine=bpf asks'
 [ "$(in_kernel bpf.pb.gz)" -ge 90 ] || fail "$(pitot info bpf.pb.gz)"
@@ -88,13 +89,17 @@ awk '{ p = $1 / $2; q = $3 / $4; mean = ($1 + $3) / ($2 + $4)
        exit !(d * d <= 9 * var) }' shares || fail "samples of one: $(cat shares)"
 
 it 'sees as much CPU time as the program used'
+# sees_all FILE: by the last line that is in it.
 sees_all() {
-    run pitot record --engine=bpf -o bpf.pb.gz ./work 1.5
-    seen=$(stderr | sed -n 's/.*; \([0-9.]*\) of \([0-9.]*\) CPU seconds seen.*/\1 \2/p')
+    seen=$(sed -n 's/.*; \([0-9.]*\) of \([0-9.]*\) CPU seconds seen.*/\1 \2/p' "$1")
     awk '{ exit !($1 > 0.95 * $2 && $1 < 1.05 * $2) }' <<<"$seen"
 }
+again() {
+    run pitot record --engine=bpf -o bpf.pb.gz ./work 1.5
+    sees_all "$t_out/stderr"
+}
 # Once, beside all other tests, 1.50 of 1.60 s were seen, for a reason that is not known. A fault of the engine would come back.
-sees_all || sees_all || sees_all || fail "$(stderr)"
+sees_all first-said || again || again || fail "$(stderr)"
 
 it 'has whole stacks that are deeper than the kernel copies'
 run pitot record --engine=bpf -o deep.pb.gz ./work 1 400
@@ -148,7 +153,7 @@ expect_stderr_has ' 100 % of the stacks complete'
 run pitot info own.pb.gz
 expect_stdout_has 'stacks walked in the kernel by a BPF program, as --pid takes'
 [ "$(in_kernel own.pb.gz)" -ge 90 ] || fail "$(pitot info own.pb.gz)"
-run pitot record -o own.pb.gz ./work 1
+run pitot record -o own.pb.gz ./work 0.7
 expect_status 0
 [ "$(in_kernel own.pb.gz)" -ge 10 ] || fail "$(pitot info own.pb.gz)"
 for option in --engine=perf --each-thread; do
@@ -200,7 +205,7 @@ is_copied 'the kernel refused the BPF program: Cannot allocate memory' ./refuse 
 is_copied 'the kernel denies ' ./refuse 5 13 "$PITOT"                                           # the verifier, lockdown
 is_copied 'the kernel refused the BPF program: Function not implemented' ./refuse 5 38 "$PITOT" # seccomp
 is_copied 'libbpf is ' env LD_LIBRARY_PATH=old "$PITOT"
-run ./refuse 5 13 "$PITOT" record -o copied.pb.gz ./work 1 400
+run ./refuse 5 13 "$PITOT" record -o copied.pb.gz ./work 0.3 400
 expect_status 0
 expect_stderr_has 'their outermost callers are missing; no BPF program walked them: the kernel denies '
 if unshare -m mount -t tmpfs none /sys/kernel/btf 2>/dev/null && [ ! -e "/boot/vmlinux-$(uname -r)" ]; then
@@ -235,7 +240,7 @@ int main(void)
     do {
         for (int i = 0; i < 1000; i++) if (syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &update, sizeof update) != 0) return 1;
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    } while (t.tv_sec < 1);
+    } while (t.tv_sec == 0 && t.tv_nsec < 400000000);
     return 0;
 }
 C
