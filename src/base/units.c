@@ -11,16 +11,16 @@
 
 struct named_unit {
     pt_unit unit;
-    const char *aliases[4]; /* lower case, without the plural s */
+    const char *aliases[3]; /* lower case, without the plural s */
 };
 
 static const struct named_unit units[] = {
     {{"B", PT_FAMILY_BYTES, 1}, {"b", "byte"}},
-    {{"kB", PT_FAMILY_BYTES, 1024}, {"kb", "kbyte", "kilobyte", "kib"}},
-    {{"MB", PT_FAMILY_BYTES, 1048576}, {"mb", "mbyte", "megabyte", "mib"}},
-    {{"GB", PT_FAMILY_BYTES, 1073741824}, {"gb", "gbyte", "gigabyte", "gib"}},
-    {{"TB", PT_FAMILY_BYTES, 1099511627776}, {"tb", "tbyte", "terabyte", "tib"}},
-    {{"PB", PT_FAMILY_BYTES, 1125899906842624}, {"pb", "pbyte", "petabyte", "pib"}},
+    {{"kB", PT_FAMILY_BYTES, 1024}, {"kb", "kbyte", "kilobyte"}},
+    {{"MB", PT_FAMILY_BYTES, 1048576}, {"mb", "mbyte", "megabyte"}},
+    {{"GB", PT_FAMILY_BYTES, 1073741824}, {"gb", "gbyte", "gigabyte"}},
+    {{"TB", PT_FAMILY_BYTES, 1099511627776}, {"tb", "tbyte", "terabyte"}},
+    {{"PB", PT_FAMILY_BYTES, 1125899906842624}, {"pb", "pbyte", "petabyte"}},
     {{"ns", PT_FAMILY_TIME, 1}, {"ns", "nanosecond"}},
     {{"us", PT_FAMILY_TIME, 1e3}, {"us", "\u03bcs", "microsecond"}},
     {{"ms", PT_FAMILY_TIME, 1e6}, {"ms", "millisecond"}},
@@ -35,27 +35,41 @@ static const struct named_unit units[] = {
     {{"G*GCU", PT_FAMILY_GCU, 1e9}, {"gigagcu"}},
     {{"T*GCU", PT_FAMILY_GCU, 1e12}, {"teragcu"}},
     {{"P*GCU", PT_FAMILY_GCU, 1e15}, {"petagcu"}},
-    /* Units that pprof does not have: parsed, but never chosen by auto_unit. */
+    /* Units, and names of units, that pprof does not have: parsed, but never chosen by auto_unit.
+     */
     {{"min", PT_FAMILY_TIME, 60e9}, {"min", "minute"}},
     {{"day", PT_FAMILY_TIME, 86400e9}, {"day"}},
+    {{"kB", PT_FAMILY_BYTES, 1024}, {"kib"}},
+    {{"MB", PT_FAMILY_BYTES, 1048576}, {"mib"}},
+    {{"GB", PT_FAMILY_BYTES, 1073741824}, {"gib"}},
+    {{"TB", PT_FAMILY_BYTES, 1099511627776}, {"tib"}},
+    {{"PB", PT_FAMILY_BYTES, 1125899906842624}, {"pib"}},
 };
-enum { UNIT_COUNT = sizeof units / sizeof units[0], CHOSEN_COUNT = UNIT_COUNT - 2 };
+enum { UNIT_COUNT = sizeof units / sizeof units[0], CHOSEN_COUNT = UNIT_COUNT - 7 };
 
 static const char *const default_units[] = {
     [PT_FAMILY_TIME] = "s", [PT_FAMILY_BYTES] = "B", [PT_FAMILY_GCU] = "GCU"};
 
-const pt_unit *pt_unit_parse(const char *name)
+static bool is_named(const char *alias, const char *name, size_t length)
+{
+    return alias != NULL && strlen(alias) == length && strncasecmp(alias, name, length) == 0;
+}
+
+/* with_own: also what pprof does not have. */
+static const pt_unit *parse_unit(const char *name, bool with_own)
 {
     size_t length = strlen(name);
     if (length > 2 && tolower((unsigned char)name[length - 1]) == 's') length--;
-    for (size_t i = 0; i < UNIT_COUNT; i++) {
-        for (size_t k = 0; k < 4 && units[i].aliases[k] != NULL; k++) {
-            const char *const alias = units[i].aliases[k];
-            if (strlen(alias) == length && strncasecmp(alias, name, length) == 0)
-                return &units[i].unit;
-        }
+    for (size_t i = 0; i < (with_own ? UNIT_COUNT : CHOSEN_COUNT); i++) {
+        for (size_t k = 0; k < sizeof units[i].aliases / sizeof units[i].aliases[0]; k++)
+            if (is_named(units[i].aliases[k], name, length)) return &units[i].unit;
     }
     return NULL;
+}
+
+const pt_unit *pt_unit_parse(const char *name)
+{
+    return parse_unit(name, true);
 }
 
 /* The largest unit of the family in which |value| is at least 1, else the default. */
@@ -74,7 +88,8 @@ static bool is_auto(const char *to)
     return strcmp(to, "auto") == 0 || strcmp(to, "minimum") == 0;
 }
 
-double pt_unit_convert(int64_t value, const char *from, const char *to, const char **ret_unit)
+static double convert_value(int64_t value, const char *from, const char *to, bool with_own,
+                            const char **ret_unit)
 {
     const pt_unit *const source = pt_unit_parse(from);
     if (source == NULL) {
@@ -84,11 +99,22 @@ double pt_unit_convert(int64_t value, const char *from, const char *to, const ch
         return (double)value;
     }
     const double base = (double)value * source->factor;
-    const pt_unit *target = is_auto(to) ? auto_unit(base, source->family) : pt_unit_parse(to);
+    const pt_unit *target =
+        is_auto(to) ? auto_unit(base, source->family) : parse_unit(to, with_own);
     if (target == NULL || target->family != source->family)
         target = pt_unit_parse(default_units[source->family]);
     *ret_unit = target->name;
     return base / target->factor;
+}
+
+double pt_unit_convert(int64_t value, const char *from, const char *to, const char **ret_unit)
+{
+    return convert_value(value, from, to, false, ret_unit);
+}
+
+double pt_unit_convert_any(int64_t value, const char *from, const char *to, const char **ret_unit)
+{
+    return convert_value(value, from, to, true, ret_unit);
 }
 
 void pt_put_seconds(pt_buf *buf, int64_t ns)

@@ -28,6 +28,8 @@ const pt_unit *pt_unit_parse(const char *name);
  * B, GCU) is used. If `from` is unknown, the value is not converted, and the unit is `to`, or ""
  * when `to` is count, sample, unit, auto or minimum. *ret_unit is static, or `to`. */
 double pt_unit_convert(int64_t value, const char *from, const char *to, const char **ret_unit);
+/* The same. `to` may also be a unit or a name that pprof does not know: min, day, KiB, MiB. */
+double pt_unit_convert_any(int64_t value, const char *from, const char *to, const char **ret_unit);
 
 typedef enum {
     PT_STYLE_PPROF, /* two decimals, unless both are 0; "0" without unit: 1.10s 2MB 12 */

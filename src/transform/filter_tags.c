@@ -72,7 +72,7 @@ static bool find_bound(const char *text, bound *ret, pt_error *reterr)
 
 static double convert_unit(int64_t value, const char *from, const char *to, const char **ret_unit)
 {
-    return pt_unit_convert(value, from, to, ret_unit);
+    return pt_unit_convert_any(value, from, to, ret_unit);
 }
 
 /* Parses one number with an optional colon before or after it. */

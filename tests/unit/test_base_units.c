@@ -158,6 +158,12 @@ static void units_that_pprof_has_not_are_read_but_not_chosen(void **state)
     assert_true(pt_unit_convert(2, "minutes", "s", &unit) == 120);
     assert_true(pt_unit_convert(2, "days", "hrs", &unit) == 48);
     assert_true(pt_unit_convert(3, "MiB", "kB", &unit) == 3072);
+    /* go tool pprof -unit=MiB prints bytes, -unit=min seconds. */
+    assert_true(pt_unit_convert(3145728, "bytes", "MiB", &unit) == 3145728);
+    assert_string_equal(unit, "B");
+    assert_true(pt_unit_convert(120, "s", "min", &unit) == 120);
+    assert_true(pt_unit_convert_any(120, "s", "min", &unit) == 2);
+    assert_true(pt_unit_convert_any(3145728, "bytes", "MiB", &unit) == 3);
     assert_true(pt_unit_convert(90, "s", "auto", &unit) == 90);
     assert_string_equal(unit, "s");
     assert_true(pt_unit_convert(48, "hours", "auto", &unit) == 48);

@@ -109,7 +109,7 @@ static uint32_t find_type(const pt_profile *p, const char *type)
 static double unit_ratio(const char *from, const char *to)
 {
     const char *unit;
-    return pt_unit_convert(1, from, to, &unit);
+    return pt_unit_convert_any(1, from, to, &unit);
 }
 
 static bool same_family(const char *x, const char *y)
