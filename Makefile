@@ -9,7 +9,7 @@ libdir ?= $(patsubst %/,%,lib/$(shell gcc -print-multiarch 2>/dev/null))
 FUZZ_SECONDS ?= 30
 DEPS := tools/install-deps
 
-.PHONY: all help demo test bench lint fuzz asan tsan torture install dist clean
+.PHONY: all help demo test bench lint fuzz asan tsan torture install dist deb clean
 
 ## make           build/pitot and build/libprofiler.so.0, optimised, with debug information
 all: build/build.ninja
@@ -71,10 +71,15 @@ install: all
 	@ninja -C build
 	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild
 
-## make dist      a tarball that runs from wherever it is unpacked
+## make dist      a tarball of some MB that runs on any Linux, from wherever it is unpacked
 dist:
 	@$(DEPS) dist
 	@tools/make-dist
+
+## make deb       Debian packages: pitot, libprofiler0, libprofiler-dev
+deb:
+	@$(DEPS) deb
+	@tools/make-deb
 
 ## make clean     remove everything that was built
 clean:

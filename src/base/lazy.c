@@ -3,6 +3,24 @@
 
 #include <dlfcn.h>
 
+static void store(const pt_lazy_function *function, void *at, void *api)
+{
+    *(void **)(void *)((char *)api + function->offset) = at;
+}
+
+#ifdef PT_STATIC
+
+pt_lazy_status pt_lazy_load(const char *const *sonames, const pt_lazy_function *functions,
+                            size_t count, void *api)
+{
+    (void)sonames;
+    for (size_t i = 0; i < count; i++)
+        store(&functions[i], functions[i].linked, api);
+    return PT_LAZY_LOADED;
+}
+
+#else
+
 pt_lazy_status pt_lazy_load(const char *const *sonames, const pt_lazy_function *functions,
                             size_t count, void *api)
 {
@@ -13,7 +31,9 @@ pt_lazy_status pt_lazy_load(const char *const *sonames, const pt_lazy_function *
     for (size_t i = 0; i < count; i++) {
         void *const function = dlsym(library, functions[i].name);
         if (function == NULL) return PT_LAZY_TOO_OLD;
-        *(void **)(void *)((char *)api + functions[i].offset) = function;
+        store(&functions[i], function, api);
     }
     return PT_LAZY_LOADED;
 }
+
+#endif

@@ -1,8 +1,11 @@
 /* lazy.h: shared libraries that are loaded on the first call, for libraries that take longer to
- * load than most commands run.
+ * load than most commands run. A program that is one static file (meson's option static) has them
+ * linked into it.
  *
  *   static struct { int (*open)(const char *); } api;
- *   static const pt_lazy_function functions[] = {{"lib_open", offsetof(__typeof__(api), open)}};
+ *   #define FUNCTIONS(ROW) ROW(lib_open, api, open)
+ *   FUNCTIONS(PT_LAZY_LINKED)
+ *   static const pt_lazy_function functions[] = {FUNCTIONS(PT_LAZY_ROW)};
  */
 #ifndef PT_BASE_LAZY_H
 #define PT_BASE_LAZY_H
@@ -12,7 +15,18 @@
 typedef struct pt_lazy_function {
     const char *name; /* as the library exports it */
     size_t offset;    /* offset of the function pointer in the api struct */
+    void *linked;     /* in a static program: the function */
 } pt_lazy_function;
+
+/* The symbol has a second name here, so that the library's header may declare it, too. */
+#ifdef PT_STATIC
+#define PT_LAZY_LINKED(function, api, member) extern char pt_linked_##function[] __asm__(#function);
+#define PT_LAZY_ROW(function, api, member)                                                         \
+    {#function, offsetof(__typeof__(api), member), pt_linked_##function},
+#else
+#define PT_LAZY_LINKED(function, api, member)
+#define PT_LAZY_ROW(function, api, member) {#function, offsetof(__typeof__(api), member), NULL},
+#endif
 
 typedef enum {
     PT_LAZY_LOADED,
@@ -20,8 +34,9 @@ typedef enum {
     PT_LAZY_TOO_OLD, /* the library lacks one of the functions */
 } pt_lazy_status;
 
-/* Loads the first installed library of sonames (NULL-terminated) and stores the addresses of count
- * functions in api. The library is never unloaded, since it may leave thread-local data behind. */
+/* In a static program: stores the functions that are linked. Else loads the first installed library
+ * of sonames (NULL-terminated) and stores the addresses of count functions in api. The library is
+ * never unloaded, since it may leave thread-local data behind. */
 pt_lazy_status pt_lazy_load(const char *const *sonames, const pt_lazy_function *functions,
                             size_t count, void *api);
 

@@ -36,7 +36,7 @@ static struct {
 static const pt_lazy_function functions[] = {
 #define ROW(name)                                                                                  \
     {                                                                                              \
-        "curl_" #name, offsetof(__typeof__(api), name)                                             \
+        "curl_" #name, offsetof(__typeof__(api), name), NULL                                       \
     }
     ROW(global_init),    ROW(version_info),  ROW(easy_init),        ROW(easy_cleanup),
     ROW(easy_setopt),    ROW(easy_getinfo),  ROW(easy_perform),     ROW(easy_strerror),

@@ -7,20 +7,23 @@
 
 static pt_libbpf api;
 
-static const pt_lazy_function functions[] = {
-    {"libbpf_set_print", offsetof(pt_libbpf, set_print)},
-    {"bpf_object__open_mem", offsetof(pt_libbpf, object_open_mem)},
-    {"bpf_object__load", offsetof(pt_libbpf, object_load)},
-    {"bpf_object__close", offsetof(pt_libbpf, object_close)},
-    {"bpf_object__find_map_by_name", offsetof(pt_libbpf, object_find_map_by_name)},
-    {"bpf_object__find_program_by_name", offsetof(pt_libbpf, object_find_program_by_name)},
-    {"bpf_map__fd", offsetof(pt_libbpf, map_fd)},
-    {"bpf_map__set_max_entries", offsetof(pt_libbpf, map_set_max_entries)},
-    {"bpf_program__fd", offsetof(pt_libbpf, program_fd)},
-    {"bpf_map_create", offsetof(pt_libbpf, map_create)},
-    {"bpf_map_update_elem", offsetof(pt_libbpf, map_update_elem)},
-    {"bpf_map_delete_elem", offsetof(pt_libbpf, map_delete_elem)},
-};
+#define FUNCTIONS(ROW)                                                                             \
+    ROW(libbpf_set_print, api, set_print)                                                          \
+    ROW(bpf_object__open_mem, api, object_open_mem)                                                \
+    ROW(bpf_object__load, api, object_load)                                                        \
+    ROW(bpf_object__close, api, object_close)                                                      \
+    ROW(bpf_object__find_map_by_name, api, object_find_map_by_name)                                \
+    ROW(bpf_object__find_program_by_name, api, object_find_program_by_name)                        \
+    ROW(bpf_map__fd, api, map_fd)                                                                  \
+    ROW(bpf_map__set_max_entries, api, map_set_max_entries)                                        \
+    ROW(bpf_program__fd, api, program_fd)                                                          \
+    ROW(bpf_map_create, api, map_create)                                                           \
+    ROW(bpf_map_update_elem, api, map_update_elem)                                                 \
+    ROW(bpf_map_delete_elem, api, map_delete_elem)
+
+FUNCTIONS(PT_LAZY_LINKED)
+
+static const pt_lazy_function functions[] = {FUNCTIONS(PT_LAZY_ROW)};
 
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
 static const char *missing;

@@ -5,16 +5,24 @@
 
 static pt_libedit api;
 
-static const pt_lazy_function functions[] = {
-#define ROW(function)                                                                              \
-    {                                                                                              \
-        .name = #function, .offset = offsetof(pt_libedit, function)                                \
-    }
-    ROW(el_init),      ROW(el_end),      ROW(el_reset),     ROW(el_gets),      ROW(el_set),
-    ROW(el_get),       ROW(el_line),     ROW(el_insertstr), ROW(el_deletestr), ROW(el_source),
-    ROW(history_init), ROW(history_end), ROW(history),
-#undef ROW
-};
+#define FUNCTIONS(ROW)                                                                             \
+    ROW(el_init, api, el_init)                                                                     \
+    ROW(el_end, api, el_end)                                                                       \
+    ROW(el_reset, api, el_reset)                                                                   \
+    ROW(el_gets, api, el_gets)                                                                     \
+    ROW(el_set, api, el_set)                                                                       \
+    ROW(el_get, api, el_get)                                                                       \
+    ROW(el_line, api, el_line)                                                                     \
+    ROW(el_insertstr, api, el_insertstr)                                                           \
+    ROW(el_deletestr, api, el_deletestr)                                                           \
+    ROW(el_source, api, el_source)                                                                 \
+    ROW(history_init, api, history_init)                                                           \
+    ROW(history_end, api, history_end)                                                             \
+    ROW(history, api, history)
+
+FUNCTIONS(PT_LAZY_LINKED)
+
+static const pt_lazy_function functions[] = {FUNCTIONS(PT_LAZY_ROW)};
 
 /* Debian names the library libedit.so.2, other systems libedit.so.0. */
 const pt_libedit *pt_libedit_load(void)

@@ -22,7 +22,7 @@ static struct {
 static const pt_lazy_function functions[] = {
 #define ROW(name)                                                                                  \
     {                                                                                              \
-        "cs_" #name, offsetof(__typeof__(api), name)                                               \
+        "cs_" #name, offsetof(__typeof__(api), name), NULL                                         \
     }
     ROW(version), ROW(support), ROW(open), ROW(close),
     ROW(option),  ROW(malloc),  ROW(free), ROW(disasm_iter),

@@ -101,6 +101,9 @@ static int listen_at(const struct addrinfo *at)
  * *ret_unknown is getaddrinfo's code when the host has no address. */
 static int listen_on_host(const char *host, const char *port, int flags, int *ret_unknown)
 {
+#ifdef PT_STATIC /* looking up a name would load libraries of the system's libc */
+    flags |= AI_NUMERICHOST;
+#endif
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                                    .ai_flags = AI_PASSIVE | AI_NUMERICSERV | flags};
     struct addrinfo *found = NULL;
