@@ -1,5 +1,5 @@
 /* diff.c: pitot diff, the changes between two profiles, and the noise in them. */
-#include "view/diff.h"
+#include "cmd/diff.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,21 +14,10 @@
 #include "render/text.h"
 #include "render/value.h"
 
-typedef struct {
-    pt_option_list before;
-    bool normalize;
-    double confidence;
-    double fail_above;
-    int64_t rows;
-    pt_sort sort;
-    pt_fold_rule fold;
-    pt_shape shape;
-} diff_settings;
-
 static const pt_option diff_rows[] = {
     {.name = "before",
      .type = PT_OPT_LIST,
-     .offset = offsetof(diff_settings, before),
+     .offset = offsetof(pt_diff_settings, before),
      .metavar = "PROFILE",
      .help = "a profile from before; may be given several times",
      .details = "The profiles among the arguments are then all from after, as with -- between the "
@@ -37,13 +26,13 @@ static const pt_option diff_rows[] = {
     {.name = "normalize",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
-     .offset = offsetof(diff_settings, normalize),
+     .offset = offsetof(pt_diff_settings, normalize),
      .help = "compare shares: scale after to the total of before",
      .details = "For servers under different load, or runs of different length. A function that "
                 "grows then reduces the shares of all others."},
     {.name = "fail-above",
      .type = PT_OPT_PERCENT,
-     .offset = offsetof(diff_settings, fail_above),
+     .offset = offsetof(pt_diff_settings, fail_above),
      .metavar = "PERCENT",
      .help = "exit with status 5 if a function grew by more than this share",
      .details = "For continuous integration. The limit is a share of the whole before. It applies "
@@ -52,7 +41,7 @@ static const pt_option diff_rows[] = {
                 "together. With several runs a side the noise of the machine counts, too."},
     {.name = "confidence",
      .type = PT_OPT_PERCENT,
-     .offset = offsetof(diff_settings, confidence),
+     .offset = offsetof(pt_diff_settings, confidence),
      .initial = "95%",
      .help = "the confidence of the intervals, and of all marks together",
      .details = "An interval holds the true change in this share of cases. Of diffs between two "
@@ -60,7 +49,7 @@ static const pt_option diff_rows[] = {
     {.name = "rows",
      .letter = 'n',
      .type = PT_OPT_INT,
-     .offset = offsetof(diff_settings, rows),
+     .offset = offsetof(pt_diff_settings, rows),
      .initial = "20",
      .min = 0,
      .max = INT64_MAX,
@@ -69,14 +58,15 @@ static const pt_option diff_rows[] = {
     {.name = "sort",
      .letter = 's',
      .type = PT_OPT_CHOICE,
-     .offset = offsetof(diff_settings, sort),
+     .offset = offsetof(pt_diff_settings, sort),
      .initial = "self",
      .choices = "self total",
      .help = "the change to sort by; changes beyond noise come first",
      .details = "self is the value of the function itself, total adds its callees."},
-    PT_FOLD_ROWS(diff_settings, "row", "object"),
-    PT_SHAPE_JSON_ROW(diff_settings),
-    PT_SHAPE_CSV_ROW(diff_settings),
+    PT_FOLD_ROWS(pt_diff_settings, "row", "object"),
+    PT_SHAPE_JSON_ROW(pt_diff_settings),
+    PT_SHAPE_CSV_ROW(pt_diff_settings),
+    PT_SHAPE_MARKDOWN_ROW(pt_diff_settings),
 };
 static const pt_option_table diff_options = PT_OPTION_TABLE(diff_rows);
 
@@ -150,7 +140,7 @@ static size_t find_divider(const pt_cmd_context *context)
 }
 
 /* Which side each argument is of, -1 for none; *ret_program: the one that is an image, or NULL. */
-static int divide_arguments(pt_cmd_context *context, const diff_settings *settings, int *sides,
+static int divide_arguments(pt_cmd_context *context, const pt_diff_settings *settings, int *sides,
                             const char **ret_program)
 {
     const size_t divider = find_divider(context), given = settings->before.count;
@@ -177,7 +167,7 @@ static int divide_arguments(pt_cmd_context *context, const diff_settings *settin
 }
 
 /* Divides the arguments into a program, profiles from before and profiles from after. */
-static int add_runs(pt_cmd_context *context, const diff_settings *settings, side sides[2])
+static int add_runs(pt_cmd_context *context, const pt_diff_settings *settings, side sides[2])
 {
     const char *program = NULL;
     PT_FREE int *side_of = pt_alloc(context->arg_count + 1, sizeof *side_of);
@@ -230,7 +220,7 @@ static int check_events(const side sides[2])
  */
 #define ALIKE 0.9
 
-static void say_durations(const diff_settings *settings, const pt_diff_head *head)
+static void say_durations(const pt_diff_settings *settings, const pt_diff_head *head)
 {
     const double a = (double)head->summary[PT_BEFORE].duration_ns;
     const double b = (double)head->summary[PT_AFTER].duration_ns;
@@ -240,29 +230,39 @@ static void say_durations(const diff_settings *settings, const pt_diff_head *hea
                pt_value_of("nanoseconds", head->summary[PT_AFTER].duration_ns).text);
 }
 
-static int fail_if_above(const diff_settings *settings, const pt_diff_head *head,
-                         const pt_diff *diff)
+/* What grew beyond the limit, if anything did. Its name and change are those of diff. */
+static pt_diff_verdict verdict_of(const pt_diff_settings *settings, const pt_diff *diff)
+{
+    pt_diff_verdict v = {.limit_share = settings->fail_above,
+                         .limit = settings->fail_above * diff->all.value[PT_BEFORE]};
+    if (v.limit_share <= 0 || !diff->has_errors) return v;
+    const size_t worst = pt_diff_worst(diff, v.limit_share, &v.is_total);
+    if (worst == PT_NONE && diff->all.at_least <= v.limit) return v;
+    v.grown = &diff->all;
+    if (worst == PT_NONE) return v;
+    v.name = diff->row[worst].name;
+    v.grown = v.is_total ? &diff->row[worst].total : &diff->row[worst].self;
+    return v;
+}
+
+static int say_verdict(const pt_diff_settings *settings, const pt_diff_head *head,
+                       const pt_diff *diff, const pt_diff_verdict *verdict)
 {
     const char *unit = head->summary[PT_AFTER].unit;
-    const double limit = settings->fail_above * diff->all.value[PT_BEFORE];
-    if (!diff->has_errors) {
-        pt_cmd_say("--fail-above: the profiles do not hold the number of samples behind their "
-                   "values, so noise is unknown");
+    const char *option = settings->has_verdict ? "limit" : "fail-above";
+    if (verdict->limit_share > 0 && !diff->has_errors) {
+        pt_cmd_say("--%s: the profiles do not hold the number of samples behind their values, so "
+                   "noise is unknown",
+                   option);
         return PT_EXIT_USAGE;
     }
-    bool is_total = false;
-    const size_t worst = pt_diff_worst(diff, settings->fail_above, &is_total);
-    if (worst == PT_NONE && diff->all.at_least <= limit) return PT_EXIT_OK;
-    const pt_change *change = &diff->all;
-    if (worst != PT_NONE) change = is_total ? &diff->row[worst].total : &diff->row[worst].self;
-    PT_FREE char *text = pt_change_text(change, unit, settings->confidence);
-    pt_cmd_say("--fail-above=%g%%: %s %s: %s; that is at least %s, the limit is %s",
-               100 * settings->fail_above, worst == PT_NONE ? "the whole" : diff->row[worst].name,
-               worst == PT_NONE ? "grew"
-               : is_total       ? "and what it calls grew"
-                                : "grew",
-               text, pt_value_of(unit, (int64_t)change->at_least).text,
-               pt_value_of(unit, (int64_t)limit).text);
+    if (verdict->grown == NULL) return PT_EXIT_OK;
+    PT_FREE char *text = pt_change_text(verdict->grown, unit, settings->confidence);
+    pt_cmd_say("--%s=%g%%: %s %s: %s; that is at least %s, the limit is %s", option,
+               100 * verdict->limit_share, verdict->name == NULL ? "the whole" : verdict->name,
+               verdict->is_total ? "and what it calls grew" : "grew", text,
+               pt_value_of(unit, (int64_t)verdict->grown->at_least).text,
+               pt_value_of(unit, (int64_t)verdict->limit).text);
     return PT_EXIT_CHANGED;
 }
 
@@ -278,7 +278,8 @@ static pt_summary summary_of(const side *s)
     return (pt_summary){.type = "", .unit = ""};
 }
 
-static int answer_diff(pt_cmd_context *context, const diff_settings *settings, const side sides[2])
+static int answer_diff(pt_cmd_context *context, const pt_diff_settings *settings,
+                       const side sides[2])
 {
     PT_FREE char *before = title_of(&sides[PT_BEFORE]);
     PT_FREE char *after = title_of(&sides[PT_AFTER]);
@@ -301,32 +302,42 @@ static int answer_diff(pt_cmd_context *context, const diff_settings *settings, c
     pt_diff diff;
     pt_error error = PT_ERROR_INIT;
     if (pt_diff_init(&diff, &request, &error) != PT_OK) return pt_cmd_fail(&error);
-    const int status =
-        settings->fail_above > 0 ? fail_if_above(settings, &head, &diff) : PT_EXIT_OK;
+    const pt_diff_verdict verdict = verdict_of(settings, &diff);
+    const int status = say_verdict(settings, &head, &diff, &verdict);
     say_durations(settings, &head);
+    /* Before the rows are cut: the verdict has a name of one. */
+    if (settings->has_verdict) pt_diff_verdict_markdown(context->out, &head, &diff, &verdict);
     pt_diff_cut(&diff, (size_t)settings->rows);
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_diff_json(context->out, &head, &diff); break;
     case PT_SHAPE_CSV: pt_diff_csv(context->out, &head, &diff); break;
+    case PT_SHAPE_MARKDOWN:
+        pt_diff_markdown(context->out, &head, &diff, settings->has_verdict);
+        break;
     case PT_SHAPE_TEXT: pt_diff_text(context->out, &context->look, &head, &diff); break;
     }
     pt_diff_done(&diff);
     return status;
 }
 
-static int diff_run(pt_cmd_context *context, void *own)
+int pt_cmd_diff(pt_cmd_context *context, const pt_diff_settings *settings)
 {
-    const diff_settings *settings = own;
     side sides[2] = {0};
     int status = PT_EXIT_OK;
     if (settings->confidence <= 0 || settings->confidence >= 1)
-        return pt_cmd_usage(context, "diff: --confidence is more than 0%% and less than 100%%");
+        return pt_cmd_usage(context, "%s: --confidence is more than 0%% and less than 100%%",
+                            context->command->name);
     status = add_runs(context, settings, sides);
     if (status == PT_EXIT_OK) status = check_events(sides);
     if (status == PT_EXIT_OK) status = answer_diff(context, settings, sides);
     side_done(&sides[PT_BEFORE]);
     side_done(&sides[PT_AFTER]);
     return status;
+}
+
+static int diff_run(pt_cmd_context *context, void *own)
+{
+    return pt_cmd_diff(context, own);
 }
 
 const pt_command pt_command_diff = {
@@ -354,6 +365,6 @@ const pt_command pt_command_diff = {
     .max_args = SIZE_MAX,
     .keeps_dashes = true,
     .options = &diff_options,
-    .settings_bytes = sizeof(diff_settings),
+    .settings_bytes = sizeof(pt_diff_settings),
     .run = diff_run,
 };

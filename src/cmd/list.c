@@ -32,6 +32,7 @@ static int print_list(pt_cmd_context *context, const void *own, const pt_listing
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_listing_json(context->out, &context->head, listing); break;
     case PT_SHAPE_CSV: pt_listing_csv(context->out, &context->head, listing); break;
+    case PT_SHAPE_MARKDOWN: /* has no option here */
     case PT_SHAPE_TEXT:
         pt_listing_text(context->out, &context->look, &context->head, listing, settings->calls);
         break;

@@ -48,6 +48,7 @@ static int show_peek(pt_cmd_context *context, const peek_settings *settings,
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_peek_json(context->out, &context->head, &peek); break;
     case PT_SHAPE_CSV: pt_peek_csv(context->out, &context->head, &peek); break;
+    case PT_SHAPE_MARKDOWN: /* has no option here */
     case PT_SHAPE_TEXT: pt_peek_text(context->out, &context->look, &context->head, &peek); break;
     }
     pt_peek_done(&peek);

@@ -2,7 +2,12 @@
 #ifndef PT_CMD_SHAPE_H
 #define PT_CMD_SHAPE_H
 
-typedef enum { PT_SHAPE_TEXT, PT_SHAPE_JSON, PT_SHAPE_CSV } pt_shape;
+typedef enum {
+    PT_SHAPE_TEXT,
+    PT_SHAPE_JSON,
+    PT_SHAPE_CSV,
+    PT_SHAPE_MARKDOWN, /* of reports that are a table of columns */
+} pt_shape;
 
 /* Rows for a settings struct with a field `shape`. */
 #define PT_SHAPE_JSON_ROW(settings)                                                                \
@@ -19,6 +24,12 @@ typedef enum { PT_SHAPE_TEXT, PT_SHAPE_JSON, PT_SHAPE_CSV } pt_shape;
         .min = PT_SHAPE_CSV, .help = "write CSV",                                                  \
         .details =                                                                                 \
             "RFC 4180 with a line of column names; values are whole numbers in the event's unit."  \
+    }
+#define PT_SHAPE_MARKDOWN_ROW(settings)                                                            \
+    {                                                                                              \
+        .name = "markdown", .type = PT_OPT_SET, .offset = offsetof(settings, shape),               \
+        .min = PT_SHAPE_MARKDOWN, .help = "write Markdown, for a comment or a job's summary",      \
+        .details = "The columns are those of the text. Names are code."                            \
     }
 
 #endif

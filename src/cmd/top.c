@@ -45,6 +45,7 @@ static const pt_option top_rows[] = {
     PT_FOLD_ROWS(top_settings, "row", "address"),
     PT_SHAPE_JSON_ROW(top_settings),
     PT_SHAPE_CSV_ROW(top_settings),
+    PT_SHAPE_MARKDOWN_ROW(top_settings),
 };
 static const pt_option_table top_options = PT_OPTION_TABLE(top_rows);
 
@@ -66,7 +67,7 @@ static int top_run(pt_cmd_context *context, void *own)
     if (request.fold.by == PT_BY_FUNCTION)
         pt_own_callers(&top, context->answer, context->event, &request.fold, NULL);
     bool has_draws = true;
-    if (settings->interval || settings->shape != PT_SHAPE_TEXT)
+    if (settings->interval || settings->shape == PT_SHAPE_JSON || settings->shape == PT_SHAPE_CSV)
         pt_top_intervals(&top, context->answer, &request, CONFIDENCE, &has_draws, NULL);
     if (settings->interval && !has_draws)
         pt_cmd_say("--interval: the profile does not hold the number of samples behind its values, "
@@ -74,6 +75,7 @@ static int top_run(pt_cmd_context *context, void *own)
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_top_json(context->out, &context->head, &top); break;
     case PT_SHAPE_CSV: pt_top_csv(context->out, &context->head, &top); break;
+    case PT_SHAPE_MARKDOWN: pt_top_markdown(context->out, &context->head, &top); break;
     case PT_SHAPE_TEXT: pt_top_text(context->out, &context->look, &context->head, &top); break;
     }
     pt_top_done(&top);

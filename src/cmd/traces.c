@@ -60,6 +60,7 @@ static int traces_run(pt_cmd_context *context, void *own)
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_traces_json(context->out, &context->head, &traces); break;
     case PT_SHAPE_CSV: pt_traces_csv(context->out, &traces); break;
+    case PT_SHAPE_MARKDOWN: /* has no option here */
     case PT_SHAPE_TEXT:
         pt_traces_text(context->out, &context->look, &context->head, &traces);
         break;
@@ -117,6 +118,7 @@ static int tags_run(pt_cmd_context *context, void *own)
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_labels_json(context->out, &context->head, &labels); break;
     case PT_SHAPE_CSV: pt_labels_csv(context->out, &labels); break;
+    case PT_SHAPE_MARKDOWN: /* has no option here */
     case PT_SHAPE_TEXT:
         pt_labels_text(context->out, &context->look, &context->head, &labels);
         break;

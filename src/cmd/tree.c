@@ -52,6 +52,7 @@ static int tree_run(pt_cmd_context *context, void *own)
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_tree_json(context->out, &context->head, &tree); break;
     case PT_SHAPE_CSV: pt_tree_csv(context->out, &context->head, &tree); break;
+    case PT_SHAPE_MARKDOWN: /* has no option here */
     case PT_SHAPE_TEXT: pt_tree_text(context->out, &context->look, &context->head, &tree); break;
     }
     pt_tree_done(&tree);

@@ -163,6 +163,41 @@ size_t pt_columns_used(const pt_columns *columns)
     return used;
 }
 
+/* ---- Markdown ---- */
+
+static void put_titles(pt_out *out, const pt_columns *columns, bool is_rule)
+{
+    const pt_column *c = NULL;
+    pt_out_char(out, '|');
+    while ((c = next_shown(columns, c)) != NULL) {
+        const bool is_name = c->kind == PT_CELL_NAME;
+        if (width_of(columns, c) == 0 && !is_name) continue;
+        const pt_value_text shown =
+            c->title == NULL ? shown_text(columns, c, NULL) : (pt_value_text){""};
+        const char *title = c->title != NULL ? c->title : shown.text;
+        if (is_rule) title = is_name ? ":--" : "--:";
+        pt_outf(out, " %s |", title);
+        if (is_name) break;
+    }
+    pt_out_char(out, '\n');
+}
+
+void pt_columns_markdown_head(pt_out *out, const pt_columns *columns)
+{
+    put_titles(out, columns, false);
+    put_titles(out, columns, true);
+}
+
+const char *pt_columns_markdown(pt_out *out, const pt_columns *columns, const void *row)
+{
+    const pt_column *c = NULL;
+    while ((c = next_shown(columns, c)) != NULL) {
+        if (c->kind == PT_CELL_NAME) return text_of(cell_of(c, row));
+        if (width_of(columns, c) > 0) pt_outf(out, " %s |", shown_text(columns, c, row).text);
+    }
+    return "";
+}
+
 /* ---- JSON ---- */
 
 static const char *const kind_words[] = {

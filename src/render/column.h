@@ -122,6 +122,11 @@ size_t pt_columns_used(const pt_columns *columns);
 /* The cell of text as the kind has it. */
 pt_value_text pt_cell_text(const pt_columns *columns, const pt_column *column, const void *row);
 
+/* For markdown.h: the two lines above a table; and the cells of a row up to the name's, which is
+ * the result. */
+void pt_columns_markdown_head(pt_out *out, const pt_columns *columns);
+const char *pt_columns_markdown(pt_out *out, const pt_columns *columns, const void *row);
+
 /* Puts the member "columns": key, title and kind of each column, from which a page makes its table.
  */
 void pt_columns_json_schema(pt_json_w *w, const pt_columns *columns);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "render/column.h"
+#include "render/markdown.h"
 
 static int64_t whole_number(double value)
 {
@@ -89,7 +90,7 @@ static bool are_uneven(const pt_diff *diff)
     return false;
 }
 
-static void put_head(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
+static void put_facts(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
 {
     const char *unit = head->summary[PT_AFTER].unit;
     PT_FREE char *change = pt_change_text(&diff->all, unit, head->confidence);
@@ -112,7 +113,7 @@ static void put_head(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
                 value_of(unit, diff->all.value[PT_BEFORE]).text);
     if (!diff->has_errors) {
         pt_out_text(out, "how many samples the values stand for is not known, so that noise cannot "
-                         "be told\n\n");
+                         "be told\n");
         return;
     }
     pt_outf(out, "%s -> %s ", pt_count_of(whole_count(diff->sample_count[PT_BEFORE])).text,
@@ -130,7 +131,6 @@ static void put_head(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
     if (diff->is_one_run)
         pt_out_text(out,
                     "noise of sampling only: one run a side does not show how much runs differ\n");
-    pt_out_char(out, '\n');
 }
 
 static char *place_of(const pt_diff_row *row)
@@ -285,11 +285,62 @@ void pt_diff_text(pt_out *out, const pt_look *look, const pt_diff_head *head, co
     pt_columns c = columns_of(head, diff);
     for (size_t i = 0; i < diff->count; i++)
         pt_columns_fit(&c, &diff->row[i]);
-    put_head(out, head, diff);
+    put_facts(out, head, diff);
+    pt_out_char(out, '\n');
     pt_columns_head(out, look, &c, "");
     for (size_t i = 0; i < diff->count && pt_out_ok(out); i++)
         put_row(out, look, &c, diff, &diff->row[i]);
     if (diff->more > 0) pt_outf(out, "%s more (-n 0)\n", pt_count_of(diff->more).text);
+}
+
+/* ---- Markdown ---- */
+
+void pt_diff_verdict_markdown(pt_out *out, const pt_diff_head *head, const pt_diff *diff,
+                              const pt_diff_verdict *verdict)
+{
+    const char *unit = head->summary[PT_AFTER].unit;
+    const size_t all = diff->count + diff->more;
+    if (!diff->has_errors) {
+        pt_out_text(out, "### What changed is not known: the profiles do not tell noise\n\n");
+    } else if (verdict->grown != NULL) {
+        PT_FREE char *change = pt_change_text(verdict->grown, unit, head->confidence);
+        pt_out_text(out, "### Slower: ");
+        if (verdict->name != NULL)
+            pt_markdown_code(out, verdict->name, false);
+        else
+            pt_out_text(out, "the whole");
+        pt_outf(out, "%s grew\n\n", verdict->is_total ? " and what it calls" : "");
+        pt_outf(out, "%s; that is at least %s, the limit is %s (%g%% of the base).\n\n", change,
+                value_of(unit, verdict->grown->at_least).text, value_of(unit, verdict->limit).text,
+                100 * verdict->limit_share);
+    } else if (diff->real_count == 0) {
+        pt_out_text(out, "### No change beyond noise\n\n");
+    } else {
+        pt_outf(out, "### %s of %s functions changed, none grew beyond the limit\n\n",
+                pt_count_of(diff->real_count).text, pt_count_of(all).text);
+    }
+}
+
+static char *place_beside(const void *context, const void *row)
+{
+    (void)context;
+    return place_of(row);
+}
+
+void pt_diff_markdown(pt_out *out, const pt_diff_head *head, const pt_diff *diff, bool only_real)
+{
+    const pt_columns c = columns_of(head, diff);
+    size_t count = 0; /* real changes come first */
+    while (count < diff->count &&
+           (!only_real || diff->row[count].self.is_real || diff->row[count].total.is_real))
+        count++;
+    pt_markdown_lines(out);
+    put_facts(out, head, diff);
+    pt_markdown_lines(out);
+    if (count == 0) return;
+    pt_out_char(out, '\n');
+    pt_markdown_table(out, &c, diff->row, count, sizeof *diff->row, place_beside, NULL);
+    if (diff->more > 0 && !only_real) pt_outf(out, "\n%s more\n", pt_count_of(diff->more).text);
 }
 
 /* ---- JSON and CSV ---- */

@@ -15,7 +15,20 @@ typedef struct pt_diff_head {
     bool normalized;
 } pt_diff_head;
 
+/* Did something grow by more than a limit? */
+typedef struct pt_diff_verdict {
+    double limit_share, limit; /* of the whole before; 0 = none */
+    const pt_change *grown;    /* beyond it, by more than noise; NULL = nothing did */
+    const char *name;          /* of its function; NULL = the whole */
+    bool is_total;             /* it and what it calls */
+} pt_diff_verdict;
+
 void pt_diff_text(pt_out *out, const pt_look *look, const pt_diff_head *head, const pt_diff *diff);
+/* A title that says the verdict. */
+void pt_diff_verdict_markdown(pt_out *out, const pt_diff_head *head, const pt_diff *diff,
+                              const pt_diff_verdict *verdict);
+/* only_real: no rows that are noise. */
+void pt_diff_markdown(pt_out *out, const pt_diff_head *head, const pt_diff *diff, bool only_real);
 void pt_diff_json(pt_out *out, const pt_diff_head *head, const pt_diff *diff);
 void pt_diff_csv(pt_out *out, const pt_diff_head *head, const pt_diff *diff);
 

@@ -123,13 +123,18 @@ static void put_calls(pt_out *out, const pt_summary *s)
                                   : "the number of calls but not what they cost (-)\n");
 }
 
-void pt_report_head_text(pt_out *out, const pt_look *look, const pt_report_head *head)
+void pt_report_facts_text(pt_out *out, const pt_report_head *head)
 {
-    pt_text_colour(out, look, PT_COLOUR_QUIET);
     put_what(out, head);
     put_trust(out, &head->summary);
     if (head->query[0] != '\0') put_query(out, head);
     if (head->shows_calls) put_calls(out, &head->summary);
+}
+
+void pt_report_head_text(pt_out *out, const pt_look *look, const pt_report_head *head)
+{
+    pt_text_colour(out, look, PT_COLOUR_QUIET);
+    pt_report_facts_text(out, head);
     pt_text_colour_end(out, look, PT_COLOUR_QUIET);
     pt_out_char(out, '\n');
 }

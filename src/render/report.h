@@ -33,7 +33,9 @@ typedef struct pt_report_head {
 typedef void pt_fact_fn(void *context, const char *text);
 void pt_report_facts(const pt_report_head *head, pt_fact_fn *tell, void *context);
 
-/* Two or three lines and an empty one. */
+/* Two or three lines. */
+void pt_report_facts_text(pt_out *out, const pt_report_head *head);
+/* The same and an empty one. */
 void pt_report_head_text(pt_out *out, const pt_look *look, const pt_report_head *head);
 /* Begins a document of any kind: {"schema": 1, "report": name. The caller ends it. */
 void pt_report_json_begin(pt_json_w *w, pt_out *out, const char *name);
@@ -44,6 +46,7 @@ void pt_report_profile_json(pt_json_w *w, const pt_report_head *head);
 
 void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_top *top);
 void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top);
+void pt_top_markdown(pt_out *out, const pt_report_head *head, const pt_top *top);
 void pt_top_csv(pt_out *out, const pt_report_head *head, const pt_top *top);
 
 void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, pt_tree *tree);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "render/column.h"
+#include "render/markdown.h"
 #include "render/report.h"
 
 #define MOSTLY 0.95 /* a larger share is not shown */
@@ -151,4 +152,21 @@ void pt_top_csv(pt_out *out, const pt_report_head *head, const pt_top *top)
 {
     const pt_columns c = columns_of(head, top);
     pt_columns_csv_rows(out, &c, top->row, top->count, sizeof *top->row);
+}
+
+static char *place_beside(const void *context, const void *row)
+{
+    const pt_top_row *const r = row;
+    return r->caller.name != NULL ? caller_of(&r->caller, true) : place_of(context, r);
+}
+
+void pt_top_markdown(pt_out *out, const pt_report_head *head, const pt_top *top)
+{
+    const pt_columns c = columns_of(head, top);
+    pt_markdown_lines(out);
+    pt_report_facts_text(out, head);
+    pt_markdown_lines(out);
+    pt_out_char(out, '\n');
+    pt_markdown_table(out, &c, top->row, top->count, sizeof *top->row, place_beside, top);
+    if (top->more > 0) pt_outf(out, "\n%s more\n", pt_count_of(top->more).text);
 }

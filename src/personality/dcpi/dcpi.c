@@ -120,6 +120,7 @@ void pt_dcpi_show(pt_cmd_context *context, pt_shape shape, const pt_counts_table
     switch (shape) {
     case PT_SHAPE_JSON: pt_counts_json(context->out, table); break;
     case PT_SHAPE_CSV: pt_counts_csv(context->out, table); break;
+    case PT_SHAPE_MARKDOWN: /* has no option here */
     case PT_SHAPE_TEXT: pt_counts_text(context->out, &context->look, table); break;
     }
 }

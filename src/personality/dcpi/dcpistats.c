@@ -89,6 +89,7 @@ static void answer_sets(pt_cmd_context *context, const dcpistats_settings *setti
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_set_stats_json(context->out, &table); break;
     case PT_SHAPE_CSV: pt_set_stats_csv(context->out, &table); break;
+    case PT_SHAPE_MARKDOWN: /* has no option here */
     case PT_SHAPE_TEXT: pt_set_stats_text(context->out, &context->look, &table); break;
     }
     pt_set_stats_done(&stats);

@@ -38,6 +38,7 @@ static void show_report(pt_cmd_context *context, const pt_flow_report *report, c
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_flow_stalls_json(context->out, &r); break;
     case PT_SHAPE_CSV: pt_flow_stalls_csv(context->out, &r); break;
+    case PT_SHAPE_MARKDOWN: /* has no option here */
     case PT_SHAPE_TEXT: pt_flow_stalls_text(context->out, &context->look, &r); break;
     }
 }

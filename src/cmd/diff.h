@@ -1,0 +1,23 @@
+/* diff.h: what `diff` and `ci` share: two sides of runs, compared. */
+#ifndef PT_CMD_DIFF_H
+#define PT_CMD_DIFF_H
+
+#include "cmd/cmd.h"
+#include "cmd/shape.h"
+#include "view/diff.h"
+
+typedef struct pt_diff_settings {
+    pt_option_list before;
+    bool normalize;
+    double confidence;
+    double fail_above; /* 0: no limit */
+    int64_t rows;
+    pt_sort sort;
+    pt_fold_rule fold;
+    pt_shape shape;
+    bool has_verdict; /* ci: Markdown that begins with a verdict */
+} pt_diff_settings;
+
+int pt_cmd_diff(pt_cmd_context *context, const pt_diff_settings *settings);
+
+#endif

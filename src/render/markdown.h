@@ -1,0 +1,25 @@
+/* markdown.h: reports for comments and job summaries, in the Markdown of GitHub and GitLab.
+ *
+ * Names are code, in which nothing is obeyed but the character that ends it and, in a table, the
+ * one that ends a cell.
+ */
+#ifndef PT_RENDER_MARKDOWN_H
+#define PT_RENDER_MARKDOWN_H
+
+#include "render/column.h"
+#include "render/look.h"
+
+/* Puts the text as code on one line; ' stands for its backticks. in_table: it is in a cell. */
+void pt_markdown_code(pt_out *out, const char *text, bool in_table);
+
+/* Begin and end of lines that stay as they are. None of them may be empty but for backticks. */
+void pt_markdown_lines(pt_out *out);
+
+/* The place of a row, which is shown behind its name; "" = none. The caller frees. */
+typedef char *pt_markdown_place(const void *context, const void *row);
+
+/* Puts a table: the columns that text has, name and place. stride: bytes of a row. */
+void pt_markdown_table(pt_out *out, const pt_columns *columns, const void *rows, size_t count,
+                       size_t stride, pt_markdown_place *place, const void *context);
+
+#endif

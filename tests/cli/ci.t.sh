@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# pitot ci, and Markdown of reports. Figures: 4,000 of 5,000 samples are read's; a share of 1,000 more is
+# 20 % of the base. That noise is right is tested with diff (diff.t.sh), whose statistics these are.
+. "$(dirname "$0")/lib.sh"
+
+printf 'main;parse;read 4000\nmain;emit 1000\n' >base.folded
+printf 'main;parse;read 5000\nmain;emit 1000\n' >slow.folded
+printf 'main;parse;read 4010\nmain;emit 990\n' >same.folded
+
+it 'says in a title what grew beyond the limit, and ends with status 5'
+run pitot ci --base=base.folded slow.folded
+expect_status 5
+expect_equal title "$(stdout | head -n 1)" '### Slower: `read` grew'
+expect_stdout_line '+1,000 (+25.0%), 95% interval +814 to +1,186; that is at least 6[0-9][0-9], the limit is 250 (5% of the base)?'
+expect_stdout_line '| self | after | change | +-95% |  |  | total | +-95% |  | function |'
+expect_stdout_line '| 4,000 | 5,000 | +1,000 | 186 | +25.0% |  | +1,000 | 186 |  | `read` |'
+expect_no_stdout_line '*`emit`*'
+
+it 'takes the limit that is asked for'
+run pitot ci --limit=25% --base=base.folded slow.folded
+expect_status 0
+expect_equal title "$(stdout | head -n 1)" '### 3 of 4 functions changed, none grew beyond the limit'
+
+it 'says that nothing changed beyond noise, and shows no table'
+run pitot ci --base=base.folded same.folded
+expect_status 0
+expect_equal title "$(stdout | head -n 1)" '### No change beyond noise'
+expect_no_stdout_line '|*'
+expect_stdout_line 'base.folded -> same.folded: *: noise'
+expect_stdout_line 'noise of sampling only: one run a side *'
+
+it 'takes pitot.pb.gz where no profile is named, and needs a base'
+run pitot ci --base=base.folded
+expect_status 2
+expect_stderr_line 'pitot: ci: name a profile; there is no pitot.pb.gz here'
+pitot convert -o pitot.pb.gz slow.folded 2>/dev/null
+run pitot ci --base=base.folded
+expect_status 5
+run pitot ci slow.folded
+expect_status 2
+expect_stderr_line 'pitot: ci: name the profile to compare with: --base=PROFILE'
+
+it 'no name of a profile leaves its cell, or becomes more than a name'
+printf 'main;a|b`c<img src=x>[l](h) 10\n' >odd.folded
+run pitot top --markdown odd.folded
+expect_status 0
+expect_stdout_has '| `a\|b'"'"'c<img src=x>[l](h)` |'
+printf '{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"x\\n```\\n# y"}]},"profiles":[{"type":"sampled","name":"p","unit":"none","startValue":0,"endValue":3,"samples":[[0]],"weights":[3]}]}' >lines.speedscope.json
+run pitot top --markdown lines.speedscope.json
+expect_status 0
+expect_stdout_has '| `x^J'"'''"'^J# y` |'
+
+it 'diff has a table of all rows'
+run pitot diff --markdown base.folded same.folded
+expect_status 0
+expect_stdout_line '| 4,000 | 4,010 | +10 | * | ~ | `read` |'
+expect_stdout_line '| 1,000 | 990 | -10 | * | ~ | `emit` |'
