@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-static void store(const pt_lazy_function *function, void *at, void *api)
+static void store_function(const pt_lazy_function *function, void *at, void *api)
 {
     *(void **)(void *)((char *)api + function->offset) = at;
 }
@@ -15,7 +15,7 @@ pt_lazy_status pt_lazy_load(const char *const *sonames, const pt_lazy_function *
 {
     (void)sonames;
     for (size_t i = 0; i < count; i++)
-        store(&functions[i], functions[i].linked, api);
+        store_function(&functions[i], functions[i].linked, api);
     return PT_LAZY_LOADED;
 }
 
@@ -31,7 +31,7 @@ pt_lazy_status pt_lazy_load(const char *const *sonames, const pt_lazy_function *
     for (size_t i = 0; i < count; i++) {
         void *const function = dlsym(library, functions[i].name);
         if (function == NULL) return PT_LAZY_TOO_OLD;
-        store(&functions[i], function, api);
+        store_function(&functions[i], function, api);
     }
     return PT_LAZY_LOADED;
 }

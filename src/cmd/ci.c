@@ -34,7 +34,8 @@ static const pt_option ci_rows[] = {
      .initial = "10",
      .min = 0,
      .max = INT64_MAX,
-     .help = "show at most this many functions; 0 shows all that changed beyond noise"},
+     .help = "show at most this many functions; 0 shows all",
+     .details = "Only functions that changed by more than noise are shown."},
 };
 static const pt_option_table ci_options = PT_OPTION_TABLE(ci_rows);
 

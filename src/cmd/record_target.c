@@ -173,10 +173,9 @@ void pt_target_done(pt_target *target)
 char *pt_record_library(pt_error *reterr)
 {
     /* Debian's package has one of its own, beside which gperftools' may be installed. */
-    static const char *const places[] = {"libprofiler.so.0",
-                                         "../" PT_LIBDIR "/pitot/libprofiler.so.0",
-                                         "../lib/libprofiler.so.0",
-                                         "../" PT_LIBDIR "/libprofiler.so.0"};
+    static const char *const places[] = {
+        "libprofiler.so.0", "../" PT_LIBDIR "/pitot/libprofiler.so.0", "../lib/libprofiler.so.0",
+        "../" PT_LIBDIR "/libprofiler.so.0"};
     char self[4096];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length <= 0) {
