@@ -81,22 +81,6 @@ static pt_status write_file(const char *path, flame_format format, const pt_flam
     return pt_file_commit(&writer, true, reterr);
 }
 
-static void say_what_was_written(pt_cmd_context *context, const char *path, uint32_t boxes,
-                                 uint64_t bytes)
-{
-    pt_buf line = PT_BUF_INIT;
-    pt_put_text(&line, path);
-    pt_put_text(&line, ": ");
-    pt_put_count(&line, boxes);
-    pt_put_text(&line, boxes == 1 ? " box, " : " boxes, ");
-    pt_put_value(&line, (int64_t)bytes, "bytes", NULL, PT_STYLE_SHORT);
-    pt_put_text(&line, "; open it in a browser: xdg-open ");
-    pt_put_quoted(&line, path);
-    pt_put_u8(&line, '\n');
-    pt_out_put(context->out, line.data, line.size);
-    pt_buf_done(&line);
-}
-
 static int flame_run(pt_cmd_context *context, void *settings_)
 {
     const flame_settings *settings = settings_;
@@ -123,7 +107,8 @@ static int flame_run(pt_cmd_context *context, void *settings_)
     uint64_t bytes = 0;
     if (write_file(path, format, flame, &context->head, &bytes, &error) != PT_OK)
         return pt_cmd_fail(&error);
-    say_what_was_written(context, path, flame->node_count, bytes);
+    pt_cmd_say_page(context, path, flame->node_count, flame->node_count == 1 ? "box" : "boxes",
+                    bytes);
     return PT_EXIT_OK;
 }
 

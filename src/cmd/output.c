@@ -8,6 +8,8 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/options.h"
+#include "base/units.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "render/losses.h"
@@ -249,4 +251,19 @@ int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
         return write_and_tell(context, settings, shown, format, event);
     PT_UNREF_PROFILE const pt_profile *alone = pt_one_event(shown, event, &context->diag);
     return write_and_tell(context, settings, alone, format, PT_NONE);
+}
+
+void pt_cmd_say_page(pt_cmd_context *context, const char *path, uint64_t count, const char *things,
+                     uint64_t bytes)
+{
+    pt_buf line = PT_BUF_INIT;
+    pt_putf(&line, "%s: ", path);
+    pt_put_count(&line, (int64_t)count);
+    pt_putf(&line, " %s, ", things);
+    pt_put_value(&line, (int64_t)bytes, "bytes", NULL, PT_STYLE_SHORT);
+    pt_put_text(&line, "; open it in a browser: xdg-open ");
+    pt_put_quoted(&line, path);
+    pt_put_u8(&line, '\n');
+    pt_out_put(context->out, line.data, line.size);
+    pt_buf_done(&line);
 }

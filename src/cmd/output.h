@@ -67,6 +67,11 @@ typedef struct pt_output_settings {
 int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
                  const pt_profile *profile, const char *otherwise);
 
+/* Prints on standard output that a page was written, with the command that opens it: "PATH: 7
+ * boxes, 12.0kB; open it in a browser: xdg-open PATH". bytes: the size of the file. */
+void pt_cmd_say_page(pt_cmd_context *context, const char *path, uint64_t count, const char *things,
+                     uint64_t bytes);
+
 /* --mode of commands whose output is a recording: only this user may read it unless the option says
  * otherwise. */
 #define PT_MODE_ROW(settings, field)                                                               \

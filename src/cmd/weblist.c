@@ -43,15 +43,8 @@ static int write_page(pt_cmd_context *context, const void *own, const pt_listing
     pt_weblist_html(&writer.out, &context->head, list);
     const uint64_t bytes = writer.out.count;
     if (pt_file_commit(&writer, true, &error) != PT_OK) return pt_cmd_fail(&error);
-    pt_buf line = PT_BUF_INIT;
     const size_t count = list->count;
-    pt_putf(&line, "%s: %zu function%s, ", path, count, count == 1 ? "" : "s");
-    pt_put_value(&line, (int64_t)bytes, "bytes", NULL, PT_STYLE_SHORT);
-    pt_put_text(&line, "; open it in a browser: xdg-open ");
-    pt_put_quoted(&line, path);
-    pt_put_u8(&line, '\n');
-    pt_out_put(context->out, line.data, line.size);
-    pt_buf_done(&line);
+    pt_cmd_say_page(context, path, count, count == 1 ? "function" : "functions", bytes);
     return PT_EXIT_OK;
 }
 
