@@ -66,7 +66,7 @@ typedef struct {
 bool pt_agent_mutex_take(pt_agent_mutex *mutex, uint64_t within_ns);
 void pt_agent_mutex_give(pt_agent_mutex *mutex);
 
-/* What the calling thread gets back when the lock is released. */
+/* The state that the calling thread gets back when the lock is released. */
 typedef struct {
     sigset_t mask;
     int cancel; /* whether it may be cancelled */
@@ -146,7 +146,7 @@ pt_own_thread pt_own_self(void);
  * the end of the process only. */
 void pt_own_end_begins(void);
 void pt_own_end(const pt_own_thread *thread);
-/* Is it one of ours? */
+/* Is it a thread of the library? */
 bool pt_own_is(pid_t tid);
 /* In a child of fork, which has none. */
 void pt_own_after_fork(void);
@@ -215,10 +215,10 @@ bool pt_publish_make(void);
 void pt_publish_keep_earlier(const char *path);
 /* Bytes of the image, not of its header, have changed. */
 void pt_publish_note(const void *at, size_t bytes);
-/* What has changed goes to the file, which is made if it is not. False and errno: it could not, and
- * goes next time. */
+/* Writes the changed parts of the image to the file, which is created if there is none. False and
+ * errno: it failed, and the next call tries again. */
 bool pt_publish_all(void);
-/* The same, unless there is no file and nothing to tell yet. */
+/* The same, except when there is neither a file nor a sample. */
 bool pt_publish(void);
 /* Before exec and at the end of a process in a recording: its journal, or, if it has no sample, its
  * figures (pt_journal_brief). False and errno. */
@@ -417,18 +417,18 @@ void pt_thread_free(pt_thread *thread);
 /* The calling thread's slot goes live, and gets a ring and timer while a session runs. */
 void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack);
 void pt_thread_end(pt_thread *thread);
-/* The calling thread has a slot afterwards, whoever created it. */
+/* Gives the calling thread a slot, whoever created the thread. */
 void pt_thread_register_self(void);
 enum { PT_RING_WORDS = 8192 }; /* 64 KiB: a sample of 30 frames takes 31 words */
 /* All threads get rings and timers, known ones and those found in /proc/self/task. */
 void pt_threads_attach_all(void);
-/* Only the known ones: the others are found by the next look. */
+/* Attaches the known threads only; the next reading of the task list finds the others. */
 void pt_threads_attach_known(void);
 /* Looks for threads that were made in other ways (thrd_create, clone), and for those that ended.
  * False: the host has none any more. */
 bool pt_threads_meet(void);
 void pt_threads_detach_all(void);
-/* What is owed to threads that begin with that function (tick/weight.c). */
+/* The time owed to threads with that start function (tick/weight.c). */
 _Atomic(int64_t) *pt_threads_owed(void *(*start_routine)(void *));
 /* The calling thread gets no ticks, until resumed. */
 void pt_thread_pause_self(void);
@@ -468,7 +468,7 @@ bool pt_output_take(const pt_wire_buf *buf);
         __VA_ARGS__;                                                                               \
         pt_output_take(&buf);                                                                      \
     } while (0)
-/* Ends it and gives it its name. Returns false and the first errno, and leaves nothing. */
+/* Completes the file and renames it. Returns false, the first errno, and leaves no file. */
 bool pt_output_end(const char *path);
 void pt_output_abandon(void);
 
@@ -600,7 +600,7 @@ bool pt_listen_rest(void);
 void pt_listen_go_on(void);
 /* Its thread; 0 = there is none. */
 pid_t pt_listen_tid(void);
-/* In a child of fork: nobody listens there. */
+/* In a child of fork, which has no listener. */
 void pt_listen_after_fork(void);
 /* The answer to a POST of "0xA+0xB", in memory of *ret_map_bytes to be unmapped; NULL: no memory.
  */

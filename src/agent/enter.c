@@ -80,7 +80,7 @@ static void look_at(int fd, const char *path, bool is_interpreter)
     }
 }
 
-/* As execvp looks for it (exec(3)). */
+/* Opens a program as execvp finds it (exec(3)). */
 static int open_in_path(const char *name)
 {
     char path[1024]; /* a child of vfork may have a small stack */

@@ -38,7 +38,7 @@ const char *pt_environment(pt_env variable)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* ---- what the processes of a recording tell each other ---- */
+/* ---- what the processes of a recording share ---- */
 
 /* The recorder makes the variable, of dots; a process writes into it in place, so that `environ`
  * and its strings stay where they are. */
@@ -221,7 +221,8 @@ static void start_recording(const char *folder)
     pt_agent_unlock(&caller);
 }
 
-/* A program that was to be profiled from its start has worked already: nobody saw it. */
+/* Warns if the program has worked before the profile that was to begin at its start: that time was
+ * not sampled. */
 static void say_if_late(void)
 {
     enum { WORTH_TELLING_MS = 100 };

@@ -110,7 +110,7 @@ PT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
     return error;
 }
 
-/* Ours, whichever one the name stands for in this process. */
+/* The library's own function, whichever function the name resolves to in this process. */
 extern __typeof__(pthread_create) own_pthread_create
     __attribute__((alias("pthread_create"), visibility("hidden"), nothrow));
 
@@ -237,7 +237,7 @@ static void note_tracer(char *const envp[])
     if (atomic_load(&will_be_traced)) pt_environment_note_tracer(envp);
 }
 
-/* Where libc's own function cannot be reached. */
+/* Used if libc's own function cannot be reached. */
 static int exec_at(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
     return (int)syscall(SYS_execveat, fd, path, argv, envp, flags);
@@ -369,7 +369,7 @@ static pt_tick_code code_around(void *function, size_t before, size_t behind)
     return addr == 0 ? (pt_tick_code){0} : (pt_tick_code){addr - before, addr + behind};
 }
 
-/* Where the library's own code is; nowhere if it is part of the program. */
+/* Notes the range of the library's own code; none if it is part of the program. */
 static int note_own_code(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;

@@ -39,7 +39,7 @@ static bool reach_bytes(pt_agent_journal *journal, size_t bytes)
            make_memory(journal, round_up(bytes, (size_t)sysconf(_SC_PAGESIZE)));
 }
 
-/* Of a process without an image yet. */
+/* The header of a process that has no image yet. */
 static pt_journal_header early;
 
 void pt_journal_open_early(pt_agent_journal *journal)

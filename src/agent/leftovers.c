@@ -16,7 +16,7 @@
 
 enum {
     LISTS_MAX = 4,    /* a folder with more names than these hold is not searched to its end */
-    OLD_ENOUGH_S = 60 /* a process of another namespace may be at it, whose pid tells us nothing */
+    OLD_ENOUGH_S = 60 /* a process of another namespace may use it, whose pid says nothing here */
 };
 
 /* The process of NAME.PID.tmp; 0 if the name is none of NAME's. */

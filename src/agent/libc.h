@@ -28,7 +28,7 @@
 
 /* The function of that name in the libraries after this one; else `second`, else one before it. */
 void *pt_find_next(const char *name, void *second);
-/* What the name stands for in this process, be it in this library; NULL: in none. */
+/* The address that the name resolves to in this process, also in this library; NULL: none. */
 void *pt_find_first(const char *name);
 /* The hash of a name in .gnu.hash. */
 uint32_t pt_gnu_hash(const char *name);

@@ -37,7 +37,8 @@ enum {
     READY_MS = 60000,     /* the wait for the thread to report its state, on a busy machine */
 };
 
-/* Of a thread: whoever changes it must know which thread's it is, so its number is in it, too. */
+/* The states of a listening thread. The state holds the thread's number, too, so that only a caller
+ * that knows the number changes it. */
 enum { STARTS, LISTENS, IS_REFUSED, IS_TO_END, STATES };
 
 static struct {
@@ -73,7 +74,7 @@ static bool bind_unix(struct sockaddr_un *to)
     return bind(listener.fd, (struct sockaddr *)to, sizeof *to) == 0;
 }
 
-/* A socket of ours that nobody listens to any more. */
+/* Is it a socket of this library without a listener? */
 static bool is_stale(const struct sockaddr_un *at)
 {
     struct stat st;
@@ -87,7 +88,7 @@ static bool is_stale(const struct sockaddr_un *at)
     return refused;
 }
 
-/* Where another process listens at the path already this one adds its process id. */
+/* Listens at the path; if another process does, at the path with the process id appended. */
 static bool listen_unix(const char *path)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -151,7 +152,8 @@ static bool listen_tcp(const char *text)
     return true;
 }
 
-/* Our own descriptors from here on. 0 to 2 are taken, so that none of ours is one of those. */
+/* Gives the thread a table of descriptors of its own. 0 to 2 are taken, so that none of its
+ * descriptors is one of those. */
 static bool leave_the_hosts_descriptors(void)
 {
     if (syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) != 0)
@@ -184,7 +186,7 @@ static int open_wake(void)
     return signalfd(-1, &wake, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* What is waited for: a signal to end, who connects, those who have. */
+/* The descriptors to wait for: the signal to end, the listening socket, the connections. */
 enum {
     ROW_WAKE,
     ROW_SOCKET,

@@ -35,7 +35,7 @@ typedef struct {
     const char *status, *type;
     const void *bytes; /* NULL: the file's */
     uint64_t size_bytes;
-    size_t map_bytes; /* of memory behind bytes that is to be unmapped; 0 = nobody's */
+    size_t map_bytes; /* size of the memory at `bytes` to unmap; 0 = none */
     int file;         /* to be closed; -1 = none */
 } pt_listen_answer;
 
@@ -47,7 +47,7 @@ typedef enum {
 
 /* None is collected: this process has just begun to serve. */
 void pt_listen_pages_open(void);
-/* What a request of somebody who may ask gets. */
+/* The answer to a permitted request. */
 pt_listen_verdict pt_listen_page(const pt_listen_request *request, pt_listen_answer *ret_answer);
 pt_listen_answer pt_listen_text(const char *status, const char *text);
 /* When the profile that is being collected has come to its end; 0: none is. */

@@ -37,7 +37,7 @@ typedef struct {
     pt_listen_answer answer;
     size_t answer_head_bytes;
     uint64_t sent_bytes; /* of head and answer */
-    bool is_known;       /* whoever it is may ask */
+    bool is_known;       /* the client is permitted */
     char head[HEAD_MAX_BYTES + 1];
     char answer_head[512];
 } connection;

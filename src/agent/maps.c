@@ -134,7 +134,7 @@ typedef Elf32_Ehdr native_ehdr;
 typedef Elf32_Phdr native_phdr;
 #endif
 
-/* Of the image whose first bytes are mapped at `image`; 0 bytes if it has none. */
+/* The build id of the image whose first bytes are mapped at `image`; 0 bytes if it has none. */
 static size_t build_id_at(uint64_t image, uint8_t *ret_id)
 {
     native_ehdr ehdr;
@@ -208,7 +208,7 @@ static void set_gone(size_t i)
     maps.count--;
 }
 
-/* What was in a range before. */
+/* The former content of a range. */
 typedef struct {
     uint64_t start, limit;
     uint32_t epoch;       /* in which the last of it was gone; 0 = nothing was there */

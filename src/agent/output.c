@@ -16,7 +16,7 @@
 
 enum { ROOM_BYTES = PT_DEFLATE_IN_MAX, TEXT_MAX_BYTES = 4 * PATH_MAX + 512 };
 
-/* One writer: the lock is held. */
+/* Has one writer, which holds the lock. */
 static struct {
     int fd;
     int error; /* the first one; 0 = none yet */

@@ -45,7 +45,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { OWN_MAX = 16 }; /* a thread of each kind, and some that have been told to end */
+enum { OWN_MAX = 16 }; /* a thread of each kind, and some that are ending */
 
 typedef struct {
     _Atomic(pid_t) tid; /* stays when the thread has ended, while the kernel may still list it */

@@ -66,7 +66,7 @@ typedef struct {
     uint32_t id; /* 1 + its place in the journal */
 } place;
 
-/* Of the open-addressed table of locations. */
+/* A slot of the open-addressed table of locations. */
 typedef struct {
     uint64_t address;
     uint32_t mapping;

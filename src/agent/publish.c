@@ -102,7 +102,7 @@ static void forget_changes(void)
 
 /* ---- copying ---- */
 
-/* Where copies go: to the file, or to the keeper's memory (NULL: to the file). */
+/* The target of copies: the file, or the keeper's memory (NULL: the file). */
 typedef struct {
     int fd;
     pt_publisher *memory;
@@ -372,7 +372,8 @@ void pt_publish_keep_earlier(const char *path)
 
 /* ---- the keeper ---- */
 
-/* In the keeper's table, where standard error is no file of ours. */
+/* Moves a descriptor above the standard ones: in the keeper's table none of them may be a file of
+ * the library. */
 static int above_standard_ones(int fd)
 {
     if (fd < 0 || fd > STDERR_FILENO) return fd;
@@ -381,7 +382,7 @@ static int above_standard_ones(int fd)
     return above;
 }
 
-/* Of a file that is yet to be made. */
+/* The folder of a file that does not exist yet. */
 static int open_folder(void)
 {
     char folder[PATH_MAX];
@@ -531,7 +532,7 @@ void pt_publish_take_over(void)
     question.to = (struct sockaddr_un){.sun_family = AF_UNIX};
     question.to_bytes = sizeof question.to;
     pt_publish_all();
-    /* Without a name: the kernel gives it one (unix(7), autobind). */
+    /* Binds without a name: the kernel chooses one (unix(7), autobind). */
     if (socket_fd >= 0 &&
         bind(socket_fd, (const struct sockaddr *)&question.to, sizeof(sa_family_t)) == 0 &&
         getsockname(socket_fd, (struct sockaddr *)&question.to, &question.to_bytes) == 0 &&

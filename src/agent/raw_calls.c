@@ -113,7 +113,7 @@ static bool can_be_written(long signo, kernel_sigaction *old)
     return pt_bare_syscall(SYS_rt_sigaction, signo, NULL, old, sizeof old->mask) == 0;
 }
 
-/* In the kernel's order: a bad `act` changes nothing, a bad `old` is met when all is done. */
+/* Checks in the kernel's order: a bad `act` changes nothing; a bad `old` fails after the change. */
 long pt_syscall_rt_sigaction(long number, long signo, const kernel_sigaction *act,
                              kernel_sigaction *old, size_t mask_bytes)
 {

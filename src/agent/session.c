@@ -573,8 +573,8 @@ static bool is_worth_a_result(void)
     return pt_agent.file.is_made || pt_agent.served || header->ticks > 0;
 }
 
-/* What no sample stands for, of CPU time by the clocks, is in the file; more of it than chance and
- * the ends of threads explain is told. */
+/* Reports the CPU time on the clocks that no sample counts, if it exceeds chance and the ends of
+ * threads; it is in the file in any case. */
 static void say_what_was_not_seen(void)
 {
     enum { WORTH_TELLING_NS = 100000000, CHANCE_PERIODS = 4 };
@@ -611,7 +611,7 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
         pt_session_add_own_time(since_ns);
         if (pt_agent.recording) {
             publish_recorded();
-        } else if (!pt_agent.served || end == PT_JOURNAL_STOPPED) { /* else nobody will read it */
+        } else if (!pt_agent.served || end == PT_JOURNAL_STOPPED) { /* else no reader follows */
             if (is_worth_a_result()) write_result();
             say_what_was_not_seen();
         }

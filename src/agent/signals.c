@@ -171,7 +171,7 @@ PT_EXPORT sighandler_t signal(int signo, sighandler_t handler)
     return set_handler(signo, handler, SA_RESTART); /* signal(2): BSD semantics */
 }
 
-/* What signal is in a program compiled for System V or X/Open. */
+/* `signal` of a program compiled for System V or X/Open. */
 PT_EXPORT sighandler_t __sysv_signal(int signo, sighandler_t handler)
 {
     signal_fn *const next = PT_NEXT(__sysv_signal);

@@ -526,7 +526,7 @@ void pt_threads_attach_all(void)
 void pt_thread_pause_self(void)
 {
     pt_thread *slot = pt_tick_self != NULL ? pt_tick_self : find_slot(pt_tick_gettid());
-    if (slot == NULL) { /* so that nobody finds it in the task list and gives it a timer */
+    if (slot == NULL) { /* so that no other thread finds it in the task list and gives it a timer */
         meet_host_task(pt_tick_gettid());
         slot = find_slot(pt_tick_gettid());
     }

@@ -176,7 +176,8 @@ static const pt_timer_engine *choose_engine(void)
     return first != NULL ? first : or_last_rung(&pt_timer_posix);
 }
 
-/* One timer for the process: no more ticks than the kernel's own, and the file says so. */
+/* Warns that one timer serves the whole process, with the kernel's own ticks at most; the file
+ * states it. */
 static void say_last_rung(uint64_t hz)
 {
     static bool is_said; /* children of fork need not say it again */

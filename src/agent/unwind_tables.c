@@ -72,7 +72,7 @@ static void release_memory(void *arg, void *memory, size_t bytes)
 
 /* ---- one image ---- */
 
-/* Where .eh_frame is, as linked, by .eh_frame_hdr; and how much of its segment follows. */
+/* The place of .eh_frame, as linked, by .eh_frame_hdr; and the size of the rest of its segment. */
 static bool find_frames(const pt_image *mapped, pt_unwind_frames *frames)
 {
     const pt_image_segment *const phdrs = mapped->segments;

@@ -108,7 +108,7 @@ typedef struct {
     uintptr_t root_fp; /* the frame of our own function below the thread's start routine, or 0 */
 } pt_tick_stack;
 
-/* How many periods a tick stands for is found... */
+/* The source of a tick's weight in periods: */
 enum {
     PT_TICK_BY_NOTHING = 0, /* the thread has no timer: whatever comes is late */
     PT_TICK_BY_TIMER,       /* from a timer's overruns: time on the wall */
@@ -147,7 +147,7 @@ typedef struct pt_thread {
     /* By looks: what of its time before the first look is not accounted for, less part_ns: of a
      * period, by chance, so that its periods begin anywhere. */
     int64_t before_ns, part_ns;
-    bool is_unmet;          /* by looks: there was no such look yet */
+    bool is_unmet;          /* by looks: no look has come yet */
     uint64_t last_words;    /* where its last sample lies in the ring, plus one; 0 = it has none */
     void *timer;            /* a POSIX timer, or NULL */
     void *event;            /* an event's page, which keeps it alive, or NULL */
@@ -172,7 +172,8 @@ typedef struct {
     uintptr_t low, limit;
 } pt_tick_code;
 
-/* What the host has for one of our signals: at most one of the first three is set. */
+/* The host's disposition of a signal that the library uses: at most one of the first three is set.
+ */
 typedef struct {
     _Atomic(void (*)(int)) handler;
     _Atomic(void (*)(int, siginfo_t *, void *)) action;
@@ -186,18 +187,18 @@ typedef struct {
     int signo;            /* of timers, and of events that do not trap */
     pt_tick_host host[2]; /* the host's own for signo, and for SIGTRAP */
     bool has_itimer;      /* one timer of the process sends ticks to threads that run */
-    bool has_ticker;      /* a thread of ours sends ticks to threads that use CPU time */
+    bool has_ticker;      /* a thread of the library sends ticks to threads that use CPU time */
     bool events_trap;     /* events raise SIGTRAP */
     bool events_skip_kernel;
     size_t page_bytes;
     uint64_t period_ns;
-    uint64_t look_ns;         /* CPU time between two looks of the kernel at timers of CPU clocks */
+    uint64_t look_ns; /* CPU time between two of the kernel's checks of timers of CPU clocks */
     int (*filter)(void *arg); /* NULL = every tick is taken; else runs in the handler */
     void *filter_arg;
     pt_tick_code main_start;   /* around the call of main in libc */
     pt_tick_code thread_start; /* around the call of a start routine in libc */
     pt_tick_code own_start;    /* our thread function, which stands between those two */
-    /* Finds the slot of a thread that has never been told its own: by kernel thread id. */
+    /* Finds the slot of a thread that does not know it yet, by kernel thread id. */
     pt_thread *(*find)(int tid);
     /* Is it a slot, of whatever thread? What a timer of the host's says is not. */
     bool (*is_slot)(const void *at);
@@ -220,7 +221,7 @@ extern pt_tick_settings pt_tick;
 /* The calling thread's slot; NULL in threads that were not started through our pthread_create. */
 extern _Thread_local pt_thread *pt_tick_self;
 
-/* The handler. Saves errno. Signals that are not ours go to the host's own. */
+/* The handler. Saves errno. Other signals than the library's go to the host's handler. */
 void pt_tick_handler(int signo, siginfo_t *info, void *context);
 /* Is the signal a tick, and nothing that the host should see? */
 bool pt_tick_is_tick(int signo, const siginfo_t *info);
@@ -233,7 +234,7 @@ void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns);
  * for the stack of its last tick, if there was one. */
 void pt_tick_settle_looks(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns,
                           int64_t least_ns);
-/* What is owed becomes whole periods of threads that began with that function. */
+/* The owed time becomes whole periods of threads with that start function. */
 void pt_tick_settle_owed(_Atomic(int64_t) *owed_ns, void *(*start_routine)(void *),
                          pt_tick_ring *ring);
 
@@ -244,7 +245,8 @@ void pt_tick_settle_owed(_Atomic(int64_t) *owed_ns, void *(*start_routine)(void 
 #define TRAP_PERF 6
 #endif
 
-/* What an event gives back in its SIGTRAP: this, and the low half of the slot's address. */
+/* The value that an event returns in its SIGTRAP: this constant, and the low half of the slot's
+ * address. */
 #define PT_TICK_TRAP_DATA(thread)  (UINT64_C(0x5069746f) << 32 | (uint32_t)(uintptr_t)(thread))
 #define PT_TICK_IS_TRAP_DATA(data) ((data) >> 32 == UINT64_C(0x5069746f))
 
@@ -259,7 +261,7 @@ typedef struct {
     uintptr_t pc, sp, fp;
 } pt_tick_regs;
 
-/* What a step came to: a caller's frame in *regs, or why there is none (PT_JOURNAL_END_X). */
+/* The result of a step: a caller's frame in *regs, or the reason for the end (PT_JOURNAL_END_X). */
 enum { PT_TICK_FRAME = -1, PT_TICK_LAST_FRAME = -2 /* a caller, and it is the root */ };
 
 void pt_tick_regs_of(const void *context, pt_tick_regs *ret_regs);
@@ -280,9 +282,9 @@ typedef struct {
     uint64_t regs[PT_MACHINE_REGS_MAX];
 } pt_tick_walk;
 
-/* Of the thread that calls. */
+/* Begins a walk of the calling thread. */
 void pt_tick_walk_begin(pt_tick_walk *walk, const pt_thread *self, const void *context);
-/* One frame outwards; as pt_tick_step. */
+/* Steps one frame outwards; returns as pt_tick_step. */
 int pt_tick_walk_step(pt_tick_walk *walk);
 /* The code that a thread's outermost frame shown is in. */
 bool pt_tick_is_start(uint64_t pc);

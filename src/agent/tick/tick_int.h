@@ -4,7 +4,7 @@
 
 #include "agent/tick/tick.h"
 
-/* How many periods this tick of the thread stands for, perhaps none. */
+/* The weight of this tick of the thread in periods; may be 0. */
 uint32_t pt_tick_weight_by_clock(pt_thread *self);
 uint32_t pt_tick_weight_by_process(void);
 uint32_t pt_tick_weight_by_looks(pt_thread *self);
