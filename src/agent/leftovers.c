@@ -1,6 +1,5 @@
-/* leftovers.c: PATH.PID.tmp, which a process that was killed while it made a file left behind. What
- * such a file may hold is a part of what its journal held, which had PATH's own name.
- */
+/* leftovers.c: removes PATH.PID.tmp files of processes that were killed while they wrote them. Such
+ * a file holds a part of the samples of the process's journal, which lies at PATH. */
 #include "agent/agent.h"
 
 #include <dirent.h>

@@ -104,7 +104,7 @@ static char *path_text(const pt_look *look, const pt_why_path *path)
     return pt_buf_take(&text, NULL);
 }
 
-/* "most from parse (a.c:3) 61%, read_all (b.c:9) 22%" */
+/* "Called by parse (a.c:3) 61%, read_all (b.c:9) 22%." */
 static char *sources_text(const pt_look *look, const pt_why_finding *f)
 {
     pt_buf text = PT_BUF_INIT;

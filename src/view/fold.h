@@ -67,8 +67,8 @@ typedef struct pt_fold {
     uint32_t *of_location; /* per location: its only row, or PT_FOLD_SEVERAL | place */
     uint32_t *several;     /* at place: how many (at least 2), then the rows, innermost first */
     uint32_t *location;    /* per row: a location that has it ... */
-    uint32_t *line;        /* ... and the line that is it; PT_NONE: the location has no lines */
-    const char **object;   /* per mapping: the path that stands for all of that base name */
+    uint32_t *line;        /* the line of that location; PT_NONE: the location has no lines */
+    const char **object;   /* for each mapping: the first path with the same base name */
     struct pt_text_pool *files; /* pprof: texts of source files */
 } pt_fold;
 
