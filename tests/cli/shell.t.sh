@@ -23,7 +23,7 @@ expect_equal 'output' "$(stdout)" "$(pitot top -n1 --focus='read|write' a.folded
 it 'writes to a file and through a program'
 run shell 'top >top.txt' 'top --csv | tail -n 1' 'top "read" | wc -l'
 expect_equal 'top.txt' "$(cat top.txt)" "$(pitot top a.folded)"
-expect_stdout_line '0,0,1000,1,main,,0,false,false,,,,'
+expect_stdout_line '0,0,1000,1,main,,0,false,false,,,,*'
 
 it 'says what it does not know and goes on'
 run shell 'toop' 'focus' 'top --rowz=3' 'list' 'merge' 'help nothing' "top 'read" 'top >' 'top1'
