@@ -26,17 +26,9 @@ static const char *const foreign_names[] = {
 
 /* Parts of the paths of source files that are not the program's. */
 static const char *const foreign_sources[] = {
-    "/usr/include/",
-    "/usr/lib/",
-    "/rustc/",
-    "/.cargo/registry/",
-    "/go/pkg/mod/",
-    "/lib/python",
-    "/site-packages/",
-    "/dist-packages/",
-    "/node_modules/",
-    "<frozen ",
-    NULL,
+    "/usr/include/",  "/usr/lib/",   "/rustc/",         "/.cargo/registry/",
+    "/go/pkg/mod/",   "/lib/python", "/site-packages/", "/dist-packages/",
+    "/node_modules/", "<frozen ",    "node:",           NULL,
 };
 
 /* Parts of names that contain their file, as names of Python and V8 do. */

@@ -1,4 +1,4 @@
-// node_stacks.mjs EXPECTED MS: works for MS milliseconds in each place that JavaScript is called from in a way of its own.
+// node_stacks.mjs EXPECTED MS: works for MS milliseconds of CPU time in each place that JavaScript is called from in a way of its own.
 // There each place calls a function at_PLACE; EXPECTED gets the callers of each as `new Error().stack` has them, of the
 // main thread and of a worker. A function stands in one line, so that the line of a call in it is its own.
 import { createRequire } from 'node:module';
@@ -6,7 +6,8 @@ import { writeFileSync } from 'node:fs';
 import { Worker, isMainThread, parentPort } from 'node:worker_threads';
 Error.stackTraceLimit = 100;
 const expected = {}, ms = Number(process.argv[3]), { run } = createRequire(import.meta.url)('./node_stacks.cjs');
-function spin() { const end = performance.now() + ms; let x = 0; while (performance.now() < end) for (let i = 0; i < 300; i++) x = (x * 31 + i) | 0; return x }
+function used() { const { user, system } = process.cpuUsage(); return (user + system) / 1000 }
+function spin() { const end = used() + ms; let x = 0; while (used() < end) for (let i = 0; i < 300; i++) x = (x * 31 + i) | 0; return x }
 function place(name) {
   const leaf = new Function('spin', `return function at_${name}() { return spin() + 1 }`)(spin);
   return function visit() { expected[name] = new Error().stack.split('\n').slice(2); return leaf() + 1 };

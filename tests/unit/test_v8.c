@@ -319,7 +319,7 @@ static void test_lines(void **state)
     assert_int_equal(count(h, two, 2, 10, 10), 5);
     assert_int_equal(count(h, two, 2, 10, 6), 3);
     /* Longer than a piece that is read, from and to anywhere. */
-    char *const big = malloc(5000);
+    char *const big = calloc(1, 5001);
     for (int i = 0; i < 5000; i++)
         big[i] = i % 7 == 3 ? '\n' : i % 500 == 499 ? '\r' : (char)(i % 251);
     const uint64_t string = make_string(h, ONE_BYTE, big, 5000);
