@@ -19,7 +19,7 @@ function assemble(name, scriptFile, styleFile, more) {
     STYLE: style,
     SCRIPT: script,
   };
-  let page = readFileSync(name, "utf8");
+  let page = readFileSync(name, "utf8").replace("@@FLAME@@", () => readFileSync("flame_part.html", "utf8"));
   for (const [part, text] of Object.entries(parts)) page = page.replace(`@@${part}@@`, () => text);
   if (page.split("@@DATA@@").length !== 2 || /@@(?!DATA@@)[A-Z]+@@/.test(page)) {
     throw new Error("the page must hold exactly one marker, @@DATA@@");
@@ -30,13 +30,17 @@ assemble("flame.html", "main.js", "style.css", "");
 assemble("app.html", "app.js", "app.css", "; connect-src 'self'; frame-src 'self'");
 
 /* The picture's palette as plain classes: viewers that know no variables still show colours. */
-const { HUES, SHADES, boxColour } = await import(pathToFileURL(join(work, "palette.mjs")));
+const { HUES, SHADES, boxColour, CHANGE_STEPS, changeColour } = await import(pathToFileURL(join(work, "palette.mjs")));
 const rules = (dark) => {
   const made = [];
   for (let c = 0; c < HUES * SHADES; c++) {
     const [hue, shade] = [Math.floor(c / SHADES), c % SHADES];
     made.push(`.c${c}{fill:${boxColour(dark, "function", hue, shade)}}`);
     made.push(`.inlined .c${c}{fill:${boxColour(dark, "inlined", hue, shade)}}`);
+  }
+  for (let d = 0; d <= 2 * CHANGE_STEPS; d++) {
+    const part = d / CHANGE_STEPS - 1;
+    made.push(`g.b .d${d}{fill:${changeColour(dark, part * Math.abs(part))}}`);
   }
   made.push(`.kernel rect{fill:${boxColour(dark, "kernel", 0, 1)}}`);
   made.push(`.unresolved rect{fill:${boxColour(dark, "unresolved", 0, 1)}}`);

@@ -83,6 +83,10 @@ enum {
     PT_READS_CALLS = 1 << 10,
     /* ->as_read is kept. */
     PT_KEEPS_READ = 1 << 11,
+    /* --base keeps the samples of both sides apart, as --diff-base does: flame, serve. */
+    PT_MARKS_BASE = 1 << 14,
+    /* ->side is kept: serve. */
+    PT_KEEPS_SIDES = 1 << 15,
 };
 
 struct pt_cmd_context;
@@ -138,9 +142,12 @@ typedef struct pt_cmd_context {
     pt_loaded loaded;
     const pt_profile *profile; /* as loaded, and symbolized if so asked */
     const pt_profile *as_read; /* PT_KEEPS_READ: the profile before symbolizing; or NULL */
-    bool confined;             /* for a page: shows no source file that only the profile names */
-    const char *title;         /* the profile's file name, or "N profiles" */
-    char *title_memory;        /* the part of title to free */
+    /* PT_KEEPS_SIDES, and something is subtracted: what, and from what (PT_BEFORE, PT_AFTER of
+     * view/diff.h); else NULL */
+    const pt_profile *side[2];
+    bool confined;      /* for a page: shows no source file that only the profile names */
+    const char *title;  /* the profile's file name, or "N profiles" */
+    char *title_memory; /* the part of title to free */
 
     /* PT_NEEDS_QUERY */
     pt_query query;

@@ -101,8 +101,8 @@ static void side_done(side *s)
  */
 static int ask_side(pt_cmd_context *run, pt_diff_run *ret_run)
 {
-    int status = pt_cmd_load(run);
-    if (status == PT_EXIT_OK) status = pt_cmd_symbolize(run);
+    int status = run->resident ? PT_EXIT_OK : pt_cmd_load(run);
+    if (status == PT_EXIT_OK && !run->resident) status = pt_cmd_symbolize(run);
     if (status == PT_EXIT_OK) status = pt_cmd_ask(run);
     if (status == PT_EXIT_NO_MATCH && run->profile != NULL && run->profile->event->t.count > 0) {
         *ret_run = (pt_diff_run){.profile = NULL, .event = run->event};
@@ -112,13 +112,42 @@ static int ask_side(pt_cmd_context *run, pt_diff_run *ret_run)
     return status;
 }
 
-static int add_run(pt_cmd_context *context, side *s, const char *name, const char *program)
+/* Adds a run that is to be asked. */
+static pt_cmd_context *make_run(pt_cmd_context *context, side *s)
 {
     PT_GROW(*s, s->count + 1);
     s->runs = pt_realloc(s->runs, s->count + 1, sizeof *s->runs);
     pt_cmd_context *run = &s->items[s->count];
     *run = pt_cmd_context_like(context);
     run->query = context->query;
+    return run;
+}
+
+/* The two sides of what a page shows. */
+static int add_resident_runs(pt_cmd_context *context, side sides[2])
+{
+    int status = PT_EXIT_OK;
+    if (context->side[PT_BEFORE] == NULL)
+        return pt_cmd_usage(context,
+                            "there is nothing to compare %s with; open it with "
+                            "--base=PROFILE",
+                            context->title);
+    for (int which = 0; which < 2 && status == PT_EXIT_OK; which++) {
+        side *s = &sides[which];
+        pt_cmd_context *run = make_run(context, s);
+        run->profile = pt_profile_ref(context->side[which]);
+        run->resident = true;
+        run->title = which == PT_AFTER ? context->title : pt_cmd_before_title(context);
+        status = ask_side(run, &s->runs[s->count]);
+        s->count++;
+        pt_diag_merge(&context->diag, &run->diag);
+    }
+    return status;
+}
+
+static int add_run(pt_cmd_context *context, side *s, const char *name, const char *program)
+{
+    pt_cmd_context *run = make_run(context, s);
     const char **args = pt_alloc(2, sizeof *args);
     args[run->arg_count++] = name;
     if (program != NULL) args[run->arg_count++] = program;
@@ -327,7 +356,8 @@ int pt_cmd_diff(pt_cmd_context *context, const pt_diff_settings *settings)
     if (settings->confidence <= 0 || settings->confidence >= 1)
         return pt_cmd_usage(context, "%s: --confidence is more than 0%% and less than 100%%",
                             context->command->name);
-    status = add_runs(context, settings, sides);
+    status = context->resident && context->base != NULL ? add_resident_runs(context, sides)
+                                                        : add_runs(context, settings, sides);
     if (status == PT_EXIT_OK) status = check_events(sides);
     if (status == PT_EXIT_OK) status = answer_diff(context, settings, sides);
     side_done(&sides[PT_BEFORE]);

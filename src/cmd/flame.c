@@ -12,11 +12,13 @@
 #include "render/flame_svg.h"
 #include "view/flame.h"
 
-typedef enum { FORMAT_AUTO, FORMAT_HTML, FORMAT_SVG } flame_format;
+typedef enum { FORMAT_AUTO, FORMAT_HTML, FORMAT_SVG, FORMAT_JSON } flame_format;
 
 typedef struct {
     const char *output;
     int format; /* flame_format */
+    bool inverted;
+    const char *under;
     pt_fold_rule fold;
 } flame_settings;
 
@@ -27,15 +29,29 @@ static const pt_option flame_options[] = {
      .offset = offsetof(flame_settings, output),
      .metavar = "FILE",
      .help = "write to this file, - is standard output (default: flame.html)",
-     .details = "The end of the name chooses the format: .html, .htm or .svg."},
+     .details = "The end of the name chooses the format: .html, .htm, .svg or .json."},
     {.name = "format",
      .type = PT_OPT_CHOICE,
      .offset = offsetof(flame_settings, format),
-     .choices = "auto html svg",
+     .choices = "auto html svg json",
      .initial = "auto",
-     .help = "html: a page with search and tables; svg: a picture; auto: by FILE's name",
-     .details = "Both are one file that works offline. auto writes a picture if the name ends in "
-                ".svg, otherwise a page."},
+     .help = "html: a page with search and tables; svg: a picture; json: its data; auto: by "
+             "FILE's name",
+     .details = "Page and picture are one file that works offline. auto writes a page unless the "
+                "name ends in .svg or .json."},
+    {.name = "inverted",
+     .type = PT_OPT_FLAG,
+     .offset = offsetof(flame_settings, inverted),
+     .help = "from the leaf up: functions by their own time, with their callers below",
+     .details = "The outermost boxes are the functions that run; a box below them is the part of "
+                "their time in which it is the caller."},
+    {.name = "under",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(flame_settings, under),
+     .metavar = "NAME[;NAME...]",
+     .help = "only the box at this path from the root, with all that is below it",
+     .details = "Boxes that are too narrow in the whole graph are there. A ; or \\ of a name has a "
+                "\\ before it."},
     PT_FOLD_ROWS(flame_settings, "box", "address"),
 };
 static const pt_option_table flame_table = PT_OPTION_TABLE(flame_options);
@@ -51,6 +67,8 @@ static const struct {
     /* Twice the picture's width: a browser can zoom by a factor of two without a missing box. */
     [FORMAT_SVG] = {"flame.svg", 2 * PT_FLAME_SVG_WIDTH_PX, PT_FLAME_SVG_MAX_NODES,
                     pt_render_flame_svg},
+    [FORMAT_JSON] = {"flame.json", PT_FLAME_HTML_WIDTH_PX, PT_FLAME_HTML_MAX_NODES,
+                     pt_render_flame_json},
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -66,6 +84,7 @@ static flame_format format_of(const flame_settings *settings)
     const char *file = settings->output;
     if (file == NULL || strcmp(file, "-") == 0) return FORMAT_HTML;
     if (ends_with(file, ".svg")) return FORMAT_SVG;
+    if (ends_with(file, ".json")) return FORMAT_JSON;
     return ends_with(file, ".html") || ends_with(file, ".htm") ? FORMAT_HTML : FORMAT_AUTO;
 }
 
@@ -81,18 +100,34 @@ static pt_status write_file(const char *path, flame_format format, const pt_flam
     return pt_file_commit(&writer, true, reterr);
 }
 
+/* Data are for programs: no browser opens them. */
+static void say_data(pt_cmd_context *context, const char *path, uint32_t boxes, uint64_t bytes)
+{
+    pt_buf line = PT_BUF_INIT;
+    pt_putf(&line, "%s: ", path);
+    pt_put_count(&line, boxes);
+    pt_put_text(&line, boxes == 1 ? " box, " : " boxes, ");
+    pt_put_value(&line, (int64_t)bytes, "bytes", NULL, PT_STYLE_SHORT);
+    pt_put_u8(&line, '\n');
+    pt_out_put(context->out, line.data, line.size);
+    pt_buf_done(&line);
+}
+
 static int flame_run(pt_cmd_context *context, void *settings_)
 {
     const flame_settings *settings = settings_;
     const flame_format format = format_of(settings);
     if (format == FORMAT_AUTO)
         return pt_cmd_usage(
-            context, "'%s' ends neither in .html nor in .svg; use --format=html or --format=svg",
+            context,
+            "'%s' ends in none of .html, .svg and .json; --format=html, svg or json chooses",
             settings->output);
     const pt_flame_request request = {.event = context->event,
                                       .width_px = formats[format].width_px,
                                       .max_nodes = formats[format].max_nodes,
                                       .whole = context->whole,
+                                      .inverted = settings->inverted,
+                                      .under = settings->under,
                                       .fold = settings->fold};
     PT_UNREF_PROFILE const pt_profile *shown =
         pt_cmd_shown(pt_cmd_is_stdout(settings->output), context->answer);
@@ -107,8 +142,11 @@ static int flame_run(pt_cmd_context *context, void *settings_)
     uint64_t bytes = 0;
     if (write_file(path, format, flame, &context->head, &bytes, &error) != PT_OK)
         return pt_cmd_fail(&error);
-    pt_cmd_say_page(context, path, flame->node_count, flame->node_count == 1 ? "box" : "boxes",
-                    bytes);
+    if (format == FORMAT_JSON)
+        say_data(context, path, flame->node_count, bytes);
+    else
+        pt_cmd_say_page(context, path, flame->node_count, flame->node_count == 1 ? "box" : "boxes",
+                        bytes);
     return PT_EXIT_OK;
 }
 
@@ -119,6 +157,8 @@ static const char *const flame_examples[] = {
     "a picture, for a document or a ticket",
     "pitot flame app.pb.gz --focus=parse",
     "only samples with a function named parse",
+    "pitot flame --diff-base=before.pb.gz after.pb.gz",
+    "what changed: red boxes cost more after, green boxes less",
     NULL,
 };
 
@@ -132,9 +172,12 @@ const pt_command pt_command_flame = {
                    "and zooms and searches in a browser.\n\n"
                    "Each box is a function, as wide as its share of the samples, with its callees "
                    "below. The page holds the 60,000 widest boxes, the picture 20,000; narrower "
-                   "boxes are dropped and counted.",
+                   "boxes are dropped and counted.\n\n"
+                   "With --base or --diff-base the graph shows a difference: boxes are as wide as "
+                   "both sides together, red where the function itself costs more after, green "
+                   "where it costs less.",
     .examples = flame_examples,
-    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_MARKS_BASE,
     .max_args = SIZE_MAX,
     .options = &flame_table,
     .settings_bytes = sizeof(flame_settings),

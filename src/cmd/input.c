@@ -58,6 +58,14 @@ static void set_title(pt_cmd_context *context)
     context->title = context->title_memory;
 }
 
+const char *pt_cmd_before_title(const pt_cmd_context *context)
+{
+    if (context->side[0] == NULL) return NULL;
+    const pt_base_settings *const asked = context->base;
+    const pt_option_list *const names = asked->base.count > 0 ? &asked->base : &asked->diff_base;
+    return names->count == 1 ? names->items[0] : "several profiles";
+}
+
 static int find_format(const pt_cmd_context *context, const pt_format **ret_format)
 {
     const char *name = context->input->from;
@@ -171,17 +179,36 @@ static int subtract_bases(pt_cmd_context *context, const pt_load_options *option
         pt_cmd_say_damage(&base);
         context->loaded.damaged_count += base.damaged_count;
         pt_diag_merge(&context->diag, &base.diag);
-        const pt_subtract_options how = {.marks_base = marks, .normalizes = asked->normalize};
+        const bool keeps_apart = marks || context->command->needs & PT_MARKS_BASE;
+        const pt_subtract_options how = {.marks_base = keeps_apart, .normalizes = asked->normalize};
         const pt_profile *less = NULL;
         if (pt_subtract(context->profile, base.profile, &how, &less, &context->diag, &error) !=
             PT_OK) {
             status = pt_cmd_fail(&error);
         } else {
+            if (context->command->needs & PT_KEEPS_SIDES) {
+                context->side[0] = pt_profile_ref(base.profile);
+                context->side[1] = pt_profile_ref(context->profile);
+            }
             pt_profile_unref(context->profile);
             context->profile = less;
         }
     }
     pt_loaded_done(&base);
+    return status;
+}
+
+/* Names of both sides of a difference. */
+static int symbolize_sides(pt_cmd_context *context)
+{
+    int status = PT_EXIT_OK;
+    const pt_profile *const whole = context->profile;
+    for (size_t i = 0; i < 2 && status == PT_EXIT_OK && context->side[i] != NULL; i++) {
+        context->profile = context->side[i];
+        status = pt_cmd_symbolize(context);
+        context->side[i] = context->profile;
+    }
+    context->profile = whole;
     return status;
 }
 
@@ -220,6 +247,8 @@ int pt_cmd_load(pt_cmd_context *context)
     status = subtract_bases(context, &options);
     if (status == PT_EXIT_OK && context->command->needs & PT_NEEDS_SYMBOLS)
         status = pt_cmd_symbolize(context);
+    if (status == PT_EXIT_OK && context->command->needs & PT_NEEDS_SYMBOLS)
+        status = symbolize_sides(context);
     keep_fetched(context);
     return status;
 }

@@ -21,6 +21,10 @@ int pt_cmd_load(pt_cmd_context *context);
  */
 pt_cmd_context pt_cmd_context_like(const pt_cmd_context *context);
 
+/* The base that ->profile is compared with: its file, or "several profiles"; NULL = there is none.
+ */
+const char *pt_cmd_before_title(const pt_cmd_context *context);
+
 /* Prints the damage of each input; the readable part is used. */
 void pt_cmd_say_damage(const pt_loaded *loaded);
 

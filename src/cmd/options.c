@@ -262,7 +262,8 @@ static const pt_option query_rows[] = {
      .metavar = "START,STOP",
      .help = "keep samples of this time range",
      .details =
-         "In seconds, as `pitot info` shows times; either end may be left out. Or a part of the "
+         "In seconds, as `pitot info` shows times, or from the first sample on: 0.5,1. Either end "
+         "may be left out. Or a part of the "
          "whole: 10%-20%, or 10%/3 for the third tenth. Several ranges: \"1,2 5,6\", "
          "0%-5%,95%-100%. The syntax is perf's. The samples of the profile must have times."},
     {.name = "tag-focus",

@@ -278,6 +278,8 @@ static int run_command(const pt_first *first, const char *const *args, size_t co
     pt_filtered_done(&context.filtered);
     pt_profile_unref(context.profile);
     pt_profile_unref(context.as_read);
+    pt_profile_unref(context.side[0]);
+    pt_profile_unref(context.side[1]);
     pt_loaded_done(&context.loaded);
     pt_diag_done(&context.diag);
     pt_pool_free(context.pool);
@@ -303,6 +305,8 @@ int pt_cmd_run_resident(const pt_cmd_context *base, const pt_command *command,
         .loaded = base->loaded,
         .profile = pt_profile_ref(base->profile),
         .as_read = base->as_read,
+        .base = base->base,
+        .side = {base->side[0], base->side[1]},
         .confined = base->confined,
         .title = base->title,
     };

@@ -85,7 +85,8 @@ const pt_command pt_command_serve = {
         (const char *const[]){"pitot serve app.pb.gz", "opens a browser",
                               "pitot serve --http=:8080 --no-browser --base=old.pb.gz new.pb.gz",
                               "a difference, at port 8080", NULL},
-    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_KEEPS_READ,
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_KEEPS_READ | PT_MARKS_BASE |
+             PT_KEEPS_SIDES,
     .max_args = SIZE_MAX,
     .options = &serve_table,
     .settings_bytes = sizeof(serve_settings),

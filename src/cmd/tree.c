@@ -7,6 +7,7 @@
 typedef struct {
     double min_share;
     int64_t depth;
+    bool inverted;
     pt_fold_rule fold;
     pt_shape shape;
 } tree_settings;
@@ -28,6 +29,12 @@ static const pt_option tree_rows[] = {
      .max = UINT32_MAX,
      .help = "fold functions below this depth; 0 shows all",
      .details = "The outermost function is at depth 1."},
+    {.name = "inverted",
+     .type = PT_OPT_FLAG,
+     .offset = offsetof(tree_settings, inverted),
+     .help = "from the leaf up: functions by their own time, with their callers below",
+     .details = "The outermost rows are the functions that run; a row below them is the part of "
+                "their time in which it is the caller. Call arcs cannot be inverted."},
     PT_FOLD_ROWS(tree_settings, "node", "address"),
     PT_SHAPE_JSON_ROW(tree_settings),
     PT_SHAPE_CSV_ROW(tree_settings),
@@ -38,11 +45,14 @@ static int tree_run(pt_cmd_context *context, void *own)
 {
     const tree_settings *settings = own;
     context->head.shows_calls = pt_summary_from_calls(&context->head.summary);
+    if (settings->inverted && context->head.shows_calls)
+        return pt_cmd_usage(context, "--inverted: %s has call arcs, not stacks", context->title);
     const pt_tree_request request = {
         .event = context->event,
         .whole = context->whole,
         .min_share = settings->min_share,
         .max_depth = (uint32_t)settings->depth,
+        .inverted = settings->inverted,
         .fold = settings->fold,
         .from_calls = context->head.shows_calls,
     };

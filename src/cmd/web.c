@@ -12,6 +12,7 @@
 #include "base/grow.h"
 #include "base/text.h"
 #include "base/xml.h"
+#include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/viewer.h"
 #include "cmd/web_routes.h"
@@ -97,11 +98,24 @@ static void answer_report(const web *w, const pt_serve_request *request, const p
 
 /* ---- The page and what is around it ---- */
 
+static bool has_times(const pt_profile *p)
+{
+    int64_t ns;
+    for (uint32_t i = 0; i < p->sample->t.count; i++)
+        if (pt_sample_time(p, i, &ns)) return true;
+    return false;
+}
+
 static void answer_page(const web *w, pt_serve_answer *answer)
 {
     pt_out out;
     pt_out_to_buf(&out, &answer->body);
-    pt_render_app_html(&out, w->base->profile, w->base->title, PT_VERSION);
+    const pt_app app = {.profile = w->base->profile,
+                        .title = w->base->title,
+                        .version = PT_VERSION,
+                        .before = pt_cmd_before_title(w->base),
+                        .has_times = has_times(w->base->profile)};
+    pt_render_app_html(&out, &app);
     pt_out_done(&out, NULL);
     answer->type = "text/html; charset=utf-8";
     answer->policy = pt_policy_app;

@@ -11,6 +11,7 @@
 #include "render/policy.h"
 
 #define TEXT "text/plain; charset=utf-8"
+#define JSON "application/json"
 #define HTML "text/html; charset=utf-8"
 
 static const pt_web_route routes[] = {
@@ -19,7 +20,19 @@ static const pt_web_route routes[] = {
      HTML,
      pt_policy_flame,
      {"--format=html", "--output=-"},
-     {"by", "unnamed"}},
+     {"by", "unnamed", "inverted", "under"}},
+    {"flame",
+     &pt_command_flame,
+     JSON,
+     pt_policy_nothing,
+     {"--format=json", "--output=-"},
+     {"by", "unnamed", "inverted", "under"}},
+    {"diff",
+     &pt_command_diff,
+     TEXT,
+     pt_policy_nothing,
+     {0},
+     {"by", "unnamed", "rows", "sort", "normalize", "confidence"}},
     {"graph",
      &pt_command_graph,
      "image/svg+xml",
@@ -27,7 +40,12 @@ static const pt_web_route routes[] = {
      {"--format=svg", "--output=-"},
      {"by", "unnamed", "nodes", "node-share", "edge-share"}},
     {"top", &pt_command_top, TEXT, pt_policy_nothing, {0}, {"by", "rows", "sort", "unnamed"}},
-    {"tree", &pt_command_tree, TEXT, pt_policy_nothing, {0}, {"by", "unnamed", "min", "depth"}},
+    {"tree",
+     &pt_command_tree,
+     TEXT,
+     pt_policy_nothing,
+     {0},
+     {"by", "unnamed", "min", "depth", "inverted"}},
     {"peek",
      &pt_command_peek,
      TEXT,
@@ -54,6 +72,14 @@ static const pt_web_route routes[] = {
      {"by", "unnamed", "stacks", "labels", "lines"}},
     {"tags", &pt_command_tags, TEXT, pt_policy_nothing, {0}, {"values"}},
     {"info", &pt_command_info, TEXT, pt_policy_nothing, {0}, {0}},
+    {"list",
+     &pt_command_list,
+     TEXT,
+     pt_policy_nothing,
+     {0},
+     {"functions", "context", "whole", "calls", "unnamed"}},
+    {"timeline", &pt_command_timeline, TEXT, pt_policy_nothing, {0}, {"steps", "tracks"}},
+    {"why", &pt_command_why, TEXT, pt_policy_nothing, {0}, {0}},
 };
 
 const pt_web_route *pt_web_route_find(const char *name)

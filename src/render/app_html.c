@@ -13,16 +13,22 @@ static void put_event(pt_json_w *w, const pt_profile *p, uint32_t event)
     pt_json_object_end(w);
 }
 
-void pt_render_app_html(pt_out *out, const pt_profile *profile, const char *title,
-                        const char *version)
+void pt_render_app_html(pt_out *out, const pt_app *app)
 {
+    const pt_profile *const profile = app->profile;
     const char *const rest = pt_embed_until_data(out, pt_embed_app_html, pt_embed_app_html_end);
     const uint32_t event = pt_profile_default_event(profile);
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_IN_HTML);
     pt_json_object(&w);
-    pt_json_key_text(&w, "title", title);
-    pt_json_key_text(&w, "version", version);
+    pt_json_key_text(&w, "title", app->title);
+    pt_json_key_text(&w, "version", app->version);
+    pt_json_key(&w, "before");
+    if (app->before != NULL)
+        pt_json_text(&w, app->before);
+    else
+        pt_json_null(&w);
+    pt_json_key_bool(&w, "times", app->has_times);
     pt_json_key_array(&w, "events");
     for (uint32_t e = 0; e < profile->event->t.count; e++)
         put_event(&w, profile, e);

@@ -1,12 +1,18 @@
-/* app_html.h: the page of `pitot serve`, which asks the server for each report. */
+/* app_html.h: the page of `pitot serve` (web/src/app). */
 #ifndef PT_RENDER_APP_HTML_H
 #define PT_RENDER_APP_HTML_H
 
 #include "base/buf.h"
 #include "model/profile.h"
 
-/* web/dist/app.html with the profile's events and what is to be known about it. */
-void pt_render_app_html(pt_out *out, const pt_profile *profile, const char *title,
-                        const char *version);
+typedef struct pt_app {
+    const pt_profile *profile;
+    const char *title, *version;
+    const char *before; /* what it is compared with; NULL = nothing */
+    bool has_times;     /* the samples have times */
+} pt_app;
+
+/* Writes the page for a profile; errors stay in out. The title may be anything. */
+void pt_render_app_html(pt_out *out, const pt_app *app);
 
 #endif

@@ -41,6 +41,7 @@ static void put_head(pt_json_w *w, const pt_flame *f, const pt_report_head *head
     pt_json_object_end(w);
     pt_json_key_int(w, "total", f->total);
     pt_json_key_int(w, "whole", f->whole);
+    if (f->total_base != NULL) pt_json_key_int(w, "base", f->base);
     pt_json_key_bool(w, "totals_known", head->summary.has_stacks);
     pt_json_key_array(w, "facts");
     pt_report_facts(head, put_fact, w);
@@ -76,6 +77,10 @@ static void put_nodes(pt_json_w *w, const pt_flame *f)
     PUT_COLUMN(w, "frame", f->node_count, f->node_frame[i]);
     PUT_COLUMN(w, "self", f->node_count, f->self[i]);
     PUT_COLUMN(w, "total", f->node_count, f->node_total[i]);
+    if (f->total_base != NULL) {
+        PUT_COLUMN(w, "self_base", f->node_count, f->self_base[i]);
+        PUT_COLUMN(w, "total_base", f->node_count, f->total_base[i]);
+    }
     pt_json_object_end(w);
     pt_json_key_object(w, "cut");
     pt_json_key_uint(w, "nodes", f->cut_nodes);
@@ -93,7 +98,7 @@ static void put_functions(pt_json_w *w, const pt_flame *f)
     pt_json_object_end(w);
 }
 
-static void put_data(pt_out *out, const pt_flame *f, const pt_report_head *head)
+void pt_render_flame_json(pt_out *out, const pt_flame *f, const pt_report_head *head)
 {
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_IN_HTML);
@@ -109,6 +114,6 @@ static void put_data(pt_out *out, const pt_flame *f, const pt_report_head *head)
 void pt_render_flame_html(pt_out *out, const pt_flame *flame, const pt_report_head *head)
 {
     const char *const rest = pt_embed_until_data(out, pt_embed_flame_html, pt_embed_flame_html_end);
-    put_data(out, flame, head);
+    pt_render_flame_json(out, flame, head);
     pt_out_put(out, rest, (size_t)(pt_embed_flame_html_end - rest));
 }

@@ -14,4 +14,7 @@
  * out. Texts may be anything. */
 void pt_render_flame_html(pt_out *out, const pt_flame *flame, const pt_report_head *head);
 
+/* Writes the data alone. */
+void pt_render_flame_json(pt_out *out, const pt_flame *flame, const pt_report_head *head);
+
 #endif

@@ -10,6 +10,7 @@
  */
 #include "render/flame_svg.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -26,6 +27,7 @@
 #define CHARACTER_PX 6.75 /* over 0.602 em of 11 px */
 #define PADDING_PX   4
 #define LEAST_PX     0.25
+#define CHANGE_STEPS 8 /* as in web/src/palette.ts */
 #define NARROW_PX    3 /* boxes below this width have no edge, which would cover them */
 
 typedef struct {
@@ -120,17 +122,46 @@ static void put_numbers(const drawing *d, const char *what, int64_t value)
     pt_outf(d->out, " (%.2f%%)", f->whole > 0 ? 100.0 * (double)value / (double)f->whole : 0);
 }
 
+/* Of a difference: the two sides of a sum. */
+static void put_sides(const drawing *d, const char *what, int64_t both, int64_t before)
+{
+    const char *const unit = pt_flame_text(d->flame, d->flame->event_unit);
+    const int64_t after = both - before;
+    pt_buf text = PT_BUF_INIT;
+    pt_putf(&text, "\n%s ", what);
+    pt_put_value(&text, before, unit, NULL, PT_STYLE_SHORT);
+    pt_put_text(&text, " -> ");
+    pt_put_value(&text, after, unit, NULL, PT_STYLE_SHORT);
+    pt_put_text(&text, after > before ? " (+" : " (");
+    pt_put_value(&text, after - before, unit, NULL, PT_STYLE_SHORT);
+    pt_put_u8(&text, ')');
+    pt_xml_text(d->out, (const char *)text.data, text.size);
+    pt_buf_done(&text);
+}
+
+static void put_totals(const drawing *d, uint32_t node)
+{
+    const pt_flame *f = d->flame;
+    const bool is_known = d->head->summary.has_stacks || node == 0;
+    if (f->total_base != NULL) {
+        if (is_known) put_sides(d, "total", f->node_total[node], f->total_base[node]);
+        put_sides(d, "self", f->self[node], f->self_base[node]);
+        return;
+    }
+    if (is_known)
+        put_numbers(d, "total", f->node_total[node]);
+    else
+        pt_out_text(d->out, "\ntotal -");
+    put_numbers(d, "self", f->self[node]);
+}
+
 static void put_hover(const drawing *d, uint32_t node)
 {
     const pt_flame *f = d->flame;
     const pt_flame_frame *frame = &f->frame[f->node_frame[node]];
     pt_out_text(d->out, "<title>");
     put_name(d, frame->name);
-    if (d->head->summary.has_stacks || node == 0)
-        put_numbers(d, "total", f->node_total[node]);
-    else
-        pt_out_text(d->out, "\ntotal -");
-    put_numbers(d, "self", f->self[node]);
+    put_totals(d, node);
     if (frame->file != 0) {
         pt_out_char(d->out, '\n');
         put_string(d, frame->file);
@@ -149,6 +180,15 @@ static void put_label(const drawing *d, uint32_t string, unsigned room)
     put_fitting(d->out, text, bytes, room);
 }
 
+/* The class of a difference's box: 0 = the largest decrease, CHANGE_STEPS = no change, twice that =
+ * the largest increase. */
+static unsigned change_step(const pt_flame *f, uint32_t node)
+{
+    const int64_t change = pt_flame_change(f, node);
+    const double part = f->most_change > 0 ? (double)change / (double)f->most_change : 0;
+    return (unsigned)lround(CHANGE_STEPS * (1 + copysign(sqrt(fabs(part)), part)));
+}
+
 static void put_box(const drawing *d, uint32_t node, double x, double width)
 {
     const pt_flame *f = d->flame;
@@ -157,8 +197,10 @@ static void put_box(const drawing *d, uint32_t node, double x, double width)
     const unsigned room = columns_in(width - 2 * PADDING_PX);
     pt_outf(d->out, "<g class=\"%s\">", node == 0 ? "b unresolved" : kind_class[frame->kind]);
     put_hover(d, node);
-    pt_outf(d->out, "<rect class=\"c%u%s\" x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\"/>",
-            f->group[frame->group].hue * PT_FLAME_SHADES + frame->shade,
+    pt_outf(d->out, "<rect class=\"%c%u%s\" x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\"/>",
+            f->self_base != NULL ? 'd' : 'c',
+            f->self_base != NULL ? change_step(f, node)
+                                 : f->group[frame->group].hue * PT_FLAME_SHADES + frame->shade,
             width < NARROW_PX ? " n" : "", x, y, width, ROW_PX - 1);
     if (room >= 3) {
         pt_outf(d->out, "<text x=\"%.2f\" y=\"%.1f\">", x + PADDING_PX, y + BASELINE_PX);

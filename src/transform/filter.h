@@ -81,6 +81,8 @@ const char *pt_filter_pattern(const pt_query *query, pt_filter_kind kind);
  * samples is no error. diag (may be NULL) receives the facts that the result cannot keep. */
 pt_status pt_filter(const pt_profile *profile, const pt_query *query, pt_filtered *ret_filtered,
                     pt_diag *diag, pt_error *reterr);
+/* The time of a sample: its column's, or that of the label "time"; false if it has none. */
+bool pt_sample_time(const pt_profile *profile, uint32_t sample, int64_t *ret_ns);
 /* Releases the reference. */
 void pt_filtered_done(pt_filtered *filtered);
 

@@ -1,6 +1,7 @@
 /* filter_time.c: selects samples by time.
  *
- *   12.5,13.75        from 12.5 s to 13.75 s of the profile's own clock, both included
+ *   12.5,13.75        from 12.5 s to 13.75 s of the profile's own clock, both included; if both
+ *                     are before the first sample, they count from it
  *   12.5,  ,13.75     from a time on; up to a time
  *   1,2 5,6           several ranges, separated by blanks
  *   10%-20%           of the time between the first sample and the last
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/saturate.h"
 #include "base/units.h"
 #include "transform/filter_int.h"
 
@@ -52,7 +54,7 @@ static bool time_of_set(const pt_profile *p, uint32_t set, int64_t *ret_ns)
     return false;
 }
 
-static bool time_of(const pt_profile *p, uint32_t sample, int64_t *ret_ns)
+bool pt_sample_time(const pt_profile *p, uint32_t sample, int64_t *ret_ns)
 {
     const int64_t *const column = p->sample->time_ns;
     if (column == NULL) return time_of_set(p, p->sample->labels[sample], ret_ns);
@@ -110,6 +112,15 @@ static bool parse_clock(const char *at, const char *end, time_range *ret)
            ret->first <= ret->last;
 }
 
+/* Seconds before the first sample count from it: no sample can be meant by the clock. */
+static void count_from_first(const time_choice *c, time_range *range)
+{
+    const int64_t named = range->last != INT64_MAX ? range->last : range->first;
+    if (named >= c->first) return;
+    if (range->first != INT64_MIN) pt_saturating_into(&range->first, c->first);
+    if (range->last != INT64_MAX) pt_saturating_into(&range->last, c->first);
+}
+
 /* Parses "A%", "A%/N" or "A%-B%" into shares of the whole. */
 static bool parse_shares(const char *at, const char *end, double *ret_from, double *ret_to)
 {
@@ -162,6 +173,7 @@ static pt_status parse_times(time_choice *c, pt_error *reterr)
         time_range range;
         if (!(in_percent ? parse_percent(c, at, end, &range) : parse_clock(at, end, &range)))
             return set_bad_time(c, reterr);
+        if (!in_percent) count_from_first(c, &range);
         PT_PUSH(c->range, range);
         at = end + (*end != '\0');
     }
@@ -183,7 +195,7 @@ static bool find_span(const pt_profile *p, int64_t *ret_first, int64_t *ret_last
     bool any = false;
     int64_t ns;
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
-        if (!time_of(p, i, &ns)) continue;
+        if (!pt_sample_time(p, i, &ns)) continue;
         if (!any || ns < *ret_first) *ret_first = ns;
         if (!any || ns > *ret_last) *ret_last = ns;
         any = true;
@@ -205,7 +217,7 @@ pt_status pt_filter_by_time(pt_filter_step *step, pt_error *reterr)
         uint32_t count = 0;
         int64_t ns;
         for (uint32_t i = 0; i < p->sample->t.count; i++)
-            if (time_of(p, i, &ns) && is_chosen(&c, ns)) rows[count++] = i;
+            if (pt_sample_time(p, i, &ns) && is_chosen(&c, ns)) rows[count++] = i;
         result->untimely = p->sample->t.count - count;
         result->matched[PT_FILTER_TIME] = count > 0;
         const pt_profile_tables tables = {

@@ -15,12 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/grow.h"
 #include "view/table.h"
 
 /* A stack of which some frames are placed in the tree. */
 typedef struct {
     int64_t value;
+    int64_t base; /* of a difference: what of value is the base's */
     uint32_t stack;
     uint32_t frames; /* frames left; the next one to place is frames - 1 */
     uint32_t lines;  /* names of the next frame that are placed already, outermost first */
@@ -30,7 +32,7 @@ typedef struct {
 /* A child of the group that is being dealt. Later it waits as a group itself. */
 typedef struct {
     uint64_t weight; /* sum of magnitudes */
-    int64_t total;
+    int64_t total, base;
     uint64_t first, count; /* items */
     uint32_t parent;       /* node */
     uint32_t depth;
@@ -58,11 +60,12 @@ static const pt_stacks *stacks_of(const planting *t)
     return t->fold->profile->stack;
 }
 
-/* The next frame of a stack with frames left. */
+/* The next frame of a stack with frames left: from the root, or inverted from the leaf. */
 static uint32_t next_location(const planting *t, const item *it)
 {
     const pt_stacks *stacks = stacks_of(t);
-    return stacks->frame[stacks->offset[it->stack] + it->frames - 1];
+    return t->request->inverted ? stacks->frame[stacks->offset[it->stack + 1] - it->frames]
+                                : stacks->frame[stacks->offset[it->stack] + it->frames - 1];
 }
 
 /* Takes the next name off an item that has frames left. */
@@ -70,8 +73,9 @@ static uint32_t take_name(const planting *t, item *it, uint32_t location, bool *
 {
     uint32_t one, count;
     const uint32_t *rows = pt_fold_rows(t->fold, location, &one, &count);
-    const uint32_t name = rows[count - 1 - it->lines];
-    *ret_inlined = it->lines > 0;
+    const uint32_t line = t->request->inverted ? it->lines : count - 1 - it->lines;
+    const uint32_t name = rows[line];
+    *ret_inlined = line < count - 1;
     if (++it->lines == count) {
         it->lines = 0;
         it->frames--;
@@ -96,6 +100,10 @@ static void grow_nodes(planting *t)
     GROW(folded);
     GROW(self);
     GROW(total);
+    if (t->request->splits) {
+        GROW(self_base);
+        GROW(total_base);
+    }
 #undef GROW
 }
 
@@ -113,6 +121,10 @@ static uint32_t add_node(planting *t, const group *g)
     tree->folded[node] = g->folded;
     tree->self[node] = 0;
     tree->total[node] = g->total;
+    if (t->request->splits) {
+        tree->self_base[node] = 0;
+        tree->total_base[node] = g->base;
+    }
     return node;
 }
 
@@ -141,13 +153,20 @@ static uint32_t child_for(planting *t, const group *parent, uint32_t node, uint3
     return *slot;
 }
 
-static void weigh_item(group *child, int64_t value, bool inlined)
+static void weigh_item(group *child, const item *it, bool inlined)
 {
     PT_BUG_IF(child == NULL);
     child->count++;
-    child->total = pt_saturating_add(child->total, value);
-    child->weight = pt_saturating_count(child->weight, pt_magnitude(value));
+    child->total = pt_saturating_add(child->total, it->value);
+    child->base = pt_saturating_add(child->base, it->base);
+    child->weight = pt_saturating_count(child->weight, pt_magnitude(it->value));
     child->inlined &= inlined;
+}
+
+static void set_self(pt_calltree *tree, uint32_t node, int64_t self, int64_t base)
+{
+    tree->self[node] = self;
+    if (tree->self_base != NULL) tree->self_base[node] = base;
 }
 
 /* Assigns each item of the group to a child. The values of stacks that end here are the self of the
@@ -155,11 +174,12 @@ static void weigh_item(group *child, int64_t value, bool inlined)
 static void count_children(planting *t, const group *g, uint32_t node)
 {
     t->children.count = 0;
-    int64_t self = 0;
+    int64_t self = 0, base = 0;
     for (uint64_t i = g->first; i < g->first + g->count; i++) {
         item *it = &t->item[i];
         if (it->frames == 0) {
             self = pt_saturating_add(self, it->value);
+            base = pt_saturating_add(base, it->base);
             it->child = PT_NONE;
             continue;
         }
@@ -167,9 +187,9 @@ static void count_children(planting *t, const group *g, uint32_t node)
         const uint32_t location = next_location(t, it);
         const uint32_t name = take_name(t, it, location, &inlined);
         it->child = child_for(t, g, node, name, location);
-        weigh_item(&t->children.items[it->child], it->value, inlined);
+        weigh_item(&t->children.items[it->child], it, inlined);
     }
-    t->tree->self[node] = self;
+    set_self(t->tree, node, self, base);
     for (size_t c = 0; c < t->children.count; c++)
         t->child_of_name[t->children.items[c].name] = PT_NONE;
 }
@@ -204,6 +224,7 @@ static size_t lay_out_children(planting *t, uint64_t first, group *folded)
         }
         folded->folded++;
         folded->total = pt_saturating_add(folded->total, child->total);
+        folded->base = pt_saturating_add(folded->base, child->base);
         folded->parent = child->parent;
         folded->depth = child->depth;
         child->first = UINT64_MAX;
@@ -268,7 +289,7 @@ static bool plant_chain(planting *t, const group *g, uint32_t node)
         }
         node = add_node(t, &link);
     }
-    t->tree->self[node] = it->value;
+    set_self(t->tree, node, it->value, it->base);
     return true;
 }
 
@@ -288,18 +309,84 @@ static bool plant_tree(planting *t)
     return true;
 }
 
-/* The root's group: every stack with a value. */
+/* ---- The root ---- */
+
+/* Per stack, the magnitudes of what is negative; the caller frees. NULL if values are not split. */
+static int64_t *find_base_values(const planting *t, int64_t *value)
+{
+    if (!t->request->splits) return NULL;
+    const pt_samples *samples = t->fold->profile->sample;
+    const int64_t *of_sample = samples->value[t->request->event];
+    const uint32_t stacks = stacks_of(t)->t.count;
+    int64_t *base = pt_alloc(stacks, sizeof *base);
+    memset(value, 0, stacks * sizeof *value);
+    for (uint32_t i = 0; i < samples->t.count; i++) {
+        const uint64_t magnitude = pt_magnitude(of_sample[i]);
+        const int64_t width = magnitude > INT64_MAX ? INT64_MAX : (int64_t)magnitude;
+        const uint32_t s = samples->stack[i];
+        value[s] = pt_saturating_add(value[s], width);
+        if (of_sample[i] < 0) base[s] = pt_saturating_add(base[s], width);
+    }
+    return base;
+}
+
+/* The next name of the path at *at, which is moved behind it. The caller frees. */
+static char *take_step(const char **at)
+{
+    pt_buf name = PT_BUF_INIT;
+    for (; **at != '\0' && **at != ';'; (*at)++) {
+        if (**at == '\\' && (*at)[1] != '\0') (*at)++;
+        pt_put_u8(&name, (uint8_t) * *at);
+    }
+    if (**at == ';') (*at)++;
+    return pt_buf_take(&name, NULL);
+}
+
+static uint32_t find_row(const pt_fold *fold, const char *name)
+{
+    for (uint32_t row = 0; row < fold->count; row++) {
+        PT_FREE char *text = pt_fold_text(fold, row);
+        if (strcmp(text, name) == 0) return row;
+    }
+    return PT_NONE;
+}
+
+/* Leaves the first `count` items that go on with these names, behind them. */
+static uint64_t follow_path(planting *t, uint64_t count, const char *path)
+{
+    while (*path != '\0') {
+        PT_FREE char *name = take_step(&path);
+        const uint32_t row = find_row(t->fold, name);
+        uint64_t kept = 0;
+        for (uint64_t i = 0; i < count; i++) {
+            item it = t->item[i];
+            bool inlined;
+            if (it.frames == 0 || take_name(t, &it, next_location(t, &it), &inlined) != row)
+                continue;
+            t->item[kept++] = it;
+        }
+        count = kept;
+    }
+    return count;
+}
+
+/* The root's group: every stack with a value, below the path that is asked for. */
 static group all_stacks(planting *t)
 {
     const pt_stacks *stacks = stacks_of(t);
     PT_FREE int64_t *value = pt_view_stack_values(t->fold->profile, t->request->event);
-    group root = {.name = PT_NONE, .location = PT_NONE};
+    PT_FREE int64_t *base = find_base_values(t, value);
+    uint64_t count = 0;
     for (uint32_t s = 0; s < stacks->t.count; s++) {
         if (value[s] == 0) continue;
         const uint32_t depth = (uint32_t)(stacks->offset[s + 1] - stacks->offset[s]);
-        t->item[root.count] = (item){.value = value[s], .stack = s, .frames = depth};
-        weigh_item(&root, value[s], false);
+        t->item[count++] = (item){
+            .value = value[s], .base = base != NULL ? base[s] : 0, .stack = s, .frames = depth};
     }
+    if (t->request->under != NULL) count = follow_path(t, count, t->request->under);
+    group root = {.name = PT_NONE, .location = PT_NONE};
+    for (uint64_t i = 0; i < count; i++)
+        weigh_item(&root, &t->item[i], false);
     return root;
 }
 
@@ -314,6 +401,7 @@ pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_fold *fold,
     t.child_of_name = pt_alloc(fold->count, sizeof *t.child_of_name);
     memset(t.child_of_name, 0xff, fold->count * sizeof *t.child_of_name);
     const group root = all_stacks(&t);
+    const bool is_there = root.count > 0 || request->under == NULL;
     push_group(&t, &root);
     const bool whole = plant_tree(&t);
     free(t.item);
@@ -322,6 +410,10 @@ pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_fold *fold,
     free(t.waiting.items);
     free(t.children.items);
     free(t.place);
+    if (!is_there) {
+        pt_calltree_done(&tree);
+        return pt_error_set(reterr, PT_ERR_NOTFOUND, "no stack begins with '%s'", request->under);
+    }
     if (!whole) {
         pt_calltree_done(&tree);
         return pt_error_set(reterr, PT_ERR_LIMIT,
@@ -344,5 +436,7 @@ void pt_calltree_done(pt_calltree *tree)
     free(tree->folded);
     free(tree->self);
     free(tree->total);
+    free(tree->self_base);
+    free(tree->total_base);
     *tree = (pt_calltree){0};
 }

@@ -21,6 +21,12 @@ typedef struct pt_calltree_request {
     uint32_t event;
     uint64_t min_weight; /* a subtree whose values' magnitudes sum up to less is folded; 0 = none */
     uint32_t max_depth;  /* nodes below this depth (main is at 1) are folded; 0 = none */
+    bool inverted;       /* from the leaf up: functions that run, below them their callers */
+    bool splits;         /* of a difference: self and total are sums of magnitudes, of which the
+                            columns self_base and total_base hold what was negative: the base's */
+    /* Only what lies below the node of these names, which becomes the root; NULL = all. Separated
+       by ';', with '\\' before a ';' or '\\' of a name. Borrowed. */
+    const char *under;
 } pt_calltree_request;
 
 typedef struct pt_calltree {
@@ -34,9 +40,11 @@ typedef struct pt_calltree {
     uint32_t *folded;      /* 0, or how many children of the parent this node stands for; what lies
                               below them is in its total, and its self is 0 */
     int64_t *self, *total; /* total = self + totals of the children */
+    int64_t *self_base, *total_base; /* NULL unless the request splits */
 } pt_calltree;
 
-/* Builds the tree; nothing is borrowed. PT_ERR_LIMIT when there are 2^32-1 nodes or more. */
+/* Builds the tree; nothing is borrowed. PT_ERR_LIMIT when there are 2^32-1 nodes or more;
+ * PT_ERR_NOTFOUND when there is no node of the names in `under`. */
 pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_fold *fold,
                            const pt_calltree_request *request, pt_error *reterr);
 void pt_calltree_done(pt_calltree *tree);

@@ -287,6 +287,11 @@ static void keep_nodes(building *b, const pt_flame_request *request)
     f->depth = pt_alloc(room, sizeof *f->depth);
     f->self = pt_alloc(room, sizeof *f->self);
     f->node_total = pt_alloc(room, sizeof *f->node_total);
+    if (tree->self_base != NULL) {
+        f->self_base = pt_alloc(room, sizeof *f->self_base);
+        f->total_base = pt_alloc(room, sizeof *f->total_base);
+        f->base = tree->total_base[0];
+    }
     PT_FREE uint32_t *kept_as = pt_alloc(tree->count, sizeof *kept_as);
     for (uint32_t i = 0; i < tree->count;) {
         const int64_t total = tree->total[i];
@@ -302,6 +307,12 @@ static void keep_nodes(building *b, const pt_flame_request *request)
         f->depth[node] = tree->depth[i];
         f->self[node] = tree->self[i];
         f->node_total[node] = total;
+        if (f->self_base != NULL) {
+            f->self_base[node] = tree->self_base[i];
+            f->total_base[node] = tree->total_base[i];
+            const int64_t change = llabs(pt_flame_change(f, node));
+            if (change > f->most_change) f->most_change = change;
+        }
         if (tree->depth[i] >= f->rows) f->rows = tree->depth[i] + 1;
         i++;
     }
@@ -342,21 +353,38 @@ static pt_status add_functions(building *b, const pt_flame_request *asked, pt_er
 
 /* ---- building ---- */
 
-/* The sum of the event's values. PT_ERR_UNSUPPORTED for a negative value: it has no width. */
+/* Sums the magnitudes of the event's values. Values below 0 are those of a difference's base. */
 static pt_status sum_values(const pt_profile *p, uint32_t event, int64_t *ret_total,
-                            pt_error *reterr)
+                            bool *ret_has_base, pt_error *reterr)
 {
     const int64_t *values = p->sample->value[event];
     int64_t total = 0;
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
-        if (values[i] < 0)
-            return pt_error_set(
-                reterr, PT_ERR_UNSUPPORTED,
-                "a flame graph cannot show negative values; for a difference use pitot diff A B");
-        if (__builtin_add_overflow(total, values[i], &total))
+        *ret_has_base |= values[i] < 0;
+        const uint64_t magnitude = pt_magnitude(values[i]);
+        if (magnitude > INT64_MAX || __builtin_add_overflow(total, (int64_t)magnitude, &total))
             return pt_error_set(reterr, PT_ERR_LIMIT, "the values add up to 2^63 or more");
     }
     *ret_total = total;
+    return PT_OK;
+}
+
+/* The least weight that is seen below the box that the request is about, whose total is put out. */
+static pt_status find_width(const pt_fold *fold, pt_calltree_request *wanted, uint64_t slots,
+                            int64_t *ret_total, pt_error *reterr)
+{
+    const pt_calltree_request box = {.event = wanted->event,
+                                     .max_depth = 1,
+                                     .min_weight = UINT64_MAX,
+                                     .inverted = wanted->inverted,
+                                     .splits = wanted->splits,
+                                     .under = wanted->under};
+    pt_calltree tree;
+    const pt_status status = pt_calltree_init(&tree, fold, &box, reterr);
+    if (status != PT_OK) return status;
+    *ret_total = tree.total[0];
+    wanted->min_weight = slots == 0 ? 0 : ((uint64_t)tree.total[0] + slots - 1) / slots;
+    pt_calltree_done(&tree);
     return PT_OK;
 }
 
@@ -368,7 +396,8 @@ static pt_status fill_flame(building *b, const pt_flame_request *request, pt_err
     b->flame->event_unit = add_profile_string(b, event->unit);
     add_root_frame(b);
     keep_nodes(b, request);
-    return b->flame->cut_nodes > 0 ? add_functions(b, request, reterr) : PT_OK;
+    const bool is_whole = request->under == NULL; /* functions are counted over everything */
+    return is_whole && b->flame->cut_nodes > 0 ? add_functions(b, request, reterr) : PT_OK;
 }
 
 pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *request,
@@ -377,19 +406,24 @@ pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *reques
     if (request->event >= profile->event->t.count)
         return pt_error_set(reterr, PT_ERR_NOTFOUND, "the profile has no event %u", request->event);
     int64_t total = 0;
-    pt_status status = sum_values(profile, request->event, &total, reterr);
+    bool has_base = false;
+    pt_status status = sum_values(profile, request->event, &total, &has_base, reterr);
     if (status != PT_OK) return status;
     pt_fold fold;
     status = pt_fold_init(&fold, profile, &request->fold, reterr);
     if (status != PT_OK) return status;
     const uint64_t slots = 2 * (uint64_t)request->width_px;
-    const pt_calltree_request wanted = {
+    pt_calltree_request wanted = {
         .event = request->event,
         .min_weight = slots == 0 ? 0 : ((uint64_t)total + slots - 1) / slots,
         .max_depth = request->max_nodes == 0 ? 0 : depth_limit(profile, slots),
+        .inverted = request->inverted,
+        .splits = has_base,
+        .under = request->under,
     };
     pt_calltree tree;
-    status = pt_calltree_init(&tree, &fold, &wanted, reterr);
+    if (request->under != NULL) status = find_width(&fold, &wanted, slots, &total, reterr);
+    if (status == PT_OK) status = pt_calltree_init(&tree, &fold, &wanted, reterr);
     if (status == PT_OK) {
         building b = {.profile = profile, .fold = &fold, .tree = &tree};
         b.flame = pt_alloc(1, sizeof *b.flame);
@@ -426,6 +460,8 @@ void pt_flame_free(pt_flame *flame)
     free(flame->depth);
     free(flame->self);
     free(flame->node_total);
+    free(flame->self_base);
+    free(flame->total_base);
     free(flame);
 }
 

@@ -31,6 +31,8 @@ typedef struct pt_flame_request {
     uint32_t width_px;  /* boxes of half a pixel at this width are still kept; 0 = cut nothing */
     uint32_t max_nodes; /* 0 = any number; else at least 1 */
     int64_t whole;      /* what 100 % is; 0 = the sum of the values */
+    bool inverted;      /* from the leaf up */
+    const char *under;  /* NULL, or the path of the box that is the root (calltree.h) */
     pt_fold_rule fold;
 } pt_flame_request;
 
@@ -49,8 +51,8 @@ typedef struct pt_flame_group {
 
 /* A row of the table beside the graph. */
 typedef struct pt_flame_function {
-    uint32_t name; /* string */
-    int64_t self, total;
+    uint32_t name;       /* string */
+    int64_t self, total; /* of a difference: the changes */
 } pt_flame_function;
 
 #define PT_FLAME_FUNCTIONS 25 /* rows shown, by self or by total */
@@ -65,7 +67,12 @@ typedef struct pt_flame {
     uint32_t string_count, frame_count, group_count, node_count;
     uint32_t *parent, *node_frame, *depth; /* [node_count]; parent[0] = 0 */
     int64_t *self, *node_total;
-    uint32_t rows; /* deepest depth + 1 */
+    /* Of a difference, whose base has negative values: what of self and node_total is the base's.
+     * They are sums of both sides then, as are `total` and `cut_total`. Else NULL. */
+    int64_t *self_base, *total_base;
+    int64_t base;        /* total_base[0], or 0 */
+    int64_t most_change; /* the largest magnitude of pt_flame_change */
+    uint32_t rows;       /* deepest depth + 1 */
     /* The functions that lead by self or by total, at most 2 * PT_FLAME_FUNCTIONS, because the
      * nodes of a cut graph do not add up to a function's self and total. */
     pt_flame_function *function;
@@ -76,13 +83,19 @@ typedef struct pt_flame {
 } pt_flame;
 
 /* Merges the stacks of a profile. *ret_flame borrows nothing; pt_flame_free it. Fails with
- * PT_ERR_UNSUPPORTED when a value is negative (a difference has no widths), PT_ERR_LIMIT when the
- * values add up to 2^63 or more or there are too many names. */
+ * PT_ERR_LIMIT when the magnitudes add up to 2^63 or more or there are too many names,
+ * PT_ERR_NOTFOUND when no stack begins with the names in `under`. */
 pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *request,
                        pt_flame **ret_flame, pt_error *reterr);
 void pt_flame_free(pt_flame *flame); /* accepts NULL */
 void pt_flame_freep(pt_flame **flame);
 #define PT_FREE_FLAME __attribute__((cleanup(pt_flame_freep)))
+
+/* Of a difference: how much more the box itself has after than before. */
+static inline int64_t pt_flame_change(const pt_flame *f, uint32_t node)
+{
+    return f->self[node] - 2 * f->self_base[node];
+}
 
 static inline const char *pt_flame_text(const pt_flame *f, uint32_t string)
 {

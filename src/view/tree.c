@@ -107,6 +107,7 @@ pt_status pt_tree_init(pt_tree *ret_tree, const pt_profile *profile, const pt_tr
         .event = request->event,
         .min_weight = t.min_weight,
         .max_depth = request->max_depth,
+        .inverted = request->inverted,
     };
     pt_status status;
     if (t.from_calls) {

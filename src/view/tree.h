@@ -12,6 +12,7 @@ typedef struct pt_tree_request {
     int64_t whole;      /* the value of 100 %; see pt_view_magnitude */
     double min_share;   /* nodes below this share of the whole are folded, e.g. 0.005 */
     uint32_t max_depth; /* 0 = none */
+    bool inverted;      /* from the leaf up; of stacks */
     pt_fold_rule fold;
     bool from_calls; /* of arcs; see pt_summary_from_calls */
 } pt_tree_request;

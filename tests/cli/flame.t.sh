@@ -48,7 +48,7 @@ expect grep -q '^<svg ' picture
 it 'refuses a name whose end tells nothing'
 run pitot flame app.folded -o flame.png
 expect_status 2
-expect_stderr_has "'flame.png' ends neither in .html nor in .svg; use --format=html or --format=svg"
+expect_stderr_has "'flame.png' ends in none of .html, .svg and .json; --format=html, svg or json chooses"
 expect test ! -e flame.png
 
 it 'draws what the query leaves and says what share that is'
@@ -59,6 +59,31 @@ expect grep -q '"whole":100,' focus.html
 expect grep -qF '"30.0% of the profile: --focus=g"' focus.html
 run pitot flame app.folded --focus=g --relative -o relative.html
 expect grep -q '"whole":30,' relative.html
+
+it 'draws a difference by both sides'
+# before: all 100 as above; after: main 120 (f 105: f 20, g 75, f itself 10; main itself 15), no idle, new 5
+printf '%s\n' 'main;f;g 75' 'main;f;f 20' 'main;f 10' 'main 15' 'new 5' >after.folded
+for base in --base --diff-base; do
+    run pitot flame $base=app.folded after.folded -o difference.json
+    expect_status 0
+    expect_stdout_line 'difference.json: 7 boxes, *B'
+    expect grep -q '"total":225,' difference.json
+    expect grep -q '"base":100,' difference.json
+    # all, main, f, g, f, idle, new: both sides, then before
+    expect grep -qF '"self":[0,30,20,105,40,25,5],"total":[225,195,165,105,40,25,5],"self_base":[0,15,10,30,20,25,0],"total_base":[100,75,60,30,20,25,0]' difference.json
+done
+run pitot flame --base=app.folded after.folded -o difference.svg
+expect grep -qF '</title><rect class="d16" ' difference.svg
+expect_equal 'the reddest box' "$(tr -d '\n' <difference.svg | grep -o '<title>[^/]*</title><rect class="d16"' | grep -o 'self.*)')" 'self 30 -&gt; 75 (+45)'
+
+it 'draws callers below what runs, and a box that was too narrow'
+run pitot flame app.folded --inverted -o inverted.json
+expect grep -qF '"total":[100,30,20,20,10,30,30,30,25,15]' inverted.json
+run pitot flame app.folded --under='main;f' -o under.json
+expect grep -qF '"self":[10,30,20],"total":[60,30,20]' under.json
+run pitot flame app.folded --under='main;g'
+expect_status 1
+expect_stderr_line "pitot: no stack begins with 'main;g'"
 
 it 'counts samples as every other report does'
 # profile.proto: one event, type hits, unit samples: work 500, main 7

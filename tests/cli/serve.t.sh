@@ -467,6 +467,13 @@ expect_equal place "$(tr -d '\r' <headers | sed -n 's/^Location: //p')" \
 get '/api/top?json=1&f=read'
 expect_equal 'a difference' "$(tr -d ' \n' <body | grep -o '"name":"read"[^}]*"self":[0-9]*' |
     grep -o '[0-9]*$')" 200
+get '/api/diff?json=1&f=read&noinlines=t'
+"$PITOT" diff --json --focus=read --no-inlines older.folded a.folded >diff.json
+expect cmp diff.json body
+get '/api/flame?f=read'
+"$PITOT" flame --focus=read --base=older.folded a.folded -o flame.json >/dev/null
+expect grep -q '"total_base":' body
+expect_equal boxes "$(sed 's/.*"nodes"/nodes/' body)" "$(sed 's/.*"nodes"/nodes/' flame.json)"
 
 it 'takes the address it is told, and says when it cannot'
 port=${url##*:}

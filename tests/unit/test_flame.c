@@ -242,13 +242,56 @@ static void samples_without_a_stack_are_the_roots_own(void **state)
     pt_profile_unref(p);
 }
 
-static void negative_values_are_refused(void **state)
+/* Negative values are those of a difference's base: widths are sums of both sides. */
+static void a_difference_keeps_both_sides(void **state)
 {
-    const pt_profile *p = profile_of("n/count", "main 5\nmain;f -2\n");
+    const pt_profile *p = profile_of("n/count", "main 5\nmain;f -2\nmain;f 9\n");
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 0, 0);
+    assert_drawn(f, "all 0 16\n main 5 16\n  f 11 11\n");
+    assert_int_equal(f->base, 2);
+    assert_int_equal(f->total_base[1], 2);
+    assert_int_equal(f->self_base[1], 0);
+    assert_int_equal(f->self_base[2], 2);
+    assert_int_equal(pt_flame_change(f, 2), 7);
+    assert_int_equal(f->most_change, 7);
+    pt_profile_unref(p);
+}
+
+static pt_flame *flame_with(const pt_profile *p, const pt_flame_request *request)
+{
     pt_flame *f = NULL;
     pt_error error = PT_ERROR_INIT;
-    assert_int_equal(pt_flame_new(p, &(pt_flame_request){0}, &f, &error), PT_ERR_UNSUPPORTED);
-    assert_null(f);
+    assert_int_equal(pt_flame_new(p, request, &f, &error), PT_OK);
+    return f;
+}
+
+static void an_inverted_graph_has_callers_below(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "main;f;g 3\nmain;g 2\nmain 1\n");
+    PT_FREE_FLAME pt_flame *f = flame_with(p, &(pt_flame_request){.inverted = true});
+    assert_drawn(f, "all 0 6\n g 0 5\n  f 0 3\n   main 3 3\n  main 2 2\n main 1 1\n");
+    pt_profile_unref(p);
+}
+
+static void a_path_leads_to_the_box_that_is_drawn(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "a;b;c 3\na;b 2\na;x;c 5\nb;c 7\n");
+    PT_FREE_FLAME pt_flame *f = flame_with(p, &(pt_flame_request){.under = "a;b"});
+    assert_drawn(f, "all 2 5\n c 3 3\n");
+    pt_flame *none = NULL;
+    pt_error error = PT_ERROR_INIT;
+    assert_int_equal(pt_flame_new(p, &(pt_flame_request){.under = "a;c"}, &none, &error),
+                     PT_ERR_NOTFOUND);
+    pt_profile_unref(p);
+}
+
+static void boxes_too_narrow_in_the_whole_are_wide_enough_below_a_path(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "big 100000\na;b;c 3\na;b;d 2\n");
+    PT_FREE_FLAME pt_flame *all = flame_with(p, &(pt_flame_request){.width_px = 100});
+    assert_drawn(all, "all 0 100005\n big 100000 100000\n");
+    PT_FREE_FLAME pt_flame *f = flame_with(p, &(pt_flame_request){.width_px = 100, .under = "a;b"});
+    assert_drawn(f, "all 0 5\n c 3 3\n d 2 2\n");
     pt_profile_unref(p);
 }
 
@@ -690,7 +733,10 @@ int main(void)
         cmocka_unit_test(what_is_cut_takes_no_place_among_the_widest),
         cmocka_unit_test(a_profile_without_samples_is_an_empty_root),
         cmocka_unit_test(samples_without_a_stack_are_the_roots_own),
-        cmocka_unit_test(negative_values_are_refused),
+        cmocka_unit_test(a_difference_keeps_both_sides),
+        cmocka_unit_test(an_inverted_graph_has_callers_below),
+        cmocka_unit_test(a_path_leads_to_the_box_that_is_drawn),
+        cmocka_unit_test(boxes_too_narrow_in_the_whole_are_wide_enough_below_a_path),
         cmocka_unit_test(values_that_add_up_to_2_63_are_refused),
         cmocka_unit_test(packages_are_read_from_names),
         cmocka_unit_test(the_last_part_of_a_name_stands_for_it),

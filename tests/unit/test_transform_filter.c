@@ -348,6 +348,9 @@ static void time_takes_what_perf_does(void **state)
     assert_time_leaves(",110", 1 + 2);
     assert_time_leaves(",100 200,", 1 + 32);
     assert_time_leaves("300,400", 0);
+    assert_time_leaves("10,20", 2 + 4 + 8); /* before the first sample: counted from it */
+    assert_time_leaves(",10", 1 + 2);
+    assert_time_leaves("50,", 16 + 32);
     assert_time_leaves("10%-20%", 2 + 4);
     assert_time_leaves("20%-100%", 8 + 16 + 32);
     assert_time_leaves("10%", 1);

@@ -3,7 +3,9 @@
 
 Numbers expected are arithmetic on the stacks below.
 """
+import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -56,8 +58,9 @@ def ready(page, view):
 
 
 def the_printed_address_leads_to_the_page_and_is_not_needed_again(browser):
-    page = browser.open(PRINTED)
-    equal(address(page), '/ui/')
+    for printed in reversed(ALL_PRINTED):
+        page = browser.open(printed)
+        equal(address(page), '/ui/')
     page = browser.open(URL + '/ui/top')
     equal(page.eval('document.cookie'), '')
     equal(browser.complaints, [])
@@ -67,7 +70,7 @@ def the_table_shows_functions_by_their_own_time(browser):
     page = browser.open(URL + '/ui/top')
     equal(rows(page), ['400 40.0% 400 40.0% write', '300 30.0% 300 30.0% read',
                        '200 20.0% 500 50.0% parse', '100 10.0% 100 10.0% <b>x</b>',
-                       '0 0% 1,000 100% main', '0 0% 500 50.0% emit'])
+                       '0 0% 1,000 100.0% main', '0 0% 500 50.0% emit'])
     equal(page.text('#title'), 'a.folded')
     equal(browser.complaints, [])
 
@@ -75,7 +78,7 @@ def the_table_shows_functions_by_their_own_time(browser):
 def a_column_sorts_and_sorts_the_other_way(browser):
     page = browser.open(URL + '/ui/top')
     click_text(page, 'th button', 'Total')
-    equal(rows(page)[0], '0 0% 1,000 100% main')
+    equal(rows(page)[0], '0 0% 1,000 100.0% main')
     click_text(page, 'th button', 'Total')
     equal(rows(page)[0], '100 10.0% 100 10.0% <b>x</b>')
     click_text(page, 'th button', 'Function')
@@ -88,7 +91,7 @@ def a_chosen_function_is_focused_on_and_back_undoes_it(browser):
     equal(page.text('#chosen'), 'parse')
     click(page, '[data-do=focus]')
     waits(page, 'document.querySelectorAll("tbody tr").length === 3')
-    equal(address(page), '/ui/top?f=%5Eparse%24')
+    equal(address(page), '/ui/top?sel=parse&f=%5Eparse%24')
     equal(page.eval('document.querySelector("#f").value'), '^parse$')
     page.eval('history.back()')
     waits(page, 'document.querySelectorAll("tbody tr").length === 6')
@@ -112,8 +115,8 @@ def views_keep_what_is_asked(browser):
     click_text(page, '#views a', 'Tree')
     ready(page, 'tree')
     equal(address(page), '/ui/tree?f=parse')
-    contains(page.text('pre'), 'read')
-    assert 'write' not in page.text('pre')
+    contains(page.text('#content'), 'read')
+    assert 'write' not in page.text('#content')
     equal(page.eval('document.querySelector("nav [aria-current]").textContent'), 'Tree')
 
 
@@ -121,7 +124,7 @@ def callers_are_asked_for_by_name_or_by_choice(browser):
     page = browser.open(URL + '/ui/peek')
     click_text(page, 'main a', '<b>x</b>')
     ready(page, 'peek')
-    contains(page.text('pre'), 'emit')
+    contains(page.text('.sandwich'), 'emit')
     equal(page.eval('document.querySelector("#p").value'), '^<b>x</b>$')
     equal(browser.complaints, [])
 
@@ -145,17 +148,132 @@ def reports_are_strangers_to_the_page_and_to_the_server(browser):
 
 def a_box_of_the_flame_graph_can_be_chosen(browser):
     page = browser.open(URL + '/ui/')
-    page.wait_in_frame('document.documentElement.dataset.ready === "1"')
-    box = in_page(page, page.eval_in_frame(
-        '(() => { const c = document.querySelector("#canvas").getBoundingClientRect();'
-        'return [c.left + 60, c.top + 28]; })()'))
-    page.click(*box)
+    left, top = page.eval('(c => [c.left, c.top])(document.querySelector("#canvas").getBoundingClientRect())')
+    page.click(left + 60, top + 28)
     waits(page, '!document.querySelector("#selection").hidden')
     equal(page.text('#chosen'), 'main')
+    equal(address(page), '/ui/flamegraph?zoom=main&sel=main')
     click(page, '[data-do=peek]')
     ready(page, 'peek')
-    equal(address(page), '/ui/peek?p=%5Emain%24')
+    equal(address(page), '/ui/peek?sel=main&p=%5Emain%24')
+    page.eval('history.back()')
+    ready(page, 'flamegraph')
+    equal(page.text('#crumbs li:last-child'), 'main')
     equal(browser.complaints, [])
+
+
+def a_name_leads_from_view_to_view(browser):
+    page = browser.open(URL + '/ui/tree')
+    equal(rows(page)[0], '1,000 100.0% 0 0% ▾main')
+    click_text(page, 'td.name button.name', 'parse')
+    equal(page.eval('document.activeElement.dataset.do'), 'flame')  # the keyboard is in the menu
+    page.key('ArrowDown')
+    equal(page.eval('document.activeElement.dataset.do'), 'peek')
+    page.key('Enter')
+    ready(page, 'peek')
+    equal(page.text('.sandwich h2'), 'parse total 500 (50.0%), self 200 (20.0%)')
+    equal(rows(page), ['500 100.0% main', '300 60.0% read'])
+    equal(page.eval('document.querySelector("[aria-current=true]").dataset.name'), 'parse')
+    click_text(page, '.sandwich button.name', 'read')
+    page.key('Escape')
+    equal(page.eval('document.activeElement.dataset.name'), 'read')
+    for view in ['Source', 'Stacks', 'Labels', 'About', 'Why', 'Tree']:
+        click_text(page, '#views a', view)
+        ready(page, {'Source': 'source', 'Stacks': 'traces', 'Labels': 'tags', 'About': 'info', 'Why': 'why', 'Tree': 'tree'}[view])
+        if view in ['Stacks', 'Tree']:
+            equal(page.eval('document.querySelector("#content [aria-current=true]").dataset.name'), 'read')
+
+
+def a_tree_is_closed_and_inverted_by_its_address(browser):
+    page = browser.open(URL + '/ui/tree')
+    click(page, 'button[aria-label="Close emit"]')
+    equal(len(rows(page)), 4)
+    contains(address(page), 'folds=')
+    page = browser.open(URL + address(page))
+    equal(len(rows(page)), 4)
+    click_text(page, '.tools button', 'Inverted')
+    waits(page, 'document.querySelector("tbody tr").textContent.includes("write")')
+    equal(rows(page)[:3], ['400 40.0% 0 0% ▾write', '400 40.0% 0 0% ▾emit', '400 40.0% 400 40.0% main'])
+
+
+def what_is_left_out_comes_when_its_box_is_zoomed(browser):
+    page = browser.open(WIDE + '/ui/?zoom=few')
+    waits(page, '[...document.querySelectorAll("#rows .name")].some(n => n.textContent === "leaf7")')
+    equal(page.eval('document.querySelectorAll("#rows tr").length'), 21)
+
+
+def reports_say_the_same_as_the_commands(browser):
+    for query, options in [('', []), ('?f=parse', ['--focus=parse']), ('?i=read', ['--ignore=read']), ('?h=emit', ['--hide=emit'])]:
+        for view in ['top', 'tree']:
+            text = pitot(view, *options, 'a.folded').split('\n\n')[-1].splitlines()[1:]
+            said = [re.sub('[↓├└─│]', '', line).split()[:5] for line in text]
+            page = browser.open(f'{URL}/ui/{view}{query}')
+            shown = [r.replace('▾', '').split()[:5] for r in rows(page)]
+            if view == 'tree':  # the text has shares before values
+                said = [[w[1], w[0], w[3], w[2], w[4]] for w in said]
+            equal(shown, said)
+            page.close()
+
+
+def fifty_random_clicks_are_what_their_address_shows(browser):
+    choose = random.Random(24)
+    page = browser.open(URL + '/ui/top')
+    content = 'document.querySelector("#content").innerText + document.querySelector("#query").innerText'
+    for step in range(50):
+        count = page.eval('window.targets = [...document.querySelectorAll("#views a, #content button, #others button, #selection button")]'
+                          '.filter(e => e.offsetParent !== null && !/Dark|Light|\\?/.test(e.textContent) && !e.closest("dialog")), targets.length')
+        page.eval(f'targets[{choose.randrange(count)}].click()')
+        waits(page, 'document.documentElement.dataset.ready !== undefined')
+        if step % 10 != 9:
+            continue
+        there = address(page)
+        page.eval('document.querySelector("#selection").hidden = true')
+        before = page.eval(content)
+        again = browser.open(URL + there)
+        equal((there, again.eval(content)), (there, before))
+        again.close()
+    equal([c for c in browser.complaints if '404' not in c], [])
+
+
+def a_regression_is_red_and_the_rest_is_noise(browser):
+    page = browser.open(BASE + '/ui/')
+    equal(page.text('#title'), 'a.folded → b.folded')
+    equal(page.text('.facts li'), 'samples: 1,000 → 1,312')
+    left, top, width = page.eval('(c => [c.left, c.top, c.width])(document.querySelector("#canvas").getBoundingClientRect())')
+    pixel = lambda x, y: page.eval(f'[...document.querySelector("#canvas").getContext("2d").getImageData({x}, {y}, 1, 1).data]')
+    reddest = pixel(int(width * 0.25), 68)  # read, below parse, below main
+    assert reddest[0] > reddest[1] + 80, reddest
+    other = pixel(int(width * 0.6), 68)  # write
+    assert abs(other[0] - other[1]) < 40, other
+    click_text(page, '#views a', 'Changes')
+    ready(page, 'diff')
+    equal(page.eval('[...document.querySelectorAll("tbody tr:not(.noise) .name button")].map(b => b.textContent)'), ['read', 'main', 'parse'])
+    equal(page.eval('[...document.querySelectorAll("tbody tr.more")].map(r => r.cells[2].textContent)'), ['+310', '0', '0'])
+    said = json.loads(pitot('diff', '--json', '--rows=0', 'a.folded', 'b.folded'))['rows']
+    equal(page.eval('[...document.querySelectorAll("tbody tr")].map(r => [...r.cells].slice(0, 3).map(c => Number(c.textContent.replace(/[,+]/g, "")))'
+                    '.concat(r.cells[5].textContent === "noise"))'),
+          [[row['self']['before'], row['self']['after'], row['self']['change'],
+            row['self']['noise'] and row['self']['before'] + row['self']['after'] > 0] for row in said])
+
+
+def a_stall_is_found_in_three_clicks(browser):
+    page = browser.open(TIMED + '/ui/')
+    click_text(page, '#views a', 'Time')
+    ready(page, 'timeline')
+    heat = 'document.querySelector("canvas")'
+    page.eval(f'{heat}.scrollIntoView()')
+    left, top = page.eval(f'(c => [c.left, c.top])({heat}.getBoundingClientRect())')
+    hottest = page.eval(f'(c => {{ const d = c.getContext("2d").getImageData(0, 0, 24 * 10, 250).data; let [most, at] = [0, 0];'
+                        'for (let i = 0; i < d.length; i += 4) { const red = d[i] - d[i + 1]; if (red > most) [most, at] = [red, i / 4]; }'
+                        f'return [at % 240, Math.floor(at / 240)]; }})({heat})')
+    page.click(left + hottest[0] + 2, top + hottest[1] + 1)
+    waits(page, 'location.search !== ""')
+    ready(page, 'timeline')
+    equal(page.eval('new URLSearchParams(location.search).get("time")'), '6.4,6.42')
+    click_text(page, '#views a', 'Top')
+    ready(page, 'top')
+    equal(page.text('tbody td.name'), 'stall')
+    contains(pitot('top', '--time=6.4,6.42', 'timed.txt'), 'stall')
 
 
 def a_box_of_the_graph_can_be_chosen(browser):
@@ -198,9 +316,11 @@ def the_keyboard_reaches_the_focus(browser):
 
 
 def nothing_overflows_on_a_narrow_screen(browser):
-    for view in ['', 'top', 'tree']:
+    for view in ['', 'top', 'tree', 'peek?p=main', 'traces', 'info', 'why']:
         page = browser.open(f'{URL}/ui/{view}', width=360, height=640)
         assert page.eval('document.documentElement.scrollWidth <= 360'), view
+        assert page.eval('document.querySelector("#content").getBoundingClientRect().top < 200'), view
+        page.close()
 
 
 TESTS = [
@@ -214,6 +334,13 @@ TESTS = [
     reports_are_strangers_to_the_page_and_to_the_server,
     a_box_of_the_flame_graph_can_be_chosen,
     a_box_of_the_graph_can_be_chosen,
+    a_name_leads_from_view_to_view,
+    a_tree_is_closed_and_inverted_by_its_address,
+    what_is_left_out_comes_when_its_box_is_zoomed,
+    reports_say_the_same_as_the_commands,
+    fifty_random_clicks_are_what_their_address_shows,
+    a_regression_is_red_and_the_rest_is_noise,
+    a_stall_is_found_in_three_clicks,
     what_matches_nothing_is_said_in_words,
     conditions_without_a_field_can_be_taken_away,
     the_keyboard_reaches_the_focus,
@@ -221,30 +348,54 @@ TESTS = [
 ]
 
 
-def serve(folder):
-    """Starts the server; (process, address)."""
-    with open(os.path.join(folder, 'a.folded'), 'w') as f:
-        f.writelines(f'{stack} {count}\n' for stack, count in STACKS.items())
-    process = subprocess.Popen([PITOT, 'serve', '--no-browser', 'a.folded'], cwd=folder,
-                               stderr=subprocess.PIPE, text=True)
-    found = re.search(r'http://\S+', process.stderr.readline())
-    return process, found and found.group()
+def pitot(*words):
+    return subprocess.run([PITOT, *words], cwd=FOLDER, capture_output=True, text=True, check=True).stdout
+
+
+def write_folded(name, stacks):
+    with open(os.path.join(FOLDER, name), 'w') as f:
+        f.writelines(f'{stack} {count}\n' for stack, count in stacks.items())
+
+
+def write_profiles():
+    """a.folded; b.folded, in which read has 310 more and write 2; wide.folded, whose branch `few` is narrow, but its
+    leaves narrower; timed.txt, 10 s with a sample each 10 ms, in which `stall` has one each ms from 6.4 s to 6.45 s."""
+    write_folded('a.folded', STACKS)
+    write_folded('b.folded', {**STACKS, 'main;parse;read': 610, 'main;emit;write': 402})
+    write_folded('wide.folded', {'many': 10 ** 7, **{f'few;leaf{i}': 20 for i in range(20)}})
+    times = [(ms, 'usual') for ms in range(0, 10000, 10)] + [(ms, 'stall') for ms in range(6400, 6450)]
+    with open(os.path.join(FOLDER, 'timed.txt'), 'w') as f:
+        for ms, name in sorted(times):
+            f.write(f'app 7/8 [000] {500 + ms / 1000:.6f}: 1000000 cpu-clock:\n\t401000 {name}+0x1 (/app)\n\t401100 main+0x1 (/app)\n\n')
+
+
+def serve(*words):
+    """Starts a server; (process, address)."""
+    process = subprocess.Popen([PITOT, 'serve', '--no-browser', *words], cwd=FOLDER, stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        found = re.search(r'http://\S+', line)
+        if found:
+            return process, found.group()
+    raise AssertionError(f'{words}: nothing is served')
 
 
 def main():
-    global URL, PRINTED
+    global URL, ALL_PRINTED, BASE, WIDE, TIMED, FOLDER
     features = subprocess.run([PITOT, 'version', '--features'], capture_output=True, text=True)
     if browsers.find() is None or 'libmicrohttpd' not in features.stdout:
         print('1..0 # SKIP chromium or libmicrohttpd is not installed')
         return 0
-    with tempfile.TemporaryDirectory(prefix='pitot-app.') as folder:
-        process, PRINTED = serve(folder)
-        URL = PRINTED[:PRINTED.index('/?t=')]
+    with tempfile.TemporaryDirectory(prefix='pitot-app.') as FOLDER:
+        write_profiles()
+        servers = [serve(*words) for words in [['a.folded'], ['--base=a.folded', 'b.folded'], ['wide.folded'], ['timed.txt']]]
+        ALL_PRINTED = [printed for _, printed in servers]
+        URL, BASE, WIDE, TIMED = (printed[:printed.index('/?t=')] for _, printed in servers)
         try:
             return browsers.run_tests(TESTS)
         finally:
-            process.terminate()
-            process.wait()
+            for process, _ in servers:
+                process.terminate()
+                process.wait()
 
 
 if __name__ == '__main__':

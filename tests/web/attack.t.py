@@ -22,7 +22,7 @@ PITOT = os.environ.get('PITOT') or os.path.join(ROOT, 'build', 'pitot')
 
 # A file of that name cannot hold a slash, so its script can only show a dialog.
 PROFILE = '"><img src=x onerror=alert(1)>.pb'
-NEEDS_PATTERN = ['peek', 'source', 'disasm']
+NEEDS_PATTERN = ['peek', 'source', 'disasm', 'list']
 
 hits = []  # what reached the listener
 
@@ -129,7 +129,8 @@ def files_that_are_written_run_nothing_of_the_profile(browser):
 
 
 def pages_that_are_served_run_nothing_of_the_profile(browser):
-    for command in [['serve', '--no-browser', PROFILE], ['pprof', '-http=localhost:', '-no_browser', PROFILE]]:
+    pitot('merge', PROFILE, PROFILE, '-o', 'before.pb.gz')
+    for command in [['serve', '--no-browser', '--base=before.pb.gz', PROFILE], ['pprof', '-http=localhost:', '-no_browser', PROFILE]]:
         process, printed = serve(command)
         try:
             url = printed[:printed.index('/?t=')]

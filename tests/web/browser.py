@@ -43,9 +43,9 @@ class Browser:
         self.home = tempfile.mkdtemp(prefix='pitot-browser.')
         commands_out, self.commands = os.pipe()
         self.answers, answers_in = os.pipe()
-        # The shell puts the two pipes where the browser looks for them.
+        # The shell puts the two pipes where the browser looks for them (sh knows one digit only).
         self.process = subprocess.Popen(
-            ['sh', '-c', f'exec "$@" 3<&{commands_out} 4>&{answers_in}', 'sh', find(), *FLAGS,
+            ['bash', '-c', f'exec "$@" 3<&{commands_out} 4>&{answers_in}', 'bash', find(), *FLAGS,
              f'--user-data-dir={self.home}', 'about:blank'],
             pass_fds=[commands_out, answers_in], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -115,7 +115,7 @@ def the_page_opens_from_a_file_and_nothing_complains(browser):
 def arrow_keys_read_out_each_box_with_its_share(browser):
     page = small(browser)
     focus_graph(page)
-    for key, name, total, self_ in [('ArrowDown', 'all', '100ns (100%)', '0 (0%)'),
+    for key, name, total, self_ in [('ArrowDown', 'all', '100ns (100.0%)', '0 (0%)'),
                                     ('ArrowDown', 'main', '75.0ns (75.0%)', '15.0ns (15.0%)'),
                                     ('ArrowRight', 'idle', '25.0ns (25.0%)', '25.0ns (25.0%)'),
                                     ('ArrowLeft', 'main', '75.0ns (75.0%)', '15.0ns (15.0%)'),
@@ -135,7 +135,7 @@ def enter_zooms_and_escape_resets(browser):
         page.key(key)
     equal(crumbs(page), ['all', 'main', 'f'])
     contains(page.eval('location.hash'), 'zoom=')
-    contains(page.text('#details'), '100% of the zoom')
+    contains(page.text('#details'), '100.0% of the zoom')
     page.key('Backspace')
     equal(crumbs(page), ['all', 'main'])
     page.key('Escape')
@@ -199,8 +199,8 @@ def what_was_cut_makes_shares_a_lower_bound(browser):
     rows[1] = (parent, name, self_ - 5, total)  # 5 of main were in branches left out
     page = browser.open(page_of('cut.html', data_of(rows, cut=5)), fragment='#find=g')
     equal(page.text('#matches'), '≥ 30.0% in 1 box')
-    contains(page.text('#uncounted'), '5.00%')
-    contains(page.text('#facts'), '1 narrow branch left out (5.00%)')
+    contains(page.text('#uncounted'), '5.0%')
+    contains(page.text('#facts'), '1 narrow branch left out (5.0%)')
 
 
 def shares_are_of_the_whole_when_a_part_is_drawn(browser):
@@ -273,7 +273,7 @@ def the_table_of_everything_counts_what_was_cut(browser):
                          'more': 1234}
     page = browser.open(page_of('exact.html', data))
     equal(page.eval('Array.from(document.querySelectorAll("#rows td")).map(c => c.textContent)'),
-          ['97.0%', '100%', 'main'])
+          ['97.0%', '100.0%', 'main'])
     equal(page.text('#more'), '1,234 more')
     contains(page.text('#uncounted'), 'The colours below are without the 10.0%')
     focus_graph(page)

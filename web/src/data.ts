@@ -18,6 +18,7 @@ export interface FlameData {
   event: { type: string; unit: string };
   total: number;
   whole: number;
+  base?: number; /* of a difference: what of the total is the base's; all values are sums of both sides */
   totals_known?: boolean; /* false: no stacks, so nobody knows what a function's calls cost */
   facts: string[];
   strings: string[];
@@ -31,7 +32,14 @@ export interface FlameData {
     kind: number[];
     shade: number[];
   };
-  nodes: { parent: number[]; frame: number[]; self: number[]; total: number[] };
+  nodes: {
+    parent: number[];
+    frame: number[];
+    self: number[];
+    total: number[];
+    self_base?: number[];
+    total_base?: number[];
+  };
   cut: { nodes: number; total: number };
   functions: { name: number[]; self: number[]; total: number[]; more: number };
 }
@@ -47,6 +55,45 @@ export function parseData(text: string): FlameData {
   return data;
 }
 
+/* How wide the boxes of a difference are, and whether after is scaled to the total of before. */
+export type Width = "both" | "before" | "after";
+export interface Widths {
+  of: Width;
+  normalized: boolean;
+}
+
+/* The two sides of a difference, by node: own and whole values. */
+export interface Sides {
+  selfBefore: Float64Array;
+  selfAfter: Float64Array;
+  totalBefore: Float64Array;
+  totalAfter: Float64Array;
+  mostChange: number; /* the largest of a box's own changes */
+}
+
+function sidesOf(data: FlameData, normalized: boolean): Sides | null {
+  const { self, total, self_base, total_base } = data.nodes;
+  if (self_base === undefined || total_base === undefined) return null;
+  const after = total[0] - total_base[0];
+  const scale = normalized && after > 0 ? total_base[0] / after : 1;
+  const rest = (all: number[], base: number[]): Float64Array => Float64Array.from(all, (v, i) => (v - base[i]) * scale);
+  const sides = {
+    selfBefore: Float64Array.from(self_base),
+    selfAfter: rest(self, self_base),
+    totalBefore: Float64Array.from(total_base),
+    totalAfter: rest(total, total_base),
+    mostChange: 0,
+  };
+  sides.selfAfter.forEach((v, i) => (sides.mostChange = Math.max(sides.mostChange, Math.abs(v - sides.selfBefore[i]))));
+  return sides;
+}
+
+function widthOf(sides: Sides, of: Width, which: "self" | "total"): Float64Array {
+  const before = which === "self" ? sides.selfBefore : sides.totalBefore;
+  const after = which === "self" ? sides.selfAfter : sides.totalAfter;
+  return of === "before" ? before : of === "after" ? after : before.map((v, i) => v + after[i]);
+}
+
 export class Tree {
   readonly count: number;
   readonly parent: Int32Array;
@@ -60,13 +107,15 @@ export class Tree {
   readonly end: Int32Array; /* one past the last node of the subtree */
   readonly rowFirst: Int32Array; /* row d is rowNodes[rowFirst[d] .. rowFirst[d + 1]) */
   readonly rowNodes: Int32Array;
+  readonly sides: Sides | null; /* of a difference */
 
-  constructor(readonly data: FlameData) {
+  constructor(readonly data: FlameData, widths: Widths = { of: "both", normalized: false }) {
     const n = (this.count = data.nodes.parent.length);
     this.parent = Int32Array.from(data.nodes.parent);
     this.frame = Int32Array.from(data.nodes.frame);
-    this.self = Float64Array.from(data.nodes.self);
-    this.total = Float64Array.from(data.nodes.total);
+    this.sides = sidesOf(data, widths.normalized);
+    this.self = this.sides ? widthOf(this.sides, widths.of, "self") : Float64Array.from(data.nodes.self);
+    this.total = this.sides ? widthOf(this.sides, widths.of, "total") : Float64Array.from(data.nodes.total);
     this.depth = new Int32Array(n);
     this.start = new Float64Array(n);
     this.end = new Int32Array(n);
@@ -166,7 +215,33 @@ export class Tree {
 
   /* What 100 % is while `zoom` is shown. */
   whole(zoom: number): number {
-    return zoom > 0 ? this.total[zoom] : this.data.whole;
+    return zoom > 0 || this.sides !== null ? this.total[zoom] : this.data.whole;
+  }
+
+  /* Of a difference: a box's own change, as a part of the largest one. */
+  change(node: number): number {
+    if (this.sides === null || this.sides.mostChange === 0) return 0;
+    return (this.sides.selfAfter[node] - this.sides.selfBefore[node]) / this.sides.mostChange;
+  }
+
+  /* The names from the root down to a node, as `pitot flame --under` takes them. */
+  path(node: number): string {
+    const names: string[] = [];
+    for (; node > 0; node = this.parent[node]) names.push(this.name(node).replace(/[\\;]/g, "\\$&"));
+    return names.reverse().join(";");
+  }
+
+  /* The node at a path, or as far as it leads: 0 for "". */
+  nodeAt(path: string): number {
+    const names = (path.match(/(?:\\.|[^\\;])+/gs) || []).map((name) => name.replace(/\\(.)/gs, "$1"));
+    let node = 0;
+    for (const name of names) {
+      let child = node + 1;
+      while (child < this.end[node] && this.name(child) !== name) child = this.end[child];
+      if (child >= this.end[node]) break;
+      node = child;
+    }
+    return node;
   }
 
   /* What was cut under `top`: no box shows it. */
@@ -182,4 +257,51 @@ export class Tree {
     for (let i = top; i < this.end[top]; i++) deepest = Math.max(deepest, this.depth[i]);
     return deepest;
   }
+}
+
+/* The data with the boxes below node `at` (up to `end`) replaced by those of `more`, whose root is that node. */
+export function spliced(data: FlameData, at: number, end: number, more: FlameData): FlameData {
+  const strings = data.strings.slice();
+  const known = new Map(strings.map((text, i) => [text, i]));
+  const string = more.strings.map((text) => {
+    const found = known.get(text);
+    return found !== undefined ? found : strings.push(text) - 1;
+  });
+  const [groups, frames] = [data.groups.name.length, data.frames.name.length];
+  const texts = (column: number[]): number[] => column.map((s) => string[s]);
+  const added = more.nodes.parent.length - 1;
+  const shift = added - (end - at - 1);
+  const place = (column: number[], inside: number[], after = (v: number): number => v): number[] => [
+    ...column.slice(0, at + 1),
+    ...inside,
+    ...column.slice(end).map(after),
+  ];
+  const below = (column: number[] | undefined): number[] => (column || new Array(added + 1).fill(0)).slice(1);
+  const join = (column: number[], inside: number[] | undefined): number[] => place(column, below(inside));
+  const { nodes } = data;
+  const joined: FlameData["nodes"] = {
+    parent: place(nodes.parent, below(more.nodes.parent).map((p) => p + at), (p) => (p >= end ? p + shift : p)),
+    frame: place(nodes.frame, below(more.nodes.frame).map((f) => f + frames)),
+    self: join(nodes.self, more.nodes.self),
+    total: join(nodes.total, more.nodes.total),
+  };
+  if (nodes.self_base !== undefined && nodes.total_base !== undefined) {
+    joined.self_base = join(nodes.self_base, more.nodes.self_base);
+    joined.total_base = join(nodes.total_base, more.nodes.total_base);
+  }
+  return {
+    ...data,
+    strings,
+    groups: { name: [...data.groups.name, ...texts(more.groups.name)], hue: [...data.groups.hue, ...more.groups.hue] },
+    frames: {
+      name: [...data.frames.name, ...texts(more.frames.name)],
+      file: [...data.frames.file, ...texts(more.frames.file)],
+      line: [...data.frames.line, ...more.frames.line],
+      module: [...data.frames.module, ...texts(more.frames.module)],
+      group: [...data.frames.group, ...more.frames.group.map((g) => g + groups)],
+      kind: [...data.frames.kind, ...more.frames.kind],
+      shade: [...data.frames.shade, ...more.frames.shade],
+    },
+    nodes: joined,
+  };
 }

@@ -4,7 +4,7 @@ import { Kind, Tree } from "./data";
 
 export interface FunctionRow {
   name: string;
-  self: number;
+  self: number; /* of a difference: the change, as is total */
   total: number; /* a function that calls itself counts once */
 }
 
@@ -18,6 +18,9 @@ export interface GroupRow {
 /* One pass in preorder; a function's total grows only at its outermost box. Unsorted. */
 export function functionsUnder(tree: Tree, top: number): FunctionRow[] {
   const names = tree.data.frames.name;
+  const { sides } = tree;
+  const self = (i: number): number => (sides ? sides.selfAfter[i] - sides.selfBefore[i] : tree.self[i]);
+  const total = (i: number): number => (sides ? sides.totalAfter[i] - sides.totalBefore[i] : tree.total[i]);
   const rows = new Map<number, FunctionRow>();
   const covered = new Map<number, number>(); /* name -> end of the outermost box being walked */
   for (let i = Math.max(top, 1); i < tree.end[top]; i++) {
@@ -27,9 +30,9 @@ export function functionsUnder(tree: Tree, top: number): FunctionRow[] {
       row = { name: tree.data.strings[name], self: 0, total: 0 };
       rows.set(name, row);
     }
-    row.self += tree.self[i];
+    row.self += self(i);
     if (i >= (covered.get(name) || 0)) {
-      row.total += tree.total[i];
+      row.total += total(i);
       covered.set(name, tree.end[i]);
     }
   }

@@ -6,7 +6,7 @@
  */
 
 import { Kind, Tree } from "./data";
-import { boxColour, HUES, SHADES, TEXT, Variant, VARIANTS } from "./palette";
+import { boxColour, changeColour, HUES, SHADES, TEXT, Variant, VARIANTS } from "./palette";
 import { Ruler } from "./text";
 
 export const ROW_PX = 20;
@@ -77,7 +77,7 @@ export class Graph {
   private queued = false;
 
   constructor(
-    private tree: Tree,
+    public tree: Tree,
     private canvas: HTMLCanvasElement,
     private frame: HTMLElement,
     private spacer: HTMLElement,
@@ -242,7 +242,10 @@ export class Graph {
     const inside = Math.max(width - (width > 3 ? 1 : 0.25), LEAST_PX);
     context.globalAlpha = faint ? 0.45 : 1;
     const variant = node === 0 ? "unresolved" : VARIANTS[kind] || "function";
-    const colour = colours.fill[variant][tree.hue(node) * SHADES + tree.shade(node)];
+    const colour =
+      tree.sides !== null
+        ? changeColour(scene.dark, node === 0 ? 0 : tree.change(node))
+        : colours.fill[variant][tree.hue(node) * SHADES + tree.shade(node)];
     context.fillStyle = matched ? colours.match : colour;
     context.fillRect(x, y, inside, ROW_PX - 1);
     if (kind === Kind.Kernel && width > 8) {

@@ -1,28 +1,47 @@
-/* hash.ts: what the address keeps: #zoom=12&find=parse&regex=1&up=1 */
+/* hash.ts: what the address keeps of a flame graph: #zoom=main;parse&find=parse&regex=1&up=1 */
+
+import { Width } from "./data";
 
 export interface Place {
-  zoom: number;
+  zoom: string; /* the path of the box (Tree.path); "" is the whole */
   find: string;
   regex: boolean;
   up: boolean;
+  width: Width; /* of a difference, as is normalized */
+  normalized: boolean;
 }
 
-export function readHash(hash: string, nodes: number): Place {
-  const values = new URLSearchParams(hash.replace(/^#/, ""));
-  const zoom = Number(values.get("zoom") || "0");
+export function readPlace(get: (name: string) => string): Place {
+  const width = get("width");
   return {
-    zoom: Number.isInteger(zoom) && zoom >= 0 && zoom < nodes ? zoom : 0,
-    find: values.get("find") || "",
-    regex: values.get("regex") === "1",
-    up: values.get("up") === "1",
+    zoom: get("zoom"),
+    find: get("find"),
+    regex: get("regex") === "1",
+    up: get("up") === "1",
+    width: width === "before" || width === "after" ? width : "both",
+    normalized: get("norm") === "1",
   };
+}
+
+/* Parameters, "" for those that are as usual. */
+export function placeParameters(place: Place): Record<string, string> {
+  return {
+    zoom: place.zoom,
+    find: place.find,
+    regex: place.find !== "" && place.regex ? "1" : "",
+    up: place.up ? "1" : "",
+    width: place.width === "both" ? "" : place.width,
+    norm: place.normalized ? "1" : "",
+  };
+}
+
+export function readHash(hash: string): Place {
+  const values = new URLSearchParams(hash.replace(/^#/, ""));
+  return readPlace((name) => values.get(name) || "");
 }
 
 export function writeHash(place: Place): string {
   const values = new URLSearchParams();
-  if (place.zoom > 0) values.set("zoom", String(place.zoom));
-  if (place.find !== "") values.set("find", place.find);
-  if (place.find !== "" && place.regex) values.set("regex", "1");
-  if (place.up) values.set("up", "1");
-  return values.toString() === "" ? "#" : `#${values.toString()}`;
+  for (const [name, value] of Object.entries(placeParameters(place))) if (value !== "") values.set(name, value);
+  return `#${values.toString()}`;
 }

@@ -1,346 +1,42 @@
-/* main.ts: the page: one state, and what the pointer, the keys and the address do to it. */
+/* main.ts: the page of `pitot flame`: one flame graph, whose state is the address's fragment. */
 
-import { Kind, parseData, Tree } from "./data";
+import { parseData } from "./data";
 import { byId, element } from "./dom";
-import { Graph, Scene } from "./graph";
-import { Place, readHash, writeHash } from "./hash";
-import { NOTEWORTHY, Panel } from "./panel";
-import { compile, escapeRegExp, search } from "./search";
-import { amount, grouped, percent } from "./units";
-import { child, neighbour, nextMatch } from "./walk";
+import { Flame } from "./flame";
+import { readHash, writeHash } from "./hash";
 
-const KINDS: Record<number, string> = {
-  [Kind.Inlined]: "inlined",
-  [Kind.Kernel]: "kernel",
-  [Kind.Unresolved]: "no name known",
-};
+/* The page around this one, where there is one, learns which function was chosen. */
+function tell(name: string): void {
+  if (window.parent !== window) window.parent.postMessage({ pitotFunction: name }, window.location.origin);
+}
 
-class Page {
-  private data = parseData(byId("data").textContent || "");
-  private tree = new Tree(this.data);
-  private scene: Scene = { zoom: 0, selected: -1, hovered: -1, matched: null, inverted: false, dark: false };
-  private find = "";
-  private regex = false;
-  private canvas = byId<HTMLCanvasElement>("canvas");
-  private frame = byId("frame");
-  private input = byId<HTMLInputElement>("find");
-  private help = byId<HTMLDialogElement>("help");
-  private tip = byId("tip");
-  private graph = new Graph(this.tree, this.canvas, this.frame, byId("spacer"), this.scene);
-  private panel = new Panel(this.tree, (name) => this.setFind(`^${escapeRegExp(name)}$`, true));
-  private systemDark = window.matchMedia("(prefers-color-scheme: dark)");
-
-  constructor() {
-    this.header();
-    this.listen();
-    this.applyTheme();
-    this.restore();
-    if (!(this.data.total > 0)) {
-      byId("empty").hidden = false;
-    }
-    this.graph.scrollToRoot();
-    this.graph.scrollTo(this.scene.zoom);
-    document.documentElement.dataset.ready = "1";
-  }
-
-  private header(): void {
-    if (window.parent !== window) document.documentElement.dataset.framed = "1";
-    const { title, event, total, whole, facts, cut } = this.data;
-    document.title = `${title} – pitot flame`;
-    byId("title").textContent = title;
-    const all = [`${event.type}: ${amount(total, event.unit)}`, ...facts];
-    if (cut.nodes > 0) {
-      const what = cut.nodes === 1 ? "branch" : "branches";
-      all.push(`${grouped(cut.nodes)} narrow ${what} left out (${percent(cut.total, whole)})`);
-    }
-    byId("facts").replaceChildren(...all.map((fact) => element("li", "", fact)));
-  }
-
-  /* ---- what changes the state ---- */
-
-  private place(): Place {
-    return { zoom: this.scene.zoom, find: this.find, regex: this.regex, up: this.scene.inverted };
-  }
-
-  private restore(): void {
-    const place = readHash(window.location.hash, this.tree.count);
-    this.scene.zoom = place.zoom;
-    this.scene.inverted = place.up;
-    this.find = place.find;
-    this.regex = place.regex;
-    if (this.input.value !== place.find) this.input.value = place.find;
-    this.refresh();
-  }
-
-  /* A zoom is a step that the browser's Back undoes; the rest only replaces the address. */
-  private remember(step: boolean): void {
-    const hash = writeHash(this.place());
-    if (hash === (window.location.hash || "#")) return;
-    if (step) window.history.pushState(null, "", hash);
-    else window.history.replaceState(null, "", hash);
-  }
-
-  private setZoom(node: number): void {
-    this.scene.zoom = node;
-    if (!this.tree.isUnder(this.scene.selected, node)) this.scene.selected = node;
-    this.remember(true);
-    this.refresh();
-    this.graph.scrollTo(node);
-  }
-
-  private setFind(pattern: string, regex: boolean): void {
-    this.find = pattern;
-    this.regex = regex;
-    if (this.input.value !== pattern) this.input.value = pattern;
-    this.remember(false);
-    this.showMatches();
-    this.graph.redraw();
-  }
-
-  private select(node: number): void {
-    this.scene.selected = node;
-    this.graph.scrollTo(node);
-    this.details(node);
-    this.graph.redraw();
-  }
-
-  private invert(): void {
-    this.scene.inverted = !this.scene.inverted;
-    this.remember(false);
-    this.refresh();
-    this.graph.scrollToRoot();
-  }
-
-  private reset(): void {
-    this.setFind("", this.regex);
-    this.setZoom(0);
-    this.scene.selected = -1;
-    this.tell(-1);
-    this.details(-1);
-    this.graph.scrollToRoot();
-  }
-
-  private toggleTheme(): void {
-    document.documentElement.dataset.theme = this.scene.dark ? "light" : "dark";
-    this.applyTheme();
-    this.refresh();
-  }
-
-  private applyTheme(): void {
-    const chosen = document.documentElement.dataset.theme;
-    this.scene.dark = chosen ? chosen === "dark" : this.systemDark.matches;
-    byId("theme").textContent = this.scene.dark ? "Light" : "Dark";
-  }
-
-  /* ---- what shows the state ---- */
-
-  private refresh(): void {
-    byId("flip").setAttribute("aria-pressed", String(this.scene.inverted));
-    this.breadcrumbs();
-    this.showMatches();
-    this.panel.show(this.scene.zoom, this.scene.dark);
-    this.details(this.scene.hovered >= 0 ? this.scene.hovered : this.scene.selected);
-    this.graph.relayout();
-  }
-
-  private breadcrumbs(): void {
-    const path: number[] = [];
-    for (let node = this.scene.zoom; node > 0; node = this.tree.parent[node]) path.push(node);
-    path.push(0);
-    path.reverse();
-    const shown = path.length > 7 ? [...path.slice(0, 2), -1, ...path.slice(-4)] : path;
-    byId("crumbs").replaceChildren(
-      ...shown.map((node) => {
-        if (node < 0) return element("li", "", `… ${path.length - 6} …`);
-        const button = element("button", "link", this.tree.name(node));
-        button.title = this.tree.name(node);
-        if (node === this.scene.zoom) button.setAttribute("aria-current", "true");
-        button.addEventListener("click", () => this.setZoom(node));
-        return element("li", "", button);
-      })
-    );
-    byId<HTMLButtonElement>("reset").disabled = this.scene.zoom === 0 && this.find === "";
-  }
-
-  private showMatches(): void {
-    const result = byId("matches");
-    byId("regex").setAttribute("aria-pressed", String(this.regex));
-    this.input.removeAttribute("aria-invalid");
-    this.scene.matched = null;
-    byId<HTMLButtonElement>("reset").disabled = this.scene.zoom === 0 && this.find === "";
-    if (this.find === "") {
-      result.textContent = "";
-      return;
-    }
-    const test = compile(this.find, this.regex);
-    if (typeof test === "string") {
-      this.input.setAttribute("aria-invalid", "true");
-      result.textContent = test;
-      return;
-    }
-    const { zoom } = this.scene;
-    const matches = search(this.tree, zoom, test);
-    this.scene.matched = matches.frame;
-    const whole = this.tree.whole(zoom);
-    const of = zoom > 0 ? " of the zoom" : "";
-    const least = matches.unknown > NOTEWORTHY * whole;
-    result.title = least ? `${percent(matches.unknown, whole)} more lies in branches too narrow to draw` : "";
-    result.textContent =
-      matches.nodes === 0
-        ? "no match"
-        : `${least ? "≥ " : ""}${percent(matches.total, whole)}${of} in ${grouped(matches.nodes)} ${matches.nodes === 1 ? "box" : "boxes"}`;
-  }
-
-  private numbers(node: number): string[] {
-    const { tree, data } = this;
-    const { unit } = data.event;
-    const line = (what: string, value: number): string => {
-      const zoomed = this.scene.zoom > 0 && tree.isUnder(node, this.scene.zoom);
-      const ofZoom = zoomed ? `, ${percent(value, tree.total[this.scene.zoom])} of the zoom` : "";
-      return `${what} ${amount(value, unit)} (${percent(value, data.whole)}${ofZoom})`;
-    };
-    const total = data.totals_known !== false || node === 0 ? line("total", tree.total[node]) : "total -";
-    return [total, line("self", tree.self[node])];
-  }
-
-  private details(node: number): void {
-    const bar = byId("details");
-    if (node < 0) {
-      bar.replaceChildren(element("span", "hint", "Point at a box, or use the arrow keys. ? shows all keys."));
-      return;
-    }
-    const { tree } = this;
-    const parts = [...this.numbers(node), tree.place(node), tree.module(node), KINDS[tree.kind(node)] || ""];
-    bar.replaceChildren(
-      element("strong", "", tree.name(node)),
-      ...parts.filter((part) => part !== "").map((part) => element("span", "", part))
-    );
-  }
-
-  private showTip(node: number, x: number, y: number): void {
-    this.tip.hidden = node < 0;
-    if (node < 0) return;
-    const place = this.tree.place(node);
-    const lines = [...this.numbers(node), ...(place !== "" ? [place] : [])];
-    this.tip.replaceChildren(
-      element("strong", "", this.tree.name(node)),
-      ...lines.map((line) => element("div", "", line))
-    );
-    const { offsetWidth, offsetHeight } = this.tip;
-    const left = Math.min(x + 14, window.innerWidth - offsetWidth - 6);
-    const below = y + 18 + offsetHeight < window.innerHeight;
-    this.tip.style.left = `${Math.max(6, left)}px`;
-    this.tip.style.top = `${Math.max(6, below ? y + 18 : y - offsetHeight - 10)}px`;
-  }
-
-  /* ---- pointer and keys ---- */
-
-  private listen(): void {
-    this.canvas.addEventListener("pointermove", (e) => this.pointed(e));
-    this.canvas.addEventListener("pointerleave", () => this.hover(-1, 0, 0));
-    this.canvas.addEventListener("click", (e) => this.clicked(e));
-    this.canvas.addEventListener("keydown", (e) => this.graphKey(e));
-    document.addEventListener("keydown", (e) => this.pageKey(e));
-    this.input.addEventListener("input", () => this.setFind(this.input.value, this.regex));
-    this.input.addEventListener("keydown", (e) => this.findKey(e));
-    byId("regex").addEventListener("click", () => this.setFind(this.find, !this.regex));
-    byId("reset").addEventListener("click", () => this.reset());
-    byId("flip").addEventListener("click", () => this.invert());
-    byId("theme").addEventListener("click", () => this.toggleTheme());
-    byId("show-help").addEventListener("click", () => this.help.showModal());
-    byId("close-help").addEventListener("click", () => this.help.close());
-    this.systemDark.addEventListener("change", () => {
-      this.applyTheme();
-      this.refresh();
-    });
-    window.addEventListener("popstate", () => this.restore());
-    window.addEventListener("hashchange", () => this.restore());
-  }
-
-  private pointed(e: PointerEvent): void {
-    if (e.pointerType !== "touch") this.hover(this.graph.at(e.offsetX, e.offsetY), e.clientX, e.clientY);
-  }
-
-  private hover(node: number, x: number, y: number): void {
-    this.showTip(node, x, y);
-    this.canvas.style.cursor = node >= 0 ? "pointer" : "default";
-    if (node === this.scene.hovered) return;
-    this.scene.hovered = node;
-    this.details(node >= 0 ? node : this.scene.selected);
-    this.graph.redraw();
-  }
-
-  /* The page of `pitot serve` around this one learns what was chosen. */
-  private tell(node: number): void {
-    if (window.parent === window) return;
-    const name = node > 0 ? this.tree.name(node) : "";
-    window.parent.postMessage({ pitotFunction: name }, window.location.origin);
-  }
-
-  private clicked(e: MouseEvent): void {
-    const node = this.graph.at(e.offsetX, e.offsetY);
-    if (node < 0) return;
-    this.tell(node);
-    this.scene.selected = node;
-    this.hover(-1, 0, 0);
-    this.setZoom(node);
-  }
-
-  /* Arrows follow the tree as it is drawn: away from the root is down, or up when the root is below. */
-  private graphKey(e: KeyboardEvent): void {
-    if (e.ctrlKey || e.metaKey || e.altKey) return;
-    const { tree, scene } = this;
-    const at = scene.selected >= 0 ? scene.selected : scene.zoom;
-    const none = scene.selected < 0;
-    const outward = scene.inverted ? "ArrowUp" : "ArrowDown";
-    const inward = scene.inverted ? "ArrowDown" : "ArrowUp";
-    if (e.key === outward) this.select(none ? at : child(tree, at));
-    else if (e.key === inward) this.select(none ? at : Math.max(tree.parent[at], 0));
-    else if (e.key === "ArrowLeft") this.select(neighbour(tree, at, -1, scene.zoom));
-    else if (e.key === "ArrowRight") this.select(neighbour(tree, at, 1, scene.zoom));
-    else if (e.key === "Home") this.select(scene.zoom);
-    else if (e.key === "Enter" || e.key === " ") this.setZoom(at);
-    else if (e.key === "Backspace") this.setZoom(Math.max(tree.parent[scene.zoom], 0));
-    else return;
-    e.preventDefault();
-  }
-
-  private pageKey(e: KeyboardEvent): void {
-    if (e.ctrlKey || e.metaKey || e.altKey || e.target === this.input || this.help.open) return;
-    if (e.key === "/") this.input.focus();
-    else if (e.key === "?") this.help.showModal();
-    else if (e.key === "Escape") this.reset();
-    else if (e.key === "n" || e.key === "N") this.toMatch(e.key === "n" ? 1 : -1);
-    else if (e.key === "i") this.invert();
-    else if (e.key === "t") this.toggleTheme();
-    else return;
-    e.preventDefault();
-  }
-
-  private findKey(e: KeyboardEvent): void {
-    if (e.key === "Enter") {
-      this.canvas.focus();
-      this.toMatch(e.shiftKey ? -1 : 1);
-    } else if (e.key === "Escape") {
-      this.setFind("", this.regex);
-      this.canvas.focus();
-    } else {
-      return;
-    }
-    e.preventDefault();
-    e.stopPropagation();
-  }
-
-  private toMatch(step: number): void {
-    const { matched, selected, zoom } = this.scene;
-    if (matched === null) return;
-    const node = nextMatch(this.tree, selected, step, zoom, matched);
-    if (node >= 0) this.select(node);
-  }
+function show(): void {
+  const data = parseData(byId("data").textContent || "");
+  if (window.parent !== window) document.documentElement.dataset.framed = "1";
+  document.title = `${data.title} – pitot flame`;
+  byId("title").textContent = data.title;
+  const flame = new Flame(
+    data,
+    {
+      read: () => readHash(window.location.hash),
+      write: (place, step) => {
+        const hash = writeHash(place);
+        if (hash === (window.location.hash || "#")) return;
+        if (step) window.history.pushState(null, "", hash);
+        else window.history.replaceState(null, "", hash);
+      },
+      chosen: tell,
+    },
+    new AbortController().signal
+  );
+  byId("facts").replaceChildren(...flame.facts().map((fact) => element("li", "", fact)));
+  window.addEventListener("popstate", () => flame.restore());
+  window.addEventListener("hashchange", () => flame.restore());
+  document.documentElement.dataset.ready = "1";
 }
 
 try {
-  new Page();
+  show();
 } catch (e) {
   const text = e instanceof Error ? e.message : String(e);
   document.body.replaceChildren(element("p", "broken", `This flame graph cannot be shown: ${text}`));

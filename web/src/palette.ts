@@ -50,4 +50,14 @@ export function boxColour(dark: boolean, variant: Variant, hue: number, shade: n
   }
 }
 
+export const CHANGE_STEPS = 8; /* each way; a class each in pictures (src/render/flame_svg.c) */
+
+/* The fill of a box of a difference: -1 the largest decrease (green), 1 the largest increase (red). The square root
+ * shows small changes, too. */
+export function changeColour(dark: boolean, change: number): string {
+  const much = Math.sqrt(Math.min(1, Math.abs(change)));
+  const angle = change > 0 ? 25 : 150;
+  return dark ? oklch(0.34 + 0.1 * much, 0.15 * much, angle) : oklch(0.93 - 0.17 * much, 0.15 * much, angle);
+}
+
 export const TEXT = { light: "#16181d", dark: "#f2f3f5" };

@@ -5,7 +5,7 @@ import { byId, element } from "./dom";
 import { FunctionRow, functionsOfAll, functionsUnder, groupsUnder } from "./functions";
 import { boxColour } from "./palette";
 import { formWithin } from "./text";
-import { grouped, percent } from "./units";
+import { grouped, percent, signed } from "./units";
 
 const TABLE_ROWS = 25;
 const GROUP_ROWS = 8;
@@ -20,7 +20,7 @@ export class Panel {
   private others = 0; /* functions that have no row */
   private whole = 0;
 
-  constructor(private tree: Tree, private choose: (name: string) => void) {
+  constructor(public tree: Tree, private choose: (name: string) => void) {
     for (const column of ["self", "total"] as const) {
       byId(`by-${column}`).addEventListener("click", () => {
         this.sort = column;
@@ -45,7 +45,9 @@ export class Panel {
         ? `The colours below are ${without}.`
         : `Counted ${without}; pitot top counts everything.`;
     const groups = groupsUnder(this.tree, zoom).slice(0, GROUP_ROWS);
-    byId("colours").hidden = groups.length === 0;
+    const difference = this.tree.sides !== null;
+    byId("colours").hidden = groups.length === 0 && !difference;
+    byId("groups").hidden = difference;
     byId("groups").replaceChildren(
       ...groups.map((group) => {
         const swatch = element("span", "swatch");
@@ -57,7 +59,10 @@ export class Panel {
 
   private showTable(): void {
     const key = this.sort;
-    this.rows.sort((a, b) => b[key] - a[key] || b.total - a.total || (a.name < b.name ? -1 : 1));
+    const { sides, data } = this.tree;
+    const size = sides === null ? (v: number): number => v : Math.abs; /* changes: the largest first */
+    this.rows.sort((a, b) => size(b[key]) - size(a[key]) || size(b.total) - size(a.total) || (a.name < b.name ? -1 : 1));
+    const cell = (v: number): string => (sides === null ? percent(v, this.whole) : v === 0 ? "0" : signed(v, data.event.unit));
     byId("by-self").parentElement!.setAttribute("aria-sort", key === "self" ? "descending" : "none");
     byId("by-total").parentElement!.setAttribute("aria-sort", key === "total" ? "descending" : "none");
     byId("rows").replaceChildren(
@@ -69,8 +74,8 @@ export class Panel {
         return element(
           "tr",
           "",
-          element("td", "number", percent(row.self, this.whole)),
-          element("td", "number", this.tree.data.totals_known === false ? "-" : percent(row.total, this.whole)),
+          element("td", "number", cell(row.self)),
+          element("td", "number", data.totals_known === false ? "-" : cell(row.total)),
           name
         );
       })

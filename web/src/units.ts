@@ -57,10 +57,23 @@ export function amount(value: number, unit: string): string {
   return (step.name === "B" ? grouped(scaled) : threeDigits(scaled / step.size)) + step.name;
 }
 
+/* With its sign: "+1.20s", "-3". */
+export function signed(value: number, unit: string): string {
+  return (value > 0 ? "+" : "") + amount(value, unit);
+}
+
+/* The change of a value with its part of what it was: "+200 (+66.7%)". */
+export function changed(before: number, after: number, unit: string): string {
+  const part = (after - before) / before;
+  const share = before === 0 ? "new" : after === 0 ? "gone" : `${part > 0 ? "+" : "-"}${percent(Math.abs(part), 1)}`;
+  return after === before ? "no change" : `${signed(after - before, unit)}, ${share}`;
+}
+
 export function percent(part: number, whole: number): string {
   if (!(whole > 0)) return "0%";
+  if (part < 0) return `-${percent(-part, whole)}`;
   const share = (100 * part) / whole;
   if (share === 0) return "0%";
   if (share < 0.01) return "<0.01%";
-  return `${share.toFixed(share >= 99.95 ? 0 : share >= 10 ? 1 : 2)}%`;
+  return `${share.toFixed(share < 0.1 ? 2 : 1)}%`;
 }

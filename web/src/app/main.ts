@@ -1,25 +1,33 @@
-/* main.ts: the page of `pitot serve`: views of one profile, each a report that the server makes. What is
- * shown stands in the address; a link, Back and Reload all lead to the same. */
+/* main.ts: the page of `pitot serve`: views of one profile, made of the reports that the server has. What is shown
+ * stands in the address; a link, Back and Reload all lead to the same. */
 
+import { parseData } from "../data";
 import { byId, element } from "../dom";
-import { escapeRegExp } from "../search";
-import { formWithin } from "../text";
+import { Flame } from "../flame";
+import { placeParameters, readPlace } from "../hash";
+import { disasmView, sourceView } from "./listing";
+import { Menu } from "./menu";
+import { exactly, Page } from "./page";
+import { peekView } from "./peek";
+import { diffView, infoView, tagsView, tracesView, whyView } from "./reports";
 import { FIELDS, State, View, VIEWS } from "./state";
-import { Report, Row, Table } from "./table";
+import { Table, TopReport } from "./table";
+import { timeView } from "./time";
+import { treeView } from "./tree";
 
 interface Data {
   title: string;
   version: string;
+  before: string | null; /* what it is compared with */
+  times: boolean; /* samples have times */
   events: { type: string; unit: string }[];
   event: number;
+  answers?: Record<string, unknown>; /* of a file: the reports that it holds */
 }
 
-const TABLE_ROWS = 1000;
-const PICKED_ROWS = 25;
-
-const view = (name: string): View => VIEWS.find((v) => v.name === name) || VIEWS[0];
-/* Boxes of the graph have names with … for template arguments. */
-const exactly = (name: string): string => `^${escapeRegExp(name).replace(/…/g, ".*")}$`;
+const TABLE_ROWS = "1000";
+const PICKED_ROWS = "25";
+const KEPT_ANSWERS = 40;
 
 /* Names in messages may be any bytes. */
 function decoded(text: string): string {
@@ -30,21 +38,27 @@ function decoded(text: string): string {
   }
 }
 
-class App {
+class App implements Page {
   private data: Data = JSON.parse(byId("data").textContent || "");
-  private state = State.of(window.location);
-  private chosen = "";
-  private table: Table | null = null;
+  private isFile = this.data.answers !== undefined;
+  state = State.of(window.location, this.isFile);
+  private views = VIEWS.filter((v) => v.needs === undefined || (v.needs === "base" ? this.data.before !== null : this.data.times));
   private shown: HTMLIFrameElement | null = null; /* the frame of the report that is shown */
-  private unwanted: AbortController | null = null; /* ends the question before the latest */
+  private flame: { graph: Flame; question: string } | null = null;
+  private unwanted = new AbortController(); /* ends what belongs to the view before the latest */
+  private answers = new Map<string, Promise<unknown>>();
   private content = byId("content");
-  private said: Node[] = []; /* what the command line would have said beside the latest report */
+  private said: string[] = []; /* what the command line would have said beside the latest reports */
   private asked = 0; /* counts questions: only the latest answer is shown */
+  private menu = new Menu(() => this.state, (state) => this.go(state));
 
   constructor() {
     document.title = `${this.data.title} – pitot`;
-    byId("title").textContent = this.data.title;
+    byId("title").textContent = this.data.before ? `${this.data.before} → ${this.data.title}` : this.data.title;
     byId("brand").title = `pitot ${this.data.version}`;
+    byId("download").hidden = this.isFile;
+    byId<HTMLDetailsElement>("filters").open = window.matchMedia("(min-width: 701px)").matches;
+    byId("filters").hidden = this.isFile;
     this.listEvents();
     this.listen();
     this.show();
@@ -55,7 +69,7 @@ class App {
   private listEvents(): void {
     const { events, event } = this.data;
     const select = byId<HTMLSelectElement>("event");
-    byId("event-label").hidden = events.length < 2;
+    byId("event-label").hidden = events.length < 2 || this.isFile;
     events.forEach(({ type, unit }, i) => {
       const option = element("option", "", `${type} (${unit})`) as HTMLOptionElement;
       option.value = i === event ? "" : String(i);
@@ -75,28 +89,28 @@ class App {
       e.preventDefault();
       this.go(this.state.with({ p: byId<HTMLInputElement>("p").value }));
     });
-    byId("selection").addEventListener("click", (e) => {
-      const what = (e.target as HTMLElement).dataset.do;
-      if (what !== undefined) this.act(what);
-    });
-    window.addEventListener("popstate", () => {
-      this.state = State.of(window.location);
-      this.show();
-    });
-    /* Reports in frames tell which function was clicked. Their origin is opaque: the window tells who it is. */
+    window.addEventListener("popstate", () => this.arrive());
+    window.addEventListener("hashchange", () => this.arrive());
+    /* Pictures in frames tell which function was clicked. Their origin is opaque: the window tells who it is. */
     window.addEventListener("message", (e) => {
       if (this.shown === null || e.source !== this.shown.contentWindow) return;
       if (typeof e.data !== "object" || e.data === null) return;
-      if (typeof e.data.pitotFunction === "string") this.choose(e.data.pitotFunction);
+      const box = this.shown.getBoundingClientRect();
+      if (typeof e.data.pitotFunction === "string") this.choose(e.data.pitotFunction, { x: box.left + 8, y: box.top + 8 });
     });
     document.addEventListener("keydown", (e) => this.key(e));
   }
 
   private key(e: KeyboardEvent): void {
     if (e.ctrlKey || e.metaKey || e.altKey || e.target instanceof HTMLInputElement) return;
-    if (e.key === "/") byId("f").focus();
-    else if (e.key === "Escape") this.choose("");
-    else return;
+    if (e.key === "/" && this.flame === null && !this.isFile) {
+      byId<HTMLDetailsElement>("filters").open = true;
+      byId("f").focus();
+    } else if (e.key === "Escape") {
+      if (!this.menu.close()) this.choose("", null);
+    } else {
+      return;
+    }
     e.preventDefault();
   }
 
@@ -106,35 +120,56 @@ class App {
     this.go(this.state.with(changes));
   }
 
-  /* What the toolbar does with the chosen function. */
-  private act(what: string): void {
-    const pattern = exactly(this.chosen);
-    const also = (name: string): string => {
-      const before = this.state.get(name);
-      return before === "" ? pattern : `${before}|${pattern}`;
-    };
-    if (what === "focus") this.go(this.state.with({ f: pattern }));
-    else if (what === "ignore") this.go(this.state.with({ i: also("i") }));
-    else if (what === "hide") this.go(this.state.with({ h: also("h") }));
-    else if (what === "from") this.go(this.state.with({ sf: pattern }));
-    else if (what === "none") this.choose("");
-    else this.go(this.state.with({ p: pattern }, view(what)));
+  /* One function is chosen in all views; at: where its menu opens. */
+  choose(name: string, at: HTMLElement | { x: number; y: number } | null): void {
+    this.keep({ sel: name });
+    this.mark();
+    if (name !== "" && at !== null) this.menu.open(name, at);
+    else this.menu.close();
   }
 
-  private choose(name: string): void {
-    this.chosen = name;
-    byId("selection").hidden = name === "";
-    byId("chosen").textContent = name;
-    if (this.table !== null) this.table.select(name);
+  /* Shows which names are the chosen one. */
+  private mark(): void {
+    const chosen = this.state.get("sel");
+    for (const made of this.content.querySelectorAll<HTMLElement>("[data-name]")) {
+      if (chosen !== "" && made.dataset.name === chosen) made.setAttribute("aria-current", "true");
+      else made.removeAttribute("aria-current");
+    }
   }
 
   /* ---- Where we are ---- */
 
-  private go(state: State): void {
-    const address = state.address("/ui/");
-    if (address !== window.location.pathname + window.location.search) window.history.pushState(null, "", address);
+  private isHere(address: string): boolean {
+    return address === (this.isFile ? window.location.hash : window.location.pathname + window.location.search);
+  }
+
+  go(state: State): void {
+    const address = state.address(this.isFile);
+    if (!this.isHere(address)) window.history.pushState(null, "", address);
     this.state = state;
     this.show();
+  }
+
+  keep(changes: Record<string, string>): void {
+    this.state = this.state.with(changes);
+    const address = this.state.address(this.isFile);
+    if (this.isHere(address)) return;
+    window.history.replaceState(null, "", address);
+    this.showViews();
+  }
+
+  /* By Back, Forward or an address that was typed. */
+  private arrive(): void {
+    const before = this.state.address(this.isFile);
+    this.state = State.of(window.location, this.isFile);
+    if (this.state.address(this.isFile) === before) return;
+    this.menu.close();
+    if (this.flame !== null && this.state.view.name === "flamegraph" && this.flame.question === this.flameQuestion()) {
+      this.flame.graph.restore();
+      this.mark();
+    } else {
+      this.show();
+    }
   }
 
   private show(): void {
@@ -142,10 +177,10 @@ class App {
     for (const name of FIELDS) byId<HTMLInputElement>(name).value = state.get(name);
     byId<HTMLInputElement>("p").value = state.get("p");
     byId<HTMLSelectElement>("event").value = this.eventChoice(state.get("si"));
-    byId("pattern").hidden = state.view.pattern !== true;
+    byId("pattern").hidden = state.view.pattern !== true || this.isFile;
     this.showViews();
-    this.showOthers();
-    this.choose("");
+    this.showConditions();
+    this.menu.close();
     this.showReport();
   }
 
@@ -156,26 +191,31 @@ class App {
     return at < 0 || at === event ? "" : String(at);
   }
 
+  private link(title: string, there: State): HTMLAnchorElement {
+    const link = element("a", "", title) as HTMLAnchorElement;
+    link.href = there.address(this.isFile);
+    link.addEventListener("click", (e) => {
+      if (e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return;
+      e.preventDefault();
+      this.go(there);
+    });
+    return link;
+  }
+
   private showViews(): void {
     byId("views").replaceChildren(
-      ...VIEWS.map((v) => {
-        const link = element("a", "", v.title) as HTMLAnchorElement;
-        const there = this.state.with({}, v);
-        link.href = there.address("/ui/");
+      ...this.views.map((v) => {
+        const link = this.link(v.title, this.state.to(v));
         if (v === this.state.view) link.setAttribute("aria-current", "page");
-        link.addEventListener("click", (e) => {
-          if (e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return;
-          e.preventDefault();
-          this.go(there);
-        });
         return element("li", "", link);
       })
     );
   }
 
-  /* Conditions without a field: they can be seen and taken away. */
-  private showOthers(): void {
-    const names = [...new Set(this.state.parameters.keys())].filter((n) => !FIELDS.includes(n) && n !== "p" && n !== "si");
+  /* What is asked, as breadcrumbs that can be taken away. */
+  private showConditions(): void {
+    const names = this.state.conditions();
+    byId("filters-title").textContent = names.length === 0 ? "Filters" : `Filters (${names.length})`;
     byId("others").replaceChildren(
       ...names.map((name) => {
         const button = element("button", "", "✕");
@@ -191,86 +231,148 @@ class App {
 
   private showReport(): void {
     const { state } = this;
-    this.table = null;
     this.shown = null;
-    if (this.unwanted !== null) this.unwanted.abort();
+    this.flame = null;
+    this.said = [];
+    this.unwanted.abort();
     this.unwanted = new AbortController();
     const question = ++this.asked;
-    const answer = (made: Node[]): void => {
-      if (question !== this.asked) return;
-      this.content.setAttribute("aria-busy", "false");
-      this.content.replaceChildren(...made);
-      document.documentElement.dataset.ready = state.view.name;
-    };
     delete document.documentElement.dataset.ready;
     this.content.setAttribute("aria-busy", "true");
-    const { shape } = state.view;
-    const work = state.waits()
-      ? this.picker()
-      : shape === "table"
-      ? this.topTable()
-      : shape === "text"
-      ? this.text()
-      : this.frame();
-    work.then(answer, (e: Error) => answer([element("p", "problem", e.message)]));
+    const answer = (made: Node[], then?: () => void): void => {
+      if (question !== this.asked) return;
+      this.content.setAttribute("aria-busy", "false");
+      this.content.replaceChildren(...this.said.map((text) => element("p", "note", text)), ...made);
+      if (then) then();
+      this.mark();
+      document.documentElement.dataset.ready = state.view.name;
+    };
+    const fail = (e: Error): void => answer([element("p", "problem", e.message)]);
+    if (state.waits()) this.picker().then(answer, fail);
+    else if (state.view.name === "flamegraph") this.flameView(answer).catch(fail);
+    else this.viewOf(state.view)().then(answer, fail);
+  }
+
+  private viewOf(view: View): () => Promise<Node[]> {
+    const views: Record<string, () => Promise<Node[]>> = {
+      diff: () => diffView(this),
+      top: () => this.topTable(),
+      tree: () => treeView(this),
+      peek: () => peekView(this),
+      source: () => sourceView(this),
+      disasm: () => disasmView(this),
+      graph: () => this.picture(),
+      timeline: () => timeView(this),
+      why: () => whyView(this),
+      traces: () => tracesView(this),
+      tags: () => tagsView(this),
+      info: () => infoView(this),
+    };
+    return views[view.name];
   }
 
   /* The answer of a report; what the server says is wrong is thrown. */
-  private async ask(address: string): Promise<Response> {
+  ask<T>(route: string, options: Record<string, string> = {}): Promise<T> {
+    const shape: Record<string, string> = route === "flame" ? {} : { json: "1" };
+    const address = this.state.question(route, { ...shape, ...options });
+    const known = this.answers.get(address);
+    if (known !== undefined) return known as Promise<T>;
+    const answer = this.data.answers !== undefined ? this.read(address) : this.fetch(address);
+    this.answers.set(address, answer);
+    answer.catch(() => this.answers.delete(address));
+    for (const old of this.answers.keys()) if (this.answers.size > KEPT_ANSWERS) this.answers.delete(old);
+    return answer as Promise<T>;
+  }
+
+  private async read(address: string): Promise<unknown> {
+    const found = this.data.answers?.[address];
+    if (found === undefined) throw new Error("This file does not hold that report: pitot serve shows it.");
+    return found;
+  }
+
+  private async fetch(address: string): Promise<unknown> {
     let response: Response;
+    const { signal } = this.unwanted;
+    let answered = false;
+    signal.addEventListener("abort", () => answered || this.answers.delete(address));
     try {
-      response = await fetch(address, { signal: this.unwanted?.signal });
+      response = await fetch(address, { signal });
     } catch (e) {
       throw new Error("pitot serve does not answer: has it ended?");
     }
     if (!response.ok) throw new Error((await response.text()).trim());
     const said = decoded(response.headers.get("Pitot-Said") || "");
-    this.said = said === "" ? [] : [element("p", "note", said)];
-    return response;
-  }
-
-  private async top(state: State, rows: number): Promise<Report> {
-    const response = await this.ask(state.with({ json: "1", rows: String(rows), p: "" }, view("top")).address("/api/"));
-    return response.json();
+    if (said !== "") this.said.push(said);
+    const answer = await response.json();
+    answered = true;
+    return answer;
   }
 
   private async topTable(): Promise<Node[]> {
-    const report = await this.top(this.state, TABLE_ROWS);
-    this.table = new Table(report, (name) => this.choose(name), this.chosen);
-    return [...this.said, this.table.root];
+    const report = await this.ask<TopReport>("top", { rows: TABLE_ROWS });
+    return [element("div", "scroll", new Table(this, report).root)];
   }
 
-  private async text(): Promise<Node[]> {
-    const response = await this.ask(this.state.address("/api/"));
-    const text = await response.text();
-    return [...this.said, element("pre", "", text)];
+  private flameQuestion(): string {
+    return this.state.question("flame", {});
   }
 
-  /* A page or picture of its own, or the server's words why there is none. */
-  private async frame(): Promise<Node[]> {
-    const made = element("iframe", this.state.view.shape === "picture" ? "picture" : "") as HTMLIFrameElement;
+  private async flameView(answer: (made: Node[], then: () => void) => void): Promise<void> {
+    const question = this.flameQuestion();
+    const data = parseData(JSON.stringify(await this.ask("flame")));
+    const { signal } = this.unwanted;
+    const part = (byId<HTMLTemplateElement>("flame-part").content.cloneNode(true) as DocumentFragment).children;
+    const inverted = this.state.get("inverted") !== "";
+    const button = element("button", "", "Inverted");
+    button.setAttribute("aria-pressed", String(inverted));
+    button.title = "What runs, with its callers";
+    button.addEventListener("click", () => this.go(this.state.with({ inverted: inverted ? "" : "t", zoom: "" })));
+    const facts = element("ul", "facts");
+    answer([facts, element("div", "flame-graph", ...Array.from(part))], () => {
+      byId("buttons").prepend(button);
+      const graph = new Flame(
+        data,
+        {
+          read: () => readPlace((name) => this.state.get(name)),
+          write: (place, step) => {
+            const state = this.state.with(placeParameters(place));
+            const address = state.address(this.isFile);
+            this.state = state;
+            if (this.isHere(address)) return;
+            if (step) window.history.pushState(null, "", address);
+            else window.history.replaceState(null, "", address);
+            this.showViews();
+          },
+          chosen: (name, x, y) => this.choose(name, name === "" ? null : { x, y }),
+          more: this.isFile ? undefined : (under) => this.ask("flame", { under }),
+        },
+        signal
+      );
+      facts.replaceChildren(...graph.facts().map((fact) => element("li", "", fact)));
+      this.flame = { graph, question };
+    });
+  }
+
+  /* A picture of its own, or the server's words why there is none. */
+  private async picture(): Promise<Node[]> {
+    const made = element("iframe", "picture") as HTMLIFrameElement;
     made.title = this.state.view.title;
     made.setAttribute("sandbox", "allow-scripts"); /* names of a profile may be anything: no origin, no navigation */
     this.shown = made;
-    made.src = this.state.address("/api/");
+    made.src = this.state.question("graph", {});
     return [made];
   }
 
   private async picker(): Promise<Node[]> {
-    const { rows } = await this.top(this.state, PICKED_ROWS);
-    const choice = (row: Row): Node => {
-      const link = element("a", "", formWithin(row.name, 100)) as HTMLAnchorElement;
-      const there = this.state.with({ p: exactly(row.name) });
-      link.href = there.address("/ui/");
-      link.addEventListener("click", (e) => {
-        e.preventDefault();
-        this.go(there);
-      });
-      return element("li", "note", link);
-    };
-    return [element("p", "note", "Of which function? Name it above, or take one of those that take most:"), element("ul", "", ...rows.map(choice))];
+    const { rows } = await this.ask<TopReport>("top", { rows: PICKED_ROWS });
+    const links = rows.map((row) => element("li", "", this.link(row.name, this.state.with({ p: exactly(row.name) }))));
+    return [
+      element("p", "note", "Of which function? Name it above, or take one of those that take most:"),
+      element("ul", "picker", ...links),
+    ];
   }
 }
+
 
 try {
   new App();

@@ -1,35 +1,43 @@
-/* state.ts: what is shown, as it stands in the address: /ui/VIEW?PARAMETERS. */
+/* state.ts: what is shown, as it stands in the address: /ui/VIEW?PARAMETERS, in a file #VIEW?PARAMETERS. */
 
 export interface View {
-  name: string; /* of /ui/NAME and /api/NAME */
+  name: string; /* of /ui/NAME, and of its report */
   title: string;
-  shape: "frame" | "picture" | "table" | "text";
   pattern?: boolean; /* it is about functions that are named */
+  needs?: "base" | "times"; /* shown only where there is a second profile, or samples have times */
 }
 
 export const VIEWS: View[] = [
-  { name: "flamegraph", title: "Flame graph", shape: "frame" },
-  { name: "top", title: "Top", shape: "table" },
-  { name: "graph", title: "Graph", shape: "picture" },
-  { name: "tree", title: "Tree", shape: "text" },
-  { name: "peek", title: "Callers, callees", shape: "text", pattern: true },
-  { name: "source", title: "Source", shape: "frame", pattern: true },
-  { name: "disasm", title: "Instructions", shape: "text", pattern: true },
-  { name: "traces", title: "Stacks", shape: "text" },
-  { name: "tags", title: "Labels", shape: "text" },
-  { name: "info", title: "About", shape: "text" },
+  { name: "flamegraph", title: "Flame graph" },
+  { name: "diff", title: "Changes", needs: "base" },
+  { name: "top", title: "Top" },
+  { name: "tree", title: "Tree" },
+  { name: "peek", title: "Callers, callees", pattern: true },
+  { name: "source", title: "Source", pattern: true },
+  { name: "disasm", title: "Instructions", pattern: true },
+  { name: "graph", title: "Graph" },
+  { name: "timeline", title: "Time", needs: "times" },
+  { name: "why", title: "Why" },
+  { name: "traces", title: "Stacks" },
+  { name: "tags", title: "Labels" },
+  { name: "info", title: "About" },
 ];
 
 /* Parameters that have fields of their own on the page. */
 export const FIELDS = ["f", "i", "h", "s", "sf"];
 
+/* Parameters that only the page understands: no report is asked with them. */
+const PAGE_ONLY = ["zoom", "find", "regex", "up", "width", "norm", "sel", "folds", "line", "by-column"];
+
 export class State {
   constructor(public view: View, public parameters: URLSearchParams) {}
 
-  static of(location: Location): State {
-    const name = location.pathname.replace(/^\/ui\/?/, "");
-    const view = VIEWS.find((v) => v.name === name) || VIEWS[0];
-    return new State(view, new URLSearchParams(location.search));
+  static of(location: Location, isFile: boolean): State {
+    const [path, query] = isFile
+      ? location.hash.replace(/^#/, "").split("?")
+      : [location.pathname.replace(/^\/ui\/?/, ""), location.search];
+    const view = VIEWS.find((v) => v.name === path) || VIEWS[0];
+    return new State(view, new URLSearchParams(query || ""));
   }
 
   get(name: string): string {
@@ -46,11 +54,32 @@ export class State {
     return new State(view, parameters);
   }
 
-  address(root: "/ui/" | "/api/"): string {
+  /* Without what belongs to the look of one view: another one begins afresh. */
+  to(view: View, changes: Record<string, string> = {}): State {
+    const fresh: Record<string, string> = view === this.view ? {} : { zoom: "", folds: "", line: "", inverted: "" };
+    return this.with({ ...fresh, ...changes }, view);
+  }
+
+  address(isFile: boolean): string {
+    const text = this.parameters.toString();
+    return `${isFile ? "#" : "/ui/"}${this.view.name}${text === "" ? "" : `?${text}`}`;
+  }
+
+  /* The address of a report with this query and a report's own options. */
+  question(route: string, options: Record<string, string>): string {
     const parameters = new URLSearchParams(this.parameters);
-    if (root === "/api/" && !this.view.pattern) parameters.delete("p");
+    for (const name of PAGE_ONLY) parameters.delete(name);
+    if (!("p" in options)) parameters.delete("p");
+    for (const [name, value] of Object.entries(options)) parameters.set(name, value);
+    parameters.sort();
     const text = parameters.toString();
-    return root + this.view.name + (text === "" ? "" : `?${text}`);
+    return `/api/${route}${text === "" ? "" : `?${text}`}`;
+  }
+
+  /* Names of conditions, for the breadcrumbs. */
+  conditions(): string[] {
+    const own = new Set([...PAGE_ONLY, "p", "si", "inverted"]);
+    return [...new Set(this.parameters.keys())].filter((name) => !own.has(name));
   }
 
   /* Views of single functions need a pattern. */

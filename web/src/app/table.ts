@@ -2,10 +2,8 @@
  * there are: those of its report that have a title (a row of src/render/top.c each). */
 
 import { element } from "../dom";
-import { formWithin } from "../text";
 import { amount, grouped, percent } from "../units";
-
-const NAME_LENGTH = 90; /* characters of a name: longer ones lose their template arguments */
+import { nameOf, Page, placeOf, Report } from "./page";
 
 type Cell = number | string | boolean | null | undefined | object;
 
@@ -24,8 +22,7 @@ interface Column {
   kind: string;
 }
 
-export interface Report {
-  profile: { unit: string };
+export interface TopReport extends Report {
   columns: Column[];
   rows: Row[];
   more: number;
@@ -33,12 +30,6 @@ export interface Report {
 
 /* The classes of a column's cells, for app.css. */
 const CLASSES: Record<string, string> = { share: "share", name: "text name", file: "text place", text: "text" };
-
-function place(row: Row): string {
-  if (row.file === "") return "";
-  const file = row.file.split("/").slice(-2).join("/");
-  return row.line > 0 ? `${file}:${row.line}` : file;
-}
 
 export class Table {
   private columns: Column[];
@@ -48,9 +39,11 @@ export class Table {
   private heads: HTMLElement[] = [];
   readonly root: HTMLElement;
 
-  constructor(private report: Report, private choose: (name: string) => void, private chosen: string) {
+  constructor(private page: Page, private report: TopReport) {
     this.columns = report.columns.filter((column) => column.title !== undefined);
-    this.column = this.columns[0];
+    const [key, order] = page.state.get("by-column").split(".");
+    this.column = this.columns.find((column) => column.key === key) || this.columns[0];
+    this.descending = order !== "up";
     const head = element("tr", "");
     for (const column of this.columns) {
       const title = column.title || "";
@@ -72,16 +65,19 @@ export class Table {
   private sortBy(column: Column): void {
     this.descending = column === this.column ? !this.descending : !(CLASSES[column.kind] || "").startsWith("text");
     this.column = column;
+    this.page.keep({ "by-column": `${column.key}.${this.descending ? "down" : "up"}` });
     this.show();
   }
 
   private sorted(): Row[] {
     const { key, kind } = this.column;
-    const value = (row: Row): Cell => (kind === "file" ? `${row.file}:${row.line}` : row[key] ?? 0);
+    /* Differences by their size, as the report has them. */
+    const size = (cell: Cell): Cell => (typeof cell === "number" ? Math.abs(cell) : cell);
+    const value = (row: Row): Cell => (kind === "file" ? `${row.file}:${row.line}` : size(row[key] ?? 0));
     const sign = this.descending ? -1 : 1;
     return [...this.report.rows].sort((a, b) => {
       const [x, y] = [value(a) as number, value(b) as number];
-      return (x < y ? -1 : x > y ? 1 : 0) * sign || (b.total ?? 0) - (a.total ?? 0);
+      return (x < y ? -1 : x > y ? 1 : 0) * sign || Math.abs(b.total ?? 0) - Math.abs(a.total ?? 0);
     });
   }
 
@@ -93,17 +89,9 @@ export class Table {
     this.body.replaceChildren(...this.sorted().map((row) => this.row(row)));
   }
 
-  private nameCell(row: Row): HTMLElement {
-    const mark = row.inlined ? element("span", "inlined", " (inlined)") : "";
-    const button = element("button", "", formWithin(row.name, NAME_LENGTH), mark);
-    button.title = row.name;
-    button.addEventListener("click", () => this.choose(row.name));
-    return element("td", CLASSES.name, button);
-  }
-
   private cell({ key, kind }: Column, row: Row): HTMLElement {
     const value = row[key];
-    if (kind === "name") return this.nameCell(row);
+    if (kind === "name") return element("td", CLASSES.name, nameOf(this.page, row.name, row.inlined));
     const made = element("td", CLASSES[kind] || "", this.text(kind, value, row));
     if (kind === "file") made.title = row.file;
     if (kind === "share" && typeof value === "number") made.style.setProperty("--part", `${100 * Math.abs(value)}%`);
@@ -111,23 +99,14 @@ export class Table {
   }
 
   private text(kind: string, value: Cell, row: Row): string {
-    if (kind === "file") return place(row);
+    if (kind === "file") return placeOf(row.file, row.line);
     if (typeof value !== "number") return value === null || value === undefined ? "-" : String(value);
     if (kind === "value") return amount(value, this.report.profile.unit);
-    if (kind === "share") return value < 0 ? `-${percent(-value, 1)}` : percent(value, 1);
+    if (kind === "share") return percent(value, 1);
     return grouped(value);
   }
 
   private row(row: Row): HTMLElement {
-    const made = element("tr", "", ...this.columns.map((column) => this.cell(column, row)));
-    made.setAttribute("aria-selected", String(row.name === this.chosen));
-    made.dataset.name = row.name;
-    return made;
-  }
-
-  select(name: string): void {
-    for (const row of this.body.children) {
-      row.setAttribute("aria-selected", String((row as HTMLElement).dataset.name === name));
-    }
+    return element("tr", "", ...this.columns.map((column) => this.cell(column, row)));
   }
 }

@@ -1,0 +1,79 @@
+/* timeline.c: pitot timeline, an event over time. */
+#include "view/timeline.h"
+
+#include <stddef.h>
+
+#include "cmd/cmd.h"
+#include "cmd/query.h"
+#include "cmd/shape.h"
+#include "render/timeline.h"
+
+typedef struct {
+    int64_t steps, tracks;
+    pt_shape shape;
+} timeline_settings;
+
+static const pt_option timeline_rows[] = {
+    {.name = "steps",
+     .type = PT_OPT_INT,
+     .offset = offsetof(timeline_settings, steps),
+     .initial = "60",
+     .min = 1,
+     .max = 10000,
+     .help = "divide the time into this many steps",
+     .details = "All steps are of the same length. The first begins with the first sample."},
+    {.name = "tracks",
+     .letter = 'n',
+     .type = PT_OPT_INT,
+     .offset = offsetof(timeline_settings, tracks),
+     .initial = "10",
+     .min = 1,
+     .max = 100000,
+     .help = "show this many processes, threads and cpus, the heaviest first",
+     .details = "The last line shows how many more there are."},
+    PT_SHAPE_JSON_ROW(timeline_settings),
+};
+static const pt_option_table timeline_options = PT_OPTION_TABLE(timeline_rows);
+
+static int timeline_run(pt_cmd_context *context, void *own)
+{
+    const timeline_settings *settings = own;
+    const pt_timeline_request request = {
+        .event = context->event,
+        .steps = (uint32_t)settings->steps,
+        .tracks = (uint32_t)settings->tracks,
+        .whole = context->profile,
+    };
+    pt_timeline timeline = pt_timeline_of(context->answer, &request);
+    if (!timeline.has_times) {
+        pt_cmd_say("%s has no times; pitot record --timeline keeps them", context->title);
+        return PT_EXIT_NO_MATCH;
+    }
+    if (settings->shape == PT_SHAPE_JSON)
+        pt_timeline_json(context->out, &context->head, &timeline);
+    else
+        pt_timeline_text(context->out, &context->look, &context->head, &timeline);
+    pt_timeline_done(&timeline);
+    return PT_EXIT_OK;
+}
+
+const pt_command pt_command_timeline = {
+    .name = "timeline",
+    .group = PT_GROUP_ANSWER,
+    .summary = "when the time was spent: by process, thread and cpu",
+    .arguments = "[PROGRAM] [PROFILE...]",
+    .description =
+        "One line for the whole, for each process, each thread and each cpu, with a bar for each "
+        "step of the time. Only profiles whose samples have times can be shown: pitot record "
+        "--timeline, perf.data, Firefox, .cpuprofile, OTLP.\n\n"
+        "--time=0.5,1 shows a range in any report; JSON has also the sums of each 20 ms of each "
+        "second.",
+    .examples = (const char *const[]){"pitot timeline app.pb.gz", "when it ran, and where",
+                                      "pitot top --time=2.1,2.2 app.pb.gz",
+                                      "what ran from 2.1 s to 2.2 s after the first sample", NULL},
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
+    .max_args = SIZE_MAX,
+    .options = &timeline_options,
+    .settings_bytes = sizeof(timeline_settings),
+    .run = timeline_run,
+};

@@ -1,0 +1,104 @@
+/* timeline.c: see timeline.h.
+ *
+ *     app.pb.gz: cpu, 10.0s, ...
+ *     from the first sample: 0 to 10.02 s, 100 ms a bar
+ *
+ *       9.50s   95.0%  ▇▇▇▆▁▇▇▇  process 7  app
+ */
+#include "render/timeline.h"
+
+#include "render/text.h"
+#include "render/value.h"
+
+static const char *const kind_name[] = {"all", "process", "thread", "cpu"};
+
+static void put_bars(pt_out *out, const pt_timeline *t, const pt_track *track)
+{
+    static const char *const bars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    int64_t most = 1;
+    for (uint32_t i = 0; i < t->steps; i++)
+        if (track->value[i] > most) most = track->value[i];
+    for (uint32_t i = 0; i < t->steps; i++) {
+        const double part = (double)track->value[i] / (double)most;
+        pt_out_text(out, bars[part <= 0 ? 0 : 1 + (int)(part * 7)]);
+    }
+}
+
+static void put_track(pt_out *out, const pt_report_head *head, const pt_timeline *t,
+                      const pt_track *track)
+{
+    const char *const unit = head->summary.unit;
+    const double whole = (double)t->track[0].total;
+    pt_outf(out, "%8s %7s  ", pt_value_of(unit, track->total).text,
+            pt_percent_of(whole > 0 ? (double)track->total / whole : 0).text);
+    put_bars(out, t, track);
+    pt_outf(out, "  %s", kind_name[track->kind]);
+    const uint32_t number = track->kind == PT_TRACK_PROCESS  ? track->pid
+                            : track->kind == PT_TRACK_THREAD ? track->tid
+                                                             : track->cpu;
+    if (track->kind != PT_TRACK_ALL) pt_outf(out, " %u", number);
+    if (track->kind == PT_TRACK_THREAD && track->pid != PT_NONE) pt_outf(out, " of %u", track->pid);
+    if (track->comm[0] != '\0') pt_out_text(out, "  ");
+    pt_text_put(out, track->comm, 0);
+    pt_out_char(out, '\n');
+}
+
+void pt_timeline_text(pt_out *out, const pt_look *look, const pt_report_head *head,
+                      const pt_timeline *t)
+{
+    pt_report_head_text(out, look, head);
+    pt_outf(out, "from the first sample: 0 to %s, %s a bar\n\n",
+            pt_value_of("nanoseconds", t->last_ns - t->first_ns).text,
+            pt_value_of("nanoseconds", t->step_ns).text);
+    for (size_t i = 0; i < t->count && pt_out_ok(out); i++)
+        put_track(out, head, t, &t->track[i]);
+    if (t->more > 0) pt_outf(out, "%s more (-n)\n", pt_count_of(t->more).text);
+}
+
+static void put_number(pt_json_w *w, const char *key, uint32_t number)
+{
+    pt_json_key(w, key);
+    if (number == PT_NONE)
+        pt_json_null(w);
+    else
+        pt_json_uint(w, number);
+}
+
+static void put_values(pt_json_w *w, const char *key, const int64_t *value, size_t count)
+{
+    pt_json_key_array(w, key);
+    for (size_t i = 0; i < count; i++)
+        pt_json_int(w, value[i]);
+    pt_json_array_end(w);
+}
+
+void pt_timeline_json(pt_out *out, const pt_report_head *head, const pt_timeline *t)
+{
+    pt_json_w w;
+    pt_report_json_begin(&w, out, "timeline");
+    pt_report_profile_json(&w, head);
+    pt_json_key_int(&w, "first_ns", t->first_ns);
+    pt_json_key_int(&w, "span_ns", t->last_ns - t->first_ns);
+    pt_json_key_int(&w, "step_ns", t->step_ns);
+    pt_json_key_array(&w, "tracks");
+    for (size_t i = 0; i < t->count; i++) {
+        const pt_track *track = &t->track[i];
+        pt_json_object(&w);
+        pt_json_key_text(&w, "kind", kind_name[track->kind]);
+        put_number(&w, "pid", track->pid);
+        put_number(&w, "tid", track->tid);
+        put_number(&w, "cpu", track->cpu);
+        pt_json_key_text(&w, "comm", track->comm);
+        pt_json_key_int(&w, "total", track->total);
+        put_values(&w, "values", track->value, t->steps);
+        pt_json_object_end(&w);
+    }
+    pt_json_array_end(&w);
+    pt_json_key_uint(&w, "more", t->more);
+    pt_json_key_uint(&w, "untimed", t->untimed);
+    pt_json_key_uint(&w, "seconds", t->seconds);
+    pt_json_key_uint(&w, "offsets", PT_TIMELINE_OFFSETS);
+    put_values(&w, "heat", t->heat, (size_t)t->seconds * PT_TIMELINE_OFFSETS);
+    pt_json_object_end(&w);
+    pt_json_w_done(&w);
+}

@@ -1,0 +1,14 @@
+/* timeline.h: renders view/timeline.h. */
+#ifndef PT_RENDER_TIMELINE_H
+#define PT_RENDER_TIMELINE_H
+
+#include "render/report.h"
+#include "view/timeline.h"
+
+/* A line a track: its sums as bars of eight heights, the highest of the track being full. */
+void pt_timeline_text(pt_out *out, const pt_look *look, const pt_report_head *head,
+                      const pt_timeline *timeline);
+/* Numbers of each step, and of each part of each second. */
+void pt_timeline_json(pt_out *out, const pt_report_head *head, const pt_timeline *timeline);
+
+#endif

@@ -1,0 +1,54 @@
+/* timeline.h: an event over time: by process, by thread and by cpu, in equal steps; and the same
+ * folded at each second, in which what comes back every second, and what happens once, shows.
+ *
+ *   track "all"            [ 9 8 0 9 ]    sums of the event in each step
+ *   track "process 7"      [ 9 8 0 9 ]
+ *   track "thread 8 of 7"  [ 4 0 0 9 ]
+ *   heat                   second 0: [ 0 3 1 ... ]  PT_TIMELINE_OFFSETS parts of the second
+ *
+ * Times are counted from the first sample of the whole profile. Samples without a time are in no
+ * track.
+ */
+#ifndef PT_VIEW_TIMELINE_H
+#define PT_VIEW_TIMELINE_H
+
+#include "model/profile.h"
+
+#define PT_TIMELINE_OFFSETS 50   /* a part of a second is 20 ms */
+#define PT_TIMELINE_SECONDS 3600 /* a longer profile has no heat map */
+
+typedef enum { PT_TRACK_ALL, PT_TRACK_PROCESS, PT_TRACK_THREAD, PT_TRACK_CPU } pt_track_kind;
+
+typedef struct pt_timeline_request {
+    uint32_t event;
+    uint32_t steps;          /* at least 1 */
+    uint32_t tracks;         /* of each kind, the heaviest first; the rest are counted */
+    const pt_profile *whole; /* what the profile is a part of: its first and last time bound all */
+} pt_timeline_request;
+
+typedef struct pt_track {
+    pt_track_kind kind;
+    uint32_t pid, tid, cpu; /* PT_NONE = not of this kind, or unknown */
+    const char *comm;       /* of the process or thread; "" = unknown; borrowed */
+    int64_t total;
+    int64_t *value; /* [steps] */
+} pt_track;
+
+typedef struct pt_timeline {
+    bool has_times;
+    int64_t first_ns, last_ns; /* of the source's clock */
+    int64_t step_ns;
+    uint32_t steps;  /* 0 without times */
+    pt_track *track; /* all, then processes, threads, cpus */
+    size_t count;
+    uint64_t more;    /* tracks beyond the limit */
+    uint64_t untimed; /* samples without a time */
+    uint32_t seconds; /* of the heat map; 0 = none */
+    int64_t *heat;    /* [seconds * PT_TIMELINE_OFFSETS] */
+} pt_timeline;
+
+/* Borrows texts of the profile; done with pt_timeline_done. */
+pt_timeline pt_timeline_of(const pt_profile *profile, const pt_timeline_request *request);
+void pt_timeline_done(pt_timeline *timeline);
+
+#endif

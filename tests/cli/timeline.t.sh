@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# pitot timeline: an event over time; and --time in seconds from the first sample. Numbers by arithmetic.
+. "$(dirname "$0")/lib.sh"
+
+# 2 s from 500.0 on: thread 8 of process 7 each 100 ms on cpu 0, thread 9 each 500 ms on cpu 1
+{
+    for ms in 000 100 200 300 400 500 600 700 800 900; do
+        for s in 500 501; do printf '%s.%s 7/8 000\n' $s $ms; done
+    done
+    for at in 500.050 500.550 501.050 501.550; do printf '%s 7/9 001\n' $at; done
+} | sort | while read -r at who cpu; do
+    printf 'app %s [%s] %s000: 1000000 cpu-clock:\n\t401000 work+0x1 (/app)\n\n' "$who" "$cpu" "$at"
+done >timed.txt
+
+it 'sums by process, thread and cpu'
+run pitot timeline --steps=2 timed.txt
+expect_status 0
+expect_stdout_line 'from the first sample: 0 to 1.90s, 950ms a bar'
+expect_stdout_line '*24.0ms  100.0%  *  all'
+expect_stdout_line '*24.0ms  100.0%  *  process 7  app'
+expect_stdout_line '*20.0ms   83.3%  *  thread 8 of 7  app'
+expect_stdout_line '*4.00ms   16.7%  *  thread 9 of 7  app'
+expect_stdout_line '*4.00ms   16.7%  *  cpu 1'
+
+it 'has each step and each part of each second in JSON'
+run pitot timeline --steps=2 --json timed.txt
+expect_status 0
+"$PITOT" timeline --steps=2 --json timed.txt | tr -d ' \n' >flat
+expect grep -qF '"span_ns":1900000000,"step_ns":950000001,' flat
+expect grep -qF '"kind":"thread","pid":7,"tid":9,"cpu":null,"comm":"app","total":4000000,"values":[2000000,2000000]' flat
+# 20 ms a part: 0 ms is part 0, 50 ms part 2, 100 ms part 5
+expect grep -qF '"seconds":2,"offsets":50,"heat":[1000000,0,1000000,0,0,1000000,' flat
+
+it 'takes a range from the first sample on'
+run pitot top --time=1,1.2 timed.txt
+expect_stdout_line '--time=1,1.2: 4.00ms of it, 16.7% (4 samples)'
+run pitot top --time=501,501.2 timed.txt
+expect_stdout_line '--time=501,501.2: 4.00ms of it, 16.7% (4 samples)'
+
+it 'says when there are no times'
+printf 'a;b 1\n' >none.folded
+run pitot timeline none.folded
+expect_status 3
+expect_stderr_line 'pitot: none.folded has no times; pitot record --timeline keeps them'

@@ -1,0 +1,228 @@
+/* time.ts: the event over time: tracks of processes, threads and cpus, and the seconds above each other, in which one
+ * that differs is seen. A range that is chosen holds for all views; it is seconds from the first sample. */
+
+import { element } from "../dom";
+import { amount, grouped } from "../units";
+import { note, Page, Report } from "./page";
+
+interface Track {
+  kind: string;
+  pid: number | null;
+  tid: number | null;
+  cpu: number | null;
+  comm: string;
+  total: number;
+  values: number[];
+}
+
+interface TimeReport extends Report {
+  first_ns: number;
+  span_ns: number;
+  step_ns: number;
+  tracks: Track[];
+  more: number;
+  untimed: number;
+  seconds: number;
+  offsets: number;
+  heat: number[];
+}
+
+const STEPS = "600";
+const TRACKS = "24";
+const TRACK_PX = 34;
+const HEAT_CELL_PX = 5;
+const LEAST_PX = 3; /* a shorter drag is a click */
+
+interface Range {
+  from: number;
+  to: number;
+}
+
+class TimeView {
+  private width = 600;
+  private range: Range | null;
+  private drawings: (() => void)[] = [];
+  private origin: number; /* added to seconds where the source's clock begins near 0 */
+  private span: number;
+  readonly root: HTMLElement;
+
+  constructor(private page: Page, private report: TimeReport) {
+    this.span = report.span_ns / 1e9;
+    this.origin = report.first_ns < report.span_ns ? report.first_ns / 1e9 : 0;
+    this.range = this.readRange();
+    this.root = element("div", "scroll times", this.controls());
+    if (report.seconds > 1) this.root.append(this.heatMap());
+    for (const track of report.tracks) this.root.append(this.track(track));
+    if (report.more > 0) this.root.append(note(`${grouped(report.more)} more tracks`));
+    if (report.untimed > 0) this.root.append(note(`${grouped(report.untimed)} samples have no time`));
+    new ResizeObserver(() => this.draw()).observe(this.root);
+  }
+
+  /* ---- The range ---- */
+
+  private readRange(): Range | null {
+    const found = /^([\d.]+),([\d.]+)$/.exec(this.page.state.get("time"));
+    return found ? { from: Number(found[1]) - this.origin, to: Number(found[2]) - this.origin } : null;
+  }
+
+  private choose(range: Range | null): void {
+    const text = (t: number): string => (this.origin + Math.max(0, Math.min(this.span, t))).toFixed(6).replace(/\.?0+$/, "");
+    const time = range === null ? "" : `${text(range.from)},${text(range.to)}`;
+    this.page.go(this.page.state.with({ time, zoom: "", folds: "" }));
+  }
+
+  private field(label: string, value: number | undefined): [HTMLElement, HTMLInputElement] {
+    const input = element("input", "") as HTMLInputElement;
+    input.type = "number";
+    input.step = "any";
+    input.min = "0";
+    input.placeholder = label === "to" ? "end" : "0";
+    input.value = value === undefined ? "" : String(Number(value.toFixed(6)));
+    return [element("label", "", label, input), input];
+  }
+
+  private controls(): HTMLElement {
+    const [fromLabel, from] = this.field("From", this.range?.from);
+    const [toLabel, to] = this.field("to", this.range?.to);
+    const form = element("form", "tools") as HTMLFormElement;
+    const show = element("button", "", "Only this range");
+    const all = element("button", "", "All");
+    all.setAttribute("type", "button");
+    all.addEventListener("click", () => this.choose(null));
+    form.addEventListener("submit", (e) => {
+      e.preventDefault();
+      this.choose({ from: Number(from.value || 0), to: to.value === "" ? this.span : Number(to.value) });
+    });
+    form.append(fromLabel, toLabel, show, all, element("span", "quiet", `seconds from the first sample, of ${this.span.toFixed(2)}; drag over a track or the map`));
+    return form;
+  }
+
+  /* ---- Drawing ---- */
+
+  private canvas(label: string, height: number, draw: (c: CanvasRenderingContext2D, style: CSSStyleDeclaration) => void): HTMLCanvasElement {
+    const canvas = element("canvas", "") as HTMLCanvasElement;
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", label);
+    this.drawings.push(() => {
+      const ratio = window.devicePixelRatio || 1;
+      canvas.style.width = `${this.width}px`;
+      canvas.style.height = `${height}px`;
+      canvas.width = Math.round(this.width * ratio);
+      canvas.height = Math.round(height * ratio);
+      const context = canvas.getContext("2d");
+      if (context === null) return;
+      context.setTransform(ratio, 0, 0, ratio, 0, 0);
+      draw(context, getComputedStyle(document.documentElement));
+    });
+    return canvas;
+  }
+
+  private draw(): void {
+    const width = Math.max(200, this.root.clientWidth - 28);
+    if (width === this.width && this.drawings.length === 0) return;
+    this.width = width;
+    for (const draw of this.drawings) draw();
+  }
+
+  private title(track: Track): string {
+    const number = { process: track.pid, thread: track.tid, cpu: track.cpu }[track.kind];
+    const of = track.kind === "thread" && track.pid !== null ? ` of ${track.pid}` : "";
+    const name = number === undefined ? "All" : `${track.kind} ${number}${of}`;
+    return `${name}${track.comm === "" ? "" : ` ${track.comm}`}: ${amount(track.total, this.report.profile.unit)}`;
+  }
+
+  private track(track: Track): HTMLElement {
+    const title = this.title(track);
+    const most = Math.max(1, ...track.values);
+    const canvas = this.canvas(`${title}, over time`, TRACK_PX, (c, style) => {
+      const wide = this.width / track.values.length;
+      c.fillStyle = style.getPropertyValue("--panel");
+      c.fillRect(0, 0, this.width, TRACK_PX);
+      c.fillStyle = style.getPropertyValue("--accent");
+      track.values.forEach((v, i) => {
+        const height = (TRACK_PX - 2) * (v / most);
+        if (v > 0) c.fillRect(i * wide, TRACK_PX - height, Math.max(wide, 1), height);
+      });
+      this.shade(c, style, TRACK_PX);
+    });
+    this.listen(canvas, (x0, _y0, x1) => ({ from: this.at(Math.min(x0, x1)), to: this.at(Math.max(x0, x1)) }));
+    return element("section", "", element("h2", "quiet", title), canvas);
+  }
+
+  /* What is not in the range is veiled. */
+  private shade(c: CanvasRenderingContext2D, style: CSSStyleDeclaration, height: number): void {
+    if (this.range === null) return;
+    c.globalAlpha = 0.72;
+    c.fillStyle = style.getPropertyValue("--back");
+    const [from, to] = [this.range.from, this.range.to].map((t) => (this.width * t) / this.drawn());
+    c.fillRect(0, 0, from, height);
+    c.fillRect(Math.max(to, from + 1), 0, this.width, height);
+    c.globalAlpha = 1;
+  }
+
+  /* The seconds that all steps together cover. */
+  private drawn(): number {
+    return (this.report.tracks[0].values.length * this.report.step_ns) / 1e9;
+  }
+
+  private at(x: number): number {
+    return (this.drawn() * x) / this.width;
+  }
+
+  private heatMap(): HTMLElement {
+    const { seconds, offsets, heat } = this.report;
+    const height = offsets * HEAT_CELL_PX;
+    const most = Math.max(1, ...heat);
+    const wide = (): number => Math.min(24, this.width / seconds);
+    const canvas = this.canvas(`Each second from left to right, its parts of ${1000 / offsets} ms from top to bottom`, height, (c, style) => {
+      c.fillStyle = style.getPropertyValue("--panel");
+      c.fillRect(0, 0, wide() * seconds, height);
+      c.fillStyle = style.getPropertyValue("--bad");
+      heat.forEach((v, i) => {
+        if (v === 0) return;
+        c.globalAlpha = 0.08 + 0.92 * (v / most);
+        c.fillRect(Math.floor(i / offsets) * wide(), (i % offsets) * HEAT_CELL_PX, Math.max(wide() - 1, 1), HEAT_CELL_PX - 1);
+      });
+      c.globalAlpha = 1;
+      if (this.range === null) return;
+      c.strokeStyle = style.getPropertyValue("--text");
+      c.lineWidth = 2;
+      const cell = Math.floor(this.range.from * offsets + 1e-6);
+      const cells = Math.max(1, Math.round((this.range.to - this.range.from) * offsets));
+      c.strokeRect(Math.floor(cell / offsets) * wide(), (cell % offsets) * HEAT_CELL_PX, wide(), Math.min(cells, offsets) * HEAT_CELL_PX);
+    });
+    const cellAt = (x: number, y: number): number => {
+      const second = Math.max(0, Math.min(seconds - 1, Math.floor(x / wide())));
+      return second * offsets + Math.max(0, Math.min(offsets - 1, Math.floor(y / HEAT_CELL_PX)));
+    };
+    this.listen(
+      canvas,
+      (x0, y0, x1, y1) => {
+        const [a, b] = [cellAt(x0, y0), cellAt(x1, y1)];
+        return { from: Math.min(a, b) / offsets, to: (Math.max(a, b) + 1) / offsets };
+      },
+      true
+    );
+    return element("section", "", element("h2", "quiet", `Seconds from left to right, ${1000 / offsets} ms a cell`), canvas);
+  }
+
+  /* A drag chooses a range; so does a click where it means a cell. */
+  private listen(canvas: HTMLElement, range: (x0: number, y0: number, x1: number, y1: number) => Range, clicks = false): void {
+    let from: { x: number; y: number } | null = null;
+    canvas.addEventListener("pointerdown", (e) => {
+      from = { x: e.offsetX, y: e.offsetY };
+      canvas.setPointerCapture(e.pointerId);
+    });
+    canvas.addEventListener("pointerup", (e) => {
+      if (from === null) return;
+      const dragged = Math.hypot(e.offsetX - from.x, e.offsetY - from.y) >= LEAST_PX;
+      if (dragged || clicks) this.choose(range(from.x, from.y, e.offsetX, e.offsetY));
+      from = null;
+    });
+  }
+}
+
+export async function timeView(page: Page): Promise<Node[]> {
+  const report = await page.ask<TimeReport>("timeline", { steps: STEPS, tracks: TRACKS, time: "" });
+  return [new TimeView(page, report).root];
+}
