@@ -261,7 +261,7 @@ def a_stall_is_found_in_three_clicks(browser):
     click_text(page, '#views a', 'Time')
     ready(page, 'timeline')
     heat = 'document.querySelector("canvas")'
-    page.eval(f'{heat}.scrollIntoView()')
+    waits(page, f'{heat}.style.width !== ""')  # it is drawn
     left, top = page.eval(f'(c => [c.left, c.top])({heat}.getBoundingClientRect())')
     hottest = page.eval(f'(c => {{ const d = c.getContext("2d").getImageData(0, 0, 24 * 10, 250).data; let [most, at] = [0, 0];'
                         'for (let i = 0; i < d.length; i += 4) { const red = d[i] - d[i + 1]; if (red > most) [most, at] = [red, i / 4]; }'
