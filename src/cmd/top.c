@@ -84,7 +84,6 @@ static int top_run(pt_cmd_context *context, void *own)
 
 const pt_command pt_command_top = {
     .name = "top",
-    .aliases = (const char *const[]){"report", NULL},
     .group = PT_GROUP_ANSWER,
     .summary = "functions by their own time",
     .arguments = "[PROGRAM] [PROFILE...]",

@@ -1,6 +1,8 @@
 /* app_html.c: see app_html.h. The data are JSON in a script element that nothing runs. */
 #include "render/app_html.h"
 
+#include <string.h>
+
 #include "base/json.h"
 #include "render/embed.h"
 
@@ -10,6 +12,52 @@ static void put_event(pt_json_w *w, const pt_profile *p, uint32_t event)
     pt_json_object(w);
     pt_json_key_text_n(w, "type", pt_text(p, row->type), pt_text_bytes(p, row->type));
     pt_json_key_text_n(w, "unit", pt_text(p, row->unit), pt_text_bytes(p, row->unit));
+    pt_json_object_end(w);
+}
+
+/* Copies a value without its white space. */
+static void put_copy(pt_json_w *w, const pt_buf *json)
+{
+    pt_json_r r;
+    pt_json_r_init(&r, json->data, json->size, NULL);
+    while (pt_json_next(&r) != PT_JSON_ERROR && r.token != PT_JSON_EOF) {
+        switch (r.token) {
+        case PT_JSON_OBJECT: pt_json_object(w); break;
+        case PT_JSON_OBJECT_END: pt_json_object_end(w); break;
+        case PT_JSON_ARRAY: pt_json_array(w); break;
+        case PT_JSON_ARRAY_END: pt_json_array_end(w); break;
+        case PT_JSON_KEY: pt_json_key_n(w, r.text, r.length); break;
+        case PT_JSON_STRING: pt_json_text_n(w, r.text, r.length); break;
+        case PT_JSON_INT: pt_json_int(w, r.integer); break;
+        case PT_JSON_NUMBER: pt_json_double(w, r.number); break;
+        case PT_JSON_BOOL: pt_json_bool(w, r.boolean); break;
+        case PT_JSON_NULL: pt_json_null(w); break;
+        default: break;
+        }
+    }
+    PT_BUG_IF(r.token == PT_JSON_ERROR);
+    pt_json_r_done(&r);
+}
+
+/* "top": REPORT, "peek": {"main": REPORT, ...} */
+static void put_answers(pt_json_w *w, const pt_app *app)
+{
+    pt_json_key_object(w, "answers");
+    const char *open = NULL; /* the kind whose functions are being put */
+    for (size_t i = 0; i < app->answer_count; i++) {
+        const pt_app_answer *answer = &app->answers[i];
+        if (open != NULL && strcmp(open, answer->report) != 0) {
+            pt_json_object_end(w);
+            open = NULL;
+        }
+        if (answer->function != NULL && open == NULL) {
+            pt_json_key_object(w, answer->report);
+            open = answer->report;
+        }
+        pt_json_key(w, answer->function != NULL ? answer->function : answer->report);
+        put_copy(w, &answer->json);
+    }
+    if (open != NULL) pt_json_object_end(w);
     pt_json_object_end(w);
 }
 
@@ -34,6 +82,8 @@ void pt_render_app_html(pt_out *out, const pt_app *app)
         put_event(&w, profile, e);
     pt_json_array_end(&w);
     pt_json_key_uint(&w, "event", event != PT_NONE ? event : 0);
+    if (app->query != NULL) pt_json_key_text(&w, "query", app->query);
+    if (app->answers != NULL) put_answers(&w, app);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
     pt_out_put(out, rest, (size_t)(pt_embed_app_html_end - rest));

@@ -1,15 +1,26 @@
-/* app_html.h: the page of `pitot serve` (web/src/app). */
+/* app_html.h: the page of `pitot serve` and of `pitot report` (web/src/app). */
 #ifndef PT_RENDER_APP_HTML_H
 #define PT_RENDER_APP_HTML_H
 
 #include "base/buf.h"
 #include "model/profile.h"
 
+/* A report that a file holds. */
+typedef struct pt_app_answer {
+    const char *report;   /* as the page calls it: "top", "tree inverted" */
+    const char *function; /* NULL, or the only function that it is about */
+    pt_buf json;          /* complete */
+} pt_app_answer;
+
 typedef struct pt_app {
     const pt_profile *profile;
     const char *title, *version;
     const char *before; /* what it is compared with; NULL = nothing */
     bool has_times;     /* the samples have times */
+    const char *query;  /* of a file: what was asked; else NULL */
+    /* Of a file: its reports, those of one kind beside each other. NULL: a server has them. */
+    const pt_app_answer *answers;
+    size_t answer_count;
 } pt_app;
 
 /* Writes the page for a profile; errors stay in out. The title may be anything. */

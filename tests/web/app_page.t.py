@@ -323,6 +323,23 @@ def nothing_overflows_on_a_narrow_screen(browser):
         page.close()
 
 
+def a_report_is_the_page_in_a_file(browser):
+    pitot('report', 'a.folded', '-o', 'report.html')
+    page = browser.open(os.path.join(FOLDER, 'report.html'), watch=True)
+    browser.requests.clear()
+    click_text(page, '#views a', 'Tree')
+    ready(page, 'tree')
+    click_text(page, 'td.name button.name', 'parse')
+    equal(page.eval('[...document.querySelectorAll("#actions button")].map(b => b.dataset.do)'), ['flame', 'peek', 'source', 'disasm'])
+    click(page, '[data-do=peek]')
+    ready(page, 'peek')
+    equal(page.eval('location.hash'), '#peek?sel=parse&p=%5Eparse%24')
+    equal(rows(page), ['500 100.0% main', '300 60.0% read'])
+    page.eval('history.back()')
+    ready(page, 'tree')
+    equal((browser.requests, browser.complaints), ([], []))
+
+
 TESTS = [
     the_printed_address_leads_to_the_page_and_is_not_needed_again,
     the_table_shows_functions_by_their_own_time,
@@ -341,6 +358,7 @@ TESTS = [
     fifty_random_clicks_are_what_their_address_shows,
     a_regression_is_red_and_the_rest_is_noise,
     a_stall_is_found_in_three_clicks,
+    a_report_is_the_page_in_a_file,
     what_matches_nothing_is_said_in_words,
     conditions_without_a_field_can_be_taken_away,
     the_keyboard_reaches_the_focus,

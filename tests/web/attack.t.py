@@ -106,6 +106,7 @@ def the_listener_hears_what_a_page_asks_for(browser):
 
 
 def files_that_are_written_run_nothing_of_the_profile(browser):
+    pitot('merge', PROFILE, PROFILE, '-o', 'before.pb.gz')
     written = [
         ['flame', '-o', 'flame.html', PROFILE],
         ['flame', '-o', 'flame.svg', PROFILE],
@@ -113,6 +114,7 @@ def files_that_are_written_run_nothing_of_the_profile(browser):
         ['graph', '--labels', '--by=file', '-o', 'file.svg', PROFILE],
         ['graph', '--labels', '--engine=own', '-o', 'own.svg', PROFILE],
         ['weblist', '.', '-o', 'weblist.html', PROFILE],
+        ['report', '--base=before.pb.gz', '-o', 'report.html', PROFILE],
         ['flame', '--by=line', '-o', 'line.svg', PROFILE],
         ['graph', '--labels', '--by=line', '--engine=own', '-o', 'ownline.svg', PROFILE],
         ['pprof', '-svg', '-output=pprof.svg', PROFILE],
@@ -129,7 +131,6 @@ def files_that_are_written_run_nothing_of_the_profile(browser):
 
 
 def pages_that_are_served_run_nothing_of_the_profile(browser):
-    pitot('merge', PROFILE, PROFILE, '-o', 'before.pb.gz')
     for command in [['serve', '--no-browser', '--base=before.pb.gz', PROFILE], ['pprof', '-http=localhost:', '-no_browser', PROFILE]]:
         process, printed = serve(command)
         try:

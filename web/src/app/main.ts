@@ -22,7 +22,9 @@ interface Data {
   times: boolean; /* samples have times */
   events: { type: string; unit: string }[];
   event: number;
-  answers?: Record<string, unknown>; /* of a file: the reports that it holds */
+  query?: string; /* of a file: what was asked */
+  /* Of a file: the reports that it holds, those of single functions by their names. */
+  answers?: Record<string, unknown>;
 }
 
 const TABLE_ROWS = "1000";
@@ -42,7 +44,7 @@ class App implements Page {
   private data: Data = JSON.parse(byId("data").textContent || "");
   private isFile = this.data.answers !== undefined;
   state = State.of(window.location, this.isFile);
-  private views = VIEWS.filter((v) => v.needs === undefined || (v.needs === "base" ? this.data.before !== null : this.data.times));
+  private views = VIEWS.filter((v) => !this.isFile || v.name !== "graph").filter((v) => v.needs === undefined || (v.needs === "base" ? this.data.before !== null : this.data.times || this.holds("timeline")));
   private shown: HTMLIFrameElement | null = null; /* the frame of the report that is shown */
   private flame: { graph: Flame; question: string } | null = null;
   private unwanted = new AbortController(); /* ends what belongs to the view before the latest */
@@ -50,7 +52,7 @@ class App implements Page {
   private content = byId("content");
   private said: string[] = []; /* what the command line would have said beside the latest reports */
   private asked = 0; /* counts questions: only the latest answer is shown */
-  private menu = new Menu(() => this.state, (state) => this.go(state));
+  private menu = new Menu(this.isFile, () => this.state, (state) => this.go(state));
 
   constructor() {
     document.title = `${this.data.title} – pitot`;
@@ -59,9 +61,14 @@ class App implements Page {
     byId("download").hidden = this.isFile;
     byId<HTMLDetailsElement>("filters").open = window.matchMedia("(min-width: 701px)").matches;
     byId("filters").hidden = this.isFile;
+    if (this.data.query) byId("title").append(element("span", "quiet", ` ${this.data.query}`));
     this.listEvents();
     this.listen();
     this.show();
+  }
+
+  private holds(report: string): boolean {
+    return this.data.answers !== undefined && this.data.answers[report] !== undefined;
   }
 
   /* ---- The controls ---- */
@@ -277,17 +284,26 @@ class App implements Page {
     const address = this.state.question(route, { ...shape, ...options });
     const known = this.answers.get(address);
     if (known !== undefined) return known as Promise<T>;
-    const answer = this.data.answers !== undefined ? this.read(address) : this.fetch(address);
+    const answer = this.isFile ? this.read(route, options) : this.fetch(address);
     this.answers.set(address, answer);
     answer.catch(() => this.answers.delete(address));
     for (const old of this.answers.keys()) if (this.answers.size > KEPT_ANSWERS) this.answers.delete(old);
     return answer as Promise<T>;
   }
 
-  private async read(address: string): Promise<unknown> {
-    const found = this.data.answers?.[address];
-    if (found === undefined) throw new Error("This file does not hold that report: pitot serve shows it.");
-    return found;
+  /* A report that the file holds. */
+  private async read(route: string, options: Record<string, string>): Promise<unknown> {
+    const conditions = this.state.conditions().filter((name) => name !== "time" || route !== "timeline");
+    if (conditions.length > 0 || options.normalize !== undefined) {
+      throw new Error("This file has one answer to each question. Open the profile with pitot serve to filter and normalize.");
+    }
+    const turned = (route === "flame" || route === "tree") && this.state.get("inverted") !== "";
+    const found = this.data.answers?.[turned ? `${route} inverted` : route];
+    const byName = options.p === undefined ? undefined : (found as Record<string, unknown> | undefined);
+    const name = byName && Object.keys(byName).find((n) => exactly(n) === options.p || n === options.p);
+    const answer = options.p === undefined ? found : name && byName && byName[name];
+    if (answer === undefined) throw new Error("This file does not hold that report. Open the profile with pitot serve.");
+    return answer;
   }
 
   private async fetch(address: string): Promise<unknown> {

@@ -16,6 +16,7 @@ interface Item {
   name: string; /* data-do */
   title: string;
   help: string;
+  changes?: boolean; /* what is asked: a file has no other answers */
   to(state: State, pattern: string): State;
 }
 
@@ -23,6 +24,7 @@ const condition = (name: string, title: string, help: string, parameter: string,
   name,
   title,
   help,
+  changes: true,
   to: (state, pattern) =>
     state.with({ zoom: "", folds: "", ...(adds ? also(state, parameter, pattern) : { [parameter]: pattern }) }),
 });
@@ -44,8 +46,8 @@ export class Menu {
   private from: HTMLElement | null = null; /* gets the keyboard back */
   private name = "";
 
-  constructor(private state: () => State, private go: (state: State) => void) {
-    const items = ITEMS.map((item) => {
+  constructor(isFile: boolean, private state: () => State, private go: (state: State) => void) {
+    const items = ITEMS.filter((item) => item.changes !== true || !isFile).map((item) => {
       const button = element("button", "", item.title, element("span", "quiet", item.help));
       button.setAttribute("role", "menuitem");
       button.setAttribute("type", "button");

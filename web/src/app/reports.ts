@@ -43,6 +43,9 @@ function relative(c: Change): string {
 /* The word beside a change that chance explains: colour alone would not tell. */
 const mark = (c: Change | null): string => (c !== null && c.noise === true && c.before + c.after !== 0 ? "noise" : "");
 
+/* A change that is no noise is coloured by its direction. */
+const tone = (c: Change | null): string => (c === null || c.change === 0 || c.noise === true ? "" : c.change > 0 ? "up" : "down");
+
 function diffRow(page: Page, row: DiffReport["rows"][0], unit: string): HTMLElement {
   const { self, total } = row;
   const known = self.noise !== null;
@@ -53,11 +56,11 @@ function diffRow(page: Page, row: DiffReport["rows"][0], unit: string): HTMLElem
     known && !real ? "noise" : grows ? "more" : "less",
     cell("", amount(self.before, unit)),
     cell("", amount(self.after, unit)),
-    cell("change", signed(self.change, unit)),
+    cell(tone(self), signed(self.change, unit)),
     cell("", half(self, unit)),
     cell("", relative(self)),
     cell("text", mark(self)),
-    cell("change", total === null ? "-" : signed(total.change, unit)),
+    cell(tone(total), total === null ? "-" : signed(total.change, unit)),
     cell("", half(total, unit)),
     cell("text", mark(total)),
     cell("text name", nameOf(page, row.name))

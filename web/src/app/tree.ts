@@ -99,7 +99,7 @@ class TreeTable {
   }
 }
 
-export async function treeView(page: Page): Promise<Node_[]> {
+export async function treeView(page: Page): Promise<HTMLElement[]> {
   const report = await page.ask<TreeReport>("tree");
   const inverted = page.state.get("inverted") !== "";
   const button = element("button", "", "Inverted");
@@ -110,5 +110,3 @@ export async function treeView(page: Page): Promise<Node_[]> {
   const more = report.left_out > 0 ? [note(`${grouped(report.left_out)} functions below the least share have no row.`)] : [];
   return [bar, new TreeTable(page, report).root, ...more];
 }
-
-type Node_ = globalThis.Node;

@@ -1,0 +1,266 @@
+/* report.c: pitot report: the page of `pitot serve` with its reports inside, as one file.
+ *
+ * Each report is made as the page asks for it (web/src/app), by the same commands. Those on single
+ * functions are made for the functions that take most, as long as there is room.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/args.h"
+#include "base/file.h"
+#include "base/grow.h"
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "render/app_html.h"
+#include "view/table.h"
+
+typedef struct {
+    const char *output, *source_path, *trim_path;
+    int64_t functions;
+} report_settings;
+
+static const pt_option report_rows[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = PT_OPT_STRING,
+     .offset = offsetof(report_settings, output),
+     .initial = "report.html",
+     .metavar = "FILE",
+     .help = "write to this file; - is standard output",
+     .details = "The file appears under its name only when it is complete."},
+    {.name = "functions",
+     .letter = 'n',
+     .type = PT_OPT_INT,
+     .offset = offsetof(report_settings, functions),
+     .initial = "40",
+     .min = 0,
+     .max = 1000,
+     .help = "hold callers, source and instructions of this many functions",
+     .details = "Those with the most time of their own, and those with the most time with what "
+                "they call. Source and instructions are left out when the file would exceed a "
+                "megabyte."},
+    {.name = "source-path",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(report_settings, source_path),
+     .metavar = "DIR[:DIR...]",
+     .help = "where source files are (default: the current folder)",
+     .details = "The report holds files below these folders and the current folder, and files that "
+                "the debug information of a program names. It holds no file that only the profile "
+                "names.",
+     .group = "Sources"},
+    {.name = "trim-path",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(report_settings, trim_path),
+     .metavar = "PREFIX[:PREFIX...]",
+     .help = "remove these prefixes from the names of source files",
+     .details = "pitot removes the first prefix that matches, then searches for the file."},
+};
+static const pt_option_table report_options = PT_OPTION_TABLE(report_rows);
+
+/* Of the answers together, with what the page itself takes. */
+#define MOST_BYTES 900000
+
+typedef struct {
+    pt_cmd_context *context;
+    pt_cmd_context base; /* of the reports: without threads, and confined */
+    const report_settings *settings;
+    pt_app_answer *items;
+    size_t count, cap;
+    size_t bytes;
+} answers;
+
+static void add_query(pt_args *args, const pt_query *query)
+{
+    for (size_t i = 0; i < pt_query_options.count; i++) {
+        const pt_option *row = &pt_query_options.rows[i];
+        const char *const field = (const char *)query + row->offset;
+        if (row->type == PT_OPT_FLAG) {
+            if (*(const bool *)field) pt_args_make(args, pt_strf("--%s", row->name));
+            continue;
+        }
+        const char *const value = *(const char *const *)(const void *)field;
+        if (value != NULL && value[0] != '\0')
+            pt_args_make(args, pt_strf("--%s=%s", row->name, value));
+    }
+}
+
+/* Adds the report of a command under a name, unless it has nothing to say or no room. */
+static void add_answer(answers *a, const char *report, const char *function, const char *command,
+                       const char *const *words)
+{
+    static const pt_look look = {.width = 0};
+    pt_args args = {0};
+    pt_buf said = PT_BUF_INIT, body = PT_BUF_INIT;
+    pt_out out;
+    for (; *words != NULL; words++)
+        pt_args_add(&args, *words);
+    add_query(&args, &a->context->query);
+    if (function != NULL) {
+        pt_args_add(&args, "--");
+        pt_args_add(&args, function);
+    }
+    pt_out_to_buf(&out, &body);
+    pt_cmd_hear(&said);
+    const int status = pt_cmd_run_resident(&a->base, pt_command_find(command), args.items,
+                                           args.count, &out, &look);
+    pt_cmd_hear(NULL);
+    pt_out_done(&out, NULL);
+    const bool has_room = function == NULL || a->bytes + body.size / 2 < MOST_BYTES;
+    if ((status == PT_EXIT_OK || status == PT_EXIT_DAMAGED) && has_room) {
+        a->items = pt_grow(a->items, &a->cap, a->count + 1, sizeof *a->items);
+        a->items[a->count++] =
+            (pt_app_answer){.report = report, .function = function, .json = body};
+        a->bytes += body.size / 2; /* indentation goes */
+    } else {
+        pt_buf_done(&body);
+    }
+    pt_buf_done(&said);
+    pt_args_done(&args);
+}
+
+static void add_whole_reports(answers *a)
+{
+    static const char *const flame[] = {"--format=json", "--output=-", NULL};
+    static const char *const inverted[] = {"--format=json", "--output=-", "--inverted", NULL};
+    static const char *const top[] = {"--json", "--rows=1000", NULL};
+    static const char *const tree[] = {"--json", NULL};
+    static const char *const callers[] = {"--json", "--inverted", NULL};
+    static const char *const traces[] = {"--json", "--stacks=50", NULL};
+    static const char *const timeline[] = {"--json", "--steps=600", "--tracks=24", NULL};
+    static const char *const changes[] = {"--json", "--rows=500", NULL};
+    add_answer(a, "flame", NULL, "flame", flame);
+    add_answer(a, "top", NULL, "top", top);
+    add_answer(a, "tree", NULL, "tree", tree);
+    if (a->context->side[0] != NULL) add_answer(a, "diff", NULL, "diff", changes);
+    add_answer(a, "timeline", NULL, "timeline", timeline);
+    add_answer(a, "why", NULL, "why", tree);
+    add_answer(a, "tags", NULL, "tags", tree);
+    add_answer(a, "info", NULL, "info", tree);
+    add_answer(a, "flame inverted", NULL, "flame", inverted);
+    add_answer(a, "tree inverted", NULL, "tree", callers);
+    add_answer(a, "traces", NULL, "traces", traces);
+}
+
+/* All that the page shows of one function. Instructions take most room: they come last. */
+static void add_functions(answers *a, const pt_top *top, const char *report, const char *command,
+                          const char *const *words)
+{
+    for (size_t i = 0; i < top->count; i++)
+        add_answer(a, report, top->row[i].name, command, words);
+}
+
+static void add_function_reports(answers *a, const pt_top tops[2])
+{
+    PT_FREE char *source = pt_strf(
+        "--source-path=%s", a->settings->source_path != NULL ? a->settings->source_path : "");
+    PT_FREE char *trim =
+        pt_strf("--trim-path=%s", a->settings->trim_path != NULL ? a->settings->trim_path : "");
+    static const char *const peek[] = {"--json", "--functions=1", NULL};
+    const char *const list[] = {"--json", "--calls", "--functions=1", source, trim, NULL};
+    const char *const disasm[] = {"--json", "--functions=1", NULL};
+    for (int by = 0; by < 2; by++)
+        add_functions(a, &tops[by], "peek", "peek", peek);
+    for (int by = 0; by < 2; by++)
+        add_functions(a, &tops[by], "list", "list", list);
+    for (int by = 0; by < 2; by++)
+        add_functions(a, &tops[by], "disasm", "disasm", disasm);
+}
+
+/* Rows that both orders have are in the first alone. */
+static void drop_doubles(pt_top *from, const pt_top *other)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < from->count; i++) {
+        bool is_double = false;
+        for (size_t k = 0; k < other->count; k++)
+            is_double |= from->row[i].id == other->row[k].id;
+        if (!is_double) {
+            from->row[kept++] = from->row[i];
+            continue;
+        }
+        free(from->row[i].name);
+        free(from->row[i].caller.name);
+    }
+    from->count = kept;
+}
+
+static int make_answers(answers *a, pt_top tops[2])
+{
+    const pt_cmd_context *context = a->context;
+    const pt_top_request request = {
+        .event = context->event, .whole = context->whole, .limit = (size_t)a->settings->functions};
+    pt_error error = PT_ERROR_INIT;
+    add_whole_reports(a);
+    if (request.limit == 0) return PT_EXIT_OK; /* 0 rows would be all */
+    if (pt_top_leaders(&tops[0], &tops[1], context->answer, &request, &error) != PT_OK)
+        return pt_cmd_fail(&error);
+    drop_doubles(&tops[1], &tops[0]);
+    add_function_reports(a, tops);
+    return PT_EXIT_OK;
+}
+
+static int write_report(const answers *a)
+{
+    pt_cmd_context *context = a->context;
+    const char *const path = a->settings->output;
+    const pt_app app = {.profile = context->profile,
+                        .title = context->title,
+                        .version = PT_VERSION,
+                        .before = pt_cmd_before_title(context),
+                        .query = context->query_text,
+                        .answers = a->items,
+                        .answer_count = a->count};
+    pt_error error = PT_ERROR_INIT;
+    if (pt_cmd_is_stdout(path)) {
+        pt_render_app_html(context->out, &app);
+        return PT_EXIT_OK;
+    }
+    pt_file_writer writer;
+    if (pt_file_create(path, PT_MODE_USUAL, &writer, &error) != PT_OK) return pt_cmd_fail(&error);
+    pt_render_app_html(&writer.out, &app);
+    const uint64_t bytes = writer.out.count;
+    if (pt_file_commit(&writer, true, &error) != PT_OK) return pt_cmd_fail(&error);
+    pt_cmd_say_page(context, path, a->count, "reports", bytes);
+    return PT_EXIT_OK;
+}
+
+static int report_run(pt_cmd_context *context, void *settings)
+{
+    answers a = {.context = context, .base = *context, .settings = settings};
+    a.base.confined = true;
+    pt_top tops[2] = {0};
+    int status = make_answers(&a, tops);
+    if (status == PT_EXIT_OK) status = write_report(&a);
+    for (size_t i = 0; i < a.count; i++)
+        pt_buf_done(&a.items[i].json);
+    free(a.items);
+    pt_top_done(&tops[0]);
+    pt_top_done(&tops[1]);
+    return status;
+}
+
+const pt_command pt_command_report = {
+    .name = "report",
+    .group = PT_GROUP_ANSWER,
+    .summary = "all reports on one profile as one page to send",
+    .arguments = "[PROGRAM] [PROFILE...]",
+    .description =
+        "Writes one file that works offline, without pitot and without the profile: the page of "
+        "pitot serve with its reports inside. It has the flame graph in both directions, the "
+        "table, the tree, stacks, labels and findings, and the callers, callees, source and "
+        "instructions of the functions that take most.\n\n"
+        "The options that choose samples choose what the report is about. With --base it shows "
+        "the difference, and its changes with their noise.",
+    .examples =
+        (const char *const[]){"pitot report app.pb.gz -o app.html", "open or send app.html",
+                              "pitot report --base=before.pb.gz after.pb.gz", "what changed", NULL},
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_MARKS_BASE | PT_KEEPS_SIDES |
+             PT_KEEPS_READ,
+    .max_args = SIZE_MAX,
+    .options = &report_options,
+    .settings_bytes = sizeof(report_settings),
+    .run = report_run,
+};

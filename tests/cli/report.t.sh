@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# pitot report: the page with its reports inside; how it looks and moves: tests/web/app_page.t.py.
+. "$(dirname "$0")/lib.sh"
+
+cat >app.folded <<'EOF'
+main;f;g 30
+main;f;f 20
+main;f 10
+main 15
+idle 25
+EOF
+
+it 'writes report.html here and says what to do with it'
+run pitot report app.folded
+expect_status 0
+expect_stdout_line 'report.html: *; open it in a browser: xdg-open report.html'
+expect_no_stderr
+expect grep -q '"answers":{"flame":{"schema":1,' report.html
+
+it 'holds what the commands say of the same query'
+if needs python3; then
+    run pitot report --focus=f app.folded -o f.html
+    cat >same.py <<'EOF'
+import json, subprocess, sys
+pitot = sys.argv[1]
+data = json.loads(open('f.html').read().split('id="data" type="application/json">')[1].split('</script>')[0])
+said = lambda *words: json.loads(subprocess.run([pitot, *words, '--json', '--focus=f', 'app.folded'],
+                                                stdout=subprocess.PIPE, check=True).stdout)
+answers = data['answers']
+assert data['query'] == '--focus=f', data['query']
+assert answers['top'] == said('top', '-n', '1000')
+assert answers['tree'] == said('tree')
+assert answers['tree inverted'] == said('tree', '--inverted')
+assert sorted(answers['peek']) == ['f', 'g', 'main'], answers['peek'].keys()
+assert answers['peek']['f'] == said('peek', 'f')
+assert 'disasm' not in answers
+EOF
+    expect python3 same.py "$PITOT"
+fi
+
+it 'lets no name end its element'
+printf '%s 5\n' 'main;</script><script>alert(1)</script>' >hostile.folded
+run pitot report hostile.folded -o hostile.html
+expect_equal scripts "$(grep -o '<script' hostile.html | wc -l)" 2
