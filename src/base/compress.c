@@ -253,8 +253,10 @@ pt_status pt_peel(pt_blob *blob, uint64_t max_bytes, pt_peeled *ret_peeled, pt_d
         const pt_compression compression = pt_compression_of(blob->data, blob->size);
         if (compression == PT_PLAIN) break;
         if (peeled.count == PT_PEEL_MAX) {
-            status = pt_error_set(reterr, PT_ERR_LIMIT, "is compressed more than %d times over",
-                                  PT_PEEL_MAX);
+            status = pt_error_set(
+                reterr, PT_ERR_LIMIT,
+                "holds compressed data within compressed data, more than %d levels deep",
+                PT_PEEL_MAX);
             break;
         }
         pt_blob inner = PT_BLOB_INIT;
@@ -303,8 +305,10 @@ pt_status pt_peel_head(const void *data, size_t size, uint8_t *head, size_t room
         const pt_compression compression = pt_compression_of(at, size);
         if (compression == PT_PLAIN) break;
         if (layers == PT_PEEL_MAX)
-            return pt_error_set(reterr, PT_ERR_LIMIT, "is compressed more than %d times over",
-                                PT_PEEL_MAX);
+            return pt_error_set(
+                reterr, PT_ERR_LIMIT,
+                "holds compressed data within compressed data, more than %d levels deep",
+                PT_PEEL_MAX);
         if (layers > 0) {
             memcpy(outer, head, size);
             at = outer;

@@ -39,7 +39,7 @@ void pt_index_reserve(pt_index *index, uint32_t count);
 void pt_index_add(pt_index *index, uint64_t hash, uint32_t id);
 
 /* The first slot of a tag's search. The tag alone decides, since a slot holds no other part of the
- * hash, and a rehash must find the same slot again. */
+ * hash, and a rehash must put each where later searches begin. */
 static inline uint64_t pt_index_home(uint32_t tag, uint64_t mask)
 {
     return ((uint64_t)tag * 0x9e3779b97f4a7c15u >> 24) & mask;

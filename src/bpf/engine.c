@@ -67,8 +67,8 @@ static pt_status refuse_load(int error, pt_error *reterr)
     struct stat btf;
     if ((error == EPERM || error == EACCES) && geteuid() == 0)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
-                            "the kernel denies BPF programs here (lockdown, a container, or a "
-                            "filter of system calls)");
+                            "the kernel denies BPF programs here (possible causes: lockdown, a "
+                            "container, a filter of system calls)");
     if (error == EPERM || error == EACCES)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
                             "the kernel denies you BPF programs: run with sudo, or give pitot "
@@ -121,7 +121,8 @@ pt_status pt_bpf_engine_new(uint32_t cpu_limit, pt_bpf_engine **ret_engine, pt_e
     if (lib == NULL) return pt_error_set(reterr, PT_ERR_SYSTEM, "%s", why);
     if (!is_first_pid_namespace())
         return pt_error_set(reterr, PT_ERR_SYSTEM,
-                            "the BPF program has other process ids than this container");
+                            "a BPF program sees the host's process ids, which differ from this "
+                            "container's");
     pt_bpf_engine *const engine = pt_alloc(1, sizeof *engine);
     engine->lib = lib;
     pt_bpf_pool_init(&engine->pool, make_chunk, engine);

@@ -178,8 +178,9 @@ static void say_nothing(const perf_run *run)
         char state[32];
         PT_FREE char *pid = pt_strf("%d", run->pids.items[i]);
         pt_proc_status("/proc", pid, "State", state, sizeof state);
-        if (state[0] == 'T') pt_cmd_say("%s is stopped; it goes on with: kill -CONT %s", pid, pid);
-        if (state[0] == 't') pt_cmd_say("%s is stopped by a debugger", pid);
+        if (state[0] == 'T')
+            pt_cmd_say("process %s is still stopped; to continue it: kill -CONT %s", pid, pid);
+        if (state[0] == 't') pt_cmd_say("process %s is stopped by a debugger", pid);
         if (state[0] == 'T' || state[0] == 't') return;
     }
     if (run->facts.used_ns >= run->facts.period_ns) return;
@@ -221,7 +222,8 @@ static void say_doubts(const perf_run *run)
                    "ulimit -n",
                    f->missed_threads);
     else if (f->missed_threads > 0)
-        pt_cmd_say("%" PRIu64 " threads ended, or were refused, before they could be sampled",
+        pt_cmd_say("%" PRIu64 " threads are not in the recording: they ended first, or the "
+                   "kernel denied access to them",
                    f->missed_threads);
     if (f->period_ns == 0 && f->lost > f->stacks / 100)
         pt_cmd_say("%" PRIu64 " samples were lost: they came faster than pitot reads them; use a "

@@ -287,7 +287,8 @@ static const struct {
     {"jfn=", NAMES_FUNCTION, SETS_NOTHING},
 };
 
-/* Index in `places` of the line's key, with the text after the "="; -1 = none. */
+/* Returns the index in `places` of the key that begins the line, or -1. *ret_name is the text after
+ * the "=", without blanks around it. */
 static int place_line(pt_span line, pt_span *ret_name)
 {
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {

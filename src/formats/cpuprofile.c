@@ -336,7 +336,7 @@ static void read_top(cpuprofile_reader *c)
     char key[24];
     if (pt_json_next(r) != PT_JSON_OBJECT) {
         if (r->token != PT_JSON_ERROR)
-            pt_error_set(r->error, PT_ERR_FORMAT, "the JSON is not an object with \"nodes\"");
+            pt_error_set(r->error, PT_ERR_FORMAT, "there is no \"nodes\" at the top of the JSON");
         return;
     }
     while (pt_json_next(r) == PT_JSON_KEY) {

@@ -640,7 +640,7 @@ static pt_status firefox_read(pt_reader *reader, pt_builder *builder, const pt_r
     if (pt_json_next(&x.json) == PT_JSON_OBJECT)
         read_profile(&x, 4);
     else if (error.status == PT_OK)
-        pt_error_set(&error, PT_ERR_FORMAT, "the JSON is not an object with \"threads\"");
+        pt_error_set(&error, PT_ERR_FORMAT, "there is no \"threads\" at the top of the JSON");
     pt_json_r_done(&x.json);
     put_samples(&x);
     const pt_status status = conclude_profile(&x, &error, hooks->diag, reterr);

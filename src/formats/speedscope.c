@@ -391,7 +391,8 @@ static pt_status read_top(speedscope_reader *s, bool only_profiles, bool *ret_la
     pt_json_r *const r = &s->json;
     if (pt_json_next(r) != PT_JSON_OBJECT) {
         if (r->token != PT_JSON_ERROR)
-            pt_error_set(r->error, PT_ERR_FORMAT, "the JSON is not an object with \"profiles\"");
+            pt_error_set(r->error, PT_ERR_FORMAT,
+                         "there is no \"profiles\" at the top of the JSON");
         return PT_ERR_FORMAT;
     }
     while (pt_json_next(r) == PT_JSON_KEY) {

@@ -355,7 +355,8 @@ pt_status pt_drawing_read(const char *dot, size_t size, pt_drawing *ret_drawing,
     if (ret_drawing->title == NULL) ret_drawing->title = pt_strdup("");
     if (ret_drawing->node_count > 0) return PT_OK;
     pt_drawing_done(ret_drawing);
-    return pt_error_set(reterr, PT_ERR_FORMAT, "there is nothing to draw in the graph");
+    return pt_error_set(reterr, PT_ERR_FORMAT,
+                        "the graph is empty: no function is left after filters and cut-offs");
 }
 
 void pt_drawing_done(pt_drawing *drawing)

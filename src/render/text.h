@@ -18,10 +18,11 @@ void pt_text_put(pt_out *out, const char *text, size_t limit);
 /* The same for a function's name, which is made brief first unless the look wants all of it. */
 void pt_text_put_name(pt_out *out, const pt_look *look, const char *name, size_t limit);
 
-/* How a row fits the terminal: a name, then two spaces and a place, then a mark. */
+/* What is kept of a row, so that it fits the terminal. A row is a name, two spaces, a place
+ * (file:line), a mark ("  (inlined)"). */
 typedef struct pt_text_fit {
-    size_t name, place; /* limits for the two functions above; 0: whole */
-    bool has_place, has_mark;
+    size_t name, place;       /* limits for the two functions above; 0: whole */
+    bool has_place, has_mark; /* false: there is none, or no room for it */
 } pt_text_fit;
 
 /* used: columns before the name. place may be "", mark ("  (inlined)") too; both "" where there is

@@ -15,7 +15,9 @@
 enum {
     LEAST_GAP_BYTES = 16,
     CODE_ALIGNMENT = 64,
-    MOST_CODE_BYTES = 64 << 20, /* limit of bytes that are searched for calls, or followed */
+    /* Code bytes that are searched for targets of calls in all; one pass that follows code takes as
+     * many. */
+    MOST_CODE_BYTES = 64 << 20,
     MOST_POINTER_BYTES = 64 << 20,
     MOST_BEGINS = 1 << 20,
 };

@@ -70,7 +70,7 @@ typedef struct pt_graph_edge {
 
 typedef struct pt_graph_node {
     const pt_node_info *info;
-    char *text;        /* of its row; NULL for nodes that are neither listed nor at an edge */
+    char *text; /* of the row; NULL: the node is not listed, and no edge begins or ends there */
     uint32_t function; /* nodes of one function (and of one caller, in a tree) have the same */
     bool inlined;      /* some edge into it is inlined ... */
     bool called;       /* ... and some is not */

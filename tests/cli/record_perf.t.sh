@@ -1260,7 +1260,7 @@ kill -STOP $stopped
 run pitot record -p $stopped -d 50ms -o stopped.pb.gz
 kill -KILL $stopped
 expect_status 0
-expect_stderr_line "pitot: $stopped is stopped; it goes on with: kill -CONT $stopped"
+expect_stderr_line "pitot: process $stopped is still stopped; to continue it: kill -CONT $stopped"
 expect_stderr_line '*0 samples, *, no stacks; *'
 (sleep 60 & echo $! >child && wait) &
 parent=$!

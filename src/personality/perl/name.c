@@ -14,8 +14,8 @@ static bool is_word_byte(char c)
 }
 
 /* Removes balanced brackets with their content. and_const: a "const" behind them goes, too. The
- * original removes the innermost brackets until none are left, which a stack of open brackets does
- * in one pass. */
+ * Perl program removes innermost pairs again and again; a stack of the open brackets gives the same
+ * result in one pass. */
 static void drop_brackets(char *text, char open, char close, bool and_const)
 {
     PT_FREE size_t *opened = pt_alloc(strlen(text) + 1, sizeof *opened);
