@@ -245,6 +245,8 @@ static void file_of_another_process_by_that_name_is_left_alone(void **state)
     struct stat st;
     assert_true(pt_publish_make());
     pt_publish_handed_over();
+    /* The keeper has the file open: its inode number is given to no other file. */
+    const int keepers_fd = open(path, O_RDONLY);
     unlink(path);
     FILE *const other = fopen(path, "w");
     fclose(other);
@@ -252,6 +254,7 @@ static void file_of_another_process_by_that_name_is_left_alone(void **state)
     assert_false(pt_publish_all());
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_size, 0);
+    close(keepers_fd);
 }
 
 /* As the keeper does: parts are taken under the lock and written without it. */
