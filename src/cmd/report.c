@@ -39,9 +39,8 @@ static const pt_option report_rows[] = {
      .min = 0,
      .max = 1000,
      .help = "hold callers, source and instructions of this many functions",
-     .details = "Those with the most time of their own, and those with the most time with what "
-                "they call. Source and instructions are left out when the file would exceed a "
-                "megabyte."},
+     .details = "Callers and callees also of those with the most time with what they call. What "
+                "would make the file exceed a megabyte is left out."},
     {.name = "source-path",
      .type = PT_OPT_STRING,
      .offset = offsetof(report_settings, source_path),
@@ -60,8 +59,14 @@ static const pt_option report_rows[] = {
 };
 static const pt_option_table report_options = PT_OPTION_TABLE(report_rows);
 
-/* Of the answers together, with what the page itself takes. */
-#define MOST_BYTES 900000
+/* How large all answers may be together when one of a kind is added: a megabyte with the page
+ * itself. The kinds stand in the order in which they are made. */
+enum {
+    MOST_WITH_CODE = 550000,
+    MOST_WITH_SOURCE = 700000,
+    MOST_WITH_CALLERS = 800000,
+    MOST_BYTES = 880000,
+};
 
 typedef struct {
     pt_cmd_context *context;
@@ -70,6 +75,7 @@ typedef struct {
     pt_app_answer *items;
     size_t count, cap;
     size_t bytes;
+    size_t most; /* bytes: what does not fit is left out; 0 = everything fits */
 } answers;
 
 static void add_query(pt_args *args, const pt_query *query)
@@ -85,6 +91,20 @@ static void add_query(pt_args *args, const pt_query *query)
         if (value != NULL && value[0] != '\0')
             pt_args_make(args, pt_strf("--%s=%s", row->name, value));
     }
+}
+
+/* The bytes of indented JSON without its indentation, which the file has not. */
+static size_t count_compact_bytes(const pt_buf *json)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < json->size; i++) {
+        if (json->data[i] == '\n')
+            while (i + 1 < json->size && json->data[i + 1] == ' ')
+                i++;
+        else
+            count++;
+    }
+    return count;
 }
 
 /* Adds the report of a command under a name, unless it has nothing to say or no room. */
@@ -108,12 +128,13 @@ static void add_answer(answers *a, const char *report, const char *function, con
                                            args.count, &out, &look);
     pt_cmd_hear(NULL);
     pt_out_done(&out, NULL);
-    const bool has_room = function == NULL || a->bytes + body.size / 2 < MOST_BYTES;
+    const size_t bytes = count_compact_bytes(&body);
+    const bool has_room = a->most == 0 || a->bytes + bytes < a->most;
     if ((status == PT_EXIT_OK || status == PT_EXIT_DAMAGED) && has_room) {
         a->items = pt_grow(a->items, &a->cap, a->count + 1, sizeof *a->items);
         a->items[a->count++] =
             (pt_app_answer){.report = report, .function = function, .json = body};
-        a->bytes += body.size / 2; /* indentation goes */
+        a->bytes += bytes;
     } else {
         pt_buf_done(&body);
     }
@@ -124,11 +145,8 @@ static void add_answer(answers *a, const char *report, const char *function, con
 static void add_whole_reports(answers *a)
 {
     static const char *const flame[] = {"--format=json", "--output=-", NULL};
-    static const char *const inverted[] = {"--format=json", "--output=-", "--inverted", NULL};
-    static const char *const top[] = {"--json", "--rows=1000", NULL};
+    static const char *const top[] = {"--json", "--rows=300", NULL};
     static const char *const tree[] = {"--json", NULL};
-    static const char *const callers[] = {"--json", "--inverted", NULL};
-    static const char *const traces[] = {"--json", "--stacks=50", NULL};
     static const char *const timeline[] = {"--json", "--steps=600", "--tracks=24", NULL};
     static const char *const changes[] = {"--json", "--rows=500", NULL};
     add_answer(a, "flame", NULL, "flame", flame);
@@ -139,12 +157,21 @@ static void add_whole_reports(answers *a)
     add_answer(a, "why", NULL, "why", tree);
     add_answer(a, "tags", NULL, "tags", tree);
     add_answer(a, "info", NULL, "info", tree);
-    add_answer(a, "flame inverted", NULL, "flame", inverted);
+}
+
+/* What else there may be room for. */
+static void add_inverted_reports(answers *a)
+{
+    static const char *const inverted[] = {"--format=json", "--output=-", "--inverted", NULL};
+    static const char *const callers[] = {"--json", "--inverted", "--min=1%", NULL};
+    static const char *const traces[] = {"--json", "--stacks=12", NULL};
+    a->most = MOST_BYTES;
     add_answer(a, "tree inverted", NULL, "tree", callers);
+    add_answer(a, "flame inverted", NULL, "flame", inverted);
     add_answer(a, "traces", NULL, "traces", traces);
 }
 
-/* All that the page shows of one function. Instructions take most room: they come last. */
+/* A report on each function of a table. */
 static void add_functions(answers *a, const pt_top *top, const char *report, const char *command,
                           const char *const *words)
 {
@@ -161,12 +188,13 @@ static void add_function_reports(answers *a, const pt_top tops[2])
     static const char *const peek[] = {"--json", "--functions=1", NULL};
     const char *const list[] = {"--json", "--calls", "--functions=1", source, trim, NULL};
     const char *const disasm[] = {"--json", "--functions=1", NULL};
+    a->most = MOST_WITH_CODE;
+    add_functions(a, &tops[0], "disasm", "disasm", disasm);
+    a->most = MOST_WITH_SOURCE;
+    add_functions(a, &tops[0], "list", "list", list);
+    a->most = MOST_WITH_CALLERS;
     for (int by = 0; by < 2; by++)
         add_functions(a, &tops[by], "peek", "peek", peek);
-    for (int by = 0; by < 2; by++)
-        add_functions(a, &tops[by], "list", "list", list);
-    for (int by = 0; by < 2; by++)
-        add_functions(a, &tops[by], "disasm", "disasm", disasm);
 }
 
 /* Rows that both orders have are in the first alone. */
@@ -194,11 +222,15 @@ static int make_answers(answers *a, pt_top tops[2])
         .event = context->event, .whole = context->whole, .limit = (size_t)a->settings->functions};
     pt_error error = PT_ERROR_INIT;
     add_whole_reports(a);
-    if (request.limit == 0) return PT_EXIT_OK; /* 0 rows would be all */
+    if (request.limit == 0) { /* 0 rows would be all */
+        add_inverted_reports(a);
+        return PT_EXIT_OK;
+    }
     if (pt_top_leaders(&tops[0], &tops[1], context->answer, &request, &error) != PT_OK)
         return pt_cmd_fail(&error);
     drop_doubles(&tops[1], &tops[0]);
     add_function_reports(a, tops);
+    add_inverted_reports(a);
     return PT_EXIT_OK;
 }
 
@@ -249,7 +281,7 @@ const pt_command pt_command_report = {
     .arguments = "[PROGRAM] [PROFILE...]",
     .description =
         "Writes one file that works offline, without pitot and without the profile: the page of "
-        "pitot serve with its reports inside. It has the flame graph in both directions, the "
+        "pitot serve with its reports inside. It has the flame graph, the "
         "table, the tree, stacks, labels and findings, and the callers, callees, source and "
         "instructions of the functions that take most.\n\n"
         "The options that choose samples choose what the report is about. With --base it shows "

@@ -28,15 +28,21 @@ said = lambda *words: json.loads(subprocess.run([pitot, *words, '--json', '--foc
                                                 stdout=subprocess.PIPE, check=True).stdout)
 answers = data['answers']
 assert data['query'] == '--focus=f', data['query']
-assert answers['top'] == said('top', '-n', '1000')
+assert answers['top'] == said('top', '-n', '300')
 assert answers['tree'] == said('tree')
-assert answers['tree inverted'] == said('tree', '--inverted')
+assert answers['tree inverted'] == said('tree', '--inverted', '--min=1%')
 assert sorted(answers['peek']) == ['f', 'g', 'main'], answers['peek'].keys()
 assert answers['peek']['f'] == said('peek', 'f')
 assert 'disasm' not in answers
 EOF
     expect python3 same.py "$PITOT"
 fi
+
+it 'leaves out what would make it larger than a megabyte'
+for i in $(seq 1500); do printf 'main;%s;leaf%s %s\n' "a_function_with_a_rather_long_name_$((i % 100))" "$i" "$((i + 5))"; done >large.folded
+run pitot report -n 150 large.folded -o large.html
+expect_status 0
+expect test "$(wc -c <large.html)" -lt 1000000
 
 it 'lets no name end its element'
 printf '%s 5\n' 'main;</script><script>alert(1)</script>' >hostile.folded

@@ -77,7 +77,7 @@ export async function diffView(page: Page): Promise<Node[]> {
   button.title = "Compare shares: after is scaled to the total of before";
   button.addEventListener("click", () => page.go(page.state.with({ norm: normalize ? "" : "1" })));
   const said = `${report.before.name} → ${report.after.name}: ${amount(whole.before, unit)} → ${amount(whole.after, unit)}, ${signed(whole.change, unit)} ${half(whole, unit)} ${mark(whole)}`;
-  const heads = ["Before", "After", "Change", `±${100 * report.confidence}%`, "", "<", "Total", "±", "<", "<Function"];
+  const heads = ["Before", "After", "Change", `±${100 * report.confidence}%`, "Part", "<Noise", "Total", `±${100 * report.confidence}%`, "<Noise", "<Function"];
   const table = tableOf("Changes of functions; grey ones are noise", heads, report.rows.map((row) => diffRow(page, row, unit)));
   const more = report.more > 0 ? [note(`${grouped(report.more)} more functions`)] : [];
   return [element("div", "tools", button, element("span", "quiet", said)), element("div", "scroll", table, ...more)];
@@ -206,7 +206,9 @@ function listOf(object: Record<string, unknown>): HTMLElement {
 }
 
 export async function infoView(page: Page): Promise<Node[]> {
-  return [element("div", "scroll about", listOf(await page.ask<Record<string, unknown>>("info")))];
+  const list = element("div", "scroll about", listOf(await page.ask<Record<string, unknown>>("info")));
+  list.tabIndex = 0; /* keys can scroll it */
+  return [list];
 }
 
 export { shareCell };
