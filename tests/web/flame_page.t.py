@@ -353,7 +353,7 @@ def sixty_thousand_boxes_can_be_searched_and_zoomed(browser):
     page.key('/')
     page.type('c48')
     share = 100 * sum(v for s, v in stacks.items() if s[3] == 'c48') / sum(stacks.values())
-    equal(page.text('#matches'), f'{share:.2f}% in 1,200 boxes')
+    equal(page.text('#matches'), f'{share:.1f}% in 1,200 boxes')
     page.key('Enter')
     page.key('Enter')
     equal(crumbs(page)[-1], 'c48')
