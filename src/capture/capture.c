@@ -287,6 +287,9 @@ static pt_status load_walker(pt_capture *c, pt_error *reterr)
     if (wish == PT_WALK_NEVER) return PT_OK;
     if (wish == PT_WALK_SOON) {
         c->loader = pt_loader_new(cpu_limit(), LOAD_MS);
+        if (c->loader == NULL)
+            snprintf(c->facts.why_copied, sizeof c->facts.why_copied,
+                     "no thread could be made to load the BPF program");
         return PT_OK;
     }
     pt_status status = pt_bpf_engine_new(cpu_limit(), &walker, &refusal);

@@ -531,6 +531,7 @@ static bool attach_walker(pt_event_set *set)
 pt_status pt_event_set_walk(pt_event_set *set, pt_bpf_engine *walker, pt_error *reterr)
 {
     bool is_ready = true;
+    errno = ESRCH; /* if no event is open */
     set->plan.walker = walker;
     for (uint32_t i = 0; i < set->pair_count && is_ready; i++)
         is_ready = open_walked(set, &set->pairs[i]);

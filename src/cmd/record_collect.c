@@ -277,10 +277,8 @@ static void tell_story(pt_builder *b, const pt_record_story *story, uint64_t wei
 }
 
 /* How many samples have JavaScript; how native frames and those of Python were joined. */
-static void tell_languages(pt_builder *b, uint64_t all_merged, uint64_t uncertain,
-                           uint64_t javascript)
+static void tell_languages(pt_builder *b, uint64_t merged, uint64_t uncertain, uint64_t javascript)
 {
-    const uint64_t merged = all_merged > javascript ? all_merged - javascript : 0;
     const uint64_t mixed = merged + uncertain;
     if (javascript > 0) add_comment(b, "javascript: functions in %" PRIu64 " samples", javascript);
     if (mixed > 0)

@@ -30,6 +30,7 @@ static int wait_for_run(pid_t pid, int64_t number)
     int status = 0;
     pid_t ended;
     pt_record_signals_pass_to(pid);
+    if (pt_record_end_signal != 0) kill(pid, pt_record_end_signal); /* it came before */
     do
         ended = waitpid(pid, &status, 0);
     while (ended < 0 && errno == EINTR);
@@ -61,7 +62,8 @@ int pt_record_repeat(pt_cmd_context *context, pt_record_settings *settings,
     int status = PT_EXIT_OK;
     pt_out_flush(context->out, NULL);
     pt_record_signals_take(true, &before);
-    for (int64_t i = 1; i <= settings->repeat && status == PT_EXIT_OK; i++) {
+    for (int64_t i = 1; i <= settings->repeat && status == PT_EXIT_OK && pt_record_end_signal == 0;
+         i++) {
         const pid_t pid = fork();
         if (pid == 0) {
             pt_record_signals_give_back(&before);
@@ -75,6 +77,10 @@ int pt_record_repeat(pt_cmd_context *context, pt_record_settings *settings,
                        (long long)settings->repeat, status);
     }
     pt_record_signals_give_back(&before);
+    if (status == PT_EXIT_OK && pt_record_end_signal != 0) {
+        pt_cmd_say("signal %d: no more runs are made", (int)pt_record_end_signal);
+        status = 128 + pt_record_end_signal;
+    }
     if (status != PT_EXIT_OK) return status;
     PT_FREE char *names = run_names(settings->output, settings->repeat);
     pt_cmd_say("next: pitot diff BEFORE... -- %s", names);

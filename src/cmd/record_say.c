@@ -75,8 +75,7 @@ static void stacks_text(const pt_record_summary *s, char *buf, size_t size)
 /* ", JavaScript functions in 97 %, Python functions in 95 %, 99.9 % of these joined for certain" */
 static void languages_text(const pt_record_summary *s, char *buf, size_t size)
 {
-    const uint64_t merged = s->merged > s->javascript ? s->merged - s->javascript : 0;
-    const uint64_t mixed = merged + s->uncertain;
+    const uint64_t mixed = s->merged + s->uncertain;
     char share[16], certain[16];
     int used = 0;
     buf[0] = '\0';
@@ -86,7 +85,7 @@ static void languages_text(const pt_record_summary *s, char *buf, size_t size)
     }
     if (mixed == 0 || used < 0 || (size_t)used >= size) return;
     percent_text(share, sizeof share, mixed, s->weight);
-    percent_text(certain, sizeof certain, merged, mixed);
+    percent_text(certain, sizeof certain, s->merged, mixed);
     snprintf(buf + used, size - (size_t)used,
              ", Python functions in %s, %s of these joined for certain", share, certain);
 }

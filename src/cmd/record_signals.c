@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 volatile sig_atomic_t pt_record_stop;
+volatile sig_atomic_t pt_record_end_signal;
 
 static volatile sig_atomic_t command_pid;
 static volatile sig_atomic_t is_interrupt_ignored; /* by us before, and so by the command */
@@ -30,6 +31,7 @@ static void pass_on(int signo, siginfo_t *info, void *context)
     const int error = errno;
     const bool is_of_keyboard = signo == SIGINT || signo == SIGQUIT;
     (void)context;
+    if (signo != SIGUSR1 && signo != SIGUSR2) pt_record_end_signal = signo;
     if (is_of_keyboard && info->si_code == SI_KERNEL) return;
     if (signo == SIGINT && is_interrupt_ignored != 0) signo = SIGTERM;
     if (command_pid > 0) kill((pid_t)command_pid, signo);

@@ -1,8 +1,9 @@
 /* record_signals.h: signals while a recording runs, the same for both engines.
  *
- *                   without a command      with a command
- *   SIGINT SIGQUIT  end the recording      from the keyboard the command has them too; of others:
- * passed on SIGTERM SIGHUP  end the recording      passed on SIGUSR1 SIGUSR2 as before passed on
+ *                     without a command    with a command
+ *   SIGINT, SIGQUIT   end the recording    passed on, unless the keyboard sent them to both
+ *   SIGTERM, SIGHUP   end the recording    passed on
+ *   SIGUSR1, SIGUSR2  as before            passed on
  *
  * The end of the command ends its recording.
  */
@@ -21,6 +22,9 @@ typedef struct pt_record_signals {
 
 /* Not 0: a signal has ended the recording. */
 extern volatile sig_atomic_t pt_record_stop;
+/* With a command: the last signal that asks for the end, whether or not it was passed on; 0: none.
+ */
+extern volatile sig_atomic_t pt_record_end_signal;
 
 /* To be called once at a time; the table of what was before is the caller's. */
 void pt_record_signals_take(bool has_command, pt_record_signals *ret_before);

@@ -149,14 +149,17 @@ static pt_stack_end end_of(unsigned end)
 void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weight,
                           pt_stack_end end, uint16_t epoch, unsigned merged)
 {
-    bool has_javascript = false;
+    bool has_javascript = false, has_python = false;
     g->frame.count = 0;
     PT_GROW(g->frame, g->pc.count);
     for (size_t i = 0; i < g->pc.count; i++) {
         /* A call at the end of a mapping returns to an address behind it. */
         const uint64_t pc = g->pc.items[i];
         if ((pc & PT_JOURNAL_PYTHON_FRAME) != 0 && merged != PT_JOURNAL_NATIVE) {
-            has_javascript |= pt_journal_language_of(g, pc) == PT_JOURNAL_LANGUAGE_JAVASCRIPT;
+            const bool is_javascript =
+                pt_journal_language_of(g, pc) == PT_JOURNAL_LANGUAGE_JAVASCRIPT;
+            has_javascript |= is_javascript;
+            has_python |= !is_javascript;
             g->frame.items[g->frame.count++] = pt_journal_python_location(g, pc);
             continue;
         }
@@ -174,7 +177,7 @@ void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t w
                                pt_saturating_product(weight, f->period_ns)};
     const bool is_uncertain = merged == PT_JOURNAL_MERGED_UNCERTAIN;
     pt_builder_add(g->builder, stack, is_uncertain ? g->labels_uncertain : g->labels, values);
-    if (merged == PT_JOURNAL_MERGED) f->merged = pt_saturating_count(f->merged, weight);
+    if (has_python && !is_uncertain) f->merged = pt_saturating_count(f->merged, weight);
     if (has_javascript) f->javascript = pt_saturating_count(f->javascript, weight);
     if (is_uncertain) f->uncertain = pt_saturating_count(f->uncertain, weight);
     f->weight = pt_saturating_count(f->weight, weight);

@@ -32,8 +32,8 @@ typedef struct pt_journal_facts {
     uint64_t complete; /* part of weight: stacks that reached the thread's start */
     uint64_t
         unchecked; /* part of weight: stacks that reached it through unchecked frame pointers */
-    /* Parts of weight: stacks with frames of an interpreter that were joined with the native frames
-     * with certainty, and without; and those with frames of JavaScript. */
+    /* Parts of weight: stacks with frames of Python that were joined with the native frames with
+     * certainty, and without; and stacks with frames of JavaScript. */
     uint64_t merged, uncertain, javascript;
     uint64_t dropped, filtered;
     char comm[PT_JOURNAL_COMM_BYTES];

@@ -331,6 +331,18 @@ expect_equal runs "$(wc -l <runs)" 1
 run pitot record --repeat=2 -p 1
 expect_status 2
 
+it 'a signal ends a --repeat, though the run that has it ends with 0'
+cat >ignores.sh <<'END'
+echo ran >>signalled
+trap '' TERM
+kill -TERM "$(awk '{ print $4 }' "/proc/$PPID/stat")"
+./burn 0.02
+END
+run pitot record --engine=preload --repeat=3 -o signalled.pb.gz sh ignores.sh
+expect_status 143
+expect_equal runs "$(wc -l <signalled)" 1
+expect_stderr_line 'pitot: signal 15: no more runs are made'
+
 it 'the exit status is the command'"'"'s'
 run pitot record --engine=preload -o x.pb.gz sh -c './burn 0.05 >/dev/null; exit 7'
 expect_status 7
