@@ -6,6 +6,7 @@
 #include "base/units.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -157,8 +158,8 @@ static void store_zero(const pt_option *row, void *field)
     case PT_OPT_INT:
     case PT_OPT_DURATION: *(int64_t *)field = 0; break;
     case PT_OPT_SIZE: *(uint64_t *)field = 0; break;
-    case PT_OPT_DOUBLE:
-    case PT_OPT_PERCENT: *(double *)field = 0; break;
+    case PT_OPT_DOUBLE: *(double *)field = 0; break;
+    case PT_OPT_PERCENT: *(double *)field = (row->flags & PT_OPT_MAY_LACK) != 0 ? NAN : 0; break;
     case PT_OPT_STRING: *(const char **)field = NULL; break;
     case PT_OPT_LIST: ((pt_option_list *)field)->count = 0; break;
     }

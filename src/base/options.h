@@ -39,6 +39,7 @@ typedef enum {              /* type of the field at offset */
 typedef enum {
     PT_OPT_NEGATABLE = 1, /* --no-x: false; for the other types 0, NULL or no items */
     PT_OPT_HIDDEN = 2,    /* parsed, but absent from help */
+    PT_OPT_MAY_LACK = 4,  /* PERCENT: the field is NAN, not 0, when the option is not given */
 } pt_option_flags;
 
 typedef struct pt_option {

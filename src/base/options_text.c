@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -323,7 +324,9 @@ static void put_field(pt_buf *buf, const pt_option *row, const void *field)
         put_exact(buf, (uint64_t) * (const int64_t *)field, times, time_names);
         break;
     case PT_OPT_DOUBLE: put_double(buf, *(const double *)field); break;
-    case PT_OPT_PERCENT: put_share(buf, *(const double *)field); break;
+    case PT_OPT_PERCENT:
+        if (!isnan(*(const double *)field)) put_share(buf, *(const double *)field);
+        break;
     case PT_OPT_STRING:
         if (*(const char *const *)field != NULL) pt_put_text(buf, *(const char *const *)field);
         break;
@@ -379,7 +382,7 @@ static void print_row(pt_buf *buf, const pt_option_part *part, const pt_option *
         double real;
         const char *text;
     } initial = {.number = 0};
-    if (row->initial != NULL) {
+    if (row->initial != NULL || (row->flags & PT_OPT_MAY_LACK) != 0) {
         pt_option copy = *row;
         copy.offset = 0;
         const pt_option_table table = {&copy, 1};

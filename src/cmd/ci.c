@@ -19,7 +19,8 @@ static const pt_option ci_rows[] = {
      .initial = "5%",
      .help = "exit with status 5 if a function, or the whole, grew by more than this share",
      .details = "A share of the whole base. It applies to the self and total of each function, and "
-                "to the whole. Noise exceeds it at most once in a thousand comparisons, over all "
+                "to the whole; with --normalize to functions alone. Noise exceeds it at most once "
+                "in a thousand comparisons, over all "
                 "functions together."},
     {.name = "normalize",
      .type = PT_OPT_FLAG,

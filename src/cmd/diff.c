@@ -32,13 +32,16 @@ static const pt_option diff_rows[] = {
                 "grows then reduces the shares of all others."},
     {.name = "fail-above",
      .type = PT_OPT_PERCENT,
+     .flags = PT_OPT_MAY_LACK,
      .offset = offsetof(pt_diff_settings, fail_above),
      .metavar = "PERCENT",
      .help = "exit with status 5 if a function grew by more than this share",
-     .details = "For continuous integration. The limit is a share of the whole before. It applies "
-                "to the self and total of each function, and to the whole profile. Noise of "
-                "sampling exceeds it at most once in a thousand diffs, over all functions "
-                "together. With several runs a side the noise of the machine counts, too."},
+     .details =
+         "For continuous integration. The limit is a share of the whole before. It applies "
+         "to the self and total of each function, and to the whole profile; with --normalize "
+         "to functions alone. Noise of sampling exceeds it at most once in a thousand "
+         "diffs, over all functions together. With several runs a side the noise of the machine "
+         "counts, too."},
     {.name = "confidence",
      .type = PT_OPT_PERCENT,
      .offset = offsetof(pt_diff_settings, confidence),
@@ -259,14 +262,16 @@ static void say_durations(const pt_diff_settings *settings, const pt_diff_head *
                pt_value_of("nanoseconds", head->summary[PT_AFTER].duration_ns).text);
 }
 
-/* What grew beyond the limit, if anything did. Its name and change are those of diff. */
+/* What grew beyond the limit, if anything did. Its name and change are those of diff. Where shares
+ * are compared the whole has not grown: it is 100 % of both sides. */
 static pt_diff_verdict verdict_of(const pt_diff_settings *settings, const pt_diff *diff)
 {
     pt_diff_verdict v = {.limit_share = settings->fail_above,
                          .limit = settings->fail_above * diff->all.value[PT_BEFORE]};
-    if (v.limit_share <= 0 || !diff->has_errors) return v;
+    if (isnan(v.limit_share) || !diff->has_errors) return v;
     const size_t worst = pt_diff_worst(diff, v.limit_share, &v.is_total);
-    if (worst == PT_NONE && diff->all.at_least <= v.limit) return v;
+    const bool has_whole = !settings->normalize && diff->all.at_least > v.limit;
+    if (worst == PT_NONE && !has_whole) return v;
     v.grown = &diff->all;
     if (worst == PT_NONE) return v;
     v.name = diff->row[worst].name;
@@ -279,7 +284,7 @@ static int say_verdict(const pt_diff_settings *settings, const pt_diff_head *hea
 {
     const char *unit = head->summary[PT_AFTER].unit;
     const char *option = settings->has_verdict ? "limit" : "fail-above";
-    if (verdict->limit_share > 0 && !diff->has_errors) {
+    if (!isnan(verdict->limit_share) && !diff->has_errors) {
         pt_cmd_say("--%s: the profiles do not hold the number of samples behind their values, so "
                    "noise is unknown",
                    option);

@@ -10,7 +10,7 @@ typedef struct pt_diff_settings {
     pt_option_list before;
     bool normalize;
     double confidence;
-    double fail_above; /* 0: no limit */
+    double fail_above; /* NAN: no limit */
     int64_t rows;
     pt_sort sort;
     pt_fold_rule fold;

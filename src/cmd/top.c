@@ -55,6 +55,7 @@ static int top_run(pt_cmd_context *context, void *own)
     const pt_top_request request = {
         .event = context->event,
         .whole = context->whole,
+        .drawn = context->head.summary.total,
         .sort = settings->sort,
         .fold = settings->fold,
         .limit = (size_t)settings->rows,

@@ -313,6 +313,10 @@ void pt_diff_verdict_markdown(pt_out *out, const pt_diff_head *head, const pt_di
         pt_outf(out, "%s; that is at least %s, the limit is %s (%g%% of the base).\n\n", change,
                 value_of(unit, verdict->grown->at_least).text, value_of(unit, verdict->limit).text,
                 100 * verdict->limit_share);
+    } else if (diff->real_count == 0 && head->normalized) {
+        pt_out_text(out, "### No share changed beyond noise\n\n");
+    } else if (diff->real_count == 0 && diff->all.is_real) {
+        pt_out_text(out, "### The whole changed, but did not grow beyond the limit\n\n");
     } else if (diff->real_count == 0) {
         pt_out_text(out, "### No change beyond noise\n\n");
     } else {

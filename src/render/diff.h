@@ -17,7 +17,7 @@ typedef struct pt_diff_head {
 
 /* Did something grow by more than a limit? */
 typedef struct pt_diff_verdict {
-    double limit_share, limit; /* of the whole before; 0 = none */
+    double limit_share, limit; /* of the whole before; NAN = none */
     const pt_change *grown;    /* beyond it, by more than noise; NULL = nothing did */
     const char *name;          /* of its function; NULL = the whole */
     bool is_total;             /* it and what it calls */

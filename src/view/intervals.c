@@ -20,7 +20,7 @@ typedef struct {
 
 typedef struct {
     pt_draws draws; /* of the whole profile */
-    double whole;   /* the value of 100 % */
+    double whole;   /* the value of all that was recorded */
     double z;       /* half of an interval, in standard deviations */
     double varies;  /* (deviation / mean) squared of the weights within a row, of all rows */
     row_draws *row; /* by the row's id; NULL: all draws weigh the same */
@@ -160,7 +160,7 @@ static pt_status know_draws(drawn *d, const pt_profile *profile, const pt_top_re
 pt_status pt_top_intervals(pt_top *top, const pt_profile *profile, const pt_top_request *request,
                            double confidence, bool *ret_known, pt_error *reterr)
 {
-    drawn d = {.whole = (double)top->whole, .z = pt_normal_quantile((1 + confidence) / 2)};
+    drawn d = {.whole = (double)request->drawn, .z = pt_normal_quantile((1 + confidence) / 2)};
     const pt_status status = know_draws(&d, profile, request, ret_known, reterr);
     for (size_t i = 0; i < top->count && status == PT_OK; i++) {
         pt_top_row *const row = &top->row[i];

@@ -21,6 +21,34 @@ run pitot ci --limit=25% --base=base.folded slow.folded
 expect_status 0
 expect_equal title "$(stdout | head -n 1)" '### 3 of 4 functions changed, none grew beyond the limit'
 
+it 'takes a limit of 0 %: the least growth beyond doubt is too much'
+printf 'main;parse;read 4000\nmain;emit 1300\n' >more.folded
+run pitot ci --limit=0% --base=base.folded more.folded
+expect_status 5
+run pitot ci --limit=0% --base=base.folded base.folded
+expect_status 0
+
+it 'judges shares alone with --normalize, so that three times the work has not grown'
+printf 'main;parse;read 12000\nmain;emit 3000\n' >thrice.folded
+run pitot ci --normalize --base=base.folded thrice.folded
+expect_status 0
+expect_no_stderr
+expect_equal title "$(stdout | head -n 1)" '### No share changed beyond noise'
+run pitot ci --base=base.folded thrice.folded
+expect_status 5
+# emit: 20 % before, 50 % after
+printf 'main;parse;read 7500\nmain;emit 7500\n' >shifted.folded
+run pitot ci --normalize --base=base.folded shifted.folded
+expect_status 5
+expect_equal title "$(stdout | head -n 1)" '### Slower: `emit` grew'
+
+it 'says that the whole changed where no function alone did'
+for ((i = 0; i < 300; i++)); do echo "f$i 10"; done >tens.folded
+for ((i = 0; i < 300; i++)); do echo "f$i 12"; done >twelves.folded
+run pitot ci --limit=50% --base=tens.folded twelves.folded
+expect_status 0
+expect_equal title "$(stdout | head -n 1)" '### The whole changed, but did not grow beyond the limit'
+
 it 'says that nothing changed beyond noise, and shows no table'
 run pitot ci --base=base.folded same.folded
 expect_status 0

@@ -53,6 +53,12 @@ expect_status 0
 run pitot diff --fail-above=2% b.folded a.folded
 expect_status 0
 
+run pitot diff --fail-above=0% a.folded b.folded
+expect_status 5
+# the same shares of twice as many samples
+run pitot diff --fail-above=2% --normalize a.folded twice.folded
+expect_status 0
+
 it 'does not fire inside noise'
 printf 'main;f 100\nmain;g 400\n' >c.folded
 printf 'main;f 130\nmain;g 390\n' >d.folded

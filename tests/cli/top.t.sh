@@ -65,6 +65,12 @@ expect_status 0
 expect_stdout_line '     5      ?*'
 expect_stderr_line 'pitot: --interval: the profile does not hold the number of samples*'
 
+it 'knows of a part what it knew of the whole: with --relative shares change, intervals do not'
+run pitot top --csv --focus=emit a.folded
+expect_stdout_line '5,0.5,5,0.5,emit,*,2.36593*,7.63406*,2.36593*,7.63406*'
+run pitot top --csv --focus=emit --relative a.folded
+expect_stdout_line '5,1,5,1,emit,*,2.36593*,7.63406*,2.36593*,7.63406*'
+
 it 'drops samples with --ignore and frames with --hide and --show'
 run pitot top --csv --ignore=read a.folded
 expect_no_stdout_line '*read*'

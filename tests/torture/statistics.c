@@ -264,7 +264,8 @@ static void ask_coverage(const char *name, const program *p, long runs)
     long held = 0, asked = 0;
     for (long i = 0; i < runs; i++) {
         PT_UNREF_PROFILE const pt_profile *profile = run_program(p);
-        const pt_top_request request = {.event = 1, .whole = pt_view_magnitude(profile, 1)};
+        const int64_t whole = pt_view_magnitude(profile, 1);
+        const pt_top_request request = {.event = 1, .whole = whole, .drawn = whole};
         pt_top top;
         bool is_known;
         if (pt_top_init(&top, profile, &request, NULL) != PT_OK) exit(1);
