@@ -110,6 +110,9 @@ typedef struct pt_file_writer {
 /* Mode of a file that only this user may read: recordings, caches. */
 #define PT_MODE_PRIVATE ((mode_t)0600)
 
+/* Raises the process's limit of open files as far as the system allows. */
+void pt_file_allow_most(void);
+
 /* Begins a file at path. mode: PT_MODE_USUAL, or permission bits that ignore the umask. The caller
  * ends with pt_file_commit or pt_file_abandon. */
 pt_status pt_file_create(const char *path, mode_t mode, pt_file_writer *ret_writer,
@@ -117,6 +120,10 @@ pt_status pt_file_create(const char *path, mode_t mode, pt_file_writer *ret_writ
 /* Checks, before any work is done for it, whether pt_file_create may replace the file at path.
  * Creates nothing. */
 pt_status pt_file_may_create(const char *path, pt_error *reterr);
+/* Flushes the bytes and closes the file, which has its temporary name until the commit: for a
+ * caller that commits many files together. After a failure the caller abandons the writer. sync: as
+ * for pt_file_commit. */
+pt_status pt_file_end_bytes(pt_file_writer *writer, bool sync, pt_error *reterr);
 /* Flushes the bytes, renames the temporary file and frees the writer. On any failure, including an
  * earlier one of out, it removes the temporary file and keeps the old file. sync: the bytes reach
  * the disk before the rename; only reproducible files such as caches go without. */

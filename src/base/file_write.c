@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,17 +113,41 @@ pt_status pt_file_may_create(const char *path, pt_error *reterr)
     return status;
 }
 
+void pt_file_allow_most(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /* ---- ending ---- */
+
+/* Without the path in the error. */
+static pt_status end_bytes(pt_file_writer *w, bool sync, pt_error *reterr)
+{
+    if (w->fd < 0) return PT_OK;
+    pt_status status = pt_out_done(&w->out, reterr);
+    if (status == PT_OK && sync && w->temp.name != NULL && fsync(w->fd) != 0)
+        status = pt_error_errno(reterr, errno, "cannot write");
+    if (close(w->fd) != 0 && status == PT_OK)
+        status = pt_error_errno(reterr, errno, "cannot write");
+    w->fd = -1;
+    return status;
+}
+
+pt_status pt_file_end_bytes(pt_file_writer *w, bool sync, pt_error *reterr)
+{
+    const pt_status status = end_bytes(w, sync, reterr);
+    if (status != PT_OK && reterr != NULL) pt_error_where(reterr, w->path, NULL, -1);
+    return status;
+}
 
 pt_status pt_file_commit(pt_file_writer *w, bool sync, pt_error *reterr)
 {
     pt_error error = PT_ERROR_INIT;
     const bool has_temp = w->temp.name != NULL;
-    pt_status status = pt_out_done(&w->out, &error);
-    if (status == PT_OK && sync && has_temp && fsync(w->fd) != 0)
-        status = pt_error_errno(&error, errno, "cannot write");
-    if (close(w->fd) != 0 && status == PT_OK)
-        status = pt_error_errno(&error, errno, "cannot write");
+    pt_status status = end_bytes(w, sync, &error);
     if (has_temp && status != PT_OK)
         pt_temp_remove(&w->temp);
     else if (has_temp && pt_temp_rename(&w->temp, w->place.name, !w->is_addition) != 0)
@@ -140,10 +165,12 @@ pt_status pt_file_commit(pt_file_writer *w, bool sync, pt_error *reterr)
 void pt_file_abandon(pt_file_writer *w)
 {
     if (w->path == NULL) return;
-    /* Discards the pending bytes: the file is removed as well. */
-    w->out.pending_count = 0;
-    pt_out_done(&w->out, NULL);
-    close(w->fd);
+    if (w->fd >= 0) {
+        /* Discards the pending bytes: the file is removed as well. */
+        w->out.pending_count = 0;
+        pt_out_done(&w->out, NULL);
+        close(w->fd);
+    }
     if (w->temp.name != NULL) pt_temp_remove(&w->temp);
     free_writer(w);
 }

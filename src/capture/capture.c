@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/memory.h"
 #include "capture/capture_int.h"
@@ -87,15 +88,6 @@ static void list_threads(pid_t pid, tid_list *list)
         list->items[list->count++] = (pid_t)strtol(entry->d_name, NULL, 10);
     }
     if (dir != NULL) closedir(dir);
-}
-
-/* Raises the limit of descriptors: each thread and cpu needs one. */
-static void allow_descriptors(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /* Reads a target's mappings and unwind tables before the first sample needs them. */
@@ -326,7 +318,7 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     pt_index_init(&c->waiting_of);
     c->group_fd = -1;
     c->builder = pt_builder_new();
-    allow_descriptors();
+    pt_file_allow_most(); /* each thread and cpu needs a descriptor */
     pt_status status = open_set(c, source, reterr);
     if (status == PT_OK) status = load_walker(c, reterr);
     if (status != PT_OK) {

@@ -138,6 +138,11 @@ static pt_out *open_file(void *opaque, const char *suffix, pt_error *reterr)
                      "this format needs several files; name them with -o FILE");
         return NULL;
     }
+    /* A profile may have thousands of files: only the last is open, and of others the folder. */
+    if (files->file.count > 0) pt_file_allow_most();
+    if (files->file.count > 0 &&
+        pt_file_end_bytes(files->file.items[files->file.count - 1], true, reterr) != PT_OK)
+        return NULL;
     PT_FREE char *path = pt_strf("%s%s", files->settings->output, suffix);
     pt_file_writer *file = pt_alloc(1, sizeof *file);
     if (pt_file_create(path, files->settings->mode, file, reterr) != PT_OK) {

@@ -350,3 +350,11 @@ for option in 'dcpicalc -cutoff 3' 'dcpicalc -conf_low 3' 'dcpicalc -conf_med 3'
     expect_stderr "pitot: $command: unknown option -$name
 pitot: \`pitot help $command\` shows how it is used"
 done
+
+it 'writes more files than may be open at once'
+for i in $(seq 60); do
+    printf 'prog 1 %d.000000:          1 cycles: \n\t          401000 f+0x0 (/usr/bin/img%d)\n\n' "$i" "$i"
+done >many.script
+run bash -c 'ulimit -Sn 40; exec "$PITOT" convert many.script --to=dcpi -o many'
+expect_status 0
+expect_equal files "$(find . -name 'many.img*' | wc -l)" 120
