@@ -55,6 +55,7 @@ typedef struct {
     int64_t start;
     pt_index index;
     uint64_t homeless, timeless; /* samples of missing nodes; samples without a time */
+    uint64_t lost;               /* hits that are no whole numbers from 0 on */
     PT_VECTOR(uint32_t) frame;
 } cpuprofile_reader;
 
@@ -135,6 +136,15 @@ static void add_child(cpuprofile_reader *c, uint32_t parent, int64_t id)
     c->child.items[c->child.count++].id = id;
 }
 
+static void read_hits(cpuprofile_reader *c, cpu_node *n)
+{
+    const pt_json_r *const r = &c->json;
+    if (r->token == PT_JSON_INT && r->integer >= 0)
+        n->hits = r->integer;
+    else
+        c->lost++;
+}
+
 /* Reads a node whose brace was read, and the nodes within it, up to its closing brace. */
 static void read_node(cpuprofile_reader *c)
 {
@@ -158,9 +168,7 @@ static void read_node(cpuprofile_reader *c)
                 continue;
             }
             if (strcmp(key, "id") == 0 && r->token == PT_JSON_INT) n->id = r->integer;
-            if (strcmp(key, "hitCount") == 0 && r->token == PT_JSON_INT) n->hits = r->integer;
-            if (strcmp(key, "selfSize") == 0 && r->token == PT_JSON_INT && c->is_heap)
-                n->hits = r->integer;
+            if (strcmp(key, c->is_heap ? "selfSize" : "hitCount") == 0) read_hits(c, n);
             if (strcmp(key, "parent") == 0 && r->token == PT_JSON_INT) {
                 n->parent_id = r->integer;
                 n->has_parent_id = true;
@@ -371,6 +379,9 @@ static pt_status conclude_profile(const cpuprofile_reader *c, const pt_error *er
     const uint32_t kept = pt_builder_sample_count(c->builder);
     pt_json_scale_report(&c->scale, true, diag);
     if (c->homeless > 0) pt_diag_add(diag, c->homeless, "samples of missing nodes");
+    if (c->lost > 0)
+        pt_diag_add(diag, c->lost, "%s that are no whole numbers from 0 on dropped",
+                    c->is_heap ? "sizes" : "hit counts");
     if (c->timeless > 0) pt_diag_add(diag, c->timeless, "samples without a time");
     if (error->status != PT_OK) return pt_json_failed(error, c->builder, reterr);
     if (c->node.count == 0)

@@ -2,9 +2,12 @@
  *
  * A file is chunks, each of which stands for itself. Integers are big endian, or base-128.
  *
- *   "FLR\0" major minor | bytes | pool | metadata | start ns, duration ns | start ticks, ticks a s
- * | flags then events, each: bytes, type, fields type 0   metadata: classes and their fields
- * (jfr_types.c) type 1   constants: for each class, keys and values
+ *   chunk      header, events
+ *   header     "FLR\0", major, minor; bytes of the chunk; where the last constants are; where the
+ *              metadata is; start and duration in ns; start in ticks, ticks a second; flags
+ *   event      bytes, type, fields
+ *   of type 0  metadata: the classes and their fields (jfr_types.c)
+ *   of type 1  constants: for each class, keys and values
  *
  *   ExecutionSample  sampledThread -> Thread {osName, osThreadId, javaName, javaThreadId}
  *                    stackTrace -> StackTrace {truncated, frames[] {method, lineNumber, ...}}
@@ -82,12 +85,17 @@ static int event_of(const char *name)
 
 /* ---- The reading ---- */
 
+/* What a constant is used as. The file's types do not say it: a constant that is used as one is
+ * none of the others. */
+typedef enum { USE_NONE, USE_SYMBOL, USE_CLASS, USE_FUNCTION, USE_STACK, USE_THREAD } constant_use;
+
 typedef struct {
     uint32_t type; /* row of types */
+    constant_use use;
     uint64_t key;
     const uint8_t *at;
-    uint32_t made; /* row of what was made of it, + 1: a stack, a function, a text */
-    uint32_t tid, comm;
+    uint32_t made; /* symbol, class, name of a thread: text; function; stack */
+    uint32_t tid;  /* of a thread */
 } constant;
 
 typedef struct {
@@ -107,8 +115,12 @@ typedef struct {
     PT_VECTOR(item) item;
     PT_VECTOR(uint32_t) frame;
     uint32_t empty_stack; /* + 1 */
+    bool has_clock;       /* first_ns and last_ns are set */
     int64_t first_ns, last_ns;
-    uint64_t missing; /* constants that no pool has */
+    uint64_t missing; /* references to constants that no pool has, or that are used otherwise */
+    uint64_t unknown_threads; /* samples; OpenJDK leaves out some threads that have ended */
+    uint64_t damaged_constants, damaged_chunks;
+    pt_error damage; /* of one of them */
 } jfr_reader;
 
 static uint64_t hash_of(uint32_t type, uint64_t key)
@@ -125,15 +137,43 @@ static constant *find_constant(jfr_reader *j, uint32_t type, uint64_t key)
     return row == PT_NONE ? NULL : &j->constant.items[row];
 }
 
-/* A reader at a constant's value. */
-static pt_reader reader_at(const jfr_reader *j, const uint8_t *at)
+/* A reader of its own, whose failure is none of the file's. */
+static pt_reader detach_reader(jfr_reader *j, const pt_reader *from)
 {
-    pt_reader r = *j->chunk;
+    pt_reader r = *from;
     r.parent = NULL;
-    r.error = NULL;
+    r.error = j->damage.status == PT_OK ? &j->damage : NULL;
     r.status = PT_OK;
+    return r;
+}
+
+/* A reader at a constant's value; constant_done ends it. */
+static pt_reader reader_at(jfr_reader *j, const uint8_t *at)
+{
+    pt_reader r = detach_reader(j, j->chunk);
     r.pos = at;
     return r;
+}
+
+static void constant_done(jfr_reader *j, const pt_reader *r)
+{
+    j->damaged_constants += !pt_reader_ok(r);
+}
+
+/* The constant, if it is there and is not used otherwise. NULL: it is counted as missing, unless
+ * its key is 0, which stands for none. If its use is still USE_NONE the caller makes it. */
+static constant *use_constant(jfr_reader *j, uint32_t type, uint64_t key, constant_use use)
+{
+    constant *const c = find_constant(j, type, key);
+    if (c != NULL && (c->use == USE_NONE || c->use == use)) return c;
+    j->missing += c != NULL || key != 0;
+    return NULL;
+}
+
+static void set_made(constant *c, constant_use use, uint32_t made)
+{
+    c->use = use;
+    c->made = made;
 }
 
 static int64_t to_nanoseconds(const jfr_reader *j, uint64_t ticks)
@@ -179,64 +219,108 @@ static void put_text(jfr_reader *j, pt_reader *r, const jfr_field *field, pt_buf
     }
     if (!jfr_read_text(&j->types, r, to, &key)) return;
     const constant *const c = find_constant(j, field->type, key);
+    j->missing += c == NULL && key != 0;
     if (c == NULL) return;
     pt_reader at = reader_at(j, c->at);
     jfr_read_text(&j->types, &at, to, &key); /* a key of a key is no text */
+    constant_done(j, &at);
 }
 
-/* The text that a field's constant holds in its field of that role: of a symbol its string, of a
- * class the text of its name, which is a symbol. */
-static void put_name(jfr_reader *j, uint32_t type, uint64_t key, jfr_role role, pt_buf *to)
+static uint32_t add_text(jfr_reader *j, const pt_buf *text)
 {
-    const constant *const c = find_constant(j, type, key);
-    if (c == NULL) return;
+    return pt_builder_string(j->b, (const char *)text->data, text->size).v;
+}
+
+/* Appends a text of the profile. */
+static void put_string(jfr_reader *j, pt_reader *r, uint32_t id, pt_buf *to)
+{
+    const char *const text = pt_builder_get_text(j->b, (pt_string_id){id});
+    const size_t size = strnlen(text, j->types.steps + 1);
+    if (jfr_take_steps(&j->types, r, size)) pt_put(to, text, size);
+}
+
+/* The text of a symbol; 0 = none. */
+static uint32_t symbol_of(jfr_reader *j, uint32_t type, uint64_t key)
+{
+    constant *const c = use_constant(j, type, key, USE_SYMBOL);
+    if (c == NULL) return 0;
+    if (c->use == USE_SYMBOL) return c->made;
     const jfr_type *const of = &j->types.type.items[type];
+    pt_buf text = PT_BUF_INIT;
     pt_reader r = reader_at(j, c->at);
     for (size_t i = 0; i < of->field_count && pt_reader_ok(&r); i++) {
         const jfr_field *const field = &j->types.field.items[of->field_first + i];
-        if (field->role != role) {
+        if (field->role == JFR_STRING_FIELD)
+            put_text(j, &r, field, &text);
+        else
             jfr_skip_field(&j->types, &r, field);
-        } else if (role == JFR_STRING_FIELD) {
-            put_text(j, &r, field, to);
-        } else {
-            const uint64_t name = jfr_read_field(&j->types, &r, field);
-            if (field->is_constant) put_name(j, field->type, name, JFR_STRING_FIELD, to);
-        }
     }
+    constant_done(j, &r);
+    set_made(c, USE_SYMBOL, add_text(j, &text));
+    pt_buf_done(&text);
+    return c->made;
 }
 
-/* "java/util/List" is "java.util.List"; native code of async-profiler has no class. */
-static uint32_t make_function(jfr_reader *j, const constant *c)
+/* The name of a class, whose "java/util/List" is "java.util.List"; 0 = none. */
+static uint32_t class_of(jfr_reader *j, uint32_t type, uint64_t key)
 {
-    const jfr_type *const of = &j->types.type.items[c->type];
-    pt_buf class_name = PT_BUF_INIT, name = PT_BUF_INIT;
+    constant *const c = use_constant(j, type, key, USE_CLASS);
+    if (c == NULL) return 0;
+    if (c->use == USE_CLASS) return c->made;
+    set_made(c, USE_CLASS, 0); /* its symbol cannot be itself */
+    const jfr_type *const of = &j->types.type.items[type];
+    pt_buf name = PT_BUF_INIT;
+    uint32_t symbol = 0;
     pt_reader r = reader_at(j, c->at);
     for (size_t i = 0; i < of->field_count && pt_reader_ok(&r); i++) {
         const jfr_field *const field = &j->types.field.items[of->field_first + i];
-        const uint64_t key = jfr_read_field(&j->types, &r, field);
-        if (!field->is_constant) continue;
-        if (field->role == JFR_TYPE) put_name(j, field->type, key, JFR_NAME, &class_name);
-        if (field->role == JFR_NAME) put_name(j, field->type, key, JFR_STRING_FIELD, &name);
+        const uint64_t value = jfr_read_field(&j->types, &r, field);
+        if (field->role == JFR_NAME && field->is_constant && pt_reader_ok(&r))
+            symbol = symbol_of(j, field->type, value);
     }
-    for (size_t i = 0; i < class_name.size; i++)
-        if (class_name.data[i] == '/') class_name.data[i] = '.';
-    if (class_name.size > 0 && name.size > 0) pt_put_u8(&class_name, '.');
-    pt_put(&class_name, name.data, name.size);
-    const uint32_t text = pt_builder_string(j->b, (const char *)class_name.data, class_name.size).v;
-    pt_buf_done(&class_name);
+    put_string(j, &r, symbol, &name);
+    constant_done(j, &r);
+    for (size_t i = 0; i < name.size; i++)
+        if (name.data[i] == '/') name.data[i] = '.';
+    c->made = add_text(j, &name);
     pt_buf_done(&name);
-    return pt_builder_function(j->b, &(pt_function){.name = text, .system_name = text}).v;
+    return c->made;
 }
 
+/* A method without a class, such as native code's, has its name alone. */
+static uint32_t name_function(jfr_reader *j, pt_reader *r, uint32_t class_name, uint32_t name)
+{
+    if (class_name == 0 || name == 0) return class_name == 0 ? name : class_name;
+    pt_buf whole = PT_BUF_INIT;
+    put_string(j, r, class_name, &whole);
+    pt_put_u8(&whole, '.');
+    put_string(j, r, name, &whole);
+    const uint32_t text = pt_reader_ok(r) ? add_text(j, &whole) : name;
+    pt_buf_done(&whole);
+    return text;
+}
+
+/* PT_NONE: there is no such method. */
 static uint32_t function_of(jfr_reader *j, uint32_t type, uint64_t key)
 {
-    constant *const c = find_constant(j, type, key);
-    if (c == NULL) {
-        j->missing++;
-        return PT_NONE;
+    constant *const c = use_constant(j, type, key, USE_FUNCTION);
+    if (c == NULL) return PT_NONE;
+    if (c->use == USE_FUNCTION) return c->made;
+    set_made(c, USE_FUNCTION, PT_NONE); /* its class and name cannot be itself */
+    const jfr_type *const of = &j->types.type.items[type];
+    uint32_t class_name = 0, name = 0;
+    pt_reader r = reader_at(j, c->at);
+    for (size_t i = 0; i < of->field_count && pt_reader_ok(&r); i++) {
+        const jfr_field *const field = &j->types.field.items[of->field_first + i];
+        const uint64_t value = jfr_read_field(&j->types, &r, field);
+        if (!field->is_constant || !pt_reader_ok(&r)) continue;
+        if (field->role == JFR_TYPE) class_name = class_of(j, field->type, value);
+        if (field->role == JFR_NAME) name = symbol_of(j, field->type, value);
     }
-    if (c->made == 0) c->made = make_function(j, c) + 1;
-    return c->made - 1;
+    const uint32_t text = name_function(j, &r, class_name, name);
+    constant_done(j, &r);
+    c->made = pt_builder_function(j->b, &(pt_function){.name = text, .system_name = text}).v;
+    return c->made;
 }
 
 static void read_frame(jfr_reader *j, pt_reader *r, const jfr_type *of)
@@ -245,7 +329,7 @@ static void read_frame(jfr_reader *j, pt_reader *r, const jfr_type *of)
     for (size_t i = 0; i < of->field_count && pt_reader_ok(r); i++) {
         const jfr_field *const field = &j->types.field.items[of->field_first + i];
         const uint64_t value = jfr_read_field(&j->types, r, field);
-        if (field->role == JFR_METHOD && field->is_constant)
+        if (field->role == JFR_METHOD && field->is_constant && pt_reader_ok(r))
             line.function = function_of(j, field->type, value);
         if (field->role == JFR_LINE_NUMBER && (int32_t)value > 0) line.line = (int32_t)value;
     }
@@ -264,10 +348,8 @@ static void read_frames(jfr_reader *j, pt_reader *r, const jfr_field *field)
     }
     const uint64_t count = jfr_read_int(&j->types, r, 4);
     if (!pt_reader_has(r, count, 1)) return;
-    for (uint64_t i = 0; i < count && pt_reader_ok(r) && j->types.steps > 0; i++) {
-        j->types.steps--;
+    for (uint64_t i = 0; i < count && jfr_take_steps(&j->types, r, 1) && pt_reader_ok(r); i++)
         read_frame(j, r, &j->types.type.items[field->type]);
-    }
 }
 
 static uint32_t make_stack(jfr_reader *j, const constant *c)
@@ -283,6 +365,8 @@ static uint32_t make_stack(jfr_reader *j, const constant *c)
         else
             read_frames(j, &r, field);
     }
+    constant_done(j, &r);
+    is_cut |= !pt_reader_ok(&r);
     return pt_builder_stack(j->b, j->frame.items, j->frame.count,
                             is_cut ? PT_STACK_END_TRUNCATED : PT_STACK_END_ROOT)
         .v;
@@ -291,22 +375,20 @@ static uint32_t make_stack(jfr_reader *j, const constant *c)
 /* Events without a stack, of threads of the machine itself, have the key 0. */
 static uint32_t stack_of(jfr_reader *j, uint32_t type, uint64_t key)
 {
-    constant *const c = find_constant(j, type, key);
-    if (c == NULL && key != 0) j->missing++;
+    constant *const c = use_constant(j, type, key, USE_STACK);
     if (c == NULL) {
         if (j->empty_stack == 0)
             j->empty_stack = pt_builder_stack(j->b, NULL, 0, PT_STACK_END_UNKNOWN).v + 1;
         return j->empty_stack - 1;
     }
-    if (c->made == 0) {
-        const uint32_t made = make_stack(j, c) + 1; /* no constants are added by then */
-        c->made = made;
-    }
-    return c->made - 1;
+    if (c->use == USE_STACK) return c->made;
+    c->use = USE_STACK; /* its methods cannot be itself */
+    c->made = make_stack(j, c);
+    return c->made;
 }
 
 /* The thread's number in the system, or Java's, and its name in Java, or the system's. */
-static void read_thread(jfr_reader *j, constant *c)
+static void make_thread(jfr_reader *j, constant *c)
 {
     const jfr_type *const of = &j->types.type.items[c->type];
     pt_buf java = PT_BUF_INIT, os = PT_BUF_INIT;
@@ -322,11 +404,10 @@ static void read_thread(jfr_reader *j, constant *c)
         if (field->role == JFR_OS_THREAD_ID) os_id = value;
         if (field->role == JFR_JAVA_THREAD_ID) java_id = value;
     }
-    const pt_buf *const name = java.size > 0 ? &java : &os;
+    constant_done(j, &r);
     const uint64_t id = os_id != 0 ? os_id : java_id;
     c->tid = id < PT_NONE ? (uint32_t)id : PT_NONE;
-    c->comm = name->size > 0 ? pt_builder_string(j->b, (const char *)name->data, name->size).v : 0;
-    c->made = 1;
+    set_made(c, USE_THREAD, add_text(j, java.size > 0 ? &java : &os));
     pt_buf_done(&java);
     pt_buf_done(&os);
 }
@@ -335,11 +416,15 @@ static void read_thread(jfr_reader *j, constant *c)
 
 static void put_thread(jfr_reader *j, uint32_t type, uint64_t key, item *to)
 {
-    constant *const c = find_constant(j, type, key);
+    if (key != 0 && find_constant(j, type, key) == NULL) {
+        j->unknown_threads++;
+        return;
+    }
+    constant *const c = use_constant(j, type, key, USE_THREAD);
     if (c == NULL) return;
-    if (c->made == 0) read_thread(j, c);
+    if (c->use == USE_NONE) make_thread(j, c);
     to->tid = c->tid;
-    to->comm = c->comm;
+    to->comm = c->made;
 }
 
 static void read_event(jfr_reader *j, pt_reader *r, const jfr_type *of)
@@ -358,7 +443,7 @@ static void read_event(jfr_reader *j, pt_reader *r, const jfr_type *of)
         } else if (field->role == JFR_STACK_TRACE) {
             stack = value;
             stack_type = field->type;
-        } else if (field->role == JFR_EVENT_THREAD && field->is_constant) {
+        } else if (field->role == JFR_EVENT_THREAD && field->is_constant && pt_reader_ok(r)) {
             put_thread(j, field->type, value, &one);
         }
         if (field->role == value_role && value_role != JFR_OTHER)
@@ -417,12 +502,19 @@ static void chunk_done(jfr_reader *j)
     j->constant.count = j->constant.cap = 0;
 }
 
+static void add_clock(jfr_reader *j, int64_t start_ns, int64_t duration_ns)
+{
+    const int64_t last_ns = start_ns + duration_ns;
+    if (!j->has_clock || start_ns < j->first_ns) j->first_ns = start_ns;
+    if (!j->has_clock || last_ns > j->last_ns) j->last_ns = last_ns;
+    j->has_clock = true;
+}
+
+/* Failures are the chunk's. */
 static void read_chunk(jfr_reader *j, pt_reader *chunk)
 {
     j->types = (jfr_types){.event_of = event_of};
     j->chunk = chunk;
-    pt_index_init(&j->types.index);
-    pt_index_init(&j->constants);
     pt_skip(chunk, 24); /* magic number, version, bytes, where the last constants are */
     const uint64_t metadata = pt_read_u64(chunk);
     j->start_ns = pt_read_u64(chunk);
@@ -431,16 +523,19 @@ static void read_chunk(jfr_reader *j, pt_reader *chunk)
     j->ticks_a_second = pt_read_u64(chunk);
     j->types.is_compressed = pt_read_u32(chunk) & FLAG_COMPRESSED;
     j->types.steps = STEPS_A_BYTE * (uint64_t)(chunk->end - chunk->start);
-    if (pt_reader_ok(chunk) && (j->ticks_a_second == 0 || j->ticks_a_second > INT64_MAX ||
-                                j->start_ns > INT64_MAX / 2 || duration > INT64_MAX / 2))
+    if (!pt_reader_ok(chunk)) return;
+    if (j->ticks_a_second == 0 || j->ticks_a_second > INT64_MAX || j->start_ns > INT64_MAX / 2 ||
+        duration > INT64_MAX / 2) {
         pt_reader_fail(chunk, PT_ERR_DAMAGED, "a clock of %" PRIu64 " ticks a second from %" PRIu64,
                        j->ticks_a_second, j->start_ns);
-    if (pt_reader_ok(chunk)) read_metadata(j, metadata);
+        return;
+    }
+    add_clock(j, (int64_t)j->start_ns, (int64_t)duration);
+    pt_index_init(&j->types.index);
+    pt_index_init(&j->constants);
+    read_metadata(j, metadata);
     if (pt_reader_ok(chunk)) walk_events(j, true);
     if (pt_reader_ok(chunk)) walk_events(j, false);
-    const int64_t last = (int64_t)(j->start_ns + duration);
-    if (j->first_ns == 0 || (int64_t)j->start_ns < j->first_ns) j->first_ns = (int64_t)j->start_ns;
-    if (last > j->last_ns) j->last_ns = last;
     chunk_done(j);
 }
 
@@ -499,6 +594,7 @@ static void put_items(jfr_reader *j, pt_diag *diag)
     if (found[EVENT_CPU] > 0) pt_builder_show_event(j->b, column[EVENT_CPU]);
 }
 
+/* Each chunk says its size: a damaged one leaves the next ones as they are. */
 static pt_status read_chunks(jfr_reader *j, pt_reader *r)
 {
     while (pt_reader_ok(r) && pt_reader_left(r) > 0) {
@@ -512,31 +608,50 @@ static pt_status read_chunks(jfr_reader *j, pt_reader *r)
         if (bytes < HEADER_BYTES)
             return pt_reader_fail(r, PT_ERR_DAMAGED,
                                   "a chunk of %" PRIu64 " bytes: it was not finished", bytes);
-        pt_reader chunk = pt_reader_sub(r, bytes);
-        if (pt_reader_ok(&chunk)) read_chunk(j, &chunk);
+        const pt_reader bounds = pt_reader_sub(r, bytes);
+        if (!pt_reader_ok(r)) break;
+        pt_reader chunk = detach_reader(j, &bounds);
+        read_chunk(j, &chunk);
+        j->damaged_chunks += !pt_reader_ok(&chunk);
     }
     return r->status;
+}
+
+/* All that was lost in one message: the file's own end, chunks, constants. */
+static pt_status conclude_reading(jfr_reader *j, pt_status status, const pt_error *error,
+                                  pt_error *reterr)
+{
+    pt_buf lost = PT_BUF_INIT;
+    if (status != PT_OK) pt_putf(&lost, "%s; ", error->message);
+    if (j->damaged_chunks > 0) pt_putf(&lost, "damaged chunks: %" PRIu64 "; ", j->damaged_chunks);
+    if (j->damaged_constants > 0)
+        pt_putf(&lost, "damaged constants: %" PRIu64 "; ", j->damaged_constants);
+    if (j->damage.status != PT_OK) pt_putf(&lost, "one of them: %s; ", j->damage.message);
+    if (j->missing > 0)
+        pt_putf(&lost, "references to missing constants: %" PRIu64 "; ", j->missing);
+    if (lost.size > 0)
+        status = pt_error_set(reterr, PT_ERR_DAMAGED, "%skept %u samples", pt_buf_text(&lost),
+                              pt_builder_sample_count(j->b));
+    pt_buf_done(&lost);
+    return status;
 }
 
 static pt_status jfr_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
                           pt_error *reterr)
 {
-    jfr_reader j = {.b = builder};
+    jfr_reader j = {.b = builder, .damage = PT_ERROR_INIT};
     pt_error error = PT_ERROR_INIT;
     reader->error = &error;
     pt_reader_set_order(reader, true);
     pt_status status = read_chunks(&j, reader);
     put_items(&j, hooks->diag);
+    if (j.unknown_threads > 0)
+        pt_diag_add(hooks->diag, j.unknown_threads,
+                    "samples of threads that the file does not list");
     pt_provenance *const source = pt_builder_provenance(builder);
     source->start_ns = j.first_ns;
     source->duration_ns = j.last_ns - j.first_ns;
-    if (status != PT_OK)
-        status = pt_error_set(reterr, status, "%s; kept %u samples", error.message,
-                              pt_builder_sample_count(builder));
-    else if (j.missing > 0)
-        status = pt_error_set(reterr, PT_ERR_DAMAGED,
-                              "%" PRIu64 " references to missing constants; kept %u samples",
-                              j.missing, pt_builder_sample_count(builder));
+    status = conclude_reading(&j, status, &error, reterr);
     free(j.item.items);
     free(j.frame.items);
     return status;

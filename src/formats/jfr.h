@@ -63,8 +63,8 @@ typedef struct jfr_types {
     bool is_compressed; /* integers of 2 to 8 bytes are base-128 */
     PT_VECTOR(jfr_type) type;
     PT_VECTOR(jfr_field) field;
-    pt_index index;                    /* id -> row */
-    uint64_t steps;                    /* that decoding may still take: a bound for hostile types */
+    pt_index index; /* id -> row */
+    uint64_t steps; /* that the chunk may still take: a bound for hostile types and constants */
     int (*event_of)(const char *name); /* the row of an event's name, -1 = none */
 } jfr_types;
 
@@ -74,10 +74,14 @@ void jfr_read_metadata(jfr_types *t, pt_reader *r);
 /* PT_NONE: there is no such type. */
 uint32_t jfr_type_row(const jfr_types *t, uint64_t id);
 
+/* Counts steps (values, bytes of texts) that a chunk takes. If there are not so many left, none is,
+ * and the reader fails: returns false. */
+bool jfr_take_steps(jfr_types *t, pt_reader *r, uint64_t steps);
+
 /* An integer of so many bytes (2, 4, 8) when not compressed; sign extended then. */
 uint64_t jfr_read_int(const jfr_types *t, pt_reader *r, unsigned bytes);
 /* Appends a text as UTF-8. True: it is a key of the pool of texts instead, in *ret_key. */
-bool jfr_read_text(const jfr_types *t, pt_reader *r, pt_buf *to, uint64_t *ret_key);
+bool jfr_read_text(jfr_types *t, pt_reader *r, pt_buf *to, uint64_t *ret_key);
 /* Skips a field's value. */
 void jfr_skip_field(jfr_types *t, pt_reader *r, const jfr_field *field);
 /* Skips a value of a type. */

@@ -18,8 +18,13 @@ enum {
 };
 
 typedef struct {
+    const char *text;
+    uint64_t number; /* that the text says; 0 = none */
+} metadata_text;
+
+typedef struct {
     jfr_types *types;
-    PT_VECTOR(char *) text;
+    PT_VECTOR(metadata_text) text;
 } metadata;
 
 void jfr_types_done(jfr_types *t)
@@ -27,6 +32,17 @@ void jfr_types_done(jfr_types *t)
     free(t->type.items);
     free(t->field.items);
     pt_index_done(&t->index);
+}
+
+bool jfr_take_steps(jfr_types *t, pt_reader *r, uint64_t steps)
+{
+    if (steps > t->steps) {
+        t->steps = 0;
+        pt_reader_fail(r, PT_ERR_DAMAGED, "more values than there are bytes");
+        return false;
+    }
+    t->steps -= steps;
+    return true;
 }
 
 /* ---- Integers and texts ---- */
@@ -73,7 +89,7 @@ static void put_units(const jfr_types *t, pt_reader *r, uint64_t count, pt_buf *
     }
 }
 
-bool jfr_read_text(const jfr_types *t, pt_reader *r, pt_buf *to, uint64_t *ret_key)
+bool jfr_read_text(jfr_types *t, pt_reader *r, pt_buf *to, uint64_t *ret_key)
 {
     enum { NONE, EMPTY, CONSTANT, UTF8, UTF16, LATIN1 };
     const uint8_t form = pt_read_u8(r);
@@ -83,10 +99,11 @@ bool jfr_read_text(const jfr_types *t, pt_reader *r, pt_buf *to, uint64_t *ret_k
         return true;
     }
     const uint64_t count = jfr_read_int(t, r, 4);
+    if (!pt_reader_has(r, count, 1) || !jfr_take_steps(t, r, count)) return false;
     if (form > LATIN1) {
         pt_reader_fail(r, PT_ERR_DAMAGED, "a text of form %u", form);
     } else if (form == UTF16) {
-        if (pt_reader_has(r, count, 1)) put_units(t, r, count, to);
+        put_units(t, r, count, to);
     } else {
         const uint8_t *const bytes = pt_read_bytes(r, count);
         if (bytes == NULL) return false;
@@ -99,13 +116,13 @@ bool jfr_read_text(const jfr_types *t, pt_reader *r, pt_buf *to, uint64_t *ret_k
 
 /* ---- Metadata ---- */
 
-static const char *text_at(metadata *m, pt_reader *r)
+static metadata_text text_at(metadata *m, pt_reader *r)
 {
     const uint64_t number = jfr_read_int(m->types, r, 4);
     if (number < m->text.count) return m->text.items[number];
     pt_reader_fail(r, PT_ERR_DAMAGED, "text %llu of %zu", (unsigned long long)number,
                    m->text.count);
-    return "";
+    return (metadata_text){.text = ""};
 }
 
 static jfr_storage storage_of(const char *name)
@@ -167,12 +184,13 @@ static attributes read_attributes(metadata *m, pt_reader *r)
     attributes a = {.name = ""};
     const uint64_t count = jfr_read_int(m->types, r, 4);
     for (uint64_t i = 0; i < count && pt_reader_ok(r); i++) {
-        const char *const key = text_at(m, r), *const value = text_at(m, r);
-        if (strcmp(key, "name") == 0) a.name = value;
-        if (strcmp(key, "id") == 0) a.id = strtoull(value, NULL, 10);
-        if (strcmp(key, "class") == 0) a.class_id = strtoull(value, NULL, 10);
-        if (strcmp(key, "constantPool") == 0) a.is_constant = strcmp(value, "true") == 0;
-        if (strcmp(key, "dimension") == 0) a.is_array = strtoull(value, NULL, 10) > 0;
+        const char *const key = text_at(m, r).text;
+        const metadata_text value = text_at(m, r);
+        if (strcmp(key, "name") == 0) a.name = value.text;
+        if (strcmp(key, "id") == 0) a.id = value.number;
+        if (strcmp(key, "class") == 0) a.class_id = value.number;
+        if (strcmp(key, "constantPool") == 0) a.is_constant = strcmp(value.text, "true") == 0;
+        if (strcmp(key, "dimension") == 0) a.is_array = value.number > 0;
     }
     return a;
 }
@@ -192,7 +210,7 @@ static uint32_t add_type(jfr_types *t, const attributes *a)
 static void read_element(metadata *m, pt_reader *r, uint32_t type, unsigned depth)
 {
     jfr_types *const t = m->types;
-    const char *const kind = text_at(m, r);
+    const char *const kind = text_at(m, r).text;
     const attributes a = read_attributes(m, r);
     if (depth >= DEPTH_MAX) pt_reader_fail(r, PT_ERR_DAMAGED, "metadata deeper than %d", DEPTH_MAX);
     if (!pt_reader_ok(r)) return;
@@ -222,8 +240,8 @@ static void read_texts(metadata *m, pt_reader *r)
         pt_buf text = PT_BUF_INIT;
         uint64_t key;
         jfr_read_text(m->types, r, &text, &key);
-        pt_buf_text(&text);
-        PT_PUSH(m->text, pt_buf_take(&text, NULL));
+        const uint64_t number = strtoull(pt_buf_text(&text), NULL, 10);
+        PT_PUSH(m->text, (metadata_text){.text = pt_buf_take(&text, NULL), .number = number});
     }
 }
 
@@ -237,7 +255,7 @@ void jfr_read_metadata(jfr_types *t, pt_reader *r)
     for (size_t i = 0; i < t->field.count; i++)
         t->field.items[i].type = jfr_type_row(t, t->field.items[i].type_id);
     for (size_t i = 0; i < m.text.count; i++)
-        free(m.text.items[i]);
+        free((char *)m.text.items[i].text);
     free(m.text.items);
 }
 
@@ -272,11 +290,7 @@ static void skip_values(jfr_types *t, pt_reader *r, const jfr_field *field, unsi
     const uint64_t count = field->is_array ? jfr_read_int(t, r, 4) : 1;
     if (field->is_array && !pt_reader_has(r, count, 1)) return;
     for (uint64_t i = 0; i < count && pt_reader_ok(r); i++) {
-        if (t->steps == 0) {
-            pt_reader_fail(r, PT_ERR_DAMAGED, "more values than there are bytes");
-            return;
-        }
-        t->steps--;
+        if (!jfr_take_steps(t, r, 1)) return;
         if (field->is_constant)
             jfr_read_int(t, r, 8);
         else if (field->type == PT_NONE)
@@ -299,6 +313,7 @@ void jfr_skip_value(jfr_types *t, pt_reader *r, uint32_t type)
 
 uint64_t jfr_read_field(jfr_types *t, pt_reader *r, const jfr_field *field)
 {
+    if (!jfr_take_steps(t, r, 1)) return 0;
     if (field->is_constant && !field->is_array) return jfr_read_int(t, r, 8);
     if (field->is_array || field->type == PT_NONE) {
         jfr_skip_field(t, r, field);

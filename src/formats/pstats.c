@@ -37,6 +37,7 @@ typedef struct {
     pt_reader *r;
     PT_VECTOR(value) ref;
     PT_VECTOR(call) call;
+    uint64_t lost; /* numbers that the profile cannot hold */
 } pstats_reader;
 
 static value fail_value(pstats_reader *s, const char *wanted)
@@ -119,15 +120,17 @@ static value read_text(pstats_reader *s, uint8_t type)
 
 static value read_value(pstats_reader *s);
 
-/* What a builtin is called has the file "~" and the line 0. */
+/* A builtin function has the file "~" and the line 0. */
 static value make_function(pstats_reader *s, const value *file, const value *line,
                            const value *name)
 {
     const bool has_file = strcmp(pt_builder_get_text(s->b, (pt_string_id){file->id}), "~") != 0;
+    const double number = line->number[0];
     const pt_function function = {.name = name->id,
                                   .system_name = name->id,
                                   .file = has_file ? file->id : 0,
-                                  .start_line = (int64_t)fmax(0, fmin(line->number[0], INT32_MAX))};
+                                  .start_line =
+                                      number >= 0 && number <= INT32_MAX ? (int64_t)number : 0};
     const pt_line at = {.function = pt_builder_function(s->b, &function).v};
     const pt_location location = {.mapping = PT_NONE};
     return (value){.kind = FUNCTION, .id = pt_builder_location(s->b, &location, &at, 1).v};
@@ -152,8 +155,8 @@ static value read_tuple(pstats_reader *s, uint8_t type)
     return keep_value(s, place, v);
 }
 
-/* Anything but a dictionary and a function's row. It nests no deeper than tuples of tuples, which
- * read_tuple refuses. */
+/* A number, a text, or an earlier object that is there again. Tuples and dictionaries are refused,
+ * so that nothing nests: read_tuple and read_callers call this for their parts. */
 static value read_value(pstats_reader *s)
 {
     const uint8_t type = pt_read_u8(s->r);
@@ -212,15 +215,20 @@ static void read_callers(pstats_reader *s, uint32_t callee)
     }
 }
 
-static int64_t to_nanoseconds(double seconds)
+/* profile subtracts what it costs itself, so that a time may be below 0. */
+static int64_t to_nanoseconds(pstats_reader *s, double seconds)
 {
     const double ns = seconds * 1e9;
-    return ns > -9e18 && ns < 9e18 ? llround(ns) : 0;
+    if (ns > -9e18 && ns < 9e18) return llround(ns);
+    s->lost++;
+    return 0;
 }
 
-static int64_t whole_number(double number)
+static int64_t to_count(pstats_reader *s, double number)
 {
-    return number >= 0 && number < 9e18 ? (int64_t)number : 0;
+    if (number >= 0 && number < 9e18) return (int64_t)number;
+    s->lost++;
+    return 0;
 }
 
 static void read_row(pstats_reader *s, uint32_t location)
@@ -240,7 +248,7 @@ static void read_row(pstats_reader *s, uint32_t location)
     }
     if (!pt_reader_ok(s->r)) return;
     pt_builder_add(s->b, pt_builder_stack(s->b, &location, 1, PT_STACK_END_UNKNOWN), PT_NO_LABELS,
-                   (int64_t[]){whole_number(number[1]), to_nanoseconds(number[2])});
+                   (int64_t[]){to_count(s, number[1]), to_nanoseconds(s, number[2])});
     read_callers(s, location);
 }
 
@@ -248,6 +256,7 @@ static void read_rows(pstats_reader *s)
 {
     const uint8_t type = pt_read_u8(s->r);
     keep_place(s, type);
+    if ((type & ~FLAG_REF) != '{') fail_value(s, "dictionary of functions");
     for (uint8_t next; (next = pt_read_u8(s->r)) != '0' && pt_reader_ok(s->r);) {
         const value key = read_key_or_row(s, next);
         if (pt_reader_ok(s->r) && key.kind != FUNCTION) fail_value(s, "function");
@@ -263,9 +272,9 @@ static void put_calls(pstats_reader *s)
         has_times &= s->call.items[i].has_times;
     for (size_t i = 0; i < s->call.count; i++) {
         const call *const c = &s->call.items[i];
-        const int64_t cost[] = {whole_number(c->calls), to_nanoseconds(c->cumulative)};
-        pt_builder_arc(s->b, (pt_location_id){c->from}, (pt_location_id){c->to},
-                       (uint64_t)whole_number(c->calls), has_times ? cost : NULL);
+        const int64_t cost[] = {to_count(s, c->calls), to_nanoseconds(s, c->cumulative)};
+        pt_builder_arc(s->b, (pt_location_id){c->from}, (pt_location_id){c->to}, (uint64_t)cost[0],
+                       has_times ? cost : NULL);
     }
 }
 
@@ -281,6 +290,9 @@ static pt_status pstats_read(pt_reader *reader, pt_builder *builder, const pt_re
                                           .unit = pt_builder_text(builder, "nanoseconds").v});
     read_rows(&s);
     put_calls(&s);
+    if (s.lost > 0)
+        pt_diag_add(hooks->diag, s.lost,
+                    "calls or times that are no numbers of 63 bits counted as 0");
     free(s.ref.items);
     free(s.call.items);
     if (error.status == PT_OK) return PT_OK;
@@ -288,16 +300,18 @@ static pt_status pstats_read(pt_reader *reader, pt_builder *builder, const pt_re
                         pt_builder_sample_count(builder));
 }
 
-/* A dictionary whose first key is a tuple of three that begins with a text. */
+/* A dictionary that is empty, or whose first key is a tuple of three that begins with a text. */
 static int probe_pstats(const pt_probe_input *input)
 {
     const uint8_t *const h = input->head;
     const uint8_t tuple = h[1] & ~FLAG_REF;
     if ((h[0] & ~FLAG_REF) != '{') return 0;
+    if (h[1] == '0' && input->file_bytes == 2) return 90;
     const size_t first = tuple == ')' ? 3 : 6;
     const bool is_three =
         (tuple == ')' && h[2] == 3) || (tuple == '(' && memcmp(h + 2, "\3\0\0\0", 4) == 0);
-    return is_three && strchr("utaAszZ", h[first] & ~FLAG_REF) != NULL && h[first] != 0 ? 90 : 0;
+    const uint8_t text = h[first] & ~FLAG_REF;
+    return is_three && text != 0 && strchr("utaAszZ", text) != NULL ? 90 : 0;
 }
 
 static const char *const aliases[] = {"cprofile", NULL};

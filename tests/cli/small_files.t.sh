@@ -60,3 +60,13 @@ bounded graph --engine=own -o lines.svg lines.speedscope.json
 expect_status 0
 [ "$(wc -c <lines.svg)" -lt 2000000 ] || fail "$(wc -c <lines.svg) bytes"
 [ "$(grep -c '>\.\.\.</text>' lines.svg)" = 1 ] || fail 'the label does not end in "..."'
+
+it 'JFR whose constants are used again and again: long texts, names of functions, fields, numbers'
+if needs python3; then
+    mkdir jfr
+    expect env PYTHONDONTWRITEBYTECODE=1 python3 "$PITOT_ROOT/tests/golden/jfr/odd.py" costly jfr
+    for file in texts names symbol fields digits thread-names; do
+        bounded info jfr/$file.jfr
+        [[ $status = [04] ]] || fail "$file: status $status: $(head -c 300 "$t_out/stderr")"
+    done
+fi

@@ -5,6 +5,22 @@ import struct
 import sys
 
 
+POOL = {'constantPool': 'true'}
+ARRAY = {'dimension': '1'}
+BOOLEAN, INT, LONG, STRING, THREAD, CLASS, SYMBOL, METHOD, FRAME, STACK, SAMPLE, LOCK = 4, 5, 6, 7, 20, 21, 22, 23, 24, 25, 101, 102
+CLASSES = [
+    (BOOLEAN, 'boolean', []), (INT, 'int', []), (LONG, 'long', []), (STRING, 'java.lang.String', []),
+    (THREAD, 'java.lang.Thread', [('osName', STRING, {}), ('osThreadId', LONG, {}), ('javaName', STRING, {}),
+                                  ('javaThreadId', LONG, {})]),
+    (CLASS, 'java.lang.Class', [('name', SYMBOL, POOL)]), (SYMBOL, 'jdk.types.Symbol', [('string', STRING, {})]),
+    (METHOD, 'jdk.types.Method', [('type', CLASS, POOL), ('name', SYMBOL, POOL), ('hidden', BOOLEAN, {})]),
+    (FRAME, 'jdk.types.StackFrame', [('method', METHOD, POOL), ('lineNumber', INT, {})]),
+    (STACK, 'jdk.types.StackTrace', [('truncated', BOOLEAN, {}), ('frames', FRAME, ARRAY)]),
+    (SAMPLE, 'jdk.ExecutionSample', [('startTime', LONG, {}), ('sampledThread', THREAD, POOL), ('stackTrace', STACK, POOL)]),
+    (LOCK, 'jdk.JavaMonitorEnter', [('startTime', LONG, {}), ('duration', LONG, {}), ('eventThread', THREAD, POOL),
+                                    ('stackTrace', STACK, POOL)])]
+
+
 class Chunk:
     def __init__(self, compressed):
         self.compressed = compressed
@@ -69,34 +85,28 @@ class Chunk:
             body += self.l(kind) + self.i(len(values)) + b''.join(self.l(k) + v for k, v in values.items())
         return self.event(1, body)
 
-    def bytes(self, start):
-        pool = {'constantPool': 'true'}
-        classes = [
-            (4, 'boolean', []), (5, 'int', []), (6, 'long', []), (7, 'java.lang.String', []),
-            (20, 'java.lang.Thread', [('osName', 7, {}), ('osThreadId', 6, {}), ('javaName', 7, {}), ('javaThreadId', 6, {})]),
-            (21, 'java.lang.Class', [('name', 22, pool)]), (22, 'jdk.types.Symbol', [('string', 7, {})]),
-            (23, 'jdk.types.Method', [('type', 21, pool), ('name', 22, pool), ('hidden', 4, {})]),
-            (24, 'jdk.types.StackFrame', [('method', 23, pool), ('lineNumber', 5, {})]),
-            (25, 'jdk.types.StackTrace', [('truncated', 4, {}), ('frames', 24, {'dimension': '1'})]),
-            (101, 'jdk.ExecutionSample', [('startTime', 6, {}), ('sampledThread', 20, pool), ('stackTrace', 25, pool)]),
-            (102, 'jdk.JavaMonitorEnter', [('startTime', 6, {}), ('duration', 6, {}), ('eventThread', 20, pool),
-                                           ('stackTrace', 25, pool)])]
+    def chunk(self, classes, pools, events, start, duration=1_000_000_000):
+        body = b''.join(events) + self.constants(pools)
+        metadata = self.metadata(classes)
+        header = struct.pack('>4sHHQQQQQQQI', b'FLR\0', 2, 1, 68 + len(body) + len(metadata), 68, 68 + len(body), start,
+                             duration, 1000, 1_000_000, 1 if self.compressed else 0)
+        return header + body + metadata
+
+    def small(self, start):
         frame = lambda method, line: self.l(method) + self.i(line)  # noqa: E731
         pools = [
             (7, {9: self.latin1('caf\xe9')}),
             (20, {1: self.utf8('os-1') + self.l(812) + b'\2' + self.l(9) + self.l(1)}),
-            (21, {1: self.l(1)}),
+            (21, {1: self.l(1), 2: self.l(4)}),
             (22, {1: self.utf16('shop/Till'), 2: self.latin1('serve'), 3: self.utf8('pay'), 4: b'\1'}),
-            (23, {1: self.l(1) + self.l(2) + b'\0', 2: self.l(1) + self.l(3) + b'\1', 3: self.l(9) + self.l(3) + b'\0'}),
+            (23, {1: self.l(1) + self.l(2) + b'\0', 2: self.l(1) + self.l(3) + b'\1', 3: self.l(2) + self.l(3) + b'\0'}),
             (25, {1: b'\0' + self.i(2) + frame(2, 12) + frame(1, 7), 2: b'\1' + self.i(1) + frame(1, 8),
                   3: b'\0' + self.i(1) + frame(3, 0)})]
         samples = [self.event(101, self.l(1000 + 10 * n) + self.l(1) + self.l(stack)) for n, stack in enumerate([1, 1, 2, 3])]
         lock = self.event(102, self.l(1050) + self.l(500) + self.l(1) + self.l(1))
-        body = b''.join(samples) + lock + self.constants(pools)
-        metadata = self.metadata(classes)
-        header = struct.pack('>4sHHqqqqqqqi', b'FLR\0', 2, 1, 68 + len(body) + len(metadata), 68, 68 + len(body), start,
-                             1_000_000_000, 1000, 1_000_000, 1 if self.compressed else 0)
-        return header + body + metadata
+        return self.chunk(CLASSES, pools, samples + [lock], start)
 
 
-open(sys.argv[1], 'wb').write(Chunk(True).bytes(1795638137_000000000) + Chunk(False).bytes(1795638138_000000000))
+if __name__ == '__main__':
+    with open(sys.argv[1], 'wb') as out:
+        out.write(Chunk(True).small(1795638137_000000000) + Chunk(False).small(1795638138_000000000))
