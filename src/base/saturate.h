@@ -27,6 +27,18 @@ static inline void pt_wrapping_into(int64_t *sum, int64_t more)
     *sum = (int64_t)((uint64_t)*sum + (uint64_t)more);
 }
 
+/* From one value to a larger one. */
+static inline uint64_t pt_distance(int64_t from, int64_t to)
+{
+    return (uint64_t)to - (uint64_t)from;
+}
+
+/* A count as a signed value, at most INT64_MAX. */
+static inline int64_t pt_saturating_signed(uint64_t count)
+{
+    return count > INT64_MAX ? INT64_MAX : (int64_t)count;
+}
+
 static inline uint64_t pt_saturating_count(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;

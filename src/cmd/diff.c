@@ -267,9 +267,10 @@ static void say_durations(const pt_diff_settings *settings, const pt_diff_head *
 static pt_diff_verdict verdict_of(const pt_diff_settings *settings, const pt_diff *diff)
 {
     pt_diff_verdict v = {.limit_share = settings->fail_above,
-                         .limit = settings->fail_above * diff->all.value[PT_BEFORE]};
+                         .limit = settings->fail_above * diff->all.value[PT_BEFORE],
+                         .row = PT_NONE};
     if (isnan(v.limit_share) || !diff->has_errors) return v;
-    const size_t worst = pt_diff_worst(diff, v.limit_share, &v.is_total);
+    const size_t worst = v.row = pt_diff_worst(diff, v.limit_share, &v.is_total);
     const bool has_whole = !settings->normalize && diff->all.at_least > v.limit;
     if (worst == PT_NONE && !has_whole) return v;
     v.grown = &diff->all;
@@ -291,12 +292,10 @@ static int say_verdict(const pt_diff_settings *settings, const pt_diff_head *hea
         return PT_EXIT_USAGE;
     }
     if (verdict->grown == NULL) return PT_EXIT_OK;
-    PT_FREE char *text = pt_change_text(verdict->grown, unit, settings->confidence);
-    pt_cmd_say("--%s=%g%%: %s %s: %s; that is at least %s, the limit is %s", option,
-               100 * verdict->limit_share, verdict->name == NULL ? "the whole" : verdict->name,
-               verdict->is_total ? "and what it calls grew" : "grew", text,
-               pt_value_of(unit, (int64_t)verdict->grown->at_least).text,
-               pt_value_of(unit, (int64_t)verdict->limit).text);
+    PT_FREE char *text = pt_verdict_text(verdict, unit, settings->confidence);
+    pt_cmd_say("--%s=%g%%: %s %s: %s", option, 100 * verdict->limit_share,
+               verdict->name == NULL ? "the whole" : verdict->name,
+               verdict->is_total ? "and what it calls grew" : "grew", text);
     return PT_EXIT_CHANGED;
 }
 
@@ -305,11 +304,19 @@ static char *title_of(const side *s)
     return s->count == 1 ? pt_strdup(s->items[0].title) : pt_strf("%zu profiles", s->count);
 }
 
+/* The summary of the first run that has samples left; damaged if any run is. */
 static pt_summary summary_of(const side *s)
 {
-    for (size_t i = 0; i < s->count; i++)
-        if (s->runs[i].profile != NULL) return pt_summary_of(s->items[i].profile, s->runs[i].event);
-    return (pt_summary){.type = "", .unit = ""};
+    pt_summary summary = {.type = "", .unit = ""};
+    bool is_damaged = false;
+    for (size_t i = s->count; i-- > 0;) {
+        if (s->items[i].profile == NULL) continue;
+        is_damaged |= pt_profile_provenance(s->items[i].profile)->damaged;
+        if (s->runs[i].profile != NULL)
+            summary = pt_summary_of(s->items[i].profile, s->runs[i].event);
+    }
+    summary.damaged = is_damaged;
+    return summary;
 }
 
 static int answer_diff(pt_cmd_context *context, const pt_diff_settings *settings,
@@ -339,9 +346,9 @@ static int answer_diff(pt_cmd_context *context, const pt_diff_settings *settings
     const pt_diff_verdict verdict = verdict_of(settings, &diff);
     const int status = say_verdict(settings, &head, &diff, &verdict);
     say_durations(settings, &head);
-    /* Before the rows are cut: the verdict has a name of one. */
+    /* Before the rows are cut: the verdict points at one. */
     if (settings->has_verdict) pt_diff_verdict_markdown(context->out, &head, &diff, &verdict);
-    pt_diff_cut(&diff, (size_t)settings->rows);
+    pt_diff_cut(&diff, (size_t)settings->rows, verdict.row);
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_diff_json(context->out, &head, &diff); break;
     case PT_SHAPE_CSV: pt_diff_csv(context->out, &head, &diff); break;

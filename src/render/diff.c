@@ -74,6 +74,14 @@ char *pt_change_text(const pt_change *c, const char *unit, double confidence)
     return pt_buf_take(&buf, NULL);
 }
 
+char *pt_verdict_text(const pt_diff_verdict *verdict, const char *unit, double confidence)
+{
+    PT_FREE char *change = pt_change_text(verdict->grown, unit, confidence);
+    return pt_strf("%s; that is at least %s, the limit is %s", change,
+                   value_of(unit, verdict->grown->at_least).text,
+                   value_of(unit, verdict->limit).text);
+}
+
 /* ---- Text ---- */
 
 static uint64_t whole_count(double count)
@@ -108,6 +116,10 @@ static void put_facts(pt_out *out, const pt_diff_head *head, const pt_diff *diff
         pt_text_put(out, head->query, 0);
         pt_out_char(out, '\n');
     }
+    for (int side = 0; side < 2; side++)
+        if (head->summary[side].damaged)
+            pt_outf(out, "a file from %s is damaged: only a part of it was read\n",
+                    side == PT_BEFORE ? "before" : "after");
     if (head->normalized)
         pt_outf(out, "normalized: after times %.4g, so that both have %s\n", diff->scale[PT_AFTER],
                 value_of(unit, diff->all.value[PT_BEFORE]).text);
@@ -303,16 +315,14 @@ void pt_diff_verdict_markdown(pt_out *out, const pt_diff_head *head, const pt_di
     if (!diff->has_errors) {
         pt_out_text(out, "### What changed is not known: the profiles do not tell noise\n\n");
     } else if (verdict->grown != NULL) {
-        PT_FREE char *change = pt_change_text(verdict->grown, unit, head->confidence);
+        PT_FREE char *text = pt_verdict_text(verdict, unit, head->confidence);
         pt_out_text(out, "### Slower: ");
         if (verdict->name != NULL)
             pt_markdown_code(out, verdict->name, false);
         else
             pt_out_text(out, "the whole");
         pt_outf(out, "%s grew\n\n", verdict->is_total ? " and what it calls" : "");
-        pt_outf(out, "%s; that is at least %s, the limit is %s (%g%% of the base).\n\n", change,
-                value_of(unit, verdict->grown->at_least).text, value_of(unit, verdict->limit).text,
-                100 * verdict->limit_share);
+        pt_outf(out, "%s (%g%% of the base).\n\n", text, 100 * verdict->limit_share);
     } else if (diff->real_count == 0 && head->normalized) {
         pt_out_text(out, "### No share changed beyond noise\n\n");
     } else if (diff->real_count == 0 && diff->all.is_real) {
@@ -342,9 +352,10 @@ void pt_diff_markdown(pt_out *out, const pt_diff_head *head, const pt_diff *diff
     put_facts(out, head, diff);
     pt_markdown_lines(out);
     if (count == 0) return;
+    const size_t more = only_real ? diff->real_count - count : diff->more;
     pt_out_char(out, '\n');
     pt_markdown_table(out, &c, diff->row, count, sizeof *diff->row, place_beside, NULL);
-    if (diff->more > 0 && !only_real) pt_outf(out, "\n%s more\n", pt_count_of(diff->more).text);
+    if (more > 0) pt_outf(out, "\n%s more\n", pt_count_of(more).text);
 }
 
 /* ---- JSON and CSV ---- */

@@ -48,11 +48,13 @@ void pt_timeline_text(pt_out *out, const pt_look *look, const pt_report_head *he
 {
     pt_report_head_text(out, look, head);
     pt_outf(out, "from the first sample: 0 to %s, %s a bar\n\n",
-            pt_value_of("nanoseconds", t->last_ns - t->first_ns).text,
-            pt_value_of("nanoseconds", t->step_ns).text);
+            pt_value_of("nanoseconds", pt_saturating_signed(pt_timeline_span(t))).text,
+            pt_value_of("nanoseconds", pt_saturating_signed(t->step_ns)).text);
     for (size_t i = 0; i < t->count && pt_out_ok(out); i++)
         put_track(out, head, t, &t->track[i]);
-    if (t->more > 0) pt_outf(out, "%s more (-n)\n", pt_count_of(t->more).text);
+    if (t->more > 0)
+        pt_outf(out, "%s more (%s)\n", pt_count_of(t->more).text,
+                t->is_full ? "fewer --steps leave room for more" : "-n");
 }
 
 static void put_number(pt_json_w *w, const char *key, uint32_t number)
@@ -78,8 +80,8 @@ void pt_timeline_json(pt_out *out, const pt_report_head *head, const pt_timeline
     pt_report_json_begin(&w, out, "timeline");
     pt_report_profile_json(&w, head);
     pt_json_key_int(&w, "first_ns", t->first_ns);
-    pt_json_key_int(&w, "span_ns", t->last_ns - t->first_ns);
-    pt_json_key_int(&w, "step_ns", t->step_ns);
+    pt_json_key_uint(&w, "span_ns", pt_timeline_span(t));
+    pt_json_key_uint(&w, "step_ns", t->step_ns);
     pt_json_key_array(&w, "tracks");
     for (size_t i = 0; i < t->count; i++) {
         const pt_track *track = &t->track[i];

@@ -350,13 +350,18 @@ static const pt_change *shown_change(const pt_diff_row *row, pt_sort sort)
     return sort == PT_SORT_SELF ? &row->self : &row->total;
 }
 
+/* 0: the shown change is more than noise; 1: the other one alone is; 2: neither. */
+static int rank_of(const pt_diff_row *row, pt_sort sort)
+{
+    return shown_change(row, sort)->is_real ? 0 : row->self.is_real || row->total.is_real ? 1 : 2;
+}
+
 static int compare_rows(const void *left, const void *right, void *context)
 {
     const pt_diff_row *a = left, *b = right;
     const pt_sort sort = *(const pt_sort *)context;
     const pt_sort other = sort == PT_SORT_SELF ? PT_SORT_TOTAL : PT_SORT_SELF;
-    if (shown_change(a, sort)->is_real != shown_change(b, sort)->is_real)
-        return shown_change(a, sort)->is_real ? -1 : 1;
+    if (rank_of(a, sort) != rank_of(b, sort)) return rank_of(a, sort) - rank_of(b, sort);
     for (int k = 0; k < 2; k++) {
         const double x = fabs(shown_change(a, k == 0 ? sort : other)->change);
         const double y = fabs(shown_change(b, k == 0 ? sort : other)->change);
@@ -459,9 +464,14 @@ pt_status pt_diff_init(pt_diff *ret_diff, const pt_diff_request *request, pt_err
     return status;
 }
 
-void pt_diff_cut(pt_diff *diff, size_t limit)
+void pt_diff_cut(pt_diff *diff, size_t limit, size_t kept)
 {
     if (limit == 0 || limit >= diff->count) return;
+    if (kept != PT_NONE && kept >= limit) {
+        const pt_diff_row row = diff->row[kept];
+        diff->row[kept] = diff->row[limit - 1];
+        diff->row[limit - 1] = row;
+    }
     for (size_t i = limit; i < diff->count; i++)
         free(diff->row[i].name);
     diff->more += diff->count - limit;

@@ -32,7 +32,8 @@ typedef struct pt_diff_request {
     size_t run_count[2];       /* at least 1 */
     bool normalize;
     double confidence; /* of intervals and marks, e.g. 0.95 */
-    pt_sort sort;      /* by the change of self or of total; marked ones first */
+    pt_sort sort;      /* by the change of self or of total; marked ones first, then rows whose
+                          other change is marked */
     pt_fold_rule fold;
 } pt_diff_request;
 
@@ -71,8 +72,9 @@ typedef struct pt_diff {
 pt_status pt_diff_init(pt_diff *ret_diff, const pt_diff_request *request, pt_error *reterr);
 void pt_diff_done(pt_diff *diff);
 
-/* Leaves the first `limit` rows; 0 = all. */
-void pt_diff_cut(pt_diff *diff, size_t limit);
+/* Leaves the first `limit` rows; 0 = all. kept: a row that stays, as the last, if it comes after
+ * them; PT_NONE = none. */
+void pt_diff_cut(pt_diff *diff, size_t limit, size_t kept);
 
 /* The row that grew most of those whose self or total grew, beyond doubt, by more than a share of
  * the whole before; PT_NONE if there is none. *ret_is_total: its total did. Ask before rows are

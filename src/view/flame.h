@@ -94,7 +94,8 @@ void pt_flame_freep(pt_flame **flame);
 /* Of a difference: how much more the box itself has after than before. */
 static inline int64_t pt_flame_change(const pt_flame *f, uint32_t node)
 {
-    return f->self[node] - 2 * f->self_base[node];
+    return f->self[node] - f->self_base[node] -
+           f->self_base[node]; /* twice the base may overflow */
 }
 
 static inline const char *pt_flame_text(const pt_flame *f, uint32_t string)

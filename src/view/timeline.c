@@ -7,7 +7,6 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
-#include "base/saturate.h"
 #include "transform/filter.h"
 #include "view/table.h"
 
@@ -96,10 +95,14 @@ static int compare_tracks(const void *left, const void *right)
     return (number_of(a) > number_of(b)) - (number_of(a) < number_of(b));
 }
 
-/* The heaviest of each kind stay. */
+/* The heaviest of each kind stay: so many as are asked for, and as PT_TIMELINE_VALUES leaves for
+ * one of three kinds beside "all". */
 static void cut_tracks(counting *c, uint32_t most)
 {
     pt_timeline *t = c->timeline;
+    const uint32_t room = (PT_TIMELINE_VALUES / t->steps - 1) / 3;
+    const bool is_less = room < most;
+    if (is_less) most = room;
     qsort(t->track, t->count, sizeof *t->track, compare_tracks);
     size_t kept = 0;
     uint32_t of_kind[PT_TRACK_CPU + 1] = {0};
@@ -110,6 +113,7 @@ static void cut_tracks(counting *c, uint32_t most)
             t->more++;
     }
     t->count = kept;
+    t->is_full = is_less && t->more > 0;
     pt_index_done(&c->index);
     pt_index_init(&c->index);
     for (size_t i = 0; i < kept; i++) {
@@ -136,8 +140,9 @@ static void fill_tracks(counting *c)
     for (uint32_t i = 0; i < s->t.count; i++) {
         int64_t ns;
         if (!pt_sample_time(c->profile, i, &ns)) continue;
-        const uint64_t since = (uint64_t)ns - (uint64_t)t->first_ns;
-        const uint32_t step = (uint32_t)(since / (uint64_t)t->step_ns);
+        const uint64_t since = pt_distance(t->first_ns, ns);
+        const uint64_t last = t->steps - 1, at = since / t->step_ns;
+        const uint32_t step = (uint32_t)(at < last ? at : last);
         put_value(c, PT_TRACK_ALL, 0, step, c->value[i]);
         put_value(c, PT_TRACK_PROCESS, column_at(s->pid, i), step, c->value[i]);
         put_value(c, PT_TRACK_THREAD, column_at(s->tid, i), step, c->value[i]);
@@ -155,8 +160,8 @@ pt_timeline pt_timeline_of(const pt_profile *profile, const pt_timeline_request 
         .profile = profile, .value = profile->sample->value[request->event], .timeline = &t};
     find_span(&t, request->whole);
     if (!t.has_times) return t;
-    const uint64_t span = (uint64_t)t.last_ns - (uint64_t)t.first_ns;
-    t.step_ns = (int64_t)(span / request->steps) + 1;
+    const uint64_t span = pt_timeline_span(&t);
+    t.step_ns = pt_saturating_count(span / request->steps, 1);
     if (span / NS_PER_S < PT_TIMELINE_SECONDS) {
         t.seconds = (uint32_t)(span / NS_PER_S) + 1;
         t.heat = pt_alloc((size_t)t.seconds * PT_TIMELINE_OFFSETS, sizeof *t.heat);

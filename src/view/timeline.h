@@ -12,10 +12,12 @@
 #ifndef PT_VIEW_TIMELINE_H
 #define PT_VIEW_TIMELINE_H
 
+#include "base/saturate.h"
 #include "model/profile.h"
 
-#define PT_TIMELINE_OFFSETS 50   /* a part of a second is 20 ms */
-#define PT_TIMELINE_SECONDS 3600 /* a longer profile has no heat map */
+#define PT_TIMELINE_OFFSETS 50      /* a part of a second is 20 ms */
+#define PT_TIMELINE_SECONDS 3600    /* a longer profile has no heat map */
+#define PT_TIMELINE_VALUES  4000000 /* of all tracks together; more steps leave fewer tracks */
 
 typedef enum { PT_TRACK_ALL, PT_TRACK_PROCESS, PT_TRACK_THREAD, PT_TRACK_CPU } pt_track_kind;
 
@@ -37,15 +39,22 @@ typedef struct pt_track {
 typedef struct pt_timeline {
     bool has_times;
     int64_t first_ns, last_ns; /* of the source's clock */
-    int64_t step_ns;
+    uint64_t step_ns;
     uint32_t steps;  /* 0 without times */
     pt_track *track; /* all, then processes, threads, cpus */
     size_t count;
     uint64_t more;    /* tracks beyond the limit */
+    bool is_full;     /* the limit was PT_TIMELINE_VALUES, not the request's */
     uint64_t untimed; /* samples without a time */
     uint32_t seconds; /* of the heat map; 0 = none */
     int64_t *heat;    /* [seconds * PT_TIMELINE_OFFSETS] */
 } pt_timeline;
+
+/* From the first time to the last, in nanoseconds. */
+static inline uint64_t pt_timeline_span(const pt_timeline *timeline)
+{
+    return pt_distance(timeline->first_ns, timeline->last_ns);
+}
 
 /* Borrows texts of the profile; done with pt_timeline_done. */
 pt_timeline pt_timeline_of(const pt_profile *profile, const pt_timeline_request *request);

@@ -49,6 +49,39 @@ run pitot ci --limit=50% --base=tens.folded twelves.folded
 expect_status 0
 expect_equal title "$(stdout | head -n 1)" '### The whole changed, but did not grow beyond the limit'
 
+it 'keeps the function of the title in a table of few rows, and says how many more have changed'
+for ((i = 1; i <= 6; i++)); do echo "main;parse;f$i 1000"; done >six.folded
+for ((i = 1; i <= 6; i++)); do echo "main;parse;f$i 2000"; done >grown.folded
+run pitot ci -n 3 --base=six.folded grown.folded
+expect_status 5
+expect_equal title "$(stdout | head -n 1)" '### Slower: `main` and what it calls grew'
+expect_stdout_line '| 0 | 0 | 0 |  |  |  | +6,000 | * | `main` |'
+expect_equal rows "$(stdout | grep -c '^| [0-9]')" 3
+expect_stdout_line '5 more' # six leaves, parse and main have changed
+run pitot ci -n 8 --base=six.folded grown.folded
+expect_no_stdout_line '* more'
+
+it 'gives the same figures in the comment and on standard error'
+printf 'main;f 1030\nmain;g 2103\n' >odd.folded
+printf 'main;f 3091\nmain;g 2103\n' >odd2.folded
+run pitot ci --base=odd.folded odd2.folded
+expect_status 5
+# 5 % of 3,133 is 156.65
+expect_stdout_line '*the limit is 157 (5% of the base).'
+expect_stderr_line '*the limit is 157'
+
+it 'says that a file is damaged'
+pitot convert -o base.pb.gz base.folded 2>/dev/null
+{ gzip -dc base.pb.gz; printf '\022\177'; } >damaged.pb # a sample of 127 bytes, of which there is none
+run pitot ci --base=base.pb.gz damaged.pb
+expect_status 4
+expect_stdout_line 'a file from after is damaged: only a part of it was read'
+run pitot diff damaged.pb base.pb.gz
+expect_status 4
+expect_stdout_line 'a file from before is damaged: only a part of it was read'
+run pitot ci --base=base.pb.gz base.pb.gz
+expect_no_stdout_line '*damaged*'
+
 it 'says that nothing changed beyond noise, and shows no table'
 run pitot ci --base=base.folded same.folded
 expect_status 0

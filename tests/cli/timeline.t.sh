@@ -37,6 +37,33 @@ expect_stdout_line '--time=1,1.2: 4.00ms of it, 16.7% (4 samples)'
 run pitot top --time=501,501.2 timed.txt
 expect_stdout_line '--time=501,501.2: 4.00ms of it, 16.7% (4 samples)'
 
+it 'divides a span of more than 2^63 ns'
+cat >span.json <<'END'
+{"meta":{"interval":1,"version":29,"startTime":0},"threads":[{"samples":{"data":[[0,-9.3e12],[0,0],[0,9.3e12]],
+"schema":{"stack":0,"time":1}},"stackTable":{"data":[[null,0]],"schema":{"prefix":0,"frame":1}},
+"frameTable":{"data":[[0]],"schema":{"location":0}},"stringTable":["f"]}]}
+END
+for steps in 1 2; do
+    run pitot timeline --steps=$steps span.json
+    expect_status 0
+    expect_stdout_line 'from the first sample: 0 to 2,562,048h, 2,562,048h a bar' # 2^63 ns, the most that is shown
+    run pitot timeline --steps=$steps --json span.json
+    expect_stdout_line '*"span_ns": 184467440737095516*'
+done
+
+it 'has so many tracks that they and the steps are at most four million values'
+for ((t = 1; t <= 200; t++)); do
+    printf 'app 7/%d [000] %d.0: 1000000 cpu-clock:\n\t401000 work+0x1 (/app)\n\n' $t $t
+done >many.txt
+run pitot timeline --steps=10000 -n 100000 many.txt
+expect_status 0
+# 400 tracks in all: 133 each of processes, threads and cpus
+expect_stdout_line '67 more (fewer --steps leave room for more)'
+run pitot timeline --steps=100 -n 100000 many.txt
+expect_no_stdout_line '* more *'
+run pitot timeline --steps=100 -n 100 many.txt
+expect_stdout_line '100 more (-n)'
+
 it 'says when there are no times'
 printf 'a;b 1\n' >none.folded
 run pitot timeline none.folded

@@ -82,13 +82,37 @@ static void what_is_marked_comes_first_and_the_rest_is_counted(void **state)
     PT_UNREF_PROFILE const pt_profile *a = profile_of(SAMPLES, "big 90000\nsmall 1000\nnone 9\n");
     PT_UNREF_PROFILE const pt_profile *b = profile_of(SAMPLES, "big 90250\nsmall 1200\nnone 9\n");
     pt_diff diff = diff_of(a, b, (pt_diff_request){0});
-    pt_diff_cut(&diff, 2);
+    pt_diff_cut(&diff, 2, PT_NONE);
     assert_string_equal(diff.row[0].name, "small");
     assert_true(diff.row[0].self.is_real);
     assert_string_equal(diff.row[1].name, "big");
     assert_false(diff.row[1].self.is_real);
     assert_int_equal(diff.real_count, 1);
     assert_int_equal(diff.more, 1);
+    pt_diff_done(&diff);
+}
+
+static void a_row_that_is_to_stay_is_the_last_that_is_left(void **state)
+{
+    PT_UNREF_PROFILE const pt_profile *a = profile_of(SAMPLES, "a 100\nb 100\nc 100\nd 100\n");
+    PT_UNREF_PROFILE const pt_profile *b = profile_of(SAMPLES, "a 900\nb 800\nc 700\nd 600\n");
+    pt_diff diff = diff_of(a, b, (pt_diff_request){0});
+    pt_diff_cut(&diff, 2, 3);
+    assert_string_equal(diff.row[0].name, "a");
+    assert_string_equal(diff.row[1].name, "d");
+    assert_int_equal(diff.count, 2);
+    assert_int_equal(diff.more, 2);
+    pt_diff_done(&diff);
+}
+
+static void a_change_of_total_alone_comes_before_noise(void **state)
+{
+    PT_UNREF_PROFILE const pt_profile *a = profile_of(SAMPLES, "m;f 1000\nm;g 1000\n");
+    PT_UNREF_PROFILE const pt_profile *b = profile_of(SAMPLES, "m;f 2000\nm;g 1010\n");
+    pt_diff diff = diff_of(a, b, (pt_diff_request){0});
+    assert_string_equal(diff.row[0].name, "f");
+    assert_string_equal(diff.row[1].name, "m");
+    assert_string_equal(diff.row[2].name, "g");
     pt_diff_done(&diff);
 }
 
@@ -385,6 +409,8 @@ int main(void)
         cmocka_unit_test(changes_of_self_and_whole_add_up),
         cmocka_unit_test(the_interval_is_that_of_poisson_counts_times_the_period),
         cmocka_unit_test(what_is_marked_comes_first_and_the_rest_is_counted),
+        cmocka_unit_test(a_row_that_is_to_stay_is_the_last_that_is_left),
+        cmocka_unit_test(a_change_of_total_alone_comes_before_noise),
         cmocka_unit_test(normalized_a_run_twice_as_long_has_not_changed),
         cmocka_unit_test(without_the_number_of_samples_nothing_is_marked),
         cmocka_unit_test(a_side_that_nothing_is_left_of_counts_as_zero),

@@ -255,6 +255,11 @@ static void a_difference_keeps_both_sides(void **state)
     assert_int_equal(pt_flame_change(f, 2), 7);
     assert_int_equal(f->most_change, 7);
     pt_profile_unref(p);
+    /* twice 5 * 10^18 is more than 2^63 */
+    p = profile_of("n/count", "f -5000000000000000000\nf 3\n");
+    PT_FREE_FLAME pt_flame *large = flame_of(p, 0, 0);
+    assert_int_equal(pt_flame_change(large, 1), -4999999999999999997);
+    pt_profile_unref(p);
 }
 
 static pt_flame *flame_with(const pt_profile *p, const pt_flame_request *request)
