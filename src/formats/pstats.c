@@ -156,7 +156,7 @@ static value read_tuple(pstats_reader *s, uint8_t type)
 }
 
 /* A number, a text, or an earlier object that is there again. Tuples and dictionaries are refused,
- * so that nothing nests: read_tuple and read_callers call this for their parts. */
+ * so that nothing nests: read_tuple and read_row call this for their parts. */
 static value read_value(pstats_reader *s)
 {
     const uint8_t type = pt_read_u8(s->r);

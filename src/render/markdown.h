@@ -12,7 +12,8 @@
 /* Puts the text as code on one line; ' stands for its backticks. in_table: it is in a cell. */
 void pt_markdown_code(pt_out *out, const char *text, bool in_table);
 
-/* Begin and end of lines that stay as they are. None of them may be empty but for backticks. */
+/* Begins, and ends, lines that are shown as they are. The caller puts no line of backticks alone,
+ * which would end them. */
 void pt_markdown_lines(pt_out *out);
 
 /* The place of a row, which is shown behind its name; "" = none. The caller frees. */
