@@ -6,6 +6,8 @@
 #ifndef PT_BASE_STATS_H
 #define PT_BASE_STATS_H
 
+#define PT_CONFIDENCE 0.95 /* of intervals and marks, unless another is asked for */
+
 typedef struct pt_interval {
     double low, high;
 } pt_interval;

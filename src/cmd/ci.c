@@ -45,7 +45,7 @@ static int ci_run(pt_cmd_context *context, void *own)
     pt_diff_settings *settings = own;
     if (settings->before.count == 0)
         return pt_cmd_usage(context, "ci: name the profile to compare with: --base=PROFILE");
-    settings->confidence = 0.95;
+    settings->confidence = PT_CONFIDENCE;
     settings->shape = PT_SHAPE_MARKDOWN;
     settings->has_verdict = true;
     const bool has_program =

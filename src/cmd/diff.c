@@ -192,6 +192,8 @@ static int divide_arguments(pt_cmd_context *context, const pt_diff_settings *set
                             "diff takes two profiles, before and after, not %zu; for several runs: "
                             "pitot diff A1 A2 A3 -- B1 B2 B3",
                             count[PT_BEFORE] + count[PT_AFTER]);
+    if (settings->has_verdict && count[PT_AFTER] == 0)
+        return pt_cmd_usage(context, "ci: name a profile to compare with the base");
     if (count[PT_BEFORE] == 0 || count[PT_AFTER] == 0)
         return pt_cmd_usage(context, "diff: name a profile from %s",
                             count[PT_BEFORE] == 0 ? "before" : "after");
@@ -286,9 +288,9 @@ static int say_verdict(const pt_diff_settings *settings, const pt_diff_head *hea
     const char *unit = head->summary[PT_AFTER].unit;
     const char *option = settings->has_verdict ? "limit" : "fail-above";
     if (!isnan(verdict->limit_share) && !diff->has_errors) {
-        pt_cmd_say("--%s: the profiles do not hold the number of samples behind their values, so "
-                   "noise is unknown",
-                   option);
+        pt_cmd_say("the profiles do not hold the number of samples behind their values, so noise "
+                   "is unknown and --%s=%g%% cannot be checked",
+                   option, 100 * verdict->limit_share);
         return PT_EXIT_USAGE;
     }
     if (verdict->grown == NULL) return PT_EXIT_OK;

@@ -14,8 +14,6 @@ typedef struct {
     pt_shape shape;
 } top_settings;
 
-#define CONFIDENCE 0.95
-
 static const pt_option top_rows[] = {
     {.name = "rows",
      .letter = 'n',
@@ -68,8 +66,14 @@ static int top_run(pt_cmd_context *context, void *own)
     if (request.fold.by == PT_BY_FUNCTION)
         pt_own_callers(&top, context->answer, context->event, &request.fold, NULL);
     bool has_draws = true;
+    pt_status status = PT_OK;
     if (settings->interval || settings->shape == PT_SHAPE_JSON || settings->shape == PT_SHAPE_CSV)
-        pt_top_intervals(&top, context->answer, &request, CONFIDENCE, &has_draws, NULL);
+        status =
+            pt_top_intervals(&top, context->answer, &request, PT_CONFIDENCE, &has_draws, &error);
+    if (status != PT_OK) {
+        pt_top_done(&top);
+        return pt_cmd_fail(&error);
+    }
     if (settings->interval && !has_draws)
         pt_cmd_say("--interval: the profile does not hold the number of samples behind its values, "
                    "so noise is unknown");

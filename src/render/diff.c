@@ -145,14 +145,6 @@ static void put_facts(pt_out *out, const pt_diff_head *head, const pt_diff *diff
                     "noise of sampling only: one run a side does not show how much runs differ\n");
 }
 
-static char *place_of(const pt_diff_row *row)
-{
-    if (row->file[0] == '\0') return pt_strdup("");
-    const char *slash = strrchr(row->file, '/');
-    const char *base = slash != NULL && slash[1] != '\0' ? slash + 1 : row->file;
-    return row->line > 0 ? pt_strf("%s:%lld", base, (long long)row->line) : pt_strdup(base);
-}
-
 /* ---- Columns ---- */
 
 enum { BEFORE = 1, AFTER, SELF, TOTAL, HALF, MARK }; /* widths */
@@ -189,10 +181,7 @@ static pt_value_text half_text(const pt_columns *columns, const pt_column *colum
 {
     const pt_diff_head *const head = columns->context;
     pt_value_text text = {""};
-    if (row == NULL) {
-        snprintf(text.text, sizeof text.text, "+-%g%%", 100 * head->confidence);
-        return text;
-    }
+    if (row == NULL) return pt_half_title(head->confidence);
     const pt_change *const c = change_at(column, row);
     if (!change_known(columns, column, row) || !has_any(c)) return text;
     return isnan(c->p) ? (pt_value_text){"?"} : value_of(columns->unit, half_of(c));
@@ -281,7 +270,7 @@ static void put_row(pt_out *out, const pt_look *look, const pt_columns *c, const
                              : !real                 ? PT_COLOUR_QUIET
                              : row->total.change > 0 ? PT_COLOUR_HOT
                                                      : PT_COLOUR_STRONG;
-    PT_FREE char *place = place_of(row);
+    PT_FREE char *place = pt_where_text(row->file, row->line);
     pt_text_colour(out, look, colour);
     pt_columns_text(out, c, row);
     const pt_text_fit fit = pt_text_fit_row(look, pt_columns_used(c), row->name, place, "");
@@ -307,6 +296,12 @@ void pt_diff_text(pt_out *out, const pt_look *look, const pt_diff_head *head, co
 
 /* ---- Markdown ---- */
 
+/* Does more of the event mean slower? More bytes or contentions need not. */
+static bool counts_time(const pt_summary *summary)
+{
+    return summary->kind == PT_EVENT_TIME || strcmp(summary->type, "samples") == 0;
+}
+
 void pt_diff_verdict_markdown(pt_out *out, const pt_diff_head *head, const pt_diff *diff,
                               const pt_diff_verdict *verdict)
 {
@@ -316,12 +311,14 @@ void pt_diff_verdict_markdown(pt_out *out, const pt_diff_head *head, const pt_di
         pt_out_text(out, "### What changed is not known: the profiles do not tell noise\n\n");
     } else if (verdict->grown != NULL) {
         PT_FREE char *text = pt_verdict_text(verdict, unit, head->confidence);
-        pt_out_text(out, "### Slower: ");
+        const bool is_time = counts_time(&head->summary[PT_AFTER]);
+        pt_out_text(out, is_time ? "### Slower: " : "### Grew: ");
         if (verdict->name != NULL)
-            pt_markdown_code(out, verdict->name, false);
+            pt_markdown_title(out, verdict->name);
         else
             pt_out_text(out, "the whole");
-        pt_outf(out, "%s grew\n\n", verdict->is_total ? " and what it calls" : "");
+        pt_outf(out, "%s%s\n\n", verdict->is_total ? " and what it calls" : "",
+                is_time ? " grew" : "");
         pt_outf(out, "%s (%g%% of the base).\n\n", text, 100 * verdict->limit_share);
     } else if (diff->real_count == 0 && head->normalized) {
         pt_out_text(out, "### No share changed beyond noise\n\n");
@@ -337,8 +334,9 @@ void pt_diff_verdict_markdown(pt_out *out, const pt_diff_head *head, const pt_di
 
 static char *place_beside(const void *context, const void *row)
 {
+    const pt_diff_row *const r = row;
     (void)context;
-    return place_of(row);
+    return pt_where_text(r->file, r->line);
 }
 
 void pt_diff_markdown(pt_out *out, const pt_diff_head *head, const pt_diff *diff, bool only_real)

@@ -8,13 +8,28 @@
 #include "render/brief.h"
 #include "render/text.h"
 
-void pt_markdown_code(pt_out *out, const char *text, bool in_table)
+#define TITLE_COLUMNS 100
+
+void pt_markdown_title(pt_out *out, const char *name)
+{
+    pt_buf brief = PT_BUF_INIT;
+    pt_brief_name(name, &brief);
+    for (size_t i = 0; i < brief.size; i++)
+        if (brief.data[i] == '`') brief.data[i] = '\'';
+    pt_out_char(out, '`');
+    pt_text_put(out, brief.size > 0 ? pt_buf_text(&brief) : " ", TITLE_COLUMNS);
+    pt_out_char(out, '`');
+    pt_buf_done(&brief);
+}
+
+/* Puts the text as code in a cell; ' stands for its backticks. */
+static void put_code(pt_out *out, const char *text)
 {
     pt_buf part = PT_BUF_INIT;
     pt_out_char(out, '`');
     if (*text == '\0') pt_out_char(out, ' ');
     while (*text != '\0') {
-        const size_t length = strcspn(text, in_table ? "`|" : "`");
+        const size_t length = strcspn(text, "`|");
         pt_buf_clear(&part);
         pt_put(&part, text, length);
         pt_text_put(out, pt_buf_text(&part), 0);
@@ -36,11 +51,11 @@ static void put_name(pt_out *out, const char *name, const char *place)
 {
     pt_buf brief = PT_BUF_INIT;
     pt_brief_name(name, &brief);
-    pt_markdown_code(out, pt_buf_text(&brief), true);
+    put_code(out, pt_buf_text(&brief));
     pt_buf_done(&brief);
     if (place[0] == '\0') return;
     pt_out_char(out, ' ');
-    pt_markdown_code(out, place, true);
+    put_code(out, place);
 }
 
 void pt_markdown_table(pt_out *out, const pt_columns *columns, const void *rows, size_t count,

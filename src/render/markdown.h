@@ -9,8 +9,8 @@
 #include "render/column.h"
 #include "render/look.h"
 
-/* Puts the text as code on one line; ' stands for its backticks. in_table: it is in a cell. */
-void pt_markdown_code(pt_out *out, const char *text, bool in_table);
+/* Puts a function's name, brief and at most 100 columns wide, as code for a heading. */
+void pt_markdown_title(pt_out *out, const char *name);
 
 /* Begins, and ends, lines that are shown as they are. The caller puts no line of backticks alone,
  * which would end them. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/utf8.h"
 #include "base/visible.h"
 
@@ -136,6 +137,13 @@ void pt_text_put_name(pt_out *out, const pt_look *look, const char *name, size_t
     pt_brief_name(name, &brief);
     pt_text_put(out, pt_buf_text(&brief), limit);
     pt_buf_done(&brief);
+}
+
+char *pt_where_text(const char *file, int64_t line)
+{
+    const char *const base = pt_base_name(file);
+    return line > 0 && file[0] != '\0' ? pt_strf("%s:%lld", base, (long long)line)
+                                       : pt_strdup(base);
 }
 
 static size_t name_width(const pt_look *look, const char *name)

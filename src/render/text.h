@@ -18,6 +18,10 @@ void pt_text_put(pt_out *out, const char *text, size_t limit);
 /* The same for a function's name, which is made brief first unless the look wants all of it. */
 void pt_text_put_name(pt_out *out, const pt_look *look, const char *name, size_t limit);
 
+/* "util.h:12", without the folders; "util.h" without a line; "" without a file. The caller frees.
+ */
+char *pt_where_text(const char *file, int64_t line);
+
 /* What is kept of a row, so that it fits the terminal. A row is a name, two spaces, a place
  * (file:line), a mark ("  (inlined)"). */
 typedef struct pt_text_fit {

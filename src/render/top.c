@@ -13,10 +13,8 @@
 static char *place_of(const pt_top *top, const pt_top_row *row)
 {
     const bool is_beside = top->by == PT_BY_FUNCTION || top->by == PT_BY_ADDRESS;
-    if (!is_beside || row->unnamed || row->file[0] == '\0') return pt_strdup("");
-    const char *slash = strrchr(row->file, '/');
-    const char *base = slash != NULL && slash[1] != '\0' ? slash + 1 : row->file;
-    return row->line > 0 ? pt_strf("%s:%lld", base, (long long)row->line) : pt_strdup(base);
+    if (!is_beside || row->unnamed) return pt_strdup("");
+    return pt_where_text(row->file, row->line);
 }
 
 /* "<- Ledger::append  ledger.cc:88 62%"; has_file: there is room for the file. */
@@ -24,11 +22,8 @@ static char *caller_of(const pt_own_caller *caller, bool has_file)
 {
     pt_buf text = PT_BUF_INIT;
     pt_putf(&text, "<- %s", caller->name);
-    const char *slash = strrchr(caller->file, '/');
-    if (has_file && caller->file[0] != '\0') {
-        pt_putf(&text, "  %s", slash != NULL && slash[1] != '\0' ? slash + 1 : caller->file);
-        if (caller->line > 0) pt_putf(&text, ":%lld", (long long)caller->line);
-    }
+    PT_FREE char *place = pt_where_text(caller->file, caller->line);
+    if (has_file && place[0] != '\0') pt_putf(&text, "  %s", place);
     if (caller->share < MOSTLY) pt_putf(&text, " %.0f%%", 100 * caller->share);
     return pt_buf_take(&text, NULL);
 }
@@ -38,7 +33,7 @@ enum { VALUES = 1, HALVES }; /* widths: of self and total, of half of their inte
 /* Half of an interval, under a title that says its confidence. */
 static pt_value_text half_text(const pt_columns *columns, const pt_column *column, const void *row)
 {
-    if (row == NULL) return (pt_value_text){"+-95%"};
+    if (row == NULL) return pt_half_title(PT_CONFIDENCE);
     const pt_interval *const in = (const void *)((const char *)row + column->offset);
     if (column->is_known != NULL && !column->is_known(columns, row)) return (pt_value_text){"-"};
     if (isnan(in->low)) return (pt_value_text){"?"};

@@ -43,6 +43,13 @@ pt_percent pt_known_share(double share, bool known)
     return known ? pt_percent_of(share) : (pt_percent){"-"};
 }
 
+pt_value_text pt_half_title(double confidence)
+{
+    pt_value_text title;
+    snprintf(title.text, sizeof title.text, "+-%g%%", 100 * confidence);
+    return title;
+}
+
 pt_count_text pt_calls_of(uint64_t calls)
 {
     return calls > 0 ? pt_count_of(calls) : (pt_count_text){"-"};

@@ -14,6 +14,9 @@ typedef struct {
  * whole count. */
 pt_value_text pt_value_of(const char *unit, int64_t value);
 
+/* "+-95%", the title of a column of half intervals. */
+pt_value_text pt_half_title(double confidence);
+
 /* The same of what may not be known: "-" then. */
 pt_value_text pt_known_value(const char *unit, int64_t value, bool known);
 pt_percent pt_known_share(double share, bool known);

@@ -162,13 +162,14 @@ pt_status pt_top_intervals(pt_top *top, const pt_profile *profile, const pt_top_
 {
     drawn d = {.whole = (double)request->drawn, .z = pt_normal_quantile((1 + confidence) / 2)};
     const pt_status status = know_draws(&d, profile, request, ret_known, reterr);
-    for (size_t i = 0; i < top->count && status == PT_OK; i++) {
+    if (status != PT_OK) *ret_known = false;
+    for (size_t i = 0; i < top->count; i++) {
         pt_top_row *const row = &top->row[i];
         const pt_interval unknown = {NAN, NAN};
         row->self_interval = *ret_known ? row_interval(&d, row, SELF) : unknown;
         row->total_interval = *ret_known ? row_interval(&d, row, TOTAL) : unknown;
     }
-    top->has_intervals = status == PT_OK;
+    top->has_intervals = true;
     free(d.row);
     return status;
 }

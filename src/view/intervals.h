@@ -13,8 +13,8 @@
 #include "view/table.h"
 
 /* Fills in the intervals of the rows of a table that pt_top_init made of this profile and request.
- * confidence: 0.95. *ret_known: the profile tells how many draws its values stand for; else each
- * end is NAN. */
+ * confidence: 0.95. *ret_known: the profile tells how many draws its values stand for; else, and
+ * on an error, each end is NAN. */
 pt_status pt_top_intervals(pt_top *top, const pt_profile *profile, const pt_top_request *request,
                            double confidence, bool *ret_known, pt_error *reterr);
 

@@ -70,6 +70,40 @@ expect_status 5
 expect_stdout_line '*the limit is 157 (5% of the base).'
 expect_stderr_line '*the limit is 157'
 
+it 'writes a brief name in the title, as in the table, and no more than 100 columns of it'
+name='std::_Hashtable<std::pair<int, int>, std::allocator<std::pair<int, int> > >::_M_find'
+echo "$name 1000" >hash.folded
+echo "$name 2000" >hash2.folded
+run pitot ci --base=hash.folded hash2.folded
+expect_equal title "$(stdout | head -n 1)" '### Slower: `std::_Hashtable<...>::_M_find` grew'
+name=a$(printf '%0400d' 0)z
+echo "$name 1000" >wide.folded
+echo "$name 2000" >wide2.folded
+run pitot ci --base=wide.folded wide2.folded
+expect_equal width "$(stdout | head -n 1 | wc -m)" 120 # "### Slower: ``  grew" and the end of the line beside 100
+expect_stdout_line '### Slower: `a0*0...0*z` grew'
+
+it 'says of an event that does not measure time that it grew, not that something is slower'
+for n in 100 300; do
+    printf -- '--- contention:\ncycles/second = 1000000000\nsampling period = 1\n%d000 %d @ 0x1000\n' $n $n >$n.contention
+done
+run pitot ci -e contentions --base=100.contention 300.contention
+expect_status 5
+expect_stdout_line '### Grew: `*`'
+run pitot ci -e delay --base=100.contention 300.contention
+expect_stdout_line '### Slower: `*` grew'
+
+it 'speaks of itself where a profile or the noise is not known'
+cp /bin/true program
+run pitot ci --base=base.folded program program
+expect_status 2
+expect_stderr_line 'pitot: ci: name a profile to compare with the base'
+printf 'main;f 12\nmain;f -12\nmain;h 5\n' >minus.folded
+run pitot ci --base=minus.folded minus.folded
+expect_status 2
+expect_equal title "$(stdout | head -n 1)" '### What changed is not known: the profiles do not tell noise'
+expect_stderr_line 'pitot: the profiles do not hold the number of samples *, so noise is unknown and --limit=5% cannot be checked'
+
 it 'says that a file is damaged'
 pitot convert -o base.pb.gz base.folded 2>/dev/null
 { gzip -dc base.pb.gz; printf '\022\177'; } >damaged.pb # a sample of 127 bytes, of which there is none
