@@ -83,11 +83,6 @@ typedef struct {
     void *arg;
 } memory;
 
-static bool is_tagged(uint64_t word)
-{
-    return (word & 3) == TAG && word > 4096;
-}
-
 static bool is_small(uint64_t word)
 {
     return (uint32_t)word == 0;
@@ -107,12 +102,12 @@ static bool read_field(const memory *m, uint64_t object, int32_t offset, uint64_
 static bool type_of(const memory *m, uint64_t *object, uint16_t *ret_type)
 {
     uint64_t map;
-    if (!is_tagged(*object) || !read_field(m, *object, 0, &map)) return false;
+    if (!pt_v8_is_tagged(*object) || !read_field(m, *object, 0, &map)) return false;
     if ((map & 3) == 0 && map != 0) { /* where it has moved to */
         *object = map | TAG;
         if (!read_field(m, *object, 0, &map)) return false;
     }
-    return is_tagged(map) &&
+    return pt_v8_is_tagged(map) &&
            m->read(m->arg, map - TAG + (uint64_t)m->layout->map_type, ret_type, sizeof *ret_type);
 }
 
@@ -126,7 +121,7 @@ static bool is_string(const pt_v8_layout *l, uint16_t type)
 uint64_t pt_v8_frame_function(const uint64_t below_fp[2])
 {
     /* Another kind of frame has a number in place of the context, which is behind the function. */
-    return is_tagged(below_fp[0]) && is_tagged(below_fp[1]) ? below_fp[0] : 0;
+    return pt_v8_is_tagged(below_fp[0]) && pt_v8_is_tagged(below_fp[1]) ? below_fp[0] : 0;
 }
 
 /* Takes two words for the positions of a function, if they can be. */

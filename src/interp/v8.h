@@ -66,6 +66,13 @@ typedef struct {
     int32_t start, end; /* positions in the script's source, in characters; -1: unknown */
 } pt_v8_function;
 
+/* Can the word be the tagged address of an object? */
+static inline bool pt_v8_is_tagged(uint64_t word)
+{
+    enum { TAG_BITS = 3, TAG = 1, FIRST_PAGE = 4096 };
+    return (word & TAG_BITS) == TAG && word > FIRST_PAGE;
+}
+
 /* The tagged address of the function of a frame of JavaScript. below_fp: the two words below the
  * frame pointer. 0: the frame is of another kind. */
 uint64_t pt_v8_frame_function(const uint64_t below_fp[2]);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { SETS = sizeof((pt_tick_pages *)0)->page / sizeof((pt_tick_pages *)0)->page[0] };
@@ -15,6 +16,14 @@ static bool ask_for_page(uint64_t page)
     return syscall(SYS_rt_sigprocmask, NO_SUCH_ACTION, page * PT_TICK_PAGE_BYTES, NULL,
                    sizeof(uint64_t)) == -1 &&
            errno == EINVAL;
+}
+
+bool pt_tick_copy_memory(uint64_t addr, void *to, size_t size)
+{
+    const struct iovec here = {to, size};
+    const struct iovec there = {(void *)(uintptr_t)addr,
+                                size}; /* NOLINT(performance-no-int-to-ptr) */
+    return syscall(SYS_process_vm_readv, syscall(SYS_getpid), &here, 1, &there, 1, 0) == (long)size;
 }
 
 /* A page has two slots. A new page takes the slot whose page was checked longer ago. */

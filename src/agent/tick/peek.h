@@ -1,8 +1,10 @@
 /* peek.h: reads memory that may not be there, in the signal handler.
  *
  * Before a page is read, the kernel is asked whether it can be: by a system call that changes
- * nothing. A thread keeps the answers. In a fresh reading a page counts as readable if it was asked
- * for in this sample, else if it was in the last PT_TICK_TRUST samples.
+ * nothing. A thread keeps the answers. A fresh reading believes the answers of this sample, another
+ * reading those of the last PT_TICK_TRUST samples. Another thread may unmap the page between the
+ * answer and the read; a copying reading has no such gap, for the kernel itself copies, but it
+ * costs a system call for each read.
  */
 #ifndef PT_AGENT_TICK_PEEK_H
 #define PT_AGENT_TICK_PEEK_H
@@ -32,6 +34,7 @@ typedef struct {
     pt_tick_pages *pages;
     bool is_fresh;   /* pages are asked for in this sample */
     bool is_trusted; /* what is read was asked for already */
+    bool is_copying; /* the kernel copies */
 } pt_tick_reading;
 
 /* No answer counts any more. */
@@ -39,6 +42,9 @@ static inline void pt_tick_forget_pages(pt_tick_pages *pages)
 {
     pages->samples += 2 * PT_TICK_TRUST;
 }
+
+/* The kernel copies. False: the memory is not there. */
+bool pt_tick_copy_memory(uint64_t addr, void *to, size_t size);
 
 /* Can the page be read? */
 bool pt_tick_page_is_readable(const pt_tick_reading *r, uint64_t page);
@@ -58,7 +64,9 @@ static inline const void *pt_tick_readable_at(const pt_tick_reading *r, uint64_t
 /* A callback of the readers in interp; arg: a pt_tick_reading. */
 static inline bool pt_tick_read_memory(void *arg, uint64_t addr, void *to, size_t size)
 {
-    const void *const from = pt_tick_readable_at(arg, addr, size);
+    const pt_tick_reading *const r = arg;
+    if (r->is_copying) return pt_tick_copy_memory(addr, to, size);
+    const void *const from = pt_tick_readable_at(r, addr, size);
     if (from != NULL) memcpy(to, from, size);
     return from != NULL;
 }

@@ -111,13 +111,16 @@ static void copy_stack(pt_thread *self, pt_tick_ring *ring, uint32_t weight,
 /* One step outwards, and the word of the frame of JavaScript that it left; 0: there was none. */
 static int step_out(pt_tick_walk *walk, pt_tick_v8_walk *v8, uint64_t *ret_word)
 {
+    enum { RECORD = 2 * sizeof(uintptr_t) }; /* the caller's frame pointer, the return address */
     *ret_word = 0;
     if (v8->facts == NULL) return pt_tick_walk_step(walk);
     v8->sp = walk->state.sp;
     v8->fp = walk->state.fp;
     v8->has_fp = !walk->state.is_fp_lost;
     const int step = pt_tick_walk_step(walk);
-    if (step < 0 && walk->state.is_fp_walk) *ret_word = pt_tick_v8_word(v8);
+    /* Only a step by the frame pointer has checked that it lies on the stack. */
+    const bool is_checked = walk->state.is_fp_walk && walk->state.sp == v8->fp + RECORD;
+    if (step < 0 && is_checked) *ret_word = pt_tick_v8_word(v8);
     return step;
 }
 

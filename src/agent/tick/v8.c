@@ -7,13 +7,17 @@
 
 pt_tick_v8_state pt_tick_v8;
 
-enum { SLOTS = 512, PARTS = 1024 };
+enum {
+    SLOTS = sizeof((pt_tick_v8_cache *)0)->slot / sizeof((pt_tick_v8_cache *)0)->slot[0],
+    PARTS = sizeof((pt_tick_v8_cache *)0)->part / sizeof((pt_tick_v8_cache *)0)->part[0],
+};
 
 /* ---- lines ---- */
 
 /* Lines are counted once for each part of a source. A sample looks through so many characters; a
- * function that lies further behind is named by a later sample. */
-enum { PART_CHARACTERS = 16 << 10, BUDGET_CHARACTERS = 512 << 10 };
+ * function that lies further behind is named by a later sample. A look for a part that is counted
+ * costs as much as so many characters. */
+enum { PART_CHARACTERS = 16 << 10, BUDGET_CHARACTERS = 512 << 10, LOOK_CHARACTERS = 8 };
 
 static uint64_t key_of(const pt_v8_function *f, const pt_v8_source *source, uint32_t part)
 {
@@ -33,6 +37,8 @@ static bool lines_before(pt_tick_reading *r, pt_tick_v8_cache *cache, const pt_v
 {
     uint32_t part = position / PART_CHARACTERS, lines = 0, more;
     for (; part > 0; part--) {
+        if (cache->budget < LOOK_CHARACTERS) return false;
+        cache->budget -= LOOK_CHARACTERS;
         const uint64_t key = key_of(f, source, part);
         const pt_tick_v8_part *const known = part_of(cache, key);
         if (known->key == key) {
@@ -68,9 +74,12 @@ static bool line_of(pt_tick_reading *r, pt_tick_v8_cache *cache, const pt_v8_lay
     if (f->start < 0 || !pt_v8_source_of(layout, pt_tick_read_memory, r, f->script, &source) ||
         (uint32_t)f->start > source.length)
         return true;
-    if (!lines_before(r, cache, f, &source, (uint32_t)f->start, &lines)) return false;
+    /* The source may be long, and its objects have been found to be what they should be. */
+    pt_tick_reading asking = {.pages = &cache->pages, .is_fresh = true};
+    if (!lines_before(&asking, cache, f, &source, (uint32_t)f->start, &lines)) return false;
     const int32_t first = pt_v8_first_line(layout, pt_tick_read_memory, r, f->script);
-    if (lines < INT32_MAX - 1 - (uint32_t)first) *ret_line = first + (int32_t)lines + 1;
+    const int64_t line = (int64_t)first + lines + 1;
+    if (line <= INT32_MAX) *ret_line = (int32_t)line;
     return true;
 }
 
@@ -119,34 +128,28 @@ static pt_tick_v8_slot *slot_of(pt_tick_v8_cache *cache, uint64_t shared)
 }
 
 /* The slot of the function; NULL: it cannot be named now. */
-static const pt_tick_v8_slot *look_up(pt_tick_reading *r, pt_tick_v8_cache *cache,
-                                      const pt_tick_v8_facts *facts, uint64_t object)
+static const pt_tick_v8_slot *look_up(pt_tick_v8_cache *cache, const pt_tick_v8_facts *facts,
+                                      uint64_t object)
 {
+    pt_tick_reading r = {.pages = &cache->pages, .is_fresh = true};
     pt_v8_function f;
     uint64_t shared;
     uint32_t number = 0;
-    if (!pt_tick_read_memory(r, object - 1 + (uint64_t)facts->layout->function_shared, &shared,
+    if (!pt_tick_read_memory(&r, object - 1 + (uint64_t)facts->layout->function_shared, &shared,
                              sizeof shared))
         return NULL;
-    pt_tick_v8_slot *slot = slot_of(cache, shared);
-    if (slot->function.shared == shared) {
-        /* What the slot refers to is alive as long as these objects refer to it. */
-        pt_tick_reading trusting = {.is_trusted = true};
-        const bool is_recent = !r->is_fresh && cache->pages.samples - slot->sample < PT_TICK_TRUST;
-        if (is_recent && pt_v8_function_is(facts->layout, pt_tick_read_memory, &trusting, object,
-                                           &slot->function))
-            return slot;
-        r->is_fresh = true;
-        if (pt_v8_function_is(facts->layout, pt_tick_read_memory, r, object, &slot->function)) {
-            slot->sample = cache->pages.samples;
-            return slot;
-        }
+    /* An empty slot has the address 0, which is never tagged. */
+    pt_tick_v8_slot *slot = pt_v8_is_tagged(shared) ? slot_of(cache, shared) : NULL;
+    if (slot != NULL && slot->function.shared == shared &&
+        pt_v8_function_is(facts->layout, pt_tick_read_memory, &r, object, &slot->function)) {
+        slot->sample = cache->pages.samples;
+        return slot;
     }
-    r->is_fresh = true;
-    if (!pt_v8_function_at(facts->layout, pt_tick_read_memory, r, object, &f)) return NULL;
+    r.is_copying = true;
+    if (!pt_v8_function_at(facts->layout, pt_tick_read_memory, &r, object, &f)) return NULL;
     slot = slot_of(cache, f.shared);
     slot->function.shared = 0;
-    if (f.has_script && !take_content(r, cache, facts, &f, &number)) return NULL;
+    if (f.has_script && !take_content(&r, cache, facts, &f, &number)) return NULL;
     *slot = (pt_tick_v8_slot){.function = f, .number = number, .sample = cache->pages.samples};
     return slot;
 }
@@ -155,7 +158,7 @@ static const pt_tick_v8_slot *look_up(pt_tick_reading *r, pt_tick_v8_cache *cach
 
 void pt_tick_v8_begin(pt_tick_v8_walk *walk, pt_tick_v8_cache *cache)
 {
-    *walk = (pt_tick_v8_walk){.cache = cache, .is_innermost = true};
+    *walk = (pt_tick_v8_walk){.cache = cache};
     if (cache == NULL) return;
     walk->facts = atomic_load(&pt_tick_v8.facts);
     cache->pages.samples++;
@@ -170,15 +173,13 @@ static void count_frame(_Atomic(uint64_t) *count)
 uint64_t pt_tick_v8_word(pt_tick_v8_walk *walk)
 {
     enum { WORDS = 2 * sizeof(uint64_t) }; /* context and function, below the frame pointer */
-    pt_tick_reading r = {.pages = &walk->cache->pages, .is_fresh = walk->is_innermost};
     /* The innermost frame has them once the stack pointer is below. */
     if (!walk->has_fp || walk->fp % sizeof(uint64_t) != 0 || walk->fp < walk->sp ||
         walk->fp - walk->sp < WORDS || walk->count == PT_TICK_V8_FRAMES_MAX)
         return 0;
     const uint64_t function = pt_v8_frame_function((const uint64_t *)(uintptr_t)walk->fp - 2);
     if (function == 0) return 0;
-    walk->is_innermost = false;
-    const pt_tick_v8_slot *const slot = look_up(&r, walk->cache, walk->facts, function);
+    const pt_tick_v8_slot *const slot = look_up(walk->cache, walk->facts, function);
     if (slot != NULL && !slot->function.has_script) return 0;
     count_frame(slot != NULL ? &pt_tick_v8.named : &pt_tick_v8.unnamed);
     if (slot == NULL) return 0;

@@ -7,10 +7,13 @@
  *        name, file, line -> the table of all threads (codes.h) -> number
  *
  * The stack of V8 is the native stack, and each JavaScript function has a frame pointer; so a frame
- * of JavaScript belongs to the step of the walk that took its frame pointer. The objects belong to
- * the thread that was interrupted, or to its collector, which does not go on while this thread is
- * in the handler. The innermost frame may be half made, so its pages are asked for in each sample
- * (peek.h).
+ * of JavaScript belongs to the step of the walk that took its frame pointer.
+ *
+ * Whether a frame is of JavaScript is a guess: C++ code may have saved words at the same places,
+ * and objects that were there may be gone. So all pages are asked for in each sample (peek.h). A
+ * function that is not in the cache is read by the kernel's copies. For a function of the cache a
+ * gap remains: V8 gives memory back in threads of its own, which go on while this thread is in the
+ * handler; if it unmaps the page between the answer and the read, the program ends.
  */
 #ifndef PT_AGENT_TICK_V8_H
 #define PT_AGENT_TICK_V8_H
@@ -37,7 +40,7 @@ typedef struct {
 typedef struct {
     pt_v8_function function;
     uint32_t number;
-    uint32_t sample; /* in which it was read */
+    uint32_t sample; /* in which it was met last */
 } pt_tick_v8_slot;
 
 /* Lines of a source before a part of it, counted when functions behind it were met. */
@@ -68,7 +71,7 @@ typedef struct {
     pt_tick_v8_cache *cache;
     uint32_t count;
     uint64_t sp, fp; /* of the native frame at hand */
-    bool has_fp, is_innermost;
+    bool has_fp;
 } pt_tick_v8_walk;
 
 /* cache: the thread's, or NULL. */
