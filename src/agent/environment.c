@@ -138,7 +138,7 @@ static void own_mark(char *to, size_t size)
     const ssize_t got = fd >= 0 ? read(fd, stat, sizeof stat - 1) : 0;
     if (fd >= 0) close(fd);
     stat[got > 0 ? got : 0] = '\0';
-    snprintf(to, size, "%d.%s", (int)getpid(), begin_of(stat));
+    snprintf(to, size, "%d.%s", (int)pt_tick_getpid(), begin_of(stat));
 }
 
 /* Is the mark in the variable this process's own? A variable that is not set gets this process's

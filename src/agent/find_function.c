@@ -18,10 +18,19 @@ typedef struct {
     const ElfW(Half) * versions;     /* or NULL */
 } object_tables;
 
-/* glibc and musl differ in which of these they replace by the loaded address. */
-static const void *loaded_table(uintptr_t base, uintptr_t at)
+/* Does the object have memory there? vaddr: as linked. */
+static bool has_memory_at(const ElfW(Phdr) * segments, size_t count, uintptr_t vaddr)
 {
-    return (const void *)(at < base ? at + base : at); /* NOLINT(performance-no-int-to-ptr) */
+    for (size_t i = 0; i < count; i++)
+        if (segments[i].p_type == PT_LOAD && vaddr - segments[i].p_vaddr < segments[i].p_memsz)
+            return true;
+    return false;
+}
+
+uintptr_t pt_loaded_addr(const ElfW(Phdr) * segments, size_t count, uintptr_t base, uintptr_t at)
+{
+    if (has_memory_at(segments, count, at - base)) return at;
+    return has_memory_at(segments, count, at) ? at + base : 0;
 }
 
 static bool read_tables(const struct dl_phdr_info *info, object_tables *ret)
@@ -33,7 +42,8 @@ static bool read_tables(const struct dl_phdr_info *info, object_tables *ret)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
             dyn = (const ElfW(Dyn) *)(base + info->dlpi_phdr[i].p_vaddr);
     for (; dyn != NULL && dyn->d_tag != DT_NULL; dyn++) {
-        const void *const table = loaded_table(base, dyn->d_un.d_ptr);
+        const void *const table = /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
+            (const void *)pt_loaded_addr(info->dlpi_phdr, info->dlpi_phnum, base, dyn->d_un.d_ptr);
         if (dyn->d_tag == DT_SYMTAB) ret->symbols = table;
         if (dyn->d_tag == DT_STRTAB) ret->texts = table;
         if (dyn->d_tag == DT_GNU_HASH) ret->gnu_hash = table;
@@ -97,11 +107,7 @@ static uint32_t find_by_hash(const object_tables *t, const char *name)
 static bool holds_this_code(const struct dl_phdr_info *info)
 {
     const uintptr_t here = (uintptr_t)holds_this_code;
-    for (size_t i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_LOAD &&
-            here - (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr) < info->dlpi_phdr[i].p_memsz)
-            return true;
-    return false;
+    return has_memory_at(info->dlpi_phdr, info->dlpi_phnum, here - info->dlpi_addr);
 }
 
 typedef struct {

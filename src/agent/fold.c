@@ -249,9 +249,11 @@ static void fold_ring(pt_tick_ring *ring, void *arg)
         if (pt_tick_is_copy(pt_tick_ring_end(word))) {
             keep_copy(ring, tail + 1, depth, word);
         } else {
-            for (uint32_t i = 0; i < depth; i++)
+            const uint32_t kept = depth < PT_JOURNAL_CHAIN_MAX ? depth : PT_JOURNAL_CHAIN_MAX;
+            const uint32_t most = depth - frames, native = kept < most ? kept : most;
+            for (uint32_t i = 0; i < kept; i++)
                 fold.words[i] = ring->words[(tail + 1 + i) & mask];
-            count_words(depth - frames, frames, pt_tick_ring_end(word), pt_tick_ring_weight(word));
+            count_words(native, kept - native, pt_tick_ring_end(word), pt_tick_ring_weight(word));
         }
         __atomic_store_n(&ring->tail_words, tail + 1 + depth, __ATOMIC_RELEASE);
     }

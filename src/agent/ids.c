@@ -60,7 +60,7 @@ typedef struct {
 
 __attribute__((noinline)) static rested before(void)
 {
-    if (pt_agent.pid != getpid()) return (rested){0};
+    if (pt_agent.pid != pt_tick_getpid()) return (rested){0};
     const int saved_errno = errno;
     int cancel; /* the thread must not end in between: much of this is a cancellation point */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);

@@ -79,12 +79,6 @@ typedef struct {
     uint64_t symbols, strings, hash; /* where they are; 0 = nowhere */
 } tables;
 
-/* glibc writes the loaded address over the linked one, where it may. */
-static uint64_t loaded_addr(const pt_image *image, uint64_t addr)
-{
-    return addr < image->bias ? addr + image->bias : addr;
-}
-
 static bool find_tables(const pt_image *image, tables *ret)
 {
     enum { DYN_MAX = 128 };
@@ -96,7 +90,8 @@ static bool find_tables(const pt_image *image, tables *ret)
         if (s->p_type != PT_DYNAMIC || !pt_maps_peek(image->bias + s->p_vaddr, dyn, bytes))
             continue;
         for (size_t d = 0; d < bytes / sizeof dyn[0] && dyn[d].d_tag != DT_NULL; d++) {
-            const uint64_t addr = loaded_addr(image, dyn[d].d_un.d_ptr);
+            const uint64_t addr = pt_loaded_addr(image->segments, image->count,
+                                                 (uintptr_t)image->bias, dyn[d].d_un.d_ptr);
             if (dyn[d].d_tag == DT_SYMTAB) ret->symbols = addr;
             if (dyn[d].d_tag == DT_STRTAB) ret->strings = addr;
             if (dyn[d].d_tag == DT_GNU_HASH) ret->hash = addr;

@@ -33,12 +33,13 @@ PT_SECOND_NAME(execveat, "__execveat"); /* they are no more than the system call
 /* A child of vfork, raw clone or _Fork: it has our memory's contents, but not the journal. */
 __attribute__((noinline)) static bool is_foreign_process(void)
 {
-    return pt_agent.pid != 0 && getpid() != pt_agent.pid;
+    return pt_agent.pid != 0 && pt_tick_getpid() != pt_agent.pid;
 }
 
 __attribute__((noinline)) static bool is_this_process(void)
 {
-    return pt_agent.on && getpid() == pt_agent.pid; /* false in a child of vfork or raw clone */
+    return pt_agent.on &&
+           pt_tick_getpid() == pt_agent.pid; /* false in a child of vfork or raw clone */
 }
 
 /* What is looked up by whoever calls it first, unless the process gets a second thread: a child of
@@ -64,12 +65,17 @@ extern const char __start_pt_thread_start[], __stop_pt_thread_start[];
 __attribute__((section("pt_thread_start"), noinline)) static void *thread_main(void *arg)
 {
     pt_thread *const self = arg;
-    const uintptr_t limit = (uintptr_t)pthread_self(); /* glibc keeps it at the stack's upper end */
+    /* libc keeps it at the stack's upper end; musl does not where the program gave the stack: then
+     * the drain thread finds the bounds. */
+    const uintptr_t limit = (uintptr_t)pthread_self();
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    const bool is_within = limit - here < self->stack_bytes;
     /* The size that was asked for includes what libc keeps at the upper end: leave a little out at
      * the lower one, so that nothing below the stack is ever taken for it. */
-    const pt_tick_stack stack = {.low = limit - self->stack_bytes + STACK_SLACK_BYTES,
-                                 .limit = limit,
-                                 .root_fp = (uintptr_t)__builtin_frame_address(0)};
+    const pt_tick_stack stack = {.low =
+                                     is_within ? limit - self->stack_bytes + STACK_SLACK_BYTES : 0,
+                                 .limit = is_within ? limit : 0,
+                                 .root_fp = here};
     pt_thread_begin(self, &stack);
     void *const result = self->start_routine(self->start_arg);
     __asm__ volatile("" ::: "memory"); /* no tail call: this frame is the root */

@@ -9,6 +9,7 @@
 #ifndef PT_AGENT_LIBC_H
 #define PT_AGENT_LIBC_H
 
+#include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +31,10 @@
 void *pt_find_next(const char *name, void *second);
 /* The address that the name resolves to in this process, also in this library; NULL: none. */
 void *pt_find_first(const char *name);
+/* Where a table of an object lies whose dynamic section says `at`: glibc and musl differ in which
+ * of these they replace by the loaded address, and neither does so in the vdso, whose addresses as
+ * linked may be above the base. 0: the object has no memory there. */
+uintptr_t pt_loaded_addr(const ElfW(Phdr) * segments, size_t count, uintptr_t base, uintptr_t at);
 /* The hash of a name in .gnu.hash. */
 uint32_t pt_gnu_hash(const char *name);
 
@@ -57,6 +62,9 @@ int pt_libc_getcpuclockid(pthread_t thread, clockid_t *ret_clock);
 int pt_libc_join(pthread_t thread);
 int pt_libc_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 int pt_libc_at_quick_exit(void (*function)(void));
+/* Does libc hand the program's arguments to constructors? glibc does; musl leaves anything there.
+ */
+bool pt_libc_hands_arguments(void);
 void *pt_libc_main_start(void); /* __libc_start_main; NULL: not in this libc */
 
 #endif

@@ -103,3 +103,8 @@ void *pt_libc_main_start(void)
 {
     return pt_find_first("__libc_start_main");
 }
+
+bool pt_libc_hands_arguments(void)
+{
+    return pt_find_first("gnu_get_libc_version") != NULL;
+}

@@ -60,3 +60,12 @@ void *pt_libc_main_start(void)
     void *volatile const start = (void *)(uintptr_t)main_start;
     return start;
 }
+
+bool pt_libc_hands_arguments(void)
+{
+#if defined(__GLIBC__)
+    return true;
+#else
+    return false;
+#endif
+}

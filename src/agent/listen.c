@@ -102,7 +102,7 @@ static bool listen_unix(const char *path)
         bound = bind_unix(&at);
     if (!bound && errno == EADDRINUSE) {
         char suffix[24];
-        snprintf(suffix, sizeof suffix, ".%d", (int)getpid());
+        snprintf(suffix, sizeof suffix, ".%d", (int)pt_tick_getpid());
         pt_agent_join(at.sun_path, sizeof at.sun_path, path, suffix);
         if (is_stale(&at)) unlink(at.sun_path);
         bound = bind_unix(&at);
@@ -243,7 +243,7 @@ static void *listen_main(void *arg)
 static bool has_ended(void)
 {
     const pid_t tid = atomic_load(&listener.tid);
-    return tid == 0 || (syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH);
+    return tid == 0 || (syscall(SYS_tgkill, pt_tick_getpid(), tid, 0) != 0 && errno == ESRCH);
 }
 
 /* False if there is no thread, or it does not listen. */
@@ -292,13 +292,14 @@ bool pt_listen_rest(void)
         !atomic_compare_exchange_strong(&listener.state, &listens, ends))
         return false;
     /* A filter that does not let us wake it refuses this, too. */
-    if (listener.wake_fd < 0 || syscall(SYS_tgkill, getpid(), atomic_load(&listener.tid), 0) != 0) {
+    if (listener.wake_fd < 0 ||
+        syscall(SYS_tgkill, pt_tick_getpid(), atomic_load(&listener.tid), 0) != 0) {
         atomic_store(&listener.state, listens);
         return false;
     }
     pt_own_end_begins();
     atomic_store(&listener.is_over, 1);
-    syscall(SYS_tgkill, getpid(), atomic_load(&listener.tid), WAKE_SIGNAL);
+    syscall(SYS_tgkill, pt_tick_getpid(), atomic_load(&listener.tid), WAKE_SIGNAL);
     pt_own_end(&listener.thread);
     atomic_store(&listener.tid, 0);
     pt_listen_stop(); /* its path is free */

@@ -123,7 +123,7 @@ static bool parse_line(const char *text, maps_line *ret_line)
 bool pt_maps_peek(uint64_t addr, void *bytes, size_t size)
 {
     const struct iovec to = {bytes, size}, from = {(void *)(uintptr_t)addr, size};
-    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)size;
+    return process_vm_readv(pt_tick_getpid(), &to, 1, &from, 1, 0) == (ssize_t)size;
 }
 
 #if __SIZEOF_POINTER__ == 8

@@ -57,7 +57,7 @@ static void flush_buffer(void)
 
 bool pt_output_begin(const char *path, bool gzip)
 {
-    if (snprintf(out.name, sizeof out.name, "%s.%d.tmp", path, (int)getpid()) >=
+    if (snprintf(out.name, sizeof out.name, "%s.%d.tmp", path, (int)pt_tick_getpid()) >=
         (int)sizeof out.name) {
         errno = ENAMETOOLONG;
         return false;

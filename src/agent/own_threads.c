@@ -433,7 +433,7 @@ static void raise_as_default(int signo)
     sigemptyset(&only);
     sigaddset(&only, signo);
     pt_real_sigaction(signo, &usual, NULL);
-    syscall(SYS_tgkill, getpid(), pt_tick_gettid(), signo);
+    syscall(SYS_tgkill, pt_tick_getpid(), pt_tick_gettid(), signo);
     sigprocmask(SIG_UNBLOCK, &only, NULL);
 }
 

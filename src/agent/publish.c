@@ -260,7 +260,7 @@ static int make_file(const char *path)
 {
     char name[PATH_MAX];
     struct stat there;
-    if (snprintf(name, sizeof name, "%s.%d.tmp", path, (int)getpid()) >= (int)sizeof name) {
+    if (snprintf(name, sizeof name, "%s.%d.tmp", path, (int)pt_tick_getpid()) >= (int)sizeof name) {
         errno = ENAMETOOLONG;
         return -1;
     }
@@ -292,7 +292,7 @@ static bool name_journal(void)
 {
     do {
         if (snprintf(FILE_OF->path, sizeof FILE_OF->path, "%s/%d.%u.journal", pt_agent.base_path,
-                     (int)getpid(), pt_agent.sequence) >= (int)sizeof FILE_OF->path) {
+                     (int)pt_tick_getpid(), pt_agent.sequence) >= (int)sizeof FILE_OF->path) {
             errno = ENAMETOOLONG;
             return false;
         }
@@ -357,8 +357,8 @@ void pt_publish_keep_earlier(const char *path)
     if (fd < 0) return;
     const bool ours = pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
                       memcmp(header.magic, PT_JOURNAL_MAGIC, sizeof header.magic) == 0 &&
-                      header.version == PT_JOURNAL_VERSION && header.pid == (uint32_t)getpid() &&
-                      header.end == PT_JOURNAL_BECAME;
+                      header.version == PT_JOURNAL_VERSION &&
+                      header.pid == (uint32_t)pt_tick_getpid() && header.end == PT_JOURNAL_BECAME;
     close(fd);
     if (!ours || header.cpu_used_ns < WORTH_KEEPING_NS ||
         !pt_agent_join(name, sizeof name, path, ""))
@@ -600,7 +600,7 @@ static bool is_keeper_alive(void)
 {
     const pid_t tid = FILE_OF->keeper_tid;
     return tid != 0 && tid != pt_tick_gettid() &&
-           (syscall(SYS_tgkill, getpid(), tid, 0) == 0 || errno != ESRCH);
+           (syscall(SYS_tgkill, pt_tick_getpid(), tid, 0) == 0 || errno != ESRCH);
 }
 
 void pt_publish_settle(void)

@@ -100,14 +100,22 @@ static void take_interpreter(const pt_image *image, const char *path)
     if (!symbol_at(image, "_PyRuntime", &facts->runtime) ||
         !symbol_at(image, "PyCode_Type", &facts->code_type) ||
         !symbol_at(image, "PyUnicode_Type", &facts->text_type) ||
-        !symbol_at(image, "PyBytes_Type", &facts->bytes_type))
+        !symbol_at(image, "PyBytes_Type", &facts->bytes_type)) {
+        refuse_python("this Python does not tell where its types are");
         return;
+    }
     pt_libc_find_threads();
     facts->getspecific = pt_libc_getspecific();
-    if (facts->getspecific == NULL) return;
+    if (facts->getspecific == NULL) {
+        refuse_python("a Python in a process without threads");
+        return;
+    }
     find_evaluator(image);
     facts->codes = pt_codes_for_handlers();
-    if (facts->codes == NULL) return;
+    if (facts->codes == NULL) {
+        refuse_python("there is no memory for Python's names");
+        return;
+    }
     atomic_store(&pt_tick_python.facts, facts);
     pt_threads_each(pt_threads_want_python, NULL);
 }

@@ -107,7 +107,7 @@ static void note_start(uint32_t asked_hz)
     header->header_bytes = PT_JOURNAL_HEADER_BYTES;
     header->word_bytes = sizeof(void *);
     header->machine = PT_MACHINE_HOST->elf_machine;
-    header->pid = (uint32_t)getpid();
+    header->pid = (uint32_t)pt_tick_getpid();
     header->ppid = (uint32_t)getppid();
     header->engine = pt_agent.engine->id;
     header->asked_hz = asked_hz;
@@ -253,7 +253,7 @@ void pt_session_wake(void)
 {
     pt_caller caller;
     pt_agent_lock(&caller);
-    if (pt_agent.on && pt_agent.pid == getpid()) {
+    if (pt_agent.on && pt_agent.pid == pt_tick_getpid()) {
         atomic_store(&pt_tick.on_samples, NULL);
         look_at_program();
         pt_maps_refresh(); /* of a child of fork, too */
@@ -420,7 +420,8 @@ bool pt_session_rest(void)
 {
     pt_caller caller;
     pt_agent_lock(&caller);
-    if (pt_agent.on && pt_agent.pid == getpid() && pt_agent.is_asleep && !pt_agent.drain_runs)
+    if (pt_agent.on && pt_agent.pid == pt_tick_getpid() && pt_agent.is_asleep &&
+        !pt_agent.drain_runs)
         drain_start(); /* who may not open the journal's file later has it open before */
     const bool runs = pt_agent.on && pt_agent.drain_runs;
     const pt_own_thread drain = pt_agent.drain;
@@ -444,7 +445,7 @@ void pt_session_go_on(void)
 {
     pt_caller caller;
     pt_agent_lock(&caller);
-    if (pt_agent.on && !pt_agent.drain_runs && pt_agent.pid == getpid()) {
+    if (pt_agent.on && !pt_agent.drain_runs && pt_agent.pid == pt_tick_getpid()) {
         pt_timers_start_threads();
         drain_start();
     }
@@ -493,7 +494,7 @@ static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
     pt_maps_reset();
     pt_fold_reset();
     pt_codes_reset();
-    pt_agent.pid = getpid();
+    pt_agent.pid = pt_tick_getpid();
     pt_agent.start_time = time(NULL);
     pt_agent.drain_before_ns = 0;
     note_start(pt_agent.asked_hz);
@@ -693,7 +694,7 @@ static void after_fork_in_child(void)
     pt_agent_lock_reset();
     pt_agent_lock(&locked);
     pt_agent.on = false;
-    pt_agent.pid = getpid();
+    pt_agent.pid = pt_tick_getpid();
     pt_agent.drain_runs = false;
     pt_agent.leaving = false;
     pt_own_after_fork();
@@ -717,22 +718,17 @@ static void after_fork_in_child(void)
 /* ---- the library comes and goes ---- */
 
 /* Where the stack pointer was at the program's entry: at the number of arguments, which lie behind
- * it. glibc hands the arguments to constructors. */
+ * it. 0: not known. */
 static uintptr_t stack_end(int argc, char **argv)
 {
-#if defined(__GLIBC__)
+    if (!pt_libc_hands_arguments()) return 0;
     return argv != NULL && ((const long *)argv)[-1] == argc ? (uintptr_t)(argv - 1) : 0;
-#else
-    (void)argc;
-    (void)argv;
-    return 0;
-#endif
 }
 
 static void meet_main_thread(uintptr_t end)
 {
     enum { USUAL_STACK_BYTES = 128 << 20 };
-    if (getpid() != pt_tick_gettid()) { /* the library was loaded by another thread */
+    if (pt_tick_getpid() != pt_tick_gettid()) { /* the library was loaded by another thread */
         pt_thread_register_self();
         return;
     }
@@ -753,7 +749,7 @@ __attribute__((constructor)) static void library_comes(int argc, char **argv)
     came_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     pt_interpose_init();
     pt_own_init();
-    pt_agent.pid = getpid();
+    pt_agent.pid = pt_tick_getpid();
     if (pt_threads_init()) {
         meet_main_thread(stack_end(argc, argv));
         pt_libc_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -768,8 +764,8 @@ __attribute__((destructor)) static void library_goes(void)
     pt_caller caller;
     pt_agent_lock(&caller);
     pt_agent.leaving = true;
-    if (getpid() == pt_agent.pid) pt_listen_stop();
-    if (pt_agent.on && getpid() == pt_agent.pid)
+    if (pt_tick_getpid() == pt_agent.pid) pt_listen_stop();
+    if (pt_agent.on && pt_tick_getpid() == pt_agent.pid)
         pt_session_stop(PT_JOURNAL_EXITED, &caller);
     else
         pt_agent_unlock(&caller);

@@ -139,7 +139,7 @@ void pt_signals_allow(void)
 bool pt_signal_is_ours(int signo)
 {
     return signo != 0 && (signo == ours[0].signo || signo == ours[1].signo) &&
-           getpid() == pt_agent.pid;
+           pt_tick_getpid() == pt_agent.pid;
 }
 
 PT_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigaction *old)

@@ -217,7 +217,7 @@ static void settle_owed(void)
     for (size_t i = 0; i < owed_count; i++) {
         if (atomic_load(&owed[i].ns) < (int64_t)pt_agent.period_ns || owed[i].start_routine == NULL)
             continue;
-        pt_tick_ring *const ring = take_ring(getpid());
+        pt_tick_ring *const ring = take_ring(pt_tick_getpid());
         if (ring == NULL) continue;
         pt_tick_settle_owed(&owed[i].ns, owed[i].start_routine, ring);
         ring->tid = 0;
@@ -295,7 +295,7 @@ static void attach_slot(pt_thread *slot)
 
 static bool has_died(int tid)
 {
-    const pid_t pid = getpid();
+    const pid_t pid = pt_tick_getpid();
     return syscall(SYS_tgkill, pid, tid, 0) != 0 || (tid == pid && pt_own_first_thread_is_dead());
 }
 
@@ -442,16 +442,17 @@ static void meet_task(int tid)
 {
     tasks.listed++;
     if (pt_own_is(tid)) return;
-    if (tid == getpid())
+    if (tid == pt_tick_getpid())
         tasks.has_first = true; /* or it is dead, and stays in the list */
     else
         tasks.has_other = true;
-    if (tid != getpid() && find_slot(tid) == NULL) meet_host_task(tid);
+    if (tid != pt_tick_getpid() && find_slot(tid) == NULL) meet_host_task(tid);
 }
 
 static void leave_if_ended(pt_thread *slot)
 {
-    if (slot->is_foreign && syscall(SYS_tgkill, getpid(), atomic_load(&slot->tid), 0) != 0) {
+    if (slot->is_foreign &&
+        syscall(SYS_tgkill, pt_tick_getpid(), atomic_load(&slot->tid), 0) != 0) {
         detach_slot(slot);
         give_slot(slot);
     }
@@ -487,7 +488,7 @@ static bool meet_tasks(void)
     if (fd >= 0) close(fd);
     if (!tasks.has_first) return true;
     const bool first_lives = !pt_own_first_thread_is_dead();
-    if (first_lives && find_slot(getpid()) == NULL) meet_host_task(getpid());
+    if (first_lives && find_slot(pt_tick_getpid()) == NULL) meet_host_task(pt_tick_getpid());
     return first_lives || tasks.has_other || !is_whole;
 }
 

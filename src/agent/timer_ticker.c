@@ -39,10 +39,10 @@ static struct {
 static void send_tick(pt_thread *slot, int tid)
 {
     siginfo_t info = {.si_signo = pt_tick.signo, .si_code = SI_QUEUE};
-    info.si_pid = getpid();
+    info.si_pid = pt_tick_getpid();
     info.si_uid = getuid();
     info.si_value.sival_ptr = slot;
-    syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, pt_tick.signo, &info);
+    syscall(SYS_rt_tgsigqueueinfo, pt_tick_getpid(), tid, pt_tick.signo, &info);
 }
 
 /* Does the thread run, or wait for a processor only? "TID (name) R ..." (proc(5)); a name has at

@@ -110,7 +110,7 @@ void pt_agent_say(const char *format, ...)
     const int saved_errno = errno;
     char line[1024];
     const int prefix = pt_agent.recording
-                           ? snprintf(line, sizeof line, "process %d: ", (int)getpid())
+                           ? snprintf(line, sizeof line, "process %d: ", (int)pt_tick_getpid())
                            : snprintf(line, sizeof line, "pitot: libprofiler: ");
     va_list args;
     va_start(args, format);
@@ -232,6 +232,6 @@ bool pt_agent_absolute(const char *path, char *ret_path)
 void pt_name_add_pid(char *name)
 {
     char suffix[24];
-    snprintf(suffix, sizeof suffix, "_%d", (int)getpid());
+    snprintf(suffix, sizeof suffix, "_%d", (int)pt_tick_getpid());
     pt_agent_join(name, PATH_MAX, name, suffix);
 }

@@ -81,11 +81,18 @@ static void find_code(const pt_image *image, uint64_t *ret_low, uint64_t *ret_li
 static void take_v8(const pt_image *image)
 {
     pt_tick_v8_facts *const facts = &v8.facts;
-    if (sizeof(void *) != 8 || !read_layout(image)) return;
+    if (sizeof(void *) != 8) {
+        refuse_v8("V8 of a 32-bit machine");
+        return;
+    }
+    if (!read_layout(image)) return;
     facts->layout = &v8.layout;
     facts->codes = pt_codes_for_handlers();
     find_code(image, &facts->low, &facts->limit);
-    if (facts->codes == NULL || facts->low >= facts->limit) return;
+    if (facts->codes == NULL || facts->low >= facts->limit) {
+        refuse_v8(facts->codes == NULL ? "there is no memory for them" : "this V8 has no code");
+        return;
+    }
     atomic_store(&pt_tick_v8.facts, facts);
     pt_threads_each(pt_threads_want_v8, NULL);
 }

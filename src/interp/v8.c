@@ -144,6 +144,20 @@ static bool has_characters(const memory *m, uint64_t string)
            length > 0;
 }
 
+/* Reads words of an object that may have fewer, at the end of V8's memory: then the rest are words
+ * of no kind. False: there is none. */
+static bool read_words(const memory *m, uint64_t addr, uint64_t *ret, size_t count)
+{
+    enum { NO_KIND = 2 }; /* neither small nor tagged */
+    if (m->read(m->arg, addr, ret, count * WORD)) return true;
+    size_t held = 0;
+    while (held < count && m->read(m->arg, addr + held * WORD, &ret[held], WORD))
+        held++;
+    for (size_t i = held; i < count; i++)
+        ret[i] = NO_KIND;
+    return held > 0;
+}
+
 /* A scope info:
  *
  *   numbers: flags, parameters, locals; in later versions the first and last position
@@ -164,8 +178,8 @@ static void look_into_scope(const memory *m, uint64_t scope, pt_v8_function *f)
     uint16_t type;
     uint64_t at = scope - TAG + (uint64_t)(l->scope_locals + 1) * WORD;
     int next = l->scope_first - l->scope_locals;
-    if (!m->read(m->arg, at, fields, sizeof fields) || !is_small(fields[0]) ||
-        small_of(fields[0]) < 0 || small_of(fields[0]) > LOCALS_MAX)
+    if (!read_words(m, at, fields, WORDS) || !is_small(fields[0]) || small_of(fields[0]) < 0 ||
+        small_of(fields[0]) > LOCALS_MAX)
         return;
     const uint64_t locals = (uint64_t)small_of(fields[0]);
     if (next >= 3 && !take_positions(at + WORD, fields + 1, f)) return;
@@ -175,7 +189,7 @@ static void look_into_scope(const memory *m, uint64_t scope, pt_v8_function *f)
         if (!type_of(m, &fields[next], &type)) return;
         at += (locals + (is_string(l, type) ? locals : 1)) * WORD;
     }
-    if (!m->read(m->arg, at, fields, sizeof fields)) return;
+    if (!read_words(m, at, fields, WORDS)) return;
     for (int i = 0; i < WORDS - 1; i++) {
         uint64_t object = fields[i];
         if (is_small(object)) {
@@ -360,14 +374,17 @@ bool pt_v8_text(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_
     for (unsigned looks = 0; count > 0 && !is_full; looks++) {
         part at = waiting[--count], rest;
         characters c;
-        if (looks == LOOKS_MAX) return false;
+        if (looks == LOOKS_MAX) break;
         switch (look_at_string(&m, &at, &c, &rest)) {
         case BAD: return false;
         case FLAT:
             if (!copy_characters(&m, &c, &out, &is_full)) return false;
             break;
         case JOINED:
-            if (count + 2 > PARTS) return false;
+            if (count + 2 > PARTS) { /* the end of the string is left out */
+                memmove(waiting, waiting + 1, (PARTS - 1) * sizeof waiting[0]);
+                count--;
+            }
             waiting[count++] = rest;
             waiting[count++] = at;
         }

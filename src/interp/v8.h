@@ -104,7 +104,8 @@ static inline bool pt_v8_function_is(const pt_v8_layout *layout, pt_v8_read *rea
                                      positions[1] == (uint64_t)(uint32_t)known->end << 32);
 }
 
-/* Copies a string as UTF-8, cut between two characters at cap bytes, not terminated. False: the
+/* Copies a string as UTF-8, cut between two characters at cap bytes, not terminated; of a string of
+ * very many parts only a beginning. False: the
  * object is no string, or is unreadable; ignore `to` then. */
 bool pt_v8_text(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t string, char *to,
                 size_t cap, size_t *ret_bytes);

@@ -61,6 +61,13 @@ if ready "${tick:-libpt_tick.a}" "$here/tick-undefined.txt" && needs nm; then
     expect_equal 'what it calls beside those' "$(cat offences)" ''
 fi
 
+it "libprofiler.so.0 does not ask glibc for the process's id: before 2.25 it has none for a thread made by clone"
+if ready "$library" && needs nm; then
+    nm -D --undefined-only "$library" | awk '{ sub(/@.*/, "", $2); print $2 }' >wanted
+    expect grep -qx memcpy wanted
+    expect [ "$(grep -cx getpid wanted)" = 0 ]
+fi
+
 it 'libprofiler.so.0 asks for no glibc newer than 2.17'
 if ready "$library" && needs objdump; then
     objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -u >versions

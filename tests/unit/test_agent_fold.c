@@ -305,6 +305,32 @@ static void a_copied_stack_goes_into_the_journal_as_it_is(void **state)
     assert_int_equal(ring->tail_words, ring->head_words);
 }
 
+static void take_head(const pt_journal_stack *record, void *arg)
+{
+    *(pt_journal_stack *)arg = *record;
+}
+
+/* Native frames, those of V8 and those of CPython are more than a stack has room for. */
+static void a_stack_has_no_more_words_than_a_chain(void **state)
+{
+    enum { NATIVE = 512 + 480, FRAMES = 512, IN_ALL = NATIVE + FRAMES };
+    static uint64_t memory[sizeof(pt_tick_ring) / sizeof(uint64_t) + 2048];
+    pt_tick_ring *const ring = (pt_tick_ring *)memory, *const other = rings[0];
+    pt_journal_stack last = {0};
+    ring->ring_words = 2048;
+    for (uint64_t i = 0; i < IN_ALL; i++)
+        ring->words[1 + i] = 0x1000 + i;
+    ring->words[0] = pt_tick_ring_mixed_word(3, IN_ALL, FRAMES, PT_JOURNAL_END_ROOT);
+    __atomic_store_n(&ring->head_words, 1 + IN_ALL, __ATOMIC_RELEASE);
+    rings[0] = ring;
+    pt_fold_rings();
+    rings[0] = other;
+    pt_fold_each(take_head, &last);
+    assert_int_equal(last.count, 3);
+    assert_int_equal(last.depth, PT_JOURNAL_CHAIN_MAX);
+    assert_int_equal(ring->tail_words, ring->head_words);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -315,6 +341,7 @@ int main(void)
         ROW(the_present_mappings_are_read_again_once_a_round),
         ROW(a_recording_counts_what_the_library_does_apart),
         ROW(a_copied_stack_goes_into_the_journal_as_it_is),
+        ROW(a_stack_has_no_more_words_than_a_chain),
     };
     return cmocka_run_group_tests_name("agent_fold", tests, NULL, NULL);
 }

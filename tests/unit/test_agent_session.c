@@ -187,6 +187,28 @@ static void file_may_be_replaced_but_a_folder_is_not(void **state)
     assert_int_equal(ProfilingIsEnabledForAllThreads(), 0);
 }
 
+/* Where a table lies whose dynamic section says an address. */
+static void tables_are_found_where_they_are_loaded(void **state)
+{
+    /* The vdso of Linux before 3.16, whose addresses as linked are above the base. */
+    const ElfW(Phdr)
+        vdso[] = {{.p_type = PT_NOTE, .p_vaddr = 0, .p_memsz = UINTPTR_MAX},
+                  {.p_type = PT_LOAD, .p_vaddr = (uintptr_t)-0x900000, .p_memsz = 0xa00}};
+    const uintptr_t mapped = (uintptr_t)0x7ff12345000, bias = mapped + 0x900000;
+    assert_true(pt_loaded_addr(vdso, 2, bias, (uintptr_t)-0x900000 + 0x160) == mapped + 0x160);
+    assert_true(pt_loaded_addr(vdso, 2, bias, mapped + 0x160) == mapped + 0x160);
+    assert_true(pt_loaded_addr(vdso, 2, bias, mapped + 0xa00) == 0);
+    /* A library, with the loaded address (glibc) and with the address as linked (musl). */
+    const ElfW(Phdr) library[] = {{.p_type = PT_LOAD, .p_vaddr = 0, .p_memsz = 0x1000},
+                                  {.p_type = PT_LOAD, .p_vaddr = 0x2000, .p_memsz = 0x1000}};
+    assert_true(pt_loaded_addr(library, 2, 0x70000000, 0x70002010) == 0x70002010);
+    assert_true(pt_loaded_addr(library, 2, 0x70000000, 0x2010) == 0x70002010);
+    assert_true(pt_loaded_addr(library, 2, 0x70000000, 0x1010) == 0);
+    /* A program that is not moved. */
+    const ElfW(Phdr) fixed[] = {{.p_type = PT_LOAD, .p_vaddr = 0x400000, .p_memsz = 0x1000}};
+    assert_true(pt_loaded_addr(fixed, 1, 0, 0x400010) == 0x400010);
+}
+
 int main(void)
 {
     unsetenv("CPUPROFILE_FREQUENCY");
@@ -202,6 +224,7 @@ int main(void)
         ROW(profile_after_another_has_nothing_of_it),
         ROW(record_never_begins_with_address_zero),
         ROW(file_may_be_replaced_but_a_folder_is_not),
+        cmocka_unit_test(tables_are_found_where_they_are_loaded),
     };
     return cmocka_run_group_tests_name("agent_session", tests, NULL, NULL);
 }

@@ -15,7 +15,8 @@ enum {
     SHARED = 0x106,
     SCRIPT = 0xa7,
     SCOPE = 0x105,
-    ODDBALL = 0x83
+    ODDBALL = 0x83,
+    WORD_BYTES = 8,
 };
 
 static const pt_v8_layout node_20 = {
@@ -184,6 +185,14 @@ static void test_strings(void **state)
     size_t bytes;
     assert_true(pt_v8_text(&node_20, read_heap, h, world, text, sizeof text, &bytes));
     assert_int_equal(bytes, 1);
+    /* Built by += from many parts, and never flattened: the beginning, at least. */
+    uint64_t built = ascii(h, "0");
+    for (uint32_t length = 2; length <= 40; length++)
+        built = make_parts(h, CONS, length, built, ascii(h, &"0123456789"[(length - 1) % 10]));
+    char many[64];
+    assert_true(pt_v8_text(&node_20, read_heap, h, built, many, sizeof many, &bytes));
+    assert_true(bytes >= 8);
+    assert_memory_equal(many, "0123456789012345678901234567890123456789", bytes);
     /* A cons of itself has an end; an oddball is no string. */
     const uint64_t loop = make_parts(h, CONS, 10, hello, 0);
     put(h, loop, 0x10, loop);
@@ -253,6 +262,14 @@ static void test_functions(void **state)
     CHECK(&node_24, "", 0, 239, 0x1234567, small(0), small(2), small(0), small(239), small(3), a, b,
           small(1), small(2), empty, small(-1), list, spin);
 #undef CHECK
+    /* A scope that is the last object before memory that is not there. */
+    const uint64_t last_map = BASE + BYTES - 0x40 - 9 * WORD_BYTES + 1, last = last_map + 0x40;
+    const uint64_t last_words[] = {last_map,  flags,     small(0),   small(0),  spin,
+                                   small(-1), undefined, small(128), small(167)};
+    put(h, last_map, 8, (uint64_t)SCOPE << 32);
+    for (unsigned i = 0; i < sizeof last_words / sizeof last_words[0]; i++)
+        put(h, last, WORD_BYTES * i, last_words[i]);
+    check_function(&node_20, h, make_function(h, last, script, NULL), "spin", 128, 167);
     /* A function's name in place of the scope, and none at all. */
     check_function(&node_20, h, make_function(h, spin, script, NULL), "spin", -1, -1);
     check_function(&node_20, h, make_function(h, small(0), script, NULL), "", -1, -1);

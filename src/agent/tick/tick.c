@@ -174,10 +174,10 @@ static void take_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, co
         return;
     }
     unsigned depth = 0;
-    const int end = walk_stack(self, &walk, ring, room - 1, &depth);
-    const uint32_t frames =
-        pt_tick_python_frames(atomic_load(&self->python_cache), ring->words, mask, head + 1 + depth,
-                              (uint32_t)(room - 1 - depth));
+    const uint64_t most = room - 1 < PT_JOURNAL_CHAIN_MAX ? room - 1 : PT_JOURNAL_CHAIN_MAX;
+    const int end = walk_stack(self, &walk, ring, most, &depth);
+    const uint32_t frames = pt_tick_python_frames(atomic_load(&self->python_cache), ring->words,
+                                                  mask, head + 1 + depth, (uint32_t)(most - depth));
     publish_sample(self, ring, depth + frames,
                    pt_tick_ring_mixed_word(weight, depth + frames, frames, (unsigned)end));
 }
@@ -300,7 +300,7 @@ static void end_the_host(int signo, siginfo_t *info)
 #else
     syscall(SYS_rt_sigaction, signo, default_action, NULL, sizeof(uint64_t));
 #endif
-    syscall(SYS_rt_tgsigqueueinfo, getpid(), pt_tick_gettid(), signo, info);
+    syscall(SYS_rt_tgsigqueueinfo, pt_tick_getpid(), pt_tick_gettid(), signo, info);
 }
 
 /* Gives back a signal that the host's thread had blocked: it is for another thread or for sigwait.
@@ -317,9 +317,9 @@ static bool give_back(int signo, siginfo_t *info, void *context)
     mask |= UINT64_C(1) << (signo - 1);
     memcpy(&interrupted->uc_sigmask, &mask, sizeof mask);
     if (info->si_code == SI_TKILL)
-        syscall(SYS_rt_tgsigqueueinfo, getpid(), pt_tick_gettid(), signo, info);
-    else if (syscall(SYS_rt_sigqueueinfo, getpid(), signo, info) != 0)
-        syscall(SYS_kill, getpid(),
+        syscall(SYS_rt_tgsigqueueinfo, pt_tick_getpid(), pt_tick_gettid(), signo, info);
+    else if (syscall(SYS_rt_sigqueueinfo, pt_tick_getpid(), signo, info) != 0)
+        syscall(SYS_kill, pt_tick_getpid(),
                 signo); /* the kernel believes only the first thread who sent it */
     return true;
 }

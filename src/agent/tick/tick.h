@@ -34,6 +34,13 @@
 
 /* ---- system calls that glibc has in newer versions only, or not in libc.so.6 ---- */
 
+/* The process's id. glibc before 2.25 keeps it in memory of each thread that it makes itself, which
+ * the thread of own_threads.c lacks. */
+static inline pid_t pt_tick_getpid(void)
+{
+    return (pid_t)syscall(SYS_getpid);
+}
+
 static inline pid_t pt_tick_gettid(void)
 {
     return (pid_t)syscall(SYS_gettid);
