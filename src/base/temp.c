@@ -176,9 +176,18 @@ void pt_temp_remove_all(void)
         if (atomic_load(&slots[i].owner) == own) unlinkat(slots[i].folder_fd, slots[i].name, 0);
 }
 
+static void (*_Atomic also_at_ending)(void);
+
+void pt_temp_at_ending(void (*also)(void))
+{
+    atomic_store(&also_at_ending, also);
+}
+
 static void on_ending(int signal_number)
 {
+    void (*const also)(void) = atomic_load(&also_at_ending);
     pt_temp_remove_all();
+    if (also != NULL) also();
     raise(signal_number); /* the action is the default by now, and the signal is not blocked */
 }
 

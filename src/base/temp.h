@@ -35,5 +35,7 @@ void pt_temp_remove_all(void);
  * temporary files and raises the signal again. A write beyond RLIMIT_FSIZE becomes an error of
  * write() from then on. Called once, by main() of a command. */
 void pt_temp_guard(void);
+/* The handlers call this, too. also: async-signal-safe. */
+void pt_temp_at_ending(void (*also)(void));
 
 #endif

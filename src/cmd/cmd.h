@@ -131,12 +131,13 @@ typedef struct pt_cmd_context {
     struct pt_symbol_settings *symbol; /* options of symbolizing */
     struct pt_place_settings *place;   /* options of finding programs and debug files */
     struct pt_base_settings *base;     /* what to subtract */
-    bool resident; /* in the shell, which owns ->loaded, ->profile and ->title */
-    bool brief;    /* `pitot` alone: help in ten lines */
-    pt_out *out;   /* standard output; its errors are the driver's to report */
-    pt_look look;  /* of standard output */
-    pt_pool *pool; /* PT_NEEDS_PROFILE: as many threads as -j says */
-    pt_diag diag;  /* facts for standard error, printed at the end */
+    bool resident;         /* in the shell, which owns ->loaded, ->profile and ->title */
+    bool brief;            /* `pitot` alone: help in ten lines */
+    pt_out *out;           /* standard output; its errors are the driver's to report */
+    pt_look look;          /* of standard output */
+    pt_pool *pool;         /* PT_NEEDS_PROFILE: as many threads as -j says */
+    pt_progress *progress; /* NULL: nobody waits at a terminal */
+    pt_diag diag;          /* facts for standard error, printed at the end */
 
     /* PT_NEEDS_PROFILE */
     pt_loaded loaded;

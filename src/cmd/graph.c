@@ -229,7 +229,8 @@ static int graph_run(pt_cmd_context *context, void *own)
         picture = dot;
         dot = PT_BUF_INIT;
     } else if (status == PT_OK) {
-        status = pt_graphviz(&dot, format, (pt_engine)settings->engine, &picture, &engine, &error);
+        status = pt_graphviz(&dot, format, (pt_engine)settings->engine, context->progress, &picture,
+                             &engine, &error);
     }
     PT_FREE char *usual = pt_strf("graph.%s", format);
     const char *path = settings->output != NULL ? settings->output : usual;

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/progress.h"
 
 typedef enum { PT_ENGINE_AUTO, PT_ENGINE_DOT, PT_ENGINE_OWN } pt_engine;
 
@@ -13,9 +14,10 @@ typedef enum { PT_ENGINE_AUTO, PT_ENGINE_DOT, PT_ENGINE_OWN } pt_engine;
 
 /* type: svg, ps, pdf, png, gif, ... ; only the first three without Graphviz. *ret_engine (may be
  * NULL) is the name of the engine, static. PT_ERR_UNSUPPORTED: no engine can draw the type;
- * PT_ERR_SYSTEM: dot failed, with its last line. dot ends with the thread that calls this. */
-pt_status pt_graphviz(const pt_buf *dot, const char *type, pt_engine engine, pt_buf *ret_picture,
-                      const char **ret_engine, pt_error *reterr);
+ * PT_ERR_SYSTEM: dot failed, with its last line. dot ends with the thread that calls this.
+ * progress: shows how long dot takes; may be NULL. */
+pt_status pt_graphviz(const pt_buf *dot, const char *type, pt_engine engine, pt_progress *progress,
+                      pt_buf *ret_picture, const char **ret_engine, pt_error *reterr);
 
 /* The path of an executable in PATH, to be freed; NULL if there is none. */
 char *pt_find_program(const char *name);

@@ -114,6 +114,7 @@ int pt_cmd_symbolize(pt_cmd_context *context)
         .taken_ns = written_ns(&context->loaded),
         .source = lookup.source,
         .cache = lookup.cache,
+        .progress = context->progress,
     };
     const pt_profile *named;
     pt_error error = PT_ERROR_INIT;
@@ -226,6 +227,7 @@ int pt_cmd_load(pt_cmd_context *context)
     pt_load_options options = {.word_bytes = program_word_bytes(names, count),
                                .strict = context->input->strict,
                                .fetch = &fetch,
+                               .progress = context->progress,
                                .annotate = context->input->annotate,
                                .all_events = context->command->needs & PT_NEEDS_ALL_EVENTS};
     int status = find_format(context, &options.from);
@@ -260,6 +262,7 @@ pt_cmd_context pt_cmd_context_like(const pt_cmd_context *context)
                             .input = context->input,
                             .symbol = context->symbol,
                             .place = context->place,
+                            .progress = context->progress,
                             .out = context->out,
                             .look = context->look};
 }

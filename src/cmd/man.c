@@ -4,6 +4,7 @@
 
 #include "cmd/help.h"
 #include "cmd/options.h"
+#include "cmd/progress.h"
 
 static void put_upper(pt_out *out, const char *text)
 {
@@ -58,6 +59,11 @@ static const man_row variables[] = {
      "a "
      "quarter of the memory that the machine allows.",
      EACH_COMMAND, NULL},
+    {PT_PROGRESS_VARIABLE,
+     "The milliseconds of silence after which a terminal gets a line that says how far long work "
+     "is "
+     "(1000).",
+     PT_NEEDS_PROFILE, NULL},
     {"PPROF_BINARY_PATH", "Folders of programs and libraries, separated by colons.", ANY_NAMES,
      NULL},
     {"PPROF_TMPDIR", "The folder for profiles that servers return.", PT_NEEDS_PROFILE, NULL},

@@ -1,13 +1,73 @@
 /* message.c: messages of the command line on standard error, and of the shells on standard output.
  */
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/temp.h"
 #include "cmd/cmd.h"
 #include "cmd/print.h"
 #include "render/text.h"
 
 static _Thread_local pt_buf *heard;
+
+/* ---- The line of progress ---- */
+
+static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool has_line;    /* changed with line_lock held */
+static _Atomic int64_t said_ms; /* time of the last message; 0: none yet */
+
+/* One column less than the terminal has: a full line would wrap. */
+static size_t line_columns(void)
+{
+    enum { USUAL = 80, LEAST = 10 };
+    struct winsize size = {0};
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) size.ws_col = USUAL;
+    return size.ws_col < LEAST ? 0 : size.ws_col - 1U;
+}
+
+#define ERASE "\r\033[K"
+
+/* In the handler of a signal that ends the program. */
+static void erase_at_ending(void)
+{
+    if (atomic_load(&has_line) && write(STDERR_FILENO, ERASE, sizeof ERASE - 1) < 0) {
+        /* nothing can be done about it */
+    }
+}
+
+void pt_cmd_progress(const char *line)
+{
+    const size_t columns = line_columns();
+    if (columns == 0) line = NULL;
+    pthread_mutex_lock(&line_lock);
+    if (line != NULL) pt_temp_at_ending(erase_at_ending);
+    if (line != NULL || has_line) {
+        pt_out err;
+        pt_out_to_fd(&err, STDERR_FILENO);
+        pt_out_sequence(&err, ERASE);
+        if (line != NULL) pt_text_put(&err, line, columns);
+        pt_out_done(&err, NULL);
+    }
+    has_line = line != NULL;
+    pthread_mutex_unlock(&line_lock);
+}
+
+int64_t pt_cmd_silence_ms(void)
+{
+    const int64_t last_ms = atomic_load(&said_ms);
+    return last_ms == 0 ? INT64_MAX : pt_now_ms() - last_ms;
+}
+
+/* Before anything else is written. */
+static void end_silence(void)
+{
+    pt_cmd_progress(NULL);
+    atomic_store(&said_ms, pt_now_ms());
+}
 
 void pt_cmd_hear(pt_buf *into)
 {
@@ -24,6 +84,7 @@ static void say_line(const char *format, va_list args)
         pt_put_u8(heard, '\n');
         return;
     }
+    end_silence();
     pt_buf line = PT_BUF_INIT;
     pt_put_text(&line, "pitot: ");
     pt_vputf(&line, format, args);
@@ -68,6 +129,7 @@ static void print_to(int fd, const char *format, va_list args)
 {
     pt_buf text = PT_BUF_INIT;
     pt_out out;
+    end_silence();
     pt_vputf(&text, format, args);
     pt_out_to_fd(&out, fd);
     pt_out_put(&out, text.data, text.size);
@@ -94,13 +156,4 @@ void pt_cmd_err(const char *format, ...)
     va_start(args, format);
     print_to(STDERR_FILENO, format, args);
     va_end(args);
-}
-
-void pt_cmd_progress(const char *line)
-{
-    pt_out err;
-    pt_out_to_fd(&err, STDERR_FILENO);
-    pt_out_sequence(&err, "\r\033[K");
-    if (line != NULL) pt_text_put(&err, line, 0);
-    pt_out_done(&err, NULL);
 }

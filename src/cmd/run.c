@@ -16,6 +16,7 @@
 #include "cmd/help.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
+#include "cmd/progress.h"
 #include "cmd/query.h"
 #include "load/fetch.h"
 #include "render/text.h"
@@ -273,8 +274,10 @@ static int run_command(const pt_first *first, const char *const *args, size_t co
         .brief = first->brief,
     };
     pt_out_to_fd(&out, STDOUT_FILENO);
+    if (first->command->needs & PT_NEEDS_PROFILE) context.progress = pt_cmd_progress_new();
     int status = parse_and_run(&context, args, count);
     status = finish_output(&out, status);
+    pt_progress_free(context.progress);
     pt_filtered_done(&context.filtered);
     pt_profile_unref(context.profile);
     pt_profile_unref(context.as_read);

@@ -777,6 +777,8 @@ static pt_status read_lines(callgrind_reader *c, pt_error *reterr)
     pt_status status = PT_OK;
     while (status == PT_OK && pt_span_line(c->lines, &line)) {
         c->line_number++;
+        if (c->line_number % 4096 == 0 && c->hooks->reach != NULL)
+            c->hooks->reach(c->hooks->context, pt_reader_offset(c->lines));
         skip_blanks(&line);
         if (line.size == 0 || line.at[0] == '#') continue;
         status = body_line(c, line, reterr);

@@ -223,6 +223,8 @@ static void read_lines(folded_reader *r, pt_reader *text)
     size_t size;
     const char *line;
     for (uint64_t number = 1; (line = pt_read_line(text, &size)) != NULL; number++) {
+        if (number % 4096 == 0 && r->hooks->reach != NULL)
+            r->hooks->reach(r->hooks->context, pt_reader_offset(text));
         pt_folded_line parsed;
         switch (pt_folded_parse(line, size, &parsed)) {
         case PT_FOLDED_EMPTY:

@@ -81,6 +81,9 @@ typedef struct pt_read_hooks {
     /* Announces that the reader needs no input before this offset any more. Its bytes are undefined
      * from then on (zeros where memory was released). */
     void (*discard)(void *context, uint64_t upto);
+    /* Says that the reader has come to this offset, about each thousand records. Readers that
+     * discard do without, and so do those that take a file in one step. */
+    void (*reach)(void *context, uint64_t offset);
     /* Unwinds a copied stack (perf.data). Writes at most cap return addresses of the callers,
      * innermost first, without the pc, and returns their number. 0 = the code's image is missing,
      * or the walk failed. */

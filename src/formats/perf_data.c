@@ -282,7 +282,7 @@ static pt_status take_records(pt_perf_data *d, const uint8_t *at, const uint8_t 
                               const uint8_t **ret_at)
 {
     pt_status status = PT_OK;
-    while (status == PT_OK && is_record(d, at, end)) {
+    for (uint64_t count = 1; status == PT_OK && is_record(d, at, end); count++) {
         const uint32_t type = pt_perf_u32(at, d->swap);
         const size_t size = pt_perf_u16(at + 6, d->swap);
         const uint64_t payload = payload_bytes(d, type, at + PT_PERF_RECORD_HEADER_BYTES,
@@ -295,6 +295,8 @@ static pt_status take_records(pt_perf_data *d, const uint8_t *at, const uint8_t 
             take_record(d, at, PT_NONE);
         if (type == PT_PERF_AUXTRACE) d->aux_bytes += payload;
         at += size + payload;
+        if (count % 1024 == 0 && d->hooks->reach != NULL)
+            d->hooks->reach(d->hooks->context, (uint64_t)(at - d->start));
     }
     *ret_at = at;
     return status;

@@ -56,6 +56,7 @@ typedef struct {
 
 typedef struct {
     pt_builder *builder;
+    const pt_read_hooks *hooks;
     PT_VECTOR(row) row;
     seen_texts blocks, frames, dsos, events, comms;
     uint32_t event_names[EVENTS_MAX];
@@ -547,8 +548,11 @@ static void add_header_line(script_reader *r, span line)
 
 static void read_lines(script_reader *r, const char *at, const char *end)
 {
-    while (at < end) {
+    const char *const start = at;
+    for (uint64_t count = 1; at < end; count++) {
         const char *next;
+        if (count % 4096 == 0 && r->hooks->reach != NULL)
+            r->hooks->reach(r->hooks->context, (uint64_t)(at - start));
         const span line = line_at(at, end, &next);
         at = next;
         r->line++;
@@ -628,7 +632,7 @@ static void reader_done(script_reader *r)
 static pt_status perf_script_read(pt_reader *reader, pt_builder *builder,
                                   const pt_read_hooks *hooks, pt_error *reterr)
 {
-    script_reader r = {.builder = builder};
+    script_reader r = {.builder = builder, .hooks = hooks};
     read_lines(&r, (const char *)reader->pos, (const char *)reader->end);
     emit_sample(&r);
     if (r.without_event > 0)

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HEAD_BYTES     65536
@@ -55,6 +56,7 @@ typedef struct {
     pt_merge *merge;
     PT_VECTOR(const pt_profile *) kept; /* options->all_events: one reference each */
     size_t first;                       /* index of the batch's first name */
+    size_t count;                       /* of all names */
     pt_fetched *fetched; /* results of the batch, one a name; url NULL: not from a server */
     PT_VECTOR(pt_remote_mapping) remote;
 } loading;
@@ -167,16 +169,33 @@ static pt_status peel_item(const loading *l, input_item *item, pt_blob *blob, pt
     return status == PT_OK ? peel_whole(l, item, blob, reterr) : status;
 }
 
+enum { STACKS_EACH = 256 }; /* that progress hears of at once */
+
 /* The context of a reader's hooks. */
 typedef struct {
     pt_blob *blob;
     const pt_source_options *source;
     pt_load_unwinder *unwinder; /* made on first use */
+    pt_progress *progress;
+    uint64_t file_bytes, told_bytes; /* of the file on disk: all; those that progress knows */
+    uint64_t stacks;                 /* unwound */
 } reading;
+
+/* Reports the reader's place in the peeled bytes as bytes of the file. */
+static void tell_place(void *context, uint64_t offset)
+{
+    reading *const r = context;
+    const double share = r->blob->size > 0 ? (double)offset / (double)r->blob->size : 1;
+    const uint64_t bytes = share < 1 ? (uint64_t)(share * (double)r->file_bytes) : r->file_bytes;
+    if (bytes <= r->told_bytes) return;
+    pt_progress_add(r->progress, bytes - r->told_bytes);
+    r->told_bytes = bytes;
+}
 
 static void discard_input(void *context, uint64_t upto)
 {
     const reading *const r = context;
+    tell_place(context, upto);
     pt_blob_discard(r->blob, (size_t)upto);
 }
 
@@ -185,6 +204,7 @@ static size_t unwind_stack(void *context, const pt_read_stack *stack, uint64_t *
 {
     reading *const r = context;
     if (r->unwinder == NULL) r->unwinder = pt_load_unwinder_new(r->source);
+    if (++r->stacks % STACKS_EACH == 0) pt_progress_add_stacks(r->progress, STACKS_EACH);
     return pt_load_unwind(r->unwinder, stack, ret_pcs, cap, ret_end);
 }
 
@@ -225,11 +245,15 @@ static pt_status read_profile(const loading *l, input_item *item, pt_blob *blob,
 {
     static const pt_source_options usual = {0};
     const pt_source_options *const source = l->options->source;
-    reading context = {.blob = blob, .source = source != NULL ? source : &usual};
+    reading context = {.blob = blob,
+                       .source = source != NULL ? source : &usual,
+                       .progress = l->options->progress,
+                       .file_bytes = item->input.file_bytes};
     const pt_read_hooks hooks = {
         .diag = &item->diag,
         .context = &context,
         .discard = discard_input,
+        .reach = tell_place,
         .unwind = unwind_stack,
         .inflated_bytes = l->max_bytes,
         .word_bytes = l->options->word_bytes,
@@ -241,6 +265,7 @@ static pt_status read_profile(const loading *l, input_item *item, pt_blob *blob,
     pt_builder *builder = pt_builder_new();
     pt_status status = item->input.format->read(&reader, builder, &hooks, reterr);
     pt_load_unwinder_free(context.unwinder);
+    tell_place(&context, blob->size);
     if (!pt_blob_intact(blob)) { /* whatever the reader made of the zeros there */
         if (status == PT_OK) status = PT_ERR_DAMAGED;
         pt_error_set(reterr, status, PT_FILE_SHRANK "; kept %u samples",
@@ -445,6 +470,9 @@ static pt_status commit_item(void *context, size_t index, void *taken, pt_error 
         *item->input.error = item->error;
     }
     l->loaded->inputs[l->loaded->input_count++] = item->input;
+    if (l->loaded->input_count < l->count)
+        pt_progress_rename(l->options->progress, "reading file %zu of %zu",
+                           l->loaded->input_count + 1, l->count);
     item->input.name = item->input.url = NULL;
     item_done(item);
     return status;
@@ -529,6 +557,29 @@ static pt_status load_batches(loading *l, size_t count, pt_error *reterr)
     return status;
 }
 
+/* The bytes of all files; 0: there is something else among the names. */
+static uint64_t bytes_of_files(const char *const *names, size_t count)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct stat st;
+        if (stat(names[i], &st) != 0 || !S_ISREG(st.st_mode)) return 0;
+        bytes += (uint64_t)st.st_size;
+    }
+    return bytes;
+}
+
+static void begin_progress(pt_progress *p, const char *const *names, size_t count)
+{
+    if (p == NULL) return;
+    const uint64_t bytes = bytes_of_files(names, count);
+    if (count == 1)
+        pt_progress_begin(p, PT_PROGRESS_BYTES, bytes, "reading %s",
+                          strcmp(names[0], "-") == 0 ? "standard input" : pt_base_name(names[0]));
+    else
+        pt_progress_begin(p, PT_PROGRESS_BYTES, bytes, "reading file 1 of %zu", count);
+}
+
 /* All inputs failed: the result is the first failure. */
 static pt_status nothing_left(const pt_loaded *loaded, pt_error *reterr)
 {
@@ -551,8 +602,8 @@ static pt_status merge_kept(loading *l, pt_error *reterr)
     return PT_OK;
 }
 
-pt_status pt_load(const char *const *names, size_t count, const pt_load_options *options,
-                  pt_loaded *ret_loaded, pt_error *reterr)
+static pt_status load_names(const char *const *names, size_t count, const pt_load_options *options,
+                            pt_loaded *ret_loaded, pt_error *reterr)
 {
     *ret_loaded = (pt_loaded){0};
     pt_diag_init(&ret_loaded->diag);
@@ -561,6 +612,7 @@ pt_status pt_load(const char *const *names, size_t count, const pt_load_options 
     ret_loaded->inputs = pt_alloc(count, sizeof *ret_loaded->inputs);
     loading l = {
         .names = names,
+        .count = count,
         .options = options,
         .max_bytes = options->inflated_bytes
                          ? options->inflated_bytes
@@ -584,6 +636,15 @@ pt_status pt_load(const char *const *names, size_t count, const pt_load_options 
     for (size_t i = 0; i < l.kept.count; i++)
         pt_profile_unref(l.kept.items[i]);
     free(l.kept.items);
+    return status;
+}
+
+pt_status pt_load(const char *const *names, size_t count, const pt_load_options *options,
+                  pt_loaded *ret_loaded, pt_error *reterr)
+{
+    begin_progress(options->progress, names, count);
+    const pt_status status = load_names(names, count, options, ret_loaded, reterr);
+    pt_progress_end(options->progress);
     return status;
 }
 

@@ -33,6 +33,7 @@ struct pt_chains {
     pt_object *object;
     pt_source_search *search;
     pt_pool *pool;
+    pt_progress *progress;
     struct { /* missing parts of the debug information, which may appear later */
         size_t split_count;
         char *first_split; /* a path at which it was searched */
@@ -121,6 +122,7 @@ pt_status pt_chains_open(pt_image_file *file, pt_source_search *search,
     *chains = (pt_chains){.object = object,
                           .search = search,
                           .pool = options->pool,
+                          .progress = options->progress,
                           .detail = options->detail,
                           .demangle = options->demangle,
                           .cache = options->cache,
@@ -256,10 +258,13 @@ static uint32_t function_of(pt_chains *chains, const pt_object_frame *f)
     return id;
 }
 
+enum { PROGRESS_EACH = 64 }; /* addresses */
+
 typedef struct {
     pt_chains *chains;
     const uint32_t *rows; /* for each address that the object resolves */
     size_t last_count;    /* number of frames of the previous result, which are the last ones */
+    size_t count;         /* number of results */
 } taking;
 
 static void take_answer(void *context, size_t index, const pt_object_frame *frames,
@@ -288,6 +293,7 @@ static void take_answer(void *context, size_t index, const pt_object_frame *fram
     }
     chains->frames.count += frame_count;
     t->last_count = frame_count;
+    if (++t->count % PROGRESS_EACH == 0) pt_progress_add(chains->progress, PROGRESS_EACH);
 }
 
 void pt_chains_resolve(pt_chains *chains, const uint64_t *addrs, size_t count, uint32_t *ret_rows)
@@ -301,10 +307,13 @@ void pt_chains_resolve(pt_chains *chains, const uint64_t *addrs, size_t count, u
         ret_rows[i] = rows[missing_count] = add_row(chains, addrs[i]);
         missing[missing_count++] = addrs[i];
     }
+    pt_progress_add(chains->progress, count - missing_count);
     if (missing_count == 0) return;
     taking t = {.chains = chains, .rows = rows};
     pt_object_resolve(chains->object, chains->detail, missing, missing_count, chains->pool,
                       take_answer, &t);
+    /* The sink gets no address without a name. */
+    pt_progress_add(chains->progress, missing_count - t.count / PROGRESS_EACH * PROGRESS_EACH);
     chains->looked_up += missing_count;
     chains->is_news = true;
 }

@@ -16,6 +16,7 @@
 #define PT_SYMBOLIZE_CHAINS_H
 
 #include "base/pool.h"
+#include "base/progress.h"
 #include "object/demangle.h"
 #include "object/object.h"
 #include "source/images.h"
@@ -28,6 +29,7 @@ typedef struct pt_chains_options {
     pt_demangle_mode demangle;  /* of readable names */
     const pt_name_cache *cache; /* NULL: no disk cache */
     pt_pool *pool;              /* for the work inside one image; may be NULL */
+    pt_progress *progress;      /* gets the resolved addresses; may be NULL */
     bool keeps_clones;          /* pt_object_keep_clones; has separate cache files */
 } pt_chains_options;
 

@@ -631,7 +631,7 @@ static int64_t modified_ns(const pt_image_file *file)
 }
 
 /* Resolves an image. pool: for the work inside the image; may be NULL. */
-static void resolve_image(const work *w, image *m, pt_pool *pool)
+static void resolve_image_quietly(const work *w, image *m, pt_pool *pool)
 {
     if (m->kind == IMAGE_KERNEL) {
         resolve_kernel(w, m, pool);
@@ -649,11 +649,12 @@ static void resolve_image(const work *w, image *m, pt_pool *pool)
     const pt_source_search of_image = {
         .options = m->path_string == PT_NONE ? &given : &options->source, .diag = &m->diag};
     pt_source_search search = {.options = &options->source, .diag = &m->diag};
-    const pt_chains_options how = chains_options(options, detail, pool);
+    pt_chains_options how = chains_options(options, detail, pool);
     pt_image_file file = PT_IMAGE_FILE_INIT;
     pt_error error = PT_ERROR_INIT;
     pt_chains *chains = NULL;
     given.binary_dir_count = 0;
+    how.progress = options->progress;
     const bool found =
         pt_source_find_image(&of_image, m->path, m->build_id, &file, &error) == PT_OK;
     const int64_t file_ns = modified_ns(&file);
@@ -673,6 +674,16 @@ static void resolve_image(const work *w, image *m, pt_pool *pool)
     report_missing(m, chains, detail, outside, nameless);
     report_doubt(w, m, pt_chains_elf(chains), file_ns, m->wanted.count - nameless);
     pt_chains_free(chains);
+}
+
+/* The same, and counts all its addresses as done. Those of a file's chains were counted one by one.
+ */
+static void resolve_image(const work *w, image *m, pt_pool *pool)
+{
+    const size_t count = m->wanted.count;
+    resolve_image_quietly(w, m, pool);
+    const size_t counted = m->kind == IMAGE_FILE ? m->addr_count : 0;
+    pt_progress_add(w->options->progress, count > counted ? count - counted : 0);
 }
 
 static pt_status resolve_range(void *context, unsigned worker, size_t begin, size_t end,
@@ -696,10 +707,16 @@ static pt_status resolve_all(work *w, pt_pool *pool, pt_error *reterr)
     size_t total = 0, i = 0;
     for (size_t k = 0; k < w->image_count; k++)
         total += w->images[k].wanted.count;
+    if (total > 0)
+        pt_progress_begin(w->options->progress, PT_PROGRESS_ADDRESSES, total,
+                          w->options->mode == PT_SYMBOLIZE_SYMBOLS ? "finding names"
+                                                                   : "finding names and lines");
     for (; i < w->image_count && w->images[w->order[i]].wanted.count * threads > total; i++)
         resolve_image(w, &w->images[w->order[i]], pool);
     w->first_small = i;
-    return pt_pool_for(pool, w->image_count - i, 1, resolve_range, w, reterr);
+    const pt_status status = pt_pool_for(pool, w->image_count - i, 1, resolve_range, w, reterr);
+    pt_progress_end(w->options->progress);
+    return status;
 }
 
 /* ---- the new profile ---- */

@@ -13,6 +13,7 @@
 #define PT_SYMBOLIZE_SYMBOLIZE_H
 
 #include "base/pool.h"
+#include "base/progress.h"
 #include "model/profile.h"
 #include "object/demangle.h"
 #include "source/images.h"
@@ -38,7 +39,8 @@ typedef struct pt_symbolize_options {
     int64_t taken_ns; /* Unix time of the profile, if the profile itself has none; 0: unknown. Newer
                          files without a build id are reported */
     pt_source_options source;
-    pt_name_cache cache; /* disk cache; folder NULL: none */
+    pt_name_cache cache;   /* disk cache; folder NULL: none */
+    pt_progress *progress; /* addresses of all images; may be NULL */
 } pt_symbolize_options;
 
 /* Returns the profile with names; a new reference to the same one if nothing was added. diag gets

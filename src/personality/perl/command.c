@@ -264,7 +264,7 @@ static int deliver_picture(pt_perl_session *s, const pt_buf *dot)
     PT_FREE char *gv = pt_strf("gv --scale=%lld --noantialias", (long long)s->settings->scale);
     if (s->mode == PT_PERL_GV) viewer = gv;
     pt_status status =
-        pt_graphviz(dot, pictures[s->mode].type, PT_ENGINE_AUTO, &picture, NULL, &error);
+        pt_graphviz(dot, pictures[s->mode].type, PT_ENGINE_AUTO, NULL, &picture, NULL, &error);
     if (status == PT_OK && viewer == NULL) pt_out_put(s->out, picture.data, picture.size);
     if (status == PT_OK && viewer != NULL)
         status = pt_view(viewer, &picture, pictures[s->mode].type, false, &error);

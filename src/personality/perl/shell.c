@@ -110,7 +110,7 @@ static void show_picture(shell *s, const pt_perl_profile *profile, const char *w
     const bool drawn = pt_perl_print_dot(s->session, &out, profile, &reduced, s->total);
     pt_out_done(&out, NULL);
     if (drawn &&
-        (pt_graphviz(&dot, ways[way].type, PT_ENGINE_AUTO, &picture, NULL, &error) != PT_OK ||
+        (pt_graphviz(&dot, ways[way].type, PT_ENGINE_AUTO, NULL, &picture, NULL, &error) != PT_OK ||
          pt_view(ways[way].viewer, &picture, ways[way].type, true, &error) != PT_OK))
         pt_cmd_fail(&error);
     pt_buf_done(&dot);

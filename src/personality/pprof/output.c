@@ -94,7 +94,7 @@ pt_status pt_pprof_deliver(const pt_pprof_command *command, const pt_pprof_confi
     pt_buf picture = PT_BUF_INIT;
     if (command->graphviz != NULL) {
         const pt_status status =
-            pt_graphviz(report, command->graphviz, PT_ENGINE_AUTO, &picture, NULL, reterr);
+            pt_graphviz(report, command->graphviz, PT_ENGINE_AUTO, NULL, &picture, NULL, reterr);
         if (status != PT_OK) return status;
         report = &picture;
     }
