@@ -46,6 +46,7 @@ void pt_cmd_progress(const char *line)
     pthread_mutex_lock(&line_lock);
     if (line != NULL) pt_temp_at_ending(erase_at_ending);
     if (line != NULL || has_line) {
+        has_line = true; /* a signal may come during the write */
         pt_out err;
         pt_out_to_fd(&err, STDERR_FILENO);
         pt_out_sequence(&err, ERASE);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The line of progress: what it says, that it leaves no trace, and that only terminals get it. Nothing
 # here waits: without silence to wait for the line comes at once, with a day of it never.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 command -v python3 >/dev/null || skip_all 'python3 is not installed'
