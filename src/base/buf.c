@@ -279,6 +279,13 @@ void pt_out_sequence(pt_out *out, const char *sequence)
     put_bytes(out, sequence, strlen(sequence));
 }
 
+void pt_terminal_erase_line(int fd)
+{
+    static const char erase[] = "\r\033[K";
+    const ssize_t put = write(fd, erase, sizeof erase - 1);
+    (void)put; /* nothing can be done in a handler */
+}
+
 void pt_out_text(pt_out *out, const char *text)
 {
     pt_out_put(out, text, strlen(text));

@@ -29,14 +29,10 @@ static size_t line_columns(void)
     return size.ws_col < LEAST ? 0 : size.ws_col - 1U;
 }
 
-#define ERASE "\r\033[K"
-
 /* In the handler of a signal that ends the program. */
 static void erase_at_ending(void)
 {
-    if (atomic_load(&has_line) && write(STDERR_FILENO, ERASE, sizeof ERASE - 1) < 0) {
-        /* nothing can be done about it */
-    }
+    if (atomic_load(&has_line)) pt_terminal_erase_line(STDERR_FILENO);
 }
 
 void pt_cmd_progress(const char *line)
@@ -49,7 +45,7 @@ void pt_cmd_progress(const char *line)
         has_line = true; /* a signal may come during the write */
         pt_out err;
         pt_out_to_fd(&err, STDERR_FILENO);
-        pt_out_sequence(&err, ERASE);
+        pt_out_sequence(&err, "\r\033[K");
         if (line != NULL) pt_text_put(&err, line, columns);
         pt_out_done(&err, NULL);
     }
