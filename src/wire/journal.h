@@ -47,7 +47,7 @@ enum {
     PT_JOURNAL_INTERVAL_MS = 100, /* between two copies */
     /* Native frames a sample; deeper stacks end as PT_JOURNAL_END_TRUNCATED. */
     PT_JOURNAL_DEPTH_MAX = 512,
-    PT_JOURNAL_CODES_MAX = 1 << 16, /* code objects of Python in one journal */
+    PT_JOURNAL_CODES_MAX = 1 << 16, /* functions of interpreters in one journal */
     PT_JOURNAL_CHAIN_MAX = 1024,    /* words of a stack, frames of the interpreter included */
 };
 
@@ -201,8 +201,8 @@ typedef struct {
 } pt_journal_map;
 
 /* A word of a stack that is a frame of CPython or V8 instead of an address: bit 63 is set; bits 32
- * to 55 are the number of its code object (0: the table of code objects was full); the low half is
- * 1 + the place in its instructions, in bytes, which is 0 in V8. */
+ * to 55 are the number of its function (0: the table of functions was full); the low half is 1 + the
+ * place in its instructions, in bytes. In V8 the place is always 0. */
 #define PT_JOURNAL_PYTHON_FRAME        (UINT64_C(1) << 63)
 #define PT_JOURNAL_PYTHON_NUMBER(word) ((uint32_t)((word) >> 32) & 0xffffff)
 #define PT_JOURNAL_PYTHON_PLACE(word)  ((int32_t)((uint32_t)(word)-1))

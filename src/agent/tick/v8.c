@@ -118,13 +118,22 @@ static bool take_content(pt_tick_reading *r, pt_tick_v8_cache *cache, const pt_t
     return true;
 }
 
-/* An address has two slots: the slot that holds it, else the slot that was used longer ago. */
+/* An address has a set of slots: the slot that holds it, else the slot that was used longest ago. A
+ * stack of hundreds of functions has no set with more of them than slots, as good as never: to read
+ * a function anew in each sample is dear. */
 static pt_tick_v8_slot *slot_of(pt_tick_v8_cache *cache, uint64_t shared)
 {
-    pt_tick_v8_slot *const set = cache->slot[(shared * UINT64_C(0x9e3779b97f4a7c15) >> 40) % SLOTS];
-    if (set[0].function.shared == shared) return &set[0];
-    if (set[1].function.shared == shared) return &set[1];
-    return &set[cache->pages.samples - set[1].sample > cache->pages.samples - set[0].sample];
+    enum { WAYS = sizeof cache->slot[0] / sizeof cache->slot[0][0], INDEX_BITS = 9 };
+    _Static_assert(SLOTS == 1 << INDEX_BITS, "the highest bits of the product are the index");
+    pt_tick_v8_slot *const set =
+        cache->slot[shared * UINT64_C(0x9e3779b97f4a7c15) >> (64 - INDEX_BITS)];
+    pt_tick_v8_slot *oldest = set;
+    for (int i = 0; i < WAYS; i++) {
+        if (set[i].function.shared == shared) return &set[i];
+        if (cache->pages.samples - set[i].sample > cache->pages.samples - oldest->sample)
+            oldest = &set[i];
+    }
+    return oldest;
 }
 
 /* The slot of the function; NULL: it cannot be named now. */

@@ -52,7 +52,7 @@ typedef struct {
 /* A thread's own; all zero is empty. */
 typedef struct {
     pt_tick_pages pages;
-    pt_tick_v8_slot slot[512][2];
+    pt_tick_v8_slot slot[512][4];
     pt_tick_v8_part part[1024];
     uint32_t budget; /* characters that this sample may still look for lines in */
     uint8_t text[PT_TICK_V8_NAME_BYTES + PT_TICK_V8_FILE_BYTES];
