@@ -201,8 +201,8 @@ typedef struct {
 } pt_journal_map;
 
 /* A word of a stack that is a frame of CPython or V8 instead of an address: bit 63 is set; bits 32
- * to 55 are the number of its function (0: the table of functions was full); the low half is 1 + the
- * place in its instructions, in bytes. In V8 the place is always 0. */
+ * to 55 are the number of its function (0: the table of functions was full); the low half is 1 +
+ * the place in its instructions, in bytes. In V8 the place is always 0. */
 #define PT_JOURNAL_PYTHON_FRAME        (UINT64_C(1) << 63)
 #define PT_JOURNAL_PYTHON_NUMBER(word) ((uint32_t)((word) >> 32) & 0xffffff)
 #define PT_JOURNAL_PYTHON_PLACE(word)  ((int32_t)((uint32_t)(word)-1))
