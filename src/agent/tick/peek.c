@@ -23,7 +23,8 @@ bool pt_tick_copy_memory(uint64_t addr, void *to, size_t size)
     const struct iovec here = {to, size};
     const struct iovec there = {(void *)(uintptr_t)addr,
                                 size}; /* NOLINT(performance-no-int-to-ptr) */
-    return syscall(SYS_process_vm_readv, (pid_t)syscall(SYS_getpid), &here, 1, &there, 1, 0) ==
+    /* The kernel takes whole words: of an int as the last argument half would be left to chance. */
+    return syscall(SYS_process_vm_readv, syscall(SYS_getpid), &here, 1UL, &there, 1UL, 0UL) ==
            (long)size;
 }
 
