@@ -11,6 +11,7 @@ Exit status: the program's, or 1 with what was printed if something did not come
 import os
 import pty
 import select
+import signal
 import sys
 import time
 
@@ -26,6 +27,7 @@ def main():
     child, terminal = pty.fork()
     if child == 0:
         os.environ["TERM"] = "xterm"
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job in the background ignores it
         os.execv(sys.argv[1], sys.argv[1:])
     seen, rest = b"", b""
 
