@@ -1,35 +1,13 @@
 /* The bytes as an interpreter's memory, in which a thread's state lies at the beginning: frames,
  * names and lines are read of it for a bounded time, and by the callback alone; and as the words of
  * two chains, of which none is lost when they are joined. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "interp/merge.h"
 #include "interp/python.h"
+#include "memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MEMORY_ADDR = 0x10000, FRAMES_MAX = 64, TEXT_BYTES = 32, CHAIN_MAX = 64 };
-
-typedef struct {
-    const uint8_t *bytes;
-    size_t size;
-    unsigned reads;
-} memory;
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
-
-static bool read_memory(void *arg, uint64_t addr, void *to, size_t size)
-{
-    memory *const m = arg;
-    m->reads++;
-    if (addr < MEMORY_ADDR || size > m->size || addr - MEMORY_ADDR > m->size - size) return false;
-    memcpy(to, m->bytes + (addr - MEMORY_ADDR), size);
-    return true;
-}
+enum { FRAMES_MAX = 64, TEXT_BYTES = 32, CHAIN_MAX = 64 };
 
 /* Whatever types the objects have: the first one's count as right. */
 static void read_code(const pt_python_layout *layout, memory *m, const pt_python_frame *frame)

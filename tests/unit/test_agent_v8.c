@@ -4,6 +4,7 @@
  */
 #include "base_check.h"
 
+#include "../../fuzz/v8_node20.h"
 #include "agent/tick/tick.h"
 
 #include <stdatomic.h>
@@ -13,49 +14,9 @@
 
 enum {
     PAGE = 4096,
-    SHARED = 0x106,
-    SCRIPT = 0xa7,
-    SCOPE = 0x105,
-    ODDBALL = 0x83,
     ONE_BYTE = 8,
     FUNCTION = 0x812,
     OLD = 1000, /* samples: no page that was never asked for counts as asked for */
-};
-
-static const pt_v8_layout layout = {
-    .frame_context = -8,
-    .frame_function = -16,
-    .map_type = 0x0c,
-    .function_shared = 0x18,
-    .shared_name = 0x10,
-    .shared_script = 0x20,
-    .script_name = 0x10,
-    .script_source = 0x08,
-    .script_line_ends = 0x38,
-    .scope_locals = 2,
-    .scope_first = 3,
-    .string_length = 0x0c,
-    .string_chars = 0x10,
-    .cons_first = 0x10,
-    .cons_second = 0x18,
-    .sliced_offset = 0x18,
-    .thin_actual = 0x10,
-    .external_resource = 0x10,
-    .type_shared = SHARED,
-    .type_script = SCRIPT,
-    .type_scope = SCOPE,
-    .type_oddball = ODDBALL,
-    .not_string_mask = -128,
-    .representation_mask = 7,
-    .encoding_mask = 8,
-    .tag_cons = 1,
-    .tag_external = 2,
-    .tag_sliced = 3,
-    .tag_thin = 5,
-    .tag_one_byte = 8,
-    .tagged_bytes = 8,
-    .heap_tag = 1,
-    .small_shift = 31,
 };
 
 static pt_tick_codes *codes;
@@ -72,7 +33,7 @@ static int begin(void **state)
     cache = calloc(1, sizeof *cache);
     codes->texts = texts;
     codes->texts_cap = sizeof texts;
-    facts = (pt_tick_v8_facts){.layout = &layout, .codes = codes};
+    facts = (pt_tick_v8_facts){.layout = &node_20, .codes = codes};
     atomic_store(&pt_tick_v8.facts, &facts);
     char *const all = mmap(NULL, 5 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(all != MAP_FAILED);
