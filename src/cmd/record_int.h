@@ -135,9 +135,12 @@ typedef struct pt_record_summary {
 
 /* The one line by which to judge the recording, and the next command. */
 void pt_record_say_summary(const pt_record_summary *summary);
-/* If that is worth a word: of so much weight so much reached where its thread began, checked or
- * not.
- */
+/* Does a warning name these stacks? They are eight and more, and more than a twentieth of all: of a
+ * recording of a few samples the last line says enough. */
+bool pt_record_is_worth_a_line(uint64_t stacks, uint64_t all);
+/* Warns of stacks that end before the start of their thread, if pt_record_is_worth_a_line. weight:
+ * all stacks; reached: those that reach it, checked or not; dead_ends: the files that most of the
+ * others end in, or "". */
 void pt_record_say_incomplete(uint64_t weight, uint64_t reached, const char *dead_ends);
 
 /* ---- record_target.c ---- */

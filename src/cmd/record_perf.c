@@ -269,7 +269,7 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
     const uint64_t cut = f->short_copy < others ? f->short_copy : others;
     const bool is_copied = !f->has_walker && s->engine != PT_ENGINE_PERF;
     PT_FREE char *why_copied = why_copied_text(run, f);
-    if (cut > f->samples / 20)
+    if (pt_record_is_worth_a_line(cut, f->samples))
         pt_cmd_say("%" PRIu64 " stacks are deeper than what was copied of them, %" PRIu32
                    " KB at last: their own time is right, their outermost callers are missing%s%s",
                    cut, (f->stack_bytes + 1023) / 1024,

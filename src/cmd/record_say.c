@@ -123,10 +123,16 @@ void pt_record_say_summary(const pt_record_summary *s)
                lost, own, is_file && !pt_record_to_stdout(s->files) ? next : "");
 }
 
+bool pt_record_is_worth_a_line(uint64_t stacks, uint64_t all)
+{
+    enum { LEAST_STACKS = 8, LEAST_PART = 20 };
+    return stacks >= LEAST_STACKS && stacks > all / LEAST_PART;
+}
+
 void pt_record_say_incomplete(uint64_t weight, uint64_t reached, const char *dead_ends)
 {
     char share[32];
-    if (reached >= weight || weight - reached <= weight / 20) return;
+    if (reached >= weight || !pt_record_is_worth_a_line(weight - reached, weight)) return;
     if (strncmp(dead_ends, "[anon:jit]", strlen("[anon:jit]")) == 0 ||
         strncmp(dead_ends, "[memfd:", strlen("[memfd:")) == 0) {
         pt_cmd_say("%s of the stacks are cut in code that was compiled at run time and keeps no "

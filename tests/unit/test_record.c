@@ -193,6 +193,15 @@ static void a_journal_that_becomes_a_pipe_is_not_waited_for(void **state)
 
 #define ROW(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
+static void one_stack_of_few_is_no_warning(void **state)
+{
+    assert_false(pt_record_is_worth_a_line(1, 15));
+    assert_false(pt_record_is_worth_a_line(7, 7));
+    assert_true(pt_record_is_worth_a_line(8, 159));
+    assert_false(pt_record_is_worth_a_line(8, 160));
+    assert_true(pt_record_is_worth_a_line(51, 1000));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +209,7 @@ int main(void)
         ROW(the_heaviest_dead_end_is_named_first_however_heavy),
         ROW(links_and_pipes_among_the_journals_are_not_read),
         ROW(a_journal_that_becomes_a_pipe_is_not_waited_for),
+        ROW(one_stack_of_few_is_no_warning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
