@@ -65,7 +65,7 @@ typedef struct pt_capture_targets {
     const char *cgroup;
 } pt_capture_targets;
 
-/* Whether stacks are walked in the kernel (src/bpf) instead of copied. */
+/* When the kernel walks stacks by the BPF program (src/bpf) instead of copying them. */
 typedef enum pt_walk_wish {
     PT_WALK_NEVER,
     PT_WALK_OR_FAIL, /* pt_capture_new fails without */

@@ -171,7 +171,8 @@ static size_t find_divider(const pt_cmd_context *context)
     return context->arg_count;
 }
 
-/* Which side each argument is of, -1 for none; *ret_program: the one that is an image, or NULL. */
+/* sides[i] becomes the side of argument i, or -1 for the divider and the program. *ret_program: the
+ * argument that is a program instead of a profile, or NULL. */
 static int divide_arguments(pt_cmd_context *context, const pt_diff_settings *settings, int *sides,
                             const char **ret_program)
 {
@@ -264,8 +265,8 @@ static void say_durations(const pt_diff_settings *settings, const pt_diff_head *
                pt_value_of("nanoseconds", head->summary[PT_AFTER].duration_ns).text);
 }
 
-/* What grew beyond the limit, if anything did. Its name and change are those of diff. Where shares
- * are compared the whole has not grown: it is 100 % of both sides. */
+/* The function, or the whole, that grew most beyond the limit; row is PT_NONE without a function.
+ * If shares are compared, the whole cannot grow: it is 100 % of both sides. */
 static pt_diff_verdict verdict_of(const pt_diff_settings *settings, const pt_diff *diff)
 {
     pt_diff_verdict v = {.limit_share = settings->fail_above,

@@ -85,8 +85,8 @@ static int event_of(const char *name)
 
 /* ---- The reading ---- */
 
-/* What a constant is used as. The file's types do not say it: a constant that is used as one is
- * none of the others. */
+/* The use of a constant, which the types of the file do not state. The first use holds: a later use
+ * as anything else counts as a missing constant. */
 typedef enum { USE_NONE, USE_SYMBOL, USE_CLASS, USE_FUNCTION, USE_STACK, USE_THREAD } constant_use;
 
 typedef struct {

@@ -483,7 +483,7 @@ bool pt_v8_count_lines(const pt_v8_source *source, pt_v8_read *read, void *arg, 
     while (from < to) {
         const uint32_t most = PIECE / source->unit, left = to - from;
         const uint32_t count = left < most ? left : most;
-        /* One character more tells whether CR stands before LF. */
+        /* The character behind the piece decides whether a CR at its end is part of CR LF. */
         const uint32_t more = from + count < source->length;
         if (!read(arg, source->addr + (uint64_t)from * source->unit, piece,
                   (size_t)(count + more) * source->unit))

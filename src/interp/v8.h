@@ -81,8 +81,9 @@ uint64_t pt_v8_frame_function(const uint64_t below_fp[2]);
 bool pt_v8_function_at(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t function,
                        pt_v8_function *ret);
 
-/* Is the function still the one that was read before? Few reads: the function's object, the shared
- * function info, positions and script. Inline, so that the callback can be, too. */
+/* True if the object `function` still is the function `known`. Reads the object, its shared
+ * function info, positions and script. Inline, so that the compiler can inline the callback, too.
+ */
 static inline bool pt_v8_function_is(const pt_v8_layout *layout, pt_v8_read *read, void *arg,
                                      uint64_t function, const pt_v8_function *known)
 {

@@ -124,8 +124,9 @@ static void put_facts(pt_out *out, const pt_diff_head *head, const pt_diff *diff
         pt_outf(out, "normalized: after times %.4g, so that both have %s\n", diff->scale[PT_AFTER],
                 value_of(unit, diff->all.value[PT_BEFORE]).text);
     if (!diff->has_errors) {
-        pt_out_text(out, "how many samples the values stand for is not known, so that noise cannot "
-                         "be told\n");
+        pt_out_text(out,
+                    "the number of samples behind the values is unknown: no row can be compared "
+                    "with noise\n");
         return;
     }
     pt_outf(out, "%s -> %s ", pt_count_of(whole_count(diff->sample_count[PT_BEFORE])).text,

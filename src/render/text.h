@@ -22,8 +22,8 @@ void pt_text_put_name(pt_out *out, const pt_look *look, const char *name, size_t
  */
 char *pt_where_text(const char *file, int64_t line);
 
-/* What is kept of a row, so that it fits the terminal. A row is a name, two spaces, a place
- * (file:line), a mark ("  (inlined)"). */
+/* The parts of a row that fit the terminal. A row is a name, two spaces, a place (file:line) and a
+ * mark ("  (inlined)"). */
 typedef struct pt_text_fit {
     size_t name, place;       /* limits for the two functions above; 0: whole */
     bool has_place, has_mark; /* false: there is none, or no room for it */

@@ -100,7 +100,7 @@ it 'marks nothing where values are below 0, as of a profile less another'
 printf 'main;f;g 12\nmain;f;g -12\nmain;h 5\n' >less.folded
 run pitot diff less.folded less.folded
 expect_status 0
-expect_stdout_line 'how many samples the values stand for is not known*'
+expect_stdout_line 'the number of samples behind the values is unknown: no row can be compared with noise'
 run pitot diff less.folded a.folded
 expect_status 0
 run pitot diff a.folded less.folded

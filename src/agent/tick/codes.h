@@ -1,7 +1,8 @@
 /* codes.h: the functions of interpreters that frames name, each once for all threads.
  *
- * A function is told by its content: name, file, first line, line table. What is copied here when
- * it is first met stays, so that code that is freed or moved keeps its name.
+ * The content of a function identifies it: name, file, first line, line table. The first sample of
+ * a function copies the content to here, where it stays: a function keeps its name after the
+ * interpreter has freed or moved its code.
  */
 #ifndef PT_AGENT_TICK_CODES_H
 #define PT_AGENT_TICK_CODES_H

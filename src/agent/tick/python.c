@@ -9,7 +9,11 @@
 
 pt_tick_python_state pt_tick_python;
 
-enum { WRONG_MAX = 16, SLOTS = 1024, LINES_MAX_BYTES = 64 << 10 };
+enum {
+    WRONG_MAX = 16,
+    LINES_MAX_BYTES = 64 << 10,
+    SETS = sizeof((pt_tick_python_cache *)0)->code / sizeof((pt_tick_python_cache *)0)->code[0],
+};
 
 /* ---- reading ---- */
 
@@ -116,7 +120,7 @@ static inline bool is_still(const pt_tick_python_facts *facts, const pt_tick_pyt
 static inline pt_tick_python_slot *slot_of(pt_tick_python_cache *cache, uint64_t addr)
 {
     pt_tick_python_slot *const set =
-        cache->code[(addr * UINT64_C(0x9e3779b97f4a7c15) >> 40) % SLOTS];
+        cache->code[(addr * UINT64_C(0x9e3779b97f4a7c15) >> 40) % SETS];
     if (set[0].code == addr) return &set[0];
     if (set[1].code == addr) return &set[1];
     return &set[cache->pages.samples - set[1].sample > cache->pages.samples - set[0].sample];

@@ -9,11 +9,11 @@
  * The stack of V8 is the native stack, and each JavaScript function has a frame pointer; so a frame
  * of JavaScript belongs to the step of the walk that took its frame pointer.
  *
- * Whether a frame is of JavaScript is a guess: C++ code may have saved words at the same places,
- * and objects that were there may be gone. So all pages are asked for in each sample (peek.h). A
- * function that is not in the cache is read by the kernel's copies. For a function of the cache a
- * gap remains: V8 gives memory back in threads of its own, which go on while this thread is in the
- * handler; if it unmaps the page between the answer and the read, the program ends.
+ * Two words below the frame pointer look like a JavaScript frame, and may be words that C++ code
+ * has saved, or addresses of objects that are gone. So each sample tests all pages before it reads
+ * them (peek.h), and the kernel copies a function that the cache lacks. For a function of the cache
+ * a gap remains: threads of V8 unmap memory while this thread is in the handler. If they unmap the
+ * page between the test and the read, the program ends.
  */
 #ifndef PT_AGENT_TICK_V8_H
 #define PT_AGENT_TICK_V8_H
