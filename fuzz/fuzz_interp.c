@@ -49,7 +49,7 @@ static void walk_frames(const pt_python_layout *layout, memory *m)
 static void join_chains(const uint8_t *data, size_t size)
 {
     const pt_interp_evaluator evaluator = {.low = {0x40, 0x80}, .limit = {0x60, 0x84}};
-    uint64_t native[CHAIN_MAX], frames[CHAIN_MAX], chain[2 * CHAIN_MAX];
+    uint64_t native[CHAIN_MAX] = {0}, frames[CHAIN_MAX] = {0}, chain[2 * CHAIN_MAX] = {0};
     uint32_t native_count = 0, frame_count = 0, shown = 0, count = 0, at_native = 0, at_frame = 0;
     for (size_t i = 1; i < size && i < CHAIN_MAX; i++) {
         if (data[i] >= 0xa0) {

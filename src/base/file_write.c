@@ -187,7 +187,7 @@ pt_status pt_file_replace(const char *path, const void *bytes, size_t size, pt_e
 pt_status pt_file_add(const char *path, mode_t mode, const void *bytes, size_t size,
                       bool *ret_taken, pt_error *reterr)
 {
-    pt_file_writer w;
+    pt_file_writer w = {.fd = -1};
     *ret_taken = false;
     pt_status status = pt_file_create(path, mode, &w, reterr);
     if (status != PT_OK) return status;

@@ -63,12 +63,14 @@ double pt_beta_below(double x, double a, double b)
 {
     if (x <= 0) return 0;
     if (x >= 1) return 1;
+    /* The fraction converges fast on one side of the mean: of the other, the complement. */
     const bool swap = x > (a + 1) / (a + b + 2);
-    if (swap) return 1 - pt_beta_below(1 - x, b, a);
+    const double at = swap ? 1 - x : x, p = swap ? b : a, q = swap ? a : b;
     int sign;
-    const double ln = lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) +
-                      a * log(x) + b * log1p(-x);
-    return exp(ln) * beta_fraction(x, a, b) / a;
+    const double ln = lgamma_r(p + q, &sign) - lgamma_r(p, &sign) - lgamma_r(q, &sign) +
+                      p * log(at) + q * log1p(-at);
+    const double below = exp(ln) * beta_fraction(at, p, q) / p;
+    return swap ? 1 - below : below;
 }
 
 double pt_student_beyond(double t, double df)

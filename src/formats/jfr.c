@@ -612,6 +612,7 @@ static pt_status read_chunks(jfr_reader *j, pt_reader *r)
         if (!pt_reader_ok(r)) break;
         pt_reader chunk = detach_reader(j, &bounds);
         read_chunk(j, &chunk);
+        j->chunk = NULL;
         j->damaged_chunks += !pt_reader_ok(&chunk);
     }
     return r->status;

@@ -207,6 +207,7 @@ static uint32_t add_type(jfr_types *t, const attributes *a)
 }
 
 /* type: row of the class that the element is in; PT_NONE = none. */
+/* NOLINTNEXTLINE(misc-no-recursion): limited by depth */
 static void read_element(metadata *m, pt_reader *r, uint32_t type, unsigned depth)
 {
     jfr_types *const t = m->types;
@@ -263,6 +264,7 @@ void jfr_read_metadata(jfr_types *t, pt_reader *r)
 
 static void skip_values(jfr_types *t, pt_reader *r, const jfr_field *field, unsigned depth);
 
+/* NOLINTNEXTLINE(misc-no-recursion): limited by depth */
 static void skip_value(jfr_types *t, pt_reader *r, uint32_t type, unsigned depth)
 {
     uint64_t key;
@@ -285,6 +287,7 @@ static void skip_value(jfr_types *t, pt_reader *r, uint32_t type, unsigned depth
     pt_buf_done(&text);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): limited by depth */
 static void skip_values(jfr_types *t, pt_reader *r, const jfr_field *field, unsigned depth)
 {
     const uint64_t count = field->is_array ? jfr_read_int(t, r, 4) : 1;

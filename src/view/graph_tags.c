@@ -454,15 +454,15 @@ size_t pt_graph_group_tags(pt_graph_tag *tags, size_t count, bool by_flat,
     PT_FREE uint8_t *nearest = pt_alloc(count, 1);
     for (size_t i = PT_GRAPH_NODELETS; i < count; i++) {
         double least = tag_distance(&tags[i], &tags[0]);
-        for (uint8_t k = 1; k < PT_GRAPH_NODELETS; k++) {
+        for (size_t k = 1; k < PT_GRAPH_NODELETS; k++) {
             const double far = tag_distance(&tags[i], &tags[k]);
             if (far >= least) continue;
             least = far;
-            nearest[i] = k;
+            nearest[i] = (uint8_t)k;
         }
     }
-    for (uint8_t k = 0; k < PT_GRAPH_NODELETS; k++)
-        ret_groups[k] = group_of(tags, count, nearest, k);
+    for (size_t k = 0; k < PT_GRAPH_NODELETS; k++)
+        ret_groups[k] = group_of(tags, count, nearest, (uint8_t)k);
     qsort_r(ret_groups, PT_GRAPH_NODELETS, sizeof *ret_groups, compare_groups, &by_flat);
     return PT_GRAPH_NODELETS;
 }

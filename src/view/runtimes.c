@@ -58,11 +58,11 @@ static uint8_t runtime_of_file(const char *path)
 {
     const char *const slash = strrchr(path, '/');
     const char *const name = slash != NULL ? slash + 1 : path;
-    for (uint8_t r = 0; r < RUNTIMES; r++)
+    for (size_t r = 0; r < RUNTIMES; r++)
         for (size_t k = 0; k < 4 && runtimes[r].files[k] != NULL; k++) {
             if (pt_begins(name, runtimes[r].files[k]) &&
                 is_version(name + strlen(runtimes[r].files[k])))
-                return r;
+                return (uint8_t)r;
         }
     return NONE;
 }

@@ -45,12 +45,16 @@ static double draw_normal(void)
 static long draw_poisson(double rate)
 {
     long sum = 0;
-    for (; rate > 200; rate -= 200) /* sums of Poisson variables are Poisson */
+    while (rate > 200) { /* a sum of Poisson variables is a Poisson variable */
         sum += draw_poisson(200);
+        rate -= 200;
+    }
     const double limit = exp(-rate);
     double product = draw_uniform();
-    for (; product > limit; product *= draw_uniform())
+    while (product > limit) {
+        product *= draw_uniform();
         sum++;
+    }
     return sum;
 }
 

@@ -174,8 +174,10 @@ static void runs_that_differ_among_themselves_widen_the_interval(void **state)
 static double poisson_draw(double rate)
 {
     double sum = 0;
-    for (; rate > 200; rate -= 200) /* sums of Poisson variables are one */
+    while (rate > 200) { /* a sum of Poisson variables is a Poisson variable */
         sum += poisson_draw(200);
+        rate -= 200;
+    }
     const double limit = exp(-rate);
     double product = 1;
     int n = -1;

@@ -142,32 +142,32 @@ typedef struct pt_thread {
     _Atomic(pt_tick_python_cache *) python_cache;
     _Atomic(pt_tick_v8_cache *) v8_cache; /* the same */
     _Atomic(int) weighing;                /* PT_TICK_BY_X */
+    unsigned user_looks; /* by mode: so many of its last ticks were outside of system calls */
     /* By clock: so much of the thread's is accounted for. Negative: a part of a period more. */
     int64_t clock_seen_ns;
     /* By mode: the POSIX timer was armed, and has ended, at these times of the thread's clock; -1:
      * it has not ended yet. */
     int64_t look_start_ns, look_seen_ns;
-    unsigned user_looks; /* by mode: so many of its last ticks were outside of system calls */
     /* By looks: the time of threads that began as this one did which no sample stands for yet, or,
      * if negative, which samples stand for that is still to come. */
     _Atomic(int64_t) *owed_ns;
     /* By looks: what of its time before the first look is not accounted for, less part_ns: of a
      * period, by chance, so that its periods begin anywhere. */
     int64_t before_ns, part_ns;
-    bool is_unmet;          /* by looks: no look has come yet */
     uint64_t last_words;    /* where its last sample lies in the ring, plus one; 0 = it has none */
     void *timer;            /* a POSIX timer, or NULL */
     void *event;            /* an event's page, which keeps it alive, or NULL */
     void *first_event;      /* to be removed by the first tick, which arms the other event */
     _Atomic(int) is_active; /* by the ticker: it used CPU time not long ago */
     _Atomic(int) wants_timer; /* it could not be armed: the drain should */
+    bool is_unmet;            /* by looks: no look has come yet */
 
     /* Not touched by the handler. */
+    bool is_foreign;                           /* found in the task list */
+    bool is_paused;                            /* becomes another program: gets no timer */
     uint64_t ticker_clock_ns, ticker_moved_ns; /* the ticker's: as seen last, and when it moved */
     int ticker_fd, ticker_tid;                 /* its file about the thread; 0 = none is open */
     const struct pt_timer_engine *engine;      /* that made its timer; NULL = has none */
-    bool is_foreign;                           /* found in the task list */
-    bool is_paused;                            /* becomes another program: gets no timer */
     struct pt_thread *next_free;
     void *(*start_routine)(void *);
     void *start_arg;
