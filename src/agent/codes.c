@@ -62,7 +62,7 @@ static void keep_code(uint32_t number)
     uint8_t *to = pt_journal_room(codes.area, bytes);
     if (to == NULL) {
         const size_t least = sizeof *codes.area + bytes;
-        codes.area = pt_journal_area_new(&pt_agent.journal, PT_JOURNAL_PYTHON,
+        codes.area = pt_journal_area_new(&pt_agent.journal, PT_JOURNAL_CODES,
                                          least > AREA_BYTES ? least : AREA_BYTES);
         to = pt_journal_room(codes.area, bytes);
         if (to == NULL) return;
@@ -78,9 +78,9 @@ bool pt_codes_keep(const uint64_t *words, uint32_t count)
 {
     bool has_frames = false;
     for (uint32_t i = 0; i < count; i++) {
-        if ((words[i] & PT_JOURNAL_PYTHON_FRAME) == 0) continue;
+        if ((words[i] & PT_JOURNAL_CODE_FRAME) == 0) continue;
         has_frames = true;
-        keep_code(PT_JOURNAL_PYTHON_NUMBER(words[i]));
+        keep_code(PT_JOURNAL_CODE_NUMBER(words[i]));
     }
     return has_frames;
 }
@@ -90,7 +90,7 @@ void pt_codes_each(void (*use)(const pt_journal_code *code, void *arg), void *ar
     const pt_agent_journal *const journal = &pt_agent.journal;
     for (size_t at = PT_JOURNAL_HEADER_BYTES; at < journal->used_bytes;) {
         const pt_journal_area *const area = (const pt_journal_area *)(journal->base + at);
-        for (size_t used = 0; area->kind == PT_JOURNAL_PYTHON && used < area->used_bytes;) {
+        for (size_t used = 0; area->kind == PT_JOURNAL_CODES && used < area->used_bytes;) {
             const pt_journal_code *const code =
                 (const pt_journal_code *)((const uint8_t *)(area + 1) + used);
             use(code, arg);

@@ -129,7 +129,7 @@ static void look_at_maps_again(void)
 static void look_for_unknown_code(uint32_t depth)
 {
     for (uint32_t i = 0; i < depth && !fold.refreshed; i++)
-        if ((fold.pcs[i] & PT_JOURNAL_PYTHON_FRAME) == 0 && !pt_maps_known(fold.pcs[i]))
+        if ((fold.pcs[i] & PT_JOURNAL_CODE_FRAME) == 0 && !pt_maps_known(fold.pcs[i]))
             look_at_maps_again();
 }
 

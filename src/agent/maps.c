@@ -87,7 +87,7 @@ uint16_t pt_maps_epoch_of(const uint64_t *pcs, uint32_t depth)
 {
     uint32_t epoch = 0;
     for (uint32_t i = 0; i < depth && maps.epoch > 0; i++) {
-        if ((pcs[i] & PT_JOURNAL_PYTHON_FRAME) != 0) continue;
+        if ((pcs[i] & PT_JOURNAL_CODE_FRAME) != 0) continue;
         const uint64_t addr = i > 0 && pcs[i] > 0 ? pcs[i] - 1 : pcs[i]; /* in the call */
         const size_t at = first_after(addr);
         const live_map *const map = at > 0 ? &maps.live[at - 1] : NULL;

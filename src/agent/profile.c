@@ -17,7 +17,7 @@ static void put_stack(const pt_journal_stack *stack, void *arg)
     const uint64_t *const words = (const uint64_t *)(stack + 1);
     uint32_t depth = 0;
     for (uint32_t i = 0; i < stack->depth; i++) /* frames of Python have no address */
-        if ((words[i] & PT_JOURNAL_PYTHON_FRAME) == 0) pcs[depth++] = words[i];
+        if ((words[i] & PT_JOURNAL_CODE_FRAME) == 0) pcs[depth++] = words[i];
     PT_OUTPUT_PUT(buf, pt_gperf_record(&buf, PT_GPERF_NATIVE, stack->count, pcs, depth));
 }
 

@@ -5,7 +5,7 @@
  *   sample    stack of location numbers | count, nanoseconds | stack_end unless it is complete
  *   mapping   all that ever were, in the order of the journal; numbers begin with 1
  *   location  address (of the call, not behind it) | mapping; numbered as they come
- *   function  a code object of CPython; its number is that of the object in the journal
+ *   function  a function of an interpreter; its number is that in the journal
  *   strings   the fixed ones below, of each mapping path and build id, of each function name, file
  *
  * Nothing is sorted or named here: that is the reader's work.
@@ -184,9 +184,6 @@ static uint32_t location_of(uint64_t address, uint32_t mapping)
 
 /* ---- functions of interpreters ---- */
 
-static const char *const language_names[PT_JOURNAL_LANGUAGES] = {PT_MAPPED_PYTHON,
-                                                                 PT_MAPPED_JAVASCRIPT};
-
 static void count_code(const pt_journal_code *code, void *arg)
 {
     uint32_t *const most = arg;
@@ -219,7 +216,7 @@ static bool collect_codes(void)
 static uint32_t code_location_of(uint64_t word)
 {
     const uint32_t before = w.locations;
-    const uint32_t number = PT_JOURNAL_PYTHON_NUMBER(word);
+    const uint32_t number = PT_JOURNAL_CODE_NUMBER(word);
     const pt_journal_code *const code = number < w.code_count ? w.codes[number] : NULL;
     const unsigned language = code != NULL ? code->language : PT_JOURNAL_LANGUAGE_PYTHON;
     const uint32_t mapping = w.language[language];
@@ -235,7 +232,7 @@ static uint32_t code_location_of(uint64_t word)
     if (layout != NULL)
         line = pt_python_line(layout->lines,
                               (const uint8_t *)(code + 1) + code->name_bytes + code->file_bytes,
-                              code->lines_bytes, code->first_line, PT_JOURNAL_PYTHON_PLACE(word));
+                              code->lines_bytes, code->first_line, PT_JOURNAL_CODE_PLACE(word));
     PT_OUTPUT_PUT(buf, {
         const size_t opened = pt_proto_open(&buf, PROFILE_LOCATION);
         pt_proto_uint(&buf, LOCATION_ID, at->id);
@@ -302,8 +299,8 @@ static void put_code_texts(void)
 {
     for (unsigned i = 0; i < PT_JOURNAL_LANGUAGES; i++)
         if (w.language[i] != 0)
-            PT_OUTPUT_PUT(buf, pt_proto_bytes(&buf, PROFILE_STRING, language_names[i],
-                                              strlen(language_names[i])));
+            PT_OUTPUT_PUT(buf, pt_proto_bytes(&buf, PROFILE_STRING, pt_mapped_languages[i].mapping,
+                                              strlen(pt_mapped_languages[i].mapping)));
     pt_codes_each(put_function_texts, NULL);
 }
 
@@ -330,7 +327,7 @@ static void put_sample(const pt_journal_stack *stack, void *arg)
     const uint64_t *const pcs = (const uint64_t *)(stack + 1);
     for (uint32_t i = 0; i < stack->depth; i++) {
         const uint64_t address = pcs[i] - (i > 0 && pcs[i] > 0); /* the call, not behind it */
-        ids[i] = (pcs[i] & PT_JOURNAL_PYTHON_FRAME) != 0
+        ids[i] = (pcs[i] & PT_JOURNAL_CODE_FRAME) != 0
                      ? code_location_of(pcs[i])
                      : location_of(address, mapping_of(address, stack->epoch));
         if (ids[i] == 0) w.failed = true;

@@ -201,7 +201,7 @@ static void note_losses(void)
 static bool copy_changes(const target *to)
 {
     enum { MAGIC_BYTES = sizeof pt_agent.journal.header->magic };
-    if (!copy_areas(to, PT_JOURNAL_MAPS) || !copy_areas(to, PT_JOURNAL_PYTHON) ||
+    if (!copy_areas(to, PT_JOURNAL_MAPS) || !copy_areas(to, PT_JOURNAL_CODES) ||
         !copy_areas(to, PT_JOURNAL_STACKS) || !copy_areas(to, PT_JOURNAL_COPIES) ||
         !copy_bytes(to, MAGIC_BYTES, PT_JOURNAL_HEADER_BYTES) ||
         (!copy.is_begun && !copy_bytes(to, 0, MAGIC_BYTES)))

@@ -19,6 +19,7 @@
 #include "capture/keep.h"
 #include "load/unwind.h"
 #include "model/process_user.h"
+#include "process/path_kind.h"
 
 #define JOURNAL_MAX_BYTES (UINT64_C(1) << 30)
 
@@ -276,16 +277,31 @@ static void tell_story(pt_builder *b, const pt_record_story *story, uint64_t wei
         (double)story->run->duration_ns / 1e9, (double)all->own_ns / 1e9);
 }
 
-/* How many samples have JavaScript; how native frames and those of Python were joined. */
-static void tell_languages(pt_builder *b, uint64_t merged, uint64_t uncertain, uint64_t javascript)
+void pt_recorded_add_frames(pt_journal_frames sum[PT_JOURNAL_LANGUAGES],
+                            const pt_journal_frames frames[PT_JOURNAL_LANGUAGES])
 {
-    const uint64_t mixed = merged + uncertain;
-    if (javascript > 0) add_comment(b, "javascript: functions in %" PRIu64 " samples", javascript);
-    if (mixed > 0)
-        add_comment(b,
-                    "python: functions in %" PRIu64 " samples, joined with native frames for "
-                    "certain in %.2f %% of them",
-                    mixed, 100 * (double)merged / (double)mixed);
+    for (int i = 0; i < PT_JOURNAL_LANGUAGES; i++) {
+        pt_recorded_add(&sum[i].all, frames[i].all);
+        pt_recorded_add(&sum[i].uncertain, frames[i].uncertain);
+    }
+}
+
+/* How many samples have functions of each language; how these were joined with native frames. */
+static void tell_languages(pt_builder *b, const pt_journal_frames frames[PT_JOURNAL_LANGUAGES])
+{
+    for (int i = 0; i < PT_JOURNAL_LANGUAGES; i++) {
+        const char *const key = pt_mapped_languages[i].mapping + 1; /* "python]" */
+        const int bytes = (int)strcspn(key, "]");
+        if (frames[i].all == 0) continue;
+        if (!pt_mapped_languages[i].is_counted)
+            add_comment(b, "%.*s: functions in %" PRIu64 " samples", bytes, key, frames[i].all);
+        else
+            add_comment(b,
+                        "%.*s: functions in %" PRIu64 " samples, joined with native frames for "
+                        "certain in %.2f %% of them",
+                        bytes, key, frames[i].all,
+                        100 * (1 - (double)frames[i].uncertain / (double)frames[i].all));
+    }
 }
 
 /* Whose the processes of a command are that became another user's: their journals are that user's.
@@ -327,23 +343,22 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     const pt_source_options source = {0};
     const pt_read_hooks hooks = begin_walking(&source);
     pt_journal_reading *const reading = pt_journal_reading_new(b, true, &hooks);
-    uint64_t weight = 0, lost = 0, merged = 0, uncertain = 0, javascript = 0;
+    uint64_t weight = 0, lost = 0;
+    pt_journal_frames frames[PT_JOURNAL_LANGUAGES] = {{0}};
     for (size_t i = first; i < first + count; i++) {
         pt_recorded_process *const process = &story->recorded->processes[i];
         add_journal(reading, process);
         pt_recorded_add(&weight, process->facts.weight);
         pt_recorded_add(&lost, process->facts.dropped);
         count_as_own(story->recorded, process->facts.own_copied_ns);
-        pt_recorded_add(&merged, process->facts.merged);
-        pt_recorded_add(&uncertain, process->facts.uncertain);
-        pt_recorded_add(&javascript, process->facts.javascript);
+        pt_recorded_add_frames(frames, process->facts.frames);
     }
     pt_journal_reading_free(reading);
     pt_load_unwinder_free(hooks.context);
     pt_builder_event_at(b, 0)->period = 1;
     pt_builder_event_at(b, 1)->period = (int64_t)story->recorded->period_ns;
     tell_story(b, story, weight, lost);
-    tell_languages(b, merged, uncertain, javascript);
+    tell_languages(b, frames);
     if (count > 0) tell_users(b, story->recorded->processes + first, count);
     return pt_builder_freeze(b, ret_profile, reterr);
 }

@@ -126,8 +126,7 @@ typedef struct pt_record_summary {
     const char *event;                          /* NULL: CPU time */
     uint64_t events_seen, events;               /* of it; events 0: not known */
     uint64_t weight, complete, unchecked, lost; /* of weight: stacks that end so */
-    /* Of weight: with frames of an interpreter, joined for certain or not; with JavaScript. */
-    uint64_t merged, uncertain, javascript;
+    const pt_journal_frames *frames; /* of weight, by PT_JOURNAL_LANGUAGE_X; NULL: none */
     uint64_t period_ns, seen_ns, used_ns, off_cpu_ns, ready_ns;
     uint64_t own_ns; /* CPU time of recording itself, of which used_ns has none */
     size_t processes;
@@ -220,6 +219,8 @@ static inline void pt_recorded_add(uint64_t *sum, uint64_t value)
 {
     if (__builtin_add_overflow(*sum, value, sum)) *sum = UINT64_MAX;
 }
+void pt_recorded_add_frames(pt_journal_frames sum[PT_JOURNAL_LANGUAGES],
+                            const pt_journal_frames frames[PT_JOURNAL_LANGUAGES]);
 
 /* Nanoseconds of so many periods, in the range of a profile's values. */
 static inline uint64_t pt_recorded_time_ns(uint64_t weight, uint64_t period_ns)
@@ -242,7 +243,7 @@ typedef struct pt_recorded {
     char *messages;    /* what the library had to say in the processes, lines; or NULL */
     char *not_entered; /* names of programs that it could not enter, a line a process; or NULL */
     uint64_t weight, complete, unchecked, ticks, lost;
-    uint64_t merged, uncertain, javascript; /* of weight: pt_journal_facts */
+    pt_journal_frames frames[PT_JOURNAL_LANGUAGES]; /* of weight */
     uint64_t period_ns;
     uint64_t seen_ns;    /* CPU time that the samples stand for */
     uint64_t used_ns;    /* CPU time of all processes, sampled or not */

@@ -110,9 +110,7 @@ static pt_status write_part(pt_cmd_context *context, const pt_record_story *stor
         pt_recorded_add(&all->weight, all->processes[i].facts.weight);
         pt_recorded_add(&all->complete, all->processes[i].facts.complete);
         pt_recorded_add(&all->unchecked, all->processes[i].facts.unchecked);
-        pt_recorded_add(&all->merged, all->processes[i].facts.merged);
-        pt_recorded_add(&all->uncertain, all->processes[i].facts.uncertain);
-        pt_recorded_add(&all->javascript, all->processes[i].facts.javascript);
+        pt_recorded_add_frames(all->frames, all->processes[i].facts.frames);
     }
     if (first == 0) { /* the heaviest process, or all */
         const size_t gone = pt_recorded_gone(profile);
@@ -193,9 +191,7 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
                                            .weight = all.weight,
                                            .complete = all.complete,
                                            .unchecked = all.unchecked,
-                                           .merged = all.merged,
-                                           .uncertain = all.uncertain,
-                                           .javascript = all.javascript,
+                                           .frames = all.frames,
                                            .lost = all.lost,
                                            .period_ns = all.period_ns,
                                            .seen_ns = all.seen_ns,

@@ -6,6 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/record_int.h"
+#include "process/path_kind.h"
 
 static const char *percent_text(char *buf, size_t size, uint64_t part, uint64_t whole)
 {
@@ -72,22 +73,23 @@ static void stacks_text(const pt_record_summary *s, char *buf, size_t size)
                  complete, unchecked);
 }
 
-/* ", JavaScript functions in 97 %, Python functions in 95 %, 99.9 % of these joined for certain" */
+/* ", Python functions in 95 %, 99.9 % of these joined for certain, JavaScript functions in 97 %" */
 static void languages_text(const pt_record_summary *s, char *buf, size_t size)
 {
-    const uint64_t mixed = s->merged + s->uncertain;
     char share[16], certain[16];
-    int used = 0;
+    size_t used = 0;
     buf[0] = '\0';
-    if (s->javascript > 0) {
-        percent_text(share, sizeof share, s->javascript, s->weight);
-        used = snprintf(buf, size, ", JavaScript functions in %s", share);
+    for (int i = 0; i < PT_JOURNAL_LANGUAGES && s->frames != NULL && used < size; i++) {
+        const pt_journal_frames *const f = &s->frames[i];
+        if (f->all == 0) continue;
+        percent_text(share, sizeof share, f->all, s->weight);
+        used += (size_t)snprintf(buf + used, size - used, ", %s functions in %s",
+                                 pt_mapped_languages[i].name, share);
+        if (!pt_mapped_languages[i].is_counted || used >= size) continue;
+        percent_text(certain, sizeof certain, f->all - f->uncertain, f->all);
+        used +=
+            (size_t)snprintf(buf + used, size - used, ", %s of these joined for certain", certain);
     }
-    if (mixed == 0 || used < 0 || (size_t)used >= size) return;
-    percent_text(share, sizeof share, mixed, s->weight);
-    percent_text(certain, sizeof certain, s->merged, mixed);
-    snprintf(buf + used, size - (size_t)used,
-             ", Python functions in %s, %s of these joined for certain", share, certain);
 }
 
 /* ", recording itself took 0.12 CPU s, 2.1 %" of what was recorded, if it is more than 1 % */
@@ -102,7 +104,7 @@ static void own_text(const pt_record_summary *s, char *buf, size_t size)
 
 void pt_record_say_summary(const pt_record_summary *s)
 {
-    char counts[160], stacks[96], languages[128], off_cpu[96] = "", processes[64] = "",
+    char counts[160], stacks[96], languages[192], off_cpu[96] = "", processes[64] = "",
                                                   lost[64] = "", own[80];
     counts_text(s, counts, sizeof counts);
     if (s->processes > 1) snprintf(processes, sizeof processes, ", %zu processes", s->processes);

@@ -18,6 +18,7 @@
 #include "base/saturate.h"
 #include "base/text.h"
 #include "formats/format.h"
+#include "process/path_kind.h"
 
 /* ---- header ---- */
 
@@ -149,18 +150,15 @@ static pt_stack_end end_of(unsigned end)
 void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weight,
                           pt_stack_end end, uint16_t epoch, unsigned merged)
 {
-    bool has_javascript = false, has_python = false;
+    bool has[PT_JOURNAL_LANGUAGES] = {false};
     g->frame.count = 0;
     PT_GROW(g->frame, g->pc.count);
     for (size_t i = 0; i < g->pc.count; i++) {
         /* A call at the end of a mapping returns to an address behind it. */
         const uint64_t pc = g->pc.items[i];
-        if ((pc & PT_JOURNAL_PYTHON_FRAME) != 0 && merged != PT_JOURNAL_NATIVE) {
-            const bool is_javascript =
-                pt_journal_language_of(g, pc) == PT_JOURNAL_LANGUAGE_JAVASCRIPT;
-            has_javascript |= is_javascript;
-            has_python |= !is_javascript;
-            g->frame.items[g->frame.count++] = pt_journal_python_location(g, pc);
+        if ((pc & PT_JOURNAL_CODE_FRAME) != 0 && merged != PT_JOURNAL_NATIVE) {
+            has[pt_journal_language_of(g, pc)] = true;
+            g->frame.items[g->frame.count++] = pt_journal_code_location(g, pc);
             continue;
         }
         const pt_journal_known_map *const map =
@@ -177,9 +175,12 @@ void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t w
                                pt_saturating_product(weight, f->period_ns)};
     const bool is_uncertain = merged == PT_JOURNAL_MERGED_UNCERTAIN;
     pt_builder_add(g->builder, stack, is_uncertain ? g->labels_uncertain : g->labels, values);
-    if (has_python && !is_uncertain) f->merged = pt_saturating_count(f->merged, weight);
-    if (has_javascript) f->javascript = pt_saturating_count(f->javascript, weight);
-    if (is_uncertain) f->uncertain = pt_saturating_count(f->uncertain, weight);
+    for (int i = 0; i < PT_JOURNAL_LANGUAGES; i++) {
+        if (!has[i]) continue;
+        f->frames[i].all = pt_saturating_count(f->frames[i].all, weight);
+        if (is_uncertain && pt_mapped_languages[i].is_counted)
+            f->frames[i].uncertain = pt_saturating_count(f->frames[i].uncertain, weight);
+    }
     f->weight = pt_saturating_count(f->weight, weight);
     if (end == PT_STACK_END_ROOT) f->complete = pt_saturating_count(f->complete, weight);
     if (end == PT_STACK_END_UNCHECKED) f->unchecked = pt_saturating_count(f->unchecked, weight);
@@ -214,7 +215,7 @@ static void read_records(pt_journal_reading *g, pt_reader *r, pt_journal_facts *
 {
     switch (kind) {
     case PT_JOURNAL_MAPS: pt_journal_read_maps(g, r, f); break;
-    case PT_JOURNAL_PYTHON: pt_journal_read_python(g, r); break;
+    case PT_JOURNAL_CODES: pt_journal_read_codes(g, r); break;
     case PT_JOURNAL_STACKS: read_stacks(g, r, f); break;
     case PT_JOURNAL_COPIES: pt_journal_read_copies(g, r, f); break;
     default: break;
@@ -329,14 +330,14 @@ pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
                                  pt_journal_facts *ret_facts, pt_error *reterr)
 {
     /* Stacks refer to records of the other kinds, so they come last. */
-    static const uint32_t order[] = {PT_JOURNAL_MAPS, PT_JOURNAL_PYTHON, PT_JOURNAL_STACKS,
+    static const uint32_t order[] = {PT_JOURNAL_MAPS, PT_JOURNAL_CODES, PT_JOURNAL_STACKS,
                                      PT_JOURNAL_COPIES};
     pt_journal_facts facts;
     reader->error = reterr;
     const pt_reader begin = *reader;
     if (begin_journal(reader, &facts) == PT_OK) {
         const pt_reader areas = *reader;
-        if (g->code.count > 0) memset(g->python_known, 0, sizeof g->python_known);
+        if (g->code.count > 0) memset(g->codes_known, 0, sizeof g->codes_known);
         g->map.count = g->code.count = 0;
         g->lines_read = 0;
         g->module_epoch = PT_NONE;

@@ -14,6 +14,12 @@
 #include "model/builder.h"
 #include "wire/journal.h"
 
+/* Parts of weight: stacks with frames of a language, and those of them whose frames may be in a
+ * wrong order among the native ones. */
+typedef struct {
+    uint64_t all, uncertain;
+} pt_journal_frames;
+
 /* The facts of a journal beside its stacks. */
 typedef struct pt_journal_facts {
     uint32_t pid, ppid, sequence;
@@ -32,9 +38,7 @@ typedef struct pt_journal_facts {
     uint64_t complete; /* part of weight: stacks that reached the thread's start */
     uint64_t
         unchecked; /* part of weight: stacks that reached it through unchecked frame pointers */
-    /* Parts of weight: stacks with frames of Python that were joined with the native frames with
-     * certainty, and without; and stacks with frames of JavaScript. */
-    uint64_t merged, uncertain, javascript;
+    pt_journal_frames frames[PT_JOURNAL_LANGUAGES]; /* parts of weight */
     uint64_t dropped, filtered;
     char comm[PT_JOURNAL_COMM_BYTES];
     char exe[PT_JOURNAL_EXE_BYTES + 1];

@@ -33,7 +33,7 @@ typedef struct {
     char *text;
 } pt_journal_kept_text;
 
-enum { PT_JOURNAL_PYTHON_KNOWN = 4096 };
+enum { PT_JOURNAL_CODES_KNOWN = 4096 };
 
 struct pt_journal_reading {
     pt_builder *builder;
@@ -55,7 +55,7 @@ struct pt_journal_reading {
     struct {
         uint64_t word; /* 0 = free */
         uint32_t location;
-    } python_known[PT_JOURNAL_PYTHON_KNOWN]; /* cache for the current journal, by the word's hash */
+    } codes_known[PT_JOURNAL_CODES_KNOWN];   /* cache for the current journal, by the word's hash */
     uint64_t lines_read;                     /* bytes of line tables decoded so far */
     uint32_t language[PT_JOURNAL_LANGUAGES]; /* mappings of their frames; PT_NONE = none yet */
     uint32_t key_pid, key_comm, key_merge, uncertain; /* strings */
@@ -78,13 +78,13 @@ void pt_journal_sort_maps(pt_journal_reading *g);
 const pt_journal_known_map *pt_journal_find_map(const pt_journal_reading *g, uint64_t addr,
                                                 uint16_t epoch);
 
-/* ---- journal_python.c ---- */
+/* ---- journal_codes.c ---- */
 
 /* Reads the records of an area of code objects into g->code. */
-void pt_journal_read_python(pt_journal_reading *g, pt_reader *r);
-/* The language of a stack word with PT_JOURNAL_PYTHON_FRAME, and the builder's location for it. */
+void pt_journal_read_codes(pt_journal_reading *g, pt_reader *r);
+/* The language of a stack word with PT_JOURNAL_CODE_FRAME, and the builder's location for it. */
 unsigned pt_journal_language_of(const pt_journal_reading *g, uint64_t word);
-uint32_t pt_journal_python_location(pt_journal_reading *g, uint64_t word);
+uint32_t pt_journal_code_location(pt_journal_reading *g, uint64_t word);
 
 /* ---- journal_copies.c ---- */
 

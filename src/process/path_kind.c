@@ -93,6 +93,18 @@ pt_mapped_kind pt_mapped_kind_of_text(const char *path)
     return pt_mapped_kind_of(path, strlen(path));
 }
 
+const pt_mapped_language pt_mapped_languages[PT_MAPPED_LANGUAGES] = {
+    {.name = "Python", .mapping = PT_MAPPED_PYTHON, .is_counted = true},
+    {.name = "JavaScript", .mapping = PT_MAPPED_JAVASCRIPT},
+};
+
+bool pt_mapped_is_language(const char *name)
+{
+    for (int i = 0; i < PT_MAPPED_LANGUAGES; i++)
+        if (strcmp(name, pt_mapped_languages[i].mapping) == 0) return true;
+    return false;
+}
+
 bool pt_mapped_is_image(pt_mapped_kind kind)
 {
     return kind == PT_MAPPED_FILE || kind == PT_MAPPED_VDSO;

@@ -36,9 +36,21 @@ typedef enum pt_mapped_kind {
     PT_MAPPED_OTHER,
 } pt_mapped_kind;
 
-/* The mapping names of frames of CPython and of V8, which have neither memory nor addresses. */
+/* A language whose functions are read from an interpreter's memory. */
+typedef struct pt_mapped_language {
+    const char *name;
+    const char *mapping; /* of its frames, which have neither memory nor addresses */
+    bool is_counted;     /* its frames are joined with native ones by counting (interp/merge.h) */
+} pt_mapped_language;
+
 #define PT_MAPPED_PYTHON     "[python]"
 #define PT_MAPPED_JAVASCRIPT "[javascript]"
+
+enum { PT_MAPPED_LANGUAGES = 2 };
+/* In the order of their numbers in journals (PT_JOURNAL_LANGUAGE_X). */
+extern const pt_mapped_language pt_mapped_languages[PT_MAPPED_LANGUAGES];
+/* Is it the name of a mapping of such frames? */
+bool pt_mapped_is_language(const char *name);
 
 /* The length of the path without the " (deleted)" that the kernel appends to the name of a
  * removed file. The path need not be terminated. */

@@ -97,7 +97,7 @@ static bool is_memory(const pt_profile *p, uint32_t mapping)
 static bool is_told(const pt_profile *p, uint32_t mapping)
 {
     const char *const file = mapping != PT_NONE ? pt_text(p, p->mapping->row[mapping].file) : "";
-    return strcmp(file, PT_MAPPED_PYTHON) == 0 || strcmp(file, PT_MAPPED_JAVASCRIPT) == 0;
+    return pt_mapped_is_language(file);
 }
 
 static const char *function_at(const pt_profile *p, uint32_t line)

@@ -5,7 +5,7 @@
  *   4096   areas, one after the other, each a multiple of 4096 bytes:
  *            maps     mappings, each with the time from which and to which it existed
  *            stacks   distinct stacks with their counts
- *            python   code objects that frames of stacks name
+ *            codes    functions of interpreters that frames of stacks name
  *            copies   samples with a copy of the thread's stack, which the reader unwinds
  *
  * Numbers have the writer's byte order, which `byte_order` shows. Each field has the same size
@@ -175,7 +175,7 @@ _Static_assert(sizeof(pt_journal_header) <= PT_JOURNAL_HEADER_BYTES, "header out
 enum {
     PT_JOURNAL_MAPS = 1,
     PT_JOURNAL_STACKS = 2,
-    PT_JOURNAL_PYTHON = 3,
+    PT_JOURNAL_CODES = 3,
     PT_JOURNAL_COPIES = 4,
 };
 
@@ -200,14 +200,14 @@ typedef struct {
     uint16_t build_id_bytes, path_bytes;
 } pt_journal_map;
 
-/* A word of a stack that is a frame of CPython or V8 instead of an address: bit 63 is set; bits 32
+/* A word of a stack that is a frame of an interpreter instead of an address: bit 63 is set; bits 32
  * to 55 are the number of its function (0: the table of functions was full); the low half is 1 +
  * the place in its instructions, in bytes. In V8 the place is always 0. */
-#define PT_JOURNAL_PYTHON_FRAME        (UINT64_C(1) << 63)
-#define PT_JOURNAL_PYTHON_NUMBER(word) ((uint32_t)((word) >> 32) & 0xffffff)
-#define PT_JOURNAL_PYTHON_PLACE(word)  ((int32_t)((uint32_t)(word)-1))
+#define PT_JOURNAL_CODE_FRAME        (UINT64_C(1) << 63)
+#define PT_JOURNAL_CODE_NUMBER(word) ((uint32_t)((word) >> 32) & 0xffffff)
+#define PT_JOURNAL_CODE_PLACE(word)  ((int32_t)((uint32_t)(word)-1))
 
-/* A record of a python area: this struct, the name, the file, the line table, zeros up to a
+/* A record of a codes area: this struct, the name, the file, the line table, zeros up to a
  * multiple of 8.
  */
 typedef struct {
@@ -227,8 +227,8 @@ enum { PT_JOURNAL_LANGUAGE_PYTHON = 0, PT_JOURNAL_LANGUAGE_JAVASCRIPT, PT_JOURNA
  * pointer, with certainty. */
 enum { PT_JOURNAL_NATIVE = 0, PT_JOURNAL_MERGED, PT_JOURNAL_MERGED_UNCERTAIN };
 
-/* A record of a stacks area: this struct, then depth words, leaf first: addresses and Python
- * frames. */
+/* A record of a stacks area: this struct, then depth words, leaf first: addresses and
+ * frames of interpreters. */
 typedef struct {
     uint64_t count; /* sum of weights; the only field that changes */
     uint32_t depth; /* >= 1 */

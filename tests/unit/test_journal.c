@@ -551,7 +551,7 @@ static void put_code(journal *j, uint32_t number, uint16_t minor)
 
 static uint64_t python_word(uint32_t number, uint32_t place)
 {
-    return PT_JOURNAL_PYTHON_FRAME | (uint64_t)number << 32 | (place + 1);
+    return PT_JOURNAL_CODE_FRAME | (uint64_t)number << 32 | (place + 1);
 }
 
 static journal with_python(bool big, uint32_t number, uint16_t minor)
@@ -566,7 +566,7 @@ static journal with_python(bool big, uint32_t number, uint16_t minor)
     put_stack(&j, 10, 1, PT_JOURNAL_END_ROOT, words + 3, 2);
     j.buf.data[j.buf.size - 2 * sizeof words[0] - 1] = PT_JOURNAL_MERGED_UNCERTAIN;
     end_area(&j, area);
-    area = begin_area(&j, PT_JOURNAL_PYTHON); /* behind the stacks that name it */
+    area = begin_area(&j, PT_JOURNAL_CODES); /* behind the stacks that name it */
     put_code(&j, number, minor);
     end_area(&j, area);
     return j;

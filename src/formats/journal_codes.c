@@ -1,5 +1,4 @@
-/* journal_python.c: functions of CPython and V8 in a journal, and the frames that refer to them.
- */
+/* journal_codes.c: functions of interpreters in a journal, and the frames that refer to them. */
 #include "formats/journal_int.h"
 
 #include <inttypes.h>
@@ -8,6 +7,8 @@
 #include "base/hash.h"
 #include "interp/python.h"
 #include "process/path_kind.h"
+
+_Static_assert((int)PT_MAPPED_LANGUAGES == (int)PT_JOURNAL_LANGUAGES, "one row a language");
 
 enum { LINES_MAX_BYTES = 64 << 10 }; /* of a code object; the writer keeps no more */
 
@@ -43,9 +44,9 @@ static bool read_code(pt_reader *r, pt_journal_reading *g)
     if (pt_reader_ok(r) && lines_bytes > LINES_MAX_BYTES)
         pt_reader_fail(r, PT_ERR_DAMAGED, "a line table of %" PRIu32 " bytes", lines_bytes);
     if (pt_reader_ok(r) && (number == 0 || number > PT_JOURNAL_CODES_MAX))
-        pt_reader_fail(r, PT_ERR_DAMAGED, "a code object of number %" PRIu32, number);
+        pt_reader_fail(r, PT_ERR_DAMAGED, "a function of number %" PRIu32, number);
     if (pt_reader_ok(r) && language >= PT_JOURNAL_LANGUAGES)
-        pt_reader_fail(r, PT_ERR_DAMAGED, "a code object of language %" PRIu16, language);
+        pt_reader_fail(r, PT_ERR_DAMAGED, "a function of language %" PRIu16, language);
     if (!pt_reader_ok(r)) return false;
     while (g->code.count <= number)
         PT_PUSH(g->code, (pt_journal_known_code){.function = PT_NONE});
@@ -62,11 +63,11 @@ static bool read_code(pt_reader *r, pt_journal_reading *g)
 /* The mapping of the frames of a language, of all processes. No address is in it. */
 static uint32_t mapping_of(pt_journal_reading *g, unsigned language)
 {
-    static const char *const names[PT_JOURNAL_LANGUAGES] = {PT_MAPPED_PYTHON, PT_MAPPED_JAVASCRIPT};
     if (g->language[language] != PT_NONE) return g->language[language];
-    const pt_mapping mapping = {.file = pt_builder_text(g->builder, names[language]).v,
-                                .flags = PT_MAPPING_HAS_FUNCTIONS | PT_MAPPING_HAS_FILENAMES |
-                                         PT_MAPPING_HAS_LINES | PT_MAPPING_HAS_INLINES};
+    const pt_mapping mapping = {
+        .file = pt_builder_text(g->builder, pt_mapped_languages[language].mapping).v,
+        .flags = PT_MAPPING_HAS_FUNCTIONS | PT_MAPPING_HAS_FILENAMES | PT_MAPPING_HAS_LINES |
+                 PT_MAPPING_HAS_INLINES};
     return g->language[language] = pt_builder_append_mapping(g->builder, &mapping).v;
 }
 
@@ -87,13 +88,13 @@ static const pt_journal_known_code *code_of(const pt_journal_reading *g, uint32_
 
 unsigned pt_journal_language_of(const pt_journal_reading *g, uint64_t word)
 {
-    return code_of(g, PT_JOURNAL_PYTHON_NUMBER(word))->language;
+    return code_of(g, PT_JOURNAL_CODE_NUMBER(word))->language;
 }
 
 static uint32_t make_location(pt_journal_reading *g, uint64_t word)
 {
-    const uint32_t number = PT_JOURNAL_PYTHON_NUMBER(word);
-    const int32_t place = PT_JOURNAL_PYTHON_PLACE(word);
+    const uint32_t number = PT_JOURNAL_CODE_NUMBER(word);
+    const int32_t place = PT_JOURNAL_CODE_PLACE(word);
     const pt_journal_known_code *const code = code_of(g, number);
     static const char unknown[] = "[Python code]";
     const pt_line line = {
@@ -106,17 +107,17 @@ static uint32_t make_location(pt_journal_reading *g, uint64_t word)
     return pt_builder_location(g->builder, &location, &line, 1).v;
 }
 
-uint32_t pt_journal_python_location(pt_journal_reading *g, uint64_t word)
+uint32_t pt_journal_code_location(pt_journal_reading *g, uint64_t word)
 {
-    const size_t slot = (size_t)(pt_hash_mix(word, 0) % PT_JOURNAL_PYTHON_KNOWN);
-    if (g->python_known[slot].word != word) {
-        g->python_known[slot].location = make_location(g, word);
-        g->python_known[slot].word = word;
+    const size_t slot = (size_t)(pt_hash_mix(word, 0) % PT_JOURNAL_CODES_KNOWN);
+    if (g->codes_known[slot].word != word) {
+        g->codes_known[slot].location = make_location(g, word);
+        g->codes_known[slot].word = word;
     }
-    return g->python_known[slot].location;
+    return g->codes_known[slot].location;
 }
 
-void pt_journal_read_python(pt_journal_reading *g, pt_reader *r)
+void pt_journal_read_codes(pt_journal_reading *g, pt_reader *r)
 {
     while (pt_reader_left(r) > 0 && read_code(r, g))
         continue;
