@@ -10,6 +10,7 @@
 #include "cmd/query.h"
 #include "render/flame_html.h"
 #include "render/flame_svg.h"
+#include "transform/tags.h"
 #include "view/flame.h"
 
 typedef enum { FORMAT_AUTO, FORMAT_HTML, FORMAT_SVG, FORMAT_JSON } flame_format;
@@ -18,7 +19,8 @@ typedef struct {
     const char *output;
     int format; /* flame_format */
     bool inverted;
-    const char *under;
+    bool in_order;
+    const char *under, *part;
     pt_fold_rule fold;
 } flame_settings;
 
@@ -45,6 +47,21 @@ static const pt_option flame_options[] = {
      .help = "from the leaf up: functions by their own time, with their callers below",
      .details = "The outermost boxes are the functions that run; a box below them is the part of "
                 "their time in which it is the caller."},
+    {.name = "in-order",
+     .type = PT_OPT_FLAG,
+     .offset = offsetof(flame_settings, in_order),
+     .help = "boxes in the order of time, thread by thread, instead of one for each distinct path",
+     .details = "A box is a run of samples in which the function stays on the stack. Its width is "
+                "what these samples cost: time without samples has no width. The samples need "
+                "times, as record --timeline keeps them. Without --tag-root the threads of a "
+                "profile with several have boxes of their own."},
+    {.name = "part",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(flame_settings, part),
+     .metavar = "START,END",
+     .help = "with --in-order: only what lies between these values from the left edge",
+     .details = "The values are whole numbers in the unit of the event. Boxes that are too narrow "
+                "in the whole graph are there."},
     {.name = "under",
      .type = PT_OPT_STRING,
      .offset = offsetof(flame_settings, under),
@@ -113,6 +130,44 @@ static void say_data(pt_cmd_context *context, const char *path, uint32_t boxes, 
     pt_buf_done(&line);
 }
 
+/* Parses START,END of --part. */
+static bool parse_part(const char *text, pt_flame_request *request)
+{
+    const char *const comma = strchr(text, ',');
+    if (comma == NULL) return false;
+    PT_FREE char *start = pt_strndup(text, (size_t)(comma - text));
+    int64_t first, end;
+    if (pt_parse_int(start, &first, NULL) != PT_OK || pt_parse_int(comma + 1, &end, NULL) != PT_OK)
+        return false;
+    request->part_start = (uint64_t)first;
+    request->part_end = (uint64_t)end;
+    return first >= 0 && first < end;
+}
+
+/* The labels that tell a profile's threads apart; NULL: it has one thread, or none is known. */
+static const char *thread_labels(const pt_profile *p)
+{
+    const pt_samples *const s = p->sample;
+    for (uint32_t i = 1; s->tid != NULL && i < s->t.count; i++)
+        if (s->tid[i] != s->tid[0] || (s->pid != NULL && s->pid[i] != s->pid[0]))
+            return s->comm != NULL ? "comm,tid" : "tid";
+    return NULL;
+}
+
+/* In order of time: gives each thread a box at the root, and replaces *profile. */
+static pt_status add_thread_frames(pt_cmd_context *context, const pt_profile **profile,
+                                   pt_error *reterr)
+{
+    const pt_query query = {.tag_root = thread_labels(*profile)};
+    if (query.tag_root == NULL || context->query.tag_root != NULL) return PT_OK;
+    pt_tagged tagged;
+    const pt_status status = pt_tag_frames(*profile, &query, &tagged, &context->diag, reterr);
+    if (status != PT_OK) return status;
+    pt_profile_unref(*profile);
+    *profile = tagged.profile;
+    return PT_OK;
+}
+
 static int flame_run(pt_cmd_context *context, void *settings_)
 {
     const flame_settings *settings = settings_;
@@ -122,17 +177,25 @@ static int flame_run(pt_cmd_context *context, void *settings_)
             context,
             "'%s' ends in none of .html, .svg and .json; --format=html, svg or json chooses",
             settings->output);
-    const pt_flame_request request = {.event = context->event,
-                                      .width_px = formats[format].width_px,
-                                      .max_nodes = formats[format].max_nodes,
-                                      .whole = context->whole,
-                                      .inverted = settings->inverted,
-                                      .under = settings->under,
-                                      .fold = settings->fold};
+    pt_flame_request request = {.event = context->event,
+                                .width_px = formats[format].width_px,
+                                .max_nodes = formats[format].max_nodes,
+                                .whole = context->whole,
+                                .inverted = settings->inverted,
+                                .in_order = settings->in_order,
+                                .under = settings->under,
+                                .fold = settings->fold};
+    if (settings->part != NULL && !settings->in_order)
+        return pt_cmd_usage(context, "--part needs --in-order");
+    if (settings->part != NULL && !parse_part(settings->part, &request))
+        return pt_cmd_usage(context, "--part=%s: use two whole numbers, START,END", settings->part);
     PT_UNREF_PROFILE const pt_profile *shown =
         pt_cmd_shown(pt_cmd_is_stdout(settings->output), context->answer);
     PT_FREE_FLAME pt_flame *flame = NULL;
     pt_error error = PT_ERROR_INIT;
+    if (request.in_order && !request.inverted &&
+        add_thread_frames(context, &shown, &error) != PT_OK)
+        return pt_cmd_fail(&error);
     if (pt_flame_new(shown, &request, &flame, &error) != PT_OK) return pt_cmd_fail(&error);
     if (pt_cmd_is_stdout(settings->output)) {
         formats[format].render(context->out, flame, &context->head);

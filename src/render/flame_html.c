@@ -81,7 +81,15 @@ static void put_nodes(pt_json_w *w, const pt_flame *f)
         PUT_COLUMN(w, "self_base", f->node_count, f->self_base[i]);
         PUT_COLUMN(w, "total_base", f->node_count, f->total_base[i]);
     }
+    if (f->start != NULL) PUT_COLUMN(w, "start", f->node_count, (int64_t)f->start[i]);
     pt_json_object_end(w);
+    if (f->start != NULL) {
+        pt_json_key_object(w, "narrow");
+        PUT_COLUMN(w, "parent", f->narrow_count, f->narrow[i].parent);
+        PUT_COLUMN(w, "start", f->narrow_count, (int64_t)f->narrow[i].start);
+        PUT_COLUMN(w, "width", f->narrow_count, (int64_t)f->narrow[i].width);
+        pt_json_object_end(w);
+    }
     pt_json_key_object(w, "cut");
     pt_json_key_uint(w, "nodes", f->cut_nodes);
     pt_json_key_int(w, "total", f->cut_total);

@@ -210,7 +210,7 @@ static void put_box(const drawing *d, uint32_t node, double x, double width)
     pt_out_text(d->out, "</g>\n");
 }
 
-/* Each node begins where its elder siblings end. */
+/* Each node begins where its elder siblings end, or, in order of time, in its own place. */
 static void put_boxes(const drawing *d)
 {
     const pt_flame *f = d->flame;
@@ -220,6 +220,7 @@ static void put_boxes(const drawing *d)
         if (i > 0) {
             left[i] = next[i] = next[f->parent[i]];
             next[f->parent[i]] += f->node_total[i];
+            if (f->start != NULL) left[i] = (int64_t)(f->start[i] - f->start[0]);
         }
         const double width = i == 0 ? INSIDE_PX : (double)f->node_total[i] * d->scale;
         if (width >= LEAST_PX) put_box(d, i, MARGIN_PX + (double)left[i] * d->scale, width);

@@ -62,6 +62,24 @@ bool pt_sample_time(const pt_profile *p, uint32_t sample, int64_t *ret_ns)
     return column[sample] != 0;
 }
 
+static uint32_t number_of_label(const pt_profile *p, uint32_t set, const char *key)
+{
+    for (uint64_t l = p->labels->offset[set]; l < p->labels->offset[set + 1]; l++) {
+        const pt_label *const label = &p->labels->row[l];
+        if (label->kind == PT_LABEL_NUMBER && label->num >= 0 && label->num < PT_NONE &&
+            strcmp(pt_text(p, label->key), key) == 0)
+            return (uint32_t)label->num;
+    }
+    return PT_NONE;
+}
+
+void pt_sample_thread(const pt_profile *p, uint32_t sample, uint32_t *ret_pid, uint32_t *ret_tid)
+{
+    const pt_samples *const s = p->sample;
+    *ret_pid = s->pid != NULL ? s->pid[sample] : number_of_label(p, s->labels[sample], "pid");
+    *ret_tid = s->tid != NULL ? s->tid[sample] : number_of_label(p, s->labels[sample], "tid");
+}
+
 /* ---- parsing ---- */
 
 static pt_status set_bad_time(const time_choice *c, pt_error *reterr)

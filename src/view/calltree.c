@@ -9,6 +9,9 @@
  *     dealt   [ a a a | b b | c ]    groups of paths p;a  p;b  p;c
  *
  * Groups wait on an explicit stack, heaviest child on top, which makes the nodes' order preorder.
+ *
+ * In order of time the items are samples, which stay where they are: each child of a group is a run
+ * of its items.
  */
 #include "view/calltree.h"
 
@@ -17,9 +20,10 @@
 
 #include "base/buf.h"
 #include "base/grow.h"
+#include "transform/filter.h"
 #include "view/table.h"
 
-/* A stack of which some frames are placed in the tree. */
+/* A stack of which some frames are placed in the tree. In order of time: a sample's. */
 typedef struct {
     int64_t value;
     int64_t base; /* of a difference: what of value is the base's */
@@ -39,6 +43,7 @@ typedef struct {
     uint32_t name, location;
     bool inlined;
     uint32_t folded;
+    uint64_t start, width; /* in order: as in pt_calltree */
 } group;
 
 typedef PT_VECTOR(group) groups;
@@ -49,6 +54,9 @@ typedef struct {
     pt_calltree *tree;
     size_t cap; /* of the tree's columns */
     item *item, *spare;
+    /* In order: of each item the values to its left, and its thread, counted from 0. */
+    uint64_t *start;
+    uint32_t *thread;
     uint32_t *child_of_name; /* PT_NONE between groups */
     groups waiting, children;
     uint32_t *place; /* per child: its rank after sorting */
@@ -104,6 +112,10 @@ static void grow_nodes(planting *t)
         GROW(self_base);
         GROW(total_base);
     }
+    if (t->request->in_order) {
+        GROW(start);
+        GROW(width);
+    }
 #undef GROW
 }
 
@@ -124,6 +136,10 @@ static uint32_t add_node(planting *t, const group *g)
     if (t->request->splits) {
         tree->self_base[node] = 0;
         tree->total_base[node] = g->base;
+    }
+    if (t->request->in_order) {
+        tree->start[node] = g->start;
+        tree->width[node] = g->width;
     }
     return node;
 }
@@ -269,6 +285,141 @@ static void deal_groups(planting *t, const group *g, uint32_t node)
         push_group(t, &t->children.items[t->place[i]]);
 }
 
+/* ---- In order of time ---- */
+
+/* Does the item continue a run that ends with the item before it? */
+static bool is_next_in_run(const planting *t, uint64_t i)
+{
+    return t->thread[i] == t->thread[i - 1] &&
+           t->start[i] == pt_saturating_count(t->start[i - 1], pt_magnitude(t->item[i - 1].value));
+}
+
+/* Splits a group into runs of items with the same next name. An item whose stack ends at the node
+ * ends a run, and is in none. */
+static void find_runs(planting *t, const group *g, uint32_t node)
+{
+    t->children.count = 0;
+    int64_t self = 0;
+    bool is_open = false;
+    for (uint64_t i = g->first; i < g->first + g->count; i++) {
+        item *const it = &t->item[i];
+        if (it->frames == 0) {
+            self = pt_saturating_add(self, it->value);
+            is_open = false;
+            continue;
+        }
+        bool inlined;
+        const uint32_t location = next_location(t, it);
+        const uint32_t name = take_name(t, it, location, &inlined);
+        if (!is_open || !is_next_in_run(t, i) ||
+            t->children.items[t->children.count - 1].name != name)
+            PT_PUSH(t->children, (group){.parent = node,
+                                         .depth = g->depth + 1,
+                                         .name = name,
+                                         .location = location,
+                                         .inlined = true,
+                                         .first = i,
+                                         .start = t->start[i]});
+        is_open = true;
+        group *const child = &t->children.items[t->children.count - 1];
+        weigh_item(child, it, inlined);
+        child->width = child->weight;
+    }
+    set_self(t->tree, node, self, 0);
+}
+
+/* Lets `folded` stand for a child, too, if that is light and near enough. */
+static bool join_folded(const planting *t, group *folded, const group *child)
+{
+    if (folded->folded == 0) return false;
+    const uint64_t gap = child->start - (folded->start + folded->width);
+    if (gap > t->request->min_weight) return false;
+    folded->folded++;
+    folded->total = pt_saturating_add(folded->total, child->total);
+    folded->width += gap + child->width;
+    return true;
+}
+
+/* Children that are too light become one folded child with those beside them. */
+static void deal_runs(planting *t, const group *g, uint32_t node)
+{
+    find_runs(t, g, node);
+    size_t kept = 0;
+    for (size_t c = 0; c < t->children.count; c++) {
+        group child = t->children.items[c];
+        if (is_folded(t, &child)) {
+            if (kept > 0 && join_folded(t, &t->children.items[kept - 1], &child)) continue;
+            child.name = child.location = PT_NONE;
+            child.inlined = false;
+            child.folded = 1;
+        }
+        t->children.items[kept++] = child;
+    }
+    while (kept-- > 0)
+        push_group(t, &t->children.items[kept]);
+}
+
+typedef struct {
+    int64_t time;
+    uint32_t pid, tid, sample;
+} moment;
+
+static int compare_moments(const void *left, const void *right)
+{
+    const moment *const a = left, *const b = right;
+    if (a->pid != b->pid) return a->pid < b->pid ? -1 : 1;
+    if (a->tid != b->tid) return a->tid < b->tid ? -1 : 1;
+    if (a->time != b->time) return a->time < b->time ? -1 : 1;
+    return a->sample < b->sample ? -1 : 1;
+}
+
+/* The samples with a value, by thread and time; those without a time come first. The caller frees.
+ */
+static moment *sort_samples(const planting *t, uint64_t *ret_count)
+{
+    const pt_profile *const p = t->fold->profile;
+    const pt_samples *const s = p->sample;
+    moment *const moments = pt_alloc(s->t.count, sizeof *moments);
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < s->t.count; i++) {
+        if (s->value[t->request->event][i] == 0) continue;
+        moment *const m = &moments[count++];
+        m->sample = i;
+        pt_sample_thread(p, i, &m->pid, &m->tid);
+        if (!pt_sample_time(p, i, &m->time)) m->time = INT64_MIN;
+    }
+    qsort(moments, count, sizeof *moments, compare_moments);
+    *ret_count = count;
+    return moments;
+}
+
+/* Fills the items with the samples of the part that is asked for, and returns their number. */
+static uint64_t put_samples_in_order(planting *t)
+{
+    const pt_stacks *const stacks = stacks_of(t);
+    const pt_samples *const s = t->fold->profile->sample;
+    uint64_t all, count = 0, left = 0;
+    uint32_t thread = 0;
+    PT_FREE moment *moments = sort_samples(t, &all);
+    const uint64_t end = t->request->part_end != 0 ? t->request->part_end : UINT64_MAX;
+    for (uint64_t i = 0; i < all; i++) {
+        const moment *const m = &moments[i];
+        const int64_t value = s->value[t->request->event][m->sample];
+        if (i > 0 && (m->pid != moments[i - 1].pid || m->tid != moments[i - 1].tid)) thread++;
+        const uint64_t start = left;
+        left = pt_saturating_count(left, pt_magnitude(value));
+        if (start < t->request->part_start || left > end) continue;
+        const uint32_t stack = s->stack[m->sample];
+        t->start[count] = start;
+        t->thread[count] = thread;
+        t->item[count++] =
+            (item){.value = value,
+                   .stack = stack,
+                   .frames = (uint32_t)(stacks->offset[stack + 1] - stacks->offset[stack])};
+    }
+    return count;
+}
+
 /* Writes the rest of a single stack as a chain below node. */
 static bool plant_chain(planting *t, const group *g, uint32_t node)
 {
@@ -302,6 +453,8 @@ static bool plant_tree(planting *t)
         if (g.folded > 0) continue;
         if (g.count == 1) {
             if (!plant_chain(t, &g, node)) return false;
+        } else if (t->request->in_order) {
+            deal_runs(t, &g, node);
         } else {
             deal_groups(t, &g, node);
         }
@@ -363,6 +516,10 @@ static uint64_t follow_path(planting *t, uint64_t count, const char *path)
             bool inlined;
             if (it.frames == 0 || take_name(t, &it, next_location(t, &it), &inlined) != row)
                 continue;
+            if (t->request->in_order) {
+                t->start[kept] = t->start[i];
+                t->thread[kept] = t->thread[i];
+            }
             t->item[kept++] = it;
         }
         count = kept;
@@ -370,8 +527,8 @@ static uint64_t follow_path(planting *t, uint64_t count, const char *path)
     return count;
 }
 
-/* The root's group: every stack with a value, below the path that is asked for. */
-static group all_stacks(planting *t)
+/* Fills the items with all stacks that have a value, and returns their number. */
+static uint64_t put_stacks(planting *t)
 {
     const pt_stacks *stacks = stacks_of(t);
     PT_FREE int64_t *value = pt_view_stack_values(t->fold->profile, t->request->event);
@@ -383,10 +540,21 @@ static group all_stacks(planting *t)
         t->item[count++] = (item){
             .value = value[s], .base = base != NULL ? base[s] : 0, .stack = s, .frames = depth};
     }
+    return count;
+}
+
+/* The root's group: all items, or those below the path that is asked for. */
+static group root_of(planting *t)
+{
+    uint64_t count = t->request->in_order ? put_samples_in_order(t) : put_stacks(t);
     if (t->request->under != NULL) count = follow_path(t, count, t->request->under);
     group root = {.name = PT_NONE, .location = PT_NONE};
     for (uint64_t i = 0; i < count; i++)
         weigh_item(&root, &t->item[i], false);
+    if (t->request->in_order && count > 0) {
+        root.start = t->start[0];
+        root.width = t->start[count - 1] + pt_magnitude(t->item[count - 1].value) - root.start;
+    }
     return root;
 }
 
@@ -395,17 +563,25 @@ pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_fold *fold,
 {
     pt_calltree tree = {0};
     planting t = {.fold = fold, .request = request, .tree = &tree};
-    const uint32_t stacks = stacks_of(&t)->t.count;
-    t.item = pt_alloc(stacks, sizeof *t.item);
-    t.spare = pt_alloc(stacks, sizeof *t.spare);
+    const uint32_t items =
+        request->in_order ? fold->profile->sample->t.count : stacks_of(&t)->t.count;
+    t.item = pt_alloc(items, sizeof *t.item);
+    if (request->in_order) {
+        t.start = pt_alloc(items, sizeof *t.start);
+        t.thread = pt_alloc(items, sizeof *t.thread);
+    } else {
+        t.spare = pt_alloc(items, sizeof *t.spare);
+    }
     t.child_of_name = pt_alloc(fold->count, sizeof *t.child_of_name);
     memset(t.child_of_name, 0xff, fold->count * sizeof *t.child_of_name);
-    const group root = all_stacks(&t);
+    const group root = root_of(&t);
     const bool is_there = root.count > 0 || request->under == NULL;
     push_group(&t, &root);
     const bool whole = plant_tree(&t);
     free(t.item);
     free(t.spare);
+    free(t.start);
+    free(t.thread);
     free(t.child_of_name);
     free(t.waiting.items);
     free(t.children.items);
@@ -438,5 +614,7 @@ void pt_calltree_done(pt_calltree *tree)
     free(tree->total);
     free(tree->self_base);
     free(tree->total_base);
+    free(tree->start);
+    free(tree->width);
     *tree = (pt_calltree){0};
 }

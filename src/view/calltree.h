@@ -11,6 +11,16 @@
  * Nodes are columns in preorder: a parent stands before its children, the subtree of node i is
  * [i, end[i]), children stand in order of weight, heaviest first. Subtrees that are too light to be
  * shown are never walked: a large profile costs what its visible part costs.
+ *
+ * In order of time the samples of each thread stand side by side, and a node is an uninterrupted
+ * run of samples that share a path:
+ *
+ *   samples of a thread        tree
+ *   main;parse        1        main             start 0  total 4
+ *   main;parse;read   1          parse          start 0  total 2
+ *   main;emit         1            read         start 1  total 1
+ *   main;parse        1          emit           start 2  total 1
+ *                                parse          start 3  total 1
  */
 #ifndef PT_VIEW_CALLTREE_H
 #define PT_VIEW_CALLTREE_H
@@ -27,6 +37,11 @@ typedef struct pt_calltree_request {
     /* Only what lies below the node of these names, which becomes the root; NULL = all. Separated
        by ';', with '\\' before a ';' or '\\' of a name. Borrowed. */
     const char *under;
+    /* In order of thread and time. The profile has times, and no value is negative. */
+    bool in_order;
+    /* In order: only samples that lie wholly in these values, counted from the left edge.
+     * part_end 0 = all. */
+    uint64_t part_start, part_end;
 } pt_calltree_request;
 
 typedef struct pt_calltree {
@@ -41,6 +56,10 @@ typedef struct pt_calltree {
                               below them is in its total, and its self is 0 */
     int64_t *self, *total; /* total = self + totals of the children */
     int64_t *self_base, *total_base; /* NULL unless the request splits */
+    /* NULL unless in order: the values to the left of the node, and the values from its left edge
+     * to its right one: its total, or of a folded node also the gaps between what it stands for,
+     * each of them lighter than min_weight. */
+    uint64_t *start, *width;
 } pt_calltree;
 
 /* Builds the tree; nothing is borrowed. PT_ERR_LIMIT when there are 2^32-1 nodes or more;

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/hash.h"
+#include "transform/filter.h"
 #include "view/calltree.h"
 #include "view/fold.h"
 #include "view/table.h"
@@ -23,6 +24,7 @@ typedef struct {
     pt_index strings, groups, frames;
     size_t string_cap, group_cap, frame_cap;
     PT_VECTOR(uint32_t) frame_row; /* the row of each frame */
+    PT_VECTOR(pt_flame_narrow) narrow;
 } building;
 
 static uint32_t add_string(building *b, const char *text, size_t bytes)
@@ -249,9 +251,12 @@ static bool is_wide_enough(limit *l, int64_t width, uint32_t depth)
 
 /* The largest depth with which the call tree stays below TREE_NODES_MAX; 0 = no limit. A level has
  * at most `slots` nodes (0 = no limit), since narrower nodes are folded, and at most one node for
- * each stack that reaches it. */
-static uint32_t depth_limit(const pt_profile *p, uint64_t slots)
+ * each stack that reaches it. In order of time a stack has many nodes, and folded nodes lie between
+ * the others. */
+static uint32_t depth_limit(const pt_profile *p, uint64_t slots, bool in_order)
 {
+    if (in_order) return slots == 0 ? 0 : (uint32_t)(TREE_NODES_MAX / (2 * slots)) + 1;
+
     const uint32_t stacks = p->stack->t.count;
     uint32_t deepest = 0;
     for (uint32_t s = 0; s < stacks; s++)
@@ -274,6 +279,19 @@ static void cut_small(pt_flame *f, uint64_t nodes, int64_t total)
     f->cut_total += total;
 }
 
+/* In order of time: nodes that are cut beside each other, or with less than `least` between them,
+ * become one narrow place. */
+static void add_narrow(building *b, uint32_t parent, uint32_t node, uint64_t least)
+{
+    const uint64_t start = b->tree->start[node], width = b->tree->width[node];
+    pt_flame_narrow *const last =
+        b->narrow.count > 0 ? &b->narrow.items[b->narrow.count - 1] : NULL;
+    if (last != NULL && last->parent == parent && start - (last->start + last->width) < least)
+        last->width = start + width - last->start;
+    else
+        PT_PUSH(b->narrow, (pt_flame_narrow){parent, start, width});
+}
+
 static void keep_nodes(building *b, const pt_flame_request *request)
 {
     const pt_calltree *tree = b->tree;
@@ -292,12 +310,15 @@ static void keep_nodes(building *b, const pt_flame_request *request)
         f->total_base = pt_alloc(room, sizeof *f->total_base);
         f->base = tree->total_base[0];
     }
+    if (tree->start != NULL) f->start = pt_alloc(room, sizeof *f->start);
     PT_FREE uint32_t *kept_as = pt_alloc(tree->count, sizeof *kept_as);
     for (uint32_t i = 0; i < tree->count;) {
         const int64_t total = tree->total[i];
         const bool folded = is_folded(tree, i);
         if (folded || !is_wide_enough(&l, total, tree->depth[i])) {
             cut_small(f, folded ? tree->folded[i] : 1, total);
+            if (tree->start != NULL)
+                add_narrow(b, kept_as[tree->parent[i]], i, l.width > 0 ? (uint64_t)l.width : 0);
             i = tree->end[i];
             continue;
         }
@@ -307,6 +328,7 @@ static void keep_nodes(building *b, const pt_flame_request *request)
         f->depth[node] = tree->depth[i];
         f->self[node] = tree->self[i];
         f->node_total[node] = total;
+        if (tree->start != NULL) f->start[node] = tree->start[i];
         if (f->self_base != NULL) {
             f->self_base[node] = tree->self_base[i];
             f->total_base[node] = tree->total_base[i];
@@ -378,7 +400,10 @@ static pt_status find_width(const pt_fold *fold, pt_calltree_request *wanted, ui
                                      .min_weight = UINT64_MAX,
                                      .inverted = wanted->inverted,
                                      .splits = wanted->splits,
-                                     .under = wanted->under};
+                                     .under = wanted->under,
+                                     .in_order = wanted->in_order,
+                                     .part_start = wanted->part_start,
+                                     .part_end = wanted->part_end};
     pt_calltree tree;
     const pt_status status = pt_calltree_init(&tree, fold, &box, reterr);
     if (status != PT_OK) return status;
@@ -396,8 +421,25 @@ static pt_status fill_flame(building *b, const pt_flame_request *request, pt_err
     b->flame->event_unit = add_profile_string(b, event->unit);
     add_root_frame(b);
     keep_nodes(b, request);
-    const bool is_whole = request->under == NULL; /* functions are counted over everything */
+    b->flame->narrow = b->narrow.items;
+    b->flame->narrow_count = (uint32_t)b->narrow.count;
+    const bool is_whole = request->under == NULL &&
+                          request->part_end == 0; /* functions are counted over everything */
     return is_whole && b->flame->cut_nodes > 0 ? add_functions(b, request, reterr) : PT_OK;
+}
+
+static pt_status check_order(const pt_profile *p, bool has_base, pt_error *reterr)
+{
+    if (has_base)
+        return pt_error_set(reterr, PT_ERR_USAGE,
+                            "a difference of two profiles has no order of time: --in-order takes "
+                            "no --base");
+    int64_t ns;
+    for (uint32_t i = 0; i < p->sample->t.count; i++)
+        if (pt_sample_time(p, i, &ns)) return PT_OK;
+    return pt_error_set(reterr, PT_ERR_USAGE,
+                        "--in-order: the samples have no times; pitot record --timeline keeps "
+                        "them");
 }
 
 pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *request,
@@ -410,19 +452,24 @@ pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *reques
     pt_status status = sum_values(profile, request->event, &total, &has_base, reterr);
     if (status != PT_OK) return status;
     pt_fold fold;
-    status = pt_fold_init(&fold, profile, &request->fold, reterr);
+    if (request->in_order) status = check_order(profile, has_base, reterr);
+    if (status == PT_OK) status = pt_fold_init(&fold, profile, &request->fold, reterr);
     if (status != PT_OK) return status;
     const uint64_t slots = 2 * (uint64_t)request->width_px;
     pt_calltree_request wanted = {
         .event = request->event,
         .min_weight = slots == 0 ? 0 : ((uint64_t)total + slots - 1) / slots,
-        .max_depth = request->max_nodes == 0 ? 0 : depth_limit(profile, slots),
+        .max_depth = request->max_nodes == 0 ? 0 : depth_limit(profile, slots, request->in_order),
         .inverted = request->inverted,
         .splits = has_base,
         .under = request->under,
+        .in_order = request->in_order,
+        .part_start = request->part_start,
+        .part_end = request->part_end,
     };
     pt_calltree tree;
-    if (request->under != NULL) status = find_width(&fold, &wanted, slots, &total, reterr);
+    if (request->under != NULL || request->part_end != 0)
+        status = find_width(&fold, &wanted, slots, &total, reterr);
     if (status == PT_OK) status = pt_calltree_init(&tree, &fold, &wanted, reterr);
     if (status == PT_OK) {
         building b = {.profile = profile, .fold = &fold, .tree = &tree};
@@ -462,6 +509,8 @@ void pt_flame_free(pt_flame *flame)
     free(flame->node_total);
     free(flame->self_base);
     free(flame->total_base);
+    free(flame->start);
+    free(flame->narrow);
     free(flame);
 }
 

@@ -8,6 +8,9 @@
  * Nodes are in preorder, siblings widest first; total = self + the children's totals + what was cut
  * under the node. A subtree narrower than half a pixel on the widest screen is cut, and counted;
  * more nodes than asked for lose their narrowest, of equal ones the deepest.
+ *
+ * In order of time a node is an uninterrupted run of samples of one thread (calltree.h). Then each
+ * node has a place, and siblings stand in the order of time; so has each gap where nodes were cut.
  */
 #ifndef PT_VIEW_FLAME_H
 #define PT_VIEW_FLAME_H
@@ -33,6 +36,8 @@ typedef struct pt_flame_request {
     int64_t whole;      /* what 100 % is; 0 = the sum of the values */
     bool inverted;      /* from the leaf up */
     const char *under;  /* NULL, or the path of the box that is the root (calltree.h) */
+    bool in_order;      /* of time; the profile is no difference, and has times */
+    uint64_t part_start, part_end; /* in order: only what lies between (calltree.h); end 0 = all */
     pt_fold_rule fold;
 } pt_flame_request;
 
@@ -55,6 +60,12 @@ typedef struct pt_flame_function {
     int64_t self, total; /* of a difference: the changes */
 } pt_flame_function;
 
+/* In order of time: where nodes were cut below a parent. */
+typedef struct pt_flame_narrow {
+    uint32_t parent;
+    uint64_t start, width;
+} pt_flame_narrow;
+
 #define PT_FLAME_FUNCTIONS 25 /* rows shown, by self or by total */
 
 typedef struct pt_flame {
@@ -70,6 +81,10 @@ typedef struct pt_flame {
     /* Of a difference, whose base has negative values: what of self and node_total is the base's.
      * They are sums of both sides then, as are `total` and `cut_total`. Else NULL. */
     int64_t *self_base, *total_base;
+    /* In order of time: the values to the left of each node; else NULL. */
+    uint64_t *start;
+    pt_flame_narrow *narrow; /* [narrow_count], in preorder */
+    uint32_t narrow_count;
     int64_t base;        /* total_base[0], or 0 */
     int64_t most_change; /* the largest magnitude of pt_flame_change */
     uint32_t rows;       /* deepest depth + 1 */

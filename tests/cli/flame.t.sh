@@ -51,6 +51,18 @@ expect_status 2
 expect_stderr_has "'flame.png' ends in none of .html, .svg and .json; --format=html, svg or json chooses"
 expect test ! -e flame.png
 
+it 'refuses an order of time without times, and a part without an order'
+run pitot flame app.folded --in-order -o order.html
+expect_status 2
+expect_stderr_has '--in-order: the samples have no times; pitot record --timeline keeps them'
+run pitot flame app.folded --part=0,5 -o order.html
+expect_status 2
+expect_stderr_has '--part needs --in-order'
+run pitot flame app.folded --in-order --part=5 -o order.html
+expect_status 2
+expect_stderr_has '--part=5: use two whole numbers, START,END'
+expect test ! -e order.html
+
 it 'draws what the query leaves and says what share that is'
 run pitot flame app.folded --focus=g -o focus.html
 expect_status 0

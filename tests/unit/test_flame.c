@@ -300,6 +300,162 @@ static void boxes_too_narrow_in_the_whole_are_wide_enough_below_a_path(void **st
     pt_profile_unref(p);
 }
 
+/* ---- in order of time ---- */
+
+static pt_flame *flame_in_order(const pt_profile *p, pt_flame_request request)
+{
+    request.in_order = true;
+    pt_flame *flame = NULL;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_flame_new(p, &request, &flame, &error) != PT_OK) fail_msg("%s", error.message);
+    return flame;
+}
+
+/* The nodes as lines "  name start self total", indented by depth. */
+static void assert_drawn_in_order(const pt_flame *f, const char *expected)
+{
+    pt_buf text = PT_BUF_INIT;
+    for (uint32_t i = 0; i < f->node_count; i++)
+        pt_putf(&text, "%*s%s %llu %lld %lld\n", (int)f->depth[i], "", name_of(f, i),
+                (unsigned long long)f->start[i], (long long)f->self[i],
+                (long long)f->node_total[i]);
+    PT_FREE char *drawn = pt_buf_take(&text, NULL);
+    assert_string_equal(drawn, expected);
+}
+
+static void in_order_of_time_a_box_is_a_run_of_samples_of_a_thread(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "main;emit 1 time:3/ns tid:1/n\n"
+                                                "main;parse 1 time:1/ns tid:1/n\n"
+                                                "main;parse 2 time:1/ns tid:2/n\n"
+                                                "main;parse;read 1 time:2/ns tid:1/n\n"
+                                                "main;parse 1 time:4/ns tid:1/n\n");
+    PT_FREE_FLAME pt_flame *f = flame_in_order(p, (pt_flame_request){0});
+    assert_drawn_in_order(f, "all 0 0 6\n"
+                             " main 0 0 4\n"
+                             "  parse 0 1 2\n"
+                             "   read 1 1 1\n"
+                             "  emit 2 1 1\n"
+                             "  parse 3 1 1\n"
+                             " main 4 0 2\n"
+                             "  parse 4 2 2\n");
+    assert_conserved(f);
+    PT_FREE_FLAME pt_flame *part = flame_in_order(
+        p, (pt_flame_request){.under = "main;parse", .part_start = 3, .part_end = 4});
+    assert_drawn_in_order(part, "all 3 1 1\n");
+    pt_profile_unref(p);
+}
+
+static void an_order_needs_times_and_one_side(void **state)
+{
+    static const char *const texts[] = {"main 1\n", "main 1 time:1/ns\nmain -1 time:2/ns\n"};
+    for (size_t i = 0; i < 2; i++) {
+        const pt_profile *p = profile_of("n/count", texts[i]);
+        const pt_flame_request request = {.in_order = true};
+        pt_flame *f = NULL;
+        pt_error error = PT_ERROR_INIT;
+        assert_int_equal(pt_flame_new(p, &request, &f, &error), PT_ERR_USAGE);
+        assert_null(f);
+        pt_profile_unref(p);
+    }
+}
+
+/* 3,000 samples of two threads at random times, in stacks of up to 6 of 3 functions. */
+static const pt_profile *random_times(void)
+{
+    pt_buf text = PT_BUF_INIT;
+    srand48(24);
+    for (int i = 0; i < 3000; i++) {
+        pt_put_text(&text, "r");
+        for (long depth = lrand48() % 6; depth > 0; depth--)
+            pt_putf(&text, ";%c", 'a' + (char)(lrand48() % 3));
+        pt_putf(&text, " %ld time:%ld/ns tid:%ld/n\n", 1 + lrand48() % 4, 1 + lrand48() % 100000,
+                lrand48() % 2);
+    }
+    const pt_profile *p = profile_of("n/count", pt_buf_text(&text));
+    pt_buf_done(&text);
+    return p;
+}
+
+/* Boxes and narrow places of a parent lie within it, and none covers another's. */
+static void assert_places(const pt_flame *f)
+{
+    PT_FREE uint64_t *free_from = pt_alloc(f->node_count, sizeof *free_from);
+    uint32_t k = 0;
+    for (uint32_t i = 0; i <= f->node_count; i++) {
+        for (; k < f->narrow_count && (i == f->node_count || f->narrow[k].start < f->start[i]);
+             k++) {
+            const pt_flame_narrow *const n = &f->narrow[k];
+            assert_true(n->start >= free_from[n->parent]);
+            free_from[n->parent] = n->start + n->width;
+            assert_true(free_from[n->parent] <=
+                        f->start[n->parent] + (uint64_t)f->node_total[n->parent]);
+        }
+        if (i == f->node_count) break;
+        if (i > 0) {
+            assert_true(f->start[i] >= free_from[f->parent[i]]);
+            free_from[f->parent[i]] = f->start[i] + (uint64_t)f->node_total[i];
+            assert_true(free_from[f->parent[i]] <=
+                        f->start[f->parent[i]] + (uint64_t)f->node_total[f->parent[i]]);
+        }
+        free_from[i] = f->start[i];
+    }
+}
+
+static int64_t self_of(const pt_flame *f, const char *name)
+{
+    int64_t self = 0;
+    for (uint32_t i = 0; i < f->node_count; i++)
+        if (strcmp(name_of(f, i), name) == 0) self += f->self[i];
+    return self;
+}
+
+static void in_order_nothing_is_lost_and_nothing_lies_upon_another(void **state)
+{
+    const pt_profile *p = random_times();
+    PT_FREE_FLAME pt_flame *merged = flame_of(p, 0, 0);
+    static const uint32_t widths[] = {0, 4000, 200, 10}, most[] = {0, 500, 20};
+    for (size_t w = 0; w < 4; w++)
+        for (size_t m = 0; m < 3; m++) {
+            PT_FREE_FLAME pt_flame *f =
+                flame_in_order(p, (pt_flame_request){.width_px = widths[w], .max_nodes = most[m]});
+            assert_conserved(f);
+            assert_places(f);
+            assert_int_equal(f->total, merged->total);
+            assert_true((f->cut_nodes > 0) == (f->narrow_count > 0));
+            if (f->cut_nodes > 0) continue;
+            for (const char *name = "a\0b\0c\0r"; *name != '\0'; name += 2)
+                assert_int_equal(self_of(f, name), self_of(merged, name));
+        }
+    pt_profile_unref(p);
+}
+
+static void in_order_a_part_has_the_boxes_of_the_whole(void **state)
+{
+    const pt_profile *p = random_times();
+    PT_FREE_FLAME pt_flame *whole = flame_in_order(p, (pt_flame_request){0});
+    for (uint32_t i = 1; i < whole->node_count; i += 97) {
+        char path[64] = "";
+        for (uint32_t at = i; at > 0; at = whole->parent[at]) {
+            char longer[80];
+            snprintf(longer, sizeof longer, "%s%s%s", name_of(whole, at), *path ? ";" : "", path);
+            memcpy(path, longer, strlen(longer) + 1);
+        }
+        const uint64_t end = whole->start[i] + (uint64_t)whole->node_total[i];
+        PT_FREE_FLAME pt_flame *f = flame_in_order(
+            p, (pt_flame_request){.under = path, .part_start = whole->start[i], .part_end = end});
+        for (uint32_t k = 0; k < f->node_count; k++) {
+            assert_int_equal(f->start[k], whole->start[i + k]);
+            assert_int_equal(f->node_total[k], whole->node_total[i + k]);
+            assert_int_equal(f->self[k], whole->self[i + k]);
+            assert_int_equal(f->depth[k], whole->depth[i + k] - whole->depth[i]);
+        }
+        assert_true(i + f->node_count == whole->node_count ||
+                    whole->depth[i + f->node_count] <= whole->depth[i]);
+    }
+    pt_profile_unref(p);
+}
+
 static void values_that_add_up_to_2_63_are_refused(void **state)
 {
     const pt_profile *p = profile_of("n/count", "main 9223372036854775807\nmain;f 1\n");
@@ -742,6 +898,10 @@ int main(void)
         cmocka_unit_test(an_inverted_graph_has_callers_below),
         cmocka_unit_test(a_path_leads_to_the_box_that_is_drawn),
         cmocka_unit_test(boxes_too_narrow_in_the_whole_are_wide_enough_below_a_path),
+        cmocka_unit_test(in_order_of_time_a_box_is_a_run_of_samples_of_a_thread),
+        cmocka_unit_test(an_order_needs_times_and_one_side),
+        cmocka_unit_test(in_order_nothing_is_lost_and_nothing_lies_upon_another),
+        cmocka_unit_test(in_order_a_part_has_the_boxes_of_the_whole),
         cmocka_unit_test(values_that_add_up_to_2_63_are_refused),
         cmocka_unit_test(packages_are_read_from_names),
         cmocka_unit_test(the_last_part_of_a_name_stands_for_it),

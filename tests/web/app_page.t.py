@@ -276,6 +276,30 @@ def a_stall_is_found_in_three_clicks(browser):
     contains(pitot('top', '--time=6.4,6.42', 'timed.txt'), 'stall')
 
 
+def boxes_stand_in_the_order_of_time(browser):
+    """timed.txt in order: 640 of `usual`; to 6.44 s each of 5 of them between `stall`, 50 in all; then 355 of `usual`."""
+    page = browser.open(TIMED + '/ui/')
+    click_text(page, '#buttons button', 'In order of time')
+    ready(page, 'flamegraph')
+    equal(address(page), '/ui/flamegraph?in-order=t')
+    left, top, width = page.eval('(c => [c.left, c.top, c.width])(document.querySelector("#canvas").getBoundingClientRect())')
+    page.click(left + width * 0.95, top + 50)
+    waits(page, '!document.querySelector("#selection").hidden')
+    equal(page.text('#chosen'), 'usual')
+    equal(page.eval('new URLSearchParams(location.search).get("zoom")'), '@695000000,2')
+    contains(page.text('#details'), 'total 355ms (33.8%, 100.0% of the zoom)')
+    page.eval('history.back()')
+    waits(page, 'new URLSearchParams(location.search).get("zoom") === null')
+    page.click(left + width * 0.2, top + 50)
+    waits(page, 'new URLSearchParams(location.search).get("zoom") === "@0,2"')
+    again = browser.open(TIMED + address(page))
+    equal(again.text('#crumbs li:last-child'), 'usual')
+    click_text(again, '#views a', 'Top')
+    ready(again, 'top')
+    equal(address(again), '/ui/top?sel=usual')
+    equal(browser.complaints, [])
+
+
 def a_box_of_the_graph_can_be_chosen(browser):
     page = browser.open(URL + '/ui/graph')
     page.wait_in_frame('document.querySelector(".node text") !== null')
@@ -358,6 +382,7 @@ TESTS = [
     fifty_random_clicks_are_what_their_address_shows,
     a_regression_is_red_and_the_rest_is_noise,
     a_stall_is_found_in_three_clicks,
+    boxes_stand_in_the_order_of_time,
     a_report_is_the_page_in_a_file,
     what_matches_nothing_is_said_in_words,
     conditions_without_a_field_can_be_taken_away,

@@ -39,7 +39,9 @@ export interface FlameData {
     total: number[];
     self_base?: number[];
     total_base?: number[];
+    start?: number[]; /* in order of time: the left edge; children need not touch each other */
   };
+  narrow?: { parent: number[]; start: number[]; width: number[] }; /* in order of time: where branches were left out */
   cut: { nodes: number; total: number };
   functions: { name: number[]; self: number[]; total: number[]; more: number };
 }
@@ -108,6 +110,8 @@ export class Tree {
   readonly rowFirst: Int32Array; /* row d is rowNodes[rowFirst[d] .. rowFirst[d + 1]) */
   readonly rowNodes: Int32Array;
   readonly sides: Sides | null; /* of a difference */
+  readonly narrow: Int32Array[]; /* in order of time: per row of parents, the indices in data.narrow */
+  readonly ordered: boolean; /* in order of time: a path of names leads to many boxes */
 
   constructor(readonly data: FlameData, widths: Widths = { of: "both", normalized: false }) {
     const n = (this.count = data.nodes.parent.length);
@@ -117,7 +121,9 @@ export class Tree {
     this.self = this.sides ? widthOf(this.sides, widths.of, "self") : Float64Array.from(data.nodes.self);
     this.total = this.sides ? widthOf(this.sides, widths.of, "total") : Float64Array.from(data.nodes.total);
     this.depth = new Int32Array(n);
-    this.start = new Float64Array(n);
+    const places = data.nodes.start;
+    this.ordered = places !== undefined;
+    this.start = places !== undefined ? Float64Array.from(places, (at) => at - places[0]) : new Float64Array(n);
     this.end = new Int32Array(n);
 
     const next = (this.cutStart = new Float64Array(n)); /* where a node's next child begins */
@@ -125,7 +131,8 @@ export class Tree {
     for (let i = 1; i < n; i++) {
       const up = this.parent[i];
       this.depth[i] = this.depth[up] + 1;
-      this.start[i] = next[i] = next[up];
+      if (places === undefined) this.start[i] = next[up];
+      next[i] = this.start[i];
       next[up] += this.total[i];
       deepest = Math.max(deepest, this.depth[i]);
     }
@@ -142,6 +149,9 @@ export class Tree {
     const fill = this.rowFirst.slice();
     this.rowNodes = new Int32Array(n);
     for (let i = 0; i < n; i++) this.rowNodes[fill[this.depth[i]]++] = i;
+    const narrow: number[][] = Array.from({ length: deepest + 1 }, () => []);
+    (data.narrow ? data.narrow.parent : []).forEach((up, i) => narrow[this.depth[up]].push(i));
+    this.narrow = narrow.map((row) => Int32Array.from(row));
   }
 
   get rows(): number {
@@ -224,8 +234,19 @@ export class Tree {
     return (this.sides.selfAfter[node] - this.sides.selfBefore[node]) / this.sides.mostChange;
   }
 
-  /* The names from the root down to a node, as `pitot flame --under` takes them. */
+  /* What finds the node again: the names from the root down to it, or, in order of time, its place and depth. */
   path(node: number): string {
+    return this.ordered ? (node > 0 ? `@${this.start[node]},${this.depth[node]}` : "") : this.names(node);
+  }
+
+  /* The options of `pitot flame`, beside those of the whole, that ask for what is below a node. */
+  question(node: number): Record<string, string> {
+    const from = this.start[node] + (this.data.nodes.start || [0])[0];
+    return { under: this.names(node), ...(this.ordered ? { part: `${from},${from + this.total[node]}` } : {}) };
+  }
+
+  /* The names from the root down to a node, as `pitot flame --under` takes them. */
+  private names(node: number): string {
     const names: string[] = [];
     for (; node > 0; node = this.parent[node]) names.push(this.name(node).replace(/[\\;]/g, "\\$&"));
     return names.reverse().join(";");
@@ -233,6 +254,15 @@ export class Tree {
 
   /* The node at a path, or as far as it leads: 0 for "". */
   nodeAt(path: string): number {
+    const place = path.match(/^@(\d+),(\d+)$/);
+    if (this.ordered !== (place !== null)) return 0;
+    if (place !== null) {
+      for (let depth = Math.min(Number(place[2]), this.rows - 1); depth > 0; depth--) {
+        const found = this.at(depth, Number(place[1]));
+        if (found >= 0) return found;
+      }
+      return 0;
+    }
     const names = (path.match(/(?:\\.|[^\\;])+/gs) || []).map((name) => name.replace(/\\(.)/gs, "$1"));
     let node = 0;
     for (const name of names) {
@@ -257,6 +287,21 @@ export class Tree {
     for (let i = top; i < this.end[top]; i++) deepest = Math.max(deepest, this.depth[i]);
     return deepest;
   }
+}
+
+type Narrow = NonNullable<FlameData["narrow"]>;
+
+/* The narrow places of both after a splice: those below `at` come from `more`. */
+function joinedNarrow(old: Narrow, more: Narrow, at: number, end: number, shift: number): Narrow {
+  const joined: Narrow = { parent: [], start: [], width: [] };
+  const add = (from: Narrow, i: number, parent: number): void => {
+    joined.parent.push(parent);
+    joined.start.push(from.start[i]);
+    joined.width.push(from.width[i]);
+  };
+  old.parent.forEach((p, i) => (p < at || p >= end) && add(old, i, p < at ? p : p + shift));
+  more.parent.forEach((p, i) => add(more, i, p + at));
+  return joined;
 }
 
 /* The data with the boxes below node `at` (up to `end`) replaced by those of `more`, whose root is that node. */
@@ -289,8 +334,10 @@ export function spliced(data: FlameData, at: number, end: number, more: FlameDat
     joined.self_base = join(nodes.self_base, more.nodes.self_base);
     joined.total_base = join(nodes.total_base, more.nodes.total_base);
   }
+  if (nodes.start !== undefined) joined.start = join(nodes.start, more.nodes.start);
   return {
     ...data,
+    narrow: data.narrow && more.narrow && joinedNarrow(data.narrow, more.narrow, at, end, shift),
     strings,
     groups: { name: [...data.groups.name, ...texts(more.groups.name)], hue: [...data.groups.hue, ...more.groups.hue] },
     frames: {

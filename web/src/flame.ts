@@ -21,7 +21,8 @@ export interface Host {
   read(): Place;
   write(place: Place, step: boolean): void; /* step: Back leads to the state before */
   chosen(name: string, x: number, y: number): void; /* a box was clicked; "": none is */
-  more?(path: string): Promise<FlameData>; /* what is below a box, with what was too narrow */
+  /* What is below a box, with what was too narrow; asked with options of `pitot flame`. */
+  more?(question: Record<string, string>): Promise<FlameData>;
 }
 
 export class Flame {
@@ -38,7 +39,7 @@ export class Flame {
   private panel: Panel;
   private width: Width = "both";
   private normalized = false;
-  private asked = new Set<string>(); /* paths whose details were fetched */
+  private asked = new Set<string>(); /* Tree.path of boxes whose details were fetched */
   private systemDark = window.matchMedia("(prefers-color-scheme: dark)");
 
   /* signal: when it is aborted, nothing of the document is listened to any more. */
@@ -117,7 +118,7 @@ export class Flame {
     const known = this.tree.path(at);
     if (this.host.more === undefined || at === 0 || this.asked.has(known) || this.tree.cutUnder(at) <= 0) return;
     this.asked.add(known);
-    this.host.more(known).then(
+    this.host.more(this.tree.question(at)).then(
       (more) => {
         if (!this.signal.aborted) this.addMore(known, wanted, more);
       },

@@ -224,6 +224,7 @@ export class Graph {
   /* The same beyond each box of a row that has branches which the page does not hold. */
   private drawCut(row: number, colours: Skin): void {
     const { tree, scene } = this;
+    if (tree.ordered) return this.drawNarrow(row, colours);
     const scale = this.scale();
     const left = tree.start[scene.zoom];
     const stop = tree.firstInRow(row, tree.end[scene.zoom]);
@@ -232,6 +233,19 @@ export class Graph {
       const width = tree.cut[node] * scale;
       if (width >= LEAST_PX) this.lowBar(row + 1, (tree.cutStart[node] - left) * scale, width, colours);
     }
+  }
+
+  /* In order of time they have places of their own. */
+  private drawNarrow(row: number, colours: Skin): void {
+    const { tree, scene } = this;
+    const { parent, start, width } = tree.data.narrow!;
+    const scale = this.scale();
+    const left = tree.start[scene.zoom] + tree.data.nodes.start![0];
+    const run = new Run((x, wide) => this.lowBar(row + 1, x, wide, colours));
+    for (const i of tree.narrow[row]) {
+      if (tree.isUnder(parent[i], scene.zoom)) run.add((start[i] - left) * scale, width[i] * scale);
+    }
+    run.end();
   }
 
   private box(node: number, x: number, y: number, width: number, colours: Skin): void {

@@ -338,14 +338,19 @@ class App implements Page {
     const data = parseData(JSON.stringify(await this.ask("flame")));
     const { signal } = this.unwanted;
     const part = (byId<HTMLTemplateElement>("flame-part").content.cloneNode(true) as DocumentFragment).children;
-    const inverted = this.state.get("inverted") !== "";
-    const button = element("button", "", "Inverted");
-    button.setAttribute("aria-pressed", String(inverted));
-    button.title = "What runs, with its callers";
-    button.addEventListener("click", () => this.go(this.state.with({ inverted: inverted ? "" : "t", zoom: "" })));
+    const toggle = (option: string, text: string, title: string): HTMLElement => {
+      const on = this.state.get(option) !== "";
+      const button = element("button", "", text);
+      button.setAttribute("aria-pressed", String(on));
+      button.title = title;
+      button.addEventListener("click", () => this.go(this.state.with({ [option]: on ? "" : "t", zoom: "" })));
+      return button;
+    };
+    const buttons = [toggle("inverted", "Inverted", "What runs, with its callers")];
+    if (this.data.times && !this.isFile) buttons.unshift(toggle("in-order", "In order of time", "Boxes in the order of time, thread by thread"));
     const facts = element("ul", "facts");
     answer([facts, element("div", "flame-graph", ...Array.from(part))], () => {
-      byId("buttons").prepend(button);
+      byId("buttons").prepend(...buttons);
       const graph = new Flame(
         data,
         {
@@ -360,7 +365,7 @@ class App implements Page {
             this.showViews();
           },
           chosen: (name, x, y) => this.choose(name, name === "" ? null : { x, y }),
-          more: this.isFile ? undefined : (under) => this.ask("flame", { under }),
+          more: this.isFile ? undefined : (below) => this.ask("flame", below),
         },
         signal
       );

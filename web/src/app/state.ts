@@ -56,7 +56,7 @@ export class State {
 
   /* Without what belongs to the look of one view: another one begins afresh. */
   to(view: View, changes: Record<string, string> = {}): State {
-    const fresh: Record<string, string> = view === this.view ? {} : { zoom: "", folds: "", line: "", inverted: "" };
+    const fresh: Record<string, string> = view === this.view ? {} : { zoom: "", folds: "", line: "", inverted: "", "in-order": "" };
     return this.with({ ...fresh, ...changes }, view);
   }
 
@@ -78,7 +78,7 @@ export class State {
 
   /* Names of conditions, for the breadcrumbs. */
   conditions(): string[] {
-    const own = new Set([...PAGE_ONLY, "p", "si", "inverted"]);
+    const own = new Set([...PAGE_ONLY, "p", "si", "inverted", "in-order"]);
     return [...new Set(this.parameters.keys())].filter((name) => !own.has(name));
   }
 
