@@ -205,7 +205,21 @@ static void cut_to_top(pt_graph_making *m, uint64_t node_cutoff, uint64_t edge_c
     pt_graph_sort(m);
 }
 
-static void trim_graph(pt_graph_making *m)
+static void name_listed(pt_graph *g)
+{
+    for (uint32_t i = 0; i < g->listed_count; i++)
+        pt_graph_name(g, g->listed[i]);
+}
+
+static pt_status choose_nodes(pt_graph_making *m, pt_error *reterr)
+{
+    if (m->request->choose == NULL) return PT_OK;
+    name_listed(m->graph);
+    m->chosen = pt_alloc(m->graph->node_count, sizeof *m->chosen);
+    return m->request->choose(m->request->choose_context, m->graph, m->chosen, reterr);
+}
+
+static pt_status trim_graph(pt_graph_making *m, pt_error *reterr)
 {
     const pt_graph_request *r = m->request;
     pt_graph *g = m->graph;
@@ -220,6 +234,8 @@ static void trim_graph(pt_graph_making *m)
     if (r->visual && !r->call_tree) pt_graph_make_edges(m); /* the order follows from them */
     pt_graph_sort(m);
     pt_graph_trim_tags(g, node_cutoff);
+    const pt_status status = choose_nodes(m, reterr);
+    if (status != PT_OK) return status;
     if (r->node_count > 0)
         cut_to_top(m, node_cutoff, edge_cutoff);
     else if (!r->visual && !r->call_tree)
@@ -227,6 +243,7 @@ static void trim_graph(pt_graph_making *m)
     g->dropped_edges = pt_graph_trim_edges(g, edge_cutoff);
     pt_graph_list_edges(g);
     if (r->visual) pt_graph_trim_redundant_edges(g);
+    return PT_OK;
 }
 
 /* ---- Queries of a finished graph ---- */
@@ -247,6 +264,7 @@ static void making_done(pt_graph_making *m)
     free(m->counts);
     free(m->may_inline);
     free(m->kept);
+    free(m->chosen);
     free(m->parent);
     free(m->leaf_of_stack);
 }
@@ -269,9 +287,10 @@ pt_status pt_graph_init(pt_graph *ret_graph, const pt_profile *profile,
     if (status == PT_OK) {
         find_inlined(&m);
         list_nodes(&m);
-        trim_graph(&m);
-        for (uint32_t i = 0; i < g.listed_count; i++)
-            pt_graph_name(&g, g.listed[i]);
+        status = trim_graph(&m, reterr);
+    }
+    if (status == PT_OK) {
+        name_listed(&g);
         mark_inlined(&g);
         if (request->fold.object_names) pt_graph_find_functions(&m);
         *ret_graph = g;

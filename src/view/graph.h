@@ -29,6 +29,13 @@ typedef enum {
     PT_EDGES_ALL,
 } pt_graph_edges;
 
+struct pt_graph;
+
+/* Selects nodes: sets flags by node, all of which are false before. The graph's listed nodes have
+ * their texts, and are in order. */
+typedef pt_status pt_graph_choose(void *context, const struct pt_graph *graph, bool *chosen,
+                                  pt_error *reterr);
+
 typedef struct pt_graph_request {
     uint32_t event;
     bool mean; /* values are averages: sums divided by the sums of event 0 */
@@ -38,6 +45,9 @@ typedef struct pt_graph_request {
     bool visual;        /* for a picture */
     bool by_cum;
     pt_graph_edges edges;
+    pt_graph_choose *choose; /* NULL = all edges; else only edges of selected nodes are made. Not
+                                with visual, call_tree or node_count */
+    void *choose_context;
     bool tags;          /* gather labels of the samples at each node; implied by visual */
     int64_t node_count; /* 0 or less = all */
     double node_fraction, edge_fraction;

@@ -62,7 +62,8 @@ static void connect_stack(connecting *c, uint32_t stack)
                 residual = true;
                 continue;
             }
-            if (caller != PT_NONE && caller != n && (wanted == NULL || wanted[n]))
+            if (caller != PT_NONE && caller != n && (wanted == NULL || wanted[n]) &&
+                (m->chosen == NULL || m->chosen[n] || m->chosen[caller]))
                 add_call(c, stack, caller, n, residual, k + 1 != count);
             caller = n;
             residual = false;

@@ -27,6 +27,7 @@ typedef struct pt_graph_making {
     bool *counts;
     uint8_t *may_inline; /* per node: some location has it inlined; for PT_EDGES_INLINED only */
     bool *kept;          /* per node; NULL = all */
+    bool *chosen;        /* per node: its edges are made; NULL = all */
     /* Call tree only. */
     uint32_t *parent;        /* per node: its caller, always an earlier node; or PT_NONE */
     int64_t total;           /* flat of all listed nodes, before any went */
