@@ -81,8 +81,6 @@ void pt_agent_unlock(const pt_caller *caller);
 void pt_agent_unlock_undisturbed(const pt_caller *caller);
 /* The same, if that takes no longer; false: the lock is another's, and nothing has changed. */
 bool pt_agent_lock_within(pt_caller *ret_caller, uint64_t ns);
-/* In a child of fork: the lock is held by the forking thread; makes it a free one again. */
-void pt_agent_lock_reset(void);
 
 /* "pitot: libprofiler: ..." on stderr, in one write. Keeps errno. */
 void pt_agent_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -112,6 +110,13 @@ uint64_t pt_agent_number(const char *text, uint64_t fallback);
     do {                                                                                           \
         if ((at) != (value)) (at) = (value);                                                       \
     } while (0)
+
+/* Large memory that most processes never write to. It lies behind all other variables (sections are
+ * sorted by their names), so that these share few pages: each page is a page fault in every
+ * process, and one more in both processes of a fork. */
+#define PT_FAR __attribute__((section(".bss.far")))
+/* Between these and the others: its first bytes are written to, the rest is large. */
+#define PT_EDGE __attribute__((section(".bss.edge")))
 
 /* ---- own_threads.c ---- */
 
@@ -193,7 +198,6 @@ void pt_journal_close(pt_agent_journal *journal, bool with_process);
 
 /* The file that the image is copied to. */
 typedef struct {
-    char path[PATH_MAX];
     bool is_made;
     dev_t device; /* which file it is, whatever has its name by then */
     ino_t inode;
@@ -201,6 +205,7 @@ typedef struct {
     pid_t keeper_tid; /* the thread that has the file open in a table of its own; 0 = none */
     int keeper_fd;    /* there; -1 = not yet */
     int folder_fd;    /* there, of the file's folder while it is not made; -1 = none */
+    char path[PATH_MAX];
 } pt_agent_file;
 
 /* For a new image: nothing of it is in a file yet, which will have that name (in a recording: one
@@ -500,10 +505,7 @@ typedef struct {
     uint64_t period_ns;
     const pt_timer_engine *engine;
     time_t start_time;
-    char path[PATH_MAX];      /* of the result, absolute; "" in recording */
-    char base_path[PATH_MAX]; /* what children add their pid to; recording: the directory */
     pt_agent_journal journal;
-    pt_agent_file file;
     pt_own_thread drain;
     bool drain_runs;
     _Atomic(int) drain_round; /* grows: a drain thread ends when it is not its own any more */
@@ -517,6 +519,9 @@ typedef struct {
     pt_tick_code unblocking_code; /* PT_UNBLOCKING */
     bool served;                  /* this session is for one who asked over a socket */
     uint32_t sequence;            /* of the next journal of this process, in a recording */
+    pt_agent_file file;
+    char path[PATH_MAX];      /* of the result, absolute; "" in recording */
+    char base_path[PATH_MAX]; /* what children add their pid to; recording: the directory */
 } pt_session;
 
 extern pt_session pt_agent; /* under the lock */

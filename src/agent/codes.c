@@ -15,14 +15,15 @@ enum {
 static struct {
     pt_tick_codes *all; /* NULL: no interpreter was found; never freed: handlers use it */
     pt_journal_area *area;
-    uint8_t is_in_journal[PT_TICK_CODES / 8];
 } codes;
+
+static PT_FAR uint8_t is_in_journal[PT_TICK_CODES / 8];
 
 void pt_codes_reset(void)
 {
     if (codes.area == NULL) return; /* as it was */
     codes.area = NULL;
-    memset(codes.is_in_journal, 0, sizeof codes.is_in_journal);
+    memset(is_in_journal, 0, sizeof is_in_journal);
 }
 
 pt_tick_codes *pt_codes_for_handlers(void)
@@ -50,7 +51,7 @@ static void keep_code(uint32_t number)
 {
     const pt_tick_known_code *const code =
         codes.all != NULL ? pt_tick_code_of(codes.all, number) : NULL;
-    if (code == NULL || (codes.is_in_journal[number / 8] >> number % 8 & 1) != 0) return;
+    if (code == NULL || (is_in_journal[number / 8] >> number % 8 & 1) != 0) return;
     const pt_journal_code record = {.number = number,
                                     .lines_bytes = code->lines_bytes,
                                     .first_line = code->first_line,
@@ -71,7 +72,7 @@ static void keep_code(uint32_t number)
     memcpy(to + sizeof record, code + 1,
            (size_t)record.name_bytes + record.file_bytes + record.lines_bytes);
     pt_journal_add(codes.area, bytes);
-    codes.is_in_journal[number / 8] |= (uint8_t)(1 << number % 8);
+    is_in_journal[number / 8] |= (uint8_t)(1 << number % 8);
 }
 
 bool pt_codes_keep(const uint64_t *words, uint32_t count)

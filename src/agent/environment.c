@@ -235,7 +235,7 @@ static void say_if_late(void)
 
 static void start_profile(const char *asked)
 {
-    static char name[PATH_MAX], base[PATH_MAX]; /* the constructor runs once */
+    static PT_FAR char name[PATH_MAX], base[PATH_MAX]; /* the constructor runs once */
     if (!name_profile(asked, name, base)) {
         pt_agent_say("CPUPROFILE=%s: not a file name: %s", asked, strerror(errno));
         return;

@@ -42,13 +42,15 @@ static bool read_tables(const struct dl_phdr_info *info, object_tables *ret)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
             dyn = (const ElfW(Dyn) *)(base + info->dlpi_phdr[i].p_vaddr);
     for (; dyn != NULL && dyn->d_tag != DT_NULL; dyn++) {
-        const void *const table = /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
-            (const void *)pt_loaded_addr(info->dlpi_phdr, info->dlpi_phnum, base, dyn->d_un.d_ptr);
-        if (dyn->d_tag == DT_SYMTAB) ret->symbols = table;
-        if (dyn->d_tag == DT_STRTAB) ret->texts = table;
-        if (dyn->d_tag == DT_GNU_HASH) ret->gnu_hash = table;
-        if (dyn->d_tag == DT_HASH) ret->hash = table;
-        if (dyn->d_tag == DT_VERSYM) ret->versions = table;
+        const void **const table = dyn->d_tag == DT_SYMTAB     ? (const void **)&ret->symbols
+                                   : dyn->d_tag == DT_STRTAB   ? (const void **)&ret->texts
+                                   : dyn->d_tag == DT_GNU_HASH ? (const void **)&ret->gnu_hash
+                                   : dyn->d_tag == DT_HASH     ? (const void **)&ret->hash
+                                   : dyn->d_tag == DT_VERSYM   ? (const void **)&ret->versions
+                                                               : NULL;
+        if (table != NULL) /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
+            *table = (const void *)pt_loaded_addr(info->dlpi_phdr, info->dlpi_phnum, base,
+                                                  dyn->d_un.d_ptr);
     }
     return ret->symbols != NULL && ret->texts != NULL;
 }

@@ -26,13 +26,16 @@ typedef struct {
 static struct {
     entry *index;
     size_t cap, count;
-    pt_journal_area *area;                /* the one being filled */
-    size_t area_bytes;                    /* of the next one */
-    bool refreshed;                       /* mappings were read again in this round */
+    pt_journal_area *area; /* the one being filled */
+    size_t area_bytes;     /* of the next one */
+    bool refreshed;        /* mappings were read again in this round */
+    size_t copied_bytes;   /* in areas of copies */
+} fold = {.area_bytes = AREA_FIRST_BYTES};
+
+static PT_FAR struct {
     uint64_t words[PT_JOURNAL_CHAIN_MAX]; /* of a ring */
     uint64_t pcs[PT_JOURNAL_CHAIN_MAX];
-    size_t copied_bytes; /* in areas of copies */
-} fold = {.area_bytes = AREA_FIRST_BYTES};
+} chain;
 
 void pt_fold_reset(void)
 {
@@ -69,7 +72,7 @@ static entry *slot_of(entry *index, size_t cap, uint64_t hash, const pt_journal_
         if (at->hash == hash && like != NULL && at->stack->depth == like->depth &&
             at->stack->end == like->end && at->stack->epoch == like->epoch &&
             at->stack->merged == like->merged &&
-            memcmp(at->stack + 1, fold.pcs, like->depth * sizeof fold.pcs[0]) == 0)
+            memcmp(at->stack + 1, chain.pcs, like->depth * sizeof chain.pcs[0]) == 0)
             return at;
     }
 }
@@ -129,14 +132,14 @@ static void look_at_maps_again(void)
 static void look_for_unknown_code(uint32_t depth)
 {
     for (uint32_t i = 0; i < depth && !fold.refreshed; i++)
-        if ((fold.pcs[i] & PT_JOURNAL_CODE_FRAME) == 0 && !pt_maps_known(fold.pcs[i]))
+        if ((chain.pcs[i] & PT_JOURNAL_CODE_FRAME) == 0 && !pt_maps_known(chain.pcs[i]))
             look_at_maps_again();
 }
 
 static void count_stack(uint32_t depth, unsigned end, uint8_t merged, uint32_t weight)
 {
     pt_journal_header *const header = pt_agent.journal.header;
-    if (pt_agent.recording && !pt_journal_leave_out_own(&header->spans, fold.pcs, &depth)) {
+    if (pt_agent.recording && !pt_journal_leave_out_own(&header->spans, chain.pcs, &depth)) {
         header->own_weight += weight;
         return;
     }
@@ -144,16 +147,16 @@ static void count_stack(uint32_t depth, unsigned end, uint8_t merged, uint32_t w
                              .depth = depth,
                              .end = (uint8_t)end,
                              .merged = merged,
-                             .epoch = pt_maps_epoch_of(fold.pcs, depth)};
+                             .epoch = pt_maps_epoch_of(chain.pcs, depth)};
     bool room = index_has_room();
-    uint64_t hash = hash_of(fold.pcs, depth, end, like.epoch);
+    uint64_t hash = hash_of(chain.pcs, depth, end, like.epoch);
     entry *at = room ? slot_of(fold.index, fold.cap, hash, &like) : NULL;
     if (at != NULL && at->stack == NULL) {
         look_for_unknown_code(depth);
-        const uint16_t epoch = pt_maps_epoch_of(fold.pcs, depth);
+        const uint16_t epoch = pt_maps_epoch_of(chain.pcs, depth);
         if (like.epoch != epoch) {
             like.epoch = epoch;
-            hash = hash_of(fold.pcs, depth, end, like.epoch);
+            hash = hash_of(chain.pcs, depth, end, like.epoch);
             at = slot_of(fold.index, fold.cap, hash, &like);
         }
     }
@@ -162,14 +165,14 @@ static void count_stack(uint32_t depth, unsigned end, uint8_t merged, uint32_t w
         pt_publish_note(&at->stack->count, sizeof at->stack->count);
         return;
     }
-    const size_t size = sizeof like + depth * sizeof fold.pcs[0];
+    const size_t size = sizeof like + depth * sizeof chain.pcs[0];
     pt_journal_stack *const record = at == NULL ? NULL : area_room(size);
     if (record == NULL) {
         pt_agent.journal.header->fold_dropped += weight;
         return;
     }
     *record = like;
-    memcpy(record + 1, fold.pcs, depth * sizeof fold.pcs[0]);
+    memcpy(record + 1, chain.pcs, depth * sizeof chain.pcs[0]);
     pt_journal_add(fold.area, size);
     *at = (entry){.hash = hash, .stack = record};
     fold.count++;
@@ -180,9 +183,9 @@ static void count_words(uint32_t native, uint32_t frames, unsigned end, uint32_t
 {
     const bool is_whole = end == PT_JOURNAL_END_ROOT || end == PT_JOURNAL_END_UNCHECKED;
     bool is_certain;
-    const bool is_mixed = pt_codes_keep(fold.words, native + frames);
+    const bool is_mixed = pt_codes_keep(chain.words, native + frames);
     const uint32_t depth =
-        pt_python_merge(fold.words, native, frames, is_whole, fold.pcs, &is_certain);
+        pt_python_merge(chain.words, native, frames, is_whole, chain.pcs, &is_certain);
     const uint8_t merged = !is_mixed    ? PT_JOURNAL_NATIVE
                            : is_certain ? PT_JOURNAL_MERGED
                                         : PT_JOURNAL_MERGED_UNCERTAIN;
@@ -252,7 +255,7 @@ static void fold_ring(pt_tick_ring *ring, void *arg)
             const uint32_t kept = depth < PT_JOURNAL_CHAIN_MAX ? depth : PT_JOURNAL_CHAIN_MAX;
             const uint32_t most = depth - frames, native = kept < most ? kept : most;
             for (uint32_t i = 0; i < kept; i++)
-                fold.words[i] = ring->words[(tail + 1 + i) & mask];
+                chain.words[i] = ring->words[(tail + 1 + i) & mask];
             count_words(native, kept - native, pt_tick_ring_end(word), pt_tick_ring_weight(word));
         }
         __atomic_store_n(&ring->tail_words, tail + 1 + depth, __ATOMIC_RELEASE);

@@ -40,7 +40,7 @@ static bool reach_bytes(pt_agent_journal *journal, size_t bytes)
 }
 
 /* The header of a process that has no image yet. */
-static pt_journal_header early;
+static PT_EDGE pt_journal_header early;
 
 void pt_journal_open_early(pt_agent_journal *journal)
 {

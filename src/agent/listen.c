@@ -42,18 +42,21 @@ enum {
 enum { STARTS, LISTENS, IS_REFUSED, IS_TO_END, STATES };
 
 static struct {
-    char where[PATH_MAX];                      /* what PITOT_LISTEN says */
-    char token[PT_LISTEN_TOKEN_MAX_BYTES + 1]; /* "": a Unix socket */
-    char message[PATH_MAX + 128];
     atomic_uint state; /* STATES * the thread's number, which is 1 or more, + one of them */
     int fd;
     atomic_int is_over; /* the thread is to end */
     int wake_fd;        /* readable when the thread is to end; -1 = there is none */
     uint16_t port;      /* for TCP, once it is known */
     pt_own_thread thread;
-    _Atomic(pid_t) tid;  /* 0 = there is none */
-    char path[PATH_MAX]; /* of the socket; "" if none */
+    _Atomic(pid_t) tid; /* 0 = there is none */
 } listener;
+
+static PT_FAR struct {
+    char where[PATH_MAX];                      /* what PITOT_LISTEN says */
+    char token[PT_LISTEN_TOKEN_MAX_BYTES + 1]; /* "": a Unix socket */
+    char message[PATH_MAX + 128];
+    char path[PATH_MAX]; /* of the socket; "" if none */
+} address;
 
 static bool is_to_end(void)
 {
@@ -64,8 +67,7 @@ static bool is_to_end(void)
 
 static bool refuse_listening(const char *what)
 {
-    snprintf(listener.message, sizeof listener.message, "PITOT_LISTEN=%s: %s", listener.where,
-             what);
+    snprintf(address.message, sizeof address.message, "PITOT_LISTEN=%s: %s", address.where, what);
     return false;
 }
 
@@ -108,19 +110,19 @@ static bool listen_unix(const char *path)
         bound = bind_unix(&at);
     }
     if (!bound || listen(listener.fd, BACKLOG) != 0) return refuse_listening(strerror(errno));
-    pt_agent_join(listener.path, sizeof listener.path, at.sun_path, "");
+    pt_agent_join(address.path, sizeof address.path, at.sun_path, "");
     return true;
 }
 
 static bool make_token(const char *given)
 {
     if (given == NULL)
-        return pt_listen_random_text(listener.token) || refuse_listening("no random numbers");
+        return pt_listen_random_text(address.token) || refuse_listening("no random numbers");
     const size_t length = strlen(given);
     if (length < PT_LISTEN_TOKEN_MIN_BYTES || length > PT_LISTEN_TOKEN_MAX_BYTES ||
         strspn(given, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") != length)
         return refuse_listening("a token has 16 to 64 letters, digits, - and _");
-    memcpy(listener.token, given, length + 1);
+    memcpy(address.token, given, length + 1);
     return true;
 }
 
@@ -147,8 +149,8 @@ static bool listen_tcp(const char *text)
         getsockname(listener.fd, (struct sockaddr *)&at, &size) != 0)
         return refuse_listening(strerror(errno));
     listener.port = ntohs(at.sin_port);
-    snprintf(listener.message, sizeof listener.message, "profiles: http://127.0.0.1:%u/%s",
-             listener.port, listener.token);
+    snprintf(address.message, sizeof address.message, "profiles: http://127.0.0.1:%u/%s",
+             listener.port, address.token);
     return true;
 }
 
@@ -170,10 +172,10 @@ static bool open_socket(void)
     static const char local[] = "127.0.0.1:", file[] = "unix:";
     listener.fd = -1; /* what it was could be one of the host's */
     if (!leave_the_hosts_descriptors()) return false;
-    if (strncmp(listener.where, file, sizeof file - 1) == 0)
-        return listen_unix(listener.where + sizeof file - 1);
-    if (strncmp(listener.where, local, sizeof local - 1) == 0)
-        return listen_tcp(listener.where + sizeof local - 1);
+    if (strncmp(address.where, file, sizeof file - 1) == 0)
+        return listen_unix(address.where + sizeof file - 1);
+    if (strncmp(address.where, local, sizeof local - 1) == 0)
+        return listen_tcp(address.where + sizeof local - 1);
     return refuse_listening("unix:PATH or 127.0.0.1:PORT are understood");
 }
 
@@ -230,7 +232,7 @@ static void *listen_main(void *arg)
     const bool listens = open_socket();
     listener.wake_fd = listens ? open_wake() : -1;
     pt_listen_pages_open();
-    pt_connections_open(listener.token);
+    pt_connections_open(address.token);
     atomic_store(&listener.state, starts + (listens ? LISTENS : IS_REFUSED));
     if (listens) serve_connections();
     pt_connections_close();
@@ -250,7 +252,7 @@ static bool has_ended(void)
 static bool start_thread(void)
 {
     pt_caller caller;
-    listener.message[0] = '\0';
+    address.message[0] = '\0';
     const unsigned starts = (atomic_load(&listener.state) / STATES + 1) * STATES + STARTS;
     atomic_store(&listener.is_over, 0);
     atomic_store(&listener.state, starts);
@@ -277,10 +279,10 @@ static bool start_thread(void)
 
 void pt_listen_start(const char *where, bool first)
 {
-    if (!pt_agent_join(listener.where, sizeof listener.where, where, "")) return;
+    if (!pt_agent_join(address.where, sizeof address.where, where, "")) return;
     const bool listens = start_thread();
-    if (first && listener.message[0] != '\0') pt_agent_say("%s", listener.message);
-    if (first && !listens && listener.message[0] == '\0')
+    if (first && address.message[0] != '\0') pt_agent_say("%s", address.message);
+    if (first && !listens && address.message[0] == '\0')
         pt_agent_say("PITOT_LISTEN=%s: no thread could be started", where);
 }
 
@@ -309,19 +311,19 @@ bool pt_listen_rest(void)
 void pt_listen_go_on(void)
 {
     if (start_thread()) return;
-    if (listener.message[0] != '\0')
-        pt_agent_say("%s", listener.message);
+    if (address.message[0] != '\0')
+        pt_agent_say("%s", address.message);
     else
-        pt_agent_say("PITOT_LISTEN=%s: no thread could be started", listener.where);
+        pt_agent_say("PITOT_LISTEN=%s: no thread could be started", address.where);
 }
 
 void pt_listen_stop(void)
 {
     struct stat st; /* the host may have another root now, where the path is another file's */
-    if (listener.path[0] != '\0' && pt_libc_lstat_at(AT_FDCWD, listener.path, &st) == 0 &&
+    if (address.path[0] != '\0' && pt_libc_lstat_at(AT_FDCWD, address.path, &st) == 0 &&
         S_ISSOCK(st.st_mode))
-        unlink(listener.path);
-    listener.path[0] = '\0';
+        unlink(address.path);
+    address.path[0] = '\0';
 }
 
 pid_t pt_listen_tid(void)
@@ -331,7 +333,7 @@ pid_t pt_listen_tid(void)
 
 void pt_listen_after_fork(void)
 {
-    PT_SET(listener.path[0], '\0'); /* the parent's */
+    if (listener.state != 0) address.path[0] = '\0'; /* the parent's */
     PT_SET(pt_agent.served, false);
     PT_SET(listener.tid, 0);
     PT_SET(listener.state, 0);

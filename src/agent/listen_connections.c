@@ -42,7 +42,7 @@ typedef struct {
     char answer_head[512];
 } connection;
 
-static connection table[PT_LISTEN_CONNECTIONS];
+static PT_FAR connection table[PT_LISTEN_CONNECTIONS];
 static char token[PT_LISTEN_TOKEN_MAX_BYTES + 1];
 static uint64_t next_number;
 
@@ -94,7 +94,7 @@ static void has_sent(connection *c)
 /* The next bytes to be sent, 0 of them at the end; negative when they cannot be read. */
 static ssize_t next_piece(const connection *c, const char **ret_bytes)
 {
-    static char piece[PIECE_BYTES];
+    static PT_FAR char piece[PIECE_BYTES];
     if (c->sent_bytes < c->answer_head_bytes) {
         *ret_bytes = c->answer_head + c->sent_bytes;
         return (ssize_t)(c->answer_head_bytes - c->sent_bytes);
@@ -295,7 +295,7 @@ static void read_body(connection *c)
 
 static void take_rest(connection *c)
 {
-    static char bytes[PIECE_BYTES];
+    static PT_FAR char bytes[PIECE_BYTES];
     size_t got;
     if (!receive_bytes(c, bytes, sizeof bytes, &got)) drop_connection(c);
 }

@@ -27,7 +27,7 @@ enum {
 
 static const char plain[] = "text/plain; charset=utf-8";
 
-static struct {
+static PT_FAR struct {
     uint64_t until_ms; /* 0: none is collected */
     char path[PATH_MAX];
 } collected;

@@ -17,7 +17,7 @@
 enum { ROOM_BYTES = PT_DEFLATE_IN_MAX, TEXT_MAX_BYTES = 4 * PATH_MAX + 512 };
 
 /* Has one writer, which holds the lock. */
-static struct {
+static PT_FAR struct {
     int fd;
     int error; /* the first one; 0 = none yet */
     bool gzip;

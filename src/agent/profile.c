@@ -13,7 +13,7 @@
 static void put_stack(const pt_journal_stack *stack, void *arg)
 {
     (void)arg;
-    static uint64_t pcs[PT_JOURNAL_CHAIN_MAX];
+    static PT_FAR uint64_t pcs[PT_JOURNAL_CHAIN_MAX];
     const uint64_t *const words = (const uint64_t *)(stack + 1);
     uint32_t depth = 0;
     for (uint32_t i = 0; i < stack->depth; i++) /* frames of Python have no address */

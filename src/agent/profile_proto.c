@@ -323,7 +323,7 @@ static void put_end(pt_wire_buf *buf, unsigned end)
 static void put_sample(const pt_journal_stack *stack, void *arg)
 {
     (void)arg;
-    static uint64_t ids[PT_JOURNAL_CHAIN_MAX];
+    static PT_FAR uint64_t ids[PT_JOURNAL_CHAIN_MAX];
     const uint64_t *const pcs = (const uint64_t *)(stack + 1);
     for (uint32_t i = 0; i < stack->depth; i++) {
         const uint64_t address = pcs[i] - (i > 0 && pcs[i] > 0); /* the call, not behind it */

@@ -57,8 +57,8 @@ static _Atomic(int) is_writing;
 static _Atomic(bool) is_lost;
 
 /* Under the lock; the keeper's part while whoever has the lock waits for it. */
+static PT_FAR uint8_t changed_pages[PAGES / 8];
 static struct {
-    uint8_t changed[PAGES / 8];
     size_t first, limit; /* no other page has changed */
     size_t length;       /* of the file, as far as it was written, or is being */
     bool is_begun;       /* the same of the header's magic */
@@ -70,7 +70,7 @@ static struct {
 
 static bool has_changed(size_t page)
 {
-    return (copy.changed[page / 8] >> page % 8 & 1) != 0;
+    return (changed_pages[page / 8] >> page % 8 & 1) != 0;
 }
 
 void pt_publish_note(const void *at, size_t bytes)
@@ -78,7 +78,7 @@ void pt_publish_note(const void *at, size_t bytes)
     const size_t from = (size_t)((const uint8_t *)at - pt_agent.journal.base);
     const size_t first = from / PAGE_BYTES, limit = (from + bytes - 1) / PAGE_BYTES + 1;
     for (size_t page = first; page < limit; page++)
-        copy.changed[page / 8] |= (uint8_t)(1u << page % 8);
+        changed_pages[page / 8] |= (uint8_t)(1u << page % 8);
     if (copy.first >= copy.limit) {
         copy.first = first;
         copy.limit = limit;
@@ -96,7 +96,7 @@ static void note_all(void)
 static void forget_changes(void)
 {
     if (copy.first < copy.limit)
-        memset(copy.changed + copy.first / 8, 0, (copy.limit - 1) / 8 - copy.first / 8 + 1);
+        memset(changed_pages + copy.first / 8, 0, (copy.limit - 1) / 8 - copy.first / 8 + 1);
     copy.first = copy.limit = 0;
 }
 
@@ -113,7 +113,7 @@ typedef struct {
 static void forget_pages(size_t from, size_t limit)
 {
     for (size_t page = (from + PAGE_BYTES - 1) / PAGE_BYTES; page < limit / PAGE_BYTES; page++)
-        copy.changed[page / 8] &= (uint8_t) ~(1u << page % 8);
+        changed_pages[page / 8] &= (uint8_t) ~(1u << page % 8);
 }
 
 /* As much as there is room for. True if that is all. */

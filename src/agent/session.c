@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-pt_session pt_agent;
+PT_EDGE pt_session pt_agent;
 
 enum {
     DRAIN_FIRST_MS = 10, /* then twice as long, and so on */
@@ -490,7 +490,7 @@ static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
                                        : "");
         return false;
     }
-    if (pt_agent.recording) snprintf(pt_agent.path, sizeof pt_agent.path, "%s", "");
+    if (pt_agent.recording) PT_SET(pt_agent.path[0], '\0');
     pt_maps_reset();
     pt_fold_reset();
     pt_codes_reset();
@@ -660,39 +660,19 @@ static void before_fork(void)
     forking = caller;
 }
 
-/* Sets the mask by a system call instruction of the calling function's own. */
-static inline __attribute__((always_inline)) void set_signal_mask(const sigset_t *mask)
-{
-    enum { KERNEL_MASK_BYTES = 8 };
-#if defined(__x86_64__)
-    long result;
-    register long mask_bytes __asm__("r10") = KERNEL_MASK_BYTES;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(SYS_rt_sigprocmask), "D"(SIG_SETMASK), "S"(mask), "d"(NULL),
-                       "r"(mask_bytes)
-                     : "rcx", "r11", "memory");
-#else
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, NULL, KERNEL_MASK_BYTES);
-#endif
-}
-
 /* The ticks of the time in fork arrive here, when signals are allowed again: they are fork's. */
 PT_UNBLOCKING static void after_fork_in_parent(void)
 {
     const pt_caller caller = forking;
     pt_agent_unlock_undisturbed(&caller);
-    set_signal_mask(&caller.mask);
+    pt_kernel_set_mask(&caller.mask, NULL);
 }
 
 static void after_fork_in_child(void)
 {
-    const pt_caller caller = forking;
-    pt_caller locked;
+    const pt_caller caller = forking; /* the lock is ours, as before */
     const uint64_t begun_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     const bool again = pt_agent.on && !pt_agent.served;
-    pt_agent_lock_reset();
-    pt_agent_lock(&locked);
     pt_agent.on = false;
     pt_agent.pid = pt_tick_getpid();
     pt_agent.drain_runs = false;

@@ -29,14 +29,14 @@ enum {
 
 /* Most processes have few threads and end soon: the first chunk needs no mapping of its own, and no
  * slot is touched before a thread gets it. */
-static pt_thread first_chunk[CHUNK_SLOTS];
-static pt_thread *chunks[CHUNKS_MAX];
+static PT_FAR pt_thread first_chunk[CHUNK_SLOTS];
+static PT_FAR pt_thread *chunks[CHUNKS_MAX];
 static size_t chunk_count;
 static _Atomic(size_t) slot_count; /* that threads have had */
 static pt_thread *free_slots;
-static pt_tick_ring *rings[RINGS_MAX];
+static PT_FAR pt_tick_ring *rings[RINGS_MAX];
 /* The first ring needs no mapping of its own, either. A child of fork takes it for itself. */
-static union {
+static PT_FAR union {
     pt_tick_ring ring;
     uint8_t bytes[RING_BYTES];
 } first_ring;
@@ -179,7 +179,8 @@ static pt_tick_ring *take_ring(int tid)
     if (ring == NULL) return NULL;
     ring->ring_words = PT_RING_WORDS;
     ring->tid = (uint64_t)tid;
-    rings[ring_count++] = ring;
+    PT_SET(rings[ring_count], ring);
+    ring_count++;
     return ring;
 }
 
@@ -187,7 +188,7 @@ static pt_tick_ring *take_ring(int tid)
 
 /* The owed time by start function. The first row is for threads whose start function is not known,
  * and for all others when the table is full. */
-static struct {
+static PT_FAR struct {
     void *(*start_routine)(void *);
     _Atomic(int64_t) ns;
 } owed[OWED_COUNT];
@@ -471,7 +472,7 @@ struct listed { /* linux_dirent64, include/linux/dirent.h */
  */
 static bool meet_tasks(void)
 {
-    static char listing[LISTING_BYTES] __attribute__((aligned(8)));
+    static PT_FAR char listing[LISTING_BYTES] __attribute__((aligned(8)));
     struct stat st = {0};
     const int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     long got;

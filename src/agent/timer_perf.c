@@ -29,7 +29,7 @@ enum {
 };
 
 static _Atomic(int) trial_ticks;
-static pt_thread trial_thread;
+static PT_FAR pt_thread trial_thread;
 static void *trial_event; /* in the memory of both */
 
 static void on_trial_tick(int signo, siginfo_t *info, void *context)

@@ -25,10 +25,13 @@ static struct {
     atomic_int is_over;
     pt_own_thread thread;
     bool runs;
-    uint32_t number;     /* of the next profile */
+    uint32_t number; /* of the next profile */
+} toggle;
+
+static PT_FAR struct {
     char name[PATH_MAX]; /* that numbers are added to */
     char base[PATH_MAX]; /* that children add their process ids to */
-} toggle;
+} toggled;
 
 static void wake_toggle(void)
 {
@@ -49,7 +52,7 @@ static void start_toggle(void)
 {
     char suffix[16], name[PATH_MAX];
     snprintf(suffix, sizeof suffix, ".%u", (unsigned)toggle.number);
-    if (!pt_agent_join(name, sizeof name, toggle.name, suffix)) return;
+    if (!pt_agent_join(name, sizeof name, toggled.name, suffix)) return;
     if (pt_session_start(name, NULL, NULL)) toggle.number++;
 }
 
@@ -138,8 +141,8 @@ void pt_toggle_start(const char *signal_text, const char *name, const char *base
     }
     pt_caller caller;
     pt_agent_lock(&caller);
-    pt_agent_join(toggle.name, sizeof toggle.name, name, "");
-    pt_agent_join(toggle.base, sizeof toggle.base, base, "");
+    pt_agent_join(toggled.name, sizeof toggled.name, name, "");
+    pt_agent_join(toggled.base, sizeof toggled.base, base, "");
     toggle.signo = (int)signo;
     make_thread(); /* it finds what was pressed since */
     pt_agent_unlock(&caller);
@@ -152,7 +155,7 @@ void pt_toggle_after_fork(void)
     atomic_store(&toggle.presses, 0);
     atomic_store(&toggle.done, 0);
     toggle.number = 0;
-    pt_agent_join(toggle.name, sizeof toggle.name, toggle.base, "");
-    pt_name_add_pid(toggle.name);
+    pt_agent_join(toggled.name, sizeof toggled.name, toggled.base, "");
+    pt_name_add_pid(toggled.name);
     make_thread();
 }

@@ -45,11 +45,10 @@ void pt_agent_mutex_give(pt_agent_mutex *mutex)
 
 static void be_undisturbed(pt_caller *ret_caller)
 {
-    sigset_t all;
+    const sigset_t most = pt_kernel_most_signals();
     ret_caller->error = errno;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ret_caller->cancel);
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &ret_caller->mask);
+    pt_kernel_set_mask(&most, &ret_caller->mask);
 }
 
 /* All but the signal mask. */
@@ -61,7 +60,7 @@ static void be_as_before_undisturbed(const pt_caller *caller)
 
 static void be_as_before(const pt_caller *caller)
 {
-    sigprocmask(SIG_SETMASK, &caller->mask, NULL);
+    pt_kernel_set_mask(&caller->mask, NULL);
     be_as_before_undisturbed(caller); /* the thread may end here */
 }
 
@@ -89,11 +88,6 @@ void pt_agent_unlock_undisturbed(const pt_caller *caller)
 {
     pt_agent_mutex_give(&lock);
     be_as_before_undisturbed(caller);
-}
-
-void pt_agent_lock_reset(void)
-{
-    lock = (pt_agent_mutex){FREE};
 }
 
 /* A recorded program's stderr is its own: what there is to say goes to `pitot record`. */
@@ -127,7 +121,10 @@ void pt_agent_say(const char *format, ...)
 uint64_t pt_agent_clock_ns(clockid_t clock)
 {
     struct timespec now;
-    if (clock_gettime(clock, &now) != 0) return 0;
+    const bool is_shared = clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME ||
+                           sizeof now.tv_sec != sizeof(long); /* read without a call */
+    if ((is_shared ? clock_gettime(clock, &now) : PT_KERNEL(SYS_clock_gettime, clock, &now)) != 0)
+        return 0;
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 

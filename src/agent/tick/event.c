@@ -51,17 +51,18 @@ static int open_event(const pt_thread *thread, int tid, uint64_t period_ns)
     if (pt_tick.events_trap) /* which asks for the other */
         attr.words[FLAGS_WORD] |= 1ULL << SIGTRAP_BIT | 1ULL << REMOVE_ON_EXEC_BIT;
     attr.words[SIG_DATA_WORD] = PT_TICK_TRAP_DATA(thread);
-    return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    return (int)PT_KERNEL(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 static bool start_event(int fd, int tid, bool once)
 {
     const struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = tid};
-    if (!pt_tick.events_trap && (syscall(SYS_fcntl, fd, F_SETFL, O_ASYNC) != 0 ||
-                                 syscall(SYS_fcntl, fd, F_SETSIG, pt_tick.signo) != 0 ||
-                                 syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner) != 0))
+    if (!pt_tick.events_trap && (PT_KERNEL(SYS_fcntl, fd, F_SETFL, O_ASYNC) != 0 ||
+                                 PT_KERNEL(SYS_fcntl, fd, F_SETSIG, pt_tick.signo) != 0 ||
+                                 PT_KERNEL(SYS_fcntl, fd, F_SETOWN_EX, &owner) != 0))
         return false;
-    return ioctl(fd, once ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE, once ? 1 : 0) == 0;
+    return PT_KERNEL(SYS_ioctl, fd, once ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE,
+                     once ? 1 : 0) == 0;
 }
 
 void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns, bool once)
@@ -72,7 +73,7 @@ void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns, b
     void *page = start_event(fd, tid, once)
                      ? mmap(NULL, pt_tick.page_bytes, PROT_READ, MAP_SHARED, fd, 0)
                      : MAP_FAILED;
-    syscall(SYS_close, fd); /* close() is a cancellation point: the thread may end in it */
+    PT_KERNEL(SYS_close, fd); /* close() is a cancellation point: the thread may end in it */
     return page == MAP_FAILED ? NULL : page;
 }
 

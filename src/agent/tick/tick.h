@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/tick/kernel.h"
 #include "agent/tick/python.h"
 #include "agent/tick/v8.h"
 #include "unwind/unwind.h"
@@ -38,18 +39,18 @@
  * the thread of own_threads.c lacks. */
 static inline pid_t pt_tick_getpid(void)
 {
-    return (pid_t)syscall(SYS_getpid);
+    return (pid_t)PT_KERNEL(SYS_getpid);
 }
 
 static inline pid_t pt_tick_gettid(void)
 {
-    return (pid_t)syscall(SYS_gettid);
+    return (pid_t)PT_KERNEL(SYS_gettid);
 }
 
 /* Relative to the present value of the timer's clock. */
 static inline bool pt_tick_timer_set(void *timer, const struct itimerspec *times)
 {
-    return syscall(SYS_timer_settime, (int)(intptr_t)timer, 0, times, NULL) == 0;
+    return PT_KERNEL(SYS_timer_settime, (int)(intptr_t)timer, 0, times, NULL) == 0;
 }
 
 /* ---- rings ---- */
