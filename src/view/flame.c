@@ -14,6 +14,7 @@
 #include "transform/filter.h"
 #include "view/calltree.h"
 #include "view/fold.h"
+#include "view/own_code.h"
 #include "view/table.h"
 
 typedef struct {
@@ -89,20 +90,11 @@ static const char *module_path(const pt_profile *p, uint32_t location)
     return mapping == PT_NONE ? "" : pt_text(p, p->mapping->row[mapping].file);
 }
 
-static bool is_kernel(const pt_profile *p, uint32_t location)
-{
-    if (p->location->flags[location] & PT_LOCATION_KERNEL) return true;
-    const uint32_t mapping = p->location->mapping[location];
-    if (mapping == PT_NONE) return false;
-    return (p->mapping->row[mapping].flags & PT_MAPPING_KERNEL) ||
-           strncmp(module_path(p, location), "[kernel", strlen("[kernel")) == 0;
-}
-
 static pt_flame_kind kind_of(const building *b, uint32_t node)
 {
     const uint32_t location = b->tree->location[node];
     if (pt_fold_is_unnamed(b->fold, b->tree->name[node])) return PT_FLAME_UNRESOLVED;
-    if (is_kernel(b->profile, location)) return PT_FLAME_KERNEL;
+    if (pt_is_kernel_code(b->profile, location)) return PT_FLAME_KERNEL;
     return b->tree->inlined[node] ? PT_FLAME_INLINED : PT_FLAME_FUNCTION;
 }
 

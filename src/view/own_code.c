@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/text.h"
+#include "process/path_kind.h"
 #include "view/runtimes.h"
 #include "view/table.h"
 
@@ -16,24 +17,30 @@
 /* Beginnings of the paths of system libraries. */
 static const char *const system_folders[] = {"/lib/", "/lib64/", "/lib32/", "/usr/lib", NULL};
 
+/* Parts of the paths of installed packages: of their sources and of their shared libraries. */
+#define PACKAGE_FOLDERS "/lib/python", "/site-packages/", "/dist-packages/", "/node_modules/"
+static const char *const package_folders[] = {PACKAGE_FOLDERS, NULL};
+
 /* Beginnings of the names of functions of compilers and runtimes. */
 static const char *const foreign_names[] = {
-    "std::",    "__gnu_cxx::", "__cxxabiv1::", "boost::", /* C++ */
-    "<core::",  "<alloc::",    "<std::",                  /* Rust: its files are the better sign */
-    "Builtin:", "Stub:",       "RegExp:",      "BytecodeHandler:", /* V8 */
+    "std::",       "__gnu_cxx::",      "__cxxabiv1::", "boost::", /* C++ */
+    "<core::",     "<alloc::",         "<std::", /* Rust: its files are the better sign */
+    "hashbrown::", "<hashbrown::",     "Builtin:",     "Stub:",
+    "RegExp:",     "BytecodeHandler:", /* V8 */
     NULL,
 };
 
 /* Parts of the paths of source files that are not the program's. */
 static const char *const foreign_sources[] = {
-    "/usr/include/",  "/usr/lib/",   "/rustc/",         "/.cargo/registry/",
-    "/go/pkg/mod/",   "/lib/python", "/site-packages/", "/dist-packages/",
-    "/node_modules/", "<frozen ",    "node:",           NULL,
+    "/usr/include/", "/usr/lib/",     "/rustc/",  "/rust/deps/", "/.cargo/registry/",
+    "/go/pkg/mod/",  PACKAGE_FOLDERS, "<frozen ", "node:",       NULL,
 };
 
 /* Parts of names that contain their file, as names of Python and V8 do. */
 static const char *const foreign_in_names[] = {
-    ":<frozen ", "/site-packages/", "/dist-packages/", "/lib/python", "/node_modules/", " node:",
+    PACKAGE_FOLDERS,
+    ":<frozen ",
+    " node:",
     NULL,
 };
 
@@ -96,19 +103,51 @@ static bool is_system_library(const char *path)
     return begins_with_any(path, system_folders) && slash != NULL && strstr(slash, ".so") != NULL;
 }
 
-static bool is_own_mapping(const pt_mapping *m, const char *path)
+static bool is_kernel_mapping(const pt_mapping *m, const char *path)
 {
-    if ((m->flags & PT_MAPPING_KERNEL) != 0 || pt_begins(path, "[kernel") ||
-        strcmp(path, "[vdso]") == 0 || strcmp(path, "[vsyscall]") == 0)
-        return false;
-    return !is_system_library(path) && !pt_is_runtime_file(path);
+    return (m->flags & PT_MAPPING_KERNEL) != 0 || pt_begins(path, "[kernel");
 }
 
-bool *pt_own_mappings(const pt_profile *p)
+bool pt_is_kernel_code(const pt_profile *p, uint32_t location)
+{
+    if ((p->location->flags[location] & PT_LOCATION_KERNEL) != 0) return true;
+    const uint32_t m = p->location->mapping[location];
+    return m != PT_NONE &&
+           is_kernel_mapping(&p->mapping->row[m], pt_text(p, p->mapping->row[m].file));
+}
+
+static bool is_own_mapping(const pt_mapping *m, const char *path)
+{
+    if (is_kernel_mapping(m, path) || strcmp(path, "[vdso]") == 0 ||
+        strcmp(path, "[vsyscall]") == 0)
+        return false;
+    return !is_system_library(path) && !pt_is_runtime_file(path) &&
+           !(strstr(path, ".so") != NULL && contains_any(path, package_folders));
+}
+
+/* Where V8's functions are read from its memory, code that it made and that has no name is none of
+ * them: it is a regular expression's, or a stub's. */
+static bool has_functions_of_v8(const pt_profile *p)
+{
+    for (uint32_t m = 0; m < p->mapping->t.count; m++)
+        if (strcmp(pt_text(p, p->mapping->row[m].file), PT_MAPPED_JAVASCRIPT) == 0) return true;
+    return false;
+}
+
+static bool *own_mappings(const pt_profile *p)
 {
     bool *const own = pt_alloc(p->mapping->t.count + 1, sizeof *own);
     for (uint32_t m = 0; m < p->mapping->t.count; m++)
         own[m] = is_own_mapping(&p->mapping->row[m], pt_text(p, p->mapping->row[m].file));
+    return own;
+}
+
+bool *pt_own_nameless(const pt_profile *p)
+{
+    bool *const own = own_mappings(p);
+    const bool has_v8 = has_functions_of_v8(p);
+    for (uint32_t m = 0; m < p->mapping->t.count && has_v8; m++)
+        own[m] = own[m] && !pt_is_made_code(p, m);
     return own;
 }
 
@@ -129,7 +168,7 @@ static bool *own_functions(const pt_profile *p)
 bool *pt_own_lines(const pt_profile *profile)
 {
     const pt_locations *const l = profile->location;
-    PT_FREE bool *mapping = pt_own_mappings(profile);
+    PT_FREE bool *mapping = own_mappings(profile);
     PT_FREE bool *function = own_functions(profile);
     bool *const own = pt_alloc(profile->line->t.count + 1, sizeof *own);
     for (uint32_t i = 0; i < l->t.count; i++) {

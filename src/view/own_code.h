@@ -17,8 +17,10 @@
  * name. */
 const char *pt_without_return_type(const char *name);
 
-/* Per mapping: may its code be the program's own? The caller frees. */
-bool *pt_own_mappings(const pt_profile *profile);
+bool pt_is_kernel_code(const pt_profile *profile, uint32_t location);
+
+/* Per mapping: is its code without names the program's own? The caller frees. */
+bool *pt_own_nameless(const pt_profile *profile);
 
 /* Per line of the line table: is the function the program's own? The caller frees. */
 bool *pt_own_lines(const pt_profile *profile);

@@ -82,9 +82,7 @@ static uint8_t *runtime_of_mappings(const pt_profile *p)
     return of;
 }
 
-/* Is the mapping memory without a file? profile.proto loses the flag and keeps the name
- * (docs/symbols.md). */
-static bool is_memory(const pt_profile *p, uint32_t mapping)
+bool pt_is_made_code(const pt_profile *p, uint32_t mapping)
 {
     if (mapping == PT_NONE) return false;
     const pt_mapping *const m = &p->mapping->row[mapping];
@@ -116,7 +114,7 @@ static uint8_t runtime_of_stack(const pt_profile *p, const uint8_t *of_mapping, 
     for (uint32_t i = 0; i < pt_stack_depth(p, stack); i++) {
         const uint32_t mapping = l->mapping[frames[i]];
         const uint32_t first = l->line_first[frames[i]], end = l->line_first[frames[i] + 1];
-        const bool is_compiled = is_memory(p, mapping);
+        const bool is_compiled = pt_is_made_code(p, mapping);
         if (is_compiled && first < end) return NONE; /* the compiled code has names */
         if (is_told(p, mapping)) return NONE;
         has_nameless |= is_compiled;

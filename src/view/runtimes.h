@@ -21,6 +21,10 @@ enum { PT_NAMELESS_LANGUAGES_MAX = 8 };
 size_t pt_nameless_languages(const pt_profile *profile, uint32_t event,
                              pt_nameless_language ret[PT_NAMELESS_LANGUAGES_MAX]);
 
+/* Is the mapping, a row or PT_NONE, memory without a file, whose code the process made?
+ * profile.proto loses the flag and keeps the name (docs/symbols.md). */
+bool pt_is_made_code(const pt_profile *profile, uint32_t mapping);
+
 /* Is the mapped file of that path a runtime, by its base name? */
 bool pt_is_runtime_file(const char *path);
 

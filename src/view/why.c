@@ -15,7 +15,7 @@
 #include "view/runtimes.h"
 #include "view/table.h"
 
-/* The least share of a finding below its place. */
+/* The least share of a finding below its place, or in the process that stands for all. */
 #define PLACE_SHARE 0.8
 /* If every function has less than this share below it, the finding has no place. */
 #define SPREAD_SHARE 0.3
@@ -36,17 +36,16 @@ typedef struct {
     uint32_t location; /* of the profile */
     uint32_t line;     /* of the profile; PT_NONE: the location has none */
     bool own;          /* code of the program, not of a library that was compiled into it */
-    bool runtime;      /* code of an interpreter's or virtual machine's own file */
+    bool runtime;      /* code of an interpreter's or virtual machine's own, by its mapping */
     uint8_t cause;     /* row of pt_why_causes */
 } step;
 
 typedef struct {
     const pt_profile *profile;
     pt_fold fold;
-    bool *own_line, *own_mapping, *runtime_mapping;
-    /* Per function, by whether it lies in code of the program: a row of pt_why_causes, or UNKNOWN.
-     */
-    uint8_t *cause[2];
+    bool *own_line, *own_nameless, *runtime_mapping;
+    /* Per function, by where it comes from: a row of pt_why_causes, or UNKNOWN. */
+    uint8_t *cause[PT_WHY_ORIGINS];
     uint32_t event;
     uint64_t *pid;         /* per label set: the number of its label "pid", or NO_PID */
     bool has_causes;       /* the event is of time: causes mean something */
@@ -63,16 +62,16 @@ typedef struct {
 /* Limit of the steps that are read of a stack, from its leaf on. */
 enum { STEPS_MAX = 1 << 18 };
 
-static uint8_t cause_of_function(reader *r, uint32_t function, bool own)
+static uint8_t cause_of_function(reader *r, uint32_t function, pt_why_origin origin)
 {
     const pt_profile *const p = r->profile;
     const pt_functions *const f = p->function;
     const char *const file = pt_text(p, f->file[function]);
-    uint8_t *const known = &r->cause[own && file[0] != '\0'][function];
+    if (origin == PT_WHY_OF_PROGRAM && file[0] == '\0') origin = PT_WHY_OF_LIBRARY;
+    uint8_t *const known = &r->cause[origin][function];
     if (*known == UNKNOWN)
-        *known =
-            pt_why_cause_of(pt_text(p, f->name[function]), pt_text(p, f->system_name[function]),
-                            file, own && file[0] != '\0');
+        *known = pt_why_cause_of(pt_text(p, f->name[function]),
+                                 pt_text(p, f->system_name[function]), file, origin);
     return *known;
 }
 
@@ -83,6 +82,7 @@ static void add_location(reader *r, uint32_t location)
     const uint32_t *const rows = pt_fold_rows(&r->fold, location, &one, &count);
     const uint32_t first = p->location->line_first[location];
     const uint32_t lines = p->location->line_first[location + 1] - first;
+    const bool is_kernel = pt_is_kernel_code(p, location);
     for (uint32_t i = 0; i < count && r->steps.count < STEPS_MAX; i++) {
         step s = {.row = rows[i], .location = location, .line = PT_NONE};
         const uint32_t mapping = p->location->mapping[location];
@@ -91,10 +91,12 @@ static void add_location(reader *r, uint32_t location)
             s.own = r->own_line[s.line];
             const uint32_t function = p->line->function[s.line];
             if (function != PT_NONE && r->has_causes)
-                s.cause = cause_of_function(r, function, s.own);
+                s.cause = cause_of_function(r, function,
+                                            is_kernel ? PT_WHY_OF_KERNEL
+                                            : s.own   ? PT_WHY_OF_PROGRAM
+                                                      : PT_WHY_OF_LIBRARY);
         } else {
-            s.own = mapping != PT_NONE && r->own_mapping[mapping] &&
-                    (p->location->flags[location] & PT_LOCATION_KERNEL) == 0;
+            s.own = mapping != PT_NONE && r->own_nameless[mapping] && !is_kernel;
         }
         if (s.cause != PT_WHY_NO_CAUSE) s.own = false;
         s.runtime = !s.own && mapping != PT_NONE && r->runtime_mapping[mapping];
@@ -259,7 +261,8 @@ static void tally_stack(tallies *t, reader *r, uint32_t stack)
     const size_t own = of_steps(r).own;
     pt_saturating_into(&t->leaf[r->steps.items[0].row], value);
     if (own < r->steps.count) pt_saturating_into(&t->direct[r->steps.items[own].row], value);
-    if (own > 0) pt_saturating_into(&t->via[r->steps.items[own - 1].row], value);
+    if (own > 0 && own < r->steps.count)
+        pt_saturating_into(&t->via[r->steps.items[own - 1].row], value);
     for (size_t i = own; i < r->steps.count; i++) {
         const step *const s = &r->steps.items[i];
         if (!s->own || t->marked[s->row] == stack + 1) continue;
@@ -438,27 +441,37 @@ static pt_why_path path_of_group(reader *r, const grouping *g, uint32_t of_group
 
 /* ---- Findings ---- */
 
-/* Distinct processes with samples of the group, by the label or column of samples. */
+typedef struct {
+    uint64_t pid;
+    int64_t value;
+} process_sum;
+
+/* Distinct processes with samples of the group, by the label or column of samples; 1 if one of them
+ * has nearly all of its value. */
 static uint32_t processes_of(const reader *r, const grouping *g, uint32_t of_group)
 {
     const pt_profile *const p = r->profile;
     pt_index seen;
-    PT_VECTOR(uint64_t) pid = {0};
+    PT_VECTOR(process_sum) process = {0};
+    int64_t most = 0;
     pt_index_init(&seen);
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
-        if (p->sample->value[r->event][i] <= 0) continue;
-        if (g->of_stack[p->sample->stack[i]] != of_group) continue;
+        const int64_t value = p->sample->value[r->event][i];
+        if (value <= 0 || g->of_stack[p->sample->stack[i]] != of_group) continue;
         const uint64_t number = p->sample->pid != NULL && p->sample->pid[i] != PT_NONE
                                     ? p->sample->pid[i]
                                     : r->pid[p->sample->labels[i]];
         if (number == NO_PID) continue;
         const uint64_t hash = pt_hash_mix(number ^ LINE_SEED, LINE_SEED);
-        if (PT_INDEX_FIND(&seen, hash, at, pid.items[at] == number) == PT_NONE)
-            (void)PT_INDEX_PUSH(&seen, hash, pid, number);
+        uint32_t id = PT_INDEX_FIND(&seen, hash, at, process.items[at].pid == number);
+        if (id == PT_NONE) id = PT_INDEX_PUSH(&seen, hash, process, (process_sum){.pid = number});
+        process.items[id].value = pt_saturating_add(process.items[id].value, value);
+        if (process.items[id].value > most) most = process.items[id].value;
     }
-    free(pid.items);
+    const uint32_t count = (uint32_t)process.count;
+    free(process.items);
     pt_index_done(&seen);
-    return (uint32_t)pid.count;
+    return (double)most >= PLACE_SHARE * (double)g->group.items[of_group].value ? 1 : count;
 }
 
 static char *row_text(const reader *r, uint32_t row)
@@ -711,11 +724,12 @@ static pt_status reader_init(reader *r, const pt_profile *p, uint32_t event, pt_
     const pt_status status = pt_fold_init(&r->fold, p, &rule, reterr);
     if (status != PT_OK) return status;
     r->own_line = pt_own_lines(p);
-    r->own_mapping = pt_own_mappings(p);
+    r->own_nameless = pt_own_nameless(p);
     r->runtime_mapping = pt_alloc(p->mapping->t.count + 1, sizeof *r->runtime_mapping);
     for (uint32_t m = 0; m < p->mapping->t.count; m++)
-        r->runtime_mapping[m] = pt_is_runtime_file(pt_text(p, p->mapping->row[m].file));
-    for (size_t i = 0; i < 2; i++) {
+        r->runtime_mapping[m] = pt_is_runtime_file(pt_text(p, p->mapping->row[m].file)) ||
+                                (pt_is_made_code(p, m) && !r->own_nameless[m]);
+    for (size_t i = 0; i < PT_WHY_ORIGINS; i++) {
         r->cause[i] = pt_alloc(p->function->t.count + 1, 1);
         memset(r->cause[i], UNKNOWN, p->function->t.count);
     }
@@ -729,10 +743,10 @@ static void reader_done(reader *r)
 {
     pt_fold_done(&r->fold);
     free(r->own_line);
-    free(r->own_mapping);
+    free(r->own_nameless);
     free(r->runtime_mapping);
-    free(r->cause[0]);
-    free(r->cause[1]);
+    for (size_t i = 0; i < PT_WHY_ORIGINS; i++)
+        free(r->cause[i]);
     free(r->value);
     free(r->pid);
     free(r->steps.items);

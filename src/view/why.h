@@ -60,7 +60,7 @@ typedef struct pt_why_finding {
     pt_why_place source[PT_WHY_SOURCES_MAX];
     size_t source_count;
     pt_why_path path;   /* of the heaviest stack with the place: own functions, via, symptom */
-    uint32_t processes; /* processes with samples of the group; 0 = unknown */
+    uint32_t processes; /* with samples of the group; 0 = unknown, 1: also if one has nearly all */
 } pt_why_finding;
 
 typedef struct pt_why_request {

@@ -16,13 +16,12 @@ const pt_why_cause pt_why_causes[] = {
     [PT_WHY_INTERPRETER] = /* and the beginning of programs and threads */
     {
         .id = "interpreter",
-        .functions =
-            NAMES("PyEval_EvalFrameDefault", "PyEval_EvalFrame", "PyEval_Vector",
-                  "PyEval_EvalCode*", "PyFunction_Vectorcall", "PyObject_Vectorcall*",
-                  "PyObject_MakeTpCall", "PyObject_Call", "PyObject_FastCall*",
-                  "Builtin:InterpreterEntryTrampoline", "Builtins_InterpreterEntry*",
-                  "Builtins_JSEntry*", "Builtin:JSEntry*", "execute_ex", "vm_exec_core", "start",
-                  "libc_start_call_main", "libc_start_main*", "start_thread", "clone", "clone3"),
+        .functions = NAMES("PyEval_EvalFrameDefault", "PyEval_EvalFrame", "PyEval_Vector",
+                           "PyEval_EvalCode*", "PyFunction_Vectorcall", "PyObject_Vectorcall*",
+                           "PyObject_MakeTpCall", "PyObject_Call", "PyObject_FastCall*",
+                           "Builtin:InterpreterEntryTrampoline", "Builtin:JSEntry*", "execute_ex",
+                           "vm_exec_core", "start", "start_call_main", "start_main*",
+                           "start_thread", "clone", "clone3"),
     },
     /* ---- The program's intent ---- */
     {
@@ -51,22 +50,34 @@ const pt_why_cause pt_why_causes[] = {
             "cxa_throw", "cxa_rethrow", "cxa_allocate_exception", "cxa_end_catch",
             "Unwind_RaiseException*", "Unwind_Resume", "Unwind_Find_FDE", "gxx_personality_v0",
             "rust_panic*", "runtime.gopanic", "v8::internal::Isolate::Throw*",
-            "v8::internal::Isolate::CaptureSimpleStackTrace", "v8::internal::ErrorUtils*"),
+            "v8::internal::Isolate::CaptureSimpleStackTrace", "v8::internal::ErrorUtils*",
+            "PyErr_Format*", "PyErr_SetObject", "PyErr_SetString", "PyErr_SetNone",
+            "PyErr_NormalizeException", "PyErr_SetRaisedException", "PyTraceBack_Here",
+            "BaseException_new", "BaseException_dealloc", "tb_dealloc"),
     },
     {
         .id = "starting-programs",
         .doing = "starting and ending processes",
         .advice = "start fewer programs: let one process do more of the work",
         .rank = INTENT,
+        .in_kernel = true,
         .functions =
             NAMES("execve", "execveat", "posix_spawn", "posix_spawnp", "spawni", "spawnix", "fork",
-                  "vfork", "Fork", "libc_fork", "system", "popen", "dl_start", "dl_start_user",
-                  "dl_main", "dl_sysdep_start", "dl_relocate_object", "do_execveat_common*",
-                  "load_elf_binary", "begin_new_exec", "bprm_execve", "kernel_clone",
-                  "copy_process", "dup_mm", "exit_mmap", "do_exit", "do_group_exit", "mmput",
-                  "x64_sys_execve", "x64_sys_clone*", "x64_sys_vfork", "x64_sys_exit_group",
-                  "do_sys_execve", "do_sys_clone*", "ret_from_fork*", "schedule_tail",
-                  "file:/subprocess.py", "os.StartProcess", "syscall.forkExec", "make_child"),
+                  "vfork", "Fork", "system", "popen", "dl_start", "dl_start_user", "dl_main",
+                  "dl_sysdep_start", "dl_relocate_object", "do_execveat_common*", "load_elf_binary",
+                  "begin_new_exec", "bprm_execve", "kernel_clone", "copy_process", "dup_mm",
+                  "exit_mmap", "do_exit", "do_group_exit", "mmput", "x64_sys_execve",
+                  "x64_sys_clone*", "x64_sys_vfork", "x64_sys_exit_group", "do_sys_execve",
+                  "do_sys_clone*", "ret_from_fork*", "schedule_tail", "file:/subprocess.py",
+                  "os.StartProcess", "syscall.forkExec", "make_child"),
+    },
+    {
+        .id = "loading-libraries",
+        .doing = "loading shared libraries while the program runs",
+        .advice = "load fewer libraries, or load each when it is first needed",
+        .rank = INTENT,
+        .functions = NAMES("dlopen", "dlmopen", "dl_open", "dl_open_worker*", "dlopen_doit",
+                           "dlopen_implementation", "dl_fixup", "dl_runtime_resolve*"),
     },
     {
         .id = "collecting-garbage",
@@ -98,6 +109,7 @@ const pt_why_cause pt_why_causes[] = {
         .doing = "bringing files to the disk (fsync)",
         .advice = "gather several changes before each fsync",
         .rank = DEFINITE,
+        .in_kernel = true,
         .functions = NAMES("fsync", "fdatasync", "do_fsync", "ksys_sync", "sync_file_range",
                            "msync", "x64_sys_fsync", "x64_sys_fdatasync", "do_sys_fsync",
                            "vfs_fsync_range", "os.(*File).Sync"),
@@ -135,20 +147,21 @@ const pt_why_cause pt_why_causes[] = {
         .doing = "reading and writing JSON",
         .advice = "exchange less, keep what was decoded, or take a faster library",
         .rank = INTENT,
-        .functions = NAMES(
-            "file:/json/decoder.py", "file:/json/encoder.py", "file:/json/__init__.py",
-            "file:/json/scanner.py", "encoding/json.*", "v8::internal::JsonParser*",
-            "v8::internal::JsonParse*", "v8::internal::JsonStringif*", "Builtin:JsonParse",
-            "Builtin:JsonStringify", "Builtins_JsonParse", "Builtins_JsonStringify", "nlohmann::*",
-            "rapidjson::*", "serde_json::*", "json_loads", "json_load", "json_dumps",
-            "json_tokener_parse*", "php_json_*", "yyjson_*", "cJSON_*", "simdjson::*"),
+        .functions =
+            NAMES("file:/json/decoder.py", "file:/json/encoder.py", "file:/json/__init__.py",
+                  "file:/json/scanner.py", "encoding/json.*", "v8::internal::JsonParser*",
+                  "v8::internal::JsonParse*", "v8::internal::JsonStringif*", "Builtin:JsonParse",
+                  "Builtin:JsonStringify", "nlohmann::*", "rapidjson::*", "serde_json::*",
+                  "json_loads", "json_load", "json_dumps", "json_tokener_parse*", "php_json_*",
+                  "yyjson_*", "cJSON_*", "simdjson::*"),
     },
     {
         .id = "importing",
         .doing = "importing modules",
         .advice = "import fewer modules, or import them where they are used",
         .rank = INTENT,
-        .functions = NAMES("file:<frozen importlib", "file:/importlib/", "file:/zipimport.py"),
+        .functions = NAMES("find_and_load", "py::_find_and_load:*", "PyImport_ImportModule*",
+                           "import_find_and_load"),
     },
     {
         .id = "serializing",
@@ -167,8 +180,9 @@ const pt_why_cause pt_why_causes[] = {
         .functions =
             NAMES("*::_M_realloc_insert*", "*::_M_realloc_append*", "*::_M_default_append*",
                   "*::_M_reallocate_map*", "*::_M_mutate", "*basic_string*::reserve", "realloc",
-                  "reallocarray", "libc_realloc", "int_realloc", "je_realloc", "tc_realloc",
-                  "mi_realloc*", "runtime.growslice", "alloc::raw_vec::*", "<alloc::raw_vec::*",
+                  "reallocarray", "int_realloc", "je_realloc", "tc_realloc", "mi_realloc*",
+                  "runtime.growslice", "alloc::raw_vec::*grow*", "alloc::raw_vec::*reserve*",
+                  "<alloc::raw_vec::*grow*", "<alloc::raw_vec::*reserve*", "Builtin:GrowFast*",
                   "runtime.concatstring*", "bytes.(*Buffer).grow", "strings.(*Builder).grow"),
     },
     {
@@ -176,22 +190,32 @@ const pt_why_cause pt_why_causes[] = {
         .doing = "building text by joining strings",
         .advice = "collect the parts and join them once",
         .rank = LIBRARY,
-        .functions =
-            NAMES("strcat", "strncat", "strcat_chk", "unicode_concatenate", "PyUnicode_Concat",
-                  "PyUnicode_Append", "bytes_concat", "std::operator+*",
-                  "std::__cxx11::basic_string*::append", "Builtin:StringAdd*",
-                  "Builtins_StringAdd*", "v8::internal::String::Flatten",
-                  "v8::internal::String::SlowFlatten", "Builtin:StringPrototypeConcat"),
+        .functions = NAMES("strcat", "strncat", "strcat_chk", "unicode_concatenate",
+                           "PyUnicode_Concat", "PyUnicode_Append", "bytes_concat",
+                           "std::operator+*", "std::__cxx11::basic_string*::append",
+                           "Builtin:StringAdd*", "v8::internal::String::Flatten",
+                           "v8::internal::String::SlowFlatten", "Builtin:StringPrototypeConcat"),
+    },
+    {
+        .id = "counting-references",
+        .doing = "counting the references of shared objects",
+        .advice = "pass a shared pointer by reference, or a plain pointer where nothing is kept",
+        .rank = MACHINE, /* what happens to the object at its end outranks it */
+        .functions = NAMES("std::shared_ptr*::shared_ptr", "std::shared_ptr*::~shared_ptr",
+                           "std::shared_ptr*::operator=", "std::__shared_ptr*::__shared_ptr",
+                           "std::__shared_ptr*::~__shared_ptr", "std::__shared_count*",
+                           "std::_Sp_counted_*", "<alloc::sync::Arc*", "<alloc::rc::Rc*"),
     },
     {
         .id = "copying-objects",
         .doing = "copying objects",
         .advice = "pass by reference, move, or keep one copy",
         .rank = LIBRARY,
-        .functions = NAMES("copy-constructor", "list_slice", "list___copy__", "list_copy",
-                           "PyDict_Copy", "dict_copy", "set_copy", "list_extend",
-                           "Builtin:CloneFastJSArray*", "<*as core::clone::Clone>::clone",
-                           "alloc::slice::*to_vec*", "v8::internal::Runtime_CloneObject*"),
+        .functions =
+            NAMES("copy-constructor", "list_slice", "list___copy__", "list_copy", "PyDict_Copy",
+                  "dict_copy", "set_copy", "list_extend", "Builtin:CloneFastJSArray*",
+                  "Builtin:IterableToList*", "<*as core::clone::Clone>::clone",
+                  "alloc::slice::*to_vec*", "v8::internal::Runtime_CloneObject*"),
     },
     {
         .id = "sorting",
@@ -207,9 +231,8 @@ const pt_why_cause pt_why_causes[] = {
             "std::__make_heap*", "sort.*", "slices.Sort*", "slices.pdq*", "slices.insertionSort*",
             "core::slice::sort::*", "alloc::slice::stable_sort*", "list_sort", "list_sort_impl",
             "binarysort", "merge_lo", "merge_hi", "merge_at", "gallop_left", "gallop_right",
-            "Builtin:ArrayPrototypeSort", "Builtin:ArrayTimSort*", "Builtins_ArrayTimSort*",
-            "Builtins_ArrayPrototypeSort", "Builtin:TypedArrayMergeSort*", "Builtin:Merge*",
-            "Builtin:ComplexMerge", "Builtin:GallopLeft", "Builtin:GallopRight"),
+            "Builtin:ArrayPrototypeSort", "Builtin:ArrayTimSort*", "Builtin:TypedArrayMergeSort*",
+            "Builtin:Merge*", "Builtin:ComplexMerge", "Builtin:GallopLeft", "Builtin:GallopRight"),
     },
     {
         .id = "searching-lists",
@@ -217,15 +240,14 @@ const pt_why_cause pt_why_causes[] = {
         .advice = "keep the elements in a set or a map, or sort them and search by halves",
         .rank = LIBRARY,
         .calls_back = true,
-        .functions =
-            NAMES("list_contains", "list_index", "list_count", "list_remove", "list_index_impl",
-                  "list_remove_impl", "tuplecontains", "tuple_contains", "PySequence_IterSearch*",
-                  "std::find*", "std::__find*", "std::count*", "std::__count*", "std::any_of*",
-                  "std::search*", "std::__search*", "lfind", "lsearch", "slices.Index*",
-                  "slices.Contains*", "Builtin:ArrayIncludes*", "Builtin:ArrayIndexOf*",
-                  "Builtin:ArrayPrototypeIncludes", "Builtin:ArrayPrototypeIndexOf",
-                  "Builtins_ArrayIncludes*", "Builtins_ArrayIndexOf*", "Builtin:ArrayFind*",
-                  "Builtin:ArrayPrototypeFind*", "<*SliceContains>*", "php_search_array"),
+        .functions = NAMES(
+            "list_contains", "list_index", "list_count", "list_remove", "list_index_impl",
+            "list_remove_impl", "tuplecontains", "tuple_contains", "PySequence_IterSearch*",
+            "std::find*", "std::__find*", "std::count*", "std::__count*", "std::any_of*",
+            "std::search*", "std::__search*", "lfind", "lsearch", "slices.Index*",
+            "slices.Contains*", "Builtin:ArrayIncludes*", "Builtin:ArrayIndexOf*",
+            "Builtin:ArrayPrototypeIncludes", "Builtin:ArrayPrototypeIndexOf", "Builtin:ArrayFind*",
+            "Builtin:ArrayPrototypeFind*", "<*SliceContains>*", "php_search_array"),
     },
     {
         .id = "searching-text",
@@ -247,14 +269,14 @@ const pt_why_cause pt_why_causes[] = {
         .doing = "matching regular expressions",
         .advice = "anchor the expression, make it simpler, or test a fixed text first",
         .rank = LIBRARY,
-        .functions = NAMES(
-            "regexec", "re_search_internal", "re_search*", "re_match*", "pcre_exec", "pcre2_match*",
-            "pcre2_jit_match*", "std::__detail::_Executor*", "std::regex_match*",
-            "std::regex_search*", "std::regex_replace*", "regexp.(*Regexp)*", "regexp.(*machine)*",
-            "regex::*", "regex_automata::*", "sre_ucs1_match*", "sre_ucs2_match*",
-            "sre_ucs4_match*", "sre_match*", "sre_ucs1_search*", "sre_ucs1_charset",
-            "sre_ucs1_count", "RegExp:*", "v8::internal::RegExp*",
-            "v8::internal::IrregexpInterpreter*", "Builtin:RegExp*", "Builtins_RegExp*"),
+        .functions =
+            NAMES("regexec", "re_search_internal", "re_search*", "re_match*", "pcre_exec",
+                  "pcre2_match*", "pcre2_jit_match*", "std::__detail::_Executor*",
+                  "std::regex_match*", "std::regex_search*", "std::regex_replace*",
+                  "regexp.(*Regexp)*", "regexp.(*machine)*", "regex::*", "regex_automata::*",
+                  "sre_ucs1_match*", "sre_ucs2_match*", "sre_ucs4_match*", "sre_match*",
+                  "sre_ucs1_search*", "sre_ucs1_charset", "sre_ucs1_count", "RegExp:*",
+                  "v8::internal::RegExp*", "v8::internal::IrregexpInterpreter*", "Builtin:RegExp*"),
     },
     {
         .id = "splitting-text",
@@ -334,6 +356,7 @@ const pt_why_cause pt_why_causes[] = {
         .doing = "making random numbers",
         .advice = "seed one generator and keep it",
         .rank = LIBRARY,
+        .in_kernel = true,
         .functions = NAMES("rand", "random", "rand_r", "random_r", "drand48*", "getrandom",
                            "std::random_device*", "std::mersenne_twister_engine*", "std::uniform_*",
                            "std::normal_distribution*", "math/rand.*", "math/rand/v2.*", "rand::*",
@@ -355,6 +378,7 @@ const pt_why_cause pt_why_causes[] = {
         .doing = "reading the clock",
         .advice = "read the clock less often",
         .rank = LIBRARY,
+        .in_kernel = true,
         .functions =
             NAMES("clock_gettime", "gettimeofday", "vdso_clock_gettime", "vdso_gettimeofday",
                   "time.now", "time.Now", "time.Since", "runtime.nanotime*", "std::chrono::*",
@@ -385,6 +409,7 @@ const pt_why_cause pt_why_causes[] = {
         .doing = "taking and waiting for locks",
         .advice = "hold locks for less time, or share less between threads",
         .rank = LIBRARY,
+        .in_kernel = true,
         .functions =
             NAMES("pthread_mutex_lock*", "pthread_mutex_unlock*", "pthread_mutex_trylock*",
                   "pthread_mutex_cond_lock*", "pthread_rwlock_*", "pthread_spin_lock", "lll_lock_*",
@@ -395,6 +420,15 @@ const pt_why_cause pt_why_causes[] = {
                   "std::sync::*", "std::mutex::lock", "std::unique_lock*", "std::lock_guard*",
                   "parking_lot::*", "take_gil", "PyThread_acquire_lock*", "sem_wait*"),
     },
+    {
+        .id = "file-pages",
+        .doing = "bringing pages of mapped files into memory",
+        .advice = "touch less of the files; programs and libraries are mapped files, too",
+        .rank = LIBRARY,
+        .in_kernel = true,
+        .functions = NAMES("filemap_fault", "filemap_map_pages", "do_read_fault", "do_cow_fault",
+                           "next_uptodate_folio"),
+    },
     /* ---- The system ---- */
     {
         .id = "allocating",
@@ -402,16 +436,16 @@ const pt_why_cause pt_why_causes[] = {
         .advice = "keep objects and buffers, and use them again",
         .rank = SYSTEM,
         .functions = NAMES(
-            "malloc", "calloc", "free", "cfree", "libc_malloc", "libc_calloc", "libc_free",
-            "int_malloc", "int_free*", "malloc_consolidate", "unlink_chunk*", "sysmalloc",
-            "tcache_*", "memalign", "posix_memalign", "aligned_alloc", "systrim*", "operator new*",
-            "operator delete*", "std::allocator*", "std::__new_allocator*", "je_malloc", "je_free",
-            "tc_malloc", "tc_free", "tcmalloc::*", "mi_malloc*", "mi_free*", "runtime.mallocgc*",
-            "runtime.newobject", "runtime.makeslice", "rust_alloc*", "rdl_alloc", "rust_dealloc*",
-            "rdl_dealloc", "alloc::alloc::*", "PyObject_Malloc*", "PyObject_Free", "PyMem_*",
-            "pymalloc_alloc*", "PyObject_GC_New*", "PyObject_GC_Del", "PyType_GenericAlloc",
-            "subtype_dealloc", "gc_alloc", "brk", "sbrk", "do_brk_flags", "x64_sys_brk",
-            "v8::internal::Heap::AllocateRaw*", "v8::internal::Factory::New*"),
+            "malloc", "calloc", "free", "cfree", "int_malloc", "int_free*", "malloc_consolidate",
+            "unlink_chunk*", "sysmalloc", "tcache_*", "memalign", "posix_memalign", "aligned_alloc",
+            "systrim*", "operator new*", "operator delete*", "std::allocator*",
+            "std::__new_allocator*", "je_malloc", "je_free", "tc_malloc", "tc_free", "tcmalloc::*",
+            "mi_malloc*", "mi_free*", "runtime.mallocgc*", "runtime.newobject", "runtime.makeslice",
+            "rust_alloc*", "rdl_alloc", "rust_dealloc*", "rdl_dealloc", "alloc::alloc::*",
+            "alloc::raw_vec::*", "<alloc::raw_vec::*", "PyObject_Malloc*", "PyObject_Free",
+            "PyMem_*", "pymalloc_alloc*", "PyObject_GC_New*", "PyObject_GC_Del",
+            "PyType_GenericAlloc", "subtype_dealloc", "gc_alloc", "brk", "sbrk", "do_brk_flags",
+            "x64_sys_brk", "v8::internal::Heap::AllocateRaw*", "v8::internal::Factory::New*"),
     },
     {
         .id = "page-faults",
@@ -438,13 +472,12 @@ const pt_why_cause pt_why_causes[] = {
         .doing = "in system calls that write",
         .advice = "write larger pieces: gather them in a buffer",
         .rank = SYSTEM,
-        .functions =
-            NAMES("write", "pwrite", "pwrite64", "writev", "pwritev*", "send", "sendto", "sendmsg",
-                  "libc_write", "libc_send", "ksys_write", "vfs_write", "ksys_pwrite64",
-                  "x64_sys_write", "x64_sys_writev", "x64_sys_sendto", "x64_sys_sendmsg",
-                  "sys_sendto", "new_sync_write", "syscall.write", "syscall.Write",
-                  "internal/poll.(*FD).Write", "fputs", "fwrite", "IO_fwrite", "IO_new_file_write",
-                  "new_do_write", "IO_do_write", "FileIO_write", "_io_FileIO_write"),
+        .functions = NAMES(
+            "write", "pwrite", "pwrite64", "writev", "pwritev*", "send", "sendto", "sendmsg",
+            "ksys_write", "vfs_write", "ksys_pwrite64", "x64_sys_write", "x64_sys_writev",
+            "x64_sys_sendto", "x64_sys_sendmsg", "sys_sendto", "new_sync_write", "syscall.write",
+            "syscall.Write", "internal/poll.(*FD).Write", "fputs", "fwrite", "IO_fwrite",
+            "IO_new_file_write", "new_do_write", "IO_do_write", "FileIO_write", "_io_FileIO_write"),
     },
     {
         .id = "system-calls-read",
@@ -453,25 +486,25 @@ const pt_why_cause pt_why_causes[] = {
         .rank = SYSTEM,
         .functions =
             NAMES("read", "pread", "pread64", "readv", "preadv*", "recv", "recvfrom", "recvmsg",
-                  "libc_read", "libc_recv", "ksys_read", "vfs_read", "ksys_pread64", "x64_sys_read",
-                  "x64_sys_pread64", "x64_sys_readv", "x64_sys_recvfrom", "x64_sys_recvmsg",
-                  "sys_recvfrom", "syscall.read", "syscall.Read", "internal/poll.(*FD).Read",
-                  "fread", "IO_fread", "fgets", "fgetc", "getline", "getdelim", "IO_getdelim",
-                  "IO_new_file_underflow", "underflow", "uflow", "filemap_read"),
+                  "ksys_read", "vfs_read", "ksys_pread64", "x64_sys_read", "x64_sys_pread64",
+                  "x64_sys_readv", "x64_sys_recvfrom", "x64_sys_recvmsg", "sys_recvfrom",
+                  "syscall.read", "syscall.Read", "internal/poll.(*FD).Read", "fread", "IO_fread",
+                  "fgets", "fgetc", "getline", "getdelim", "IO_getdelim", "IO_new_file_underflow",
+                  "underflow", "uflow", "filemap_read"),
     },
     {
         .id = "system-calls-files",
-        .doing = "opening files and asking for their status",
+        .doing = "opening files, reading folders and asking for the status of files",
         .advice = "open each file once, and keep what was found out",
         .rank = SYSTEM,
-        .functions = NAMES(
-            "open", "open64", "openat", "openat64", "libc_open64", "creat", "close", "libc_close",
-            "stat", "stat64", "fstat", "fstat64", "lstat", "lstat64", "fstatat64", "statx",
-            "access", "faccessat", "getdents64", "readdir", "readdir64", "opendir", "readlink",
-            "unlink", "rename", "mkdir", "x64_sys_openat", "x64_sys_open", "x64_sys_close",
-            "x64_sys_newfstatat", "x64_sys_newstat", "x64_sys_statx", "x64_sys_access",
-            "x64_sys_getdents64", "x64_sys_unlink*", "do_sys_openat2", "do_filp_open",
-            "path_openat", "vfs_statx", "filp_close", "os.Open*", "os.Stat*"),
+        .functions =
+            NAMES("open", "open64", "openat", "openat64", "creat", "close", "stat", "stat64",
+                  "fstat", "fstat64", "lstat", "lstat64", "fstatat64", "statx", "access",
+                  "faccessat", "getdents64", "readdir", "readdir64", "opendir", "readlink",
+                  "unlink", "rename", "mkdir", "x64_sys_openat", "x64_sys_open", "x64_sys_close",
+                  "x64_sys_newfstatat", "x64_sys_newstat", "x64_sys_statx", "x64_sys_access",
+                  "x64_sys_getdents64", "x64_sys_unlink*", "do_sys_openat2", "do_filp_open",
+                  "path_openat", "vfs_statx", "filp_close", "os.Open*", "os.Stat*"),
     },
     {
         .id = "system-calls-wait",
@@ -570,10 +603,11 @@ static const char *plain_c_name(const char *name, size_t *ret_size)
     while (*at == '_')
         at++;
     if (pt_begins(at, "GI_")) {
-        at += 3;
+        at += strlen("GI_");
         while (*at == '_')
             at++;
     }
+    if (pt_begins(at, "libc_")) at += strlen("libc_");
     size_t size = strcspn(at, "@");
     for (const char *const *v = variants; *v != NULL; v++) {
         const char *const found = strstr(at, *v);
@@ -626,25 +660,42 @@ static bool is_copy_constructor(const char *linkage)
 typedef struct {
     const char *name, *c_name, *system_name, *file;
     size_t size, c_size;
+    const char *builtin; /* of V8, without "Builtin:" or "Builtins_"; NULL = it is none */
 } candidate;
 
-static bool shows_pattern(const candidate *c, const char *pattern, bool is_own)
+/* V8's dump calls a function "Builtin:ArrayMap", the symbol table of node "Builtins_ArrayMap". */
+static const char *builtin_name(const char *name)
 {
-    if (is_own && strstr(pattern, "::") == NULL && c->name[0] != '_') return false;
+    if (pt_begins(name, "Builtin:")) return name + strlen("Builtin:");
+    return pt_begins(name, "Builtins_") ? name + strlen("Builtins_") : NULL;
+}
+
+static bool shows_pattern(const candidate *c, const char *pattern, pt_why_origin origin)
+{
+    if (origin == PT_WHY_OF_PROGRAM && strstr(pattern, "::") == NULL && c->name[0] != '_')
+        return false;
     if (pt_begins(pattern, "file:")) return strstr(c->file, pattern + strlen("file:")) != NULL;
     if (strcmp(pattern, "copy-constructor") == 0) return is_copy_constructor(c->system_name);
+    if (pt_begins(pattern, "Builtin:"))
+        return c->builtin != NULL &&
+               matches_pattern(pattern + strlen("Builtin:"), c->builtin, strlen(c->builtin));
     return matches_pattern(pattern, c->c_name, c->c_size) ||
            matches_pattern(pattern, c->name, c->size);
 }
 
-uint8_t pt_why_cause_of(const char *name, const char *system_name, const char *file, bool is_own)
+uint8_t pt_why_cause_of(const char *name, const char *system_name, const char *file,
+                        pt_why_origin origin)
 {
     candidate c = {.name = pt_without_return_type(name), .system_name = system_name, .file = file};
     c.size = strlen(c.name);
     c.c_name = plain_c_name(c.name, &c.c_size);
+    c.builtin = builtin_name(c.name);
     if (c.size == 0) return PT_WHY_NO_CAUSE;
-    for (size_t i = PT_WHY_INTERPRETER; i < pt_why_cause_count; i++)
-        for (const char *const *pattern = pt_why_causes[i].functions; *pattern != NULL; pattern++)
-            if (shows_pattern(&c, *pattern, is_own)) return (uint8_t)i;
+    for (size_t i = PT_WHY_INTERPRETER; i < pt_why_cause_count; i++) {
+        const pt_why_cause *const cause = &pt_why_causes[i];
+        if (origin == PT_WHY_OF_KERNEL && cause->rank > SYSTEM && !cause->in_kernel) continue;
+        for (const char *const *pattern = cause->functions; *pattern != NULL; pattern++)
+            if (shows_pattern(&c, *pattern, origin)) return (uint8_t)i;
+    }
     return PT_WHY_NO_CAUSE;
 }

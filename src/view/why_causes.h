@@ -17,6 +17,7 @@ typedef struct pt_why_cause {
     const char *advice; /* the first change to try: "pass large objects by reference" */
     unsigned rank;   /* of several causes in one stack the highest rank wins, then the outermost */
     bool calls_back; /* its functions call functions of the program: comparisons of a sort */
+    bool in_kernel;  /* its functions show it in the kernel, too, whatever its rank */
     /* Names, NULL-terminated. C functions are spelled without leading underscores and without the
      * suffixes of glibc's variants: "memmove" is __memmove_avx_unaligned_erms, too. A "*" stands
      * for any text, wherever it is. "file:TEXT": the source file's path contains TEXT.
@@ -34,10 +35,17 @@ enum {
 extern const pt_why_cause pt_why_causes[];
 extern const size_t pt_why_cause_count;
 
+typedef enum pt_why_origin {
+    PT_WHY_OF_LIBRARY,
+    PT_WHY_OF_PROGRAM, /* by its source file: the program may have a function "x_add" of its own, so
+                          only names in a library's namespace and reserved ones ("_start") count */
+    PT_WHY_OF_KERNEL,  /* it formats text and inflates for reasons of its own */
+    PT_WHY_ORIGINS,
+} pt_why_origin;
+
 /* The cause that a function shows: a row of pt_why_causes. system_name: the linkage name; file: the
- * source file, "" = unknown. is_own: the function has a source file of the program, so only
- * names in a library's namespace and reserved ones ("_start") count: the program may have a
- * function "x_add" of its own. */
-uint8_t pt_why_cause_of(const char *name, const char *system_name, const char *file, bool is_own);
+ * source file, "" = unknown. */
+uint8_t pt_why_cause_of(const char *name, const char *system_name, const char *file,
+                        pt_why_origin origin);
 
 #endif

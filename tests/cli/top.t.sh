@@ -132,6 +132,7 @@ own() {
 expect_equal 'a program in a folder of its own' "$(own run run.c /usr/lib/postgresql/16/bin/postgres)" yes
 expect_equal 'a library' "$(own run run.c /usr/lib/libz.so.1)" ''
 expect_equal 'a library of the program' "$(own run run.c /home/me/libown.so)" yes
+expect_equal 'a module of an interpreter' "$(own run run.c /opt/py/lib/python3.11/lib-dynload/_run.so)" ''
 expect_equal 'the kernel' "$(own run run.c '[kernel.kallsyms]')" ''
 expect_equal 'a type before a name' "$(own 'void std::sort<int*>(int*, int*)' run.c /home/me/prog)" ''
 expect_equal 'arguments of that name' "$(own 'run(std::vector<int>)' run.c /home/me/prog)" yes

@@ -109,6 +109,41 @@ run pitot why names.folded
 expect_stdout_line '*% of the samples are spent in my_read itself.'
 expect_stdout_line '*% of the samples are spent in reader::read itself.'
 
+# samples COUNT PID FRAME...: so many samples as perf script prints them; a frame is "NAME FILE", the leaf first.
+samples() {
+    local count=$1 pid=$2 i=0
+    shift 2
+    while [ $((count -= 1)) -ge 0 ]; do
+        printf 'prog %d/%d %d.%06d: 1 cycles:\n' "$pid" "$pid" "$pid" $((i += 1))
+        printf '\t1000 %s (%s)\n' "$@"
+        echo
+    done
+}
+
+it 'takes code of V8 without a name for part of its library where functions of JavaScript were read'
+expression=('[unknown]' '[anon:jit]' v8::internal::NativeRegExpMacroAssembler::Execute /usr/bin/node
+    Builtins_RegExpPrototypeTest /usr/bin/node)
+samples 50 1 "${expression[@]}" isBlank '[javascript]' >v8.txt
+run pitot why v8.txt
+expect_stdout_line '1. 100.0% of * spent matching regular expressions below isBlank.'
+samples 50 1 "${expression[@]}" isBlank /home/me/prog >v8.txt
+run pitot why v8.txt
+expect_stdout_line '1. 100.0% of * spent in code without names of [[]anon:jit[]].'
+
+it 'names the function itself where no code of the program called it'
+samples 50 1 Perl_pp_split /usr/bin/perl main /usr/bin/perl _start /usr/bin/perl >perl.txt
+run pitot why perl.txt
+expect_stdout_line '1. 100.0% of * spent in Perl_pp_split.'
+
+it 'tells of several processes where none of them has nearly all'
+samples 50 1 memcpy /lib/libc.so.6 run /home/me/prog >many.txt
+samples 9 2 memcpy /lib/libc.so.6 run /home/me/prog >>many.txt
+run pitot why many.txt
+expect_stdout_line '1. 100.0% of * spent copying memory below run.'
+samples 9 3 memcpy /lib/libc.so.6 run /home/me/prog >>many.txt
+run pitot why many.txt
+expect_stdout_line '1. 100.0% of * spent copying memory, in 3 processes below run.'
+
 it 'shows names of strangers and does not obey them'
 printf 'main;\033[31mred\033[0m;memcpy 100\n' >esc.folded
 run pitot why esc.folded

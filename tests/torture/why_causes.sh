@@ -6,6 +6,11 @@
 command -v python3 >/dev/null || skip_all 'python3 is not installed'
 programs=$PITOT_ROOT/tests/torture/why
 
+# rustup looks for its compilers below the user's home, which the test's home is not.
+compile_rust() {
+    RUSTUP_HOME=${RUSTUP_HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)/.rustup} rustc "$@"
+}
+
 # Makes the command that runs a program: `command`. False: its language is not there.
 build() {
     local source=$1 name=${1##*/}
@@ -13,7 +18,7 @@ build() {
     case $source in
     *.c) needs gcc && expect gcc -O1 -g "$source" -o "$name" && command=("./$name") ;;
     *.cc) needs g++ && expect g++ -O1 -g "$source" -o "$name" -pthread && command=("./$name") ;;
-    *.rs) needs rustc && expect rustc -O -g "$source" -o "$name" && command=("./$name") ;;
+    *.rs) needs rustc && expect compile_rust -O -g "$source" -o "$name" && command=("./$name") ;;
     *.go)
         needs go && expect env HOME="$PWD" GOCACHE="$PITOT_ROOT/build-test/go-cache" CGO_ENABLED=0 \
             go build -o "$name" "$source" && command=("./$name")

@@ -5,9 +5,10 @@
 
 #include "view/why_causes.h"
 
-static const char *cause_id(const char *name, const char *linkage, const char *file, bool is_own)
+static const char *cause_id(const char *name, const char *linkage, const char *file,
+                            pt_why_origin origin)
 {
-    return pt_why_causes[pt_why_cause_of(name, linkage, file, is_own)].id;
+    return pt_why_causes[pt_why_cause_of(name, linkage, file, origin)].id;
 }
 
 static void functions_show_causes(void **state)
@@ -37,13 +38,26 @@ static void functions_show_causes(void **state)
         {"clear_page_erms", "page-faults"},
         {"__x64_sys_execve", "starting-programs"},
         {"_start", "interpreter"},
+        {"_find_and_load", "importing"},
+        {"___dlopen", "loading-libraries"},
+        {"filemap_fault", "file-pages"},
+        {"__libc_start_call_main", "interpreter"},
+        {"__libc_pread64", "system-calls-read"},
+        {"__libc_fork", "starting-programs"},
+        {"PyErr_Format", "exceptions"},
+        {"Builtins_GrowFastSmiOrObjectElements", "growing-arrays"},
+        {"Builtin:GrowFastSmiOrObjectElements", "growing-arrays"},
+        {"Builtins_ArrayIncludesPackedDoubles", "searching-lists"},
+        {"alloc::raw_vec::RawVec<T,A>::grow_one", "growing-arrays"},
+        {"<alloc::raw_vec::RawVec<T,A> as core::ops::drop::Drop>::drop", "allocating"},
+        {"std::shared_ptr<Node>::~shared_ptr", "counting-references"},
         {"my_strlen", "own-code"},
         {"parse_and_sort", "own-code"},
         {"Reader::read", "own-code"},
         {"", "own-code"},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        assert_string_equal(cause_id(known[i].name, "", "", false), known[i].cause);
+        assert_string_equal(cause_id(known[i].name, "", "", PT_WHY_OF_LIBRARY), known[i].cause);
 }
 
 /* Itanium C++ ABI, 5.1.4.4: C1, C2 and C3 are constructors; RKS1_ is a reference to the const class
@@ -51,25 +65,43 @@ static void functions_show_causes(void **state)
 static void copy_constructors_are_known_by_their_linkage_names(void **state)
 {
     const char *const name = "std::vector<long>::vector";
-    assert_string_equal(cause_id(name, "_ZNSt6vectorIlSaIlEEC2ERKS1_", "", false),
+    assert_string_equal(cause_id(name, "_ZNSt6vectorIlSaIlEEC2ERKS1_", "", PT_WHY_OF_LIBRARY),
                         "copying-objects");
-    assert_string_equal(cause_id(name, "_ZNSt6vectorIlSaIlEEC2EmRKS0_", "", false), "own-code");
-    assert_string_equal(cause_id(name, "_ZNSt6vectorIlSaIlEEC2EOS1_", "", false), "own-code");
+    assert_string_equal(cause_id(name, "_ZNSt6vectorIlSaIlEEC2EmRKS0_", "", PT_WHY_OF_LIBRARY),
+                        "own-code");
+    assert_string_equal(cause_id("std::shared_ptr<Node>::shared_ptr",
+                                 "_ZNSt10shared_ptrI4NodeEC2ERKS1_", "", PT_WHY_OF_LIBRARY),
+                        "counting-references");
+    assert_string_equal(cause_id(name, "_ZNSt6vectorIlSaIlEEC2EOS1_", "", PT_WHY_OF_LIBRARY),
+                        "own-code");
 }
 
 static void the_programs_own_functions_show_a_librarys_causes_by_namespace_only(void **state)
 {
-    assert_string_equal(cause_id("inflate", "", "/home/me/inflate.c", true), "own-code");
-    assert_string_equal(cause_id("inflate", "", "", false), "compressing");
-    assert_string_equal(cause_id("nlohmann::json::parse", "", "/home/me/json.hpp", true), "json");
+    assert_string_equal(cause_id("inflate", "", "/home/me/inflate.c", PT_WHY_OF_PROGRAM),
+                        "own-code");
+    assert_string_equal(cause_id("inflate", "", "", PT_WHY_OF_LIBRARY), "compressing");
+    assert_string_equal(
+        cause_id("nlohmann::json::parse", "", "/home/me/json.hpp", PT_WHY_OF_PROGRAM), "json");
+}
+
+/* The kernel makes the text of /proc files with a vsnprintf of its own. */
+static void the_kernels_functions_show_causes_of_the_system_only(void **state)
+{
+    assert_string_equal(cause_id("vsnprintf", "", "", PT_WHY_OF_LIBRARY), "formatting-text");
+    assert_string_equal(cause_id("vsnprintf", "", "", PT_WHY_OF_KERNEL), "own-code");
+    assert_string_equal(cause_id("ksys_read", "", "", PT_WHY_OF_KERNEL), "system-calls-read");
+    assert_string_equal(cause_id("do_fsync", "", "", PT_WHY_OF_KERNEL), "waiting-for-disk");
+    assert_string_equal(cause_id("filemap_fault", "", "", PT_WHY_OF_KERNEL), "file-pages");
 }
 
 static void source_files_show_causes(void **state)
 {
-    assert_string_equal(cause_id("deepcopy", "", "/usr/lib/python3.11/copy.py", false),
+    assert_string_equal(cause_id("deepcopy", "", "/usr/lib/python3.11/copy.py", PT_WHY_OF_LIBRARY),
                         "serializing");
-    assert_string_equal(cause_id("_compile", "", "/opt/lib/python3.11/re/_compiler.py", false),
-                        "compiling-expressions");
+    assert_string_equal(
+        cause_id("_compile", "", "/opt/lib/python3.11/re/_compiler.py", PT_WHY_OF_LIBRARY),
+        "compiling-expressions");
 }
 
 static void each_cause_has_all_that_a_finding_says(void **state)
@@ -93,6 +125,7 @@ int main(void)
         cmocka_unit_test(functions_show_causes),
         cmocka_unit_test(copy_constructors_are_known_by_their_linkage_names),
         cmocka_unit_test(the_programs_own_functions_show_a_librarys_causes_by_namespace_only),
+        cmocka_unit_test(the_kernels_functions_show_causes_of_the_system_only),
         cmocka_unit_test(source_files_show_causes),
         cmocka_unit_test(each_cause_has_all_that_a_finding_says),
     };
