@@ -207,9 +207,9 @@ __attribute__((noinline)) bool pt_exec_begins(void)
     pt_agent_lock(&caller);
     const bool paused = pt_agent.on;
     if (paused) {
+        const uint64_t since_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         pt_timers_pause();
         pt_thread_pause_self();
-        const uint64_t since_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         pt_signals_forget_pending();
         pt_session_collect();
         pt_session_add_own_time(since_ns);

@@ -26,6 +26,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -632,14 +633,15 @@ static bool add_brief(void)
 {
     char path[PATH_MAX];
     const pt_journal_header *const header = pt_agent.journal.header;
-    const pt_journal_brief brief = {.magic = PT_JOURNAL_BRIEF_MAGIC,
-                                    .pid = header->pid,
-                                    .end = header->end,
-                                    .start_monotonic_ns = header->start_monotonic_ns,
-                                    .cpu_before_ns = header->cpu_before_ns,
-                                    .cpu_used_ns = header->cpu_used_ns,
-                                    .cpu_own_ns = header->cpu_own_ns,
-                                    .own_ns = header->own_ns};
+    pt_journal_brief brief = {.magic = PT_JOURNAL_BRIEF_MAGIC,
+                              .pid = header->pid,
+                              .end = header->end,
+                              .start_monotonic_ns = header->start_monotonic_ns,
+                              .cpu_before_ns = header->cpu_before_ns,
+                              .cpu_used_ns = header->cpu_used_ns,
+                              .cpu_own_ns = header->cpu_own_ns,
+                              .own_ns = header->own_ns};
+    PT_KERNEL(SYS_prctl, PR_GET_NAME, brief.comm);
     if (!pt_agent_join(path, sizeof path, pt_agent.base_path, "/" PT_JOURNAL_BRIEF)) return false;
     const int fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     const bool added = fd >= 0 && pt_agent_write(fd, &brief, sizeof brief);

@@ -476,6 +476,18 @@ void pt_session_add_own_time(uint64_t since_ns)
     if (now_ns > since_ns) pt_agent.journal.header->own_ns += now_ns - since_ns;
 }
 
+/* The library has worked since begun_ns of the thread's CPU clock. In a recording the recorder
+ * subtracts that time; to a program that asks for its own profile it lies before the profile. */
+static void note_before(uint64_t begun_ns)
+{
+    pt_journal_header *const header = pt_agent.journal.header;
+    const uint64_t own_ns = header->own_ns;
+    header->cpu_before_ns = pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    pt_session_add_own_time(begun_ns);
+    const uint64_t start_ns = header->own_ns - own_ns;
+    if (pt_agent.recording && start_ns < header->cpu_before_ns) header->cpu_before_ns -= start_ns;
+}
+
 /* begun_ns: of the thread's CPU clock, when the library began to work at this. */
 static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
 {
@@ -503,14 +515,14 @@ static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
     if (!pt_agent.is_asleep) look_at_program();
     pt_python_update();
     pt_v8_update();
-    pt_agent.journal.header->cpu_before_ns = pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    pt_session_add_own_time(begun_ns);
+    if (!pt_agent.recording) note_before(begun_ns);
     if (pt_agent.file.is_made) pt_publish_all(); /* whenever it is killed there is a journal */
     pt_timers_start();
     if (pt_agent.is_asleep)
         pt_threads_attach_known();
     else
         pt_threads_attach_all();
+    if (pt_agent.recording) note_before(begun_ns);
     const bool comes_late = pt_agent.is_asleep && pt_own_can_begin_in_handler();
     if (!comes_late && !drain_start())
         pt_agent_say("no thread could be started to collect samples; long runs will lose some");
@@ -601,8 +613,8 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
     bool join = false;
     pt_own_thread drain = {0};
     if (pt_agent.on) {
-        pt_threads_detach_all();
         const uint64_t since_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        pt_threads_detach_all();
         pt_session_collect();
         pt_timers_stop(end == PT_JOURNAL_EXITED_FAST);
         if (pt_agent.journal.header->exe_bytes > 0) note_comm(pt_agent.journal.header);

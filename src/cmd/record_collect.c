@@ -85,7 +85,9 @@ typedef PT_VECTOR(pt_journal_brief) brief_list;
 static void push_brief(const pt_journal_brief *brief, void *arg)
 {
     brief_list *const list = arg;
-    PT_PUSH(*list, *brief);
+    pt_journal_brief own = *brief;
+    pt_recorded_add(&own.own_ns, own.cpu_own_ns); /* as in the facts of a journal */
+    PT_PUSH(*list, own);
 }
 
 static void list_brief(const char *folder, brief_list *list)
@@ -99,12 +101,15 @@ static void list_brief(const char *folder, brief_list *list)
 
 static pt_journal_brief brief_of(const pt_journal_facts *f)
 {
-    return (pt_journal_brief){.pid = f->pid,
+    pt_journal_brief brief = {.pid = f->pid,
                               .end = f->end,
                               .start_monotonic_ns = f->start_monotonic_ns,
                               .cpu_before_ns = f->cpu_before_ns,
                               .cpu_used_ns = f->cpu_used_ns,
-                              .cpu_own_ns = f->cpu_own_ns}; /* own_ns is added with the facts */
+                              .cpu_own_ns = f->cpu_own_ns,
+                              .own_ns = f->own_ns};
+    memcpy(brief.comm, f->comm, sizeof brief.comm);
+    return brief;
 }
 
 /* The process' clock goes on over exec: what its last image knows covers the earlier ones. */
@@ -146,14 +151,18 @@ static void add_processes(pt_recorded *all, const char *folder, uint64_t *ret_ru
     for (size_t i = 0; i < all->count; i++)
         PT_PUSH(list, brief_of(&all->processes[i].facts));
     if (list.count > 1) qsort(list.items, list.count, sizeof list.items[0], by_pid);
+    uint64_t earlier_ns = 0; /* of the process, as its earlier programs */
     for (size_t i = 0; i < list.count; i++) {
         const pt_journal_brief *const process = &list.items[i];
-        if (i + 1 == list.count || !is_told_again(process, process + 1))
-            pt_recorded_add(&all->own_ns, process->own_ns);
-        if (i + 1 < list.count && goes_on_as(process, process + 1)) continue;
+        const bool goes_on = i + 1 < list.count && goes_on_as(process, process + 1);
+        if (goes_on && is_told_again(process, process + 1)) continue;
         uint64_t cpu_ns = process->cpu_before_ns;
         pt_recorded_add(&cpu_ns, process->cpu_used_ns);
         pt_recorded_add(&cpu_ns, process->cpu_own_ns);
+        pt_recorded_add(&all->own_ns, process->own_ns);
+        pt_counted_add_image(&all->counted, process, earlier_ns);
+        earlier_ns = goes_on ? cpu_ns : 0;
+        if (goes_on) continue;
         pt_recorded_add(&all->reached_ns, cpu_ns);
         all->images++;
         if (still_runs(process)) {
@@ -169,13 +178,18 @@ static uint64_t timeval_ns(struct timeval time)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
 }
 
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Moves CPU time of recording from the command's account to pitot's own. */
 static void count_as_own(pt_recorded *recorded, uint64_t own_ns)
 {
     if (own_ns > recorded->used_ns) own_ns = recorded->used_ns;
     pt_recorded_add(&recorded->own_ns, own_ns);
     recorded->used_ns -= own_ns;
-    recorded->reached_ns -= own_ns < recorded->reached_ns ? own_ns : recorded->reached_ns;
+    recorded->reached_ns -= least_of(own_ns, recorded->reached_ns);
 }
 
 void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
@@ -212,7 +226,6 @@ void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
         pt_recorded_add(&recorded->ticks, f->ticks);
         pt_recorded_add(&recorded->lost, f->dropped);
         pt_recorded_add(&recorded->unsampled_threads, f->threads_unsampled);
-        pt_recorded_add(&recorded->own_ns, f->own_ns);
         recorded->period_ns = f->period_ns != 0 ? f->period_ns : recorded->period_ns;
         recorded->tick_bound |= f->tick_hz != 0 && f->tick_hz < f->asked_hz && f->ticks > 0;
     }
@@ -226,6 +239,7 @@ void pt_recorded_done(pt_recorded *recorded)
     for (size_t i = 0; i < recorded->count; i++)
         free(recorded->processes[i].path);
     free(recorded->processes);
+    pt_counted_done(&recorded->counted);
     free(recorded->messages);
     free(recorded->not_entered);
     *recorded = (pt_recorded){0};
@@ -351,12 +365,17 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
         pt_recorded_add(&weight, process->facts.weight);
         pt_recorded_add(&lost, process->facts.dropped);
         count_as_own(story->recorded, process->facts.own_copied_ns);
+        story->recorded->counted.sampled_ns -=
+            least_of(process->facts.own_copied_ns, story->recorded->counted.sampled_ns);
         pt_recorded_add_frames(frames, process->facts.frames);
     }
     pt_journal_reading_free(reading);
     pt_load_unwinder_free(hooks.context);
     pt_builder_event_at(b, 0)->period = 1;
     pt_builder_event_at(b, 1)->period = (int64_t)story->recorded->period_ns;
+    if (count == story->recorded->count)
+        story->recorded->counted_ns =
+            pt_counted_put(&story->recorded->counted, story->recorded->used_ns, b);
     tell_story(b, story, weight, lost);
     tell_languages(b, frames);
     if (count > 0) tell_users(b, story->recorded->processes + first, count);

@@ -4,6 +4,7 @@
  *   record_target.c   can this program be preloaded at all? where is our library?
  *   record_preload.c  engine preload: from the command to what is said of it
  *   record_run.c        a folder for journals, the environment, the child, its end
+ *   record_counted.c    CPU time without samples -> rows of their own
  *   record_collect.c    journals -> profile and the facts of the whole tree
  *   record_perf.c     engine perf: processes that run, the whole machine, or a command
  *   record_pids.c       which processes are meant
@@ -128,7 +129,8 @@ typedef struct pt_record_summary {
     uint64_t weight, complete, unchecked, lost; /* of weight: stacks that end so */
     const pt_journal_frames *frames; /* of weight, by PT_JOURNAL_LANGUAGE_X; NULL: none */
     uint64_t period_ns, seen_ns, used_ns, off_cpu_ns, ready_ns;
-    uint64_t own_ns; /* CPU time of recording itself, of which used_ns has none */
+    uint64_t own_ns;     /* CPU time of recording itself, of which used_ns has none */
+    uint64_t counted_ns; /* part of used_ns that is counted and not sampled */
     size_t processes;
 } pt_record_summary;
 
@@ -230,6 +232,29 @@ static inline uint64_t pt_recorded_time_ns(uint64_t weight, uint64_t period_ns)
     return is_beyond || time_ns > INT64_MAX ? INT64_MAX : time_ns;
 }
 
+/* ---- record_counted.c ---- */
+
+/* The CPU time of a program before the library came. */
+typedef struct pt_counted_start {
+    char comm[PT_JOURNAL_COMM_BYTES];
+    uint64_t ns;
+} pt_counted_start;
+
+typedef struct pt_counted {
+    pt_counted_start *items;
+    size_t count, cap;
+    uint64_t sampled_ns; /* the time that samples stand for, by the clocks of the processes */
+} pt_counted;
+
+/* A program that a process was; earlier_ns: the CPU time of the process as its earlier programs. */
+void pt_counted_add_image(pt_counted *counted, const pt_journal_brief *image, uint64_t earlier_ns);
+void pt_counted_done(pt_counted *counted);
+/* Rows for what lies between used_ns and the sampled time, if it is worth a row: how much that is.
+ */
+uint64_t pt_counted_put(pt_counted *counted, uint64_t used_ns, pt_builder *b);
+
+/* ---- record_collect.c: what it finds ---- */
+
 typedef struct pt_recorded_process {
     char *path; /* of its journal */
     pt_journal_facts facts;
@@ -249,6 +274,8 @@ typedef struct pt_recorded {
     uint64_t used_ns;    /* CPU time of all processes, sampled or not */
     uint64_t own_ns;     /* CPU time of the library in them, of which used_ns has none */
     uint64_t reached_ns; /* CPU time of the processes that the library was in */
+    pt_counted counted;
+    uint64_t counted_ns; /* part of used_ns that has a row and no samples; known with the profile */
     uint64_t unsampled_threads;
     size_t images;       /* distinct processes */
     size_t running;      /* of them, still running */

@@ -197,6 +197,7 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
                                            .seen_ns = all.seen_ns,
                                            .used_ns = all.used_ns,
                                            .own_ns = all.own_ns,
+                                           .counted_ns = all.counted_ns,
                                            .processes = all.images};
         pt_record_say_summary(&summary);
     }

@@ -102,10 +102,18 @@ static void own_text(const pt_record_summary *s, char *buf, size_t size)
                  100.0 * (double)s->own_ns / (double)recorded_ns);
 }
 
+/* ", 0.29 CPU s in rows [not sampled]" */
+static void counted_text(const pt_record_summary *s, char *buf, size_t size)
+{
+    buf[0] = '\0';
+    if (s->counted_ns > 0)
+        snprintf(buf, size, ", %.2f CPU s in rows [not sampled]", (double)s->counted_ns / 1e9);
+}
+
 void pt_record_say_summary(const pt_record_summary *s)
 {
     char counts[160], stacks[96], languages[192], off_cpu[96] = "", processes[64] = "",
-                                                  lost[64] = "", own[80];
+                                                  lost[64] = "", own[80], counted[64];
     counts_text(s, counts, sizeof counts);
     if (s->processes > 1) snprintf(processes, sizeof processes, ", %zu processes", s->processes);
     if (s->lost > 0) snprintf(lost, sizeof lost, ", %" PRIu64 " samples lost", s->lost);
@@ -120,9 +128,10 @@ void pt_record_say_summary(const pt_record_summary *s)
     const bool is_file = stat(s->files, &file) != 0 || S_ISREG(file.st_mode); /* or many */
     stacks_text(s, stacks, sizeof stacks);
     own_text(s, own, sizeof own);
+    counted_text(s, counted, sizeof counted);
     languages_text(s, languages, sizeof languages);
-    pt_cmd_say("%s: %s, %s%s%s%s%s%s%s", s->files, counts, stacks, languages, off_cpu, processes,
-               lost, own, is_file && !pt_record_to_stdout(s->files) ? next : "");
+    pt_cmd_say("%s: %s, %s%s%s%s%s%s%s%s", s->files, counts, stacks, languages, off_cpu, processes,
+               lost, counted, own, is_file && !pt_record_to_stdout(s->files) ? next : "");
 }
 
 bool pt_record_is_worth_a_line(uint64_t stacks, uint64_t all)

@@ -149,7 +149,8 @@ typedef struct {
     uint64_t period_ns; /* CPU time that one unit of weight means, as the timer has it */
     uint64_t start_realtime_ns, start_monotonic_ns;
     uint64_t last_monotonic_ns; /* when the figures below were last updated */
-    uint64_t cpu_before_ns;     /* CPU time of the process before sampling began */
+    uint64_t cpu_before_ns;     /* CPU time of the process before sampling began; in a recording,
+                                   before the library began */
     uint64_t cpu_used_ns;       /* CPU time since then, without the library's own threads */
     uint64_t cpu_own_ns;        /* CPU time of the library's own threads */
     uint64_t fold_dropped;      /* weight lost because the stacks area could not grow */
@@ -262,6 +263,7 @@ typedef struct {
     uint32_t pid, end, reserved;
     uint64_t start_monotonic_ns;
     uint64_t cpu_before_ns, cpu_used_ns, cpu_own_ns, own_ns;
+    char comm[PT_JOURNAL_COMM_BYTES]; /* of the thread that wrote it */
 } pt_journal_brief;
 
 #endif

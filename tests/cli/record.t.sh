@@ -166,6 +166,22 @@ int main(void)
 }
 C
 
+it 'CPU time that no sample can show is a row of its own, and the rows add up to what was used'
+# Half and more of the time of a program that does nothing is exec, the loader and its exit.
+run pitot record --engine=preload -F 4000 -o many.pb.gz bash -c 'for i in $(seq 100); do /bin/true; done'
+expect_status 0
+expect_stderr_line 'pitot: many.pb.gz: * CPU s in rows \[not sampled\], *'
+run pitot top --json -n 0 many.pb.gz
+cp "$t_out/stdout" many.json
+expect python3 - many.json <<'PY'
+import json, sys
+head = json.load(open(sys.argv[1]))['profile']
+sys.exit(not 0.9 < head['total'] / head['cpu_used_ns'] < 1.1)
+PY
+run pitot top --tag-focus=comm=true -n 0 many.pb.gz
+expect_stdout_line '*%  \[not sampled: fork, exec, loader\]*'
+expect_no_stdout_line '*not sampled: exit*'
+
 it 'the time that fork takes is the time of fork, and not of recording or of the next call'
 $cc -O1 forks.c -o forks || exit 1
 run pitot record --engine=preload -F 1000 -o forks.pb.gz ./forks

@@ -1,0 +1,74 @@
+/* record_counted.c: CPU time that the clocks of processes count and no sample can show: the library
+ * is in a process from the end of its loading to its exit. What lies outside is a row of its own in
+ * the profile, so that the values add up to what the command used, and none of it is given to a
+ * function of the program.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "cmd/record_int.h"
+
+void pt_counted_add_image(pt_counted *counted, const pt_journal_brief *image, uint64_t earlier_ns)
+{
+    const uint64_t own_ns =
+        image->own_ns - (image->cpu_own_ns < image->own_ns ? image->cpu_own_ns : image->own_ns);
+    pt_counted_start start = {
+        .ns = image->cpu_before_ns > earlier_ns ? image->cpu_before_ns - earlier_ns : 0};
+    memcpy(start.comm, image->comm, sizeof start.comm - 1);
+    pt_recorded_add(&counted->sampled_ns,
+                    image->cpu_used_ns > own_ns ? image->cpu_used_ns - own_ns : 0);
+    PT_PUSH(*counted, start);
+}
+
+void pt_counted_done(pt_counted *counted)
+{
+    free(counted->items);
+    *counted = (pt_counted){0};
+}
+
+static int by_comm(const void *a, const void *b)
+{
+    return strcmp(((const pt_counted_start *)a)->comm, ((const pt_counted_start *)b)->comm);
+}
+
+static void add_row(pt_builder *b, const char *name, const char *comm, double ns)
+{
+    const uint32_t text = pt_builder_text(b, name).v;
+    const pt_function function = {
+        .name = text, .system_name = text, .file = pt_builder_text(b, "").v};
+    const pt_line line = {.function = pt_builder_function(b, &function).v};
+    const pt_location location = {.mapping = PT_NONE, .flags = PT_LOCATION_USER};
+    const uint32_t frame = pt_builder_location(b, &location, &line, 1).v;
+    const pt_label label = {.key = pt_builder_text(b, "comm").v,
+                            .kind = PT_LABEL_STRING,
+                            .str = pt_builder_text(b, comm).v};
+    const int64_t values[2] = {0, (int64_t)ns};
+    if (values[1] <= 0) return;
+    pt_builder_add(b, pt_builder_stack(b, &frame, 1, PT_STACK_END_ROOT),
+                   comm[0] != '\0' ? pt_builder_labels(b, &label, 1) : PT_NO_LABELS, values);
+}
+
+uint64_t pt_counted_put(pt_counted *counted, uint64_t used_ns, pt_builder *b)
+{
+    enum { WORTH_A_ROW = 50 }; /* a fiftieth of what was used */
+    const uint64_t all_ns = used_ns > counted->sampled_ns ? used_ns - counted->sampled_ns : 0;
+    uint64_t starts_ns = 0;
+    if (all_ns <= used_ns / WORTH_A_ROW) return 0;
+    if (counted->count > 1)
+        qsort(counted->items, counted->count, sizeof counted->items[0], by_comm);
+    for (size_t i = 0; i < counted->count; i++)
+        pt_recorded_add(&starts_ns, counted->items[i].ns);
+    /* Clocks are read at different times: not more than there is. */
+    const double part = starts_ns > all_ns ? (double)all_ns / (double)starts_ns : 1;
+    for (size_t i = 0; i < counted->count;) {
+        const size_t first = i;
+        double ns = 0;
+        for (; i < counted->count && by_comm(&counted->items[i], &counted->items[first]) == 0; i++)
+            ns += (double)counted->items[i].ns;
+        add_row(b, "[not sampled: fork, exec, loader]", counted->items[first].comm, ns * part);
+    }
+    if (starts_ns < all_ns)
+        add_row(b, "[not sampled: exit, or without the library]", "", (double)(all_ns - starts_ns));
+    return all_ns;
+}
