@@ -81,6 +81,13 @@ bool pt_journal_open(pt_agent_journal *journal)
     return false;
 }
 
+void *pt_journal_spare(const pt_agent_journal *journal, size_t bytes)
+{
+    const bool is_there = journal->base != NULL && bytes <= journal->open_bytes &&
+                          journal->used_bytes <= journal->open_bytes - bytes;
+    return is_there ? journal->base + journal->used_bytes : NULL;
+}
+
 pt_journal_area *pt_journal_area_new(pt_agent_journal *journal, uint32_t kind, size_t size_bytes)
 {
     const size_t size = round_up(size_bytes, PT_JOURNAL_ALIGN_BYTES);

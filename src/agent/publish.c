@@ -629,9 +629,19 @@ bool pt_publish(void)
     return !is_for_a_file() || !has_something_to_tell() || pt_publish_all();
 }
 
-static bool add_brief(void)
+/* Adds to a file of the recording, in one write. */
+static bool add_to(const char *name, const void *bytes, size_t size)
 {
     char path[PATH_MAX];
+    if (!pt_agent_join(path, sizeof path, pt_agent.base_path, name)) return false;
+    const int fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    const bool added = fd >= 0 && pt_agent_write(fd, bytes, size);
+    close_and_keep_errno(fd);
+    return added;
+}
+
+static bool add_brief(void)
+{
     const pt_journal_header *const header = pt_agent.journal.header;
     pt_journal_brief brief = {.magic = PT_JOURNAL_BRIEF_MAGIC,
                               .pid = header->pid,
@@ -642,16 +652,49 @@ static bool add_brief(void)
                               .cpu_own_ns = header->cpu_own_ns,
                               .own_ns = header->own_ns};
     PT_KERNEL(SYS_prctl, PR_GET_NAME, brief.comm);
-    if (!pt_agent_join(path, sizeof path, pt_agent.base_path, "/" PT_JOURNAL_BRIEF)) return false;
-    const int fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    const bool added = fd >= 0 && pt_agent_write(fd, &brief, sizeof brief);
-    close_and_keep_errno(fd);
-    return added;
+    return add_to("/" PT_JOURNAL_BRIEF, &brief, sizeof brief);
+}
+
+static uint8_t *put_bytes(uint8_t *to, const void *bytes, size_t size)
+{
+    memcpy(to, bytes, size);
+    return to + size;
+}
+
+/* The image of a process that ends with a sample or two: a record of a few kilobytes. False: it is
+ * more, or there is no such file. */
+static bool add_short(void)
+{
+    enum { MOST_BYTES = 64 << 10, ALIGN_BYTES = 8 };
+    const pt_agent_journal *const journal = &pt_agent.journal;
+    const pt_journal_header *const header = journal->header;
+    if (!pt_agent.is_asleep || FILE_OF->is_made || journal->used_bytes > MOST_BYTES) return false;
+    uint8_t *const record = pt_journal_spare(journal, sizeof(pt_journal_short) + MOST_BYTES);
+    if (record == NULL) return false;
+    uint8_t *to = record + sizeof(pt_journal_short);
+    to = put_bytes(to, header, offsetof(pt_journal_header, exe));
+    to = put_bytes(to, &header->own_weight,
+                   sizeof *header - offsetof(pt_journal_header, own_weight));
+    to = put_bytes(to, header->exe, header->exe_bytes);
+    to = put_bytes(to, header->command, header->command_bytes);
+    for (size_t at = PT_JOURNAL_HEADER_BYTES; at < journal->used_bytes;) {
+        const pt_journal_area *const area = (const pt_journal_area *)(journal->base + at);
+        to = put_bytes(to, area, sizeof *area + area->used_bytes);
+        at += area->size_bytes;
+    }
+    while ((size_t)(to - record) % ALIGN_BYTES != 0)
+        *to++ = 0;
+    const pt_journal_short head = {
+        .magic = PT_JOURNAL_SHORT_MAGIC, .bytes = (uint32_t)(to - record), .user = geteuid()};
+    memcpy(record, &head, sizeof head);
+    return add_to("/" PT_JOURNAL_SHORT, record, head.bytes);
 }
 
 bool pt_publish_recorded(void)
 {
-    return (!has_something_to_tell() && add_brief()) || pt_publish_all();
+    const bool has_image = pt_agent.journal.base != NULL || FILE_OF->is_made;
+    return (!has_image && pt_agent.journal.header->ticks == 0 && add_brief()) || add_short() ||
+           pt_publish_all();
 }
 
 /* ---- publishing without the lock ---- */

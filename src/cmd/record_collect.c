@@ -41,19 +41,52 @@ static pt_status read_own(const char *path, pt_file_flags flags, uint64_t max_by
     return pt_file_read_fd(fd, path, flags, max_bytes, ret_blob, reterr);
 }
 
-/* False if there is no such journal. */
-static bool read_facts(pt_recorded_process *process)
+/* What it is one of is read by use. False if there is no such journal. */
+static bool read_process(pt_recorded_process *process,
+                         void (*use)(pt_reader *reader, pt_recorded_process *process, void *arg),
+                         void *arg)
 {
     pt_blob blob = PT_BLOB_INIT;
+    pt_buf unfolded = PT_BUF_INIT;
+    pt_reader reader;
     process->error = PT_ERROR_INIT;
-    const pt_status status = read_own(process->path, 0, JOURNAL_MAX_BYTES, &blob, &process->error);
-    if (status == PT_OK) {
-        pt_reader reader;
+    pt_status status = PT_OK;
+    if (process->in.record != NULL) {
+        pt_journal_unfold_short(&process->in, &unfolded);
+        pt_reader_init(&reader, unfolded.data, unfolded.size, &process->error);
+    } else {
+        status = read_own(process->path, 0, JOURNAL_MAX_BYTES, &blob, &process->error);
         pt_reader_init(&reader, blob.data, blob.size, &process->error);
-        pt_journal_read_facts(&reader, &process->facts, &process->error);
     }
+    if (status == PT_OK) use(&reader, process, arg);
+    pt_buf_done(&unfolded);
     pt_blob_done(&blob);
     return status != PT_ERR_NOTFOUND;
+}
+
+static void read_facts(pt_reader *reader, pt_recorded_process *process, void *arg)
+{
+    (void)arg;
+    pt_journal_read_facts(reader, &process->facts, &process->error);
+}
+
+/* Calls use for each journal of the file at path: the bytes of a file of many are read into
+ * *shorts. */
+static void each_journal(const char *path, pt_blob *shorts,
+                         void (*use)(pt_recorded_process *process, void *arg), void *arg)
+{
+    struct stat st;
+    pt_recorded_process process = {.path = pt_strdup(path)};
+    if (lstat(path, &st) == 0) process.user = st.st_uid;
+    if (strcmp(pt_base_name(path), PT_JOURNAL_SHORT) != 0) {
+        use(&process, arg);
+    } else if (read_own(path, PT_FILE_EMPTY_OK, JOURNAL_MAX_BYTES, shorts, NULL) == PT_OK) {
+        for (size_t at = 0; pt_journal_next_short(shorts->data, shorts->size, &at, &process.in);) {
+            process.user = process.in.user;
+            use(&process, arg);
+        }
+    }
+    free(process.path);
 }
 
 static char *read_lines(const char *path)
@@ -192,23 +225,63 @@ static void count_as_own(pt_recorded *recorded, uint64_t own_ns)
     recorded->reached_ns -= least_of(own_ns, recorded->reached_ns);
 }
 
+typedef PT_VECTOR(pt_recorded_process) process_list;
+
+static void push_process(pt_recorded_process *process, void *arg)
+{
+    process_list *const found = arg;
+    if (!read_process(process, read_facts, NULL)) return;
+    PT_PUSH(*found, *process);
+    found->items[found->count - 1].path = pt_strdup(process->path);
+}
+
+static int by_image(const void *a, const void *b)
+{
+    const pt_journal_facts *const x = &((const pt_recorded_process *)a)->facts;
+    const pt_journal_facts *const y = &((const pt_recorded_process *)b)->facts;
+    if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
+    if (x->start_monotonic_ns != y->start_monotonic_ns)
+        return x->start_monotonic_ns < y->start_monotonic_ns ? -1 : 1;
+    return (x->last_monotonic_ns > y->last_monotonic_ns) -
+           (x->last_monotonic_ns < y->last_monotonic_ns);
+}
+
+/* Of an image that told its samples twice, before exec, which failed, and later, the later holds
+ * all. Then the images of a process are numbered in their order. */
+static void keep_last(process_list *found)
+{
+    size_t kept = 0;
+    if (found->count > 1) qsort(found->items, found->count, sizeof found->items[0], by_image);
+    for (size_t i = 0; i < found->count; i++) {
+        pt_recorded_process *const process = &found->items[i];
+        const pt_journal_facts *const f = &process->facts;
+        const pt_journal_facts *const next = &process[1].facts;
+        if (i + 1 < found->count && f->start_monotonic_ns != 0 && f->pid == next->pid &&
+            f->start_monotonic_ns == next->start_monotonic_ns) {
+            free(process->path);
+            continue;
+        }
+        found->items[kept] = *process;
+        const bool is_next = kept > 0 && found->items[kept - 1].facts.pid == f->pid;
+        found->items[kept].facts.sequence = is_next ? found->items[kept - 1].facts.sequence + 1 : 0;
+        kept++;
+    }
+    found->count = kept;
+}
+
 void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
 {
-    PT_VECTOR(pt_recorded_process) found = {0};
+    process_list found = {0};
     *recorded = (pt_recorded){0};
     DIR *const dir = opendir(run->folder);
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         if (!ends_with(entry->d_name, ".journal")) continue;
-        pt_recorded_process process = {.path = pt_strf("%s/%s", run->folder, entry->d_name)};
-        if (!read_facts(&process)) {
-            free(process.path);
-            continue;
-        }
-        PT_GROW(found, found.count + 1);
-        found.items[found.count++] = process;
+        PT_FREE char *path = pt_strf("%s/%s", run->folder, entry->d_name);
+        each_journal(path, &recorded->shorts, push_process, &found);
     }
     if (dir != NULL) closedir(dir);
+    keep_last(&found);
     PT_FREE char *messages = pt_strf("%s/messages", run->folder);
     recorded->messages = read_lines(messages);
     PT_FREE char *not_entered = pt_strf("%s/" PT_JOURNAL_NOT_ENTERED, run->folder);
@@ -239,6 +312,7 @@ void pt_recorded_done(pt_recorded *recorded)
     for (size_t i = 0; i < recorded->count; i++)
         free(recorded->processes[i].path);
     free(recorded->processes);
+    pt_blob_done(&recorded->shorts);
     pt_counted_done(&recorded->counted);
     free(recorded->messages);
     free(recorded->not_entered);
@@ -323,10 +397,9 @@ static void tell_languages(pt_builder *b, const pt_journal_frames frames[PT_JOUR
 static void tell_users(pt_builder *b, const pt_recorded_process *processes, size_t count)
 {
     enum { TOLD_MAX = 1024 };
-    struct stat st;
     for (size_t i = 0, told = 0; i < count && told < TOLD_MAX; i++) {
-        if (lstat(processes[i].path, &st) != 0 || st.st_uid == geteuid()) continue;
-        pt_builder_process_user(b, processes[i].facts.pid, st.st_uid);
+        if (processes[i].user == geteuid()) continue;
+        pt_builder_process_user(b, processes[i].facts.pid, processes[i].user);
         told++;
     }
 }
@@ -338,16 +411,29 @@ static pt_read_hooks begin_walking(const pt_source_options *source)
 }
 
 /* One journal into the reading. What cannot be read is noted in its process. */
+static void read_samples(pt_reader *reader, pt_recorded_process *process, void *reading)
+{
+    pt_journal_reading_add(reading, reader, &process->facts, &process->error);
+}
+
 static void add_journal(pt_journal_reading *reading, pt_recorded_process *process)
 {
-    pt_blob blob = PT_BLOB_INIT;
-    process->error = PT_ERROR_INIT;
-    if (read_own(process->path, 0, JOURNAL_MAX_BYTES, &blob, &process->error) == PT_OK) {
-        pt_reader reader;
-        pt_reader_init(&reader, blob.data, blob.size, &process->error);
-        pt_journal_reading_add(reading, &reader, &process->facts, &process->error);
-    }
-    pt_blob_done(&blob);
+    read_process(process, read_samples, reading);
+}
+
+/* The sums of a recording that nobody collected. */
+typedef struct {
+    pt_journal_reading *reading;
+    uint64_t weight, lost, period_ns;
+} left_sums;
+
+static void add_left(pt_recorded_process *process, void *arg)
+{
+    left_sums *const sums = arg;
+    add_journal(sums->reading, process);
+    pt_recorded_add(&sums->weight, process->facts.weight);
+    pt_recorded_add(&sums->lost, process->facts.dropped);
+    if (process->facts.period_ns != 0) sums->period_ns = process->facts.period_ns;
 }
 
 pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t count,
@@ -391,27 +477,25 @@ pt_status pt_recorded_left(const pt_record_left *left, const pt_profile **ret_pr
     const pt_source_options source = {0};
     const pt_read_hooks hooks = begin_walking(&source);
     pt_journal_reading *const reading = pt_journal_reading_new(b, true, &hooks);
-    uint64_t weight = 0, lost = 0, period_ns = 0;
+    left_sums sums = {.reading = reading};
     for (size_t i = 0; i < left->count; i++) {
-        pt_recorded_process process = {.path = left->items[i]};
-        add_journal(reading, &process);
-        pt_recorded_add(&weight, process.facts.weight);
-        pt_recorded_add(&lost, process.facts.dropped);
-        if (process.facts.period_ns != 0) period_ns = process.facts.period_ns;
+        pt_blob shorts = PT_BLOB_INIT;
+        each_journal(left->items[i], &shorts, add_left, &sums);
+        pt_blob_done(&shorts);
     }
     pt_journal_reading_free(reading);
     pt_load_unwinder_free(hooks.context);
     pt_builder_event_at(b, 0)->period = 1;
-    pt_builder_event_at(b, 1)->period = (int64_t)period_ns;
+    pt_builder_event_at(b, 1)->period = (int64_t)sums.period_ns;
     pt_provenance *const p = pt_builder_provenance(b);
     p->tool = pt_builder_text(b, "pitot record").v;
     p->source_format = pt_builder_text(b, "journal").v;
     p->period_type = pt_builder_text(b, "cpu").v;
     p->period_unit = pt_builder_text(b, "nanoseconds").v;
     p->has_period_type = true;
-    p->period = (int64_t)period_ns;
-    p->cpu_seen_ns = (int64_t)pt_recorded_time_ns(weight, period_ns);
-    p->lost = lost;
+    p->period = (int64_t)sums.period_ns;
+    p->cpu_seen_ns = (int64_t)pt_recorded_time_ns(sums.weight, sums.period_ns);
+    p->lost = sums.lost;
     p->word_bytes = sizeof(void *);
     add_comment(b, "engine: libprofiler.so.0 in the processes; the recorder was cut off");
     return pt_builder_freeze(b, ret_profile, reterr);

@@ -256,7 +256,9 @@ uint64_t pt_counted_put(pt_counted *counted, uint64_t used_ns, pt_builder *b);
 /* ---- record_collect.c: what it finds ---- */
 
 typedef struct pt_recorded_process {
-    char *path; /* of its journal */
+    char *path;             /* of its journal */
+    pt_journal_short_at in; /* in the file of that name, which holds several; record NULL: one */
+    uint32_t user;          /* whose it was */
     pt_journal_facts facts;
     pt_error error; /* not PT_OK: what could not be read */
 } pt_recorded_process;
@@ -265,6 +267,7 @@ typedef struct pt_recorded_process {
 typedef struct pt_recorded {
     pt_recorded_process *processes; /* the one with the most samples first */
     size_t count;
+    pt_blob shorts;    /* the bytes of PT_JOURNAL_SHORT */
     char *messages;    /* what the library had to say in the processes, lines; or NULL */
     char *not_entered; /* names of programs that it could not enter, a line a process; or NULL */
     uint64_t weight, complete, unchecked, ticks, lost;

@@ -363,6 +363,7 @@ pt_status pt_record_run_command(const char *const *command, const char *library,
     if (status != PT_OK) return status;
     make_shared_file(ret_run->folder, PT_JOURNAL_BRIEF);
     make_shared_file(ret_run->folder, PT_JOURNAL_NOT_ENTERED);
+    make_shared_file(ret_run->folder, PT_JOURNAL_SHORT);
     set_environment(preload, ret_run->folder, hz);
     return run_and_wait(command, ret_run, reterr);
 }

@@ -8,6 +8,7 @@
 #ifndef PT_FORMATS_JOURNAL_H
 #define PT_FORMATS_JOURNAL_H
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/reader.h"
 #include "formats/format.h"
@@ -44,6 +45,18 @@ typedef struct pt_journal_facts {
     char exe[PT_JOURNAL_EXE_BYTES + 1];
     char command[PT_JOURNAL_COMMAND_BYTES + 1]; /* arguments, separated by spaces */
 } pt_journal_facts;
+
+/* A journal in a file of short ones; in the file's bytes. */
+typedef struct pt_journal_short_at {
+    const uint8_t *record;
+    size_t bytes;
+    uint32_t user; /* whose the process was */
+} pt_journal_short_at;
+
+/* The next whole one from *at on, which goes behind it. False: there is none. */
+bool pt_journal_next_short(const uint8_t *bytes, size_t size, size_t *at, pt_journal_short_at *ret);
+/* The same as an ordinary journal, in place of what the buffer held. */
+void pt_journal_unfold_short(const pt_journal_short_at *from, pt_buf *journal);
 
 /* Do these bytes begin a journal? */
 bool pt_journal_is(const uint8_t *head, size_t head_bytes);

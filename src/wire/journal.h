@@ -254,6 +254,25 @@ typedef struct {
  * not enter, its name. */
 #define PT_JOURNAL_NOT_ENTERED "not-entered"
 
+/* A file of journals, of processes that ended after a sample or two. The recorder makes it, and
+ * each process adds its journal in one write: this head; the fields of pt_journal_header before exe
+ * and behind command; the used bytes of exe and command; each area with its used bytes; zeros up to
+ * a multiple of 8. Of two with the same pid and start the later holds the earlier one, too: exec
+ * had failed. */
+#define PT_JOURNAL_SHORT       "short.journal"
+#define PT_JOURNAL_SHORT_MAGIC 0x73544a50u /* "PJTs" as little-endian bytes */
+
+typedef struct {
+    uint32_t magic; /* PT_JOURNAL_SHORT_MAGIC */
+    uint32_t bytes; /* of all of it */
+    uint32_t user;  /* effective, of the process */
+    uint32_t reserved;
+} pt_journal_short;
+
+#define PT_JOURNAL_SHORT_FIELDS_BYTES                                                              \
+    (offsetof(pt_journal_header, exe) + sizeof(pt_journal_header) -                                \
+     offsetof(pt_journal_header, own_weight))
+
 #define PT_JOURNAL_BRIEF_MAGIC 0x62544a50u /* "PJTb" as little-endian bytes */
 
 /* A process that ended before its first sample; fields as in its header. Complete records may

@@ -166,6 +166,17 @@ int main(void)
 }
 C
 
+it 'processes that end soon share one file of the folder'
+# A file each would be a hundred of them; 20,000 processes of a build would fill a container's /dev/shm.
+run pitot record --engine=preload -F 4000 -o soon.pb.gz bash -c 'for i in $(seq 200); do /bin/true; done
+    ls "$PITOT_RECORD_DIR" | wc -l; du -sk "$PITOT_RECORD_DIR" | cut -f1'
+expect_status 0
+expect_stderr_line '*, 20? processes, *'
+read -d '' -r files kilobytes <"$t_out/stdout"
+expect [ "$files" -le 12 ]
+expect [ "$kilobytes" -le 1200 ]
+expect awk -v samples="$(summary samples)" 'BEGIN { exit !(samples >= 60) }'
+
 it 'CPU time that no sample can show is a row of its own, and the rows add up to what was used'
 # Half and more of the time of a program that does nothing is exec, the loader and its exit.
 run pitot record --engine=preload -F 4000 -o many.pb.gz bash -c 'for i in $(seq 100); do /bin/true; done'

@@ -655,10 +655,114 @@ static void brief_record_that_was_cut_loses_itself_alone(void **state)
     assert_int_equal(sum, 22);
 }
 
+/* A record of a file of short journals: its process, a path, and an area of eight bytes. */
+static void put_short(pt_buf *file, uint32_t pid)
+{
+    pt_journal_header header = {.magic = PT_JOURNAL_MAGIC, .pid = pid, .exe_bytes = 5};
+    const pt_journal_area area = {.magic = PT_JOURNAL_AREA_MAGIC,
+                                  .kind = PT_JOURNAL_COPIES,
+                                  .size_bytes = 4096,
+                                  .used_bytes = 8};
+    const size_t at = file->size;
+    header.own_ns = 77;
+    pt_buf_extend(file, sizeof(pt_journal_short));
+    pt_put(file, &header, offsetof(pt_journal_header, exe));
+    pt_put(file, &header.own_weight, sizeof header - offsetof(pt_journal_header, own_weight));
+    pt_put(file, "/prog", header.exe_bytes);
+    pt_put(file, &area, sizeof area);
+    pt_put(file, "8 bytes.", 8);
+    while ((file->size - at) % 8 != 0)
+        pt_put_u8(file, 0);
+    const pt_journal_short head = {
+        .magic = PT_JOURNAL_SHORT_MAGIC, .bytes = (uint32_t)(file->size - at), .user = 12};
+    memcpy(file->data + at, &head, sizeof head);
+}
+
+static void short_journal_becomes_an_ordinary_one(void **state)
+{
+    pt_buf file = PT_BUF_INIT, unfolded = PT_BUF_INIT;
+    pt_journal_short_at found;
+    pt_journal_header header;
+    pt_journal_area area;
+    size_t at = 0;
+    (void)state;
+    put_short(&file, 3);
+    put_short(&file, 4);
+    for (uint32_t pid = 3; pid <= 4; pid++) {
+        assert_true(pt_journal_next_short(file.data, file.size, &at, &found));
+        pt_journal_unfold_short(&found, &unfolded);
+        assert_int_equal(unfolded.size, sizeof header + sizeof area + 8);
+        memcpy(&header, unfolded.data, sizeof header);
+        memcpy(&area, unfolded.data + sizeof header, sizeof area);
+        assert_int_equal(found.user, 12);
+        assert_int_equal(header.pid, pid);
+        assert_int_equal(header.header_bytes, sizeof header);
+        assert_int_equal(header.own_ns, 77);
+        assert_memory_equal(header.exe, "/prog", 6);
+        assert_int_equal(area.size_bytes, sizeof area + 8);
+        assert_memory_equal(unfolded.data + sizeof header + sizeof area, "8 bytes.", 8);
+    }
+    assert_false(pt_journal_next_short(file.data, file.size, &at, &found));
+    pt_buf_done(&file);
+    pt_buf_done(&unfolded);
+}
+
+static void short_journal_that_was_cut_loses_itself_alone(void **state)
+{
+    pt_buf one = PT_BUF_INIT;
+    (void)state;
+    put_short(&one, 3);
+    for (size_t cut = 0; cut < one.size; cut++) {
+        pt_buf file = PT_BUF_INIT, unfolded = PT_BUF_INIT;
+        pt_journal_short_at found;
+        size_t at = 0, count = 0;
+        put_short(&file, 2);
+        pt_put(&file, one.data, cut);
+        put_short(&file, 4);
+        uint8_t *const exact = malloc(file.size); /* a sanitizer sees what lies behind */
+        memcpy(exact, file.data, file.size);
+        while (pt_journal_next_short(exact, file.size, &at, &found)) {
+            pt_journal_unfold_short(&found, &unfolded);
+            count++;
+        }
+        assert_in_range(count, cut == 0 ? 2 : 1, 2);
+        assert_int_equal(((const pt_journal_header *)unfolded.data)->pid, 4);
+        free(exact);
+        pt_buf_done(&file);
+        pt_buf_done(&unfolded);
+    }
+    pt_buf_done(&one);
+}
+
+static void short_journal_with_any_byte_flipped_is_read_or_passed_over(void **state)
+{
+    pt_buf file = PT_BUF_INIT, unfolded = PT_BUF_INIT;
+    (void)state;
+    put_short(&file, 3);
+    uint8_t *const exact = malloc(file.size);
+    for (size_t flip = 0; flip < 8 * file.size; flip++) {
+        pt_journal_short_at found;
+        size_t at = 0;
+        memcpy(exact, file.data, file.size);
+        exact[flip / 8] ^= (uint8_t)(1 << flip % 8);
+        while (pt_journal_next_short(exact, file.size, &at, &found)) {
+            pt_journal_unfold_short(&found, &unfolded);
+            assert_in_range(unfolded.size, sizeof(pt_journal_header),
+                            sizeof(pt_journal_header) + file.size);
+        }
+    }
+    free(exact);
+    pt_buf_done(&file);
+    pt_buf_done(&unfolded);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(brief_record_that_was_cut_loses_itself_alone),
+        cmocka_unit_test(short_journal_becomes_an_ordinary_one),
+        cmocka_unit_test(short_journal_that_was_cut_loses_itself_alone),
+        cmocka_unit_test(short_journal_with_any_byte_flipped_is_read_or_passed_over),
         cmocka_unit_test(copied_stack_is_walked_and_ends_where_main_was_called),
         cmocka_unit_test(copied_stack_of_the_library_s_work_is_counted_apart),
         cmocka_unit_test(copied_stack_that_nobody_walks_is_its_first_frame),
