@@ -6,6 +6,8 @@
  * names it with --separate-recs, so that no cost is counted twice at any depth. Inlined functions
  * are functions.
  *
+ * Addresses are left out: speedscope takes the line behind an address for a cost.
+ *
  * Only profiles with arcs have numbers of calls. Other calls get the number 1, since
  * callgrind_annotate ignores calls with 0. */
 #include "formats/callgrind.h"
@@ -32,13 +34,12 @@ typedef struct {
 
 typedef struct {
     uint32_t node, next;
-    uint64_t address;
     int64_t line;
 } self_row;
 
 typedef struct {
     uint32_t node, callee, next;
-    uint64_t address, target_address, calls;
+    uint64_t calls;
     int64_t line, target_line;
     bool counted; /* the number of calls is exact */
 } call_row;
@@ -58,7 +59,6 @@ typedef struct {
     uint32_t *level;          /* recursion depth of each function in the current stack */
     PT_VECTOR(uint32_t) path; /* frames of the current stack, root first */
     int64_t *values;
-    bool has_addr;
     uint64_t saturated, negative, uncounted, changed;
 } callgrind_writer;
 
@@ -94,7 +94,6 @@ static void find_functions(callgrind_writer *w)
     w->function_of = pt_alloc(w->frames.frame.count + 1, sizeof *w->function_of);
     for (uint32_t i = 0; i < p->location->t.count; i++) {
         const uint32_t mapping = p->location->mapping[i];
-        w->has_addr |= p->location->address[i] != 0;
         for (uint32_t k = 0; k < pt_named_count(&w->frames, i); k++) {
             const uint32_t frame = w->frames.of[w->frames.first[i] + k];
             const pt_named_frame *const named = &w->frames.frame.items[frame];
@@ -150,22 +149,21 @@ static int64_t *add_self_row(callgrind_writer *w, self_row row, uint64_t hash)
     return sums;
 }
 
-static void add_self(callgrind_writer *w, uint32_t of, uint64_t address, int64_t line)
+static void add_self(callgrind_writer *w, uint32_t of, int64_t line)
 {
-    const uint64_t hash = pt_hash_mix(pt_hash_mix(of, address), (uint64_t)line);
+    const uint64_t hash = pt_hash_mix(of, (uint64_t)line);
     PT_INDEX_EACH (&w->self_index, hash, id) {
         const self_row *const row = &w->self.items[id];
-        if (row->node == of && row->address == address && row->line == line)
+        if (row->node == of && row->line == line)
             return add_values(w, &w->self_cost.items[(size_t)id * w->events]);
     }
-    const self_row row = {.node = of, .next = PT_NONE, .address = address, .line = line};
+    const self_row row = {.node = of, .next = PT_NONE, .line = line};
     add_values(w, add_self_row(w, row, hash));
 }
 
 static bool same_call(const call_row *a, const call_row *b)
 {
-    return a->node == b->node && a->callee == b->callee && a->address == b->address &&
-           a->line == b->line && a->target_address == b->target_address &&
+    return a->node == b->node && a->callee == b->callee && a->line == b->line &&
            a->target_line == b->target_line;
 }
 
@@ -191,8 +189,7 @@ static void add_call(callgrind_writer *w, call_row call)
 {
     call.next = PT_NONE;
     const uint64_t hash =
-        pt_hash_mix(pt_hash_mix(pt_hash_mix((uint64_t)call.node << 32 | call.callee, call.address),
-                                pt_hash_mix((uint64_t)call.line, call.target_address)),
+        pt_hash_mix(pt_hash_mix((uint64_t)call.node << 32 | call.callee, (uint64_t)call.line),
                     (uint64_t)call.target_line);
     PT_INDEX_EACH (&w->call_index, hash, id) {
         call_row *const row = &w->call.items[id];
@@ -218,11 +215,6 @@ static void open_path(callgrind_writer *w, uint32_t stack)
     }
 }
 
-static uint64_t address_of(const callgrind_writer *w, uint32_t frame)
-{
-    return w->p->location->address[w->frames.frame.items[frame].location];
-}
-
 static void add_stack(callgrind_writer *w)
 {
     uint32_t caller = PT_NONE;
@@ -235,11 +227,10 @@ static void add_stack(callgrind_writer *w)
             const pt_named_frame *const from = &w->frames.frame.items[w->path.items[i - 1]];
             add_call(w, (call_row){.node = caller,
                                    .callee = of,
-                                   .address = address_of(w, w->path.items[i - 1]),
                                    .line = from->line,
                                    .target_line = named->start_line});
         }
-        if (i + 1 == w->path.count) add_self(w, of, address_of(w, frame), named->line);
+        if (i + 1 == w->path.count) add_self(w, of, named->line);
         caller = of;
     }
     for (size_t i = 0; i < w->path.count; i++)
@@ -266,7 +257,7 @@ static void add_samples(callgrind_writer *w)
         if (w->path.count == 0) {
             const uint32_t none =
                 add_function(w, (function_key){.name = "[no stack]", .name_bytes = 10});
-            add_self(w, add_node(w, none, 1), 0, 0);
+            add_self(w, add_node(w, none, 1), 0);
             continue;
         }
         add_stack(w);
@@ -289,10 +280,7 @@ static void add_arcs(callgrind_writer *w)
             w->values[e] = arcs->cost && e < arcs->event_count && arcs->cost[e]
                                ? not_negative(w, arcs->cost[e][i])
                                : 0;
-        call_row call = {.calls = arcs->calls[i],
-                         .counted = true,
-                         .address = w->p->location->address[arcs->from[i]],
-                         .target_address = w->p->location->address[arcs->to[i]]};
+        call_row call = {.calls = arcs->calls[i], .counted = true};
         call.node = node_at(w, arcs->from[i], &call.line);
         call.callee = node_at(w, arcs->to[i], &call.target_line);
         add_call(w, call);
@@ -344,18 +332,14 @@ static void put_name(callgrind_text *t, unsigned kind, const char *key, const ch
     pt_outf(t->out, "%s(%zu) %s\n", key, names->at.count, text);
 }
 
-static void put_position(callgrind_text *t, uint64_t address, int64_t line)
+static void put_position(callgrind_text *t, int64_t line)
 {
-    if (t->w->has_addr) pt_outf(t->out, "0x%" PRIx64 " ", address);
     pt_outf(t->out, "%" PRId64, line > 0 ? line : 0);
 }
 
 static void put_costs(callgrind_text *t, const int64_t *costs)
 {
-    uint32_t count = t->w->events;
-    while (count > 1 && costs[count - 1] == 0)
-        count--;
-    for (uint32_t e = 0; e < count; e++)
+    for (uint32_t e = 0; e < t->w->events; e++) /* all: speedscope takes a missing cost for NaN */
         pt_outf(t->out, " %" PRId64, costs[e]);
     pt_out_char(t->out, '\n');
 }
@@ -380,9 +364,9 @@ static void put_call(callgrind_text *t, const call_row *call, const int64_t *cos
     put_name(t, 2, "cfn=", function->name, function->name_bytes, callee->level);
     w->uncounted += call->counted && call->calls == 0;
     pt_outf(t->out, "calls=%" PRIu64 " ", call->calls > 0 ? call->calls : 1);
-    put_position(t, call->target_address, call->target_line);
+    put_position(t, call->target_line);
     pt_out_char(t->out, '\n');
-    put_position(t, call->address, call->line);
+    put_position(t, call->line);
     put_costs(t, costs);
 }
 
@@ -397,7 +381,7 @@ static void put_node(callgrind_text *t, const node *n)
     t->object = function->object;
     t->file = function->file;
     for (uint32_t i = n->first_self; i != PT_NONE; i = w->self.items[i].next) {
-        put_position(t, w->self.items[i].address, w->self.items[i].line);
+        put_position(t, w->self.items[i].line);
         put_costs(t, &w->self_cost.items[(size_t)i * w->events]);
     }
     for (uint32_t i = n->first_call; i != PT_NONE; i = w->call.items[i].next)
@@ -470,7 +454,7 @@ static void put_header(callgrind_text *t, const pt_write_options *options)
     }
     if (foreign > 0) pt_diag_add(options->diag, foreign, "header lines of other formats left out");
     put_shown(t, options->diag);
-    pt_outf(t->out, "positions:%s line\nevents:", t->w->has_addr ? " instr" : "");
+    pt_out_text(t->out, "positions: line\nevents:");
     for (uint32_t e = 0; e < t->w->events; e++) {
         PT_FREE char *word = event_word(p, e, &t->w->changed);
         pt_outf(t->out, " %s", word);

@@ -507,7 +507,8 @@ static void put_header(writer *w)
     put_nonzero(&w->out, PPROF_KEEP_FRAMES, w->number[from->keep_frames]);
     put_nonzero(&w->out, PPROF_TIME_NANOS, (uint64_t)from->start_ns);
     put_nonzero(&w->out, PPROF_DURATION_NANOS, (uint64_t)from->duration_ns);
-    if (from->has_period_type)
+    /* Like google/pprof, not a type without a name. */
+    if (from->has_period_type && (from->period_type != 0 || from->period_unit != 0))
         put_value_type(w, PPROF_PERIOD_TYPE, from->period_type, from->period_unit,
                        PT_IN_PERIOD_TYPE, 0);
     put_nonzero(&w->out, PPROF_PERIOD, (uint64_t)from->period);

@@ -4,12 +4,12 @@
 
 golden=$PITOT_ROOT/tests/golden/callgrind
 
-# annotate FILE [OPTION]: cost, file:function by callgrind_annotate, without images (which it tells
+# annotate FILE [OPTION]: cost, file:function by callgrind_annotate, a missing cost as 0, without images (which it tells
 # of some functions only).
 annotate() {
     callgrind_annotate --auto=no --threshold=100 ${2:-} "$1" 2>/dev/null |
         sed -n 's/^ *\([0-9,]*\) (.*%)  *\([^ ].*\)$/\1 \2/p' |
-        sed 's/ \[[^]]*\]$//; s/^ *//' | tr -d , |
+        sed 's/ \[[^]]*\]$//; s/^ *//; :a; s/ \. / 0 /; ta; s/  */ /g' | tr -d , |
         grep -v -e ' => ' -e ' events annotated' -e 'PROGRAM TOTALS' | sort
 }
 
@@ -75,6 +75,19 @@ if needs callgrind_annotate; then
             expect_same expected got
             expect test -s got
         done
+    done
+fi
+
+# Without recursion, which speedscope counts several times.
+it 'writes what speedscope reads with the totals of each event'
+if npm_package speedscope && needs node python3; then
+    for file in pprof/cpu.pb.gz pprof/heap.pb.gz; do
+        pitot convert "$PITOT_ROOT/tests/golden/$file" -o out.callgrind 2>/dev/null
+        node "$PITOT_ROOT/tests/cli/speedscope_import.js" "$package" out.callgrind |
+            awk -F '\t' '/^profile / && $3 != 0 { print $3 }' >got
+        pitot info --json "$PITOT_ROOT/tests/golden/$file" 2>/dev/null |
+            python3 -c 'import json, sys; print(*(t for t in (e["total"] for e in json.load(sys.stdin)["events"]) if t), sep="\n")' >expected
+        expect_same expected got
     done
 fi
 

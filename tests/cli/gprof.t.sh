@@ -341,6 +341,26 @@ else
     expect grep -qF ' odd.constprop.0 (clone.c:' theirs.txt
 fi
 
+it 'names the cold part of a static C++ function by the function, as gprof does'
+cat >cold.cc <<'E'
+static volatile long sink;
+__attribute__((cold, noinline)) void far(int n) { sink += n; }
+__attribute__((noinline)) static int near(int n) { for (int i = 0; i < n; i++) sink += i; if (n > 30000) { far(n); sink += 3; } return n; }
+int main(int argc, char **)
+{
+    int s = 0;
+    for (int i = 0; i < 2000; i++) s += near(20000 + argc);
+    return s == 7;
+}
+E
+if ! make_program cold g++ -g -O2 cold.cc; then
+    skip "it cannot be built here: $(head -n 1 build.log)"
+elif ! nm cold | grep -q ' _ZL4neari\.cold$'; then
+    skip 'this compiler makes no cold part of it'
+else
+    alike cold -b -l -z
+fi
+
 it 'refuses the profile of a shared object by name, and files that do not fit'
 printf 'gmon\377\377\1\0%32s' '' >shared.gmon
 if have O1; then

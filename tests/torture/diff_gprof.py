@@ -4,7 +4,7 @@ gmon.out or random changes of it, random options: does `pitot gprof` print what 
 byte, and end alike?
 
 Left out, since pitot differs on purpose (docs/gprof.md): explanations (-b is always given), -c, -d,
---help, --version, maps for -R, files that gprof does not add up, -r together with specs of arcs, two specs of one FROM in -k, -q and -Q,
+--help, --version, maps for -R, files that gprof does not add up, -r or -l together with specs of arcs, two specs of one FROM in -k, -q and -Q,
 and files that are damaged."""
 import os
 import random
@@ -84,6 +84,9 @@ def spec(rng, names):
 
 
 def options(rng, names):
+    if rng.random() < .3:  # of lines, in all tables
+        return ['-b', '-l'] + rng.sample(['-p', '-q', '-z', '-z', '-Z', '-J', '-i', '-P', '-x', '-a', '-D',
+                                          '--demangle=none', '--inline-file-names'], rng.randrange(1, 4))
     args = ['-b']
     for _ in range(rng.randrange(0, 5)):
         kind = rng.randrange(6)
@@ -139,7 +142,8 @@ try:
             with open(folder + '/gmon.out', 'wb') as f:
                 f.write(ran if random.random() < .3 else changed(random, ran))
             args = options(random, names)
-            if overlapping(args) or ('-r' in args and any('/' in a for a in args)):
+            of_arcs = any('/' in a and not a.startswith('-I') for a in args)
+            if overlapping(args) or (of_arcs and {'-r', '-l', '--line'} & set(args)):
                 continue
             done += 1
             args += random.choice([['p']] * 4 + [['p', 'gmon.out', 'gmon.out']])

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "personality/gprof/gprof_int.h"
 
 #define STEP_ADDRS ((size_t)1 << 16) /* addresses resolved together; bounds memory */
@@ -16,31 +17,52 @@ typedef struct {
     const pt_gprof *g;
     const uint64_t *addrs;
     pt_gprof_place *out;
+    const char *cold, *whole; /* the last cold part, and the name of its function */
 } asking;
 
-/* The name of the symbol before the address. For the padding behind a function debug information
- * has a line and no function; there BFD takes the symbol before, whose name differs from the name
- * in the lines above for a clone (f.constprop.0). "": there is none, or the symbols are not final.
- */
+/* For the padding behind a function debug information has a line and no function; there BFD takes the
+ * function symbol before, whichever symbols gprof counts. "": there is none. */
 static const char *name_before(const pt_gprof *g, uint64_t addr)
 {
-    const uint32_t symbol = g->addr != NULL ? pt_gprof_find(g, addr) : PT_NONE;
-    return symbol != PT_NONE ? g->symbol.items[symbol].name : "";
+    pt_object_nearest nearest;
+    return pt_object_nearest_symbol(g->object, addr, &nearest) ? nearest.name : "";
 }
 
-/* Stores the place of an address. A C++ function without a linkage name in debug information gets
- * the name of the symbol. */
+/* The counted symbol that a cold part belongs to; the cold part's own name if there is none. */
+static const char *name_of_whole(const pt_gprof *g, const char *cold)
+{
+    const size_t bytes = strlen(cold) - strlen(".cold");
+    for (size_t i = 0; i < g->symbol.count; i++) {
+        const char *const name = g->symbol.items[i].name;
+        if (strncmp(name, cold, bytes) == 0 && name[bytes] == '\0') return name;
+    }
+    return cold;
+}
+
+/* The name of a C++ function without a linkage name in debug information: the symbol's. The cold part
+ * of a function has the name of the function, for which gprof asks BFD first. "": no symbol. */
+static const char *name_of_symbol(asking *a, uint64_t addr)
+{
+    pt_object_symbol symbol;
+    if (!pt_object_symbol_at(a->g->object, addr, &symbol)) return "";
+    if (!pt_ends(symbol.name, ".cold")) return symbol.name;
+    if (a->cold == NULL || strcmp(a->cold, symbol.name) != 0) {
+        a->cold = symbol.name;
+        a->whole = name_of_whole(a->g, symbol.name);
+    }
+    return a->whole;
+}
+
+/* Stores the place of an address. */
 static void take_place(void *context, size_t index, const pt_object_frame *frames,
                        size_t frame_count, uint64_t symbol_bytes)
 {
     (void)symbol_bytes;
-    const asking *const a = context;
+    asking *const a = context;
     if (frame_count == 0 || frames[0].line == 0 || frames[0].file[0] == '\0') return;
     const char *name = frames[0].linkage_name;
-    pt_object_symbol symbol;
-    if (name[0] == '\0')
-        name = pt_object_symbol_at(a->g->object, a->addrs[index], &symbol) ? symbol.name
-                                                                           : frames[0].name;
+    if (name[0] == '\0') name = name_of_symbol(a, a->addrs[index]);
+    if (name[0] == '\0') name = frames[0].name;
     if (name[0] == '\0') name = name_before(a->g, a->addrs[index]);
     if (name[0] == '\0') return;
     a->out[index] = (pt_gprof_place){.name = name, .file = frames[0].file, .line = frames[0].line};
@@ -50,7 +72,7 @@ void pt_gprof_places(pt_gprof *g, const uint64_t *addrs, size_t count, pt_gprof_
 {
     memset(out, 0, count * sizeof *out);
     if (!pt_object_has_lines(g->object)) return;
-    asking a = {g, addrs, out};
+    asking a = {.g = g, .addrs = addrs, .out = out};
     pt_object_resolve(g->object, PT_OBJECT_LINES, addrs, count, g->options.pool, take_place, &a);
 }
 
