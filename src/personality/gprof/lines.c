@@ -20,8 +20,8 @@ typedef struct {
     const char *cold, *whole; /* the last cold part, and the name of its function */
 } asking;
 
-/* For the padding behind a function debug information has a line and no function; there BFD takes the
- * function symbol before, whichever symbols gprof counts. "": there is none. */
+/* For the padding behind a function debug information has a line and no function; there BFD takes
+ * the function symbol before, whichever symbols gprof counts. "": there is none. */
 static const char *name_before(const pt_gprof *g, uint64_t addr)
 {
     pt_object_nearest nearest;
@@ -39,8 +39,9 @@ static const char *name_of_whole(const pt_gprof *g, const char *cold)
     return cold;
 }
 
-/* The name of a C++ function without a linkage name in debug information: the symbol's. The cold part
- * of a function has the name of the function, for which gprof asks BFD first. "": no symbol. */
+/* The name of a C++ function without a linkage name in debug information: the symbol's. The cold
+ * part of a function has the name of the function, for which gprof asks BFD first. "": no symbol.
+ */
 static const char *name_of_symbol(asking *a, uint64_t addr)
 {
     pt_object_symbol symbol;
