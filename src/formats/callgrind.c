@@ -836,8 +836,8 @@ const pt_format pt_format_callgrind = {
     .extensions = extensions,
     .summary = "valgrind's callgrind, and what others write for KCachegrind",
     .kind = PT_PROBE_HEURISTIC,
-    .capabilities = PT_CAN_CALLS | PT_CAN_EVENTS | PT_CAN_DEFAULT | PT_CAN_LINES |
-                    PT_CAN_IMAGES | PT_CAN_ARCS | PT_CAN_EXTRA | PT_CAN_NAMES | PT_CAN_UNITS,
+    .capabilities = PT_CAN_CALLS | PT_CAN_EVENTS | PT_CAN_DEFAULT | PT_CAN_LINES | PT_CAN_IMAGES |
+                    PT_CAN_ARCS | PT_CAN_EXTRA | PT_CAN_NAMES | PT_CAN_UNITS,
     .probe = probe_callgrind,
     .read = callgrind_read,
     .write = pt_callgrind_write,
