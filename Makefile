@@ -25,8 +25,9 @@ help:
 	@sed -n 's/^## //p' Makefile
 
 ## make demo      build a small program, record it, show where its time goes
-demo: all
+demo: build/build.ninja
 	@$(DEPS) demo
+	@ninja -C build pitot libprofiler.so.0
 	@demo/run
 
 ## make test      everything that is checked before a change goes in; ONLY=word narrows it
