@@ -249,6 +249,27 @@ static int check_events(const side sides[2])
     return PT_EXIT_NO_MATCH;
 }
 
+/* Has this side a value other than 0, whatever the options leave of it? */
+static bool has_values(const side *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (pt_view_magnitude(s->items[i].profile, s->items[i].event) != 0) return true;
+    return false;
+}
+
+/* A limit needs values on both sides: without those of after, as when a recording failed, nothing
+ * could grow, and without those of before everything did. */
+static int check_values(const pt_diff_settings *settings, const side sides[2])
+{
+    for (int s = 0; s < 2; s++) {
+        if (isnan(settings->fail_above) || has_values(&sides[s])) continue;
+        pt_cmd_say("%s: no sample has a value, so there is nothing to compare with a limit",
+                   sides[s].items[0].title);
+        return PT_EXIT_NO_MATCH;
+    }
+    return PT_EXIT_OK;
+}
+
 /* ---- The answer ---- */
 
 /* Below this ratio of durations, diff suggests --normalize.
@@ -374,6 +395,7 @@ int pt_cmd_diff(pt_cmd_context *context, const pt_diff_settings *settings)
     status = context->resident && context->base != NULL ? add_resident_runs(context, sides)
                                                         : add_runs(context, settings, sides);
     if (status == PT_EXIT_OK) status = check_events(sides);
+    if (status == PT_EXIT_OK) status = check_values(settings, sides);
     if (status == PT_EXIT_OK) status = answer_diff(context, settings, sides);
     side_done(&sides[PT_BEFORE]);
     side_done(&sides[PT_AFTER]);

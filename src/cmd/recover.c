@@ -163,7 +163,8 @@ static int recover_folder(pt_cmd_context *context, const recover_settings *setti
     if (output.output == NULL) output.output = "recovered.pb.gz";
     pt_record_left_find(folder, &left);
     if (left.count == 0) {
-        pt_cmd_say("%s: the folder has no journal", folder);
+        pt_cmd_say("%s: the folder has no journal%s", folder,
+                   pt_record_left_remove(folder) ? "; it is removed" : "");
         status = PT_EXIT_FAILED;
     } else if (pt_recorded_left(&left, &profile, &error) != PT_OK) {
         status = pt_cmd_fail(&error);

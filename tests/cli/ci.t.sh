@@ -150,3 +150,20 @@ run pitot diff --markdown base.folded same.folded
 expect_status 0
 expect_stdout_line '| 4,000 | 4,010 | +10 | * | ~ | `read` |'
 expect_stdout_line '| 1,000 | 990 | -10 | * | ~ | `emit` |'
+
+it 'does not pass a recording without values, nor compare with one'
+printf 'main;parse;read 0\nmain;emit 0\n' >zero.folded
+for sides in 'zero.folded zero.folded' 'base.folded zero.folded' 'zero.folded base.folded'; do
+    run pitot ci --base=${sides% *} ${sides#* }
+    expect_status 3
+    expect_stderr_line 'pitot: zero.folded: no sample has a value, so there is nothing to compare with a limit'
+done
+run pitot ci --base=base.folded --base=zero.folded same.folded # one run of two has values
+expect_status 0
+run pitot diff --fail-above=2% base.folded zero.folded
+expect_status 3
+run pitot diff base.folded zero.folded
+expect_status 0
+# A filter that leaves nothing of one side is another matter: a function may go.
+run pitot ci --base=base.folded --focus=emit more.folded
+expect_status 5

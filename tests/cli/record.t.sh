@@ -661,6 +661,20 @@ else
     skip 'nothing can be mounted here'
 fi
 
+it 'recover removes the folder of a recording without samples, and no folder that is none'
+if unshare -m sh -c 'mount -t tmpfs none /dev/shm' 2>/dev/null; then
+    mkdir -p no-recording/sub
+    run unshare -m sh -c 'mount -t tmpfs none /dev/shm && mkdir -p /dev/shm/pitot-record-abcdef/0123 &&
+        "$1" recover /dev/shm/pitot-record-abcdef
+        "$1" recover no-recording
+        test ! -e /dev/shm/pitot-record-abcdef && test -d no-recording/sub' sh "$PITOT"
+    expect_status 0
+    expect_stderr_line 'pitot: /dev/shm/pitot-record-abcdef: the folder has no journal; it is removed'
+    expect_stderr_line 'pitot: no-recording: the folder has no journal'
+else
+    skip 'nothing can be mounted here'
+fi
+
 it 'works from a folder with a space in its name'
 mkdir -p 'with space'
 cp "$PITOT" 'with space/pitot'

@@ -181,6 +181,9 @@ it 'run-tests fails when nothing was run'
 run runner/tools/run-tests nonsense
 expect_status 2
 expect_stderr_has 'no group named nonsense'
+run runner/tools/run-tests cli --only nonsense # the build alone is no test
+expect_status 1
+expect_stdout_line '*finds a test to run: --only nonsense'
 
 # --- lib.sh
 
