@@ -603,7 +603,8 @@ static bool differs_in_size(const work *w, const image *m, const pt_elf *elf)
     return false;
 }
 
-/* Reports a possibly wrong file: without a build id nothing proves that it is the profiled one. */
+/* Reports a possibly wrong file: without a build id nothing proves that it is the profiled one. A
+ * file that has none itself (Go writes a note of its own) gave none to the profile. */
 static void report_doubt(const work *w, image *m, const pt_elf *elf, int64_t file_ns, size_t named)
 {
     if (m->build_id[0] != '\0' || named == 0) return;
@@ -617,7 +618,7 @@ static void report_doubt(const work *w, image *m, const pt_elf *elf, int64_t fil
         pt_diag_add(&m->diag, named,
                     "addresses named from %s, which is newer than the profile: names may be wrong",
                     m->path);
-    else if (m->path_string != PT_NONE)
+    else if (m->path_string != PT_NONE && pt_elf_build_id(elf).bytes != NULL)
         pt_diag_add(&m->diag, named,
                     "addresses named from %s as it is now: the profile has no build id to check",
                     m->path);

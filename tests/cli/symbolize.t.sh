@@ -435,6 +435,25 @@ fi
 kill $sleeper
 wait $sleeper 2>/dev/null
 
+it 'says that there is no build id to check only of a file that has one'
+printf 'int main(void) { return 0; }\n' >plain.c
+if needs cc nm; then
+    for id in none sha1; do
+        cc -g -no-pie -Wl,--build-id=$id plain.c -o plain.$id
+        printf 'goroutine profile: total 1\n1 @ 0x%x\n\n--- Memory map: ---\n400000-402000: %s\n' \
+            $((0x$(nm plain.$id | sed -n 's/ T main$//p') + 1)) "$PWD/plain.$id" >plain.txt
+        touch -d 2000-01-01 plain.$id
+        run pitot top plain.txt
+        expect_status 0
+        expect_stdout_line '*main  plain.c:1*'
+        if [ $id = none ]; then
+            expect_no_stderr
+        else
+            expect_stderr_line '*the profile has no build id to check'
+        fi
+    done
+fi
+
 it 'says that there is no such process'
 run pitot symbolize --pid 2147483646 0x10
 expect_status 1
