@@ -215,11 +215,12 @@ def reports_say_the_same_as_the_commands(browser):
             page.close()
 
 
-def fifty_random_clicks_are_what_their_address_shows(browser):
-    choose = random.Random(24)
+def random_clicks_are_what_their_address_shows(browser):
+    """PITOT_CLICKS (200) of them, from PITOT_SEED (24)."""
+    choose = random.Random(int(os.environ.get('PITOT_SEED', '24')))
     page = browser.open(URL + '/ui/top')
     content = 'document.querySelector("#content").innerText + document.querySelector("#query").innerText'
-    for step in range(50):
+    for step in range(int(os.environ.get('PITOT_CLICKS', '200'))):
         count = page.eval('window.targets = [...document.querySelectorAll("#views a, #content button, #others button, #selection button")]'
                           '.filter(e => e.offsetParent !== null && !/Dark|Light|\\?/.test(e.textContent) && !e.closest("dialog")), targets.length')
         page.eval(f'targets[{choose.randrange(count)}].click()')
@@ -379,7 +380,7 @@ TESTS = [
     a_tree_is_closed_and_inverted_by_its_address,
     what_is_left_out_comes_when_its_box_is_zoomed,
     reports_say_the_same_as_the_commands,
-    fifty_random_clicks_are_what_their_address_shows,
+    random_clicks_are_what_their_address_shows,
     a_regression_is_red_and_the_rest_is_noise,
     a_stall_is_found_in_three_clicks,
     boxes_stand_in_the_order_of_time,
