@@ -5,9 +5,9 @@
  *   | header | attr, {ids} ... | ids | COMM, MMAP2, SAMPLE ... | features: strings |
  *
  * All attrs have the same layout: IDENTIFIER, IP, TID, TIME, CPU, PERIOD, CALLCHAIN. A sample with
- * values of several events becomes a record for each. The event that counts samples is left out if
- * there is another, since readers count records. Attrs have 112 bytes, which perf 4.9 and later
- * support.
+ * values of several events becomes records for each. The event that counts samples is left out if
+ * there is another, since readers count records: a value of N samples becomes N records that add up
+ * to it. Attrs have 112 bytes, which perf 4.9 and later support.
  *
  * Samples without a process belong to process 1. Stacks must have addresses. */
 #include "formats/perf_data.h"
@@ -24,6 +24,9 @@ enum {
     NOBODY = 1,
     FIRST_ID = 1001,
 };
+
+/* Limit of the bytes of samples beyond one record for each. */
+#define COPIES_BYTES_MAX ((uint64_t)512 << 20)
 
 #define SAMPLE_TYPE                                                                                \
     (PT_PERF_IDENTIFIER | PT_PERF_IP | PT_PERF_TID | PT_PERF_TIME | PT_PERF_CPU | PT_PERF_PERIOD | \
@@ -288,22 +291,51 @@ static void put_sample(perf_writer *w, uint32_t i, uint32_t attr, int64_t value)
     end_record(w);
 }
 
+/* How many samples row i stands for; 1 if the profile does not count them. */
+static uint64_t sample_count(const perf_writer *w, uint32_t i)
+{
+    const int64_t count = w->counter != PT_NONE ? w->p->sample->value[w->counter][i] : 1;
+    return count > 1 ? (uint64_t)count : 1;
+}
+
+/* Is there room for a record for each sample? */
+static bool may_write_each(const perf_writer *w)
+{
+    const pt_samples *const s = w->p->sample;
+    uint64_t left = COPIES_BYTES_MAX;
+    for (uint32_t i = 0; i < s->t.count; i++) {
+        const uint64_t bytes = 64 + 8 * (uint64_t)pt_stack_depth(w->p, s->stack[i]);
+        const uint64_t copies = sample_count(w, i) - 1;
+        if (copies > left / (bytes * (w->event_count + 1))) return false;
+        left -= copies * bytes * (w->event_count + 1);
+    }
+    return true;
+}
+
 static void put_samples(perf_writer *w)
 {
     const pt_samples *const s = w->p->sample;
-    uint64_t negative = 0;
+    const bool each = may_write_each(w);
+    uint64_t negative = 0, uncounted = 0;
     for (uint32_t i = 0; i < s->t.count; i++) {
+        const uint64_t count = each ? sample_count(w, i) : 1;
         bool has_value = false;
+        uncounted += sample_count(w, i) - count;
         for (uint32_t a = 0; a < w->event_count; a++) {
             const int64_t value = s->value[w->events[a]][i];
             negative += value < 0;
             has_value |= value != 0;
-            if (value > 0) put_sample(w, i, a, value);
+            for (uint64_t k = 0; k < count && value > 0; k++)
+                put_sample(w, i, a, value / (int64_t)count + (k < (uint64_t)value % count));
         }
         /* A sample without values still counts as a sample. */
         if (!has_value && w->counter != PT_NONE && s->value[w->counter][i] > 0)
-            put_sample(w, i, 0, 0);
+            for (uint64_t k = 0; k < count; k++)
+                put_sample(w, i, 0, 0);
     }
+    if (uncounted > 0)
+        pt_diag_add(w->diag, uncounted,
+                    "samples more than records, which would be too large: readers count records");
     if (negative > 0)
         pt_diag_add(w->diag, negative, "values below 0 left out: a period has no sign");
     if (w->cut > 0) pt_diag_add(w->diag, w->cut, "stacks cut to %d frames", CHAIN_MAX);

@@ -250,7 +250,26 @@ if needs perf; then
     expect_status 0
     run bash -c 'perf report --stdio -i cpu.data 2>/dev/null | grep -c "^# Samples"'
     expect_stdout 1
+    pitot info --json "$PITOT_ROOT/tests/golden/pprof/cpu.pb.gz" |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["events"][0]["total"])' >expected
+    perf script -i cpu.data -F period 2>/dev/null | grep -c '[0-9]' >got
+    expect_same expected got
 fi
+
+it 'writes one sample where all that a profile counts would be too many'
+python3 - <<'END'
+import struct
+words = [0, 3, 0, 10000, 0, 1 << 30, 1, 0x401000, 0, 1, 0]
+with open('many.prof', 'wb') as file:
+    file.write(struct.pack('<%dQ' % len(words), *words) +
+               b'00400000-00402000 r-xp 00000000 00:00 0 /bin/prog\n')
+END
+run pitot convert --symbols=off many.prof -o many.data
+expect_status 0
+expect_stderr_line 'pitot: 1,073,741,823 samples more than records, which would be too large: readers count records'
+expect test "$(stat -c %s many.data)" -lt 4096
+run pitot top --symbols=off many.data
+expect_stdout_line 'many.data: cpu, 2,983h, 1 sample at 100 Hz'
 
 it 'says what is wrong in one line: zeros, nothing, a folder, cut headers, bombs'
 truncate -s 2G zeros
