@@ -1,6 +1,8 @@
 /* options.c: the rows of the options that commands share. */
 #include "cmd/options.h"
 
+#include "transform/foreign.h"
+
 static const pt_option common_rows[] = {
     {.name = "color",
      .type = PT_OPT_CHOICE,
@@ -312,6 +314,15 @@ static const pt_option query_rows[] = {
      .metavar = "UNIT",
      .help = "unit of numbers in frames made of labels",
      .details = "The default is the largest unit in which the number is at least 1."},
+    {.name = "mine",
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(pt_query, mine),
+     .help = "count other code for the function of the program that called it",
+     .details = "Frames of the kernel, of the system's libraries, of a language's runtime and "
+                "standard library, and of installed packages are hidden: their time counts for the "
+                "innermost function of the program's own code. Time that no such function caused "
+                "counts for " PT_FOREIGN_NAME ". Patterns still match hidden frames."},
     {.name = "no-inlines",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_query, no_inlines),

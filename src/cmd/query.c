@@ -9,10 +9,12 @@
 #include "base/units.h"
 #include "cmd/options.h"
 #include "transform/aggregate.h"
+#include "transform/foreign.h"
 #include "transform/interpreter.h"
 #include "transform/prune.h"
 #include "transform/scale.h"
 #include "transform/tags.h"
+#include "view/own_code.h"
 #include "view/runtimes.h"
 
 #define KEYS_SHOWN 12
@@ -248,6 +250,18 @@ static void replace_answer(pt_cmd_context *context, const pt_profile *profile)
     context->filtered.profile = context->answer = profile;
 }
 
+static int keep_own_code(pt_cmd_context *context)
+{
+    PT_FREE bool *line = pt_own_lines(context->answer, true);
+    PT_FREE bool *nameless = pt_own_nameless(context->answer);
+    const pt_profile *own;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_fold_foreign(context->answer, line, nameless, &own, &context->diag, &error) != PT_OK)
+        return pt_cmd_fail(&error);
+    replace_answer(context, own);
+    return PT_EXIT_OK;
+}
+
 /* Reports the languages whose code has no names. A shell reports them once. */
 static void say_nameless_languages(const pt_cmd_context *context)
 {
@@ -283,13 +297,15 @@ int pt_cmd_ask(pt_cmd_context *context)
     status = judge_filtered(context, &context->filtered);
     if (status != PT_EXIT_OK) return status;
     context->answer = context->filtered.profile;
+    say_nameless_languages(context);
+    if (context->query.mine) status = keep_own_code(context);
+    if (status != PT_EXIT_OK) return status;
     if (context->query.no_inlines)
         replace_answer(context, pt_aggregate(context->answer, (pt_keep){.functions = true,
                                                                         .files = true,
                                                                         .lines = true,
                                                                         .columns = true,
                                                                         .addresses = true}));
-    say_nameless_languages(context);
     context->query_text = whole_query_text(context);
     context->head = (pt_report_head){
         .title = context->title,

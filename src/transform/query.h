@@ -10,6 +10,7 @@
  *   tag_focus, tag_ignore             samples by labels                filter.h
  *   tag_show, tag_hide                labels by key                    filter.h
  *   prune_from                        stacks cut below a frame         filter.h
+ *   mine                              frames of other code folded      foreign.h
  *   granularity                       frames made coarser              aggregate.h
  */
 #ifndef PT_TRANSFORM_QUERY_H
@@ -36,6 +37,7 @@ typedef struct pt_query {
                                becomes the root */
     const char *tag_leaf;   /* the same at the leaf; the last one becomes the leaf */
     const char *tag_unit;   /* unit of numbers in these frames; "": the smallest */
+    bool mine;              /* keep only the program's own functions */
     bool no_inlines;        /* keep only the outermost function of each frame */
     bool relative;          /* percentages of the remaining samples instead of the whole profile */
     bool native;            /* keep frames of an interpreter's own code */

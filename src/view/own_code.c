@@ -11,6 +11,7 @@
 #include "process/path_kind.h"
 #include "view/runtimes.h"
 #include "view/table.h"
+#include "view/why_causes.h"
 
 /* ---- Own code ---- */
 
@@ -151,25 +152,33 @@ bool *pt_own_nameless(const pt_profile *p)
     return own;
 }
 
-static bool *own_functions(const pt_profile *p)
+static bool is_own_function(const char *name, const char *file)
+{
+    if (name[0] == '\0' || strcmp(name, "_start") == 0) return false;
+    if (begins_with_any(pt_without_return_type(name), foreign_names)) return false;
+    if (contains_any(name, foreign_in_names)) return false;
+    return !contains_any(file, foreign_sources) && !is_go_library(name, file);
+}
+
+static bool *own_functions(const pt_profile *p, bool by_names)
 {
     const pt_functions *const f = p->function;
     bool *const own = pt_alloc(f->t.count + 1, sizeof *own);
     for (uint32_t i = 0; i < f->t.count; i++) {
-        const char *const name = pt_text(p, f->name[i]);
-        const char *const file = pt_text(p, f->file[i]);
-        own[i] = name[0] != '\0' && !begins_with_any(pt_without_return_type(name), foreign_names) &&
-                 !contains_any(name, foreign_in_names) && !contains_any(file, foreign_sources) &&
-                 !is_go_library(name, file);
+        const char *const name = pt_text(p, f->name[i]), *const file = pt_text(p, f->file[i]);
+        own[i] = is_own_function(name, file);
+        if (own[i] && by_names && file[0] == '\0')
+            own[i] = pt_why_cause_of(name, pt_text(p, f->system_name[i]), file, PT_WHY_OF_LIBRARY) <
+                     PT_WHY_FIRST_CAUSE;
     }
     return own;
 }
 
-bool *pt_own_lines(const pt_profile *profile)
+bool *pt_own_lines(const pt_profile *profile, bool by_names)
 {
     const pt_locations *const l = profile->location;
     PT_FREE bool *mapping = own_mappings(profile);
-    PT_FREE bool *function = own_functions(profile);
+    PT_FREE bool *function = own_functions(profile, by_names);
     bool *const own = pt_alloc(profile->line->t.count + 1, sizeof *own);
     for (uint32_t i = 0; i < l->t.count; i++) {
         const bool is_own = (l->flags[i] & PT_LOCATION_KERNEL) == 0 &&
@@ -273,7 +282,7 @@ pt_status pt_own_callers(pt_top *top, const pt_profile *profile, uint32_t event,
     if (status != PT_OK) return status;
     PT_FREE int64_t *self = pt_alloc(top->count + 1, sizeof *self);
     calling c = {.fold = &fold,
-                 .own = pt_own_lines(profile),
+                 .own = pt_own_lines(profile, false),
                  .place_of = pt_alloc(fold.count + 1, sizeof *c.place_of)};
     pt_index_init(&c.index);
     memset(c.place_of, 0xff, fold.count * sizeof *c.place_of);

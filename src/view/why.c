@@ -723,7 +723,7 @@ static pt_status reader_init(reader *r, const pt_profile *p, uint32_t event, pt_
     *r = (reader){.profile = p, .event = event};
     const pt_status status = pt_fold_init(&r->fold, p, &rule, reterr);
     if (status != PT_OK) return status;
-    r->own_line = pt_own_lines(p);
+    r->own_line = pt_own_lines(p, false);
     r->own_nameless = pt_own_nameless(p);
     r->runtime_mapping = pt_alloc(p->mapping->t.count + 1, sizeof *r->runtime_mapping);
     for (uint32_t m = 0; m < p->mapping->t.count; m++)
