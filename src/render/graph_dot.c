@@ -48,16 +48,34 @@ void pt_put_dot_text(pt_buf *buf, const char *text)
     }
 }
 
+/* A name stands at a node and twice at each of its edges. Of a longer one pitot's own graphs have
+ * so many bytes, with "…" behind them. */
+enum { NAME_BYTES = 1000 };
+
+static void put_name(const drawing *d, pt_buf *buf, const char *name)
+{
+    size_t bytes = strlen(name);
+    if (d->graph->is_pprof || bytes <= NAME_BYTES) {
+        pt_put_dot_text(buf, name);
+        return;
+    }
+    for (bytes = NAME_BYTES; bytes > 0 && ((uint8_t)name[bytes] & 0xc0) == 0x80;)
+        bytes--; /* not in the middle of a character */
+    PT_FREE char *part = pt_strndup(name, bytes);
+    pt_put_dot_text(buf, part);
+    pt_put_text(buf, "…");
+}
+
 /* Puts the name of a tag. google/pprof joins several labels by "\\n", which is not escaped. */
-static void put_tag_name(pt_buf *buf, const char *name)
+static void put_tag_name(const drawing *d, pt_buf *buf, const char *name)
 {
     const char *join;
     for (; (join = strstr(name, "\\n")) != NULL; name = join + 2) {
         PT_FREE char *part = pt_strndup(name, (size_t)(join - name));
-        pt_put_dot_text(buf, part);
+        put_name(d, buf, part);
         pt_put_text(buf, "\\n");
     }
-    pt_put_dot_text(buf, name);
+    put_name(d, buf, name);
 }
 
 /* A value with its unit, escaped because the unit is a text of the profile. The caller frees. */
@@ -138,24 +156,24 @@ static void put_lines(drawing *d, const pt_graph_node *node)
     const pt_node_info *info = node->info;
     PT_FREE char *brief = pt_short_name(info->name);
     pt_buf name = PT_BUF_INIT, escaped = PT_BUF_INIT;
-    pt_put_dot_text(&escaped, brief);
+    put_name(d, &escaped, brief);
     put_replaced(&name, pt_buf_text(&escaped));
     const char *file = pt_base_name(info->file);
     if (info->address != 0) put_address(d, info);
     if (name.size > 0) pt_putf(&d->buf, "%s\\n", pt_buf_text(&name));
     if (info->line != 0) {
-        pt_put_dot_text(&d->buf, file);
+        put_name(d, &d->buf, file);
         pt_putf(&d->buf, ":%lld", (long long)info->line);
         if (info->column != 0) pt_putf(&d->buf, ":%lld", (long long)info->column);
         pt_put_text(&d->buf, "\\n");
     } else if (file[0] != '\0') {
-        pt_put_dot_text(&d->buf, file);
+        put_name(d, &d->buf, file);
         pt_put_text(&d->buf, "\\n");
     } else if (name.size == 0) {
         const pt_node_info rest = {.name = "", .file = "", .object = info->object};
         PT_FREE char *text = d->graph->is_pprof ? pt_node_text(&rest) : pt_strdup(node->text);
         if (d->graph->is_pprof || info->address == 0) {
-            pt_put_dot_text(&d->buf, text);
+            put_name(d, &d->buf, text);
             pt_put_text(&d->buf, "\\n");
         }
     }
@@ -191,7 +209,7 @@ static void put_node(drawing *d, const pt_graph_node *node, uint32_t number)
         pt_put_u8(&d->buf, ')');
     }
     pt_putf(&d->buf, "\" id=\"node%u\" fontsize=%d shape=box tooltip=\"", number, font_of(d, flat));
-    pt_put_dot_text(&d->buf, node->text);
+    put_name(d, &d->buf, node->text);
     pt_putf(&d->buf, " (%s)\" color=\"", cum_text);
     put_colour(d, share_of(d, cum), false);
     pt_put_text(&d->buf, "\" fillcolor=\"");
@@ -212,7 +230,7 @@ static void put_numbers(drawing *d, pt_graph_tags *tags, bool by_flat, const cha
         if (weight != 0) {
             PT_FREE char *text = value_text(d, weight);
             pt_putf(&d->buf, "N%s_%zu [label = \"", source, i);
-            put_tag_name(&d->buf, g->name);
+            put_tag_name(d, &d->buf, g->name);
             pt_putf(&d->buf, "\" id=\"N%s_%zu\" fontsize=8 shape=box3d tooltip=\"%s\"]\n", source,
                     i, text);
             pt_putf(
@@ -245,7 +263,7 @@ static bool put_nodelets(drawing *d, const pt_graph_node *node, uint32_t number)
         if (weight == 0) continue;
         PT_FREE char *text = value_text(d, weight);
         pt_putf(&d->buf, "N%u_%zu [label = \"", number, i);
-        put_tag_name(&d->buf, t->name);
+        put_tag_name(d, &d->buf, t->name);
         pt_putf(&d->buf, "\" id=\"N%u_%zu\" fontsize=8 shape=box3d tooltip=\"%s\"]\n", number, i,
                 text);
         pt_putf(&d->buf,
@@ -274,9 +292,9 @@ static uint64_t scale_of(const drawing *d, int64_t value, int64_t parts)
 static void put_tooltip(drawing *d, const pt_graph_edge *edge, const char *value)
 {
     pt_put_u8(&d->buf, '"');
-    pt_put_dot_text(&d->buf, d->graph->node[edge->from].text);
+    put_name(d, &d->buf, d->graph->node[edge->from].text);
     pt_put_text(&d->buf, edge->residual ? " ... " : " -> ");
-    pt_put_dot_text(&d->buf, d->graph->node[edge->to].text);
+    put_name(d, &d->buf, d->graph->node[edge->to].text);
     pt_putf(&d->buf, " (%s)\"", value);
 }
 

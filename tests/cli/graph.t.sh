@@ -125,3 +125,12 @@ pitot pprof -dot plain.pb 2>/dev/null | attributes_of >expected
 pitot pprof -dot attack.pb 2>/dev/null | attributes_of >got
 run diff expected got
 expect_status 0
+
+it 'has at most 1,000 bytes of a name, and whole characters of it'
+printf 'main;%s 1\n' "$(printf 'é%.0s' {1..20000})" >long.folded
+run pitot graph --engine=own -o long.svg long.folded
+expect_status 0
+expect grep -q '^<svg ' long.svg
+expect grep -qF ">$(printf 'é%.0s' {1..500})…<" long.svg
+run grep -qF "$(printf 'é%.0s' {1..501})" long.svg
+expect_status 1
