@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const pt_source_options options = {.is_this_boot = true};
     static pt_load_unwinder *unwinder;
     static uint32_t generation;
-    if (unwinder == NULL) unwinder = pt_load_unwinder_new(&options);
+    if (unwinder == NULL) unwinder = pt_load_unwinder_new(&options, NULL);
     generation = generation == UINT32_MAX ? 1 : generation + 1;
 
     input in = {data, size};

@@ -17,6 +17,8 @@
 #include "base/grow.h"
 #include "base/place.h"
 #include "capture/keep.h"
+#include "capture/tables.h"
+#include "cmd/lookup.h"
 #include "load/unwind.h"
 #include "model/process_user.h"
 #include "process/path_kind.h"
@@ -404,10 +406,42 @@ static void tell_users(pt_builder *b, const pt_recorded_process *processes, size
     }
 }
 
-/* Copied stacks are walked by the images of the disk, which all journals share. */
-static pt_read_hooks begin_walking(const pt_source_options *source)
+/* Copied stacks are walked by the images of the disk, which all journals share, and by tables that
+ * an earlier recording left. */
+typedef struct {
+    pt_source_options source;
+    char *folder;
+    pt_table_cache cache;
+    pt_load_tables tables;
+    pt_read_hooks hooks;
+} walking;
+
+static bool find_kept_table(void *context, const char *path, pt_elf_id id, pt_mapped_image *image)
 {
-    return (pt_read_hooks){.context = pt_load_unwinder_new(source), .unwind = pt_load_unwind};
+    struct stat st;
+    return stat(path, &st) == 0 &&
+           pt_table_kept(context, id, &st, &image->blob, &image->blob_bytes, &image->table);
+}
+
+static void keep_table(void *context, const char *path, pt_elf_id id, const pt_mapped_image *image)
+{
+    struct stat st;
+    if (stat(path, &st) == 0) pt_table_keep(context, id, &st, image->blob, image->blob_bytes);
+}
+
+static void begin_walking(walking *w)
+{
+    *w = (walking){.folder = pt_user_cache("pitot/tables")};
+    w->cache = (pt_table_cache){.folder = w->folder, .stamp = pt_cache_stamp()};
+    w->tables = (pt_load_tables){&w->cache, find_kept_table, keep_table};
+    w->hooks = (pt_read_hooks){.context = pt_load_unwinder_new(&w->source, &w->tables),
+                               .unwind = pt_load_unwind};
+}
+
+static void end_walking(walking *w)
+{
+    pt_load_unwinder_free(w->hooks.context);
+    free(w->folder);
 }
 
 /* One journal into the reading. What cannot be read is noted in its process. */
@@ -440,9 +474,9 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
                               const pt_profile **ret_profile, pt_error *reterr)
 {
     pt_builder *const b = pt_builder_new();
-    const pt_source_options source = {0};
-    const pt_read_hooks hooks = begin_walking(&source);
-    pt_journal_reading *const reading = pt_journal_reading_new(b, true, &hooks);
+    walking walk;
+    begin_walking(&walk);
+    pt_journal_reading *const reading = pt_journal_reading_new(b, true, &walk.hooks);
     uint64_t weight = 0, lost = 0;
     pt_journal_frames frames[PT_JOURNAL_LANGUAGES] = {{0}};
     for (size_t i = first; i < first + count; i++) {
@@ -456,7 +490,7 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
         pt_recorded_add_frames(frames, process->facts.frames);
     }
     pt_journal_reading_free(reading);
-    pt_load_unwinder_free(hooks.context);
+    end_walking(&walk);
     pt_builder_event_at(b, 0)->period = 1;
     pt_builder_event_at(b, 1)->period = (int64_t)story->recorded->period_ns;
     if (count == story->recorded->count)
@@ -474,9 +508,9 @@ pt_status pt_recorded_left(const pt_record_left *left, const pt_profile **ret_pr
     for (size_t i = 0; i < left->count; i++)
         if (pt_keep_is(left->items[i])) return pt_keep_read(left->items[i], ret_profile, reterr);
     pt_builder *const b = pt_builder_new();
-    const pt_source_options source = {0};
-    const pt_read_hooks hooks = begin_walking(&source);
-    pt_journal_reading *const reading = pt_journal_reading_new(b, true, &hooks);
+    walking walk;
+    begin_walking(&walk);
+    pt_journal_reading *const reading = pt_journal_reading_new(b, true, &walk.hooks);
     left_sums sums = {.reading = reading};
     for (size_t i = 0; i < left->count; i++) {
         pt_blob shorts = PT_BLOB_INIT;
@@ -484,7 +518,7 @@ pt_status pt_recorded_left(const pt_record_left *left, const pt_profile **ret_pr
         pt_blob_done(&shorts);
     }
     pt_journal_reading_free(reading);
-    pt_load_unwinder_free(hooks.context);
+    end_walking(&walk);
     pt_builder_event_at(b, 0)->period = 1;
     pt_builder_event_at(b, 1)->period = (int64_t)sums.period_ns;
     pt_provenance *const p = pt_builder_provenance(b);

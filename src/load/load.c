@@ -203,7 +203,7 @@ static size_t unwind_stack(void *context, const pt_read_stack *stack, uint64_t *
                            pt_stack_end *ret_end)
 {
     reading *const r = context;
-    if (r->unwinder == NULL) r->unwinder = pt_load_unwinder_new(r->source);
+    if (r->unwinder == NULL) r->unwinder = pt_load_unwinder_new(r->source, NULL);
     if (++r->stacks % STACKS_EACH == 0) pt_progress_add_stacks(r->progress, STACKS_EACH);
     return pt_load_unwind(r->unwinder, stack, ret_pcs, cap, ret_end);
 }

@@ -28,6 +28,7 @@ enum { LISTS = 64 };
 
 struct pt_load_unwinder {
     pt_source_search search;
+    const pt_load_tables *tables;
     PT_VECTOR(image *) image; /* allocated one by one, since modules point to their tables */
     pt_index index;
     module_list list[LISTS];
@@ -35,9 +36,11 @@ struct pt_load_unwinder {
     pt_copied_scratch scratch;
 };
 
-pt_load_unwinder *pt_load_unwinder_new(const pt_source_options *source)
+pt_load_unwinder *pt_load_unwinder_new(const pt_source_options *source,
+                                       const pt_load_tables *tables)
 {
     pt_load_unwinder *const u = pt_alloc(1, sizeof *u);
+    u->tables = tables;
     u->search.options = source;
     pt_index_init(&u->index);
     return u;
@@ -59,12 +62,24 @@ void pt_load_unwinder_free(pt_load_unwinder *u)
 
 /* ---- images ---- */
 
-static void compile_tables(pt_mapped_image *mapped, const pt_blob *bytes)
+static bool find_table(const pt_load_unwinder *u, pt_mapped_image *mapped, const pt_elf *elf,
+                       const char *path)
+{
+    const pt_load_tables *const tables = u->tables;
+    const pt_elf_id id = pt_elf_build_id(elf);
+    const bool is_kept = tables != NULL && id.size_bytes > 0;
+    if (is_kept && tables->find(tables->context, path, id, mapped)) return true;
+    if (!pt_mapped_image_compile(mapped, elf, id.bytes, id.size_bytes)) return false;
+    if (is_kept) tables->keep(tables->context, path, id, mapped);
+    return true;
+}
+
+static void make_tables(const pt_load_unwinder *u, pt_mapped_image *mapped,
+                        const pt_image_file *file)
 {
     pt_elf elf;
-    if (pt_elf_open(bytes->data, bytes->size, &elf) == PT_ELF_OK &&
-        pt_mapped_image_take_segments(mapped, &elf) &&
-        pt_mapped_image_compile(mapped, &elf, NULL, 0))
+    if (pt_elf_open(file->blob.data, file->blob.size, &elf) == PT_ELF_OK &&
+        pt_mapped_image_take_segments(mapped, &elf) && find_table(u, mapped, &elf, file->path))
         pt_mapped_image_compile_base(mapped, &elf);
 }
 
@@ -81,7 +96,7 @@ static image *image_of(pt_load_unwinder *u, const pt_read_map *map)
     pt_image_file file = PT_IMAGE_FILE_INIT;
     if (pt_mapped_is_image(pt_mapped_kind_of_text(map->path)) &&
         pt_source_find_image(&u->search, map->path, map->build_id, &file, NULL) == PT_OK) {
-        compile_tables(&m->mapped, &file.blob);
+        make_tables(u, &m->mapped, &file);
         pt_image_file_done(&file);
     }
     PT_INDEX_PUSH(&u->index, hash, u->image, m);

@@ -6,13 +6,25 @@
 #ifndef PT_LOAD_UNWIND_H
 #define PT_LOAD_UNWIND_H
 
+#include "elf/image.h"
 #include "formats/format.h"
+#include "process/image.h"
 #include "source/images.h"
 
 typedef struct pt_load_unwinder pt_load_unwinder;
 
-/* Makes an unwinder. source: where to find images; must outlive it. */
-pt_load_unwinder *pt_load_unwinder_new(const pt_source_options *source);
+/* Tables that were compiled earlier; path: the image's file, id: its build id. find fills
+ * image->blob, blob_bytes and table, or is false; keep gets an image that was compiled. */
+typedef struct pt_load_tables {
+    void *context;
+    bool (*find)(void *context, const char *path, pt_elf_id id, pt_mapped_image *image);
+    void (*keep)(void *context, const char *path, pt_elf_id id, const pt_mapped_image *image);
+} pt_load_tables;
+
+/* Makes an unwinder. source: where to find images; tables: NULL, or where to find theirs. Both must
+ * outlive it. */
+pt_load_unwinder *pt_load_unwinder_new(const pt_source_options *source,
+                                       const pt_load_tables *tables);
 void pt_load_unwinder_free(pt_load_unwinder *unwinder); /* accepts NULL */
 
 /* A pt_read_hooks.unwind with a pt_load_unwinder as context. Returns 0 if the stack is of an

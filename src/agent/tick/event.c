@@ -38,7 +38,7 @@ typedef union {
 
 enum { FLAGS_WORD = 5, REMOVE_ON_EXEC_BIT = 36, SIGTRAP_BIT = 37, SIG_DATA_WORD = 15 };
 
-static int open_event(const pt_thread *thread, int tid, uint64_t period_ns)
+static int open_event(const pt_thread *thread, int tid, uint64_t period_ns, bool skip_kernel)
 {
     event_attr attr = {.words = {0}};
     attr.attr.type = PERF_TYPE_SOFTWARE;
@@ -46,8 +46,8 @@ static int open_event(const pt_thread *thread, int tid, uint64_t period_ns)
     attr.attr.config = PERF_COUNT_SW_CPU_CLOCK;
     attr.attr.sample_period = period_ns;
     attr.attr.disabled = 1;
-    attr.attr.exclude_kernel = pt_tick.events_skip_kernel;
-    attr.attr.exclude_hv = pt_tick.events_skip_kernel;
+    attr.attr.exclude_kernel = skip_kernel;
+    attr.attr.exclude_hv = skip_kernel;
     if (pt_tick.events_trap) /* which asks for the other */
         attr.words[FLAGS_WORD] |= 1ULL << SIGTRAP_BIT | 1ULL << REMOVE_ON_EXEC_BIT;
     attr.words[SIG_DATA_WORD] = PT_TICK_TRAP_DATA(thread);
@@ -65,10 +65,11 @@ static bool start_event(int fd, int tid, bool once)
                      once ? 1 : 0) == 0;
 }
 
-void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns, bool once)
+static void *open_started(const pt_thread *thread, int tid, uint64_t period_ns, bool once,
+                          bool skip_kernel)
 {
     const uint64_t every_ns = once ? period_ns : period_ns - period_ns / OUT_OF_STEP;
-    const int fd = open_event(thread, tid, every_ns);
+    const int fd = open_event(thread, tid, every_ns, skip_kernel);
     if (fd < 0) return NULL;
     void *page = start_event(fd, tid, once)
                      ? mmap(NULL, pt_tick.page_bytes, PROT_READ, MAP_SHARED, fd, 0)
@@ -77,11 +78,19 @@ void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns, b
     return page == MAP_FAILED ? NULL : page;
 }
 
+void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns, bool once)
+{
+    return open_started(thread, tid, period_ns, once, pt_tick.events_skip_kernel);
+}
+
 void pt_tick_event_arm(pt_thread *self)
 {
     void *const first = self->first_event;
     self->first_event = NULL;
     self->event = pt_tick_event_open(self, pt_tick_gettid(), pt_tick.period_ns, false);
+    if (self->event ==
+        NULL) /* the process may have dropped its rights since: user mode is allowed */
+        self->event = open_started(self, pt_tick_gettid(), pt_tick.period_ns, false, true);
     if (self->event == NULL) atomic_store(&self->wants_timer, 1);
     munmap(first, pt_tick.page_bytes);
 }
