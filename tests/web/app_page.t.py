@@ -330,6 +330,19 @@ def conditions_without_a_field_can_be_taken_away(browser):
     equal(address(page), '/ui/top?th=x')
 
 
+def my_code_is_one_button(browser):
+    page = browser.open(URL + '/ui/top')
+    click(page, '#mine')
+    waits(page, 'document.querySelectorAll("tbody tr").length === 4')
+    equal(rows(page), ['500 50.0% 500 50.0% parse', '400 40.0% 500 50.0% emit', '100 10.0% 100 10.0% <b>x</b>',
+                       '0 0% 1,000 100.0% main'])
+    equal(address(page), '/ui/top?mine=1')
+    equal(page.eval('document.querySelector("#mine").getAttribute("aria-pressed")'), 'true')
+    click(page, '#mine')
+    waits(page, 'document.querySelectorAll("tbody tr").length === 6')
+    equal(address(page), '/ui/top')
+
+
 def the_keyboard_reaches_the_focus(browser):
     page = browser.open(URL + '/ui/top')
     page.key('/')
@@ -387,6 +400,7 @@ TESTS = [
     a_report_is_the_page_in_a_file,
     what_matches_nothing_is_said_in_words,
     conditions_without_a_field_can_be_taken_away,
+    my_code_is_one_button,
     the_keyboard_reaches_the_focus,
     nothing_overflows_on_a_narrow_screen,
 ]
