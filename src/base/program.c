@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -141,4 +142,17 @@ void pt_program_result_done(pt_program_result *result)
 {
     pt_buf_done(&result->output);
     pt_buf_done(&result->said);
+}
+
+char *pt_program_find(const char *name, const char *search)
+{
+    if (strchr(name, '/') != NULL) return access(name, X_OK) == 0 ? pt_strdup(name) : NULL;
+    for (const char *p = search != NULL ? search : "/usr/bin:/bin"; *p != '\0';) {
+        const size_t length = strcspn(p, ":");
+        char *file = pt_strf("%.*s/%s", length > 0 ? (int)length : 1, length > 0 ? p : ".", name);
+        if (access(file, X_OK) == 0) return file;
+        free(file);
+        p += length + (p[length] == ':');
+    }
+    return NULL;
 }

@@ -8,10 +8,10 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/graphviz.h"
 #include "cmd/output.h"
 #include "cmd/query.h"
 #include "model/builder.h"
+#include "picture/graphviz.h"
 #include "render/brief.h"
 #include "render/graph_report.h"
 #include "transform/filter.h"
@@ -229,8 +229,8 @@ static int graph_run(pt_cmd_context *context, void *own)
         picture = dot;
         dot = PT_BUF_INIT;
     } else if (status == PT_OK) {
-        status = pt_graphviz(&dot, format, (pt_engine)settings->engine, context->progress, &picture,
-                             &engine, &error);
+        status = pt_graphviz(&dot, format, (pt_engine)settings->engine, getenv("PATH"),
+                             context->progress, &picture, &engine, &error);
     }
     PT_FREE char *usual = pt_strf("graph.%s", format);
     const char *path = settings->output != NULL ? settings->output : usual;

@@ -502,7 +502,7 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     return pt_builder_freeze(b, ret_profile, reterr);
 }
 
-pt_status pt_recorded_left(const pt_record_left *left, const pt_profile **ret_profile,
+pt_status pt_recorded_left(const pt_folder_journals *left, const pt_profile **ret_profile,
                            pt_error *reterr)
 {
     for (size_t i = 0; i < left->count; i++)

@@ -22,6 +22,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "capture/folder.h"
 #include "cmd/cmd.h"
 #include "formats/journal.h"
 #include "model/profile.h"
@@ -189,8 +190,6 @@ typedef struct pt_record_run {
 /* Makes the folder: in memory, locked while this recorder lives. Where processes that become
  * another user's are to leave files in it, is_shared. ret_run must be done with in any case. */
 pt_status pt_record_run_folder(bool is_shared, pt_record_run *ret_run, pt_error *reterr);
-/* Is there any left where the folder is? */
-bool pt_record_run_has_room(const pt_record_run *run);
 /* Runs the command with the library preloaded and waits for its end. Standard streams are the
  * child's. PT_ERR_NOTFOUND, PT_ERR_SYSTEM if it could not be started. ret_run must be done with in
  * any case; that removes the folder. */
@@ -202,17 +201,6 @@ void pt_record_run_keep(pt_record_run *run);
 /* Tells of recordings whose recorder was killed, and how to get their samples; of each once, unless
  * is_again. How many there are. */
 size_t pt_record_tell_cut_off(bool is_again);
-
-/* The journals in such a folder: their paths, and when the last one was written. */
-typedef struct pt_record_left {
-    char **items;
-    size_t count, cap;
-    time_t last_s;
-} pt_record_left;
-void pt_record_left_find(const char *folder, pt_record_left *ret_left);
-void pt_record_left_done(pt_record_left *left);
-/* Removes it; false if it is none, not this user's, or its recorder still runs. */
-bool pt_record_left_remove(const char *folder);
 
 /* ---- record_collect.c ---- */
 
@@ -306,7 +294,7 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
                               const pt_profile **ret_profile, pt_error *reterr);
 
 /* The profile of the journals of a recording whose recorder was killed. Caller unrefs. */
-pt_status pt_recorded_left(const pt_record_left *left, const pt_profile **ret_profile,
+pt_status pt_recorded_left(const pt_folder_journals *left, const pt_profile **ret_profile,
                            pt_error *reterr);
 
 /* Names of the two files in which most incomplete stacks end, "libc.so.6 and prog"; "" if none. */

@@ -162,7 +162,7 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
                                    .mode = settings->file_mode};
     int status = pt_record_status_of(context->args[0], run->wait_status);
     const bool is_split = settings->split;
-    if (!pt_record_run_has_room(run))
+    if (!pt_folder_has_room(run->folder))
         pt_cmd_say("there is no space left in %.*s: samples are lost; make room, or name another "
                    "folder by TMPDIR",
                    (int)(strstr(run->folder, "/pitot-record-") - run->folder), run->folder);

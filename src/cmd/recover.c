@@ -138,7 +138,7 @@ static int recover_one(pt_cmd_context *context, const recover_settings *settings
     return status;
 }
 
-static bool is_any_written(const pt_record_left *left)
+static bool is_any_written(const pt_folder_journals *left)
 {
     bool is_any = false;
     for (size_t i = 0; i < left->count && !is_any; i++) {
@@ -158,13 +158,13 @@ static int recover_folder(pt_cmd_context *context, const recover_settings *setti
     pt_output_settings output = settings->output;
     pt_error error = PT_ERROR_INIT;
     PT_UNREF_PROFILE const pt_profile *profile = NULL;
-    pt_record_left left;
+    pt_folder_journals left;
     int status;
     if (output.output == NULL) output.output = "recovered.pb.gz";
-    pt_record_left_find(folder, &left);
+    pt_folder_journals_find(folder, &left);
     if (left.count == 0) {
         pt_cmd_say("%s: the folder has no journal%s", folder,
-                   pt_record_left_remove(folder) ? "; it is removed" : "");
+                   pt_folder_remove_left(folder) ? "; it is removed" : "");
         status = PT_EXIT_FAILED;
     } else if (pt_recorded_left(&left, &profile, &error) != PT_OK) {
         status = pt_cmd_fail(&error);
@@ -174,11 +174,11 @@ static int recover_folder(pt_cmd_context *context, const recover_settings *setti
             pt_outf(context->out, "%s: %s samples, %zu journal%s\n", output.output,
                     pt_count_of(pt_profile_total(profile, 0)).text, left.count,
                     left.count == 1 ? "" : "s");
-            if (is_any_written(&left) || !pt_record_left_remove(folder))
+            if (is_any_written(&left) || !pt_folder_remove_left(folder))
                 pt_cmd_say("%s is kept: some of its processes are still running", folder);
         }
     }
-    pt_record_left_done(&left);
+    pt_folder_journals_done(&left);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* shape.h: the options that choose the form of a report. */
+/* shape.h: the options that choose the form and the length of a report. */
 #ifndef PT_CMD_SHAPE_H
 #define PT_CMD_SHAPE_H
 
@@ -30,6 +30,15 @@ typedef enum {
         .name = "markdown", .type = PT_OPT_SET, .offset = offsetof(settings, shape),               \
         .min = PT_SHAPE_MARKDOWN, .help = "write Markdown, for a comment or a job's summary",      \
         .details = "The columns are those of the text. Names are code."                            \
+    }
+
+/* The row of --rows, for a settings struct with a field `rows`. standard: the usual number, a text.
+ */
+#define PT_ROWS_ROW(settings, standard, more)                                                      \
+    {                                                                                              \
+        .name = "rows", .letter = 'n', .type = PT_OPT_INT, .offset = offsetof(settings, rows),     \
+        .initial = (standard), .min = 0, .max = INT64_MAX,                                         \
+        .help = "show this many rows; 0 shows all", .details = (more)                              \
     }
 
 #endif

@@ -15,15 +15,7 @@ typedef struct {
 } top_settings;
 
 static const pt_option top_rows[] = {
-    {.name = "rows",
-     .letter = 'n',
-     .type = PT_OPT_INT,
-     .offset = offsetof(top_settings, rows),
-     .initial = "20",
-     .min = 0,
-     .max = INT64_MAX,
-     .help = "show this many rows; 0 shows all",
-     .details = "The last line shows how many more there are."},
+    PT_ROWS_ROW(top_settings, "20", "The last line shows how many more there are."),
     {.name = "sort",
      .letter = 's',
      .type = PT_OPT_CHOICE,
@@ -100,7 +92,7 @@ const pt_command pt_command_top = {
         "first line of the function.\n\nFor code of the kernel, the system's libraries, or a "
         "language's runtime and standard library, the row names the program's function that calls "
         "it most: <- FUNCTION, the line of the call, and its share of self if below 95 %.\n\n"
-        "Several profiles are added up. The default is " PT_DEFAULT_PROFILE " is read.",
+        "Several profiles are added up. Without PROFILE: " PT_DEFAULT_PROFILE ".",
     .examples =
         (const char *const[]){"pitot top", "the profile that pitot record wrote",
                               "pitot top -n 0 --csv a.pb.gz > a.csv",

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "base/xml.h"
-#include "cmd/graphviz.h"
 #include "cmd/print.h"
 
 static bool has_display(void)
@@ -91,7 +91,7 @@ static char **words_of(const char *command, const char *file)
 static bool start_viewer(const char *command, const char *file, pid_t *ret_pid)
 {
     char **words = words_of(command, file);
-    PT_FREE char *path = pt_find_program(words[0]);
+    PT_FREE char *path = pt_program_find(words[0], getenv("PATH"));
     const bool started =
         path != NULL && posix_spawn(ret_pid, path, NULL, NULL, words, environ) == 0;
     free(words[0]);

@@ -50,11 +50,6 @@ pt_value_text pt_half_title(double confidence)
     return title;
 }
 
-pt_count_text pt_calls_of(uint64_t calls)
-{
-    return calls > 0 ? pt_count_of(calls) : (pt_count_text){"-"};
-}
-
 pt_value_text pt_total_of(const pt_summary *summary, int64_t value)
 {
     return pt_known_value(summary->unit, value, summary->has_stacks);

@@ -20,8 +20,6 @@ pt_value_text pt_half_title(double confidence);
 /* The same of what may not be known: "-" then. */
 pt_value_text pt_known_value(const char *unit, int64_t value, bool known);
 pt_percent pt_known_share(double share, bool known);
-/* A number of calls; "-" for 0, which stands for unknown. */
-pt_count_text pt_calls_of(uint64_t calls);
 
 /* The same for a function's total; "-" if the profile has no stacks, which totals need. */
 pt_value_text pt_total_of(const pt_summary *summary, int64_t value);

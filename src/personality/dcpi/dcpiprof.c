@@ -37,15 +37,7 @@ static const pt_option dcpiprof_rows[] = {
      .help = "stop when the rows make up this much of the event they are sorted by",
      .details = "Of the whole profile, whatever images are shown. A last line says how many rows "
                 "more there are."},
-    {.name = "rows",
-     .letter = 'n',
-     .type = PT_OPT_INT,
-     .offset = offsetof(dcpiprof_settings, rows),
-     .initial = "0",
-     .min = 0,
-     .max = INT64_MAX,
-     .help = "show this many rows; 0 shows all",
-     .details = "A last line says how many more there are."},
+    PT_ROWS_ROW(dcpiprof_settings, "0", "A last line says how many more there are."),
     PT_DCPI_TABLE_ROWS(dcpiprof_settings),
 };
 static const pt_option_table dcpiprof_options = PT_OPTION_TABLE(dcpiprof_rows);

@@ -15,15 +15,7 @@ typedef struct {
 } topcounts_settings;
 
 static const pt_option topcounts_rows[] = {
-    {.name = "rows",
-     .letter = 'n',
-     .type = PT_OPT_INT,
-     .offset = offsetof(topcounts_settings, rows),
-     .initial = "100",
-     .min = 0,
-     .max = INT64_MAX,
-     .help = "show this many rows; 0 shows all",
-     .details = "A last line says how many more there are."},
+    PT_ROWS_ROW(topcounts_settings, "100", "A last line says how many more there are."),
     PT_DCPI_IMAGE_ROW(topcounts_settings),
     PT_DCPI_EVENT_ROW(topcounts_settings),
     PT_DCPI_SORT_ROW(topcounts_settings),

@@ -11,15 +11,7 @@ typedef struct {
 } topstalls_settings;
 
 static const pt_option topstalls_rows[] = {
-    {.name = "rows",
-     .letter = 'n',
-     .type = PT_OPT_INT,
-     .offset = offsetof(topstalls_settings, rows),
-     .initial = "100",
-     .min = 0,
-     .max = INT64_MAX,
-     .help = "show this many rows; 0 shows all",
-     .details = "A last line says how many more there are."},
+    PT_ROWS_ROW(topstalls_settings, "100", "A last line says how many more there are."),
     PT_FLOW_ROWS(topstalls_settings),
     PT_DCPI_IMAGE_ROW(topstalls_settings),
     PT_DCPI_EVENT_ROW(topstalls_settings),

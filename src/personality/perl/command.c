@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cmd/graphviz.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/print.h"
 #include "cmd/viewer.h"
 #include "personality/perl/perl.h"
+#include "picture/graphviz.h"
 
 void pt_perl_say(const char *format, ...)
 {
@@ -263,8 +263,8 @@ static int deliver_picture(pt_perl_session *s, const pt_buf *dot)
     const char *viewer = pictures[s->mode].viewer;
     PT_FREE char *gv = pt_strf("gv --scale=%lld --noantialias", (long long)s->settings->scale);
     if (s->mode == PT_PERL_GV) viewer = gv;
-    pt_status status =
-        pt_graphviz(dot, pictures[s->mode].type, PT_ENGINE_AUTO, NULL, &picture, NULL, &error);
+    pt_status status = pt_graphviz(dot, pictures[s->mode].type, PT_ENGINE_AUTO, getenv("PATH"),
+                                   NULL, &picture, NULL, &error);
     if (status == PT_OK && viewer == NULL) pt_out_put(s->out, picture.data, picture.size);
     if (status == PT_OK && viewer != NULL)
         status = pt_view(viewer, &picture, pictures[s->mode].type, false, &error);

@@ -13,9 +13,9 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/plain/ascending.h"
+#include "base/program.h"
 #include "base/regex.h"
 #include "base/text.h"
-#include "cmd/graphviz.h"
 #include "personality/perl/perl.h"
 #include "source/objdump.h"
 
@@ -432,7 +432,7 @@ static void put_disassembly(const costs *c, const pt_objdump_listing *listing, c
 static char *find_objdump(const pt_perl_session *s)
 {
     const char *tools = s->settings->tools != NULL ? s->settings->tools : getenv("PPROF_TOOLS");
-    if (tools == NULL || tools[0] == '\0') return pt_find_program("objdump");
+    if (tools == NULL || tools[0] == '\0') return pt_program_find("objdump", getenv("PATH"));
     for (const char *p = tools; *p != '\0';) {
         const size_t length = strcspn(p, ",");
         const bool mapped = memchr(p, ':', length) != NULL;

@@ -8,10 +8,10 @@
 #include "base/file.h"
 #include "base/shell_words.h"
 #include "base/text.h"
-#include "cmd/graphviz.h"
 #include "cmd/line.h"
 #include "cmd/viewer.h"
 #include "personality/perl/perl.h"
+#include "picture/graphviz.h"
 
 typedef struct {
     pt_perl_session *session;
@@ -109,9 +109,9 @@ static void show_picture(shell *s, const pt_perl_profile *profile, const char *w
     pt_out_to_buf(&out, &dot);
     const bool drawn = pt_perl_print_dot(s->session, &out, profile, &reduced, s->total);
     pt_out_done(&out, NULL);
-    if (drawn &&
-        (pt_graphviz(&dot, ways[way].type, PT_ENGINE_AUTO, NULL, &picture, NULL, &error) != PT_OK ||
-         pt_view(ways[way].viewer, &picture, ways[way].type, true, &error) != PT_OK))
+    if (drawn && (pt_graphviz(&dot, ways[way].type, PT_ENGINE_AUTO, getenv("PATH"), NULL, &picture,
+                              NULL, &error) != PT_OK ||
+                  pt_view(ways[way].viewer, &picture, ways[way].type, true, &error) != PT_OK))
         pt_cmd_fail(&error);
     pt_buf_done(&dot);
     pt_buf_done(&picture);

@@ -3,9 +3,9 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "cmd/graphviz.h"
 #include "cmd/print.h"
 #include "cmd/viewer.h"
+#include "picture/graphviz.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,8 +93,8 @@ pt_status pt_pprof_deliver(const pt_pprof_command *command, const pt_pprof_confi
     const char *path = config->output != NULL ? config->output : "";
     pt_buf picture = PT_BUF_INIT;
     if (command->graphviz != NULL) {
-        const pt_status status =
-            pt_graphviz(report, command->graphviz, PT_ENGINE_AUTO, NULL, &picture, NULL, reterr);
+        const pt_status status = pt_graphviz(report, command->graphviz, PT_ENGINE_AUTO,
+                                             getenv("PATH"), NULL, &picture, NULL, reterr);
         if (status != PT_OK) return status;
         report = &picture;
     }

@@ -1,7 +1,7 @@
 /* graphviz.h: makes a picture of dot text with Graphviz's dot, or with pitot's own layout
  * (picture/layout.h). */
-#ifndef PT_CMD_GRAPHVIZ_H
-#define PT_CMD_GRAPHVIZ_H
+#ifndef PT_PICTURE_GRAPHVIZ_H
+#define PT_PICTURE_GRAPHVIZ_H
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -14,12 +14,11 @@ typedef enum { PT_ENGINE_AUTO, PT_ENGINE_DOT, PT_ENGINE_OWN } pt_engine;
 
 /* type: svg, ps, pdf, png, gif, ... ; only the first three without Graphviz. *ret_engine (may be
  * NULL) is the name of the engine, static. PT_ERR_UNSUPPORTED: no engine can draw the type;
- * PT_ERR_SYSTEM: dot failed, with its last line. dot ends with the thread that calls this.
+ * PT_ERR_SYSTEM: dot failed, with its last line. search: folders where dot may be, as in PATH. dot
+ * ends with the thread that calls this.
  * progress: shows how long dot takes; may be NULL. */
-pt_status pt_graphviz(const pt_buf *dot, const char *type, pt_engine engine, pt_progress *progress,
-                      pt_buf *ret_picture, const char **ret_engine, pt_error *reterr);
-
-/* The path of an executable in PATH, to be freed; NULL if there is none. */
-char *pt_find_program(const char *name);
+pt_status pt_graphviz(const pt_buf *dot, const char *type, pt_engine engine, const char *search,
+                      pt_progress *progress, pt_buf *ret_picture, const char **ret_engine,
+                      pt_error *reterr);
 
 #endif

@@ -1,28 +1,12 @@
 /* graphviz.c: runs `dot -TTYPE` on a graph, or draws the graph itself. */
-#include "cmd/graphviz.h"
+#include "picture/graphviz.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/program.h"
 #include "picture/layout.h"
 #include "picture/picture.h"
-
-char *pt_find_program(const char *name)
-{
-    if (strchr(name, '/') != NULL) return access(name, X_OK) == 0 ? pt_strdup(name) : NULL;
-    const char *path = getenv("PATH");
-    for (const char *p = path != NULL ? path : "/usr/bin:/bin"; *p != '\0';) {
-        const size_t length = strcspn(p, ":");
-        char *file = pt_strf("%.*s/%s", length > 0 ? (int)length : 1, length > 0 ? p : ".", name);
-        if (access(file, X_OK) == 0) return file;
-        free(file);
-        p += length + (p[length] == ':');
-    }
-    return NULL;
-}
 
 /* ---- Our own ---- */
 
@@ -108,10 +92,11 @@ static pt_status run_dot(const char *path, const pt_buf *dot, const char *type, 
     return status;
 }
 
-pt_status pt_graphviz(const pt_buf *dot, const char *type, pt_engine engine, pt_progress *progress,
-                      pt_buf *ret_picture, const char **ret_engine, pt_error *reterr)
+pt_status pt_graphviz(const pt_buf *dot, const char *type, pt_engine engine, const char *search,
+                      pt_progress *progress, pt_buf *ret_picture, const char **ret_engine,
+                      pt_error *reterr)
 {
-    PT_FREE char *path = engine != PT_ENGINE_OWN ? pt_find_program("dot") : NULL;
+    PT_FREE char *path = engine != PT_ENGINE_OWN ? pt_program_find("dot", search) : NULL;
     const bool may_draw = engine != PT_ENGINE_DOT && painter_of(type) != NULL;
     if (engine == PT_ENGINE_DOT && path == NULL)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED,

@@ -1,0 +1,234 @@
+/* folder.c: see folder.h. */
+#include "capture/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/grow.h"
+
+#define PREFIX "pitot-record-"
+
+/* With what is in it, so deep as a program that was told of the folder may have made it. */
+/* NOLINTNEXTLINE(misc-no-recursion): goes down four folders at most */
+static void remove_below(int at, const char *name, int depth)
+{
+    const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *const dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (dir == NULL) {
+        if (fd >= 0) close(fd);
+        return;
+    }
+    const struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        if (unlinkat(fd, entry->d_name, 0) != 0 && depth > 0)
+            remove_below(fd, entry->d_name, depth - 1);
+    }
+    closedir(dir);
+    unlinkat(at, name, AT_REMOVEDIR);
+}
+
+void pt_folder_remove(const char *folder)
+{
+    enum { DEPTH = 4 };
+    remove_below(AT_FDCWD, folder, DEPTH);
+}
+
+#define MARK ".told" /* in a folder of which it was said where it is */
+
+/* Is it a recording's folder of this user, whose recorder has ended? A living one holds the lock,
+ * which is ours now: *ret_lock, to be closed. The minute is for one that has yet to take it, unless
+ * the folder is known to be left (is_named: by whoever asks), or has one in it, made afterwards. */
+static bool is_cut_off(int at, const char *name, bool is_named, int *ret_lock)
+{
+    enum { A_MINUTE_S = 60 };
+    struct stat st;
+    if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0) return false;
+    const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const bool is_ours = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid();
+    if (is_ours &&
+        (is_named || st.st_nlink > 2 || (int64_t)time(NULL) - st.st_mtime >= A_MINUTE_S ||
+         faccessat(fd, MARK, F_OK, AT_SYMLINK_NOFOLLOW) == 0) &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        *ret_lock = fd;
+        return true;
+    }
+    if (fd >= 0) close(fd);
+    return false;
+}
+
+/* Of a folder and those in it. */
+/* NOLINTNEXTLINE(misc-no-recursion): goes down one folder */
+static void list_journals(const char *folder, int depth, pt_folder_journals *journals)
+{
+    DIR *const dir = opendir(folder);
+    const struct dirent *entry;
+    struct stat st;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+        PT_FREE char *path = pt_strf("%s/%s", folder, entry->d_name);
+        if (S_ISDIR(st.st_mode) && entry->d_name[0] != '.' && depth > 0)
+            list_journals(path, depth - 1, journals);
+        const char *const dot = strrchr(entry->d_name, '.');
+        if (!S_ISREG(st.st_mode) || st.st_size == 0 || dot == NULL || strcmp(dot, ".journal") != 0)
+            continue;
+        PT_GROW(*journals, journals->count + 1);
+        journals->items[journals->count++] = pt_strdup(path);
+        if (st.st_mtime > journals->last_s) journals->last_s = st.st_mtime;
+    }
+    if (dir != NULL) closedir(dir);
+}
+
+void pt_folder_journals_find(const char *folder, pt_folder_journals *ret_journals)
+{
+    *ret_journals = (pt_folder_journals){0};
+    list_journals(folder, 1, ret_journals);
+}
+
+void pt_folder_journals_done(pt_folder_journals *journals)
+{
+    for (size_t i = 0; i < journals->count; i++)
+        free(journals->items[i]);
+    free(journals->items);
+    *journals = (pt_folder_journals){0};
+}
+
+bool pt_folder_remove_left(const char *folder)
+{
+    int lock;
+    PT_FREE char *copy = pt_strdup(folder);
+    size_t length = strlen(copy);
+    while (length > 1 && copy[length - 1] == '/')
+        copy[--length] = '\0';
+    PT_FREE char *parent = pt_strf("%.*s.", (int)(pt_base_name(copy) - copy), copy);
+    PT_CLOSE int at = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (at < 0 || !is_cut_off(at, pt_base_name(copy), true, &lock)) return false;
+    pt_folder_remove(folder);
+    close(lock);
+    return true;
+}
+
+/* Removes folders without samples. How many are left. */
+static size_t visit_place(const char *place, pt_folder_left *visit, void *context)
+{
+    size_t count = 0;
+    int lock;
+    DIR *const dir = opendir(place);
+    const struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (!is_cut_off(dirfd(dir), entry->d_name, false, &lock)) continue;
+        pt_folder_journals journals;
+        PT_FREE char *folder = pt_strf("%s/%s", place, entry->d_name);
+        pt_folder_journals_find(folder, &journals);
+        if (journals.count == 0) {
+            pt_folder_remove(folder);
+        } else {
+            visit(context, folder, journals.last_s,
+                  faccessat(lock, MARK, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+            PT_CLOSE int mark =
+                openat(lock, MARK, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+            count++;
+        }
+        pt_folder_journals_done(&journals);
+        close(lock);
+    }
+    if (dir != NULL) closedir(dir);
+    return count;
+}
+
+/* The places for a folder. The last is the same as the second without a TMPDIR of its own. */
+enum { PLACES = 3 };
+
+static void list_places(const char *tmpdir, const char *places[PLACES])
+{
+    places[0] = "/dev/shm";
+    places[1] = tmpdir != NULL && tmpdir[0] == '/' ? tmpdir : "/tmp";
+    places[2] = "/tmp";
+}
+
+size_t pt_folder_each_left(const char *tmpdir, pt_folder_left *visit, void *context)
+{
+    size_t count = 0;
+    const char *places[PLACES];
+    list_places(tmpdir, places);
+    for (size_t i = 0; i < PLACES; i++)
+        if (i == 0 || strcmp(places[i], places[i - 1]) != 0)
+            count += visit_place(places[i], visit, context);
+    return count;
+}
+
+/* outer/RANDOM. Processes that drop root's rights must still be able to leave a file in it, but
+ * nobody else: root's outer folder can be gone through and not listed, and only processes that have
+ * the path in their environment know the name. */
+static char *make_inner(const char *outer, bool is_shared)
+{
+    uint8_t random[16];
+    char name[2 * sizeof random + 1];
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) return NULL;
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(name + 2 * i, 3, "%02x", random[i]);
+    char *const inner = pt_strf("%s/%s", outer, name);
+    const bool is_open = is_shared && geteuid() == 0;
+    if (mkdir(inner, 0700) == 0 &&
+        (!is_open || (chmod(outer, 0711) == 0 && chmod(inner, 01733) == 0)))
+        return inner;
+    free(inner);
+    return NULL;
+}
+
+/* Memory without a limit has no blocks: ramfs, and tmpfs of size 0. */
+static uint64_t free_bytes(const char *folder)
+{
+    struct statvfs fs;
+    if (statvfs(folder, &fs) != 0 || fs.f_blocks == 0) return UINT64_MAX;
+    return (uint64_t)fs.f_bavail * fs.f_frsize;
+}
+
+bool pt_folder_has_room(const char *folder)
+{
+    enum { LITTLE_BYTES = 64 << 10 };
+    return free_bytes(folder) >= LITTLE_BYTES;
+}
+
+/* The first place that has room for many journals: a container has 64 MB of /dev/shm. Else the
+ * first. */
+pt_status pt_folder_make(const char *tmpdir, bool is_shared, char **ret_folder, int *ret_lock,
+                         pt_error *reterr)
+{
+    enum { MANY_BYTES = 32 << 20 };
+    const char *places[PLACES];
+    list_places(tmpdir, places);
+    *ret_folder = NULL;
+    *ret_lock = -1;
+    for (size_t turn = 0; turn < 2 * PLACES; turn++) {
+        const char *const place = places[turn % PLACES];
+        if (strpbrk(place, " :") != NULL) continue;
+        if (turn < PLACES && free_bytes(place) < MANY_BYTES) continue;
+        PT_FREE char *outer = pt_strf("%s/" PREFIX "XXXXXX", place);
+        if (mkdtemp(outer) == NULL) continue;
+        const int lock = open(outer, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
+            *ret_folder = make_inner(outer, is_shared);
+        if (*ret_folder != NULL) {
+            *ret_lock = lock;
+            return PT_OK;
+        }
+        const int error = errno;
+        if (lock >= 0) close(lock);
+        pt_folder_remove(outer);
+        errno = error;
+    }
+    return pt_error_errno(reterr, errno,
+                          "no folder for the samples can be made in /dev/shm or /tmp");
+}

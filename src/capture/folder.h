@@ -1,0 +1,48 @@
+/* folder.h: the folder that holds the samples of a recording until its profile is written.
+ *
+ *   /dev/shm/pitot-record-XXXXXX/      locked while the recorder lives
+ *       .told                          the user has been told that the recorder was killed
+ *       RANDOM/                        where processes and the recorder write; only they know the
+ * name NAME.journal ...
+ *
+ * The folder lies in memory if there is room, so that no write-back stalls a measured program; else
+ * in TMPDIR or /tmp. tmpdir: the value of that variable, or NULL.
+ */
+#ifndef PT_CAPTURE_FOLDER_H
+#define PT_CAPTURE_FOLDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "base/error.h"
+
+/* Makes both folders. *ret_folder, the inner one, is to be freed; *ret_lock, the descriptor of the
+ * locked outer one, is to be closed after its removal; NULL and -1 on an error. is_shared:
+ * processes of other users write into it. */
+pt_status pt_folder_make(const char *tmpdir, bool is_shared, char **ret_folder, int *ret_lock,
+                         pt_error *reterr);
+/* Has the file system of a folder room for more samples? */
+bool pt_folder_has_room(const char *folder);
+/* Removes a folder with its contents. */
+void pt_folder_remove(const char *folder);
+
+/* The journals in a folder. */
+typedef struct pt_folder_journals {
+    char **items; /* paths */
+    size_t count, cap;
+    time_t last_s; /* when the last of them was written; Unix time */
+} pt_folder_journals;
+void pt_folder_journals_find(const char *folder, pt_folder_journals *ret_journals);
+void pt_folder_journals_done(pt_folder_journals *journals);
+
+/* last_s: see above. is_told: the folder had the mark. */
+typedef void pt_folder_left(void *context, const char *folder, time_t last_s, bool is_told);
+/* Visits and marks the outer folders of this user whose recorders were killed, and removes those
+ * without samples. Returns how many it visited. */
+size_t pt_folder_each_left(const char *tmpdir, pt_folder_left *visit, void *context);
+/* Removes such a folder. False: it is no folder of a recording, it is another user's, or its
+ * recorder still runs. */
+bool pt_folder_remove_left(const char *folder);
+
+#endif
