@@ -37,16 +37,21 @@
 
 typedef struct {
     uint64_t number;
-    pt_line line; /* .function PT_NONE: no name yet */
+    pt_line line; /* .function: row of java.function; PT_NONE: no name yet */
 } java_location;
+
+typedef struct {
+    pt_function row;
+    uint32_t id; /* in the profile, PT_NONE before its first location is added */
+} java_function;
 
 typedef struct {
     pt_builder *b;
     const pt_read_hooks *hooks;
     PT_VECTOR(java_location) at;
-    pt_index index;               /* number -> location */
-    pt_index by_name;             /* name -> function */
-    PT_VECTOR(uint32_t) function; /* names of the functions, by function */
+    pt_index index;   /* number -> location */
+    pt_index by_name; /* name -> function */
+    PT_VECTOR(java_function) function;
     uint64_t malformed, first_malformed, saturated;
 } java;
 
@@ -84,18 +89,26 @@ static uint32_t location_of(java *j, uint64_t number)
 static uint32_t function_of(java *j, pt_span name, pt_span file)
 {
     const uint32_t text = pt_builder_string(j->b, name.at, name.size).v;
+    const uint64_t hash = pt_hash_mix(text, 5);
     const uint32_t known =
-        PT_INDEX_FIND(&j->by_name, pt_hash_mix(text, 5), id, j->function.items[id] == text);
+        PT_INDEX_FIND(&j->by_name, hash, id, j->function.items[id].row.name == text);
     if (known != PT_NONE) return known;
-    const pt_function f = {
-        .name = text, .system_name = text, .file = pt_builder_string(j->b, file.at, file.size).v};
-    const uint32_t id = pt_builder_append_function(j->b, &f).v;
-    if (id == PT_NONE) return PT_NONE;
-    PT_GROW(j->function, id + 1);
-    j->function.items[id] = text;
-    j->function.count = id + 1;
-    pt_index_add(&j->by_name, pt_hash_mix(text, 5), id);
-    return id;
+    const java_function f = {
+        .row = {.name = text,
+                .system_name = text,
+                .file = pt_builder_string(j->b, file.at, file.size).v},
+        .id = PT_NONE,
+    };
+    return PT_INDEX_PUSH(&j->by_name, hash, j->function, f);
+}
+
+/* The function's row in the profile. Rows come in the order of locations, as in google/pprof, not
+ * in that of the table of names. */
+static uint32_t function_id(java *j, uint32_t function)
+{
+    java_function *const f = &j->function.items[function];
+    if (f->id == PT_NONE) f->id = pt_builder_append_function(j->b, &f->row).v;
+    return f->id;
 }
 
 /* Splits "NAME (INSIDE)" at the last parenthesis that follows a blank; false if the text does not
@@ -171,10 +184,11 @@ static pt_status finish_profile(java *j, pt_reader *r, pt_error *reterr)
     while (pt_span_line(r, &line))
         take_location_line(j, line);
     for (size_t i = 0; i < j->at.count; i++) {
-        const java_location *const from = &j->at.items[i];
-        const bool named = from->line.function != PT_NONE;
+        pt_line at = j->at.items[i].line;
+        const bool named = at.function != PT_NONE;
+        if (named) at.function = function_id(j, at.function);
         const pt_location location = {.mapping = PT_NONE};
-        pt_builder_append_location(j->b, &location, &from->line, named);
+        pt_builder_append_location(j->b, &location, &at, named);
     }
     pt_diag_add(j->hooks->diag, j->saturated, "counts beyond 63 bits held at the limit");
     const pt_status status = pt_builder_status(j->b, reterr);

@@ -304,11 +304,15 @@ static void join_pieces(procmaps *s)
     s->maps.count = kept;
 }
 
+/* The name of huge pages that a main binary was moved to, which stands for it. */
+static const char huge[] = "/anon_hugepage";
+
 /* Is the path a shared object by its name ("libfoo.so", "libfoo.so.6", "x.so_1"), or not a file? */
 static bool is_library(const char *path)
 {
     path += strspn(path, " \t");
     const size_t bytes = pt_mapped_path_bytes(path, strlen(path));
+    if (pt_begins(path, huge)) return false;
     if (pt_mapped_kind_of(path, bytes) != PT_MAPPED_FILE) return true;
     for (const char *so = strstr(path, ".so"); so != NULL; so = strstr(so + 1, ".so")) {
         if ((so[3] == '.' || so[3] == '_') && isdigit((unsigned char)so[4])) return true;
@@ -326,7 +330,6 @@ static const char *path_of(const procmaps *s, const pt_mapping *m)
  * library. */
 static void move_main_first(procmaps *s)
 {
-    static const char huge[] = "/anon_hugepage";
     enum { USUAL_START = 0x400000 };
     pt_mapping *const maps = s->maps.items;
     for (size_t i = 0; i < s->maps.count; i++) {
@@ -336,7 +339,7 @@ static void move_main_first(procmaps *s)
         maps[0] = main_binary;
         break;
     }
-    if (s->maps.count > 1 && strncmp(path_of(s, &maps[0]), huge, sizeof huge - 1) == 0 &&
+    if (s->maps.count > 1 && pt_begins(path_of(s, &maps[0]), huge) &&
         maps[0].limit == maps[1].start)
         memmove(maps, maps + 1, --s->maps.count * sizeof *maps);
     if (s->maps.count > 0 && maps[0].start - maps[0].file_offset == USUAL_START) {

@@ -49,6 +49,25 @@ for file in gperftools-heap/pprof__cppbench.heap gperftools-heap/pprof__gobench.
     corpus "$file" && needs "$go" && same_raw "$corpus"
 done
 
+it 'takes huge pages for the main binary that they stand for, as google/pprof does'
+printf '%s\n' '--- contention:' 'cycles/second = 1000000000' 'sampling period = 1' ' 50 2 @ 0x405010' '--- Memory map: ---' \
+    '00405000-00407000 rwxp 00000000 fe:00 123   /anon_hugepage' '456000-462000: /bin/prog' >huge.txt
+run pitot pprof -raw -symbolize=none huge.txt
+expect_status 0
+expect_stdout_line '1: 0x405000/0x407000/0x0 /anon_hugepage*'
+
+it 'writes a Java heap profile in the bytes of go tool pprof, whatever the order of its names'
+printf '%s\n' '--- heapz 1 ---' 'format = java' 'resolution = bytes' '     524288        1 @ 0x00000003 0x00000004' \
+    ' 0x00000004 com.example.Main.main (Main.java:5)' ' 0x00000003 com.example.Maker.make (Maker.java:12)' >java.txt
+if needs "$go"; then
+    PPROF_TMPDIR=$PWD "$go" tool pprof -proto -symbolize=none -output=theirs.pb.gz java.txt >/dev/null 2>&1
+    pitot pprof -proto -symbolize=none -output=ours.pb.gz java.txt >/dev/null 2>&1
+    expect [ -s theirs.pb.gz ]
+    gzip -dc theirs.pb.gz >theirs
+    gzip -dc ours.pb.gz >ours
+    expect cmp ours theirs
+fi
+
 it 'names the functions of Go text profiles by their comments'
 run pitot top "$golden/counts/goroutine-debug1.txt"
 expect_stdout_line '*main.wait*'

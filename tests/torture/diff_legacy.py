@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """diff_legacy.py SEED ROUNDS GO PITOT: random text profiles (heap, contention, counts, threads) with
-random lists of mappings: does `pitot pprof -raw` say what `go tool pprof -raw` says, to the byte?
+random lists of mappings, and Java's of heap and contention: does `pitot pprof -raw` say what `go tool pprof
+-raw` says, to the byte, and does -proto write the same bytes before compression?
 
 Left out, since pitot reads them otherwise on purpose: pieces of a file that follow each other where
 one offset is 0 and the other does not continue it (google/pprof joins them), samples of no bytes
 (pprof's label "bytes" of 0), and lists of mappings behind counts that begin with MAPPED_LIBRARIES (google/pprof
 refuses the file)."""
+import gzip
 import os
 import random
 import subprocess
@@ -106,6 +108,35 @@ def threads():
     return text + '--- Memory map: ---\n' + maps()
 
 
+def java():
+    kind = random.choice(['heap', 'heap', 'contention'])
+    lines = ['--- heapz 1 ---' if kind == 'heap' else '--- contentionz 1 ---', 'format = java',
+             'resolution = ' + ('bytes' if kind == 'heap' else random.choice(['microseconds', 'nanoseconds']))]
+    if kind == 'contention':
+        lines += ['sampling period = %d' % random.choice([1, 100]), 'ms since reset = 6019923']
+    names = ['0x%08x' % random.randrange(1, 2**32) for _ in range(random.randrange(1, 12))]
+    for _ in range(random.randrange(1, 12)):
+        stack = ' '.join(random.choice(names) for _ in range(random.randrange(1, 6)))
+        lines.append('%10d %6d @ %s' % (random.randrange(1, 10**6), random.randrange(1, 99), stack))
+    for i, name in enumerate(names):
+        lines.append(' ' * 14 + name + random.choice(
+            [' com.example.T%d.run (T%d.java:%d)' % (i, i, i + 3), ' com.example.f%d (lib%d.so)' % (i, i),
+             ' <init>%d' % i, ' GC']))
+    return '\n'.join(lines) + '\n'
+
+
+def proto(command, path, home):
+    out = os.path.join(home, 'out.pb.gz')
+    subprocess.run(command + ['-proto', '-symbolize=none', '-output=' + out, path], capture_output=True,
+                   env=dict(os.environ, HOME=home, PPROF_TMPDIR=home))
+    if not os.path.exists(out):
+        return b''
+    with gzip.open(out) as file:
+        data = file.read()
+    os.remove(out)
+    return data
+
+
 def raw(command, path, home):
     done = subprocess.run(command + ['-raw', '-symbolize=none', path], capture_output=True,
                           env=dict(os.environ, HOME=home, PPROF_TMPDIR=home))
@@ -115,11 +146,14 @@ def raw(command, path, home):
 with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, 'profile')
     for number in range(rounds):
-        text = random.choice([heap, contention, counts, threads])()
+        text = random.choice([heap, contention, counts, threads, java])()
         with open(path, 'w') as file:
             file.write(text)
         theirs = raw([go, 'tool', 'pprof'], path, folder)
         ours = raw([pitot, 'pprof'], path, folder)
+        if theirs == ours and theirs:
+            theirs, ours = (proto(command, path, folder)
+                            for command in ([go, 'tool', 'pprof'], [pitot, 'pprof']))
         if theirs != ours or not theirs:
             with open('different', 'w') as file:
                 file.write(text)
