@@ -20,7 +20,8 @@
 #include "capture/kernel.h"
 
 enum {
-    WAKE_MS = 25,            /* after this wait without new records, the last one is fed */
+    WAKE_MS = 25,            /* after this wait without new records, the last one is fed; */
+    CALM_WAKE_MS = 300,      /* longer if none of them is urgent */
     IDLE_WAKE_MS = 1500,     /* longest sleep while no records arrive */
     TELLING_WAKE_MS = 1000,  /* longest sleep while a progress line is shown */
     ASKING_WAKE_MS = 100,    /* longest sleep while /proc is polled for the end of targets */
@@ -97,6 +98,7 @@ static void read_target(pt_capture *c, pid_t pid)
     proc->is_judged = true;
     proc->awaits_exec = c->options.awaits_exec;
     proc->is_wanted = !proc->awaits_exec;
+    pt_feed_heed(c, proc->pid);
     if (proc->awaits_exec) return;
     pt_procs_read(&c->procs, proc);
     const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
@@ -513,8 +515,10 @@ static int wait_ms(const pt_capture *c, int64_t now_ns, bool is_fed)
     const int64_t left_ns = c->options.duration_ns - (now_ns - c->start_ns);
     const bool is_behind = c->keep != NULL && pt_keep_is_behind(c->keep);
     const bool has_thread = pt_spool_has_thread(c->set.spool);
+    const bool is_calm = pt_spool_is_calm(c->set.spool);
     const int most = is_hasty(c, now_ns)           ? HASTY_WAKE_MS
-                     : !is_fed || !has_thread      ? WAKE_MS
+                     : !has_thread                 ? WAKE_MS
+                     : !is_fed                     ? (is_calm ? CALM_WAKE_MS : WAKE_MS)
                      : polls_proc(c)               ? ASKING_WAKE_MS
                      : is_behind                   ? KEEP_MS
                      : c->options.progress != NULL ? TELLING_WAKE_MS

@@ -126,6 +126,8 @@ int pt_event_open_walked(const pt_event_plan *plan, int cpu)
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_BPF_OUTPUT;
     attr.sample_stack_user = 0;
+    /* The kernel demands a register; no reader needs any. */
+    attr.sample_regs_user &= ~(attr.sample_regs_user - 1);
     attr.disabled = 0;
     return open_event(&attr, -1, cpu);
 }

@@ -298,21 +298,52 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
 
 /* ---- records ---- */
 
+/* True for a process that is not recorded and never will be: events of cpus report those of the
+ * whole machine. proc NULL: no record and no sample made it known. */
+static bool is_foreign(const pt_capture *c, const pt_proc *proc)
+{
+    return c->options.targets.pid_count > 0 && !c->set.plan.is_each_thread &&
+           (proc == NULL || (proc->is_judged && !proc->is_wanted && !proc->awaits_exec));
+}
+
+static bool is_unknown(const pt_capture *c, uint32_t pid)
+{
+    return is_foreign(c, NULL) && pt_procs_find(&c->procs, pid) == NULL;
+}
+
+void pt_feed_heed(pt_capture *c, uint32_t pid)
+{
+    if (c->options.targets.pid_count > 0) pt_spool_heed(c->set.spool, pid);
+}
+
 /* Children of recorded processes are recorded, until they move to another control group. */
 static void on_fork(pt_capture *c, const pt_perf_record *r)
 {
+    if (is_foreign(c, pt_procs_find(&c->procs, r->task.ppid)) && is_unknown(c, r->task.pid)) return;
     reset_wait(c, r->task.tid, false);
     /* Held for an older thread with that tid. */
     pt_between_release(&c->between, c->sink, r->task.tid, false);
     pt_proc *const child = pt_procs_on_fork(&c->procs, r);
     if (child != NULL && !child->is_judged) decide_process(c, child, r->time_ns);
+    if (child != NULL && child->is_wanted) pt_feed_heed(c, child->pid);
     const pt_proc *const proc = child != NULL ? child : pt_procs_find(&c->procs, r->task.pid);
     if (c->ledger != NULL && proc != NULL && proc->is_wanted)
         pt_ledger_begin(c->ledger, r->task.tid);
 }
 
+static void end_foreign(pt_capture *c, pt_proc *proc)
+{
+    proc->has_exited = true;
+    if (c->walker != NULL) pt_bpf_engine_forget(c->walker, proc->pid);
+}
+
 static void on_end(pt_capture *c, const pt_perf_record *r)
 {
+    pt_proc *const proc = pt_procs_find(&c->procs, r->task.pid);
+    if (is_foreign(c, proc)) {
+        if (proc != NULL && r->task.pid == r->task.tid) end_foreign(c, proc);
+        return;
+    }
     const uint64_t ran_ns = pt_event_set_remove(&c->set, (pid_t)r->task.tid);
     pt_between_release(&c->between, c->sink, r->task.tid, false);
     reset_wait(c, r->task.tid, true);
@@ -333,6 +364,7 @@ static void on_lost(pt_capture *c, const pt_perf_record *r)
  * already. */
 static void on_comm(pt_capture *c, const pt_perf_record *r)
 {
+    if (is_unknown(c, r->pid)) return;
     if (r->comm.is_exec)
         c->facts.complete += pt_between_release(&c->between, c->sink, r->tid, true);
     const pt_proc *const proc = pt_procs_on_comm(&c->procs, r);
@@ -341,11 +373,16 @@ static void on_comm(pt_capture *c, const pt_perf_record *r)
     if (proc->is_wanted) pt_event_set_exec(&c->set, (pid_t)r->pid);
 }
 
+static void on_mmap(pt_capture *c, const pt_perf_record *r)
+{
+    if (!is_foreign(c, pt_procs_find(&c->procs, r->pid))) pt_procs_on_mmap(&c->procs, r);
+}
+
 static void on_record(pt_capture *c, pt_perf_record *r)
 {
     switch (r->type) {
     case PERF_RECORD_SAMPLE: on_sample(c, r); break;
-    case PERF_RECORD_MMAP2: pt_procs_on_mmap(&c->procs, r); break;
+    case PERF_RECORD_MMAP2: on_mmap(c, r); break;
     case PERF_RECORD_COMM: on_comm(c, r); break;
     case PERF_RECORD_FORK: on_fork(c, r); break;
     case PERF_RECORD_EXIT: on_end(c, r); break;

@@ -1,9 +1,11 @@
 /* ledger.c: see ledger.h. */
 #include "capture/ledger.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/grow.h"
@@ -53,13 +55,12 @@ struct pt_ledger {
 bool pt_thread_clock_read(const char *root, uint32_t pid, uint32_t tid, pt_thread_clock *ret_clock)
 {
     PT_FREE char *path = pt_strf("%s/%" PRIu32 "/task/%" PRIu32 "/schedstat", root, pid, tid);
-    FILE *const file = fopen(path, "re");
-    if (file == NULL) return false;
-    pt_thread_clock clock;
-    const int got = fscanf(file, "%" SCNu64 " %*u %" SCNu64, &clock.ran_ns, &clock.switches);
-    fclose(file);
-    if (got == 2) *ret_clock = clock;
-    return got == 2;
+    PT_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char text[64]; /* time on a cpu, time of waiting for one, times that it was given one */
+    const ssize_t bytes = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (bytes <= 0) return false;
+    text[bytes] = '\0';
+    return sscanf(text, "%" SCNu64 " %*u %" SCNu64, &ret_clock->ran_ns, &ret_clock->switches) == 2;
 }
 
 /* ---- accounts ---- */

@@ -167,7 +167,9 @@ static bool read_sample(const pt_perf_layout *layout, words *w, pt_perf_record *
     if (has & PERF_SAMPLE_RAW) read_walked(w, s);
     if (has & PERF_SAMPLE_REGS_USER) {
         s->abi = take_word(w);
-        if (s->abi != PERF_SAMPLE_REGS_ABI_NONE) s->regs = take_many(w, layout->regs_count);
+        if (s->abi != PERF_SAMPLE_REGS_ABI_NONE)
+            s->regs = take_many(w, s->walked != NULL ? 1 : layout->regs_count);
+        if (s->walked != NULL) s->regs = NULL;
     }
     if (has & PERF_SAMPLE_STACK_USER) read_stack(w, (r->misc & PT_PERF_MISC_COMPACT) != 0, s);
     if (s->walked != NULL && (has & PERF_SAMPLE_PERIOD)) s->period = s->walked->period;
@@ -235,6 +237,13 @@ static void read_task(words *w, pt_perf_record *r)
     r->task.ppid = (uint32_t)(pids >> 32);
     r->task.tid = (uint32_t)tids;
     r->task.ptid = (uint32_t)(tids >> 32);
+}
+
+uint32_t pt_perf_record_pid(const struct perf_event_header *record)
+{
+    const uint64_t *const body = (const uint64_t *)(record + 1);
+    const size_t count = (record->size - sizeof *record) / 8;
+    return count >= TRAILER_WORDS ? (uint32_t)body[count - TRAILER_WORDS] : 0;
 }
 
 uint64_t pt_perf_record_time(const pt_perf_layout *layout, const struct perf_event_header *record)

@@ -68,7 +68,7 @@ typedef struct pt_perf_sample {
     uint64_t chain_count;
     const pt_bpf_stack *walked; /* the user part of the stack, walked by src/bpf; or NULL */
     uint64_t abi;               /* PERF_SAMPLE_REGS_ABI_x; _NONE: no user registers */
-    const uint64_t *regs;       /* as many as were requested */
+    const uint64_t *regs;       /* as many as were requested; NULL if walked */
     const uint8_t *stack;       /* from the stack pointer on */
     uint64_t stack_bytes;       /* bytes copied */
     uint64_t stack_room;        /* bytes requested */
@@ -118,6 +118,8 @@ typedef struct pt_perf_layout {
     unsigned regs_count;
 } pt_perf_layout;
 
+/* The process of a record that is no sample; 0 if the record is too short to have one. */
+uint32_t pt_perf_record_pid(const struct perf_event_header *record);
 /* The time of a record; 0 if the record is too short to have one. */
 uint64_t pt_perf_record_time(const pt_perf_layout *layout, const struct perf_event_header *record);
 

@@ -19,12 +19,13 @@
 
 enum {
     PASS_MS = 20,           /* interval between passes over all rings while they fill */
-    STEADY_MS = 100,        /* interval while few bytes arrive, all of them samples */
+    STEADY_MS = 250,        /* interval while few bytes arrive, and nothing urgent */
     IDLE_MS = 1000,         /* longest interval */
     SMALL_PART = 16,        /* few bytes: this part of a ring in one pass */
     FEW = 4,                /* fewer records than this in a pass lengthen the interval */
     BEHIND_BYTES = 2 << 20, /* read bytes that are released at once; a multiple of a huge page */
     URGENT = -15,           /* nice(2), where no real-time priority is permitted */
+    HEEDED_BITS = 1 << 15,  /* process numbers beyond share bits */
 };
 
 struct pt_spool {
@@ -38,6 +39,9 @@ struct pt_spool {
     bool has_thread;
     pthread_mutex_t lock; /* of the kernel's side of the rings */
     _Atomic uint64_t upto_ns;
+    atomic_bool is_calm;                       /* the last pass was */
+    atomic_bool has_heeded;                    /* not all processes are heeded */
+    _Atomic uint64_t heeded[HEEDED_BITS / 64]; /* bit: a process number, modulo */
 };
 
 /* ---- rings ---- */
@@ -88,14 +92,28 @@ static void put_bytes(pt_ring *to, uint64_t *head, const void *bytes, size_t cou
     *head += count;
 }
 
+void pt_spool_heed(pt_spool *spool, uint32_t pid)
+{
+    const uint32_t bit = pid % HEEDED_BITS;
+    atomic_fetch_or(&spool->heeded[bit / 64], UINT64_C(1) << bit % 64);
+    atomic_store(&spool->has_heeded, true);
+}
+
+static bool is_heeded(const pt_spool *spool, uint32_t pid)
+{
+    const uint32_t bit = pid % HEEDED_BITS;
+    return !atomic_load(&spool->has_heeded) ||
+           (atomic_load(&spool->heeded[bit / 64]) >> bit % 64 & 1) != 0;
+}
+
 /* The records of a pass. */
 typedef struct {
     uint64_t count;
-    bool is_calm; /* samples only, few bytes in each ring */
+    bool is_calm; /* nothing urgent, few bytes in each ring */
 } pass;
 
 /* Copies the records of one ring. False if not all fitted. */
-static bool take_ring(const pt_perf_layout *layout, pt_ring *from, pt_ring *to, pass *p)
+static bool take_ring(const pt_spool *spool, pt_ring *from, pt_ring *to, pass *p)
 {
     const uint64_t before = from->tail;
     uint64_t head = to->page->data_head; /* this thread is the only writer */
@@ -104,8 +122,10 @@ static bool take_ring(const pt_perf_layout *layout, pt_ring *from, pt_ring *to, 
     pt_ring_look(from);
     while ((record = pt_ring_peek(from)) != NULL) {
         const struct perf_event_header whole = *record;
+        const bool is_patient =
+            whole.type == PERF_RECORD_SAMPLE || !is_heeded(spool, pt_perf_record_pid(record));
         pt_perf_compact c;
-        const bool is_compact = pt_perf_record_compact(layout, record, &c);
+        const bool is_compact = pt_perf_record_compact(&spool->layout, record, &c);
         const size_t size = is_compact ? c.header.size : whole.size;
         if (size > to->bytes - (head - tail)) break;
         if (is_compact) {
@@ -118,7 +138,7 @@ static bool take_ring(const pt_perf_layout *layout, pt_ring *from, pt_ring *to, 
         }
         pt_ring_next(from, &whole);
         p->count++;
-        p->is_calm &= whole.type == PERF_RECORD_SAMPLE;
+        p->is_calm &= is_patient;
     }
     p->is_calm &= from->tail - before <= from->bytes / SMALL_PART;
     __atomic_store_n(&to->page->data_head, head, __ATOMIC_RELEASE);
@@ -133,9 +153,10 @@ static bool take_rings(pt_spool *spool, pass *ret_pass)
     pthread_mutex_lock(&spool->lock);
     const uint64_t begun_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
     for (size_t i = 0; i < spool->count; i++) {
-        is_all &= take_ring(&spool->layout, spool->rings[i].from, spool->rings[i].to, ret_pass);
+        is_all &= take_ring(spool, spool->rings[i].from, spool->rings[i].to, ret_pass);
         release_pages(spool->rings[i].to, &spool->released[i]);
     }
+    atomic_store(&spool->is_calm, ret_pass->is_calm);
     atomic_store(&spool->upto_ns, begun_ns);
     pthread_mutex_unlock(&spool->lock);
     return is_all;
@@ -149,8 +170,8 @@ bool pt_spool_take(pt_spool *spool)
 
 /* ---- the thread ---- */
 
-/* The wait until the next pass. Urgent or many records shorten it; samples that take little of the
- * rings let it grow a little, and few records let it grow further. */
+/* The wait until the next pass. Urgent or many records shorten it; patient ones that take little of
+ * the rings let it grow a little, and few records let it grow further. */
 static int next_wait_ms(int wait_ms, bool is_urgent, const pass *p)
 {
     if (is_urgent || (p->count >= FEW && !p->is_calm)) return PASS_MS;
@@ -237,6 +258,11 @@ void pt_spool_noticed(pt_spool *spool)
     uint64_t count;
     (void)!read(spool->wake_fd, &count, sizeof count);
     if (!spool->has_thread) pt_spool_take(spool);
+}
+
+bool pt_spool_is_calm(const pt_spool *spool)
+{
+    return atomic_load(&spool->is_calm);
 }
 
 uint64_t pt_spool_upto_ns(const pt_spool *spool)

@@ -31,6 +31,10 @@ pt_spool *pt_spool_new(const pt_perf_layout *layout, const pt_spool_ring *rings,
 /* Ends the thread; accepts NULL. Records that were not copied stay in the kernel's rings. */
 void pt_spool_free(pt_spool *spool);
 
+/* Records of this process are urgent; without a call those of every process are. The mappings of
+ * other processes may wait as long as samples. */
+void pt_spool_heed(pt_spool *spool, uint32_t pid);
+
 /* False: the thread could not be started. */
 bool pt_spool_has_thread(const pt_spool *spool);
 /* Readable when the thread has copied records. */
@@ -40,6 +44,8 @@ void pt_spool_noticed(pt_spool *spool);
 
 /* Copies what the rings have now, on the caller's thread. True if everything fitted. */
 bool pt_spool_take(pt_spool *spool);
+/* True if the last pass found nothing urgent. */
+bool pt_spool_is_calm(const pt_spool *spool);
 /* A time (CLOCK_MONOTONIC): all records that were visible and written before it have been copied.
  */
 uint64_t pt_spool_upto_ns(const pt_spool *spool);

@@ -180,6 +180,28 @@ static void a_compact_sample_says_the_same(void **state)
     pt_buf_done(&small);
 }
 
+static void a_walked_sample_has_its_stack_and_one_register(void **state)
+{
+    const pt_perf_layout its = {.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_RAW |
+                                               PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+                                .regs_count = 17};
+    const pt_bpf_stack stack = {
+        .bytes = PT_BPF_STACK_HEAD_BYTES + 8, .generation = 9, .count = 1, .pcs = {0x1234}};
+    uint64_t words[] = {77, 0, 0, 0, 0, 2, 0xa, 0}; /* time, stack, abi, a register, no copy */
+    memcpy(words + 1, &stack, 4 + stack.bytes);
+    pt_buf buf = PT_BUF_INIT;
+    pt_perf_record r;
+    put_record(&buf, PERF_RECORD_SAMPLE, 0, words, sizeof words / sizeof *words);
+    assert_true(pt_perf_record_read(&its, (const void *)buf.data, &r));
+    assert_non_null(r.sample.walked);
+    assert_int_equal(r.sample.walked->generation, 9);
+    assert_int_equal(r.sample.walked->pcs[0], 0x1234);
+    assert_null(r.sample.regs);
+    assert_int_equal(r.sample.stack_room, 0);
+    assert_int_equal(r.time_ns, 77);
+    pt_buf_done(&buf);
+}
+
 static void a_sample_cut_anywhere_is_no_sample(void **state)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -866,6 +888,7 @@ int main(void)
         cmocka_unit_test(a_ring_that_makes_no_sense_is_skipped),
         cmocka_unit_test(a_sample_has_what_was_asked_for_in_the_kernels_order),
         cmocka_unit_test(a_compact_sample_says_the_same),
+        cmocka_unit_test(a_walked_sample_has_its_stack_and_one_register),
         cmocka_unit_test(a_sample_cut_anywhere_is_no_sample),
         cmocka_unit_test(counts_in_a_sample_are_not_believed),
         cmocka_unit_test(a_new_mapping_cuts_what_it_lies_over),
