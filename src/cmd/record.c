@@ -31,6 +31,13 @@ static const pt_option record_rows[] = {
      .details =
          "The format follows from the name; profile.proto, gzipped, unless it says another."},
     PT_MODE_ROW(pt_record_settings, mode),
+    {.name = "quiet",
+     .letter = 'q',
+     .type = PT_OPT_FLAG,
+     .offset = offsetof(pt_record_settings, quiet),
+     .help = "leave out the last line; warnings stay",
+     .details = "The last line says how many samples there are, how complete they are, and what to "
+                "type next. `pitot info` shows the same facts later."},
     {.name = "duration",
      .letter = 'd',
      .type = PT_OPT_DURATION,
@@ -146,6 +153,16 @@ static const pt_option record_rows[] = {
          "Exact for threads that switch all the time: an event of a CPU counts the switching, "
          "which no interrupt can break, for the thread that runs next. Threads of less than a "
          "millisecond may be missed. Ordinary users always get events of threads."},
+    {.name = "stacks",
+     .letter = 'g',
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_HIDDEN,
+     .offset = offsetof(pt_record_settings, stacks)},
+    {.name = "call-graph",
+     .type = PT_OPT_STRING,
+     .flags = PT_OPT_HIDDEN,
+     .offset = offsetof(pt_record_settings, call_graph),
+     .metavar = "HOW"},
 };
 static const pt_option_table record_table = PT_OPTION_TABLE(record_rows);
 
@@ -311,12 +328,23 @@ static int record_once(pt_cmd_context *context, pt_record_settings *settings)
     return status == PT_RECORD_REFUSED ? run_preload(context, settings, &refusal) : status;
 }
 
+static void answer_habits_of_perf(pt_record_settings *settings)
+{
+    if (settings->stacks || settings->call_graph != NULL)
+        pt_cmd_say("%s changes nothing: pitot always records whole stacks, by unwind tables or "
+                   "frame pointers as each program has them",
+                   settings->stacks ? "-g" : "--call-graph");
+    settings->stacks = false;
+    settings->call_graph = NULL;
+}
+
 static int record_run(pt_cmd_context *context, void *settings_memory)
 {
     pt_record_settings *const settings = settings_memory;
     int checked = check_settings(context, settings);
     if (checked == PT_EXIT_OK) checked = pt_cmd_mode(context, settings->mode, &settings->file_mode);
     if (checked != PT_EXIT_OK) return checked;
+    answer_habits_of_perf(settings);
     pt_record_tell_cut_off(false);
     return settings->repeat > 1 ? pt_record_repeat(context, settings, record_once)
                                 : record_once(context, settings);

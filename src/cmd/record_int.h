@@ -38,7 +38,10 @@ typedef struct pt_record_settings {
     mode_t file_mode; /* what mode says */
     pt_option_list pids;
     int engine; /* pt_record_engine */
-    bool split, all, user, kernel, off_cpu, timeline, each_thread;
+    bool split, all, user, kernel, off_cpu, timeline, each_thread, quiet;
+    /* -g and --call-graph of perf, which change nothing. */
+    bool stacks;
+    const char *call_graph;
 } pt_record_settings;
 
 /* As a person would type it. Caller frees. */

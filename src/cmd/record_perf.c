@@ -290,7 +290,7 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
                                        .off_cpu_ns = f->off_cpu_ns,
                                        .ready_ns = f->ready_ns,
                                        .processes = f->processes};
-    pt_record_say_summary(&summary);
+    if (!s->quiet) pt_record_say_summary(&summary);
     return PT_EXIT_OK;
 }
 

@@ -199,7 +199,7 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
                                            .own_ns = all.own_ns,
                                            .counted_ns = all.counted_ns,
                                            .processes = all.images};
-        pt_record_say_summary(&summary);
+        if (!settings->quiet) pt_record_say_summary(&summary);
     }
     pt_recorded_done(&all);
     return status;

@@ -38,6 +38,19 @@ expect_status 2
 expect_stderr 'pitot: there is no command and no file '\''tpo'\''; did you mean `pitot top`?'
 expect_no_stdout
 
+it 'answers words of other profilers with the command to type'
+for word in script stat flamegraph web callers; do
+    run pitot "$word"
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_line "pitot: there is no command '$word': *\`pitot *"
+done
+# Each command that such an answer names is one.
+sed -n '/foreign_words\[\]/,/^};/p' "$PITOT_ROOT/src/cmd/first.c" | grep -o '`pitot [a-z]*' | sort -u | while read -r _ name; do
+    pitot help "$name" >/dev/null || echo "$name"
+done >unknown.txt
+expect_equal 'unknown commands' "$(cat unknown.txt)" ''
+
 it 'points to help when no command is near'
 run pitot xylophone
 expect_status 2

@@ -72,6 +72,16 @@ expect [ "$(summary complete | cut -d. -f1)" -ge 95 ]
 expect [ -s folder ]
 expect [ ! -e "$(cat folder)" ]
 
+it 'answers habits of perf: -g and --call-graph change nothing, -q leaves out the last line'
+run pitot record --engine=preload -q -o quiet.pb.gz ./burn 0.1 1
+expect_status 0
+expect_no_stderr
+expect test -s quiet.pb.gz
+run pitot record --engine=preload -q -g -o quiet.pb.gz ./burn 0.1 1
+expect_stderr_line 'pitot: -g changes nothing: *'
+run pitot record --engine=preload -q --call-graph dwarf,8192 -o quiet.pb.gz ./burn 0.1 1
+expect_stderr_line 'pitot: --call-graph changes nothing: *'
+
 it 'the profile holds the samples that the summary counts, at the true period'
 if needs go; then
     for hz in 100 997 1000 4000; do

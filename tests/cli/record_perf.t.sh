@@ -593,6 +593,7 @@ int main(void) { waits_here(); return 0; }
 C
 ${CC:-cc} -O1 -g -o waits waits.c
 run pitot record --off-cpu -o waits.pb.gz ./waits
+expect_stderr_line '*; next: pitot top waits.pb.gz; the waits: pitot tree -e off-cpu waits.pb.gz'
 if [ "$(id -u)" = 0 ]; then
     expect_status 0
     expect_stderr_line '*thread seconds off the CPU*'
