@@ -157,12 +157,16 @@ static const pt_option record_rows[] = {
      .letter = 'g',
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_HIDDEN,
-     .offset = offsetof(pt_record_settings, stacks)},
+     .offset = offsetof(pt_record_settings, stacks),
+     .help = "changes nothing: whole stacks are always recorded",
+     .details = "For fingers that are used to perf."},
     {.name = "call-graph",
      .type = PT_OPT_STRING,
      .flags = PT_OPT_HIDDEN,
      .offset = offsetof(pt_record_settings, call_graph),
-     .metavar = "HOW"},
+     .metavar = "HOW",
+     .help = "changes nothing: stacks are followed as each program allows",
+     .details = "For fingers that are used to perf."},
 };
 static const pt_option_table record_table = PT_OPTION_TABLE(record_rows);
 

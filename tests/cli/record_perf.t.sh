@@ -593,10 +593,10 @@ int main(void) { waits_here(); return 0; }
 C
 ${CC:-cc} -O1 -g -o waits waits.c
 run pitot record --off-cpu -o waits.pb.gz ./waits
-expect_stderr_line '*; next: pitot top waits.pb.gz; the waits: pitot tree -e off-cpu waits.pb.gz'
 if [ "$(id -u)" = 0 ]; then
     expect_status 0
     expect_stderr_line '*thread seconds off the CPU*'
+    expect_stderr_line '*; next: pitot top waits.pb.gz; the waits: pitot tree -e off-cpu waits.pb.gz'
     run pitot top -e off-cpu -n 0 --json waits.pb.gz
     expect python3 - "$t_out/stdout" <<'PY'
 import json, sys
