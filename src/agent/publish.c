@@ -667,8 +667,10 @@ static bool add_short(void)
 {
     enum { MOST_BYTES = 64 << 10, ALIGN_BYTES = 8 };
     const pt_agent_journal *const journal = &pt_agent.journal;
+    if (!pt_agent.is_asleep || FILE_OF->is_made || !pt_journal_make(&pt_agent.journal) ||
+        journal->used_bytes > MOST_BYTES)
+        return false;
     const pt_journal_header *const header = journal->header;
-    if (!pt_agent.is_asleep || FILE_OF->is_made || journal->used_bytes > MOST_BYTES) return false;
     uint8_t *const record = pt_journal_spare(journal, sizeof(pt_journal_short) + MOST_BYTES);
     if (record == NULL) return false;
     uint8_t *to = record + sizeof(pt_journal_short);
