@@ -323,6 +323,15 @@ static const pt_option query_rows[] = {
                 "standard library, and of installed packages are hidden: their time counts for the "
                 "innermost function of the program's own code. Time that no such function caused "
                 "counts for " PT_FOREIGN_NAME ". Patterns still match hidden frames."},
+    {.name = "recursion",
+     .type = PT_OPT_CHOICE,
+     .offset = offsetof(pt_query, recursion),
+     .choices = "keep direct all",
+     .initial = "keep",
+     .help = "frames of functions that call themselves: keep; direct, all: one frame of each",
+     .details = "direct: neighbouring frames of one function become one. all: frames between two "
+                "of one function go, too, as of a parser whose rules call each other; the "
+                "functions in between then have less total. Self values never change."},
     {.name = "no-inlines",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_query, no_inlines),

@@ -12,6 +12,7 @@
 #include "transform/foreign.h"
 #include "transform/interpreter.h"
 #include "transform/prune.h"
+#include "transform/recursion.h"
 #include "transform/scale.h"
 #include "transform/tags.h"
 #include "view/own_code.h"
@@ -300,6 +301,10 @@ int pt_cmd_ask(pt_cmd_context *context)
     say_nameless_languages(context);
     if (context->query.mine) status = keep_own_code(context);
     if (status != PT_EXIT_OK) return status;
+    if (context->query.recursion != PT_RECURSION_KEPT)
+        replace_answer(context, pt_collapse_recursion(context->answer,
+                                                      (pt_recursion)context->query.recursion,
+                                                      &context->diag));
     if (context->query.no_inlines)
         replace_answer(context, pt_aggregate(context->answer, (pt_keep){.functions = true,
                                                                         .files = true,

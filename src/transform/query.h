@@ -11,6 +11,7 @@
  *   tag_show, tag_hide                labels by key                    filter.h
  *   prune_from                        stacks cut below a frame         filter.h
  *   mine                              frames of other code folded      foreign.h
+ *   recursion                         calls of functions by themselves recursion.h
  *   granularity                       frames made coarser              aggregate.h
  */
 #ifndef PT_TRANSFORM_QUERY_H
@@ -38,6 +39,7 @@ typedef struct pt_query {
     const char *tag_leaf;   /* the same at the leaf; the last one becomes the leaf */
     const char *tag_unit;   /* unit of numbers in these frames; "": the smallest */
     bool mine;              /* keep only the program's own functions */
+    int recursion;          /* pt_recursion */
     bool no_inlines;        /* keep only the outermost function of each frame */
     bool relative;          /* percentages of the remaining samples instead of the whole profile */
     bool native;            /* keep frames of an interpreter's own code */

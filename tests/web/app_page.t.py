@@ -343,6 +343,15 @@ def my_code_is_one_button(browser):
     equal(address(page), '/ui/top')
 
 
+def recursion_is_a_choice(browser):
+    page = browser.open(URL + '/ui/top?recursion=all')
+    equal(page.eval('document.querySelector("#recursion").value'), 'all')
+    page.eval('(s => { s.value = "direct"; s.dispatchEvent(new Event("change")); })(document.querySelector("#recursion"))')
+    ready(page, 'top')
+    equal(address(page), '/ui/top?recursion=direct')
+    equal(rows(page)[0], '400 40.0% 400 40.0% write')
+
+
 def the_keyboard_reaches_the_focus(browser):
     page = browser.open(URL + '/ui/top')
     page.key('/')
@@ -401,6 +410,7 @@ TESTS = [
     what_matches_nothing_is_said_in_words,
     conditions_without_a_field_can_be_taken_away,
     my_code_is_one_button,
+    recursion_is_a_choice,
     the_keyboard_reaches_the_focus,
     nothing_overflows_on_a_narrow_screen,
 ]

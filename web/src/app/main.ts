@@ -92,6 +92,8 @@ class App implements Page {
     });
     for (const name of FIELDS) byId(name).addEventListener("change", () => this.applyFields());
     byId("mine").addEventListener("click", () => this.go(this.state.with({ mine: this.state.get("mine") === "" ? "1" : "" })));
+    const recursion = byId<HTMLSelectElement>("recursion");
+    recursion.addEventListener("change", () => this.go(this.state.with({ recursion: recursion.value })));
     byId("clear").addEventListener("click", () => this.go(new State(this.state.view, new URLSearchParams())));
     byId("pattern").addEventListener("submit", (e) => {
       e.preventDefault();
@@ -223,6 +225,7 @@ class App implements Page {
   /* What is asked, as breadcrumbs that can be taken away. */
   private showConditions(): void {
     const names = this.state.conditions();
+    byId<HTMLSelectElement>("recursion").value = this.state.get("recursion");
     byId("mine").setAttribute("aria-pressed", String(this.state.get("mine") !== ""));
     byId("filters-title").textContent = names.length === 0 ? "Filters" : `Filters (${names.length})`;
     byId("others").replaceChildren(
