@@ -14,8 +14,9 @@
  *   maps.c        what is mapped, with build ids, into the journal
  *   unwind_tables.c  what is mapped -> unwind tables for the handler
  *   images.c      a mapped image's segments, symbols and entries of .eh_frame
- *   python.c, v8.c  the CPython or V8 in the process, for the handler
- *   codes.c       the functions of both, for the handler; their names into the journal
+ *   languages.c   the interpreters in the process, for the handler
+ *   python.c, v8.c  a language each
+ *   codes.c       their functions, for the handler; their names into the journal
  *   fold.c        rings -> distinct stacks and counts, in the journal
  *   profile*.c    journal -> gperftools file, or profile.proto
  *   output.c      a result file, plain or gzipped
@@ -308,29 +309,23 @@ void pt_tables_update(uint64_t budget_ns);
 /* Are there any? */
 bool pt_tables_known(void);
 
-/* ---- python.c ---- */
+/* ---- languages.c ---- */
 
 /* Is there an interpreter in what the loader has loaded? */
-bool pt_python_is_there(void);
-/* Looks for an interpreter in what was mapped since the last call, and tells the handler. Called
+bool pt_languages_any(void);
+/* Looks for interpreters in what was mapped since the last call, and tells the handler. Called
  * under the lock, never in a handler. */
-void pt_python_update(void);
-/* Says once if what was found is not what its version promises. */
-void pt_python_review(void);
-/* Memory for a thread whose frames are to be seen; NULL: there is no interpreter, or no memory. */
-pt_tick_python_cache *pt_python_cache_new(void);
-/* Joins native addresses with the frames of the interpreter that follow them, in at most
+void pt_languages_update(void);
+/* Says once if an interpreter is not what its version promises. */
+void pt_languages_review(void);
+/* The slot gets what frames of the interpreters are found with. */
+void pt_languages_want_caches(pt_thread *slot);
+/* What the slot's thread could read before may be gone: a child of fork has no heap of V8's. */
+void pt_languages_forget_pages(pt_thread *slot);
+/* Joins native addresses with the frames of an interpreter that follow them, in at most
  * PT_JOURNAL_CHAIN_MAX words. Returns how many words; *ret_certain: both chains matched. */
-uint32_t pt_python_merge(const uint64_t *words, uint32_t native, uint32_t frames, bool is_whole,
-                         uint64_t *ret_chain, bool *ret_certain);
-
-/* ---- v8.c ---- */
-
-/* As those of python.c. */
-bool pt_v8_is_there(void);
-void pt_v8_update(void);
-void pt_v8_review(void);
-pt_tick_v8_cache *pt_v8_cache_new(void);
+uint32_t pt_languages_merge(const uint64_t *words, uint32_t native, uint32_t frames, bool is_whole,
+                            uint64_t *ret_chain, bool *ret_certain);
 
 /* ---- codes.c ---- */
 
@@ -450,9 +445,6 @@ void pt_threads_wait_for_handlers(void);
 void pt_threads_each(void (*use)(pt_thread *slot, void *arg), void *arg);
 /* All threads get what walks by tables are quicker with. */
 void pt_threads_want_caches(void);
-/* For pt_threads_each: the slot gets what frames of an interpreter are found with. */
-void pt_threads_want_python(pt_thread *slot, void *arg);
-void pt_threads_want_v8(pt_thread *slot, void *arg);
 /* Finds stack bounds that ticks have asked for. */
 void pt_threads_find_stacks(void);
 void pt_threads_each_ring(void (*use)(pt_tick_ring *ring, void *arg), void *arg);

@@ -1,10 +1,11 @@
 /* find_function.c: functions of other libraries by their names, from the tables that the loader has
- * mapped (gABI chapter 5; .gnu.hash as binutils writes it).
+ * mapped (gABI chapter 5; gnu_hash.h).
  *
  * dlsym answers the same question. But before glibc 2.34 it lies in a library of its own, libdl,
  * which a program may lack; and it calls malloc to say no.
  */
 #include "agent/agent.h"
+#include "agent/gnu_hash.h"
 
 #include <elf.h>
 #include <link.h>
@@ -55,18 +56,11 @@ static bool read_tables(const struct dl_phdr_info *info, object_tables *ret)
     return ret->symbols != NULL && ret->texts != NULL;
 }
 
-uint32_t pt_gnu_hash(const char *name)
-{
-    uint32_t hash = 5381;
-    for (const char *c = name; *c != '\0'; c++)
-        hash = hash * 33 + (uint8_t)*c;
-    return hash;
-}
-
 /* Defined, of the version that is meant when none is named, and at an address that does not depend
  * on the processor: none of the functions that are asked for does. */
-static bool is_definition(const object_tables *t, uint32_t index, const char *name)
+static bool is_definition(const void *arg, uint32_t index, const char *name)
 {
+    const object_tables *const t = arg;
     enum { HIDDEN_VERSION = 0x8000 };
     const ElfW(Sym) *const symbol = &t->symbols[index];
     const unsigned type = symbol->st_info & 15;
@@ -75,20 +69,18 @@ static bool is_definition(const object_tables *t, uint32_t index, const char *na
            (t->versions == NULL || (t->versions[index] & HIDDEN_VERSION) == 0);
 }
 
-/* A bucket leads to a chain of hashes, whose last has bit 0. 0: none. */
+/* The loader keeps the tables where they are. */
+static bool read_table(uint64_t addr, void *to, size_t size)
+{
+    memcpy(to, (const void *)(uintptr_t)addr, size); /* NOLINT(performance-no-int-to-ptr) */
+    return true;
+}
+
 static uint32_t find_by_gnu_hash(const object_tables *t, const char *name)
 {
-    const uint32_t buckets = t->gnu_hash[0], first = t->gnu_hash[1], bloom_words = t->gnu_hash[2];
-    const uint32_t *const bucket = t->gnu_hash + 4 + bloom_words * (sizeof(ElfW(Addr)) / 4);
-    const uint32_t *const chain = bucket + buckets;
-    const uint32_t hash = pt_gnu_hash(name);
-    uint32_t index = buckets != 0 ? bucket[hash % buckets] : 0;
-    if (index < first) return 0;
-    for (;; index++) {
-        const uint32_t link = chain[index - first];
-        if ((link | 1) == (hash | 1) && is_definition(t, index, name)) return index;
-        if ((link & 1) != 0) return 0;
-    }
+    const pt_gnu_hash_reader reader = {
+        .read = read_table, .is_definition = is_definition, .arg = t};
+    return pt_gnu_hash_find((uintptr_t)t->gnu_hash, &reader, name);
 }
 
 static uint32_t find_by_hash(const object_tables *t, const char *name)

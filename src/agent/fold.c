@@ -178,14 +178,15 @@ static void count_stack(uint32_t depth, unsigned end, uint8_t merged, uint32_t w
     fold.count++;
 }
 
-/* Of a ring's record: native addresses, among them frames of V8, and then the frames of CPython. */
+/* Of a ring's record: native addresses, among them frames of V8, and then the frames
+ * of a language that are joined by counting. */
 static void count_words(uint32_t native, uint32_t frames, unsigned end, uint32_t weight)
 {
     const bool is_whole = end == PT_JOURNAL_END_ROOT || end == PT_JOURNAL_END_UNCHECKED;
     bool is_certain;
     const bool is_mixed = pt_codes_keep(chain.words, native + frames);
     const uint32_t depth =
-        pt_python_merge(chain.words, native, frames, is_whole, chain.pcs, &is_certain);
+        pt_languages_merge(chain.words, native, frames, is_whole, chain.pcs, &is_certain);
     const uint8_t merged = !is_mixed    ? PT_JOURNAL_NATIVE
                            : is_certain ? PT_JOURNAL_MERGED
                                         : PT_JOURNAL_MERGED_UNCERTAIN;

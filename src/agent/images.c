@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "agent/gnu_hash.h"
 #include "agent/images.h"
 
 #if __SIZEOF_POINTER__ == 8
@@ -100,46 +101,34 @@ static bool find_tables(const pt_image *image, tables *ret)
     return ret->symbols != 0 && ret->strings != 0 && ret->hash != 0;
 }
 
-static bool is_named(const tables *t, const native_sym *symbol, const char *name)
+static bool read_symbol(const tables *t, uint32_t index, native_sym *ret)
 {
-    char text[128];
-    const size_t bytes = strlen(name) + 1;
-    return bytes <= sizeof text && pt_maps_peek(t->strings + symbol->st_name, text, bytes) &&
-           memcmp(text, name, bytes) == 0;
+    return pt_maps_peek(t->symbols + index * sizeof *ret, ret, sizeof *ret);
 }
 
-/* As the GNU ABI's .gnu.hash is read: a bucket leads to a chain of hashes, whose last has bit 0. */
+static bool is_definition(const void *arg, uint32_t index, const char *name)
+{
+    const tables *const t = arg;
+    native_sym symbol;
+    char text[128];
+    const size_t bytes = strlen(name) + 1;
+    return bytes <= sizeof text && read_symbol(t, index, &symbol) && symbol.st_shndx != SHN_UNDEF &&
+           pt_maps_peek(t->strings + symbol.st_name, text, bytes) && memcmp(text, name, bytes) == 0;
+}
+
 bool pt_image_symbol(const pt_image *image, const char *name, uint64_t *ret_addr,
                      uint64_t *ret_bytes)
 {
-    enum { CHAIN_MAX = 1024 };
     tables t;
-    struct {
-        uint32_t buckets, first_symbol, bloom_words, bloom_shift;
-    } head;
-    const uint32_t hash = pt_gnu_hash(name);
-    uint32_t index, link;
-    if (!find_tables(image, &t) || !pt_maps_peek(t.hash, &head, sizeof head) || head.buckets == 0)
-        return false;
-    const uint64_t buckets = t.hash + sizeof head + (uint64_t)head.bloom_words * sizeof(void *);
-    const uint64_t chain = buckets + 4 * (uint64_t)head.buckets;
-    if (!pt_maps_peek(buckets + 4 * (uint64_t)(hash % head.buckets), &index, sizeof index) ||
-        index < head.first_symbol)
-        return false;
-    for (int steps = 0; steps < CHAIN_MAX; steps++, index++) {
-        native_sym symbol;
-        if (!pt_maps_peek(chain + 4 * (uint64_t)(index - head.first_symbol), &link, sizeof link))
-            return false;
-        if ((link | 1) == (hash | 1) &&
-            pt_maps_peek(t.symbols + index * sizeof symbol, &symbol, sizeof symbol) &&
-            symbol.st_shndx != SHN_UNDEF && is_named(&t, &symbol, name)) {
-            *ret_addr = image->bias + symbol.st_value;
-            *ret_bytes = symbol.st_size;
-            return true;
-        }
-        if ((link & 1) != 0) return false;
-    }
-    return false;
+    native_sym symbol;
+    const pt_gnu_hash_reader reader = {
+        .read = pt_maps_peek, .is_definition = is_definition, .arg = &t};
+    if (!find_tables(image, &t)) return false;
+    const uint32_t index = pt_gnu_hash_find(t.hash, &reader, name);
+    if (index == 0 || !read_symbol(&t, index, &symbol)) return false;
+    *ret_addr = image->bias + symbol.st_value;
+    *ret_bytes = symbol.st_size;
+    return true;
 }
 
 /* ---- entries of .eh_frame ---- */

@@ -35,8 +35,6 @@ void *pt_find_first(const char *name);
  * of these they replace by the loaded address, and neither does so in the vdso, whose addresses as
  * linked may be above the base. 0: the object has no memory there. */
 uintptr_t pt_loaded_addr(const ElfW(Phdr) * segments, size_t count, uintptr_t base, uintptr_t at);
-/* The hash of a name in .gnu.hash. */
-uint32_t pt_gnu_hash(const char *name);
 
 /* ---- libc.c: system calls whose functions glibc 2.25, 2.28 and 2.33 brought ---- */
 

@@ -163,10 +163,8 @@ uint64_t pt_session_drain(void)
     pt_threads_want_caches();
     pt_threads_find_stacks();
     pt_tables_update(DRAIN_TABLES_NS);
-    pt_python_update();
-    pt_python_review();
-    pt_v8_update();
-    pt_v8_review();
+    pt_languages_update();
+    pt_languages_review();
     return fullest;
 }
 
@@ -492,7 +490,7 @@ static void note_before(uint64_t begun_ns)
 static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
 {
     if (!is_child || pt_agent.engine == NULL) pt_agent.asked_hz = pt_timers_choose();
-    pt_agent.is_asleep = pt_agent.recording && !pt_python_is_there() && !pt_v8_is_there();
+    pt_agent.is_asleep = pt_agent.recording && !pt_languages_any();
     if (!create_journal(path, is_child)) {
         pt_agent_say("%s: cannot be written: %s%s", pt_agent.recording ? pt_agent.base_path : path,
                      strerror(errno),
@@ -513,8 +511,7 @@ static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
     pt_agent.on = true;
     fall_asleep();
     if (!pt_agent.is_asleep) look_at_program();
-    pt_python_update();
-    pt_v8_update();
+    pt_languages_update();
     if (!pt_agent.recording) note_before(begun_ns);
     if (pt_agent.file.is_made) pt_publish_all(); /* whenever it is killed there is a journal */
     pt_timers_start();

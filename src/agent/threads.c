@@ -233,28 +233,6 @@ static bool attach_engine(const pt_timer_engine *engine, pt_thread *slot, uint64
     return engine->attach(slot, pt_agent.period_ns, first_ns);
 }
 
-void pt_threads_want_python(pt_thread *slot, void *arg)
-{
-    (void)arg;
-    if (atomic_load(&slot->python_cache) == NULL)
-        atomic_store(&slot->python_cache, pt_python_cache_new());
-}
-
-void pt_threads_want_v8(pt_thread *slot, void *arg)
-{
-    (void)arg;
-    if (atomic_load(&slot->v8_cache) == NULL) atomic_store(&slot->v8_cache, pt_v8_cache_new());
-}
-
-/* What could be read before may be gone: a child of fork has no heap of V8's. */
-static void forget_pages(pt_thread *slot)
-{
-    pt_tick_python_cache *const python = atomic_load(&slot->python_cache);
-    pt_tick_v8_cache *const v8 = atomic_load(&slot->v8_cache);
-    if (python != NULL) pt_tick_forget_pages(&python->pages);
-    if (v8 != NULL) pt_tick_forget_pages(&v8->pages);
-}
-
 static void want_cache(pt_thread *slot)
 {
     if (slot->unwind_cache == NULL) slot->unwind_cache = pt_agent_map(sizeof(pt_unwind_cache));
@@ -274,9 +252,8 @@ static void attach_slot(pt_thread *slot)
      * bounds are read again. */
     if (slot->is_foreign) slot->stack = (pt_tick_stack){0};
     if (!pt_agent.is_asleep) want_cache(slot);
-    pt_threads_want_python(slot, NULL);
-    pt_threads_want_v8(slot, NULL);
-    forget_pages(slot);
+    pt_languages_want_caches(slot);
+    pt_languages_forget_pages(slot);
     pt_tick_ring *const ring = take_ring(atomic_load(&slot->tid));
     const uint64_t first_ns = 1 + pt_agent_random(pt_agent.period_ns);
     slot->last_words = 0;
@@ -567,7 +544,7 @@ static void forget_other(pt_thread *slot)
     slot->timer = slot->event = slot->first_event = NULL;
     atomic_store(&slot->weighing, PT_TICK_BY_NOTHING);
     atomic_store(&slot->wants_timer, 0);
-    forget_pages(slot);
+    pt_languages_forget_pages(slot);
     if (slot != pt_tick_self) give_slot(slot);
 }
 

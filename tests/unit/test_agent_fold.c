@@ -44,8 +44,8 @@ uint16_t pt_maps_epoch_of(const uint64_t *pcs, uint32_t depth)
     return 0;
 }
 
-uint32_t pt_python_merge(const uint64_t *words, uint32_t native, uint32_t frames, bool is_whole,
-                         uint64_t *ret_chain, bool *ret_certain)
+uint32_t pt_languages_merge(const uint64_t *words, uint32_t native, uint32_t frames, bool is_whole,
+                            uint64_t *ret_chain, bool *ret_certain)
 {
     memcpy(ret_chain, words, (native + frames) * sizeof words[0]);
     *ret_certain = true;

@@ -47,22 +47,20 @@ uint16_t pt_maps_epoch_of(const uint64_t *pcs, uint32_t depth)
     return 0;
 }
 
-uint32_t pt_python_merge(const uint64_t *words, uint32_t native, uint32_t frames, bool is_whole,
-                         uint64_t *ret_chain, bool *ret_certain)
+uint32_t pt_languages_merge(const uint64_t *words, uint32_t native, uint32_t frames, bool is_whole,
+                            uint64_t *ret_chain, bool *ret_certain)
 {
     memcpy(ret_chain, words, (native + frames) * sizeof words[0]);
     *ret_certain = true;
     return native + frames;
 }
 
-pt_tick_v8_cache *pt_v8_cache_new(void)
+void pt_languages_want_caches(pt_thread *slot)
 {
-    return NULL;
 }
 
-pt_tick_python_cache *pt_python_cache_new(void)
+void pt_languages_forget_pages(pt_thread *slot)
 {
-    return NULL;
 }
 
 bool pt_own_is(pid_t tid)

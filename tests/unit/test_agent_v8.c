@@ -34,7 +34,7 @@ static int begin(void **state)
     codes->texts = texts;
     codes->texts_cap = sizeof texts;
     facts = (pt_tick_v8_facts){.layout = &node_20, .codes = codes};
-    atomic_store(&pt_tick_v8.facts, &facts);
+    atomic_store(&pt_tick_languages[PT_JOURNAL_LANGUAGE_JAVASCRIPT].facts, &facts);
     char *const all = mmap(NULL, 5 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(all != MAP_FAILED);
     assert_int_equal(mprotect(all + PAGE, 3 * PAGE, PROT_READ | PROT_WRITE), 0);

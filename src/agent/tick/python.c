@@ -7,10 +7,7 @@
 
 #include "agent/tick/tick.h"
 
-pt_tick_python_state pt_tick_python;
-
 enum {
-    WRONG_MAX = 16,
     LINES_MAX_BYTES = 64 << 10,
     SETS = sizeof((pt_tick_python_cache *)0)->code / sizeof((pt_tick_python_cache *)0)->code[0],
 };
@@ -166,20 +163,6 @@ static bool number_of(reading *r, const pt_tick_python_facts *facts, uint64_t ad
 
 /* ---- a sample ---- */
 
-/* Nothing is believed of an interpreter that never was what its layout says. */
-static bool is_refused(void)
-{
-    return atomic_load_explicit(&pt_tick_python.wrong, memory_order_relaxed) >= WRONG_MAX &&
-           atomic_load_explicit(&pt_tick_python.right, memory_order_relaxed) == 0;
-}
-
-static void note_first(bool is_right)
-{
-    _Atomic(uint32_t) *const count = is_right ? &pt_tick_python.right : &pt_tick_python.wrong;
-    if (atomic_load_explicit(count, memory_order_relaxed) < WRONG_MAX)
-        atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
-}
-
 /* The thread's state; 0: it has none, or another thread ends the interpreter. */
 static uint64_t state_of_thread(reading *r, const pt_tick_python_facts *facts)
 {
@@ -196,17 +179,20 @@ static uint64_t state_of_thread(reading *r, const pt_tick_python_facts *facts)
     return state % 8 == 0 && (ending == 0 || ending == state) ? state : 0;
 }
 
-uint32_t pt_tick_python_frames(pt_tick_python_cache *cache, uint64_t *words, uint64_t mask,
-                               uint64_t at, uint32_t most)
+uint32_t pt_tick_python_frames(void *of_thread, const void *of_process,
+                               const pt_tick_frames *frames)
 {
-    const pt_tick_python_facts *const facts = atomic_load(&pt_tick_python.facts);
-    if (facts == NULL || cache == NULL || is_refused()) return 0;
+    const pt_tick_python_facts *const facts = of_process;
+    pt_tick_python_cache *const cache = of_thread;
+    if (pt_tick_is_wrong(PT_JOURNAL_LANGUAGE_PYTHON, PT_TICK_PYTHON_WRONG_LOOKS)) return 0;
     cache->pages.samples++;
     reading r = {.memory = {.pages = &cache->pages, .is_fresh = true}, .cache = cache};
     bool is_innermost = true;
     const uint64_t state = state_of_thread(&r, facts);
     if (state == 0) return 0;
-    if (most > PT_TICK_PYTHON_FRAMES_MAX) most = PT_TICK_PYTHON_FRAMES_MAX;
+    const uint32_t most = frames->most < PT_TICK_PYTHON_FRAMES_MAX
+                              ? frames->most
+                              : (uint32_t)PT_TICK_PYTHON_FRAMES_MAX;
     pt_python_walk walk;
     pt_python_frame frame;
     uint32_t count = 0;
@@ -216,13 +202,15 @@ uint32_t pt_tick_python_frames(pt_tick_python_cache *cache, uint64_t *words, uin
            (step = pt_python_walk_next(&walk, &frame)) == PT_PYTHON_FRAME) {
         uint32_t number = 0;
         const bool is_right = frame.code == 0 || number_of(&r, facts, frame.code, &number);
-        if (frame.code != 0 && is_innermost) note_first(is_right);
+        if (frame.code != 0 && is_innermost)
+            pt_tick_note_look(PT_JOURNAL_LANGUAGE_PYTHON, is_right);
         if (!is_right) return count;
-        words[(at + count++) & mask] = PT_TICK_PYTHON_WORD(number, frame.place) |
-                                       (frame.is_entry ? PT_INTERP_ENTRY : 0) |
-                                       (frame.code == 0 ? PT_INTERP_EMPTY : 0);
+        frames->words[(frames->at + count++) & frames->mask] =
+            PT_TICK_PYTHON_WORD(number, frame.place) | (frame.is_entry ? PT_INTERP_ENTRY : 0) |
+            (frame.code == 0 ? PT_INTERP_EMPTY : 0);
         r.memory.is_fresh = is_innermost = false;
     }
-    if (step == PT_PYTHON_BAD_READ && count == 0) note_first(false);
+    if (step == PT_PYTHON_BAD_READ && count == 0)
+        pt_tick_note_look(PT_JOURNAL_LANGUAGE_PYTHON, false);
     return count;
 }

@@ -20,12 +20,14 @@
 #include <stdint.h>
 
 #include "agent/tick/codes.h"
+#include "agent/tick/language.h"
 #include "agent/tick/peek.h"
 #include "interp/merge.h"
 #include "interp/python.h"
 
 enum {
     PT_TICK_PYTHON_FRAMES_MAX = 512, /* in a sample */
+    PT_TICK_PYTHON_WRONG_LOOKS = 16, /* and no right one: the layout is not the interpreter's */
     PT_TICK_PYTHON_NAME_BYTES = 512,
     PT_TICK_PYTHON_FILE_BYTES = 2048,
 };
@@ -59,21 +61,13 @@ typedef struct {
     uint8_t text[PT_TICK_PYTHON_NAME_BYTES + PT_TICK_PYTHON_FILE_BYTES + (64 << 10)];
 } pt_tick_python_cache;
 
-/* How often the first look at a frame's code found what the layout promises, and how often not. */
-typedef struct {
-    _Atomic(const pt_tick_python_facts *) facts; /* NULL: no interpreter that is known */
-    _Atomic(uint32_t) right, wrong;
-} pt_tick_python_state;
-
-extern pt_tick_python_state pt_tick_python;
-
 /* Copies memory of a process with an interpreter that may not be there: false then, and without a
  * cache. */
 bool pt_tick_python_peek(pt_tick_python_cache *cache, uint64_t addr, void *to, size_t size);
 
-/* Writes the words of the calling thread's frames, innermost first, to words[(at + i) & mask], at
- * most `most`; how many. cache: the thread's, or NULL. */
-uint32_t pt_tick_python_frames(pt_tick_python_cache *cache, uint64_t *words, uint64_t mask,
-                               uint64_t at, uint32_t most);
+/* A reader of pt_tick_read_frames. of_thread: a pt_tick_python_cache; of_process:
+ * pt_tick_python_facts. */
+uint32_t pt_tick_python_frames(void *of_thread, const void *of_process,
+                               const pt_tick_frames *frames);
 
 #endif

@@ -134,7 +134,7 @@ static int walk_stack(pt_thread *self, pt_tick_walk *walk, pt_tick_ring *ring, u
     uint64_t word;
     int step;
     pt_tick_v8_walk v8;
-    pt_tick_v8_begin(&v8, atomic_load(&self->v8_cache));
+    pt_tick_v8_begin(&v8, atomic_load(&self->interp_cache[PT_JOURNAL_LANGUAGE_JAVASCRIPT]));
     ring->words[(head + ++depth) & mask] = walk->pc != 0 ? walk->pc : 1;
     while ((step = step_out(walk, &v8, &word)) < 0) {
         if (native == PT_JOURNAL_DEPTH_MAX || depth + (word != 0) >= most) {
@@ -176,8 +176,11 @@ static void take_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, co
     unsigned depth = 0;
     const uint64_t most = room - 1 < PT_JOURNAL_CHAIN_MAX ? room - 1 : PT_JOURNAL_CHAIN_MAX;
     const int end = walk_stack(self, &walk, ring, most, &depth);
-    const uint32_t frames = pt_tick_python_frames(atomic_load(&self->python_cache), ring->words,
-                                                  mask, head + 1 + depth, (uint32_t)(most - depth));
+    const pt_tick_frames room_for = {.words = ring->words,
+                                     .mask = mask,
+                                     .at = head + 1 + depth,
+                                     .most = (uint32_t)(most - depth)};
+    const uint32_t frames = pt_tick_read_frames(self->interp_cache, &room_for);
     publish_sample(self, ring, depth + frames,
                    pt_tick_ring_mixed_word(weight, depth + frames, frames, (unsigned)end));
 }

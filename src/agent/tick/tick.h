@@ -139,11 +139,11 @@ typedef struct pt_thread {
     _Atomic(int) tid;
     pt_tick_stack stack;
     pt_unwind_cache *unwind_cache; /* or NULL; stays with the slot */
-    /* Or NULL, while no interpreter is known; stays with the slot. */
-    _Atomic(pt_tick_python_cache *) python_cache;
-    _Atomic(pt_tick_v8_cache *) v8_cache; /* the same */
-    _Atomic(int) weighing;                /* PT_TICK_BY_X */
-    unsigned user_looks; /* by mode: so many of its last ticks were outside of system calls */
+    /* By language, of its own type; NULL while no such interpreter is known. They stay with the
+     * slot. */
+    _Atomic(void *) interp_cache[PT_JOURNAL_LANGUAGES];
+    _Atomic(int) weighing; /* PT_TICK_BY_X */
+    unsigned user_looks;   /* by mode: so many of its last ticks were outside of system calls */
     /* By clock: so much of the thread's is accounted for. Negative: a part of a period more. */
     int64_t clock_seen_ns;
     /* By mode: the POSIX timer was armed, and has ended, at these times of the thread's clock; -1:

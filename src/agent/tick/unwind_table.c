@@ -26,7 +26,7 @@ void pt_tick_walk_begin(pt_tick_walk *walk, const pt_thread *self, const void *c
     pt_tick_regs_of(context, &regs);
     walk->modules = atomic_load(&pt_tick.modules);
     walk->cache = self->unwind_cache;
-    walk->python_cache = atomic_load(&self->python_cache);
+    walk->python_cache = atomic_load(&self->interp_cache[PT_JOURNAL_LANGUAGE_PYTHON]);
     walk->stack = stack_of(self);
     walk->pc = regs.pc;
     walk->state =
@@ -96,8 +96,8 @@ static int journal_end(pt_unwind_end end)
  * keep frame pointers. */
 static bool may_have_frame_pointer(const pt_unwind_modules *modules, uint64_t pc)
 {
-    const pt_tick_v8_facts *const v8 =
-        atomic_load_explicit(&pt_tick_v8.facts, memory_order_acquire);
+    const pt_tick_v8_facts *const v8 = atomic_load_explicit(
+        &pt_tick_languages[PT_JOURNAL_LANGUAGE_JAVASCRIPT].facts, memory_order_acquire);
     if (v8 != NULL && pc - v8->low < v8->limit - v8->low) return true;
     const pt_unwind_module *const module = pt_unwind_module_at(modules, pc);
     return module == NULL || (v8 != NULL && module->table == NULL);

@@ -5,8 +5,6 @@
 
 #include "wire/journal.h"
 
-pt_tick_v8_state pt_tick_v8;
-
 enum {
     SLOTS = sizeof((pt_tick_v8_cache *)0)->slot / sizeof((pt_tick_v8_cache *)0)->slot[0],
     PARTS = sizeof((pt_tick_v8_cache *)0)->part / sizeof((pt_tick_v8_cache *)0)->part[0],
@@ -169,14 +167,9 @@ void pt_tick_v8_begin(pt_tick_v8_walk *walk, pt_tick_v8_cache *cache)
 {
     *walk = (pt_tick_v8_walk){.cache = cache};
     if (cache == NULL) return;
-    walk->facts = atomic_load(&pt_tick_v8.facts);
+    walk->facts = atomic_load(&pt_tick_languages[PT_JOURNAL_LANGUAGE_JAVASCRIPT].facts);
     cache->pages.samples++;
     cache->budget = BUDGET_CHARACTERS;
-}
-
-static void count_frame(_Atomic(uint64_t) *count)
-{
-    atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
 }
 
 uint64_t pt_tick_v8_word(pt_tick_v8_walk *walk)
@@ -190,7 +183,7 @@ uint64_t pt_tick_v8_word(pt_tick_v8_walk *walk)
     if (function == 0) return 0;
     const pt_tick_v8_slot *const slot = look_up(walk->cache, walk->facts, function);
     if (slot != NULL && !slot->function.has_script) return 0;
-    count_frame(slot != NULL ? &pt_tick_v8.named : &pt_tick_v8.unnamed);
+    pt_tick_note_look(PT_JOURNAL_LANGUAGE_JAVASCRIPT, slot != NULL);
     if (slot == NULL) return 0;
     walk->count++;
     return PT_INTERP_FRAME | (uint64_t)slot->number << 32 | 1;

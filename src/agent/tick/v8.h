@@ -19,6 +19,7 @@
 #define PT_AGENT_TICK_V8_H
 
 #include "agent/tick/codes.h"
+#include "agent/tick/language.h"
 #include "agent/tick/peek.h"
 #include "interp/merge.h"
 #include "interp/v8.h"
@@ -57,13 +58,6 @@ typedef struct {
     uint32_t budget; /* characters that this sample may still look for lines in */
     uint8_t text[PT_TICK_V8_NAME_BYTES + PT_TICK_V8_FILE_BYTES];
 } pt_tick_v8_cache;
-
-typedef struct {
-    _Atomic(const pt_tick_v8_facts *) facts; /* NULL: no V8 that is known */
-    _Atomic(uint64_t) named, unnamed;        /* frames of JavaScript */
-} pt_tick_v8_state;
-
-extern pt_tick_v8_state pt_tick_v8;
 
 /* A walk's frames of JavaScript. */
 typedef struct {

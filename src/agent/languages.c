@@ -1,0 +1,171 @@
+/* languages.c: finds interpreters in what is mapped, and joins their frames with native ones.
+ *
+ *   mapped image with a language's mark -> the language's attach -> facts for the handler
+ *   frames in a ring                    -> merged with native ones; their code into the journal
+ */
+#include "agent/languages.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "unwind/split.h"
+
+enum { CODE_MAX_BYTES = 1 << 20 }; /* of an evaluator */
+
+static const pt_language *const rows[PT_JOURNAL_LANGUAGES] = {
+    [PT_JOURNAL_LANGUAGE_PYTHON] = &pt_language_python,
+    [PT_JOURNAL_LANGUAGE_JAVASCRIPT] = &pt_language_v8,
+};
+
+static struct {
+    uint32_t changes; /* of the maps, when they were last looked at */
+    struct {
+        bool is_said;
+        uint64_t inode; /* of the interpreter that was found or refused; 0 = none */
+    } of[PT_JOURNAL_LANGUAGES];
+    const pt_language *counted; /* the one whose frames are joined by counting; NULL = none */
+    pt_interp_evaluator evaluator;
+} languages;
+
+bool pt_languages_any(void)
+{
+    for (int i = 0; i < PT_JOURNAL_LANGUAGES; i++)
+        if (*rows[i]->loaded != NULL || languages.of[i].inode != 0) return true;
+    return false;
+}
+
+/* ---- finding ---- */
+
+static void find_evaluator(const pt_image *image, const char *name, pt_interp_evaluator *ret)
+{
+    uint64_t addr, bytes;
+    *ret = (pt_interp_evaluator){0};
+    if (!pt_image_symbol(image, name, &addr, &bytes) || bytes > CODE_MAX_BYTES) return;
+    ret->low[0] = addr;
+    ret->limit[0] = addr + bytes;
+    uint32_t count;
+    size_t map_bytes;
+    uint64_t *const starts = pt_image_entries(image, &count, &map_bytes);
+    uint8_t *const code = pt_agent_map((size_t)bytes);
+    if (starts != NULL && code != NULL && pt_maps_peek(addr, code, (size_t)bytes))
+        pt_unwind_split_part(image->machine, code, bytes, addr, starts, count, &ret->low[1],
+                             &ret->limit[1]);
+    pt_agent_unmap(starts, map_bytes);
+    pt_agent_unmap(code, (size_t)bytes);
+}
+
+static void refuse_interpreter(unsigned language, const char *why)
+{
+    if (!languages.of[language].is_said) pt_agent_say("%s: %s", why, rows[language]->missing);
+    languages.of[language].is_said = true;
+}
+
+static void want_cache(pt_thread *slot, void *arg)
+{
+    (void)arg;
+    pt_languages_want_caches(slot);
+}
+
+static void attach_interpreter(unsigned language, const pt_image *image, const char *path)
+{
+    const pt_language *const row = rows[language];
+    char why[PT_LANGUAGE_WHY_BYTES];
+    if (sizeof(void *) != 8) {
+        refuse_interpreter(language, "an interpreter of a 32-bit machine");
+        return;
+    }
+    if (row->evaluator != NULL && languages.counted != NULL) {
+        refuse_interpreter(language, "a second interpreter in this process");
+        return;
+    }
+    const pt_language_image in = {.image = image,
+                                  .path = path,
+                                  .evaluator = &languages.evaluator,
+                                  .codes = pt_codes_for_handlers()};
+    if (in.codes == NULL) {
+        refuse_interpreter(language, "there is no memory for an interpreter's names");
+        return;
+    }
+    if (row->evaluator != NULL) {
+        find_evaluator(image, row->evaluator, &languages.evaluator);
+        languages.counted = row;
+    }
+    const void *const facts = row->attach(&in, why);
+    if (facts == NULL) {
+        refuse_interpreter(language, why);
+        return;
+    }
+    atomic_store(&pt_tick_languages[language].facts, facts);
+    pt_threads_each(want_cache, NULL);
+}
+
+static void look_at_image(const pt_maps_live *live, void *arg)
+{
+    (void)arg;
+    char path[PATH_MAX];
+    uint64_t addr;
+    pt_image image;
+    bool has_path = false, has_image = false;
+    for (unsigned i = 0; i < PT_JOURNAL_LANGUAGES; i++) {
+        if (languages.of[i].inode != 0) continue;
+        if (!has_path && !pt_images_path(live, path)) return;
+        has_path = true;
+        if (!pt_images_may_be(rows[i]->file, path)) continue;
+        if (!has_image && !pt_image_look(live, &image)) return;
+        has_image = true;
+        if (!pt_language_symbol(&image, rows[i]->mark, &addr)) continue;
+        languages.of[i].inode = live->inode;
+        attach_interpreter(i, &image, path);
+    }
+}
+
+void pt_languages_update(void)
+{
+    const uint32_t changes = pt_maps_changes();
+    if (changes == languages.changes) return;
+    languages.changes = changes;
+    pt_maps_each_live(look_at_image, NULL);
+}
+
+void pt_languages_review(void)
+{
+    for (unsigned i = 0; i < PT_JOURNAL_LANGUAGES; i++)
+        if (!languages.of[i].is_said && pt_tick_is_wrong(i, rows[i]->wrong_looks))
+            refuse_interpreter(i, rows[i]->lie);
+}
+
+/* ---- threads ---- */
+
+void pt_languages_want_caches(pt_thread *slot)
+{
+    for (unsigned i = 0; i < PT_JOURNAL_LANGUAGES; i++)
+        if (atomic_load(&slot->interp_cache[i]) == NULL &&
+            atomic_load(&pt_tick_languages[i].facts) != NULL)
+            atomic_store(&slot->interp_cache[i], pt_agent_map(rows[i]->cache_bytes));
+}
+
+void pt_languages_forget_pages(pt_thread *slot)
+{
+    for (unsigned i = 0; i < PT_JOURNAL_LANGUAGES; i++) {
+        pt_tick_pages *const pages =
+            atomic_load(&slot->interp_cache[i]); /* a cache's first field */
+        if (pages != NULL) pt_tick_forget_pages(pages);
+    }
+}
+
+/* ---- joining ---- */
+
+uint32_t pt_languages_merge(const uint64_t *words, uint32_t native, uint32_t frames, bool is_whole,
+                            uint64_t *ret_chain, bool *ret_certain)
+{
+    uint32_t count = native;
+    *ret_certain = true;
+    if (frames == 0) {
+        memcpy(ret_chain, words, native * sizeof words[0]);
+        return count;
+    }
+    *ret_certain = pt_interp_merge(&languages.evaluator, words, native, is_whole, words + native,
+                                   frames, ret_chain, &count) == PT_MERGE_CERTAIN;
+    return count;
+}

@@ -1,0 +1,42 @@
+/* languages.h: the interpreters that may be in the process, a row each (languages.c). */
+#ifndef PT_AGENT_LANGUAGES_H
+#define PT_AGENT_LANGUAGES_H
+
+#include "agent/images.h"
+
+enum { PT_LANGUAGE_WHY_BYTES = 160 };
+
+/* An image that has an interpreter. */
+typedef struct {
+    const pt_image *image;
+    const char *path;
+    const pt_interp_evaluator *evaluator; /* empty: not found */
+    pt_tick_codes *codes;
+} pt_language_image;
+
+typedef struct {
+    const char *file; /* part of the names of files that may have the interpreter */
+    const char *mark; /* a symbol that only such files define */
+    /* The mark in the program or what it begins with; NULL: it has none. The loader's answer:
+     * dlsym would call malloc to say no. */
+    const char *const volatile *loaded;
+    const char *evaluator; /* the function that executes frames; NULL: it has no role */
+    const char *missing;   /* the end of the line that refuses an interpreter */
+    const char *lie;       /* the line's beginning if no look found what was promised */
+    uint32_t wrong_looks;  /* so many are enough for that */
+    size_t cache_bytes;    /* of a thread; it begins with its pt_tick_pages */
+    /* The facts for the handler, which are never freed: it may be reading them at any time. NULL,
+     * and why: the interpreter is refused. */
+    const void *(*attach)(const pt_language_image *in, char why[PT_LANGUAGE_WHY_BYTES]);
+} pt_language;
+
+/* python.c, v8.c */
+extern const pt_language pt_language_python, pt_language_v8;
+
+static inline bool pt_language_symbol(const pt_image *image, const char *name, uint64_t *ret_addr)
+{
+    uint64_t bytes;
+    return pt_image_symbol(image, name, ret_addr, &bytes);
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* language.h: what the handler has for each language whose functions it reads from an
+ * interpreter's memory. A language is a row here, one in agent/languages.c, and a file in each of
+ * the two folders.
+ */
+#ifndef PT_AGENT_TICK_LANGUAGE_H
+#define PT_AGENT_TICK_LANGUAGE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/journal.h"
+
+/* By PT_JOURNAL_LANGUAGE_X. */
+typedef struct {
+    /* Of the language's own type; NULL: no such interpreter that is known. Never changed, only
+     * replaced. */
+    _Atomic(const void *) facts;
+    /* How often the first look at an object found what the layout promises, and how often not; up
+     * to PT_TICK_LOOKS_MAX. */
+    _Atomic(uint32_t) right, wrong;
+} pt_tick_language;
+
+enum { PT_TICK_LOOKS_MAX = 128 };
+
+extern pt_tick_language pt_tick_languages[PT_JOURNAL_LANGUAGES];
+
+static inline void pt_tick_note_look(unsigned language, bool is_right)
+{
+    pt_tick_language *const l = &pt_tick_languages[language];
+    _Atomic(uint32_t) *const count = is_right ? &l->right : &l->wrong;
+    if (atomic_load_explicit(count, memory_order_relaxed) < PT_TICK_LOOKS_MAX)
+        atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+}
+
+/* Was the interpreter never what its layout promises? Then nothing is believed of it. */
+static inline bool pt_tick_is_wrong(unsigned language, uint32_t enough)
+{
+    pt_tick_language *const l = &pt_tick_languages[language];
+    return atomic_load_explicit(&l->wrong, memory_order_relaxed) >= enough &&
+           atomic_load_explicit(&l->right, memory_order_relaxed) == 0;
+}
+
+/* The words of a sample's frames: innermost first, at most `most`, to words[(at + i) & mask]. */
+typedef struct {
+    uint64_t *words;
+    uint64_t mask, at;
+    uint32_t most;
+} pt_tick_frames;
+
+/* Reads the calling thread's frames of the languages that have a chain of their own, which are
+ * joined with the native ones later (interp/merge.h); how many. caches: the thread's, by language;
+ * each begins with its pt_tick_pages. */
+uint32_t pt_tick_read_frames(_Atomic(void *) caches[PT_JOURNAL_LANGUAGES],
+                             const pt_tick_frames *frames);
+
+#endif
