@@ -80,6 +80,14 @@ static void commit_name(naming *n, uint32_t location, const char *name)
     free(shown);
 }
 
+/* The server has named all of the mapping's addresses, which may be none. */
+static void note_named(naming *n, uint32_t mapping)
+{
+    if (mapping == PT_NONE) return;
+    if (n->b == NULL) n->b = pt_builder_extend(n->p);
+    pt_builder_mapping_at(n->b, (pt_mapping_id){mapping})->flags |= PT_MAPPING_HAS_FUNCTIONS;
+}
+
 static void name_batch(naming *n, uint32_t mapping, const pt_remote_mapping *server, const batch *b)
 {
     char **const names = pt_alloc(b->count + 1, sizeof *names);
@@ -99,8 +107,7 @@ static void name_batch(naming *n, uint32_t mapping, const pt_remote_mapping *ser
     }
     if (named < b->count)
         pt_diag_add(n->diag, b->count - named, "addresses that the server has no name for");
-    if (named > 0 && mapping != PT_NONE)
-        pt_builder_mapping_at(n->b, (pt_mapping_id){mapping})->flags |= PT_MAPPING_HAS_FUNCTIONS;
+    if (named > 0) note_named(n, mapping);
     free(names);
 }
 
@@ -117,7 +124,10 @@ static void name_mapping(naming *n, uint32_t mapping)
     const pt_remote_mapping *const server = find_server(n, mapping);
     if (server == NULL) return;
     batch b = gather_addresses(n, mapping, server->start - start);
-    if (b.count > 0) name_batch(n, mapping, server, &b);
+    if (b.count > 0)
+        name_batch(n, mapping, server, &b);
+    else
+        note_named(n, mapping);
     free(b.items);
     free(b.addresses);
 }

@@ -57,6 +57,18 @@ expect_stderr_line '*1 address that the server has no name for'
 it 'posts to the neighbour of the profile, without its query'
 expect grep -qx 'POST /pprof/symbol application/octet-stream' log
 
+it 'marks the mappings of the server as named, those without samples, too, as google/pprof does'
+{
+    head -n 2 addresses.txt
+    printf '\nMAPPED_LIBRARIES:\n00400000-00403000 r-xp 00000000 00:00 0 /bin/prog\n00500000-00501000 r-xp 00000000 00:00 0 /lib/x.so\n'
+} >mapped.txt
+profile=$PWD/mapped.txt
+serve mapped
+run pitot pprof -raw -symbolize=remote "http://127.0.0.1:$mapped/pprof/heap"
+expect_status 0
+expect_stdout_line '1: 0x400000/0x403000/0x0 /bin/prog  \[FN\]'
+expect_stdout_line '2: 0x500000/0x501000/0x0 /lib/x.so  \[FN\]'
+
 it 'keeps what it fetched, with the names, and says where'
 run pitot top "http://$base/pprof/heap"
 expect_stderr_line "pitot: the fetched profile is in $PPROF_TMPDIR/pprof.objects.space.*.pb.gz"
