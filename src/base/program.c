@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,13 +145,19 @@ void pt_program_result_done(pt_program_result *result)
     pt_buf_done(&result->said);
 }
 
+static bool is_program(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
 char *pt_program_find(const char *name, const char *search)
 {
-    if (strchr(name, '/') != NULL) return access(name, X_OK) == 0 ? pt_strdup(name) : NULL;
-    for (const char *p = search != NULL ? search : "/usr/bin:/bin"; *p != '\0';) {
+    if (strchr(name, '/') != NULL) return is_program(name) ? pt_strdup(name) : NULL;
+    for (const char *p = search != NULL ? search : "/usr/local/bin:/usr/bin:/bin"; *p != '\0';) {
         const size_t length = strcspn(p, ":");
         char *file = pt_strf("%.*s/%s", length > 0 ? (int)length : 1, length > 0 ? p : ".", name);
-        if (access(file, X_OK) == 0) return file;
+        if (is_program(file)) return file;
         free(file);
         p += length + (p[length] == ':');
     }

@@ -22,8 +22,8 @@ pt_status pt_program_run(const char *path, char *const argv[], const pt_buf *inp
 void pt_program_result_done(pt_program_result *result);
 
 /* The path of an executable of that name in the folders of search, which are divided by colons as
- * in PATH (NULL: /usr/bin and /bin). To be freed; NULL if there is none. A name with a slash is a
- * path itself. */
+ * in PATH (NULL: /usr/local/bin, /usr/bin and /bin). To be freed; NULL if there is none. A name
+ * with a slash is a path itself. */
 char *pt_program_find(const char *name, const char *search);
 
 #endif

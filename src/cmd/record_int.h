@@ -7,11 +7,12 @@
  *   record_counted.c    CPU time without samples -> rows of their own
  *   record_collect.c    journals -> profile and the facts of the whole tree
  *   record_perf.c     engine perf: processes that run, the whole machine, or a command
- *   record_pids.c       which processes are meant
- *   record_child.c      a command that waits until it may begin
- *   record_signals.c  those that end a recording, or are the command's
  *   record_write.c    onto the disk
  *   record_say.c      the summary
+ *
+ * What has no words for the user is in capture: which processes are meant (pids.h), the command
+ * that waits until it may begin (child.h), signals (signals.h), the folder of the samples
+ * (folder.h).
  */
 #ifndef PT_CMD_RECORD_INT_H
 #define PT_CMD_RECORD_INT_H
@@ -73,45 +74,6 @@ char *pt_record_name_part(const char *output, const char *part);
  * is the result. Returns in each of these processes, too. */
 int pt_record_repeat(pt_cmd_context *context, pt_record_settings *settings,
                      int (*record)(pt_cmd_context *context, pt_record_settings *settings));
-
-/* ---- record_pids.c ---- */
-
-typedef struct pt_pid_list {
-    pid_t *items;
-    size_t count, cap;
-} pt_pid_list;
-
-/* Each word is a number, or the name (as /proc/PID/comm or the program's file has it) of one or
- * more processes, or several of either with commas. PT_ERR_NOTFOUND: there is none. The list is
- * the caller's to free; without duplicates. root: "/proc". */
-pt_status pt_record_pids(const char *root, const char *const *words, size_t count,
-                         pt_pid_list *ret_pids, pt_error *reterr);
-
-/* Those that processes of the list have started and that have not ended, without those in the list
- * itself; the caller's to free. */
-void pt_record_children(const char *root, const pt_pid_list *of, pt_pid_list *ret_pids);
-
-/* ---- record_child.c ---- */
-
-typedef struct pt_record_child {
-    pid_t pid;
-    int go_fd;     /* close it, and the command begins */
-    int report_fd; /* tells why it could not */
-    int wait_status;
-    struct rusage usage;
-} pt_record_child;
-
-/* Forks; the child waits. Signals that end us go to it, until pt_record_child_wait. */
-pt_status pt_record_child_start(const char *const *command, pt_record_child *ret_child,
-                                pt_error *reterr);
-/* Lets it begin. PT_ERR_NOTFOUND, PT_ERR_SYSTEM: it could not be run, and has ended. */
-pt_status pt_record_child_go(pt_record_child *child, const char *name, pt_error *reterr);
-/* Ends it without letting it begin. */
-void pt_record_child_refuse(pt_record_child *child);
-/* Whether it has ended; then its status and usage are known, and it must not be waited for. */
-bool pt_record_child_has_ended(pt_record_child *child);
-/* Waits for its end. */
-void pt_record_child_wait(pt_record_child *child);
 
 /* ---- record_write.c ---- */
 

@@ -13,13 +13,15 @@
 #include "base/file.h"
 #include "capture/capture.h"
 #include "capture/cgroup.h"
+#include "capture/child.h"
 #include "capture/permission.h"
+#include "capture/pids.h"
 #include "capture/procs.h"
+#include "capture/signals.h"
 #include "cmd/cmd.h"
 #include "cmd/lookup.h"
 #include "cmd/print.h"
 #include "cmd/record_int.h"
-#include "cmd/record_signals.h"
 
 typedef struct {
     pt_cmd_context *context;
@@ -349,12 +351,18 @@ static pt_status ask_kernel(perf_run *run, pt_error *reterr)
     return PT_OK;
 }
 
+static void say_line(const char *line)
+{
+    pt_cmd_say("%s", line);
+}
+
 static pt_status prepare_capture(perf_run *run, pt_error *reterr)
 {
     const pt_record_settings *const s = run->settings;
     pt_status status = PT_OK;
     if (s->pids.count > 0)
-        status = pt_record_pids("/proc", s->pids.items, s->pids.count, &run->pids, reterr);
+        status =
+            pt_record_pids("/proc", s->pids.items, s->pids.count, say_line, &run->pids, reterr);
     if (s->cgroup != NULL) status = pt_cgroup_find("/proc", s->cgroup, &run->cgroup, reterr);
     if (status == PT_OK) status = pt_record_can_write(s->output, reterr);
     if (status == PT_OK) status = ask_kernel(run, reterr);

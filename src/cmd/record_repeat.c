@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "capture/signals.h"
 #include "cmd/cmd.h"
 #include "cmd/record_int.h"
-#include "cmd/record_signals.h"
 
 char *pt_record_name_part(const char *output, const char *part)
 {

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "cmd/record_signals.h"
+#include "capture/child.h"
+#include "capture/signals.h"
 
 static void say_cut_off(void *is_again, const char *folder, time_t last_s, bool is_told)
 {
@@ -94,55 +94,25 @@ static void set_environment(const char *library, const char *folder, uint32_t hz
     setenv("PITOT_RECORD_ENGINE", is_traced() ? ".t........" : "..........", 1);
 }
 
-/* Never returns in the child. The pipe tells whether exec failed, and why. */
-static pid_t start_command(const char *const *command, const pt_record_signals *before,
-                           int *ret_error)
-{
-    int report[2];
-    if (pipe2(report, O_CLOEXEC) != 0) {
-        *ret_error = errno;
-        return -1;
-    }
-    const pid_t pid = fork();
-    if (pid == 0) {
-        pt_record_signals_give_back(before);
-        execvp(command[0], (char *const *)(uintptr_t)command);
-        const int error = errno;
-        (void)!write(report[1], &error, sizeof error);
-        _exit(127);
-    }
-    *ret_error = pid < 0 ? errno : 0;
-    close(report[1]);
-    if (pid > 0) {
-        pt_record_signals_pass_to(pid);
-        ssize_t got;
-        do
-            got = read(report[0], ret_error, sizeof *ret_error);
-        while (got < 0 && errno == EINTR);
-        if (got != (ssize_t)sizeof *ret_error) *ret_error = 0;
-    }
-    close(report[0]);
-    return pid;
-}
-
 static pt_status run_and_wait(const char *const *command, pt_record_run *run, pt_error *reterr)
 {
     pt_record_signals before;
-    int error;
+    pt_record_child child;
+    pt_status status = pt_record_child_start(command, &child, reterr);
+    if (status != PT_OK) return status;
+    pt_record_signals_pass_to(child.pid);
     pt_record_signals_take(true, &before);
+    run->pid = child.pid;
     run->start_ns = pt_clock_ns(CLOCK_REALTIME);
     const int64_t start_ns = pt_clock_ns(CLOCK_MONOTONIC);
-    run->pid = start_command(command, &before, &error);
-    while (run->pid > 0 && wait4(run->pid, &run->wait_status, 0, &run->usage) < 0 && errno == EINTR)
-        continue;
+    status = pt_record_child_go(&child, command[0], reterr);
+    if (status == PT_OK) pt_record_child_wait(&child);
     run->duration_ns = pt_clock_ns(CLOCK_MONOTONIC) - start_ns;
+    run->wait_status = child.wait_status;
+    run->usage = child.usage;
     pt_record_signals_pass_to(0);
     pt_record_signals_give_back(&before);
-    if (error != 0) {
-        pt_error_errno(reterr, error, "%s: cannot be run", command[0]);
-        return error == ENOENT ? PT_ERR_NOTFOUND : PT_ERR_SYSTEM;
-    }
-    return PT_OK;
+    return status;
 }
 
 pt_status pt_record_run_command(const char *const *command, const char *library, uint32_t hz,

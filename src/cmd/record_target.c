@@ -12,36 +12,20 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/program.h"
 #include "elf/image.h"
 #include "interp/python.h"
 #include "interp/v8.h"
 #include "machine/machine.h"
 
-#define SCRIPTS_MAX  4 /* as the kernel: interpreters of interpreters */
-#define IMAGE_MAX    (UINT64_C(4) << 30)
-#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+#define SCRIPTS_MAX 4 /* as the kernel: interpreters of interpreters */
+#define IMAGE_MAX   (UINT64_C(4) << 30)
 
 /* ---- finding ---- */
 
-static bool is_program(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
 static char *find_in_path(const char *command)
 {
-    if (strchr(command, '/') != NULL) return is_program(command) ? pt_strdup(command) : NULL;
-    const char *path = getenv("PATH");
-    for (path = path != NULL ? path : DEFAULT_PATH; *path != '\0';) {
-        const size_t length = strcspn(path, ":");
-        char *const candidate =
-            pt_strf("%.*s/%s", length > 0 ? (int)length : 1, length > 0 ? path : ".", command);
-        if (is_program(candidate)) return candidate;
-        free(candidate);
-        path += length + (path[length] == ':');
-    }
-    return NULL;
+    return pt_program_find(command, getenv("PATH"));
 }
 
 /* "#!INTERPRETER [ARGUMENT]"; env's argument is the real interpreter. */

@@ -191,13 +191,7 @@ static pt_status finish_profile(java *j, pt_reader *r, pt_error *reterr)
         pt_builder_append_location(j->b, &location, &at, named);
     }
     pt_diag_add(j->hooks->diag, j->saturated, "counts beyond 63 bits held at the limit");
-    const pt_status status = pt_builder_status(j->b, reterr);
-    if (status != PT_OK || j->malformed == 0) return status;
-    return pt_error_set(reterr, PT_ERR_DAMAGED,
-                        "%" PRIu64 " line%s not understood, the first at byte %" PRIu64
-                        "; kept %" PRIu32 " samples",
-                        j->malformed, j->malformed == 1 ? " is" : "s are", j->first_malformed,
-                        pt_builder_sample_count(j->b));
+    return pt_malformed_lines(j->b, j->malformed, j->first_malformed, reterr);
 }
 
 static void add_event(pt_builder *b, const char *type, const char *unit, size_t unit_bytes)

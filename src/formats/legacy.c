@@ -453,6 +453,16 @@ static void add_locations(pt_legacy *l)
     free(g.by_start);
 }
 
+pt_status pt_malformed_lines(const pt_builder *b, uint64_t count, uint64_t first, pt_error *reterr)
+{
+    const pt_status status = pt_builder_status(b, reterr);
+    if (status != PT_OK || count == 0) return status;
+    return pt_error_set(reterr, PT_ERR_DAMAGED,
+                        "%" PRIu64 " line%s not understood, the first at byte %" PRIu64
+                        "; kept %" PRIu32 " samples",
+                        count, count == 1 ? " is" : "s are", first, pt_builder_sample_count(b));
+}
+
 pt_status pt_legacy_finish(pt_legacy *l, pt_reader *r, bool at_maps, pt_error *reterr)
 {
     pt_span line;
@@ -460,13 +470,7 @@ pt_status pt_legacy_finish(pt_legacy *l, pt_reader *r, bool at_maps, pt_error *r
         at_maps = pt_span_is_maps(line);
     if (at_maps) pt_procmaps_read(r, l->b, l->hooks->diag);
     add_locations(l);
-    const pt_status status = pt_builder_status(l->b, reterr);
-    if (status != PT_OK || l->malformed == 0) return status;
-    return pt_error_set(reterr, PT_ERR_DAMAGED,
-                        "%" PRIu64 " line%s not understood, the first at byte %" PRIu64
-                        "; kept %" PRIu32 " samples",
-                        l->malformed, l->malformed == 1 ? " is" : "s are", l->first_malformed,
-                        pt_builder_sample_count(l->b));
+    return pt_malformed_lines(l->b, l->malformed, l->first_malformed, reterr);
 }
 
 /* ---- Writing ---- */

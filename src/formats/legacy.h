@@ -98,6 +98,9 @@ void pt_legacy_name(pt_legacy *l, uint64_t pc, bool is_return, pt_span name, pt_
                     int64_t line);
 /* Counts a line in an unknown form, which is skipped. */
 void pt_legacy_malformed(pt_legacy *l, uint64_t offset);
+/* The end of a reader of lines: the builder's status, or PT_ERR_DAMAGED if `count` lines are in an
+ * unknown form, the first of them at byte `first`. */
+pt_status pt_malformed_lines(const pt_builder *b, uint64_t count, uint64_t first, pt_error *reterr);
 
 /* Sets drop_frames by the rules of google/pprof's addLegacyFrameInfo. */
 typedef enum { PT_LEGACY_CPU, PT_LEGACY_HEAP, PT_LEGACY_CONTENTION } pt_legacy_kind;

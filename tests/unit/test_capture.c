@@ -21,10 +21,10 @@
 #include "capture/between.h"
 #include "capture/cgroup.h"
 #include "capture/permission.h"
+#include "capture/pids.h"
 #include "capture/procs.h"
 #include "capture/set.h"
 #include "capture/unwind_sample.h"
-#include "cmd/record_int.h"
 
 /* ---- rings ---- */
 
@@ -744,7 +744,7 @@ static void processes_are_named_by_number_or_name(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         pt_pid_list pids = {0};
         pt_error error = PT_ERROR_INIT;
-        pt_record_pids(root, &rows[i].word, 1, &pids, &error);
+        pt_record_pids(root, &rows[i].word, 1, NULL, &pids, &error);
         assert_int_equal(pids.count, rows[i].count);
         assert_string_equal(error.message, rows[i].message);
         free(pids.items);

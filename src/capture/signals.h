@@ -1,4 +1,4 @@
-/* record_signals.h: signals while a recording runs, the same for both engines.
+/* signals.h: signals while a recording runs, the same for both engines.
  *
  *                     without a command    with a command
  *   SIGINT, SIGQUIT   end the recording    passed on, unless the keyboard sent them to both
@@ -7,8 +7,8 @@
  *
  * The end of the command ends its recording.
  */
-#ifndef PT_CMD_RECORD_SIGNALS_H
-#define PT_CMD_RECORD_SIGNALS_H
+#ifndef PT_CAPTURE_SIGNALS_H
+#define PT_CAPTURE_SIGNALS_H
 
 #include <signal.h>
 #include <stdbool.h>

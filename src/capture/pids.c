@@ -1,4 +1,6 @@
-/* record_pids.c: which processes a person means. See record_int.h. */
+/* pids.c: see pids.h. */
+#include "capture/pids.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <limits.h>
@@ -6,11 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/grow.h"
 #include "capture/procs.h"
-#include "cmd/cmd.h"
-#include "cmd/record_int.h"
 #include "process/path_kind.h"
 
 static bool is_in(const pt_pid_list *list, pid_t pid)
@@ -81,7 +82,8 @@ static pt_status add_named(const char *root, const char *name, pt_pid_list *list
                         "no process is named %s (names are those of ps -e)", name);
 }
 
-static pt_status add_number(const char *root, const char *word, pt_pid_list *list, pt_error *reterr)
+static pt_status add_number(const char *root, const char *word, pt_pids_say *say, pt_pid_list *list,
+                            pt_error *reterr)
 {
     char *end;
     const long pid = strtol(word, &end, 10);
@@ -95,10 +97,13 @@ static pt_status add_number(const char *root, const char *word, pt_pid_list *lis
     char group[16];
     pt_proc_status(root, word, "Tgid", group, sizeof group);
     const long whole = group[0] != '\0' ? strtol(group, NULL, 10) : pid;
-    if (whole != pid)
-        pt_cmd_say("%ld is a thread of process %ld, which is recorded whole; with --timeline, "
-                   "--tag-focus=tid=%ld shows the thread",
-                   pid, whole, pid);
+    if (whole != pid && say != NULL) {
+        PT_FREE char *note =
+            pt_strf("%ld is a thread of process %ld, which is recorded whole; with --timeline, "
+                    "--tag-focus=tid=%ld shows the thread",
+                    pid, whole, pid);
+        say(note);
+    }
     add_pid(list, (pid_t)whole);
     return PT_OK;
 }
@@ -120,7 +125,7 @@ void pt_record_children(const char *root, const pt_pid_list *of, pt_pid_list *re
     if (dir != NULL) closedir(dir);
 }
 
-pt_status pt_record_pids(const char *root, const char *const *words, size_t count,
+pt_status pt_record_pids(const char *root, const char *const *words, size_t count, pt_pids_say *say,
                          pt_pid_list *ret_pids, pt_error *reterr)
 {
     pt_pid_list list = {0};
@@ -130,7 +135,7 @@ pt_status pt_record_pids(const char *root, const char *const *words, size_t coun
         char *state = NULL;
         for (const char *word = strtok_r(copy, ", ", &state); word != NULL && status == PT_OK;
              word = strtok_r(NULL, ", ", &state))
-            status = isdigit((unsigned char)word[0]) ? add_number(root, word, &list, reterr)
+            status = isdigit((unsigned char)word[0]) ? add_number(root, word, say, &list, reterr)
                                                      : add_named(root, word, &list, reterr);
     }
     if (status == PT_OK && list.count == 0)

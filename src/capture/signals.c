@@ -1,5 +1,5 @@
-/* record_signals.c: see record_signals.h. */
-#include "cmd/record_signals.h"
+/* signals.c: see signals.h. */
+#include "capture/signals.h"
 
 #include <errno.h>
 #include <stddef.h>

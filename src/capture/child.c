@@ -1,13 +1,12 @@
-/* record_child.c: a command that waits until its recording has begun. See record_int.h. */
+/* child.c: see child.h. */
+#include "capture/child.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "cmd/record_int.h"
 
 /* Never returns. */
 static void wait_and_exec(const char *const *command, int go_fd, int report_fd)

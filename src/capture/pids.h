@@ -1,0 +1,28 @@
+/* pids.h: the processes that a person means. */
+#ifndef PT_CAPTURE_PIDS_H
+#define PT_CAPTURE_PIDS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+typedef struct pt_pid_list {
+    pid_t *items;
+    size_t count, cap;
+} pt_pid_list;
+
+typedef void pt_pids_say(const char *line);
+
+/* Each word is a number, or the name (as /proc/PID/comm or the program's file has it) of one or
+ * more processes, or several of either with commas. PT_ERR_NOTFOUND: there is none. The list is
+ * the caller's to free; without duplicates. root: "/proc". say (may be NULL) gets a line if a
+ * number is that of a thread. */
+pt_status pt_record_pids(const char *root, const char *const *words, size_t count, pt_pids_say *say,
+                         pt_pid_list *ret_pids, pt_error *reterr);
+
+/* Those that processes of the list have started and that have not ended, without those in the list
+ * itself; the caller's to free. */
+void pt_record_children(const char *root, const pt_pid_list *of, pt_pid_list *ret_pids);
+
+#endif
