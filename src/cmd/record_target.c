@@ -81,7 +81,8 @@ static bool has_symbol(const pt_elf *elf, const char *name)
     return false;
 }
 
-/* A program of that name which is one: it has the interpreter, or needs its library. */
+/* The minor version of the CPython that a program called python3.N runs, if it has or needs symbols
+ * of the interpreter; 0: none, or one whose layout is not known. */
 static unsigned python_minor_of(const char *path, const pt_blob *image)
 {
     unsigned major, minor;

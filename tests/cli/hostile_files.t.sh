@@ -130,3 +130,47 @@ done
 expect [ ! -e taken ]
 expect [ ! -e also ]
 expect [ ! -e third ]
+
+it 'a program whose file becomes a FIFO while it is recorded holds up neither the recording nor a report'
+cat >fifo.c <<'C'
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(int count, char **name)
+{
+    if (unlink(name[count - 1]) != 0 || mkfifo(name[count - 1], 0600) != 0) return 1;
+    puts("it is one");
+    fflush(stdout);
+    for (;;) {
+    }
+}
+C
+if needs cc && cc -O1 -o fifo fifo.c; then
+    coproc { exec ./fifo; }
+    fifo_pid=$COPROC_PID
+    read -r _ <&"${COPROC[0]}"
+    expect test -p fifo
+    run timeout -s KILL 20 "$PITOT" record --engine=perf -p "$fifo_pid" --duration=0.2 -o fifo.pb.gz
+    if [ "$status" = 1 ] && [ ! -e fifo.pb.gz ]; then
+        skip 'the kernel gives no perf events here'
+    else
+        expect_status 0
+        run timeout -s KILL 20 "$PITOT" top fifo.pb.gz
+        expect_status 0
+        expect_stdout_has '[fifo+0x'
+    fi
+    kill "$fifo_pid"
+    wait "$fifo_pid" 2>/dev/null
+fi
+
+it 'four thousand blocks in one another take no stack of the reader'
+python3 -c "
+blocks = 4000
+print('int sum; int deep(int x) {' + ''.join(f'{{ int v{i} = x; sum += v{i};' for i in range(blocks)) + '}' * blocks + 'return sum; }')
+print('int main(void) { return deep(1); }')" >deep.c
+if needs cc && cc -O0 -g -o deep deep.c && command -v nm >/dev/null; then
+    # A frame of 64 bytes for each would be the whole of such a stack.
+    run bash -c 'ulimit -s 256; exec "$PITOT" symbolize -e deep "$1"' deep "0x$(nm deep | sed -n 's/ T deep$//p')"
+    expect_status 0
+    expect_stdout_line 'deep'
+fi

@@ -1,4 +1,4 @@
-/* print_int.h: what the files of gprof's view share. */
+/* gprof_int.h: what the files that compute gprof's reports share. */
 #ifndef PT_GPROF_GPROF_INT_H
 #define PT_GPROF_GPROF_INT_H
 
