@@ -12,7 +12,7 @@ enum { FRAMES_MAX = 64, TEXT_BYTES = 32, CHAIN_MAX = 64 };
 /* Whatever types the objects have: the first one's count as right. */
 static void read_code(const pt_python_layout *layout, memory *m, const pt_python_frame *frame)
 {
-    uint8_t object[PT_PYTHON_CODE_BYTES];
+    _Alignas(8) uint8_t object[PT_PYTHON_CODE_BYTES];
     uint64_t head[2] = {0}, addr, bytes;
     pt_python_code code;
     char text[TEXT_BYTES];

@@ -26,8 +26,10 @@ int pt_bpf_engine_program(const pt_bpf_engine *engine);
 bool pt_bpf_engine_output(pt_bpf_engine *engine, uint32_t cpu, int event_fd);
 
 /* Sets the modules by which the program walks samples of process pid; their tables must stay in
- * place. modules NULL: its samples are dropped. False: no room; nothing changes for the process. */
-bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modules *modules);
+ * place. modules NULL: its samples are dropped. python: its CPython, whose frames the samples then
+ * have, or NULL. False: no room; nothing changes for the process. */
+bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modules *modules,
+                       const pt_bpf_python *python);
 /* Removes a process. */
 void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid);
 

@@ -44,9 +44,14 @@ static const void *(*const bpf_task_pt_regs)(const void *task) = (void *)175;
 
 struct mm_struct;
 
+struct thread_struct {
+    unsigned long fsbase;
+} OF_KERNEL;
+
 struct task_struct {
     struct mm_struct *mm;
     void *stack;
+    struct thread_struct thread;
 } OF_KERNEL;
 
 /* Linux 5.15 added a helper for the registers of user space. */

@@ -13,6 +13,7 @@
 #ifndef PT_BPF_LAYOUT_H
 #define PT_BPF_LAYOUT_H
 
+#include "interp/python.h"
 #include "unwind/unwind.h"
 
 enum {
@@ -24,6 +25,8 @@ enum {
     PT_BPF_MAPPINGS_MAX = 32768, /* of one process */
     PT_BPF_DEPTH_MAX = 1024,
     PT_BPF_WINDOW_BYTES = 1024, /* bytes of the stack per read */
+    PT_BPF_PYTHON_MAX = 512,    /* frames of CPython */
+    PT_BPF_PYTHON_BAD = 0xffff, /* in place of their number: they are not as the layout says */
 };
 
 _Static_assert(PT_BPF_CHUNK_WORDS == 1 << PT_BPF_CHUNK_BITS, "a word's number has so many bits");
@@ -46,12 +49,21 @@ typedef struct pt_bpf_mapping {
     uint32_t unused;
 } pt_bpf_mapping;
 
+/* The CPython of a process. */
+typedef struct pt_bpf_python {
+    uint64_t runtime;   /* address of _PyRuntime; 0: there is none, or its frames are not wanted */
+    uint64_t code_type; /* address of PyCode_Type */
+    uint64_t thread_keys; /* of libc's thread structure: the offset of its blocks of values */
+    pt_python_layout layout;
+} pt_bpf_python;
+
 /* A process. */
 typedef struct pt_bpf_process {
     uint64_t mm;         /* address space of the mappings, set by the first sample; 0 before */
     uint32_t generation; /* of the mappings; pt_unwind_modules.generation */
     uint32_t mappings, mapping_count;
     uint32_t is_wanted; /* 0: drop its samples */
+    pt_bpf_python python;
 } pt_bpf_process;
 
 /* A stack as it arrives in PERF_SAMPLE_RAW. The kernel sets bytes: the number of bytes that follow.
@@ -62,16 +74,35 @@ typedef struct pt_bpf_stack {
     uint32_t count;
     uint8_t end; /* pt_unwind_end */
     uint8_t is_unchecked;
-    uint8_t unused[2];
-    uint64_t period; /* the event's period at this sample */
-    uint64_t pcs[PT_BPF_DEPTH_MAX];
+    uint16_t python_count; /* of CPython's frames, or PT_BPF_PYTHON_BAD */
+    uint64_t period;       /* the event's period at this sample */
+    /* `count` pcs, then two words for each frame of CPython: PT_BPF_PYTHON_X. */
+    uint64_t pcs[PT_BPF_DEPTH_MAX + 2 * PT_BPF_PYTHON_MAX];
 } pt_bpf_stack;
 
 enum {
     PT_BPF_STACK_HEAD_BYTES = 20, /* from generation to pcs */
 };
 
+/* A frame of CPython. The first word: the address of its code object; bit 62: it is the outermost
+ * of its run. The second word: the low half is 1 + the place, the high half pt_python_code_check of
+ * the object. The address is 0 for an evaluator without frames. */
+#define PT_BPF_PYTHON_ENTRY         (UINT64_C(1) << 62)
+#define PT_BPF_PYTHON_CODE(first)   ((first) & ~PT_BPF_PYTHON_ENTRY)
+#define PT_BPF_PYTHON_PLACE(second) ((int32_t)((uint32_t)(second)-1))
+#define PT_BPF_PYTHON_CHECK(second) ((uint32_t)((second) >> 32))
+
 _Static_assert(offsetof(pt_bpf_stack, pcs) == 4 + PT_BPF_STACK_HEAD_BYTES, "the record's layout");
+
+/* The state of a walk through CPython's frames; for its fields see pt_python_walk. */
+typedef struct pt_bpf_python_walk {
+    pt_python_layout layout;
+    uint64_t code_type, next;
+    uint32_t left;
+    uint8_t has_ahead, unused[3];
+    pt_python_frame ahead;
+    uint64_t bytes[PT_PYTHON_BYTES / 8];
+} pt_bpf_python_walk;
 
 /* The state of a walk. */
 typedef struct pt_bpf_cpu {
@@ -88,6 +119,7 @@ typedef struct pt_bpf_cpu {
     uint64_t regs[PT_MACHINE_REGS_MAX];
     uint64_t window_start; /* of the stack; 1: nothing was read yet */
     uint64_t window[PT_BPF_WINDOW_BYTES / 8];
+    pt_bpf_python_walk python;
     pt_bpf_stack stack;
     pt_unwind_slot slots[PT_UNWIND_CACHE_SLOTS];
 } pt_bpf_cpu;

@@ -58,7 +58,15 @@ static inline __attribute__((always_inline)) bool read_stack(uint64_t *window, u
     return bpf_probe_read_user(window, PT_BPF_WINDOW_BYTES, addr) == 0;
 }
 
+static inline __attribute__((always_inline)) bool read_memory(void *to, uint32_t bytes,
+                                                              uint64_t addr)
+{
+    return bpf_probe_read_user(to, bytes, addr) == 0;
+}
+
 #include "bpf/walk.bpf.h"
+
+#include "bpf/python.bpf.h"
 
 __attribute__((noinline)) int pt_bpf_search_mapping(uint32_t cpu, uint64_t addr)
 {
@@ -76,6 +84,12 @@ __attribute__((noinline)) int pt_bpf_step(uint32_t cpu)
 {
     pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
     return c != NULL ? (int)step_frame(c) : PT_UNWIND_END_BAD_READ;
+}
+
+__attribute__((noinline)) int pt_bpf_step_python(uint32_t cpu)
+{
+    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
+    return c != NULL ? step_python(c) : 0;
 }
 
 /* Copies registers by DWARF number (System V ABI, AMD64, figure 3.36). The verifier allows reading
@@ -135,6 +149,16 @@ static inline bool take_regs(pt_bpf_cpu *c, struct bpf_perf_event_data *context,
     return true;
 }
 
+static inline void add_python(pt_bpf_cpu *c, const pt_bpf_process *process,
+                              const struct task_struct *task)
+{
+    uint64_t thread = 0;
+    KERNEL_FIELD(thread, task, thread.fsbase);
+    if (thread == 0 || !begin_python(c, &process->python, thread)) return;
+    for (int i = 0; i < PT_BPF_PYTHON_MAX; i++)
+        if (pt_bpf_step_python(c->cpu) == 0) break;
+}
+
 enum { GO_ON = 1, DROP = 0 };
 
 SECTION("perf_event") int pt_bpf_sample(struct bpf_perf_event_data *context)
@@ -163,9 +187,12 @@ SECTION("perf_event") int pt_bpf_sample(struct bpf_perf_event_data *context)
     c->stack.end = (uint8_t)end;
     c->stack.is_unchecked = c->is_unchecked;
     c->stack.period = context->sample_period;
+    c->stack.python_count = 0;
+    if (process->python.runtime != 0) add_python(c, process, task);
     uint64_t bytes = c->stack.count;
+    if (c->stack.python_count != PT_BPF_PYTHON_BAD) bytes += 2 * (uint64_t)c->stack.python_count;
     BARRIER(bytes);
-    if (bytes > PT_BPF_DEPTH_MAX) return GO_ON;
+    if (bytes > PT_BPF_DEPTH_MAX + 2 * PT_BPF_PYTHON_MAX) return GO_ON;
     bytes = bytes * 8 + PT_BPF_STACK_HEAD_BYTES;
     enum { RING_IS_FULL = -28 }; /* ENOSPC: the kernel counts it as lost */
     const long error =

@@ -329,7 +329,9 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     }
     define_events(c);
     const pt_mapping kernel = pt_kernel_mapping(c->builder);
+    c->named = pt_named_new(c->builder);
     c->sink = pt_sink_new(c->builder, &c->procs, &kernel, options->timeline);
+    pt_sink_name_by(c->sink, c->named);
     open_keep(c);
     open_ledger(c);
     for (size_t i = 0; i < options->targets.pid_count; i++)
@@ -357,6 +359,7 @@ void pt_capture_free(pt_capture *c)
     pt_procs_done(&c->procs);
     pt_ledger_free(c->ledger);
     pt_sink_free(c->sink);
+    pt_named_free(c->named);
     pt_keep_free(c->keep);
     pt_builder_free(c->builder);
     for (size_t i = 0; i < c->waiting.count; i++)
@@ -574,6 +577,7 @@ void pt_capture_run(pt_capture *c)
         report_progress(c, now_ns);
     }
     fill_facts(c);
+    c->facts.python_gone = pt_named_gone(c->named);
     if (c->walker != NULL) c->facts.left_out = pt_bpf_engine_left_out(c->walker);
     const uint64_t end_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
     if (c->ledger != NULL) pt_ledger_look_at_all(c->ledger);

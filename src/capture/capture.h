@@ -29,6 +29,9 @@ typedef struct pt_capture_facts {
     uint64_t unchecked;   /* of them: the same, but by frame pointers that no rule confirms */
     uint64_t stacks;      /* samples taken, regardless of weight */
     uint64_t walked;      /* of them: unwound in the kernel */
+    uint64_t python;      /* of samples: with functions of Python */
+    uint64_t uncertain;   /* of these: joined with native frames without certainty */
+    uint64_t python_gone; /* frames of Python whose function was gone before it was read */
     uint64_t lost;        /* samples lost because the ring was full */
     uint64_t throttled;   /* times that the kernel throttled an event */
     uint64_t short_copy;  /* samples whose copy of the stack was too short */

@@ -9,6 +9,7 @@
 #include "base/grow.h"
 #include "capture/between.h"
 #include "capture/capture.h"
+#include "capture/interp.h"
 #include "capture/ledger.h"
 #include "capture/loader.h"
 #include "capture/procs.h"
@@ -43,11 +44,13 @@ struct pt_capture {
     pt_procs procs;
     pt_builder *builder;
     pt_sink *sink;
-    pt_keep *keep;        /* NULL: the recording is not kept */
-    int64_t weighed_ns;   /* time of the last reading of the memory that is held */
-    uint64_t held_before; /* private memory of the process before the first sample */
-    int64_t kept_ns;      /* time of the last write to keep */
-    pt_ledger *ledger;    /* NULL: samples keep their weights */
+    pt_named *named;       /* functions of CPython */
+    pt_named_chain joined; /* of the current sample */
+    pt_keep *keep;         /* NULL: the recording is not kept */
+    int64_t weighed_ns;    /* time of the last reading of the memory that is held */
+    uint64_t held_before;  /* private memory of the process before the first sample */
+    int64_t kept_ns;       /* time of the last write to keep */
+    pt_ledger *ledger;     /* NULL: samples keep their weights */
     pt_unwind_cache *cache;
     pt_unwound stack; /* of the current sample */
     pt_capture_facts facts;

@@ -52,6 +52,8 @@ static void count_sample(pt_capture *c, pt_proc *proc, uint64_t weight)
     f->stacks++;
     if (c->stack.end == PT_STACK_END_ROOT) f->complete += weight;
     if (c->stack.end == PT_STACK_END_UNCHECKED) f->unchecked += weight;
+    if (c->stack.has_python) f->python += weight;
+    if (c->stack.has_python && c->stack.is_uncertain) f->uncertain += weight;
 }
 
 /* Grows the copies if stacks are cut often; a rare cut is accepted. Samples with copies from before
@@ -103,7 +105,8 @@ void pt_feed_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modul
 {
     if (c->walker == NULL || proc->has_exited || proc->walked_generation == modules->generation)
         return;
-    if (pt_bpf_engine_put(c->walker, proc->pid, modules))
+    pt_named_find(&c->procs, proc);
+    if (pt_bpf_engine_put(c->walker, proc->pid, modules, pt_named_python(proc)))
         proc->walked_generation = modules->generation;
 }
 
@@ -115,15 +118,22 @@ static void use_walked(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
     const uint32_t room = PT_SINK_DEPTH_MAX - c->stack.kernel_count;
     const uint32_t right =
         pt_proc_right_frames(proc, walked->generation, walked->pcs, walked->count);
-    const uint32_t count = right < room ? right : room;
-    memcpy(c->stack.pcs + c->stack.kernel_count, walked->pcs, count * sizeof *walked->pcs);
-    c->stack.count += count;
+    pt_named_chain *const joined = &c->joined;
+    const bool was_wanted = pt_named_python(proc) != NULL;
+    const bool is_whole = walked->end == PT_UNWIND_END_ROOT && right == walked->count;
+    pt_named_join(c->named, proc, walked, right, is_whole, room, joined);
+    if (was_wanted && pt_named_python(proc) == NULL) proc->walked_generation = 0; /* refused */
+    memcpy(c->stack.pcs + c->stack.kernel_count, joined->words,
+           joined->count * sizeof *joined->words);
+    c->stack.count += joined->count;
+    c->stack.has_python = joined->has_python;
+    c->stack.is_uncertain = !joined->is_certain;
     c->stack.is_unchecked = walked->is_unchecked != 0;
     c->stack.end = walked->end;
     if (walked->end == PT_UNWIND_END_ROOT) pt_unwound_set_root(&c->stack);
     if (right < walked->count)
         c->stack.end = PT_STACK_END_NO_RULE;
-    else if (count < walked->count)
+    else if (joined->is_cut)
         c->stack.end = PT_STACK_END_TRUNCATED;
     c->facts.walked++;
 }
@@ -245,7 +255,7 @@ static void drop_in_kernel(pt_capture *c, pt_proc *proc)
 {
     const bool may_be_wanted_later = proc->awaits_exec || c->options.targets.cgroup != NULL;
     if (c->walker == NULL || may_be_wanted_later || proc->has_exited || proc->is_dropped) return;
-    proc->is_dropped = pt_bpf_engine_put(c->walker, proc->pid, NULL);
+    proc->is_dropped = pt_bpf_engine_put(c->walker, proc->pid, NULL, NULL);
 }
 
 static void on_sample(pt_capture *c, pt_perf_record *r)
@@ -284,6 +294,7 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
                                    .kernel_count = c->stack.kernel_count,
                                    .count = c->stack.count,
                                    .end = c->stack.end,
+                                   .is_uncertain = c->stack.is_uncertain,
                                    .values = {(int64_t)weight, (int64_t)(weight * each)}};
     if (!proc->has_exited && pt_between_might_be(&sample, &r->sample)) {
         pt_between_hold(&c->between, c->sink, &sample);

@@ -143,6 +143,7 @@ static bool read_image_bytes(pt_image *image, const pt_images *images, const voi
     }
     if (!pt_mapped_image_take_segments(&image->mapped, &elf)) return false;
     image->entry_addr = elf.entry_addr;
+    pt_interp_image_read(&elf, image->path, &image->interp);
     find_table(image, images, &elf);
     if (image->mapped.blob != NULL && !image->is_shared)
         pt_mapped_image_compile_base(&image->mapped, &elf);
@@ -154,6 +155,7 @@ static void drop_file(pt_image *image)
 {
     free_mapped(image);
     image->is_shared = image->is_compiled = false;
+    image->interp = (pt_interp_image){.layout = NULL};
     image->status = (struct stat){0};
 }
 

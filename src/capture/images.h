@@ -16,6 +16,7 @@
 
 #include "base/grow.h"
 #include "base/index.h"
+#include "capture/interp_image.h"
 #include "capture/tables.h"
 #include "elf/image.h"
 #include "process/image.h"
@@ -41,6 +42,7 @@ typedef struct pt_image {
     uint32_t build_id_bytes;
     uint64_t entry_addr; /* as linked: where the kernel starts the program */
     pt_mapped_image mapped;
+    pt_interp_image interp;
     /* The tables belong to another image: the same file under another name or key. */
     bool is_shared;
     struct stat status; /* of the file that was read; zeros: the vDSO, or none */

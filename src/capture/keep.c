@@ -82,6 +82,19 @@ void pt_keep_location(pt_keep *k, const pt_location *location)
     end_record(k, at);
 }
 
+void pt_keep_code(pt_keep *k, const pt_location *location, const pt_line *line,
+                  const pt_function *function, const pt_builder *builder)
+{
+    const size_t at = begin_record(k, PT_KEEP_CODE);
+    pt_put_le(&k->rows, location->mapping, 4);
+    pt_put_le(&k->rows, location->flags, 4);
+    pt_put_le(&k->rows, (uint64_t)line->line, 8);
+    pt_put_le(&k->rows, (uint64_t)function->start_line, 8);
+    put_text(k, pt_builder_get_text(builder, (pt_string_id){function->name}));
+    put_text(k, pt_builder_get_text(builder, (pt_string_id){function->file}));
+    end_record(k, at);
+}
+
 void pt_keep_stack(pt_keep *k, const uint32_t *frames, uint32_t depth, uint8_t end, uint32_t pid,
                    const char *comm)
 {

@@ -18,6 +18,7 @@ enum {
     PT_KEEP_SAMPLE,
     PT_KEEP_MORE,
     PT_KEEP_FACTS,
+    PT_KEEP_CODE, /* a location, too */
 };
 
 enum { PT_KEEP_IS_TIMELINE = 1, PT_KEEP_IS_CLOCK = 2, PT_KEEP_HAS_WAITS = 4 };

@@ -79,12 +79,18 @@ static void read_head(kept *k, pt_reader *r)
     k->has_head = pt_reader_ok(r);
 }
 
+/* Of the mapping of Python's frames. */
+enum {
+    HAS_NAMES = PT_MAPPING_HAS_FUNCTIONS | PT_MAPPING_HAS_FILENAMES | PT_MAPPING_HAS_LINES |
+                PT_MAPPING_HAS_INLINES
+};
+
 static void read_mapping(kept *k, pt_reader *r)
 {
     pt_mapping mapping = {.start = pt_read_u64(r)};
     mapping.limit = pt_read_u64(r);
     mapping.file_offset = pt_read_u64(r);
-    mapping.flags = pt_read_u32(r) & (PT_MAPPING_KERNEL | PT_MAPPING_JIT);
+    mapping.flags = pt_read_u32(r) & (PT_MAPPING_KERNEL | PT_MAPPING_JIT | HAS_NAMES);
     mapping.file = pt_builder_text(k->builder, read_text(r)).v;
     mapping.build_id = pt_builder_text(k->builder, read_text(r)).v;
     if (pt_reader_ok(r)) PT_PUSH(k->mapping, pt_builder_append_mapping(k->builder, &mapping).v);
@@ -108,6 +114,21 @@ static void read_location(kept *k, pt_reader *r)
     location.mapping = mapping < k->mapping.count ? k->mapping.items[mapping] : PT_NONE;
     if (pt_reader_ok(r))
         PT_PUSH(k->location, pt_builder_location(k->builder, &location, NULL, 0).v);
+}
+
+static void read_code(kept *k, pt_reader *r)
+{
+    const uint32_t mapping = pt_read_u32(r);
+    const pt_location location = {.mapping = mapping < k->mapping.count ? k->mapping.items[mapping]
+                                                                        : PT_NONE,
+                                  .flags = pt_read_u32(r) & PT_LOCATION_USER};
+    pt_line line = {.line = (int64_t)(pt_read_u64(r) & INT32_MAX)};
+    pt_function function = {.start_line = (int64_t)(pt_read_u64(r) & INT32_MAX)};
+    function.name = function.system_name = pt_builder_text(k->builder, read_text(r)).v;
+    function.file = pt_builder_text(k->builder, read_text(r)).v;
+    if (!pt_reader_ok(r)) return;
+    line.function = pt_builder_function(k->builder, &function).v;
+    PT_PUSH(k->location, pt_builder_location(k->builder, &location, &line, 1).v);
 }
 
 static uint32_t labels_of(kept *k, uint32_t pid, uint32_t comm)
@@ -195,6 +216,7 @@ static void read_record(kept *k, uint32_t kind, pt_reader *r)
     case PT_KEEP_MAPPING: read_mapping(k, r); break;
     case PT_KEEP_BUILD_ID: read_build_id(k, r); break;
     case PT_KEEP_LOCATION: read_location(k, r); break;
+    case PT_KEEP_CODE: read_code(k, r); break;
     case PT_KEEP_STACK: read_stack(k, r); break;
     case PT_KEEP_USER: read_user(k, r); break;
     case PT_KEEP_SAMPLE: read_sample(k, r); break;

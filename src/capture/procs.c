@@ -71,6 +71,7 @@ static pt_proc *add_proc(pt_procs *procs, uint32_t pid)
     pt_proc *const proc = pt_alloc(1, sizeof *proc);
     proc->pid = pid;
     proc->is_stale = true;
+    proc->start = ++procs->starts;
     proc->generation = proc->replaced_generation = ++procs->generation;
     PT_INDEX_PUSH(&procs->index, pid_hash(pid), procs->all, proc);
     return proc;
@@ -273,6 +274,7 @@ pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *r)
     }
     if (r->comm.is_exec) {
         proc->map.count = 0;
+        proc->start = ++procs->starts;
         proc->has_maps = true; /* the kernel reports each mapping from now on */
         proc->labels = 0;
         proc->is_dropped = false;

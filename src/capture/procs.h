@@ -11,8 +11,10 @@
 #define PT_CAPTURE_PROCS_H
 
 #include "base/grow.h"
+#include "bpf/layout.h"
 #include "capture/images.h"
 #include "capture/ring.h"
+#include "interp/merge.h"
 #include "process/mappings.h"
 
 enum { PT_COMM_BYTES = 16 };
@@ -34,8 +36,18 @@ typedef struct pt_proc_replaced {
     uint32_t generation; /* generation of pt_proc at the replacement */
 } pt_proc_replaced;
 
+/* The CPython of a process (interp.h); facts.runtime 0: none. Run-time addresses. */
+typedef struct pt_proc_python {
+    const pt_python_layout *layout;
+    pt_bpf_python facts;
+    uint64_t text_type, bytes_type;
+    pt_interp_evaluator evaluator;
+    uint32_t right, wrong; /* whether the first frames were as the layout says */
+} pt_proc_python;
+
 typedef struct pt_proc {
     uint32_t pid, ppid;
+    uint32_t start; /* a number for each program that a process ran, of all processes */
     char comm[PT_COMM_BYTES];
     bool is_wanted;     /* its samples are kept */
     bool is_judged;     /* is_wanted was decided */
@@ -57,11 +69,12 @@ typedef struct pt_proc {
     uint32_t replaced_generation;       /* earlier replacements are no longer in the ring */
     PT_VECTOR(pt_proc_map) map;         /* ascending, without overlaps; executable mappings only */
     PT_VECTOR(pt_unwind_module) module; /* one for each mapping */
-    bool is_dropped;                    /* the kernel's walker drops its samples */
-    uint32_t walked_generation;         /* generation that the kernel's walker has; 0: none */
-    bool is_user_told;                  /* the sink has reported its user id */
-    uint32_t labels;   /* private to the sink: row of its labels + 1; 0: none yet */
-    uint32_t last_row; /* private to the sink: last row of its stacks + 1; 0: none */
+    pt_proc_python python;
+    bool is_dropped;            /* the kernel's walker drops its samples */
+    uint32_t walked_generation; /* generation that the kernel's walker has; 0: none */
+    bool is_user_told;          /* the sink has reported its user id */
+    uint32_t labels;            /* private to the sink: row of its labels + 1; 0: none yet */
+    uint32_t last_row;          /* private to the sink: last row of its stacks + 1; 0: none */
 } pt_proc;
 
 typedef struct pt_procs {
@@ -72,6 +85,7 @@ typedef struct pt_procs {
     pt_proc *gone[PT_PROCS_GONE]; /* the last exited ones, a ring */
     uint32_t gone_count;
     uint32_t generation; /* the last generation that was assigned */
+    uint32_t starts;     /* likewise of pt_proc.start */
 } pt_procs;
 
 /* root: "/proc" or a substitute; borrowed. */

@@ -140,7 +140,9 @@ static void read_walked(words *w, pt_perf_sample *s)
     take_many(w, (bytes + 4) / 8 - 1);
     const pt_bpf_stack *const stack = (const pt_bpf_stack *)(const void *)first;
     if (w->bad || bytes < PT_BPF_STACK_HEAD_BYTES) return;
-    if (stack->count <= PT_BPF_DEPTH_MAX && bytes == PT_BPF_STACK_HEAD_BYTES + stack->count * 8)
+    const uint32_t more = stack->python_count != PT_BPF_PYTHON_BAD ? stack->python_count : 0;
+    if (stack->count <= PT_BPF_DEPTH_MAX && more <= PT_BPF_PYTHON_MAX &&
+        bytes == PT_BPF_STACK_HEAD_BYTES + (stack->count + 2 * more) * 8)
         s->walked = stack;
 }
 

@@ -48,6 +48,8 @@ struct pt_sink {
     bool is_timeline;
     pt_mapping kernel_mapping; /* added to the builder when a frame is in it */
     uint32_t kernel;           /* mapping, or PT_NONE */
+    const pt_named *named;
+    uint32_t python; /* mapping of Python's frames, or PT_NONE */
     uint32_t key_pid, key_comm;
     pt_index known; /* hash of a sampled stack -> row */
     PT_VECTOR(counted) stack;
@@ -67,7 +69,7 @@ pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mappin
     sink->builder = builder;
     sink->procs = procs;
     sink->is_timeline = is_timeline;
-    sink->kernel = PT_NONE;
+    sink->kernel = sink->python = PT_NONE;
     sink->key_pid = pt_builder_text(builder, "pid").v;
     sink->key_comm = pt_builder_text(builder, "comm").v;
     pt_index_init(&sink->known);
@@ -89,6 +91,11 @@ void pt_sink_free(pt_sink *sink)
 }
 
 /* ---- the kept recording ---- */
+
+void pt_sink_name_by(pt_sink *sink, const pt_named *named)
+{
+    sink->named = named;
+}
 
 void pt_sink_keep_in(pt_sink *sink, pt_keep *keep)
 {
@@ -254,35 +261,65 @@ static uint32_t user_location(pt_sink *sink, pt_proc *proc, uint64_t pc, bool is
     return add_location(sink, &location);
 }
 
+/* The location of a frame of Python, which has no address. */
+static uint32_t python_location(pt_sink *sink, uint64_t word)
+{
+    if (sink->python == PT_NONE) {
+        const pt_mapping mapping = {.file = pt_builder_text(sink->builder, PT_MAPPED_PYTHON).v,
+                                    .flags = PT_MAPPING_HAS_FUNCTIONS | PT_MAPPING_HAS_FILENAMES |
+                                             PT_MAPPING_HAS_LINES | PT_MAPPING_HAS_INLINES};
+        sink->python = pt_builder_append_mapping(sink->builder, &mapping).v;
+        keep_mapping(sink, &mapping);
+    }
+    pt_function function;
+    const pt_line line = pt_named_line(sink->named, word, &function);
+    const pt_location location = {.mapping = sink->python, .flags = PT_LOCATION_USER};
+    const uint32_t id = pt_builder_location(sink->builder, &location, &line, 1).v;
+    if (sink->keep != NULL && id == sink->kept_count) {
+        pt_keep_code(sink->keep, &location, &line, &function, sink->builder);
+        sink->kept_count++;
+    }
+    return id;
+}
+
 static uint32_t make_stack(pt_sink *sink, const pt_sink_sample *s)
 {
     const uint32_t count = s->count <= PT_SINK_DEPTH_MAX ? s->count : PT_SINK_DEPTH_MAX;
     /* The first mapping must be the program's; loaders place it below its libraries. */
     if (pt_builder_mapping_count(sink->builder) == 0 && s->proc->map.count > 0)
         builder_map(sink, &s->proc->map.items[0]);
+    bool has_native = false;
     for (uint32_t i = 0; i < count; i++) {
         const bool is_kernel = i < s->kernel_count;
         /* A system call or fault interrupted the innermost user frame under kernel frames, so its
          * pc is no return address. */
-        const bool is_return = i > 0 && i != s->kernel_count;
+        const bool is_return = is_kernel ? i > 0 : has_native;
+        if (!is_kernel && (s->pcs[i] & PT_INTERP_FRAME) != 0) {
+            sink->frames[i] = python_location(sink, s->pcs[i]);
+            continue;
+        }
         sink->frames[i] = is_kernel ? kernel_location(sink, s->pcs[i], is_return)
                                     : user_location(sink, s->proc, s->pcs[i], is_return);
+        has_native |= !is_kernel;
     }
     keep_stack(sink, s, count);
     return pt_builder_stack(sink->builder, sink->frames, count, (pt_stack_end)s->end).v;
 }
 
-static uint32_t labels_of(pt_sink *sink, pt_proc *proc)
+static uint32_t labels_of(pt_sink *sink, pt_proc *proc, bool is_uncertain)
 {
-    if (proc->labels != 0) return proc->labels - 1;
+    if (proc->labels != 0 && !is_uncertain) return proc->labels - 1;
     const pt_label labels[] = {
         {.key = sink->key_pid, .kind = PT_LABEL_NUMBER, .num = proc->pid},
         {.key = sink->key_comm,
          .kind = PT_LABEL_STRING,
          .str = pt_builder_text(sink->builder, proc->comm).v},
+        {.key = pt_builder_text(sink->builder, "merge").v,
+         .kind = PT_LABEL_STRING,
+         .str = pt_builder_text(sink->builder, "uncertain").v},
     };
-    const uint32_t id = pt_builder_labels(sink->builder, labels, 2).v;
-    proc->labels = id + 1;
+    const uint32_t id = pt_builder_labels(sink->builder, labels, is_uncertain ? 3 : 2).v;
+    if (!is_uncertain) proc->labels = id + 1;
     return id;
 }
 
@@ -331,7 +368,7 @@ void pt_sink_forget(pt_sink *sink, pt_proc *proc)
 uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *s)
 {
     /* In a timeline each sample has its process in columns. */
-    const uint32_t labels = sink->is_timeline ? 0 : labels_of(sink, s->proc);
+    const uint32_t labels = sink->is_timeline ? 0 : labels_of(sink, s->proc, s->is_uncertain);
     counted *const c = find_or_add(sink, s, labels);
     for (int i = 0; i < PT_SINK_VALUES; i++)
         pt_saturating_into(&c->values[i], s->values[i]);

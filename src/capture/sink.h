@@ -9,6 +9,7 @@
 #ifndef PT_CAPTURE_SINK_H
 #define PT_CAPTURE_SINK_H
 
+#include "capture/interp.h"
 #include "capture/keep.h"
 #include "capture/procs.h"
 #include "model/builder.h"
@@ -22,7 +23,8 @@ typedef struct pt_sink_sample {
     int64_t time_ns;     /* Unix time */
     const uint64_t *pcs; /* innermost first: kernel, then user */
     uint32_t kernel_count, count;
-    uint8_t end;                    /* pt_stack_end */
+    uint8_t end;       /* pt_stack_end */
+    bool is_uncertain; /* pcs has words of Python (interp.h), whose places are uncertain */
     int64_t values[PT_SINK_VALUES]; /* one for each event */
 } pt_sink_sample;
 
@@ -36,6 +38,8 @@ pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mappin
 /* Accepts NULL. */
 void pt_sink_free(pt_sink *sink);
 
+/* Call before the first sample with frames of Python: where their functions are. */
+void pt_sink_name_by(pt_sink *sink, const pt_named *named);
 /* Call before the first sample: also writes all rows to the keep, which stays the caller's. */
 void pt_sink_keep_in(pt_sink *sink, pt_keep *keep);
 /* Writes rows to the keep that are new or changed since the last call. */

@@ -10,9 +10,10 @@
 typedef struct pt_unwound {
     uint64_t pcs[PT_SINK_DEPTH_MAX]; /* innermost first: kernel, then user */
     uint32_t kernel_count, count;
-    uint8_t end;        /* pt_stack_end */
-    bool is_copy_short; /* the stack continues beyond the copy */
-    bool is_unchecked;  /* the walk used frame pointers that no rule confirms */
+    uint8_t end;                   /* pt_stack_end */
+    bool is_copy_short;            /* the stack continues beyond the copy */
+    bool has_python, is_uncertain; /* it has frames of Python; their places are uncertain */
+    bool is_unchecked;             /* the walk used frame pointers that no rule confirms */
     pt_copied_scratch scratch;
 } pt_unwound;
 

@@ -376,8 +376,7 @@ void pt_recorded_add_frames(pt_journal_frames sum[PT_JOURNAL_LANGUAGES],
     }
 }
 
-/* How many samples have functions of each language; how these were joined with native frames. */
-static void tell_languages(pt_builder *b, const pt_journal_frames frames[PT_JOURNAL_LANGUAGES])
+void pt_record_tell_languages(pt_builder *b, const pt_journal_frames frames[PT_JOURNAL_LANGUAGES])
 {
     for (int i = 0; i < PT_JOURNAL_LANGUAGES; i++) {
         const char *const key = pt_mapped_languages[i].mapping + 1; /* "python]" */
@@ -497,7 +496,7 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
         story->recorded->counted_ns =
             pt_counted_put(&story->recorded->counted, story->recorded->used_ns, b);
     tell_story(b, story, weight, lost);
-    tell_languages(b, frames);
+    pt_record_tell_languages(b, frames);
     if (count > 0) tell_users(b, story->recorded->processes + first, count);
     return pt_builder_freeze(b, ret_profile, reterr);
 }

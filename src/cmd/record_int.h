@@ -176,6 +176,10 @@ static inline void pt_recorded_add(uint64_t *sum, uint64_t value)
 }
 void pt_recorded_add_frames(pt_journal_frames sum[PT_JOURNAL_LANGUAGES],
                             const pt_journal_frames frames[PT_JOURNAL_LANGUAGES]);
+/* Adds comments: how many samples have functions of each language; how these were joined with
+ * native frames. */
+void pt_record_tell_languages(pt_builder *builder,
+                              const pt_journal_frames frames[PT_JOURNAL_LANGUAGES]);
 
 /* Nanoseconds of so many periods, in the range of a profile's values. */
 static inline uint64_t pt_recorded_time_ns(uint64_t weight, uint64_t period_ns)

@@ -89,6 +89,14 @@ static char *why_copied_text(const perf_run *run, const pt_capture_facts *f)
                          : "the recording ended before the BPF program was loaded");
 }
 
+/* The samples with functions of Python, in the form of journals. */
+static void frames_of(const pt_capture_facts *f, pt_journal_frames ret_frames[PT_JOURNAL_LANGUAGES])
+{
+    memset(ret_frames, 0, PT_JOURNAL_LANGUAGES * sizeof *ret_frames);
+    ret_frames[PT_JOURNAL_LANGUAGE_PYTHON] =
+        (pt_journal_frames){.all = f->python, .uncertain = f->uncertain};
+}
+
 static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts *f)
 {
     enum { MISSED_PART = 50 }; /* fewer missed ticks are not worth a line */
@@ -119,6 +127,13 @@ static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts 
         add_comment(b, pt_strf("stacks: copied, not walked in the kernel: %s", why_copied));
     add_comment(
         b, pt_strf("host: %s, %s %s %s", host.nodename, host.sysname, host.release, host.machine));
+    pt_journal_frames frames[PT_JOURNAL_LANGUAGES];
+    frames_of(f, frames);
+    pt_record_tell_languages(b, frames);
+    if (f->python_gone > 0)
+        add_comment(b, pt_strf("python: %" PRIu64 " frames have no name: their function was freed, "
+                               "or its process had ended, before its name was read",
+                               f->python_gone));
     if (p->cpu_used_ns > 0 && f->period_ns != 0)
         add_comment(b, pt_strf("cpu: %.3f s used, %.3f s sampled in %.3f s",
                                (double)p->cpu_used_ns / 1e9, (double)f->seen_ns / 1e9,
@@ -277,7 +292,10 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
                    cut, (f->stack_bytes + 1023) / 1024,
                    is_copied ? "; no BPF program walked them: " : "", is_copied ? why_copied : "");
     pt_record_say_incomplete(f->samples, reached + cut, dead_ends);
+    pt_journal_frames frames[PT_JOURNAL_LANGUAGES];
+    frames_of(f, frames);
     const pt_record_summary summary = {.files = s->output,
+                                       .frames = frames,
                                        .event = f->period_ns == 0 ? s->event : NULL,
                                        .events_seen = f->events_seen,
                                        .events = f->events,

@@ -76,7 +76,7 @@ static const pt_python_layout layouts[] = {
 };
 
 /* Offsets that every version has. */
-enum { OBJECT_TYPE = 8, VAR_SIZE = 16, BYTES_FIRST = 32, TEXT_LENGTH = 16, TEXT_STATE = 32 };
+enum { OBJECT_TYPE = 8, VAR_SIZE = 16, BYTES_CONTENT = 32, TEXT_LENGTH = 16, TEXT_STATE = 32 };
 
 const pt_python_layout *pt_python_layout_of(unsigned major, unsigned minor)
 {
@@ -87,109 +87,53 @@ const pt_python_layout *pt_python_layout_of(unsigned major, unsigned minor)
 
 /* ---- frames ---- */
 
-static bool read_word(pt_python_read *read, void *arg, uint64_t addr, uint64_t *ret)
+typedef pt_python_walk python_walking;
+
+static inline const pt_python_layout *layout_of(const pt_python_walk *walk)
 {
-    return addr != 0 && addr % sizeof *ret == 0 && read(arg, addr, ret, sizeof *ret);
+    return walk->layout;
 }
+
+static inline bool fetch_bytes(pt_python_walk *walk, uint64_t addr, uint32_t size)
+{
+    return walk->read(walk->arg, addr, walk->bytes, size);
+}
+
+#include "interp/python_walk.h"
 
 pt_python_step pt_python_walk_begin(pt_python_walk *walk, const pt_python_layout *layout,
                                     pt_python_read *read, void *arg, uint64_t state, uint32_t most)
 {
-    *walk = (pt_python_walk){.layout = layout, .read = read, .arg = arg, .left = most};
-    uint64_t holder = state, offset = layout->state_frame;
-    if (layout->has_cframe) {
-        if (!read_word(read, arg, state + layout->state_frame, &holder)) return PT_PYTHON_BAD_READ;
-        offset = layout->cframe_frame;
-    }
-    if (!read_word(read, arg, holder + offset, &walk->next)) return PT_PYTHON_BAD_READ;
-    return walk->next != 0 ? PT_PYTHON_FRAME : PT_PYTHON_END;
+    walk->layout = layout;
+    walk->read = read;
+    walk->arg = arg;
+    return begin_frames(walk, state, most);
 }
 
-/* The first bytes of a frame, which hold the fields of every version. */
-enum { FRAME_BYTES = 0x70 };
-
-static uint64_t word_at(const uint8_t *bytes, unsigned offset)
-{
-    uint64_t word;
-    memcpy(&word, bytes + offset, sizeof word);
-    return word;
-}
-
-static unsigned larger_of(unsigned a, unsigned b)
-{
-    return a > b ? a : b;
-}
-
-static int32_t place_of(const pt_python_layout *layout, const uint8_t *frame, uint64_t code)
-{
-    if (!layout->points_to_instruction) {
-        int32_t place;
-        memcpy(&place, frame + layout->frame_place, sizeof place);
-        return place < 0 || place > INT32_MAX / 2 ? -1 : place * layout->place_unit;
-    }
-    const uint64_t first = code + layout->code_instructions;
-    const uint64_t at = word_at(frame, layout->frame_place);
-    return at >= first && at - first < INT32_MAX ? (int32_t)(at - first) : -1;
-}
-
-/* Reads a frame. *ret_is_shim: the frame is a shim, which only marks an evaluator's entry. */
-static pt_python_step read_frame(pt_python_walk *walk, pt_python_frame *ret, bool *ret_is_shim)
-{
-    const pt_python_layout *const layout = walk->layout;
-    uint8_t frame[FRAME_BYTES];
-    if (walk->next == 0) return PT_PYTHON_END;
-    if (walk->left == 0) return PT_PYTHON_CUT;
-    walk->left--;
-    const unsigned size = larger_of(layout->frame_place, layout->frame_boundary) + 8;
-    if (walk->next % 8 != 0 || !walk->read(walk->arg, walk->next, frame, size))
-        return PT_PYTHON_BAD_READ;
-    walk->next = word_at(frame, layout->frame_back);
-    *ret_is_shim = layout->owner_shim != 0 && frame[layout->frame_boundary] == layout->owner_shim;
-    const uint64_t code = word_at(frame, layout->frame_code);
-    *ret = (pt_python_frame){.code = code, .place = place_of(layout, frame, code)};
-    ret->is_entry =
-        layout->owner_shim == 0 && (!layout->is_entry_field || frame[layout->frame_boundary] != 0);
-    return PT_PYTHON_FRAME;
-}
-
-/* If shims mark the ends of runs, a frame is the outermost of its run when a shim or nothing
- * follows.
- */
 pt_python_step pt_python_walk_next(pt_python_walk *walk, pt_python_frame *ret_frame)
 {
-    bool is_shim = false;
-    pt_python_frame frame = walk->ahead;
-    if (!walk->has_ahead) {
-        const pt_python_step step = read_frame(walk, &frame, &is_shim);
-        if (step != PT_PYTHON_FRAME) return step;
-    }
-    walk->has_ahead = false;
-    if (is_shim) {
-        *ret_frame = (pt_python_frame){.place = -1, .is_entry = true};
-        return PT_PYTHON_FRAME;
-    }
-    if (walk->layout->owner_shim != 0) {
-        pt_python_frame next;
-        const pt_python_step step = read_frame(walk, &next, &is_shim);
-        frame.is_entry = step == PT_PYTHON_END || (step == PT_PYTHON_FRAME && is_shim);
-        walk->has_ahead = step == PT_PYTHON_FRAME && !is_shim;
-        walk->ahead = next;
-    }
-    *ret_frame = frame;
-    return PT_PYTHON_FRAME;
+    return next_frame(walk, ret_frame);
 }
 
 /* ---- code objects ---- */
 
 void pt_python_code_at(const pt_python_layout *layout, const void *object, pt_python_code *ret_code)
 {
-    const uint8_t *const bytes = object;
-    *ret_code = (pt_python_code){
-        .type = word_at(bytes, OBJECT_TYPE),
-        .name = word_at(bytes, layout->has_qualname ? layout->code_qualname : layout->code_name),
-        .file = word_at(bytes, layout->code_file),
-        .lines = word_at(bytes, layout->code_lines)};
-    memcpy(&ret_code->first_line, bytes + layout->code_first_line, sizeof ret_code->first_line);
+    *ret_code = code_at(layout, object);
+}
+
+bool pt_python_code_read(const pt_python_layout *layout, pt_python_read *read, void *arg,
+                         uint64_t addr, pt_python_code *ret_code, uint32_t *ret_check)
+{
+    pt_python_walk walk = {.layout = layout, .read = read, .arg = arg};
+    return fetch_code(&walk, addr, ret_code) && check_code(&walk, ret_code, ret_check);
+}
+
+static uint64_t head_word(const uint8_t *head, unsigned offset)
+{
+    uint64_t word;
+    memcpy(&word, head + offset, sizeof word);
+    return word;
 }
 
 bool pt_python_text(const pt_python_layout *layout, pt_python_read *read, void *arg, uint64_t text,
@@ -198,9 +142,9 @@ bool pt_python_text(const pt_python_layout *layout, pt_python_read *read, void *
     enum { PIECE = 64 };
     uint8_t head[TEXT_STATE + 8], piece[PIECE];
     if (text == 0 || text % 8 != 0 || !read(arg, text, head, sizeof head) ||
-        word_at(head, OBJECT_TYPE) != type)
+        head_word(head, OBJECT_TYPE) != type)
         return false;
-    const uint64_t length = word_at(head, TEXT_LENGTH);
+    const uint64_t length = head_word(head, TEXT_LENGTH);
     const unsigned unit = head[TEXT_STATE] >> 2 & 7; /* bytes per character: 1, 2 or 4 */
     const bool is_compact = (head[TEXT_STATE] >> 5 & 1) != 0;
     const bool is_ascii = (head[TEXT_STATE] >> 6 & 1) != 0;
@@ -235,10 +179,10 @@ bool pt_python_bytes(pt_python_read *read, void *arg, uint64_t object, uint64_t 
 {
     uint8_t head[VAR_SIZE + 8];
     if (object == 0 || object % 8 != 0 || !read(arg, object, head, sizeof head) ||
-        word_at(head, OBJECT_TYPE) != type)
+        head_word(head, OBJECT_TYPE) != type)
         return false;
-    *ret_addr = object + BYTES_FIRST;
-    *ret_bytes = word_at(head, VAR_SIZE);
+    *ret_addr = object + BYTES_CONTENT;
+    *ret_bytes = head_word(head, VAR_SIZE);
     return *ret_bytes < UINT32_MAX;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* python.h: the CPython frames of a thread, read from the process's memory by a callback.
  *
  *   thread state ---> frame ---> caller's frame ---> ... ---> end
@@ -57,6 +58,8 @@ typedef struct {
     bool is_entry; /* the evaluator was called for this frame: it is the outermost of its run */
 } pt_python_frame;
 
+enum { PT_PYTHON_BYTES = 256 + 8 };
+
 /* The state of a walk; its fields are private. */
 typedef struct {
     const pt_python_layout *layout;
@@ -66,6 +69,7 @@ typedef struct {
     uint32_t left;  /* frames that may still be read */
     bool has_ahead; /* `ahead` holds the next frame */
     pt_python_frame ahead;
+    uint64_t bytes[PT_PYTHON_BYTES / 8]; /* what was read last */
 } pt_python_walk;
 
 typedef enum {
@@ -94,9 +98,14 @@ typedef struct {
 /* The first bytes of a code object, which hold all fields that are read in any version. */
 enum { PT_PYTHON_CODE_BYTES = 0x90 };
 
-/* Reads the fields of a code object. object: its first PT_PYTHON_CODE_BYTES bytes. */
+/* Reads the fields of a code object. object: its first PT_PYTHON_CODE_BYTES bytes, aligned as a
+ * word. */
 void pt_python_code_at(const pt_python_layout *layout, const void *object,
                        pt_python_code *ret_code);
+/* Reads a code object and *ret_check, a number that tells apart code objects that lie at one
+ * address one after the other. False: unreadable. */
+bool pt_python_code_read(const pt_python_layout *layout, pt_python_read *read, void *arg,
+                         uint64_t addr, pt_python_code *ret_code, uint32_t *ret_check);
 
 /* Copies a str as UTF-8, cut between two characters at cap bytes, not terminated. text: the
  * str's address; type: PyUnicode_Type's. False: the object is not a str, or is unreadable;

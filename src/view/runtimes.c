@@ -33,7 +33,8 @@ static const runtime runtimes[] = {
     {"Python",
      {"python3", "libpython3", "python2", "libpython2"},
      "_PyEval_EvalFrameDefault",
-     "pitot record --engine=preload names it (3.8 to 3.13)"},
+     "pitot record --engine=preload names it (3.8 to 3.13), and sudo pitot record --engine=bpf -p "
+     "PID while it runs"},
     {"Ruby", {"ruby", "libruby"}, "vm_exec_core", "no option of ruby names what it interprets"},
     {"PHP", {"php", "libphp", "mod_php"}, "execute_ex", "no option of php names it"},
     {"Perl", {"perl", "libperl.so"}, "Perl_runops_standard", "no option of perl names it"},

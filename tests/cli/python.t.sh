@@ -30,6 +30,62 @@ for one in "${pythons[@]}"; do
     expect [ "$((places * 2))" -ge "$all" ] # where ticks are few, some places meet none
 done
 
+pitot record --engine=bpf -o probe.pb.gz true 2>probe
+has_bpf=$?
+
+# The kernel's walk has the same text as the library's, but finds threads and names in its own way.
+for one in "${pythons[@]}"; do
+    version=$("$one" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
+    it "each frame of Python $version is right in stacks that the kernel walks, too"
+    if [ "$has_bpf" != 0 ]; then
+        skip "no BPF here: $(tail -n 1 probe)"
+        continue
+    fi
+    run pitot record --engine=bpf -o stacks.pb.gz "$one" "$tests/python_stacks.py" expected.json 8
+    expect_status 0
+    expect_equal 'what is said of joining' "$(stderr | grep -c 'Python functions in [0-9.]* %, \(100\|99[.0-9]*\) % of these joined for certain')" 1
+    pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
+    run "$python" "$tests/python_stacks_check.py" expected.json traces.json
+    expect_status 0
+    read -r _ _ _ frames _ wrong _ < <(stdout)
+    expect_equal 'wrong stacks' "$wrong" 0
+    expect [ "$frames" -ge 500 ]
+done
+
+it 'a Python that runs already has names, and so have threads and a child of fork'
+cat >service.py <<'P'
+import os, sys, threading, time
+def spin(n):
+    while n: n -= 1
+def serve():
+    while True: spin(10000)
+def work():
+    while True: spin(10000)
+def descend():
+    while True: spin(10000)
+child = os.fork()
+if child == 0:
+    print(os.getpid(), flush=True)
+    descend()
+threading.Thread(target=work, daemon=True).start()
+print(os.getpid(), flush=True)
+serve()
+P
+if [ "$has_bpf" != 0 ]; then
+    skip "no BPF here: $(tail -n 1 probe)"
+else
+    "$python" service.py >pids &
+    service=$!
+    has_both() { [ "$(wc -l <pids)" = 2 ]; }
+    eventually has_both
+    run pitot record --engine=bpf -p "$service" -p "$(grep -vx "$service" pids)" -d 1 -o service.pb.gz
+    expect_status 0
+    kill -KILL "$service" "$(grep -vx "$service" pids)"
+    expect_stderr_has 'Python functions in '
+    run pitot top -n 0 --csv service.pb.gz
+    expect_equal 'functions' "$(stdout | awk -F, '$5 == "serve" || $5 == "work" || $5 == "descend"' | wc -l)" 3
+fi
+
 it 'frames of the interpreter are folded into the function that they run for, and shown by --native'
 cat >sorts.py <<'P'
 import zlib

@@ -32,7 +32,27 @@ static bool read_stack(uint64_t *window, uint64_t addr)
     return true;
 }
 
+/* The memory of a Python. */
+enum { PYTHON_ADDR = 0x10000, PYTHON_BYTES = 0x4000 };
+static uint8_t python_memory[PYTHON_BYTES];
+
+static bool read_memory(void *to, uint32_t bytes, uint64_t addr)
+{
+    if (addr < PYTHON_ADDR || bytes > PYTHON_BYTES || addr - PYTHON_ADDR > PYTHON_BYTES - bytes)
+        return false;
+    memcpy(to, python_memory + (addr - PYTHON_ADDR), bytes);
+    return true;
+}
+
+static bool read_for_user_space(void *arg, uint64_t addr, void *to, size_t size)
+{
+    (void)arg;
+    return read_memory(to, (uint32_t)size, addr);
+}
+
 #include "bpf/walk.bpf.h"
+
+#include "bpf/python.bpf.h"
 
 static pt_bpf_cpu *cpu;
 
@@ -376,11 +396,64 @@ static void mappings_that_were_given_back_are_used_again_when_nobody_reads_them(
     free_pool();
 }
 
+/* ---- Python ---- */
+
+/* Random words, half of them the addresses of others; a quarter of the objects are code. */
+static void fill_python_memory(uint64_t *seed, uint64_t code_type)
+{
+    for (size_t i = 0; i < PYTHON_BYTES; i += 8) {
+        const uint64_t random = next_random(seed);
+        const uint64_t word = i % 64 == 8 && random % 4 != 0 ? code_type
+                              : random % 8 == 0
+                                  ? random
+                                  : PYTHON_ADDR + random / 8 % (PYTHON_BYTES / 64) * 64;
+        memcpy(python_memory + i, &word, sizeof word);
+    }
+}
+
+static void frames_of_python_are_those_that_user_space_reads(void **state)
+{
+    enum { THREAD = PYTHON_ADDR + 0x400, CODE_TYPE = 0x12345678 };
+    uint64_t seed = 1, compared = 0;
+    cpu = pt_alloc(1, sizeof *cpu);
+    for (unsigned round = 0; round < 3000; round++) {
+        const pt_python_layout *const layout = pt_python_layout_of(3, 8 + round % 6);
+        fill_python_memory(&seed, CODE_TYPE);
+        cpu->python.layout = *layout;
+        cpu->python.code_type = CODE_TYPE;
+        cpu->stack.count = round % PT_BPF_DEPTH_MAX;
+        cpu->stack.python_count = 0;
+        pt_python_walk walk;
+        pt_python_frame frame;
+        const pt_python_step begun = pt_python_walk_begin(&walk, layout, read_for_user_space, NULL,
+                                                          THREAD, 2 * PT_BPF_PYTHON_MAX);
+        assert_int_equal(begin_frames(&cpu->python, THREAD, 2 * PT_BPF_PYTHON_MAX), begun);
+        if (begun != PT_PYTHON_FRAME) continue;
+        for (int i = 0; i < PT_BPF_PYTHON_MAX && step_python(cpu); i++) {
+            const uint64_t *const two = cpu->stack.pcs + cpu->stack.count + 2 * (size_t)i;
+            pt_python_code code;
+            uint32_t check = 0;
+            assert_int_equal(pt_python_walk_next(&walk, &frame), PT_PYTHON_FRAME);
+            assert_int_equal(PT_BPF_PYTHON_CODE(two[0]), frame.code);
+            assert_int_equal((two[0] & PT_BPF_PYTHON_ENTRY) != 0, frame.is_entry);
+            assert_int_equal(PT_BPF_PYTHON_PLACE(two[1]), frame.place);
+            if (frame.code != 0 &&
+                !pt_python_code_read(layout, read_for_user_space, NULL, frame.code, &code, &check))
+                check = 0;
+            assert_int_equal(PT_BPF_PYTHON_CHECK(two[1]), check);
+            compared++;
+        }
+    }
+    free(cpu);
+    assert_true(compared > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernel_and_user_space_walk_the_same_stacks_alike),
         cmocka_unit_test(code_without_rules_is_left_by_its_frame_pointer),
+        cmocka_unit_test(frames_of_python_are_those_that_user_space_reads),
         cmocka_unit_test(rows_may_lie_in_two_chunks),
         cmocka_unit_test(mappings_that_were_given_back_are_used_again_when_nobody_reads_them),
     };

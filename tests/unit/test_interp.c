@@ -274,7 +274,7 @@ static void test_random_memory(void **state)
         pt_python_walk walk;
         pt_python_frame frame;
         pt_python_code code;
-        uint8_t object[PT_PYTHON_CODE_BYTES];
+        _Alignas(8) uint8_t object[PT_PYTHON_CODE_BYTES];
         char text[64];
         size_t bytes;
         m->reads = 0;

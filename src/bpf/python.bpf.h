@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* python.bpf.h: reads CPython's frames in the kernel: the hooks of interp/python_walk.h, the
+ * thread's state, and one step.
+ *
+ *   fs base --libc's blocks of values--> thread state --> frames --> two words each, behind the pcs
+ *
+ * The includer defines read_memory (sample.bpf.c; a test in user space).
+ */
+#ifndef PT_BPF_PYTHON_H
+#define PT_BPF_PYTHON_H
+
+#include "bpf/layout.h"
+
+typedef pt_bpf_python_walk python_walking;
+
+static inline const pt_python_layout *layout_of(const pt_bpf_python_walk *walk)
+{
+    return &walk->layout;
+}
+
+static inline bool fetch_bytes(pt_bpf_python_walk *walk, uint64_t addr, uint32_t size)
+{
+    uint64_t bytes = size;
+    BARRIER(bytes);
+    return read_memory(walk->bytes, (uint32_t)(bytes & 255), addr);
+}
+
+#include "interp/python_walk.h"
+
+/* The value of a thread's key, as glibc keeps it: blocks of 32 pairs (sequence number, value). */
+static inline bool read_thread_value(pt_bpf_python_walk *walk, const pt_bpf_python *python,
+                                     uint64_t thread, uint32_t key, uint64_t *ret_value)
+{
+    enum { BLOCK = 32, PAIR_BYTES = 16, VALUE = 8 };
+    uint64_t block;
+    return fetch_word(walk, thread + python->thread_keys + key / BLOCK * 8, &block) && block != 0 &&
+           fetch_word(walk, block + key % BLOCK * PAIR_BYTES + VALUE, ret_value);
+}
+
+/* The state of the thread whose fs base is given; 0: it has none, or another thread ends the
+ * interpreter. */
+static inline uint64_t state_of_thread(pt_bpf_python_walk *walk, const pt_bpf_python *python,
+                                       uint64_t thread)
+{
+    uint64_t key, ending, state; /* key: Py_tss_t, is it made and the key, an int each */
+    if (!fetch_word(walk, python->runtime + python->layout.key, &key) || (uint32_t)key != 1 ||
+        !fetch_word(walk, python->runtime + python->layout.finalizing, &ending) ||
+        !read_thread_value(walk, python, thread, (uint32_t)(key >> 32), &state))
+        return 0;
+    return ending == 0 || ending == state ? state : 0;
+}
+
+/* Starts a walk. False: the thread has no frames. */
+static inline bool begin_python(pt_bpf_cpu *c, const pt_bpf_python *python, uint64_t thread)
+{
+    pt_bpf_python_walk *const walk = &c->python;
+    walk->layout = python->layout;
+    walk->code_type = python->code_type;
+    const uint64_t state = state_of_thread(walk, python, thread);
+    return state != 0 && begin_frames(walk, state, 2 * PT_BPF_PYTHON_MAX) == PT_PYTHON_FRAME;
+}
+
+/* Reads a frame and appends it to the stack. False: it was the last, or the memory is not as the
+ * layout says. */
+static inline bool step_python(pt_bpf_cpu *c)
+{
+    pt_bpf_python_walk *const walk = &c->python;
+    pt_python_frame frame = {.code = 0};
+    uint32_t check = 0;
+    uint64_t count = c->stack.python_count, at = c->stack.count;
+    if (next_frame(walk, &frame) != PT_PYTHON_FRAME) return false;
+    if (frame.code != 0) {
+        pt_python_code code = {.type = 0};
+        if (!fetch_code(walk, frame.code, &code) || code.type != walk->code_type) {
+            if (count == 0) c->stack.python_count = PT_BPF_PYTHON_BAD;
+            return false;
+        }
+        if (!check_code(walk, &code, &check)) check = 0; /* user space will not find it */
+    }
+    at += 2 * count;
+    BARRIER(at);
+    if (count >= PT_BPF_PYTHON_MAX || at >= PT_BPF_DEPTH_MAX + 2 * PT_BPF_PYTHON_MAX - 1)
+        return false;
+    c->stack.pcs[at] = frame.code | (frame.is_entry ? PT_BPF_PYTHON_ENTRY : 0);
+    c->stack.pcs[at + 1] = (uint64_t)check << 32 | (uint32_t)(frame.place + 1);
+    c->stack.python_count = (uint16_t)(count + 1);
+    return true;
+}
+
+#endif

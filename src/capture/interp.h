@@ -1,0 +1,49 @@
+/* interp.h: CPython's functions in stacks that the kernel's walker takes.
+ *
+ *   mappings of a process --pt_named_find--> its CPython: what the walker needs to know
+ *   a walked stack        --pt_named_join--> native pcs and frames of Python as one chain
+ *   such a frame          --pt_named_line--> function, file, line
+ *
+ * A code object is read from the process when its first frame arrives, and must then be the object
+ * that the kernel saw. Frames of an object that is gone have the name PT_NAMED_GONE.
+ */
+#ifndef PT_CAPTURE_INTERP_H
+#define PT_CAPTURE_INTERP_H
+
+#include "capture/procs.h"
+#include "interp/merge.h"
+#include "model/builder.h"
+
+#define PT_NAMED_GONE "[Python code]"
+
+typedef struct pt_named pt_named;
+
+/* Borrows the builder. The caller frees the result. */
+pt_named *pt_named_new(pt_builder *builder);
+void pt_named_free(pt_named *named); /* accepts NULL */
+
+/* Looks for a CPython among the process's mappings, whose images were looked at. */
+void pt_named_find(const pt_procs *procs, pt_proc *proc);
+/* What the walker is given of it; NULL: nothing. */
+const pt_bpf_python *pt_named_python(const pt_proc *proc);
+
+/* The chain of a stack. */
+typedef struct pt_named_chain {
+    uint64_t words[PT_BPF_DEPTH_MAX + PT_BPF_PYTHON_MAX]; /* innermost first: pcs, and words with
+                                                             PT_INTERP_FRAME */
+    uint32_t count;
+    bool has_python, is_certain, is_cut;
+} pt_named_chain;
+
+/* Joins the first native_count pcs of a stack with its frames of Python. is_whole: these pcs reach
+ * the start of the thread. Leaves out the outermost pcs if there are more than `room` words. */
+void pt_named_join(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked,
+                   uint32_t native_count, bool is_whole, uint32_t room, pt_named_chain *ret_chain);
+
+/* The function and line of a word with PT_INTERP_FRAME. */
+pt_line pt_named_line(const pt_named *named, uint64_t word, pt_function *ret_function);
+
+/* The number of frames whose code object was gone. */
+uint64_t pt_named_gone(const pt_named *named);
+
+#endif

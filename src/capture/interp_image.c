@@ -1,0 +1,149 @@
+/* interp_image.c: see interp_image.h. */
+#include "capture/interp_image.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "unwind/split.h"
+
+/* A dynamic symbol that is wanted. */
+typedef struct {
+    const char *name;
+    uint64_t addr, bytes; /* addr 0: not found */
+} wanted_symbol;
+
+static void find_symbols(const pt_elf *elf, wanted_symbol *wanted, size_t count)
+{
+    pt_elf_symbols symbols;
+    pt_elf_symbol symbol;
+    if (!pt_elf_symbols_open(elf, SHT_DYNSYM, &symbols)) return;
+    for (uint32_t i = 1; pt_elf_symbol_at(&symbols, i, &symbol); i++) {
+        if (symbol.section_index == SHN_UNDEF) continue;
+        for (size_t w = 0; w < count; w++)
+            if (strcmp(symbol.name, wanted[w].name) == 0) {
+                wanted[w].addr = symbol.value;
+                wanted[w].bytes = symbol.size_bytes;
+            }
+    }
+}
+
+/* The file's bytes at an address as linked. NULL: it does not have them. */
+static const uint8_t *bytes_at(const pt_elf *elf, uint64_t addr, uint64_t bytes)
+{
+    uint64_t off;
+    if (addr == 0 || !pt_elf_offset_of_addr(elf, addr, &off) || off > elf->size_bytes ||
+        bytes > elf->size_bytes - off)
+        return NULL;
+    return elf->bytes + off;
+}
+
+/* The start addresses of the entries of .eh_frame, ascending: .eh_frame_hdr has a sorted table of
+ * them, pairs of offsets from its own beginning (LSB, "The .eh_frame_hdr section"). */
+static uint64_t *entries_of(const pt_elf *elf, uint32_t *ret_count)
+{
+    enum { USUAL = 0x3b031b01, HEAD = 12, PAIR = 8 };
+    pt_elf_section section;
+    uint64_t size;
+    uint32_t encodings, count;
+    const uint8_t *const bytes = pt_elf_section_named(elf, ".eh_frame_hdr", &section)
+                                     ? pt_elf_section_bytes(elf, &section, &size)
+                                     : NULL;
+    if (bytes == NULL || size < HEAD) return NULL;
+    memcpy(&encodings, bytes, sizeof encodings);
+    memcpy(&count, bytes + 8, sizeof count);
+    if (encodings != USUAL || count == 0 || count > (size - HEAD) / PAIR) return NULL;
+    uint64_t *const entries = pt_alloc(count, sizeof *entries);
+    for (uint32_t i = 0; i < count; i++) {
+        int32_t offset;
+        memcpy(&offset, bytes + HEAD + (size_t)i * PAIR, sizeof offset);
+        entries[i] = section.addr + (uint64_t)(int64_t)offset;
+    }
+    *ret_count = count;
+    return entries;
+}
+
+static void find_evaluator(const pt_elf *elf, const wanted_symbol *symbol,
+                           pt_interp_evaluator *evaluator)
+{
+    enum { CODE_MAX_BYTES = 1 << 20 };
+    const uint8_t *const code =
+        symbol->bytes <= CODE_MAX_BYTES ? bytes_at(elf, symbol->addr, symbol->bytes) : NULL;
+    uint32_t count;
+    if (code == NULL) return;
+    evaluator->low[0] = symbol->addr;
+    evaluator->limit[0] = symbol->addr + symbol->bytes;
+    uint64_t *const starts = entries_of(elf, &count);
+    if (starts != NULL)
+        pt_unwind_split_part(elf->machine, code, symbol->bytes, symbol->addr, starts, count,
+                             &evaluator->low[1], &evaluator->limit[1]);
+    free(starts);
+}
+
+/* Since 3.11 the file has its version as a number; before, its name does. */
+static const pt_python_layout *layout_of_file(const pt_elf *elf, const wanted_symbol *version,
+                                              const char *path)
+{
+    unsigned major, minor;
+    const uint8_t *const bytes = bytes_at(elf, version->addr, sizeof(uint32_t));
+    if (bytes != NULL) {
+        uint32_t number;
+        memcpy(&number, bytes, sizeof number);
+        return pt_python_layout_of(number >> 24, number >> 16 & 0xff);
+    }
+    return pt_python_version_of_name(path, &major, &minor) ? pt_python_layout_of(major, minor)
+                                                           : NULL;
+}
+
+static void read_python(const pt_elf *elf, const char *path, pt_interp_image *image)
+{
+    enum { RUNTIME, CODE, TEXT, BYTES, EVALUATOR, VERSION, COUNT };
+    wanted_symbol wanted[COUNT] = {{.name = "_PyRuntime"},
+                                   {.name = "PyCode_Type"},
+                                   {.name = "PyUnicode_Type"},
+                                   {.name = "PyBytes_Type"},
+                                   {.name = "_PyEval_EvalFrameDefault"},
+                                   {.name = "Py_Version"}};
+    find_symbols(elf, wanted, COUNT);
+    if (wanted[RUNTIME].addr == 0 || wanted[CODE].addr == 0 || wanted[TEXT].addr == 0 ||
+        wanted[BYTES].addr == 0)
+        return;
+    image->layout = layout_of_file(elf, &wanted[VERSION], path);
+    image->runtime = wanted[RUNTIME].addr;
+    image->code_type = wanted[CODE].addr;
+    image->text_type = wanted[TEXT].addr;
+    image->bytes_type = wanted[BYTES].addr;
+    find_evaluator(elf, &wanted[EVALUATOR], &image->evaluator);
+}
+
+/* glibc tells debuggers the bits, the number and the offset of a field of its threads. */
+static void read_libc(const pt_elf *elf, pt_interp_image *image)
+{
+    enum { BITS, COUNT, OFFSET, FIELDS, OFFSET_MAX = 1 << 16 };
+    wanted_symbol wanted = {.name = "_thread_db_pthread_specific"};
+    uint32_t field[FIELDS];
+    find_symbols(elf, &wanted, 1);
+    const uint8_t *const bytes = bytes_at(elf, wanted.addr, sizeof field);
+    if (bytes == NULL) return;
+    memcpy(field, bytes, sizeof field);
+    if (field[OFFSET] < OFFSET_MAX && field[OFFSET] % 8 == 0) image->thread_keys = field[OFFSET];
+}
+
+static bool begins_with(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+void pt_interp_image_read(const pt_elf *elf, const char *path, pt_interp_image *ret_image)
+{
+    const char *const name = pt_base_name(path);
+    *ret_image = (pt_interp_image){.layout = NULL};
+    if (!elf->is_64 || elf->is_big_endian) return;
+    if (begins_with(name, "python") || begins_with(name, "libpython"))
+        read_python(elf, path, ret_image);
+    else if (begins_with(name, "libc.so") || begins_with(name, "libc-") ||
+             begins_with(name, "libpthread"))
+        read_libc(elf, ret_image);
+}

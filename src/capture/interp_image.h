@@ -1,0 +1,22 @@
+/* interp_image.h: what a mapped file says of the CPython in it, and of libc's keys of threads. */
+#ifndef PT_CAPTURE_INTERP_IMAGE_H
+#define PT_CAPTURE_INTERP_IMAGE_H
+
+#include "elf/image.h"
+#include "interp/merge.h"
+#include "interp/python.h"
+
+/* Addresses are as linked. */
+typedef struct pt_interp_image {
+    const pt_python_layout *layout; /* static; NULL: no CPython of a known version */
+    uint64_t runtime, code_type, text_type, bytes_type;
+    pt_interp_evaluator evaluator;
+    /* The file is glibc's: the offset, in the structure of a thread, of its blocks of values. 0: it
+     * is not. */
+    uint32_t thread_keys;
+} pt_interp_image;
+
+/* Reads the facts; all zero if the file is neither. path: as mapped. */
+void pt_interp_image_read(const pt_elf *elf, const char *path, pt_interp_image *ret_image);
+
+#endif

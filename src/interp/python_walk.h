@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* python_walk.h: the steps of a walk through CPython's frames (python.h), for user space and for
+ * the program in the kernel.
+ *
+ * The includer defines:
+ *
+ *   python_walking   a struct with the fields next, left, has_ahead and ahead of pt_python_walk,
+ *                    and bytes, an array of PT_PYTHON_BYTES bytes with the alignment of a word
+ *   layout_of        the layout of a walk
+ *   fetch_bytes       copies at most PT_PYTHON_BYTES - 8 bytes of memory to the walk's bytes
+ *
+ * Offsets into bytes are masked, because the kernel's verifier must see their limits.
+ */
+#ifndef PT_INTERP_PYTHON_WALK_H
+#define PT_INTERP_PYTHON_WALK_H
+
+#include "interp/python.h"
+
+static inline uint64_t word_at(const uint64_t *bytes, uint64_t offset)
+{
+    return bytes[offset / 8 & 31];
+}
+
+static inline uint32_t int_at(const uint64_t *bytes, uint64_t offset)
+{
+    return ((const uint32_t *)bytes)[offset / 4 & 63];
+}
+
+static inline uint8_t byte_at(const uint64_t *bytes, uint64_t offset)
+{
+    return ((const uint8_t *)bytes)[offset & 255];
+}
+
+static inline bool fetch_word(python_walking *walk, uint64_t addr, uint64_t *ret)
+{
+    if (addr == 0 || addr % 8 != 0 || !fetch_bytes(walk, addr, 8)) return false;
+    *ret = word_at(walk->bytes, 0);
+    return true;
+}
+
+/* Finds the innermost frame of a thread state. */
+static inline pt_python_step begin_frames(python_walking *walk, uint64_t state, uint32_t most)
+{
+    const pt_python_layout *const layout = layout_of(walk);
+    uint64_t holder = state, offset = layout->state_frame;
+    walk->left = most;
+    walk->next = 0;
+    walk->has_ahead = false;
+    if (layout->has_cframe) {
+        if (!fetch_word(walk, state + layout->state_frame, &holder)) return PT_PYTHON_BAD_READ;
+        offset = layout->cframe_frame;
+    }
+    if (!fetch_word(walk, holder + offset, &walk->next)) return PT_PYTHON_BAD_READ;
+    return walk->next != 0 ? PT_PYTHON_FRAME : PT_PYTHON_END;
+}
+
+static inline int32_t place_of(const pt_python_layout *layout, const uint64_t *frame, uint64_t code)
+{
+    if (!layout->points_to_instruction) {
+        const int32_t place = (int32_t)int_at(frame, layout->frame_place);
+        return place < 0 || place > INT32_MAX / 2 ? -1 : place * layout->place_unit;
+    }
+    const uint64_t first = code + layout->code_instructions;
+    const uint64_t at = word_at(frame, layout->frame_place);
+    return at >= first && at - first < INT32_MAX ? (int32_t)(at - first) : -1;
+}
+
+/* Reads a frame. *ret_is_shim: the frame is a shim, which only marks an evaluator's entry. */
+static inline pt_python_step read_frame(python_walking *walk, pt_python_frame *ret,
+                                        bool *ret_is_shim)
+{
+    const pt_python_layout *const layout = layout_of(walk);
+    if (walk->next == 0) return PT_PYTHON_END;
+    if (walk->left == 0) return PT_PYTHON_CUT;
+    walk->left--;
+    const uint32_t last =
+        layout->frame_place > layout->frame_boundary ? layout->frame_place : layout->frame_boundary;
+    if (walk->next % 8 != 0 || !fetch_bytes(walk, walk->next, last + 8)) return PT_PYTHON_BAD_READ;
+    const uint64_t *const frame = walk->bytes;
+    const uint8_t boundary = byte_at(frame, layout->frame_boundary);
+    walk->next = word_at(frame, layout->frame_back);
+    *ret_is_shim = layout->owner_shim != 0 && boundary == layout->owner_shim;
+    ret->code = word_at(frame, layout->frame_code);
+    ret->place = place_of(layout, frame, ret->code);
+    ret->is_entry = layout->owner_shim == 0 && (!layout->is_entry_field || boundary != 0);
+    return PT_PYTHON_FRAME;
+}
+
+/* If shims mark the ends of runs, a frame is the outermost of its run when a shim or nothing
+ * follows. */
+static inline pt_python_step next_frame(python_walking *walk, pt_python_frame *ret_frame)
+{
+    bool is_shim = false;
+    pt_python_frame frame = walk->ahead;
+    if (!walk->has_ahead) {
+        const pt_python_step step = read_frame(walk, &frame, &is_shim);
+        if (step != PT_PYTHON_FRAME) return step;
+    }
+    walk->has_ahead = false;
+    if (is_shim) {
+        *ret_frame = (pt_python_frame){.place = -1, .is_entry = true};
+        return PT_PYTHON_FRAME;
+    }
+    if (layout_of(walk)->owner_shim != 0) {
+        pt_python_frame next = {.code = 0};
+        const pt_python_step step = read_frame(walk, &next, &is_shim);
+        frame.is_entry = step == PT_PYTHON_END || (step == PT_PYTHON_FRAME && is_shim);
+        walk->has_ahead = step == PT_PYTHON_FRAME && !is_shim;
+        walk->ahead = next;
+    }
+    *ret_frame = frame;
+    return PT_PYTHON_FRAME;
+}
+
+/* The fields of a code object. object: its first PT_PYTHON_CODE_BYTES bytes, a word aligned. */
+static inline pt_python_code code_at(const pt_python_layout *layout, const uint64_t *object)
+{
+    return (pt_python_code){
+        .type = word_at(object, 8),
+        .name = word_at(object, layout->has_qualname ? layout->code_qualname : layout->code_name),
+        .file = word_at(object, layout->code_file),
+        .lines = word_at(object, layout->code_lines),
+        .first_line = (int32_t)int_at(object, layout->code_first_line)};
+}
+
+/* The word with all but its first `bytes` bytes cleared; the machine is little-endian. */
+static inline uint64_t first_bytes(uint64_t word, uint64_t bytes)
+{
+    if (bytes == 0) return 0;
+    return bytes < 8 ? word & ((UINT64_C(1) << (bytes * 8)) - 1) : word;
+}
+
+/* Reads the beginning of an object. Small ones may lie at the end of readable memory. */
+static inline bool fetch_object(python_walking *walk, uint64_t addr)
+{
+    enum { USUAL = 72, LEAST = 48 };
+    return addr % 8 == 0 && (fetch_bytes(walk, addr, USUAL) || fetch_bytes(walk, addr, LEAST));
+}
+
+/* A sum over a text or a bytes object: its length, the first 16 bytes of its content, the last 16.
+ * It begins at `content`. */
+static inline bool sum_object(python_walking *walk, uint64_t object, uint64_t content,
+                              uint64_t *sum)
+{
+    enum { LENGTH = 16, PART = 16 };
+    const uint64_t one = UINT64_C(0x9e3779b97f4a7c15), two = UINT64_C(0xbf58476d1ce4e5b9);
+    if (!fetch_object(walk, object)) return false;
+    const uint64_t length = word_at(walk->bytes, LENGTH);
+    uint64_t total = *sum * one + object;
+    total = total * one + length;
+    total = total * two + first_bytes(word_at(walk->bytes, content), length);
+    total =
+        total * two + first_bytes(word_at(walk->bytes, content + 8), length > 8 ? length - 8 : 0);
+    if (length > PART && length < UINT32_MAX) {
+        if (!fetch_bytes(walk, object + content + length - PART, PART)) return false;
+        total = total * one + word_at(walk->bytes, 0);
+        total = total * two + word_at(walk->bytes, 8);
+    }
+    *sum = total;
+    return true;
+}
+
+/* A number that tells apart code objects that lie at one address one after the other: a sum over
+ * what can be read at once of name, file and line table. */
+static inline bool check_code(python_walking *walk, const pt_python_code *code, uint32_t *ret_check)
+{
+    enum { BYTES_FIRST = 32 };
+    uint64_t sum = (uint32_t)code->first_line;
+    const uint64_t text = layout_of(walk)->text_ascii;
+    if (!sum_object(walk, code->name, text, &sum) || !sum_object(walk, code->file, text, &sum) ||
+        !sum_object(walk, code->lines, BYTES_FIRST, &sum))
+        return false;
+    *ret_check = (uint32_t)(sum >> 32) ^ (uint32_t)sum;
+    return true;
+}
+
+/* Reads a code object. */
+static inline bool fetch_code(python_walking *walk, uint64_t addr, pt_python_code *ret_code)
+{
+    if (addr % 8 != 0 || !fetch_bytes(walk, addr, PT_PYTHON_CODE_BYTES)) return false;
+    *ret_code = code_at(layout_of(walk), walk->bytes);
+    return true;
+}
+
+#endif
