@@ -170,7 +170,7 @@ print('int sum; int deep(int x) {' + ''.join(f'{{ int v{i} = x; sum += v{i};' fo
 print('int main(void) { return deep(1); }')" >deep.c
 if needs cc && cc -O0 -g -o deep deep.c && command -v nm >/dev/null; then
     # A frame of 64 bytes for each would be the whole of such a stack.
-    run bash -c 'ulimit -s 256; exec "$PITOT" symbolize -e deep "$1"' deep "0x$(nm deep | sed -n 's/ T deep$//p')"
+    run bash -c 'ulimit -s $((256 + 7936 * PITOT_SANITIZED)); exec "$PITOT" symbolize -e deep "$1"' deep "0x$(nm deep | sed -n 's/ T deep$//p')"
     expect_status 0
     expect_stdout_line 'deep'
 fi
