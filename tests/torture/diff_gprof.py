@@ -4,7 +4,7 @@ gmon.out or random changes of it, random options: does `pitot gprof` print what 
 byte, and end alike?
 
 Left out, since pitot differs on purpose (docs/gprof.md): explanations (-b is always given), -c, -d,
---help, --version, maps for -R, files that gprof does not add up, -r together with specs of arcs, -l together with specs of the call graph, two specs of one FROM in -k, -q and -Q,
+--help, --version, maps for -R, files that gprof does not add up, -r together with specs of arcs, -l together with -a or specs of the call graph, two specs of one FROM in -k, -q and -Q,
 and files that are damaged."""
 import os
 import random
@@ -85,7 +85,7 @@ def spec(rng, names):
 
 def options(rng, names):
     if rng.random() < .3:  # of lines, in all tables
-        return ['-b', '-l'] + rng.sample(['-p', '-q', '-z', '-z', '-Z', '-J', '-i', '-P', '-x', '-a', '-D',
+        return ['-b', '-l'] + rng.sample(['-p', '-q', '-z', '-z', '-Z', '-J', '-i', '-P', '-x', '-D',
                                           '--demangle=none', '--inline-file-names'], rng.randrange(1, 4))
     args = ['-b']
     for _ in range(rng.randrange(0, 5)):
@@ -145,7 +145,7 @@ try:
             of_arcs = any('/' in a and not a.startswith('-I') for a in args)
             of_graph = of_arcs or any(a in ('-e', '-E', '-f', '-F', '-k') or (a[:2] in ('-q', '-Q') and a[2:])
                                       for a in args)
-            if overlapping(args) or (of_arcs and '-r' in args) or (of_graph and {'-l', '--line'} & set(args)):
+            if overlapping(args) or (of_arcs and '-r' in args) or ((of_graph or '-a' in args) and {'-l', '--line'} & set(args)):
                 continue
             done += 1
             args += random.choice([['p']] * 4 + [['p', 'gmon.out', 'gmon.out']])
