@@ -30,7 +30,7 @@ enum {
     GROWN_NS = 100000000,    /* and after the copies grew */
     URGENT = -15,            /* nice(2), where permitted */
     PROGRESS_NS = 250000000, /* between two progress reports */
-    WEIGH_NS = 50000000,     /* between two readings of the memory that is held */
+    WEIGH_NS = 200000000,    /* between two readings of the memory that is held */
     KEEP_MS = 400,           /* between two writes of the kept recording */
     LOAD_MS = 40, /* a recording that ends sooner never begins to load the kernel's walker */
     /* A record gets its time before it becomes visible. So younger records wait until older ones

@@ -250,11 +250,14 @@ static bool is_in_kernel(const pt_perf_record *r)
     return (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
 }
 
-/* Makes the kernel's walker drop samples of processes that are not recorded. */
+/* Makes the kernel's walker drop samples of processes that are not recorded, from the second on:
+ * most short processes have one. */
 static void drop_in_kernel(pt_capture *c, pt_proc *proc)
 {
     const bool may_be_wanted_later = proc->awaits_exec || c->options.targets.cgroup != NULL;
-    if (c->walker == NULL || may_be_wanted_later || proc->has_exited || proc->is_dropped) return;
+    if (c->walker == NULL || may_be_wanted_later || proc->has_exited || proc->is_dropped ||
+        proc->sampled++ == 0)
+        return;
     proc->is_dropped = pt_bpf_engine_put(c->walker, proc->pid, NULL, NULL);
 }
 

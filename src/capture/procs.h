@@ -59,8 +59,7 @@ typedef struct pt_proc {
     bool is_unreadable;  /* its maps file was unreadable when it was needed */
     bool is_stale;       /* modules are older than map */
     uint32_t brought_in; /* number of its stack pages that were read (feed.c) */
-    /* Samples since its maps file was last read again because of an unknown address. */
-    uint32_t sampled;
+    uint32_t sampled;    /* samples that came */
     uint32_t generation; /* changes with every change of map */
     struct {
         pt_proc_replaced *items; /* a ring of the last replacements */

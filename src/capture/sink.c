@@ -42,6 +42,16 @@ typedef struct {
     bool is_used;
 } recent_map;
 
+enum { RECENT_LOCATIONS = 1 << 14 };
+
+/* A cache: the location of an address. A generation belongs to one process. */
+typedef struct {
+    uint64_t pc;
+    uint32_t generation; /* of the process's mappings; 0: unused */
+    uint32_t id;
+    bool is_return;
+} recent_location;
+
 struct pt_sink {
     pt_builder *builder;
     const pt_procs *procs;
@@ -56,6 +66,7 @@ struct pt_sink {
     pt_index shared;
     PT_VECTOR(shared_map) map;
     recent_map recent[RECENT_MAPS];
+    recent_location *located; /* RECENT_LOCATIONS */
     uint32_t frames[PT_SINK_DEPTH_MAX];
     uint32_t told_count; /* processes with a reported user */
     pt_keep *keep;       /* or NULL */
@@ -70,6 +81,7 @@ pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mappin
     sink->procs = procs;
     sink->is_timeline = is_timeline;
     sink->kernel = sink->python = PT_NONE;
+    sink->located = pt_alloc(RECENT_LOCATIONS, sizeof *sink->located);
     sink->key_pid = pt_builder_text(builder, "pid").v;
     sink->key_comm = pt_builder_text(builder, "comm").v;
     pt_index_init(&sink->known);
@@ -87,6 +99,7 @@ void pt_sink_free(pt_sink *sink)
         free(sink->stack.items[i].pcs);
     free(sink->stack.items);
     free(sink->map.items);
+    free(sink->located);
     free(sink);
 }
 
@@ -245,7 +258,7 @@ static void report_user(pt_sink *sink, pt_proc *proc)
     sink->told_count++;
 }
 
-static uint32_t user_location(pt_sink *sink, pt_proc *proc, uint64_t pc, bool is_return)
+static uint32_t make_user_location(pt_sink *sink, pt_proc *proc, uint64_t pc, bool is_return)
 {
     /* A call at the end of a mapping returns to the byte after it. */
     const pt_proc_map *const map = pt_proc_map_at(proc, is_return && pc > 0 ? pc - 1 : pc);
@@ -259,6 +272,18 @@ static uint32_t user_location(pt_sink *sink, pt_proc *proc, uint64_t pc, bool is
         location.address = pc - map->range.start + shared->start;
     }
     return add_location(sink, &location);
+}
+
+static uint32_t user_location(pt_sink *sink, pt_proc *proc, uint64_t pc, bool is_return)
+{
+    const uint64_t hash = pt_hash_mix(pc, pt_hash_u32_pair(proc->generation, is_return));
+    recent_location *const at = &sink->located[hash % RECENT_LOCATIONS];
+    if (at->pc != pc || at->generation != proc->generation || at->is_return != is_return)
+        *at = (recent_location){.pc = pc,
+                                .generation = proc->generation,
+                                .is_return = is_return,
+                                .id = make_user_location(sink, proc, pc, is_return)};
+    return at->id;
 }
 
 /* The location of a frame of Python, which has no address. */
