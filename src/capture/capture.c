@@ -573,6 +573,7 @@ void pt_capture_run(pt_capture *c)
         const uint64_t upto_ns = pt_spool_upto_ns(c->set.spool);
         pt_feed_urgent(c);
         if (upto_ns > SETTLED_NS) pt_feed_upto(c, upto_ns - SETTLED_NS);
+        pt_event_set_stir(&c->set, (uint64_t)pt_clock_ns(CLOCK_MONOTONIC));
         write_keep(c, now_ns);
         report_progress(c, now_ns);
     }

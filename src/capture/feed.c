@@ -263,6 +263,8 @@ static void drop_in_kernel(pt_capture *c, pt_proc *proc)
 
 static void on_sample(pt_capture *c, pt_perf_record *r)
 {
+    const bool is_switch = pt_event_set_is_switch(&c->set, r);
+    if (!is_switch && !pt_event_set_counts(&c->set, r)) return;
     pt_proc *const proc = pt_procs_get(&c->procs, r->pid);
     const bool may_have_moved = c->options.targets.cgroup != NULL && !c->set.plan.has_group &&
                                 !proc->has_exited && r->time_ns > proc->judged_ns + REJUDGE_NS;
@@ -271,7 +273,6 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
         drop_in_kernel(c, proc);
         return;
     }
-    const bool is_switch = pt_event_set_is_switch(&c->set, r);
     const uint64_t weight = is_switch ? 0 : pt_event_set_weight(&c->set, r);
     if (weight == 0 && !is_switch) return;
     if (r->sample.walked != NULL) {

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/hash.h"
@@ -40,6 +41,7 @@ enum {
     RING_PARTS = 32,       /* the kernel's ring holds the samples of this part of a second */
     /* More samples may follow at this period until the first is noticed. */
     FIRST_PERIOD_MIN_NS = 50000,
+    ROW_TICKS = 16, /* of a thread's event, until its period is drawn anew */
     /* CPU time of a thread that counts as long-lived; few threads reach it. */
     SHORT_LIFE_NS = 20000000,
 };
@@ -147,12 +149,6 @@ static void remove_slot(pt_event_set *set, size_t gap)
 
 /* ---- opening ---- */
 
-static uint64_t random_below(pt_event_set *set, uint64_t limit)
-{
-    set->random = pt_hash_mix(set->random, 0x1d8e4e27c47d124f);
-    return limit > 0 ? set->random % limit : 0;
-}
-
 static void close_fd(int *fd)
 {
     if (*fd >= 0) close(*fd);
@@ -173,27 +169,42 @@ static void close_all(pt_event_fds *fds)
     *fds = (pt_event_fds){0};
 }
 
-/* The tick period of a row: the plan's period, up to an eighth more or less, at random. A thread
- * whose rhythm equals the period would be sampled in the same place of its work again and again.
- * Weights come from its clock, so its ticks need not be exact. */
-static uint64_t ticks_of_row(pt_event_set *set)
+static uint32_t row_count(const pt_event_set *set)
 {
-    const uint64_t period = set->plan.period;
-    if (!set->plan.is_each_thread || !set->plan.source->is_clock) return period;
-    return period - period / 8 + random_below(set, period / 4);
+    return set->pair_count * set->timers;
 }
 
-/* Opens a row's events; its clock starts at 0. first_period 0: use the row's period. */
-static bool open_row(pt_event_set *set, pt_event_row *row, pid_t tid, uint32_t pair_index,
+/* The tick period of a row. Weights of threads come from their clocks, so their ticks need not be
+ * exact. */
+static uint64_t ticks_of_row(pt_event_set *set, uint32_t index)
+{
+    const uint64_t period = set->plan.period;
+    if (!set->plan.source->is_clock) return period;
+    if (set->plan.is_each_thread) return pt_rhythm_alone(&set->random, period);
+    return pt_rhythm_period(&set->pairs[index % set->pair_count].rhythm, index / set->pair_count,
+                            period);
+}
+
+/* Opens the events of row number index; its clock starts at 0. first_period 0: use the row's
+ * period, or with several timers a first one of their rhythm. */
+static bool open_row(pt_event_set *set, pt_event_row *row, pid_t tid, uint32_t index,
                      uint64_t first_period)
 {
-    const pt_ring_pair *const pair = &set->pairs[pair_index];
-    row->period = ticks_of_row(set);
+    const pt_ring_pair *const pair = &set->pairs[index % set->pair_count];
+    const uint32_t timer = index / set->pair_count;
+    row->period = ticks_of_row(set, index);
+    if (set->timers > 1) first_period = pt_rhythm_first(&set->random, timer, set->plan.period);
     const uint64_t period = first_period != 0 ? first_period : row->period;
     row->fd = pt_event_open_sampling(&set->plan, tid, pair->cpu, period);
     row->switches_fd = -1;
     row->taken = 0;
-    row->is_first = row->is_beside = first_period != 0;
+    row->is_first = first_period != 0;
+    row->is_beside = row->is_first && set->plan.is_each_thread;
+    row->has_ticked = false;
+    row->first = first_period;
+    row->opened_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
+    row->settled_ns = row->is_first ? UINT64_MAX : 0;
+    row->fresh = 0;
     if (row->fd >= set->fd_limit) {
         close_fd(&row->fd);
         errno = EMFILE;
@@ -205,8 +216,8 @@ static bool open_row(pt_event_set *set, pt_event_row *row, pid_t tid, uint32_t p
     row->id = pt_event_id(row->fd);
     /* The first sample must wake the recorder, since samples come at the short period until it is
      * noticed. */
-    ioctl(row->fd, PERF_EVENT_IOC_SET_OUTPUT, row->is_first ? pair->side_fd : pair->samples_fd);
-    if (set->off_cpu) {
+    ioctl(row->fd, PERF_EVENT_IOC_SET_OUTPUT, row->is_beside ? pair->side_fd : pair->samples_fd);
+    if (set->off_cpu && timer == 0) {
         row->switches_fd = pt_event_open_switches(&set->plan, tid, pair->cpu);
         if (row->switches_fd >= 0) {
             row->switches_id = pt_event_id(row->switches_fd);
@@ -228,7 +239,7 @@ static void close_row(pt_event_row *row)
 
 static void free_thread(pt_event_set *set, pt_event_thread *thread)
 {
-    for (uint32_t i = 0; i < set->pair_count; i++)
+    for (uint32_t i = 0; i < row_count(set); i++)
         close_row(&thread->rows[i]);
     free(thread->rows);
     free(thread);
@@ -243,10 +254,10 @@ static bool open_new(pt_event_set *set, pt_event_thread *thread, pid_t pid)
     pt_thread_clock_read("/proc", (uint32_t)pid, (uint32_t)thread->tid, &clock);
     const uint64_t before_ns = clock.ran_ns;
     thread->former_ns = before_ns;
-    thread->credit = (before_ns + random_below(set, period)) / period;
+    thread->credit = (before_ns + pt_rhythm_random(&set->random, period)) / period;
     for (uint32_t i = 0; i < set->pair_count; i++) {
         pt_event_row *const row = &thread->rows[i];
-        uint64_t first = 1 + random_below(set, period);
+        uint64_t first = 1 + pt_rhythm_random(&set->random, period);
         row->offset = period - first;
         if (thread->credit > 0 || first < FIRST_PERIOD_MIN_NS) first = FIRST_PERIOD_MIN_NS;
         if (!open_row(set, row, thread->tid, i, first)) return false;
@@ -269,12 +280,12 @@ bool pt_event_set_add(pt_event_set *set, pid_t pid, pid_t tid, bool is_new)
     thread->pid = pid != 0 || tid < 0 ? pid : process_of(tid);
     thread->tid = tid;
     thread->stack_bytes = set->plan.stack_bytes;
-    thread->rows = pt_alloc(set->pair_count, sizeof *thread->rows);
-    for (uint32_t i = 0; i < set->pair_count; i++)
+    thread->rows = pt_alloc(row_count(set), sizeof *thread->rows);
+    for (uint32_t i = 0; i < row_count(set); i++)
         thread->rows[i] = (pt_event_row){.fd = -1, .switches_fd = -1};
     bool is_open = true;
     if (is_new && set->plan.source->is_clock) is_open = open_new(set, thread, pid);
-    for (uint32_t i = 0; i < set->pair_count && is_open; i++)
+    for (uint32_t i = 0; i < row_count(set) && is_open; i++)
         if (thread->rows[i].fd < 0) is_open = open_row(set, &thread->rows[i], tid, i, 0);
     if (!is_open) {
         const int error = errno;
@@ -447,6 +458,19 @@ static int fd_limit(void)
     return all - (all / KEPT_PART < KEPT ? all / KEPT_PART : KEPT);
 }
 
+/* Draws the periods of the cpus' timers. With a control group the kernel stops and starts each of
+ * them at each switch to another group, so there are fewer. */
+static void begin_rhythms(pt_event_set *set)
+{
+    enum { GROUP_TIMERS = 2, FD_PART = 4 };
+    const bool is_alone = set->plan.is_each_thread || !set->plan.source->is_clock;
+    set->timers = is_alone ? 1 : set->plan.has_group ? GROUP_TIMERS : PT_RHYTHM_TIMERS;
+    while (set->timers > 1 && row_count(set) > (uint32_t)set->fd_limit / FD_PART)
+        set->timers /= 2;
+    for (uint32_t i = 0; i < set->pair_count; i++)
+        pt_rhythm_begin(&set->pairs[i].rhythm, set->timers, &set->random);
+}
+
 static pt_status set_refused(const pt_event_plan *plan, pt_error *reterr)
 {
     if (errno == EMFILE)
@@ -463,6 +487,7 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
     set->threads.mask = 63;
     set->threads.slots = pt_alloc(set->threads.mask + 1, sizeof *set->threads.slots);
     make_pairs(set);
+    begin_rhythms(set);
     pt_status status = open_pairs(set, reterr);
     if (status == PT_OK) status = open_spool(set, reterr);
     if (status != PT_OK) return status;
@@ -511,7 +536,7 @@ static void control_all(pt_event_set *set, unsigned long request)
 {
     for (size_t i = 0; i <= set->threads.mask; i++) {
         const pt_event_thread *const thread = set->threads.slots[i];
-        for (uint32_t r = 0; thread != NULL && r < set->pair_count; r++) {
+        for (uint32_t r = 0; thread != NULL && r < row_count(set); r++) {
             if (thread->rows[r].fd >= 0) ioctl(thread->rows[r].fd, request, 0);
             if (thread->rows[r].switches_fd >= 0) ioctl(thread->rows[r].switches_fd, request, 0);
         }
@@ -523,7 +548,7 @@ static bool attach_walker(pt_event_set *set)
 {
     const pt_event_thread *const thread = thread_of(set, -1);
     uint32_t count = 0;
-    for (uint32_t i = 0; thread != NULL && i < set->pair_count; i++)
+    for (uint32_t i = 0; thread != NULL && i < row_count(set); i++)
         count += thread->rows[i].fd >= 0 && pt_event_walk(&set->plan, thread->rows[i].fd);
     return count > 0;
 }
@@ -545,7 +570,10 @@ pt_status pt_event_set_walk(pt_event_set *set, pt_bpf_engine *walker, pt_error *
 
 void pt_event_set_enable(pt_event_set *set)
 {
+    pt_event_thread *const cpus = set->timers > 1 ? thread_of(set, -1) : NULL;
     set->is_enabled = true;
+    for (uint32_t i = 0; cpus != NULL && i < row_count(set); i++)
+        cpus->rows[i].opened_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
     control_all(set, PERF_EVENT_IOC_ENABLE);
 }
 
@@ -570,6 +598,15 @@ static pt_event_thread *thread_in_exec(const pt_event_set *set, const pt_perf_re
     return NULL;
 }
 
+/* The row of a record with events per cpu; if none has its id, the first of its cpu. */
+static pt_event_row *timer_of(const pt_event_set *set, const pt_event_thread *cpus, size_t pair,
+                              uint64_t id)
+{
+    for (size_t i = pair; i < row_count(set); i += set->pair_count)
+        if (cpus->rows[i].id == id) return &cpus->rows[i];
+    return &cpus->rows[pair];
+}
+
 static pt_event_row *row_of(const pt_event_set *set, const pt_perf_record *record,
                             pt_event_thread **ret_thread)
 {
@@ -578,7 +615,8 @@ static pt_event_row *row_of(const pt_event_set *set, const pt_perf_record *recor
     if (thread == NULL && pair != NULL && record->tid == record->pid)
         thread = thread_in_exec(set, record, (size_t)(pair - set->pairs));
     *ret_thread = thread;
-    return thread != NULL && pair != NULL ? &thread->rows[pair - set->pairs] : NULL;
+    if (thread == NULL || pair == NULL) return NULL;
+    return timer_of(set, thread, (size_t)(pair - set->pairs), record->id);
 }
 
 bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *record)
@@ -590,14 +628,68 @@ bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *recor
            (row->switches_id == record->id || row->former_switches_id == record->id);
 }
 
+/* Makes a row tick with its period from now on. */
+static void settle_row(pt_event_row *row)
+{
+    uint64_t period = row->period;
+    ioctl(row->fd, PERF_EVENT_IOC_PERIOD, &period);
+    row->is_first = false;
+    row->settled_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
+    row->fresh = 0;
+}
+
+bool pt_event_set_counts(pt_event_set *set, const pt_perf_record *record)
+{
+    pt_event_thread *cpus;
+    pt_ring_pair *const pair = set->timers > 1 ? pair_of(set, record->cpu) : NULL;
+    if (pair == NULL) return true;
+    pair->fresh += record->time_ns > pair->stirred_ns;
+    pt_event_row *const row = row_of(set, record, &cpus);
+    if (row == NULL || row->id != record->id || record->time_ns >= row->settled_ns) return true;
+    const bool is_second = row->has_ticked;
+    row->has_ticked = true;
+    return !is_second;
+}
+
+/* Draws two periods of a cpu anew, or four if many samples have come meanwhile. */
+static void stir_cpu(pt_event_set *set, pt_event_thread *cpus, uint32_t pair_index, uint64_t now_ns)
+{
+    enum { DRAWS_MAX = 2 };
+    pt_ring_pair *const pair = &set->pairs[pair_index];
+    const uint32_t due = pair->fresh / PT_RHYTHM_TICKS;
+    const uint32_t draws = due < DRAWS_MAX ? due : DRAWS_MAX;
+    const uint64_t ticks = (now_ns - pair->stirred_ns) / set->plan.period;
+    for (uint32_t n = 0; n < draws; n++) {
+        uint32_t timers[2];
+        pt_rhythm_redraw(&pair->rhythm, &set->random, ticks / draws, timers);
+        for (size_t i = 0; i < 2; i++) {
+            pt_event_row *const row = &cpus->rows[timers[i] * set->pair_count + pair_index];
+            row->period = pt_rhythm_period(&pair->rhythm, timers[i], set->plan.period);
+            settle_row(row);
+        }
+    }
+    pair->stirred_ns = now_ns;
+    pair->fresh = 0;
+}
+
+void pt_event_set_stir(pt_event_set *set, uint64_t now_ns)
+{
+    enum { LATE_NS = 100000 }; /* a tick may come by so much later than its period says */
+    pt_event_thread *const cpus = set->timers > 1 ? thread_of(set, -1) : NULL;
+    for (uint32_t i = 0; cpus != NULL && i < row_count(set); i++) {
+        pt_event_row *const row = &cpus->rows[i];
+        if (row->is_first && now_ns > row->opened_ns + row->first + LATE_NS) settle_row(row);
+    }
+    for (uint32_t i = 0; cpus != NULL && i < set->pair_count; i++)
+        if (set->pairs[i].fresh >= PT_RHYTHM_TICKS) stir_cpu(set, cpus, i, now_ns);
+}
+
 void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record)
 {
     pt_event_thread *thread;
     pt_event_row *const row = row_of(set, record, &thread);
     if (row == NULL || !row->is_beside || row->id != record->id) return;
-    uint64_t period = row->period;
-    if (row->is_first) ioctl(row->fd, PERF_EVENT_IOC_PERIOD, &period);
-    row->is_first = false;
+    if (row->is_first) settle_row(row);
     if (record->sample.count >= SHORT_LIFE_NS)
         row->is_beside = !pt_mover_add(set->mover, row->fd, pair_of(set, record->cpu)->samples_fd);
 }
@@ -613,6 +705,11 @@ uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record)
     if (due > row->taken) row->taken = due;
     weight += thread->credit;
     thread->credit = 0;
+    row->fresh += record->time_ns > row->settled_ns;
+    if (row->fresh >= ROW_TICKS && !row->is_first) {
+        row->period = pt_rhythm_alone(&set->random, set->plan.period);
+        settle_row(row);
+    }
     return weight;
 }
 
@@ -622,7 +719,7 @@ static void open_again(pt_event_set *set, pt_event_thread *thread, uint32_t i)
     const uint64_t period = set->plan.period;
     pt_event_row *const row = &thread->rows[i];
     pt_event_row next = {.fd = -1, .switches_fd = -1};
-    uint64_t first = 0; /* per cpu: a whole period */
+    uint64_t first = 0; /* per cpu: as at the start */
     if (set->plan.is_each_thread && set->plan.source->is_clock && row->fd >= 0) {
         next.offset = (pt_event_read(row->fd) + row->offset) % period;
         first = period - next.offset;
@@ -651,7 +748,7 @@ bool pt_event_set_grow(pt_event_set *set, pid_t tid)
     /* New threads get the size too. */
     if (set->plan.stack_bytes < bytes) set->plan.stack_bytes = bytes;
     thread->stack_bytes = set->plan.stack_bytes;
-    for (uint32_t i = 0; i < set->pair_count; i++)
+    for (uint32_t i = 0; i < row_count(set); i++)
         open_again(set, thread, i);
     return true;
 }

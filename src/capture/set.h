@@ -1,6 +1,6 @@
 /* set.h: all events of a recording, and their rings.
  *
- *   per cpu      one row a cpu, of no thread; sees every thread, however short
+ *   per cpu      some rows a cpu, of no thread; see every thread, however short (rhythm.h)
  *   per thread   one row a thread and cpu, opened when the thread is reported
  *
  * The kernel allows events per cpu to root, to CAP_PERFMON, and at perf_event_paranoid 0; events
@@ -13,6 +13,7 @@
 
 #include "capture/event.h"
 #include "capture/mover.h"
+#include "capture/rhythm.h"
 #include "capture/spool.h"
 
 /* An event that makes samples. A sample is due when its clock, plus a random offset, passes the end
@@ -25,6 +26,10 @@ typedef struct pt_event_row {
     uint64_t period; /* of its ticks; weights count periods of the plan */
     bool is_first;   /* its period is still the random first part */
     bool is_beside;  /* its samples still go to the side ring, where each wakes the recorder */
+    bool has_ticked; /* with events per cpu: while is_first */
+    uint64_t first, opened_ns; /* the first period, and when it began */
+    uint64_t settled_ns;       /* since when it has its period; UINT64_MAX: not yet */
+    uint32_t fresh;            /* samples since then */
 } pt_event_row;
 
 typedef struct pt_event_thread {
@@ -33,7 +38,7 @@ typedef struct pt_event_thread {
     uint64_t former_ns;   /* CPU time before its present events were opened */
     /* Periods that passed before its events were opened; added to the next sample. */
     uint64_t credit;
-    pt_event_row *rows; /* one for each cpu of the set */
+    pt_event_row *rows; /* one for each cpu of the set, then the second timer of each, ... */
 } pt_event_thread;
 
 typedef struct pt_event_fds {
@@ -48,6 +53,9 @@ typedef struct pt_ring_pair {
     pt_ring kernel_samples, kernel_side; /* the spool reads these */
     pt_ring samples, side;               /* the spool copies to these */
     uint64_t seen; /* of side: up to where it was searched for urgent records */
+    pt_rhythm rhythm;
+    uint64_t stirred_ns; /* when parts of the rhythm were drawn last */
+    uint32_t fresh;      /* samples since then */
 } pt_ring_pair;
 
 typedef struct pt_event_set {
@@ -56,6 +64,7 @@ typedef struct pt_event_set {
     bool off_cpu, is_enabled;
     pt_ring_pair *pairs; /* one for each online cpu */
     uint32_t pair_count;
+    uint32_t timers;       /* of each cpu; 1 with events per thread, and if the event is no clock */
     uint32_t *pair_of_cpu; /* PT_NONE: the cpu was offline at the start */
     uint32_t cpu_limit;
     struct {
@@ -97,6 +106,12 @@ pt_status pt_event_set_walk(pt_event_set *set, pt_bpf_engine *walker, pt_error *
 /* Starts and stops all events. */
 void pt_event_set_enable(pt_event_set *set);
 void pt_event_set_disable(pt_event_set *set);
+
+/* Call it for each sample that is not of a switch, in the order of time. False: the sample is not
+ * to be counted; it is a repetition of a timer's first tick before the timer had its period. */
+bool pt_event_set_counts(pt_event_set *set, const pt_perf_record *record);
+/* Gives the timers of the cpus their periods and, now and then, new ones. Call it often. */
+void pt_event_set_stir(pt_event_set *set, uint64_t now_ns);
 
 /* The weight of a sample in periods; 0: none was due. Call it for each sample that is not of a
  * switch, in the order of time. */

@@ -6,7 +6,16 @@
  *   short   8 threads of 1 to 3 ms at a time, in waves
  *   blocked a busy thread, and one that mostly waits
  *   many    2 busy threads and 6 that mostly wait
+ *
+ * And programs with a rhythm, each half a second of CPU time, 30/70:
+ *
+ *   cpu:P   one thread in rounds of P us
+ *   wake:P  one thread that sleeps until a multiple of P us, and works for half of it
+ *   crowd   64 threads of 10 ms at once
+ *   brief   250 threads of 2 ms, one after the other
+ *   read    300 us in read(/dev/zero), in the place of fa, 700 us in fb
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -14,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static int64_t clock_of(clockid_t clock)
 {
@@ -78,6 +88,70 @@ static void *blocked_thread(void *arg)
     return arg;
 }
 
+enum { HALF_SECOND = 500000000 };
+
+static void work_in_rounds(int64_t round_ns)
+{
+    for (int64_t at = 0; at < HALF_SECOND; at += round_ns)
+        both(round_ns * 3 / 10, round_ns * 7 / 10);
+}
+
+static void wake_and_work(int64_t round_ns)
+{
+    for (int64_t at = 0; at < HALF_SECOND; at += round_ns / 2) {
+        const int64_t next = (clock_of(CLOCK_MONOTONIC) / round_ns + 1) * round_ns;
+        const struct timespec until = {next / 1000000000, next % 1000000000};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+        both(round_ns * 3 / 20, round_ns * 7 / 20);
+    }
+}
+
+static void *work_once(void *ns)
+{
+    both((intptr_t)ns * 3 / 10, (intptr_t)ns * 7 / 10);
+    return NULL;
+}
+
+static void run_crowd(void)
+{
+    pthread_t threads[64];
+    for (int i = 0; i < 64; i++)
+        pthread_create(&threads[i], NULL, work_once, (void *)10000000);
+    for (int i = 0; i < 64; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void run_brief(void)
+{
+    for (int i = 0; i < 250; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, work_once, (void *)2000000);
+        pthread_join(thread, NULL);
+    }
+}
+
+__attribute__((noinline)) static void read_zeros(int fd, int64_t ns)
+{
+    static char zeros[1 << 17];
+    const int64_t end = clock_of(CLOCK_THREAD_CPUTIME_ID) + ns;
+    while (clock_of(CLOCK_THREAD_CPUTIME_ID) < end)
+        if (read(fd, zeros, sizeof zeros) < 0) exit(1);
+}
+
+static void read_and_work(void)
+{
+    const int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    for (int i = 0; i < 500; i++) {
+        const int64_t t0 = clock_of(CLOCK_THREAD_CPUTIME_ID);
+        read_zeros(fd, 300000);
+        const int64_t t1 = clock_of(CLOCK_THREAD_CPUTIME_ID);
+        fb(700000);
+        in_a += t1 - t0;
+        in_b += clock_of(CLOCK_THREAD_CPUTIME_ID) - t1;
+    }
+    close(fd);
+}
+
 static void run(int count, void *(*const body[])(void *))
 {
     pthread_t threads[8];
@@ -106,6 +180,16 @@ int main(int argc, char **argv)
                                           blocked_thread, blocked_thread, blocked_thread,
                                           blocked_thread, blocked_thread};
         run(8, eight);
+    } else if (strncmp(name, "cpu:", 4) == 0) {
+        work_in_rounds(atoll(name + 4) * 1000);
+    } else if (strncmp(name, "wake:", 5) == 0) {
+        wake_and_work(atoll(name + 5) * 1000);
+    } else if (strcmp(name, "crowd") == 0) {
+        run_crowd();
+    } else if (strcmp(name, "brief") == 0) {
+        run_brief();
+    } else if (strcmp(name, "read") == 0) {
+        read_and_work();
     } else {
         return 2;
     }

@@ -1,0 +1,68 @@
+/* rhythm.c: see rhythm.h. */
+#include "capture/rhythm.h"
+
+#include "base/hash.h"
+
+static const double least_part = 0.5, most_part = 1.5;
+/* Of a timer alone: weights of a few periods or none make shares vary more. */
+static const double least_alone = 0.75, most_alone = 1.25;
+
+uint64_t pt_rhythm_random(uint64_t *state, uint64_t limit)
+{
+    *state = pt_hash_mix(*state, 0x1d8e4e27c47d124f);
+    return limit > 0 ? *state % limit : 0;
+}
+
+static double random_between(uint64_t *state, double least, double most)
+{
+    enum { STEPS = 1 << 20 };
+    return least + (most - least) * (double)pt_rhythm_random(state, STEPS) / STEPS;
+}
+
+uint64_t pt_rhythm_alone(uint64_t *state, uint64_t period)
+{
+    return (uint64_t)((double)period / random_between(state, least_alone, most_alone));
+}
+
+/* Divides a sum between two timers at random. */
+static void divide_sum(pt_rhythm *rhythm, uint32_t a, uint32_t b, double sum, uint64_t *state)
+{
+    const double least = sum - most_part > least_part ? sum - most_part : least_part;
+    const double most = sum - least_part < most_part ? sum - least_part : most_part;
+    rhythm->parts[a] = most > least ? random_between(state, least, most) : sum / 2;
+    rhythm->parts[b] = sum - rhythm->parts[a];
+}
+
+void pt_rhythm_begin(pt_rhythm *rhythm, uint32_t timers, uint64_t *state)
+{
+    *rhythm = (pt_rhythm){.parts = {1}, .timers = timers};
+    for (uint32_t i = 0; i + 1 < timers; i += 2)
+        divide_sum(rhythm, i, i + 1, 2, state);
+}
+
+uint64_t pt_rhythm_period(const pt_rhythm *rhythm, uint32_t timer, uint64_t period)
+{
+    return (uint64_t)((double)period * rhythm->timers / rhythm->parts[timer]);
+}
+
+uint64_t pt_rhythm_first(uint64_t *state, uint32_t timer, uint64_t period)
+{
+    enum { LEAST_NS = 50000 }; /* the timer repeats it until it is told its period */
+    const uint64_t first = timer * period + pt_rhythm_random(state, period);
+    return first > LEAST_NS ? first : LEAST_NS;
+}
+
+void pt_rhythm_redraw(pt_rhythm *rhythm, uint64_t *state, uint64_t ticks, uint32_t ret_timers[2])
+{
+    const uint32_t n = rhythm->timers;
+    const uint32_t a = rhythm->turn;
+    const uint32_t b = (uint32_t)(a + 1 + pt_rhythm_random(state, n - 1)) % n;
+    const uint64_t apart = ticks > PT_RHYTHM_TICKS ? ticks : PT_RHYTHM_TICKS;
+    double sum = n * (1 + 1 / (double)apart);
+    for (uint32_t i = 0; i < n; i++)
+        if (i != a && i != b) sum -= rhythm->parts[i];
+    rhythm->turn = (a + 1) % n;
+    divide_sum(rhythm, a, b, sum, state);
+    ret_timers[0] = a;
+    ret_timers[1] = b;
+}

@@ -1,0 +1,50 @@
+/* rhythm.h: the periods of the timers of a cpu.
+ *
+ * The kernel's timers tick at fixed periods. One timer a cpu would find a program that works in
+ * rounds at the same few places of its round, and show a function of 30 % with 20 or 40. So a cpu
+ * has several timers, whose ticks together come at the rate that was asked for:
+ *
+ *   timer 0   |        |        |        |       parts 1.3 of 8: 6.2 periods
+ *   timer 1     |            |            |             0.9 of 8: 8.9 periods
+ *   ...
+ *
+ * The parts are drawn at random between 0.5 and 1.5, and two of them anew after about 32 ticks of
+ * the cpu. They add up to the number of timers, so the rate is exact. A timer passes over a
+ * program's round by a random step at each tick; a timer that is in step with a round is so for few
+ * ticks.
+ */
+#ifndef PT_CAPTURE_RHYTHM_H
+#define PT_CAPTURE_RHYTHM_H
+
+#include <stdint.h>
+
+enum {
+    PT_RHYTHM_TIMERS = 8, /* of a cpu, at most */
+    PT_RHYTHM_TICKS = 32, /* of a cpu, until two parts are drawn anew */
+};
+
+typedef struct pt_rhythm {
+    double parts[PT_RHYTHM_TIMERS];
+    uint32_t timers;
+    uint32_t turn; /* the timer that is drawn anew next */
+} pt_rhythm;
+
+/* A random number below limit; 0 if limit is 0. state: of the generator, any seed. */
+uint64_t pt_rhythm_random(uint64_t *state, uint64_t limit);
+/* A random period of a timer that is alone: 0.8 to 1.33 times the given one, whose rate is the
+ * mean. Whoever uses it takes weights from a clock. */
+uint64_t pt_rhythm_alone(uint64_t *state, uint64_t period);
+
+/* Draws the parts of all timers. timers: 1, or an even number up to PT_RHYTHM_TIMERS. */
+void pt_rhythm_begin(pt_rhythm *rhythm, uint32_t timers, uint64_t *state);
+/* The period of a timer, where the ticks of all have the given one. */
+uint64_t pt_rhythm_period(const pt_rhythm *rhythm, uint32_t timer, uint64_t period);
+/* The time in ns to the first tick of a timer: one tick of the timers falls into each of the first
+ * periods, at a random place of it. */
+uint64_t pt_rhythm_first(uint64_t *state, uint32_t timer, uint64_t period);
+/* Draws two parts anew. The kernel begins a whole period when it is told a new one: half a period
+ * of each timer is lost in the mean. ticks: those of the cpu since the last call; the parts make up
+ * for the loss during as many. Needs at least two timers. */
+void pt_rhythm_redraw(pt_rhythm *rhythm, uint64_t *state, uint64_t ticks, uint32_t ret_timers[2]);
+
+#endif
