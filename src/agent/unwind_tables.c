@@ -210,8 +210,18 @@ static void free_gone(void)
     tables.spare_count = 0;
 }
 
+/* The tables of a compiler or a browser take longer than many processes of it: stacks are copied
+ * for a while, where the ring has room for copies. */
+static bool is_too_early(void)
+{
+    enum { EARLY_TICKS = 64, USUAL_PERIOD_NS = 1000000 };
+    return atomic_load(&pt_tick.copies_stacks) && tables.current == NULL &&
+           pt_agent.period_ns >= USUAL_PERIOD_NS && pt_agent.journal.header->ticks < EARLY_TICKS;
+}
+
 void pt_tables_update(uint64_t budget_ns)
 {
+    if (is_too_early()) return;
     const uint32_t changes = pt_maps_changes();
     if (changes == tables.changes && !tables.pending) return;
     if (changes != tables.changes && !look_at_maps()) return;
