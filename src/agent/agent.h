@@ -192,9 +192,9 @@ pt_journal_area *pt_journal_area_new(pt_agent_journal *journal, uint32_t kind, s
  * area. Then the record is added. */
 void *pt_journal_room(pt_journal_area *area, size_t size);
 void pt_journal_add(pt_journal_area *area, size_t size);
-/* with_process: its memory goes with the process, which is at its end. */
 /* Memory behind what is used, until the next area is made; NULL: there is less. */
 void *pt_journal_spare(const pt_agent_journal *journal, size_t bytes);
+/* with_process: its memory goes with the process, which is at its end. */
 void pt_journal_close(pt_agent_journal *journal, bool with_process);
 
 /* ---- publish.c ---- */
