@@ -17,10 +17,10 @@ static const pt_option timeline_rows[] = {
     {.name = "steps",
      .type = PT_OPT_INT,
      .offset = offsetof(timeline_settings, steps),
-     .initial = "60",
-     .min = 1,
+     .initial = "0",
+     .min = 0,
      .max = 10000,
-     .help = "divide the time into this many steps",
+     .help = "divide the time into this many steps; 0: 60, or as many as fit the terminal",
      .details = "All steps are of the same length. The first begins with the first sample."},
     {.name = "tracks",
      .letter = 'n',
@@ -39,9 +39,11 @@ static const pt_option_table timeline_options = PT_OPTION_TABLE(timeline_rows);
 static int timeline_run(pt_cmd_context *context, void *own)
 {
     const timeline_settings *settings = own;
+    const pt_look endless = {.width = 0};
+    const pt_look *const look = settings->shape == PT_SHAPE_JSON ? &endless : &context->look;
     const pt_timeline_request request = {
         .event = context->event,
-        .steps = (uint32_t)settings->steps,
+        .steps = settings->steps > 0 ? (uint32_t)settings->steps : pt_timeline_fitting_steps(look),
         .tracks = (uint32_t)settings->tracks,
         .whole = context->profile,
     };

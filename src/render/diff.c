@@ -138,7 +138,10 @@ static void put_facts(pt_out *out, const pt_diff_head *head, const pt_diff *diff
         pt_outf(out, "they are of unequal weight, and tell as much as %s -> %s of equal weight\n",
                 pt_count_of(whole_count(diff->effective_count[PT_BEFORE])).text,
                 pt_count_of(whole_count(diff->effective_count[PT_AFTER])).text);
-    if (diff->seen_share > 0)
+    enum { MOST_GROWTH = 10 }; /* times itself: a larger number says nothing to anybody */
+    if (diff->seen_share > MOST_GROWTH)
+        pt_out_text(out, "too few samples to find a growth of a function with 5% of the time\n");
+    else if (diff->seen_share > 0)
         pt_outf(out, "a growth by %s of a function with 5%% of the time is found 4 times in 5\n",
                 pt_percent_of(diff->seen_share).text);
     if (diff->is_one_run)

@@ -24,22 +24,43 @@ static void put_bars(pt_out *out, const pt_timeline *t, const pt_track *track)
     }
 }
 
-static void put_track(pt_out *out, const pt_report_head *head, const pt_timeline *t,
-                      const pt_track *track)
+/* A row is a total, a share, the bars and a label: "process 7  app". */
+enum { BEFORE_BARS = 18, LABEL_LEAST = 26, STEPS_LEAST = 10, STEPS_MOST = 60 };
+
+uint32_t pt_timeline_fitting_steps(const pt_look *look)
 {
-    const char *const unit = head->summary.unit;
-    const double whole = (double)t->track[0].total;
-    pt_outf(out, "%8s %7s  ", pt_value_of(unit, track->total).text,
-            pt_percent_of(whole > 0 ? (double)track->total / whole : 0).text);
-    put_bars(out, t, track);
-    pt_outf(out, "  %s", kind_name[track->kind]);
+    const unsigned taken = BEFORE_BARS + LABEL_LEAST;
+    if (look->width == 0 || look->width >= taken + STEPS_MOST) return STEPS_MOST;
+    return look->width > taken + STEPS_LEAST ? look->width - taken : STEPS_LEAST;
+}
+
+/* The caller frees. */
+static char *label_of(const pt_track *track)
+{
+    pt_buf label = PT_BUF_INIT;
+    pt_put_text(&label, kind_name[track->kind]);
     const uint32_t number = track->kind == PT_TRACK_PROCESS  ? track->pid
                             : track->kind == PT_TRACK_THREAD ? track->tid
                                                              : track->cpu;
-    if (track->kind != PT_TRACK_ALL) pt_outf(out, " %u", number);
-    if (track->kind == PT_TRACK_THREAD && track->pid != PT_NONE) pt_outf(out, " of %u", track->pid);
-    if (track->comm[0] != '\0') pt_out_text(out, "  ");
-    pt_text_put(out, track->comm, 0);
+    if (track->kind != PT_TRACK_ALL) pt_putf(&label, " %u", number);
+    if (track->kind == PT_TRACK_THREAD && track->pid != PT_NONE)
+        pt_putf(&label, " of %u", track->pid);
+    if (track->comm[0] != '\0') pt_putf(&label, "  %s", track->comm);
+    return pt_buf_take(&label, NULL);
+}
+
+static void put_track(pt_out *out, const pt_look *look, const pt_report_head *head,
+                      const pt_timeline *t, const pt_track *track)
+{
+    const char *const unit = head->summary.unit;
+    const double whole = (double)t->track[0].total;
+    const size_t used = BEFORE_BARS + t->steps + 2;
+    PT_FREE char *label = label_of(track);
+    pt_outf(out, "%8s %7s  ", pt_value_of(unit, track->total).text,
+            pt_percent_of(whole > 0 ? (double)track->total / whole : 0).text);
+    put_bars(out, t, track);
+    pt_out_text(out, "  ");
+    pt_text_put(out, label, look->width > used ? look->width - used : 0);
     pt_out_char(out, '\n');
 }
 
@@ -51,7 +72,7 @@ void pt_timeline_text(pt_out *out, const pt_look *look, const pt_report_head *he
             pt_value_of("nanoseconds", pt_saturating_signed(pt_timeline_span(t))).text,
             pt_value_of("nanoseconds", pt_saturating_signed(t->step_ns)).text);
     for (size_t i = 0; i < t->count && pt_out_ok(out); i++)
-        put_track(out, head, t, &t->track[i]);
+        put_track(out, look, head, t, &t->track[i]);
     if (t->more > 0)
         pt_outf(out, "%s more (%s)\n", pt_count_of(t->more).text,
                 t->is_full ? "fewer --steps leave room for more" : "-n");

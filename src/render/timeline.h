@@ -5,6 +5,9 @@
 #include "render/report.h"
 #include "view/timeline.h"
 
+/* The number of steps whose bars, with a label, fit the width of the look: 10 to 60. */
+uint32_t pt_timeline_fitting_steps(const pt_look *look);
+
 /* A line a track: its sums as bars of eight heights, the highest of the track being full. */
 void pt_timeline_text(pt_out *out, const pt_look *look, const pt_report_head *head,
                       const pt_timeline *timeline);

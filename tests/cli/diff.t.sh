@@ -115,3 +115,10 @@ it 'says which of the two cannot be opened'
 run pitot diff a.folded missing.pb.gz
 expect_status 1
 expect_stderr 'pitot: missing.pb.gz: no such file'
+
+it 'says that samples are too few instead of a growth of many times'
+printf 'main 2\n' >few.folded
+run pitot diff few.folded few.folded
+expect_status 0
+expect_stdout_line 'too few samples to find a growth of a function with 5% of the time'
+expect_no_stdout_line 'a growth by *'

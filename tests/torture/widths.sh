@@ -10,7 +10,7 @@ cd "$PITOT_ROOT" || exit 1
 find tests/golden -type f ! -name '*.json' ! -name '*.md' ! -name '*.txt' ! -name '*.out' | sort >"$OLDPWD/profiles"
 cd "$OLDPWD" || exit 1
 while read -r file; do
-    for report in top 'top --interval' tree traces tags 'peek .' why; do
+    for report in top 'top --interval' timeline tree traces tags 'peek .' why; do
         echo "'$PITOT' $report '$PITOT_ROOT/$file'"
     done
 done <profiles >commands
