@@ -2,8 +2,6 @@
  *
  *   image with _PyRuntime -> version -> layout (interp/python.h) -> types -> facts for the handler
  */
-#include <stdio.h>
-
 #include "agent/languages.h"
 
 static pt_tick_python_facts python;
@@ -25,31 +23,33 @@ static bool version_of(const pt_language_image *in, unsigned *ret_major, unsigne
     return pt_python_version_of_name(in->path, ret_major, ret_minor);
 }
 
+/* Looks for what is read later. */
+static pt_python_refusal judge_image(const pt_language_image *in, pt_python_build *build)
+{
+    uint64_t addr;
+    build->has_version = version_of(in, &build->major, &build->minor);
+    build->is_unlocked = pt_language_symbol(in->image, PT_PYTHON_UNLOCKED_MARK, &addr);
+    build->is_debug = pt_language_symbol(in->image, PT_PYTHON_DEBUG_MARK, &addr);
+    build->has_types = pt_language_symbol(in->image, "_PyRuntime", &python.runtime) &&
+                       pt_language_symbol(in->image, "PyCode_Type", &python.code_type) &&
+                       pt_language_symbol(in->image, "PyUnicode_Type", &python.text_type) &&
+                       pt_language_symbol(in->image, "PyBytes_Type", &python.bytes_type);
+    return pt_python_judge(build);
+}
+
 static const void *attach_python(const pt_language_image *in, char why[PT_LANGUAGE_WHY_BYTES])
 {
-    unsigned major = 0, minor = 0;
-    if (!version_of(in, &major, &minor)) {
-        snprintf(why, PT_LANGUAGE_WHY_BYTES, "a Python whose version its file does not tell");
-        return NULL;
+    pt_python_build build = {.has_version = false};
+    pt_python_refusal refusal = judge_image(in, &build);
+    if (refusal == PT_PYTHON_READABLE) {
+        python.layout = pt_python_layout_of(build.major, build.minor);
+        pt_libc_find_threads();
+        python.getspecific = pt_libc_getspecific();
+        python.codes = in->codes;
+        if (python.getspecific != NULL) return &python;
+        refusal = PT_PYTHON_NO_KEYS;
     }
-    python.layout = pt_python_layout_of(major, minor);
-    if (python.layout == NULL) {
-        snprintf(why, PT_LANGUAGE_WHY_BYTES, "Python %u.%u is not known to this version of pitot",
-                 major, minor);
-        return NULL;
-    }
-    if (!pt_language_symbol(in->image, "_PyRuntime", &python.runtime) ||
-        !pt_language_symbol(in->image, "PyCode_Type", &python.code_type) ||
-        !pt_language_symbol(in->image, "PyUnicode_Type", &python.text_type) ||
-        !pt_language_symbol(in->image, "PyBytes_Type", &python.bytes_type)) {
-        snprintf(why, PT_LANGUAGE_WHY_BYTES, "this Python does not tell where its types are");
-        return NULL;
-    }
-    pt_libc_find_threads();
-    python.getspecific = pt_libc_getspecific();
-    python.codes = in->codes;
-    if (python.getspecific != NULL) return &python;
-    snprintf(why, PT_LANGUAGE_WHY_BYTES, "a Python in a process without threads");
+    pt_python_reason(refusal, &build, why, PT_LANGUAGE_WHY_BYTES);
     return NULL;
 }
 
@@ -58,9 +58,8 @@ const pt_language pt_language_python = {
     .mark = "_PyRuntime",
     .loaded = &loaded,
     .evaluator = "_PyEval_EvalFrameDefault",
-    .missing = "its own frames will be missing",
-    .lie = "this Python keeps its frames in another way than the builds of its version that pitot "
-           "knows",
+    .missing = PT_PYTHON_MISSING,
+    .lie = PT_PYTHON_LIE,
     .wrong_looks = PT_TICK_PYTHON_WRONG_LOOKS,
     .cache_bytes = sizeof(pt_tick_python_cache),
     .attach = attach_python,

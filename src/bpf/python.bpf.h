@@ -50,14 +50,17 @@ static inline uint64_t state_of_thread(pt_bpf_python_walk *walk, const pt_bpf_py
     return ending == 0 || ending == state ? state : 0;
 }
 
-/* Starts a walk. False: the thread has no frames. */
+/* Starts a walk. False: the thread has no frames, or the memory is not as the layout says. */
 static inline bool begin_python(pt_bpf_cpu *c, const pt_bpf_python *python, uint64_t thread)
 {
     pt_bpf_python_walk *const walk = &c->python;
     walk->layout = python->layout;
     walk->code_type = python->code_type;
     const uint64_t state = state_of_thread(walk, python, thread);
-    return state != 0 && begin_frames(walk, state, 2 * PT_BPF_PYTHON_MAX) == PT_PYTHON_FRAME;
+    if (state == 0) return false;
+    const pt_python_step step = begin_frames(walk, state, 2 * PT_BPF_PYTHON_MAX);
+    if (step == PT_PYTHON_BAD_READ) c->stack.python_count = PT_BPF_PYTHON_BAD;
+    return step == PT_PYTHON_FRAME;
 }
 
 /* Reads a frame and appends it to the stack. False: it was the last, or the memory is not as the
@@ -68,7 +71,9 @@ static inline bool step_python(pt_bpf_cpu *c)
     pt_python_frame frame = {.code = 0};
     uint32_t check = 0;
     uint64_t count = c->stack.python_count, at = c->stack.count;
-    if (next_frame(walk, &frame) != PT_PYTHON_FRAME) return false;
+    const pt_python_step step = next_frame(walk, &frame);
+    if (step == PT_PYTHON_BAD_READ && count == 0) c->stack.python_count = PT_BPF_PYTHON_BAD;
+    if (step != PT_PYTHON_FRAME) return false;
     if (frame.code != 0) {
         pt_python_code code = {.type = 0};
         if (!fetch_code(walk, frame.code, &code) || code.type != walk->code_type) {

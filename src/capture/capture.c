@@ -578,7 +578,6 @@ void pt_capture_run(pt_capture *c)
         report_progress(c, now_ns);
     }
     fill_facts(c);
-    c->facts.python_gone = pt_named_gone(c->named);
     if (c->walker != NULL) c->facts.left_out = pt_bpf_engine_left_out(c->walker);
     const uint64_t end_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
     if (c->ledger != NULL) pt_ledger_look_at_all(c->ledger);
@@ -588,6 +587,9 @@ void pt_capture_run(pt_capture *c)
         pt_feed_upto(c, UINT64_MAX - 1);
     }
     pt_feed_end(c, end_ns);
+    c->facts.python_gone = pt_named_gone(c->named);
+    snprintf(c->facts.python_refused, sizeof c->facts.python_refused, "%s",
+             pt_named_refused(c->named));
     if (c->has_priority) setpriority(PRIO_PROCESS, 0, c->priority);
     c->facts.seen_ns = seen_ns(c);
     check_used(&c->facts);

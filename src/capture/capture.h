@@ -56,6 +56,7 @@ typedef struct pt_capture_facts {
     bool has_kernel;            /* time in the kernel was sampled */
     uint32_t left_out;          /* files whose tables the kernel's walker has no room for */
     bool has_walker;            /* stacks are walked in the kernel */
+    char python_refused[1280];  /* a line for each reason why frames of Python were not read */
     char why_copied[512];       /* if they are not, and that was wished: the reason */
 } pt_capture_facts;
 

@@ -105,7 +105,7 @@ void pt_feed_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modul
 {
     if (c->walker == NULL || proc->has_exited || proc->walked_generation == modules->generation)
         return;
-    pt_named_find(&c->procs, proc);
+    pt_named_find(c->named, &c->procs, proc);
     if (pt_bpf_engine_put(c->walker, proc->pid, modules, pt_named_python(proc)))
         proc->walked_generation = modules->generation;
 }

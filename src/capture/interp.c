@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/index.h"
 
@@ -33,6 +34,7 @@ struct pt_named {
     PT_VECTOR(known_code) code; /* the first is the one that stands for what is gone */
     pt_index code_of;
     uint64_t lines_bytes, gone;
+    pt_buf refused; /* lines */
 };
 
 pt_named *pt_named_new(pt_builder *builder)
@@ -40,6 +42,7 @@ pt_named *pt_named_new(pt_builder *builder)
     pt_named *const named = pt_alloc(1, sizeof *named);
     named->builder = builder;
     pt_index_init(&named->code_of);
+    named->refused = (pt_buf)PT_BUF_INIT;
     PT_PUSH(named->code, (known_code){.function = PT_NONE});
     return named;
 }
@@ -51,7 +54,13 @@ void pt_named_free(pt_named *named)
         free(named->code.items[i].lines);
     free(named->code.items);
     pt_index_done(&named->code_of);
+    pt_buf_done(&named->refused);
     free(named);
+}
+
+const char *pt_named_refused(pt_named *named)
+{
+    return pt_buf_text(&named->refused);
 }
 
 uint64_t pt_named_gone(const pt_named *named)
@@ -69,7 +78,19 @@ static void move_evaluator(pt_interp_evaluator *evaluator, uint64_t bias)
     }
 }
 
-void pt_named_find(const pt_procs *procs, pt_proc *proc)
+/* Notes a line, each once. */
+static void note_refusal(pt_named *named, pt_python_refusal refusal, const pt_python_build *build)
+{
+    enum { REFUSED_MAX_BYTES = 1024 };
+    char reason[160];
+    pt_python_reason(refusal, build, reason, sizeof reason);
+    PT_FREE char *line = pt_strf("%s: " PT_PYTHON_MISSING "\n", reason);
+    if (named->refused.size < REFUSED_MAX_BYTES &&
+        strstr(pt_buf_text(&named->refused), line) == NULL)
+        pt_putf(&named->refused, "%s", line);
+}
+
+void pt_named_find(pt_named *named, const pt_procs *procs, pt_proc *proc)
 {
     pt_proc_python found = {.right = proc->python.right, .wrong = proc->python.wrong};
     uint32_t thread_keys = 0;
@@ -79,6 +100,8 @@ void pt_named_find(const pt_procs *procs, pt_proc *proc)
         const pt_interp_image *const facts = &image->interp;
         uint64_t bias;
         if (facts->thread_keys != 0) thread_keys = facts->thread_keys;
+        if (facts->refusal != PT_PYTHON_READABLE)
+            note_refusal(named, facts->refusal, &facts->build);
         if (facts->layout == NULL || found.facts.runtime != 0 ||
             !pt_image_bias(image, map->range.start, map->range.file_offset, &bias))
             continue;
@@ -195,12 +218,13 @@ static uint64_t word_of(uint32_t number, int32_t place)
 }
 
 /* Notes whether the first frames of the process were as the layout says. */
-static void note_first(pt_proc *proc, const pt_bpf_stack *walked)
+static void note_first(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked)
 {
+    pt_proc_python *const python = &proc->python;
     if (walked->python_count != PT_BPF_PYTHON_BAD)
-        proc->python.right = 1;
-    else if (proc->python.wrong < WRONG_MAX)
-        proc->python.wrong++;
+        python->right = 1;
+    else if (python->wrong < WRONG_MAX && ++python->wrong == WRONG_MAX && python->right == 0)
+        note_refusal(named, PT_PYTHON_LIES, NULL);
 }
 
 void pt_named_join(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked,
@@ -210,7 +234,7 @@ void pt_named_join(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked,
     uint32_t count = 0;
     ret_chain->has_python = false;
     ret_chain->is_certain = true;
-    if (walked->python_count != 0) note_first(proc, walked);
+    if (walked->python_count != 0) note_first(named, proc, walked);
     for (; walked->python_count != PT_BPF_PYTHON_BAD && count < walked->python_count; count++) {
         const uint64_t *const two = walked->pcs + walked->count + 2 * (size_t)count;
         const uint64_t addr = PT_BPF_PYTHON_CODE(two[0]);

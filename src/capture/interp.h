@@ -23,7 +23,7 @@ pt_named *pt_named_new(pt_builder *builder);
 void pt_named_free(pt_named *named); /* accepts NULL */
 
 /* Looks for a CPython among the process's mappings, whose images were looked at. */
-void pt_named_find(const pt_procs *procs, pt_proc *proc);
+void pt_named_find(pt_named *named, const pt_procs *procs, pt_proc *proc);
 /* What the walker is given of it; NULL: nothing. */
 const pt_bpf_python *pt_named_python(const pt_proc *proc);
 
@@ -42,6 +42,9 @@ void pt_named_join(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked,
 
 /* The function and line of a word with PT_INTERP_FRAME. */
 pt_line pt_named_line(const pt_named *named, uint64_t word, pt_function *ret_function);
+
+/* A line for each reason why frames of a CPython were not read. Valid until the next call. */
+const char *pt_named_refused(pt_named *named);
 
 /* The number of frames whose code object was gone. */
 uint64_t pt_named_gone(const pt_named *named);

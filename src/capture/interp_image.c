@@ -83,34 +83,39 @@ static void find_evaluator(const pt_elf *elf, const wanted_symbol *symbol,
 }
 
 /* Since 3.11 the file has its version as a number; before, its name does. */
-static const pt_python_layout *layout_of_file(const pt_elf *elf, const wanted_symbol *version,
-                                              const char *path)
+static bool find_version(const pt_elf *elf, const wanted_symbol *version, const char *path,
+                         pt_python_build *build)
 {
-    unsigned major, minor;
     const uint8_t *const bytes = bytes_at(elf, version->addr, sizeof(uint32_t));
-    if (bytes != NULL) {
-        uint32_t number;
-        memcpy(&number, bytes, sizeof number);
-        return pt_python_layout_of(number >> 24, number >> 16 & 0xff);
-    }
-    return pt_python_version_of_name(path, &major, &minor) ? pt_python_layout_of(major, minor)
-                                                           : NULL;
+    uint32_t number;
+    if (bytes == NULL) return pt_python_version_of_name(path, &build->major, &build->minor);
+    memcpy(&number, bytes, sizeof number);
+    build->major = number >> 24;
+    build->minor = number >> 16 & 0xff;
+    return true;
 }
 
 static void read_python(const pt_elf *elf, const char *path, pt_interp_image *image)
 {
-    enum { RUNTIME, CODE, TEXT, BYTES, EVALUATOR, VERSION, COUNT };
+    enum { RUNTIME, CODE, TEXT, BYTES, EVALUATOR, VERSION, UNLOCKED, DEBUG, COUNT };
     wanted_symbol wanted[COUNT] = {{.name = "_PyRuntime"},
                                    {.name = "PyCode_Type"},
                                    {.name = "PyUnicode_Type"},
                                    {.name = "PyBytes_Type"},
                                    {.name = "_PyEval_EvalFrameDefault"},
-                                   {.name = "Py_Version"}};
+                                   {.name = "Py_Version"},
+                                   {.name = PT_PYTHON_UNLOCKED_MARK},
+                                   {.name = PT_PYTHON_DEBUG_MARK}};
     find_symbols(elf, wanted, COUNT);
-    if (wanted[RUNTIME].addr == 0 || wanted[CODE].addr == 0 || wanted[TEXT].addr == 0 ||
-        wanted[BYTES].addr == 0)
-        return;
-    image->layout = layout_of_file(elf, &wanted[VERSION], path);
+    if (wanted[RUNTIME].addr == 0) return;
+    pt_python_build *const build = &image->build;
+    build->has_version = find_version(elf, &wanted[VERSION], path, build);
+    build->is_unlocked = wanted[UNLOCKED].addr != 0;
+    build->is_debug = wanted[DEBUG].addr != 0;
+    build->has_types = wanted[CODE].addr != 0 && wanted[TEXT].addr != 0 && wanted[BYTES].addr != 0;
+    image->refusal = pt_python_judge(build);
+    if (image->refusal != PT_PYTHON_READABLE) return;
+    image->layout = pt_python_layout_of(build->major, build->minor);
     image->runtime = wanted[RUNTIME].addr;
     image->code_type = wanted[CODE].addr;
     image->text_type = wanted[TEXT].addr;

@@ -8,7 +8,9 @@
 
 /* Addresses are as linked. */
 typedef struct pt_interp_image {
-    const pt_python_layout *layout; /* static; NULL: no CPython of a known version */
+    const pt_python_layout *layout; /* static; NULL: no CPython whose frames can be read */
+    pt_python_refusal refusal;      /* why not; PT_PYTHON_READABLE: there is none */
+    pt_python_build build;          /* if refused */
     uint64_t runtime, code_type, text_type, bytes_type;
     pt_interp_evaluator evaluator;
     /* The file is glibc's: the offset, in the structure of a thread, of its blocks of values. 0: it

@@ -210,6 +210,9 @@ static void say_doubts(const perf_run *run)
 {
     const pt_capture_facts *const f = &run->facts;
     say_nothing(run);
+    PT_FREE char *refused = pt_strdup(f->python_refused);
+    for (char *rest = refused, *line; (line = strsep(&rest, "\n")) != NULL;)
+        if (line[0] != '\0') pt_cmd_say("%s", line);
     if (f->is_full)
         pt_cmd_say("recording ended after %.1f s: it held %" PRIu64
                    " MB, half of what it may take, "

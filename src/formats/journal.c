@@ -151,6 +151,7 @@ void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t w
                           pt_stack_end end, uint16_t epoch, unsigned merged)
 {
     bool has[PT_JOURNAL_LANGUAGES] = {false};
+    bool has_native = false; /* frames of a language may stand before the innermost pc */
     g->frame.count = 0;
     PT_GROW(g->frame, g->pc.count);
     for (size_t i = 0; i < g->pc.count; i++) {
@@ -162,13 +163,14 @@ void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t w
             continue;
         }
         const pt_journal_known_map *const map =
-            pt_journal_find_map(g, i > 0 && pc > 0 ? pc - 1 : pc, epoch);
+            pt_journal_find_map(g, has_native && pc > 0 ? pc - 1 : pc, epoch);
         const pt_location location = {
             .mapping = map != NULL ? map->mapping : PT_NONE,
-            .flags = PT_LOCATION_USER | (i > 0 ? PT_LOCATION_RETURN_ADDR : 0u),
+            .flags = PT_LOCATION_USER | (has_native ? PT_LOCATION_RETURN_ADDR : 0u),
             .address = map != NULL ? pc + map->delta : pc,
         };
         g->frame.items[g->frame.count++] = pt_builder_location(g->builder, &location, NULL, 0).v;
+        has_native = true;
     }
     const pt_stack_id stack = pt_builder_stack(g->builder, g->frame.items, g->frame.count, end);
     const int64_t values[2] = {pt_saturating_product(weight, 1),

@@ -49,6 +49,42 @@ const pt_python_layout *pt_python_layout_of(unsigned major, unsigned minor);
  * "libpython3.11.so.1.0". False: the name has none. */
 bool pt_python_version_of_name(const char *path, unsigned *ret_major, unsigned *ret_minor);
 
+/* What a file says of the CPython in it. */
+typedef struct {
+    bool has_version;
+    unsigned major, minor; /* if has_version */
+    bool has_types;        /* _PyRuntime and the types of code objects, str and bytes */
+    /* It exports a function that only builds without the interpreter lock, or debug builds, have.
+     */
+    bool is_unlocked, is_debug;
+} pt_python_build;
+
+#define PT_PYTHON_UNLOCKED_MARK "_Py_MergeZeroLocalRefcount"
+#define PT_PYTHON_DEBUG_MARK    "_Py_NegativeRefcount"
+
+/* Why frames of a CPython are not read. */
+typedef enum {
+    PT_PYTHON_READABLE,
+    PT_PYTHON_NO_VERSION,
+    PT_PYTHON_OTHER_VERSION,
+    PT_PYTHON_UNLOCKED,
+    PT_PYTHON_DEBUG,
+    PT_PYTHON_NO_TYPES,
+    PT_PYTHON_NO_KEYS, /* libc does not say where the thread's state is */
+    PT_PYTHON_LIES,    /* memory is not as the version's layout says */
+    PT_PYTHON_REFUSALS,
+} pt_python_refusal;
+
+/* What follows the reason, in a line for the user. */
+#define PT_PYTHON_MISSING "its own frames will be missing"
+#define PT_PYTHON_LIE                                                                              \
+    "this Python keeps its frames in another way than the builds of its version that pitot knows"
+
+pt_python_refusal pt_python_judge(const pt_python_build *build);
+/* Writes the reason, terminated. */
+void pt_python_reason(pt_python_refusal refusal, const pt_python_build *build, char *to,
+                      size_t bytes);
+
 /* Copies size bytes of the interpreter's memory. False: they are unreadable. */
 typedef bool pt_python_read(void *arg, uint64_t addr, void *to, size_t size);
 

@@ -358,13 +358,39 @@ static void test_split(void **state)
         pt_unwind_split_part(EM_AARCH64, code, sizeof code, 0x1000, starts, 4, &low, &limit));
 }
 
+/* ---- builds that are refused ---- */
+
+static void check_reason(pt_python_build build, const char *expected)
+{
+    char reason[160];
+    pt_python_reason(pt_python_judge(&build), &build, reason, sizeof reason);
+    assert_string_equal(reason, expected);
+}
+
+static void test_refusals(void **state)
+{
+    const pt_python_build good = {.has_version = true, .major = 3, .minor = 13, .has_types = true};
+    pt_python_build build = good;
+    check_reason(build, "");
+    build.has_types = false;
+    check_reason(build, "this Python does not tell where its types are");
+    build.is_debug = true;
+    check_reason(build, "this Python is a debug build");
+    build.is_unlocked = true;
+    check_reason(build, "this Python is built without the interpreter lock");
+    build.minor = 14;
+    check_reason(build, "Python 3.14 is not known to this version of pitot");
+    build.has_version = false;
+    check_reason(build, "a Python whose version its file does not tell");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),  cmocka_unit_test(test_version_of_name),
         cmocka_unit_test(test_frames), cmocka_unit_test(test_texts),
         cmocka_unit_test(test_merge),  cmocka_unit_test(test_random_memory),
-        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_split),  cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -565,6 +565,9 @@ static journal with_python(bool big, uint32_t number, uint16_t minor)
     j.buf.data[j.buf.size - sizeof words - 1] = PT_JOURNAL_MERGED;
     put_stack(&j, 10, 1, PT_JOURNAL_END_ROOT, words + 3, 2);
     j.buf.data[j.buf.size - 2 * sizeof words[0] - 1] = PT_JOURNAL_MERGED_UNCERTAIN;
+    const uint64_t in_evaluator[] = {python_word(2, 8), 0x401100, 0x401108};
+    put_stack(&j, 1, 1, PT_JOURNAL_END_ROOT, in_evaluator, 3);
+    j.buf.data[j.buf.size - sizeof in_evaluator - 1] = PT_JOURNAL_MERGED;
     end_area(&j, area);
     area = begin_area(&j, PT_JOURNAL_CODES); /* behind the stacks that name it */
     put_code(&j, number, minor);
@@ -598,6 +601,8 @@ static void frames_of_python_have_name_file_and_line(void **state)
         assert_python(p, first, 3, "Job.run", "app.py", 11);
         assert_python(p, first, 4, "[Python code]", "", 0); /* its code found no room */
         assert_python(p, second, 0, "Job.run", "app.py", 11);
+        assert_frame(p, p->sample->stack[2], 1, 0x401100, false); /* the innermost pc */
+        assert_frame(p, p->sample->stack[2], 2, 0x401108, true);
         assert_int_equal(p->sample->labels[0], 0);
         const pt_label *const label = &p->labels->row[p->labels->offset[p->sample->labels[1]]];
         assert_string_equal(pt_text(p, label->key), "merge");
@@ -618,7 +623,7 @@ static void code_of_a_number_that_no_process_gives_is_damage(void **state)
 {
     journal j = with_python(false, PT_JOURNAL_CODES_MAX + 1, 8);
     PT_UNREF_PROFILE const pt_profile *p = read_journal(&j.buf, j.buf.size, PT_ERR_DAMAGED, NULL);
-    assert_int_equal(pt_profile_total(p, 0), 30);
+    assert_int_equal(pt_profile_total(p, 0), 31);
     pt_buf_done(&j.buf);
 }
 
