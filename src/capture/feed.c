@@ -273,8 +273,9 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
         drop_in_kernel(c, proc);
         return;
     }
-    const uint64_t weight = is_switch ? 0 : pt_event_set_weight(&c->set, r);
-    if (weight == 0 && !is_switch) return;
+    uint64_t share = 0;
+    const uint64_t weight = is_switch ? 0 : pt_event_set_weight(&c->set, r, &share);
+    if (weight == 0 && !is_switch && (share == 0 || c->ledger == NULL)) return;
     if (r->sample.walked != NULL) {
         use_walked(c, proc, r);
     } else {
@@ -307,7 +308,7 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
     pt_between_release(&c->between, c->sink, r->tid, false);
     const uint32_t row = pt_sink_add(c->sink, &sample);
     if (c->ledger != NULL)
-        pt_ledger_add(c->ledger, proc->pid, r->tid, r->time_ns, row, weight * each,
+        pt_ledger_add(c->ledger, proc->pid, r->tid, r->time_ns, row, weight * each, share,
                       is_in_kernel(r));
 }
 

@@ -22,7 +22,7 @@ enum {
 };
 
 typedef struct {
-    uint64_t weight_ns;
+    uint64_t weight_ns, share_ns;
     uint32_t row;
     bool is_kernel;
 } entry;
@@ -139,24 +139,27 @@ static void weigh_entry(pt_ledger *l, const entry *e, double weight_ns)
     l->moved_ns += more_ns;
 }
 
-/* Distributes clock_ns over the held samples. Each gets the difference of rounded running sums, so
- * that rounding loses nothing. */
+/* Distributes clock_ns over the held samples by their shares. Each gets the difference of rounded
+ * running sums, so that rounding loses nothing. */
 static void settle_held(pt_ledger *l, account *a, double clock_ns, double switches)
 {
-    double kernel_ns = 0, sum_ns = 0, given_ns = 0;
-    for (size_t i = 0; i < a->held.count; i++)
-        kernel_ns += a->held.items[i].is_kernel ? (double)a->held.items[i].weight_ns : 0;
-    double switching_ns = clock_ns - (double)a->held_ns;
+    double kernel_ns = 0, shares_ns = 0, sum_ns = 0, given_ns = 0;
+    for (size_t i = 0; i < a->held.count; i++) {
+        const entry *const e = &a->held.items[i];
+        kernel_ns += e->is_kernel ? (double)e->share_ns : 0;
+        shares_ns += (double)e->share_ns;
+    }
+    double switching_ns = clock_ns - shares_ns;
     const double most_ns = switches * SWITCH_NS;
     if (switching_ns > most_ns) switching_ns = most_ns;
     if (switching_ns < -most_ns) switching_ns = -most_ns;
     if (switching_ns < -kernel_ns || kernel_ns == 0) switching_ns = -kernel_ns;
     const double kernel_share = kernel_ns > 0 ? 1 + switching_ns / kernel_ns : 1;
-    const double held_ns = (double)a->held_ns + (kernel_ns > 0 ? switching_ns : 0);
+    const double held_ns = shares_ns + (kernel_ns > 0 ? switching_ns : 0);
     const double share = held_ns > 0 ? clock_ns / held_ns : 0;
     for (size_t i = 0; i < a->held.count; i++) {
         const entry *const e = &a->held.items[i];
-        sum_ns += share * (double)e->weight_ns * (e->is_kernel ? kernel_share : 1);
+        sum_ns += share * (double)e->share_ns * (e->is_kernel ? kernel_share : 1);
         const double now_ns = (double)(int64_t)(sum_ns + 0.5) - given_ns;
         weigh_entry(l, e, now_ns);
         given_ns += now_ns;
@@ -246,9 +249,10 @@ void pt_ledger_begin(pt_ledger *l, uint32_t tid)
 }
 
 void pt_ledger_add(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, uint32_t row,
-                   uint64_t weight_ns, bool is_kernel)
+                   uint64_t weight_ns, uint64_t share_ns, bool is_kernel)
 {
-    const entry e = {.weight_ns = weight_ns, .row = row, .is_kernel = is_kernel};
+    const entry e = {
+        .weight_ns = weight_ns, .share_ns = share_ns, .row = row, .is_kernel = is_kernel};
     account *const a = account_of(l->of_thread, tid, true);
     a->pid = pid;
     if (a->has_look && time_ns > a->look_at_ns) settle_by_reading(l, a);
@@ -299,7 +303,10 @@ void pt_ledger_finish(pt_ledger *l)
     for (size_t i = 0; i < BUCKETS; i++)
         for (account *a = l->of_thread[i]; a != NULL; a = a->next) {
             if (a->has_look) settle_by_reading(l, a);
-            settle_last(l, a);
+            if (l->options.is_each_thread)
+                settle_held(l, a, (double)a->held_ns, 0);
+            else
+                settle_last(l, a);
         }
     for (size_t i = 0; i < BUCKETS; i++)
         while (l->of_process[i] != NULL)

@@ -197,7 +197,7 @@ static bool open_row(pt_event_set *set, pt_event_row *row, pid_t tid, uint32_t i
     const uint64_t period = first_period != 0 ? first_period : row->period;
     row->fd = pt_event_open_sampling(&set->plan, tid, pair->cpu, period);
     row->switches_fd = -1;
-    row->taken = 0;
+    row->taken = row->passed = 0;
     row->is_first = first_period != 0;
     row->is_beside = row->is_first && set->plan.is_each_thread;
     row->has_ticked = false;
@@ -694,16 +694,21 @@ void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record)
         row->is_beside = !pt_mover_add(set->mover, row->fd, pair_of(set, record->cpu)->samples_fd);
 }
 
-uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record)
+uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record, uint64_t *ret_share)
 {
     pt_event_thread *thread;
+    *ret_share = set->plan.period;
     if (!set->plan.is_each_thread || !set->plan.source->is_clock) return 1;
     pt_event_row *const row = row_of(set, record, &thread);
     if (row == NULL || row->id != record->id) return 1; /* the row was opened again since */
-    const uint64_t due = (record->sample.count + row->offset) / set->plan.period;
+    const uint64_t passed = record->sample.count + row->offset;
+    const uint64_t due = passed / set->plan.period;
     uint64_t weight = due > row->taken ? due - row->taken : 0;
     if (due > row->taken) row->taken = due;
     weight += thread->credit;
+    *ret_share =
+        (passed > row->passed ? passed - row->passed : 0) + thread->credit * set->plan.period;
+    if (passed > row->passed) row->passed = passed;
     thread->credit = 0;
     row->fresh += record->time_ns > row->settled_ns;
     if (row->fresh >= ROW_TICKS && !row->is_first) {

@@ -23,6 +23,7 @@ typedef struct pt_event_row {
     uint64_t id, switches_id;    /* the ids in samples */
     uint64_t former_switches_id; /* of the switches event before it was opened again */
     uint64_t offset, taken;
+    uint64_t passed; /* its clock and offset at the last sample */
     uint64_t period; /* of its ticks; weights count periods of the plan */
     bool is_first;   /* its period is still the random first part */
     bool is_beside;  /* its samples still go to the side ring, where each wakes the recorder */
@@ -114,8 +115,10 @@ bool pt_event_set_counts(pt_event_set *set, const pt_perf_record *record);
 void pt_event_set_stir(pt_event_set *set, uint64_t now_ns);
 
 /* The weight of a sample in periods; 0: none was due. Call it for each sample that is not of a
- * switch, in the order of time. */
-uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record);
+ * switch, in the order of time. *ret_share: its share of the thread's time in the source's units,
+ * the time since the last sample; periods alone would be a rhythm that a program could meet in
+ * step. */
+uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record, uint64_t *ret_share);
 /* True for a sample of a context switch. */
 bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *record);
 /* Gives the events of a thread their whole period, if they have the first part still, and redirects

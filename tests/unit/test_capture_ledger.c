@@ -59,7 +59,7 @@ static void sample(fixture *f, uint32_t tid, uint64_t pc)
                               .count = 1,
                               .values = {1, (int64_t)MS}};
     const uint32_t row = pt_sink_add(f->sink, &s);
-    pt_ledger_add(f->ledger, PID, tid, f->now_ns, row, MS, pc == KERNEL_PC);
+    pt_ledger_add(f->ledger, PID, tid, f->now_ns, row, MS, MS, pc == KERNEL_PC);
 }
 
 static void samples(fixture *f, uint32_t tid, uint64_t pc, int count)
@@ -196,15 +196,54 @@ static void short_threads_of_a_process_are_settled_together(void **state)
     assert_int_equal(moved_ns, 200 * MS);
 }
 
+static void a_thread_that_outlives_the_recording_keeps_its_last_samples(void **state)
+{
+    fixture f;
+    int64_t moved_ns;
+    begin(&f, true);
+    pt_ledger_begin(f.ledger, 1);
+    samples(&f, 1, USER_PC, 40); /* 32 are settled, 8 are held at the end */
+    PT_UNREF_PROFILE const pt_profile *profile = end(&f, &moved_ns);
+    assert_int_equal(time_of(profile, USER_PC), 40 * MS);
+    assert_int_equal(moved_ns, 0);
+}
+
+/* Ticks that come after 0.5 and 1.5 periods: whole periods would be 0 and 2, or 1 and 1. */
+static void samples_of_a_thread_have_the_time_since_the_one_before(void **state)
+{
+    enum { ROWS = 2, SAMPLES = 64 };
+    static const uint64_t pcs[ROWS] = {USER_PC, KERNEL_PC}, shares_ns[ROWS] = {MS / 2, MS * 3 / 2};
+    fixture f;
+    int64_t moved_ns;
+    begin(&f, true);
+    pt_ledger_begin(f.ledger, 1);
+    for (int i = 0; i < SAMPLES; i++) {
+        const pt_sink_sample s = {.proc = pt_procs_get(&f.procs, PID),
+                                  .tid = 1,
+                                  .pcs = &pcs[i % ROWS],
+                                  .count = 1,
+                                  .values = {1, (int64_t)MS}};
+        const uint32_t row = pt_sink_add(f.sink, &s);
+        f.now_ns += MS;
+        pt_ledger_add(f.ledger, PID, 1, f.now_ns, row, MS, shares_ns[i % ROWS], false);
+    }
+    PT_UNREF_PROFILE const pt_profile *profile = end(&f, &moved_ns);
+    assert_int_equal(time_of(profile, USER_PC), SAMPLES / 2 * MS / 2);
+    assert_int_equal(time_of(profile, KERNEL_PC), SAMPLES / 2 * MS * 3 / 2);
+    assert_int_equal(moved_ns, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_switches_all_samples_get_what_the_clock_moved),
+        cmocka_unit_test(a_thread_that_outlives_the_recording_keeps_its_last_samples),
         cmocka_unit_test(time_that_switches_may_have_taken_goes_to_samples_in_the_kernel),
         cmocka_unit_test(the_last_samples_of_a_thread_that_is_gone_weigh_as_those_before),
         cmocka_unit_test(samples_from_before_a_clock_was_first_looked_at_keep_their_weight),
         cmocka_unit_test(samples_that_were_lost_have_no_other_stand_for_them),
         cmocka_unit_test(a_threads_samples_have_the_time_of_its_events),
+        cmocka_unit_test(samples_of_a_thread_have_the_time_since_the_one_before),
         cmocka_unit_test(short_threads_of_a_process_are_settled_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
