@@ -299,6 +299,7 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
                                    .kernel_count = c->stack.kernel_count,
                                    .count = c->stack.count,
                                    .end = c->stack.end,
+                                   .is_walked = r->sample.walked != NULL,
                                    .is_uncertain = c->stack.is_uncertain,
                                    .values = {(int64_t)weight, (int64_t)(weight * each)}};
     if (!proc->has_exited && pt_between_might_be(&sample, &r->sample)) {

@@ -264,7 +264,7 @@ pt_line pt_named_line(const pt_named *named, uint64_t word, pt_function *ret_fun
     const uint32_t number = (uint32_t)(word >> 32) & 0xffffff;
     const int32_t place = (int32_t)((uint32_t)word - 1);
     const known_code *const code = &named->code.items[number];
-    if (number == 0) {
+    if (number == 0 || number >= named->code.count) {
         const uint32_t gone = pt_builder_text(named->builder, PT_NAMED_GONE).v;
         *ret_function = (pt_function){.name = gone, .system_name = gone};
         return (pt_line){.function = pt_builder_function(named->builder, ret_function).v};

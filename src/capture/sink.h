@@ -23,7 +23,9 @@ typedef struct pt_sink_sample {
     int64_t time_ns;     /* Unix time */
     const uint64_t *pcs; /* innermost first: kernel, then user */
     uint32_t kernel_count, count;
-    uint8_t end;       /* pt_stack_end */
+    uint8_t end; /* pt_stack_end */
+    /* By the kernel: pcs may be words of Python. In a copied stack any number may be an address. */
+    bool is_walked;
     bool is_uncertain; /* pcs has words of Python (interp.h), whose places are uncertain */
     int64_t values[PT_SINK_VALUES]; /* one for each event */
 } pt_sink_sample;

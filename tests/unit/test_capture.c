@@ -460,6 +460,26 @@ static void a_process_that_is_forgotten_keeps_its_counts(void **state)
     pt_procs_done(&procs);
 }
 
+/* The words of Python frames have the highest bit, too. */
+static void a_number_in_a_copied_stack_is_an_address(void **state)
+{
+    const uint64_t pcs[] = {0x2100, UINT64_C(0xd015afd8a6fb3000), UINT64_C(0xffffffffff600000)};
+    const pt_profile *p;
+    pt_procs procs;
+    pt_builder *const builder = pt_builder_new();
+    pt_sink *const sink = empty_sink(builder, &procs);
+    const pt_sink_sample sample = {
+        .proc = pt_procs_get(&procs, 9), .tid = 9, .pcs = pcs, .count = 3, .values = {3, 30}};
+    pt_sink_add(sink, &sample);
+    pt_sink_finish(sink);
+    assert_int_equal(pt_builder_freeze(builder, &p, NULL), PT_OK);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(p->location->address[pt_stack_frames(p, p->sample->stack[0])[i]], pcs[i]);
+    pt_profile_unref(p);
+    pt_sink_free(sink);
+    pt_procs_done(&procs);
+}
+
 static void of_processes_that_are_long_gone_no_mappings_are_kept(void **state)
 {
     enum { CHILDREN = 5000, FIRST = 1 << 22 /* no number of a process (proc(5), pid_max) */ };
@@ -899,6 +919,7 @@ int main(void)
         cmocka_unit_test(a_fault_is_no_system_call_whatever_its_stack),
         cmocka_unit_test(a_process_number_that_is_used_again_is_another_process),
         cmocka_unit_test(of_processes_that_are_long_gone_no_mappings_are_kept),
+        cmocka_unit_test(a_number_in_a_copied_stack_is_an_address),
         cmocka_unit_test(a_process_that_is_forgotten_keeps_its_counts),
         cmocka_unit_test(this_process_is_known_from_its_maps),
         cmocka_unit_test(a_stack_by_frame_pointers_of_code_without_rules_is_unchecked),
