@@ -15,7 +15,7 @@
  *   unwind_tables.c  what is mapped -> unwind tables for the handler
  *   images.c      a mapped image's segments, symbols and entries of .eh_frame
  *   languages.c   the interpreters in the process, for the handler
- *   python.c, v8.c  a language each
+ *   python.c, v8.c, php.c  a language each
  *   codes.c       their functions, for the handler; their names into the journal
  *   fold.c        rings -> distinct stacks and counts, in the journal
  *   profile*.c    journal -> gperftools file, or profile.proto

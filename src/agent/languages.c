@@ -16,6 +16,7 @@ enum { CODE_MAX_BYTES = 1 << 20 }; /* of an evaluator */
 static const pt_language *const rows[PT_JOURNAL_LANGUAGES] = {
     [PT_JOURNAL_LANGUAGE_PYTHON] = &pt_language_python,
     [PT_JOURNAL_LANGUAGE_JAVASCRIPT] = &pt_language_v8,
+    [PT_JOURNAL_LANGUAGE_PHP] = &pt_language_php,
 };
 
 static struct {

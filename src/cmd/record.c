@@ -291,7 +291,7 @@ static int run_preload(pt_cmd_context *context, const pt_record_settings *settin
 }
 
 /* By the library, whose names are worth more than what perf events see of the kernel, if the
- * command is a Python or Node that it can look into; PT_RECORD_REFUSED else. */
+ * command is a Python, Node or PHP that it can look into; PT_RECORD_REFUSED else. */
 static int run_interpreter(pt_cmd_context *context, const pt_record_settings *settings)
 {
     pt_target target;
@@ -299,10 +299,12 @@ static int run_interpreter(pt_cmd_context *context, const pt_record_settings *se
     const unsigned minor = target.kind == PT_TARGET_OK ? target.python_minor : 0;
     const bool is_python = minor != 0 || pt_target_stands_for_python(&target);
     const bool is_node = target.kind == PT_TARGET_OK && target.is_node;
+    const bool is_php = target.kind == PT_TARGET_OK && target.is_php;
     pt_target_done(&target);
-    PT_FREE char *library = is_python || is_node ? pt_record_library(NULL) : NULL;
+    PT_FREE char *library = is_python || is_node || is_php ? pt_record_library(NULL) : NULL;
     if (library == NULL) return PT_RECORD_REFUSED;
     PT_FREE char *name = is_node      ? pt_strdup("Node")
+                         : is_php     ? pt_strdup("PHP")
                          : minor != 0 ? pt_strf("Python 3.%u", minor)
                                       : pt_strdup("a script for Python");
     PT_FREE char *engine = pt_strf("libprofiler.so.0 in the processes, as the command is %s, whose "

@@ -536,11 +536,26 @@ pt_status pt_recorded_left(const pt_folder_journals *left, const pt_profile **re
 
 /* ---- what is worth a word ---- */
 
+/* The depth without what lies beyond the outermost native frame: an interpreter's frames, which are
+ * read in another way. */
+static uint32_t depth_of_native(const pt_profile *p, uint32_t stack)
+{
+    const uint32_t *const frames = pt_stack_frames(p, stack);
+    uint32_t depth = pt_stack_depth(p, stack);
+    for (; depth > 0; depth--) {
+        const uint32_t mapping = p->location->mapping[frames[depth - 1]];
+        if (mapping == PT_NONE || !pt_mapped_is_language(pt_text(p, p->mapping->row[mapping].file)))
+            break;
+    }
+    return depth;
+}
+
 void pt_recorded_dead_ends(const pt_profile *p, char *buf, size_t size)
 {
     uint64_t *const weight = pt_alloc((size_t)p->mapping->t.count + 1, sizeof *weight);
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
-        const uint32_t stack = p->sample->stack[i], depth = pt_stack_depth(p, stack);
+        const uint32_t stack = p->sample->stack[i];
+        const uint32_t depth = depth_of_native(p, stack);
         if (p->stack->end[stack] != PT_STACK_END_NO_RULE || depth == 0) continue;
         const uint32_t mapping = p->location->mapping[pt_stack_frames(p, stack)[depth - 1]];
         if (mapping != PT_NONE) pt_recorded_add(&weight[mapping], (uint64_t)p->sample->value[0][i]);

@@ -126,6 +126,7 @@ typedef struct pt_target {
     char *script;          /* the script it is for, or NULL */
     unsigned python_minor; /* it is CPython 3.python_minor, whose frames the library sees; 0: not */
     bool is_node;          /* it is a Node whose frames the library sees */
+    bool is_php;           /* it is a PHP 8.2 whose frames the library sees */
 } pt_target;
 
 /* Looks a command up as execvp does. Commands that do not exist or cannot be read are OK here: the

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/program.h"
 #include "elf/image.h"
+#include "interp/php.h"
 #include "interp/python.h"
 #include "interp/v8.h"
 #include "machine/machine.h"
@@ -106,6 +107,17 @@ static bool is_node(const char *path, const pt_blob *image)
            (has_symbol(&elf, PT_V8_MARK) || has_symbol(&elf, "_ZN4node5Start"));
 }
 
+/* A program called php, php8.2 and the like, of the build that the library knows. */
+static bool is_php(const char *path, const pt_blob *image)
+{
+    pt_elf elf;
+    PT_FREE char *real = realpath(path, NULL);
+    return real != NULL && pt_php_is_file(real) &&
+           pt_elf_open(image->data, image->size, &elf) == PT_ELF_OK &&
+           has_symbol(&elf, PT_PHP_MARK) &&
+           memmem(image->data, image->size, PT_PHP_BUILD, sizeof PT_PHP_BUILD) != NULL;
+}
+
 static pt_target_kind judge_target(const char *path, const pt_blob *image)
 {
     pt_elf elf;
@@ -128,6 +140,7 @@ void pt_target_look(const char *command, pt_target *ret_target)
             ret_target->kind = judge_target(ret_target->path, &image);
             ret_target->python_minor = python_minor_of(ret_target->path, &image);
             ret_target->is_node = is_node(ret_target->path, &image);
+            ret_target->is_php = is_php(ret_target->path, &image);
         }
         pt_blob_done(&image);
         if (interpreter == NULL) return;

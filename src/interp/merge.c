@@ -7,10 +7,7 @@ enum { LEAF = 3 };
 
 static bool is_evaluator(const pt_interp_evaluator *evaluator, const uint64_t *native, uint32_t i)
 {
-    const uint64_t pc = native[i] - (i > 0 && native[i] > 0); /* a pc inside the call instruction */
-    for (int part = 0; part < 2; part++)
-        if (pc - evaluator->low[part] < evaluator->limit[part] - evaluator->low[part]) return true;
-    return false;
+    return pt_interp_is_evaluator(evaluator, native[i], i == 0);
 }
 
 static uint32_t count_evaluators(const pt_interp_evaluator *evaluator, const uint64_t *native,

@@ -28,6 +28,16 @@ typedef struct {
     uint64_t low[2], limit[2]; /* low equal to limit: no such part */
 } pt_interp_evaluator;
 
+/* Is it code of the evaluator? pc: of the innermost native frame, else a return address. */
+static inline bool pt_interp_is_evaluator(const pt_interp_evaluator *evaluator, uint64_t pc,
+                                          bool is_innermost)
+{
+    pc -= !is_innermost && pc > 0; /* a pc inside the call instruction */
+    for (int part = 0; part < 2; part++)
+        if (pc - evaluator->low[part] < evaluator->limit[part] - evaluator->low[part]) return true;
+    return false;
+}
+
 typedef enum { PT_MERGE_CERTAIN, PT_MERGE_UNCERTAIN } pt_merge_result;
 
 /* Joins the two chains, both innermost first. native: pcs; all but the first are return

@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "interp/php.h"
 #include "interp/python.h"
 #include "process/path_kind.h"
 #include "transform/frames.h"
 
-enum { OTHER, PYTHON, INTERPRETER, JAVASCRIPT, MACHINERY, MEMORY };
+enum { OTHER, PYTHON, INTERPRETER, JAVASCRIPT, MACHINERY, PHP, ZEND, MEMORY };
 
 typedef struct {
     const pt_profile *profile;
@@ -69,7 +70,9 @@ static uint8_t kind_of_path(const char *path)
     unsigned major, minor;
     if (strcmp(path, PT_MAPPED_PYTHON) == 0) return PYTHON;
     if (strcmp(path, PT_MAPPED_JAVASCRIPT) == 0) return JAVASCRIPT;
+    if (strcmp(path, PT_MAPPED_PHP) == 0) return PHP;
     if (pt_python_version_of_name(path, &major, &minor)) return INTERPRETER;
+    if (pt_php_is_file(path)) return ZEND;
     return pt_mapped_is_memory(pt_mapped_kind_of_text(path)) ? MEMORY : OTHER;
 }
 
@@ -81,8 +84,8 @@ static uint8_t kind_of_location(const pt_profile *p, uint32_t location, uint8_t 
     return of_mapping;
 }
 
-/* The kind of each location; the caller frees it. *ret_any: some location is a frame of Python or
- * JavaScript. */
+/* The kind of each location; the caller frees it. *ret_any: some location is a frame of Python,
+ * JavaScript or PHP. */
 static uint8_t *kinds_of_locations(const pt_profile *p, bool *ret_any)
 {
     uint8_t *const of_mapping = pt_alloc((size_t)p->mapping->t.count + 1, 1);
@@ -90,7 +93,7 @@ static uint8_t *kinds_of_locations(const pt_profile *p, bool *ret_any)
     *ret_any = false;
     for (uint32_t m = 0; m < p->mapping->t.count; m++) {
         of_mapping[m] = kind_of_path(pt_text(p, p->mapping->row[m].file));
-        *ret_any |= of_mapping[m] == PYTHON || of_mapping[m] == JAVASCRIPT;
+        *ret_any |= of_mapping[m] == PYTHON || of_mapping[m] == JAVASCRIPT || of_mapping[m] == PHP;
     }
     for (uint32_t i = 0; i < p->location->t.count && *ret_any; i++) {
         const uint32_t mapping = p->location->mapping[i];
@@ -114,7 +117,8 @@ static uint32_t keep_frames(const void *context, uint32_t stack, uint32_t *ret_f
         const uint8_t caller = i + 1 < depth ? f->kind[frames[i + 1]] : OTHER;
         const bool is_folded = (kind == INTERPRETER && has[PYTHON]) ||
                                (kind == MACHINERY && has[JAVASCRIPT]) ||
-                               (kind == MEMORY && caller == JAVASCRIPT);
+                               (kind == ZEND && has[PHP]) ||
+                               (kind == MEMORY && (caller == JAVASCRIPT || caller == PHP));
         if (!is_folded) ret_frames[kept++] = frames[i];
     }
     return kept;

@@ -174,6 +174,14 @@ static bool *own_functions(const pt_profile *p, bool by_names)
     return own;
 }
 
+/* Is it one of the functions that PHP has, which have no file? */
+static bool is_php_itself(const pt_profile *p, uint32_t mapping, uint32_t function)
+{
+    return mapping != PT_NONE &&
+           strcmp(pt_text(p, p->mapping->row[mapping].file), PT_MAPPED_PHP) == 0 &&
+           pt_text(p, p->function->file[function])[0] == '\0';
+}
+
 bool *pt_own_lines(const pt_profile *profile, bool by_names)
 {
     const pt_locations *const l = profile->location;
@@ -185,7 +193,8 @@ bool *pt_own_lines(const pt_profile *profile, bool by_names)
                             (l->mapping[i] == PT_NONE || mapping[l->mapping[i]]);
         for (uint32_t k = l->line_first[i]; k < l->line_first[i + 1]; k++) {
             const uint32_t f = profile->line->function[k];
-            own[k] = is_own && f != PT_NONE && function[f];
+            own[k] =
+                is_own && f != PT_NONE && function[f] && !is_php_itself(profile, l->mapping[i], f);
         }
     }
     return own;

@@ -36,7 +36,10 @@ static const runtime runtimes[] = {
      "pitot record --engine=preload names it (3.8 to 3.13), and sudo pitot record --engine=bpf -p "
      "PID while it runs"},
     {"Ruby", {"ruby", "libruby"}, "vm_exec_core", "no option of ruby names what it interprets"},
-    {"PHP", {"php", "libphp", "mod_php"}, "execute_ex", "no option of php names it"},
+    {"PHP",
+     {"php", "libphp", "mod_php"},
+     "execute_ex",
+     "pitot record --engine=preload names it (8.2 without threads)"},
     {"Perl", {"perl", "libperl.so"}, "Perl_runops_standard", "no option of perl names it"},
 };
 enum { RUNTIMES = sizeof runtimes / sizeof runtimes[0], NONE = RUNTIMES };

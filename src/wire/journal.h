@@ -203,7 +203,7 @@ typedef struct {
 
 /* A word of a stack that is a frame of an interpreter instead of an address: bit 63 is set; bits 32
  * to 55 are the number of its function (0: the table of functions was full); the low half is 1 +
- * the place in its instructions, in bytes. In V8 the place is always 0. */
+ * the place in its instructions, in bytes. In V8 the place is always 0; in PHP it is the line. */
 #define PT_JOURNAL_CODE_FRAME        (UINT64_C(1) << 63)
 #define PT_JOURNAL_CODE_NUMBER(word) ((uint32_t)((word) >> 32) & 0xffffff)
 #define PT_JOURNAL_CODE_PLACE(word)  ((int32_t)((uint32_t)(word)-1))
@@ -221,7 +221,12 @@ typedef struct {
     uint16_t reserved[2];
 } pt_journal_code;
 
-enum { PT_JOURNAL_LANGUAGE_PYTHON = 0, PT_JOURNAL_LANGUAGE_JAVASCRIPT, PT_JOURNAL_LANGUAGES };
+enum {
+    PT_JOURNAL_LANGUAGE_PYTHON = 0,
+    PT_JOURNAL_LANGUAGE_JAVASCRIPT,
+    PT_JOURNAL_LANGUAGE_PHP,
+    PT_JOURNAL_LANGUAGES
+};
 
 /* How the native and the interpreted frames of a stack were joined: there were none of the latter,
  * the match was certain, or it was not. A frame of V8 follows the native frame that has its frame

@@ -1,6 +1,7 @@
 /* language.c: see language.h. */
 #include "agent/tick/language.h"
 
+#include "agent/tick/php.h"
 #include "agent/tick/python.h"
 
 pt_tick_language pt_tick_languages[PT_JOURNAL_LANGUAGES];
@@ -9,6 +10,7 @@ pt_tick_language pt_tick_languages[PT_JOURNAL_LANGUAGES];
 static uint32_t (*const readers[PT_JOURNAL_LANGUAGES])(void *cache, const void *facts,
                                                        const pt_tick_frames *frames) = {
     [PT_JOURNAL_LANGUAGE_PYTHON] = pt_tick_python_frames,
+    [PT_JOURNAL_LANGUAGE_PHP] = pt_tick_php_frames,
 };
 
 uint32_t pt_tick_read_frames(_Atomic(void *) caches[PT_JOURNAL_LANGUAGES],

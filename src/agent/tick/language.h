@@ -9,7 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "interp/merge.h"
 #include "wire/journal.h"
+
+/* A ring's word: PT_INTERP_FRAME, perhaps PT_INTERP_ENTRY or PT_INTERP_EMPTY, the number of the
+ * function's code, and 1 + the place in it. */
+#define PT_TICK_FRAME_WORD(number, place)                                                          \
+    (PT_INTERP_FRAME | (uint64_t)(number) << 32 | (uint32_t)((place) + 1))
 
 /* By PT_JOURNAL_LANGUAGE_X. */
 typedef struct {
@@ -41,11 +47,14 @@ static inline bool pt_tick_is_wrong(unsigned language, uint32_t enough)
            atomic_load_explicit(&l->right, memory_order_relaxed) == 0;
 }
 
-/* The words of a sample's frames: innermost first, at most `most`, to words[(at + i) & mask]. */
+/* The words of a sample's frames: innermost first, at most `most`, to words[(at + i) & mask]. The
+ * native stack lies before them. */
 typedef struct {
     uint64_t *words;
     uint64_t mask, at;
-    uint32_t most;
+    uint32_t most, native; /* words */
+    bool is_whole;         /* the native stack reaches the start of the thread */
+    const uint64_t *regs;  /* that were interrupted, by DWARF number */
 } pt_tick_frames;
 
 /* Reads the calling thread's frames of the languages that have a chain of their own, which are

@@ -206,7 +206,7 @@ uint32_t pt_tick_python_frames(void *of_thread, const void *of_process,
             pt_tick_note_look(PT_JOURNAL_LANGUAGE_PYTHON, is_right);
         if (!is_right) return count;
         frames->words[(frames->at + count++) & frames->mask] =
-            PT_TICK_PYTHON_WORD(number, frame.place) | (frame.is_entry ? PT_INTERP_ENTRY : 0) |
+            PT_TICK_FRAME_WORD(number, frame.place) | (frame.is_entry ? PT_INTERP_ENTRY : 0) |
             (frame.code == 0 ? PT_INTERP_EMPTY : 0);
         r.memory.is_fresh = is_innermost = false;
     }

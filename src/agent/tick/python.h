@@ -32,11 +32,6 @@ enum {
     PT_TICK_PYTHON_FILE_BYTES = 2048,
 };
 
-/* A ring's word: PT_INTERP_FRAME, perhaps PT_INTERP_ENTRY or PT_INTERP_EMPTY, the code's number,
- * and 1 + the place in its instructions. */
-#define PT_TICK_PYTHON_WORD(number, place)                                                         \
-    (PT_INTERP_FRAME | (uint64_t)(number) << 32 | (uint32_t)((place) + 1))
-
 /* What the handler needs to know of the interpreter; never changed, only replaced. */
 typedef struct {
     const pt_python_layout *layout;

@@ -179,7 +179,11 @@ static void take_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, co
     const pt_tick_frames room_for = {.words = ring->words,
                                      .mask = mask,
                                      .at = head + 1 + depth,
-                                     .most = (uint32_t)(most - depth)};
+                                     .most = (uint32_t)(most - depth),
+                                     .native = depth,
+                                     .is_whole = end == PT_JOURNAL_END_ROOT ||
+                                                 end == PT_JOURNAL_END_UNCHECKED,
+                                     .regs = walk.regs};
     const uint32_t frames = pt_tick_read_frames(self->interp_cache, &room_for);
     publish_sample(self, ring, depth + frames,
                    pt_tick_ring_mixed_word(weight, depth + frames, frames, (unsigned)end));

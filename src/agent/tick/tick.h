@@ -2,7 +2,7 @@
  *
  * Everything in this folder may run inside a signal handler, at any instruction of the host: no
  * lock, no memory allocation, no stdio, no system call but a look at the thread's CPU clock, where
- * CPython or V8 is in the process questions whether pages can be read (peek.h), and, once in a
+ * CPython, V8 or PHP is in the process questions whether pages can be read (peek.h), and, once in a
  * thread's life, those that arm its own timer after its first tick, or one gettid in a thread that
  * the library has never met. The archive's undefined symbols are compared with
  * tests/abi/tick-undefined.txt.

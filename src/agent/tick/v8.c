@@ -186,5 +186,5 @@ uint64_t pt_tick_v8_word(pt_tick_v8_walk *walk)
     pt_tick_note_look(PT_JOURNAL_LANGUAGE_JAVASCRIPT, slot != NULL);
     if (slot == NULL) return 0;
     walk->count++;
-    return PT_INTERP_FRAME | (uint64_t)slot->number << 32 | 1;
+    return PT_TICK_FRAME_WORD(slot->number, 0);
 }

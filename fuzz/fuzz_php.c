@@ -1,0 +1,42 @@
+/* The bytes as the memory of PHP, which begins with the address of the innermost frame: frames,
+ * functions, names and lines are read of it by the callback alone, for a bounded time. */
+#include "interp/php.h"
+#include "memory.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { FRAMES_MAX = 64, TEXT_BYTES = 200, GLOBALS_FRAME = 0x1e8 };
+
+static void read_function(memory *m, uint64_t globals, const pt_php_frame *frame)
+{
+    pt_php_function f;
+    char text[TEXT_BYTES];
+    size_t bytes = 0;
+    uint64_t sum;
+    if (!pt_php_function_at(read_memory, m, frame->function, &f)) return;
+    check(f.first_line >= 0 && (f.kind == PT_PHP_INTERNAL) == (f.file == 0));
+    check(pt_php_line(read_memory, m, globals, &f, frame->instruction) >= 0);
+    if (pt_php_name(read_memory, m, &f, text, sizeof text, &bytes)) check(bytes <= sizeof text);
+    if (pt_php_text(read_memory, m, f.file, text, sizeof text, &bytes))
+        check(bytes <= sizeof text && memchr(text, '\0', bytes) == NULL);
+    pt_php_check(read_memory, m, &f, &sum);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const uint64_t globals = MEMORY_ADDR - GLOBALS_FRAME;
+    memory m = {.bytes = data, .size = size};
+    pt_php_walk walk;
+    pt_php_frame frame;
+    unsigned frames = 0;
+    pt_php_step step = pt_php_walk_begin(&walk, read_memory, &m, globals, MEMORY_ADDR, FRAMES_MAX);
+    while (step == PT_PHP_FRAME && (step = pt_php_walk_next(&walk, &frame)) == PT_PHP_FRAME) {
+        check(++frames <= FRAMES_MAX && frame.addr != 0 && frame.function != 0);
+        /* Two frames, and the generators between them; a function, its texts and their sum. */
+        const unsigned before = m.reads;
+        read_function(&m, globals, &frame);
+        check(m.reads - before <= 32);
+    }
+    check(m.reads <= 2 + FRAMES_MAX * (6 + 2 * PT_PHP_DELEGATES_MAX + 32));
+    return 0;
+}

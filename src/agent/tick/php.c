@@ -1,0 +1,120 @@
+/* php.c: see php.h. */
+#include "agent/tick/php.h"
+
+enum { SETS = sizeof((pt_tick_php_cache *)0)->slot / sizeof((pt_tick_php_cache *)0)->slot[0] };
+
+/* ---- functions ---- */
+
+/* Copies what the function says of itself, and finds its number. */
+static bool take_content(pt_tick_reading *r, pt_tick_php_cache *cache,
+                         const pt_tick_php_facts *facts, const pt_php_function *f,
+                         uint32_t *ret_number)
+{
+    char *const text = (char *)cache->text;
+    size_t name_bytes = 0, file_bytes = 0;
+    if (!pt_php_name(pt_tick_read_memory, r, f, text, PT_TICK_PHP_NAME_BYTES, &name_bytes) ||
+        (f->file != 0 && !pt_php_text(pt_tick_read_memory, r, f->file, text + name_bytes,
+                                      PT_TICK_PHP_FILE_BYTES, &file_bytes)))
+        return false;
+    const pt_tick_known_code like = {.first_line = f->first_line,
+                                     .name_bytes = (uint16_t)name_bytes,
+                                     .file_bytes = (uint16_t)file_bytes,
+                                     .language = PT_JOURNAL_LANGUAGE_PHP};
+    *ret_number = pt_tick_code_number(facts->codes, &like, cache->text);
+    return true;
+}
+
+/* An address has two slots in the cache: the slot that holds it, else the slot that was used longer
+ * ago. */
+static pt_tick_php_slot *slot_of(pt_tick_php_cache *cache, uint64_t key)
+{
+    pt_tick_php_slot *const set = cache->slot[(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) % SETS];
+    if (set[0].key == key) return &set[0];
+    if (set[1].key == key) return &set[1];
+    return &set[cache->pages.samples - set[1].sample > cache->pages.samples - set[0].sample];
+}
+
+/* False: there is no function. */
+static bool number_of(pt_tick_reading *r, pt_tick_php_cache *cache, const pt_tick_php_facts *facts,
+                      uint64_t function, pt_php_function *ret_function, uint32_t *ret_number)
+{
+    uint64_t check;
+    if (!pt_php_function_at(pt_tick_read_memory, r, function, ret_function) ||
+        !pt_php_check(pt_tick_read_memory, r, ret_function, &check))
+        return false;
+    const uint64_t key = ret_function->kind == PT_PHP_INTERNAL ? function : ret_function->first;
+    pt_tick_php_slot *const slot = slot_of(cache, key);
+    if (slot->key != key || slot->check != check) {
+        r->is_fresh = true;
+        slot->key = 0;
+        if (!take_content(r, cache, facts, ret_function, ret_number)) return false;
+        *slot = (pt_tick_php_slot){.key = key, .check = check, .number = *ret_number};
+    }
+    slot->sample = cache->pages.samples;
+    *ret_number = slot->number;
+    return true;
+}
+
+/* ---- a sample ---- */
+
+static bool has_evaluator(const pt_tick_php_facts *facts, const pt_tick_frames *frames)
+{
+    for (uint32_t i = 0; i < frames->native; i++)
+        if (pt_interp_is_evaluator(facts->evaluator,
+                                   frames->words[(frames->at - frames->native + i) & frames->mask],
+                                   i == 0))
+            return true;
+    return false;
+}
+
+/* The instruction that the innermost frame is at. */
+static uint64_t instruction_of(const pt_php_frame *frame, const pt_php_function *function,
+                               const uint64_t *regs)
+{
+#if defined(__x86_64__)
+    enum { FRAME = 14, INSTRUCTION = 15 }; /* r14, r15 (Zend/zend_execute.c) */
+#else
+    enum { FRAME = 27, INSTRUCTION = 28 }; /* x27, x28 */
+#endif
+    const bool has_registers =
+        regs[FRAME] == frame->addr && pt_php_has_instruction(function, regs[INSTRUCTION]);
+    return has_registers ? regs[INSTRUCTION] : frame->instruction;
+}
+
+uint32_t pt_tick_php_frames(void *of_thread, const void *of_process, const pt_tick_frames *frames)
+{
+    const pt_tick_php_facts *const facts = of_process;
+    pt_tick_php_cache *const cache = of_thread;
+    const bool has_run = has_evaluator(facts, frames);
+    if (has_run || frames->is_whole) cache->runs_php = has_run;
+    if (!cache->runs_php || pt_tick_is_wrong(PT_JOURNAL_LANGUAGE_PHP, PT_TICK_PHP_WRONG_LOOKS))
+        return 0;
+    cache->pages.samples++;
+    pt_tick_reading r = {.pages = &cache->pages, .is_fresh = true};
+    pt_php_frame frame;
+    pt_php_function function;
+    uint64_t generator_class;
+    uint32_t count = 0;
+    const uint32_t most =
+        frames->most < PT_TICK_PHP_FRAMES_MAX ? frames->most : (uint32_t)PT_TICK_PHP_FRAMES_MAX;
+    if (!pt_tick_read_memory(&r, facts->generator_class, &generator_class, sizeof generator_class))
+        return 0;
+    pt_php_step step = pt_php_walk_begin(&cache->walk, pt_tick_read_memory, &r, facts->globals,
+                                         generator_class, 2 * PT_TICK_PHP_FRAMES_MAX);
+    while (step == PT_PHP_FRAME && count < most &&
+           (step = pt_php_walk_next(&cache->walk, &frame)) == PT_PHP_FRAME) {
+        uint32_t number = 0;
+        const bool is_right = number_of(&r, cache, facts, frame.function, &function, &number);
+        if (count == 0) pt_tick_note_look(PT_JOURNAL_LANGUAGE_PHP, is_right);
+        if (!is_right) return count;
+        const uint64_t instruction =
+            count == 0 ? instruction_of(&frame, &function, frames->regs) : frame.instruction;
+        const int32_t line =
+            pt_php_line(pt_tick_read_memory, &r, facts->globals, &function, instruction);
+        frames->words[(frames->at + count++) & frames->mask] =
+            PT_TICK_FRAME_WORD(number, line) | (frame.is_entry ? PT_INTERP_ENTRY : 0);
+        r.is_fresh = false;
+    }
+    if (step == PT_PHP_BAD_READ && count == 0) pt_tick_note_look(PT_JOURNAL_LANGUAGE_PHP, false);
+    return count;
+}

@@ -1,0 +1,64 @@
+/* php.h: the frames of PHP in a sample, and the names of their functions.
+ *
+ *   executor_globals -> frames (interp/php.h) -> function
+ *     -> the thread's own cache, by address and what the function says -> number
+ *          | not there, or another function is there now
+ *          v
+ *        name, file, copied -> the table of all threads, by content -> number
+ *
+ * A process has one chain of frames. It belongs to the thread whose native stack has the evaluator;
+ * other threads must not read it, for it may change meanwhile. A stack that could not be walked to
+ * its end tells nothing; there the thread counts as the one that it was before.
+ *
+ * The evaluator keeps its frame and its instruction in registers, and saves the latter only before
+ * it calls code that may throw. So the line of the innermost frame comes from the registers, if
+ * these hold that frame, and else from the frame.
+ *
+ * Pages are asked for as for CPython (python.h): all that is read belongs to this thread.
+ */
+#ifndef PT_AGENT_TICK_PHP_H
+#define PT_AGENT_TICK_PHP_H
+
+#include "agent/tick/codes.h"
+#include "agent/tick/language.h"
+#include "agent/tick/peek.h"
+#include "interp/merge.h"
+#include "interp/php.h"
+
+enum {
+    PT_TICK_PHP_FRAMES_MAX = 512, /* in a sample */
+    PT_TICK_PHP_WRONG_LOOKS = 16, /* and no right one: the layout is not the interpreter's */
+    PT_TICK_PHP_NAME_BYTES = 512,
+    PT_TICK_PHP_FILE_BYTES = 2048,
+};
+
+/* What the handler needs to know of the interpreter; never changed, only replaced. */
+typedef struct {
+    uint64_t globals;         /* executor_globals */
+    uint64_t generator_class; /* the address of zend_ce_generator, which is set later */
+    const pt_interp_evaluator *evaluator;
+    pt_tick_codes *codes;
+} pt_tick_php_facts;
+
+/* A function of a thread's cache: what it said of itself. */
+typedef struct {
+    uint64_t key; /* the address of its instructions, which closures share, or of itself */
+    uint64_t check;
+    uint32_t number;
+    uint32_t sample; /* in which it was met last */
+} pt_tick_php_slot;
+
+/* A thread's own; all zero is empty. */
+typedef struct {
+    pt_tick_pages pages;
+    bool runs_php; /* the evaluator was in its last stack that was walked to its end */
+    pt_php_walk walk;
+    pt_tick_php_slot slot[1024][2];
+    uint8_t text[PT_TICK_PHP_NAME_BYTES + PT_TICK_PHP_FILE_BYTES];
+} pt_tick_php_cache;
+
+/* A reader of pt_tick_read_frames. of_thread: a pt_tick_php_cache; of_process: pt_tick_php_facts.
+ */
+uint32_t pt_tick_php_frames(void *of_thread, const void *of_process, const pt_tick_frames *frames);
+
+#endif

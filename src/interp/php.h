@@ -1,0 +1,121 @@
+/* php.h: the frames of PHP 8.2, read from the process's memory by a callback.
+ *
+ *   executor_globals ---> frame ---> frame the caller's ---> ...
+ *                           |- function: name, class, file, first line
+ *                           `- instruction ---> line
+ *
+ * A native call of the evaluator (execute_ex) executes a run of frames. The outermost frame of a
+ * run is marked as called from C, and is no function of C itself.
+ *
+ * A generator that delegates (yield from) has no frame in this chain while the innermost generator
+ * runs. A frame without a function stands for all of them but the innermost:
+ *
+ *   running generator ---> placeholder in generator G ---> caller of G
+ *   frames   running  (child of the running one)  ...  G*  caller     (* entry)
+ *
+ * The offsets are those of builds without threads (NTS) and without debugging, on 64-bit machines.
+ * The memory may hold anything: each function makes a limited number of reads, all through the
+ * callback.
+ *
+ * Freestanding, async-signal-safe: no allocation, no lock, no system call, no recursion.
+ */
+#ifndef PT_INTERP_PHP_H
+#define PT_INTERP_PHP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A symbol that only programs with PHP have. */
+#define PT_PHP_MARK "zend_ce_generator"
+
+/* The text that each module of a build keeps, which is followed by a zero. Another version, a build
+ * with threads and a debug build have others. */
+#define PT_PHP_BUILD "API20220829,NTS"
+
+/* Is that the name of PHP's program or library, with or without a path? php, php8.2, php-fpm8.2,
+ * php-cgi, libphp.so, libphp8.2.so. */
+bool pt_php_is_file(const char *path);
+
+/* Copies size bytes of the process's memory. False: they are unreadable. */
+typedef bool pt_php_read(void *arg, uint64_t addr, void *to, size_t size);
+
+typedef struct {
+    uint64_t addr, function; /* of the frame, and of its function; never 0 */
+    uint64_t instruction;    /* that it has saved; 0: none */
+    bool is_entry; /* the evaluator was called for this frame: it is the outermost of its run */
+} pt_php_frame;
+
+enum { PT_PHP_DELEGATES_MAX = 512 /* generators between a running one and its caller */ };
+
+/* The state of a walk; its fields are private. */
+typedef struct {
+    pt_php_read *read;
+    void *arg;
+    uint64_t globals, generator_class;
+    uint64_t next; /* address of the next frame to read; 0: none */
+    uint32_t left; /* frames that may still be read */
+    uint32_t delegate_count;
+    uint64_t delegates[PT_PHP_DELEGATES_MAX]; /* frames of generators; the last is the next */
+} pt_php_walk;
+
+typedef enum {
+    PT_PHP_FRAME,    /* a frame was read */
+    PT_PHP_END,      /* the stack has no more frames */
+    PT_PHP_CUT,      /* the stack has more frames than were asked for */
+    PT_PHP_BAD_READ, /* the memory does not match */
+} pt_php_step;
+
+/* Starts a walk at the innermost frame. globals: address of executor_globals. generator_class:
+ * zend_ce_generator's value. most: number of frames to read. */
+pt_php_step pt_php_walk_begin(pt_php_walk *walk, pt_php_read *read, void *arg, uint64_t globals,
+                              uint64_t generator_class, uint32_t most);
+/* Steps outwards. Sets *ret_frame with PT_PHP_FRAME only. */
+pt_php_step pt_php_walk_next(pt_php_walk *walk, pt_php_frame *ret_frame);
+
+/* ---- functions ---- */
+
+typedef enum {
+    PT_PHP_INTERNAL = 1, /* written in C: without file, line and instructions */
+    PT_PHP_USER = 2,     /* a function, or a file's code outside functions, which has no name */
+    PT_PHP_EVAL = 4,     /* the code of an eval outside functions */
+} pt_php_kind;
+
+typedef struct {
+    pt_php_kind kind;
+    uint64_t name, class_name, file; /* addresses of strings; 0: none */
+    uint64_t first;                  /* address of the first instruction */
+    uint32_t count;                  /* of instructions */
+    int32_t first_line;
+} pt_php_function;
+
+/* False: the memory does not match. */
+bool pt_php_function_at(pt_php_read *read, void *arg, uint64_t function, pt_php_function *ret);
+
+/* Is that the address of an instruction of the function? */
+static inline bool pt_php_has_instruction(const pt_php_function *f, uint64_t instruction)
+{
+    enum { BYTES = 32 };
+    return f->kind != PT_PHP_INTERNAL && instruction >= f->first &&
+           (instruction - f->first) / BYTES < f->count && (instruction - f->first) % BYTES == 0;
+}
+
+/* The line that the frame is at; 0: the function has no lines. globals: of executor_globals, which
+ * hold the instruction while an exception is under way. */
+int32_t pt_php_line(pt_php_read *read, void *arg, uint64_t globals, const pt_php_function *f,
+                    uint64_t instruction);
+
+/* Copies a string up to its first zero, cut between two characters at cap bytes, not terminated.
+ * False: it is unreadable; ignore `to` then. */
+bool pt_php_text(pt_php_read *read, void *arg, uint64_t string, char *to, size_t cap,
+                 size_t *ret_bytes);
+
+/* The name that reports have: NAME, CLASS::NAME, {main}, eval. As pt_php_text. */
+bool pt_php_name(pt_php_read *read, void *arg, const pt_php_function *f, char *to, size_t cap,
+                 size_t *ret_bytes);
+
+/* A number that tells apart functions that lie at one address one after the other, by what can be
+ * read at once of name, class and file. False: unreadable. */
+bool pt_php_check(pt_php_read *read, void *arg, const pt_php_function *f, uint64_t *ret_check);
+
+#endif

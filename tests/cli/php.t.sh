@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# PHP's functions in stacks that the library records: each right in name, file and line, among native ones.
+. "$(dirname "$0")/lib.sh"
+[ "$PITOT_SANITIZED" = 0 ] || skip_all 'the library is not loaded into sanitized runs'
+tests=$PITOT_ROOT/tests/cli
+php=$(command -v php8.2 || command -v php) || skip_all 'php is not installed'
+[ "$("$php" -n -r 'echo PHP_MAJOR_VERSION, PHP_MINOR_VERSION, PHP_ZTS, PHP_DEBUG, PHP_INT_SIZE;')" = 82008 ] ||
+    skip_all 'this php is not 8.2 without threads'
+
+it "each function of PHP $("$php" -n -r 'echo PHP_VERSION;') is right in name, file and line, in each way that a stack can go"
+run pitot record -F 2000 -o stacks.pb.gz "$php" -n "$tests/php_stacks.php" expected.json 4
+expect_status 0
+expect_equal 'what is said of joining' "$(stderr | grep -c 'PHP functions in [0-9.]* %, \(100\|99[.0-9]*\) % of these joined for certain')" 1
+pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
+run python3 "$tests/php_stacks_check.py" expected.json traces.json
+expect_status 0
+read -r _ stacks _ frames _ wrong _ places _ all < <(stdout)
+expect_equal 'wrong stacks' "$wrong" 0
+expect [ "$frames" -ge 100 ]
+expect [ "$((places * 2))" -ge "$all" ] # where ticks are few, some places meet none
+expect_equal 'why the library' "$(pitot info stacks.pb.gz | grep -c 'engine: libprofiler.so.0 in the processes, as the command is PHP,')" 1
+
+it "the interpreter's own functions count for the function that runs; --native shows them; list shows the source"
+cat >app.php <<'P'
+<?php
+namespace App;
+function spin(int $n): int
+{
+    for ($i = 0;
+        $i < $n;
+        $i++)
+        continue;
+    return $i;
+}
+function fill(): void
+{
+    str_repeat('x', 3000000);
+}
+for ($i = 0; $i < 100; $i++) array_map(fn($n) => spin($n * 20000), [1, 2, 3]);
+for ($i = 0; $i < 3; $i++) fill();
+P
+printf '%s\n' "#!$php" '<?php require "app.php";' >tool
+chmod +x tool
+run pitot record ./tool # a script for php
+expect_equal 'why the library' "$(pitot info | grep -c 'the command is PHP,')" 1
+run pitot top -n 0 --csv
+expect_equal 'a line about names' "$(stderr | grep 'no names')" ''
+share=$(stdout | awk -F, '$5 == "App\\spin" { sum += $2 } END { print int(100 * sum) }')
+expect [ "$share" -ge 50 ]
+expect_equal "PHP's own functions in place of the program's" "$(pitot top -n 0 2>/dev/null | grep -c '<- str_repeat')" 0
+expect_equal 'the evaluator' "$(stdout | grep -c execute_ex)" 0
+expect [ "$(pitot traces -n 0 --native 2>/dev/null | grep -c execute_ex)" -ge 2 ]
+expect_equal 'who calls' "$(pitot traces -n 1 2>/dev/null | sed -n 's/^ *\([Aa{][^ ]*\).*/\1/p' | paste -sd ' ')" 'App\spin App\{closure} array_map {main} {main}' # of app.php, and of the script that requires it
+expect [ "$(pitot list 'App.spin' 2>/dev/null | grep -c '.i < .n;')" -ge 1 ]
+expect [ "$(pitot top -n 0 --by=mapping --csv 2>/dev/null | grep -c '\[php\]')" -ge 1 ]
+
+it 'the lines of a loop that only counts are its own, not that of the assignment before it, which the frame has saved'
+pitot traces -n 0 --lines --csv >lines.csv 2>/dev/null
+expect [ "$(grep -c 'App.spin[^;]*app.php:[67];' lines.csv)" -ge 1 ]
+expect_equal 'samples at the assignment, which takes no time' "$(grep 'App.spin[^;]*app.php:5;' lines.csv | awk -F, '$2 > 0.1' | wc -l)" 0
+
+it 'profile.proto has them, whoever writes it'
+CPUPROFILE=$PWD/own.pb.gz CPUPROFILE_FREQUENCY=1000 LD_PRELOAD=$PITOT_BUILD/libprofiler.so.0 run "$php" -n app.php
+run pitot traces -n 0 --lines own.pb.gz
+expect [ "$(stdout | grep -c 'App.spin .*/app.php:[67]')" -ge 1 ]
+
+it 'a program says and returns what it does alone'
+cat >says.php <<'P'
+<?php
+function deep($n) { return $n > 0 ? deep($n - 1) : array_sum(range(1, 100000)); }
+$f = new Fiber(function () { foreach (range(1, 3) as $i) { deep(50); Fiber::suspend($i); } });
+for ($v = $f->start(); $v !== null; $v = $f->resume()) echo $v, ' ';
+try { (function () { throw new LogicException('thrown'); })(); } catch (LogicException $e) { echo $e->getLine(), "\n"; }
+echo deep(5000), "\n";
+exit(5);
+P
+"$php" -n says.php >alone 2>&1
+expect_equal 'its status alone' $? 5
+for _ in 1 2 3; do
+    pitot record -F 10000 -o says.pb.gz "$php" -n says.php >recorded 2>said
+    expect_equal 'its status' $? 5
+    expect_equal 'what it says' "$(cat recorded)" "$(cat alone)"
+done
+
+it 'another program of that name, a build that is not known, and one that lies about itself do no harm'
+if needs cc; then
+    cp "$(command -v sh)" php
+    run pitot record -o other.pb.gz ./php -c true
+    expect_equal 'the library for it' "$(pitot info other.pb.gz | grep -c 'the command is PHP')" 0
+    cat >fake.c <<'C'
+const char build[] = BUILD;
+long *executor_globals[100], zend_ce_generator;
+static long memory[1000];
+__attribute__((noinline)) void execute_ex(long rounds)
+{
+    for (volatile long n = rounds; n > 0; n--)
+        memory[n * 31 % 1000] = n % 3 == 0 ? (long)&memory[n * 7 % 990] : n % 3 == 1 ? -8 : 0x7fffffff0008;
+}
+int main(void)
+{
+    executor_globals[61] = memory;
+    execute_ex(60000000);
+    return 4 + (build[0] != 'A');
+}
+C
+    for build in API20220829,NTS API20230831,NTS; do
+        cc -O1 -rdynamic -DBUILD="\"$build\"" -o php8.2 fake.c
+        run pitot record --engine=preload -F 2000 -o fake.pb.gz ./php8.2
+        expect_status 4
+        expect_equal "functions of $build" "$(stderr | grep -c 'PHP functions')" 0
+        expect_equal "what is said of $build" "$(stderr | grep -c 'names of its functions will be missing')" 1
+    done
+fi
