@@ -94,6 +94,35 @@ enum {
 
 _Static_assert(offsetof(pt_bpf_stack, pcs) == 4 + PT_BPF_STACK_HEAD_BYTES, "the record's layout");
 
+enum {
+    PT_BPF_CODE_END = 0xff, /* in place of a stack's end: the record is a code object */
+    PT_BPF_NAME_BYTES = 256,
+    PT_BPF_FILE_BYTES = 512,
+    PT_BPF_LINES_BYTES = 2048,
+};
+
+/* A code object of CPython, as it arrives in PERF_SAMPLE_RAW before the first stack of a cpu with
+ * it: copies of the beginnings of its name, file and line table, header included. */
+typedef struct pt_bpf_code {
+    uint32_t bytes; /* as in pt_bpf_stack, and so are the next two */
+    uint32_t generation, count;
+    uint8_t end; /* PT_BPF_CODE_END */
+    uint8_t unused[3];
+    uint32_t check;
+    uint32_t name_bytes, file_bytes, lines_bytes; /* of the copies */
+    uint64_t code;                                /* its address */
+    pt_python_code fields;
+    uint64_t name[PT_BPF_NAME_BYTES / 8], file[PT_BPF_FILE_BYTES / 8];
+    uint64_t lines[PT_BPF_LINES_BYTES / 8]; /* as many whole words as lines_bytes need */
+} pt_bpf_code;
+
+enum { PT_BPF_CODE_HEAD_BYTES = offsetof(pt_bpf_code, lines) - 4 };
+
+_Static_assert(offsetof(pt_bpf_code, end) == offsetof(pt_bpf_stack, end), "it tells them apart");
+_Static_assert(offsetof(pt_bpf_code, lines) % 8 == 0, "a record has whole words");
+
+enum { PT_BPF_MET_BITS = 12 };
+
 /* The state of a walk through CPython's frames; for its fields see pt_python_walk. */
 typedef struct pt_bpf_python_walk {
     pt_python_layout layout;
@@ -121,6 +150,11 @@ typedef struct pt_bpf_cpu {
     uint64_t window[PT_BPF_WINDOW_BYTES / 8];
     pt_bpf_python_walk python;
     pt_bpf_stack stack;
+    uint64_t process;     /* a number for the process */
+    uint32_t is_code_new; /* the last frame's code object was met for the first time */
+    uint32_t met_slot;    /* of it */
+    uint32_t met[1 << PT_BPF_MET_BITS]; /* code objects, by hash; 0: none */
+    pt_bpf_code code;
     pt_unwind_slot slots[PT_UNWIND_CACHE_SLOTS];
 } pt_bpf_cpu;
 

@@ -3,6 +3,7 @@
  * thread's state, and one step.
  *
  *   fs base --libc's blocks of values--> thread state --> frames --> two words each, behind the pcs
+ *                                                           `- code objects not met yet --> copies
  *
  * The includer defines read_memory (sample.bpf.c; a test in user space).
  */
@@ -63,6 +64,62 @@ static inline bool begin_python(pt_bpf_cpu *c, const pt_bpf_python *python, uint
     return step == PT_PYTHON_FRAME;
 }
 
+/* Has this cpu not met the code object yet? Objects with one hash are met again and again. */
+static inline bool meet_code(pt_bpf_cpu *c, uint64_t addr, const pt_python_code *fields,
+                             uint32_t check)
+{
+    const uint64_t one = UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t hash = ((addr ^ c->process) * one ^ check) * one;
+    const uint32_t value = (uint32_t)(hash >> 16) | 1;
+    uint64_t slot = hash >> (64 - PT_BPF_MET_BITS);
+    BARRIER(slot);
+    slot &= (1 << PT_BPF_MET_BITS) - 1;
+    if (c->met[slot] == value) return false;
+    c->met[slot] = value;
+    c->met_slot = (uint32_t)slot;
+    c->code.code = addr;
+    c->code.check = check;
+    c->code.fields = *fields;
+    return true;
+}
+
+/* The bytes of a str, header included. 0: unreadable. */
+static inline uint64_t bytes_of_text(pt_bpf_python_walk *walk, uint64_t text)
+{
+    enum { LENGTH = 16, STATE = 32 };
+    if (!fetch_object(walk, text)) return 0;
+    const uint8_t state = byte_at(walk->bytes, STATE);
+    const bool is_ascii = (state >> 6 & 1) != 0;
+    return (is_ascii ? walk->layout.text_ascii : walk->layout.text_compact) +
+           word_at(walk->bytes, LENGTH) * (state >> 2 & 7);
+}
+
+/* Copies at most `room` bytes, a power of two, of an object. Returns their number; 0: unreadable.
+ */
+#define COPY_OBJECT(to, room, object, wanted)                                                      \
+    __extension__({                                                                                \
+        uint64_t size_ = (wanted) < (room)-8 ? (wanted) : (room)-8;                                \
+        BARRIER(size_);                                                                            \
+        size_ &= (room)-1;                                                                         \
+        read_memory((to), (uint32_t)size_, (object)) ? (uint32_t)size_ : 0;                        \
+    })
+
+/* Completes the record of the code object that was met. */
+static inline void copy_code(pt_bpf_cpu *c)
+{
+    enum { LENGTH = 16, CONTENT = 32 };
+    pt_bpf_python_walk *const walk = &c->python;
+    pt_bpf_code *const code = &c->code;
+    uint64_t bytes = bytes_of_text(walk, code->fields.name);
+    code->generation = code->count = 0;
+    code->end = PT_BPF_CODE_END;
+    code->name_bytes = COPY_OBJECT(code->name, PT_BPF_NAME_BYTES, code->fields.name, bytes);
+    bytes = bytes_of_text(walk, code->fields.file);
+    code->file_bytes = COPY_OBJECT(code->file, PT_BPF_FILE_BYTES, code->fields.file, bytes);
+    bytes = fetch_object(walk, code->fields.lines) ? CONTENT + word_at(walk->bytes, LENGTH) : 0;
+    code->lines_bytes = COPY_OBJECT(code->lines, PT_BPF_LINES_BYTES, code->fields.lines, bytes);
+}
+
 /* Reads a frame and appends it to the stack. False: it was the last, or the memory is not as the
  * layout says. */
 static inline bool step_python(pt_bpf_cpu *c)
@@ -71,6 +128,7 @@ static inline bool step_python(pt_bpf_cpu *c)
     pt_python_frame frame = {.code = 0};
     uint32_t check = 0;
     uint64_t count = c->stack.python_count, at = c->stack.count;
+    c->is_code_new = 0;
     const pt_python_step step = next_frame(walk, &frame);
     if (step == PT_PYTHON_BAD_READ && count == 0) c->stack.python_count = PT_BPF_PYTHON_BAD;
     if (step != PT_PYTHON_FRAME) return false;
@@ -81,6 +139,7 @@ static inline bool step_python(pt_bpf_cpu *c)
             return false;
         }
         if (!check_code(walk, &code, &check)) check = 0; /* user space will not find it */
+        c->is_code_new = check != 0 && meet_code(c, frame.code, &code, check);
     }
     at += 2 * count;
     BARRIER(at);

@@ -92,6 +92,14 @@ __attribute__((noinline)) int pt_bpf_step_python(uint32_t cpu)
     return c != NULL ? step_python(c) : 0;
 }
 
+__attribute__((noinline)) int pt_bpf_copy_code(uint32_t cpu)
+{
+    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
+    if (c == NULL) return 0;
+    copy_code(c);
+    return (int)c->code.lines_bytes;
+}
+
 /* Copies registers by DWARF number (System V ABI, AMD64, figure 3.36). The verifier allows reading
  * the context by whole fields only.
  */
@@ -149,14 +157,28 @@ static inline bool take_regs(pt_bpf_cpu *c, struct bpf_perf_event_data *context,
     return true;
 }
 
-static inline void add_python(pt_bpf_cpu *c, const pt_bpf_process *process,
-                              const struct task_struct *task)
+/* Sends the code object that was met. If the ring is full, it is met again. */
+static inline void send_code(struct bpf_perf_event_data *context, pt_bpf_cpu *c)
+{
+    uint64_t bytes = ((uint64_t)(uint32_t)pt_bpf_copy_code(c->cpu) + 7) / 8 * 8;
+    BARRIER(bytes);
+    if (bytes > PT_BPF_LINES_BYTES) return;
+    bytes += PT_BPF_CODE_HEAD_BYTES;
+    if (bpf_perf_event_output(context, &output, BPF_F_CURRENT_CPU, &c->code.generation, bytes) != 0)
+        c->met[c->met_slot & ((1 << PT_BPF_MET_BITS) - 1)] = 0;
+}
+
+static inline void add_python(struct bpf_perf_event_data *context, pt_bpf_cpu *c, uint32_t pid,
+                              const pt_bpf_process *process, const struct task_struct *task)
 {
     uint64_t thread = 0;
     KERNEL_FIELD(thread, task, thread.fsbase);
     if (thread == 0 || !begin_python(c, &process->python, thread)) return;
-    for (int i = 0; i < PT_BPF_PYTHON_MAX; i++)
+    c->process = process->mm ^ (uint64_t)pid << 32;
+    for (int i = 0; i < PT_BPF_PYTHON_MAX; i++) {
         if (pt_bpf_step_python(c->cpu) == 0) break;
+        if (c->is_code_new != 0) send_code(context, c);
+    }
 }
 
 enum { GO_ON = 1, DROP = 0 };
@@ -188,7 +210,7 @@ SECTION("perf_event") int pt_bpf_sample(struct bpf_perf_event_data *context)
     c->stack.is_unchecked = c->is_unchecked;
     c->stack.period = context->sample_period;
     c->stack.python_count = 0;
-    if (process->python.runtime != 0) add_python(c, process, task);
+    if (process->python.runtime != 0) add_python(context, c, pid, process, task);
     uint64_t bytes = c->stack.count;
     if (c->stack.python_count != PT_BPF_PYTHON_BAD) bytes += 2 * (uint64_t)c->stack.python_count;
     BARRIER(bytes);

@@ -263,6 +263,10 @@ static void drop_in_kernel(pt_capture *c, pt_proc *proc)
 
 static void on_sample(pt_capture *c, pt_perf_record *r)
 {
+    if (r->sample.code != NULL) {
+        pt_named_learn(c->named, pt_procs_get(&c->procs, r->pid), r->sample.code);
+        return;
+    }
     const bool is_switch = pt_event_set_is_switch(&c->set, r);
     if (!is_switch && !pt_event_set_counts(&c->set, r)) return;
     pt_proc *const proc = pt_procs_get(&c->procs, r->pid);

@@ -21,8 +21,8 @@ enum {
 /* A code object of a process. */
 typedef struct {
     uint64_t addr;
-    uint32_t check, start; /* start: pt_proc.start of the process */
-    uint32_t function, lines_bytes;
+    uint32_t check, start;          /* start: pt_proc.start of the process */
+    uint32_t function, lines_bytes; /* function PT_NONE: its names could not be read */
     pt_function content;
     uint8_t form; /* of the lines: PT_PYTHON_LINES_X */
     int32_t first_line;
@@ -156,58 +156,126 @@ static bool read_same(pt_proc *proc, uint64_t addr, uint32_t check, pt_python_co
            is_alive(proc, ret_code->lines);
 }
 
-static bool read_code(pt_named *named, pt_proc *proc, uint64_t addr, uint32_t check,
-                      known_code *ret_code)
+/* The memory of a process, some of it in a copy. */
+typedef struct {
+    pt_proc *proc;
+    const pt_bpf_code *copy; /* NULL: none */
+    bool has_asked;          /* the process, for what the copy does not have */
+} reading;
+
+static bool take_copied(const uint64_t *copy, uint32_t bytes, uint64_t start, uint64_t addr,
+                        void *to, size_t size)
+{
+    if (addr < start || addr - start > bytes || size > bytes - (addr - start)) return false;
+    memcpy(to, (const uint8_t *)copy + (addr - start), size);
+    return true;
+}
+
+static bool read_memory(void *arg, uint64_t addr, void *to, size_t size)
+{
+    reading *const r = arg;
+    const pt_bpf_code *const copy = r->copy;
+    if (copy != NULL &&
+        (take_copied(copy->name, copy->name_bytes, copy->fields.name, addr, to, size) ||
+         take_copied(copy->file, copy->file_bytes, copy->fields.file, addr, to, size) ||
+         take_copied(copy->lines, copy->lines_bytes, copy->fields.lines, addr, to, size)))
+        return true;
+    r->has_asked = true;
+    return read_process(r->proc, addr, to, size);
+}
+
+/* Was all that was read of the object? */
+static bool is_still(const reading *r, uint64_t addr, uint32_t check)
+{
+    pt_python_code again;
+    return !r->has_asked || read_same(r->proc, addr, check, &again);
+}
+
+/* Reads the line table. Frames of an object without have its first line. */
+static void read_lines(pt_named *named, reading *r, const pt_python_code *code, known_code *known)
+{
+    uint64_t lines, bytes;
+    if (!pt_python_bytes(read_memory, r, code->lines, r->proc->python.bytes_type, &lines, &bytes) ||
+        bytes > LINES_MAX_BYTES || named->lines_bytes + bytes > ALL_LINES_MAX_BYTES)
+        return;
+    PT_FREE uint8_t *table = pt_alloc(bytes + 1, 1);
+    if (!read_memory(r, lines, table, (size_t)bytes) || !is_still(r, known->addr, known->check))
+        return;
+    known->lines = table;
+    known->lines_bytes = (uint32_t)bytes;
+    named->lines_bytes += bytes;
+    table = NULL;
+}
+
+/* Completes a code object whose address and check are known. copy: or NULL. */
+static bool read_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy, known_code *known)
 {
     const pt_proc_python *const python = &proc->python;
     char name[NAME_MAX_BYTES], file[FILE_MAX_BYTES];
     size_t name_bytes, file_bytes;
-    uint64_t lines, lines_bytes;
-    pt_python_code code, again;
-    if (!read_same(proc, addr, check, &code) ||
-        !pt_python_text(python->layout, read_process, proc, code.name, python->text_type, name,
-                        sizeof name, &name_bytes) ||
-        !pt_python_text(python->layout, read_process, proc, code.file, python->text_type, file,
-                        sizeof file, &file_bytes) ||
-        !pt_python_bytes(read_process, proc, code.lines, python->bytes_type, &lines, &lines_bytes))
+    pt_python_code code;
+    reading r = {.proc = proc, .copy = copy};
+    if (copy != NULL)
+        code = copy->fields;
+    else if (!read_same(proc, known->addr, known->check, &code))
         return false;
-    if (lines_bytes > LINES_MAX_BYTES || named->lines_bytes + lines_bytes > ALL_LINES_MAX_BYTES)
-        lines_bytes = 0;
-    PT_FREE uint8_t *table = pt_alloc(lines_bytes + 1, 1);
-    if ((lines_bytes > 0 && !read_process(proc, lines, table, (size_t)lines_bytes)) ||
-        !read_same(proc, addr, check, &again))
+    if (!pt_python_text(python->layout, read_memory, &r, code.name, python->text_type, name,
+                        sizeof name, &name_bytes) ||
+        !pt_python_text(python->layout, read_memory, &r, code.file, python->text_type, file,
+                        sizeof file, &file_bytes) ||
+        !is_still(&r, known->addr, known->check))
         return false;
     const uint32_t text = pt_builder_string(named->builder, name, name_bytes).v;
-    ret_code->content = (pt_function){.name = text,
-                                      .system_name = text,
-                                      .file = pt_builder_string(named->builder, file, file_bytes).v,
-                                      .start_line = code.first_line};
-    ret_code->function = pt_builder_function(named->builder, &ret_code->content).v;
-    ret_code->first_line = code.first_line;
-    ret_code->form = python->layout->lines;
-    ret_code->lines_bytes = (uint32_t)lines_bytes;
-    ret_code->lines = table;
-    table = NULL;
-    named->lines_bytes += lines_bytes;
+    known->content = (pt_function){.name = text,
+                                   .system_name = text,
+                                   .file = pt_builder_string(named->builder, file, file_bytes).v,
+                                   .start_line = code.first_line};
+    known->function = pt_builder_function(named->builder, &known->content).v;
+    known->first_line = code.first_line;
+    known->form = python->layout->lines;
+    read_lines(named, &r, &code, known);
     return true;
+}
+
+/* The row of a code object; PT_NONE: it is new, and *ret_hash is for its row. */
+static uint32_t find_code(const pt_named *named, const pt_proc *proc, uint64_t addr, uint32_t check,
+                          uint64_t *ret_hash)
+{
+    const known_code *const all = named->code.items;
+    *ret_hash = pt_hash_mix(addr, pt_hash_u32_pair(proc->start, check));
+    return PT_INDEX_FIND(&named->code_of, *ret_hash, i,
+                         all[i].addr == addr && all[i].check == check &&
+                             all[i].start == proc->start);
+}
+
+void pt_named_learn(pt_named *named, pt_proc *proc, const pt_bpf_code *copy)
+{
+    uint64_t hash;
+    const uint32_t row = find_code(named, proc, copy->code, copy->check, &hash);
+    const bool is_known = row != PT_NONE && named->code.items[row].function != PT_NONE;
+    if (is_known || proc->python.layout == NULL || named->code.count >= CODES_MAX) return;
+    known_code code = {
+        .addr = copy->code, .check = copy->check, .start = proc->start, .function = PT_NONE};
+    if (!read_code(named, proc, copy, &code)) return;
+    if (row != PT_NONE)
+        named->code.items[row] = code;
+    else
+        PT_INDEX_PUSH(&named->code_of, hash, named->code, code);
 }
 
 /* The number of a code object; 0: it is gone. */
 static uint32_t number_of(pt_named *named, pt_proc *proc, uint64_t addr, uint32_t check)
 {
-    const uint64_t hash = pt_hash_mix(addr, pt_hash_u32_pair(proc->start, check));
-    const known_code *const all = named->code.items;
-    const uint32_t known =
-        PT_INDEX_FIND(&named->code_of, hash, i,
-                      all[i].addr == addr && all[i].check == check && all[i].start == proc->start);
-    if (known != PT_NONE) return known;
-    known_code code = {.addr = addr, .check = check, .start = proc->start};
-    if (proc->has_exited || named->code.count >= CODES_MAX ||
-        !read_code(named, proc, addr, check, &code)) {
-        named->gone++;
-        return 0;
+    uint64_t hash;
+    uint32_t row = find_code(named, proc, addr, check, &hash);
+    if (row == PT_NONE && named->code.count < CODES_MAX) {
+        known_code code = {.addr = addr, .check = check, .start = proc->start, .function = PT_NONE};
+        if (!proc->has_exited) read_code(named, proc, NULL, &code);
+        row = PT_INDEX_PUSH(&named->code_of, hash, named->code, code);
     }
-    return PT_INDEX_PUSH(&named->code_of, hash, named->code, code);
+    if (row != PT_NONE && named->code.items[row].function != PT_NONE) return row;
+    named->gone++;
+    return 0;
 }
 
 /* ---- stacks ---- */

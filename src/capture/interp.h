@@ -4,8 +4,9 @@
  *   a walked stack        --pt_named_join--> native pcs and frames of Python as one chain
  *   such a frame          --pt_named_line--> function, file, line
  *
- * A code object is read from the process when its first frame arrives, and must then be the object
- * that the kernel saw. Frames of an object that is gone have the name PT_NAMED_GONE.
+ * The kernel copies a code object when a cpu first meets it (pt_named_learn). What the copy leaves
+ * out is read from the process, and must then be of the object that the kernel saw. Frames of an
+ * object that is gone have the name PT_NAMED_GONE.
  */
 #ifndef PT_CAPTURE_INTERP_H
 #define PT_CAPTURE_INTERP_H
@@ -26,6 +27,9 @@ void pt_named_free(pt_named *named); /* accepts NULL */
 void pt_named_find(pt_named *named, const pt_procs *procs, pt_proc *proc);
 /* What the walker is given of it; NULL: nothing. */
 const pt_bpf_python *pt_named_python(const pt_proc *proc);
+
+/* Takes a code object that the kernel copied. */
+void pt_named_learn(pt_named *named, pt_proc *proc, const pt_bpf_code *copy);
 
 /* The chain of a stack. */
 typedef struct pt_named_chain {

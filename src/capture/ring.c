@@ -127,8 +127,15 @@ static void read_stack(words *w, bool is_compact, pt_perf_sample *s)
     if (s->stack_bytes > s->stack_room) s->stack_bytes = s->stack_room;
 }
 
-/* Reads the raw bytes (PERF_SAMPLE_RAW): a stack if the BPF program wrote the record, else four
- * bytes of padding. */
+static bool is_code(const pt_bpf_code *code, uint32_t bytes)
+{
+    return bytes >= PT_BPF_CODE_HEAD_BYTES && code->end == PT_BPF_CODE_END &&
+           code->name_bytes <= PT_BPF_NAME_BYTES && code->file_bytes <= PT_BPF_FILE_BYTES &&
+           code->lines_bytes <= bytes - PT_BPF_CODE_HEAD_BYTES;
+}
+
+/* Reads the raw bytes (PERF_SAMPLE_RAW): a stack or a code object if the BPF program wrote the
+ * record, else four bytes of padding. */
 static void read_walked(words *w, pt_perf_sample *s)
 {
     const uint64_t *const first = w->at;
@@ -140,6 +147,11 @@ static void read_walked(words *w, pt_perf_sample *s)
     take_many(w, (bytes + 4) / 8 - 1);
     const pt_bpf_stack *const stack = (const pt_bpf_stack *)(const void *)first;
     if (w->bad || bytes < PT_BPF_STACK_HEAD_BYTES) return;
+    const pt_bpf_code *const code = (const pt_bpf_code *)(const void *)first;
+    if (is_code(code, bytes)) {
+        s->code = code;
+        return;
+    }
     const uint32_t more = stack->python_count != PT_BPF_PYTHON_BAD ? stack->python_count : 0;
     if (stack->count <= PT_BPF_DEPTH_MAX && more <= PT_BPF_PYTHON_MAX &&
         bytes == PT_BPF_STACK_HEAD_BYTES + (stack->count + 2 * more) * 8)
@@ -167,11 +179,12 @@ static bool read_sample(const pt_perf_layout *layout, words *w, pt_perf_record *
         s->chain = take_many(w, s->chain_count);
     }
     if (has & PERF_SAMPLE_RAW) read_walked(w, s);
+    const bool is_from_program = s->walked != NULL || s->code != NULL;
     if (has & PERF_SAMPLE_REGS_USER) {
         s->abi = take_word(w);
         if (s->abi != PERF_SAMPLE_REGS_ABI_NONE)
-            s->regs = take_many(w, s->walked != NULL ? 1 : layout->regs_count);
-        if (s->walked != NULL) s->regs = NULL;
+            s->regs = take_many(w, is_from_program ? 1 : layout->regs_count);
+        if (is_from_program) s->regs = NULL;
     }
     if (has & PERF_SAMPLE_STACK_USER) read_stack(w, (r->misc & PT_PERF_MISC_COMPACT) != 0, s);
     if (s->walked != NULL && (has & PERF_SAMPLE_PERIOD)) s->period = s->walked->period;

@@ -86,6 +86,28 @@ else
     expect_equal 'functions' "$(stdout | awk -F, '$5 == "serve" || $5 == "work" || $5 == "descend"' | wc -l)" 3
 fi
 
+it 'the kernel copies names at once: code that is freed has its name'
+cat >gone.py <<'P'
+import time
+def spin(n):
+    while n: n -= 1
+end, i = time.process_time() + 0.3, 0
+while time.process_time() < end:
+    i += 1
+    space, name = {}, 'made_%d' % i
+    exec(compile('def %s(spin):\n    spin(3000)\n    n = 3000\n    while n: n -= 1\n' % name, '<%s>' % name, 'exec'), space)
+    space.pop(name)(spin)
+P
+if [ "$has_bpf" != 0 ]; then
+    skip "no BPF here: $(tail -n 1 probe)"
+else
+    run pitot record --engine=bpf -F 10000 -o gone.pb.gz "$python" gone.py
+    expect_status 0
+    pitot top -n 0 --csv gone.pb.gz 2>/dev/null | cut -d, -f 5 >names
+    expect [ "$(grep -c '^made_' names)" -ge 40 ]
+    expect_equal 'what has none' "$(grep -c '^\[Python code\]' names)" 0
+fi
+
 it 'frames of the interpreter are folded into the function that they run for, and shown by --native'
 cat >sorts.py <<'P'
 import zlib

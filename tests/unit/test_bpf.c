@@ -403,7 +403,8 @@ static void fill_python_memory(uint64_t *seed, uint64_t code_type)
 {
     for (size_t i = 0; i < PYTHON_BYTES; i += 8) {
         const uint64_t random = next_random(seed);
-        const uint64_t word = i % 64 == 8 && random % 4 != 0 ? code_type
+        const uint64_t word = i % 64 == 8 && random % 4 != 0    ? code_type
+                              : i % 64 == 16 && random % 2 == 0 ? random / 8 % 600 /* a length */
                               : random % 8 == 0
                                   ? random
                                   : PYTHON_ADDR + random / 8 % (PYTHON_BYTES / 64) * 64;
@@ -411,10 +412,32 @@ static void fill_python_memory(uint64_t *seed, uint64_t code_type)
     }
 }
 
+static void check_copy(const uint64_t *copy, uint32_t bytes, uint64_t addr, uint64_t room)
+{
+    if (bytes == 0) return;
+    assert_true(bytes <= room && addr >= PYTHON_ADDR && addr + bytes <= PYTHON_ADDR + PYTHON_BYTES);
+    assert_memory_equal(copy, python_memory + (addr - PYTHON_ADDR), bytes);
+}
+
+/* A code object that was met is in the record to be sent, and is not met again. */
+static bool copies_new_code(const pt_python_code *code)
+{
+    if (cpu->is_code_new == 0) return false;
+    pt_bpf_code *const copy = &cpu->code;
+    memset(copy->name, 0, sizeof *copy - offsetof(pt_bpf_code, name));
+    copy_code(cpu);
+    assert_memory_equal(&copy->fields.type, &code->type, offsetof(pt_python_code, first_line));
+    check_copy(copy->name, copy->name_bytes, code->name, PT_BPF_NAME_BYTES);
+    check_copy(copy->file, copy->file_bytes, code->file, PT_BPF_FILE_BYTES);
+    check_copy(copy->lines, copy->lines_bytes, code->lines, PT_BPF_LINES_BYTES);
+    assert_false(meet_code(cpu, copy->code, code, copy->check));
+    return copy->name_bytes > 0 || copy->lines_bytes > 0;
+}
+
 static void frames_of_python_are_those_that_user_space_reads(void **state)
 {
     enum { THREAD = PYTHON_ADDR + 0x400, CODE_TYPE = 0x12345678 };
-    uint64_t seed = 1, compared = 0;
+    uint64_t seed = 1, compared = 0, sent = 0;
     cpu = pt_alloc(1, sizeof *cpu);
     for (unsigned round = 0; round < 3000; round++) {
         const pt_python_layout *const layout = pt_python_layout_of(3, 8 + round % 6);
@@ -441,11 +464,12 @@ static void frames_of_python_are_those_that_user_space_reads(void **state)
                 !pt_python_code_read(layout, read_for_user_space, NULL, frame.code, &code, &check))
                 check = 0;
             assert_int_equal(PT_BPF_PYTHON_CHECK(two[1]), check);
+            sent += copies_new_code(&code);
             compared++;
         }
     }
     free(cpu);
-    assert_true(compared > 1000);
+    assert_true(compared > 1000 && sent > 100);
 }
 
 int main(void)
