@@ -18,8 +18,10 @@
 #include "base/grow.h"
 
 enum {
-    PASS_MS = 20,           /* interval between passes over all rings while they fill */
-    STEADY_MS = 250,        /* interval while few bytes arrive, and nothing urgent */
+    PASS_MS = 20, /* interval between passes over all rings while they fill */
+    /* Interval while few bytes arrive, and nothing urgent. The stacks of a new program are copied,
+     * and may be cut, until its report is read. */
+    STEADY_MS = 50,
     IDLE_MS = 1000,         /* longest interval */
     SMALL_PART = 16,        /* few bytes: this part of a ring in one pass */
     FEW = 4,                /* fewer records than this in a pass lengthen the interval */
