@@ -54,6 +54,13 @@ static bool read_word(pt_php_read *read, void *arg, uint64_t addr, uint64_t *ret
 
 /* ---- frames ---- */
 
+bool pt_php_is_innermost(pt_php_read *read, void *arg, uint64_t globals, uint64_t frame)
+{
+    uint64_t innermost;
+    return frame != 0 && read_word(read, arg, globals + GLOBALS_FRAME, &innermost) &&
+           innermost == frame;
+}
+
 pt_php_step pt_php_walk_begin(pt_php_walk *walk, pt_php_read *read, void *arg, uint64_t globals,
                               uint64_t generator_class, uint32_t most)
 {

@@ -66,6 +66,9 @@ typedef enum {
     PT_PHP_BAD_READ, /* the memory does not match */
 } pt_php_step;
 
+/* Is that the address of the innermost frame? globals: address of executor_globals. */
+bool pt_php_is_innermost(pt_php_read *read, void *arg, uint64_t globals, uint64_t frame);
+
 /* Starts a walk at the innermost frame. globals: address of executor_globals. generator_class:
  * zend_ce_generator's value. most: number of frames to read. */
 pt_php_step pt_php_walk_begin(pt_php_walk *walk, pt_php_read *read, void *arg, uint64_t globals,

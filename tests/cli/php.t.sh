@@ -59,6 +59,29 @@ pitot traces -n 0 --lines --csv >lines.csv 2>/dev/null
 expect [ "$(grep -c 'App.spin[^;]*app.php:[67];' lines.csv)" -ge 1 ]
 expect_equal 'samples at the assignment, which takes no time' "$(grep 'App.spin[^;]*app.php:5;' lines.csv | awk -F, '$2 > 0.1' | wc -l)" 0
 
+it 'code that opcache has compiled has its functions, though no native caller is known'
+jit=("$php" -d opcache.enable_cli=1 -d opcache.jit_buffer_size=16M -d opcache.jit=function)
+if "${jit[@]}" -r 'exit((int)!(opcache_get_status()["jit"]["on"] ?? false));' 2>/dev/null; then
+    cat >compiled.php <<'P'
+<?php
+function spin(int $n): int
+{
+    for ($i = 0; $i < $n; $i++)
+        continue;
+    return $i;
+}
+array_map(fn($n) => spin($n * 5000000), [1, 2, 3]);
+P
+    run pitot record -o jit.pb.gz "${jit[@]}" compiled.php
+    expect_status 0
+    expect_equal 'where stacks are cut' "$(stderr | grep -c 'are cut in.*\[php\]')" 0
+    run pitot top -n 0 --csv jit.pb.gz
+    expect [ "$(stdout | awk -F, '$5 == "spin" { sum += $2 } END { print int(100 * sum) }')" -ge 50 ]
+    expect_equal 'compiled code' "$(stdout | grep -c anon:jit)" 0
+else
+    skip 'this php has no opcache with a JIT'
+fi
+
 it 'profile.proto has them, whoever writes it'
 CPUPROFILE=$PWD/own.pb.gz CPUPROFILE_FREQUENCY=1000 LD_PRELOAD=$PITOT_BUILD/libprofiler.so.0 run "$php" -n app.php
 run pitot traces -n 0 --lines own.pb.gz

@@ -121,6 +121,9 @@ static void only_the_thread_that_evaluates_has_frames(void **state)
     (void)state;
     assert_true(sample(0x2000, true, 0, 0) == 0);
     assert_true(sample(0x2000, false, 0, 0) == 0); /* a stack that is cut tells nothing */
+    check_frame(sample(0x2000, false, address_of(php.frame), 0), "spin", 11); /* but its register */
+    assert_true(sample(0x2000, true, address_of(php.frame), 0) == 0);
+    assert_true(sample(0x2000, false, 0, 0) == 0);
     check_frame(sample(EVALUATOR + 0x10, true, 0, 0), "spin", 11);
     check_frame(sample(0x2000, false, 0, 0), "spin", 11);
     assert_true(sample(EVALUATOR, true, 0, 0) == 0); /* the call before it is another function's */

@@ -67,30 +67,41 @@ static bool has_evaluator(const pt_tick_php_facts *facts, const pt_tick_frames *
     return false;
 }
 
+/* Registers in which the evaluator keeps its frame and its instruction (Zend/zend_execute.c). */
+#if defined(__x86_64__)
+enum { REG_FRAME = 14, REG_INSTRUCTION = 15 }; /* r14, r15 */
+#else
+enum { REG_FRAME = 27, REG_INSTRUCTION = 28 }; /* x27, x28 */
+#endif
+
+/* Is the chain of frames this thread's? */
+static bool is_owner(pt_tick_reading *r, const pt_tick_php_facts *facts,
+                     const pt_tick_frames *frames, bool was_owner)
+{
+    if (has_evaluator(facts, frames)) return true;
+    if (frames->is_whole) return false;
+    return was_owner ||
+           pt_php_is_innermost(pt_tick_read_memory, r, facts->globals, frames->regs[REG_FRAME]);
+}
+
 /* The instruction that the innermost frame is at. */
 static uint64_t instruction_of(const pt_php_frame *frame, const pt_php_function *function,
                                const uint64_t *regs)
 {
-#if defined(__x86_64__)
-    enum { FRAME = 14, INSTRUCTION = 15 }; /* r14, r15 (Zend/zend_execute.c) */
-#else
-    enum { FRAME = 27, INSTRUCTION = 28 }; /* x27, x28 */
-#endif
     const bool has_registers =
-        regs[FRAME] == frame->addr && pt_php_has_instruction(function, regs[INSTRUCTION]);
-    return has_registers ? regs[INSTRUCTION] : frame->instruction;
+        regs[REG_FRAME] == frame->addr && pt_php_has_instruction(function, regs[REG_INSTRUCTION]);
+    return has_registers ? regs[REG_INSTRUCTION] : frame->instruction;
 }
 
 uint32_t pt_tick_php_frames(void *of_thread, const void *of_process, const pt_tick_frames *frames)
 {
     const pt_tick_php_facts *const facts = of_process;
     pt_tick_php_cache *const cache = of_thread;
-    const bool has_run = has_evaluator(facts, frames);
-    if (has_run || frames->is_whole) cache->runs_php = has_run;
-    if (!cache->runs_php || pt_tick_is_wrong(PT_JOURNAL_LANGUAGE_PHP, PT_TICK_PHP_WRONG_LOOKS))
-        return 0;
+    if (pt_tick_is_wrong(PT_JOURNAL_LANGUAGE_PHP, PT_TICK_PHP_WRONG_LOOKS)) return 0;
     cache->pages.samples++;
     pt_tick_reading r = {.pages = &cache->pages, .is_fresh = true};
+    cache->runs_php = is_owner(&r, facts, frames, cache->runs_php);
+    if (!cache->runs_php) return 0;
     pt_php_frame frame;
     pt_php_function function;
     uint64_t generator_class;

@@ -8,7 +8,8 @@
  *
  * A process has one chain of frames. It belongs to the thread whose native stack has the evaluator;
  * other threads must not read it, for it may change meanwhile. A stack that could not be walked to
- * its end tells nothing; there the thread counts as the one that it was before.
+ * its end, as in code that opcache has compiled, tells nothing; there the thread is the one if it
+ * was before, or if it holds the innermost frame in the evaluator's register.
  *
  * The evaluator keeps its frame and its instruction in registers, and saves the latter only before
  * it calls code that may throw. So the line of the innermost frame comes from the registers, if
@@ -51,7 +52,7 @@ typedef struct {
 /* A thread's own; all zero is empty. */
 typedef struct {
     pt_tick_pages pages;
-    bool runs_php; /* the evaluator was in its last stack that was walked to its end */
+    bool runs_php; /* the chain was its own when its stack told last */
     pt_php_walk walk;
     pt_tick_php_slot slot[1024][2];
     uint8_t text[PT_TICK_PHP_NAME_BYTES + PT_TICK_PHP_FILE_BYTES];
