@@ -53,13 +53,13 @@ static const pt_option flame_options[] = {
      .help = "boxes in the order of time, thread by thread, instead of one for each distinct path",
      .details = "A box is a run of samples in which the function stays on the stack. Its width is "
                 "what these samples cost: time without samples has no width. The samples need "
-                "times, as record --timeline keeps them. Without --tag-root the threads of a "
-                "profile with several have boxes of their own."},
+                "times, as record --timeline keeps them. The threads of a profile with several "
+                "have boxes at the root, by name and number, but for --tag-root and --inverted."},
     {.name = "part",
      .type = PT_OPT_STRING,
      .offset = offsetof(flame_settings, part),
      .metavar = "START,END",
-     .help = "with --in-order: only what lies between these values from the left edge",
+     .help = "with --in-order: only samples wholly between these values from the left edge",
      .details = "The values are whole numbers in the unit of the event. Boxes that are too narrow "
                 "in the whole graph are there."},
     {.name = "under",
@@ -68,7 +68,7 @@ static const pt_option flame_options[] = {
      .metavar = "NAME[;NAME...]",
      .help = "only the box at this path from the root, with all that is below it",
      .details = "Boxes that are too narrow in the whole graph are there. A ; or \\ of a name has a "
-                "\\ before it."},
+                "\\ before it. With --in-order boxes of threads come first."},
     PT_FOLD_ROWS(flame_settings, "box", "address"),
 };
 static const pt_option_table flame_table = PT_OPTION_TABLE(flame_options);
@@ -147,10 +147,17 @@ static bool parse_part(const char *text, pt_flame_request *request)
 /* The labels that tell a profile's threads apart; NULL: it has one thread, or none is known. */
 static const char *thread_labels(const pt_profile *p)
 {
-    const pt_samples *const s = p->sample;
-    for (uint32_t i = 1; s->tid != NULL && i < s->t.count; i++)
-        if (s->tid[i] != s->tid[0] || (s->pid != NULL && s->pid[i] != s->pid[0]))
-            return s->comm != NULL ? "comm,tid" : "tid";
+    uint32_t pid, tid, first_pid = PT_NONE, first_tid = PT_NONE;
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        pt_sample_thread(p, i, &pid, &tid);
+        if (i == 0) {
+            first_pid = pid;
+            first_tid = tid;
+        }
+        if (pid == first_pid && tid == first_tid) continue;
+        if (tid == PT_NONE && first_tid == PT_NONE) return "pid";
+        return p->sample->comm != NULL ? "comm,tid" : "tid";
+    }
     return NULL;
 }
 

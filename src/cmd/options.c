@@ -328,10 +328,11 @@ static const pt_option query_rows[] = {
      .offset = offsetof(pt_query, recursion),
      .choices = "keep direct all",
      .initial = "keep",
-     .help = "frames of functions that call themselves: keep; direct, all: one frame of each",
+     .help = "how many frames a function has that calls itself",
      .details = "direct: neighbouring frames of one function become one. all: frames between two "
                 "of one function go, too, as of a parser whose rules call each other; the "
-                "functions in between then have less total. Self values never change."},
+                "functions in between then have less total. Self values never change. Frames with "
+                "different functions inlined into them stay apart, but for --no-inlines."},
     {.name = "no-inlines",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_query, no_inlines),

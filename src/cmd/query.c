@@ -301,16 +301,16 @@ int pt_cmd_ask(pt_cmd_context *context)
     say_nameless_languages(context);
     if (context->query.mine) status = keep_own_code(context);
     if (status != PT_EXIT_OK) return status;
-    if (context->query.recursion != PT_RECURSION_KEPT)
-        replace_answer(context, pt_collapse_recursion(context->answer,
-                                                      (pt_recursion)context->query.recursion,
-                                                      &context->diag));
     if (context->query.no_inlines)
         replace_answer(context, pt_aggregate(context->answer, (pt_keep){.functions = true,
                                                                         .files = true,
                                                                         .lines = true,
                                                                         .columns = true,
                                                                         .addresses = true}));
+    if (context->query.recursion != PT_RECURSION_KEPT)
+        replace_answer(context, pt_collapse_recursion(context->answer,
+                                                      (pt_recursion)context->query.recursion,
+                                                      &context->diag));
     context->query_text = whole_query_text(context);
     context->head = (pt_report_head){
         .title = context->title,

@@ -18,17 +18,18 @@
 #include "base/xml.h"
 #include "render/embed.h"
 
-#define MARGIN_PX    10
-#define INSIDE_PX    (PT_FLAME_SVG_WIDTH_PX - 2 * MARGIN_PX)
-#define ROW_PX       18
-#define HEADER_PX    76
-#define CONTROLS_Y   64 /* baseline of the line where the script puts its controls */
-#define BASELINE_PX  12.5
-#define CHARACTER_PX 6.75 /* over 0.602 em of 11 px */
-#define PADDING_PX   4
-#define LEAST_PX     0.25
-#define CHANGE_STEPS 8 /* as in web/src/palette.ts */
-#define NARROW_PX    3 /* boxes below this width have no edge, which would cover them */
+#define MARGIN_PX     10
+#define INSIDE_PX     (PT_FLAME_SVG_WIDTH_PX - 2 * MARGIN_PX)
+#define ROW_PX        18
+#define HEADER_PX     76
+#define CONTROLS_Y    64 /* baseline of the line where the script puts its controls */
+#define BASELINE_PX   12.5
+#define CHARACTER_PX  6.75 /* over 0.602 em of 11 px */
+#define PADDING_PX    4
+#define LEAST_PX      0.25
+#define CHANGE_STEPS  8 /* as in web/src/palette.ts */
+#define NARROW_BAR_PX 4
+#define NARROW_PX     3 /* boxes below this width have no edge, which would cover them */
 
 typedef struct {
     pt_out *out;
@@ -227,6 +228,22 @@ static void put_boxes(const drawing *d)
     }
 }
 
+/* In order of time: a low bar at each place where boxes are too narrow to draw. */
+static void put_narrow_places(const drawing *d)
+{
+    const pt_flame *f = d->flame;
+    for (uint32_t i = 0; i < f->narrow_count; i++) {
+        const pt_flame_narrow *const n = &f->narrow[i];
+        const double width = (double)n->width * d->scale;
+        if (width < LEAST_PX) continue;
+        pt_outf(d->out,
+                "<g class=\"b\"><title>too narrow to draw</title><rect class=\"n narrow\" "
+                "x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\"/></g>\n",
+                MARGIN_PX + (double)(n->start - f->start[0]) * d->scale,
+                HEADER_PX + (double)(f->depth[n->parent] + 1) * ROW_PX, width, NARROW_BAR_PX);
+    }
+}
+
 /* ---- the picture ---- */
 
 static void put_head(const drawing *d)
@@ -288,6 +305,7 @@ void pt_render_flame_svg(pt_out *out, const pt_flame *flame, const pt_report_hea
     put_head(&d);
     put_facts(&d);
     put_boxes(&d);
+    put_narrow_places(&d);
     pt_out_text(out, "<script><![CDATA[");
     pt_out_put(out, pt_embed_flame_svg_js,
                (size_t)(pt_embed_flame_svg_js_end - pt_embed_flame_svg_js));

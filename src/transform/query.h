@@ -11,8 +11,8 @@
  *   tag_show, tag_hide                labels by key                    filter.h
  *   prune_from                        stacks cut below a frame         filter.h
  *   mine                              frames of other code folded      foreign.h
- *   recursion                         calls of functions by themselves recursion.h
  *   granularity                       frames made coarser              aggregate.h
+ *   recursion                         calls of functions by themselves recursion.h
  */
 #ifndef PT_TRANSFORM_QUERY_H
 #define PT_TRANSFORM_QUERY_H

@@ -54,9 +54,10 @@ typedef struct {
     pt_calltree *tree;
     size_t cap; /* of the tree's columns */
     item *item, *spare;
-    /* In order: of each item the values to its left, and its thread, counted from 0. */
+    /* In order: of each item the values to its left; items of one thread without others between
+     * them have the same piece. */
     uint64_t *start;
-    uint32_t *thread;
+    uint32_t *piece;
     uint32_t *child_of_name; /* PT_NONE between groups */
     groups waiting, children;
     uint32_t *place; /* per child: its rank after sorting */
@@ -287,13 +288,6 @@ static void deal_groups(planting *t, const group *g, uint32_t node)
 
 /* ---- In order of time ---- */
 
-/* Does the item continue a run that ends with the item before it? */
-static bool is_next_in_run(const planting *t, uint64_t i)
-{
-    return t->thread[i] == t->thread[i - 1] &&
-           t->start[i] == pt_saturating_count(t->start[i - 1], pt_magnitude(t->item[i - 1].value));
-}
-
 /* Splits a group into runs of items with the same next name. An item whose stack ends at the node
  * ends a run, and is in none. */
 static void find_runs(planting *t, const group *g, uint32_t node)
@@ -311,7 +305,7 @@ static void find_runs(planting *t, const group *g, uint32_t node)
         bool inlined;
         const uint32_t location = next_location(t, it);
         const uint32_t name = take_name(t, it, location, &inlined);
-        if (!is_open || !is_next_in_run(t, i) ||
+        if (!is_open || t->piece[i] != t->piece[i - 1] ||
             t->children.items[t->children.count - 1].name != name)
             PT_PUSH(t->children, (group){.parent = node,
                                          .depth = g->depth + 1,
@@ -411,7 +405,7 @@ static uint64_t put_samples_in_order(planting *t)
         if (start < t->request->part_start || left > end) continue;
         const uint32_t stack = s->stack[m->sample];
         t->start[count] = start;
-        t->thread[count] = thread;
+        t->piece[count] = thread;
         t->item[count++] =
             (item){.value = value,
                    .stack = stack,
@@ -518,7 +512,7 @@ static uint64_t follow_path(planting *t, uint64_t count, const char *path)
                 continue;
             if (t->request->in_order) {
                 t->start[kept] = t->start[i];
-                t->thread[kept] = t->thread[i];
+                t->piece[kept] = t->piece[i];
             }
             t->item[kept++] = it;
         }
@@ -543,6 +537,22 @@ static uint64_t put_stacks(planting *t)
     return count;
 }
 
+/* Puts items side by side that were apart in the whole; they stay in pieces of their own. */
+static void close_gaps(planting *t, uint64_t count)
+{
+    uint64_t left = count > 0 ? t->start[0] : 0, whole_end = left;
+    uint32_t piece = 0, thread = count > 0 ? t->piece[0] : 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (t->start[i] != whole_end || t->piece[i] != thread) piece++;
+        const uint64_t width = pt_magnitude(t->item[i].value);
+        thread = t->piece[i];
+        whole_end = t->start[i] + width;
+        t->piece[i] = piece;
+        t->start[i] = left;
+        left += width;
+    }
+}
+
 /* The root's group: all items, or those below the path that is asked for. */
 static group root_of(planting *t)
 {
@@ -551,10 +561,9 @@ static group root_of(planting *t)
     group root = {.name = PT_NONE, .location = PT_NONE};
     for (uint64_t i = 0; i < count; i++)
         weigh_item(&root, &t->item[i], false);
-    if (t->request->in_order && count > 0) {
-        root.start = t->start[0];
-        root.width = t->start[count - 1] + pt_magnitude(t->item[count - 1].value) - root.start;
-    }
+    if (t->request->in_order) close_gaps(t, count);
+    root.start = t->request->in_order && count > 0 ? t->start[0] : 0;
+    root.width = root.weight;
     return root;
 }
 
@@ -568,26 +577,28 @@ pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_fold *fold,
     t.item = pt_alloc(items, sizeof *t.item);
     if (request->in_order) {
         t.start = pt_alloc(items, sizeof *t.start);
-        t.thread = pt_alloc(items, sizeof *t.thread);
+        t.piece = pt_alloc(items, sizeof *t.piece);
     } else {
         t.spare = pt_alloc(items, sizeof *t.spare);
     }
     t.child_of_name = pt_alloc(fold->count, sizeof *t.child_of_name);
     memset(t.child_of_name, 0xff, fold->count * sizeof *t.child_of_name);
     const group root = root_of(&t);
-    const bool is_there = root.count > 0 || request->under == NULL;
+    const bool is_there = root.count > 0 || (request->under == NULL && request->part_end == 0);
     push_group(&t, &root);
     const bool whole = plant_tree(&t);
     free(t.item);
     free(t.spare);
     free(t.start);
-    free(t.thread);
+    free(t.piece);
     free(t.child_of_name);
     free(t.waiting.items);
     free(t.children.items);
     free(t.place);
     if (!is_there) {
         pt_calltree_done(&tree);
+        if (request->under == NULL)
+            return pt_error_set(reterr, PT_ERR_NOTFOUND, "no sample lies wholly in --part");
         return pt_error_set(reterr, PT_ERR_NOTFOUND, "no stack begins with '%s'", request->under);
     }
     if (!whole) {

@@ -420,12 +420,12 @@ static pt_status fill_flame(building *b, const pt_flame_request *request, pt_err
     return is_whole && b->flame->cut_nodes > 0 ? add_functions(b, request, reterr) : PT_OK;
 }
 
-static pt_status check_order(const pt_profile *p, bool has_base, pt_error *reterr)
+static pt_status check_order(const pt_profile *p, bool has_negative, pt_error *reterr)
 {
-    if (has_base)
+    if (has_negative)
         return pt_error_set(reterr, PT_ERR_USAGE,
-                            "a difference of two profiles has no order of time: --in-order takes "
-                            "no --base");
+                            "--in-order: values below 0, as those of --base, have no place in an "
+                            "order of time");
     int64_t ns;
     for (uint32_t i = 0; i < p->sample->t.count; i++)
         if (pt_sample_time(p, i, &ns)) return PT_OK;

@@ -42,11 +42,13 @@ static void add_to_track(counting *c, pt_track_kind kind, uint32_t number, uint3
     if (at == PT_NONE) {
         const pt_samples *s = c->profile->sample;
         const bool is_cpu = kind == PT_TRACK_CPU;
+        uint32_t pid, tid;
+        pt_sample_thread(c->profile, sample, &pid, &tid);
         at = (uint32_t)t->count++;
         t->track = pt_grow(t->track, &c->cap, t->count, sizeof *t->track);
         t->track[at] = (pt_track){
             .kind = kind,
-            .pid = kind == PT_TRACK_ALL || is_cpu ? PT_NONE : column_at(s->pid, sample),
+            .pid = kind == PT_TRACK_ALL || is_cpu ? PT_NONE : pid,
             .tid = kind == PT_TRACK_THREAD ? number : PT_NONE,
             .cpu = is_cpu ? number : PT_NONE,
             .comm = "",
@@ -80,8 +82,10 @@ static void find_tracks(counting *c)
             continue;
         }
         add_to_track(c, PT_TRACK_ALL, 0, i);
-        add_to_track(c, PT_TRACK_PROCESS, column_at(s->pid, i), i);
-        add_to_track(c, PT_TRACK_THREAD, column_at(s->tid, i), i);
+        uint32_t pid, tid;
+        pt_sample_thread(c->profile, i, &pid, &tid);
+        add_to_track(c, PT_TRACK_PROCESS, pid, i);
+        add_to_track(c, PT_TRACK_THREAD, tid, i);
         add_to_track(c, PT_TRACK_CPU, column_at(s->cpu, i), i);
     }
 }
@@ -144,8 +148,10 @@ static void fill_tracks(counting *c)
         const uint64_t last = t->steps - 1, at = since / t->step_ns;
         const uint32_t step = (uint32_t)(at < last ? at : last);
         put_value(c, PT_TRACK_ALL, 0, step, c->value[i]);
-        put_value(c, PT_TRACK_PROCESS, column_at(s->pid, i), step, c->value[i]);
-        put_value(c, PT_TRACK_THREAD, column_at(s->tid, i), step, c->value[i]);
+        uint32_t pid, tid;
+        pt_sample_thread(c->profile, i, &pid, &tid);
+        put_value(c, PT_TRACK_PROCESS, pid, step, c->value[i]);
+        put_value(c, PT_TRACK_THREAD, tid, step, c->value[i]);
         put_value(c, PT_TRACK_CPU, column_at(s->cpu, i), step, c->value[i]);
         if (t->seconds == 0) continue;
         const uint64_t part = since / (NS_PER_S / PT_TIMELINE_OFFSETS);

@@ -63,6 +63,18 @@ expect_status 2
 expect_stderr_has '--part=5: use two whole numbers, START,END'
 expect test ! -e order.html
 
+it 'has a bar where boxes in the order of time are too narrow, and a box for each thread'
+awk 'BEGIN { for (i = 1; i <= 12000; i++)
+    printf "app 7/%d [000] %d.%06d: 1000 cpu-clock:\n\t401000 %s+0x1 (/app)\n\t401100 main+0x1 (/app)\n\n",
+        (i > 6000 ? 9 : 8), i / 1000, i % 1000 * 1000, i % 2 ? "odd" : "even" }' >narrow.txt
+run pitot flame --in-order narrow.txt -o narrow.svg
+expect_status 0
+expect grep -q '<rect class="n narrow"' narrow.svg
+expect grep -q '^<g class="b"><title>9$' narrow.svg
+run pitot flame --in-order --part=1,2 narrow.txt -o part.svg
+expect_status 1
+expect_stderr_has 'no sample lies wholly in --part'
+
 it 'draws what the query leaves and says what share that is'
 run pitot flame app.folded --focus=g -o focus.html
 expect_status 0

@@ -343,6 +343,17 @@ static void in_order_of_time_a_box_is_a_run_of_samples_of_a_thread(void **state)
     PT_FREE_FLAME pt_flame *part = flame_in_order(
         p, (pt_flame_request){.under = "main;parse", .part_start = 3, .part_end = 4});
     assert_drawn_in_order(part, "all 3 1 1\n");
+    /* Boxes of a path that are apart in the whole stand side by side, each by itself. */
+    PT_FREE_FLAME pt_flame *under = flame_in_order(p, (pt_flame_request){.under = "main;parse"});
+    assert_drawn_in_order(under, "all 0 4 5\n read 1 1 1\n");
+    PT_FREE_FLAME pt_flame *inverted =
+        flame_in_order(p, (pt_flame_request){.under = "parse", .inverted = true});
+    assert_drawn_in_order(inverted, "all 0 0 4\n main 0 1 1\n main 1 1 1\n main 2 2 2\n");
+    assert_conserved(inverted);
+    const pt_flame_request nothing = {.in_order = true, .part_start = 90, .part_end = 91};
+    pt_flame *none = NULL;
+    pt_error error = PT_ERROR_INIT;
+    assert_int_equal(pt_flame_new(p, &nothing, &none, &error), PT_ERR_NOTFOUND);
     pt_profile_unref(p);
 }
 

@@ -295,6 +295,11 @@ def boxes_stand_in_the_order_of_time(browser):
     waits(page, 'new URLSearchParams(location.search).get("zoom") === "@0,2"')
     again = browser.open(TIMED + address(page))
     equal(again.text('#crumbs li:last-child'), 'usual')
+    click(again, '#mine')  # other conditions, other places: the zoom goes
+    ready(again, 'flamegraph')
+    equal(address(again), '/ui/flamegraph?in-order=t&sel=usual&mine=1')
+    again.eval('history.back()')
+    ready(again, 'flamegraph')
     click_text(again, '#views a', 'Top')
     ready(again, 'top')
     equal(address(again), '/ui/top?sel=usual')

@@ -254,9 +254,9 @@ export class Tree {
 
   /* The node at a path, or as far as it leads: 0 for "". */
   nodeAt(path: string): number {
-    const place = path.match(/^@(\d+),(\d+)$/);
-    if (this.ordered !== (place !== null)) return 0;
-    if (place !== null) {
+    if (this.ordered) {
+      const place = path.match(/^@(\d+),(\d+)$/);
+      if (place === null) return 0;
       for (let depth = Math.min(Number(place[2]), this.rows - 1); depth > 0; depth--) {
         const found = this.at(depth, Number(place[1]));
         if (found >= 0) return found;

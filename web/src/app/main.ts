@@ -82,7 +82,7 @@ class App implements Page {
       option.value = i === event ? "" : String(i);
       select.append(option);
     });
-    select.addEventListener("change", () => this.go(this.state.with({ si: select.value })));
+    select.addEventListener("change", () => this.go(this.state.asking({ si: select.value })));
   }
 
   private listen(): void {
@@ -91,9 +91,9 @@ class App implements Page {
       this.applyFields();
     });
     for (const name of FIELDS) byId(name).addEventListener("change", () => this.applyFields());
-    byId("mine").addEventListener("click", () => this.go(this.state.with({ mine: this.state.get("mine") === "" ? "1" : "" })));
+    byId("mine").addEventListener("click", () => this.go(this.state.asking({ mine: this.state.get("mine") === "" ? "1" : "" })));
     const recursion = byId<HTMLSelectElement>("recursion");
-    recursion.addEventListener("change", () => this.go(this.state.with({ recursion: recursion.value })));
+    recursion.addEventListener("change", () => this.go(this.state.asking({ recursion: recursion.value })));
     byId("clear").addEventListener("click", () => this.go(new State(this.state.view, new URLSearchParams())));
     byId("pattern").addEventListener("submit", (e) => {
       e.preventDefault();
@@ -127,7 +127,8 @@ class App implements Page {
   private applyFields(): void {
     const changes: Record<string, string> = {};
     for (const name of FIELDS) changes[name] = byId<HTMLInputElement>(name).value;
-    this.go(this.state.with(changes));
+    const differs = FIELDS.some((name) => changes[name] !== this.state.get(name));
+    this.go(differs ? this.state.asking(changes) : this.state);
   }
 
   /* One function is chosen in all views; at: where its menu opens. */
@@ -233,7 +234,7 @@ class App implements Page {
         const button = element("button", "", "✕");
         button.setAttribute("aria-label", `Without ${name}`);
         button.setAttribute("type", "button");
-        button.addEventListener("click", () => this.go(this.state.with({ [name]: "" })));
+        button.addEventListener("click", () => this.go(this.state.asking({ [name]: "" })));
         return element("li", "", `${name}=${this.state.get(name)}`, button);
       })
     );

@@ -26,7 +26,7 @@ const condition = (name: string, title: string, help: string, parameter: string,
   help,
   changes: true,
   to: (state, pattern) =>
-    state.with({ zoom: "", folds: "", ...(adds ? also(state, parameter, pattern) : { [parameter]: pattern }) }),
+    state.asking(adds ? also(state, parameter, pattern) : { [parameter]: pattern }),
 });
 
 const ITEMS: Item[] = [

@@ -54,6 +54,11 @@ export class State {
     return new State(view, parameters);
   }
 
+  /* With other conditions: what was zoomed and folded is another box then. */
+  asking(changes: Record<string, string>): State {
+    return this.with({ zoom: "", folds: "", ...changes });
+  }
+
   /* Without what belongs to the look of one view: another one begins afresh. */
   to(view: View, changes: Record<string, string> = {}): State {
     const fresh: Record<string, string> = view === this.view ? {} : { zoom: "", folds: "", line: "", inverted: "", "in-order": "" };

@@ -68,7 +68,7 @@ class TimeView {
   private choose(range: Range | null): void {
     const text = (t: number): string => (this.origin + Math.max(0, Math.min(this.span, t))).toFixed(6).replace(/\.?0+$/, "");
     const time = range === null ? "" : `${text(range.from)},${text(range.to)}`;
-    this.page.go(this.page.state.with({ time, zoom: "", folds: "" }));
+    this.page.go(this.page.state.asking({ time }));
   }
 
   private field(label: string, value: number | undefined): [HTMLElement, HTMLInputElement] {
