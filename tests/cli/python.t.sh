@@ -28,6 +28,7 @@ for one in "${pythons[@]}"; do
     expect_equal 'wrong stacks' "$wrong" 0
     expect [ "$frames" -ge 1000 ]
     expect [ "$((places * 2))" -ge "$all" ] # where ticks are few, some places meet none
+    [ "$one" != "$python" ] || cp traces.json by-library.json
 done
 
 pitot record --engine=bpf -o probe.pb.gz true 2>probe
@@ -50,7 +51,31 @@ for one in "${pythons[@]}"; do
     read -r _ _ _ frames _ wrong _ < <(stdout)
     expect_equal 'wrong stacks' "$wrong" 0
     expect [ "$frames" -ge 500 ]
+    [ "$one" != "$python" ] || cp traces.json by-bpf.json
 done
+
+it 'the library and the kernel see the same stacks of one program: names, files and lines'
+if [ "$has_bpf" != 0 ]; then
+    skip "no BPF here: $(tail -n 1 probe)"
+else
+    run "$python" - "$tests" <<'P'
+import json, re, sys
+def places(path):
+    """Place -> its callers, outermost last, as (name, file, line); each place is called from one stack. The collector
+    calls __del__ where it likes."""
+    found = {}
+    for trace in json.load(open(path))['traces']:
+        python = [(re.sub('<made [0-9]*>', '<made>', f['name']), re.sub('<made [0-9]*>', '<made>', f['file']), f['line'])
+                  for f in trace['frames'] if f['file'].endswith('.py') or f['file'].startswith('<')]
+        held = [i for i, f in enumerate(python) if f[1].startswith('<hold_')]
+        if held: found.setdefault(python[held[0]][1], set()).add(tuple(python[held[0] + 1:]))
+    return found
+library, kernel = places('by-library.json'), places('by-bpf.json')
+both = [p for p in library.keys() & kernel.keys() if '__del__' not in str(library[p]) + str(kernel[p])]
+print(len(both) >= 20, [(p, library[p], kernel[p]) for p in both if library[p] != kernel[p]][:3])
+P
+    expect_equal 'places in both, and what differs' "$(stdout)" 'True []'
+fi
 
 it 'a Python that runs already has names, and so have threads and a child of fork'
 cat >service.py <<'P'
@@ -106,6 +131,47 @@ else
     pitot top -n 0 --csv gone.pb.gz 2>/dev/null | cut -d, -f 5 >names
     expect [ "$(grep -c '^made_' names)" -ge 40 ]
     expect_equal 'what has none' "$(grep -c '^\[Python code\]' names)" 0
+fi
+
+it 'a recorder that is killed leaves the names of stacks that the kernel walked'
+cat >burn.py <<'P'
+import time
+def burns(n):
+    while n: n -= 1
+while time.process_time() < 0.4:
+    burns(20000)
+open('burnt', 'w').write('burnt\n')
+open('burnt').read()
+P
+cat >cut.sh <<'S'
+mount -t tmpfs none /dev/shm || exit 77
+mkfifo burnt
+"$PITOT" record --engine=bpf -F 2000 -o cut.pb.gz "$1" burn.py >/dev/null 2>&1 &
+recorder=$!
+read -r _ <burnt
+folder=$(echo /dev/shm/pitot-record-*)
+for _ in $(seq 100); do
+    "$PITOT" recover "$folder" -o now.pb.gz >said 2>&1
+    grep -q '^now.pb.gz: [5-9][0-9][0-9] samples' said && break
+    sleep 0.1
+done
+kill -KILL $recorder
+wait $recorder
+echo >burnt
+"$PITOT" recover "$folder" -o recovered.pb.gz
+S
+if [ "$has_bpf" != 0 ] || ! unshare -m true 2>/dev/null; then
+    skip "no BPF, or no /dev/shm of its own, here: $(tail -n 1 probe)"
+else
+    run env PITOT="$PITOT" unshare -m bash cut.sh "$python"
+    expect_status 0
+    pitot traces -n 0 --lines --json recovered.pb.gz >traces.json 2>/dev/null
+    run "$python" -c '
+import json
+frames = [f for t in json.load(open("traces.json"))["traces"] for f in t["frames"] if f["file"].endswith("burn.py")]
+found = {(f["name"].split()[0], f["line"]) for f in frames}
+print(("burns", 3) in found, ("<module>", 5) in found, sorted({name for name, line in found}))'
+    expect_equal 'names and lines' "$(stdout)" "True True ['<module>', 'burns']"
 fi
 
 it 'frames of the interpreter are folded into the function that they run for, and shown by --native'
