@@ -435,7 +435,7 @@ static void in_order_nothing_is_lost_and_nothing_lies_upon_another(void **state)
             assert_int_equal(f->total, merged->total);
             assert_true((f->cut_nodes > 0) == (f->narrow_count > 0));
             if (f->cut_nodes > 0) continue;
-            for (const char *name = "a\0b\0c\0r"; *name != '\0'; name += 2)
+            for (const char *name = "a\0b\0c\0r\0"; *name != '\0'; name += 2)
                 assert_int_equal(self_of(f, name), self_of(merged, name));
         }
     pt_profile_unref(p);
