@@ -184,7 +184,7 @@ static void begin_wait(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
         w->room = c->stack.count;
         w->pcs = pt_realloc(w->pcs, w->room, sizeof *w->pcs);
     }
-    memcpy(w->pcs, c->stack.pcs, c->stack.count * sizeof *w->pcs);
+    if (c->stack.count > 0) memcpy(w->pcs, c->stack.pcs, c->stack.count * sizeof *w->pcs);
     w->count = c->stack.count;
     w->kernel_count = c->stack.kernel_count;
     w->end = c->stack.end;

@@ -196,7 +196,7 @@ static const char *take_text(words *w)
 {
     const char *const text = (const char *)w->at;
     const size_t room = (size_t)((const char *)w->end - text);
-    if (room == 0 || memchr(text, '\0', room) == NULL) {
+    if (text == NULL || memchr(text, '\0', room) == NULL) {
         w->bad = true;
         return "";
     }
