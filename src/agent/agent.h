@@ -295,7 +295,7 @@ typedef struct {
     uint64_t inode;
 } pt_maps_live;
 void pt_maps_each_live(void (*use)(const pt_maps_live *live, void *arg), void *arg);
-/* Copies memory of this process that may not be there: false then. */
+/* Copies memory of this process. False: a page of it is not mapped or cannot be read. */
 bool pt_maps_peek(uint64_t addr, void *bytes, size_t size);
 /* Calls use for each executable mapping ever seen. */
 void pt_maps_each(void (*use)(const pt_journal_map *map, void *arg), void *arg);
@@ -623,9 +623,9 @@ int pt_real_sigaction(int signo, const struct sigaction *act, struct sigaction *
 /* Puts back our handler if the host has taken it away in a way that we do not see; what it has put
  * there is the host's from then on. */
 void pt_signals_keep(void);
-/* Unblocks what was taken, in the calling thread. */
+/* Unblocks the signals that the library has taken, in the calling thread. */
 void pt_signals_allow(void);
-/* Throws away what of it is pending for the calling thread. */
+/* Discards pending signals that the library has taken. */
 void pt_signals_forget_pending(void);
 /* spawn.c, which the static library has not: as find_rest in interpose.c. */
 void pt_spawn_find_rest(void) __attribute__((weak));

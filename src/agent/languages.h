@@ -17,13 +17,13 @@ typedef struct {
 typedef struct {
     const char *file; /* part of the names of files that may have the interpreter */
     const char *mark; /* a symbol that only such files define */
-    /* The mark in the program or what it begins with; NULL: it has none. The loader's answer:
-     * dlsym would call malloc to say no. */
+    /* The mark's address in the program or in the libraries that it is linked with; NULL: none. The
+     * loader fills it; dlsym would call malloc if the mark is missing. */
     const char *const volatile *loaded;
     const char *evaluator; /* the function that executes frames; NULL: it has no role */
     const char *missing;   /* the end of the line that refuses an interpreter */
-    const char *lie;       /* the line's beginning if no look found what was promised */
-    uint32_t wrong_looks;  /* so many are enough for that */
+    const char *lie;       /* the line's beginning if memory never fitted the layout */
+    uint32_t wrong_looks;  /* objects that do not fit, and none that does, until that line */
     size_t cache_bytes;    /* of a thread; it begins with its pt_tick_pages */
     /* The facts for the handler, which are never freed: it may be reading them at any time. NULL,
      * and why: the interpreter is refused. */

@@ -158,8 +158,8 @@ static void answer_text(connection *c, const char *status, const char *text)
 
 /* ---- requests ---- */
 
-/* As many bytes as there are, up to size; 0: none now. False: the other side has closed, or will
- * not be heard any more. */
+/* Receives the bytes that have arrived, at most size; *ret_bytes 0: none yet. False: the client has
+ * closed the connection, or receiving failed. */
 static bool receive_bytes(connection *c, char *to, size_t size, size_t *ret_bytes)
 {
     *ret_bytes = 0;

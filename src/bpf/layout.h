@@ -26,7 +26,7 @@ enum {
     PT_BPF_DEPTH_MAX = 1024,
     PT_BPF_WINDOW_BYTES = 1024, /* bytes of the stack per read */
     PT_BPF_PYTHON_MAX = 512,    /* frames of CPython */
-    PT_BPF_PYTHON_BAD = 0xffff, /* in place of their number: they are not as the layout says */
+    PT_BPF_PYTHON_BAD = 0xffff, /* as a number of frames: memory does not fit the layout */
 };
 
 _Static_assert(PT_BPF_CHUNK_WORDS == 1 << PT_BPF_CHUNK_BITS, "a word's number has so many bits");
@@ -151,8 +151,8 @@ typedef struct pt_bpf_cpu {
     pt_bpf_python_walk python;
     pt_bpf_stack stack;
     uint64_t process;     /* a number for the process */
-    uint32_t is_code_new; /* the last frame's code object was met for the first time */
-    uint32_t met_slot;    /* of it */
+    uint32_t is_code_new; /* 1: this CPU had no sample with the last frame's code object before */
+    uint32_t met_slot;    /* the index in met of the last frame's code object */
     uint32_t met[1 << PT_BPF_MET_BITS]; /* code objects, by hash; 0: none */
     pt_bpf_code code;
     pt_unwind_slot slots[PT_UNWIND_CACHE_SLOTS];

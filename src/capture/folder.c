@@ -19,7 +19,8 @@
 
 #define PREFIX "pitot-record-"
 
-/* With what is in it, so deep as a program that was told of the folder may have made it. */
+/* Removes a folder with its contents, down to `depth` folders below it: a recorded program can
+ * write into the folder, and may have made folders there. */
 /* NOLINTNEXTLINE(misc-no-recursion): goes down four folders at most */
 static void remove_below(int at, const char *name, int depth)
 {
@@ -45,11 +46,13 @@ void pt_folder_remove(const char *folder)
     remove_below(AT_FDCWD, folder, DEPTH);
 }
 
-#define MARK ".told" /* in a folder of which it was said where it is */
+#define MARK ".told" /* a file in a folder that was reported to the user */
 
-/* Is it a recording's folder of this user, whose recorder has ended? A living one holds the lock,
- * which is ours now: *ret_lock, to be closed. The minute is for one that has yet to take it, unless
- * the folder is known to be left (is_named: by whoever asks), or has one in it, made afterwards. */
+/* Is it a recording's folder of this user, whose recorder has ended? A running recorder holds the
+ * folder's lock. True: this process holds the lock now; *ret_lock is to be closed. A folder that is
+ * younger than a minute may belong to a recorder that has not locked it yet, so the answer is
+ * false, unless the user has named the folder (is_named), or it has the mark or an inner folder,
+ * which the recorder makes after it has the lock. */
 static bool is_cut_off(int at, const char *name, bool is_named, int *ret_lock)
 {
     enum { A_MINUTE_S = 60 };
@@ -68,7 +71,7 @@ static bool is_cut_off(int at, const char *name, bool is_named, int *ret_lock)
     return false;
 }
 
-/* Of a folder and those in it. */
+/* Adds the journals of a folder and of the folders in it. */
 /* NOLINTNEXTLINE(misc-no-recursion): goes down one folder */
 static void list_journals(const char *folder, int depth, pt_folder_journals *journals)
 {

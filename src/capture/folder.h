@@ -36,7 +36,7 @@ typedef struct pt_folder_journals {
 void pt_folder_journals_find(const char *folder, pt_folder_journals *ret_journals);
 void pt_folder_journals_done(pt_folder_journals *journals);
 
-/* last_s: see above. is_told: the folder had the mark. */
+/* last_s: as in pt_folder_journals. is_told: an earlier visit marked the folder. */
 typedef void pt_folder_left(void *context, const char *folder, time_t last_s, bool is_told);
 /* Visits and marks the outer folders of this user whose recorders were killed, and removes those
  * without samples. Returns how many it visited. */

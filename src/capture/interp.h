@@ -4,9 +4,9 @@
  *   a walked stack        --pt_named_join--> native pcs and frames of Python as one chain
  *   such a frame          --pt_named_line--> function, file, line
  *
- * The kernel copies a code object when a cpu first meets it (pt_named_learn). What the copy leaves
- * out is read from the process, and must then be of the object that the kernel saw. Frames of an
- * object that is gone have the name PT_NAMED_GONE.
+ * The kernel copies a code object in the first sample of a cpu with it (pt_named_learn). The
+ * recorder reads the rest from the process, if the object is still the copied one. Frames of an
+ * object that was freed before have the name PT_NAMED_GONE.
  */
 #ifndef PT_CAPTURE_INTERP_H
 #define PT_CAPTURE_INTERP_H
@@ -23,9 +23,10 @@ typedef struct pt_named pt_named;
 pt_named *pt_named_new(pt_builder *builder);
 void pt_named_free(pt_named *named); /* accepts NULL */
 
-/* Looks for a CPython among the process's mappings, whose images were looked at. */
+/* Finds a CPython among the process's mappings. Their images are open already. */
 void pt_named_find(pt_named *named, const pt_procs *procs, pt_proc *proc);
-/* What the walker is given of it; NULL: nothing. */
+/* The facts that the kernel's walker needs of the process's CPython; NULL: it has none, or its
+ * frames cannot be read. */
 const pt_bpf_python *pt_named_python(const pt_proc *proc);
 
 /* Takes a code object that the kernel copied. */

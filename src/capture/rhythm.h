@@ -32,19 +32,19 @@ typedef struct pt_rhythm {
 /* A random number below limit; 0 if limit is 0. state: of the generator, any seed. */
 uint64_t pt_rhythm_random(uint64_t *state, uint64_t limit);
 /* A random period of a timer that is alone: 0.8 to 1.33 times the given one, whose rate is the
- * mean. Whoever uses it takes weights from a clock. */
+ * mean. The caller takes the weights of samples from a clock. */
 uint64_t pt_rhythm_alone(uint64_t *state, uint64_t period);
 
 /* Draws the parts of all timers. timers: 1, or an even number up to PT_RHYTHM_TIMERS. */
 void pt_rhythm_begin(pt_rhythm *rhythm, uint32_t timers, uint64_t *state);
-/* The period of a timer, where the ticks of all have the given one. */
+/* The period of one timer, if the ticks of all timers together have the given period. */
 uint64_t pt_rhythm_period(const pt_rhythm *rhythm, uint32_t timer, uint64_t period);
 /* The time in ns to the first tick of a timer: one tick of the timers falls into each of the first
  * periods, at a random place of it. */
 uint64_t pt_rhythm_first(uint64_t *state, uint32_t timer, uint64_t period);
-/* Draws two parts anew. The kernel begins a whole period when it is told a new one: half a period
- * of each timer is lost in the mean. ticks: those of the cpu since the last call; the parts make up
- * for the loss during as many. Needs at least two timers. */
+/* Draws two parts anew. The kernel begins a whole period when a timer gets a new one, so each
+ * timer loses half a period in the mean. ticks: ticks of the cpu since the last call; the new parts
+ * make up for the loss during as many ticks. Needs at least two timers. */
 void pt_rhythm_redraw(pt_rhythm *rhythm, uint64_t *state, uint64_t ticks, uint32_t ret_timers[2]);
 
 #endif

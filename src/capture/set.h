@@ -126,8 +126,8 @@ bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *recor
  * will do. */
 void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record);
 
-/* Increases the size of stack copies; opens the events of that thread again. False: the size is at
- * its maximum, or at what the kernel's rings can hold for a while. */
+/* Increases the size of stack copies, and opens the events of the thread tid again. False: the size
+ * is at its maximum, or a larger copy would fill the kernel's rings too fast. */
 bool pt_event_set_grow(pt_event_set *set, pid_t tid);
 
 /* The size of the stack copies of a thread; 0: it has no events. */

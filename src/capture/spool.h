@@ -31,8 +31,8 @@ pt_spool *pt_spool_new(const pt_perf_layout *layout, const pt_spool_ring *rings,
 /* Ends the thread; accepts NULL. Records that were not copied stay in the kernel's rings. */
 void pt_spool_free(pt_spool *spool);
 
-/* Records of this process are urgent; without a call those of every process are. The mappings of
- * other processes may wait as long as samples. */
+/* Records of this process are urgent. Without a call, records of every process are urgent. After a
+ * call, mappings of the other processes may wait as long as samples. */
 void pt_spool_heed(pt_spool *spool, uint32_t pid);
 
 /* False: the thread could not be started. */

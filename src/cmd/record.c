@@ -99,8 +99,10 @@ static const pt_option record_rows[] = {
      .details =
          "auto takes perf events wherever the kernel gives them, and else, for a COMMAND, "
          "the library (kernel.perf_event_paranoid 3 or 4, containers). A COMMAND that is Python "
-         "3.8 to 3.13, or a script for it, gets the library, which alone sees Python's functions. "
-         "`pitot info` tells which it was and why. --split takes the library. bpf is perf with a "
+         "3.8 to 3.13, Node or PHP 8.2, or a script for one of them, gets the library, which sees "
+         "the functions of that language; of these, bpf sees Python's, and perf sees none. "
+         "`pitot info` shows the engine and the reason. --split takes the library. bpf is perf "
+         "with a "
          "program in the kernel that walks stacks there (CAP_BPF and CAP_PERFMON, libbpf): they "
          "are whole however deep, up to 1,024 frames. auto takes it where it can be had; perf "
          "always copies stacks."},

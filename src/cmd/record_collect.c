@@ -393,8 +393,8 @@ void pt_record_tell_languages(pt_builder *b, const pt_journal_frames frames[PT_J
     }
 }
 
-/* Whose the processes of a command are that became another user's: their journals are that user's.
- */
+/* Notes the user of each process that changed its user: the process's journal belongs to the new
+ * user. */
 static void tell_users(pt_builder *b, const pt_recorded_process *processes, size_t count)
 {
     enum { TOLD_MAX = 1024 };

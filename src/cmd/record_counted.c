@@ -1,7 +1,7 @@
 /* record_counted.c: CPU time that the clocks of processes count and no sample can show: the library
- * is in a process from the end of its loading to its exit. What lies outside is a row of its own in
- * the profile, so that the values add up to what the command used, and none of it is given to a
- * function of the program.
+ * is in a process from the end of its loading to its exit. CPU time before and after has a row of
+ * its own in the profile. So the values add up to the CPU time of the command, and no function of
+ * the program gets time that is not its own.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -207,16 +207,17 @@ typedef struct pt_counted {
 /* A program that a process was; earlier_ns: the CPU time of the process as its earlier programs. */
 void pt_counted_add_image(pt_counted *counted, const pt_journal_brief *image, uint64_t earlier_ns);
 void pt_counted_done(pt_counted *counted);
-/* Rows for what lies between used_ns and the sampled time, if it is worth a row: how much that is.
- */
+/* Adds rows for the CPU time that used_ns has and no sample stands for, if it is more than 2 %.
+ * Returns the time of these rows; 0: no row. */
 uint64_t pt_counted_put(pt_counted *counted, uint64_t used_ns, pt_builder *b);
 
 /* ---- record_collect.c: what it finds ---- */
 
 typedef struct pt_recorded_process {
-    char *path;             /* of its journal */
-    pt_journal_short_at in; /* in the file of that name, which holds several; record NULL: one */
-    uint32_t user;          /* whose it was */
+    char *path; /* of its journal */
+    pt_journal_short_at
+        in;        /* its place, if path holds several journals; record NULL: path is one */
+    uint32_t user; /* the user of the process */
     pt_journal_facts facts;
     pt_error error; /* not PT_OK: what could not be read */
 } pt_recorded_process;

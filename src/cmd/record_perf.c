@@ -319,7 +319,8 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
 
 /* ---- before it begins ---- */
 
-/* Switches of a whole machine are many, and those of a few threads are wanted. */
+/* For --off-cpu, events of threads report the context switches of the recorded threads only; events
+ * of CPUs report those of all programs. */
 static bool by_threads(const pt_record_settings *s)
 {
     return s->each_thread || (s->off_cpu && !s->all && s->cgroup == NULL);
@@ -367,8 +368,9 @@ static pt_status ask_kernel(perf_run *run, pt_error *reterr)
                             "sudo sysctl kernel.perf_event_paranoid=1");
     if (has_command && run->permission.is_each_thread && is_privileged(run->context->args[0]))
         return pt_error_set(reterr, PT_ERR_SYSTEM,
-                            "the kernel does not let you sample it either: run with sudo, or as "
-                            "the user that it runs as");
+                            "the kernel does not let you sample this command either, because it "
+                            "changes its rights: run pitot with sudo, or as the user whose rights "
+                            "the command takes");
     return PT_OK;
 }
 

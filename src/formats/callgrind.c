@@ -396,8 +396,8 @@ static pt_status take_events(callgrind_reader *c, pt_span list, pt_error *reterr
         if (list.size == c->event_list.size && memcmp(list.at, c->event_list.at, list.size) == 0)
             return PT_OK;
         return pt_error_set(reterr, PT_ERR_DAMAGED,
-                            "line %" PRIu64 " begins a part with other events than the first; kept "
-                            "%u costs",
+                            "line %" PRIu64 " begins a part with other events than the first part; "
+                            "this part and all after it are left out, %u costs are kept",
                             c->line_number, pt_builder_sample_count(c->b));
     }
     c->event_list = list;

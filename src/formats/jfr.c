@@ -555,8 +555,9 @@ static uint32_t add_columns(pt_builder *b, event_group group)
     return at;
 }
 
-/* The samples of an allocation are chosen from the events of new buffers: where both are recorded
- * the same bytes are there twice. */
+/* The JVM chooses its samples of allocations (jdk.ObjectAllocationSample) from the events of
+ * buffers. A file with both kinds of events counts the same bytes twice, so the samples are
+ * dropped. */
 static void put_items(jfr_reader *j, pt_diag *diag)
 {
     uint64_t found[GROUPS] = {0};

@@ -219,7 +219,8 @@ static void read_element(metadata *m, pt_reader *r, uint32_t type, unsigned dept
         type = add_type(t, &a);
     } else if (strcmp(kind, "field") == 0 && type != PT_NONE) {
         jfr_type *const of = &t->type.items[type];
-        /* Fields of a class lie together: a class that is there twice keeps its first ones. */
+        /* The fields of a class lie together. If a file defines a class twice, the class keeps the
+         * fields of the first definition. */
         if (of->field_first + of->field_count == t->field.count) {
             of->field_count++;
             PT_PUSH(t->field, (jfr_field){.type_id = a.class_id,

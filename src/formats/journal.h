@@ -53,9 +53,10 @@ typedef struct pt_journal_short_at {
     uint32_t user; /* whose the process was */
 } pt_journal_short_at;
 
-/* The next whole one from *at on, which goes behind it. False: there is none. */
+/* Finds the next whole journal at or after *at, and sets *at to the byte behind it. False: there is
+ * none. */
 bool pt_journal_next_short(const uint8_t *bytes, size_t size, size_t *at, pt_journal_short_at *ret);
-/* The same as an ordinary journal, in place of what the buffer held. */
+/* Replaces the buffer's content by the journal in its ordinary form. */
 void pt_journal_unfold_short(const pt_journal_short_at *from, pt_buf *journal);
 
 /* Do these bytes begin a journal? */

@@ -1,6 +1,6 @@
 /* journal_short.c: journals of processes that ended after a sample or two, which lie in one file
- * (PT_JOURNAL_SHORT): each becomes an ordinary journal. Any program of the recording may have added
- * to the file: nothing in it is believed.
+ * (PT_JOURNAL_SHORT): each becomes an ordinary journal. Any program of the recording may write to
+ * the file, so each size and offset in it is checked.
  */
 #include <string.h>
 

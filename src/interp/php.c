@@ -118,7 +118,8 @@ static pt_php_step climb_delegates(pt_php_walk *walk, uint64_t generator)
     return PT_PHP_FRAME;
 }
 
-/* If the frame at walk->next is a placeholder, its generators are next, and then its caller. */
+/* If the frame at walk->next is a placeholder, continues the walk with the placeholder's
+ * generators, and behind them with its caller. */
 static pt_php_step pass_placeholder(pt_php_walk *walk)
 {
     uint64_t frame[FRAME_BYTES / WORD];

@@ -53,7 +53,7 @@ bool pt_python_version_of_name(const char *path, unsigned *ret_major, unsigned *
 typedef struct {
     bool has_version;
     unsigned major, minor; /* if has_version */
-    bool has_types;        /* _PyRuntime and the types of code objects, str and bytes */
+    bool has_types;        /* it has the symbols of _PyRuntime and of the types code, str, bytes */
     /* It exports a function that only builds without the interpreter lock, or debug builds, have.
      */
     bool is_unlocked, is_debug;

@@ -48,8 +48,8 @@ void pt_put_dot_text(pt_buf *buf, const char *text)
     }
 }
 
-/* A name stands at a node and twice at each of its edges. Of a longer one pitot's own graphs have
- * so many bytes, with "…" behind them. */
+/* The bytes of a name that pitot's own graphs show; "…" stands for the rest. dot text repeats a
+ * name at its node and twice at each of the node's edges. */
 enum { NAME_BYTES = 1000 };
 
 static void put_name(const drawing *d, pt_buf *buf, const char *name)

@@ -38,7 +38,8 @@ enum {
     PT_CFA_FP,   /* fp + off */
     PT_CFA_REG, /* register reg + off: reg is known in the innermost frame only, except sp and fp */
     PT_CFA_DEREF, /* the word at register reg + off: realigned stacks, signal frames */
-    PT_CFA_PLT,   /* sp + off, plus one word from byte reg of each 16-byte PLT entry on */
+    PT_CFA_PLT, /* sp + off; plus a word if the pc is at byte reg of its 16-byte PLT entry or later
+                 */
     PT_CFA_COUNT,
 };
 

@@ -126,8 +126,8 @@ static bool is_own_mapping(const pt_mapping *m, const char *path)
            !(strstr(path, ".so") != NULL && contains_any(path, package_folders));
 }
 
-/* Where V8's functions are read from its memory, code that it made and that has no name is none of
- * them: it is a regular expression's, or a stub's. */
+/* If the library read V8's functions, compiled code without a name belongs to a regular expression
+ * or a stub of V8, and not to the program. */
 static bool has_functions_of_v8(const pt_profile *p)
 {
     for (uint32_t m = 0; m < p->mapping->t.count; m++)
@@ -174,7 +174,7 @@ static bool *own_functions(const pt_profile *p, bool by_names)
     return own;
 }
 
-/* Is it one of the functions that PHP has, which have no file? */
+/* Is it a function of PHP's own, such as array_map? Such functions have no source file. */
 static bool is_php_itself(const pt_profile *p, uint32_t mapping, uint32_t function)
 {
     return mapping != PT_NONE &&

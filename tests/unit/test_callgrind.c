@@ -60,7 +60,8 @@ static void a_part_with_other_events_is_damage(void **state)
     reading r = read_text("events: Ir Dr\nfl=a.c\nfn=f\n1 5 7\npart: 2\nevents: Dr Ir\n1 100 1\n");
     assert_int_equal(r.status, PT_ERR_DAMAGED);
     assert_string_equal(r.error.message,
-                        "line 6 begins a part with other events than the first; kept 1 costs");
+                        "line 6 begins a part with other events than the first part; this part and "
+                        "all after it are left out, 1 costs are kept");
     assert_int_equal(pt_profile_total(r.profile, 0), 5);
     reading_done(&r);
 }

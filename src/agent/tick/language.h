@@ -19,11 +19,11 @@
 
 /* By PT_JOURNAL_LANGUAGE_X. */
 typedef struct {
-    /* Of the language's own type; NULL: no such interpreter that is known. Never changed, only
-     * replaced. */
+    /* In the type of the language (as pt_tick_php_facts); NULL: no interpreter whose frames can be
+     * read. Never changed, only replaced. */
     _Atomic(const void *) facts;
-    /* How often the first look at an object found what the layout promises, and how often not; up
-     * to PT_TICK_LOOKS_MAX. */
+    /* Objects that fitted the layout when they were first read, and those that did not; each up to
+     * PT_TICK_LOOKS_MAX. */
     _Atomic(uint32_t) right, wrong;
 } pt_tick_language;
 
@@ -39,7 +39,7 @@ static inline void pt_tick_note_look(unsigned language, bool is_right)
         atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
 }
 
-/* Was the interpreter never what its layout promises? Then nothing is believed of it. */
+/* Did `enough` objects not fit the layout, and none fit it? Then no frame is read. */
 static inline bool pt_tick_is_wrong(unsigned language, uint32_t enough)
 {
     pt_tick_language *const l = &pt_tick_languages[language];
@@ -57,8 +57,8 @@ typedef struct {
     const uint64_t *regs;  /* that were interrupted, by DWARF number */
 } pt_tick_frames;
 
-/* Reads the calling thread's frames of the languages that have a chain of their own, which are
- * joined with the native ones later (interp/merge.h); how many. caches: the thread's, by language;
+/* Reads the calling thread's frames of the first language that has some, and returns their number.
+ * interp/merge.h joins them with the native frames later. caches: the thread's, by language;
  * each begins with its pt_tick_pages. */
 uint32_t pt_tick_read_frames(_Atomic(void *) caches[PT_JOURNAL_LANGUAGES],
                              const pt_tick_frames *frames);

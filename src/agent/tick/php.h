@@ -8,14 +8,16 @@
  *
  * A process has one chain of frames. It belongs to the thread whose native stack has the evaluator;
  * other threads must not read it, for it may change meanwhile. A stack that could not be walked to
- * its end, as in code that opcache has compiled, tells nothing; there the thread is the one if it
- * was before, or if it holds the innermost frame in the evaluator's register.
+ * its end, as in code that opcache has compiled, does not show whether the thread is the one. Then
+ * the thread counts as the one if it did at its last whole stack, or if the evaluator's register
+ * holds the innermost frame.
  *
  * The evaluator keeps its frame and its instruction in registers, and saves the latter only before
  * it calls code that may throw. So the line of the innermost frame comes from the registers, if
  * these hold that frame, and else from the frame.
  *
- * Pages are asked for as for CPython (python.h): all that is read belongs to this thread.
+ * Before a page is read, it is tested as for CPython (python.h). All objects that are read belong
+ * to this thread.
  */
 #ifndef PT_AGENT_TICK_PHP_H
 #define PT_AGENT_TICK_PHP_H
@@ -41,12 +43,13 @@ typedef struct {
     pt_tick_codes *codes;
 } pt_tick_php_facts;
 
-/* A function of a thread's cache: what it said of itself. */
+/* A function in a thread's cache. */
 typedef struct {
-    uint64_t key; /* the address of its instructions, which closures share, or of itself */
+    uint64_t
+        key; /* the address of its instructions, which closures share; of a C function its own */
     uint64_t check;
     uint32_t number;
-    uint32_t sample; /* in which it was met last */
+    uint32_t sample; /* the number of the last sample with the function */
 } pt_tick_php_slot;
 
 /* A thread's own; all zero is empty. */

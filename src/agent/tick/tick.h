@@ -70,8 +70,8 @@ typedef struct {
     uint64_t words[];
 } pt_tick_ring;
 
-/* A ring record's first word; depth words follow: addresses, and then so many frames of an
- * interpreter (python.h). Weight is at least 1, so it is never 0. */
+/* A ring record's first word. depth words follow: addresses, of which the last `frames` are frames
+ * of an interpreter (python.h) instead. Weight is at least 1, so the word is never 0. */
 static inline uint64_t pt_tick_ring_mixed_word(uint32_t weight, unsigned depth, unsigned frames,
                                                unsigned end)
 {

@@ -35,8 +35,9 @@ static const pt_option dcpiprof_rows[] = {
      .initial = "100",
      .metavar = "PERCENT",
      .help = "stop when the rows make up this much of the event they are sorted by",
-     .details = "Of the whole profile, whatever images are shown. A last line says how many rows "
-                "more there are."},
+     .details =
+         "The percentage is of the whole profile, even if only some images are shown. A last "
+         "line says how many rows more there are."},
     PT_ROWS_ROW(dcpiprof_settings, "0", "A last line says how many more there are."),
     PT_DCPI_TABLE_ROWS(dcpiprof_settings),
 };
