@@ -133,7 +133,7 @@ static pt_php_step pass_placeholder(pt_php_walk *walk)
 
 pt_php_step pt_php_walk_next(pt_php_walk *walk, pt_php_frame *ret_frame)
 {
-    uint64_t frame[FRAME_BYTES / WORD], kind;
+    uint64_t frame[FRAME_BYTES / WORD], head[(FUNCTION_NAME + WORD) / WORD];
     for (;;) {
         const bool is_delegate = walk->delegate_count > 0;
         const uint64_t addr = is_delegate ? walk->delegates[walk->delegate_count - 1] : walk->next;
@@ -149,12 +149,14 @@ pt_php_step pt_php_walk_next(pt_php_walk *walk, pt_php_frame *ret_frame)
         const uint32_t flags = (uint32_t)word_at(frame, FRAME_FLAGS);
         if (function == 0 && is_delegate) return PT_PHP_BAD_READ;
         if (function == 0) continue; /* a copy of its caller, made for a call from C */
-        if (!read_word(walk->read, walk->arg, function, &kind)) return PT_PHP_BAD_READ;
-        *ret_frame =
-            (pt_php_frame){.addr = addr,
-                           .function = function,
-                           .instruction = word_at(frame, FRAME_INSTRUCTION),
-                           .is_entry = (flags & FLAG_TOP) != 0 && (uint8_t)kind != PT_PHP_INTERNAL};
+        if (function % WORD != 0 || !walk->read(walk->arg, function, head, sizeof head))
+            return PT_PHP_BAD_READ;
+        const bool is_internal = (uint8_t)word_at(head, FUNCTION_KIND) == PT_PHP_INTERNAL;
+        if (is_internal && word_at(head, FUNCTION_NAME) == 0) continue; /* a fiber's first frame */
+        *ret_frame = (pt_php_frame){.addr = addr,
+                                    .function = function,
+                                    .instruction = word_at(frame, FRAME_INSTRUCTION),
+                                    .is_entry = (flags & FLAG_TOP) != 0 && !is_internal};
         if (is_delegate) {
             ret_frame->is_entry = walk->delegate_count == 0;
         } else if ((flags & FLAG_GENERATOR) != 0) {

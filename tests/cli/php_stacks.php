@@ -228,6 +228,15 @@ $ways = [
         $x = [][1];
         restore_error_handler();
     },
+    'fiber' => function ($go) { (new \Fiber(fn() => $go()))->start(); },
+    'fiber_resumed' => function ($go) {
+        $fiber = new \Fiber(function () use ($go) {
+            \Fiber::suspend(1);
+            $go();
+        });
+        $fiber->start();
+        $fiber->resume();
+    },
     'output' => function ($go) {
         ob_start(function () use ($go) { static $done = false; if (!$done) { $done = true; $go(); } return ''; });
         echo 'x';
@@ -246,12 +255,16 @@ foreach ($ways as $way)
     walk([$way]);
 mt_srand(7);
 for ($round = 0; $round < (int)$argv[2]; $round++) {
-    $mixture = [];
+    $mixture = $round % 4 == 0 ? ['fiber_resumed'] : []; /* none can begin in a destructor */
     for ($i = 0; $i < 6; $i++) {
         $key = array_rand($ways);
-        if ($key !== 'output' && $key !== 'handler') $mixture[] = $ways[$key];
+        /* PHP knows the line of the last exception only, and gives it to frames of another, too. */
+        $has_exception = array_intersect(['throws', 'catch'], $mixture) != [];
+        $is_exception = in_array($key, ['throws', 'catch']);
+        if (!in_array($key, ['output', 'handler', 'fiber', 'fiber_resumed']) && !($has_exception && $is_exception))
+            $mixture[] = $key;
     }
-    walk($mixture);
+    walk(array_map(fn($key) => $ways[$key], $mixture));
 }
 unlink($included);
 file_put_contents($argv[1], json_encode($expected, JSON_INVALID_UTF8_SUBSTITUTE));

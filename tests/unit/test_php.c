@@ -160,8 +160,10 @@ static void calls_go_through_functions_of_c_to_the_file(void **state)
     const uint64_t in_map = make_frame(m, map.function, 0, 0, in_eval);
     run(m, make_frame(m, method.function, method.first + 96, TOP, in_map));
     check_stack(m, "class@anonymous::runs:24* array_map:0 eval:2 {main}:4*");
-    /* C calls C: no evaluator runs. A copy without a function is no frame. */
-    const uint64_t copy = make_frame(m, 0, 0, 0, in_map);
+    /* C calls C: no evaluator runs. A copy without a function is no frame, nor is a fiber's first.
+     */
+    const code fiber = make_code(m, PT_PHP_INTERNAL, 0, 0, 0);
+    const uint64_t copy = make_frame(m, 0, 0, 0, make_frame(m, fiber.function, 0, 0, in_map));
     run(m, make_frame(m, upper.function, 0, TOP, copy));
     check_stack(m, "strtoupper:0 array_map:0 eval:2 {main}:4*");
     free(m);
