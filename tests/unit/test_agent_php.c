@@ -138,7 +138,7 @@ static void the_innermost_line_comes_from_registers_that_hold_the_frame(void **s
     check_frame(sample(EVALUATOR + 1, true, frame, address_of(php.instruction[2])), "spin", 13);
     check_frame(sample(EVALUATOR + 1, true, frame + 8, address_of(php.instruction[2])), "spin", 11);
     check_frame(sample(EVALUATOR + 1, true, frame, address_of(php.instruction[2]) + 1), "spin", 11);
-    check_frame(sample(EVALUATOR + 1, true, frame, address_of(php.instruction[3])), "spin", 11);
+    check_frame(sample(EVALUATOR + 1, true, frame, address_of(&php.instruction + 1)), "spin", 11);
 }
 
 static void a_function_that_lies_where_another_lay_has_its_own_name(void **state)
