@@ -192,7 +192,8 @@ pt_journal_area *pt_journal_area_new(pt_agent_journal *journal, uint32_t kind, s
  * area. Then the record is added. */
 void *pt_journal_room(pt_journal_area *area, size_t size);
 void pt_journal_add(pt_journal_area *area, size_t size);
-/* Memory behind what is used, until the next area is made; NULL: there is less. */
+/* Memory behind the used part of the image, valid until the next area is made. NULL: fewer than
+ * `bytes` are left. */
 void *pt_journal_spare(const pt_agent_journal *journal, size_t bytes);
 /* with_process: its memory goes with the process, which is at its end. */
 void pt_journal_close(pt_agent_journal *journal, bool with_process);
@@ -313,14 +314,14 @@ bool pt_tables_known(void);
 
 /* Is there an interpreter in what the loader has loaded? */
 bool pt_languages_any(void);
-/* Looks for interpreters in what was mapped since the last call, and tells the handler. Called
- * under the lock, never in a handler. */
+/* Finds interpreters in the files mapped since the last call, and publishes their facts for the
+ * handler. Called under the lock, never in a handler. */
 void pt_languages_update(void);
-/* Says once if an interpreter is not what its version promises. */
+/* Prints one line for an interpreter whose memory does not fit the layout of its version. */
 void pt_languages_review(void);
-/* The slot gets what frames of the interpreters are found with. */
+/* Gives the slot a cache for each interpreter in the process. */
 void pt_languages_want_caches(pt_thread *slot);
-/* What the slot's thread could read before may be gone: a child of fork has no heap of V8's. */
+/* Forgets which pages the slot's thread could read: a child of fork has no heap of V8's. */
 void pt_languages_forget_pages(pt_thread *slot);
 /* Joins native addresses with the frames of an interpreter that follow them, in at most
  * PT_JOURNAL_CHAIN_MAX words. Returns how many words; *ret_certain: both chains matched. */
@@ -515,7 +516,7 @@ typedef struct {
     uint32_t sequence;            /* of the next journal of this process, in a recording */
     pt_agent_file file;
     char path[PATH_MAX];      /* of the result, absolute; "" in recording */
-    char base_path[PATH_MAX]; /* what children add their pid to; recording: the directory */
+    char base_path[PATH_MAX]; /* children add their pid to it; in a recording: the directory */
 } pt_session;
 
 extern pt_session pt_agent; /* under the lock */

@@ -31,7 +31,7 @@ static bool has_build(uint64_t addr, uint64_t bytes)
     return has;
 }
 
-/* flags: of the segments that are looked at */
+/* flags: of the segments that are searched */
 static bool has_build_in(const pt_image *image, uint32_t flags)
 {
     for (unsigned i = 0; i < image->count; i++) {

@@ -23,7 +23,8 @@ static bool version_of(const pt_language_image *in, unsigned *ret_major, unsigne
     return pt_python_version_of_name(in->path, ret_major, ret_minor);
 }
 
-/* Looks for what is read later. */
+/* Finds the symbols and the version of the CPython in an image, and judges whether its frames can
+ * be read. */
 static pt_python_refusal judge_image(const pt_language_image *in, pt_python_build *build)
 {
     uint64_t addr;

@@ -319,8 +319,8 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
 
 /* ---- records ---- */
 
-/* True for a process that is not recorded and never will be: events of cpus report those of the
- * whole machine. proc NULL: no record and no sample made it known. */
+/* True for a process that is not recorded and never will be: events of cpus report all processes of
+ * the machine. proc NULL: no record or sample of the process came before. */
 static bool is_foreign(const pt_capture *c, const pt_proc *proc)
 {
     return c->options.targets.pid_count > 0 && !c->set.plan.is_each_thread &&

@@ -31,7 +31,7 @@ typedef struct {
 
 struct pt_named {
     pt_builder *builder;
-    PT_VECTOR(known_code) code; /* the first is the one that stands for what is gone */
+    PT_VECTOR(known_code) code; /* the first stands for all objects that were freed */
     pt_index code_of;
     uint64_t lines_bytes, gone;
     pt_buf refused; /* lines */
@@ -146,7 +146,7 @@ static bool is_alive(pt_proc *proc, uint64_t object)
            references != 0 && references <= UINT32_MAX;
 }
 
-/* Is the object what the kernel saw? */
+/* Reads a code object. False: it is not the object that the kernel copied, or is unreadable. */
 static bool read_same(pt_proc *proc, uint64_t addr, uint32_t check, pt_python_code *ret_code)
 {
     uint32_t now;
@@ -160,7 +160,7 @@ static bool read_same(pt_proc *proc, uint64_t addr, uint32_t check, pt_python_co
 typedef struct {
     pt_proc *proc;
     const pt_bpf_code *copy; /* NULL: none */
-    bool has_asked;          /* the process, for what the copy does not have */
+    bool has_asked;          /* the process was read for the parts that the copy does not have */
 } reading;
 
 static bool take_copied(const uint64_t *copy, uint32_t bytes, uint64_t start, uint64_t addr,

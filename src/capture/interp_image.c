@@ -123,7 +123,8 @@ static void read_python(const pt_elf *elf, const char *path, pt_interp_image *im
     find_evaluator(elf, &wanted[EVALUATOR], &image->evaluator);
 }
 
-/* glibc tells debuggers the bits, the number and the offset of a field of its threads. */
+/* glibc has symbols for debuggers, which hold the bits, the number and the offset of a field of its
+ * threads. */
 static void read_libc(const pt_elf *elf, pt_interp_image *image)
 {
     enum { BITS, COUNT, OFFSET, FIELDS, OFFSET_MAX = 1 << 16 };

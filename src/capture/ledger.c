@@ -56,7 +56,7 @@ bool pt_thread_clock_read(const char *root, uint32_t pid, uint32_t tid, pt_threa
 {
     PT_FREE char *path = pt_strf("%s/%" PRIu32 "/task/%" PRIu32 "/schedstat", root, pid, tid);
     PT_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char text[64]; /* time on a cpu, time of waiting for one, times that it was given one */
+    char text[64]; /* ns on a cpu, ns of waiting for a cpu, number of turns on a cpu */
     const ssize_t bytes = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
     if (bytes <= 0) return false;
     text[bytes] = '\0';

@@ -15,14 +15,14 @@ typedef struct pt_pid_list {
 typedef void pt_pids_say(const char *line);
 
 /* Each word is a number, or the name (as /proc/PID/comm or the program's file has it) of one or
- * more processes, or several of either with commas. PT_ERR_NOTFOUND: there is none. The list is
- * the caller's to free; without duplicates. root: "/proc". say (may be NULL) gets a line if a
- * number is that of a thread. */
+ * more processes, or several numbers and names with commas. PT_ERR_NOTFOUND: no such process.
+ * The caller frees the list, which has no duplicates. root: "/proc". say (may be NULL) gets a line
+ * if a number belongs to a thread. */
 pt_status pt_record_pids(const char *root, const char *const *words, size_t count, pt_pids_say *say,
                          pt_pid_list *ret_pids, pt_error *reterr);
 
-/* Those that processes of the list have started and that have not ended, without those in the list
- * itself; the caller's to free. */
+/* The running processes that the processes of the list have started, except those in the list. The
+ * caller frees *ret_pids. */
 void pt_record_children(const char *root, const pt_pid_list *of, pt_pid_list *ret_pids);
 
 #endif

@@ -47,7 +47,7 @@ uint64_t pt_rhythm_period(const pt_rhythm *rhythm, uint32_t timer, uint64_t peri
 
 uint64_t pt_rhythm_first(uint64_t *state, uint32_t timer, uint64_t period)
 {
-    enum { LEAST_NS = 50000 }; /* the timer repeats it until it is told its period */
+    enum { LEAST_NS = 50000 }; /* the timer repeats this time until it gets its period */
     const uint64_t first = timer * period + pt_rhythm_random(state, period);
     return first > LEAST_NS ? first : LEAST_NS;
 }

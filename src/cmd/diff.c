@@ -250,8 +250,8 @@ static bool has_values(const side *s)
     return false;
 }
 
-/* A limit needs values on both sides: without those of after, as when a recording failed, nothing
- * could grow, and without those of before everything did. */
+/* A limit needs values on both sides. Without values after (a recording that failed), no function
+ * can exceed the limit; without values before, each does. */
 static int check_values(const pt_diff_settings *settings, const side sides[2])
 {
     for (int s = 0; s < 2; s++) {

@@ -46,7 +46,7 @@ static pt_first files_said(int argc, char **argv, pt_path_kind kind)
     return only_a_program(argv[1], kind);
 }
 
-/* Words of perf and of other profilers, and what is typed here. */
+/* Words of perf and of other profilers, and the command of pitot for each. */
 static const struct {
     const char *word, *answer;
 } foreign_words[] = {

@@ -53,8 +53,9 @@ static const pt_option flame_options[] = {
      .help = "boxes in the order of time, thread by thread, instead of one for each distinct path",
      .details = "A box is a run of samples in which the function stays on the stack. Its width is "
                 "what these samples cost: time without samples has no width. The samples need "
-                "times, as record --timeline keeps them. The threads of a profile with several "
-                "have boxes at the root, by name and number, but for --tag-root and --inverted."},
+                "times, as record --timeline keeps them. If a profile has several threads, "
+                "each has a box at the root, by name and number, except with --tag-root and "
+                "--inverted."},
     {.name = "part",
      .type = PT_OPT_STRING,
      .offset = offsetof(flame_settings, part),
@@ -144,7 +145,8 @@ static bool parse_part(const char *text, pt_flame_request *request)
     return first >= 0 && first < end;
 }
 
-/* The labels that tell a profile's threads apart; NULL: it has one thread, or none is known. */
+/* The labels that distinguish a profile's threads. NULL: the profile has one thread, or no labels
+ * of threads. */
 static const char *thread_labels(const pt_profile *p)
 {
     uint32_t pid, tid, first_pid = PT_NONE, first_tid = PT_NONE;

@@ -161,14 +161,14 @@ static const pt_option record_rows[] = {
      .flags = PT_OPT_HIDDEN,
      .offset = offsetof(pt_record_settings, stacks),
      .help = "changes nothing: whole stacks are always recorded",
-     .details = "For fingers that are used to perf."},
+     .details = "pitot accepts it for users of perf record."},
     {.name = "call-graph",
      .type = PT_OPT_STRING,
      .flags = PT_OPT_HIDDEN,
      .offset = offsetof(pt_record_settings, call_graph),
      .metavar = "HOW",
      .help = "changes nothing: stacks are followed as each program allows",
-     .details = "For fingers that are used to perf."},
+     .details = "pitot accepts it for users of perf record."},
 };
 static const pt_option_table record_table = PT_OPTION_TABLE(record_rows);
 
@@ -292,8 +292,8 @@ static int run_preload(pt_cmd_context *context, const pt_record_settings *settin
     return pt_cmd_fail(refusal);
 }
 
-/* By the library, whose names are worth more than what perf events see of the kernel, if the
- * command is a Python, Node or PHP that it can look into; PT_RECORD_REFUSED else. */
+/* Records by the library if the command is a Python, Node or PHP whose functions the library reads:
+ * these names are worth more than perf events' time in the kernel. Else PT_RECORD_REFUSED. */
 static int run_interpreter(pt_cmd_context *context, const pt_record_settings *settings)
 {
     pt_target target;

@@ -43,7 +43,8 @@ static pt_status read_own(const char *path, pt_file_flags flags, uint64_t max_by
     return pt_file_read_fd(fd, path, flags, max_bytes, ret_blob, reterr);
 }
 
-/* What it is one of is read by use. False if there is no such journal. */
+/* Calls use for the journal of the process: a file, or a part of the file of short journals. False:
+ * there is no such journal. */
 static bool read_process(pt_recorded_process *process,
                          void (*use)(pt_reader *reader, pt_recorded_process *process, void *arg),
                          void *arg)
@@ -248,8 +249,8 @@ static int by_image(const void *a, const void *b)
            (x->last_monotonic_ns < y->last_monotonic_ns);
 }
 
-/* Of an image that told its samples twice, before exec, which failed, and later, the later holds
- * all. Then the images of a process are numbered in their order. */
+/* If exec fails, the program writes its samples before exec and once more later. Keeps the later
+ * journal, which holds all of them. Then numbers the programs of a process in their order. */
 static void keep_last(process_list *found)
 {
     size_t kept = 0;

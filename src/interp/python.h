@@ -75,7 +75,7 @@ typedef enum {
     PT_PYTHON_REFUSALS,
 } pt_python_refusal;
 
-/* What follows the reason, in a line for the user. */
+/* The end of the line for the user that gives the reason. */
 #define PT_PYTHON_MISSING "its own frames will be missing"
 #define PT_PYTHON_LIE                                                                              \
     "this Python keeps its frames in another way than the builds of its version that pitot knows"

@@ -138,7 +138,7 @@ static void put_facts(pt_out *out, const pt_diff_head *head, const pt_diff *diff
         pt_outf(out, "they are of unequal weight, and tell as much as %s -> %s of equal weight\n",
                 pt_count_of(whole_count(diff->effective_count[PT_BEFORE])).text,
                 pt_count_of(whole_count(diff->effective_count[PT_AFTER])).text);
-    enum { MOST_GROWTH = 10 }; /* times itself: a larger number says nothing to anybody */
+    enum { MOST_GROWTH = 10 }; /* as a multiple of the value; a larger growth is not printed */
     if (diff->seen_share > MOST_GROWTH)
         pt_out_text(out, "too few samples to find a growth of a function with 5% of the time\n");
     else if (diff->seen_share > 0)

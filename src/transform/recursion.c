@@ -51,8 +51,8 @@ static void number_functions(collapsing *c)
     pt_index_done(&index);
 }
 
-/* The frame nearest the root, of those that are kept, from which on this one replaces them; depth:
- * it replaces none. kept: from the root on. */
+/* The number of kept frames, from the root on, that stay when the given location follows; it
+ * replaces the other kept frames. `depth`: it replaces none. */
 static uint32_t place_of(const collapsing *c, const uint32_t *kept, uint32_t depth,
                          uint32_t location)
 {

@@ -4,8 +4,10 @@ gmon.out or random changes of it, random options: does `pitot gprof` print what 
 byte, and end alike?
 
 Left out, since pitot differs on purpose (docs/gprof.md): explanations (-b is always given), -c, -d,
---help, --version, maps for -R, files that gprof does not add up, -r together with specs of arcs, -l together with -a or specs of the call graph, two specs of one FROM in -k, -q and -Q,
-and files that are damaged."""
+--help, --version, maps for -R, files that gprof does not add up, -r together with specs of arcs, two specs of one FROM in -k, -q and -Q,
+and files that are damaged.
+
+Left out, since the differences are not explained yet (docs/gprof.md): -l together with -a, -l together with specs of the call graph."""
 import os
 import random
 import shutil

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { TRIES = 64 }; /* slots that are looked at */
+enum { TRIES = 64 }; /* slots that are tried for a function */
 
 static uint64_t mix_word(uint64_t hash, uint64_t word)
 {

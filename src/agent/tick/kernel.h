@@ -1,7 +1,7 @@
-/* kernel.h: system calls by an instruction of the caller's own, for what runs in every process and
- * in every child of fork: libc's wrappers lie in many pages of code, each of which such a process
- * would meet by a page fault. Elsewhere, and on machines that this file does not know, they are
- * libc's.
+/* kernel.h: system calls by an instruction of the caller's own, for code that runs in every process
+ * and in every child of fork. libc's wrappers lie in many pages of code, and the first use of each
+ * page costs such a process a page fault. Other code, and machines without a row in this file, use
+ * libc's wrappers.
  */
 #ifndef PT_AGENT_TICK_KERNEL_H
 #define PT_AGENT_TICK_KERNEL_H

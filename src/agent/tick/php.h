@@ -30,12 +30,13 @@
 
 enum {
     PT_TICK_PHP_FRAMES_MAX = 512, /* in a sample */
-    PT_TICK_PHP_WRONG_LOOKS = 16, /* and no right one: the layout is not the interpreter's */
+    PT_TICK_PHP_WRONG_LOOKS =
+        16, /* objects that do not fit the layout, and none that does: refuse it */
     PT_TICK_PHP_NAME_BYTES = 512,
     PT_TICK_PHP_FILE_BYTES = 2048,
 };
 
-/* What the handler needs to know of the interpreter; never changed, only replaced. */
+/* The facts of the interpreter that the handler reads; never changed, only replaced. */
 typedef struct {
     uint64_t globals;         /* executor_globals */
     uint64_t generator_class; /* the address of zend_ce_generator, which is set later */

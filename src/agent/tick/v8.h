@@ -30,7 +30,7 @@ enum {
     PT_TICK_V8_FILE_BYTES = 2048,
 };
 
-/* What the handler needs to know of V8; never changed, only replaced. */
+/* The facts of V8 that the handler reads; never changed, only replaced. */
 typedef struct {
     const pt_v8_layout *layout;
     uint64_t low, limit; /* the program's code: where no rule covers it, it keeps frame pointers */
