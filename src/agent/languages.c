@@ -20,12 +20,12 @@ static const pt_language *const rows[PT_JOURNAL_LANGUAGES] = {
 };
 
 static struct {
-    uint32_t changes; /* of the maps, when they were last looked at */
+    uint32_t changes; /* the number of changes of the maps at the last search */
     struct {
         bool is_said;
         uint64_t inode; /* of the interpreter that was found or refused; 0 = none */
     } of[PT_JOURNAL_LANGUAGES];
-    const pt_language *counted; /* the one whose frames are joined by counting; NULL = none */
+    const pt_language *counted; /* the language whose frames are joined by counting; NULL = none */
     pt_interp_evaluator evaluator;
 } languages;
 

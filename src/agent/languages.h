@@ -20,7 +20,7 @@ typedef struct {
     /* The mark's address in the program or in the libraries that it is linked with; NULL: none. The
      * loader fills it; dlsym would call malloc if the mark is missing. */
     const char *const volatile *loaded;
-    const char *evaluator; /* the function that executes frames; NULL: it has no role */
+    const char *evaluator; /* the function that executes frames; NULL: no such function is needed */
     const char *missing;   /* the end of the line that refuses an interpreter */
     const char *lie;       /* the line's beginning if memory never fitted the layout */
     uint32_t wrong_looks;  /* objects that do not fit, and none that does, until that line */

@@ -64,7 +64,7 @@ static inline bool begin_python(pt_bpf_cpu *c, const pt_bpf_python *python, uint
     return step == PT_PYTHON_FRAME;
 }
 
-/* Has this cpu not met the code object yet? Objects with one hash are met again and again. */
+/* Is the code object new to this cpu? Objects with the same hash replace each other. */
 static inline bool meet_code(pt_bpf_cpu *c, uint64_t addr, const pt_python_code *fields,
                              uint32_t check)
 {
@@ -104,7 +104,7 @@ static inline uint64_t bytes_of_text(pt_bpf_python_walk *walk, uint64_t text)
         read_memory((to), (uint32_t)size_, (object)) ? (uint32_t)size_ : 0;                        \
     })
 
-/* Completes the record of the code object that was met. */
+/* Completes the copy of the new code object. */
 static inline void copy_code(pt_bpf_cpu *c)
 {
     enum { LENGTH = 16, CONTENT = 32 };

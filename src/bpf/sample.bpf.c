@@ -157,7 +157,7 @@ static inline bool take_regs(pt_bpf_cpu *c, struct bpf_perf_event_data *context,
     return true;
 }
 
-/* Sends the code object that was met. If the ring is full, it is met again. */
+/* Sends the copy of the new code object. If the ring is full, the object stays new. */
 static inline void send_code(struct bpf_perf_event_data *context, pt_bpf_cpu *c)
 {
     uint64_t bytes = ((uint64_t)(uint32_t)pt_bpf_copy_code(c->cpu) + 7) / 8 * 8;

@@ -309,10 +309,11 @@ static int run_interpreter(pt_cmd_context *context, const pt_record_settings *se
                          : is_php     ? pt_strdup("PHP")
                          : minor != 0 ? pt_strf("Python 3.%u", minor)
                                       : pt_strdup("a script for Python");
-    PT_FREE char *engine = pt_strf("libprofiler.so.0 in the processes, as the command is %s, whose "
-                                   "functions only it sees (--engine=perf: from outside, with the "
-                                   "kernel's part)",
-                                   name);
+    PT_FREE char *engine =
+        pt_strf("libprofiler.so.0 in the processes, as the command is %s, whose "
+                "functions the library reads (--engine=perf: from outside, with the "
+                "kernel's part)",
+                name);
     return pt_record_preload(context, settings, library, engine);
 }
 

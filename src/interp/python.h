@@ -49,7 +49,7 @@ const pt_python_layout *pt_python_layout_of(unsigned major, unsigned minor);
  * "libpython3.11.so.1.0". False: the name has none. */
 bool pt_python_version_of_name(const char *path, unsigned *ret_major, unsigned *ret_minor);
 
-/* What a file says of the CPython in it. */
+/* The facts of a CPython that its file shows. */
 typedef struct {
     bool has_version;
     unsigned major, minor; /* if has_version */

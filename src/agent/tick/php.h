@@ -56,7 +56,7 @@ typedef struct {
 /* A thread's own; all zero is empty. */
 typedef struct {
     pt_tick_pages pages;
-    bool runs_php; /* the chain was its own when its stack told last */
+    bool runs_php; /* the chain of frames was this thread's at its last whole stack */
     pt_php_walk walk;
     pt_tick_php_slot slot[1024][2];
     uint8_t text[PT_TICK_PHP_NAME_BYTES + PT_TICK_PHP_FILE_BYTES];
