@@ -9,10 +9,10 @@ python=$(command -v python3) || skip_all 'python3 is not installed'
 run pitot record --engine=bpf -o probe.pb.gz true
 [ "$status" = 0 ] || skip_all "no BPF here: $(stderr | tail -n 1)"
 
-# One round of python_stacks.py takes about so long here.
+# How long a round of python_stacks.py takes here.
 start=$(date +%s%N)
-"$python" "$tests/python_stacks.py" expected.json 20 || exit 1
-rounds=$((20 * seconds * 1000 / (($(date +%s%N) - start) / 1000000 + 1)))
+"$python" "$tests/python_stacks.py" expected.json 80 || exit 1
+rounds=$((80 * seconds * 1000 / (($(date +%s%N) - start) / 1000000 + 1)))
 
 it "each frame of $rounds rounds, 10 kHz, is right, and at least 99.8 % of the stacks are joined with certainty"
 run pitot record --engine=bpf -F 10000 -o stacks.pb.gz "$python" "$tests/python_stacks.py" expected.json "$rounds"
