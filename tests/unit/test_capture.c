@@ -202,6 +202,36 @@ static void a_walked_sample_has_its_stack_and_one_register(void **state)
     pt_buf_done(&buf);
 }
 
+static void a_code_object_is_no_sample_and_its_copies_lie_in_its_record(void **state)
+{
+    const pt_perf_layout its = {.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_RAW |
+                                               PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+                                .regs_count = 17};
+    pt_bpf_code code = {.bytes = PT_BPF_CODE_HEAD_BYTES + 16,
+                        .end = PT_BPF_CODE_END,
+                        .code = 0x1230,
+                        .name_bytes = PT_BPF_NAME_BYTES,
+                        .file_bytes = PT_BPF_FILE_BYTES,
+                        .lines_bytes = 16};
+    uint32_t *const sizes[] = {NULL, &code.name_bytes, &code.file_bytes, &code.lines_bytes};
+    uint64_t words[1 + sizeof code / 8] = {77};
+    const size_t raw_words = (4 + code.bytes) / 8;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (sizes[i] != NULL) ++*sizes[i];
+        memcpy(words + 1, &code, 4 + code.bytes);
+        memcpy(words + 1 + raw_words, (const uint64_t[]){2, 0xa, 0}, 24); /* abi, register, copy */
+        if (sizes[i] != NULL) --*sizes[i];
+        pt_buf buf = PT_BUF_INIT;
+        pt_perf_record r;
+        put_record(&buf, PERF_RECORD_SAMPLE, 0, words, 1 + raw_words + 3);
+        const bool is_read = pt_perf_record_read(&its, (const void *)buf.data, &r);
+        assert_int_equal(is_read && r.sample.code != NULL, sizes[i] == NULL);
+        if (sizes[i] == NULL) assert_int_equal(r.sample.code->code, 0x1230);
+        if (is_read) assert_null(r.sample.walked);
+        pt_buf_done(&buf);
+    }
+}
+
 static void a_sample_cut_anywhere_is_no_sample(void **state)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -909,6 +939,7 @@ int main(void)
         cmocka_unit_test(a_sample_has_what_was_asked_for_in_the_kernels_order),
         cmocka_unit_test(a_compact_sample_says_the_same),
         cmocka_unit_test(a_walked_sample_has_its_stack_and_one_register),
+        cmocka_unit_test(a_code_object_is_no_sample_and_its_copies_lie_in_its_record),
         cmocka_unit_test(a_sample_cut_anywhere_is_no_sample),
         cmocka_unit_test(counts_in_a_sample_are_not_believed),
         cmocka_unit_test(a_new_mapping_cuts_what_it_lies_over),
