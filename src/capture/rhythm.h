@@ -31,8 +31,8 @@ typedef struct pt_rhythm {
 
 /* A random number below limit; 0 if limit is 0. state: of the generator, any seed. */
 uint64_t pt_rhythm_random(uint64_t *state, uint64_t limit);
-/* A random period of a timer that is alone: 0.8 to 1.33 times the given one, whose rate is the
- * mean. The caller takes the weights of samples from a clock. */
+/* A random period for a timer that is alone: 0.8 to 1.33 times the given period, with the given
+ * period's rate in the mean. The caller takes the weights of samples from a clock. */
 uint64_t pt_rhythm_alone(uint64_t *state, uint64_t period);
 
 /* Draws the parts of all timers. timers: 1, or an even number up to PT_RHYTHM_TIMERS. */

@@ -119,7 +119,7 @@ typedef struct pt_perf_layout {
     unsigned regs_count;
 } pt_perf_layout;
 
-/* The process of a record that is no sample; 0 if the record is too short to have one. */
+/* The process of a record that is not a sample; 0: the record is too short. */
 uint32_t pt_perf_record_pid(const struct perf_event_header *record);
 /* The time of a record; 0 if the record is too short to have one. */
 uint64_t pt_perf_record_time(const pt_perf_layout *layout, const struct perf_event_header *record);

@@ -111,7 +111,8 @@ void pt_event_set_disable(pt_event_set *set);
 /* Call it for each sample that is not of a switch, in the order of time. False: the sample is not
  * to be counted; it is a repetition of a timer's first tick before the timer had its period. */
 bool pt_event_set_counts(pt_event_set *set, const pt_perf_record *record);
-/* Gives the timers of the cpus their periods and, now and then, new ones. Call it often. */
+/* Gives the timers of the cpus their periods, and draws new periods when they are due. Call it
+ * often. */
 void pt_event_set_stir(pt_event_set *set, uint64_t now_ns);
 
 /* The weight of a sample in periods; 0: none was due. Call it for each sample that is not of a

@@ -46,7 +46,7 @@ typedef struct pt_journal_facts {
     char command[PT_JOURNAL_COMMAND_BYTES + 1]; /* arguments, separated by spaces */
 } pt_journal_facts;
 
-/* A journal in a file of short ones; in the file's bytes. */
+/* A journal in the file of short journals; borrows the file's bytes. */
 typedef struct pt_journal_short_at {
     const uint8_t *record;
     size_t bytes;

@@ -37,7 +37,8 @@ typedef struct pt_flame_request {
     bool inverted;      /* from the leaf up */
     const char *under;  /* NULL, or the path of the box that is the root (calltree.h) */
     bool in_order;      /* of time; the profile is no difference, and has times */
-    uint64_t part_start, part_end; /* in order: only what lies between (calltree.h); end 0 = all */
+    uint64_t part_start,
+        part_end; /* in order: only samples between these values (calltree.h); part_end 0 = all */
     pt_fold_rule fold;
 } pt_flame_request;
 

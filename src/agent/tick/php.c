@@ -5,7 +5,7 @@ enum { SETS = sizeof((pt_tick_php_cache *)0)->slot / sizeof((pt_tick_php_cache *
 
 /* ---- functions ---- */
 
-/* Copies what the function says of itself, and finds its number. */
+/* Copies name, file and first line of the function, and finds its number. */
 static bool take_content(pt_tick_reading *r, pt_tick_php_cache *cache,
                          const pt_tick_php_facts *facts, const pt_php_function *f,
                          uint32_t *ret_number)

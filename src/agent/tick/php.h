@@ -9,7 +9,7 @@
  * A process has one chain of frames. It belongs to the thread whose native stack has the evaluator;
  * other threads must not read it, for it may change meanwhile. A stack that could not be walked to
  * its end, as in code that opcache has compiled, does not show whether the thread is the one. Then
- * the thread counts as the one if it did at its last whole stack, or if the evaluator's register
+ * the thread counts as the one if it did in its last sample, or if the evaluator's register
  * holds the innermost frame.
  *
  * The evaluator keeps its frame and its instruction in registers, and saves the latter only before
@@ -56,7 +56,7 @@ typedef struct {
 /* A thread's own; all zero is empty. */
 typedef struct {
     pt_tick_pages pages;
-    bool runs_php; /* the chain of frames was this thread's at its last whole stack */
+    bool runs_php; /* the chain of frames was this thread's in its last sample */
     pt_php_walk walk;
     pt_tick_php_slot slot[1024][2];
     uint8_t text[PT_TICK_PHP_NAME_BYTES + PT_TICK_PHP_FILE_BYTES];

@@ -143,7 +143,8 @@ typedef struct pt_thread {
      * slot. */
     _Atomic(void *) interp_cache[PT_JOURNAL_LANGUAGES];
     _Atomic(int) weighing; /* PT_TICK_BY_X */
-    unsigned user_looks;   /* by mode: so many of its last ticks were outside of system calls */
+    unsigned
+        user_looks; /* by mode: the number of its last ticks in a row outside of system calls */
     /* By clock: so much of the thread's is accounted for. Negative: a part of a period more. */
     int64_t clock_seen_ns;
     /* By mode: the POSIX timer was armed, and has ended, at these times of the thread's clock; -1:

@@ -90,7 +90,7 @@ static size_t put_text(uint8_t *to, const char *text)
     return bytes;
 }
 
-/* Copies what the function says of itself, and finds its number. */
+/* Copies name, file and first line of the function, and finds its number. */
 static bool take_content(pt_tick_reading *r, pt_tick_v8_cache *cache, const pt_tick_v8_facts *facts,
                          const pt_v8_function *f, uint32_t *ret_number)
 {
