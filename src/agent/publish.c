@@ -665,13 +665,13 @@ static uint8_t *put_bytes(uint8_t *to, const void *bytes, size_t size)
  * more, or there is no such file. */
 static bool add_short(void)
 {
-    enum { MOST_BYTES = 64 << 10, ALIGN_BYTES = 8 };
+    enum { ALIGN_BYTES = 8 };
     const pt_agent_journal *const journal = &pt_agent.journal;
     if (!pt_agent.is_asleep || FILE_OF->is_made || !pt_journal_make(&pt_agent.journal) ||
-        journal->used_bytes > MOST_BYTES)
+        journal->used_bytes > PT_JOURNAL_SHORT_MOST_BYTES - sizeof(pt_journal_short))
         return false;
     const pt_journal_header *const header = journal->header;
-    uint8_t *const record = pt_journal_spare(journal, sizeof(pt_journal_short) + MOST_BYTES);
+    uint8_t *const record = pt_journal_spare(journal, PT_JOURNAL_SHORT_MOST_BYTES);
     if (record == NULL) return false;
     uint8_t *to = record + sizeof(pt_journal_short);
     to = put_bytes(to, header, offsetof(pt_journal_header, exe));
@@ -686,8 +686,8 @@ static bool add_short(void)
     }
     while ((size_t)(to - record) % ALIGN_BYTES != 0)
         *to++ = 0;
-    const pt_journal_short head = {
-        .magic = PT_JOURNAL_SHORT_MAGIC, .bytes = (uint32_t)(to - record), .user = geteuid()};
+    const pt_journal_short head = {.magic = PT_JOURNAL_SHORT_MAGIC,
+                                   .bytes = (uint32_t)(to - record)};
     memcpy(record, &head, sizeof head);
     return add_to("/" PT_JOURNAL_SHORT, record, head.bytes);
 }

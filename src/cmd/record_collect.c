@@ -85,7 +85,7 @@ static void each_journal(const char *path, pt_blob *shorts,
         use(&process, arg);
     } else if (read_own(path, PT_FILE_EMPTY_OK, JOURNAL_MAX_BYTES, shorts, NULL) == PT_OK) {
         for (size_t at = 0; pt_journal_next_short(shorts->data, shorts->size, &at, &process.in);) {
-            process.user = process.in.user;
+            process.user = geteuid(); /* nothing proves another one */
             use(&process, arg);
         }
     }
@@ -395,7 +395,8 @@ void pt_record_tell_languages(pt_builder *b, const pt_journal_frames frames[PT_J
 }
 
 /* Notes the user of each process that changed its user: the process's journal belongs to the new
- * user. */
+ * user. Of a process without a journal of its own no user is noted: files of another user do not
+ * name its code then. */
 static void tell_users(pt_builder *b, const pt_recorded_process *processes, size_t count)
 {
     enum { TOLD_MAX = 1024 };

@@ -50,7 +50,6 @@ typedef struct pt_journal_facts {
 typedef struct pt_journal_short_at {
     const uint8_t *record;
     size_t bytes;
-    uint32_t user; /* whose the process was */
 } pt_journal_short_at;
 
 /* Finds the next whole journal at or after *at, and sets *at to the byte behind it. False: there is

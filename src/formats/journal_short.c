@@ -17,7 +17,8 @@ static bool is_record_at(const uint8_t *bytes, size_t size, size_t at)
     if (size - at < sizeof head + PT_JOURNAL_SHORT_FIELDS_BYTES) return false;
     memcpy(&head, bytes + at, sizeof head);
     return head.magic == PT_JOURNAL_SHORT_MAGIC && head.bytes % ALIGN_BYTES == 0 &&
-           head.bytes >= sizeof head + PT_JOURNAL_SHORT_FIELDS_BYTES && head.bytes <= size - at;
+           head.bytes >= sizeof head + PT_JOURNAL_SHORT_FIELDS_BYTES && head.bytes <= size - at &&
+           head.bytes <= PT_JOURNAL_SHORT_MOST_BYTES;
 }
 
 /* A record that was cut short holds the beginning of the next one. */
@@ -38,7 +39,7 @@ bool pt_journal_next_short(const uint8_t *bytes, size_t size, size_t *at, pt_jou
         pt_journal_short head;
         if (!is_whole_at(bytes, size, *at)) continue;
         memcpy(&head, bytes + *at, sizeof head);
-        *ret = (pt_journal_short_at){.record = bytes + *at, .bytes = head.bytes, .user = head.user};
+        *ret = (pt_journal_short_at){.record = bytes + *at, .bytes = head.bytes};
         *at += head.bytes;
         return true;
     }

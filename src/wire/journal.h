@@ -269,10 +269,10 @@ typedef struct {
 
 typedef struct {
     uint32_t magic; /* PT_JOURNAL_SHORT_MAGIC */
-    uint32_t bytes; /* of all of it */
-    uint32_t user;  /* effective, of the process */
-    uint32_t reserved;
+    uint32_t bytes; /* of all of it, at most PT_JOURNAL_SHORT_MOST_BYTES */
 } pt_journal_short;
+
+#define PT_JOURNAL_SHORT_MOST_BYTES (sizeof(pt_journal_short) + ((size_t)64 << 10))
 
 #define PT_JOURNAL_SHORT_FIELDS_BYTES                                                              \
     (offsetof(pt_journal_header, exe) + sizeof(pt_journal_header) -                                \

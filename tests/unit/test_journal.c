@@ -678,8 +678,8 @@ static void put_short(pt_buf *file, uint32_t pid)
     pt_put(file, "8 bytes.", 8);
     while ((file->size - at) % 8 != 0)
         pt_put_u8(file, 0);
-    const pt_journal_short head = {
-        .magic = PT_JOURNAL_SHORT_MAGIC, .bytes = (uint32_t)(file->size - at), .user = 12};
+    const pt_journal_short head = {.magic = PT_JOURNAL_SHORT_MAGIC,
+                                   .bytes = (uint32_t)(file->size - at)};
     memcpy(file->data + at, &head, sizeof head);
 }
 
@@ -699,7 +699,6 @@ static void short_journal_becomes_an_ordinary_one(void **state)
         assert_int_equal(unfolded.size, sizeof header + sizeof area + 8);
         memcpy(&header, unfolded.data, sizeof header);
         memcpy(&area, unfolded.data + sizeof header, sizeof area);
-        assert_int_equal(found.user, 12);
         assert_int_equal(header.pid, pid);
         assert_int_equal(header.header_bytes, sizeof header);
         assert_int_equal(header.own_ns, 77);
@@ -710,6 +709,23 @@ static void short_journal_becomes_an_ordinary_one(void **state)
     assert_false(pt_journal_next_short(file.data, file.size, &at, &found));
     pt_buf_done(&file);
     pt_buf_done(&unfolded);
+}
+
+static void short_journal_that_claims_too_much_hides_nothing(void **state)
+{
+    pt_buf file = PT_BUF_INIT;
+    pt_journal_short_at found;
+    size_t at = 0;
+    (void)state;
+    put_short(&file, 3);
+    while (file.size <= PT_JOURNAL_SHORT_MOST_BYTES)
+        put_short(&file, 4);
+    const uint32_t bytes = (uint32_t)file.size;
+    memcpy(file.data + offsetof(pt_journal_short, bytes), &bytes, sizeof bytes);
+    assert_true(pt_journal_next_short(file.data, file.size, &at, &found));
+    assert_ptr_not_equal(found.record, file.data);
+    assert_true(found.bytes < PT_JOURNAL_SHORT_MOST_BYTES);
+    pt_buf_done(&file);
 }
 
 static void short_journal_that_was_cut_loses_itself_alone(void **state)
@@ -766,6 +782,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(brief_record_that_was_cut_loses_itself_alone),
         cmocka_unit_test(short_journal_becomes_an_ordinary_one),
+        cmocka_unit_test(short_journal_that_claims_too_much_hides_nothing),
         cmocka_unit_test(short_journal_that_was_cut_loses_itself_alone),
         cmocka_unit_test(short_journal_with_any_byte_flipped_is_read_or_passed_over),
         cmocka_unit_test(copied_stack_is_walked_and_ends_where_main_was_called),
