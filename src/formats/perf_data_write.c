@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/saturate.h"
 #include "process/path_kind.h"
 
 enum {
@@ -25,8 +26,10 @@ enum {
     FIRST_ID = 1001,
 };
 
-/* Limit of the bytes of samples beyond one record for each. */
-#define COPIES_BYTES_MAX ((uint64_t)512 << 20)
+/* A row that counts many samples is written as many records, if that takes at most so many bytes
+ * more: a small profile that claims many samples makes no large file. */
+#define COPIES_BYTES_LEAST ((uint64_t)12 << 20)
+enum { COPIES_FACTOR = 256 }; /* times the bytes of one record a row */
 
 #define SAMPLE_TYPE                                                                                \
     (PT_PERF_IDENTIFIER | PT_PERF_IP | PT_PERF_TID | PT_PERF_TIME | PT_PERF_CPU | PT_PERF_PERIOD | \
@@ -302,14 +305,16 @@ static uint64_t sample_count(const perf_writer *w, uint32_t i)
 static bool may_write_each(const perf_writer *w)
 {
     const pt_samples *const s = w->p->sample;
-    uint64_t left = COPIES_BYTES_MAX;
+    const uint64_t events = w->event_count > 0 ? w->event_count : 1;
+    uint64_t once = 0, copied = 0;
     for (uint32_t i = 0; i < s->t.count; i++) {
-        const uint64_t bytes = 64 + 8 * (uint64_t)pt_stack_depth(w->p, s->stack[i]);
-        const uint64_t copies = sample_count(w, i) - 1;
-        if (copies > left / (bytes * (w->event_count + 1))) return false;
-        left -= copies * bytes * (w->event_count + 1);
+        const uint64_t bytes = events * (64 + 8 * (uint64_t)pt_stack_depth(w->p, s->stack[i]));
+        uint64_t copies;
+        once += bytes;
+        if (__builtin_mul_overflow(sample_count(w, i) - 1, bytes, &copies)) return false;
+        copied = pt_saturating_count(copied, copies);
     }
-    return true;
+    return copied <= COPIES_BYTES_LEAST + COPIES_FACTOR * once;
 }
 
 static void put_samples(perf_writer *w)
@@ -334,8 +339,10 @@ static void put_samples(perf_writer *w)
                 put_sample(w, i, 0, 0);
     }
     if (uncounted > 0)
-        pt_diag_add(w->diag, uncounted,
-                    "samples more than records, which would be too large: readers count records");
+        pt_diag_add(
+            w->diag, uncounted,
+            "samples without a record of their own, which would make the file too large: perf "
+            "counts fewer samples");
     if (negative > 0)
         pt_diag_add(w->diag, negative, "values below 0 left out: a period has no sign");
     if (w->cut > 0) pt_diag_add(w->diag, w->cut, "stacks cut to %d frames", CHAIN_MAX);

@@ -182,11 +182,20 @@ static bool is_php_itself(const pt_profile *p, uint32_t mapping, uint32_t functi
            pt_text(p, p->function->file[function])[0] == '\0';
 }
 
+/* Are functions of system libraries known by their files? Not in a program that is linked with them
+ * statically, nor where a profile has names alone. */
+static bool has_system_library(const pt_profile *p)
+{
+    for (uint32_t m = 0; m < p->mapping->t.count; m++)
+        if (is_system_library(pt_text(p, p->mapping->row[m].file))) return true;
+    return false;
+}
+
 bool *pt_own_lines(const pt_profile *profile, bool by_names)
 {
     const pt_locations *const l = profile->location;
     PT_FREE bool *mapping = own_mappings(profile);
-    PT_FREE bool *function = own_functions(profile, by_names);
+    PT_FREE bool *function = own_functions(profile, by_names && !has_system_library(profile));
     bool *const own = pt_alloc(profile->line->t.count + 1, sizeof *own);
     for (uint32_t i = 0; i < l->t.count; i++) {
         const bool is_own = (l->flags[i] & PT_LOCATION_KERNEL) == 0 &&

@@ -77,7 +77,7 @@ const pt_why_cause pt_why_causes[] = {
         .advice = "load fewer libraries, or load each when it is first needed",
         .rank = INTENT,
         .functions = NAMES("dlopen", "dlmopen", "dl_open", "dl_open_worker*", "dlopen_doit",
-                           "dlopen_implementation", "dl_fixup", "dl_runtime_resolve*"),
+                           "dlopen_implementation"),
     },
     {
         .id = "collecting-garbage",

@@ -266,7 +266,7 @@ with open('many.prof', 'wb') as file:
 END
 run pitot convert --symbols=off many.prof -o many.data
 expect_status 0
-expect_stderr_line 'pitot: 1,073,741,823 samples more than records, which would be too large: readers count records'
+expect_stderr_line 'pitot: 1,073,741,823 samples without a record of their own, which would make the file too large: perf counts fewer samples'
 expect test "$(stat -c %s many.data)" -lt 4096
 run pitot top --symbols=off many.data
 expect_stdout_line 'many.data: cpu, 2,983h, 1 sample at 100 Hz'
