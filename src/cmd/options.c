@@ -322,7 +322,9 @@ static const pt_option query_rows[] = {
      .details = "Frames of the kernel, of the system's libraries, of a language's runtime and "
                 "standard library, and of installed packages are hidden: their time counts for the "
                 "innermost function of the program's own code. Time that no such function caused "
-                "counts for " PT_FOREIGN_NAME ". Patterns still match hidden frames."},
+                "counts for " PT_FOREIGN_NAME ", as does all time of other code in a profile of "
+                "call arcs (callgrind, gmon.out), which has no stacks. Patterns still match hidden "
+                "frames."},
     {.name = "recursion",
      .type = PT_OPT_CHOICE,
      .offset = offsetof(pt_query, recursion),

@@ -48,6 +48,20 @@ static bool is_foreign_call(const void *context, uint32_t from, uint32_t to)
     return !f->own[from] || !f->own[to];
 }
 
+/* Says how many calls of the program's functions have costs that stay with PT_FOREIGN_NAME: a
+ * profile of call arcs has no stacks to tell which caller the costs of a callee are of. */
+static void say_lost_arcs(const folding *f, pt_diag *diag)
+{
+    const pt_arcs *const arcs = f->profile->arc;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < arcs->t.count; i++)
+        count += f->own[arcs->from[i]] && !f->own[arcs->to[i]];
+    if (count > 0)
+        pt_diag_add(diag, count,
+                    "pairs of caller and callee without a stack: the callee's time counts for "
+                    "'" PT_FOREIGN_NAME "' and not for its caller, since --mine needs stacks");
+}
+
 /* The profile with one more location, of a function with that name: its last. */
 static pt_status add_foreign(const pt_profile *p, const pt_profile **ret_extended, pt_error *reterr)
 {
@@ -76,6 +90,7 @@ pt_status pt_fold_foreign(const pt_profile *profile, const bool *own_line, const
                                  .edit_stack = keep_own_frames,
                                  .context = &f,
                                  .drops_arc = is_foreign_call};
+    say_lost_arcs(&f, diag);
     *ret_profile = pt_frames_apply(extended, &edit, diag);
     free(f.own);
     return PT_OK;

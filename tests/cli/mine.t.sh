@@ -71,3 +71,21 @@ expect_equal 'the kernel' "$(kept do_fsync fsync.c '[kernel.kallsyms]')" ''
 printf '%s\n' "prog 1 1.000001: 1 cycles:" "	1000 [unknown] (/home/me/stripped)" '' >nameless.txt
 run pitot top --mine --unnamed=object nameless.txt
 expect_stdout_line '* [[]stripped]'
+
+it 'goes by names of functions only if no shared C library is mapped'
+printf '%s\n' 'prog 1 1.000001: 1 cycles:' '	1000 json_load+0x1 (/home/me/prog)' '	2000 main+0x1 (/home/me/prog)' '' >static.txt
+printf '%s\n' 'prog 1 1.000002: 1 cycles:' '	3000 write+0x1 (/lib/libc.so.6)' '	2000 main+0x1 (/home/me/prog)' '' | cat static.txt - >shared.txt
+run pitot top --mine --csv -n 0 static.txt
+expect_equal 'self, function' "$(stdout | sed 1d | cut -d, -f1,5)" '1,main'
+run pitot top --mine --csv -n 0 shared.txt
+expect_equal 'self, function' "$(stdout | sed 1d | cut -d, -f1,5 | sort)" '1,json_load
+1,main'
+
+it 'says that a profile of call arcs has no stacks'
+printf '%s\n' 'events: Ir' 'ob=/home/me/prog' 'fn=main' '1 10' 'cob=/lib/libc.so.6' 'cfn=malloc' 'calls=5 1' '2 90' '' \
+    'ob=/lib/libc.so.6' 'fn=malloc' '1 90' >callgrind.out.1
+run pitot top --mine --csv -n 0 callgrind.out.1
+expect_status 0
+expect_equal 'self, function' "$(stdout | sed 1d | cut -d, -f1,5)" "90,[not the program's code]
+10,main"
+expect_stderr_line "pitot: 1 pairs of caller and callee without a stack: *"

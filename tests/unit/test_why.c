@@ -40,6 +40,8 @@ static void functions_show_causes(void **state)
         {"_start", "interpreter"},
         {"_find_and_load", "importing"},
         {"___dlopen", "loading-libraries"},
+        {"_dl_runtime_resolve_xsavec", "own-code"},
+        {"_dl_fixup", "own-code"},
         {"filemap_fault", "file-pages"},
         {"__libc_start_call_main", "interpreter"},
         {"__libc_pread64", "system-calls-read"},
