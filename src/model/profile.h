@@ -126,6 +126,7 @@ enum {
     PT_LOCATION_USER = 1 << 3,
     PT_LOCATION_GUEST = 1 << 4,
     PT_LOCATION_HYPERVISOR = 1 << 5,
+    PT_LOCATION_LABEL = 1 << 6, /* made of a label (transform/tags.h); no file has it */
 };
 
 /* Locations: an address, with its lines if it has symbols. */

@@ -238,6 +238,7 @@ static uint32_t frame_of(tagging *t, const char *text, const char *key)
         .name = name, .file = file, .source_id = t->next_function ? t->next_function++ : 0};
     const pt_line line = {.function = pt_builder_append_function(t->builder, &function).v};
     const pt_location location = {.mapping = PT_NONE,
+                                  .flags = PT_LOCATION_LABEL,
                                   .source_id = t->next_location ? t->next_location++ : 0};
     const uint32_t id = pt_builder_append_location(t->builder, &location, &line, 1).v;
     PT_INDEX_PUSH(&t->frame_index, hash, t->frame, (struct tag_frame){name, file, id});

@@ -202,8 +202,9 @@ bool *pt_own_lines(const pt_profile *profile, bool by_names)
                             (l->mapping[i] == PT_NONE || mapping[l->mapping[i]]);
         for (uint32_t k = l->line_first[i]; k < l->line_first[i + 1]; k++) {
             const uint32_t f = profile->line->function[k];
-            own[k] =
-                is_own && f != PT_NONE && function[f] && !is_php_itself(profile, l->mapping[i], f);
+            own[k] = (l->flags[i] & PT_LOCATION_LABEL) != 0 ||
+                     (is_own && f != PT_NONE && function[f] &&
+                      !is_php_itself(profile, l->mapping[i], f));
         }
     }
     return own;

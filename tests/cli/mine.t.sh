@@ -89,3 +89,12 @@ expect_status 0
 expect_equal 'self, function' "$(stdout | sed 1d | cut -d, -f1,5)" "90,[not the program's code]
 10,main"
 expect_stderr_line "pitot: 1 pairs of caller and callee without a stack: *"
+
+it 'keeps frames made of labels, whatever their text is'
+printf '%s\n' 'std::x 1 1.000001: 1 cycles:' '	1000 work+0x1 (/home/me/prog)' '' \
+    'app 2 1.000002: 1 cycles:' '	1000 work+0x1 (/home/me/prog)' '' >named.txt
+run pitot top --mine --tag-root=comm --csv -n 0 named.txt
+expect_status 0
+expect_equal 'self, total, function' "$(stdout | sed 1d | cut -d, -f1,3,5 | sort)" '0,1,app
+0,1,std::x
+2,2,work'

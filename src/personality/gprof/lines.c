@@ -31,12 +31,9 @@ static const char *name_before(const pt_gprof *g, uint64_t addr)
 /* The counted symbol that a cold part belongs to; the cold part's own name if there is none. */
 static const char *name_of_whole(const pt_gprof *g, const char *cold)
 {
-    const size_t bytes = strlen(cold) - strlen(".cold");
-    for (size_t i = 0; i < g->symbol.count; i++) {
-        const char *const name = g->symbol.items[i].name;
-        if (strncmp(name, cold, bytes) == 0 && name[bytes] == '\0') return name;
-    }
-    return cold;
+    PT_FREE char *name = pt_strndup(cold, strlen(cold) - strlen(".cold"));
+    const uint32_t symbol = pt_gprof_named(g, name);
+    return symbol != PT_NONE ? g->symbol.items[symbol].name : cold;
 }
 
 /* The name of a C++ function without a linkage name in debug information: the symbol's. The cold

@@ -284,6 +284,8 @@ static void settle_ends(pt_gprof *g)
     g->addr = pt_realloc(g->addr, n + 1, sizeof *g->addr);
     for (size_t i = 0; i < n; i++)
         g->addr[i] = sorted[i].addr;
+    free(g->by_name);
+    g->by_name = pt_gprof_by_name(g);
     lay_spans(g);
 }
 
@@ -339,6 +341,7 @@ pt_status pt_gprof_open(pt_gprof *g, pt_object *object, const pt_gprof_options *
     else
         read_image(g);
     if (g->symbol.count == 0) return pt_error_set(reterr, PT_ERR_NOTFOUND, "names no functions");
+    g->by_name = pt_gprof_by_name(g);
     /* An external table of symbols has no files; the image's files are not used with it. */
     const bool wants_files = options->with_files || options->by_line;
     if (wants_files && options->external == NULL) pt_gprof_find_files(g, NULL);
@@ -347,7 +350,6 @@ pt_status pt_gprof_open(pt_gprof *g, pt_object *object, const pt_gprof_options *
         pt_gprof_add_lines(g);
         settle_ends(g);
     }
-    g->by_name = pt_gprof_by_name(g);
     pt_gprof_match_specs(g);
     return PT_OK;
 }
