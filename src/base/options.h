@@ -115,6 +115,9 @@ pt_status pt_options_parse(const pt_options *options, const char *const *args, s
 pt_status pt_options_set(const pt_options *options, const char *name, const char *value,
                          pt_error *reterr);
 
+/* Appends the value of an option as a user would type it, unquoted: "true", "json", "1.5s". NULL
+ * strings and lists append nothing. */
+void pt_option_put_value(pt_buf *buf, const pt_option *row, const void *field);
 /* Appends the options whose values differ from their defaults, in PT_SYNTAX_OWN, quoted for a shell
  * and separated by spaces. Parsing the text gives the same structs. */
 void pt_options_print(const pt_options *options, pt_buf *buf);

@@ -308,8 +308,7 @@ static void put_share(pt_buf *buf, double share)
     pt_put_text(buf, text);
 }
 
-/* Puts the value as a user would type it, unquoted. NULL strings and lists append nothing. */
-static void put_field(pt_buf *buf, const pt_option *row, const void *field)
+void pt_option_put_value(pt_buf *buf, const pt_option *row, const void *field)
 {
     static const uint64_t sizes[] = {1 << 30, 1 << 20, 1 << 10, 1};
     static const char *const size_names[] = {"G", "M", "k", ""};
@@ -390,8 +389,8 @@ static void print_row(pt_buf *buf, const pt_option_part *part, const pt_option *
         pt_options_init(&(pt_options){.parts = &initial_part, .part_count = 1});
     }
     pt_buf now = PT_BUF_INIT, then = PT_BUF_INIT;
-    put_field(&now, row, field);
-    put_field(&then, row, &initial);
+    pt_option_put_value(&now, row, field);
+    pt_option_put_value(&then, row, &initial);
     if (strcmp(pt_buf_text(&now), pt_buf_text(&then)) != 0) {
         const bool off = (row->type == PT_OPT_FLAG && !*(const bool *)field) ||
                          (row->type == PT_OPT_STRING && *(const char *const *)field == NULL);

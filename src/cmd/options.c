@@ -1,6 +1,9 @@
 /* options.c: the rows of the options that commands share. */
 #include "cmd/options.h"
 
+#include <string.h>
+
+#include "base/buf.h"
 #include "transform/foreign.h"
 
 static const pt_option common_rows[] = {
@@ -364,6 +367,23 @@ static const pt_option query_rows[] = {
                 "always shows all frames."},
 };
 const pt_option_table pt_query_options = PT_OPTION_TABLE(query_rows);
+
+void pt_query_each(const pt_query *query,
+                   void (*use)(void *context, const pt_option *row, const char *value),
+                   void *context)
+{
+    pt_buf value = PT_BUF_INIT;
+    for (size_t i = 0; i < pt_query_options.count; i++) {
+        const pt_option *const row = &pt_query_options.rows[i];
+        const char *const usual = row->type == PT_OPT_FLAG     ? "false"
+                                  : row->type == PT_OPT_CHOICE ? row->initial
+                                                               : "";
+        pt_buf_clear(&value);
+        pt_option_put_value(&value, row, (const char *)query + row->offset);
+        if (strcmp(pt_buf_text(&value), usual) != 0) use(context, row, pt_buf_text(&value));
+    }
+    pt_buf_done(&value);
+}
 
 static const pt_option base_rows[] = {
     {.name = "base",

@@ -50,6 +50,11 @@ extern const pt_option_table pt_input_options;
 extern const pt_option_table pt_symbol_options;
 extern const pt_option_table pt_place_options;
 extern const pt_option_table pt_query_options; /* fill a pt_query */
+/* Calls use for each option of a query that is not at its default, with its value as it would be
+ * typed ("true" of a flag). */
+void pt_query_each(const pt_query *query,
+                   void (*use)(void *context, const pt_option *row, const char *value),
+                   void *context);
 
 /* A command's own options first, then what it shares with others. */
 typedef struct pt_command_options {

@@ -78,19 +78,15 @@ typedef struct {
     size_t most; /* bytes: what does not fit is left out; 0 = everything fits */
 } answers;
 
+static void add_option(void *args, const pt_option *row, const char *value)
+{
+    pt_args_make(args, row->type == PT_OPT_FLAG ? pt_strf("--%s", row->name)
+                                                : pt_strf("--%s=%s", row->name, value));
+}
+
 static void add_query(pt_args *args, const pt_query *query)
 {
-    for (size_t i = 0; i < pt_query_options.count; i++) {
-        const pt_option *row = &pt_query_options.rows[i];
-        const char *const field = (const char *)query + row->offset;
-        if (row->type == PT_OPT_FLAG) {
-            if (*(const bool *)field) pt_args_make(args, pt_strf("--%s", row->name));
-            continue;
-        }
-        const char *const value = *(const char *const *)(const void *)field;
-        if (value != NULL && value[0] != '\0')
-            pt_args_make(args, pt_strf("--%s=%s", row->name, value));
-    }
+    pt_query_each(query, add_option, args);
 }
 
 /* The bytes of indented JSON without its indentation, which the file has not. */

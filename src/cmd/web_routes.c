@@ -255,18 +255,19 @@ void pt_web_put_parameters(pt_buf *to, const pt_serve_request *request)
         put_parameter(to, &first, request->parameter[i].name, request->parameter[i].value);
 }
 
+typedef struct {
+    pt_buf *to;
+    bool first;
+} putting;
+
+static void put_asked(void *context, const pt_option *row, const char *value)
+{
+    putting *const p = context;
+    put_parameter(p->to, &p->first, parameter_of(row->name),
+                  row->type == PT_OPT_FLAG ? "t" : value);
+}
+
 void pt_web_put_query(pt_buf *to, const pt_query *query)
 {
-    bool first = true;
-    for (size_t i = 0; i < pt_query_options.count; i++) {
-        const pt_option *row = &pt_query_options.rows[i];
-        const char *const field = (const char *)query + row->offset;
-        if (row->type == PT_OPT_FLAG) {
-            if (*(const bool *)field) put_parameter(to, &first, parameter_of(row->name), "t");
-            continue;
-        }
-        const char *const value = *(const char *const *)(const void *)field;
-        if (value != NULL && value[0] != '\0')
-            put_parameter(to, &first, parameter_of(row->name), value);
-    }
+    pt_query_each(query, put_asked, &(putting){.to = to, .first = true});
 }

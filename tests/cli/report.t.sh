@@ -38,6 +38,12 @@ EOF
     expect python3 same.py "$PITOT"
 fi
 
+it 'takes each option of a query, choices among them'
+printf 'main;f;f 1\n' >again.folded
+run pitot report --recursion=all -o again.html again.folded
+expect_status 0
+expect grep -q -e '--recursion=all' again.html
+
 it 'leaves out what would make it larger than a megabyte'
 for i in $(seq 1500); do printf 'main;%s;leaf%s %s\n' "a_function_with_a_rather_long_name_$((i % 100))" "$i" "$((i + 5))"; done >large.folded
 run pitot report -n 150 large.folded -o large.html

@@ -460,10 +460,10 @@ P
 fi
 
 it 'begins with what the command line asks for'
-start url "$PITOT" serve --no-browser --focus='parse|read' --no-inlines --base=older.folded a.folded
+start url "$PITOT" serve --no-browser --focus='parse|read' --no-inlines --recursion=all --base=older.folded a.folded
 get / -D headers
 expect_equal place "$(tr -d '\r' <headers | sed -n 's/^Location: //p')" \
-    '/ui/?f=parse%7Cread&noinlines=t'
+    '/ui/?f=parse%7Cread&recursion=all&noinlines=t'
 get '/api/top?json=1&f=read'
 expect_equal 'a difference' "$(tr -d ' \n' <body | grep -o '"name":"read"[^}]*"self":[0-9]*' |
     grep -o '[0-9]*$')" 200

@@ -242,6 +242,7 @@ def a_regression_is_red_and_the_rest_is_noise(browser):
     equal(page.text('.facts li'), 'samples: 1,000 → 1,312')
     left, top, width = page.eval('(c => [c.left, c.top, c.width])(document.querySelector("#canvas").getBoundingClientRect())')
     pixel = lambda x, y: page.eval(f'[...document.querySelector("#canvas").getContext("2d").getImageData({x}, {y}, 1, 1).data]')
+    waits(page, 'document.querySelector("#canvas").getContext("2d").getImageData(5, 68, 1, 1).data[3] === 255')  # it is drawn
     reddest = pixel(int(width * 0.25), 68)  # read, below parse, below main
     assert reddest[0] > reddest[1] + 80, reddest
     other = pixel(int(width * 0.6), 68)  # write
