@@ -44,7 +44,7 @@ make_root() {
     mirror=$(apt-get indextargets 'Created-By: Packages' --format '$(REPO_URI)' | grep '/debian/$' |
         head -n 1)
     if ! debootstrap --variant=minbase "$1" "$roots/$1" "$mirror" >bootstrap.log 2>&1; then
-        skip "no $1 can be had: $(tail -n 1 bootstrap.log)"
+        skip "no $1 can be had: $(tail -n 1 bootstrap.log | sed "s,[a-z]*://[^ ]*,,g")"
         return 1
     fi
 }
