@@ -70,7 +70,7 @@ static const pt_option flame_options[] = {
      .help = "only the box at this path from the root, with all that is below it",
      .details = "Boxes that are too narrow in the whole graph are there. A ; or \\ of a name has a "
                 "\\ before it. With --in-order boxes of threads come first."},
-    PT_FOLD_ROWS(flame_settings, "box", "address"),
+    PT_FOLD_ROWS(flame_settings, "box", "function"),
 };
 static const pt_option_table flame_table = PT_OPTION_TABLE(flame_options);
 

@@ -70,7 +70,7 @@ static const pt_option graph_rows[] = {
      .initial = "0.1%",
      .help = "hide arrows below this share of the whole",
      .details = "A box may lose all its arrows."},
-    PT_FOLD_ROWS(graph_settings, "box", "address"),
+    PT_FOLD_ROWS(graph_settings, "box", "function"),
     {.name = "labels",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,

@@ -19,7 +19,7 @@ static const pt_option list_rows[] = {
      .help = "below each line, show the functions that it calls",
      .details =
          "Each callee has its total; inlined calls are marked. JSON always has the callees."},
-    PT_UNNAMED_ROW(list_settings, "address"),
+    PT_UNNAMED_ROW(list_settings, "function"),
     PT_SHAPE_JSON_ROW(list_settings),
     PT_SHAPE_CSV_ROW(list_settings),
     PT_TEXT_ROWS(list_settings, "lines"),

@@ -31,7 +31,7 @@ static const pt_option peek_rows[] = {
      .max = INT64_MAX,
      .help = "show this many callers, and callees, of each; 0 shows all",
      .details = "The heaviest come first."},
-    PT_FOLD_ROWS(peek_settings, "row", "address"),
+    PT_FOLD_ROWS(peek_settings, "row", "function"),
     PT_SHAPE_JSON_ROW(peek_settings),
     PT_SHAPE_CSV_ROW(peek_settings),
 };

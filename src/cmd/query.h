@@ -32,11 +32,13 @@ char *pt_query_text(const pt_query *query);
 #define PT_UNNAMED_ROW(settings, usual)                                                            \
     {                                                                                              \
         .name = "unnamed", .type = PT_OPT_CHOICE, .offset = offsetof(settings, fold.unnamed),      \
-        .initial = usual, .choices = "address object",                                             \
+        .initial = usual, .choices = "function address object",                                    \
         .help = "what counts as one frame without a name",                                         \
-        .details = "address: each address by itself, [libfoo.so+0x1234]. object: all addresses "   \
-                   "of a mapped file together, [libfoo.so], as in pprof. Addresses differ "        \
-                   "between builds; files do not."                                                 \
+        .details = "function: the code of each function whose bounds the unwind tables have, "     \
+                   "[libfoo.so+0x1200..]; other code as with address. address: each address by "   \
+                   "itself, [libfoo.so+0x1234]. object: all addresses of a mapped file "           \
+                   "together, [libfoo.so], as in pprof. Addresses differ between builds; files "   \
+                   "do not."                                                                       \
     }
 
 #endif

@@ -32,7 +32,7 @@ static const pt_option top_rows[] = {
          "+-95% is half of the 95 % interval: of 100 recordings of the same work, 95 hold the "
          "true value within it. JSON and CSV always have both ends. It is the noise of "
          "sampling; how much runs differ shows `pitot diff`."},
-    PT_FOLD_ROWS(top_settings, "row", "address"),
+    PT_FOLD_ROWS(top_settings, "row", "function"),
     PT_SHAPE_JSON_ROW(top_settings),
     PT_SHAPE_CSV_ROW(top_settings),
     PT_SHAPE_MARKDOWN_ROW(top_settings),

@@ -34,7 +34,7 @@ static const pt_option traces_rows[] = {
      .offset = offsetof(traces_settings, lines),
      .help = "the same as --by=line",
      .details = "Separates stacks by lines, and shows the lines."},
-    PT_FOLD_ROWS(traces_settings, "frame", "address"),
+    PT_FOLD_ROWS(traces_settings, "frame", "function"),
     PT_SHAPE_JSON_ROW(traces_settings),
     PT_SHAPE_CSV_ROW(traces_settings),
 };

@@ -35,7 +35,7 @@ static const pt_option tree_rows[] = {
      .help = "from the leaf up: functions by their own time, with their callers below",
      .details = "The outermost rows are the functions that run; a row below them is the part of "
                 "their time in which it is the caller. Call arcs cannot be inverted."},
-    PT_FOLD_ROWS(tree_settings, "node", "address"),
+    PT_FOLD_ROWS(tree_settings, "node", "function"),
     PT_SHAPE_JSON_ROW(tree_settings),
     PT_SHAPE_CSV_ROW(tree_settings),
 };

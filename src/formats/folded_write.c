@@ -118,7 +118,7 @@ static uint32_t name_of_function(writer *w, uint32_t function, uint32_t location
                                            : p->function->system_name[function];
     if (name != 0) return intern_name(w, pt_text(p, name), pt_text_bytes(p, name));
     char text[512];
-    const int size = pt_location_text(p, location, text, sizeof text);
+    const int size = pt_location_text(p, location, true, text, sizeof text);
     return intern_name(w, text, size < (int)sizeof text ? (size_t)size : sizeof text - 1);
 }
 

@@ -192,7 +192,7 @@ static uint32_t add_frame(naming *n, pt_named_frame frame, line_key key, size_t 
 static uint32_t nameless_frame(naming *n, uint32_t location, uint32_t line, bool inlined)
 {
     char text[1024];
-    pt_location_text(n->p, location, text, sizeof text);
+    pt_location_text(n->p, location, true, text, sizeof text);
     const size_t at = n->f->texts.size;
     pt_put(&n->f->texts, text, strlen(text) + 1);
     const pt_named_frame frame = {.file = "",

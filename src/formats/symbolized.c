@@ -304,7 +304,7 @@ static void name_locations(pt_builder *b, const symbols *s)
         if (found == NULL && is_return) found = find_symbol(s, address);
         if (found == NULL) continue;
         const size_t n = lines_of(b, found->names, lines);
-        if (n > 0) pt_builder_set_lines(b, (pt_location_id){i}, lines, n, 0);
+        if (n > 0) pt_builder_set_lines(b, (pt_location_id){i}, lines, n);
     }
 }
 

@@ -76,7 +76,7 @@ static void commit_name(naming *n, uint32_t location, const char *name)
     const pt_function function = {.name = pt_builder_text(n->b, shown != NULL ? shown : name).v,
                                   .system_name = pt_builder_text(n->b, name).v};
     const pt_line line = {.function = pt_builder_function(n->b, &function).v};
-    pt_builder_set_lines(n->b, (pt_location_id){location}, &line, 1, 0);
+    pt_builder_set_lines(n->b, (pt_location_id){location}, &line, 1);
     free(shown);
 }
 

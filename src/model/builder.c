@@ -340,7 +340,7 @@ pt_location_id pt_builder_location(pt_builder *b, const pt_location *location, c
         const builder_location *r = &t->row[id];
         if (r->line_count == line_count && r->row.address == location->address &&
             r->row.mapping == location->mapping && r->row.flags == location->flags &&
-            r->row.symbol_bytes == location->symbol_bytes &&
+            r->row.code_offset == location->code_offset &&
             r->row.source_id == location->source_id &&
             lines_equal(lines_of(t, r), lines, line_count))
             return (pt_location_id){id};
@@ -361,7 +361,7 @@ uint64_t pt_builder_location_address(const pt_builder *b, pt_location_id id, uin
 }
 
 void pt_builder_set_lines(pt_builder *b, pt_location_id location, const pt_line *lines,
-                          size_t line_count, uint64_t symbol_bytes)
+                          size_t line_count)
 {
     PT_BUG_IF(location.v >= b->location.count);
     const uint32_t first = pool_lines(b, lines, line_count);
@@ -369,7 +369,12 @@ void pt_builder_set_lines(pt_builder *b, pt_location_id location, const pt_line 
     builder_location *r = &b->location.row[location.v];
     r->line_first = first;
     r->line_count = (uint32_t)line_count;
-    r->row.symbol_bytes = symbol_bytes;
+}
+
+void pt_builder_set_code_offset(pt_builder *b, pt_location_id location, uint64_t code_offset)
+{
+    PT_BUG_IF(location.v >= b->location.count);
+    b->location.row[location.v].row.code_offset = code_offset;
 }
 
 /* ---- Stacks and label sets: spans that are interned whole ---- */

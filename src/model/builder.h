@@ -79,8 +79,8 @@ typedef struct pt_location {
     uint32_t mapping; /* or PT_NONE */
     uint32_t flags;   /* PT_LOCATION_x */
     uint64_t address;
-    uint64_t symbol_bytes; /* 0 = unknown */
-    uint64_t source_id;    /* 0 = row + 1 */
+    uint64_t code_offset; /* 0 = unknown; see pt_locations */
+    uint64_t source_id;   /* 0 = row + 1 */
 } pt_location;
 /* Add a location with its lines, the innermost inlined frame first; line_count may be 0. */
 pt_location_id pt_builder_append_location(pt_builder *b, const pt_location *location,
@@ -227,7 +227,9 @@ pt_mappings *pt_mappings_new(uint32_t count);
 pt_builder *pt_builder_extend(const pt_profile *base);
 /* Replaces the lines of a location of base, in an extending builder. */
 void pt_builder_set_lines(pt_builder *b, pt_location_id location, const pt_line *lines,
-                          size_t line_count, uint64_t symbol_bytes);
+                          size_t line_count);
+/* Sets code_offset of such a location. */
+void pt_builder_set_code_offset(pt_builder *b, pt_location_id location, uint64_t code_offset);
 
 /* Returns a new name for a function, which the caller frees; NULL keeps the name. */
 typedef char *pt_function_namer(void *context, const pt_profile *profile, uint32_t function);

@@ -219,7 +219,7 @@ static int compare_locations(const void *a, const void *b, void *context)
     COMPARE(new_row(&c->mapping, l->mapping[i]), new_row(&c->mapping, l->mapping[j]));
     COMPARE(l->address[i], l->address[j]);
     COMPARE(l->flags[i], l->flags[j]);
-    if (l->symbol_bytes != NULL) COMPARE(l->symbol_bytes[i], l->symbol_bytes[j]);
+    if (l->code_offset != NULL) COMPARE(l->code_offset[i], l->code_offset[j]);
     const uint32_t m = l->line_first[i + 1] - l->line_first[i];
     const uint32_t n = l->line_first[j + 1] - l->line_first[j];
     for (uint32_t k = 0; k < m && k < n; k++) {
@@ -324,7 +324,7 @@ static void copy_locations(const canon *c, pt_builder *b)
             &(pt_location){.mapping = new_row(&c->mapping, l->mapping[i]),
                            .flags = l->flags[i],
                            .address = l->address[i],
-                           .symbol_bytes = l->symbol_bytes ? l->symbol_bytes[i] : 0},
+                           .code_offset = l->code_offset ? l->code_offset[i] : 0},
             lines, n);
         free(lines);
     }

@@ -68,7 +68,7 @@ static bool same_stacks(report r, const pt_profile *a, const pt_profile *b)
 {
     return SAME_COUNT(location) && SAME(location, mapping) && SAME(location, address) &&
            SAME_N(location, line_first, a->location->t.count + 1u) && SAME(location, flags) &&
-           SAME(location, symbol_bytes) && SAME(location, source_id) && SAME_COUNT(line) &&
+           SAME(location, code_offset) && SAME(location, source_id) && SAME_COUNT(line) &&
            SAME(line, function) && SAME(line, line) && SAME(line, column) && SAME_COUNT(stack) &&
            SAME_N(stack, offset, a->stack->t.count + 1u) &&
            SAME_N(stack, frame, a->stack->offset[a->stack->t.count]) && SAME(stack, end) &&

@@ -79,7 +79,7 @@ static void freeze_locations(pt_builder *b, pt_locations **ret_locations, pt_lin
     uint64_t *address = pt_alloc(n, sizeof *address);
     uint32_t *line_first = pt_alloc(n + 1, sizeof *line_first);
     uint8_t *flags = pt_alloc(n, sizeof *flags);
-    uint64_t *symbol_bytes = NULL, *source_id = NULL;
+    uint64_t *code_offset = NULL, *source_id = NULL;
     uint32_t *function = pt_alloc(line_count, sizeof *function);
     int64_t *line = pt_alloc(line_count, sizeof *line);
     int64_t *column = NULL;
@@ -90,9 +90,9 @@ static void freeze_locations(pt_builder *b, pt_locations **ret_locations, pt_lin
         address[i] = l->row.address;
         flags[i] = (uint8_t)l->row.flags;
         line_first[i] = next;
-        if (l->row.symbol_bytes != 0 && symbol_bytes == NULL)
-            symbol_bytes = pt_alloc(n, sizeof *symbol_bytes);
-        if (l->row.symbol_bytes != 0) symbol_bytes[i] = l->row.symbol_bytes;
+        if (l->row.code_offset != 0 && code_offset == NULL)
+            code_offset = pt_alloc(n, sizeof *code_offset);
+        if (l->row.code_offset != 0) code_offset[i] = l->row.code_offset;
         if (l->row.source_id != 0 && source_id == NULL) source_id = pt_alloc(n, sizeof *source_id);
         if (l->row.source_id != 0) source_id[i] = l->row.source_id;
         for (uint32_t k = 0; k < l->line_count; k++, next++) {
@@ -110,7 +110,7 @@ static void freeze_locations(pt_builder *b, pt_locations **ret_locations, pt_lin
     t->address = address;
     t->line_first = line_first;
     t->flags = flags;
-    t->symbol_bytes = symbol_bytes;
+    t->code_offset = code_offset;
     t->source_id = source_id;
     pt_lines *lines = pt_table_new(sizeof *lines, (uint32_t)line_count);
     lines->function = function;
@@ -291,7 +291,7 @@ static void extend_locations(pt_builder *b, const pt_profile *base)
             &(pt_location){.mapping = l->mapping[i],
                            .flags = l->flags[i],
                            .address = l->address[i],
-                           .symbol_bytes = l->symbol_bytes ? l->symbol_bytes[i] : 0,
+                           .code_offset = l->code_offset ? l->code_offset[i] : 0,
                            .source_id = l->source_id ? l->source_id[i] : 0},
             lines.items, n);
     }

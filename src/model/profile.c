@@ -83,11 +83,13 @@ char *pt_object_text(const char *path)
     return bytes == 0 ? pt_strdup("[unknown]") : pt_strf("[%.*s]", (int)bytes, name);
 }
 
-int pt_place_text(const char *path, uint64_t address, char *buf, size_t size)
+int pt_place_text(const char *path, uint64_t address, bool whole_code, char *buf, size_t size)
 {
     size_t bytes;
     const char *const name = pt_object_name(path, &bytes);
-    if (bytes > 0) return snprintf(buf, size, "[%.*s+0x%" PRIx64 "]", (int)bytes, name, address);
+    if (bytes > 0)
+        return snprintf(buf, size, "[%.*s+0x%" PRIx64 "%s]", (int)bytes, name, address,
+                        whole_code ? ".." : "");
     if (address == 0) return snprintf(buf, size, "[unknown]");
     return snprintf(buf, size, "[0x%" PRIx64 "]", address);
 }
@@ -108,9 +110,20 @@ uint64_t pt_location_in_image(const pt_profile *p, uint32_t location)
                                             : address - map->start + map->file_offset;
 }
 
-int pt_location_text(const pt_profile *p, uint32_t location, char *buf, size_t size)
+bool pt_location_code_start(const pt_profile *p, uint32_t location, uint64_t *ret_address)
+{
+    const uint64_t *const offset = p->location->code_offset;
+    if (offset == NULL || offset[location] == 0) return false;
+    const bool is_return = (p->location->flags[location] & PT_LOCATION_RETURN_ADDR) != 0;
+    *ret_address = pt_location_in_image(p, location) - is_return - (offset[location] - 1);
+    return true;
+}
+
+int pt_location_text(const pt_profile *p, uint32_t location, bool by_code, char *buf, size_t size)
 {
     const bool is_known = p->location->address[location] != 0;
-    return pt_place_text(is_known ? path_at(p, location) : "", pt_location_in_image(p, location),
-                         buf, size);
+    uint64_t address;
+    const bool whole_code = by_code && pt_location_code_start(p, location, &address);
+    if (!whole_code) address = pt_location_in_image(p, location);
+    return pt_place_text(is_known ? path_at(p, location) : "", address, whole_code, buf, size);
 }

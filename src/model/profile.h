@@ -137,8 +137,9 @@ typedef struct pt_locations {
     const uint32_t
         *line_first;      /* [count + 1]; lines of location i: [line_first[i], line_first[i+1]) */
     const uint8_t *flags; /* PT_LOCATION_x */
-    const uint64_t *symbol_bytes; /* NULL, or the size of the enclosing symbol; 0 = unknown */
-    const uint64_t *source_id;    /* NULL, or the ids in the source file */
+    const uint64_t *code_offset; /* NULL, or of code without a name, 1 + its offset in the piece of
+                                    code (mostly a function) around it; 0 = unknown */
+    const uint64_t *source_id;   /* NULL, or the ids in the source file */
 } pt_locations;
 
 /* Lines of locations: a function and a place in its source. */
@@ -369,8 +370,9 @@ const char *pt_object_name(const char *path, size_t *ret_bytes);
 char *pt_object_text(const char *path);
 
 /* Writes "[libfoo.so+0x1234]" for an address in a mapped file; for path "" "[0x1234]", or
- * "[unknown]" for address 0. Returns snprintf's result. */
-int pt_place_text(const char *path, uint64_t address, char *buf, size_t size);
+ * "[unknown]" for address 0. whole_code: "[libfoo.so+0x1234..]", all code of the piece that begins
+ * there. Returns snprintf's result. */
+int pt_place_text(const char *path, uint64_t address, bool whole_code, char *buf, size_t size);
 
 /* A location's address in its image: the link-time address if the mapping's bias is known, else the
  * offset in the mapped file. Without a mapped file: the address itself. */
@@ -383,8 +385,12 @@ static inline bool pt_location_is_nameless(const pt_profile *p, uint32_t locatio
            p->location->address[location] != 0;
 }
 
-/* pt_place_text for a location; "[unknown]" for address 0. */
-int pt_location_text(const pt_profile *p, uint32_t location, char *buf, size_t size);
+/* The address in its image where the piece of code around the location begins. False: unknown. */
+bool pt_location_code_start(const pt_profile *p, uint32_t location, uint64_t *ret_address);
+
+/* pt_place_text for a location; "[unknown]" for address 0. by_code: for the piece of code around
+ * it, if that is known. */
+int pt_location_text(const pt_profile *p, uint32_t location, bool by_code, char *buf, size_t size);
 
 /* Checks every invariant of this header: ids in range, offsets that ascend, string 0 and label set
  * 0 empty, required columns present. PT_ERR_DAMAGED and the first violation otherwise. Every freeze

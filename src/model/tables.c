@@ -24,7 +24,7 @@ static const struct table_kind {
       COL(pt_functions, start_line), COL(pt_functions, source_id), NO_COLUMN}},
     {AT(location),
      {COL(pt_locations, mapping), COL(pt_locations, address), COL(pt_locations, line_first),
-      COL(pt_locations, flags), COL(pt_locations, symbol_bytes), COL(pt_locations, source_id),
+      COL(pt_locations, flags), COL(pt_locations, code_offset), COL(pt_locations, source_id),
       NO_COLUMN}},
     {AT(line), {COL(pt_lines, function), COL(pt_lines, line), COL(pt_lines, column), NO_COLUMN}},
     {AT(stack), {COL(pt_stacks, offset), COL(pt_stacks, frame), COL(pt_stacks, end), NO_COLUMN}},

@@ -25,6 +25,8 @@ struct pt_object {
     pt_data_symbols data;
     bool nearest_sought;
     pt_nearest nearest;
+    bool pieces_sought;
+    pt_pieces pieces;
     bool go_sought;
     pt_go_table *go; /* or NULL */
     bool dwarf_sought;
@@ -80,6 +82,7 @@ void pt_object_free(pt_object *object)
     pt_plt_done(&object->plt);
     pt_nearest_done(&object->nearest);
     pt_data_symbols_done(&object->data);
+    pt_pieces_done(&object->pieces);
     pt_dwarf_free(object->dwarf);
     pt_go_table_free(object->go);
     pt_blob_done(&object->small);
@@ -262,6 +265,13 @@ bool pt_object_data_at(pt_object *object, uint64_t addr, pt_object_data *ret_dat
     if (!object->data_sought) pt_data_symbols_init(&object->data, &object->elf);
     object->data_sought = true;
     return pt_data_symbols_find(&object->data, addr, ret_data);
+}
+
+bool pt_object_code_at(pt_object *object, uint64_t addr, pt_object_symbol *ret_symbol)
+{
+    if (!object->pieces_sought) pt_pieces_init(&object->pieces, &object->elf);
+    object->pieces_sought = true;
+    return pt_pieces_find(&object->pieces, addr, ret_symbol);
 }
 
 bool pt_object_nearest_symbol(pt_object *object, uint64_t addr, pt_object_nearest *ret_nearest)

@@ -104,6 +104,11 @@ typedef struct pt_object_symbol {
  */
 bool pt_object_symbol_at(pt_object *object, uint64_t addr, pt_object_symbol *ret_symbol);
 
+/* Finds the bounds of the piece of code around addr by the image's unwind tables, which strip
+ * keeps: a function, or a part of one that the compiler placed elsewhere (foo.cold). The name is
+ * "". False: no entry covers addr. */
+bool pt_object_code_at(pt_object *object, uint64_t addr, pt_object_symbol *ret_symbol);
+
 /* The function that binutils shows for an address without a line: the nearest function symbol
  * before it in its section, at any distance. False: none, or the address lies in no loaded section.
  */

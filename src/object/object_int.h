@@ -118,6 +118,14 @@ void pt_dwarf_resolve(pt_dwarf *dwarf, const uint64_t *addrs, size_t count, bool
                       const pt_symbol_index *symbols, pt_pool *pool, pt_object_sink *sink,
                       void *context);
 
+/* ---- pieces.c: bounds of code that symbols and DWARF do not name ---- */
+
+typedef PT_VECTOR(pt_code_range) pt_pieces; /* ascending */
+
+void pt_pieces_init(pt_pieces *pieces, const pt_elf *elf);
+void pt_pieces_done(pt_pieces *pieces);
+bool pt_pieces_find(const pt_pieces *pieces, uint64_t addr, pt_object_symbol *ret_symbol);
+
 /* ---- gopclntab.c: functions, lines and inlined calls from the table of Go's runtime ---- */
 
 typedef struct pt_go_table pt_go_table;

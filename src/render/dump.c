@@ -60,7 +60,7 @@ static void put_labels(pt_out *out, const pt_profile *p, uint32_t set)
 static void put_unnamed(pt_out *out, const pt_profile *p, uint32_t location)
 {
     char text[256];
-    pt_location_text(p, location, text, sizeof text);
+    pt_location_text(p, location, false, text, sizeof text);
     pt_text_put(out, text, 0);
 }
 

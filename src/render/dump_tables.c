@@ -101,7 +101,7 @@ static const table tables[] = {
     {"location", offsetof(pt_profile, location), {
         COL(pt_locations, mapping, ID, uint32_t), COL(pt_locations, address, HEX, uint64_t),
         LIST("lines", LINES), COL(pt_locations, flags, U8, uint8_t),
-        COL(pt_locations, symbol_bytes, U64, uint64_t),
+        COL(pt_locations, code_offset, U64, uint64_t),
         COL(pt_locations, source_id, U64, uint64_t)}},
     {"line", offsetof(pt_profile, line), {
         COL(pt_lines, function, ID, uint32_t), COL(pt_lines, line, I64, int64_t),

@@ -145,7 +145,7 @@ static void put_address(drawing *d, const pt_node_info *info)
         pt_putf(&d->buf, "%016llx\\n", (unsigned long long)info->address);
         return;
     }
-    pt_place_text(info->object, info->address, place, sizeof place);
+    pt_place_text(info->object, info->address, info->whole_code, place, sizeof place);
     pt_put_dot_text(&d->buf, place);
     pt_put_text(&d->buf, "\\n");
 }

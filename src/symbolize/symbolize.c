@@ -34,7 +34,7 @@ typedef struct {
 /* The frames of one linked address. */
 typedef struct {
     uint32_t frame_first, frame_count;
-    uint64_t symbol_bytes;
+    uint64_t code_offset; /* without frames: as in pt_locations */
 } answer;
 
 typedef struct {
@@ -412,15 +412,31 @@ static void take_chains(image *m, pt_chains *chains, const uint32_t *rows)
     }
     for (size_t i = 0; i < m->addr_count; i++) {
         const pt_chain chain = pt_chains_at(chains, rows[i]);
-        m->answers[i] = (answer){.frame_first = (uint32_t)m->frames.count,
-                                 .frame_count = chain.frame_count,
-                                 .symbol_bytes = chain.symbol.size_bytes};
+        m->answers[i] =
+            (answer){.frame_first = (uint32_t)m->frames.count, .frame_count = chain.frame_count};
         PT_GROW(m->frames, m->frames.count + chain.frame_count);
         for (uint32_t k = 0; k < chain.frame_count; k++)
             m->frames.items[m->frames.count++] =
                 (frame){chain.frames[k].function, chain.frames[k].line, chain.frames[k].column};
     }
 }
+
+/* Finds the bounds of code for the addresses without a name. Returns whether it found any. */
+static bool take_code_offsets(image *m, pt_object *object)
+{
+    bool any = false;
+    for (size_t i = 0; i < m->addr_count; i++) {
+        pt_object_symbol code;
+        if (m->answers[i].frame_count > 0 || !pt_object_code_at(object, m->addrs[i], &code))
+            continue;
+        m->answers[i].code_offset = m->addrs[i] - code.addr + 1;
+        any = true;
+    }
+    return any;
+}
+
+/* The end of a message about such addresses. */
+#define CODE_SHOWN "; its functions are shown by their first addresses"
 
 static void report_missing(image *m, pt_chains *chains, pt_object_detail detail, size_t outside,
                            size_t nameless)
@@ -439,14 +455,16 @@ static void report_missing(image *m, pt_chains *chains, pt_object_detail detail,
         pt_diag_add(&m->diag, m->wanted.count,
                     "addresses whose names may be missing or wrong: %s " PT_FILE_SHRANK, shrunk);
     if (nameless == 0) return;
+    const char *const shown = take_code_offsets(m, pt_chains_object(chains)) ? CODE_SHOWN : "";
     if (facts.symbol_count == 0 && !facts.has_lines)
         pt_diag_add(&m->diag, nameless,
-                    PT_SYMBOLIZE_NAMELESS "%s is stripped and no debug file was found", m->path);
+                    PT_SYMBOLIZE_NAMELESS "%s is stripped and no debug file was found%s", m->path,
+                    shown);
     else if (facts.is_dynamic_only && !facts.has_lines)
         pt_diag_add(&m->diag, nameless,
                     PT_SYMBOLIZE_NAMELESS "%s has only exported symbols and no debug file "
-                                          "was found",
-                    m->path);
+                                          "was found%s",
+                    m->path, shown);
     else
         pt_diag_add(&m->diag, nameless, PT_SYMBOLIZE_NAMELESS "no symbol of %s covers them",
                     pt_base_name(m->path));
@@ -467,9 +485,7 @@ static void take_code_names(image *m, const pt_code_names *names, pt_demangle_mo
         pt_code_answer a;
         if (m->answers[i].frame_count > 0 || !pt_code_names_find(names, m->addrs[i], &a)) continue;
         char *readable = pt_demangle(a.name, mode);
-        m->answers[i] = (answer){.frame_first = (uint32_t)m->frames.count,
-                                 .frame_count = 1,
-                                 .symbol_bytes = a.end_addr - a.addr};
+        m->answers[i] = (answer){.frame_first = (uint32_t)m->frames.count, .frame_count = 1};
         /* Neighbouring addresses often lie in one function. */
         const function *last =
             m->functions.count > 0 ? &m->functions.items[m->functions.count - 1] : NULL;
@@ -742,7 +758,7 @@ static void commit_location(pt_builder *b, image *m, uint32_t location, const an
                              .line = f->line,
                              .column = f->column};
     }
-    pt_builder_set_lines(b, (pt_location_id){location}, lines, a->frame_count, a->symbol_bytes);
+    pt_builder_set_lines(b, (pt_location_id){location}, lines, a->frame_count);
 }
 
 /* The result for each location, if any; the caller frees the array. */
@@ -753,7 +769,7 @@ static const answer **answers_by_location(const work *w)
         const image *m = &w->images[i];
         for (size_t k = 0; k < m->wanted.count; k++) {
             const answer *a = &m->answers[m->wanted.items[k].answer];
-            if (a->frame_count > 0) found[m->wanted.items[k].location] = a;
+            if (a->frame_count > 0 || a->code_offset > 0) found[m->wanted.items[k].location] = a;
         }
     }
     return found;
@@ -785,7 +801,10 @@ static pt_status commit_names(const work *w, const pt_profile **ret_profile, pt_
     PT_FREE const answer **found = answers_by_location(w);
     for (uint32_t i = 0; i < p->location->t.count; i++) {
         if (found[i] == NULL) continue;
-        commit_location(b, &w->images[w->image_of_location[i]], i, found[i]);
+        if (found[i]->frame_count > 0)
+            commit_location(b, &w->images[w->image_of_location[i]], i, found[i]);
+        else
+            pt_builder_set_code_offset(b, (pt_location_id){i}, found[i]->code_offset);
     }
     commit_mappings(w, b);
     return pt_builder_freeze(b, ret_profile, reterr);

@@ -60,7 +60,7 @@ static pt_locations *edit_locations(const pt_locations *old, const bool *stays)
     locations->address = pt_column_copy(old->address, count, sizeof *old->address);
     locations->line_first = first;
     locations->flags = pt_column_copy(old->flags, count, sizeof *old->flags);
-    locations->symbol_bytes = pt_column_copy(old->symbol_bytes, count, sizeof *old->symbol_bytes);
+    locations->code_offset = pt_column_copy(old->code_offset, count, sizeof *old->code_offset);
     locations->source_id = pt_column_copy(old->source_id, count, sizeof *old->source_id);
     return locations;
 }

@@ -240,7 +240,7 @@ uint32_t pt_merge_location(adding *a, uint32_t row)
         .mapping = pt_merge_mapping(a, l->mapping[row]),
         .flags = l->flags[row],
         .address = l->address[row],
-        .symbol_bytes = l->symbol_bytes ? l->symbol_bytes[row] : 0,
+        .code_offset = l->code_offset ? l->code_offset[row] : 0,
     };
     if (location.mapping != PT_NONE) /* each process may map the image at another address */
         location.address += pt_builder_mapping_at(a->b, (pt_mapping_id){location.mapping})->start -
@@ -440,7 +440,7 @@ static bool same_locations(const pt_locations *a, const pt_locations *b)
            same_column(a->address, b->address, n, sizeof *a->address) &&
            same_column(a->line_first, b->line_first, n + 1, sizeof *a->line_first) &&
            same_column(a->flags, b->flags, n, sizeof *a->flags) &&
-           same_column(a->symbol_bytes, b->symbol_bytes, n, sizeof *a->symbol_bytes);
+           same_column(a->code_offset, b->code_offset, n, sizeof *a->code_offset);
 }
 
 static uint32_t *new_map(uint32_t count)

@@ -88,3 +88,13 @@ bool pt_unwind_frames_of_elf(const pt_elf *elf, pt_unwind_frames *ret_frames)
     if (found) *ret_frames = frames;
     return found;
 }
+
+void pt_unwind_each_piece(const pt_unwind_frames *frames, pt_unwind_piece *piece, void *arg)
+{
+    pt_cfi_reader reader = {.frames = frames, .machine = pt_machine_of_elf(frames->machine)};
+    uint64_t off = 0, at;
+    pt_cfi_fde fde;
+    /* A linker that drops a function may leave its entry, with address 0. */
+    while (pt_cfi_next_fde(&reader, &off, &at, &fde))
+        if (fde.start_addr != 0) piece(arg, fde.start_addr, fde.size_bytes);
+}

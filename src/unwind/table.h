@@ -83,6 +83,12 @@ typedef struct {
  * into the file's bytes. */
 bool pt_unwind_frames_of_elf(const struct pt_elf *elf, pt_unwind_frames *ret_frames);
 
+/* Lists the pieces of code that the entries describe, in the entries' order: functions, and the
+ * parts of functions that lie elsewhere. Entries of dropped functions (address 0) and damaged ones
+ * are left out. */
+typedef void pt_unwind_piece(void *arg, uint64_t start_addr, uint64_t size_bytes);
+void pt_unwind_each_piece(const pt_unwind_frames *frames, pt_unwind_piece *piece, void *arg);
+
 /* Reads from .eh_frame_hdr, which lies at hdr_addr, the address of .eh_frame. For images in
  * memory. False: the header is damaged or of unknown form. */
 bool pt_unwind_eh_frame_addr(const uint8_t *hdr, uint64_t hdr_bytes, uint64_t hdr_addr,

@@ -58,6 +58,16 @@ const char *pt_code_name(const pt_code_image *image, const char *linkage_name,
     return image->names->items[name].plain;
 }
 
+const char *pt_code_own_name(const pt_code_image *image, const char *name)
+{
+    struct pt_code_names *const names = image->names;
+    PT_GROW(*names, names->count + 1);
+    names->items[names->count].plain = pt_strdup(name);
+    names->items[names->count].brief = NULL;
+    names->items[names->count].linkage = names->items[names->count].plain;
+    return names->items[names->count++].linkage;
+}
+
 /* ---- Images ---- */
 
 static void say_unopened(const pt_code_options *options, const char *path, const pt_error *error)

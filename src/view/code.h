@@ -55,6 +55,9 @@ void pt_code_done(pt_code *code);
 const char *pt_code_name(const pt_code_image *image, const char *linkage_name,
                          pt_demangle_mode mode);
 
+/* Keeps a copy of the name of code that no symbol names; lives as long. */
+const char *pt_code_own_name(const pt_code_image *image, const char *name);
+
 /* ---- Functions ---- */
 
 /* A function that an instruction belongs to, by inlining or by being its symbol. */

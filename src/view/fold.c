@@ -141,14 +141,19 @@ static pt_node_info pprof_info(const pt_fold *fold, uint32_t location, uint32_t 
     return info;
 }
 
-/* Sets the object, and with `address` the address in it. An address of 0 sets neither then. */
-static void put_place(const pt_fold *fold, uint32_t location, bool address, pt_node_info *info)
+/* Sets the object, and unless rows are mapped files, the address in it, or where the code around it
+ * begins. An address of 0 sets neither then. */
+static void put_place(const pt_fold *fold, uint32_t location, pt_unnamed unnamed,
+                      pt_node_info *info)
 {
     const pt_profile *p = fold->profile;
     const uint32_t mapping = p->location->mapping[location];
-    if (address && p->location->address[location] == 0) return;
+    const bool has_address = unnamed != PT_UNNAMED_OBJECT;
+    if (has_address && p->location->address[location] == 0) return;
     if (mapping != PT_NONE) info->object = fold->object[mapping];
-    if (address) info->address = pt_location_in_image(p, location);
+    info->whole_code =
+        unnamed == PT_UNNAMED_FUNCTION && pt_location_code_start(p, location, &info->address);
+    if (has_address && !info->whole_code) info->address = pt_location_in_image(p, location);
 }
 
 static pt_node_info own_info(const pt_fold *fold, uint32_t location, uint32_t line)
@@ -162,14 +167,15 @@ static pt_node_info own_info(const pt_fold *fold, uint32_t location, uint32_t li
     if (by == PT_BY_FILE && pt_text_bytes(p, file) > 0) {
         info.file = pt_text(p, file);
     } else if (by == PT_BY_MAPPING) {
-        put_place(fold, location, false, &info);
+        put_place(fold, location, PT_UNNAMED_OBJECT, &info);
     } else if (pt_text_bytes(p, name) == 0) {
-        put_place(fold, location, fold->rule.unnamed == PT_UNNAMED_ADDRESS, &info);
+        const bool is_each = by == PT_BY_ADDRESS && fold->rule.unnamed == PT_UNNAMED_FUNCTION;
+        put_place(fold, location, is_each ? PT_UNNAMED_ADDRESS : fold->rule.unnamed, &info);
     } else {
         info.name = pt_text(p, name);
         if (by == PT_BY_FILEFUNCTION || by == PT_BY_LINE) info.file = text_or_empty(p, file);
         if (by == PT_BY_LINE) info.line = p->line->line[line];
-        if (by == PT_BY_ADDRESS) put_place(fold, location, true, &info);
+        if (by == PT_BY_ADDRESS) put_place(fold, location, PT_UNNAMED_ADDRESS, &info);
     }
     return info;
 }
@@ -183,8 +189,8 @@ static pt_node_info info_of(const pt_fold *fold, uint32_t location, uint32_t lin
 static bool same_info(const pt_node_info *a, const pt_node_info *b)
 {
     return a->name == b->name && a->file == b->file && a->object == b->object &&
-           a->address == b->address && a->start_line == b->start_line && a->line == b->line &&
-           a->column == b->column;
+           a->address == b->address && a->whole_code == b->whole_code &&
+           a->start_line == b->start_line && a->line == b->line && a->column == b->column;
 }
 
 static uint64_t hash_info(const pt_node_info *info)
@@ -308,9 +314,9 @@ pt_node_info pt_fold_info(const pt_fold *fold, uint32_t row)
 
 static char *place_text(const pt_node_info *info)
 {
-    const int length = pt_place_text(info->object, info->address, NULL, 0);
+    const int length = pt_place_text(info->object, info->address, info->whole_code, NULL, 0);
     char *text = pt_alloc((size_t)length + 1, 1);
-    pt_place_text(info->object, info->address, text, (size_t)length + 1);
+    pt_place_text(info->object, info->address, info->whole_code, text, (size_t)length + 1);
     return text;
 }
 
@@ -422,9 +428,12 @@ static bool is_called(const pt_profile *p, uint32_t location, uint32_t line, con
         if (name[bytes] == ' ' && is_place(p, location, line, name + bytes + 1)) return true;
     }
     if (name[0] != '[') return false;
-    char place[PT_PLACE_BYTES];
-    const int length = pt_location_text(p, location, place, sizeof place);
-    if (length > 0 && (size_t)length < sizeof place && strncmp(name, place, (size_t)length) == 0) {
+    for (int by_code = 0; by_code <= (bytes == 0); by_code++) {
+        char place[PT_PLACE_BYTES];
+        const int length = pt_location_text(p, location, by_code, place, sizeof place);
+        if (length <= 0 || (size_t)length >= sizeof place ||
+            strncmp(name, place, (size_t)length) != 0)
+            continue;
         const char *const rest = name + length;
         if (bytes == 0 ? rest[0] == '\0' : rest[0] == ' ' && strcmp(rest + 1, own) == 0)
             return true;

@@ -28,8 +28,10 @@ typedef enum {
 
 /* The name of a frame without a function name. */
 typedef enum {
-    PT_UNNAMED_ADDRESS, /* each address is a row: "[libfoo.so+0x1234]" */
-    PT_UNNAMED_OBJECT,  /* each mapped file is one: "[libfoo.so]"; "[unknown]" without a mapping */
+    PT_UNNAMED_FUNCTION, /* each piece of code that unwind tables know: "[libfoo.so+0x1200..]"; each
+                            other address by itself */
+    PT_UNNAMED_ADDRESS,  /* each address is a row: "[libfoo.so+0x1234]" */
+    PT_UNNAMED_OBJECT,   /* each mapped file is one: "[libfoo.so]"; "[unknown]" without a mapping */
 } pt_unnamed;
 
 typedef struct pt_fold_rule {
@@ -54,6 +56,7 @@ typedef struct pt_node_info {
     const char *object; /* path of a mapped file; except for pprof, the first path with the same
                            base name */
     uint64_t address; /* pprof: the sampled address; else the address in the image's own headers */
+    bool whole_code;  /* the frame lies in the piece of code that begins at address */
     int64_t start_line, line, column; /* start_line and column: pprof only */
 } pt_node_info;
 

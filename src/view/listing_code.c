@@ -109,6 +109,26 @@ static pt_status match_symbol_name(const counting *t, const sampled_symbol *s, b
     return pt_regex_match(t->request->pattern, name, strlen(name), ret_match, reterr);
 }
 
+/* The symbol around a location's code; for code without a name its bounds, with the name "". */
+static bool find_symbol(const counting *t, uint32_t location, pt_object_symbol *ret_symbol)
+{
+    const uint32_t image = t->code->image_of[location];
+    if (image == PT_NONE) return false;
+    pt_object *const object = t->code->image[image].object;
+    const uint64_t addr = t->code->addr[location];
+    return pt_object_symbol_at(object, addr, ret_symbol) ||
+           (pt_location_is_nameless(t->profile, location) &&
+            pt_object_code_at(object, addr, ret_symbol));
+}
+
+/* The name that reports give to code without one. */
+static const char *name_of_code(const counting *t, uint32_t location, uint32_t image)
+{
+    char text[4096];
+    pt_location_text(t->profile, location, true, text, sizeof text);
+    return pt_code_own_name(&t->code->image[image], text);
+}
+
 /* Does the symbol of a location hold the requested address? */
 static bool holds_address(const counting *t, uint32_t location, const pt_object_symbol *symbol)
 {
@@ -124,13 +144,12 @@ static pt_status put_cells(counting *t, pt_error *reterr)
     for (uint32_t l = 0; l < t->profile->location->t.count; l++) {
         const uint32_t image = t->code->image_of[l];
         pt_object_symbol symbol;
-        if (image == PT_NONE ||
-            !pt_object_symbol_at(t->code->image[image].object, t->code->addr[l], &symbol))
-            continue;
+        if (!find_symbol(t, l, &symbol)) continue;
         const size_t before = t->symbols.count;
         const uint32_t id = group_of_symbol(t, image, &symbol);
         sampled_symbol *found = &t->symbols.items[id];
         if (t->symbols.count > before) {
+            if (symbol.name[0] == '\0') found->symbol.name = name_of_code(t, l, image);
             const pt_status status = match_symbol_name(t, found, &found->is_named, reterr);
             if (status != PT_OK) return status;
         }

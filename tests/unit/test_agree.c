@@ -361,7 +361,7 @@ static void compare_all(const pt_profile *p)
     if (pt_view_magnitude(p, event) == INT64_MAX) return; /* sums saturate, each in its own way */
     assert_int_equal(pt_regex_new("", 0, &all, &error), PT_OK);
     for (int by = PT_BY_FUNCTION; by <= PT_BY_MAPPING; by++)
-        for (int unnamed = PT_UNNAMED_ADDRESS; unnamed <= PT_UNNAMED_OBJECT; unnamed++) {
+        for (int unnamed = PT_UNNAMED_FUNCTION; unnamed <= PT_UNNAMED_OBJECT; unnamed++) {
             rule = (pt_fold_rule){.by = (pt_grain)by, .unnamed = (pt_unnamed)unnamed};
             compare_by_rule(p, event, all);
         }

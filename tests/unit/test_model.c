@@ -220,7 +220,7 @@ static void extending_keeps_ids_and_shares_what_it_cannot_change(void **state)
         more, &(pt_function){.name = pt_builder_text(more, "work").v, .start_line = 3});
     const pt_function_id g =
         pt_builder_function(more, &(pt_function){.name = pt_builder_text(more, "inlined").v});
-    pt_builder_set_lines(more, l, (pt_line[]){{g.v, 5, 0}, {f.v, 4, 2}}, 2, 0x40);
+    pt_builder_set_lines(more, l, (pt_line[]){{g.v, 5, 0}, {f.v, 4, 2}}, 2);
     PT_UNREF_PROFILE const pt_profile *named = frozen(more);
 
     assert_ptr_equal(named->sample, p->sample);
@@ -228,7 +228,6 @@ static void extending_keeps_ids_and_shares_what_it_cannot_change(void **state)
     assert_int_equal(p->line->t.count, 0);
     assert_int_equal(named->line->t.count, 2);
     assert_int_equal(named->line->column[1], 2);
-    assert_int_equal(named->location->symbol_bytes[0], 0x40);
     assert_string_equal(pt_text(named, named->function->name[named->line->function[0]]), "inlined");
 }
 
@@ -249,19 +248,34 @@ static void a_location_without_a_name_says_where_it_lies(void **state)
         uint32_t mapping;
         uint64_t address;
         const char *text;
+        uint64_t code_offset;
+        uint32_t flags;
+        const char *code_text;
     } cases[] = {
-        {0, 0x7234, "[libfoo.so+0x334]"}, {1, 0x7234, "[libfoo.so+0x1234]"},
-        {2, 0xf010, "[vdso+0x10]"},       {PT_NONE, 0x55, "[0x55]"},
-        {PT_NONE, 0, "[unknown]"},
+        {0, 0x7234, "[libfoo.so+0x334]", 0, 0, "[libfoo.so+0x334]"},
+        {1, 0x7234, "[libfoo.so+0x1234]", 0, 0, "[libfoo.so+0x1234]"},
+        {1, 0x7234, "[libfoo.so+0x1234]", 1, 0, "[libfoo.so+0x1234..]"},
+        {1, 0x7234, "[libfoo.so+0x1234]", 0x35, 0, "[libfoo.so+0x1200..]"},
+        {1, 0x7234, "[libfoo.so+0x1234]", 0x34, PT_LOCATION_RETURN_ADDR, "[libfoo.so+0x1200..]"},
+        {2, 0xf010, "[vdso+0x10]", 0, 0, "[vdso+0x10]"},
+        {PT_NONE, 0x55, "[0x55]", 0, 0, "[0x55]"},
+        {PT_NONE, 0, "[unknown]", 0, 0, "[unknown]"},
     };
-    for (size_t i = 0; i < 5; i++)
-        pt_builder_append_location(
-            b, &(pt_location){.mapping = cases[i].mapping, .address = cases[i].address}, NULL, 0);
+    enum { CASES = sizeof cases / sizeof cases[0] };
+    for (size_t i = 0; i < CASES; i++)
+        pt_builder_append_location(b,
+                                   &(pt_location){.mapping = cases[i].mapping,
+                                                  .address = cases[i].address,
+                                                  .code_offset = cases[i].code_offset,
+                                                  .flags = cases[i].flags},
+                                   NULL, 0);
     PT_UNREF_PROFILE const pt_profile *p = frozen(b);
-    for (uint32_t i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < CASES; i++) {
         char text[64];
-        pt_location_text(p, i, text, sizeof text);
+        pt_location_text(p, i, false, text, sizeof text);
         assert_string_equal(text, cases[i].text);
+        pt_location_text(p, i, true, text, sizeof text);
+        assert_string_equal(text, cases[i].code_text);
     }
 }
 

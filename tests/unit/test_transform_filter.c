@@ -21,7 +21,7 @@ static char *text_of(const pt_profile *p)
             const uint32_t first = p->location->line_first[location];
             uint32_t line = p->location->line_first[location + 1];
             char unnamed[64];
-            pt_location_text(p, location, unnamed, sizeof unnamed);
+            pt_location_text(p, location, true, unnamed, sizeof unnamed);
             if (line == first) pt_put_text(&text, unnamed);
             while (line-- > first)
                 pt_putf(&text, "%s%s", pt_text(p, p->function->name[p->line->function[line]]),

@@ -267,7 +267,7 @@ static void fake_mapping(const pt_profile *p, pt_profile_tables *tables)
     locations->line_first =
         pt_column_copy(old->line_first, (size_t)count + 1, sizeof *old->line_first);
     locations->flags = pt_column_copy(old->flags, count, sizeof *old->flags);
-    locations->symbol_bytes = pt_column_copy(old->symbol_bytes, count, sizeof *old->symbol_bytes);
+    locations->code_offset = pt_column_copy(old->code_offset, count, sizeof *old->code_offset);
     locations->source_id = pt_column_copy(old->source_id, count, sizeof *old->source_id);
     tables->location = locations;
 }
