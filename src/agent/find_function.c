@@ -148,3 +148,25 @@ void *pt_find_first(const char *name)
     const lookup l = look_up(name);
     return l.before != NULL ? l.before : l.own != NULL ? l.own : l.behind;
 }
+
+/* ---- thread-local variables ---- */
+
+typedef struct {
+    uintptr_t base;
+    size_t number;
+} module;
+
+static int look_for_module(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    module *const m = arg;
+    if (info->dlpi_addr != m->base || size < sizeof *info) return 0;
+    m->number = info->dlpi_tls_modid;
+    return 1;
+}
+
+size_t pt_find_tls_module(uintptr_t base)
+{
+    module m = {.base = base};
+    if (pt_find_first("gnu_get_libc_version") != NULL) dl_iterate_phdr(look_for_module, &m);
+    return m.number;
+}

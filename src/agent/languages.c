@@ -17,6 +17,7 @@ static const pt_language *const rows[PT_JOURNAL_LANGUAGES] = {
     [PT_JOURNAL_LANGUAGE_PYTHON] = &pt_language_python,
     [PT_JOURNAL_LANGUAGE_JAVASCRIPT] = &pt_language_v8,
     [PT_JOURNAL_LANGUAGE_PHP] = &pt_language_php,
+    [PT_JOURNAL_LANGUAGE_RUBY] = &pt_language_ruby,
 };
 
 static struct {
@@ -90,6 +91,7 @@ static void attach_interpreter(unsigned language, const pt_image *image, const c
     }
     if (row->evaluator != NULL) {
         find_evaluator(image, row->evaluator, &languages.evaluator);
+        languages.evaluator.begins_early = row->begins_early;
         languages.counted = row;
     }
     const void *const facts = row->attach(&in, why);

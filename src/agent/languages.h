@@ -21,6 +21,7 @@ typedef struct {
      * loader fills it; dlsym would call malloc if the mark is missing. */
     const char *const volatile *loaded;
     const char *evaluator; /* the function that executes frames; NULL: no such function is needed */
+    bool begins_early;     /* as in pt_interp_evaluator */
     const char *missing;   /* the end of the line that refuses an interpreter */
     const char *lie;       /* the line's beginning if memory never fitted the layout */
     uint32_t wrong_looks;  /* objects that do not fit, and none that does, until that line */
@@ -30,8 +31,8 @@ typedef struct {
     const void *(*attach)(const pt_language_image *in, char why[PT_LANGUAGE_WHY_BYTES]);
 } pt_language;
 
-/* python.c, v8.c, php.c */
-extern const pt_language pt_language_python, pt_language_v8, pt_language_php;
+/* python.c, v8.c, php.c, ruby.c */
+extern const pt_language pt_language_python, pt_language_v8, pt_language_php, pt_language_ruby;
 
 static inline bool pt_language_symbol(const pt_image *image, const char *name, uint64_t *ret_addr)
 {

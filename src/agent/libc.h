@@ -31,6 +31,9 @@
 void *pt_find_next(const char *name, void *second);
 /* The address that the name resolves to in this process, also in this library; NULL: none. */
 void *pt_find_first(const char *name);
+/* The number by which glibc finds the thread-local variables of the object that is loaded there; 0:
+ * it has none, or the C library is another. */
+size_t pt_find_tls_module(uintptr_t base);
 /* Where a table of an object lies whose dynamic section says `at`: glibc and musl differ in which
  * of these they replace by the loaded address, and neither does so in the vdso, whose addresses as
  * linked may be above the base. 0: the object has no memory there. */

@@ -229,7 +229,7 @@ static uint32_t code_location_of(uint64_t word)
     *at = (location){.address = word, .mapping = mapping, .id = before + 1};
     w.locations++;
     int32_t line = code != NULL ? code->first_line : 0;
-    if (language == PT_JOURNAL_LANGUAGE_PHP && PT_JOURNAL_CODE_PLACE(word) > 0)
+    if (pt_mapped_languages[language].has_lines && PT_JOURNAL_CODE_PLACE(word) > 0)
         line = PT_JOURNAL_CODE_PLACE(word);
     if (layout != NULL)
         line = pt_python_line(layout->lines,

@@ -99,7 +99,9 @@ static const pt_option record_rows[] = {
      .details =
          "auto takes perf events wherever the kernel gives them, and else, for a COMMAND, "
          "the library (kernel.perf_event_paranoid 3 or 4, containers). A COMMAND that is Python "
-         "3.8 to 3.13, Node or PHP 8.2, or a script for one of them, gets the library, which sees "
+         "3.8 to 3.13, Node, PHP 8.2 or Ruby 3.1, or a script for one of them, gets the library, "
+         "which "
+         "sees "
          "the functions of that language; of these, bpf sees Python's, and perf sees none. "
          "`pitot info` shows the engine and the reason. --split takes the library. bpf is perf "
          "with a "
@@ -292,29 +294,21 @@ static int run_preload(pt_cmd_context *context, const pt_record_settings *settin
     return pt_cmd_fail(refusal);
 }
 
-/* Records by the library if the command is a Python, Node or PHP whose functions the library reads:
- * these names are worth more than perf events' time in the kernel. Else PT_RECORD_REFUSED. */
+/* Records by the library if the command is an interpreter whose functions the library reads: these
+ * names are worth more than perf events' time in the kernel. Else PT_RECORD_REFUSED. */
 static int run_interpreter(pt_cmd_context *context, const pt_record_settings *settings)
 {
     pt_target target;
     pt_target_look(context->args[0], &target);
-    const unsigned minor = target.kind == PT_TARGET_OK ? target.python_minor : 0;
-    const bool is_python = minor != 0 || pt_target_stands_for_python(&target);
-    const bool is_node = target.kind == PT_TARGET_OK && target.is_node;
-    const bool is_php = target.kind == PT_TARGET_OK && target.is_php;
-    pt_target_done(&target);
-    PT_FREE char *library = is_python || is_node || is_php ? pt_record_library(NULL) : NULL;
-    if (library == NULL) return PT_RECORD_REFUSED;
-    PT_FREE char *name = is_node      ? pt_strdup("Node")
-                         : is_php     ? pt_strdup("PHP")
-                         : minor != 0 ? pt_strf("Python 3.%u", minor)
-                                      : pt_strdup("a script for Python");
+    PT_FREE char *library = target.interpreter[0] != '\0' ? pt_record_library(NULL) : NULL;
     PT_FREE char *engine =
         pt_strf("libprofiler.so.0 in the processes, as the command is %s, whose "
                 "functions the library reads (--engine=perf: from outside, with the "
                 "kernel's part)",
-                name);
-    return pt_record_preload(context, settings, library, engine);
+                target.interpreter);
+    pt_target_done(&target);
+    return library != NULL ? pt_record_preload(context, settings, library, engine)
+                           : PT_RECORD_REFUSED;
 }
 
 static int record_once(pt_cmd_context *context, pt_record_settings *settings)

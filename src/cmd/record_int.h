@@ -122,20 +122,16 @@ typedef enum {
 
 typedef struct pt_target {
     pt_target_kind kind;
-    char *path;            /* of the image that would run: the interpreter of a script */
-    char *script;          /* the script it is for, or NULL */
-    unsigned python_minor; /* it is CPython 3.python_minor, whose frames the library sees; 0: not */
-    bool is_node;          /* it is a Node whose frames the library sees */
-    bool is_php;           /* it is a PHP 8.2 whose frames the library sees */
+    char *path;   /* of the image that would run: the interpreter of a script */
+    char *script; /* the script it is for, or NULL */
+    /* Whose functions the library sees: "Python 3.11", "Node", "a script for Ruby"; "": none. */
+    char interpreter[24];
 } pt_target;
 
 /* Looks a command up as execvp does. Commands that do not exist or cannot be read are OK here: the
  * attempt to run them gives the message. */
 void pt_target_look(const char *command, pt_target *ret_target);
 void pt_target_done(pt_target *target);
-/* A script with the name of Python (python, python3.12), as version managers have: it runs the one
- * that is chosen where it runs. */
-bool pt_target_stands_for_python(const pt_target *target);
 
 /* The path of libprofiler.so.0 that belongs to this program: beside it, in ../lib, or where it was
  * installed. NULL and an error if there is none; else the caller frees it. */

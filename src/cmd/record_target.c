@@ -16,6 +16,7 @@
 #include "elf/image.h"
 #include "interp/php.h"
 #include "interp/python.h"
+#include "interp/ruby.h"
 #include "interp/v8.h"
 #include "machine/machine.h"
 
@@ -84,38 +85,82 @@ static bool has_symbol(const pt_elf *elf, const char *name)
 
 /* The minor version of the CPython that a program called python3.N runs, if it has or needs symbols
  * of the interpreter; 0: none, or one whose layout is not known. */
-static unsigned python_minor_of(const char *path, const pt_blob *image)
+static unsigned python_minor_of(const char *path, const pt_elf *elf)
 {
     unsigned major, minor;
-    pt_elf elf;
-    PT_FREE char *real = realpath(path, NULL);
-    if (real == NULL || !pt_python_version_of_name(real, &major, &minor) ||
-        pt_python_layout_of(major, minor) == NULL ||
-        pt_elf_open(image->data, image->size, &elf) != PT_ELF_OK)
+    if (!pt_python_version_of_name(path, &major, &minor) ||
+        pt_python_layout_of(major, minor) == NULL)
         return 0;
-    return has_symbol(&elf, "Py_") ? minor : 0; /* Py_BytesMain and its kin */
+    return has_symbol(elf, "Py_") ? minor : 0; /* Py_BytesMain and its kin */
 }
 
 /* A program called node or nodejs, with V8's symbols in it or in its library (libnode.so.N). */
-static bool is_node(const char *path, const pt_blob *image)
+static bool is_node(const char *path, const pt_elf *elf)
 {
-    pt_elf elf;
-    PT_FREE char *real = realpath(path, NULL);
-    const char *const name = real != NULL ? pt_base_name(real) : "";
+    const char *const name = pt_base_name(path);
     return (strcmp(name, "node") == 0 || strcmp(name, "nodejs") == 0) &&
-           pt_elf_open(image->data, image->size, &elf) == PT_ELF_OK &&
-           (has_symbol(&elf, PT_V8_MARK) || has_symbol(&elf, "_ZN4node5Start"));
+           (has_symbol(elf, PT_V8_MARK) || has_symbol(elf, "_ZN4node5Start"));
 }
 
 /* A program called php, php8.2 and the like, of the build that the library knows. */
-static bool is_php(const char *path, const pt_blob *image)
+static bool is_php(const char *path, const pt_elf *elf)
+{
+    return pt_php_is_file(path) && has_symbol(elf, PT_PHP_MARK) &&
+           memmem(elf->bytes, elf->size_bytes, PT_PHP_BUILD, sizeof PT_PHP_BUILD) != NULL;
+}
+
+/* The version "3.1" of a Ruby whose layout is known: from its name (ruby3.1), or from a program
+ * that has the interpreter within. */
+static const pt_ruby_layout *ruby_layout_of(const char *path, const pt_elf *elf)
+{
+    unsigned major, minor;
+    pt_elf_symbols symbols;
+    pt_elf_symbol symbol;
+    uint64_t off;
+    if (!pt_ruby_is_file(path)) return NULL;
+    if (sscanf(pt_base_name(path), "ruby%u.%u", &major, &minor) == 2)
+        return has_symbol(elf, "ruby_") ? pt_ruby_layout_of(major, minor) : NULL;
+    if (!pt_elf_symbols_open(elf, SHT_DYNSYM, &symbols)) return NULL;
+    for (uint32_t i = 0; pt_elf_symbol_at(&symbols, i, &symbol); i++) {
+        char text[8] = "";
+        if (strcmp(symbol.name, "ruby_version") != 0 ||
+            !pt_elf_offset_of_addr(elf, symbol.value, &off) || off > elf->size_bytes ||
+            elf->size_bytes - off < sizeof text)
+            continue;
+        memcpy(text, elf->bytes + off, sizeof text - 1);
+        if (sscanf(text, "%u.%u.", &major, &minor) == 2) return pt_ruby_layout_of(major, minor);
+    }
+    return NULL;
+}
+
+/* Finds the interpreter that the image is. */
+static void judge_interpreter(const char *path, const pt_blob *image, pt_target *target)
 {
     pt_elf elf;
+    const size_t size = sizeof target->interpreter;
     PT_FREE char *real = realpath(path, NULL);
-    return real != NULL && pt_php_is_file(real) &&
-           pt_elf_open(image->data, image->size, &elf) == PT_ELF_OK &&
-           has_symbol(&elf, PT_PHP_MARK) &&
-           memmem(image->data, image->size, PT_PHP_BUILD, sizeof PT_PHP_BUILD) != NULL;
+    if (real == NULL || pt_elf_open(image->data, image->size, &elf) != PT_ELF_OK) return;
+    const unsigned minor = python_minor_of(real, &elf);
+    const pt_ruby_layout *const ruby = ruby_layout_of(real, &elf);
+    if (minor != 0) snprintf(target->interpreter, size, "Python 3.%u", minor);
+    if (is_node(real, &elf)) snprintf(target->interpreter, size, "Node");
+    if (is_php(real, &elf)) snprintf(target->interpreter, size, "PHP");
+    if (ruby != NULL) snprintf(target->interpreter, size, "Ruby %u.%u", ruby->major, ruby->minor);
+}
+
+/* Is the script called as an interpreter (python, python3.12, ruby), as version managers have them?
+ * Then it runs the one that is chosen where it runs. */
+static void judge_script(pt_target *target)
+{
+    static const char *const interpreters[][2] = {{"python", "Python"}, {"ruby", "Ruby"}};
+    const char *const name = target->script != NULL ? pt_base_name(target->script) : "";
+    for (size_t i = 0; i < sizeof interpreters / sizeof interpreters[0]; i++) {
+        const size_t bytes = strlen(interpreters[i][0]);
+        if (strncmp(name, interpreters[i][0], bytes) == 0 &&
+            name[bytes + strspn(name + bytes, "0123456789.")] == '\0')
+            snprintf(target->interpreter, sizeof target->interpreter, "a script for %s",
+                     interpreters[i][1]);
+    }
 }
 
 static pt_target_kind judge_target(const char *path, const pt_blob *image)
@@ -138,9 +183,9 @@ void pt_target_look(const char *command, pt_target *ret_target)
         char *const interpreter = script_interpreter(image.data, image.size);
         if (interpreter == NULL) {
             ret_target->kind = judge_target(ret_target->path, &image);
-            ret_target->python_minor = python_minor_of(ret_target->path, &image);
-            ret_target->is_node = is_node(ret_target->path, &image);
-            ret_target->is_php = is_php(ret_target->path, &image);
+            judge_interpreter(ret_target->path, &image, ret_target);
+            if (ret_target->interpreter[0] == '\0') judge_script(ret_target);
+            if (ret_target->kind != PT_TARGET_OK) ret_target->interpreter[0] = '\0';
         }
         pt_blob_done(&image);
         if (interpreter == NULL) return;
@@ -150,13 +195,6 @@ void pt_target_look(const char *command, pt_target *ret_target)
             free(ret_target->path);
         ret_target->path = interpreter;
     }
-}
-
-bool pt_target_stands_for_python(const pt_target *target)
-{
-    if (target->script == NULL || target->kind != PT_TARGET_OK) return false;
-    const char *const name = pt_base_name(target->script);
-    return strncmp(name, "python", 6) == 0 && name[6 + strspn(name + 6, "0123456789.")] == '\0';
 }
 
 void pt_target_done(pt_target *target)

@@ -75,7 +75,7 @@ static int32_t line_of(pt_journal_reading *g, const pt_journal_known_code *code,
 {
     const pt_python_layout *const layout =
         code->language == PT_JOURNAL_LANGUAGE_PYTHON ? pt_python_layout_of(3, code->minor) : NULL;
-    if (code->language == PT_JOURNAL_LANGUAGE_PHP) return place > 0 ? place : code->first_line;
+    if (pt_mapped_languages[code->language].has_lines) return place > 0 ? place : code->first_line;
     g->lines_read += code->lines_bytes;
     if (layout == NULL || g->lines_read > LINES_READ_MAX) return code->first_line;
     return pt_python_line(layout->lines, code->lines, code->lines_bytes, code->first_line, place);

@@ -58,7 +58,8 @@ pt_merge_result pt_interp_merge(const pt_interp_evaluator *evaluator, const uint
     /* Complete chains match from the outermost frame inwards: an excess is innermost. */
     uint32_t without_run = is_whole && evaluators > runs ? evaluators - runs : 0;
     const bool is_certain =
-        evaluators == runs || (without_run == 1 && is_at_leaf) || (!is_whole && evaluators < runs);
+        evaluators == runs || (without_run == 1 && is_at_leaf) ||
+        (evaluators < runs && (!is_whole || (evaluator->begins_early && evaluators + 1 == runs)));
     for (uint32_t extra = is_whole && runs > evaluators ? runs - evaluators : 0; extra > 0; extra--)
         put_run(&m);
     for (uint32_t i = 0; i < native_count; i++) {

@@ -8,7 +8,8 @@
  *   chain    read  f g  evaluator  qsort  h  evaluator  main
  *
  * An evaluator among the innermost native frames that has no run has just begun, or is about to
- * return: it stays without frames. If the counts differ in another way, the result has all
+ * return: it stays without frames. A run that has no evaluator yet (begins_early) is the innermost.
+ * If the counts differ in another way, the result has all
  * frames of both chains, and is uncertain. Pure functions: no memory but the caller's.
  */
 #ifndef PT_INTERP_MERGE_H
@@ -26,6 +27,7 @@
  * (NAME.cold). */
 typedef struct {
     uint64_t low[2], limit[2]; /* low equal to limit: no such part */
+    bool begins_early;         /* a run's first frame is made before the evaluator is called */
 } pt_interp_evaluator;
 
 /* Is it code of the evaluator? pc: of the innermost native frame, else a return address. */

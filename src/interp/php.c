@@ -47,21 +47,21 @@ static uint64_t word_at(const uint64_t *words, unsigned offset)
     return words[offset / WORD];
 }
 
-static bool read_word(pt_php_read *read, void *arg, uint64_t addr, uint64_t *ret)
+static bool read_word(pt_interp_read *read, void *arg, uint64_t addr, uint64_t *ret)
 {
     return addr != 0 && addr % WORD == 0 && read(arg, addr, ret, sizeof *ret);
 }
 
 /* ---- frames ---- */
 
-bool pt_php_is_innermost(pt_php_read *read, void *arg, uint64_t globals, uint64_t frame)
+bool pt_php_is_innermost(pt_interp_read *read, void *arg, uint64_t globals, uint64_t frame)
 {
     uint64_t innermost;
     return frame != 0 && read_word(read, arg, globals + GLOBALS_FRAME, &innermost) &&
            innermost == frame;
 }
 
-pt_php_step pt_php_walk_begin(pt_php_walk *walk, pt_php_read *read, void *arg, uint64_t globals,
+pt_php_step pt_php_walk_begin(pt_php_walk *walk, pt_interp_read *read, void *arg, uint64_t globals,
                               uint64_t generator_class, uint32_t most)
 {
     walk->read = read;
@@ -170,7 +170,7 @@ pt_php_step pt_php_walk_next(pt_php_walk *walk, pt_php_frame *ret_frame)
 
 /* ---- functions ---- */
 
-bool pt_php_function_at(pt_php_read *read, void *arg, uint64_t function, pt_php_function *ret)
+bool pt_php_function_at(pt_interp_read *read, void *arg, uint64_t function, pt_php_function *ret)
 {
     uint64_t words[FUNCTION_BYTES / WORD], class;
     enum { COMMON = FUNCTION_CLASS + WORD };
@@ -192,7 +192,7 @@ bool pt_php_function_at(pt_php_read *read, void *arg, uint64_t function, pt_php_
     return ret->file != 0 && ret->first != 0;
 }
 
-int32_t pt_php_line(pt_php_read *read, void *arg, uint64_t globals, const pt_php_function *f,
+int32_t pt_php_line(pt_interp_read *read, void *arg, uint64_t globals, const pt_php_function *f,
                     uint64_t instruction)
 {
     uint32_t line;
@@ -208,59 +208,25 @@ int32_t pt_php_line(pt_php_read *read, void *arg, uint64_t globals, const pt_php
 
 /* ---- texts ---- */
 
-/* The bytes without a last character that is incomplete, in UTF-8. */
-static size_t whole_characters(const uint8_t *text, size_t bytes)
-{
-    size_t start = bytes;
-    while (start > 0 && bytes - start < 3 && (text[start - 1] & 0xc0) == 0x80)
-        start--;
-    if (start == 0) return bytes;
-    const uint8_t lead = text[start - 1];
-    const size_t behind = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0 ? 1 : 0;
-    return bytes - start < behind ? start - 1 : bytes;
-}
-
-bool pt_php_text(pt_php_read *read, void *arg, uint64_t string, char *to, size_t cap,
+bool pt_php_text(pt_interp_read *read, void *arg, uint64_t string, char *to, size_t cap,
                  size_t *ret_bytes)
 {
-    enum { PIECE = 64 };
     uint64_t length;
-    size_t held = 0;
-    if (string % WORD != 0 || !read_word(read, arg, string + STRING_LENGTH, &length)) return false;
-    const bool is_cut = length > cap;
-    if (is_cut) length = cap;
-    while (held < length) {
-        const size_t left = (size_t)length - held, size = left < PIECE ? left : PIECE;
-        if (!read(arg, string + STRING_TEXT + held, to + held, size)) return false;
-        for (const size_t end = held + size; held < end; held++)
-            if (to[held] == '\0') {
-                *ret_bytes = held;
-                return true;
-            }
-    }
-    if (is_cut) held = whole_characters((const uint8_t *)to, held);
-    *ret_bytes = held;
-    return true;
+    return string % WORD == 0 && read_word(read, arg, string + STRING_LENGTH, &length) &&
+           pt_interp_copy_text(read, arg, string + STRING_TEXT, length, to, cap, ret_bytes);
 }
 
-static size_t put_text(char *to, size_t cap, const char *text)
-{
-    const size_t bytes = strlen(text), held = bytes < cap ? bytes : cap;
-    memcpy(to, text, held);
-    return held;
-}
-
-bool pt_php_name(pt_php_read *read, void *arg, const pt_php_function *f, char *to, size_t cap,
+bool pt_php_name(pt_interp_read *read, void *arg, const pt_php_function *f, char *to, size_t cap,
                  size_t *ret_bytes)
 {
     size_t held = 0, bytes = 0;
     if (f->name == 0) {
-        *ret_bytes = put_text(to, cap, f->kind == PT_PHP_EVAL ? "eval" : "{main}");
+        *ret_bytes = pt_interp_put_text(to, cap, f->kind == PT_PHP_EVAL ? "eval" : "{main}");
         return true;
     }
     if (f->class_name != 0) {
         if (!pt_php_text(read, arg, f->class_name, to, cap, &held)) return false;
-        held += put_text(to + held, cap - held, "::");
+        held += pt_interp_put_text(to + held, cap - held, "::");
     }
     if (!pt_php_text(read, arg, f->name, to + held, cap - held, &bytes)) return false;
     *ret_bytes = held + bytes;
@@ -268,7 +234,7 @@ bool pt_php_name(pt_php_read *read, void *arg, const pt_php_function *f, char *t
 }
 
 /* Adds a string: its address, hash, length, and the last bytes of its text. */
-static bool sum_string(pt_php_read *read, void *arg, uint64_t string, uint64_t *sum)
+static bool sum_string(pt_interp_read *read, void *arg, uint64_t string, uint64_t *sum)
 {
     enum { MOST = 1 << 20 };
     const uint64_t one = UINT64_C(0x9e3779b97f4a7c15), two = UINT64_C(0xbf58476d1ce4e5b9);
@@ -284,7 +250,7 @@ static bool sum_string(pt_php_read *read, void *arg, uint64_t string, uint64_t *
     return true;
 }
 
-bool pt_php_check(pt_php_read *read, void *arg, const pt_php_function *f, uint64_t *ret_check)
+bool pt_php_check(pt_interp_read *read, void *arg, const pt_php_function *f, uint64_t *ret_check)
 {
     *ret_check = (uint32_t)f->first_line;
     return sum_string(read, arg, f->name, ret_check) &&

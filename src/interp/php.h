@@ -26,6 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "interp/text.h"
+
 /* A symbol that only programs with PHP have. */
 #define PT_PHP_MARK "zend_ce_generator"
 
@@ -37,9 +39,6 @@
  * php-cgi, libphp.so, libphp8.2.so. */
 bool pt_php_is_file(const char *path);
 
-/* Copies size bytes of the process's memory. False: they are unreadable. */
-typedef bool pt_php_read(void *arg, uint64_t addr, void *to, size_t size);
-
 typedef struct {
     uint64_t addr, function; /* of the frame, and of its function; never 0 */
     uint64_t instruction;    /* that it has saved; 0: none */
@@ -50,7 +49,7 @@ enum { PT_PHP_DELEGATES_MAX = 512 /* generators between a running one and its ca
 
 /* The state of a walk; its fields are private. */
 typedef struct {
-    pt_php_read *read;
+    pt_interp_read *read;
     void *arg;
     uint64_t globals, generator_class;
     uint64_t next; /* address of the next frame to read; 0: none */
@@ -67,11 +66,11 @@ typedef enum {
 } pt_php_step;
 
 /* Is that the address of the innermost frame? globals: address of executor_globals. */
-bool pt_php_is_innermost(pt_php_read *read, void *arg, uint64_t globals, uint64_t frame);
+bool pt_php_is_innermost(pt_interp_read *read, void *arg, uint64_t globals, uint64_t frame);
 
 /* Starts a walk at the innermost frame. globals: address of executor_globals. generator_class:
  * zend_ce_generator's value. most: number of frames to read. */
-pt_php_step pt_php_walk_begin(pt_php_walk *walk, pt_php_read *read, void *arg, uint64_t globals,
+pt_php_step pt_php_walk_begin(pt_php_walk *walk, pt_interp_read *read, void *arg, uint64_t globals,
                               uint64_t generator_class, uint32_t most);
 /* Steps outwards. Sets *ret_frame with PT_PHP_FRAME only. */
 pt_php_step pt_php_walk_next(pt_php_walk *walk, pt_php_frame *ret_frame);
@@ -93,7 +92,7 @@ typedef struct {
 } pt_php_function;
 
 /* False: the memory does not match. */
-bool pt_php_function_at(pt_php_read *read, void *arg, uint64_t function, pt_php_function *ret);
+bool pt_php_function_at(pt_interp_read *read, void *arg, uint64_t function, pt_php_function *ret);
 
 /* Is that the address of an instruction of the function? */
 static inline bool pt_php_has_instruction(const pt_php_function *f, uint64_t instruction)
@@ -105,20 +104,20 @@ static inline bool pt_php_has_instruction(const pt_php_function *f, uint64_t ins
 
 /* The line that the frame is at; 0: the function has no lines. globals: of executor_globals, which
  * hold the instruction while an exception is under way. */
-int32_t pt_php_line(pt_php_read *read, void *arg, uint64_t globals, const pt_php_function *f,
+int32_t pt_php_line(pt_interp_read *read, void *arg, uint64_t globals, const pt_php_function *f,
                     uint64_t instruction);
 
 /* Copies a string up to its first zero, cut between two characters at cap bytes, not terminated.
  * False: it is unreadable; ignore `to` then. */
-bool pt_php_text(pt_php_read *read, void *arg, uint64_t string, char *to, size_t cap,
+bool pt_php_text(pt_interp_read *read, void *arg, uint64_t string, char *to, size_t cap,
                  size_t *ret_bytes);
 
 /* The name that reports have: NAME, CLASS::NAME, {main}, eval. As pt_php_text. */
-bool pt_php_name(pt_php_read *read, void *arg, const pt_php_function *f, char *to, size_t cap,
+bool pt_php_name(pt_interp_read *read, void *arg, const pt_php_function *f, char *to, size_t cap,
                  size_t *ret_bytes);
 
 /* A number that tells apart functions that lie at one address one after the other, by what can be
  * read at once of name, class and file. False: unreadable. */
-bool pt_php_check(pt_php_read *read, void *arg, const pt_php_function *f, uint64_t *ret_check);
+bool pt_php_check(pt_interp_read *read, void *arg, const pt_php_function *f, uint64_t *ret_check);
 
 #endif

@@ -102,7 +102,7 @@ static inline bool fetch_bytes(pt_python_walk *walk, uint64_t addr, uint32_t siz
 #include "interp/python_walk.h"
 
 pt_python_step pt_python_walk_begin(pt_python_walk *walk, const pt_python_layout *layout,
-                                    pt_python_read *read, void *arg, uint64_t state, uint32_t most)
+                                    pt_interp_read *read, void *arg, uint64_t state, uint32_t most)
 {
     walk->layout = layout;
     walk->read = read;
@@ -122,7 +122,7 @@ void pt_python_code_at(const pt_python_layout *layout, const void *object, pt_py
     *ret_code = code_at(layout, object);
 }
 
-bool pt_python_code_read(const pt_python_layout *layout, pt_python_read *read, void *arg,
+bool pt_python_code_read(const pt_python_layout *layout, pt_interp_read *read, void *arg,
                          uint64_t addr, pt_python_code *ret_code, uint32_t *ret_check)
 {
     pt_python_walk walk = {.layout = layout, .read = read, .arg = arg};
@@ -136,7 +136,7 @@ static uint64_t head_word(const uint8_t *head, unsigned offset)
     return word;
 }
 
-bool pt_python_text(const pt_python_layout *layout, pt_python_read *read, void *arg, uint64_t text,
+bool pt_python_text(const pt_python_layout *layout, pt_interp_read *read, void *arg, uint64_t text,
                     uint64_t type, char *to, size_t cap, size_t *ret_bytes)
 {
     enum { PIECE = 64 };
@@ -174,7 +174,7 @@ bool pt_python_text(const pt_python_layout *layout, pt_python_read *read, void *
     return true;
 }
 
-bool pt_python_bytes(pt_python_read *read, void *arg, uint64_t object, uint64_t type,
+bool pt_python_bytes(pt_interp_read *read, void *arg, uint64_t object, uint64_t type,
                      uint64_t *ret_addr, uint64_t *ret_bytes)
 {
     uint8_t head[VAR_SIZE + 8];

@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "interp/text.h"
+
 /* The layout of CPython's structs in one version: offsets in bytes. */
 typedef struct pt_python_layout {
     uint8_t minor;       /* of 3.minor */
@@ -85,9 +87,6 @@ pt_python_refusal pt_python_judge(const pt_python_build *build);
 void pt_python_reason(pt_python_refusal refusal, const pt_python_build *build, char *to,
                       size_t bytes);
 
-/* Copies size bytes of the interpreter's memory. False: they are unreadable. */
-typedef bool pt_python_read(void *arg, uint64_t addr, void *to, size_t size);
-
 typedef struct {
     uint64_t code; /* the code object's address; 0: an evaluator that runs no frame yet */
     int32_t place; /* of the instruction, in bytes from the first; -1: before the first */
@@ -99,7 +98,7 @@ enum { PT_PYTHON_BYTES = 256 + 8 };
 /* The state of a walk; its fields are private. */
 typedef struct {
     const pt_python_layout *layout;
-    pt_python_read *read;
+    pt_interp_read *read;
     void *arg;
     uint64_t next;  /* address of the next frame to read; 0: none */
     uint32_t left;  /* frames that may still be read */
@@ -118,7 +117,7 @@ typedef enum {
 /* Starts a walk. state: address of the thread state. most: number of frames to read, shims
  * included. */
 pt_python_step pt_python_walk_begin(pt_python_walk *walk, const pt_python_layout *layout,
-                                    pt_python_read *read, void *arg, uint64_t state, uint32_t most);
+                                    pt_interp_read *read, void *arg, uint64_t state, uint32_t most);
 /* Steps outwards. Sets *ret_frame with PT_PYTHON_FRAME only. */
 pt_python_step pt_python_walk_next(pt_python_walk *walk, pt_python_frame *ret_frame);
 
@@ -140,18 +139,18 @@ void pt_python_code_at(const pt_python_layout *layout, const void *object,
                        pt_python_code *ret_code);
 /* Reads a code object and *ret_check, a number that tells apart code objects that lie at one
  * address one after the other. False: unreadable. */
-bool pt_python_code_read(const pt_python_layout *layout, pt_python_read *read, void *arg,
+bool pt_python_code_read(const pt_python_layout *layout, pt_interp_read *read, void *arg,
                          uint64_t addr, pt_python_code *ret_code, uint32_t *ret_check);
 
 /* Copies a str as UTF-8, cut between two characters at cap bytes, not terminated. text: the
  * str's address; type: PyUnicode_Type's. False: the object is not a str, or is unreadable;
  * ignore `to` then. */
-bool pt_python_text(const pt_python_layout *layout, pt_python_read *read, void *arg, uint64_t text,
+bool pt_python_text(const pt_python_layout *layout, pt_interp_read *read, void *arg, uint64_t text,
                     uint64_t type, char *to, size_t cap, size_t *ret_bytes);
 
 /* The address and length of a bytes object's content. type: PyBytes_Type's address. False: not a
  * bytes object, or unreadable. */
-bool pt_python_bytes(pt_python_read *read, void *arg, uint64_t object, uint64_t type,
+bool pt_python_bytes(pt_interp_read *read, void *arg, uint64_t object, uint64_t type,
                      uint64_t *ret_addr, uint64_t *ret_bytes);
 
 /* The line of a place. kind: the table's form, PT_PYTHON_LINES_X. Returns first_line where the

@@ -79,7 +79,7 @@ bool pt_v8_layout_is_known(const pt_v8_layout *l)
 
 typedef struct {
     const pt_v8_layout *layout;
-    pt_v8_read *read;
+    pt_interp_read *read;
     void *arg;
 } memory;
 
@@ -202,8 +202,8 @@ static void look_into_scope(const memory *m, uint64_t scope, pt_v8_function *f)
     }
 }
 
-bool pt_v8_function_at(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t function,
-                       pt_v8_function *ret)
+bool pt_v8_function_at(const pt_v8_layout *layout, pt_interp_read *read, void *arg,
+                       uint64_t function, pt_v8_function *ret)
 {
     const memory m = {.layout = layout, .read = read, .arg = arg};
     uint64_t shared, script, name, id;
@@ -361,8 +361,8 @@ static bool copy_characters(const memory *m, const characters *c, output *out, b
     return true;
 }
 
-bool pt_v8_text(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t string, char *to,
-                size_t cap, size_t *ret_bytes)
+bool pt_v8_text(const pt_v8_layout *layout, pt_interp_read *read, void *arg, uint64_t string,
+                char *to, size_t cap, size_t *ret_bytes)
 {
     enum { PARTS = 16, LOOKS_MAX = 64 };
     const memory m = {.layout = layout, .read = read, .arg = arg};
@@ -393,7 +393,7 @@ bool pt_v8_text(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_
     return true;
 }
 
-bool pt_v8_script_name(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t script,
+bool pt_v8_script_name(const pt_v8_layout *layout, pt_interp_read *read, void *arg, uint64_t script,
                        char *to, size_t cap, size_t *ret_bytes)
 {
     const memory m = {.layout = layout, .read = read, .arg = arg};
@@ -435,7 +435,7 @@ size_t pt_v8_path(char *name, size_t bytes)
 
 /* ---- lines ---- */
 
-bool pt_v8_source_of(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t script,
+bool pt_v8_source_of(const pt_v8_layout *layout, pt_interp_read *read, void *arg, uint64_t script,
                      pt_v8_source *ret)
 {
     const memory m = {.layout = layout, .read = read, .arg = arg};
@@ -451,7 +451,8 @@ bool pt_v8_source_of(const pt_v8_layout *layout, pt_v8_read *read, void *arg, ui
     return true;
 }
 
-int32_t pt_v8_first_line(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t script)
+int32_t pt_v8_first_line(const pt_v8_layout *layout, pt_interp_read *read, void *arg,
+                         uint64_t script)
 {
     const memory m = {.layout = layout, .read = read, .arg = arg};
     uint64_t line;
@@ -471,7 +472,7 @@ static unsigned count_equal(uint64_t word, uint64_t pattern)
     return (unsigned)((equal >> 7) * UINT64_C(0x0101010101010101) >> 56);
 }
 
-bool pt_v8_count_lines(const pt_v8_source *source, pt_v8_read *read, void *arg, uint32_t from,
+bool pt_v8_count_lines(const pt_v8_source *source, pt_interp_read *read, void *arg, uint32_t from,
                        uint32_t to, uint32_t *ret_lines)
 {
     enum { PIECE = 512, LF = '\n', CR = '\r', LINE = 0x2028, PARAGRAPH = 0x2029 };

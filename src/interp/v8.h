@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "interp/text.h"
+
 /* Offsets in bytes from an object's tagged address; types of objects; tags of strings. */
 typedef struct pt_v8_layout {
     int32_t frame_context, frame_function; /* from the frame pointer */
@@ -53,9 +55,6 @@ extern const size_t pt_v8_symbol_count;
 /* Is a complete layout one that this reader knows how to use? */
 bool pt_v8_layout_is_known(const pt_v8_layout *layout);
 
-/* Copies size bytes of the process's memory. False: they are unreadable. */
-typedef bool pt_v8_read(void *arg, uint64_t addr, void *to, size_t size);
-
 /* A function. Addresses are tagged. */
 typedef struct {
     uint64_t shared, name, script; /* the shared function info's address, and fields of it */
@@ -78,13 +77,13 @@ static inline bool pt_v8_is_tagged(uint64_t word)
 uint64_t pt_v8_frame_function(const uint64_t below_fp[2]);
 
 /* Reads a function. False: the memory does not match. */
-bool pt_v8_function_at(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t function,
-                       pt_v8_function *ret);
+bool pt_v8_function_at(const pt_v8_layout *layout, pt_interp_read *read, void *arg,
+                       uint64_t function, pt_v8_function *ret);
 
 /* True if the object `function` still is the function `known`. Reads the object, its shared
  * function info, positions and script. Inline, so that the compiler can inline the callback, too.
  */
-static inline bool pt_v8_function_is(const pt_v8_layout *layout, pt_v8_read *read, void *arg,
+static inline bool pt_v8_function_is(const pt_v8_layout *layout, pt_interp_read *read, void *arg,
                                      uint64_t function, const pt_v8_function *known)
 {
     enum { TAG = 1 };
@@ -108,11 +107,11 @@ static inline bool pt_v8_function_is(const pt_v8_layout *layout, pt_v8_read *rea
 /* Copies a string as UTF-8, cut between two characters at cap bytes, not terminated; of a string of
  * very many parts only a beginning. False: the
  * object is no string, or is unreadable; ignore `to` then. */
-bool pt_v8_text(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t string, char *to,
-                size_t cap, size_t *ret_bytes);
+bool pt_v8_text(const pt_v8_layout *layout, pt_interp_read *read, void *arg, uint64_t string,
+                char *to, size_t cap, size_t *ret_bytes);
 
 /* The name of a function's script. An empty one: the code comes from eval or `new Function`. */
-bool pt_v8_script_name(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t script,
+bool pt_v8_script_name(const pt_v8_layout *layout, pt_interp_read *read, void *arg, uint64_t script,
                        char *to, size_t cap, size_t *ret_bytes);
 
 /* Makes a path of a "file:" URL, in place: without scheme, with %XX decoded. Returns its length. */
@@ -128,15 +127,16 @@ typedef struct {
 } pt_v8_source;
 
 /* False: the source is in pieces, or is unreadable. */
-bool pt_v8_source_of(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t script,
+bool pt_v8_source_of(const pt_v8_layout *layout, pt_interp_read *read, void *arg, uint64_t script,
                      pt_v8_source *ret);
 
 /* Counts the ends of lines in the characters [from, to): LF, CR without LF, U+2028, U+2029. False:
  * unreadable. */
-bool pt_v8_count_lines(const pt_v8_source *source, pt_v8_read *read, void *arg, uint32_t from,
+bool pt_v8_count_lines(const pt_v8_source *source, pt_interp_read *read, void *arg, uint32_t from,
                        uint32_t to, uint32_t *ret_lines);
 
 /* The number of the first line of a script's source, counted from 0. */
-int32_t pt_v8_first_line(const pt_v8_layout *layout, pt_v8_read *read, void *arg, uint64_t script);
+int32_t pt_v8_first_line(const pt_v8_layout *layout, pt_interp_read *read, void *arg,
+                         uint64_t script);
 
 #endif

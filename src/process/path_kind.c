@@ -96,7 +96,8 @@ pt_mapped_kind pt_mapped_kind_of_text(const char *path)
 const pt_mapped_language pt_mapped_languages[PT_MAPPED_LANGUAGES] = {
     {.name = "Python", .mapping = PT_MAPPED_PYTHON, .is_counted = true},
     {.name = "JavaScript", .mapping = PT_MAPPED_JAVASCRIPT},
-    {.name = "PHP", .mapping = PT_MAPPED_PHP, .is_counted = true},
+    {.name = "PHP", .mapping = PT_MAPPED_PHP, .is_counted = true, .has_lines = true},
+    {.name = "Ruby", .mapping = PT_MAPPED_RUBY, .is_counted = true, .has_lines = true},
 };
 
 bool pt_mapped_is_language(const char *name)

@@ -41,13 +41,15 @@ typedef struct pt_mapped_language {
     const char *name;
     const char *mapping; /* of its frames, which have neither memory nor addresses */
     bool is_counted;     /* its frames are joined with native ones by counting (interp/merge.h) */
+    bool has_lines;      /* the place that a journal has of its frames is the line, 0: unknown */
 } pt_mapped_language;
 
 #define PT_MAPPED_PYTHON     "[python]"
 #define PT_MAPPED_JAVASCRIPT "[javascript]"
 #define PT_MAPPED_PHP        "[php]"
+#define PT_MAPPED_RUBY       "[ruby]"
 
-enum { PT_MAPPED_LANGUAGES = 3 };
+enum { PT_MAPPED_LANGUAGES = 4 };
 /* In the order of their numbers in journals (PT_JOURNAL_LANGUAGE_X). */
 extern const pt_mapped_language pt_mapped_languages[PT_MAPPED_LANGUAGES];
 /* Is it the name of a mapping of such frames? */

@@ -7,10 +7,37 @@
 #include "base/text.h"
 #include "interp/php.h"
 #include "interp/python.h"
+#include "interp/ruby.h"
 #include "process/path_kind.h"
 #include "transform/frames.h"
 
-enum { OTHER, PYTHON, INTERPRETER, JAVASCRIPT, MACHINERY, PHP, ZEND, MEMORY };
+/* A language's functions count for FRAME + its row, the interpreter's own for FILE + its row. */
+enum { LANGUAGES = 3, PYTHON = 0 };
+enum {
+    OTHER,
+    JAVASCRIPT,
+    MACHINERY,
+    MEMORY,
+    FRAME,
+    FILE_OF = FRAME + LANGUAGES,
+    KINDS = FILE_OF + LANGUAGES
+};
+
+static bool is_python_file(const char *path)
+{
+    unsigned major, minor;
+    return pt_python_version_of_name(path, &major, &minor);
+}
+
+/* Languages whose interpreter is a file of its own. */
+static const struct {
+    const char *mapping; /* of the language's frames */
+    bool (*is_file)(const char *path);
+} languages[LANGUAGES] = {
+    [PYTHON] = {PT_MAPPED_PYTHON, is_python_file},
+    {PT_MAPPED_PHP, pt_php_is_file},
+    {PT_MAPPED_RUBY, pt_ruby_is_file},
+};
 
 typedef struct {
     const pt_profile *profile;
@@ -67,25 +94,37 @@ static bool is_machinery(const char *name)
 
 static uint8_t kind_of_path(const char *path)
 {
-    unsigned major, minor;
-    if (strcmp(path, PT_MAPPED_PYTHON) == 0) return PYTHON;
     if (strcmp(path, PT_MAPPED_JAVASCRIPT) == 0) return JAVASCRIPT;
-    if (strcmp(path, PT_MAPPED_PHP) == 0) return PHP;
-    if (pt_python_version_of_name(path, &major, &minor)) return INTERPRETER;
-    if (pt_php_is_file(path)) return ZEND;
+    for (int i = 0; i < LANGUAGES; i++) {
+        if (strcmp(path, languages[i].mapping) == 0) return (uint8_t)(FRAME + i);
+        if (languages[i].is_file(path)) return (uint8_t)(FILE_OF + i);
+    }
     return pt_mapped_is_memory(pt_mapped_kind_of_text(path)) ? MEMORY : OTHER;
+}
+
+static bool is_frame(uint8_t kind)
+{
+    return kind == JAVASCRIPT || (kind >= FRAME && kind < FRAME + LANGUAGES);
+}
+
+/* Does the frame work for a function of a language? has: kinds that the stack has. */
+static bool is_folded(uint8_t kind, uint8_t caller, const bool has[KINDS])
+{
+    if (kind == MACHINERY) return has[JAVASCRIPT];
+    if (kind == MEMORY) return is_frame(caller) && caller != FRAME + PYTHON;
+    return kind >= FILE_OF && has[kind - FILE_OF + FRAME];
 }
 
 /* The trampolines that `-X perf` of Python makes for each function have the name py::NAME:FILE. */
 static uint8_t kind_of_location(const pt_profile *p, uint32_t location, uint8_t of_mapping)
 {
-    if (of_mapping == MEMORY && pt_begins(name_of(p, location), "py::")) return INTERPRETER;
+    if (of_mapping == MEMORY && pt_begins(name_of(p, location), "py::")) return FILE_OF + PYTHON;
     if (of_mapping == OTHER && is_machinery(name_of(p, location))) return MACHINERY;
     return of_mapping;
 }
 
-/* The kind of each location; the caller frees it. *ret_any: some location is a frame of Python,
- * JavaScript or PHP. */
+/* The kind of each location; the caller frees it. *ret_any: some location is a frame of a language.
+ */
 static uint8_t *kinds_of_locations(const pt_profile *p, bool *ret_any)
 {
     uint8_t *const of_mapping = pt_alloc((size_t)p->mapping->t.count + 1, 1);
@@ -93,7 +132,7 @@ static uint8_t *kinds_of_locations(const pt_profile *p, bool *ret_any)
     *ret_any = false;
     for (uint32_t m = 0; m < p->mapping->t.count; m++) {
         of_mapping[m] = kind_of_path(pt_text(p, p->mapping->row[m].file));
-        *ret_any |= of_mapping[m] == PYTHON || of_mapping[m] == JAVASCRIPT || of_mapping[m] == PHP;
+        *ret_any |= is_frame(of_mapping[m]);
     }
     for (uint32_t i = 0; i < p->location->t.count && *ret_any; i++) {
         const uint32_t mapping = p->location->mapping[i];
@@ -108,18 +147,14 @@ static uint32_t keep_frames(const void *context, uint32_t stack, uint32_t *ret_f
     const folding *const f = context;
     const uint32_t *const frames = pt_stack_frames(f->profile, stack);
     const uint32_t depth = pt_stack_depth(f->profile, stack);
-    bool has[MEMORY + 1] = {false};
+    bool has[KINDS] = {false};
     uint32_t kept = 0;
     for (uint32_t i = 0; i < depth; i++)
         has[f->kind[frames[i]]] = true;
     for (uint32_t i = 0; i < depth; i++) {
         const uint8_t kind = f->kind[frames[i]];
         const uint8_t caller = i + 1 < depth ? f->kind[frames[i + 1]] : OTHER;
-        const bool is_folded = (kind == INTERPRETER && has[PYTHON]) ||
-                               (kind == MACHINERY && has[JAVASCRIPT]) ||
-                               (kind == ZEND && has[PHP]) ||
-                               (kind == MEMORY && (caller == JAVASCRIPT || caller == PHP));
-        if (!is_folded) ret_frames[kept++] = frames[i];
+        if (!is_folded(kind, caller, has)) ret_frames[kept++] = frames[i];
     }
     return kept;
 }

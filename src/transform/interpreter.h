@@ -6,8 +6,8 @@
 #include "model/profile.h"
 
 /* Removes the frames of CPython's mapped file from stacks with frames of Python, and those of PHP's
- * from stacks with frames of PHP. Frames of other
- * files stay: C extensions, the C library. From stacks with frames of JavaScript it removes their
+ * and Ruby's from stacks with frames of PHP and Ruby. Frames of other files stay: C extensions, the
+ * C library. From stacks with frames of JavaScript it removes their
  * machine code, and the builtins of V8 that execute bytecode or call functions. Other builtins and
  * V8's functions in C++ stay: Builtins_ArrayMap, the collector. Returns a new reference, to the
  * same profile if nothing changes. */

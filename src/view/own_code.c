@@ -19,7 +19,8 @@
 static const char *const system_folders[] = {"/lib/", "/lib64/", "/lib32/", "/usr/lib", NULL};
 
 /* Parts of the paths of installed packages: of their sources and of their shared libraries. */
-#define PACKAGE_FOLDERS "/lib/python", "/site-packages/", "/dist-packages/", "/node_modules/"
+#define PACKAGE_FOLDERS                                                                            \
+    "/lib/python", "/lib/ruby/", "/gems/", "/site-packages/", "/dist-packages/", "/node_modules/"
 static const char *const package_folders[] = {PACKAGE_FOLDERS, NULL};
 
 /* Beginnings of the names of functions of compilers and runtimes. */
@@ -33,8 +34,17 @@ static const char *const foreign_names[] = {
 
 /* Parts of the paths of source files that are not the program's. */
 static const char *const foreign_sources[] = {
-    "/usr/include/", "/usr/lib/",     "/rustc/",  "/rust/deps/", "/.cargo/registry/",
-    "/go/pkg/mod/",  PACKAGE_FOLDERS, "<frozen ", "node:",       NULL,
+    "/usr/include/",
+    "/usr/lib/",
+    "/rustc/",
+    "/rust/deps/",
+    "/.cargo/registry/",
+    "/go/pkg/mod/",
+    PACKAGE_FOLDERS,
+    "<frozen ",
+    "<internal:",
+    "node:",
+    NULL,
 };
 
 /* Parts of names that contain their file, as names of Python and V8 do. */

@@ -35,7 +35,7 @@ static const runtime runtimes[] = {
      "_PyEval_EvalFrameDefault",
      "pitot record --engine=preload names it (3.8 to 3.13), and sudo pitot record --engine=bpf -p "
      "PID while it runs"},
-    {"Ruby", {"ruby", "libruby"}, "vm_exec_core", "no option of ruby names what it interprets"},
+    {"Ruby", {"ruby", "libruby"}, "rb_vm_exec", "pitot record --engine=preload names it (3.1)"},
     {"PHP",
      {"php", "libphp", "mod_php"},
      "execute_ex",

@@ -1,62 +1,19 @@
 /* test_php.c: frames of PHP from images of memory that lie as the headers of PHP 8.2 say: calls,
  * functions of C, generators that delegate, exceptions; names and lines; memory that is none. */
-#include "base_check.h"
+#include "memory_image.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "interp/php.h"
 
-/* ---- an image ---- */
-
 enum {
-    BASE = 0x10000,
-    BYTES = 1 << 15,
     GLOBALS = BASE,
     GENERATOR_CLASS = BASE + 0x400, /* only its address counts */
-    FIRST_FREE = 0x800,
     TOP = 0x20000,
     CODE = 0x10000,
     GENERATOR = 0x1000000,
     MOST = 64,
 };
-
-typedef struct {
-    uint8_t bytes[BYTES];
-    uint64_t used;
-    unsigned reads;
-} image;
-
-static bool read_image(void *arg, uint64_t addr, void *to, size_t size)
-{
-    image *const m = arg;
-    m->reads++;
-    if (addr < BASE || size > BYTES || addr - BASE > BYTES - size) return false;
-    memcpy(to, m->bytes + (addr - BASE), size);
-    return true;
-}
-
-static void put(image *m, uint64_t addr, uint64_t word)
-{
-    memcpy(m->bytes + (addr - BASE), &word, sizeof word);
-}
-
-static uint64_t make(image *m, size_t bytes)
-{
-    const uint64_t at = BASE + m->used;
-    m->used += (bytes + 15) / 16 * 16;
-    assert_true(m->used <= BYTES);
-    return at;
-}
-
-static image *make_image(void)
-{
-    image *const m = calloc(1, sizeof *m);
-    assert_non_null(m);
-    m->used = FIRST_FREE;
-    return m;
-}
 
 static uint64_t make_string(image *m, const char *text, size_t bytes)
 {
@@ -243,7 +200,7 @@ static void texts_are_cut_between_characters(void **state)
     f.name = same;
     assert_true(pt_php_check(read_image, m, &f, &second));
     assert_true(first != second);
-    f.name = BASE + BYTES;
+    f.name = BASE + IMAGE_BYTES;
     assert_false(pt_php_check(read_image, m, &f, &second));
     free(m);
 }
@@ -254,11 +211,7 @@ static void random_memory_ends_a_walk(void **state)
     image *const m = make_image();
     uint64_t seed = 1;
     for (int round = 0; round < 200; round++) {
-        for (uint64_t at = 0; at < BYTES; at += 8) {
-            seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-            const uint64_t word = seed >> 33;
-            put(m, BASE + at, word % 4 == 0 ? word : BASE + word % BYTES / 8 * 8);
-        }
+        fill_at_random(m, &seed);
         pt_php_walk walk;
         pt_php_frame frame;
         unsigned frames = 0;

@@ -3,6 +3,7 @@
 
 #include "agent/tick/php.h"
 #include "agent/tick/python.h"
+#include "agent/tick/ruby.h"
 
 pt_tick_language pt_tick_languages[PT_JOURNAL_LANGUAGES];
 
@@ -11,6 +12,7 @@ static uint32_t (*const readers[PT_JOURNAL_LANGUAGES])(void *cache, const void *
                                                        const pt_tick_frames *frames) = {
     [PT_JOURNAL_LANGUAGE_PYTHON] = pt_tick_python_frames,
     [PT_JOURNAL_LANGUAGE_PHP] = pt_tick_php_frames,
+    [PT_JOURNAL_LANGUAGE_RUBY] = pt_tick_ruby_frames,
 };
 
 uint32_t pt_tick_read_frames(_Atomic(void *) caches[PT_JOURNAL_LANGUAGES],

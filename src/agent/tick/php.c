@@ -1,8 +1,6 @@
 /* php.c: see php.h. */
 #include "agent/tick/php.h"
 
-enum { SETS = sizeof((pt_tick_php_cache *)0)->slot / sizeof((pt_tick_php_cache *)0)->slot[0] };
-
 /* ---- functions ---- */
 
 /* Copies name, file and first line of the function, and finds its number. */
@@ -24,16 +22,6 @@ static bool take_content(pt_tick_reading *r, pt_tick_php_cache *cache,
     return true;
 }
 
-/* An address has two slots in the cache: the slot that holds it, else the slot that was used longer
- * ago. */
-static pt_tick_php_slot *slot_of(pt_tick_php_cache *cache, uint64_t key)
-{
-    pt_tick_php_slot *const set = cache->slot[(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) % SETS];
-    if (set[0].key == key) return &set[0];
-    if (set[1].key == key) return &set[1];
-    return &set[cache->pages.samples - set[1].sample > cache->pages.samples - set[0].sample];
-}
-
 /* False: there is no function. */
 static bool number_of(pt_tick_reading *r, pt_tick_php_cache *cache, const pt_tick_php_facts *facts,
                       uint64_t function, pt_php_function *ret_function, uint32_t *ret_number)
@@ -43,12 +31,12 @@ static bool number_of(pt_tick_reading *r, pt_tick_php_cache *cache, const pt_tic
         !pt_php_check(pt_tick_read_memory, r, ret_function, &check))
         return false;
     const uint64_t key = ret_function->kind == PT_PHP_INTERNAL ? function : ret_function->first;
-    pt_tick_php_slot *const slot = slot_of(cache, key);
+    pt_tick_slot *const slot = pt_tick_slot_of(cache->slots, key, cache->pages.samples);
     if (slot->key != key || slot->check != check) {
         r->is_fresh = true;
         slot->key = 0;
         if (!take_content(r, cache, facts, ret_function, ret_number)) return false;
-        *slot = (pt_tick_php_slot){.key = key, .check = check, .number = *ret_number};
+        *slot = (pt_tick_slot){.key = key, .check = check, .number = *ret_number};
     }
     slot->sample = cache->pages.samples;
     *ret_number = slot->number;

@@ -25,6 +25,7 @@
 #include "agent/tick/codes.h"
 #include "agent/tick/language.h"
 #include "agent/tick/peek.h"
+#include "agent/tick/slots.h"
 #include "interp/merge.h"
 #include "interp/php.h"
 
@@ -44,21 +45,13 @@ typedef struct {
     pt_tick_codes *codes;
 } pt_tick_php_facts;
 
-/* A function in a thread's cache. */
-typedef struct {
-    uint64_t
-        key; /* the address of its instructions, which closures share; of a C function its own */
-    uint64_t check;
-    uint32_t number;
-    uint32_t sample; /* the number of the last sample with the function */
-} pt_tick_php_slot;
-
 /* A thread's own; all zero is empty. */
 typedef struct {
     pt_tick_pages pages;
     bool runs_php; /* the chain of frames was this thread's in its last sample */
     pt_php_walk walk;
-    pt_tick_php_slot slot[1024][2];
+    pt_tick_slots slots; /* by the address of its instructions, which closures share; of a C
+                            function by its own */
     uint8_t text[PT_TICK_PHP_NAME_BYTES + PT_TICK_PHP_FILE_BYTES];
 } pt_tick_php_cache;
 

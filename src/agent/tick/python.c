@@ -78,7 +78,7 @@ static bool take_content(reading *r, const pt_tick_python_facts *facts, const pt
     uint8_t *const text = r->cache->text;
     size_t name_bytes, file_bytes;
     uint64_t lines, lines_bytes;
-    pt_python_read *const read = read_memory;
+    pt_interp_read *const read = read_memory;
     if (!pt_python_text(facts->layout, read, r, code->name, facts->text_type, (char *)text,
                         PT_TICK_PYTHON_NAME_BYTES, &name_bytes) ||
         !pt_python_text(facts->layout, read, r, code->file, facts->text_type,

@@ -1,0 +1,49 @@
+/* The bytes as the memory of Ruby, which begins with a thread's execution context, and has two
+ * addresses of classes behind it: frames, code, names and lines are read of it by the callback
+ * alone, for a bounded time. */
+#include "interp/ruby.h"
+#include "memory.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { FRAMES_MAX = 64, TEXT_BYTES = 200, CONTEXT_BYTES = 24 };
+
+static void read_code(memory *m, const pt_ruby_layout *layout, const pt_ruby_keys *keys,
+                      const pt_ruby_frame *frame)
+{
+    pt_ruby_code code;
+    char text[TEXT_BYTES];
+    size_t bytes = 0;
+    uint64_t sum;
+    if (!pt_ruby_code_at(layout, read_memory, m, frame->body, &code)) return;
+    check(code.first_line >= 0);
+    check(pt_ruby_line(layout, read_memory, m, &code, frame->pc) >= 0);
+    const uint64_t owner = pt_ruby_owner(read_memory, m, frame->env);
+    if (pt_ruby_name(layout, read_memory, m, keys, &code, owner, text, sizeof text, &bytes))
+        check(bytes <= sizeof text);
+    if (pt_ruby_text(read_memory, m, code.path, text, sizeof text, &bytes))
+        check(bytes <= sizeof text && memchr(text, '\0', bytes) == NULL);
+    pt_ruby_check(read_memory, m, &code, &sum);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const pt_ruby_layout *const layout = pt_ruby_layout_of(3, 1);
+    memory m = {.bytes = data, .size = size};
+    pt_ruby_keys keys = {.name = 1, .attached = 2};
+    pt_ruby_walk walk;
+    pt_ruby_frame frame;
+    unsigned frames = 0;
+    uint64_t classes[2];
+    if (read_memory(&m, MEMORY_ADDR + CONTEXT_BYTES, classes, sizeof classes))
+        pt_ruby_keys_find(layout, read_memory, &m, classes[0], classes[1], &keys);
+    pt_ruby_step step = pt_ruby_walk_begin(&walk, layout, read_memory, &m, MEMORY_ADDR, FRAMES_MAX);
+    while (step == PT_RUBY_FRAME && (step = pt_ruby_walk_next(&walk, &frame)) == PT_RUBY_FRAME) {
+        check(++frames <= FRAMES_MAX && frame.addr != 0 && frame.body != 0);
+        /* A label, a class's name among 64 variables, a method's 32 environments, two sums. */
+        const unsigned before = m.reads;
+        read_code(&m, layout, &keys, &frame);
+        check(m.reads - before <= 400);
+    }
+    return 0;
+}

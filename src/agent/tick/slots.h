@@ -1,0 +1,30 @@
+/* slots.h: a thread's cache of functions, by address, and by a number that tells apart functions
+ * that lie at one address one after the other. */
+#ifndef PT_AGENT_TICK_SLOTS_H
+#define PT_AGENT_TICK_SLOTS_H
+
+#include <stdint.h>
+
+typedef struct {
+    uint64_t key; /* an address; 0: empty */
+    uint64_t check;
+    uint32_t number; /* of the function's code (codes.h) */
+    uint32_t sample; /* the number of the last sample with the function */
+} pt_tick_slot;
+
+enum { PT_TICK_SLOT_SETS = 1024 };
+
+/* All zero is empty. */
+typedef pt_tick_slot pt_tick_slots[PT_TICK_SLOT_SETS][2];
+
+/* An address has two slots: the slot that holds it, else the slot that was used longer ago.
+ * sample: the number of this one. */
+static inline pt_tick_slot *pt_tick_slot_of(pt_tick_slots slots, uint64_t key, uint32_t sample)
+{
+    pt_tick_slot *const set = slots[(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) % PT_TICK_SLOT_SETS];
+    if (set[0].key == key) return &set[0];
+    if (set[1].key == key) return &set[1];
+    return &set[sample - set[1].sample > sample - set[0].sample];
+}
+
+#endif

@@ -1,0 +1,123 @@
+/* ruby.h: the frames of Ruby (CRuby), read from the process's memory by a callback.
+ *
+ *   ruby_current_ec ---> frame, frame, ... up to the end of the stack of values
+ *                          |- iseq ---> label, path, first line, table of lines
+ *                          |- pc
+ *                          `- environment ---> method ---> class
+ *
+ * Frames lie one behind the other, the innermost first. Frames of methods that are written in C are
+ * passed over: the native stack has their functions. A native call of the evaluator (rb_vm_exec)
+ * executes a run of frames; the outermost frame of a run has the flag FINISH.
+ *
+ * The memory may hold anything: each function makes a limited number of reads, all through the
+ * callback. For 64-bit machines. Freestanding, async-signal-safe: no allocation, no lock, no system
+ * call, no recursion.
+ */
+#ifndef PT_INTERP_RUBY_H
+#define PT_INTERP_RUBY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "interp/text.h"
+
+/* A symbol that only files with Ruby have: the thread's execution context. */
+#define PT_RUBY_MARK "ruby_current_ec"
+
+/* Is that the name of Ruby's program or library, with or without a path? ruby, ruby3.1,
+ * libruby-3.1.so.3.1, libruby.so.3.1. */
+bool pt_ruby_is_file(const char *path);
+
+/* Offsets in bytes of fields, by version. */
+typedef struct {
+    unsigned major, minor;
+    uint16_t frame_bytes;
+    uint16_t body_location, body_insns, body_local; /* in the body of an iseq */
+    uint16_t insn_bytes;                            /* of an entry of the table of lines */
+    uint16_t class_ext;                             /* in a class */
+} pt_ruby_layout;
+
+/* NULL: the version is not known. */
+const pt_ruby_layout *pt_ruby_layout_of(unsigned major, unsigned minor);
+
+typedef struct {
+    uint64_t addr, body; /* of the frame, and of its iseq; never 0 */
+    uint64_t pc;         /* of the next instruction; 0: none has run */
+    uint64_t env;        /* the environment pointer */
+    bool is_entry; /* the evaluator was called for this frame: it is the outermost of its run */
+} pt_ruby_frame;
+
+/* The state of a walk; its fields are private. */
+typedef struct {
+    const pt_ruby_layout *layout;
+    pt_interp_read *read;
+    void *arg;
+    uint64_t next, end; /* addresses of frames */
+    uint32_t left;      /* frames that may still be read */
+} pt_ruby_walk;
+
+typedef enum {
+    PT_RUBY_FRAME,    /* a frame was read */
+    PT_RUBY_END,      /* the stack has no more frames */
+    PT_RUBY_CUT,      /* the stack has more frames than were asked for */
+    PT_RUBY_BAD_READ, /* the memory does not match */
+} pt_ruby_step;
+
+/* Starts a walk at the innermost frame. context: the thread's execution context. most: number of
+ * frames to read. */
+pt_ruby_step pt_ruby_walk_begin(pt_ruby_walk *walk, const pt_ruby_layout *layout,
+                                pt_interp_read *read, void *arg, uint64_t context, uint32_t most);
+/* Steps outwards. Sets *ret_frame with PT_RUBY_FRAME only. */
+pt_ruby_step pt_ruby_walk_next(pt_ruby_walk *walk, pt_ruby_frame *ret_frame);
+
+/* ---- code ---- */
+
+/* A method, a block, a class's body, a file. */
+typedef struct {
+    uint64_t label, base_label, path; /* strings: "block in each", "each", the file */
+    int32_t first_line;
+    uint64_t first;       /* address of the first instruction, which is a word, as all are */
+    uint32_t words;       /* of instructions */
+    uint32_t line_count;  /* entries of the table of lines */
+    uint64_t lines, rank; /* that table, and the table that leads from an instruction to it */
+    uint64_t local;       /* the iseq of the method or file that it is a part of */
+} pt_ruby_code;
+
+/* False: the memory does not match. */
+bool pt_ruby_code_at(const pt_ruby_layout *layout, pt_interp_read *read, void *arg, uint64_t body,
+                     pt_ruby_code *ret);
+
+/* The line of a frame, as Ruby's own backtraces have it. */
+int32_t pt_ruby_line(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
+                     const pt_ruby_code *code, uint64_t pc);
+
+/* The class or module that has the method of an environment; 0: it belongs to no method. */
+uint64_t pt_ruby_owner(pt_interp_read *read, void *arg, uint64_t env);
+
+/* The keys by which a class keeps its name, and a singleton class its object. */
+typedef struct {
+    uint64_t name, attached;
+} pt_ruby_keys;
+
+/* Learns the keys from two classes whose names are known. False: memory does not match, or the
+ * classes are not there yet. object, string: rb_cObject's and rb_cString's values. */
+bool pt_ruby_keys_find(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
+                       uint64_t object, uint64_t string, pt_ruby_keys *ret_keys);
+
+/* Copies a string, as pt_interp_copy_text does. */
+bool pt_ruby_text(pt_interp_read *read, void *arg, uint64_t string, char *to, size_t cap,
+                  size_t *ret_bytes);
+
+/* The name that reports have, as backtraces of Ruby 3.4 have it: Class#method, Module.method,
+ * "block in Class#method", <main>, <class:Class>. Without a class if owner is 0, has no name, or
+ * keys->name is 0. As pt_ruby_text. */
+bool pt_ruby_name(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
+                  const pt_ruby_keys *keys, const pt_ruby_code *code, uint64_t owner, char *to,
+                  size_t cap, size_t *ret_bytes);
+
+/* A number that tells apart code that lies at one address one after the other, by what can be read
+ * at once of label and path. False: unreadable. */
+bool pt_ruby_check(pt_interp_read *read, void *arg, const pt_ruby_code *code, uint64_t *ret_check);
+
+#endif

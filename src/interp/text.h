@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* text.h: the memory of an interpreter, and texts in it. Freestanding, async-signal-safe. */
+#ifndef PT_INTERP_TEXT_H
+#define PT_INTERP_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Copies size bytes of the process's memory. False: they are unreadable. */
+typedef bool pt_interp_read(void *arg, uint64_t addr, void *to, size_t size);
+
+/* Copies a text of `length` bytes up to its first zero, not terminated. If it has more than cap
+ * bytes, the copy ends before the character of UTF-8 that crosses cap. False: it is unreadable;
+ * ignore `to` then. */
+bool pt_interp_copy_text(pt_interp_read *read, void *arg, uint64_t addr, uint64_t length, char *to,
+                         size_t cap, size_t *ret_bytes);
+
+/* Copies a terminated text of this program, cut at cap bytes. Returns the number of bytes. */
+size_t pt_interp_put_text(char *to, size_t cap, const char *text);
+
+#endif
