@@ -125,6 +125,13 @@ void pt_out_to_buf(pt_out *out, pt_buf *buf)
     *out = (pt_out){.fd = -1, .error = PT_ERROR_INIT, .buf = buf};
 }
 
+void pt_out_to_json(pt_out *out, pt_buf *buf, uint64_t most)
+{
+    pt_out_to_buf(out, buf);
+    out->most = most;
+    out->is_compact = true;
+}
+
 void pt_out_to_fn(pt_out *out, pt_out_fn *fn, void *ctx)
 {
     *out = (pt_out){.fd = -1,
@@ -181,7 +188,11 @@ static void put_bytes(pt_out *out, const void *data, size_t size)
     if (!pt_out_ok(out) || size == 0) return;
     out->count += size;
     if (out->buf != NULL) {
-        pt_put(out->buf, data, size);
+        if (out->most > 0 && out->count > out->most)
+            pt_error_set(&out->error, PT_ERR_LIMIT, "more than %llu bytes",
+                         (unsigned long long)out->most);
+        else
+            pt_put(out->buf, data, size);
         return;
     }
     if (size > PENDING_BYTES - out->pending_count) send_pending(out);

@@ -94,6 +94,8 @@ typedef struct pt_out {
     uint8_t *pending; /* bytes not sent yet; only for a descriptor or a callback */
     size_t pending_count;
     uint64_t count;     /* bytes put so far, sent or pending */
+    uint64_t most;      /* a buffer: bytes beyond fail with PT_ERR_LIMIT; 0 = no limit */
+    bool is_compact;    /* JSON has no white space, whatever its writer's flags are */
     bool is_terminal;   /* control characters and invalid UTF-8 are put in visible form */
     uint8_t held_count; /* terminal: the number of bytes in held, which are the beginning of a
                            character */
@@ -108,6 +110,9 @@ typedef struct pt_out {
 void pt_out_to_fd(pt_out *out, int fd);
 void pt_out_to_buf(pt_out *out, pt_buf *buf);
 void pt_out_to_fn(pt_out *out, pt_out_fn *fn, void *ctx);
+/* A buffer for compact JSON of at most `most` bytes; 0 = any number. Writers that ask pt_out_ok
+ * between rows end soon after the limit, so that a long report costs no more than its limit. */
+void pt_out_to_json(pt_out *out, pt_buf *buf, uint64_t most);
 
 /* Puts bytes, a C string, one character, or printf's output. */
 void pt_out_put(pt_out *out, const void *data, size_t size);

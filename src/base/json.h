@@ -53,6 +53,9 @@ void pt_json_uint(pt_json_w *w, uint64_t value);
 void pt_json_double(pt_json_w *w, double value);
 void pt_json_bool(pt_json_w *w, bool value);
 void pt_json_null(pt_json_w *w);
+/* Writes a value that another writer wrote to json[0, size): not empty, and without white space
+ * (pt_out_to_json). */
+void pt_json_copy(pt_json_w *w, const void *json, size_t size);
 
 /* Writes a member of an object: key and value. A NULL text becomes null. */
 void pt_json_key_text(pt_json_w *w, const char *key, const char *text);

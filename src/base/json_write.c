@@ -10,11 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whole numbers below it have 15 digits at most, as with "%.15g". */
+#define EXACT_BELOW 1e15
+
 enum { LEVEL_ARRAY = 1, LEVEL_OBJECT = 2, LEVEL_HAS_MEMBER = 4 };
 
 void pt_json_w_init(pt_json_w *w, pt_out *out, pt_json_flags flags)
 {
-    *w = (pt_json_w){.out = out, .flags = flags};
+    *w = (pt_json_w){.out = out, .flags = flags & ~(out->is_compact ? PT_JSON_INDENT : 0)};
 }
 
 void pt_json_w_done(pt_json_w *w)
@@ -132,6 +135,7 @@ static size_t put_escape(pt_json_w *w, const uint8_t *text, size_t left)
 static void put_string(pt_json_w *w, const char *string, size_t length)
 {
     const uint8_t *const text = (const uint8_t *)string;
+    if (!pt_out_ok(w->out)) return;
     pt_out_char(w->out, '"');
     size_t plain = 0; /* start of the run that needs no escape */
     for (size_t i = 0;;) {
@@ -203,6 +207,10 @@ void pt_json_double(pt_json_w *w, double value)
         pt_out_text(w->out, "null");
         return;
     }
+    if (fabs(value) < EXACT_BELOW && value == trunc(value) && !(value == 0 && signbit(value))) {
+        put_decimal(w, (uint64_t)fabs(value), value < 0);
+        return;
+    }
     char text[32];
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
@@ -221,6 +229,21 @@ void pt_json_null(pt_json_w *w)
 {
     begin_value(w);
     pt_out_text(w->out, "null");
+}
+
+void pt_json_copy(pt_json_w *w, const void *json, size_t size)
+{
+    const char *at = json;
+    const char *const end = at + size;
+    begin_value(w);
+    while (at < end) { /* "<" is part of strings only */
+        const char *const mark =
+            w->flags & PT_JSON_IN_HTML ? memchr(at, '<', (size_t)(end - at)) : NULL;
+        pt_out_put(w->out, at, (size_t)((mark != NULL ? mark : end) - at));
+        if (mark == NULL) return;
+        pt_out_text(w->out, "\\u003c");
+        at = mark + 1;
+    }
 }
 
 void pt_json_key_text(pt_json_w *w, const char *key, const char *text)

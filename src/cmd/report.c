@@ -59,6 +59,8 @@ static const pt_option report_rows[] = {
 };
 static const pt_option_table report_options = PT_OPTION_TABLE(report_rows);
 
+/* How large the call tree may be. */
+enum { TREE_BYTES = 300000 };
 /* How large all answers may be together when one of a kind is added: a megabyte with the page
  * itself. The kinds stand in the order in which they are made. */
 enum {
@@ -89,22 +91,9 @@ static void add_query(pt_args *args, const pt_query *query)
     pt_query_each(query, add_option, args);
 }
 
-/* The bytes of indented JSON without its indentation, which the file has not. */
-static size_t count_compact_bytes(const pt_buf *json)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < json->size; i++) {
-        if (json->data[i] == '\n')
-            while (i + 1 < json->size && json->data[i + 1] == ' ')
-                i++;
-        else
-            count++;
-    }
-    return count;
-}
-
-/* Adds the report of a command under a name, unless it has nothing to say or no room. */
-static void add_answer(answers *a, const char *report, const char *function, const char *command,
+/* Adds the report of a command under a name, unless it has nothing to say or no room. Returns
+ * whether it was added. */
+static bool add_answer(answers *a, const char *report, const char *function, const char *command,
                        const char *const *words)
 {
     static const pt_look look = {.width = 0};
@@ -118,41 +107,53 @@ static void add_answer(answers *a, const char *report, const char *function, con
         pt_args_add(&args, "--");
         pt_args_add(&args, function);
     }
-    pt_out_to_buf(&out, &body);
+    pt_out_to_json(&out, &body, a->most > a->bytes ? a->most - a->bytes : a->most > 0);
     pt_cmd_hear(&said);
     const int status = pt_cmd_run_resident(&a->base, pt_command_find(command), args.items,
                                            args.count, &out, &look);
     pt_cmd_hear(NULL);
-    pt_out_done(&out, NULL);
-    const size_t bytes = count_compact_bytes(&body);
-    const bool has_room = a->most == 0 || a->bytes + bytes < a->most;
-    if ((status == PT_EXIT_OK || status == PT_EXIT_DAMAGED) && has_room) {
+    const bool is_whole = pt_out_done(&out, NULL) == PT_OK && body.size > 0 &&
+                          (status == PT_EXIT_OK || status == PT_EXIT_DAMAGED);
+    if (is_whole) {
         a->items = pt_grow(a->items, &a->cap, a->count + 1, sizeof *a->items);
         a->items[a->count++] =
             (pt_app_answer){.report = report, .function = function, .json = body};
-        a->bytes += bytes;
+        a->bytes += body.size;
     } else {
         pt_buf_done(&body);
     }
     pt_buf_done(&said);
     pt_args_done(&args);
+    return is_whole;
+}
+
+/* Adds the call tree of as many levels as there is room for: a short file can have stacks of many
+ * thousand frames. */
+static void add_tree(answers *a)
+{
+    static const char *const depths[] = {"--depth=0", "--depth=100", "--depth=30", "--depth=10"};
+    a->most = a->bytes + TREE_BYTES;
+    for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++)
+        if (add_answer(a, "tree", NULL, "tree", (const char *const[]){"--json", depths[i], NULL}))
+            break;
+    a->most = 0;
 }
 
 static void add_whole_reports(answers *a)
 {
     static const char *const flame[] = {"--format=json", "--output=-", NULL};
     static const char *const top[] = {"--json", "--rows=300", NULL};
-    static const char *const tree[] = {"--json", NULL};
+    static const char *const json[] = {"--json", NULL};
     static const char *const timeline[] = {"--json", "--steps=600", "--tracks=24", NULL};
     static const char *const changes[] = {"--json", "--rows=500", NULL};
     add_answer(a, "flame", NULL, "flame", flame);
     add_answer(a, "top", NULL, "top", top);
-    add_answer(a, "tree", NULL, "tree", tree);
+    add_tree(a);
     if (a->context->side[0] != NULL) add_answer(a, "diff", NULL, "diff", changes);
     add_answer(a, "timeline", NULL, "timeline", timeline);
-    add_answer(a, "why", NULL, "why", tree);
-    add_answer(a, "tags", NULL, "tags", tree);
-    add_answer(a, "info", NULL, "info", tree);
+    add_answer(a, "why", NULL, "why", json);
+    add_answer(a, "tags", NULL, "tags", json);
+    add_answer(a, "info", NULL, "info", json);
 }
 
 /* What else there may be room for. */

@@ -15,30 +15,6 @@ static void put_event(pt_json_w *w, const pt_profile *p, uint32_t event)
     pt_json_object_end(w);
 }
 
-/* Copies a value without its white space. */
-static void put_copy(pt_json_w *w, const pt_buf *json)
-{
-    pt_json_r r;
-    pt_json_r_init(&r, json->data, json->size, NULL);
-    while (pt_json_next(&r) != PT_JSON_ERROR && r.token != PT_JSON_EOF) {
-        switch (r.token) {
-        case PT_JSON_OBJECT: pt_json_object(w); break;
-        case PT_JSON_OBJECT_END: pt_json_object_end(w); break;
-        case PT_JSON_ARRAY: pt_json_array(w); break;
-        case PT_JSON_ARRAY_END: pt_json_array_end(w); break;
-        case PT_JSON_KEY: pt_json_key_n(w, r.text, r.length); break;
-        case PT_JSON_STRING: pt_json_text_n(w, r.text, r.length); break;
-        case PT_JSON_INT: pt_json_int(w, r.integer); break;
-        case PT_JSON_NUMBER: pt_json_double(w, r.number); break;
-        case PT_JSON_BOOL: pt_json_bool(w, r.boolean); break;
-        case PT_JSON_NULL: pt_json_null(w); break;
-        default: break;
-        }
-    }
-    PT_BUG_IF(r.token == PT_JSON_ERROR);
-    pt_json_r_done(&r);
-}
-
 /* "top": REPORT, "peek": {"main": REPORT, ...} */
 static void put_answers(pt_json_w *w, const pt_app *app)
 {
@@ -55,7 +31,7 @@ static void put_answers(pt_json_w *w, const pt_app *app)
             open = answer->report;
         }
         pt_json_key(w, answer->function != NULL ? answer->function : answer->report);
-        put_copy(w, &answer->json);
+        pt_json_copy(w, answer->json.data, answer->json.size);
     }
     if (open != NULL) pt_json_object_end(w);
     pt_json_object_end(w);

@@ -50,6 +50,17 @@ run pitot report -n 150 large.folded -o large.html
 expect_status 0
 expect test "$(wc -c <large.html)" -lt 1000000
 
+it 'holds the first hundred levels of a tree that is larger than all else'
+{
+    printf 'main'
+    for i in $(seq 9000); do printf ';f%d' "$i"; done
+    echo ' 5'
+} >deep.folded
+run pitot report deep.folded -o deep.html
+expect_status 0
+expect test "$(wc -c <deep.html)" -lt 1000000
+expect grep -q '"tree":{.*{"depth":101,"folded":1,' deep.html
+
 it 'lets no name end its element'
 printf '%s 5\n' 'main;</script><script>alert(1)</script>' >hostile.folded
 run pitot report hostile.folded -o hostile.html

@@ -94,11 +94,51 @@ static void nothing_in_an_embedded_document_ends_the_script(void **state)
     check_written(0, write_script, "\"</script><!--\"");
 }
 
+static void write_copy(pt_json_w *w)
+{
+    static const char json[] = "[\"a<b<\",1,{\"<\":null}]";
+    pt_json_array(w);
+    pt_json_copy(w, json, sizeof json - 1);
+    pt_json_copy(w, "0", 1);
+    pt_json_array_end(w);
+}
+
+static void a_copied_document_ends_no_script_either(void **state)
+{
+    check_written(PT_JSON_IN_HTML, write_copy,
+                  "[[\"a\\u003cb\\u003c\",1,{\"\\u003c\":null}],0]");
+    check_written(0, write_copy, "[[\"a<b<\",1,{\"<\":null}],0]");
+}
+
+static void a_buffer_for_json_has_no_white_space_and_a_limit(void **state)
+{
+    pt_buf buf = PT_BUF_INIT;
+    pt_out out;
+    for (uint64_t most = 1; most <= 13; most++) {
+        pt_json_w w;
+        pt_error error = PT_ERROR_INIT;
+        pt_buf_clear(&buf);
+        pt_out_to_json(&out, &buf, most);
+        pt_json_w_init(&w, &out, PT_JSON_INDENT);
+        pt_json_object(&w);
+        pt_json_key_double(&w, "half", 0.5); /* {"half":0.5} */
+        pt_json_object_end(&w);
+        pt_json_w_done(&w);
+        assert_int_equal(pt_out_done(&out, &error), most < 12 ? PT_ERR_LIMIT : PT_OK);
+        assert_true(buf.size <= most);
+    }
+    assert_string_equal(pt_buf_text(&buf), "{\"half\":0.5}");
+    pt_buf_done(&buf);
+}
+
 static void write_doubles(pt_json_w *w)
 {
     const double values[] = {0,
                              -0.0,
                              1,
+                             -7,
+                             999999999999999,
+                             1e15,
                              0.5,
                              1e100,
                              1.0 / 3,
@@ -116,7 +156,7 @@ static void write_doubles(pt_json_w *w)
 static void doubles_are_as_short_as_they_can_be(void **state)
 {
     check_written(0, write_doubles,
-                  "[0,-0,1,0.5,1e+100,0.3333333333333333,4.94065645841247e-324,"
+                  "[0,-0,1,-7,999999999999999,1e+15,0.5,1e+100,0.3333333333333333,4.94065645841247e-324,"
                   "1.7976931348623157e+308,1.2345678901234568e+17,null,null]");
 }
 
@@ -434,6 +474,8 @@ int main(void)
         cmocka_unit_test(writes_compactly_or_indented),
         cmocka_unit_test(bad_utf8_is_replaced_as_unicode_recommends),
         cmocka_unit_test(nothing_in_an_embedded_document_ends_the_script),
+        cmocka_unit_test(a_copied_document_ends_no_script_either),
+        cmocka_unit_test(a_buffer_for_json_has_no_white_space_and_a_limit),
         cmocka_unit_test(doubles_are_as_short_as_they_can_be),
         cmocka_unit_test(reads_what_rfc_8259_shows),
         cmocka_unit_test(says_what_is_wrong_and_where),
