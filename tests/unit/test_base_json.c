@@ -105,8 +105,7 @@ static void write_copy(pt_json_w *w)
 
 static void a_copied_document_ends_no_script_either(void **state)
 {
-    check_written(PT_JSON_IN_HTML, write_copy,
-                  "[[\"a\\u003cb\\u003c\",1,{\"\\u003c\":null}],0]");
+    check_written(PT_JSON_IN_HTML, write_copy, "[[\"a\\u003cb\\u003c\",1,{\"\\u003c\":null}],0]");
     check_written(0, write_copy, "[[\"a<b<\",1,{\"<\":null}],0]");
 }
 
@@ -133,20 +132,10 @@ static void a_buffer_for_json_has_no_white_space_and_a_limit(void **state)
 
 static void write_doubles(pt_json_w *w)
 {
-    const double values[] = {0,
-                             -0.0,
-                             1,
-                             -7,
-                             999999999999999,
-                             1e15,
-                             0.5,
-                             1e100,
-                             1.0 / 3,
-                             5e-324,
-                             1.7976931348623157e308,
-                             123456789012345680.0,
-                             INFINITY,
-                             NAN};
+    const double values[] = {
+        0,        -0.0,  1,       -7,     999999999999999,        1e15,
+        0.5,      1e100, 1.0 / 3, 5e-324, 1.7976931348623157e308, 123456789012345680.0,
+        INFINITY, NAN};
     pt_json_array(w);
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         pt_json_double(w, values[i]);
@@ -155,9 +144,10 @@ static void write_doubles(pt_json_w *w)
 
 static void doubles_are_as_short_as_they_can_be(void **state)
 {
-    check_written(0, write_doubles,
-                  "[0,-0,1,-7,999999999999999,1e+15,0.5,1e+100,0.3333333333333333,4.94065645841247e-324,"
-                  "1.7976931348623157e+308,1.2345678901234568e+17,null,null]");
+    check_written(
+        0, write_doubles,
+        "[0,-0,1,-7,999999999999999,1e+15,0.5,1e+100,0.3333333333333333,4.94065645841247e-324,"
+        "1.7976931348623157e+308,1.2345678901234568e+17,null,null]");
 }
 
 /* Copies every token to the writer; false if the reader failed. */
