@@ -87,6 +87,8 @@ enum {
     PT_MARKS_BASE = 1 << 14,
     /* ->side is kept: serve. */
     PT_KEEPS_SIDES = 1 << 15,
+    /* Prints answers one by one instead of a report: shell. */
+    PT_ANSWERS_LINES = 1 << 16,
 };
 
 struct pt_cmd_context;
@@ -131,13 +133,14 @@ typedef struct pt_cmd_context {
     struct pt_symbol_settings *symbol; /* options of symbolizing */
     struct pt_place_settings *place;   /* options of finding programs and debug files */
     struct pt_base_settings *base;     /* what to subtract */
-    bool resident;         /* in the shell, which owns ->loaded, ->profile and ->title */
-    bool brief;            /* `pitot` alone: help in ten lines */
-    pt_out *out;           /* standard output; its errors are the driver's to report */
-    pt_look look;          /* of standard output */
-    pt_pool *pool;         /* PT_NEEDS_PROFILE: as many threads as -j says */
-    pt_progress *progress; /* NULL: nobody waits at a terminal */
-    pt_diag diag;          /* facts for standard error, printed at the end */
+    bool resident;          /* in the shell, which owns ->loaded, ->profile and ->title */
+    bool brief;             /* `pitot` alone: help in ten lines */
+    pt_out *out;            /* standard output; its errors are the driver's to report */
+    struct pt_pager *pager; /* of out; NULL: none */
+    pt_look look;           /* of standard output */
+    pt_pool *pool;          /* PT_NEEDS_PROFILE: as many threads as -j says */
+    pt_progress *progress;  /* NULL: nobody waits at a terminal */
+    pt_diag diag;           /* facts for standard error, printed at the end */
 
     /* PT_NEEDS_PROFILE */
     pt_loaded loaded;
@@ -165,6 +168,8 @@ void pt_cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Puts the messages of this thread into the buffer instead, without "pitot: "; NULL: back to
  * standard error. */
 void pt_cmd_hear(pt_buf *into);
+/* Prints each line of what was heard. */
+void pt_cmd_say_lines(pt_buf *lines);
 /* Prints an error and returns its exit status. */
 int pt_cmd_fail(const pt_error *error);
 /* Prints a fault of the command line and the command for help; returns PT_EXIT_USAGE. */

@@ -6,6 +6,7 @@
 
 #include "cmd/first.h"
 #include "cmd/input.h"
+#include "cmd/pager.h"
 #include "cmd/rows.h"
 
 static pt_first first_of(const pt_command *command, int skip)
@@ -107,6 +108,15 @@ static const pt_command *called_as(const char *path)
     return command->personality != NULL || command->stands_in ? command : NULL;
 }
 
+/* `pitot --no-pager COMMAND`, as with git. */
+static pt_first without_pager(int argc, char **argv)
+{
+    setenv(PT_PAGER_VARIABLE, "", 1);
+    pt_first first = pt_first_word(argc - 1, argv + 1);
+    first.skip++;
+    return first;
+}
+
 pt_first pt_first_word(int argc, char **argv)
 {
     const pt_command *personality = argc > 0 ? called_as(argv[0]) : NULL;
@@ -114,6 +124,7 @@ pt_first pt_first_word(int argc, char **argv)
     if (argc < 2) return nothing_said();
     const char *word = argv[1];
     if (strcmp(word, "-") == 0) return first_of(&pt_command_top, 1);
+    if (strcmp(word, "--no-pager") == 0) return without_pager(argc, argv);
     if (word[0] == '-') return option_said(word);
     const pt_command *command = pt_command_find(word);
     if (command != NULL) return first_of(command, 2);

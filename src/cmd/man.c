@@ -4,6 +4,7 @@
 
 #include "cmd/help.h"
 #include "cmd/options.h"
+#include "cmd/pager.h"
 #include "cmd/progress.h"
 
 static void put_upper(pt_out *out, const char *text)
@@ -64,12 +65,16 @@ static const man_row variables[] = {
      "is "
      "(1000).",
      PT_NEEDS_PROFILE, NULL},
+    {PT_PAGER_VARIABLE ", PAGER",
+     "The program that shows a report that does not fit on the screen; less without both. Empty or "
+     "cat: none. LESS is set to FRX if it is not set.",
+     EACH_COMMAND, NULL},
     {"PPROF_BINARY_PATH", "Folders of programs and libraries, separated by colons.", ANY_NAMES,
      NULL},
     {"PPROF_TMPDIR", "The folder for profiles that servers return.", PT_NEEDS_PROFILE, NULL},
     {"PPROF_TOOLS", "Folders with objdump, separated by colons.", 0,
      " disasm weblist serve shell pprof google-pprof "},
-    {"TERM", "If it is dumb, reports have no colour.", EACH_COMMAND, NULL},
+    {"TERM", "If it is dumb, reports have no colour and no pager.", EACH_COMMAND, NULL},
     {"TMPDIR", "The folder for temporary files; /tmp without it.", PT_NEEDS_PROFILE, " record "},
     {"XDG_CACHE_HOME", "The parent of the folder pitot for caches; ~/.cache without it.", ANY_NAMES,
      " record "},

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -99,6 +100,13 @@ void pt_cmd_say(const char *format, ...)
     va_start(args, format);
     say_line(format, args);
     va_end(args);
+}
+
+void pt_cmd_say_lines(pt_buf *lines)
+{
+    char *rest = (char *)(uintptr_t)pt_buf_text(lines);
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;)
+        if (line[0] != '\0') pt_cmd_say("%s", line);
 }
 
 int pt_cmd_fail(const pt_error *error)

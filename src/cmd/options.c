@@ -19,6 +19,14 @@ static const pt_option common_rows[] = {
      .details = "auto colours on a terminal, unless the environment variable NO_COLOR is not empty "
                 "or TERM is dumb.",
      .group = "Other"},
+    {.name = "pager",
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(pt_common_settings, pager),
+     .initial = "true",
+     .help = "show a report that does not fit on the screen in a pager",
+     .details = "Only on a terminal. The pager is the one in the environment variable PITOT_PAGER, "
+                "else in PAGER, else less; an empty variable or `cat` means none."},
     {.name = "help",
      .letter = 'h',
      .type = PT_OPT_FLAG,

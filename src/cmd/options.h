@@ -9,7 +9,7 @@ typedef enum { PT_WHEN_AUTO, PT_WHEN_ALWAYS, PT_WHEN_NEVER } pt_when;
 
 /* Every command. */
 typedef struct pt_common_settings {
-    bool help;
+    bool help, pager;
     pt_when color;
 } pt_common_settings;
 

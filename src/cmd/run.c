@@ -16,6 +16,7 @@
 #include "cmd/help.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
+#include "cmd/pager.h"
 #include "cmd/progress.h"
 #include "cmd/query.h"
 #include "load/fetch.h"
@@ -53,6 +54,21 @@ static void survive_failing_writes(void)
     const struct sigaction action = {.sa_handler = write_has_failed, .sa_flags = SA_RESTART};
     sigaction(SIGPIPE, &action, NULL);
     sigaction(SIGXFSZ, &action, NULL);
+}
+
+static bool writes_a_report(const pt_command *command)
+{
+    return (command->needs & PT_NEEDS_PROFILE || command->group == PT_GROUP_HELP) &&
+           (command->needs & PT_ANSWERS_LINES) == 0;
+}
+
+/* Nothing was put to context->out yet. */
+static void open_pager(pt_cmd_context *context)
+{
+    if (!context->common->pager || !pt_pager_is_due()) return;
+    if (!context->common->help && !writes_a_report(context->command)) return;
+    pt_out_done(context->out, NULL);
+    context->pager = pt_pager_begin(context->out);
 }
 
 /* A closed pipe is not a failure: `pitot top x | head -1` needs one line. */
@@ -248,6 +264,7 @@ static int parse_and_run(pt_cmd_context *context, const char *const *args, size_
         if (!context->resident) context->look = look_of_output(color);
         if (color != PT_WHEN_AUTO) context->look.colour = color == PT_WHEN_ALWAYS;
         context->look.long_names = context->symbol->long_names;
+        if (!context->resident) open_pager(context);
         status = give_and_run(context, settings);
     }
     free(operands.items);
@@ -276,6 +293,7 @@ static int run_command(const pt_first *first, const char *const *args, size_t co
     pt_out_to_fd(&out, STDOUT_FILENO);
     if (first->command->needs & PT_NEEDS_PROFILE) context.progress = pt_cmd_progress_new();
     int status = parse_and_run(&context, args, count);
+    if (context.pager != NULL) pt_pager_end(context.pager);
     status = finish_output(&out, status);
     pt_progress_free(context.progress);
     pt_filtered_done(&context.filtered);

@@ -23,6 +23,7 @@
 #include "cmd/help.h"
 #include "cmd/line.h"
 #include "cmd/options.h"
+#include "cmd/pager.h"
 #include "cmd/print.h"
 #include "cmd/viewer.h"
 
@@ -243,9 +244,13 @@ static void run_elsewhere(shell *s, const pt_command *command, const line_args *
 static void run_here(shell *s, const pt_command *command, const line_args *a)
 {
     const pt_cmd_context *base = s->base;
+    pt_out out;
+    pt_pager *const pager = base->common->pager && pt_pager_is_due() ? pt_pager_begin(&out) : NULL;
+    if (pager == NULL) pt_out_to_fd(&out, STDOUT_FILENO);
     s->status =
-        pt_cmd_run_resident(base, command, a->words.items, a->words.count, base->out, &base->look);
-    pt_out_flush(base->out, NULL);
+        pt_cmd_run_resident(base, command, a->words.items, a->words.count, &out, &base->look);
+    if (pager != NULL) pt_pager_end(pager);
+    pt_out_done(&out, NULL);
 }
 
 static void run_command(shell *s, const pt_command *command, const char *digits,
@@ -458,7 +463,7 @@ const pt_command pt_command_shell = {
     .examples =
         (const char *const[]){"pitot shell app.pb.gz", "then: top, focus=parse, list parse",
                               "echo 'top10 malloc' | pitot shell app.pb.gz", "from a script", NULL},
-    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS,
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_ANSWERS_LINES,
     .max_args = SIZE_MAX,
     .run = shell_run,
 };

@@ -29,6 +29,7 @@ t_dir=$(mktemp -d "${TMPDIR:-/tmp}/pitot-cli.XXXXXX") || exit 1
 t_out=$(mktemp -d "${TMPDIR:-/tmp}/pitot-out.XXXXXX") || exit 1
 export HOME=$t_dir
 unset XDG_CACHE_HOME PPROF_BINARY_PATH DEBUGINFOD_URLS
+export PITOT_PAGER=
 cd "$t_dir" || exit 1
 exec </dev/null
 

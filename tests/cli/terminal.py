@@ -3,16 +3,20 @@
 
     send TEXT     types the text; \\n, \\t and \\xNN as in C
     expect TEXT   waits until the program has printed it, or fails after five minutes
+    size R C      gives the terminal R rows and C columns, from the beginning
     end           waits until the program ends
     show          prints, as they came, the bytes that the terminal got
 
 Exit status: the program's, or 1 with what was printed if something did not come.
 """
+import fcntl
 import os
 import pty
 import select
 import signal
+import struct
 import sys
+import termios
 import time
 
 PATIENCE = 300
@@ -27,6 +31,10 @@ def main():
     child, terminal = pty.fork()
     if child == 0:
         os.environ["TERM"] = "xterm"
+        for line in script:
+            if line.startswith("size "):
+                rows, columns = map(int, line.split()[1:])
+                fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job in the background ignores it
         os.execv(sys.argv[1], sys.argv[1:])
     seen, rest = b"", b""
@@ -51,6 +59,7 @@ def main():
             continue
         if verb == "show":
             sys.stdout.buffer.write(seen)
+        if verb in ("show", "size"):
             continue
         wanted, deadline = unescape(text), time.monotonic() + PATIENCE
         while verb == "end" or wanted not in rest:
