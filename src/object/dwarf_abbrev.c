@@ -117,6 +117,7 @@ static bool read_attributes(pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit, 
         const int bytes = pt_dwarf_form_bytes(unit, (unsigned)form);
         if (bytes == -2) return false;
         has_addrs |= name == DW_AT_low_pc || name == DW_AT_ranges;
+        table->has_range_lists |= name == DW_AT_ranges;
         PT_PUSH(table->attributes,
                 (pt_dwarf_attribute){(uint16_t)name, (uint16_t)form, (int8_t)bytes, implicit});
         a->attribute_count++;
@@ -145,6 +146,7 @@ uint64_t pt_dwarf_abbrevs_read(pt_dwarf_abbrevs *table, const pt_dwarf_unit *uni
     table->version = unit->version;
     table->addr_bytes = unit->addr_bytes;
     table->offset_bytes = unit->offset_bytes;
+    table->has_range_lists = false;
     table->abbrevs.count = table->attributes.count = table->steps.count = 0;
     PT_GROW(table->attributes,
             1); /* even without attributes, so that an index into the array is valid */

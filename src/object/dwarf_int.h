@@ -200,6 +200,7 @@ typedef struct {
     uint16_t version;
     uint8_t addr_bytes, offset_bytes;
     bool is_dense;                      /* codes are 1, 2, 3, ... */
+    bool has_range_lists;               /* some abbreviation has DW_AT_ranges */
     PT_VECTOR(pt_dwarf_abbrev) abbrevs; /* ascending by code */
     PT_VECTOR(pt_dwarf_attribute) attributes;
     PT_VECTOR(pt_dwarf_step) steps;

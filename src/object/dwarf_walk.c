@@ -158,7 +158,8 @@ typedef struct {
     uint32_t id;       /* of the new node */
     size_t begin, end; /* the parent's addresses */
     uint64_t least, most;
-    size_t first, last; /* the addresses taken; first == end: none */
+    size_t first, last;  /* the addresses taken; first == end: none */
+    bool spares_inlined; /* does not take addresses of inlined calls */
 } claims;
 
 static inline void claim_range(walk *w, claims *s, uint64_t addr, uint64_t end_addr)
@@ -172,8 +173,18 @@ static inline void claim_range(walk *w, claims *s, uint64_t addr, uint64_t end_a
     if (i == s->end || w->addrs[i] >= end_addr) return;
     s->first = i < s->first ? i : s->first;
     for (; i < s->end && w->addrs[i] < end_addr; i++, w->work++)
-        w->node_of[i] = s->id;
+        if (!s->spares_inlined || w->node_of[i] == PT_NONE ||
+            w->worker->nodes.items[w->node_of[i]].parent == PT_NONE)
+            w->node_of[i] = s->id;
     s->last = i - 1 > s->last ? i - 1 : s->last;
+}
+
+/* Strict DWARF 2 has no lists of ranges: of code that lies in several places, an entry has only the
+ * first, and the calls inlined there may lie in the others. For the cold part of a function gcc
+ * writes one more function, without the calls. */
+static inline bool lacks_ranges(const walk *w)
+{
+    return w->unit->version == 2 && !w->table->has_range_lists;
 }
 
 /* Makes a node of the wanted addresses in the entry's ranges. An inlined call takes only addresses
@@ -181,7 +192,9 @@ static inline void claim_range(walk *w, claims *s, uint64_t addr, uint64_t end_a
 static uint32_t claim_node(walk *w, uint64_t off, const pt_dwarf_extent *extent, uint32_t parent)
 {
     pt_dwarf_worker *worker = w->worker;
-    claims s = {.id = (uint32_t)worker->nodes.count, .end = w->count};
+    claims s = {.id = (uint32_t)worker->nodes.count,
+                .end = w->count,
+                .spares_inlined = parent == PT_NONE && lacks_ranges(w)};
     if (parent != PT_NONE) {
         s.begin = worker->nodes.items[parent].first;
         s.end = worker->nodes.items[parent].last + (size_t)1;
@@ -202,7 +215,12 @@ static uint32_t claim_node(walk *w, uint64_t off, const pt_dwarf_extent *extent,
             claim_range(w, &s, addr, end_addr);
         w->work += ranges.steps;
     }
-    if (s.first == s.end) return PT_NONE;
+    if (lacks_ranges(w)) {
+        s.first = s.begin;
+        s.last = s.end - 1;
+    } else if (s.first == s.end) {
+        return PT_NONE;
+    }
     PT_PUSH(worker->nodes, (pt_dwarf_node){.off = off,
                                            .parent = parent,
                                            .first = (uint32_t)s.first,

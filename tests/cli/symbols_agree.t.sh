@@ -58,3 +58,10 @@ if needs xz llvm-symbolizer-14 && "$PITOT" version --features | grep -q liblzma;
     expect objcopy --add-section .gnu_debugdata=mini.xz stripped
     agree llvm --instead symbols stripped
 fi
+
+it 'gcc, strict DWARF 2, whose entries have one range each: as llvm-symbolizer'
+if needs gcc llvm-symbolizer-14; then
+    cp "$PITOT_ROOT/tests/cli/symbols_strict.c" strict.c
+    expect gcc -gdwarf-2 -gstrict-dwarf -O2 strict.c -o strict
+    agree llvm strict
+fi
