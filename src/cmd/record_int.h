@@ -225,7 +225,7 @@ typedef struct pt_recorded {
     pt_blob shorts;    /* the bytes of PT_JOURNAL_SHORT */
     char *messages;    /* what the library had to say in the processes, lines; or NULL */
     char *not_entered; /* names of programs that it could not enter, a line a process; or NULL */
-    uint64_t weight, complete, unchecked, ticks, lost;
+    uint64_t weight, complete, unchecked, truncated, ticks, lost;
     pt_journal_frames frames[PT_JOURNAL_LANGUAGES]; /* of weight */
     uint64_t period_ns;
     uint64_t seen_ns;    /* CPU time that the samples stand for */

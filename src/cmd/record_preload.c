@@ -110,6 +110,7 @@ static pt_status write_part(pt_cmd_context *context, const pt_record_story *stor
         pt_recorded_add(&all->weight, all->processes[i].facts.weight);
         pt_recorded_add(&all->complete, all->processes[i].facts.complete);
         pt_recorded_add(&all->unchecked, all->processes[i].facts.unchecked);
+        pt_recorded_add(&all->truncated, all->processes[i].facts.truncated);
         pt_recorded_add_frames(all->frames, all->processes[i].facts.frames);
     }
     if (first == 0) { /* the heaviest process, or all */
@@ -186,6 +187,7 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
         say_doubts(&all);
         uint64_t reached = all.complete;
         pt_recorded_add(&reached, all.unchecked);
+        pt_recorded_add(&reached, all.truncated);
         pt_record_say_incomplete(all.weight, reached, all.dead_ends);
         const pt_record_summary summary = {.files = first != NULL ? first : settings->output,
                                            .weight = all.weight,

@@ -186,6 +186,7 @@ void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t w
     f->weight = pt_saturating_count(f->weight, weight);
     if (end == PT_STACK_END_ROOT) f->complete = pt_saturating_count(f->complete, weight);
     if (end == PT_STACK_END_UNCHECKED) f->unchecked = pt_saturating_count(f->unchecked, weight);
+    if (end == PT_STACK_END_TRUNCATED) f->truncated = pt_saturating_count(f->truncated, weight);
 }
 
 static bool plausible_depth(pt_reader *r, uint64_t depth)

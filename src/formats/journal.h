@@ -39,6 +39,7 @@ typedef struct pt_journal_facts {
     uint64_t complete; /* part of weight: stacks that reached the thread's start */
     uint64_t
         unchecked; /* part of weight: stacks that reached it through unchecked frame pointers */
+    uint64_t truncated; /* part of weight: stacks that go on behind what was kept of them */
     pt_journal_frames frames[PT_JOURNAL_LANGUAGES]; /* parts of weight */
     uint64_t dropped, filtered;
     char comm[PT_JOURNAL_COMM_BYTES];
@@ -61,8 +62,8 @@ void pt_journal_unfold_short(const pt_journal_short_at *from, pt_buf *journal);
 /* Do these bytes begin a journal? */
 bool pt_journal_is(const uint8_t *head, size_t head_bytes);
 
-/* Reads the header only: weight, complete and unchecked stay 0. PT_ERR_FORMAT if the file is not a
- * journal or of another version. */
+/* Reads the header only: weight, complete, unchecked and truncated stay 0. PT_ERR_FORMAT if the
+ * file is not a journal or of another version. */
 pt_status pt_journal_read_facts(pt_reader *reader, pt_journal_facts *ret_facts, pt_error *reterr);
 
 typedef struct pt_journal_reading pt_journal_reading;

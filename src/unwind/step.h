@@ -126,7 +126,9 @@ static inline pt_unwind_end step_rule(const pt_machine *machine, pt_unwind_state
     if (rule->pc_slot == PT_SLOT_UNDEFINED) return PT_UNWIND_END_ROOT;
     const pt_unwind_end end = cfa_of(machine, state, rule, limits, &cfa);
     if (end != PT_UNWIND_END_GOING_ON) return end;
-    if (cfa % WORD != 0 || cfa < state->sp || cfa > limits->limit) return PT_UNWIND_END_BAD_READ;
+    /* A signal's handler may run on another stack than the code that it interrupted. */
+    const bool is_on_stack = cfa >= state->sp && cfa <= limits->limit;
+    if (cfa % WORD != 0 || (!is_on_stack && !rule->is_signal)) return PT_UNWIND_END_BAD_READ;
 
     switch (rule->pc_slot) {
     case PT_SLOT_AT_FP:

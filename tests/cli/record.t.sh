@@ -771,3 +771,56 @@ if needs cc && cc -O1 -g spin.c -o spin; then
     expect grep -q ';main [0-9]' spin.folded
     expect_stderr_line '*lose their labels in folded'
 fi
+
+it 'walks the stacks of coroutines, and from a stack for signals to the one that was interrupted, by the library'
+cat >coroutines.c <<'C'
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+enum { ROUTINES = 8, BYTES = 1 << 17 };
+static ucontext_t caller, routine[ROUTINES];
+static volatile unsigned x;
+__attribute__((noinline)) static unsigned go_down(int depth)
+{
+    volatile unsigned kept = depth;
+    if (depth > 0) return go_down(depth - 1) + kept;
+    for (int i = 0; i < 500000; i++) x = x * 5 + 1;
+    return kept;
+}
+static void run(int which)
+{
+    for (;;) {
+        go_down(10 + which);
+        swapcontext(&routine[which], &caller);
+    }
+}
+static void on_signal(int signo) { go_down(signo % 8); }
+int main(void)
+{
+    const stack_t alternate = {.ss_sp = malloc(BYTES), .ss_size = BYTES};
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+    sigaltstack(&alternate, NULL);
+    sigaction(SIGUSR1, &action, NULL);
+    for (int i = 0; i < ROUTINES; i++) {
+        getcontext(&routine[i]);
+        routine[i].uc_stack.ss_size = BYTES;
+        routine[i].uc_stack.ss_sp = i % 2 ? malloc(BYTES) : mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        makecontext(&routine[i], (void (*)(void))run, 1, i);
+    }
+    for (int n = 0; n < 900; n++) {
+        swapcontext(&caller, &routine[n % ROUTINES]);
+        if (n % 4 == 0) raise(SIGUSR1);
+    }
+}
+C
+if needs cc && cc -O1 -g -fomit-frame-pointer coroutines.c -o coroutines; then
+    run pitot record --engine=preload -o coroutines.pb.gz ./coroutines
+    expect_status 0
+    whole=$(stderr | sed -n 's/.*seen, \([0-9]*\)[.0-9]* % of the stacks complete.*/\1/p')
+    expect [ "$whole" -ge 90 ]
+    expect_equal 'samples lost' "$(stderr | grep -c 'samples lost')" 0
+    run pitot traces -n 0 --csv coroutines.pb.gz
+    expect [ "$(stdout | grep -c 'go_down;run;')" -ge 5 ]
+    expect [ "$(stdout | grep -c 'go_down;on_signal;.*;main;')" -ge 1 ]
+fi

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <ucontext.h>
 
@@ -24,20 +25,25 @@ static siginfo_t info;
 static int host_calls, host_actions;
 
 #if defined(__x86_64__)
-static void interrupt_at(uintptr_t pc, size_t sp_word, uintptr_t fp)
+static void interrupt_on(uintptr_t pc, const uint64_t *sp, uintptr_t fp)
 {
     host.uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
-    host.uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)&stack[sp_word];
+    host.uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)sp;
     host.uc_mcontext.gregs[REG_RBP] = (greg_t)fp;
 }
 #elif defined(__aarch64__)
-static void interrupt_at(uintptr_t pc, size_t sp_word, uintptr_t fp)
+static void interrupt_on(uintptr_t pc, const uint64_t *sp, uintptr_t fp)
 {
     host.uc_mcontext.pc = pc;
-    host.uc_mcontext.sp = (uintptr_t)&stack[sp_word];
+    host.uc_mcontext.sp = (uintptr_t)sp;
     host.uc_mcontext.regs[29] = fp;
 }
 #endif
+
+static void interrupt_at(uintptr_t pc, size_t sp_word, uintptr_t fp)
+{
+    interrupt_on(pc, &stack[sp_word], fp);
+}
 
 /* A frame record at that word: the caller's frame at `caller` (0: none), its return address. */
 static uintptr_t frame(size_t word, size_t caller, uintptr_t return_addr)
@@ -137,13 +143,30 @@ static void chain_that_turns_back_ends(void **state)
     assert_sample(1, PT_JOURNAL_END_NO_RULE, pcs, 3);
 }
 
-static void stack_that_is_not_the_thread_s_is_not_read(void **state)
+/* The program is on a coroutine's stack. */
+static void stack_that_is_not_the_thread_s_is_read_as_far_as_it_is_there(void **state)
 {
-    static const uint64_t leaf[] = {0x5000};
-    self.stack.low = (uintptr_t)&stack[2000]; /* the program is on another one: a coroutine's */
-    interrupt_at(0x5000, 10, frame(50, 100, 0x5100));
+    enum { PAGE_WORDS = 4096 / sizeof(uint64_t), PAGES = 3 };
+    uint64_t *const pages = mmap(NULL, (size_t)PAGES * 4096, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    uint64_t *const end = &pages[(PAGES - 1) * PAGE_WORDS];
+    assert_int_equal(mprotect(end, 4096, PROT_NONE), 0);
+    assert_int_equal(mprotect(pages, 4096, PROT_NONE), 0);
+    uint64_t *const middle = end - PAGE_WORDS;
+    static const uint64_t chain[] = {0x5000, 0x5100, 0x5200};
+    middle[50] = (uintptr_t)&middle[60];
+    middle[51] = 0x5100;
+    middle[60] = (uintptr_t)(end - 1); /* a record there would cross the end */
+    middle[61] = 0x5200;
+    interrupt_on(0x5000, &middle[10], (uintptr_t)&middle[50]);
     pt_tick_handler(SIGPROF, &info, &host);
-    assert_sample(1, PT_JOURNAL_END_BAD_READ, leaf, 1);
+    assert_sample(1, PT_JOURNAL_END_NO_RULE, chain, 3);
+    ring->head_words = 0;
+    interrupt_on(0x5000, &pages[10], (uintptr_t)&middle[50]); /* no page */
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_sample(1, PT_JOURNAL_END_BAD_READ, chain, 1);
+    munmap(pages, (size_t)PAGES * 4096);
 }
 
 static void thread_whose_stack_is_unknown_asks_for_it(void **state)
@@ -380,9 +403,9 @@ static void stack_is_copied_while_there_are_no_tables(void **state)
     pt_tick_handler(SIGPROF, &info, &host);
     assert_copy(4, PT_TICK_COPY);
     ring->head_words = 0;
-    self.stack = (pt_tick_stack){0}; /* nothing is read of a stack that is not known */
+    self.stack = (pt_tick_stack){0}; /* little is read of a stack whose end is not known */
     pt_tick_handler(SIGPROF, &info, &host);
-    assert_copy(0, PT_TICK_COPY);
+    assert_copy((RING_WORDS - PT_MACHINE_REGS_MAX) / 24, PT_TICK_CUT_COPY);
 }
 
 static int times_told;
@@ -538,7 +561,7 @@ int main(void)
         TEST(start_routine_without_a_frame_keeps_its_place),
         TEST(chain_is_believed_only_while_it_climbs_aligned_inside_the_stack),
         TEST(chain_that_turns_back_ends),
-        TEST(stack_that_is_not_the_thread_s_is_not_read),
+        TEST(stack_that_is_not_the_thread_s_is_read_as_far_as_it_is_there),
         TEST(thread_whose_stack_is_unknown_asks_for_it),
         TEST(stack_deeper_than_the_most_is_cut_and_said_to_be),
         TEST(overruns_are_weight),

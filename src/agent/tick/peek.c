@@ -10,7 +10,7 @@ enum { SETS = sizeof((pt_tick_pages *)0)->page / sizeof((pt_tick_pages *)0)->pag
 
 /* The kernel copies the new mask before it looks at what is to be done with it, which is nothing
  * here. */
-static bool ask_for_page(uint64_t page)
+bool pt_tick_ask_for_page(uint64_t page)
 {
     enum { NO_SUCH_ACTION = 99 };
     return syscall(SYS_rt_sigprocmask, NO_SUCH_ACTION, page * PT_TICK_PAGE_BYTES, NULL,
@@ -41,7 +41,7 @@ bool pt_tick_page_is_readable(const pt_tick_reading *r, uint64_t page)
     const int i = pages->page[set][0].page == page   ? 0
                   : pages->page[set][1].page == page ? 1
                                                      : age[1] > age[0];
-    if (!ask_for_page(page)) return false;
+    if (!pt_tick_ask_for_page(page)) return false;
     pages->page[set][i].page = page;
     pages->page[set][i].sample = pages->samples;
     return true;

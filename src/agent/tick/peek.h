@@ -46,7 +46,10 @@ static inline void pt_tick_forget_pages(pt_tick_pages *pages)
 /* The kernel copies. False: the memory is not there. */
 bool pt_tick_copy_memory(uint64_t addr, void *to, size_t size);
 
-/* Can the page be read? */
+/* Can the page be read now? Asks the kernel. */
+bool pt_tick_ask_for_page(uint64_t page);
+
+/* Can the page be read, as far as the reading's trust goes? */
 bool pt_tick_page_is_readable(const pt_tick_reading *r, uint64_t page);
 
 /* Memory that may be loaded from directly; NULL: it may not. */

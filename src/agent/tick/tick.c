@@ -86,13 +86,15 @@ static void publish_sample(pt_thread *self, pt_tick_ring *ring, unsigned words, 
 }
 
 /* Copies registers and stack. The stack takes at most a part of the room, so that other samples
- * fit. */
+ * fit. Where the stack of a coroutine ends is not known, so little of it is taken. */
 static void copy_stack(pt_thread *self, pt_tick_ring *ring, uint32_t weight,
                        const pt_tick_walk *walk, uint64_t room)
 {
-    enum { PARTS = 4, WORD = sizeof(uint64_t) };
+    enum { PARTS = 4, UNBOUNDED_PARTS = 24, WORD = sizeof(uint64_t) };
     const uint64_t mask = ring->ring_words - 1, from = ring->head_words + 1;
-    const uint64_t most = (room - PT_MACHINE_REGS_MAX) / PARTS;
+    const bool is_bounded = walk->stack.limit == walk->own_stack.limit;
+    const uint64_t most =
+        (room - PT_MACHINE_REGS_MAX) / (is_bounded ? (uint64_t)PARTS : UNBOUNDED_PARTS);
     const uintptr_t sp = (uintptr_t)walk->state.sp;
     const bool is_known = sp >= walk->stack.low && sp < walk->stack.limit && sp % WORD == 0;
     const uint64_t there = is_known ? (walk->stack.limit - sp) / WORD : 0;
@@ -166,7 +168,7 @@ static void take_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, co
     }
     pt_tick_walk walk;
     pt_tick_walk_begin(&walk, self, context);
-    if (walk.stack.low == walk.stack.limit)
+    if (walk.own_stack.low == walk.own_stack.limit)
         atomic_store_explicit(&self->wants_stack, (uintptr_t)walk.state.sp, memory_order_relaxed);
     if (walk.modules == NULL &&
         atomic_load_explicit(&pt_tick.copies_stacks, memory_order_relaxed)) {

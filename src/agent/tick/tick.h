@@ -285,7 +285,9 @@ typedef struct {
     const pt_unwind_modules *modules;
     pt_unwind_cache *cache;
     pt_tick_python_cache *python_cache; /* or NULL */
-    pt_tick_stack stack;                /* as it was known when the walk began */
+    pt_tick_stack own_stack;            /* the thread's, as it was known when the walk began */
+    pt_tick_stack stack;                /* the one that the walk is on */
+    unsigned stack_changes;             /* how often that was looked for, or found to be larger */
     uint64_t pc; /* of the frame at hand; if not the innermost: of a call, or of an interrupted
                     instruction, the address after its first byte */
     uint64_t regs[PT_MACHINE_REGS_MAX];

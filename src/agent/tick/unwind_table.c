@@ -20,6 +20,49 @@ static pt_tick_stack stack_of(const pt_thread *self)
     return stack;
 }
 
+/* The end of the readable pages from an address on, or of the first PAGES_MAX of them. */
+static uintptr_t readable_limit(uintptr_t addr)
+{
+    enum { PAGES_MAX = 16 };
+    const uintptr_t first = addr / PT_TICK_PAGE_BYTES;
+    uintptr_t page = first;
+    while (page - first < PAGES_MAX && pt_tick_ask_for_page(page))
+        page++;
+    return page * PT_TICK_PAGE_BYTES;
+}
+
+static bool is_on_stack(const pt_tick_stack *stack, uintptr_t sp)
+{
+    return sp >= stack->low && sp < stack->limit;
+}
+
+enum { STACK_CHANGES_MAX = 16 };
+
+/* Finds the bounds of the stack that the walk is on: of the thread's own, or, where that is not
+ * known yet, on the stack of a coroutine and on one for signals, of the readable pages from the
+ * stack pointer on. A walk comes from one stack to another at the frame of a signal. */
+static void find_stack(pt_tick_walk *walk)
+{
+    const uintptr_t sp = (uintptr_t)walk->state.sp;
+    if (is_on_stack(&walk->stack, sp) || walk->stack_changes == STACK_CHANGES_MAX) return;
+    walk->stack_changes++;
+    walk->stack = is_on_stack(&walk->own_stack, sp)
+                      ? walk->own_stack
+                      : (pt_tick_stack){.low = sp / PT_TICK_PAGE_BYTES * PT_TICK_PAGE_BYTES,
+                                        .limit = readable_limit(sp),
+                                        .root_fp = walk->own_stack.root_fp};
+}
+
+/* Has the stack more pages than were looked at? Not the thread's own. */
+static bool is_stack_larger(pt_tick_walk *walk)
+{
+    const uintptr_t limit = walk->stack.limit;
+    if (limit == walk->own_stack.limit || walk->stack_changes == STACK_CHANGES_MAX) return false;
+    walk->stack_changes++;
+    walk->stack.limit = readable_limit(limit);
+    return walk->stack.limit > limit;
+}
+
 void pt_tick_walk_begin(pt_tick_walk *walk, const pt_thread *self, const void *context)
 {
     pt_tick_regs regs;
@@ -27,11 +70,14 @@ void pt_tick_walk_begin(pt_tick_walk *walk, const pt_thread *self, const void *c
     walk->modules = atomic_load(&pt_tick.modules);
     walk->cache = self->unwind_cache;
     walk->python_cache = atomic_load(&self->interp_cache[PT_JOURNAL_LANGUAGE_PYTHON]);
-    walk->stack = stack_of(self);
+    walk->own_stack = stack_of(self);
+    walk->stack_changes = 0;
+    walk->stack = (pt_tick_stack){.low = 0};
     walk->pc = regs.pc;
     walk->state =
         (pt_unwind_state){.pc = regs.pc, .sp = regs.sp, .fp = regs.fp, .regs = walk->regs};
     pt_machine_context_regs(context, walk->regs);
+    find_stack(walk);
 }
 
 static int step_by_fp(pt_tick_walk *walk, const pt_tick_stack *stack)
@@ -105,19 +151,23 @@ static bool may_have_frame_pointer(const pt_unwind_modules *modules, uint64_t pc
 
 int pt_tick_walk_step(pt_tick_walk *walk)
 {
-    const pt_tick_stack *const stack = &walk->stack;
     pt_unwind_state *const state = &walk->state;
-    if (walk->modules == NULL) return step_by_fp(walk, stack);
-    const pt_unwind_limits limits = {.low = stack->low, .limit = stack->limit};
+    if (walk->modules == NULL) return step_by_fp(walk, &walk->stack);
     do {
         const pt_unwind_state at = *state;
-        pt_unwind_end end = pt_unwind_step(state, walk->modules, &limits, walk->cache);
+        pt_unwind_end end;
+        do {
+            const pt_unwind_limits limits = {.low = walk->stack.low, .limit = walk->stack.limit};
+            *state = at;
+            end = pt_unwind_step(state, walk->modules, &limits, walk->cache);
+        } while (end == PT_UNWIND_END_BAD_READ && is_stack_larger(walk));
         if ((end != PT_UNWIND_END_GOING_ON || state->is_fp_walk) && step_by_aligned_call(walk, &at))
             end = PT_UNWIND_END_GOING_ON;
         if (end == PT_UNWIND_END_NO_RULE &&
             may_have_frame_pointer(walk->modules, state->pc - state->is_return))
-            return step_by_fp(walk, stack);
+            return step_by_fp(walk, &walk->stack);
         if (end != PT_UNWIND_END_GOING_ON) return journal_end(end);
+        if (state->sp != walk->stack.limit) find_stack(walk);
         /* Our own thread function is not shown. */
     } while (state->pc - pt_tick.own_start.low < pt_tick.own_start.limit - pt_tick.own_start.low);
     walk->pc = state->pc + !state->is_return;
