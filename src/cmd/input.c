@@ -50,7 +50,9 @@ static void set_title(pt_cmd_context *context)
     size_t profiles = 0;
     for (size_t i = 0; i < loaded->input_count; i++) {
         if (loaded->inputs[i].is_program || loaded->inputs[i].failed) continue;
-        context->title = loaded->inputs[i].name;
+        context->title = context->stdin_name != NULL && strcmp(loaded->inputs[i].name, "-") == 0
+                             ? context->stdin_name
+                             : loaded->inputs[i].name;
         profiles++;
     }
     if (profiles == 1) return;
@@ -157,6 +159,22 @@ static uint32_t program_word_bytes(const char *const *names, size_t count)
     return 0;
 }
 
+int pt_cmd_subtract(pt_cmd_context *context, const pt_profile *before,
+                    const pt_subtract_options *how)
+{
+    const pt_profile *less = NULL;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_subtract(context->profile, before, how, &less, &context->diag, &error) != PT_OK)
+        return pt_cmd_fail(&error);
+    if (context->command->needs & PT_KEEPS_SIDES) {
+        context->side[0] = pt_profile_ref(before);
+        context->side[1] = pt_profile_ref(context->profile);
+    }
+    pt_profile_unref(context->profile);
+    context->profile = less;
+    return PT_EXIT_OK;
+}
+
 /* Subtracts the bases, if any, from ->profile. */
 static int subtract_bases(pt_cmd_context *context, const pt_load_options *options)
 {
@@ -171,7 +189,7 @@ static int subtract_bases(pt_cmd_context *context, const pt_load_options *option
     if (names->count == 0) return PT_EXIT_OK;
     pt_loaded base;
     pt_error error = PT_ERROR_INIT;
-    int status = PT_EXIT_OK;
+    int status;
     if (pt_load(names->items, names->count, options, &base, &error) != PT_OK) {
         status = pt_cmd_fail(&error);
     } else if (base.profile == NULL) {
@@ -180,20 +198,10 @@ static int subtract_bases(pt_cmd_context *context, const pt_load_options *option
         pt_cmd_say_damage(&base);
         context->loaded.damaged_count += base.damaged_count;
         pt_diag_merge(&context->diag, &base.diag);
-        const bool keeps_apart = marks || context->command->needs & PT_MARKS_BASE;
-        const pt_subtract_options how = {.marks_base = keeps_apart, .normalizes = asked->normalize};
-        const pt_profile *less = NULL;
-        if (pt_subtract(context->profile, base.profile, &how, &less, &context->diag, &error) !=
-            PT_OK) {
-            status = pt_cmd_fail(&error);
-        } else {
-            if (context->command->needs & PT_KEEPS_SIDES) {
-                context->side[0] = pt_profile_ref(base.profile);
-                context->side[1] = pt_profile_ref(context->profile);
-            }
-            pt_profile_unref(context->profile);
-            context->profile = less;
-        }
+        const pt_subtract_options how = {.marks_base =
+                                             marks || context->command->needs & PT_MARKS_BASE,
+                                         .normalizes = asked->normalize};
+        status = pt_cmd_subtract(context, base.profile, &how);
     }
     pt_loaded_done(&base);
     return status;
@@ -229,6 +237,7 @@ int pt_cmd_load(pt_cmd_context *context)
                                .fetch = &fetch,
                                .progress = context->progress,
                                .annotate = context->input->annotate,
+                               .stdin_name = context->stdin_name,
                                .all_events = context->command->needs & PT_NEEDS_ALL_EVENTS};
     int status = find_format(context, &options.from);
     if (status != PT_EXIT_OK) return status;
@@ -240,6 +249,8 @@ int pt_cmd_load(pt_cmd_context *context)
     pt_error error = PT_ERROR_INIT;
     if (pt_load(names, count, &options, &context->loaded, &error) != PT_OK)
         return pt_cmd_fail(&error);
+    if (context->loaded.profile == NULL && context->stdin_name != NULL)
+        return pt_cmd_usage(context, "%s is a program, not a profile", context->stdin_name);
     if (context->loaded.profile == NULL) return only_programs(context, names[0]);
     pt_cmd_say_damage(&context->loaded);
     pt_remote_say_failures(&context->loaded);

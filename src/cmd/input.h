@@ -3,6 +3,7 @@
 #define PT_CMD_INPUT_H
 
 #include "cmd/cmd.h"
+#include "transform/scale.h"
 
 /* The kind of a file, by its first bytes. */
 typedef enum {
@@ -24,6 +25,11 @@ pt_cmd_context pt_cmd_context_like(const pt_cmd_context *context);
 /* The base that ->profile is compared with: its file, or "several profiles"; NULL = there is none.
  */
 const char *pt_cmd_before_title(const pt_cmd_context *context);
+
+/* Makes ->profile the difference to another profile, and keeps both as ->side if the command keeps
+ * sides. Returns an exit status; a failure was printed. */
+int pt_cmd_subtract(pt_cmd_context *context, const pt_profile *before,
+                    const pt_subtract_options *how);
 
 /* Prints the damage of each input; the readable part is used. */
 void pt_cmd_say_damage(const pt_loaded *loaded);

@@ -63,6 +63,7 @@ static int serve_run(pt_cmd_context *context, void *settings_)
     const pt_web_options options = {
         .address = settings->http,
         .no_browser = settings->no_browser,
+        .takes_files = true,
         .query = context->query,
         .defaults = defaults,
         .default_count = sizeof defaults / sizeof *defaults,

@@ -15,10 +15,12 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/viewer.h"
+#include "cmd/web_files.h"
 #include "cmd/web_routes.h"
 #include "formats/format.h"
 #include "render/app_html.h"
 #include "render/policy.h"
+#include "serve/address.h"
 #include "serve/serve.h"
 
 #define NOTE_BYTES 2000 /* of what is said in a header */
@@ -31,6 +33,7 @@
 typedef struct {
     const pt_cmd_context *base; /* without threads: answers are made in copies of the process */
     const pt_web_options *options;
+    uint64_t file_bytes; /* the largest file that the page takes; 0 = none */
 } web;
 
 static void answer_text(pt_serve_answer *answer, unsigned status, const char *text)
@@ -114,7 +117,8 @@ static void answer_page(const web *w, pt_serve_answer *answer)
                         .title = w->base->title,
                         .version = PT_VERSION,
                         .before = pt_cmd_before_title(w->base),
-                        .has_times = has_times(w->base->profile)};
+                        .has_times = has_times(w->base->profile),
+                        .file_bytes = w->file_bytes};
     pt_render_app_html(&out, &app);
     pt_out_done(&out, NULL);
     answer->type = "text/html; charset=utf-8";
@@ -164,6 +168,7 @@ static void redirect_to(const web *w, const pt_serve_request *request, const cha
                         pt_serve_answer *answer)
 {
     pt_buf to = PT_BUF_INIT;
+    pt_put_text(&to, request->root);
     pt_put_text(&to, path);
     if (request->parameter_count > 0)
         pt_web_put_parameters(&to, request);
@@ -175,10 +180,45 @@ static void redirect_to(const web *w, const pt_serve_request *request, const cha
     answer->location = answer->memory;
 }
 
+/* ---- Files that are dropped on the page ---- */
+
+/* {"at": "/3/ui/"}: the process stays there, with the file. */
+static void answer_opened(const web *w, const pt_serve_request *request,
+                          const pt_cmd_context *opened, pt_serve_answer *answer)
+{
+    pt_web_options *options = pt_alloc(1, sizeof *options);
+    web *made = pt_alloc(1, sizeof *made);
+    *options = *w->options;
+    options->query = (pt_query){0};
+    *made = (web){.base = opened, .options = options, .file_bytes = w->file_bytes};
+    pt_putf(&answer->body, "{\"at\": \"%s/ui/\"}\n", request->new_root);
+    answer->type = "application/json";
+    answer->stays = PT_STAY_NEW;
+    answer->stay_context = made;
+}
+
+static void answer_file(const web *w, const pt_serve_request *request, pt_serve_answer *answer)
+{
+    pt_buf said = PT_BUF_INIT;
+    pt_cmd_hear(&said);
+    const pt_cmd_context *opened = pt_web_open_file(w->base, request);
+    pt_cmd_hear(NULL);
+    if (opened == NULL) {
+        answer_text(answer, 400, pt_buf_text(&said));
+    } else {
+        answer_opened(w, request, opened, answer);
+        if (said.size > 0) note_facts(answer, &said);
+    }
+    pt_buf_done(&said);
+}
+
 static void on_request(void *context, const pt_serve_request *request, pt_serve_answer *answer)
 {
     const web *w = context;
     const char *path = request->path;
+    if (request->posts && strcmp(path, "/file") == 0) return answer_file(w, request, answer);
+    if (request->posts)
+        return answer_text(answer, 404, "Files are taken at /file?name=NAME only.\n");
     if (strcmp(path, "/") == 0 || strcmp(path, "/ui") == 0)
         return redirect_to(w, request, "/ui/", answer);
     if (strcmp(path, "/download") == 0 || strcmp(path, "/ui/download") == 0)
@@ -222,6 +262,16 @@ static void wait_for_stop(const pt_server *server, char *file)
     pt_view_forget(file);
 }
 
+/* Whoever hands a file to the server learns what the symbols and the code of each program say that
+ * the file names: only users of this machine may. */
+static uint64_t file_bytes_at(const char *address, const pt_web_options *options)
+{
+    pt_serve_address at;
+    const bool is_private =
+        pt_serve_parse(address, &at, NULL) == PT_OK && pt_serve_is_loopback(at.host);
+    return options->takes_files && is_private ? PT_WEB_FILE_BYTES : 0;
+}
+
 int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
                  void (*url_said)(const char *url))
 {
@@ -230,7 +280,8 @@ int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
     pt_cmd_context alone = *base;
     alone.pool = NULL;
     alone.confined = true;
-    web w = {.base = &alone, .options = options};
+    const char *const address = options->address != NULL ? options->address : "";
+    web w = {.base = &alone, .options = options, .file_bytes = file_bytes_at(address, options)};
     pt_server *server = NULL;
     pt_error error = PT_ERROR_INIT;
     stopped = eventfd(0, EFD_CLOEXEC);
@@ -241,8 +292,7 @@ int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
     sigaction(SIGINT, &action, &before[0]);
     sigaction(SIGTERM, &action, &before[1]);
     int status = PT_EXIT_OK;
-    if (pt_serve_open(options->address != NULL ? options->address : "", on_request, &w, &server,
-                      &error) != PT_OK) {
+    if (pt_serve_open(address, w.file_bytes, on_request, &w, &server, &error) != PT_OK) {
         status = pt_cmd_fail(&error);
     } else {
         url_said(pt_serve_url(server));

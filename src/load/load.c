@@ -76,12 +76,17 @@ uint64_t pt_load_share(uint64_t bytes, unsigned threads, size_t count)
 
 /* ---- One input ---- */
 
+static const char *stdin_name(const pt_load_options *options)
+{
+    return options->stdin_name != NULL ? options->stdin_name : "standard input";
+}
+
 static pt_status fetch_file(const loading *l, const char *name, pt_fetched *fetched,
                             pt_blob *ret_blob, pt_error *reterr)
 {
     if (strcmp(name, "-") == 0)
-        return pt_file_read_fd(STDIN_FILENO, "standard input", PT_FILE_OF_ANY_SIZE, l->max_bytes,
-                               ret_blob, reterr);
+        return pt_file_read_fd(STDIN_FILENO, stdin_name(l->options), PT_FILE_OF_ANY_SIZE,
+                               l->max_bytes, ret_blob, reterr);
     if (l->options->fetch == NULL && strstr(name, "://"))
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                             "names a server; this command does not fetch from servers");
@@ -386,7 +391,7 @@ static pt_status produce_item(void *context, unsigned worker, size_t index, void
     pt_diag_init(&item->diag);
     pt_error error = PT_ERROR_INIT;
     const pt_status status = load_one(l, item, fetched, &error);
-    const char *const path = strcmp(item->input.name, "-") == 0 ? "standard input"
+    const char *const path = strcmp(item->input.name, "-") == 0 ? stdin_name(l->options)
                              : item->input.url != NULL          ? item->input.url
                                                                 : item->input.name;
     if (status != PT_OK && error.path[0] == '\0') pt_error_where(&error, path, NULL, -1);

@@ -47,9 +47,10 @@ typedef struct pt_load_options {
     bool skip_failures;
     /* pt_read_hooks.annotate: for pitot's own commands, not for stand-ins of pprof. */
     bool annotate;
-    bool bins_only;        /* pt_read_hooks.bins_only */
-    pt_pool *pool;         /* reads several inputs at once; NULL: one after the other */
-    pt_progress *progress; /* bytes of all files; may be NULL */
+    const char *stdin_name; /* of "-" in messages; NULL: "standard input" */
+    bool bins_only;         /* pt_read_hooks.bins_only */
+    pt_pool *pool;          /* reads several inputs at once; NULL: one after the other */
+    pt_progress *progress;  /* bytes of all files; may be NULL */
 } pt_load_options;
 
 /* The result for one name. */

@@ -15,9 +15,10 @@ typedef struct pt_app_answer {
 typedef struct pt_app {
     const pt_profile *profile;
     const char *title, *version;
-    const char *before; /* what it is compared with; NULL = nothing */
-    bool has_times;     /* the samples have times */
-    const char *query;  /* of a file: what was asked; else NULL */
+    const char *before;  /* what it is compared with; NULL = nothing */
+    bool has_times;      /* the samples have times */
+    uint64_t file_bytes; /* the largest file that the server takes; 0 = it takes none */
+    const char *query;   /* of a file: what was asked; else NULL */
     /* Of a file: its reports, those of one kind beside each other. NULL: a server has them. */
     const pt_app_answer *answers;
     size_t answer_count;

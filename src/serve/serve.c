@@ -2,12 +2,14 @@
 #include "serve/serve.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,7 +35,7 @@ struct pt_server {
     int nothing;
 };
 
-pt_status pt_serve_open(const char *address, pt_serve_fn *answer, void *context,
+pt_status pt_serve_open(const char *address, uint64_t most_body, pt_serve_fn *answer, void *context,
                         pt_server **ret_server, pt_error *reterr)
 {
     return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "this pitot was built without libmicrohttpd");
@@ -64,6 +66,7 @@ struct pt_server {
     const pt_microhttpd *http;
     struct MHD_Daemon *daemon;
     pt_serve_address address;
+    uint64_t most_body; /* bytes that a POST may bring; 0: none may */
     char url[320];
     pt_gate gate;
     pt_connections connections;
@@ -139,6 +142,10 @@ static int listen_on(const pt_serve_address *address, pt_error *reterr)
 
 /* ---- one request ---- */
 
+static const char TOO_LARGE[] =
+    "The file is larger than the page takes, or TMPDIR has no room for it: "
+    "name it on the command line, pitot serve FILE.\n";
+
 /* A request, from its headers until its answer was sent. */
 typedef struct {
     pt_server *server;
@@ -146,6 +153,10 @@ typedef struct {
     pt_job *job;      /* NULL until the request is complete */
     bool give_cookie; /* the address had the token */
     bool from_elsewhere;
+    bool posts;
+    int body; /* of a POST: a file without a name; else -1 */
+    uint64_t body_bytes;
+    bool body_is_whole; /* false: it was too large, or could not be written */
 } http_request;
 
 typedef struct {
@@ -233,6 +244,41 @@ static const char *header_of(const http_request *r, const char *name)
     return r->server->http->lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
 }
 
+/* ---- what a POST brings ---- */
+
+/* A file that only this process can open: without a name where the file system allows it, else in
+ * memory. */
+static int open_body(void)
+{
+    const char *folder = getenv("TMPDIR");
+    if (folder == NULL || folder[0] != '/') folder = "/tmp";
+    const int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    return fd >= 0 ? fd : memfd_create("pitot-file", MFD_CLOEXEC);
+}
+
+/* NULL if its body may come; else a line and the status. */
+static const char *refusal_of_body(const http_request *r, unsigned *ret_status)
+{
+    const char *const length = header_of(r, "Content-Length");
+    *ret_status = 405;
+    if (r->server->most_body == 0) return "This server takes no files.\n";
+    *ret_status = 413;
+    if (length != NULL && strtoull(length, NULL, 10) > r->server->most_body) return TOO_LARGE;
+    return NULL;
+}
+
+static void keep_body(http_request *r, const char *bytes, size_t size)
+{
+    r->body_bytes += size;
+    r->body_is_whole &= r->body_bytes <= r->server->most_body;
+    while (r->body_is_whole && size > 0) {
+        const ssize_t put = write(r->body, bytes, size);
+        if (put < 0 && errno == EINTR) continue;
+        if (put <= 0) r->body_is_whole = false;
+        if (put > 0) bytes += put, size -= (size_t)put;
+    }
+}
+
 /* NULL if the request may be answered; else a line and the status. */
 static const char *refusal_of(http_request *r, const char *method, const parameters *p,
                               unsigned *ret_status)
@@ -250,8 +296,10 @@ static const char *refusal_of(http_request *r, const char *method, const paramet
     *ret_status = 403;
     if (refusal != NULL) return refusal;
     *ret_status = 405;
-    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-        return "This server answers only GET and HEAD.\n";
+    r->posts = strcmp(method, "POST") == 0;
+    if (!r->posts && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        return "This server answers only GET, HEAD and POST.\n";
+    if (r->posts && (refusal = refusal_of_body(r, ret_status)) != NULL) return refusal;
     *ret_status = 400;
     return p->has_zero ? "A parameter contains a byte 0 (%00).\n" : NULL;
 }
@@ -267,8 +315,13 @@ static pt_connection *connection_of(const http_request *r)
 static enum MHD_Result submit_request(http_request *r, const char *path, const parameters *p)
 {
     pt_connection *c = connection_of(r);
-    const pt_serve_request request = {path, p->items, p->count, p->token != NULL,
-                                      r->from_elsewhere};
+    const pt_serve_request request = {.path = path,
+                                      .parameter = p->items,
+                                      .parameter_count = p->count,
+                                      .by_token = p->token != NULL,
+                                      .from_elsewhere = r->from_elsewhere,
+                                      .posts = r->posts,
+                                      .body = r->body};
     if (c == NULL) return send_short(r, 500, "This connection is unknown.\n");
     r->give_cookie = p->token != NULL && pt_gate_is_token(&r->server->gate, p->token);
     r->job = pt_job_new(&request, c->fd, r);
@@ -279,6 +332,15 @@ static enum MHD_Result submit_request(http_request *r, const char *path, const p
     pt_job_free(r->job);
     r->job = NULL;
     return send_short(r, 503, "Too many reports are being made: try again in a moment.\n");
+}
+
+/* A body may take longer than a silent connection may last. */
+static void begin_body(http_request *r)
+{
+    pt_connection *c = connection_of(r);
+    r->body = open_body();
+    r->body_is_whole = r->body >= 0;
+    if (c != NULL) pt_connection_set_busy(&r->server->connections, c, true);
 }
 
 static void on_answered(pt_job *job)
@@ -297,10 +359,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     const bool first = r == NULL;
     if (first) {
         r = *memory = pt_alloc(1, sizeof *r);
-        *r = (http_request){.server = context, .connection = connection};
+        *r = (http_request){.server = context, .connection = connection, .body = -1};
     }
     if (r->job != NULL) return r->job->finished ? send_answer(r, &r->job->answered) : MHD_YES;
     if (*upload_size > 0) {
+        if (r->body >= 0) keep_body(r, upload, *upload_size);
         *upload_size = 0;
         return MHD_YES;
     }
@@ -311,6 +374,10 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     enum MHD_Result done = MHD_YES;
     if (refusal != NULL)
         done = send_short(r, status, refusal);
+    else if (first && r->posts)
+        begin_body(r);
+    else if (!first && r->posts && !r->body_is_whole)
+        done = send_short(r, 413, TOO_LARGE);
     else if (!first)
         done = submit_request(r, path, &p);
     free(p.items);
@@ -323,11 +390,12 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     http_request *r = *memory;
     if (r == NULL) return;
     pt_connection *c = connection_of(r);
-    if (c != NULL && r->job != NULL) {
+    if (c != NULL && (r->job != NULL || r->posts)) {
         pt_connection_set_busy(&r->server->connections, c, false);
         pt_workers_wake(r->server->workers);
     }
     pt_job_free(r->job);
+    if (r->body >= 0) close(r->body);
     free(r);
     *memory = NULL;
 }
@@ -384,7 +452,7 @@ static void free_server(pt_server *s)
     free(s);
 }
 
-pt_status pt_serve_open(const char *address, pt_serve_fn *answer, void *context,
+pt_status pt_serve_open(const char *address, uint64_t most_body, pt_serve_fn *answer, void *context,
                         pt_server **ret_server, pt_error *reterr)
 {
     pt_server *s = pt_alloc(1, sizeof *s);
@@ -395,6 +463,7 @@ pt_status pt_serve_open(const char *address, pt_serve_fn *answer, void *context,
     pt_status status = pt_serve_parse(address, &s->address, reterr);
     if (status == PT_OK && (s->http = pt_microhttpd_load(&missing)) == NULL)
         status = pt_error_set(reterr, PT_ERR_UNSUPPORTED, "%s", missing);
+    s->most_body = most_body;
     if (status == PT_OK && (fd = listen_on(&s->address, reterr)) < 0) status = PT_ERR_SYSTEM;
     if (status == PT_OK)
         status = pt_workers_new(answer, context, on_answered, &s->connections, &s->workers, reterr);

@@ -3,7 +3,7 @@
  *
  * It listens on loopback by default and answers only requests with its token (serve/gate.h): other
  * users of the machine and pages of other servers are refused. Each answer is made in its own
- * process (serve/workers.h), so a long one delays no other.
+ * process (serve/keeper.h), so a long one delays no other.
  *
  * libmicrohttpd implements the protocol; opening a server loads it.
  */
@@ -28,9 +28,20 @@ typedef struct pt_serve_request {
     size_t parameter_count; /* token excluded */
     bool by_token; /* the address had the token: answer with a redirection to the address without it
                     */
-    bool from_elsewhere; /* a file or another page opened it. A redirection would be requested
-                            without the cookie, so a page of ours must navigate instead */
+    bool from_elsewhere;  /* a file or another page opened it. A redirection would be requested
+                             without the cookie, so a page of ours must navigate instead */
+    bool posts;           /* POST; else GET or HEAD */
+    int body;             /* of a POST: a file with what it brought, read from its start; else -1 */
+    const char *root;     /* below which `path` is: "", or "/3" of a process that stays */
+    const char *new_root; /* of a POST: what is below it if the process stays; else "" */
 } pt_serve_request;
+
+/* Whether the process of an answer remains, to make others. */
+typedef enum {
+    PT_STAY_NOT,
+    PT_STAY_NEW,  /* at new_root */
+    PT_STAY_HERE, /* at root, in place of the process that made answers until now */
+} pt_serve_stay;
 
 /* The answer. Before the call all fields are empty, except status, which is 200. */
 typedef struct pt_serve_answer {
@@ -44,18 +55,22 @@ typedef struct pt_serve_answer {
     const char *note;       /* header Pitot-Said, percent-encoded */
     char *memory;           /* freed by the server; may be NULL */
     pt_buf body;            /* freed by the server */
+    pt_serve_stay stays;    /* of a POST: the process remains after this answer, */
+    void *stay_context; /* and makes others with this context, which holds nothing of the request */
 } pt_serve_answer;
 
-/* Answers a request. Runs in a copy of the process, which ends when the function returns or the
- * client disconnects. So changes have no effect elsewhere, and no other thread runs. */
+/* Answers a request. Runs in a copy of the process, which ends when the function has returned,
+ * unless the answer stays, and when the client disconnects. So changes have no effect elsewhere,
+ * and no other thread runs. */
 typedef void pt_serve_fn(void *context, const pt_serve_request *request, pt_serve_answer *answer);
 
 typedef struct pt_server pt_server;
 
 /* Opens a server. address: HOST:PORT, :PORT, HOST: or ""; defaults: localhost, any free port.
+ * most_body: the bytes that a POST may bring; 0: there is no POST.
  * PT_ERR_USAGE: not an address. PT_ERR_SYSTEM: cannot listen there. PT_ERR_UNSUPPORTED:
  * libmicrohttpd is missing. */
-pt_status pt_serve_open(const char *address, pt_serve_fn *answer, void *context,
+pt_status pt_serve_open(const char *address, uint64_t most_body, pt_serve_fn *answer, void *context,
                         pt_server **ret_server, pt_error *reterr);
 /* "http://localhost:45123/?t=TOKEN", the address for a browser. Owned by the server. It grants read
  * access to everything. */

@@ -1,34 +1,26 @@
-/* workers.c: see workers.h.
- *
- * A process writes its answer to a file in memory: `written`, the texts, the body. It holds the
- * only write end of a pipe, so end of file on the pipe means that it has ended.
- */
+/* workers.c: see workers.h. */
 #include "serve/workers.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-enum { TEXT_COUNT = 6 };
-
+/* A root and who answers there. */
 typedef struct {
-    uint32_t status;
-    uint32_t text_bytes[TEXT_COUNT]; /* with the NUL; 0: absent */
-} written;
+    pt_kept *kept;
+    unsigned root;
+    uint64_t asked; /* when it was asked last, in jobs */
+} place;
 
 struct pt_workers {
-    pt_serve_fn *answer;
-    void *context;
     void (*done)(pt_job *job);
     pt_connections *connections;
     pthread_t thread;
@@ -37,11 +29,33 @@ struct pt_workers {
     pt_job *waiting, *waiting_last; /* protected by the lock */
     unsigned waiting_count;         /* protected by the lock */
     bool stopped;                   /* protected by the lock */
-    pt_job *running;                /* private to the thread */
+    /* private to the thread */
+    place places[1 + PT_MOST_STAYING]; /* the first is root 0's */
+    unsigned place_count;
+    unsigned last_root;
+    uint32_t last_id;
+    pt_job *running;
     unsigned running_count;
 };
 
 /* ---- Jobs ---- */
+
+/* The root that begins a path: 0 without one. *ret_rest is the path below it. */
+static unsigned root_of(const char *path, const char **ret_rest)
+{
+    char *end;
+    *ret_rest = path;
+    if (path[0] != '/' || !isdigit((unsigned char)path[1])) return 0;
+    const unsigned long root = strtoul(path + 1, &end, 10);
+    if ((*end != '/' && *end != '\0') || root > UINT32_MAX) return 0;
+    *ret_rest = *end == '\0' ? "/" : end;
+    return (unsigned)root;
+}
+
+static char *root_text(unsigned root)
+{
+    return root == 0 ? pt_strdup("") : pt_strf("/%u", root);
+}
 
 pt_job *pt_job_new(const pt_serve_request *request, int socket, void *context)
 {
@@ -51,14 +65,19 @@ pt_job *pt_job_new(const pt_serve_request *request, int socket, void *context)
         parameter[i].name = pt_strdup(request->parameter[i].name);
         parameter[i].value = pt_strdup(request->parameter[i].value);
     }
-    *job = (pt_job){.request = {pt_strdup(request->path), parameter, request->parameter_count,
-                                request->by_token, request->from_elsewhere},
+    const char *path;
+    *job = (pt_job){.request = *request,
                     .socket = socket,
                     .context = context,
-                    .pid = -1,
+                    .root = root_of(request->path, &path),
                     .pipe = -1,
                     .memory = -1,
+                    .successor = -1,
                     .answered = {.fd = -1}};
+    job->request.path = pt_strdup(path);
+    job->request.root = root_text(job->root);
+    job->request.new_root = NULL;
+    job->request.parameter = parameter;
     return job;
 }
 
@@ -69,63 +88,82 @@ void pt_answered_done(pt_answered *answered)
     *answered = (pt_answered){.fd = -1};
 }
 
+static void free_text(const char *text)
+{
+    free((void *)(uintptr_t)text);
+}
+
 void pt_job_free(pt_job *job)
 {
     if (job == NULL) return;
     for (size_t i = 0; i < job->request.parameter_count; i++) {
-        free((void *)(uintptr_t)job->request.parameter[i].name);
-        free((void *)(uintptr_t)job->request.parameter[i].value);
+        free_text(job->request.parameter[i].name);
+        free_text(job->request.parameter[i].value);
     }
     free((void *)(uintptr_t)job->request.parameter);
-    free((void *)(uintptr_t)job->request.path);
+    free_text(job->request.path);
+    free_text(job->request.root);
+    free_text(job->request.new_root);
     pt_answered_done(&job->answered);
     free(job);
 }
 
-/* ---- in the process ---- */
+/* ---- Keepers ---- */
 
-static pt_status write_answer(int fd, const pt_serve_answer *answer)
+static pt_kept *new_kept(pt_keeper keeper)
 {
-    const char *const text[TEXT_COUNT] = {answer->type,       answer->policy,   answer->place,
-                                          answer->attachment, answer->location, answer->note};
-    written head = {.status = answer->status};
-    pt_out out;
-    for (size_t i = 0; i < TEXT_COUNT; i++)
-        head.text_bytes[i] = text[i] != NULL ? (uint32_t)strlen(text[i]) + 1 : 0;
-    pt_out_to_fd(&out, fd);
-    pt_out_put(&out, &head, sizeof head);
-    for (size_t i = 0; i < TEXT_COUNT; i++)
-        pt_out_put(&out, text[i], head.text_bytes[i]);
-    pt_out_put(&out, answer->body.data, answer->body.size);
-    return pt_out_done(&out, NULL);
+    pt_kept *kept = pt_alloc(1, sizeof *kept);
+    *kept = (pt_kept){.keeper = keeper, .users = 1};
+    return kept;
 }
 
-/* Closes all descriptors from 3 on except two, so that sockets which the server closes do not stay
- * open here.
- */
-static void close_others(int first_fd, int second_fd)
+static void leave_kept(pt_kept *kept)
 {
-    const unsigned low = (unsigned)(first_fd < second_fd ? first_fd : second_fd);
-    const unsigned high = (unsigned)(first_fd < second_fd ? second_fd : first_fd);
-    if (low > 3) close_range(3, low - 1, 0);
-    if (high > low + 1) close_range(low + 1, high - 1, 0);
-    close_range(high + 1, ~0u, 0);
+    if (kept == NULL || --kept->users > 0) return;
+    pt_keeper_leave(&kept->keeper);
+    free(kept);
 }
 
-static _Noreturn void run_worker(const pt_workers *w, const pt_job *job, int pipe_end, pid_t server)
+static place *find_place(pt_workers *w, unsigned root)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != server) _exit(1);
-    setpgid(0, 0);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    close_others(pipe_end, job->memory);
-    pt_serve_answer answer = {.status = 200};
-    w->answer(w->context, &job->request, &answer);
-    _exit(write_answer(job->memory, &answer) == PT_OK ? 0 : 1);
+    for (unsigned i = 0; i < w->place_count; i++)
+        if (w->places[i].root == root) return &w->places[i];
+    return NULL;
 }
 
-/* ---- start and end of a process ---- */
+/* Room for one more; the first is never taken away. */
+static place *add_place(pt_workers *w, unsigned root)
+{
+    place *oldest = &w->places[1];
+    if (w->place_count < 1 + PT_MOST_STAYING) {
+        oldest = &w->places[w->place_count++];
+    } else {
+        for (unsigned i = 2; i < w->place_count; i++)
+            if (w->places[i].asked < oldest->asked) oldest = &w->places[i];
+        leave_kept(oldest->kept);
+    }
+    *oldest = (place){.root = root, .asked = w->last_id};
+    return oldest;
+}
+
+/* The process that made the answer makes others from now on. */
+static void put_in_place(pt_workers *w, pt_job *job)
+{
+    const bool is_new = job->answered.stays == PT_STAY_NEW;
+    place *p = is_new ? add_place(w, job->new_root) : find_place(w, job->root);
+    if (p == NULL) return; /* what it was to replace has gone */
+    leave_kept(p->kept);
+    p->kept = new_kept((pt_keeper){.socket = job->successor});
+    job->successor = -1;
+}
+
+/* ---- start and end of an answer ---- */
+
+static void close_end(int *fd)
+{
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+}
 
 static void answer_shortly(pt_job *job, unsigned status, const char *why)
 {
@@ -134,81 +172,58 @@ static void answer_shortly(pt_job *job, unsigned status, const char *why)
         (pt_answered){.status = status, .fd = -1, .body_text = why, .body_bytes = strlen(why)};
 }
 
+/* True if the answer is being made; else there is an answer that says why not. */
 static bool start_job(pt_workers *w, pt_job *job)
 {
-    int ends[2];
-    const pid_t server = getpid();
+    place *p = find_place(w, job->root);
+    int ends[2] = {-1, -1}, successor[2] = {-1, -1};
+    if (p == NULL) {
+        answer_shortly(job, 404, "The file is not open any more: drop it on the page again.\n");
+        return false;
+    }
+    job->id = ++w->last_id;
+    p->asked = job->id;
+    job->new_root = job->request.posts ? ++w->last_root : 0;
+    job->request.new_root = root_text(job->new_root);
     job->memory = memfd_create("pitot-answer", MFD_CLOEXEC);
-    if (job->memory < 0) return false;
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        close(job->memory);
-        job->memory = -1;
-        return false;
-    }
-    const pid_t pid = fork();
-    if (pid == 0) run_worker(w, job, ends[1], server);
-    close(ends[1]);
-    if (pid < 0) {
-        close(ends[0]);
-        close(job->memory);
-        job->memory = -1;
-        return false;
-    }
-    setpgid(pid, pid);
-    job->pid = pid;
+    bool starts = job->memory >= 0 && pipe2(ends, O_CLOEXEC) == 0;
+    if (starts && job->request.posts)
+        starts = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, successor) == 0;
+    const pt_keeper_ends theirs = {job->memory, ends[1], successor[1], job->request.body};
+    starts = starts && pt_keeper_ask(&p->kept->keeper, job->id, &job->request, &theirs);
+    close_end(&ends[1]);
+    close_end(&successor[1]);
     job->pipe = ends[0];
-    return true;
+    job->successor = successor[0];
+    if (starts) {
+        job->kept = p->kept;
+        job->kept->users++;
+        return true;
+    }
+    close_end(&job->memory);
+    close_end(&job->pipe);
+    close_end(&job->successor);
+    answer_shortly(job, 503, "No process can be started now; ask again.\n");
+    return false;
 }
 
-/* Reads the answer that the process wrote; false if it is incomplete. */
-static bool take_answer(pt_job *job)
+/* Ends the process with all its children, if it still runs, and takes its answer. */
+static void end_job(pt_workers *w, pt_job *job, bool is_cancelled)
 {
-    written head;
-    struct stat status;
-    uint64_t text_bytes = 0;
-    if (fstat(job->memory, &status) != 0 ||
-        pread(job->memory, &head, sizeof head, 0) != (ssize_t)sizeof head)
-        return false;
-    for (size_t i = 0; i < TEXT_COUNT; i++)
-        text_bytes += head.text_bytes[i];
-    const uint64_t body_at = sizeof head + text_bytes;
-    if ((uint64_t)status.st_size < body_at) return false;
-    char *memory = pt_alloc(text_bytes + 1, 1);
-    if (pread(job->memory, memory, text_bytes, sizeof head) != (ssize_t)text_bytes) {
-        free(memory);
-        return false;
-    }
-    pt_answered *a = &job->answered;
-    const char **const text[TEXT_COUNT] = {&a->type,       &a->policy,   &a->place,
-                                           &a->attachment, &a->location, &a->note};
-    *a = (pt_answered){.status = head.status, .memory = memory, .fd = job->memory};
-    a->body_at = body_at;
-    a->body_bytes = (uint64_t)status.st_size - body_at;
-    for (size_t i = 0; i < TEXT_COUNT; memory += head.text_bytes[i], i++)
-        *text[i] = head.text_bytes[i] > 0 ? memory : NULL;
-    return true;
-}
-
-/* Ends the process with all its children, if it still runs, and reads its answer. */
-static void end_job(pt_job *job, bool kill_it)
-{
-    int code = 0;
-    if (kill_it) {
-        kill(-job->pid, SIGKILL);
-        kill(job->pid, SIGKILL);
-    }
-    while (waitpid(job->pid, &code, 0) < 0 && errno == EINTR) {
-    }
-    kill(-job->pid, SIGKILL);
-    close(job->pipe);
-    if (kill_it)
+    pt_keeper_end_answer(&job->kept->keeper, job->id);
+    leave_kept(job->kept);
+    job->kept = NULL;
+    if (is_cancelled)
         answer_shortly(job, 503, "The report was cancelled.\n");
-    else if (!WIFEXITED(code) || WEXITSTATUS(code) != 0 || !take_answer(job))
+    else if (!pt_keeper_read(job->memory, &job->answered))
         answer_shortly(job, 500,
                        "The report could not be made: its process has crashed, or its "
                        "memory was not enough.\n");
-    if (job->answered.fd < 0) close(job->memory);
-    job->memory = job->pipe = job->pid = -1;
+    if (job->answered.stays != PT_STAY_NOT) put_in_place(w, job);
+    if (job->answered.fd < 0) close_end(&job->memory);
+    job->memory = -1;
+    close_end(&job->pipe);
+    close_end(&job->successor);
 }
 
 static void finish_job(pt_workers *w, pt_job *job)
@@ -242,7 +257,6 @@ static void start_waiting(pt_workers *w)
             w->running = job;
             w->running_count++;
         } else {
-            answer_shortly(job, 503, "No process can be started now; ask again.\n");
             finish_job(w, job);
         }
     }
@@ -305,7 +319,7 @@ static nfds_t end_running(pt_workers *w, const news *n, bool all)
         }
         *link = job->next;
         w->running_count--;
-        end_job(job, !over);
+        end_job(w, job, !over);
         finish_job(w, job);
     }
     return at;
@@ -361,8 +375,13 @@ pt_status pt_workers_new(pt_serve_fn *answer, void *context, void (*done)(pt_job
                          pt_connections *connections, pt_workers **ret_workers, pt_error *reterr)
 {
     pt_workers *w = pt_alloc(1, sizeof *w);
-    *w = (pt_workers){
-        .answer = answer, .context = context, .done = done, .connections = connections};
+    *w = (pt_workers){.done = done, .connections = connections, .place_count = 1};
+    pt_keeper first;
+    if (pt_keeper_start(answer, context, &first, reterr) != PT_OK) {
+        free(w);
+        return PT_ERR_SYSTEM;
+    }
+    w->places[0].kept = new_kept(first);
     w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int error = w->wake < 0 ? errno : 0;
     pthread_mutex_init(&w->lock, NULL);
@@ -371,9 +390,7 @@ pt_status pt_workers_new(pt_serve_fn *answer, void *context, void (*done)(pt_job
         *ret_workers = w;
         return PT_OK;
     }
-    if (w->wake >= 0) close(w->wake);
-    pthread_mutex_destroy(&w->lock);
-    free(w);
+    pt_workers_free(w);
     return pt_error_errno(reterr, error, "the server's thread");
 }
 
@@ -414,7 +431,9 @@ void pt_workers_stop(pt_workers *w)
 void pt_workers_free(pt_workers *w)
 {
     if (w == NULL) return;
-    close(w->wake);
+    for (unsigned i = 0; i < w->place_count; i++)
+        leave_kept(w->places[i].kept);
+    if (w->wake >= 0) close(w->wake);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }

@@ -1,29 +1,28 @@
-/* workers.h: makes each answer in its own process, a copy of the server. An answer may take long,
- * need much memory or crash, and can be ended at any time with all its children.
+/* workers.h: has each answer made by a process of its own (keeper.h), PT_MOST_RUNNING at once;
+ * other requests wait. A process ends when its client disconnects.
  *
- * One thread starts and watches the processes, PT_MOST_RUNNING at once; other jobs wait. A process
- * ends when its client disconnects, and at once when the server ends, for whatever reason.
+ * Processes that stay are keepers, too. Each has a root, a number: 0 is the first, and a request
+ * for
+ * "/3/..." goes to 3. Of more than PT_MOST_STAYING the one that was asked least recently ends.
  */
 #ifndef PT_SERVE_WORKERS_H
 #define PT_SERVE_WORKERS_H
 
 #include "serve/connections.h"
+#include "serve/keeper.h"
 #include "serve/serve.h"
 
 #define PT_MOST_RUNNING 4
 #define PT_MOST_WAITING 32
-
-/* The result of a process. Texts that the answer lacks are NULL. */
-typedef struct pt_answered {
-    unsigned status;
-    char *memory; /* holds the texts */
-    const char *type, *policy, *place, *attachment, *location, *note;
-    int fd; /* the body, from body_at on; -1: the body is body_text */
-    uint64_t body_at, body_bytes;
-    const char *body_text; /* static */
-} pt_answered;
+#define PT_MOST_STAYING 8
 
 void pt_answered_done(pt_answered *answered); /* accepts zeros with fd -1 */
+
+/* A keeper, and for how many it is needed: its place and its answers under way. */
+typedef struct pt_kept {
+    pt_keeper keeper;
+    unsigned users;
+} pt_kept;
 
 /* A request and its result. */
 typedef struct pt_job {
@@ -33,17 +32,21 @@ typedef struct pt_job {
     bool finished;
     pt_answered answered; /* valid when finished */
     /* private to the workers */
-    int pid, pipe, memory;
+    uint32_t id;
+    unsigned root, new_root;
+    pt_kept *kept;
+    int pipe, memory, successor;
     struct pt_job *next;
 } pt_job;
 
+/* The request's path is the one asked for: its root is found in it. */
 pt_job *pt_job_new(const pt_serve_request *request, int socket, void *context);
 void pt_job_free(pt_job *job); /* accepts NULL */
 
 typedef struct pt_workers pt_workers;
 
-/* Starts the thread. done: called on it when a job is finished. connections (may be NULL): it also
- * closes their late ones. */
+/* Starts the first keeper and the thread. done: called on it when a job is finished. connections
+ * (may be NULL): it also closes their late ones. */
 pt_status pt_workers_new(pt_serve_fn *answer, void *context, void (*done)(pt_job *job),
                          pt_connections *connections, pt_workers **ret_workers, pt_error *reterr);
 /* Queues a job. False: too many wait, or the workers have stopped. */

@@ -82,6 +82,7 @@ heard=no
 
 start url "$PITOT" serve --no-browser a.folded
 first=$pid
+first_token=$token
 
 it 'says where it serves, on this machine alone'
 matches 'the address' "$url" 'http://localhost:[0-9]*'
@@ -141,6 +142,81 @@ mv body whole.pb.gz
 expect_equal 'the profile' "$("$PITOT" convert --to=folded -o - whole.pb.gz 2>/dev/null | sort)" \
     "$(sort a.folded)"
 
+it 'shows a file that is handed to it: by itself, before or after what is shown'
+cat >dropped.folded <<'F'
+main;parse;read 100
+main;emit;write 900
+F
+get '/file?name=%2Fhome%2Fme%2Fdropped.folded' --data-binary @dropped.folded
+expect_equal file "$code $type $(cat body)" '200 application/json {"at": "/1/ui/"}'
+get /1/api/top
+expect_same <("$PITOT" top dropped.folded) body
+get '/file?name=before.folded&as=before' --data-binary @dropped.folded
+expect_equal before "$code $(cat body)" '200 {"at": "/2/ui/"}'
+get /2/api/diff
+cp dropped.folded before.folded
+expect_same <("$PITOT" diff before.folded a.folded) body
+get '/1/file?name=after.folded&as=after' --data-binary @a.folded
+expect_equal after "$code $(cat body)" '200 {"at": "/3/ui/"}'
+get /3/api/diff
+cp a.folded after.folded
+expect_same <("$PITOT" diff dropped.folded after.folded) body
+get /3/ui/
+expect grep -q '"title":"after.folded","version":"[^"]*","before":"dropped.folded"' body
+get '/1/?f=a' -D headers
+expect_equal place "$(tr -d '\r' <headers | sed -n 's/^Location: //p')" '/1/ui/?f=a'
+get /api/top
+expect_same <("$PITOT" top a.folded) body
+
+it 'takes a compressed recording with addresses, and says what a file is that is no profile'
+"$PITOT" convert --to=pprof -o dropped.pb.gz dropped.folded
+get '/file?name=x' --data-binary @dropped.pb.gz
+expect_equal 'profile.proto' "$code" 200
+echo 'no profile' >letter.txt
+get '/file?name=letter.txt' --data-binary @letter.txt
+expect_equal 'a letter' "$code" 400
+expect grep -q '^letter.txt: not a profile' body
+get '/file?name=empty' --data-binary @/dev/null
+expect_equal 'nothing' "$code" 400
+get '/file?name=ls' --data-binary @"$(command -v ls)"
+expect_equal 'a program' "$code $(cat body)" '400 ls is a program, not a profile'
+get '/file?name=a&as=x' --data-binary @a.folded
+expect_equal 'as' "$code $(cat body)" '400 as=x: it is before or after'
+get /api/top --data-binary @a.folded
+expect_equal 'elsewhere' "$code" 404
+get /99/api/top
+expect_equal 'a root' "$code" 404
+get '/file?name=a' -H 'Content-Length: 1073741825' --data-binary @a.folded
+expect_equal 'too large' "$code" 413
+head -c 40 dropped.pb.gz >cut.pb.gz
+get '/file?name=cut' --data-binary @cut.pb.gz
+expect_equal 'a cut file' "$code" 400
+
+it 'takes files from its own page and who has the token alone, and leaves none behind'
+for option in '' "Authorization: Bearer ${token%?}x"; do
+    expect_equal "$option" "$(curl -s -o body -w '%{http_code}' ${option:+-H "$option"} --data-binary @a.folded "$url/file?name=a")" 403
+done
+for option in 'Sec-Fetch-Site: cross-site' 'Sec-Fetch-Site: same-site' 'Origin: http://evil.example'; do
+    get '/file?name=a' -H "$option" --data-binary @a.folded
+    expect_equal "$option" "$code" 403
+done
+expect_equal 'files in TMPDIR' "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name '*pitot-file*' | wc -l)" 0
+start open "$PITOT" serve --no-browser --http=0.0.0.0:0 a.folded
+expect_equal 'open to the network' "$(curl -s -o body -w '%{http_code}' -H "Authorization: Bearer $token" \
+    --data-binary @a.folded "http://127.0.0.1:${open##*:}/file?name=a")" 405
+kill "$pid"
+token=$first_token
+
+it 'keeps the eight files that were asked for last'
+for i in $(seq 9); do get '/file?name=a' --data-binary @a.folded; done
+last=$(grep -o '[0-9]*' body)
+get "/$last/api/top"
+expect_equal 'the last' "$code" 200
+get /1/api/top
+expect_equal 'the first' "$code" 404
+get /api/top
+expect_equal 'its own' "$code" 200
+
 it 'says what is wrong in words, and stays'
 get '/api/top?focsu=a'
 expect_equal 'a parameter' "$code $(cat body)" "400 'focsu' is not a parameter of any view"
@@ -163,8 +239,8 @@ for path in /api/record /api/dump /api/ /etc/passwd /ui/../../etc/passwd /favico
     get "$path" --path-as-is
     expect_equal "$path" "$code" 404
 done
-get /api/top -X POST
-expect_equal 'a POST' "$code" 405
+get /api/top -X DELETE
+expect_equal 'a method' "$code" 405
 get /api/top
 expect_equal 'at last' "$code" 200
 

@@ -393,6 +393,39 @@ def a_report_is_the_page_in_a_file(browser):
     equal((browser.requests, browser.complaints), ([], []))
 
 
+def drop(page, selector, name, text):
+    """A file, as the pointer would drop it there."""
+    page.eval('(() => { const d = new DataTransfer(); d.items.add(new File([' + json.dumps(text) + '], ' + json.dumps(name) + '));'
+              f'document.querySelector({selector!r}).dispatchEvent(new DragEvent("drop", {{dataTransfer: d, bubbles: true, cancelable: true}})); }})()')
+
+
+def a_file_is_dropped_on_the_page_and_another_is_compared_with_it(browser):
+    page = browser.open(URL + '/ui/top')
+    drop(page, '#content', 'b.folded', open(os.path.join(FOLDER, 'b.folded')).read())
+    waits(page, 'document.readyState === "complete" && document.querySelector("#title")?.textContent === "b.folded"'
+                ' && document.documentElement.dataset.ready === "flamegraph"')
+    root = page.eval('location.pathname').replace('/ui/', '')
+    assert re.fullmatch(r'/\d+', root), root
+    click_text(page, '#views a', 'Top')
+    ready(page, 'top')
+    equal(rows(page)[0], '610 46.5% 610 46.5% read')
+    equal(address(page), root + '/ui/top')
+    equal(page.eval('document.querySelector("#download").href'), URL + root + '/download')
+    drop(page, '[data-as=before]', 'a.folded', open(os.path.join(FOLDER, 'a.folded')).read())
+    waits(page, 'document.readyState === "complete" && document.querySelector("#title")?.textContent === "a.folded \u2192 b.folded"')
+    click_text(page, '#views a', 'Changes')
+    ready(page, 'diff')
+    equal(page.eval('[...document.querySelectorAll("tbody tr:not(.noise) .name button")].map(b => b.textContent)'), ['read', 'main', 'parse'])
+    drop(page, '#content', '<b>x<b>', 'no profile')
+    waits(page, 'document.querySelector(".problem") !== null')
+    contains(page.text('.problem'), '<b>x<b>: not a profile')
+    click(page, '#open')
+    equal(page.eval('document.activeElement.dataset.as'), '')
+    page.key('Escape')
+    equal(page.eval('document.querySelector("#files").hidden + document.activeElement.id'), 'trueopen')
+    equal([c for c in browser.complaints if '400' not in c], [])
+
+
 TESTS = [
     the_printed_address_leads_to_the_page_and_is_not_needed_again,
     the_table_shows_functions_by_their_own_time,
@@ -413,6 +446,7 @@ TESTS = [
     a_stall_is_found_in_three_clicks,
     boxes_stand_in_the_order_of_time,
     a_report_is_the_page_in_a_file,
+    a_file_is_dropped_on_the_page_and_another_is_compared_with_it,
     what_matches_nothing_is_said_in_words,
     conditions_without_a_field_can_be_taken_away,
     my_code_is_one_button,

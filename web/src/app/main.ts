@@ -5,12 +5,13 @@ import { parseData } from "../data";
 import { byId, element } from "../dom";
 import { Flame } from "../flame";
 import { placeParameters, readPlace } from "../hash";
+import { As, Files, upload } from "./files";
 import { disasmView, sourceView } from "./listing";
 import { Menu } from "./menu";
 import { exactly, Page } from "./page";
 import { peekView } from "./peek";
 import { diffView, infoView, tagsView, tracesView, whyView } from "./reports";
-import { FIELDS, State, View, VIEWS } from "./state";
+import { FIELDS, ROOT, State, View, VIEWS } from "./state";
 import { Table, TopReport } from "./table";
 import { timeView } from "./time";
 import { treeView } from "./tree";
@@ -20,6 +21,7 @@ interface Data {
   version: string;
   before: string | null; /* what it is compared with */
   times: boolean; /* samples have times */
+  files: number; /* the bytes of a file that the server takes; 0: it takes none */
   events: { type: string; unit: string }[];
   event: number;
   query?: string; /* of a file: what was asked */
@@ -59,6 +61,8 @@ class App implements Page {
     byId("title").textContent = this.data.before ? `${this.data.before} → ${this.data.title}` : this.data.title;
     byId("brand").title = `pitot ${this.data.version}`;
     byId("download").hidden = this.isFile;
+    byId<HTMLAnchorElement>("download").href = `${ROOT}/download`;
+    if (this.data.files > 0) new Files(true, (file, as) => this.open(file, as));
     byId<HTMLDetailsElement>("filters").open = window.matchMedia("(min-width: 701px)").matches;
     byId("filters").hidden = this.isFile;
     if (this.data.query) byId("title").append(element("span", "quiet", ` ${this.data.query}`));
@@ -122,6 +126,15 @@ class App implements Page {
       return;
     }
     e.preventDefault();
+  }
+
+  /* The server reads the file, and leads to where it is shown. */
+  private open(file: File, as: As): void {
+    this.showReport(async () => {
+      this.content.replaceChildren(element("p", "note", `Reading ${file.name} …`));
+      window.location.assign(await upload(`${ROOT}/file`, file, as, this.data.files));
+      return new Promise(() => undefined); /* the next page ends this one */
+    });
   }
 
   private applyFields(): void {
@@ -242,7 +255,8 @@ class App implements Page {
 
   /* ---- The report ---- */
 
-  private showReport(): void {
+  /* Shows the view, or what is made instead of it. */
+  private showReport(make?: () => Promise<Node[]>): void {
     const { state } = this;
     this.shown = null;
     this.flame = null;
@@ -261,7 +275,8 @@ class App implements Page {
       document.documentElement.dataset.ready = state.view.name;
     };
     const fail = (e: Error): void => answer([element("p", "problem", e.message)]);
-    if (state.waits()) this.picker().then(answer, fail);
+    if (make) make().then(answer, fail);
+    else if (state.waits()) this.picker().then(answer, fail);
     else if (state.view.name === "flamegraph") this.flameView(answer).catch(fail);
     else this.viewOf(state.view)().then(answer, fail);
   }

@@ -29,13 +29,16 @@ export const FIELDS = ["f", "i", "h", "s", "sf"];
 /* Parameters that only the page understands: no report is asked with them. */
 const PAGE_ONLY = ["zoom", "find", "regex", "up", "width", "norm", "sel", "folds", "line", "by-column"];
 
+/* What stands before /ui/ in the address: "", or "/3" of a profile that was dropped on the page. */
+export const ROOT = window.location.pathname.match(/^\/\d+(?=\/ui(\/|$))/)?.[0] || "";
+
 export class State {
   constructor(public view: View, public parameters: URLSearchParams) {}
 
   static of(location: Location, isFile: boolean): State {
     const [path, query] = isFile
       ? location.hash.replace(/^#/, "").split("?")
-      : [location.pathname.replace(/^\/ui\/?/, ""), location.search];
+      : [location.pathname.slice(ROOT.length).replace(/^\/ui\/?/, ""), location.search];
     const view = VIEWS.find((v) => v.name === path) || VIEWS[0];
     return new State(view, new URLSearchParams(query || ""));
   }
@@ -67,7 +70,7 @@ export class State {
 
   address(isFile: boolean): string {
     const text = this.parameters.toString();
-    return `${isFile ? "#" : "/ui/"}${this.view.name}${text === "" ? "" : `?${text}`}`;
+    return `${isFile ? "#" : `${ROOT}/ui/`}${this.view.name}${text === "" ? "" : `?${text}`}`;
   }
 
   /* The address of a report with this query and a report's own options. */
@@ -78,7 +81,7 @@ export class State {
     for (const [name, value] of Object.entries(options)) parameters.set(name, value);
     parameters.sort();
     const text = parameters.toString();
-    return `/api/${route}${text === "" ? "" : `?${text}`}`;
+    return `${ROOT}/api/${route}${text === "" ? "" : `?${text}`}`;
   }
 
   /* Names of conditions, for the breadcrumbs. */

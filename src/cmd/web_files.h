@@ -1,0 +1,18 @@
+/* web_files.h: files that are dropped on the page. */
+#ifndef PT_CMD_WEB_FILES_H
+#define PT_CMD_WEB_FILES_H
+
+#include "cmd/cmd.h"
+#include "serve/serve.h"
+
+/* The largest file that the page takes, in bytes. */
+#define PT_WEB_FILE_BYTES (UINT64_C(1) << 30)
+
+/* Reads the file that a request brought: any format, by itself or as one side of a difference to
+ * the profile that is shown (parameter as: "", "before", "after"). The parameter name is the
+ * file's. Runs in a process of the server, whose standard input it uses up. Returns what is to be
+ * shown, which lives as long as the process; NULL: why not is said (pt_cmd_say). */
+const pt_cmd_context *pt_web_open_file(const pt_cmd_context *shown,
+                                       const pt_serve_request *request);
+
+#endif
