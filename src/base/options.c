@@ -229,9 +229,27 @@ static match match_row(const pt_option *row, const char *name, size_t length,
     return best;
 }
 
+/* Sets the message to the caller's answer to this option; false if it has none. */
+static bool set_answer(const pt_options *options, const char *spelling, const char *value,
+                       pt_error *reterr)
+{
+    if (options->answer == NULL) return false;
+    const char *const answer = options->answer(options->answer_arg, spelling, value);
+    if (answer == NULL) return false;
+    if (value != NULL)
+        pt_error_set(reterr, PT_ERR_UNSUPPORTED, "%s %s: %s", spelling, value, answer);
+    else
+        pt_error_set(reterr, PT_ERR_UNSUPPORTED, "there is no %s; %s", spelling, answer);
+    return true;
+}
+
 static void set_unknown(const pt_options *options, const char *name, size_t length,
                         pt_error *reterr)
 {
+    const char *const dashes = options->syntax == PT_SYNTAX_GO ? "-" : "--";
+    PT_FREE char *typed = pt_strndup(name, length);
+    PT_FREE char *spelling = pt_strf("%s%s", dashes, typed);
+    if (set_answer(options, spelling, NULL, reterr)) return;
     pt_option_list words = {0};
     EACH_ROW(options, at)
     {
@@ -242,14 +260,12 @@ static void set_unknown(const pt_options *options, const char *name, size_t leng
             options->syntax != PT_SYNTAX_GO)
             words_add(&words, "no-", at.row->name);
     }
-    const char *const dashes = options->syntax == PT_SYNTAX_GO ? "-" : "--";
-    PT_FREE char *typed = pt_strndup(name, length);
     const char *const nearest = pt_nearest(typed, words.items, words.count);
     if (nearest != NULL)
-        pt_error_set(reterr, PT_ERR_USAGE, "unknown option %s%s; did you mean %s%s", dashes, typed,
-                     dashes, nearest);
+        pt_error_set(reterr, PT_ERR_USAGE, "unknown option %s; did you mean %s%s", spelling, dashes,
+                     nearest);
     else
-        pt_error_set(reterr, PT_ERR_USAGE, "unknown option %s%s", dashes, typed);
+        pt_error_set(reterr, PT_ERR_USAGE, "unknown option %s", spelling);
     words_done(&words);
 }
 
@@ -308,7 +324,9 @@ static pt_status find_letter(const pt_options *options, char letter, struct opti
         *ret_at = at;
         return PT_OK;
     }
-    return pt_error_set(reterr, PT_ERR_USAGE, "unknown option -%c", letter);
+    const char spelling[3] = {'-', letter, '\0'};
+    if (set_answer(options, spelling, NULL, reterr)) return PT_ERR_USAGE;
+    return pt_error_set(reterr, PT_ERR_USAGE, "unknown option %s", spelling);
 }
 
 /* --- taking arguments apart --- */
@@ -321,13 +339,16 @@ struct parsing {
 };
 
 /* Stores the value. An error names the option in the spelling that was typed. */
-static pt_status store_argument(struct option_at at, const char *value, const char *spelling,
-                                size_t length, const char *joint, pt_error *reterr)
+static pt_status store_argument(const pt_options *options, struct option_at at, const char *value,
+                                const char *spelling, size_t length, const char *joint,
+                                pt_error *reterr)
 {
     pt_error why = PT_ERROR_INIT;
-    if (store_value(at.row, value, field_of(at), &why) != PT_OK)
-        return pt_error_set(reterr, PT_ERR_USAGE, "%.*s%s%s: %s", (int)length, spelling, joint,
-                            value, why.message);
+    if (store_value(at.row, value, field_of(at), &why) != PT_OK) {
+        PT_FREE char *typed = pt_strndup(spelling, length);
+        if (set_answer(options, typed, value, reterr)) return PT_ERR_USAGE;
+        return pt_error_set(reterr, PT_ERR_USAGE, "%s%s%s: %s", typed, joint, value, why.message);
+    }
     if (at.part->given != NULL) at.part->given[at.row - at.part->table->rows] = true;
     return PT_OK;
 }
@@ -338,16 +359,16 @@ static pt_status store_next_argument(struct parsing *in, struct option_at at, co
                                      size_t length)
 {
     if (!takes_argument(at.row))
-        return store_argument(at, "true", spelling, length, "", in->reterr);
+        return store_argument(in->options, at, "true", spelling, length, "", in->reterr);
     if (at.row->bare != NULL)
-        return store_argument(at, at.row->bare, spelling, length, "", in->reterr);
+        return store_argument(in->options, at, at.row->bare, spelling, length, "", in->reterr);
     if (in->next == in->count) {
         const char *const example = at.row->metavar != NULL ? at.row->metavar : "VALUE";
         return pt_error_set(in->reterr, PT_ERR_USAGE, "%.*s needs an argument: %.*s%s%s",
                             (int)length, spelling, (int)length, spelling,
                             length > 2 && spelling[1] == '-' ? "=" : " ", example);
     }
-    return store_argument(at, in->args[in->next++], spelling, length, " ", in->reterr);
+    return store_argument(in->options, at, in->args[in->next++], spelling, length, " ", in->reterr);
 }
 
 /* Parses --name, --name=value or --no-name; name begins after one dash or two. */
@@ -369,7 +390,7 @@ static pt_status parse_long(struct parsing *in, const char *arg, size_t dashes)
         if (at.part->given != NULL) at.part->given[at.row - at.part->table->rows] = true;
         return PT_OK;
     }
-    if (value != NULL) return store_argument(at, value, arg, spelled, "=", in->reterr);
+    if (value != NULL) return store_argument(in->options, at, value, arg, spelled, "=", in->reterr);
     return store_next_argument(in, at, arg, spelled);
 }
 
@@ -403,7 +424,8 @@ static pt_status parse_letters(struct parsing *in, const char *arg)
         const bool is_optional = at.row->bare != NULL;
         const bool rest =
             takes_argument(at.row) && (is_optional ? letter[1] == '=' : letter[1] != '\0');
-        status = rest ? store_argument(at, letter + 1 + is_optional, spelling, 2, "", in->reterr)
+        status = rest ? store_argument(in->options, at, letter + 1 + is_optional, spelling, 2, "",
+                                       in->reterr)
                       : store_next_argument(in, at, spelling, 2);
         if (status != PT_OK || rest) return status;
     }
@@ -457,5 +479,6 @@ pt_status pt_options_set(const pt_options *options, const char *name, const char
     if (negated || (value == NULL && takes_argument(at.row)))
         return pt_error_set(reterr, PT_ERR_USAGE, "%s %s", name,
                             negated ? "takes no value" : "needs a value");
-    return store_argument(at, value != NULL ? value : "true", name, strlen(name), "=", reterr);
+    return store_argument(options, at, value != NULL ? value : "true", name, strlen(name), "=",
+                          reterr);
 }

@@ -97,6 +97,10 @@ typedef struct pt_options {
     pt_option_syntax syntax;
     bool stop_at_operand; /* the first operand ends the options: record COMMAND... */
     bool keeps_dashes;    /* "--" ends the options and is an operand, too: diff A... -- B... */
+    /* NULL, or asked before an option is refused: the answer to an option that users of other tools
+     * type, which becomes the message, or NULL. `value` is NULL for an option that is unknown. */
+    const char *(*answer)(const void *arg, const char *spelling, const char *value);
+    const void *answer_arg;
 } pt_options;
 
 /* Sets every field to its default (lists to empty). */

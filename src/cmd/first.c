@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cmd/first.h"
+#include "cmd/habits.h"
 #include "cmd/input.h"
 #include "cmd/pager.h"
 #include "cmd/rows.h"
@@ -47,38 +48,11 @@ static pt_first files_said(int argc, char **argv, pt_path_kind kind)
     return only_a_program(argv[1], kind);
 }
 
-/* Words of perf and of other profilers, and the command of pitot for each. */
-static const struct {
-    const char *word, *answer;
-} foreign_words[] = {
-    {"script", "`pitot dump` prints each sample"},
-    {"stat", "pitot counts nothing without stacks; `pitot record -e cycles COMMAND` samples an "
-             "event, `pitot info` shows the totals"},
-    {"flamegraph", "`pitot flame` draws one"},
-    {"stackcollapse", "`pitot convert --to folded` writes folded stacks"},
-    {"collapse", "`pitot convert --to folded` writes folded stacks"},
-    {"web", "`pitot serve` shows all reports in a browser, `pitot graph` draws the calls"},
-    {"http", "`pitot serve` shows all reports in a browser"},
-    {"ui", "`pitot serve` shows all reports in a browser"},
-    {"callers", "`pitot peek FUNCTION` shows the callers and callees of a function"},
-    {"callees", "`pitot peek FUNCTION` shows the callers and callees of a function"},
-    {"callgraph", "`pitot graph` draws the calls, `pitot tree` prints them"},
-    {"attach", "`pitot record -p PID` records a running process"},
-    {"profile", "`pitot record COMMAND` records one"},
-    {"run", "`pitot record COMMAND` runs and records it"},
-    {"compare", "`pitot diff BEFORE AFTER` compares two profiles"},
-    {"hotspots", "`pitot top` shows the functions that take most time"},
-    {"sched", "`pitot record --off-cpu COMMAND` shows where threads wait, and for how long"},
-    {"lock", "`pitot record --off-cpu COMMAND` shows where threads wait, and for how long"},
-    {"evlist", "`pitot info` lists the events of a profile"},
-    {"archive", "`pitot convert --symbols=full -o named.pb.gz` keeps the names for other machines"},
-};
-
 static pt_first unknown_word(const char *word)
 {
-    for (size_t i = 0; i < sizeof foreign_words / sizeof foreign_words[0]; i++) {
-        if (strcmp(word, foreign_words[i].word) != 0) continue;
-        pt_cmd_say("there is no command '%s': %s", word, foreign_words[i].answer);
+    const char *const answer = pt_habit_word(word);
+    if (answer != NULL) {
+        pt_cmd_say("there is no command '%s': %s", word, answer);
         return (pt_first){.status = PT_EXIT_USAGE};
     }
     const pt_command *near = pt_command_nearest(word);

@@ -11,6 +11,7 @@
 #include "cmd/options.h"
 #include "cmd/remote.h"
 #include "symbolize/symbolize.h"
+#include "transform/filter.h"
 #include "transform/scale.h"
 
 pt_path_kind pt_path_look(const char *path)
@@ -227,7 +228,11 @@ int pt_cmd_load(pt_cmd_context *context)
     const bool usual_one = context->arg_count == 0;
     const char *const *names = usual_one ? usual : context->args;
     const size_t count = usual_one ? 1 : context->arg_count;
-    if (usual_one && pt_path_look(PT_DEFAULT_PROFILE) == PT_PATH_MISSING)
+    const char *const ignored = pt_filter_pattern(&context->query, PT_FILTER_IGNORE);
+    const bool is_missing = usual_one && pt_path_look(PT_DEFAULT_PROFILE) == PT_PATH_MISSING;
+    if (is_missing && ignored != NULL && pt_path_look(ignored) == PT_PATH_OTHER)
+        return pt_cmd_usage(context, PT_IGNORED_FILE, ignored, context->command->name, ignored);
+    if (is_missing)
         return pt_cmd_usage(context, "%s: name a profile; there is no " PT_DEFAULT_PROFILE " here",
                             context->command->name);
     if (usual_one) pt_cmd_say("showing " PT_DEFAULT_PROFILE);

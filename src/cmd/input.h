@@ -15,6 +15,9 @@ typedef enum {
 } pt_path_kind;
 pt_path_kind pt_path_look(const char *path);
 
+/* For users of perf, whose -i names a file: the pattern, the command, the pattern. */
+#define PT_IGNORED_FILE "-i means --ignore=PATTERN; to report on %s: pitot %s %s"
+
 /* Loads context->args (or the default profile, with a message) into ->loaded, ->profile, ->title,
  * and symbolizes if the command needs names. Returns an exit status; a failure was printed. */
 int pt_cmd_load(pt_cmd_context *context);

@@ -7,6 +7,7 @@
 
 #include "base/near.h"
 #include "base/units.h"
+#include "cmd/input.h"
 #include "cmd/options.h"
 #include "transform/aggregate.h"
 #include "transform/foreign.h"
@@ -138,6 +139,10 @@ static void say_unmatched(const pt_cmd_context *context, const pt_filtered *f, p
     }
     if (kind >= PT_FILTER_TAG_FOCUS && kind <= PT_FILTER_TAG_HIDE) {
         say_no_label(context, pt_filter_name(kind), pattern);
+        return;
+    }
+    if (kind == PT_FILTER_IGNORE && !context->resident && pt_path_look(pattern) == PT_PATH_OTHER) {
+        pt_cmd_say(PT_IGNORED_FILE, pattern, context->command->name, pattern);
         return;
     }
     PT_FREE char *near = near_names(context->profile, pattern);

@@ -7,8 +7,6 @@
 #include "cmd/output.h"
 #include "cmd/record_int.h"
 
-#define HZ_MAX 20000
-
 static const pt_option record_rows[] = {
     {.name = "frequency",
      .letter = 'F',
@@ -16,7 +14,7 @@ static const pt_option record_rows[] = {
      .offset = offsetof(pt_record_settings, hz),
      .initial = "1000",
      .min = 1,
-     .max = HZ_MAX,
+     .max = PT_RECORD_HZ_MAX,
      .metavar = "HZ",
      .help = "take this many samples a second of CPU time, in each thread",
      .details = "The profile holds the true period: whole microseconds, and where the kernel's "
@@ -72,7 +70,8 @@ static const pt_option record_rows[] = {
      .group = "Running processes",
      .help = "record this process, or all of this name, and what they start",
      .details = "The process is only looked at, by the kernel's perf events: nothing is loaded "
-                "into it or stopped. It ends with Ctrl-C, --duration, or the process."},
+                "into it or stopped. It ends with Ctrl-C, --duration, or the process; or with "
+                "COMMAND, if there is one."},
     {.name = "all",
      .letter = 'a',
      .type = PT_OPT_FLAG,
@@ -239,8 +238,6 @@ static int check_settings(const pt_cmd_context *context, const pt_record_setting
     const int whom = (s->pids.count > 0) + s->all + (s->cgroup != NULL);
     if (whom == 0 && !has_command) return pt_cmd_usage(context, "no command to record");
     if (whom > 1) return pt_cmd_usage(context, "--pid, --all and --cgroup exclude one another");
-    if (s->pids.count > 0 && has_command)
-        return pt_cmd_usage(context, "either a command or --pid, not both");
     if (s->repeat > 1 && !has_command)
         return pt_cmd_usage(context, "--repeat is of a command, which it runs several times");
     if (s->user && s->kernel)
@@ -252,7 +249,11 @@ static int check_settings(const pt_cmd_context *context, const pt_record_setting
         return pt_cmd_usage(
             context,
             "--each-thread is of a command or of --pid; --all and --cgroup have events of cpus");
-    if (s->count > 0 && s->event == NULL) return pt_cmd_usage(context, "--count is of an --event");
+    if (s->count > 0 && s->event == NULL)
+        return pt_cmd_usage(
+            context,
+            "--count counts the events of --event, as in -e page-faults -c 100; the rate of "
+            "samples is -F HZ");
     if (perf != NULL && s->engine == PT_ENGINE_PRELOAD)
         return pt_cmd_usage(context, "%s needs perf events, not --engine=preload", perf);
     if (s->engine == PT_ENGINE_BPF && (s->each_thread || s->off_cpu))

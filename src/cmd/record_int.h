@@ -33,6 +33,8 @@
 /* In the order of the option's choices. */
 typedef enum { PT_ENGINE_AUTO, PT_ENGINE_PERF, PT_ENGINE_PRELOAD, PT_ENGINE_BPF } pt_record_engine;
 
+#define PT_RECORD_HZ_MAX 20000 /* of -F */
+
 typedef struct pt_record_settings {
     int64_t hz, count, duration_ns, repeat;
     const char *output, *cgroup, *event, *mode;

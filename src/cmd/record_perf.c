@@ -59,15 +59,21 @@ static void end_progress(const perf_run *run)
 
 /* ---- what the profile says of itself ---- */
 
+/* Are other processes recorded than the command, which only tells when the recording ends? */
+static bool is_of_others(const pt_record_settings *s)
+{
+    return s->pids.count > 0 || s->all || s->cgroup != NULL;
+}
+
 /* CPU time of what was recorded. The kernel's count of a command ends where that takes more rights;
  * what the command's end tells does not. */
 static uint64_t used_ns(const perf_run *run, const pt_capture_facts *f)
 {
     const struct rusage *const u = &run->child.usage;
+    if (is_of_others(run->settings)) return f->used_ns;
     const uint64_t child_us = (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000 +
                               (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec);
-    const bool is_all = run->settings->all || run->settings->cgroup != NULL;
-    return is_all || f->used_ns > child_us * 1000 ? f->used_ns : child_us * 1000;
+    return f->used_ns > child_us * 1000 ? f->used_ns : child_us * 1000;
 }
 
 static void add_comment(pt_builder *b, char *text)
@@ -140,14 +146,28 @@ static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts 
                                (double)f->duration_ns / 1e9));
 }
 
-/* Says which events there are. */
+/* Says which events there are. perf's names may end with modifiers (cycles:u), be a list, or be of
+ * tracepoints (sched:sched_switch) and raw events (r1a8). */
 static pt_status no_event(const char *name, pt_error *reterr)
 {
+    const size_t length = strcspn(name, ":,");
+    PT_FREE char *first = pt_strndup(name, length);
+    const bool is_known = pt_event_source_named(first) != NULL;
+    const char *const rest = name + length;
+    if (is_known && rest[0] == ',')
+        return pt_error_set(reterr, PT_ERR_USAGE, "-e %s: a recording has one event; -e %s", name,
+                            first);
+    if (is_known && (strcmp(rest, ":u") == 0 || strcmp(rest, ":k") == 0))
+        return pt_error_set(reterr, PT_ERR_USAGE, "there is no event %s; -e %s %s", name, first,
+                            rest[1] == 'u' ? "--user leaves the kernel out"
+                                           : "--kernel leaves user space out");
     pt_buf names = PT_BUF_INIT;
     for (const pt_event_source *source = pt_event_sources; source->name != NULL; source++)
         pt_putf(&names, "%s%s", names.size > 0 ? ", " : "", source->name);
     const pt_status status = pt_error_set(
-        reterr, PT_ERR_USAGE, "there is no event %s; there are %s", name, pt_buf_text(&names));
+        reterr, PT_ERR_USAGE,
+        "there is no event %s; there are %s; for others: perf record -e, then pitot top perf.data",
+        name, pt_buf_text(&names));
     pt_buf_done(&names);
     return status;
 }
@@ -156,7 +176,7 @@ static pt_status no_event(const char *name, pt_error *reterr)
 static char *command_of(const perf_run *run)
 {
     const pt_record_settings *const s = run->settings;
-    if (run->context->arg_count > 0)
+    if (run->context->arg_count > 0 && s->pids.count == 0)
         return pt_record_command_text(run->context->args, run->context->arg_count);
     if (s->cgroup != NULL) return pt_strf("--cgroup %s", s->cgroup);
     if (s->all) return pt_strdup("-a");
@@ -341,7 +361,7 @@ static pt_status ask_kernel(perf_run *run, pt_error *reterr)
     const pt_record_settings *const s = run->settings;
     const char *const name = s->event != NULL ? s->event : "cpu-clock";
     const pid_t self = getpid();
-    const bool has_command = run->context->arg_count > 0 && !s->all && s->cgroup == NULL;
+    const bool has_command = run->context->arg_count > 0 && !is_of_others(s);
     const pt_event_plan plan = {.source = pt_event_source_named(name),
                                 .hz = (uint64_t)s->hz,
                                 .period = 1000000,
@@ -392,14 +412,14 @@ static pt_status prepare_capture(perf_run *run, pt_error *reterr)
     return status;
 }
 
-/* A command must not wait until the program is loaded. */
+/* A command that is recorded must not wait until the program is loaded. */
 static pt_walk_wish wish_of(const perf_run *run)
 {
     const pt_record_settings *const s = run->settings;
     if (s->engine == PT_ENGINE_BPF) return PT_WALK_OR_FAIL;
     if (s->engine == PT_ENGINE_PERF || s->off_cpu || run->permission.is_each_thread)
         return PT_WALK_NEVER;
-    return run->context->arg_count > 0 ? PT_WALK_SOON : PT_WALK_FIRST;
+    return is_of_others(s) ? PT_WALK_FIRST : PT_WALK_SOON;
 }
 
 static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pid_count)
@@ -459,7 +479,6 @@ static int run_capture(perf_run *run, pt_error *ret_refusal)
 {
     pt_capture *capture = NULL;
     const bool has_command = run->context->arg_count > 0;
-    const bool is_whole = run->settings->all || run->settings->cgroup != NULL;
     pt_record_signals before;
     if (has_command) {
         const char **const command = pt_alloc(run->context->arg_count + 1, sizeof *command);
@@ -469,7 +488,7 @@ static int run_capture(perf_run *run, pt_error *ret_refusal)
         if (started != PT_OK) return PT_RECORD_REFUSED;
         pt_record_signals_pass_to(run->child.pid);
     }
-    const bool is_child = has_command && !is_whole;
+    const bool is_child = has_command && !is_of_others(run->settings);
     pt_capture_options options = options_of(run, is_child ? &run->child.pid : run->pids.items,
                                             is_child ? 1 : run->pids.count);
     options.until = has_command ? run->child.pid : 0;

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/first.h"
+#include "cmd/habits.h"
 #include "cmd/help.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
@@ -241,6 +242,11 @@ static int give_and_run(pt_cmd_context *context, void *settings)
     return status;
 }
 
+static const char *answer_habit(const void *command, const char *spelling, const char *value)
+{
+    return pt_habit_option(((const pt_command *)command)->name, spelling, value);
+}
+
 static int parse_and_run(pt_cmd_context *context, const char *const *args, size_t count)
 {
     const pt_command *command = context->command;
@@ -252,7 +258,13 @@ static int parse_and_run(pt_cmd_context *context, const char *const *args, size_
     pt_options_init(&o.options);
     int status;
     const bool is_limited = !context->resident && command->group != PT_GROUP_COLLECT;
-    if (pt_options_parse(&o.options, args, count, &operands, &error) != PT_OK) {
+    o.options.answer = answer_habit;
+    o.options.answer_arg = command;
+    if (pt_options_parse(&o.options, args, count, &operands, &error) != PT_OK &&
+        error.status == PT_ERR_UNSUPPORTED) {
+        pt_cmd_say("%s: %s", command->name, error.message);
+        status = PT_EXIT_USAGE;
+    } else if (error.status != PT_OK) {
         status = pt_cmd_usage(context, "%s: %s", command->name, error.message);
     } else if (is_limited && (status = limit_memory(context->input->max_memory,
                                                     "; --max-memory=SIZE allows more")) != 0) {

@@ -45,11 +45,67 @@ for word in script stat flamegraph web callers; do
     expect_no_stdout
     expect_stderr_line "pitot: there is no command '$word': *\`pitot *"
 done
-# Each command that such an answer names is one.
-sed -n '/foreign_words\[\]/,/^};/p' "$PITOT_ROOT/src/cmd/first.c" | grep -o '`pitot [a-z]*' | sort -u | while read -r _ name; do
-    pitot help "$name" >/dev/null || echo "$name"
-done >unknown.txt
-expect_equal 'unknown commands' "$(cat unknown.txt)" ''
+
+it 'answers command lines of perf with one line that names the command or option to type'
+cp a.folded perf.data
+while read -r pattern command; do
+    # shellcheck disable=SC2086 # a command line
+    run pitot $command </dev/null
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_lines 1
+    expect_stderr_line "pitot: *${pattern//_/ }*"
+done <<'END'
+--tag-focus=tid=N record -t 812 -- sleep 10
+--tag-focus=cpu=N record -C 0,1 -a -- sleep 10
+whole_stacks record -b ./prog
+--user record --all-user ./prog
+--each-thread record --per-thread ./prog
+-F_20000 record -F max ./prog
+-e_cycles_--user record -e cycles:u ./prog
+-e_cycles_--kernel record -e cycles:k ./prog
+one_event;_-e_cycles record -e cycles,page-faults ./prog
+perf_record_-e, record -e sched:sched_switch -a -- sleep 10
+pitot_top report --stdio
+pitot_top report --no-children --sort comm,dso
+pitot_top_-s_total report --children
+pitot_tree report -g caller
+pitot_info report --header-only
+--by=mapping report --sort dso
+--by=mapping top --sort dso,sym
+--tag-root=comm top --sort comm,dso
+pitot_record_-p_PID top -p 812
+pitot_tree top -g
+pitot_list_FUNCTION annotate -s main
+text_anyway annotate --stdio main
+--tag-root=pid diff --sort pid a.folded a.folded
+END
+expect_equal 'a word that is near another one' "$(pitot top -s slef a.folded 2>&1 | head -n 1)" \
+    "pitot: top: -s slef: 'slef' is not self or total; did you mean self"
+
+it 'says to whom takes -i for the name of a file what it means'
+run pitot top -i perf.data
+expect_status 2
+expect_stderr_line 'pitot: -i means --ignore=PATTERN; to report on perf.data: pitot top perf.data'
+run pitot top -i perf.data a.folded
+expect_status 0
+expect_stderr_line 'pitot: -i means --ignore=PATTERN; to report on perf.data: pitot top perf.data'
+rm perf.data
+
+it 'names commands and options in these answers that there are'
+sed '/^#define/d' "$PITOT_ROOT/src/cmd/habits.c" | tr '\n' ' ' | sed 's/" *"//g' | grep -o '`pitot [^`]*`\|TAG_ROOT "[^`]*`\|BY_TIME "[^`]*`' |
+    sed -e 's/TAG_ROOT "/`pitot tree --tag-root=/' -e 's/BY_TIME "/`pitot top --tag-focus=/' | tr -d '`' | sort -u >named
+expect test "$(wc -l <named)" -ge 20
+while read -r _ name words; do
+    pitot help --man "$name" 2>&1 | sed -e 's/\\f[BIR]//g' -e 's/\\//g' >page
+    for word in $words; do
+        case $word in
+        -*) grep -qwe "${word%%=*}" page || echo "$name $word" ;;
+        esac
+    done
+    grep -q '^\.TH' page || echo "$name"
+done <named >unknown.txt
+expect_equal 'unknown commands and options' "$(cat unknown.txt)" ''
 
 it 'points to help when no command is near'
 run pitot xylophone

@@ -385,6 +385,20 @@ go
 wait $target
 expect at_least "$(cat truth)" 0.5
 
+it 'with a command, -p records the process while the command runs, as perf does, and ends with its status'
+begin ./burn 5
+go
+run pitot record -F 99 -g -p $target -o meanwhile.pb.gz -- sh -c 'sleep 0.3; exit 3'
+kill $target
+wait $target 2>/dev/null
+expect_status 3
+expect_stderr_line 'pitot: meanwhile.pb.gz: *'
+run pitot tags meanwhile.pb.gz
+expect_stdout_line '*    burn'
+expect_equal 'lines of sh and sleep' "$(stdout | grep -cwe sh -e sleep)" 0
+run pitot info meanwhile.pb.gz
+expect_stdout_line "*recorded with: pitot record --frequency=99 --output=meanwhile.pb.gz --pid=$target -- sh -c *"
+
 for signal in INT TERM HUP; do
     it "SIG$signal ends the recording with a whole file"
     begin sh -c 'read line; while ./burn 0.05 </dev/null >>burnt; do :; done'
@@ -1273,7 +1287,7 @@ expect_stderr_line 'pitot: the process used no CPU time while it was recorded; -
 expect_stderr_line "pitot: 1 child process that started earlier was not recorded: pitot record -p $(cat child)"
 
 it 'options that exclude one another are refused'
-for wrong in '-p 1 -a' '-p 1 ls' '--user --kernel ls' '--engine=preload -p 1' '--count 5 ls' '--split -p 1' '-d 0 ls' '-a --each-thread' \
+for wrong in '-p 1 -a' '--user --kernel ls' '--engine=preload -p 1' '--count 5 ls' '--split -p 1' '-d 0 ls' '-a --each-thread' \
     '--cgroup / --each-thread'; do
     # shellcheck disable=SC2086
     run pitot record $wrong
