@@ -79,13 +79,8 @@ static const struct {
     {"\4\10{", 3, false, "it is Ruby's stackprof: `stackprof --stackcollapse` folds it"},
     {"JAVA PROFILE 1.0", 16, false, "it is a heap dump of Java: objects, not a profile"},
     {"hdrb", 4, false, "it is GHC's event log: hs-speedscope converts it for speedscope"},
-    {"v8-version,", 11, false,
-     "it is V8's log of --prof: `node --prof-process` prints it; `node --cpu-prof` writes a "
-     "profile"},
     {"Analysis of sampling ", 21, false,
      "it is a report of macOS's sample: stackcollapse-sample.awk of FlameGraph folds it"},
-    {"Time and Allocation Profiling Report", 36, true,
-     "it is GHC's .prof: ghc-prof-flamegraph folds it"},
     {"<trace-query-result>", 20, true,
      "it is an export of Xcode's Instruments: inferno-collapse-xctrace folds it"},
     {"\211PNG", 4, false, "it is a picture"},

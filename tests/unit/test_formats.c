@@ -91,8 +91,8 @@ typedef void file_fn(const char *path, const char *format, const uint8_t *data, 
 /* Is the file a source of a golden file? Sources lie beside the golden files. */
 static bool is_source(const char *name)
 {
-    static const char *const ends[] = {"README.md", ".go",   ".c",   ".cc", ".h",
-                                       ".js",       ".java", ".jfc", ".py", ".expected"};
+    static const char *const ends[] = {"README.md", ".go",  ".c",  ".cc", ".h",    ".js",
+                                       ".java",     ".jfc", ".py", ".hs", ".html", ".expected"};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         const size_t name_bytes = strlen(name), end_bytes = strlen(ends[i]);
         if (name_bytes >= end_bytes && strcmp(name + name_bytes - end_bytes, ends[i]) == 0)

@@ -1,0 +1,74 @@
+/* plain.c: see plain.h. */
+#include "formats/plain.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+
+enum { FRAMES_A_BYTE = 32 };
+
+void pt_plain_event(pt_builder *b, const char *type, const char *unit)
+{
+    pt_builder_event(
+        b, &(pt_event){.type = pt_builder_text(b, type).v, .unit = pt_builder_text(b, unit).v});
+}
+
+uint32_t pt_plain_location(pt_builder *b, const pt_function *function, int64_t line, int64_t column)
+{
+    const pt_line at = {
+        .function = pt_builder_function(b, function).v, .line = line, .column = column};
+    const pt_location location = {.mapping = PT_NONE};
+    return pt_builder_location(b, &location, &at, 1).v;
+}
+
+void pt_plain_tree_init(pt_plain_tree *t, pt_builder *b, size_t file_bytes)
+{
+    *t = (pt_plain_tree){.b = b, .frames_left = (uint64_t)file_bytes * FRAMES_A_BYTE};
+    pt_index_init(&t->index);
+}
+
+void pt_plain_tree_done(pt_plain_tree *t, pt_diag *diag)
+{
+    if (t->cut > 0)
+        pt_diag_add(diag, t->cut, "stacks cut: all together have more than %d frames a byte",
+                    FRAMES_A_BYTE);
+    pt_index_done(&t->index);
+    free(t->node.items);
+    free(t->frame.items);
+}
+
+uint32_t pt_plain_tree_add(pt_plain_tree *t, uint32_t parent, uint32_t location)
+{
+    PT_PUSH(t->node, (pt_plain_node){.parent = parent, .location = location, .stack = PT_NONE});
+    return (uint32_t)t->node.count - 1;
+}
+
+uint32_t pt_plain_tree_child(pt_plain_tree *t, uint32_t parent, uint32_t location)
+{
+    const uint64_t hash = pt_hash_mix(parent, location);
+    const uint32_t known =
+        PT_INDEX_FIND(&t->index, hash, id,
+                      t->node.items[id].parent == parent && t->node.items[id].location == location);
+    if (known != PT_NONE) return known;
+    pt_index_add(&t->index, hash, (uint32_t)t->node.count);
+    return pt_plain_tree_add(t, parent, location);
+}
+
+pt_stack_id pt_plain_tree_stack(pt_plain_tree *t, uint32_t node)
+{
+    if (node != PT_NONE && t->node.items[node].stack != PT_NONE)
+        return (pt_stack_id){t->node.items[node].stack};
+    t->frame.count = 0;
+    uint32_t at = node;
+    for (; at != PT_NONE && (t->frame.count == 0 || t->frames_left > 0);
+         at = t->node.items[at].parent) {
+        PT_PUSH(t->frame, t->node.items[at].location);
+        if (t->frames_left > 0) t->frames_left--;
+    }
+    t->cut += at != PT_NONE;
+    const pt_stack_id stack =
+        pt_builder_stack(t->b, t->frame.items, t->frame.count,
+                         at != PT_NONE ? PT_STACK_END_TRUNCATED : PT_STACK_END_UNKNOWN);
+    if (node != PT_NONE) t->node.items[node].stack = stack.v;
+    return stack;
+}

@@ -1,0 +1,487 @@
+/* v8_log.c: reads the log that V8 writes with --prof: isolate0x...-v8.log of `node --prof`.
+ *
+ *   v8-version,11,3,244,8,-node.38,0
+ *   shared-library,/usr/bin/node,0x400000,0x2601000,0                path, start, end, slide
+ *   profiler,begin,1000                                               microseconds of a tick
+ *   code-creation,JS,13,255195,0x7fb4d4006500,624,price /shop.js:3:15,0x122f6b8a718,*
+ *                        type, kind, us, start, bytes, name, function of JavaScript, how compiled
+ *   code-move,0x7fb4d4006500,0x7fb4d4009000                           from, to
+ *   code-delete,0x7fb4d4006500
+ *   tick,0x15644a0,6332,0,0x0,6,0x7fb4d4006500,+0x10                  pc, us, is in a callback,
+ *                        its address or the top of the stack, state, return addresses
+ *
+ * Rule: tools/tickprocessor.mjs, profile.mjs and codemap.mjs of V8, which `node --prof-process`
+ * runs. A comma in a text is \x2C. An address with a sign is a distance from the one before it.
+ * Code that is created where other code was replaces it. Frames of no known code are left out, but
+ * the innermost is not.
+ *
+ * The addresses where code may begin are known before the ticks are read, so the code that is alive
+ * is a set of numbers below their count: a bit for each, and a bit for each word of bits above. */
+#include "formats/plain.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "formats/legacy.h"
+
+enum { LEVELS = 6, FIELDS_MAX = 10 };
+
+/* ---- Code by address ---- */
+
+typedef struct {
+    uint64_t start, end; /* end: of the code that is alive there now */
+    uint32_t row;        /* of the caller's */
+} code_slot;
+
+typedef struct {
+    PT_VECTOR(code_slot) slot; /* ascending, all different, once code_map_ready was called */
+    uint64_t *alive[LEVELS];   /* alive[0]: a bit a slot; above it a bit a word that has bits */
+} code_map;
+
+static int compare_slots(const void *a, const void *b)
+{
+    const uint64_t x = ((const code_slot *)a)->start, y = ((const code_slot *)b)->start;
+    return (x > y) - (x < y);
+}
+
+static void code_map_expect(code_map *m, uint64_t start)
+{
+    PT_PUSH(m->slot, (code_slot){.start = start, .row = PT_NONE});
+}
+
+static void code_map_ready(code_map *m)
+{
+    size_t kept = 0;
+    if (m->slot.count > 0)
+        qsort(m->slot.items, m->slot.count, sizeof *m->slot.items, compare_slots);
+    for (size_t i = 0; i < m->slot.count; i++)
+        if (kept == 0 || m->slot.items[kept - 1].start != m->slot.items[i].start)
+            m->slot.items[kept++] = m->slot.items[i];
+    m->slot.count = kept;
+    size_t bits = kept;
+    for (size_t level = 0; level < LEVELS; level++) {
+        bits = bits / 64 + 1;
+        m->alive[level] = pt_alloc(bits, sizeof(uint64_t));
+        memset(m->alive[level], 0, bits * sizeof(uint64_t));
+    }
+}
+
+static void code_map_done(code_map *m)
+{
+    free(m->slot.items);
+    for (size_t level = 0; level < LEVELS; level++)
+        free(m->alive[level]);
+}
+
+static void set_alive(code_map *m, size_t slot, bool is_alive)
+{
+    for (size_t level = 0; level < LEVELS; level++, slot /= 64) {
+        uint64_t *const word = &m->alive[level][slot / 64];
+        if (is_alive)
+            *word |= UINT64_C(1) << slot % 64;
+        else if ((*word &= ~(UINT64_C(1) << slot % 64)) != 0)
+            return;
+    }
+}
+
+/* The last slot below `limit` that is alive, or SIZE_MAX. */
+static size_t last_alive(const code_map *m, size_t limit)
+{
+    size_t level = 0, at = limit;
+    for (;; level++) {
+        if (level == LEVELS) return SIZE_MAX;
+        const uint64_t below =
+            at % 64 == 0 ? 0 : m->alive[level][at / 64] & (UINT64_MAX >> (64 - at % 64));
+        if (below != 0) {
+            at = at / 64 * 64 + 63 - (size_t)__builtin_clzll(below);
+            break;
+        }
+        at /= 64;
+    }
+    while (level-- > 0)
+        at = at * 64 + 63 - (size_t)__builtin_clzll(m->alive[level][at]);
+    return at;
+}
+
+/* The number of slots that begin before `address`. */
+static size_t slots_before(const code_map *m, uint64_t address)
+{
+    size_t from = 0, to = m->slot.count;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (m->slot.items[middle].start < address)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* The slot of the code that has the address, or NULL. */
+static code_slot *find_code(const code_map *m, uint64_t address)
+{
+    const size_t limit = address < UINT64_MAX ? slots_before(m, address + 1) : m->slot.count;
+    const size_t slot = last_alive(m, limit);
+    return slot != SIZE_MAX && address < m->slot.items[slot].end ? &m->slot.items[slot] : NULL;
+}
+
+static void remove_code(code_map *m, uint64_t start)
+{
+    const size_t slot = slots_before(m, start);
+    if (slot < m->slot.count && m->slot.items[slot].start == start) set_alive(m, slot, false);
+}
+
+/* Adds code at an address that was expected. All code that it covers a part of ends. */
+static void add_code(code_map *m, uint64_t start, uint64_t bytes, uint32_t row)
+{
+    const uint64_t end = bytes < UINT64_MAX - start ? start + bytes : UINT64_MAX;
+    if (bytes == 0) return;
+    for (size_t old;
+         (old = last_alive(m, slots_before(m, end))) != SIZE_MAX && m->slot.items[old].end > start;)
+        set_alive(m, old, false);
+    code_slot *const slot = &m->slot.items[slots_before(m, start)];
+    slot->end = end;
+    slot->row = row;
+    set_alive(m, (size_t)(slot - m->slot.items), true);
+}
+
+/* ---- The log ---- */
+
+typedef struct {
+    pt_builder *b;
+    code_map code, library;       /* rows: locations; mappings */
+    PT_VECTOR(uint8_t) is_script; /* of each location of code: a function of JavaScript? */
+    PT_VECTOR(uint32_t) frame;
+    int64_t tick_ns;
+    uint64_t odd, first_odd;
+} v8_reader;
+
+typedef struct {
+    pt_span field[FIELDS_MAX];
+    size_t count;
+    pt_span rest; /* the fields behind these */
+} v8_line;
+
+static bool next_field(pt_span *rest, pt_span *ret)
+{
+    if (rest->at == NULL) return false;
+    const char *const comma = memchr(rest->at, ',', rest->size);
+    *ret = (pt_span){rest->at, comma != NULL ? (size_t)(comma - rest->at) : rest->size};
+    *rest = comma != NULL ? (pt_span){comma + 1, rest->size - ret->size - 1} : (pt_span){0};
+    return true;
+}
+
+static v8_line split_line(pt_span text)
+{
+    v8_line line = {.rest = text};
+    size_t wanted = pt_span_begins(text, "tick,") ? 6 : FIELDS_MAX;
+    while (line.count < wanted && next_field(&line.rest, &line.field[line.count]))
+        line.count++;
+    return line;
+}
+
+static bool field_is(const v8_line *line, size_t i, const char *text)
+{
+    return i < line->count && pt_equals_n(line->field[i].at, line->field[i].size, text);
+}
+
+static bool take_address(pt_span s, uint64_t *ret)
+{
+    return pt_span_skip(&s, "0x") && pt_span_hex(&s, ret) && s.size == 0;
+}
+
+static bool field_address(const v8_line *line, size_t i, uint64_t *ret)
+{
+    return i < line->count && take_address(line->field[i], ret);
+}
+
+static bool field_number(const v8_line *line, size_t i, int64_t *ret)
+{
+    pt_span s = i < line->count ? line->field[i] : (pt_span){0};
+    return pt_span_number(&s, false, ret) && s.size == 0;
+}
+
+/* Interns a text without its escapes: \xHH, \n and \\. */
+static uint32_t intern_text(v8_reader *v, pt_span s)
+{
+    if (s.size == 0 || memchr(s.at, '\\', s.size) == NULL)
+        return pt_builder_string(v->b, s.at, s.size).v;
+    char *const plain = pt_alloc(s.size, 1);
+    size_t size = 0;
+    for (size_t i = 0; i < s.size; i++) {
+        char c = s.at[i];
+        if (c == '\\' && i + 1 < s.size) {
+            c = s.at[++i];
+            const int high = i + 2 < s.size ? pt_hex_digit(s.at[i + 1]) : -1,
+                      low = i + 2 < s.size ? pt_hex_digit(s.at[i + 2]) : -1;
+            if (c == 'n') c = '\n';
+            if (c == 'x' && high >= 0 && low >= 0) {
+                c = (char)(high * 16 + low);
+                i += 2;
+            }
+        }
+        plain[size++] = c;
+    }
+    const uint32_t string = pt_builder_string(v->b, plain, size).v;
+    free(plain);
+    return string;
+}
+
+/* Removes ":12" from the end; 0 = none is there. */
+static int64_t cut_number(pt_span *s)
+{
+    size_t at = s->size;
+    while (at > 0 && pt_is_digit(s->at[at - 1]))
+        at--;
+    pt_span digits = {s->at + at, s->size - at};
+    int64_t number = 0;
+    if (at == 0 || s->at[at - 1] != ':' || !pt_span_number(&digits, false, &number)) return 0;
+    s->size = at - 1;
+    return number;
+}
+
+/* The location of code. A name of JavaScript is "price /shop.js:3:15"; the path begins behind the
+ * first blank, for names seldom have some ("get total" does) and paths may. */
+static uint32_t make_code(v8_reader *v, const v8_line *line)
+{
+    const bool is_script = line->count > 8;
+    pt_span name = line->field[6], file = {0};
+    int64_t row = 0, column = 0;
+    if (is_script) {
+        pt_span all = name;
+        column = cut_number(&all);
+        row = cut_number(&all);
+        if (row == 0) row = column, column = 0;
+        const char *blank = all.size > 0 ? memchr(all.at, ' ', all.size) : NULL;
+        static const char *const accessors[] = {"get ", "set ", "static ", "async "};
+        for (size_t i = 0; blank != NULL && i < sizeof accessors / sizeof accessors[0]; i++) {
+            const size_t bytes = strlen(accessors[i]);
+            const char *const next = pt_span_begins(all, accessors[i])
+                                         ? memchr(all.at + bytes, ' ', all.size - bytes)
+                                         : NULL;
+            if (next != NULL) blank = next;
+        }
+        if (blank != NULL) {
+            name.size = (size_t)(blank - all.at);
+            file = (pt_span){blank + 1, all.size - name.size - 1};
+        }
+        if (name.size == 0) name = (pt_span){"(anonymous)", 11};
+    }
+    pt_function function = {
+        .name = intern_text(v, name), .file = intern_text(v, file), .start_line = row};
+    if (!is_script) {
+        pt_buf text = {0};
+        pt_put(&text, line->field[1].at, line->field[1].size);
+        pt_put(&text, ":", 1);
+        pt_put_text(&text, pt_builder_get_text(v->b, (pt_string_id){function.name}));
+        function.name = pt_builder_string(v->b, (const char *)text.data, text.size).v;
+        pt_buf_done(&text);
+    }
+    const uint32_t id = pt_plain_location(v->b, &function, row, column);
+    while (v->is_script.count <= id)
+        PT_PUSH(v->is_script, 0);
+    v->is_script.items[id] = is_script;
+    return id;
+}
+
+/* The frame of an address; PT_NONE: of no known code. */
+static uint32_t make_frame(v8_reader *v, uint64_t address, bool is_leaf)
+{
+    const code_slot *const library = find_code(&v->library, address);
+    const code_slot *const code = library == NULL ? find_code(&v->code, address) : NULL;
+    if (code != NULL) return code->row;
+    if (library == NULL && !is_leaf) return PT_NONE;
+    const pt_location location = {.mapping = library != NULL ? library->row : PT_NONE,
+                                  .address = address,
+                                  .flags =
+                                      PT_LOCATION_USER | (is_leaf ? 0u : PT_LOCATION_RETURN_ADDR)};
+    return pt_builder_location(v->b, &location, NULL, 0).v;
+}
+
+static void put_frame(v8_reader *v, uint64_t address)
+{
+    const uint32_t id = make_frame(v, address, v->frame.count == 0);
+    if (id != PT_NONE) PT_PUSH(v->frame, id);
+}
+
+/* The function of JavaScript at the top of the stack, whose frame is not made yet. */
+static bool is_script_at(const v8_reader *v, uint64_t address)
+{
+    const code_slot *const code = find_code(&v->code, address);
+    return code != NULL && code->row < v->is_script.count && v->is_script.items[code->row];
+}
+
+static pt_labels_id label_state(v8_reader *v, int64_t state)
+{
+    /* StateTag of src/common/globals.h. */
+    static const char *const names[] = {"js",       "gc",     "parser",   "bytecode compiler",
+                                        "compiler", "other",  "external", "atomics wait",
+                                        "idle",     "logging"};
+    if (state < 0 || state >= (int64_t)(sizeof names / sizeof names[0])) return PT_NO_LABELS;
+    const pt_label label = {.key = pt_builder_text(v->b, "state").v,
+                            .kind = PT_LABEL_STRING,
+                            .str = pt_builder_text(v->b, names[state]).v};
+    return pt_builder_labels(v->b, &label, 1);
+}
+
+static bool read_tick(v8_reader *v, v8_line *line)
+{
+    uint64_t pc, top;
+    int64_t us, in_callback, state;
+    if (!field_address(line, 1, &pc) || !field_number(line, 2, &us) ||
+        !field_number(line, 3, &in_callback) || !field_address(line, 4, &top) ||
+        !field_number(line, 5, &state))
+        return false;
+    if (in_callback) {
+        pc = top;
+        top = 0;
+    }
+    v->frame.count = 0;
+    put_frame(v, pc);
+    if (top != 0 && is_script_at(v, top)) put_frame(v, top);
+    uint64_t before = pc;
+    for (pt_span field; next_field(&line->rest, &field);) {
+        const bool minus = pt_span_begins(field, "-"),
+                   is_distance = minus || pt_span_skip(&field, "+");
+        if (minus) pt_span_skip(&field, "-");
+        uint64_t address;
+        if (!take_address(field, &address)) continue; /* "overflow" */
+        if (is_distance) before = minus ? before - address : before + address;
+        put_frame(v, is_distance ? before : address);
+    }
+    const pt_sample sample = {
+        .stack = pt_builder_stack(v->b, v->frame.items, v->frame.count, PT_STACK_END_UNKNOWN).v,
+        .labels = label_state(v, state).v,
+        .values = (int64_t[]){1, v->tick_ns},
+        .time_ns = us < INT64_MAX / 1000 ? us * 1000 : INT64_MAX,
+        .pid = PT_NONE,
+        .tid = PT_NONE,
+        .cpu = PT_NONE};
+    pt_builder_timed_sample(v->b, &sample);
+    return true;
+}
+
+static bool read_move(v8_reader *v, const v8_line *line)
+{
+    uint64_t from, to;
+    if (!field_address(line, 1, &from) || !field_address(line, 2, &to)) return false;
+    const code_slot *const code = find_code(&v->code, from);
+    if (code == NULL || code->start != from) return true; /* of code that was never created */
+    const code_slot moved = *code;
+    remove_code(&v->code, from);
+    add_code(&v->code, to, moved.end - moved.start, moved.row);
+    return true;
+}
+
+/* Reads a line. Lines of other kinds are none of a profile's. */
+static bool read_line(v8_reader *v, v8_line *line)
+{
+    uint64_t start, bytes;
+    int64_t size;
+    if (field_is(line, 0, "tick")) return read_tick(v, line);
+    if (field_is(line, 0, "code-creation")) {
+        if (line->count < 7 || !field_address(line, 4, &start) || !field_number(line, 5, &size))
+            return false;
+        bytes = (uint64_t)size;
+        add_code(&v->code, start, bytes, make_code(v, line));
+    } else if (field_is(line, 0, "code-move")) {
+        return read_move(v, line);
+    } else if (field_is(line, 0, "code-delete")) {
+        if (!field_address(line, 1, &start)) return false;
+        remove_code(&v->code, start);
+    }
+    return true;
+}
+
+/* Each part of a file has a line, from the beginning of the whole file. */
+static void add_library(v8_reader *v, const v8_line *line)
+{
+    uint64_t start, end;
+    if (!field_address(line, 2, &start) || !field_address(line, 3, &end) || end <= start) return;
+    const uint32_t file = intern_text(v, line->field[1]);
+    const code_slot *const known = find_code(&v->library, start);
+    uint32_t row = known != NULL ? known->row : PT_NONE;
+    if (row == PT_NONE || pt_builder_mapping_at(v->b, (pt_mapping_id){row})->file != file)
+        row = pt_builder_append_mapping(v->b,
+                                        &(pt_mapping){.start = start, .limit = end, .file = file})
+                  .v;
+    pt_mapping *const mapping = pt_builder_mapping_at(v->b, (pt_mapping_id){row});
+    if (mapping->start != start) return;
+    if (mapping->limit < end) mapping->limit = end;
+    add_code(&v->library, start, mapping->limit - start, row);
+}
+
+/* Collects the addresses where code and libraries begin, and the length of a tick. */
+static void expect_code(v8_reader *v, const v8_line *line)
+{
+    uint64_t start;
+    int64_t us;
+    const bool is_move = field_is(line, 0, "code-move");
+    if ((field_is(line, 0, "code-creation") && field_address(line, 4, &start)) ||
+        (is_move && field_address(line, 2, &start)))
+        code_map_expect(&v->code, start);
+    else if (field_is(line, 0, "shared-library") && field_address(line, 2, &start))
+        code_map_expect(&v->library, start);
+    else if (field_is(line, 0, "profiler") && field_is(line, 1, "begin") &&
+             field_number(line, 2, &us) && us > 0 && us < INT64_MAX / 1000)
+        v->tick_ns = us * 1000;
+}
+
+static void read_log(v8_reader *v, pt_reader *reader)
+{
+    pt_span text;
+    for (int round = 0; round < 3; round++) { /* addresses, libraries, all else */
+        pt_reader lines = *reader;
+        for (uint64_t at = pt_reader_offset(&lines); pt_span_line(&lines, &text);
+             at = pt_reader_offset(&lines)) {
+            v8_line line = split_line(text);
+            if (round == 0)
+                expect_code(v, &line);
+            else if (round == 1 && field_is(&line, 0, "shared-library"))
+                add_library(v, &line);
+            else if (round == 2 && !read_line(v, &line) && v->odd++ == 0)
+                v->first_odd = at;
+        }
+        if (round == 0) {
+            code_map_ready(&v->code);
+            code_map_ready(&v->library);
+        }
+    }
+}
+
+static pt_status v8_log_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
+                             pt_error *reterr)
+{
+    v8_reader v = {.b = builder, .tick_ns = 1000000};
+    pt_plain_event(builder, "samples", "count");
+    pt_plain_event(builder, "time", "nanoseconds");
+    read_log(&v, reader);
+    const pt_status status = pt_malformed_lines(builder, v.odd, v.first_odd, reterr);
+    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "v8-log", -1);
+    code_map_done(&v.code);
+    code_map_done(&v.library);
+    free(v.is_script.items);
+    free(v.frame.items);
+    (void)hooks;
+    return status;
+}
+
+static int probe_v8_log(const pt_probe_input *input)
+{
+    return pt_begins_n((const char *)input->head, input->head_bytes, "v8-version,") ? 100 : 0;
+}
+
+static const char *const aliases[] = {"v8-prof", NULL};
+static const char *const extensions[] = {NULL};
+
+const pt_format pt_format_v8_log = {
+    .name = "v8-log",
+    .aliases = aliases,
+    .extensions = extensions,
+    .summary = "V8's log of node --prof: isolate*-v8.log",
+    .kind = PT_PROBE_MAGIC,
+    .capabilities = PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_LABELS | PT_CAN_LINES |
+                    PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_CLOCK | PT_CAN_NAMES | PT_CAN_UNITS,
+    .probe = probe_v8_log,
+    .read = v8_log_read,
+};
