@@ -121,6 +121,37 @@ it 'names functions once in an order when arcs are left out, where gprof names s
 expect_equal ours "$(pitot gprof -r -k main/dear calls all.gmon | sort | uniq -d)" ''
 expect_equal "gprof's" "$(gprof -r -k main/dear calls all.gmon | sort | uniq -d | tr '\n' ' ')" 'dear main '
 
+it 'leaves out static functions of C++ with -l -a, where gprof counts the lines of their cold parts twice and ends'
+cat >cold.cc <<'C'
+volatile int sink;
+__attribute__((noinline, cold)) void rare(int n) { sink = n; }
+__attribute__((noipa)) static int work(int n)
+{
+    int sum = 0;
+    for (int i = 0; i < n; i++) {
+        sum += i ^ sink;
+        if (__builtin_expect(sum == 12345, 0)) rare(sum), rare(sum + n), sum -= sink;
+    }
+    return sum;
+}
+int main() { return work(100) == 1; }
+C
+if needs g++; then
+    expect g++ -g -O2 cold.cc -o cold
+    { header; histogram cold main 5; } >cold.gmon
+    if ! nm cold | grep -q 'work.*\.cold'; then
+        skip 'this compiler made no cold part'
+    else
+        run gprof -b -l -a cold cold.gmon
+        expect_status 1
+        expect_stderr_has 'somebody miscounted'
+        run pitot gprof -b -l -a -p cold cold.gmon
+        expect_status 0
+        expect_stdout_has 'main (cold.cc:12 @ '
+        expect_no_stdout_line '.*work.*'
+    fi
+fi
+
 it 'lets the first function of a file stand for it with -R, where gprof asks what nobody wrote'
 for row in 'one dear' 'one leaf' 'one cheap' 'two odd' 'two main'; do
     echo "${row% *}.o:0000000000000000 T ${row#* }"

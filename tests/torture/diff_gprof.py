@@ -7,7 +7,7 @@ Left out, since pitot differs on purpose (docs/gprof.md): explanations (-b is al
 --help, --version, maps for -R, files that gprof does not add up, -r together with specs of arcs, two specs of one FROM in -k, -q and -Q,
 and files that are damaged.
 
-Left out, since the differences are not explained yet (docs/gprof.md): -l together with -a, -l together with specs of the call graph."""
+Counted apart: answers of gprof that say "somebody miscounted", for -l -a, where pitot has both tables."""
 import os
 import random
 import shutil
@@ -87,8 +87,14 @@ def spec(rng, names):
 
 def options(rng, names):
     if rng.random() < .3:  # of lines, in all tables
-        return ['-b', '-l'] + rng.sample(['-p', '-q', '-z', '-z', '-Z', '-J', '-i', '-P', '-x', '-D',
+        args = ['-b', '-l'] + rng.sample(['-p', '-q', '-z', '-z', '-Z', '-J', '-i', '-P', '-x', '-D', '-a',
                                           '--demangle=none', '--inline-file-names'], rng.randrange(1, 4))
+        if rng.random() < .5:  # with one spec: gprof hides parts of a second one behind the first
+            arc = rng.choice(names + ['main', '']) + '/' + rng.choice(names + [''])
+            args += rng.choice([[rng.choice(['-e', '-E', '-f', '-F', '-n', '-N']), spec(rng, names)],
+                                [rng.choice(['-p', '-P', '-q', '-Q', '-A', '-J', '-C', '-Z']) + spec(rng, names)],
+                                ['-k', arc], ['-q' + arc], ['-Q' + arc]])
+        return args
     args = ['-b']
     for _ in range(rng.randrange(0, 5)):
         kind = rng.randrange(6)
@@ -122,7 +128,7 @@ def overlapping(args):
                                    ('-e', '-E', '-f', '-F', '-n', '-N', '-p', '-P', '-q', '-Q')]) > 1
 
 
-bad = done = 0
+bad = done = miscounted = 0
 folder = tempfile.mkdtemp(prefix='diff-gprof.')
 try:
     while done < rounds:
@@ -145,15 +151,16 @@ try:
                 f.write(ran if random.random() < .3 else changed(random, ran))
             args = options(random, names)
             of_arcs = any('/' in a and not a.startswith('-I') for a in args)
-            of_graph = of_arcs or any(a in ('-e', '-E', '-f', '-F', '-k') or (a[:2] in ('-q', '-Q') and a[2:])
-                                      for a in args)
-            if overlapping(args) or (of_arcs and '-r' in args) or ((of_graph or '-a' in args) and {'-l', '--line'} & set(args)):
+            if overlapping(args) or (of_arcs and '-r' in args):
                 continue
             done += 1
             args += random.choice([['p']] * 4 + [['p', 'gmon.out', 'gmon.out']])
             theirs = run([gprof, *args], folder)
             ours = run([pitot, 'gprof', *args], folder)
             if theirs[0] < 0:
+                continue
+            if b'somebody miscounted' in theirs[2] and '-a' in args and ours[0] == 0:
+                miscounted += 1
                 continue
             if theirs[:2] != ours[:2]:
                 bad += 1
@@ -163,5 +170,5 @@ try:
                       (kept, ' '.join(args), ' '.join(flags), theirs[0], ours[0]), file=sys.stderr)
 finally:
     shutil.rmtree(folder)
-print('%d comparisons, %d differ' % (done, bad))
+print('%d comparisons, %d miscounted by gprof, %d differ' % (done, miscounted, bad))
 sys.exit(bad > 0)

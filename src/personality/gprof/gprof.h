@@ -160,7 +160,7 @@ typedef struct pt_gprof {
     PT_VECTOR(pt_gprof_bin) bin;
     PT_VECTOR(pt_gprof_block) block; /* by symbol, in the order of the profile */
     pt_index block_index;
-    uint32_t table_counts[PT_GPROF_TABLES]; /* symbols in each table */
+    uint32_t table_counts[PT_GPROF_TABLES]; /* ranges of code in each table */
     PT_VECTOR(pt_gprof_arc_spec) arc_spec;
     PT_VECTOR(uint32_t) frame; /* symbols on stacks, the innermost of each first */
     PT_VECTOR(pt_gprof_stack) stack;

@@ -74,23 +74,62 @@ uint32_t pt_gprof_named(const pt_gprof *g, const char *name)
     return strcmp(g->symbol.items[symbol].name, name) == 0 ? symbol : PT_NONE;
 }
 
-/* Sets `bit` in the tables of the matching symbols and flags them in marks, unless that is NULL.
- * Returns their number. */
-static uint32_t mark_symbols(pt_gprof *g, const char *text, size_t size, uint16_t bit, bool *marks)
+/* The symbols that one side of a spec names. */
+static bool *match_symbols(const pt_gprof *g, const char *text, size_t size)
 {
     const side s = side_of(text, size);
     const size_t first = s.name != NULL ? place_of(g, s.name, false) : 0;
     const size_t end = s.name != NULL ? place_of(g, s.name, true) : g->symbol.count;
-    uint32_t count = 0;
-    for (size_t i = first; i < end; i++) {
-        const uint32_t symbol = g->by_name[i];
-        if (!side_matches(g, &s, &g->symbol.items[symbol])) continue;
-        g->symbol.items[symbol].tables |= bit;
-        if (marks != NULL) marks[symbol] = true;
-        count++;
-    }
+    bool *const named = pt_alloc(g->symbol.count + 1, sizeof *named);
+    for (size_t i = first; i < end; i++)
+        named[g->by_name[i]] = side_matches(g, &s, &g->symbol.items[g->by_name[i]]);
     free(s.text);
-    return count;
+    return named;
+}
+
+/* The end of the run of named symbols that begins at *at, which is moved behind it. gprof keeps
+ * each run as one range of code, which ends with its last symbol. With --line a function's range
+ * reaches over its lines, so a run that ends with a line may end before its function does. */
+static uint64_t end_of_run(const pt_gprof *g, const bool *named, size_t *at)
+{
+    while (*at + 1 < g->symbol.count && named[*at + 1])
+        ++*at;
+    return g->symbol.items[(*at)++].end_addr;
+}
+
+/* Puts the symbols into a table that begin in one of the named runs; of runs that overlap, the last
+ * one before the symbol counts. Returns the number of runs. */
+static uint32_t mark_symbols(pt_gprof *g, const bool *named, pt_gprof_table table)
+{
+    uint32_t runs = 0;
+    uint64_t end_addr = 0;
+    for (size_t i = 0, behind = 0; i < g->symbol.count; i++) {
+        if (i >= behind && named[i]) {
+            behind = i;
+            end_addr = end_of_run(g, named, &behind);
+            runs++;
+        }
+        if (runs > 0 && g->symbol.items[i].addr <= end_addr)
+            g->symbol.items[i].tables |= (uint16_t)(1u << table);
+    }
+    return runs;
+}
+
+/* Flags the symbols that lie in a named run: with the first byte, or (whole) with the last, too. */
+static void flag_symbols(const pt_gprof *g, const bool *named, bool whole, bool *flags)
+{
+    bool any = false;
+    uint64_t reach = 0;
+    for (size_t i = 0, behind = 0; i < g->symbol.count; i++) {
+        const pt_gprof_symbol *const s = &g->symbol.items[i];
+        if (i >= behind && named[i]) {
+            behind = i;
+            const uint64_t end_addr = end_of_run(g, named, &behind);
+            reach = any && reach > end_addr ? reach : end_addr;
+            any = true;
+        }
+        flags[i] = any && (whole ? s->end_addr : s->addr) <= reach;
+    }
 }
 
 void pt_gprof_match_specs(pt_gprof *g)
@@ -98,18 +137,16 @@ void pt_gprof_match_specs(pt_gprof *g)
     const size_t count = g->symbol.count;
     for (size_t i = 0; i < g->options.spec_count; i++) {
         const pt_gprof_spec *const spec = &g->options.spec[i];
-        const uint16_t bit = (uint16_t)(1u << spec->table);
         const char *const slash = strchr(spec->text, '/');
-        if (slash == NULL) {
-            g->table_counts[spec->table] +=
-                mark_symbols(g, spec->text, strlen(spec->text), bit, NULL);
-            continue;
-        }
+        const size_t bytes = slash != NULL ? (size_t)(slash - spec->text) : strlen(spec->text);
+        PT_FREE bool *from = match_symbols(g, spec->text, bytes);
+        g->table_counts[spec->table] += mark_symbols(g, from, spec->table);
+        if (slash == NULL) continue;
+        PT_FREE bool *to = match_symbols(g, slash + 1, strlen(slash + 1));
         bool *const sides = pt_alloc(2 * count + 1, sizeof *sides);
+        flag_symbols(g, from, false, sides);
+        flag_symbols(g, to, true, sides + count);
         PT_PUSH(g->arc_spec, (pt_gprof_arc_spec){spec->table, sides, sides + count});
-        g->table_counts[spec->table] +=
-            mark_symbols(g, spec->text, (size_t)(slash - spec->text), bit, sides);
-        mark_symbols(g, slash + 1, strlen(slash + 1), 0, sides + count);
     }
 }
 
