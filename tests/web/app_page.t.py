@@ -3,6 +3,7 @@
 
 Numbers expected are arithmetic on the stacks below.
 """
+import base64
 import json
 import os
 import random
@@ -393,10 +394,55 @@ def a_report_is_the_page_in_a_file(browser):
     equal((browser.requests, browser.complaints), ([], []))
 
 
-def drop(page, selector, name, text):
+def drop(page, selector, name, content):
     """A file, as the pointer would drop it there."""
-    page.eval('(() => { const d = new DataTransfer(); d.items.add(new File([' + json.dumps(text) + '], ' + json.dumps(name) + '));'
+    if isinstance(content, str):
+        content = content.encode()
+    page.eval('(() => { const d = new DataTransfer(); const bytes = Uint8Array.from(atob("' + base64.b64encode(content).decode() + '"), '
+              'c => c.charCodeAt(0)); d.items.add(new File([bytes], ' + json.dumps(name) + '));'
               f'document.querySelector({selector!r}).dispatchEvent(new DragEvent("drop", {{dataTransfer: d, bubbles: true, cancelable: true}})); }})()')
+
+
+# V8's form: main 3 ms in itself, parse 7 ms below it
+CPUPROFILE = {'nodes': [{'id': 1, 'callFrame': {'functionName': '(root)', 'url': '', 'lineNumber': -1}, 'children': [2]},
+                        {'id': 2, 'callFrame': {'functionName': 'main', 'url': 'a.js', 'lineNumber': 0}, 'children': [3]},
+                        {'id': 3, 'callFrame': {'functionName': 'parse', 'url': 'a.js', 'lineNumber': 9}}],
+              'startTime': 0, 'endTime': 10000, 'samples': [2, 3, 2], 'timeDeltas': [0, 3000, 7000]}
+
+
+def a_report_reads_other_profiles_by_itself(browser):
+    with open(os.path.join(FOLDER, 'a.cpuprofile'), 'w') as f:
+        json.dump(CPUPROFILE, f)
+    pitot('convert', '--to=pprof', '-o', 'a.pb.gz', 'a.folded')
+    pitot('convert', '--to=speedscope', '-o', 'a.speedscope.json', 'a.folded')
+    pitot('report', 'b.folded', '-o', 'other.html')
+    page = browser.open(os.path.join(FOLDER, 'other.html'), watch=True)
+    browser.requests.clear()
+    for name in ['a.folded', 'a.pb.gz', 'a.speedscope.json', 'a.cpuprofile']:
+        drop(page, '#content', name, open(os.path.join(FOLDER, name), 'rb').read())
+        waits(page, f'document.querySelector("#title").textContent === {name!r} && document.documentElement.dataset.ready === "flamegraph"')
+        boxes = page.eval('document.querySelectorAll("#rows tr").length')
+        click_text(page, '#views a', 'Top')
+        ready(page, 'top')
+        said = json.loads(pitot('top', '--json', '--rows=0', name))['rows']
+        equal(boxes, len(said))
+        shown = page.eval('[...document.querySelectorAll("tbody tr")].map(r => [r.cells[4].textContent, r.cells[1].textContent, r.cells[3].textContent])')
+        equal(shown, [[row['name'], percent(row['self_share']), percent(row['total_share'])] for row in said])
+        click_text(page, 'td.name button', 'parse')
+        click(page, '[data-do=peek]')
+        ready(page, 'peek')
+        contains(page.text('.sandwich'), 'main')
+    click_text(page, '#views a', 'Tree')
+    ready(page, 'tree')
+    equal(rows(page), ['10.0ms 100.0% 3.00ms 30.0% ▾main', '7.00ms 70.0% 7.00ms 70.0% parse'])
+    for name, content in [('letter.txt', b'Dear sir'), ('cut.pb.gz', open(os.path.join(FOLDER, 'a.pb.gz'), 'rb').read()[:60]), ('<b>.json', b'{"a":')]:
+        drop(page, '#content', name, content)
+        waits(page, f'(document.querySelector(".problem") || {{textContent: ""}}).textContent.startsWith({name!r})')
+    equal((browser.requests, browser.complaints), ([], []))
+
+
+def percent(share):
+    return '0%' if share == 0 else f'{100 * share:.1f}%'
 
 
 def a_file_is_dropped_on_the_page_and_another_is_compared_with_it(browser):
@@ -447,6 +493,7 @@ TESTS = [
     boxes_stand_in_the_order_of_time,
     a_report_is_the_page_in_a_file,
     a_file_is_dropped_on_the_page_and_another_is_compared_with_it,
+    a_report_reads_other_profiles_by_itself,
     what_matches_nothing_is_said_in_words,
     conditions_without_a_field_can_be_taken_away,
     my_code_is_one_button,

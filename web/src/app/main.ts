@@ -7,6 +7,8 @@ import { Flame } from "../flame";
 import { placeParameters, readPlace } from "../hash";
 import { As, Files, upload } from "./files";
 import { disasmView, sourceView } from "./listing";
+import { LocalAnswers } from "./local/answers";
+import { LocalProfile, readProfile } from "./local/profile";
 import { Menu } from "./menu";
 import { exactly, Page } from "./page";
 import { peekView } from "./peek";
@@ -46,7 +48,8 @@ class App implements Page {
   private data: Data = JSON.parse(byId("data").textContent || "");
   private isFile = this.data.answers !== undefined;
   state = State.of(window.location, this.isFile);
-  private views = VIEWS.filter((v) => !this.isFile || v.name !== "graph").filter((v) => v.needs === undefined || (v.needs === "base" ? this.data.before !== null : this.data.times || this.holds("timeline")));
+  private local: { profile: LocalProfile; answers: Map<string, LocalAnswers> } | null = null; /* dropped on a file */
+  private views = this.viewsThere();
   private shown: HTMLIFrameElement | null = null; /* the frame of the report that is shown */
   private flame: { graph: Flame; question: string } | null = null;
   private unwanted = new AbortController(); /* ends what belongs to the view before the latest */
@@ -57,18 +60,31 @@ class App implements Page {
   private menu = new Menu(this.isFile, () => this.state, (state) => this.go(state));
 
   constructor() {
-    document.title = `${this.data.title} – pitot`;
-    byId("title").textContent = this.data.before ? `${this.data.before} → ${this.data.title}` : this.data.title;
+    this.showTitle();
     byId("brand").title = `pitot ${this.data.version}`;
     byId("download").hidden = this.isFile;
     byId<HTMLAnchorElement>("download").href = `${ROOT}/download`;
-    if (this.data.files > 0) new Files(true, (file, as) => this.open(file, as));
+    if (this.isFile) new Files(false, (file) => this.openHere(file));
+    else if (this.data.files > 0) new Files(true, (file, as) => this.open(file, as));
     byId<HTMLDetailsElement>("filters").open = window.matchMedia("(min-width: 701px)").matches;
     byId("filters").hidden = this.isFile;
-    if (this.data.query) byId("title").append(element("span", "quiet", ` ${this.data.query}`));
     this.listEvents();
     this.listen();
     this.show();
+  }
+
+  private showTitle(): void {
+    const { title, before, query } = this.data;
+    document.title = `${title} – pitot`;
+    byId("title").textContent = before ? `${before} → ${title}` : title;
+    if (query) byId("title").append(element("span", "quiet", ` ${query}`));
+  }
+
+  private viewsThere(): View[] {
+    if (this.local !== null) return VIEWS.filter((v) => ["flamegraph", "top", "tree", "peek"].includes(v.name));
+    return VIEWS.filter((v) => !this.isFile || v.name !== "graph").filter(
+      (v) => v.needs === undefined || (v.needs === "base" ? this.data.before !== null : this.data.times || this.holds("timeline"))
+    );
   }
 
   private holds(report: string): boolean {
@@ -80,16 +96,18 @@ class App implements Page {
   private listEvents(): void {
     const { events, event } = this.data;
     const select = byId<HTMLSelectElement>("event");
-    byId("event-label").hidden = events.length < 2 || this.isFile;
+    byId("event-label").hidden = events.length < 2 || (this.isFile && this.local === null);
+    select.replaceChildren();
     events.forEach(({ type, unit }, i) => {
       const option = element("option", "", `${type} (${unit})`) as HTMLOptionElement;
       option.value = i === event ? "" : String(i);
       select.append(option);
     });
-    select.addEventListener("change", () => this.go(this.state.asking({ si: select.value })));
   }
 
   private listen(): void {
+    const event = byId<HTMLSelectElement>("event");
+    event.addEventListener("change", () => this.go(this.state.asking({ si: event.value })));
     byId("query").addEventListener("submit", (e) => {
       e.preventDefault();
       this.applyFields();
@@ -135,6 +153,36 @@ class App implements Page {
       window.location.assign(await upload(`${ROOT}/file`, file, as, this.data.files));
       return new Promise(() => undefined); /* the next page ends this one */
     });
+  }
+
+  /* The page of a file reads another by itself. */
+  private openHere(file: File): void {
+    this.showReport(async () => {
+      this.content.replaceChildren(element("p", "note", `Reading ${file.name} …`));
+      const profile = await readProfile(file).catch((e) => {
+        throw new Error(`${file.name}: ${e instanceof SyntaxError ? "it is damaged" : e.message}`);
+      });
+      this.local = { profile, answers: new Map() };
+      this.data = { ...this.data, title: file.name, before: null, query: "", times: false, events: profile.events, event: profile.event };
+      this.answers.clear();
+      this.views = this.viewsThere();
+      this.showTitle();
+      this.listEvents();
+      this.go(new State(VIEWS[0], new URLSearchParams()));
+      return [];
+    });
+  }
+
+  private readLocal(route: string, pattern: string): unknown {
+    if (this.local === null) return undefined;
+    const { profile, answers } = this.local;
+    const event = this.state.get("si") === "" ? profile.event : Number(this.state.get("si"));
+    if (profile.events[event] === undefined) throw new Error("The file has no such value.");
+    const inverted = this.state.get("inverted") !== "";
+    const key = `${event} ${inverted}`;
+    let made = answers.get(key);
+    if (made === undefined) answers.set(key, (made = new LocalAnswers(this.data.title, profile, event, inverted)));
+    return made.answer(route, pattern);
   }
 
   private applyFields(): void {
@@ -314,6 +362,7 @@ class App implements Page {
 
   /* A report that the file holds. */
   private async read(route: string, options: Record<string, string>): Promise<unknown> {
+    if (this.local !== null) return this.readLocal(route, options.p || "");
     const conditions = this.state.conditions().filter((name) => name !== "time" || route !== "timeline");
     if (conditions.length > 0 || options.normalize !== undefined) {
       throw new Error("This file has one answer to each question. Open the profile with pitot serve to filter and normalize.");
