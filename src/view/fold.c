@@ -314,7 +314,10 @@ pt_node_info pt_fold_info(const pt_fold *fold, uint32_t row)
 
 static char *place_text(const pt_node_info *info)
 {
-    const int length = pt_place_text(info->object, info->address, info->whole_code, NULL, 0);
+    char small[64];
+    const int length =
+        pt_place_text(info->object, info->address, info->whole_code, small, sizeof small);
+    if ((size_t)length < sizeof small) return pt_strndup(small, (size_t)length);
     char *text = pt_alloc((size_t)length + 1, 1);
     pt_place_text(info->object, info->address, info->whole_code, text, (size_t)length + 1);
     return text;

@@ -211,12 +211,30 @@ static void name_listed(pt_graph *g)
         pt_graph_name(g, g->listed[i]);
 }
 
+/* Lists the nodes that the request selects, not yet in order. */
 static pt_status choose_nodes(pt_graph_making *m, pt_error *reterr)
 {
+    pt_graph *const g = m->graph;
+    uint32_t kept = 0;
     if (m->request->choose == NULL) return PT_OK;
-    name_listed(m->graph);
-    m->chosen = pt_alloc(m->graph->node_count, sizeof *m->chosen);
-    return m->request->choose(m->request->choose_context, m->graph, m->chosen, reterr);
+    name_listed(g);
+    m->chosen = pt_alloc(g->node_count, sizeof *m->chosen);
+    const pt_status status = m->request->choose(m->request->choose_context, g, m->chosen, reterr);
+    for (uint32_t i = 0; i < g->listed_count; i++)
+        if (m->chosen[g->listed[i]]) g->listed[kept++] = g->listed[i];
+    g->listed_count = kept;
+    return status;
+}
+
+/* Of the selected nodes in order, keeps the first ones. */
+static void limit_chosen(pt_graph_making *m)
+{
+    pt_graph *const g = m->graph;
+    const size_t limit = m->request->choose_limit;
+    while (limit > 0 && g->listed_count > limit) {
+        m->chosen[g->listed[--g->listed_count]] = false;
+        g->chosen_more++;
+    }
 }
 
 static pt_status trim_graph(pt_graph_making *m, pt_error *reterr)
@@ -232,10 +250,11 @@ static pt_status trim_graph(pt_graph_making *m, pt_error *reterr)
     g->original_count = g->listed_count;
     if (r->tags || r->visual) pt_graph_make_tags(m);
     if (r->visual && !r->call_tree) pt_graph_make_edges(m); /* the order follows from them */
-    pt_graph_sort(m);
-    pt_graph_trim_tags(g, node_cutoff);
     const pt_status status = choose_nodes(m, reterr);
     if (status != PT_OK) return status;
+    pt_graph_sort(m);
+    limit_chosen(m);
+    pt_graph_trim_tags(g, node_cutoff);
     if (r->node_count > 0)
         cut_to_top(m, node_cutoff, edge_cutoff);
     else if (!r->visual && !r->call_tree)

@@ -32,7 +32,7 @@ typedef enum {
 struct pt_graph;
 
 /* Selects nodes: sets flags by node, all of which are false before. The graph's listed nodes have
- * their texts, and are in order. */
+ * their texts. */
 typedef pt_status pt_graph_choose(void *context, const struct pt_graph *graph, bool *chosen,
                                   pt_error *reterr);
 
@@ -45,11 +45,12 @@ typedef struct pt_graph_request {
     bool visual;        /* for a picture */
     bool by_cum;
     pt_graph_edges edges;
-    pt_graph_choose *choose; /* NULL = all edges; else only edges of selected nodes are made. Not
-                                with visual, call_tree or node_count */
+    pt_graph_choose *choose; /* NULL = all nodes; else only selected ones are listed, and have
+                                edges. Not with visual, call_tree or node_count */
     void *choose_context;
-    bool tags;          /* gather labels of the samples at each node; implied by visual */
-    int64_t node_count; /* 0 or less = all */
+    size_t choose_limit; /* list the first ones in order; 0 = all */
+    bool tags;           /* gather labels of the samples at each node; implied by visual */
+    int64_t node_count;  /* 0 or less = all */
     double node_fraction, edge_fraction;
     const char *unit;     /* that numeric tags are shown in: pt_unit_convert */
     const char *tag_unit; /* of the label "bytes", the only numeric tag; NULL = "bytes" */
@@ -97,6 +98,7 @@ typedef struct pt_graph {
     uint32_t node_count;
     uint32_t *listed; /* the graph's nodes, in order */
     uint32_t listed_count;
+    uint32_t chosen_more; /* selected ones beyond choose_limit */
     pt_graph_edge *edge;
     uint32_t edge_count;
     uint32_t original_count; /* listed after rule 1 */

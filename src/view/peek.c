@@ -66,31 +66,15 @@ static pt_status judge_count(const pt_peek *peek, pt_error *reterr)
     return peek->count > 0 ? PT_OK : pt_error_set(reterr, PT_ERR_NOTFOUND, "no function matches");
 }
 
-/* The functions of a peek, found while its graph is made. */
-typedef struct {
-    const pt_peek_request *request;
-    uint32_t *node; /* of the graph, in order */
-    size_t count, more;
-} finding;
-
 static pt_status find_functions(void *context, const pt_graph *g, bool *chosen, pt_error *reterr)
 {
-    finding *const f = context;
-    f->node = pt_alloc(g->listed_count, sizeof *f->node);
-    const char *const name = f->request->name;
-    const choice c = {.found = name != NULL ? pt_graph_find(g, name) : NULL};
+    const pt_peek_request *const request = context;
+    const choice c = {.found = request->name != NULL ? pt_graph_find(g, request->name) : NULL};
     pt_status status = PT_OK;
     for (uint32_t i = 0; i < g->listed_count && status == PT_OK; i++) {
-        const pt_graph_node *const node = &g->node[g->listed[i]];
-        bool match = false;
-        status = is_chosen(&c, f->request, pt_graph_row(g, node), node->text, &match, reterr);
-        if (status != PT_OK || !match) continue;
-        if (f->request->limit > 0 && f->count == f->request->limit) {
-            f->more++;
-            continue;
-        }
-        f->node[f->count++] = g->listed[i];
-        chosen[g->listed[i]] = true;
+        const uint32_t n = g->listed[i];
+        const pt_graph_node *const node = &g->node[n];
+        status = is_chosen(&c, request, pt_graph_row(g, node), node->text, &chosen[n], reterr);
     }
     free(c.found);
     return status;
@@ -99,24 +83,22 @@ static pt_status find_functions(void *context, const pt_graph *g, bool *chosen, 
 static pt_status peek_of_stacks(pt_peek *peek, const pt_profile *profile,
                                 const pt_peek_request *request, pt_error *reterr)
 {
-    finding f = {.request = request};
-    const pt_graph_request whole = {.event = request->event,
-                                    .fold = request->fold,
-                                    .by_cum = true,
-                                    .edges = PT_EDGES_ALL,
-                                    .choose = find_functions,
-                                    .choose_context = &f,
-                                    .unit = "auto"};
-    const pt_status status = pt_graph_init(&peek->graph, profile, &whole, reterr);
-    if (status == PT_OK) {
-        peek->function = pt_alloc(f.count, sizeof *peek->function);
-        for (; peek->count < f.count; peek->count++)
-            peek->function[peek->count] =
-                function_of(&peek->graph, request, &peek->graph.node[f.node[peek->count]]);
-        peek->more = f.more;
-    }
-    free(f.node);
-    return status != PT_OK ? status : judge_count(peek, reterr);
+    pt_graph *const g = &peek->graph;
+    const pt_graph_request chosen = {.event = request->event,
+                                     .fold = request->fold,
+                                     .by_cum = true,
+                                     .edges = PT_EDGES_ALL,
+                                     .choose = find_functions,
+                                     .choose_context = (void *)request,
+                                     .choose_limit = request->limit,
+                                     .unit = "auto"};
+    const pt_status status = pt_graph_init(g, profile, &chosen, reterr);
+    if (status != PT_OK) return status;
+    peek->function = pt_alloc((size_t)g->listed_count + 1, sizeof *peek->function);
+    for (; peek->count < g->listed_count; peek->count++)
+        peek->function[peek->count] = function_of(g, request, &g->node[g->listed[peek->count]]);
+    peek->more = g->chosen_more;
+    return judge_count(peek, reterr);
 }
 
 /* ---- Of arcs ---- */

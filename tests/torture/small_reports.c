@@ -40,7 +40,7 @@ static const report reports[] = {
     {PT_SMALL_OWN, "timeline --json", NULL},
     {PT_SMALL_OWN, "why", NULL},
     {PT_SMALL_OWN, "why --json -n 20 --least=0%", NULL},
-    {PT_SMALL_OWN, "report -o {o}.html", NULL},
+    {PT_SMALL_OWN, "report -n 10 -o {o}.html", NULL},
     {PT_SMALL_OWN, "top --interval", NULL},
     {PT_SMALL_OWN, "graph --engine=own -o {o}.svg", NULL},
     {PT_SMALL_OWN, "graph --engine=own --by=line --labels -o {o}.svg", NULL},
