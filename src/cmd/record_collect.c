@@ -13,6 +13,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/place.h"
@@ -118,20 +119,47 @@ static int by_weight(const void *a, const void *b)
  */
 typedef PT_VECTOR(pt_journal_brief) brief_list;
 
-static void push_brief(const pt_journal_brief *brief, void *arg)
+typedef PT_VECTOR(pt_recorded_process) process_list;
+
+/* What the files of the folder claim. */
+typedef struct {
+    pt_journal_bounds bounds;
+    brief_list briefs;
+    process_list found;
+    size_t impossible; /* left out */
+} claims;
+
+/* What processes can have used while the command ran; of a recording that was cut off, since the
+ * machine started. */
+static pt_journal_bounds bounds_of(const pt_record_run *run)
 {
-    brief_list *const list = arg;
-    pt_journal_brief own = *brief;
-    pt_recorded_add(&own.own_ns, own.cpu_own_ns); /* as in the facts of a journal */
-    PT_PUSH(*list, own);
+    const int64_t duration_ns = run != NULL ? run->duration_ns : pt_clock_ns(CLOCK_MONOTONIC);
+    return (pt_journal_bounds){.duration_ns = (uint64_t)duration_ns,
+                               .cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
+                               .period_ns = run != NULL ? run->period_ns : 0};
 }
 
-static void list_brief(const char *folder, brief_list *list)
+static void push_brief(const pt_journal_brief *brief, void *arg)
+{
+    claims *const c = arg;
+    pt_journal_brief own = *brief;
+    pt_recorded_add(&own.own_ns, own.cpu_own_ns); /* as in the facts of a journal */
+    const pt_journal_facts facts = {.cpu_before_ns = own.cpu_before_ns,
+                                    .cpu_used_ns = own.cpu_used_ns,
+                                    .cpu_own_ns = own.cpu_own_ns,
+                                    .own_ns = own.own_ns};
+    if (pt_journal_is_possible(&facts, &c->bounds))
+        PT_PUSH(c->briefs, own);
+    else
+        c->impossible++;
+}
+
+static void list_brief(const char *folder, claims *c)
 {
     pt_blob blob = PT_BLOB_INIT;
     PT_FREE char *path = pt_strf("%s/" PT_JOURNAL_BRIEF, folder);
     if (read_own(path, PT_FILE_EMPTY_OK, JOURNAL_MAX_BYTES, &blob, NULL) == PT_OK)
-        pt_journal_each_brief(blob.data, blob.size, push_brief, list);
+        pt_journal_each_brief(blob.data, blob.size, push_brief, c);
     pt_blob_done(&blob);
 }
 
@@ -180,10 +208,20 @@ static bool still_runs(const pt_journal_brief *process)
            (kill((pid_t)process->pid, 0) == 0 || errno == EPERM);
 }
 
-static void add_processes(pt_recorded *all, const char *folder, uint64_t *ret_running_ns)
+static uint64_t least_of(uint64_t a, uint64_t b)
 {
-    brief_list list = {0};
-    list_brief(folder, &list);
+    return a < b ? a : b;
+}
+
+/* The kernel's figure of a process that runs. */
+static uint64_t clock_of(uint32_t pid)
+{
+    clockid_t clock;
+    return clock_getcpuclockid((pid_t)pid, &clock) == 0 ? (uint64_t)pt_clock_ns(clock) : 0;
+}
+
+static void add_processes(pt_recorded *all, brief_list list, uint64_t *ret_running_ns)
+{
     for (size_t i = 0; i < all->count; i++)
         PT_PUSH(list, brief_of(&all->processes[i].facts));
     if (list.count > 1) qsort(list.items, list.count, sizeof list.items[0], by_pid);
@@ -203,7 +241,7 @@ static void add_processes(pt_recorded *all, const char *folder, uint64_t *ret_ru
         all->images++;
         if (still_runs(process)) {
             all->running++;
-            pt_recorded_add(ret_running_ns, cpu_ns);
+            pt_recorded_add(ret_running_ns, least_of(cpu_ns, clock_of(process->pid)));
         }
     }
     free(list.items);
@@ -212,11 +250,6 @@ static void add_processes(pt_recorded *all, const char *folder, uint64_t *ret_ru
 static uint64_t timeval_ns(struct timeval time)
 {
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
-}
-
-static uint64_t least_of(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* Moves CPU time of recording from the command's account to pitot's own. */
@@ -228,14 +261,16 @@ static void count_as_own(pt_recorded *recorded, uint64_t own_ns)
     recorded->reached_ns -= least_of(own_ns, recorded->reached_ns);
 }
 
-typedef PT_VECTOR(pt_recorded_process) process_list;
-
 static void push_process(pt_recorded_process *process, void *arg)
 {
-    process_list *const found = arg;
+    claims *const c = arg;
     if (!read_process(process, read_facts, NULL)) return;
-    PT_PUSH(*found, *process);
-    found->items[found->count - 1].path = pt_strdup(process->path);
+    if (!pt_journal_is_possible(&process->facts, &c->bounds)) {
+        c->impossible++;
+        return;
+    }
+    PT_PUSH(c->found, *process);
+    c->found.items[c->found.count - 1].path = pt_strdup(process->path);
 }
 
 static int by_image(const void *a, const void *b)
@@ -274,27 +309,30 @@ static void keep_last(process_list *found)
 
 void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
 {
-    process_list found = {0};
+    claims c = {.bounds = bounds_of(run)};
     *recorded = (pt_recorded){0};
     DIR *const dir = opendir(run->folder);
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         if (!ends_with(entry->d_name, ".journal")) continue;
         PT_FREE char *path = pt_strf("%s/%s", run->folder, entry->d_name);
-        each_journal(path, &recorded->shorts, push_process, &found);
+        each_journal(path, &recorded->shorts, push_process, &c);
     }
     if (dir != NULL) closedir(dir);
-    keep_last(&found);
+    keep_last(&c.found);
+    list_brief(run->folder, &c);
     PT_FREE char *messages = pt_strf("%s/messages", run->folder);
     recorded->messages = read_lines(messages);
     PT_FREE char *not_entered = pt_strf("%s/" PT_JOURNAL_NOT_ENTERED, run->folder);
     recorded->not_entered = read_lines(not_entered);
-    recorded->processes = found.items;
-    recorded->count = found.count;
-    if (found.count > 1) qsort(found.items, found.count, sizeof found.items[0], by_weight);
+    recorded->processes = c.found.items;
+    recorded->count = c.found.count;
+    recorded->impossible = c.impossible;
+    if (recorded->count > 1)
+        qsort(recorded->processes, recorded->count, sizeof recorded->processes[0], by_weight);
 
     uint64_t running_ns = 0;
-    add_processes(recorded, run->folder, &running_ns);
+    add_processes(recorded, c.briefs, &running_ns);
     recorded->used_ns = timeval_ns(run->usage.ru_utime) + timeval_ns(run->usage.ru_stime);
     pt_recorded_add(&recorded->used_ns, running_ns);
     for (size_t i = 0; i < recorded->count; i++) {
@@ -480,9 +518,12 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     pt_journal_reading *const reading = pt_journal_reading_new(b, true, &walk.hooks);
     uint64_t weight = 0, lost = 0;
     pt_journal_frames frames[PT_JOURNAL_LANGUAGES] = {{0}};
+    const pt_journal_bounds bounds = bounds_of(story->run);
+    pt_journal_reading_bound(reading, &bounds);
     for (size_t i = first; i < first + count; i++) {
         pt_recorded_process *const process = &story->recorded->processes[i];
         add_journal(reading, process);
+        story->recorded->impossible += process->facts.impossible;
         pt_recorded_add(&weight, process->facts.weight);
         pt_recorded_add(&lost, process->facts.dropped);
         count_as_own(story->recorded, process->facts.own_copied_ns);
@@ -512,6 +553,8 @@ pt_status pt_recorded_left(const pt_folder_journals *left, const pt_profile **re
     walking walk;
     begin_walking(&walk);
     pt_journal_reading *const reading = pt_journal_reading_new(b, true, &walk.hooks);
+    const pt_journal_bounds bounds = bounds_of(NULL);
+    pt_journal_reading_bound(reading, &bounds);
     left_sums sums = {.reading = reading};
     for (size_t i = 0; i < left->count; i++) {
         pt_blob shorts = PT_BLOB_INIT;

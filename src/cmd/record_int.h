@@ -149,6 +149,7 @@ typedef struct pt_record_run {
     struct rusage usage; /* of the child and all it waited for */
     int64_t start_ns;    /* Unix time */
     int64_t duration_ns;
+    uint64_t period_ns; /* of the rate that was asked for; 0 = unknown */
 } pt_record_run;
 
 /* Makes the folder: in memory, locked while this recorder lives. Where processes that become
@@ -237,9 +238,10 @@ typedef struct pt_recorded {
     pt_counted counted;
     uint64_t counted_ns; /* part of used_ns that has a row and no samples; known with the profile */
     uint64_t unsampled_threads;
-    size_t images;       /* distinct processes */
-    size_t running;      /* of them, still running */
-    bool tick_bound;     /* timers were slower than asked, and weighted */
+    size_t impossible; /* records of processes and stacks left out: more CPU time than there was */
+    size_t images;     /* distinct processes */
+    size_t running;    /* of them, still running */
+    bool tick_bound;   /* timers were slower than asked, and weighted */
     char dead_ends[256]; /* of the heaviest profile: pt_recorded_dead_ends */
 } pt_recorded;
 

@@ -86,6 +86,9 @@ static void say_doubts(const pt_recorded *all)
     if (all->unsampled_threads > 0)
         pt_cmd_say("%" PRIu64 " threads could not be given a timer and were not sampled",
                    all->unsampled_threads);
+    if (all->impossible > 0)
+        pt_cmd_say("%zu records of processes claim more CPU time than there was, and are left out",
+                   all->impossible);
     if (all->running > 0)
         pt_cmd_say("%zu processes still run; their samples up to now are in the profile",
                    all->running);

@@ -126,6 +126,7 @@ pt_status pt_record_run_command(const char *const *command, const char *library,
     make_shared_file(ret_run->folder, PT_JOURNAL_NOT_ENTERED);
     make_shared_file(ret_run->folder, PT_JOURNAL_SHORT);
     set_environment(preload, ret_run->folder, hz);
+    ret_run->period_ns = pt_journal_period_ns(hz);
     return run_and_wait(command, ret_run, reterr);
 }
 

@@ -151,6 +151,10 @@ void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t w
                           pt_stack_end end, uint16_t epoch, unsigned merged)
 {
     bool has[PT_JOURNAL_LANGUAGES] = {false};
+    if (pt_saturating_count(f->weight, weight) > g->most_weight) {
+        f->impossible++;
+        return;
+    }
     bool has_native = false; /* frames of a language may stand before the innermost pc */
     g->frame.count = 0;
     PT_GROW(g->frame, g->pc.count);
@@ -284,6 +288,11 @@ pt_journal_reading *pt_journal_reading_new(pt_builder *builder, bool label_proce
     return g;
 }
 
+void pt_journal_reading_bound(pt_journal_reading *reading, const pt_journal_bounds *bounds)
+{
+    reading->bounds = *bounds;
+}
+
 void pt_journal_reading_free(pt_journal_reading *reading)
 {
     if (reading == NULL) return;
@@ -347,6 +356,7 @@ pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
         g->listed = 0;
         read_spans(g, begin);
         set_labels(g, &facts);
+        g->most_weight = pt_journal_most_weight(&facts, &g->bounds);
         for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
             pt_reader pass = areas;
             if (!pt_reader_ok(reader)) pass.error = NULL; /* the first damage is reported */

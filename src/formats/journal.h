@@ -42,10 +42,24 @@ typedef struct pt_journal_facts {
     uint64_t truncated; /* part of weight: stacks that go on behind what was kept of them */
     pt_journal_frames frames[PT_JOURNAL_LANGUAGES]; /* parts of weight */
     uint64_t dropped, filtered;
+    uint64_t impossible; /* stacks left out: see pt_journal_reading_bound */
     char comm[PT_JOURNAL_COMM_BYTES];
     char exe[PT_JOURNAL_EXE_BYTES + 1];
     char command[PT_JOURNAL_COMMAND_BYTES + 1]; /* arguments, separated by spaces */
 } pt_journal_facts;
+
+/* What bounds the claims of a recording's processes. */
+typedef struct pt_journal_bounds {
+    uint64_t duration_ns; /* of the recording; 0 = unknown: every claim is possible */
+    uint32_t cpus;
+    uint64_t period_ns; /* of the rate that was asked for; 0 = unknown */
+} pt_journal_bounds;
+
+/* Can a process of the recording have used the CPU time that the facts claim, with the library's
+ * part of it and the period? */
+bool pt_journal_is_possible(const pt_journal_facts *facts, const pt_journal_bounds *bounds);
+/* The most periods that samples of the process can stand for in its lifetime. */
+uint64_t pt_journal_most_weight(const pt_journal_facts *facts, const pt_journal_bounds *bounds);
 
 /* A journal in the file of short journals; borrows the file's bytes. */
 typedef struct pt_journal_short_at {
@@ -75,6 +89,8 @@ typedef struct pt_journal_reading pt_journal_reading;
 pt_journal_reading *pt_journal_reading_new(pt_builder *builder, bool label_processes,
                                            const pt_read_hooks *hooks);
 void pt_journal_reading_free(pt_journal_reading *reading);
+/* Leaves out the samples of each further journal beyond pt_journal_most_weight. */
+void pt_journal_reading_bound(pt_journal_reading *reading, const pt_journal_bounds *bounds);
 
 /* Adds a journal. PT_ERR_DAMAGED if only part of it could be read; that part is in the builder.
  * ret_facts (may be NULL) is filled in both cases. */

@@ -39,6 +39,8 @@ struct pt_journal_reading {
     pt_builder *builder;
     bool label_processes;
     const pt_read_hooks *hooks; /* or NULL */
+    pt_journal_bounds bounds;
+    uint64_t most_weight; /* of the current journal */
     /* For copied stacks: the mappings of an epoch of the current journal. */
     PT_VECTOR(pt_read_map) module;
     uint64_t listed; /* number of mappings in the lists made so far, of all epochs */

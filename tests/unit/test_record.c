@@ -33,7 +33,8 @@ static void forget(const char *name)
 
 static int remove_folder(void **state)
 {
-    static const char *const names[] = {"a.journal", "b.journal", "c.journal", "real", "messages"};
+    static const char *const names[] = {"a.journal", "b.journal",      "c.journal",     "real",
+                                        "messages",  PT_JOURNAL_SHORT, PT_JOURNAL_BRIEF};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         forget(names[i]);
     return rmdir(folder);
@@ -110,6 +111,162 @@ static void put_journal(const char *name, uint32_t pid, uint64_t counters, const
     assert_int_equal(fclose(file), 0);
     pt_buf_done(&records);
     pt_buf_done(&buf);
+}
+
+static void put_file(const char *name, const pt_buf *bytes)
+{
+    PT_FREE char *path = pt_strf("%s/%s", folder, name);
+    FILE *const file = fopen(path, "ab");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes->data, 1, bytes->size, file), bytes->size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A record as a process adds it to the file of short journals: one stack. */
+static void put_short(const pt_journal_header *claims, uint64_t count)
+{
+    pt_journal_header header = *claims;
+    const uint64_t pc = 0x10010;
+    const pt_journal_stack s = {.count = count, .depth = 1, .end = PT_JOURNAL_END_NO_RULE};
+    const pt_journal_area area = {.magic = PT_JOURNAL_AREA_MAGIC,
+                                  .kind = PT_JOURNAL_STACKS,
+                                  .size_bytes = sizeof area + sizeof s + sizeof pc,
+                                  .used_bytes = sizeof s + sizeof pc};
+    pt_journal_short head = {.magic = PT_JOURNAL_SHORT_MAGIC};
+    pt_buf buf = PT_BUF_INIT;
+    memcpy(header.magic, "PITOTJNL", 8);
+    header.byte_order = PT_JOURNAL_BYTE_ORDER;
+    header.version = PT_JOURNAL_VERSION;
+    header.word_bytes = 8;
+    header.end = PT_JOURNAL_EXITED;
+    header.asked_hz = 1000;
+    pt_put(&buf, &head, sizeof head);
+    pt_put(&buf, &header, offsetof(pt_journal_header, exe));
+    pt_put(&buf, &header.own_weight, sizeof header - offsetof(pt_journal_header, own_weight));
+    pt_put(&buf, &area, sizeof area);
+    pt_put(&buf, &s, sizeof s);
+    pt_put(&buf, &pc, sizeof pc);
+    while (buf.size % 8 != 0)
+        pt_put_u8(&buf, 0);
+    head.bytes = (uint32_t)buf.size;
+    memcpy(buf.data, &head, sizeof head);
+    put_file(PT_JOURNAL_SHORT, &buf);
+    pt_buf_done(&buf);
+}
+
+static void forget_claims(void)
+{
+    forget(PT_JOURNAL_SHORT);
+    forget(PT_JOURNAL_BRIEF);
+}
+
+/* What is seen of an honest process with 40 samples and of another one's claims. */
+static uint64_t seen_beside(const pt_journal_header *claims, uint64_t count, size_t *ret_impossible)
+{
+    const pt_journal_header honest = {.pid = 2000000001,
+                                      .period_ns = 1000000,
+                                      .start_monotonic_ns = 5000000000,
+                                      .last_monotonic_ns = 5100000000,
+                                      .cpu_before_ns = 2000000,
+                                      .cpu_used_ns = 41000000,
+                                      .cpu_own_ns = 3000000,
+                                      .own_ns = 1000000};
+    const pt_record_run run = {.folder = folder, .duration_ns = 1000000000, .period_ns = 1000000};
+    const pt_profile *profile = NULL;
+    pt_recorded all;
+    put_short(&honest, 40);
+    put_short(claims, count);
+    pt_recorded_init(&all, &run);
+    const pt_record_story story = {.command = "x", .run = &run, .recorded = &all, .hz = 1000};
+    assert_int_equal(pt_recorded_profile(&story, 0, all.count, &profile, NULL), PT_OK);
+    const uint64_t seen_ns = (uint64_t)pt_profile_provenance(profile)->cpu_seen_ns;
+    *ret_impossible = all.impossible;
+    pt_profile_unref(profile);
+    pt_recorded_done(&all);
+    forget_claims();
+    return seen_ns;
+}
+
+static void claims_of_more_cpu_time_than_there_was_are_left_out(void **state)
+{
+    const uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
+    const pt_journal_header plain = {.pid = 2000000002,
+                                     .period_ns = 1000000,
+                                     .start_monotonic_ns = 5000000000,
+                                     .last_monotonic_ns = 5500000000};
+    size_t impossible;
+    /* Half a second of all CPUs is possible. */
+    assert_int_equal(seen_beside(&plain, 500 * cpus, &impossible), (40 + 500 * cpus) * 1000000);
+    assert_int_equal(impossible, 0);
+    /* Ten seconds of them are not, in half a second. */
+    assert_int_equal(seen_beside(&plain, 10000 * cpus, &impossible), 40000000);
+    assert_int_equal(impossible, 1);
+    /* A process is no older than the recording. */
+    pt_journal_header other = plain;
+    other.start_monotonic_ns = 0;
+    other.last_monotonic_ns = UINT64_MAX;
+    assert_int_equal(seen_beside(&other, 10000 * cpus, &impossible), 40000000);
+    assert_int_equal(impossible, 1);
+    /* Few samples of a long period would do, too. */
+    other = plain;
+    other.period_ns = UINT64_C(1) << 40;
+    assert_int_equal(seen_beside(&other, 2, &impossible), 40000000);
+    assert_int_equal(impossible, 1);
+    /* Clocks, and time that is said to be the library's and would be taken from the others'. */
+    other = plain;
+    other.cpu_used_ns = 10000000000 * cpus;
+    assert_int_equal(seen_beside(&other, 2, &impossible), 40000000);
+    assert_int_equal(impossible, 1);
+    other = plain;
+    other.own_ns = 900000000;
+    assert_int_equal(seen_beside(&other, 2, &impossible), 40000000);
+    assert_int_equal(impossible, 1);
+}
+
+static void brief_claims_of_more_cpu_time_than_there_was_are_left_out(void **state)
+{
+    const pt_record_run run = {.folder = folder, .duration_ns = 1000000000, .period_ns = 1000000};
+    const pt_journal_brief briefs[] = {
+        {.magic = PT_JOURNAL_BRIEF_MAGIC,
+         .pid = 2000000001,
+         .end = PT_JOURNAL_EXITED,
+         .cpu_used_ns = 7000000},
+        {.magic = PT_JOURNAL_BRIEF_MAGIC,
+         .pid = 2000000002,
+         .end = PT_JOURNAL_EXITED,
+         .cpu_before_ns = UINT64_C(1) << 60},
+    };
+    pt_buf buf = PT_BUF_INIT;
+    pt_recorded all;
+    pt_put(&buf, briefs, sizeof briefs);
+    put_file(PT_JOURNAL_BRIEF, &buf);
+    pt_buf_done(&buf);
+    pt_recorded_init(&all, &run);
+    assert_int_equal(all.images, 1);
+    assert_int_equal(all.impossible, 1);
+    assert_int_equal(all.reached_ns, 7000000);
+    pt_recorded_done(&all);
+}
+
+/* The kernel's clock of a process that runs is the bound: this one has not used an hour. */
+static void a_process_that_runs_claims_no_more_than_the_kernel_counts(void **state)
+{
+    const pt_record_run run = {
+        .folder = folder, .duration_ns = INT64_C(86400000000000), .period_ns = 1000000};
+    const pt_journal_brief brief = {.magic = PT_JOURNAL_BRIEF_MAGIC,
+                                    .pid = (uint32_t)getpid(),
+                                    .end = PT_JOURNAL_RUNNING,
+                                    .cpu_used_ns = UINT64_C(3600000000000)};
+    pt_buf buf = PT_BUF_INIT;
+    pt_recorded all;
+    pt_put(&buf, &brief, sizeof brief);
+    put_file(PT_JOURNAL_BRIEF, &buf);
+    pt_buf_done(&buf);
+    pt_recorded_init(&all, &run);
+    assert_int_equal(all.running, 1);
+    assert_true(all.used_ns > 0);
+    assert_true(all.used_ns < UINT64_C(600000000000));
+    pt_recorded_done(&all);
 }
 
 static void counters_beyond_all_numbers_add_up_to_the_largest(void **state)
@@ -209,6 +366,9 @@ int main(void)
         ROW(the_heaviest_dead_end_is_named_first_however_heavy),
         ROW(links_and_pipes_among_the_journals_are_not_read),
         ROW(a_journal_that_becomes_a_pipe_is_not_waited_for),
+        ROW(claims_of_more_cpu_time_than_there_was_are_left_out),
+        ROW(brief_claims_of_more_cpu_time_than_there_was_are_left_out),
+        ROW(a_process_that_runs_claims_no_more_than_the_kernel_counts),
         ROW(one_stack_of_few_is_no_warning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,51 @@
+/* journal_bounds.c: how much CPU time a process can have used. Its journal is its own claim, and
+ * any process of a recording can write a record into the file of short journals.
+ */
+#include <math.h>
+
+#include "base/saturate.h"
+#include "formats/journal.h"
+
+/* A journal's figures are read one after the other, and a tick may come late. */
+#define LATE_NS UINT64_C(200000000)
+/* Where timers are slower than the rate that was asked for, a period is a tick of the kernel. */
+#define SLOWEST_PERIOD_NS UINT64_C(20000000)
+
+static uint64_t cpu_time_of(uint64_t lifetime_ns, const pt_journal_bounds *b)
+{
+    const uint64_t with_late_ns = pt_saturating_count(lifetime_ns, LATE_NS);
+    uint64_t ns;
+    return __builtin_mul_overflow(with_late_ns, (uint64_t)b->cpus, &ns) ? UINT64_MAX : ns;
+}
+
+static bool has_possible_period(const pt_journal_facts *f, const pt_journal_bounds *b)
+{
+    const uint64_t least_ns = b->period_ns;
+    if (least_ns == 0 || f->period_ns == 0) return true;
+    return f->period_ns >= least_ns &&
+           f->period_ns <= (least_ns > SLOWEST_PERIOD_NS ? least_ns : SLOWEST_PERIOD_NS);
+}
+
+bool pt_journal_is_possible(const pt_journal_facts *f, const pt_journal_bounds *b)
+{
+    if (b->duration_ns == 0) return true;
+    const uint64_t with_before_ns = pt_saturating_count(f->cpu_before_ns, f->cpu_used_ns);
+    const uint64_t used_ns = pt_saturating_count(with_before_ns, f->cpu_own_ns);
+    return used_ns <= cpu_time_of(b->duration_ns, b) &&
+           f->own_ns <= pt_saturating_count(used_ns, LATE_NS) && has_possible_period(f, b);
+}
+
+/* A thread that ends within its first period has a sample by chance, with a probability of its part
+ * of the period. So the sum varies as that of independent events. */
+uint64_t pt_journal_most_weight(const pt_journal_facts *f, const pt_journal_bounds *b)
+{
+    enum { DEVIATIONS = 6, FEW = 4 };
+    if (b->duration_ns == 0 || f->period_ns == 0) return UINT64_MAX;
+    const uint64_t lifetime_ns = f->last_monotonic_ns > f->start_monotonic_ns
+                                     ? f->last_monotonic_ns - f->start_monotonic_ns
+                                     : 0;
+    const uint64_t most_ns =
+        cpu_time_of(lifetime_ns < b->duration_ns ? lifetime_ns : b->duration_ns, b);
+    const uint64_t periods = most_ns / f->period_ns;
+    return periods + DEVIATIONS * (uint64_t)sqrt((double)periods) + FEW;
+}
