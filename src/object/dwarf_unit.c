@@ -279,7 +279,7 @@ void pt_dwarf_list_units(pt_dwarf_file *file, uint64_t *budget)
     contributions parts = read_index(file);
     pt_dwarf_cursor c = pt_dwarf_cursor_at(file, PT_DWARF_INFO, 0, UINT64_MAX);
     const uint8_t *begin = c.pos;
-    while (c.pos<c.end && * budget> 0) {
+    while (*budget > 0 && c.pos < c.end) {
         (*budget)--; /* also for a unit of length 0, so that the loop ends */
         pt_dwarf_unit unit = {.file = file, .off = (uint64_t)(c.pos - begin)};
         const uint64_t length = pt_dwarf_initial_length(&c, &unit.offset_bytes);

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "elf_maker.h"
 #include "object/demangle.h"
+#include "object/dwarf_int.h"
 #include "object/object_int.h"
 
 /* ---- symbols ---- */
@@ -820,6 +821,20 @@ static void debug_information_is_inflated_into_the_memory_that_is_left(void **st
     assert_non_null(strstr(error.message, "; --max-memory=SIZE allows more"));
 }
 
+/* Four zeros are a unit of no bytes: a gigabyte of them would be 2^28 rounds. */
+static void units_of_no_bytes_spend_the_budget_too(void **state)
+{
+    static const uint8_t zeros[4000];
+    pt_dwarf_file file = {.sections[PT_DWARF_INFO] = {zeros, sizeof zeros}};
+    uint64_t budget = 1500;
+    pt_dwarf_list_units(&file, &budget);
+    assert_int_equal(budget, 500);
+    budget = 300;
+    pt_dwarf_list_units(&file, &budget);
+    assert_int_equal(budget, 0);
+    assert_int_equal(file.units.count, 0);
+}
+
 /* ---- lists of ranges that everybody shares ---- */
 
 enum { FUNCTIONS = 30000, LIST_ENTRIES = 100000 };
@@ -904,6 +919,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(debug_information_that_grows_more_than_64_fold_is_not_inflated),
+        cmocka_unit_test(units_of_no_bytes_spend_the_budget_too),
         cmocka_unit_test(debug_information_is_inflated_into_the_memory_that_is_left),
         cmocka_unit_test(lists_of_ranges_count_against_the_budget),
         cmocka_unit_test(a_symbol_ends_at_its_size),
