@@ -58,6 +58,16 @@ uint64_t pt_between_release(pt_between *b, pt_sink *sink, uint32_t tid, bool is_
     return became_whole;
 }
 
+void pt_between_forget(pt_between *b, pt_sink *sink, const pt_proc *proc)
+{
+    for (size_t i = 0; i < b->held.count;) {
+        if (b->held.items[i].proc == proc)
+            send_row(b, i, sink, false);
+        else
+            i++;
+    }
+}
+
 void pt_between_end(pt_between *b, pt_sink *sink)
 {
     while (b->held.count > 0)

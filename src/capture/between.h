@@ -34,6 +34,8 @@ void pt_between_hold(pt_between *between, pt_sink *sink, const pt_sink_sample *s
 /* Sends the held samples of a thread to the sink; as complete ones if the thread is now another
  * program. Returns the weight (first value) of samples that became complete. */
 uint64_t pt_between_release(pt_between *between, pt_sink *sink, uint32_t tid, bool is_exec);
+/* Sends the held samples of a process to the sink, which is dropped. */
+void pt_between_forget(pt_between *between, pt_sink *sink, const pt_proc *proc);
 /* Sends all held samples to the sink, at the end of the recording. */
 void pt_between_end(pt_between *between, pt_sink *sink);
 

@@ -20,10 +20,10 @@
 /* A waiting thread: its stack, and since when it waits. */
 typedef struct pt_waiting {
     uint32_t tid;
-    uint64_t since_ns; /* 0: the thread runs */
-    bool is_ready;     /* it waits for a cpu only: it was preempted */
-    bool is_gone;      /* the thread has ended; the record of its last switch is still to come */
-    pt_proc *proc;
+    uint64_t since_ns;   /* 0: the thread runs */
+    bool is_ready;       /* it waits for a cpu only: it was preempted */
+    bool is_gone;        /* the thread has ended; the record of its last switch is still to come */
+    uint32_t pid, start; /* of its process (pt_proc) */
     uint8_t end;
     uint32_t kernel_count, count, room;
     uint64_t *pcs;

@@ -188,7 +188,8 @@ static void begin_wait(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
     w->count = c->stack.count;
     w->kernel_count = c->stack.kernel_count;
     w->end = c->stack.end;
-    w->proc = proc;
+    w->pid = proc->pid;
+    w->start = proc->start;
     w->since_ns = r->time_ns;
     w->is_ready = false;
 }
@@ -198,10 +199,11 @@ static void end_wait(pt_capture *c, uint32_t tid, uint32_t cpu, uint64_t now_ns)
     pt_waiting *const w = waiting_of(c, tid, false);
     if (w == NULL || w->since_ns == 0) return;
     const uint64_t since_ns = w->since_ns;
+    pt_proc *const proc = pt_procs_find(&c->procs, w->pid);
     w->since_ns = 0;
-    if (now_ns <= since_ns) return;
+    if (now_ns <= since_ns || proc == NULL || proc->start != w->start) return;
     const int64_t waited_ns = (int64_t)(now_ns - since_ns);
-    const pt_sink_sample sample = {.proc = w->proc,
+    const pt_sink_sample sample = {.proc = proc,
                                    .tid = tid,
                                    .cpu = cpu,
                                    .time_ns = (int64_t)since_ns + c->unix_offset_ns,
@@ -337,6 +339,26 @@ void pt_feed_heed(pt_capture *c, uint32_t pid)
     if (c->options.targets.pid_count > 0) pt_spool_heed(c->set.spool, pid);
 }
 
+/* Notes that a process has ended, and drops one that ended long ago. */
+static void end_process(pt_capture *c, pt_proc *proc)
+{
+    pt_proc *const old = pt_procs_end(&c->procs, proc);
+    if (c->walker != NULL) pt_bpf_engine_forget(c->walker, proc->pid);
+    if (old == NULL) return;
+    pt_between_forget(&c->between, c->sink, old);
+    pt_sink_forget(c->sink, old);
+    pt_procs_drop(&c->procs, old);
+}
+
+/* The number of a process is used again. */
+static void end_older(pt_capture *c, uint32_t pid)
+{
+    pt_proc *const old = pt_procs_find(&c->procs, pid);
+    if (old == NULL) return;
+    old->has_exited = true;
+    end_process(c, old);
+}
+
 /* Children of recorded processes are recorded, until they move to another control group. */
 static void on_fork(pt_capture *c, const pt_perf_record *r)
 {
@@ -344,6 +366,7 @@ static void on_fork(pt_capture *c, const pt_perf_record *r)
     reset_wait(c, r->task.tid, false);
     /* Held for an older thread with that tid. */
     pt_between_release(&c->between, c->sink, r->task.tid, false);
+    if (r->task.pid != r->task.ppid) end_older(c, r->task.pid);
     pt_proc *const child = pt_procs_on_fork(&c->procs, r);
     if (child != NULL && !child->is_judged) decide_process(c, child, r->time_ns);
     if (child != NULL && child->is_wanted) pt_feed_heed(c, child->pid);
@@ -352,27 +375,18 @@ static void on_fork(pt_capture *c, const pt_perf_record *r)
         pt_ledger_begin(c->ledger, r->task.tid);
 }
 
-static void end_foreign(pt_capture *c, pt_proc *proc)
-{
-    proc->has_exited = true;
-    if (c->walker != NULL) pt_bpf_engine_forget(c->walker, proc->pid);
-}
-
 static void on_end(pt_capture *c, const pt_perf_record *r)
 {
     pt_proc *const proc = pt_procs_find(&c->procs, r->task.pid);
-    if (is_foreign(c, proc)) {
-        if (proc != NULL && r->task.pid == r->task.tid) end_foreign(c, proc);
-        return;
+    const bool is_last = proc != NULL && r->task.pid == r->task.tid;
+    if (!is_foreign(c, proc)) {
+        const uint64_t ran_ns = pt_event_set_remove(&c->set, (pid_t)r->task.tid);
+        pt_between_release(&c->between, c->sink, r->task.tid, false);
+        reset_wait(c, r->task.tid, true);
+        if (c->ledger != NULL)
+            pt_ledger_end(c->ledger, r->task.pid, r->task.tid, r->time_ns, ran_ns);
     }
-    const uint64_t ran_ns = pt_event_set_remove(&c->set, (pid_t)r->task.tid);
-    pt_between_release(&c->between, c->sink, r->task.tid, false);
-    reset_wait(c, r->task.tid, true);
-    if (c->ledger != NULL) pt_ledger_end(c->ledger, r->task.pid, r->task.tid, r->time_ns, ran_ns);
-    if (c->walker != NULL && r->task.pid == r->task.tid)
-        pt_bpf_engine_forget(c->walker, r->task.pid);
-    pt_proc *const forgotten = pt_procs_on_exit(&c->procs, r);
-    if (forgotten != NULL) pt_sink_forget(c->sink, forgotten);
+    if (is_last) end_process(c, proc);
 }
 
 static void on_lost(pt_capture *c, const pt_perf_record *r)

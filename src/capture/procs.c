@@ -10,7 +10,6 @@
 #include <sys/sysmacros.h>
 
 #include "base/file.h"
-#include "base/hash.h"
 #include "process/maps.h"
 
 #define MAPS_MAX_BYTES (64 << 20)
@@ -19,62 +18,55 @@ void pt_procs_init(pt_procs *procs, const char *root)
 {
     *procs = (pt_procs){.root = root};
     pt_images_init(&procs->images);
-    pt_index_init(&procs->index);
 }
 
-static void free_maps(pt_proc *proc)
+static void free_proc(pt_proc *proc)
 {
     free(proc->map.items);
     free(proc->module.items);
     free(proc->replaced.items);
-    memset(&proc->replaced, 0, sizeof proc->replaced);
-    memset(&proc->map, 0, sizeof proc->map);
-    memset(&proc->module, 0, sizeof proc->module);
+    free(proc);
 }
 
 void pt_procs_done(pt_procs *procs)
 {
-    for (size_t i = 0; i < procs->all.count; i++) {
-        free_maps(procs->all.items[i]);
-        free(procs->all.items[i]);
-    }
-    free(procs->all.items);
-    pt_index_done(&procs->index);
+    for (size_t i = 0; i < PT_PROCS_BUCKETS; i++)
+        while (procs->of_pid[i] != NULL)
+            pt_procs_drop(procs, procs->of_pid[i]);
     pt_images_done(&procs->images);
     *procs = (pt_procs){0};
 }
 
 /* ---- the table ---- */
 
-static uint64_t pid_hash(uint32_t pid)
-{
-    return pt_hash_u32_pair(pid, 1);
-}
-
-/* The newest process with that pid, since pids are reused. */
-static pt_proc *youngest_of(const pt_procs *procs, uint32_t pid)
-{
-    uint32_t last = PT_NONE;
-    PT_INDEX_EACH (&procs->index, pid_hash(pid), i)
-        if (procs->all.items[i]->pid == pid && (last == PT_NONE || i > last)) last = i;
-    return last != PT_NONE ? procs->all.items[last] : NULL;
-}
-
 pt_proc *pt_procs_find(const pt_procs *procs, uint32_t pid)
 {
-    pt_proc *const proc = youngest_of(procs, pid);
+    pt_proc *proc = procs->of_pid[pid % PT_PROCS_BUCKETS];
+    while (proc != NULL && proc->pid != pid)
+        proc = proc->next;
     return proc != NULL && !proc->has_exited ? proc : NULL;
 }
 
 static pt_proc *add_proc(pt_procs *procs, uint32_t pid)
 {
+    pt_proc **const bucket = &procs->of_pid[pid % PT_PROCS_BUCKETS];
     pt_proc *const proc = pt_alloc(1, sizeof *proc);
     proc->pid = pid;
     proc->is_stale = true;
     proc->start = ++procs->starts;
     proc->generation = proc->replaced_generation = ++procs->generation;
-    PT_INDEX_PUSH(&procs->index, pid_hash(pid), procs->all, proc);
+    proc->next = *bucket;
+    *bucket = proc;
     return proc;
+}
+
+void pt_procs_drop(pt_procs *procs, pt_proc *proc)
+{
+    pt_proc **at = &procs->of_pid[proc->pid % PT_PROCS_BUCKETS];
+    while (*at != proc)
+        at = &(*at)->next;
+    *at = proc->next;
+    free_proc(proc);
 }
 
 pt_proc *pt_procs_get(pt_procs *procs, uint32_t pid)
@@ -270,13 +262,13 @@ pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *r)
     pt_proc *const proc = pt_procs_get(procs, r->pid);
     if (r->pid == r->tid && strncmp(proc->comm, r->comm.text, sizeof proc->comm - 1) != 0) {
         set_comm(proc, r->comm.text);
-        proc->labels = 0;
+        proc->who = 0;
     }
     if (r->comm.is_exec) {
         proc->map.count = 0;
         proc->start = ++procs->starts;
         proc->has_maps = true; /* the kernel reports each mapping from now on */
-        proc->labels = 0;
+        proc->who = 0;
         proc->is_dropped = false;
         if (proc->awaits_exec) proc->is_wanted = true;
         proc->awaits_exec = false;
@@ -290,8 +282,6 @@ pt_proc *pt_procs_on_fork(pt_procs *procs, const pt_perf_record *r)
 {
     if (r->task.pid == r->task.ppid) return NULL;
     const pt_proc *const parent = pt_procs_find(procs, r->task.ppid);
-    pt_proc *const old = pt_procs_find(procs, r->task.pid);
-    if (old != NULL) old->has_exited = true;
     pt_proc *const child = add_proc(procs, r->task.pid);
     child->ppid = r->task.ppid;
     if (parent == NULL) return child;
@@ -318,18 +308,16 @@ static bool has_threads(const pt_procs *procs, uint32_t pid)
     return count > 1;
 }
 
-pt_proc *pt_procs_on_exit(pt_procs *procs, const pt_perf_record *r)
+pt_proc *pt_procs_end(pt_procs *procs, pt_proc *proc)
 {
-    pt_proc *const proc = r->task.pid == r->task.tid ? pt_procs_find(procs, r->task.pid) : NULL;
-    if (proc == NULL) return NULL;
+    if (proc->is_leaving) return NULL;
     pt_proc **const slot = &procs->gone[procs->gone_count++ % PT_PROCS_GONE];
     pt_proc *const old = *slot;
     *slot = proc;
-    if (old == NULL || old == proc || (!old->has_exited && has_threads(procs, old->pid)))
-        return NULL;
-    free_maps(old);
-    mark_changed(procs, old);
-    return old;
+    proc->is_leaving = true;
+    if (old == NULL) return NULL;
+    old->is_leaving = false; /* with threads left, it stays until its pid is used again */
+    return old->has_exited || !has_threads(procs, old->pid) ? old : NULL;
 }
 
 /* ---- unwinding ---- */

@@ -3,7 +3,7 @@
  *   FORK   a child begins with its parent's name and mappings
  *   COMM   a name; at exec all mappings go
  *   MMAP2  a mapping, which replaces older ones in its range (the kernel does not report munmap)
- *   EXIT   of the first thread, mostly the last: when many more have exited, its mappings go
+ *   EXIT   of the first thread, mostly the last: when many more have exited, the process goes
  *
  * Mappings from before the recording are read from /proc/PID/maps.
  */
@@ -19,8 +19,9 @@
 
 enum { PT_COMM_BYTES = 16 };
 enum {
-    PT_PROCS_GONE = 256
-}; /* exited processes whose mappings are kept, since last samples may follow */
+    PT_PROCS_GONE = 256, /* exited processes that are kept, since last samples may follow */
+    PT_PROCS_BUCKETS = 1 << 12,
+};
 
 /* A mapping of a process. */
 typedef struct pt_proc_map {
@@ -56,6 +57,7 @@ typedef struct pt_proc {
                        */
     bool has_maps;    /* map had all executable mappings when it was last read */
     bool has_exited;
+    bool is_leaving;     /* among pt_procs.gone */
     bool is_unreadable;  /* its maps file was unreadable when it was needed */
     bool is_stale;       /* modules are older than map */
     uint32_t brought_in; /* number of its stack pages that were read (feed.c) */
@@ -72,16 +74,16 @@ typedef struct pt_proc {
     bool is_dropped;            /* the kernel's walker drops its samples */
     uint32_t walked_generation; /* generation that the kernel's walker has; 0: none */
     bool is_user_told;          /* the sink has reported its user id */
-    uint32_t labels;            /* private to the sink: row of its labels + 1; 0: none yet */
-    uint32_t last_row;          /* private to the sink: last row of its stacks + 1; 0: none */
+    uint32_t who;               /* private to the sink: its name as a row + 1; 0: none yet */
+    uint32_t last_stack;        /* private to the sink: last one of its stacks + 1; 0: none */
+    struct pt_proc *next;       /* of the same bucket */
 } pt_proc;
 
 typedef struct pt_procs {
     const char *root; /* "/proc" */
     pt_images images;
-    PT_VECTOR(pt_proc *) all;
-    pt_index index;               /* pid -> rows; the last row is the living process */
-    pt_proc *gone[PT_PROCS_GONE]; /* the last exited ones, a ring */
+    pt_proc *of_pid[PT_PROCS_BUCKETS]; /* by pid modulo, the youngest first */
+    pt_proc *gone[PT_PROCS_GONE];      /* the last exited ones, a ring */
     uint32_t gone_count;
     uint32_t generation; /* the last generation that was assigned */
     uint32_t starts;     /* likewise of pt_proc.start */
@@ -107,11 +109,15 @@ void pt_proc_status(const char *root, const char *process, const char *key, char
  * no process. */
 pt_proc *pt_procs_on_mmap(pt_procs *procs, const pt_perf_record *record);
 pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *record);
-/* Returns the new process; NULL for a new thread. */
+/* Returns the new process; NULL for a new thread. The caller has called pt_procs_end for an older
+ * process with that pid. */
 pt_proc *pt_procs_on_fork(pt_procs *procs, const pt_perf_record *record);
-/* Returns the process whose mappings were dropped because enough others have exited after it, or
- * NULL. */
-pt_proc *pt_procs_on_exit(pt_procs *procs, const pt_perf_record *record);
+
+/* Notes that a process has ended. Returns a process after which enough others have ended, or NULL:
+ * the caller drops it. */
+pt_proc *pt_procs_end(pt_procs *procs, pt_proc *proc);
+/* Frees a process. */
+void pt_procs_drop(pt_procs *procs, pt_proc *proc);
 
 /* The mapping that contains addr, or NULL. */
 const pt_proc_map *pt_proc_map_at(const pt_proc *proc, uint64_t addr);

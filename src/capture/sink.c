@@ -13,16 +13,27 @@
 #include "model/process_user.h"
 #include "process/path_kind.h"
 
-/* A distinct stack of a process, as sampled, and its values. */
+/* A distinct stack of a process. Its values are in a column of their own. */
 typedef struct {
-    uint64_t *pcs;       /* owned; NULL: the process was forgotten */
-    uint32_t row_before; /* the process's previous row + 1; 0: none */
-    uint32_t proc_generation, labels;
-    uint32_t kernel_count, count;
-    uint32_t stack; /* stack of the builder */
-    uint8_t end;
-    int64_t values[PT_SINK_VALUES];
+    uint32_t stack; /* of the builder */
+    uint32_t who;   /* a row of sink.who times 2, + 1 if uncertain; not in a timeline */
 } counted;
+
+/* The name of a process, for labels. */
+typedef struct {
+    uint32_t pid, comm;
+} sink_who;
+
+/* A stack as sampled, until its process is forgotten: the next samples are compared with it. */
+typedef struct {
+    uint64_t *pcs; /* owned; NULL: the place is free */
+    uint64_t hash;
+    uint32_t before; /* the process's previous one + 1, of a free place the next free one + 1 */
+    uint32_t proc_generation, who;
+    uint32_t kernel_count, count;
+    uint32_t row; /* of counted */
+    uint8_t end;
+} known_stack;
 
 /* A mapping of the builder and its image. */
 typedef struct {
@@ -61,8 +72,14 @@ struct pt_sink {
     const pt_named *named;
     uint32_t python; /* mapping of Python's frames, or PT_NONE */
     uint32_t key_pid, key_comm;
-    pt_index known; /* hash of a sampled stack -> row */
+    pt_index known_of; /* hash of a sampled stack -> row of known, which may have changed since */
+    PT_VECTOR(known_stack) known;
+    uint32_t free_known; /* the first free place + 1; 0: none */
+    uint32_t freed;      /* places that were freed since known_of was built */
     PT_VECTOR(counted) stack;
+    PT_VECTOR(int64_t) value; /* value_count for each stack */
+    PT_VECTOR(sink_who) who;
+    uint32_t value_count;
     pt_index shared;
     PT_VECTOR(shared_map) map;
     recent_map recent[RECENT_MAPS];
@@ -84,7 +101,7 @@ pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mappin
     sink->located = pt_alloc(RECENT_LOCATIONS, sizeof *sink->located);
     sink->key_pid = pt_builder_text(builder, "pid").v;
     sink->key_comm = pt_builder_text(builder, "comm").v;
-    pt_index_init(&sink->known);
+    pt_index_init(&sink->known_of);
     pt_index_init(&sink->shared);
     if (kernel != NULL) sink->kernel_mapping = *kernel;
     return sink;
@@ -93,11 +110,14 @@ pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mappin
 void pt_sink_free(pt_sink *sink)
 {
     if (sink == NULL) return;
-    pt_index_done(&sink->known);
+    pt_index_done(&sink->known_of);
     pt_index_done(&sink->shared);
-    for (size_t i = 0; i < sink->stack.count; i++)
-        free(sink->stack.items[i].pcs);
+    for (size_t i = 0; i < sink->known.count; i++)
+        free(sink->known.items[i].pcs);
+    free(sink->known.items);
     free(sink->stack.items);
+    free(sink->value.items);
+    free(sink->who.items);
     free(sink->map.items);
     free(sink->located);
     free(sink);
@@ -138,7 +158,8 @@ static void keep_stack(pt_sink *sink, const pt_sink_sample *s, uint32_t depth)
 
 static const int64_t *values_of(const void *arg, uint32_t stack)
 {
-    return ((const pt_sink *)arg)->stack.items[stack].values;
+    const pt_sink *const sink = arg;
+    return sink->value.items + (size_t)stack * sink->value_count;
 }
 
 /* Writes build ids that became known when images were read. */
@@ -331,76 +352,123 @@ static uint32_t make_stack(pt_sink *sink, const pt_sink_sample *s)
     return pt_builder_stack(sink->builder, sink->frames, count, (pt_stack_end)s->end).v;
 }
 
-static uint32_t labels_of(pt_sink *sink, pt_proc *proc, bool is_uncertain)
+static uint32_t who_of(pt_sink *sink, pt_proc *proc, bool is_uncertain)
 {
-    if (proc->labels != 0 && !is_uncertain) return proc->labels - 1;
+    if (sink->is_timeline) return 0; /* each sample has its process in columns */
+    if (proc->who == 0) {
+        const sink_who added = {proc->pid, pt_builder_text(sink->builder, proc->comm).v};
+        PT_PUSH(sink->who, added);
+        proc->who = (uint32_t)sink->who.count;
+    }
+    return (proc->who - 1) * 2 + is_uncertain;
+}
+
+static pt_labels_id labels_of(pt_sink *sink, const counted *c)
+{
+    if (sink->is_timeline) return (pt_labels_id){0};
+    const sink_who *const w = &sink->who.items[c->who / 2];
+    const bool is_uncertain = c->who % 2 != 0;
     const pt_label labels[] = {
-        {.key = sink->key_pid, .kind = PT_LABEL_NUMBER, .num = proc->pid},
-        {.key = sink->key_comm,
-         .kind = PT_LABEL_STRING,
-         .str = pt_builder_text(sink->builder, proc->comm).v},
+        {.key = sink->key_pid, .kind = PT_LABEL_NUMBER, .num = w->pid},
+        {.key = sink->key_comm, .kind = PT_LABEL_STRING, .str = w->comm},
         {.key = pt_builder_text(sink->builder, "merge").v,
          .kind = PT_LABEL_STRING,
          .str = pt_builder_text(sink->builder, "uncertain").v},
     };
-    const uint32_t id = pt_builder_labels(sink->builder, labels, is_uncertain ? 3 : 2).v;
-    if (!is_uncertain) proc->labels = id + 1;
-    return id;
+    return pt_builder_labels(sink->builder, labels, is_uncertain ? 3 : 2);
 }
 
-static bool is_same(const counted *c, const pt_sink_sample *s, uint32_t labels)
+static bool is_same(const known_stack *k, const pt_sink_sample *s, uint32_t who)
 {
-    return c->proc_generation == s->proc->generation && c->labels == labels &&
-           c->kernel_count == s->kernel_count && c->count == s->count && c->end == s->end &&
-           memcmp(c->pcs, s->pcs, s->count * sizeof *s->pcs) == 0;
+    return k->pcs != NULL && k->proc_generation == s->proc->generation && k->who == who &&
+           k->kernel_count == s->kernel_count && k->count == s->count && k->end == s->end &&
+           memcmp(k->pcs, s->pcs, s->count * sizeof *s->pcs) == 0;
 }
 
-static counted *find_or_add(pt_sink *sink, const pt_sink_sample *s, uint32_t labels)
+static uint32_t add_row(pt_sink *sink, uint32_t stack, uint32_t who)
+{
+    const counted row = {stack, who};
+    const size_t end = (sink->stack.count + 1) * sink->value_count;
+    PT_GROW(sink->value, end);
+    for (; sink->value.count < end; sink->value.count++)
+        sink->value.items[sink->value.count] = 0;
+    PT_PUSH(sink->stack, row);
+    return (uint32_t)sink->stack.count - 1;
+}
+
+static uint32_t take_place(pt_sink *sink)
+{
+    const uint32_t place = sink->free_known;
+    if (place != 0) {
+        sink->free_known = sink->known.items[place - 1].before;
+        return place - 1;
+    }
+    PT_GROW(sink->known, sink->known.count + 1);
+    return (uint32_t)sink->known.count++;
+}
+
+/* Returns the row of a sample's stack. */
+static uint32_t find_or_add(pt_sink *sink, const pt_sink_sample *s, uint32_t who)
 {
     const uint64_t hash = pt_hash_mix(pt_hash_bytes(s->pcs, s->count * sizeof *s->pcs),
-                                      pt_hash_u32_pair(s->proc->generation, labels));
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&sink->known, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&sink->known, &probe))
-        if (is_same(&sink->stack.items[i], s, labels)) return &sink->stack.items[i];
-    const counted one = {.pcs = pt_alloc(s->count, sizeof *s->pcs),
-                         .row_before = s->proc->last_row,
-                         .proc_generation = s->proc->generation,
-                         .labels = labels,
-                         .kernel_count = s->kernel_count,
-                         .count = s->count,
-                         .stack = make_stack(sink, s),
-                         .end = s->end};
+                                      pt_hash_u32_pair(s->proc->generation, who));
+    const uint32_t known =
+        PT_INDEX_FIND(&sink->known_of, hash, i, is_same(&sink->known.items[i], s, who));
+    if (known != PT_NONE) return sink->known.items[known].row;
+    const known_stack one = {.pcs = pt_alloc(s->count, sizeof *s->pcs),
+                             .hash = hash,
+                             .before = s->proc->last_stack,
+                             .proc_generation = s->proc->generation,
+                             .who = who,
+                             .kernel_count = s->kernel_count,
+                             .count = s->count,
+                             .row = add_row(sink, make_stack(sink, s), who),
+                             .end = s->end};
     memcpy(one.pcs, s->pcs, s->count * sizeof *s->pcs);
-    s->proc->last_row = (uint32_t)sink->stack.count + 1;
-    pt_index_add(&sink->known, hash, (uint32_t)sink->stack.count);
-    PT_GROW(sink->stack, sink->stack.count + 1);
-    sink->stack.items[sink->stack.count] = one;
-    return &sink->stack.items[sink->stack.count++];
+    const uint32_t place = take_place(sink);
+    sink->known.items[place] = one;
+    s->proc->last_stack = place + 1;
+    pt_index_add(&sink->known_of, hash, place);
+    return one.row;
+}
+
+/* Builds the index anew, without what was freed. */
+static void build_known(pt_sink *sink)
+{
+    pt_index_done(&sink->known_of);
+    for (size_t i = 0; i < sink->known.count; i++)
+        if (sink->known.items[i].pcs != NULL)
+            pt_index_add(&sink->known_of, sink->known.items[i].hash, (uint32_t)i);
+    sink->freed = 0;
 }
 
 void pt_sink_forget(pt_sink *sink, pt_proc *proc)
 {
-    for (uint32_t row = proc->last_row; row != 0;) {
-        counted *const c = &sink->stack.items[row - 1];
-        free(c->pcs);
-        c->pcs = NULL;
-        row = c->row_before;
+    enum { FREED_MIN = 1024 };
+    for (uint32_t place = proc->last_stack; place != 0;) {
+        known_stack *const k = &sink->known.items[place - 1];
+        const uint32_t before = k->before;
+        free(k->pcs);
+        k->pcs = NULL;
+        k->before = sink->free_known;
+        sink->free_known = place;
+        sink->freed++;
+        place = before;
     }
-    proc->last_row = 0;
+    proc->last_stack = 0;
+    if (sink->freed > FREED_MIN && sink->freed > sink->known_of.count / 2) build_known(sink);
 }
 
 uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *s)
 {
-    /* In a timeline each sample has its process in columns. */
-    const uint32_t labels = sink->is_timeline ? 0 : labels_of(sink, s->proc, s->is_uncertain);
-    counted *const c = find_or_add(sink, s, labels);
-    for (int i = 0; i < PT_SINK_VALUES; i++)
-        pt_saturating_into(&c->values[i], s->values[i]);
-    const uint32_t row = (uint32_t)(c - sink->stack.items);
+    if (sink->value_count == 0) sink->value_count = pt_builder_event_count(sink->builder);
+    const uint32_t row = find_or_add(sink, s, who_of(sink, s->proc, s->is_uncertain));
+    int64_t *const values = sink->value.items + (size_t)row * sink->value_count;
+    for (uint32_t i = 0; i < sink->value_count; i++)
+        pt_saturating_into(&values[i], s->values[i]);
     if (sink->keep != NULL && !sink->is_timeline) pt_keep_changed(sink->keep, row);
     if (!sink->is_timeline) return row;
-    const pt_sample sample = {.stack = c->stack,
+    const pt_sample sample = {.stack = sink->stack.items[row].stack,
                               .values = s->values,
                               .time_ns = s->time_ns,
                               .pid = s->proc->pid,
@@ -419,7 +487,7 @@ void pt_sink_more(pt_sink *sink, uint32_t row, int64_t more)
         pt_builder_sample_more(sink->builder, row, SECOND, more);
         if (sink->keep != NULL) pt_keep_sample_more(sink->keep, row, SECOND, more);
     } else {
-        pt_saturating_into(&sink->stack.items[row].values[SECOND], more);
+        pt_saturating_into(&sink->value.items[(size_t)row * sink->value_count + SECOND], more);
         if (sink->keep != NULL) pt_keep_changed(sink->keep, row);
     }
 }
@@ -433,7 +501,7 @@ void pt_sink_finish(pt_sink *sink)
     }
     for (size_t i = 0; i < sink->stack.count && !sink->is_timeline; i++) {
         const counted *const c = &sink->stack.items[i];
-        pt_builder_add(sink->builder, (pt_stack_id){c->stack}, (pt_labels_id){c->labels},
-                       c->values);
+        pt_builder_add(sink->builder, (pt_stack_id){c->stack}, labels_of(sink, c),
+                       values_of(sink, (uint32_t)i));
     }
 }

@@ -2,9 +2,10 @@
  *
  *   process, kernel pcs, user pcs ---> known stack? count it : make locations, intern the stack
  *
- * A stack is looked up by its bytes first; only a new stack costs more than its hash. Processes map
- * one file at different addresses (address randomisation). All these mappings are one mapping of
- * the profile, at the first address.
+ * A stack is looked up by its bytes first; only a new stack costs more than its hash. Of a process
+ * that is forgotten, 24 bytes a stack (with two events) and 8 for its name stay until the end.
+ * Processes map one file at different addresses (address randomisation). All these mappings are one
+ * mapping of the profile, at the first address.
  */
 #ifndef PT_CAPTURE_SINK_H
 #define PT_CAPTURE_SINK_H
