@@ -22,42 +22,7 @@
 
 #include <stdlib.h>
 
-#include "base/grow.h"
 #include "base/hash.h"
-#include "formats/json_profile.h"
-
-typedef struct {
-    int64_t id, parent_id, hits;
-    uint32_t parent; /* row of nodes; PT_NONE = none */
-    uint32_t stack;  /* PT_NONE = not made yet */
-    pt_function function;
-    pt_line line;
-    bool has_parent_id, is_root;
-} cpu_node;
-
-typedef struct {
-    pt_json_r json;
-    pt_builder *builder;
-    PT_VECTOR(cpu_node) node;
-    bool is_heap; /* hits are bytes; "samples" say which objects are alive, not when */
-    struct {
-        struct {
-            uint32_t parent;
-            int64_t id;
-        } * items;
-        size_t count, cap;
-    } child;
-    PT_VECTOR(int64_t) sample;
-    PT_VECTOR(int64_t) time; /* in 1/1000 us: differences, or timestamps */
-    bool has_stamps;         /* time holds timestamps */
-    bool has_end; /* the last sample only marks the end of the one before, as pitot writes it */
-    pt_json_scale scale;
-    int64_t start;
-    pt_index index;
-    uint64_t homeless, timeless; /* samples of missing nodes; samples without a time */
-    uint64_t lost;               /* hits that are no whole numbers from 0 on */
-    PT_VECTOR(uint32_t) frame;
-} cpuprofile_reader;
 
 static int probe_cpuprofile(const pt_probe_input *input)
 {
@@ -95,7 +60,7 @@ static int64_t from_one(const pt_json_r *r)
 /* Reads a member of a call frame, or of a node of the old form. The value is the latest token. */
 static void read_frame_member(cpuprofile_reader *c, cpu_node *n, const char *key)
 {
-    const pt_json_r *const r = &c->json;
+    const pt_json_r *const r = c->json;
     if (strcmp(key, "functionName") == 0) {
         n->is_root = r->token == PT_JSON_STRING && pt_json_is(r, "(root)");
         if (r->token == PT_JSON_STRING && r->length > 0)
@@ -122,10 +87,10 @@ static void take_key(pt_json_r *r, char key[static 24])
 static void read_call_frame(cpuprofile_reader *c, cpu_node *n)
 {
     char key[24];
-    while (pt_json_next(&c->json) == PT_JSON_KEY) {
-        take_key(&c->json, key);
+    while (pt_json_next(c->json) == PT_JSON_KEY) {
+        take_key(c->json, key);
         read_frame_member(c, n, key);
-        pt_json_skip(&c->json); /* a value of any type */
+        pt_json_skip(c->json); /* a value of any type */
     }
 }
 
@@ -138,7 +103,7 @@ static void add_child(cpuprofile_reader *c, uint32_t parent, int64_t id)
 
 static void read_hits(cpuprofile_reader *c, cpu_node *n)
 {
-    const pt_json_r *const r = &c->json;
+    const pt_json_r *const r = c->json;
     if (r->token == PT_JSON_INT && r->integer >= 0)
         n->hits = r->integer;
     else
@@ -148,7 +113,7 @@ static void read_hits(cpuprofile_reader *c, cpu_node *n)
 /* Reads a node whose brace was read, and the nodes within it, up to its closing brace. */
 static void read_node(cpuprofile_reader *c)
 {
-    pt_json_r *const r = &c->json;
+    pt_json_r *const r = c->json;
     const unsigned outside = r->depth - 1;
     uint32_t row = add_node(c, PT_NONE);
     char key[24];
@@ -233,7 +198,7 @@ static uint32_t stack_of(cpuprofile_reader *c, uint32_t row)
 
 static void read_ids(cpuprofile_reader *c)
 {
-    pt_json_r *const r = &c->json;
+    pt_json_r *const r = c->json;
     while (pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END) {
         PT_PUSH(c->sample, r->token == PT_JSON_INT ? r->integer : -1);
         pt_json_skip(r);
@@ -242,9 +207,9 @@ static void read_ids(cpuprofile_reader *c)
 
 static void read_times(cpuprofile_reader *c, bool stamps)
 {
-    pt_json_r *const r = &c->json;
+    pt_json_r *const r = c->json;
+    if (c->has_stamps != stamps) c->time.count = 0;
     c->has_stamps = stamps;
-    c->time.count = 0;
     while (pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END) {
         PT_PUSH(c->time, pt_json_point(&c->scale, pt_json_num_of(r)));
         pt_json_skip(r);
@@ -265,7 +230,8 @@ static void place_in_time(cpuprofile_reader *c)
     }
 }
 
-static void put_samples(cpuprofile_reader *c)
+/* Adds the samples; `common` has what all of them share. */
+static void put_samples(cpuprofile_reader *c, const pt_sample *common)
 {
     for (size_t i = 0; i < c->sample.count; i++) {
         const uint32_t row = find_node(c, c->sample.items[i]);
@@ -277,12 +243,11 @@ static void put_samples(cpuprofile_reader *c)
         const int64_t lasts = !last && i + 1 < c->time.count
                                   ? pt_json_span(c->time.items[i], c->time.items[i + 1])
                                   : 0;
-        const pt_sample sample = {.stack = stack_of(c, row),
-                                  .values = (int64_t[]){1, lasts},
-                                  .time_ns = c->time.items[timed ? i : c->time.count - 1],
-                                  .pid = PT_NONE,
-                                  .tid = PT_NONE,
-                                  .cpu = PT_NONE};
+        pt_sample sample = *common;
+        sample.stack = stack_of(c, row);
+        sample.values = (int64_t[]){1, lasts};
+        sample.time_ns = c->time.items[timed ? i : c->time.count - 1];
+        sample.cpu = PT_NONE;
         pt_builder_timed_sample(c->builder, &sample);
     }
 }
@@ -310,25 +275,26 @@ static void put_hits(cpuprofile_reader *c)
     }
 }
 
-static void add_event(pt_builder *b, const char *type, const char *unit)
+void pt_cpuprofile_put(cpuprofile_reader *c, const pt_sample *common)
 {
-    pt_builder_event(
-        b, &(pt_event){.type = pt_builder_text(b, type).v, .unit = pt_builder_text(b, unit).v});
+    link_nodes(c);
+    place_in_time(c);
+    if (c->time.count > 0) put_samples(c, common);
 }
 
 static void put_profile(cpuprofile_reader *c)
 {
     link_nodes(c);
     if (c->is_heap) {
-        add_event(c->builder, "inuse_space", "bytes");
+        pt_plain_event(c->builder, "inuse_space", "bytes");
         put_hits(c);
         return;
     }
-    place_in_time(c);
-    add_event(c->builder, "samples", "count");
+    pt_plain_event(c->builder, "samples", "count");
     if (c->sample.count > 0 && c->time.count > 0) {
-        add_event(c->builder, "time", "nanoseconds");
-        put_samples(c);
+        pt_plain_event(c->builder, "time", "nanoseconds");
+        place_in_time(c);
+        put_samples(c, &(pt_sample){.pid = PT_NONE, .tid = PT_NONE});
     } else if (c->sample.count > 0) {
         put_counts(c);
     } else {
@@ -338,17 +304,15 @@ static void put_profile(cpuprofile_reader *c)
 
 /* ---- The document ---- */
 
-static void read_top(cpuprofile_reader *c)
+void pt_cpuprofile_members(cpuprofile_reader *c)
 {
-    pt_json_r *const r = &c->json;
+    pt_json_r *const r = c->json;
+    const unsigned outside = r->depth - 1;
     char key[24];
-    if (pt_json_next(r) != PT_JSON_OBJECT) {
-        if (r->token != PT_JSON_ERROR)
-            pt_error_set(r->error, PT_ERR_FORMAT, "there is no \"nodes\" at the top of the JSON");
-        return;
-    }
-    while (pt_json_next(r) == PT_JSON_KEY) {
+    while (r->depth > outside && pt_json_next(r) > PT_JSON_EOF) {
+        if (r->token != PT_JSON_KEY) continue; /* the end of an object */
         take_key(r, key);
+        if (strcmp(key, "cpuProfile") == 0 && r->token == PT_JSON_OBJECT) continue;
         const bool is_array = r->token == PT_JSON_ARRAY;
         if (strcmp(key, "nodes") == 0 && is_array) {
             while (pt_json_next(r) == PT_JSON_OBJECT)
@@ -373,16 +337,46 @@ static void read_top(cpuprofile_reader *c)
     }
 }
 
-static pt_status conclude_profile(const cpuprofile_reader *c, const pt_error *error, pt_diag *diag,
-                                  pt_error *reterr)
+static void read_top(cpuprofile_reader *c)
 {
-    const uint32_t kept = pt_builder_sample_count(c->builder);
+    pt_json_r *const r = c->json;
+    if (pt_json_next(r) == PT_JSON_OBJECT)
+        pt_cpuprofile_members(c);
+    else if (r->token != PT_JSON_ERROR)
+        pt_error_set(r->error, PT_ERR_FORMAT, "there is no \"nodes\" at the top of the JSON");
+}
+
+void pt_cpuprofile_report(const cpuprofile_reader *c, pt_diag *diag)
+{
     pt_json_scale_report(&c->scale, true, diag);
     if (c->homeless > 0) pt_diag_add(diag, c->homeless, "samples of missing nodes");
     if (c->lost > 0)
         pt_diag_add(diag, c->lost, "%s that are no whole numbers from 0 on dropped",
                     c->is_heap ? "sizes" : "hit counts");
     if (c->timeless > 0) pt_diag_add(diag, c->timeless, "samples without a time");
+}
+
+void pt_cpuprofile_init(cpuprofile_reader *c, pt_builder *builder)
+{
+    *c = (cpuprofile_reader){.builder = builder, .scale = {.scale = 1000}};
+    pt_index_init(&c->index);
+}
+
+void pt_cpuprofile_done(cpuprofile_reader *c)
+{
+    pt_index_done(&c->index);
+    free(c->node.items);
+    free(c->child.items);
+    free(c->sample.items);
+    free(c->time.items);
+    free(c->frame.items);
+}
+
+static pt_status conclude_profile(const cpuprofile_reader *c, const pt_error *error, pt_diag *diag,
+                                  pt_error *reterr)
+{
+    const uint32_t kept = pt_builder_sample_count(c->builder);
+    pt_cpuprofile_report(c, diag);
     if (error->status != PT_OK) return pt_json_failed(error, c->builder, reterr);
     if (c->node.count == 0)
         return pt_error_set(reterr, PT_ERR_FORMAT, "a .%s without nodes",
@@ -396,22 +390,20 @@ static pt_status conclude_profile(const cpuprofile_reader *c, const pt_error *er
 static pt_status read_document(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
                                bool is_heap, pt_error *reterr)
 {
-    cpuprofile_reader c = {.builder = builder, .is_heap = is_heap, .scale = {.scale = 1000}};
+    cpuprofile_reader c;
+    pt_json_r json;
     pt_error error = PT_ERROR_INIT;
-    pt_index_init(&c.index);
-    pt_json_r_init(&c.json, reader->pos, pt_reader_left(reader), &error);
+    pt_cpuprofile_init(&c, builder);
+    c.is_heap = is_heap;
+    c.json = &json;
+    pt_json_r_init(&json, reader->pos, pt_reader_left(reader), &error);
     read_top(&c);
-    pt_json_r_done(&c.json);
+    pt_json_r_done(&json);
     put_profile(&c);
     const pt_status status = conclude_profile(&c, &error, hooks->diag, reterr);
     if (status != PT_OK && reterr)
         pt_error_where(reterr, NULL, is_heap ? "v8-heap" : "cpuprofile", -1);
-    pt_index_done(&c.index);
-    free(c.node.items);
-    free(c.child.items);
-    free(c.sample.items);
-    free(c.time.items);
-    free(c.frame.items);
+    pt_cpuprofile_done(&c);
     return status;
 }
 

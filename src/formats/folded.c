@@ -23,6 +23,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "formats/folded_text.h"
+#include "formats/plain.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -170,13 +171,6 @@ static bool all_have_two(pt_reader text)
     return stacks > 0;
 }
 
-static void add_event(pt_builder *b, const char *type)
-{
-    const pt_event event = {.type = pt_builder_text(b, type).v,
-                            .unit = pt_builder_text(b, "count").v};
-    pt_builder_event(b, &event);
-}
-
 static uint32_t location_of(folded_reader *r, const char *name, size_t size)
 {
     if (size == 0) {
@@ -267,10 +261,10 @@ static pt_status folded_read(pt_reader *reader, pt_builder *builder, const pt_re
     pt_reader text = open_text(reader->pos, pt_reader_left(reader));
     folded_reader r = {.builder = builder, .hooks = hooks, .two_counts = all_have_two(text)};
     if (r.two_counts) {
-        add_event(builder, "before");
-        add_event(builder, "after");
+        pt_plain_event(builder, "before", "count");
+        pt_plain_event(builder, "after", "count");
     } else {
-        add_event(builder, "samples");
+        pt_plain_event(builder, "samples", "count");
     }
     read_lines(&r, &text);
     const pt_status status = conclude_profile(&r, reterr);

@@ -8,12 +8,10 @@
  * type has the bit 0x80 gets the next number, by which a later one stands for it.
  *
  * A function becomes a sample of one frame with its calls and own time; a caller becomes an arc. */
-#include "formats/format.h"
+#include "formats/plain.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#include "base/grow.h"
 
 enum { FLAG_REF = 0x80, NUMBERS_MAX = 4 };
 
@@ -131,9 +129,7 @@ static value make_function(pstats_reader *s, const value *file, const value *lin
                                   .file = has_file ? file->id : 0,
                                   .start_line =
                                       number >= 0 && number <= INT32_MAX ? (int64_t)number : 0};
-    const pt_line at = {.function = pt_builder_function(s->b, &function).v};
-    const pt_location location = {.mapping = PT_NONE};
-    return (value){.kind = FUNCTION, .id = pt_builder_location(s->b, &location, &at, 1).v};
+    return (value){.kind = FUNCTION, .id = pt_plain_location(s->b, &function, 0, 0)};
 }
 
 /* A tuple: a function, or numbers. */
@@ -284,10 +280,8 @@ static pt_status pstats_read(pt_reader *reader, pt_builder *builder, const pt_re
     pstats_reader s = {.b = builder, .r = reader};
     pt_error error = PT_ERROR_INIT;
     reader->error = &error;
-    pt_builder_event(builder, &(pt_event){.type = pt_builder_text(builder, "calls").v,
-                                          .unit = pt_builder_text(builder, "count").v});
-    pt_builder_event(builder, &(pt_event){.type = pt_builder_text(builder, "time").v,
-                                          .unit = pt_builder_text(builder, "nanoseconds").v});
+    pt_plain_event(builder, "calls", "count");
+    pt_plain_event(builder, "time", "nanoseconds");
     read_rows(&s);
     put_calls(&s);
     if (s.lost > 0)

@@ -87,7 +87,6 @@ static const struct {
     {"PK\3\4", 4, false, "it is a zip archive"},
     {"#!", 2, false, "it is a script"},
     {"<", 1, false, "it looks like HTML or XML"},
-    {"{\"traceEvents\"", 14, false, "it is Chrome's trace: speedscope reads it"},
     {"{\"snapshot\":", 12, false, "it is V8's heap snapshot: objects, not a profile"},
     {"{", 1, false, "it looks like JSON"},
 };

@@ -1,0 +1,411 @@
+/* chrome_trace.c: reads Chrome's trace events: what the panel Performance of DevTools saves, and
+ * what py-spy (--format chrometrace) and many other programs write.
+ *
+ *   {"traceEvents": [{"name", "ph", "ts": us, "pid", "tid", ...}, ...]}     or the list alone
+ *
+ *   ph "P"  name "Profile", "ProfileChunk", "CpuProfile"; "id", "args": {"data": {"startTime",
+ *           "timeDeltas": [us, ...], "cpuProfile": {"nodes", "samples"}}}   cpuprofile.c reads them
+ *   ph "B", "E"  a function begins and ends      "args": {"filename", "line"}, as py-spy writes
+ *   ph "X"       both, with "dur": us
+ *   ph "M"       name "process_name", "thread_name"; "args": {"name"}
+ *
+ * Specification: "Trace Event Format" of the Chromium project. The samples of an id and a process
+ * are one profile. Of a file with such samples only these are read. Of any other, each stretch of
+ * time with the same functions open on a thread is a sample. The order of an event's keys is free,
+ * so its "args" are read at its end. */
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "formats/cpuprofile.h"
+#include "formats/json_profile.h"
+#include "formats/plain.h"
+
+typedef struct {
+    uint32_t pid, id; /* id: string */
+    uint32_t tid;
+    cpuprofile_reader profile;
+} stream;
+
+typedef struct {
+    uint32_t pid, tid, name; /* name: string */
+} track;
+
+/* A function begins, or ends, on a track. */
+typedef struct {
+    int64_t ts, length;              /* length: of a whole one (X), else -1 */
+    uint32_t track, order, location; /* location: PT_NONE = it ends */
+} mark;
+
+typedef struct {
+    pt_json_r json;
+    pt_builder *b;
+    PT_VECTOR(stream) stream;
+    PT_VECTOR(track) track;
+    PT_VECTOR(mark) mark;
+    pt_index tracks, streams;
+    pt_plain_tree tree;
+    PT_VECTOR(int64_t) until; /* ends of the open functions of a track; INT64_MAX = unknown */
+    pt_json_scale scale;
+    uint64_t unbalanced, backwards;
+} trace_reader;
+
+/* The members of an event. */
+typedef struct {
+    uint32_t name, id; /* strings */
+    char phase;
+    int64_t ts, length, pid, tid;
+    size_t args, args_end; /* bytes of its "args"; equal = none */
+} trace_event;
+
+/* ---- Events ---- */
+
+static uint32_t intern_string(trace_reader *t, const pt_json_r *r)
+{
+    return r->token == PT_JSON_STRING ? pt_builder_string(t->b, r->text, r->length).v : 0;
+}
+
+/* A process or thread; numbers that do not fit count by their lowest bits. */
+static uint32_t take_id(int64_t id)
+{
+    return (uint32_t)id == PT_NONE ? 0 : (uint32_t)id;
+}
+
+static trace_event read_event(trace_reader *t)
+{
+    pt_json_r *const r = &t->json;
+    trace_event e = {.length = -1};
+    while (pt_json_next(r) == PT_JSON_KEY) {
+        const bool is_name = pt_json_is(r, "name"), is_phase = pt_json_is(r, "ph"),
+                   is_ts = pt_json_is(r, "ts"), is_length = pt_json_is(r, "dur"),
+                   is_pid = pt_json_is(r, "pid"), is_tid = pt_json_is(r, "tid"),
+                   is_id = pt_json_is(r, "id"), is_args = pt_json_is(r, "args");
+        pt_json_next(r);
+        if (is_name) e.name = intern_string(t, r);
+        if (is_id) e.id = intern_string(t, r);
+        if (is_phase && r->token == PT_JSON_STRING && r->length == 1) e.phase = r->text[0];
+        if (is_ts) e.ts = pt_json_point(&t->scale, pt_json_num_of(r));
+        if (is_length) e.length = pt_json_point(&t->scale, pt_json_num_of(r));
+        if (is_pid && r->token == PT_JSON_INT) e.pid = r->integer;
+        if (is_tid && r->token == PT_JSON_INT) e.tid = r->integer;
+        const size_t at = pt_json_offset(r) - 1;
+        const bool has_args = is_args && r->token == PT_JSON_OBJECT;
+        pt_json_skip(r);
+        if (has_args && r->token != PT_JSON_ERROR) {
+            e.args = at;
+            e.args_end = pt_json_offset(r);
+        }
+    }
+    return e;
+}
+
+/* Begins to read the event's args, behind their brace; false if there are none. pt_json_r_done
+ * frees *ret in any case. */
+static bool open_args(const trace_reader *t, const trace_event *e, pt_json_r *ret)
+{
+    pt_json_r_init(ret, t->json.start + e->args, e->args_end - e->args, NULL);
+    return e->args < e->args_end && pt_json_next(ret) == PT_JSON_OBJECT;
+}
+
+static track *track_of(trace_reader *t, const trace_event *e)
+{
+    const uint32_t pid = take_id(e->pid), tid = take_id(e->tid);
+    const uint64_t hash = pt_hash_mix(pid, tid);
+    uint32_t row = PT_INDEX_FIND(&t->tracks, hash, i,
+                                 t->track.items[i].pid == pid && t->track.items[i].tid == tid);
+    if (row == PT_NONE)
+        row = PT_INDEX_PUSH(&t->tracks, hash, t->track, (track){.pid = pid, .tid = tid});
+    return &t->track.items[row];
+}
+
+static void read_name(trace_reader *t, const trace_event *e)
+{
+    pt_json_r args;
+    if (open_args(t, e, &args)) {
+        while (pt_json_next(&args) == PT_JSON_KEY) {
+            const bool is_name = pt_json_is(&args, "name");
+            pt_json_next(&args);
+            if (is_name) track_of(t, e)->name = intern_string(t, &args);
+            pt_json_skip(&args);
+        }
+    }
+    pt_json_r_done(&args);
+}
+
+/* ---- Samples of V8 ---- */
+
+static stream *stream_of(trace_reader *t, const trace_event *e)
+{
+    const uint32_t pid = take_id(e->pid);
+    const uint64_t hash = pt_hash_mix(pid, e->id);
+    const uint32_t known = PT_INDEX_FIND(
+        &t->streams, hash, i, t->stream.items[i].pid == pid && t->stream.items[i].id == e->id);
+    if (known != PT_NONE) return &t->stream.items[known];
+    const uint32_t row = PT_INDEX_PUSH(&t->streams, hash, t->stream,
+                                       (stream){.pid = pid, .id = e->id, .tid = take_id(e->tid)});
+    pt_cpuprofile_init(&t->stream.items[row].profile, t->b);
+    return &t->stream.items[row];
+}
+
+static void read_profile(trace_reader *t, const trace_event *e)
+{
+    pt_json_r args;
+    if (open_args(t, e, &args)) {
+        stream *const s = stream_of(t, e);
+        s->profile.json = &args;
+        while (pt_json_next(&args) == PT_JSON_KEY) {
+            const bool is_data = pt_json_is(&args, "data");
+            pt_json_next(&args);
+            if (is_data && args.token == PT_JSON_OBJECT)
+                pt_cpuprofile_members(&s->profile);
+            else
+                pt_json_skip(&args);
+        }
+    }
+    pt_json_r_done(&args);
+}
+
+static void put_profiles(trace_reader *t, pt_diag *diag, uint64_t *ret_homeless)
+{
+    for (size_t i = 0; i < t->stream.count; i++) {
+        stream *const s = &t->stream.items[i];
+        const trace_event of = {.pid = s->pid, .tid = s->tid};
+        const pt_sample common = {.pid = s->pid, .tid = s->tid, .comm = track_of(t, &of)->name};
+        pt_cpuprofile_put(&s->profile, &common);
+        pt_cpuprofile_report(&s->profile, diag);
+        *ret_homeless += s->profile.homeless;
+    }
+}
+
+/* ---- Functions that begin and end ---- */
+
+/* The location of a function, with the place that py-spy writes; PT_NONE for the sums at the end of
+ * what clang -ftime-trace writes, "Total NAME" with an average. */
+static uint32_t location_of(trace_reader *t, const trace_event *e)
+{
+    pt_function function = {.name = e->name};
+    int64_t line = 0;
+    bool is_sum = false;
+    pt_json_r args;
+    if (open_args(t, e, &args)) {
+        while (pt_json_next(&args) == PT_JSON_KEY) {
+            const bool is_file = pt_json_is(&args, "filename"), is_line = pt_json_is(&args, "line");
+            is_sum |= pt_json_is(&args, "avg ms");
+            pt_json_next(&args);
+            if (is_file) function.file = intern_string(t, &args);
+            if (is_line && args.token == PT_JSON_INT && args.integer > 0) line = args.integer;
+            pt_json_skip(&args);
+        }
+    }
+    pt_json_r_done(&args);
+    if (is_sum) return PT_NONE;
+    if (function.name == 0) function.name = pt_builder_text(t->b, "[unknown]").v;
+    return pt_plain_location(t->b, &function, line, 0);
+}
+
+static void add_mark(trace_reader *t, const trace_event *e)
+{
+    const uint32_t row = (uint32_t)(track_of(t, e) - t->track.items);
+    const bool ends = e->phase == 'E';
+    if (e->phase == 'X' && e->length <= 0) return; /* no time */
+    const uint32_t location = ends ? PT_NONE : location_of(t, e);
+    if (location == PT_NONE && !ends) return;
+    PT_PUSH(t->mark, (mark){.ts = e->ts,
+                            .length = e->phase == 'X' ? e->length : -1,
+                            .track = row,
+                            .order = (uint32_t)t->mark.count,
+                            .location = location});
+}
+
+/* By track and time. Of functions that begin together the longest is the outermost; else as in the
+ * file. */
+static int compare_marks(const void *a, const void *b)
+{
+    const mark *const x = a, *const y = b;
+    if (x->track != y->track) return x->track < y->track ? -1 : 1;
+    if (x->ts != y->ts) return x->ts < y->ts ? -1 : 1;
+    if (x->length > 0 && y->length > 0 && x->length != y->length)
+        return x->length > y->length ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+static void put_stretch(trace_reader *t, const track *of, uint32_t node, int64_t from, int64_t to)
+{
+    if (node == PT_NONE || to <= from) return;
+    const pt_sample sample = {.stack = pt_plain_tree_stack(&t->tree, node).v,
+                              .values = (int64_t[]){pt_json_span(from, to)},
+                              .time_ns = from,
+                              .pid = of->pid,
+                              .tid = of->tid,
+                              .cpu = PT_NONE,
+                              .comm = of->name};
+    pt_builder_timed_sample(t->b, &sample);
+}
+
+/* Closes the innermost function. */
+static uint32_t close_node(trace_reader *t, uint32_t node)
+{
+    t->until.count--;
+    return t->tree.node.items[node].parent;
+}
+
+/* Walks the marks of a track. */
+static void put_track(trace_reader *t, const mark *marks, size_t count)
+{
+    const track *const of = &t->track.items[marks[0].track];
+    uint32_t node = PT_NONE;
+    int64_t at = marks[0].ts;
+    t->until.count = 0;
+    for (size_t i = 0; i <= count; i++) {
+        const int64_t to = i < count ? marks[i].ts : INT64_MAX;
+        /* Whole functions that end before. One whose caller ends first ends with it. */
+        while (node != PT_NONE && t->until.items[t->until.count - 1] <= to &&
+               t->until.items[t->until.count - 1] != INT64_MAX) {
+            const int64_t end = t->until.items[t->until.count - 1];
+            put_stretch(t, of, node, at, end);
+            at = end > at ? end : at;
+            node = close_node(t, node);
+        }
+        if (i == count) break;
+        put_stretch(t, of, node, at, to);
+        at = to > at ? to : at;
+        if (marks[i].location == PT_NONE) {
+            t->unbalanced += node == PT_NONE;
+            if (node != PT_NONE) node = close_node(t, node);
+            continue;
+        }
+        int64_t end = INT64_MAX;
+        if (marks[i].length > 0 && !__builtin_add_overflow(to, marks[i].length, &end) &&
+            node != PT_NONE && t->until.items[t->until.count - 1] < end)
+            end = t->until.items[t->until.count - 1];
+        node = pt_plain_tree_child(&t->tree, node, marks[i].location);
+        PT_PUSH(t->until, end);
+    }
+    t->unbalanced += t->until.count;
+}
+
+static void put_tracks(trace_reader *t)
+{
+    if (t->mark.count > 0)
+        qsort(t->mark.items, t->mark.count, sizeof *t->mark.items, compare_marks);
+    for (size_t from = 0, to; from < t->mark.count; from = to) {
+        for (to = from; to < t->mark.count && t->mark.items[to].track == t->mark.items[from].track;)
+            to++;
+        put_track(t, t->mark.items + from, to - from);
+    }
+}
+
+/* ---- The document ---- */
+
+static bool name_is(const trace_reader *t, const trace_event *e, const char *name)
+{
+    return strcmp(pt_builder_get_text(t->b, (pt_string_id){e->name}), name) == 0;
+}
+
+static void read_events(trace_reader *t)
+{
+    while (pt_json_next(&t->json) == PT_JSON_OBJECT) {
+        const trace_event e = read_event(t);
+        if (t->json.token == PT_JSON_ERROR) return;
+        if (e.phase == 'P' || e.phase == 'I' || e.phase == 'O') {
+            if (name_is(t, &e, "Profile") || name_is(t, &e, "ProfileChunk") ||
+                name_is(t, &e, "CpuProfile"))
+                read_profile(t, &e);
+        } else if (e.phase == 'B' || e.phase == 'E' || e.phase == 'X') {
+            add_mark(t, &e);
+        } else if (e.phase == 'M' && name_is(t, &e, "thread_name")) {
+            read_name(t, &e);
+        }
+    }
+}
+
+static void read_top(trace_reader *t)
+{
+    pt_json_r *const r = &t->json;
+    if (pt_json_next(r) == PT_JSON_ARRAY) {
+        read_events(t);
+        return;
+    }
+    if (r->token != PT_JSON_OBJECT) return;
+    while (pt_json_next(r) == PT_JSON_KEY) {
+        const bool is_events = pt_json_is(r, "traceEvents");
+        if (pt_json_next(r) == PT_JSON_ARRAY && is_events)
+            read_events(t);
+        else
+            pt_json_skip(r);
+    }
+}
+
+static pt_status conclude_profile(trace_reader *t, uint64_t homeless, const pt_error *error,
+                                  pt_diag *diag, pt_error *reterr)
+{
+    pt_json_scale_report(&t->scale, true, diag);
+    if (t->unbalanced > 0)
+        pt_diag_add(diag, t->unbalanced,
+                    "functions that begin and do not end, or end and did not begin");
+    if (t->stream.count > 0 && t->mark.count > 0)
+        pt_diag_add(diag, t->mark.count, "events of the timeline dropped; the samples are read");
+    /* A list may lack its end: programs that are killed write none. */
+    if (error->status != PT_OK) return pt_json_failed(error, t->b, reterr);
+    if (homeless > 0)
+        return pt_error_set(reterr, PT_ERR_DAMAGED,
+                            "samples of missing nodes left out; kept %u samples",
+                            pt_builder_sample_count(t->b));
+    if (t->stream.count == 0 && t->mark.count == 0)
+        return pt_error_set(reterr, PT_ERR_FORMAT,
+                            "a trace without functions and without samples of V8");
+    return PT_OK;
+}
+
+static pt_status chrome_trace_read(pt_reader *reader, pt_builder *builder,
+                                   const pt_read_hooks *hooks, pt_error *reterr)
+{
+    trace_reader t = {.b = builder, .scale = {.scale = 1000}};
+    pt_error error = PT_ERROR_INIT;
+    uint64_t homeless = 0;
+    pt_index_init(&t.tracks);
+    pt_index_init(&t.streams);
+    pt_plain_tree_init(&t.tree, builder, pt_reader_left(reader));
+    pt_json_r_init(&t.json, reader->pos, pt_reader_left(reader), &error);
+    read_top(&t);
+    if (t.stream.count > 0) pt_plain_event(builder, "samples", "count");
+    pt_plain_event(builder, "time", "nanoseconds");
+    if (t.stream.count > 0)
+        put_profiles(&t, hooks->diag, &homeless);
+    else
+        put_tracks(&t);
+    const pt_status status = conclude_profile(&t, homeless, &error, hooks->diag, reterr);
+    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "chrome-trace", -1);
+    pt_json_r_done(&t.json);
+    for (size_t i = 0; i < t.stream.count; i++)
+        pt_cpuprofile_done(&t.stream.items[i].profile);
+    pt_plain_tree_done(&t.tree, hooks->diag);
+    pt_index_done(&t.tracks);
+    pt_index_done(&t.streams);
+    free(t.stream.items);
+    free(t.track.items);
+    free(t.mark.items);
+    free(t.until.items);
+    return status;
+}
+
+static int probe_chrome_trace(const pt_probe_input *input)
+{
+    if (pt_json_head_has(input, "traceEvents.[].ph", NULL)) return 85;
+    return pt_json_head_has(input, "[].ph", NULL) && pt_json_head_has(input, "[].name", NULL) ? 80
+                                                                                              : 0;
+}
+
+static const char *const aliases[] = {"trace-event", "chrometrace", NULL};
+static const char *const extensions[] = {NULL};
+
+const pt_format pt_format_chrome_trace = {
+    .name = "chrome-trace",
+    .aliases = aliases,
+    .extensions = extensions,
+    .summary = "Chrome's trace events: DevTools' Performance, py-spy and others",
+    .kind = PT_PROBE_HEURISTIC,
+    .capabilities =
+        PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_TIME | PT_CAN_NAMES | PT_CAN_UNITS,
+    .probe = probe_chrome_trace,
+    .read = chrome_trace_read,
+};
