@@ -37,25 +37,30 @@ static void events_text(const pt_record_summary *s, const char *samples, char *b
     grouped_text(seen, sizeof seen, s->events_seen);
     grouped_text(events, sizeof events, s->events);
     if (s->events > 0)
-        snprintf(buf, size, "%s samples; %s of %s %s seen", samples, seen, events, s->event);
+        snprintf(buf, size, "%s; %s of %s %s seen", samples, seen, events, s->event);
     else
-        snprintf(buf, size, "%s samples; %s %s seen", samples, seen, s->event);
+        snprintf(buf, size, "%s; %s %s seen", samples, seen, s->event);
 }
 
 /* "12,345 samples, 1000 a second of CPU; 12.31 of 12.40 CPU seconds seen" */
 static void counts_text(const pt_record_summary *s, char *buf, size_t size)
 {
-    char samples[32];
-    grouped_text(samples, sizeof samples, s->weight);
-    if (s->event != NULL)
+    char count[32], samples[48];
+    snprintf(samples, sizeof samples, "%s sample%s", grouped_text(count, sizeof count, s->weight),
+             s->weight == 1 ? "" : "s");
+    if (s->event != NULL) {
         events_text(s, samples, buf, size);
-    else if (s->used_ns > 0)
-        snprintf(buf, size, "%s samples, %.0f a second of CPU; %.2f of %.2f CPU seconds seen",
-                 samples, s->period_ns != 0 ? 1e9 / (double)s->period_ns : 0.0,
-                 (double)s->seen_ns / 1e9, (double)s->used_ns / 1e9);
+        return;
+    }
+    const double hz = s->period_ns != 0 ? 1e9 / (double)s->period_ns : 0.0;
+    const double seen_s = (double)s->seen_ns / 1e9, used_s = (double)s->used_ns / 1e9;
+    const int digits = seen_s < 0.1 ? 3 : 2;
+    if (s->used_ns > 0)
+        snprintf(buf, size, "%s, %.0f a second of CPU; %.*f of %.*f CPU seconds seen", samples, hz,
+                 digits, seen_s, digits, used_s);
     else
-        snprintf(buf, size, "%s samples, %.0f a second of CPU; %.2f CPU seconds seen", samples,
-                 s->period_ns != 0 ? 1e9 / (double)s->period_ns : 0.0, (double)s->seen_ns / 1e9);
+        snprintf(buf, size, "%s, %.0f a second of CPU; %.*f CPU seconds seen", samples, hz, digits,
+                 seen_s);
 }
 
 /* "98 % of the stacks complete, 2 % more by unchecked frame pointers" */
@@ -92,12 +97,15 @@ static void languages_text(const pt_record_summary *s, char *buf, size_t size)
     }
 }
 
-/* ", recording itself took 0.12 CPU s, 2.1 %" of what was recorded, if it is more than 1 % */
+/* ", recording itself took 0.12 CPU s, 2.1 %" of what was recorded, if it is more than 1 %, and
+ * does not round to 0.00 s */
 static void own_text(const pt_record_summary *s, char *buf, size_t size)
 {
     const uint64_t recorded_ns = s->used_ns > s->seen_ns ? s->used_ns : s->seen_ns;
+    enum { LEAST_NS = 5000000 };
     buf[0] = '\0';
-    if (recorded_ns > 0 && s->own_ns > recorded_ns / 100 && s->event == NULL)
+    if (recorded_ns > 0 && s->own_ns > recorded_ns / 100 && s->own_ns >= LEAST_NS &&
+        s->event == NULL)
         snprintf(buf, size, ", recording itself took %.2f CPU s, %.1f %%", (double)s->own_ns / 1e9,
                  100.0 * (double)s->own_ns / (double)recorded_ns);
 }
@@ -116,7 +124,9 @@ void pt_record_say_summary(const pt_record_summary *s)
                                                   lost[64] = "", own[80], counted[64];
     counts_text(s, counts, sizeof counts);
     if (s->processes > 1) snprintf(processes, sizeof processes, ", %zu processes", s->processes);
-    if (s->lost > 0) snprintf(lost, sizeof lost, ", %" PRIu64 " samples lost", s->lost);
+    if (s->lost > 0)
+        snprintf(lost, sizeof lost, ", %" PRIu64 " sample%s lost", s->lost,
+                 s->lost == 1 ? "" : "s");
     if (s->off_cpu_ns > 0 || s->ready_ns > 0)
         snprintf(off_cpu, sizeof off_cpu,
                  ", %.2f thread seconds off the CPU and %.2f ready for one",
