@@ -29,8 +29,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     pt_php_walk walk;
     pt_php_frame frame;
     unsigned frames = 0;
-    pt_php_step step = pt_php_walk_begin(&walk, read_memory, &m, globals, MEMORY_ADDR, FRAMES_MAX);
-    while (step == PT_PHP_FRAME && (step = pt_php_walk_next(&walk, &frame)) == PT_PHP_FRAME) {
+    pt_interp_step step =
+        pt_php_walk_begin(&walk, read_memory, &m, globals, MEMORY_ADDR, FRAMES_MAX);
+    while (step == PT_INTERP_FRAME_READ &&
+           (step = pt_php_walk_next(&walk, &frame)) == PT_INTERP_FRAME_READ) {
         check(++frames <= FRAMES_MAX && frame.addr != 0 && frame.function != 0);
         /* Two frames, and the generators between them; a function, its texts and their sum. */
         const unsigned before = m.reads;

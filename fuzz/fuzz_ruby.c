@@ -37,8 +37,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t classes[2];
     if (read_memory(&m, MEMORY_ADDR + CONTEXT_BYTES, classes, sizeof classes))
         pt_ruby_keys_find(layout, read_memory, &m, classes[0], classes[1], &keys);
-    pt_ruby_step step = pt_ruby_walk_begin(&walk, layout, read_memory, &m, MEMORY_ADDR, FRAMES_MAX);
-    while (step == PT_RUBY_FRAME && (step = pt_ruby_walk_next(&walk, &frame)) == PT_RUBY_FRAME) {
+    pt_interp_step step =
+        pt_ruby_walk_begin(&walk, layout, read_memory, &m, MEMORY_ADDR, FRAMES_MAX);
+    while (step == PT_INTERP_FRAME_READ &&
+           (step = pt_ruby_walk_next(&walk, &frame)) == PT_INTERP_FRAME_READ) {
         check(++frames <= FRAMES_MAX && frame.addr != 0 && frame.body != 0);
         /* A label, a class's name among 64 variables, a method's 32 environments, two sums. */
         const unsigned before = m.reads;

@@ -61,8 +61,8 @@ bool pt_php_is_innermost(pt_interp_read *read, void *arg, uint64_t globals, uint
            innermost == frame;
 }
 
-pt_php_step pt_php_walk_begin(pt_php_walk *walk, pt_interp_read *read, void *arg, uint64_t globals,
-                              uint64_t generator_class, uint32_t most)
+pt_interp_step pt_php_walk_begin(pt_php_walk *walk, pt_interp_read *read, void *arg,
+                                 uint64_t globals, uint64_t generator_class, uint32_t most)
 {
     walk->read = read;
     walk->arg = arg;
@@ -71,8 +71,8 @@ pt_php_step pt_php_walk_begin(pt_php_walk *walk, pt_interp_read *read, void *arg
     walk->left = most;
     walk->delegate_count = 0;
     walk->next = 0;
-    if (!read_word(read, arg, globals + GLOBALS_FRAME, &walk->next)) return PT_PHP_BAD_READ;
-    return walk->next != 0 ? PT_PHP_FRAME : PT_PHP_END;
+    if (!read_word(read, arg, globals + GLOBALS_FRAME, &walk->next)) return PT_INTERP_BAD_READ;
+    return walk->next != 0 ? PT_INTERP_FRAME_READ : PT_INTERP_END;
 }
 
 static bool read_frame(const pt_php_walk *walk, uint64_t addr,
@@ -96,61 +96,61 @@ static uint64_t generator_of(const pt_php_walk *walk, uint64_t addr, const uint6
 
 /* Collects the frames of the generators from the given one to the last before the running one,
  * which has no parent. */
-static pt_php_step climb_delegates(pt_php_walk *walk, uint64_t generator)
+static pt_interp_step climb_delegates(pt_php_walk *walk, uint64_t generator)
 {
     uint64_t parent, above;
     if (!read_word(walk->read, walk->arg, generator + GENERATOR_PARENT, &parent))
-        return PT_PHP_BAD_READ;
+        return PT_INTERP_BAD_READ;
     while (parent != 0) {
         if (walk->delegate_count == PT_PHP_DELEGATES_MAX) {
             walk->delegate_count = 0;
-            return PT_PHP_CUT;
+            return PT_INTERP_CUT;
         }
         if (!read_word(walk->read, walk->arg, generator + GENERATOR_FRAME,
                        &walk->delegates[walk->delegate_count++]) ||
             !read_word(walk->read, walk->arg, parent + GENERATOR_PARENT, &above)) {
             walk->delegate_count = 0;
-            return PT_PHP_BAD_READ;
+            return PT_INTERP_BAD_READ;
         }
         generator = parent;
         parent = above;
     }
-    return PT_PHP_FRAME;
+    return PT_INTERP_FRAME_READ;
 }
 
 /* If the frame at walk->next is a placeholder, continues the walk with the placeholder's
  * generators, and behind them with its caller. */
-static pt_php_step pass_placeholder(pt_php_walk *walk)
+static pt_interp_step pass_placeholder(pt_php_walk *walk)
 {
     uint64_t frame[FRAME_BYTES / WORD];
-    if (walk->next == 0) return PT_PHP_END;
-    if (!read_frame(walk, walk->next, frame)) return PT_PHP_BAD_READ;
+    if (walk->next == 0) return PT_INTERP_END;
+    if (!read_frame(walk, walk->next, frame)) return PT_INTERP_BAD_READ;
     const uint64_t generator = generator_of(walk, walk->next, frame);
-    if (generator == 0) return PT_PHP_FRAME;
+    if (generator == 0) return PT_INTERP_FRAME_READ;
     walk->next = word_at(frame, FRAME_CALLER);
     return climb_delegates(walk, generator);
 }
 
-pt_php_step pt_php_walk_next(pt_php_walk *walk, pt_php_frame *ret_frame)
+pt_interp_step pt_php_walk_next(pt_php_walk *walk, pt_php_frame *ret_frame)
 {
     uint64_t frame[FRAME_BYTES / WORD], head[(FUNCTION_NAME + WORD) / WORD];
     for (;;) {
         const bool is_delegate = walk->delegate_count > 0;
         const uint64_t addr = is_delegate ? walk->delegates[walk->delegate_count - 1] : walk->next;
-        if (addr == 0) return is_delegate ? PT_PHP_BAD_READ : PT_PHP_END;
-        if (walk->left == 0) return PT_PHP_CUT;
+        if (addr == 0) return is_delegate ? PT_INTERP_BAD_READ : PT_INTERP_END;
+        if (walk->left == 0) return PT_INTERP_CUT;
         walk->left--;
-        if (!read_frame(walk, addr, frame)) return PT_PHP_BAD_READ;
+        if (!read_frame(walk, addr, frame)) return PT_INTERP_BAD_READ;
         if (is_delegate)
             walk->delegate_count--;
         else
             walk->next = word_at(frame, FRAME_CALLER);
         const uint64_t function = word_at(frame, FRAME_FUNCTION);
         const uint32_t flags = (uint32_t)word_at(frame, FRAME_FLAGS);
-        if (function == 0 && is_delegate) return PT_PHP_BAD_READ;
+        if (function == 0 && is_delegate) return PT_INTERP_BAD_READ;
         if (function == 0) continue; /* a copy of its caller, made for a call from C */
         if (function % WORD != 0 || !walk->read(walk->arg, function, head, sizeof head))
-            return PT_PHP_BAD_READ;
+            return PT_INTERP_BAD_READ;
         const bool is_internal = (uint8_t)word_at(head, FUNCTION_KIND) == PT_PHP_INTERNAL;
         if (is_internal && word_at(head, FUNCTION_NAME) == 0) continue; /* a fiber's first frame */
         *ret_frame = (pt_php_frame){.addr = addr,
@@ -160,11 +160,11 @@ pt_php_step pt_php_walk_next(pt_php_walk *walk, pt_php_frame *ret_frame)
         if (is_delegate) {
             ret_frame->is_entry = walk->delegate_count == 0;
         } else if ((flags & FLAG_GENERATOR) != 0) {
-            const pt_php_step step = pass_placeholder(walk);
-            if (step == PT_PHP_CUT || step == PT_PHP_BAD_READ) walk->next = 0;
+            const pt_interp_step step = pass_placeholder(walk);
+            if (step == PT_INTERP_CUT || step == PT_INTERP_BAD_READ) walk->next = 0;
             if (walk->delegate_count > 0) ret_frame->is_entry = false;
         }
-        return PT_PHP_FRAME;
+        return PT_INTERP_FRAME_READ;
     }
 }
 

@@ -58,22 +58,15 @@ typedef struct {
     uint64_t delegates[PT_PHP_DELEGATES_MAX]; /* frames of generators; the last is the next */
 } pt_php_walk;
 
-typedef enum {
-    PT_PHP_FRAME,    /* a frame was read */
-    PT_PHP_END,      /* the stack has no more frames */
-    PT_PHP_CUT,      /* the stack has more frames than were asked for */
-    PT_PHP_BAD_READ, /* the memory does not match */
-} pt_php_step;
-
 /* Is that the address of the innermost frame? globals: address of executor_globals. */
 bool pt_php_is_innermost(pt_interp_read *read, void *arg, uint64_t globals, uint64_t frame);
 
 /* Starts a walk at the innermost frame. globals: address of executor_globals. generator_class:
  * zend_ce_generator's value. most: number of frames to read. */
-pt_php_step pt_php_walk_begin(pt_php_walk *walk, pt_interp_read *read, void *arg, uint64_t globals,
-                              uint64_t generator_class, uint32_t most);
-/* Steps outwards. Sets *ret_frame with PT_PHP_FRAME only. */
-pt_php_step pt_php_walk_next(pt_php_walk *walk, pt_php_frame *ret_frame);
+pt_interp_step pt_php_walk_begin(pt_php_walk *walk, pt_interp_read *read, void *arg,
+                                 uint64_t globals, uint64_t generator_class, uint32_t most);
+/* Steps outwards. Sets *ret_frame with PT_INTERP_FRAME_READ only. */
+pt_interp_step pt_php_walk_next(pt_php_walk *walk, pt_php_frame *ret_frame);
 
 /* ---- functions ---- */
 

@@ -96,46 +96,47 @@ static bool read_word(pt_interp_read *read, void *arg, uint64_t addr, uint64_t *
 
 /* ---- frames ---- */
 
-pt_ruby_step pt_ruby_walk_begin(pt_ruby_walk *walk, const pt_ruby_layout *layout,
-                                pt_interp_read *read, void *arg, uint64_t context, uint32_t most)
+pt_interp_step pt_ruby_walk_begin(pt_ruby_walk *walk, const pt_ruby_layout *layout,
+                                  pt_interp_read *read, void *arg, uint64_t context, uint32_t most)
 {
     uint64_t stack[CONTEXT_WORDS];
     enum { STACK_WORDS_MAX = 1 << 28 };
     *walk = (pt_ruby_walk){.layout = layout, .read = read, .arg = arg, .left = most};
     if (!read_words(read, arg, context + CONTEXT_STACK, stack, CONTEXT_WORDS))
-        return PT_RUBY_BAD_READ;
-    if (stack[0] == 0 || stack[2] == 0) return PT_RUBY_END;
+        return PT_INTERP_BAD_READ;
+    if (stack[0] == 0 || stack[2] == 0) return PT_INTERP_END;
     if (stack[0] % WORD != 0 || stack[1] > STACK_WORDS_MAX ||
         stack[0] > UINT64_MAX - stack[1] * WORD)
-        return PT_RUBY_BAD_READ;
+        return PT_INTERP_BAD_READ;
     walk->next = stack[2];
     walk->end = stack[0] + stack[1] * WORD;
-    return walk->next >= stack[0] && walk->next < walk->end ? PT_RUBY_FRAME : PT_RUBY_BAD_READ;
+    return walk->next >= stack[0] && walk->next < walk->end ? PT_INTERP_FRAME_READ
+                                                            : PT_INTERP_BAD_READ;
 }
 
-pt_ruby_step pt_ruby_walk_next(pt_ruby_walk *walk, pt_ruby_frame *ret_frame)
+pt_interp_step pt_ruby_walk_next(pt_ruby_walk *walk, pt_ruby_frame *ret_frame)
 {
     uint64_t frame[FRAME_WORDS], flags, body;
     for (;;) {
         const uint64_t addr = walk->next;
-        if (addr > walk->end - walk->layout->frame_bytes) return PT_RUBY_END;
-        if (walk->left == 0) return PT_RUBY_CUT;
+        if (addr > walk->end - walk->layout->frame_bytes) return PT_INTERP_END;
+        if (walk->left == 0) return PT_INTERP_CUT;
         walk->left--;
-        if (!read_words(walk->read, walk->arg, addr, frame, FRAME_WORDS)) return PT_RUBY_BAD_READ;
+        if (!read_words(walk->read, walk->arg, addr, frame, FRAME_WORDS)) return PT_INTERP_BAD_READ;
         walk->next += walk->layout->frame_bytes;
         const uint64_t iseq = frame[FRAME_ISEQ / WORD], env = frame[FRAME_ENV / WORD];
         if (iseq == 0) continue;
         if (!read_word(walk->read, walk->arg, env, &flags) || (flags & FLAG_ALWAYS) == 0)
-            return PT_RUBY_BAD_READ;
+            return PT_INTERP_BAD_READ;
         if ((flags & FLAG_C) != 0 || (flags & KIND_MASK) == KIND_NOTHING) continue;
         if (!read_word(walk->read, walk->arg, iseq + ISEQ_BODY, &body) || body == 0)
-            return PT_RUBY_BAD_READ;
+            return PT_INTERP_BAD_READ;
         *ret_frame = (pt_ruby_frame){.addr = addr,
                                      .body = body,
                                      .pc = frame[FRAME_PC / WORD],
                                      .env = env,
                                      .is_entry = (flags & FLAG_FINISH) != 0};
-        return PT_RUBY_FRAME;
+        return PT_INTERP_FRAME_READ;
     }
 }
 

@@ -57,19 +57,12 @@ typedef struct {
     uint32_t left;      /* frames that may still be read */
 } pt_ruby_walk;
 
-typedef enum {
-    PT_RUBY_FRAME,    /* a frame was read */
-    PT_RUBY_END,      /* the stack has no more frames */
-    PT_RUBY_CUT,      /* the stack has more frames than were asked for */
-    PT_RUBY_BAD_READ, /* the memory does not match */
-} pt_ruby_step;
-
 /* Starts a walk at the innermost frame. context: the thread's execution context. most: number of
  * frames to read. */
-pt_ruby_step pt_ruby_walk_begin(pt_ruby_walk *walk, const pt_ruby_layout *layout,
-                                pt_interp_read *read, void *arg, uint64_t context, uint32_t most);
-/* Steps outwards. Sets *ret_frame with PT_RUBY_FRAME only. */
-pt_ruby_step pt_ruby_walk_next(pt_ruby_walk *walk, pt_ruby_frame *ret_frame);
+pt_interp_step pt_ruby_walk_begin(pt_ruby_walk *walk, const pt_ruby_layout *layout,
+                                  pt_interp_read *read, void *arg, uint64_t context, uint32_t most);
+/* Steps outwards. Sets *ret_frame with PT_INTERP_FRAME_READ only. */
+pt_interp_step pt_ruby_walk_next(pt_ruby_walk *walk, pt_ruby_frame *ret_frame);
 
 /* ---- code ---- */
 

@@ -23,7 +23,8 @@ bool pt_interp_copy_text(pt_interp_read *read, void *arg, uint64_t addr, uint64_
     const bool is_cut = length > cap;
     if (is_cut) length = cap;
     while (held < length) {
-        const size_t left = (size_t)length - held, size = left < PIECE ? left : PIECE;
+        const size_t left = (size_t)length - held, to_end = PIECE - (addr + held) % PIECE;
+        const size_t size = left < to_end ? left : to_end; /* within one page */
         if (!read(arg, addr + held, to + held, size)) return false;
         for (const size_t end = held + size; held < end; held++)
             if (to[held] == '\0') {

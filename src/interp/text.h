@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/* text.h: the memory of an interpreter, and texts in it. Freestanding, async-signal-safe. */
+/* text.h: reading the memory of an interpreter, and texts in it. Freestanding, async-signal-safe.
+ */
 #ifndef PT_INTERP_TEXT_H
 #define PT_INTERP_TEXT_H
 
@@ -9,6 +10,14 @@
 
 /* Copies size bytes of the process's memory. False: they are unreadable. */
 typedef bool pt_interp_read(void *arg, uint64_t addr, void *to, size_t size);
+
+/* The result of a step through the frames of an interpreter. */
+typedef enum {
+    PT_INTERP_FRAME_READ, /* a frame was read */
+    PT_INTERP_END,        /* the stack has no more frames */
+    PT_INTERP_CUT,        /* the stack has more frames than were asked for */
+    PT_INTERP_BAD_READ,   /* the memory does not match */
+} pt_interp_step;
 
 /* Copies a text of `length` bytes up to its first zero, not terminated. If it has more than cap
  * bytes, the copy ends before the character of UTF-8 that crosses cap. False: it is unreadable;

@@ -86,8 +86,9 @@ static void check_stack(image *m, const char *expected)
     pt_php_walk walk;
     pt_php_frame frame;
     pt_php_function f;
-    pt_php_step step = pt_php_walk_begin(&walk, read_image, m, GLOBALS, GENERATOR_CLASS, MOST);
-    while (step == PT_PHP_FRAME && (step = pt_php_walk_next(&walk, &frame)) == PT_PHP_FRAME) {
+    pt_interp_step step = pt_php_walk_begin(&walk, read_image, m, GLOBALS, GENERATOR_CLASS, MOST);
+    while (step == PT_INTERP_FRAME_READ &&
+           (step = pt_php_walk_next(&walk, &frame)) == PT_INTERP_FRAME_READ) {
         assert_true(pt_php_function_at(read_image, m, frame.function, &f));
         assert_true(pt_php_name(read_image, m, &f, name, sizeof name, &bytes));
         used += (size_t)snprintf(
@@ -95,7 +96,7 @@ static void check_stack(image *m, const char *expected)
             pt_php_line(read_image, m, GLOBALS, &f, frame.instruction), frame.is_entry ? "*" : "");
     }
     assert_string_equal(text, expected);
-    assert_int_equal(step, PT_PHP_END);
+    assert_int_equal(step, PT_INTERP_END);
 }
 
 /* ---- stacks ---- */
@@ -216,8 +217,10 @@ static void random_memory_ends_a_walk(void **state)
         pt_php_frame frame;
         unsigned frames = 0;
         m->reads = 0;
-        pt_php_step step = pt_php_walk_begin(&walk, read_image, m, GLOBALS, GENERATOR_CLASS, MOST);
-        while (step == PT_PHP_FRAME && (step = pt_php_walk_next(&walk, &frame)) == PT_PHP_FRAME)
+        pt_interp_step step =
+            pt_php_walk_begin(&walk, read_image, m, GLOBALS, GENERATOR_CLASS, MOST);
+        while (step == PT_INTERP_FRAME_READ &&
+               (step = pt_php_walk_next(&walk, &frame)) == PT_INTERP_FRAME_READ)
             frames++;
         assert_true(frames <= MOST && m->reads <= 2 + MOST * (6 + 2 * PT_PHP_DELEGATES_MAX));
     }

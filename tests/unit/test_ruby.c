@@ -135,8 +135,9 @@ static void check_stack(image *m, const char *expected)
     pt_ruby_walk walk;
     pt_ruby_frame frame;
     pt_ruby_code c;
-    pt_ruby_step step = pt_ruby_walk_begin(&walk, layout, read_image, m, CONTEXT, MOST);
-    while (step == PT_RUBY_FRAME && (step = pt_ruby_walk_next(&walk, &frame)) == PT_RUBY_FRAME) {
+    pt_interp_step step = pt_ruby_walk_begin(&walk, layout, read_image, m, CONTEXT, MOST);
+    while (step == PT_INTERP_FRAME_READ &&
+           (step = pt_ruby_walk_next(&walk, &frame)) == PT_INTERP_FRAME_READ) {
         assert_true(pt_ruby_code_at(layout, read_image, m, frame.body, &c));
         const uint64_t owner = pt_ruby_owner(read_image, m, frame.env);
         assert_true(
@@ -148,7 +149,7 @@ static void check_stack(image *m, const char *expected)
         assert_memory_equal(name, "/srv/app.rb", bytes);
     }
     assert_string_equal(text, expected);
-    assert_int_equal(step, PT_RUBY_END);
+    assert_int_equal(step, PT_INTERP_END);
 }
 
 static uint64_t make_method(image *m, uint64_t owner)
@@ -286,9 +287,10 @@ static void random_memory_ends_a_walk(void **state)
         pt_ruby_frame frame;
         unsigned frames = 0;
         m->reads = 0;
-        pt_ruby_step step =
+        pt_interp_step step =
             pt_ruby_walk_begin(&walk, pt_ruby_layout_of(3, 1), read_image, m, CONTEXT, MOST);
-        while (step == PT_RUBY_FRAME && (step = pt_ruby_walk_next(&walk, &frame)) == PT_RUBY_FRAME)
+        while (step == PT_INTERP_FRAME_READ &&
+               (step = pt_ruby_walk_next(&walk, &frame)) == PT_INTERP_FRAME_READ)
             frames++;
         assert_true(frames <= MOST && m->reads <= 1 + 3 * MOST);
     }

@@ -27,3 +27,23 @@ uint32_t pt_tick_read_frames(_Atomic(void *) caches[PT_JOURNAL_LANGUAGES],
     }
     return 0;
 }
+
+uint32_t pt_tick_put_frames(unsigned language, const pt_tick_frames *frames, uint32_t most,
+                            pt_tick_reading *reading, pt_interp_step first,
+                            pt_tick_next_frame *next, void *arg)
+{
+    uint32_t count = 0;
+    pt_interp_step step = first;
+    if (most > frames->most) most = frames->most;
+    while (step == PT_INTERP_FRAME_READ && count < most) {
+        uint64_t word = 0;
+        step = next(arg, &word);
+        if (step != PT_INTERP_FRAME_READ) break;
+        if (count == 0) pt_tick_note_look(language, word != 0);
+        if (word == 0) return count;
+        frames->words[(frames->at + count++) & frames->mask] = word;
+        reading->is_fresh = false;
+    }
+    if (step == PT_INTERP_BAD_READ && count == 0) pt_tick_note_look(language, false);
+    return count;
+}

@@ -9,7 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/tick/peek.h"
 #include "interp/merge.h"
+#include "interp/text.h"
 #include "wire/journal.h"
 
 /* A ring's word: PT_INTERP_FRAME, perhaps PT_INTERP_ENTRY or PT_INTERP_EMPTY, the number of the
@@ -56,6 +58,16 @@ typedef struct {
     bool is_whole;         /* the native stack reaches the start of the thread */
     const uint64_t *regs;  /* that were interrupted, by DWARF number */
 } pt_tick_frames;
+
+/* Steps outwards, and makes the word of the frame; 0: the frame is not as the layout says. */
+typedef pt_interp_step pt_tick_next_frame(void *arg, uint64_t *ret_word);
+
+/* Writes the words of a language's frames, and notes whether the innermost fitted the layout.
+ * Returns their number. first: PT_INTERP_FRAME_READ if `next` may be called. reading: is fresh for
+ * the innermost frame only. */
+uint32_t pt_tick_put_frames(unsigned language, const pt_tick_frames *frames, uint32_t most,
+                            pt_tick_reading *reading, pt_interp_step first,
+                            pt_tick_next_frame *next, void *arg);
 
 /* Reads the calling thread's frames of the first language that has some, and returns their number.
  * interp/merge.h joins them with the native frames later. caches: the thread's, by language;

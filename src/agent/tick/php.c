@@ -81,39 +81,47 @@ static uint64_t instruction_of(const pt_php_frame *frame, const pt_php_function 
     return has_registers ? regs[REG_INSTRUCTION] : frame->instruction;
 }
 
-uint32_t pt_tick_php_frames(void *of_thread, const void *of_process, const pt_tick_frames *frames)
+typedef struct {
+    pt_tick_reading memory;
+    pt_tick_php_cache *cache;
+    const pt_tick_php_facts *facts;
+    const uint64_t *regs; /* for the innermost frame; then NULL */
+} sampling;
+
+static pt_interp_step next_frame(void *arg, uint64_t *ret_word)
 {
-    const pt_tick_php_facts *const facts = of_process;
-    pt_tick_php_cache *const cache = of_thread;
-    if (pt_tick_is_wrong(PT_JOURNAL_LANGUAGE_PHP, PT_TICK_PHP_WRONG_LOOKS)) return 0;
-    cache->pages.samples++;
-    pt_tick_reading r = {.pages = &cache->pages, .is_fresh = true};
-    cache->runs_php = is_owner(&r, facts, frames, cache->runs_php);
-    if (!cache->runs_php) return 0;
+    sampling *const s = arg;
     pt_php_frame frame;
     pt_php_function function;
+    uint32_t number;
+    const pt_interp_step step = pt_php_walk_next(&s->cache->walk, &frame);
+    if (step != PT_INTERP_FRAME_READ ||
+        !number_of(&s->memory, s->cache, s->facts, frame.function, &function, &number))
+        return step;
+    const uint64_t instruction =
+        s->regs != NULL ? instruction_of(&frame, &function, s->regs) : frame.instruction;
+    const int32_t line =
+        pt_php_line(pt_tick_read_memory, &s->memory, s->facts->globals, &function, instruction);
+    s->regs = NULL;
+    *ret_word = PT_TICK_FRAME_WORD(number, line) | (frame.is_entry ? PT_INTERP_ENTRY : 0);
+    return step;
+}
+
+uint32_t pt_tick_php_frames(void *of_thread, const void *of_process, const pt_tick_frames *frames)
+{
+    sampling s = {.cache = of_thread, .facts = of_process, .regs = frames->regs};
+    pt_tick_php_cache *const cache = s.cache;
     uint64_t generator_class;
-    uint32_t count = 0;
-    const uint32_t most =
-        frames->most < PT_TICK_PHP_FRAMES_MAX ? frames->most : (uint32_t)PT_TICK_PHP_FRAMES_MAX;
-    if (!pt_tick_read_memory(&r, facts->generator_class, &generator_class, sizeof generator_class))
+    if (pt_tick_is_wrong(PT_JOURNAL_LANGUAGE_PHP, PT_TICK_PHP_WRONG_LOOKS)) return 0;
+    cache->pages.samples++;
+    s.memory = (pt_tick_reading){.pages = &cache->pages, .is_fresh = true};
+    cache->runs_php = is_owner(&s.memory, s.facts, frames, cache->runs_php);
+    if (!cache->runs_php || !pt_tick_read_memory(&s.memory, s.facts->generator_class,
+                                                 &generator_class, sizeof generator_class))
         return 0;
-    pt_php_step step = pt_php_walk_begin(&cache->walk, pt_tick_read_memory, &r, facts->globals,
-                                         generator_class, 2 * PT_TICK_PHP_FRAMES_MAX);
-    while (step == PT_PHP_FRAME && count < most &&
-           (step = pt_php_walk_next(&cache->walk, &frame)) == PT_PHP_FRAME) {
-        uint32_t number = 0;
-        const bool is_right = number_of(&r, cache, facts, frame.function, &function, &number);
-        if (count == 0) pt_tick_note_look(PT_JOURNAL_LANGUAGE_PHP, is_right);
-        if (!is_right) return count;
-        const uint64_t instruction =
-            count == 0 ? instruction_of(&frame, &function, frames->regs) : frame.instruction;
-        const int32_t line =
-            pt_php_line(pt_tick_read_memory, &r, facts->globals, &function, instruction);
-        frames->words[(frames->at + count++) & frames->mask] =
-            PT_TICK_FRAME_WORD(number, line) | (frame.is_entry ? PT_INTERP_ENTRY : 0);
-        r.is_fresh = false;
-    }
-    if (step == PT_PHP_BAD_READ && count == 0) pt_tick_note_look(PT_JOURNAL_LANGUAGE_PHP, false);
-    return count;
+    const pt_interp_step first =
+        pt_php_walk_begin(&cache->walk, pt_tick_read_memory, &s.memory, s.facts->globals,
+                          generator_class, 2 * PT_TICK_PHP_FRAMES_MAX);
+    return pt_tick_put_frames(PT_JOURNAL_LANGUAGE_PHP, frames, PT_TICK_PHP_FRAMES_MAX, &s.memory,
+                              first, next_frame, &s);
 }

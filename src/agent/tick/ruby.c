@@ -97,34 +97,40 @@ static bool number_of(pt_tick_reading *r, pt_tick_ruby_cache *cache,
 
 /* ---- a sample ---- */
 
-uint32_t pt_tick_ruby_frames(void *of_thread, const void *of_process, const pt_tick_frames *frames)
-{
-    const pt_tick_ruby_facts *const facts = of_process;
-    pt_tick_ruby_cache *const cache = of_thread;
-    if (pt_tick_is_wrong(PT_JOURNAL_LANGUAGE_RUBY, PT_TICK_RUBY_WRONG_LOOKS)) return 0;
-    cache->pages.samples++;
-    pt_tick_reading r = {.pages = &cache->pages, .is_fresh = true};
-    const uint64_t context = context_of_thread(&r, facts);
-    if (context == 0) return 0;
+typedef struct {
+    pt_tick_reading memory;
+    pt_tick_ruby_cache *cache;
+    const pt_tick_ruby_facts *facts;
     pt_ruby_walk walk;
+} sampling;
+
+static pt_interp_step next_frame(void *arg, uint64_t *ret_word)
+{
+    sampling *const s = arg;
     pt_ruby_frame frame;
     pt_ruby_code code;
-    uint32_t count = 0;
-    const uint32_t most =
-        frames->most < PT_TICK_RUBY_FRAMES_MAX ? frames->most : (uint32_t)PT_TICK_RUBY_FRAMES_MAX;
-    pt_ruby_step step = pt_ruby_walk_begin(&walk, facts->layout, pt_tick_read_memory, &r, context,
-                                           2 * PT_TICK_RUBY_FRAMES_MAX);
-    while (step == PT_RUBY_FRAME && count < most &&
-           (step = pt_ruby_walk_next(&walk, &frame)) == PT_RUBY_FRAME) {
-        uint32_t number = 0;
-        const bool is_right = number_of(&r, cache, facts, &frame, &code, &number);
-        if (count == 0) pt_tick_note_look(PT_JOURNAL_LANGUAGE_RUBY, is_right);
-        if (!is_right) return count;
-        const int32_t line = pt_ruby_line(facts->layout, pt_tick_read_memory, &r, &code, frame.pc);
-        frames->words[(frames->at + count++) & frames->mask] =
-            PT_TICK_FRAME_WORD(number, line) | (frame.is_entry ? PT_INTERP_ENTRY : 0);
-        r.is_fresh = false;
-    }
-    if (step == PT_RUBY_BAD_READ && count == 0) pt_tick_note_look(PT_JOURNAL_LANGUAGE_RUBY, false);
-    return count;
+    uint32_t number;
+    const pt_interp_step step = pt_ruby_walk_next(&s->walk, &frame);
+    if (step != PT_INTERP_FRAME_READ ||
+        !number_of(&s->memory, s->cache, s->facts, &frame, &code, &number))
+        return step;
+    const int32_t line =
+        pt_ruby_line(s->facts->layout, pt_tick_read_memory, &s->memory, &code, frame.pc);
+    *ret_word = PT_TICK_FRAME_WORD(number, line) | (frame.is_entry ? PT_INTERP_ENTRY : 0);
+    return step;
+}
+
+uint32_t pt_tick_ruby_frames(void *of_thread, const void *of_process, const pt_tick_frames *frames)
+{
+    sampling s = {.cache = of_thread, .facts = of_process};
+    if (pt_tick_is_wrong(PT_JOURNAL_LANGUAGE_RUBY, PT_TICK_RUBY_WRONG_LOOKS)) return 0;
+    s.cache->pages.samples++;
+    s.memory = (pt_tick_reading){.pages = &s.cache->pages, .is_fresh = true};
+    const uint64_t context = context_of_thread(&s.memory, s.facts);
+    if (context == 0) return 0;
+    const pt_interp_step first =
+        pt_ruby_walk_begin(&s.walk, s.facts->layout, pt_tick_read_memory, &s.memory, context,
+                           2 * PT_TICK_RUBY_FRAMES_MAX);
+    return pt_tick_put_frames(PT_JOURNAL_LANGUAGE_RUBY, frames, PT_TICK_RUBY_FRAMES_MAX, &s.memory,
+                              first, next_frame, &s);
 }
