@@ -18,6 +18,7 @@ static const pt_language *const rows[PT_JOURNAL_LANGUAGES] = {
     [PT_JOURNAL_LANGUAGE_JAVASCRIPT] = &pt_language_v8,
     [PT_JOURNAL_LANGUAGE_PHP] = &pt_language_php,
     [PT_JOURNAL_LANGUAGE_RUBY] = &pt_language_ruby,
+    [PT_JOURNAL_LANGUAGE_PERL] = &pt_language_perl,
 };
 
 static struct {

@@ -31,8 +31,9 @@ typedef struct {
     const void *(*attach)(const pt_language_image *in, char why[PT_LANGUAGE_WHY_BYTES]);
 } pt_language;
 
-/* python.c, v8.c, php.c, ruby.c */
-extern const pt_language pt_language_python, pt_language_v8, pt_language_php, pt_language_ruby;
+/* python.c, v8.c, php.c, ruby.c, perl.c */
+extern const pt_language pt_language_python, pt_language_v8, pt_language_php, pt_language_ruby,
+    pt_language_perl;
 
 static inline bool pt_language_symbol(const pt_image *image, const char *name, uint64_t *ret_addr)
 {

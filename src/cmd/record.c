@@ -98,7 +98,8 @@ static const pt_option record_rows[] = {
      .details =
          "auto takes perf events wherever the kernel gives them, and else, for a COMMAND, "
          "the library (kernel.perf_event_paranoid 3 or 4, containers). A COMMAND that is Python "
-         "3.8 to 3.13, Node, PHP 8.2 or Ruby 3.1, or a script for one of them, gets the library, "
+         "3.8 to 3.13, Node, PHP 8.2, Ruby 3.1 or Perl 5.36, or a script for one of them, gets the "
+         "library, "
          "which "
          "sees "
          "the functions of that language; of these, bpf sees Python's, and perf sees none. "

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/program.h"
 #include "elf/image.h"
+#include "interp/perl.h"
 #include "interp/php.h"
 #include "interp/python.h"
 #include "interp/ruby.h"
@@ -72,6 +73,16 @@ static bool is_go(const pt_elf *elf)
            pt_elf_section_named(elf, ".gopclntab", &section);
 }
 
+/* The definition of that name in the table of dynamic symbols. */
+static bool find_symbol(const pt_elf *elf, const char *name, pt_elf_symbol *ret)
+{
+    pt_elf_symbols symbols;
+    if (!pt_elf_symbols_open(elf, SHT_DYNSYM, &symbols)) return false;
+    for (uint32_t i = 0; pt_elf_symbol_at(&symbols, i, ret); i++)
+        if (ret->section_index != SHN_UNDEF && strcmp(ret->name, name) == 0) return true;
+    return false;
+}
+
 /* A dynamic symbol of that name, or that begins with it. */
 static bool has_symbol(const pt_elf *elf, const char *name)
 {
@@ -114,23 +125,30 @@ static bool is_php(const char *path, const pt_elf *elf)
 static const pt_ruby_layout *ruby_layout_of(const char *path, const pt_elf *elf)
 {
     unsigned major, minor;
-    pt_elf_symbols symbols;
     pt_elf_symbol symbol;
     uint64_t off;
+    char text[8] = "";
     if (!pt_ruby_is_file(path)) return NULL;
     if (sscanf(pt_base_name(path), "ruby%u.%u", &major, &minor) == 2)
         return has_symbol(elf, "ruby_") ? pt_ruby_layout_of(major, minor) : NULL;
-    if (!pt_elf_symbols_open(elf, SHT_DYNSYM, &symbols)) return NULL;
-    for (uint32_t i = 0; pt_elf_symbol_at(&symbols, i, &symbol); i++) {
-        char text[8] = "";
-        if (strcmp(symbol.name, "ruby_version") != 0 ||
-            !pt_elf_offset_of_addr(elf, symbol.value, &off) || off > elf->size_bytes ||
-            elf->size_bytes - off < sizeof text)
-            continue;
-        memcpy(text, elf->bytes + off, sizeof text - 1);
-        if (sscanf(text, "%u.%u.", &major, &minor) == 2) return pt_ruby_layout_of(major, minor);
-    }
-    return NULL;
+    if (!find_symbol(elf, "ruby_version", &symbol) ||
+        !pt_elf_offset_of_addr(elf, symbol.value, &off) || off > elf->size_bytes ||
+        elf->size_bytes - off < sizeof text)
+        return NULL;
+    memcpy(text, elf->bytes + off, sizeof text - 1);
+    return sscanf(text, "%u.%u.", &major, &minor) == 2 ? pt_ruby_layout_of(major, minor) : NULL;
+}
+
+/* The layout of a Perl that has the interpreter within: its version is a byte in the file. */
+static const pt_perl_layout *perl_layout_of(const char *path, const pt_elf *elf)
+{
+    uint64_t off;
+    pt_elf_symbol symbol;
+    if (!pt_perl_is_file(path) || !has_symbol(elf, PT_PERL_MARK) ||
+        !find_symbol(elf, PT_PERL_VERSION, &symbol) ||
+        !pt_elf_offset_of_addr(elf, symbol.value, &off) || off >= elf->size_bytes)
+        return NULL;
+    return pt_perl_layout_of(elf->bytes[off]);
 }
 
 /* Finds the interpreter that the image is. */
@@ -142,9 +160,11 @@ static void judge_interpreter(const char *path, const pt_blob *image, pt_target 
     if (real == NULL || pt_elf_open(image->data, image->size, &elf) != PT_ELF_OK) return;
     const unsigned minor = python_minor_of(real, &elf);
     const pt_ruby_layout *const ruby = ruby_layout_of(real, &elf);
+    const pt_perl_layout *const perl = perl_layout_of(real, &elf);
     if (minor != 0) snprintf(target->interpreter, size, "Python 3.%u", minor);
     if (is_node(real, &elf)) snprintf(target->interpreter, size, "Node");
     if (is_php(real, &elf)) snprintf(target->interpreter, size, "PHP");
+    if (perl != NULL) snprintf(target->interpreter, size, "Perl 5.%u", perl->minor);
     if (ruby != NULL) snprintf(target->interpreter, size, "Ruby %u.%u", ruby->major, ruby->minor);
 }
 

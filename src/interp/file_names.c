@@ -1,6 +1,7 @@
 /* file_names.c: the names of files that have an interpreter. Not for signal handlers. */
 #include <string.h>
 
+#include "interp/perl.h"
 #include "interp/php.h"
 #include "interp/ruby.h"
 
@@ -45,4 +46,11 @@ bool pt_ruby_is_file(const char *path)
     if (at == NULL) return false;
     if (is_library && *at == '-') at++;
     return is_version(at, is_library);
+}
+
+bool pt_perl_is_file(const char *path)
+{
+    bool is_library;
+    const char *const at = behind_name(path, "perl", &is_library);
+    return at != NULL && is_version(at, is_library);
 }

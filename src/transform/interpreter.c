@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "interp/perl.h"
 #include "interp/php.h"
 #include "interp/python.h"
 #include "interp/ruby.h"
@@ -12,7 +13,7 @@
 #include "transform/frames.h"
 
 /* A language's functions count for FRAME + its row, the interpreter's own for FILE + its row. */
-enum { LANGUAGES = 3, PYTHON = 0 };
+enum { LANGUAGES = 4, PYTHON = 0 };
 enum {
     OTHER,
     JAVASCRIPT,
@@ -37,6 +38,7 @@ static const struct {
     [PYTHON] = {PT_MAPPED_PYTHON, is_python_file},
     {PT_MAPPED_PHP, pt_php_is_file},
     {PT_MAPPED_RUBY, pt_ruby_is_file},
+    {PT_MAPPED_PERL, pt_perl_is_file},
 };
 
 typedef struct {

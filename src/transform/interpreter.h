@@ -5,12 +5,12 @@
 
 #include "model/profile.h"
 
-/* Removes the frames of CPython's mapped file from stacks with frames of Python, and those of PHP's
- * and Ruby's from stacks with frames of PHP and Ruby. Frames of other files stay: C extensions, the
- * C library. From stacks with frames of JavaScript it removes their
- * machine code, and the builtins of V8 that execute bytecode or call functions. Other builtins and
- * V8's functions in C++ stay: Builtins_ArrayMap, the collector. Returns a new reference, to the
- * same profile if nothing changes. */
+/* Removes the frames of CPython's mapped file from stacks with frames of Python, and those of PHP,
+ * Ruby and Perl from stacks with frames of these languages. Frames of other files stay: C
+ * extensions, the C library. From stacks with frames of JavaScript it removes their machine code,
+ * and the builtins of V8 that execute bytecode or call functions. Other builtins and V8's functions
+ * in C++ stay: Builtins_ArrayMap, the collector. Returns a new reference, to the same profile if
+ * nothing changes. */
 const pt_profile *pt_fold_interpreter(const pt_profile *profile, pt_diag *diag);
 
 #endif

@@ -20,7 +20,8 @@ static const char *const system_folders[] = {"/lib/", "/lib64/", "/lib32/", "/us
 
 /* Parts of the paths of installed packages: of their sources and of their shared libraries. */
 #define PACKAGE_FOLDERS                                                                            \
-    "/lib/python", "/lib/ruby/", "/gems/", "/site-packages/", "/dist-packages/", "/node_modules/"
+    "/lib/python", "/lib/ruby/", "/gems/", "/share/perl", "/perl5/", "/site-packages/",            \
+        "/dist-packages/", "/node_modules/"
 static const char *const package_folders[] = {PACKAGE_FOLDERS, NULL};
 
 /* Beginnings of the names of functions of compilers and runtimes. */

@@ -40,7 +40,10 @@ static const runtime runtimes[] = {
      {"php", "libphp", "mod_php"},
      "execute_ex",
      "pitot record --engine=preload names it (8.2 without threads)"},
-    {"Perl", {"perl", "libperl.so"}, "Perl_runops_standard", "no option of perl names it"},
+    {"Perl",
+     {"perl", "libperl.so"},
+     "Perl_runops_standard",
+     "pitot record --engine=preload names it (5.36 with threads)"},
 };
 enum { RUNTIMES = sizeof runtimes / sizeof runtimes[0], NONE = RUNTIMES };
 _Static_assert((int)RUNTIMES <= (int)PT_NAMELESS_LANGUAGES_MAX, "each may be told");

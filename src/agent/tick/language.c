@@ -1,6 +1,7 @@
 /* language.c: see language.h. */
 #include "agent/tick/language.h"
 
+#include "agent/tick/perl.h"
 #include "agent/tick/php.h"
 #include "agent/tick/python.h"
 #include "agent/tick/ruby.h"
@@ -13,6 +14,7 @@ static uint32_t (*const readers[PT_JOURNAL_LANGUAGES])(void *cache, const void *
     [PT_JOURNAL_LANGUAGE_PYTHON] = pt_tick_python_frames,
     [PT_JOURNAL_LANGUAGE_PHP] = pt_tick_php_frames,
     [PT_JOURNAL_LANGUAGE_RUBY] = pt_tick_ruby_frames,
+    [PT_JOURNAL_LANGUAGE_PERL] = pt_tick_perl_frames,
 };
 
 uint32_t pt_tick_read_frames(_Atomic(void *) caches[PT_JOURNAL_LANGUAGES],

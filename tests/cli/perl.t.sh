@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Perl's subs in stacks that the library records: each right in name, file and line, among native ones.
+. "$(dirname "$0")/lib.sh"
+[ "$PITOT_SANITIZED" = 0 ] || skip_all 'the library is not loaded into sanitized runs'
+tests=$PITOT_ROOT/tests/cli
+perl=$(command -v perl) || skip_all 'perl is not installed'
+[ "$("$perl" -MConfig -e 'print "$Config{PERL_VERSION} $Config{useithreads} $Config{ptrsize}"')" = '36 define 8' ] ||
+    skip_all 'this perl is not 5.36 with threads'
+
+it "each sub of Perl $("$perl" -e 'printf "%vd", $^V') is right in name, file and line, in each way that a stack can go"
+run pitot record -F 2000 -o stacks.pb.gz "$perl" "$tests/perl_stacks.pl" expected.json 4
+expect_status 0
+pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
+run python3 "$tests/perl_stacks_check.py" expected.json traces.json
+expect_status 0
+read -r _ stacks _ frames _ wrong _ places _ all < <(stdout)
+expect_equal 'wrong stacks' "$wrong" 0
+expect [ "$frames" -ge 100 ]
+expect [ "$((places * 2))" -ge "$all" ] # where ticks are few, some places meet none
+expect_equal 'why the library' "$(pitot info stacks.pb.gz | grep -c 'engine: libprofiler.so.0 in the processes, as the command is Perl 5.36,')" 1
+
+it "the interpreter's own functions count for the sub that runs; --native shows them; list shows the source"
+cat >Ledger.pm <<'P'
+package Ledger;
+sub new { bless {}, shift }
+sub append {
+    my ($self, $n) = @_;
+    my $sum = 0;
+    $sum += $_
+        for 1 .. $n;
+    return $sum;
+}
+1;
+P
+cat >app.pl <<'P'
+use lib '.';
+use Ledger;
+sub each_of { my ($code, @list) = @_; $code->($_) for @list }
+each_of(sub { Ledger->new->append($_[0] * 1_000_000) }, 1, 2, 3);
+P
+printf '%s\n' "#!$perl" 'do "./app.pl";' >tool
+chmod +x tool
+run pitot record ./tool # a script for perl
+expect_equal 'why the library' "$(pitot info | grep -c 'the command is Perl 5.36,')" 1
+expect_equal 'what is said of joining' "$(stderr | grep -c 'Perl functions in [0-9.]* %, \(100\|99[.0-9]*\) % of these joined for certain')" 1
+run pitot top -n 0 --csv
+expect_equal 'a line about names' "$(stderr | grep 'no names')" ''
+share=$(stdout | awk -F, '$5 == "Ledger::append" { sum += $2 } END { print int(100 * sum) }')
+expect [ "$share" -ge 50 ]
+expect_equal 'the evaluator' "$(stdout | grep -c runops)" 0
+expect [ "$(pitot traces -n 0 --native 2>/dev/null | grep -c runops_standard)" -ge 2 ]
+pitot traces -n 0 --json 2>/dev/null | python3 -c '
+import json, sys
+stacks = [[f["name"] for f in t["frames"]] for t in json.load(sys.stdin)["traces"]]
+print(*next(s for s in stacks if "Ledger::append" in s)[:5], sep=",")' >callers
+expect_equal 'who calls' "$(cat callers)" 'Ledger::append,main::__ANON__,main::each_of,(eval),{main}'
+expect [ "$(pitot list 'Ledger::append' 2>/dev/null | grep -c 'for 1 .. .n')" -ge 1 ]
+expect [ "$(pitot top -n 0 --by=mapping --csv 2>/dev/null | grep -c '\[perl\]')" -ge 1 ]
+
+it 'profile.proto has them, whoever writes it'
+CPUPROFILE=$PWD/own.pb.gz CPUPROFILE_FREQUENCY=1000 LD_PRELOAD=$PITOT_BUILD/libprofiler.so.0 run "$perl" app.pl
+run pitot traces -n 0 --lines own.pb.gz
+expect [ "$(stdout | grep -c 'Ledger::append .*Ledger.pm:[67]')" -ge 1 ]
+
+it 'a program says and returns what it does alone'
+cat >says.pl <<'P'
+use strict; use warnings; no warnings 'recursion';
+use threads;
+sub deep { my $n = shift; $n > 0 ? deep($n - 1) : do { my $s = 0; $s += $_ for 1 .. 300_000; $s } }
+eval { deep(10); die { code => 3 } };
+print $@->{code}, "\n";
+print threads->create(sub { deep(2000) })->join, "\n";
+local $SIG{ALRM} = sub { print "alarm\n" };
+kill ALRM => $$;
+my $pid = fork // die;
+if (!$pid) { deep(5); exit 4 }
+waitpid $pid, 0;
+print $? >> 8, "\n", join(',', sort { $b <=> $a } 1 .. 5), "\n", qx(echo out);
+exit 5;
+P
+if "$perl" says.pl >alone 2>&1; [ $? = 5 ]; then
+    for _ in 1 2 3; do
+        pitot record -F 10000 -o says.pb.gz "$perl" says.pl >recorded 2>said
+        expect_equal 'its status' $? 5
+        expect_equal 'what it says' "$(cat recorded)" "$(cat alone)"
+    done
+else
+    skip 'this perl has no threads.pm'
+fi
+
+it 'another program of that name, a version that is not known, and one that lies about itself do no harm'
+if needs cc; then
+    cp "$(command -v sh)" perl
+    run pitot record -o other.pb.gz ./perl -c true
+    expect_equal 'the library for it' "$(pitot info other.pb.gz | grep -c 'the command is Perl')" 0
+    cat >fake.c <<'C'
+#include <pthread.h>
+const char PL_version = VERSION;
+pthread_key_t PL_thr_key;
+static long memory[1000];
+__attribute__((noinline)) void Perl_runops_standard(long rounds)
+{
+    for (volatile long n = rounds; n > 0; n--)
+        memory[n * 31 % 1000] = n % 3 == 0 ? (long)&memory[n * 7 % 990] : n % 3 == 1 ? -8 : 0x7fffffff0008;
+}
+int main(void)
+{
+    pthread_key_create(&PL_thr_key, NULL);
+    pthread_setspecific(PL_thr_key, memory);
+    Perl_runops_standard(60000000);
+    return 4;
+}
+C
+    for version in 36 90; do
+        cc -O1 -rdynamic -DVERSION="$version" -o perl5 fake.c -lpthread
+        run pitot record --engine=preload -F 2000 -o fake.pb.gz ./perl5
+        expect_status 4
+        expect_equal "functions of $version" "$(stderr | grep -c 'Perl functions')" 0
+        expect_equal "what is said of $version" "$(stderr | grep -c 'names of its functions will be missing')" 1
+    done
+fi
