@@ -83,7 +83,8 @@ paranoid=$(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null || echo 4)
 if [ "$(id -u)" != 0 ] && [ "$paranoid" -gt 1 ]; then
     skip "perf_event_paranoid is $paranoid: only the kernel's own tick is there"
 else
-    expect agrees "$(calc "$(told worker1) / 1000")" 0.8 0.001
+    # Where a machine is full its host may take the processor away meanwhile, and the clock goes on.
+    expect agrees "$(calc "$(told worker1) / 1000")" "$(fact worked)" 0.001
 fi
 
 it 'a thread that starts with all signals blocked is seen'

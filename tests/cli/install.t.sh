@@ -61,20 +61,6 @@ expect bash -n "$prefix/share/bash-completion/completions/pitot"
 expect grep -q '^#compdef pitot' "$prefix/share/zsh/site-functions/_pitot"
 expect [ -s "$prefix/share/fish/vendor_completions.d/pitot.fish" ]
 
-it 'completes commands and options in bash, zsh and fish'
-expect_equal 'in bash' "$(bash -c '. "$1"; COMP_WORDS=(pitot top --mi) COMP_CWORD=2; _pitot; echo "${COMPREPLY[*]}"' - \
-    "$prefix/share/bash-completion/completions/pitot" 2>/dev/null)" --mine
-if needs zsh; then
-    # shellcheck disable=SC2016 # zsh expands
-    expect_equal 'in zsh' "$(zsh -fc 'fpath=("$1" $fpath); autoload -U compinit; compinit -u -D; autoload +X _pitot
-        print "$_comps[pitot] ${+functions[_pitot]}"' - "$prefix/share/zsh/site-functions" 2>&1)" '_pitot 1'
-fi
-if needs fish; then
-    # shellcheck disable=SC2016 # fish expands
-    expect_equal 'in fish' "$(HOME=$PWD fish --no-config -c 'source $argv[1]; complete -C "pitot top --mi"' \
-        "$prefix/share/fish/vendor_completions.d/pitot.fish" 2>&1 | cut -f1)" --mine
-fi
-
 it 'a link called like another tool, beside the program, is that tool; the option links installs all of them'
 tools=$(sed -n '/foreach tool/,/endforeach/p' "$PITOT_ROOT/meson.build" | grep -o "'[a-z-]*'" | tr -d "'" |
     grep -vx -e links -e pitot -e bindir)
