@@ -129,14 +129,13 @@ typedef struct {
     size_t impossible; /* left out */
 } claims;
 
-/* What processes can have used while the command ran; of a recording that was cut off, since the
- * machine started. */
+/* What processes can have used while the command ran. Of a recording that was cut off, nobody knows
+ * how long it ran: the machine may have started again since. */
 static pt_journal_bounds bounds_of(const pt_record_run *run)
 {
-    const int64_t duration_ns = run != NULL ? run->duration_ns : pt_clock_ns(CLOCK_MONOTONIC);
-    return (pt_journal_bounds){.duration_ns = (uint64_t)duration_ns,
+    return (pt_journal_bounds){.duration_ns = (uint64_t)run->duration_ns,
                                .cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
-                               .period_ns = run != NULL ? run->period_ns : 0};
+                               .period_ns = run->period_ns};
 }
 
 static void push_brief(const pt_journal_brief *brief, void *arg)
@@ -553,8 +552,6 @@ pt_status pt_recorded_left(const pt_folder_journals *left, const pt_profile **re
     walking walk;
     begin_walking(&walk);
     pt_journal_reading *const reading = pt_journal_reading_new(b, true, &walk.hooks);
-    const pt_journal_bounds bounds = bounds_of(NULL);
-    pt_journal_reading_bound(reading, &bounds);
     left_sums sums = {.reading = reading};
     for (size_t i = 0; i < left->count; i++) {
         pt_blob shorts = PT_BLOB_INIT;
