@@ -171,6 +171,46 @@ size_t pt_folder_each_left(const char *tmpdir, pt_folder_left *visit, void *cont
     return count;
 }
 
+/* The folder at a place is one of ours, and its recorder lives; *ret_made: when. */
+static bool is_running(int at, const char *name, struct timespec *ret_made)
+{
+    struct stat st;
+    if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0) return false;
+    PT_CLOSE int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0 || st.st_uid != geteuid()) return false;
+    *ret_made = st.st_mtim;
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0) return errno == EWOULDBLOCK;
+    flock(fd, LOCK_UN);
+    return false;
+}
+
+char *pt_folder_newest_running(const char *tmpdir)
+{
+    const char *places[PLACES];
+    char *newest = NULL;
+    struct timespec latest = {0}, made;
+    list_places(tmpdir, places);
+    for (size_t i = 0; i < PLACES; i++) {
+        DIR *const dir = opendir(places[i]);
+        const struct dirent *entry;
+        while (dir != NULL && (entry = readdir(dir)) != NULL) {
+            if (!is_running(dirfd(dir), entry->d_name, &made)) continue;
+            if (made.tv_sec < latest.tv_sec ||
+                (made.tv_sec == latest.tv_sec && made.tv_nsec <= latest.tv_nsec))
+                continue;
+            char *const folder = pt_strf("%s/%s", places[i], entry->d_name);
+            pt_folder_journals journals;
+            pt_folder_journals_find(folder, &journals);
+            if (journals.count > 0) latest = made;
+            free(journals.count > 0 ? newest : folder);
+            if (journals.count > 0) newest = folder;
+            pt_folder_journals_done(&journals);
+        }
+        if (dir != NULL) closedir(dir);
+    }
+    return newest;
+}
+
 /* outer/RANDOM. Processes that drop root's rights must still be able to leave a file in it, but
  * nobody else: root's outer folder can be gone through and not listed, and only processes that have
  * the path in their environment know the name. */

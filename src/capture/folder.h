@@ -36,6 +36,10 @@ typedef struct pt_folder_journals {
 void pt_folder_journals_find(const char *folder, pt_folder_journals *ret_journals);
 void pt_folder_journals_done(pt_folder_journals *journals);
 
+/* The outer folder of this user's recording by the library that began last of those that go on; to
+ * be freed. NULL: there is none. */
+char *pt_folder_newest_running(const char *tmpdir);
+
 /* last_s: as in pt_folder_journals. is_told: an earlier visit marked the folder. */
 typedef void pt_folder_left(void *context, const char *folder, time_t last_s, bool is_told);
 /* Visits and marks the outer folders of this user whose recorders were killed, and removes those

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/args.h"
+#include "capture/folder.h"
 #include "cmd/lookup.h"
 #include "cmd/options.h"
 #include "cmd/remote.h"
@@ -222,20 +224,23 @@ static int symbolize_sides(pt_cmd_context *context)
     return status;
 }
 
-int pt_cmd_load(pt_cmd_context *context)
+void pt_cmd_expand_names(const char *const *names, size_t count, pt_args *ret_names)
 {
-    static const char *const usual[] = {PT_DEFAULT_PROFILE};
-    const bool usual_one = context->arg_count == 0;
-    const char *const *names = usual_one ? usual : context->args;
-    const size_t count = usual_one ? 1 : context->arg_count;
-    const char *const ignored = pt_filter_pattern(&context->query, PT_FILTER_IGNORE);
-    const bool is_missing = usual_one && pt_path_look(PT_DEFAULT_PROFILE) == PT_PATH_MISSING;
-    if (is_missing && ignored != NULL && pt_path_look(ignored) == PT_PATH_OTHER)
-        return pt_cmd_usage(context, PT_IGNORED_FILE, ignored, context->command->name, ignored);
-    if (is_missing)
-        return pt_cmd_usage(context, "%s: name a profile; there is no " PT_DEFAULT_PROFILE " here",
-                            context->command->name);
-    if (usual_one) pt_cmd_say("showing " PT_DEFAULT_PROFILE);
+    for (size_t i = 0; i < count; i++) {
+        pt_folder_journals journals = {0};
+        const bool is_running = strcmp(names[i], PT_RECORDING_NAME) == 0;
+        PT_FREE char *running = is_running ? pt_folder_newest_running(getenv("TMPDIR")) : NULL;
+        const char *const folder = running != NULL ? running : names[i];
+        if (pt_path_look(folder) == PT_PATH_FOLDER) pt_folder_journals_find(folder, &journals);
+        for (size_t k = 0; k < journals.count; k++)
+            pt_args_make(ret_names, pt_strdup(journals.items[k]));
+        if (journals.count == 0) pt_args_add(ret_names, names[i]);
+        pt_folder_journals_done(&journals);
+    }
+}
+
+static int load_names(pt_cmd_context *context, const char *const *names, size_t count)
+{
     const pt_fetch_options fetch = pt_remote_options(context);
     pt_load_options options = {.word_bytes = program_word_bytes(names, count),
                                .strict = context->input->strict,
@@ -268,6 +273,31 @@ int pt_cmd_load(pt_cmd_context *context)
     if (status == PT_EXIT_OK && context->command->needs & PT_NEEDS_SYMBOLS)
         status = symbolize_sides(context);
     keep_fetched(context);
+    return status;
+}
+
+int pt_cmd_load(pt_cmd_context *context)
+{
+    static const char *const usual[] = {PT_DEFAULT_PROFILE};
+    const bool usual_one = context->arg_count == 0;
+    if (usual_one && pt_path_look(PT_DEFAULT_PROFILE) == PT_PATH_MISSING)
+        return pt_cmd_usage(context, "%s: name a profile; there is no " PT_DEFAULT_PROFILE " here",
+                            context->command->name);
+    if (usual_one) pt_cmd_say("showing " PT_DEFAULT_PROFILE);
+    pt_args names = {0};
+    pt_cmd_expand_names(usual_one ? usual : context->args, usual_one ? 1 : context->arg_count,
+                        &names);
+    int status = PT_EXIT_OK;
+    for (size_t i = 0; i < names.count && status == PT_EXIT_OK; i++)
+        if (strcmp(names.items[i], PT_RECORDING_NAME) == 0)
+            status = pt_cmd_usage(context, PT_RECORDING_NAME
+                                  ": no recording of yours by the library goes on, or it has no "
+                                  "samples yet");
+    if (status == PT_EXIT_OK) status = load_names(context, names.items, names.count);
+    if (context->arg_count == 1 && context->title != NULL &&
+        strcmp(names.items[0], context->args[0]) != 0)
+        context->title = context->args[0]; /* a folder, whatever is in it */
+    pt_args_done(&names);
     return status;
 }
 

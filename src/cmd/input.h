@@ -2,8 +2,13 @@
 #ifndef PT_CMD_INPUT_H
 #define PT_CMD_INPUT_H
 
+#include "base/args.h"
 #include "cmd/cmd.h"
 #include "transform/scale.h"
+
+/* As the name of a profile: this user's recording by the library that goes on; of several the one
+ * that began last. */
+#define PT_RECORDING_NAME "@recording"
 
 /* The kind of a file, by its first bytes. */
 typedef enum {
@@ -21,6 +26,9 @@ pt_path_kind pt_path_look(const char *path);
 /* Loads context->args (or the default profile, with a message) into ->loaded, ->profile, ->title,
  * and symbolizes if the command needs names. Returns an exit status; a failure was printed. */
 int pt_cmd_load(pt_cmd_context *context);
+/* The profiles that arguments name: @recording and the folder of a recording that goes on, or whose
+ * recorder was killed, stands for its journals. The caller frees them. */
+void pt_cmd_expand_names(const char *const *names, size_t count, pt_args *ret_names);
 /* A context with the command, settings and output of another, and no arguments, profile or query.
  */
 pt_cmd_context pt_cmd_context_like(const pt_cmd_context *context);

@@ -201,8 +201,9 @@ static int take_pattern(pt_cmd_context *context)
 /* Is the argument a profile: a file, a server, or standard input? */
 static bool names_a_profile(const char *argument)
 {
-    return strcmp(argument, "-") == 0 || strchr(argument, '/') != NULL ||
-           pt_fetch_is_remote(PT_FETCH_OWN, argument) || pt_path_look(argument) != PT_PATH_MISSING;
+    return strcmp(argument, "-") == 0 || strcmp(argument, PT_RECORDING_NAME) == 0 ||
+           strchr(argument, '/') != NULL || pt_fetch_is_remote(PT_FETCH_OWN, argument) ||
+           pt_path_look(argument) != PT_PATH_MISSING;
 }
 
 /* Takes the first argument as the pattern if it is no profile and may be the name of a function. */

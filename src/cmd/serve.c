@@ -6,7 +6,7 @@
 
 typedef struct {
     const char *http;
-    bool no_browser, intel;
+    bool no_browser, live, intel;
     const char *source_path, *trim_path;
 } serve_settings;
 
@@ -24,6 +24,13 @@ static const pt_option serve_options[] = {
      .help = "only print the address",
      .details = "Without it pitot starts the program in BROWSER, or the usual browser if there is "
                 "a display."},
+    {.name = "live",
+     .type = PT_OPT_FLAG,
+     .offset = offsetof(serve_settings, live),
+     .help = "read the profiles again each second when they have changed",
+     .details =
+         "The page keeps zoom, chosen function and scrolling. @recording is the recording by "
+         "the library that goes on."},
     {.name = "source-path",
      .type = PT_OPT_STRING,
      .offset = offsetof(serve_settings, source_path),
@@ -64,6 +71,7 @@ static int serve_run(pt_cmd_context *context, void *settings_)
         .address = settings->http,
         .no_browser = settings->no_browser,
         .takes_files = true,
+        .is_live = settings->live,
         .query = context->query,
         .defaults = defaults,
         .default_count = sizeof defaults / sizeof *defaults,
@@ -85,7 +93,8 @@ const pt_command pt_command_serve = {
     .examples =
         (const char *const[]){"pitot serve app.pb.gz", "opens a browser",
                               "pitot serve --http=:8080 --no-browser --base=old.pb.gz new.pb.gz",
-                              "a difference, at port 8080", NULL},
+                              "a difference, at port 8080", "pitot serve --live @recording",
+                              "a program while `pitot record` records it", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_KEEPS_READ | PT_MARKS_BASE |
              PT_KEEPS_SIDES,
     .max_args = SIZE_MAX,

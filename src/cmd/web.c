@@ -34,6 +34,7 @@ typedef struct {
     const pt_cmd_context *base; /* without threads: answers are made in copies of the process */
     const pt_web_options *options;
     uint64_t file_bytes; /* the largest file that the page takes; 0 = none */
+    uint64_t stamp; /* of a profile that grows: as it was read (pt_web_stamp); 0 = it does not */
 } web;
 
 static void answer_text(pt_serve_answer *answer, unsigned status, const char *text)
@@ -118,7 +119,8 @@ static void answer_page(const web *w, pt_serve_answer *answer)
                         .version = PT_VERSION,
                         .before = pt_cmd_before_title(w->base),
                         .has_times = has_times(w->base->profile),
-                        .file_bytes = w->file_bytes};
+                        .file_bytes = w->file_bytes,
+                        .is_live = w->stamp != 0};
     pt_render_app_html(&out, &app);
     pt_out_done(&out, NULL);
     answer->type = "text/html; charset=utf-8";
@@ -212,11 +214,39 @@ static void answer_file(const web *w, const pt_serve_request *request, pt_serve_
     pt_buf_done(&said);
 }
 
+/* {"changed": true}: the process stays in place of the one before it, with the profile as it is
+ * now. "gone": its files are there no more. */
+static void answer_again(const web *w, pt_serve_answer *answer)
+{
+    const pt_cmd_context *const base = w->base;
+    const uint64_t stamp = pt_web_stamp(base->args, base->arg_count);
+    const pt_cmd_context *read = NULL;
+    if (stamp != 0 && stamp != w->stamp) {
+        pt_buf said = PT_BUF_INIT; /* the command line has said it */
+        pt_cmd_hear(&said);
+        read = pt_web_read_again(base);
+        pt_cmd_hear(NULL);
+        pt_buf_done(&said);
+    }
+    pt_putf(&answer->body, "{\"changed\": %s, \"gone\": %s}\n", read != NULL ? "true" : "false",
+            stamp == 0 ? "true" : "false");
+    answer->type = "application/json";
+    if (read == NULL) return;
+    web *made = pt_alloc(1, sizeof *made);
+    *made = *w;
+    made->base = read;
+    made->stamp = stamp;
+    answer->stays = PT_STAY_HERE;
+    answer->stay_context = made;
+}
+
 static void on_request(void *context, const pt_serve_request *request, pt_serve_answer *answer)
 {
     const web *w = context;
     const char *path = request->path;
     if (request->posts && strcmp(path, "/file") == 0) return answer_file(w, request, answer);
+    if (request->posts && strcmp(path, "/again") == 0 && w->stamp != 0)
+        return answer_again(w, answer);
     if (request->posts)
         return answer_text(answer, 404, "Files are taken at /file?name=NAME only.\n");
     if (strcmp(path, "/") == 0 || strcmp(path, "/ui") == 0)
@@ -282,6 +312,7 @@ int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
     alone.confined = true;
     const char *const address = options->address != NULL ? options->address : "";
     web w = {.base = &alone, .options = options, .file_bytes = file_bytes_at(address, options)};
+    if (options->is_live) w.stamp = pt_web_stamp(base->args, base->arg_count) | 1;
     pt_server *server = NULL;
     pt_error error = PT_ERROR_INIT;
     stopped = eventfd(0, EFD_CLOEXEC);
@@ -292,7 +323,8 @@ int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
     sigaction(SIGINT, &action, &before[0]);
     sigaction(SIGTERM, &action, &before[1]);
     int status = PT_EXIT_OK;
-    if (pt_serve_open(address, w.file_bytes, on_request, &w, &server, &error) != PT_OK) {
+    if (pt_serve_open(address, options->is_live && w.file_bytes == 0 ? 1 : w.file_bytes, on_request,
+                      &w, &server, &error) != PT_OK) {
         status = pt_cmd_fail(&error);
     } else {
         url_said(pt_serve_url(server));

@@ -4,6 +4,7 @@
  *   /ui/VIEW?PARAMETERS   the page (web/src/app), showing that view
  *   /api/VIEW?PARAMETERS  the report itself: what `pitot COMMAND` prints, with the same options
  *   /download             the profile, as profile.proto
+ *   /again                POST: reads profiles that have changed, if they may
  *   /file?name=NAME       POST: a file, which is shown below a root of its own: /3/ui/VIEW
  *
  * Parameters are options of the query by name (focus=parse) or as google/pprof's own page calls
@@ -23,6 +24,7 @@ typedef struct pt_web_options {
     const char *address; /* HOST:PORT; NULL or "" = any free port of localhost */
     bool no_browser;     /* do not open one */
     bool takes_files;    /* files may be dropped on the page, unless other machines reach it */
+    bool is_live;        /* the profiles are read again when they change and the page asks */
     pt_query query;      /* what the page shows first */
     const pt_web_default *defaults;
     size_t default_count;

@@ -54,6 +54,7 @@ void pt_render_app_html(pt_out *out, const pt_app *app)
         pt_json_null(&w);
     pt_json_key_bool(&w, "times", app->has_times);
     pt_json_key_uint(&w, "files", app->file_bytes);
+    pt_json_key_bool(&w, "live", app->is_live);
     pt_json_key_array(&w, "events");
     for (uint32_t e = 0; e < profile->event->t.count; e++)
         put_event(&w, profile, e);

@@ -18,6 +18,7 @@ typedef struct pt_app {
     const char *before;  /* what it is compared with; NULL = nothing */
     bool has_times;      /* the samples have times */
     uint64_t file_bytes; /* the largest file that the server takes; 0 = it takes none */
+    bool is_live;        /* the profile grows */
     const char *query;   /* of a file: what was asked; else NULL */
     /* Of a file: its reports, those of one kind beside each other. NULL: a server has them. */
     const pt_app_answer *answers;

@@ -207,6 +207,25 @@ expect_equal 'open to the network' "$(curl -s -o body -w '%{http_code}' -H "Auth
 kill "$pid"
 token=$first_token
 
+it 'reads a profile again that has changed, where that was asked for'
+cp a.folded live.folded
+start live "$PITOT" serve --no-browser --live live.folded
+again() { curl -s -H "Authorization: Bearer $token" -X POST "$live/again"; }
+cp dropped.folded live.new && mv live.new live.folded
+for i in 1 2; do
+    expect_equal "time $i" "$(again)" "{\"changed\": $([ $i = 1 ] && echo true || echo false), \"gone\": false}"
+    expect_equal top "$(curl -s -H "Authorization: Bearer $token" "$live/api/top")" "$("$PITOT" top live.folded)"
+done
+echo 'no profile' >live.folded
+expect_equal 'what cannot be read' "$(again)" '{"changed": false, "gone": false}'
+rm live.folded
+expect_equal 'its end' "$(again)" '{"changed": false, "gone": true}'
+expect_equal top "$(curl -s -H "Authorization: Bearer $token" "$live/api/top" | tail -n +2)" "$("$PITOT" top dropped.folded | tail -n +2)"
+kill "$pid"
+token=$first_token
+get /again -X POST
+expect_equal 'one that is not live' "$code" 404
+
 it 'keeps the eight files that were asked for last'
 for i in $(seq 9); do get '/file?name=a' --data-binary @a.folded; done
 last=$(grep -o '[0-9]*' body)

@@ -403,6 +403,42 @@ def drop(page, selector, name, content):
               f'document.querySelector({selector!r}).dispatchEvent(new DragEvent("drop", {{dataTransfer: d, bubbles: true, cancelable: true}})); }})()')
 
 
+def a_profile_that_grows_is_shown_as_it_is_without_losing_the_place(browser):
+    renewed = 'Number(document.documentElement.dataset.renewed || 0)'
+
+    def grow(page, stacks):
+        before = page.eval(renewed)
+        write_folded('new.folded', stacks)
+        os.rename(os.path.join(FOLDER, 'new.folded'), os.path.join(FOLDER, 'live.folded'))
+        waits(page, f'{renewed} > {before}')
+
+    write_folded('live.folded', STACKS)
+    process, printed = serve('--live', 'live.folded')
+    try:
+        page = browser.open(printed)
+        page = browser.open(printed[:printed.index('/?t=')] + '/ui/?zoom=main%3Bparse&sel=read')
+        equal(page.text('#live'), 'live')
+        grow(page, {**STACKS, 'main;parse;read': 1300})
+        equal(page.text('.facts li'), 'samples: 2,000')
+        equal(page.text('#crumbs li:last-child'), 'parse')
+        equal(address(page), '/ui/?zoom=main%3Bparse&sel=read')
+        click_text(page, '#views a', 'Top')
+        ready(page, 'top')
+        equal(rows(page)[0], '1,300 65.0% 1,300 65.0% read')
+        grow(page, {**STACKS, 'main;parse;read': 9300})
+        equal(rows(page)[0], '9,300 93.0% 9,300 93.0% read')
+        equal(page.eval('document.querySelector("#content [aria-current=true]").dataset.name'), 'read')
+        os.remove(os.path.join(FOLDER, 'live.folded'))
+        waits(page, 'document.querySelector("#live").textContent === "the recording has ended"')
+        click_text(page, '#views a', 'Tree')
+        ready(page, 'tree')
+        equal(rows(page)[0], '10,000 100.0% 0 0% ▾main')
+        equal(browser.complaints, [])
+    finally:
+        process.terminate()
+        process.wait()
+
+
 # V8's form: main 3 ms in itself, parse 7 ms below it
 CPUPROFILE = {'nodes': [{'id': 1, 'callFrame': {'functionName': '(root)', 'url': '', 'lineNumber': -1}, 'children': [2]},
                         {'id': 2, 'callFrame': {'functionName': 'main', 'url': 'a.js', 'lineNumber': 0}, 'children': [3]},
@@ -494,6 +530,7 @@ TESTS = [
     a_report_is_the_page_in_a_file,
     a_file_is_dropped_on_the_page_and_another_is_compared_with_it,
     a_report_reads_other_profiles_by_itself,
+    a_profile_that_grows_is_shown_as_it_is_without_losing_the_place,
     what_matches_nothing_is_said_in_words,
     conditions_without_a_field_can_be_taken_away,
     my_code_is_one_button,

@@ -82,6 +82,17 @@ export class Flame {
     this.graph.tree = this.panel.tree = this.tree;
   }
 
+  /* Other data of the same question: the zoom and the box that the keys are at stay. */
+  renew(data: FlameData): void {
+    const selected = this.scene.selected < 0 ? null : this.tree.path(this.scene.selected);
+    this.asked.clear();
+    this.setTree(data);
+    this.restore();
+    if (selected !== null) this.scene.selected = this.tree.nodeAt(selected);
+    byId("empty").hidden = data.total > 0;
+    this.refresh();
+  }
+
   /* ---- what changes the state ---- */
 
   private place(): Place {

@@ -23,6 +23,7 @@ interface Data {
   version: string;
   before: string | null; /* what it is compared with */
   times: boolean; /* samples have times */
+  live: boolean; /* the profile grows */
   files: number; /* the bytes of a file that the server takes; 0: it takes none */
   events: { type: string; unit: string }[];
   event: number;
@@ -34,6 +35,7 @@ interface Data {
 const TABLE_ROWS = "1000";
 const PICKED_ROWS = "25";
 const KEPT_ANSWERS = 40;
+const LOOK_AGAIN_MS = 1000;
 
 /* Names in messages may be any bytes. */
 function decoded(text: string): string {
@@ -71,6 +73,54 @@ class App implements Page {
     this.listEvents();
     this.listen();
     this.show();
+    if (this.data.live) this.lookAgain();
+  }
+
+  /* ---- A profile that grows ---- */
+
+  private lookAgain(): void {
+    const live = byId("live");
+    live.hidden = false;
+    live.textContent = "live";
+    live.toggleAttribute("data-on", true);
+    const end = (text: string): void => {
+      live.textContent = text;
+      live.removeAttribute("data-on");
+    };
+    window.setTimeout(async () => {
+      const response = document.hidden ? null : await fetch(`${ROOT}/again`, { method: "POST" }).catch(() => undefined);
+      if (response === undefined) return end("pitot has ended");
+      const said = response !== null && response.ok ? ((await response.json()) as { changed: boolean; gone: boolean }) : null;
+      if (said?.changed) await this.renew().catch(() => undefined);
+      if (said?.gone) end("the recording has ended");
+      else this.lookAgain();
+    }, LOOK_AGAIN_MS);
+  }
+
+  /* The same view of what is there now, with its scrolling, and the keyboard where it was. */
+  private async renew(): Promise<void> {
+    const question = this.asked;
+    const isInUse = (): boolean => question !== this.asked || !byId("selection").hidden || document.documentElement.dataset.ready === undefined;
+    if (isInUse() || this.state.view.name === "graph") return; /* a picture would flicker */
+    this.answers.clear();
+    if (this.flame !== null) {
+      const { graph } = this.flame;
+      const data = parseData(JSON.stringify(await this.ask("flame")));
+      if (isInUse()) return;
+      graph.renew(data);
+      this.content.querySelector(".facts")?.replaceChildren(...graph.facts().map((fact) => element("li", "", fact)));
+    } else {
+      const made = await (this.state.waits() ? this.picker() : this.viewOf(this.state.view)());
+      if (isInUse()) return;
+      const scrolled = [...this.content.querySelectorAll(".scroll, .side")].map((e) => [e.scrollLeft, e.scrollTop]);
+      const focused = document.activeElement instanceof HTMLElement && this.content.contains(document.activeElement) ? document.activeElement.dataset.name : undefined;
+      this.content.replaceChildren(...made);
+      this.content.querySelectorAll(".scroll, .side").forEach((e, i) => e.scrollTo(scrolled[i]?.[0] || 0, scrolled[i]?.[1] || 0));
+      const names = [...this.content.querySelectorAll<HTMLElement>("[data-name]")];
+      if (focused !== undefined) names.find((e) => e.dataset.name === focused)?.focus();
+    }
+    this.mark();
+    document.documentElement.dataset.renewed = String(Number(document.documentElement.dataset.renewed || "0") + 1);
   }
 
   private showTitle(): void {
