@@ -162,10 +162,15 @@ static const pt_timer_engine *or_last_rung(const pt_timer_engine *wanted)
     return has_timers || !pt_timer_itimer.probe(pt_agent.period_ns) ? wanted : &pt_timer_itimer;
 }
 
+static bool wants_wall_time(void)
+{
+    return pt_environment(pt_agent.recording ? PT_ENV_PITOT_RECORD_WALL
+                                             : PT_ENV_CPUPROFILE_REALTIME) != NULL;
+}
+
 static const pt_timer_engine *choose_engine(void)
 {
-    if (pt_environment(PT_ENV_CPUPROFILE_REALTIME) != NULL && !pt_agent.recording)
-        return or_last_rung(&pt_timer_real);
+    if (wants_wall_time()) return or_last_rung(&pt_timer_real);
     const bool by_timers = pt_environment(PT_ENV_CPUPROFILE_PER_THREAD_TIMERS) != NULL ||
                            pt_environment(PT_ENV_CPUPROFILE_TIMER_SIGNAL) != NULL;
     const pt_timer_engine *const shared = by_timers ? NULL : shared_engine();
@@ -185,7 +190,7 @@ static void say_last_rung(uint64_t hz)
     if (is_too_fast) pt_agent.period_ns = pt_tick.period_ns = pt_tick.look_ns / 1000 * 1000;
     if (is_said) return;
     is_said = true;
-    if (pt_environment(PT_ENV_CPUPROFILE_REALTIME) != NULL && !pt_agent.recording)
+    if (wants_wall_time())
         pt_agent_say("no timers of threads are allowed here: CPU time is counted, not time on the "
                      "clock on the wall");
     else if (is_too_fast)

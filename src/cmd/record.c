@@ -7,17 +7,20 @@
 #include "cmd/output.h"
 #include "cmd/record_int.h"
 
+/* Each sample of the wall wakes a thread that waits. */
+enum { CPU_HZ = 1000, WALL_HZ = 100 };
+
 static const pt_option record_rows[] = {
     {.name = "frequency",
      .letter = 'F',
      .type = PT_OPT_INT,
      .offset = offsetof(pt_record_settings, hz),
-     .initial = "1000",
-     .min = 1,
+     .initial = "0",
      .max = PT_RECORD_HZ_MAX,
      .metavar = "HZ",
-     .help = "take this many samples a second of CPU time, in each thread",
-     .details = "The profile holds the true period: whole microseconds, and where the kernel's "
+     .help = "take this many samples a second of CPU time, in each thread (1000)",
+     .details = "With --wall 100 of wall time without it. The profile holds the true period: whole "
+                "microseconds, and where the kernel's "
                 "timers tick more slowly than asked each sample stands for several periods."},
     {.name = "output",
      .letter = 'o',
@@ -144,6 +147,13 @@ static const pt_option record_rows[] = {
      .details = "pitot top -e off-cpu shows the time that they wait for something, -e ready the "
                 "time that they could run and another thread had their CPU. A thread that waits "
                 "all the while is not seen."},
+    {.name = "wall",
+     .type = PT_OPT_FLAG,
+     .offset = offsetof(pt_record_settings, wall),
+     .help = "sample the time on the wall: each thread, whether it runs or waits",
+     .details = "The library does it in a COMMAND's processes, and needs no rights. A thread that "
+                "waits is woken for each sample, and its system call goes on after it: see the "
+                "page Recording for calls that end early."},
     {.name = "timeline",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, timeline),
@@ -176,6 +186,11 @@ static const pt_option_table record_table = PT_OPTION_TABLE(record_rows);
 
 /* ---- which engine ---- */
 
+static int64_t usual_hz(const pt_record_settings *settings)
+{
+    return settings->wall ? WALL_HZ : CPU_HZ;
+}
+
 /* As a person would type it. */
 char *pt_record_command_text(const char *const *args, size_t count)
 {
@@ -191,6 +206,7 @@ char *pt_record_command_text(const char *const *args, size_t count)
 char *pt_record_typed(const pt_record_settings *settings, const char *const *args, size_t count)
 {
     pt_record_settings copy = *settings;
+    if (copy.hz == usual_hz(settings)) copy.hz = 0;
     const pt_option_part part = {.table = &record_table, .into = &copy};
     const pt_options options = {.parts = &part, .part_count = 1};
     PT_FREE char *command = pt_record_command_text(args, count);
@@ -260,6 +276,11 @@ static int check_settings(const pt_cmd_context *context, const pt_record_setting
     if (s->engine == PT_ENGINE_BPF && (s->each_thread || s->off_cpu))
         return pt_cmd_usage(context, "%s needs --engine=perf: the BPF engine has no such events",
                             s->off_cpu ? "--off-cpu" : "--each-thread");
+    if (s->wall && (perf != NULL || is_perf))
+        return pt_cmd_usage(context,
+                            "--wall is for commands that the library is loaded into, and excludes "
+                            "%s; the waits of other processes: --off-cpu",
+                            perf != NULL ? perf : "--engine=perf and bpf");
     if (s->split && (perf != NULL || is_perf))
         return pt_cmd_usage(context, "--split is for commands that the library is loaded into");
     return PT_EXIT_OK;
@@ -284,6 +305,7 @@ static int run_preload(pt_cmd_context *context, const pt_record_settings *settin
     if (reason == NULL) {
         PT_FREE char *engine = pt_strf("libprofiler.so.0 in the processes, %s",
                                        refusal != NULL   ? refusal->message
+                                       : settings->wall  ? "as --wall takes"
                                        : settings->split ? "as --split takes"
                                                          : "as --engine=preload asks");
         return pt_record_preload(context, settings, library, engine);
@@ -325,7 +347,7 @@ static int record_once(pt_cmd_context *context, pt_record_settings *settings)
         const int status = pt_record_perf(context, settings, why, &refusal);
         return status == PT_RECORD_REFUSED ? pt_cmd_fail(&refusal) : status;
     }
-    if (settings->engine == PT_ENGINE_PRELOAD || settings->split)
+    if (settings->engine == PT_ENGINE_PRELOAD || settings->split || settings->wall)
         return run_preload(context, settings, NULL);
     int status = run_interpreter(context, settings);
     if (status == PT_RECORD_REFUSED)
@@ -350,6 +372,7 @@ static int record_run(pt_cmd_context *context, void *settings_memory)
     if (checked == PT_EXIT_OK) checked = pt_cmd_mode(context, settings->mode, &settings->file_mode);
     if (checked != PT_EXIT_OK) return checked;
     answer_habits_of_perf(settings);
+    if (settings->hz == 0) settings->hz = usual_hz(settings);
     pt_record_tell_cut_off(false);
     return settings->repeat > 1 ? pt_record_repeat(context, settings, record_once)
                                 : record_once(context, settings);

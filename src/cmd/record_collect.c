@@ -347,6 +347,13 @@ void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
     count_as_own(recorded, own_ns);
 }
 
+void pt_recorded_count_wall(pt_recorded *recorded)
+{
+    recorded->is_wall = true;
+    recorded->tick_bound = false;
+    recorded->used_ns = recorded->reached_ns = 0;
+}
+
 void pt_recorded_done(pt_recorded *recorded)
 {
     for (size_t i = 0; i < recorded->count; i++)
@@ -399,6 +406,13 @@ static void tell_story(pt_builder *b, const pt_record_story *story, uint64_t wei
     add_comment(b, "recorded with: %s", story->typed);
     add_comment(b, "engine: %s", story->engine);
     add_comment(b, "host: %s, %s %s %s", host.nodename, host.sysname, host.release, host.machine);
+    if (all->is_wall) {
+        add_comment(b, "wall: %.3f thread seconds sampled in %.3f s; recording itself %.3f CPU s",
+                    (double)p->cpu_seen_ns / 1e9, (double)story->run->duration_ns / 1e9,
+                    (double)all->own_ns / 1e9);
+        pt_journal_count_wall(b);
+        return;
+    }
     add_comment(
         b, "cpu: %.3f s used by all processes, %.3f s sampled in %.3f s; recording itself %.3f s",
         (double)all->used_ns / 1e9, (double)p->cpu_seen_ns / 1e9,
@@ -497,6 +511,7 @@ static void add_journal(pt_journal_reading *reading, pt_recorded_process *proces
 typedef struct {
     pt_journal_reading *reading;
     uint64_t weight, lost, period_ns;
+    bool is_wall;
 } left_sums;
 
 static void add_left(pt_recorded_process *process, void *arg)
@@ -506,6 +521,7 @@ static void add_left(pt_recorded_process *process, void *arg)
     pt_recorded_add(&sums->weight, process->facts.weight);
     pt_recorded_add(&sums->lost, process->facts.dropped);
     if (process->facts.period_ns != 0) sums->period_ns = process->facts.period_ns;
+    sums->is_wall |= process->facts.engine == PT_JOURNAL_ENGINE_REAL;
 }
 
 pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t count,
@@ -517,7 +533,9 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     pt_journal_reading *const reading = pt_journal_reading_new(b, true, &walk.hooks);
     uint64_t weight = 0, lost = 0;
     pt_journal_frames frames[PT_JOURNAL_LANGUAGES] = {{0}};
-    const pt_journal_bounds bounds = bounds_of(story->run);
+    enum { MOST_THREADS = 32768 };
+    pt_journal_bounds bounds = bounds_of(story->run);
+    if (story->recorded->is_wall) bounds.cpus = MOST_THREADS; /* each has time on the wall */
     pt_journal_reading_bound(reading, &bounds);
     for (size_t i = first; i < first + count; i++) {
         pt_recorded_process *const process = &story->recorded->processes[i];
@@ -534,7 +552,7 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     end_walking(&walk);
     pt_builder_event_at(b, 0)->period = 1;
     pt_builder_event_at(b, 1)->period = (int64_t)story->recorded->period_ns;
-    if (count == story->recorded->count)
+    if (count == story->recorded->count && !story->recorded->is_wall)
         story->recorded->counted_ns =
             pt_counted_put(&story->recorded->counted, story->recorded->used_ns, b);
     tell_story(b, story, weight, lost);
@@ -573,6 +591,7 @@ pt_status pt_recorded_left(const pt_folder_journals *left, const pt_profile **re
     p->lost = sums.lost;
     p->word_bytes = sizeof(void *);
     add_comment(b, "engine: libprofiler.so.0 in the processes; the recorder was cut off");
+    if (sums.is_wall) pt_journal_count_wall(b);
     return pt_builder_freeze(b, ret_profile, reterr);
 }
 

@@ -41,7 +41,7 @@ typedef struct pt_record_settings {
     mode_t file_mode; /* what mode says */
     pt_option_list pids;
     int engine; /* pt_record_engine */
-    bool split, all, user, kernel, off_cpu, timeline, each_thread, quiet;
+    bool split, all, user, kernel, off_cpu, wall, timeline, each_thread, quiet;
     /* -g and --call-graph of perf, which change nothing. */
     bool stacks;
     const char *call_graph;
@@ -100,6 +100,7 @@ typedef struct pt_record_summary {
     uint64_t own_ns;     /* CPU time of recording itself, of which used_ns has none */
     uint64_t counted_ns; /* part of used_ns that is counted and not sampled */
     size_t processes;
+    bool is_wall; /* seen_ns is wall time; used_ns is 0 */
 } pt_record_summary;
 
 /* The one line by which to judge the recording, and the next command. */
@@ -159,7 +160,7 @@ pt_status pt_record_run_folder(bool is_shared, pt_record_run *ret_run, pt_error 
  * child's. PT_ERR_NOTFOUND, PT_ERR_SYSTEM if it could not be started. ret_run must be done with in
  * any case; that removes the folder. */
 pt_status pt_record_run_command(const char *const *command, const char *library, uint32_t hz,
-                                pt_record_run *ret_run, pt_error *reterr);
+                                bool is_wall, pt_record_run *ret_run, pt_error *reterr);
 void pt_record_run_done(pt_record_run *run);
 /* The folder with the journals stays when the run is done with, until pitot recover has read it. */
 void pt_record_run_keep(pt_record_run *run);
@@ -242,11 +243,14 @@ typedef struct pt_recorded {
     size_t images;     /* distinct processes */
     size_t running;    /* of them, still running */
     bool tick_bound;   /* timers were slower than asked, and weighted */
+    bool is_wall;      /* samples count time on the wall */
     char dead_ends[256]; /* of the heaviest profile: pt_recorded_dead_ends */
 } pt_recorded;
 
 /* Reads what all journals in the run's folder say, without their stacks. */
 void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run);
+/* Its samples count time on the wall: CPU time says nothing of how complete they are. */
+void pt_recorded_count_wall(pt_recorded *recorded);
 void pt_recorded_done(pt_recorded *recorded);
 
 /* What a profile's provenance and comments say of the recording. */

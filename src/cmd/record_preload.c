@@ -155,6 +155,7 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
     pt_error error = PT_ERROR_INIT;
     pt_recorded all;
     pt_recorded_init(&all, run);
+    if (settings->wall) pt_recorded_count_wall(&all);
     if (all.period_ns == 0) all.period_ns = pt_journal_period_ns((uint64_t)settings->hz);
     PT_FREE char *typed = pt_record_typed(settings, context->args, context->arg_count);
     const pt_record_story story = {.command = command,
@@ -203,7 +204,8 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
                                            .used_ns = all.used_ns,
                                            .own_ns = all.own_ns,
                                            .counted_ns = all.counted_ns,
-                                           .processes = all.images};
+                                           .processes = all.images,
+                                           .is_wall = all.is_wall};
         if (!settings->quiet) pt_record_say_summary(&summary);
     }
     pt_recorded_done(&all);
@@ -220,8 +222,8 @@ int pt_record_preload(pt_cmd_context *context, const pt_record_settings *setting
     PT_FREE char *text = pt_record_command_text(context->args, context->arg_count);
     pt_record_run run;
     int status;
-    const pt_status ran =
-        pt_record_run_command(command, library, (uint32_t)settings->hz, &run, &error);
+    const pt_status ran = pt_record_run_command(command, library, (uint32_t)settings->hz,
+                                                settings->wall, &run, &error);
     if (ran == PT_OK) {
         status = finish_recording(context, settings, &run, text, engine);
     } else { /* as shells say it: 127 not found, 126 not to be run */

@@ -1,7 +1,8 @@
 /* record_run.c: running the command with the library in it.
  *
  * The child gets this environment and nothing else of us: LD_PRELOAD (ours behind what is there),
- * PITOT_RECORD_DIR, PITOT_RECORD_HZ. Every process of the tree leaves its journal in that folder.
+ * PITOT_RECORD_DIR, PITOT_RECORD_HZ, PITOT_RECORD_WALL. Every process of the tree leaves its
+ * journal in that folder.
  */
 #include "cmd/record_int.h"
 
@@ -80,7 +81,7 @@ static bool is_traced(void)
     return traced;
 }
 
-static void set_environment(const char *library, const char *folder, uint32_t hz)
+static void set_environment(const char *library, const char *folder, uint32_t hz, bool is_wall)
 {
     const char *const present = getenv("LD_PRELOAD");
     const bool any = present != NULL && present[0] != '\0';
@@ -89,6 +90,10 @@ static void set_environment(const char *library, const char *folder, uint32_t hz
     setenv("LD_PRELOAD", preload, 1);
     setenv("PITOT_RECORD_DIR", folder, 1);
     setenv("PITOT_RECORD_HZ", rate, 1);
+    if (is_wall)
+        setenv("PITOT_RECORD_WALL", "1", 1);
+    else
+        unsetenv("PITOT_RECORD_WALL");
     /* The library writes into it (agent/environment.c): an engine, whether to ask for a tracer, and
      * the user in eight digits. */
     setenv("PITOT_RECORD_ENGINE", is_traced() ? ".t........" : "..........", 1);
@@ -116,7 +121,7 @@ static pt_status run_and_wait(const char *const *command, pt_record_run *run, pt
 }
 
 pt_status pt_record_run_command(const char *const *command, const char *library, uint32_t hz,
-                                pt_record_run *ret_run, pt_error *reterr)
+                                bool is_wall, pt_record_run *ret_run, pt_error *reterr)
 {
     PT_FREE char *preload = NULL;
     pt_status status = pt_record_run_folder(true, ret_run, reterr);
@@ -125,7 +130,7 @@ pt_status pt_record_run_command(const char *const *command, const char *library,
     make_shared_file(ret_run->folder, PT_JOURNAL_BRIEF);
     make_shared_file(ret_run->folder, PT_JOURNAL_NOT_ENTERED);
     make_shared_file(ret_run->folder, PT_JOURNAL_SHORT);
-    set_environment(preload, ret_run->folder, hz);
+    set_environment(preload, ret_run->folder, hz, is_wall);
     ret_run->period_ns = pt_journal_period_ns(hz);
     return run_and_wait(command, ret_run, reterr);
 }

@@ -55,7 +55,10 @@ static void counts_text(const pt_record_summary *s, char *buf, size_t size)
     const double hz = s->period_ns != 0 ? 1e9 / (double)s->period_ns : 0.0;
     const double seen_s = (double)s->seen_ns / 1e9, used_s = (double)s->used_ns / 1e9;
     const int digits = seen_s < 0.1 ? 3 : 2;
-    if (s->used_ns > 0)
+    if (s->is_wall)
+        snprintf(buf, size, "%s, %.0f a second of each thread; %.*f thread seconds, waits included",
+                 samples, hz, digits, seen_s);
+    else if (s->used_ns > 0)
         snprintf(buf, size, "%s, %.0f a second of CPU; %.*f of %.*f CPU seconds seen", samples, hz,
                  digits, seen_s, digits, used_s);
     else
@@ -105,7 +108,7 @@ static void own_text(const pt_record_summary *s, char *buf, size_t size)
     enum { LEAST_NS = 5000000 };
     buf[0] = '\0';
     if (recorded_ns > 0 && s->own_ns > recorded_ns / 100 && s->own_ns >= LEAST_NS &&
-        s->event == NULL)
+        s->event == NULL && !s->is_wall)
         snprintf(buf, size, ", recording itself took %.2f CPU s, %.1f %%", (double)s->own_ns / 1e9,
                  100.0 * (double)s->own_ns / (double)recorded_ns);
 }

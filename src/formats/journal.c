@@ -404,6 +404,15 @@ static int probe_journal(const pt_probe_input *input)
     return pt_journal_is(input->head, input->head_bytes) ? 100 : 0;
 }
 
+void pt_journal_count_wall(pt_builder *b)
+{
+    const uint32_t wall = pt_builder_text(b, "wall").v;
+    pt_provenance *const p = pt_builder_provenance(b);
+    pt_builder_event_at(b, 1)->type = wall;
+    if (p->has_period_type) p->period_type = wall;
+    p->cpu_used_ns = p->cpu_seen_ns = 0;
+}
+
 static void fill_provenance(pt_builder *b, const pt_journal_facts *f)
 {
     pt_provenance *const p = pt_builder_provenance(b);
@@ -438,6 +447,8 @@ static pt_status read_journal(pt_reader *reader, pt_builder *builder, const pt_r
     for (uint32_t event = 0; facts.period_ns != 0 && event < 2; event++)
         pt_builder_event_at(builder, event)->period = event == 0 ? 1 : (int64_t)facts.period_ns;
     if (facts.period_ns != 0) fill_provenance(builder, &facts);
+    if (facts.engine == PT_JOURNAL_ENGINE_REAL && facts.period_ns != 0)
+        pt_journal_count_wall(builder);
     if (hooks != NULL && hooks->diag != NULL && facts.end == PT_JOURNAL_RUNNING)
         pt_diag_add(hooks->diag, 1,
                     "journal of a process that was killed or still runs (pid %" PRIu32

@@ -96,6 +96,9 @@ void pt_journal_reading_bound(pt_journal_reading *reading, const pt_journal_boun
  * ret_facts (may be NULL) is filled in both cases. */
 pt_status pt_journal_reading_add(pt_journal_reading *reading, pt_reader *reader,
                                  pt_journal_facts *ret_facts, pt_error *reterr);
+/* The samples of the reading's builder stand for wall time (PT_JOURNAL_ENGINE_REAL), not for CPU
+ * time. After pt_builder_provenance is filled. */
+void pt_journal_count_wall(pt_builder *builder);
 
 /* Calls `use` for each pt_journal_brief record of the file, in the host's byte order. */
 void pt_journal_each_brief(const uint8_t *bytes, size_t size,

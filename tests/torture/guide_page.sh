@@ -24,7 +24,7 @@ for n in $(seq "$count"); do
     command=$(cat "steps/command.$n")
     it "prints the output of the guide: $command"
     case $command in
-    *' -p '* | *--off-cpu* | *hang.pb.gz | *wait.pb.gz)
+    *' -p '* | *hang.pb.gz)
         [ $can_attach = 1 ] || skip "perf events are refused: $(head -1 attach.txt)" ;;
     esac
     [ -z "$t_skip" ] || continue

@@ -127,6 +127,22 @@ enum {
                            moved beside, the POSIX timer's ticks find in system calls */
 };
 
+/* A thread's clocks, and how often it went to sleep and was driven off its CPU. */
+typedef struct {
+    int64_t wall_ns, cpu_ns;
+    long sleeps, preemptions;
+} pt_tick_moment;
+
+/* The wait that a tick of the clock on the wall interrupted last. */
+typedef struct {
+    uintptr_t pc, sp;   /* behind its system call */
+    pt_tick_moment now; /* of the last tick */
+    int64_t slept_ns;   /* up to that tick, at least */
+    int64_t deadline_ns;
+    int32_t left_ms;      /* of its time limit, in one of these forms */
+    struct timespec left; /* the kernel reads it */
+} pt_tick_wait;
+
 /* A thread of the host. Slots are never unmapped; `live` says whether one is in use. */
 typedef struct pt_thread {
     _Atomic(pt_tick_ring *) ring;   /* NULL: not sampled now */
@@ -163,6 +179,7 @@ typedef struct pt_thread {
     _Atomic(int) is_active; /* by the ticker: it used CPU time not long ago */
     _Atomic(int) wants_timer; /* it could not be armed: the drain should */
     bool is_unmet;            /* by looks: no look has come yet */
+    pt_tick_wait wait;        /* by timer */
 
     /* Not touched by the handler. */
     bool is_foreign;                           /* found in the task list */

@@ -13,6 +13,9 @@ uint32_t pt_tick_weight_by_timer(const siginfo_t *info);
 uint32_t pt_tick_weight_of_user_time(pt_thread *self);
 uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context);
 
+/* Sets the context of an interrupted wait back, so that it goes on. */
+void pt_tick_wait_on(pt_tick_wait *wait, void *context);
+
 /* The thread's first tick came at a random time; from here on they come each period. */
 void pt_tick_event_arm(pt_thread *self);
 
