@@ -50,7 +50,7 @@ pt_builder *pt_builder_new(void)
     return b;
 }
 
-void pt_builder_clear(pt_builder *b)
+static void free_contents(pt_builder *b)
 {
     free(b->string.offset);
     free(b->string.bytes);
@@ -99,7 +99,7 @@ void pt_builder_clear(pt_builder *b)
 void pt_builder_free(pt_builder *builder)
 {
     if (builder == NULL) return;
-    pt_builder_clear(builder);
+    free_contents(builder);
     free(builder);
 }
 

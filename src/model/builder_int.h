@@ -113,7 +113,4 @@ struct pt_builder {
 
 #define ROWS_MAX (PT_NONE - 1) /* ids stay below PT_NONE */
 
-/* Frees the builder's contents, not the builder itself. */
-void pt_builder_clear(pt_builder *b);
-
 #endif

@@ -10,14 +10,15 @@ static pt_map_range *range_at(void *items, size_t item_bytes, size_t i)
     return (pt_map_range *)(void *)((char *)items + i * item_bytes);
 }
 
-size_t pt_mappings_above(const void *items, size_t count, size_t item_bytes, uint64_t addr)
+/* The index of the first item that ends above addr; count if there is none. */
+static size_t find_above(const void *items, size_t count, size_t item_bytes, uint64_t addr)
 {
     return pt_first_after(items, count, item_bytes, offsetof(pt_map_range, limit), addr);
 }
 
 void *pt_mappings_at(void *items, size_t count, size_t item_bytes, uint64_t addr)
 {
-    const size_t at = pt_mappings_above(items, count, item_bytes, addr);
+    const size_t at = find_above(items, count, item_bytes, addr);
     return at < count && range_at(items, item_bytes, at)->start <= addr
                ? range_at(items, item_bytes, at)
                : NULL;
@@ -40,7 +41,7 @@ static size_t move_items(void *items, size_t count, size_t item_bytes, size_t fr
 size_t pt_mappings_put(void *items, size_t count, size_t item_bytes, const void *item)
 {
     const pt_map_range *const new = item;
-    size_t at = pt_mappings_above(items, count, item_bytes, new->start);
+    size_t at = find_above(items, count, item_bytes, new->start);
     if (at < count && range_at(items, item_bytes, at)->start < new->start) {
         const uint64_t limit = range_at(items, item_bytes, at)->limit;
         if (limit > new->limit) { /* the copy becomes the rest above the new item */

@@ -14,9 +14,6 @@ typedef struct pt_map_range {
     uint64_t file_offset;  /* offset in the mapped file of the byte at start */
 } pt_map_range;
 
-/* The index of the first item that ends above addr; count if there is none. */
-size_t pt_mappings_above(const void *items, size_t count, size_t item_bytes, uint64_t addr);
-
 /* The item that contains addr, or NULL. */
 void *pt_mappings_at(void *items, size_t count, size_t item_bytes, uint64_t addr);
 

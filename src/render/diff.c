@@ -62,7 +62,8 @@ static double half_of(const pt_change *c)
     return (c->interval.high - c->interval.low) / 2;
 }
 
-char *pt_change_text(const pt_change *c, const char *unit, double confidence)
+/* "+1.2s (+3.4%), 95% interval +0.9s to +1.5s", for messages; the caller frees. */
+static char *describe_change(const pt_change *c, const char *unit, double confidence)
 {
     const pt_percent part = part_of(c);
     pt_buf buf = PT_BUF_INIT;
@@ -76,7 +77,7 @@ char *pt_change_text(const pt_change *c, const char *unit, double confidence)
 
 char *pt_verdict_text(const pt_diff_verdict *verdict, const char *unit, double confidence)
 {
-    PT_FREE char *change = pt_change_text(verdict->grown, unit, confidence);
+    PT_FREE char *change = describe_change(verdict->grown, unit, confidence);
     return pt_strf("%s; that is at least %s, the limit is %s", change,
                    value_of(unit, verdict->grown->at_least).text,
                    value_of(unit, verdict->limit).text);
@@ -101,7 +102,7 @@ static bool are_uneven(const pt_diff *diff)
 static void put_facts(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
 {
     const char *unit = head->summary[PT_AFTER].unit;
-    PT_FREE char *change = pt_change_text(&diff->all, unit, head->confidence);
+    PT_FREE char *change = describe_change(&diff->all, unit, head->confidence);
     pt_text_put(out, head->title[PT_BEFORE], 0);
     pt_out_text(out, " -> ");
     pt_text_put(out, head->title[PT_AFTER], 0);

@@ -35,7 +35,4 @@ void pt_diff_markdown(pt_out *out, const pt_diff_head *head, const pt_diff *diff
 void pt_diff_json(pt_out *out, const pt_diff_head *head, const pt_diff *diff);
 void pt_diff_csv(pt_out *out, const pt_diff_head *head, const pt_diff *diff);
 
-/* "+1.2s (+3.4%), 95% interval +0.9s to +1.5s", for messages; the caller frees. */
-char *pt_change_text(const pt_change *change, const char *unit, double confidence);
-
 #endif

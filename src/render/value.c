@@ -33,16 +33,6 @@ pt_value_text pt_value_of(const char *unit, int64_t value)
     return v;
 }
 
-pt_value_text pt_known_value(const char *unit, int64_t value, bool known)
-{
-    return known ? pt_value_of(unit, value) : (pt_value_text){"-"};
-}
-
-pt_percent pt_known_share(double share, bool known)
-{
-    return known ? pt_percent_of(share) : (pt_percent){"-"};
-}
-
 pt_value_text pt_half_title(double confidence)
 {
     pt_value_text title;
@@ -52,12 +42,12 @@ pt_value_text pt_half_title(double confidence)
 
 pt_value_text pt_total_of(const pt_summary *summary, int64_t value)
 {
-    return pt_known_value(summary->unit, value, summary->has_stacks);
+    return summary->has_stacks ? pt_value_of(summary->unit, value) : (pt_value_text){"-"};
 }
 
 pt_percent pt_total_share_of(const pt_summary *summary, double share)
 {
-    return pt_known_share(share, summary->has_stacks);
+    return summary->has_stacks ? pt_percent_of(share) : (pt_percent){"-"};
 }
 
 void pt_value_fit(int *width, const char *unit, int64_t value)

@@ -17,10 +17,6 @@ pt_value_text pt_value_of(const char *unit, int64_t value);
 /* "+-95%", the title of a column of half intervals. */
 pt_value_text pt_half_title(double confidence);
 
-/* The same of what may not be known: "-" then. */
-pt_value_text pt_known_value(const char *unit, int64_t value, bool known);
-pt_percent pt_known_share(double share, bool known);
-
 /* The same for a function's total; "-" if the profile has no stacks, which totals need. */
 pt_value_text pt_total_of(const pt_summary *summary, int64_t value);
 pt_percent pt_total_share_of(const pt_summary *summary, double share);

@@ -17,7 +17,7 @@ static int64_t to_int(double value)
     return (int64_t)value;
 }
 
-int64_t pt_scaled(int64_t value, double ratio)
+static int64_t scale_value(int64_t value, double ratio)
 {
     return to_int(round((double)value * ratio));
 }
@@ -46,7 +46,7 @@ static pt_samples *pick_scaled(const pt_samples *old, const double *ratios)
     for (uint32_t i = 0; i < old->t.count; i++) {
         bool keep = false;
         for (uint32_t e = 0; e < old->event_count && !keep; e++)
-            keep = ratios[e] != 1 && pt_scaled(old->value[e][i], ratios[e]) != 0;
+            keep = ratios[e] != 1 && scale_value(old->value[e][i], ratios[e]) != 0;
         if (keep) rows[count++] = i;
     }
     return pt_samples_pick(old, rows, count);
@@ -62,7 +62,7 @@ const pt_profile *pt_scale(const pt_profile *profile, const double *ratios)
     for (uint32_t e = 0; e < samples->event_count; e++) {
         int64_t *const value = (int64_t *)samples->value[e];
         for (uint32_t i = 0; ratios[e] != 1 && i < samples->t.count; i++)
-            value[i] = pt_scaled(value[i], ratios[e]);
+            value[i] = scale_value(value[i], ratios[e]);
     }
     return with_samples(profile, samples);
 }
@@ -114,8 +114,10 @@ static int64_t wrapping_sum(const pt_profile *p, uint32_t event)
     return (int64_t)sum;
 }
 
-pt_status pt_normalize(const pt_profile *profile, const pt_profile *base,
-                       const pt_profile **ret_profile, pt_error *reterr)
+/* Scales each event of profile so that its sum is that of base. PT_ERR_USAGE unless both have the
+ * same events in the same order and the same period type. */
+static pt_status normalize_totals(const pt_profile *profile, const pt_profile *base,
+                                  const pt_profile **ret_profile, pt_error *reterr)
 {
     const pt_status status = check_same_events(profile, base, reterr);
     if (status != PT_OK) return status;
@@ -153,7 +155,8 @@ static pt_label_sets *sets_with(const pt_profile *p, uint32_t key, uint32_t text
     return sets;
 }
 
-const pt_profile *pt_set_label(const pt_profile *profile, const char *key, const char *text)
+/* Sets the text label key=text on each sample, in place of other texts of that key. */
+static const pt_profile *set_label(const pt_profile *profile, const char *key, const char *text)
 {
     pt_builder *const b = pt_builder_extend(profile);
     const uint32_t key_id = pt_builder_text(b, key).v, text_id = pt_builder_text(b, text).v;
@@ -185,11 +188,11 @@ pt_status pt_subtract(const pt_profile *profile, const pt_profile *base,
                       pt_diag *diag, pt_error *reterr)
 {
     PT_UNREF_PROFILE const pt_profile *marked =
-        options->marks_base ? pt_set_label(base, PT_BASE_KEY, PT_BASE_TEXT) : pt_profile_ref(base);
+        options->marks_base ? set_label(base, PT_BASE_KEY, PT_BASE_TEXT) : pt_profile_ref(base);
     PT_UNREF_PROFILE const pt_profile *scaled = NULL;
     pt_status status = PT_OK;
     if (options->normalizes)
-        status = pt_normalize(profile, marked, &scaled, reterr);
+        status = normalize_totals(profile, marked, &scaled, reterr);
     else
         scaled = pt_profile_ref(profile);
     if (status != PT_OK) return status;

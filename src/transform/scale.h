@@ -15,20 +15,9 @@
  * beyond 63 bits saturate. The caller unrefs the result. */
 const pt_profile *pt_scale(const pt_profile *profile, const double *ratios);
 
-/* Scales one value. */
-int64_t pt_scaled(int64_t value, double ratio);
-
 /* Divides all values and truncates; drops nothing. For writing; reports divide when they print. by
  * must not be 0; a negative one changes nothing, as in pprof. The caller unrefs the result. */
 const pt_profile *pt_divide(const pt_profile *profile, double by);
-
-/* Scales each event of profile so that its sum is that of base. PT_ERR_USAGE unless both have the
- * same events in the same order and the same period type. */
-pt_status pt_normalize(const pt_profile *profile, const pt_profile *base,
-                       const pt_profile **ret_profile, pt_error *reterr);
-
-/* Sets the text label key=text on each sample, in place of other texts of that key. */
-const pt_profile *pt_set_label(const pt_profile *profile, const char *key, const char *text);
 
 /* This label marks the samples of the base in a difference; 100 % are then the base's values alone.
  */

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-double pt_dcpi_cycles_per_sample(const pt_counts_event *event, double mhz)
+/* Cycles between two samples of the event: its period, or, of time, mhz times that; 0 = unknown. */
+static double count_cycles_per_sample(const pt_counts_event *event, double mhz)
 {
     if (event->period <= 0) return 0;
     if (strcmp(event->period_unit, "nanoseconds") == 0)
@@ -25,8 +26,7 @@ static void with_flows(pt_cmd_context *context, const pt_procedures *procedures,
         .procedures = procedures,
         .flow = known,
         .column = column,
-        .cycles_per_sample =
-            pt_dcpi_cycles_per_sample(&procedures->counts->event[column], flow->mhz),
+        .cycles_per_sample = count_cycles_per_sample(&procedures->counts->event[column], flow->mhz),
     };
     show(context, &report, settings);
     for (size_t i = 0; i < procedures->count; i++)

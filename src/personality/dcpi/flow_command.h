@@ -28,9 +28,6 @@ typedef struct pt_flow_settings {
             "are relative to those of the procedure's entry."                                      \
     }
 
-/* Cycles between two samples of the event: its period, or, of time, mhz times that; 0 = unknown. */
-double pt_dcpi_cycles_per_sample(const pt_counts_event *event, double mhz);
-
 /* Calls show with a report of the procedures that match context->pattern (NULL: all), at most limit
  * (0 = all). Returns the exit status. */
 typedef void pt_flow_show(pt_cmd_context *context, const pt_flow_report *report,
