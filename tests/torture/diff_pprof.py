@@ -42,7 +42,7 @@ KEYS = ['tier', 'user', 'bytes', 'tier,user', 'latency,k', 'none', 'id', 'reques
 SYMBOLIZE = ['-symbolize=' + mode for mode in ('local', 'force', 'demangle=full', 'demangle=templates',
                                               'demangle=none', 'fastlocal', 'remote', 'no')]
 UNITS = ['minimum', 'auto', 'ms', 'seconds', 'kb', 'MB', 'bytes', 'count', 'nanoseconds', 'hrs',
-         'widgets', 'gcu', 'us', 's']
+         'widgets', 'gcu', 'us', 's', 'MiB', 'kib', 'GiB']
 
 
 def reference():
