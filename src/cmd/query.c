@@ -279,6 +279,21 @@ static void say_nameless_languages(const pt_cmd_context *context)
                    100 * list[i].share, list[i].language, list[i].advice);
 }
 
+/* The facts of the profile. A command that looks at an interpreter's own frames has the share of
+ * code without names that other commands show, which hide these frames. */
+static pt_summary summary_as_shown(pt_cmd_context *context)
+{
+    pt_summary summary = pt_summary_of(context->profile, context->event);
+    if (context->query.native || !(context->command->needs & PT_NEEDS_NATIVE_FRAMES))
+        return summary;
+    pt_diag diag;
+    pt_diag_init(&diag);
+    PT_UNREF_PROFILE const pt_profile *folded = pt_fold_interpreter(context->profile, &diag);
+    summary.unnamed_share = pt_summary_of(folded, context->event).unnamed_share;
+    pt_diag_done(&diag);
+    return summary;
+}
+
 int pt_cmd_ask(pt_cmd_context *context)
 {
     int status = choose_event(context);
@@ -319,7 +334,7 @@ int pt_cmd_ask(pt_cmd_context *context)
     context->query_text = whole_query_text(context);
     context->head = (pt_report_head){
         .title = context->title,
-        .summary = pt_summary_of(context->profile, context->event),
+        .summary = summary_as_shown(context),
         .query = context->query_text,
         .relative = context->query.relative,
         .kept = pt_summary_samples(context->answer),

@@ -197,6 +197,10 @@ functions() { pitot traces -n 0 --csv "$@" sorts.pb.gz 2>/dev/null; }
 expect_equal 'evaluators' "$(functions | grep -c _PyEval_EvalFrameDefault)" 0
 expect [ "$(functions --native | grep -c _PyEval_EvalFrameDefault)" -gt 0 ]
 expect [ "$(functions --native | grep -c list_sort\\\|key)" -gt 0 ]
+# The head of why, which looks at these frames, has the share of unnamed code that other reports have.
+head_of() { pitot "$@" sorts.pb.gz 2>/dev/null | sed -n 2p; }
+expect_equal 'heads' "$(head_of why)" "$(head_of top)"
+expect_equal 'heads with --native' "$(head_of why --native)" "$(head_of top --native)"
 run pitot traces -n 0 --json sorts.pb.gz
 stdout >sorts.json
 python3 - >said <<'P'
