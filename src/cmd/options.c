@@ -361,10 +361,13 @@ static const pt_option query_rows[] = {
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(pt_query, native),
-     .help = "show an interpreter's own frames, too",
-     .details = "In stacks with Python functions, frames of the interpreter's own file are hidden: "
-                "their time counts for the Python function that they run. Frames of C extensions "
-                "and of other libraries stay. dump always shows all frames."},
+     .help = "show an interpreter's own frames, and all of the kernel's in waits",
+     .details =
+         "In stacks with Python functions, frames of the interpreter's own file are hidden: "
+         "their time counts for the Python function that they run. Frames of C extensions "
+         "and of other libraries stay. In the waits of --off-cpu the kernel has one frame: the "
+         "function that waits (do_nanosleep, futex_wait, pipe_read). dump always shows all "
+         "frames."},
     {.name = "all-frames",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
+#include "cmd/progress.h"
 #include "render/losses.h"
 #include "render/text.h"
 #include "transform/one_event.h"
@@ -190,7 +191,12 @@ static int write_to(pt_cmd_context *context, const pt_output_settings *settings,
     pt_error error = PT_ERROR_INIT;
     output_files files = {.context = context, .settings = settings};
     const pt_output output = {.context = &files, .open = open_file};
+    pt_cmd_work *const work =
+        pt_cmd_writes_stdout(settings)
+            ? NULL
+            : pt_cmd_work_begin(context->progress, "writing %s", settings->output);
     pt_status status = format->write(profile, &output, &options, &error);
+    pt_cmd_work_end(work);
     status = close_files(&files, status, &error);
     if (status == PT_OK || context->out->broken_pipe) return PT_EXIT_OK;
     if (error.path[0] == '\0' && !pt_cmd_writes_stdout(settings))

@@ -2,11 +2,16 @@
 #include "cmd/progress.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "cmd/print.h"
 #include "render/text.h"
@@ -54,4 +59,63 @@ pt_progress *pt_cmd_progress_new(void)
     if (asked != NULL && asked[0] >= '0' && asked[0] <= '9')
         quiet_ms = (int64_t)(strtoull(asked, NULL, 10) % MOST_MS);
     return pt_progress_new(quiet_ms, show_state, &quiet_ms);
+}
+
+struct pt_cmd_work {
+    pt_progress *progress;
+    pthread_t watcher;
+    bool is_watched;
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool has_ended; /* guarded by lock */
+};
+
+static void *watch_work(void *argument)
+{
+    enum { EACH_MS = 100 };
+    pt_cmd_work *const work = argument;
+    pthread_mutex_lock(&work->lock);
+    while (!work->has_ended) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += EACH_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&work->ended, &work->lock, &until);
+        if (!work->has_ended) pt_progress_look(work->progress);
+    }
+    pthread_mutex_unlock(&work->lock);
+    return NULL;
+}
+
+pt_cmd_work *pt_cmd_work_begin(pt_progress *progress, const char *format, ...)
+{
+    if (progress == NULL) return NULL;
+    pt_buf doing = PT_BUF_INIT;
+    va_list args;
+    va_start(args, format);
+    pt_vputf(&doing, format, args);
+    va_end(args);
+    pt_progress_begin(progress, PT_PROGRESS_TIME, 0, "%s", pt_buf_text(&doing));
+    pt_buf_done(&doing);
+    pt_cmd_work *const work = pt_alloc(1, sizeof *work);
+    work->progress = progress;
+    pthread_mutex_init(&work->lock, NULL);
+    pthread_cond_init(&work->ended, NULL);
+    work->is_watched = pthread_create(&work->watcher, NULL, watch_work, work) == 0;
+    return work;
+}
+
+void pt_cmd_work_end(pt_cmd_work *work)
+{
+    if (work == NULL) return;
+    pthread_mutex_lock(&work->lock);
+    work->has_ended = true;
+    pthread_cond_signal(&work->ended);
+    pthread_mutex_unlock(&work->lock);
+    if (work->is_watched) pthread_join(work->watcher, NULL);
+    pt_progress_end(work->progress);
+    pthread_cond_destroy(&work->ended);
+    pthread_mutex_destroy(&work->lock);
+    free(work);
 }

@@ -13,4 +13,14 @@
  * line. */
 pt_progress *pt_cmd_progress_new(void);
 
+/* Work that does not look at the clock itself, such as writing a file: a thread looks at it ten
+ * times a second. */
+typedef struct pt_cmd_work pt_cmd_work;
+
+/* doing: "writing FILE". NULL, with which nothing happens, for a progress of NULL. Nothing may be
+ * printed and no process be copied until pt_cmd_work_end. */
+pt_cmd_work *pt_cmd_work_begin(pt_progress *progress, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void pt_cmd_work_end(pt_cmd_work *work);
+
 #endif

@@ -16,6 +16,7 @@
 #include "transform/recursion.h"
 #include "transform/scale.h"
 #include "transform/tags.h"
+#include "transform/waits.h"
 #include "view/own_code.h"
 #include "view/runtimes.h"
 
@@ -307,7 +308,8 @@ int pt_cmd_ask(pt_cmd_context *context)
     if (!context->query.native && !(context->command->needs & keeps_native)) {
         const pt_profile *folded = pt_fold_interpreter(context->profile, &context->diag);
         pt_profile_unref(context->profile);
-        context->profile = folded;
+        context->profile = pt_fold_waits(folded, &context->diag);
+        pt_profile_unref(folded);
     }
     status = make_tag_frames(context);
     if (status != PT_EXIT_OK) return status;

@@ -385,7 +385,8 @@ static pt_status ask_kernel(perf_run *run, pt_error *reterr)
     if (s->off_cpu && !run->permission.has_kernel)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
                             "--off-cpu needs to see the kernel switch threads; run with sudo, or: "
-                            "sudo sysctl kernel.perf_event_paranoid=1");
+                            "sudo sysctl kernel.perf_event_paranoid=1%s",
+                            has_command ? "; without rights: --wall in place of --off-cpu" : "");
     if (has_command && run->permission.is_each_thread && is_privileged(run->context->args[0]))
         return pt_error_set(reterr, PT_ERR_SYSTEM,
                             "the kernel does not let you sample this command either, because it "

@@ -50,9 +50,16 @@ static void put_symptom(pt_buf *to, const pt_look *look, const pt_why_finding *f
         pt_putf(to, " of %s", pt_base_name(f->symptom_object));
 }
 
-/* Puts the place. The name "[app]" stands for code of a file without names. */
+/* Puts the place. The name "[app]" stands for code of a file without names, "[not sampled: exit]"
+ * for what a recording counts and cannot sample. */
 static void put_own(pt_buf *to, const pt_look *look, const pt_why_finding *f)
 {
+    static const char not_sampled[] = "[not sampled: ";
+    if (pt_begins(f->place.name, not_sampled)) {
+        const char *const name = f->place.name + sizeof not_sampled - 1;
+        pt_putf(to, "code that cannot be sampled: %.*s", (int)strcspn(name, "]"), name);
+        return;
+    }
     if (f->place.name[0] == '[') pt_putf(to, "code without names of ");
     put_place(to, look, &f->place);
     if (f->place.name[0] != '[') pt_putf(to, " itself");

@@ -54,6 +54,7 @@ leaves_no_trace diff fp.data two.data
 it 'says which of several files is read, and goes before a message'
 leaves_no_trace merge -j1 -o merged.pb.gz fp.data two.data fp.data
 grep -aq 'reading file 3 of 3: ' got || fail "$(cat -v got)"
+grep -aq 'writing merged.pb.gz: 0 s' got || fail "$(cat -v got)"
 leaves_no_trace top missing.pb
 grep -aq 'pitot: .*missing.pb' got || fail "$(cat -v got)"
 

@@ -1,4 +1,5 @@
-/* test_interpreter.c: an interpreter's own frames are folded where Python's are there. */
+/* test_interpreter.c: frames that reports hide: an interpreter's own where Python's are there, and
+ * the kernel's in waits. */
 #include "base_check.h"
 
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include "process/path_kind.h"
 #include "profile_lines.h"
 #include "transform/interpreter.h"
+#include "transform/waits.h"
 
 static uint32_t frame_of(pt_builder *b, uint32_t mapping, const char *name)
 {
@@ -58,8 +60,43 @@ static void test_fold(void **state)
                  "deflate<zlib_compress<Job.run<eval<numba<start=1\n");
 }
 
+/* A wait in the kernel, and CPU time in the same function of the scheduler. */
+static void test_fold_waits(void **state)
+{
+    (void)state;
+    pt_builder *const b = pt_builder_new();
+    const uint32_t kernel = mapping_of(b, "[kernel.kallsyms]"), own = mapping_of(b, "/bin/app");
+    const uint32_t wait[] = {
+        frame_of(b, kernel, "__schedule"),   frame_of(b, kernel, "schedule"),
+        frame_of(b, kernel, "do_nanosleep"), frame_of(b, kernel, "entry_SYSCALL_64_after_hwframe"),
+        frame_of(b, own, "usleep"),          frame_of(b, own, "schedule")};
+    const uint32_t only[] = {frame_of(b, kernel, "schedule"), frame_of(b, own, "main")};
+    const uint32_t busy[] = {frame_of(b, kernel, "__schedule"), frame_of(b, kernel, "do_exit"),
+                             frame_of(b, own, "main")};
+    const pt_event events[] = {{.type = pt_builder_text(b, "off-cpu").v},
+                               {.type = pt_builder_text(b, "cpu").v}};
+    const pt_profile *profile;
+    pt_builder_event(b, &events[0]);
+    pt_builder_event(b, &events[1]);
+    pt_builder_add(b, pt_builder_stack(b, wait, 6, PT_STACK_END_ROOT), PT_NO_LABELS,
+                   (const int64_t[]){5, 0});
+    pt_builder_add(b, pt_builder_stack(b, only, 2, PT_STACK_END_ROOT), PT_NO_LABELS,
+                   (const int64_t[]){3, 0});
+    pt_builder_add(b, pt_builder_stack(b, busy, 3, PT_STACK_END_ROOT), PT_NO_LABELS,
+                   (const int64_t[]){0, 1});
+    assert_int_equal(pt_builder_freeze(b, &profile, NULL), PT_OK);
+    const pt_profile *const folded = pt_fold_waits(profile, NULL);
+    char *const lines = profile_lines(folded);
+    assert_string_equal(lines, "do_nanosleep<usleep<schedule=5,0\nschedule<main=3,0\n"
+                               "__schedule<do_exit<main=0,1\n");
+    free(lines);
+    pt_profile_unref(folded);
+    pt_profile_unref(profile);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fold)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fold),
+                                       cmocka_unit_test(test_fold_waits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

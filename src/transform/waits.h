@@ -1,0 +1,13 @@
+/* waits.h: leaves one frame of the kernel in stacks of waits: the one that says what the thread
+ * waits for (do_nanosleep, futex_wait, pipe_read). The scheduler's frames and the way into the
+ * kernel go. */
+#ifndef PT_TRANSFORM_WAITS_H
+#define PT_TRANSFORM_WAITS_H
+
+#include "model/profile.h"
+
+/* Stacks with CPU time keep their frames, and so do profiles without the event off-cpu. Returns a
+ * new reference, to the same profile if nothing changes. */
+const pt_profile *pt_fold_waits(const pt_profile *profile, pt_diag *diag);
+
+#endif
