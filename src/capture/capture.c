@@ -22,8 +22,7 @@
 enum {
     WAKE_MS = 25,            /* after this wait without new records, the last one is fed; */
     CALM_WAKE_MS = 300,      /* longer if none of them is urgent */
-    IDLE_WAKE_MS = 1500,     /* longest sleep while no records arrive */
-    TELLING_WAKE_MS = 1000,  /* longest sleep while a progress line is shown */
+    IDLE_WAKE_MS = 1000,     /* longest sleep */
     ASKING_WAKE_MS = 100,    /* longest sleep while /proc is polled for the end of targets */
     HASTY_WAKE_MS = 2,       /* sleep while copies of stacks may have to grow: */
     FIRST_NS = 300000000,    /* at the start of the recording, */
@@ -505,6 +504,14 @@ static bool is_hasty(const pt_capture *c, int64_t now_ns)
     return now_ns - c->start_ns < FIRST_NS || now_ns - c->grown_ns < GROWN_NS;
 }
 
+/* True until each timer of a cpu has had its first tick: it repeats until it is given its period.
+ */
+static bool is_first_round(const pt_capture *c, int64_t now_ns)
+{
+    return c->set.timers > 1 &&
+           now_ns - c->start_ns < (int64_t)(c->set.plan.period * c->set.timers) + FIRST_NS;
+}
+
 static bool polls_proc(const pt_capture *c)
 {
     for (size_t i = 0; i < c->target.count; i++)
@@ -519,13 +526,12 @@ static int wait_ms(const pt_capture *c, int64_t now_ns, bool is_fed)
     const bool is_behind = c->keep != NULL && pt_keep_is_behind(c->keep);
     const bool has_thread = pt_spool_has_thread(c->set.spool);
     const bool is_calm = pt_spool_is_calm(c->set.spool);
-    const int most = is_hasty(c, now_ns)           ? HASTY_WAKE_MS
-                     : !has_thread                 ? WAKE_MS
-                     : !is_fed                     ? (is_calm ? CALM_WAKE_MS : WAKE_MS)
-                     : polls_proc(c)               ? ASKING_WAKE_MS
-                     : is_behind                   ? KEEP_MS
-                     : c->options.progress != NULL ? TELLING_WAKE_MS
-                                                   : IDLE_WAKE_MS;
+    const int most = is_hasty(c, now_ns)                        ? HASTY_WAKE_MS
+                     : !has_thread || is_first_round(c, now_ns) ? WAKE_MS
+                     : !is_fed                                  ? (is_calm ? CALM_WAKE_MS : WAKE_MS)
+                     : polls_proc(c)                            ? ASKING_WAKE_MS
+                     : is_behind                                ? KEEP_MS
+                                                                : IDLE_WAKE_MS;
     if (c->options.duration_ns == 0 || left_ns > (int64_t)most * 1000000) return most;
     return left_ns > 0 ? (int)(left_ns / 1000000) + 1 : 0;
 }

@@ -386,6 +386,7 @@ static void on_end(pt_capture *c, const pt_perf_record *r)
         if (c->ledger != NULL)
             pt_ledger_end(c->ledger, r->task.pid, r->task.tid, r->time_ns, ran_ns);
     }
+    if (proc != NULL && proc->threads > 0) proc->threads--;
     if (is_last) end_process(c, proc);
 }
 

@@ -31,8 +31,10 @@ static void free_proc(pt_proc *proc)
 void pt_procs_done(pt_procs *procs)
 {
     for (size_t i = 0; i < PT_PROCS_BUCKETS; i++)
-        while (procs->of_pid[i] != NULL)
-            pt_procs_drop(procs, procs->of_pid[i]);
+        for (pt_proc *proc = procs->of_pid[i], *next; proc != NULL; proc = next) {
+            next = proc->next;
+            free_proc(proc);
+        }
     pt_images_done(&procs->images);
     *procs = (pt_procs){0};
 }
@@ -280,10 +282,15 @@ pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *r)
 
 pt_proc *pt_procs_on_fork(pt_procs *procs, const pt_perf_record *r)
 {
-    if (r->task.pid == r->task.ppid) return NULL;
-    const pt_proc *const parent = pt_procs_find(procs, r->task.ppid);
+    pt_proc *const parent = pt_procs_find(procs, r->task.ppid);
+    if (r->task.pid == r->task.ppid) {
+        if (parent != NULL) parent->threads++;
+        return NULL;
+    }
     pt_proc *const child = add_proc(procs, r->task.pid);
     child->ppid = r->task.ppid;
+    child->is_counted = true;
+    child->threads = 1;
     if (parent == NULL) return child;
     memcpy(child->comm, parent->comm, sizeof child->comm);
     child->is_wanted = parent->is_wanted;
@@ -297,9 +304,10 @@ pt_proc *pt_procs_on_fork(pt_procs *procs, const pt_perf_record *r)
 }
 
 /* True if the process has threads left: the first may end before others. */
-static bool has_threads(const pt_procs *procs, uint32_t pid)
+static bool has_threads(const pt_procs *procs, const pt_proc *proc)
 {
-    PT_FREE char *path = pt_strf("%s/%" PRIu32 "/task", procs->root, pid);
+    if (proc->has_exited || (proc->is_counted && proc->threads == 0)) return false;
+    PT_FREE char *path = pt_strf("%s/%" PRIu32 "/task", procs->root, proc->pid);
     DIR *const dir = opendir(path);
     unsigned count = 0;
     for (const struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;)
@@ -317,7 +325,7 @@ pt_proc *pt_procs_end(pt_procs *procs, pt_proc *proc)
     proc->is_leaving = true;
     if (old == NULL) return NULL;
     old->is_leaving = false; /* with threads left, it stays until its pid is used again */
-    return old->has_exited || !has_threads(procs, old->pid) ? old : NULL;
+    return has_threads(procs, old) ? NULL : old;
 }
 
 /* ---- unwinding ---- */

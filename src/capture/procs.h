@@ -58,6 +58,8 @@ typedef struct pt_proc {
     bool has_maps;    /* map had all executable mappings when it was last read */
     bool has_exited;
     bool is_leaving;     /* among pt_procs.gone */
+    bool is_counted;     /* the records tell its threads: */
+    uint32_t threads;    /* their number */
     bool is_unreadable;  /* its maps file was unreadable when it was needed */
     bool is_stale;       /* modules are older than map */
     uint32_t brought_in; /* number of its stack pages that were read (feed.c) */

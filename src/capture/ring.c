@@ -254,11 +254,15 @@ static void read_task(words *w, pt_perf_record *r)
     r->task.ptid = (uint32_t)(tids >> 32);
 }
 
-uint32_t pt_perf_record_pid(const struct perf_event_header *record)
+uint32_t pt_perf_record_pid(const pt_perf_layout *layout, const struct perf_event_header *record)
 {
     const uint64_t *const body = (const uint64_t *)(record + 1);
     const size_t count = (record->size - sizeof *record) / 8;
-    return count >= TRAILER_WORDS ? (uint32_t)body[count - TRAILER_WORDS] : 0;
+    if (record->type != PERF_RECORD_SAMPLE)
+        return count >= TRAILER_WORDS ? (uint32_t)body[count - TRAILER_WORDS] : 0;
+    const uint64_t before = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP;
+    const size_t at = (size_t)__builtin_popcountll(layout->sample_type & before);
+    return (layout->sample_type & PERF_SAMPLE_TID) != 0 && at < count ? (uint32_t)body[at] : 0;
 }
 
 uint64_t pt_perf_record_time(const pt_perf_layout *layout, const struct perf_event_header *record)

@@ -119,8 +119,8 @@ typedef struct pt_perf_layout {
     unsigned regs_count;
 } pt_perf_layout;
 
-/* The process of a record that is not a sample; 0: the record is too short. */
-uint32_t pt_perf_record_pid(const struct perf_event_header *record);
+/* The process of a record; 0: the record does not tell it. */
+uint32_t pt_perf_record_pid(const pt_perf_layout *layout, const struct perf_event_header *record);
 /* The time of a record; 0 if the record is too short to have one. */
 uint64_t pt_perf_record_time(const pt_perf_layout *layout, const struct perf_event_header *record);
 

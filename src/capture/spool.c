@@ -22,9 +22,10 @@ enum {
     /* Interval while few bytes arrive, and nothing urgent. The stacks of a new program are copied,
      * and may be cut, until its report is read. */
     STEADY_MS = 50,
-    IDLE_MS = 1000,         /* longest interval */
+    IDLE_MS = 2000,         /* longest interval */
     SMALL_PART = 16,        /* few bytes: this part of a ring in one pass */
-    FEW = 4,                /* fewer records than this in a pass lengthen the interval */
+    FEW = 4,                /* fewer records than this in a pass lengthen the interval, */
+    FEW_MS = 50,            /* and one more for each such time that was waited */
     BEHIND_BYTES = 2 << 20, /* read bytes that are released at once; a multiple of a huge page */
     URGENT = -15,           /* nice(2), where no real-time priority is permitted */
     HEEDED_BITS = 1 << 15,  /* process numbers beyond share bits */
@@ -108,10 +109,11 @@ static bool is_heeded(const pt_spool *spool, uint32_t pid)
            (atomic_load(&spool->heeded[bit / 64]) >> bit % 64 & 1) != 0;
 }
 
-/* The records of a pass. */
+/* A pass over all rings. */
 typedef struct {
-    uint64_t count;
-    bool is_calm; /* nothing urgent, few bytes in each ring */
+    uint64_t count;  /* records of heeded processes */
+    bool is_patient; /* all of them are samples */
+    bool is_light;   /* few bytes came in each ring */
 } pass;
 
 /* Copies the records of one ring. False if not all fitted. */
@@ -124,8 +126,7 @@ static bool take_ring(const pt_spool *spool, pt_ring *from, pt_ring *to, pass *p
     pt_ring_look(from);
     while ((record = pt_ring_peek(from)) != NULL) {
         const struct perf_event_header whole = *record;
-        const bool is_patient =
-            whole.type == PERF_RECORD_SAMPLE || !is_heeded(spool, pt_perf_record_pid(record));
+        const bool is_own = is_heeded(spool, pt_perf_record_pid(&spool->layout, record));
         pt_perf_compact c;
         const bool is_compact = pt_perf_record_compact(&spool->layout, record, &c);
         const size_t size = is_compact ? c.header.size : whole.size;
@@ -139,10 +140,10 @@ static bool take_ring(const pt_spool *spool, pt_ring *from, pt_ring *to, pass *p
             put_bytes(to, &head, record, size);
         }
         pt_ring_next(from, &whole);
-        p->count++;
-        p->is_calm &= is_patient;
+        p->count += is_own;
+        p->is_patient &= !is_own || whole.type == PERF_RECORD_SAMPLE;
     }
-    p->is_calm &= from->tail - before <= from->bytes / SMALL_PART;
+    p->is_light &= from->tail - before <= from->bytes / SMALL_PART;
     __atomic_store_n(&to->page->data_head, head, __ATOMIC_RELEASE);
     pt_ring_release(from);
     return record == NULL;
@@ -151,14 +152,14 @@ static bool take_ring(const pt_spool *spool, pt_ring *from, pt_ring *to, pass *p
 static bool take_rings(pt_spool *spool, pass *ret_pass)
 {
     bool is_all = true;
-    *ret_pass = (pass){.is_calm = true};
+    *ret_pass = (pass){.is_patient = true, .is_light = true};
     pthread_mutex_lock(&spool->lock);
     const uint64_t begun_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
     for (size_t i = 0; i < spool->count; i++) {
         is_all &= take_ring(spool, spool->rings[i].from, spool->rings[i].to, ret_pass);
         release_pages(spool->rings[i].to, &spool->released[i]);
     }
-    atomic_store(&spool->is_calm, ret_pass->is_calm);
+    atomic_store(&spool->is_calm, ret_pass->is_patient && ret_pass->is_light);
     atomic_store(&spool->upto_ns, begun_ns);
     pthread_mutex_unlock(&spool->lock);
     return is_all;
@@ -172,12 +173,17 @@ bool pt_spool_take(pt_spool *spool)
 
 /* ---- the thread ---- */
 
-/* The wait until the next pass. Urgent or many records shorten it; patient ones that take little of
- * the rings let it grow a little, and few records let it grow further. */
+static bool has_many(const pass *p, int waited_ms)
+{
+    return p->count >= FEW + (uint64_t)waited_ms / FEW_MS;
+}
+
+/* The wait until the next pass. Urgent records or many bytes shorten it; many samples that take
+ * little of the rings let it grow a little, and few records let it grow further. */
 static int next_wait_ms(int wait_ms, bool is_urgent, const pass *p)
 {
-    if (is_urgent || (p->count >= FEW && !p->is_calm)) return PASS_MS;
-    const int most_ms = p->count >= FEW ? STEADY_MS : IDLE_MS;
+    if (is_urgent || !p->is_light || (has_many(p, wait_ms) && !p->is_patient)) return PASS_MS;
+    const int most_ms = has_many(p, wait_ms) ? STEADY_MS : IDLE_MS;
     return wait_ms * 2 < most_ms ? wait_ms * 2 : most_ms;
 }
 
@@ -193,7 +199,9 @@ static void *run_spool(void *arg)
         const bool is_urgent = poll(spool->polled, spool->count + 1, wait_ms) > 0;
         const bool is_all = take_rings(spool, &p);
         const uint64_t one = 1;
-        if (is_urgent || p.count > 0) (void)!write(spool->wake_fd, &one, sizeof one);
+        /* The reader looks by itself from time to time; it need not wake for a few samples. */
+        if (is_urgent || !p.is_patient || !p.is_light || has_many(&p, wait_ms))
+            (void)!write(spool->wake_fd, &one, sizeof one);
         wait_ms = next_wait_ms(wait_ms, is_urgent || !is_all, &p);
         /* Full rings keep poll readable: sleep while the reader makes room. */
         if (!is_all) poll(NULL, 0, 1);

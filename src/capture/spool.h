@@ -31,13 +31,14 @@ pt_spool *pt_spool_new(const pt_perf_layout *layout, const pt_spool_ring *rings,
 /* Ends the thread; accepts NULL. Records that were not copied stay in the kernel's rings. */
 void pt_spool_free(pt_spool *spool);
 
-/* Records of this process are urgent. Without a call, records of every process are urgent. After a
- * call, mappings of the other processes may wait as long as samples. */
+/* Records of this process are urgent, and its samples wake the reader. Without a call, this holds
+ * for every process. After a call, records of the other processes only have to fit in the rings. */
 void pt_spool_heed(pt_spool *spool, uint32_t pid);
 
 /* False: the thread could not be started. */
 bool pt_spool_has_thread(const pt_spool *spool);
-/* Readable when the thread has copied records. */
+/* Readable when the thread has copied records that should be read soon. A few samples a second are
+ * not: the reader calls pt_spool_take each second. */
 int pt_spool_fd(const pt_spool *spool);
 /* Call it when pt_spool_fd is readable, or periodically without a thread. */
 void pt_spool_noticed(pt_spool *spool);

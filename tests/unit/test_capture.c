@@ -134,6 +134,7 @@ static void a_sample_has_what_was_asked_for_in_the_kernels_order(void **state)
     assert_int_equal(r.tid, 6);
     assert_int_equal(r.time_ns, 77);
     assert_int_equal(pt_perf_record_time(&whole_sample, record), 77);
+    assert_int_equal(pt_perf_record_pid(&whole_sample, record), 5);
     assert_int_equal(r.cpu, 2);
     assert_int_equal(r.sample.period, 1000);
     assert_int_equal(r.sample.count, 5000);
@@ -532,6 +533,20 @@ static void of_processes_that_are_long_gone_nothing_is_kept(void **state)
         kept += pt_procs_find(&procs, FIRST + i) != NULL;
     assert_int_equal(kept, PT_PROCS_GONE);
     assert_string_equal(maps_of(&procs, pt_procs_find(&procs, 9)), "2000-5000+0 prog");
+    pt_procs_done(&procs);
+}
+
+static void records_tell_how_many_threads_a_process_has(void **state)
+{
+    pt_procs procs;
+    pt_procs_init(&procs, "/nowhere");
+    const uint32_t self = 9;
+    pt_perf_record r = {.task = {.pid = self, .ppid = 1, .tid = self, .ptid = 1}};
+    pt_proc *const proc = pt_procs_on_fork(&procs, &r);
+    assert_int_equal(proc->threads, 1);
+    r.task = (typeof(r.task)){.pid = self, .ppid = self, .tid = self + 1, .ptid = self};
+    assert_null(pt_procs_on_fork(&procs, &r));
+    assert_int_equal(proc->threads, 2);
     pt_procs_done(&procs);
 }
 
@@ -951,6 +966,7 @@ int main(void)
         cmocka_unit_test(of_processes_that_are_long_gone_nothing_is_kept),
         cmocka_unit_test(a_number_in_a_copied_stack_is_an_address),
         cmocka_unit_test(a_process_that_is_forgotten_keeps_its_counts),
+        cmocka_unit_test(records_tell_how_many_threads_a_process_has),
         cmocka_unit_test(this_process_is_known_from_its_maps),
         cmocka_unit_test(a_stack_by_frame_pointers_of_code_without_rules_is_unchecked),
         cmocka_unit_test(each_level_of_paranoia_gets_the_best_it_allows),
