@@ -387,6 +387,9 @@ typedef struct pt_timer_engine {
     bool (*attach)(pt_thread *thread, uint64_t period_ns, uint64_t first_ns);
     /* Ends them. The thread's handler is not running and will not find a ring. */
     void (*detach)(pt_thread *thread);
+    /* Gives it ticks with another period; the caller has a table of descriptors of its own. NULL:
+     * its ticks have no period that a program could meet in step. */
+    void (*change_period)(pt_thread *thread);
 } pt_timer_engine;
 
 extern const pt_timer_engine pt_timer_posix, /* a POSIX timer on the thread's CPU clock */
@@ -406,6 +409,9 @@ void pt_timer_looks_stop(pt_thread *thread);
 uint64_t pt_ticker_cpu_ns(void);
 void pt_ticker_after_fork(void);
 
+/* For engines that weigh a thread's ticks by its clock: its time is counted from now on, and its
+ * first tick comes after first_ns. */
+void pt_timer_begin_clock(pt_thread *thread, uint64_t period_ns, uint64_t first_ns);
 /* The CPU clock of a thread, for any thread of the process. */
 clockid_t pt_timer_cpu_clock(int tid);
 /* How often the kernel looks at timers of CPU clocks, 0 if that cannot be known: HZ. */
@@ -448,6 +454,9 @@ void pt_threads_each(void (*use)(pt_thread *slot, void *arg), void *arg);
 void pt_threads_want_caches(void);
 /* Finds stack bounds that ticks have asked for. */
 void pt_threads_find_stacks(void);
+/* Gives other periods to the ticks of threads that want them. The caller is the keeper of the file,
+ * whose table of descriptors is its own. */
+void pt_threads_change_periods(void);
 void pt_threads_each_ring(void (*use)(pt_tick_ring *ring, void *arg), void *arg);
 
 /* ---- output.c ---- */
@@ -509,6 +518,7 @@ typedef struct {
     uint64_t drain_before_ns;     /* CPU time of those that were before this one */
     bool is_asleep;               /* in a recording: there were no samples yet, or few */
     bool leaving;                 /* the process is at its end */
+    bool keeps_periods;           /* a filter of system calls may end who opens events */
     pt_tick_code own_code;        /* the library, unless it is part of the program */
     pt_tick_code passing_code;    /* PT_PASSING */
     pt_tick_code unblocking_code; /* PT_UNBLOCKING */
@@ -539,6 +549,8 @@ void pt_session_wake(void);
 void pt_session_add_own_time(uint64_t since_ns);
 /* Ticks so far. */
 uint64_t pt_session_samples(void);
+/* The drain thread opens no more events: the periods of ticks stay as they are. */
+void pt_session_keep_periods(void);
 /* Ends the threads that collect, until pt_session_go_on; samples wait in their rings. False: there
  * are none. The lock is not held. */
 bool pt_session_rest(void);

@@ -225,18 +225,20 @@ static void keep_copy(const pt_tick_ring *ring, uint64_t from, uint32_t words, u
  * in them, and no sample behind the head. */
 static uint64_t count_ring(const pt_tick_ring *ring, pt_journal_header *header)
 {
-    uint64_t head, ticks, weight, dropped, filtered;
+    uint64_t head, ticks, weight, dropped, filtered, kernel;
     do {
         head = __atomic_load_n(&ring->head_words, __ATOMIC_ACQUIRE);
         ticks = __atomic_load_n(&ring->ticks, __ATOMIC_ACQUIRE);
         weight = __atomic_load_n(&ring->weight, __ATOMIC_ACQUIRE);
         dropped = __atomic_load_n(&ring->dropped, __ATOMIC_ACQUIRE);
         filtered = __atomic_load_n(&ring->filtered, __ATOMIC_ACQUIRE);
+        kernel = __atomic_load_n(&ring->kernel, __ATOMIC_ACQUIRE);
     } while (head != __atomic_load_n(&ring->head_words, __ATOMIC_ACQUIRE));
     header->ticks += ticks;
     header->weight += weight;
     header->ring_dropped += dropped;
     header->filtered += filtered;
+    header->kernel_weight += kernel;
     return head;
 }
 
@@ -269,6 +271,7 @@ uint64_t pt_fold_rings(void)
     uint64_t fullest = 0;
     fold.refreshed = false;
     header->ticks = header->weight = header->ring_dropped = header->filtered = 0;
+    header->kernel_weight = 0;
     pt_threads_each_ring(fold_ring, &fullest);
     return fullest;
 }

@@ -10,6 +10,7 @@
 #if defined(__x86_64__)
 
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -38,7 +39,11 @@ long pt_syscall_rt_sigaction(long number, long signo, const kernel_sigaction *ac
 long pt_syscall_exec(long number, long a, long b, long c, long d, long e)
     __attribute__((visibility("hidden")));
 
-_Static_assert(SYS_rt_sigaction == 13 && SYS_execve == 59 && SYS_execveat == 322,
+long pt_syscall_seccomp(long number, long operation, long flags, void *filter)
+    __attribute__((visibility("hidden")));
+
+_Static_assert(SYS_rt_sigaction == 13 && SYS_execve == 59 && SYS_seccomp == 317 &&
+                   SYS_execveat == 322,
                "the numbers below");
 __asm__(".text\n"
         ".globl syscall\n"
@@ -49,6 +54,8 @@ __asm__(".text\n"
         "    je pt_syscall_rt_sigaction\n"
         "    cmp $59, %rdi\n"
         "    je pt_syscall_exec\n"
+        "    cmp $317, %rdi\n"
+        "    je pt_syscall_seccomp\n"
         "    cmp $322, %rdi\n"
         "    je pt_syscall_exec\n"
         "    jmp *pt_next_syscall(%rip)\n"
@@ -133,6 +140,17 @@ long pt_syscall_exec(long number, long a, long b, long c, long d, long e)
 {
     const bool paused = pt_exec_begins();
     return pt_exec_failed(paused, (int)pt_next_syscall(number, a, b, c, d, e));
+}
+
+/* A filter for all threads holds for those of the library, too. The keeper opens no more events:
+ * the filter may end the process for that. */
+long pt_syscall_seccomp(long number, long operation, long flags, void *filter)
+{
+    const int saved_errno = errno;
+    if (operation == SECCOMP_SET_MODE_FILTER && (flags & SECCOMP_FILTER_FLAG_TSYNC) != 0)
+        pt_session_keep_periods();
+    errno = saved_errno;
+    return pt_next_syscall(number, operation, flags, filter);
 }
 
 __attribute__((constructor)) static void find_next(void)

@@ -168,12 +168,6 @@ uint64_t pt_session_drain(void)
     return fullest;
 }
 
-static void sleep_unless_rung(int bell, uint64_t ns)
-{
-    const struct timespec time = {.tv_sec = 0, .tv_nsec = (long)ns};
-    syscall(SYS_futex, &pt_agent.drain_bell, FUTEX_WAIT_PRIVATE, bell, &time, NULL, 0);
-}
-
 static uint64_t shorter_of(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -209,6 +203,34 @@ static bool is_our_round(int round)
     return pt_agent.on && atomic_load(&pt_agent.drain_round) == round;
 }
 
+/* Waits for the bell; the time is over after ns. Meanwhile it gives new periods to threads. */
+static void sleep_unless_rung(int round, int bell, uint64_t ns)
+{
+    const uint64_t until_ns = pt_agent_clock_ns(CLOCK_MONOTONIC) + ns;
+    while (ns > 0) {
+        const struct timespec time = {.tv_sec = (time_t)(ns / 1000000000),
+                                      .tv_nsec = (long)(ns % 1000000000)};
+        syscall(SYS_futex, &pt_agent.drain_bell, FUTEX_WAIT_PRIVATE, bell, &time, NULL, 0);
+        if (!atomic_exchange(&pt_tick.wants_periods, 0)) return;
+        pt_caller caller;
+        lock_as_keeper(&caller);
+        if (is_our_round(round)) pt_threads_change_periods();
+        pt_agent_unlock(&caller);
+        const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
+        ns = now_ns < until_ns ? until_ns - now_ns : 0;
+    }
+}
+
+/* Makes this thread the keeper of the file. Its table of descriptors is its own from then on,
+ * unless the kernel cannot do that. */
+static void become_keeper(void)
+{
+    pt_publish_keep();
+    const bool is_keeper = pt_agent.file.keeper_tid == pt_tick_gettid();
+    atomic_store(&pt_tick.keeper_bell,
+                 is_keeper && !pt_agent.keeps_periods ? &pt_agent.drain_bell : NULL);
+}
+
 /* Writes the parts that were taken under the lock, without it. */
 static void write_taken(pt_publisher *publisher, int round)
 {
@@ -235,6 +257,7 @@ static void fall_asleep(void)
     void (*const tell)(void) =
         pt_own_can_begin_in_handler() ? begin_drain_late : pt_agent_wake_drain;
     PT_SET(pt_tick.copies_stacks, sleeps);
+    PT_SET(pt_tick.keeper_bell, NULL);
     PT_SET(pt_tick.early_samples, 0);
     PT_SET(pt_tick.on_samples, sleeps ? tell : NULL);
 }
@@ -317,7 +340,7 @@ static void drain_rings(int round, pt_publisher *publisher, int bell)
     uint64_t met_ns = pt_agent_clock_ns(CLOCK_MONOTONIC), heeded_ns = met_ns;
     bool is_alone = false, is_left;
     while (atomic_load(&pt_agent.drain_round) == round) {
-        sleep_unless_rung(bell, sleep_ns);
+        sleep_unless_rung(round, bell, sleep_ns);
         bell = atomic_load(&pt_agent.drain_bell);
         pt_caller caller;
         bool taken = false;
@@ -350,7 +373,7 @@ static void *drain_main(void *arg)
 {
     const int bell = atomic_load(&pt_agent.drain_bell); /* before what else happens is known */
     pt_publisher *const publisher = pt_publisher_new();
-    pt_publish_keep(); /* the thread that starts us waits for that, with the lock */
+    become_keeper(); /* the thread that starts us waits for that, with the lock */
     atomic_store(&pt_agent.drain_is_ready, 1);
     syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     drain_rings((int)(intptr_t)arg, publisher, bell);
@@ -369,7 +392,7 @@ static void *late_drain_main(void *arg)
         pt_agent.drain = pt_own_self();
         pt_agent.drain_runs = true;
         publisher = pt_publisher_new();
-        pt_publish_keep();
+        become_keeper();
     }
     pt_agent_unlock(&caller);
     if (is_wanted) drain_rings(round, publisher, bell);
@@ -410,8 +433,18 @@ static void tell_drain_to_end(void)
 {
     pt_own_end_begins();
     pt_agent.drain_runs = false;
+    atomic_store(&pt_tick.keeper_bell, NULL);
     atomic_fetch_add(&pt_agent.drain_round, 1);
     pt_agent_wake_drain();
+}
+
+void pt_session_keep_periods(void)
+{
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    pt_agent.keeps_periods = true;
+    atomic_store(&pt_tick.keeper_bell, NULL);
+    pt_agent_unlock(&caller);
 }
 
 bool pt_session_rest(void)

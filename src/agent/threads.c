@@ -297,7 +297,9 @@ static void settle_ticks(pt_thread *slot, pt_tick_ring *ring, bool is_last)
 {
     const int weighing = atomic_load(&slot->weighing);
     const bool by_looks = weighing == PT_TICK_BY_LOOKS;
-    const bool by_clock = by_looks || weighing == PT_TICK_BY_CLOCK || weighing == PT_TICK_BY_MODE;
+    const bool by_user_mode = weighing == PT_TICK_BY_USER_MODE;
+    const bool by_clock =
+        by_looks || by_user_mode || weighing == PT_TICK_BY_CLOCK || weighing == PT_TICK_BY_MODE;
     const uint64_t clock_ns =
         by_clock ? pt_agent_clock_ns(pt_timer_cpu_clock(atomic_load(&slot->tid))) : 0;
     if (ring == NULL || clock_ns == 0) return;
@@ -305,6 +307,8 @@ static void settle_ticks(pt_thread *slot, pt_tick_ring *ring, bool is_last)
     const uint64_t chance_ns = is_last ? 0 : pt_agent.period_ns + pt_tick.look_ns;
     if (by_looks)
         pt_tick_settle_looks(slot, ring, clock_ns, (int64_t)(pt_agent.period_ns + chance_ns));
+    else if (by_user_mode)
+        pt_tick_settle_kernel(slot, ring, clock_ns);
     else
         pt_tick_settle(slot, ring, clock_ns);
 }
@@ -567,6 +571,18 @@ static void find_stack(pt_thread *slot)
     __atomic_store_n(&slot->stack.low, (uintptr_t)low, __ATOMIC_RELAXED);
     __atomic_store_n(&slot->stack.limit, (uintptr_t)limit, __ATOMIC_RELEASE);
     atomic_store(&slot->wants_stack, 0);
+}
+
+static void change_period(pt_thread *slot)
+{
+    if (atomic_exchange(&slot->wants_period, 0) && slot->engine != NULL &&
+        slot->engine->change_period != NULL)
+        slot->engine->change_period(slot);
+}
+
+void pt_threads_change_periods(void)
+{
+    each_live(change_period);
 }
 
 void pt_threads_find_stacks(void)

@@ -6,8 +6,9 @@
  * no second signal while one is pending.
  *
  * Kernel time is sampled as well. Where that is not allowed (perf_event_paranoid above 1 without
- * CAP_PERFMON) the event counts time in user mode, and a POSIX timer of the thread finds the time
- * in system calls, at the kernel's own tick: tick/weight.c.
+ * CAP_PERFMON) the event counts time in user mode. In a recording the rest of the thread's time is
+ * counted for the kernel. Else a POSIX timer of the thread finds the time in system calls, at the
+ * kernel's own tick: tick/weight.c.
  */
 #include "agent/agent.h"
 
@@ -185,13 +186,23 @@ static void detach_perf(pt_thread *thread)
 static bool attach_event(pt_thread *thread, int weighing, uint64_t period_ns, uint64_t first_ns)
 {
     const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
-    /* So that the first tick is one period, like the others. */
-    thread->clock_seen_ns =
-        (int64_t)(pt_agent_clock_ns(pt_timer_cpu_clock(tid)) + first_ns - period_ns);
+    pt_timer_begin_clock(thread, period_ns, first_ns);
+    thread->event_ns = first_ns;
+    thread->event_from_ns = thread->ticked_ns + (int64_t)(period_ns - first_ns);
+    thread->user_ns = thread->kernel_ns = 0;
     atomic_store(&thread->weighing, weighing);
     thread->first_event = pt_tick_event_open(thread, tid, first_ns, true);
     if (thread->first_event == NULL) detach_perf(thread);
     return thread->first_event != NULL;
+}
+
+static void change_period(pt_thread *thread)
+{
+    const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
+    uint64_t random = pt_agent_random(UINT64_MAX);
+    if (thread->event == NULL) return;
+    pt_tick_event_replace(thread, tid, pt_tick_random_period(&random, pt_tick.period_ns));
+    thread->event_from_ns = (int64_t)pt_agent_clock_ns(pt_timer_cpu_clock(tid));
 }
 
 static bool attach_perf(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
@@ -199,8 +210,11 @@ static bool attach_perf(pt_thread *thread, uint64_t period_ns, uint64_t first_ns
     return attach_event(thread, PT_TICK_BY_CLOCK, period_ns, first_ns);
 }
 
+/* A recording has a row for the time in the kernel. A gperftools file has none: there a POSIX timer
+ * finds the callers. */
 static bool attach_by_mode(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
+    if (pt_agent.recording) return attach_event(thread, PT_TICK_BY_USER_MODE, period_ns, first_ns);
     const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
     thread->user_looks = 0;
     thread->look_seen_ns = -1;
@@ -213,23 +227,27 @@ static bool attach_by_mode(pt_thread *thread, uint64_t period_ns, uint64_t first
 
 static void detach_by_mode(pt_thread *thread)
 {
-    pt_timer_looks_stop(thread);
+    if (atomic_load(&thread->weighing) == PT_TICK_BY_MODE) pt_timer_looks_stop(thread);
     detach_perf(thread);
 }
 
 const pt_timer_engine pt_timer_trap = {.id = PT_JOURNAL_ENGINE_PERF,
                                        .probe = probe_trap,
                                        .attach = attach_perf,
-                                       .detach = detach_perf};
+                                       .detach = detach_perf,
+                                       .change_period = change_period};
 const pt_timer_engine pt_timer_perf = {.id = PT_JOURNAL_ENGINE_PERF,
                                        .probe = probe_signal,
                                        .attach = attach_perf,
-                                       .detach = detach_perf};
+                                       .detach = detach_perf,
+                                       .change_period = change_period};
 const pt_timer_engine pt_timer_mode_trap = {.id = PT_JOURNAL_ENGINE_MODE,
                                             .probe = probe_mode_trap,
                                             .attach = attach_by_mode,
-                                            .detach = detach_by_mode};
+                                            .detach = detach_by_mode,
+                                            .change_period = change_period};
 const pt_timer_engine pt_timer_mode = {.id = PT_JOURNAL_ENGINE_MODE,
                                        .probe = probe_mode_signal,
                                        .attach = attach_by_mode,
-                                       .detach = detach_by_mode};
+                                       .detach = detach_by_mode,
+                                       .change_period = change_period};

@@ -1,5 +1,5 @@
 /* timer_ticker.c: ticks above the kernel's own where there are no perf events: a thread of ours
- * looks once a period which threads run, and sends those the signal.
+ * looks which threads run, at random times, once a period in the mean, and sends those the signal.
  *
  * A thread's CPU clock has moved since the last look, and /proc says that it runs, or would if we
  * did not: so one that sleeps is left asleep, but for one that falls asleep between our look and
@@ -27,7 +27,6 @@ enum {
     STACK_BYTES = 64 << 10,
     IDLE_LOOKS =
         8, /* the kernel's ticks without CPU time, until a thread is not looked at any more */
-    OUT_OF_STEP = 113,
 };
 
 static struct {
@@ -118,12 +117,13 @@ static void *ticker_main(void *arg)
     (void)arg;
     if (syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) != 0) return NULL;
     uint64_t next_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
-    const uint64_t every_ns = pt_tick.period_ns - pt_tick.period_ns / OUT_OF_STEP;
+    uint64_t random = pt_agent_random(UINT64_MAX);
     while (!atomic_load(&ticker.quit)) {
         round this = {.now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC)};
         pt_threads_each(look_at_thread, &this);
         if (!this.any) wait_for_work();
         const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
+        const uint64_t every_ns = pt_tick_random_period(&random, pt_tick.period_ns);
         next_ns = next_ns + every_ns > now_ns ? next_ns + every_ns : now_ns + every_ns;
         wait_for(&ticker.quit, 0, next_ns - now_ns);
     }
@@ -173,9 +173,8 @@ static bool probe_ticker(uint64_t period_ns)
 
 static bool attach_ticker(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
-    const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
-    thread->clock_seen_ns =
-        (int64_t)(pt_agent_clock_ns(pt_timer_cpu_clock(tid)) + first_ns - period_ns);
+    pt_timer_begin_clock(thread, period_ns, first_ns);
+    thread->event_ns = period_ns / 2 * 3;
     thread->ticker_clock_ns = 0;
     thread->ticker_moved_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
     atomic_store(&thread->weighing, PT_TICK_BY_CLOCK);

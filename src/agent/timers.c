@@ -1,10 +1,10 @@
 /* timers.c: which engine makes the ticks, and how often.
  *
  * The first that works, from the table below: events that see the kernel, by SIGTRAP where that can
- * do no harm; above HZ events for user mode, or a thread that sends signals; else POSIX timers on
- * CPU clocks. CPUPROFILE_PER_THREAD_TIMERS and CPUPROFILE_TIMER_SIGNAL ask for the latter at any
- * rate, CPUPROFILE_REALTIME for the clock on the wall. Where there are no POSIX timers either, one
- * interval timer serves the process.
+ * do no harm; above HZ, and in a recording, events for user mode; above HZ a thread that sends
+ * signals; else POSIX timers on CPU clocks. CPUPROFILE_PER_THREAD_TIMERS and
+ * CPUPROFILE_TIMER_SIGNAL ask for the latter at any rate, CPUPROFILE_REALTIME for the clock on the
+ * wall. Where there are no POSIX timers either, one interval timer serves the process.
  *
  * Events are taken below HZ, too: timers that wait for the kernel's own tick never meet a thread
  * that begins where the tick has ended another's turn and is gone before the next. On a busy
@@ -36,6 +36,17 @@ uint32_t pt_timers_tick_hz(void)
 clockid_t pt_timer_cpu_clock(int tid)
 {
     return (clockid_t)(~(unsigned)tid << 3 | 6);
+}
+
+/* So that the first tick is one period, like the others. */
+void pt_timer_begin_clock(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+{
+    const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
+    thread->ticked_ns = thread->clock_seen_ns =
+        (int64_t)(pt_agent_clock_ns(pt_timer_cpu_clock(tid)) + first_ns - period_ns);
+    thread->event_ticks = 0;
+    thread->has_changed = false;
+    thread->random = pt_agent_random(UINT64_MAX);
 }
 
 /* ---- the signal ---- */
@@ -124,7 +135,10 @@ static const pt_timer_engine *first_of(bool traps)
 {
     const bool is_high = pt_agent.period_ns < pt_tick.look_ns;
     for (size_t i = 0; i < sizeof ladder / sizeof ladder[0]; i++) {
-        if ((traps || !ladder[i].traps) && (is_high || !ladder[i].is_for_high_rates) &&
+        const bool is_for_this =
+            is_high || !ladder[i].is_for_high_rates ||
+            (pt_agent.recording && ladder[i].engine->id == PT_JOURNAL_ENGINE_MODE);
+        if ((traps || !ladder[i].traps) && is_for_this &&
             ladder[i].engine->probe(pt_agent.period_ns))
             return ladder[i].engine;
     }

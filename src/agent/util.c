@@ -130,17 +130,14 @@ uint64_t pt_agent_clock_ns(clockid_t clock)
 
 uint64_t pt_agent_random(uint64_t below)
 {
-    /* splitmix64, seeded at each call by a counter, the clock in nanoseconds and the address of the
+    /* Seeded at each call by a counter, the clock in nanoseconds and the address of the
      * thread's stack. The counter separates calls of one nanosecond; the address, which the kernel
      * randomizes, separates processes. */
     static _Atomic(uint64_t) counter;
     const uint64_t step = UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t bits = (atomic_fetch_add(&counter, step) + step) ^ pt_agent_clock_ns(CLOCK_MONOTONIC) ^
-                    (uintptr_t)&bits << 20;
-    bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    bits = (bits ^ bits >> 27) * UINT64_C(0x94d049bb133111eb);
-    bits ^= bits >> 31;
-    return below == 0 ? 0 : bits % below;
+    uint64_t state = atomic_fetch_add(&counter, step) ^ pt_agent_clock_ns(CLOCK_MONOTONIC) ^
+                     (uintptr_t)&state << 20;
+    return pt_tick_random(&state, below);
 }
 
 void pt_agent_wake_drain(void)

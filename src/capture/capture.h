@@ -24,24 +24,25 @@ typedef struct pt_capture pt_capture;
 
 /* Figures during the recording and at its end. */
 typedef struct pt_capture_facts {
-    uint64_t samples;     /* kept samples, counted in periods */
-    uint64_t complete;    /* of them: the stack reached the start of its thread */
-    uint64_t unchecked;   /* of them: the same, but by frame pointers that no rule confirms */
-    uint64_t stacks;      /* samples taken, regardless of weight */
-    uint64_t walked;      /* of them: unwound in the kernel */
-    uint64_t python;      /* of samples: with functions of Python */
-    uint64_t uncertain;   /* of these: joined with native frames without certainty */
-    uint64_t python_gone; /* frames of Python whose function was gone before it was read */
-    uint64_t lost;        /* samples lost because the ring was full */
-    uint64_t throttled;   /* times that the kernel throttled an event */
-    uint64_t short_copy;  /* samples whose copy of the stack was too short */
-    uint64_t period_ns;   /* of clock events; else 0 */
-    uint64_t period;      /* of other events; 0: varies */
-    uint64_t seen_ns;     /* CPU time in all samples; 0 if the event is no clock */
-    uint64_t used_ns;     /* CPU time of the targets; 0: unknown */
-    uint64_t own_ns;      /* CPU time of the recorder itself, not in used_ns */
-    uint64_t events_seen; /* event count in all samples, if the event is no clock */
-    uint64_t events;      /* total event count, if the event is no clock; 0: unknown */
+    uint64_t samples;        /* kept samples, counted in periods */
+    uint64_t complete;       /* of them: the stack reached the start of its thread */
+    uint64_t unchecked;      /* of them: the same, but by frame pointers that no rule confirms */
+    uint64_t stacks;         /* samples taken, regardless of weight */
+    uint64_t walked;         /* of them: unwound in the kernel */
+    uint64_t python;         /* of samples: with functions of Python */
+    uint64_t uncertain;      /* of these: joined with native frames without certainty */
+    uint64_t python_gone;    /* frames of Python whose function was gone before it was read */
+    uint64_t lost;           /* samples lost because the ring was full */
+    uint64_t throttled;      /* times that the kernel throttled an event */
+    uint64_t short_copy;     /* samples whose copy of the stack was too short */
+    uint64_t period_ns;      /* of clock events; else 0 */
+    uint64_t period;         /* of other events; 0: varies */
+    uint64_t seen_ns;        /* CPU time in all samples; 0 if the event is no clock */
+    uint64_t not_sampled_ns; /* part of it: in rows of their own, because no sample shows it */
+    uint64_t used_ns;        /* CPU time of the targets; 0: unknown */
+    uint64_t own_ns;         /* CPU time of the recorder itself, not in used_ns */
+    uint64_t events_seen;    /* event count in all samples, if the event is no clock */
+    uint64_t events;         /* total event count, if the event is no clock; 0: unknown */
     /* Waiting time of threads; the part of it in which they waited for a cpu only. */
     uint64_t off_cpu_ns, ready_ns;
     uint64_t missed_threads; /* threads that ended before an event could be opened for them */

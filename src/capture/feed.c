@@ -263,6 +263,24 @@ static void drop_in_kernel(pt_capture *c, pt_proc *proc)
     proc->is_dropped = pt_bpf_engine_put(c->walker, proc->pid, NULL, NULL);
 }
 
+/* Adds CPU time of a thread that no sample shows to a row of its own. */
+static void add_not_sampled(pt_capture *c, pt_proc *proc, const pt_perf_record *r, uint64_t pc,
+                            uint64_t ns)
+{
+    const pt_sink_sample sample = {.proc = proc,
+                                   .tid = r->tid,
+                                   .cpu = r->cpu,
+                                   .time_ns = (int64_t)r->time_ns + c->unix_offset_ns,
+                                   .pcs = &pc,
+                                   .kernel_count = 1,
+                                   .count = 1,
+                                   .end = PT_STACK_END_ROOT};
+    if (ns == 0 || c->ledger == NULL) return;
+    c->facts.not_sampled_ns += ns;
+    pt_ledger_add(c->ledger, proc->pid, r->tid, r->time_ns, pt_sink_add(c->sink, &sample), 0, ns,
+                  false);
+}
+
 static void on_sample(pt_capture *c, pt_perf_record *r)
 {
     if (r->sample.code != NULL) {
@@ -279,9 +297,11 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
         drop_in_kernel(c, proc);
         return;
     }
-    uint64_t share = 0;
-    const uint64_t weight = is_switch ? 0 : pt_event_set_weight(&c->set, r, &share);
-    if (weight == 0 && !is_switch && (share == 0 || c->ledger == NULL)) return;
+    pt_event_shares shares = {0};
+    const uint64_t weight = is_switch ? 0 : pt_event_set_weight(&c->set, r, &shares);
+    add_not_sampled(c, proc, r, PT_SINK_KERNEL_NOT_SAMPLED, shares.kernel);
+    add_not_sampled(c, proc, r, PT_SINK_START_NOT_SAMPLED, shares.start);
+    if (weight == 0 && !is_switch && (shares.sample == 0 || c->ledger == NULL)) return;
     if (r->sample.walked != NULL) {
         use_walked(c, proc, r);
     } else {
@@ -315,7 +335,7 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
     pt_between_release(&c->between, c->sink, r->tid, false);
     const uint32_t row = pt_sink_add(c->sink, &sample);
     if (c->ledger != NULL)
-        pt_ledger_add(c->ledger, proc->pid, r->tid, r->time_ns, row, weight * each, share,
+        pt_ledger_add(c->ledger, proc->pid, r->tid, r->time_ns, row, weight * each, shares.sample,
                       is_in_kernel(r));
 }
 

@@ -119,9 +119,9 @@ static void read_location(kept *k, pt_reader *r)
 static void read_code(kept *k, pt_reader *r)
 {
     const uint32_t mapping = pt_read_u32(r);
-    const pt_location location = {.mapping = mapping < k->mapping.count ? k->mapping.items[mapping]
-                                                                        : PT_NONE,
-                                  .flags = pt_read_u32(r) & PT_LOCATION_USER};
+    const pt_location location = {
+        .mapping = mapping < k->mapping.count ? k->mapping.items[mapping] : PT_NONE,
+        .flags = pt_read_u32(r) & (PT_LOCATION_USER | PT_LOCATION_KERNEL)};
     pt_line line = {.line = (int64_t)(pt_read_u64(r) & INT32_MAX)};
     pt_function function = {.start_line = (int64_t)(pt_read_u64(r) & INT32_MAX)};
     function.name = function.system_name = pt_builder_text(k->builder, read_text(r)).v;

@@ -4,8 +4,6 @@
 #include "base/hash.h"
 
 static const double least_part = 0.5, most_part = 1.5;
-/* Of a timer alone: weights of a few periods or none make shares vary more. */
-static const double least_alone = 0.75, most_alone = 1.25;
 
 uint64_t pt_rhythm_random(uint64_t *state, uint64_t limit)
 {
@@ -21,7 +19,14 @@ static double random_between(uint64_t *state, double least, double most)
 
 uint64_t pt_rhythm_alone(uint64_t *state, uint64_t period)
 {
-    return (uint64_t)((double)period / random_between(state, least_alone, most_alone));
+    return (uint64_t)((double)period * random_between(state, least_part, most_part));
+}
+
+uint64_t pt_rhythm_dropped(uint64_t period, uint64_t due_ns, uint64_t since_ns)
+{
+    enum { LATE_NS = 50000 }; /* a tick may come so much later than it is due, */
+    const uint64_t late_ns = period / 10 * 7 > LATE_NS ? period / 10 * 7 : LATE_NS; /* or more */
+    return due_ns > period + late_ns && since_ns > period ? since_ns - period : 0;
 }
 
 /* Divides a sum between two timers at random. */

@@ -694,10 +694,23 @@ void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record)
         row->is_beside = !pt_mover_add(set->mover, row->fd, pair_of(set, record->cpu)->samples_fd);
 }
 
-uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record, uint64_t *ret_share)
+/* The event's timer runs in the kernel, too, where a tick is dropped if the kernel may not be
+ * sampled. The time of the ticks that were due since the last sample, up to this one, and did not
+ * come was in the kernel. */
+static uint64_t time_in_kernel(const pt_event_row *row, const pt_perf_record *record,
+                               uint64_t since)
+{
+    uint64_t due = row->passed == 0 ? record->sample.count : since;
+    if (!row->is_first && record->time_ns < row->settled_ns + due)
+        due = record->time_ns > row->settled_ns ? record->time_ns - row->settled_ns : 0;
+    return pt_rhythm_dropped(row->is_first ? row->first : row->period, due, since);
+}
+
+uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record,
+                             pt_event_shares *ret_shares)
 {
     pt_event_thread *thread;
-    *ret_share = set->plan.period;
+    *ret_shares = (pt_event_shares){.sample = set->plan.period};
     if (!set->plan.is_each_thread || !set->plan.source->is_clock) return 1;
     pt_event_row *const row = row_of(set, record, &thread);
     if (row == NULL || row->id != record->id) return 1; /* the row was opened again since */
@@ -706,8 +719,10 @@ uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record, ui
     uint64_t weight = due > row->taken ? due - row->taken : 0;
     if (due > row->taken) row->taken = due;
     weight += thread->credit;
-    *ret_share =
-        (passed > row->passed ? passed - row->passed : 0) + thread->credit * set->plan.period;
+    ret_shares->sample = passed > row->passed ? passed - row->passed : 0;
+    ret_shares->start = thread->credit * set->plan.period;
+    if (!set->plan.kernel) ret_shares->kernel = time_in_kernel(row, record, ret_shares->sample);
+    ret_shares->sample -= ret_shares->kernel;
     if (passed > row->passed) row->passed = passed;
     thread->credit = 0;
     row->fresh += record->time_ns > row->settled_ns;

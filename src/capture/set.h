@@ -115,11 +115,18 @@ bool pt_event_set_counts(pt_event_set *set, const pt_perf_record *record);
  * often. */
 void pt_event_set_stir(pt_event_set *set, uint64_t now_ns);
 
+/* Parts of a thread's time, in the source's units. */
+typedef struct pt_event_shares {
+    uint64_t sample; /* of the sample: the time since the last one. Periods alone would be a rhythm
+                        that a program could meet in step */
+    uint64_t kernel; /* in the kernel before it, where that may not be sampled */
+    uint64_t start;  /* of the thread, before its events were open */
+} pt_event_shares;
+
 /* The weight of a sample in periods; 0: none was due. Call it for each sample that is not of a
- * switch, in the order of time. *ret_share: its share of the thread's time in the source's units,
- * the time since the last sample; periods alone would be a rhythm that a program could meet in
- * step. */
-uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record, uint64_t *ret_share);
+ * switch, in the order of time. */
+uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record,
+                             pt_event_shares *ret_shares);
 /* True for a sample of a context switch. */
 bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *record);
 /* Gives the events of a thread their whole period, if they have the first part still, and redirects

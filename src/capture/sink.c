@@ -248,8 +248,23 @@ static const shared_map *builder_map(pt_sink *sink, const pt_proc_map *map)
 
 /* ---- stacks ---- */
 
+static uint32_t named_location(pt_sink *sink, const char *name)
+{
+    const pt_location location = {.mapping = PT_NONE, .flags = PT_LOCATION_KERNEL};
+    const uint32_t id = pt_builder_named_location(sink->builder, name, location.flags).v;
+    const pt_function function = {.name = pt_builder_text(sink->builder, name).v,
+                                  .file = pt_builder_text(sink->builder, "").v};
+    if (sink->keep != NULL && id == sink->kept_count) {
+        pt_keep_code(sink->keep, &location, &(pt_line){0}, &function, sink->builder);
+        sink->kept_count++;
+    }
+    return id;
+}
+
 static uint32_t kernel_location(pt_sink *sink, uint64_t pc, bool is_return)
 {
+    if (pc == PT_SINK_KERNEL_NOT_SAMPLED) return named_location(sink, PT_NOT_SAMPLED_KERNEL);
+    if (pc == PT_SINK_START_NOT_SAMPLED) return named_location(sink, PT_NOT_SAMPLED_START);
     if (sink->kernel == PT_NONE) {
         sink->kernel = pt_builder_append_mapping(sink->builder, &sink->kernel_mapping).v;
         keep_mapping(sink, &sink->kernel_mapping);

@@ -17,6 +17,10 @@
 
 enum { PT_SINK_DEPTH_MAX = 1024, PT_SINK_VALUES = 6 };
 
+/* Kernel pcs of time that no sample shows: in the kernel, where that may not be sampled, and of a
+ * thread before its events were open. Such a stack has one frame, which has a name only. */
+enum { PT_SINK_KERNEL_NOT_SAMPLED = 1, PT_SINK_START_NOT_SAMPLED };
+
 /* An unwound sample. */
 typedef struct pt_sink_sample {
     pt_proc *proc;

@@ -531,7 +531,7 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     walking walk;
     begin_walking(&walk);
     pt_journal_reading *const reading = pt_journal_reading_new(b, true, &walk.hooks);
-    uint64_t weight = 0, lost = 0;
+    uint64_t weight = 0, lost = 0, kernel = 0;
     pt_journal_frames frames[PT_JOURNAL_LANGUAGES] = {{0}};
     enum { MOST_THREADS = 32768 };
     pt_journal_bounds bounds = bounds_of(story->run);
@@ -543,6 +543,7 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
         story->recorded->impossible += process->facts.impossible;
         pt_recorded_add(&weight, process->facts.weight);
         pt_recorded_add(&lost, process->facts.dropped);
+        pt_recorded_add(&kernel, process->facts.kernel);
         count_as_own(story->recorded, process->facts.own_copied_ns);
         story->recorded->counted.sampled_ns -=
             least_of(process->facts.own_copied_ns, story->recorded->counted.sampled_ns);
@@ -554,7 +555,8 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     pt_builder_event_at(b, 1)->period = (int64_t)story->recorded->period_ns;
     if (count == story->recorded->count && !story->recorded->is_wall)
         story->recorded->counted_ns =
-            pt_counted_put(&story->recorded->counted, story->recorded->used_ns, b);
+            pt_counted_put(&story->recorded->counted, story->recorded->used_ns, b) +
+            pt_recorded_time_ns(kernel, story->recorded->period_ns);
     tell_story(b, story, weight, lost);
     pt_record_tell_languages(b, frames);
     if (count > 0) tell_users(b, story->recorded->processes + first, count);

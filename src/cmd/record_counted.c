@@ -34,12 +34,7 @@ static int by_comm(const void *a, const void *b)
 
 static void add_row(pt_builder *b, const char *name, const char *comm, double ns)
 {
-    const uint32_t text = pt_builder_text(b, name).v;
-    const pt_function function = {
-        .name = text, .system_name = text, .file = pt_builder_text(b, "").v};
-    const pt_line line = {.function = pt_builder_function(b, &function).v};
-    const pt_location location = {.mapping = PT_NONE, .flags = PT_LOCATION_USER};
-    const uint32_t frame = pt_builder_location(b, &location, &line, 1).v;
+    const uint32_t frame = pt_builder_named_location(b, name, PT_LOCATION_USER).v;
     const pt_label label = {.key = pt_builder_text(b, "comm").v,
                             .kind = PT_LABEL_STRING,
                             .str = pt_builder_text(b, comm).v};

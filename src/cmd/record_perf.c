@@ -330,6 +330,7 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
                                        .seen_ns = f->seen_ns,
                                        .used_ns = used_ns(run, f),
                                        .own_ns = f->own_ns,
+                                       .counted_ns = f->not_sampled_ns,
                                        .off_cpu_ns = f->off_cpu_ns,
                                        .ready_ns = f->ready_ns,
                                        .processes = f->processes};

@@ -52,7 +52,7 @@ static void read_header(pt_reader *r, pt_journal_facts *f, uint32_t *ret_header_
     f->filtered = pt_read_u64(r);
 }
 
-/* Reads the library's own CPU time, from the fields behind the texts. */
+/* Reads the library's own CPU time and the time in the kernel, from the fields behind the texts. */
 static void read_own(pt_reader *r, pt_journal_facts *f)
 {
     pt_skip(r, offsetof(pt_journal_header, own_weight));
@@ -60,6 +60,8 @@ static void read_own(pt_reader *r, pt_journal_facts *f)
     uint64_t own_ns;
     if (__builtin_mul_overflow(weight, f->period_ns, &own_ns)) own_ns = UINT64_MAX;
     f->own_ns = pt_saturating_count(pt_saturating_count(own_ns, unknown_ns), f->cpu_own_ns);
+    pt_skip(r, offsetof(pt_journal_header, kernel_weight) - offsetof(pt_journal_header, spans));
+    f->kernel = pt_read_u64(r);
 }
 
 static pt_journal_span read_span(pt_reader *r)
@@ -216,6 +218,20 @@ static void read_stacks(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f
     }
 }
 
+/* CPU time in the kernel that no tick could see has a row of its own. */
+static void add_kernel(pt_journal_reading *g, pt_journal_facts *f)
+{
+    const int64_t values[2] = {pt_saturating_product(f->kernel, 1),
+                               pt_saturating_product(f->kernel, f->period_ns)};
+    if (f->kernel == 0) return;
+    const uint32_t frame =
+        pt_builder_named_location(g->builder, PT_NOT_SAMPLED_KERNEL, PT_LOCATION_KERNEL).v;
+    pt_builder_add(g->builder, pt_builder_stack(g->builder, &frame, 1, PT_STACK_END_ROOT),
+                   g->labels, values);
+    f->weight = pt_saturating_count(f->weight, f->kernel);
+    f->complete = pt_saturating_count(f->complete, f->kernel);
+}
+
 /* ---- areas ---- */
 
 static void read_records(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f, uint32_t kind)
@@ -364,6 +380,7 @@ pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
             if (order[i] == PT_JOURNAL_MAPS) pt_journal_sort_maps(g);
             if (pt_reader_ok(reader)) reader->status = pass.status;
         }
+        add_kernel(g, &facts);
     }
     if (ret_facts != NULL) *ret_facts = facts;
     return reader->status;

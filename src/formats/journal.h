@@ -40,6 +40,7 @@ typedef struct pt_journal_facts {
     uint64_t
         unchecked; /* part of weight: stacks that reached it through unchecked frame pointers */
     uint64_t truncated; /* part of weight: stacks that go on behind what was kept of them */
+    uint64_t kernel;    /* part of weight: in the kernel, not sampled */
     pt_journal_frames frames[PT_JOURNAL_LANGUAGES]; /* parts of weight */
     uint64_t dropped, filtered;
     uint64_t impossible; /* stacks left out: see pt_journal_reading_bound */

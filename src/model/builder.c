@@ -348,6 +348,16 @@ pt_location_id pt_builder_location(pt_builder *b, const pt_location *location, c
     return pt_builder_append_location(b, location, lines, line_count);
 }
 
+pt_location_id pt_builder_named_location(pt_builder *b, const char *name, uint32_t flags)
+{
+    const uint32_t text = pt_builder_text(b, name).v;
+    const pt_function function = {
+        .name = text, .system_name = text, .file = pt_builder_text(b, "").v};
+    const pt_line line = {.function = pt_builder_function(b, &function).v};
+    const pt_location location = {.mapping = PT_NONE, .flags = flags};
+    return pt_builder_location(b, &location, &line, 1);
+}
+
 uint32_t pt_builder_location_count(const pt_builder *b)
 {
     return (uint32_t)b->location.count;

@@ -87,6 +87,13 @@ pt_location_id pt_builder_append_location(pt_builder *b, const pt_location *loca
                                           const pt_line *lines, size_t line_count);
 pt_location_id pt_builder_location(pt_builder *b, const pt_location *location, const pt_line *lines,
                                    size_t line_count);
+/* Names of rows of CPU time that no sample shows: in the kernel, where that may not be sampled; of
+ * threads before their events were open. */
+#define PT_NOT_SAMPLED_KERNEL "[kernel, not sampled]"
+#define PT_NOT_SAMPLED_START  "[start of a thread, not sampled]"
+
+/* A location that is no place in code: it has a name and flags only. */
+pt_location_id pt_builder_named_location(pt_builder *b, const char *name, uint32_t flags);
 
 uint32_t pt_builder_location_count(const pt_builder *b);
 /* The address of a location; *ret_flags are its PT_LOCATION_x. */

@@ -70,7 +70,8 @@ enum {
     /* A perf_event cpu-clock for each thread, time in the kernel included. */
     PT_JOURNAL_ENGINE_PERF = 2,
     PT_JOURNAL_ENGINE_REAL = 3,   /* a POSIX timer for each thread, on the monotonic clock */
-    PT_JOURNAL_ENGINE_MODE = 4,   /* perf_events for user mode; POSIX timers for the kernel */
+    PT_JOURNAL_ENGINE_MODE = 4,   /* perf_events for user mode; POSIX timers for the kernel, or
+                                     kernel_weight */
     PT_JOURNAL_ENGINE_TICKER = 5, /* a thread that sends signals to running threads */
     PT_JOURNAL_ENGINE_ITIMER = 6, /* ITIMER_PROF, one for the process */
 };
@@ -167,6 +168,9 @@ typedef struct {
     uint64_t own_weight; /* the part of `weight` that fell into the library, which is in no stack */
     uint64_t own_ns; /* CPU time of the library in the host's threads while ticks were blocked */
     pt_journal_spans spans; /* the reader cuts unwound copies of stacks by these */
+    /* Periods in the kernel, where ticks could not see the threads; in no stack. 0 in files of
+     * older writers. */
+    uint64_t kernel_weight;
 } pt_journal_header;
 
 _Static_assert(sizeof(pt_journal_header) <= PT_JOURNAL_HEADER_BYTES, "header outgrew its page");

@@ -526,6 +526,119 @@ static void tick_of_an_event_is_as_many_periods_as_the_thread_s_clock_says(void 
     assert_int_equal(ring->weight, 3); /* nothing has gone by since */
 }
 
+/* A program that works in rounds meets ticks of any period at the same places of its rounds, if the
+ * weights of the ticks have a rhythm of their own: a part of a period counts by chance. */
+static void weights_of_parts_of_a_period_add_up_and_have_no_rhythm(void **state)
+{
+    enum { TICKS = 4000, OF_EACH = 4 };
+    uint64_t by_place[OF_EACH] = {0}, before = 0;
+    pt_tick.period_ns = UINT64_C(1000000000000);
+    atomic_store(&self.weighing, PT_TICK_BY_CLOCK);
+    self.clock_seen_ns = own_clock_ns();
+    self.random = 1;
+    info.si_code = 1; /* POLL_IN */
+    interrupt_at(0x5000, 10, 0);
+    for (size_t i = 0; i < TICKS; i++) { /* three quarters of a period each */
+        self.clock_seen_ns -= (int64_t)pt_tick.period_ns / 4 * 3;
+        ring->tail_words = ring->head_words;
+        pt_tick_handler(SIGPROF, &info, &host);
+        by_place[i % OF_EACH] += ring->weight - before;
+        before = ring->weight;
+        const double passed = 0.75 * (double)(i + 1);
+        assert_true(fabs((double)ring->weight - passed) <= 1.01);
+    }
+    for (size_t i = 0; i < OF_EACH; i++) /* nine standard deviations of independent weights */
+        assert_true(fabs((double)by_place[i] - 0.75 * TICKS / OF_EACH) < 9 * 13.7);
+}
+
+/* An event for user mode: its timer runs in the kernel, too, and ticks there are dropped. */
+static void ticks_that_were_due_and_did_not_come_were_in_the_kernel(void **state)
+{
+    const int64_t period_ns = INT64_C(1000000000000);
+    pt_tick.period_ns = (uint64_t)period_ns;
+    atomic_store(&self.weighing, PT_TICK_BY_USER_MODE);
+    self.event_ns = pt_tick.period_ns;
+    info.si_code = 1; /* POLL_IN */
+    interrupt_at(0x5000, 10, 0);
+    self.ticked_ns = self.event_from_ns = own_clock_ns() - 3 * period_ns;
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_int_equal(ring->weight, 1);
+    assert_int_equal(ring->kernel, 2);
+    self.ticked_ns -= period_ns; /* the tick is on time */
+    self.event_from_ns -= period_ns;
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_int_equal(ring->weight, 2);
+    assert_int_equal(ring->kernel, 2);
+    self.ticked_ns -= 2 * period_ns; /* the event has this period for a part of the time only */
+    self.event_from_ns -= period_ns;
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_int_equal(ring->weight, 4);
+    assert_int_equal(ring->kernel, 2);
+    /* At the end no tick was due, or it was dropped. */
+    pt_tick_settle_kernel(&self, ring, (uint64_t)(self.ticked_ns + period_ns - 1));
+    assert_int_equal(ring->kernel, 2);
+    self.kernel_ns = 0;
+    pt_tick_settle_kernel(&self, ring, (uint64_t)(self.ticked_ns + 2 * period_ns));
+    assert_int_equal(ring->kernel, 4);
+    assert_int_equal(ring->weight, 4);
+}
+
+static void random_periods_have_the_period_in_the_mean(void **state)
+{
+    enum { DRAWS = 10000, PERIOD_NS = 1000000 };
+    uint64_t random = 1, least = UINT64_MAX, most = 0;
+    double sum = 0;
+    for (int i = 0; i < DRAWS; i++) {
+        const uint64_t period_ns = pt_tick_random_period(&random, PERIOD_NS);
+        sum += (double)period_ns;
+        if (period_ns < least) least = period_ns;
+        if (period_ns > most) most = period_ns;
+    }
+    /* Of a uniform distribution: sigma of the mean is 1 / sqrt(12 * DRAWS). */
+    assert_true(fabs(sum / DRAWS / PERIOD_NS - 1) < 5 / sqrt(12.0 * DRAWS));
+    assert_in_range(least, PERIOD_NS / 2, PERIOD_NS / 2 + PERIOD_NS / 100);
+    assert_in_range(most, PERIOD_NS * 3 / 2 - PERIOD_NS / 100, PERIOD_NS * 3 / 2);
+}
+
+static void event_asks_for_another_period_after_some_ticks(void **state)
+{
+    static _Atomic(int) bell;
+    static const struct {
+        uint64_t period_ns;
+        int first, then;
+    } cases[] = {{10000000, 4, 4}, {1000000, 4, 16}, {250000, 4, 32}};
+    info.si_code = 1; /* POLL_IN */
+    interrupt_at(0x5000, 10, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        setup(state);
+        info.si_code = 1;
+        pt_tick.period_ns = cases[i].period_ns;
+        self.event = stack;
+        pt_tick_handler(SIGPROF, &info, &host);
+        assert_int_equal(self.event_ticks, 0); /* nobody could open events yet */
+        atomic_store(&pt_tick.keeper_bell, &bell);
+        for (int tick = 1; tick <= cases[i].first + cases[i].then; tick++) {
+            pt_tick_handler(SIGPROF, &info, &host);
+            const bool is_due = tick == cases[i].first || tick == cases[i].first + cases[i].then;
+            assert_int_equal(atomic_exchange(&self.wants_period, 0), is_due);
+            assert_int_equal(atomic_exchange(&pt_tick.wants_periods, 0), is_due);
+        }
+    }
+}
+
+/* What went by since the last tick is no tick that was missed before the event's period is over. */
+static void end_of_a_thread_is_counted_only_if_a_tick_was_due(void **state)
+{
+    interrupt_at(0x5000, 10, 0);
+    pt_tick_handler(SIGPROF, &info, &host);
+    self.ticked_ns = 5000000;
+    self.event_ns = 1400000;
+    pt_tick_settle(&self, ring, 6400000);
+    assert_int_equal(ring->weight, 1);
+    pt_tick_settle(&self, ring, 7500000);
+    assert_int_equal(ring->weight, 3);
+}
+
 static void leaf_at_address_zero_is_not_written(void **state)
 {
     static const uint64_t leaf[] = {1};
@@ -576,6 +689,11 @@ int main(void)
         TEST(filter_that_refuses_leaves_no_sample),
         TEST(signal_of_somebody_else_goes_to_the_host_and_is_no_tick),
         TEST(tick_of_an_event_is_as_many_periods_as_the_thread_s_clock_says),
+        TEST(weights_of_parts_of_a_period_add_up_and_have_no_rhythm),
+        TEST(ticks_that_were_due_and_did_not_come_were_in_the_kernel),
+        TEST(random_periods_have_the_period_in_the_mean),
+        TEST(event_asks_for_another_period_after_some_ticks),
+        TEST(end_of_a_thread_is_counted_only_if_a_tick_was_due),
         TEST(leaf_at_address_zero_is_not_written),
         TEST(errno_is_as_it_was),
     };

@@ -396,6 +396,25 @@ static void counters_stay_at_their_limit(void **state)
     pt_buf_done(&j.buf);
 }
 
+static void time_in_the_kernel_that_no_tick_saw_has_a_row(void **state)
+{
+    for (int big = 0; big < 2; big++) {
+        journal j = whole(big, PT_JOURNAL_EXITED);
+        set(&j, offsetof(pt_journal_header, kernel_weight), 12);
+        const pt_profile *const p = read_journal(&j.buf, j.buf.size, PT_OK, NULL);
+        assert_int_equal(pt_profile_total(p, 0), 42);
+        assert_int_equal(pt_profile_total(p, 1), 42000000);
+        assert_int_equal(pt_profile_provenance(p)->cpu_seen_ns, 42000000);
+        const size_t last = p->sample->t.count - 1;
+        const uint32_t location = pt_stack_frames(p, p->sample->stack[last])[0];
+        assert_int_equal(p->location->flags[location], PT_LOCATION_KERNEL);
+        const uint32_t function = p->line->function[p->location->line_first[location]];
+        assert_string_equal(pt_text(p, p->function->name[function]), "[kernel, not sampled]");
+        pt_profile_unref(p);
+        pt_buf_done(&j.buf);
+    }
+}
+
 /* ---- copied stacks ---- */
 
 enum { COPIED_WORDS = 3 };
@@ -805,6 +824,7 @@ int main(void)
         cmocka_unit_test(journal_with_any_byte_flipped_is_read_or_refused),
         cmocka_unit_test(other_versions_and_other_files_are_refused),
         cmocka_unit_test(counters_stay_at_their_limit),
+        cmocka_unit_test(time_in_the_kernel_that_no_tick_saw_has_a_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

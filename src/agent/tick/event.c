@@ -17,6 +17,10 @@
  * this, threads that live for less than a period would never be seen. The second is a little faster
  * than the period (and its ticks then stand for none now and then): ticks that kept step with the
  * kernel's own would meet what the kernel's tick starts, always or never.
+ *
+ * A program that works in rounds would meet ticks of one period at the same places of its rounds.
+ * So after a few ticks the keeper of the library opens an event with a random period in the place
+ * of the second, and again after a few more.
  */
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -68,8 +72,7 @@ static bool start_event(int fd, int tid, bool once)
 static void *open_started(const pt_thread *thread, int tid, uint64_t period_ns, bool once,
                           bool skip_kernel)
 {
-    const uint64_t every_ns = once ? period_ns : period_ns - period_ns / OUT_OF_STEP;
-    const int fd = open_event(thread, tid, every_ns, skip_kernel);
+    const int fd = open_event(thread, tid, period_ns, skip_kernel);
     if (fd < 0) return NULL;
     void *page = start_event(fd, tid, once)
                      ? mmap(NULL, pt_tick.page_bytes, PROT_READ, MAP_SHARED, fd, 0)
@@ -83,14 +86,28 @@ void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns, b
     return open_started(thread, tid, period_ns, once, pt_tick.events_skip_kernel);
 }
 
+/* The process may have dropped its rights since the start; user mode is allowed then. */
+static void *open_repeated(const pt_thread *thread, int tid, uint64_t period_ns)
+{
+    void *const page = pt_tick_event_open(thread, tid, period_ns, false);
+    return page != NULL ? page : open_started(thread, tid, period_ns, false, true);
+}
+
 void pt_tick_event_arm(pt_thread *self)
 {
     void *const first = self->first_event;
     self->first_event = NULL;
-    self->event = pt_tick_event_open(self, pt_tick_gettid(), pt_tick.period_ns, false);
-    if (self->event ==
-        NULL) /* the process may have dropped its rights since: user mode is allowed */
-        self->event = open_started(self, pt_tick_gettid(), pt_tick.period_ns, false, true);
+    self->event_ns = pt_tick.period_ns - pt_tick.period_ns / OUT_OF_STEP;
+    self->event = open_repeated(self, pt_tick_gettid(), self->event_ns);
     if (self->event == NULL) atomic_store(&self->wants_timer, 1);
     munmap(first, pt_tick.page_bytes);
+}
+
+void pt_tick_event_replace(pt_thread *thread, int tid, uint64_t period_ns)
+{
+    void *const former = thread->event, *const page = open_repeated(thread, tid, period_ns);
+    if (page == NULL) return;
+    thread->event = page;
+    thread->event_ns = period_ns;
+    munmap(former, pt_tick.page_bytes);
 }

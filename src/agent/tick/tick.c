@@ -54,8 +54,8 @@ bool pt_tick_is_tick(int signo, const siginfo_t *info)
 }
 
 /* The weight of the signal, in periods. */
-static uint32_t weight_of(pt_thread *self, tick_kind kind, const siginfo_t *info,
-                          const void *context)
+static uint32_t weight_of(pt_thread *self, pt_tick_ring *ring, tick_kind kind,
+                          const siginfo_t *info, const void *context)
 {
     if (kind == TIMER_TICK && info->si_value.sival_ptr != self) return 0;
     switch (atomic_load(&self->weighing)) {
@@ -63,6 +63,8 @@ static uint32_t weight_of(pt_thread *self, tick_kind kind, const siginfo_t *info
     case PT_TICK_BY_CLOCK: return pt_tick_weight_by_clock(self);
     case PT_TICK_BY_LOOKS: return kind == TIMER_TICK ? pt_tick_weight_by_looks(self) : 0;
     case PT_TICK_BY_PROCESS: return pt_tick_weight_by_process();
+    case PT_TICK_BY_USER_MODE:
+        return kind == EVENT_TICK ? pt_tick_weight_of_user_tick(self, ring) : 0;
     case PT_TICK_BY_MODE:
         return kind == TIMER_TICK ? pt_tick_weight_of_kernel_time(self, context)
                                   : pt_tick_weight_of_user_time(self);
@@ -224,9 +226,9 @@ static void repeat_stack(uint64_t last_words, uint64_t start, pt_tick_ring *ring
 
 void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns)
 {
-    const int64_t left_ns = (int64_t)clock_ns - thread->clock_seen_ns;
+    const int64_t left_ns = (int64_t)clock_ns - thread->ticked_ns;
     const int64_t weight = left_ns / (int64_t)pt_tick.period_ns;
-    if (left_ns <= 0 || weight <= 0 || weight > UINT32_MAX) return;
+    if (left_ns <= (int64_t)thread->event_ns || weight <= 0 || weight > UINT32_MAX) return;
     if (pt_tick.filter != NULL) return; /* only the thread itself could ask it */
     repeat_stack(thread->last_words, (uint64_t)(uintptr_t)thread->start_routine, ring,
                  (uint32_t)weight);
@@ -264,6 +266,28 @@ static void wake_ticker(pt_thread *self)
         syscall(SYS_futex, &pt_tick.ticker_waits, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+/* The event's descriptor is closed. The keeper, whose table of descriptors is not the host's, opens
+ * another event with another period. */
+static void count_of_period(pt_thread *self)
+{
+    enum {
+        TICKS_MIN = 4,
+        TICKS_MAX = 32,
+        KEPT_NS = 16000000
+    }; /* the first is kept for the least */
+    _Atomic(int) *const bell = atomic_load_explicit(&pt_tick.keeper_bell, memory_order_relaxed);
+    if (bell == NULL || self->event == NULL) return;
+    const uint64_t ticks = KEPT_NS / pt_tick.period_ns;
+    const bool is_least = ticks < TICKS_MIN || !self->has_changed;
+    const uint64_t most = is_least ? TICKS_MIN : ticks > TICKS_MAX ? TICKS_MAX : ticks;
+    if (++self->event_ticks < most) return;
+    self->event_ticks = 0;
+    self->has_changed = true;
+    atomic_store(&self->wants_period, 1);
+    atomic_store(&pt_tick.wants_periods, 1);
+    syscall(SYS_futex, bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
 /* A process that ends soon needs no drain thread: what its rings hold is taken at its end. */
 static void tell_of_samples(const pt_tick_ring *ring)
 {
@@ -279,8 +303,11 @@ static void count_tick(pt_thread *self, tick_kind kind, const siginfo_t *info, c
 {
     pt_tick_ring *const ring = atomic_load(&self->ring);
     if (ring == NULL) return;
-    const uint32_t weight = weight_of(self, kind, info, context);
-    if (self->first_event != NULL && kind == EVENT_TICK) pt_tick_event_arm(self);
+    const uint32_t weight = weight_of(self, ring, kind, info, context);
+    if (self->first_event != NULL && kind == EVENT_TICK)
+        pt_tick_event_arm(self);
+    else if (kind == EVENT_TICK)
+        count_of_period(self);
     if (kind == TIMER_TICK && pt_tick.has_ticker) wake_ticker(self);
     if (weight == 0) return;
     add_count(&ring->ticks, 1);

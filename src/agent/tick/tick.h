@@ -53,6 +53,27 @@ static inline bool pt_tick_timer_set(void *timer, const struct itimerspec *times
     return PT_KERNEL(SYS_timer_settime, (int)(intptr_t)timer, 0, times, NULL) == 0;
 }
 
+/* ---- chance ---- */
+
+/* A random number below limit (0 if limit is 0), of a generator that any thread has for itself:
+ * splitmix64, from any state. */
+static inline uint64_t pt_tick_random(uint64_t *state, uint64_t limit)
+{
+    uint64_t bits = *state += UINT64_C(0x9e3779b97f4a7c15);
+    bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    bits = (bits ^ bits >> 27) * UINT64_C(0x94d049bb133111eb);
+    bits ^= bits >> 31;
+    return limit == 0 ? 0 : bits % limit;
+}
+
+/* A random period of an event that has the given period in the mean: half of it to one and a half.
+ * Where a program works in rounds of about that length, the next ticks then find any place of its
+ * rounds. */
+static inline uint64_t pt_tick_random_period(uint64_t *state, uint64_t period_ns)
+{
+    return period_ns / 2 + pt_tick_random(state, period_ns);
+}
+
 /* ---- rings ---- */
 
 /* Samples of one thread that are not yet folded into stacks, in memory that no other process sees.
@@ -67,6 +88,7 @@ typedef struct {
     uint64_t weight;     /* of the published samples: 1 + timer overruns each */
     uint64_t dropped;    /* weight of ticks that found no room */
     uint64_t filtered;   /* weight of ticks that the program's filter refused */
+    uint64_t kernel;     /* periods in the kernel, where events may not see the thread */
     uint64_t words[];
 } pt_tick_ring;
 
@@ -125,6 +147,8 @@ enum {
     PT_TICK_BY_PROCESS, /* from what the CPU clock of the process has moved */
     PT_TICK_BY_MODE,    /* an event's tick is one period in user mode; what the CPU clock has
                            moved beside, the POSIX timer's ticks find in system calls */
+    PT_TICK_BY_USER_MODE, /* the same without the POSIX timer: what the CPU clock has moved beside
+                             is counted for the kernel */
 };
 
 /* A thread's clocks, and how often it went to sleep and was driven off its CPU. */
@@ -163,6 +187,16 @@ typedef struct pt_thread {
         user_looks; /* by mode: the number of its last ticks in a row outside of system calls */
     /* By clock: so much of the thread's is accounted for. Negative: a part of a period more. */
     int64_t clock_seen_ns;
+    /* By clock: when its last tick came. Before the first: clock_seen_ns. */
+    int64_t ticked_ns;
+    /* By user mode: when its event began to count, or ticked last; time in user mode and in the
+     * kernel that no period was counted for yet. */
+    int64_t event_from_ns, user_ns, kernel_ns;
+    uint64_t event_ns; /* the period of its event, or of the ticks that the ticker sends, at most */
+    uint32_t event_ticks;      /* since it asked for a period */
+    bool has_changed;          /* it has asked */
+    _Atomic(int) wants_period; /* its event has had its period for long enough */
+    uint64_t random;           /* pt_tick_random */
     /* By mode: the POSIX timer was armed, and has ended, at these times of the thread's clock; -1:
      * it has not ended yet. */
     int64_t look_start_ns, look_seen_ns;
@@ -232,6 +266,11 @@ typedef struct {
     _Atomic(uint64_t) process_seen_ns;
     /* The ticker waits here until a thread uses CPU time: 1 while it does. */
     _Atomic(int) ticker_waits;
+    /* A thread of the library waits for this word to change, and wakes up without a change, too, if
+     * the second word is not 0: it then gives new periods to the threads that want one. NULL: no
+     * thread does that. */
+    _Atomic(_Atomic(int) *) keeper_bell;
+    _Atomic(int) wants_periods;
     /* Called once, when the process has FEW_SAMPLES or a part of its ring full: begins the drain
      * thread, or wakes it. NULL: it is awake. */
     _Atomic(void (*)(void)) on_samples;
@@ -253,9 +292,13 @@ void pt_tick_handler(int signo, siginfo_t *info, void *context);
 bool pt_tick_is_tick(int signo, const siginfo_t *info);
 
 /* For a thread that gets no more ticks, and whose handler does not run, with its CPU clock: whole
- * periods that went by after the last tick are counted for the stack of that one, or, if there was
- * none, for the function that the thread began with. */
+ * periods that went by after the last tick, if another tick was due since, are counted for the
+ * stack of that one, or, if there was none, for the function that the thread began with. */
 void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns);
+/* The same by user mode: it was in the kernel. */
+void pt_tick_settle_kernel(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns);
+/* Counts CPU time of a thread in the kernel. */
+void pt_tick_account_kernel(pt_thread *thread, pt_tick_ring *ring, int64_t ns);
 /* The same by looks: the rest of its time is owed. least_ns and more of that becomes whole periods
  * for the stack of its last tick, if there was one. */
 void pt_tick_settle_looks(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns,
@@ -280,6 +323,9 @@ void pt_tick_settle_owed(_Atomic(int64_t) *owed_ns, void *(*start_routine)(void 
  * page that is returned is mapped; no descriptor stays. once: it is disabled by its first tick.
  * NULL: it cannot be. */
 void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns, bool once);
+/* Gives a thread an event of another period for the one that it has; called by the keeper. If there
+ * can be none, the former stays. */
+void pt_tick_event_replace(pt_thread *thread, int tid, uint64_t period_ns);
 
 /* ---- unwinding ---- */
 

@@ -9,7 +9,10 @@ uint32_t pt_tick_weight_by_clock(pt_thread *self);
 uint32_t pt_tick_weight_by_process(void);
 uint32_t pt_tick_weight_by_looks(pt_thread *self);
 uint32_t pt_tick_weight_by_timer(const siginfo_t *info);
-/* By mode: of an event, which ticks in user mode only, and of the POSIX timer. */
+/* By user mode: of an event, which ticks in user mode only. What went by in the kernel since the
+ * last tick is counted in the ring. */
+uint32_t pt_tick_weight_of_user_tick(pt_thread *self, pt_tick_ring *ring);
+/* By mode: of such an event, and of the POSIX timer. */
 uint32_t pt_tick_weight_of_user_time(pt_thread *self);
 uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context);
 

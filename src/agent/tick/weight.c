@@ -33,19 +33,41 @@ static int64_t thread_clock_ns(void)
     return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* The number of periods in this CPU time. The remainder is carried to the next tick. */
-static uint32_t account_time(pt_thread *self, int64_t ns)
+/* The number of periods in this CPU time; a part of a period is one with the chance of its length,
+ * since rounding would be a rhythm that a program could meet in step. *ret_ns: the time of the
+ * periods. The caller carries the difference to the next tick. */
+static uint32_t periods_in(pt_thread *self, int64_t ns, int64_t *ret_ns)
 {
     const int64_t period_ns = (int64_t)pt_tick.period_ns;
-    const int64_t periods = (ns + period_ns / 2) / period_ns;
-    if (periods <= 0) return 0;
-    self->clock_seen_ns += periods * period_ns;
+    const int64_t whole = ns > 0 ? ns / period_ns : 0, rest_ns = ns > 0 ? ns % period_ns : 0;
+    const bool is_one_more = (int64_t)pt_tick_random(&self->random, pt_tick.period_ns) < rest_ns;
+    const int64_t periods = whole + is_one_more;
+    *ret_ns = periods * period_ns;
     return periods > UINT32_MAX ? UINT32_MAX : (uint32_t)periods;
+}
+
+static uint32_t account_time(pt_thread *self, int64_t ns)
+{
+    int64_t counted_ns;
+    const uint32_t periods = periods_in(self, ns, &counted_ns);
+    self->clock_seen_ns += counted_ns;
+    return periods;
+}
+
+/* The same of time that is the thread's in one mode only. */
+static uint32_t account_part(pt_thread *self, int64_t *part_ns, int64_t ns)
+{
+    int64_t counted_ns;
+    *part_ns += ns;
+    const uint32_t periods = periods_in(self, *part_ns, &counted_ns);
+    *part_ns -= counted_ns;
+    return periods;
 }
 
 uint32_t pt_tick_weight_by_clock(pt_thread *self)
 {
-    return account_time(self, thread_clock_ns() - self->clock_seen_ns);
+    self->ticked_ns = thread_clock_ns();
+    return account_time(self, self->ticked_ns - self->clock_seen_ns);
 }
 
 /* The same for the process's clock: each part of its time belongs to one tick of any thread. */
@@ -63,13 +85,50 @@ uint32_t pt_tick_weight_by_process(void)
 
 /* ---- by mode ---- */
 
-/* Is it where a system call returns to, or was the call put back to be made again? */
+/* The event's timer runs in the kernel, too, where a tick is dropped. So ticks of the event that
+ * were due since the last one, up to now, and did not come were in the kernel. */
+static int64_t due_ticks(const pt_thread *self, int64_t now_ns)
+{
+    enum { LATE_NS = 50000 };
+    const int64_t event_ns = (int64_t)self->event_ns, since_ns = now_ns - self->event_from_ns;
+    const int64_t late_ns = event_ns / 10 * 7;
+    return event_ns > 0 ? (since_ns - (late_ns > LATE_NS ? late_ns : LATE_NS)) / event_ns + 1 : 1;
+}
+
+void pt_tick_account_kernel(pt_thread *thread, pt_tick_ring *ring, int64_t ns)
+{
+    const uint32_t periods = account_part(thread, &thread->kernel_ns, ns);
+    __atomic_store_n(&ring->kernel, ring->kernel + periods, __ATOMIC_RELAXED);
+}
+
+uint32_t pt_tick_weight_of_user_tick(pt_thread *self, pt_tick_ring *ring)
+{
+    const int64_t now_ns = thread_clock_ns(), since_ns = now_ns - self->ticked_ns;
+    const int64_t event_ns = (int64_t)self->event_ns;
+    const bool is_alone = due_ticks(self, now_ns) <= 1 || since_ns <= event_ns;
+    self->ticked_ns = self->event_from_ns = now_ns;
+    if (!is_alone) pt_tick_account_kernel(self, ring, since_ns - event_ns);
+    return account_part(self, &self->user_ns, is_alone ? since_ns : event_ns);
+}
+
+void pt_tick_settle_kernel(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns)
+{
+    const int64_t left_ns = (int64_t)clock_ns - thread->ticked_ns;
+    const int64_t since_ns = (int64_t)clock_ns - thread->event_from_ns;
+    if (since_ns > (int64_t)thread->event_ns && left_ns > 0)
+        pt_tick_account_kernel(thread, ring, left_ns);
+}
+
 uint32_t pt_tick_weight_of_user_time(pt_thread *self)
 {
     const int64_t period_ns = (int64_t)pt_tick.period_ns;
     if (self->clock_seen_ns > thread_clock_ns() + period_ns) return 0; /* more ticks than time */
-    self->clock_seen_ns += period_ns;
-    return 1;
+    const bool is_first = self->first_event != NULL; /* stands for a period, however early it is */
+    const uint32_t periods =
+        account_part(self, &self->user_ns, is_first ? period_ns : (int64_t)self->event_ns);
+    self->clock_seen_ns += periods * period_ns;
+    self->ticked_ns = self->clock_seen_ns; /* at the end, what no tick has counted is left */
+    return periods;
 }
 
 /* A look comes at a random moment of the thread's time. A look in a system call has the weight of
@@ -88,7 +147,9 @@ uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context)
     self->user_looks = 0;
     const int64_t left_ns = now_ns - self->clock_seen_ns;
     const int64_t most_ns = 2 * (since_ns > look_ns ? since_ns : look_ns);
-    return account_time(self, in_call && left_ns > most_ns ? most_ns : left_ns);
+    const uint32_t periods = account_time(self, in_call && left_ns > most_ns ? most_ns : left_ns);
+    self->ticked_ns = self->clock_seen_ns;
+    return periods;
 }
 
 /* ---- by looks ---- */
