@@ -24,6 +24,7 @@
 
 #include "base/grow.h"
 #include "formats/json_profile.h"
+#include "formats/legacy.h"
 
 #define NULL_CELL INT64_MIN
 
@@ -88,8 +89,15 @@ typedef struct {
     fx_tables tables;
     uint32_t name; /* string */
     uint32_t pid, tid;
-    int64_t start_ns; /* start of its process */
+    int64_t start_ns;            /* start of its process */
+    size_t range_from, range_to; /* libraries of its process, in the raw form */
 } fx_thread;
+
+/* Where a library is in its process. */
+typedef struct {
+    uint64_t start, end;
+    uint32_t lib;
+} lib_range;
 
 typedef struct {
     pt_json_r json;
@@ -97,6 +105,7 @@ typedef struct {
     fx_tables shared;
     PT_VECTOR(fx_thread *) thread; /* each allocated by itself: pointers to tables stay valid */
     PT_VECTOR(pt_mapping) lib;     /* libraries; added to the profile when a frame is in one */
+    PT_VECTOR(lib_range) range;    /* of each process, ascending */
     PT_VECTOR(uint32_t) frame;
     pt_json_scale scale;
     int64_t start_ns;
@@ -341,15 +350,33 @@ static void read_libs(fx_reader *x)
         pt_mapping m = {0};
         while (pt_json_next(r) == PT_JSON_KEY) {
             const bool is_path = pt_json_is(r, "path"), is_code = pt_json_is(r, "codeId");
+            uint64_t *const to = pt_json_is(r, "start")    ? &m.start
+                                 : pt_json_is(r, "end")    ? &m.limit
+                                 : pt_json_is(r, "offset") ? &m.file_offset
+                                                           : NULL;
             pt_json_next(r);
+            if (to != NULL && r->token == PT_JSON_INT && r->integer >= 0)
+                *to = (uint64_t)r->integer;
             if (is_path && r->token == PT_JSON_STRING)
                 m.file = pt_builder_string(x->builder, r->text, r->length).v;
             if (is_code && r->token == PT_JSON_STRING)
                 m.build_id = pt_builder_string(x->builder, r->text, r->length).v;
             pt_json_skip(r);
         }
+        if (m.limit > m.start)
+            PT_PUSH(x->range,
+                    (lib_range){.start = m.start, .end = m.limit, .lib = (uint32_t)x->lib.count});
+        else
+            m.start = m.limit = m.file_offset = 0;
         PT_PUSH(x->lib, m);
     }
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const lib_range *const x = a, *const y = b;
+    return x->start != y->start ? (x->start > y->start) - (x->start < y->start)
+                                : (x->lib > y->lib) - (x->lib < y->lib);
 }
 
 /* Reads the members of a profile whose brace was read. Nested profiles are read to `depth` levels.
@@ -359,6 +386,7 @@ static void read_profile(fx_reader *x, unsigned depth)
 {
     pt_json_r *const r = &x->json;
     const size_t first = x->thread.count;
+    size_t range_from = 0, range_to = 0;
     char key[32];
     while (pt_json_next(r) == PT_JSON_KEY) {
         take_key(r, key);
@@ -371,7 +399,12 @@ static void read_profile(fx_reader *x, unsigned depth)
         } else if (strcmp(key, "shared") == 0 && r->token == PT_JSON_OBJECT) {
             read_shared(x);
         } else if (strcmp(key, "libs") == 0 && r->token == PT_JSON_ARRAY) {
+            range_from = x->range.count;
             read_libs(x);
+            range_to = x->range.count;
+            if (range_to > range_from)
+                qsort(x->range.items + range_from, range_to - range_from, sizeof(lib_range),
+                      compare_ranges);
         } else if (strcmp(key, "profile") == 0 && r->token == PT_JSON_OBJECT && depth > 0) {
             read_profile(x, depth - 1);
         } else if (strcmp(key, "processes") == 0 && r->token == PT_JSON_ARRAY && depth > 0) {
@@ -384,7 +417,11 @@ static void read_profile(fx_reader *x, unsigned depth)
         }
     }
     for (size_t i = first; i < x->thread.count; i++) {
-        if (x->thread.items[i]->start_ns == 0) x->thread.items[i]->start_ns = x->start_ns;
+        fx_thread *const thread = x->thread.items[i];
+        if (thread->start_ns == 0) thread->start_ns = x->start_ns;
+        if (thread->range_to > 0) continue; /* of a process inside */
+        thread->range_from = range_from;
+        thread->range_to = range_to;
     }
 }
 
@@ -459,6 +496,30 @@ static bool is_address(fx_reader *x, uint32_t name, int64_t address)
     return strcmp(pt_builder_get_text(x->builder, (pt_string_id){name}), text) == 0;
 }
 
+/* The mapping of an address, in the raw form. */
+static uint32_t find_mapping(fx_reader *x, const fx_thread *thread, uint64_t address)
+{
+    size_t from = thread->range_from, to = thread->range_to;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (x->range.items[middle].start <= address)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    if (from == thread->range_from || address >= x->range.items[from - 1].end) return PT_NONE;
+    return pt_builder_mapping(x->builder, &x->lib.items[x->range.items[from - 1].lib]).v;
+}
+
+/* The address of a raw frame that is nothing else, "0x7f12"; 0 = it is a name. */
+static uint64_t address_of(fx_reader *x, uint32_t text)
+{
+    const char *const at = pt_builder_get_text(x->builder, (pt_string_id){text});
+    pt_span s = {at, strlen(at)};
+    uint64_t address;
+    return pt_span_skip(&s, "0x") && pt_span_hex(&s, &address) && s.size == 0 ? address : 0;
+}
+
 static uint32_t mapping_of(fx_reader *x, fx_thread *thread, int64_t func)
 {
     const int64_t lib = cell_at(x, thread, RESOURCE_LIB, cell_at(x, thread, FUNC_RESOURCE, func));
@@ -475,6 +536,8 @@ static uint32_t make_location(fx_reader *x, fx_thread *thread, int64_t frame)
     const int64_t func = cell_at(x, thread, FRAME_FUNC, frame);
     if (cell_at(x, thread, FRAME_TEXT, frame) != NULL_CELL) {
         take_text(x, text_at(x, thread, FRAME_TEXT, frame), &f, &line);
+        location.address = address_of(x, f.name);
+        if (location.address != 0) location.mapping = find_mapping(x, thread, location.address);
     } else {
         const int64_t source = cell_at(x, thread, FUNC_SOURCE, func);
         f.name = text_at(x, thread, FUNC_NAME, func);
@@ -652,6 +715,7 @@ static pt_status firefox_read(pt_reader *reader, pt_builder *builder, const pt_r
     tables_done(&x.shared);
     free(x.thread.items);
     free(x.lib.items);
+    free(x.range.items);
     free(x.frame.items);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/options.h"
+#include "base/text.h"
 
 #define X(name) extern const pt_format pt_format_##name;
 #include "formats/formats.def"
@@ -71,24 +72,35 @@ static const struct {
     {"\177ELF", 4, false, "it is an ELF image: a program, not a profile"},
     {"heap profile:", 13, false,
      "it begins like a gperftools heap profile, but its first line has no counts"},
-    {"SIMPLEPERF", 10, false,
-     "it is simpleperf's report: pprof_proto_generator.py, which comes with simpleperf, makes a "
-     "pprof profile of its perf.data"},
     {"Nettrace", 8, false,
      "it is .NET's trace: `dotnet-trace convert --format speedscope` converts it"},
+    {"adcg", 4, false,
+     "it is gcc's counts of a run (.gcda): `gcov` prints them; no profile of time"},
+    {"gcda", 4, false,
+     "it is gcc's counts of a run (.gcda): `gcov` prints them; no profile of time"},
+    {"\201rforpl\377", 8, false,
+     "it is clang's counts of a run (.profraw): `llvm-profdata merge` and `llvm-cov` read it"},
+    {"\377lprofi\201", 8, false,
+     "it is clang's counts of runs (.profdata): `llvm-profdata show` and `llvm-cov` read it"},
+    {"memray\0", 7, false, "it is memray's file: `memray flamegraph` and `memray stats` read it"},
+    {"{\"dhatFileVersion\"", 18, false, "it is valgrind's dhat: dh_view.html shows it"},
+    {"\ntime_unit: ", 12, true, "it is valgrind's massif: `ms_print` prints it"},
     {"\4\10{", 3, false, "it is Ruby's stackprof: `stackprof --stackcollapse` folds it"},
     {"JAVA PROFILE 1.0", 16, false, "it is a heap dump of Java: objects, not a profile"},
     {"hdrb", 4, false, "it is GHC's event log: hs-speedscope converts it for speedscope"},
-    {"Analysis of sampling ", 21, false,
-     "it is a report of macOS's sample: stackcollapse-sample.awk of FlameGraph folds it"},
-    {"<trace-query-result>", 20, true,
-     "it is an export of Xcode's Instruments: inferno-collapse-xctrace folds it"},
     {"\211PNG", 4, false, "it is a picture"},
     {"PK\3\4", 4, false, "it is a zip archive"},
     {"#!", 2, false, "it is a script"},
     {"<", 1, false, "it looks like HTML or XML"},
     {"{\"snapshot\":", 12, false, "it is V8's heap snapshot: objects, not a profile"},
     {"{", 1, false, "it looks like JSON"},
+};
+
+/* Files of other profilers without a magic number, by the end of their names. */
+static const struct {
+    const char *end, *description;
+} known_names[] = {
+    {".etl", "it is a trace of Windows: PerfView opens it and saves its stacks for speedscope"},
 };
 
 static bool is_known(const pt_probe_input *input, size_t row)
@@ -105,6 +117,8 @@ static const char *describe_bytes(const pt_probe_input *input)
 {
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (is_known(input, i)) return known[i].description;
+    for (size_t i = 0; i < sizeof known_names / sizeof known_names[0]; i++)
+        if (pt_ends(input->name, known_names[i].end)) return known_names[i].description;
     size_t text = 0;
     const size_t look = input->head_bytes < 512 ? input->head_bytes : 512;
     for (size_t i = 0; i < look; i++)

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/utf16.h"
 #include "load/perf_folder.h"
 #include "load/unwind.h"
@@ -81,6 +82,12 @@ static const char *stdin_name(const pt_load_options *options)
     return options->stdin_name != NULL ? options->stdin_name : "standard input";
 }
 
+static bool is_trace_bundle(const char *name)
+{
+    struct stat st;
+    return pt_ends(name, ".trace") && stat(name, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 static pt_status fetch_file(const loading *l, const char *name, pt_fetched *fetched,
                             pt_blob *ret_blob, pt_error *reterr)
 {
@@ -92,8 +99,15 @@ static pt_status fetch_file(const loading *l, const char *name, pt_fetched *fetc
                             "names a server; this command does not fetch from servers");
     if ((fetched == NULL || fetched->url == NULL) && pt_perf_folder_is(name))
         return pt_perf_folder_read(name, l->max_bytes, ret_blob, reterr);
-    if (fetched == NULL || fetched->url == NULL)
+    if (fetched == NULL || fetched->url == NULL) {
+        if (is_trace_bundle(name))
+            return pt_error_set(reterr, PT_ERR_FORMAT,
+                                "is a folder of Xcode's Instruments; `xctrace export --input %s "
+                                "--xpath '/trace-toc/run/data/table[@schema=\"time-profile\"]'` "
+                                "writes its samples as XML, which pitot reads",
+                                pt_base_name(name));
         return pt_file_read(name, PT_FILE_OF_ANY_SIZE, l->max_bytes, ret_blob, reterr);
+    }
     if (fetched->error.status != PT_OK) {
         if (reterr) *reterr = fetched->error;
         return fetched->error.status;

@@ -84,3 +84,8 @@ run pitot top --csv h.heapprofile
 expect_status 0
 expect_stderr_has '2 sizes that are no whole numbers from 0 on dropped'
 expect_equal functions "$(functions)" '100 a'
+
+it 'Firefox 59: addresses are in the libraries of their process'
+run pitot dump "$PITOT_ROOT/tests/golden/firefox/firefox59.json"
+expect_status 0
+expect_stdout_line '    \[libxul.so+0x234\]'

@@ -66,10 +66,18 @@ run pitot top --csv -n 1 cut.jfr
 expect_status 4
 expect_equal 'self of the first function' "$(stdout | sed -n 2p | cut -d, -f1)" "$once"
 
-it 'names files of other profilers, with the tool that converts them'
-printf 'Analysis of sampling app (pid 812) every 1 millisecond\n' >sample.txt
-for words in 'sample.txt:stackcollapse-sample.awk'; do
+it 'names files of other profilers, with the tool that reads or converts them'
+printf 'adcg*12B' >app.gcda
+printf 'Nettrace\24\0\0\0' >app.nettrace
+printf 'memray\0\14' >app.bin
+printf 'desc: (none)\ncmd: ./app\ntime_unit: i\n#-----------\nsnapshot=0\n' >massif.out
+head -c 4096 /dev/zero >boot.etl
+for words in 'app.gcda:gcov' 'app.nettrace:dotnet-trace convert' 'app.bin:memray flamegraph' 'massif.out:ms_print' 'boot.etl:PerfView'; do
     run pitot top "${words%%:*}"
     expect_status 1
     expect_stderr_line "pitot: ${words%%:*}: not a profile in any format known here (*${words#*:}*"
 done
+mkdir App.trace
+run pitot top App.trace
+expect_status 1
+expect_stderr_line 'pitot: App.trace: is a folder of *xctrace export --input App.trace *'

@@ -1,0 +1,295 @@
+/* macos_sample.c: reads the report of macOS's command `sample`, which Activity Monitor saves, too.
+ *
+ *   Analysis of sampling shop (pid 812) every 1 millisecond
+ *   ...
+ *   Call graph:
+ *       2757 Thread_1166804   DispatchQueue_1: com.apple.main-thread  (serial)
+ *       + 2757 start  (in dyld) + 1942  [0x18f0a3fd8]
+ *       +   2500 main  (in shop) + 910  [0x1000017be]  main.c:35
+ *       +   ! 2000 price  (in shop) + 83  [0x100000b53]
+ *
+ *   Binary Images:
+ *          0x100000000 -        0x100002fff +shop (0) <7DBD2D57-A2D7-...> /Users/a/shop
+ *
+ * Reference: the manual of sample(1), which says that the signs before the numbers ("+ ! : |") only
+ * draw lines. The column of the number is the depth. A function's own samples are its number
+ * without those of the functions that it calls. There is no specification: frames are read from the
+ * right, because names may have blanks and parentheses. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "formats/legacy.h"
+#include "formats/plain.h"
+
+typedef struct {
+    uint64_t start, end;
+    uint32_t row; /* mapping */
+} image;
+
+/* A function, or a thread, whose callees are read. */
+typedef struct {
+    size_t column;
+    uint32_t node; /* PT_NONE = a thread */
+    int64_t left;  /* samples that are not its callees' so far */
+} level;
+
+typedef struct {
+    pt_builder *b;
+    pt_plain_tree tree;
+    PT_VECTOR(image) image; /* ascending */
+    PT_VECTOR(level) level;
+    int64_t interval_ns;
+    uint32_t pid, tid, comm;
+    uint64_t odd, first_odd, more; /* more: functions with more samples than their caller */
+} sample_reader;
+
+/* ---- The images ---- */
+
+static int compare_images(const void *a, const void *b)
+{
+    const uint64_t x = ((const image *)a)->start, y = ((const image *)b)->start;
+    return (x > y) - (x < y);
+}
+
+/* "0x100000000 -        0x100002fff +shop (0) <7DBD2D57-...> /Users/a/shop" */
+static void read_image(sample_reader *s, pt_span line)
+{
+    uint64_t start, last;
+    pt_span rest = pt_span_trim(line);
+    if (!pt_span_skip(&rest, "0x") || !pt_span_hex(&rest, &start)) return;
+    pt_span_skip_blanks(&rest);
+    if (!pt_span_skip(&rest, "-")) return;
+    pt_span_skip_blanks(&rest);
+    if (!pt_span_skip(&rest, "0x") || !pt_span_hex(&rest, &last) || last < start) return;
+    const char *const open = memchr(rest.at, '<', rest.size);
+    const char *const close =
+        open != NULL ? memchr(open, '>', (size_t)(rest.at + rest.size - open)) : NULL;
+    if (close == NULL) return;
+    char id[64];
+    size_t id_bytes = 0;
+    for (const char *at = open + 1; at < close && id_bytes < sizeof id; at++)
+        if (pt_hex_digit(*at) >= 0) id[id_bytes++] = (char)(pt_is_digit(*at) ? *at : *at | 0x20);
+    const pt_span path =
+        pt_span_trim((pt_span){close + 1, (size_t)(rest.at + rest.size - close - 1)});
+    const pt_mapping mapping = {
+        .start = start,
+        .limit = last < UINT64_MAX ? last + 1 : last,
+        .file = pt_builder_string(s->b, path.at, path.size).v,
+        .build_id = pt_builder_string(s->b, id, id_bytes).v,
+        .flags = PT_MAPPING_HAS_FUNCTIONS,
+    };
+    PT_PUSH(s->image, (image){.start = start,
+                              .end = mapping.limit,
+                              .row = pt_builder_append_mapping(s->b, &mapping).v});
+}
+
+/* Reads the images, which come last. */
+static void read_images(sample_reader *s, pt_reader lines)
+{
+    pt_span line;
+    bool in_images = false;
+    while (pt_span_line(&lines, &line)) {
+        if (in_images) read_image(s, line);
+        in_images |= pt_span_begins(line, "Binary Images:");
+    }
+    if (s->image.count > 0)
+        qsort(s->image.items, s->image.count, sizeof *s->image.items, compare_images);
+}
+
+static uint32_t find_image(const sample_reader *s, uint64_t address)
+{
+    size_t from = 0, to = s->image.count;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (s->image.items[middle].start <= address)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from > 0 && address < s->image.items[from - 1].end ? s->image.items[from - 1].row
+                                                              : PT_NONE;
+}
+
+/* ---- The tree ---- */
+
+/* The last place of `text` in the span; NULL if it has none. */
+static const char *find_last(pt_span s, const char *text)
+{
+    const size_t size = strlen(text);
+    for (size_t i = s.size >= size ? s.size - size + 1 : 0; i > 0; i--)
+        if (memcmp(s.at + i - 1, text, size) == 0) return s.at + i - 1;
+    return NULL;
+}
+
+/* "main.c:35", behind the address. */
+static void take_place(sample_reader *s, pt_span place, pt_function *function, int64_t *line)
+{
+    const char *const colon = find_last(place, ":");
+    if (colon == NULL) return;
+    pt_span digits = {colon + 1, (size_t)(place.at + place.size - colon - 1)};
+    if (!pt_span_number(&digits, false, line)) return;
+    function->file = pt_builder_string(s->b, place.at, (size_t)(colon - place.at)).v;
+}
+
+/* The location of "main  (in shop) + 910  [0x1000017be]  main.c:35". */
+static uint32_t make_location(sample_reader *s, pt_span text)
+{
+    pt_function function = {0};
+    pt_location location = {.mapping = PT_NONE};
+    int64_t line = 0;
+    const char *const open = find_last(text, "  [0x");
+    if (open != NULL) {
+        pt_span rest = {open + 5, (size_t)(text.at + text.size - open - 5)};
+        const char *const close = memchr(rest.at, ']', rest.size);
+        if (close != NULL && pt_span_hex(&rest, &location.address)) { /* the first of several */
+            const char *const end = text.at + text.size;
+            take_place(s, pt_span_trim((pt_span){close + 1, (size_t)(end - close - 1)}), &function,
+                       &line);
+            text.size = (size_t)(open - text.at);
+        }
+    }
+    const char *const in = find_last(text, "  (in ");
+    const pt_span name =
+        pt_span_trim((pt_span){text.at, in != NULL ? (size_t)(in - text.at) : text.size});
+    if (location.address != 0) location.mapping = find_image(s, location.address);
+    const bool is_known = !pt_span_begins(name, "???");
+    if (is_known || location.address == 0)
+        function.name = pt_builder_string(s->b, name.at, name.size).v;
+    const pt_line at = {
+        .line = line, .function = function.name != 0 ? pt_builder_function(s->b, &function).v : 0};
+    return pt_builder_location(s->b, &location, &at, function.name != 0).v;
+}
+
+/* "Thread_1166804   DispatchQueue_1: com.apple.main-thread  (serial)", "Thread_7: worker" */
+static void begin_thread(sample_reader *s, pt_span text)
+{
+    int64_t number = 0;
+    pt_span_skip(&text, "Thread_");
+    s->tid = pt_span_number(&text, false, &number) && number < PT_NONE ? (uint32_t)number : PT_NONE;
+    const char *const colon = memchr(text.at, ':', text.size);
+    if (colon != NULL) text = (pt_span){colon + 1, (size_t)(text.at + text.size - colon - 1)};
+    const char *const kind = find_last(text, "  (");
+    if (kind != NULL) text.size = (size_t)(kind - text.at);
+    text = pt_span_trim(text);
+    s->comm = pt_builder_string(s->b, text.at, text.size).v;
+}
+
+/* The own samples of the innermost level, which ends. */
+static void end_level(sample_reader *s)
+{
+    const level at = s->level.items[--s->level.count];
+    s->more += at.left < 0;
+    if (at.left <= 0) return;
+    const pt_sample sample = {.stack = pt_plain_tree_stack(&s->tree, at.node).v,
+                              .values = (int64_t[]){at.left, at.left < INT64_MAX / s->interval_ns
+                                                                 ? at.left * s->interval_ns
+                                                                 : INT64_MAX},
+                              .pid = s->pid,
+                              .tid = s->tid,
+                              .cpu = PT_NONE,
+                              .comm = s->comm};
+    pt_builder_timed_sample(s->b, &sample);
+}
+
+/* Reads a line of the tree; false if it is none. */
+static bool read_node(sample_reader *s, pt_span line)
+{
+    size_t column = 0;
+    int64_t count;
+    while (column < line.size && strchr(" +!:|*", line.at[column]) != NULL)
+        column++;
+    pt_span rest = {line.at + column, line.size - column};
+    if (!pt_span_number(&rest, false, &count) || !pt_span_skip(&rest, " ")) return false;
+    while (s->level.count > 0 && s->level.items[s->level.count - 1].column >= column)
+        end_level(s);
+    const bool is_thread = s->level.count == 0;
+    level *const above = is_thread ? NULL : &s->level.items[s->level.count - 1];
+    if (above != NULL)
+        above->left = above->left > INT64_MIN + count ? above->left - count : INT64_MIN;
+    rest = pt_span_trim(rest);
+    level here = {.column = column, .node = PT_NONE, .left = count};
+    if (is_thread && pt_span_begins(rest, "Thread_")) {
+        begin_thread(s, rest);
+    } else {
+        here.node = pt_plain_tree_add(&s->tree, above != NULL ? above->node : PT_NONE,
+                                      make_location(s, rest));
+    }
+    PT_PUSH(s->level, here);
+    return true;
+}
+
+/* "Analysis of sampling shop (pid 812) every 1 millisecond" */
+static void read_title(sample_reader *s, pt_span line)
+{
+    int64_t number;
+    const char *at = find_last(line, "(pid ");
+    const pt_span end = {line.at + line.size, 0};
+    pt_span rest = at != NULL ? (pt_span){at + 5, (size_t)(end.at - at - 5)} : end;
+    if (pt_span_number(&rest, false, &number) && number < PT_NONE) s->pid = (uint32_t)number;
+    at = find_last(line, " every ");
+    rest = at != NULL ? (pt_span){at + 7, (size_t)(end.at - at - 7)} : end;
+    const bool is_number = pt_span_number(&rest, false, &number);
+    pt_span_skip_blanks(&rest);
+    if (is_number && number > 0 && number < 1000000)
+        s->interval_ns = number * (pt_span_begins(rest, "microsecond") ? 1000 : 1000000);
+}
+
+static void read_tree(sample_reader *s, pt_reader *lines)
+{
+    pt_span line;
+    bool in_tree = false;
+    for (uint64_t at = pt_reader_offset(lines); pt_span_line(lines, &line);
+         at = pt_reader_offset(lines)) {
+        const bool is_empty = pt_span_trim(line).size == 0;
+        if (pt_span_begins(line, "Analysis of sampling ")) read_title(s, line);
+        if (in_tree && is_empty && s->level.count > 0) break;
+        if (in_tree && !is_empty && !read_node(s, line) && s->odd++ == 0) s->first_odd = at;
+        in_tree |= pt_span_begins(line, "Call graph:");
+    }
+    while (s->level.count > 0)
+        end_level(s);
+}
+
+static pt_status macos_sample_read(pt_reader *reader, pt_builder *builder,
+                                   const pt_read_hooks *hooks, pt_error *reterr)
+{
+    sample_reader s = {.b = builder, .interval_ns = 1000000, .pid = PT_NONE, .tid = PT_NONE};
+    pt_plain_tree_init(&s.tree, builder, pt_reader_left(reader));
+    pt_plain_event(builder, "samples", "count");
+    pt_plain_event(builder, "time", "nanoseconds");
+    read_images(&s, *reader);
+    read_tree(&s, reader);
+    pt_status status = pt_malformed_lines(builder, s.odd, s.first_odd, reterr);
+    if (status == PT_OK && s.more > 0)
+        status = pt_error_set(reterr, PT_ERR_DAMAGED,
+                              "%" PRIu64 " functions have more samples than their callers; kept "
+                              "%" PRIu32 " samples",
+                              s.more, pt_builder_sample_count(builder));
+    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "macos-sample", -1);
+    pt_plain_tree_done(&s.tree, hooks->diag);
+    free(s.image.items);
+    free(s.level.items);
+    return status;
+}
+
+static int probe_macos_sample(const pt_probe_input *input)
+{
+    return pt_begins_n((const char *)input->head, input->head_bytes, "Analysis of sampling ") ? 90
+                                                                                              : 0;
+}
+
+static const char *const aliases[] = {"macos", NULL};
+static const char *const extensions[] = {NULL};
+
+const pt_format pt_format_macos_sample = {
+    .name = "macos-sample",
+    .aliases = aliases,
+    .extensions = extensions,
+    .summary = "the report of macOS's command sample",
+    .kind = PT_PROBE_HEURISTIC,
+    .capabilities = PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_ADDRESSES |
+                    PT_CAN_MAPPINGS | PT_CAN_TIME | PT_CAN_NAMES | PT_CAN_UNITS,
+    .probe = probe_macos_sample,
+    .read = macos_sample_read,
+};
