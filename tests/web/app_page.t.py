@@ -154,6 +154,11 @@ def a_box_of_the_flame_graph_can_be_chosen(browser):
     waits(page, '!document.querySelector("#selection").hidden')
     equal(page.text('#chosen'), 'main')
     equal(address(page), '/ui/flamegraph?zoom=main&sel=main')
+    page.key('Escape')  # closes the menu, and no more
+    equal(page.eval('document.querySelector("#selection").hidden'), True)
+    equal(address(page), '/ui/flamegraph?zoom=main&sel=main')
+    page.click(left + 60, top + 28)
+    waits(page, '!document.querySelector("#selection").hidden')
     click(page, '[data-do=peek]')
     ready(page, 'peek')
     equal(address(page), '/ui/peek?sel=main&p=%5Emain%24')

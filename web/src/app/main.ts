@@ -181,6 +181,16 @@ class App implements Page {
       if (typeof e.data.pitotFunction === "string") this.choose(e.data.pitotFunction, { x: box.left + 8, y: box.top + 8 });
     });
     document.addEventListener("keydown", (e) => this.key(e));
+    /* Before the graph hears it: there Esc would take back the zoom, too. */
+    document.addEventListener(
+      "keydown",
+      (e) => {
+        if (e.key !== "Escape" || !this.menu.close()) return;
+        e.preventDefault();
+        e.stopPropagation();
+      },
+      true
+    );
   }
 
   private key(e: KeyboardEvent): void {
@@ -189,7 +199,7 @@ class App implements Page {
       byId<HTMLDetailsElement>("filters").open = true;
       byId("f").focus();
     } else if (e.key === "Escape") {
-      if (!this.menu.close()) this.choose("", null);
+      this.choose("", null);
     } else {
       return;
     }
