@@ -288,10 +288,18 @@ static void put_row(pt_out *out, const pt_look *look, const pt_columns *c, const
 
 void pt_diff_text(pt_out *out, const pt_look *look, const pt_diff_head *head, const pt_diff *diff)
 {
+    enum { WITH_HALVES = 72 }; /* columns of a terminal with room for the halves of intervals */
     pt_columns c = columns_of(head, diff);
+    if (look->width > 0 && look->width < WITH_HALVES) c.width[HALF] = 0;
     for (size_t i = 0; i < diff->count; i++)
         pt_columns_fit(&c, &diff->row[i]);
-    put_facts(out, head, diff);
+    pt_buf facts = PT_BUF_INIT;
+    pt_out to_facts;
+    pt_out_to_buf(&to_facts, &facts);
+    put_facts(&to_facts, head, diff);
+    pt_out_done(&to_facts, NULL);
+    pt_text_put_lines(out, look, 2, &facts);
+    pt_buf_done(&facts);
     pt_out_char(out, '\n');
     pt_columns_head(out, look, &c, "");
     for (size_t i = 0; i < diff->count && pt_out_ok(out); i++)

@@ -133,9 +133,15 @@ void pt_report_facts_text(pt_out *out, const pt_report_head *head)
 
 void pt_report_head_text(pt_out *out, const pt_look *look, const pt_report_head *head)
 {
+    pt_buf text = PT_BUF_INIT;
+    pt_out to_text;
+    pt_out_to_buf(&to_text, &text);
+    pt_report_facts_text(&to_text, head);
+    pt_out_done(&to_text, NULL);
     pt_text_colour(out, look, PT_COLOUR_QUIET);
-    pt_report_facts_text(out, head);
+    pt_text_put_lines(out, look, 2, &text);
     pt_text_colour_end(out, look, PT_COLOUR_QUIET);
+    pt_buf_done(&text);
     pt_out_char(out, '\n');
 }
 

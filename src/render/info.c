@@ -18,20 +18,35 @@
 #define LABELS_SHOWN    20
 
 typedef struct {
-    pt_out *out;
+    pt_out *out;  /* to text */
+    pt_buf *text; /* of the line that was begun, without its heading */
+    pt_out *page;
     const pt_look *look;
     const pt_profile *p;
     const pt_info *info;
 } info_page;
 
+/* Puts the line that was begun, wrapped to the terminal. */
+static void end_line(const info_page *page)
+{
+    if (page->text->size > 0) page->text->size--; /* its newline */
+    if (page->look->width > 0)
+        pt_text_put_wrapped(page->page, page->look, HEADING_COLUMNS, HEADING_COLUMNS,
+                            pt_buf_text(page->text));
+    else
+        pt_outf(page->page, "%s\n", pt_buf_text(page->text));
+    pt_buf_clear(page->text);
+}
+
 /* Begins a line; the heading is NULL on all but the first of its lines. */
 static void begin_line(const info_page *page, const char *heading)
 {
     const char *const word = heading ? heading : "";
-    pt_text_colour(page->out, page->look, PT_COLOUR_QUIET);
-    pt_out_text(page->out, word);
-    pt_text_colour_end(page->out, page->look, PT_COLOUR_QUIET);
-    pt_text_pad(page->out, HEADING_COLUMNS - strlen(word));
+    if (page->text->size > 0) end_line(page);
+    pt_text_colour(page->page, page->look, PT_COLOUR_QUIET);
+    pt_out_text(page->page, word);
+    pt_text_colour_end(page->page, page->look, PT_COLOUR_QUIET);
+    pt_text_pad(page->page, HEADING_COLUMNS - strlen(word));
 }
 
 static const char *plural_of(uint64_t count)
@@ -273,7 +288,11 @@ static void put_lacks(const info_page *page)
 void pt_info_text(pt_out *out, const pt_look *look, const pt_profile *profile, const pt_info *info,
                   const pt_info_file *files, size_t file_count)
 {
-    const info_page page = {.out = out, .look = look, .p = profile, .info = info};
+    pt_buf text = PT_BUF_INIT;
+    pt_out to_text;
+    pt_out_to_buf(&to_text, &text);
+    const info_page page = {
+        .out = &to_text, .text = &text, .page = out, .look = look, .p = profile, .info = info};
     put_files(&page, files, file_count);
     put_events(&page);
     put_period(&page);
@@ -285,4 +304,7 @@ void pt_info_text(pt_out *out, const pt_look *look, const pt_profile *profile, c
     put_labels(&page);
     put_others(&page);
     put_lacks(&page);
+    end_line(&page);
+    pt_out_done(&to_text, NULL);
+    pt_buf_done(&text);
 }

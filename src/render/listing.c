@@ -95,12 +95,18 @@ static size_t columns_before(const writer *w)
     return 2 * ((size_t)w->width + 8) + 3;
 }
 
+/* What is left of the terminal's width for a text behind `used` columns; 0: no limit. */
+static size_t room_behind(const writer *w, size_t used)
+{
+    if (w->look->width == 0) return 0;
+    return w->look->width > used + 8 ? w->look->width - used : 8;
+}
+
 /* Puts w->text, cut to what the terminal has left after `used` columns. */
 static void put_cut_text(writer *w, size_t used, pt_colour colour)
 {
     pt_text_colour(w->out, w->look, colour);
-    pt_text_put(w->out, pt_buf_text(&w->text),
-                w->look->width > used + 20 ? w->look->width - used : 0);
+    pt_text_put(w->out, pt_buf_text(&w->text), room_behind(w, used));
     pt_text_colour_end(w->out, w->look, colour);
 }
 
@@ -116,8 +122,11 @@ static void put_calls(writer *w, const pt_code_row *row)
         const pt_listing_call *call = &w->list->call[row->call_first + i];
         pt_outf(w->out, "%*s %*s %7s  %*s    -> ", w->width + 8, "", w->width,
                 pt_value_of(w->summary->unit, call->value).text, "", w->digits, "");
-        pt_text_put_name(w->out, w->look, call->name, 0);
-        pt_out_text(w->out, call->inlined ? "  (inlined)\n" : "\n");
+        const pt_text_fit fit =
+            pt_text_fit_row(w->look, columns_before(w) + (size_t)w->digits + 4 + 3, call->name, "",
+                            call->inlined ? "  (inlined)" : "");
+        pt_text_put_name(w->out, w->look, call->name, fit.name);
+        pt_out_text(w->out, call->inlined && fit.has_mark ? "  (inlined)\n" : "\n");
     }
     pt_text_colour_end(w->out, w->look, PT_COLOUR_QUIET);
 }
@@ -192,30 +201,42 @@ static void put_row(writer *w, const pt_code_row *row, const pt_code_row *before
     pt_out_char(w->out, '\n');
 }
 
-/* Puts where a function is, and why rows or texts are missing. */
-static void put_origin(writer *w, const pt_code_function *f)
+/* Puts a line about a function below its name. */
+static void put_remark(writer *w, const char *text)
 {
-    if (w->is_code || f->file[0] != '\0') {
-        pt_out_text(w->out, "  ");
-        pt_text_put(w->out, f->path != NULL ? f->path : f->file, 0);
-    }
-    if (w->is_code) pt_outf(w->out, "  0x%" PRIx64 "-0x%" PRIx64, f->start, f->end);
-    if (f->source_is_newer) pt_out_text(w->out, "  (changed since: lines may have moved)");
-    if (f->error == NULL) return;
-    pt_outf(w->out, "\n%*s%s", (int)columns_before(w), "", w->is_code ? "" : "no source: ");
-    pt_text_put(w->out, f->error, 0);
+    const size_t indent = w->look->width >= 2 * columns_before(w) ? columns_before(w) : 2;
+    pt_text_pad(w->out, indent);
+    pt_text_put_wrapped(w->out, w->look, indent, indent, text);
+}
+
+/* Puts the name of a function and where it is, and why rows or texts are missing. */
+static void put_head(writer *w, const pt_code_function *f)
+{
+    const bool has_file = w->is_code || f->file[0] != '\0';
+    const char *const file = !has_file ? "" : f->path != NULL ? f->path : f->file;
+    PT_FREE char *range =
+        w->is_code ? pt_strf("  0x%" PRIx64 "-0x%" PRIx64, f->start, f->end) : pt_strdup("");
+    const pt_text_fit fit = pt_text_fit_row(w->look, columns_before(w), f->name, file, range);
+    pt_text_colour(w->out, w->look, PT_COLOUR_STRONG);
+    pt_text_put_name(w->out, w->look, f->name, fit.name);
+    pt_text_colour_end(w->out, w->look, PT_COLOUR_STRONG);
+    pt_text_colour(w->out, w->look, PT_COLOUR_QUIET);
+    if (fit.has_place) pt_out_text(w->out, "  ");
+    if (fit.has_place) pt_text_put(w->out, file, fit.place);
+    if (fit.has_mark) pt_out_text(w->out, range);
+    pt_out_char(w->out, '\n');
+    if (f->source_is_newer)
+        put_remark(w, "the file is newer than the profile: lines may have moved");
+    PT_FREE char *error =
+        f->error != NULL && !w->is_code ? pt_strf("no source: %s", f->error) : NULL;
+    if (f->error != NULL) put_remark(w, error != NULL ? error : f->error);
+    pt_text_colour_end(w->out, w->look, PT_COLOUR_QUIET);
 }
 
 static void put_function(writer *w, const pt_code_function *f)
 {
     put_values(w, f->self, f->total);
-    pt_text_colour(w->out, w->look, PT_COLOUR_STRONG);
-    pt_text_put_name(w->out, w->look, f->name, 0);
-    pt_text_colour_end(w->out, w->look, PT_COLOUR_STRONG);
-    pt_text_colour(w->out, w->look, PT_COLOUR_QUIET);
-    put_origin(w, f);
-    pt_text_colour_end(w->out, w->look, PT_COLOUR_QUIET);
-    pt_out_char(w->out, '\n');
+    put_head(w, f);
     w->digits = pt_listing_digits(f);
     if (w->is_code) {
         w->digits = 4;

@@ -197,7 +197,9 @@ void pt_peek_text(pt_out *out, const pt_look *look, const pt_report_head *head, 
     for (size_t i = 0; i < peek->count; i++)
         fit_columns(&w.columns, peek, &peek->function[i]);
     pt_report_head_text(out, look, head);
-    pt_columns_head(out, look, &w.columns, ", its callers above and its callees below");
+    static const char rest[] = ", its callers above and its callees below";
+    const size_t wanted = pt_columns_used(&w.columns) + sizeof "function" + sizeof rest - 2;
+    pt_columns_head(out, look, &w.columns, look->width == 0 || wanted <= look->width ? rest : "");
     for (size_t i = 0; i < peek->count && pt_out_ok(out); i++) {
         if (i > 0) pt_out_char(out, '\n');
         put_function(&w, &peek->function[i]);

@@ -238,3 +238,54 @@ pt_count_text pt_count_of(uint64_t count)
     c.text[to] = '\0';
     return c;
 }
+
+void pt_text_put_wrapped(pt_out *out, const pt_look *look, size_t used, size_t indent,
+                         const char *text)
+{
+    const size_t least = indent + 8; /* columns, below which nothing is wrapped */
+    size_t column = used;
+    bool first = true;
+    for (const char *at = text; *at != '\0';) {
+        const size_t size = strcspn(at, " ");
+        PT_FREE char *word = pt_strf("%.*s", (int)size, at);
+        const size_t width = pt_text_width(word);
+        if (!first && look->width > least && column + 1 + width > look->width) {
+            pt_out_char(out, '\n');
+            pt_text_pad(out, indent);
+            column = indent;
+        } else if (!first) {
+            pt_out_char(out, ' ');
+            column++;
+        }
+        pt_text_put(out, word, look->width > least ? look->width - indent : 0);
+        column += width;
+        first = false;
+        at += size;
+        while (*at == ' ')
+            at++;
+    }
+    pt_out_char(out, '\n');
+}
+
+void pt_text_put_lines(pt_out *out, const pt_look *look, size_t indent, const pt_buf *text)
+{
+    if (look->width == 0) {
+        pt_out_put(out, text->data, text->size);
+        return;
+    }
+    for (size_t at = 0; at < text->size;) {
+        const char *const line = (const char *)text->data + at;
+        const char *const end = memchr(line, '\n', text->size - at);
+        const size_t size = end != NULL ? (size_t)(end - line) : text->size - at;
+        const size_t pad = strspn(line, " ");
+        PT_FREE char *copy = pt_strndup(line, size);
+        if (pt_text_width(copy) <= look->width) {
+            pt_outf(out, "%s\n", copy);
+        } else {
+            const size_t skip = pad < size ? pad : size;
+            pt_text_pad(out, skip);
+            pt_text_put_wrapped(out, look, skip, indent, copy + skip);
+        }
+        at += size + 1;
+    }
+}

@@ -35,6 +35,13 @@ typedef struct pt_text_fit {
 pt_text_fit pt_text_fit_row(const pt_look *look, size_t used, const char *name, const char *place,
                             const char *mark);
 
+/* Puts the text and a newline, wrapped at spaces where the terminal has less room. used: columns
+ * before it; indent: of the lines that follow. A word wider than a line is cut in the middle. */
+void pt_text_put_wrapped(pt_out *out, const pt_look *look, size_t used, size_t indent,
+                         const char *text);
+/* The same with each line of a text that is too wide; lines keep their spaces at the beginning. */
+void pt_text_put_lines(pt_out *out, const pt_look *look, size_t indent, const pt_buf *text);
+
 /* Puts n spaces. */
 void pt_text_pad(pt_out *out, size_t n);
 

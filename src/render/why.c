@@ -124,40 +124,11 @@ static char *sources_text(const pt_look *look, const pt_why_finding *f)
     return pt_buf_take(&text, NULL);
 }
 
-/* Puts the text, wrapped at spaces to the terminal's width. All lines but the first are indented.
- */
-static void put_wrapped(pt_out *out, const pt_look *look, size_t used, size_t indent,
-                        const char *text)
-{
-    size_t column = used;
-    bool first = true;
-    for (const char *at = text; *at != '\0';) {
-        const size_t size = strcspn(at, " ");
-        PT_FREE char *word = pt_strf("%.*s", (int)size, at);
-        const size_t width = pt_text_width(word);
-        if (!first && look->width > 0 && column + 1 + width > look->width) {
-            pt_out_char(out, '\n');
-            pt_text_pad(out, indent);
-            column = indent;
-        } else if (!first) {
-            pt_out_char(out, ' ');
-            column++;
-        }
-        pt_text_put(out, word, look->width > indent + 8 ? look->width - indent : 0);
-        column += width;
-        first = false;
-        at += size;
-        while (*at == ' ')
-            at++;
-    }
-    pt_out_char(out, '\n');
-}
-
 static void put_detail(pt_out *out, const pt_look *look, const char *text)
 {
     if (text[0] == '\0') return;
     pt_text_pad(out, 5);
-    put_wrapped(out, look, 5, 7, text);
+    pt_text_put_wrapped(out, look, 5, 7, text);
 }
 
 static void put_finding(pt_out *out, const pt_look *look, const pt_report_head *head,
@@ -172,7 +143,7 @@ static void put_finding(pt_out *out, const pt_look *look, const pt_report_head *
     PT_FREE char *all =
         pt_strf("%zu. %s of %s %s.", number + 1, pt_percent_of(f->share).text, noun, predicate);
     pt_text_colour(out, look, PT_COLOUR_STRONG);
-    put_wrapped(out, look, 0, 3, all);
+    pt_text_put_wrapped(out, look, 0, 3, all);
     pt_text_colour_end(out, look, PT_COLOUR_STRONG);
     put_detail(out, look, path);
     put_detail(out, look, sources);
@@ -194,13 +165,13 @@ static void put_function(pt_out *out, const pt_look *look, const pt_report_head 
     pt_putf(&text, " %s of it in the function itself.",
             pt_percent_of(pt_share(why->self, why->whole)).text);
     pt_text_colour(out, look, PT_COLOUR_STRONG);
-    put_wrapped(out, look, 0, 3, pt_buf_text(&text));
+    pt_text_put_wrapped(out, look, 0, 3, pt_buf_text(&text));
     pt_text_colour_end(out, look, PT_COLOUR_STRONG);
     pt_buf_done(&text);
     for (size_t i = 0; i < why->path_count; i++) {
         PT_FREE char *path = path_text(look, &why->path[i]);
         pt_outf(out, "%7s  ", pt_percent_of(why->path[i].share).text);
-        put_wrapped(out, look, 9, 11, path);
+        pt_text_put_wrapped(out, look, 9, 11, path);
     }
     if (why->more_paths > 0)
         pt_outf(out, "%7s  %s more path%s\n", "", pt_count_of(why->more_paths).text,
@@ -223,7 +194,7 @@ static void put_rest(pt_out *out, const pt_look *look, const pt_report_head *hea
                        pt_percent_of(why->rest).text);
     if (text == NULL) return;
     pt_text_colour(out, look, PT_COLOUR_QUIET);
-    put_wrapped(out, look, 0, 3, text);
+    pt_text_put_wrapped(out, look, 0, 3, text);
     pt_text_colour_end(out, look, PT_COLOUR_QUIET);
 }
 
@@ -238,7 +209,7 @@ void pt_why_text(pt_out *out, const pt_look *look, const pt_report_head *head, c
                                      "help unless its work is divided.",
                                      pt_count_of(why->thread_count).text,
                                      pt_percent_of(why->busy_thread_share).text);
-        put_wrapped(out, look, 0, 3, text);
+        pt_text_put_wrapped(out, look, 0, 3, text);
     }
     if (why->function == NULL) put_rest(out, look, head, why);
 }

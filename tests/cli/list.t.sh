@@ -53,7 +53,7 @@ it 'says when the source was changed after the profile was taken'
 needs gcc && {
     touch -d '+1 day' fib.c
     run pitot list '^fib$' fib.pb.gz
-    expect_stdout_line '*fib.c  (changed since: lines may have moved)'
+    expect_stdout_line '* the file is newer than the profile: lines may have moved'
 }
 
 # A server of one file: /buildid/ID/source/PATH.

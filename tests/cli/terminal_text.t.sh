@@ -258,7 +258,7 @@ else
     skip 'built without libedit'
 fi
 
-it 'has no row wider than the terminal'
+it 'has no line wider than the terminal'
 export NO_COLOR=1
 printf '%s\n' 'main;Ledger::append(std::vector<long, std::allocator<long> >);std::vector<long, std::allocator<long> >::operator= 40' \
     'main;a_function_with_quite_a_long_name_in_the_middle_of_it_all;std::sort<__gnu_cxx::__normal_iterator<long*> > 30' \
@@ -266,8 +266,8 @@ printf '%s\n' 'main;Ledger::append(std::vector<long, std::allocator<long> >);std
 for columns in 50 60 80 100 132; do
     for golden in "$PITOT_ROOT"/tests/golden/pprof/*.pb.gz wide.folded; do
         printf '%s\n' "top -n 0 '$golden'" "diff -n 0 '$golden' '$golden'"
-        [ "$columns" -lt 80 ] || printf '%s\n' "tree '$golden'" "peek . '$golden'"
+        [ "$columns" -lt 60 ] || printf '%s\n' "tree '$golden'" "peek . '$golden'"
     done >wide
-    [ "$columns" -ge 80 ] || sed -i '/^diff/d' wide
+    [ "$columns" -ge 60 ] || sed -i '/^diff/d' wide
     on_terminals columns $columns <wide
 done
