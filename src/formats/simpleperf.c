@@ -196,7 +196,8 @@ static bool read_records(sp_reader *s, pt_reader r, bool samples)
         const uint32_t size = pt_read_u32(&r);
         if (!pt_reader_ok(&r) || size == 0) break;
         const uint8_t *const bytes = pt_read_bytes(&r, size);
-        if (bytes != NULL) read_record(s, pb_open(bytes, size), samples, at);
+        if (bytes == NULL) break;
+        read_record(s, pb_open(bytes, size), samples, at);
     }
     return pt_reader_ok(&r);
 }
