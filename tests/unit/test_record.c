@@ -218,6 +218,10 @@ static void claims_of_more_cpu_time_than_there_was_are_left_out(void **state)
     assert_int_equal(seen_beside(&other, 2, &impossible), 40000000);
     assert_int_equal(impossible, 1);
     other = plain;
+    other.kernel_weight = 10000 * cpus; /* which has a row without stacks */
+    assert_int_equal(seen_beside(&other, 2, &impossible), 42000000);
+    assert_int_equal(impossible, 1);
+    other = plain;
     other.own_ns = 900000000;
     assert_int_equal(seen_beside(&other, 2, &impossible), 40000000);
     assert_int_equal(impossible, 1);
