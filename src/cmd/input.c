@@ -280,7 +280,11 @@ int pt_cmd_load(pt_cmd_context *context)
 {
     static const char *const usual[] = {PT_DEFAULT_PROFILE};
     const bool usual_one = context->arg_count == 0;
-    if (usual_one && pt_path_look(PT_DEFAULT_PROFILE) == PT_PATH_MISSING)
+    const char *const ignored = pt_filter_pattern(&context->query, PT_FILTER_IGNORE);
+    const bool is_missing = usual_one && pt_path_look(PT_DEFAULT_PROFILE) == PT_PATH_MISSING;
+    if (is_missing && ignored != NULL && pt_path_look(ignored) == PT_PATH_OTHER)
+        return pt_cmd_usage(context, PT_IGNORED_FILE, ignored, context->command->name, ignored);
+    if (is_missing)
         return pt_cmd_usage(context, "%s: name a profile; there is no " PT_DEFAULT_PROFILE " here",
                             context->command->name);
     if (usual_one) pt_cmd_say("showing " PT_DEFAULT_PROFILE);

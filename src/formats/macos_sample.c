@@ -22,6 +22,8 @@
 #include "formats/legacy.h"
 #include "formats/plain.h"
 
+#define MAGIC "Analysis of sampling "
+
 typedef struct {
     uint64_t start, end;
     uint32_t row; /* mapping */
@@ -242,7 +244,7 @@ static void read_tree(sample_reader *s, pt_reader *lines)
     for (uint64_t at = pt_reader_offset(lines); pt_span_line(lines, &line);
          at = pt_reader_offset(lines)) {
         const bool is_empty = pt_span_trim(line).size == 0;
-        if (pt_span_begins(line, "Analysis of sampling ")) read_title(s, line);
+        if (pt_span_begins(line, MAGIC)) read_title(s, line);
         if (in_tree && is_empty && s->level.count > 0) break;
         if (in_tree && !is_empty && !read_node(s, line) && s->odd++ == 0) s->first_odd = at;
         in_tree |= pt_span_begins(line, "Call graph:");
@@ -254,6 +256,7 @@ static void read_tree(sample_reader *s, pt_reader *lines)
 static pt_status macos_sample_read(pt_reader *reader, pt_builder *builder,
                                    const pt_read_hooks *hooks, pt_error *reterr)
 {
+    if (!pt_plain_begins(reader, MAGIC, "macos-sample", reterr)) return PT_ERR_FORMAT;
     sample_reader s = {.b = builder, .interval_ns = 1000000, .pid = PT_NONE, .tid = PT_NONE};
     pt_plain_tree_init(&s.tree, builder, pt_reader_left(reader));
     pt_plain_event(builder, "samples", "count");
@@ -275,8 +278,7 @@ static pt_status macos_sample_read(pt_reader *reader, pt_builder *builder,
 
 static int probe_macos_sample(const pt_probe_input *input)
 {
-    return pt_begins_n((const char *)input->head, input->head_bytes, "Analysis of sampling ") ? 90
-                                                                                              : 0;
+    return pt_begins_n((const char *)input->head, input->head_bytes, MAGIC) ? 90 : 0;
 }
 
 static const char *const aliases[] = {"macos", NULL};

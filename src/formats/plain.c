@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 
 enum { FRAMES_A_BYTE = 32 };
 
@@ -11,6 +12,15 @@ void pt_plain_event(pt_builder *b, const char *type, const char *unit)
 {
     pt_builder_event(
         b, &(pt_event){.type = pt_builder_text(b, type).v, .unit = pt_builder_text(b, unit).v});
+}
+
+bool pt_plain_begins(const pt_reader *reader, const char *text, const char *format,
+                     pt_error *reterr)
+{
+    if (pt_begins_n((const char *)reader->pos, pt_reader_left(reader), text)) return true;
+    pt_error_set(reterr, PT_ERR_FORMAT, "it does not begin with \"%s\"", text);
+    if (reterr != NULL) pt_error_where(reterr, NULL, format, -1);
+    return false;
 }
 
 uint32_t pt_plain_location(pt_builder *b, const pt_function *function, int64_t line, int64_t column)

@@ -10,6 +10,10 @@
 /* Adds an event. */
 void pt_plain_event(pt_builder *b, const char *type, const char *unit);
 
+/* True if the file begins with that text. Else it is not of that format: PT_ERR_FORMAT. */
+bool pt_plain_begins(const pt_reader *reader, const char *text, const char *format,
+                     pt_error *reterr);
+
 /* Interns a location that is a line of a function, without address and mapping. column 0 = unknown.
  * Returns its id. */
 uint32_t pt_plain_location(pt_builder *b, const pt_function *function, int64_t line,

@@ -14,6 +14,8 @@
 #include "formats/legacy.h"
 #include "formats/plain.h"
 
+#define MAGIC "rbspy0"
+
 typedef struct {
     pt_builder *b;
     PT_VECTOR(uint32_t) frame;
@@ -125,6 +127,7 @@ static bool read_document(rbspy_reader *y, pt_json_r *r)
 static pt_status rbspy_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
                             pt_error *reterr)
 {
+    if (!pt_plain_begins(reader, MAGIC, "rbspy", reterr)) return PT_ERR_FORMAT;
     rbspy_reader y = {.b = builder, .period_ns = 10000000}; /* rbspy's default is 100 Hz */
     pt_span line;
     pt_plain_event(builder, "samples", "count");
@@ -156,7 +159,8 @@ static pt_status rbspy_read(pt_reader *reader, pt_builder *builder, const pt_rea
 static int probe_rbspy(const pt_probe_input *input)
 {
     const char *const head = (const char *)input->head;
-    return pt_begins_n(head, input->head_bytes, "rbspy0") && pt_is_digit(head[6]) && head[7] == '\n'
+    return input->head_bytes >= sizeof MAGIC + 1 && pt_begins_n(head, input->head_bytes, MAGIC) &&
+                   pt_is_digit(head[6]) && head[7] == '\n'
                ? 100
                : 0;
 }

@@ -24,6 +24,8 @@
 #include "formats/protobuf.h"
 #include "process/path_kind.h"
 
+#define MAGIC "SIMPLEPERF"
+
 enum { HEAD_BYTES = 12, EVENTS_MAX = 16 };
 
 typedef struct {
@@ -226,6 +228,7 @@ static pt_status conclude_profile(const sp_reader *s, bool is_whole, pt_diag *di
 static pt_status simpleperf_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
                                  pt_error *reterr)
 {
+    if (!pt_plain_begins(reader, MAGIC, "simpleperf", reterr)) return PT_ERR_FORMAT;
     sp_reader s = {.b = builder};
     pt_reader r;
     pt_reader_init(&r, reader->pos, pt_reader_left(reader), NULL);
@@ -249,7 +252,7 @@ static pt_status simpleperf_read(pt_reader *reader, pt_builder *builder, const p
 
 static int probe_simpleperf(const pt_probe_input *input)
 {
-    return pt_begins_n((const char *)input->head, input->head_bytes, "SIMPLEPERF") ? 100 : 0;
+    return pt_begins_n((const char *)input->head, input->head_bytes, MAGIC) ? 100 : 0;
 }
 
 static const char *const aliases[] = {NULL};

@@ -24,6 +24,8 @@
 #include "base/text.h"
 #include "formats/legacy.h"
 
+#define MAGIC "v8-version,"
+
 enum { LEVELS = 6, FIELDS_MAX = 10 };
 
 /* ---- Code by address ---- */
@@ -452,6 +454,7 @@ static void read_log(v8_reader *v, pt_reader *reader)
 static pt_status v8_log_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
                              pt_error *reterr)
 {
+    if (!pt_plain_begins(reader, MAGIC, "v8-log", reterr)) return PT_ERR_FORMAT;
     v8_reader v = {.b = builder, .tick_ns = 1000000};
     pt_plain_event(builder, "samples", "count");
     pt_plain_event(builder, "time", "nanoseconds");
@@ -468,7 +471,7 @@ static pt_status v8_log_read(pt_reader *reader, pt_builder *builder, const pt_re
 
 static int probe_v8_log(const pt_probe_input *input)
 {
-    return pt_begins_n((const char *)input->head, input->head_bytes, "v8-version,") ? 100 : 0;
+    return pt_begins_n((const char *)input->head, input->head_bytes, MAGIC) ? 100 : 0;
 }
 
 static const char *const aliases[] = {"v8-prof", NULL};

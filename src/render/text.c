@@ -277,12 +277,11 @@ void pt_text_put_lines(pt_out *out, const pt_look *look, size_t indent, const pt
         const char *const line = (const char *)text->data + at;
         const char *const end = memchr(line, '\n', text->size - at);
         const size_t size = end != NULL ? (size_t)(end - line) : text->size - at;
-        const size_t pad = strspn(line, " ");
         PT_FREE char *copy = pt_strndup(line, size);
         if (pt_text_width(copy) <= look->width) {
             pt_outf(out, "%s\n", copy);
         } else {
-            const size_t skip = pad < size ? pad : size;
+            const size_t skip = strspn(copy, " ");
             pt_text_pad(out, skip);
             pt_text_put_wrapped(out, look, skip, indent, copy + skip);
         }

@@ -250,10 +250,11 @@ expect_status 0
 stdout >complete.bash
 expect bash -n complete.bash
 expect_equal 'completions of pitot to' "$(bash -c '. ./complete.bash
-    COMP_WORDS=(pitot to) COMP_CWORD=1; _pitot; echo "${COMPREPLY[0]}"')" top
+    compopt() { :; }
+    COMP_LINE="pitot to" COMP_POINT=8 COMP_WORDS=(pitot to); _pitot; echo "${COMPREPLY[0]}"')" top
 expect_equal 'completions of --foc' "$(bash -c '. ./complete.bash
     compopt() { :; }
-    COMP_WORDS=(pitot top --foc) COMP_CWORD=2; _pitot; echo "${COMPREPLY[*]}"')" --focus=
+    COMP_LINE="pitot top --foc" COMP_POINT=15 COMP_WORDS=(pitot top --foc); _pitot; echo "${COMPREPLY[*]}"')" --focus=
 run pitot help --completion=tcsh
 expect_status 2
 expect_stderr_has 'bash, zsh or fish'
