@@ -552,8 +552,8 @@ outside() {
     run pitot record -o x.pb.gz "$@"
     if [ $perf_events = 1 ]; then
         expect_status 0
-        # and of Go, perhaps, that code without rules cut some stack
-        expect_equal 'other lines' "$(stderr | grep -v 'samples, \|of the stacks are cut in')" ''
+        # and of Go, perhaps, that code without rules cut some stack; on a full machine, that samples were lost
+        expect_equal 'other lines' "$(stderr | grep -v 'samples, \|of the stacks are cut in\|samples were lost')" ''
         expect_stderr_line 'pitot: x.pb.gz: * samples, *'
     else
         expect_status 1
