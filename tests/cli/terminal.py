@@ -2,7 +2,7 @@
 """Runs a program on a terminal of its own and talks to it by a script from standard input.
 
     send TEXT     types the text; \\n, \\t and \\xNN as in C
-    expect TEXT   waits until the program has printed it, or fails after five minutes
+    expect TEXT   waits until the program has printed it, or fails after 100 s
     size R C      gives the terminal R rows and C columns, from the beginning
     end           waits until the program ends
     show          prints, as they came, the bytes that the terminal got
@@ -19,7 +19,7 @@ import sys
 import termios
 import time
 
-PATIENCE = 300
+PATIENCE = 100
 
 
 def unescape(text):
