@@ -183,7 +183,8 @@ PT_EXPORT sighandler_t __sysv_signal(int signo, sighandler_t handler)
 
 /* A tick that is pending in a thread when that begins to wait for signals is not what it waits for.
  */
-static int timed_wait(const sigset_t *set, siginfo_t *ret_info, const struct timespec *timeout)
+PT_PASSING static int timed_wait(const sigset_t *set, siginfo_t *ret_info,
+                                 const struct timespec *timeout)
 {
     sigtimedwait_fn *const next = PT_NEXT(sigtimedwait);
     const uint64_t until_ns = timeout == NULL ? 0

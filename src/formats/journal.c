@@ -57,8 +57,10 @@ static void read_own(pt_reader *r, pt_journal_facts *f)
 {
     pt_skip(r, offsetof(pt_journal_header, own_weight));
     const uint64_t weight = pt_read_u64(r), unknown_ns = pt_read_u64(r);
-    uint64_t own_ns;
-    if (__builtin_mul_overflow(weight, f->period_ns, &own_ns)) own_ns = UINT64_MAX;
+    uint64_t own_ns = 0; /* weights of time on the wall are no CPU time */
+    if (f->engine != PT_JOURNAL_ENGINE_REAL &&
+        __builtin_mul_overflow(weight, f->period_ns, &own_ns))
+        own_ns = UINT64_MAX;
     f->own_ns = pt_saturating_count(pt_saturating_count(own_ns, unknown_ns), f->cpu_own_ns);
     pt_skip(r, offsetof(pt_journal_header, kernel_weight) - offsetof(pt_journal_header, spans));
     f->kernel = pt_read_u64(r);

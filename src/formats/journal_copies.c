@@ -101,6 +101,7 @@ static void add_copy(pt_journal_reading *g, pt_journal_facts *f, const pt_journa
         pt_journal_add_stack(g, f, copy->weight, end, copy->epoch, PT_JOURNAL_NATIVE);
         return;
     }
+    if (f->engine == PT_JOURNAL_ENGINE_REAL) return; /* it is no CPU time */
     const uint64_t own_ns = (uint64_t)pt_saturating_product(copy->weight, f->period_ns);
     f->own_copied_ns = pt_saturating_count(f->own_copied_ns, own_ns);
 }

@@ -85,11 +85,24 @@ static void *sleeper(void *arg)
     return NULL;
 }
 
+/* Ends with the first signal, as the signal thread of a server does. */
+static void *signal_waiter(void *arg)
+{
+    int signo;
+    sigwait(arg, &signo);
+    return NULL;
+}
+
 int main(void)
 {
     double computed = 0, waited = 0;
-    pthread_t thread;
+    pthread_t thread, waiter;
+    sigset_t usr1;
     const double begin = now();
+    sigemptyset(&usr1);
+    sigaddset(&usr1, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+    pthread_create(&waiter, NULL, signal_waiter, &usr1);
     pthread_create(&thread, NULL, sleeper, NULL);
     for (int i = 0; i < 8; i++) {
         computed += compute(0.07);
@@ -102,6 +115,8 @@ int main(void)
     setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
     waited += now() - before;
     pthread_join(thread, NULL);
+    kill(getpid(), SIGUSR1);
+    pthread_join(waiter, NULL);
     printf("computed %.6f waited %.6f joined %.6f early %d failed %d paused %d\n", computed, waited,
            now() - begin, early, failed, paused);
     return 0;
@@ -123,13 +138,14 @@ cp "$t_out/stdout" wall.json
 python3 - wall.json >sums <<'P' || fail 'the report cannot be read'
 import json, sys
 rows = {row['name']: row for row in json.load(open(sys.argv[1]))['rows']}
-print(*(rows.get(name, {}).get('total', 0) / 1e9 for name in ('compute', 'wait_a_while', 'sleeper', 'main')))
+print(*(rows.get(name, {}).get('total', 0) / 1e9 for name in ('compute', 'wait_a_while', 'sleeper', 'main', 'signal_waiter')))
 P
-read -r compute waits sleeper main <sums
+read -r compute waits sleeper main waiter <sums
 expect near "$compute" "$(told computed)"
 expect near "$(awk "BEGIN { print $waits + 0.05 }")" "$(told waited)"
 expect near "$sleeper" 1
 expect near "$main" "$(told joined)"
+expect near "$waiter" "$(told joined)"
 
 it 'ends no wait early, whatever call it is, and leaves EINTR to the signals of the program'
 expect_equal 'early' "$(told early)" 0

@@ -225,6 +225,13 @@ static void claims_of_more_cpu_time_than_there_was_are_left_out(void **state)
     other.own_ns = 900000000;
     assert_int_equal(seen_beside(&other, 2, &impossible), 40000000);
     assert_int_equal(impossible, 1);
+    other = plain;
+    other.own_weight = 900; /* of a millisecond, in functions of the library */
+    assert_int_equal(seen_beside(&other, 2, &impossible), 40000000);
+    assert_int_equal(impossible, 1);
+    other.engine = PT_JOURNAL_ENGINE_REAL; /* a thread waits in them, which takes no CPU time */
+    assert_int_equal(seen_beside(&other, 2, &impossible), 42000000);
+    assert_int_equal(impossible, 0);
 }
 
 static void brief_claims_of_more_cpu_time_than_there_was_are_left_out(void **state)
