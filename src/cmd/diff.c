@@ -279,21 +279,35 @@ static void say_durations(const pt_diff_settings *settings, const pt_diff_head *
                pt_value_of("nanoseconds", head->summary[PT_AFTER].duration_ns).text);
 }
 
-/* The function, or the whole, that grew most beyond the limit; row is PT_NONE without a function.
- * If shares are compared, the whole cannot grow: it is 100 % of both sides. */
+/* Finds the function, or the whole, that grew most beyond the limit. If shares are compared, the
+ * whole cannot grow: it is 100 % of both sides. */
+static void find_growth(pt_diff_verdict *v, const pt_diff *diff, bool has_whole, bool is_sure)
+{
+    const pt_change *const all = &diff->all;
+    const double growth = is_sure ? all->at_least : all->is_real ? all->change : 0;
+    v->is_sure = is_sure;
+    v->row = pt_diff_worst(diff, v->limit_share, is_sure, &v->is_total);
+    if (v->row != PT_NONE) {
+        v->name = diff->row[v->row].name;
+        v->grown = v->is_total ? &diff->row[v->row].total : &diff->row[v->row].self;
+    } else if (has_whole && growth > v->limit) {
+        v->grown = all;
+    }
+}
+
+/* What grew beyond the limit: beyond doubt, or else beyond noise. row is PT_NONE without a
+ * function. */
 static pt_diff_verdict verdict_of(const pt_diff_settings *settings, const pt_diff *diff)
 {
+    const double whole = diff->all.value[PT_BEFORE];
     pt_diff_verdict v = {.limit_share = settings->fail_above,
-                         .limit = settings->fail_above * diff->all.value[PT_BEFORE],
+                         .limit = settings->fail_above * whole,
+                         .found_share = NAN,
                          .row = PT_NONE};
     if (isnan(v.limit_share) || !diff->has_errors) return v;
-    const size_t worst = v.row = pt_diff_worst(diff, v.limit_share, &v.is_total);
-    const bool has_whole = !settings->normalize && diff->all.at_least > v.limit;
-    if (worst == PT_NONE && !has_whole) return v;
-    v.grown = &diff->all;
-    if (worst == PT_NONE) return v;
-    v.name = diff->row[worst].name;
-    v.grown = v.is_total ? &diff->row[worst].total : &diff->row[worst].self;
+    if (!settings->normalize && whole > 0) v.found_share = v.limit_share + diff->all.doubt / whole;
+    find_growth(&v, diff, !settings->normalize, true);
+    if (v.grown == NULL) find_growth(&v, diff, !settings->normalize, false);
     return v;
 }
 
@@ -308,12 +322,17 @@ static int say_verdict(const pt_diff_settings *settings, const pt_diff_head *hea
                    option, 100 * verdict->limit_share);
         return PT_EXIT_USAGE;
     }
-    if (verdict->grown == NULL) return PT_EXIT_OK;
-    PT_FREE char *text = pt_verdict_text(verdict, unit, settings->confidence);
-    pt_cmd_say("--%s=%g%%: %s %s: %s", option, 100 * verdict->limit_share,
-               verdict->name == NULL ? "the whole" : verdict->name,
-               verdict->is_total ? "and what it calls grew" : "grew", text);
-    return PT_EXIT_CHANGED;
+    if (verdict->grown != NULL) {
+        PT_FREE char *text = pt_verdict_text(verdict, unit, settings->confidence);
+        pt_cmd_say("--%s=%g%%: %s%s %s: %s", option, 100 * verdict->limit_share,
+                   verdict->is_sure ? "" : "not sure: ",
+                   verdict->name == NULL ? "the whole" : verdict->name,
+                   verdict->is_total ? "and what it calls grew" : "grew", text);
+        if (verdict->is_sure) return PT_EXIT_CHANGED;
+    }
+    PT_FREE char *blind = pt_verdict_blind_text(verdict, diff);
+    if (blind != NULL) pt_cmd_say("--%s=%g%%: %s", option, 100 * verdict->limit_share, blind);
+    return PT_EXIT_OK;
 }
 
 static char *title_of(const side *s)

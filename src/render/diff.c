@@ -83,6 +83,20 @@ char *pt_verdict_text(const pt_diff_verdict *verdict, const char *unit, double c
                    value_of(unit, verdict->limit).text);
 }
 
+char *pt_verdict_blind_text(const pt_diff_verdict *verdict, const pt_diff *diff)
+{
+    const double little = 0.05; /* of the whole */
+    const double limit = verdict->limit_share, found = verdict->found_share;
+    const size_t before = diff->run_count[PT_BEFORE], after = diff->run_count[PT_AFTER];
+    const size_t runs = before < after ? before : after;
+    if (!(found - limit > fmax(limit, little))) return NULL;
+    return pt_strf(
+        "with %zu run%s a side, the limit finds a growth of the whole from about %.0f%% on; "
+        "%s smaller growths",
+        runs, runs == 1 ? "" : "s", 100 * found,
+        runs < 5 ? "five runs a side, or longer ones, find" : "more runs, or longer ones, find");
+}
+
 /* ---- Text ---- */
 
 static uint64_t whole_count(double count)
@@ -145,7 +159,7 @@ static void put_facts(pt_out *out, const pt_diff_head *head, const pt_diff *diff
     else if (diff->seen_share > 0)
         pt_outf(out, "a growth by %s of a function with 5%% of the time is found 4 times in 5\n",
                 pt_percent_of(diff->seen_share).text);
-    if (diff->is_one_run)
+    if (diff->run_count[PT_BEFORE] == 1 && diff->run_count[PT_AFTER] == 1)
         pt_out_text(out,
                     "noise of sampling only: one run a side does not show how much runs differ\n");
 }
@@ -325,13 +339,15 @@ void pt_diff_verdict_markdown(pt_out *out, const pt_diff_head *head, const pt_di
     } else if (verdict->grown != NULL) {
         PT_FREE char *text = pt_verdict_text(verdict, unit, head->confidence);
         const bool is_time = counts_time(&head->summary[PT_AFTER]);
-        pt_out_text(out, is_time ? "### Slower: " : "### Grew: ");
+        pt_out_text(out, verdict->is_sure ? "### " : "### Not sure: ");
+        pt_out_text(out, !verdict->is_sure ? "" : is_time ? "Slower: " : "Grew: ");
         if (verdict->name != NULL)
             pt_markdown_title(out, verdict->name);
         else
             pt_out_text(out, "the whole");
-        pt_outf(out, "%s%s\n\n", verdict->is_total ? " and what it calls" : "",
-                is_time ? " grew" : "");
+        pt_outf(out, "%s%s%s\n\n", verdict->is_total ? " and what it calls" : "",
+                is_time || !verdict->is_sure ? " grew" : "",
+                verdict->is_sure ? "" : ", perhaps beyond the limit");
         pt_outf(out, "%s (%g%% of the base).\n\n", text, 100 * verdict->limit_share);
     } else if (diff->real_count == 0 && head->normalized) {
         pt_out_text(out, "### No share changed beyond noise\n\n");
@@ -343,6 +359,9 @@ void pt_diff_verdict_markdown(pt_out *out, const pt_diff_head *head, const pt_di
         pt_outf(out, "### %s of %s functions changed, none grew beyond the limit\n\n",
                 pt_count_of(diff->real_count).text, pt_count_of(all).text);
     }
+    PT_FREE char *blind =
+        verdict->is_sure || !diff->has_errors ? NULL : pt_verdict_blind_text(verdict, diff);
+    if (blind != NULL) pt_outf(out, "Note: %s.\n\n", blind);
 }
 
 static char *place_beside(const void *context, const void *row)

@@ -19,6 +19,9 @@ typedef struct pt_diff_head {
 typedef struct pt_diff_verdict {
     double limit_share, limit; /* of the whole before; NAN = none */
     const pt_change *grown;    /* beyond it, by more than noise; NULL = nothing did */
+    bool is_sure;              /* noise explains it in less than one of 1,000 diffs */
+    double found_share;        /* a growth of the whole from about this on is sure; NAN = the whole
+                                  has no limit */
     size_t row;                /* of the function; PT_NONE = the whole, or nothing */
     const char *name;          /* of its function; NULL = the whole */
     bool is_total;             /* it and what it calls */
@@ -27,6 +30,9 @@ typedef struct pt_diff_verdict {
 void pt_diff_text(pt_out *out, const pt_look *look, const pt_diff_head *head, const pt_diff *diff);
 /* How much it grew, and the limit; for messages; the caller frees. Only if something grew. */
 char *pt_verdict_text(const pt_diff_verdict *verdict, const char *unit, double confidence);
+/* What the limit cannot find with these runs, and what would help; for messages; the caller frees.
+ * NULL: it finds growths a little larger than the limit. */
+char *pt_verdict_blind_text(const pt_diff_verdict *verdict, const pt_diff *diff);
 /* A title that says the verdict. */
 void pt_diff_verdict_markdown(pt_out *out, const pt_diff_head *head, const pt_diff *diff,
                               const pt_diff_verdict *verdict);

@@ -246,7 +246,7 @@ static void judge_change(const diffing *d, const side_sum side[2], double whole,
 {
     double df;
     const double dispersion = dispersion_of(d, side, whole, &df);
-    c->p = NAN;
+    c->p = c->doubt = NAN;
     c->interval = (pt_interval){NAN, NAN};
     if (!d->has_errors || side[0].negative || side[1].negative) return;
     c->p = 1;
@@ -260,6 +260,7 @@ static void judge_change(const diffing *d, const side_sum side[2], double whole,
         df > 0 ? pt_student_quantile(2 * bound_p, df) : pt_normal_quantile(1 - bound_p);
     c->interval = pt_poisson_difference(a, wa, b, wb, z);
     const pt_interval sure = pt_poisson_difference(a, wa, b, wb, far);
+    c->doubt = c->change - sure.low;
     c->at_least = sure.low > 0 ? sure.low : sure.high < 0 ? sure.high : 0;
     if (df > 0)
         c->p = pt_student_beyond(c->change / sqrt(wa * wa * a + wb * wb * b), df);
@@ -440,7 +441,7 @@ pt_status pt_diff_init(pt_diff *ret_diff, const pt_diff_request *request, pt_err
     diffing d = {.request = request};
     pt_diff diff = {.scale = {1, 1},
                     .draws_name = "samples",
-                    .is_one_run = request->run_count[0] + request->run_count[1] == 2};
+                    .run_count = {request->run_count[0], request->run_count[1]}};
     pt_index_init(&d.index);
     const pt_status status = make_tables(&d, reterr);
     if (status == PT_OK) {
@@ -486,15 +487,16 @@ void pt_diff_done(pt_diff *diff)
     *diff = (pt_diff){0};
 }
 
-size_t pt_diff_worst(const pt_diff *diff, double share, bool *ret_is_total)
+size_t pt_diff_worst(const pt_diff *diff, double share, bool is_sure, bool *ret_is_total)
 {
     double most = share * diff->all.value[PT_BEFORE];
     size_t worst = PT_NONE;
     for (size_t i = 0; i < diff->count; i++)
         for (int k = 0; k < 2; k++) {
             const pt_change *c = k == 0 ? &diff->row[i].self : &diff->row[i].total;
-            if (c->at_least <= most) continue;
-            most = c->at_least;
+            const double growth = is_sure ? c->at_least : c->is_real ? c->change : 0;
+            if (growth <= most) continue;
+            most = growth;
             worst = i;
             *ret_is_total = k == 1;
         }

@@ -44,6 +44,7 @@ typedef struct pt_change {
     double p;        /* probability of a change at least so large by chance; NAN = unknown */
     double at_least; /* a bound: the change is at least so large in its direction. All bounds of a
                         diff hold together in 999 of 1,000 diffs. 0: the direction is in doubt */
+    double doubt;    /* the change less the lower end of that bound's interval; NAN = unknown */
     bool is_real;    /* marked: more than noise */
 } pt_change;
 
@@ -63,7 +64,7 @@ typedef struct pt_diff {
     const char *draws_name;    /* "samples", "waits"; borrowed from a profile */
     double effective_count[2]; /* draws of equal weight that would vary as much */
     bool has_errors;           /* intervals and marks are there */
-    bool is_one_run;           /* each side is one run: how runs differ is unknown */
+    size_t run_count[2];       /* one run each: how runs differ is unknown */
     double seen_share; /* the growth that is marked four times in five, if only one function grows
                           and has a twentieth of the time; a share of its value; 0 = unknown */
     double scale[2];   /* factor of the side's values; 1 if not normalized */
@@ -76,9 +77,9 @@ void pt_diff_done(pt_diff *diff);
  * them; PT_NONE = none. */
 void pt_diff_cut(pt_diff *diff, size_t limit, size_t kept);
 
-/* The row that grew most of those whose self or total grew, beyond doubt, by more than a share of
- * the whole before; PT_NONE if there is none. *ret_is_total: its total did. Ask before rows are
- * cut. */
-size_t pt_diff_worst(const pt_diff *diff, double share, bool *ret_is_total);
+/* The row that grew most of those whose self or total grew by more than a share of the whole
+ * before; PT_NONE if there is none. is_sure: beyond doubt (at_least); else growths count that are
+ * marked. *ret_is_total: its total did. Ask before rows are cut. */
+size_t pt_diff_worst(const pt_diff *diff, double share, bool is_sure, bool *ret_is_total);
 
 #endif

@@ -70,6 +70,29 @@ expect_status 5
 expect_stdout_line '*the limit is 157 (5% of the base).'
 expect_stderr_line '*the limit is 157'
 
+# Five bounds hold together in 999 of 1,000 diffs, so each fails in 1 of 5,000: Student's t is beyond 10.3 as seldom with the
+# 4 degrees of freedom of three runs a side, and beyond 5.8 with the 8 of five.
+it 'says that three runs a side cannot prove a growth by 47 %, and finds it with five'
+n=0
+for samples in 550 650 600 570 630; do
+    n=$((n + 1))
+    echo "main;read $samples" >main$n.folded
+    echo "main;read $((samples * 147 / 100))" >change$n.folded
+done
+run pitot ci --base=main1.folded --base=main2.folded --base=main3.folded change[123].folded
+expect_status 0
+expect_equal title "$(stdout | head -n 1)" '### Not sure: `read` grew, perhaps beyond the limit'
+expect_stdout_line 'Note: with 3 runs a side, the limit finds a growth of the whole from about [0-9]*% on; five runs a side, or longer ones, *'
+expect_stderr_line 'pitot: --limit=5%: not sure: read grew: +28* (+4*%), 95% interval *; that is at least *, the limit is 30'
+expect_stderr_line 'pitot: --limit=5%: with 3 runs a side, *'
+run pitot diff --fail-above=5% main[123].folded -- change[123].folded
+expect_status 0
+expect_stderr_line 'pitot: --fail-above=5%: not sure: read grew: *'
+run pitot ci $(printf ' --base=%s' main?.folded) change?.folded
+expect_status 5
+expect_equal title "$(stdout | head -n 1)" '### Slower: `read` grew'
+expect_no_stdout_line 'Note: *'
+
 it 'writes a brief name in the title, as in the table, and no more than 100 columns of it'
 name='std::_Hashtable<std::pair<int, int>, std::allocator<std::pair<int, int> > >::_M_find'
 echo "$name 1000" >hash.folded

@@ -25,6 +25,12 @@ run lintian --fail-on=error,warning one/dist/*.deb
 expect_status 0
 expect_no_stdout
 
+it 'installs completions where the shells of Debian look'
+dpkg-deb -c one/dist/pitot_*.deb | awk '/completion/ && !/\/$/ { print $6 }' | sort >completions
+expect_equal completions "$(cat completions)" './usr/share/bash-completion/completions/pitot
+./usr/share/fish/vendor_completions.d/pitot.fish
+./usr/share/zsh/vendor-completions/_pitot'
+
 it 'records and reports from where the packages are unpacked'
 dpkg-deb -x one/dist/pitot_*.deb root
 run root/usr/bin/pitot record --engine=preload -o sum.pb.gz sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'

@@ -328,7 +328,7 @@ static void ask_null(const char *name, const program *p, size_t runs_a_side, dou
         pt_diff diff = make_diff(both, runs_a_side, spread);
         bool is_total;
         alarms += diff.real_count > 0;
-        fired += pt_diff_worst(&diff, 0, &is_total) != PT_NONE;
+        fired += pt_diff_worst(&diff, 0, true, &is_total) != PT_NONE;
         pt_diff_done(&diff);
     }
     char text[200];

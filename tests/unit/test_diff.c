@@ -212,7 +212,7 @@ static void two_runs_of_the_same_raise_at_most_5_false_alarms_in_100(void **stat
             pt_diff diff = diff_of(a, b, (pt_diff_request){.normalize = normalized == 1});
             bool is_total;
             alarms += diff.real_count > 0;
-            fired += pt_diff_worst(&diff, 0, &is_total) != PT_NONE;
+            fired += pt_diff_worst(&diff, 0, true, &is_total) != PT_NONE;
             pt_diff_done(&diff);
         }
         if (alarms > 10) fail_msg("%d of 200", alarms);
@@ -271,7 +271,7 @@ static void waits_of_any_length_raise_at_most_5_false_alarms_in_100(void **state
             pt_diff diff = diff_of(a, b, (pt_diff_request){0});
             bool is_total;
             alarms += diff.real_count > 0;
-            fired += pt_diff_worst(&diff, 0.1, &is_total) != PT_NONE;
+            fired += pt_diff_worst(&diff, 0.1, true, &is_total) != PT_NONE;
             pt_diff_done(&diff);
         }
         printf("# distribution %zu: %d of %d, fired %d\n", k, alarms, DIFFS, fired);
@@ -395,12 +395,12 @@ static void the_worst_is_what_grew_beyond_the_share(void **state)
     PT_UNREF_PROFILE const pt_profile *b = profile_of(SAMPLES, "m;a 50000\nm;b 56000\n");
     pt_diff diff = diff_of(a, b, (pt_diff_request){0});
     bool is_total;
-    const size_t worst = pt_diff_worst(&diff, 0.02, &is_total);
+    const size_t worst = pt_diff_worst(&diff, 0.02, true, &is_total);
     assert_string_equal(diff.row[worst].name, "b");
-    assert_int_equal(pt_diff_worst(&diff, 0.06, &is_total), PT_NONE);
+    assert_int_equal(pt_diff_worst(&diff, 0.06, true, &is_total), PT_NONE);
     pt_diff_done(&diff);
     diff = diff_of(b, a, (pt_diff_request){0}); /* what became faster is no harm */
-    assert_int_equal(pt_diff_worst(&diff, 0.02, &is_total), PT_NONE);
+    assert_int_equal(pt_diff_worst(&diff, 0.02, true, &is_total), PT_NONE);
     pt_diff_done(&diff);
 }
 
