@@ -43,11 +43,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     words[count++] = image_path;
     words[count++] = profile_path;
     pt_buf printed = PT_BUF_INIT, said = PT_BUF_INIT;
-    pt_cmd_hear(&said);
+    pt_say_into(&said);
     silence s = be_silent();
     const int status = pt_command_find("gprof")->personality(words, count);
     be_loud(&s, &printed);
-    pt_cmd_hear(NULL);
+    pt_say_into(NULL);
     if (status == PT_EXIT_OK && strcmp(words[0], "--json") == 0) check_json(&printed);
     close(image);
     close(profile);

@@ -27,11 +27,11 @@ static const char *const reports[][2] = {
 static void run_report(const char *const *words, size_t count, bool is_dot)
 {
     pt_buf printed = PT_BUF_INIT, said = PT_BUF_INIT;
-    pt_cmd_hear(&said);
+    pt_say_into(&said);
     silence s = be_silent();
     const int status = pt_perl_main(words, count);
     be_loud(&s, &printed);
-    pt_cmd_hear(NULL);
+    pt_say_into(NULL);
     if (status == PT_EXIT_OK && is_dot) check_dot(&printed);
     pt_buf_done(&printed);
     pt_buf_done(&said);

@@ -89,9 +89,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *words[WORDS_MAX];
     const size_t count = choose_words(files.choice, image_path, words);
     pt_buf report = PT_BUF_INIT, said = PT_BUF_INIT;
-    pt_cmd_hear(&said);
+    pt_say_into(&said);
     ask(data, files.other_bytes, words, count, &report);
-    pt_cmd_hear(NULL);
+    pt_say_into(NULL);
     pt_buf_done(&report);
     pt_buf_done(&said);
     close(image);

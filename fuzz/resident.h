@@ -39,9 +39,9 @@ static inline int fuzz_run(const pt_profile *profile, const pt_command *command,
         .input = &input, .symbol = &symbol, .place = &place, .profile = profile, .title = "title"};
     pt_out out;
     pt_out_to_buf(&out, report);
-    pt_cmd_hear(said);
+    pt_say_into(said);
     const int status = pt_cmd_run_resident(&base, command, words, count, &out, &look);
-    pt_cmd_hear(NULL);
+    pt_say_into(NULL);
     pt_out_done(&out, NULL);
     if (status != PT_EXIT_OK && status != PT_EXIT_DAMAGED && said->size == 0)
         fuzz_fail(command->name, "it failed and said nothing");

@@ -553,7 +553,7 @@ void pt_publish_after_fork(void)
 
 /* ---- does anyone listen? ---- */
 
-#define RECORDING_PREFIX "pitot-record-" /* of the recorder's outer folder: cmd/record_run.c */
+#define RECORDING_PREFIX "pitot-record-" /* of the recorder's outer folder: recording/run.c */
 
 /* The recorder holds a lock on the folder around that of the journals for as long as it lives. */
 static bool has_recorder_gone(void)

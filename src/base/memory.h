@@ -21,6 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The environment variable with the limit of commands without --max-memory. */
+#define PT_MEMORY_VARIABLE "PITOT_MAX_MEMORY"
+
 enum {
     PT_MEMORY_PROGRAM_BYTES = 16 << 20,
     PT_MEMORY_SHARE = 4, /* divisor: the default limit is a quarter of the machine's memory */

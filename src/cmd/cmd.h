@@ -25,24 +25,9 @@
 #include "model/profile.h"
 #include "render/look.h"
 #include "render/report.h"
+#include "terminal/message.h"
 #include "transform/filter.h"
 #include "transform/query.h"
-
-/* The profile that `record` writes, and that reports read if none is named. */
-#define PT_DEFAULT_PROFILE "pitot.pb.gz"
-
-/* The limit for commands without --max-memory. */
-#define PT_MEMORY_VARIABLE "PITOT_MAX_MEMORY"
-
-/* Exit statuses; `pitot help` lists them. */
-typedef enum {
-    PT_EXIT_OK = 0,
-    PT_EXIT_FAILED = 1,   /* the command failed */
-    PT_EXIT_USAGE = 2,    /* wrong usage */
-    PT_EXIT_NO_MATCH = 3, /* nothing matched */
-    PT_EXIT_DAMAGED = 4,  /* success, but the input was damaged */
-    PT_EXIT_CHANGED = 5,  /* diff: a change exceeds --fail-above */
-} pt_exit;
 
 typedef enum {
     PT_GROUP_COLLECT,
@@ -164,16 +149,7 @@ typedef struct pt_cmd_context {
     pt_report_head head;      /* for the renderers */
 } pt_cmd_context;
 
-/* Prints a line "pitot: ..." on standard error. */
-void pt_cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Puts the messages of this thread into the buffer instead, without "pitot: "; NULL: back to
- * standard error. */
-void pt_cmd_hear(pt_buf *into);
-/* Prints each line of what was heard. */
-void pt_cmd_say_lines(pt_buf *lines);
-/* Prints an error and returns its exit status. */
-int pt_cmd_fail(const pt_error *error);
-/* Prints a fault of the command line and the command for help; returns PT_EXIT_USAGE. */
+/* Says a fault of the command line, and the command for help. Returns PT_EXIT_USAGE. */
 int pt_cmd_usage(const pt_cmd_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

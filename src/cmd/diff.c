@@ -231,14 +231,13 @@ static int check_events(const side sides[2])
             const char *unit = pt_text(run->profile, event_of(run)->unit);
             const char *wanted = pt_text(first->profile, event_of(first)->unit);
             if (strcmp(unit, wanted) == 0) continue;
-            pt_cmd_say(
-                "%s has %s in %s, but %s has %s in %s; --event=EVENT chooses an event of both",
-                first_title, pt_text(first->profile, event_of(first)->type), wanted,
-                sides[s].items[i].title, pt_text(run->profile, event_of(run)->type), unit);
+            pt_say("%s has %s in %s, but %s has %s in %s; --event=EVENT chooses an event of both",
+                   first_title, pt_text(first->profile, event_of(first)->type), wanted,
+                   sides[s].items[i].title, pt_text(run->profile, event_of(run)->type), unit);
             return PT_EXIT_USAGE;
         }
     if (first != NULL) return PT_EXIT_OK;
-    pt_cmd_say("the options leave no samples of either side");
+    pt_say("the options leave no samples of either side");
     return PT_EXIT_NO_MATCH;
 }
 
@@ -256,8 +255,8 @@ static int check_values(const pt_diff_settings *settings, const side sides[2])
 {
     for (int s = 0; s < 2; s++) {
         if (isnan(settings->fail_above) || has_values(&sides[s])) continue;
-        pt_cmd_say("%s: no sample has a value, so there is nothing to compare with a limit",
-                   sides[s].items[0].title);
+        pt_say("%s: no sample has a value, so there is nothing to compare with a limit",
+               sides[s].items[0].title);
         return PT_EXIT_NO_MATCH;
     }
     return PT_EXIT_OK;
@@ -274,9 +273,9 @@ static void say_durations(const pt_diff_settings *settings, const pt_diff_head *
     const double a = (double)head->summary[PT_BEFORE].duration_ns;
     const double b = (double)head->summary[PT_AFTER].duration_ns;
     if (settings->normalize || a <= 0 || b <= 0 || fmin(a, b) >= ALIKE * fmax(a, b)) return;
-    pt_cmd_say("before was recorded for %s, after for %s; --normalize compares shares",
-               pt_value_of("nanoseconds", head->summary[PT_BEFORE].duration_ns).text,
-               pt_value_of("nanoseconds", head->summary[PT_AFTER].duration_ns).text);
+    pt_say("before was recorded for %s, after for %s; --normalize compares shares",
+           pt_value_of("nanoseconds", head->summary[PT_BEFORE].duration_ns).text,
+           pt_value_of("nanoseconds", head->summary[PT_AFTER].duration_ns).text);
 }
 
 /* Finds the function, or the whole, that grew most beyond the limit. If shares are compared, the
@@ -317,21 +316,21 @@ static int say_verdict(const pt_diff_settings *settings, const pt_diff_head *hea
     const char *unit = head->summary[PT_AFTER].unit;
     const char *option = settings->has_verdict ? "limit" : "fail-above";
     if (!isnan(verdict->limit_share) && !diff->has_errors) {
-        pt_cmd_say("the profiles do not hold the number of samples behind their values, so noise "
-                   "is unknown and --%s=%g%% cannot be checked",
-                   option, 100 * verdict->limit_share);
+        pt_say("the profiles do not hold the number of samples behind their values, so noise "
+               "is unknown and --%s=%g%% cannot be checked",
+               option, 100 * verdict->limit_share);
         return PT_EXIT_USAGE;
     }
     if (verdict->grown != NULL) {
         PT_FREE char *text = pt_verdict_text(verdict, unit, settings->confidence);
-        pt_cmd_say("--%s=%g%%: %s%s %s: %s", option, 100 * verdict->limit_share,
-                   verdict->is_sure ? "" : "not sure: ",
-                   verdict->name == NULL ? "the whole" : verdict->name,
-                   verdict->is_total ? "and what it calls grew" : "grew", text);
+        pt_say("--%s=%g%%: %s%s %s: %s", option, 100 * verdict->limit_share,
+               verdict->is_sure ? "" : "not sure: ",
+               verdict->name == NULL ? "the whole" : verdict->name,
+               verdict->is_total ? "and what it calls grew" : "grew", text);
         if (verdict->is_sure) return PT_EXIT_CHANGED;
     }
     PT_FREE char *blind = pt_verdict_blind_text(verdict, diff);
-    if (blind != NULL) pt_cmd_say("--%s=%g%%: %s", option, 100 * verdict->limit_share, blind);
+    if (blind != NULL) pt_say("--%s=%g%%: %s", option, 100 * verdict->limit_share, blind);
     return PT_EXIT_OK;
 }
 
@@ -378,7 +377,7 @@ static int answer_diff(pt_cmd_context *context, const pt_diff_settings *settings
     head.query = query;
     pt_diff diff;
     pt_error error = PT_ERROR_INIT;
-    if (pt_diff_init(&diff, &request, &error) != PT_OK) return pt_cmd_fail(&error);
+    if (pt_diff_init(&diff, &request, &error) != PT_OK) return pt_fail(&error);
     const pt_diff_verdict verdict = verdict_of(settings, &diff);
     const int status = say_verdict(settings, &head, &diff, &verdict);
     say_durations(settings, &head);

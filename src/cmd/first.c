@@ -7,8 +7,8 @@
 #include "cmd/first.h"
 #include "cmd/habits.h"
 #include "cmd/input.h"
-#include "cmd/pager.h"
 #include "cmd/rows.h"
+#include "terminal/pager.h"
 
 static pt_first first_of(const pt_command *command, int skip)
 {
@@ -26,8 +26,8 @@ static pt_first nothing_said(void)
 /* `pitot PROGRAM ...` without a profile among the arguments. */
 static pt_first only_a_program(const char *path, pt_path_kind kind)
 {
-    pt_cmd_say("%s is a %s, not a profile; to record it: pitot record %s%s", path,
-               kind == PT_PATH_SCRIPT ? "script" : "program", strchr(path, '/') ? "" : "./", path);
+    pt_say("%s is a %s, not a profile; to record it: pitot record %s%s", path,
+           kind == PT_PATH_SCRIPT ? "script" : "program", strchr(path, '/') ? "" : "./", path);
     return (pt_first){.status = PT_EXIT_USAGE};
 }
 
@@ -40,7 +40,7 @@ static bool may_be_profile(const char *argument)
 static pt_first files_said(int argc, char **argv, pt_path_kind kind)
 {
     if (kind == PT_PATH_FOLDER) {
-        pt_cmd_say("%s is a folder; name a profile in it", argv[1]);
+        pt_say("%s is a folder; name a profile in it", argv[1]);
         return (pt_first){.status = PT_EXIT_USAGE};
     }
     for (int i = 1; i < argc; i++)
@@ -52,15 +52,14 @@ static pt_first unknown_word(const char *word)
 {
     const char *const answer = pt_habit_word(word);
     if (answer != NULL) {
-        pt_cmd_say("there is no command '%s': %s", word, answer);
+        pt_say("there is no command '%s': %s", word, answer);
         return (pt_first){.status = PT_EXIT_USAGE};
     }
     const pt_command *near = pt_command_nearest(word);
     if (near != NULL)
-        pt_cmd_say("there is no command and no file '%s'; did you mean `pitot %s`?", word,
-                   near->name);
+        pt_say("there is no command and no file '%s'; did you mean `pitot %s`?", word, near->name);
     else
-        pt_cmd_say("there is no command and no file '%s'; `pitot help` lists the commands", word);
+        pt_say("there is no command and no file '%s'; `pitot help` lists the commands", word);
     return (pt_first){.status = PT_EXIT_USAGE};
 }
 

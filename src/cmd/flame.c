@@ -204,8 +204,8 @@ static int flame_run(pt_cmd_context *context, void *settings_)
     pt_error error = PT_ERROR_INIT;
     if (request.in_order && !request.inverted &&
         add_thread_frames(context, &shown, &error) != PT_OK)
-        return pt_cmd_fail(&error);
-    if (pt_flame_new(shown, &request, &flame, &error) != PT_OK) return pt_cmd_fail(&error);
+        return pt_fail(&error);
+    if (pt_flame_new(shown, &request, &flame, &error) != PT_OK) return pt_fail(&error);
     if (pt_cmd_is_stdout(settings->output)) {
         formats[format].render(context->out, flame, &context->head);
         return PT_EXIT_OK;
@@ -213,7 +213,7 @@ static int flame_run(pt_cmd_context *context, void *settings_)
     const char *path = settings->output != NULL ? settings->output : formats[format].file;
     uint64_t bytes = 0;
     if (write_file(path, format, flame, &context->head, &bytes, &error) != PT_OK)
-        return pt_cmd_fail(&error);
+        return pt_fail(&error);
     if (format == FORMAT_JSON)
         say_data(context, path, flame->node_count, bytes);
     else

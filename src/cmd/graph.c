@@ -240,7 +240,7 @@ static int graph_run(pt_cmd_context *context, void *own)
         status = pt_file_replace(path, picture.data, picture.size, &error);
     pt_buf_done(&dot);
     pt_buf_done(&picture);
-    if (status != PT_OK) return pt_cmd_fail(&error);
+    if (status != PT_OK) return pt_fail(&error);
     return pt_cmd_is_stdout(settings->output) ? PT_EXIT_OK
                                               : say_written(context, path, boxes, engine, hidden);
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "cmd/record_int.h"
+#include "recording/recording.h"
 
 #define SERVE     "`pitot serve` shows all reports in a browser"
 #define PEEK      "`pitot peek FUNCTION` shows the callers and callees of a function"

@@ -280,9 +280,9 @@ static int fail_to_find(const char *name)
 {
     const pt_command *const near = pt_command_nearest(name);
     if (near != NULL)
-        pt_cmd_say("there is no command '%s'; did you mean '%s'?", name, near->name);
+        pt_say("there is no command '%s'; did you mean '%s'?", name, near->name);
     else
-        pt_cmd_say("there is no command '%s'; `pitot help` lists them", name);
+        pt_say("there is no command '%s'; `pitot help` lists them", name);
     return PT_EXIT_USAGE;
 }
 

@@ -44,7 +44,7 @@ static int only_programs(const pt_cmd_context *context, const char *program)
 void pt_cmd_say_damage(const pt_loaded *loaded)
 {
     for (size_t i = 0; i < loaded->input_count; i++)
-        if (loaded->inputs[i].error != NULL) pt_cmd_fail(loaded->inputs[i].error);
+        if (loaded->inputs[i].error != NULL) pt_fail(loaded->inputs[i].error);
 }
 
 static void set_title(pt_cmd_context *context)
@@ -125,7 +125,7 @@ int pt_cmd_symbolize(pt_cmd_context *context)
     pt_error error = PT_ERROR_INIT;
     if (pt_symbolize(context->profile, &options, context->pool, &named, &context->diag, &error) !=
         PT_OK)
-        return pt_cmd_fail(&error);
+        return pt_fail(&error);
     if (context->command->needs & PT_KEEPS_READ && context->as_read == NULL)
         context->as_read = pt_profile_ref(context->profile);
     pt_profile_unref(context->profile);
@@ -141,9 +141,9 @@ static void keep_fetched(pt_cmd_context *context)
     char *path = NULL;
     pt_error error = PT_ERROR_INIT;
     if (pt_remote_save(context->profile, context->pool, &path, &error) == PT_OK)
-        pt_cmd_say("the fetched profile is in %s", path);
+        pt_say("the fetched profile is in %s", path);
     else
-        pt_cmd_say("the fetched profile was not saved: %s", error.message);
+        pt_say("the fetched profile was not saved: %s", error.message);
     free(path);
 }
 
@@ -168,7 +168,7 @@ int pt_cmd_subtract(pt_cmd_context *context, const pt_profile *before,
     const pt_profile *less = NULL;
     pt_error error = PT_ERROR_INIT;
     if (pt_subtract(context->profile, before, how, &less, &context->diag, &error) != PT_OK)
-        return pt_cmd_fail(&error);
+        return pt_fail(&error);
     if (context->command->needs & PT_KEEPS_SIDES) {
         context->side[0] = pt_profile_ref(before);
         context->side[1] = pt_profile_ref(context->profile);
@@ -194,7 +194,7 @@ static int subtract_bases(pt_cmd_context *context, const pt_load_options *option
     pt_error error = PT_ERROR_INIT;
     int status;
     if (pt_load(names->items, names->count, options, &base, &error) != PT_OK) {
-        status = pt_cmd_fail(&error);
+        status = pt_fail(&error);
     } else if (base.profile == NULL) {
         status = pt_cmd_usage(context, "--base=%s is a program, not a profile", names->items[0]);
     } else {
@@ -257,8 +257,7 @@ static int load_names(pt_cmd_context *context, const char *const *names, size_t 
     context->pool = pt_pool_new((unsigned)context->input->threads);
     options.pool = context->pool;
     pt_error error = PT_ERROR_INIT;
-    if (pt_load(names, count, &options, &context->loaded, &error) != PT_OK)
-        return pt_cmd_fail(&error);
+    if (pt_load(names, count, &options, &context->loaded, &error) != PT_OK) return pt_fail(&error);
     if (context->loaded.profile == NULL && context->stdin_name != NULL)
         return pt_cmd_usage(context, "%s is a program, not a profile", context->stdin_name);
     if (context->loaded.profile == NULL) return only_programs(context, names[0]);
@@ -287,7 +286,7 @@ int pt_cmd_load(pt_cmd_context *context)
     if (is_missing)
         return pt_cmd_usage(context, "%s: name a profile; there is no " PT_DEFAULT_PROFILE " here",
                             context->command->name);
-    if (usual_one) pt_cmd_say("showing " PT_DEFAULT_PROFILE);
+    if (usual_one) pt_say("showing " PT_DEFAULT_PROFILE);
     pt_args names = {0};
     pt_cmd_expand_names(usual_one ? usual : context->args, usual_one ? 1 : context->arg_count,
                         &names);

@@ -1,6 +1,6 @@
 /* lookup.c: see lookup.h. */
 #include "cmd/lookup.h"
-#include "cmd/print.h"
+#include "terminal/message.h"
 
 #include <inttypes.h>
 #include <link.h>
@@ -110,13 +110,13 @@ static void show_download(void *context, const pt_debuginfod_progress *p)
     if (shown->is_terminal && !p->is_over) {
         PT_FREE char *line = pt_strf("fetching %s from %s: %.1f%s MB", p->what, p->server,
                                      (double)p->done_bytes / mb, size);
-        pt_cmd_progress(line);
+        pt_show_progress(line);
         shown->is_shown = true;
     } else if (shown->is_terminal && shown->is_shown) {
-        pt_cmd_progress(NULL);
+        pt_show_progress(NULL);
         shown->is_shown = false;
     } else if (!shown->is_terminal && !p->is_over && !shown->was_told && p->elapsed_ms > QUIET_MS) {
-        pt_cmd_say("fetching %s from %s (DEBUGINFOD_URLS= prevents this)", p->what, p->server);
+        pt_say("fetching %s from %s (DEBUGINFOD_URLS= prevents this)", p->what, p->server);
         shown->was_told = true;
     }
 }

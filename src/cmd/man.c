@@ -2,10 +2,11 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cmd/help.h"
 #include "cmd/options.h"
-#include "cmd/pager.h"
-#include "cmd/progress.h"
+#include "terminal/pager.h"
+#include "terminal/progress.h"
 
 static void put_upper(pt_out *out, const char *text)
 {

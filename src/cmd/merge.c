@@ -39,7 +39,7 @@ static int merge_run(pt_cmd_context *context, void *own)
                             pt_loaded_program(&context->loaded));
     const size_t profiles = context->loaded.input_count;
     pt_error error = PT_ERROR_INIT;
-    if (profiles == 1 && merge_one(context, &error) != PT_OK) return pt_cmd_fail(&error);
+    if (profiles == 1 && merge_one(context, &error) != PT_OK) return pt_fail(&error);
     const uint32_t samples = context->profile->sample->t.count;
     const int status = pt_cmd_write(context, &settings->output, context->profile, "pprof");
     if (status == PT_EXIT_OK && !pt_cmd_writes_stdout(&settings->output))

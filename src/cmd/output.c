@@ -12,9 +12,9 @@
 #include "base/units.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
-#include "cmd/progress.h"
 #include "render/losses.h"
 #include "render/text.h"
+#include "terminal/progress.h"
 #include "transform/one_event.h"
 
 bool pt_cmd_writes_stdout(const pt_output_settings *settings)
@@ -68,8 +68,8 @@ static int choose_format(const pt_cmd_context *context, const pt_output_settings
         return pt_cmd_usage(context, "%s: name a file with -o FILE, or a format with --to=FORMAT",
                             context->command->name);
     if (format->write == NULL) {
-        pt_cmd_say("%s can only be read; `pitot formats` lists the formats that can be written",
-                   format->name);
+        pt_say("%s can only be read; `pitot formats` lists the formats that can be written",
+               format->name);
         return PT_EXIT_FAILED;
     }
     *ret_format = format;
@@ -93,14 +93,14 @@ static int weigh_losses(pt_cmd_context *context, const pt_diag *losses, const pt
     const bool refuse = context->input->strict && losses->count > 0;
     for (size_t i = 0; i < losses->count; i++) {
         if (refuse)
-            pt_cmd_say("%s would lose data: %s %s", format->name,
-                       pt_count_of(losses->facts[i].count).text, losses->facts[i].text);
+            pt_say("%s would lose data: %s %s", format->name,
+                   pt_count_of(losses->facts[i].count).text, losses->facts[i].text);
         else
             pt_diag_add(&context->diag, losses->facts[i].count, "%s in %s", losses->facts[i].text,
                         format->name);
     }
     if (!refuse) return PT_EXIT_OK;
-    pt_cmd_say("nothing was written; without --strict it is written with these losses");
+    pt_say("nothing was written; without --strict it is written with these losses");
     return PT_EXIT_FAILED;
 }
 
@@ -117,9 +117,9 @@ static int write_losses(pt_cmd_context *context, const pt_output_settings *setti
         return PT_EXIT_OK;
     }
     if (pt_file_create(settings->losses, PT_MODE_USUAL, &file, &error) != PT_OK)
-        return pt_cmd_fail(&error);
+        return pt_fail(&error);
     pt_losses_json(&file.out, format->name, written, losses, changes);
-    if (pt_file_commit(&file, true, &error) != PT_OK) return pt_cmd_fail(&error);
+    if (pt_file_commit(&file, true, &error) != PT_OK) return pt_fail(&error);
     return PT_EXIT_OK;
 }
 
@@ -165,7 +165,7 @@ static pt_status close_files(output_files *files, pt_status status, pt_error *re
             pt_file_abandon(file);
         else
             status = pt_file_commit(file, true, reterr);
-        if (status == PT_OK && several) pt_cmd_say("wrote %s", path);
+        if (status == PT_OK && several) pt_say("wrote %s", path);
         free(file);
     }
     free(files->file.items);
@@ -191,17 +191,17 @@ static int write_to(pt_cmd_context *context, const pt_output_settings *settings,
     pt_error error = PT_ERROR_INIT;
     output_files files = {.context = context, .settings = settings};
     const pt_output output = {.context = &files, .open = open_file};
-    pt_cmd_work *const work =
+    pt_progress_work *const work =
         pt_cmd_writes_stdout(settings)
             ? NULL
-            : pt_cmd_work_begin(context->progress, "writing %s", settings->output);
+            : pt_progress_work_begin(context->progress, "writing %s", settings->output);
     pt_status status = format->write(profile, &output, &options, &error);
-    pt_cmd_work_end(work);
+    pt_progress_work_end(work);
     status = close_files(&files, status, &error);
     if (status == PT_OK || context->out->broken_pipe) return PT_EXIT_OK;
     if (error.path[0] == '\0' && !pt_cmd_writes_stdout(settings))
         pt_error_where(&error, settings->output, NULL, -1);
-    return pt_cmd_fail(&error);
+    return pt_fail(&error);
 }
 
 /* Writes the profile, unless a loss forbids it, and reports the losses. */

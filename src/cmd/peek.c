@@ -44,7 +44,7 @@ static int show_peek(pt_cmd_context *context, const peek_settings *settings,
     pt_error error = PT_ERROR_INIT;
     const pt_status status = pt_peek_init(&peek, context->answer, request, &error);
     if (status == PT_ERR_NOTFOUND) return pt_cmd_unmatched(context);
-    if (status != PT_OK) return pt_cmd_fail(&error);
+    if (status != PT_OK) return pt_fail(&error);
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_peek_json(context->out, &context->head, &peek); break;
     case PT_SHAPE_CSV: pt_peek_csv(context->out, &context->head, &peek); break;

@@ -48,9 +48,8 @@ static void say_other_events(const pt_cmd_context *context)
         if (pt_view_magnitude(p, e) != 0)
             pt_putf(&list, "%s%s", list.size > 0 ? ", " : "", pt_text(p, p->event->row[e].type));
     if (list.size > 0)
-        pt_cmd_say("%s: all values of %s are 0; --event=EVENT shows another event: %s",
-                   context->title, pt_text(p, p->event->row[context->event].type),
-                   pt_buf_text(&list));
+        pt_say("%s: all values of %s are 0; --event=EVENT shows another event: %s", context->title,
+               pt_text(p, p->event->row[context->event].type), pt_buf_text(&list));
     pt_buf_done(&list);
 }
 
@@ -65,14 +64,13 @@ static int choose_event(pt_cmd_context *context)
         return PT_EXIT_OK;
     }
     if (p->event->t.count == 0) {
-        pt_cmd_say("%s: the profile has no events", context->title);
+        pt_say("%s: the profile has no events", context->title);
         return PT_EXIT_NO_MATCH;
     }
     pt_buf list = PT_BUF_INIT;
     for (uint32_t e = 0; e < p->event->t.count; e++)
         pt_putf(&list, "%s%s", e > 0 ? ", " : "", pt_text(p, p->event->row[e].type));
-    pt_cmd_say("--event=%s: the profile has no such event; its events: %s", name,
-               pt_buf_text(&list));
+    pt_say("--event=%s: the profile has no such event; its events: %s", name, pt_buf_text(&list));
     pt_buf_done(&list);
     return PT_EXIT_USAGE;
 }
@@ -112,8 +110,8 @@ static void say_no_label(const pt_cmd_context *context, const char *option, cons
 {
     PT_UNREF_PROFILE const pt_profile *labelled = pt_columns_to_labels(context->profile, true);
     PT_FREE char *keys = label_keys(labelled);
-    pt_cmd_say("--%s=%s matches no label%s%s", option, pattern,
-               keys[0] != '\0' ? "; the samples have: " : "; the samples have no labels", keys);
+    pt_say("--%s=%s matches no label%s%s", option, pattern,
+           keys[0] != '\0' ? "; the samples have: " : "; the samples have no labels", keys);
 }
 
 static void say_no_time(const pt_cmd_context *context, const pt_filtered *f)
@@ -125,9 +123,9 @@ static void say_no_time(const pt_cmd_context *context, const pt_filtered *f)
         pt_put_u8(&span, ',');
         pt_put_seconds(&span, f->last_ns);
     }
-    pt_cmd_say(f->has_times ? "--time=%s: there are no samples in this range; the profile has %s"
-                            : "--time=%s: the samples of this profile have no times%s",
-               time, pt_buf_text(&span));
+    pt_say(f->has_times ? "--time=%s: there are no samples in this range; the profile has %s"
+                        : "--time=%s: the samples of this profile have no times%s",
+           time, pt_buf_text(&span));
     pt_buf_done(&span);
 }
 
@@ -143,12 +141,12 @@ static void say_unmatched(const pt_cmd_context *context, const pt_filtered *f, p
         return;
     }
     if (kind == PT_FILTER_IGNORE && !context->resident && pt_path_look(pattern) == PT_PATH_OTHER) {
-        pt_cmd_say(PT_IGNORED_FILE, pattern, context->command->name, pattern);
+        pt_say(PT_IGNORED_FILE, pattern, context->command->name, pattern);
         return;
     }
     PT_FREE char *near = near_names(context->profile, pattern);
-    pt_cmd_say("--%s=%s matches no function, source file or mapped file%s%s", pt_filter_name(kind),
-               pattern, near[0] != '\0' ? "; near: " : "", near);
+    pt_say("--%s=%s matches no function, source file or mapped file%s%s", pt_filter_name(kind),
+           pattern, near[0] != '\0' ? "; near: " : "", near);
 }
 
 /* Reports a profile without samples, unless the command can report its calls or blocks. */
@@ -159,15 +157,15 @@ static int judge_empty(const pt_cmd_context *context)
     const bool is_difference =
         context->base != NULL && context->base->base.count + context->base->diff_base.count > 0;
     if (arcs == 0 && blocks == 0) {
-        pt_cmd_say(is_difference ? "%s: no sample differs from the base" : "%s has no samples",
-                   context->title);
+        pt_say(is_difference ? "%s: no sample differs from the base" : "%s has no samples",
+               context->title);
         return PT_EXIT_NO_MATCH;
     }
     if (context->command->needs & PT_NEEDS_ALL_FRAMES) return PT_EXIT_OK;
     if ((context->command->needs & PT_READS_CALLS) && arcs > 0) return PT_EXIT_OK;
-    pt_cmd_say("%s has no samples, but call arcs (%u) and basic blocks (%u): %spitot dump --raw "
-               "shows them",
-               context->title, arcs, blocks, arcs > 0 ? "pitot tree shows the calls, " : "");
+    pt_say("%s has no samples, but call arcs (%u) and basic blocks (%u): %spitot dump --raw "
+           "shows them",
+           context->title, arcs, blocks, arcs > 0 ? "pitot tree shows the calls, " : "");
     return PT_EXIT_NO_MATCH;
 }
 
@@ -186,8 +184,8 @@ static void say_nothing_left(const pt_cmd_context *context, const pt_filtered *f
         if (i < 3 || drops[i].count > 0)
             pt_putf(&list, "%s%u %s", i > 0 ? ", " : "", drops[i].count, drops[i].why);
     PT_FREE char *query = pt_query_text(&context->query);
-    pt_cmd_say("%s drops all %u samples: %s", query, context->profile->sample->t.count,
-               pt_buf_text(&list));
+    pt_say("%s drops all %u samples: %s", query, context->profile->sample->t.count,
+           pt_buf_text(&list));
     pt_buf_done(&list);
 }
 
@@ -223,7 +221,7 @@ static int make_tag_frames(pt_cmd_context *context)
     pt_tagged tagged;
     pt_error error = PT_ERROR_INIT;
     if (pt_tag_frames(context->profile, query, &tagged, &context->diag, &error) != PT_OK)
-        return pt_cmd_fail(&error);
+        return pt_fail(&error);
     if (query->tag_root != NULL && !tagged.root_matched)
         say_no_label(context, "tag-root", query->tag_root);
     if (query->tag_leaf != NULL && !tagged.leaf_matched)
@@ -264,7 +262,7 @@ static int keep_own_code(pt_cmd_context *context)
     const pt_profile *own;
     pt_error error = PT_ERROR_INIT;
     if (pt_fold_foreign(context->answer, line, nameless, &own, &context->diag, &error) != PT_OK)
-        return pt_cmd_fail(&error);
+        return pt_fail(&error);
     replace_answer(context, own);
     return PT_EXIT_OK;
 }
@@ -276,8 +274,8 @@ static void say_nameless_languages(const pt_cmd_context *context)
     pt_nameless_language list[PT_NAMELESS_LANGUAGES_MAX];
     const size_t count = pt_nameless_languages(context->answer, context->event, list);
     for (size_t i = 0; i < count; i++)
-        pt_cmd_say("%s: %.0f %% is in %s code, which has no names: %s", context->title,
-                   100 * list[i].share, list[i].language, list[i].advice);
+        pt_say("%s: %.0f %% is in %s code, which has no names: %s", context->title,
+               100 * list[i].share, list[i].language, list[i].advice);
 }
 
 /* The facts of the profile. A command that looks at an interpreter's own frames has the share of
@@ -316,7 +314,7 @@ int pt_cmd_ask(pt_cmd_context *context)
     pt_error error = PT_ERROR_INIT;
     if (pt_filter(context->profile, &context->query, &context->filtered, &context->diag, &error) !=
         PT_OK)
-        return pt_cmd_fail(&error);
+        return pt_fail(&error);
     status = judge_filtered(context, &context->filtered);
     if (status != PT_EXIT_OK) return status;
     context->answer = context->filtered.profile;

@@ -1,11 +1,14 @@
-/* record.c: `pitot record`: what can be asked for, and which engine does it. See record_int.h. */
+/* record.c: `pitot record`: what can be asked for, and which engine does it. See
+ * recording/recording.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "cmd/cmd.h"
+#include "cmd/lookup.h"
 #include "cmd/output.h"
-#include "cmd/record_int.h"
+#include "cmd/record_write.h"
+#include "recording/recording.h"
 
 /* Each sample of the wall wakes a thread that waits. */
 enum { CPU_HZ = 1000, WALL_HZ = 100 };
@@ -102,15 +105,11 @@ static const pt_option record_rows[] = {
          "auto takes perf events wherever the kernel gives them, and else, for a COMMAND, "
          "the library (kernel.perf_event_paranoid 3 or 4, containers). A COMMAND that is Python "
          "3.8 to 3.13, Node, PHP 8.2, Ruby 3.1 or Perl 5.36, or a script for one of them, gets the "
-         "library, "
-         "which "
-         "sees "
-         "the functions of that language; of these, bpf sees Python's, and perf sees none. "
-         "`pitot info` shows the engine and the reason. --split takes the library. bpf is perf "
-         "with a "
-         "program in the kernel that walks stacks there (CAP_BPF and CAP_PERFMON, libbpf): they "
-         "are whole however deep, up to 1,024 frames. auto takes it where it can be had; perf "
-         "always copies stacks."},
+         "library, which sees the functions of that language; of these, bpf sees Python's, and "
+         "perf sees none. `pitot info` shows the engine and the reason. --split takes the library. "
+         "bpf is perf with a program in the kernel that walks stacks there (CAP_BPF and "
+         "CAP_PERFMON, libbpf): they are whole however deep, up to 1,024 frames. auto takes it "
+         "where it can be had; perf always copies stacks."},
     {.name = "event",
      .letter = 'e',
      .type = PT_OPT_STRING,
@@ -191,19 +190,8 @@ static int64_t usual_hz(const pt_record_settings *settings)
     return settings->wall ? WALL_HZ : CPU_HZ;
 }
 
-/* As a person would type it. */
-char *pt_record_command_text(const char *const *args, size_t count)
-{
-    pt_buf text = PT_BUF_INIT;
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0) pt_put_u8(&text, ' ');
-        pt_put_quoted(&text, args[i]);
-    }
-    pt_buf_text(&text);
-    return pt_buf_take(&text, NULL);
-}
-
-char *pt_record_typed(const pt_record_settings *settings, const char *const *args, size_t count)
+/* The line without options that have their default. The caller frees. */
+static char *typed_text(const pt_record_settings *settings, const char *const *args, size_t count)
 {
     pt_record_settings copy = *settings;
     if (copy.hz == usual_hz(settings)) copy.hz = 0;
@@ -286,6 +274,46 @@ static int check_settings(const pt_cmd_context *context, const pt_record_setting
     return PT_EXIT_OK;
 }
 
+static pt_recording recording_of(pt_cmd_context *context, const pt_record_settings *settings)
+{
+    return (pt_recording){
+        .settings = settings,
+        .args = context->args,
+        .arg_count = context->arg_count,
+        .typed = typed_text(settings, context->args, context->arg_count),
+        .tables = {.folder = pt_user_cache("pitot/tables"), .stamp = pt_cache_stamp()},
+        .write = pt_record_write,
+        .context = context,
+    };
+}
+
+static void free_texts(const pt_recording *recording)
+{
+    free((char *)(uintptr_t)recording->typed);
+    free((char *)(uintptr_t)recording->tables.folder);
+}
+
+static int record_by_library(pt_cmd_context *context, const pt_record_settings *settings,
+                             const char *library, const char *engine)
+{
+    const pt_recording recording = recording_of(context, settings);
+    const int status = pt_record_preload(&recording, library, engine);
+    free_texts(&recording);
+    return status;
+}
+
+static int record_by_perf(pt_cmd_context *context, const pt_record_settings *settings,
+                          const char *why, pt_error *ret_refusal)
+{
+    pt_recording recording = recording_of(context, settings);
+    bool is_chosen;
+    int status = pt_cmd_memory_allowed(0, &recording.memory_bytes, &is_chosen);
+    recording.memory_bytes /= 2; /* the profile is made and written in the other half */
+    if (status == PT_EXIT_OK) status = pt_record_perf(&recording, why, ret_refusal);
+    free_texts(&recording);
+    return status;
+}
+
 /* By the library; refusal: why not by perf events, NULL where the library was asked for. */
 static int run_preload(pt_cmd_context *context, const pt_record_settings *settings,
                        const pt_error *refusal)
@@ -308,14 +336,14 @@ static int run_preload(pt_cmd_context *context, const pt_record_settings *settin
                                        : settings->wall  ? "as --wall takes"
                                        : settings->split ? "as --split takes"
                                                          : "as --engine=preload asks");
-        return pt_record_preload(context, settings, library, engine);
+        return record_by_library(context, settings, library, engine);
     }
     if (refusal == NULL) {
-        pt_cmd_say("%s%s", reason, why != NULL ? "; --engine=perf records it from outside" : "");
+        pt_say("%s%s", reason, why != NULL ? "; --engine=perf records it from outside" : "");
         return PT_EXIT_FAILED;
     }
-    pt_cmd_say("%s", reason);
-    return pt_cmd_fail(refusal);
+    pt_say("%s", reason);
+    return pt_fail(refusal);
 }
 
 /* Records by the library if the command is an interpreter whose functions the library reads: these
@@ -331,12 +359,13 @@ static int run_interpreter(pt_cmd_context *context, const pt_record_settings *se
                 "kernel's part)",
                 target.interpreter);
     pt_target_done(&target);
-    return library != NULL ? pt_record_preload(context, settings, library, engine)
+    return library != NULL ? record_by_library(context, settings, library, engine)
                            : PT_RECORD_REFUSED;
 }
 
-static int record_once(pt_cmd_context *context, pt_record_settings *settings)
+static int record_once(void *cmd_context, pt_record_settings *settings)
 {
+    pt_cmd_context *const context = cmd_context;
     const char *const option = only_perf(settings);
     pt_error refusal = PT_ERROR_INIT;
     const bool is_bpf = settings->engine == PT_ENGINE_BPF;
@@ -344,23 +373,23 @@ static int record_once(pt_cmd_context *context, pt_record_settings *settings)
         PT_FREE char *why = is_bpf           ? pt_strdup("as --engine=bpf asks")
                             : option != NULL ? pt_strf("as %s takes", option)
                                              : pt_strdup("as --engine=perf asks");
-        const int status = pt_record_perf(context, settings, why, &refusal);
-        return status == PT_RECORD_REFUSED ? pt_cmd_fail(&refusal) : status;
+        const int status = record_by_perf(context, settings, why, &refusal);
+        return status == PT_RECORD_REFUSED ? pt_fail(&refusal) : status;
     }
     if (settings->engine == PT_ENGINE_PRELOAD || settings->split || settings->wall)
         return run_preload(context, settings, NULL);
     int status = run_interpreter(context, settings);
     if (status == PT_RECORD_REFUSED)
-        status = pt_record_perf(context, settings, "which the kernel allows", &refusal);
+        status = record_by_perf(context, settings, "which the kernel allows", &refusal);
     return status == PT_RECORD_REFUSED ? run_preload(context, settings, &refusal) : status;
 }
 
 static void answer_habits_of_perf(pt_record_settings *settings)
 {
     if (settings->stacks || settings->call_graph != NULL)
-        pt_cmd_say("%s changes nothing: pitot always records whole stacks, by unwind tables or "
-                   "frame pointers as each program has them",
-                   settings->stacks ? "-g" : "--call-graph");
+        pt_say("%s changes nothing: pitot always records whole stacks, by unwind tables or "
+               "frame pointers as each program has them",
+               settings->stacks ? "-g" : "--call-graph");
     settings->stacks = false;
     settings->call_graph = NULL;
 }
@@ -374,8 +403,9 @@ static int record_run(pt_cmd_context *context, void *settings_memory)
     answer_habits_of_perf(settings);
     if (settings->hz == 0) settings->hz = usual_hz(settings);
     pt_record_tell_cut_off(false);
-    return settings->repeat > 1 ? pt_record_repeat(context, settings, record_once)
-                                : record_once(context, settings);
+    if (settings->repeat == 1) return record_once(context, settings);
+    pt_out_flush(context->out, NULL);
+    return pt_record_repeat(settings, record_once, context);
 }
 
 static const char *const record_examples[] = {

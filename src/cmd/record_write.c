@@ -1,16 +1,11 @@
-/* record_write.c: a recording onto the disk. See record_int.h. */
-#include <errno.h>
-#include <libgen.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+/* record_write.c: see record_write.h. */
+#include "cmd/record_write.h"
 
 #include "base/file.h"
 #include "base/pool.h"
-#include "cmd/cmd.h"
 #include "cmd/input.h"
-#include "cmd/record_int.h"
 #include "formats/format.h"
+#include "recording/recording.h"
 
 typedef struct {
     pt_file_writer writer;
@@ -19,11 +14,6 @@ typedef struct {
     pt_out *out; /* standard output; NULL: a file */
     bool open;
 } one_file;
-
-bool pt_record_to_stdout(const char *path)
-{
-    return strcmp(path, "-") == 0;
-}
 
 static pt_out *open_one(void *context, const char *suffix, pt_error *reterr)
 {
@@ -66,9 +56,10 @@ static int fit_to_format(pt_cmd_context *context, const pt_profile *profile,
     return PT_EXIT_OK;
 }
 
-pt_status pt_record_write(pt_cmd_context *context, const pt_profile *profile, const char *path,
+pt_status pt_record_write(void *cmd_context, const pt_profile *profile, const char *path,
                           mode_t mode, pt_error *reterr)
 {
+    pt_cmd_context *const context = cmd_context;
     const pt_format *format = format_of(path);
     if (fit_to_format(context, profile, format) != PT_EXIT_OK)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "%s: not written", path);
@@ -84,23 +75,4 @@ pt_status pt_record_write(pt_cmd_context *context, const pt_profile *profile, co
     if (file.open) pt_file_abandon(&file.writer);
     if (status != PT_OK && reterr->path[0] == '\0') pt_error_where(reterr, path, NULL, -1);
     return status;
-}
-
-pt_status pt_record_can_write(const char *path, pt_error *reterr)
-{
-    struct stat is;
-    if (pt_record_to_stdout(path) && isatty(STDOUT_FILENO))
-        return pt_error_set(
-            reterr, PT_ERR_USAGE,
-            "a profile is binary; name a file with -o FILE, or redirect standard output");
-    if (pt_record_to_stdout(path)) return PT_OK;
-    if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
-        return pt_error_set(reterr, PT_ERR_USAGE, "%s is a folder; name a file with -o", path);
-    PT_FREE char *copy = pt_strdup(path);
-    const char *folder = dirname(copy);
-    if (access(folder, W_OK | X_OK) == 0) return pt_file_may_create(path, reterr);
-    const int why = errno;
-    return pt_error_errno(
-        reterr, why, "%s cannot be written, nothing is recorded; name another place with -o: %s",
-        path, folder);
 }

@@ -16,10 +16,11 @@
 #include "base/file.h"
 #include "base/reader.h"
 #include "cmd/input.h"
+#include "cmd/lookup.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
-#include "cmd/record_int.h"
 #include "formats/journal.h"
+#include "recording/recording.h"
 #include "render/text.h"
 
 typedef struct {
@@ -112,7 +113,7 @@ static int recover_one(pt_cmd_context *context, const recover_settings *settings
     const bool in_place = output.output == NULL;
     pt_error error = PT_ERROR_INIT;
     if (in_place && is_written_by(left->facts.pid, left->journal)) {
-        pt_cmd_say(
+        pt_say(
             "%s: process %" PRIu32
             " (%s) is still writing this journal; -o FILE makes a profile of its present contents",
             left->journal, left->facts.pid, left->facts.comm);
@@ -122,7 +123,7 @@ static int recover_one(pt_cmd_context *context, const recover_settings *settings
     pt_loaded loaded = {0};
     int status = PT_EXIT_OK;
     if (pt_load(&left->journal, 1, &load, &loaded, &error) != PT_OK) {
-        status = pt_cmd_fail(&error);
+        status = pt_fail(&error);
     } else {
         if (in_place) output.output = left->name;
         pt_cmd_say_damage(&loaded);
@@ -158,16 +159,18 @@ static int recover_folder(pt_cmd_context *context, const recover_settings *setti
     pt_output_settings output = settings->output;
     pt_error error = PT_ERROR_INIT;
     PT_UNREF_PROFILE const pt_profile *profile = NULL;
+    PT_FREE char *tables_folder = pt_user_cache("pitot/tables");
+    const pt_table_cache tables = {.folder = tables_folder, .stamp = pt_cache_stamp()};
     pt_folder_journals left;
     int status;
     if (output.output == NULL) output.output = "recovered.pb.gz";
     pt_folder_journals_find(folder, &left);
     if (left.count == 0) {
-        pt_cmd_say("%s: the folder has no journal%s", folder,
-                   pt_folder_remove_left(folder) ? "; it is removed" : "");
+        pt_say("%s: the folder has no journal%s", folder,
+               pt_folder_remove_left(folder) ? "; it is removed" : "");
         status = PT_EXIT_FAILED;
-    } else if (pt_recorded_left(&left, &profile, &error) != PT_OK) {
-        status = pt_cmd_fail(&error);
+    } else if (pt_recorded_left(&left, &tables, &profile, &error) != PT_OK) {
+        status = pt_fail(&error);
     } else {
         status = pt_cmd_write(context, &output, profile, "pprof");
         if (status == PT_EXIT_OK && !pt_cmd_writes_stdout(&output)) {
@@ -175,7 +178,7 @@ static int recover_folder(pt_cmd_context *context, const recover_settings *setti
                     pt_count_of(pt_profile_total(profile, 0)).text, left.count,
                     left.count == 1 ? "" : "s");
             if (is_any_written(&left) || !pt_folder_remove_left(folder))
-                pt_cmd_say("%s is kept: some of its processes are still running", folder);
+                pt_say("%s is kept: some of its processes are still running", folder);
         }
     }
     pt_folder_journals_done(&left);
@@ -208,7 +211,7 @@ static int recover_run(pt_cmd_context *context, void *own)
                                ? recover_folder(context, settings, context->args[i])
                            : find_journal(context->args[i], &left, &error) == PT_OK
                                ? recover_one(context, settings, &left)
-                               : pt_cmd_fail(&error);
+                               : pt_fail(&error);
         free(left.beside);
         if (status != PT_EXIT_OK && worst != PT_EXIT_FAILED) worst = status;
     }

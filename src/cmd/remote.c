@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "cmd/options.h"
-#include "cmd/print.h"
 #include "formats/format.h"
 #include "object/demangle.h"
+#include "terminal/message.h"
 
 #define COPIES_MAX 10000 /* of one name, as google/pprof has it */
 
@@ -22,7 +22,7 @@
 static void say_line(void *unused, const char *line)
 {
     (void)unused;
-    pt_cmd_say("%s", line);
+    pt_say("%s", line);
 }
 
 void pt_remote_progress(void *unused, const pt_fetch_progress *p)
@@ -41,7 +41,7 @@ void pt_remote_progress(void *unused, const pt_fetch_progress *p)
         if (p->bytes > 0)
             n += snprintf(line + n, sizeof line - (size_t)n, ", %" PRIu64 " kB", p->bytes / 1000);
     }
-    pt_cmd_progress(n > 0 ? line : NULL);
+    pt_show_progress(n > 0 ? line : NULL);
 }
 
 static char *demangle_name(void *opaque, const char *name)
@@ -77,7 +77,7 @@ void pt_remote_say_failures(const pt_loaded *loaded)
         profiles += !input->is_program;
     }
     if (loaded->failed_count > 0)
-        pt_cmd_say("%zu of %zu profiles were fetched", profiles - loaded->failed_count, profiles);
+        pt_say("%zu of %zu profiles were fetched", profiles - loaded->failed_count, profiles);
 }
 
 int pt_remote_symbolize(pt_cmd_context *context)
@@ -89,7 +89,7 @@ int pt_remote_symbolize(pt_cmd_context *context)
     if (pt_fetch_symbolize(context->profile, loaded->remote_mappings, loaded->remote_mapping_count,
                            context->symbol->force, &options, &named, &context->diag,
                            &error) != PT_OK)
-        return pt_cmd_fail(&error);
+        return pt_fail(&error);
     pt_profile_unref(context->profile);
     context->profile = named;
     return PT_EXIT_OK;

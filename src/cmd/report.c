@@ -108,10 +108,10 @@ static bool add_answer(answers *a, const char *report, const char *function, con
         pt_args_add(&args, function);
     }
     pt_out_to_json(&out, &body, a->most > a->bytes ? a->most - a->bytes : a->most > 0);
-    pt_cmd_hear(&said);
+    pt_say_into(&said);
     const int status = pt_cmd_run_resident(&a->base, pt_command_find(command), args.items,
                                            args.count, &out, &look);
-    pt_cmd_hear(NULL);
+    pt_say_into(NULL);
     const bool is_whole = pt_out_done(&out, NULL) == PT_OK && body.size > 0 &&
                           (status == PT_EXIT_OK || status == PT_EXIT_DAMAGED);
     if (is_whole) {
@@ -237,7 +237,7 @@ static int make_answers(answers *a, pt_top tops[2])
         return PT_EXIT_OK;
     }
     if (pt_top_leaders(&tops[0], &tops[1], context->answer, &request, &error) != PT_OK)
-        return pt_cmd_fail(&error);
+        return pt_fail(&error);
     drop_doubles(&tops[1], &tops[0]);
     add_function_reports(a, tops);
     add_inverted_reports(a);
@@ -261,10 +261,10 @@ static int write_report(const answers *a)
         return PT_EXIT_OK;
     }
     pt_file_writer writer;
-    if (pt_file_create(path, PT_MODE_USUAL, &writer, &error) != PT_OK) return pt_cmd_fail(&error);
+    if (pt_file_create(path, PT_MODE_USUAL, &writer, &error) != PT_OK) return pt_fail(&error);
     pt_render_app_html(&writer.out, &app);
     const uint64_t bytes = writer.out.count;
-    if (pt_file_commit(&writer, true, &error) != PT_OK) return pt_cmd_fail(&error);
+    if (pt_file_commit(&writer, true, &error) != PT_OK) return pt_fail(&error);
     pt_cmd_say_page(context, path, a->count, "reports", bytes);
     return PT_EXIT_OK;
 }

@@ -2,6 +2,7 @@
  * profile, runs it, prints messages, and checks that the output was written. */
 #include <malloc.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,12 @@
 #include "cmd/help.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
-#include "cmd/pager.h"
-#include "cmd/progress.h"
 #include "cmd/query.h"
 #include "load/fetch.h"
 #include "render/text.h"
 #include "symbolize/symbolize.h"
+#include "terminal/pager.h"
+#include "terminal/progress.h"
 
 /* ---- Standard output ---- */
 
@@ -80,8 +81,21 @@ static int finish_output(pt_out *out, int status)
     if (pt_out_done(out, &error) == PT_OK || reader_left || out->broken_pipe) return status;
     /* Errors other than the system's were printed by the writer. */
     if (status != PT_EXIT_OK && error.status != PT_ERR_SYSTEM) return status;
-    pt_cmd_say("cannot write to standard output: %s", error.message);
+    pt_say("cannot write to standard output: %s", error.message);
     return PT_EXIT_FAILED;
+}
+
+/* ---- Messages ---- */
+
+int pt_cmd_usage(const pt_cmd_context *context, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    pt_vsay(format, args);
+    va_end(args);
+    if (context->command != NULL && pt_says_to_stderr())
+        pt_say("`pitot help %s` shows how it is used", context->command->name);
+    return PT_EXIT_USAGE;
 }
 
 /* ---- Memory ---- */
@@ -92,7 +106,7 @@ int pt_cmd_memory_allowed(uint64_t chosen, uint64_t *ret_bytes, bool *ret_is_cho
     pt_error error = PT_ERROR_INIT;
     if (chosen == 0 && text != NULL && text[0] != '\0' &&
         pt_parse_size(text, &chosen, &error) != PT_OK) {
-        pt_cmd_say(PT_MEMORY_VARIABLE ": %s", error.message);
+        pt_say(PT_MEMORY_VARIABLE ": %s", error.message);
         return PT_EXIT_USAGE;
     }
     *ret_is_chosen = chosen != 0;
@@ -101,7 +115,7 @@ int pt_cmd_memory_allowed(uint64_t chosen, uint64_t *ret_bytes, bool *ret_is_cho
 }
 
 /* Sets the memory limit: --max-memory, PITOT_MAX_MEMORY, or a share of the machine's memory. The
- * limit does not end a recorder, because a lost recording cannot be repeated (record_perf.c). */
+ * limit does not end a recorder, because a lost recording cannot be repeated (recording/perf.c). */
 static int limit_memory(uint64_t chosen, const char *hint)
 {
     uint64_t bytes;
@@ -135,10 +149,9 @@ static void say_nameless(const pt_diag *diag)
         sum += fact->count;
         reasons++;
     }
-    pt_cmd_say(
-        "%s addresses without a name; %s of them: %s; `pitot dump -n 1` lists %zu more reasons",
-        pt_count_of(sum).text, pt_count_of(most->count).text, most->text + NAMELESS_BYTES,
-        reasons - 1);
+    pt_say("%s addresses without a name; %s of them: %s; `pitot dump -n 1` lists %zu more reasons",
+           pt_count_of(sum).text, pt_count_of(most->count).text, most->text + NAMELESS_BYTES,
+           reasons - 1);
 }
 
 static void say_fact(const pt_diag_fact *fact)
@@ -146,9 +159,9 @@ static void say_fact(const pt_diag_fact *fact)
     static const char many[] = "addresses ";
     const size_t skip = sizeof many - 1;
     if (fact->count == 1 && strncmp(fact->text, many, skip) == 0)
-        pt_cmd_say("1 address %s", fact->text + skip);
+        pt_say("1 address %s", fact->text + skip);
     else
-        pt_cmd_say("%s %s", pt_count_of(fact->count).text, fact->text);
+        pt_say("%s %s", pt_count_of(fact->count).text, fact->text);
 }
 
 static void say_facts(const pt_diag *diag, bool lists_all)
@@ -263,7 +276,7 @@ static int parse_and_run(pt_cmd_context *context, const char *const *args, size_
     o.options.answer_arg = command;
     if (pt_options_parse(&o.options, args, count, &operands, &error) != PT_OK &&
         error.status == PT_ERR_UNSUPPORTED) {
-        pt_cmd_say("%s: %s", command->name, error.message);
+        pt_say("%s: %s", command->name, error.message);
         status = PT_EXIT_USAGE;
     } else if (error.status != PT_OK) {
         status = pt_cmd_usage(context, "%s: %s", command->name, error.message);
@@ -304,7 +317,7 @@ static int run_command(const pt_first *first, const char *const *args, size_t co
         .brief = first->brief,
     };
     pt_out_to_fd(&out, STDOUT_FILENO);
-    if (first->command->needs & PT_NEEDS_PROFILE) context.progress = pt_cmd_progress_new();
+    if (first->command->needs & PT_NEEDS_PROFILE) context.progress = pt_progress_line_new();
     int status = parse_and_run(&context, args, count);
     if (context.pager != NULL) pt_pager_end(context.pager);
     status = finish_output(&out, status);

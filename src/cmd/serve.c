@@ -56,7 +56,7 @@ static const pt_option_table serve_table = PT_OPTION_TABLE(serve_options);
 
 static void say_url(const char *url)
 {
-    pt_cmd_say("serving at %s (Ctrl-C to stop)", url);
+    pt_say("serving at %s (Ctrl-C to stop)", url);
 }
 
 static int serve_run(pt_cmd_context *context, void *settings_)

@@ -21,11 +21,11 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/help.h"
-#include "cmd/line.h"
 #include "cmd/options.h"
-#include "cmd/pager.h"
-#include "cmd/print.h"
-#include "cmd/viewer.h"
+#include "terminal/line.h"
+#include "terminal/message.h"
+#include "terminal/pager.h"
+#include "terminal/viewer.h"
 
 /* An option that NAME=VALUE has set. */
 typedef struct {
@@ -83,10 +83,10 @@ static void assign_setting(shell *s, const pt_option *row, const char *value)
         return forget_setting(s, row);
     pt_options_init(&options);
     if (!flag && value == NULL)
-        pt_cmd_say("%s takes a value: %s=%s", row->name, row->name,
-                   row->metavar != NULL ? row->metavar : "VALUE");
+        pt_say("%s takes a value: %s=%s", row->name, row->name,
+               row->metavar != NULL ? row->metavar : "VALUE");
     else if (pt_options_set(&options, row->name, flag ? NULL : value, &error) != PT_OK)
-        pt_cmd_say("%s", error.message);
+        pt_say("%s", error.message);
     else
         keep_setting(s, row, flag ? NULL : value);
     pt_options_done(&options);
@@ -114,7 +114,7 @@ static void show_settings(const shell *s)
         for (size_t k = 0; k < s->set.count; k++)
             if (s->set.items[k].row == row) set = &s->set.items[k];
         const char *value = set == NULL ? "" : set->value != NULL ? set->value : "true";
-        pt_cmd_print("  %-14s %-24s %s\n", row->name, value, row->help);
+        pt_print("  %-14s %-24s %s\n", row->name, value, row->help);
     }
 }
 
@@ -199,7 +199,7 @@ static bool add_word(const pt_command *command, const pt_shell_words *w, size_t 
     const char *word = w->items[*at];
     if (word[0] == '>') {
         a->file = word[1] != '\0' ? word + 1 : *at + 1 < w->count ? w->items[++*at] : NULL;
-        if (a->file == NULL) pt_cmd_say("> needs a file name");
+        if (a->file == NULL) pt_say("> needs a file name");
         return a->file != NULL;
     }
     if (word[0] == '-') {
@@ -222,7 +222,7 @@ static bool add_word(const pt_command *command, const pt_shell_words *w, size_t 
 static void write_file(const pt_buf *report, const char *path)
 {
     pt_error error = PT_ERROR_INIT;
-    if (pt_file_replace(path, report->data, report->size, &error) != PT_OK) pt_cmd_fail(&error);
+    if (pt_file_replace(path, report->data, report->size, &error) != PT_OK) pt_fail(&error);
 }
 
 /* Collects a report and writes it to a file or a program; nothing if it is empty. */
@@ -275,17 +275,17 @@ static void run_command(shell *s, const pt_command *command, const char *digits,
 
 static void show_commands(void)
 {
-    pt_cmd_print("Commands, with the options of the command line:\n");
+    pt_print("Commands, with the options of the command line:\n");
     for (const pt_command *const *c = pt_commands; *c != NULL; c++)
-        if (works_here(*c)) pt_cmd_print("  %-10s %s\n", (*c)->name, (*c)->summary);
-    pt_cmd_print("\n"
-                 "  NAME=VALUE sets an option for all commands, NAME= unsets it, : unsets all\n"
-                 "  o          lists these options and their values\n"
-                 "  help NAME  shows the help of a command\n"
-                 "  q          ends the shell\n"
-                 "\n"
-                 "A number, as in top10, is the number of rows. Bare words are --focus. >FILE "
-                 "and\n| PROGRAM receive the report.\n");
+        if (works_here(*c)) pt_print("  %-10s %s\n", (*c)->name, (*c)->summary);
+    pt_print("\n"
+             "  NAME=VALUE sets an option for all commands, NAME= unsets it, : unsets all\n"
+             "  o          lists these options and their values\n"
+             "  help NAME  shows the help of a command\n"
+             "  q          ends the shell\n"
+             "\n"
+             "A number, as in top10, is the number of rows. Bare words are --focus. >FILE "
+             "and\n| PROGRAM receive the report.\n");
 }
 
 static void show_help(const shell *s, const char *name)
@@ -300,10 +300,9 @@ static void show_help(const shell *s, const char *name)
         pt_help_command(&out, command, s->base->look.width);
         pt_out_done(&out, NULL);
     } else if (row != NULL) {
-        pt_cmd_print("%s: %s\n%s\n", row->name, row->help,
-                     row->details != NULL ? row->details : "");
+        pt_print("%s: %s\n%s\n", row->name, row->help, row->details != NULL ? row->details : "");
     } else {
-        pt_cmd_say("there is no command and no option '%s'; `help` lists them", name);
+        pt_say("there is no command and no option '%s'; `help` lists them", name);
     }
 }
 
@@ -313,11 +312,11 @@ static void say_unknown(const char *word)
 {
     const pt_command *command = pt_command_find(word), *near = pt_command_nearest(word);
     if (command != NULL)
-        pt_cmd_say("%s does not work in the shell; outside: pitot %s", word, command->name);
+        pt_say("%s does not work in the shell; outside: pitot %s", word, command->name);
     else if (near != NULL && works_here(near))
-        pt_cmd_say("there is no command '%s'; did you mean %s?", word, near->name);
+        pt_say("there is no command '%s'; did you mean %s?", word, near->name);
     else
-        pt_cmd_say("there is no command '%s'; `help` lists them", word);
+        pt_say("there is no command '%s'; `help` lists them", word);
 }
 
 /* Runs the words of a line. True: the shell ends. */
@@ -351,7 +350,7 @@ static bool obey_line(shell *s, char *line)
     pt_shell_words w;
     bool leave = false;
     if (!pt_shell_split(line, true, &w))
-        pt_cmd_say("a quote is not closed");
+        pt_say("a quote is not closed");
     else if (w.count > 0)
         leave = obey_words(s, &w, pipe);
     pt_shell_words_done(&w);
@@ -421,8 +420,8 @@ static void complete_line(void *context, const char *line, pt_line_choices *ret)
 static void greet_user(const shell *s)
 {
     const pt_cmd_context *c = s->base;
-    pt_cmd_say("%s: %u samples, %u distinct stacks; `help` lists the commands", c->title,
-               c->profile->sample->t.count, c->profile->stack->t.count);
+    pt_say("%s: %u samples, %u distinct stacks; `help` lists the commands", c->title,
+           c->profile->sample->t.count, c->profile->stack->t.count);
 }
 
 static int shell_run(pt_cmd_context *context, void *own)

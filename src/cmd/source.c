@@ -52,7 +52,7 @@ void pt_cmd_code_init(pt_cmd_code *code, pt_cmd_context *context, const pt_code_
         .diag = &context->diag,
     };
     if (settings->with == PT_CODE_OBJDUMP && !has_objdump)
-        pt_cmd_say("--with=objdump: objdump is neither in PPROF_TOOLS nor in PATH");
+        pt_say("--with=objdump: objdump is neither in PPROF_TOOLS nor in PATH");
 }
 
 void pt_cmd_code_done(pt_cmd_code *code)
@@ -81,7 +81,7 @@ int pt_cmd_list(pt_cmd_context *context, const pt_text_settings *text, const pt_
     const pt_status status = pt_listing_init(&listing, context->answer, request, &error);
     const int result = status == PT_OK             ? print(context, settings, &listing)
                        : status == PT_ERR_NOTFOUND ? pt_cmd_unmatched(context)
-                                                   : pt_cmd_fail(&error);
+                                                   : pt_fail(&error);
     if (status == PT_OK) pt_listing_done(&listing);
     pt_source_texts_free(texts);
     pt_cmd_code_done(&how);
@@ -124,8 +124,8 @@ static bool is_name(const pt_cmd_context *context)
 int pt_cmd_unmatched(pt_cmd_context *context)
 {
     if (context->answer != NULL && is_name(context)) {
-        pt_cmd_say("%s: '%s' has no code to show: pitot found no code, or no samples in it",
-                   context->title, context->pattern);
+        pt_say("%s: '%s' has no code to show: pitot found no code, or no samples in it",
+               context->title, context->pattern);
         return PT_EXIT_NO_MATCH;
     }
     pt_regex *pattern = NULL;
@@ -140,8 +140,8 @@ int pt_cmd_unmatched(pt_cmd_context *context)
     pt_buf list = PT_BUF_INIT;
     for (size_t i = 0; i < near.count; i++)
         pt_putf(&list, "%s%s", i > 0 ? ", " : "; near: ", near.best[i].word);
-    pt_cmd_say("%s: '%s' matches no function or source file with samples%s", context->title,
-               context->pattern, pt_buf_text(&list));
+    pt_say("%s: '%s' matches no function or source file with samples%s", context->title,
+           context->pattern, pt_buf_text(&list));
     pt_buf_done(&list);
     return PT_EXIT_NO_MATCH;
 }

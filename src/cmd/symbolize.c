@@ -364,7 +364,7 @@ static int answer_input(symbolize_job *j)
         const ssize_t n = read(STDIN_FILENO, pending.data + pending.size, READ_BYTES);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) {
-            pt_cmd_say("cannot read standard input: %s", strerror(errno));
+            pt_say("cannot read standard input: %s", strerror(errno));
             status = PT_EXIT_FAILED;
         }
         is_end = n <= 0;
@@ -372,7 +372,7 @@ static int answer_input(symbolize_job *j)
         if (n > 0) batch_bytes += (size_t)n;
         take_lines(j, &pending, is_end);
         if (pending.size > BATCH_BYTES_MAX) { /* a line without end */
-            pt_cmd_say("standard input: a line has more than %u bytes", BATCH_BYTES_MAX);
+            pt_say("standard input: a line has more than %u bytes", BATCH_BYTES_MAX);
             status = PT_EXIT_FAILED;
             is_end = true;
         }
@@ -400,9 +400,9 @@ static int show_cache(const pt_cmd_context *context, const pt_lookup *lookup, bo
 {
     pt_name_cache_facts facts;
     if (lookup->cache.folder == NULL) {
-        pt_cmd_say("there is no cache: %s", context->place->cache
-                                                ? "neither XDG_CACHE_HOME nor HOME is set"
-                                                : "--no-cache was given");
+        pt_say("there is no cache: %s", context->place->cache
+                                            ? "neither XDG_CACHE_HOME nor HOME is set"
+                                            : "--no-cache was given");
         return PT_EXIT_FAILED;
     }
     pt_name_cache_look(&lookup->cache, clear, &facts);
@@ -476,7 +476,7 @@ static int symbolize_run(pt_cmd_context *context, void *own)
     if (status != PT_EXIT_OK) return status;
     pt_error error = PT_ERROR_INIT;
     if (settings->pid != 0) {
-        if (pt_process_open(settings->pid, &j.process, &error) != PT_OK) return pt_cmd_fail(&error);
+        if (pt_process_open(settings->pid, &j.process, &error) != PT_OK) return pt_fail(&error);
         lookup.source.is_this_boot = true;
         j.images.pid = settings->pid;
     }

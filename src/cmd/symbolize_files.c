@@ -31,7 +31,7 @@ static image_entry *open_image(const image_table *table, const char *name, const
     if (pt_source_find_image(&search, path, "", &file, &error) != PT_OK ||
         pt_chains_open(&file, &image->search, &table->how, &image->chains, &error) != PT_OK) {
         if (error.path[0] == '\0') pt_error_where(&error, path, NULL, -1);
-        pt_cmd_fail(&error);
+        pt_fail(&error);
     }
     return image;
 }

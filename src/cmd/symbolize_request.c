@@ -67,7 +67,7 @@ static void place_in_kernel(symbolize_job *j, request *r)
     pt_error error = PT_ERROR_INIT;
     if (!j->code.has_kernel &&
         pt_source_kernel_names(&search, "", 0, &j->code.kernel, &error) != PT_OK)
-        pt_cmd_say("%s", error.message);
+        pt_say("%s", error.message);
     j->code.has_kernel = true;
     look_up(r, &j->code.kernel);
     free(r->text);

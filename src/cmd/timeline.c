@@ -49,7 +49,7 @@ static int timeline_run(pt_cmd_context *context, void *own)
     };
     pt_timeline timeline = pt_timeline_of(context->answer, &request);
     if (!timeline.has_times) {
-        pt_cmd_say("%s has no times; pitot record --timeline keeps them", context->title);
+        pt_say("%s has no times; pitot record --timeline keeps them", context->title);
         return PT_EXIT_NO_MATCH;
     }
     if (settings->shape == PT_SHAPE_JSON)

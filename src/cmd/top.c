@@ -53,7 +53,7 @@ static int top_run(pt_cmd_context *context, void *own)
     };
     pt_top top;
     pt_error error = PT_ERROR_INIT;
-    if (pt_top_init(&top, context->answer, &request, &error) != PT_OK) return pt_cmd_fail(&error);
+    if (pt_top_init(&top, context->answer, &request, &error) != PT_OK) return pt_fail(&error);
     /* A profile with too many names for a second fold has a table without callers. */
     if (request.fold.by == PT_BY_FUNCTION)
         pt_own_callers(&top, context->answer, context->event, &request.fold, NULL);
@@ -64,11 +64,11 @@ static int top_run(pt_cmd_context *context, void *own)
             pt_top_intervals(&top, context->answer, &request, PT_CONFIDENCE, &has_draws, &error);
     if (status != PT_OK) {
         pt_top_done(&top);
-        return pt_cmd_fail(&error);
+        return pt_fail(&error);
     }
     if (settings->interval && !has_draws)
-        pt_cmd_say("--interval: the profile does not hold the number of samples behind its values, "
-                   "so noise is unknown");
+        pt_say("--interval: the profile does not hold the number of samples behind its values, "
+               "so noise is unknown");
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_top_json(context->out, &context->head, &top); break;
     case PT_SHAPE_CSV: pt_top_csv(context->out, &context->head, &top); break;

@@ -56,7 +56,7 @@ static int traces_run(pt_cmd_context *context, void *own)
                                                      : pt_profile_ref(context->answer);
     pt_traces traces;
     pt_error error = PT_ERROR_INIT;
-    if (pt_traces_init(&traces, profile, &request, &error) != PT_OK) return pt_cmd_fail(&error);
+    if (pt_traces_init(&traces, profile, &request, &error) != PT_OK) return pt_fail(&error);
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_traces_json(context->out, &context->head, &traces); break;
     case PT_SHAPE_CSV: pt_traces_csv(context->out, &traces); break;

@@ -58,7 +58,7 @@ static int tree_run(pt_cmd_context *context, void *own)
     };
     pt_tree tree;
     pt_error error = PT_ERROR_INIT;
-    if (pt_tree_init(&tree, context->answer, &request, &error) != PT_OK) return pt_cmd_fail(&error);
+    if (pt_tree_init(&tree, context->answer, &request, &error) != PT_OK) return pt_fail(&error);
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_tree_json(context->out, &context->head, &tree); break;
     case PT_SHAPE_CSV: pt_tree_csv(context->out, &context->head, &tree); break;

@@ -14,7 +14,6 @@
 #include "base/xml.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
-#include "cmd/viewer.h"
 #include "cmd/web_files.h"
 #include "cmd/web_routes.h"
 #include "formats/format.h"
@@ -22,6 +21,7 @@
 #include "render/policy.h"
 #include "serve/address.h"
 #include "serve/serve.h"
+#include "terminal/viewer.h"
 
 #define NOTE_BYTES 2000 /* of what is said in a header */
 #define TEXT       "text/plain; charset=utf-8"
@@ -79,10 +79,10 @@ static void answer_report(const web *w, const pt_serve_request *request, const p
         answer_text(answer, 400, pt_buf_text(&said));
     } else {
         pt_out_to_buf(&out, &answer->body);
-        pt_cmd_hear(&said);
+        pt_say_into(&said);
         const int status = pt_cmd_run_resident(w->base, route->command, args.words.items,
                                                args.words.count, &out, &look);
-        pt_cmd_hear(NULL);
+        pt_say_into(NULL);
         pt_out_done(&out, NULL);
         answer->status = http_status(status);
         answer->type = args.json ? "application/json" : route->type;
@@ -202,9 +202,9 @@ static void answer_opened(const web *w, const pt_serve_request *request,
 static void answer_file(const web *w, const pt_serve_request *request, pt_serve_answer *answer)
 {
     pt_buf said = PT_BUF_INIT;
-    pt_cmd_hear(&said);
+    pt_say_into(&said);
     const pt_cmd_context *opened = pt_web_open_file(w->base, request);
-    pt_cmd_hear(NULL);
+    pt_say_into(NULL);
     if (opened == NULL) {
         answer_text(answer, 400, pt_buf_text(&said));
     } else {
@@ -223,9 +223,9 @@ static void answer_again(const web *w, pt_serve_answer *answer)
     const pt_cmd_context *read = NULL;
     if (stamp != 0 && stamp != w->stamp) {
         pt_buf said = PT_BUF_INIT; /* the command line has said it */
-        pt_cmd_hear(&said);
+        pt_say_into(&said);
         read = pt_web_read_again(base);
-        pt_cmd_hear(NULL);
+        pt_say_into(NULL);
         pt_buf_done(&said);
     }
     pt_putf(&answer->body, "{\"changed\": %s, \"gone\": %s}\n", read != NULL ? "true" : "false",
@@ -318,19 +318,19 @@ int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
     stopped = eventfd(0, EFD_CLOEXEC);
     if (stopped < 0) {
         pt_error_errno(&error, errno, "eventfd");
-        return pt_cmd_fail(&error);
+        return pt_fail(&error);
     }
     sigaction(SIGINT, &action, &before[0]);
     sigaction(SIGTERM, &action, &before[1]);
     int status = PT_EXIT_OK;
     if (pt_serve_open(address, options->is_live && w.file_bytes == 0 ? 1 : w.file_bytes, on_request,
                       &w, &server, &error) != PT_OK) {
-        status = pt_cmd_fail(&error);
+        status = pt_fail(&error);
     } else {
         url_said(pt_serve_url(server));
         if (!pt_serve_is_private(server))
-            pt_cmd_say("warning: this address is open to the network and not encrypted; the "
-                       "profile, its sources and its code can be read on the way");
+            pt_say("warning: this address is open to the network and not encrypted; the "
+                   "profile, its sources and its code can be read on the way");
         wait_for_stop(server, options->no_browser ? NULL : pt_view_address(pt_serve_url(server)));
         pt_serve_close(server);
     }

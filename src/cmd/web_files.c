@@ -30,7 +30,7 @@ static pt_cmd_context *load_file(const pt_cmd_context *like, int file, const cha
     c->confined = like->confined;
     c->progress = NULL;
     if (lseek(file, 0, SEEK_SET) != 0 || dup2(file, STDIN_FILENO) < 0) {
-        pt_cmd_say("%s: the file did not arrive", name);
+        pt_say("%s: the file did not arrive", name);
         return NULL;
     }
     const int status = pt_cmd_load(c);
@@ -53,7 +53,7 @@ static bool subtract_before(pt_cmd_context *after, const pt_cmd_context *before)
         after->as_read = NULL;
         if (pt_subtract(as_read[1], as_read[0], &marks, &after->as_read, &after->diag, &error) !=
             PT_OK) {
-            pt_cmd_fail(&error);
+            pt_fail(&error);
             return false;
         }
     } else if (as_read[1] == NULL) {
@@ -76,7 +76,7 @@ const pt_cmd_context *pt_web_open_file(const pt_cmd_context *shown, const pt_ser
     if (opened == NULL || as[0] == '\0') return opened;
     if (strcmp(as, "after") == 0) return subtract_before(opened, shown) ? opened : NULL;
     if (strcmp(as, "before") != 0) {
-        pt_cmd_say("as=%s: it is before or after", as);
+        pt_say("as=%s: it is before or after", as);
         return NULL;
     }
     pt_cmd_context *after = pt_alloc(1, sizeof *after);

@@ -11,7 +11,7 @@
 /* Reads the file that a request brought: any format, by itself or as one side of a difference to
  * the profile that is shown (parameter as: "", "before", "after"). The parameter name is the
  * file's. Runs in a process of the server, whose standard input it uses up. Returns what is to be
- * shown, which lives as long as the process; NULL: why not is said (pt_cmd_say). */
+ * shown, which lives as long as the process; NULL: why not is said (pt_say). */
 const pt_cmd_context *pt_web_open_file(const pt_cmd_context *shown,
                                        const pt_serve_request *request);
 

@@ -39,10 +39,10 @@ static int write_page(pt_cmd_context *context, const void *own, const pt_listing
         return PT_EXIT_OK;
     }
     pt_file_writer writer;
-    if (pt_file_create(path, PT_MODE_USUAL, &writer, &error) != PT_OK) return pt_cmd_fail(&error);
+    if (pt_file_create(path, PT_MODE_USUAL, &writer, &error) != PT_OK) return pt_fail(&error);
     pt_weblist_html(&writer.out, &context->head, list);
     const uint64_t bytes = writer.out.count;
-    if (pt_file_commit(&writer, true, &error) != PT_OK) return pt_cmd_fail(&error);
+    if (pt_file_commit(&writer, true, &error) != PT_OK) return pt_fail(&error);
     const size_t count = list->count;
     pt_cmd_say_page(context, path, count, count == 1 ? "function" : "functions", bytes);
     return PT_EXIT_OK;

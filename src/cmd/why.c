@@ -57,7 +57,7 @@ static int why_run(pt_cmd_context *context, void *own)
     const pt_status status = pt_why_init(&why, context->answer, &request, &error);
     pt_regex_free(pattern);
     if (status == PT_ERR_NOTFOUND) return pt_cmd_unmatched(context);
-    if (status != PT_OK) return pt_cmd_fail(&error);
+    if (status != PT_OK) return pt_fail(&error);
     if (settings->shape == PT_SHAPE_JSON)
         pt_why_json(context->out, &context->head, &why);
     else

@@ -22,6 +22,9 @@
 #include "source/images.h"
 #include "transform/merge.h"
 
+/* The profile that `pitot record` writes, and that reports read, if no file is named. */
+#define PT_DEFAULT_PROFILE "pitot.pb.gz"
+
 typedef struct pt_load_options {
     const pt_format *from;   /* --from: read as this format; NULL: probe */
     uint64_t inflated_bytes; /* limit of one decompressed input; 0: its share of the memory limit

@@ -4,7 +4,7 @@
  *   Host            a name of this machine; else a page from elsewhere has its name resolve to here
  *   Sec-Fetch-Site  same-origin or none, so that no other page, even of another port, gets answers.
  *                   Exception: a new page that is opened from elsewhere with the token, since the
- *                   file that passes the token to the browser is elsewhere (cmd/viewer.h)
+ *                   file that passes the token to the browser is elsewhere (terminal/viewer.h)
  *   Origin          this server
  *   token           128 random bits: in the address (?t=...), as a bearer token (RFC 6750, section
  *                   2.1), or as the cookie that replaces the token in the address

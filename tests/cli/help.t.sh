@@ -63,7 +63,7 @@ expect grep -qx 'DEBUGINFOD_URLS' page
 
 it 'has each environment variable that the program reads in the man page'
 pitot help --man >page
-grep -oh 'getenv("[A-Z_]*")' "$PITOT_ROOT"/src/cmd/*.c | sort -u | sed 's/.*"\(.*\)".*/\1/' |
+grep -oh 'getenv("[A-Z_]*")' "$PITOT_ROOT"/src/{cmd,recording,terminal}/*.c | sort -u | sed 's/.*"\(.*\)".*/\1/' |
     grep -vxE 'HOME|PATH|LD_PRELOAD' >read.txt
 expect test "$(wc -l <read.txt)" -ge 10
 while read -r variable; do

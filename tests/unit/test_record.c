@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "cmd/record_int.h"
+#include "recording/recording.h"
 
 static char folder[64];
 

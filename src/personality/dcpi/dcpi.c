@@ -57,7 +57,7 @@ int pt_dcpi_count(const pt_cmd_context *context, const pt_dcpi_settings *setting
     const int status = choose_events(context, settings->event, events, &count);
     if (status != PT_EXIT_OK) return status;
     if (count == 0 || p->sample->t.count == 0) {
-        pt_cmd_say("%s: no samples in it", context->title);
+        pt_say("%s: no samples in it", context->title);
         return PT_EXIT_NO_MATCH;
     }
     if (settings->sort != NULL) {
@@ -92,7 +92,7 @@ static int flag_images(const pt_cmd_context *context, const pt_counts *counts, c
         flags[i] = found = true;
     }
     if (found) return PT_EXIT_OK;
-    pt_cmd_say("%s: no samples in an image called %s", context->title, name);
+    pt_say("%s: no samples in an image called %s", context->title, name);
     return PT_EXIT_NO_MATCH;
 }
 

@@ -60,7 +60,7 @@ static int compare_sets(pt_cmd_context *context, const dcpidiff_settings *settin
         pt_error error = PT_ERROR_INIT;
         if (pt_procedure_diff_init(&diff, sides, settings->compare, settings->width, &error) !=
             PT_OK)
-            return pt_cmd_fail(&error);
+            return pt_fail(&error);
         if (settings->shape == PT_SHAPE_CSV)
             pt_procedure_diff_csv(context->out, first, &diff, !any);
         else
@@ -70,7 +70,7 @@ static int compare_sets(pt_cmd_context *context, const dcpidiff_settings *settin
         any = true;
     }
     if (any) return PT_EXIT_OK;
-    pt_cmd_say("dcpidiff: no procedure that matches has samples in both sets");
+    pt_say("dcpidiff: no procedure that matches has samples in both sets");
     return PT_EXIT_NO_MATCH;
 }
 
@@ -94,10 +94,10 @@ static int with_code(pt_cmd_context *context, const dcpidiff_settings *settings,
         }
         pt_cmd_code_done(&code[s]);
         if (found != PT_ERR_NOTFOUND) {
-            status = pt_cmd_fail(&error);
+            status = pt_fail(&error);
         } else {
-            pt_cmd_say("%s: no procedure with samples matches '%s'", sets->items[s].context.title,
-                       context->pattern);
+            pt_say("%s: no procedure with samples matches '%s'", sets->items[s].context.title,
+                   context->pattern);
             status = PT_EXIT_NO_MATCH;
         }
     }

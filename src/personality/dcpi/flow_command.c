@@ -68,7 +68,7 @@ int pt_dcpi_flow(pt_cmd_context *context, const pt_dcpi_settings *dcpi,
         if (found == PT_ERR_NOTFOUND && context->pattern != NULL)
             status = pt_cmd_unmatched(context);
         else if (found != PT_OK)
-            status = pt_cmd_fail(&error);
+            status = pt_fail(&error);
         if (found == PT_OK) {
             with_flows(context, &procedures, column, flow, show, settings);
             pt_diag_add(&context->diag, (uint64_t)(procedures.lost > 0 ? procedures.lost : 0),

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/grow.h"
-#include "cmd/print.h"
 #include "personality/gprof/command.h"
+#include "terminal/message.h"
 
 enum { DEMANGLE = 256, NO_DEMANGLE, INLINE_FILES, JSON };
 enum { DEFAULT_WIDTH = 80, DEFAULT_TABLE = 10 };
@@ -104,7 +104,7 @@ static void print_usage(int fd)
 
 static void print_version(void)
 {
-    pt_cmd_print(
+    pt_print(
         "pitot " PT_VERSION ", answering as GNU gprof 2.40\n"
         "Based on the rules of BSD gprof, 1983, of the Regents of the University of California."
         "\n");
@@ -171,7 +171,7 @@ static bool set_format(pt_gprof_settings *s, const char *text)
     case '4': s->needs_44 = true; __attribute__((fallthrough));
     case 'b': s->from = pt_format_find("gmon-bsd"); return true;
     case 'p': s->is_prof = true; return true;
-    default: pt_cmd_err("%s: unknown file format %s\n", text, s->whoami); return false;
+    default: pt_print_error("%s: unknown file format %s\n", text, s->whoami); return false;
     }
 }
 
@@ -182,7 +182,7 @@ static bool set_demangling(pt_gprof_settings *s, const char *style)
     if (style == NULL || s->mangled) return true;
     for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++)
         if (strcmp(style, styles[i]) == 0) return true;
-    pt_cmd_err("%s: unknown demangling style `%s'\n", s->whoami, style);
+    pt_print_error("%s: unknown demangling style `%s'\n", s->whoami, style);
     return false;
 }
 
@@ -265,7 +265,7 @@ static int next_letter(int argc, char **argv, const char *letters, const struct 
     if (memory != NULL) stderr = memory;
     const int letter = getopt_long(argc, argv, letters, names, NULL);
     stderr = terminal;
-    if (memory != NULL && fclose(memory) == 0 && size > 0) pt_cmd_err("%s", said);
+    if (memory != NULL && fclose(memory) == 0 && size > 0) pt_print_error("%s", said);
     free(said);
     return letter;
 }
@@ -320,8 +320,9 @@ pt_gprof_parsed pt_gprof_parse(pt_gprof_settings *s, int argc, char **argv)
     if (parsed != PT_GPROF_RUN) return parsed;
     const unsigned orders = PT_GPROF_FUNCTION_ORDER | PT_GPROF_FILE_ORDER;
     if ((s->touched & orders) == orders) {
-        pt_cmd_err("\n%s: Only one of --function-ordering and --file-ordering may be specified.\n",
-                   s->whoami);
+        pt_print_error(
+            "\n%s: Only one of --function-ordering and --file-ordering may be specified.\n",
+            s->whoami);
         return PT_GPROF_WRONG;
     }
     if (s->styles & PT_GPROF_SUM) s->by_line = true;

@@ -8,8 +8,8 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/text.h"
-#include "cmd/print.h"
 #include "formats/gmon_sum.h"
+#include "terminal/message.h"
 
 #define TEXT_MAX ((uint64_t)1 << 30)
 
@@ -156,7 +156,7 @@ static void annotate_apart(const pt_gprof *g, const pt_gprof_source *source,
         pt_gprof_source_text(&writer.out, g, source, how, (const char *)text->data, text->size);
         status = pt_file_commit(&writer, true, &error);
     }
-    if (status != PT_OK) pt_cmd_err("%s: %s\n", path, error.message);
+    if (status != PT_OK) pt_print_error("%s: %s\n", path, error.message);
 }
 
 void pt_gprof_annotate(pt_gprof_settings *s, const pt_gprof *g, pt_out *out)

@@ -8,11 +8,11 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/print.h"
 #include "formats/gmon.h"
 #include "load/load.h"
 #include "personality/gprof/files.h"
 #include "source/images.h"
+#include "terminal/message.h"
 
 typedef struct {
     pt_gprof_settings *s;
@@ -32,9 +32,9 @@ void pt_gprof_say(const pt_gprof_settings *s, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    pt_cmd_err("%s: ", s->whoami);
-    pt_cmd_verr(format, args);
-    pt_cmd_err("\n");
+    pt_print_error("%s: ", s->whoami);
+    pt_vprint_error(format, args);
+    pt_print_error("\n");
     va_end(args);
 }
 
@@ -45,7 +45,7 @@ static bool open_image(session *v)
     pt_image_file file = PT_IMAGE_FILE_INIT;
     pt_error error = PT_ERROR_INIT;
     if (pt_file_read(v->s->image, 0, UINT64_MAX, &file.blob, &error) != PT_OK) {
-        pt_cmd_err("%s: %s\n", v->s->image, error.message);
+        pt_print_error("%s: %s\n", v->s->image, error.message);
         return false;
     }
     file.path = pt_strdup(v->s->image);
@@ -137,7 +137,7 @@ static bool load_one(session *v, size_t i)
                                      .word_bytes = pt_object_elf(v->object)->is_64 ? 8 : 4};
     pt_error error = PT_ERROR_INIT;
     if (strcmp(s->profiles[i], "-") != 0 && access(s->profiles[i], R_OK) != 0) {
-        pt_cmd_err("%s: %s\n", s->profiles[i], strerror(errno));
+        pt_print_error("%s: %s\n", s->profiles[i], strerror(errno));
         return false;
     }
     if (pt_load(&s->profiles[i], 1, &options, &v->loaded[i], &error) != PT_OK) {
@@ -286,7 +286,7 @@ static void print_reports(session *v)
 static void say_what_is_missing(const session *v)
 {
     const pt_gprof *const g = &v->g;
-    pt_cmd_err(
+    pt_print_error(
         "%s: %zu symbols, %zu arcs, %u cycles, %zu bins; in no symbol: %llu ticks, %llu arcs, "
         "%llu blocks\n",
         v->s->whoami, g->symbol.count, g->arc.count, g->cycle_count, g->bin.count,

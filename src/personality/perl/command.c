@@ -9,16 +9,16 @@
 #include "base/text.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
-#include "cmd/print.h"
-#include "cmd/viewer.h"
 #include "personality/perl/perl.h"
 #include "picture/graphviz.h"
+#include "terminal/message.h"
+#include "terminal/viewer.h"
 
 void pt_perl_say(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    pt_cmd_verr(format, args);
+    pt_vprint_error(format, args);
     va_end(args);
 }
 
@@ -129,7 +129,7 @@ static void print_usage(const pt_options *options, int fd)
 
 static int say_usage(const pt_options *options, const char *message)
 {
-    pt_cmd_err("%s\n\n", message);
+    pt_print_error("%s\n\n", message);
     print_usage(options, STDERR_FILENO);
     return PT_EXIT_FAILED;
 }
@@ -191,7 +191,7 @@ static const char *choose_report(pt_perl_session *session)
 
 static void say_local_file(const char *path)
 {
-    pt_cmd_err("Using local file %s.\n", path);
+    pt_print_error("Using local file %s.\n", path);
 }
 
 static bool read_files(pt_perl_session *s, const char *const *files, size_t count)
@@ -201,7 +201,7 @@ static bool read_files(pt_perl_session *s, const char *const *files, size_t coun
         if (!pt_perl_read(s, files[i], false, &s->profile)) return false;
     pt_error error = PT_ERROR_INIT;
     if (pt_builder_status(s->tables, &error) == PT_OK) return true;
-    pt_cmd_fail(&error);
+    pt_fail(&error);
     return false;
 }
 
@@ -269,7 +269,7 @@ static int deliver_picture(pt_perl_session *s, const pt_buf *dot)
     if (status == PT_OK && viewer != NULL)
         status = pt_view(viewer, &picture, pictures[s->mode].type, false, &error);
     pt_buf_done(&picture);
-    return status == PT_OK ? PT_EXIT_OK : pt_cmd_fail(&error);
+    return status == PT_OK ? PT_EXIT_OK : pt_fail(&error);
 }
 
 static int print_graph(pt_perl_session *s, double total)
@@ -350,7 +350,7 @@ static int run_operands(pt_perl_session *s, const pt_options *options, const cha
     if (count > 0 && pt_perl_is_remote(args[0]) && s->mode != PT_PERL_SYMBOLS) {
         if (s->settings->lines) return say_usage(options, "--lines needs a program");
         if (s->mode == PT_PERL_DISASM) return say_usage(options, "--disasm needs a program");
-        pt_cmd_err("Using remote profile at %s.\n", args[0]);
+        pt_print_error("Using remote profile at %s.\n", args[0]);
         return pt_perl_ask_program(s, args, count) ? fetch_and_analyse(s, args, count)
                                                    : PT_EXIT_FAILED;
     }
@@ -363,7 +363,7 @@ static int run_operands(pt_perl_session *s, const pt_options *options, const cha
     }
     if (count == 0) return say_usage(options, "no program is named");
     if (access(args[0], F_OK) != 0) {
-        pt_cmd_err("%s does not exist.\n", args[0]);
+        pt_print_error("%s does not exist.\n", args[0]);
         return PT_EXIT_FAILED;
     }
     s->program = pt_strdup(args[0]);
@@ -398,7 +398,7 @@ static int run_session(const pt_perl_settings *settings, const pt_options *optio
     pt_perl_session_done(&session);
     pt_error error = PT_ERROR_INIT;
     if (pt_out_done(&out, &error) != PT_OK && !out.broken_pipe) {
-        pt_cmd_fail(&error);
+        pt_fail(&error);
         status = PT_EXIT_FAILED;
     }
     pt_profile_unref(context.profile);
@@ -418,12 +418,12 @@ int pt_perl_main(const char *const *args, size_t count)
     pt_options_init(&options);
     int status = PT_EXIT_OK;
     if (pt_options_parse(&options, args, count, &operands, &error) != PT_OK) {
-        pt_cmd_err("%s\n", error.message);
+        pt_print_error("%s\n", error.message);
         status = say_usage(&options, "Invalid option(s)");
     } else if (settings.help) {
         print_usage(&options, STDOUT_FILENO);
     } else if (settings.version) {
-        pt_cmd_print("pitot " PT_VERSION ", answering as pprof (part of gperftools 2.0)\n");
+        pt_print("pitot " PT_VERSION ", answering as pprof (part of gperftools 2.0)\n");
     } else {
         status = run_session(&settings, &options, &operands);
     }

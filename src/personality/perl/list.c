@@ -125,7 +125,7 @@ static bool show_procedures(pt_perl_session *s, const pt_perl_profile *profile, 
     pt_regex *regex = NULL;
     pt_error error = PT_ERROR_INIT;
     if (pt_regex_new(pattern, 0, &regex, &error) != PT_OK) {
-        pt_cmd_fail(&error);
+        pt_fail(&error);
         return false;
     }
     costs c = gather_costs(s, profile);
@@ -452,8 +452,8 @@ static void disassemble_procedure(const costs *c, const pt_perl_lib *lib,
     pt_error error = PT_ERROR_INIT;
     pt_objdump_tool tool = {.path = find_objdump(s)};
     if (tool.path == NULL) {
-        pt_cmd_say("there is no objdump to disassemble with; install binutils or say where it is: "
-                   "--tools=objdump:FILE");
+        pt_say("there is no objdump to disassemble with; install binutils or say where it is: "
+               "--tools=objdump:FILE");
         return;
     }
     pt_objdump_listing listing;
@@ -461,7 +461,7 @@ static void disassemble_procedure(const costs *c, const pt_perl_lib *lib,
                                    &listing, &error) == PT_OK;
     free(tool.path);
     if (!ok) {
-        pt_cmd_fail(&error);
+        pt_fail(&error);
         return;
     }
     const uint64_t offset = lib->start - lib->offset;

@@ -20,7 +20,7 @@
 
 static bool say_failure(const pt_error *error)
 {
-    pt_cmd_fail(error);
+    pt_fail(error);
     return false;
 }
 
@@ -145,17 +145,17 @@ static bool read_records(pt_perl_session *s, pt_reader *r, pt_perl_profile *prof
         const uint64_t count = pt_read_word(r);
         const uint64_t depth = pt_read_word(r);
         if (depth > DEPTH_MAX) {
-            pt_cmd_say("%s: the record at byte %" PRIu64 " claims %" PRIu64
-                       " frames; the file is damaged there",
-                       path, at, depth);
+            pt_say("%s: the record at byte %" PRIu64 " claims %" PRIu64
+                   " frames; the file is damaged there",
+                   path, at, depth);
             ok = false;
             break;
         }
         const size_t whole = pt_reader_left(r) / r->word_bytes;
         if (depth > whole) {
-            pt_cmd_say("%s: the record at byte %" PRIu64 " claims %" PRIu64
-                       " frames, %zu are left; kept what is before it",
-                       path, at, depth, whole);
+            pt_say("%s: the record at byte %" PRIu64 " claims %" PRIu64
+                   " frames, %zu are left; kept what is before it",
+                   path, at, depth, whole);
             s->context->loaded.damaged_count++;
             break;
         }
@@ -186,7 +186,7 @@ static bool read_cpu(pt_perl_session *s, pt_reader *r, const char *path, bool fi
     const uint64_t limit = (uint64_t)1 << 32;
     if (!pt_reader_ok(r) || version > limit || period > limit || header_words > limit ||
         header_words < 3) {
-        pt_cmd_say("%s: not a profile, or its header is damaged", path);
+        pt_say("%s: not a profile, or its header is damaged", path);
         return false;
     }
     for (uint64_t i = 2; i < header_words && pt_reader_ok(r); i++)
@@ -291,7 +291,7 @@ static bool read_model(pt_perl_session *s, const char *path, bool first, pt_perl
     if (pt_load(names, has_program ? 2 : 1, &options, &context->loaded, &error) != PT_OK)
         return say_failure(&error);
     if (context->loaded.profile == NULL) {
-        pt_cmd_say("%s is a program, not a profile", path);
+        pt_say("%s is a program, not a profile", path);
         return false;
     }
     pt_cmd_say_damage(&context->loaded);
@@ -301,7 +301,7 @@ static bool read_model(pt_perl_session *s, const char *path, bool first, pt_perl
     if (pt_cmd_symbolize(context) != PT_EXIT_OK) return false;
     const uint32_t event = model_event(s, context->profile);
     if (event == PT_NONE) {
-        pt_cmd_say("%s: the profile has no values", path);
+        pt_say("%s: the profile has no values", path);
         return false;
     }
     s->from_model = true;
@@ -325,7 +325,7 @@ static bool read_known_format(pt_perl_session *s, pt_reader *r, const char *path
     const char *header = header_line(r, &length, false);
     if (header != NULL && is_marker(header, length, "symbol")) {
         if (!s->symbolized) {
-            pt_cmd_say("%s brings its symbols: name it without a program", path);
+            pt_say("%s brings its symbols: name it without a program", path);
             return false;
         }
         read_symbols(s, r);
@@ -370,7 +370,7 @@ bool pt_perl_read(pt_perl_session *session, const char *path, bool first, pt_per
     bool unknown = false;
     bool ok = read_known_format(session, &r, path, first, profile, &unknown);
     if (!pt_blob_intact(&blob)) { /* zeros were read in place of the lost part */
-        pt_cmd_say("%s: " PT_FILE_SHRANK, path);
+        pt_say("%s: " PT_FILE_SHRANK, path);
         ok = unknown = false;
     }
     pt_blob_done(&blob);

@@ -265,7 +265,7 @@ bool pt_perl_filter(pt_perl_session *session, pt_perl_profile *profile, const ch
     pt_regex *regex = NULL;
     matcher m = {.session = session, .error = PT_ERROR_INIT};
     if (pt_regex_new(pattern, 0, &regex, &m.error) != PT_OK) {
-        pt_cmd_fail(&m.error);
+        pt_fail(&m.error);
         return false;
     }
     m.pattern = regex;
@@ -286,7 +286,7 @@ bool pt_perl_filter(pt_perl_session *session, pt_perl_profile *profile, const ch
     free(m.known);
     pt_regex_free(regex);
     if (m.error.status == PT_OK) return true;
-    pt_cmd_fail(&m.error);
+    pt_fail(&m.error);
     return false;
 }
 

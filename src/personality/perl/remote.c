@@ -119,7 +119,7 @@ static bool write_file(const char *path, const pt_blob *body)
 {
     pt_error error = PT_ERROR_INIT;
     if (pt_file_replace(path, body->data, body->size, &error) != PT_OK)
-        return pt_cmd_fail(&error), false;
+        return pt_fail(&error), false;
     pt_perl_say("Wrote profile to %s\n", path);
     return true;
 }
@@ -190,7 +190,7 @@ bool pt_perl_ask_program(pt_perl_session *session, const char *const *names, siz
         return false;
     }
     if (pt_fetch_symbol_count(session->server, &options, &symbols, &error) != PT_OK)
-        return pt_cmd_fail(&error), false;
+        return pt_fail(&error), false;
     if (symbols == 0) {
         pt_perl_say("Stripped binary. No symbols available.\n");
         return false;
@@ -198,7 +198,7 @@ bool pt_perl_ask_program(pt_perl_session *session, const char *const *names, siz
     free(session->program);
     session->program = NULL;
     if (pt_fetch_program(session->server, &options, &session->program, &error) != PT_OK)
-        return pt_cmd_fail(&error), false;
+        return pt_fail(&error), false;
     return true;
 }
 
@@ -210,7 +210,7 @@ bool pt_perl_ask_names(pt_perl_session *session)
     pt_error error = PT_ERROR_INIT;
     if (pt_fetch_names(session->server, session->addresses.items, count, &options, names, &error) !=
         PT_OK)
-        return pt_cmd_fail(&error), false;
+        return pt_fail(&error), false;
     session->brought =
         pt_grow(session->brought, &session->brought_cap, count + 1, sizeof *session->brought);
     for (size_t i = 0; i < count; i++) {

@@ -8,10 +8,10 @@
 #include "base/file.h"
 #include "base/shell_words.h"
 #include "base/text.h"
-#include "cmd/line.h"
-#include "cmd/viewer.h"
 #include "personality/perl/perl.h"
 #include "picture/graphviz.h"
+#include "terminal/line.h"
+#include "terminal/viewer.h"
 
 typedef struct {
     pt_perl_session *session;
@@ -112,7 +112,7 @@ static void show_picture(shell *s, const pt_perl_profile *profile, const char *w
     if (drawn && (pt_graphviz(&dot, ways[way].type, PT_ENGINE_AUTO, getenv("PATH"), NULL, &picture,
                               NULL, &error) != PT_OK ||
                   pt_view(ways[way].viewer, &picture, ways[way].type, true, &error) != PT_OK))
-        pt_cmd_fail(&error);
+        pt_fail(&error);
     pt_buf_done(&dot);
     pt_buf_done(&picture);
     pt_perl_reduced_done(&reduced);
@@ -136,7 +136,7 @@ static void write_callgrind(shell *s, const char *file)
         pt_perl_say("Writing callgrind file to '%s'.\n", file);
         status = pt_file_replace(file, report.data, report.size, &error);
     }
-    if (status != PT_OK) pt_cmd_fail(&error);
+    if (status != PT_OK) pt_fail(&error);
     pt_buf_done(&report);
 }
 

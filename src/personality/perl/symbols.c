@@ -263,7 +263,7 @@ int pt_perl_symbols_print(pt_perl_session *session)
     pt_blob input = PT_BLOB_INIT;
     pt_error error = PT_ERROR_INIT;
     if (pt_file_read_fd(0, "standard input", PT_FILE_EMPTY_OK, UINT64_MAX, &input, &error) != PT_OK)
-        return pt_cmd_fail(&error);
+        return pt_fail(&error);
     pt_buf maps = PT_BUF_INIT;
     uint32_t *asked = NULL;
     size_t count = 0, cap = 0, length;

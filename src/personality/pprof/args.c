@@ -10,7 +10,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/input.h"
-#include "cmd/print.h"
+#include "terminal/message.h"
 
 /* The settings that are not part of a report's configuration. */
 typedef struct {
@@ -236,7 +236,7 @@ static void choose_legacy_event(flags *f)
         if (chosen == NULL || chosen[0] == '\0')
             f->config.sample_index = legacy[i].event;
         else
-            pt_cmd_err("Multiple value selections, ignoring -%s\n", legacy[i].option);
+            pt_print_error("Multiple value selections, ignoring -%s\n", legacy[i].option);
     }
     if (f->own.mean_delay) f->config.mean = true;
     f->config.max_degree = f->own.maxdegree;
@@ -364,13 +364,13 @@ int pt_pprof_main(const char *const *args, size_t count)
     int exit_status = 0;
     pt_error error = PT_ERROR_INIT;
     if (parse_args(&f, args, count, &first, &error) != PT_OK) {
-        pt_cmd_err("%s\n", error.message);
+        pt_print_error("%s\n", error.message);
         put_usage(&f, STDERR_FILENO);
         exit_status = PT_PPROF_EXIT;
     } else if (f.own.help || f.own.h) {
         put_usage(&f, STDOUT_FILENO);
     } else if (answer_flags(&f, args + first, count - first, &error) != PT_OK) {
-        pt_cmd_err("%s\n", error.message);
+        pt_print_error("%s\n", error.message);
         exit_status = PT_PPROF_EXIT;
     } else if (f.damaged) {
         exit_status = PT_EXIT_DAMAGED;

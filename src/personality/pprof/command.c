@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/print.h"
+#include "terminal/message.h"
 
 /* Is args[at] an option of that name, after one dash or two? */
 static bool is_option(const char *arg, const char *name)
@@ -19,7 +19,7 @@ static int run_perl(const char *const *args, size_t count)
 {
     const pt_command *perl = pt_command_find("google-pprof");
     if (perl != NULL) return perl->personality(args, count);
-    pt_cmd_err(
+    pt_print_error(
         "pitot pprof: this build has no google-pprof, whose options these are; run gperftools' "
         "pprof for them\n");
     return PT_PPROF_EXIT;

@@ -10,12 +10,12 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "cmd/print.h"
 #include "cmd/remote.h"
 #include "model/builder.h"
 #include "personality/pprof/as_pprof.h"
 #include "personality/pprof/merge.h"
 #include "symbolize/symbolize.h"
+#include "terminal/message.h"
 #include "transform/prune.h"
 #include "transform/scale.h"
 
@@ -61,7 +61,7 @@ static const pt_profile *tell_binary(void *context, const pt_profile *profile)
 static void say_line(void *context, const char *line)
 {
     (void)context;
-    pt_cmd_err("%s\n", line);
+    pt_print_error("%s\n", line);
 }
 
 /* Prints the errors of the inputs that failed or were damaged. */
@@ -70,9 +70,9 @@ static void say_errors(const pt_loaded *loaded)
     for (size_t i = 0; i < loaded->input_count; i++) {
         const pt_load_input *input = &loaded->inputs[i];
         if (input->is_program)
-            pt_cmd_err("%s: a program, not a profile\n", input->name);
+            pt_print_error("%s: a program, not a profile\n", input->name);
         else if (input->error != NULL)
-            pt_cmd_err("%s: %s\n", input->name, input->error->message);
+            pt_print_error("%s: %s\n", input->name, input->error->message);
     }
 }
 
@@ -124,7 +124,7 @@ static pt_status load_all(fetching *f, const char *const *names, size_t count, c
         status = PT_ERR_USAGE;
     }
     if (status == PT_OK && loaded.profile != NULL) {
-        if (got < count) pt_cmd_err("Fetched %zu %s profiles out of %zu\n", got, kind, count);
+        if (got < count) pt_print_error("Fetched %zu %s profiles out of %zu\n", got, kind, count);
         *ret_profile = pt_profile_ref(loaded.profile);
         pt_diag_merge(&f->diag, &loaded.diag);
         note_servers(f, &loaded);
@@ -191,10 +191,10 @@ static void read_symbolize(const char *text, pt_symbolize_options *ret)
             for (size_t i = 0; i < 3; i++)
                 if (strcmp(w + 9, modes[i]) == 0) ret->demangle = demangle[i];
         } else {
-            pt_cmd_err("ignoring unrecognized symbolization option: %s\n"
-                       "expecting -symbolize=[local|fastlocal|remote|none][:force]"
-                       "[:demangle=[none|full|templates|default]\n",
-                       w);
+            pt_print_error("ignoring unrecognized symbolization option: %s\n"
+                           "expecting -symbolize=[local|fastlocal|remote|none][:force]"
+                           "[:demangle=[none|full|templates|default]\n",
+                           w);
         }
     }
 }
@@ -311,9 +311,9 @@ static void keep_fetched(const fetching *f, const pt_profile *profile)
     PT_FREE char *path = NULL;
     pt_error error = PT_ERROR_INIT;
     if (pt_remote_save(profile, f->pool, &path, &error) == PT_OK)
-        pt_cmd_err("Saved profile in %s\n", path);
+        pt_print_error("Saved profile in %s\n", path);
     else
-        pt_cmd_err("Could not save profile: %s\n", error.message);
+        pt_print_error("Could not save profile: %s\n", error.message);
 }
 
 static pt_status fetch_profiles(fetching *f, const pt_profile **ret_profile, pt_error *reterr)
@@ -350,7 +350,8 @@ pt_status pt_pprof_fetch(const pt_pprof_source *source, pt_pprof_session *ret_se
     const pt_profile *profile = NULL;
     const pt_status status = fetch_profiles(&f, &profile, reterr);
     for (size_t i = 0; i < f.diag.count; i++)
-        pt_cmd_err("%llu %s\n", (unsigned long long)f.diag.facts[i].count, f.diag.facts[i].text);
+        pt_print_error("%llu %s\n", (unsigned long long)f.diag.facts[i].count,
+                       f.diag.facts[i].text);
     pt_diag_done(&f.diag);
     for (size_t i = 0; i < f.remote_count; i++) {
         free(f.remote[i].url);

@@ -7,8 +7,8 @@
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "cmd/print.h"
 #include "cmd/web.h"
+#include "terminal/message.h"
 
 /* Refuses options that shape pprof's text and dot, and nothing on the page. */
 static pt_status check_options(const pt_pprof_config *c, pt_error *reterr)
@@ -84,7 +84,7 @@ static void take_defaults(const pt_pprof_config *c, defaults *d)
 
 static void say_url(const char *url)
 {
-    pt_cmd_err("Serving web UI on %s\n", url);
+    pt_print_error("Serving web UI on %s\n", url);
 }
 
 pt_status pt_pprof_http(const pt_pprof_source *source, const pt_pprof_config *config,

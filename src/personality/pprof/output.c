@@ -3,9 +3,9 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "cmd/print.h"
-#include "cmd/viewer.h"
 #include "picture/graphviz.h"
+#include "terminal/message.h"
+#include "terminal/viewer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static pt_status write_numbered(const char *type, const pt_buf *bytes, pt_error 
             pt_file_add(name, PT_MODE_USUAL, bytes->data, bytes->size, &is_taken, &error);
         if (is_taken) continue;
         if (status != PT_OK) return file_error(name, &error, reterr);
-        pt_cmd_err("Generating report in %s\n", name);
+        pt_print_error("Generating report in %s\n", name);
         return PT_OK;
     }
     return pt_error_set(reterr, PT_ERR_SYSTEM, "could not create file of the form profileNNN.%s",
@@ -67,7 +67,7 @@ static pt_status put_report(const pt_pprof_command *command, const char *path, b
                             const pt_buf *report, pt_error *reterr)
 {
     if (path[0] != '\0') {
-        pt_cmd_err("Generating report in %s\n", path);
+        pt_print_error("Generating report in %s\n", path);
         return write_file(path, report, reterr);
     }
     if (command->viewer != NULL)

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/print.h"
 #include "formats/format.h"
 #include "personality/pprof/as_pprof.h"
 #include "personality/pprof/print.h"
 #include "personality/pprof/print_list.h"
+#include "terminal/message.h"
 #include "transform/aggregate.h"
 #include "transform/filter.h"
 #include "transform/scale.h"
@@ -136,14 +136,14 @@ static void say_unmatched(const pt_filtered *filtered)
         [PT_FILTER_TAG_HIDE] = "TagHide",
     };
     if (filtered->range[PT_FILTER_TAG_FOCUS] != NULL)
-        pt_cmd_err("tagfocus:Interpreted '%s' as range, not regexp\n",
-                   filtered->range[PT_FILTER_TAG_FOCUS]);
+        pt_print_error("tagfocus:Interpreted '%s' as range, not regexp\n",
+                       filtered->range[PT_FILTER_TAG_FOCUS]);
     if (filtered->range[PT_FILTER_TAG_IGNORE] != NULL)
-        pt_cmd_err("tagignore:Interpreted '%s' as range, not regexp\n",
-                   filtered->range[PT_FILTER_TAG_IGNORE]);
+        pt_print_error("tagignore:Interpreted '%s' as range, not regexp\n",
+                       filtered->range[PT_FILTER_TAG_IGNORE]);
     for (int k = 0; k < PT_FILTER_COUNT; k++)
         if (filtered->asked[k] && !filtered->matched[k] && names[k] != NULL)
-            pt_cmd_err("%s expression matched no samples\n", names[k]);
+            pt_print_error("%s expression matched no samples\n", names[k]);
 }
 
 pt_query pt_pprof_query(const pt_pprof_config *c)
@@ -199,9 +199,9 @@ static pt_status filter_profile(asking *a, pt_error *reterr)
     status = pt_tag_frames(a->session->profile, &query, &tagged, NULL, reterr);
     if (status != PT_OK) return status;
     if (pt_is_given(query.tag_root) && !tagged.root_matched)
-        pt_cmd_err("TagRoot expression matched no samples\n");
+        pt_print_error("TagRoot expression matched no samples\n");
     if (pt_is_given(query.tag_leaf) && !tagged.leaf_matched)
-        pt_cmd_err("TagLeaf expression matched no samples\n");
+        pt_print_error("TagLeaf expression matched no samples\n");
     a->whole = tagged.profile;
     pt_filtered filtered;
     status = pt_filter(a->whole, &query, &filtered, NULL, reterr);
@@ -228,8 +228,8 @@ static void say_units(asking *a)
     for (size_t i = 0; i < a->units.count; i++) {
         const pt_tag_unit *unit = &a->units.items[i];
         if (unit->others != NULL)
-            pt_cmd_err("For tag %s used unit %s, also encountered unit(s) %s\n",
-                       pt_text(a->session->profile, unit->key), unit->unit, unit->others);
+            pt_print_error("For tag %s used unit %s, also encountered unit(s) %s\n",
+                           pt_text(a->session->profile, unit->key), unit->unit, unit->others);
     }
 }
 
@@ -424,7 +424,7 @@ static pt_status report_listing(asking *a, const pt_objdump_tool *objdump,
     pt_pprof_listing listing;
     const pt_status status = make(&listing, a->profile, &request, reterr);
     for (size_t i = 0; i < diag.count; i++)
-        pt_cmd_err("%s\n", diag.facts[i].text);
+        pt_print_error("%s\n", diag.facts[i].text);
     pt_diag_done(&diag);
     if (status != PT_OK) return status;
     print(a->out, &a->report, &listing);

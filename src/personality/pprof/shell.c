@@ -17,10 +17,10 @@
 #include "base/grow.h"
 #include "base/shell_words.h"
 #include "base/text.h"
-#include "cmd/line.h"
-#include "cmd/print.h"
-#include "cmd/viewer.h"
 #include "personality/pprof/as_pprof.h"
+#include "terminal/line.h"
+#include "terminal/message.h"
+#include "terminal/viewer.h"
 
 typedef struct {
     const pt_pprof_session *session;
@@ -37,7 +37,7 @@ static const char *keep_text(shell *s, const char *text)
 static void say_text(const char *text)
 {
     const size_t length = strlen(text);
-    pt_cmd_err("%s%s", text, length > 0 && text[length - 1] == '\n' ? "" : "\n");
+    pt_print_error("%s%s", text, length > 0 && text[length - 1] == '\n' ? "" : "\n");
 }
 
 /* ---- Assignments ---- */
@@ -66,7 +66,7 @@ static bool try_assignment(shell *s, const char *line)
         pt_shell_trimmed(line, equals != NULL ? (size_t)(equals - line) : strlen(line));
     if (!pt_pprof_is_option(name)) return false;
     if (equals == NULL && !pt_pprof_is_switch(name)) {
-        pt_cmd_err("please specify a value, e.g. %s=<val>\n", name);
+        pt_print_error("please specify a value, e.g. %s=<val>\n", name);
         return true;
     }
     const char *value = equals != NULL ? equals + 1 : "";
@@ -206,23 +206,23 @@ static void put_help_line(void *context, const char *name)
 {
     (void)context;
     const char *help = pt_pprof_option_help(name);
-    pt_cmd_err("    %-16s %s\n", name, help != NULL ? help : "");
+    pt_print_error("    %-16s %s\n", name, help != NULL ? help : "");
 }
 
 static void say_all_help(void)
 {
-    pt_cmd_err("  Commands:\n");
+    pt_print_error("  Commands:\n");
     for (size_t i = 0; i < pt_pprof_command_count; i++)
-        pt_cmd_err("    %-16s %s\n", pt_pprof_commands[i].name, pt_pprof_commands[i].help);
-    pt_cmd_err(
+        pt_print_error("    %-16s %s\n", pt_pprof_commands[i].name, pt_pprof_commands[i].help);
+    pt_print_error(
         "    o/options        all options and what they are set to\n"
         "    q/quit/exit/^D   leave\n"
         "\n  A command takes rows, -cum, patterns to focus on, -patterns to ignore, >FILE, | "
         "PROGRAM.\n"
         "\n  Options:\n");
     pt_pprof_each_option(put_help_line, NULL);
-    pt_cmd_err("\n    :                no focus, ignore, hide, tagfocus, tagignore any more\n"
-               "\n  \"help NAME\" tells of one of them\n");
+    pt_print_error("\n    :                no focus, ignore, hide, tagfocus, tagignore any more\n"
+                   "\n  \"help NAME\" tells of one of them\n");
 }
 
 static void show_help(const char *name)
@@ -232,12 +232,12 @@ static void show_help(const char *name)
     if (name[0] == '\0') {
         say_all_help();
     } else if (command != NULL) {
-        pt_cmd_err("%s\n  %s%s [ROWS] [FOCUS...] [-IGNORE...] [-cum] [>FILE] [| PROGRAM]\n",
-                   command->help, command->name, command->takes_pattern ? " PATTERN" : "");
+        pt_print_error("%s\n  %s%s [ROWS] [FOCUS...] [-IGNORE...] [-cum] [>FILE] [| PROGRAM]\n",
+                       command->help, command->name, command->takes_pattern ? " PATTERN" : "");
     } else if (option != NULL) {
-        pt_cmd_err("%s\n", option);
+        pt_print_error("%s\n", option);
     } else {
-        pt_cmd_err("Unknown command: %s\n", name);
+        pt_print_error("Unknown command: %s\n", name);
     }
 }
 

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include "cmd/lookup.h"
-#include "cmd/print.h"
 #include "personality/pprof/pprof.h"
 #include "personality/pprof/print.h"
 #include "render/weblist.h"
+#include "terminal/message.h"
 #include "transform/scale.h"
 #include "view/table.h"
 
@@ -41,7 +41,7 @@ static char *query_of(const pt_graph_report *report)
 static void say_facts(const pt_diag *diag)
 {
     for (size_t i = 0; i < diag->count; i++)
-        pt_cmd_err("%s\n", diag->facts[i].text);
+        pt_print_error("%s\n", diag->facts[i].text);
 }
 
 static pt_status put_page(const pt_pprof_session *session, const pt_pprof_config *config,

@@ -1,5 +1,5 @@
-/* record_perf.c: recording from outside, by the kernel's perf events: what runs already, the whole
- * machine, or a command. See record_int.h.
+/* perf.c: recording from outside, by the kernel's perf events: what runs already, the whole
+ * machine, or a command. See recording.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "capture/capture.h"
 #include "capture/cgroup.h"
 #include "capture/child.h"
@@ -18,25 +19,20 @@
 #include "capture/pids.h"
 #include "capture/procs.h"
 #include "capture/signals.h"
-#include "cmd/cmd.h"
-#include "cmd/lookup.h"
-#include "cmd/print.h"
-#include "cmd/record_int.h"
+#include "recording/recording.h"
+#include "terminal/message.h"
 
 typedef struct {
-    pt_cmd_context *context;
-    const pt_record_settings *settings;
-    const char *why; /* this engine */
+    const pt_recording *recording;
+    const pt_record_settings *settings; /* of recording */
+    const char *why;                    /* this engine */
     pt_pid_list pids;
     pt_record_child child;
     pt_permission permission;
     pt_capture_facts facts;
     pt_record_run kept; /* its folder: what is recorded, should we be killed */
-    char *typed;
-    char *command; /* the recorded command, as typed */
-    char *cgroup;  /* the group's name as in /proc/PID/cgroup */
-    char *table_folder;
-    uint64_t memory_bytes; /* the most that a recording may hold */
+    char *command;      /* the recorded command, as typed */
+    char *cgroup;       /* the group's name as in /proc/PID/cgroup */
     bool shows_progress;
 } perf_run;
 
@@ -49,12 +45,12 @@ static void show_progress(void *arg, const pt_capture_facts *f)
     PT_FREE char *line =
         pt_strf("pitot: %.1f s, %" PRIu64 " samples, %.0f a second, %" PRIu64 " lost", seconds,
                 f->samples, seconds > 0 ? (double)f->samples / seconds : 0, f->lost);
-    pt_cmd_progress(line);
+    pt_show_progress(line);
 }
 
 static void end_progress(const perf_run *run)
 {
-    if (run->shows_progress) pt_cmd_progress(NULL);
+    if (run->shows_progress) pt_show_progress(NULL);
 }
 
 /* ---- what the profile says of itself ---- */
@@ -114,7 +110,7 @@ static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts 
     p->host = pt_builder_text(b, host.nodename).v;
     p->command_line = pt_builder_text(b, run->command).v;
     p->cpu_used_ns = (int64_t)used_ns(run, f);
-    add_comment(b, pt_strf("recorded with: %s", run->typed));
+    add_comment(b, pt_strf("recorded with: %s", run->recording->typed));
     PT_FREE char *walked = f->has_walker ? pt_strf(", %" PRIu64 " of %" PRIu64
                                                    " stacks walked in the kernel by a BPF program",
                                                    f->walked, f->stacks)
@@ -176,8 +172,8 @@ static pt_status no_event(const char *name, pt_error *reterr)
 static char *command_of(const perf_run *run)
 {
     const pt_record_settings *const s = run->settings;
-    if (run->context->arg_count > 0 && s->pids.count == 0)
-        return pt_record_command_text(run->context->args, run->context->arg_count);
+    if (run->recording->arg_count > 0 && s->pids.count == 0)
+        return pt_record_command_text(run->recording->args, run->recording->arg_count);
     if (s->cgroup != NULL) return pt_strf("--cgroup %s", s->cgroup);
     if (s->all) return pt_strdup("-a");
     pt_buf text = PT_BUF_INIT;
@@ -199,10 +195,10 @@ static void say_children(const perf_run *run)
     for (size_t i = 0; i < children.count && i < SHOWN; i++)
         pt_putf(&list, "%s%d", i > 0 ? "," : "", children.items[i]);
     if (children.count > 0)
-        pt_cmd_say("%zu child process%s started earlier %s not recorded%s: pitot record -p %s",
-                   children.count, children.count > 1 ? "es that" : " that",
-                   children.count > 1 ? "were" : "was",
-                   children.count > SHOWN ? "; the first of them" : "", pt_buf_text(&list));
+        pt_say("%zu child process%s started earlier %s not recorded%s: pitot record -p %s",
+               children.count, children.count > 1 ? "es that" : " that",
+               children.count > 1 ? "were" : "was",
+               children.count > SHOWN ? "; the first of them" : "", pt_buf_text(&list));
     pt_buf_done(&list);
     free(children.items);
 }
@@ -216,13 +212,13 @@ static void say_nothing(const perf_run *run)
         PT_FREE char *pid = pt_strf("%d", run->pids.items[i]);
         pt_proc_status("/proc", pid, "State", state, sizeof state);
         if (state[0] == 'T')
-            pt_cmd_say("process %s is still stopped; to continue it: kill -CONT %s", pid, pid);
-        if (state[0] == 't') pt_cmd_say("process %s is stopped by a debugger", pid);
+            pt_say("process %s is still stopped; to continue it: kill -CONT %s", pid, pid);
+        if (state[0] == 't') pt_say("process %s is stopped by a debugger", pid);
         if (state[0] == 'T' || state[0] == 't') return;
     }
     if (run->facts.used_ns >= run->facts.period_ns) return;
-    pt_cmd_say("the process used no CPU time while it was recorded%s",
-               run->settings->off_cpu ? "" : "; --off-cpu shows where its threads wait");
+    pt_say("the process used no CPU time while it was recorded%s",
+           run->settings->off_cpu ? "" : "; --off-cpu shows where its threads wait");
     say_children(run);
 }
 
@@ -232,47 +228,46 @@ static void say_doubts(const perf_run *run)
     say_nothing(run);
     PT_FREE char *refused = pt_strdup(f->python_refused);
     for (char *rest = refused, *line; (line = strsep(&rest, "\n")) != NULL;)
-        if (line[0] != '\0') pt_cmd_say("%s", line);
+        if (line[0] != '\0') pt_say("%s", line);
     if (f->is_full)
-        pt_cmd_say("recording ended after %.1f s: it held %" PRIu64
-                   " MB, half of what it may take, "
-                   "and needs the rest to be written; " PT_MEMORY_VARIABLE
-                   "=SIZE in the environment allows more",
-                   (double)f->duration_ns / 1e9, run->memory_bytes >> 20);
+        pt_say("recording ended after %.1f s: it held %" PRIu64 " MB, half of what it may take, "
+               "and needs the rest to be written; " PT_MEMORY_VARIABLE
+               "=SIZE in the environment allows more",
+               (double)f->duration_ns / 1e9, run->recording->memory_bytes >> 20);
     if (f->throttled > 0)
-        pt_cmd_say("the kernel throttled sampling %" PRIu64 " time%s; use a lower -F, or raise "
-                   "kernel.perf_cpu_time_max_percent",
-                   f->throttled, f->throttled == 1 ? "" : "s");
+        pt_say("the kernel throttled sampling %" PRIu64 " time%s; use a lower -F, or raise "
+               "kernel.perf_cpu_time_max_percent",
+               f->throttled, f->throttled == 1 ? "" : "s");
     if (f->left_out > 0)
-        pt_cmd_say("the unwind tables of %" PRIu32 " file%s have no room in the kernel; stacks "
-                   "through %s were copied",
-                   f->left_out, f->left_out == 1 ? "" : "s", f->left_out == 1 ? "it" : "them");
+        pt_say("the unwind tables of %" PRIu32 " file%s have no room in the kernel; stacks "
+               "through %s were copied",
+               f->left_out, f->left_out == 1 ? "" : "s", f->left_out == 1 ? "it" : "them");
     if (f->unreadable > 0)
-        pt_cmd_say("the mappings of %" PRIu32 " process%s could not be read; such a process's "
-                   "stacks are one frame deep",
-                   f->unreadable, f->unreadable == 1 ? "" : "es");
+        pt_say("the mappings of %" PRIu32 " process%s could not be read; such a process's "
+               "stacks are one frame deep",
+               f->unreadable, f->unreadable == 1 ? "" : "es");
     const uint64_t used = used_ns(run, f);
     if (!f->is_each_thread && run->pids.count > 0 && f->lost == 0 && f->stacks >= 200 &&
         f->seen_ns < used - used / 10)
-        pt_cmd_say("%.0f %% of the process's CPU time was counted for other threads on the same "
-                   "CPU; --each-thread counts each thread by its own clock",
-                   100.0 * (double)(used - f->seen_ns) / (double)used);
+        pt_say("%.0f %% of the process's CPU time was counted for other threads on the same "
+               "CPU; --each-thread counts each thread by its own clock",
+               100.0 * (double)(used - f->seen_ns) / (double)used);
     if (f->missed_threads > 0 && f->is_out_of_descriptors)
-        pt_cmd_say("%" PRIu64 " threads could not be sampled for want of descriptors: raise "
-                   "ulimit -n",
-                   f->missed_threads);
+        pt_say("%" PRIu64 " threads could not be sampled for want of descriptors: raise "
+               "ulimit -n",
+               f->missed_threads);
     else if (f->missed_threads > 0)
-        pt_cmd_say("%" PRIu64 " threads are not in the recording: they ended first, or the "
-                   "kernel denied access to them",
-                   f->missed_threads);
+        pt_say("%" PRIu64 " threads are not in the recording: they ended first, or the "
+               "kernel denied access to them",
+               f->missed_threads);
     if (f->period_ns == 0 && f->lost > f->stacks / 100)
-        pt_cmd_say("%" PRIu64 " samples were lost: they came faster than pitot reads them; use a "
-                   "larger -c",
-                   f->lost);
+        pt_say("%" PRIu64 " samples were lost: they came faster than pitot reads them; use a "
+               "larger -c",
+               f->lost);
     if (f->period_ns != 0 && f->lost > f->stacks / 100)
-        pt_cmd_say("%" PRIu64 " samples were lost: they came faster than pitot reads them; use a "
-                   "lower -F, or allow more locked memory (ulimit -l, kernel.perf_event_mlock_kb)",
-                   f->lost);
+        pt_say("%" PRIu64 " samples were lost: they came faster than pitot reads them; use a "
+               "lower -F, or allow more locked memory (ulimit -l, kernel.perf_event_mlock_kb)",
+               f->lost);
 }
 
 /* A full disk: the samples are worth another place. */
@@ -283,13 +278,13 @@ static void save_elsewhere(perf_run *run, const pt_profile *profile)
         if (places[i] == NULL || places[i][0] != '/') continue;
         pt_error error = PT_ERROR_INIT;
         PT_FREE char *path = pt_strf("%s/pitot.%d.pb.gz", places[i], (int)getpid());
-        if (access(path, F_OK) == 0 ||
-            pt_record_write(run->context, profile, path, PT_MODE_PRIVATE, &error) != PT_OK)
+        if (access(path, F_OK) == 0 || run->recording->write(run->recording->context, profile, path,
+                                                             PT_MODE_PRIVATE, &error) != PT_OK)
             continue;
-        pt_cmd_say("the samples are not lost: %s", path);
+        pt_say("the samples are not lost: %s", path);
         return;
     }
-    pt_cmd_say("the samples are lost: they fit neither in /dev/shm nor in TMPDIR nor in /tmp");
+    pt_say("the samples are lost: they fit neither in /dev/shm nor in TMPDIR nor in /tmp");
 }
 
 static int write_and_say(perf_run *run, const pt_profile *profile)
@@ -298,8 +293,9 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
     const pt_capture_facts *const f = &run->facts;
     pt_error error = PT_ERROR_INIT;
     char dead_ends[256];
-    if (pt_record_write(run->context, profile, s->output, s->file_mode, &error) != PT_OK) {
-        const int failed = pt_cmd_fail(&error);
+    if (run->recording->write(run->recording->context, profile, s->output, s->file_mode, &error) !=
+        PT_OK) {
+        const int failed = pt_fail(&error);
         save_elsewhere(run, profile);
         return failed;
     }
@@ -310,10 +306,10 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
     const bool is_copied = !f->has_walker && s->engine != PT_ENGINE_PERF;
     PT_FREE char *why_copied = why_copied_text(run, f);
     if (pt_record_is_worth_a_line(cut, f->samples))
-        pt_cmd_say("%" PRIu64 " stacks are deeper than what was copied of them, %" PRIu32
-                   " KB at last: their own time is right, their outermost callers are missing%s%s",
-                   cut, (f->stack_bytes + 1023) / 1024,
-                   is_copied ? "; no BPF program walked them: " : "", is_copied ? why_copied : "");
+        pt_say("%" PRIu64 " stacks are deeper than what was copied of them, %" PRIu32
+               " KB at last: their own time is right, their outermost callers are missing%s%s",
+               cut, (f->stack_bytes + 1023) / 1024,
+               is_copied ? "; no BPF program walked them: " : "", is_copied ? why_copied : "");
     pt_record_say_incomplete(f->samples, reached + cut, dead_ends);
     pt_journal_frames frames[PT_JOURNAL_LANGUAGES];
     frames_of(f, frames);
@@ -362,7 +358,7 @@ static pt_status ask_kernel(perf_run *run, pt_error *reterr)
     const pt_record_settings *const s = run->settings;
     const char *const name = s->event != NULL ? s->event : "cpu-clock";
     const pid_t self = getpid();
-    const bool has_command = run->context->arg_count > 0 && !is_of_others(s);
+    const bool has_command = run->recording->arg_count > 0 && !is_of_others(s);
     const pt_event_plan plan = {.source = pt_event_source_named(name),
                                 .hz = (uint64_t)s->hz,
                                 .period = 1000000,
@@ -388,7 +384,7 @@ static pt_status ask_kernel(perf_run *run, pt_error *reterr)
                             "--off-cpu needs to see the kernel switch threads; run with sudo, or: "
                             "sudo sysctl kernel.perf_event_paranoid=1%s",
                             has_command ? "; without rights: --wall in place of --off-cpu" : "");
-    if (has_command && run->permission.is_each_thread && is_privileged(run->context->args[0]))
+    if (has_command && run->permission.is_each_thread && is_privileged(run->recording->args[0]))
         return pt_error_set(reterr, PT_ERR_SYSTEM,
                             "the kernel does not let you sample this command either, because it "
                             "changes its rights: run pitot with sudo, or as the user whose rights "
@@ -398,7 +394,7 @@ static pt_status ask_kernel(perf_run *run, pt_error *reterr)
 
 static void say_line(const char *line)
 {
-    pt_cmd_say("%s", line);
+    pt_say("%s", line);
 }
 
 static pt_status prepare_capture(perf_run *run, pt_error *reterr)
@@ -439,10 +435,10 @@ static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pi
         .walks = wish_of(run),
         .each_thread = run->permission.is_each_thread,
         .duration_ns = s->duration_ns,
-        .memory_bytes = run->memory_bytes,
-        .tables = {.folder = run->table_folder, .stamp = pt_cache_stamp()},
+        .memory_bytes = run->recording->memory_bytes,
+        .tables = run->recording->tables,
         .keep_folder = run->kept.folder,
-        .typed = run->typed,
+        .typed = run->recording->typed,
         .stop = &pt_record_stop,
         .progress = run->shows_progress ? show_progress : NULL,
         .describe = describe_recording,
@@ -459,32 +455,31 @@ static int take_samples(perf_run *run, pt_capture *capture)
     PT_UNREF_PROFILE const pt_profile *profile = NULL;
     pt_capture_start(capture);
     if (run->child.pid > 0) {
-        const pt_status began = pt_record_child_go(&run->child, run->context->args[0], &error);
+        const pt_status began = pt_record_child_go(&run->child, run->recording->args[0], &error);
         if (began != PT_OK) {
-            pt_cmd_fail(&error);
+            pt_fail(&error);
             return began == PT_ERR_NOTFOUND ? 127 : 126;
         }
     }
     pt_capture_run(capture);
     end_progress(run);
     const bool has_ended = run->child.pid > 0 && pt_record_child_has_ended(&run->child);
-    if (pt_capture_finish(capture, &run->facts, &profile, &error) != PT_OK)
-        return pt_cmd_fail(&error);
+    if (pt_capture_finish(capture, &run->facts, &profile, &error) != PT_OK) return pt_fail(&error);
     const int written = write_and_say(run, profile);
     if (run->child.pid <= 0) return written;
     if (!has_ended) pt_record_child_wait(&run->child);
-    const int status = pt_record_status_of(run->context->args[0], run->child.wait_status);
+    const int status = pt_record_status_of(run->recording->args[0], run->child.wait_status);
     return status != 0 ? status : written;
 }
 
 static int run_capture(perf_run *run, pt_error *ret_refusal)
 {
     pt_capture *capture = NULL;
-    const bool has_command = run->context->arg_count > 0;
+    const bool has_command = run->recording->arg_count > 0;
     pt_record_signals before;
     if (has_command) {
-        const char **const command = pt_alloc(run->context->arg_count + 1, sizeof *command);
-        memcpy(command, run->context->args, run->context->arg_count * sizeof *command);
+        const char **const command = pt_alloc(run->recording->arg_count + 1, sizeof *command);
+        memcpy(command, run->recording->args, run->recording->arg_count * sizeof *command);
         const pt_status started = pt_record_child_start(command, &run->child, ret_refusal);
         free(command);
         if (started != PT_OK) return PT_RECORD_REFUSED;
@@ -507,34 +502,25 @@ static int run_capture(perf_run *run, pt_error *ret_refusal)
     return status;
 }
 
-int pt_record_perf(pt_cmd_context *context, const pt_record_settings *settings, const char *why,
-                   pt_error *ret_refusal)
+int pt_record_perf(const pt_recording *recording, const char *why, pt_error *ret_refusal)
 {
-    perf_run run = {.context = context,
-                    .settings = settings,
+    perf_run run = {.recording = recording,
+                    .settings = recording->settings,
                     .why = why,
                     .child = {.pid = -1},
                     .kept = {.lock_fd = -1},
-                    .shows_progress = isatty(STDERR_FILENO) != 0 && context->arg_count == 0};
-    bool is_chosen;
-    int status = pt_cmd_memory_allowed(0, &run.memory_bytes, &is_chosen);
-    if (status != PT_EXIT_OK) return status;
-    run.memory_bytes /= 2; /* the profile is made and written in the other half */
-    status = PT_RECORD_REFUSED;
+                    .shows_progress = isatty(STDERR_FILENO) != 0 && recording->arg_count == 0};
+    int status = PT_RECORD_REFUSED;
     if (prepare_capture(&run, ret_refusal) == PT_OK) {
-        if (run.permission.note[0] != '\0') pt_cmd_say("%s", run.permission.note);
+        if (run.permission.note[0] != '\0') pt_say("%s", run.permission.note);
         pt_error error = PT_ERROR_INIT;
         run.command = command_of(&run);
-        run.typed = pt_record_typed(settings, context->args, context->arg_count);
         pt_record_run_folder(false, &run.kept, &error); /* without one it goes, too */
-        run.table_folder = pt_user_cache("pitot/tables");
         status = run_capture(&run, ret_refusal);
     }
     pt_record_run_done(&run.kept);
     free(run.command);
-    free(run.typed);
     free(run.cgroup);
-    free(run.table_folder);
     free(run.pids.items);
     return status;
 }

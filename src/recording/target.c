@@ -1,5 +1,5 @@
-/* record_target.c: what would run, and whether a preloaded library could see it. */
-#include "cmd/record_int.h"
+/* target.c: what would run, and whether a preloaded library could see it. */
+#include "recording/recording.h"
 
 #include <elf.h>
 #include <errno.h>

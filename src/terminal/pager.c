@@ -1,5 +1,5 @@
 /* pager.c: see pager.h. */
-#include "cmd/pager.h"
+#include "terminal/pager.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,7 @@
 
 #include "base/program.h"
 #include "base/shell_words.h"
-#include "cmd/cmd.h"
-#include "cmd/print.h"
+#include "terminal/message.h"
 
 enum { HELD_MOST = 1 << 20 };
 
@@ -124,8 +123,8 @@ static int start_pager(pt_pager *pager)
     int fd = -1;
     const int error = start_program(argv, &pager->pid, &fd);
     if (error != 0 && variable != NULL)
-        pt_cmd_say("the pager of %s cannot be started: %s: %s", variable, words.items[0],
-                   strerror(error));
+        pt_say("the pager of %s cannot be started: %s: %s", variable, words.items[0],
+               strerror(error));
     pt_shell_words_done(&words);
     return fd;
 }
@@ -136,7 +135,7 @@ static void give_terminal(pt_pager *pager)
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGINT, &ignore, &pager->interrupt);
     sigaction(SIGQUIT, &ignore, &pager->quit);
-    pt_cmd_hear(&pager->messages);
+    pt_say_into(&pager->messages);
 }
 
 static void take_terminal(pt_pager *pager)
@@ -146,8 +145,8 @@ static void take_terminal(pt_pager *pager)
     }
     sigaction(SIGINT, &pager->interrupt, NULL);
     sigaction(SIGQUIT, &pager->quit, NULL);
-    pt_cmd_hear(NULL);
-    pt_cmd_say_lines(&pager->messages);
+    pt_say_into(NULL);
+    pt_say_lines(&pager->messages);
 }
 
 /* ---- The report ---- */
@@ -155,7 +154,7 @@ static void take_terminal(pt_pager *pager)
 /* Decides who shows the report, and shows what is held. */
 static void show_held(pt_pager *pager)
 {
-    pt_cmd_progress(NULL);
+    pt_show_progress(NULL);
     const int fd = fits_on_screen(&pager->held) ? -1 : start_pager(pager);
     if (pager->pid != 0) give_terminal(pager);
     pt_out_to_fd(&pager->shown, fd >= 0 ? fd : STDOUT_FILENO);

@@ -1,8 +1,8 @@
 /* line.h: reads lines: with editing, history and completion (libedit) on a terminal, and plainly
  * from a pipe.
  */
-#ifndef PT_CMD_LINE_H
-#define PT_CMD_LINE_H
+#ifndef PT_TERMINAL_LINE_H
+#define PT_TERMINAL_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
-/* record_run.c: running the command with the library in it.
+/* run.c: running the command with the library in it.
  *
  * The child gets this environment and nothing else of us: LD_PRELOAD (ours behind what is there),
  * PITOT_RECORD_DIR, PITOT_RECORD_HZ, PITOT_RECORD_WALL. Every process of the tree leaves its
  * journal in that folder.
  */
-#include "cmd/record_int.h"
+#include "recording/recording.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "capture/child.h"
 #include "capture/signals.h"
+#include "terminal/message.h"
 
 static void say_cut_off(void *is_again, const char *folder, time_t last_s, bool is_told)
 {
@@ -26,7 +27,7 @@ static void say_cut_off(void *is_again, const char *folder, time_t last_s, bool 
     struct tm local;
     if (is_told && !*(const bool *)is_again) return;
     if (localtime_r(&last_s, &local) != NULL) strftime(when, sizeof when, "%H:%M", &local);
-    pt_cmd_say("a recording was cut off at %s; its samples: pitot recover %s", when, folder);
+    pt_say("a recording was cut off at %s; its samples: pitot recover %s", when, folder);
 }
 
 size_t pt_record_tell_cut_off(bool is_again)

@@ -1,7 +1,7 @@
 /* viewer.h: a report is shown by another program: a temporary file, the program, and the file is
  * gone again. */
-#ifndef PT_CMD_VIEWER_H
-#define PT_CMD_VIEWER_H
+#ifndef PT_TERMINAL_VIEWER_H
+#define PT_TERMINAL_VIEWER_H
 
 #include "base/buf.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /* progress.c: see progress.h. */
-#include "cmd/progress.h"
+#include "terminal/progress.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -13,8 +13,8 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "cmd/print.h"
 #include "render/text.h"
+#include "terminal/message.h"
 
 #define MOST_MS INT64_C(1000000000000) /* thirty years */
 
@@ -41,17 +41,17 @@ static void show_state(void *context, const pt_progress_state *s)
 {
     const int64_t *const quiet_ms = context;
     if (s == NULL) {
-        pt_cmd_progress(NULL);
+        pt_show_progress(NULL);
         return;
     }
-    if (pt_cmd_silence_ms() < *quiet_ms) return;
+    if (pt_silence_ms() < *quiet_ms) return;
     char amount[160];
     put_amount(s, amount, sizeof amount);
     PT_FREE char *line = pt_strf("%s: %s", s->doing, amount);
-    pt_cmd_progress(line);
+    pt_show_progress(line);
 }
 
-pt_progress *pt_cmd_progress_new(void)
+pt_progress *pt_progress_line_new(void)
 {
     static int64_t quiet_ms = 1000;
     const char *const term = getenv("TERM"), *const asked = getenv(PT_PROGRESS_VARIABLE);
@@ -61,7 +61,7 @@ pt_progress *pt_cmd_progress_new(void)
     return pt_progress_new(quiet_ms, show_state, &quiet_ms);
 }
 
-struct pt_cmd_work {
+struct pt_progress_work {
     pt_progress *progress;
     pthread_t watcher;
     bool is_watched;
@@ -73,7 +73,7 @@ struct pt_cmd_work {
 static void *watch_work(void *argument)
 {
     enum { EACH_MS = 100 };
-    pt_cmd_work *const work = argument;
+    pt_progress_work *const work = argument;
     pthread_mutex_lock(&work->lock);
     while (!work->has_ended) {
         struct timespec until;
@@ -88,7 +88,7 @@ static void *watch_work(void *argument)
     return NULL;
 }
 
-pt_cmd_work *pt_cmd_work_begin(pt_progress *progress, const char *format, ...)
+pt_progress_work *pt_progress_work_begin(pt_progress *progress, const char *format, ...)
 {
     if (progress == NULL) return NULL;
     pt_buf doing = PT_BUF_INIT;
@@ -98,7 +98,7 @@ pt_cmd_work *pt_cmd_work_begin(pt_progress *progress, const char *format, ...)
     va_end(args);
     pt_progress_begin(progress, PT_PROGRESS_TIME, 0, "%s", pt_buf_text(&doing));
     pt_buf_done(&doing);
-    pt_cmd_work *const work = pt_alloc(1, sizeof *work);
+    pt_progress_work *const work = pt_alloc(1, sizeof *work);
     work->progress = progress;
     pthread_mutex_init(&work->lock, NULL);
     pthread_cond_init(&work->ended, NULL);
@@ -106,7 +106,7 @@ pt_cmd_work *pt_cmd_work_begin(pt_progress *progress, const char *format, ...)
     return work;
 }
 
-void pt_cmd_work_end(pt_cmd_work *work)
+void pt_progress_work_end(pt_progress_work *work)
 {
     if (work == NULL) return;
     pthread_mutex_lock(&work->lock);

@@ -1,5 +1,5 @@
 /* viewer.c: finding a program that shows a file, and waiting for it. */
-#include "cmd/viewer.h"
+#include "terminal/viewer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include "base/program.h"
 #include "base/xml.h"
-#include "cmd/print.h"
+#include "terminal/message.h"
 
 static bool has_display(void)
 {
@@ -203,7 +203,7 @@ void pt_shell_send(const pt_buf *report, const char *command)
     struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, broken;
     FILE *pipe = popen(command, "we");
     if (pipe == NULL) {
-        pt_cmd_err("%s: %s\n", command, strerror(errno));
+        pt_print_error("%s: %s\n", command, strerror(errno));
         return;
     }
     sigaction(SIGINT, &ignore, &interrupt);

@@ -1,4 +1,4 @@
-/* record_counted.c: CPU time that the clocks of processes count and no sample can show: the library
+/* counted.c: CPU time that the clocks of processes count and no sample can show: the library
  * is in a process from the end of its loading to its exit. CPU time before and after has a row of
  * its own in the profile. So the values add up to the CPU time of the command, and no function of
  * the program gets time that is not its own.
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "cmd/record_int.h"
+#include "recording/recording.h"
 
 void pt_counted_add_image(pt_counted *counted, const pt_journal_brief *image, uint64_t earlier_ns)
 {

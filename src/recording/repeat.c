@@ -1,4 +1,4 @@
-/* record_repeat.c: one recording after the other, for `pitot diff`. See record_int.h. */
+/* repeat.c: one recording after the other, for `pitot diff`. See recording.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,17 +7,8 @@
 
 #include "base/file.h"
 #include "capture/signals.h"
-#include "cmd/cmd.h"
-#include "cmd/record_int.h"
-
-char *pt_record_name_part(const char *output, const char *part)
-{
-    const char *const slash = strrchr(output, '/');
-    const char *const name = slash != NULL ? slash + 1 : output;
-    const size_t stem =
-        (size_t)(name - output) + strcspn(name + (name[0] == '.'), ".") + (name[0] == '.');
-    return pt_strf("%.*s.%s%s", (int)stem, output, part, output + stem);
-}
+#include "recording/recording.h"
+#include "terminal/message.h"
 
 static char *run_name(const char *output, int64_t number)
 {
@@ -37,8 +28,7 @@ static int wait_for_run(pid_t pid, int64_t number)
     pt_record_signals_pass_to(0);
     if (ended < 0) return PT_EXIT_FAILED;
     if (WIFEXITED(status)) return WEXITSTATUS(status);
-    pt_cmd_say("the recorder of run %lld was ended by signal %d", (long long)number,
-               WTERMSIG(status));
+    pt_say("the recorder of run %lld was ended by signal %d", (long long)number, WTERMSIG(status));
     return 128 + WTERMSIG(status);
 }
 
@@ -55,12 +45,11 @@ static char *run_names(const char *output, int64_t count)
     return pt_buf_take(&names, NULL);
 }
 
-int pt_record_repeat(pt_cmd_context *context, pt_record_settings *settings,
-                     int (*record)(pt_cmd_context *context, pt_record_settings *settings))
+int pt_record_repeat(pt_record_settings *settings,
+                     int (*record)(void *context, pt_record_settings *settings), void *context)
 {
     pt_record_signals before;
     int status = PT_EXIT_OK;
-    pt_out_flush(context->out, NULL);
     pt_record_signals_take(true, &before);
     for (int64_t i = 1; i <= settings->repeat && status == PT_EXIT_OK && pt_record_end_signal == 0;
          i++) {
@@ -70,19 +59,19 @@ int pt_record_repeat(pt_cmd_context *context, pt_record_settings *settings,
             settings->output = run_name(settings->output, i); /* until the process ends */
             return record(context, settings);
         }
-        if (pid < 0) pt_cmd_say("run %lld: fork: %s", (long long)i, strerror(errno));
+        if (pid < 0) pt_say("run %lld: fork: %s", (long long)i, strerror(errno));
         status = pid < 0 ? PT_EXIT_FAILED : wait_for_run(pid, i);
         if (status != PT_EXIT_OK && i < settings->repeat)
-            pt_cmd_say("run %lld of %lld ended with status %d: no more are made", (long long)i,
-                       (long long)settings->repeat, status);
+            pt_say("run %lld of %lld ended with status %d: no more are made", (long long)i,
+                   (long long)settings->repeat, status);
     }
     pt_record_signals_give_back(&before);
     if (status == PT_EXIT_OK && pt_record_end_signal != 0) {
-        pt_cmd_say("signal %d: no more runs are made", (int)pt_record_end_signal);
+        pt_say("signal %d: no more runs are made", (int)pt_record_end_signal);
         status = 128 + pt_record_end_signal;
     }
     if (status != PT_EXIT_OK) return status;
     PT_FREE char *names = run_names(settings->output, settings->repeat);
-    pt_cmd_say("next: pitot diff BEFORE... -- %s", names);
+    pt_say("next: pitot diff BEFORE... -- %s", names);
     return PT_EXIT_OK;
 }

@@ -1,8 +1,8 @@
 /* lazy_edit.h: loads libedit, and the three libraries that it needs, when a line is first edited:
  * loading them at each start of the program is slow.
  */
-#ifndef PT_CMD_LAZY_EDIT_H
-#define PT_CMD_LAZY_EDIT_H
+#ifndef PT_TERMINAL_LAZY_EDIT_H
+#define PT_TERMINAL_LAZY_EDIT_H
 
 #include <histedit.h>
 

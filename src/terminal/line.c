@@ -1,5 +1,5 @@
 /* line.c: libedit on a terminal, getline elsewhere. */
-#include "cmd/line.h"
+#include "terminal/line.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +15,10 @@
 
 #include "base/file.h"
 #include "base/grow.h"
-#include "cmd/print.h"
+#include "terminal/message.h"
 
 #ifdef PT_WITH_LIBEDIT
-#include "cmd/lazy_edit.h"
+#include "terminal/lazy_edit.h"
 #endif
 
 struct pt_line {
@@ -106,10 +106,10 @@ static void put_in(EditLine *edit, const char *word, const char *text, bool fina
 
 static void show_choices(const pt_line_choices *c)
 {
-    pt_cmd_print("\n");
+    pt_print("\n");
     for (size_t i = 0; i < c->count && i < MOST_SHOWN; i++)
-        pt_cmd_print("%s\n", c->items[i]);
-    if (c->count > MOST_SHOWN) pt_cmd_print("... and %zu more\n", c->count - MOST_SHOWN);
+        pt_print("%s\n", c->items[i]);
+    if (c->count > MOST_SHOWN) pt_print("... and %zu more\n", c->count - MOST_SHOWN);
 }
 
 /* Inserts a single choice, or the beginning that several choices share if it is longer than the
@@ -210,11 +210,11 @@ static const char *edit_read(pt_line *line)
     uint64_t interrupts;
     if (read(interrupted, &interrupts, sizeof interrupts) > 0) {
         libedit->el_reset(line->edit);
-        pt_cmd_print("^C\n");
+        pt_print("^C\n");
         return "";
     }
     if (got == NULL || count <= 0) {
-        pt_cmd_print("\n");
+        pt_print("\n");
         return NULL;
     }
     free(line->plain);
@@ -262,7 +262,7 @@ const char *pt_line_read(pt_line *line)
 #ifdef PT_WITH_LIBEDIT
     if (line->edit != NULL) return edit_read(line);
 #endif
-    pt_cmd_print("%s", line->options.prompt);
+    pt_print("%s", line->options.prompt);
     const ssize_t bytes = getline(&line->plain, &line->plain_cap, stdin);
     if (bytes < 0) return NULL;
     line->plain[strcspn(line->plain, "\r\n")] = '\0';

@@ -1,12 +1,13 @@
-/* record_say.c: the one line by which to judge a recording. See record_int.h. */
+/* summary.c: the one line by which to judge a recording. See recording.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cmd/cmd.h"
-#include "cmd/record_int.h"
+#include "load/load.h"
 #include "process/path_kind.h"
+#include "recording/recording.h"
+#include "terminal/message.h"
 
 static const char *percent_text(char *buf, size_t size, uint64_t part, uint64_t whole)
 {
@@ -147,8 +148,8 @@ void pt_record_say_summary(const pt_record_summary *s)
     own_text(s, own, sizeof own);
     counted_text(s, counted, sizeof counted);
     languages_text(s, languages, sizeof languages);
-    pt_cmd_say("%s: %s, %s%s%s%s%s%s%s%s", s->files, counts, stacks, languages, off_cpu, processes,
-               lost, counted, own, is_file && !pt_record_to_stdout(s->files) ? next : "");
+    pt_say("%s: %s, %s%s%s%s%s%s%s%s", s->files, counts, stacks, languages, off_cpu, processes,
+           lost, counted, own, is_file && !pt_record_to_stdout(s->files) ? next : "");
 }
 
 bool pt_record_is_worth_a_line(uint64_t stacks, uint64_t all)
@@ -163,14 +164,14 @@ void pt_record_say_incomplete(uint64_t weight, uint64_t reached, const char *dea
     if (reached >= weight || !pt_record_is_worth_a_line(weight - reached, weight)) return;
     if (strncmp(dead_ends, "[anon:jit]", strlen("[anon:jit]")) == 0 ||
         strncmp(dead_ends, "[memfd:", strlen("[memfd:")) == 0) {
-        pt_cmd_say("%s of the stacks are cut in code that was compiled at run time and keeps no "
-                   "frame pointers (java: -XX:+PreserveFramePointer)",
-                   percent_text(share, sizeof share, weight - reached, weight));
+        pt_say("%s of the stacks are cut in code that was compiled at run time and keeps no "
+               "frame pointers (java: -XX:+PreserveFramePointer)",
+               percent_text(share, sizeof share, weight - reached, weight));
         return;
     }
-    pt_cmd_say("%s of the stacks are cut in %s, which has functions without unwind tables and "
-               "without frame pointers: their own time is right, their callers are missing (gcc "
-               "-fno-omit-frame-pointer)",
-               percent_text(share, sizeof share, weight - reached, weight),
-               dead_ends[0] != '\0' ? dead_ends : "the program");
+    pt_say("%s of the stacks are cut in %s, which has functions without unwind tables and "
+           "without frame pointers: their own time is right, their callers are missing (gcc "
+           "-fno-omit-frame-pointer)",
+           percent_text(share, sizeof share, weight - reached, weight),
+           dead_ends[0] != '\0' ? dead_ends : "the program");
 }

@@ -1,7 +1,7 @@
-/* message.c: messages of the command line on standard error, and of the shells on standard output.
- */
+/* message.c: see message.h. */
+#include "terminal/message.h"
+
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -9,11 +9,9 @@
 
 #include "base/clock.h"
 #include "base/temp.h"
-#include "cmd/cmd.h"
-#include "cmd/print.h"
 #include "render/text.h"
 
-static _Thread_local pt_buf *heard;
+static _Thread_local pt_buf *buffer; /* for this thread's messages; NULL: standard error */
 
 /* ---- The line of progress ---- */
 
@@ -36,7 +34,7 @@ static void erase_at_ending(void)
     if (atomic_load(&has_line)) pt_terminal_erase_line(STDERR_FILENO);
 }
 
-void pt_cmd_progress(const char *line)
+void pt_show_progress(const char *line)
 {
     const size_t columns = line_columns();
     if (columns == 0) line = NULL;
@@ -54,7 +52,7 @@ void pt_cmd_progress(const char *line)
     pthread_mutex_unlock(&line_lock);
 }
 
-int64_t pt_cmd_silence_ms(void)
+int64_t pt_silence_ms(void)
 {
     const int64_t last_ms = atomic_load(&said_ms);
     return last_ms == 0 ? INT64_MAX : pt_now_ms() - last_ms;
@@ -63,23 +61,28 @@ int64_t pt_cmd_silence_ms(void)
 /* Before anything else is written. */
 static void end_silence(void)
 {
-    pt_cmd_progress(NULL);
+    pt_show_progress(NULL);
     atomic_store(&said_ms, pt_now_ms());
 }
 
-void pt_cmd_hear(pt_buf *into)
+void pt_say_into(pt_buf *into)
 {
-    heard = into;
+    buffer = into;
+}
+
+bool pt_says_to_stderr(void)
+{
+    return buffer == NULL;
 }
 
 /* ---- The program's own messages ---- */
 
 /* Messages quote names from files and arguments: control characters must not reach a terminal. */
-static void say_line(const char *format, va_list args)
+void pt_vsay(const char *format, va_list args)
 {
-    if (heard != NULL) {
-        pt_vputf(heard, format, args);
-        pt_put_u8(heard, '\n');
+    if (buffer != NULL) {
+        pt_vputf(buffer, format, args);
+        pt_put_u8(buffer, '\n');
         return;
     }
     end_silence();
@@ -94,38 +97,27 @@ static void say_line(const char *format, va_list args)
     pt_buf_done(&line);
 }
 
-void pt_cmd_say(const char *format, ...)
+void pt_say(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say_line(format, args);
+    pt_vsay(format, args);
     va_end(args);
 }
 
-void pt_cmd_say_lines(pt_buf *lines)
+void pt_say_lines(pt_buf *lines)
 {
     char *rest = (char *)(uintptr_t)pt_buf_text(lines);
     for (char *line; (line = strsep(&rest, "\n")) != NULL;)
-        if (line[0] != '\0') pt_cmd_say("%s", line);
+        if (line[0] != '\0') pt_say("%s", line);
 }
 
-int pt_cmd_fail(const pt_error *error)
+int pt_fail(const pt_error *error)
 {
     char text[1200];
     pt_error_text(error, text, sizeof text);
-    pt_cmd_say("%s", text);
+    pt_say("%s", text);
     return error->status == PT_ERR_USAGE ? PT_EXIT_USAGE : PT_EXIT_FAILED;
-}
-
-int pt_cmd_usage(const pt_cmd_context *context, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    say_line(format, args);
-    va_end(args);
-    if (context->command != NULL && heard == NULL)
-        pt_cmd_say("`pitot help %s` shows how it is used", context->command->name);
-    return PT_EXIT_USAGE;
 }
 
 /* ---- Words of personalities and shells ---- */
@@ -142,7 +134,7 @@ static void print_to(int fd, const char *format, va_list args)
     pt_buf_done(&text);
 }
 
-void pt_cmd_print(const char *format, ...)
+void pt_print(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -150,12 +142,12 @@ void pt_cmd_print(const char *format, ...)
     va_end(args);
 }
 
-void pt_cmd_verr(const char *format, va_list args)
+void pt_vprint_error(const char *format, va_list args)
 {
     print_to(STDERR_FILENO, format, args);
 }
 
-void pt_cmd_err(const char *format, ...)
+void pt_print_error(const char *format, ...)
 {
     va_list args;
     va_start(args, format);

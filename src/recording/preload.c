@@ -1,5 +1,5 @@
-/* record_preload.c: recording a command with libprofiler.so.0 in it: journals, one profile or one
- * for each process, what is to be said. See record_int.h.
+/* preload.c: recording a command with libprofiler.so.0 in it: journals, one profile or one
+ * for each process, what is to be said. See recording.h.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "cmd/cmd.h"
-#include "cmd/record_int.h"
+#include "recording/recording.h"
+#include "terminal/message.h"
 
 #define BIRTH_AND_END_NS UINT64_C(2000000)
 
@@ -25,7 +25,7 @@ static void say_messages(const char *messages)
 {
     for (const char *line = messages; line != NULL && *line != '\0';) {
         const size_t length = strcspn(line, "\n");
-        pt_cmd_say("%.*s", (int)length, line);
+        pt_say("%.*s", (int)length, line);
         line += length + (line[length] == '\n');
     }
 }
@@ -55,9 +55,8 @@ static void say_not_entered(const char *lines, uint64_t ns)
 {
     pt_buf names = PT_BUF_INIT;
     const size_t count = list_names(lines, &names);
-    pt_cmd_say(
-        "%.2f CPU seconds in %zu program%s that the library cannot enter (%s): --engine=perf",
-        (double)ns / 1e9, count, count == 1 ? "" : "s", pt_buf_text(&names));
+    pt_say("%.2f CPU seconds in %zu program%s that the library cannot enter (%s): --engine=perf",
+           (double)ns / 1e9, count, count == 1 ? "" : "s", pt_buf_text(&names));
     pt_buf_done(&names);
 }
 
@@ -69,7 +68,7 @@ static void say_doubts(const pt_recorded *all)
     pt_recorded_add(&known_ns, all->images * BIRTH_AND_END_NS);
     const uint64_t unreached_ns = all->used_ns > known_ns ? all->used_ns - known_ns : 0;
     if (all->tick_bound)
-        pt_cmd_say(
+        pt_say(
             "the kernel's timers tick %.0f times a second of CPU here: each stack stands for about "
             "%.1f samples (perf events would be exact: sysctl kernel.perf_event_paranoid=1)",
             all->ticks > 0 && all->seen_ns > 0 ? (double)all->ticks * 1e9 / (double)all->seen_ns
@@ -79,35 +78,36 @@ static void say_doubts(const pt_recorded *all)
     if (is_much && all->not_entered != NULL)
         say_not_entered(all->not_entered, unreached_ns);
     else if (is_much)
-        pt_cmd_say("%.2f CPU seconds were used where the library was not: behind a cleared "
-                   "environment or chroot, or in the last tenth of a second of a process that was "
-                   "killed",
-                   (double)unreached_ns / 1e9);
+        pt_say("%.2f CPU seconds were used where the library was not: behind a cleared "
+               "environment or chroot, or in the last tenth of a second of a process that was "
+               "killed",
+               (double)unreached_ns / 1e9);
     if (all->unsampled_threads > 0)
-        pt_cmd_say("%" PRIu64 " threads could not be given a timer and were not sampled",
-                   all->unsampled_threads);
+        pt_say("%" PRIu64 " threads could not be given a timer and were not sampled",
+               all->unsampled_threads);
     if (all->impossible > 0)
-        pt_cmd_say("%zu records of processes claim more CPU time than there was, and are left out",
-                   all->impossible);
+        pt_say("%zu records of processes claim more CPU time than there was, and are left out",
+               all->impossible);
     if (all->running > 0)
-        pt_cmd_say("%zu processes still run; their samples up to now are in the profile",
-                   all->running);
+        pt_say("%zu processes still run; their samples up to now are in the profile", all->running);
     for (size_t i = 0; i < all->count; i++) {
         const pt_recorded_process *const process = &all->processes[i];
         if (process->error.status != PT_OK)
-            pt_cmd_say("process %" PRIu32 " (%s): %s", process->facts.pid, process->facts.comm,
-                       process->error.message);
+            pt_say("process %" PRIu32 " (%s): %s", process->facts.pid, process->facts.comm,
+                   process->error.message);
     }
     say_messages(all->messages);
 }
 
 /* Profiles of processes [first, first + count) to the file; adds what is in it to the totals. */
-static pt_status write_part(pt_cmd_context *context, const pt_record_story *story, pt_recorded *all,
-                            size_t first, size_t count, const char *path, pt_error *reterr)
+static pt_status write_part(const pt_recording *recording, const pt_record_story *story,
+                            pt_recorded *all, size_t first, size_t count, const char *path,
+                            pt_error *reterr)
 {
     PT_UNREF_PROFILE const pt_profile *profile = NULL;
     pt_status status = pt_recorded_profile(story, first, count, &profile, reterr);
-    if (status == PT_OK) status = pt_record_write(context, profile, path, story->mode, reterr);
+    if (status == PT_OK)
+        status = recording->write(recording->context, profile, path, story->mode, reterr);
     if (status != PT_OK) return status;
     for (size_t i = first; i < first + count; i++) {
         pt_recorded_add(&all->weight, all->processes[i].facts.weight);
@@ -120,23 +120,24 @@ static pt_status write_part(pt_cmd_context *context, const pt_record_story *stor
         const size_t gone = pt_recorded_gone(profile);
         pt_recorded_dead_ends(profile, all->dead_ends, sizeof all->dead_ends);
         if (gone > 0)
-            pt_cmd_say("%zu programs or libraries with samples are gone from the disk; their "
-                       "functions will have no names",
-                       gone);
+            pt_say("%zu programs or libraries with samples are gone from the disk; their "
+                   "functions will have no names",
+                   gone);
     }
     return PT_OK;
 }
 
-static pt_status write_all(pt_cmd_context *context, const pt_record_settings *settings,
-                           const pt_record_story *story, pt_recorded *all, pt_error *reterr)
+static pt_status write_all(const pt_recording *recording, const pt_record_story *story,
+                           pt_recorded *all, pt_error *reterr)
 {
+    const pt_record_settings *const settings = recording->settings;
     if (!settings->split)
-        return write_part(context, story, all, 0, all->count, settings->output, reterr);
+        return write_part(recording, story, all, 0, all->count, settings->output, reterr);
     pt_status status = PT_OK;
     for (size_t i = 0; i < all->count && status == PT_OK; i++) {
         if (all->processes[i].facts.ticks == 0) continue;
         PT_FREE char *path = split_name(settings->output, &all->processes[i].facts);
-        status = write_part(context, story, all, i, 1, path, reterr);
+        status = write_part(recording, story, all, i, 1, path, reterr);
     }
     return status;
 }
@@ -144,44 +145,45 @@ static pt_status write_all(pt_cmd_context *context, const pt_record_settings *se
 int pt_record_status_of(const char *command, int wait_status)
 {
     if (!WIFSIGNALED(wait_status)) return WEXITSTATUS(wait_status);
-    pt_cmd_say("%s was ended by signal %d (%s)", command, WTERMSIG(wait_status),
-               strsignal(WTERMSIG(wait_status)));
+    pt_say("%s was ended by signal %d (%s)", command, WTERMSIG(wait_status),
+           strsignal(WTERMSIG(wait_status)));
     return 128 + WTERMSIG(wait_status);
 }
 
-static int finish_recording(pt_cmd_context *context, const pt_record_settings *settings,
-                            pt_record_run *run, const char *command, const char *engine)
+static int finish_recording(const pt_recording *recording, pt_record_run *run, const char *command,
+                            const char *engine)
 {
+    const pt_record_settings *const settings = recording->settings;
     pt_error error = PT_ERROR_INIT;
     pt_recorded all;
     pt_recorded_init(&all, run);
     if (settings->wall) pt_recorded_count_wall(&all);
     if (all.period_ns == 0) all.period_ns = pt_journal_period_ns((uint64_t)settings->hz);
-    PT_FREE char *typed = pt_record_typed(settings, context->args, context->arg_count);
     const pt_record_story story = {.command = command,
-                                   .typed = typed,
+                                   .typed = recording->typed,
+                                   .tables = recording->tables,
                                    .engine = engine,
                                    .run = run,
                                    .recorded = &all,
                                    .hz = (uint32_t)settings->hz,
                                    .mode = settings->file_mode};
-    int status = pt_record_status_of(context->args[0], run->wait_status);
+    int status = pt_record_status_of(recording->args[0], run->wait_status);
     const bool is_split = settings->split;
     if (!pt_folder_has_room(run->folder))
-        pt_cmd_say("there is no space left in %.*s: samples are lost; make room, or name another "
-                   "folder by TMPDIR",
-                   (int)(strstr(run->folder, "/pitot-record-") - run->folder), run->folder);
+        pt_say("there is no space left in %.*s: samples are lost; make room, or name another "
+               "folder by TMPDIR",
+               (int)(strstr(run->folder, "/pitot-record-") - run->folder), run->folder);
     size_t first_seen = 0; /* with ticks */
     while (is_split && first_seen < all.count && all.processes[first_seen].facts.ticks == 0)
         first_seen++;
     if (all.images == 0 || (is_split && first_seen == all.count)) {
-        pt_cmd_say("no process could be sampled, nothing is written");
+        pt_say("no process could be sampled, nothing is written");
         say_doubts(&all);
         status = status != 0 ? status : PT_EXIT_FAILED;
-    } else if (write_all(context, settings, &story, &all, &error) != PT_OK) {
-        const int failed = pt_cmd_fail(&error);
-        pt_cmd_say("the samples are not lost: pitot recover %.*s",
-                   (int)(pt_base_name(run->folder) - run->folder - 1), run->folder);
+    } else if (write_all(recording, &story, &all, &error) != PT_OK) {
+        const int failed = pt_fail(&error);
+        pt_say("the samples are not lost: pitot recover %.*s",
+               (int)(pt_base_name(run->folder) - run->folder - 1), run->folder);
         pt_record_run_keep(run);
         status = status != 0 ? status : failed;
     } else {
@@ -212,22 +214,22 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
     return status;
 }
 
-int pt_record_preload(pt_cmd_context *context, const pt_record_settings *settings,
-                      const char *library, const char *engine)
+int pt_record_preload(const pt_recording *recording, const char *library, const char *engine)
 {
+    const pt_record_settings *const settings = recording->settings;
     pt_error error = PT_ERROR_INIT;
-    if (pt_record_can_write(settings->output, &error) != PT_OK) return pt_cmd_fail(&error);
-    const char **const command = pt_alloc(context->arg_count + 1, sizeof *command);
-    memcpy(command, context->args, context->arg_count * sizeof *command);
-    PT_FREE char *text = pt_record_command_text(context->args, context->arg_count);
+    if (pt_record_can_write(settings->output, &error) != PT_OK) return pt_fail(&error);
+    const char **const command = pt_alloc(recording->arg_count + 1, sizeof *command);
+    memcpy(command, recording->args, recording->arg_count * sizeof *command);
+    PT_FREE char *text = pt_record_command_text(recording->args, recording->arg_count);
     pt_record_run run;
     int status;
     const pt_status ran = pt_record_run_command(command, library, (uint32_t)settings->hz,
                                                 settings->wall, &run, &error);
     if (ran == PT_OK) {
-        status = finish_recording(context, settings, &run, text, engine);
+        status = finish_recording(recording, &run, text, engine);
     } else { /* as shells say it: 127 not found, 126 not to be run */
-        pt_cmd_fail(&error);
+        pt_fail(&error);
         status = run.folder == NULL ? PT_EXIT_FAILED : ran == PT_ERR_NOTFOUND ? 127 : 126;
     }
     pt_record_run_done(&run);

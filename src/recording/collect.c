@@ -1,5 +1,5 @@
-/* record_collect.c: the journals of a process tree become one profile, or one each. */
-#include "cmd/record_int.h"
+/* collect.c: the journals of a process tree become one profile, or one each. */
+#include "recording/recording.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,6 @@
 #include "base/place.h"
 #include "capture/keep.h"
 #include "capture/tables.h"
-#include "cmd/lookup.h"
 #include "load/unwind.h"
 #include "model/process_user.h"
 #include "process/path_kind.h"
@@ -462,7 +461,6 @@ static void tell_users(pt_builder *b, const pt_recorded_process *processes, size
  * an earlier recording left. */
 typedef struct {
     pt_source_options source;
-    char *folder;
     pt_table_cache cache;
     pt_load_tables tables;
     pt_read_hooks hooks;
@@ -481,10 +479,9 @@ static void keep_table(void *context, const char *path, pt_elf_id id, const pt_m
     if (stat(path, &st) == 0) pt_table_keep(context, id, &st, image->blob, image->blob_bytes);
 }
 
-static void begin_walking(walking *w)
+static void begin_walking(walking *w, const pt_table_cache *tables)
 {
-    *w = (walking){.folder = pt_user_cache("pitot/tables")};
-    w->cache = (pt_table_cache){.folder = w->folder, .stamp = pt_cache_stamp()};
+    *w = (walking){.cache = *tables};
     w->tables = (pt_load_tables){&w->cache, find_kept_table, keep_table};
     w->hooks = (pt_read_hooks){.context = pt_load_unwinder_new(&w->source, &w->tables),
                                .unwind = pt_load_unwind};
@@ -493,7 +490,6 @@ static void begin_walking(walking *w)
 static void end_walking(walking *w)
 {
     pt_load_unwinder_free(w->hooks.context);
-    free(w->folder);
 }
 
 /* One journal into the reading. What cannot be read is noted in its process. */
@@ -529,7 +525,7 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
 {
     pt_builder *const b = pt_builder_new();
     walking walk;
-    begin_walking(&walk);
+    begin_walking(&walk, &story->tables);
     pt_journal_reading *const reading = pt_journal_reading_new(b, true, &walk.hooks);
     uint64_t weight = 0, lost = 0, kernel = 0;
     pt_journal_frames frames[PT_JOURNAL_LANGUAGES] = {{0}};
@@ -563,14 +559,14 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     return pt_builder_freeze(b, ret_profile, reterr);
 }
 
-pt_status pt_recorded_left(const pt_folder_journals *left, const pt_profile **ret_profile,
-                           pt_error *reterr)
+pt_status pt_recorded_left(const pt_folder_journals *left, const pt_table_cache *tables,
+                           const pt_profile **ret_profile, pt_error *reterr)
 {
     for (size_t i = 0; i < left->count; i++)
         if (pt_keep_is(left->items[i])) return pt_keep_read(left->items[i], ret_profile, reterr);
     pt_builder *const b = pt_builder_new();
     walking walk;
-    begin_walking(&walk);
+    begin_walking(&walk, tables);
     pt_journal_reading *const reading = pt_journal_reading_new(b, true, &walk.hooks);
     left_sums sums = {.reading = reading};
     for (size_t i = 0; i < left->count; i++) {

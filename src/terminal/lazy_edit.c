@@ -1,5 +1,5 @@
 /* lazy_edit.c: see lazy_edit.h. */
-#include "cmd/lazy_edit.h"
+#include "terminal/lazy_edit.h"
 
 #include "base/lazy.h"
 

@@ -6,8 +6,8 @@
  * pager is the one of PITOT_PAGER, else of PAGER, else less. An empty variable and `cat` mean none.
  * A program is started with words, never through sh.
  */
-#ifndef PT_CMD_PAGER_H
-#define PT_CMD_PAGER_H
+#ifndef PT_TERMINAL_PAGER_H
+#define PT_TERMINAL_PAGER_H
 
 #include "base/buf.h"
 

@@ -1,8 +1,8 @@
 /* progress.h: a line on the terminal of standard error that says how far long work is. It comes
  * after a second without messages, and goes before anything else is written and at the end.
  */
-#ifndef PT_CMD_PROGRESS_H
-#define PT_CMD_PROGRESS_H
+#ifndef PT_TERMINAL_PROGRESS_H
+#define PT_TERMINAL_PROGRESS_H
 
 #include "base/progress.h"
 
@@ -11,16 +11,16 @@
 
 /* NULL, with which nothing is shown, if standard error is no terminal or one that cannot erase a
  * line. */
-pt_progress *pt_cmd_progress_new(void);
+pt_progress *pt_progress_line_new(void);
 
 /* Work that does not look at the clock itself, such as writing a file: a thread looks at it ten
  * times a second. */
-typedef struct pt_cmd_work pt_cmd_work;
+typedef struct pt_progress_work pt_progress_work;
 
 /* doing: "writing FILE". NULL, with which nothing happens, for a progress of NULL. Nothing may be
- * printed and no process be copied until pt_cmd_work_end. */
-pt_cmd_work *pt_cmd_work_begin(pt_progress *progress, const char *format, ...)
+ * printed and no process be copied until pt_progress_work_end. */
+pt_progress_work *pt_progress_work_begin(pt_progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-void pt_cmd_work_end(pt_cmd_work *work);
+void pt_progress_work_end(pt_progress_work *work);
 
 #endif

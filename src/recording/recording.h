@@ -1,36 +1,38 @@
-/* record_int.h: the parts of `pitot record`.
+/* recording.h: how a recording is made, from the settings of `pitot record` to its file and the
+ * last line on the terminal.
  *
- *   record.c          options, and which engine does it
- *   record_target.c   can this program be preloaded at all? where is our library?
- *   record_preload.c  engine preload: from the command to what is said of it
- *   record_run.c        a folder for journals, the environment, the child, its end
- *   record_counted.c    CPU time without samples -> rows of their own
- *   record_collect.c    journals -> profile and the facts of the whole tree
- *   record_perf.c     engine perf: processes that run, the whole machine, or a command
- *   record_write.c    onto the disk
- *   record_say.c      the summary
+ *   target.c    what would a command run, and can the library be loaded into it?
+ *   preload.c   the engine "preload": the library in the processes of a command
+ *     run.c       the folder for journals, the environment, the command, its end
+ *     collect.c   journals -> one profile, and the facts of the whole process tree
+ *     counted.c   CPU time without samples -> rows of their own
+ *   perf.c      the engines "perf" and "bpf": running processes, the whole machine, or a command
+ *   output.c    the command as text, the name of the file
+ *   summary.c   the last line, and warnings of incomplete stacks
+ *   repeat.c    one recording after the other
  *
- * What has no words for the user is in capture: which processes are meant (pids.h), the command
- * that waits until it may begin (child.h), signals (signals.h), the folder of the samples
- * (folder.h).
+ * Options are parsed, the engine is chosen and the file is written by cmd/record.c and
+ * cmd/record_write.c. The kernel's events and all that needs no message are in capture.
  */
-#ifndef PT_CMD_RECORD_INT_H
-#define PT_CMD_RECORD_INT_H
+#ifndef PT_RECORDING_RECORDING_H
+#define PT_RECORDING_RECORDING_H
 
 #include <sys/resource.h>
 #include <sys/types.h>
 #include <time.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/options.h"
 #include "capture/folder.h"
-#include "cmd/cmd.h"
+#include "capture/tables.h"
 #include "formats/journal.h"
+#include "model/builder.h"
 #include "model/profile.h"
 
-/* ---- record.c ---- */
+/* ---- what is asked for ---- */
 
-/* In the order of the option's choices. */
+/* In the order of the choices of --engine. */
 typedef enum { PT_ENGINE_AUTO, PT_ENGINE_PERF, PT_ENGINE_PRELOAD, PT_ENGINE_BPF } pt_record_engine;
 
 #define PT_RECORD_HZ_MAX 20000 /* of -F */
@@ -47,48 +49,57 @@ typedef struct pt_record_settings {
     const char *call_graph;
 } pt_record_settings;
 
-/* As a person would type it. Caller frees. */
-char *pt_record_command_text(const char *const *args, size_t count);
-/* The whole line, "pitot record --frequency=4000 -- make -j4", without what goes without saying.
- * Caller frees. */
-char *pt_record_typed(const pt_record_settings *settings, const char *const *args, size_t count);
+/* One recording, from its settings to its file. All is borrowed. */
+typedef struct pt_recording {
+    const pt_record_settings *settings;
+    const char *const *args; /* the command and its arguments; arg_count 0: no command */
+    size_t arg_count;
+    /* The command line of pitot record without options that have their default, for the profile:
+     * "pitot record --frequency=4000 -- make -j4". */
+    const char *typed;
+    pt_table_cache tables; /* unwind tables of earlier recordings; the rest is zero */
+    uint64_t memory_bytes; /* the most that samples may take (perf, bpf) */
+    /* Writes the profile to a new file, in the format of its name, or to standard output ("-").
+     * mode: as in pt_file_create. An older file of that name becomes .old. */
+    pt_status (*write)(void *context, const pt_profile *profile, const char *path, mode_t mode,
+                       pt_error *reterr);
+    void *context; /* of write */
+} pt_recording;
 
-/* The engines: from the settings to the exit status. */
+/* ---- the engines: they record, write the file, print the summary ---- */
 
 /* Perf events gave nothing, and the command has not begun. */
 #define PT_RECORD_REFUSED (-1)
-/* why: this engine, for the profile. PT_RECORD_REFUSED: the reason is in *ret_refusal. */
-int pt_record_perf(pt_cmd_context *context, const pt_record_settings *settings, const char *why,
-                   pt_error *ret_refusal);
-/* library: its path. engine: for the profile, with the reason. */
-int pt_record_preload(pt_cmd_context *context, const pt_record_settings *settings,
-                      const char *library, const char *engine);
-/* The exit status of a command, as shells have it; told if a signal has ended it. */
+/* why: the reason for this engine, for the profile. Returns the exit status of pitot record, or
+ * PT_RECORD_REFUSED, and the reason in *ret_refusal. */
+int pt_record_perf(const pt_recording *recording, const char *why, pt_error *ret_refusal);
+/* library: the path of libprofiler.so.0. engine: its name and the reason for it, for the profile.
+ * Returns the exit status of pitot record. */
+int pt_record_preload(const pt_recording *recording, const char *library, const char *engine);
+/* The exit status of a command as shells have it: 128 + N if signal N has ended it, after a
+ * message. wait_status: of waitpid. */
 int pt_record_status_of(const char *command, int wait_status);
 
-/* ---- record_repeat.c ---- */
+/* ---- output.c ---- */
 
+/* The words as a shell takes them, separated by spaces. Caller frees. */
+char *pt_record_command_text(const char *const *args, size_t count);
 /* pitot.pb.gz -> pitot.812.pb.gz: the part goes before the first dot of the name. Caller frees. */
 char *pt_record_name_part(const char *output, const char *part);
+/* "-" is standard output. */
+bool pt_record_to_stdout(const char *path);
+/* Checked before the command runs, because a recording that cannot be written is lost. */
+pt_status pt_record_can_write(const char *path, pt_error *reterr);
+
+/* ---- repeat.c ---- */
 
 /* Records settings->repeat times, each time in a process of its own, into files with the number of
  * the run in their names. The first run that does not end with status 0 is the last one; its status
- * is the result. Returns in each of these processes, too. */
-int pt_record_repeat(pt_cmd_context *context, pt_record_settings *settings,
-                     int (*record)(pt_cmd_context *context, pt_record_settings *settings));
+ * is the result. Returns in each of these processes, too. Flush standard output before. */
+int pt_record_repeat(pt_record_settings *settings,
+                     int (*record)(void *context, pt_record_settings *settings), void *context);
 
-/* ---- record_write.c ---- */
-
-/* To the file, in the format of its name, as far as that can hold it. An older file of that name
- * becomes .old only when the new one is whole. mode: as pt_file_create has it. */
-pt_status pt_record_write(pt_cmd_context *context, const pt_profile *profile, const char *path,
-                          mode_t mode, pt_error *reterr);
-/* "-" is standard output. */
-bool pt_record_to_stdout(const char *path);
-/* Asked before the command runs: it would be a pity to find out after it. */
-pt_status pt_record_can_write(const char *path, pt_error *reterr);
-
-/* ---- record_say.c ---- */
+/* ---- summary.c ---- */
 
 typedef struct pt_record_summary {
     const char *files;
@@ -113,7 +124,7 @@ bool pt_record_is_worth_a_line(uint64_t stacks, uint64_t all);
  * others end in, or "". */
 void pt_record_say_incomplete(uint64_t weight, uint64_t reached, const char *dead_ends);
 
-/* ---- record_target.c ---- */
+/* ---- target.c ---- */
 
 typedef enum {
     PT_TARGET_OK,
@@ -140,7 +151,7 @@ void pt_target_done(pt_target *target);
  * installed. NULL and an error if there is none; else the caller frees it. */
 char *pt_record_library(pt_error *reterr);
 
-/* ---- record_run.c ---- */
+/* ---- run.c ---- */
 
 typedef struct pt_record_run {
     char *folder; /* where the journals are */
@@ -168,7 +179,7 @@ void pt_record_run_keep(pt_record_run *run);
  * is_again. How many there are. */
 size_t pt_record_tell_cut_off(bool is_again);
 
-/* ---- record_collect.c ---- */
+/* ---- collect.c ---- */
 
 /* *sum += value, or the largest number there is: counters of a journal may be anything. */
 static inline void pt_recorded_add(uint64_t *sum, uint64_t value)
@@ -190,7 +201,7 @@ static inline uint64_t pt_recorded_time_ns(uint64_t weight, uint64_t period_ns)
     return is_beyond || time_ns > INT64_MAX ? INT64_MAX : time_ns;
 }
 
-/* ---- record_counted.c ---- */
+/* ---- counted.c ---- */
 
 /* The CPU time of a program before the library came. */
 typedef struct pt_counted_start {
@@ -211,7 +222,7 @@ void pt_counted_done(pt_counted *counted);
  * Returns the time of these rows; 0: no row. */
 uint64_t pt_counted_put(pt_counted *counted, uint64_t used_ns, pt_builder *b);
 
-/* ---- record_collect.c: what it finds ---- */
+/* ---- collect.c: what it finds ---- */
 
 typedef struct pt_recorded_process {
     char *path; /* of its journal */
@@ -255,9 +266,10 @@ void pt_recorded_done(pt_recorded *recorded);
 
 /* What a profile's provenance and comments say of the recording. */
 typedef struct pt_record_story {
-    const char *command; /* as typed */
-    const char *typed;   /* pt_record_typed */
-    const char *engine;  /* which, and why */
+    const char *command;   /* as typed */
+    const char *typed;     /* as in pt_recording */
+    pt_table_cache tables; /* as in pt_recording */
+    const char *engine;    /* which, and why */
     const pt_record_run *run;
     pt_recorded *recorded; /* own_ns and used_ns: what copied stacks tell is added */
     uint32_t hz;
@@ -269,8 +281,8 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
                               const pt_profile **ret_profile, pt_error *reterr);
 
 /* The profile of the journals of a recording whose recorder was killed. Caller unrefs. */
-pt_status pt_recorded_left(const pt_folder_journals *left, const pt_profile **ret_profile,
-                           pt_error *reterr);
+pt_status pt_recorded_left(const pt_folder_journals *left, const pt_table_cache *tables,
+                           const pt_profile **ret_profile, pt_error *reterr);
 
 /* Names of the two files in which most incomplete stacks end, "libc.so.6 and prog"; "" if none. */
 void pt_recorded_dead_ends(const pt_profile *profile, char *buf, size_t size);
