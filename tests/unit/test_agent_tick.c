@@ -11,8 +11,10 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 enum { STACK_WORDS = 4096, RING_WORDS = 1024 };
 
@@ -655,6 +657,62 @@ static void errno_is_as_it_was(void **state)
     assert_int_equal(errno, 4711);
 }
 
+#if defined(__x86_64__)
+
+/* A tick in a wait for 9 ms in r10, behind that code. Returns the number of the call that begins
+ * anew, or -EINTR, and the rest of the limit in ret_ms. */
+static long wait_again(const void *code, size_t size, greg_t limit, int32_t *ret_ms)
+{
+    static uint8_t page[4096] __attribute__((aligned(4096)));
+    greg_t *const regs = host.uc_mcontext.gregs;
+    memcpy(page + 64, code, size);
+    interrupt_at((uintptr_t)page + 64 + size, 10, 0);
+    regs[REG_RAX] = -EINTR;
+    regs[REG_RCX] = regs[REG_RIP];
+    regs[REG_R10] = limit;
+    pt_tick_handler(SIGPROF, &info, &host);
+    *ret_ms = (int32_t)regs[REG_R10];
+    assert_int_equal(regs[REG_RIP],
+                     (uintptr_t)page + 64 + size - (regs[REG_RAX] == -EINTR ? 0 : 2));
+    return regs[REG_RAX];
+}
+
+static void limit_of_a_wait_is_shortened_only_while_it_is_the_same_wait(void **state)
+{
+    static const uint8_t code[] = {0xb8, SYS_epoll_wait, 0, 0, 0, 0x0f, 0x05};
+    int32_t ms;
+    assert_int_equal(wait_again(code, sizeof code, 9, &ms), SYS_epoll_wait);
+    assert_int_equal(ms, 9);
+    usleep(2500);
+    assert_int_equal(wait_again(code, sizeof code, host.uc_mcontext.gregs[REG_R10], &ms),
+                     SYS_epoll_wait);
+    assert_true(ms <= 7);
+    /* The same call of the same place, with the limit that is left. */
+    self.wait.now = (pt_tick_moment){0};
+    const int32_t left_ms = ms;
+    usleep(1500);
+    assert_int_equal(wait_again(code, sizeof code, left_ms, &ms), SYS_epoll_wait);
+    assert_int_equal(ms, left_ms);
+}
+
+static void number_of_a_call_is_found_before_the_moves_of_its_arguments(void **state)
+{
+    enum { EPOLL_PWAIT = 0x119, OF_R8 = 0x41 };
+    static const uint8_t plain[] = {0xb8, 0x19, 1, 0, 0, 0x0f, 0x05},
+                         moved[] = {0xb8, 0x19, 1,    0,    0,    0x8b, 0x7c, 0x24,
+                                    0x04, 0x4c, 0x89, 0xc6, 0x89, 0xd7, 0x0f, 0x05},
+                         other[] = {OF_R8, 0xb8, 0x19, 1, 0, 0, 0x0f, 0x05},
+                         computed[] = {0xb8, 0x19, 1, 0, 0, 0x31, 0xc0, 0x0f, 0x05};
+    int32_t ms;
+    _Static_assert(SYS_epoll_pwait == EPOLL_PWAIT, "number in the code");
+    assert_int_equal(wait_again(plain, sizeof plain, 9, &ms), EPOLL_PWAIT);
+    assert_int_equal(wait_again(moved, sizeof moved, 9, &ms), EPOLL_PWAIT);
+    assert_int_equal(wait_again(other, sizeof other, 9, &ms), -EINTR);
+    assert_int_equal(wait_again(computed, sizeof computed, 9, &ms), -EINTR);
+}
+
+#endif
+
 static void ring_word_gives_back_what_was_packed(void **state)
 {
     const uint64_t word = pt_tick_ring_word(4000000000u, 512, PT_JOURNAL_END_NO_RULE);
@@ -669,6 +727,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ring_word_gives_back_what_was_packed),
+#if defined(__x86_64__)
+        TEST(limit_of_a_wait_is_shortened_only_while_it_is_the_same_wait),
+        TEST(number_of_a_call_is_found_before_the_moves_of_its_arguments),
+#endif
         TEST(chain_that_reaches_the_call_of_main_ends_there_unchecked),
         TEST(thread_s_own_first_frame_is_the_root_and_our_function_is_left_out),
         TEST(start_routine_without_a_frame_keeps_its_place),

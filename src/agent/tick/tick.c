@@ -400,9 +400,10 @@ PT_PASSING void pt_tick_handler(int signo, siginfo_t *info, void *context)
     } else if (self != NULL) {
         atomic_store(&self->busy, 1);
         count_tick(self, kind, info, context);
+        atomic_store(&self->busy, 0);
+        errno = saved_errno;
         if (kind == TIMER_TICK && atomic_load(&self->weighing) == PT_TICK_BY_TIMER)
             pt_tick_wait_on(&self->wait, context);
-        atomic_store(&self->busy, 0);
     }
     errno = saved_errno;
 }

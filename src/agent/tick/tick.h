@@ -157,10 +157,9 @@ typedef struct {
     long sleeps, preemptions;
 } pt_tick_moment;
 
-/* The wait that a tick of the clock on the wall interrupted last. */
+/* The wait with a time limit of its own that a tick of the clock on the wall interrupted last. */
 typedef struct {
-    uintptr_t pc, sp;   /* behind its system call */
-    pt_tick_moment now; /* of the last tick */
+    pt_tick_moment now; /* of that tick */
     int64_t slept_ns;   /* up to that tick, at least */
     int64_t deadline_ns;
     int32_t left_ms;      /* of its time limit, in one of these forms */

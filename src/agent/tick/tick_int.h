@@ -16,7 +16,8 @@ uint32_t pt_tick_weight_of_user_tick(pt_thread *self, pt_tick_ring *ring);
 uint32_t pt_tick_weight_of_user_time(pt_thread *self);
 uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context);
 
-/* Sets the context of an interrupted wait back, so that it goes on. */
+/* Lets an interrupted wait go on: sets its context back, or leaves the handler for it and does not
+ * return. */
 void pt_tick_wait_on(pt_tick_wait *wait, void *context);
 
 /* The thread's first tick came at a random time; from here on they come each period. */

@@ -4,14 +4,24 @@
  * The kernel ends some system calls with EINTR when a handler has run, whatever SA_RESTART says
  * (signal(7)). The handler's context then lies behind the SYSCALL instruction with -EINTR in rax;
  * the arguments are still in their registers. The number of the call is in the instruction before:
- * libc's wrappers load it into eax. So the context is set back to the SYSCALL instruction. A time
- * limit that the kernel does not shorten itself becomes the time that is left.
+ * libc's wrappers load it into eax.
  *
- * The kernel does not say when the call began. If the thread has slept once since its tick before,
- * and was not driven off its CPU, it has slept for all the time that its CPU clock does not have.
- * Otherwise the limit counts from this tick, so that the wait is at most a period too long.
+ * Of nanosleep, poll and futex the kernel knows how to go on, and until when: restart_syscall(2).
+ * It forgets that in rt_sigreturn, the end of every handler. So this handler ends without
+ * rt_sigreturn: it restores the registers itself (pt_tick_resume), and the host's SYSCALL
+ * instruction then is restart_syscall. If a handler of the host runs in between, its rt_sigreturn
+ * makes that call fail with EINTR, as the signal had to.
  *
- * A wait keeps its EINTR if a signal of the host is pending, too, or its call is not in the table.
+ * For the other calls the context is set back to the SYSCALL instruction. A time limit that the
+ * kernel does not shorten itself becomes the time that is left. The kernel does not say when the
+ * call began. If the thread has slept once since it was here before, and was not driven off its
+ * CPU, it has slept for all the time that its CPU clock does not have. Otherwise the limit counts
+ * from this tick, so that the wait is at most a period too long. A limit that was shortened here
+ * bears a mark, so that no other wait is taken for the same.
+ *
+ * A wait keeps its EINTR if its call is not in the table. So does a wait of the second kind if a
+ * signal of the host is pending, too; one that comes between this handler and the SYSCALL
+ * instruction runs its handler there, and the wait begins after it.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,18 +31,22 @@
 #include <ucontext.h>
 
 #include "agent/tick/kernel.h"
+#include "agent/tick/peek.h"
 #include "agent/tick/tick_int.h"
 #include "machine/context.h"
 
 #if defined(__x86_64__)
 
-/* What becomes of the call's time limit. */
+#ifndef SS_AUTODISARM /* linux/signal.h */
+#define SS_AUTODISARM (1U << 31)
+#endif
+
+/* Who goes on with a call, and what becomes of its time limit. */
 typedef enum {
+    BY_KERNEL,    /* the kernel; it keeps the limit */
     NO_LIMIT,     /* there is none, or the kernel has shortened it in place */
     MILLISECONDS, /* an int; negative: no limit */
     TIMESPEC,     /* the address of a struct timespec; NULL: no limit */
-    SLEEP,        /* the same, or absolute by its flags; the rest of it is in another struct */
-    FUTEX,        /* the same, absolute for FUTEX_WAIT_BITSET */
 } limit_kind;
 
 /* limit: the register of the time limit. */
@@ -40,7 +54,10 @@ static const struct {
     uint16_t number;
     uint8_t kind, limit;
 } calls[] = {
-    {SYS_poll, MILLISECONDS, REG_RDX},
+    {SYS_poll, BY_KERNEL, 0},
+    {SYS_nanosleep, BY_KERNEL, 0},
+    {SYS_clock_nanosleep, BY_KERNEL, 0},
+    {SYS_futex, BY_KERNEL, 0},
     {SYS_ppoll, NO_LIMIT, 0},
     {SYS_select, NO_LIMIT, 0},
     {SYS_pselect6, NO_LIMIT, 0},
@@ -52,29 +69,214 @@ static const struct {
     {SYS_pause, NO_LIMIT, 0},
     {SYS_rt_sigsuspend, NO_LIMIT, 0},
     {SYS_rt_sigtimedwait, TIMESPEC, REG_RDX},
-    {SYS_nanosleep, SLEEP, REG_RDI},
-    {SYS_clock_nanosleep, SLEEP, REG_RDX},
     {SYS_semop, NO_LIMIT, 0},
     {SYS_semtimedop, TIMESPEC, REG_R10},
     {SYS_msgrcv, NO_LIMIT, 0},
     {SYS_msgsnd, NO_LIMIT, 0},
     {SYS_io_getevents, TIMESPEC, REG_R8},
-    {SYS_futex, FUTEX, REG_R10},
 };
 
+static const uint8_t syscall_code[] = {0x0f, 0x05};
+enum { SYSCALL_BYTES = sizeof syscall_code };
+
+/* The size of a move of a register, or of a word on the stack, to a register, that ends there; 0:
+ * it is none. */
+static unsigned move_before(const uint8_t *end, unsigned there)
+{
+    enum { MODRM_TO = 0x38, OF_REGISTER = 0xc0, OF_STACK = 0x44, REX = 0x40, REX_BITS = 0xf };
+    unsigned bytes = 0;
+    if (there > 2 && end[-2] == 0x89 && (end[-1] & OF_REGISTER) == OF_REGISTER)
+        bytes = 2;
+    else if (there > 4 && end[-4] == 0x8b && (end[-3] & ~MODRM_TO) == OF_STACK && end[-2] == 0x24)
+        bytes = 4;
+    return bytes == 0 ? 0 : bytes + ((*(end - bytes - 1) & ~REX_BITS) == REX);
+}
+
 /* The number of the call that was interrupted, from "mov $NUMBER, %eax; syscall"; -1: it cannot be
- * known. */
+ * known. libc's wrappers that can be cancelled move arguments between the two. Reads only the page
+ * of the SYSCALL instruction, for the page before may not be there. */
 static long call_before(uintptr_t behind)
 {
-    enum { CODE_BYTES = 7, SMALLEST_PAGE = 4096 };
-    static const uint8_t syscall_code[] = {0x0f, 0x05};
-    const uint8_t *const pc = (const uint8_t *)behind; /* NOLINT(performance-no-int-to-ptr) */
-    int32_t number;
-    if (behind % SMALLEST_PAGE < CODE_BYTES) return -1; /* the page before may not be there */
-    if (memcmp(pc - 2, syscall_code, sizeof syscall_code) != 0 || pc[-7] != 0xb8) return -1;
-    memcpy(&number, pc - 6, sizeof number);
-    return number;
+    enum { NUMBER_BYTES = 5, MOVES_MAX = 3, OTHER_REGISTER = 0x41 };
+    const uint8_t *end = (const uint8_t *)behind; /* NOLINT(performance-no-int-to-ptr) */
+    unsigned there = behind % PT_TICK_PAGE_BYTES, bytes = SYSCALL_BYTES;
+    if (there < bytes || memcmp(end - bytes, syscall_code, bytes) != 0) return -1;
+    for (int moves = 0; bytes != 0 && moves <= MOVES_MAX; moves++) {
+        end -= bytes;
+        there -= bytes;
+        if (there > NUMBER_BYTES && end[-5] == 0xb8 && end[-6] != OTHER_REGISTER) {
+            int32_t number;
+            memcpy(&number, end - 4, sizeof number);
+            return number;
+        }
+        bytes = move_before(end, there);
+    }
+    return -1;
 }
+
+/* ---- by the kernel ---- */
+
+/* In the order of pt_tick_resume's frame, on the host's stack below its red zone. */
+static const uint8_t restored[] = {REG_R8,  REG_R9,  REG_R10, REG_R12, REG_R13, REG_R14,
+                                   REG_R15, REG_RDI, REG_RSI, REG_RBP, REG_RBX, REG_RDX};
+enum {
+    RED_ZONE_BYTES = 128,
+    FRAME_WORDS = 2 + sizeof restored, /* the mask of signals, the SYSCALL instruction's address */
+    FRAME_BYTES = FRAME_WORDS * sizeof(uint64_t),
+};
+
+/* Restores the components of the FPU's state (0: those of FXSAVE), copies `words` to `frame`, and
+ * goes on there: unblocks signals, restores registers, and jumps to the SYSCALL instruction. From
+ * pt_tick_window to before pt_tick_window_tail the stack pointer is `frame`. */
+__attribute__((noreturn)) void pt_tick_resume(const uint64_t *words, uint64_t *frame,
+                                              const void *fpu, uint64_t components);
+extern const uint8_t pt_tick_window[], pt_tick_window_tail[];
+
+/* clang-format off */
+__asm__(".pushsection pt_passing,\"ax\",@progbits\n"
+        ".hidden pt_tick_resume, pt_tick_window, pt_tick_window_tail\n"
+        ".globl pt_tick_resume, pt_tick_window, pt_tick_window_tail\n"
+        ".type pt_tick_resume, @function\n"
+        ".type pt_tick_window, @function\n"
+        "pt_tick_resume:\n"
+        "    mov %rdx, %r8\n"
+        "    mov %ecx, %eax\n"
+        "    shr $32, %rcx\n"
+        "    mov %ecx, %edx\n"
+        "    test %eax, %eax\n"
+        "    jz 1f\n"
+        "    xrstor64 (%r8)\n"
+        "    jmp 2f\n"
+        "1:  fxrstor64 (%r8)\n"
+        "2:  xchg %rdi, %rsi\n"
+        "    mov $14, %ecx\n" /* FRAME_WORDS */
+        "    cld\n"
+        "    rep movsq\n"
+        "    lea -112(%rdi), %rsp\n" /* FRAME_BYTES */
+        "    jmp pt_tick_window\n"
+        ".size pt_tick_resume, . - pt_tick_resume\n"
+        ".cfi_startproc\n"
+        ".cfi_signal_frame\n"
+        ".cfi_def_cfa %rsp, 240\n" /* FRAME_BYTES + RED_ZONE_BYTES: the host's stack pointer */
+        ".cfi_offset %rip, 8 - 240\n"
+        ".cfi_offset %r12, 40 - 240\n"
+        ".cfi_offset %r13, 48 - 240\n"
+        ".cfi_offset %r14, 56 - 240\n"
+        ".cfi_offset %r15, 64 - 240\n"
+        ".cfi_offset %rbp, 88 - 240\n"
+        ".cfi_offset %rbx, 96 - 240\n"
+        "pt_tick_window:\n"
+        "    mov $14, %eax\n" /* SYS_rt_sigprocmask */
+        "    mov $2, %edi\n"  /* SIG_SETMASK */
+        "    mov %rsp, %rsi\n"
+        "    xor %edx, %edx\n"
+        "    mov $8, %r10d\n" /* PT_KERNEL_MASK_BYTES */
+        "    syscall\n"
+        "    mov 8(%rsp), %r11\n"
+        "    mov 16(%rsp), %r8\n"
+        "    mov 24(%rsp), %r9\n"
+        "    mov 32(%rsp), %r10\n"
+        "    mov 40(%rsp), %r12\n"
+        "    mov 48(%rsp), %r13\n"
+        "    mov 56(%rsp), %r14\n"
+        "    mov 64(%rsp), %r15\n"
+        "    mov 72(%rsp), %rdi\n"
+        "    mov 80(%rsp), %rsi\n"
+        "    mov 88(%rsp), %rbp\n"
+        "    mov 96(%rsp), %rbx\n"
+        "    mov 104(%rsp), %rdx\n"
+        "    mov $219, %eax\n" /* SYS_restart_syscall */
+        "    lea 240(%rsp), %rsp\n"
+        ".cfi_def_cfa %rsp, 0\n"
+        ".cfi_register %rip, %r11\n"
+        ".cfi_same_value %r12\n"
+        ".cfi_same_value %r13\n"
+        ".cfi_same_value %r14\n"
+        ".cfi_same_value %r15\n"
+        ".cfi_same_value %rbp\n"
+        ".cfi_same_value %rbx\n"
+        "pt_tick_window_tail:\n"
+        "    jmp *%r11\n"
+        ".cfi_endproc\n"
+        ".size pt_tick_window, . - pt_tick_window\n"
+        ".popsection\n");
+/* clang-format on */
+_Static_assert(FRAME_BYTES == 112 && FRAME_BYTES + RED_ZONE_BYTES == 240 &&
+                   SYS_rt_sigprocmask == 14 && SYS_restart_syscall == 219,
+               "numbers in the code above");
+
+/* The components of the FPU's state in a signal's frame (struct _fpx_sw_bytes of the kernel's
+ * asm/sigcontext.h). */
+static uint64_t fpu_components(const void *fpu)
+{
+    enum { WORDS_AT = 464, MAGIC = 0x46505853 };
+    struct {
+        uint32_t magic, bytes;
+        uint64_t components;
+    } words;
+    memcpy(&words, (const char *)fpu + WORDS_AT, sizeof words);
+    return words.magic == MAGIC ? words.components : 0;
+}
+
+/* A handler that left no rt_sigreturn behind would leave its entry on such a stack. */
+static bool has_shadow_stack(void)
+{
+    uint64_t pointer = 0;
+    __asm__("rdsspq %0" : "+r"(pointer)); /* does nothing where there is none */
+    return pointer != 0;
+}
+
+/* Leaves the handler, to restart_syscall at that SYSCALL instruction. Returns if it cannot be left
+ * but by rt_sigreturn. */
+static void resume_at(const ucontext_t *context, uint64_t syscall_pc)
+{
+    const greg_t *const regs = context->uc_mcontext.gregs;
+    const void *const fpu = context->uc_mcontext.fpregs;
+    const uintptr_t frame = (uintptr_t)regs[REG_RSP] - RED_ZONE_BYTES - FRAME_BYTES;
+    const uintptr_t page = frame / PT_TICK_PAGE_BYTES;
+    const bool leaves_page = page != (uintptr_t)regs[REG_RSP] / PT_TICK_PAGE_BYTES;
+    uint64_t words[FRAME_WORDS];
+    /* Only rt_sigreturn brings back a stack for signals of the kind that each signal takes away. */
+    if (fpu == NULL || ((unsigned)context->uc_stack.ss_flags & SS_AUTODISARM) != 0 ||
+        has_shadow_stack() || (leaves_page && !pt_tick_ask_for_page(page)))
+        return;
+    memcpy(&words[0], &context->uc_sigmask, sizeof words[0]);
+    words[1] = syscall_pc;
+    for (unsigned i = 0; i < sizeof restored; i++)
+        words[2 + i] = (uint64_t)regs[restored[i]];
+    pt_tick_resume(words, (uint64_t *)frame, fpu, /* NOLINT(performance-no-int-to-ptr) */
+                   fpu_components(fpu));
+}
+
+/* A tick between that handler and its SYSCALL instruction: the handler is left as before. */
+static void resume_again(const ucontext_t *context)
+{
+    const greg_t *const regs = context->uc_mcontext.gregs;
+    const uintptr_t pc = pt_machine_context_pc(context), window = (uintptr_t)pt_tick_window;
+    const uintptr_t tail = (uintptr_t)pt_tick_window_tail;
+    if (pc - window < tail - window) {
+        uint64_t *const frame =
+            (uint64_t *)(uintptr_t)regs[REG_RSP]; /* NOLINT(performance-no-int-to-ptr) */
+        const void *const fpu = context->uc_mcontext.fpregs;
+        pt_tick_resume(frame, frame, fpu, fpu_components(fpu));
+    }
+    if (pc == tail) resume_at(context, (uint64_t)regs[REG_R11]);
+    if (regs[REG_RAX] == SYS_restart_syscall && pc % PT_TICK_PAGE_BYTES != PT_TICK_PAGE_BYTES - 1 &&
+        memcmp((const void *)pc, syscall_code, SYSCALL_BYTES) ==
+            0) /* NOLINT(performance-no-int-to-ptr) */
+        resume_at(context, pc);
+}
+
+/* Is it among the uses of its call that the kernel can go on with? */
+static bool is_known_to_kernel(long number, const greg_t *regs)
+{
+    enum { WAIT = 0, WAIT_BITSET = 9, COMMAND = 0x7f };
+    const int command = (int)regs[REG_RSI] & COMMAND;
+    if (number == SYS_futex) return command == WAIT || command == WAIT_BITSET;
+    return number != SYS_clock_nanosleep || (regs[REG_RSI] & TIMER_ABSTIME) == 0;
+}
+
+/* ---- by another call ---- */
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -104,22 +306,26 @@ static void note_moment(pt_tick_wait *wait)
  */
 static int64_t left_of(pt_tick_wait *wait, bool goes_on, int64_t limit_ns)
 {
+    note_moment(wait);
     const int64_t now = wait->now.wall_ns;
     if (!goes_on && __builtin_add_overflow(now - wait->slept_ns, limit_ns, &wait->deadline_ns))
         wait->deadline_ns = INT64_MAX;
     return wait->deadline_ns > now ? wait->deadline_ns - now : 0;
 }
 
-static void shorten_milliseconds(pt_tick_wait *wait, bool is_same_place, greg_t *limit)
+/* The mark is in the half of the register that the kernel does not read. */
+static void shorten_milliseconds(pt_tick_wait *wait, greg_t *limit)
 {
+    const uint64_t mark = UINT64_C(0x7069746f) << 32;
     const int32_t ms = (int32_t)*limit;
     if (ms < 0) return;
-    const bool goes_on = is_same_place && ms == wait->left_ms;
+    const bool goes_on = (uint64_t)*limit == (mark | (uint32_t)wait->left_ms);
     wait->left_ms = (int32_t)((left_of(wait, goes_on, (int64_t)ms * 1000000) + 999999) / 1000000);
-    *limit = wait->left_ms;
+    *limit = (greg_t)(mark | (uint32_t)wait->left_ms);
 }
 
-static void shorten_timespec(pt_tick_wait *wait, bool is_same_place, greg_t *limit)
+/* The mark is the address. */
+static void shorten_timespec(pt_tick_wait *wait, greg_t *limit)
 {
     const struct timespec *const asked =
         (const struct timespec *)(uintptr_t)*limit; /* NOLINT(performance-no-int-to-ptr) */
@@ -128,23 +334,10 @@ static void shorten_timespec(pt_tick_wait *wait, bool is_same_place, greg_t *lim
     if (__builtin_mul_overflow((int64_t)asked->tv_sec, INT64_C(1000000000), &limit_ns) ||
         __builtin_add_overflow(limit_ns, asked->tv_nsec, &limit_ns))
         return;
-    const int64_t left_ns = left_of(wait, is_same_place && asked == &wait->left, limit_ns);
+    const int64_t left_ns = left_of(wait, asked == &wait->left, limit_ns);
     wait->left = (struct timespec){.tv_sec = (time_t)(left_ns / 1000000000),
                                    .tv_nsec = (long)(left_ns % 1000000000)};
     *limit = (greg_t)(uintptr_t)&wait->left;
-}
-
-/* The kernel has written what is left where the caller asked for it, if it did. */
-static void shorten_sleep(pt_tick_wait *wait, bool is_same_place, long number, greg_t *regs,
-                          greg_t *limit)
-{
-    const bool is_absolute = number == SYS_clock_nanosleep && (regs[REG_RSI] & TIMER_ABSTIME) != 0;
-    const greg_t rest = number == SYS_nanosleep ? regs[REG_RSI] : regs[REG_R10];
-    if (is_absolute) return;
-    if (rest != 0)
-        *limit = rest;
-    else
-        shorten_timespec(wait, is_same_place, limit);
 }
 
 /* A signal that the thread does not block waits for the end of this handler. */
@@ -158,30 +351,27 @@ static bool has_other_signal(const ucontext_t *context)
 
 void pt_tick_wait_on(pt_tick_wait *wait, void *context)
 {
-    enum { WAIT_BITSET = 9, COMMAND = 0x7f, SYSCALL_BYTES = 2 };
     ucontext_t *const interrupted = context;
     greg_t *const regs = interrupted->uc_mcontext.gregs;
-    const uintptr_t pc = pt_machine_context_pc(interrupted);
-    note_moment(wait);
+    resume_again(interrupted);
     /* SYSCALL leaves the address behind it in rcx. */
     if (regs[REG_RAX] != -EINTR || regs[REG_RCX] != regs[REG_RIP]) return;
+    const uintptr_t pc = pt_machine_context_pc(interrupted);
     const long number = call_before(pc);
     size_t row = 0;
     while (row < sizeof calls / sizeof calls[0] && calls[row].number != number)
         row++;
-    if (row == sizeof calls / sizeof calls[0] || has_other_signal(interrupted)) return;
-    const bool is_same_place = wait->pc == pc && wait->sp == (uintptr_t)regs[REG_RSP];
+    if (row == sizeof calls / sizeof calls[0]) return;
+    if (calls[row].kind == BY_KERNEL && is_known_to_kernel(number, regs)) {
+        resume_at(interrupted, pc - SYSCALL_BYTES);
+        return;
+    }
+    if (number == SYS_futex || has_other_signal(interrupted)) return;
     greg_t *const limit = &regs[calls[row].limit];
     if (calls[row].kind == MILLISECONDS)
-        shorten_milliseconds(wait, is_same_place, limit);
+        shorten_milliseconds(wait, limit);
     else if (calls[row].kind == TIMESPEC)
-        shorten_timespec(wait, is_same_place, limit);
-    else if (calls[row].kind == SLEEP)
-        shorten_sleep(wait, is_same_place, number, regs, limit);
-    else if (calls[row].kind == FUTEX && (regs[REG_RSI] & COMMAND) != WAIT_BITSET)
-        shorten_timespec(wait, is_same_place, limit);
-    wait->pc = pc;
-    wait->sp = (uintptr_t)regs[REG_RSP];
+        shorten_timespec(wait, limit);
     regs[REG_RAX] = number;
     regs[REG_RIP] -= SYSCALL_BYTES;
 }

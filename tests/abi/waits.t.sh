@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Waits go on as they would alone while ticks of the clock on the wall come. tests/torture/waits.sh has more limits,
+# rates and threads, and how late waits end.
+. "$(dirname "$0")/lib.sh"
+
+build_host waits_host.c host
+export CPUPROFILE_REALTIME=1
+
+it 'each kind of wait lasts for its time limit, and has the result that it has alone'
+for case in '100 limits 2 3 9' '1000 limits 2 3 5'; do
+    profiled $case
+    expect_status 0
+    expect [ "$(wc -l <facts)" -ge 20 ]
+    expect_equal "waits that ended early or wrongly, $case" "$(grep -v ' early 0 wrong 0 ' facts)" ''
+done
+
+it 'a wait for CPU time is not measured by another clock'
+profiled 1000 cpu_clock
+expect_equal 'wait' "$(cat facts)" 'early 0 wrong 0'
+
+it 'a signal of the program ends a wait, whenever it comes'
+for call in nanosleep poll futex; do
+    profiled 1000 signals 20 $call
+    expect_equal 'waits' "$(cat facts)" "$call: 20 waits, not ended 0, wrong 0, handled 20"
+done
+
+it 'a wait leaves registers and stack as they were'
+profiled 1000 registers
+expect_equal 'changes' "$(cat facts)" "changed 0
+changed beside a stack for signals 0"

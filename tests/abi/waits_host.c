@@ -1,0 +1,574 @@
+/* waits_host.c: waits of every kind that the clock on the wall's ticks interrupt.
+ *
+ *   limits THREADS TIMES MS...   each call, TIMES times with each limit, in so many threads
+ *   signals TIMES CALL           a signal at a random moment ends each wait of half a second
+ *   cpu_clock                    a wait for CPU time of the process
+ *   registers                    registers and stack are after a wait what they were before
+ *
+ * `limits` prints a line for each call: how often, how many ended early, how many had a wrong
+ * result, and how much longer than asked they took on average, in milliseconds.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t now_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static struct timespec timespec_of(int64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+                             .tv_nsec = (long)(ns % 1000000000)};
+}
+
+/* ---- calls ---- */
+
+/* What a thread waits for, and never gets. */
+typedef struct {
+    int epoll, semaphores, queue;
+    sem_t sem;
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    sigset_t usr2;
+} things;
+
+static void make_things(things *t)
+{
+    pthread_condattr_t attr;
+    memset(t, 0, sizeof *t);
+    t->epoll = epoll_create1(0);
+    t->semaphores = semget(IPC_PRIVATE, 1, 0600);
+    t->queue = msgget(IPC_PRIVATE, 0600);
+    sem_init(&t->sem, 0, 0);
+    pthread_mutex_init(&t->mutex, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&t->cond, &attr);
+    sigemptyset(&t->usr2);
+    sigaddset(&t->usr2, SIGUSR2);
+    pthread_sigmask(SIG_BLOCK, &t->usr2, NULL);
+}
+
+static void free_things(things *t)
+{
+    close(t->epoll);
+    semctl(t->semaphores, 0, IPC_RMID);
+    msgctl(t->queue, IPC_RMID, NULL);
+}
+
+/* 0: the time limit ended it; else errno, or -1 for another end. */
+static int ended(int result, int wanted, int wanted_errno)
+{
+    if (result == wanted && (result >= 0 || errno == wanted_errno)) return 0;
+    return result < 0 ? errno : -1;
+}
+
+static int wait_usleep(things *t, int64_t ns)
+{
+    (void)t;
+    return ended(usleep((useconds_t)(ns / 1000)), 0, 0);
+}
+
+static int wait_nanosleep(things *t, int64_t ns)
+{
+    const struct timespec limit = timespec_of(ns);
+    (void)t;
+    return ended(nanosleep(&limit, NULL), 0, 0);
+}
+
+static int wait_nanosleep_rest(things *t, int64_t ns)
+{
+    const struct timespec limit = timespec_of(ns);
+    struct timespec rest;
+    (void)t;
+    return ended(nanosleep(&limit, &rest), 0, 0);
+}
+
+static int wait_clock_nanosleep(things *t, int64_t ns)
+{
+    const struct timespec limit = timespec_of(ns);
+    (void)t;
+    return clock_nanosleep(CLOCK_MONOTONIC, 0, &limit, NULL);
+}
+
+static int wait_until(things *t, int64_t ns)
+{
+    const struct timespec until = timespec_of(now_ns(CLOCK_MONOTONIC) + ns);
+    (void)t;
+    return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+static int wait_poll(things *t, int64_t ns)
+{
+    struct pollfd fd = {.fd = t->epoll, .events = POLLIN};
+    return ended(poll(&fd, 1, (int)(ns / 1000000)), 0, 0);
+}
+
+static int wait_ppoll(things *t, int64_t ns)
+{
+    const struct timespec limit = timespec_of(ns);
+    (void)t;
+    return ended(ppoll(NULL, 0, &limit, NULL), 0, 0);
+}
+
+static int wait_select(things *t, int64_t ns)
+{
+    struct timeval limit = {.tv_usec = (suseconds_t)(ns / 1000)};
+    (void)t;
+    return ended(select(0, NULL, NULL, NULL, &limit), 0, 0);
+}
+
+static int wait_pselect(things *t, int64_t ns)
+{
+    const struct timespec limit = timespec_of(ns);
+    (void)t;
+    return ended(pselect(0, NULL, NULL, NULL, &limit, &t->usr2), 0, 0);
+}
+
+static int wait_epoll(things *t, int64_t ns)
+{
+    struct epoll_event event;
+    return ended(epoll_wait(t->epoll, &event, 1, (int)(ns / 1000000)), 0, 0);
+}
+
+static int wait_epoll_p(things *t, int64_t ns)
+{
+    struct epoll_event event;
+    return ended(epoll_pwait(t->epoll, &event, 1, (int)(ns / 1000000), &t->usr2), 0, 0);
+}
+
+static int wait_signal(things *t, int64_t ns)
+{
+    const struct timespec limit = timespec_of(ns);
+    return ended(sigtimedwait(&t->usr2, NULL, &limit), -1, EAGAIN);
+}
+
+static int wait_semaphore(things *t, int64_t ns)
+{
+    const struct timespec limit = timespec_of(ns);
+    struct sembuf down = {.sem_op = -1};
+    return ended(semtimedop(t->semaphores, &down, 1, &limit), -1, EAGAIN);
+}
+
+static int wait_sem(things *t, int64_t ns)
+{
+    const struct timespec until = timespec_of(now_ns(CLOCK_MONOTONIC) + ns);
+    return ended(sem_clockwait(&t->sem, CLOCK_MONOTONIC, &until), -1, ETIMEDOUT);
+}
+
+static int wait_cond(things *t, int64_t ns)
+{
+    const struct timespec until = timespec_of(now_ns(CLOCK_MONOTONIC) + ns);
+    pthread_mutex_lock(&t->mutex);
+    const int error = pthread_cond_timedwait(&t->cond, &t->mutex, &until);
+    pthread_mutex_unlock(&t->mutex);
+    return error == ETIMEDOUT ? 0 : error == 0 ? -1 : error;
+}
+
+static int wait_futex(things *t, int64_t ns)
+{
+    const struct timespec limit = timespec_of(ns);
+    int word = 0;
+    (void)t;
+    /* As a runtime does that has no libc: the limit is relative. */
+    long result;
+#if defined(__x86_64__)
+    register const struct timespec *r10 __asm__("r10") = &limit;
+    __asm__ volatile("mov $202, %%eax; syscall"
+                     : "=a"(result)
+                     : "D"(&word), "S"(0), "d"(0), "r"(r10)
+                     : "rcx", "r11", "memory");
+#else
+    result = syscall(SYS_futex, &word, 0, 0, &limit) < 0 ? -errno : 0;
+#endif
+    return result == -ETIMEDOUT ? 0 : result == 0 ? -1 : (int)-result;
+}
+
+static int wait_pause(things *t, int64_t ns)
+{
+    (void)t;
+    (void)ns;
+    return ended(pause(), 0, 0);
+}
+
+static int wait_suspended(things *t, int64_t ns)
+{
+    (void)ns;
+    return ended(sigsuspend(&t->usr2), 0, 0);
+}
+
+static int wait_down(things *t, int64_t ns)
+{
+    struct sembuf down = {.sem_op = -1};
+    (void)ns;
+    return ended(semop(t->semaphores, &down, 1), 0, 0);
+}
+
+static int wait_message(things *t, int64_t ns)
+{
+    struct {
+        long type;
+        char text[8];
+    } message;
+    (void)ns;
+    return ended((int)msgrcv(t->queue, &message, sizeof message.text, 0, 0), 0, 0);
+}
+
+/* An event ends the first of two waits that are the same call with the same limit; the second lasts
+ * for all of it. */
+static int wait_anew(things *t, int64_t ns)
+{
+    static _Thread_local unsigned seed = 1;
+    const int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+    const struct itimerspec soon = {.it_value.tv_nsec = 200000 + rand_r(&seed) % 4000000};
+    struct epoll_event event = {.events = EPOLLIN};
+    epoll_ctl(t->epoll, EPOLL_CTL_ADD, timer, &event);
+    timerfd_settime(timer, 0, &soon, NULL);
+    int64_t begin_ns = 0;
+    int error = 0;
+    for (int i = 0; i < 2; i++) {
+        if (i == 1) epoll_ctl(t->epoll, EPOLL_CTL_DEL, timer, &event);
+        begin_ns = now_ns(CLOCK_MONOTONIC);
+        if (epoll_wait(t->epoll, &event, 1, (int)(ns / 1000000)) < 0) error = errno;
+    }
+    close(timer);
+    return error != 0 || now_ns(CLOCK_MONOTONIC) - begin_ns >= ns ? error : -1;
+}
+
+static const struct {
+    const char *name;
+    int (*wait)(things *t, int64_t ns);
+    int is_endless;
+} calls[] = {
+    {"usleep", wait_usleep, 0},
+    {"nanosleep", wait_nanosleep, 0},
+    {"nanosleep_rest", wait_nanosleep_rest, 0},
+    {"clock_nanosleep", wait_clock_nanosleep, 0},
+    {"clock_nanosleep_until", wait_until, 0},
+    {"poll", wait_poll, 0},
+    {"ppoll", wait_ppoll, 0},
+    {"select", wait_select, 0},
+    {"pselect", wait_pselect, 0},
+    {"epoll_wait", wait_epoll, 0},
+    {"epoll_pwait", wait_epoll_p, 0},
+    {"epoll_wait_anew", wait_anew, 0},
+    {"sigtimedwait", wait_signal, 0},
+    {"semtimedop", wait_semaphore, 0},
+    {"sem_clockwait", wait_sem, 0},
+    {"pthread_cond_timedwait", wait_cond, 0},
+    {"futex", wait_futex, 0},
+    {"pause", wait_pause, 1},
+    {"sigsuspend", wait_suspended, 1},
+    {"semop", wait_down, 1},
+    {"msgrcv", wait_message, 1},
+};
+enum { CALLS = sizeof calls / sizeof calls[0], LIMITS_MAX = 16 };
+
+/* ---- what ends a wait without a limit ---- */
+
+static volatile sig_atomic_t handled;
+
+static void on_signal(int signo)
+{
+    (void)signo;
+    handled++;
+}
+
+typedef struct {
+    things *t;
+    int64_t at_ns;
+    int call;
+    pthread_t waiter;
+    _Atomic int is_over;
+} ending;
+
+static void *end_wait(void *arg)
+{
+    ending *const e = arg;
+    const struct timespec until = timespec_of(e->at_ns);
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    if (calls[e->call].wait == wait_down) {
+        semop(e->t->semaphores, &(struct sembuf){.sem_op = 1}, 1);
+        return NULL;
+    }
+    if (calls[e->call].wait == wait_message) {
+        struct {
+            long type;
+            char text[8];
+        } message = {.type = 1};
+        msgsnd(e->t->queue, &message, 0, 0);
+        return NULL;
+    }
+    for (; !e->is_over; usleep(100)) /* the first may have come before the wait */
+        pthread_kill(e->waiter, SIGUSR1);
+    return NULL;
+}
+
+static int wait_until_ended(int call, things *t, int64_t ns)
+{
+    ending e = {
+        .t = t, .at_ns = now_ns(CLOCK_MONOTONIC) + ns, .call = call, .waiter = pthread_self()};
+    const int wanted =
+        calls[call].wait == wait_down || calls[call].wait == wait_message ? 0 : EINTR;
+    pthread_t thread;
+    pthread_create(&thread, NULL, end_wait, &e);
+    const int error = calls[call].wait(t, ns);
+    e.is_over = 1;
+    pthread_join(thread, NULL);
+    return error == wanted ? 0 : -1;
+}
+
+/* ---- limits ---- */
+
+typedef struct {
+    int count, early, wrong;
+    int64_t late_ns;
+} tally;
+
+static struct {
+    int times, limit_count;
+    int64_t limits_ns[LIMITS_MAX];
+} asked;
+
+static void *wait_for_all(void *arg)
+{
+    tally *const tallies = arg;
+    things t;
+    make_things(&t);
+    for (int c = 0; c < CALLS; c++)
+        for (int l = 0; l < asked.limit_count; l++)
+            for (int i = 0; i < asked.times; i++) {
+                const int64_t limit_ns = asked.limits_ns[l], begin_ns = now_ns(CLOCK_MONOTONIC);
+                const int error = calls[c].is_endless ? wait_until_ended(c, &t, limit_ns)
+                                                      : calls[c].wait(&t, limit_ns);
+                const int64_t took_ns = now_ns(CLOCK_MONOTONIC) - begin_ns;
+                tallies[c].count++;
+                tallies[c].early += took_ns < limit_ns;
+                tallies[c].wrong += error != 0;
+                tallies[c].late_ns += took_ns - limit_ns;
+            }
+    free_things(&t);
+    return NULL;
+}
+
+static int test_limits(int threads, char **argv)
+{
+    static tally tallies[64][CALLS];
+    pthread_t ids[64];
+    sigaction(SIGUSR1, &(struct sigaction){.sa_handler = on_signal}, NULL);
+    asked.times = atoi(*argv++);
+    while (*argv != NULL && asked.limit_count < LIMITS_MAX)
+        asked.limits_ns[asked.limit_count++] = (int64_t)atoi(*argv++) * 1000000;
+    for (int i = 1; i < threads; i++)
+        pthread_create(&ids[i], NULL, wait_for_all, tallies[i]);
+    wait_for_all(tallies[0]);
+    for (int i = 1; i < threads; i++)
+        pthread_join(ids[i], NULL);
+    for (int c = 0; c < CALLS; c++) {
+        tally sum = {0};
+        for (int i = 0; i < threads; i++) {
+            sum.count += tallies[i][c].count;
+            sum.early += tallies[i][c].early;
+            sum.wrong += tallies[i][c].wrong;
+            sum.late_ns += tallies[i][c].late_ns;
+        }
+        if (sum.count == 0) continue;
+        printf("%s: %d early %d wrong %d late %.3f\n", calls[c].name, sum.count, sum.early,
+               sum.wrong, (double)sum.late_ns / sum.count / 1e6);
+    }
+    return 0;
+}
+
+/* ---- signals ---- */
+
+/* A child says when it waits; its parent sends the signal up to ten milliseconds later. What comes
+ * before the wait comes again. */
+static int test_signals(int times, const char *name)
+{
+    int to_parent[2], c = 0, not_ended = 0, wrong = 0;
+    char byte = 'x';
+    while (c < CALLS && strcmp(calls[c].name, name) != 0)
+        c++;
+    if (c == CALLS || pipe(to_parent) != 0) return 2;
+    const pid_t child = fork();
+    if (child == 0) {
+        things t;
+        make_things(&t);
+        sigaction(SIGUSR1, &(struct sigaction){.sa_handler = on_signal}, NULL);
+        for (int i = 0; i < times; i++) {
+            if (write(to_parent[1], &byte, 1) != 1) return 2;
+            const int64_t begin_ns = now_ns(CLOCK_MONOTONIC);
+            const int error = calls[c].wait(&t, 500000000);
+            const int64_t took_ns = now_ns(CLOCK_MONOTONIC) - begin_ns;
+            not_ended += took_ns > 400000000;
+            wrong += took_ns <= 400000000 && error != EINTR;
+        }
+        free_things(&t);
+        printf("%s: %d waits, not ended %d, wrong %d, handled %d\n", name, times, not_ended, wrong,
+               (int)handled);
+        fflush(stdout);
+        _exit(0);
+    }
+    close(to_parent[1]);
+    unsigned seed = (unsigned)(now_ns(CLOCK_MONOTONIC) / 1000);
+    struct pollfd said = {.fd = to_parent[0], .events = POLLIN};
+    for (;;) {
+        /* A wait without a limit that missed its signal gets another one. */
+        if (poll(&said, 1, 450) == 1 && read(to_parent[0], &byte, 1) != 1) break;
+        const int64_t at_ns = now_ns(CLOCK_MONOTONIC) + 1000000 + rand_r(&seed) % 9000000;
+        const struct timespec until = timespec_of(at_ns - 150000);
+        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+            continue;
+        while (now_ns(CLOCK_MONOTONIC) < at_ns)
+            continue;
+        kill(child, SIGUSR1);
+    }
+    return waitpid(child, NULL, 0) == child ? 0 : 2;
+}
+
+/* ---- a clock that is not the wall's ---- */
+
+static void *burn(void *arg)
+{
+    while (!*(volatile _Atomic int *)arg)
+        continue;
+    return NULL;
+}
+
+static int test_cpu_clock(void)
+{
+    const struct timespec limit = {.tv_nsec = 50000000};
+    _Atomic int is_over = 0;
+    pthread_t thread;
+    pthread_create(&thread, NULL, burn, &is_over);
+    const int64_t begin_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+    const int error = clock_nanosleep(CLOCK_PROCESS_CPUTIME_ID, 0, &limit, NULL);
+    const int64_t used_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
+    is_over = 1;
+    pthread_join(thread, NULL);
+    printf("early %d wrong %d\n", used_ns < 50000000, error != 0);
+    return 0;
+}
+
+/* ---- registers ---- */
+
+#if defined(__x86_64__)
+
+enum { GENERAL = 12, VECTORS = 16 };
+
+typedef struct {
+    uint64_t general[GENERAL]; /* rbx rbp r12 r13 r14 r15 r8 r9 r10 rdx rdi rsi */
+    uint64_t red_zone[2];
+    unsigned char vectors[VECTORS][16];
+    uint32_t mxcsr;
+    uint16_t x87;
+} registers;
+
+/* nanosleep with these registers, and those after it. */
+void sleep_with(const registers *before, registers *after);
+__asm__(".text\n"
+        "sleep_with:\n"
+        "    push %rbx; push %rbp; push %r12; push %r13; push %r14; push %r15; push %rsi\n"
+        "    mov 0(%rdi), %rbx; mov 8(%rdi), %rbp; mov 16(%rdi), %r12; mov 24(%rdi), %r13\n"
+        "    mov 32(%rdi), %r14; mov 40(%rdi), %r15; mov 48(%rdi), %r8; mov 56(%rdi), %r9\n"
+        "    mov 64(%rdi), %r10; mov 72(%rdi), %rdx\n"
+        "    mov 96(%rdi), %rax; mov %rax, -8(%rsp); mov 104(%rdi), %rax; mov %rax, -128(%rsp)\n"
+        "    .irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n"
+        "    movups 112+16*\\n(%rdi), %xmm\\n\n"
+        "    .endr\n"
+        "    ldmxcsr 368(%rdi); fldcw 372(%rdi)\n"
+        "    mov 88(%rdi), %rsi; mov 80(%rdi), %rdi\n"
+        "    mov $35, %eax\n" /* SYS_nanosleep */
+        "    syscall\n"
+        "    mov (%rsp), %rcx\n"
+        "    mov %rbx, 0(%rcx); mov %rbp, 8(%rcx); mov %r12, 16(%rcx); mov %r13, 24(%rcx)\n"
+        "    mov %r14, 32(%rcx); mov %r15, 40(%rcx); mov %r8, 48(%rcx); mov %r9, 56(%rcx)\n"
+        "    mov %r10, 64(%rcx); mov %rdx, 72(%rcx); mov %rdi, 80(%rcx); mov %rsi, 88(%rcx)\n"
+        "    mov -8(%rsp), %r11; mov %r11, 96(%rcx); mov -128(%rsp), %r11; mov %r11, 104(%rcx)\n"
+        "    .irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n"
+        "    movups %xmm\\n, 112+16*\\n(%rcx)\n"
+        "    .endr\n"
+        "    stmxcsr 368(%rcx); fnstcw 372(%rcx)\n"
+        "    pop %rsi; pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx\n"
+        "    ret\n");
+
+static int count_changes(void)
+{
+    const struct timespec limit = {.tv_nsec = 10000000};
+    registers before = {.mxcsr = 0x3f80, .x87 = 0x0c7f}; /* rounding down, and to zero */
+    int changes = 0;
+    for (int i = 0; i < 5; i++) {
+        registers after = before;
+        for (int r = 0; r < GENERAL; r++)
+            before.general[r] = UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)(i * 100 + r + 1);
+        before.general[10] = (uintptr_t)&limit;
+        before.general[11] = 0;
+        before.red_zone[0] = before.general[0] + 1;
+        before.red_zone[1] = before.general[0] + 2;
+        memset(before.vectors, i + 1, sizeof before.vectors);
+        sleep_with(&before, &after);
+        changes += memcmp(&before, &after, offsetof(registers, x87) + sizeof before.x87) != 0;
+    }
+    __asm__ volatile("fninit; ldmxcsr %0" : : "m"((uint32_t){0x1f80}));
+    return changes;
+}
+
+static void *count_on_other_stack(void *arg)
+{
+    static unsigned char memory[1 << 16];
+    sigaltstack(&(stack_t){.ss_sp = memory, .ss_size = sizeof memory}, NULL);
+    *(int *)arg = count_changes();
+    return NULL;
+}
+
+static int test_registers(void)
+{
+    pthread_t thread;
+    int changes = -1;
+    printf("changed %d\n", count_changes());
+    pthread_create(&thread, NULL, count_on_other_stack, &changes);
+    pthread_join(thread, NULL);
+    printf("changed beside a stack for signals %d\n", changes);
+    return 0;
+}
+
+#else
+
+static int test_registers(void)
+{
+    puts("changed 0\nchanged beside a stack for signals 0");
+    return 0;
+}
+
+#endif
+
+int main(int argc, char **argv)
+{
+    if (argc > 4 && strcmp(argv[1], "limits") == 0) return test_limits(atoi(argv[2]), argv + 3);
+    if (argc == 4 && strcmp(argv[1], "signals") == 0) return test_signals(atoi(argv[2]), argv[3]);
+    if (argc == 2 && strcmp(argv[1], "cpu_clock") == 0) return test_cpu_clock();
+    if (argc == 2 && strcmp(argv[1], "registers") == 0) return test_registers();
+    return 2;
+}
