@@ -659,11 +659,12 @@ static void errno_is_as_it_was(void **state)
 
 #if defined(__x86_64__)
 
+static uint8_t page[4096] __attribute__((aligned(4096))); /* of code */
+
 /* A tick in a wait for 9 ms in r10, behind that code. Returns the number of the call that begins
  * anew, or -EINTR, and the rest of the limit in ret_ms. */
 static long wait_again(const void *code, size_t size, greg_t limit, int32_t *ret_ms)
 {
-    static uint8_t page[4096] __attribute__((aligned(4096)));
     greg_t *const regs = host.uc_mcontext.gregs;
     memcpy(page + 64, code, size);
     interrupt_at((uintptr_t)page + 64 + size, 10, 0);
@@ -711,6 +712,31 @@ static void number_of_a_call_is_found_before_the_moves_of_its_arguments(void **s
     assert_int_equal(wait_again(computed, sizeof computed, 9, &ms), -EINTR);
 }
 
+/* glibc 2.41 and later: a function with seven arguments, and what it calls, which has the SYSCALL
+ * instruction of all threads but the only one. */
+static void number_of_a_call_is_found_on_the_stack(void **state)
+{
+    static const uint8_t only[] = {0x48, 0x8b, 0x44, 0x24, 0x10, 0x0f, 0x05},
+                         other[] = {0x48, 0x89, 0xf0, 0x48, 0x89, 0xd7, 0x48, 0x89,
+                                    0xce, 0x4c, 0x89, 0xc2, 0x4d, 0x89, 0xca, 0x4c,
+                                    0x8b, 0x44, 0x24, 0x08, 0x4c, 0x8b, 0x4c, 0x24,
+                                    0x10, 0x4c, 0x89, 0x5c, 0x24, 0x08, 0x0f, 0x05};
+    const uintptr_t function = (uintptr_t)page + 512, back = (uintptr_t)page + 1024;
+    const int32_t distance = 512 - 1024;
+    int32_t ms;
+    stack[10 + 2] = SYS_epoll_wait;
+    assert_int_equal(wait_again(only, sizeof only, 9, &ms), SYS_epoll_wait);
+    page[1024 - 5] = 0xe8;
+    memcpy(page + 1024 - 4, &distance, sizeof distance);
+    stack[10] = function + 80;
+    stack[10 + 3] = 4711; /* a register that the function keeps */
+    stack[10 + 4] = back;
+    stack[10 + 5] = SYS_epoll_pwait;
+    assert_int_equal(wait_again(other, sizeof other, 9, &ms), SYS_epoll_pwait);
+    page[1024 - 5] = 0xe9;
+    assert_int_equal(wait_again(other, sizeof other, 9, &ms), -EINTR);
+}
+
 #endif
 
 static void ring_word_gives_back_what_was_packed(void **state)
@@ -730,6 +756,7 @@ int main(void)
 #if defined(__x86_64__)
         TEST(limit_of_a_wait_is_shortened_only_while_it_is_the_same_wait),
         TEST(number_of_a_call_is_found_before_the_moves_of_its_arguments),
+        TEST(number_of_a_call_is_found_on_the_stack),
 #endif
         TEST(chain_that_reaches_the_call_of_main_ends_there_unchecked),
         TEST(thread_s_own_first_frame_is_the_root_and_our_function_is_left_out),

@@ -3,8 +3,8 @@
  *
  * The kernel ends some system calls with EINTR when a handler has run, whatever SA_RESTART says
  * (signal(7)). The handler's context then lies behind the SYSCALL instruction with -EINTR in rax;
- * the arguments are still in their registers. The number of the call is in the instruction before:
- * libc's wrappers load it into eax.
+ * the arguments are still in their registers. The number of the call is in an instruction before
+ * it, or on the stack.
  *
  * Of nanosleep, poll and futex the kernel knows how to go on, and until when: restart_syscall(2).
  * It forgets that in rt_sigreturn, the end of every handler. So this handler ends without
@@ -79,39 +79,104 @@ static const struct {
 static const uint8_t syscall_code[] = {0x0f, 0x05};
 enum { SYSCALL_BYTES = sizeof syscall_code };
 
+/* ---- which call it was ---- */
+
+enum { CODE_BYTES = 48 };
+
+/* The code before an address. What is not there becomes zeros. */
+static void read_code(uintptr_t behind, uint8_t *ret)
+{
+    const unsigned there = behind % PT_TICK_PAGE_BYTES;
+    const uint8_t *const end = (const uint8_t *)behind; /* NOLINT(performance-no-int-to-ptr) */
+    memset(ret, 0, CODE_BYTES);
+    if (there >= CODE_BYTES)
+        memcpy(ret, end - CODE_BYTES, CODE_BYTES);
+    else if (!pt_tick_copy_memory(behind - CODE_BYTES, ret, CODE_BYTES))
+        memcpy(ret + CODE_BYTES - there, end - there, there);
+}
+
+static uint64_t word_at(greg_t base, int offset)
+{
+    uint64_t word;
+    memcpy(&word, (const char *)(uintptr_t)base + offset, /* NOLINT(performance-no-int-to-ptr) */
+           sizeof word);
+    return word;
+}
+
 /* The size of a move of a register, or of a word on the stack, to a register, that ends there; 0:
  * it is none. */
-static unsigned move_before(const uint8_t *end, unsigned there)
+static unsigned move_before(const uint8_t *end)
 {
     enum { MODRM_TO = 0x38, OF_REGISTER = 0xc0, OF_STACK = 0x44, REX = 0x40, REX_BITS = 0xf };
     unsigned bytes = 0;
-    if (there > 2 && end[-2] == 0x89 && (end[-1] & OF_REGISTER) == OF_REGISTER)
+    if (end[-2] == 0x89 && (end[-1] & OF_REGISTER) == OF_REGISTER)
         bytes = 2;
-    else if (there > 4 && end[-4] == 0x8b && (end[-3] & ~MODRM_TO) == OF_STACK && end[-2] == 0x24)
+    else if (end[-4] == 0x8b && (end[-3] & ~MODRM_TO) == OF_STACK && end[-2] == 0x24)
         bytes = 4;
     return bytes == 0 ? 0 : bytes + ((*(end - bytes - 1) & ~REX_BITS) == REX);
 }
 
-/* The number of the call that was interrupted, from "mov $NUMBER, %eax; syscall"; -1: it cannot be
- * known. libc's wrappers that can be cancelled move arguments between the two. Reads only the page
- * of the SYSCALL instruction, for the page before may not be there. */
-static long call_before(uintptr_t behind)
+/* "mov $NUMBER, %eax". libc's wrappers move arguments behind it. -1: it is not there. */
+static long loaded_number(const uint8_t *end)
 {
-    enum { NUMBER_BYTES = 5, MOVES_MAX = 3, OTHER_REGISTER = 0x41 };
-    const uint8_t *end = (const uint8_t *)behind; /* NOLINT(performance-no-int-to-ptr) */
-    unsigned there = behind % PT_TICK_PAGE_BYTES, bytes = SYSCALL_BYTES;
-    if (there < bytes || memcmp(end - bytes, syscall_code, bytes) != 0) return -1;
-    for (int moves = 0; bytes != 0 && moves <= MOVES_MAX; moves++) {
+    enum { MOVES_MAX = 3, OTHER_REGISTER = 0x41 };
+    unsigned bytes = 0;
+    for (int moves = 0; moves <= MOVES_MAX; moves++) {
         end -= bytes;
-        there -= bytes;
-        if (there > NUMBER_BYTES && end[-5] == 0xb8 && end[-6] != OTHER_REGISTER) {
+        if (end[-5] == 0xb8 && end[-6] != OTHER_REGISTER) {
             int32_t number;
             memcpy(&number, end - 4, sizeof number);
             return number;
         }
-        bytes = move_before(end, there);
+        bytes = move_before(end);
+        if (bytes == 0) break;
     }
     return -1;
+}
+
+/* The last argument of the function that called this one. It lies above the return address that
+ * this function's caller goes back to, which stands behind a call of that function. -1: there is no
+ * such address. */
+static long number_of_caller(const greg_t *regs)
+{
+    enum { FIRST = 3, LAST = 10, CALL_BYTES = 5, FAR_BYTES = 1 << 24, FUNCTION_BYTES = 512 };
+    const greg_t sp = regs[REG_RSP];
+    const uint64_t caller = word_at(sp, 0);
+    for (int i = FIRST; i <= LAST; i++) {
+        const uint64_t back = word_at(sp, i * 8);
+        uint8_t call[CALL_BYTES];
+        int32_t distance;
+        if (back - caller + FAR_BYTES > 2 * FAR_BYTES ||
+            !pt_tick_copy_memory(back - CALL_BYTES, call, CALL_BYTES) || call[0] != 0xe8)
+            continue;
+        memcpy(&distance, call + 1, sizeof distance);
+        if (caller - (back + (uint64_t)(int64_t)distance) < FUNCTION_BYTES)
+            return (long)word_at(sp, (i + 1) * 8);
+    }
+    return -1;
+}
+
+/* The number of the call whose SYSCALL instruction ends there; -1: it cannot be known. */
+static long number_of_call(const greg_t *regs)
+{
+    /* glibc 2.41 and later: __syscall_cancel_arch has the number as an argument, of
+     * __internal_syscall_cancel, which takes it from its caller's stack. */
+    static const uint8_t cancellable[] = {0x48, 0x89, 0xf0, 0x48, 0x89, 0xd7, 0x48, 0x89,
+                                          0xce, 0x4c, 0x89, 0xc2, 0x4d, 0x89, 0xca, 0x4c,
+                                          0x8b, 0x44, 0x24, 0x08, 0x4c, 0x8b, 0x4c, 0x24,
+                                          0x10, 0x4c, 0x89, 0x5c, 0x24, 0x08},
+                         of_stack[] = {0x48, 0x8b, 0x44, 0x24}, of_frame[] = {0x48, 0x8b, 0x45};
+    uint8_t code[CODE_BYTES];
+    const uint8_t *const end = code + CODE_BYTES - SYSCALL_BYTES;
+    read_code((uintptr_t)regs[REG_RIP], code);
+    if (memcmp(end, syscall_code, SYSCALL_BYTES) != 0) return -1;
+    if (memcmp(end - sizeof cancellable, cancellable, sizeof cancellable) == 0)
+        return number_of_caller(regs);
+    if (memcmp(end - 1 - sizeof of_stack, of_stack, sizeof of_stack) == 0)
+        return (long)word_at(regs[REG_RSP], (int8_t)end[-1]);
+    if (memcmp(end - 1 - sizeof of_frame, of_frame, sizeof of_frame) == 0)
+        return (long)word_at(regs[REG_RBP], (int8_t)end[-1]);
+    return loaded_number(end);
 }
 
 /* ---- by the kernel ---- */
@@ -357,7 +422,7 @@ void pt_tick_wait_on(pt_tick_wait *wait, void *context)
     /* SYSCALL leaves the address behind it in rcx. */
     if (regs[REG_RAX] != -EINTR || regs[REG_RCX] != regs[REG_RIP]) return;
     const uintptr_t pc = pt_machine_context_pc(interrupted);
-    const long number = call_before(pc);
+    const long number = number_of_call(regs);
     size_t row = 0;
     while (row < sizeof calls / sizeof calls[0] && calls[row].number != number)
         row++;
