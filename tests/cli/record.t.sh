@@ -580,7 +580,7 @@ fi
 
 it 'a Go program is recorded from outside, and so is a script for one'
 if needs go; then
-    outside 'go is a Go program*' go version
+    outside 'go is a Go program*' go list std
     printf '#!%s\n' "$(command -v go)" >script
     chmod +x script
     run pitot record --engine=preload -o x.pb.gz ./script
