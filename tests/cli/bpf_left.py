@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The kernel's BPF programs and maps by their names, one a line: bpf(2) as uapi/linux/bpf.h has it."""
+"""The kernel's BPF programs and maps, one a line, "prog NAME ID" or "map NAME ID": bpf(2) as uapi/linux/bpf.h has it."""
 import ctypes
 import os
 import struct
@@ -28,4 +28,4 @@ for kind in 'prog', 'map':
         info = ctypes.create_string_buffer(256)
         bpf(GET_INFO, struct.pack('=IIQ', fd, 256, ctypes.addressof(info)))
         os.close(fd)
-        print(kind, info.raw[NAME_AT[kind]:NAME_AT[kind] + 16].split(b'\0')[0].decode())
+        print(kind, info.raw[NAME_AT[kind]:NAME_AT[kind] + 16].split(b'\0')[0].decode(), number)

@@ -103,9 +103,7 @@ expect work_110
 expect :\x1b[K
 send \x03
 expect \x07
-expect :\x1b[K
-send G
-expect work_159
+knock G work_159
 send q
 end
 T

@@ -3,6 +3,8 @@
 
     send TEXT     types the text; \\n, \\t and \\xNN as in C
     expect TEXT   waits until the program has printed it, or fails after 100 s
+    knock KEYS TEXT
+                  types the keys each second until the program has printed the text
     size R C      gives the terminal R rows and C columns, from the beginning
     end           waits until the program ends
     show          prints, as they came, the bytes that the terminal got
@@ -61,16 +63,24 @@ def main():
             sys.stdout.buffer.write(seen)
         if verb in ("show", "size"):
             continue
+        keys, knock_at = "", 0.0
+        if verb == "knock":
+            keys, text = text.split(" ")
         wanted, deadline = unescape(text), time.monotonic() + PATIENCE
         while verb == "end" or wanted not in rest:
-            if not read(deadline):
+            if keys and time.monotonic() >= knock_at:
+                os.write(terminal, unescape(keys))
+                knock_at = time.monotonic() + 1
+            if not read(min(deadline, knock_at) if keys else deadline):
+                if keys and time.monotonic() < deadline:
+                    continue
                 if verb == "end":
                     break
                 sys.stderr.write("did not come: %r after %r\n" % (wanted, seen[-2000:]))
                 os.close(terminal)
                 os.waitpid(child, 0)
                 return 1
-        if verb == "expect":
+        if verb in ("expect", "knock"):
             rest = rest[rest.index(wanted) + len(wanted):]
     status = os.waitpid(child, 0)[1]
     return os.waitstatus_to_exitcode(status)
