@@ -1,6 +1,7 @@
 /* assemble.mjs WORK OUT: puts the bundles in WORK into the pages and the picture's style; called by web/build.
  *
- * A page's policy lets exactly its own script and style run; only app.html may ask its server. */
+ * A page's policy lets exactly its own script and style run; only app.html may ask its server, and draw a
+ * picture that it made of an answer. */
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +28,7 @@ function assemble(name, scriptFile, styleFile, more) {
   writeFileSync(join(out, name), page);
 }
 assemble("flame.html", "main.js", "style.css", "");
-assemble("app.html", "app.js", "app.css", "; connect-src 'self'; frame-src 'self'");
+assemble("app.html", "app.js", "app.css", "; connect-src 'self'; frame-src 'self'; img-src blob:");
 
 /* The picture's palette as plain classes: viewers that know no variables still show colours. */
 const { HUES, SHADES, boxColour, CHANGE_STEPS, changeColour } = await import(pathToFileURL(join(work, "palette.mjs")));

@@ -19,8 +19,9 @@ typedef struct pt_output_settings {
     mode_t mode; /* of files of the profile; PT_MODE_USUAL (0) unless the command sets it */
 } pt_output_settings;
 
-/* Rows for a settings struct with a field `output` of this type. */
-#define PT_OUTPUT_ROWS(settings)                                                                   \
+/* Rows for a settings struct with a field `output` of this type: where the profile goes, and how.
+ */
+#define PT_OUTPUT_FILE_ROWS(settings)                                                              \
     {.name = "output",                                                                             \
      .letter = 'o',                                                                                \
      .type = PT_OPT_STRING,                                                                        \
@@ -35,14 +36,6 @@ typedef struct pt_output_settings {
          .metavar = "FORMAT",                                                                      \
          .help = "write in this format; `pitot formats` lists them",                               \
          .details = "pitot prints what the format cannot hold; --strict makes a loss an error."},  \
-        {.name = "event",                                                                          \
-         .letter = 'e',                                                                            \
-         .type = PT_OPT_STRING,                                                                    \
-         .offset = offsetof(settings, output.event),                                               \
-         .metavar = "EVENT",                                                                       \
-         .help = "write the values of one event, by number or name",                               \
-         .details = "The default is all events. A format with one value a sample gets the "        \
-                    "profile's default event, or its last event."},                                \
         {.name = "losses",                                                                         \
          .type = PT_OPT_STRING,                                                                    \
          .offset = offsetof(settings, output.losses),                                              \
@@ -59,6 +52,17 @@ typedef struct pt_output_settings {
         .name = "raw", .type = PT_OPT_FLAG, .offset = offsetof(settings, output.raw),              \
         .help = "do not compress profile.proto (also if FILE ends in .pb)",                        \
         .details = "Without it pitot writes gzip, which all readers of profile.proto accept."      \
+    }
+
+/* The same, with the event that is written. */
+#define PT_OUTPUT_ROWS(settings)                                                                   \
+    PT_OUTPUT_FILE_ROWS(settings),                                                                 \
+    {                                                                                              \
+        .name = "event", .letter = 'e', .type = PT_OPT_STRING,                                     \
+        .offset = offsetof(settings, output.event), .metavar = "EVENT",                            \
+        .help = "write the values of one event, by number or name",                                \
+        .details = "The default is all events. A format with one value a sample gets the "         \
+                   "profile's default event, or its last event."                                   \
     }
 
 /* Writes the profile. With --strict a loss is an error and nothing is written; else losses are

@@ -26,7 +26,7 @@
 #define NOTHING "default-src 'none'; base-uri 'none'; form-action 'none'; object-src 'none'"
 #define POLICY(symbol, ...) .global symbol; symbol: .ascii NOTHING, __VA_ARGS__; .byte 0
     POLICY(pt_policy_app, "; script-src ", PT_HASH_APP_SCRIPT, "; style-src ", PT_HASH_APP_STYLE, \
-           "; connect-src 'self'; frame-src 'self'")
+           "; connect-src 'self'; frame-src 'self'; img-src blob:")
     POLICY(pt_policy_flame, "; script-src ", PT_HASH_FLAME_SCRIPT, "; style-src ", PT_HASH_FLAME_STYLE)
     POLICY(pt_policy_picture, "; script-src ", PT_HASH_PICTURE_SCRIPT)
     POLICY(pt_policy_weblist, "; script-src ", PT_HASH_WEBLIST_SCRIPT, "; style-src ", PT_HASH_WEBLIST_STYLE)

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 typedef struct pt_query {
-    const char *event;      /* number, type, or type/unit; "" = the profile's default */
+    const char *event;      /* number, type, or type/unit; NULL = the profile's default */
     const char *time;       /* keep samples in this range: "start,stop" in seconds, or "10%-20%" */
     const char *focus;      /* keep samples with a frame that matches */
     const char *ignore;     /* drop samples with a frame that matches */

@@ -497,7 +497,7 @@ def a_file_is_dropped_on_the_page_and_another_is_compared_with_it(browser):
     ready(page, 'top')
     equal(rows(page)[0], '610 46.5% 610 46.5% read')
     equal(address(page), root + '/ui/top')
-    equal(page.eval('document.querySelector("#download").href'), URL + root + '/download')
+    equal(page.eval('document.querySelector("#download-list a").href'), URL + root + '/download')
     drop(page, '[data-as=before]', 'a.folded', open(os.path.join(FOLDER, 'a.folded')).read())
     waits(page, 'document.readyState === "complete" && document.querySelector("#title")?.textContent === "a.folded \u2192 b.folded"')
     click_text(page, '#views a', 'Changes')
@@ -511,6 +511,42 @@ def a_file_is_dropped_on_the_page_and_another_is_compared_with_it(browser):
     page.key('Escape')
     equal(page.eval('document.querySelector("#files").hidden + document.activeElement.id'), 'trueopen')
     equal([c for c in browser.complaints if '400' not in c], [])
+
+
+def download(page, title):
+    """Clicks it; the file's name, and its bytes as Latin-1, or the width of the picture that the page made."""
+    return page.eval(f"""new Promise((give) => {{
+        const link = [...document.querySelectorAll('#download-list a')].find(a => a.textContent === {title!r});
+        document.querySelector('#downloads').open = true;
+        link.addEventListener('click', (e) => {{
+            if (e.defaultPrevented) return;
+            e.preventDefault();
+            if (link.href.startsWith('blob:')) {{ /* the page may fetch from its server only */
+                const image = new Image();
+                image.src = link.href;
+                image.decode().then(() => give([link.download, image.naturalWidth]));
+                return;
+            }}
+            fetch(link.href).then(a => a.arrayBuffer()).then(b => give([link.download, [...new Uint8Array(b)].map(c => String.fromCharCode(c)).join('')]));
+        }});
+        setTimeout(() => link.click(), 50); /* the list is pointed at what is shown when it has opened */
+    }})""")
+
+
+def files_hold_the_samples_that_are_shown(browser):
+    page = browser.open(URL + '/ui/top?f=%5Eparse%24')
+    equal(download(page, 'These samples folded stacks'), ['a.folded.folded', 'main;parse;read 300\nmain;parse 200\n'])
+    name, text = download(page, 'These samples for speedscope')
+    equal((name, sum(json.loads(text)['profiles'][0]['weights'])), ('a.folded.speedscope.json', 500))
+    equal(download(page, 'Table CSV')[1].splitlines()[1][:12], '300,0.3,300,')
+    for title in 'Whole profile profile.proto', 'These samples profile.proto':
+        equal(download(page, title)[1][:2], '\x1f\x8b')
+    contains(download(page, 'Flame graph SVG')[1], '<svg')
+    equal(download(page, 'Flame graph PNG'), ['a.folded.png', 2400])
+    page.eval('document.querySelector("#downloads").open = true; document.querySelector("#download-list a").focus()')
+    page.key('Escape')
+    equal(page.eval('document.querySelector("#downloads").open + document.activeElement.tagName'), 'falseSUMMARY')
+    equal(browser.complaints, [])
 
 
 TESTS = [
@@ -534,6 +570,7 @@ TESTS = [
     boxes_stand_in_the_order_of_time,
     a_report_is_the_page_in_a_file,
     a_file_is_dropped_on_the_page_and_another_is_compared_with_it,
+    files_hold_the_samples_that_are_shown,
     a_report_reads_other_profiles_by_itself,
     a_profile_that_grows_is_shown_as_it_is_without_losing_the_place,
     what_matches_nothing_is_said_in_words,

@@ -5,6 +5,7 @@ import { parseData } from "../data";
 import { byId, element } from "../dom";
 import { Flame } from "../flame";
 import { placeParameters, readPlace } from "../hash";
+import { Downloads } from "./downloads";
 import { As, Files, upload } from "./files";
 import { disasmView, sourceView } from "./listing";
 import { LocalAnswers } from "./local/answers";
@@ -64,8 +65,7 @@ class App implements Page {
   constructor() {
     this.showTitle();
     byId("brand").title = `pitot ${this.data.version}`;
-    byId("download").hidden = this.isFile;
-    byId<HTMLAnchorElement>("download").href = `${ROOT}/download`;
+    if (!this.isFile) new Downloads(this.data.title, () => this.state, (e) => this.showReport(() => Promise.reject(e)));
     if (this.isFile) new Files(false, (file) => this.openHere(file));
     else if (this.data.files > 0) new Files(true, (file, as) => this.open(file, as));
     byId<HTMLDetailsElement>("filters").open = window.matchMedia("(min-width: 701px)").matches;
