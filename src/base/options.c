@@ -26,27 +26,14 @@ static bool takes_argument(const pt_option *row)
     return row->type != PT_OPT_FLAG && row->type != PT_OPT_SET;
 }
 
-/* The position of word (of length bytes) in the space-separated list, or -1. */
-static int position_in(const char *list, const char *word, size_t length)
-{
-    int position = 0;
-    for (const char *at = list; at != NULL && *at != '\0'; position++) {
-        const size_t n = strcspn(at, " ");
-        if (n == length && memcmp(at, word, n) == 0) return position;
-        at += n + strspn(at + n, " ");
-    }
-    return -1;
-}
-
 /* The words of a space-separated list; the caller frees them with words_done. */
 static pt_option_list words_of(const char *list, const char *prefix)
 {
     pt_option_list words = {0};
-    for (const char *at = list; at != NULL && *at != '\0';) {
-        const size_t n = strcspn(at, " ");
+    const char *at;
+    for (size_t n; (n = pt_next_word(&list, &at)) > 0;) {
         words.items = pt_realloc(words.items, words.count + 1, sizeof *words.items);
         words.items[words.count++] = pt_strf("%s%.*s", prefix, (int)n, at);
-        at += n + strspn(at + n, " ");
     }
     return words;
 }
@@ -71,7 +58,7 @@ static void words_done(pt_option_list *words)
 
 static pt_status store_choice(const pt_option *row, const char *value, int *field, pt_error *reterr)
 {
-    const int position = position_in(row->choices, value, strlen(value));
+    const int position = pt_word_position(row->choices, value, strlen(value));
     if (position >= 0) {
         *field = position;
         return PT_OK;
@@ -218,11 +205,10 @@ static match match_row(const pt_option *row, const char *name, size_t length,
 {
     match best = MATCH_NONE;
     if (row->name != NULL) best = match_word(row->name, strlen(row->name), name, length, syntax);
-    for (const char *at = row->aliases; at != NULL && *at != '\0';) {
-        const size_t n = strcspn(at, " ");
-        const match m = match_word(at, n, name, length, syntax);
+    const char *alias, *rest = row->aliases;
+    for (size_t n; (n = pt_next_word(&rest, &alias)) > 0;) {
+        const match m = match_word(alias, n, name, length, syntax);
         if (m > best) best = m;
-        at += n + strspn(at + n, " ");
     }
     const bool letters_are_names = syntax == PT_SYNTAX_GO || syntax == PT_SYNTAX_PERL;
     if (letters_are_names && length == 1 && row->letter == name[0]) best = MATCH_EXACT;

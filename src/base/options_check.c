@@ -1,5 +1,6 @@
 /* options_check.c: checks of an option table, for tests. */
 #include "base/options.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -98,11 +99,9 @@ static void put_spellings(pt_buf *all, const pt_option *row)
     if (row->name != NULL) pt_putf(all, "--%s%c", row->name, '\0');
     if (row->name != NULL && (row->flags & PT_OPT_NEGATABLE))
         pt_putf(all, "--no-%s%c", row->name, '\0');
-    for (const char *at = row->aliases; at != NULL && *at != '\0';) {
-        const size_t n = strcspn(at, " ");
-        pt_putf(all, "--%.*s%c", (int)n, at, '\0');
-        at += n + strspn(at + n, " ");
-    }
+    const char *alias, *rest = row->aliases;
+    for (size_t n; (n = pt_next_word(&rest, &alias)) > 0;)
+        pt_putf(all, "--%.*s%c", (int)n, alias, '\0');
 }
 
 static size_t check_spellings(const pt_buf *all, pt_buf *problems)

@@ -2,6 +2,7 @@
  * command line. */
 #include "base/options.h"
 
+#include "base/text.h"
 #include "base/units.h"
 
 #include <ctype.h>
@@ -206,12 +207,11 @@ void pt_options_man(const pt_options *options, pt_out *out)
             if (row->name != NULL) pt_out_text(out, ", ");
         }
         if (row->name != NULL) put_man_spelling(out, row, row->name);
-        for (const char *at = row->aliases; at != NULL && *at != '\0';) {
-            const size_t n = strcspn(at, " ");
-            PT_FREE char *alias = pt_strndup(at, n);
+        const char *alias, *rest = row->aliases;
+        for (size_t n; (n = pt_next_word(&rest, &alias)) > 0;) {
+            PT_FREE char *name = pt_strndup(alias, n);
             pt_out_text(out, ", ");
-            put_man_spelling(out, row, alias);
-            at += n + strspn(at + n, " ");
+            put_man_spelling(out, row, name);
         }
         pt_out_char(out, '\n');
         pt_buf_clear(&text);
@@ -246,11 +246,9 @@ void pt_options_complete(const pt_options *options, pt_out *out)
     {
         if (row->letter != 0) put_completion(out, row, "-", &row->letter, 1);
         if (row->name != NULL) put_completion(out, row, "--", row->name, strlen(row->name));
-        for (const char *at = row->aliases; at != NULL && *at != '\0';) {
-            const size_t n = strcspn(at, " ");
-            put_completion(out, row, "--", at, n);
-            at += n + strspn(at + n, " ");
-        }
+        const char *alias, *rest = row->aliases;
+        for (size_t n; (n = pt_next_word(&rest, &alias)) > 0;)
+            put_completion(out, row, "--", alias, n);
         if (row->name != NULL && (row->flags & PT_OPT_NEGATABLE))
             pt_outf(out, "--no-%s\tflag\t\tnot: %s\n", row->name, row->help);
     }
@@ -330,10 +328,11 @@ void pt_option_put_value(pt_buf *buf, const pt_option *row, const void *field)
         if (*(const char *const *)field != NULL) pt_put_text(buf, *(const char *const *)field);
         break;
     case PT_OPT_CHOICE: {
-        const char *word = row->choices;
-        for (int i = *(const int *)field; i > 0; i--)
-            word += strcspn(word, " ") + 1;
-        pt_put(buf, word, strcspn(word, " "));
+        const char *word = "", *rest = row->choices;
+        size_t length = 0;
+        for (int i = *(const int *)field; i >= 0; i--)
+            length = pt_next_word(&rest, &word);
+        pt_put(buf, word, length);
         break;
     }
     case PT_OPT_LIST: break;

@@ -56,6 +56,30 @@ static inline bool pt_is_given(const char *text)
     return text != NULL && text[0] != '\0';
 }
 
+/* The next word of a list of words that are separated by spaces. Sets *ret_word and moves *rest
+ * behind the word; a list may be NULL. Returns the word's length; 0: there is none.
+ *
+ *     for (const char *rest = list; (n = pt_next_word(&rest, &word)) > 0;)
+ */
+static inline size_t pt_next_word(const char **rest, const char **ret_word)
+{
+    if (*rest == NULL) return 0;
+    *ret_word = *rest + strspn(*rest, " ");
+    const size_t length = strcspn(*ret_word, " ");
+    *rest = *ret_word + length;
+    return length;
+}
+
+/* The position of the word in such a list; -1: it is not in it. */
+static inline int pt_word_position(const char *list, const char *word, size_t length)
+{
+    const char *at;
+    int position = 0;
+    for (size_t n; (n = pt_next_word(&list, &at)) > 0; position++)
+        if (n == length && memcmp(at, word, n) == 0) return position;
+    return -1;
+}
+
 /* Classes of ASCII characters, whatever the locale. Blank: space or tab. Space: blank, or the end
  * of a line or page. */
 static inline bool pt_is_blank(char c)

@@ -99,11 +99,9 @@ static void put_bash_value(pt_out *out, const pt_command *command, const char *s
     if (is_function(spelling, words)) pt_outf(out, " %s=@functions", spelling);
     if (is_process(words)) pt_outf(out, " %s=@processes", spelling);
     if (strcmp(kind, "choice") != 0) return;
-    for (const char *at = words; *at != '\0';) {
-        const size_t length = strcspn(at, " ");
-        pt_outf(out, " %s=%.*s", spelling, (int)length, at);
-        at += length + strspn(at + length, " ");
-    }
+    const char *word;
+    for (size_t n; (n = pt_next_word(&words, &word)) > 0;)
+        pt_outf(out, " %s=%.*s", spelling, (int)n, word);
 }
 
 /* word: what stands before the cursor, from the last space on. typed: its part that is completed,

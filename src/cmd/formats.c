@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/shape.h"
 #include "render/text.h"
@@ -16,13 +17,9 @@ static const pt_option formats_rows[] = {
 };
 static const pt_option_table formats_options = PT_OPTION_TABLE(formats_rows);
 
-static void put_words(pt_out *out, const char *heading, const char *const *words)
+static void put_words(pt_out *out, const char *heading, const char *words)
 {
-    if (words[0] == NULL) return;
-    pt_outf(out, "    %s", heading);
-    for (; *words != NULL; words++)
-        pt_outf(out, " %s", *words);
-    pt_out_char(out, '\n');
+    if (words != NULL) pt_outf(out, "    %s %s\n", heading, words);
 }
 
 /* A row a format, a column a capability; letters stand for the capabilities. */
@@ -63,11 +60,12 @@ static void put_text(pt_cmd_context *context)
     put_table(context->out);
 }
 
-static void put_list(pt_json_w *w, const char *key, const char *const *words)
+static void put_list(pt_json_w *w, const char *key, const char *words)
 {
+    const char *word;
     pt_json_key_array(w, key);
-    for (; *words != NULL; words++)
-        pt_json_text(w, *words);
+    for (size_t n; (n = pt_next_word(&words, &word)) > 0;)
+        pt_json_text_n(w, word, n);
     pt_json_array_end(w);
 }
 

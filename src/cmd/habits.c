@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "recording/recording.h"
 
 #define SERVE     "`pitot serve` shows all reports in a browser"
@@ -116,13 +117,7 @@ static const struct {
 /* Is the word in the list, whose words are separated by spaces? */
 static bool is_among(const char *list, const char *word)
 {
-    const size_t length = strlen(word);
-    for (const char *at = list; *at != '\0';) {
-        const size_t n = strcspn(at, " ");
-        if (n == length && memcmp(at, word, n) == 0) return true;
-        at += n + strspn(at + n, " ");
-    }
-    return false;
+    return pt_word_position(list, word, strlen(word)) >= 0;
 }
 
 const char *pt_habit_word(const char *word)

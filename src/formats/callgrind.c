@@ -814,7 +814,6 @@ static pt_status callgrind_read(pt_reader *reader, pt_builder *builder, const pt
                               : c->is_call ? "is a call without its cost: the file ends too early"
                                            : "is the last, and names are defined nowhere",
                               pt_builder_sample_count(builder));
-    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "callgrind", -1);
     for (size_t k = 0; k < NAMES_COUNT; k++) {
         free(c->names[k].items);
         free(c->all[k].items);
@@ -827,13 +826,10 @@ static pt_status callgrind_read(pt_reader *reader, pt_builder *builder, const pt
     return status;
 }
 
-static const char *const aliases[] = {"kcachegrind", NULL};
-static const char *const extensions[] = {".callgrind", ".callgrind.out", NULL};
-
 const pt_format pt_format_callgrind = {
     .name = "callgrind",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "kcachegrind",
+    .extensions = ".callgrind .callgrind.out",
     .summary = "valgrind's callgrind, and what others write for KCachegrind",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_CALLS | PT_CAN_EVENTS | PT_CAN_DEFAULT | PT_CAN_LINES | PT_CAN_IMAGES |

@@ -374,7 +374,6 @@ static pt_status chrome_trace_read(pt_reader *reader, pt_builder *builder,
     else
         put_tracks(&t);
     const pt_status status = conclude_profile(&t, homeless, &error, hooks->diag, reterr);
-    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "chrome-trace", -1);
     pt_json_r_done(&t.json);
     for (size_t i = 0; i < t.stream.count; i++)
         pt_cpuprofile_done(&t.stream.items[i].profile);
@@ -395,13 +394,9 @@ static int probe_chrome_trace(const pt_probe_input *input)
                                                                                               : 0;
 }
 
-static const char *const aliases[] = {"trace-event", "chrometrace", NULL};
-static const char *const extensions[] = {NULL};
-
 const pt_format pt_format_chrome_trace = {
     .name = "chrome-trace",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "trace-event chrometrace",
     .summary = "Chrome's trace events: DevTools' Performance, py-spy and others",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities =

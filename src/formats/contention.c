@@ -207,19 +207,15 @@ static pt_status contention_write(const pt_profile *p, const pt_output *output,
     return pt_out_flush(out, reterr);
 }
 
-static const char *const aliases[] = {"gperftools-contention", "mutex", NULL};
-static const char *const extensions[] = {".contention", NULL};
-static const char *const held_events[] = {"contentions/count", "delay/nanoseconds", NULL};
-
 const pt_format pt_format_contention = {
     .name = "contention",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "gperftools-contention mutex",
+    .extensions = ".contention",
     .summary = "contention and mutex profiles of gperftools and Go, as text",
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS |
                     PT_CAN_EVENTS | PT_CAN_HEADER,
-    .held_events = held_events,
+    .held_events = "contentions/count delay/nanoseconds",
     .probe = probe_contention,
     .read = contention_read,
     .write = contention_write,

@@ -207,13 +207,9 @@ static pt_status counts_read(pt_reader *reader, pt_builder *b, const pt_read_hoo
     return status;
 }
 
-static const char *const aliases[] = {"goroutine", "threadcreate", NULL};
-static const char *const extensions[] = {NULL};
-
 const pt_format pt_format_counts = {
     .name = "counts",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "goroutine threadcreate",
     .summary = "Go's goroutine, threadcreate and other counts of stacks, as text",
     .kind = PT_PROBE_MAGIC,
     .capabilities =

@@ -401,8 +401,6 @@ static pt_status read_document(pt_reader *reader, pt_builder *builder, const pt_
     pt_json_r_done(&json);
     put_profile(&c);
     const pt_status status = conclude_profile(&c, &error, hooks->diag, reterr);
-    if (status != PT_OK && reterr)
-        pt_error_where(reterr, NULL, is_heap ? "v8-heap" : "cpuprofile", -1);
     pt_cpuprofile_done(&c);
     return status;
 }
@@ -419,31 +417,23 @@ static pt_status v8_heap_read(pt_reader *reader, pt_builder *builder, const pt_r
     return read_document(reader, builder, hooks, true, reterr);
 }
 
-static const char *const aliases[] = {"chrome", "v8", NULL};
-static const char *const extensions[] = {".cpuprofile", NULL};
-static const char *const held_events[] = {"samples/count", "time/nanoseconds", NULL};
-
 const pt_format pt_format_cpuprofile = {
     .name = "cpuprofile",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "chrome v8",
+    .extensions = ".cpuprofile",
     .summary = "V8's .cpuprofile: Chrome DevTools, node --cpu-prof",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_LINES | PT_CAN_NAMES | PT_CAN_UNITS | PT_CAN_CLOCK,
     .holds_event = pt_cpuprofile_holds_event,
-    .held_events = held_events,
+    .held_events = "samples/count time/nanoseconds",
     .probe = probe_cpuprofile,
     .read = cpuprofile_read,
     .write = pt_cpuprofile_write,
 };
 
-static const char *const heap_aliases[] = {NULL};
-static const char *const heap_extensions[] = {".heapprofile", NULL};
-
 const pt_format pt_format_v8_heap = {
     .name = "v8-heap",
-    .aliases = heap_aliases,
-    .extensions = heap_extensions,
+    .extensions = ".heapprofile",
     .summary = "V8's .heapprofile: Chrome DevTools, node --heap-prof",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_LINES | PT_CAN_NAMES | PT_CAN_UNITS,

@@ -410,19 +410,15 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
     return error.status;
 }
 
-static const char *const aliases[] = {"pdb", NULL};
-static const char *const extensions[] = {".dcpi", NULL};
-static const char *const held_events[] = {"*/samples", NULL};
-
 const pt_format pt_format_dcpi = {
     .name = "dcpi",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "pdb",
+    .extensions = ".dcpi",
     .summary = "DCPI profile 0.06 and 0.07: counts by address, an image and an event a file",
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_HEADER | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_EVENTS |
                     PT_CAN_UNITS | PT_CAN_EXTRA,
-    .held_events = held_events,
+    .held_events = "*/samples",
     .probe = probe_dcpi,
     .read = read_profile,
     .write = pt_dcpi_write,

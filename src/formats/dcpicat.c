@@ -512,19 +512,14 @@ static pt_status write_text(const pt_profile *p, const pt_output *output,
     return pt_out_flush(w.out, reterr);
 }
 
-static const char *const aliases[] = {NULL};
-static const char *const extensions[] = {".dcpicat", NULL};
-static const char *const held_events[] = {"*/samples", NULL};
-
 const pt_format pt_format_dcpicat = {
     .name = "dcpicat",
-    .aliases = aliases,
-    .extensions = extensions,
+    .extensions = ".dcpicat",
     .summary = "the text of DCPI's dcpicat: counts by address, several events",
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_HEADER | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_EVENTS |
                     PT_CAN_UNITS | PT_CAN_EXTRA,
-    .held_events = held_events,
+    .held_events = "*/samples",
     .probe = probe_dcpicat,
     .read = read_text,
     .write = write_text,

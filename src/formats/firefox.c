@@ -707,7 +707,6 @@ static pt_status firefox_read(pt_reader *reader, pt_builder *builder, const pt_r
     pt_json_r_done(&x.json);
     put_samples(&x);
     const pt_status status = conclude_profile(&x, &error, hooks->diag, reterr);
-    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "firefox", -1);
     for (size_t i = 0; i < x.thread.count; i++) {
         tables_done(&x.thread.items[i]->tables);
         free(x.thread.items[i]);
@@ -720,19 +719,15 @@ static pt_status firefox_read(pt_reader *reader, pt_builder *builder, const pt_r
     return status;
 }
 
-static const char *const aliases[] = {"gecko", "samply", NULL};
-static const char *const extensions[] = {".firefox.json", NULL};
-static const char *const held_events[] = {"samples/count", "time/nanoseconds", "space/bytes", NULL};
-
 const pt_format pt_format_firefox = {
     .name = "firefox",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "gecko samply",
+    .extensions = ".firefox.json",
     .summary = "Firefox Profiler's JSON: profiler.firefox.com, samply",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_LINES | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS |
                     PT_CAN_NAMES | PT_CAN_UNITS | PT_CAN_TIME,
-    .held_events = held_events,
+    .held_events = "samples/count time/nanoseconds space/bytes",
     .probe = probe_firefox,
     .read = firefox_read,
     .write = pt_firefox_write,

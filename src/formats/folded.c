@@ -112,14 +112,9 @@ static pt_reader open_text(const uint8_t *data, size_t size)
 
 /* ---- Probing ---- */
 
-static const char *const extensions[] = {".folded", ".collapsed", NULL};
-
 static bool is_named(const char *name)
 {
-    const size_t size = name != NULL ? strlen(name) : 0;
-    for (const char *const *ext = extensions; *ext != NULL; ext++)
-        if (size > strlen(*ext) && strcmp(name + size - strlen(*ext), *ext) == 0) return true;
-    return false;
+    return name != NULL && (pt_ends(name, ".folded") || pt_ends(name, ".collapsed"));
 }
 
 static int probe_folded(const pt_probe_input *input)
@@ -268,22 +263,18 @@ static pt_status folded_read(pt_reader *reader, pt_builder *builder, const pt_re
     }
     read_lines(&r, &text);
     const pt_status status = conclude_profile(&r, reterr);
-    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "folded", -1);
     free(r.location_of);
     return status;
 }
 
-static const char *const aliases[] = {"collapsed", "stackcollapse", NULL};
-static const char *const held_events[] = {"samples/count", "before/count", "after/count", NULL};
-
 const pt_format pt_format_folded = {
     .name = "folded",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "collapsed stackcollapse",
+    .extensions = ".folded .collapsed",
     .summary = "folded (collapsed) stacks: flame graph scripts, inferno, async-profiler",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_NAMES,
-    .held_events = held_events,
+    .held_events = "samples/count before/count after/count",
     .probe = probe_folded,
     .read = folded_read,
     .write = pt_folded_write,

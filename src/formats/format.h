@@ -116,19 +116,20 @@ typedef struct pt_output {
 } pt_output;
 
 typedef struct pt_format {
-    const char *name;              /* "pprof" */
-    const char *const *aliases;    /* other names for --from and --to; NULL-terminated */
-    const char *const *extensions; /* such as ".pb.gz": `-o FILE` with this extension implies the
-                                      format; NULL-terminated */
-    const char *summary;           /* one line for `pitot formats` */
+    const char *name; /* "pprof" */
+    /* Lists of words that are separated by spaces; NULL = none. */
+    const char *aliases; /* other names for --from and --to */
+    const char
+        *extensions;     /* such as ".pb.gz .pb": `-o FILE` with one of them implies the format */
+    const char *summary; /* one line for `pitot formats` */
     pt_probe_kind kind;
     uint32_t capabilities; /* PT_CAN_x */
-    /* Keys of labels that the format holds although it lacks PT_CAN_LABELS, such as a thread's
-     * name. NULL-terminated; NULL = none. */
-    const char *const *held_labels;
-    /* Names of events that the format can hold, as "type/unit", with "*" for any type or unit.
-     * Other events are read back under one of these names. NULL-terminated; NULL = any name. */
-    const char *const *held_events;
+    /* A list of the keys of labels that the format holds although it lacks PT_CAN_LABELS, such as a
+     * thread's name; NULL = none. */
+    const char *held_labels;
+    /* A list of the names of events that the format can hold, as "type/unit", with "*" for any type
+     * or unit. Other events are read back under one of these names. NULL = any name. */
+    const char *held_events;
     /* Does the format hold this event beside the written one, although it lacks PT_CAN_EVENTS? NULL
      * = no. */
     bool (*holds_event)(const pt_profile *profile, uint32_t event);

@@ -354,7 +354,6 @@ static pt_status ghc_read(pt_reader *reader, pt_builder *builder, const pt_read_
     else
         read_text(&g, reader);
     const pt_status status = conclude_profile(&g, &error, hooks->diag, reterr);
-    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "ghc", -1);
     pt_plain_tree_done(&g.calls, hooks->diag);
     pt_index_done(&g.index);
     free(g.open.items);
@@ -374,13 +373,9 @@ static int probe_ghc(const pt_probe_input *input)
                : 0;
 }
 
-static const char *const aliases[] = {"haskell", NULL};
-static const char *const extensions[] = {NULL};
-
 const pt_format pt_format_ghc = {
     .name = "ghc",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "haskell",
     .summary = "GHC's .prof of Haskell programs: +RTS -p, -P and -pj",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities =

@@ -500,19 +500,15 @@ static int probe_gmon(const pt_probe_input *in)
     return in->head_bytes >= 8 && memcmp(in->head, cookie, sizeof cookie) == 0 ? 100 : 0;
 }
 
-static const char *const aliases[] = {"gmon.out", "gprof", NULL};
-static const char *const extensions[] = {".gmon", "mon.out", NULL};
-static const char *const held_events[] = {"samples/*", "cpu/nanoseconds", NULL};
-
 const pt_format pt_format_gmon = {
     .name = "gmon",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "gmon.out gprof",
+    .extensions = ".gmon mon.out",
     .summary = "gmon.out of GNU: histograms, call arcs and basic blocks of one program",
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_ARCS | PT_CAN_BINS | PT_CAN_BLOCKS |
                     PT_CAN_EVENTS | PT_CAN_UNITS | PT_CAN_HEADER | PT_CAN_EXTRA,
-    .held_events = held_events,
+    .held_events = "samples/* cpu/nanoseconds",
     .probe = probe_gmon,
     .read = read_profile,
     .write = pt_gmon_write,

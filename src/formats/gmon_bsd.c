@@ -187,19 +187,15 @@ static pt_status read_profile(pt_reader *given, pt_builder *b, const pt_read_hoo
     return error.status;
 }
 
-static const char *const aliases[] = {"bsd", "4.4bsd", NULL};
-static const char *const extensions[] = {".bsd", NULL};
-static const char *const held_events[] = {"samples/*", "cpu/nanoseconds", NULL};
-
 const pt_format pt_format_gmon_bsd = {
     .name = "gmon-bsd",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "bsd 4.4bsd",
+    .extensions = ".bsd",
     .summary = "gmon.out of old BSD and 4.4BSD: one histogram, then call arcs",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_ARCS | PT_CAN_BINS | PT_CAN_EVENTS |
                     PT_CAN_UNITS | PT_CAN_HEADER | PT_CAN_EXTRA,
-    .held_events = held_events,
+    .held_events = "samples/* cpu/nanoseconds",
     .probe = probe_gmon_bsd,
     .read = read_profile,
     .write = pt_gmon_write_bsd,

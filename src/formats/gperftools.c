@@ -829,19 +829,15 @@ static pt_status write_profile(const pt_profile *p, const pt_output *output,
     return pt_out_flush(w.out, reterr);
 }
 
-static const char *const aliases[] = {"gperftools-cpu", "google-perftools", NULL};
-static const char *const extensions[] = {".prof", NULL};
-static const char *const held_events[] = {"samples/count", "cpu/nanoseconds", NULL};
-
 const pt_format pt_format_gperftools = {
     .name = "gperftools",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "gperftools-cpu google-perftools",
+    .extensions = ".prof",
     .summary = "gperftools CPU profile (libprofiler), 32 and 64 bit, both byte orders",
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS |
                     PT_CAN_EXTRA | PT_CAN_HEADER | PT_CAN_END,
-    .held_events = held_events,
+    .held_events = "samples/count cpu/nanoseconds",
     .probe = probe_gperftools,
     .read = read_profile,
     .write = write_profile,

@@ -611,7 +611,6 @@ static pt_status gprof_read(pt_reader *reader, pt_builder *builder, const pt_rea
                          "%" PRIu64 " lines of its tables are invalid (the first is line "
                          "%" PRIu64 "); kept %u functions, %zu calls",
                          g.bad_lines, g.first_bad, pt_builder_sample_count(builder), g.call.count);
-    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "gprof-text", -1);
     pt_index_done(&g.call_index);
     free(g.function.items);
     free(g.call.items);
@@ -619,13 +618,9 @@ static pt_status gprof_read(pt_reader *reader, pt_builder *builder, const pt_rea
     return status;
 }
 
-static const char *const aliases[] = {"gprof-report", NULL};
-static const char *const extensions[] = {NULL};
-
 const pt_format pt_format_gprof_text = {
     .name = "gprof-text",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "gprof-report",
     .summary = "gprof's report: flat profile, call graph",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_CALLS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_ADDRESSES | PT_CAN_ARCS |

@@ -306,26 +306,16 @@ static pt_status heap_write(const pt_profile *p, const pt_output *output,
     return pt_out_flush(out, reterr);
 }
 
-static const char *const aliases[] = {"heapprofile", "gperftools-heap", "growth", "fragmentation",
-                                      NULL};
-static const char *const extensions[] = {".heap", NULL};
-static const char *const held_events[] = {"objects/count",
-                                          "space/bytes",
-                                          "inuse_objects/count",
-                                          "inuse_space/bytes",
-                                          "alloc_objects/count",
-                                          "alloc_space/bytes",
-                                          NULL};
-
 const pt_format pt_format_heap = {
     .name = "heap",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "heapprofile gperftools-heap growth fragmentation",
+    .extensions = ".heap",
     .summary = "heap, growth and fragmentation profiles of gperftools, tcmalloc and Go, as text",
     .kind = PT_PROBE_MAGIC,
     .capabilities =
         PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS | PT_CAN_EVENTS,
-    .held_events = held_events,
+    .held_events = "objects/count space/bytes inuse_objects/count inuse_space/bytes "
+                   "alloc_objects/count alloc_space/bytes",
     .probe = probe_heap,
     .read = heap_read,
     .write = heap_write,

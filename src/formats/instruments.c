@@ -451,7 +451,6 @@ static pt_status instruments_read(pt_reader *reader, pt_builder *builder,
         status =
             pt_error_set(reterr, PT_ERR_DAMAGED, "%s; kept %zu samples",
                          x.fault != NULL ? x.fault : "references to missing elements", x.row.count);
-    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "instruments", -1);
     pt_index_done(&x.index);
     free(x.known.items);
     free(x.frame.items);
@@ -467,13 +466,9 @@ static int probe_instruments(const pt_probe_input *input)
     return memmem(input->head, look, root, sizeof root - 1) != NULL ? 95 : 0;
 }
 
-static const char *const aliases[] = {"xctrace", NULL};
-static const char *const extensions[] = {NULL};
-
 const pt_format pt_format_instruments = {
     .name = "instruments",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "xctrace",
     .summary = "XML that Xcode's Instruments exports: xctrace export",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_DEFAULT | PT_CAN_ADDRESSES |

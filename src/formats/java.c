@@ -302,13 +302,8 @@ static pt_status cpu_read(pt_reader *r, pt_builder *b, const pt_read_hooks *hook
     return status;
 }
 
-static const char *const cpu_aliases[] = {NULL};
-static const char *const no_extensions[] = {NULL};
-
 const pt_format pt_format_java_cpu = {
     .name = "java-cpu",
-    .aliases = cpu_aliases,
-    .extensions = no_extensions,
     .summary = "CPU profiles of Java programs in gperftools' binary form",
     .kind = PT_PROBE_MAGIC,
     .capabilities =
@@ -496,12 +491,8 @@ static pt_status text_read(pt_reader *reader, pt_builder *b, const pt_read_hooks
     return status;
 }
 
-static const char *const text_aliases[] = {NULL};
-
 const pt_format pt_format_java_text = {
     .name = "java-text",
-    .aliases = text_aliases,
-    .extensions = no_extensions,
     .summary = "heap and contention profiles of Java programs, as text",
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_NAMES | PT_CAN_LINES | PT_CAN_UNITS | PT_CAN_EVENTS |

@@ -227,13 +227,9 @@ static pt_status jemalloc_read(pt_reader *reader, pt_builder *b, const pt_read_h
     return pt_heap_finish(&j.r, reader, at_maps, reterr);
 }
 
-static const char *const jemalloc_aliases[] = {"jeprof", NULL};
-static const char *const jemalloc_extensions[] = {NULL};
-
 const pt_format pt_format_jemalloc = {
     .name = "jemalloc",
-    .aliases = jemalloc_aliases,
-    .extensions = jemalloc_extensions,
+    .aliases = "jeprof",
     .summary = "heap profiles of jemalloc, with threads",
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS |

@@ -664,13 +664,9 @@ static int probe_jfr(const pt_probe_input *input)
     return memcmp(input->head, "FLR", 4) == 0 ? 100 : 0;
 }
 
-static const char *const aliases[] = {NULL};
-static const char *const extensions[] = {".jfr", NULL};
-
 const pt_format pt_format_jfr = {
     .name = "jfr",
-    .aliases = aliases,
-    .extensions = extensions,
+    .extensions = ".jfr",
     .summary = "JDK Flight Recorder, async-profiler's JFR",
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_NAMES | PT_CAN_UNITS |

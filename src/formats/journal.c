@@ -480,12 +480,8 @@ static pt_status read_journal(pt_reader *reader, pt_builder *builder, const pt_r
     return status;
 }
 
-static const char *const no_names[] = {NULL};
-
 const pt_format pt_format_journal = {
     .name = "journal",
-    .aliases = no_names,
-    .extensions = no_names,
     .summary = "crash journal of libprofiler.so.0, of a process that was killed or still runs",
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_END | PT_CAN_UNITS |

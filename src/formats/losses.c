@@ -1,5 +1,6 @@
 /* losses.c: describes each capability, and counts the data of a profile that a format without it
  * cannot hold. */
+#include "base/text.h"
 #include "formats/format.h"
 
 #include <string.h>
@@ -38,20 +39,13 @@ static uint64_t count_stacks(const pt_profile *p)
     return n;
 }
 
-static bool holds_key(const pt_format *format, const char *key)
-{
-    for (const char *const *held = format->held_labels; held && *held; held++) {
-        if (strcmp(*held, key) == 0) return true;
-    }
-    return false;
-}
-
 static bool loses_labels(const pt_profile *p, const pt_format *format, uint32_t set)
 {
     for (uint64_t i = p->labels->offset[set]; i < p->labels->offset[set + 1]; i++) {
         const pt_label *const label = &p->labels->row[i];
+        const char *const key = pt_text(p, label->key);
         if (label->kind != PT_LABEL_STRING || label->str == 0 ||
-            !holds_key(format, pt_text(p, label->key)))
+            pt_word_position(format->held_labels, key, strlen(key)) < 0)
             return true;
     }
     return false;
@@ -91,17 +85,17 @@ static uint64_t count_defaults(const pt_profile *p, const pt_format *format)
 
 static bool word_fits(const char *word, size_t bytes, const char *text)
 {
-    return (bytes == 1 && *word == '*') ||
-           (strlen(text) == bytes && memcmp(word, text, bytes) == 0);
+    return (bytes == 1 && *word == '*') || pt_equals_n(word, bytes, text);
 }
 
 static bool holds_name(const pt_profile *p, const pt_format *format, uint32_t e)
 {
     const pt_event *const event = &p->event->row[e];
-    for (const char *const *held = format->held_events; held && *held; held++) {
-        const char *const slash = strchr(*held, '/');
-        if (word_fits(*held, (size_t)(slash - *held), pt_text(p, event->type)) &&
-            word_fits(slash + 1, strlen(slash + 1), pt_text(p, event->unit)))
+    const char *held, *rest = format->held_events;
+    for (size_t n; (n = pt_next_word(&rest, &held)) > 0;) {
+        const size_t type_bytes = strcspn(held, "/");
+        if (word_fits(held, type_bytes, pt_text(p, event->type)) &&
+            word_fits(held + type_bytes + 1, n - type_bytes - 1, pt_text(p, event->unit)))
             return true;
     }
     return format->held_events == NULL;

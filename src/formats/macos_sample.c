@@ -256,7 +256,7 @@ static void read_tree(sample_reader *s, pt_reader *lines)
 static pt_status macos_sample_read(pt_reader *reader, pt_builder *builder,
                                    const pt_read_hooks *hooks, pt_error *reterr)
 {
-    if (!pt_plain_begins(reader, MAGIC, "macos-sample", reterr)) return PT_ERR_FORMAT;
+    if (!pt_plain_begins(reader, MAGIC, reterr)) return PT_ERR_FORMAT;
     sample_reader s = {.b = builder, .interval_ns = 1000000, .pid = PT_NONE, .tid = PT_NONE};
     pt_plain_tree_init(&s.tree, builder, pt_reader_left(reader));
     pt_plain_event(builder, "samples", "count");
@@ -269,7 +269,6 @@ static pt_status macos_sample_read(pt_reader *reader, pt_builder *builder,
                               "%" PRIu64 " functions have more samples than their callers; kept "
                               "%" PRIu32 " samples",
                               s.more, pt_builder_sample_count(builder));
-    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "macos-sample", -1);
     pt_plain_tree_done(&s.tree, hooks->diag);
     free(s.image.items);
     free(s.level.items);
@@ -281,13 +280,9 @@ static int probe_macos_sample(const pt_probe_input *input)
     return pt_begins_n((const char *)input->head, input->head_bytes, MAGIC) ? 90 : 0;
 }
 
-static const char *const aliases[] = {"macos", NULL};
-static const char *const extensions[] = {NULL};
-
 const pt_format pt_format_macos_sample = {
     .name = "macos-sample",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "macos",
     .summary = "the report of macOS's command sample",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_ADDRESSES |

@@ -890,7 +890,6 @@ static pt_status otlp_read(pt_reader *reader, pt_builder *builder, const pt_read
     if (!o.too_many_events) walk_number(&o, file, OTLP_DATA_RESOURCE_PROFILES);
     report_facts(&o);
     const pt_status status = conclude_profile(&o, reterr);
-    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "otlp", -1);
     for (size_t i = 0; i < OTLP_TABLES; i++)
         free(o.table[i].items);
     free(o.string);
@@ -906,13 +905,10 @@ static pt_status otlp_read(pt_reader *reader, pt_builder *builder, const pt_read
     return status;
 }
 
-static const char *const aliases[] = {"opentelemetry", NULL};
-static const char *const extensions[] = {".otlp", ".otlp.pb", NULL};
-
 const pt_format pt_format_otlp = {
     .name = "otlp",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "opentelemetry",
+    .extensions = ".otlp .otlp.pb",
     .summary = "OpenTelemetry profiles, v1development: the eBPF profiler, collectors",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_LABELS | PT_CAN_EVENTS | PT_CAN_DEFAULT | PT_CAN_LINES |

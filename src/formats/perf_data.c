@@ -433,7 +433,6 @@ static pt_status perf_data_read(pt_reader *reader, pt_builder *builder, const pt
         status = PT_ERR_FORMAT;
         if (reterr) reterr->status = status;
     }
-    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "perf.data", -1);
     reading_done(&d);
     return status;
 }
@@ -447,19 +446,15 @@ static int probe_perf_data(const pt_probe_input *input)
     return 0;
 }
 
-static const char *const aliases[] = {"perf", "perfdata", NULL};
-static const char *const extensions[] = {".perf", ".data", NULL};
-static const char *const held_events[] = {"*/count", NULL};
-
 const pt_format pt_format_perf_data = {
     .name = "perf.data",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "perf perfdata",
+    .extensions = ".perf .data",
     .summary = "Linux perf record: files and pipes, any byte order, zstd",
     .kind = PT_PROBE_MAGIC,
     .capabilities =
         PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_TIME,
-    .held_events = held_events,
+    .held_events = "*/count",
     .probe = probe_perf_data,
     .read = perf_data_read,
     .write = pt_perf_data_write,

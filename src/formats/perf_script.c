@@ -646,7 +646,6 @@ static pt_status perf_script_read(pt_reader *reader, pt_builder *builder,
                               "%" PRIu64 " lines are neither samples nor frames (the first is line "
                               "%" PRIu64 "); kept %zu samples",
                               r.odd, r.first_odd, r.row.count);
-    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "perf-script", -1);
     reader_done(&r);
     return status;
 }
@@ -681,13 +680,9 @@ static int probe_perf_script(const pt_probe_input *input)
     return 0;
 }
 
-static const char *const aliases[] = {"perf_script", "perfscript", NULL};
-static const char *const extensions[] = {NULL};
-
 const pt_format pt_format_perf_script = {
     .name = "perf-script",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "perf_script perfscript",
     .summary = "perf script's output",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_INLINES |

@@ -14,12 +14,10 @@ void pt_plain_event(pt_builder *b, const char *type, const char *unit)
         b, &(pt_event){.type = pt_builder_text(b, type).v, .unit = pt_builder_text(b, unit).v});
 }
 
-bool pt_plain_begins(const pt_reader *reader, const char *text, const char *format,
-                     pt_error *reterr)
+bool pt_plain_begins(const pt_reader *reader, const char *text, pt_error *reterr)
 {
     if (pt_begins_n((const char *)reader->pos, pt_reader_left(reader), text)) return true;
     pt_error_set(reterr, PT_ERR_FORMAT, "it does not begin with \"%s\"", text);
-    if (reterr != NULL) pt_error_where(reterr, NULL, format, -1);
     return false;
 }
 

@@ -11,8 +11,7 @@
 void pt_plain_event(pt_builder *b, const char *type, const char *unit);
 
 /* True if the file begins with that text. Else it is not of that format: PT_ERR_FORMAT. */
-bool pt_plain_begins(const pt_reader *reader, const char *text, const char *format,
-                     pt_error *reterr);
+bool pt_plain_begins(const pt_reader *reader, const char *text, pt_error *reterr);
 
 /* Interns a location that is a line of a function, without address and mapping. column 0 = unknown.
  * Returns its id. */

@@ -76,13 +76,10 @@ static int probe_pprof(const pt_probe_input *input)
     return sum >= 4 ? 90 : 60;
 }
 
-static const char *const aliases[] = {"proto", "profile.proto", "pb", NULL};
-static const char *const extensions[] = {".pb.gz", ".pb", ".pprof", ".pgo", NULL};
-
 const pt_format pt_format_pprof = {
     .name = "pprof",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "proto profile.proto pb",
+    .extensions = ".pb.gz .pb .pprof .pgo",
     .summary = "profile.proto, gzipped or not: go tool pprof, runtime/pprof, most collectors",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_LABELS | PT_CAN_EVENTS | PT_CAN_DEFAULT | PT_CAN_LINES |

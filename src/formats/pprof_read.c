@@ -161,7 +161,7 @@ static pt_status walk_tables(pprof_reader *r, pt_error *reterr)
         pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                      "the file contains several concatenated profiles, which no reader can take "
                      "apart; keep them in files of their own and join them with pitot merge");
-        if (reterr) pt_error_where(reterr, NULL, "pprof", where);
+        if (reterr) pt_error_where(reterr, NULL, NULL, where);
         return PT_ERR_UNSUPPORTED;
     }
     if (!cursor.ok) {
@@ -181,7 +181,6 @@ static pt_status check_columns(const pprof_reader *r, pt_error *reterr)
                  "states %" PRIu64 " values for each sample, but its %" PRIu64
                  " samples take only %" PRIu64 " bytes",
                  per_sample, r->sample_count, r->sample_bytes);
-    if (reterr) pt_error_where(reterr, NULL, "pprof", -1);
     return PT_ERR_FORMAT;
 }
 
@@ -546,7 +545,7 @@ static pt_status conclude_profile(pprof_reader *r, pt_error *reterr)
         samples == 0 && !r->string.count && !r->location.count && !r->sample_type.count
             ? PT_ERR_FORMAT
             : PT_ERR_DAMAGED;
-    if (reterr) pt_error_where(reterr, NULL, "pprof", r->cut ? (int64_t)(r->cut - r->start) : -1);
+    if (reterr && r->cut) pt_error_where(reterr, NULL, NULL, r->cut - r->start);
     return status;
 }
 

@@ -308,13 +308,10 @@ static int probe_pstats(const pt_probe_input *input)
     return is_three && text != 0 && strchr("utaAszZ", text) != NULL ? 90 : 0;
 }
 
-static const char *const aliases[] = {"cprofile", NULL};
-static const char *const extensions[] = {".pstats", NULL};
-
 const pt_format pt_format_pstats = {
     .name = "pstats",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "cprofile",
+    .extensions = ".pstats",
     .summary = "Python's cProfile and profile (pstats)",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities =

@@ -127,7 +127,7 @@ static bool read_document(rbspy_reader *y, pt_json_r *r)
 static pt_status rbspy_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
                             pt_error *reterr)
 {
-    if (!pt_plain_begins(reader, MAGIC, "rbspy", reterr)) return PT_ERR_FORMAT;
+    if (!pt_plain_begins(reader, MAGIC, reterr)) return PT_ERR_FORMAT;
     rbspy_reader y = {.b = builder, .period_ns = 10000000}; /* rbspy's default is 100 Hz */
     pt_span line;
     pt_plain_event(builder, "samples", "count");
@@ -150,7 +150,6 @@ static pt_status rbspy_read(pt_reader *reader, pt_builder *builder, const pt_rea
         }
     }
     const pt_status status = pt_malformed_lines(builder, y.odd, y.first_odd, reterr);
-    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "rbspy", -1);
     free(y.frame.items);
     (void)hooks;
     return status;
@@ -165,13 +164,8 @@ static int probe_rbspy(const pt_probe_input *input)
                : 0;
 }
 
-static const char *const aliases[] = {NULL};
-static const char *const extensions[] = {NULL};
-
 const pt_format pt_format_rbspy = {
     .name = "rbspy",
-    .aliases = aliases,
-    .extensions = extensions,
     .summary = "rbspy's own file: rbspy record --raw-file",
     .kind = PT_PROBE_MAGIC,
     .capabilities =

@@ -31,9 +31,9 @@ const pt_format *pt_format_find(const char *name)
 {
     for (size_t i = 0; i < pt_format_count; i++) {
         if (strcasecmp(pt_formats[i]->name, name) == 0) return pt_formats[i];
-        for (const char *const *alias = pt_formats[i]->aliases; *alias; alias++) {
-            if (strcasecmp(*alias, name) == 0) return pt_formats[i];
-        }
+        const char *alias, *rest = pt_formats[i]->aliases;
+        for (size_t n; (n = pt_next_word(&rest, &alias)) > 0;)
+            if (strlen(name) == n && strncasecmp(alias, name, n) == 0) return pt_formats[i];
     }
     return NULL;
 }
@@ -46,10 +46,10 @@ const pt_format *pt_format_for_path(const char *path)
     const pt_format *best = NULL;
     size_t best_bytes = 0;
     for (size_t i = 0; i < pt_format_count; i++) {
-        for (const char *const *ext = pt_formats[i]->extensions; *ext; ext++) {
-            const size_t bytes = strlen(*ext);
+        const char *extension, *rest = pt_formats[i]->extensions;
+        for (size_t bytes; (bytes = pt_next_word(&rest, &extension)) > 0;) {
             if (bytes > best_bytes && bytes < name_bytes &&
-                strcasecmp(name + name_bytes - bytes, *ext) == 0) {
+                strncasecmp(name + name_bytes - bytes, extension, bytes) == 0) {
                 best = pt_formats[i];
                 best_bytes = bytes;
             }

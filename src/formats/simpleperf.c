@@ -228,7 +228,7 @@ static pt_status conclude_profile(const sp_reader *s, bool is_whole, pt_diag *di
 static pt_status simpleperf_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
                                  pt_error *reterr)
 {
-    if (!pt_plain_begins(reader, MAGIC, "simpleperf", reterr)) return PT_ERR_FORMAT;
+    if (!pt_plain_begins(reader, MAGIC, reterr)) return PT_ERR_FORMAT;
     sp_reader s = {.b = builder};
     pt_reader r;
     pt_reader_init(&r, reader->pos, pt_reader_left(reader), NULL);
@@ -240,7 +240,6 @@ static pt_status simpleperf_read(pt_reader *reader, pt_builder *builder, const p
     pt_perf_events_of_names(builder, names, EVENTS_MAX);
     const bool is_whole = read_records(&s, r, true);
     const pt_status status = conclude_profile(&s, is_whole, hooks->diag, reterr);
-    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "simpleperf", -1);
     pt_index_done(&s.files);
     pt_index_done(&s.threads);
     free(s.file.items);
@@ -255,13 +254,8 @@ static int probe_simpleperf(const pt_probe_input *input)
     return pt_begins_n((const char *)input->head, input->head_bytes, MAGIC) ? 100 : 0;
 }
 
-static const char *const aliases[] = {NULL};
-static const char *const extensions[] = {NULL};
-
 const pt_format pt_format_simpleperf = {
     .name = "simpleperf",
-    .aliases = aliases,
-    .extensions = extensions,
     .summary = "Android's simpleperf report-sample --protobuf",
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS |

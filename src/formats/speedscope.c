@@ -451,7 +451,6 @@ static pt_status speedscope_read(pt_reader *reader, pt_builder *builder, const p
         status = pt_json_failed(&error, builder, reterr);
     else if (s.profile.count == 0)
         status = pt_error_set(reterr, PT_ERR_FORMAT, "speedscope's JSON without profiles");
-    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "speedscope", -1);
     free(s.open.items);
     free(s.profile.items);
     free(s.value.items);
@@ -459,19 +458,14 @@ static pt_status speedscope_read(pt_reader *reader, pt_builder *builder, const p
     return status;
 }
 
-static const char *const aliases[] = {NULL};
-static const char *const extensions[] = {".speedscope.json", ".speedscope", NULL};
-static const char *const held_labels[] = {"thread", NULL};
-
 const pt_format pt_format_speedscope = {
     .name = "speedscope",
-    .aliases = aliases,
-    .extensions = extensions,
+    .extensions = ".speedscope.json .speedscope",
     .summary = "speedscope's JSON: speedscope.app, py-spy, rbspy and other samplers",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities =
         PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_DEFAULT | PT_CAN_LINES | PT_CAN_NAMES | PT_CAN_UNITS,
-    .held_labels = held_labels,
+    .held_labels = "thread",
     .probe = probe_speedscope,
     .read = speedscope_read,
     .write = pt_speedscope_write,

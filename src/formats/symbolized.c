@@ -442,19 +442,15 @@ static pt_status symbolized_write(const pt_profile *p, const pt_output *output,
     return status;
 }
 
-static const char *const aliases[] = {"raw", "perl-raw", NULL};
-static const char *const extensions[] = {".raw", NULL};
-static const char *const held_events[] = {"samples/count", "cpu/nanoseconds", NULL};
-
 const pt_format pt_format_symbolized = {
     .name = "symbolized",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "raw perl-raw",
+    .extensions = ".raw",
     .summary = "gperftools CPU profile with its names (google-pprof --raw)",
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS |
                     PT_CAN_EXTRA | PT_CAN_HEADER | PT_CAN_NAMES | PT_CAN_INLINES,
-    .held_events = held_events,
+    .held_events = "samples/count cpu/nanoseconds",
     .probe = probe_symbolized,
     .read = symbolized_read,
     .write = symbolized_write,

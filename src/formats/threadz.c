@@ -194,13 +194,9 @@ static pt_status threadz_read(pt_reader *reader, pt_builder *b, const pt_read_ho
     return status;
 }
 
-static const char *const aliases[] = {"gperftools-thread", NULL};
-static const char *const extensions[] = {NULL};
-
 const pt_format pt_format_threadz = {
     .name = "threadz",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "gperftools-thread",
     .summary = "the stacks of all threads, as text (gperftools)",
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS,

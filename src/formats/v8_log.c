@@ -454,13 +454,12 @@ static void read_log(v8_reader *v, pt_reader *reader)
 static pt_status v8_log_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
                              pt_error *reterr)
 {
-    if (!pt_plain_begins(reader, MAGIC, "v8-log", reterr)) return PT_ERR_FORMAT;
+    if (!pt_plain_begins(reader, MAGIC, reterr)) return PT_ERR_FORMAT;
     v8_reader v = {.b = builder, .tick_ns = 1000000};
     pt_plain_event(builder, "samples", "count");
     pt_plain_event(builder, "time", "nanoseconds");
     read_log(&v, reader);
     const pt_status status = pt_malformed_lines(builder, v.odd, v.first_odd, reterr);
-    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "v8-log", -1);
     code_map_done(&v.code);
     code_map_done(&v.library);
     free(v.is_script.items);
@@ -474,13 +473,9 @@ static int probe_v8_log(const pt_probe_input *input)
     return pt_begins_n((const char *)input->head, input->head_bytes, MAGIC) ? 100 : 0;
 }
 
-static const char *const aliases[] = {"v8-prof", NULL};
-static const char *const extensions[] = {NULL};
-
 const pt_format pt_format_v8_log = {
     .name = "v8-log",
-    .aliases = aliases,
-    .extensions = extensions,
+    .aliases = "v8-prof",
     .summary = "V8's log of node --prof: isolate*-v8.log",
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_LABELS | PT_CAN_LINES |

@@ -3,6 +3,7 @@
 #include "formats_check.h"
 
 #include "base/compress.h"
+#include "base/text.h"
 #include "base/utf16.h"
 
 #include <dirent.h>
@@ -17,8 +18,11 @@ static void names_and_aliases_belong_to_one_format_each(void **state)
     (void)state;
     for (size_t i = 0; i < pt_format_count; i++) {
         assert_ptr_equal(pt_format_find(pt_formats[i]->name), pt_formats[i]);
-        for (const char *const *alias = pt_formats[i]->aliases; *alias; alias++)
-            assert_ptr_equal(pt_format_find(*alias), pt_formats[i]);
+        const char *alias, *rest = pt_formats[i]->aliases;
+        for (size_t n; (n = pt_next_word(&rest, &alias)) > 0;) {
+            PT_FREE char *name = pt_strndup(alias, n);
+            assert_ptr_equal(pt_format_find(name), pt_formats[i]);
+        }
         assert_true(pt_formats[i]->read || pt_formats[i]->write);
     }
     assert_null(pt_format_find("nonsense"));

@@ -16,12 +16,7 @@ typedef enum { GOES_ON, BRANCHES, JUMPS, JUMPS_ANYWHERE, RETURNS } flow_kind;
 
 static bool is_one_of(const char *word, size_t length, const char *list)
 {
-    for (const char *at = list; *at != '\0';) {
-        const size_t n = strcspn(at, " ");
-        if (n == length && memcmp(at, word, n) == 0) return true;
-        at += n + strspn(at + n, " ");
-    }
-    return false;
+    return pt_word_position(list, word, length) >= 0;
 }
 
 static flow_kind kind_x86(const char *text, bool has_target)
