@@ -164,6 +164,8 @@ static pt_status write_all(pt_out *out, const uint8_t *data, size_t size)
 static void send_bytes(pt_out *out, const void *data, size_t size)
 {
     if (!pt_out_ok(out) || size == 0) return;
+    if (out->before_first != NULL) out->before_first(out->before_ctx);
+    out->before_first = NULL;
     if (out->fn == NULL) {
         write_all(out, data, size);
         return;

@@ -100,6 +100,8 @@ typedef struct pt_out {
     uint8_t held_count; /* terminal: the number of bytes in held, which are the beginning of a
                            character */
     uint8_t held[4];
+    void (*before_first)(void *ctx); /* NULL, or what is called before bytes are sent first */
+    void *before_ctx;
     pt_error error;   /* .status is PT_OK until the first failure */
     bool broken_pipe; /* the failure was EPIPE: the reader closed the pipe, which is no error to
                          report */

@@ -86,20 +86,17 @@ static int wait_ms(int64_t deadline_ms)
 
 /* Writes the input and reads both outputs concurrently, since each pipe may fill. False if the
  * deadline has passed. */
-static bool feed_and_read(child *c, const pt_buf *input, int64_t deadline_ms, pt_progress *progress,
-                          pt_buf *output, pt_buf *said)
+static bool feed_and_read(child *c, const pt_buf *input, int64_t deadline_ms, pt_buf *output,
+                          pt_buf *said)
 {
     size_t sent = 0;
     bool in_time = true;
     struct pollfd fds[3] = {{c->in, POLLOUT, 0}, {c->out, POLLIN, 0}, {c->said, POLLIN, 0}};
     fcntl(c->in, F_SETFL, O_NONBLOCK);
     while (fds[1].fd >= 0 || fds[2].fd >= 0) {
-        const int left_ms = wait_ms(deadline_ms), show_ms = pt_progress_wait_ms(progress);
-        const bool shows_first = show_ms >= 0 && (left_ms < 0 || show_ms < left_ms);
-        const int ready = poll(fds, 3, shows_first ? show_ms : left_ms);
+        const int ready = poll(fds, 3, wait_ms(deadline_ms));
         if (ready < 0 && errno != EINTR) break;
-        pt_progress_look(progress);
-        in_time = ready != 0 || shows_first;
+        in_time = ready != 0;
         if (!in_time) break;
         if (ready <= 0) continue;
         if (fds[0].fd >= 0 && fds[0].revents != 0) {
@@ -122,14 +119,14 @@ static bool feed_and_read(child *c, const pt_buf *input, int64_t deadline_ms, pt
 }
 
 pt_status pt_program_run(const char *path, char *const argv[], const pt_buf *input, int limit_s,
-                         pt_progress *progress, pt_program_result *ret_result, pt_error *reterr)
+                         pt_program_result *ret_result, pt_error *reterr)
 {
     child c = {0};
     const pt_status status = start_program(path, argv, &c, reterr);
     if (status != PT_OK) return status;
     pt_program_result result = {.output = PT_BUF_INIT, .said = PT_BUF_INIT};
     const int64_t deadline_ms = limit_s > 0 ? pt_now_ms() + (int64_t)limit_s * 1000 : 0;
-    result.in_time = feed_and_read(&c, input, deadline_ms, progress, &result.output, &result.said);
+    result.in_time = feed_and_read(&c, input, deadline_ms, &result.output, &result.said);
     if (!result.in_time) kill(c.pid, SIGKILL);
     int code = 0;
     while (waitpid(c.pid, &code, 0) < 0 && errno == EINTR) {

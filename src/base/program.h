@@ -5,7 +5,6 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/progress.h"
 
 typedef struct pt_program_result {
     pt_buf output, said; /* standard output; standard error */
@@ -14,11 +13,11 @@ typedef struct pt_program_result {
 } pt_program_result;
 
 /* Runs the program at path with argv (name first, NULL last), feeds it the input and waits for its
- * end. limit_s: time limit in seconds; 0 = none. progress (may be NULL) is looked at meanwhile. The
- * kernel kills the program if the calling thread dies. PT_ERR_SYSTEM if the program could not be
- * started; else the caller frees *ret_result with pt_program_result_done. */
+ * end. limit_s: time limit in seconds; 0 = none. The kernel kills the program if the calling thread
+ * dies. PT_ERR_SYSTEM if the program could not be started; else the caller frees *ret_result with
+ * pt_program_result_done. */
 pt_status pt_program_run(const char *path, char *const argv[], const pt_buf *input, int limit_s,
-                         pt_progress *progress, pt_program_result *ret_result, pt_error *reterr);
+                         pt_program_result *ret_result, pt_error *reterr);
 void pt_program_result_done(pt_program_result *result);
 
 /* The path of an executable of that name in the folders of search, which are divided by colons as

@@ -2,11 +2,13 @@
 #include "base/progress.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -25,7 +27,54 @@ struct pt_progress {
     uint64_t total;
     int64_t begun_ms;
     bool is_working, is_shown;
+    const char *between; /* NULL, or what is done where no work was begun; borrowed */
+    bool is_over;        /* for the watcher */
+    pthread_cond_t over;
+    pthread_t watcher;
+    bool is_watched;
 };
+
+static void show_due(pt_progress *p)
+{
+    const int64_t now_ms = pt_now_ms();
+    if (!p->is_working || now_ms < atomic_load(&p->due_ms)) return;
+    atomic_store(&p->due_ms, now_ms + p->each_ms);
+    p->is_shown = true;
+    p->show(p->context, &(pt_progress_state){.doing = p->doing,
+                                             .unit = p->unit,
+                                             .done = atomic_load(&p->done),
+                                             .total = p->total,
+                                             .stacks = atomic_load(&p->stacks),
+                                             .elapsed_ms = now_ms - p->begun_ms});
+}
+
+static void *watch_work(void *argument)
+{
+    enum { EACH_MS = 100 };
+    pt_progress *const p = argument;
+    pthread_mutex_lock(&p->lock);
+    while (!p->is_over) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += EACH_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&p->over, &p->lock, &until);
+        show_due(p);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+/* Signals are the other threads': one of them may wait for a key. */
+static void start_watcher(pt_progress *p)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    p->is_watched = pthread_create(&p->watcher, NULL, watch_work, p) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
 
 pt_progress *pt_progress_new(int64_t quiet_ms, pt_progress_show *show, void *context)
 {
@@ -35,15 +84,55 @@ pt_progress *pt_progress_new(int64_t quiet_ms, pt_progress_show *show, void *con
     p->each_ms = quiet_ms / SHOWS;
     atomic_store(&p->due_ms, pt_now_ms() + quiet_ms);
     pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->over, NULL);
+    start_watcher(p);
     return p;
 }
 
 void pt_progress_free(pt_progress *p)
 {
     if (p == NULL) return;
-    pt_progress_end(p);
+    pt_progress_between(p, NULL);
+    pthread_mutex_lock(&p->lock);
+    p->is_over = true;
+    pthread_cond_signal(&p->over);
+    pthread_mutex_unlock(&p->lock);
+    if (p->is_watched) pthread_join(p->watcher, NULL);
+    pthread_cond_destroy(&p->over);
     pthread_mutex_destroy(&p->lock);
     free(p);
+}
+
+/* With p->lock held. */
+static void begin_work(pt_progress *p, pt_progress_unit unit, uint64_t total)
+{
+    p->unit = unit;
+    p->total = total;
+    p->begun_ms = pt_now_ms();
+    p->is_working = true;
+    atomic_store(&p->done, 0);
+    atomic_store(&p->stacks, 0);
+}
+
+/* With p->lock held. */
+static void end_work(pt_progress *p)
+{
+    if (p->is_shown) p->show(p->context, NULL);
+    p->is_working = p->is_shown = false;
+    if (p->between == NULL) return;
+    snprintf(p->doing, sizeof p->doing, "%s", p->between);
+    begin_work(p, PT_PROGRESS_TIME, 0);
+    show_due(p);
+}
+
+/* Shows the work if it is time. If the lock is held, another thread shows it. */
+static void show_unless_locked(pt_progress *p)
+{
+    if (pt_now_ms() < atomic_load_explicit(&p->due_ms, memory_order_relaxed) ||
+        pthread_mutex_trylock(&p->lock) != 0)
+        return;
+    show_due(p);
+    pthread_mutex_unlock(&p->lock);
 }
 
 void pt_progress_begin(pt_progress *p, pt_progress_unit unit, uint64_t total, const char *format,
@@ -54,15 +143,10 @@ void pt_progress_begin(pt_progress *p, pt_progress_unit unit, uint64_t total, co
     va_start(args, format);
     pthread_mutex_lock(&p->lock);
     vsnprintf(p->doing, sizeof p->doing, format, args);
-    p->unit = unit;
-    p->total = total;
-    p->begun_ms = pt_now_ms();
-    p->is_working = true;
-    atomic_store(&p->done, 0);
-    atomic_store(&p->stacks, 0);
+    begin_work(p, unit, total);
+    show_due(p);
     pthread_mutex_unlock(&p->lock);
     va_end(args);
-    pt_progress_look(p);
 }
 
 void pt_progress_rename(pt_progress *p, const char *format, ...)
@@ -72,57 +156,38 @@ void pt_progress_rename(pt_progress *p, const char *format, ...)
     va_start(args, format);
     pthread_mutex_lock(&p->lock);
     vsnprintf(p->doing, sizeof p->doing, format, args);
+    show_due(p);
     pthread_mutex_unlock(&p->lock);
     va_end(args);
-    pt_progress_look(p);
 }
 
 void pt_progress_add(pt_progress *p, uint64_t amount)
 {
     if (p == NULL) return;
     atomic_fetch_add_explicit(&p->done, amount, memory_order_relaxed);
-    pt_progress_look(p);
+    show_unless_locked(p);
 }
 
 void pt_progress_add_stacks(pt_progress *p, uint64_t count)
 {
     if (p == NULL) return;
     atomic_fetch_add_explicit(&p->stacks, count, memory_order_relaxed);
-    pt_progress_look(p);
-}
-
-void pt_progress_look(pt_progress *p)
-{
-    if (p == NULL) return;
-    const int64_t now_ms = pt_now_ms();
-    if (now_ms < atomic_load_explicit(&p->due_ms, memory_order_relaxed) ||
-        pthread_mutex_trylock(&p->lock) != 0)
-        return; /* if locked, another thread shows it */
-    if (p->is_working && now_ms >= atomic_load(&p->due_ms)) {
-        atomic_store(&p->due_ms, now_ms + p->each_ms);
-        p->is_shown = true;
-        p->show(p->context, &(pt_progress_state){.doing = p->doing,
-                                                 .unit = p->unit,
-                                                 .done = atomic_load(&p->done),
-                                                 .total = p->total,
-                                                 .stacks = atomic_load(&p->stacks),
-                                                 .elapsed_ms = now_ms - p->begun_ms});
-    }
-    pthread_mutex_unlock(&p->lock);
+    show_unless_locked(p);
 }
 
 void pt_progress_end(pt_progress *p)
 {
     if (p == NULL) return;
     pthread_mutex_lock(&p->lock);
-    if (p->is_shown) p->show(p->context, NULL);
-    p->is_working = p->is_shown = false;
+    end_work(p);
     pthread_mutex_unlock(&p->lock);
 }
 
-int pt_progress_wait_ms(const pt_progress *p)
+void pt_progress_between(pt_progress *p, const char *doing)
 {
-    if (p == NULL) return -1;
-    const int64_t left_ms = atomic_load(&p->due_ms) - pt_now_ms();
-    return left_ms < 1 ? 1 : left_ms > 1000000 ? 1000000 : (int)left_ms;
+    if (p == NULL) return;
+    pthread_mutex_lock(&p->lock);
+    p->between = doing;
+    end_work(p);
+    pthread_mutex_unlock(&p->lock);
 }

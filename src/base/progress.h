@@ -1,11 +1,11 @@
 /* progress.h: how far long work is, for someone who waits.
  *
- *   work, on any thread: begin -> add, look ... -> end
+ *   work, on any thread: begin -> add ... -> end
  *                              `--> show: after quiet_ms at the earliest, then ten times in
  * quiet_ms at most, one call at a time
  *
- * There is no thread of its own: those who work look at the clock, so they add in portions of which
- * some hundred take a second. All functions accept NULL: nobody waits.
+ * Work is shown when something is added, and by a thread that looks ten times a second, since some
+ * work adds nothing for seconds. All functions accept NULL: nobody waits.
  */
 #ifndef PT_BASE_PROGRESS_H
 #define PT_BASE_PROGRESS_H
@@ -34,6 +34,9 @@ typedef struct pt_progress pt_progress;
 /* quiet_ms: the silence before the first show, from now on. */
 pt_progress *pt_progress_new(int64_t quiet_ms, pt_progress_show *show, void *context);
 void pt_progress_free(pt_progress *p);
+/* Names what is done between the pieces of work that begin and end; NULL: nothing is shown there,
+ * as at first. Ends the work. doing: borrowed. */
+void pt_progress_between(pt_progress *p, const char *doing);
 
 /* Begins work, and shows it if it is time. total: in the unit; 0: unknown. */
 void pt_progress_begin(pt_progress *p, pt_progress_unit unit, uint64_t total, const char *format,
@@ -45,13 +48,7 @@ void pt_progress_rename(pt_progress *p, const char *format, ...)
 void pt_progress_add(pt_progress *p, uint64_t amount);
 /* Counts copied stacks that were unwound, likewise. */
 void pt_progress_add_stacks(pt_progress *p, uint64_t count);
-/* Shows the work if it is time. */
-void pt_progress_look(pt_progress *p);
 /* Ends the work: show gets NULL if it was shown. */
 void pt_progress_end(pt_progress *p);
-
-/* Milliseconds until the next show, at least 1, for those who wait for something else meanwhile; -1
- * for NULL. */
-int pt_progress_wait_ms(const pt_progress *p);
 
 #endif

@@ -72,7 +72,7 @@ enum {
     PT_MARKS_BASE = 1 << 14,
     /* ->side is kept: serve. */
     PT_KEEPS_SIDES = 1 << 15,
-    /* Prints answers one by one instead of a report: shell. */
+    /* Answers until the user ends it, instead of printing a report: serve, shell. */
     PT_ANSWERS_LINES = 1 << 16,
 };
 

@@ -191,12 +191,10 @@ static int write_to(pt_cmd_context *context, const pt_output_settings *settings,
     pt_error error = PT_ERROR_INIT;
     output_files files = {.context = context, .settings = settings};
     const pt_output output = {.context = &files, .open = open_file};
-    pt_progress_work *const work =
-        pt_cmd_writes_stdout(settings)
-            ? NULL
-            : pt_progress_work_begin(context->progress, "writing %s", settings->output);
+    if (!pt_cmd_writes_stdout(settings))
+        pt_progress_begin(context->progress, PT_PROGRESS_TIME, 0, "writing %s", settings->output);
     pt_status status = format->write(profile, &output, &options, &error);
-    pt_progress_work_end(work);
+    pt_progress_end(context->progress);
     status = close_files(&files, status, &error);
     if (status == PT_OK || context->out->broken_pipe) return PT_EXIT_OK;
     if (error.path[0] == '\0' && !pt_cmd_writes_stdout(settings))

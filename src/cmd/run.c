@@ -73,6 +73,21 @@ static void open_pager(pt_cmd_context *context)
     context->pager = pt_pager_begin(context->out);
 }
 
+static void end_progress(void *context)
+{
+    pt_progress_between(context, NULL);
+}
+
+/* Whoever waits for a report sees that it is being made, until the first of it is written: to the
+ * terminal, or to a program that may have the terminal. */
+static void begin_progress(pt_cmd_context *context)
+{
+    if (!writes_a_report(context->command)) return;
+    pt_progress_between(context->progress, "computing");
+    context->out->before_first = end_progress;
+    context->out->before_ctx = context->progress;
+}
+
 /* A closed pipe is not a failure: `pitot top x | head -1` needs one line. */
 static int finish_output(pt_out *out, int status)
 {
@@ -291,6 +306,7 @@ static int parse_and_run(pt_cmd_context *context, const char *const *args, size_
         if (color != PT_WHEN_AUTO) context->look.colour = color == PT_WHEN_ALWAYS;
         context->look.long_names = context->symbol->long_names;
         if (!context->resident) open_pager(context);
+        if (!context->resident) begin_progress(context);
         status = give_and_run(context, settings);
     }
     free(operands.items);

@@ -96,7 +96,7 @@ const pt_command pt_command_serve = {
                               "a difference, at port 8080", "pitot serve --live @recording",
                               "a program while `pitot record` records it", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_KEEPS_READ | PT_MARKS_BASE |
-             PT_KEEPS_SIDES,
+             PT_KEEPS_SIDES | PT_ANSWERS_LINES,
     .max_args = SIZE_MAX,
     .options = &serve_table,
     .settings_bytes = sizeof(serve_settings),

@@ -641,6 +641,8 @@ static pt_status load_names(const char *const *names, size_t count, const pt_loa
     status = load_batches(&l, count, reterr);
     ret_loaded->remote_mappings = l.remote.items;
     ret_loaded->remote_mapping_count = l.remote.count;
+    if (l.merge || l.kept.count > 1)
+        pt_progress_begin(options->progress, PT_PROGRESS_TIME, 0, "merging %zu profiles", count);
     if (status == PT_OK && l.merge) {
         status = pt_merge_finish(l.merge, &ret_loaded->profile, reterr);
     } else if (status == PT_OK && l.kept.count > 0) {

@@ -75,12 +75,12 @@ static pt_status pass_on(const pt_buf *output, const char *type, pt_buf *ret_pic
 
 /* limit_s: the time limit of dot; 0 = none. PT_ERR_LIMIT: dot exceeded it. */
 static pt_status run_dot(const char *path, const pt_buf *dot, const char *type, int limit_s,
-                         pt_progress *progress, pt_buf *ret_picture, pt_error *reterr)
+                         pt_buf *ret_picture, pt_error *reterr)
 {
     PT_FREE char *format = pt_strf("-T%s", type);
     char *argv[] = {(char *)(uintptr_t) "dot", format, NULL};
     pt_program_result dots;
-    pt_status status = pt_program_run(path, argv, dot, limit_s, progress, &dots, reterr);
+    pt_status status = pt_program_run(path, argv, dot, limit_s, &dots, reterr);
     if (status != PT_OK) return status;
     if (!dots.in_time)
         status = pt_error_set(reterr, PT_ERR_LIMIT, "dot took more than %d s", limit_s);
@@ -105,8 +105,7 @@ pt_status pt_graphviz(const pt_buf *dot, const char *type, pt_engine engine, con
     pt_status status = PT_ERR_LIMIT;
     if (path != NULL) {
         pt_progress_begin(progress, PT_PROGRESS_TIME, 0, "Graphviz's dot draws the graph");
-        status = run_dot(path, dot, type, may_draw ? PT_GRAPHVIZ_LIMIT_S : 0, progress, ret_picture,
-                         reterr);
+        status = run_dot(path, dot, type, may_draw ? PT_GRAPHVIZ_LIMIT_S : 0, ret_picture, reterr);
         pt_progress_end(progress);
         drawn_by = status != PT_ERR_LIMIT ? "Graphviz's dot"
                                           : "pitot's own layout, because dot took more than 30 s "

@@ -17,6 +17,7 @@ static _Thread_local pt_buf *buffer; /* for this thread's messages; NULL: standa
 
 static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool has_line;    /* changed with line_lock held */
+static bool is_of_work;         /* it is pt_show_progress_of_work's; with line_lock held */
 static _Atomic int64_t said_ms; /* time of the last message; 0: none yet */
 
 /* One column less than the terminal has: a full line would wrap. */
@@ -34,11 +35,11 @@ static void erase_at_ending(void)
     if (atomic_load(&has_line)) pt_terminal_erase_line(STDERR_FILENO);
 }
 
-void pt_show_progress(const char *line)
+/* With line_lock held. */
+static void put_line(const char *line)
 {
     const size_t columns = line_columns();
     if (columns == 0) line = NULL;
-    pthread_mutex_lock(&line_lock);
     if (line != NULL) pt_temp_at_ending(erase_at_ending);
     if (line != NULL || has_line) {
         has_line = true; /* a signal may come during the write */
@@ -49,6 +50,23 @@ void pt_show_progress(const char *line)
         pt_out_done(&err, NULL);
     }
     has_line = line != NULL;
+}
+
+void pt_show_progress(const char *line)
+{
+    pthread_mutex_lock(&line_lock);
+    put_line(line);
+    is_of_work = false;
+    pthread_mutex_unlock(&line_lock);
+}
+
+void pt_show_progress_of_work(const char *line)
+{
+    pthread_mutex_lock(&line_lock);
+    if (is_of_work || !has_line) {
+        put_line(line);
+        is_of_work = line != NULL;
+    }
     pthread_mutex_unlock(&line_lock);
 }
 

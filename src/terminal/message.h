@@ -40,6 +40,8 @@ void pt_vprint_error(const char *format, va_list args) __attribute__((format(pri
 /* Shows a line on the terminal of standard error, cut to its width. The next call replaces the
  * line; NULL, or any other output of this header, removes it. Safe on any thread. */
 void pt_show_progress(const char *line);
+/* The same, but a line of pt_show_progress stays. */
+void pt_show_progress_of_work(const char *line);
 /* Milliseconds since the last output of this header but progress; INT64_MAX before the first. */
 int64_t pt_silence_ms(void);
 

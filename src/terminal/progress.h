@@ -13,14 +13,4 @@
  * line. */
 pt_progress *pt_progress_line_new(void);
 
-/* Work that does not look at the clock itself, such as writing a file: a thread looks at it ten
- * times a second. */
-typedef struct pt_progress_work pt_progress_work;
-
-/* doing: "writing FILE". NULL, with which nothing happens, for a progress of NULL. Nothing may be
- * printed and no process be copied until pt_progress_work_end. */
-pt_progress_work *pt_progress_work_begin(pt_progress *progress, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void pt_progress_work_end(pt_progress_work *work);
-
 #endif

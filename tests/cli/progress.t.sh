@@ -47,6 +47,7 @@ leaves_no_trace() {
 it 'says how much of a file is read and how many addresses have names, and leaves no trace'
 leaves_no_trace top many.folded
 grep -Eaq 'reading many.folded: 0\.[1-9] of 0\.[0-9] MB \([1-9][0-9] %\)' got || fail "$(cat -v got)"
+grep -Eaq 'computing: 0 s' got || fail "$(cat -v got)"
 leaves_no_trace top fp.data
 grep -Eaq 'finding names and lines: 0 of [1-9][0-9]* addresses' got || fail "$(cat -v got)"
 leaves_no_trace diff fp.data two.data
@@ -54,6 +55,7 @@ leaves_no_trace diff fp.data two.data
 it 'says which of several files is read, and goes before a message'
 leaves_no_trace merge -j1 -o merged.pb.gz fp.data two.data fp.data
 grep -aq 'reading file 3 of 3: ' got || fail "$(cat -v got)"
+grep -aq 'merging 3 profiles: 0 s' got || fail "$(cat -v got)"
 grep -aq 'writing merged.pb.gz: 0 s' got || fail "$(cat -v got)"
 leaves_no_trace top missing.pb
 grep -aq 'pitot: .*missing.pb' got || fail "$(cat -v got)"
