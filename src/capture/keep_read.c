@@ -292,7 +292,8 @@ static void store_provenance(const kept *k)
     p->lost = k->facts.lost;
     p->word_bytes = sizeof(void *);
     if (k->flags & PT_KEEP_HAS_WAITS) p->default_event = p->period_type;
-    pt_builder_comment(b, pt_builder_text(b, "engine: perf events; the recorder was cut off"));
+    pt_builder_comment(
+        b, pt_builder_text(b, "engine: perf events; read before the recording had ended"));
 }
 
 bool pt_keep_is(const char *path)

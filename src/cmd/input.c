@@ -12,6 +12,7 @@
 #include "cmd/lookup.h"
 #include "cmd/options.h"
 #include "cmd/remote.h"
+#include "recording/recording.h"
 #include "symbolize/symbolize.h"
 #include "transform/filter.h"
 #include "transform/scale.h"
@@ -224,19 +225,55 @@ static int symbolize_sides(pt_cmd_context *context)
     return status;
 }
 
-void pt_cmd_expand_names(const char *const *names, size_t count, pt_args *ret_names)
+bool pt_cmd_find_recording(const char *name, pt_folder_journals *ret_journals)
 {
-    for (size_t i = 0; i < count; i++) {
-        pt_folder_journals journals = {0};
-        const bool is_running = strcmp(names[i], PT_RECORDING_NAME) == 0;
-        PT_FREE char *running = is_running ? pt_folder_newest_running(getenv("TMPDIR")) : NULL;
-        const char *const folder = running != NULL ? running : names[i];
-        if (pt_path_look(folder) == PT_PATH_FOLDER) pt_folder_journals_find(folder, &journals);
-        for (size_t k = 0; k < journals.count; k++)
-            pt_args_make(ret_names, pt_strdup(journals.items[k]));
-        if (journals.count == 0) pt_args_add(ret_names, names[i]);
-        pt_folder_journals_done(&journals);
-    }
+    const bool is_running = strcmp(name, PT_RECORDING_NAME) == 0;
+    PT_FREE char *running = is_running ? pt_folder_newest_running(getenv("TMPDIR")) : NULL;
+    const char *const folder = running != NULL ? running : name;
+    *ret_journals = (pt_folder_journals){0};
+    if (pt_path_look(folder) == PT_PATH_FOLDER) pt_folder_journals_find(folder, ret_journals);
+    return is_running || ret_journals->count > 0;
+}
+
+pt_status pt_cmd_read_recording(const pt_folder_journals *journals, const pt_profile **ret_profile,
+                                pt_error *reterr)
+{
+    PT_FREE char *tables_folder = pt_user_cache("pitot/tables");
+    const pt_table_cache tables = {.folder = tables_folder, .stamp = pt_cache_stamp()};
+    return pt_recorded_left(journals, &tables, ret_profile, reterr);
+}
+
+/* Subtracts the bases of ->profile, and gives it names. */
+static int finish_loading(pt_cmd_context *context, const pt_load_options *options)
+{
+    int status = subtract_bases(context, options);
+    if (status == PT_EXIT_OK && context->command->needs & PT_NEEDS_SYMBOLS)
+        status = pt_cmd_symbolize(context);
+    if (status == PT_EXIT_OK && context->command->needs & PT_NEEDS_SYMBOLS)
+        status = symbolize_sides(context);
+    return status;
+}
+
+/* Loads the journals of one recording, which becomes ->profile with the argument as its title. */
+static int load_recording(pt_cmd_context *context, const char *name,
+                          const pt_folder_journals *journals)
+{
+    PT_LOOKUP pt_lookup lookup;
+    pt_error error = PT_ERROR_INIT;
+    if (journals->count == 0)
+        return pt_cmd_usage(context, "%s: no recording of yours goes on, or it has no samples yet",
+                            name);
+    context->pool = pt_pool_new((unsigned)context->input->threads);
+    if (pt_cmd_read_recording(journals, &context->loaded.profile, &error) != PT_OK)
+        return pt_fail(&error);
+    context->profile = pt_profile_ref(context->loaded.profile);
+    context->title = name;
+    pt_lookup_init(&lookup, context->place);
+    const pt_load_options options = {.strict = context->input->strict,
+                                     .progress = context->progress,
+                                     .source = &lookup.source,
+                                     .pool = context->pool};
+    return finish_loading(context, &options);
 }
 
 static int load_names(pt_cmd_context *context, const char *const *names, size_t count)
@@ -266,15 +303,10 @@ static int load_names(pt_cmd_context *context, const char *const *names, size_t 
     pt_diag_merge(&context->diag, &context->loaded.diag);
     context->profile = pt_profile_ref(context->loaded.profile);
     set_title(context);
-    status = subtract_bases(context, &options);
-    if (status == PT_EXIT_OK && context->command->needs & PT_NEEDS_SYMBOLS)
-        status = pt_cmd_symbolize(context);
-    if (status == PT_EXIT_OK && context->command->needs & PT_NEEDS_SYMBOLS)
-        status = symbolize_sides(context);
+    status = finish_loading(context, &options);
     keep_fetched(context);
     return status;
 }
-
 int pt_cmd_load(pt_cmd_context *context)
 {
     static const char *const usual[] = {PT_DEFAULT_PROFILE};
@@ -287,21 +319,20 @@ int pt_cmd_load(pt_cmd_context *context)
         return pt_cmd_usage(context, "%s: name a profile; there is no " PT_DEFAULT_PROFILE " here",
                             context->command->name);
     if (usual_one) pt_say("showing " PT_DEFAULT_PROFILE);
-    pt_args names = {0};
-    pt_cmd_expand_names(usual_one ? usual : context->args, usual_one ? 1 : context->arg_count,
-                        &names);
-    int status = PT_EXIT_OK;
-    for (size_t i = 0; i < names.count && status == PT_EXIT_OK; i++)
-        if (strcmp(names.items[i], PT_RECORDING_NAME) == 0)
-            status = pt_cmd_usage(context, PT_RECORDING_NAME
-                                  ": no recording of yours by the library goes on, or it has no "
-                                  "samples yet");
-    if (status == PT_EXIT_OK) status = load_names(context, names.items, names.count);
-    if (context->arg_count == 1 && context->title != NULL &&
-        strcmp(names.items[0], context->args[0]) != 0)
-        context->title = context->args[0]; /* a folder, whatever is in it */
-    pt_args_done(&names);
-    return status;
+    const char *const *const names = usual_one ? usual : context->args;
+    const size_t count = usual_one ? 1 : context->arg_count;
+    for (size_t i = 0; i < count; i++) {
+        pt_folder_journals journals;
+        const bool is_recording = pt_cmd_find_recording(names[i], &journals);
+        int status = PT_EXIT_OK;
+        if (is_recording && count > 1)
+            status = pt_cmd_usage(context, "%s: name a recording without other profiles", names[i]);
+        else if (is_recording)
+            status = load_recording(context, names[i], &journals);
+        pt_folder_journals_done(&journals);
+        if (is_recording) return status;
+    }
+    return load_names(context, names, count);
 }
 
 pt_cmd_context pt_cmd_context_like(const pt_cmd_context *context)

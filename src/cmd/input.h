@@ -2,12 +2,12 @@
 #ifndef PT_CMD_INPUT_H
 #define PT_CMD_INPUT_H
 
-#include "base/args.h"
+#include "capture/folder.h"
 #include "cmd/cmd.h"
 #include "transform/scale.h"
 
-/* As the name of a profile: this user's recording by the library that goes on; of several the one
- * that began last. */
+/* As the name of a profile: this user's recording that goes on; of several the one that began last.
+ */
 #define PT_RECORDING_NAME "@recording"
 
 /* The kind of a file, by its first bytes. */
@@ -26,9 +26,13 @@ pt_path_kind pt_path_look(const char *path);
 /* Loads context->args (or the default profile, with a message) into ->loaded, ->profile, ->title,
  * and symbolizes if the command needs names. Returns an exit status; a failure was printed. */
 int pt_cmd_load(pt_cmd_context *context);
-/* The profiles that arguments name: @recording and the folder of a recording that goes on, or whose
- * recorder was killed, stands for its journals. The caller frees them. */
-void pt_cmd_expand_names(const char *const *names, size_t count, pt_args *ret_names);
+/* Does an argument name a recording: @recording, or the folder of one that goes on or whose
+ * recorder was killed? Then *ret_journals has its journals, none if it has no samples yet. The
+ * caller frees them in any case. */
+bool pt_cmd_find_recording(const char *name, pt_folder_journals *ret_journals);
+/* The profile of these journals. The caller unrefs it. */
+pt_status pt_cmd_read_recording(const pt_folder_journals *journals, const pt_profile **ret_profile,
+                                pt_error *reterr);
 /* A context with the command, settings and output of another, and no arguments, profile or query.
  */
 pt_cmd_context pt_cmd_context_like(const pt_cmd_context *context);

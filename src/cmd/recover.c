@@ -159,8 +159,6 @@ static int recover_folder(pt_cmd_context *context, const recover_settings *setti
     pt_output_settings output = settings->output;
     pt_error error = PT_ERROR_INIT;
     PT_UNREF_PROFILE const pt_profile *profile = NULL;
-    PT_FREE char *tables_folder = pt_user_cache("pitot/tables");
-    const pt_table_cache tables = {.folder = tables_folder, .stamp = pt_cache_stamp()};
     pt_folder_journals left;
     int status;
     if (output.output == NULL) output.output = "recovered.pb.gz";
@@ -169,7 +167,7 @@ static int recover_folder(pt_cmd_context *context, const recover_settings *setti
         pt_say("%s: the folder has no journal%s", folder,
                pt_folder_remove_left(folder) ? "; it is removed" : "");
         status = PT_EXIT_FAILED;
-    } else if (pt_recorded_left(&left, &tables, &profile, &error) != PT_OK) {
+    } else if (pt_cmd_read_recording(&left, &profile, &error) != PT_OK) {
         status = pt_fail(&error);
     } else {
         status = pt_cmd_write(context, &output, profile, "pprof");

@@ -28,9 +28,8 @@ static const pt_option serve_options[] = {
      .type = PT_OPT_FLAG,
      .offset = offsetof(serve_settings, live),
      .help = "read the profiles again each second when they have changed",
-     .details =
-         "The page keeps zoom, chosen function and scrolling. @recording is the recording by "
-         "the library that goes on."},
+     .details = "The page keeps zoom, chosen function and scrolling. @recording is your recording "
+                "that goes on."},
     {.name = "source-path",
      .type = PT_OPT_STRING,
      .offset = offsetof(serve_settings, source_path),

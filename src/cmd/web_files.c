@@ -93,25 +93,33 @@ static uint64_t mix_in(uint64_t stamp, uint64_t value)
     return (stamp ^ value) * UINT64_C(0x9e3779b97f4a7c15) + (stamp >> 29);
 }
 
+static uint64_t mix_in_file(uint64_t stamp, const char *path)
+{
+    struct stat st;
+    struct timespec now;
+    if (stat(path, &st) != 0 || S_ISDIR(st.st_mode)) return stamp;
+    stamp = mix_in(stamp, 1);
+    stamp = mix_in(stamp, (uint64_t)st.st_size);
+    stamp = mix_in(stamp, (uint64_t)st.st_ino);
+    stamp = mix_in(stamp, (uint64_t)st.st_mtim.tv_sec);
+    stamp = mix_in(stamp, (uint64_t)st.st_mtim.tv_nsec);
+    /* Its bytes are put there by memory, which moves no time of change. */
+    if (pt_ends(path, ".journal") && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
+        stamp = mix_in(stamp, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+    return stamp;
+}
+
 uint64_t pt_web_stamp(const char *const *names, size_t count)
 {
-    pt_args files = {0};
     uint64_t stamp = 0;
-    pt_cmd_expand_names(names, count, &files);
-    for (size_t i = 0; i < files.count; i++) {
-        struct stat st;
-        struct timespec now;
-        if (stat(files.items[i], &st) != 0 || S_ISDIR(st.st_mode)) continue;
-        stamp = mix_in(stamp, i + 1);
-        stamp = mix_in(stamp, (uint64_t)st.st_size);
-        stamp = mix_in(stamp, (uint64_t)st.st_ino);
-        stamp = mix_in(stamp, (uint64_t)st.st_mtim.tv_sec);
-        stamp = mix_in(stamp, (uint64_t)st.st_mtim.tv_nsec);
-        /* Its bytes are put there by memory, which moves no time of change. */
-        if (pt_ends(files.items[i], ".journal") && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
-            stamp = mix_in(stamp, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+    for (size_t i = 0; i < count; i++) {
+        pt_folder_journals journals;
+        const bool is_recording = pt_cmd_find_recording(names[i], &journals);
+        for (size_t k = 0; k < journals.count; k++)
+            stamp = mix_in_file(stamp, journals.items[k]);
+        if (!is_recording) stamp = mix_in_file(stamp, names[i]);
+        pt_folder_journals_done(&journals);
     }
-    pt_args_done(&files);
     return stamp;
 }
 

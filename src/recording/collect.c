@@ -588,7 +588,8 @@ pt_status pt_recorded_left(const pt_folder_journals *left, const pt_table_cache 
     p->cpu_seen_ns = (int64_t)pt_recorded_time_ns(sums.weight, sums.period_ns);
     p->lost = sums.lost;
     p->word_bytes = sizeof(void *);
-    add_comment(b, "engine: libprofiler.so.0 in the processes; the recorder was cut off");
+    add_comment(b,
+                "engine: libprofiler.so.0 in the processes; read before the recording had ended");
     if (sums.is_wall) pt_journal_count_wall(b);
     return pt_builder_freeze(b, ret_profile, reterr);
 }

@@ -468,7 +468,7 @@ for how in '' --timeline --off-cpu; do
     run pitot top recovered.pb.gz
     expect_stdout_line '* spin *'
     run pitot info recovered.pb.gz
-    expect_stdout_line '*engine: perf events; the recorder was cut off'
+    expect_stdout_line '*engine: perf events; read before the recording had ended'
     [ "$how" = --timeline ] && expect_stdout_line '*samples span*'
 done
 

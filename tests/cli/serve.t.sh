@@ -366,7 +366,7 @@ expect [ ! -e "$(cat started/arguments)" ]
 it 'lets only the script of each page run, by its hash, and keeps reports strangers to the server'
 hash_of() { printf "'sha256-%s'" "$(openssl dgst -sha256 -binary | base64)"; }
 if needs openssl perl; then
-    for pair in '/ui/:connect-src .self.; frame-src .self.; frame-ancestors .none.' \
+    for pair in '/ui/:connect-src .self.; frame-src .self.; img-src blob:; frame-ancestors .none.' \
         '/api/flamegraph:sandbox allow-scripts; frame-ancestors .self.' \
         '/api/source?p=parse:sandbox allow-scripts; frame-ancestors .self.' \
         '/api/graph:sandbox allow-scripts; frame-ancestors .self.' \

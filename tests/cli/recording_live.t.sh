@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# @recording: reports on a recording that goes on, of every engine.
+. "$(dirname "$0")/lib.sh"
+
+[ "$PITOT_SANITIZED" = 0 ] || skip_all 'the library is not loaded into sanitized runs'
+unshare -m mount -t tmpfs none /dev/shm 2>/dev/null || skip_all 'unshare -m is not allowed here'
+cc=${CC:-cc}
+cat >spin.c <<'C'
+#include <unistd.h>
+volatile unsigned sum;
+__attribute__((noinline)) static void spin(void) { for (int i = 0; i < 1000000; i++) sum += (unsigned)i; }
+int main(void) { while (access("enough", F_OK) != 0) spin(); return 0; }
+C
+$cc -O1 -g spin.c -o spin || skip_all 'there is no compiler'
+# In a /dev/shm of its own, where no other test records: top @recording until it has samples.
+cat >live.sh <<'SH'
+mount -t tmpfs none /dev/shm || exit 1
+"$PITOT" top @recording >/dev/null 2>none
+"$PITOT" record "$@" -q -o x.pb.gz ./spin &
+until "$PITOT" top -n 1 @recording >now 2>said && grep -q ' spin ' now; do
+    kill -0 $! && sleep 0.1 || exit 1
+done
+"$PITOT" info @recording >facts
+echo >enough
+wait $!
+SH
+
+for engine in perf preload; do
+    it "shows the samples so far: $engine"
+    if [ $engine = perf ] && ! "$PITOT" record --engine=perf -q -o y.pb.gz true 2>/dev/null; then
+        skip 'perf events are not allowed here'
+        continue
+    fi
+    rm -f enough
+    run env PITOT="$PITOT" unshare -m sh live.sh --engine=$engine
+    expect_status 0
+    expect grep -qx 'pitot: @recording: no recording of yours goes on, or it has no samples yet' none
+    expect grep -q ' spin ' now
+    expect grep -q 'read before the recording had ended' facts
+    run pitot top -n 1 x.pb.gz
+    expect_stdout_has ' spin '
+done
+
+it 'is named without other profiles'
+mkdir left
+printf x >left/recording.journal
+run pitot top left left
+expect_status 2
+expect_stderr_line 'pitot: left: name a recording without other profiles'
