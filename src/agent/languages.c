@@ -93,13 +93,13 @@ static void attach_interpreter(unsigned language, const pt_image *image, const c
     if (row->evaluator != NULL) {
         find_evaluator(image, row->evaluator, &languages.evaluator);
         languages.evaluator.begins_early = row->begins_early;
-        languages.counted = row;
     }
     const void *const facts = row->attach(&in, why);
     if (facts == NULL) {
         refuse_interpreter(language, why);
         return;
     }
+    if (row->evaluator != NULL) languages.counted = row;
     atomic_store(&pt_tick_languages[language].facts, facts);
     pt_threads_each(want_cache, NULL);
 }

@@ -330,3 +330,13 @@ C
         [ "$has_bpf" != 0 ] || expect_equal 'what both say' "$(cat refused-bpf)" "$(cat refused-preload)"
     done
 fi
+
+it 'names functions of Python beside a Perl of a version that is not known, which was loaded first'
+if needs cc; then
+    echo 'int PL_thr_key = 1;' | cc -x c -shared -fPIC -Wl,-Ttext-segment=0x20000 -o libperl.so.5.99 -
+    printf 'import time\ndef spin():\n    end = time.process_time() + 0.1\n    while time.process_time() < end: pass\nspin()\n' >spin.py
+    LD_PRELOAD=$PWD/libperl.so.5.99 run "$PITOT" record --engine=preload -o beside.pb.gz "$python" spin.py
+    expect_status 0
+    expect_stderr_has 'Perl'
+    expect_stderr_has 'Python functions in'
+fi

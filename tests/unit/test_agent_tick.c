@@ -171,6 +171,24 @@ static void stack_that_is_not_the_thread_s_is_read_as_far_as_it_is_there(void **
     munmap(pages, (size_t)PAGES * 4096);
 }
 
+static void page_that_a_walk_does_not_need_is_not_read(void **state)
+{
+    static const uint64_t chain[] = {0x5000, 0x5100};
+    unsigned char is_there[2];
+    uint64_t *const pages =
+        mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    pages[50] = 0;
+    pages[51] = 0x5100;
+    interrupt_on(0x5000, &pages[10], (uintptr_t)&pages[50]);
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_sample(1, PT_JOURNAL_END_NO_RULE, chain, 2);
+    assert_int_equal(mincore(pages, 8192, is_there), 0);
+    assert_int_equal(is_there[0] & 1, 1);
+    assert_int_equal(is_there[1] & 1, 0);
+    munmap(pages, 8192);
+}
+
 static void thread_whose_stack_is_unknown_asks_for_it(void **state)
 {
     self.stack = (pt_tick_stack){0};
@@ -764,6 +782,7 @@ int main(void)
         TEST(chain_is_believed_only_while_it_climbs_aligned_inside_the_stack),
         TEST(chain_that_turns_back_ends),
         TEST(stack_that_is_not_the_thread_s_is_read_as_far_as_it_is_there),
+        TEST(page_that_a_walk_does_not_need_is_not_read),
         TEST(thread_whose_stack_is_unknown_asks_for_it),
         TEST(stack_deeper_than_the_most_is_cut_and_said_to_be),
         TEST(overruns_are_weight),

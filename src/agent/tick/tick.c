@@ -89,8 +89,8 @@ static void publish_sample(pt_thread *self, pt_tick_ring *ring, unsigned words, 
 
 /* Copies registers and stack. The stack takes at most a part of the room, so that other samples
  * fit. Where the stack of a coroutine ends is not known, so little of it is taken. */
-static void copy_stack(pt_thread *self, pt_tick_ring *ring, uint32_t weight,
-                       const pt_tick_walk *walk, uint64_t room)
+static void copy_stack(pt_thread *self, pt_tick_ring *ring, uint32_t weight, pt_tick_walk *walk,
+                       uint64_t room)
 {
     enum { PARTS = 4, UNBOUNDED_PARTS = 24, WORD = sizeof(uint64_t) };
     const uint64_t mask = ring->ring_words - 1, from = ring->head_words + 1;
@@ -98,6 +98,7 @@ static void copy_stack(pt_thread *self, pt_tick_ring *ring, uint32_t weight,
     const uint64_t most =
         (room - PT_MACHINE_REGS_MAX) / (is_bounded ? (uint64_t)PARTS : UNBOUNDED_PARTS);
     const uintptr_t sp = (uintptr_t)walk->state.sp;
+    if (!is_bounded && sp < walk->stack.limit) pt_tick_walk_see_stack(walk, sp + most * WORD);
     const bool is_known = sp >= walk->stack.low && sp < walk->stack.limit && sp % WORD == 0;
     const uint64_t there = is_known ? (walk->stack.limit - sp) / WORD : 0;
     const uint64_t count = there < most ? there : most;

@@ -359,6 +359,9 @@ typedef struct {
 void pt_tick_walk_begin(pt_tick_walk *walk, const pt_thread *self, const void *context);
 /* Steps one frame outwards; returns as pt_tick_step. */
 int pt_tick_walk_step(pt_tick_walk *walk);
+/* Looks for the stack's pages up to there, as far as they can be read. The thread's own ends where
+ * it ends. */
+void pt_tick_walk_see_stack(pt_tick_walk *walk, uintptr_t limit);
 /* The code that a thread's outermost frame shown is in. */
 bool pt_tick_is_start(uint64_t pc);
 

@@ -8,7 +8,10 @@
 
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 
+#include "agent/tick/kernel.h"
 #include "machine/context.h"
 
 /* The drain thread may be writing down what it found, the limit last. */
@@ -20,15 +23,23 @@ static pt_tick_stack stack_of(const pt_thread *self)
     return stack;
 }
 
-/* The end of the readable pages from an address on, or of the first PAGES_MAX of them. */
+/* The end of the readable pages from a page's beginning on, or of the first PAGES_MAX of them. The
+ * kernel copies a word of each, all by one call. It refuses pages of devices, whose words it would
+ * not do to read. */
 static uintptr_t readable_limit(uintptr_t addr)
 {
-    enum { PAGES_MAX = 16 };
-    const uintptr_t first = addr / PT_TICK_PAGE_BYTES;
-    uintptr_t page = first;
-    while (page - first < PAGES_MAX && pt_tick_ask_for_page(page))
-        page++;
-    return page * PT_TICK_PAGE_BYTES;
+    enum { PAGES_MAX = 4 };
+    uint64_t words[PAGES_MAX];
+    const struct iovec here = {words, sizeof words};
+    struct iovec there[PAGES_MAX];
+    for (uintptr_t i = 0; i < PAGES_MAX; i++)
+        there[i] = (struct iovec){
+            (void *)(addr + i * PT_TICK_PAGE_BYTES), /* NOLINT(performance-no-int-to-ptr) */
+            sizeof words[0]};
+    const long bytes =
+        PT_KERNEL(SYS_process_vm_readv, pt_tick_getpid(), &here, 1, there, PAGES_MAX);
+    const uintptr_t pages = bytes > 0 ? (uintptr_t)bytes / sizeof words[0] : 0;
+    return addr + pages * PT_TICK_PAGE_BYTES;
 }
 
 static bool is_on_stack(const pt_tick_stack *stack, uintptr_t sp)
@@ -39,21 +50,23 @@ static bool is_on_stack(const pt_tick_stack *stack, uintptr_t sp)
 enum { STACK_CHANGES_MAX = 16 };
 
 /* Finds the bounds of the stack that the walk is on: of the thread's own, or, where that is not
- * known yet, on the stack of a coroutine and on one for signals, of the readable pages from the
- * stack pointer on. A walk comes from one stack to another at the frame of a signal. */
+ * known yet, on the stack of a coroutine and on one for signals, of the page of the stack pointer.
+ * A walk comes from one stack to another at the frame of a signal. */
 static void find_stack(pt_tick_walk *walk)
 {
-    const uintptr_t sp = (uintptr_t)walk->state.sp;
+    const uintptr_t sp = (uintptr_t)walk->state.sp, page = sp / PT_TICK_PAGE_BYTES;
     if (is_on_stack(&walk->stack, sp) || walk->stack_changes == STACK_CHANGES_MAX) return;
     walk->stack_changes++;
-    walk->stack = is_on_stack(&walk->own_stack, sp)
-                      ? walk->own_stack
-                      : (pt_tick_stack){.low = sp / PT_TICK_PAGE_BYTES * PT_TICK_PAGE_BYTES,
-                                        .limit = readable_limit(sp),
-                                        .root_fp = walk->own_stack.root_fp};
+    walk->stack =
+        is_on_stack(&walk->own_stack, sp)
+            ? walk->own_stack
+            : (pt_tick_stack){.low = page * PT_TICK_PAGE_BYTES,
+                              .limit = (page + pt_tick_ask_for_page(page)) * PT_TICK_PAGE_BYTES,
+                              .root_fp = walk->own_stack.root_fp};
 }
 
-/* Has the stack more pages than were looked at? Not the thread's own. */
+/* Has the stack more pages than were looked at? Not the thread's own. They are looked at only now,
+ * for another program's memory may lie above its end, which blocks its readers (userfaultfd(2)). */
 static bool is_stack_larger(pt_tick_walk *walk)
 {
     const uintptr_t limit = walk->stack.limit;
@@ -61,6 +74,12 @@ static bool is_stack_larger(pt_tick_walk *walk)
     walk->stack_changes++;
     walk->stack.limit = readable_limit(limit);
     return walk->stack.limit > limit;
+}
+
+void pt_tick_walk_see_stack(pt_tick_walk *walk, uintptr_t limit)
+{
+    while (walk->stack.limit < limit && is_stack_larger(walk))
+        continue;
 }
 
 void pt_tick_walk_begin(pt_tick_walk *walk, const pt_thread *self, const void *context)
@@ -80,13 +99,16 @@ void pt_tick_walk_begin(pt_tick_walk *walk, const pt_thread *self, const void *c
     find_stack(walk);
 }
 
-static int step_by_fp(pt_tick_walk *walk, const pt_tick_stack *stack)
+static int step_by_fp(pt_tick_walk *walk)
 {
+    enum { RECORD_BYTES = 2 * sizeof(uintptr_t), FRAME_MAX = 16 * PT_TICK_PAGE_BYTES };
     pt_unwind_state *const state = &walk->state;
     if (state->is_fp_lost) return PT_JOURNAL_END_NO_RULE;
+    if (state->fp - state->sp < FRAME_MAX)
+        pt_tick_walk_see_stack(walk, (uintptr_t)state->fp + RECORD_BYTES);
     pt_tick_regs regs = {
         .pc = (uintptr_t)state->pc, .sp = (uintptr_t)state->sp, .fp = (uintptr_t)state->fp};
-    const int step = pt_tick_step(&regs, stack);
+    const int step = pt_tick_step(&regs, &walk->stack);
     if (step >= 0) return step;
     *state = (pt_unwind_state){.pc = regs.pc,
                                .sp = regs.sp,
@@ -152,7 +174,7 @@ static bool may_have_frame_pointer(const pt_unwind_modules *modules, uint64_t pc
 int pt_tick_walk_step(pt_tick_walk *walk)
 {
     pt_unwind_state *const state = &walk->state;
-    if (walk->modules == NULL) return step_by_fp(walk, &walk->stack);
+    if (walk->modules == NULL) return step_by_fp(walk);
     do {
         const pt_unwind_state at = *state;
         pt_unwind_end end;
@@ -165,7 +187,7 @@ int pt_tick_walk_step(pt_tick_walk *walk)
             end = PT_UNWIND_END_GOING_ON;
         if (end == PT_UNWIND_END_NO_RULE &&
             may_have_frame_pointer(walk->modules, state->pc - state->is_return))
-            return step_by_fp(walk, &walk->stack);
+            return step_by_fp(walk);
         if (end != PT_UNWIND_END_GOING_ON) return journal_end(end);
         if (state->sp != walk->stack.limit) find_stack(walk);
         /* Our own thread function is not shown. */

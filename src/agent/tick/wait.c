@@ -300,11 +300,15 @@ static void resume_at(const ucontext_t *context, uint64_t syscall_pc)
     const uintptr_t frame = (uintptr_t)regs[REG_RSP] - RED_ZONE_BYTES - FRAME_BYTES;
     const uintptr_t page = frame / PT_TICK_PAGE_BYTES;
     const bool leaves_page = page != (uintptr_t)regs[REG_RSP] / PT_TICK_PAGE_BYTES;
+    const int saved_errno = errno;
     uint64_t words[FRAME_WORDS];
     /* Only rt_sigreturn brings back a stack for signals of the kind that each signal takes away. */
     if (fpu == NULL || ((unsigned)context->uc_stack.ss_flags & SS_AUTODISARM) != 0 ||
-        has_shadow_stack() || (leaves_page && !pt_tick_ask_for_page(page)))
+        has_shadow_stack() || (leaves_page && !pt_tick_ask_for_page(page))) {
+        errno = saved_errno;
         return;
+    }
+    errno = saved_errno;
     memcpy(&words[0], &context->uc_sigmask, sizeof words[0]);
     words[1] = syscall_pc;
     for (unsigned i = 0; i < sizeof restored; i++)
@@ -418,11 +422,13 @@ void pt_tick_wait_on(pt_tick_wait *wait, void *context)
 {
     ucontext_t *const interrupted = context;
     greg_t *const regs = interrupted->uc_mcontext.gregs;
+    const int saved_errno = errno;
     resume_again(interrupted);
     /* SYSCALL leaves the address behind it in rcx. */
     if (regs[REG_RAX] != -EINTR || regs[REG_RCX] != regs[REG_RIP]) return;
     const uintptr_t pc = pt_machine_context_pc(interrupted);
     const long number = number_of_call(regs);
+    errno = saved_errno;
     size_t row = 0;
     while (row < sizeof calls / sizeof calls[0] && calls[row].number != number)
         row++;
