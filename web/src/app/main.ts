@@ -220,7 +220,8 @@ class App implements Page {
     this.showReport(async () => {
       this.content.replaceChildren(element("p", "note", `Reading ${file.name} …`));
       const profile = await readProfile(file).catch((e) => {
-        throw new Error(`${file.name}: ${e instanceof SyntaxError ? "it is damaged" : e.message}`);
+        const damaged = e instanceof SyntaxError || e instanceof TypeError || e instanceof RangeError;
+        throw new Error(`${file.name}: ${damaged ? "it is damaged" : e.message}`);
       });
       this.local = { profile, answers: new Map() };
       this.data = { ...this.data, title: file.name, before: null, query: "", times: false, events: profile.events, event: profile.event };
@@ -242,6 +243,7 @@ class App implements Page {
     const key = `${event} ${inverted}`;
     let made = answers.get(key);
     if (made === undefined) answers.set(key, (made = new LocalAnswers(this.data.title, profile, event, inverted)));
+    this.said.push(...(profile.notes || []));
     return made.answer(route, pattern);
   }
 

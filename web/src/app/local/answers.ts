@@ -1,6 +1,7 @@
 /* answers.ts: reports on a profile that the page reads itself, in the form of the server's. */
 
 import { FlameData, SCHEMA } from "../../data";
+import { namedOr } from "./pattern";
 import { LocalFrame, LocalProfile } from "./profile";
 
 const HUES = 24;
@@ -152,8 +153,8 @@ export class LocalAnswers {
   }
 
   private peek(pattern: string): unknown {
-    const wanted = new RegExp(pattern);
-    const found = this.rows.map((row, i) => ({ row, i })).filter(({ row }) => row.total !== 0 && wanted.test(row.frame.name));
+    const wanted = namedOr(pattern, this.rows.map((row) => row.frame.name));
+    const found = this.rows.map((row, i) => ({ row, i })).filter(({ row }) => row.total !== 0 && wanted(row.frame.name));
     if (found.length === 0) throw new Error(`No function matches ${pattern}.`);
     found.sort((a, b) => Math.abs(b.row.total) - Math.abs(a.row.total));
     const shown = found.slice(0, 10);

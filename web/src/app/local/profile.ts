@@ -22,6 +22,7 @@ export interface LocalProfile {
   event: number; /* shown first */
   frames: LocalFrame[];
   samples: LocalSample[];
+  notes?: string[]; /* sentences about how it was read */
 }
 
 export const UNKNOWN = "This is no profile that the page can read by itself: it reads profile.proto, folded stacks, speedscope's JSON and .cpuprofile. pitot serve opens the others.";
@@ -33,11 +34,31 @@ export class FrameTable {
 
   add(frame: Partial<LocalFrame> & { name: string }): number {
     const whole: LocalFrame = { file: "", line: 0, module: "", inlined: false, nameless: false, ...frame };
+    whole.name = String(whole.name); /* a file may hold anything there */
+    whole.file = String(whole.file);
     const key = `${whole.name}\0${whole.file}\0${whole.line}\0${whole.module}\0${whole.inlined}`;
     const found = this.known.get(key);
     if (found !== undefined) return found;
     this.known.set(key, this.frames.length);
     return this.frames.push(whole) - 1;
+  }
+}
+
+const FRAMES_A_BYTE = 32;
+const FRAMES_LEAST = 1 << 16;
+const FRAMES_MOST = 1 << 24;
+
+/* How many frames the stacks of a file may have together: a stack is short in a file that holds a tree, and may be long. */
+export class Room {
+  private left: number;
+
+  constructor(fileBytes: number) {
+    this.left = Math.min(FRAMES_MOST, FRAMES_LEAST + fileBytes * FRAMES_A_BYTE);
+  }
+
+  take(frames: number): void {
+    this.left -= frames;
+    if (this.left < 0) throw new Error("its stacks have too many frames for the page. pitot serve opens it.");
   }
 }
 
@@ -78,11 +99,14 @@ function unitOf(unit: string): { unit: string; scale: number } {
   return { unit: unit === "bytes" ? "bytes" : "count", scale: 1 };
 }
 
-function readEvented(profile: Speedscope["profiles"][0], add: (stack: number[], value: number) => void): void {
+function readEvented(profile: Speedscope["profiles"][0], room: Room, add: (stack: number[], value: number) => void): void {
   const open: number[] = [];
   let last = profile.startValue;
   for (const event of profile.events || []) {
-    if (event.at > last && open.length > 0) add(open.slice(), event.at - last);
+    if (event.at > last && open.length > 0) {
+      room.take(open.length);
+      add(open, event.at - last);
+    }
     last = Math.max(last, event.at);
     if (event.type === "O") open.push(event.frame);
     else if (open.pop() !== event.frame) throw new Error("An event closes a frame that is not the innermost one.");
@@ -90,7 +114,7 @@ function readEvented(profile: Speedscope["profiles"][0], add: (stack: number[], 
 }
 
 /* All threads together; the unit of the first decides which. */
-function readSpeedscope(data: Speedscope): LocalProfile {
+function readSpeedscope(data: Speedscope, room: Room): LocalProfile {
   const table = new FrameTable();
   const frames = data.shared.frames.map(({ name, file, line }) => table.add({ name, file: file || "", line: line || 0 }));
   const first = data.profiles[0];
@@ -102,7 +126,7 @@ function readSpeedscope(data: Speedscope): LocalProfile {
     samples.push({ stack: known, values: [Math.round(value * scale)] });
   };
   for (const profile of data.profiles.filter((p) => p.unit === first.unit)) {
-    if (profile.type === "evented") readEvented(profile, add);
+    if (profile.type === "evented") readEvented(profile, room, add);
     else (profile.samples || []).forEach((stack, i) => add(stack, profile.weights ? profile.weights[i] : 1));
   }
   return { events: [{ type: unit === "nanoseconds" ? "time" : "samples", unit }], event: 0, frames: table.frames, samples };
@@ -122,7 +146,7 @@ interface CpuProfile {
   timeDeltas?: number[]; /* microseconds since the sample before */
 }
 
-function readCpuProfile(data: CpuProfile): LocalProfile {
+function readCpuProfile(data: CpuProfile, room: Room): LocalProfile {
   const table = new FrameTable();
   const parent = new Map<number, number>();
   for (const node of data.nodes) {
@@ -147,11 +171,13 @@ function readCpuProfile(data: CpuProfile): LocalProfile {
   const rows: LocalSample[] = [];
   for (const [id, values] of sums) {
     const stack: number[] = [];
-    for (let at: number | undefined = id; at !== undefined && stack.length < data.nodes.length; at = parent.get(at)) {
+    let steps = 0; /* parents may form a circle */
+    for (let at: number | undefined = id; at !== undefined && steps++ < data.nodes.length; at = parent.get(at)) {
       const known = frame.get(at);
       if (known === undefined) throw new Error("A sample names a node that the file does not hold.");
       if (table.frames[known].name !== "(root)") stack.push(known);
     }
+    room.take(steps);
     if (stack.length > 0 && (values[0] > 0 || values[1] !== 0)) rows.push({ stack: stack.reverse(), values });
   }
   const timed = samples !== undefined && timeDeltas !== undefined;
@@ -206,8 +232,8 @@ export async function readProfile(file: Blob): Promise<LocalProfile> {
   const start = new TextDecoder().decode(bytes.subarray(0, 64)).trimStart();
   if (start.startsWith("{")) {
     const data = JSON.parse(new TextDecoder().decode(bytes));
-    if (data.shared && Array.isArray(data.shared.frames) && Array.isArray(data.profiles)) return readSpeedscope(data);
-    if (Array.isArray(data.nodes)) return readCpuProfile(data);
+    if (data.shared && Array.isArray(data.shared.frames) && Array.isArray(data.profiles)) return readSpeedscope(data, new Room(bytes.length));
+    if (Array.isArray(data.nodes)) return readCpuProfile(data, new Room(bytes.length));
     throw new Error(UNKNOWN);
   }
   const made = bytes[0] === 0x0a ? readProto(bytes) : readFolded(new TextDecoder().decode(bytes));

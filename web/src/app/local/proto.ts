@@ -1,16 +1,21 @@
 /* proto.ts: reads profile.proto: https://github.com/google/pprof/blob/main/proto/profile.proto. Numbers beside the
  * messages' names are those of their fields there. */
 
-import { FrameTable, LocalProfile, LocalSample } from "./profile";
+import { Pattern } from "./pattern";
+import { FrameTable, LocalProfile, LocalSample, Room } from "./profile";
 
 const DAMAGED = "The file is damaged, or no profile.proto.";
+const TWO_32 = 2 ** 32;
+
+type Id = number | bigint; /* a bigint from 2^53 on, where numbers have gaps */
 
 /* The fields of a message, one after the other. */
 class Fields {
   private at: number;
   field = 0;
   wire = 0;
-  value = 0; /* of a number */
+  private low = 0; /* of a number: its 64 bits */
+  private high = 0;
   from = 0; /* of bytes: [from, to) */
   to = 0;
 
@@ -18,28 +23,41 @@ class Fields {
     this.at = from;
   }
 
-  private varint(): number {
-    let [value, scale] = [0, 1];
-    for (let i = 0; i < 10; i++) {
+  private varint(): void {
+    [this.low, this.high] = [0, 0];
+    for (let shift = 0; shift < 70; shift += 7) {
       if (this.at >= this.end) throw new Error(DAMAGED);
       const byte = this.bytes[this.at++];
-      value += (byte & 0x7f) * scale;
-      if (byte < 0x80) return value >= 2 ** 63 ? value - 2 ** 64 : value;
-      scale *= 128;
+      if (shift < 28) this.low += (byte & 0x7f) * 2 ** shift;
+      else if (shift > 28) this.high = (this.high + (byte & 0x7f) * 2 ** (shift - 32)) % TWO_32;
+      else [this.low, this.high] = [this.low + (byte & 0xf) * 2 ** 28, (byte >> 4) & 7];
+      if (byte < 0x80) return;
     }
     throw new Error(DAMAGED);
   }
 
+  /* The number, as an int64; rounded from 2^53 on. */
+  get value(): number {
+    return (this.high >= TWO_32 / 2 ? this.high - TWO_32 : this.high) * TWO_32 + this.low;
+  }
+
+  /* The number, as a uint64. */
+  get exact(): bigint {
+    return (BigInt(this.high) << BigInt(32)) | BigInt(this.low);
+  }
+
+  get id(): Id {
+    return this.high < 2 ** 21 ? this.high * TWO_32 + this.low : this.exact;
+  }
+
   next(): boolean {
     if (this.at >= this.end) return false;
-    const tag = this.varint();
-    this.field = Math.floor(tag / 8);
-    this.wire = tag % 8;
-    if (this.wire === 0) {
-      this.value = this.varint();
-      return true;
-    }
-    const size = this.wire === 1 ? 8 : this.wire === 5 ? 4 : this.wire === 2 ? this.varint() : -1;
+    this.varint();
+    this.field = Math.floor(this.low / 8);
+    this.wire = this.low % 8;
+    if (this.wire === 2 || this.wire === 0) this.varint();
+    if (this.wire === 0) return true;
+    const size = this.wire === 1 ? 8 : this.wire === 5 ? 4 : this.wire === 2 ? this.value : -1;
     this.from = this.at;
     this.to = this.at += size;
     if (size < 0 || this.at > this.end) throw new Error(DAMAGED);
@@ -50,28 +68,32 @@ class Fields {
     return new Fields(this.bytes, this.from, this.to);
   }
 
-  /* Numbers of a repeated field, packed or not. */
-  numbers(into: number[]): void {
-    if (this.wire === 0) {
-      into.push(this.value);
-      return;
-    }
+  /* Takes each number of a repeated field, packed or not. */
+  numbers(take: (f: Fields) => void): void {
+    if (this.wire === 0) return take(this);
     const inside = this.inside();
-    while (inside.at < inside.end) into.push(inside.varint());
+    while (inside.at < inside.end) {
+      inside.varint();
+      take(inside);
+    }
   }
 }
 
-/* A pattern of the profile's own that names whole functions; null: it has none, or one of another language. */
-function wholePattern(text: string): RegExp | null {
-  try {
-    return text === "" ? null : new RegExp(`^(?:${text})$`);
-  } catch (e) {
-    return null;
-  }
+/* A pattern of the profile's own that names whole functions; null: it has none. */
+function wholePattern(text: string): Pattern | null {
+  return text === "" ? null : new Pattern(text, true);
 }
 
-/* A name without its arguments, as drop_frames names it. */
-const withoutArguments = (name: string): string => name.replace(/(.)\(.*$/, "$1");
+/* A name without its arguments, as drop_frames names it: google/pprof's simplifyFunc. */
+export function withoutArguments(name: string): string {
+  const from = name.startsWith(".") ? 1 : 0;
+  for (let at = name.indexOf("(", from); at >= 0; at = name.indexOf("(", at + 1)) {
+    if (name.startsWith("(anonymous namespace)", at)) at += "(anonymous namespace".length;
+    else if (name.startsWith("operator()", at - "operator".length) && at - "operator".length >= from) at += 1;
+    else return name.slice(from, at);
+  }
+  return name.slice(from);
+}
 
 /* The numbers of a message by their fields. */
 function numbersOf(f: Fields): Record<number, number> {
@@ -80,34 +102,86 @@ function numbersOf(f: Fields): Record<number, number> {
   return made;
 }
 
-interface Location {
-  mapping: number;
-  address: number;
-  lines: { function: number; line: number }[]; /* the innermost first */
+interface Mapping {
+  id: Id;
+  start: bigint;
+  offset: bigint;
+  file: number;
 }
 
-function locationOf(f: Fields): { id: number; location: Location } {
-  let id = 0;
-  const location: Location = { mapping: 0, address: 0, lines: [] };
+function mappingOf(f: Fields): Mapping {
+  const made: Mapping = { id: 0, start: BigInt(0), offset: BigInt(0), file: 0 };
   while (f.next()) {
-    if (f.field === 1) id = f.value;
-    if (f.field === 2) location.mapping = f.value;
-    if (f.field === 3) location.address = f.value;
-    if (f.field === 4) {
-      const line = numbersOf(f.inside());
-      location.lines.push({ function: line[1] || 0, line: line[2] || 0 });
-    }
+    if (f.field === 1) made.id = f.id;
+    if (f.field === 2) made.start = f.exact;
+    if (f.field === 4) made.offset = f.exact;
+    if (f.field === 5) made.file = f.value;
   }
-  return { id, location };
+  return made;
+}
+
+interface Named {
+  id: Id;
+  name: number;
+  systemName: number;
+  file: number;
+  startLine: number;
+}
+
+function functionOf(f: Fields): Named {
+  const made: Named = { id: 0, name: 0, systemName: 0, file: 0, startLine: 0 };
+  while (f.next()) {
+    if (f.field === 1) made.id = f.id;
+    if (f.field === 2) made.name = f.value;
+    if (f.field === 3) made.systemName = f.value;
+    if (f.field === 4) made.file = f.value;
+    if (f.field === 5) made.startLine = f.value;
+  }
+  return made;
+}
+
+interface Location {
+  id: Id;
+  mapping: Id;
+  address: bigint;
+  lines: { function: Id; line: number }[]; /* the innermost first */
+}
+
+function lineOf(f: Fields): Location["lines"][0] {
+  const made: Location["lines"][0] = { function: 0, line: 0 };
+  while (f.next()) {
+    if (f.field === 1) made.function = f.id;
+    if (f.field === 2) made.line = f.value;
+  }
+  return made;
+}
+
+function locationOf(f: Fields): Location {
+  const made: Location = { id: 0, mapping: 0, address: BigInt(0), lines: [] };
+  while (f.next()) {
+    if (f.field === 1) made.id = f.id;
+    if (f.field === 2) made.mapping = f.id;
+    if (f.field === 3) made.address = f.exact;
+    if (f.field === 4) made.lines.push(lineOf(f.inside()));
+  }
+  return made;
+}
+
+/* The name of a frame without one, as pitot's reports have it. */
+function placeText(path: string, address: bigint): string {
+  const base = path.slice(path.lastIndexOf("/") + 1);
+  const name = base.length > 2 && base.startsWith("[") && base.endsWith("]") ? base.slice(1, -1) : base;
+  if (address === BigInt(0) && name === "") return "[unknown]";
+  return name === "" ? `[0x${address.toString(16)}]` : `[${name}+0x${address.toString(16)}]`;
 }
 
 export function readProto(bytes: Uint8Array): LocalProfile | null {
   const strings: string[] = [];
   const types: { type: number; unit: number }[] = [];
-  const raw: { locations: number[]; values: number[] }[] = [];
-  const mappings = new Map<number, Record<number, number>>();
-  const functions = new Map<number, Record<number, number>>();
-  const locations = new Map<number, Location>();
+  const raw: { locations: Id[]; values: number[] }[] = [];
+  const mappings = new Map<Id, Mapping>();
+  const functions = new Map<Id, Named>();
+  const locations = new Map<Id, Location>();
   const decoder = new TextDecoder();
   let [usual, drop, keep] = [0, 0, 0];
   const f = new Fields(bytes);
@@ -116,19 +190,22 @@ export function readProto(bytes: Uint8Array): LocalProfile | null {
       const type = numbersOf(f.inside());
       types.push({ type: type[1] || 0, unit: type[2] || 0 });
     } else if (f.field === 2) {
-      const sample = { locations: [] as number[], values: [] as number[] };
+      const sample = { locations: [] as Id[], values: [] as number[] };
       const inside = f.inside();
       while (inside.next()) {
-        if (inside.field === 1) inside.numbers(sample.locations);
-        if (inside.field === 2) inside.numbers(sample.values);
+        if (inside.field === 1) inside.numbers(({ id }) => sample.locations.push(id));
+        if (inside.field === 2) inside.numbers(({ value }) => sample.values.push(value));
       }
       raw.push(sample);
-    } else if (f.field === 3 || f.field === 5) {
-      const row = numbersOf(f.inside());
-      (f.field === 3 ? mappings : functions).set(row[1] || 0, row);
+    } else if (f.field === 3) {
+      const mapping = mappingOf(f.inside());
+      mappings.set(mapping.id, mapping);
+    } else if (f.field === 5) {
+      const row = functionOf(f.inside());
+      functions.set(row.id, row);
     } else if (f.field === 4) {
-      const { id, location } = locationOf(f.inside());
-      locations.set(id, location);
+      const location = locationOf(f.inside());
+      locations.set(location.id, location);
     } else if (f.field === 6) {
       strings.push(decoder.decode(bytes.subarray(f.from, f.to)));
     } else if (f.field === 7) {
@@ -143,35 +220,46 @@ export function readProto(bytes: Uint8Array): LocalProfile | null {
 
   const text = (index: number | undefined): string => strings[index || 0] || "";
   const table = new FrameTable();
-  const framesOf = new Map<number, number[]>(); /* of a location, the outermost first */
-  const frames = (id: number): number[] => {
+  const framesOf = new Map<Id, number[]>(); /* of a location, the outermost first */
+  const frames = (id: Id): number[] => {
     const known = framesOf.get(id);
     if (known !== undefined) return known;
     const location = locations.get(id);
     if (location === undefined) throw new Error(DAMAGED);
-    const mapping = mappings.get(location.mapping) || {};
-    const module = text(mapping[5]);
+    const { address } = location;
+    const mapping = mappings.get(location.mapping);
+    const module = text(mapping?.file);
     const made = location.lines.map(({ function: fn, line }, i) => {
-      const row = functions.get(fn) || {};
-      return table.add({ name: text(row[2]) || text(row[3]) || "[unknown]", file: text(row[4]), line: row[5] || line, module, inlined: i + 1 < location.lines.length });
+      const row = functions.get(fn);
+      return table.add({ name: text(row?.name) || text(row?.systemName) || "[unknown]", file: text(row?.file), line: row?.startLine || line, module, inlined: i + 1 < location.lines.length });
     });
     if (made.length === 0) {
-      const offset = location.address - (mapping[2] || 0) + (mapping[4] || 0);
-      const place = module === "" ? `0x${location.address.toString(16)}` : `${module.slice(module.lastIndexOf("/") + 1)}+0x${offset.toString(16)}`;
-      made.push(table.add({ name: `[${place}]`, module, nameless: true }));
+      const inFile = mapping !== undefined && module !== "" && address !== BigInt(0);
+      const place = inFile ? placeText(module, BigInt.asUintN(64, address - mapping.start + mapping.offset)) : placeText("", address);
+      made.push(table.add({ name: place, module, nameless: true }));
     }
     framesOf.set(id, made.reverse());
     return made;
   };
   /* drop_frames, as google/pprof's Prune applies it: what a dropped frame calls goes with it, but for dropped frames
    * before the first other location. */
-  const [dropped, kept] = [wholePattern(text(drop)), wholePattern(text(keep))];
-  const isDropped = (frame: number): boolean => {
-    const name = withoutArguments(table.frames[frame].name);
-    return dropped !== null && dropped.test(name) && !(kept !== null && kept.test(name));
-  };
-  const leftOf = new Map<number, { frames: number[]; ends: boolean }>(); /* of a location */
-  const left = (id: number): { frames: number[]; ends: boolean } => {
+  const notes: string[] = [];
+  const dropped = new Set<number>(); /* frames */
+  try {
+    const [goes, stays] = [wholePattern(text(drop)), wholePattern(text(keep))];
+    raw.forEach(({ locations: ids }) => ids.forEach(frames));
+    table.frames.forEach((frame, i) => {
+      const name = withoutArguments(frame.name);
+      if (!frame.nameless && goes?.matches(name) && !stays?.matches(name)) dropped.add(i);
+    });
+  } catch (e) {
+    if ((e as Error).message === DAMAGED) throw e;
+    dropped.clear();
+    notes.push(`The pattern of the profile's drop_frames or keep_frames is not used: ${(e as Error).message}.`);
+  }
+  const isDropped = (frame: number): boolean => dropped.has(frame);
+  const leftOf = new Map<Id, { frames: number[]; ends: boolean }>(); /* of a location */
+  const left = (id: Id): { frames: number[]; ends: boolean } => {
     let found = leftOf.get(id);
     if (found === undefined) {
       const all = frames(id);
@@ -180,6 +268,7 @@ export function readProto(bytes: Uint8Array): LocalProfile | null {
     }
     return found;
   };
+  const room = new Room(bytes.length);
   const samples: LocalSample[] = raw.map(({ locations: ids, values }) => {
     if (values.length !== types.length) throw new Error(DAMAGED);
     const stack: number[] = [];
@@ -187,7 +276,8 @@ export function readProto(bytes: Uint8Array): LocalProfile | null {
     for (let i = ids.length - 1; i >= 0; i--) {
       const { frames: here, ends } = left(ids[i]);
       if (begun && ends && isDropped(here[0])) break;
-      stack.push(...here);
+      room.take(here.length);
+      for (const frame of here) stack.push(frame);
       if (begun && ends) break;
       begun = begun || !ends;
     }
@@ -195,5 +285,5 @@ export function readProto(bytes: Uint8Array): LocalProfile | null {
   });
   const named = types.map(({ type, unit }) => ({ type: text(type), unit: text(unit) }));
   const found = named.findIndex(({ type }) => usual > 0 && type === text(usual));
-  return { events: named, event: found >= 0 ? found : named.length - 1, frames: table.frames, samples };
+  return { events: named, event: found >= 0 ? found : named.length - 1, frames: table.frames, samples, notes };
 }
