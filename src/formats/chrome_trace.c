@@ -32,7 +32,7 @@ typedef struct {
 
 /* A function begins, or ends, on a track. */
 typedef struct {
-    int64_t ts, length;              /* length: of a whole one (X), else -1 */
+    int64_t ts, length; /* length: of a whole one (X), else -1 until its end is found */
     uint32_t track, order, location; /* location: PT_NONE = it ends */
 } mark;
 
@@ -44,7 +44,8 @@ typedef struct {
     PT_VECTOR(mark) mark;
     pt_index tracks, streams;
     pt_plain_tree tree;
-    PT_VECTOR(int64_t) until; /* ends of the open functions of a track; INT64_MAX = unknown */
+    PT_VECTOR(int64_t) until; /* ends of the open functions of a track */
+    PT_VECTOR(size_t) open;   /* marks of a track that have no end yet */
     pt_json_scale scale;
     uint64_t unbalanced, backwards;
 } trace_reader;
@@ -216,16 +217,56 @@ static void add_mark(trace_reader *t, const trace_event *e)
                             .location = location});
 }
 
-/* By track and time. Of functions that begin together the longest is the outermost; else as in the
- * file. */
+/* By track and time; at one time as in the file. */
 static int compare_marks(const void *a, const void *b)
 {
     const mark *const x = a, *const y = b;
     if (x->track != y->track) return x->track < y->track ? -1 : 1;
     if (x->ts != y->ts) return x->ts < y->ts ? -1 : 1;
-    if (x->length > 0 && y->length > 0 && x->length != y->length)
-        return x->length > y->length ? -1 : 1;
     return (x->order > y->order) - (x->order < y->order);
+}
+
+/* By time. Of functions that begin together the longest is the outermost; else as in the file. */
+static int compare_whole(const void *a, const void *b)
+{
+    const mark *const x = a, *const y = b;
+    if (x->ts != y->ts) return x->ts < y->ts ? -1 : 1;
+    if (x->length != y->length) return x->length > y->length ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+static int64_t end_of(const mark *m)
+{
+    int64_t end;
+    return __builtin_add_overflow(m->ts, m->length > 0 ? m->length : 0, &end) ? INT64_MAX : end;
+}
+
+/* Makes whole functions of those that begin and those that end: an end (E) closes the innermost B
+ * that is open. One without its end lasts as long as the track. Returns the number of functions
+ * that take time, in the order of time. */
+static size_t pair_marks(trace_reader *t, mark *marks, size_t count)
+{
+    int64_t last = INT64_MIN;
+    t->open.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        last = end_of(&marks[i]) > last ? end_of(&marks[i]) : last;
+        if (marks[i].location == PT_NONE && t->open.count == 0) {
+            t->unbalanced++;
+        } else if (marks[i].location == PT_NONE) {
+            mark *const begin = &marks[t->open.items[--t->open.count]];
+            begin->length = pt_json_span(begin->ts, marks[i].ts);
+        } else if (marks[i].length < 0) {
+            PT_PUSH(t->open, i);
+        }
+    }
+    t->unbalanced += t->open.count;
+    for (size_t i = 0; i < t->open.count; i++)
+        marks[t->open.items[i]].length = pt_json_span(marks[t->open.items[i]].ts, last);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (marks[i].location != PT_NONE && marks[i].length > 0) marks[kept++] = marks[i];
+    if (kept > 0) qsort(marks, kept, sizeof *marks, compare_whole);
+    return kept;
 }
 
 static void put_stretch(trace_reader *t, const track *of, uint32_t node, int64_t from, int64_t to)
@@ -241,46 +282,31 @@ static void put_stretch(trace_reader *t, const track *of, uint32_t node, int64_t
     pt_builder_timed_sample(t->b, &sample);
 }
 
-/* Closes the innermost function. */
-static uint32_t close_node(trace_reader *t, uint32_t node)
-{
-    t->until.count--;
-    return t->tree.node.items[node].parent;
-}
-
-/* Walks the marks of a track. */
+/* Walks the functions of a track. One whose caller ends first ends with it. */
 static void put_track(trace_reader *t, const mark *marks, size_t count)
 {
+    if (count == 0) return;
     const track *const of = &t->track.items[marks[0].track];
     uint32_t node = PT_NONE;
     int64_t at = marks[0].ts;
     t->until.count = 0;
     for (size_t i = 0; i <= count; i++) {
         const int64_t to = i < count ? marks[i].ts : INT64_MAX;
-        /* Whole functions that end before. One whose caller ends first ends with it. */
-        while (node != PT_NONE && t->until.items[t->until.count - 1] <= to &&
-               t->until.items[t->until.count - 1] != INT64_MAX) {
-            const int64_t end = t->until.items[t->until.count - 1];
+        while (node != PT_NONE && t->until.items[t->until.count - 1] <= to) {
+            const int64_t end = t->until.items[--t->until.count];
             put_stretch(t, of, node, at, end);
             at = end > at ? end : at;
-            node = close_node(t, node);
+            node = t->tree.node.items[node].parent;
         }
         if (i == count) break;
         put_stretch(t, of, node, at, to);
         at = to > at ? to : at;
-        if (marks[i].location == PT_NONE) {
-            t->unbalanced += node == PT_NONE;
-            if (node != PT_NONE) node = close_node(t, node);
-            continue;
-        }
-        int64_t end = INT64_MAX;
-        if (marks[i].length > 0 && !__builtin_add_overflow(to, marks[i].length, &end) &&
-            node != PT_NONE && t->until.items[t->until.count - 1] < end)
+        int64_t end = end_of(&marks[i]);
+        if (node != PT_NONE && t->until.items[t->until.count - 1] < end)
             end = t->until.items[t->until.count - 1];
         node = pt_plain_tree_child(&t->tree, node, marks[i].location);
         PT_PUSH(t->until, end);
     }
-    t->unbalanced += t->until.count;
 }
 
 static void put_tracks(trace_reader *t)
@@ -290,7 +316,7 @@ static void put_tracks(trace_reader *t)
     for (size_t from = 0, to; from < t->mark.count; from = to) {
         for (to = from; to < t->mark.count && t->mark.items[to].track == t->mark.items[from].track;)
             to++;
-        put_track(t, t->mark.items + from, to - from);
+        put_track(t, t->mark.items + from, pair_marks(t, t->mark.items + from, to - from));
     }
 }
 
@@ -364,7 +390,7 @@ static pt_status chrome_trace_read(pt_reader *reader, pt_builder *builder,
     uint64_t homeless = 0;
     pt_index_init(&t.tracks);
     pt_index_init(&t.streams);
-    pt_plain_tree_init(&t.tree, builder, pt_reader_left(reader));
+    pt_plain_tree_init(&t.tree, builder);
     pt_json_r_init(&t.json, reader->pos, pt_reader_left(reader), &error);
     read_top(&t);
     if (t.stream.count > 0) pt_plain_event(builder, "samples", "count");
@@ -377,13 +403,14 @@ static pt_status chrome_trace_read(pt_reader *reader, pt_builder *builder,
     pt_json_r_done(&t.json);
     for (size_t i = 0; i < t.stream.count; i++)
         pt_cpuprofile_done(&t.stream.items[i].profile);
-    pt_plain_tree_done(&t.tree, hooks->diag);
+    pt_plain_tree_done(&t.tree);
     pt_index_done(&t.tracks);
     pt_index_done(&t.streams);
     free(t.stream.items);
     free(t.track.items);
     free(t.mark.items);
     free(t.until.items);
+    free(t.open.items);
     return status;
 }
 

@@ -46,7 +46,8 @@ static int probe_v8_heap(const pt_probe_input *input)
 static uint32_t add_node(cpuprofile_reader *c, uint32_t parent)
 {
     PT_GROW(c->node, c->node.count + 1);
-    c->node.items[c->node.count] = (cpu_node){.parent = parent, .stack = PT_NONE};
+    c->node.items[c->node.count] =
+        (cpu_node){.parent = parent, .stack = PT_NONE, .location = PT_NONE};
     return (uint32_t)c->node.count++;
 }
 
@@ -171,10 +172,11 @@ static void link_nodes(cpuprofile_reader *c)
 
 static uint32_t location_of(cpuprofile_reader *c, cpu_node *n)
 {
+    if (n->location != PT_NONE) return n->location;
     if (n->function.name == 0) n->function.name = pt_builder_text(c->builder, "(anonymous)").v;
     n->line.function = pt_builder_function(c->builder, &n->function).v;
     const pt_location location = {.mapping = PT_NONE};
-    return pt_builder_location(c->builder, &location, &n->line, 1).v;
+    return n->location = pt_builder_location(c->builder, &location, &n->line, 1).v;
 }
 
 /* The stack of a node. A cycle of parents is followed once. */
@@ -183,14 +185,19 @@ static uint32_t stack_of(cpuprofile_reader *c, uint32_t row)
     cpu_node *const leaf = &c->node.items[row];
     if (leaf->stack != PT_NONE) return leaf->stack;
     c->frame.count = 0;
+    const uint64_t most = pt_builder_depth_max(c->builder);
+    pt_stack_end end = PT_STACK_END_UNKNOWN;
     for (uint32_t at = row; at != PT_NONE && c->frame.count < c->node.count;
          at = c->node.items[at].parent) {
         cpu_node *const n = &c->node.items[at];
         if (n->is_root && n->parent == PT_NONE) break;
+        if (c->frame.count == most) {
+            end = pt_builder_cut_stack(c->builder);
+            break;
+        }
         PT_PUSH(c->frame, location_of(c, n));
     }
-    leaf->stack =
-        pt_builder_stack(c->builder, c->frame.items, c->frame.count, PT_STACK_END_UNKNOWN).v;
+    leaf->stack = pt_builder_stack(c->builder, c->frame.items, c->frame.count, end).v;
     return leaf->stack;
 }
 

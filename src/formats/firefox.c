@@ -595,17 +595,22 @@ static uint32_t stack_of(fx_reader *x, fx_thread *thread, int64_t stack)
     x->dangling += !there && stack != NULL_CELL;
     int64_t row = stack;
     /* A cycle of prefixes is followed once. */
+    const uint64_t most = pt_builder_depth_max(x->builder);
+    pt_stack_end end = PT_STACK_END_UNKNOWN;
     while (row >= 0 && (uint64_t)row < count && x->frame.count < count) {
         const int64_t frame = t->column[STACK_FRAME].items[row];
         const int64_t prefix = prefix_of(x, thread, row);
         if (prefix == NULL_CELL && is_root(x, thread, frame)) break;
         const uint32_t location = location_of(x, thread, frame);
         if (location == PT_NONE) break;
+        if (x->frame.count == most) {
+            end = pt_builder_cut_stack(x->builder);
+            break;
+        }
         PT_PUSH(x->frame, location);
         row = prefix;
     }
-    const uint32_t id =
-        pt_builder_stack(x->builder, x->frame.items, x->frame.count, PT_STACK_END_UNKNOWN).v;
+    const uint32_t id = pt_builder_stack(x->builder, x->frame.items, x->frame.count, end).v;
     if (there) t->stack[stack] = id + 1;
     return id;
 }

@@ -341,7 +341,7 @@ static pt_status ghc_read(pt_reader *reader, pt_builder *builder, const pt_read_
     ghc_reader g = {.b = builder, .tick_ns = 1000000};
     pt_error error = PT_ERROR_INIT;
     pt_index_init(&g.index);
-    pt_plain_tree_init(&g.calls, builder, pt_reader_left(reader));
+    pt_plain_tree_init(&g.calls, builder);
     pt_plain_event(builder, "time", "nanoseconds");
     pt_plain_event(builder, "alloc_space", "bytes");
     pt_plain_event(builder, "entries", "count");
@@ -354,7 +354,7 @@ static pt_status ghc_read(pt_reader *reader, pt_builder *builder, const pt_read_
     else
         read_text(&g, reader);
     const pt_status status = conclude_profile(&g, &error, hooks->diag, reterr);
-    pt_plain_tree_done(&g.calls, hooks->diag);
+    pt_plain_tree_done(&g.calls);
     pt_index_done(&g.index);
     free(g.open.items);
     free(g.centre.items);

@@ -20,6 +20,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "formats/legacy.h"
 #include "formats/plain.h"
 
@@ -123,38 +124,48 @@ static bool skip_past(instruments_reader *x, const char *text)
     return found != NULL;
 }
 
+/* The character of the entity that begins the text, and its bytes; false: it begins with none. */
+static bool read_entity(pt_span s, uint32_t *ret_char, size_t *ret_bytes)
+{
+    static const struct {
+        const char *name;
+        char c;
+    } named[] = {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}};
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
+        if (!pt_span_begins(s, named[i].name)) continue;
+        *ret_char = (uint32_t)named[i].c;
+        *ret_bytes = strlen(named[i].name);
+        return true;
+    }
+    pt_span rest = s;
+    int64_t number = 0;
+    uint64_t hex = 0;
+    if (pt_span_skip(&rest, "&#x")
+            ? !pt_span_hex(&rest, &hex)
+            : !pt_span_skip(&rest, "&#") || !pt_span_number(&rest, false, &number))
+        return false;
+    const uint64_t c = hex | (uint64_t)number;
+    if (!pt_span_skip(&rest, ";")) return false;
+    *ret_char = c == 0 || c > 0x10ffff ? PT_UTF8_REPLACEMENT : (uint32_t)c; /* 0 ends a text */
+    *ret_bytes = s.size - rest.size;
+    return true;
+}
+
 /* Interns a text without its entities. */
 static uint32_t intern_text(instruments_reader *x, pt_span s)
 {
-    static const struct {
-        const char *entity;
-        char c;
-    } entities[] = {
-        {"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}};
     if (s.size == 0 || memchr(s.at, '&', s.size) == NULL)
         return pt_builder_string(x->b, s.at, s.size).v;
-    char *const plain = pt_alloc(s.size, 1);
-    size_t size = 0;
-    while (s.size > 0) {
-        char c = *s.at;
-        size_t used = 1;
-        pt_span rest = {s.at + 2, s.size > 2 ? s.size - 2 : 0};
-        int64_t number;
-        if (pt_span_begins(s, "&#") && pt_span_number(&rest, false, &number) &&
-            pt_span_skip(&rest, ";") && number < 128) {
-            c = (char)number;
-            used = s.size - rest.size;
-        }
-        for (size_t i = 0; c == '&' && used == 1 && i < sizeof entities / sizeof entities[0]; i++) {
-            if (!pt_span_begins(s, entities[i].entity)) continue;
-            c = entities[i].c;
-            used = strlen(entities[i].entity);
-            break;
-        }
-        plain[size++] = c;
-        s = (pt_span){s.at + used, s.size - used};
+    uint8_t *const plain = pt_alloc(s.size, 1); /* an entity is longer than its character */
+    size_t size = 0, used;
+    for (uint32_t c; s.size > 0; s = (pt_span){s.at + used, s.size - used}) {
+        used = 1;
+        if (*s.at == '&' && read_entity(s, &c, &used))
+            size += pt_utf8_encode(c, plain + size);
+        else
+            plain[size++] = (uint8_t)*s.at;
     }
-    const uint32_t string = pt_builder_string(x->b, plain, size).v;
+    const uint32_t string = pt_builder_string(x->b, (const char *)plain, size).v;
     free(plain);
     return string;
 }

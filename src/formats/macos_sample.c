@@ -258,7 +258,7 @@ static pt_status macos_sample_read(pt_reader *reader, pt_builder *builder,
 {
     if (!pt_plain_begins(reader, MAGIC, reterr)) return PT_ERR_FORMAT;
     sample_reader s = {.b = builder, .interval_ns = 1000000, .pid = PT_NONE, .tid = PT_NONE};
-    pt_plain_tree_init(&s.tree, builder, pt_reader_left(reader));
+    pt_plain_tree_init(&s.tree, builder);
     pt_plain_event(builder, "samples", "count");
     pt_plain_event(builder, "time", "nanoseconds");
     read_images(&s, *reader);
@@ -269,7 +269,7 @@ static pt_status macos_sample_read(pt_reader *reader, pt_builder *builder,
                               "%" PRIu64 " functions have more samples than their callers; kept "
                               "%" PRIu32 " samples",
                               s.more, pt_builder_sample_count(builder));
-    pt_plain_tree_done(&s.tree, hooks->diag);
+    pt_plain_tree_done(&s.tree);
     free(s.image.items);
     free(s.level.items);
     return status;

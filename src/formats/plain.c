@@ -6,8 +6,6 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-enum { FRAMES_A_BYTE = 32 };
-
 void pt_plain_event(pt_builder *b, const char *type, const char *unit)
 {
     pt_builder_event(
@@ -29,17 +27,14 @@ uint32_t pt_plain_location(pt_builder *b, const pt_function *function, int64_t l
     return pt_builder_location(b, &location, &at, 1).v;
 }
 
-void pt_plain_tree_init(pt_plain_tree *t, pt_builder *b, size_t file_bytes)
+void pt_plain_tree_init(pt_plain_tree *t, pt_builder *b)
 {
-    *t = (pt_plain_tree){.b = b, .frames_left = (uint64_t)file_bytes * FRAMES_A_BYTE};
+    *t = (pt_plain_tree){.b = b};
     pt_index_init(&t->index);
 }
 
-void pt_plain_tree_done(pt_plain_tree *t, pt_diag *diag)
+void pt_plain_tree_done(pt_plain_tree *t)
 {
-    if (t->cut > 0)
-        pt_diag_add(diag, t->cut, "stacks cut: all together have more than %d frames a byte",
-                    FRAMES_A_BYTE);
     pt_index_done(&t->index);
     free(t->node.items);
     free(t->frame.items);
@@ -67,16 +62,12 @@ pt_stack_id pt_plain_tree_stack(pt_plain_tree *t, uint32_t node)
     if (node != PT_NONE && t->node.items[node].stack != PT_NONE)
         return (pt_stack_id){t->node.items[node].stack};
     t->frame.count = 0;
+    const uint64_t most = pt_builder_depth_max(t->b);
     uint32_t at = node;
-    for (; at != PT_NONE && (t->frame.count == 0 || t->frames_left > 0);
-         at = t->node.items[at].parent) {
+    for (; at != PT_NONE && t->frame.count < most; at = t->node.items[at].parent)
         PT_PUSH(t->frame, t->node.items[at].location);
-        if (t->frames_left > 0) t->frames_left--;
-    }
-    t->cut += at != PT_NONE;
-    const pt_stack_id stack =
-        pt_builder_stack(t->b, t->frame.items, t->frame.count,
-                         at != PT_NONE ? PT_STACK_END_TRUNCATED : PT_STACK_END_UNKNOWN);
+    const pt_stack_end end = at != PT_NONE ? pt_builder_cut_stack(t->b) : PT_STACK_END_UNKNOWN;
+    const pt_stack_id stack = pt_builder_stack(t->b, t->frame.items, t->frame.count, end);
     if (node != PT_NONE) t->node.items[node].stack = stack.v;
     return stack;
 }

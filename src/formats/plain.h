@@ -25,25 +25,23 @@ typedef struct pt_plain_node {
     uint32_t stack; /* PT_NONE = not made yet */
 } pt_plain_node;
 
-/* A tree of calls. A node is short in a file and its stack may be long: the stacks of all nodes
- * together have at most 32 frames for each byte of the file, and keep their innermost frames. */
+/* A tree of calls. */
 typedef struct pt_plain_tree {
     pt_builder *b;
     PT_VECTOR(pt_plain_node) node;
     pt_index index;
     PT_VECTOR(uint32_t) frame;
-    uint64_t frames_left, cut; /* cut: number of stacks that lost frames */
 } pt_plain_tree;
 
-/* An empty tree of a file of that size; pt_plain_tree_done frees it and reports stacks that were
- * cut. */
-void pt_plain_tree_init(pt_plain_tree *t, pt_builder *b, size_t file_bytes);
-void pt_plain_tree_done(pt_plain_tree *t, pt_diag *diag);
+/* An empty tree; pt_plain_tree_done frees it. */
+void pt_plain_tree_init(pt_plain_tree *t, pt_builder *b);
+void pt_plain_tree_done(pt_plain_tree *t);
 /* Appends a node. parent: a node, or PT_NONE. Returns the node's number. */
 uint32_t pt_plain_tree_add(pt_plain_tree *t, uint32_t parent, uint32_t location);
 /* The child of the parent with this location, which is appended if it is new. */
 uint32_t pt_plain_tree_child(pt_plain_tree *t, uint32_t parent, uint32_t location);
-/* The stack of a node; of PT_NONE: without frames. */
+/* The stack of a node; of PT_NONE: without frames. A tree is short in a file and its stacks may be
+ * long: see pt_builder_limit_frames. */
 pt_stack_id pt_plain_tree_stack(pt_plain_tree *t, uint32_t node);
 
 #endif

@@ -52,6 +52,7 @@ typedef struct {
     const pt_read_hooks *hooks;
     uint32_t frame_count;
     PT_VECTOR(uint32_t) open; /* frames of the stack, root first */
+    uint32_t *times_open;     /* how often each frame is open; of events */
     PT_VECTOR(profile_values) profile;
     PT_VECTOR(int64_t) value;
     PT_VECTOR(uint32_t) stack; /* stack of each value */
@@ -134,11 +135,15 @@ static bool push_frame(speedscope_reader *s)
 
 static uint32_t open_stack(speedscope_reader *s)
 {
-    const size_t depth = s->open.count;
+    const uint64_t most = pt_builder_depth_max(s->builder);
+    const size_t open = s->open.count, depth = open < most ? open : (size_t)most;
     uint32_t *const frames = pt_builder_stack_space(s->builder, depth);
     for (size_t i = 0; i < depth; i++)
-        frames[i] = s->open.items[depth - 1 - i];
-    return pt_builder_stack_commit(s->builder, depth, PT_STACK_END_UNKNOWN).v;
+        frames[i] = s->open.items[open - 1 - i];
+    return pt_builder_stack_commit(s->builder, depth,
+                                   depth < open ? pt_builder_cut_stack(s->builder)
+                                                : PT_STACK_END_UNKNOWN)
+        .v;
 }
 
 /* ---- Profiles ---- */
@@ -209,13 +214,14 @@ static stack_event read_event(pt_json_r *r)
 /* Closes a frame, and all frames opened above it. */
 static void close_frame(speedscope_reader *s, int64_t frame)
 {
-    for (size_t i = s->open.count; i > 0; i--) {
-        if (s->open.items[i - 1] != frame) continue;
-        s->unbalanced += s->open.count - i;
-        s->open.count = i - 1;
+    if (s->times_open[frame] == 0) {
+        s->unbalanced++;
         return;
     }
-    s->unbalanced++;
+    for (uint32_t closed = PT_NONE; closed != frame; s->unbalanced += closed != frame) {
+        closed = s->open.items[--s->open.count];
+        s->times_open[closed]--;
+    }
 }
 
 static pt_status read_events(speedscope_reader *s, profile_parts *parts)
@@ -223,6 +229,7 @@ static pt_status read_events(speedscope_reader *s, profile_parts *parts)
     pt_json_r *const r = &s->json;
     pt_json_num last = {.whole = true};
     s->open.count = 0;
+    if (s->times_open == NULL) s->times_open = pt_alloc(s->frame_count + 1, sizeof *s->times_open);
     while (pt_json_next(r) == PT_JSON_OBJECT) {
         const stack_event event = read_event(r);
         if (r->token == PT_JSON_ERROR) return PT_ERR_DAMAGED;
@@ -241,8 +248,11 @@ static pt_status read_events(speedscope_reader *s, profile_parts *parts)
             continue;
         }
         PT_PUSH(s->open, (uint32_t)event.frame);
+        s->times_open[event.frame]++;
     }
     s->unbalanced += s->open.count;
+    for (size_t i = 0; i < s->open.count; i++)
+        s->times_open[s->open.items[i]] = 0;
     return r->token == PT_JSON_ERROR ? PT_ERR_DAMAGED : PT_OK;
 }
 
@@ -452,6 +462,7 @@ static pt_status speedscope_read(pt_reader *reader, pt_builder *builder, const p
     else if (s.profile.count == 0)
         status = pt_error_set(reterr, PT_ERR_FORMAT, "speedscope's JSON without profiles");
     free(s.open.items);
+    free(s.times_open);
     free(s.profile.items);
     free(s.value.items);
     free(s.stack.items);

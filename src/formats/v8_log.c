@@ -22,6 +22,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "formats/legacy.h"
 
 #define MAGIC "v8-version,"
@@ -203,28 +204,54 @@ static bool field_number(const v8_line *line, size_t i, int64_t *ret)
     return pt_span_number(&s, false, ret) && s.size == 0;
 }
 
-/* Interns a text without its escapes: \xHH, \n and \\. */
-static uint32_t intern_text(v8_reader *v, pt_span s)
+/* The number of `digits` hexadecimal digits; -1: they are not there. */
+static int32_t hex_at(pt_span s, size_t at, size_t digits)
+{
+    int32_t number = 0;
+    for (size_t i = 0; i < digits; i++) {
+        const int digit = at + i < s.size ? pt_hex_digit(s.at[at + i]) : -1;
+        if (digit < 0) return -1;
+        number = number * 16 + digit;
+    }
+    return number;
+}
+
+/* Reads the escape at s.at[i], behind its backslash, and returns its length. *ret_char: a
+ * character; -1: it is none. */
+static size_t read_escape(pt_span s, size_t i, int32_t *ret_char)
+{
+    const size_t digits = s.at[i] == 'x' ? 2 : s.at[i] == 'u' ? 4 : 0;
+    *ret_char = digits > 0 ? hex_at(s, i + 1, digits) : s.at[i] == 'n' ? '\n' : -1;
+    if (*ret_char < 0 || digits == 0) return 1;
+    const bool is_high = *ret_char >= 0xd800 && *ret_char < 0xdc00;
+    const bool is_pair = is_high && i + 6 < s.size && s.at[i + 5] == '\\' && s.at[i + 6] == 'u';
+    const int32_t low = is_pair ? hex_at(s, i + 7, 4) : -1;
+    if (low < 0xdc00 || low > 0xdfff) return 1 + digits;
+    *ret_char = 0x10000 + ((*ret_char - 0xd800) << 10) + (low - 0xdc00);
+    return 1 + digits + 6;
+}
+
+/* Interns a text without its escapes: \xHH, \uHHHH, \n and \\. As src/logging/log-file.cc of V8
+ * writes them, they are units of UTF-16 in a string of JavaScript, and bytes elsewhere. */
+static uint32_t intern_text(v8_reader *v, pt_span s, bool is_script)
 {
     if (s.size == 0 || memchr(s.at, '\\', s.size) == NULL)
         return pt_builder_string(v->b, s.at, s.size).v;
-    char *const plain = pt_alloc(s.size, 1);
+    uint8_t *const plain = pt_alloc(s.size, 1); /* an escape is longer than its character */
     size_t size = 0;
-    for (size_t i = 0; i < s.size; i++) {
-        char c = s.at[i];
-        if (c == '\\' && i + 1 < s.size) {
-            c = s.at[++i];
-            const int high = i + 2 < s.size ? pt_hex_digit(s.at[i + 1]) : -1,
-                      low = i + 2 < s.size ? pt_hex_digit(s.at[i + 2]) : -1;
-            if (c == 'n') c = '\n';
-            if (c == 'x' && high >= 0 && low >= 0) {
-                c = (char)(high * 16 + low);
-                i += 2;
-            }
-        }
-        plain[size++] = c;
+    for (size_t i = 0; i < s.size;) {
+        int32_t c = -1;
+        const bool is_escape = s.at[i] == '\\' && i + 1 < s.size;
+        i += is_escape;
+        const size_t bytes = is_escape ? read_escape(s, i, &c) : 1;
+        if (c == 0) c = PT_UTF8_REPLACEMENT; /* it would end the text */
+        if (c < 0 || (!is_script && c < 0x100))
+            plain[size++] = c < 0 ? (uint8_t)s.at[i] : (uint8_t)c;
+        else
+            size += pt_utf8_encode((uint32_t)c, plain + size);
+        i += bytes;
     }
-    const uint32_t string = pt_builder_string(v->b, plain, size).v;
+    const uint32_t string = pt_builder_string(v->b, (const char *)plain, size).v;
     free(plain);
     return string;
 }
@@ -269,8 +296,9 @@ static uint32_t make_code(v8_reader *v, const v8_line *line)
         }
         if (name.size == 0) name = (pt_span){"(anonymous)", 11};
     }
-    pt_function function = {
-        .name = intern_text(v, name), .file = intern_text(v, file), .start_line = row};
+    pt_function function = {.name = intern_text(v, name, is_script),
+                            .file = intern_text(v, file, is_script),
+                            .start_line = row};
     if (!is_script) {
         pt_buf text = {0};
         pt_put(&text, line->field[1].at, line->field[1].size);
@@ -400,7 +428,7 @@ static void add_library(v8_reader *v, const v8_line *line)
 {
     uint64_t start, end;
     if (!field_address(line, 2, &start) || !field_address(line, 3, &end) || end <= start) return;
-    const uint32_t file = intern_text(v, line->field[1]);
+    const uint32_t file = intern_text(v, line->field[1], false);
     const code_slot *const known = find_code(&v->library, start);
     uint32_t row = known != NULL ? known->row : PT_NONE;
     if (row == PT_NONE || pt_builder_mapping_at(v->b, (pt_mapping_id){row})->file != file)

@@ -243,6 +243,12 @@ static uint64_t times_bytes(uint64_t bytes, uint64_t factor)
 static void bound_names(input_item *item, pt_builder *builder)
 {
     const uint64_t file_bytes = item->input.file_bytes;
+    const uint64_t stacks_cut = pt_builder_stacks_cut(builder);
+    if (stacks_cut > 0)
+        pt_diag_add(&item->diag, stacks_cut,
+                    "stacks cut to their innermost frames: all together have more than %d frames "
+                    "for each byte of the file",
+                    FRAMES_A_BYTE);
     const uint64_t left_out =
         pt_builder_bound_inlined(builder, times_bytes(file_bytes, FRAMES_A_BYTE));
     if (left_out > 0)
@@ -282,6 +288,7 @@ static pt_status read_profile(const loading *l, input_item *item, pt_blob *blob,
     pt_reader reader;
     pt_reader_init(&reader, blob->data, blob->size, NULL);
     pt_builder *builder = pt_builder_new();
+    pt_builder_limit_frames(builder, times_bytes(item->input.file_bytes, FRAMES_A_BYTE));
     pt_status status = item->input.format->read(&reader, builder, &hooks, reterr);
     pt_load_unwinder_free(context.unwinder);
     tell_place(&context, blob->size);

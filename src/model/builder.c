@@ -44,6 +44,7 @@ pt_builder *pt_builder_new(void)
     RESERVE(b->stack, offset, 64);
     RESERVE(b->labels, offset, 16);
     b->stack.frames_touched = FRAMES_LARGE;
+    b->stack.most = UINT64_MAX;
     b->string.offset[0] = b->stack.offset[0] = b->labels.offset[0] = 0;
     pt_builder_string(b, "", 0);
     pt_builder_labels(b, NULL, 0);
@@ -482,19 +483,64 @@ static pt_stack_id append_stack(pt_builder *b, size_t depth, pt_stack_end end)
     return (pt_stack_id){(uint32_t)t->count++};
 }
 
-pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack_end end,
-                                           uint64_t hash)
+void pt_builder_limit_frames(pt_builder *b, uint64_t frames_max)
 {
-    builder_stacks *t = &b->stack;
-    const uint64_t begin = t->offset[t->count];
-    const uint32_t *frames = t->frame + begin;
+    b->stack.most = frames_max;
+}
+
+uint64_t pt_builder_depth_max(const pt_builder *b)
+{
+    const uint64_t used = b->stack.offset[b->stack.count];
+    return used < b->stack.most ? b->stack.most - used : 1;
+}
+
+pt_stack_end pt_builder_cut_stack(pt_builder *b)
+{
+    b->stack.cut++;
+    return PT_STACK_END_TRUNCATED;
+}
+
+uint64_t pt_builder_stacks_cut(const pt_builder *b)
+{
+    return b->stack.cut;
+}
+
+/* The depth that a new stack may have. */
+static size_t fit_depth(pt_builder *b, size_t depth)
+{
+    const uint64_t most = pt_builder_depth_max(b);
+    if (__builtin_expect(depth <= most, 1)) return depth;
+    b->stack.cut++;
+    return (size_t)most;
+}
+
+/* The stack of the frames at the end of the frame column, or PT_NONE. */
+static uint32_t find_stack(const builder_stacks *t, size_t depth, pt_stack_end end, uint64_t hash)
+{
+    const uint32_t *frames = t->frame + t->offset[t->count];
     const size_t size = depth * sizeof *frames;
     PT_INDEX_EACH (&t->index, hash, id) {
         const uint64_t other = t->offset[id];
         if (t->offset[id + 1] - other == depth && t->end[id] == end &&
             memcmp(t->frame + other, frames, size) == 0)
-            return (pt_stack_id){id};
+            return id;
     }
+    return PT_NONE;
+}
+
+pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack_end end,
+                                           uint64_t hash)
+{
+    builder_stacks *t = &b->stack;
+    uint32_t known = find_stack(t, depth, end, hash);
+    const size_t fits = known == PT_NONE ? fit_depth(b, depth) : depth;
+    if (fits < depth) {
+        depth = fits;
+        end = PT_STACK_END_TRUNCATED;
+        hash = stack_hash(t->frame + t->offset[t->count], depth, end);
+        known = find_stack(t, depth, end, hash);
+    }
+    if (known != PT_NONE) return (pt_stack_id){known};
     const pt_stack_id id = append_stack(b, depth, end);
     if (id.v == PT_NONE) return id;
     if (t->promised > 0 && id.v >= t->promised / STACKS_TRIAL) reserve_expected_stacks(b);
@@ -506,9 +552,10 @@ pt_stack_id pt_builder_new_stack(pt_builder *b, const uint32_t *frames, size_t d
                                  pt_stack_end end)
 {
     if (has_stopped(b)) return (pt_stack_id){PT_NONE};
-    uint32_t *const space = pt_builder_stack_space(b, depth);
-    if (depth > 0) memcpy(space, frames, depth * sizeof *frames);
-    return append_stack(b, depth, end);
+    const size_t fits = fit_depth(b, depth);
+    uint32_t *const space = pt_builder_stack_space(b, fits);
+    if (fits > 0) memcpy(space, frames, fits * sizeof *frames);
+    return append_stack(b, fits, fits < depth ? PT_STACK_END_TRUNCATED : end);
 }
 
 uint32_t pt_builder_stack_count(const pt_builder *b)

@@ -120,6 +120,16 @@ pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack
  * compare. */
 void pt_builder_stack_fetch(const pt_builder *b, uint64_t hash);
 
+/* Limits the frames of all stacks together: a stack beyond keeps its innermost frames, at least
+ * one, and is truncated. A stack may be short in a file and long in a profile: a node of a tree of
+ * calls names its caller only. The default is no limit. */
+void pt_builder_limit_frames(pt_builder *b, uint64_t frames_max);
+/* The most frames that the next stack may have, at least 1. A reader that follows callers stops
+ * there, and calls pt_builder_cut_stack, which returns the end of such a stack. */
+uint64_t pt_builder_depth_max(const pt_builder *b);
+pt_stack_end pt_builder_cut_stack(pt_builder *b);
+/* The number of stacks that were truncated by the limit. */
+uint64_t pt_builder_stacks_cut(const pt_builder *b);
 /* Number of distinct stacks so far. */
 uint32_t pt_builder_stack_count(const pt_builder *b);
 /* The frames of a stack, leaf first; valid until the next stack is added. */

@@ -49,6 +49,7 @@ typedef struct {
     size_t frames_touched; /* length of the column at which further pages are populated */
     COLUMN(uint8_t, end);
     pt_index index;
+    uint64_t most, cut; /* most: frames of all stacks; cut: stacks that have fewer therefore */
     uint32_t promised; /* expected samples; 0 = unknown, or the index already has room for them */
 } builder_stacks;
 

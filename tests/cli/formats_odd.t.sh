@@ -89,3 +89,51 @@ it 'Firefox 59: addresses are in the libraries of their process'
 run pitot dump "$PITOT_ROOT/tests/golden/firefox/firefox59.json"
 expect_status 0
 expect_stdout_line '    \[libxul.so+0x234\]'
+
+# trace EVENT...: a file of trace events; "P:NAME:TS[:DUR]" of one thread, in microseconds.
+trace() { python3 - "$@" >trace.json <<'END'
+import json, sys
+def event(word):
+    phase, name, *times = word.split(':')
+    made = {'ph': phase, 'name': name, 'ts': int(times[0]), 'pid': 1, 'tid': 1}
+    return {**made, 'dur': int(times[1])} if len(times) > 1 else made
+json.dump({'traceEvents': [event(word) for word in sys.argv[1:]]}, sys.stdout)
+END
+    pitot dump --raw trace.json 2>/dev/null | python3 "$PITOT_ROOT/tests/cli/profile_sums.py" time | awk '$1 != 0 { print $1 / 1000, $3 }' | sort -k2; }
+
+it 'trace events: a function without an end lasts no longer than its caller'
+expect_equal 'self times' "$(trace X:whole:0:10 B:begun:2 X:later:20:5)" '8 begun
+5 later
+2 whole'
+
+it 'trace events: an end closes what began, and not a whole function'
+expect_equal 'self times' "$(trace B:begun:0 X:whole:2:10 E:begun:5 X:later:8:2)" '2 begun
+2 later
+3 whole'
+
+it 'trace events: those of one moment are nested by their lengths, whatever their order'
+for events in 'X:a:0:5 B:b:0 X:c:0:10 E:b:7' 'B:b:0 X:c:0:10 X:a:0:5 E:b:7' 'X:c:0:10 X:a:0:5 B:b:0 E:b:7'; do
+    expect_equal "self times of $events" "$(trace $events)" '5 a
+2 b
+3 c'
+done
+
+it 'trace events: a function that is never closed lasts to the end of its thread'
+expect_equal 'self times' "$(trace B:a:0 B:b:2 E:b:5 X:c:6:4)" '3 a
+3 b
+4 c'
+
+it 'V8: names and paths have all characters'
+printf '%s\n' 'v8-version,11,3,244,8,-node.38,0' 'shared-library,/opt/caf\xc3\xa9.so,0x400000,0x2601000,0' 'profiler,begin,1000' \
+    'code-creation,JS,13,1,0x10000000,64,caf\xe9 /tmp/\u65e5\xe9\u672c\ud83d\ude00\x2Cx.js:3:15,0x122f6b8a718,*' \
+    'code-creation,JS,13,1,0x20000000,64,a\ud83d\x00 /b\\c\nd.js:3:15,0x122f6b8a719,*' \
+    'tick,0x10000010,6332,0,0x0,6' 'tick,0x20000010,6333,0,0x0,6' 'tick,0x400010,6334,0,0x0,6' >escapes.log
+run bash -c '"$PITOT" top --from=v8-log --csv --rows=0 escapes.log 2>/dev/null | cut -d, -f5-6'
+expect_stdout_has 'café,"/tmp/日é本😀'
+expect_stdout_has '[café.so+0x10]'
+expect_stdout_has 'a��,"/b\c'
+
+it 'Instruments: names have all characters that XML has a number for'
+sed 's/name="price&lt;int&gt;"/name="a\&#233;\&#x27;\&#x1F600;\&#0;\&amp;lt;\&#;\&x z"/' "$PITOT_ROOT/tests/golden/instruments/time.xml" >entities.xml
+run bash -c '"$PITOT" top --csv --rows=0 entities.xml 2>/dev/null | cut -d, -f5'
+expect_stdout_line "aé'😀�&lt;&#;&x z"
