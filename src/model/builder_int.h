@@ -50,7 +50,7 @@ typedef struct {
     COLUMN(uint8_t, end);
     pt_index index;
     uint64_t most, cut; /* most: frames of all stacks; cut: stacks that have fewer therefore */
-    uint32_t promised; /* expected samples; 0 = unknown, or the index already has room for them */
+    uint32_t promised;  /* expected samples; 0 = unknown, or the index already has room for them */
 } builder_stacks;
 
 typedef struct {
