@@ -20,7 +20,7 @@ bool pt_cpuprofile_holds_event(const pt_profile *profile, uint32_t event);
 /* A node of the tree of calls. */
 typedef struct {
     int64_t id, parent_id, hits;
-    uint32_t parent; /* row of nodes; PT_NONE = none */
+    uint32_t parent;          /* row of nodes; PT_NONE = none */
     uint32_t stack, location; /* PT_NONE = not made yet */
     pt_function function;
     pt_line line;
