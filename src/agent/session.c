@@ -259,6 +259,7 @@ static void fall_asleep(void)
     PT_SET(pt_tick.copies_stacks, sleeps);
     PT_SET(pt_tick.keeper_bell, NULL);
     PT_SET(pt_tick.early_samples, 0);
+    PT_SET(pt_tick.kernel_owed_ns, 0);
     PT_SET(pt_tick.on_samples, sleeps ? tell : NULL);
 }
 

@@ -188,7 +188,8 @@ static bool attach_event(pt_thread *thread, int weighing, uint64_t period_ns, ui
     const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
     pt_timer_begin_clock(thread, period_ns, first_ns);
     thread->event_ns = first_ns;
-    thread->event_from_ns = thread->ticked_ns + (int64_t)(period_ns - first_ns);
+    thread->part_ns = (int64_t)(period_ns - first_ns);
+    thread->event_from_ns = thread->ticked_ns + thread->part_ns;
     thread->user_ns = thread->kernel_ns = 0;
     atomic_store(&thread->weighing, weighing);
     thread->first_event = pt_tick_event_open(thread, tid, first_ns, true);

@@ -220,16 +220,18 @@ static void read_stacks(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f
     }
 }
 
-/* CPU time in the kernel that no tick could see has a row of its own. */
+/* CPU time in the kernel that no tick could see has a row of its own: as much of it as is possible
+ * beside the stacks. */
 static void add_kernel(pt_journal_reading *g, pt_journal_facts *f)
 {
+    const uint64_t most = g->most_weight - f->weight;
+    if (f->kernel > most) {
+        f->impossible++;
+        f->kernel = most;
+    }
+    if (f->kernel == 0) return;
     const int64_t values[2] = {pt_saturating_product(f->kernel, 1),
                                pt_saturating_product(f->kernel, f->period_ns)};
-    if (f->kernel == 0) return;
-    if (pt_saturating_count(f->weight, f->kernel) > g->most_weight) {
-        f->impossible++;
-        return;
-    }
     const uint32_t frame =
         pt_builder_named_location(g->builder, PT_NOT_SAMPLED_KERNEL, PT_LOCATION_KERNEL).v;
     pt_builder_add(g->builder, pt_builder_stack(g->builder, &frame, 1, PT_STACK_END_ROOT),

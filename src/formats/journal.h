@@ -43,7 +43,7 @@ typedef struct pt_journal_facts {
     uint64_t kernel;    /* part of weight: in the kernel, not sampled */
     pt_journal_frames frames[PT_JOURNAL_LANGUAGES]; /* parts of weight */
     uint64_t dropped, filtered;
-    uint64_t impossible; /* stacks left out: see pt_journal_reading_bound */
+    uint64_t impossible; /* rows left out, or a part of one: see pt_journal_reading_bound */
     char comm[PT_JOURNAL_COMM_BYTES];
     char exe[PT_JOURNAL_EXE_BYTES + 1];
     char command[PT_JOURNAL_COMMAND_BYTES + 1]; /* arguments, separated by spaces */

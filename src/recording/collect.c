@@ -536,7 +536,7 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     for (size_t i = first; i < first + count; i++) {
         pt_recorded_process *const process = &story->recorded->processes[i];
         add_journal(reading, process);
-        story->recorded->impossible += process->facts.impossible;
+        story->recorded->impossible += process->facts.impossible > 0;
         pt_recorded_add(&weight, process->facts.weight);
         pt_recorded_add(&lost, process->facts.dropped);
         pt_recorded_add(&kernel, process->facts.kernel);

@@ -86,8 +86,8 @@ static void say_doubts(const pt_recorded *all)
         pt_say("%" PRIu64 " threads could not be given a timer and were not sampled",
                all->unsampled_threads);
     if (all->impossible > 0)
-        pt_say("%zu records of processes claim more CPU time than there was, and are left out",
-               all->impossible);
+        pt_say("%zu process%s more CPU time than there was; the impossible part is left out",
+               all->impossible, all->impossible == 1 ? " claims" : "es claim");
     if (all->running > 0)
         pt_say("%zu processes still run; their samples up to now are in the profile", all->running);
     for (size_t i = 0; i < all->count; i++) {

@@ -250,11 +250,11 @@ typedef struct pt_recorded {
     pt_counted counted;
     uint64_t counted_ns; /* part of used_ns that has a row and no samples; known with the profile */
     uint64_t unsampled_threads;
-    size_t impossible; /* records of processes and stacks left out: more CPU time than there was */
-    size_t images;     /* distinct processes */
-    size_t running;    /* of them, still running */
-    bool tick_bound;   /* timers were slower than asked, and weighted */
-    bool is_wall;      /* samples count time on the wall */
+    size_t impossible;   /* processes that claim more CPU time than there was */
+    size_t images;       /* distinct processes */
+    size_t running;      /* of them, still running */
+    bool tick_bound;     /* timers were slower than asked, and weighted */
+    bool is_wall;        /* samples count time on the wall */
     char dead_ends[256]; /* of the heaviest profile: pt_recorded_dead_ends */
 } pt_recorded;
 

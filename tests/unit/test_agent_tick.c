@@ -281,7 +281,7 @@ static void thread_lives(int64_t life_us, int64_t early_us, int64_t look_us)
     add_weight(is_early);
 }
 
-enum { MANY_THREADS = 20000 };
+enum { MANY_THREADS = 5000 };
 
 /* As many threads, at all phases of the kernel's ticks, which come every tick_us: the sum is theirs
  * but for what is still owed, to the last microsecond. */
@@ -595,12 +595,56 @@ static void ticks_that_were_due_and_did_not_come_were_in_the_kernel(void **state
     assert_int_equal(ring->weight, 4);
     assert_int_equal(ring->kernel, 2);
     /* At the end no tick was due, or it was dropped. */
+    self.user_ns = self.kernel_ns = 0;
     pt_tick_settle_kernel(&self, ring, (uint64_t)(self.ticked_ns + period_ns - 1));
     assert_int_equal(ring->kernel, 2);
-    self.kernel_ns = 0;
-    pt_tick_settle_kernel(&self, ring, (uint64_t)(self.ticked_ns + 2 * period_ns));
-    assert_int_equal(ring->kernel, 4);
+    pt_tick_settle_kernel(&self, ring, (uint64_t)(self.ticked_ns + 2 * period_ns + 1));
+    assert_int_equal(ring->kernel, 5);
     assert_int_equal(ring->weight, 4);
+}
+
+/* Threads of this length, of which the kernel sees no tick, or only those in user mode. */
+static double seen_of_threads(int64_t life_ns, int64_t user_ns)
+{
+    enum { THREADS = 5000 };
+    const int64_t period_ns = INT64_C(1000000000000);
+    uint64_t random = 1;
+    setup(NULL);
+    pt_tick.period_ns = (uint64_t)period_ns;
+    atomic_store(&self.weighing, PT_TICK_BY_USER_MODE);
+    info.si_code = 1; /* POLL_IN */
+    interrupt_at(0x5000, 10, 0);
+    for (int i = 0; i < THREADS; i++) {
+        const int64_t first_ns = 1 + (int64_t)pt_tick_random(&random, pt_tick.period_ns);
+        self.event_ns = (uint64_t)first_ns;
+        self.part_ns = period_ns - first_ns;
+        self.user_ns = self.kernel_ns = 0;
+        self.event_from_ns = own_clock_ns();
+        if (first_ns < user_ns) { /* the first tick comes then; the event has a period from there */
+            self.event_from_ns -= first_ns;
+            self.ticked_ns = self.event_from_ns - self.part_ns;
+            pt_tick_handler(SIGPROF, &info, &host);
+            ring->tail_words = ring->head_words;
+            self.event_ns = (uint64_t)period_ns;
+            pt_tick_settle_kernel(&self, ring, (uint64_t)(self.ticked_ns + life_ns - first_ns));
+        } else {
+            self.ticked_ns = self.event_from_ns - self.part_ns;
+            pt_tick_settle_kernel(&self, ring, (uint64_t)(self.event_from_ns + life_ns));
+        }
+    }
+    const double used = (double)life_ns / (double)period_ns * THREADS;
+    return (double)(ring->weight + ring->kernel) / used;
+}
+
+/* A thread stands for whole periods. What its clock says beside goes to the next thread. */
+static void threads_that_end_in_the_kernel_have_their_cpu_time(void **state)
+{
+    static const double lives[] = {0.3, 0.7, 3, 3.5};
+    for (size_t i = 0; i < sizeof lives / sizeof lives[0]; i++) {
+        const int64_t life_ns = (int64_t)(lives[i] * 1e12);
+        assert_true(fabs(seen_of_threads(life_ns, 0) - 1) < 0.001);
+        assert_true(fabs(seen_of_threads(life_ns, life_ns / 2) - 1) < 0.03);
+    }
 }
 
 static void random_periods_have_the_period_in_the_mean(void **state)
@@ -799,6 +843,7 @@ int main(void)
         TEST(tick_of_an_event_is_as_many_periods_as_the_thread_s_clock_says),
         TEST(weights_of_parts_of_a_period_add_up_and_have_no_rhythm),
         TEST(ticks_that_were_due_and_did_not_come_were_in_the_kernel),
+        TEST(threads_that_end_in_the_kernel_have_their_cpu_time),
         TEST(random_periods_have_the_period_in_the_mean),
         TEST(event_asks_for_another_period_after_some_ticks),
         TEST(end_of_a_thread_is_counted_only_if_a_tick_was_due),

@@ -186,7 +186,7 @@ typedef struct pt_thread {
         user_looks; /* by mode: the number of its last ticks in a row outside of system calls */
     /* By clock: so much of the thread's is accounted for. Negative: a part of a period more. */
     int64_t clock_seen_ns;
-    /* By clock: when its last tick came. Before the first: clock_seen_ns. */
+    /* By clock: when its last tick came. By mode, and before the first: clock_seen_ns. */
     int64_t ticked_ns;
     /* By user mode: when its event began to count, or ticked last; time in user mode and in the
      * kernel that no period was counted for yet. */
@@ -202,14 +202,16 @@ typedef struct pt_thread {
     /* By looks: the time of threads that began as this one did which no sample stands for yet, or,
      * if negative, which samples stand for that is still to come. */
     _Atomic(int64_t) *owed_ns;
-    /* By looks: what of its time before the first look is not accounted for, less part_ns: of a
-     * period, by chance, so that its periods begin anywhere. */
-    int64_t before_ns, part_ns;
-    uint64_t last_words;    /* where its last sample lies in the ring, plus one; 0 = it has none */
-    void *timer;            /* a POSIX timer, or NULL */
-    void *event;            /* an event's page, which keeps it alive, or NULL */
-    void *first_event;      /* to be removed by the first tick, which arms the other event */
-    _Atomic(int) is_active; /* by the ticker: it used CPU time not long ago */
+    /* Of a period, by chance, so that its periods begin anywhere: the first period began so long
+     * before the thread. */
+    int64_t part_ns;
+    int64_t before_ns;   /* by looks: what of its time before the first is not accounted for, less
+                            part_ns */
+    uint64_t last_words; /* where its last sample lies in the ring, plus one; 0 = it has none */
+    void *timer;         /* a POSIX timer, or NULL */
+    void *event;         /* an event's page, which keeps it alive, or NULL */
+    void *first_event;   /* to be removed by the first tick, which arms the other event */
+    _Atomic(int) is_active;   /* by the ticker: it used CPU time not long ago */
     _Atomic(int) wants_timer; /* it could not be armed: the drain should */
     bool is_unmet;            /* by looks: no look has come yet */
     pt_tick_wait wait;        /* by timer */
@@ -263,6 +265,8 @@ typedef struct {
     bool (*is_slot)(const void *at);
     /* So much of the process's CPU clock is accounted for, where ticks are weighed by that. */
     _Atomic(uint64_t) process_seen_ns;
+    /* By user mode: the CPU time of threads that have ended, less what their periods stand for. */
+    _Atomic(int64_t) kernel_owed_ns;
     /* The ticker waits here until a thread uses CPU time: 1 while it does. */
     _Atomic(int) ticker_waits;
     /* A thread of the library waits for this word to change, and wakes up without a change, too, if
@@ -294,11 +298,10 @@ bool pt_tick_is_tick(int signo, const siginfo_t *info);
  * periods that went by after the last tick, if another tick was due since, are counted for the
  * stack of that one, or, if there was none, for the function that the thread began with. */
 void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns);
-/* The same by user mode: it was in the kernel. */
+/* The same by user mode: if a tick was due, it was in the kernel, and so was what is owed. Else the
+ * rest of the thread's time is owed. */
 void pt_tick_settle_kernel(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns);
-/* Counts CPU time of a thread in the kernel. */
-void pt_tick_account_kernel(pt_thread *thread, pt_tick_ring *ring, int64_t ns);
-/* The same by looks: the rest of its time is owed. least_ns and more of that becomes whole periods
+/* By looks: the rest of its time is owed. least_ns and more of that becomes whole periods
  * for the stack of its last tick, if there was one. */
 void pt_tick_settle_looks(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns,
                           int64_t least_ns);

@@ -95,9 +95,8 @@ static int64_t due_ticks(const pt_thread *self, int64_t now_ns)
     return event_ns > 0 ? (since_ns - (late_ns > LATE_NS ? late_ns : LATE_NS)) / event_ns + 1 : 1;
 }
 
-void pt_tick_account_kernel(pt_thread *thread, pt_tick_ring *ring, int64_t ns)
+static void add_kernel(pt_tick_ring *ring, uint64_t periods)
 {
-    const uint32_t periods = account_part(thread, &thread->kernel_ns, ns);
     __atomic_store_n(&ring->kernel, ring->kernel + periods, __ATOMIC_RELAXED);
 }
 
@@ -107,16 +106,24 @@ uint32_t pt_tick_weight_of_user_tick(pt_thread *self, pt_tick_ring *ring)
     const int64_t event_ns = (int64_t)self->event_ns;
     const bool is_alone = due_ticks(self, now_ns) <= 1 || since_ns <= event_ns;
     self->ticked_ns = self->event_from_ns = now_ns;
-    if (!is_alone) pt_tick_account_kernel(self, ring, since_ns - event_ns);
+    if (!is_alone) add_kernel(ring, account_part(self, &self->kernel_ns, since_ns - event_ns));
     return account_part(self, &self->user_ns, is_alone ? since_ns : event_ns);
 }
 
+/* The first tick stands for a whole period, however early it comes, so a thread begins with a
+ * credit of part_ns. That is as long, on average, as the time after its last tick, but not for each
+ * thread, and not if ticks were dropped. So the difference goes from thread to thread. */
 void pt_tick_settle_kernel(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns)
 {
-    const int64_t left_ns = (int64_t)clock_ns - thread->ticked_ns;
+    const int64_t period_ns = (int64_t)pt_tick.period_ns;
+    const int64_t left_ns = (int64_t)clock_ns - thread->ticked_ns - thread->part_ns +
+                            thread->user_ns + thread->kernel_ns;
     const int64_t since_ns = (int64_t)clock_ns - thread->event_from_ns;
-    if (since_ns > (int64_t)thread->event_ns && left_ns > 0)
-        pt_tick_account_kernel(thread, ring, left_ns);
+    const int64_t owed_ns = atomic_exchange(&pt_tick.kernel_owed_ns, 0) + left_ns;
+    const bool was_due = since_ns > (int64_t)thread->event_ns;
+    const int64_t periods = was_due && owed_ns > 0 ? owed_ns / period_ns : 0;
+    add_kernel(ring, (uint64_t)periods);
+    atomic_fetch_add(&pt_tick.kernel_owed_ns, owed_ns - periods * period_ns);
 }
 
 uint32_t pt_tick_weight_of_user_time(pt_thread *self)
