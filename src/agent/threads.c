@@ -344,6 +344,7 @@ void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack)
 {
     pt_caller caller;
     pt_agent_lock(&caller);
+    const uint64_t since_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     pt_thread *const met = find_slot(pt_tick_gettid()); /* the task list was read in between */
     if (met != NULL && met != thread) {
         detach_slot(met);
@@ -355,8 +356,10 @@ void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack)
     pt_tick_self = thread;
     if (!has_key) has_key = pt_libc_key_create(&ended_key, thread_ended) == 0;
     if (has_key) pt_libc_setspecific(ended_key, thread);
+    thread->begun_ns = since_ns;
     attach_slot(thread);
     const bool sampled = thread->engine != NULL;
+    if (sampled) pt_agent.journal.header->own_ns += thread->begun_ns - since_ns;
     pt_agent_unlock(&caller);
     /* Threads often start with every signal blocked, and would never be seen. */
     if (sampled) pt_signals_allow();
@@ -366,9 +369,13 @@ void pt_thread_end(pt_thread *thread)
 {
     pt_caller caller;
     pt_agent_lock(&caller);
+    const bool was_sampled = thread->engine != NULL;
+    const uint64_t since_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     detach_slot(thread);
     pt_tick_self = NULL;
     give_slot(thread);
+    if (was_sampled)
+        pt_agent.journal.header->own_ns += pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID) - since_ns;
     pt_agent_unlock(&caller);
 }
 

@@ -42,8 +42,8 @@ clockid_t pt_timer_cpu_clock(int tid)
 void pt_timer_begin_clock(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
     const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
-    thread->ticked_ns = thread->clock_seen_ns =
-        (int64_t)(pt_agent_clock_ns(pt_timer_cpu_clock(tid)) + first_ns - period_ns);
+    thread->begun_ns = pt_agent_clock_ns(pt_timer_cpu_clock(tid));
+    thread->ticked_ns = thread->clock_seen_ns = (int64_t)(thread->begun_ns + first_ns - period_ns);
     thread->event_ticks = 0;
     thread->has_changed = false;
     thread->random = pt_agent_random(UINT64_MAX);

@@ -217,8 +217,9 @@ typedef struct pt_thread {
     pt_tick_wait wait;        /* by timer */
 
     /* Not touched by the handler. */
-    bool is_foreign;                           /* found in the task list */
-    bool is_paused;                            /* becomes another program: gets no timer */
+    uint64_t begun_ns; /* its CPU clock when its ticks began to count, if they do by that clock */
+    bool is_foreign;   /* found in the task list */
+    bool is_paused;    /* becomes another program: gets no timer */
     uint64_t ticker_clock_ns, ticker_moved_ns; /* the ticker's: as seen last, and when it moved */
     int ticker_fd, ticker_tid;                 /* its file about the thread; 0 = none is open */
     const struct pt_timer_engine *engine;      /* that made its timer; NULL = has none */
