@@ -364,6 +364,7 @@ static void end_process(pt_capture *c, pt_proc *proc)
 {
     pt_proc *const old = pt_procs_end(&c->procs, proc);
     if (c->walker != NULL) pt_bpf_engine_forget(c->walker, proc->pid);
+    if (proc->is_counted && proc->threads > 0) proc->walked_generation = 0; /* they go on */
     if (old == NULL) return;
     pt_between_forget(&c->between, c->sink, old);
     pt_sink_forget(c->sink, old);

@@ -259,6 +259,17 @@ pt_proc *pt_procs_on_mmap(pt_procs *procs, const pt_perf_record *r)
     return proc;
 }
 
+/* The end of a process's first thread was reported, but another thread runs a program in it now,
+ * with that thread's number: the process lives on. */
+static void take_back(pt_procs *procs, pt_proc *proc)
+{
+    for (size_t i = 0; proc->is_leaving && i < PT_PROCS_GONE; i++)
+        if (procs->gone[i] == proc) procs->gone[i] = NULL;
+    proc->is_leaving = false;
+    proc->is_counted = true;
+    proc->threads = 1;
+}
+
 pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *r)
 {
     pt_proc *const proc = pt_procs_get(procs, r->pid);
@@ -267,6 +278,7 @@ pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *r)
         proc->who = 0;
     }
     if (r->comm.is_exec) {
+        take_back(procs, proc);
         proc->map.count = 0;
         proc->start = ++procs->starts;
         proc->has_maps = true; /* the kernel reports each mapping from now on */

@@ -536,6 +536,31 @@ static void of_processes_that_are_long_gone_nothing_is_kept(void **state)
     pt_procs_done(&procs);
 }
 
+/* Another thread than the first calls exec: the first ends, and the caller gets its number. */
+static void process_in_which_a_thread_called_exec_lives_on(void **state)
+{
+    enum { SELF = 9, FIRST = 1 << 22 };
+    pt_procs procs;
+    pt_procs_init(&procs, "/nowhere");
+    pt_perf_record r = map_record(SELF, 0x2000, 0x5000, 0, "prog");
+    pt_procs_on_mmap(&procs, &r);
+    pt_proc *const self = pt_procs_find(&procs, SELF);
+    assert_null(pt_procs_end(&procs, self));
+    r = (pt_perf_record){.type = PERF_RECORD_COMM, .pid = SELF, .tid = SELF};
+    r.comm.text = "other";
+    r.comm.is_exec = true;
+    assert_ptr_equal(pt_procs_on_comm(&procs, &r), self);
+    for (uint32_t i = 0; i < 2 * PT_PROCS_GONE; i++) {
+        pt_proc *const gone = pt_procs_end(&procs, pt_procs_get(&procs, FIRST + i));
+        assert_ptr_not_equal(gone, self);
+        if (gone != NULL) pt_procs_drop(&procs, gone);
+    }
+    assert_ptr_equal(pt_procs_find(&procs, SELF), self);
+    pt_procs_end(&procs, self); /* now it does end */
+    assert_true(self->is_leaving);
+    pt_procs_done(&procs);
+}
+
 static void records_tell_how_many_threads_a_process_has(void **state)
 {
     pt_procs procs;
@@ -966,6 +991,7 @@ int main(void)
         cmocka_unit_test(of_processes_that_are_long_gone_nothing_is_kept),
         cmocka_unit_test(a_number_in_a_copied_stack_is_an_address),
         cmocka_unit_test(a_process_that_is_forgotten_keeps_its_counts),
+        cmocka_unit_test(process_in_which_a_thread_called_exec_lives_on),
         cmocka_unit_test(records_tell_how_many_threads_a_process_has),
         cmocka_unit_test(this_process_is_known_from_its_maps),
         cmocka_unit_test(a_stack_by_frame_pointers_of_code_without_rules_is_unchecked),
