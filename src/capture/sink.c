@@ -78,6 +78,7 @@ struct pt_sink {
     uint32_t freed;      /* places that were freed since known_of was built */
     PT_VECTOR(counted) stack;
     PT_VECTOR(int64_t) value; /* value_count for each stack */
+    pt_index who_of; /* hash of a name -> row of who: a process may go back to a former name */
     PT_VECTOR(sink_who) who;
     uint32_t value_count;
     pt_index shared;
@@ -103,6 +104,7 @@ pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mappin
     sink->key_comm = pt_builder_text(builder, "comm").v;
     pt_index_init(&sink->known_of);
     pt_index_init(&sink->shared);
+    pt_index_init(&sink->who_of);
     if (kernel != NULL) sink->kernel_mapping = *kernel;
     return sink;
 }
@@ -112,6 +114,7 @@ void pt_sink_free(pt_sink *sink)
     if (sink == NULL) return;
     pt_index_done(&sink->known_of);
     pt_index_done(&sink->shared);
+    pt_index_done(&sink->who_of);
     for (size_t i = 0; i < sink->known.count; i++)
         free(sink->known.items[i].pcs);
     free(sink->known.items);
@@ -371,9 +374,13 @@ static uint32_t who_of(pt_sink *sink, pt_proc *proc, bool is_uncertain)
 {
     if (sink->is_timeline) return 0; /* each sample has its process in columns */
     if (proc->who == 0) {
-        const sink_who added = {proc->pid, pt_builder_text(sink->builder, proc->comm).v};
-        PT_PUSH(sink->who, added);
-        proc->who = (uint32_t)sink->who.count;
+        const sink_who name = {proc->pid, pt_builder_text(sink->builder, proc->comm).v};
+        const uint64_t hash = pt_hash_u32_pair(name.pid, name.comm);
+        const uint32_t known = PT_INDEX_FIND(&sink->who_of, hash, i,
+                                             sink->who.items[i].pid == name.pid &&
+                                                 sink->who.items[i].comm == name.comm);
+        proc->who =
+            1 + (known != PT_NONE ? known : PT_INDEX_PUSH(&sink->who_of, hash, sink->who, name));
     }
     return (proc->who - 1) * 2 + is_uncertain;
 }

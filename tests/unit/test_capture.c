@@ -490,6 +490,25 @@ static void a_process_that_is_forgotten_keeps_its_counts(void **state)
     pt_procs_done(&procs);
 }
 
+/* As servers do for each request (prctl(2), PR_SET_NAME). */
+static void process_that_goes_back_to_a_former_name_has_the_stacks_of_that_name(void **state)
+{
+    static const char *const names[] = {"idle", "busy"};
+    pt_procs procs;
+    pt_procs_init(&procs, "/nowhere");
+    pt_builder *const builder = pt_builder_new();
+    pt_sink *const sink = empty_sink(builder, &procs);
+    for (uint32_t i = 0; i < 100; i++) {
+        pt_perf_record r = {.type = PERF_RECORD_COMM, .pid = 9, .tid = 9};
+        r.comm.text = names[i % 2];
+        const pt_sink_sample sample = in_the_kernel(pt_procs_on_comm(&procs, &r), 9);
+        assert_int_equal(pt_sink_add(sink, &sample), i % 2);
+    }
+    pt_builder_free(builder);
+    pt_sink_free(sink);
+    pt_procs_done(&procs);
+}
+
 /* The words of Python frames have the highest bit, too. */
 static void a_number_in_a_copied_stack_is_an_address(void **state)
 {
@@ -991,6 +1010,7 @@ int main(void)
         cmocka_unit_test(of_processes_that_are_long_gone_nothing_is_kept),
         cmocka_unit_test(a_number_in_a_copied_stack_is_an_address),
         cmocka_unit_test(a_process_that_is_forgotten_keeps_its_counts),
+        cmocka_unit_test(process_that_goes_back_to_a_former_name_has_the_stacks_of_that_name),
         cmocka_unit_test(process_in_which_a_thread_called_exec_lives_on),
         cmocka_unit_test(records_tell_how_many_threads_a_process_has),
         cmocka_unit_test(this_process_is_known_from_its_maps),
