@@ -193,7 +193,6 @@ typedef struct pt_thread {
     int64_t event_from_ns, user_ns, kernel_ns;
     uint64_t event_ns; /* the period of its event, or of the ticks that the ticker sends, at most */
     uint32_t event_ticks;      /* since it asked for a period */
-    bool has_changed;          /* it has asked */
     _Atomic(int) wants_period; /* its event has had its period for long enough */
     uint64_t random;           /* pt_tick_random */
     /* By mode: the POSIX timer was armed, and has ended, at these times of the thread's clock; -1:
@@ -214,6 +213,7 @@ typedef struct pt_thread {
     _Atomic(int) is_active;   /* by the ticker: it used CPU time not long ago */
     _Atomic(int) wants_timer; /* it could not be armed: the drain should */
     bool is_unmet;            /* by looks: no look has come yet */
+    bool has_changed;         /* it has asked for a period */
     pt_tick_wait wait;        /* by timer */
 
     /* Not touched by the handler. */
