@@ -45,6 +45,8 @@ static void put_place(pt_buf *to, const pt_look *look, const pt_why_place *place
 static void put_symptom(pt_buf *to, const pt_look *look, const pt_why_finding *f)
 {
     const char *const name = f->kind == PT_WHY_LIBRARY && f->via != NULL ? f->via : f->symptom;
+    /* Most of a function's time may be that of what it calls. */
+    if (strcmp(name, f->symptom) != 0) pt_putf(to, "and below ");
     put_name(to, look, name);
     if (name == f->symptom && name[0] != '[' && f->symptom_object[0] != '\0')
         pt_putf(to, " of %s", pt_base_name(f->symptom_object));

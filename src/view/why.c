@@ -145,10 +145,14 @@ static size_t first_own(const reader *r, size_t from)
 static uint8_t cause_of_steps(const reader *r, size_t from, size_t end)
 {
     uint8_t best = PT_WHY_NO_CAUSE;
+    bool is_interpreted = false; /* an interpreter runs the steps before */
     for (size_t i = from; i < end; i++) {
         const uint8_t cause = r->steps.items[i].cause;
-        if (cause >= PT_WHY_FIRST_CAUSE && pt_why_causes[cause].rank >= pt_why_causes[best].rank)
-            best = cause;
+        is_interpreted |= cause == PT_WHY_INTERPRETER;
+        if (cause < PT_WHY_FIRST_CAUSE) continue;
+        const pt_why_cause *const c = &pt_why_causes[cause], *const b = &pt_why_causes[best];
+        if (c->is_of_memory && (is_interpreted || b->is_of_files)) continue;
+        if (c->rank >= b->rank) best = cause;
     }
     return best;
 }
@@ -428,12 +432,24 @@ static uint32_t stack_with_place(reader *r, const grouping *g, uint32_t of_group
     return best;
 }
 
+/* Adds the outermost step that shows the cause. */
+static void add_cause(row_path *path, const reader *r, uint32_t cause)
+{
+    for (size_t i = r->steps.count; i-- > 0;)
+        if (r->steps.items[i].cause == cause) {
+            add_row(path, r->steps.items[i].row);
+            return;
+        }
+}
+
+/* Where no code of the program called it, the path begins with what shows the cause. */
 static pt_why_path path_of_group(reader *r, const grouping *g, uint32_t of_group, uint32_t place)
 {
-    read_stack(r, place == PT_NONE ? g->group.items[of_group].heaviest
-                                   : stack_with_place(r, g, of_group, place));
+    const group *const of = &g->group.items[of_group];
+    read_stack(r, place == PT_NONE ? of->heaviest : stack_with_place(r, g, of_group, place));
     const size_t own = of_steps(r).own;
     row_path path = own_rows(r, own, PT_WHY_PATH_MAX - 2);
+    if (own == r->steps.count && of->kind == PT_WHY_CAUSE) add_cause(&path, r, of->id);
     if (own > 0 && own < r->steps.count) add_row(&path, r->steps.items[own - 1].row);
     if (own > 0) add_row(&path, r->steps.items[0].row);
     return name_path(r, &path);

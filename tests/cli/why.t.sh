@@ -26,6 +26,28 @@ unnamed 0%
      main > serve > read_all > __libc_read > ksys_read
      At most 60 of 1,000 can be saved. Try: read larger pieces into a buffer, or map the file.'
 
+it 'does not take what a function reads, or an interpreter runs for it, for the function'"'"'s own work on memory'
+printf '_start;main;load;std::getline<char>;underflow;__libc_read 900\n_start;main;load;std::getline<char>;memchr 100\n' >lines.folded
+run pitot why lines.folded
+expect_status 0
+expect_stdout_line '1. 90.0% of the samples are spent in system calls that read below load.'
+expect_stdout_line '2. 10.0% of the samples are spent splitting and cutting text below load.'
+printf '{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[
+{"name":"main","file":"/home/me/app.py"},{"name":"list_extend"},{"name":"_PyEval_EvalFrameDefault"},
+{"name":"_format","file":"/usr/lib/python3.11/ast.py"}]},"profiles":[{"type":"sampled","name":"p","unit":"none","startValue":0,
+"endValue":100,"samples":[[0,1],[0,1,2,3]],"weights":[40,60]}]}' >generator.speedscope.json
+run pitot why generator.speedscope.json
+expect_status 0
+expect_stdout_line '?. 40.0% of the samples are spent copying objects below main (app.py).'
+expect_stdout_line '?. 60.0% of the samples are spent in and below list_extend, called by main (app.py).'
+
+it 'begins the path with what shows the cause where no code of the program called it'
+printf '_start;_dl_start;dl_main;asm_exc_page_fault;handle_mm_fault 90\n_start;main;work 10\n' >start.folded
+run pitot why start.folded
+expect_status 0
+expect_stdout_line '1. 90.0% of the samples are spent starting and ending processes.'
+expect_stdout_line '     _dl_start > handle_mm_fault'
+
 it 'gives shares that add up with the rest to 1, as JSON'
 run pitot why --json copy.folded
 expect_status 0
