@@ -80,7 +80,7 @@ static void commit_name(naming *n, uint32_t location, const char *name)
     free(shown);
 }
 
-/* The server has named all of the mapping's addresses, which may be none. */
+/* Names of the mapping's addresses, if it has any, need not be looked for elsewhere. */
 static void note_named(naming *n, uint32_t mapping)
 {
     if (mapping == PT_NONE) return;
@@ -107,7 +107,9 @@ static void name_batch(naming *n, uint32_t mapping, const pt_remote_mapping *ser
     }
     if (named < b->count)
         pt_diag_add(n->diag, b->count - named, "addresses that the server has no name for");
-    if (named > 0) note_named(n, mapping);
+    /* google/pprof takes any answer for all names; so that files name what the server does not know,
+     * pitot does not. */
+    if (named > 0 || n->options->rule != PT_FETCH_OWN) note_named(n, mapping);
     free(names);
 }
 

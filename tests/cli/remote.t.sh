@@ -69,6 +69,16 @@ expect_status 0
 expect_stdout_line '1: 0x400000/0x403000/0x0 /bin/prog  \[FN\]'
 expect_stdout_line '2: 0x500000/0x501000/0x0 /lib/x.so  \[FN\]'
 
+it 'marks, as google/pprof does, also what the server was asked for and has no name of'
+printf '%s\n' 'heap profile: 1: 100 [1: 100] @ heapprofile' '1: 100 [1: 100] @ 0x401010' >nameless.txt
+profile=$PWD/nameless.txt
+serve nameless
+run pitot pprof -raw -symbolize=remote "http://127.0.0.1:$nameless/pprof/heap"
+expect_status 0
+expect_stdout_line '1: 0x0/0xffffffffffffffff/0x0   \[FN\]'
+
+profile=$PWD/mapped.txt
+
 it 'keeps what it fetched, with the names, and says where'
 run pitot top "http://$base/pprof/heap"
 expect_stderr_line "pitot: the fetched profile is in $PPROF_TMPDIR/pprof.objects.space.*.pb.gz"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""diff_peers.py KIND SEED ROUNDS PITOT: random files of one kind, and what is in them by the tool that makes or reads
+"""diff_peers.py KIND SEED ROUNDS PITOT [OTHER]: random files of one kind, and what is in them by the tool that makes or reads
 such files, or by the generator's own tables. KIND is
 
   script      perf script: frames "(inlined)" with and without the code they lie in: the chains by the generator's tables
@@ -7,12 +7,17 @@ such files, or by the generator's own tables. KIND is
               their calls and times are those of the flat profile
   counts      perf.data of `pitot convert`: perf report -n counts the samples of the profile
   dotnet      profile.proto whose functions have no ids, and whose default event is empty: the names by the tables
-  starts      -raw and -list of a program without names in the profile: the lines where functions start in the source
-  speedscope  callgrind of `pitot convert`: speedscope has the totals (PACKAGE is its folder, a fifth argument)
+  starts      -raw, -list and -proto of a program without names in the profile: the lines where functions start in the
+              source; OTHER, Go's pprof, reads what -proto wrote
+  speedscope  callgrind of `pitot convert`: speedscope, whose folder OTHER is, has the totals
+  doc         -raw of profiles with a documentation URL: the text of OTHER, Go's pprof, which does not know such URLs,
+              with a line "Doc:" behind the comments
+  remote      -raw of profiles from a server that names their addresses: the text of OTHER, Go's pprof
 
 Prints what differs, with the file's text, and ends with 1 then."""
 import collections
 import gzip
+import http.server
 import json
 import os
 import random
@@ -21,11 +26,13 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from pprof_maker import block, number, packed, Strings  # noqa: E402
+from pprof_maker import block, number, packed, Profile, Strings  # noqa: E402
 
 kind, seed, rounds, pitot = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), os.path.abspath(sys.argv[4])
+other = sys.argv[5] if len(sys.argv) > 5 else None
 rng = random.Random(seed)
 
 
@@ -205,6 +212,10 @@ def starts():
              if re.search(r'\b(void|int) %s\(' % name, line)}
     raw = run(pitot, 'pprof', '-raw', 'p', 'p.prof')
     said = {m[0]: int(m[1]) for m in re.findall(r'M=\d+ (\w+) \S+:\d+:\d+ s=(\d+)', raw)}
+    run(pitot, 'pprof', '-proto', '-output=p.pb.gz', 'p', 'p.prof')
+    for name, line in re.findall(r'M=\d+ (\w+) \S+:\d+(?::\d+)? s=(\d+)', run(other, '-raw', '-symbolize=none', 'p.pb.gz')):
+        if said.get(name) != int(line):
+            said[name] = 'from %s by -proto' % line
     # -list begins at the function's first line.
     for name in list(said):
         first = re.search(r'^ +\S+ +\S+ +(\d+):', run(pitot, 'pprof', '-list=^%s$' % name, 'p', 'p.prof'), re.M)
@@ -221,16 +232,90 @@ def speedscope():
     write('p.folded', ''.join('%s %d\n' % s for s in stacks))
     run(pitot, 'convert', 'p.folded', '-o', 'p.callgrind')
     importer = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../cli/speedscope_import.js')
-    text = run('node', importer, sys.argv[5], 'p.callgrind')
+    text = run('node', importer, other, 'p.callgrind')
     seen = sum(int(m) for m in re.findall(r'^profile [^\t]*\t[^\t]*\t(\d+)', text, re.M))
     return seen, sum(count for _, count in stacks), text
 
 
+def doc():
+    made = Profile(rng, '/nowhere')
+    data, url = made.bytes(), 'https://example.com/%d' % rng.randrange(100)
+    write('p.pb.gz', gzip.compress(data + block(6, url.encode()) + number(15, len(made.strings.ids))))
+    theirs = run(other, '-raw', '-symbolize=none', 'p.pb.gz').splitlines()
+    at = 0
+    while at < len(theirs) and theirs[at].startswith('Comment: '):
+        at += 1
+    theirs[at:at] = ['Doc: ' + url] if theirs else []
+    return run(pitot, 'pprof', '-raw', '-symbolize=none', 'p.pb.gz').splitlines(), theirs, url
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    """Profiles, and names of the addresses that `unknown` does not hold."""
+    profile, unknown = b'', set()
+
+    def log_message(self, *args):
+        pass
+
+    def answer(self, body):
+        self.send_response(200)
+        self.send_header('Content-Type', 'text/plain')
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self.answer(b'num_symbols: 1\n' if self.path.endswith('/symbol') else self.profile)
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get('Content-Length', 0)))
+        numbers = [int(word, 16) for word in body.split(b'+')]
+        self.answer(b'num_symbols: 1\n' + b''.join(b'0x%x function_%x\n' % (n, n) for n in numbers
+                                                   if n not in self.unknown))
+
+
+def listen():
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_address[1]
+
+
+def remote():
+    global port
+    if port is None:
+        port = listen()
+    at, maps, places = 0x400000, '', []
+    for i in range(rng.randrange(0, 4)):
+        at += 0x1000 * rng.randrange(1, 9)
+        end = at + 0x1000 * rng.randrange(1, 9)
+        name = rng.choice(['/nowhere/bin/prog', '/nowhere/libc.so.6', '[vdso]'])
+        maps += '%08x-%08x r-xp 00000000 fe:00 123 %s%s\n' % (at, end, name, i or '')
+        places.append((at, end))
+        at = end
+    places.append((0x7f0000000000, 0x7f0000001000))  # in no mapping
+    pcs = [rng.randrange(*rng.choice(places)) for _ in range(rng.randrange(1, 12))]
+    lines = ['heap profile: 1: 1 [1: 1] @ heapprofile']
+    for _ in range(rng.randrange(1, 20)):
+        n = rng.randrange(1, 99)
+        lines.append('%d: %d [%d: %d] @ %s' % (n, n * 16, n, n * 16, ' '.join(
+            hex(rng.choice(pcs)) for _ in range(rng.randrange(1, 6)))))
+    Server.profile = ('\n'.join(lines) + '\n\nMAPPED_LIBRARIES:\n' + maps).encode()
+    Server.unknown = {pc + d for pc in pcs if rng.random() < .2 for d in (0, -1)}
+    address = 'http://127.0.0.1:%d/pprof/heap' % port
+    said = [run(tool, *words, '-symbolize=remote', '-raw', address)
+            for tool, *words in ([pitot, 'pprof'], [other])]
+    return (*said, Server.profile.decode())
+
+
+port = None
 ask = {'script': script, 'gprof': gprof, 'counts': counts, 'dotnet': dotnet, 'starts': starts,
-       'speedscope': speedscope}[kind]
+       'speedscope': speedscope, 'doc': doc, 'remote': remote}[kind]
 bad = empty = 0
 with tempfile.TemporaryDirectory(prefix='diff-peers.') as folder:
     os.chdir(folder)
+    os.environ.update(HOME=folder, PPROF_TMPDIR=folder)
+    for name in ('http_proxy', 'https_proxy', 'all_proxy'):
+        os.environ.pop(name, None)
+        os.environ.pop(name.upper(), None)
     for i in range(rounds):
         said, so, context = ask()
         empty += not so

@@ -1,10 +1,14 @@
 /* statistics.c: runs of programs whose truth is known, for statistics.sh: how often intervals hold
  * it, how often diffs of equal runs are marked or fail a build, how often a change is found.
  *
- *     statistics SEED RUNS
+ *     statistics SEED RUNS [WORD]
+ *
+ * WORD: only questions with it in their names. Each question begins with the seed and its name, so
+ * that one question alone has the same answer as among all.
  *
  * A line a question, with tabs: its name, how often it was so (a share), the least and the most
- * that it may be.
+ * that it may be, and the probability of a share so far beyond these limits if the truth is at the
+ * limit: 1 if the share is between them. Intervals are asked for RUNS / 10 profiles.
  *
  * The program has 20 functions in 3 groups below main; function f has a share in proportion to
  * 1 / (1 + f).
@@ -19,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "model/builder.h"
 #include "view/diff.h"
 #include "view/intervals.h"
@@ -245,9 +250,35 @@ static const pt_profile *run_program(const program *p)
 
 /* ---- Answers ---- */
 
-static void tell(const char *name, double share, double least, double most)
+static struct {
+    long seed, runs;
+    const char *word;
+} asked;
+
+/* False: the question was not asked for. */
+static bool begin_question(const char *name)
 {
-    printf("%s\t%.4f\t%g\t%g\n", name, share, least, most);
+    if (strstr(name, asked.word) == NULL) return false;
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (const char *c = name; *c != '\0'; c++)
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    srand48(asked.seed ^ (long)hash);
+    return true;
+}
+
+/* The probability of `hits` or more of n, if one comes with probability p. */
+static double chance_of_more(double hits, double n, double p)
+{
+    return hits > 0 ? pt_beta_below(p, hits, n - hits + 1) : 1;
+}
+
+static void tell(const char *name, long hits, long of, double least, double most)
+{
+    const double h = (double)hits, n = (double)of, share = h / n;
+    double chance = 1;
+    if (share > most) chance = chance_of_more(h, n, most);
+    if (share < least) chance = chance_of_more(n - h, n, 1 - least);
+    printf("%s\t%.5f\t%g\t%g\t%.3g\n", name, share, least, most, chance);
     fflush(stdout);
 }
 
@@ -263,10 +294,11 @@ static bool is_held(const pt_interval *in, double truth)
 }
 
 /* How often the intervals hold the truth: of self of functions, of totals of groups. */
-static void ask_coverage(const char *name, const program *p, long runs)
+static void ask_coverage(const char *name, const program *p)
 {
-    long held = 0, asked = 0;
-    for (long i = 0; i < runs; i++) {
+    if (!begin_question(name)) return;
+    long held = 0, all = 0;
+    for (long i = 0; i < (asked.runs + 9) / 10; i++) {
         PT_UNREF_PROFILE const pt_profile *profile = run_program(p);
         const int64_t whole = pt_view_magnitude(profile, 1);
         const pt_top_request request = {.event = 1, .whole = whole, .drawn = whole};
@@ -277,19 +309,17 @@ static void ask_coverage(const char *name, const program *p, long runs)
         double groups[GROUPS] = {0};
         for (int f = 0; f < FUNCTIONS; f++)
             groups[f % GROUPS] += truth_of(p, f);
-        int seen = 0;
         for (size_t r = 0; r < top.count; r++) {
             const int number = number_of(top.row[r].name);
             if (number < 0) continue;
             const bool is_group = number >= FUNCTIONS;
             held += is_group ? is_held(&top.row[r].total_interval, groups[number - FUNCTIONS])
                              : is_held(&top.row[r].self_interval, truth_of(p, number));
-            seen++;
+            all++;
         }
-        asked += seen;
         pt_top_done(&top);
     }
-    tell(name, (double)held / (double)asked, 0.93, 0.97);
+    tell(name, held, all, 0.93, 0.97);
 }
 
 /* A diff of so many runs a side. spread: between runs, of each function's value. */
@@ -319,12 +349,12 @@ static pt_diff make_diff(const program p[SIDES], size_t runs, double spread)
 
 /* How often a diff of equal programs has a row without the mark of noise, and how often a build
  * that allows no growth at all would fail. */
-static void ask_null(const char *name, const program *p, size_t runs_a_side, double spread,
-                     long runs)
+static void ask_null(const char *name, const program *p, size_t runs_a_side, double spread)
 {
+    if (!begin_question(name)) return;
     const program both[SIDES] = {*p, *p};
     long alarms = 0, fired = 0;
-    for (long i = 0; i < runs; i++) {
+    for (long i = 0; i < asked.runs; i++) {
         pt_diff diff = make_diff(both, runs_a_side, spread);
         bool is_total;
         alarms += diff.real_count > 0;
@@ -333,54 +363,61 @@ static void ask_null(const char *name, const program *p, size_t runs_a_side, dou
     }
     char text[200];
     snprintf(text, sizeof text, "%s: a row is not marked as noise", name);
-    tell(text, (double)alarms / (double)runs, 0, 0.05);
+    tell(text, alarms, asked.runs, 0, 0.05);
     snprintf(text, sizeof text, "%s: --fail-above fires", name);
-    tell(text, (double)fired / (double)runs, 0, 0.001);
+    tell(text, fired, asked.runs, 0, 0.001);
 }
 
-/* How often f4, which grows by a share of itself, is marked. */
-static double find_growth(const program *p, double share, size_t runs_a_side, double spread,
-                          long runs)
+/* In how many of the runs f4, which grows by a share of itself, is marked. */
+static long find_growth(const program *p, double share, size_t runs_a_side)
 {
     program both[SIDES] = {*p, *p};
     both[1].factor[4] += share;
     long found = 0;
-    for (long i = 0; i < runs; i++) {
-        pt_diff diff = make_diff(both, runs_a_side, spread);
+    for (long i = 0; i < asked.runs; i++) {
+        pt_diff diff = make_diff(both, runs_a_side, 0);
         for (size_t r = 0; r < diff.count; r++)
             found += strcmp(diff.row[r].name, "f4") == 0 && diff.row[r].self.is_real;
         pt_diff_done(&diff);
     }
-    return (double)found / (double)runs;
+    return found;
 }
 
 /* f4 has 5.56 % of the program; the head's sentence is about 5 %, so that f4 is made to have
  * that. */
-static void ask_power(const char *name, const program *p, size_t runs_a_side, long runs)
+static void ask_power(const char *name, const program *p, size_t runs_a_side)
 {
+    if (!begin_question(name)) return;
     program of_5 = *p;
     const double others = draws_of_all(p) - draws_of(p, 4);
     of_5.factor[4] = others / 19 / draws_of(p, 4);
     const program both[SIDES] = {of_5, of_5};
     double told = 0;
-    enum { ASKED = 20 };
-    for (int i = 0; i < ASKED; i++) {
+    enum { HEADS = 20 };
+    for (int i = 0; i < HEADS; i++) {
         pt_diff diff = make_diff(both, runs_a_side, 0);
-        told += diff.seen_share / ASKED;
+        told += diff.seen_share / HEADS;
         pt_diff_done(&diff);
     }
     program grows = of_5;
-    const double found = find_growth(&grows, told * of_5.factor[4], runs_a_side, 0, runs);
+    const long found = find_growth(&grows, told * of_5.factor[4], runs_a_side);
     char text[200];
     snprintf(text, sizeof text,
              "%s: a growth of a twentieth by the %.1f %% that are stated is found", name,
              100 * told);
-    tell(text, found, 0.75, 0.85);
+    tell(text, found, asked.runs, 0.75, 0.85);
+}
+
+/* 2 % of the whole more. */
+static void ask_two_percent(const char *name, const program *p, size_t runs_a_side, double least)
+{
+    if (!begin_question(name)) return;
+    tell(name, find_growth(p, 0.02 * p->draws / draws_of(p, 4), runs_a_side), asked.runs, least, 1);
 }
 
 /* ---- Questions ---- */
 
-static void ask_all_coverage(long runs)
+static void ask_all_coverage(void)
 {
     static const double rates[] = {100, 1000, 4000};
     static const char *const names[] = {"on-CPU", "off-CPU", "heap"};
@@ -393,11 +430,11 @@ static void ask_all_coverage(long runs)
                     char name[200];
                     snprintf(name, sizeof name, "interval: %s, %s%s, 10 s at %g Hz", names[s],
                              all_weights[w].name, is_added_up ? ", added up" : "", rates[r]);
-                    ask_coverage(name, &p, runs);
+                    ask_coverage(name, &p);
                 }
 }
 
-static void ask_all_nulls(long runs)
+static void ask_all_nulls(void)
 {
     static const char *const names[] = {"on-CPU", "off-CPU", "heap"};
     for (origin s = ON_CPU; s <= HEAP_BYTES; s++)
@@ -408,39 +445,39 @@ static void ask_all_nulls(long runs)
                 char name[150];
                 snprintf(name, sizeof name, "equal runs: %s, %s%s", names[s], all_weights[w].name,
                          is_added_up ? ", added up" : "");
-                ask_null(name, &p, 1, 0, runs);
+                ask_null(name, &p, 1, 0);
             }
     const program p = make_program(ON_CPU, &all_weights[0], 4000);
-    ask_null("equal runs: on-CPU, five a side", &p, 5, 0, runs);
-    ask_null("equal runs: on-CPU, five a side that differ by 3 %", &p, 5, 0.03, runs);
-    ask_null("equal runs: on-CPU, three a side that differ by 3 %", &p, 3, 0.03, runs);
+    ask_null("equal runs: on-CPU, five a side", &p, 5, 0);
+    ask_null("equal runs: on-CPU, five a side that differ by 3 %", &p, 5, 0.03);
+    ask_null("equal runs: on-CPU, three a side that differ by 3 %", &p, 3, 0.03);
 }
 
-static void ask_all_power(long runs)
+static void ask_all_power(void)
 {
     const program few = make_program(ON_CPU, &all_weights[0], 4000);
     const program many = make_program(ON_CPU, &all_weights[0], 16000);
     const program waits = make_program(OFF_CPU, &all_weights[1], 16000);
-    ask_power("on-CPU, 4,000 samples", &few, 1, runs);
-    ask_power("on-CPU, 16,000 samples", &many, 1, runs);
-    ask_power("off-CPU, 16,000 exponential waits", &waits, 1, runs);
-    ask_power("on-CPU, two runs of 4,000 samples a side", &few, 2, runs);
-    ask_power("on-CPU, three runs of 4,000 samples a side", &few, 3, runs);
-    ask_power("on-CPU, five runs of 4,000 samples a side", &few, 5, runs);
-    const double two_percent = 0.02 * few.draws / draws_of(&few, 4);
-    tell("2 % of the whole more, one run of 4,000 samples a side, are found",
-         find_growth(&few, two_percent, 1, 0, runs), 0.4, 1);
-    tell("2 % of the whole more, five runs of 4,000 samples a side, are found",
-         find_growth(&few, two_percent, 5, 0, runs), 0.95, 1);
+    ask_power("on-CPU, 4,000 samples", &few, 1);
+    ask_power("on-CPU, 16,000 samples", &many, 1);
+    ask_power("off-CPU, 16,000 exponential waits", &waits, 1);
+    ask_power("on-CPU, two runs of 4,000 samples a side", &few, 2);
+    ask_power("on-CPU, three runs of 4,000 samples a side", &few, 3);
+    ask_power("on-CPU, five runs of 4,000 samples a side", &few, 5);
+    ask_two_percent("2 % of the whole more, one run of 4,000 samples a side, are found", &few, 1,
+                    0.4);
+    ask_two_percent("2 % of the whole more, five runs of 4,000 samples a side, are found", &few, 5,
+                    0.95);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) return 2;
-    srand48(atol(argv[1]));
-    const long runs = atol(argv[2]);
-    ask_all_coverage(runs);
-    ask_all_nulls(runs);
-    ask_all_power(runs);
+    if (argc != 3 && argc != 4) return 2;
+    asked.seed = atol(argv[1]);
+    asked.runs = atol(argv[2]);
+    asked.word = argc == 4 ? argv[3] : "";
+    ask_all_coverage();
+    ask_all_nulls();
+    ask_all_power();
     return 0;
 }
