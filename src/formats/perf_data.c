@@ -133,14 +133,28 @@ static bool is_text(const uint8_t *at, const uint8_t *end)
     return true;
 }
 
+static bool is_simpleperf_record(uint32_t type)
+{
+    return type >= PT_PERF_SIMPLEPERF_FIRST && type <= PT_PERF_SIMPLEPERF_LAST;
+}
+
+/* Size of the record, whose header is complete. simpleperf's own records, such as the kernel's
+ * symbols, may be larger than 64 KiB: the upper half of their size stands in place of misc. */
+static size_t record_bytes(const pt_perf_data *d, const uint8_t *at)
+{
+    const size_t bytes = pt_perf_u16(at + 6, d->swap);
+    const bool is_large = is_simpleperf_record(pt_perf_u32(at, d->swap));
+    return is_large ? (size_t)pt_perf_u16(at + 4, d->swap) << 16 | bytes : bytes;
+}
+
 /* Is there a complete record at `at`? */
 static bool is_record(const pt_perf_data *d, const uint8_t *at, const uint8_t *end)
 {
     if (end - at < PT_PERF_RECORD_HEADER_BYTES) return false;
     const uint32_t type = pt_perf_u32(at, d->swap);
-    const size_t size = pt_perf_u16(at + 6, d->swap);
+    const size_t size = record_bytes(d, at);
     return size >= PT_PERF_RECORD_HEADER_BYTES && size <= (size_t)(end - at) && type > 0 &&
-           type <= PT_PERF_LAST;
+           (type <= PT_PERF_LAST || is_simpleperf_record(type));
 }
 
 static bool is_compressed(uint32_t type)
@@ -152,10 +166,10 @@ static bool is_compressed(uint32_t type)
 static void take_record(pt_perf_data *d, const uint8_t *at, uint32_t chunk)
 {
     const uint32_t type = pt_perf_u32(at, d->swap);
-    const size_t size = pt_perf_u16(at + 6, d->swap);
+    const size_t size = record_bytes(d, at);
     if (type <= PT_PERF_KERNEL_LAST)
         take_kernel_record(d, type, at, size, chunk);
-    else
+    else if (!is_simpleperf_record(type)) /* what these hold is for simpleperf itself */
         take_perf_record(d, type, pt_perf_u16(at + 4, d->swap), at + PT_PERF_RECORD_HEADER_BYTES,
                          size - PT_PERF_RECORD_HEADER_BYTES);
 }
@@ -198,7 +212,7 @@ static pt_status take_inflated(pt_perf_data *d, uint64_t offset)
     const uint8_t *at = chunk.bytes + chunk.parsed, *const end = chunk.bytes + chunk.size;
     while (is_record(d, at, end) && !is_compressed(pt_perf_u32(at, d->swap))) {
         take_record(d, at, row);
-        at += pt_perf_u16(at + 6, d->swap);
+        at += record_bytes(d, at);
     }
     d->chunk.items[row].parsed = (size_t)(at - chunk.bytes);
     if (end - at >= RECORD_MAX_BYTES)
@@ -284,7 +298,7 @@ static pt_status take_records(pt_perf_data *d, const uint8_t *at, const uint8_t 
     pt_status status = PT_OK;
     for (uint64_t count = 1; status == PT_OK && is_record(d, at, end); count++) {
         const uint32_t type = pt_perf_u32(at, d->swap);
-        const size_t size = pt_perf_u16(at + 6, d->swap);
+        const size_t size = record_bytes(d, at);
         const uint64_t payload = payload_bytes(d, type, at + PT_PERF_RECORD_HEADER_BYTES,
                                                size - PT_PERF_RECORD_HEADER_BYTES);
         if (payload > (uint64_t)(end - at) - size) break;
@@ -391,6 +405,7 @@ static void reading_done(pt_perf_data *d)
     pt_index_done(&d->id_index);
     pt_index_done(&d->build_id_index);
     pt_index_done(&d->cgroup_index);
+    pt_perf_symbols_done(&d->symbols);
     pt_unzstd_free(d->zstd);
     pt_perf_queue_done(&d->queue);
     pt_perf_deferred_done(&d->deferred);

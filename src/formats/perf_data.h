@@ -6,6 +6,7 @@
  *                     |-- CALLCHAIN_DEFERRED: waiting samples    perf_data_deferred.c
  *                     `-- SAMPLE: by its attr's layout           perf_data_sample.c
  *                            `-- chain of addresses -> stack     perf_data_stacks.c
+ *                                  `-- names, by simpleperf     perf_data_simpleperf.c
  *
  * Records are parsed in place. A chain is resolved only once for each state of a process's
  * mappings: the raw chain is hashed, and only a new hash is decoded.
@@ -209,6 +210,37 @@ const char *pt_perf_late_build_id(const struct pt_perf_data *d, const char *path
 /* Adds the arcs, and the build ids that came after the mappings. */
 void pt_perf_stacks_finish(struct pt_perf_data *d);
 
+/* ---- symbols in the file (perf_data_simpleperf.c) ---- */
+
+typedef struct pt_perf_symbol {
+    uint64_t start;   /* ascending within a file */
+    const char *name; /* in the file's bytes, name_bytes long */
+    uint32_t bytes, name_bytes;
+} pt_perf_symbol;
+
+typedef struct pt_perf_symbol_file {
+    const char *path; /* in the pool */
+    uint32_t kind;
+    uint64_t address, offset; /* the lowest address of the code; where it lies, UINT64_MAX =
+                                 unknown */
+    size_t first, count;      /* of its symbols */
+} pt_perf_symbol_file;
+
+typedef struct pt_perf_symbols {
+    PT_VECTOR(pt_perf_symbol_file) file;
+    PT_VECTOR(pt_perf_symbol) symbol;
+    pt_index by_path;
+} pt_perf_symbols;
+
+/* Handles a feature of the header that simpleperf defines, from PT_PERF_FEATURE_SIMPLEPERF on. The
+ * bytes stay where they are while the file is read. */
+void pt_perf_on_simpleperf_feature(struct pt_perf_data *d, unsigned feature, const uint8_t *bytes,
+                                   size_t size);
+/* The name (a string of the builder) that the file has for an address in a mapping; 0 = none. */
+uint32_t pt_perf_symbol_name(const struct pt_perf_data *d, const pt_perf_map *map,
+                             uint64_t address);
+void pt_perf_symbols_done(pt_perf_symbols *symbols);
+
 /* ---- the queue, in the order of time ---- */
 
 typedef struct pt_perf_queued {
@@ -288,6 +320,7 @@ typedef struct pt_perf_data {
     pt_perf_pool pool;
     pt_perf_procs procs;
     pt_perf_stacks stacks;
+    pt_perf_symbols symbols;
     pt_perf_queue queue;
     pt_perf_deferred deferred;
     pt_unzstd *zstd;

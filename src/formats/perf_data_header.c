@@ -303,7 +303,11 @@ static void read_features(pt_perf_data *d, const uint8_t *bits, uint64_t table_o
         const uint8_t *const bytes = bytes_of(d, s, &size);
         if (bytes != NULL && (d->more == NULL || bytes + size > d->more)) d->more = bytes + size;
         d->is_feature_cut |= s.size > 0 && (bytes == NULL || size < s.size);
-        if (bytes != NULL) pt_perf_on_feature(d, feature, bytes, size);
+        if (bytes == NULL) continue;
+        if (feature < PT_PERF_FEATURE_SIMPLEPERF)
+            pt_perf_on_feature(d, feature, bytes, size);
+        else
+            pt_perf_on_simpleperf_feature(d, feature, bytes, size);
     }
 }
 

@@ -16,8 +16,9 @@
 enum {
     PT_PERF_FILE_HEADER_BYTES = 104,
     PT_PERF_PIPE_HEADER_BYTES = 16,
-    PT_PERF_RECORD_HEADER_BYTES = 8, /* type u32, misc u16, size u16 */
-    PT_PERF_ATTR_BYTES_MIN = 64,     /* PERF_ATTR_SIZE_VER0 */
+    PT_PERF_RECORD_HEADER_BYTES = 8,  /* type u32, misc u16, size u16 */
+    PT_PERF_ATTR_BYTES_MIN = 64,      /* PERF_ATTR_SIZE_VER0 */
+    PT_PERF_FEATURE_SIMPLEPERF = 128, /* the first that Android's simpleperf defines */
     PT_PERF_FEATURE_COUNT = 256,
 };
 
@@ -136,7 +137,9 @@ enum { /* record types */
        PT_PERF_FEATURE = 80,
        PT_PERF_COMPRESSED = 81,
        PT_PERF_COMPRESSED2 = 83,
-       PT_PERF_LAST = 255, /* no version of perf has record types above this */
+       PT_PERF_LAST = 255,               /* no version of perf has record types above this */
+       PT_PERF_SIMPLEPERF_FIRST = 32769, /* Android's simpleperf has records of its own */
+       PT_PERF_SIMPLEPERF_LAST = 33023,
 };
 
 /* Bits of a record's misc. */

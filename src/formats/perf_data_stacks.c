@@ -135,8 +135,9 @@ static uint32_t new_location(pt_perf_data *d, pt_perf_maps *maps, uint64_t addr,
             const struct pt_perf_shared *const shared = share_mapping(d, map);
             location.mapping = shared->mapping;
             location.address = addr - map->whole.start + shared->start;
-            if (map->name != NULL) {
-                const uint32_t name = pt_builder_text(d->builder, map->name).v;
+            const uint32_t name = map->name != NULL ? pt_builder_text(d->builder, map->name).v
+                                                    : pt_perf_symbol_name(d, map, addr - is_return);
+            if (name != 0) {
                 const pt_function function = {.name = name, .system_name = name};
                 line.function = pt_builder_function(d->builder, &function).v;
                 lines = 1;

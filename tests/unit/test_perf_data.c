@@ -664,6 +664,25 @@ static void a_file_without_events_is_refused(void **state)
     pt_buf_done(&m.buf);
 }
 
+/* A record of simpleperf's own, 70,000 bytes large: the upper half of its size in place of misc. */
+static void simpleperfs_own_records_may_be_larger_than_others(void **state)
+{
+    (void)state;
+    enum { KERNEL_SYMBOLS = 32769, BYTES = 70000 };
+    for (int big = 0; big < 2; big++) {
+        perf_maker m = {.buf = PT_BUF_INIT, .big = big, .sample_type = CHAIN_TYPE};
+        begin_file(&m, big ? be_magic : le_magic, 96);
+        begin_record(&m, KERNEL_SYMBOLS, BYTES >> 16);
+        while (m.buf.size < m.record_at + BYTES)
+            pt_put_u8(&m.buf, 0);
+        patch(&m, m.record_at + 6, BYTES & 0xffff, 2);
+        put_program(&m);
+        reading r = read_whole(&m);
+        assert_int_equal(r.profile->sample->t.count, 2);
+        reading_done(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -691,6 +710,7 @@ int main(void)
         cmocka_unit_test(a_file_cut_anywhere_gives_what_came_before),
         cmocka_unit_test(text_behind_the_records_of_a_pipe_is_no_damage),
         cmocka_unit_test(a_file_without_events_is_refused),
+        cmocka_unit_test(simpleperfs_own_records_may_be_larger_than_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
