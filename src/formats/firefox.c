@@ -465,13 +465,26 @@ static int64_t take_number(const char *text, size_t *size)
     return value;
 }
 
+/* Removes "[12]", the number of a source, which Firefox writes behind a function's place. */
+static void drop_source(char *text)
+{
+    size_t size = strlen(text);
+    if (size == 0 || text[--size] != ']') return;
+    const size_t close = size;
+    while (size > 0 && text[size - 1] >= '0' && text[size - 1] <= '9')
+        size--;
+    if (size == close || size < 2 || text[size - 1] != '[') return;
+    if (text[size - 2] == ')' || strstr(text, "://") != NULL) text[size - 1] = '\0';
+}
+
 /* Parses the frame's text "name (file:line:column)" of raw profiles. */
 static void take_text(fx_reader *x, uint32_t string, pt_function *f, pt_line *line)
 {
     PT_FREE char *text = pt_strdup(pt_builder_get_text(x->builder, (pt_string_id){string}));
+    drop_source(text);
     const size_t size = strlen(text);
     char *open = text;
-    f->name = string;
+    f->name = pt_builder_string(x->builder, text, size).v;
     if (size == 0 || text[size - 1] != ')') return;
     while ((open = strstr(open, " (")) != NULL && strchr(open + 2, '(') != NULL)
         open++;
