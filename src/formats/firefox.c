@@ -474,7 +474,9 @@ static void drop_source(char *text)
     while (size > 0 && text[size - 1] >= '0' && text[size - 1] <= '9')
         size--;
     if (size == close || size < 2 || text[size - 1] != '[') return;
-    if (text[size - 2] == ')' || strstr(text, "://") != NULL) text[size - 1] = '\0';
+    const char before = text[size - 2];
+    const bool is_line = before >= '0' && before <= '9' && strstr(text, "://") != NULL;
+    if (before == ')' || is_line) text[size - 1] = '\0';
 }
 
 /* Parses the frame's text "name (file:line:column)" of raw profiles. */
