@@ -155,6 +155,14 @@ void *pt_alloc_table(size_t count, size_t size)
     return ptr;
 }
 
+uint32_t *pt_alloc_numbers(size_t count)
+{
+    uint32_t *const numbers = pt_alloc(count + 1, sizeof *numbers);
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = (uint32_t)i;
+    return numbers;
+}
+
 void *pt_realloc(void *ptr, size_t count, size_t size)
 {
     const size_t had = malloc_usable_size(ptr);

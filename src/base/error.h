@@ -87,6 +87,8 @@ void *pt_realloc(void *ptr, size_t count, size_t size);
 /* pt_alloc for tables with random access. Large tables are placed in large pages, which avoids
  * page-table misses on each look-up. */
 void *pt_alloc_table(size_t count, size_t size);
+/* The numbers 0, 1, ... count - 1: an order of rows that is to be sorted. */
+uint32_t *pt_alloc_numbers(size_t count);
 /* pt_realloc for columns that are filled from front to back, nearly to their capacity. Large
  * columns are placed in large pages, which causes fewer page faults. */
 void *pt_realloc_large(void *ptr, size_t count, size_t size);

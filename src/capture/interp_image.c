@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "unwind/split.h"
 
 /* A dynamic symbol that is wanted. */
@@ -137,19 +138,14 @@ static void read_libc(const pt_elf *elf, pt_interp_image *image)
     if (field[OFFSET] < OFFSET_MAX && field[OFFSET] % 8 == 0) image->thread_keys = field[OFFSET];
 }
 
-static bool begins_with(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 void pt_interp_image_read(const pt_elf *elf, const char *path, pt_interp_image *ret_image)
 {
     const char *const name = pt_base_name(path);
     *ret_image = (pt_interp_image){.layout = NULL};
     if (!elf->is_64 || elf->is_big_endian) return;
-    if (begins_with(name, "python") || begins_with(name, "libpython"))
+    if (pt_begins(name, "python") || pt_begins(name, "libpython"))
         read_python(elf, path, ret_image);
-    else if (begins_with(name, "libc.so") || begins_with(name, "libc-") ||
-             begins_with(name, "libpthread"))
+    else if (pt_begins(name, "libc.so") || pt_begins(name, "libc-") ||
+             pt_begins(name, "libpthread"))
         read_libc(elf, ret_image);
 }

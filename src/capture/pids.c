@@ -35,8 +35,7 @@ static bool program_is(const char *root, const char *pid, const char *name)
     const ssize_t length = readlink(path, target, sizeof target - 1);
     if (length <= 0) return false;
     target[pt_mapped_path_bytes(target, (size_t)length)] = '\0';
-    const char *const slash = strrchr(target, '/');
-    return strcmp(slash != NULL ? slash + 1 : target, name) == 0;
+    return strcmp(pt_base_name(target), name) == 0;
 }
 
 static bool comm_is(const char *root, const char *pid, const char *name)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cmd/first.h"
 #include "cmd/habits.h"
 #include "cmd/input.h"
@@ -75,8 +76,7 @@ static pt_first option_said(const char *word)
 /* A link to pitot may have the name of a command that stands in for another tool. */
 static const pt_command *called_as(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const pt_command *command = pt_command_find(slash != NULL ? slash + 1 : path);
+    const pt_command *command = pt_command_find(pt_base_name(path));
     if (command == NULL) return NULL;
     return command->personality != NULL || command->stands_in ? command : NULL;
 }

@@ -183,12 +183,6 @@ static int recover_folder(pt_cmd_context *context, const recover_settings *setti
     return status;
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 static int recover_run(pt_cmd_context *context, void *own)
 {
     recover_settings *const settings = own;
@@ -205,7 +199,7 @@ static int recover_run(pt_cmd_context *context, void *own)
     for (size_t i = 0; i < context->arg_count; i++) {
         left_behind left = {0};
         pt_error error = PT_ERROR_INIT;
-        const int status = is_folder(context->args[i])
+        const int status = pt_path_look(context->args[i]) == PT_PATH_FOLDER
                                ? recover_folder(context, settings, context->args[i])
                            : find_journal(context->args[i], &left, &error) == PT_OK
                                ? recover_one(context, settings, &left)

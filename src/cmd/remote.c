@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cmd/options.h"
 #include "formats/format.h"
 #include "object/demangle.h"
@@ -130,8 +131,7 @@ static char *name_of(const pt_profile *p)
     pt_buf buf = PT_BUF_INIT;
     pt_put_text(&buf, "pprof.");
     const char *const file = p->mapping->t.count > 0 ? pt_text(p, p->mapping->row[0].file) : "";
-    const char *const slash = strrchr(file, '/');
-    if (file[0] != '\0') pt_putf(&buf, "%s.", slash != NULL ? slash + 1 : file);
+    if (file[0] != '\0') pt_putf(&buf, "%s.", pt_base_name(file));
     for (uint32_t i = 0; i < p->event->t.count; i++)
         pt_putf(&buf, "%s.", pt_text(p, p->event->row[i].type));
     for (size_t i = 0; i < buf.size; i++) {

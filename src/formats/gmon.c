@@ -366,10 +366,8 @@ static void set_first_error(pt_error *error, uint64_t offset, const char *text)
 /* Removes ranges that overlap an earlier one: two ranges must be equal or disjoint. */
 static void check_ranges(histograms *all, pt_error *error)
 {
-    PT_FREE uint32_t *order = pt_alloc(all->ranges.count + 1, sizeof *order);
+    PT_FREE uint32_t *order = pt_alloc_numbers(all->ranges.count);
     range *const items = all->ranges.items;
-    for (size_t i = 0; i < all->ranges.count; i++)
-        order[i] = (uint32_t)i;
     qsort_r(order, all->ranges.count, sizeof *order, by_place, items);
     const range *last = NULL;
     for (size_t i = 0; i < all->ranges.count; i++) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/file.h"
 #include "base/options.h"
 #include "base/text.h"
 
@@ -40,8 +41,7 @@ const pt_format *pt_format_find(const char *name)
 
 const pt_format *pt_format_for_path(const char *path)
 {
-    const char *const slash = strrchr(path, '/');
-    const char *const name = slash ? slash + 1 : path;
+    const char *const name = pt_base_name(path);
     const size_t name_bytes = strlen(name);
     const pt_format *best = NULL;
     size_t best_bytes = 0;

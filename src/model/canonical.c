@@ -420,9 +420,7 @@ static void copy_arcs(const canon *c, pt_builder *b)
     bool has_cost = false;
     for (uint32_t e = 0; e < p->event->t.count; e++)
         has_cost |= p->arc->cost[e] != NULL;
-    uint32_t *order = pt_alloc(p->arc->t.count, sizeof *order);
-    for (uint32_t i = 0; i < p->arc->t.count; i++)
-        order[i] = i;
+    uint32_t *order = pt_alloc_numbers(p->arc->t.count);
     qsort_r(order, p->arc->t.count, sizeof *order, compare_arcs, (void *)c);
     for (uint32_t k = 0; k < p->arc->t.count; k++) {
         const uint32_t i = order[k];

@@ -101,11 +101,9 @@ void pt_code_lay(pt_code_names *names)
 {
     const size_t count = names->entries.count;
     const pt_code_entry *entries = names->entries.items;
-    PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
+    PT_FREE uint32_t *order = pt_alloc_numbers(count);
     PT_FREE uint32_t *memory = pt_alloc(count + 1, sizeof *memory);
     heap open = {.items = memory};
-    for (size_t i = 0; i < count; i++)
-        order[i] = (uint32_t)i;
     qsort_r(order, count, sizeof *order, by_addr, names->entries.items);
     uint64_t at = 0;
     for (size_t next = 0; next < count || open.count > 0;) {

@@ -64,10 +64,8 @@ static parts split_parts(pt_drawing *d)
 {
     parts all = {.loop_room = pt_alloc(d->node_count + 1, sizeof *all.loop_room),
                  .local = pt_alloc(d->node_count + 1, sizeof *all.local)};
-    PT_FREE uint32_t *parent = pt_alloc(d->node_count + 1, sizeof *parent);
+    PT_FREE uint32_t *parent = pt_alloc_numbers(d->node_count);
     PT_FREE uint32_t *part_of = pt_alloc(d->node_count + 1, sizeof *part_of);
-    for (uint32_t i = 0; i < d->node_count; i++)
-        parent[i] = i;
     for (size_t i = 0; i < d->edge_count; i++) {
         const pt_drawing_edge *e = &d->edge[i];
         if (is_loop(e))

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/place.h"
+#include "base/text.h"
 #include "capture/keep.h"
 #include "capture/tables.h"
 #include "load/unwind.h"
@@ -26,12 +27,6 @@
 #define JOURNAL_MAX_BYTES (UINT64_C(1) << 30)
 
 /* ---- facts ---- */
-
-static bool ends_with(const char *name, const char *end)
-{
-    const size_t length = strlen(name), end_length = strlen(end);
-    return length > end_length && strcmp(name + length - end_length, end) == 0;
-}
 
 /* Only a regular file of this very folder is read, and nothing is waited for: programs may have put
  * anything there. */
@@ -312,7 +307,7 @@ void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
     DIR *const dir = opendir(run->folder);
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (!ends_with(entry->d_name, ".journal")) continue;
+        if (!pt_ends(entry->d_name, ".journal")) continue;
         PT_FREE char *path = pt_strf("%s/%s", run->folder, entry->d_name);
         each_journal(path, &recorded->shorts, push_process, &c);
     }
@@ -628,12 +623,9 @@ void pt_recorded_dead_ends(const pt_profile *p, char *buf, size_t size)
         if (p->mapping->t.count == 0 || weight[most] == 0) break;
         weight[most] = 0;
         const char *const file = pt_text(p, p->mapping->row[most].file);
-        const char *const slash = strrchr(file, '/');
         const size_t length = strlen(buf);
         snprintf(buf + length, size - length, "%s%s", place > 0 ? " and " : "",
-                 file[0] == '\0' ? "generated code"
-                 : slash != NULL ? slash + 1
-                                 : file);
+                 file[0] == '\0' ? "generated code" : pt_base_name(file));
     }
     free(weight);
 }

@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "render/answers.h"
 
 static const char *shown_file(const pt_answer_printer *p, const char *file)
 {
-    const char *slash = p->basenames ? strrchr(file, '/') : NULL;
     if (file[0] == '\0') return "??";
-    return slash != NULL ? slash + 1 : file;
+    return p->basenames ? pt_base_name(file) : file;
 }
 
 static const char *or_unknown(const char *text)

@@ -484,9 +484,7 @@ static int by_address(const void *x, const void *y, void *context)
 /* The rows in memory, by address; the caller frees the result. */
 static uint32_t *ordered_rows(const pt_chains *chains)
 {
-    uint32_t *order = pt_alloc(chains->rows.count + 1, sizeof *order);
-    for (size_t i = 0; i < chains->rows.count; i++)
-        order[i] = (uint32_t)i;
+    uint32_t *order = pt_alloc_numbers(chains->rows.count);
     qsort_r(order, chains->rows.count, sizeof *order, by_address, chains->rows.items);
     return order;
 }

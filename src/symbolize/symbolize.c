@@ -859,9 +859,7 @@ pt_status pt_symbolize(const pt_profile *profile, const pt_symbolize_options *op
         w.has_bias = pt_alloc(mapping_count + 1, sizeof *w.has_bias);
         choose_images(&w);
         gather_images(&w, diag);
-        w.order = pt_alloc(w.image_count + 1, sizeof *w.order);
-        for (size_t i = 0; i < w.image_count; i++)
-            w.order[i] = (uint32_t)i;
+        w.order = pt_alloc_numbers(w.image_count);
         qsort_r(w.order, w.image_count, sizeof *w.order, by_most_addresses, &w);
         status = resolve_all(&w, pool, reterr);
         for (size_t i = 0; i < w.image_count; i++) {

@@ -293,9 +293,7 @@ static const pt_profile *choose_keys(pt_filter_step *step, key_choice *choice)
 {
     const pt_profile *const p = step->result->profile;
     const uint32_t count = p->sample->t.count;
-    PT_FREE uint32_t *rows = pt_alloc(count, sizeof *rows);
-    for (uint32_t i = 0; i < count; i++)
-        rows[i] = i;
+    PT_FREE uint32_t *rows = pt_alloc_numbers(count);
     pt_samples *const samples = pt_samples_pick(p->sample, rows, count);
     PT_FREE uint32_t *new_set = pt_alloc(p->labels->t.count, sizeof *new_set);
     memset(new_set, 0xff, p->labels->t.count * sizeof *new_set);

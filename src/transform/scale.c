@@ -32,9 +32,7 @@ static const pt_profile *with_samples(const pt_profile *profile, pt_samples *sam
 
 static pt_samples *copy_samples(const pt_samples *old)
 {
-    PT_FREE uint32_t *rows = pt_alloc(old->t.count, sizeof *rows);
-    for (uint32_t i = 0; i < old->t.count; i++)
-        rows[i] = i;
+    PT_FREE uint32_t *rows = pt_alloc_numbers(old->t.count);
     return pt_samples_pick(old, rows, old->t.count);
 }
 

@@ -326,9 +326,7 @@ static pt_status tag_samples(tagging *t, pt_diag *diag, pt_error *reterr)
     t->next_location = id_behind(p->location->source_id, p->location->t.count);
     t->set_first = pt_alloc(p->labels->t.count, sizeof *t->set_first);
     memset(t->set_first, 0xff, p->labels->t.count * sizeof *t->set_first);
-    PT_FREE uint32_t *rows = pt_alloc(count, sizeof *rows);
-    for (uint32_t i = 0; i < count; i++)
-        rows[i] = i;
+    PT_FREE uint32_t *rows = pt_alloc_numbers(count);
     t->builder = pt_builder_extend(p);
     pt_stack_maker_init(&t->stacks);
     pt_samples *const samples = pt_samples_pick(p->sample, rows, count);

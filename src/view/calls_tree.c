@@ -85,11 +85,9 @@ static int64_t total_of(const pt_calls *calls, const full_row *row)
 static uint64_t *most_reached(const pt_calls *calls)
 {
     uint64_t *most = pt_alloc((size_t)calls->count + 1, sizeof *most);
-    PT_FREE uint32_t *order = pt_alloc((size_t)calls->count + 1, sizeof *order);
+    PT_FREE uint32_t *order = pt_alloc_numbers(calls->count);
     PT_FREE uint32_t *queue = pt_alloc((size_t)calls->count + 1, sizeof *queue);
     PT_FREE bool *seen = pt_alloc((size_t)calls->count + 1, sizeof *seen);
-    for (uint32_t f = 0; f < calls->count; f++)
-        order[f] = f;
     qsort_r(order, calls->count, sizeof *order, by_self, (void *)calls);
     for (uint32_t i = 0; i < calls->count; i++) {
         size_t head = 0, tail = 0;

@@ -160,9 +160,7 @@ static pt_status choose_of_calls(pt_peek *peek, const pt_peek_request *request, 
 {
     const pt_calls *const c = &peek->calls;
     peek->function = pt_alloc(c->count, sizeof *peek->function);
-    PT_FREE uint32_t *order = pt_alloc((size_t)c->count + 1, sizeof *order);
-    for (uint32_t f = 0; f < c->count; f++)
-        order[f] = f;
+    PT_FREE uint32_t *order = pt_alloc_numbers(c->count);
     qsort_r(order, c->count, sizeof *order, by_total, (void *)c);
     choice chosen = {0};
     for (uint32_t f = 0; f < c->count && request->name != NULL; f++)

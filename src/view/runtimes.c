@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/saturate.h"
 #include "base/text.h"
 #include "process/path_kind.h"
@@ -63,8 +64,7 @@ static bool is_version(const char *text)
 /* The runtime whose file has that path; NONE: there is none. */
 static uint8_t runtime_of_file(const char *path)
 {
-    const char *const slash = strrchr(path, '/');
-    const char *const name = slash != NULL ? slash + 1 : path;
+    const char *const name = pt_base_name(path);
     for (size_t r = 0; r < RUNTIMES; r++)
         for (size_t k = 0; k < 4 && runtimes[r].files[k] != NULL; k++) {
             if (pt_begins(name, runtimes[r].files[k]) &&

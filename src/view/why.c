@@ -544,9 +544,7 @@ static void find_groups(pt_why *why, reader *r, const pt_why_request *request)
 {
     grouping g;
     make_groups(&g, r);
-    PT_FREE uint32_t *order = pt_alloc(g.group.count + 1, sizeof *order);
-    for (size_t i = 0; i < g.group.count; i++)
-        order[i] = (uint32_t)i;
+    PT_FREE uint32_t *order = pt_alloc_numbers(g.group.count);
     qsort_r(order, g.group.count, sizeof *order, by_value, &g);
     why->finding = pt_alloc(request->limit + 1, sizeof *why->finding);
     why->rest = 1;

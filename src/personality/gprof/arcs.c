@@ -120,9 +120,7 @@ static uint64_t symbol_key(const void *context, uint32_t block)
 static void list_blocks(pt_gprof *g)
 {
     const size_t count = g->block.count;
-    PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = i;
+    PT_FREE uint32_t *order = pt_alloc_numbers(count);
     pt_gprof_sort_by(order, count, symbol_key, g->block.items);
     pt_gprof_block *const listed = pt_alloc(count + 1, sizeof *listed);
     for (size_t i = 0; i < count; i++) {
@@ -325,9 +323,7 @@ void pt_gprof_assemble(pt_gprof *g)
     pt_gprof_find_cycles(g);
     tell_kinds(g);
     pt_gprof_count_cycles(g);
-    PT_FREE uint32_t *bottom_up = pt_alloc(g->symbol.count + 1, sizeof *bottom_up);
-    for (uint32_t i = 0; i < g->symbol.count; i++)
-        bottom_up[i] = i;
+    PT_FREE uint32_t *bottom_up = pt_alloc_numbers(g->symbol.count);
     pt_gprof_sort_by(bottom_up, g->symbol.count, depth_key, g->symbol.items);
     hand_down(g, bottom_up);
     sum_cycles(g);

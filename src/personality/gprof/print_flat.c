@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "personality/gprof/print_int.h"
 
 static const char explanation[] =
@@ -36,8 +37,7 @@ void pt_gprof_begin_output(pt_out *out, pt_gprof_look *look)
 const char *pt_gprof_file_text(const pt_gprof_look *look, const pt_gprof *g, uint32_t file)
 {
     const char *const path = g->file.items[file];
-    const char *const slash = strrchr(path, '/');
-    return look->full_paths || slash == NULL ? path : slash + 1;
+    return look->full_paths ? path : pt_base_name(path);
 }
 
 size_t pt_gprof_put_name(pt_out *out, const pt_gprof_look *look, pt_gprof *g,

@@ -128,9 +128,7 @@ static int by_calls(const void *context, uint32_t a, uint32_t b)
 static void put_top(pt_out *out, const pt_gprof_source *source, uint64_t length)
 {
     pt_outf(out, "\n\nTop %" PRIu64 " Lines:\n\n     Line      Count\n\n", length);
-    PT_FREE uint32_t *order = pt_alloc((size_t)source->line_count + 1, sizeof *order);
-    for (uint32_t i = 0; i < source->line_count; i++)
-        order[i] = i;
+    PT_FREE uint32_t *order = pt_alloc_numbers(source->line_count);
     pt_gprof_sort(order, source->line_count, by_calls, source->line);
     for (uint32_t i = 0; i < source->line_count && i < length; i++) {
         const pt_gprof_line *const line = &source->line[order[i]];

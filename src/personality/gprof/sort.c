@@ -142,11 +142,9 @@ typedef struct {
 uint32_t *pt_gprof_by_name(const pt_gprof *g)
 {
     const size_t count = g->symbol.count;
-    uint32_t *const ids = pt_alloc(count + 1, sizeof *ids);
+    uint32_t *const ids = pt_alloc_numbers(count);
     PT_FREE item *items = pt_realloc(NULL, 2 * count + 1, sizeof *items);
     PT_VECTOR(alike) todo = {0};
-    for (uint32_t i = 0; i < count; i++)
-        ids[i] = i;
     PT_GROW(todo, 1);
     todo.items[todo.count++] = (alike){.count = count};
     while (todo.count > 0) {

@@ -257,9 +257,7 @@ static void lay_spans(pt_gprof *g)
 static void settle_ends(pt_gprof *g)
 {
     const size_t count = g->symbol.count;
-    PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = i;
+    PT_FREE uint32_t *order = pt_alloc_numbers(count);
     pt_gprof_sort_by(order, count, rank_key, g->symbol.items);
     pt_gprof_sort_by(order, count, address_key, g->symbol.items);
     pt_gprof_symbol *const sorted = pt_alloc_table(count + 1, sizeof *sorted);

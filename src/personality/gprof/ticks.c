@@ -37,9 +37,7 @@ static void merge_bins(pt_gprof *g)
 {
     const size_t count = g->bin.count;
     if (are_in_order(g->bin.items, count)) return;
-    PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = i;
+    PT_FREE uint32_t *order = pt_alloc_numbers(count);
     pt_gprof_sort_by(order, count, high_key, g->bin.items);
     pt_gprof_sort_by(order, count, low_key, g->bin.items);
     pt_gprof_bin *const merged = pt_alloc(count + 1, sizeof *merged);

@@ -31,9 +31,7 @@ static int by_cum_then_name(const void *a, const void *b, void *context)
 static uint32_t *choose_nodes(const pt_perl_session *s, const pt_perl_reduced *reduced,
                               double limit, size_t *ret_count)
 {
-    uint32_t *order = pt_alloc(reduced->count + 1, sizeof *order);
-    for (uint32_t i = 0; i < reduced->count; i++)
-        order[i] = i;
+    uint32_t *order = pt_alloc_numbers(reduced->count);
     sorting by = {.session = s, .reduced = reduced};
     qsort_r(order, reduced->count, sizeof *order, by_cum_then_name, &by);
     const int64_t wanted = s->settings->node_count;

@@ -66,9 +66,7 @@ static int by_address(const void *a, const void *b, void *context)
 static void put_symbols(pt_perl_session *s)
 {
     const size_t count = s->addresses.count;
-    PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = i;
+    PT_FREE uint32_t *order = pt_alloc_numbers(count);
     qsort_r(order, count, sizeof *order, by_address, s);
     for (size_t i = 0; i < count; i++) {
         size_t names;

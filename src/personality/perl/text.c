@@ -97,9 +97,7 @@ void pt_perl_print_text(pt_perl_session *session, const pt_perl_reduced *reduced
 {
     if (session->settings->stacks && session->leak_count > 0) print_leaks(session);
     const size_t count = reduced->count;
-    PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = i;
+    PT_FREE uint32_t *order = pt_alloc_numbers(count);
     sorting by = {.session = session,
                   .reduced = reduced,
                   .by = session->settings->cum ? reduced->cum : reduced->flat};

@@ -70,9 +70,7 @@ static const pt_profile *order_labels(const pt_profile *p)
     pt_set_maker_init(&maker);
     for (uint32_t set = 0; set < p->labels->t.count; set++)
         new_set[set] = put_in_order(p, set, &maker);
-    PT_FREE uint32_t *rows = pt_alloc(p->sample->t.count, sizeof *rows);
-    for (uint32_t i = 0; i < p->sample->t.count; i++)
-        rows[i] = i;
+    PT_FREE uint32_t *rows = pt_alloc_numbers(p->sample->t.count);
     pt_samples *const samples = pt_samples_pick(p->sample, rows, p->sample->t.count);
     for (uint32_t i = 0; i < samples->t.count; i++)
         ((uint32_t *)samples->labels)[i] = new_set[p->sample->labels[i]];

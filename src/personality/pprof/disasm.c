@@ -328,9 +328,7 @@ static int compare_symbols(const void *left, const void *right, void *context)
 static pt_status take_symbols(search *s, bool disassembles, pt_error *reterr)
 {
     const size_t count = s->symbols.count;
-    PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = i;
+    PT_FREE uint32_t *order = pt_alloc_numbers(count);
     qsort_r(order, count, sizeof *order, compare_symbols, s);
     s->listing->routine = pt_alloc(count + 1, sizeof *s->listing->routine);
     pt_status status = PT_OK;
