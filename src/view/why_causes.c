@@ -696,8 +696,9 @@ static const char *builtin_name(const char *name)
 static bool shows_pattern(const candidate *c, const char *pattern, pt_why_origin origin)
 {
     /* Most patterns begin otherwise; f, c and B begin the special ones below. */
-    if (strchr("*fcB", pattern[0]) == NULL && pattern[0] != c->name[0] &&
-        pattern[0] != c->c_name[0])
+    const char first = pattern[0];
+    if (first != c->name[0] && first != c->c_name[0] && first != '*' && first != 'f' &&
+        first != 'c' && first != 'B')
         return false;
     if (origin == PT_WHY_OF_PROGRAM && strstr(pattern, "::") == NULL && c->name[0] != '_')
         return false;
