@@ -340,6 +340,7 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
         watch_process(c, options->targets.pids[i]);
     if (options->until != 0) watch_process(c, options->until);
     c->facts.is_each_thread = c->set.plan.is_each_thread;
+    c->facts.is_beside_others = c->options.targets.pid_count > 0 && !c->facts.is_each_thread;
     c->facts.has_kernel = c->set.plan.kernel;
     c->facts.stack_bytes = c->set.plan.stack_bytes;
     c->facts.period = c->set.plan.period;
@@ -450,6 +451,14 @@ static void fill_facts(pt_capture *c)
     f->events = pt_event_set_events(&c->set) - c->events_before;
 }
 
+uint64_t pt_capture_lost(const pt_capture_facts *f, uint64_t used_ns)
+{
+    if (!f->is_beside_others || f->period_ns == 0 || used_ns == 0) return f->lost;
+    const uint64_t missing_ns = used_ns > f->seen_ns ? used_ns - f->seen_ns : 0;
+    const uint64_t most = (missing_ns + f->period_ns / 2) / f->period_ns;
+    return f->lost < most ? f->lost : most;
+}
+
 /* Drops used_ns if it is too low. The clocks of a process miss the time after a thread other than
  * its first has called exec. */
 static void check_used(pt_capture_facts *f)
@@ -493,7 +502,7 @@ static void write_keep(pt_capture *c, int64_t now_ns)
     const pt_keep_facts facts = {.duration_ns = c->facts.duration_ns,
                                  .used_ns = c->facts.used_ns,
                                  .seen_ns = c->facts.seen_ns,
-                                 .lost = c->facts.lost};
+                                 .lost = pt_capture_lost(&c->facts, c->facts.used_ns)};
     pt_sink_write_kept(c->sink, &facts);
 }
 
@@ -619,7 +628,7 @@ static void store_facts(pt_capture *c)
     p->true_hz = f->period_ns != 0 ? 1e9 / (double)f->period_ns : 0;
     p->cpu_used_ns = (int64_t)f->used_ns;
     p->cpu_seen_ns = (int64_t)f->seen_ns;
-    p->lost = f->lost;
+    p->lost = pt_capture_lost(f, f->used_ns);
     p->throttled = f->throttled;
     p->word_bytes = sizeof(void *);
     /* Waiting is a secondary value: reports show CPU time by default. */

@@ -32,7 +32,7 @@ typedef struct pt_capture_facts {
     uint64_t python;         /* of samples: with functions of Python */
     uint64_t uncertain;      /* of these: joined with native frames without certainty */
     uint64_t python_gone;    /* frames of Python whose function was gone before it was read */
-    uint64_t lost;           /* samples lost because the ring was full */
+    uint64_t lost;           /* samples lost because the ring was full: see pt_capture_lost */
     uint64_t throttled;      /* times that the kernel throttled an event */
     uint64_t short_copy;     /* samples whose copy of the stack was too short */
     uint64_t period_ns;      /* of clock events; else 0 */
@@ -53,6 +53,7 @@ typedef struct pt_capture_facts {
     uint32_t stack_bytes;       /* size of stack copies at the end */
     bool is_out_of_descriptors; /* threads were missed because the process ran out of descriptors */
     bool is_each_thread;        /* one event per thread instead of one per cpu */
+    bool is_beside_others;      /* the events sample other processes than the recorded ones, too */
     bool is_full;               /* the recording ended because of memory_bytes */
     bool has_kernel;            /* time in the kernel was sampled */
     uint32_t left_out;          /* files whose tables the kernel's walker has no room for */
@@ -60,6 +61,11 @@ typedef struct pt_capture_facts {
     char python_refused[1280];  /* a line for each reason why frames of Python were not read */
     char why_copied[512];       /* if they are not, and that was wished: the reason */
 } pt_capture_facts;
+
+/* The samples of recorded processes that were lost, at most. The kernel does not say of which
+ * process a lost sample was, and events of CPUs sample all of them. So there are no more than
+ * periods that the recorded processes' clock, used_ns (0: unknown), has and no sample. */
+uint64_t pt_capture_lost(const pt_capture_facts *facts, uint64_t used_ns);
 
 /* The processes to record. */
 typedef struct pt_capture_targets {

@@ -345,7 +345,7 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
  * the machine. proc NULL: no record or sample of the process came before. */
 static bool is_foreign(const pt_capture *c, const pt_proc *proc)
 {
-    return c->options.targets.pid_count > 0 && !c->set.plan.is_each_thread &&
+    return c->facts.is_beside_others &&
            (proc == NULL || (proc->is_judged && !proc->is_wanted && !proc->awaits_exec));
 }
 

@@ -42,9 +42,9 @@ static void show_progress(void *arg, const pt_capture_facts *f)
 {
     (void)arg;
     const double seconds = (double)f->duration_ns / 1e9;
-    PT_FREE char *line =
-        pt_strf("pitot: %.1f s, %" PRIu64 " samples, %.0f a second, %" PRIu64 " lost", seconds,
-                f->samples, seconds > 0 ? (double)f->samples / seconds : 0, f->lost);
+    PT_FREE char *line = pt_strf(
+        "pitot: %.1f s, %" PRIu64 " samples, %.0f a second, %" PRIu64 " lost", seconds, f->samples,
+        seconds > 0 ? (double)f->samples / seconds : 0, pt_capture_lost(f, f->used_ns));
     pt_show_progress(line);
 }
 
@@ -110,6 +110,7 @@ static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts 
     p->host = pt_builder_text(b, host.nodename).v;
     p->command_line = pt_builder_text(b, run->command).v;
     p->cpu_used_ns = (int64_t)used_ns(run, f);
+    p->lost = pt_capture_lost(f, used_ns(run, f));
     add_comment(b, pt_strf("recorded with: %s", run->recording->typed));
     PT_FREE char *walked = f->has_walker ? pt_strf(", %" PRIu64 " of %" PRIu64
                                                    " stacks walked in the kernel by a BPF program",
@@ -224,6 +225,7 @@ static void say_nothing(const perf_run *run)
 
 static void say_doubts(const perf_run *run)
 {
+    enum { BEYOND_CHANCE = 8 }; /* fewer missing samples say nothing */
     const pt_capture_facts *const f = &run->facts;
     say_nothing(run);
     PT_FREE char *refused = pt_strdup(f->python_refused);
@@ -260,14 +262,13 @@ static void say_doubts(const perf_run *run)
         pt_say("%" PRIu64 " threads are not in the recording: they ended first, or the "
                "kernel denied access to them",
                f->missed_threads);
-    if (f->period_ns == 0 && f->lost > f->stacks / 100)
-        pt_say("%" PRIu64 " samples were lost: they came faster than pitot reads them; use a "
-               "larger -c",
-               f->lost);
-    if (f->period_ns != 0 && f->lost > f->stacks / 100)
-        pt_say("%" PRIu64 " samples were lost: they came faster than pitot reads them; use a "
-               "lower -F, or allow more locked memory (ulimit -l, kernel.perf_event_mlock_kb)",
-               f->lost);
+    const uint64_t lost = pt_capture_lost(f, used);
+    if (lost >= BEYOND_CHANCE && lost > f->stacks / 100)
+        pt_say("%" PRIu64 " samples were lost: they came faster than pitot reads them; use a %s",
+               lost,
+               f->period_ns == 0 ? "larger -c"
+                                 : "lower -F, or allow more locked memory (ulimit -l, "
+                                   "kernel.perf_event_mlock_kb)");
 }
 
 /* A full disk: the samples are worth another place. */
@@ -321,7 +322,7 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
                                        .weight = f->samples,
                                        .complete = f->complete,
                                        .unchecked = f->unchecked,
-                                       .lost = f->lost,
+                                       .lost = pt_capture_lost(f, used_ns(run, f)),
                                        .period_ns = f->period_ns,
                                        .seen_ns = f->seen_ns,
                                        .used_ns = used_ns(run, f),

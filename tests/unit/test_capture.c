@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "capture/capture.h"
 #include "capture/cgroup.h"
 #include "capture/permission.h"
 #include "capture/pids.h"
@@ -301,6 +302,23 @@ static void a_stack_by_frame_pointers_of_code_without_rules_is_unchecked(void **
     pt_unwound_set_root(&stack);
     assert_int_equal(stack.end, PT_STACK_END_ROOT);
     free(cache);
+}
+
+/* ---- losses ---- */
+
+/* Events of CPUs sample every process of the machine, and so do the kernel's counts of losses. */
+static void no_more_samples_are_lost_than_the_clock_has_periods_without_one(void **state)
+{
+    pt_capture_facts f = {
+        .lost = 275, .is_beside_others = true, .period_ns = 1000000, .seen_ns = 8000000};
+    assert_int_equal(pt_capture_lost(&f, 10000000), 2);
+    assert_int_equal(pt_capture_lost(&f, 7000000), 0);
+    assert_int_equal(pt_capture_lost(&f, 9000000000), 275);
+    assert_int_equal(pt_capture_lost(&f, 0), 275); /* the clock is unknown */
+    f.is_beside_others = false;                    /* the whole machine, or events of threads */
+    assert_int_equal(pt_capture_lost(&f, 10000000), 275);
+    f = (pt_capture_facts){.lost = 275, .is_beside_others = true, .period = 100};
+    assert_int_equal(pt_capture_lost(&f, 10000000), 275); /* no clock */
 }
 
 /* ---- permissions ---- */
@@ -647,6 +665,7 @@ int main(void)
         cmocka_unit_test(a_sample_cut_anywhere_is_no_sample),
         cmocka_unit_test(counts_in_a_sample_are_not_believed),
         cmocka_unit_test(a_stack_by_frame_pointers_of_code_without_rules_is_unchecked),
+        cmocka_unit_test(no_more_samples_are_lost_than_the_clock_has_periods_without_one),
         cmocka_unit_test(each_level_of_paranoia_gets_the_best_it_allows),
         cmocka_unit_test(what_is_missed_is_said_with_the_command_that_allows_it),
         cmocka_unit_test(what_is_refused_is_said_with_the_command_that_allows_it),
