@@ -640,8 +640,9 @@ void pt_signals_keep(void);
 void pt_signals_allow(void);
 /* Discards pending signals that the library has taken. */
 void pt_signals_forget_pending(void);
-/* spawn.c, which the static library has not: as find_rest in interpose.c. */
+/* spawn.c and epoll.c, which the static library has not: as find_rest in interpose.c. */
 void pt_spawn_find_rest(void) __attribute__((weak));
+void pt_epoll_find_rest(void) __attribute__((weak));
 
 /* ---- interpose.c ---- */
 

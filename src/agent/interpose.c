@@ -53,6 +53,7 @@ static void find_rest(void)
     pt_own_find_count();
     pt_libc_find_threads();
     if (pt_spawn_find_rest != NULL) pt_spawn_find_rest();
+    if (pt_epoll_find_rest != NULL) pt_epoll_find_rest();
 }
 
 /* ---- threads ---- */

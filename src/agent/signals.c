@@ -194,7 +194,11 @@ PT_PASSING static int timed_wait(const sigset_t *set, siginfo_t *ret_info,
     struct timespec left = timeout != NULL ? *timeout : (struct timespec){0};
     for (;;) {
         siginfo_t info;
+        if (timeout != NULL)
+            pt_tick_wait_begins(
+                (int64_t)((uint64_t)left.tv_sec * 1000000000 + (uint64_t)left.tv_nsec));
         const int signo = next(set, &info, timeout != NULL ? &left : NULL);
+        pt_tick_wait_ended();
         const bool is_ours = signo > 0 && pt_signal_is_ours(signo);
         if (!is_ours || !pt_tick_is_tick(signo, &info)) {
             if (signo > 0 && ret_info != NULL) *ret_info = info;

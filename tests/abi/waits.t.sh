@@ -24,6 +24,12 @@ for call in nanosleep poll futex; do
     expect_equal 'waits' "$(cat facts)" "$call: 20 waits, not ended 0, wrong 0, handled 20"
 done
 
+it 'a thread that waits can be cancelled, and its cleanup runs'
+for call in nanosleep epoll_wait; do
+    profiled 1000 cancel 20 $call
+    expect_equal 'threads' "$(cat facts)" "$call: cancelled 20, cleaned 20"
+done
+
 it 'a wait leaves registers and stack as they were'
 profiled 1000 registers
 expect_equal 'changes' "$(cat facts)" "changed 0

@@ -3,12 +3,12 @@
  *   limits THREADS TIMES MS...   each call, TIMES times with each limit, in so many threads
  *   signals TIMES CALL           a signal at a random moment ends each wait of half a second
  *   cpu_clock                    a wait for CPU time of the process
+ *   cancel TIMES CALL            a thread that waits is cancelled at a random moment
  *   registers                    registers and stack are after a wait what they were before
  *
  * `limits` prints a line for each call: how often, how many ended early, how many had a wrong
- * result, and how much longer than asked they took on average, in milliseconds.
+ * result, and the median of how much longer than asked they took, in milliseconds.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -78,10 +78,12 @@ static void free_things(things *t)
     msgctl(t->queue, IPC_RMID, NULL);
 }
 
+enum { UNTOUCHED = 4711 }; /* errno before each wait */
+
 /* 0: the time limit ended it; else errno, or -1 for another end. */
 static int ended(int result, int wanted, int wanted_errno)
 {
-    if (result == wanted && (result >= 0 || errno == wanted_errno)) return 0;
+    if (result == wanted && errno == (result >= 0 ? UNTOUCHED : wanted_errno)) return 0;
     return result < 0 ? errno : -1;
 }
 
@@ -284,7 +286,7 @@ static const struct {
     {"semop", wait_down, 1},
     {"msgrcv", wait_message, 1},
 };
-enum { CALLS = sizeof calls / sizeof calls[0], LIMITS_MAX = 16 };
+enum { CALLS = sizeof calls / sizeof calls[0], LIMITS_MAX = 16, LATE_MAX = 1024, THREADS_MAX = 8 };
 
 /* ---- what ends a wait without a limit ---- */
 
@@ -344,7 +346,7 @@ static int wait_until_ended(int call, things *t, int64_t ns)
 
 typedef struct {
     int count, early, wrong;
-    int64_t late_ns;
+    int64_t late_ns[LATE_MAX];
 } tally;
 
 static struct {
@@ -361,42 +363,52 @@ static void *wait_for_all(void *arg)
         for (int l = 0; l < asked.limit_count; l++)
             for (int i = 0; i < asked.times; i++) {
                 const int64_t limit_ns = asked.limits_ns[l], begin_ns = now_ns(CLOCK_MONOTONIC);
+                errno = UNTOUCHED;
                 const int error = calls[c].is_endless ? wait_until_ended(c, &t, limit_ns)
                                                       : calls[c].wait(&t, limit_ns);
                 const int64_t took_ns = now_ns(CLOCK_MONOTONIC) - begin_ns;
-                tallies[c].count++;
                 tallies[c].early += took_ns < limit_ns;
                 tallies[c].wrong += error != 0;
-                tallies[c].late_ns += took_ns - limit_ns;
+                tallies[c].late_ns[tallies[c].count++ % LATE_MAX] = took_ns - limit_ns;
             }
     free_things(&t);
     return NULL;
 }
 
+static int compare_ns(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
 static int test_limits(int threads, char **argv)
 {
-    static tally tallies[64][CALLS];
-    pthread_t ids[64];
+    static tally tallies[THREADS_MAX][CALLS];
+    static int64_t late_ns[THREADS_MAX * LATE_MAX];
+    pthread_t ids[THREADS_MAX];
+    if (threads > THREADS_MAX) return 2;
     sigaction(SIGUSR1, &(struct sigaction){.sa_handler = on_signal}, NULL);
     asked.times = atoi(*argv++);
     while (*argv != NULL && asked.limit_count < LIMITS_MAX)
         asked.limits_ns[asked.limit_count++] = (int64_t)atoi(*argv++) * 1000000;
+    if (asked.times * asked.limit_count > LATE_MAX) return 2;
     for (int i = 1; i < threads; i++)
         pthread_create(&ids[i], NULL, wait_for_all, tallies[i]);
     wait_for_all(tallies[0]);
     for (int i = 1; i < threads; i++)
         pthread_join(ids[i], NULL);
     for (int c = 0; c < CALLS; c++) {
-        tally sum = {0};
+        int count = 0, early = 0, wrong = 0;
         for (int i = 0; i < threads; i++) {
-            sum.count += tallies[i][c].count;
-            sum.early += tallies[i][c].early;
-            sum.wrong += tallies[i][c].wrong;
-            sum.late_ns += tallies[i][c].late_ns;
+            memcpy(late_ns + count, tallies[i][c].late_ns,
+                   (size_t)tallies[i][c].count * sizeof late_ns[0]);
+            count += tallies[i][c].count;
+            early += tallies[i][c].early;
+            wrong += tallies[i][c].wrong;
         }
-        if (sum.count == 0) continue;
-        printf("%s: %d early %d wrong %d late %.3f\n", calls[c].name, sum.count, sum.early,
-               sum.wrong, (double)sum.late_ns / sum.count / 1e6);
+        qsort(late_ns, (size_t)count, sizeof late_ns[0], compare_ns);
+        printf("%s: %d early %d wrong %d late %.3f\n", calls[c].name, count, early, wrong,
+               (double)late_ns[count / 2] / 1e6);
     }
     return 0;
 }
@@ -446,6 +458,45 @@ static int test_signals(int times, const char *name)
         kill(child, SIGUSR1);
     }
     return waitpid(child, NULL, 0) == child ? 0 : 2;
+}
+
+/* ---- cancellation ---- */
+
+static _Atomic int cleaned;
+
+static void clean(void *arg)
+{
+    free_things(arg);
+    cleaned++;
+}
+
+static void *wait_to_be_cancelled(void *arg)
+{
+    things t;
+    make_things(&t);
+    pthread_cleanup_push(clean, &t);
+    calls[*(int *)arg].wait(&t, 500000000);
+    pthread_cleanup_pop(0);
+    return NULL;
+}
+
+static int test_cancel(int times, const char *name)
+{
+    int c = 0, cancelled = 0;
+    unsigned seed = (unsigned)(now_ns(CLOCK_MONOTONIC) / 1000);
+    while (c < CALLS && strcmp(calls[c].name, name) != 0)
+        c++;
+    for (int i = 0; i < times && c < CALLS; i++) {
+        pthread_t thread;
+        void *result;
+        pthread_create(&thread, NULL, wait_to_be_cancelled, &c);
+        usleep(1000 + (useconds_t)rand_r(&seed) % 4000);
+        pthread_cancel(thread);
+        pthread_join(thread, &result);
+        cancelled += result == PTHREAD_CANCELED;
+    }
+    printf("%s: cancelled %d, cleaned %d\n", name, cancelled, cleaned);
+    return 0;
 }
 
 /* ---- a clock that is not the wall's ---- */
@@ -568,6 +619,7 @@ int main(int argc, char **argv)
 {
     if (argc > 4 && strcmp(argv[1], "limits") == 0) return test_limits(atoi(argv[2]), argv + 3);
     if (argc == 4 && strcmp(argv[1], "signals") == 0) return test_signals(atoi(argv[2]), argv[3]);
+    if (argc == 4 && strcmp(argv[1], "cancel") == 0) return test_cancel(atoi(argv[2]), argv[3]);
     if (argc == 2 && strcmp(argv[1], "cpu_clock") == 0) return test_cpu_clock();
     if (argc == 2 && strcmp(argv[1], "registers") == 0) return test_registers();
     return 2;

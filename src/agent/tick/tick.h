@@ -162,6 +162,10 @@ typedef struct {
     pt_tick_moment now; /* of that tick */
     int64_t slept_ns;   /* up to that tick, at least */
     int64_t deadline_ns;
+    /* A call that the library knows the beginning of: when, 0 = there is none; its time limit, and
+     * a place on the stack that is above it. */
+    int64_t begun_ns, begun_limit_ns;
+    uintptr_t begun_at;
     int32_t left_ms;      /* of its time limit, in one of these forms */
     struct timespec left; /* the kernel reads it */
 } pt_tick_wait;
@@ -292,6 +296,10 @@ extern _Thread_local pt_thread *pt_tick_self;
 
 /* The handler. Saves errno. Other signals than the library's go to the host's handler. */
 void pt_tick_handler(int signo, siginfo_t *info, void *context);
+/* The calling thread's function is about to make a system call that waits for so long at most, and
+ * has made it. */
+void pt_tick_wait_begins(int64_t limit_ns);
+void pt_tick_wait_ended(void);
 /* Is the signal a tick, and nothing that the host should see? */
 bool pt_tick_is_tick(int signo, const siginfo_t *info);
 

@@ -14,16 +14,18 @@
  *
  * For the other calls the context is set back to the SYSCALL instruction. A time limit that the
  * kernel does not shorten itself becomes the time that is left. The kernel does not say when the
- * call began. If the thread has slept once since it was here before, and was not driven off its
- * CPU, it has slept for all the time that its CPU clock does not have. Otherwise the limit counts
- * from this tick, so that the wait is at most a period too long. A limit that was shortened here
- * bears a mark, so that no other wait is taken for the same.
+ * call began. Of some functions the library knows (pt_tick_wait_begins). Else, if the thread has
+ * slept once since it was here before, and was not driven off its CPU, it has slept for all the
+ * time that its CPU clock does not have. Otherwise the limit counts from this tick, so that the
+ * wait is at most a period too long. A limit that was shortened here bears a mark, so that no other
+ * wait is taken for the same.
  *
  * A wait keeps its EINTR if its call is not in the table. So does a wait of the second kind if a
  * signal of the host is pending, too; one that comes between this handler and the SYSCALL
  * instruction runs its handler there, and the wait begins after it.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -34,6 +36,28 @@
 #include "agent/tick/peek.h"
 #include "agent/tick/tick_int.h"
 #include "machine/context.h"
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec now = {0};
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void pt_tick_wait_begins(int64_t limit_ns)
+{
+    enum { CALLER_BYTES = 64 }; /* from this function's frame into its caller's */
+    pt_thread *const self = pt_tick_self;
+    if (self == NULL || atomic_load(&self->weighing) != PT_TICK_BY_TIMER) return;
+    self->wait.begun_ns = clock_ns(CLOCK_MONOTONIC);
+    self->wait.begun_limit_ns = limit_ns;
+    self->wait.begun_at = (uintptr_t)__builtin_frame_address(0) + CALLER_BYTES;
+}
+
+void pt_tick_wait_ended(void)
+{
+    if (pt_tick_self != NULL) pt_tick_self->wait.begun_ns = 0;
+}
 
 #if defined(__x86_64__)
 
@@ -347,13 +371,6 @@ static bool is_known_to_kernel(long number, const greg_t *regs)
 
 /* ---- by another call ---- */
 
-static int64_t clock_ns(clockid_t clock)
-{
-    struct timespec now = {0};
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Notes the thread's clocks. Finds out for how long it has slept, at least. */
 static void note_moment(pt_tick_wait *wait)
 {
@@ -371,30 +388,40 @@ static void note_moment(pt_tick_wait *wait)
     wait->slept_ns = has_slept_once && slept_ns > 0 ? slept_ns : 0;
 }
 
+/* Did the call begin where the library said so, not far above on the stack? */
+static bool is_begun(const pt_tick_wait *wait, const greg_t *regs, int64_t limit_ns)
+{
+    enum { FRAMES_BYTES = 1024 };
+    return wait->begun_ns != 0 && wait->begun_limit_ns == limit_ns &&
+           wait->begun_at - (uintptr_t)regs[REG_RSP] < FRAMES_BYTES;
+}
+
 /* The time that is left of a limit of limit_ns: of the same wait as at the last tick, if `goes_on`.
  */
-static int64_t left_of(pt_tick_wait *wait, bool goes_on, int64_t limit_ns)
+static int64_t left_of(pt_tick_wait *wait, const greg_t *regs, bool goes_on, int64_t limit_ns)
 {
     note_moment(wait);
     const int64_t now = wait->now.wall_ns;
-    if (!goes_on && __builtin_add_overflow(now - wait->slept_ns, limit_ns, &wait->deadline_ns))
+    const int64_t begin = is_begun(wait, regs, limit_ns) ? wait->begun_ns : now - wait->slept_ns;
+    if (!goes_on && __builtin_add_overflow(begin, limit_ns, &wait->deadline_ns))
         wait->deadline_ns = INT64_MAX;
     return wait->deadline_ns > now ? wait->deadline_ns - now : 0;
 }
 
 /* The mark is in the half of the register that the kernel does not read. */
-static void shorten_milliseconds(pt_tick_wait *wait, greg_t *limit)
+static void shorten_milliseconds(pt_tick_wait *wait, const greg_t *regs, greg_t *limit)
 {
     const uint64_t mark = UINT64_C(0x7069746f) << 32;
     const int32_t ms = (int32_t)*limit;
     if (ms < 0) return;
     const bool goes_on = (uint64_t)*limit == (mark | (uint32_t)wait->left_ms);
-    wait->left_ms = (int32_t)((left_of(wait, goes_on, (int64_t)ms * 1000000) + 999999) / 1000000);
+    wait->left_ms =
+        (int32_t)((left_of(wait, regs, goes_on, (int64_t)ms * 1000000) + 999999) / 1000000);
     *limit = (greg_t)(mark | (uint32_t)wait->left_ms);
 }
 
 /* The mark is the address. */
-static void shorten_timespec(pt_tick_wait *wait, greg_t *limit)
+static void shorten_timespec(pt_tick_wait *wait, const greg_t *regs, greg_t *limit)
 {
     const struct timespec *const asked =
         (const struct timespec *)(uintptr_t)*limit; /* NOLINT(performance-no-int-to-ptr) */
@@ -403,7 +430,7 @@ static void shorten_timespec(pt_tick_wait *wait, greg_t *limit)
     if (__builtin_mul_overflow((int64_t)asked->tv_sec, INT64_C(1000000000), &limit_ns) ||
         __builtin_add_overflow(limit_ns, asked->tv_nsec, &limit_ns))
         return;
-    const int64_t left_ns = left_of(wait, asked == &wait->left, limit_ns);
+    const int64_t left_ns = left_of(wait, regs, asked == &wait->left, limit_ns);
     wait->left = (struct timespec){.tv_sec = (time_t)(left_ns / 1000000000),
                                    .tv_nsec = (long)(left_ns % 1000000000)};
     *limit = (greg_t)(uintptr_t)&wait->left;
@@ -437,12 +464,18 @@ void pt_tick_wait_on(pt_tick_wait *wait, void *context)
         resume_at(interrupted, pc - SYSCALL_BYTES);
         return;
     }
-    if (number == SYS_futex || has_other_signal(interrupted)) return;
+    if (number == SYS_futex) return;
     greg_t *const limit = &regs[calls[row].limit];
+    const greg_t whole_limit = *limit;
     if (calls[row].kind == MILLISECONDS)
-        shorten_milliseconds(wait, limit);
+        shorten_milliseconds(wait, regs, limit);
     else if (calls[row].kind == TIMESPEC)
-        shorten_timespec(wait, limit);
+        shorten_timespec(wait, regs, limit);
+    if (has_other_signal(
+            interrupted)) { /* asked last: one that comes later does not end the wait */
+        *limit = whole_limit;
+        return;
+    }
     regs[REG_RAX] = number;
     regs[REG_RIP] -= SYSCALL_BYTES;
 }
