@@ -242,12 +242,12 @@ static int check_settings(const pt_cmd_context *context, const pt_record_setting
     const bool is_perf = s->engine == PT_ENGINE_PERF || s->engine == PT_ENGINE_BPF;
     const int whom = (s->pids.count > 0) + s->all + (s->cgroup != NULL);
     if (whom == 0 && !has_command) return pt_cmd_usage(context, "no command to record");
-    if (whom > 1) return pt_cmd_usage(context, "--pid, --all and --cgroup exclude one another");
+    if (whom > 1) return pt_cmd_usage(context, "use one of --pid, --all and --cgroup");
     if (s->repeat > 1 && !has_command)
         return pt_cmd_usage(context, "--repeat is of a command, which it runs several times");
     if (s->user && s->kernel)
-        return pt_cmd_usage(context,
-                            "--user and --kernel exclude one another; both is the default");
+        return pt_cmd_usage(
+            context, "use --user or --kernel; without either, both kinds of time are recorded");
     if (has_command && pt_record_to_stdout(s->output))
         return pt_cmd_usage(context, "-o -: standard output is the command's; name a file");
     if (s->each_thread && (s->all || s->cgroup != NULL))

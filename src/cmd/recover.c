@@ -164,7 +164,7 @@ static int recover_folder(pt_cmd_context *context, const recover_settings *setti
     if (output.output == NULL) output.output = "recovered.pb.gz";
     pt_folder_journals_find(folder, &left);
     if (left.count == 0) {
-        pt_say("%s: the folder has no journal%s", folder,
+        pt_say("%s: the folder holds no recording%s", folder,
                pt_folder_remove_left(folder) ? "; it is removed" : "");
         status = PT_EXIT_FAILED;
     } else if (pt_cmd_read_recording(&left, &profile, &error) != PT_OK) {

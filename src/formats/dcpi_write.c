@@ -290,8 +290,8 @@ static void put_chunks(writing *w, uint64_t start, uint64_t granule, const addre
     }
     pt_put_le(buf, offsets, 4);
     pt_put_le(buf, samples > UINT32_MAX ? UINT32_MAX : samples, 4);
-    pt_diag_add(w->diag, saturated, "counts beyond 32 bits held at the limit");
-    pt_diag_add(w->diag, samples > UINT32_MAX, "totals beyond 32 bits held at the limit");
+    pt_diag_add(w->diag, saturated, "counts above 4294967295 set to that number");
+    pt_diag_add(w->diag, samples > UINT32_MAX, "totals above 4294967295 set to that number");
 }
 
 /* Drops counts at addresses that a 32-bit offset in whole granules cannot express. Returns the

@@ -630,11 +630,12 @@ static void report_facts(const fx_writer *w, pt_diag *diag)
         cpus += p->sample->cpu[i] != PT_NONE;
     if (moved > 0)
         pt_diag_add(diag, moved,
-                    "images lose their addresses: addresses are relative to the image");
+                    "images without the addresses where they were loaded: addresses count from the "
+                    "image's start");
     if (cpus > 0) pt_diag_add(diag, cpus, "samples lose their CPU");
     if (w->timeless > 0)
         pt_diag_add(diag, w->timeless,
-                    w->timed ? "samples without a time stand at the start"
+                    w->timed ? "samples without a time are shown at the start"
                              : "samples without a time stand one after the other, 1 ms each");
 }
 

@@ -291,7 +291,8 @@ static void put_gnu(const sum *s)
         uint64_t left = s->blocks.items[i].count;
         put_number(s, s->blocks.items[i].from, s->word_bytes);
         put_number(s, part_of(&left, most), s->word_bytes);
-        pt_diag_add(s->diag, left > 0, "counts of basic blocks held at the limit");
+        pt_diag_add(s->diag, left > 0,
+                    "counts of basic blocks set to the largest that the file can hold");
     }
 }
 
@@ -312,7 +313,7 @@ static pt_status put_bsd(const sum *s, pt_error *reterr)
     for (uint64_t i = 0; i < x->h.bin_count; i++) {
         uint64_t left = x->bins[i];
         put_number(s, part_of(&left, PT_GMON_BIN_MAX), 2);
-        pt_diag_add(s->diag, left > 0, "bins beyond 65535 held at the limit");
+        pt_diag_add(s->diag, left > 0, "bins above 65535 set to 65535");
     }
     for (size_t i = 0; i < s->arcs.count; i++)
         put_arc(s, &s->arcs.items[i], true);

@@ -410,7 +410,8 @@ static void put_blocks(writing *w)
         }
     }
     pt_diag_add(w->options->diag, outside, "basic blocks outside the program's image left out");
-    pt_diag_add(w->options->diag, held, "counts of basic blocks beyond 32 bits held at the limit");
+    pt_diag_add(w->options->diag, held,
+                "counts of basic blocks above 4294967295 set to that number");
 }
 
 /* Writes a single histogram over [low, high), with the smallest granule that keeps the number of
@@ -456,7 +457,7 @@ static pt_status put_bsd(writing *w, const leaf_counts *c, pt_error *reterr)
         put_number(w, count < PT_GMON_BIN_MAX ? count : PT_GMON_BIN_MAX, 2);
     }
     pt_diag_add(w->options->diag, saturated,
-                "bins beyond 65535 held at the limit (--to=gmon has no such limit)");
+                "bins above 65535 set to 65535 (--to=gmon has no such limit)");
     pt_diag_add(w->options->diag, granule > GRANULE, "bins cover %" PRIu64 " bytes of text each",
                 granule);
     pt_diag_add(w->options->diag, w->dimension[PT_GMON_DIMENSION_BYTES] != 's',

@@ -602,7 +602,7 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
     pt_diag_add(hooks->diag, s.stripped,
                 "stacks without the signal handler's frames, which were removed");
     pt_diag_add(hooks->diag, s.empty, "records without samples left out");
-    pt_diag_add(hooks->diag, s.saturated, "counts beyond 63 bits held at the limit");
+    pt_diag_add(hooks->diag, s.saturated, "counts above 2^63-1 set to that number");
     if (!found.trailer && pt_reader_ok(r))
         pt_diag_add(hooks->diag, 1, "missing trailer: the list of mappings is missing too");
     if (!pt_reader_ok(r)) {

@@ -190,7 +190,7 @@ static pt_status finish_profile(java *j, pt_reader *r, pt_error *reterr)
         const pt_location location = {.mapping = PT_NONE};
         pt_builder_append_location(j->b, &location, &at, named);
     }
-    pt_diag_add(j->hooks->diag, j->saturated, "counts beyond 63 bits held at the limit");
+    pt_diag_add(j->hooks->diag, j->saturated, "counts above 2^63-1 set to that number");
     return pt_malformed_lines(j->b, j->malformed, j->first_malformed, reterr);
 }
 

@@ -697,7 +697,9 @@ static void read_profile(otlp_reader *o, const pb_field *message)
         case OTLP_PROFILE_PERIOD:
         case OTLP_PROFILE_PERIOD_TYPE: take_header(o, &field); break;
         case OTLP_PROFILE_PAYLOAD:
-            pt_diag_add(o->hooks->diag, 1, "original payloads left out");
+            pt_diag_add(o->hooks->diag, 1,
+                        "original payloads (the profile in the format that it was converted from) "
+                        "left out");
             break;
         case OTLP_PROFILE_ATTRIBUTES:
             pt_diag_add(o->hooks->diag, 1, "attributes of a whole profile left out");

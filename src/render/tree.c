@@ -113,14 +113,16 @@ static void put_row(pt_out *out, const pt_look *look, const pt_columns *c, guide
     const pt_colour colour = pt_colour_of_share(row->self_share);
     pt_columns_text(out, c, row);
     put_guides(out, look, open, row);
+    const size_t used = pt_columns_used(c) + 3 * (size_t)row->indent + (row->only ? 2 : 0);
     if (row->folded > 0) {
+        PT_FREE char *text = pt_strf("(%s more, folded)", pt_count_of(row->folded).text);
         pt_text_colour(out, look, PT_COLOUR_QUIET);
-        pt_outf(out, "(%s more, folded)\n", pt_count_of(row->folded).text);
+        pt_text_put(out, text, pt_text_fit_row(look, used, text, "", "").name);
         pt_text_colour_end(out, look, PT_COLOUR_QUIET);
+        pt_out_char(out, '\n');
         return;
     }
     pt_text_colour(out, look, colour);
-    const size_t used = pt_columns_used(c) + 3 * (size_t)row->indent + (row->only ? 2 : 0);
     const char *const mark = row->inlined ? "  (inlined)" : row->elsewhere ? "  (elsewhere)" : "";
     const pt_text_fit fit = pt_text_fit_row(look, used, row->name, "", mark);
     pt_text_put_name(out, look, row->name, fit.name);

@@ -706,8 +706,8 @@ if unshare -m sh -c 'mount -t tmpfs none /dev/shm' 2>/dev/null; then
         "$1" recover no-recording
         test ! -e /dev/shm/pitot-record-abcdef && test -d no-recording/sub' sh "$PITOT"
     expect_status 0
-    expect_stderr_line 'pitot: /dev/shm/pitot-record-abcdef: the folder has no journal; it is removed'
-    expect_stderr_line 'pitot: no-recording: the folder has no journal'
+    expect_stderr_line 'pitot: /dev/shm/pitot-record-abcdef: the folder holds no recording; it is removed'
+    expect_stderr_line 'pitot: no-recording: the folder holds no recording'
 else
     skip 'nothing can be mounted here'
 fi

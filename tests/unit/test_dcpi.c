@@ -483,7 +483,7 @@ static void counts_beyond_32_bits_are_held_at_the_limit_aloud(void **state)
     outputs o;
     assert_int_equal(write_all(p, &o, &diag, NULL), PT_OK);
     reading r = {.diag = diag};
-    assert_true(told(&r, "counts beyond 32 bits held at the limit"));
+    assert_true(told(&r, "counts above 4294967295 set to that number"));
     reading libc = read_file(&o.buf[1]);
     assert_int_equal(count_at(libc.profile, 0x7f0000000011), UINT32_MAX);
     done(&libc);

@@ -598,7 +598,7 @@ static void bins_of_16_bits_never_wrap(void **state)
     assert_int_equal(total(&r, "samples"), 65535 + 65536 + 131071 + 1000000 + 1);
     reading_done(&r);
     r = through("gmon-bsd", p); /* has one histogram, and says so */
-    assert_int_equal(fact(&r.diag, "held at the limit"), 3);
+    assert_int_equal(fact(&r.diag, "set to 65535"), 3);
     assert_int_equal(total(&r, "samples"), 4 * 65535 + 1);
     reading_done(&r);
     pt_profile_unref(p);
