@@ -124,16 +124,24 @@ void pt_put_seconds(pt_buf *buf, int64_t ns)
             magnitude % 1000000000u);
 }
 
-void pt_put_count(pt_buf *buf, int64_t value)
+pt_count_text pt_count_of(uint64_t count)
 {
     char digits[24];
-    const uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    const int length = snprintf(digits, sizeof digits, "%" PRIu64, magnitude);
-    if (value < 0) pt_put_u8(buf, '-');
+    pt_count_text c;
+    const int length = snprintf(digits, sizeof digits, "%" PRIu64, count);
+    size_t to = 0;
     for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0) pt_put_u8(buf, ',');
-        pt_put_u8(buf, (uint8_t)digits[i]);
+        if (i > 0 && (length - i) % 3 == 0) c.text[to++] = ',';
+        c.text[to++] = digits[i];
     }
+    c.text[to] = '\0';
+    return c;
+}
+
+void pt_put_count(pt_buf *buf, int64_t value)
+{
+    const uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    pt_putf(buf, "%s%s", value < 0 ? "-" : "", pt_count_of(magnitude).text);
 }
 
 /* Puts three significant digits, or all digits of the integer part: 1.23 12.3 123 1,235. */

@@ -44,7 +44,12 @@ void pt_put_value(pt_buf *buf, int64_t value, const char *unit, const char *to, 
 /* Appends nanoseconds as seconds, "12.500000000", which --time parses. */
 void pt_put_seconds(pt_buf *buf, int64_t ns);
 
-/* Appends a count as "1,234,567". */
+/* A count with thousands separated: "1,234,567". */
+typedef struct {
+    char text[32];
+} pt_count_text;
+pt_count_text pt_count_of(uint64_t count);
+/* Appends a count in this form; negative ones as "-1,234". */
 void pt_put_count(pt_buf *buf, int64_t value);
 
 /* Appends part/total as pprof does, in about six characters: "  100%" from 99.95 to 100.05, "

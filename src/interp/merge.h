@@ -9,8 +9,8 @@
  *
  * An evaluator among the innermost native frames that has no run has just begun, or is about to
  * return: it stays without frames. A run that has no evaluator yet (begins_early) is the innermost.
- * If the counts differ in another way, the result has all
- * frames of both chains, and is uncertain. Pure functions: no memory but the caller's.
+ * If the counts differ in another way, the result has all frames of both chains, and is uncertain.
+ * Pure functions: no memory but the caller's.
  */
 #ifndef PT_INTERP_MERGE_H
 #define PT_INTERP_MERGE_H

@@ -1,6 +1,6 @@
 /* php.h: the frames of PHP 8.2, read from the process's memory by a callback.
  *
- *   executor_globals ---> frame ---> frame the caller's ---> ...
+ *   executor_globals ---> frame ---> the caller's frame ---> ...
  *                           |- function: name, class, file, first line
  *                           `- instruction ---> line
  *
@@ -31,8 +31,8 @@
 /* A symbol that only programs with PHP have. */
 #define PT_PHP_MARK "zend_ce_generator"
 
-/* The text that each module of a build keeps, which is followed by a zero. Another version, a build
- * with threads and a debug build have others. */
+/* A text in each module of this build, with a zero behind it. Other versions, builds with threads
+ * and debug builds have other texts. */
 #define PT_PHP_BUILD "API20220829,NTS"
 
 /* Is that the name of PHP's program or library, with or without a path? php, php8.2, php-fpm8.2,

@@ -102,26 +102,31 @@ int pt_record_repeat(pt_record_settings *settings,
 /* ---- summary.c ---- */
 
 typedef struct pt_record_summary {
-    const char *files;
-    const char *event;                          /* NULL: CPU time */
-    uint64_t events_seen, events;               /* of it; events 0: not known */
-    uint64_t weight, complete, unchecked, lost; /* of weight: stacks that end so */
-    const pt_journal_frames *frames; /* of weight, by PT_JOURNAL_LANGUAGE_X; NULL: none */
-    uint64_t period_ns, seen_ns, used_ns, off_cpu_ns, ready_ns;
-    uint64_t own_ns;     /* CPU time of recording itself, of which used_ns has none */
-    uint64_t counted_ns; /* part of used_ns that is counted and not sampled */
+    const char *files;            /* the name of the file; with --split of the first */
+    const char *event;            /* the sampled event; NULL: CPU time */
+    uint64_t events_seen, events; /* its count in samples, and in all; events 0: not known */
+    uint64_t weight;              /* the number of stacks, by their weights */
+    /* Stacks among them that reach the start of their thread: with every step checked, and by frame
+     * pointers that nothing checks. */
+    uint64_t complete, unchecked;
+    uint64_t lost;                   /* samples that are not in the recording */
+    const pt_journal_frames *frames; /* of the stacks, by PT_JOURNAL_LANGUAGE_X; NULL: none */
+    uint64_t period_ns;              /* 0: not a time */
+    uint64_t seen_ns, used_ns;       /* CPU time: in samples, and used by the processes */
+    uint64_t off_cpu_ns, ready_ns;   /* time that threads waited, and waited for a CPU */
+    uint64_t own_ns;                 /* CPU time of recording itself, not in used_ns */
+    uint64_t counted_ns;             /* part of used_ns that has rows, but no samples */
     size_t processes;
-    bool is_wall; /* seen_ns is wall time; used_ns is 0 */
+    bool is_wall; /* seen_ns is wall time, and used_ns is 0 */
 } pt_record_summary;
 
-/* The one line by which to judge the recording, and the next command. */
+/* Says the last line of a recording: its samples, how complete they are, and the next command. */
 void pt_record_say_summary(const pt_record_summary *summary);
-/* Does a warning name these stacks? They are eight and more, and more than a twentieth of all: of a
- * recording of a few samples the last line says enough. */
+/* Are so many of all stacks worth a warning? At least eight, and more than a twentieth. */
 bool pt_record_is_worth_a_line(uint64_t stacks, uint64_t all);
-/* Warns of stacks that end before the start of their thread, if pt_record_is_worth_a_line. weight:
- * all stacks; reached: those that reach it, checked or not; dead_ends: the files that most of the
- * others end in, or "". */
+/* Warns of stacks that end before the start of their thread, if they are worth it. weight: all
+ * stacks; reached: those that reach the start, checked or not; dead_ends: the files in which most
+ * of the others end, or "". */
 void pt_record_say_incomplete(uint64_t weight, uint64_t reached, const char *dead_ends);
 
 /* ---- target.c ---- */
@@ -130,53 +135,54 @@ typedef enum {
     PT_TARGET_OK,
     PT_TARGET_STATIC,     /* no dynamic linker reads LD_PRELOAD */
     PT_TARGET_PRIVILEGED, /* setuid, setgid or file capabilities: the linker ignores LD_PRELOAD */
-    PT_TARGET_GO,         /* its runtime takes the signal and makes its own threads */
-    PT_TARGET_FOREIGN,    /* another word size or machine than this program */
+    PT_TARGET_GO,         /* Go's runtime handles the signal and creates threads without libc */
+    PT_TARGET_FOREIGN,    /* for another word size or machine than this program */
 } pt_target_kind;
 
 typedef struct pt_target {
     pt_target_kind kind;
-    char *path;   /* of the image that would run: the interpreter of a script */
-    char *script; /* the script it is for, or NULL */
-    /* Whose functions the library sees: "Python 3.11", "Node", "a script for Ruby"; "": none. */
+    char *path;   /* the image that would run; for a script its interpreter */
+    char *script; /* the script, or NULL */
+    /* The interpreter whose functions the library reads: "Python 3.11", "Node", "a script for
+     * Ruby"; "": none. */
     char interpreter[24];
 } pt_target;
 
-/* Looks a command up as execvp does. Commands that do not exist or cannot be read are OK here: the
- * attempt to run them gives the message. */
+/* Finds a command as execvp does. A command that does not exist or cannot be read is PT_TARGET_OK:
+ * the attempt to run it gives the message. The caller ends with pt_target_done. */
 void pt_target_look(const char *command, pt_target *ret_target);
 void pt_target_done(pt_target *target);
 
-/* The path of libprofiler.so.0 that belongs to this program: beside it, in ../lib, or where it was
- * installed. NULL and an error if there is none; else the caller frees it. */
+/* The path of this program's libprofiler.so.0: beside the program, in ../lib, or where it was
+ * installed. The caller frees it. NULL and an error: there is none. */
 char *pt_record_library(pt_error *reterr);
 
 /* ---- run.c ---- */
 
 typedef struct pt_record_run {
-    char *folder; /* where the journals are */
-    int lock_fd;  /* of the folder around it: locked while this recorder lives */
-    pid_t pid;
+    char *folder;        /* where the journals are */
+    int lock_fd;         /* of the folder around it, which is locked while this recorder lives */
+    pid_t pid;           /* of the command */
     int wait_status;     /* of wait4 */
-    struct rusage usage; /* of the child and all it waited for */
+    struct rusage usage; /* of the command and all processes that it waited for */
     int64_t start_ns;    /* Unix time */
     int64_t duration_ns;
     uint64_t period_ns; /* of the rate that was asked for; 0 = unknown */
 } pt_record_run;
 
-/* Makes the folder: in memory, locked while this recorder lives. Where processes that become
- * another user's are to leave files in it, is_shared. ret_run must be done with in any case. */
+/* Makes the folder, in memory, and locks it while this recorder lives. is_shared: processes that
+ * become another user's may leave files in it. Pair with pt_record_run_done in any case. */
 pt_status pt_record_run_folder(bool is_shared, pt_record_run *ret_run, pt_error *reterr);
-/* Runs the command with the library preloaded and waits for its end. Standard streams are the
- * child's. PT_ERR_NOTFOUND, PT_ERR_SYSTEM if it could not be started. ret_run must be done with in
- * any case; that removes the folder. */
+/* Makes the folder, runs the command with the library preloaded, and waits for its end. The command
+ * has our standard streams. PT_ERR_NOTFOUND, PT_ERR_SYSTEM: it could not be started. Pair with
+ * pt_record_run_done in any case, which removes the folder. */
 pt_status pt_record_run_command(const char *const *command, const char *library, uint32_t hz,
                                 bool is_wall, pt_record_run *ret_run, pt_error *reterr);
 void pt_record_run_done(pt_record_run *run);
-/* The folder with the journals stays when the run is done with, until pitot recover has read it. */
+/* Makes pt_record_run_done leave the folder with the journals, for pitot recover. */
 void pt_record_run_keep(pt_record_run *run);
-/* Tells of recordings whose recorder was killed, and how to get their samples; of each once, unless
- * is_again. How many there are. */
+/* Says which recordings had their recorder killed, and the command that gets their samples. Without
+ * is_again, leaves out recordings that were named before. Returns the number of all. */
 size_t pt_record_tell_cut_off(bool is_again);
 
 /* ---- collect.c ---- */
@@ -188,12 +194,12 @@ static inline void pt_recorded_add(uint64_t *sum, uint64_t value)
 }
 void pt_recorded_add_frames(pt_journal_frames sum[PT_JOURNAL_LANGUAGES],
                             const pt_journal_frames frames[PT_JOURNAL_LANGUAGES]);
-/* Adds comments: how many samples have functions of each language; how these were joined with
- * native frames. */
+/* Adds comments to the profile: how many samples have functions of each language, and how many of
+ * these were joined with native frames for certain. */
 void pt_record_tell_languages(pt_builder *builder,
                               const pt_journal_frames frames[PT_JOURNAL_LANGUAGES]);
 
-/* Nanoseconds of so many periods, in the range of a profile's values. */
+/* weight * period_ns, at most INT64_MAX, the largest value of a profile. */
 static inline uint64_t pt_recorded_time_ns(uint64_t weight, uint64_t period_ns)
 {
     uint64_t time_ns;
@@ -203,7 +209,7 @@ static inline uint64_t pt_recorded_time_ns(uint64_t weight, uint64_t period_ns)
 
 /* ---- counted.c ---- */
 
-/* The CPU time of a program before the library came. */
+/* The CPU time of a program before the library was loaded into it. */
 typedef struct pt_counted_start {
     char comm[PT_JOURNAL_COMM_BYTES];
     uint64_t ns;
@@ -215,31 +221,32 @@ typedef struct pt_counted {
     uint64_t sampled_ns; /* the time that samples stand for, by the clocks of the processes */
 } pt_counted;
 
-/* A program that a process was; earlier_ns: the CPU time of the process as its earlier programs. */
+/* Adds a program that a process ran. earlier_ns: the CPU time of the process in the programs that
+ * it ran before (exec). */
 void pt_counted_add_image(pt_counted *counted, const pt_journal_brief *image, uint64_t earlier_ns);
 void pt_counted_done(pt_counted *counted);
-/* Adds rows for the CPU time that used_ns has and no sample stands for, if it is more than 2 %.
- * Returns the time of these rows; 0: no row. */
+/* Adds rows to b for the part of used_ns that no sample stands for, if it is more than 2 %. Returns
+ * the time of these rows. */
 uint64_t pt_counted_put(pt_counted *counted, uint64_t used_ns, pt_builder *b);
 
 /* ---- collect.c: what it finds ---- */
 
 typedef struct pt_recorded_process {
-    char *path; /* of its journal */
-    pt_journal_short_at
-        in;        /* its place, if path holds several journals; record NULL: path is one */
+    char *path; /* of the file with its journal */
+    /* The journal's place, if the file has several journals; record NULL: the file is one. */
+    pt_journal_short_at in;
     uint32_t user; /* the user of the process */
     pt_journal_facts facts;
     pt_error error; /* not PT_OK: what could not be read */
 } pt_recorded_process;
 
-/* The whole tree. */
+/* The whole process tree. */
 typedef struct pt_recorded {
     pt_recorded_process *processes; /* the one with the most samples first */
     size_t count;
     pt_blob shorts;    /* the bytes of PT_JOURNAL_SHORT */
-    char *messages;    /* what the library had to say in the processes, lines; or NULL */
-    char *not_entered; /* names of programs that it could not enter, a line a process; or NULL */
+    char *messages;    /* the library's messages in the processes, lines; or NULL */
+    char *not_entered; /* names of programs that the library could not enter, a line a process */
     uint64_t weight, complete, unchecked, truncated, ticks, lost;
     pt_journal_frames frames[PT_JOURNAL_LANGUAGES]; /* of weight */
     uint64_t period_ns;
@@ -258,20 +265,21 @@ typedef struct pt_recorded {
     char dead_ends[256]; /* of the heaviest profile: pt_recorded_dead_ends */
 } pt_recorded;
 
-/* Reads what all journals in the run's folder say, without their stacks. */
+/* Reads the facts of all journals in the run's folder, without their stacks. Pair with
+ * pt_recorded_done. */
 void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run);
-/* Its samples count time on the wall: CPU time says nothing of how complete they are. */
+/* Notes that the samples count wall time, so that CPU time is no measure of their completeness. */
 void pt_recorded_count_wall(pt_recorded *recorded);
 void pt_recorded_done(pt_recorded *recorded);
 
-/* What a profile's provenance and comments say of the recording. */
+/* The facts about a recording for the provenance and comments of its profile. */
 typedef struct pt_record_story {
     const char *command;   /* as typed */
     const char *typed;     /* as in pt_recording */
     pt_table_cache tables; /* as in pt_recording */
     const char *engine;    /* which, and why */
     const pt_record_run *run;
-    pt_recorded *recorded; /* own_ns and used_ns: what copied stacks tell is added */
+    pt_recorded *recorded; /* reading copied stacks corrects own_ns and used_ns */
     uint32_t hz;
     mode_t mode; /* of the files */
 } pt_record_story;
@@ -286,7 +294,7 @@ pt_status pt_recorded_left(const pt_folder_journals *left, const pt_table_cache 
 
 /* Names of the two files in which most incomplete stacks end, "libc.so.6 and prog"; "" if none. */
 void pt_recorded_dead_ends(const pt_profile *profile, char *buf, size_t size);
-/* How many mapped files of the profile are no longer there. */
+/* The number of mapped files with samples that are no longer on the disk. */
 size_t pt_recorded_gone(const pt_profile *profile);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/units.h"
 #include "load/load.h"
 #include "process/path_kind.h"
 #include "recording/recording.h"
@@ -17,37 +18,22 @@ static const char *percent_text(char *buf, size_t size, uint64_t part, uint64_t 
     return buf;
 }
 
-/* "12,345" */
-static const char *grouped_text(char *buf, size_t size, uint64_t value)
-{
-    char digits[24];
-    size_t at = 0;
-    const int length = snprintf(digits, sizeof digits, "%" PRIu64, value);
-    for (int i = 0; i < length && at + 2 < size; i++) {
-        if (i > 0 && (length - i) % 3 == 0) buf[at++] = ',';
-        buf[at++] = digits[i];
-    }
-    buf[at] = '\0';
-    return buf;
-}
-
 /* "500 samples; 50,000 of 50,051 page-faults seen" */
 static void events_text(const pt_record_summary *s, const char *samples, char *buf, size_t size)
 {
-    char seen[32], events[32];
-    grouped_text(seen, sizeof seen, s->events_seen);
-    grouped_text(events, sizeof events, s->events);
+    const pt_count_text seen = pt_count_of(s->events_seen);
     if (s->events > 0)
-        snprintf(buf, size, "%s; %s of %s %s seen", samples, seen, events, s->event);
+        snprintf(buf, size, "%s; %s of %s %s seen", samples, seen.text, pt_count_of(s->events).text,
+                 s->event);
     else
-        snprintf(buf, size, "%s; %s %s seen", samples, seen, s->event);
+        snprintf(buf, size, "%s; %s %s seen", samples, seen.text, s->event);
 }
 
 /* "12,345 samples, 1000 a second of CPU; 12.31 of 12.40 CPU seconds seen" */
 static void counts_text(const pt_record_summary *s, char *buf, size_t size)
 {
-    char count[32], samples[48];
-    snprintf(samples, sizeof samples, "%s sample%s", grouped_text(count, sizeof count, s->weight),
+    char samples[48];
+    snprintf(samples, sizeof samples, "%s sample%s", pt_count_of(s->weight).text,
              s->weight == 1 ? "" : "s");
     if (s->event != NULL) {
         events_text(s, samples, buf, size);

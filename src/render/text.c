@@ -225,20 +225,6 @@ pt_percent pt_percent_of(double share)
     return p;
 }
 
-pt_count_text pt_count_of(uint64_t count)
-{
-    char digits[24];
-    pt_count_text c;
-    const int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
-    size_t to = 0;
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0) c.text[to++] = ',';
-        c.text[to++] = digits[i];
-    }
-    c.text[to] = '\0';
-    return c;
-}
-
 void pt_text_put_wrapped(pt_out *out, const pt_look *look, size_t used, size_t indent,
                          const char *text)
 {

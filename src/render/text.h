@@ -5,6 +5,7 @@
 #define PT_RENDER_TEXT_H
 
 #include "base/buf.h"
+#include "base/units.h"
 #include "render/look.h"
 
 /* Columns that a text takes on a terminal: 0 for combining marks, 2 for wide characters (East Asian
@@ -63,11 +64,5 @@ typedef struct {
     char text[16];
 } pt_percent;
 pt_percent pt_percent_of(double share);
-
-/* A count with thousands separated: "1,234,567". */
-typedef struct {
-    char text[32];
-} pt_count_text;
-pt_count_text pt_count_of(uint64_t count);
 
 #endif

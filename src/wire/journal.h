@@ -207,8 +207,8 @@ typedef struct {
 
 /* A word of a stack that is a frame of an interpreter instead of an address: bit 63 is set; bits 32
  * to 55 are the number of its function (0: the table of functions was full); the low half is 1 +
- * the place in its instructions, in bytes. In V8 the place is always 0; in
- * PHP, Ruby and Perl it is the line. */
+ * the place in its instructions, in bytes. In V8 the place is always 0; in PHP, Ruby and Perl it is
+ * the line. */
 #define PT_JOURNAL_CODE_FRAME        (UINT64_C(1) << 63)
 #define PT_JOURNAL_CODE_NUMBER(word) ((uint32_t)((word) >> 32) & 0xffffff)
 #define PT_JOURNAL_CODE_PLACE(word)  ((int32_t)((uint32_t)(word)-1))
