@@ -24,6 +24,11 @@ for call in nanosleep poll futex; do
     expect_equal 'waits' "$(cat facts)" "$call: 20 waits, not ended 0, wrong 0, handled 20"
 done
 
+it 'among many signals, whose handlers wait, each wait lasts or is ended by one of them'
+profiled 4000 storm 300
+expect_status 0
+expect_equal 'waits' "$(cat facts)" 'early 0 wrong 0'
+
 it 'a thread that waits can be cancelled, and its cleanup runs'
 for call in nanosleep epoll_wait; do
     profiled 1000 cancel 20 $call

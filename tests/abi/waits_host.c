@@ -2,6 +2,7 @@
  *
  *   limits THREADS TIMES MS...   each call, TIMES times with each limit, in so many threads
  *   signals TIMES CALL           a signal at a random moment ends each wait of half a second
+ *   storm MS                     four threads wait while signals come, whose handlers wait, too
  *   cpu_clock                    a wait for CPU time of the process
  *   cancel TIMES CALL            a thread that waits is cancelled at a random moment
  *   registers                    registers and stack are after a wait what they were before
@@ -460,6 +461,77 @@ static int test_signals(int times, const char *name)
     return waitpid(child, NULL, 0) == child ? 0 : 2;
 }
 
+/* ---- many signals ---- */
+
+static struct {
+    _Atomic int waits, ended, early, wrong;
+    int64_t until_ns;
+} storm;
+static _Thread_local volatile sig_atomic_t handled_here;
+
+static void wait_in_handler(int signo)
+{
+    const struct timespec limit = {.tv_nsec = 200000};
+    const int saved_errno = errno;
+    const int64_t begin_ns = now_ns(CLOCK_MONOTONIC);
+    (void)signo;
+    handled_here++;
+    const int result = nanosleep(&limit, NULL);
+    storm.early += result == 0 && now_ns(CLOCK_MONOTONIC) - begin_ns < limit.tv_nsec;
+    storm.wrong += result != 0 && errno != EINTR;
+    errno = saved_errno;
+}
+
+/* A wait has all of its time, or one of the thread's handlers ran meanwhile. */
+static void *wait_in_storm(void *arg)
+{
+    enum { LIMIT_NS = 3000000 };
+    things t;
+    make_things(&t);
+    void *const memory = malloc(1 << 16);
+    if (arg != NULL) sigaltstack(&(stack_t){.ss_sp = memory, .ss_size = 1 << 16}, NULL);
+    for (int i = 0; now_ns(CLOCK_MONOTONIC) < storm.until_ns; i++) {
+        static int (*const waits[])(things *, int64_t) = {wait_nanosleep, wait_poll,  wait_epoll,
+                                                          wait_select,    wait_futex, wait_sem};
+        const int before = handled_here;
+        const int64_t begin_ns = now_ns(CLOCK_MONOTONIC);
+        errno = UNTOUCHED;
+        const int error = waits[i % 6](&t, LIMIT_NS);
+        storm.waits++;
+        storm.ended += error != 0;
+        storm.early += error == 0 && now_ns(CLOCK_MONOTONIC) - begin_ns < LIMIT_NS;
+        storm.wrong += error != 0 && (error != EINTR || handled_here == before);
+    }
+    sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+    free(memory);
+    free_things(&t);
+    return NULL;
+}
+
+static int test_storm(int ms)
+{
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    unsigned seed = (unsigned)(now_ns(CLOCK_MONOTONIC) / 1000);
+    sigaction(
+        SIGUSR1,
+        &(struct sigaction){.sa_handler = wait_in_handler, .sa_flags = SA_ONSTACK | SA_RESTART},
+        NULL);
+    const int64_t last_ns = now_ns(CLOCK_MONOTONIC) + (int64_t)ms * 1000000;
+    storm.until_ns = last_ns + 20000000;
+    for (long i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, wait_in_storm, i % 2 == 0 ? &storm : NULL);
+    while (now_ns(CLOCK_MONOTONIC) < last_ns) {
+        usleep((useconds_t)rand_r(&seed) % 700);
+        pthread_kill(threads[rand_r(&seed) % THREADS], SIGUSR1);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    printf("early %d wrong %d\n", storm.early, storm.wrong);
+    fprintf(stderr, "%d waits, %d of them ended by a signal\n", storm.waits, storm.ended);
+    return storm.ended == 0;
+}
+
 /* ---- cancellation ---- */
 
 static _Atomic int cleaned;
@@ -619,6 +691,7 @@ int main(int argc, char **argv)
 {
     if (argc > 4 && strcmp(argv[1], "limits") == 0) return test_limits(atoi(argv[2]), argv + 3);
     if (argc == 4 && strcmp(argv[1], "signals") == 0) return test_signals(atoi(argv[2]), argv[3]);
+    if (argc == 3 && strcmp(argv[1], "storm") == 0) return test_storm(atoi(argv[2]));
     if (argc == 4 && strcmp(argv[1], "cancel") == 0) return test_cancel(atoi(argv[2]), argv[3]);
     if (argc == 2 && strcmp(argv[1], "cpu_clock") == 0) return test_cpu_clock();
     if (argc == 2 && strcmp(argv[1], "registers") == 0) return test_registers();

@@ -53,3 +53,11 @@ for hz in 100 1000; do
         expect [ "$(stdout | sed 's/.*not ended \([0-9]*\), wrong 0.*/\1/')" -le 10 ]
     done
 done
+
+for hz in 100 1000 4000; do
+    it "among many signals, whose handlers wait, each wait lasts or is ended by one of them, $hz Hz"
+    run "$PITOT" record --wall -F $hz -o wall.pb.gz ./host storm 5000
+    expect_status 0
+    expect_equal 'waits' "$(stdout)" 'early 0 wrong 0'
+    echo "# $(stderr | head -1)"
+done
