@@ -225,8 +225,8 @@ const pt_why_cause pt_why_causes[] = {
         .rank = LIBRARY,
         .calls_back = true,
         .functions = NAMES(
-            "qsort", "qsort_r", "msort_with_tmp*", "std::sort*", "std::stable_sort*",
-            "std::__sort*", "std::__introsort_loop*", "std::__insertion_sort*",
+            "Perl_pp_sort", "Perl_sortsv*", "qsort", "qsort_r", "msort_with_tmp*", "std::sort*",
+            "std::stable_sort*", "std::__sort*", "std::__introsort_loop*", "std::__insertion_sort*",
             "std::__final_insertion_sort*", "std::__unguarded_*", "std::__move_merge*",
             "std::__merge_*", "std::__adjust_heap*", "std::__inplace_*", "std::partial_sort*",
             "std::__make_heap*", "sort.*", "slices.Sort*", "slices.pdq*", "slices.insertionSort*",
@@ -312,11 +312,11 @@ const pt_why_cause pt_why_causes[] = {
         .doing = "computing digests and ciphers",
         .advice = "digest less data, or a cheaper function where no attacker is feared",
         .rank = LIBRARY,
-        .functions =
-            NAMES("EVP_Digest*", "EVP_Encrypt*", "EVP_Decrypt*", "EVP_Cipher*", "SHA1_*",
-                  "SHA256_*", "SHA512_*", "MD5_*", "sha1_block*", "sha256_block*", "sha512_block*",
-                  "md5_block*", "aesni_*", "AES_*", "crypt_r", "crypto/*", "sha2::*", "md5::*",
-                  "EVP_MD_CTX*", "EVPUpdate", "EVP_update*", "file:/hashlib.py"),
+        .functions = NAMES("PHP_MD5*", "PHP_SHA*", "EVP_Digest*", "EVP_Encrypt*", "EVP_Decrypt*",
+                           "EVP_Cipher*", "SHA1_*", "SHA256_*", "SHA512_*", "MD5_*", "sha1_block*",
+                           "sha256_block*", "sha512_block*", "md5_block*", "aesni_*", "AES_*",
+                           "crypt_r", "crypto/*", "sha2::*", "md5::*", "EVP_MD_CTX*", "EVPUpdate",
+                           "EVP_update*", "file:/hashlib.py"),
     },
     {
         .id = "queries",
