@@ -19,10 +19,12 @@ enum { HELD_MOST = 1 << 20 };
 
 struct pt_pager {
     pt_out *out;
-    pt_buf held;     /* the report so far, while nothing of it was shown */
-    bool is_shown;   /* shown receives the report */
-    pt_out shown;    /* the pager's pipe, or standard output */
-    pid_t pid;       /* of the pager; 0: none */
+    pt_buf held;    /* the report so far, while it is not longer than HELD_MOST, or its beginning */
+    bool is_shown;  /* shown receives the report */
+    bool is_longer; /* than what is held */
+    char *name;     /* the pager's program */
+    pt_out shown;   /* the pager's pipe, or standard output */
+    pid_t pid;      /* of the pager; 0: none */
     pt_buf messages; /* that came while the pager had the terminal */
     struct sigaction interrupt, quit;
 };
@@ -122,6 +124,7 @@ static int start_pager(pt_pager *pager)
     memcpy(argv, words.items, words.count * sizeof *argv);
     int fd = -1;
     const int error = start_program(argv, &pager->pid, &fd);
+    pager->name = pt_strdup(argv[0]);
     if (error != 0 && variable != NULL)
         pt_say("the pager of %s cannot be started: %s: %s", variable, words.items[0],
                strerror(error));
@@ -138,15 +141,34 @@ static void give_terminal(pt_pager *pager)
     pt_say_into(&pager->messages);
 }
 
-static void take_terminal(pt_pager *pager)
+/* False: the pager failed, as a program does that does not know its options. */
+static bool take_terminal(pt_pager *pager)
 {
-    int code;
+    int code = 0;
     while (waitpid(pager->pid, &code, 0) < 0 && errno == EINTR) {
     }
     sigaction(SIGINT, &pager->interrupt, NULL);
     sigaction(SIGQUIT, &pager->quit, NULL);
     pt_say_into(NULL);
     pt_say_lines(&pager->messages);
+    if (!WIFEXITED(code) || WEXITSTATUS(code) == 0) return true;
+    pt_say("the pager %s failed with status %d; this is the report:", pager->name,
+           WEXITSTATUS(code));
+    return false;
+}
+
+/* Shows the report, or its beginning, after the pager failed. */
+static void show_again(pt_pager *pager)
+{
+    pt_out again;
+    pt_out_to_fd(&again, STDOUT_FILENO);
+    again.is_terminal = false;
+    pt_out_put(&again, pager->held.data, pager->held.size);
+    pt_out_done(&again, NULL);
+    if (!pager->is_longer) return;
+    pager->out->broken_pipe = false;
+    pt_error_set(&pager->out->error, PT_ERR_SYSTEM,
+                 "the report is longer than what stands here: --no-pager shows all of it");
 }
 
 /* ---- The report ---- */
@@ -161,16 +183,15 @@ static void show_held(pt_pager *pager)
     pager->shown.is_terminal = false; /* what comes is visible already */
     pager->is_shown = true;
     pt_out_put(&pager->shown, pager->held.data, pager->held.size);
-    pt_buf_done(&pager->held);
 }
 
 static pt_status take_report(void *context, const void *data, size_t size, pt_error *reterr)
 {
     pt_pager *const pager = context;
-    if (!pager->is_shown && size <= HELD_MOST - pager->held.size) {
-        pt_put(&pager->held, data, size);
-        return PT_OK;
-    }
+    const bool fits = !pager->is_longer && size <= HELD_MOST - pager->held.size;
+    if (fits) pt_put(&pager->held, data, size);
+    if (fits && !pager->is_shown) return PT_OK;
+    pager->is_longer |= !fits;
     if (!pager->is_shown) show_held(pager);
     pt_out_put(&pager->shown, data, size);
     if (pt_out_ok(&pager->shown)) return PT_OK;
@@ -200,8 +221,10 @@ void pt_pager_end(pt_pager *pager)
     }
     if (pager->pid != 0) {
         close(fd);
-        take_terminal(pager);
+        if (!take_terminal(pager)) show_again(pager);
     }
     pt_buf_done(&pager->messages);
+    pt_buf_done(&pager->held);
+    free(pager->name);
     free(pager);
 }

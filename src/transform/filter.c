@@ -53,8 +53,12 @@ const char *pt_filter_pattern(const pt_query *query, pt_filter_kind kind)
 pt_status pt_filter_compile(const pt_filter_step *step, pt_filter_kind kind,
                             pt_pattern *ret_pattern, pt_error *reterr)
 {
+    const pt_pattern_kind of = step->query->pprof ? PT_PATTERN_PPROF
+                               : kind == PT_FILTER_TAG_SHOW || kind == PT_FILTER_TAG_HIDE
+                                   ? PT_PATTERN_KEYS
+                                   : PT_PATTERN_FRAMES;
     return pt_pattern_init(ret_pattern, step->result->profile, kinds[kind].name,
-                           pt_filter_pattern(step->query, kind), step->query->pprof, reterr);
+                           pt_filter_pattern(step->query, kind), of, reterr);
 }
 
 void pt_filter_replace(pt_filter_step *step, const pt_profile *profile)

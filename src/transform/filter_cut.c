@@ -65,7 +65,7 @@ static bool cut_callers(cutting *c, uint32_t location)
     const uint32_t first = c->profile->location->line_first[location];
     const uint32_t end = c->profile->location->line_first[location + 1];
     for (uint32_t line = end; line-- > first;) {
-        if (!pt_pattern_matches_line(&c->pattern, line)) continue;
+        if (!pt_pattern_matches_line(&c->pattern, location, line)) continue;
         take_lines(c, line + 1, end);
         return true;
     }
@@ -125,16 +125,22 @@ pt_status pt_filter_show_from(pt_filter_step *step, pt_error *reterr)
 
 /* ---- prune_from ---- */
 
+static bool is_cut_below(cutting *c, uint32_t location, uint32_t line)
+{
+    if (c->pattern.is_it != NULL) return pt_pattern_matches_line(&c->pattern, location, line);
+    const uint32_t function = c->profile->line->function[line];
+    const uint32_t name = function != PT_NONE ? c->profile->function->name[function] : 0;
+    return name != 0 && pt_pattern_matches_simple(&c->pattern, name);
+}
+
 /* Removes the callees of the innermost matching function in a location. */
 static bool cut_callees(cutting *c, uint32_t location)
 {
     const uint32_t first = c->profile->location->line_first[location];
     const uint32_t end = c->profile->location->line_first[location + 1];
+    if (pt_pattern_matches_place(&c->pattern, location)) return true;
     for (uint32_t line = first; line < end; line++) {
-        const uint32_t function = c->profile->line->function[line];
-        if (function == PT_NONE) continue;
-        const uint32_t name = c->profile->function->name[function];
-        if (name == 0 || !pt_pattern_matches_simple(&c->pattern, name)) continue;
+        if (!is_cut_below(c, location, line)) continue;
         take_lines(c, first, line);
         return true;
     }

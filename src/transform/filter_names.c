@@ -57,7 +57,7 @@ static bool hide_lines(filtering *f, uint32_t location)
     bool matched = whole;
     uint32_t left = 0;
     for (uint32_t line = first; line < end; line++) {
-        if (whole || pt_pattern_matches_line(m, line)) {
+        if (whole || pt_pattern_matches_line(m, location, line)) {
             f->line_stays[line] = false;
             matched = true;
         } else {
@@ -80,7 +80,7 @@ static bool show_lines(filtering *f, uint32_t location)
     for (uint32_t line = first; line < end; line++) {
         if (!f->line_stays[line]) continue;
         const bool stays = whole || f->profile->line->function[line] == PT_NONE ||
-                           pt_pattern_matches_line(m, line);
+                           pt_pattern_matches_line(m, location, line);
         f->line_stays[line] = stays;
         left += stays;
         matched |= stays;

@@ -8,16 +8,51 @@
 
 enum { UNASKED, NO, YES };
 
+#define PLACE_BYTES 4096
+
+/* Whether the text, as an expression, matches itself as a whole. */
+static bool matches_itself(const char *text)
+{
+    pt_regex *regex = NULL;
+    bool yes = false;
+    PT_FREE char *whole = pt_strf("^(?:%s)$", text);
+    if (pt_regex_new(whole, 0, &regex, NULL) == PT_OK)
+        pt_regex_match(regex, text, strlen(text), &yes, NULL);
+    pt_regex_free(regex);
+    return yes;
+}
+
+/* Whether the expression matches all frames that the name means. */
+static bool matches_all(pt_pattern *m, pt_called_fn *is_it)
+{
+    const pt_profile *const p = m->profile;
+    for (uint32_t l = 0; l < p->location->t.count; l++) {
+        const uint32_t first = p->location->line_first[l], end = p->location->line_first[l + 1];
+        if (pt_pattern_matches_object(m, l)) continue;
+        if (first == end && is_it(p, l, PT_NONE, m->text)) return false;
+        for (uint32_t line = first; line < end; line++)
+            if (is_it(p, l, line, m->text) && !pt_pattern_matches_line(m, l, line)) return false;
+    }
+    return true;
+}
+
 pt_status pt_pattern_init(pt_pattern *m, const pt_profile *profile, const char *option,
-                          const char *text, bool pprof, pt_error *reterr)
+                          const char *text, pt_pattern_kind kind, pt_error *reterr)
 {
     *m = (pt_pattern){.profile = profile, .option = option, .error = PT_ERROR_INIT};
     if (text == NULL || text[0] == '\0') return PT_OK;
     pt_error why = PT_ERROR_INIT;
-    const pt_status status = pt_regex_new(text, pprof ? PT_REGEX_RE2 : 0, &m->regex, &why);
-    if (status != PT_OK)
+    m->text = text;
+    const pt_status status =
+        pt_regex_new(text, kind == PT_PATTERN_PPROF ? PT_REGEX_RE2 : 0, &m->regex, &why);
+    pt_called_fn *const is_it = kind == PT_PATTERN_FRAMES ? pt_called_find(profile, text) : NULL;
+    if (status != PT_OK && is_it == NULL)
         return pt_error_set(reterr, status, "--%s=%s: %s", option, text, why.message);
+    m->of_places = kind == PT_PATTERN_FRAMES;
     m->answer = pt_alloc(profile->string->t.count, 1);
+    if (is_it != NULL && (status != PT_OK || !matches_itself(text) || !matches_all(m, is_it)))
+        m->is_it = is_it;
+    if (m->is_it != NULL) m->error = PT_ERROR_INIT;
     return PT_OK;
 }
 
@@ -55,25 +90,43 @@ bool pt_pattern_matches_simple(pt_pattern *m, uint32_t string)
     return match_text(m, string, name, size);
 }
 
-bool pt_pattern_matches_line(pt_pattern *m, uint32_t line)
+bool pt_pattern_matches_line(pt_pattern *m, uint32_t location, uint32_t line)
 {
+    if (m->is_it != NULL) return m->is_it(m->profile, location, line, m->text);
     const uint32_t function = m->profile->line->function[line];
     if (function == PT_NONE) return false;
     return pt_pattern_matches(m, m->profile->function->name[function]) ||
            pt_pattern_matches(m, m->profile->function->file[function]);
 }
 
+bool pt_pattern_matches_place(pt_pattern *m, uint32_t location)
+{
+    const uint32_t *const first = m->profile->location->line_first;
+    if (!m->of_places || first[location] < first[location + 1]) return false;
+    if (m->is_it != NULL) return m->is_it(m->profile, location, PT_NONE, m->text);
+    bool yes = false;
+    for (int by_code = 0; by_code < 2 && !yes && m->error.status == PT_OK; by_code++) {
+        char place[PLACE_BYTES];
+        const int length = pt_location_text(m->profile, location, by_code, place, sizeof place);
+        if (length > 0 && (size_t)length < sizeof place)
+            pt_regex_match(m->regex, place, (size_t)length, &yes, &m->error);
+    }
+    return yes;
+}
+
 bool pt_pattern_matches_object(pt_pattern *m, uint32_t location)
 {
+    if (pt_pattern_matches_place(m, location)) return true;
     const uint32_t mapping = m->profile->location->mapping[location];
-    return mapping != PT_NONE && pt_pattern_matches(m, m->profile->mapping->row[mapping].file);
+    return m->is_it == NULL && mapping != PT_NONE &&
+           pt_pattern_matches(m, m->profile->mapping->row[mapping].file);
 }
 
 bool pt_pattern_matches_location(pt_pattern *m, uint32_t location)
 {
     const uint32_t *const first = m->profile->location->line_first;
     for (uint32_t line = first[location]; line < first[location + 1]; line++)
-        if (pt_pattern_matches_line(m, line)) return true;
+        if (pt_pattern_matches_line(m, location, line)) return true;
     return pt_pattern_matches_object(m, location);
 }
 

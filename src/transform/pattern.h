@@ -1,30 +1,45 @@
-/* pattern.h: matches a regular expression of a query against each string of a profile, at most
- * once; for use inside transform. */
+/* pattern.h: matches the text of a query against each string of a profile, at most once; for use
+ * inside transform.
+ *
+ * The text of a query that is about frames is a regular expression, or a name that was copied from
+ * a report (called.h): if frames have that name and it does not match them, and itself, as an
+ * expression. "main" matches remain, too; "operator()" and "[libfoo.so+0x1200..]" are names. Not so
+ * for pprof. */
 #ifndef PT_TRANSFORM_PATTERN_H
 #define PT_TRANSFORM_PATTERN_H
 
 #include "base/regex.h"
 #include "model/profile.h"
+#include "transform/called.h"
 
 typedef struct pt_pattern {
     const pt_profile *profile;
-    const char *option; /* its name, for messages; borrowed */
-    pt_regex *regex;    /* NULL: the query lacks this option */
-    uint8_t *answer;    /* per string: not matched yet, no, yes */
-    pt_error error;     /* sticky: matching took too long */
+    const char *option;  /* its name, for messages; borrowed */
+    const char *text;    /* borrowed; NULL: the query lacks this option */
+    pt_regex *regex;     /* NULL if the text is a name that is no regular expression */
+    pt_called_fn *is_it; /* the text is a name; NULL: an expression */
+    bool of_places;      /* the names of frames without a name match, too */
+    uint8_t *answer;     /* per string: not matched yet, no, yes */
+    pt_error error;      /* sticky: matching took too long */
 } pt_pattern;
 
-/* Compiles a pattern. text NULL or "": the query lacks the option. pprof: accept only what Go's
- * regexp accepts. The profile is borrowed. PT_ERR_USAGE: text is no regular expression. */
+typedef enum {
+    PT_PATTERN_KEYS,   /* of labels */
+    PT_PATTERN_FRAMES, /* of frames, whose names count, too */
+    PT_PATTERN_PPROF,  /* accepts only what Go's regexp accepts */
+} pt_pattern_kind;
+
+/* Compiles a pattern. text NULL or "": the query lacks the option. The profile and the text are
+ * borrowed. PT_ERR_USAGE: text is no regular expression. */
 pt_status pt_pattern_init(pt_pattern *pattern, const pt_profile *profile, const char *option,
-                          const char *text, bool pprof, pt_error *reterr);
+                          const char *text, pt_pattern_kind kind, pt_error *reterr);
 void pt_pattern_done(pt_pattern *pattern);
 /* Sets reterr to the sticky error, with the option's name; PT_OK if there is none. */
 pt_status pt_pattern_status(const pt_pattern *pattern, pt_error *reterr);
 
 static inline bool pt_pattern_asked(const pt_pattern *pattern)
 {
-    return pattern->regex != NULL;
+    return pattern->text != NULL;
 }
 
 /* Whether a string matches. Use either this or _simple for one pattern, not both. */
@@ -32,8 +47,10 @@ bool pt_pattern_matches(pt_pattern *pattern, uint32_t string);
 /* Whether a function's name without its parameters matches; see pt_simple_name. */
 bool pt_pattern_matches_simple(pt_pattern *pattern, uint32_t string);
 /* Whether the name or file of the line's function matches. */
-bool pt_pattern_matches_line(pt_pattern *pattern, uint32_t line);
-/* Whether the file mapped at the location matches. */
+bool pt_pattern_matches_line(pt_pattern *pattern, uint32_t location, uint32_t line);
+/* Whether the location has no lines, and its name by its place matches ("[libfoo.so+0x1200..]"). */
+bool pt_pattern_matches_place(pt_pattern *pattern, uint32_t location);
+/* Whether the file mapped at the location matches, or its place. */
 bool pt_pattern_matches_object(pt_pattern *pattern, uint32_t location);
 /* Whether any line of the location, or its mapped file, matches. */
 bool pt_pattern_matches_location(pt_pattern *pattern, uint32_t location);

@@ -11,12 +11,12 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "source/text.h"
+#include "transform/called.h"
 
 /* The only empty text of the infos, because infos are compared by pointers. */
 static const char no_text[] = "";
 
 /* Limit of the text of a place; a longer text is equal to no name. */
-#define PT_PLACE_BYTES 4096
 
 /* ---- Texts of source files, as pprof has them ---- */
 
@@ -399,69 +399,6 @@ int pt_fold_compare(const pt_fold *fold, uint32_t a, uint32_t b)
 
 /* ---- Which rows a name means ---- */
 
-static bool is_object(const pt_profile *p, uint32_t location, const char *text)
-{
-    const uint32_t m = p->location->mapping[location];
-    PT_FREE char *object = pt_object_text(m == PT_NONE ? "" : pt_text(p, p->mapping->row[m].file));
-    return strcmp(object, text) == 0;
-}
-
-/* Is text the place that reports show after a function's name and a space? The place is the file,
- * the file with a line, the line alone (":12") if the file is unknown, or the mapped file in
- * brackets. */
-static bool is_place(const pt_profile *p, uint32_t location, uint32_t line, const char *text)
-{
-    const char *const file = pt_text(p, p->function->file[p->line->function[line]]);
-    const size_t bytes = strlen(file);
-    if (text[0] == '[') return is_object(p, location, text);
-    if (strncmp(text, file, bytes) != 0) return false;
-    if (text[bytes] == '\0') return bytes > 0;
-    PT_FREE char *number = pt_strf(":%" PRId64, p->line->line[line]);
-    return strcmp(text + bytes, number) == 0;
-}
-
-/* Does a report show the frame by this name, and only such frames? */
-static bool is_called(const pt_profile *p, uint32_t location, uint32_t line, const char *name)
-{
-    const uint32_t function = function_of(p, line);
-    const char *const own = function == PT_NONE ? "" : pt_text(p, p->function->name[function]);
-    const size_t bytes = strlen(own);
-    if (bytes > 0 && strncmp(name, own, bytes) == 0) {
-        if (name[bytes] == '\0') return true;
-        if (name[bytes] == ' ' && is_place(p, location, line, name + bytes + 1)) return true;
-    }
-    if (name[0] != '[') return false;
-    for (int by_code = 0; by_code <= (bytes == 0); by_code++) {
-        char place[PT_PLACE_BYTES];
-        const int length = pt_location_text(p, location, by_code, place, sizeof place);
-        if (length <= 0 || (size_t)length >= sizeof place ||
-            strncmp(name, place, (size_t)length) != 0)
-            continue;
-        const char *const rest = name + length;
-        if (bytes == 0 ? rest[0] == '\0' : rest[0] == ' ' && strcmp(rest + 1, own) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Is it a frame without a name in the mapped file `name`? */
-static bool is_nameless_in(const pt_profile *p, uint32_t location, uint32_t line, const char *name)
-{
-    const uint32_t function = function_of(p, line);
-    if (function != PT_NONE && pt_text_bytes(p, p->function->name[function]) > 0) return false;
-    return name[0] == '[' && is_object(p, location, name);
-}
-
-/* Is the frame in the mapped file, or in the source file, of that name? */
-static bool lies_in(const pt_profile *p, uint32_t location, uint32_t line, const char *name)
-{
-    const uint32_t function = function_of(p, line);
-    if (name[0] == '[') return is_object(p, location, name);
-    return function != PT_NONE && strcmp(pt_text(p, p->function->file[function]), name) == 0;
-}
-
-typedef bool frame_test(const pt_profile *p, uint32_t location, uint32_t line, const char *name);
-
 /* For each row: does a sample have it? The caller frees the array. */
 static bool *sampled_rows(const pt_fold *fold)
 {
@@ -481,7 +418,7 @@ static bool *sampled_rows(const pt_fold *fold)
     return sampled;
 }
 
-static bool find_rows(const pt_fold *fold, const bool *shown, frame_test *test, const char *name,
+static bool find_rows(const pt_fold *fold, const bool *shown, size_t meaning, const char *name,
                       bool *found)
 {
     const pt_profile *p = fold->profile;
@@ -492,7 +429,7 @@ static bool find_rows(const pt_fold *fold, const bool *shown, frame_test *test, 
         const uint32_t *rows = pt_fold_rows(fold, l, &one, &count);
         for (uint32_t i = 0; i < count; i++) {
             const uint32_t line = first == end ? PT_NONE : end - count + i;
-            if (shown[rows[i]] && test(p, l, line, name)) found[rows[i]] = any = true;
+            if (shown[rows[i]] && pt_called[meaning](p, l, line, name)) found[rows[i]] = any = true;
         }
     }
     return any;
@@ -500,14 +437,35 @@ static bool find_rows(const pt_fold *fold, const bool *shown, frame_test *test, 
 
 bool *pt_fold_find(const pt_fold *fold, const char *name, const bool *shown)
 {
-    static frame_test *const tests[] = {is_called, is_nameless_in, lies_in};
     if (name[0] == '\0') return NULL;
     PT_FREE bool *sampled = shown == NULL ? sampled_rows(fold) : NULL;
     bool *found = pt_alloc((size_t)fold->count + 1, sizeof *found);
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
-        if (find_rows(fold, shown != NULL ? shown : sampled, tests[i], name, found)) return found;
+    for (size_t i = 0; i < PT_CALLED_COUNT; i++)
+        if (find_rows(fold, shown != NULL ? shown : sampled, i, name, found)) return found;
     free(found);
     return NULL;
+}
+
+pt_status pt_fold_choose(const pt_fold *fold, const char *name, const pt_regex *pattern,
+                         bool **ret_rows, pt_error *reterr)
+{
+    *ret_rows = name != NULL ? pt_fold_find(fold, name, NULL) : NULL;
+    if (*ret_rows != NULL || pattern == NULL) return PT_OK;
+    PT_FREE bool *sampled = sampled_rows(fold);
+    bool any = false;
+    bool *const rows = pt_alloc((size_t)fold->count + 1, sizeof *rows);
+    pt_status status = PT_OK;
+    for (uint32_t i = 0; i < fold->count && status == PT_OK; i++) {
+        if (!sampled[i]) continue;
+        PT_FREE char *text = pt_fold_text(fold, i);
+        status = pt_regex_match(pattern, text, strlen(text), &rows[i], reterr);
+        any = any || rows[i];
+    }
+    if (any && status == PT_OK)
+        *ret_rows = rows;
+    else
+        free(rows);
+    return status;
 }
 
 /* ---- pprof's spelling ---- */

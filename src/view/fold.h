@@ -14,6 +14,7 @@
 #ifndef PT_VIEW_FOLD_H
 #define PT_VIEW_FOLD_H
 
+#include "base/regex.h"
 #include "model/profile.h"
 
 /* The grain of rows, and the names of rows. */
@@ -123,6 +124,12 @@ int pt_fold_compare(const pt_fold *fold, uint32_t a, uint32_t b);
  * it, unless something else is called so. shown: a flag a row, which others are not looked for;
  * NULL: those of samples. Not for pprof's rules. */
 bool *pt_fold_find(const pt_fold *fold, const char *name, const bool *shown);
+
+/* The rows that a text means: those of the name, or else those whose texts the expression matches.
+ * name, pattern: NULL = none. *ret_rows: as of pt_fold_find. PT_ERR_LIMIT: matching took too long.
+ */
+pt_status pt_fold_choose(const pt_fold *fold, const char *name, const pt_regex *pattern,
+                         bool **ret_rows, pt_error *reterr);
 
 /* The base name of a path as Go's filepath.Base has it: without trailing slashes; "." for "", "/"
  * for

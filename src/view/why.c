@@ -560,31 +560,6 @@ static void find_groups(pt_why *why, reader *r, const pt_why_request *request)
 
 /* ---- One function ---- */
 
-/* Which rows are asked for: a flag a row; NULL = none. */
-static pt_status rows_asked_for(const reader *r, const pt_why_request *request, bool **ret_rows,
-                                pt_error *reterr)
-{
-    *ret_rows = pt_fold_find(&r->fold, request->name, NULL);
-    if (*ret_rows != NULL || request->pattern == NULL) return PT_OK;
-    bool any = false;
-    bool *const rows = pt_alloc(r->fold.count + 1, sizeof *rows);
-    for (uint32_t i = 0; i < r->fold.count; i++) {
-        PT_FREE char *text = pt_fold_text(&r->fold, i);
-        const pt_status status =
-            pt_regex_match(request->pattern, text, strlen(text), &rows[i], reterr);
-        if (status != PT_OK) {
-            free(rows);
-            return status;
-        }
-        any = any || rows[i];
-    }
-    if (any)
-        *ret_rows = rows;
-    else
-        free(rows);
-    return PT_OK;
-}
-
 /* A way to the function: own rows, and the function's at the end. */
 typedef struct {
     row_path path;
@@ -635,7 +610,8 @@ static pt_status ask_for_function(pt_why *why, reader *r, const pt_why_request *
                                   pt_error *reterr)
 {
     PT_FREE bool *rows = NULL;
-    const pt_status status = rows_asked_for(r, request, &rows, reterr);
+    const pt_status status =
+        pt_fold_choose(&r->fold, request->name, request->pattern, &rows, reterr);
     if (status != PT_OK) return status;
     ways w = {0};
     PT_FREE int64_t *total = pt_alloc(r->fold.count + 1, sizeof *total);
@@ -731,9 +707,12 @@ static uint64_t *pids_of_label_sets(const pt_profile *p)
     return pid;
 }
 
-static pt_status reader_init(reader *r, const pt_profile *p, uint32_t event, pt_error *reterr)
+static pt_status reader_init(reader *r, const pt_profile *p, uint32_t event, bool of_one,
+                             pt_error *reterr)
 {
-    const pt_fold_rule rule = {.by = PT_BY_FUNCTION, .unnamed = PT_UNNAMED_OBJECT};
+    /* Code without names is one thing among all; a function without a name may be asked for. */
+    const pt_fold_rule rule = {.by = PT_BY_FUNCTION,
+                               .unnamed = of_one ? PT_UNNAMED_FUNCTION : PT_UNNAMED_OBJECT};
     *r = (reader){.profile = p, .event = event};
     const pt_status status = pt_fold_init(&r->fold, p, &rule, reterr);
     if (status != PT_OK) return status;
@@ -770,7 +749,7 @@ pt_status pt_why_init(pt_why *ret_why, const pt_profile *profile, const pt_why_r
                       pt_error *reterr)
 {
     reader r;
-    pt_status status = reader_init(&r, profile, request->event, reterr);
+    pt_status status = reader_init(&r, profile, request->event, request->name != NULL, reterr);
     if (status != PT_OK) return status;
     pt_why why = {.whole = request->whole, .draws = equal_draws(profile, request->event)};
     if (request->name != NULL) status = ask_for_function(&why, &r, request, reterr);

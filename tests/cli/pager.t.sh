@@ -72,6 +72,23 @@ expect_status 0
 expect_stdout_line 'pitot: the pager of PAGER cannot be started: nosuch: No such file or directory'
 expect_stdout_has work_159
 
+it 'shows the report on the terminal when the pager fails'
+printf '#!/bin/sh\nexit 3\n' >bin/less
+for report in long.folded huge.folded; do
+    awk 'BEGIN { for (i = 0; i < 400; i++) printf "main;%0300d_%d 1\n", 0, i }' >huge.folded
+    on_screen 24 "$PITOT" traces -n 0 $report
+    expect_status 0
+    expect_stdout_line 'pitot: the pager less failed with status 3; this is the report:'
+    expect_stdout_has main
+done
+on_screen 24 "$PITOT" top -n 0 long.folded
+expect_stdout_has work_159
+awk 'BEGIN { for (i = 0; i < 4000; i++) printf "main;%0300d_%d 1\n", 0, i }' >huge.folded
+on_screen 24 "$PITOT" convert --to=folded -o - huge.folded
+expect_status 1
+expect_stdout_has 'the report is longer than what stands here: --no-pager shows all of it'
+printf '#!/bin/sh\necho "started: less $* LESS=$LESS"\nexec cat\n' >bin/less
+
 it 'keeps the width, the colours and the status of the command'
 on_screen 24 "$PITOT" top -n 0 long.folded
 expect_stdout_has "$(printf '\033[')"

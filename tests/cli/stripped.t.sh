@@ -90,6 +90,43 @@ for name in "[p+0x$start..]" "[p+0x$start]"; do
     expect_status 0
 done
 
+it 'filters know the name of a row, as it stands or as an expression'
+row="[p+0x$start..]" count=$(awk -v row="[p+0x$start..]" '$1 == row { print $2 }' expected) all=$(awk '{ n += $2 } END { print n }' expected)
+page=$(printf '%s' "^$row\$" | sed 's/[][+.]/\\&/g') # as the menu of the page has it
+for name in "$row" "$page" "^main\$|$page"; do
+    for filter in --focus --show --show-from; do
+        rows $filter="$name" p.prof >shown
+        expect_equal "rows with $filter=$name" "$(cat shown)" "$row $count"
+    done
+    for filter in --ignore --hide; do
+        rows $filter="$name" p.prof >shown
+        expect_equal "rows with $filter=$name" "$(awk '{ n += $2 } END { print n }' shown)" $((all - count))
+        expect_equal 'the row' "$(grep -cF "$row" shown)" 0
+    done
+    expect_equal "rows with --prune-from=$name" "$(rows --prune-from="$name" p.prof)" "$(cat expected)"
+done
+
+it 'every report about one function takes that name and that expression'
+for name in "$row" "$page"; do
+    for report in peek disasm list why; do
+        run pitot $report "$name" p.prof
+        expect [ "$report $status" = "$report 0" ] || stderr
+        expect_stdout_has "$row"
+    done
+done
+
+it 'a name that is no expression of itself is that name in filters; an expression stays one'
+printf 'main;operator() 3\nmain;operator 4\nmain;main.f(int*) 5\nmain;mainly 6\nmain;f[ 7\n' >odd.folded
+left() { pitot top --json -n 0 "$@" odd.folded 2>/dev/null | python3 -c 'import json, sys
+print(sum(r["self"] for r in json.load(sys.stdin)["rows"]))'; }
+expect_equal 'operator()' "$(left --focus='operator()')" 3
+expect_equal 'main.f(int*)' "$(left --ignore='main.f(int*)')" 20
+expect_equal 'f[' "$(left --focus='f[')" 7
+expect_equal 'operator' "$(left --focus='operator')" 7
+expect_equal 'mainly|operator$' "$(left --focus='mainly|operator$')" 10
+run pitot top --focus='g[' odd.folded
+expect_status 2
+
 it 'shows each address, or the file, if that is wanted'
 run pitot top --unnamed=address p.prof
 expect_stdout_has "[p+0x$start]"

@@ -1,0 +1,25 @@
+/* called.h: which frames a name means that was copied from a report. No other code decides it.
+ *
+ *   main                        a function
+ *   main /src/main.c:7          the same, with the place that some rows have
+ *   [libfoo.so+0x1200..]        a frame without a name
+ *   [libfoo.so]  /src/main.c    all that lies in it, unless a row is called so
+ */
+#ifndef PT_TRANSFORM_CALLED_H
+#define PT_TRANSFORM_CALLED_H
+
+#include "model/profile.h"
+
+/* Whether the frame, a line of a location or PT_NONE, is meant by the name. */
+typedef bool pt_called_fn(const pt_profile *p, uint32_t location, uint32_t line, const char *name);
+
+/* The meanings of a name, the closest first: a row of that name; frames without a name in the
+ * mapped file; all frames in the mapped file or source file. The first that any frame has counts.
+ */
+enum { PT_CALLED_COUNT = 3 };
+extern pt_called_fn *const pt_called[PT_CALLED_COUNT];
+
+/* The first meaning that a frame of the profile has; NULL: it is no name. */
+pt_called_fn *pt_called_find(const pt_profile *p, const char *name);
+
+#endif
