@@ -208,7 +208,8 @@ const pt_option_table pt_place_options = PT_OPTION_TABLE(place_rows);
 /* What patterns match, for the man page. */
 #define PATTERN                                                                                    \
     "The pattern is a regular expression (Perl's syntax) that may match anywhere in a function's " \
-    "name, its source file or the mapped file; inlined functions count. A name as any report shows " \
+    "name, its source file or the mapped file; inlined functions count. A name as any report "     \
+    "shows "                                                                                       \
     "it, [app+0x1200..] too, stands for itself. "
 
 #define TAG                                                                                        \
