@@ -1,8 +1,8 @@
 /* progress.h: how far long work is, for someone who waits.
  *
  *   work, on any thread: begin -> add ... -> end
- *                              `--> show: after quiet_ms at the earliest, then ten times in
- * quiet_ms at most, one call at a time
+ *                              `--> show: after quiet_ms, then at most ten times in quiet_ms,
+ *                                         one call at a time
  *
  * Work is shown when something is added, and by a thread that looks ten times a second, since some
  * work adds nothing for seconds. All functions accept NULL: nobody waits.

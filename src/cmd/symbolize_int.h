@@ -30,7 +30,7 @@ typedef enum {
 typedef struct symbolize_settings {
     const char *file, *section;
     int64_t pid;
-    pt_style style;
+    pt_answer_style style;
     pt_name_kind names;
     pt_switch inlines;
     pt_shown demangle;

@@ -15,7 +15,7 @@
 
 #include "cmd/cmd.h"
 
-/* An option of commands that holds where the address does not give it. */
+/* The value of a command's option for addresses that do not contain the option. */
 typedef struct pt_web_default {
     const char *option, *value;
 } pt_web_default;
@@ -24,14 +24,14 @@ typedef struct pt_web_options {
     const char *address; /* HOST:PORT; NULL or "" = any free port of localhost */
     bool no_browser;     /* do not open one */
     bool takes_files;    /* files may be dropped on the page, unless other machines reach it */
-    bool is_live;        /* the profiles are read again when they change and the page asks */
+    bool is_live;        /* profiles that have changed are read again when the page requests it */
     pt_query query;      /* what the page shows first */
     const pt_web_default *defaults;
     size_t default_count;
 } pt_web_options;
 
-/* Serves reports on base->profile until SIGINT or SIGTERM; url_said is told where, before a browser
- * opens. Returns the exit status. */
+/* Serves reports on base->profile until SIGINT or SIGTERM. Calls url_said with the page's address
+ * before a browser opens it. Returns the exit status. */
 int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
                  void (*url_said)(const char *url));
 

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 
 /* The order is that of the choices of --output-style. */
-typedef enum { PT_STYLE_LLVM, PT_STYLE_GNU, PT_STYLE_JSON, PT_STYLE_ADDR2LINE } pt_style;
+typedef enum { PT_STYLE_LLVM, PT_STYLE_GNU, PT_STYLE_JSON, PT_STYLE_ADDR2LINE } pt_answer_style;
 
 /* A symbol of data. */
 typedef struct pt_data_symbol {
@@ -34,7 +34,7 @@ typedef struct pt_answer {
 
 typedef struct pt_answer_printer {
     pt_out *out;
-    pt_style style;
+    pt_answer_style style;
     bool functions, addresses, basenames, pretty;
     size_t printed; /* answers so far */
 } pt_answer_printer;

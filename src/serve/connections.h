@@ -36,9 +36,8 @@ pt_connection *pt_connection_enter(pt_connections *all, int fd);
 void pt_connection_leave(pt_connections *all, pt_connection *c);
 /* busy true: a request is complete; false: it was answered. */
 void pt_connection_set_busy(pt_connections *all, pt_connection *c, bool busy);
-/* Shuts down connections past their deadline. Returns the time to the next deadline in ms; -1:
- * none.
- */
+/* Shuts down connections past their deadline. Returns the milliseconds to the next deadline; -1:
+ * there is none. */
 int pt_connections_close_late(pt_connections *all);
 
 #endif

@@ -1,4 +1,4 @@
-/* keeper.h: a process that keeps what answers are made from, and makes each answer in a copy of
+/* keeper.h: a process that keeps the data of answers, and makes each answer in a copy (fork) of
  * itself. An answer may take long, need much memory or crash, and can be ended at any time with all
  * its children.
  *
@@ -26,7 +26,7 @@ typedef struct pt_keeper_ends {
     int pipe;      /* a write end: end of file at its read end means that the process has ended or
                       stays */
     int successor; /* a socket for a process that stays; -1: none may stay */
-    int body;      /* what the request brought; -1: nothing */
+    int body;      /* the body of the request; -1: it has none */
 } pt_keeper_ends;
 
 /* An answer that a process wrote. Texts that it lacks are NULL. */

@@ -1,9 +1,9 @@
 /* workers.h: has each answer made by a process of its own (keeper.h), PT_MOST_RUNNING at once;
  * other requests wait. A process ends when its client disconnects.
  *
- * Processes that stay are keepers, too. Each has a root, a number: 0 is the first, and a request
- * for
- * "/3/..." goes to 3. Of more than PT_MOST_STAYING the one that was asked least recently ends.
+ * Processes that stay are keepers, too. Each has a number, its root: 0 is the first keeper, and a
+ * request for "/3/..." goes to keeper 3. If there are more than PT_MOST_STAYING, the one whose last
+ * request is the oldest ends.
  */
 #ifndef PT_SERVE_WORKERS_H
 #define PT_SERVE_WORKERS_H
@@ -18,7 +18,8 @@
 
 void pt_answered_done(pt_answered *answered); /* accepts zeros with fd -1 */
 
-/* A keeper, and for how many it is needed: its place and its answers under way. */
+/* A keeper, and the number of its users: its place in the list, and each of its unfinished answers.
+ */
 typedef struct pt_kept {
     pt_keeper keeper;
     unsigned users;

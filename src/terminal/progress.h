@@ -1,5 +1,5 @@
-/* progress.h: a line on the terminal of standard error that says how far long work is. It comes
- * after a second without messages, and goes before anything else is written and at the end.
+/* progress.h: the line on the terminal of standard error that says how far long work is. It appears
+ * after a second without messages, and disappears before other output and at the end of the work.
  */
 #ifndef PT_TERMINAL_PROGRESS_H
 #define PT_TERMINAL_PROGRESS_H
@@ -9,8 +9,8 @@
 /* The silence before the line, in milliseconds; 1000 without it. */
 #define PT_PROGRESS_VARIABLE "PITOT_PROGRESS_MS"
 
-/* NULL, with which nothing is shown, if standard error is no terminal or one that cannot erase a
- * line. */
+/* NULL if standard error is no terminal, or a terminal that cannot erase a line: functions that
+ * take a pt_progress then show nothing. */
 pt_progress *pt_progress_line_new(void);
 
 #endif

@@ -1,9 +1,9 @@
-/* draws.h: how much chance there is in an event's values.
+/* draws.h: the variance of an event's values, from the number and weights of their draws.
  *
- * Each value of a sample is a sum of so many draws: hits of a clock, waits, sampled allocations.
- * Draws come independently, so that a sum of them has a variance of the sum of their squares
- * (compound Poisson). For draws of equal weight w that is w times the value; for waits, which last
- * from a microsecond to a second, it is more than the mean weight tells.
+ * The value of a sample is a sum of draws: hits of a clock, waits, sampled allocations. Draws come
+ * independently, so the variance of a sum of draws is the sum of the squares of their weights
+ * (compound Poisson). For draws of equal weight w it is w times the value. Waits last from a
+ * microsecond to a second: their variance is larger than that of as many draws of the mean weight.
  *
  *   value 60 ms, 20 draws of 3 ms            squares 20 * 9 ms^2
  *   value 60 ms, 19 draws of 1 ms, 1 of 41   squares 19 + 1,681 ms^2: as good as 2.1 equal draws
@@ -15,18 +15,17 @@
 
 typedef struct pt_draws {
     const char *name; /* "samples", "waits", "contentions"; borrowed */
-    double value;     /* the event's values added up, as magnitudes */
-    double count;     /* draws */
-    double squares;   /* of their weights, added up */
-    double weight;    /* of every draw; 0: they differ */
-    bool is_regular;  /* a clock or a counter draws at equal distances, so that the number of draws
-                         of the whole is no chance, only whose they are */
+    double value;     /* the sum of the magnitudes of the event's values */
+    double count;     /* the number of draws */
+    double squares;   /* the sum of the squares of their weights */
+    double weight;    /* the weight of each draw; 0: the weights differ */
+    bool is_regular;  /* a clock or a counter draws at equal distances: chance decides to which rows
+                         the draws belong, but not how many there are in all */
 } pt_draws;
 
-/* Fills *ret_draws, and for each sample ret_squares and, if it is not NULL, ret_counts (its draws).
- * False: it is not known how many draws the values
- * stand for, or some are below 0, as of a profile less another. In order, what is known is taken
- * from
+/* Fills *ret_draws, and for each sample ret_squares and, if it is not NULL, ret_counts (the number
+ * of its draws). False: the number of draws is not known, or a value is negative, as in a
+ * difference of two profiles. The number is taken from the first of these that the profile has:
  *
  * 1. an event that counts draws: "samples", "waits", "preemptions", "contentions", "allocations",
  * where nearly all samples that have a value have some. Weights within a sample are taken to vary

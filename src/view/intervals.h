@@ -1,4 +1,4 @@
-/* intervals.h: between which values the truth behind each row of a table lies.
+/* intervals.h: the interval in which the true value behind each row of a table lies.
  *
  * A profile is one draw of what the program does. The interval of a row holds, in 95 of 100
  * profiles, the value that the mean of many such profiles would have:

@@ -31,7 +31,7 @@ typedef struct pt_why_place {
     char *name;       /* as reports show it; NULL = none */
     const char *file; /* of the profile; "" = unknown */
     int64_t line;     /* of the call that has most of the value, or of most own time; 0 = unknown */
-    double share;     /* of the finding's value */
+    double share;     /* its part of the finding's value, 0 to 1 */
 } pt_why_place;
 
 enum { PT_WHY_SOURCES_MAX = 3, PT_WHY_PATH_MAX = 7 };
@@ -78,9 +78,9 @@ typedef struct pt_why_request {
 typedef struct pt_why {
     pt_why_finding *finding;
     size_t count;
-    int64_t whole; /* what the shares are of */
-    double rest;   /* the share of no finding */
-    double draws;  /* equal samples that the values are worth; 0 = unknown */
+    int64_t whole; /* the value that a share of 1 stands for */
+    double rest;   /* the share that belongs to no finding */
+    double draws;  /* the number of equal samples that would vary as much; 0 = unknown */
     /* One thread has nearly all of the value, of several: its share, else 0. */
     double busy_thread_share;
     uint32_t thread_count;

@@ -18,9 +18,9 @@ typedef struct pt_why_cause {
     unsigned rank;   /* of several causes in one stack the highest rank wins, then the outermost */
     bool calls_back; /* its functions call functions of the program: comparisons of a sort */
     bool in_kernel;  /* its functions show it in the kernel, too, whatever its rank */
-    bool
-        is_of_memory; /* it is work on memory only: what its functions wait for, files that they
-                         read and code of an interpreter that makes their elements, is not theirs */
+    /* It is work on memory only: waits, reading of files and an interpreter's code below its
+     * functions do not count as this cause. */
+    bool is_of_memory;
     bool is_of_files; /* it is a system call on files */
     /* Names, NULL-terminated. C functions are spelled without leading underscores and without the
      * suffixes of glibc's variants: "memmove" is __memmove_avx_unaligned_erms, too. A "*" stands
