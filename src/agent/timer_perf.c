@@ -20,6 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/plain/tick.h"
+
 /* ---- does SIGTRAP do no harm here? ---- */
 
 enum {
@@ -202,7 +204,7 @@ static void change_period(pt_thread *thread)
     const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
     uint64_t random = pt_agent_random(UINT64_MAX);
     if (thread->event == NULL) return;
-    pt_tick_event_replace(thread, tid, pt_tick_random_period(&random, pt_tick.period_ns));
+    pt_tick_event_replace(thread, tid, pt_random_period(&random, pt_tick.period_ns));
     thread->event_from_ns = (int64_t)pt_agent_clock_ns(pt_timer_cpu_clock(tid));
 }
 

@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/plain/tick.h"
+
 enum {
     STACK_BYTES = 64 << 10,
     IDLE_LOOKS =
@@ -123,7 +125,7 @@ static void *ticker_main(void *arg)
         pt_threads_each(look_at_thread, &this);
         if (!this.any) wait_for_work();
         const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
-        const uint64_t every_ns = pt_tick_random_period(&random, pt_tick.period_ns);
+        const uint64_t every_ns = pt_random_period(&random, pt_tick.period_ns);
         next_ns = next_ns + every_ns > now_ns ? next_ns + every_ns : now_ns + every_ns;
         wait_for(&ticker.quit, 0, next_ns - now_ns);
     }

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/plain/tick.h"
+
 static pt_agent_mutex lock;
 
 #define NOWHERE ((off_t)-1) /* where the descriptor is */
@@ -137,7 +139,7 @@ uint64_t pt_agent_random(uint64_t below)
     const uint64_t step = UINT64_C(0x9e3779b97f4a7c15);
     uint64_t state = atomic_fetch_add(&counter, step) ^ pt_agent_clock_ns(CLOCK_MONOTONIC) ^
                      (uintptr_t)&state << 20;
-    return pt_tick_random(&state, below);
+    return pt_random_below(&state, below);
 }
 
 void pt_agent_wake_drain(void)

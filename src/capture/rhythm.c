@@ -1,32 +1,14 @@
 /* rhythm.c: see rhythm.h. */
 #include "capture/rhythm.h"
 
-#include "base/hash.h"
+#include "base/plain/tick.h"
 
 static const double least_part = 0.5, most_part = 1.5;
-
-uint64_t pt_rhythm_random(uint64_t *state, uint64_t limit)
-{
-    *state = pt_hash_mix(*state, 0x1d8e4e27c47d124f);
-    return limit > 0 ? *state % limit : 0;
-}
 
 static double random_between(uint64_t *state, double least, double most)
 {
     enum { STEPS = 1 << 20 };
-    return least + (most - least) * (double)pt_rhythm_random(state, STEPS) / STEPS;
-}
-
-uint64_t pt_rhythm_alone(uint64_t *state, uint64_t period)
-{
-    return (uint64_t)((double)period * random_between(state, least_part, most_part));
-}
-
-uint64_t pt_rhythm_dropped(uint64_t period, uint64_t due_ns, uint64_t since_ns)
-{
-    enum { LATE_NS = 50000 }; /* a tick may come so much later than it is due, */
-    const uint64_t late_ns = period / 10 * 7 > LATE_NS ? period / 10 * 7 : LATE_NS; /* or more */
-    return due_ns > period + late_ns && since_ns > period ? since_ns - period : 0;
+    return least + (most - least) * (double)pt_random_below(state, STEPS) / STEPS;
 }
 
 /* Divides a sum between two timers at random. */
@@ -53,7 +35,7 @@ uint64_t pt_rhythm_period(const pt_rhythm *rhythm, uint32_t timer, uint64_t peri
 uint64_t pt_rhythm_first(uint64_t *state, uint32_t timer, uint64_t period)
 {
     enum { LEAST_NS = 50000 }; /* the timer repeats this time until it gets its period */
-    const uint64_t first = timer * period + pt_rhythm_random(state, period);
+    const uint64_t first = timer * period + pt_random_below(state, period);
     return first > LEAST_NS ? first : LEAST_NS;
 }
 
@@ -61,7 +43,7 @@ void pt_rhythm_redraw(pt_rhythm *rhythm, uint64_t *state, uint64_t ticks, uint32
 {
     const uint32_t n = rhythm->timers;
     const uint32_t a = rhythm->turn;
-    const uint32_t b = (uint32_t)(a + 1 + pt_rhythm_random(state, n - 1)) % n;
+    const uint32_t b = (uint32_t)(a + 1 + pt_random_below(state, n - 1)) % n;
     const uint64_t apart = ticks > PT_RHYTHM_TICKS ? ticks : PT_RHYTHM_TICKS;
     double sum = n * (1 + 1 / (double)apart);
     for (uint32_t i = 0; i < n; i++)

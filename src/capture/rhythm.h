@@ -29,16 +29,6 @@ typedef struct pt_rhythm {
     uint32_t turn; /* the timer that is drawn anew next */
 } pt_rhythm;
 
-/* A random number below limit; 0 if limit is 0. state: of the generator, any seed. */
-uint64_t pt_rhythm_random(uint64_t *state, uint64_t limit);
-/* A random period for a timer that is alone: 0.5 to 1.5 times the given period. The caller takes
- * the weights of samples from a clock. */
-uint64_t pt_rhythm_alone(uint64_t *state, uint64_t period);
-/* The part of the time since a timer's last tick, in ns, that belongs to ticks which were due and
- * were dropped before the one that came: all but one period; 0 if none was. due_ns: the part of
- * since_ns in which the timer had this period. */
-uint64_t pt_rhythm_dropped(uint64_t period, uint64_t due_ns, uint64_t since_ns);
-
 /* Draws the parts of all timers. timers: 1, or an even number up to PT_RHYTHM_TIMERS. */
 void pt_rhythm_begin(pt_rhythm *rhythm, uint32_t timers, uint64_t *state);
 /* The period of one timer, if the ticks of all timers together have the given period. */

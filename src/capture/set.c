@@ -17,6 +17,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/plain/tick.h"
 #include "capture/ledger.h"
 #include "capture/procs.h"
 
@@ -180,7 +181,7 @@ static uint64_t ticks_of_row(pt_event_set *set, uint32_t index)
 {
     const uint64_t period = set->plan.period;
     if (!set->plan.source->is_clock) return period;
-    if (set->plan.is_each_thread) return pt_rhythm_alone(&set->random, period);
+    if (set->plan.is_each_thread) return pt_random_period(&set->random, period);
     return pt_rhythm_period(&set->pairs[index % set->pair_count].rhythm, index / set->pair_count,
                             period);
 }
@@ -254,10 +255,10 @@ static bool open_new(pt_event_set *set, pt_event_thread *thread, pid_t pid)
     pt_thread_clock_read("/proc", (uint32_t)pid, (uint32_t)thread->tid, &clock);
     const uint64_t before_ns = clock.ran_ns;
     thread->former_ns = before_ns;
-    thread->credit = (before_ns + pt_rhythm_random(&set->random, period)) / period;
+    thread->credit = (before_ns + pt_random_below(&set->random, period)) / period;
     for (uint32_t i = 0; i < set->pair_count; i++) {
         pt_event_row *const row = &thread->rows[i];
-        uint64_t first = 1 + pt_rhythm_random(&set->random, period);
+        uint64_t first = 1 + pt_random_below(&set->random, period);
         row->offset = period - first;
         if (thread->credit > 0 || first < FIRST_PERIOD_MIN_NS) first = FIRST_PERIOD_MIN_NS;
         if (!open_row(set, row, thread->tid, i, first)) return false;
@@ -703,7 +704,7 @@ static uint64_t time_in_kernel(const pt_event_row *row, const pt_perf_record *re
     uint64_t due = row->passed == 0 ? record->sample.count : since;
     if (!row->is_first && record->time_ns < row->settled_ns + due)
         due = record->time_ns > row->settled_ns ? record->time_ns - row->settled_ns : 0;
-    return pt_rhythm_dropped(row->is_first ? row->first : row->period, due, since);
+    return pt_dropped_ns(row->is_first ? row->first : row->period, due, since);
 }
 
 uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record,
@@ -727,7 +728,7 @@ uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record,
     thread->credit = 0;
     row->fresh += record->time_ns > row->settled_ns;
     if (row->fresh >= ROW_TICKS && !row->is_first) {
-        row->period = pt_rhythm_alone(&set->random, set->plan.period);
+        row->period = pt_random_period(&set->random, set->plan.period);
         settle_row(row);
     }
     return weight;

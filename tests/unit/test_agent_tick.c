@@ -5,6 +5,7 @@
 #include "base_check.h"
 
 #include "agent/tick/tick.h"
+#include "base/plain/tick.h"
 
 #include <errno.h>
 #include <math.h>
@@ -615,7 +616,7 @@ static double seen_of_threads(int64_t life_ns, int64_t user_ns)
     info.si_code = 1; /* POLL_IN */
     interrupt_at(0x5000, 10, 0);
     for (int i = 0; i < THREADS; i++) {
-        const int64_t first_ns = 1 + (int64_t)pt_tick_random(&random, pt_tick.period_ns);
+        const int64_t first_ns = 1 + (int64_t)pt_random_below(&random, pt_tick.period_ns);
         self.event_ns = (uint64_t)first_ns;
         self.part_ns = period_ns - first_ns;
         self.user_ns = self.kernel_ns = 0;
@@ -653,7 +654,7 @@ static void random_periods_have_the_period_in_the_mean(void **state)
     uint64_t random = 1, least = UINT64_MAX, most = 0;
     double sum = 0;
     for (int i = 0; i < DRAWS; i++) {
-        const uint64_t period_ns = pt_tick_random_period(&random, PERIOD_NS);
+        const uint64_t period_ns = pt_random_period(&random, PERIOD_NS);
         sum += (double)period_ns;
         if (period_ns < least) least = period_ns;
         if (period_ns > most) most = period_ns;

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/plain/tick.h"
 #include "capture/rhythm.h"
 
 enum { PERIOD = 1000000 };
@@ -39,7 +40,7 @@ static void redraw(cpu *c, uint64_t now_ns)
         c->next[drawn[i]] = now_ns + c->period[drawn[i]];
     }
     c->redrawn_ns = now_ns;
-    c->redraw_ns = now_ns + PT_RHYTHM_TICKS * PERIOD + pt_rhythm_random(&c->state, 2 * PERIOD);
+    c->redraw_ns = now_ns + PT_RHYTHM_TICKS * PERIOD + pt_random_below(&c->state, 2 * PERIOD);
 }
 
 /* The next tick of the cpu. */
@@ -124,7 +125,7 @@ static void test_alone(void **state)
     double passed = 0;
     (void)state;
     for (int i = 0; i < DRAWS; i++) {
-        const uint64_t period = pt_rhythm_alone(&seed, PERIOD);
+        const uint64_t period = pt_random_period(&seed, PERIOD);
         assert_in_range(period, PERIOD / 2, PERIOD * 3 / 2);
         passed += (double)period / PERIOD;
     }
@@ -135,16 +136,16 @@ static void test_alone(void **state)
 static void test_dropped(void **state)
 {
     (void)state;
-    assert_int_equal(pt_rhythm_dropped(10000000, 10000000, 10000000), 0);
-    assert_int_equal(pt_rhythm_dropped(10000000, 16000000, 16000000), 0); /* late */
-    assert_int_equal(pt_rhythm_dropped(10000000, 20000000, 20000000), 10000000);
-    assert_int_equal(pt_rhythm_dropped(10000000, 51000000, 51000000), 41000000);
+    assert_int_equal(pt_dropped_ns(10000000, 10000000, 10000000), 0);
+    assert_int_equal(pt_dropped_ns(10000000, 16000000, 16000000), 0); /* late */
+    assert_int_equal(pt_dropped_ns(10000000, 20000000, 20000000), 10000000);
+    assert_int_equal(pt_dropped_ns(10000000, 51000000, 51000000), 41000000);
     /* The timer has its period for a part of the time only. */
-    assert_int_equal(pt_rhythm_dropped(10000000, 11000000, 25000000), 0);
-    assert_int_equal(pt_rhythm_dropped(10000000, 21000000, 25000000), 15000000);
+    assert_int_equal(pt_dropped_ns(10000000, 11000000, 25000000), 0);
+    assert_int_equal(pt_dropped_ns(10000000, 21000000, 25000000), 15000000);
     /* A tick may come 50 us late, however short the period is. */
-    assert_int_equal(pt_rhythm_dropped(20000, 60000, 60000), 0);
-    assert_int_equal(pt_rhythm_dropped(20000, 80000, 80000), 60000);
+    assert_int_equal(pt_dropped_ns(20000, 60000, 60000), 0);
+    assert_int_equal(pt_dropped_ns(20000, 80000, 80000), 60000);
 }
 
 int main(void)

@@ -53,27 +53,6 @@ static inline bool pt_tick_timer_set(void *timer, const struct itimerspec *times
     return PT_KERNEL(SYS_timer_settime, (int)(intptr_t)timer, 0, times, NULL) == 0;
 }
 
-/* ---- chance ---- */
-
-/* A random number below limit (0 if limit is 0), of a generator that any thread has for itself:
- * splitmix64, from any state. */
-static inline uint64_t pt_tick_random(uint64_t *state, uint64_t limit)
-{
-    uint64_t bits = *state += UINT64_C(0x9e3779b97f4a7c15);
-    bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    bits = (bits ^ bits >> 27) * UINT64_C(0x94d049bb133111eb);
-    bits ^= bits >> 31;
-    return limit == 0 ? 0 : bits % limit;
-}
-
-/* A random period of an event that has the given period in the mean: half of it to one and a half.
- * Where a program works in rounds of about that length, the next ticks then find any place of its
- * rounds. */
-static inline uint64_t pt_tick_random_period(uint64_t *state, uint64_t period_ns)
-{
-    return period_ns / 2 + pt_tick_random(state, period_ns);
-}
-
 /* ---- rings ---- */
 
 /* Samples of one thread that are not yet folded into stacks, in memory that no other process sees.
@@ -198,7 +177,7 @@ typedef struct pt_thread {
     uint64_t event_ns; /* the period of its event, or of the ticks that the ticker sends, at most */
     uint32_t event_ticks;      /* since it asked for a period */
     _Atomic(int) wants_period; /* its event has had its period for long enough */
-    uint64_t random;           /* pt_tick_random */
+    uint64_t random;           /* pt_random_below */
     /* By mode: the POSIX timer was armed, and has ended, at these times of the thread's clock; -1:
      * it has not ended yet. */
     int64_t look_start_ns, look_seen_ns;

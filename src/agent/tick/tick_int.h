@@ -2,7 +2,17 @@
 #ifndef PT_AGENT_TICK_INT_H
 #define PT_AGENT_TICK_INT_H
 
+#include <time.h>
+
 #include "agent/tick/tick.h"
+
+/* 0 if the host has forbidden itself to read clocks. */
+static inline int64_t pt_tick_clock_ns(clockid_t clock)
+{
+    struct timespec now = {0};
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
 /* The weight of this tick of the thread in periods; may be 0. */
 uint32_t pt_tick_weight_by_clock(pt_thread *self);

@@ -377,8 +377,8 @@ static void note_moment(pt_tick_wait *wait)
     struct rusage usage = {0};
     const pt_tick_moment before = wait->now;
     PT_KERNEL(SYS_getrusage, RUSAGE_THREAD, &usage);
-    wait->now = (pt_tick_moment){.wall_ns = clock_ns(CLOCK_MONOTONIC),
-                                 .cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID),
+    wait->now = (pt_tick_moment){.wall_ns = pt_tick_clock_ns(CLOCK_MONOTONIC),
+                                 .cpu_ns = pt_tick_clock_ns(CLOCK_THREAD_CPUTIME_ID),
                                  .sleeps = usage.ru_nvcsw,
                                  .preemptions = usage.ru_nivcsw};
     const bool has_slept_once = before.wall_ns != 0 && wait->now.sleeps == before.sleeps + 1 &&

@@ -19,18 +19,12 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "base/plain/tick.h"
 #include "machine/context.h"
-
-static int64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    if (clock_gettime(clock, &now) != 0) return 0;
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static int64_t thread_clock_ns(void)
 {
-    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    return pt_tick_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* The number of periods in this CPU time; a part of a period is one with the chance of its length,
@@ -40,7 +34,7 @@ static uint32_t periods_in(pt_thread *self, int64_t ns, int64_t *ret_ns)
 {
     const int64_t period_ns = (int64_t)pt_tick.period_ns;
     const int64_t whole = ns > 0 ? ns / period_ns : 0, rest_ns = ns > 0 ? ns % period_ns : 0;
-    const bool is_one_more = (int64_t)pt_tick_random(&self->random, pt_tick.period_ns) < rest_ns;
+    const bool is_one_more = (int64_t)pt_random_below(&self->random, pt_tick.period_ns) < rest_ns;
     const int64_t periods = whole + is_one_more;
     *ret_ns = periods * period_ns;
     return periods > UINT32_MAX ? UINT32_MAX : (uint32_t)periods;
@@ -74,7 +68,7 @@ uint32_t pt_tick_weight_by_clock(pt_thread *self)
 uint32_t pt_tick_weight_by_process(void)
 {
     const uint64_t period_ns = pt_tick.period_ns;
-    const uint64_t now_ns = (uint64_t)clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    const uint64_t now_ns = (uint64_t)pt_tick_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     uint64_t seen_ns = atomic_load(&pt_tick.process_seen_ns), periods;
     do {
         periods = now_ns > seen_ns ? (now_ns - seen_ns + period_ns / 2) / period_ns : 0;
@@ -85,29 +79,21 @@ uint32_t pt_tick_weight_by_process(void)
 
 /* ---- by mode ---- */
 
-/* The event's timer runs in the kernel, too, where a tick is dropped. So ticks of the event that
- * were due since the last one, up to now, and did not come were in the kernel. */
-static int64_t due_ticks(const pt_thread *self, int64_t now_ns)
-{
-    enum { LATE_NS = 50000 };
-    const int64_t event_ns = (int64_t)self->event_ns, since_ns = now_ns - self->event_from_ns;
-    const int64_t late_ns = event_ns / 10 * 7;
-    return event_ns > 0 ? (since_ns - (late_ns > LATE_NS ? late_ns : LATE_NS)) / event_ns + 1 : 1;
-}
-
 static void add_kernel(pt_tick_ring *ring, uint64_t periods)
 {
     __atomic_store_n(&ring->kernel, ring->kernel + periods, __ATOMIC_RELAXED);
 }
 
+/* The event's timer runs in the kernel, too, where a tick is dropped. So ticks of the event that
+ * were due since the last one, up to now, and did not come were in the kernel. */
 uint32_t pt_tick_weight_of_user_tick(pt_thread *self, pt_tick_ring *ring)
 {
     const int64_t now_ns = thread_clock_ns(), since_ns = now_ns - self->ticked_ns;
-    const int64_t event_ns = (int64_t)self->event_ns;
-    const bool is_alone = due_ticks(self, now_ns) <= 1 || since_ns <= event_ns;
+    const int64_t kernel_ns =
+        pt_dropped_ns((int64_t)self->event_ns, now_ns - self->event_from_ns, since_ns);
     self->ticked_ns = self->event_from_ns = now_ns;
-    if (!is_alone) add_kernel(ring, account_part(self, &self->kernel_ns, since_ns - event_ns));
-    return account_part(self, &self->user_ns, is_alone ? since_ns : event_ns);
+    if (kernel_ns > 0) add_kernel(ring, account_part(self, &self->kernel_ns, kernel_ns));
+    return account_part(self, &self->user_ns, since_ns - kernel_ns);
 }
 
 /* The first tick stands for a whole period, however early it comes, so a thread begins with a

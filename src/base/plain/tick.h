@@ -1,0 +1,40 @@
+/* tick.h: the arithmetic of ticks, which the library and the recorder share: random periods, and
+ * the ticks that were due and did not come. Any layer may include this header: it needs nothing but
+ * libc's headers.
+ */
+#ifndef PT_BASE_PLAIN_TICK_H
+#define PT_BASE_PLAIN_TICK_H
+
+#include <stdint.h>
+
+/* A random number below limit (0 if limit is 0), of a generator with one owner: splitmix64 (Steele,
+ * Lea, Flood 2014), from any state. */
+static inline uint64_t pt_random_below(uint64_t *state, uint64_t limit)
+{
+    uint64_t bits = *state += UINT64_C(0x9e3779b97f4a7c15);
+    bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    bits = (bits ^ bits >> 27) * UINT64_C(0x94d049bb133111eb);
+    bits ^= bits >> 31;
+    return limit == 0 ? 0 : bits % limit;
+}
+
+/* A random period of a timer that has the given period in the mean: half of it to one and a half.
+ * Where a program works in rounds of about that length, the next ticks then find any place of its
+ * rounds. The caller takes the weights of samples from a clock. */
+static inline uint64_t pt_random_period(uint64_t *state, uint64_t period_ns)
+{
+    return period_ns / 2 + pt_random_below(state, period_ns);
+}
+
+/* The part of the time since a timer's last tick, since_ns, that belongs to ticks which were due
+ * and were dropped before the one that came: all but one period; 0 if none was. due_ns: the part of
+ * since_ns in which the timer had this period. */
+static inline int64_t pt_dropped_ns(int64_t period_ns, int64_t due_ns, int64_t since_ns)
+{
+    enum { LATE_NS = 50000 }; /* a tick may come so much later than it is due, or more */
+    const int64_t part_ns = period_ns / 10 * 7, late_ns = part_ns > LATE_NS ? part_ns : LATE_NS;
+    const int64_t beside_ns = since_ns - period_ns;
+    return period_ns > 0 && due_ns > period_ns + late_ns && beside_ns > 0 ? beside_ns : 0;
+}
+
+#endif
