@@ -19,9 +19,10 @@ typedef struct {
     uint32_t who;   /* a row of sink.who times 2, + 1 if uncertain; not in a timeline */
 } counted;
 
-/* The name of a process, for labels. */
+/* A name of a process, for labels. */
 typedef struct {
     uint32_t pid, comm;
+    uint32_t before; /* the process's previous one + 1 */
 } sink_who;
 
 /* A stack as sampled, until its process is forgotten: the next samples are compared with it. */
@@ -78,7 +79,6 @@ struct pt_sink {
     uint32_t freed;      /* places that were freed since known_of was built */
     PT_VECTOR(counted) stack;
     PT_VECTOR(int64_t) value; /* value_count for each stack */
-    pt_index who_of; /* hash of a name -> row of who: a process may go back to a former name */
     PT_VECTOR(sink_who) who;
     uint32_t value_count;
     pt_index shared;
@@ -104,7 +104,6 @@ pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mappin
     sink->key_comm = pt_builder_text(builder, "comm").v;
     pt_index_init(&sink->known_of);
     pt_index_init(&sink->shared);
-    pt_index_init(&sink->who_of);
     if (kernel != NULL) sink->kernel_mapping = *kernel;
     return sink;
 }
@@ -114,7 +113,6 @@ void pt_sink_free(pt_sink *sink)
     if (sink == NULL) return;
     pt_index_done(&sink->known_of);
     pt_index_done(&sink->shared);
-    pt_index_done(&sink->who_of);
     for (size_t i = 0; i < sink->known.count; i++)
         free(sink->known.items[i].pcs);
     free(sink->known.items);
@@ -370,18 +368,26 @@ static uint32_t make_stack(pt_sink *sink, const pt_sink_sample *s)
     return pt_builder_stack(sink->builder, sink->frames, count, (pt_stack_end)s->end).v;
 }
 
+/* A row of sink.who + 1. A process may go back to a former name. */
+static uint32_t find_or_add_name(pt_sink *sink, pt_proc *proc)
+{
+    enum { NAMES_MAX = 64 }; /* of names beyond these, a row may come twice */
+    const uint32_t comm = pt_builder_text(sink->builder, proc->comm).v;
+    uint32_t row = proc->last_name;
+    for (unsigned i = 0; row > 0 && i < NAMES_MAX; i++) {
+        if (sink->who.items[row - 1].comm == comm) return row;
+        row = sink->who.items[row - 1].before;
+    }
+    const sink_who added = {proc->pid, comm, proc->last_name};
+    PT_PUSH(sink->who, added);
+    proc->last_name = (uint32_t)sink->who.count;
+    return proc->last_name;
+}
+
 static uint32_t who_of(pt_sink *sink, pt_proc *proc, bool is_uncertain)
 {
     if (sink->is_timeline) return 0; /* each sample has its process in columns */
-    if (proc->who == 0) {
-        const sink_who name = {proc->pid, pt_builder_text(sink->builder, proc->comm).v};
-        const uint64_t hash = pt_hash_u32_pair(name.pid, name.comm);
-        const uint32_t known = PT_INDEX_FIND(&sink->who_of, hash, i,
-                                             sink->who.items[i].pid == name.pid &&
-                                                 sink->who.items[i].comm == name.comm);
-        proc->who =
-            1 + (known != PT_NONE ? known : PT_INDEX_PUSH(&sink->who_of, hash, sink->who, name));
-    }
+    if (proc->who == 0) proc->who = find_or_add_name(sink, proc);
     return (proc->who - 1) * 2 + is_uncertain;
 }
 
