@@ -360,6 +360,8 @@ void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack)
     attach_slot(thread);
     const bool sampled = thread->engine != NULL;
     if (sampled) pt_agent.journal.header->own_ns += thread->begun_ns - since_ns;
+    if (atomic_load(&thread->weighing) == PT_TICK_BY_USER_MODE) /* the kernel gave it birth */
+        atomic_fetch_add(&pt_tick.kernel_owed_ns, (int64_t)since_ns);
     pt_agent_unlock(&caller);
     /* Threads often start with every signal blocked, and would never be seen. */
     if (sampled) pt_signals_allow();

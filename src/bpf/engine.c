@@ -9,30 +9,26 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
-#include "base/index.h"
 #include "bpf/libbpf.h"
 #include "bpf/pool.h"
 
 enum { ARRAY = 2, MMAPABLE = 1 << 10 };
 
 /* A process in the kernel's map. */
-typedef struct {
+typedef struct known_process {
     uint32_t pid;
     uint32_t mappings, word_count; /* place in the pool; 0: none */
-    bool is_known;
+    struct known_process *next;    /* of the same bucket */
 } known_process;
+
+enum { BUCKETS = 1 << 10 };
 
 struct pt_bpf_engine {
     const pt_libbpf *lib;
     struct bpf_object *object;
     int program_fd, processes_fd, output_fd, pool_fd;
     pt_bpf_pool pool;
-    struct {
-        known_process *items;
-        size_t count, cap;
-    } process;
-    pt_index process_of; /* pid -> row */
+    known_process *of_pid[BUCKETS]; /* by pid modulo; those that the program knows */
 };
 
 /* ---- loading ---- */
@@ -126,7 +122,6 @@ pt_status pt_bpf_engine_new(uint32_t cpu_limit, pt_bpf_engine **ret_engine, pt_e
     pt_bpf_engine *const engine = pt_alloc(1, sizeof *engine);
     engine->lib = lib;
     pt_bpf_pool_init(&engine->pool, make_chunk, engine);
-    pt_index_init(&engine->process_of);
     const pt_status status = load_object(engine, cpu_limit, reterr);
     if (status != PT_OK) {
         pt_bpf_engine_free(engine);
@@ -143,8 +138,12 @@ void pt_bpf_engine_free(pt_bpf_engine *engine)
         munmap(engine->pool.chunks[i], PT_BPF_CHUNK_BYTES);
     pt_bpf_pool_done(&engine->pool);
     if (engine->object != NULL) engine->lib->object_close(engine->object);
-    pt_index_done(&engine->process_of);
-    free(engine->process.items);
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (known_process *p = engine->of_pid[i], *next; p != NULL; p = next) {
+            next = p->next;
+            free(p);
+        }
+    }
     free(engine);
 }
 
@@ -170,23 +169,18 @@ static uint64_t now_ns(void)
     return (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
 }
 
-static known_process *process_of(pt_bpf_engine *engine, uint32_t pid, bool make)
+/* The link to the process, or the one where it would be. */
+static known_process **find_process(pt_bpf_engine *engine, uint32_t pid)
 {
-    const uint64_t hash = pt_hash_u32_pair(pid, 13);
-    const uint32_t known =
-        PT_INDEX_FIND(&engine->process_of, hash, i, engine->process.items[i].pid == pid);
-    if (known != PT_NONE) return &engine->process.items[known];
-    if (!make) return NULL;
-    const known_process added = {.pid = pid};
-    const uint32_t row = PT_INDEX_PUSH(&engine->process_of, hash, engine->process, added);
-    return &engine->process.items[row];
+    known_process **link = &engine->of_pid[pid % BUCKETS];
+    while (*link != NULL && (*link)->pid != pid)
+        link = &(*link)->next;
+    return link;
 }
 
-static void free_mappings(pt_bpf_engine *engine, known_process *process)
+static void free_mappings(pt_bpf_engine *engine, uint32_t mappings, uint32_t word_count)
 {
-    if (process->word_count > 0)
-        pt_bpf_pool_give_back(&engine->pool, process->mappings, process->word_count, now_ns());
-    process->word_count = 0;
+    if (word_count > 0) pt_bpf_pool_give_back(&engine->pool, mappings, word_count, now_ns());
 }
 
 bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modules *modules,
@@ -201,22 +195,24 @@ bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modu
         value.mapping_count = modules->count;
         value.generation = modules->generation;
     }
-    known_process *const process = process_of(engine, pid, true);
-    const bool is_put = engine->lib->map_update_elem(engine->processes_fd, &pid, &value, 0) == 0;
-    known_process unused = {.mappings = value.mappings, .word_count = word_count};
-    if (is_put) {
-        unused = *process;
-        *process = (known_process){pid, value.mappings, word_count, true};
+    if (engine->lib->map_update_elem(engine->processes_fd, &pid, &value, 0) != 0) {
+        free_mappings(engine, value.mappings, word_count);
+        return false;
     }
-    free_mappings(engine, &unused);
-    return is_put;
+    known_process **const link = find_process(engine, pid);
+    if (*link == NULL) *link = pt_alloc(1, sizeof **link);
+    known_process *const process = *link;
+    free_mappings(engine, process->mappings, process->word_count);
+    *process = (known_process){pid, value.mappings, word_count, process->next};
+    return true;
 }
 
 void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid)
 {
-    known_process *const process = process_of(engine, pid, false);
-    if (process == NULL || !process->is_known) return;
+    known_process **const link = find_process(engine, pid), *const process = *link;
+    if (process == NULL) return;
     engine->lib->map_delete_elem(engine->processes_fd, &pid);
-    free_mappings(engine, process);
-    process->is_known = false;
+    free_mappings(engine, process->mappings, process->word_count);
+    *link = process->next;
+    free(process);
 }

@@ -197,12 +197,13 @@ typedef struct pt_thread {
     _Atomic(int) wants_timer; /* it could not be armed: the drain should */
     bool is_unmet;            /* by looks: no look has come yet */
     bool has_changed;         /* it has asked for a period */
-    pt_tick_wait wait;        /* by timer */
+    /* Not touched by the handler: */
+    bool is_foreign;   /* found in the task list */
+    bool is_paused;    /* becomes another program: gets no timer */
+    pt_tick_wait wait; /* by timer */
 
     /* Not touched by the handler. */
     uint64_t begun_ns; /* its CPU clock when its ticks began to count, if they do by that clock */
-    bool is_foreign;   /* found in the task list */
-    bool is_paused;    /* becomes another program: gets no timer */
     uint64_t ticker_clock_ns, ticker_moved_ns; /* the ticker's: as seen last, and when it moved */
     int ticker_fd, ticker_tid;                 /* its file about the thread; 0 = none is open */
     const struct pt_timer_engine *engine;      /* that made its timer; NULL = has none */
