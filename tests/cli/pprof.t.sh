@@ -168,6 +168,14 @@ run pprof -traces a.folded
 expect_equal stacks "$(stdout | grep -c '^-----------+')" 5
 expect_stdout_line '         3   read'
 
+it 'takes a type that a profile has twice for none that all have, as pprof does'
+type='\x0a\x04\x08\x01\x10\x02' strings='\x22\x02\x08\x01\x32\x00\x32\x03cpu\x32\x02ns'
+printf "$type$type"'\x12\x07\x0a\x01\x01\x12\x02\x05\x05\x5a\x04\x08\x01\x10\x02'"$strings" >twice.pb
+printf "$type"'\x12\x06\x0a\x01\x01\x12\x01\x05'"$strings" >once.pb
+run pprof -raw twice.pb once.pb
+expect_status 2
+expect_stderr_has 'problem fetching source profiles: profiles have empty common sample type list'
+
 # Google's own expected reports, byte for byte.
 while read -r expected input args; do
     it "prints google/pprof's own expected $expected"

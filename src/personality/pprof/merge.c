@@ -161,7 +161,16 @@ typedef struct {
     value_type period;
 } agreement;
 
-/* Finds the types that all groups have. */
+static bool has_once(const pt_profile *p, const char *type)
+{
+    uint32_t times = 0;
+    for (uint32_t e = 0; e < p->event->t.count; e++)
+        times += strcmp(pt_text(p, p->event->row[e].type), type) == 0;
+    return times == 1;
+}
+
+/* Finds the types that all groups have. pprof counts how often a type occurs in all profiles, so
+ * that one which a profile has twice is not common. */
 static void find_common(agreement *a)
 {
     const pt_profile *const first = a->group[0];
@@ -169,8 +178,8 @@ static void find_common(agreement *a)
     for (uint32_t e = 0; e < first->event->t.count; e++) {
         const value_type type = event_type(first, e);
         bool everywhere = true;
-        for (size_t i = 1; i < a->group_count && everywhere; i++)
-            everywhere = find_type(a->group[i], type.type) != PT_NONE;
+        for (size_t i = 0; i < a->group_count && everywhere; i++)
+            everywhere = has_once(a->group[i], type.type);
         if (everywhere) a->type[a->count++] = type;
     }
 }
