@@ -497,8 +497,7 @@ static void rank_tables(canon *c)
         rank_rows(tables[t].r, tables[t].rows, tables[t].compare, c);
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): calls itself at most once, since the copy has no sums of zero
- */
+/* NOLINTNEXTLINE(misc-no-recursion): at most once, since the copy has no sums of zero */
 const pt_profile *pt_profile_canonical(const pt_profile *p)
 {
     canon c = {.p = p};
