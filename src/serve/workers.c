@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A root and who answers there. */
@@ -352,6 +353,16 @@ static void drop_waiting(pt_workers *w, const news *n, nfds_t at)
     }
 }
 
+/* The first process of a container has all processes whose parents have ended as its children: those
+ * that stayed (keeper.h), and what an answer started that was ended. They are nobody else's to wait
+ * for; pt_keeper_leave does without its keeper. */
+static void reap_orphans(void)
+{
+    if (getpid() != 1) return;
+    while (waitpid(-1, NULL, WNOHANG) > 0) {
+    }
+}
+
 static void *watch_workers(void *context)
 {
     pt_workers *w = context;
@@ -359,6 +370,7 @@ static void *watch_workers(void *context)
     while (!is_stopped(w)) {
         start_waiting(w);
         wait_for_news(w, &n);
+        reap_orphans();
         drop_waiting(w, &n, end_running(w, &n, false));
     }
     end_running(w, &n, true);

@@ -226,6 +226,32 @@ token=$first_token
 get /again -X POST
 expect_equal 'one that is not live' "$code" 404
 
+it 'as the first process of a container, waits for those that have ended'
+if ! unshare -pf --kill-child true 2>/dev/null; then
+    skip 'no namespace of processes can be made here'
+else
+    cp a.folded live.folded
+    start alone unshare -pf --kill-child "$PITOT" serve --no-browser --live live.folded
+    inner=$(cat "/proc/$pid/task/$pid/children") # unshare hears no SIGTERM
+    servers+=("${inner// /}")
+    for i in 1 2 3 4; do
+        echo "main;step_$i $i" >live.new && mv live.new live.folded
+        expect_equal "change $i" "$(curl -s -H "Authorization: Bearer $token" -X POST "$alone/again")" '{"changed": true, "gone": false}'
+    done
+    # A process that was replaced ends after the answer: the next event finds it.
+    for i in $(seq 100); do
+        curl -s -o body -H "Authorization: Bearer $token" "$alone/api/top"
+        zombies=$(for child in $(cat /proc/${inner// /}/task/*/children); do grep -l '^State:.Z' "/proc/$child/status"; done 2>/dev/null | wc -l)
+        [ "$zombies" -gt 0 ] || break
+        sleep 0.05
+    done
+    expect_equal 'processes that nobody waited for' "$zombies" 0
+    kill "${inner// /}"
+    wait "$pid"
+    expect_equal 'its status' $? 0
+    token=$first_token
+fi
+
 it 'keeps the eight files that were asked for last'
 for i in $(seq 9); do get '/file?name=a' --data-binary @a.folded; done
 last=$(grep -o '[0-9]*' body)
