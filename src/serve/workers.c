@@ -353,9 +353,9 @@ static void drop_waiting(pt_workers *w, const news *n, nfds_t at)
     }
 }
 
-/* The first process of a container has all processes whose parents have ended as its children: those
- * that stayed (keeper.h), and what an answer started that was ended. They are nobody else's to wait
- * for; pt_keeper_leave does without its keeper. */
+/* The first process of a container has all processes whose parents have ended as its children:
+ * those that stayed (keeper.h), and what an answer started that was ended. They are nobody else's
+ * to wait for; pt_keeper_leave does without its keeper. */
 static void reap_orphans(void)
 {
     if (getpid() != 1) return;
