@@ -21,7 +21,7 @@ static int filter_run(pt_cmd_context *context, void *own)
     PT_UNREF_PROFILE const pt_profile *part =
         context->query_text[0] != '\0' ? pt_profile_part(context->answer, context->query_text)
                                        : pt_profile_ref(context->answer);
-    const int status = pt_cmd_write(context, &settings->output, part, NULL);
+    const int status = pt_cmd_write(context, &settings->output, part, "pprof");
     const int64_t kept = context->head.kept, all = pt_summary_samples(context->profile);
     if (status == PT_EXIT_OK && !pt_cmd_writes_stdout(&settings->output))
         pt_outf(context->out, "%s: %s of %s sample%s\n", settings->output.output,

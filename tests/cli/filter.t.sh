@@ -35,5 +35,5 @@ run pitot filter --focus=nothing a.folded -o none.pb.gz
 expect_status 3
 expect [ ! -e none.pb.gz ]
 run pitot filter --focus=parse a.folded
-expect_status 2
-expect_stderr_line 'pitot: filter: name a file with -o FILE, or a format with --to=FORMAT'
+expect_status 0
+expect_equal 'profile.proto by default' "$(pitot top -n 1 --csv - <"$t_out/stdout" | tail -n 1 | cut -d, -f1,5)" '300,parse'
