@@ -638,6 +638,9 @@ int pt_real_sigaction(int signo, const struct sigaction *act, struct sigaction *
 void pt_signals_keep(void);
 /* Unblocks the signals that the library has taken, in the calling thread. */
 void pt_signals_allow(void);
+/* From now on no handler of the host blocks ticks; sigaction tells the host that its handlers do.
+ */
+void pt_signals_free_ticks(void);
 /* Discards pending signals that the library has taken. */
 void pt_signals_forget_pending(void);
 /* spawn.c and epoll.c, which the static library has not: as find_rest in interpose.c. */

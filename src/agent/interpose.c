@@ -376,12 +376,30 @@ static pt_tick_code code_around(void *function, size_t before, size_t behind)
     return addr == 0 ? (pt_tick_code){0} : (pt_tick_code){addr - before, addr + behind};
 }
 
+/* Notes the range of libc's code, if the object has it. */
+static void note_libc_code(const struct dl_phdr_info *info)
+{
+    const uintptr_t here = (uintptr_t)pt_libc_main_start();
+    const bool has_threads = strstr(info->dlpi_name, "/libpthread") != NULL;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const uintptr_t low = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        const pt_tick_code code = {low, low + info->dlpi_phdr[i].p_memsz};
+        if (info->dlpi_phdr[i].p_type != PT_LOAD || (info->dlpi_phdr[i].p_flags & PF_X) == 0)
+            continue;
+        if (here - code.low < code.limit - code.low)
+            pt_tick.libc_code[0] = code;
+        else if (has_threads)
+            pt_tick.libc_code[1] = code;
+    }
+}
+
 /* Notes the range of the library's own code; none if it is part of the program. */
 static int note_own_code(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
     bool *const is_found = arg;
     pt_own_note_object(info);
+    note_libc_code(info);
     const uintptr_t here = (uintptr_t)__start_pt_thread_start;
     for (size_t i = 0; i < info->dlpi_phnum && !*is_found; i++) {
         const uintptr_t low = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;

@@ -44,6 +44,52 @@ static bool is_handler(const struct sigaction *act)
            (act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN);
 }
 
+/* ---- handlers of the host leave ticks alone ---- */
+
+/* A tick that waits for the end of a handler, because that blocks it, comes as if it had
+ * interrupted the wait that the handler's signal has ended (tick/wait.c). So the tick's signal is
+ * taken out of the masks of the host's handlers. Bit 0 is signal 1. */
+static _Atomic(int) frees_ticks;
+static _Atomic(uint64_t) freed; /* of these the host believes that they block it */
+
+static uint64_t bit_of(int signo)
+{
+    return signo >= 1 && signo <= 64 ? UINT64_C(1) << (signo - 1) : 0;
+}
+
+/* As pt_real_sigaction, for a signal that is the host's. act may be old. */
+static int set_free(int signo, const struct sigaction *act, struct sigaction *old)
+{
+    if (!atomic_load(&frees_ticks) || pt_tick_getpid() != pt_agent.pid)
+        return pt_real_sigaction(signo, act, old);
+    const bool was_freed = (atomic_load(&freed) & bit_of(signo)) != 0;
+    const bool is_set = act != NULL;
+    struct sigaction free = {0};
+    if (is_set) free = *act;
+    const bool blocks =
+        is_set && is_handler(&free) && sigismember(&free.sa_mask, pt_tick.signo) == 1;
+    if (blocks) sigdelset(&free.sa_mask, pt_tick.signo);
+    if (pt_real_sigaction(signo, is_set ? &free : NULL, old) != 0) return -1;
+    if (old != NULL && was_freed && is_handler(old)) sigaddset(&old->sa_mask, pt_tick.signo);
+    if (blocks)
+        atomic_fetch_or(&freed, bit_of(signo));
+    else if (is_set)
+        atomic_fetch_and(&freed, ~bit_of(signo));
+    return 0;
+}
+
+void pt_signals_free_ticks(void)
+{
+    if (atomic_exchange(&frees_ticks, 1) != 0) return;
+    for (int signo = 1; signo < NSIG; signo++) {
+        struct sigaction act;
+        if (signo != pt_tick.signo && pt_real_sigaction(signo, NULL, &act) == 0 &&
+            is_handler(&act) && sigismember(&act.sa_mask, pt_tick.signo) == 1 &&
+            act.sa_sigaction != pt_tick_handler)
+            set_free(signo, &act, NULL);
+    }
+}
+
 bool pt_signal_is_free(int signo)
 {
     struct sigaction now;
@@ -144,7 +190,7 @@ bool pt_signal_is_ours(int signo)
 
 PT_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigaction *old)
 {
-    if (!pt_signal_is_ours(signo)) return pt_real_sigaction(signo, act, old);
+    if (!pt_signal_is_ours(signo)) return set_free(signo, act, old);
     const size_t i = signo != ours[0].signo;
     pt_caller caller;
     pt_agent_lock(&caller);
@@ -167,7 +213,10 @@ static sighandler_t set_handler(int signo, sighandler_t handler, int flags)
 PT_EXPORT sighandler_t signal(int signo, sighandler_t handler)
 {
     signal_fn *const next = PT_NEXT(signal);
-    if (next != NULL && !pt_signal_is_ours(signo)) return next(signo, handler);
+    if (next != NULL && !pt_signal_is_ours(signo)) {
+        atomic_fetch_and(&freed, ~bit_of(signo)); /* libc's mask has only the signal itself */
+        return next(signo, handler);
+    }
     return set_handler(signo, handler, SA_RESTART); /* signal(2): BSD semantics */
 }
 
@@ -175,7 +224,10 @@ PT_EXPORT sighandler_t signal(int signo, sighandler_t handler)
 PT_EXPORT sighandler_t __sysv_signal(int signo, sighandler_t handler)
 {
     signal_fn *const next = PT_NEXT(__sysv_signal);
-    if (next != NULL && !pt_signal_is_ours(signo)) return next(signo, handler);
+    if (next != NULL && !pt_signal_is_ours(signo)) {
+        atomic_fetch_and(&freed, ~bit_of(signo));
+        return next(signo, handler);
+    }
     return set_handler(signo, handler, (int)SA_RESETHAND | SA_NODEFER);
 }
 

@@ -13,7 +13,11 @@
  */
 #include "agent/agent.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/personality.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -95,6 +99,25 @@ static bool attach_posix(pt_thread *thread, uint64_t period_ns, uint64_t first_n
     return attach_timer(thread, PT_TICK_BY_LOOKS, clock, period_ns, 1);
 }
 
+/* "04000000" in /proc/self/personality: select and ppoll leave their limits as they were. */
+static bool has_sticky_limits(void)
+{
+    char text[16] = "";
+    const int saved_errno = errno;
+    const int fd = open("/proc/self/personality", O_RDONLY | O_CLOEXEC);
+    const ssize_t bytes = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    if (fd >= 0) close(fd);
+    errno = saved_errno;
+    return bytes > 0 && (strtoul(text, NULL, 16) & STICKY_TIMEOUTS) != 0;
+}
+
+static bool start_real(void)
+{
+    pt_tick.has_sticky_limits = has_sticky_limits();
+    pt_signals_free_ticks();
+    return true;
+}
+
 static bool attach_real(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
     return attach_timer(thread, PT_TICK_BY_TIMER, CLOCK_MONOTONIC, period_ns, first_ns);
@@ -129,5 +152,6 @@ const pt_timer_engine pt_timer_posix = {.id = PT_JOURNAL_ENGINE_POSIX,
                                         .detach = detach_posix};
 const pt_timer_engine pt_timer_real = {.id = PT_JOURNAL_ENGINE_REAL,
                                        .probe = probe_posix,
+                                       .start = start_real,
                                        .attach = attach_real,
                                        .detach = detach_posix};

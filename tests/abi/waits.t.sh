@@ -24,6 +24,12 @@ for call in nanosleep poll futex; do
     expect_equal 'waits' "$(cat facts)" "$call: 20 waits, not ended 0, wrong 0, handled 20"
 done
 
+it 'a signal ends a wait if its handler blocks all others, and lasts longer than a period'
+for call in pause epoll_wait; do # 2: SIGKILL and SIGSTOP, which the kernel takes out of each mask
+    profiled 1000 blocked $call
+    expect_equal 'waits' "$(cat facts)" "$call: waits 10, signals of the mask changed 2"
+done
+
 it 'among many signals, whose handlers wait, each wait lasts or is ended by one of them'
 profiled 4000 storm 300
 expect_status 0

@@ -595,6 +595,60 @@ static int test_cpu_clock(void)
     return 0;
 }
 
+/* ---- handlers that block all signals ---- */
+
+static _Atomic int handled_blocked;
+
+static void work_blocked(int signo)
+{
+    (void)signo;
+    const int64_t end_ns = now_ns(CLOCK_MONOTONIC) + 3000000;
+    while (now_ns(CLOCK_MONOTONIC) < end_ns) {
+    }
+    handled_blocked++;
+}
+
+static void *send_in_turn(void *arg)
+{
+    for (int i = 0; i < 10; i++) {
+        usleep(5000);
+        pthread_kill(*(pthread_t *)arg, SIGUSR1);
+        while (handled_blocked <= i)
+            usleep(100);
+    }
+    return NULL;
+}
+
+static void wait_without_limit(const char *call)
+{
+    struct epoll_event event;
+    if (strcmp(call, "pause") == 0)
+        pause();
+    else
+        epoll_wait(epoll_create1(EPOLL_CLOEXEC), &event, 1, -1);
+}
+
+/* Each signal ends one wait. A wait that goes on after its handler lasts until the next signal. */
+static int test_blocked(const char *call)
+{
+    struct sigaction act = {.sa_handler = work_blocked}, old;
+    pthread_t self = pthread_self(), sender;
+    int waits = 0, unlike = 0;
+    sigfillset(&act.sa_mask);
+    sigaction(SIGUSR1, &act, NULL);
+    sigaction(SIGUSR1, NULL, &old);
+    for (int signo = 1; signo < NSIG; signo++)
+        unlike += sigismember(&act.sa_mask, signo) != sigismember(&old.sa_mask, signo);
+    alarm(60);
+    pthread_create(&sender, NULL, send_in_turn, &self);
+    for (; handled_blocked < 10; waits++)
+        wait_without_limit(call);
+    pthread_join(sender, NULL);
+    printf("%s: waits %s, signals of the mask changed %d\n", call, waits == 10 ? "10" : "lost",
+           unlike);
+    return 0;
+}
+
 /* ---- registers ---- */
 
 #if defined(__x86_64__)
@@ -693,6 +747,7 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "signals") == 0) return test_signals(atoi(argv[2]), argv[3]);
     if (argc == 3 && strcmp(argv[1], "storm") == 0) return test_storm(atoi(argv[2]));
     if (argc == 4 && strcmp(argv[1], "cancel") == 0) return test_cancel(atoi(argv[2]), argv[3]);
+    if (argc == 3 && strcmp(argv[1], "blocked") == 0) return test_blocked(argv[2]);
     if (argc == 2 && strcmp(argv[1], "cpu_clock") == 0) return test_cpu_clock();
     if (argc == 2 && strcmp(argv[1], "registers") == 0) return test_registers();
     return 2;

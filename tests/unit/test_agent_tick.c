@@ -730,6 +730,7 @@ static long wait_again(const void *code, size_t size, greg_t limit, int32_t *ret
 {
     greg_t *const regs = host.uc_mcontext.gregs;
     memcpy(page + 64, code, size);
+    pt_tick.libc_code[0] = (pt_tick_code){(uintptr_t)page, (uintptr_t)page + sizeof page};
     interrupt_at((uintptr_t)page + 64 + size, 10, 0);
     regs[REG_RAX] = -EINTR;
     regs[REG_RCX] = regs[REG_RIP];
@@ -757,6 +758,21 @@ static void limit_of_a_wait_is_shortened_only_while_it_is_the_same_wait(void **s
     usleep(1500);
     assert_int_equal(wait_again(code, sizeof code, left_ms, &ms), SYS_epoll_wait);
     assert_int_equal(ms, left_ms);
+}
+
+static void wait_by_an_instruction_that_is_not_libc_s_ends(void **state)
+{
+    static const uint8_t code[] = {0xb8, SYS_epoll_wait, 0, 0, 0, 0x0f, 0x05};
+    greg_t *const regs = host.uc_mcontext.gregs;
+    int32_t ms;
+    assert_int_equal(wait_again(code, sizeof code, 9, &ms), SYS_epoll_wait);
+    pt_tick.libc_code[0] = (pt_tick_code){0};
+    regs[REG_RIP] = regs[REG_RCX];
+    regs[REG_RAX] = -EINTR;
+    regs[REG_R10] = 9;
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_int_equal(regs[REG_RAX], -EINTR);
+    assert_int_equal(regs[REG_R10], 9);
 }
 
 static void number_of_a_call_is_found_before_the_moves_of_its_arguments(void **state)
@@ -818,6 +834,7 @@ int main(void)
         cmocka_unit_test(ring_word_gives_back_what_was_packed),
 #if defined(__x86_64__)
         TEST(limit_of_a_wait_is_shortened_only_while_it_is_the_same_wait),
+        TEST(wait_by_an_instruction_that_is_not_libc_s_ends),
         TEST(number_of_a_call_is_found_before_the_moves_of_its_arguments),
         TEST(number_of_a_call_is_found_on_the_stack),
 #endif

@@ -241,6 +241,9 @@ typedef struct {
     uint64_t look_ns; /* CPU time between two of the kernel's checks of timers of CPU clocks */
     int (*filter)(void *arg); /* NULL = every tick is taken; else runs in the handler */
     void *filter_arg;
+    /* Where system calls are made as tick/wait.c knows them: libc, and libpthread before 2.34. */
+    pt_tick_code libc_code[2];
+    bool has_sticky_limits;    /* select and ppoll do not say what is left of their time limits */
     pt_tick_code main_start;   /* around the call of main in libc */
     pt_tick_code thread_start; /* around the call of a start routine in libc */
     pt_tick_code own_start;    /* our thread function, which stands between those two */

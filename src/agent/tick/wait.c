@@ -20,9 +20,12 @@
  * wait is at most a period too long. A limit that was shortened here bears a mark, so that no other
  * wait is taken for the same.
  *
- * A wait keeps its EINTR if its call is not in the table. So does a wait of the second kind if a
- * signal of the host is pending, too; one that comes between this handler and the SYSCALL
- * instruction runs its handler there, and the wait begins after it.
+ * A wait keeps its EINTR if its call is not in the table. So does a wait of the second kind if its
+ * SYSCALL instruction is not libc's, since the host's own may rely on the registers, which keep a
+ * shortened limit; and if a signal of the host is pending, too. One that comes between this handler
+ * and the SYSCALL instruction runs its handler there, and the wait begins after it. A tick that
+ * comes when a handler of the host returns looks like one that interrupted the wait: so handlers do
+ * not block ticks (pt_signals_free_ticks).
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -68,7 +71,8 @@ void pt_tick_wait_ended(void)
 /* Who goes on with a call, and what becomes of its time limit. */
 typedef enum {
     BY_KERNEL,    /* the kernel; it keeps the limit */
-    NO_LIMIT,     /* there is none, or the kernel has shortened it in place */
+    NO_LIMIT,     /* there is none */
+    IN_PLACE,     /* in memory, where the kernel shortens it unless limits are sticky */
     MILLISECONDS, /* an int; negative: no limit */
     TIMESPEC,     /* the address of a struct timespec; NULL: no limit */
 } limit_kind;
@@ -82,9 +86,9 @@ static const struct {
     {SYS_nanosleep, BY_KERNEL, 0},
     {SYS_clock_nanosleep, BY_KERNEL, 0},
     {SYS_futex, BY_KERNEL, 0},
-    {SYS_ppoll, NO_LIMIT, 0},
-    {SYS_select, NO_LIMIT, 0},
-    {SYS_pselect6, NO_LIMIT, 0},
+    {SYS_ppoll, IN_PLACE, 0},
+    {SYS_select, IN_PLACE, 0},
+    {SYS_pselect6, IN_PLACE, 0},
     {SYS_epoll_wait, MILLISECONDS, REG_R10},
     {SYS_epoll_pwait, MILLISECONDS, REG_R10},
 #ifdef SYS_epoll_pwait2
@@ -445,6 +449,14 @@ static bool has_other_signal(const ucontext_t *context)
     return (pending & ~blocked & ~(UINT64_C(1) << (pt_tick.signo - 1))) != 0;
 }
 
+static bool is_of_libc(uintptr_t pc)
+{
+    for (size_t i = 0; i < sizeof pt_tick.libc_code / sizeof pt_tick.libc_code[0]; i++)
+        if (pc - pt_tick.libc_code[i].low < pt_tick.libc_code[i].limit - pt_tick.libc_code[i].low)
+            return true;
+    return false;
+}
+
 void pt_tick_wait_on(pt_tick_wait *wait, void *context)
 {
     ucontext_t *const interrupted = context;
@@ -464,7 +476,9 @@ void pt_tick_wait_on(pt_tick_wait *wait, void *context)
         resume_at(interrupted, pc - SYSCALL_BYTES);
         return;
     }
-    if (number == SYS_futex) return;
+    if (number == SYS_futex || !is_of_libc(pc) ||
+        (calls[row].kind == IN_PLACE && pt_tick.has_sticky_limits))
+        return;
     greg_t *const limit = &regs[calls[row].limit];
     const greg_t whole_limit = *limit;
     if (calls[row].kind == MILLISECONDS)
