@@ -380,7 +380,8 @@ static pt_tick_code code_around(void *function, size_t before, size_t behind)
 static void note_libc_code(const struct dl_phdr_info *info)
 {
     const uintptr_t here = (uintptr_t)pt_libc_main_start();
-    const bool has_threads = strstr(info->dlpi_name, "/libpthread") != NULL;
+    const bool has_threads =
+        info->dlpi_name != NULL && strstr(info->dlpi_name, "/libpthread") != NULL;
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const uintptr_t low = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
         const pt_tick_code code = {low, low + info->dlpi_phdr[i].p_memsz};

@@ -57,19 +57,19 @@ static uint64_t bit_of(int signo)
     return signo >= 1 && signo <= 64 ? UINT64_C(1) << (signo - 1) : 0;
 }
 
-/* As pt_real_sigaction, for a signal that is the host's. act may be old. */
+/* As pt_real_sigaction, for a signal that is the host's. act and old may be the same. */
 static int set_free(int signo, const struct sigaction *act, struct sigaction *old)
 {
     if (!atomic_load(&frees_ticks) || pt_tick_getpid() != pt_agent.pid)
         return pt_real_sigaction(signo, act, old);
     const bool was_freed = (atomic_load(&freed) & bit_of(signo)) != 0;
     const bool is_set = act != NULL;
-    struct sigaction free = {0};
-    if (is_set) free = *act;
+    struct sigaction wanted = {0};
+    if (is_set) wanted = *act;
     const bool blocks =
-        is_set && is_handler(&free) && sigismember(&free.sa_mask, pt_tick.signo) == 1;
-    if (blocks) sigdelset(&free.sa_mask, pt_tick.signo);
-    if (pt_real_sigaction(signo, is_set ? &free : NULL, old) != 0) return -1;
+        is_set && is_handler(&wanted) && sigismember(&wanted.sa_mask, pt_tick.signo) == 1;
+    if (blocks) sigdelset(&wanted.sa_mask, pt_tick.signo);
+    if (pt_real_sigaction(signo, is_set ? &wanted : NULL, old) != 0) return -1;
     if (old != NULL && was_freed && is_handler(old)) sigaddset(&old->sa_mask, pt_tick.signo);
     if (blocks)
         atomic_fetch_or(&freed, bit_of(signo));
