@@ -57,6 +57,21 @@ static uint64_t bit_of(int signo)
     return signo >= 1 && signo <= 64 ? UINT64_C(1) << (signo - 1) : 0;
 }
 
+/* May a tick come while the handler runs? Not on a stack that may be just large enough for it, nor
+ * where the host has a handler for the tick's signal, too, which this one may not be interrupted
+ * by. */
+static bool may_be_freed(const struct sigaction *act)
+{
+    return is_handler(act) && sigismember(&act->sa_mask, pt_tick.signo) == 1 &&
+           (act->sa_flags & SA_ONSTACK) == 0 && !is_handler(&ours[0].as_host);
+}
+
+/* The host has set the signal past set_free. */
+static void note_unfreed(int signo)
+{
+    if (pt_tick_getpid() == pt_agent.pid) atomic_fetch_and(&freed, ~bit_of(signo));
+}
+
 /* As pt_real_sigaction, for a signal that is the host's. act and old may be the same. */
 static int set_free(int signo, const struct sigaction *act, struct sigaction *old)
 {
@@ -66,8 +81,7 @@ static int set_free(int signo, const struct sigaction *act, struct sigaction *ol
     const bool is_set = act != NULL;
     struct sigaction wanted = {0};
     if (is_set) wanted = *act;
-    const bool blocks =
-        is_set && is_handler(&wanted) && sigismember(&wanted.sa_mask, pt_tick.signo) == 1;
+    const bool blocks = is_set && may_be_freed(&wanted);
     if (blocks) sigdelset(&wanted.sa_mask, pt_tick.signo);
     if (pt_real_sigaction(signo, is_set ? &wanted : NULL, old) != 0) return -1;
     if (old != NULL && was_freed && is_handler(old)) sigaddset(&old->sa_mask, pt_tick.signo);
@@ -84,8 +98,7 @@ void pt_signals_free_ticks(void)
     for (int signo = 1; signo < NSIG; signo++) {
         struct sigaction act;
         if (signo != pt_tick.signo && pt_real_sigaction(signo, NULL, &act) == 0 &&
-            is_handler(&act) && sigismember(&act.sa_mask, pt_tick.signo) == 1 &&
-            act.sa_sigaction != pt_tick_handler)
+            may_be_freed(&act) && act.sa_sigaction != pt_tick_handler)
             set_free(signo, &act, NULL);
     }
 }
@@ -214,8 +227,9 @@ PT_EXPORT sighandler_t signal(int signo, sighandler_t handler)
 {
     signal_fn *const next = PT_NEXT(signal);
     if (next != NULL && !pt_signal_is_ours(signo)) {
-        atomic_fetch_and(&freed, ~bit_of(signo)); /* libc's mask has only the signal itself */
-        return next(signo, handler);
+        const sighandler_t before = next(signo, handler);
+        if (before != SIG_ERR) note_unfreed(signo); /* libc's mask has only the signal itself */
+        return before;
     }
     return set_handler(signo, handler, SA_RESTART); /* signal(2): BSD semantics */
 }
@@ -225,8 +239,9 @@ PT_EXPORT sighandler_t __sysv_signal(int signo, sighandler_t handler)
 {
     signal_fn *const next = PT_NEXT(__sysv_signal);
     if (next != NULL && !pt_signal_is_ours(signo)) {
-        atomic_fetch_and(&freed, ~bit_of(signo));
-        return next(signo, handler);
+        const sighandler_t before = next(signo, handler);
+        if (before != SIG_ERR) note_unfreed(signo);
+        return before;
     }
     return set_handler(signo, handler, (int)SA_RESETHAND | SA_NODEFER);
 }

@@ -99,7 +99,8 @@ static bool attach_posix(pt_thread *thread, uint64_t period_ns, uint64_t first_n
     return attach_timer(thread, PT_TICK_BY_LOOKS, clock, period_ns, 1);
 }
 
-/* "04000000" in /proc/self/personality: select and ppoll leave their limits as they were. */
+/* "04000000" in /proc/self/personality: select and ppoll leave their limits as they were. Taken for
+ * so if it cannot be read. */
 static bool has_sticky_limits(void)
 {
     char text[16] = "";
@@ -108,7 +109,7 @@ static bool has_sticky_limits(void)
     const ssize_t bytes = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
     if (fd >= 0) close(fd);
     errno = saved_errno;
-    return bytes > 0 && (strtoul(text, NULL, 16) & STICKY_TIMEOUTS) != 0;
+    return bytes <= 0 || (strtoul(text, NULL, 16) & STICKY_TIMEOUTS) != 0;
 }
 
 static bool start_real(void)
