@@ -38,8 +38,8 @@ module App
     list.each { |x| yield x }
   end
 end
-App.each([1, 2, 3]) { |x| App::Ledger.make(x * 2_000_000) }
-App::Ledger.new.other(2_000_000)
+App.each([1, 2, 3]) { |x| App::Ledger.make(x * 5_000_000) }
+App::Ledger.new.other(5_000_000)
 R
 printf '%s\n' "#!$ruby" 'load "app.rb"' >tool
 chmod +x tool
