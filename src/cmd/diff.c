@@ -294,8 +294,8 @@ static void find_growth(pt_diff_verdict *v, const pt_diff *diff, bool has_whole,
     }
 }
 
-/* What grew beyond the limit: beyond doubt, or else beyond noise. row is PT_NONE without a
- * function. */
+/* The growth beyond the limit: one that is beyond doubt if there is one, else one that is beyond
+ * noise. .row: the function that grew; PT_NONE = no function did. */
 static pt_diff_verdict verdict_of(const pt_diff_settings *settings, const pt_diff *diff)
 {
     const double whole = diff->all.value[PT_BEFORE];

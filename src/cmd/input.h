@@ -6,8 +6,7 @@
 #include "cmd/cmd.h"
 #include "transform/scale.h"
 
-/* As the name of a profile: this user's recording that goes on; of several the one that began last.
- */
+/* As the name of a profile: this user's running recording; of several recordings, the youngest. */
 #define PT_RECORDING_NAME "@recording"
 
 /* The kind of a file, by its first bytes. */

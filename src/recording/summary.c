@@ -1,4 +1,5 @@
-/* summary.c: the one line by which to judge a recording. See recording.h. */
+/* summary.c: the last line of a recording: its samples, its share of the CPU time, its cost. See
+ * recording.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

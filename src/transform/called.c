@@ -75,7 +75,7 @@ static bool lies_in(const pt_profile *p, uint32_t location, uint32_t line, const
 
 pt_called_fn *const pt_called[PT_CALLED_COUNT] = {is_called, is_nameless_in, lies_in};
 
-/* Whether any frame of the profile is meant. */
+/* Does the name mean any frame of the profile? */
 static bool is_meant(const pt_profile *p, const char *name, pt_called_fn *is_it)
 {
     for (uint32_t l = 0; l < p->location->t.count; l++) {

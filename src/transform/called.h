@@ -10,7 +10,7 @@
 
 #include "model/profile.h"
 
-/* Whether the frame, a line of a location or PT_NONE, is meant by the name. */
+/* Does the name mean the frame? line: of the location; PT_NONE if the location has no lines. */
 typedef bool pt_called_fn(const pt_profile *p, uint32_t location, uint32_t line, const char *name);
 
 /* The meanings of a name, the closest first: a row of that name; frames without a name in the

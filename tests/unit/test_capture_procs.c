@@ -1,5 +1,4 @@
-/* Processes of a recording, as the records of perf's events tell of them, and their counted stacks.
- */
+/* The processes of a recording, made from records of perf's events, and their counted stacks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

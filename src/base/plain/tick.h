@@ -26,9 +26,9 @@ static inline uint64_t pt_random_period(uint64_t *state, uint64_t period_ns)
     return period_ns / 2 + pt_random_below(state, period_ns);
 }
 
-/* The part of the time since a timer's last tick, since_ns, that belongs to ticks which were due
- * and were dropped before the one that came: all but one period; 0 if none was. due_ns: the part of
- * since_ns in which the timer had this period. */
+/* The time of dropped ticks, in nanoseconds. since_ns: the time between a timer's last two ticks.
+ * If a tick was due between them and did not come, the result is since_ns less one period; else 0.
+ * due_ns: the part of since_ns in which the timer had this period. */
 static inline int64_t pt_dropped_ns(int64_t period_ns, int64_t due_ns, int64_t since_ns)
 {
     enum { LATE_NS = 50000 }; /* a tick may come so much later than it is due, or more */

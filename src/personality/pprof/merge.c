@@ -170,7 +170,7 @@ static bool has_once(const pt_profile *p, const char *type)
 }
 
 /* Finds the types that all groups have. pprof counts how often a type occurs in all profiles, so
- * that one which a profile has twice is not common. */
+ * a type that a profile has twice is not common. */
 static void find_common(agreement *a)
 {
     const pt_profile *const first = a->group[0];

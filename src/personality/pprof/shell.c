@@ -222,7 +222,7 @@ static void say_all_help(void)
         "\n  Options:\n");
     pt_pprof_each_option(put_help_line, NULL);
     pt_print_error("\n    :                no focus, ignore, hide, tagfocus, tagignore any more\n"
-                   "\n  \"help NAME\" tells of one of them\n");
+                   "\n  \"help NAME\" explains a command or an option\n");
 }
 
 static void show_help(const char *name)
