@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* php.h: the frames of PHP 8.2, read from the process's memory by a callback.
  *
  *   executor_globals ---> frame ---> the caller's frame ---> ...
