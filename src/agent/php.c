@@ -52,8 +52,7 @@ static bool is_known(const pt_image *image)
 static const void *attach_php(const pt_language_image *in, char why[PT_LANGUAGE_WHY_BYTES])
 {
     if (!is_known(in->image)) {
-        snprintf(why, PT_LANGUAGE_WHY_BYTES,
-                 "a PHP that is not 8.2, or has threads (ZTS) or debugging built in");
+        snprintf(why, PT_LANGUAGE_WHY_BYTES, PT_PHP_UNKNOWN);
         return NULL;
     }
     if (!pt_language_symbol(in->image, "executor_globals", &php.globals) ||
@@ -71,9 +70,9 @@ const pt_language pt_language_php = {
     .file = "php",
     .mark = PT_PHP_MARK,
     .loaded = &loaded,
-    .evaluator = "execute_ex",
-    .missing = "names of its functions will be missing",
-    .lie = "this PHP keeps its frames in another way than the builds of 8.2 that pitot knows",
+    .evaluator = PT_PHP_EVALUATOR,
+    .missing = PT_PHP_MISSING,
+    .lie = PT_PHP_LIES,
     .wrong_looks = PT_TICK_PHP_WRONG_LOOKS,
     .cache_bytes = sizeof(pt_tick_php_cache),
     .attach = attach_php,

@@ -184,11 +184,11 @@ static void free_mappings(pt_bpf_engine *engine, uint32_t mappings, uint32_t wor
 }
 
 bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modules *modules,
-                       const pt_bpf_python *python)
+                       const pt_bpf_interp *interp)
 {
     pt_bpf_process value = {.is_wanted = modules != NULL};
     uint32_t word_count = 0;
-    if (python != NULL) value.python = *python;
+    if (interp != NULL) value.interp = *interp;
     if (modules != NULL) {
         if (!pt_bpf_pool_put(&engine->pool, modules, now_ns(), &value.mappings, &word_count))
             return false;

@@ -26,10 +26,10 @@ int pt_bpf_engine_program(const pt_bpf_engine *engine);
 bool pt_bpf_engine_output(pt_bpf_engine *engine, uint32_t cpu, int event_fd);
 
 /* Sets the modules by which the program walks samples of process pid; their tables must stay in
- * place. modules NULL: the program drops the samples of pid. python: the CPython of pid, whose
+ * place. modules NULL: the program drops the samples of pid. interp: the interpreter of pid, whose
  * frames the program then reads, or NULL. False: no room; nothing changes for the process. */
 bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modules *modules,
-                       const pt_bpf_python *python);
+                       const pt_bpf_interp *interp);
 /* Removes a process. */
 void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid);
 

@@ -13,6 +13,7 @@
 #ifndef PT_BPF_LAYOUT_H
 #define PT_BPF_LAYOUT_H
 
+#include "interp/php.h"
 #include "interp/python.h"
 #include "unwind/unwind.h"
 
@@ -25,8 +26,8 @@ enum {
     PT_BPF_MAPPINGS_MAX = 32768, /* of one process */
     PT_BPF_DEPTH_MAX = 1024,
     PT_BPF_WINDOW_BYTES = 1024, /* bytes of the stack per read */
-    PT_BPF_PYTHON_MAX = 512,    /* frames of CPython */
-    PT_BPF_PYTHON_BAD = 0xffff, /* as a number of frames: memory does not fit the layout */
+    PT_BPF_FRAMES_MAX = 512,    /* frames of an interpreter */
+    PT_BPF_FRAMES_BAD = 0xffff, /* as a number of frames: memory does not fit the layout */
 };
 
 _Static_assert(PT_BPF_CHUNK_WORDS == 1 << PT_BPF_CHUNK_BITS, "a word's number has so many bits");
@@ -51,11 +52,23 @@ typedef struct pt_bpf_mapping {
 
 /* The CPython of a process. */
 typedef struct pt_bpf_python {
-    uint64_t runtime;   /* address of _PyRuntime; 0: there is none, or its frames are not wanted */
-    uint64_t code_type; /* address of PyCode_Type */
+    uint64_t runtime;     /* address of _PyRuntime; 0: there is none */
+    uint64_t code_type;   /* address of PyCode_Type */
     uint64_t thread_keys; /* of libc's thread structure: the offset of its blocks of values */
     pt_python_layout layout;
 } pt_bpf_python;
+
+/* The PHP of a process. */
+typedef struct pt_bpf_php {
+    uint64_t globals;         /* address of executor_globals; 0: there is none */
+    uint64_t generator_class; /* address of zend_ce_generator */
+} pt_bpf_php;
+
+/* The interpreter of a process, whose frames are wanted: one of the two, or none. */
+typedef struct pt_bpf_interp {
+    pt_bpf_python python;
+    pt_bpf_php php;
+} pt_bpf_interp;
 
 /* A process. */
 typedef struct pt_bpf_process {
@@ -63,7 +76,7 @@ typedef struct pt_bpf_process {
     uint32_t generation; /* of the mappings; pt_unwind_modules.generation */
     uint32_t mappings, mapping_count;
     uint32_t is_wanted; /* 0: drop its samples */
-    pt_bpf_python python;
+    pt_bpf_interp interp;
 } pt_bpf_process;
 
 /* A stack as it arrives in PERF_SAMPLE_RAW. The kernel sets bytes: the number of bytes that follow.
@@ -74,23 +87,27 @@ typedef struct pt_bpf_stack {
     uint32_t count;
     uint8_t end; /* pt_unwind_end */
     uint8_t is_unchecked;
-    uint16_t python_count; /* of CPython's frames, or PT_BPF_PYTHON_BAD */
-    uint64_t period;       /* the event's period at this sample */
-    /* `count` pcs, then two words for each frame of CPython: PT_BPF_PYTHON_X. */
-    uint64_t pcs[PT_BPF_DEPTH_MAX + 2 * PT_BPF_PYTHON_MAX];
+    uint16_t frame_count; /* of the interpreter's frames, or PT_BPF_FRAMES_BAD */
+    uint64_t period;      /* the event's period at this sample */
+    /* `count` pcs, then two words for each frame of the interpreter: PT_BPF_FRAME_X. */
+    uint64_t pcs[PT_BPF_DEPTH_MAX + 2 * PT_BPF_FRAMES_MAX];
 } pt_bpf_stack;
 
 enum {
     PT_BPF_STACK_HEAD_BYTES = 20, /* from generation to pcs */
 };
 
-/* A frame of CPython. The first word: the address of its code object; bit 62: it is the outermost
- * of its run. The second word: the low half is 1 + the place, the high half pt_python_code_check of
- * the object. The address is 0 for an evaluator without frames. */
-#define PT_BPF_PYTHON_ENTRY         (UINT64_C(1) << 62)
-#define PT_BPF_PYTHON_CODE(first)   ((first) & ~PT_BPF_PYTHON_ENTRY)
-#define PT_BPF_PYTHON_PLACE(second) ((int32_t)((uint32_t)(second)-1))
-#define PT_BPF_PYTHON_CHECK(second) ((uint32_t)((second) >> 32))
+/* A frame of an interpreter. The first word: the address of its code (of CPython: the code object;
+ * of PHP: the first instruction, or the function if it is written in C); bit 62: it is the
+ * outermost of its run; bit 61: a register of the thread holds the frame (PHP). The second word:
+ * the low half is 1 + the place (of PHP: the line), the high half a number that tells apart code
+ * that lies at one address one after the other. The address is 0 for an evaluator without frames.
+ */
+#define PT_BPF_FRAME_ENTRY         (UINT64_C(1) << 62)
+#define PT_BPF_FRAME_HELD          (UINT64_C(1) << 61)
+#define PT_BPF_FRAME_CODE(first)   ((first) & ~(PT_BPF_FRAME_ENTRY | PT_BPF_FRAME_HELD))
+#define PT_BPF_FRAME_PLACE(second) ((int32_t)((uint32_t)(second)-1))
+#define PT_BPF_FRAME_CHECK(second) ((uint32_t)((second) >> 32))
 
 _Static_assert(offsetof(pt_bpf_stack, pcs) == 4 + PT_BPF_STACK_HEAD_BYTES, "the record's layout");
 
@@ -101,8 +118,9 @@ enum {
     PT_BPF_LINES_BYTES = 2048,
 };
 
-/* A code object of CPython, as it arrives in PERF_SAMPLE_RAW before the first stack of a cpu with
- * it: copies of the beginnings of its name, file and line table, header included. */
+/* Code of an interpreter, as it arrives in PERF_SAMPLE_RAW before the first stack of a cpu with it:
+ * copies of the beginnings of its name, file and line table, header included. Of PHP, the fields'
+ * type is its kind, and lines is the name of its class. */
 typedef struct pt_bpf_code {
     uint32_t bytes; /* as in pt_bpf_stack, and so are the next two */
     uint32_t generation, count;
@@ -133,6 +151,14 @@ typedef struct pt_bpf_python_walk {
     uint64_t bytes[PT_PYTHON_BYTES / 8];
 } pt_bpf_python_walk;
 
+/* The state of a walk through PHP's frames; for its fields see pt_php_walk. */
+typedef struct pt_bpf_php_walk {
+    uint64_t globals, generator_class, next;
+    uint32_t left, delegate_count;
+    uint64_t delegates[PT_PHP_DELEGATES_MAX];
+    uint64_t frame_register, instruction_register; /* of the thread, when it was interrupted */
+} pt_bpf_php_walk;
+
 /* The state of a walk. */
 typedef struct pt_bpf_cpu {
     uint64_t pc, sp, fp;
@@ -149,6 +175,7 @@ typedef struct pt_bpf_cpu {
     uint64_t window_start; /* of the stack; 1: nothing was read yet */
     uint64_t window[PT_BPF_WINDOW_BYTES / 8];
     pt_bpf_python_walk python;
+    pt_bpf_php_walk php;
     pt_bpf_stack stack;
     uint64_t process;     /* a number for the process */
     uint32_t is_code_new; /* 1: this CPU had no sample with the last frame's code object before */

@@ -5,12 +5,12 @@
  *   fs base --libc's blocks of values--> thread state --> frames --> two words each, behind the pcs
  *                                                           `- code objects not met yet --> copies
  *
- * The includer defines read_memory (sample.bpf.c; a test in user space).
+ * See code.bpf.h for the includer.
  */
 #ifndef PT_BPF_PYTHON_H
 #define PT_BPF_PYTHON_H
 
-#include "bpf/layout.h"
+#include "bpf/code.bpf.h"
 
 typedef pt_bpf_python_walk python_walking;
 
@@ -59,28 +59,9 @@ static inline bool begin_python(pt_bpf_cpu *c, const pt_bpf_python *python, uint
     walk->code_type = python->code_type;
     const uint64_t state = state_of_thread(walk, python, thread);
     if (state == 0) return false;
-    const pt_python_step step = begin_frames(walk, state, 2 * PT_BPF_PYTHON_MAX);
-    if (step == PT_PYTHON_BAD_READ) c->stack.python_count = PT_BPF_PYTHON_BAD;
+    const pt_python_step step = begin_frames(walk, state, 2 * PT_BPF_FRAMES_MAX);
+    if (step == PT_PYTHON_BAD_READ) c->stack.frame_count = PT_BPF_FRAMES_BAD;
     return step == PT_PYTHON_FRAME;
-}
-
-/* Is the code object new to this cpu? Objects with the same hash replace each other. */
-static inline bool meet_code(pt_bpf_cpu *c, uint64_t addr, const pt_python_code *fields,
-                             uint32_t check)
-{
-    const uint64_t one = UINT64_C(0x9e3779b97f4a7c15);
-    const uint64_t hash = ((addr ^ c->process) * one ^ check) * one;
-    const uint32_t value = (uint32_t)(hash >> 16) | 1;
-    uint64_t slot = hash >> (64 - PT_BPF_MET_BITS);
-    BARRIER(slot);
-    slot &= (1 << PT_BPF_MET_BITS) - 1;
-    if (c->met[slot] == value) return false;
-    c->met[slot] = value;
-    c->met_slot = (uint32_t)slot;
-    c->code.code = addr;
-    c->code.check = check;
-    c->code.fields = *fields;
-    return true;
 }
 
 /* The bytes of a str, header included. 0: unreadable. */
@@ -93,16 +74,6 @@ static inline uint64_t bytes_of_text(pt_bpf_python_walk *walk, uint64_t text)
     return (is_ascii ? walk->layout.text_ascii : walk->layout.text_compact) +
            word_at(walk->bytes, LENGTH) * (state >> 2 & 7);
 }
-
-/* Copies at most `room` bytes, a power of two, of an object. Returns their number; 0: unreadable.
- */
-#define COPY_OBJECT(to, room, object, wanted)                                                      \
-    __extension__({                                                                                \
-        uint64_t size_ = (wanted) < (room)-8 ? (wanted) : (room)-8;                                \
-        BARRIER(size_);                                                                            \
-        size_ &= (room)-1;                                                                         \
-        read_memory((to), (uint32_t)size_, (object)) ? (uint32_t)size_ : 0;                        \
-    })
 
 /* Completes the copy of the new code object. */
 static inline void copy_code(pt_bpf_cpu *c)
@@ -127,28 +98,22 @@ static inline bool step_python(pt_bpf_cpu *c)
     pt_bpf_python_walk *const walk = &c->python;
     pt_python_frame frame = {.code = 0};
     uint32_t check = 0;
-    uint64_t count = c->stack.python_count, at = c->stack.count;
+    const bool is_first = c->stack.frame_count == 0;
     c->is_code_new = 0;
     const pt_python_step step = next_frame(walk, &frame);
-    if (step == PT_PYTHON_BAD_READ && count == 0) c->stack.python_count = PT_BPF_PYTHON_BAD;
+    if (step == PT_PYTHON_BAD_READ && is_first) c->stack.frame_count = PT_BPF_FRAMES_BAD;
     if (step != PT_PYTHON_FRAME) return false;
     if (frame.code != 0) {
         pt_python_code code = {.type = 0};
         if (!fetch_code(walk, frame.code, &code) || code.type != walk->code_type) {
-            if (count == 0) c->stack.python_count = PT_BPF_PYTHON_BAD;
+            if (is_first) c->stack.frame_count = PT_BPF_FRAMES_BAD;
             return false;
         }
         if (!check_code(walk, &code, &check)) check = 0; /* user space will not find it */
         c->is_code_new = check != 0 && meet_code(c, frame.code, &code, check);
     }
-    at += 2 * count;
-    BARRIER(at);
-    if (count >= PT_BPF_PYTHON_MAX || at >= PT_BPF_DEPTH_MAX + 2 * PT_BPF_PYTHON_MAX - 1)
-        return false;
-    c->stack.pcs[at] = frame.code | (frame.is_entry ? PT_BPF_PYTHON_ENTRY : 0);
-    c->stack.pcs[at + 1] = (uint64_t)check << 32 | (uint32_t)(frame.place + 1);
-    c->stack.python_count = (uint16_t)(count + 1);
-    return true;
+    return append_frame(c, frame.code | (frame.is_entry ? PT_BPF_FRAME_ENTRY : 0),
+                        (uint64_t)check << 32 | (uint32_t)(frame.place + 1));
 }
 
 #endif

@@ -66,6 +66,7 @@ static inline __attribute__((always_inline)) bool read_memory(void *to, uint32_t
 
 #include "bpf/walk.bpf.h"
 
+#include "bpf/php.bpf.h"
 #include "bpf/python.bpf.h"
 
 __attribute__((noinline)) int pt_bpf_search_mapping(uint32_t cpu, uint64_t addr)
@@ -92,11 +93,25 @@ __attribute__((noinline)) int pt_bpf_step_python(uint32_t cpu)
     return c != NULL ? step_python(c) : 0;
 }
 
+__attribute__((noinline)) int pt_bpf_step_php(uint32_t cpu)
+{
+    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
+    return c != NULL ? step_php(c) : 0;
+}
+
 __attribute__((noinline)) int pt_bpf_copy_code(uint32_t cpu)
 {
     pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
     if (c == NULL) return 0;
     copy_code(c);
+    return (int)c->code.lines_bytes;
+}
+
+__attribute__((noinline)) int pt_bpf_copy_php_code(uint32_t cpu)
+{
+    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
+    if (c == NULL) return 0;
+    copy_php_code(c);
     return (int)c->code.lines_bytes;
 }
 
@@ -157,10 +172,12 @@ static inline bool take_regs(pt_bpf_cpu *c, struct bpf_perf_event_data *context,
     return true;
 }
 
-/* Sends the copy of the new code object. If the ring is full, the object stays new. */
-static inline void send_code(struct bpf_perf_event_data *context, pt_bpf_cpu *c)
+/* Sends the copy of the new code. lines_bytes: of the copy. If the ring is full, the code stays
+ * new.
+ */
+static inline void send_code(struct bpf_perf_event_data *context, pt_bpf_cpu *c, int lines_bytes)
 {
-    uint64_t bytes = ((uint64_t)(uint32_t)pt_bpf_copy_code(c->cpu) + 7) / 8 * 8;
+    uint64_t bytes = ((uint64_t)(uint32_t)lines_bytes + 7) / 8 * 8;
     BARRIER(bytes);
     if (bytes > PT_BPF_LINES_BYTES) return;
     bytes += PT_BPF_CODE_HEAD_BYTES;
@@ -168,17 +185,38 @@ static inline void send_code(struct bpf_perf_event_data *context, pt_bpf_cpu *c)
         c->met[c->met_slot & ((1 << PT_BPF_MET_BITS) - 1)] = 0;
 }
 
-static inline void add_python(struct bpf_perf_event_data *context, pt_bpf_cpu *c, uint32_t pid,
+static inline void add_python(struct bpf_perf_event_data *context, pt_bpf_cpu *c,
                               const pt_bpf_process *process, const struct task_struct *task)
 {
     uint64_t thread = 0;
     KERNEL_FIELD(thread, task, thread.fsbase);
-    if (thread == 0 || !begin_python(c, &process->python, thread)) return;
-    c->process = process->mm ^ (uint64_t)pid << 32;
-    for (int i = 0; i < PT_BPF_PYTHON_MAX; i++) {
+    if (thread == 0 || !begin_python(c, &process->interp.python, thread)) return;
+    for (int i = 0; i < PT_BPF_FRAMES_MAX; i++) {
         if (pt_bpf_step_python(c->cpu) == 0) break;
-        if (c->is_code_new != 0) send_code(context, c);
+        if (c->is_code_new != 0) send_code(context, c, pt_bpf_copy_code(c->cpu));
     }
+}
+
+static inline void add_php(struct bpf_perf_event_data *context, pt_bpf_cpu *c,
+                           const pt_bpf_process *process)
+{
+    if (!begin_php(c, &process->interp.php)) return;
+    for (int i = 0; i < 2 * PT_BPF_FRAMES_MAX; i++) {
+        if (pt_bpf_step_php(c->cpu) == 0) break;
+        if (c->is_code_new != 0) send_code(context, c, pt_bpf_copy_php_code(c->cpu));
+    }
+}
+
+/* Appends the frames of the process's interpreter. */
+static inline void add_frames(struct bpf_perf_event_data *context, pt_bpf_cpu *c, uint32_t pid,
+                              const pt_bpf_process *process, const struct task_struct *task)
+{
+    c->stack.frame_count = 0;
+    c->process = process->mm ^ (uint64_t)pid << 32;
+    if (process->interp.python.runtime != 0)
+        add_python(context, c, process, task);
+    else if (process->interp.php.globals != 0)
+        add_php(context, c, process);
 }
 
 enum { GO_ON = 1, DROP = 0 };
@@ -198,6 +236,8 @@ SECTION("perf_event") int pt_bpf_sample(struct bpf_perf_event_data *context)
     if (process->is_wanted == 0) return DROP;
     if (mm == 0 || !take_regs(c, context, task)) return GO_ON;
     c->cpu = cpu;
+    c->php.frame_register = c->regs[PT_PHP_REG_FRAME];
+    c->php.instruction_register = c->regs[PT_PHP_REG_INSTRUCTION];
     begin_walk(c, process);
     int end = PT_UNWIND_END_TRUNCATED;
     for (int i = 0; i < PT_BPF_DEPTH_MAX; i++) {
@@ -209,12 +249,11 @@ SECTION("perf_event") int pt_bpf_sample(struct bpf_perf_event_data *context)
     c->stack.end = (uint8_t)end;
     c->stack.is_unchecked = c->is_unchecked;
     c->stack.period = context->sample_period;
-    c->stack.python_count = 0;
-    if (process->python.runtime != 0) add_python(context, c, pid, process, task);
+    add_frames(context, c, pid, process, task);
     uint64_t bytes = c->stack.count;
-    if (c->stack.python_count != PT_BPF_PYTHON_BAD) bytes += 2 * (uint64_t)c->stack.python_count;
+    if (c->stack.frame_count != PT_BPF_FRAMES_BAD) bytes += 2 * (uint64_t)c->stack.frame_count;
     BARRIER(bytes);
-    if (bytes > PT_BPF_DEPTH_MAX + 2 * PT_BPF_PYTHON_MAX) return GO_ON;
+    if (bytes > PT_BPF_DEPTH_MAX + 2 * PT_BPF_FRAMES_MAX) return GO_ON;
     bytes = bytes * 8 + PT_BPF_STACK_HEAD_BYTES;
     enum { RING_IS_FULL = -28 }; /* ENOSPC: the kernel counts it as lost */
     const long error =

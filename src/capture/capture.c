@@ -602,9 +602,8 @@ void pt_capture_run(pt_capture *c)
         pt_feed_upto(c, UINT64_MAX - 1);
     }
     pt_feed_end(c, end_ns);
-    c->facts.python_gone = pt_named_gone(c->named);
-    snprintf(c->facts.python_refused, sizeof c->facts.python_refused, "%s",
-             pt_named_refused(c->named));
+    c->facts.named_gone = pt_named_gone(c->named);
+    snprintf(c->facts.refused, sizeof c->facts.refused, "%s", pt_named_refused(c->named));
     if (c->has_priority) setpriority(PRIO_PROCESS, 0, c->priority);
     c->facts.seen_ns = seen_ns(c);
     check_used(&c->facts);

@@ -19,25 +19,30 @@
 #include "base/error.h"
 #include "capture/tables.h"
 #include "model/builder.h"
+#include "wire/journal.h"
 
 typedef struct pt_capture pt_capture;
 
+/* Samples with functions of a language, in periods. */
+typedef struct pt_capture_frames {
+    uint64_t all, uncertain; /* uncertain: joined with native frames without certainty */
+} pt_capture_frames;
+
 /* Figures during the recording and at its end. */
 typedef struct pt_capture_facts {
-    uint64_t samples;        /* kept samples, counted in periods */
-    uint64_t complete;       /* of them: the stack reached the start of its thread */
-    uint64_t unchecked;      /* of them: the same, but by frame pointers that no rule confirms */
-    uint64_t stacks;         /* samples taken, regardless of weight */
-    uint64_t walked;         /* of them: unwound in the kernel */
-    uint64_t python;         /* of samples: with functions of Python */
-    uint64_t uncertain;      /* of these: joined with native frames without certainty */
-    uint64_t python_gone;    /* frames of Python whose function was gone before it was read */
-    uint64_t lost;           /* samples lost because the ring was full: see pt_capture_lost */
-    uint64_t throttled;      /* times that the kernel throttled an event */
-    uint64_t short_copy;     /* samples whose copy of the stack was too short */
-    uint64_t period_ns;      /* of clock events; else 0 */
-    uint64_t period;         /* of other events; 0: varies */
-    uint64_t seen_ns;        /* CPU time in all samples; 0 if the event is no clock */
+    uint64_t samples;   /* kept samples, counted in periods */
+    uint64_t complete;  /* of them: the stack reached the start of its thread */
+    uint64_t unchecked; /* of them: the same, but by frame pointers that no rule confirms */
+    uint64_t stacks;    /* samples taken, regardless of weight */
+    uint64_t walked;    /* of them: unwound in the kernel */
+    pt_capture_frames frames[PT_JOURNAL_LANGUAGES];
+    uint64_t named_gone; /* frames of an interpreter whose function was gone before it was read */
+    uint64_t lost;       /* samples lost because the ring was full: see pt_capture_lost */
+    uint64_t throttled;  /* times that the kernel throttled an event */
+    uint64_t short_copy; /* samples whose copy of the stack was too short */
+    uint64_t period_ns;  /* of clock events; else 0 */
+    uint64_t period;     /* of other events; 0: varies */
+    uint64_t seen_ns;    /* CPU time in all samples; 0 if the event is no clock */
     uint64_t not_sampled_ns; /* part of it: in rows of their own, because no sample shows it */
     uint64_t used_ns;        /* CPU time of the targets; 0: unknown */
     uint64_t own_ns;         /* CPU time of the recorder itself, not in used_ns */
@@ -58,8 +63,8 @@ typedef struct pt_capture_facts {
     bool has_kernel;            /* time in the kernel was sampled */
     uint32_t left_out;          /* files whose tables the kernel's walker has no room for */
     bool has_walker;            /* stacks are walked in the kernel */
-    char python_refused[1280];  /* a line for each reason why frames of Python were not read */
-    char why_copied[512];       /* if they are not, and that was wished: the reason */
+    char refused[1280];   /* a line for each reason why frames of an interpreter were not read */
+    char why_copied[512]; /* if they are not, and that was wished: the reason */
 } pt_capture_facts;
 
 /* The samples of recorded processes that were lost, at most. The kernel does not say of which

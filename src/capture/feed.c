@@ -52,8 +52,10 @@ static void count_sample(pt_capture *c, pt_proc *proc, uint64_t weight)
     f->stacks++;
     if (c->stack.end == PT_STACK_END_ROOT) f->complete += weight;
     if (c->stack.end == PT_STACK_END_UNCHECKED) f->unchecked += weight;
-    if (c->stack.has_python) f->python += weight;
-    if (c->stack.has_python && c->stack.is_uncertain) f->uncertain += weight;
+    if (!c->stack.has_frames) return;
+    pt_capture_frames *const frames = &f->frames[proc->interp.language];
+    frames->all += weight;
+    if (c->stack.is_uncertain) frames->uncertain += weight;
 }
 
 /* Grows the copies if stacks are cut often; a rare cut is accepted. Samples with copies from before
@@ -106,7 +108,7 @@ void pt_feed_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modul
     if (c->walker == NULL || proc->has_exited || proc->walked_generation == modules->generation)
         return;
     pt_named_find(c->named, &c->procs, proc);
-    if (pt_bpf_engine_put(c->walker, proc->pid, modules, pt_named_python(proc)))
+    if (pt_bpf_engine_put(c->walker, proc->pid, modules, pt_named_wanted(proc)))
         proc->walked_generation = modules->generation;
 }
 
@@ -119,14 +121,14 @@ static void use_walked(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
     const uint32_t right =
         pt_proc_right_frames(proc, walked->generation, walked->pcs, walked->count);
     pt_named_chain *const joined = &c->joined;
-    const bool was_wanted = pt_named_python(proc) != NULL;
+    const bool was_wanted = pt_named_wanted(proc) != NULL;
     const bool is_whole = walked->end == PT_UNWIND_END_ROOT && right == walked->count;
     pt_named_join(c->named, proc, walked, right, is_whole, room, joined);
-    if (was_wanted && pt_named_python(proc) == NULL) proc->walked_generation = 0; /* refused */
+    if (was_wanted && pt_named_wanted(proc) == NULL) proc->walked_generation = 0; /* refused */
     memcpy(c->stack.pcs + c->stack.kernel_count, joined->words,
            joined->count * sizeof *joined->words);
     c->stack.count += joined->count;
-    c->stack.has_python = joined->has_python;
+    c->stack.has_frames = joined->has_frames;
     c->stack.is_uncertain = !joined->is_certain;
     c->stack.is_unchecked = walked->is_unchecked != 0;
     c->stack.end = walked->end;

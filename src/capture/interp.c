@@ -8,6 +8,8 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "process/path_kind.h"
+#include "wire/journal.h"
 
 enum {
     NAME_MAX_BYTES = 1024,
@@ -18,20 +20,22 @@ enum {
     WRONG_MAX = 16,
 };
 
-/* A code object of a process. */
+/* A function of a process: a code object of CPython, a function of PHP. */
 typedef struct {
     uint64_t addr;
     uint32_t check, start;          /* start: pt_proc.start of the process */
     uint32_t function, lines_bytes; /* function PT_NONE: its names could not be read */
     pt_function content;
-    uint8_t form; /* of the lines: PT_PYTHON_LINES_X */
+    uint8_t language; /* PT_JOURNAL_LANGUAGE_X */
+    uint8_t form;     /* of the lines: PT_PYTHON_LINES_X */
     int32_t first_line;
     uint8_t *lines; /* owned */
 } known_code;
 
 struct pt_named {
     pt_builder *builder;
-    PT_VECTOR(known_code) code; /* the first stands for all objects that were freed */
+    /* The first row of each language stands for all functions that were freed. */
+    PT_VECTOR(known_code) code;
     pt_index code_of;
     uint64_t lines_bytes, gone;
     pt_buf refused; /* lines */
@@ -43,7 +47,8 @@ pt_named *pt_named_new(pt_builder *builder)
     named->builder = builder;
     pt_index_init(&named->code_of);
     named->refused = (pt_buf)PT_BUF_INIT;
-    PT_PUSH(named->code, (known_code){.function = PT_NONE});
+    for (int i = 0; i < PT_JOURNAL_LANGUAGES; i++)
+        PT_PUSH(named->code, (known_code){.function = PT_NONE, .language = (uint8_t)i});
     return named;
 }
 
@@ -79,20 +84,52 @@ static void move_evaluator(pt_interp_evaluator *evaluator, uint64_t bias)
 }
 
 /* Notes a line, each once. */
-static void note_refusal(pt_named *named, pt_python_refusal refusal, const pt_python_build *build)
+static void note_refusal(pt_named *named, const char *reason, const char *missing)
 {
     enum { REFUSED_MAX_BYTES = 1024 };
-    char reason[160];
-    pt_python_reason(refusal, build, reason, sizeof reason);
-    PT_FREE char *line = pt_strf("%s: " PT_PYTHON_MISSING "\n", reason);
+    PT_FREE char *line = pt_strf("%s: %s\n", reason, missing);
     if (named->refused.size < REFUSED_MAX_BYTES &&
         strstr(pt_buf_text(&named->refused), line) == NULL)
         pt_putf(&named->refused, "%s", line);
 }
 
+static void note_python(pt_named *named, pt_python_refusal refusal, const pt_python_build *build)
+{
+    char reason[160];
+    pt_python_reason(refusal, build, reason, sizeof reason);
+    note_refusal(named, reason, PT_PYTHON_MISSING);
+}
+
+/* Sets the interpreter that the image has. bias: of its addresses. */
+static void take_interp(pt_proc_interp *interp, const pt_interp_image *image, uint64_t bias)
+{
+    interp->is_there = true;
+    interp->evaluator = image->evaluator;
+    move_evaluator(&interp->evaluator, bias);
+    if (image->layout == NULL) {
+        interp->language = PT_JOURNAL_LANGUAGE_PHP;
+        interp->facts.php = (pt_bpf_php){.globals = image->globals + bias,
+                                         .generator_class = image->generator_class + bias};
+        return;
+    }
+    interp->language = PT_JOURNAL_LANGUAGE_PYTHON;
+    interp->layout = image->layout;
+    interp->facts.python = (pt_bpf_python){.runtime = image->runtime + bias,
+                                           .code_type = image->code_type + bias,
+                                           .layout = *image->layout};
+    interp->text_type = image->text_type + bias;
+    interp->bytes_type = image->bytes_type + bias;
+}
+
+static bool is_same_interp(const pt_proc_interp *a, const pt_proc_interp *b)
+{
+    return a->facts.python.runtime == b->facts.python.runtime &&
+           a->facts.php.globals == b->facts.php.globals;
+}
+
 void pt_named_find(pt_named *named, const pt_procs *procs, pt_proc *proc)
 {
-    pt_proc_python found = {.right = proc->python.right, .wrong = proc->python.wrong};
+    pt_proc_interp found = {.right = proc->interp.right, .wrong = proc->interp.wrong};
     uint32_t thread_keys = 0;
     for (size_t i = 0; i < proc->map.count; i++) {
         const pt_proc_map *const map = &proc->map.items[i];
@@ -100,35 +137,26 @@ void pt_named_find(pt_named *named, const pt_procs *procs, pt_proc *proc)
         const pt_interp_image *const facts = &image->interp;
         uint64_t bias;
         if (facts->thread_keys != 0) thread_keys = facts->thread_keys;
-        if (facts->refusal != PT_PYTHON_READABLE)
-            note_refusal(named, facts->refusal, &facts->build);
-        if (facts->layout == NULL || found.facts.runtime != 0 ||
-            !pt_image_bias(image, map->range.start, map->range.file_offset, &bias))
-            continue;
-        found.layout = facts->layout;
-        found.facts = (pt_bpf_python){.runtime = facts->runtime + bias,
-                                      .code_type = facts->code_type + bias,
-                                      .layout = *facts->layout};
-        found.text_type = facts->text_type + bias;
-        found.bytes_type = facts->bytes_type + bias;
-        found.evaluator = facts->evaluator;
-        move_evaluator(&found.evaluator, bias);
+        if (facts->refusal != PT_PYTHON_READABLE) note_python(named, facts->refusal, &facts->build);
+        if (facts->is_refused_php) note_refusal(named, PT_PHP_UNKNOWN, PT_PHP_MISSING);
+        if (!found.is_there && (facts->layout != NULL || facts->globals != 0) &&
+            pt_image_bias(image, map->range.start, map->range.file_offset, &bias))
+            take_interp(&found, facts, bias);
     }
-    found.facts.thread_keys = thread_keys;
-    if (found.facts.runtime != proc->python.facts.runtime) found.right = found.wrong = 0;
-    proc->python = found;
+    found.facts.python.thread_keys = thread_keys;
+    if (!is_same_interp(&found, &proc->interp)) found.right = found.wrong = 0;
+    proc->interp = found;
 }
 
-const pt_bpf_python *pt_named_python(const pt_proc *proc)
+const pt_bpf_interp *pt_named_wanted(const pt_proc *proc)
 {
-    const pt_proc_python *const python = &proc->python;
-    const bool is_refused = python->wrong >= WRONG_MAX && python->right == 0;
-    return python->facts.runtime != 0 && python->facts.thread_keys != 0 && !is_refused
-               ? &python->facts
-               : NULL;
+    const pt_proc_interp *const interp = &proc->interp;
+    const bool is_refused = interp->wrong >= WRONG_MAX && interp->right == 0;
+    const bool is_known = interp->layout == NULL || interp->facts.python.thread_keys != 0;
+    return interp->is_there && is_known && !is_refused ? &interp->facts : NULL;
 }
 
-/* ---- code objects ---- */
+/* ---- functions ---- */
 
 static bool read_process(void *arg, uint64_t addr, void *to, size_t size)
 {
@@ -150,10 +178,10 @@ static bool is_alive(pt_proc *proc, uint64_t object)
 static bool read_same(pt_proc *proc, uint64_t addr, uint32_t check, pt_python_code *ret_code)
 {
     uint32_t now;
-    return pt_python_code_read(proc->python.layout, read_process, proc, addr, ret_code, &now) &&
-           now == check && ret_code->type == proc->python.facts.code_type && is_alive(proc, addr) &&
-           is_alive(proc, ret_code->name) && is_alive(proc, ret_code->file) &&
-           is_alive(proc, ret_code->lines);
+    return pt_python_code_read(proc->interp.layout, read_process, proc, addr, ret_code, &now) &&
+           now == check && ret_code->type == proc->interp.facts.python.code_type &&
+           is_alive(proc, addr) && is_alive(proc, ret_code->name) &&
+           is_alive(proc, ret_code->file) && is_alive(proc, ret_code->lines);
 }
 
 /* The memory of a process, some of it in a copy. */
@@ -191,11 +219,24 @@ static bool is_still(const reading *r, uint64_t addr, uint32_t check)
     return !r->has_asked || read_same(r->proc, addr, check, &again);
 }
 
+/* Sets the names. first_line: of the function. */
+static void keep_content(pt_named *named, known_code *known, const char *name, size_t name_bytes,
+                         const char *file, size_t file_bytes, int32_t first_line)
+{
+    const uint32_t text = pt_builder_string(named->builder, name, name_bytes).v;
+    known->content = (pt_function){.name = text,
+                                   .system_name = text,
+                                   .file = pt_builder_string(named->builder, file, file_bytes).v,
+                                   .start_line = first_line};
+    known->function = pt_builder_function(named->builder, &known->content).v;
+    known->first_line = first_line;
+}
+
 /* Reads the line table. Frames of an object without have its first line. */
 static void read_lines(pt_named *named, reading *r, const pt_python_code *code, known_code *known)
 {
     uint64_t lines, bytes;
-    if (!pt_python_bytes(read_memory, r, code->lines, r->proc->python.bytes_type, &lines, &bytes) ||
+    if (!pt_python_bytes(read_memory, r, code->lines, r->proc->interp.bytes_type, &lines, &bytes) ||
         bytes > LINES_MAX_BYTES || named->lines_bytes + bytes > ALL_LINES_MAX_BYTES)
         return;
     PT_FREE uint8_t *table = pt_alloc(bytes + 1, 1);
@@ -207,10 +248,11 @@ static void read_lines(pt_named *named, reading *r, const pt_python_code *code, 
     table = NULL;
 }
 
-/* Completes a code object whose address and check are known. copy: or NULL. */
-static bool read_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy, known_code *known)
+/* Completes a code object of CPython whose address and check are known. copy: or NULL. */
+static bool read_python_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy,
+                             known_code *known)
 {
-    const pt_proc_python *const python = &proc->python;
+    const pt_proc_interp *const python = &proc->interp;
     char name[NAME_MAX_BYTES], file[FILE_MAX_BYTES];
     size_t name_bytes, file_bytes;
     pt_python_code code;
@@ -225,19 +267,49 @@ static bool read_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy, k
                         sizeof file, &file_bytes) ||
         !is_still(&r, known->addr, known->check))
         return false;
-    const uint32_t text = pt_builder_string(named->builder, name, name_bytes).v;
-    known->content = (pt_function){.name = text,
-                                   .system_name = text,
-                                   .file = pt_builder_string(named->builder, file, file_bytes).v,
-                                   .start_line = code.first_line};
-    known->function = pt_builder_function(named->builder, &known->content).v;
-    known->first_line = code.first_line;
+    keep_content(named, known, name, name_bytes, file, file_bytes, code.first_line);
     known->form = python->layout->lines;
     read_lines(named, &r, &code, known);
     return true;
 }
 
-/* The row of a code object; PT_NONE: it is new, and *ret_hash is for its row. */
+/* Are the strings of a function of PHP in the process still the copied ones? */
+static bool has_strings(pt_proc *proc, const pt_php_function *f, uint32_t check)
+{
+    uint64_t now;
+    return pt_php_check(read_process, proc, f, &now) && pt_php_short_check(now) == check;
+}
+
+/* Completes a function of PHP from its copy. */
+static bool read_php_function(pt_named *named, pt_proc *proc, const pt_bpf_code *copy,
+                              known_code *known)
+{
+    char name[NAME_MAX_BYTES], file[FILE_MAX_BYTES];
+    size_t name_bytes, file_bytes = 0;
+    reading r = {.proc = proc, .copy = copy};
+    const pt_php_function f = {.kind = (pt_php_kind)copy->fields.type,
+                               .name = copy->fields.name,
+                               .class_name = copy->fields.lines,
+                               .file = copy->fields.file,
+                               .first_line = copy->fields.first_line};
+    if (!pt_php_name(read_memory, &r, &f, name, sizeof name, &name_bytes) ||
+        (f.file != 0 && !pt_php_text(read_memory, &r, f.file, file, sizeof file, &file_bytes)) ||
+        (r.has_asked && !has_strings(proc, &f, known->check)))
+        return false;
+    keep_content(named, known, name, name_bytes, file, file_bytes, f.first_line);
+    return true;
+}
+
+/* Completes a function whose address and check are known. copy: or NULL. */
+static bool read_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy, known_code *known)
+{
+    known->language = proc->interp.language;
+    if (known->language == PT_JOURNAL_LANGUAGE_PYTHON)
+        return read_python_code(named, proc, copy, known);
+    return copy != NULL && read_php_function(named, proc, copy, known);
+}
+
+/* The row of a function; PT_NONE: it is new, and *ret_hash is for its row. */
 static uint32_t find_code(const pt_named *named, const pt_proc *proc, uint64_t addr, uint32_t check,
                           uint64_t *ret_hash)
 {
@@ -253,7 +325,7 @@ void pt_named_learn(pt_named *named, pt_proc *proc, const pt_bpf_code *copy)
     uint64_t hash;
     const uint32_t row = find_code(named, proc, copy->code, copy->check, &hash);
     const bool is_known = row != PT_NONE && named->code.items[row].function != PT_NONE;
-    if (is_known || proc->python.layout == NULL || named->code.count >= CODES_MAX) return;
+    if (is_known || !proc->interp.is_there || named->code.count >= CODES_MAX) return;
     known_code code = {
         .addr = copy->code, .check = copy->check, .start = proc->start, .function = PT_NONE};
     if (!read_code(named, proc, copy, &code)) return;
@@ -263,7 +335,7 @@ void pt_named_learn(pt_named *named, pt_proc *proc, const pt_bpf_code *copy)
         PT_INDEX_PUSH(&named->code_of, hash, named->code, code);
 }
 
-/* The number of a code object; 0: it is gone. */
+/* The number of a function; that of its language: it is gone. */
 static uint32_t number_of(pt_named *named, pt_proc *proc, uint64_t addr, uint32_t check)
 {
     uint64_t hash;
@@ -275,7 +347,7 @@ static uint32_t number_of(pt_named *named, pt_proc *proc, uint64_t addr, uint32_
     }
     if (row != PT_NONE && named->code.items[row].function != PT_NONE) return row;
     named->gone++;
-    return 0;
+    return proc->interp.language;
 }
 
 /* ---- stacks ---- */
@@ -288,30 +360,55 @@ static uint64_t word_of(uint32_t number, int32_t place)
 /* Notes whether the first frames of the process were as the layout says. */
 static void note_first(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked)
 {
-    pt_proc_python *const python = &proc->python;
-    if (walked->python_count != PT_BPF_PYTHON_BAD)
-        python->right = 1;
-    else if (python->wrong < WRONG_MAX && ++python->wrong == WRONG_MAX && python->right == 0)
-        note_refusal(named, PT_PYTHON_LIES, NULL);
+    pt_proc_interp *const interp = &proc->interp;
+    if (walked->frame_count != PT_BPF_FRAMES_BAD) {
+        interp->right = 1;
+        return;
+    }
+    if (interp->wrong == WRONG_MAX || ++interp->wrong < WRONG_MAX || interp->right != 0) return;
+    if (interp->language == PT_JOURNAL_LANGUAGE_PYTHON)
+        note_python(named, PT_PYTHON_LIES, NULL);
+    else
+        note_refusal(named, PT_PHP_LIES, PT_PHP_MISSING);
+}
+
+static bool has_evaluator(const pt_proc_interp *interp, const uint64_t *pcs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (pt_interp_is_evaluator(&interp->evaluator, pcs[i], i == 0)) return true;
+    return false;
+}
+
+/* The number of the interpreter's frames that the stack has. A process of PHP has one chain of
+ * frames; it is that of the thread whose native stack, or whose registers, have the evaluator. */
+static uint32_t count_frames(const pt_proc_interp *interp, const pt_bpf_stack *walked,
+                             uint32_t native_count, bool is_whole)
+{
+    const uint32_t count = walked->frame_count;
+    if (count == 0 || count == PT_BPF_FRAMES_BAD || count > PT_BPF_FRAMES_MAX) return 0;
+    const bool is_own = interp->language == PT_JOURNAL_LANGUAGE_PYTHON ||
+                        has_evaluator(interp, walked->pcs, native_count) ||
+                        (!is_whole && (walked->pcs[walked->count] & PT_BPF_FRAME_HELD) != 0);
+    return is_own ? count : 0;
 }
 
 void pt_named_join(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked,
                    uint32_t native_count, bool is_whole, uint32_t room, pt_named_chain *ret_chain)
 {
-    uint64_t frames[PT_BPF_PYTHON_MAX];
-    uint32_t count = 0;
-    ret_chain->has_python = false;
+    uint64_t frames[PT_BPF_FRAMES_MAX];
+    const uint32_t count = count_frames(&proc->interp, walked, native_count, is_whole);
+    ret_chain->has_frames = false;
     ret_chain->is_certain = true;
-    if (walked->python_count != 0) note_first(named, proc, walked);
-    for (; walked->python_count != PT_BPF_PYTHON_BAD && count < walked->python_count; count++) {
-        const uint64_t *const two = walked->pcs + walked->count + 2 * (size_t)count;
-        const uint64_t addr = PT_BPF_PYTHON_CODE(two[0]);
+    if (walked->frame_count != 0) note_first(named, proc, walked);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t *const two = walked->pcs + walked->count + 2 * (size_t)i;
+        const uint64_t addr = PT_BPF_FRAME_CODE(two[0]);
         const uint32_t number =
-            addr != 0 ? number_of(named, proc, addr, PT_BPF_PYTHON_CHECK(two[1])) : 0;
-        frames[count] = word_of(number, PT_BPF_PYTHON_PLACE(two[1])) |
-                        ((two[0] & PT_BPF_PYTHON_ENTRY) != 0 ? PT_INTERP_ENTRY : 0) |
-                        (addr == 0 ? PT_INTERP_EMPTY : 0);
-        ret_chain->has_python |= addr != 0;
+            addr != 0 ? number_of(named, proc, addr, PT_BPF_FRAME_CHECK(two[1])) : 0;
+        frames[i] = word_of(number, PT_BPF_FRAME_PLACE(two[1])) |
+                    ((two[0] & PT_BPF_FRAME_ENTRY) != 0 ? PT_INTERP_ENTRY : 0) |
+                    (addr == 0 ? PT_INTERP_EMPTY : 0);
+        ret_chain->has_frames |= addr != 0;
     }
     const uint32_t most = room > count ? room - count : 0;
     ret_chain->is_cut = native_count > most;
@@ -323,21 +420,26 @@ void pt_named_join(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked,
         return;
     }
     ret_chain->is_certain =
-        pt_interp_merge(&proc->python.evaluator, walked->pcs, native_count, is_whole, frames, count,
+        pt_interp_merge(&proc->interp.evaluator, walked->pcs, native_count, is_whole, frames, count,
                         ret_chain->words, &ret_chain->count) == PT_MERGE_CERTAIN;
 }
 
-pt_line pt_named_line(const pt_named *named, uint64_t word, pt_function *ret_function)
+pt_line pt_named_line(const pt_named *named, uint64_t word, pt_function *ret_function,
+                      uint8_t *ret_language)
 {
     const uint32_t number = (uint32_t)(word >> 32) & 0xffffff;
     const int32_t place = (int32_t)((uint32_t)word - 1);
-    const known_code *const code = &named->code.items[number];
-    if (number == 0 || number >= named->code.count) {
-        const uint32_t gone = pt_builder_text(named->builder, PT_NAMED_GONE).v;
+    const known_code *const code = &named->code.items[number < named->code.count ? number : 0];
+    *ret_language = code->language;
+    if (code->function == PT_NONE) {
+        PT_FREE char *text = pt_strf("[%s code]", pt_mapped_languages[code->language].name);
+        const uint32_t gone = pt_builder_text(named->builder, text).v;
         *ret_function = (pt_function){.name = gone, .system_name = gone};
         return (pt_line){.function = pt_builder_function(named->builder, ret_function).v};
     }
     *ret_function = code->content;
+    if (code->language != PT_JOURNAL_LANGUAGE_PYTHON)
+        return (pt_line){.function = code->function, .line = place};
     return (pt_line){.function = code->function,
                      .line = pt_python_line(code->form, code->lines, code->lines_bytes,
                                             code->first_line, place)};

@@ -124,6 +124,22 @@ static void read_python(const pt_elf *elf, const char *path, pt_interp_image *im
     find_evaluator(elf, &wanted[EVALUATOR], &image->evaluator);
 }
 
+static void read_php(const pt_elf *elf, pt_interp_image *image)
+{
+    enum { GLOBALS, CLASS, EVALUATOR, COUNT };
+    wanted_symbol wanted[COUNT] = {
+        {.name = "executor_globals"}, {.name = PT_PHP_MARK}, {.name = PT_PHP_EVALUATOR}};
+    find_symbols(elf, wanted, COUNT);
+    if (wanted[CLASS].addr == 0) return;
+    image->is_refused_php =
+        wanted[GLOBALS].addr == 0 || wanted[EVALUATOR].addr == 0 ||
+        memmem(elf->bytes, elf->size_bytes, PT_PHP_BUILD, sizeof PT_PHP_BUILD) == NULL;
+    if (image->is_refused_php) return;
+    image->globals = wanted[GLOBALS].addr;
+    image->generator_class = wanted[CLASS].addr;
+    find_evaluator(elf, &wanted[EVALUATOR], &image->evaluator);
+}
+
 /* glibc has symbols for debuggers, which hold the bits, the number and the offset of a field of its
  * threads. */
 static void read_libc(const pt_elf *elf, pt_interp_image *image)
@@ -145,6 +161,8 @@ void pt_interp_image_read(const pt_elf *elf, const char *path, pt_interp_image *
     if (!elf->is_64 || elf->is_big_endian) return;
     if (pt_begins(name, "python") || pt_begins(name, "libpython"))
         read_python(elf, path, ret_image);
+    else if (pt_php_is_file(path))
+        read_php(elf, ret_image);
     else if (pt_begins(name, "libc.so") || pt_begins(name, "libc-") ||
              pt_begins(name, "libpthread"))
         read_libc(elf, ret_image);

@@ -1,9 +1,11 @@
-/* interp_image.h: what a mapped file says of the CPython in it, and of libc's keys of threads. */
+/* interp_image.h: what a mapped file says of the CPython or the PHP in it, and of libc's keys of
+ * threads. */
 #ifndef PT_CAPTURE_INTERP_IMAGE_H
 #define PT_CAPTURE_INTERP_IMAGE_H
 
 #include "elf/image.h"
 #include "interp/merge.h"
+#include "interp/php.h"
 #include "interp/python.h"
 
 /* Addresses are as linked. */
@@ -12,13 +14,15 @@ typedef struct pt_interp_image {
     pt_python_refusal refusal;      /* why not; PT_PYTHON_READABLE: there is none */
     pt_python_build build;          /* if refused */
     uint64_t runtime, code_type, text_type, bytes_type;
+    bool is_refused_php;               /* another PHP than PT_PHP_BUILD */
+    uint64_t globals, generator_class; /* of PHP: executor_globals, zend_ce_generator; 0: none */
     pt_interp_evaluator evaluator;
     /* The file is glibc's: the offset, in the structure of a thread, of its blocks of values. 0: it
      * is not. */
     uint32_t thread_keys;
 } pt_interp_image;
 
-/* Reads the facts; all zero if the file is neither. path: as mapped. */
+/* Reads the facts; all zero if the file has none. path: as mapped. */
 void pt_interp_image_read(const pt_elf *elf, const char *path, pt_interp_image *ret_image);
 
 #endif

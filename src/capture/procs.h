@@ -37,14 +37,16 @@ typedef struct pt_proc_replaced {
     uint32_t generation; /* generation of pt_proc at the replacement */
 } pt_proc_replaced;
 
-/* The CPython of a process (interp.h); facts.runtime 0: none. Run-time addresses. */
-typedef struct pt_proc_python {
-    const pt_python_layout *layout;
-    pt_bpf_python facts;
+/* The interpreter of a process (interp.h). Run-time addresses. */
+typedef struct pt_proc_interp {
+    bool is_there;
+    uint8_t language;               /* PT_JOURNAL_LANGUAGE_X */
+    const pt_python_layout *layout; /* of CPython */
+    pt_bpf_interp facts;
     uint64_t text_type, bytes_type;
     pt_interp_evaluator evaluator;
     uint32_t right, wrong; /* whether the first frames were as the layout says */
-} pt_proc_python;
+} pt_proc_interp;
 
 typedef struct pt_proc {
     uint32_t pid, ppid;
@@ -72,7 +74,7 @@ typedef struct pt_proc {
     uint32_t replaced_generation;       /* earlier replacements are no longer in the ring */
     PT_VECTOR(pt_proc_map) map;         /* ascending, without overlaps; executable mappings only */
     PT_VECTOR(pt_unwind_module) module; /* one for each mapping */
-    pt_proc_python python;
+    pt_proc_interp interp;
     bool is_dropped;            /* the kernel's walker drops its samples */
     uint32_t walked_generation; /* generation that the kernel's walker has; 0: none */
     bool is_user_told;          /* the sink has reported its user id */

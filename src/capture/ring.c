@@ -152,8 +152,8 @@ static void read_walked(words *w, pt_perf_sample *s)
         s->code = code;
         return;
     }
-    const uint32_t more = stack->python_count != PT_BPF_PYTHON_BAD ? stack->python_count : 0;
-    if (stack->count <= PT_BPF_DEPTH_MAX && more <= PT_BPF_PYTHON_MAX &&
+    const uint32_t more = stack->frame_count != PT_BPF_FRAMES_BAD ? stack->frame_count : 0;
+    if (stack->count <= PT_BPF_DEPTH_MAX && more <= PT_BPF_FRAMES_MAX &&
         bytes == PT_BPF_STACK_HEAD_BYTES + (stack->count + 2 * more) * 8)
         s->walked = stack;
 }

@@ -12,6 +12,7 @@
 #include "elf/image.h"
 #include "model/process_user.h"
 #include "process/path_kind.h"
+#include "wire/journal.h"
 
 /* A distinct stack of a process. Its values are in a column of their own. */
 typedef struct {
@@ -71,7 +72,7 @@ struct pt_sink {
     pt_mapping kernel_mapping; /* added to the builder when a frame is in it */
     uint32_t kernel;           /* mapping, or PT_NONE */
     const pt_named *named;
-    uint32_t python; /* mapping of Python's frames, or PT_NONE */
+    uint32_t frames_of[PT_JOURNAL_LANGUAGES]; /* mapping of a language's frames, or PT_NONE */
     uint32_t key_pid, key_comm;
     pt_index known_of; /* hash of a sampled stack -> row of known, which may have changed since */
     PT_VECTOR(known_stack) known;
@@ -98,7 +99,8 @@ pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mappin
     sink->builder = builder;
     sink->procs = procs;
     sink->is_timeline = is_timeline;
-    sink->kernel = sink->python = PT_NONE;
+    sink->kernel = PT_NONE;
+    memset(sink->frames_of, 0xff, sizeof sink->frames_of);
     sink->located = pt_alloc(RECENT_LOCATIONS, sizeof *sink->located);
     sink->key_pid = pt_builder_text(builder, "pid").v;
     sink->key_comm = pt_builder_text(builder, "comm").v;
@@ -323,19 +325,22 @@ static uint32_t user_location(pt_sink *sink, pt_proc *proc, uint64_t pc, bool is
     return at->id;
 }
 
-/* The location of a frame of Python, which has no address. */
-static uint32_t python_location(pt_sink *sink, uint64_t word)
+/* The location of a frame of an interpreter, which has no address. */
+static uint32_t frame_location(pt_sink *sink, uint64_t word)
 {
-    if (sink->python == PT_NONE) {
-        const pt_mapping mapping = {.file = pt_builder_text(sink->builder, PT_MAPPED_PYTHON).v,
+    pt_function function;
+    uint8_t language;
+    const pt_line line = pt_named_line(sink->named, word, &function, &language);
+    uint32_t *const of_language = &sink->frames_of[language];
+    if (*of_language == PT_NONE) {
+        const char *const name = pt_mapped_languages[language].mapping;
+        const pt_mapping mapping = {.file = pt_builder_text(sink->builder, name).v,
                                     .flags = PT_MAPPING_HAS_FUNCTIONS | PT_MAPPING_HAS_FILENAMES |
                                              PT_MAPPING_HAS_LINES | PT_MAPPING_HAS_INLINES};
-        sink->python = pt_builder_append_mapping(sink->builder, &mapping).v;
+        *of_language = pt_builder_append_mapping(sink->builder, &mapping).v;
         keep_mapping(sink, &mapping);
     }
-    pt_function function;
-    const pt_line line = pt_named_line(sink->named, word, &function);
-    const pt_location location = {.mapping = sink->python, .flags = PT_LOCATION_USER};
+    const pt_location location = {.mapping = *of_language, .flags = PT_LOCATION_USER};
     const uint32_t id = pt_builder_location(sink->builder, &location, &line, 1).v;
     if (sink->keep != NULL && id == sink->kept_count) {
         pt_keep_code(sink->keep, &location, &line, &function, sink->builder);
@@ -357,7 +362,7 @@ static uint32_t make_stack(pt_sink *sink, const pt_sink_sample *s)
          * pc is no return address. */
         const bool is_return = is_kernel ? i > 0 : has_native;
         if (!is_kernel && s->is_walked && (s->pcs[i] & PT_INTERP_FRAME) != 0) {
-            sink->frames[i] = python_location(sink, s->pcs[i]);
+            sink->frames[i] = frame_location(sink, s->pcs[i]);
             continue;
         }
         sink->frames[i] = is_kernel ? kernel_location(sink, s->pcs[i], is_return)

@@ -39,7 +39,7 @@ void pt_unwind_kernel(const pt_perf_sample *s, pt_unwound *to)
 {
     bool is_kernel = false;
     to->count = to->kernel_count = 0;
-    to->is_copy_short = to->is_unchecked = to->has_python = to->is_uncertain = false;
+    to->is_copy_short = to->is_unchecked = to->has_frames = to->is_uncertain = false;
     for (uint64_t i = 0; i < s->chain_count; i++) {
         const uint64_t pc = s->chain[i];
         if (pc >= PERF_CONTEXT_MAX)

@@ -12,7 +12,7 @@ typedef struct pt_unwound {
     uint32_t kernel_count, count;
     uint8_t end;                   /* pt_stack_end */
     bool is_copy_short;            /* the stack continues beyond the copy */
-    bool has_python, is_uncertain; /* it has frames of Python; their places are uncertain */
+    bool has_frames, is_uncertain; /* it has an interpreter's; their places are uncertain */
     bool is_unchecked;             /* the walk used frame pointers that no rule confirms */
     pt_copied_scratch scratch;
 } pt_unwound;

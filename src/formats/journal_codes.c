@@ -97,11 +97,11 @@ static uint32_t make_location(pt_journal_reading *g, uint64_t word)
     const uint32_t number = PT_JOURNAL_CODE_NUMBER(word);
     const int32_t place = PT_JOURNAL_CODE_PLACE(word);
     const pt_journal_known_code *const code = code_of(g, number);
-    static const char unknown[] = "[Python code]";
+    PT_FREE char *unknown = pt_strf("[%s code]", pt_mapped_languages[code->language].name);
     const pt_line line = {
         .function = code->function != PT_NONE
                         ? code->function
-                        : add_function(g, (const uint8_t *)unknown, sizeof unknown - 1, NULL, 0, 0),
+                        : add_function(g, (const uint8_t *)unknown, strlen(unknown), NULL, 0, 0),
         .line = line_of(g, code, place)};
     const pt_location location = {.mapping = mapping_of(g, code->language),
                                   .flags = PT_LOCATION_USER};

@@ -31,14 +31,30 @@
 
 /* A symbol that only programs with PHP have. */
 #define PT_PHP_MARK "zend_ce_generator"
+/* The function that executes frames. */
+#define PT_PHP_EVALUATOR "execute_ex"
 
 /* A text in each module of this build, with a zero behind it. Other versions, builds with threads
  * and debug builds have other texts. */
 #define PT_PHP_BUILD "API20220829,NTS"
 
+/* The lines about a PHP whose frames cannot be read: REASON: PT_PHP_MISSING. */
+#define PT_PHP_UNKNOWN "a PHP that is not 8.2, or has threads (ZTS) or debugging built in"
+#define PT_PHP_LIES                                                                                \
+    "this PHP keeps its frames in another way than the builds of 8.2 that pitot knows"
+#define PT_PHP_MISSING "names of its functions will be missing"
+
 /* Is that the name of PHP's program or library, with or without a path? php, php8.2, php-fpm8.2,
  * php-cgi, libphp.so, libphp8.2.so. */
 bool pt_php_is_file(const char *path);
+
+/* The registers, by DWARF number, in which the evaluator keeps its frame and its instruction
+ * (Zend/zend_execute.c). */
+#if defined(__x86_64__)
+enum { PT_PHP_REG_FRAME = 14, PT_PHP_REG_INSTRUCTION = 15 }; /* r14, r15 */
+#else
+enum { PT_PHP_REG_FRAME = 27, PT_PHP_REG_INSTRUCTION = 28 }; /* x27, x28 */
+#endif
 
 typedef struct {
     uint64_t addr, function; /* of the frame, and of its function; never 0 */
@@ -113,5 +129,11 @@ bool pt_php_name(pt_interp_read *read, void *arg, const pt_php_function *f, char
 /* A number that tells apart functions that lie at one address one after the other, by what can be
  * read at once of name, class and file. False: unreadable. */
 bool pt_php_check(pt_interp_read *read, void *arg, const pt_php_function *f, uint64_t *ret_check);
+
+/* That number in 32 bits; never 0. */
+static inline uint32_t pt_php_short_check(uint64_t check)
+{
+    return ((uint32_t)(check >> 32) ^ (uint32_t)check) | 1;
+}
 
 #endif

@@ -91,12 +91,12 @@ static char *why_copied_text(const perf_run *run, const pt_capture_facts *f)
                          : "the recording ended before the BPF program was loaded");
 }
 
-/* The samples with functions of Python, in the form of journals. */
+/* The samples with functions of each language, in the form of journals. */
 static void frames_of(const pt_capture_facts *f, pt_journal_frames ret_frames[PT_JOURNAL_LANGUAGES])
 {
-    memset(ret_frames, 0, PT_JOURNAL_LANGUAGES * sizeof *ret_frames);
-    ret_frames[PT_JOURNAL_LANGUAGE_PYTHON] =
-        (pt_journal_frames){.all = f->python, .uncertain = f->uncertain};
+    for (int i = 0; i < PT_JOURNAL_LANGUAGES; i++)
+        ret_frames[i] =
+            (pt_journal_frames){.all = f->frames[i].all, .uncertain = f->frames[i].uncertain};
 }
 
 static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts *f)
@@ -133,10 +133,11 @@ static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts 
     pt_journal_frames frames[PT_JOURNAL_LANGUAGES];
     frames_of(f, frames);
     pt_record_tell_languages(b, frames);
-    if (f->python_gone > 0)
-        add_comment(b, pt_strf("python: %" PRIu64 " frames have no name: their function was freed, "
+    if (f->named_gone > 0)
+        add_comment(b, pt_strf("interpreters: %" PRIu64
+                               " frames have no name: their function was freed, "
                                "or its process had ended, before its name was read",
-                               f->python_gone));
+                               f->named_gone));
     if (p->cpu_used_ns > 0 && f->period_ns != 0)
         add_comment(b, pt_strf("cpu: %.3f s used, %.3f s sampled in %.3f s",
                                (double)p->cpu_used_ns / 1e9, (double)f->seen_ns / 1e9,
@@ -228,7 +229,7 @@ static void say_doubts(const perf_run *run)
     enum { BEYOND_CHANCE = 8 }; /* fewer missing samples say nothing */
     const pt_capture_facts *const f = &run->facts;
     say_nothing(run);
-    PT_FREE char *refused = pt_strdup(f->python_refused);
+    PT_FREE char *refused = pt_strdup(f->refused);
     for (char *rest = refused, *line; (line = strsep(&rest, "\n")) != NULL;)
         if (line[0] != '\0') pt_say("%s", line);
     if (f->is_full)

@@ -40,7 +40,8 @@ static const runtime runtimes[] = {
     {"PHP",
      {"php", "libphp", "mod_php"},
      "execute_ex",
-     "pitot record --engine=preload names it (8.2 without threads)"},
+     "pitot record --engine=preload names it (8.2 without threads), and sudo pitot record "
+     "--engine=bpf -p PID while it runs"},
     {"Perl",
      {"perl", "libperl.so"},
      "Perl_runops_standard",

@@ -20,6 +20,60 @@ expect [ "$frames" -ge 100 ]
 expect [ "$((places * 2))" -ge "$all" ] # where ticks are few, some places meet none
 expect_equal 'why the library' "$(pitot info stacks.pb.gz | grep -c 'engine: libprofiler.so.0 in the processes, as the command is PHP,')" 1
 
+pitot record --engine=bpf -o probe.pb.gz true 2>probe
+has_bpf=$?
+
+it 'each function is right in stacks that the kernel walks, too'
+if [ "$has_bpf" != 0 ]; then
+    skip "no BPF here: $(tail -n 1 probe)"
+else
+    run pitot record --engine=bpf -F 2000 -o stacks.pb.gz "$php" -n "$tests/php_stacks.php" expected.json 4
+    expect_status 0
+    expect_equal 'a line about joining' "$(stderr | grep -c 'PHP functions in [0-9.]* %, \(100\|99[.0-9]*\) % of these joined for certain')" 1
+    pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
+    run python3 "$tests/php_stacks_check.py" expected.json traces.json
+    expect_status 0
+    read -r _ _ _ frames _ wrong _ places _ all < <(stdout)
+    expect_equal 'wrong stacks' "$wrong" 0
+    expect [ "$frames" -ge 100 ]
+    expect [ "$((places * 2))" -ge "$all" ]
+fi
+
+it 'a PHP that runs already has its functions; names that it has freed are kept, in full up to 200 bytes'
+cat >service.php <<'P'
+<?php
+class Ledger { function append(int $n): int { for ($i = 0; $i < $n; $i++) continue; return $i; } }
+$long = 'made_' . str_repeat('x', 180);
+eval("function $long(\$n) { for (\$i = 0; \$i < \$n; \$i++) continue; }");
+$name = 'n' . str_repeat('y', 300);
+eval("function $name(\$n) { for (\$i = 0; \$i < \$n; \$i++) continue; }");
+echo getmypid(), "\n";
+$ledger = new Ledger;
+for (;;) {
+    $ledger->append(20000);
+    $long(20000);
+    $name(20000);
+    eval('(function () { for ($i = 0; $i < 20000; $i++) continue; })();');
+}
+P
+if [ "$has_bpf" != 0 ]; then
+    skip "no BPF here: $(tail -n 1 probe)"
+else
+    "$php" -n service.php >pid &
+    service=$!
+    is_ready() { [ "$(cat pid)" = "$service" ]; }
+    eventually is_ready
+    run pitot record --engine=bpf -p "$service" -d 0.5 -o service.pb.gz
+    kill -KILL "$service"
+    expect_status 0
+    expect_stderr_has 'PHP functions in '
+    pitot top -n 0 --csv service.pb.gz 2>/dev/null | cut -d, -f 5 >names
+    for name in Ledger::append "made_$(printf 'x%.0s' $(seq 180))" "n$(printf 'y%.0s' $(seq 300))" '{closure}' '{main}'; do
+        expect_equal "rows of $name" "$(grep -cFx "$name" names)" 1
+    done
+    expect_equal 'functions without a name' "$(grep -c '^\[PHP code\]' names)" 0
+fi
+
 it "the interpreter's own functions count for the function that runs; --native shows them; list shows the source"
 cat >app.php <<'P'
 <?php
@@ -132,5 +186,10 @@ C
         expect_status 4
         expect_equal "functions of $build" "$(stderr | grep -c 'PHP functions')" 0
         expect_equal "what is said of $build" "$(stderr | grep -c 'names of its functions will be missing')" 1
+        [ "$has_bpf" = 0 ] || continue
+        run pitot record --engine=bpf -F 2000 -o fake.pb.gz ./php8.2
+        expect_status 4
+        expect_equal "functions of $build, by the kernel" "$(stderr | grep -c 'PHP functions')" 0
+        expect_equal "the line about $build, by the kernel" "$(stderr | grep -c 'names of its functions will be missing')" 1
     done
 fi

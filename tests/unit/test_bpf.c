@@ -32,15 +32,15 @@ static bool read_stack(uint64_t *window, uint64_t addr)
     return true;
 }
 
-/* The memory of a Python. */
-enum { PYTHON_ADDR = 0x10000, PYTHON_BYTES = 0x4000 };
-static uint8_t python_memory[PYTHON_BYTES];
+/* The memory of an interpreter. */
+enum { MEMORY_ADDR = 0x10000, MEMORY_BYTES = 0x4000 };
+static uint8_t interp_memory[MEMORY_BYTES];
 
 static bool read_memory(void *to, uint32_t bytes, uint64_t addr)
 {
-    if (addr < PYTHON_ADDR || bytes > PYTHON_BYTES || addr - PYTHON_ADDR > PYTHON_BYTES - bytes)
+    if (addr < MEMORY_ADDR || bytes > MEMORY_BYTES || addr - MEMORY_ADDR > MEMORY_BYTES - bytes)
         return false;
-    memcpy(to, python_memory + (addr - PYTHON_ADDR), bytes);
+    memcpy(to, interp_memory + (addr - MEMORY_ADDR), bytes);
     return true;
 }
 
@@ -52,6 +52,7 @@ static bool read_for_user_space(void *arg, uint64_t addr, void *to, size_t size)
 
 #include "bpf/walk.bpf.h"
 
+#include "bpf/php.bpf.h"
 #include "bpf/python.bpf.h"
 
 static pt_bpf_cpu *cpu;
@@ -401,22 +402,22 @@ static void mappings_that_were_given_back_are_used_again_when_nobody_reads_them(
 /* Random words, half of them the addresses of others; a quarter of the objects are code. */
 static void fill_python_memory(uint64_t *seed, uint64_t code_type)
 {
-    for (size_t i = 0; i < PYTHON_BYTES; i += 8) {
+    for (size_t i = 0; i < MEMORY_BYTES; i += 8) {
         const uint64_t random = next_random(seed);
         const uint64_t word = i % 64 == 8 && random % 4 != 0    ? code_type
                               : i % 64 == 16 && random % 2 == 0 ? random / 8 % 600 /* a length */
                               : random % 8 == 0
                                   ? random
-                                  : PYTHON_ADDR + random / 8 % (PYTHON_BYTES / 64) * 64;
-        memcpy(python_memory + i, &word, sizeof word);
+                                  : MEMORY_ADDR + random / 8 % (MEMORY_BYTES / 64) * 64;
+        memcpy(interp_memory + i, &word, sizeof word);
     }
 }
 
 static void check_copy(const uint64_t *copy, uint32_t bytes, uint64_t addr, uint64_t room)
 {
     if (bytes == 0) return;
-    assert_true(bytes <= room && addr >= PYTHON_ADDR && addr + bytes <= PYTHON_ADDR + PYTHON_BYTES);
-    assert_memory_equal(copy, python_memory + (addr - PYTHON_ADDR), bytes);
+    assert_true(bytes <= room && addr >= MEMORY_ADDR && addr + bytes <= MEMORY_ADDR + MEMORY_BYTES);
+    assert_memory_equal(copy, interp_memory + (addr - MEMORY_ADDR), bytes);
 }
 
 /* A code object that was met is in the record to be sent, and is not met again. */
@@ -436,7 +437,7 @@ static bool copies_new_code(const pt_python_code *code)
 
 static void frames_of_python_are_those_that_user_space_reads(void **state)
 {
-    enum { THREAD = PYTHON_ADDR + 0x400, CODE_TYPE = 0x12345678 };
+    enum { THREAD = MEMORY_ADDR + 0x400, CODE_TYPE = 0x12345678 };
     uint64_t seed = 1, compared = 0, sent = 0;
     cpu = pt_alloc(1, sizeof *cpu);
     for (unsigned round = 0; round < 3000; round++) {
@@ -445,26 +446,128 @@ static void frames_of_python_are_those_that_user_space_reads(void **state)
         cpu->python.layout = *layout;
         cpu->python.code_type = CODE_TYPE;
         cpu->stack.count = round % PT_BPF_DEPTH_MAX;
-        cpu->stack.python_count = 0;
+        cpu->stack.frame_count = 0;
         pt_python_walk walk;
         pt_python_frame frame;
         const pt_python_step begun = pt_python_walk_begin(&walk, layout, read_for_user_space, NULL,
-                                                          THREAD, 2 * PT_BPF_PYTHON_MAX);
-        assert_int_equal(begin_frames(&cpu->python, THREAD, 2 * PT_BPF_PYTHON_MAX), begun);
+                                                          THREAD, 2 * PT_BPF_FRAMES_MAX);
+        assert_int_equal(begin_frames(&cpu->python, THREAD, 2 * PT_BPF_FRAMES_MAX), begun);
         if (begun != PT_PYTHON_FRAME) continue;
-        for (int i = 0; i < PT_BPF_PYTHON_MAX && step_python(cpu); i++) {
+        for (int i = 0; i < PT_BPF_FRAMES_MAX && step_python(cpu); i++) {
             const uint64_t *const two = cpu->stack.pcs + cpu->stack.count + 2 * (size_t)i;
             pt_python_code code;
             uint32_t check = 0;
             assert_int_equal(pt_python_walk_next(&walk, &frame), PT_PYTHON_FRAME);
-            assert_int_equal(PT_BPF_PYTHON_CODE(two[0]), frame.code);
-            assert_int_equal((two[0] & PT_BPF_PYTHON_ENTRY) != 0, frame.is_entry);
-            assert_int_equal(PT_BPF_PYTHON_PLACE(two[1]), frame.place);
+            assert_int_equal(PT_BPF_FRAME_CODE(two[0]), frame.code);
+            assert_int_equal((two[0] & PT_BPF_FRAME_ENTRY) != 0, frame.is_entry);
+            assert_int_equal(PT_BPF_FRAME_PLACE(two[1]), frame.place);
             if (frame.code != 0 &&
                 !pt_python_code_read(layout, read_for_user_space, NULL, frame.code, &code, &check))
                 check = 0;
-            assert_int_equal(PT_BPF_PYTHON_CHECK(two[1]), check);
+            assert_int_equal(PT_BPF_FRAME_CHECK(two[1]), check);
             sent += copies_new_code(&code);
+            compared++;
+        }
+    }
+    free(cpu);
+    assert_true(compared > 1000 && sent > 100);
+}
+
+/* ---- PHP ---- */
+
+/* Blocks of 64 bytes, by turns a frame or a function or a class, and a string. Most words are the
+ * addresses of blocks; some are random. */
+static void fill_php_memory(uint64_t *seed)
+{
+    enum {
+        BLOCK = 64,
+        BLOCKS = MEMORY_BYTES / BLOCK,
+        NAME = 8,
+        CLASS_OR_LENGTH = 0x10,
+        CALLER = 0x30
+    };
+    enum { FLAGS = 0x28 };
+    static const uint64_t kinds[] = {PT_PHP_INTERNAL, PT_PHP_USER, PT_PHP_USER, PT_PHP_EVAL};
+    for (size_t i = 0; i < MEMORY_BYTES; i += 8) {
+        const uint64_t random = next_random(seed), dice = random % 64, rest = random / 64;
+        const bool is_string = i / BLOCK % 2 == 1;
+        const size_t field = i % BLOCK;
+        uint64_t block = rest % BLOCKS;
+        if (field == NAME) block |= 1;
+        if (field == CLASS_OR_LENGTH || field == CALLER) block &= ~UINT64_C(1);
+        uint64_t word = dice == 0 ? random : dice == 1 ? 0 : MEMORY_ADDR + block * BLOCK;
+        if (field == 0 && dice < 60) word = kinds[rest % 4];
+        if (field == CLASS_OR_LENGTH && is_string) word = rest % 600;
+        if (field == FLAGS && dice < 60) word = rest % 4 * 0x20000 | (rest / 4 % 2) * 8;
+        memcpy(interp_memory + i, &word, sizeof word);
+    }
+}
+
+/* The function is in the record to be sent, and is not new again. */
+static bool copies_new_function(const pt_php_function *f)
+{
+    if (cpu->is_code_new == 0) return false;
+    pt_bpf_code *const copy = &cpu->code;
+    memset(copy->name, 0, sizeof *copy - offsetof(pt_bpf_code, name));
+    copy_php_code(cpu);
+    assert_int_equal(copy->fields.type, f->kind);
+    assert_int_equal(copy->fields.first_line, f->first_line);
+    check_copy(copy->name, copy->name_bytes, f->name, PT_BPF_NAME_BYTES);
+    check_copy(copy->file, copy->file_bytes, f->file, PT_BPF_FILE_BYTES);
+    check_copy(copy->lines, copy->lines_bytes, f->class_name, PT_BPF_LINES_BYTES);
+    assert_false(meet_code(cpu, copy->code, &copy->fields, copy->check));
+    return copy->name_bytes > 0;
+}
+
+static void compare_php_frame(const uint64_t *two, const pt_php_frame *frame, bool is_first)
+{
+    pt_php_function f;
+    uint64_t check;
+    const bool is_held = is_first && cpu->php.frame_register == frame->addr;
+    assert_true(pt_php_function_at(read_for_user_space, NULL, frame->function, &f));
+    assert_true(pt_php_check(read_for_user_space, NULL, &f, &check));
+    assert_int_equal(PT_BPF_FRAME_CODE(two[0]),
+                     f.kind == PT_PHP_INTERNAL ? frame->function : f.first);
+    assert_int_equal((two[0] & PT_BPF_FRAME_ENTRY) != 0, frame->is_entry);
+    assert_int_equal((two[0] & PT_BPF_FRAME_HELD) != 0, is_held);
+    assert_int_equal(PT_BPF_FRAME_CHECK(two[1]), pt_php_short_check(check));
+    const bool has_instruction =
+        is_held && pt_php_has_instruction(&f, cpu->php.instruction_register);
+    assert_int_equal(
+        PT_BPF_FRAME_PLACE(two[1]),
+        pt_php_line(read_for_user_space, NULL, MEMORY_ADDR, &f,
+                    has_instruction ? cpu->php.instruction_register : frame->instruction));
+}
+
+static void frames_of_php_are_those_that_user_space_reads(void **state)
+{
+    const pt_bpf_php php = {.globals = MEMORY_ADDR, .generator_class = MEMORY_ADDR + 0x100};
+    uint64_t seed = 1, compared = 0, sent = 0;
+    cpu = pt_alloc(1, sizeof *cpu);
+    for (unsigned round = 0; round < 20000; round++) {
+        fill_php_memory(&seed);
+        cpu->stack.count = round % PT_BPF_DEPTH_MAX;
+        cpu->stack.frame_count = 0;
+        pt_php_walk walk;
+        pt_php_frame frame;
+        uint64_t class;
+        memcpy(&class, interp_memory + 0x100, sizeof class);
+        if (!begin_php(cpu, &php)) continue;
+        assert_int_equal(pt_php_walk_begin(&walk, read_for_user_space, NULL, MEMORY_ADDR, class,
+                                           2 * PT_BPF_FRAMES_MAX),
+                         PT_INTERP_FRAME_READ);
+        cpu->php.frame_register = round % 2 == 0 ? cpu->php.next : 0;
+        cpu->php.instruction_register = MEMORY_ADDR + round % 64 * 64;
+        for (int i = 0; i < 2 * PT_BPF_FRAMES_MAX; i++) {
+            const uint32_t count = cpu->stack.frame_count;
+            if (!step_php(cpu)) break;
+            if (cpu->stack.frame_count == count) continue; /* a frame of no function */
+            assert_int_equal(pt_php_walk_next(&walk, &frame), PT_INTERP_FRAME_READ);
+            const uint64_t *const two = cpu->stack.pcs + cpu->stack.count + 2 * (size_t)count;
+            compare_php_frame(two, &frame, count == 0);
+            pt_php_function f = {.name = 0};
+            assert_true(pt_php_function_at(read_for_user_space, NULL, frame.function, &f));
+            sent += copies_new_function(&f);
             compared++;
         }
     }
@@ -478,6 +581,7 @@ int main(void)
         cmocka_unit_test(kernel_and_user_space_walk_the_same_stacks_alike),
         cmocka_unit_test(code_without_rules_is_left_by_its_frame_pointer),
         cmocka_unit_test(frames_of_python_are_those_that_user_space_reads),
+        cmocka_unit_test(frames_of_php_are_those_that_user_space_reads),
         cmocka_unit_test(rows_may_lie_in_two_chunks),
         cmocka_unit_test(mappings_that_were_given_back_are_used_again_when_nobody_reads_them),
     };

@@ -55,30 +55,23 @@ static bool has_evaluator(const pt_tick_php_facts *facts, const pt_tick_frames *
     return false;
 }
 
-/* Registers in which the evaluator keeps its frame and its instruction (Zend/zend_execute.c). */
-#if defined(__x86_64__)
-enum { REG_FRAME = 14, REG_INSTRUCTION = 15 }; /* r14, r15 */
-#else
-enum { REG_FRAME = 27, REG_INSTRUCTION = 28 }; /* x27, x28 */
-#endif
-
 /* Is the chain of frames this thread's? */
 static bool is_owner(pt_tick_reading *r, const pt_tick_php_facts *facts,
                      const pt_tick_frames *frames, bool was_owner)
 {
     if (has_evaluator(facts, frames)) return true;
     if (frames->is_whole) return false;
-    return was_owner ||
-           pt_php_is_innermost(pt_tick_read_memory, r, facts->globals, frames->regs[REG_FRAME]);
+    return was_owner || pt_php_is_innermost(pt_tick_read_memory, r, facts->globals,
+                                            frames->regs[PT_PHP_REG_FRAME]);
 }
 
 /* The instruction that the innermost frame is at. */
 static uint64_t instruction_of(const pt_php_frame *frame, const pt_php_function *function,
                                const uint64_t *regs)
 {
-    const bool has_registers =
-        regs[REG_FRAME] == frame->addr && pt_php_has_instruction(function, regs[REG_INSTRUCTION]);
-    return has_registers ? regs[REG_INSTRUCTION] : frame->instruction;
+    const bool has_registers = regs[PT_PHP_REG_FRAME] == frame->addr &&
+                               pt_php_has_instruction(function, regs[PT_PHP_REG_INSTRUCTION]);
+    return has_registers ? regs[PT_PHP_REG_INSTRUCTION] : frame->instruction;
 }
 
 typedef struct {

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* code.bpf.h: the frames that the program reads of an interpreter, and the code that they run.
+ *
+ *   a frame  --append_frame--> two words behind the pcs of the stack
+ *   its code --meet_code-----> is new to the cpu: the copy of it is to be sent
+ *
+ * The includer defines read_memory (sample.bpf.c; a test in user space).
+ */
+#ifndef PT_BPF_CODE_H
+#define PT_BPF_CODE_H
+
+#include "bpf/layout.h"
+
+/* Appends a frame: PT_BPF_FRAME_X. False: there is no room. */
+static inline bool append_frame(pt_bpf_cpu *c, uint64_t first, uint64_t second)
+{
+    uint64_t count = c->stack.frame_count, at = c->stack.count;
+    at += 2 * count;
+    BARRIER(at);
+    if (count >= PT_BPF_FRAMES_MAX || at >= PT_BPF_DEPTH_MAX + 2 * PT_BPF_FRAMES_MAX - 1)
+        return false;
+    c->stack.pcs[at] = first;
+    c->stack.pcs[at + 1] = second;
+    c->stack.frame_count = (uint16_t)(count + 1);
+    return true;
+}
+
+/* Is the code new to this cpu? Code with the same hash replaces each other. */
+static inline bool meet_code(pt_bpf_cpu *c, uint64_t addr, const pt_python_code *fields,
+                             uint32_t check)
+{
+    const uint64_t one = UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t hash = ((addr ^ c->process) * one ^ check) * one;
+    const uint32_t value = (uint32_t)(hash >> 16) | 1;
+    uint64_t slot = hash >> (64 - PT_BPF_MET_BITS);
+    BARRIER(slot);
+    slot &= (1 << PT_BPF_MET_BITS) - 1;
+    if (c->met[slot] == value) return false;
+    c->met[slot] = value;
+    c->met_slot = (uint32_t)slot;
+    c->code.code = addr;
+    c->code.check = check;
+    c->code.fields = *fields;
+    return true;
+}
+
+/* Copies at most `room` bytes, a power of two, of an object. Returns their number; 0: unreadable.
+ */
+#define COPY_OBJECT(to, room, object, wanted)                                                      \
+    __extension__({                                                                                \
+        uint64_t size_ = (wanted) < (room)-8 ? (wanted) : (room)-8;                                \
+        BARRIER(size_);                                                                            \
+        size_ &= (room)-1;                                                                         \
+        read_memory((to), (uint32_t)size_, (object)) ? (uint32_t)size_ : 0;                        \
+    })
+
+#endif

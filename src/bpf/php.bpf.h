@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* php.bpf.h: reads PHP's frames in the kernel: the hooks of interp/php_walk.h, and one step.
+ *
+ *   executor_globals --> frames --> two words each, behind the pcs
+ *                          `- functions not met yet --> copies of name, class and file
+ */
+#ifndef PT_BPF_PHP_H
+#define PT_BPF_PHP_H
+
+#include "bpf/code.bpf.h"
+
+typedef pt_bpf_php_walk php_walking;
+typedef pt_bpf_php_walk php_memory;
+
+#define memory_of(walk)                    (walk)
+#define fetch_php(memory, addr, to, bytes) ((void)(memory), read_memory((to), (bytes), (addr)))
+
+#include "interp/php_walk.h"
+
+/* Starts a walk. False: the process has no frames, or the memory is not as PHP's headers say. */
+static inline bool begin_php(pt_bpf_cpu *c, const pt_bpf_php *php)
+{
+    uint64_t generator_class = 0;
+    if (!fetch_php_word(&c->php, php->generator_class, &generator_class)) return false;
+    const pt_interp_step step =
+        begin_php_frames(&c->php, php->globals, generator_class, 2 * PT_BPF_FRAMES_MAX);
+    if (step == PT_INTERP_BAD_READ) c->stack.frame_count = PT_BPF_FRAMES_BAD;
+    return step == PT_INTERP_FRAME_READ;
+}
+
+/* The bytes of a string, header included. 0: there is none, or it is unreadable. */
+static inline uint64_t bytes_of_php_text(uint64_t string)
+{
+    uint64_t length = 0;
+    if (string == 0 || string % 8 != 0 || !read_memory(&length, 8, string + STRING_LENGTH))
+        return 0;
+    return length < UINT32_MAX ? STRING_TEXT + length : 0;
+}
+
+/* Completes the copy of the new function. */
+static inline void copy_php_code(pt_bpf_cpu *c)
+{
+    pt_bpf_code *const code = &c->code;
+    uint64_t bytes = bytes_of_php_text(code->fields.name);
+    code->generation = code->count = 0;
+    code->end = PT_BPF_CODE_END;
+    code->name_bytes = COPY_OBJECT(code->name, PT_BPF_NAME_BYTES, code->fields.name, bytes);
+    bytes = bytes_of_php_text(code->fields.file);
+    code->file_bytes = COPY_OBJECT(code->file, PT_BPF_FILE_BYTES, code->fields.file, bytes);
+    bytes = bytes_of_php_text(code->fields.lines);
+    code->lines_bytes = COPY_OBJECT(code->lines, PT_BPF_LINES_BYTES, code->fields.lines, bytes);
+}
+
+/* Reads a frame and appends it to the stack, if it is a function's. False: it was the last, or the
+ * memory is not as PHP's headers say. */
+static inline bool step_php(pt_bpf_cpu *c)
+{
+    pt_bpf_php_walk *const walk = &c->php;
+    pt_php_frame frame = {.addr = 0};
+    pt_php_function function = {.name = 0};
+    uint64_t check = 0;
+    const bool is_first = c->stack.frame_count == 0;
+    c->is_code_new = 0;
+    const pt_interp_step step = next_php_frame(walk, &frame);
+    const bool fits =
+        step == PT_INTERP_FRAME_READ &&
+        (frame.function == 0 || (fetch_php_function(walk, frame.function, &function) &&
+                                 check_php_function(walk, &function, &check)));
+    if (!fits) {
+        if (is_first && step != PT_INTERP_END) c->stack.frame_count = PT_BPF_FRAMES_BAD;
+        return false;
+    }
+    if (frame.function == 0) return true;
+    const bool is_held = is_first && walk->frame_register == frame.addr;
+    const bool has_instruction =
+        is_held && pt_php_has_instruction(&function, walk->instruction_register);
+    const int32_t line =
+        fetch_php_line(walk, walk->globals, &function,
+                       has_instruction ? walk->instruction_register : frame.instruction);
+    const uint64_t addr = function.kind == PT_PHP_INTERNAL ? frame.function : function.first;
+    const uint32_t short_check = pt_php_short_check(check);
+    const pt_python_code fields = {.type = function.kind,
+                                   .name = function.name,
+                                   .file = function.file,
+                                   .lines = function.class_name,
+                                   .first_line = function.first_line};
+    if (PT_BPF_FRAME_CODE(addr) != addr) return false;
+    c->is_code_new = meet_code(c, addr, &fields, short_check);
+    return append_frame(
+        c, addr | (frame.is_entry ? PT_BPF_FRAME_ENTRY : 0) | (is_held ? PT_BPF_FRAME_HELD : 0),
+        (uint64_t)short_check << 32 | (uint32_t)(line + 1));
+}
+
+#endif
