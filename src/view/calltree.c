@@ -10,6 +10,9 @@
  *
  * Groups wait on an explicit stack, heaviest child on top, which makes the nodes' order preorder.
  *
+ * If only the widest nodes are wanted, the heaviest group is taken first, whichever path it has, and
+ * the nodes are put in preorder at the end: no group is dealt whose children are not wanted.
+ *
  * In order of time the items are samples, which stay where they are: each child of a group is a run
  * of its items.
  */
@@ -27,8 +30,8 @@
 typedef struct {
     int64_t value;
     int64_t base; /* of a difference: what of value is the base's */
-    uint32_t stack;
-    uint32_t frames; /* frames left; the next one to place is frames - 1 */
+    uint64_t next;   /* place of the next frame among the frames of all stacks */
+    uint32_t frames; /* frames left */
     uint32_t lines;  /* names of the next frame that are placed already, outermost first */
     uint32_t child;  /* while its group is dealt: its child of the group */
 } item;
@@ -48,6 +51,19 @@ typedef struct {
 
 typedef PT_VECTOR(group) groups;
 
+/* The order in which the widest nodes are taken. */
+typedef struct {
+    uint64_t weight;
+    uint32_t depth;
+    uint32_t group; /* of those that wait */
+} rank;
+
+/* Children that are no nodes of their own. */
+typedef struct {
+    int64_t total, base;
+    uint32_t count;
+} remnant;
+
 typedef struct {
     const pt_fold *fold;
     const pt_calltree_request *request;
@@ -62,6 +78,8 @@ typedef struct {
     groups waiting, children;
     uint32_t *place; /* per child: its rank after sorting */
     size_t place_cap;
+    PT_VECTOR(rank) queue;   /* of the waiting groups, if the heaviest comes first: a heap */
+    PT_VECTOR(remnant) left; /* then per node: the children that are no nodes */
 } planting;
 
 static const pt_stacks *stacks_of(const planting *t)
@@ -69,12 +87,19 @@ static const pt_stacks *stacks_of(const planting *t)
     return t->fold->profile->stack;
 }
 
+static item item_of(const planting *t, uint32_t stack, int64_t value, int64_t base)
+{
+    const uint64_t *const offset = stacks_of(t)->offset + stack;
+    return (item){.value = value,
+                  .base = base,
+                  .next = t->request->inverted ? offset[0] : offset[1] - 1,
+                  .frames = (uint32_t)(offset[1] - offset[0])};
+}
+
 /* The next frame of a stack with frames left: from the root, or inverted from the leaf. */
 static uint32_t next_location(const planting *t, const item *it)
 {
-    const pt_stacks *stacks = stacks_of(t);
-    return t->request->inverted ? stacks->frame[stacks->offset[it->stack + 1] - it->frames]
-                                : stacks->frame[stacks->offset[it->stack] + it->frames - 1];
+    return stacks_of(t)->frame[it->next];
 }
 
 /* Takes the next name off an item that has frames left. */
@@ -88,6 +113,7 @@ static uint32_t take_name(const planting *t, item *it, uint32_t location, bool *
     if (++it->lines == count) {
         it->lines = 0;
         it->frames--;
+        it->next += t->request->inverted ? 1 : UINT64_MAX;
     }
     return name;
 }
@@ -390,7 +416,6 @@ static moment *sort_samples(const planting *t, uint64_t *ret_count)
 /* Fills the items with the samples of the part that is asked for, and returns their number. */
 static uint64_t put_samples_in_order(planting *t)
 {
-    const pt_stacks *const stacks = stacks_of(t);
     const pt_samples *const s = t->fold->profile->sample;
     uint64_t all, count = 0, left = 0;
     uint32_t thread = 0;
@@ -403,13 +428,9 @@ static uint64_t put_samples_in_order(planting *t)
         const uint64_t start = left;
         left = pt_saturating_count(left, pt_magnitude(value));
         if (start < t->request->part_start || left > end) continue;
-        const uint32_t stack = s->stack[m->sample];
         t->start[count] = start;
         t->piece[count] = thread;
-        t->item[count++] =
-            (item){.value = value,
-                   .stack = stack,
-                   .frames = (uint32_t)(stacks->offset[stack + 1] - stacks->offset[stack])};
+        t->item[count++] = item_of(t, s->stack[m->sample], value, 0);
     }
     return count;
 }
@@ -454,6 +475,146 @@ static bool plant_tree(planting *t)
         }
     }
     return true;
+}
+
+/* ---- The widest nodes alone ---- */
+
+/* The heavier first, then those nearer to the root, then in the order in which they came: siblings
+ * keep theirs. */
+static bool is_before(rank a, rank b)
+{
+    if (a.weight != b.weight) return a.weight > b.weight;
+    return a.depth != b.depth ? a.depth < b.depth : a.group < b.group;
+}
+
+static void queue_group(planting *t, const group *g)
+{
+    const rank r = {g->weight, g->depth, (uint32_t)t->waiting.count};
+    push_group(t, g);
+    PT_PUSH(t->queue, r);
+    size_t at = t->queue.count - 1;
+    for (; at > 0 && is_before(r, t->queue.items[(at - 1) / 2]); at = (at - 1) / 2)
+        t->queue.items[at] = t->queue.items[(at - 1) / 2];
+    t->queue.items[at] = r;
+}
+
+static rank take_first(planting *t)
+{
+    const rank first = t->queue.items[0], r = t->queue.items[--t->queue.count];
+    size_t at = 0;
+    for (size_t child; (child = 2 * at + 1) < t->queue.count; at = child) {
+        if (child + 1 < t->queue.count &&
+            is_before(t->queue.items[child + 1], t->queue.items[child]))
+            child++;
+        if (!is_before(t->queue.items[child], r)) break;
+        t->queue.items[at] = t->queue.items[child];
+    }
+    t->queue.items[at] = r;
+    return first;
+}
+
+static void leave_child(planting *t, uint32_t node, int64_t total, int64_t base, uint32_t count)
+{
+    remnant *const left = &t->left.items[node];
+    left->count += count;
+    left->total = pt_saturating_add(left->total, total);
+    left->base = pt_saturating_add(left->base, base);
+}
+
+static void queue_children(planting *t, const group *g, uint32_t node)
+{
+    count_children(t, g, node);
+    group folded = {.name = PT_NONE};
+    const size_t shown = lay_out_children(t, g->first, &folded);
+    scatter_items(t, g);
+    leave_child(t, node, folded.total, folded.base, folded.folded);
+    for (size_t i = 0; i < shown; i++)
+        queue_group(t, &t->children.items[t->place[i]]);
+}
+
+/* Adds for each node the folded one that stands for its other children. */
+static void add_folded(planting *t)
+{
+    for (uint32_t node = 0; node < t->left.count; node++) {
+        const remnant *const left = &t->left.items[node];
+        if (left->count > 0)
+            add_node(t, &(group){.name = PT_NONE,
+                                 .location = PT_NONE,
+                                 .parent = node,
+                                 .depth = t->tree->depth[node] + 1,
+                                 .total = left->total,
+                                 .base = left->base,
+                                 .folded = left->count});
+    }
+}
+
+/* Column[i] moves to column[to[i]]. */
+static void *permute_column(void *column, const uint32_t *to, uint32_t count, size_t size)
+{
+    if (column == NULL) return NULL;
+    char *const moved = pt_alloc(count, size);
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(moved + to[i] * size, (char *)column + i * size, size);
+    free(column);
+    return moved;
+}
+
+/* Puts nodes in preorder that stand behind their parents, siblings in order. */
+static void order_nodes(pt_calltree *tree)
+{
+    const uint32_t count = tree->count;
+    PT_FREE uint32_t *nodes = pt_alloc(count, sizeof *nodes); /* of the subtree */
+    PT_FREE uint32_t *next = pt_alloc(count, sizeof *next);   /* the place of the next child */
+    PT_FREE uint32_t *to = pt_alloc(count, sizeof *to);
+    for (uint32_t i = count; i-- > 0;)
+        nodes[tree->parent[i]] += ++nodes[i];
+    for (uint32_t i = 0; i < count; i++) {
+        if (i > 0) to[i] = next[tree->parent[i]];
+        if (i > 0) next[tree->parent[i]] += nodes[i];
+        next[i] = to[i] + 1;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        tree->parent[i] = to[tree->parent[i]];
+#define PERMUTE(column) tree->column = permute_column(tree->column, to, count, sizeof *tree->column)
+    PERMUTE(parent);
+    PERMUTE(depth);
+    PERMUTE(name);
+    PERMUTE(location);
+    PERMUTE(inlined);
+    PERMUTE(folded);
+    PERMUTE(self);
+    PERMUTE(total);
+    PERMUTE(self_base);
+    PERMUTE(total_base);
+#undef PERMUTE
+    for (uint32_t i = 0; i < count; i++)
+        tree->end[i] = i + 1;
+}
+
+/* Nodes as light and as deep as the last one that is wanted are nodes, too. */
+static void plant_widest(planting *t)
+{
+    const uint32_t most = t->request->most_nodes;
+    const group root = t->waiting.items[0];
+    rank last = {root.weight, 0, 0};
+    t->waiting.count = 0;
+    queue_group(t, &root);
+    while (t->queue.count > 0) {
+        const rank r = t->queue.items[0];
+        const bool is_enough = t->tree->count >= most;
+        if (is_enough && (r.weight != last.weight || r.depth != last.depth)) break;
+        last = take_first(t);
+        const group g = t->waiting.items[r.group];
+        const uint32_t node = add_node(t, &g);
+        PT_PUSH(t->left, (remnant){0});
+        queue_children(t, &g, node);
+    }
+    for (size_t i = 0; i < t->queue.count; i++) {
+        const group *const g = &t->waiting.items[t->queue.items[i].group];
+        leave_child(t, g->parent, g->total, g->base, 1);
+    }
+    add_folded(t);
+    order_nodes(t->tree);
 }
 
 /* ---- The root ---- */
@@ -530,9 +691,7 @@ static uint64_t put_stacks(planting *t)
     uint64_t count = 0;
     for (uint32_t s = 0; s < stacks->t.count; s++) {
         if (value[s] == 0) continue;
-        const uint32_t depth = (uint32_t)(stacks->offset[s + 1] - stacks->offset[s]);
-        t->item[count++] = (item){
-            .value = value[s], .base = base != NULL ? base[s] : 0, .stack = s, .frames = depth};
+        t->item[count++] = item_of(t, s, value[s], base != NULL ? base[s] : 0);
     }
     return count;
 }
@@ -586,7 +745,11 @@ pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_fold *fold,
     const group root = root_of(&t);
     const bool is_there = root.count > 0 || (request->under == NULL && request->part_end == 0);
     push_group(&t, &root);
-    const bool whole = plant_tree(&t);
+    bool whole = true;
+    if (request->most_nodes > 0 && !request->in_order)
+        plant_widest(&t);
+    else
+        whole = plant_tree(&t);
     free(t.item);
     free(t.spare);
     free(t.start);
@@ -595,6 +758,8 @@ pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_fold *fold,
     free(t.waiting.items);
     free(t.children.items);
     free(t.place);
+    free(t.queue.items);
+    free(t.left.items);
     if (!is_there) {
         pt_calltree_done(&tree);
         if (request->under == NULL)

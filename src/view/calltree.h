@@ -31,6 +31,10 @@ typedef struct pt_calltree_request {
     uint32_t event;
     uint64_t min_weight; /* a subtree whose values' magnitudes sum up to less is folded; 0 = none */
     uint32_t max_depth;  /* nodes below this depth (main is at 1) are folded; 0 = none */
+    /* 0 = all; else at least so many nodes, the widest, of equally wide ones those nearest to the
+     * root: nodes that equal the last of them in both are there, too. The others are folded. It has
+     * no effect in order of time. No value is negative, unless the request splits. */
+    uint32_t most_nodes;
     bool inverted;       /* from the leaf up: functions that run, below them their callers */
     bool splits;         /* of a difference: self and total are sums of magnitudes, of which the
                             columns self_base and total_base hold what was negative: the base's */

@@ -153,7 +153,8 @@ bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares,
                  pt_draws *ret_draws)
 {
     PT_FREE double *own_counts =
-        ret_counts == NULL ? pt_alloc(profile->sample->t.count + 1, sizeof *own_counts) : NULL;
+        ret_counts == NULL ? pt_alloc_table(profile->sample->t.count + 1, sizeof *own_counts)
+                           : NULL;
     double *const counts = ret_counts != NULL ? ret_counts : own_counts;
     const pt_event *const e = &profile->event->row[event];
     for (uint32_t i = 0; i < profile->sample->t.count; i++)

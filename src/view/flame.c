@@ -22,11 +22,15 @@ typedef struct {
     const pt_fold *fold;
     const pt_calltree *tree;
     pt_flame *flame;
-    pt_index strings, groups, frames;
+    pt_index strings, groups;
     size_t string_cap, group_cap, frame_cap;
-    PT_VECTOR(uint32_t) frame_row; /* the row of each frame */
+    uint32_t *frame_of_row; /* [row * KINDS + kind], plus 1; 0 = none yet */
+    uint8_t *naming;        /* per row: a naming */
     PT_VECTOR(pt_flame_narrow) narrow;
 } building;
+
+enum { KINDS = PT_FLAME_UNRESOLVED + 1 };
+enum { NAMING_UNKNOWN, NAMED, UNNAMED }; /* does the row have a name? */
 
 static uint32_t add_string(building *b, const char *text, size_t bytes)
 {
@@ -93,7 +97,10 @@ static const char *module_path(const pt_profile *p, uint32_t location)
 static pt_flame_kind kind_of(const building *b, uint32_t node)
 {
     const uint32_t location = b->tree->location[node];
-    if (pt_fold_is_unnamed(b->fold, b->tree->name[node])) return PT_FLAME_UNRESOLVED;
+    uint8_t *const naming = &b->naming[b->tree->name[node]];
+    if (*naming == NAMING_UNKNOWN)
+        *naming = pt_fold_is_unnamed(b->fold, b->tree->name[node]) ? UNNAMED : NAMED;
+    if (*naming == UNNAMED) return PT_FLAME_UNRESOLVED;
     if (pt_is_kernel_code(b->profile, location)) return PT_FLAME_KERNEL;
     return b->tree->inlined[node] ? PT_FLAME_INLINED : PT_FLAME_FUNCTION;
 }
@@ -129,17 +136,13 @@ static uint32_t frame_of(building *b, uint32_t node)
     pt_flame *f = b->flame;
     const uint32_t name = b->tree->name[node];
     const pt_flame_kind kind = kind_of(b, node);
-    const uint64_t hash = pt_hash_u32_pair(name, kind);
-    const uint32_t known = PT_INDEX_FIND(
-        &b->frames, hash, id, b->frame_row.items[id] == name && f->frame[id].kind == kind);
-    if (known != PT_NONE) return known;
+    uint32_t *const known = &b->frame_of_row[(size_t)name * KINDS + kind];
+    if (*known != 0) return *known - 1;
     const uint32_t id = f->frame_count++;
+    *known = f->frame_count;
     f->frame = pt_grow(f->frame, &b->frame_cap, f->frame_count, sizeof *f->frame);
     f->frame[id] = (pt_flame_frame){.kind = (uint8_t)kind};
     fill_frame(b, &f->frame[id], name, b->tree->location[node]);
-    PT_GROW(b->frame_row, f->frame_count);
-    b->frame_row.items[id] = name;
-    pt_index_add(&b->frames, hash, id);
     return id;
 }
 
@@ -150,8 +153,6 @@ static void add_root_frame(building *b)
     f->frame = pt_grow(f->frame, &b->frame_cap, 1, sizeof *f->frame);
     f->frame[f->frame_count++] =
         (pt_flame_frame){.name = add_text(b, "all"), .group = add_group(b, "", 0)};
-    PT_GROW(b->frame_row, 1);
-    b->frame_row.items[0] = PT_NONE;
 }
 
 /* ---- which nodes are kept ---- */
@@ -238,31 +239,16 @@ static bool is_wide_enough(limit *l, int64_t width, uint32_t depth)
     return true;
 }
 
-/* Limit of the nodes of the call tree, from which the widest are chosen: about 200 MB. */
+/* In order of time: limit of the nodes of the call tree, from which the widest are chosen: about
+ * 200 MB. */
 #define TREE_NODES_MAX 4000000
 
-/* The largest depth with which the call tree stays below TREE_NODES_MAX; 0 = no limit. A level has
- * at most `slots` nodes (0 = no limit), since narrower nodes are folded, and at most one node for
- * each stack that reaches it. In order of time a stack has many nodes, and folded nodes lie between
- * the others. */
-static uint32_t depth_limit(const pt_profile *p, uint64_t slots, bool in_order)
+/* In order of time: the largest depth with which the call tree stays below TREE_NODES_MAX; 0 = no
+ * limit. A level has at most `slots` nodes (0 = no limit), since narrower nodes are folded, and
+ * folded nodes lie between them. */
+static uint32_t depth_limit(uint64_t slots)
 {
-    if (in_order) return slots == 0 ? 0 : (uint32_t)(TREE_NODES_MAX / (2 * slots)) + 1;
-
-    const uint32_t stacks = p->stack->t.count;
-    uint32_t deepest = 0;
-    for (uint32_t s = 0; s < stacks; s++)
-        if (pt_stack_depth(p, s) > deepest) deepest = pt_stack_depth(p, s);
-    PT_FREE uint32_t *ending = pt_alloc((size_t)deepest + 1, sizeof *ending);
-    for (uint32_t s = 0; s < stacks; s++)
-        ending[pt_stack_depth(p, s)]++;
-    uint64_t nodes = 0, reaching = stacks;
-    for (uint32_t d = 1; d <= deepest; d++) {
-        reaching -= ending[d - 1];
-        nodes += slots != 0 && slots < reaching ? slots : reaching;
-        if (nodes > TREE_NODES_MAX) return d;
-    }
-    return 0;
+    return slots == 0 ? 0 : (uint32_t)(TREE_NODES_MAX / (2 * slots)) + 1;
 }
 
 static void cut_small(pt_flame *f, uint64_t nodes, int64_t total)
@@ -451,7 +437,8 @@ pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *reques
     pt_calltree_request wanted = {
         .event = request->event,
         .min_weight = slots == 0 ? 0 : ((uint64_t)total + slots - 1) / slots,
-        .max_depth = request->max_nodes == 0 ? 0 : depth_limit(profile, slots, request->in_order),
+        .max_depth = request->in_order && request->max_nodes > 0 ? depth_limit(slots) : 0,
+        .most_nodes = request->max_nodes,
         .inverted = request->inverted,
         .splits = has_base,
         .under = request->under,
@@ -470,12 +457,13 @@ pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *reques
         b.flame->whole = request->whole > 0 ? request->whole : total;
         pt_index_init(&b.strings);
         pt_index_init(&b.groups);
-        pt_index_init(&b.frames);
+        b.frame_of_row = pt_alloc((size_t)fold.count * KINDS, sizeof *b.frame_of_row);
+        b.naming = pt_alloc(fold.count, sizeof *b.naming);
         status = fill_flame(&b, request, reterr);
         pt_index_done(&b.strings);
         pt_index_done(&b.groups);
-        pt_index_done(&b.frames);
-        free(b.frame_row.items);
+        free(b.frame_of_row);
+        free(b.naming);
         pt_calltree_done(&tree);
         if (status == PT_OK)
             *ret_flame = b.flame;

@@ -16,6 +16,7 @@ enum { VALUE, COUNT, SQUARES, SUMS };
 /* A row's sums. */
 typedef struct {
     double sum[SUMS][2];
+    uint32_t seen; /* 1 + the last stack with the row */
 } row_draws;
 
 typedef struct {
@@ -34,52 +35,47 @@ static double *sum_of(const drawn *d, uint32_t id, int what)
 
 /* ---- Sums of unequal draws ---- */
 
-/* The table of these values of samples, whose sum is `sum`. */
-static pt_status make_table(const pt_profile *profile, const pt_top_request *request,
-                            const double *values, double sum, pt_top *ret_top, double *ret_unit,
-                            pt_error *reterr)
+static void add_sums(double sum[SUMS][2], int which, const double value[SUMS])
 {
-    PT_UNREF_PROFILE const pt_profile *one = pt_draws_profile(profile, values, sum, ret_unit);
-    pt_top_request all = *request;
-    all.event = 0;
-    all.limit = 0;
-    return pt_top_init(ret_top, one, &all, reterr);
+    for (int what = 0; what < SUMS; what++)
+        sum[what][which] += value[what];
 }
 
-static void put_table(drawn *d, int what, const pt_top *top, double unit)
+/* Adds what a stack's samples sum up to. Its own row is that of its first frame; a row that it has
+ * twice counts once. */
+static void add_stack(drawn *d, const pt_fold *fold, uint32_t stack, const double value[SUMS])
 {
-    for (size_t i = 0; i < top->count; i++) {
-        double *const sums = sum_of(d, top->row[i].id, what);
-        sums[SELF] = (double)top->row[i].self * unit;
-        sums[TOTAL] = (double)top->row[i].total * unit;
+    const uint32_t *const frames = pt_stack_frames(fold->profile, stack);
+    const uint32_t depth = pt_stack_depth(fold->profile, stack);
+    for (uint32_t i = 0; i < depth; i++) {
+        uint32_t one, count;
+        const uint32_t *const rows = pt_fold_rows(fold, frames[i], &one, &count);
+        if (i == 0) add_sums(d->row[rows[0]].sum, SELF, value);
+        for (uint32_t k = 0; k < count; k++) {
+            row_draws *const row = &d->row[rows[k]];
+            if (row->seen != stack + 1) add_sums(row->sum, TOTAL, value);
+            row->seen = stack + 1;
+        }
     }
 }
 
-static void make_room(drawn *d, const pt_top *top)
-{
-    for (size_t i = 0; i < top->count; i++) {
-        if (top->row[i].id < d->row_count) continue;
-        const size_t count = 2 * (size_t)top->row[i].id + 1;
-        d->row = pt_realloc(d->row, count, sizeof *d->row);
-        for (; d->row_count < count; d->row_count++)
-            d->row[d->row_count] = (row_draws){0};
-    }
-}
-
+/* values: per sample. */
 static pt_status sum_rows(drawn *d, const pt_profile *profile, const pt_top_request *request,
                           const double *const values[SUMS], pt_error *reterr)
 {
-    const double sums[SUMS] = {d->draws.value, d->draws.count, d->draws.squares};
-    for (int what = 0; what < SUMS; what++) {
-        pt_top top;
-        double unit;
-        const pt_status status =
-            make_table(profile, request, values[what], sums[what], &top, &unit, reterr);
-        if (status != PT_OK) return status;
-        make_room(d, &top);
-        put_table(d, what, &top, unit);
-        pt_top_done(&top);
-    }
+    pt_fold fold;
+    const pt_status status = pt_fold_init(&fold, profile, &request->fold, reterr);
+    if (status != PT_OK) return status;
+    const uint32_t stacks = profile->stack->t.count;
+    PT_FREE double(*of_stack)[SUMS] = pt_alloc_table(stacks + 1, sizeof *of_stack);
+    for (uint32_t i = 0; i < profile->sample->t.count; i++)
+        for (int what = 0; what < SUMS; what++)
+            of_stack[profile->sample->stack[i]][what] += values[what][i];
+    d->row_count = fold.count;
+    d->row = pt_alloc(fold.count, sizeof *d->row);
+    for (uint32_t s = 0; s < stacks; s++)
+        if (of_stack[s][VALUE] > 0) add_stack(d, &fold, s, of_stack[s]);
+    pt_fold_done(&fold);
     return PT_OK;
 }
 
@@ -144,11 +140,11 @@ static pt_status know_draws(drawn *d, const pt_profile *profile, const pt_top_re
                             bool *ret_known, pt_error *reterr)
 {
     const uint32_t count = profile->sample->t.count;
-    PT_FREE double *squares = pt_alloc(count + 1, sizeof *squares);
-    PT_FREE double *counts = pt_alloc(count + 1, sizeof *counts);
+    PT_FREE double *squares = pt_alloc_table(count + 1, sizeof *squares);
+    PT_FREE double *counts = pt_alloc_table(count + 1, sizeof *counts);
     *ret_known = pt_draws_of(profile, request->event, squares, counts, &d->draws);
     if (!*ret_known || d->draws.weight > 0) return PT_OK;
-    PT_FREE double *values = pt_alloc(count + 1, sizeof *values);
+    PT_FREE double *values = pt_alloc_table(count + 1, sizeof *values);
     for (uint32_t i = 0; i < count; i++)
         values[i] = (double)profile->sample->value[request->event][i];
     const double *const columns[SUMS] = {values, counts, squares};

@@ -62,7 +62,7 @@ int64_t *pt_view_stack_values(const pt_profile *profile, uint32_t event)
 {
     const pt_samples *samples = profile->sample;
     const int64_t *column = samples->value[event];
-    int64_t *value = pt_alloc(profile->stack->t.count, sizeof *value);
+    int64_t *value = pt_alloc_table(profile->stack->t.count, sizeof *value);
     for (uint32_t i = 0; i < samples->t.count; i++) {
         int64_t *sum = &value[samples->stack[i]];
         *sum = pt_saturating_add(*sum, column[i]);

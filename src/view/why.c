@@ -38,6 +38,7 @@ typedef struct {
     bool own;          /* code of the program, not of a library that was compiled into it */
     bool runtime;      /* code of an interpreter's or virtual machine's own, by its mapping */
     uint8_t cause;     /* row of pt_why_causes */
+    bool known;        /* of step_of: the other fields are set */
 } step;
 
 typedef struct {
@@ -50,6 +51,7 @@ typedef struct {
     uint64_t *pid;         /* per label set: the number of its label "pid", or NO_PID */
     bool has_causes;       /* the event is of time: causes mean something */
     int64_t *value;        /* per stack; 0 for stacks that were not asked for */
+    step *step_of;         /* per location that is a single step */
     PT_VECTOR(step) steps; /* leaf first */
 } reader;
 
@@ -78,6 +80,11 @@ static uint8_t cause_of_function(reader *r, uint32_t function, pt_why_origin ori
 static void add_location(reader *r, uint32_t location)
 {
     const pt_profile *const p = r->profile;
+    step *const single = &r->step_of[location];
+    if (single->known) {
+        PT_PUSH(r->steps, *single);
+        return;
+    }
     uint32_t one, count;
     const uint32_t *const rows = pt_fold_rows(&r->fold, location, &one, &count);
     const uint32_t first = p->location->line_first[location];
@@ -100,6 +107,8 @@ static void add_location(reader *r, uint32_t location)
         }
         if (s.cause != PT_WHY_NO_CAUSE) s.own = false;
         s.runtime = !s.own && mapping != PT_NONE && r->runtime_mapping[mapping];
+        s.known = true;
+        if (count == 1) *single = s;
         PT_PUSH(r->steps, s);
     }
 }
@@ -685,7 +694,7 @@ static void note_busy_thread(pt_why *why, const pt_profile *p, uint32_t event)
  * unknown. */
 static double equal_draws(const pt_profile *p, uint32_t event)
 {
-    PT_FREE double *squares = pt_alloc(p->sample->t.count + 1, sizeof *squares);
+    PT_FREE double *squares = pt_alloc_table(p->sample->t.count + 1, sizeof *squares);
     pt_draws draws;
     if (!pt_draws_of(p, event, squares, NULL, &draws) || draws.squares <= 0) return 0;
     return draws.value * draws.value / draws.squares;
@@ -729,6 +738,7 @@ static pt_status reader_init(reader *r, const pt_profile *p, uint32_t event, boo
     r->has_causes = p->event->row[event].kind != PT_EVENT_BYTES;
     r->value = pt_view_stack_values(p, event);
     r->pid = pids_of_label_sets(p);
+    r->step_of = pt_alloc(p->location->t.count + 1, sizeof *r->step_of);
     return PT_OK;
 }
 
@@ -742,6 +752,7 @@ static void reader_done(reader *r)
         free(r->cause[i]);
     free(r->value);
     free(r->pid);
+    free(r->step_of);
     free(r->steps.items);
 }
 

@@ -277,6 +277,22 @@ static void a_depth_limit_folds_what_lies_below_it(void **state)
     expect_tree(p, (pt_calltree_request){.max_depth = 1}, "all 0 9\n main 0 9\n  (2 folded) 9\n");
 }
 
+static void the_widest_nodes_alone_make_a_tree(void **state)
+{
+    PT_UNREF_PROFILE const pt_profile *p = profile_of(SAMPLES, "main;a;x 50\n"
+                                                               "main;b;y;z 2\n"
+                                                               "main;b;w 2\n"
+                                                               "main;c 2\n"
+                                                               "main 1\n");
+    expect_tree(p, (pt_calltree_request){.most_nodes = 5},
+                "all 0 57\n main 1 57\n  a 0 50\n   x 50 50\n  b 0 4\n   (2 folded) 4\n"
+                "  (1 folded) 2\n");
+    /* c is nearer to the root than w and y, which are equal; z is below y. */
+    expect_tree(p, (pt_calltree_request){.most_nodes = 7},
+                "all 0 57\n main 1 57\n  a 0 50\n   x 50 50\n  b 0 4\n   w 2 2\n   y 0 2\n"
+                "    (1 folded) 2\n  c 2 2\n");
+}
+
 static void a_tree_of_nothing_is_a_root(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = profile_of(SAMPLES, "");
@@ -336,6 +352,7 @@ int main(void)
         cmocka_unit_test(a_tree_expands_inlined_frames_from_the_outermost),
         cmocka_unit_test(light_subtrees_are_folded_into_one_node_that_counts_them),
         cmocka_unit_test(a_depth_limit_folds_what_lies_below_it),
+        cmocka_unit_test(the_widest_nodes_alone_make_a_tree),
         cmocka_unit_test(a_tree_of_nothing_is_a_root),
         cmocka_unit_test(ends_are_shares_of_what_samples_stand_for),
     };
