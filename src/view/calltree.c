@@ -10,8 +10,8 @@
  *
  * Groups wait on an explicit stack, heaviest child on top, which makes the nodes' order preorder.
  *
- * If only the widest nodes are wanted, the heaviest group is taken first, whichever path it has, and
- * the nodes are put in preorder at the end: no group is dealt whose children are not wanted.
+ * If only the widest nodes are wanted, the heaviest group is taken first, whichever path it has,
+ * and the nodes are put in preorder at the end: no group is dealt whose children are not wanted.
  *
  * In order of time the items are samples, which stay where they are: each child of a group is a run
  * of its items.
@@ -29,7 +29,7 @@
 /* A stack of which some frames are placed in the tree. In order of time: a sample's. */
 typedef struct {
     int64_t value;
-    int64_t base; /* of a difference: what of value is the base's */
+    int64_t base;    /* of a difference: what of value is the base's */
     uint64_t next;   /* place of the next frame among the frames of all stacks */
     uint32_t frames; /* frames left */
     uint32_t lines;  /* names of the next frame that are placed already, outermost first */

@@ -35,9 +35,9 @@ typedef struct pt_calltree_request {
      * root: nodes that equal the last of them in both are there, too. The others are folded. It has
      * no effect in order of time. No value is negative, unless the request splits. */
     uint32_t most_nodes;
-    bool inverted;       /* from the leaf up: functions that run, below them their callers */
-    bool splits;         /* of a difference: self and total are sums of magnitudes, of which the
-                            columns self_base and total_base hold what was negative: the base's */
+    bool inverted; /* from the leaf up: functions that run, below them their callers */
+    bool splits;   /* of a difference: self and total are sums of magnitudes, of which the
+                      columns self_base and total_base hold what was negative: the base's */
     /* Only what lies below the node of these names, which becomes the root; NULL = all. Separated
        by ';', with '\\' before a ';' or '\\' of a name. Borrowed. */
     const char *under;
