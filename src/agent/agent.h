@@ -631,6 +631,10 @@ bool pt_signal_take(int signo);
 bool pt_signal_is_free(int signo);
 /* Was it taken, in this process? */
 bool pt_signal_is_ours(int signo);
+typedef int pt_sigaction_fn(int signo, const struct sigaction *act, struct sigaction *old);
+/* As the host's sigaction, by one that knows nothing of the library. */
+int pt_signal_set(int signo, const struct sigaction *act, struct sigaction *old,
+                  pt_sigaction_fn *real);
 /* As libc's, for the signal as it is. */
 int pt_real_sigaction(int signo, const struct sigaction *act, struct sigaction *old);
 /* Puts back our handler if the host has taken it away in a way that we do not see; what it has put
@@ -641,6 +645,7 @@ void pt_signals_allow(void);
 /* From now on no handler of the host blocks ticks; sigaction tells the host that its handlers do.
  */
 void pt_signals_free_ticks(void);
+void pt_signals_after_fork(void);
 /* Discards pending signals that the library has taken. */
 void pt_signals_forget_pending(void);
 /* spawn.c and epoll.c, which the static library has not: as find_rest in interpose.c. */

@@ -376,7 +376,8 @@ static pt_tick_code code_around(void *function, size_t before, size_t behind)
     return addr == 0 ? (pt_tick_code){0} : (pt_tick_code){addr - before, addr + behind};
 }
 
-/* Notes the range of libc's code, if the object has it. */
+/* Notes the range of libc's code, if the object has it. A static program's own code is in the same
+ * range. */
 static void note_libc_code(const struct dl_phdr_info *info)
 {
     const uintptr_t here = (uintptr_t)pt_libc_main_start();
@@ -387,6 +388,7 @@ static void note_libc_code(const struct dl_phdr_info *info)
         const pt_tick_code code = {low, low + info->dlpi_phdr[i].p_memsz};
         if (info->dlpi_phdr[i].p_type != PT_LOAD || (info->dlpi_phdr[i].p_flags & PF_X) == 0)
             continue;
+        if ((uintptr_t)__start_pt_passing - code.low < code.limit - code.low) continue;
         if (here - code.low < code.limit - code.low)
             pt_tick.libc_code[0] = code;
         else if (has_threads)

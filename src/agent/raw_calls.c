@@ -90,6 +90,7 @@ long pt_bare_syscall_failed(long error)
 static struct sigaction libc_s(const kernel_sigaction *from)
 {
     struct sigaction to = {.sa_flags = (int)from->flags};
+    memcpy(&to.sa_restorer, &from->restorer, sizeof from->restorer);
     memcpy(&to.sa_handler, &from->handler, sizeof from->handler);
     memcpy(&to.sa_mask, &from->mask, sizeof from->mask);
     return to;
@@ -97,7 +98,8 @@ static struct sigaction libc_s(const kernel_sigaction *from)
 
 static kernel_sigaction kernel_s(const struct sigaction *from)
 {
-    kernel_sigaction to = {.flags = (unsigned long)from->sa_flags};
+    kernel_sigaction to = {.flags = (unsigned)from->sa_flags};
+    memcpy(&to.restorer, &from->sa_restorer, sizeof to.restorer);
     memcpy(&to.handler, &from->sa_handler, sizeof to.handler);
     memcpy(&to.mask, &from->sa_mask, sizeof to.mask);
     return to;
@@ -120,16 +122,27 @@ static bool can_be_written(long signo, kernel_sigaction *old)
     return pt_bare_syscall(SYS_rt_sigaction, signo, NULL, old, sizeof old->mask) == 0;
 }
 
+static int set_raw(int signo, const struct sigaction *act, struct sigaction *old)
+{
+    kernel_sigaction wanted = {0}, before;
+    if (act != NULL) wanted = kernel_s(act);
+    if (pt_next_syscall(SYS_rt_sigaction, signo, act != NULL ? &wanted : NULL, &before,
+                        sizeof wanted.mask) != 0)
+        return -1;
+    if (old != NULL) *old = libc_s(&before);
+    return 0;
+}
+
 /* Checks in the kernel's order: a bad `act` changes nothing; a bad `old` fails after the change. */
 long pt_syscall_rt_sigaction(long number, long signo, const kernel_sigaction *act,
                              kernel_sigaction *old, size_t mask_bytes)
 {
-    if (mask_bytes != sizeof act->mask || !pt_signal_is_ours((int)signo))
+    if (mask_bytes != sizeof act->mask || pt_tick_getpid() != pt_agent.pid)
         return pt_next_syscall(number, signo, act, old, mask_bytes);
     if (act != NULL && !can_be_read(act)) return pt_bare_syscall_failed(EFAULT);
     const struct sigaction wanted = act != NULL ? libc_s(act) : (struct sigaction){0};
     struct sigaction before;
-    sigaction((int)signo, act != NULL ? &wanted : NULL, &before);
+    if (pt_signal_set((int)signo, act != NULL ? &wanted : NULL, &before, set_raw) != 0) return -1;
     if (old == NULL) return 0;
     if (!can_be_written(signo, old)) return -1;
     *old = kernel_s(&before);

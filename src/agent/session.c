@@ -720,6 +720,7 @@ static void after_fork_in_child(void)
     pt_agent.pid = pt_tick_getpid();
     pt_agent.drain_runs = false;
     pt_agent.leaving = false;
+    pt_signals_after_fork();
     pt_own_after_fork();
     pt_listen_after_fork();
     pt_agent.journal.header = NULL; /* its memory stayed with the parent */

@@ -12,7 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
+#include "agent/tick/kernel.h"
+
+typedef pt_sigaction_fn sigaction_fn;
 typedef sighandler_t signal_fn(int, sighandler_t);
 typedef signal_fn __sysv_signal_fn;
 typedef int sigtimedwait_fn(const sigset_t *, siginfo_t *, const struct timespec *);
@@ -40,67 +42,153 @@ int pt_real_sigaction(int signo, const struct sigaction *act, struct sigaction *
 
 static bool is_handler(const struct sigaction *act)
 {
-    return (act->sa_flags & SA_SIGINFO) != 0 ||
-           (act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN);
+    return act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN;
 }
 
 /* ---- handlers of the host leave ticks alone ---- */
 
 /* A tick that waits for the end of a handler, because that blocks it, comes as if it had
  * interrupted the wait that the handler's signal has ended (tick/wait.c). So the tick's signal is
- * taken out of the masks of the host's handlers. Bit 0 is signal 1. */
-static _Atomic(int) frees_ticks;
-static _Atomic(uint64_t) freed; /* of these the host believes that they block it */
+ * taken out of the masks of the host's handlers, and put back while the host has a handler for it:
+ * the others must not be interrupted by that one. */
+static bool frees_ticks;
+
+/* The functions that set actions take it, with most signals blocked, so that none comes between
+ * reading and replacing one. */
+static pt_agent_mutex setting;
+
+typedef struct {
+    sighandler_t handler;
+    int flags;
+    uint64_t mask; /* bit 0 is signal 1 */
+} action;
+
+/* By signal: what stands in the place of a handler of the host that blocks the tick's signal. The
+ * kernel has another one if the host has set that past the functions below. */
+static action freed[NSIG];
 
 static uint64_t bit_of(int signo)
 {
-    return signo >= 1 && signo <= 64 ? UINT64_C(1) << (signo - 1) : 0;
+    return UINT64_C(1) << (signo - 1);
 }
 
-/* May a tick come while the handler runs? Not on a stack that may be just large enough for it, nor
- * where the host has a handler for the tick's signal, too, which this one may not be interrupted
- * by. */
+static action action_of(const struct sigaction *act)
+{
+    enum { SA_RESTORER_BIT = 0x04000000 }; /* libc's own; siginterrupt(3) changes SA_RESTART */
+    action a = {.handler = act->sa_handler,
+                .flags = act->sa_flags & ~(SA_RESTORER_BIT | SA_RESTART)};
+    memcpy(&a.mask, &act->sa_mask, sizeof a.mask);  /* the kernel's words lie at its beginning */
+    a.mask &= ~(bit_of(SIGKILL) | bit_of(SIGSTOP)); /* as in the kernel */
+    return a;
+}
+
+static bool is_same(action a, action b)
+{
+    return a.handler == b.handler && a.flags == b.flags && a.mask == b.mask;
+}
+
+/* May a tick come while the handler runs? Not on a stack that may be just large enough for it. */
 static bool may_be_freed(const struct sigaction *act)
 {
-    return is_handler(act) && sigismember(&act->sa_mask, pt_tick.signo) == 1 &&
-           (act->sa_flags & SA_ONSTACK) == 0 && !is_handler(&ours[0].as_host);
+    return frees_ticks && is_handler(act) && act->sa_sigaction != pt_tick_handler &&
+           sigismember(&act->sa_mask, pt_tick.signo) == 1 && (act->sa_flags & SA_ONSTACK) == 0 &&
+           !is_handler(&ours[0].as_host);
 }
 
-/* The host has set the signal past set_free. */
-static void note_unfreed(int signo)
+/* Without the tick's signal, if it may be freed. */
+static struct sigaction without_ticks(const struct sigaction *act)
 {
-    if (pt_tick_getpid() == pt_agent.pid) atomic_fetch_and(&freed, ~bit_of(signo));
+    struct sigaction changed = *act;
+    if (may_be_freed(act)) sigdelset(&changed.sa_mask, pt_tick.signo);
+    return changed;
 }
 
-/* As pt_real_sigaction, for a signal that is the host's. act and old may be the same. */
-static int set_free(int signo, const struct sigaction *act, struct sigaction *old)
+/* An action that the kernel has is as the host has set it. */
+static void show_as_host(int signo, struct sigaction *act)
 {
-    if (!atomic_load(&frees_ticks) || pt_tick_getpid() != pt_agent.pid)
-        return pt_real_sigaction(signo, act, old);
-    const bool was_freed = (atomic_load(&freed) & bit_of(signo)) != 0;
-    const bool is_set = act != NULL;
-    struct sigaction wanted = {0};
-    if (is_set) wanted = *act;
-    const bool blocks = is_set && may_be_freed(&wanted);
-    if (blocks) sigdelset(&wanted.sa_mask, pt_tick.signo);
-    if (pt_real_sigaction(signo, is_set ? &wanted : NULL, old) != 0) return -1;
-    if (old != NULL && was_freed && is_handler(old)) sigaddset(&old->sa_mask, pt_tick.signo);
-    if (blocks)
-        atomic_fetch_or(&freed, bit_of(signo));
-    else if (is_set)
-        atomic_fetch_and(&freed, ~bit_of(signo));
-    return 0;
+    if (is_handler(act) && is_same(action_of(act), freed[signo]))
+        sigaddset(&act->sa_mask, pt_tick.signo);
+}
+
+static void note_freed(int signo, const struct sigaction *wanted, const struct sigaction *put)
+{
+    const bool is_freed =
+        sigismember(&wanted->sa_mask, pt_tick.signo) != sigismember(&put->sa_mask, pt_tick.signo);
+    freed[signo] = is_freed ? action_of(put) : (action){0};
+}
+
+/* Frees the handler of a signal that is the host's, or puts its mask back. */
+static void settle_mask(int signo)
+{
+    struct sigaction now, wanted, put, replaced;
+    if (pt_real_sigaction(signo, NULL, &now) != 0 || !is_handler(&now)) return;
+    wanted = now;
+    show_as_host(signo, &wanted);
+    put = without_ticks(&wanted);
+    if (is_same(action_of(&put), action_of(&now))) return;
+    while (pt_real_sigaction(signo, &put, &replaced) == 0) {
+        note_freed(signo, &wanted, &put);
+        if (is_same(action_of(&replaced), action_of(&now))) return;
+        now = put; /* the host has set another one past these functions: that comes back */
+        wanted = put = replaced;
+    }
+}
+
+static sigset_t begin_setting(void)
+{
+    const sigset_t most = pt_kernel_most_signals();
+    sigset_t before;
+    const int saved_errno = errno;
+    pt_kernel_set_mask(&most, &before);
+    pt_agent_mutex_take(&setting, PT_AGENT_FOR_EVER);
+    errno = saved_errno;
+    return before;
+}
+
+static void end_setting(const sigset_t *before)
+{
+    const int saved_errno = errno;
+    pt_agent_mutex_give(&setting);
+    errno = saved_errno;
+    pt_kernel_set_mask(before, NULL);
+}
+
+static void settle_masks(void)
+{
+    const sigset_t before = begin_setting();
+    for (int signo = 1; signo < NSIG; signo++)
+        settle_mask(signo);
+    end_setting(&before);
 }
 
 void pt_signals_free_ticks(void)
 {
-    if (atomic_exchange(&frees_ticks, 1) != 0) return;
-    for (int signo = 1; signo < NSIG; signo++) {
-        struct sigaction act;
-        if (signo != pt_tick.signo && pt_real_sigaction(signo, NULL, &act) == 0 &&
-            may_be_freed(&act) && act.sa_sigaction != pt_tick_handler)
-            set_free(signo, &act, NULL);
+    frees_ticks = true;
+    settle_masks();
+}
+
+void pt_signals_after_fork(void)
+{
+    setting = (pt_agent_mutex){0}; /* another thread may have had it */
+}
+
+/* For a signal that is the host's. act and old may be the same. */
+static int set_free(int signo, const struct sigaction *act, struct sigaction *old,
+                    pt_sigaction_fn *real)
+{
+    if (signo < 1 || signo >= NSIG || pt_tick_getpid() != pt_agent.pid)
+        return real(signo, act, old);
+    const sigset_t before = begin_setting();
+    struct sigaction wanted = {0}, put = {0};
+    if (act != NULL) {
+        wanted = *act;
+        put = without_ticks(&wanted);
     }
+    const int result = real(signo, act != NULL ? &put : NULL, old);
+    if (result == 0 && old != NULL) show_as_host(signo, old);
+    if (result == 0 && act != NULL) note_freed(signo, &wanted, &put);
+    end_setting(&before);
+    return result;
 }
 
 bool pt_signal_is_free(int signo)
@@ -112,17 +200,18 @@ bool pt_signal_is_free(int signo)
 
 static void note_host(size_t i, const struct sigaction *act)
 {
-    const bool has_info = (act->sa_flags & SA_SIGINFO) != 0;
+    const bool has_info = is_handler(act) && (act->sa_flags & SA_SIGINFO) != 0;
+    const bool was_handler = is_handler(&ours[i].as_host);
     pt_tick_host *const host = &pt_tick.host[i];
     uint64_t mask;
-    memcpy(&mask, &act->sa_mask, sizeof mask); /* the kernel's words lie at its beginning */
-    if ((act->sa_flags & SA_NODEFER) == 0)
-        mask |= UINT64_C(1) << ((i == 0 ? pt_tick.signo : SIGTRAP) - 1);
+    memcpy(&mask, &act->sa_mask, sizeof mask);
+    if ((act->sa_flags & SA_NODEFER) == 0) mask |= bit_of(i == 0 ? pt_tick.signo : SIGTRAP);
     ours[i].as_host = *act;
+    if (frees_ticks && is_handler(act) != was_handler) settle_masks();
     atomic_store(&host->mask, mask);
     atomic_store(&host->action, has_info ? act->sa_sigaction : NULL);
     atomic_store(&host->handler, !has_info && is_handler(act) ? act->sa_handler : NULL);
-    atomic_store(&host->is_ignored, !has_info && act->sa_handler == SIG_IGN);
+    atomic_store(&host->is_ignored, act->sa_handler == SIG_IGN);
     atomic_store(&host->is_once, (act->sa_flags & (int)SA_RESETHAND) != 0);
 }
 
@@ -201,9 +290,10 @@ bool pt_signal_is_ours(int signo)
            pt_tick_getpid() == pt_agent.pid;
 }
 
-PT_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigaction *old)
+int pt_signal_set(int signo, const struct sigaction *act, struct sigaction *old,
+                  pt_sigaction_fn *real)
 {
-    if (!pt_signal_is_ours(signo)) return set_free(signo, act, old);
+    if (!pt_signal_is_ours(signo)) return set_free(signo, act, old, real);
     const size_t i = signo != ours[0].signo;
     pt_caller caller;
     pt_agent_lock(&caller);
@@ -214,8 +304,21 @@ PT_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigaction
     return 0;
 }
 
-static sighandler_t set_handler(int signo, sighandler_t handler, int flags)
+PT_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigaction *old)
 {
+    return pt_signal_set(signo, act, old, pt_real_sigaction);
+}
+
+/* By libc's function, whose mask has no other signal, so that there is nothing to free. */
+static sighandler_t set_handler(signal_fn *next, int signo, sighandler_t handler, int flags)
+{
+    if (next != NULL && pt_tick_getpid() != pt_agent.pid) return next(signo, handler);
+    if (next != NULL && !pt_signal_is_ours(signo)) {
+        const sigset_t before = begin_setting();
+        const sighandler_t old = next(signo, handler);
+        end_setting(&before);
+        return old;
+    }
     struct sigaction act = {.sa_flags = flags}, old;
     act.sa_handler = handler;
     sigemptyset(&act.sa_mask);
@@ -225,25 +328,13 @@ static sighandler_t set_handler(int signo, sighandler_t handler, int flags)
 
 PT_EXPORT sighandler_t signal(int signo, sighandler_t handler)
 {
-    signal_fn *const next = PT_NEXT(signal);
-    if (next != NULL && !pt_signal_is_ours(signo)) {
-        const sighandler_t before = next(signo, handler);
-        if (before != SIG_ERR) note_unfreed(signo); /* libc's mask has only the signal itself */
-        return before;
-    }
-    return set_handler(signo, handler, SA_RESTART); /* signal(2): BSD semantics */
+    return set_handler(PT_NEXT(signal), signo, handler, SA_RESTART); /* signal(2): BSD semantics */
 }
 
 /* `signal` of a program compiled for System V or X/Open. */
 PT_EXPORT sighandler_t __sysv_signal(int signo, sighandler_t handler)
 {
-    signal_fn *const next = PT_NEXT(__sysv_signal);
-    if (next != NULL && !pt_signal_is_ours(signo)) {
-        const sighandler_t before = next(signo, handler);
-        if (before != SIG_ERR) note_unfreed(signo);
-        return before;
-    }
-    return set_handler(signo, handler, (int)SA_RESETHAND | SA_NODEFER);
+    return set_handler(PT_NEXT(__sysv_signal), signo, handler, (int)SA_RESETHAND | SA_NODEFER);
 }
 
 /* ---- what the host waits for ---- */

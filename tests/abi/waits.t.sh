@@ -44,4 +44,19 @@ done
 it 'a wait leaves registers and stack as they were'
 profiled 1000 registers
 expect_equal 'changes' "$(cat facts)" "changed 0
-changed beside a stack for signals 0"
+changed beside a stack for signals 0
+written beside it 0"
+
+it 'waits of coroutines last as long as alone in a thread that has a stack for signals'
+profiled 1000 coroutine
+expect_equal 'waits' "$(cat facts)" 'early 0 wrong 0'
+
+it "a wait by the program's own instruction never ends early by its limit, in a static program neither"
+profiled 1000 inlined
+expect_equal 'waits' "$(cat facts)" 'early 0'
+# A C library may have no static form here.
+if ${CC:-cc} -static $flags -D_GNU_SOURCE "$here/waits_host.c" -o host \
+    -Wl,--whole-archive "$PITOT_BUILD/libprofiler.a" -Wl,--no-whole-archive -ldl 2>link.err; then
+    profiled 1000 inlined
+    expect_equal 'waits' "$(cat facts)" 'early 0'
+fi

@@ -5,7 +5,9 @@
  *   storm MS                     four threads wait while signals come, whose handlers wait, too
  *   cpu_clock                    a wait for CPU time of the process
  *   cancel TIMES CALL            a thread that waits is cancelled at a random moment
- *   registers                    registers and stack are after a wait what they were before
+ *   coroutine                    waits on a stack that is not the thread's, which has one for
+ * signals inlined                      epoll_wait by an instruction of the program's own registers
+ * registers and stack are after a wait what they were before
  *
  * `limits` prints a line for each call: how often, how many ended early, how many had a wrong
  * result, and the median of how much longer than asked they took, in milliseconds.
@@ -29,6 +31,7 @@
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static int64_t now_ns(clockid_t clock)
@@ -649,6 +652,87 @@ static int test_blocked(const char *call)
     return 0;
 }
 
+/* ---- coroutines ---- */
+
+static ucontext_t thread_context, coroutine_context;
+static int early, wrong;
+
+static void wait_in_coroutine(void)
+{
+    static const char *const names[] = {"usleep",
+                                        "nanosleep",
+                                        "nanosleep_rest",
+                                        "clock_nanosleep",
+                                        "clock_nanosleep_until",
+                                        "poll",
+                                        "sem_clockwait",
+                                        "pthread_cond_timedwait",
+                                        "epoll_wait"};
+    const int64_t ns = 10000000;
+    struct timespec in_place = {.tv_nsec = ns};
+    things t;
+    make_things(&t);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        int c = 0;
+        while (strcmp(calls[c].name, names[i]) != 0)
+            c++;
+        errno = UNTOUCHED;
+        const int64_t begin_ns = now_ns(CLOCK_MONOTONIC);
+        wrong += calls[c].wait(&t, ns) != 0;
+        early += now_ns(CLOCK_MONOTONIC) - begin_ns < ns;
+    }
+    const int64_t begin_ns = now_ns(CLOCK_MONOTONIC);
+    wrong += nanosleep(&in_place, &in_place) != 0;
+    early += now_ns(CLOCK_MONOTONIC) - begin_ns < ns;
+    free_things(&t);
+}
+
+static void *run_coroutine(void *arg)
+{
+    static unsigned char stack[1 << 16], memory[1 << 16];
+    (void)arg;
+    sigaltstack(&(stack_t){.ss_sp = memory, .ss_size = sizeof memory}, NULL);
+    getcontext(&coroutine_context);
+    coroutine_context.uc_stack = (stack_t){.ss_sp = stack, .ss_size = sizeof stack};
+    coroutine_context.uc_link = &thread_context;
+    makecontext(&coroutine_context, wait_in_coroutine, 0);
+    swapcontext(&thread_context, &coroutine_context);
+    return NULL;
+}
+
+static int test_coroutine(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, run_coroutine, NULL);
+    pthread_join(thread, NULL);
+    printf("early %d wrong %d\n", early, wrong);
+    return 0;
+}
+
+/* ---- the program's own instructions ---- */
+
+/* As compilers inline a call: the registers of arguments keep their values. */
+static int test_inlined(void)
+{
+    int64_t waited_ns = 0;
+    const int64_t begin_ns = now_ns(CLOCK_MONOTONIC);
+#if defined(__x86_64__)
+    struct epoll_event event;
+    const int epoll = epoll_create1(EPOLL_CLOEXEC);
+    register long limit __asm__("r10") = 10;
+    for (int i = 0; i < 10; i++) {
+        long result;
+        __asm__ volatile("mov $232, %%eax; syscall" /* SYS_epoll_wait */
+                         : "=a"(result), "+r"(limit)
+                         : "D"(epoll), "S"(&event), "d"(1)
+                         : "rcx", "r11", "memory");
+        waited_ns += result == 0 ? 10000000 : 0;
+    }
+#endif
+    printf("early %d\n", now_ns(CLOCK_MONOTONIC) - begin_ns < waited_ns);
+    return 0;
+}
+
 /* ---- registers ---- */
 
 #if defined(__x86_64__)
@@ -720,6 +804,35 @@ static void *count_on_other_stack(void *arg)
     return NULL;
 }
 
+/* nanosleep with the stack pointer at `top`, below which nothing is written. */
+void sleep_below(void *top, const struct timespec *limit);
+__asm__(".text\n"
+        "sleep_below:\n"
+        "    push %rbx\n"
+        "    mov %rsp, %rbx\n"
+        "    mov %rdi, %rsp\n"
+        "    mov %rsi, %rdi\n"
+        "    xor %esi, %esi\n"
+        "    mov $35, %eax\n"
+        "    syscall\n"
+        "    mov %rbx, %rsp\n"
+        "    pop %rbx\n"
+        "    ret\n");
+
+/* A coroutine's stack may lie anywhere, with other things of the program below. */
+static void *count_written(void *arg)
+{
+    static unsigned char memory[1 << 16], below[8192];
+    const struct timespec limit = {.tv_nsec = 10000000};
+    int written = 0;
+    sigaltstack(&(stack_t){.ss_sp = memory, .ss_size = sizeof memory}, NULL);
+    sleep_below(below + sizeof below, &limit);
+    for (size_t i = 0; i < sizeof below; i++)
+        written += below[i] != 0;
+    *(int *)arg = written;
+    return NULL;
+}
+
 static int test_registers(void)
 {
     pthread_t thread;
@@ -728,6 +841,9 @@ static int test_registers(void)
     pthread_create(&thread, NULL, count_on_other_stack, &changes);
     pthread_join(thread, NULL);
     printf("changed beside a stack for signals %d\n", changes);
+    pthread_create(&thread, NULL, count_written, &changes);
+    pthread_join(thread, NULL);
+    printf("written beside it %d\n", changes);
     return 0;
 }
 
@@ -735,7 +851,7 @@ static int test_registers(void)
 
 static int test_registers(void)
 {
-    puts("changed 0\nchanged beside a stack for signals 0");
+    puts("changed 0\nchanged beside a stack for signals 0\nwritten beside it 0");
     return 0;
 }
 
@@ -749,6 +865,8 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "cancel") == 0) return test_cancel(atoi(argv[2]), argv[3]);
     if (argc == 3 && strcmp(argv[1], "blocked") == 0) return test_blocked(argv[2]);
     if (argc == 2 && strcmp(argv[1], "cpu_clock") == 0) return test_cpu_clock();
+    if (argc == 2 && strcmp(argv[1], "coroutine") == 0) return test_coroutine();
+    if (argc == 2 && strcmp(argv[1], "inlined") == 0) return test_inlined();
     if (argc == 2 && strcmp(argv[1], "registers") == 0) return test_registers();
     return 2;
 }

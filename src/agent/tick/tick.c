@@ -404,7 +404,7 @@ PT_PASSING void pt_tick_handler(int signo, siginfo_t *info, void *context)
         atomic_store(&self->busy, 0);
         errno = saved_errno;
         if (kind == TIMER_TICK && atomic_load(&self->weighing) == PT_TICK_BY_TIMER)
-            pt_tick_wait_on(&self->wait, context);
+            pt_tick_wait_on(self, context);
     }
     errno = saved_errno;
 }

@@ -332,6 +332,9 @@ enum { PT_TICK_FRAME = -1, PT_TICK_LAST_FRAME = -2 /* a caller, and it is the ro
 
 void pt_tick_regs_of(const void *context, pt_tick_regs *ret_regs);
 
+/* The bounds of the thread's stack; equal if they are not known. */
+pt_tick_stack pt_tick_stack_of(const pt_thread *self);
+
 /* One frame outwards by the frame pointer. Reads nothing outside [regs->sp, stack->limit), and each
  * step moves sp up. */
 int pt_tick_step(pt_tick_regs *regs, const pt_tick_stack *stack);

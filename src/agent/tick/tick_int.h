@@ -28,7 +28,7 @@ uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context);
 
 /* Lets an interrupted wait go on: sets its context back, or leaves the handler for it and does not
  * return. */
-void pt_tick_wait_on(pt_tick_wait *wait, void *context);
+void pt_tick_wait_on(pt_thread *self, void *context);
 
 /* The thread's first tick came at a random time; from here on they come each period. */
 void pt_tick_event_arm(pt_thread *self);

@@ -14,8 +14,8 @@
 #include "agent/tick/kernel.h"
 #include "machine/context.h"
 
-/* The drain thread may be writing down what it found, the limit last. */
-static pt_tick_stack stack_of(const pt_thread *self)
+/* The drain thread may be writing the bounds that it has found, the limit last. */
+pt_tick_stack pt_tick_stack_of(const pt_thread *self)
 {
     pt_tick_stack stack = {.root_fp = self->stack.root_fp};
     stack.limit = __atomic_load_n(&self->stack.limit, __ATOMIC_ACQUIRE);
@@ -89,7 +89,7 @@ void pt_tick_walk_begin(pt_tick_walk *walk, const pt_thread *self, const void *c
     walk->modules = atomic_load(&pt_tick.modules);
     walk->cache = self->unwind_cache;
     walk->python_cache = atomic_load(&self->interp_cache[PT_JOURNAL_LANGUAGE_PYTHON]);
-    walk->own_stack = stack_of(self);
+    walk->own_stack = pt_tick_stack_of(self);
     walk->stack_changes = 0;
     walk->stack = (pt_tick_stack){.low = 0};
     walk->pc = regs.pc;

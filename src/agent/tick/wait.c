@@ -18,7 +18,8 @@
  * slept once since it was here before, and was not driven off its CPU, it has slept for all the
  * time that its CPU clock does not have. Otherwise the limit counts from this tick, so that the
  * wait is at most a period too long. A limit that was shortened here bears a mark, so that no other
- * wait is taken for the same.
+ * wait is taken for the same. So do the calls that the kernel knows of go on, too, if the handler
+ * has a stack of its own and the thread's is not known to have room for those registers.
  *
  * A wait keeps its EINTR if its call is not in the table. So does a wait of the second kind if its
  * SYSCALL instruction is not libc's, since the host's own may rely on the registers, which keep a
@@ -28,6 +29,7 @@
  * not block ticks (pt_signals_free_ticks).
  */
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -68,9 +70,8 @@ void pt_tick_wait_ended(void)
 #define SS_AUTODISARM (1U << 31)
 #endif
 
-/* Who goes on with a call, and what becomes of its time limit. */
+/* What becomes of a call's time limit by another call. */
 typedef enum {
-    BY_KERNEL,    /* the kernel; it keeps the limit */
     NO_LIMIT,     /* there is none */
     IN_PLACE,     /* in memory, where the kernel shortens it unless limits are sticky */
     MILLISECONDS, /* an int; negative: no limit */
@@ -82,10 +83,10 @@ static const struct {
     uint16_t number;
     uint8_t kind, limit;
 } calls[] = {
-    {SYS_poll, BY_KERNEL, 0},
-    {SYS_nanosleep, BY_KERNEL, 0},
-    {SYS_clock_nanosleep, BY_KERNEL, 0},
-    {SYS_futex, BY_KERNEL, 0},
+    {SYS_poll, MILLISECONDS, REG_RDX},
+    {SYS_nanosleep, TIMESPEC, REG_RDI},
+    {SYS_clock_nanosleep, TIMESPEC, REG_RDX},
+    {SYS_futex, TIMESPEC, REG_R10},
     {SYS_ppoll, IN_PLACE, 0},
     {SYS_select, IN_PLACE, 0},
     {SYS_pselect6, IN_PLACE, 0},
@@ -101,7 +102,6 @@ static const struct {
     {SYS_semtimedop, TIMESPEC, REG_R10},
     {SYS_msgrcv, NO_LIMIT, 0},
     {SYS_msgsnd, NO_LIMIT, 0},
-    {SYS_io_getevents, TIMESPEC, REG_R8},
 };
 
 static const uint8_t syscall_code[] = {0x0f, 0x05};
@@ -364,13 +364,24 @@ static void resume_again(const ucontext_t *context)
         resume_at(context, pc);
 }
 
-/* Is it among the uses of its call that the kernel can go on with? */
+/* Is it among the calls that the kernel can go on with, and their uses of which it can? */
 static bool is_known_to_kernel(long number, const greg_t *regs)
 {
-    enum { WAIT = 0, WAIT_BITSET = 9, COMMAND = 0x7f };
-    const int command = (int)regs[REG_RSI] & COMMAND;
-    if (number == SYS_futex) return command == WAIT || command == WAIT_BITSET;
-    return number != SYS_clock_nanosleep || (regs[REG_RSI] & TIMER_ABSTIME) == 0;
+    const int command = (int)regs[REG_RSI] & FUTEX_CMD_MASK;
+    if (number == SYS_futex) return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
+    if (number == SYS_clock_nanosleep) return (regs[REG_RSI] & TIMER_ABSTIME) == 0;
+    return number == SYS_poll || number == SYS_nanosleep;
+}
+
+/* A stack for signals means that the host's may be a coroutine's, which ends anywhere. */
+static bool has_room(const pt_thread *self, const ucontext_t *context)
+{
+    const uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+    const uintptr_t low = (uintptr_t)context->uc_stack.ss_sp, size = context->uc_stack.ss_size;
+    const pt_tick_stack own = pt_tick_stack_of(self);
+    const bool is_other = (uintptr_t)context - low < size && sp - low - 1 >= size;
+    return !is_other || own.low == own.limit ||
+           (sp < own.limit && sp > own.low && sp - own.low > RED_ZONE_BYTES + FRAME_BYTES);
 }
 
 /* ---- by another call ---- */
@@ -457,7 +468,33 @@ static bool is_of_libc(uintptr_t pc)
     return false;
 }
 
-void pt_tick_wait_on(pt_tick_wait *wait, void *context)
+/* Nothing is shortened if the limit is a moment. */
+static void shorten_limit(pt_tick_wait *wait, size_t row, greg_t *regs)
+{
+    greg_t *const limit = &regs[calls[row].limit];
+    const long number = calls[row].number;
+    const bool sleeps = number == SYS_clock_nanosleep;
+    const greg_t rest = sleeps ? regs[REG_R10] : number == SYS_nanosleep ? regs[REG_RSI] : 0;
+    if ((sleeps && (regs[REG_RSI] & TIMER_ABSTIME) != 0) ||
+        (number == SYS_futex && ((int)regs[REG_RSI] & FUTEX_CMD_MASK) != FUTEX_WAIT))
+        return;
+    if (rest != 0)
+        *limit = rest; /* where the kernel has written the time that is left */
+    else if (calls[row].kind == MILLISECONDS)
+        shorten_milliseconds(wait, regs, limit);
+    else if (calls[row].kind == TIMESPEC)
+        shorten_timespec(wait, regs, limit);
+}
+
+/* A time limit of another clock than the wall's, which only the kernel can keep. */
+static bool is_of_cpu_clock(long number, const greg_t *regs)
+{
+    const int clock = (int)regs[REG_RDI];
+    return number == SYS_clock_nanosleep && (regs[REG_RSI] & TIMER_ABSTIME) == 0 &&
+           (clock < 0 || clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID);
+}
+
+void pt_tick_wait_on(pt_thread *self, void *context)
 {
     ucontext_t *const interrupted = context;
     greg_t *const regs = interrupted->uc_mcontext.gregs;
@@ -472,19 +509,17 @@ void pt_tick_wait_on(pt_tick_wait *wait, void *context)
     while (row < sizeof calls / sizeof calls[0] && calls[row].number != number)
         row++;
     if (row == sizeof calls / sizeof calls[0]) return;
-    if (calls[row].kind == BY_KERNEL && is_known_to_kernel(number, regs)) {
+    const bool is_known = is_known_to_kernel(number, regs);
+    if (is_known && has_room(self, interrupted)) {
         resume_at(interrupted, pc - SYSCALL_BYTES);
         return;
     }
-    if (number == SYS_futex || !is_of_libc(pc) ||
+    if ((number == SYS_futex && !is_known) || is_of_cpu_clock(number, regs) || !is_of_libc(pc) ||
         (calls[row].kind == IN_PLACE && pt_tick.has_sticky_limits))
         return;
     greg_t *const limit = &regs[calls[row].limit];
     const greg_t whole_limit = *limit;
-    if (calls[row].kind == MILLISECONDS)
-        shorten_milliseconds(wait, regs, limit);
-    else if (calls[row].kind == TIMESPEC)
-        shorten_timespec(wait, regs, limit);
+    shorten_limit(&self->wait, row, regs);
     if (has_other_signal(
             interrupted)) { /* asked last: one that comes later does not end the wait */
         *limit = whole_limit;
@@ -496,9 +531,9 @@ void pt_tick_wait_on(pt_tick_wait *wait, void *context)
 
 #else
 
-void pt_tick_wait_on(pt_tick_wait *wait, void *context)
+void pt_tick_wait_on(pt_thread *self, void *context)
 {
-    (void)wait;
+    (void)self;
     (void)context; /* aarch64 loses the call's first argument */
 }
 
