@@ -35,7 +35,7 @@ expect_equal 'only executable mappings are listed' "$(told executable)" True
 expect_equal 'each stack is one record' "$(told distinct)" True
 expect [ "$(told ids)" -ge 2 ]
 expect grep -q "^file .*/host$" told
-expect_equal 'lines that say who wrote it' "$(grep -ac '^# pitot ' prof)" 1
+expect_equal 'lines that say who wrote it' "$(grep -ac '^# pitot facts ' prof)" 1
 
 it 'google-pprof and go tool pprof read the same samples'
 if needs google-pprof go; then

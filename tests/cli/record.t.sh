@@ -56,8 +56,16 @@ print(dict(zip(('samples', 'rate', 'seen', 'used', 'complete'),
 PY
 }
 
-# within A B SHARE: A is B, within that share of it and 0.03.
+# within A B SHARE: A is B, within that share of it and 0.03: what a program uses before the library is in it, and after
+# it has looked at its clock.
 within() { python3 -c 'import sys; a, b, s = map(float, sys.argv[1:]); sys.exit(abs(a - b) > s * b + 0.03)' "$@"; }
+
+# sum FILE...: the seconds that programs have printed there, one a line. A program may use more than it is asked for:
+# its clock goes on where the machine under it stands still.
+sum() { awk '/^[0-9]+[.][0-9]+$/ { sum += $1 } END { print sum + 0 }' "$@"; }
+
+# missed TEXT: the seconds of the line of stderr that says so many "CPU seconds" and this text.
+missed() { stderr | sed -n "s/^pitot: \([0-9.]*\) CPU seconds $1.*/\1/p"; }
 
 it 'writes pitot.pb.gz, says how much to believe and what to type next'
 run pitot record --engine=preload sh -c 'echo "$PITOT_RECORD_DIR" >folder; exec ./burn 0.3 4'
@@ -95,11 +103,13 @@ if needs go; then
 fi
 
 # brief N MICROSECONDS: N processes, one after the other, that use so much CPU time each, three tenths of it
-# in three_tenths, below 20 other functions, all without frame pointers.
+# in three_tenths, below 20 other functions, all without frame pointers. Prints the nanoseconds of both parts.
 cat >brief.c <<'C'
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -108,25 +118,34 @@ static volatile unsigned sink;
 __attribute__((noinline)) static void spin(void) { for (int i = 0; i < 500; i++) sink = sink * 3 + 1; }
 __attribute__((noinline)) static void three_tenths(long until) { do spin(); while (now() < until); sink++; }
 __attribute__((noinline)) static void seven_tenths(long until) { do spin(); while (now() < until); sink += 2; }
+static _Atomic(long) *parts;
 __attribute__((noinline)) static void below(int depth, long from, long ns)
 {
     volatile char room[200];
     room[depth] = 1;
     if (depth > 0)
         below(depth - 1, from, ns);
-    else
-        three_tenths(from + ns * 3 / 10), seven_tenths(from + ns);
+    else {
+        three_tenths(from + ns * 3 / 10);
+        const long between = now();
+        seven_tenths(from + ns);
+        parts[0] += between - from;
+        parts[1] += now() - between;
+    }
     sink += room[depth];
 }
 int main(int argc, char **argv)
 {
-    const int count = atoi(argv[1]);
+    const int count = atoi(argv[1]), fd = open("parts", O_RDWR | O_CREAT, 0600);
+    if (fd < 0 || ftruncate(fd, 4096) != 0) return 1;
+    parts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (count == 0) { below(20, now(), atol(argv[2]) * 1000); return 0; }
     for (int i = 0; i < count; i++) {
         const pid_t pid = fork();
         if (pid == 0) execl(argv[0], argv[0], "0", argv[2], (char *)NULL);
         waitpid(pid, NULL, 0);
     }
+    printf("%ld %ld\n", parts[0], parts[1]);
     return 0;
 }
 C
@@ -140,15 +159,21 @@ record_brief() {
     expect awk -v complete="$(summary complete)" 'BEGIN { exit !(complete >= 98) }'
     pitot top --csv -n 0 --sort=total brief.pb.gz >brief.csv
 }
-# Of 600 samples the functions have 180 and 420; 4 sigma of a share are 7.5 points.
+# Of N samples a share p has a standard deviation of sqrt(p (1 - p) / N): 1.9 points of 600, and six of them are 11.
+# How many periods a process has is rounded by chance at its first tick and at its last one: 0.7 ms of standard
+# deviation, 14 ms in 400 processes, and 100 ms are seven of these.
+rm -f parts
 record_brief
-python3 - <<'P' || fail "$(cat brief.csv)"
+stdout >used
+python3 - <<'P' || fail "$(cat used brief.csv)"
 import csv, sys
+used = [int(ns) for ns in open('used').read().split()]
 total = {row['name']: int(row['total']) for row in csv.DictReader(open('brief.csv'))}
 three, seven = total['three_tenths'], total['seven_tenths']
-share = three / (three + seven)
-print(f'# three_tenths has {share:.3f}, of {(three + seven) / 1e6:.0f} ms; 600 were used there')
-sys.exit(not 0.225 < share < 0.375 or not 500e6 < three + seven < 700e6 or total['below'] < three + seven)
+share, due = three / (three + seven), used[0] / sum(used)
+print(f'# three_tenths has {share:.3f} of {(three + seven) / 1e6:.0f} ms, and used {due:.3f} of {sum(used) / 1e6:.0f} ms')
+sigma = (due * (1 - due) / (sum(used) / 1e6)) ** 0.5
+sys.exit(abs(share - due) > 6 * sigma or abs(three + seven - sum(used)) > 100e6 or total['below'] < three + seven)
 P
 
 # forks: how much CPU time, in milliseconds, a process used that does little but fork. Its memory makes that dear.
@@ -204,14 +229,25 @@ C
 fi
 
 it 'processes that end soon share one file of the folder'
-# A file each would be 40 of them and more; 20,000 processes of a build would fill a container's /dev/shm.
+# A file each would be 40 of them and more; 20,000 processes of a build would fill a container's /dev/shm. One that has
+# three samples has a file of its own, and shows its threads in it: on a machine that stands still at times, some more.
 run pitot record --engine=preload -F 1000 -o soon.pb.gz bash -c 'for i in $(seq 200); do /bin/true; done
     ls "$PITOT_RECORD_DIR" | wc -l; du -sk "$PITOT_RECORD_DIR" | cut -f1'
 expect_status 0
 expect_stderr_line '*, 20? processes, *'
 read -d '' -r files kilobytes <"$t_out/stdout"
-expect [ "$files" -le 12 ]
-expect [ "$kilobytes" -le 1200 ]
+pitot dump --json -n 0 soon.pb.gz >soon.json
+longer=$(python3 - <<'P'
+import collections, json
+ticks = collections.Counter()
+for sample in json.load(open('soon.json'))['samples']:
+    pid = [label['number'] for label in sample.get('labels', []) if label['key'] == 'pid']
+    ticks[pid[0] if pid else None] += sample['values'][0]
+print(sum(n >= 3 for n in ticks.values()))
+P
+)
+expect [ "$files" -le $((12 + longer)) ]
+expect [ "$kilobytes" -le $((1200 + 100 * longer)) ]
 expect awk -v samples="$(summary samples)" 'BEGIN { exit !(samples >= 20) }'
 
 it 'CPU time that no sample can show is a row of its own, and the rows add up to what was used'
@@ -247,7 +283,7 @@ sys.exit(not 0.8 * used < seen < 1.1 * used or not fork > 0.6 * used)
 P
 
 it 'a process has no thread of the library before it has had samples, and one afterwards'
-# threads: how many it has at its start, and after so much CPU time.
+# threads: how many it has at its start, and how many when it has worked until there is another one.
 cat >threads.c <<'C'
 #include <stdio.h>
 #include <sys/stat.h>
@@ -257,7 +293,7 @@ int main(void)
 {
     const int first = count();
     struct timespec t;
-    do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); while (t.tv_sec == 0 && t.tv_nsec < 400000000);
+    do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); while (t.tv_sec < 60 && (t.tv_nsec % 1000 != 0 || count() == first));
     printf("%d %d\n", first, count());
     return 0;
 }
@@ -268,13 +304,17 @@ expect_stdout '1 2'
 
 it 'programs that the library cannot enter are named with their CPU time'
 if $cc -O1 -static -pthread burn.c -o fixed 2>cc.err; then
-    run pitot record --engine=preload -o fixed.pb.gz sh -c './fixed 0.3; ./fixed 0.3; env ./burn 0.3; true'
+    run pitot record --engine=preload -o fixed.pb.gz sh -c './fixed 0.3; ./fixed 0.3; env ./burn 0.3 >entered; true'
     expect_status 0
-    expect_stderr_line 'pitot: 0.[56]? CPU seconds in 2 programs that the library cannot enter (fixed): --engine=perf'
+    expect_stderr_line 'pitot: * CPU seconds in 2 programs that the library cannot enter (fixed): --engine=perf'
+    expect within "$(missed 'in 2 programs')" "$(sum "$t_out/stdout")" 0.05
+    expect within "$(summary seen)" "$(sum entered)" 0.05
     printf '#!%s/fixed 0.2\n' "$PWD" >script
     chmod +x script
-    run pitot record --engine=preload -o fixed.pb.gz python3 -c 'import os; os.posix_spawn("script", ["script"], os.environ); os.wait(); os.spawnvp(os.P_WAIT, "./fixed", ["fixed", "0.2"])'
-    expect_stderr_line 'pitot: 0.[345]? CPU seconds in 2 programs that the library cannot enter (fixed): --engine=perf'
+    python=$(python3 -c 'import sys; print(sys.executable)') # which may be a script that looks for it
+    run pitot record --engine=preload -o fixed.pb.gz "$python" -c 'import os; os.posix_spawn("script", ["script"], os.environ); os.wait(); os.spawnvp(os.P_WAIT, "./fixed", ["fixed", "0.2"])'
+    expect_stderr_line 'pitot: * CPU seconds in 2 programs that the library cannot enter (fixed): --engine=perf'
+    expect within "$(missed 'in 2 programs')" "$(sum "$t_out/stdout")" 0.05
     run pitot record --engine=preload -o fixed.pb.gz sh -c './burn 0.2; true'
     expect_no_stderr_line '*cannot enter*'
 else
@@ -282,9 +322,10 @@ else
 fi
 
 it 'a daemon that outlives its recorder is left alone, with its timers and without a thread of ours'
-# left PID: it has one thread and no perf event.
+# left PID: it has one thread and no perf event. The recording ends when the daemon has the library's thread.
 left() { [ "$(ls "/proc/$1/task" | wc -l)" = 1 ] && ! grep -q perf_event "/proc/$1/maps"; }
-run pitot record --engine=preload -o daemon.pb.gz sh -c './burn 600 >/dev/null 2>&1 & echo $! >daemon; sleep 0.5'
+run pitot record --engine=preload -o daemon.pb.gz sh -c './burn 600 >/dev/null 2>&1 & echo $! >daemon
+    until [ "$(ls "/proc/$!/task" | wc -l)" = 2 ] || ! kill -0 $!; do sleep 0.01; done'
 expect_status 0
 expect_stderr_line '* processes still run*'
 eventually left "$(cat daemon)" || fail "$(ls "/proc/$(cat daemon)/task"; grep perf_event "/proc/$(cat daemon)/maps")"
@@ -307,8 +348,10 @@ int main(void)
         REFUSE(SYS_clone), REFUSE(SYS_clone3), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     const struct sock_fprog program = {sizeof rules / sizeof rules[0], rules};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return 99;
-    struct timespec t;
-    do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); while (t.tv_nsec < 200000000);
+    struct timespec from, t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+    do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); while ((t.tv_sec - from.tv_sec) * 1000000000 + t.tv_nsec - from.tv_nsec < 200000000);
+    printf("%f\n", (double)(t.tv_sec - from.tv_sec) + 1e-9 * (double)(t.tv_nsec - from.tv_nsec));
     return 0;
 }
 C
@@ -318,7 +361,7 @@ if [ "$status" = 99 ]; then
     skip 'this kernel has no seccomp filters'
 else
     expect_status 0
-    expect [ "$(pitot top --csv filter.pb.gz | awk -F, '$5 == "main" { print int($3 / 1e6) }')" -gt 100 ]
+    expect awk -v seen="$(pitot top --csv filter.pb.gz | awk -F, '$5 == "main" { print $3 / 1e9 }')" -v used="$(sum "$t_out/stdout")" 'BEGIN { exit !(seen > used / 2) }'
 fi
 
 it 'where /dev/shm is small, the journals are in the next place'
@@ -326,7 +369,7 @@ if unshare -m true 2>/dev/null; then
     mkdir -p elsewhere
     run env TMPDIR="$PWD/elsewhere" unshare -m sh -c 'mount -t tmpfs -o size=1m none /dev/shm && "$PITOT" record --engine=preload -o small.pb.gz sh -c "echo \$PITOT_RECORD_DIR >place; ./burn 0.3"'
     expect_status 0
-    expect within "$(summary seen)" 0.3 0.1
+    expect within "$(summary seen)" "$(sum "$t_out/stdout")" 0.05
     expect grep -q "^$PWD/elsewhere/" place
     run unshare -m sh -c 'mount -t tmpfs -o size=16k none /dev/shm && mount -t tmpfs -o size=16k none /tmp && unset TMPDIR && "$PITOT" record --engine=preload -o full.pb.gz sh -c "dd if=/dev/zero of=/dev/shm/full bs=4k 2>/dev/null; ./burn 0.3"'
     expect_stderr_line 'pitot: there is no space left in /*: samples are lost*'
@@ -362,13 +405,13 @@ C
 $cc -O1 traces.c -o traces || exit 1
 run pitot record --engine=preload -F 1000 -o traces.pb.gz ./traces ./burn 0.3
 expect_stdout_line 0
-expect within "$(summary seen)" 0.3 0.2
+expect within "$(summary seen)" "$(sum "$t_out/stdout")" 0.1
 
 it 'all processes of the tree are in one file, told apart by pid and comm'
 run pitot record --engine=preload -o tree.pb.gz sh -c './burn 0.2; cp burn other; ./other 0.2 & wait; exit 0'
 expect_status 0
 expect_stderr_line '*, [45] processes*; next: pitot top tree.pb.gz'
-expect within "$(summary seen)" 0.4 0.1
+expect within "$(summary seen)" "$(sum "$t_out/stdout")" 0.1
 if needs go; then
     go tool pprof -tags tree.pb.gz 2>/dev/null >tags
     expect grep -Eq ': burn$' tags
@@ -479,15 +522,30 @@ for engine in preload perf; do
     done
 done
 
-# What a process has sampled is in its file a tenth of a second later (abi/harm has the rest).
+# What a process has sampled is in its file a tenth of a second later, if the library's thread gets a processor
+# (abi/torture has the rest).
 it 'a command that is killed loses nothing'
-mkfifo burnt
-run pitot record --engine=preload -o killed.pb.gz sh -c './burn 0.3 >/dev/null; ./burn 0.3 1 stay >burnt & read line <burnt; sleep 1; kill -KILL $!; kill -KILL $$'
+# PID SECONDS: waits until there are samples of so much time in the file of that process.
+cat >wait-for-file.py <<'P'
+import glob, os, subprocess, sys, time
+pid, seconds = sys.argv[1], float(sys.argv[2])
+reader = os.environ['PITOT_ROOT'] + '/tests/abi/journal.py'
+end = time.monotonic() + 300
+while time.monotonic() < end:
+    journals = glob.glob(f'{os.environ["PITOT_RECORD_DIR"]}/{pid}.*')
+    read = subprocess.run([sys.executable, reader, *journals], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    counts = dict(line.split() for line in read.stdout.splitlines())
+    if int(counts.get('samples', 0)) / 1000 > seconds - 0.03: break
+    time.sleep(0.05)
+P
+rm -f burnt && mkfifo burnt
+run pitot record --engine=preload -o killed.pb.gz sh -c './burn 0.3; ./burn 0.3 1 stay >burnt & read used <burnt; echo $used
+    env -u LD_PRELOAD python3 wait-for-file.py $! $used; kill -KILL $!; kill -KILL $$'
 expect_status 137
-expect [ "$(summary samples)" -ge 550 ]
+expect within "$(summary seen)" "$(sum "$t_out/stdout")" 0.05
 
 it 'a command under timeout ends when its time is over'
-run timeout 30 "$PITOT" record --engine=preload -o timeout.pb.gz timeout 0.2 ./burn 20
+run timeout 300 "$PITOT" record --engine=preload -o timeout.pb.gz timeout 0.2 ./burn 600
 expect_status 124
 expect [ -s timeout.pb.gz ]
 
@@ -502,14 +560,15 @@ if needs python3; then
 import os, signal, subprocess, sys, time
 child = subprocess.Popen(sys.argv[1:], start_new_session=True, stdout=subprocess.PIPE,
                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-child.stdout.readline()  # the command runs
+child.stdout.readline()  # the first program has ended, the second one runs
 os.killpg(child.pid, signal.SIGINT)
 sys.exit(child.wait())
 PY
-    run python3 interrupt.py "$PITOT" record --engine=preload -o int.pb.gz sh -c './burn 0.2; ./burn 60'
+    run python3 interrupt.py "$PITOT" record --engine=preload -o int.pb.gz sh -c './burn 0.2 >first; echo ended; ./burn 600'
     expect_status 130
     expect [ -s int.pb.gz ]
-    expect [ "$(summary samples)" -ge 150 ]
+    # Of the program that the signal ended there may be a part.
+    expect awk -v seen="$(summary seen)" -v used="$(sum first)" 'BEGIN { exit !(seen > 0.95 * used - 0.03) }'
 fi
 
 it 'the file of the last run is kept as .old'
@@ -530,8 +589,12 @@ expect_status 2
 it 'without unwind tables and frame pointers the share of complete stacks is low, and the line before says why'
 run pitot record --engine=preload -o no-tables.pb.gz ./burn-no-tables 0.2
 expect_status 0
-expect [ "$(python3 -c "print($(summary complete) < 50)")" = True ]
+# Some instructions of the loop tell where the caller is. Which of them a sample meets is chance: 58 of 100 are cut here,
+# with a standard deviation of 3.5 of 200 samples. Six of these, and as much again for another compiler.
+expect awk -v complete="$(summary complete)" 'BEGIN { exit !(complete < 84) }'
 expect_stderr_line '*of the stacks are cut in *burn-no-tables*frame pointers*'
+cut=$(stderr | sed -n 's/.* \([0-9.]*\) % of the stacks are cut in .*/\1/p')
+expect awk -v cut="${cut:-0}" -v complete="$(summary complete)" 'BEGIN { exit !(cut + complete > 98 && cut + complete < 102) }'
 
 it 'walks code without frame pointers by its unwind tables, in every thread'
 run pitot record --engine=preload -o nofp.pb.gz ./burn-no-fp 0.3 3
@@ -589,12 +652,14 @@ fi
 
 it 'static children are missed, and their CPU time is said to be'
 if [ -x burn-static ]; then
-    run pitot record --engine=preload -o mixed.pb.gz sh -c './burn 0.1; ./burn-static 0.3'
+    run pitot record --engine=preload -o mixed.pb.gz sh -c './burn 0.1 >entered; ./burn-static 0.3'
     expect_status 0
-    expect_stderr_line 'pitot: 0.[23][0-9] CPU seconds in 1 program that the library cannot enter (burn-static): --engine=perf'
-    expect within "$(summary seen)" 0.1 0.1
-    run pitot record --engine=preload -o mixed.pb.gz sh -c './burn 0.1; env -i ./burn 0.3'
-    expect_stderr_line 'pitot: 0.[23][0-9] CPU seconds were used where the library was not: behind a cleared*'
+    expect_stderr_line 'pitot: * CPU seconds in 1 program that the library cannot enter (burn-static): --engine=perf'
+    expect within "$(missed 'in 1 program')" "$(sum "$t_out/stdout")" 0.05
+    expect within "$(summary seen)" "$(sum entered)" 0.05
+    run pitot record --engine=preload -o mixed.pb.gz sh -c './burn 0.1 >entered; env -i ./burn 0.3'
+    expect_stderr_line 'pitot: * CPU seconds were used where the library was not: behind a cleared*'
+    expect within "$(missed 'were used')" "$(sum "$t_out/stdout")" 0.05
 else
     skip 'no static libc'
 fi
@@ -663,7 +728,8 @@ if unshare -m mount -t tmpfs none /dev/shm 2>/dev/null; then
     inside "$PITOT" record --engine=preload -o x.pb.gz sh -c 'echo "$PITOT_RECORD_DIR $$ $PPID" >killed; ./burn 0.3; exec ./burn 0.05 1 stay' >cut-said 2>/dev/null &
     recorder=$!
     read -r killed burner parent <killed
-    eventually grep -q '^0' cut-said
+    has_both() { [ "$(grep -c '^[0-9]' cut-said)" = 2 ]; }
+    eventually has_both # the first program has ended, the second one stays
     kill -KILL $parent $burner
     wait $recorder 2>/dev/null
     inside "$PITOT" record --engine=preload -o living.pb.gz sh -c 'echo "$PITOT_RECORD_DIR" >living; read line <go-on; exec ./burn 0.05' >/dev/null 2>living-said &
@@ -684,7 +750,9 @@ if unshare -m mount -t tmpfs none /dev/shm 2>/dev/null; then
     expect inside test -d "$killed"
     run inside "$PITOT" recover "$(dirname "$killed")"
     expect_status 0
-    expect_stdout_line 'recovered.pb.gz: [23][0-9][0-9] samples, * journal*'
+    expect_stdout_line 'recovered.pb.gz: * samples, * journal*'
+    expect awk -v samples="$(stdout | sed -n 's/^recovered.pb.gz: \([0-9]*\) samples.*/\1/p')" -v first="$(sed -n 1p cut-said)" -v all="$(sum cut-said)" \
+        'BEGIN { exit !(samples / 1000 > 0.95 * first - 0.03 && samples / 1000 < 1.05 * all + 0.03) }'
     run pitot tags recovered.pb.gz
     expect_stdout_has burn
     expect inside test ! -e "$(dirname "$killed")"
@@ -718,7 +786,7 @@ cp "$PITOT" 'with space/pitot'
 cp -L "$PITOT_BUILD/libprofiler.so.0" 'with space/'
 run 'with space/pitot' record --engine=preload -o space.pb.gz ./burn 0.1
 expect_status 0
-expect [ "$(summary samples)" -ge 50 ]
+expect within "$(summary seen)" "$(sum "$t_out/stdout")" 0.05
 
 it 'says where the library should be if it is not there'
 mkdir -p alone
