@@ -112,9 +112,8 @@ static void show_as_host(int signo, struct sigaction *act)
 
 static void note_freed(int signo, const struct sigaction *wanted, const struct sigaction *put)
 {
-    const bool is_freed =
-        sigismember(&wanted->sa_mask, pt_tick.signo) != sigismember(&put->sa_mask, pt_tick.signo);
-    freed[signo] = is_freed ? action_of(put) : (action){0};
+    const action a = action_of(put);
+    freed[signo] = is_same(action_of(wanted), a) ? (action){0} : a;
 }
 
 /* Frees the handler of a signal that is the host's, or puts its mask back. */

@@ -33,6 +33,12 @@ profiled 100 told
 expect [ "$(wc -l <facts)" = 6 ]
 expect_equal 'masks' "$(cat facts)" "$(cat alone)"
 
+it 'and leaves errno as it was, with a profile and without one'
+profiled 100 errno
+expect [ "$(grep -c ': errno 77, then 77$' facts)" = 6 ]
+PITOT_LISTEN="unix:$PWD/socket" run ./host errno
+expect [ "$(stdout | grep -c ': errno 77, then 77$')" = 6 ]
+
 it 'a signal ends a wait if syscall(2) has set its handler, which blocks all others'
 profiled 1000 raw
 expect_equal 'waits' "$(cat facts)" 'waits 5, blocks 1'

@@ -3,6 +3,7 @@
  *   late                a thread sets a handler while the profile begins
  *   told                the mask of a handler after each function that sets another one
  *   raw                 signals whose handler syscall(2) has set end waits
+ *   errno               errno after each function that sets a handler
  *   own                 the program's handler for the tick's signal, set last, waits for the others
  */
 #include <errno.h>
@@ -136,14 +137,15 @@ static void set_by_syscall(int signo, void (*handler)(int))
     set_by_number(signo, handler, 0);
 }
 
+static const struct {
+    const char *name;
+    setter set;
+} setters[] = {{"signal", set_by_signal},           {"sigset", set_by_sigset},
+               {"ssignal", set_by_ssignal},         {"bsd_signal", set_by_bsd_signal},
+               {"sysv_signal", set_by_sysv_signal}, {"syscall", set_by_syscall}};
+
 static int test_told(void)
 {
-    static const struct {
-        const char *name;
-        setter set;
-    } setters[] = {{"signal", set_by_signal},           {"sigset", set_by_sigset},
-                   {"ssignal", set_by_ssignal},         {"bsd_signal", set_by_bsd_signal},
-                   {"sysv_signal", set_by_sysv_signal}, {"syscall", set_by_syscall}};
     for (size_t i = 0; i < sizeof setters / sizeof setters[0]; i++) {
         struct sigaction now;
         kernel_action kernel;
@@ -156,6 +158,18 @@ static int test_told(void)
         setters[i].set(SIGUSR1, handle_otherwise);
         sigaction(SIGUSR1, NULL, &now);
         printf(", then %d\n", sigismember(&now.sa_mask, SIGPROF));
+    }
+    return 0;
+}
+
+static int test_errno(void)
+{
+    for (size_t i = 0; i < sizeof setters / sizeof setters[0]; i++) {
+        errno = 77;
+        set_blocking(SIGUSR1, handle);
+        printf("%s: errno %d", setters[i].name, errno);
+        setters[i].set(SIGUSR1, handle_otherwise);
+        printf(", then %d\n", errno);
     }
     return 0;
 }
@@ -241,6 +255,7 @@ int main(int argc, char **argv)
     const char *const test = argc == 2 ? argv[1] : "";
     if (strcmp(test, "late") == 0) return test_late();
     if (strcmp(test, "told") == 0) return test_told();
+    if (strcmp(test, "errno") == 0) return test_errno();
     if (strcmp(test, "raw") == 0) return test_raw();
     if (strcmp(test, "own") == 0) return test_own();
     return 2;
