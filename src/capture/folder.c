@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,8 @@ void pt_folder_remove(const char *folder)
     remove_below(AT_FDCWD, folder, DEPTH);
 }
 
-#define MARK ".told" /* a file in a folder that was reported to the user */
+#define MARK   ".told" /* a file in a folder that was reported to the user */
+#define RESULT ".result"
 
 /* Is it a recording's folder of this user, whose recorder has ended? A running recorder holds the
  * folder's lock. True: this process holds the lock now; *ret_lock is to be closed. A folder that is
@@ -184,10 +186,35 @@ static bool is_running(int at, const char *name, struct timespec *ret_made)
     return false;
 }
 
+void pt_folder_name_result(const char *folder, const char *path)
+{
+    PT_FREE char *link = pt_strf("%.*s" RESULT, (int)(pt_base_name(folder) - folder), folder);
+    if (symlink(path, link) != 0) {
+    } /* then nobody knows it */
+}
+
+bool pt_folder_is_running(const char *outer, pt_folder_running *ret_running)
+{
+    struct timespec made;
+    char result[PATH_MAX];
+    PT_FREE char *parent = pt_strf("%.*s.", (int)(pt_base_name(outer) - outer), outer);
+    PT_CLOSE int at = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (at < 0 || !is_running(at, pt_base_name(outer), &made)) return false;
+    PT_FREE char *link = pt_strf("%s/" RESULT, outer);
+    const ssize_t length = readlink(link, result, sizeof result);
+    *ret_running = (pt_folder_running){.began_ns = (int64_t)made.tv_sec * 1000000000 + made.tv_nsec,
+                                       .result = length > 0 && (size_t)length < sizeof result &&
+                                                         result[0] == '/'
+                                                     ? pt_strndup(result, (size_t)length)
+                                                     : NULL};
+    return true;
+}
+
 char *pt_folder_newest_running(const char *tmpdir)
 {
     const char *places[PLACES];
     char *newest = NULL;
+    bool has_samples = false; /* the newest */
     struct timespec latest = {0}, made;
     list_places(tmpdir, places);
     for (size_t i = 0; i < PLACES; i++) {
@@ -195,16 +222,19 @@ char *pt_folder_newest_running(const char *tmpdir)
         const struct dirent *entry;
         while (dir != NULL && (entry = readdir(dir)) != NULL) {
             if (!is_running(dirfd(dir), entry->d_name, &made)) continue;
-            if (made.tv_sec < latest.tv_sec ||
-                (made.tv_sec == latest.tv_sec && made.tv_nsec <= latest.tv_nsec))
-                continue;
             char *const folder = pt_strf("%s/%s", places[i], entry->d_name);
             pt_folder_journals journals;
             pt_folder_journals_find(folder, &journals);
-            if (journals.count > 0) latest = made;
-            free(journals.count > 0 ? newest : folder);
-            if (journals.count > 0) newest = folder;
+            const bool is_later = made.tv_sec > latest.tv_sec ||
+                                  (made.tv_sec == latest.tv_sec && made.tv_nsec > latest.tv_nsec);
+            const bool has_some = journals.count > 0;
+            const bool is_newest = has_some != has_samples ? has_some : is_later;
             pt_folder_journals_done(&journals);
+            free(is_newest ? newest : folder);
+            if (!is_newest) continue;
+            newest = folder;
+            latest = made;
+            has_samples = has_some;
         }
         if (dir != NULL) closedir(dir);
     }

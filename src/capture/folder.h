@@ -2,6 +2,7 @@
  *
  *   /dev/shm/pitot-record-XXXXXX/      locked while the recorder lives
  *       .told                          the user has been told that the recorder was killed
+ *       .result                        a link to the file that the profile will be
  *       RANDOM/                        where processes and the recorder write; only they know the
  * name NAME.journal ...
  *
@@ -13,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "base/error.h"
@@ -36,8 +38,17 @@ typedef struct pt_folder_journals {
 void pt_folder_journals_find(const char *folder, pt_folder_journals *ret_journals);
 void pt_folder_journals_done(pt_folder_journals *journals);
 
-/* The outer folder of this user's recording by the library that began last of those that go on; to
- * be freed. NULL: there is none. */
+/* Notes in the outer folder which file the profile will be; path: absolute. */
+void pt_folder_name_result(const char *folder, const char *path);
+/* A recording that goes on. */
+typedef struct pt_folder_running {
+    int64_t began_ns; /* Unix time */
+    char *result;     /* pt_folder_name_result; NULL: not known. The caller frees */
+} pt_folder_running;
+/* False: no recording of this user goes on in this outer folder. */
+bool pt_folder_is_running(const char *outer, pt_folder_running *ret_running);
+/* The outer folder of this user's recording that began last of those that go on; one with samples
+ * before one without; to be freed. NULL: there is none. */
 char *pt_folder_newest_running(const char *tmpdir);
 
 /* last_s: as in pt_folder_journals. is_told: an earlier visit marked the folder. */

@@ -20,8 +20,7 @@ static const struct {
 
 static void stop_recording(int signo)
 {
-    (void)signo;
-    pt_record_stop = 1;
+    pt_record_stop = signo;
 }
 
 /* The terminal's driver sends to the whole foreground group, the command too (SI_KERNEL). A shell

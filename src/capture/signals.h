@@ -20,7 +20,7 @@ typedef struct pt_record_signals {
     struct sigaction before[PT_RECORD_SIGNALS];
 } pt_record_signals;
 
-/* Not 0: a signal has ended the recording. */
+/* Not 0: the signal that has ended the recording. */
 extern volatile sig_atomic_t pt_record_stop;
 /* With a command: the last signal that asks for the end, whether or not it was passed on; 0: none.
  */

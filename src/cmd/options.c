@@ -441,7 +441,9 @@ void pt_command_options_init(pt_command_options *o, const pt_command *command, v
     if (command->needs & PT_NEEDS_QUERY)
         add_part(o, &pt_query_options, context != NULL ? &context->query : NULL);
     const bool resident = context != NULL && context->resident;
-    if (!resident && command->needs & PT_NEEDS_QUERY && !(command->needs & PT_LOADS_ITSELF))
+    const bool subtracts =
+        !(command->needs & PT_LOADS_ITSELF) || (command->needs & PT_KEEPS_SIDES) != 0;
+    if (!resident && command->needs & PT_NEEDS_QUERY && subtracts)
         add_part(o, &pt_base_options, context != NULL ? context->base : NULL);
     if (!resident && command->needs & (PT_NEEDS_PROFILE | PT_NEEDS_QUERY))
         add_part(o, &pt_input_options, context != NULL ? context->input : NULL);

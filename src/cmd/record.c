@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/lookup.h"
 #include "cmd/output.h"
+#include "cmd/record_page.h"
 #include "cmd/record_write.h"
 #include "recording/recording.h"
 
@@ -166,6 +167,21 @@ static const pt_option record_rows[] = {
          "Exact for threads that switch all the time: an event of a CPU counts the switching, "
          "which no interrupt can break, for the thread that runs next. Threads of less than a "
          "millisecond may be missed. Ordinary users always get events of threads."},
+    {.name = "serve",
+     .type = PT_OPT_FLAG,
+     .offset = offsetof(pt_record_settings, serve),
+     .group = "While it goes on",
+     .help = "show the recording in a browser, each second anew",
+     .details = "pitot prints an address, and opens no browser: it would take time from what is "
+                "recorded. After the recording the page shows the profile, as `pitot serve` does, "
+                "until Ctrl-C. Its process has a low priority and cannot delay the recorder."},
+    {.name = "http",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_record_settings, http),
+     .metavar = "HOST:PORT",
+     .help = "with --serve: at this address (default: a free port of localhost)",
+     .details = "HOST: or :PORT is enough. Only browsers with the token of the printed address may "
+                "read the profile."},
     {.name = "stacks",
      .letter = 'g',
      .type = PT_OPT_FLAG,
@@ -194,6 +210,8 @@ static int64_t usual_hz(const pt_record_settings *settings)
 static char *typed_text(const pt_record_settings *settings, const char *const *args, size_t count)
 {
     pt_record_settings copy = *settings;
+    copy.serve = false; /* leaves nothing in the profile */
+    copy.http = NULL;
     if (copy.hz == usual_hz(settings)) copy.hz = 0;
     const pt_option_part part = {.table = &record_table, .into = &copy};
     const pt_options options = {.parts = &part, .part_count = 1};
@@ -269,6 +287,10 @@ static int check_settings(const pt_cmd_context *context, const pt_record_setting
                             "--wall is for commands that the library is loaded into, and excludes "
                             "%s; the waits of other processes: --off-cpu",
                             perf != NULL ? perf : "--engine=perf and bpf");
+    if (s->http != NULL && !s->serve) return pt_cmd_usage(context, "--http needs --serve");
+    if (s->serve && (s->repeat > 1 || s->split))
+        return pt_cmd_usage(context, "--serve shows one recording with one file, not %s",
+                            s->split ? "--split" : "--repeat");
     if (s->split && (perf != NULL || is_perf))
         return pt_cmd_usage(context, "--split is for commands that the library is loaded into");
     return PT_EXIT_OK;
@@ -284,6 +306,8 @@ static pt_recording recording_of(pt_cmd_context *context, const pt_record_settin
         .tables = {.folder = pt_user_cache("pitot/tables"), .stamp = pt_cache_stamp()},
         .write = pt_record_write,
         .context = context,
+        .begins = settings->page != NULL ? pt_record_page_begins : NULL,
+        .begins_context = settings->page,
     };
 }
 
@@ -394,6 +418,19 @@ static void answer_habits_of_perf(pt_record_settings *settings)
     settings->call_graph = NULL;
 }
 
+static int record_with_page(pt_cmd_context *context, pt_record_settings *settings)
+{
+    pt_record_page page;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_record_page_start(settings->http, settings->output, &page, &error) != PT_OK)
+        return pt_fail(&error);
+    settings->page = &page;
+    const int status = record_once(context, settings);
+    settings->page = NULL;
+    pt_record_page_end(&page, settings->output);
+    return status;
+}
+
 static int record_run(pt_cmd_context *context, void *settings_memory)
 {
     pt_record_settings *const settings = settings_memory;
@@ -403,6 +440,7 @@ static int record_run(pt_cmd_context *context, void *settings_memory)
     answer_habits_of_perf(settings);
     if (settings->hz == 0) settings->hz = usual_hz(settings);
     pt_record_tell_cut_off(false);
+    if (settings->serve) return record_with_page(context, settings);
     if (settings->repeat == 1) return record_once(context, settings);
     pt_out_flush(context->out, NULL);
     return pt_record_repeat(settings, record_once, context);
@@ -419,6 +457,8 @@ static const char *const record_examples[] = {
     "every process of a build in one file",
     "pitot record --repeat=5 -o old.pb.gz ./test",
     "old.1.pb.gz to old.5.pb.gz, for pitot diff",
+    "pitot record --serve -p redis-server",
+    "in a browser, while it is recorded",
     NULL,
 };
 

@@ -2,6 +2,8 @@
 #include <stddef.h>
 
 #include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/query.h"
 #include "cmd/web.h"
 
 typedef struct {
@@ -61,6 +63,11 @@ static void say_url(const char *url)
 static int serve_run(pt_cmd_context *context, void *settings_)
 {
     const serve_settings *settings = settings_;
+    pt_web_live live = {.state = PT_LIVE_NOT};
+    int status = settings->live ? pt_web_live_load(context, &live) : pt_cmd_load(context);
+    /* A query that leaves nothing may match samples that are yet to come. */
+    if (status == PT_EXIT_OK && !settings->live) status = pt_cmd_ask(context);
+    if (status != PT_EXIT_OK) return status;
     const pt_web_default defaults[] = {
         {"source-path", settings->source_path != NULL ? settings->source_path : ""},
         {"trim-path", settings->trim_path != NULL ? settings->trim_path : ""},
@@ -70,7 +77,7 @@ static int serve_run(pt_cmd_context *context, void *settings_)
         .address = settings->http,
         .no_browser = settings->no_browser,
         .takes_files = true,
-        .is_live = settings->live,
+        .live = settings->live ? &live : NULL,
         .query = context->query,
         .defaults = defaults,
         .default_count = sizeof defaults / sizeof *defaults,
@@ -95,7 +102,7 @@ const pt_command pt_command_serve = {
                               "a difference, at port 8080", "pitot serve --live @recording",
                               "a program while `pitot record` records it", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_KEEPS_READ | PT_MARKS_BASE |
-             PT_KEEPS_SIDES | PT_ANSWERS_LINES,
+             PT_KEEPS_SIDES | PT_ANSWERS_LINES | PT_LOADS_ITSELF,
     .max_args = SIZE_MAX,
     .options = &serve_table,
     .settings_bytes = sizeof(serve_settings),

@@ -34,7 +34,7 @@ typedef struct {
     const pt_cmd_context *base; /* without threads: answers are made in copies of the process */
     const pt_web_options *options;
     uint64_t file_bytes; /* the largest file that the page takes; 0 = none */
-    uint64_t stamp; /* of a profile that grows: as it was read (pt_web_stamp); 0 = it does not */
+    pt_web_live live;
 } web;
 
 static void answer_text(pt_serve_answer *answer, unsigned status, const char *text)
@@ -110,17 +110,26 @@ static bool has_times(const pt_profile *p)
     return false;
 }
 
+static pt_app app_of(const web *w)
+{
+    static const char *const states[] = {
+        [PT_LIVE_FILES] = "files", [PT_LIVE_RECORDING] = "recording", [PT_LIVE_ENDED] = "ended"};
+    return (pt_app){.profile = w->base->profile,
+                    .title = w->base->title,
+                    .version = PT_VERSION,
+                    .before = pt_cmd_before_title(w->base),
+                    .has_times = has_times(w->base->profile),
+                    .file_bytes = w->file_bytes,
+                    .live = states[w->live.state],
+                    .seconds = pt_web_live_seconds(&w->live),
+                    .growth = w->live.version};
+}
+
 static void answer_page(const web *w, pt_serve_answer *answer)
 {
     pt_out out;
     pt_out_to_buf(&out, &answer->body);
-    const pt_app app = {.profile = w->base->profile,
-                        .title = w->base->title,
-                        .version = PT_VERSION,
-                        .before = pt_cmd_before_title(w->base),
-                        .has_times = has_times(w->base->profile),
-                        .file_bytes = w->file_bytes,
-                        .is_live = w->stamp != 0};
+    const pt_app app = app_of(w);
     pt_render_app_html(&out, &app);
     pt_out_done(&out, NULL);
     answer->type = "text/html; charset=utf-8";
@@ -214,30 +223,23 @@ static void answer_file(const web *w, const pt_serve_request *request, pt_serve_
     pt_buf_done(&said);
 }
 
-/* {"changed": true}: the process stays in place of the one before it, with the profile as it is
- * now. "gone": its files are there no more. */
+/* What the page is told of the profile as it is now. If that is another one, the process stays in
+ * place of the one before it. */
 static void answer_again(const web *w, pt_serve_answer *answer)
 {
-    const pt_cmd_context *const base = w->base;
-    const uint64_t stamp = pt_web_stamp(base->args, base->arg_count);
-    const pt_cmd_context *read = NULL;
-    if (stamp != 0 && stamp != w->stamp) {
-        pt_buf said = PT_BUF_INIT; /* the command line has said it */
-        pt_say_into(&said);
-        read = pt_web_read_again(base);
-        pt_say_into(NULL);
-        pt_buf_done(&said);
-    }
-    pt_putf(&answer->body, "{\"changed\": %s, \"gone\": %s}\n", read != NULL ? "true" : "false",
-            stamp == 0 ? "true" : "false");
+    web *now = pt_alloc(1, sizeof *now);
+    pt_out out;
+    *now = *w;
+    const pt_cmd_context *const read = pt_web_live_look(w->base, &now->live);
+    if (read != NULL) now->base = read;
+    pt_out_to_buf(&out, &answer->body);
+    const pt_app app = app_of(now);
+    pt_render_app_facts(&out, &app);
+    pt_out_done(&out, NULL);
     answer->type = "application/json";
     if (read == NULL) return;
-    web *made = pt_alloc(1, sizeof *made);
-    *made = *w;
-    made->base = read;
-    made->stamp = stamp;
     answer->stays = PT_STAY_HERE;
-    answer->stay_context = made;
+    answer->stay_context = now;
 }
 
 static void on_request(void *context, const pt_serve_request *request, pt_serve_answer *answer)
@@ -245,7 +247,7 @@ static void on_request(void *context, const pt_serve_request *request, pt_serve_
     const web *w = context;
     const char *path = request->path;
     if (request->posts && strcmp(path, "/file") == 0) return answer_file(w, request, answer);
-    if (request->posts && strcmp(path, "/again") == 0 && w->stamp != 0)
+    if (request->posts && strcmp(path, "/again") == 0 && w->live.state != PT_LIVE_NOT)
         return answer_again(w, answer);
     if (request->posts)
         return answer_text(answer, 404, "Files are taken at /file?name=NAME only.\n");
@@ -312,7 +314,7 @@ int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
     alone.confined = true;
     const char *const address = options->address != NULL ? options->address : "";
     web w = {.base = &alone, .options = options, .file_bytes = file_bytes_at(address, options)};
-    if (options->is_live) w.stamp = pt_web_stamp(base->args, base->arg_count) | 1;
+    if (options->live != NULL) w.live = *options->live;
     pt_server *server = NULL;
     pt_error error = PT_ERROR_INIT;
     stopped = eventfd(0, EFD_CLOEXEC);
@@ -323,8 +325,8 @@ int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
     sigaction(SIGINT, &action, &before[0]);
     sigaction(SIGTERM, &action, &before[1]);
     int status = PT_EXIT_OK;
-    if (pt_serve_open(address, options->is_live && w.file_bytes == 0 ? 1 : w.file_bytes, on_request,
-                      &w, &server, &error) != PT_OK) {
+    if (pt_serve_open(address, options->live != NULL && w.file_bytes == 0 ? 1 : w.file_bytes,
+                      on_request, &w, &server, &error) != PT_OK) {
         status = pt_fail(&error);
     } else {
         url_said(pt_serve_url(server));

@@ -14,6 +14,7 @@
 #define PT_CMD_WEB_H
 
 #include "cmd/cmd.h"
+#include "cmd/web_live.h"
 
 /* The value of a command's option for addresses that do not contain the option. */
 typedef struct pt_web_default {
@@ -21,11 +22,11 @@ typedef struct pt_web_default {
 } pt_web_default;
 
 typedef struct pt_web_options {
-    const char *address; /* HOST:PORT; NULL or "" = any free port of localhost */
-    bool no_browser;     /* do not open one */
-    bool takes_files;    /* files may be dropped on the page, unless other machines reach it */
-    bool is_live;        /* profiles that have changed are read again when the page requests it */
-    pt_query query;      /* what the page shows first */
+    const char *address;     /* HOST:PORT; NULL or "" = any free port of localhost */
+    bool no_browser;         /* do not open one */
+    bool takes_files;        /* files may be dropped on the page, unless other machines reach it */
+    const pt_web_live *live; /* how the profile grows; NULL: it does not */
+    pt_query query;          /* what the page shows first */
     const pt_web_default *defaults;
     size_t default_count;
 } pt_web_options;

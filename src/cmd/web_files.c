@@ -3,8 +3,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -84,64 +82,4 @@ const pt_cmd_context *pt_web_open_file(const pt_cmd_context *shown, const pt_ser
     after->profile = pt_profile_ref(profile_of(shown));
     after->side[0] = after->side[1] = NULL;
     return subtract_before(after, opened) ? after : NULL;
-}
-
-/* ---- Profiles that grow ---- */
-
-static uint64_t mix_in(uint64_t stamp, uint64_t value)
-{
-    return (stamp ^ value) * UINT64_C(0x9e3779b97f4a7c15) + (stamp >> 29);
-}
-
-static uint64_t mix_in_file(uint64_t stamp, const char *path)
-{
-    struct stat st;
-    struct timespec now;
-    if (stat(path, &st) != 0 || S_ISDIR(st.st_mode)) return stamp;
-    stamp = mix_in(stamp, 1);
-    stamp = mix_in(stamp, (uint64_t)st.st_size);
-    stamp = mix_in(stamp, (uint64_t)st.st_ino);
-    stamp = mix_in(stamp, (uint64_t)st.st_mtim.tv_sec);
-    stamp = mix_in(stamp, (uint64_t)st.st_mtim.tv_nsec);
-    /* Its bytes are put there by memory, which moves no time of change. */
-    if (pt_ends(path, ".journal") && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
-        stamp = mix_in(stamp, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
-    return stamp;
-}
-
-uint64_t pt_web_stamp(const char *const *names, size_t count)
-{
-    uint64_t stamp = 0;
-    for (size_t i = 0; i < count; i++) {
-        pt_folder_journals journals;
-        const bool is_recording = pt_cmd_find_recording(names[i], &journals);
-        for (size_t k = 0; k < journals.count; k++)
-            stamp = mix_in_file(stamp, journals.items[k]);
-        if (!is_recording) stamp = mix_in_file(stamp, names[i]);
-        pt_folder_journals_done(&journals);
-    }
-    return stamp;
-}
-
-const pt_cmd_context *pt_web_read_again(const pt_cmd_context *shown)
-{
-    pt_cmd_context *c = pt_alloc(1, sizeof *c);
-    *c = pt_cmd_context_like(shown);
-    c->args = shown->args;
-    c->arg_count = shown->arg_count;
-    c->base = shown->base;
-    c->confined = shown->confined;
-    c->progress = NULL;
-    const int status = pt_cmd_load(c);
-    pt_pool_free(c->pool);
-    c->pool = NULL;
-    if (status != PT_EXIT_OK) return NULL;
-    pt_loaded old = shown->loaded;
-    c->title = pt_strdup(shown->title);
-    pt_profile_unref(shown->profile);
-    pt_profile_unref(shown->as_read);
-    pt_profile_unref(shown->side[0]);
-    pt_profile_unref(shown->side[1]);
-    pt_loaded_done(&old);
-    return c;
 }

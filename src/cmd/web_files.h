@@ -1,5 +1,4 @@
-/* web_files.h: profiles that a served page shows beside those of the command line: files that are
- * dropped on it, and files that have changed since they were read. */
+/* web_files.h: files that are dropped on a served page. */
 #ifndef PT_CMD_WEB_FILES_H
 #define PT_CMD_WEB_FILES_H
 
@@ -16,13 +15,5 @@
  * the reason has been said (pt_say). */
 const pt_cmd_context *pt_web_open_file(const pt_cmd_context *shown,
                                        const pt_serve_request *request);
-
-/* A number that differs when one of the files has changed, and at each call if one is a journal,
- * whose changes leave no time in its status. 0: none of the files exists any more. */
-uint64_t pt_web_stamp(const char *const *names, size_t count);
-
-/* Reads the profiles of the command line again, and frees `shown`. NULL: they cannot be read now;
- * `shown` stays valid. */
-const pt_cmd_context *pt_web_read_again(const pt_cmd_context *shown);
 
 #endif

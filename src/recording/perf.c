@@ -455,6 +455,7 @@ static int take_samples(perf_run *run, pt_capture *capture)
 {
     pt_error error = PT_ERROR_INIT;
     PT_UNREF_PROFILE const pt_profile *profile = NULL;
+    pt_record_run_begins(run->recording, &run->kept);
     pt_capture_start(capture);
     if (run->child.pid > 0) {
         const pt_status began = pt_record_child_go(&run->child, run->recording->args[0], &error);

@@ -219,13 +219,10 @@ int pt_record_preload(const pt_recording *recording, const char *library, const 
     const pt_record_settings *const settings = recording->settings;
     pt_error error = PT_ERROR_INIT;
     if (pt_record_can_write(settings->output, &error) != PT_OK) return pt_fail(&error);
-    const char **const command = pt_alloc(recording->arg_count + 1, sizeof *command);
-    memcpy(command, recording->args, recording->arg_count * sizeof *command);
     PT_FREE char *text = pt_record_command_text(recording->args, recording->arg_count);
     pt_record_run run;
     int status;
-    const pt_status ran = pt_record_run_command(command, library, (uint32_t)settings->hz,
-                                                settings->wall, &run, &error);
+    const pt_status ran = pt_record_run_command(recording, library, &run, &error);
     if (ran == PT_OK) {
         status = finish_recording(recording, &run, text, engine);
     } else { /* as shells say it: 127 not found, 126 not to be run */
@@ -233,6 +230,5 @@ int pt_record_preload(const pt_recording *recording, const char *library, const 
         status = run.folder == NULL ? PT_EXIT_FAILED : ran == PT_ERR_NOTFOUND ? 127 : 126;
     }
     pt_record_run_done(&run);
-    free(command);
     return status;
 }

@@ -44,6 +44,9 @@ typedef struct pt_record_settings {
     pt_option_list pids;
     int engine; /* pt_record_engine */
     bool split, all, user, kernel, off_cpu, wall, timeline, each_thread, quiet;
+    bool serve;                  /* a page shows the recording while it goes on, */
+    const char *http;            /* at this HOST:PORT; NULL: any */
+    struct pt_record_page *page; /* made for --serve; else NULL */
     /* -g and --call-graph of perf, which change nothing. */
     bool stacks;
     const char *call_graph;
@@ -64,6 +67,10 @@ typedef struct pt_recording {
     pt_status (*write)(void *context, const pt_profile *profile, const char *path, mode_t mode,
                        pt_error *reterr);
     void *context; /* of write */
+    /* Learns the folder of the samples when the recording is about to begin (capture/folder.h);
+     * NULL: nobody asks. */
+    void (*begins)(void *begins_context, const char *folder);
+    void *begins_context;
 } pt_recording;
 
 /* ---- the engines: they record, write the file, print the summary ---- */
@@ -173,11 +180,13 @@ typedef struct pt_record_run {
 /* Makes the folder, in memory, and locks it while this recorder lives. is_shared: processes that
  * become another user's may leave files in it. Pair with pt_record_run_done in any case. */
 pt_status pt_record_run_folder(bool is_shared, pt_record_run *ret_run, pt_error *reterr);
+/* Tells that the recording begins (recording->begins), and notes its file in the run's folder. */
+void pt_record_run_begins(const pt_recording *recording, const pt_record_run *run);
 /* Makes the folder, runs the command with the library preloaded, and waits for its end. The command
  * has our standard streams. PT_ERR_NOTFOUND, PT_ERR_SYSTEM: it could not be started. Pair with
  * pt_record_run_done in any case, which removes the folder. */
-pt_status pt_record_run_command(const char *const *command, const char *library, uint32_t hz,
-                                bool is_wall, pt_record_run *ret_run, pt_error *reterr);
+pt_status pt_record_run_command(const pt_recording *recording, const char *library,
+                                pt_record_run *ret_run, pt_error *reterr);
 void pt_record_run_done(pt_record_run *run);
 /* Makes pt_record_run_done leave the folder with the journals, for pitot recover. */
 void pt_record_run_keep(pt_record_run *run);

@@ -121,9 +121,21 @@ static pt_status run_and_wait(const char *const *command, pt_record_run *run, pt
     return status;
 }
 
-pt_status pt_record_run_command(const char *const *command, const char *library, uint32_t hz,
-                                bool is_wall, pt_record_run *ret_run, pt_error *reterr)
+void pt_record_run_begins(const pt_recording *recording, const pt_record_run *run)
 {
+    const char *const output = recording->settings->output;
+    if (run->folder == NULL) return;
+    PT_FREE char *here = output[0] != '/' ? getcwd(NULL, 0) : pt_strdup("");
+    PT_FREE char *result =
+        here != NULL ? pt_strf("%s%s%s", here, here[0] != '\0' ? "/" : "", output) : NULL;
+    if (result != NULL && !pt_record_to_stdout(output)) pt_folder_name_result(run->folder, result);
+    if (recording->begins != NULL) recording->begins(recording->begins_context, run->folder);
+}
+
+pt_status pt_record_run_command(const pt_recording *recording, const char *library,
+                                pt_record_run *ret_run, pt_error *reterr)
+{
+    const uint32_t hz = (uint32_t)recording->settings->hz;
     PT_FREE char *preload = NULL;
     pt_status status = pt_record_run_folder(true, ret_run, reterr);
     if (status == PT_OK) status = preloadable_path(library, ret_run->folder, &preload, reterr);
@@ -131,8 +143,11 @@ pt_status pt_record_run_command(const char *const *command, const char *library,
     make_shared_file(ret_run->folder, PT_JOURNAL_BRIEF);
     make_shared_file(ret_run->folder, PT_JOURNAL_NOT_ENTERED);
     make_shared_file(ret_run->folder, PT_JOURNAL_SHORT);
-    set_environment(preload, ret_run->folder, hz, is_wall);
+    set_environment(preload, ret_run->folder, hz, recording->settings->wall);
     ret_run->period_ns = pt_journal_period_ns(hz);
+    PT_FREE const char **command = pt_alloc(recording->arg_count + 1, sizeof *command);
+    memcpy(command, recording->args, recording->arg_count * sizeof *command);
+    pt_record_run_begins(recording, ret_run);
     return run_and_wait(command, ret_run, reterr);
 }
 

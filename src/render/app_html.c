@@ -1,6 +1,8 @@
 /* app_html.c: see app_html.h. The data are JSON in a script element that nothing runs. */
 #include "render/app_html.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -37,29 +39,58 @@ static void put_answers(pt_json_w *w, const pt_app *app)
     pt_json_object_end(w);
 }
 
-void pt_render_app_html(pt_out *out, const pt_app *app)
+/* "live": null, or {"state": "recording", "seconds": 12, "growth": "8fa0"} */
+static void put_live(pt_json_w *w, const pt_app *app)
+{
+    char growth[24];
+    pt_json_key(w, "live");
+    if (app->live == NULL) return pt_json_null(w);
+    snprintf(growth, sizeof growth, "%" PRIx64, app->growth);
+    pt_json_object(w);
+    pt_json_key_text(w, "state", app->live);
+    if (app->seconds >= 0) pt_json_key_int(w, "seconds", app->seconds);
+    pt_json_key_text(w, "growth", growth); /* numbers of JavaScript have 53 bits */
+    pt_json_object_end(w);
+}
+
+static void put_facts(pt_json_w *w, const pt_app *app)
 {
     const pt_profile *const profile = app->profile;
-    const char *const rest = pt_embed_until_data(out, pt_embed_app_html, pt_embed_app_html_end);
     const uint32_t event = pt_profile_default_event(profile);
+    pt_json_key_text(w, "title", app->title);
+    pt_json_key_text(w, "version", app->version);
+    pt_json_key(w, "before");
+    if (app->before != NULL)
+        pt_json_text(w, app->before);
+    else
+        pt_json_null(w);
+    pt_json_key_bool(w, "times", app->has_times);
+    pt_json_key_uint(w, "files", app->file_bytes);
+    put_live(w, app);
+    pt_json_key_array(w, "events");
+    for (uint32_t e = 0; e < profile->event->t.count; e++)
+        put_event(w, profile, e);
+    pt_json_array_end(w);
+    pt_json_key_uint(w, "event", event != PT_NONE ? event : 0);
+}
+
+void pt_render_app_facts(pt_out *out, const pt_app *app)
+{
+    pt_json_w w;
+    pt_json_w_init(&w, out, 0);
+    pt_json_object(&w);
+    put_facts(&w, app);
+    pt_json_object_end(&w);
+    pt_json_w_done(&w);
+}
+
+void pt_render_app_html(pt_out *out, const pt_app *app)
+{
+    const char *const rest = pt_embed_until_data(out, pt_embed_app_html, pt_embed_app_html_end);
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_IN_HTML);
     pt_json_object(&w);
-    pt_json_key_text(&w, "title", app->title);
-    pt_json_key_text(&w, "version", app->version);
-    pt_json_key(&w, "before");
-    if (app->before != NULL)
-        pt_json_text(&w, app->before);
-    else
-        pt_json_null(&w);
-    pt_json_key_bool(&w, "times", app->has_times);
-    pt_json_key_uint(&w, "files", app->file_bytes);
-    pt_json_key_bool(&w, "live", app->is_live);
-    pt_json_key_array(&w, "events");
-    for (uint32_t e = 0; e < profile->event->t.count; e++)
-        put_event(&w, profile, e);
-    pt_json_array_end(&w);
-    pt_json_key_uint(&w, "event", event != PT_NONE ? event : 0);
+    put_facts(&w, app);
     if (app->query != NULL) pt_json_key_text(&w, "query", app->query);
     if (app->answers != NULL) put_answers(&w, app);
     pt_json_object_end(&w);

@@ -18,12 +18,18 @@ typedef struct pt_app {
     const char *before;  /* what it is compared with; NULL = nothing */
     bool has_times;      /* the samples have times */
     uint64_t file_bytes; /* the largest file that the server takes; 0 = it takes none */
-    bool is_live;        /* the profile grows */
-    const char *query;   /* of a file: what was asked; else NULL */
+    /* A profile that grows: "files", "recording", or "ended"; NULL: it does not. */
+    const char *live;
+    int64_t seconds;   /* of a recording that goes on: its age; else negative */
+    uint64_t growth;   /* another number when the profile has grown */
+    const char *query; /* of a file: what was asked; else NULL */
     /* Of a file: its reports, those of one kind beside each other. NULL: a server has them. */
     const pt_app_answer *answers;
     size_t answer_count;
 } pt_app;
+
+/* Writes what the page is told of the profile, without reports, as a JSON object. */
+void pt_render_app_facts(pt_out *out, const pt_app *app);
 
 /* Writes the page for a profile; errors stay in out. The title may be anything. */
 void pt_render_app_html(pt_out *out, const pt_app *app);

@@ -47,3 +47,57 @@ printf x >left/recording.journal
 run pitot top left left
 expect_status 2
 expect_stderr_line 'pitot: left: name a recording without other profiles'
+
+it 'record --serve shows one recording with one file'
+run pitot record --serve --repeat=2 true
+expect_status 2
+expect_stderr_line 'pitot: --serve shows one recording with one file, not --repeat'
+run pitot record --http=:0 true
+expect_status 2
+expect_stderr_line 'pitot: --http needs --serve'
+
+# A request to the page of `said`, with its token.
+ask() {
+    local printed
+    printed=$(grep -o 'http://[^ ]*' said) &&
+        curl -s -H "Authorization: Bearer ${printed##*t=}" "${@:2}" "${printed%%/\?t=*}$1"
+}
+
+it 'a process is watched while it is recorded, and its profile after that until Ctrl-C'
+if ! "$PITOT" version --features | grep -q libmicrohttpd || ! "$PITOT" record --engine=perf -q -o y.pb.gz true 2>/dev/null; then
+    skip 'perf events are not allowed here, or libmicrohttpd is not installed'
+elif needs curl setsid; then
+    rm -f enough
+    ./spin &
+    spin=$!
+    setsid "$PITOT" record --serve --http=127.0.0.1: -p $spin -o y.pb.gz >out 2>said &
+    recorder=$!
+    until ask /again -X POST >again 2>/dev/null && grep -q '"state":"recording"' again && ask /api/top | grep -q ' spin '; do
+        kill -0 $recorder && sleep 0.1 || break
+    done
+    kill -INT $recorder
+    until grep -q 'the page stays until Ctrl-C' said; do kill -0 $recorder && sleep 0.1 || break; done
+    ask /again -X POST >again
+    expect grep -q '"state":"ended"' again
+    ask /api/top >shown
+    run pitot top y.pb.gz
+    expect_equal 'the page' "$(cat shown)" "$(cat "$t_out/stdout")"
+    kill -INT $recorder
+    wait $recorder
+    expect_equal 'the status' $? 0
+    expect_equal 'standard output' "$(cat out)" ''
+    echo >enough
+    wait $spin
+fi
+
+it 'SIGTERM ends a recording with its page'
+if "$PITOT" version --features | grep -q libmicrohttpd && needs setsid; then
+    rm -f enough
+    setsid "$PITOT" record --serve --engine=preload -o z.pb.gz ./spin 2>said &
+    recorder=$!
+    until grep -q http: said; do kill -0 $recorder && sleep 0.1 || break; done
+    kill -TERM $recorder
+    wait $recorder
+    expect_equal 'the status' $? 143
+    expect [ -s z.pb.gz ]
+fi

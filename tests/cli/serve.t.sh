@@ -210,16 +210,29 @@ token=$first_token
 it 'reads a profile again that has changed, where that was asked for'
 cp a.folded live.folded
 start live "$PITOT" serve --no-browser --live live.folded
-again() { curl -s -H "Authorization: Bearer $token" -X POST "$live/again"; }
+last_growth=
+# again ADDRESS: the state, and whether the profile is the one of the time before.
+again() {
+    local growth
+    curl -s -H "Authorization: Bearer $token" -X POST "$1/again" >body
+    growth=$(grep -o '"growth":"[^"]*"' body)
+    state="$(grep -o '"state":"[^"]*"' body) $([ "$growth" = "$last_growth" ] && echo same || echo new)"
+    last_growth=$growth
+}
+again "$live"
+expect_equal 'at first' "$state" '"state":"files" new'
 cp dropped.folded live.new && mv live.new live.folded
 for i in 1 2; do
-    expect_equal "time $i" "$(again)" "{\"changed\": $([ $i = 1 ] && echo true || echo false), \"gone\": false}"
+    again "$live"
+    expect_equal "time $i" "$state" "\"state\":\"files\" $([ $i = 1 ] && echo new || echo same)"
     expect_equal top "$(curl -s -H "Authorization: Bearer $token" "$live/api/top")" "$("$PITOT" top live.folded)"
 done
 echo 'no profile' >live.folded
-expect_equal 'what cannot be read' "$(again)" '{"changed": false, "gone": false}'
+again "$live"
+expect_equal 'what cannot be read' "$state" '"state":"files" same'
 rm live.folded
-expect_equal 'its end' "$(again)" '{"changed": false, "gone": true}'
+again "$live"
+expect_equal 'its end' "$state" '"state":"ended" same'
 expect_equal top "$(curl -s -H "Authorization: Bearer $token" "$live/api/top" | tail -n +2)" "$("$PITOT" top dropped.folded | tail -n +2)"
 kill "$pid"
 token=$first_token
@@ -236,7 +249,8 @@ else
     servers+=("${inner// /}")
     for i in 1 2 3 4; do
         echo "main;step_$i $i" >live.new && mv live.new live.folded
-        expect_equal "change $i" "$(curl -s -H "Authorization: Bearer $token" -X POST "$alone/again")" '{"changed": true, "gone": false}'
+        again "$alone"
+        expect_equal "change $i" "$state" '"state":"files" new'
     done
     # A process that was replaced ends after the answer: the next event finds it.
     for i in $(seq 100); do

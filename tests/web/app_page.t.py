@@ -8,6 +8,8 @@ import json
 import os
 import random
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -434,12 +436,67 @@ def a_profile_that_grows_is_shown_as_it_is_without_losing_the_place(browser):
         equal(rows(page)[0], '9,300 93.0% 9,300 93.0% read')
         equal(page.eval('document.querySelector("#content [aria-current=true]").dataset.name'), 'read')
         os.remove(os.path.join(FOLDER, 'live.folded'))
-        waits(page, 'document.querySelector("#live").textContent === "the recording has ended"')
+        waits(page, 'document.querySelector("#live").textContent === "ended"')
         click_text(page, '#views a', 'Tree')
         ready(page, 'tree')
         equal(rows(page)[0], '10,000 100.0% 0 0% ▾main')
         equal(browser.complaints, [])
     finally:
+        process.terminate()
+        process.wait()
+
+
+PROGRAM = """
+#include <unistd.h>
+volatile unsigned sum;
+__attribute__((noinline)) static void spin(void) { for (int i = 0; i < 1000000; i++) sum += (unsigned)i; }
+int main(void) { while (access("enough", F_OK) != 0) spin(); return 3; }
+"""
+
+
+def a_recording_is_watched_to_its_end(browser):
+    compiler = shutil.which(os.environ.get('CC', 'cc'))
+    if compiler is None or os.environ.get('PITOT_SANITIZED', '0') != '0':
+        print('# skipped: no compiler, or the library is not loaded into sanitized runs')
+        return
+    with open(os.path.join(FOLDER, 'spin.c'), 'w') as f:
+        f.write(PROGRAM)
+    subprocess.run([compiler, '-O1', '-g', 'spin.c', '-o', 'spin'], cwd=FOLDER, check=True)
+    process, printed = serve_of('record', '--serve', '--engine=preload', '-o', 'spin.pb.gz', './spin')
+    try:
+        browser.open(printed, ready='document.documentElement.dataset.ready !== undefined').close()
+        page = browser.open(printed[:printed.index('/?t=')] + '/ui/')
+        number = r'Number(/samples?: ([\d,.]+)|cpu: ([\d.]+)/.exec((document.querySelector(".facts") || {textContent: ""}).textContent)?.[2] || 0)'
+        waits(page, f'{number} > 0')
+        left, top = page.eval('(c => [c.left, c.top])(document.querySelector("#canvas").getBoundingClientRect())')
+        page.click(left + 60, top + 28)
+        page.key('Escape')
+        there, zoomed = address(page), page.text('#crumbs li:last-child')
+        assert '?zoom=' in there and zoomed != 'all', there
+        first = page.eval(number)
+        assert re.fullmatch(r'recording, \d+ s', page.text('#live')), page.text('#live')
+        waits(page, f'{number} !== {first}')
+        equal((address(page), page.text('#crumbs li:last-child')), (there, zoomed))
+        click_text(page, '#views a', 'Top')
+        ready(page, 'top')
+        click_text(page, 'td.name button', 'spin')
+        page.key('Escape')
+        renewed = page.eval('Number(document.documentElement.dataset.renewed)')
+        open(os.path.join(FOLDER, 'enough'), 'w').close()
+        waits(page, 'document.querySelector("#live").textContent === "ended"')
+        assert page.eval('Number(document.documentElement.dataset.renewed)') > renewed
+        equal(page.eval('document.querySelector("#content [aria-current=true]").dataset.name'), 'spin')
+        said = json.loads(pitot('top', '--json', '--rows=0', 'spin.pb.gz'))['rows']
+        shown = page.eval('[...document.querySelectorAll("tbody tr")].map(r => [r.cells[4].textContent, r.cells[1].textContent, r.cells[3].textContent])')
+        equal(shown, [[row['name'], percent(row['self_share']), percent(row['total_share'])] for row in said])
+        equal(page.text('#title'), 'spin.pb.gz')
+        again = browser.open(printed[:printed.index('/?t=')] + address(page))
+        equal((again.text('#live'), again.text('#content')), ('ended', page.text('#content')))
+        process.send_signal(signal.SIGINT)
+        equal(process.wait(), 3)
+        equal(browser.complaints, [])
+    finally:
+        open(os.path.join(FOLDER, 'enough'), 'w').close()
         process.terminate()
         process.wait()
 
@@ -573,6 +630,7 @@ TESTS = [
     files_hold_the_samples_that_are_shown,
     a_report_reads_other_profiles_by_itself,
     a_profile_that_grows_is_shown_as_it_is_without_losing_the_place,
+    a_recording_is_watched_to_its_end,
     what_matches_nothing_is_said_in_words,
     conditions_without_a_field_can_be_taken_away,
     my_code_is_one_button,
@@ -604,8 +662,12 @@ def write_profiles():
 
 
 def serve(*words):
+    return serve_of('serve', '--no-browser', *words)
+
+
+def serve_of(*words):
     """Starts a server; (process, address)."""
-    process = subprocess.Popen([PITOT, 'serve', '--no-browser', *words], cwd=FOLDER, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([PITOT, *words], cwd=FOLDER, stderr=subprocess.PIPE, text=True)
     for line in process.stderr:
         found = re.search(r'http://\S+', line)
         if found:

@@ -11,7 +11,7 @@ import { disasmView, sourceView } from "./listing";
 import { LocalAnswers } from "./local/answers";
 import { LocalProfile, readProfile } from "./local/profile";
 import { Menu } from "./menu";
-import { exactly, Page } from "./page";
+import { exactly, note, Page } from "./page";
 import { peekView } from "./peek";
 import { diffView, infoView, tagsView, tracesView, whyView } from "./reports";
 import { FIELDS, ROOT, State, View, VIEWS } from "./state";
@@ -24,13 +24,19 @@ interface Data {
   version: string;
   before: string | null; /* what it is compared with */
   times: boolean; /* samples have times */
-  live: boolean; /* the profile grows */
+  live: Live | null; /* the profile grows */
   files: number; /* the bytes of a file that the server takes; 0: it takes none */
   events: { type: string; unit: string }[];
   event: number;
   query?: string; /* of a file: what was asked */
   /* Of a file: the reports that it holds, those of single functions by their names. */
   answers?: Record<string, unknown>;
+}
+
+interface Live {
+  state: "files" | "recording" | "ended";
+  seconds?: number; /* the age of the recording */
+  growth: string; /* another text when there is more */
 }
 
 const TABLE_ROWS = "1000";
@@ -73,45 +79,70 @@ class App implements Page {
     this.listEvents();
     this.listen();
     this.show();
-    if (this.data.live) this.lookAgain();
+    this.lookAgain();
   }
 
   /* ---- A profile that grows ---- */
 
+  private showLive(live: Live): void {
+    const text = { files: "live", recording: `recording, ${live.seconds ?? 0} s`, ended: "ended" }[live.state];
+    byId("live").hidden = false;
+    byId("live").textContent = text;
+    byId("live").toggleAttribute("data-on", live.state !== "ended");
+  }
+
   private lookAgain(): void {
-    const live = byId("live");
-    live.hidden = false;
-    live.textContent = "live";
-    live.toggleAttribute("data-on", true);
-    const end = (text: string): void => {
-      live.textContent = text;
-      live.removeAttribute("data-on");
-    };
-    window.setTimeout(async () => {
-      const response = document.hidden ? null : await fetch(`${ROOT}/again`, { method: "POST" }).catch(() => undefined);
-      if (response === undefined) return end("pitot has ended");
-      const said = response !== null && response.ok ? ((await response.json()) as { changed: boolean; gone: boolean }) : null;
-      if (said?.changed) await this.renew().catch(() => undefined);
-      if (said?.gone) end("the recording has ended");
-      else this.lookAgain();
+    const { live } = this.data;
+    if (live === null) return;
+    this.showLive(live);
+    if (live.state === "ended") return;
+    window.setTimeout(() => {
+      this.look(live).then(
+        () => this.lookAgain(),
+        () => {
+          byId("live").textContent = "pitot has ended";
+          byId("live").removeAttribute("data-on");
+        }
+      );
     }, LOOK_AGAIN_MS);
   }
 
-  /* The same view of what is there now, with its scrolling, and the keyboard where it was. */
-  private async renew(): Promise<void> {
+  /* What is not shown while the page is in use is shown by a later look. */
+  private async look(before: Live): Promise<void> {
+    if (document.hidden) return;
+    const response = await fetch(`${ROOT}/again`, { method: "POST" });
+    if (!response.ok) return; /* too many reports at once */
+    const now = (await response.json()) as Data & { live: Live };
+    const { live } = now;
+    if (live.growth === before.growth || (await this.renew(now).catch(() => true))) this.data = { ...this.data, ...now };
+    else this.data.live = { ...live, growth: before.growth, state: live.state === "ended" ? before.state : live.state };
+  }
+
+  /* The same view of what is there now, with its scrolling, and the keyboard where it was. False: not now. */
+  private async renew(now: Data): Promise<boolean> {
     const question = this.asked;
-    const isInUse = (): boolean => question !== this.asked || !byId("selection").hidden || document.documentElement.dataset.ready === undefined;
-    if (isInUse() || this.state.view.name === "graph") return; /* a picture would flicker */
+    const isInUse = (): boolean => {
+      const types = document.activeElement instanceof HTMLInputElement && this.flame === null && this.content.contains(document.activeElement);
+      return types || question !== this.asked || !byId("selection").hidden || document.documentElement.dataset.ready === undefined;
+    };
+    if (isInUse()) return false;
     this.answers.clear();
-    if (this.flame !== null) {
+    if (this.data.events.length === 0) {
+      this.data = { ...this.data, ...now };
+      this.showReport(); /* its first samples */
+    } else if (this.state.view.name === "graph") {
+      /* a picture would flicker */
+    } else if (this.flame !== null) {
       const { graph } = this.flame;
       const data = parseData(JSON.stringify(await this.ask("flame")));
-      if (isInUse()) return;
+      if (isInUse()) return false;
       graph.renew(data);
       this.content.querySelector(".facts")?.replaceChildren(...graph.facts().map((fact) => element("li", "", fact)));
+    } else if (this.state.view.name === "flamegraph") {
+      this.showReport(); /* the query matched nothing until now */
     } else {
       const made = await (this.state.waits() ? this.picker() : this.viewOf(this.state.view)());
-      if (isInUse()) return;
+      if (isInUse()) return false;
       const scrolled = [...this.content.querySelectorAll(".scroll, .side")].map((e) => [e.scrollLeft, e.scrollTop]);
       const focused = document.activeElement instanceof HTMLElement && this.content.contains(document.activeElement) ? document.activeElement.dataset.name : undefined;
       this.content.replaceChildren(...made);
@@ -119,8 +150,15 @@ class App implements Page {
       const names = [...this.content.querySelectorAll<HTMLElement>("[data-name]")];
       if (focused !== undefined) names.find((e) => e.dataset.name === focused)?.focus();
     }
+    this.data = { ...this.data, ...now };
+    this.views = this.viewsThere();
+    this.showTitle();
+    this.showViews();
+    this.listEvents();
+    byId<HTMLSelectElement>("event").value = this.eventChoice(this.state.get("si"));
     this.mark();
     document.documentElement.dataset.renewed = String(Number(document.documentElement.dataset.renewed || "0") + 1);
+    return true;
   }
 
   private showTitle(): void {
@@ -386,6 +424,7 @@ class App implements Page {
     };
     const fail = (e: Error): void => answer([element("p", "problem", e.message)]);
     if (make) make().then(answer, fail);
+    else if (this.data.events.length === 0 && this.data.live !== null) answer([note("There are no samples yet.")]);
     else if (state.waits()) this.picker().then(answer, fail);
     else if (state.view.name === "flamegraph") this.flameView(answer).catch(fail);
     else this.viewOf(state.view)().then(answer, fail);

@@ -1,0 +1,36 @@
+/* web_live.h: profiles that grow while a page shows them: a recording that goes on, until its
+ * profile is written, and files that other programs replace. */
+#ifndef PT_CMD_WEB_LIVE_H
+#define PT_CMD_WEB_LIVE_H
+
+#include "cmd/cmd.h"
+
+typedef enum {
+    PT_LIVE_NOT,
+    PT_LIVE_FILES,
+    PT_LIVE_RECORDING,
+    PT_LIVE_ENDED, /* the recording has ended, or the files are gone */
+} pt_live_state;
+
+/* Strings live as long as the process. */
+typedef struct pt_web_live {
+    pt_live_state state;
+    const char *folder; /* of the recording: the outer one (capture/folder.h) */
+    const char *result; /* the file that its profile will be; NULL: not known */
+    int64_t began_ns;   /* Unix time */
+    uint64_t version;   /* of the profile that was read: another number when there is more */
+} pt_web_live;
+
+/* Finds what is to be followed: a recording, if it is the only argument, else files. Loads the
+ * profile as pt_cmd_load does; that of a recording without samples is empty. Returns an exit
+ * status; a failure was printed. */
+int pt_web_live_load(pt_cmd_context *context, pt_web_live *ret_live);
+
+/* For how many seconds the recording has gone on; -1: it does not. */
+int64_t pt_web_live_seconds(const pt_web_live *live);
+
+/* Looks again. If there is more than *live has, reads it, frees `shown`, and returns the new one;
+ * else, and if it cannot be read now, NULL. */
+const pt_cmd_context *pt_web_live_look(const pt_cmd_context *shown, pt_web_live *live);
+
+#endif
