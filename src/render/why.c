@@ -67,15 +67,29 @@ static void put_own(pt_buf *to, const pt_look *look, const pt_why_finding *f)
     if (f->place.name[0] != '[') pt_putf(to, " itself");
 }
 
+/* Plain samples may be of either time. */
+static bool is_of_cpu(const pt_summary *summary)
+{
+    static const char *const others[] = {"off-cpu", "wall", "samples"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(summary->type, others[i]) == 0) return false;
+    return true;
+}
+
 /* The text after "60 % of the CPU time is spent": "copying memory below f (a.c:3)". */
-static char *sentence_of(const pt_look *look, const pt_why_finding *f)
+static char *sentence_of(const pt_look *look, const pt_summary *summary, const pt_why_finding *f)
 {
     pt_buf text = PT_BUF_INIT;
     if (f->kind == PT_WHY_CAUSE) {
-        pt_putf(&text, "%s", f->cause->doing);
+        const bool waits = f->cause->doing_on_cpu != NULL;
+        pt_putf(&text, "%s",
+                waits && is_of_cpu(summary) ? f->cause->doing_on_cpu : f->cause->doing);
         if (f->processes > 1) pt_putf(&text, ", in %s processes", pt_count_of(f->processes).text);
         if (f->place.name != NULL) {
-            pt_putf(&text, "%s below ", f->place.share < 0.8 ? ", most of it" : "");
+            pt_putf(&text, "%s below ",
+                    f->place.share < 0.8 ? ", most of it"
+                    : f->processes > 1   ? ","
+                                         : "");
             put_place(&text, look, &f->place);
         }
         return pt_buf_take(&text, NULL);
@@ -97,7 +111,7 @@ static char *sentence_of(const pt_look *look, const pt_why_finding *f)
 static char *predicate_of(const pt_look *look, const pt_summary *summary, const char *noun,
                           const pt_why_finding *f)
 {
-    PT_FREE char *text = sentence_of(look, f);
+    PT_FREE char *text = sentence_of(look, summary, f);
     if (summary->kind == PT_EVENT_BYTES) return pt_strf("comes from %s", text + strlen("in "));
     return pt_strf("%s spent %s", pt_ends(noun, "s") ? "are" : "is", text);
 }
@@ -126,6 +140,21 @@ static char *sources_text(const pt_look *look, const pt_why_finding *f)
     return pt_buf_take(&text, NULL);
 }
 
+/* A function that is so often in its stacks calls itself. */
+#define DEPTH_SHOWN 3.0
+
+/* ". Try: reserve the size before the loop" */
+static char *advice_of(const pt_why_finding *f)
+{
+    if (f->cause != NULL) return pt_strf(". Try: %s", f->cause->advice);
+    if (f->depth >= DEPTH_SHOWN)
+        return pt_strf(
+            ". It calls itself, %.0f deep on average. Try: keep results that it computes "
+            "again",
+            f->depth);
+    return pt_strf("%s", "");
+}
+
 static void put_detail(pt_out *out, const pt_look *look, const char *text)
 {
     if (text[0] == '\0') return;
@@ -149,10 +178,10 @@ static void put_finding(pt_out *out, const pt_look *look, const pt_report_head *
     pt_text_colour_end(out, look, PT_COLOUR_STRONG);
     put_detail(out, look, path);
     put_detail(out, look, sources);
+    PT_FREE char *advice = advice_of(f);
     PT_FREE char *gain =
-        pt_strf("At most %s of %s can be saved%s%s.", pt_value_of(unit, f->value).text,
-                pt_value_of(unit, why->whole).text, f->cause != NULL ? ". Try: " : "",
-                f->cause != NULL ? f->cause->advice : "");
+        pt_strf("At most %s of %s can be saved%s.", pt_value_of(unit, f->value).text,
+                pt_value_of(unit, why->whole).text, advice);
     put_detail(out, look, gain);
 }
 
@@ -251,6 +280,7 @@ static void put_json_finding(pt_json_w *w, const pt_summary *summary, const pt_w
     if (f->place.name != NULL) put_json_place(w, &f->place);
     if (f->via != NULL) pt_json_key_text(w, "called", f->via);
     pt_json_key_text(w, "leaf", f->symptom);
+    if (f->kind == PT_WHY_OWN) pt_json_key_double(w, "depth", f->depth);
     put_json_path(w, &f->path);
     pt_json_key_array(w, "callers");
     for (size_t i = 0; i < f->source_count; i++) {

@@ -70,6 +70,15 @@ const char *pt_without_return_type(const char *name)
     return begin;
 }
 
+bool pt_is_compilers_suffix(const char *dot)
+{
+    static const char *const suffixes[] = {"part", "constprop", "isra", "cold", "lto_priv", "llvm"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (pt_begins(dot + 1, suffixes[i]) && strchr(".", dot[1 + strlen(suffixes[i])]) != NULL)
+            return true;
+    return false;
+}
+
 static bool begins_with_any(const char *text, const char *const *list)
 {
     for (; *list != NULL; list++)

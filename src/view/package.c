@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "view/own_code.h"
+
 static bool is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -61,15 +63,6 @@ static const char *inside_brackets(const char *name)
     }
 }
 
-/* Suffixes that gcc and clang give to pieces of one C function. */
-static bool is_compilers_suffix(const char *dot)
-{
-    static const char *const suffixes[] = {"part", "constprop", "isra", "cold", "lto_priv", "llvm"};
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (starts_with_word(dot + 1, suffixes[i])) return true;
-    return false;
-}
-
 /* Dotted paths: one dot ends the package, of more dots the last two set off class and method. */
 static size_t dotted_bytes(const char *name)
 {
@@ -80,7 +73,7 @@ static size_t dotted_bytes(const char *name)
     size_t dots = 0, first = 0, before_class = 0, last = 0;
     for (size_t i = tail; i < plain; i++) {
         if (name[i] != '.') continue;
-        if (dots == 0 && is_compilers_suffix(name + i)) return 0;
+        if (dots == 0 && pt_is_compilers_suffix(name + i)) return 0;
         if (dots++ == 0) first = i;
         before_class = last;
         last = i;

@@ -127,6 +127,12 @@ static bool is_transparent(const step *s)
     return s->cause == PT_WHY_INTERPRETER || (s->cause == PT_WHY_NO_CAUSE && s->runtime);
 }
 
+/* Is the step an interpreter's loop, or code without a name that a runtime made? */
+static bool says_nothing(const reader *r, const step *s)
+{
+    return s->cause == PT_WHY_INTERPRETER || (s->runtime && pt_fold_is_unnamed(&r->fold, s->row));
+}
+
 /* ---- The group of a stack ---- */
 
 typedef struct {
@@ -141,6 +147,7 @@ typedef struct {
     uint32_t id;
     size_t own; /* index of the innermost own step, the caller of the steps before it; steps.count =
                    none */
+    size_t called; /* index of the step that own code called, plus 1; 0 = none */
 } membership;
 
 static size_t first_own(const reader *r, size_t from)
@@ -170,7 +177,7 @@ static uint8_t cause_of_steps(const reader *r, size_t from, size_t end)
  * of a sort is. */
 static membership of_own_leaf(const reader *r, size_t own)
 {
-    const membership itself = {PT_WHY_OWN, r->steps.items[own].row, own};
+    const membership itself = {PT_WHY_OWN, r->steps.items[own].row, own, 0};
     size_t caller = own;
     while (caller < r->steps.count &&
            (r->steps.items[caller].own || is_transparent(&r->steps.items[caller])))
@@ -179,22 +186,41 @@ static membership of_own_leaf(const reader *r, size_t own)
     if (outer == r->steps.count) return itself;
     const uint8_t cause = cause_of_steps(r, caller, outer);
     if (cause == PT_WHY_NO_CAUSE || !pt_why_causes[cause].calls_back) return itself;
-    return (membership){PT_WHY_CAUSE, cause, outer};
+    return (membership){PT_WHY_CAUSE, cause, outer, 0};
+}
+
+/* Was the step's function inlined into the own one? Without a cause it is the own one's work. */
+static bool is_inlined_into(const reader *r, size_t at, size_t own)
+{
+    return own < r->steps.count && r->steps.items[at].location == r->steps.items[own].location;
+}
+
+/* The group, without the called step. */
+static membership group_of_steps(const reader *r)
+{
+    const size_t own = first_own(r, 0);
+    const uint8_t cause = cause_of_steps(r, 0, own);
+    if (cause != PT_WHY_NO_CAUSE) return (membership){PT_WHY_CAUSE, cause, own, 0};
+    const bool has_own = own < r->steps.count;
+    size_t via = own; /* the step below own code that is no interpreter's loop */
+    while (via > 0 &&
+           (is_transparent(&r->steps.items[via - 1]) || is_inlined_into(r, via - 1, own)))
+        via--;
+    if (via > 0 && r->has_causes)
+        return (membership){PT_WHY_LIBRARY, r->steps.items[has_own ? via - 1 : 0].row, own, via};
+    if (has_own) return of_own_leaf(r, own);
+    return (membership){PT_WHY_LIBRARY, r->steps.items[0].row, own, 0};
 }
 
 static membership of_steps(const reader *r)
 {
-    const size_t own = first_own(r, 0);
-    const uint8_t cause = cause_of_steps(r, 0, own);
-    if (cause != PT_WHY_NO_CAUSE) return (membership){PT_WHY_CAUSE, cause, own};
-    size_t via = own; /* the step below own code that is no interpreter's loop */
-    while (via > 0 && is_transparent(&r->steps.items[via - 1]))
-        via--;
-    if (via > 0 && r->has_causes)
-        return (membership){PT_WHY_LIBRARY, r->steps.items[own < r->steps.count ? via - 1 : 0].row,
-                            own};
-    if (own < r->steps.count) return of_own_leaf(r, own);
-    return (membership){PT_WHY_LIBRARY, r->steps.items[0].row, own};
+    membership m = group_of_steps(r);
+    if (m.own == r->steps.count) m.called = 0;
+    if (m.own == r->steps.count || m.kind == PT_WHY_LIBRARY) return m;
+    m.called = m.own;
+    while (m.called > 1 && says_nothing(r, &r->steps.items[m.called - 1]))
+        m.called--;
+    return m;
 }
 
 typedef struct {
@@ -271,12 +297,11 @@ static void tally_stack(tallies *t, reader *r, uint32_t stack)
 {
     const int64_t value = r->value[stack];
     read_stack(r, stack);
-    const size_t own = of_steps(r).own;
+    const membership m = of_steps(r);
     pt_saturating_into(&t->leaf[r->steps.items[0].row], value);
-    if (own < r->steps.count) pt_saturating_into(&t->direct[r->steps.items[own].row], value);
-    if (own > 0 && own < r->steps.count)
-        pt_saturating_into(&t->via[r->steps.items[own - 1].row], value);
-    for (size_t i = own; i < r->steps.count; i++) {
+    if (m.own < r->steps.count) pt_saturating_into(&t->direct[r->steps.items[m.own].row], value);
+    if (m.called > 0) pt_saturating_into(&t->via[r->steps.items[m.called - 1].row], value);
+    for (size_t i = m.own; i < r->steps.count; i++) {
         const step *const s = &r->steps.items[i];
         if (!s->own || t->marked[s->row] == stack + 1) continue;
         t->marked[s->row] = stack + 1;
@@ -456,11 +481,11 @@ static pt_why_path path_of_group(reader *r, const grouping *g, uint32_t of_group
 {
     const group *const of = &g->group.items[of_group];
     read_stack(r, place == PT_NONE ? of->heaviest : stack_with_place(r, g, of_group, place));
-    const size_t own = of_steps(r).own;
-    row_path path = own_rows(r, own, PT_WHY_PATH_MAX - 2);
-    if (own == r->steps.count && of->kind == PT_WHY_CAUSE) add_cause(&path, r, of->id);
-    if (own > 0 && own < r->steps.count) add_row(&path, r->steps.items[own - 1].row);
-    if (own > 0) add_row(&path, r->steps.items[0].row);
+    const membership m = of_steps(r);
+    row_path path = own_rows(r, m.own, PT_WHY_PATH_MAX - 2);
+    if (m.own == r->steps.count && of->kind == PT_WHY_CAUSE) add_cause(&path, r, of->id);
+    if (m.called > 0) add_row(&path, r->steps.items[m.called - 1].row);
+    if (m.own > 0) add_row(&path, r->steps.items[0].row);
     return name_path(r, &path);
 }
 
@@ -504,6 +529,20 @@ static char *row_text(const reader *r, uint32_t row)
     return row == PT_NONE ? NULL : pt_fold_text(&r->fold, row);
 }
 
+/* How often the row is in a stack of the group, on average by value. */
+static double depth_of_place(reader *r, const grouping *g, uint32_t of_group, uint32_t place)
+{
+    double times = 0, value = 0;
+    for (uint32_t s = 0; s < r->profile->stack->t.count; s++) {
+        if (g->of_stack[s] != of_group) continue;
+        read_stack(r, s);
+        for (size_t i = 0; i < r->steps.count; i++)
+            if (r->steps.items[i].row == place) times += (double)r->value[s];
+        value += (double)r->value[s];
+    }
+    return value > 0 ? times / value : 0;
+}
+
 static pt_why_finding describe_group(reader *r, const grouping *g, uint32_t id, const pt_why *why)
 {
     const group *const of = &g->group.items[id];
@@ -524,6 +563,7 @@ static pt_why_finding describe_group(reader *r, const grouping *g, uint32_t id, 
     f.symptom = row_text(r, leaf);
     if (leaf != PT_NONE) f.symptom_object = pt_fold_info(&r->fold, leaf).object;
     f.path = path_of_group(r, g, id, place);
+    if (f.kind == PT_WHY_OWN) f.depth = depth_of_place(r, g, id, place);
     f.processes = processes_of(r, g, id);
     tallies_done(&t);
     return f;

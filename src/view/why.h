@@ -60,6 +60,7 @@ typedef struct pt_why_finding {
     pt_why_place source[PT_WHY_SOURCES_MAX];
     size_t source_count;
     pt_why_path path;   /* of the heaviest stack with the place: own functions, via, symptom */
+    double depth;       /* PT_WHY_OWN: how often the function is in a stack, on average */
     uint32_t processes; /* with samples of the group; 0 = unknown, 1: also if one has nearly all */
 } pt_why_finding;
 

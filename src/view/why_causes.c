@@ -1,27 +1,25 @@
 /* why_causes.c: see why_causes.h. */
 #include "view/why_causes.h"
 
-#include <string.h>
-
-#include "base/text.h"
-#include "view/own_code.h"
+#include <stddef.h>
 
 #define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* Ranks: a cause that shows the program's intent outranks one that shows only the mechanism. */
-enum { MACHINE = 1, SYSTEM, LIBRARY, INTENT, DEFINITE };
+enum { MACHINE = 1, SYSTEM = PT_WHY_RANK_SYSTEM, LIBRARY, INTENT, DEFINITE };
 
 const pt_why_cause pt_why_causes[] = {
     [PT_WHY_NO_CAUSE] = {.id = "own-code"},
     [PT_WHY_INTERPRETER] = /* and the beginning of programs and threads */
     {
         .id = "interpreter",
-        .functions = NAMES("PyEval_EvalFrameDefault", "PyEval_EvalFrame", "PyEval_Vector",
-                           "PyEval_EvalCode*", "PyFunction_Vectorcall", "PyObject_Vectorcall*",
-                           "PyObject_MakeTpCall", "PyObject_Call", "PyObject_FastCall*",
-                           "Builtin:InterpreterEntryTrampoline", "Builtin:JSEntry*", "execute_ex",
-                           "vm_exec_core", "start", "start_call_main", "start_main*",
-                           "start_thread", "clone", "clone3"),
+        .functions = NAMES(
+            "cfunction_vectorcall*", "cfunction_call*", "method_vectorcall*", "PyVectorcall_Call",
+            "vectorcall_method", "Builtin:CEntry*", "PyEval_EvalFrameDefault", "PyEval_EvalFrame",
+            "PyEval_Vector", "PyEval_EvalCode*", "PyFunction_Vectorcall", "PyObject_Vectorcall*",
+            "PyObject_MakeTpCall", "PyObject_Call", "PyObject_FastCall*",
+            "Builtin:InterpreterEntryTrampoline", "Builtin:JSEntry*", "execute_ex", "vm_exec_core",
+            "start", "start_call_main", "start_main*", "start_thread", "clone", "clone3"),
     },
     /* ---- The program's intent ---- */
     {
@@ -61,15 +59,32 @@ const pt_why_cause pt_why_causes[] = {
         .advice = "start fewer programs: let one process do more of the work",
         .rank = INTENT,
         .in_kernel = true,
-        .functions = NAMES(
-            "execve", "execveat", "posix_spawn", "posix_spawnp", "spawni", "spawnix", "fork",
-            "vfork", "Fork", "system", "popen", "dl_start", "dl_start_user", "dl_main",
-            "dl_sysdep_start", "dl_relocate_object", "do_execveat_common*", "load_elf_binary",
-            "begin_new_exec", "bprm_execve", "kernel_clone", "copy_process", "dup_mm", "exit_mmap",
-            "do_exit", "do_group_exit", "mmput", "x64_sys_execve", "x64_sys_clone*",
-            "x64_sys_vfork", "x64_sys_exit_group", "do_sys_execve", "do_sys_clone*",
-            "ret_from_fork*", "schedule_tail", "file:/subprocess.py", "os.StartProcess",
-            "syscall.forkExec", "make_child", "[not sampled: fork, exec, loader]"),
+        .functions =
+            NAMES("node::InitializeOncePerProcess*", "node::crypto::InitCryptoOnce*",
+                  "node::crypto::UseExtraCaCerts", "v8::V8::Initialize*", "Py_InitializeFromConfig",
+                  "Py_InitializeMain", "pymain_init*", "Py_FinalizeEx", "ruby_setup",
+                  "php_module_startup", "php_module_shutdown*", "JNI_CreateJavaVM",
+                  "Threads::create_vm", "runtime.schedinit", "runtime.doInit*", "os/exec.*",
+                  "subprocess_fork_exec*", "do_fork_exec", "child_exec", "execve", "execveat",
+                  "posix_spawn", "posix_spawnp", "spawni", "spawnix", "fork", "vfork", "Fork",
+                  "system", "popen", "dl_start", "dl_start_user", "dl_main", "dl_sysdep_start",
+                  "dl_relocate_object", "do_execveat_common*", "load_elf_binary", "begin_new_exec",
+                  "bprm_execve", "kernel_clone", "copy_process", "dup_mm", "exit_mmap", "do_exit",
+                  "do_group_exit", "mmput", "x64_sys_execve", "x64_sys_clone*", "x64_sys_vfork",
+                  "x64_sys_exit_group", "do_sys_execve", "do_sys_clone*", "ret_from_fork*",
+                  "schedule_tail", "file:/subprocess.py", "os.StartProcess", "syscall.forkExec",
+                  "make_child", "[not sampled: fork, exec, loader]"),
+    },
+    {
+        .id = "starting-threads",
+        .doing = "starting threads",
+        .advice = "keep threads and give them more work (a pool of threads)",
+        .rank = INTENT,
+        .functions =
+            NAMES("pthread_create*", "std::thread::thread*", "std::thread::_M_start_thread",
+                  "std::jthread::jthread*", "std::async*", "std::thread::Builder*",
+                  "std::thread::spawn*", "thread_PyThread_start_new_thread", "do_start_new_thread",
+                  "PyThread_start_new_thread", "rb_thread_create*"),
     },
     {
         .id = "loading-libraries",
@@ -84,25 +99,28 @@ const pt_why_cause pt_why_causes[] = {
         .doing = "collecting garbage",
         .advice = "make fewer objects that live short, or allow the heap to grow",
         .rank = INTENT,
-        .functions = NAMES(
-            "runtime.gcBgMarkWorker*", "runtime.gcDrain*", "runtime.gcAssistAlloc*",
-            "runtime.bgsweep", "runtime.sweepone", "runtime.scanobject", "runtime.gcStart",
-            "v8::internal::Heap::CollectGarbage*", "v8::internal::Heap::CollectAllGarbage*",
-            "v8::internal::Scavenger*", "v8::internal::MarkCompact*", "v8::internal::Sweeper*",
-            "v8::internal::ScavengerCollector*", "v8::internal::MinorMarkSweep*",
-            "v8::internal::ConcurrentMarking*", "gc_collect_main", "gc_collect_generations",
-            "collect_with_callback", "gc_collect_region", "gc_start", "gc_marks*", "gc_sweep*",
-            "G1ParScanThreadState*", "G1CollectedHeap*", "G1Conc*", "PSParallelCompact*",
-            "PSPromotionManager*", "zend_gc_collect_cycles", "GC_collect*", "GC_mark*",
-            "System.GC.Collect"),
+        .functions =
+            NAMES("v8::internal::MemoryAllocator::Unmapper*", "runtime.wbBufFlush*",
+                  "runtime.gcWriteBarrier*", "runtime.gcBgMarkWorker*", "runtime.gcDrain*",
+                  "runtime.gcAssistAlloc*", "runtime.bgsweep", "runtime.sweepone",
+                  "runtime.scanobject", "runtime.gcStart", "v8::internal::Heap::CollectGarbage*",
+                  "v8::internal::Heap::CollectAllGarbage*", "v8::internal::Scavenger*",
+                  "v8::internal::MarkCompact*", "v8::internal::Sweeper*",
+                  "v8::internal::ScavengerCollector*", "v8::internal::MinorMarkSweep*",
+                  "v8::internal::ConcurrentMarking*", "gc_collect_main", "gc_collect_generations",
+                  "collect_with_callback", "gc_collect_region", "gc_start", "gc_marks*",
+                  "gc_sweep*", "G1ParScanThreadState*", "G1CollectedHeap*", "G1Conc*",
+                  "PSParallelCompact*", "PSPromotionManager*", "zend_gc_collect_cycles",
+                  "GC_collect*", "GC_mark*", "System.GC.Collect"),
     },
     {
         .id = "flushing-lines",
         .doing = "writing output line by line",
         .advice = "write '\\n' in place of std::endl, or buffer the output",
         .rank = DEFINITE,
-        .functions = NAMES("std::endl*", "std::flush*", "std::ostream::flush", "fflush",
-                           "IO_fflush", "fflush_unlocked"),
+        .functions = NAMES("<std::io::buffered::linewritershim*", "io__Buffered_flush*",
+                           "buffered_flush*", "std::endl*", "std::flush*", "std::ostream::flush",
+                           "fflush", "IO_fflush", "fflush_unlocked"),
     },
     {
         .id = "waiting-for-disk",
@@ -115,23 +133,55 @@ const pt_why_cause pt_why_causes[] = {
                            "vfs_fsync_range", "os.(*File).Sync"),
     },
     {
+        .id = "making-streams",
+        .doing = "making and destroying string streams",
+        .advice = "keep one stream, or read and write numbers without a stream (std::from_chars, "
+                  "std::to_chars)",
+        .rank = INTENT,
+        .functions =
+            NAMES("std::__cxx11::basic_istringstream*::basic_istringstream",
+                  "std::__cxx11::basic_istringstream*::~basic_istringstream",
+                  "std::__cxx11::basic_ostringstream*::basic_ostringstream",
+                  "std::__cxx11::basic_ostringstream*::~basic_ostringstream",
+                  "std::__cxx11::basic_stringstream*::basic_stringstream",
+                  "std::__cxx11::basic_stringstream*::~basic_stringstream", "std::basic_ios*::init",
+                  "std::ios_base::ios_base", "std::ios_base::~ios_base", "std::ios_base::_M_init"),
+    },
+    {
+        .id = "languages-and-countries",
+        .doing = "formatting and comparing by the rules of a language (Intl, ICU)",
+        .advice = "make one Intl.NumberFormat, Intl.DateTimeFormat or Intl.Collator and keep it",
+        .rank = INTENT,
+        .functions =
+            NAMES("v8::internal::Intl*", "v8::internal::JSNumberFormat*",
+                  "v8::internal::JSDateTimeFormat*", "v8::internal::JSCollator*",
+                  "v8::internal::JSPluralRules*", "v8::internal::JSListFormat*",
+                  "v8::internal::JSSegmenter*", "v8::internal::Builtin_*Locale*",
+                  "v8::internal::Builtin_NumberFormat*", "v8::internal::Builtin_DateTimeFormat*",
+                  "icu_*", "ulocimp_*", "ures_*", "ucol_*"),
+    },
+    {
         .id = "formatting-text",
         .doing = "formatting text",
         .advice = "format less often, or with a cheaper function (std::to_chars, writes of bytes)",
         .rank = INTENT,
         .functions = NAMES(
-            "printf", "fprintf", "sprintf", "snprintf", "asprintf", "vprintf", "vfprintf",
-            "vsprintf", "vsnprintf", "vasprintf", "vfprintf_internal", "printf_chk", "fprintf_chk",
-            "sprintf_chk", "snprintf_chk", "vsnprintf_chk", "vfprintf_chk", "vsnprintf_internal",
-            "printf_fp*", "strfroml", "std::to_string*", "std::ostream::operator<<",
-            "std::operator<<*", "std::basic_ostream*", "std::num_put*", "std::__ostream_insert*",
-            "std::format*", "std::vformat*", "std::__cxx11::basic_stringstream*",
-            "std::__cxx11::basic_ostringstream*", "fmt::v*", "fmt.Sprintf", "fmt.Fprintf",
-            "fmt.Printf", "fmt.Sprint*", "fmt.Errorf", "fmt.(*pp)*", "core::fmt::*",
-            "<*core::fmt::*", "alloc::fmt::*", "PyUnicode_Format", "PyUnicode_FromFormat*",
-            "PyUnicode_Format*", "unicode_format", "do_string_format", "MarkupIterator_next",
-            "long_to_decimal_string_internal", "float_repr_style*", "PyOS_double_to_string",
-            "file:/pprint.py", "file:/textwrap.py", "file:/string.py"),
+            "strconv.Itoa", "strconv.Append*", "strconv.Format*", "Builtin:NumberToString",
+            "Builtin:NumberPrototypeToString", "v8::internal::Builtin_NumberPrototypeTo*",
+            "v8::internal::DoubleToCString", "v8::internal::DoubleTo*",
+            "<*alloc::string::ToString>::to_string", "text/template.*", "html/template.*",
+            "std::__cxx11::to_string*", "printf", "fprintf", "sprintf", "snprintf", "asprintf",
+            "vprintf", "vfprintf", "vsprintf", "vsnprintf", "vasprintf", "vfprintf_internal",
+            "printf_chk", "fprintf_chk", "sprintf_chk", "snprintf_chk", "vsnprintf_chk",
+            "vfprintf_chk", "vsnprintf_internal", "printf_fp*", "strfroml", "std::to_string*",
+            "std::ostream::operator<<", "std::operator<<*", "std::basic_ostream*", "std::num_put*",
+            "std::__ostream_insert*", "std::format*", "std::vformat*",
+            "std::__cxx11::basic_stringstream*", "std::__cxx11::basic_ostringstream*", "fmt::v*",
+            "fmt.Sprintf", "fmt.Fprintf", "fmt.Printf", "fmt.Sprint*", "fmt.Errorf", "fmt.(*pp)*",
+            "core::fmt::*", "<*core::fmt::*", "alloc::fmt::*", "PyUnicode_Format",
+            "PyUnicode_FromFormat*", "PyUnicode_Format*", "unicode_format", "do_string_format",
+            "MarkupIterator_next", "long_to_decimal_string_internal", "float_repr_style*",
+            "PyOS_double_to_string", "file:/pprint.py", "file:/textwrap.py", "file:/string.py"),
     },
     {
         .id = "logging",
@@ -156,6 +206,56 @@ const pt_why_cause pt_why_causes[] = {
                   "yyjson_*", "cJSON_*", "simdjson::*"),
     },
     {
+        .id = "xml",
+        .doing = "reading, searching and writing XML and HTML",
+        .advice = "read less of it, or read it once and keep what was read",
+        .rank = INTENT,
+        .functions = NAMES("XML_Parse*", "xmlParse*", "xmlSAX*", "htmlParse*", "xmlXPath*",
+                           "encoding/xml.*", "file:/xml/etree/", "file:/xml/sax/", "file:/xml/dom/",
+                           "file:/html/parser.py", "quick_xml::*"),
+    },
+    {
+        .id = "csv",
+        .doing = "reading and writing CSV",
+        .advice = "read less of it, or read it once and keep what was read",
+        .rank = INTENT,
+        .functions = NAMES("Reader_iternext", "csv_writerow", "encoding/csv.*", "file:/csv.py"),
+    },
+    {
+        .id = "compiling-code",
+        .doing = "compiling code while the program runs",
+        .advice = "eval, exec and new Function compile each time; the rest is the virtual "
+                  "machine's own work",
+        .rank = INTENT,
+        .functions = NAMES(
+            "v8::internal::Compiler::*", "v8::internal::compiler::*", "v8::internal::maglev::*",
+            "v8::internal::baseline::*", "v8::internal::interpreter::BytecodeGenerator*",
+            "v8::internal::parsing::*", "v8::internal::Parser*", "v8::internal::PreParser*",
+            "v8::internal::Scanner*", "v8::internal::OptimizingCompileDispatcher*",
+            "v8::internal::Builtin_FunctionConstructor", "v8::internal::Runtime_CompileLazy",
+            "builtin_compile", "PyAST_Compile*", "PyParser_*", "PyPegen_*", "run_pegen*",
+            "php_compile*", "zend_compile*", "rb_iseq_new*", "rb_iseq_compile*", "Perl_yyparse"),
+    },
+    {
+        .id = "finding-hosts",
+        .doing = "asking for the addresses of hosts (DNS)",
+        .advice = "ask once and keep the answer",
+        .rank = DEFINITE,
+        .functions = NAMES("getaddrinfo", "gethostbyname*", "gethostbyaddr*", "getnameinfo",
+                           "res_query*", "res_search*", "res_nquery*", "net.(*Resolver)*",
+                           "net.Lookup*", "socket_getaddrinfo", "file:/dns/"),
+    },
+    {
+        .id = "opening-connections",
+        .doing = "opening connections",
+        .advice = "keep connections open and use them again",
+        .rank = DEFINITE,
+        .functions = NAMES("connect", "x64_sys_connect", "do_sys_connect", "SSL_do_handshake",
+                           "SSL_connect", "SSL_accept", "crypto/tls.(*Conn).Handshake*",
+                           "crypto/tls.(*Conn).*andshake*", "net.(*Dialer)*", "net.Dial*",
+                           "sock_connect", "socket_connect", "internal_connect"),
+    },
+    {
         .id = "importing",
         .doing = "importing modules",
         .advice = "import fewer modules, or import them where they are used",
@@ -173,12 +273,31 @@ const pt_why_cause pt_why_causes[] = {
     },
     /* ---- Work of libraries ---- */
     {
+        .id = "moving-elements",
+        .doing = "inserting and removing inside arrays and text",
+        .advice = "everything behind the place is moved: work at the end, or take a deque",
+        .rank = LIBRARY,
+        .functions =
+            NAMES("std::vector*::erase", "std::vector*::_M_erase", "std::vector*::_M_insert_aux*",
+                  "std::deque*::erase", "std::deque*::_M_insert_aux*",
+                  "std::__cxx11::basic_string*::erase", "std::__cxx11::basic_string*::_M_erase",
+                  "std::__cxx11::basic_string*::insert", "alloc::vec::Vec*::remove",
+                  "alloc::vec::Vec*::insert", "alloc::string::String::remove",
+                  "alloc::string::String::insert*", "list_insert", "list_insert_impl", "ins1",
+                  "list_ass_slice*", "bytearray_setslice*", "slices.Insert*", "slices.Delete*",
+                  "Builtin:ArrayPrototypeShift", "Builtin:ArrayPrototypeUnshift",
+                  "Builtin:ArrayPrototypeSplice", "Builtin:ArrayShift*",
+                  "v8::internal::Builtin_ArrayShift", "v8::internal::Builtin_ArrayUnshift",
+                  "v8::internal::Builtin_ArraySplice", "Perl_pp_splice"),
+    },
+    {
         .id = "growing-arrays",
         .doing = "moving arrays and strings to larger memory as they grow",
         .advice = "reserve the size before the loop that appends",
         .rank = LIBRARY,
         .functions =
-            NAMES("*::_M_realloc_insert*", "*::_M_realloc_append*", "*::_M_default_append*",
+            NAMES("v8::internal::Runtime_GrowArrayElements", "v8::internal::*::GrowCapacity*",
+                  "*::_M_realloc_insert*", "*::_M_realloc_append*", "*::_M_default_append*",
                   "*::_M_reallocate_map*", "*::_M_mutate", "*basic_string*::reserve", "realloc",
                   "reallocarray", "int_realloc", "je_realloc", "tc_realloc", "mi_realloc*",
                   "runtime.growslice", "alloc::raw_vec::*grow*", "alloc::raw_vec::*reserve*",
@@ -212,11 +331,53 @@ const pt_why_cause pt_why_causes[] = {
         .advice = "pass by reference, move, or keep one copy",
         .rank = LIBRARY,
         .is_of_memory = true,
-        .functions =
-            NAMES("copy-constructor", "list_slice", "list___copy__", "list_copy", "PyDict_Copy",
-                  "dict_copy", "set_copy", "list_extend", "Builtin:CloneFastJSArray*",
-                  "Builtin:IterableToList*", "<*as core::clone::Clone>::clone",
-                  "alloc::slice::*to_vec*", "v8::internal::Runtime_CloneObject*"),
+        .functions = NAMES(
+            "std::_Rb_tree*::_M_copy*", "std::_Hashtable*::_M_assign*",
+            "std::vector*::_M_assign_aux*", "std::__cxx11::basic_string*::_M_assign", "list_concat",
+            "list_inplace_concat", "tuple_concat", "tupleconcat", "tupleslice", "bytearray_iconcat",
+            "Builtin:CloneObject*", "Builtin:CopyDataProperties*", "Builtin:ObjectAssign",
+            "Builtin:SetDataProperties*", "Builtin:ArrayPrototypeSlice",
+            "Builtin:ArrayPrototypeConcat", "Builtin:ExtractFastJSArray",
+            "v8::internal::Builtin_ArrayConcat", "v8::internal::Runtime_CopyDataProperties*",
+            "v8::internal::JSReceiver::SetOrCopyDataProperties*", "maps.Clone*", "slices.Clone*",
+            "zend_array_dup", "rb_ary_dup", "rb_hash_dup", "copy", "list_slice", "list___copy__",
+            "list_copy", "PyDict_Copy", "dict_copy", "set_copy", "list_extend",
+            "Builtin:CloneFastJSArray*", "Builtin:IterableToList*",
+            "<*as core::clone::Clone>::clone", "alloc::slice::*to_vec*",
+            "v8::internal::Runtime_CloneObject*"),
+    },
+    {
+        .id = "destroying-objects",
+        .doing = "destroying objects",
+        .advice = "make fewer of them, or keep them and use them again",
+        .rank = LIBRARY,
+        .functions = NAMES(
+            "std::vector*::~vector", "std::map*::~map", "std::set*::~set", "std::multi*::~multi*",
+            "std::unordered_*::~unordered_*", "std::__cxx11::list*::~list",
+            "std::__cxx11::_List_base*", "std::deque*::~deque", "std::_Deque_base*::~_Deque_base",
+            "std::_Vector_base*::~_Vector_base", "std::__cxx11::basic_string*::~basic_string",
+            "std::pair*::~pair", "std::tuple*::~tuple", "std::unique_ptr*::~unique_ptr",
+            "std::default_delete*", "std::_Destroy*", "std::destroy*", "std::_Rb_tree*::_M_erase",
+            "std::_Rb_tree*::~_Rb_tree", "std::_Rb_tree*::_M_drop_node",
+            "std::_Hashtable*::~_Hashtable", "std::_Hashtable*::clear",
+            "std::__detail::_Hashtable_alloc*::_M_deallocate_node*", "std::any::~any",
+            "std::function*::~function", "std::_Function_base::~_Function_base",
+            "core::ptr::drop_in_place*", "core::mem::drop*",
+            "<alloc::vec::*core::ops::drop::Drop>::drop",
+            "<alloc::boxed::*core::ops::drop::Drop>::drop",
+            "<alloc::collections::*core::ops::drop::Drop>::drop"),
+    },
+    {
+        .id = "heaps",
+        .doing = "keeping a heap in order (a queue by priority)",
+        .advice = "keep fewer elements in the heap, or make the comparison cheaper",
+        .rank = LIBRARY,
+        .calls_back = true,
+        .functions = NAMES("std::priority_queue*", "std::push_heap*", "std::pop_heap*",
+                           "std::make_heap*", "std::__push_heap*", "std::__pop_heap*",
+                           "std::__adjust_heap*", "std::__make_heap*", "container/heap.*",
+                           "alloc::collections::binary_heap*", "file:/heapq.py", "heapq_heap*",
+                           "heapify_internal", "heappop_internal", "siftdown", "siftup"),
     },
     {
         .id = "sorting",
@@ -242,10 +403,10 @@ const pt_why_cause pt_why_causes[] = {
         .rank = LIBRARY,
         .calls_back = true,
         .functions = NAMES(
-            "list_contains", "list_index", "list_count", "list_remove", "list_index_impl",
-            "list_remove_impl", "tuplecontains", "tuple_contains", "PySequence_IterSearch*",
-            "std::find*", "std::__find*", "std::count*", "std::__count*", "std::any_of*",
-            "std::search*", "std::__search*", "lfind", "lsearch", "slices.Index*",
+            "getenv", "secure_getenv", "list_contains", "list_index", "list_count", "list_remove",
+            "list_index_impl", "list_remove_impl", "tuplecontains", "tuple_contains",
+            "PySequence_IterSearch*", "std::find*", "std::__find*", "std::count*", "std::__count*",
+            "std::any_of*", "std::search*", "std::__search*", "lfind", "lsearch", "slices.Index*",
             "slices.Contains*", "Builtin:ArrayIncludes*", "Builtin:ArrayIndexOf*",
             "Builtin:ArrayPrototypeIncludes", "Builtin:ArrayPrototypeIndexOf", "Builtin:ArrayFind*",
             "Builtin:ArrayPrototypeFind*", "<*SliceContains>*", "php_search_array"),
@@ -286,11 +447,50 @@ const pt_why_cause pt_why_causes[] = {
         .rank = LIBRARY,
         .is_of_memory = true,
         .functions =
-            NAMES("strings.Split*", "strings.Fields*", "bytes.Split*", "strsep", "unicode_split*",
-                  "PyUnicode_Split", "split_whitespace*", "ucs1lib_split*", "asciilib_split*",
-                  "asciilib_split_whitespace", "std::__cxx11::basic_string*::substr",
-                  "Builtin:StringPrototypeSplit", "v8::internal::Runtime_StringSplit",
-                  "<core::str::iter::Split*", "std::getline*"),
+            NAMES("std::operator>>*", "strings.Split*", "strings.Fields*", "bytes.Split*", "strsep",
+                  "unicode_split*", "PyUnicode_Split", "split_whitespace*", "ucs1lib_split*",
+                  "asciilib_split*", "asciilib_split_whitespace",
+                  "std::__cxx11::basic_string*::substr", "Builtin:StringPrototypeSplit",
+                  "v8::internal::Runtime_StringSplit", "<core::str::iter::Split*", "std::getline*"),
+    },
+    {
+        .id = "changing-text",
+        .doing = "replacing, trimming and changing the case of text",
+        .advice = "change it once, or only the parts that need it",
+        .rank = LIBRARY,
+        .functions =
+            NAMES("strings.Replace*", "strings.Map", "strings.ToLower*", "strings.ToUpper*",
+                  "strings.Trim*", "strings.Title", "strings.Repeat", "strings.(*Replacer)*",
+                  "strings.(*genericReplacer)*", "strings.(*byteReplacer)*", "bytes.Replace*",
+                  "bytes.To*", "unicode_replace*", "unicode_lower*", "unicode_upper*",
+                  "unicode_title*", "unicode_casefold*", "unicode_translate*", "unicode_strip*",
+                  "do_upper_or_lower", "case_operation", "charmaptranslate*", "PyUnicode_Replace",
+                  "PyUnicode_TranslateCharmap", "bytes_replace*", "bytearray_replace*", "do_strip",
+                  "Builtin:StringPrototypeReplace*", "Builtin:StringPrototypeToLowerCase*",
+                  "Builtin:StringPrototypeToUpperCase*", "Builtin:StringPrototypeTrim*",
+                  "Builtin:StringPrototypePad*", "Builtin:StringPrototypeRepeat",
+                  "Builtin:StringRepeat", "v8::internal::Runtime_StringReplace*",
+                  "alloc::str::*replace*", "alloc::str::*to_lowercase", "alloc::str::*to_uppercase",
+                  "std::__cxx11::basic_string*::replace", "php_str_to_str*", "php_strtolower",
+                  "php_strtoupper"),
+    },
+    {
+        .id = "decoding-text",
+        .doing = "decoding and encoding text",
+        .advice = "keep text as it comes, or decode it once",
+        .rank = LIBRARY,
+        .functions = NAMES(
+            "core::str::iter::Char*", "<core::str::iter::Char*", "core::str::count::*",
+            "core::str::validations::*", "core::str::converts::from_utf8",
+            "alloc::string::String::from_utf8*", "unicode_decode_utf8*", "PyUnicode_DecodeUTF8*",
+            "PyUnicode_AsEncodedString", "PyUnicode_Decode*", "unicode_encode_utf8",
+            "unicode_encode", "bytes_decode", "ascii_decode", "PyUnicode_EncodeUTF*", "iconv",
+            "mbrtowc", "mbstowcs", "mbsrtowcs", "mbtowc", "wcrtomb", "wcstombs", "std::codecvt*",
+            "std::__codecvt*", "unicode/utf8.*", "encoding/base64.*", "encoding/hex.*",
+            "binascii_*", "runtime.stringtoslice*", "runtime.slicebytetostring",
+            "runtime.slicerunetostring", "node::StringBytes*", "node::Buffer::*StringSlice*",
+            "v8::internal::Utf8Decoder*", "v8::String::WriteUtf8", "v8::String::Utf8Length",
+            "simdutf::*", "file:/base64.py", "file:/codecs.py", "file:/encodings/"),
     },
     {
         .id = "parsing-numbers",
@@ -298,10 +498,11 @@ const pt_why_cause pt_why_causes[] = {
         .advice = "read each number once, or with a cheaper function (std::from_chars)",
         .rank = LIBRARY,
         .functions = NAMES(
-            "strtol", "strtoll", "strtoul", "strtoull", "strtod", "strtof", "strtold",
-            "strtol_l_internal", "strtoll_l_internal", "strtoul_l_internal", "strtod_l_internal",
-            "strtof_l_internal", "atoi", "atol", "atof", "sscanf", "fscanf", "scanf",
-            "isoc99_sscanf", "isoc99_fscanf", "vfscanf_internal", "std::num_get*",
+            "Builtin:NumberParse*", "Builtin:StringToNumber", "v8::internal::StringToDouble*",
+            "v8::internal::StringToInt*", "strtol", "strtoll", "strtoul", "strtoull", "strtod",
+            "strtof", "strtold", "strtol_l_internal", "strtoll_l_internal", "strtoul_l_internal",
+            "strtod_l_internal", "strtof_l_internal", "atoi", "atol", "atof", "sscanf", "fscanf",
+            "scanf", "isoc99_sscanf", "isoc99_fscanf", "vfscanf_internal", "std::num_get*",
             "std::istream::operator>>", "std::basic_istream*", "std::stoi*", "std::stod*",
             "std::stol*", "std::from_chars*", "strconv.Parse*", "strconv.Atoi", "strconv.readFloat",
             "core::num::*from_str*", "core::num::dec2flt*", "PyLong_FromString*",
@@ -309,14 +510,26 @@ const pt_why_cause pt_why_causes[] = {
     },
     {
         .id = "digests",
-        .doing = "computing digests and ciphers",
+        .doing = "computing checksums, digests and ciphers",
         .advice = "digest less data, or a cheaper function where no attacker is feared",
         .rank = LIBRARY,
-        .functions = NAMES("PHP_MD5*", "PHP_SHA*", "EVP_Digest*", "EVP_Encrypt*", "EVP_Decrypt*",
-                           "EVP_Cipher*", "SHA1_*", "SHA256_*", "SHA512_*", "MD5_*", "sha1_block*",
-                           "sha256_block*", "sha512_block*", "md5_block*", "aesni_*", "AES_*",
-                           "crypt_r", "crypto/*", "sha2::*", "md5::*", "EVP_MD_CTX*", "EVPUpdate",
-                           "EVP_update*", "file:/hashlib.py"),
+        .functions =
+            NAMES("hash/*", "node::crypto::Hash*", "node::crypto::Hmac*", "node::crypto::Cipher*",
+                  "node::crypto::PBKDF2*", "node::crypto::Scrypt*", "node::crypto::Sign*", "crc32*",
+                  "adler32*", "PHP_MD5*", "PHP_SHA*", "EVP_Digest*", "EVP_Encrypt*", "EVP_Decrypt*",
+                  "EVP_Cipher*", "SHA1_*", "SHA256_*", "SHA512_*", "MD5_*", "sha1_block*",
+                  "sha256_block*", "sha512_block*", "md5_block*", "aesni_*", "AES_*", "crypt_r",
+                  "crypto/*", "sha2::*", "md5::*", "EVP_MD_CTX*", "EVPUpdate", "EVP_update*",
+                  "file:/hashlib.py"),
+    },
+    {
+        .id = "reflection",
+        .doing = "looking at types and fields at run time (reflection)",
+        .advice = "look at each type once, or write the code for the type",
+        .rank = LIBRARY,
+        .functions =
+            NAMES("reflect.*", "encoding/binary.Read", "encoding/binary.Write", "file:/inspect.py",
+                  "file:/typing.py", "builtin_getattr", "java.lang.reflect.*"),
     },
     {
         .id = "queries",
@@ -337,6 +550,41 @@ const pt_why_cause pt_why_causes[] = {
                            "longest_match", "compress2", "uncompress*", "ZSTD_*", "HUF_*", "FSE_*",
                            "LZ4_*", "BZ2_*", "lzma_*", "lz_encode*", "Brotli*", "snappy::*",
                            "compress/*", "file:/gzip.py", "miniz_oxide::*", "flate2::*"),
+    },
+    {
+        .id = "whole-files",
+        .doing = "opening, reading, writing and closing files",
+        .advice = "open each file once, and keep what was read",
+        .rank = LIBRARY,
+        .is_of_files = true,
+        .functions =
+            NAMES("fopen", "fopen64", "fopen_internal", "IO_file_fopen", "IO_new_file_fopen",
+                  "IO_file_open", "fclose", "IO_new_fclose", "freopen", "io_open", "io_open_impl",
+                  "io_FileIO___init__*", "io_TextIOWrapper___init__*", "io_TextIOWrapper_close*",
+                  "io__Buffered_close*", "iobase_exit", "iobase_close", "buffered_close",
+                  "io_FileIO_close*", "fileio_dealloc*", "node::fs::ReadFile*", "node::fs::Open*",
+                  "node::fs::Read", "node::fs::Close*", "node::fs::Write*", "os.ReadFile",
+                  "os.WriteFile", "os.Create", "os.OpenFile", "os.Open", "io/ioutil.ReadFile",
+                  "io/ioutil.WriteFile", "io/ioutil.ReadDir", "std::fs::read", "std::fs::read::*",
+                  "std::fs::read_to_string*", "std::fs::write*", "std::fs::File::open",
+                  "std::fs::File::create", "std::fs::OpenOptions*", "std::sys::fs::*File::open*",
+                  "std::sys::unix::fs::File::open*", "std::sys::pal::unix::fs::File::open*",
+                  "std::basic_filebuf*::open", "std::basic_filebuf*::close",
+                  "std::basic_ifstream*::basic_ifstream", "std::basic_ifstream*::~basic_ifstream",
+                  "std::basic_ifstream*::open", "std::basic_ofstream*::basic_ofstream",
+                  "std::basic_ofstream*::~basic_ofstream", "std::basic_ofstream*::open",
+                  "std::basic_fstream*"),
+    },
+    {
+        .id = "waiting-for-processes",
+        .doing = "waiting for other processes to end",
+        .doing_on_cpu = "ending processes and learning of their end",
+        .advice = "start them side by side, or do their work in this process",
+        .rank = DEFINITE,
+        .in_kernel = true,
+        .functions = NAMES("wait", "wait3", "wait4", "waitpid", "waitid", "x64_sys_wait4",
+                           "x64_sys_waitid", "kernel_wait4", "do_wait", "os_waitpid",
+                           "os.(*Process).Wait", "os.(*Process).wait"),
     },
     {
         .id = "tables-by-order",
@@ -379,11 +627,12 @@ const pt_why_cause pt_why_causes[] = {
         .doing = "converting dates and times",
         .advice = "keep times as numbers and convert them when they are shown",
         .rank = LIBRARY,
-        .functions =
-            NAMES("localtime", "localtime_r", "tz_convert", "tzset_internal", "tzfile_*",
-                  "tz_compute", "mktime", "mktime_internal", "gmtime", "gmtime_r", "strftime*",
-                  "strptime*", "offtime", "time.Time.Format", "time.Parse",
-                  "time.Time.AppendFormat", "file:/_strptime.py", "file:/datetime.py", "chrono::*"),
+        .functions = NAMES(
+            "v8::internal::ParseDate*", "v8::internal::DateCache*", "v8::internal::Builtin_Date*",
+            "v8::internal::ToDateString", "localtime", "localtime_r", "tz_convert",
+            "tzset_internal", "tzfile_*", "tz_compute", "mktime", "mktime_internal", "gmtime",
+            "gmtime_r", "strftime*", "strptime*", "offtime", "time.Time.Format", "time.Parse",
+            "time.Time.AppendFormat", "file:/_strptime.py", "file:/datetime.py", "chrono::*"),
     },
     {
         .id = "clock",
@@ -391,20 +640,32 @@ const pt_why_cause pt_why_causes[] = {
         .advice = "read the clock less often",
         .rank = LIBRARY,
         .in_kernel = true,
-        .functions =
-            NAMES("clock_gettime", "gettimeofday", "vdso_clock_gettime", "vdso_gettimeofday",
-                  "time.now", "time.Now", "time.Since", "runtime.nanotime*", "std::chrono::*",
-                  "std::time::*", "x64_sys_clock_gettime", "read_tsc", "pvclock_clocksource_read*",
-                  "time_perf_counter", "time_time", "pysys_clock*"),
+        .functions = NAMES(
+            "std::chrono::*clock::now", "std::time::Instant*", "std::time::SystemTime*",
+            "clock_gettime", "gettimeofday", "vdso_clock_gettime", "vdso_gettimeofday", "time.now",
+            "time.Now", "time.Since", "runtime.nanotime*", "x64_sys_clock_gettime", "read_tsc",
+            "pvclock_clocksource_read*", "time_perf_counter", "time_time", "pysys_clock*"),
     },
     {
         .id = "casts",
-        .doing = "finding out the types of objects (dynamic_cast)",
+        .doing = "asking for the types of objects (dynamic_cast, isinstance)",
         .advice = "take a virtual function, or keep the type with the object",
         .rank = LIBRARY,
         .functions = NAMES("dynamic_cast", "cxxabiv1::*do_dyncast*", "__cxxabiv1::*",
                            "runtime.assertE2I*", "runtime.typeAssert*", "object_isinstance",
                            "object_recursive_isinstance", "file:/abc.py"),
+    },
+    {
+        .id = "large-numbers",
+        .doing = "computing with numbers of many digits",
+        .advice = "compute with fewer digits, or with the numbers of the machine",
+        .rank = LIBRARY,
+        .functions =
+            NAMES("k_mul*", "k_lopsided_mul", "x_mul*", "x_add", "x_sub", "x_divrem", "l_divmod",
+                  "long_pow", "long_rshift*", "long_lshift*", "mpd_*", "dec_mpd_*", "gmpn_*",
+                  "gmpz_*", "gmpf_*", "mpfr_*", "math/big.*", "num_bigint::*", "v8::bigint::*",
+                  "v8::internal::BigInt*", "v8::internal::MutableBigInt*", "file:/fractions.py",
+                  "file:/_pydecimal.py", "rb_big_*", "bary_*", "BN_*", "bn_mul*", "bn_sqr*"),
     },
     {
         .id = "mathematics",
@@ -413,8 +674,37 @@ const pt_why_cause pt_why_causes[] = {
         .rank = LIBRARY,
         .functions = NAMES("sin", "cos", "tan", "sincos", "exp", "exp2", "log", "log2", "log10",
                            "pow", "sqrt", "atan", "atan2", "asin", "acos", "sinf", "cosf", "expf",
-                           "logf", "powf", "fmod", "ieee754_*", "exp1", "math.*", "k_mul*",
-                           "x_mul*", "x_add", "x_divrem", "l_divmod", "long_pow"),
+                           "logf", "powf", "fmod", "ieee754_*", "exp1", "math.*"),
+    },
+    {
+        .id = "switching-tasks",
+        .doing = "passing messages and switching between tasks",
+        .advice = "pass more at once, or give the channel a buffer",
+        .rank = LIBRARY,
+        .functions = NAMES(
+            "runtime.chansend*", "runtime.chanrecv*", "runtime.selectgo", "runtime.selectnb*",
+            "runtime.closechan", "runtime.mcall", "runtime.park_m", "runtime.schedule",
+            "runtime.findRunnable", "runtime.findrunnable", "runtime.execute", "runtime.goready*",
+            "runtime.ready", "runtime.gosched*", "runtime.goschedImpl", "runtime.newproc*",
+            "runtime.goexit0", "runtime.goexit1", "runtime.gfget", "runtime.gfput",
+            "sync.(*WaitGroup)*", "sync.(*Cond)*", "std::sync::mpsc::*", "std::sync::mpmc::*",
+            "crossbeam_channel::*", "flume::*", "tokio::sync::mpsc::*", "swapcontext",
+            "file:/queue.py", "file:/asyncio/", "Builtin:AsyncFunction*", "Builtin:AsyncGenerator*",
+            "Builtin:Promise*", "Builtin:RunMicrotasks", "v8::internal::MicrotaskQueue*"),
+    },
+    {
+        .id = "waiting-for-threads",
+        .doing = "waiting for other threads",
+        .doing_on_cpu = "going to wait for other threads and waking up",
+        .advice = "see what the other threads do meanwhile; threads of a pool may wait for work",
+        .rank = LIBRARY,
+        .functions =
+            NAMES("Thread.join", "Thread._wait_for_tstate_lock", "Event.wait", "Condition.wait",
+                  "pthread_cond_wait*", "pthread_cond_timedwait*", "pthread_cond_clockwait*",
+                  "pthread_join*", "pthread_timedjoin*", "clockjoin*", "pthread_barrier_wait",
+                  "std::condition_variable*", "std::thread::join", "std::__basic_future*",
+                  "std::future*", "std::__future_base*", "uv_cond_*", "uv_sem_wait",
+                  "uv_thread_join", "uv_barrier_wait"),
     },
     {
         .id = "locks",
@@ -448,16 +738,18 @@ const pt_why_cause pt_why_causes[] = {
         .advice = "keep objects and buffers, and use them again",
         .rank = SYSTEM,
         .functions = NAMES(
-            "malloc", "calloc", "free", "cfree", "int_malloc", "int_free*", "malloc_consolidate",
-            "unlink_chunk*", "sysmalloc", "tcache_*", "memalign", "posix_memalign", "aligned_alloc",
-            "systrim*", "operator new*", "operator delete*", "std::allocator*",
-            "std::__new_allocator*", "je_malloc", "je_free", "tc_malloc", "tc_free", "tcmalloc::*",
-            "mi_malloc*", "mi_free*", "runtime.mallocgc*", "runtime.newobject", "runtime.makeslice",
-            "rust_alloc*", "rdl_alloc", "rust_dealloc*", "rdl_dealloc", "alloc::alloc::*",
-            "alloc::raw_vec::*", "<alloc::raw_vec::*", "PyObject_Malloc*", "PyObject_Free",
-            "PyMem_*", "pymalloc_alloc*", "PyObject_GC_New*", "PyObject_GC_Del",
-            "PyType_GenericAlloc", "subtype_dealloc", "gc_alloc", "brk", "sbrk", "do_brk_flags",
-            "x64_sys_brk", "v8::internal::Heap::AllocateRaw*", "v8::internal::Factory::New*"),
+            "v8::internal::Factory*::New*", "v8::internal::FactoryBase*::New*",
+            "v8::internal::LocalFactory*", "v8::internal::Runtime_AllocateIn*", "malloc", "calloc",
+            "free", "cfree", "int_malloc", "int_free*", "malloc_consolidate", "unlink_chunk*",
+            "sysmalloc", "tcache_*", "memalign", "posix_memalign", "aligned_alloc", "systrim*",
+            "operator new*", "operator delete*", "std::allocator*", "std::__new_allocator*",
+            "je_malloc", "je_free", "tc_malloc", "tc_free", "tcmalloc::*", "mi_malloc*", "mi_free*",
+            "runtime.mallocgc*", "runtime.newobject", "runtime.makeslice", "rust_alloc*",
+            "rdl_alloc", "rust_dealloc*", "rdl_dealloc", "alloc::alloc::*", "alloc::raw_vec::*",
+            "<alloc::raw_vec::*", "PyObject_Malloc*", "PyObject_Free", "PyMem_*", "pymalloc_alloc*",
+            "PyObject_GC_New*", "PyObject_GC_Del", "PyType_GenericAlloc", "subtype_dealloc",
+            "gc_alloc", "brk", "sbrk", "do_brk_flags", "x64_sys_brk",
+            "v8::internal::Heap::AllocateRaw*"),
     },
     {
         .id = "page-faults",
@@ -485,13 +777,13 @@ const pt_why_cause pt_why_causes[] = {
         .advice = "write larger pieces: gather them in a buffer",
         .rank = SYSTEM,
         .is_of_files = true,
-        .functions = NAMES(
-            "write", "pwrite", "pwrite64", "writev", "pwritev*", "send", "sendto", "sendmsg",
-            "sendfile", "sendfile64", "copy_file_range", "splice", "ksys_write", "vfs_write",
-            "ksys_pwrite64", "x64_sys_write", "x64_sys_writev", "x64_sys_sendto", "x64_sys_sendmsg",
-            "sys_sendto", "new_sync_write", "syscall.write", "syscall.Write",
-            "internal/poll.(*FD).Write", "fputs", "fwrite", "IO_fwrite", "IO_new_file_write",
-            "new_do_write", "IO_do_write", "FileIO_write", "_io_FileIO_write"),
+        .functions =
+            NAMES("write", "pwrite", "pwrite64", "writev", "pwritev*", "send", "sendto", "sendmsg",
+                  "sendfile", "sendfile64", "copy_file_range", "splice", "ksys_write", "vfs_write",
+                  "ksys_pwrite64", "x64_sys_write", "x64_sys_writev", "x64_sys_sendto",
+                  "x64_sys_sendmsg", "sys_sendto", "new_sync_write", "syscall.write",
+                  "syscall.Write", "internal/poll.(*FD).Write", "IO_new_file_write", "new_do_write",
+                  "IO_do_write", "FileIO_write", "_io_FileIO_write"),
     },
     {
         .id = "system-calls-read",
@@ -503,9 +795,7 @@ const pt_why_cause pt_why_causes[] = {
             NAMES("read", "pread", "pread64", "readv", "preadv*", "recv", "recvfrom", "recvmsg",
                   "ksys_read", "vfs_read", "ksys_pread64", "x64_sys_read", "x64_sys_pread64",
                   "x64_sys_readv", "x64_sys_recvfrom", "x64_sys_recvmsg", "sys_recvfrom",
-                  "syscall.read", "syscall.Read", "internal/poll.(*FD).Read", "fread", "IO_fread",
-                  "fgets", "fgetc", "getline", "getdelim", "IO_getdelim", "IO_new_file_underflow",
-                  "underflow", "uflow", "filemap_read"),
+                  "syscall.read", "syscall.Read", "internal/poll.(*FD).Read", "filemap_read"),
     },
     {
         .id = "system-calls-files",
@@ -513,14 +803,25 @@ const pt_why_cause pt_why_causes[] = {
         .advice = "open each file once, and keep what was found out",
         .rank = SYSTEM,
         .is_of_files = true,
-        .functions = NAMES(
-            "open", "open64", "openat", "openat64", "creat", "close", "stat", "stat64", "fstat",
-            "fstat64", "lstat", "lstat64", "fstatat64", "statx", "access", "faccessat",
-            "getdents64", "readdir", "readdir64", "opendir", "readlink", "unlink", "rename",
-            "mkdir", "getxattr", "lgetxattr", "x64_sys_openat", "x64_sys_open", "x64_sys_close",
-            "x64_sys_newfstatat", "x64_sys_newstat", "x64_sys_statx", "x64_sys_access",
-            "x64_sys_getdents64", "x64_sys_unlink*", "do_sys_openat2", "do_filp_open",
-            "path_openat", "vfs_statx", "filp_close", "os.Open*", "os.Stat*"),
+        .functions =
+            NAMES("node::fs::*", "uv_fs_*", "open", "open64", "openat", "openat64", "creat",
+                  "close", "stat", "stat64", "fstat", "fstat64", "lstat", "lstat64", "fstatat64",
+                  "statx", "access", "faccessat", "getdents64", "readdir", "readdir64", "opendir",
+                  "readlink", "unlink", "rename", "mkdir", "getxattr", "lgetxattr",
+                  "x64_sys_openat", "x64_sys_open", "x64_sys_close", "x64_sys_newfstatat",
+                  "x64_sys_newstat", "x64_sys_statx", "x64_sys_access", "x64_sys_getdents64",
+                  "x64_sys_unlink*", "do_sys_openat2", "do_filp_open", "path_openat", "vfs_statx",
+                  "filp_close", "os.Open*", "os.Stat*"),
+    },
+    {
+        .id = "signals",
+        .doing = "setting signal handlers and masks",
+        .advice = "set each handler once",
+        .rank = LIBRARY,
+        .in_kernel = true,
+        .functions = NAMES("signal", "bsd_signal", "sysv_signal", "sigaction", "sigprocmask",
+                           "pthread_sigmask", "sigjmp_save", "sigsetjmp", "x64_sys_rt_sigaction",
+                           "x64_sys_rt_sigprocmask"),
     },
     {
         .id = "yielding",
@@ -531,16 +832,28 @@ const pt_why_cause pt_why_causes[] = {
                            "pthread_yield", "std::this_thread::yield", "runtime.osyield*"),
     },
     {
-        .id = "system-calls-wait",
-        .doing = "waiting for other threads, the network or time",
-        .advice = "wait for more at once: fewer, longer turns",
+        .id = "sleeping",
+        .doing = "sleeping",
+        .doing_on_cpu = "going to sleep and waking up",
+        .advice = "wait for the event itself (a condition variable, poll), not for time to pass",
         .rank = SYSTEM,
-        .functions = NAMES("poll", "ppoll", "select", "epoll_wait", "epoll_pwait*", "nanosleep",
-                           "clock_nanosleep*", "usleep", "pause", "sigwait*", "do_epoll_wait",
-                           "ep_poll", "do_sys_poll", "x64_sys_epoll_wait", "x64_sys_poll",
-                           "x64_sys_nanosleep", "x64_sys_clock_nanosleep", "runtime.futex*",
-                           "runtime.netpoll*", "runtime.usleep*", "pthread_cond_wait*",
-                           "pthread_cond_timedwait*", "pthread_join*", "accept", "accept4"),
+        .functions =
+            NAMES("sleep", "usleep", "nanosleep", "clock_nanosleep*", "pause", "x64_sys_nanosleep",
+                  "x64_sys_clock_nanosleep", "hrtimer_nanosleep", "do_nanosleep", "time_sleep",
+                  "pysleep", "time.Sleep", "std::this_thread::sleep*", "std::thread::sleep*"),
+    },
+    {
+        .id = "system-calls-wait",
+        .doing = "waiting for the network or other events (poll)",
+        .doing_on_cpu = "asking the kernel for events (poll) and waking up",
+        .advice = "see who is waited for; an idle server may wait",
+        .rank = SYSTEM,
+        .functions =
+            NAMES("poll", "ppoll", "select", "pselect*", "epoll_wait*", "epoll_pwait*", "sigwait*",
+                  "do_epoll_wait", "ep_poll", "do_sys_poll", "do_select", "do_poll*",
+                  "core_sys_select", "x64_sys_epoll_wait", "x64_sys_poll", "x64_sys_select",
+                  "runtime.futex*", "runtime.netpoll*", "runtime.usleep*", "accept", "accept4",
+                  "x64_sys_accept*", "uv__io_poll"),
     },
     {
         .id = "system-calls",
@@ -554,24 +867,56 @@ const pt_why_cause pt_why_causes[] = {
     },
     /* ---- Single functions of the C library ---- */
     {
+        .id = "reading-pieces",
+        .doing = "reading input in small pieces through a buffer",
+        .advice = "read larger pieces (fread, getline), or take the functions without locks "
+                  "(getc_unlocked)",
+        .rank = MACHINE,
+        .functions = NAMES(
+            "fread", "fread_unlocked", "IO_fread", "IO_file_xsgetn", "IO_sgetn", "fgets",
+            "fgets_unlocked", "IO_fgets", "fgetc", "fgetc_unlocked", "getc", "getc_unlocked",
+            "IO_getc", "getchar", "getchar_unlocked", "ungetc", "IO_ungetc",
+            "getline", "IO_getline*", "getdelim", "IO_getdelim", "IO_new_file_underflow",
+            "IO_default_uflow", "underflow", "uflow", "std::istream::get*", "std::istream::read*",
+            "std::istream::ignore*", "std::istream::sentry*", "std::basic_streambuf*",
+            "std::basic_filebuf*", "bufio.(*Scanner)*", "bufio.(*Reader)*", "std::io::BufRead*",
+            "<std::io::buffered::bufreader*", "io_TextIOWrapper_readline*",
+            "textiowrapper_readline", "textiowrapper_iternext", "buffered_readline",
+            "buffered_iternext", "io__Buffered_read*", "Perl_sv_gets", "Perl_pp_readline"),
+    },
+    {
+        .id = "writing-pieces",
+        .doing = "writing output in small pieces through a buffer",
+        .advice = "write larger pieces, or take the functions without locks (putc_unlocked)",
+        .rank = MACHINE,
+        .functions = NAMES(
+            "fwrite", "fwrite_unlocked", "IO_fwrite", "IO_sputn", "IO_new_file_xsputn", "fputs",
+            "fputs_unlocked", "IO_fputs", "puts", "IO_puts", "fputc", "fputc_unlocked", "putc",
+            "putc_unlocked", "IO_putc", "putchar", "putchar_unlocked", "overflow",
+            "IO_new_file_overflow", "std::ostream::put", "std::ostream::write", "bufio.(*Writer)*",
+            "<std::io::buffered::bufwriter*", "io_TextIOWrapper_write*", "textiowrapper_write*",
+            "io_BufferedWriter_write*", "Perl_do_print", "Perl_pp_print"),
+    },
+    {
         .id = "copying-memory",
         .doing = "copying memory",
         .advice = "pass large objects by reference, or copy less of them",
         .rank = MACHINE,
-        .functions =
-            NAMES("memcpy", "memmove", "mempcpy", "memcpy_chk", "memmove_chk", "strcpy", "strncpy",
-                  "stpcpy", "strdup", "strndup", "bcopy", "runtime.memmove", "runtime.typedmemmove",
-                  "std::copy*", "std::__copy*", "std::__uninitialized_copy*",
-                  "std::uninitialized_copy*", "std::__do_uninit_copy*", "std::char_traits*",
-                  "core::ptr::copy*", "core::intrinsics::copy*"),
+        .functions = NAMES(
+            "runtime.duffcopy", "node::Buffer::*Copy*", "Builtin:TypedArrayPrototypeSet*",
+            "v8::internal::*TypedArray*Copy*", "memcpy", "memmove", "mempcpy",
+            "memcpy_chk", "memmove_chk", "strcpy", "strncpy", "stpcpy", "strdup", "strndup",
+            "bcopy", "runtime.memmove", "runtime.typedmemmove", "std::copy*", "std::__copy*",
+            "std::__uninitialized_copy*", "std::uninitialized_copy*", "std::__do_uninit_copy*",
+            "std::char_traits*", "core::ptr::copy*", "core::intrinsics::copy*"),
     },
     {
         .id = "filling-memory",
         .doing = "filling memory with one value",
         .advice = "clear less, or only what will be read",
         .rank = MACHINE,
-        .functions = NAMES("memset", "memset_chk", "bzero", "explicit_bzero", "std::fill*",
-                           "std::__fill*", "std::__uninitialized_default_n*",
+        .functions = NAMES("runtime.duffzero", "memset", "memset_chk", "bzero", "explicit_bzero",
+                           "std::fill*", "std::__fill*", "std::__uninitialized_default_n*",
                            "std::__uninitialized_fill*", "runtime.memclr*"),
     },
     {
@@ -606,124 +951,3 @@ const pt_why_cause pt_why_causes[] = {
     },
 };
 const size_t pt_why_cause_count = sizeof pt_why_causes / sizeof pt_why_causes[0];
-
-/* ---- Names ---- */
-
-/* Affixes of glibc's variants of one function: __memmove_avx_unaligned_erms, __GI___libc_write. */
-static const char *const variants[] = {
-    "_avx",       "_sse",  "_evex",  "_erms",   "_ssse3",    "_generic",
-    "_unaligned", "_fma",  "_sve",   "_neon",   "_thunderx", "_falkor",
-    "_a64fx",     "_mops", "_ifunc", "_cancel", "_nocancel", NULL,
-};
-
-/* The name of a C function as the table spells it: *ret_size bytes of name, from the return value
- * on. */
-static const char *plain_c_name(const char *name, size_t *ret_size)
-{
-    const char *at = name;
-    *ret_size = strlen(name);
-    if (strchr(name, ':') != NULL || strchr(name, '.') != NULL) return name;
-    while (*at == '_')
-        at++;
-    if (pt_begins(at, "GI_")) {
-        at += strlen("GI_");
-        while (*at == '_')
-            at++;
-    }
-    if (pt_begins(at, "libc_")) at += strlen("libc_");
-    size_t size = strcspn(at, "@");
-    for (const char *const *v = variants; *v != NULL; v++) {
-        const char *const found = strstr(at, *v);
-        if (found != NULL && found > at && (size_t)(found - at) < size) size = (size_t)(found - at);
-    }
-    *ret_size = size;
-    return at;
-}
-
-/* Does the text match the pattern, in which each "*" stands for any text? The parts between are
- * looked for from left to right, each at its first place; the first part begins the text, the last
- * one ends it. */
-static bool matches_pattern(const char *pattern, const char *text, size_t size)
-{
-    const char *at = text, *const end = text + size;
-    for (const char *part = pattern;; part += strcspn(part, "*") + 1) {
-        const size_t length = strcspn(part, "*");
-        const size_t left = (size_t)(end - at);
-        if (length > left) return false;
-        if (part[length] == '\0') {
-            if (part == pattern) return left == length && memcmp(at, part, length) == 0;
-            return memcmp(end - length, part, length) == 0;
-        }
-        const char *found = at;
-        if (part != pattern)
-            found = memmem(at, left, part, length);
-        else if (memcmp(at, part, length) != 0)
-            return false;
-        if (found == NULL) return false;
-        at = found + length;
-    }
-}
-
-/* "_ZNSt6vectorIlSaIlEEC2ERKS1_": a constructor (C1 to C5) of one argument, a reference to const.
- */
-static bool is_copy_constructor(const char *linkage)
-{
-    static const char parameter[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-    if (!pt_begins(linkage, "_ZN")) return false;
-    const char *rest =
-        linkage + strlen(linkage); /* must be the type of the parameter, and nothing else */
-    while (rest > linkage && strchr(parameter, rest[-1]) != NULL)
-        rest--;
-    for (const char *at = strstr(linkage, "ERKS"); at != NULL; at = strstr(at + 1, "ERKS"))
-        if (at >= linkage + 5 && at[-2] == 'C' && at[-1] >= '1' && at[-1] <= '5' && at + 4 >= rest)
-            return true;
-    return false;
-}
-
-typedef struct {
-    const char *name, *c_name, *system_name, *file;
-    size_t size, c_size;
-    const char *builtin; /* of V8, without "Builtin:" or "Builtins_"; NULL = it is none */
-} candidate;
-
-/* V8's dump calls a function "Builtin:ArrayMap", the symbol table of node "Builtins_ArrayMap". */
-static const char *builtin_name(const char *name)
-{
-    if (pt_begins(name, "Builtin:")) return name + strlen("Builtin:");
-    return pt_begins(name, "Builtins_") ? name + strlen("Builtins_") : NULL;
-}
-
-static bool shows_pattern(const candidate *c, const char *pattern, pt_why_origin origin)
-{
-    /* Most patterns begin otherwise; f, c and B begin the special ones below. */
-    const char first = pattern[0];
-    if (first != c->name[0] && first != c->c_name[0] && first != '*' && first != 'f' &&
-        first != 'c' && first != 'B')
-        return false;
-    if (origin == PT_WHY_OF_PROGRAM && strstr(pattern, "::") == NULL && c->name[0] != '_')
-        return false;
-    if (pt_begins(pattern, "file:")) return strstr(c->file, pattern + strlen("file:")) != NULL;
-    if (strcmp(pattern, "copy-constructor") == 0) return is_copy_constructor(c->system_name);
-    if (pt_begins(pattern, "Builtin:"))
-        return c->builtin != NULL &&
-               matches_pattern(pattern + strlen("Builtin:"), c->builtin, strlen(c->builtin));
-    return matches_pattern(pattern, c->c_name, c->c_size) ||
-           matches_pattern(pattern, c->name, c->size);
-}
-
-uint8_t pt_why_cause_of(const char *name, const char *system_name, const char *file,
-                        pt_why_origin origin)
-{
-    candidate c = {.name = pt_without_return_type(name), .system_name = system_name, .file = file};
-    c.size = strlen(c.name);
-    c.c_name = plain_c_name(c.name, &c.c_size);
-    c.builtin = builtin_name(c.name);
-    if (c.size == 0) return PT_WHY_NO_CAUSE;
-    for (size_t i = PT_WHY_INTERPRETER; i < pt_why_cause_count; i++) {
-        const pt_why_cause *const cause = &pt_why_causes[i];
-        if (origin == PT_WHY_OF_KERNEL && cause->rank > SYSTEM && !cause->in_kernel) continue;
-        for (const char *const *pattern = cause->functions; *pattern != NULL; pattern++)
-            if (shows_pattern(&c, *pattern, origin)) return (uint8_t)i;
-    }
-    return PT_WHY_NO_CAUSE;
-}

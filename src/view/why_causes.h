@@ -4,7 +4,8 @@
  *   own code -> std::vector::push_back -> _M_realloc_insert -> memmove
  *               cause "growing-arrays" outranks "copying-memory"
  *
- * A new cause is a row of the table in why_causes.c, and a test of it in tests/unit/test_why.c.
+ * A new cause is a row of the table in why_causes.c, and a test of it in tests/unit/test_why.c. How
+ * names are compared: why_names.c.
  */
 #ifndef PT_VIEW_WHY_CAUSES_H
 #define PT_VIEW_WHY_CAUSES_H
@@ -12,9 +13,10 @@
 #include "model/profile.h"
 
 typedef struct pt_why_cause {
-    const char *id;     /* of JSON: "copying-memory" */
-    const char *doing;  /* behind "time is spent": "copying memory" */
-    const char *advice; /* the first change to try: "pass large objects by reference" */
+    const char *id;           /* of JSON: "copying-memory" */
+    const char *doing;        /* behind "time is spent": "copying memory" */
+    const char *doing_on_cpu; /* of a wait: behind "CPU time is spent"; NULL = doing */
+    const char *advice;       /* the first change to try: "pass large objects by reference" */
     unsigned rank;   /* of several causes in one stack the highest rank wins, then the outermost */
     bool calls_back; /* its functions call functions of the program: comparisons of a sort */
     bool in_kernel;  /* its functions show it in the kernel, too, whatever its rank */
@@ -25,7 +27,8 @@ typedef struct pt_why_cause {
     /* Names, NULL-terminated. C functions are spelled without leading underscores and without the
      * suffixes of glibc's variants: "memmove" is __memmove_avx_unaligned_erms, too. A "*" stands
      * for any text, wherever it is. "file:TEXT": the source file's path contains TEXT.
-     * "copy-constructor": the linkage name is of one (Itanium C++ ABI, 5.1). */
+     * "copy": the linkage name is of a constructor or assignment that copies (Itanium C++
+     * ABI, 5.1). */
     const char *const *functions;
 } pt_why_cause;
 
@@ -34,6 +37,9 @@ enum {
     PT_WHY_INTERPRETER = 1, /* an interpreter's own loop: its time is the function's that it runs */
     PT_WHY_FIRST_CAUSE = 2,
 };
+
+/* The rank of the kernel's causes: of a higher rank only those with in_kernel. */
+enum { PT_WHY_RANK_SYSTEM = 2 };
 
 /* The causes; rows 0 and 1 are the two above. */
 extern const pt_why_cause pt_why_causes[];

@@ -164,7 +164,41 @@ run pitot why many.txt
 expect_stdout_line '1. 100.0% of * spent copying memory below run.'
 samples 9 3 memcpy /lib/libc.so.6 run /home/me/prog >>many.txt
 run pitot why many.txt
-expect_stdout_line '1. 100.0% of * spent copying memory, in 3 processes below run.'
+expect_stdout_line '1. 100.0% of * spent copying memory, in 3 processes, below run.'
+
+it 'says that a function calls itself, and how deep'
+printf 'main;ways;ways;ways;ways 60\nmain;ways;ways 20\nmain;ways 20\nmain;other;other 50\n' >deep.folded
+run pitot why deep.folded
+expect_stdout_line '     At most 100 of 150 can be saved. It calls itself, 3 deep on average. Try: keep results that it computes again.'
+expect_stdout_line '     At most 50 of 150 can be saved.'
+
+it 'does not take the end of an object for a look into its table, nor the making of a stream for a cast'
+printf 'main;total;std::map<int>::~map;std::_Rb_tree<int>::_M_erase;free 60\nmain;total;std::map<int>::find 20\n' >ends.folded
+printf 'main;parse;std::__cxx11::basic_istringstream<char>::basic_istringstream;__dynamic_cast;strcmp 20\n' >>ends.folded
+run pitot why ends.folded
+expect_stdout_line '1. 60.0% of the samples are spent destroying objects below total.'
+expect_stdout_line '?. 20.0% of the samples are spent looking up ordered maps and sets below total.'
+expect_stdout_line '?. 20.0% of the samples are spent making and destroying string streams below parse.'
+
+it 'takes what reads a buffer for that, and for a system call only what waits for the kernel'
+printf 'main;count;getc;_IO_getc 60\nmain;count;getc;__underflow;__libc_read;ksys_read 40\n' >pieces.folded
+run pitot why pieces.folded
+expect_stdout_line '1. 60.0% of the samples are spent reading input in small pieces through a buffer below count.'
+expect_stdout_line '2. 40.0% of the samples are spent in system calls that read below count.'
+
+it 'names the function that own code called, not the interpreter in between'
+samples 50 1 list_concat /usr/bin/python3 cfunction_vectorcall_O /usr/bin/python3 all_lines '[python]' >concat.txt
+run pitot why concat.txt
+expect_stdout_line '1. 100.0% of * spent copying objects below all_lines.'
+expect_stdout_line '     all_lines > list_concat'
+
+it 'tells waiting from the CPU time of going to wait'
+printf 'main;work;pthread_cond_wait;futex_wait 90\n' >wait.folded
+run pitot why wait.folded
+expect_stdout_line '1. 100.0% of the samples are spent waiting for other threads below work.'
+samples 50 1 futex_wait '[kernel.kallsyms]' pthread_cond_wait /lib/libc.so.6 work /home/me/prog >wait.txt
+run pitot why wait.txt
+expect_stdout_line '1. 100.0% of * spent going to wait for other threads and waking up below work.'
 
 it 'shows names of strangers and does not obey them'
 printf 'main;\033[31mred\033[0m;memcpy 100\n' >esc.folded

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Programs of one planted cause each (tests/torture/why): pitot why names the cause and the function among its first
-# three findings.
+# three findings. The line "record: OPTIONS" of a program has options for its recording.
 . "$(dirname "$0")/../cli/lib.sh"
 
 command -v python3 >/dev/null || skip_all 'python3 is not installed'
@@ -32,7 +32,8 @@ build() {
 for source in "$programs"/*; do
     it "names the cause in ${source##*/}: $(sed -n 's/^[^a-zA-Z]*\(cause\|own\): //p' "$source")"
     build "$source" || continue
-    expect pitot record -o planted.pb.gz -- "${command[@]}"
+    read -ra options < <(sed -n 's/^[^a-z]*record: //p' "$source")
+    expect pitot record "${options[@]}" -o planted.pb.gz -- "${command[@]}"
     run pitot why --json planted.pb.gz
     expect_status 0
     stdout >findings.json

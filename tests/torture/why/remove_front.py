@@ -1,4 +1,4 @@
-# cause: copying-memory drain
+# cause: moving-elements drain
 # The first item of a list is removed again and again.
 def drain(queue):
     total = 0
