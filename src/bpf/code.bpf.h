@@ -4,7 +4,7 @@
  *   a frame  --append_frame--> two words behind the pcs of the stack
  *   its code --meet_code-----> is new to the cpu: the copy of it is to be sent
  *
- * The includer defines read_memory (sample.bpf.c; a test in user space).
+ * Behind walk.bpf.h. The includer defines read_memory (sample.bpf.c; a test in user space).
  */
 #ifndef PT_BPF_CODE_H
 #define PT_BPF_CODE_H
@@ -21,6 +21,7 @@ static inline bool append_frame(pt_bpf_cpu *c, uint64_t first, uint64_t second)
         return false;
     c->stack.pcs[at] = first;
     c->stack.pcs[at + 1] = second;
+    c->hash = mix_hash(mix_hash(c->hash, first), second);
     c->stack.frame_count = (uint16_t)(count + 1);
     return true;
 }

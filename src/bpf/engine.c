@@ -12,7 +12,7 @@
 #include "bpf/libbpf.h"
 #include "bpf/pool.h"
 
-enum { ARRAY = 2, MMAPABLE = 1 << 10 };
+enum { ARRAY = 2, MMAPABLE = 1 << 10, BUCKETS = 1 << 10, WAIT_PROGRAMS = 3 };
 
 /* A process in the kernel's map. */
 typedef struct known_process {
@@ -21,12 +21,23 @@ typedef struct known_process {
     struct known_process *next;    /* of the same bucket */
 } known_process;
 
-enum { BUCKETS = 1 << 10 };
+/* The programs for waits, and where they are attached. */
+static const struct {
+    const char *name, *tracepoint;
+} wait_programs[WAIT_PROGRAMS] = {{"pt_bpf_switch", "sched_switch"},
+                                  {"pt_bpf_waking", "sched_waking"},
+                                  {"pt_bpf_fork", "sched_process_fork"}};
+
+static const char *const output_names[PT_BPF_OUTPUTS] = {
+    [PT_BPF_OUTPUT] = "output", [PT_BPF_PLAIN] = "plain", [PT_BPF_COPIES] = "copies"};
 
 struct pt_bpf_engine {
     const pt_libbpf *lib;
     struct bpf_object *object;
-    int program_fd, processes_fd, output_fd, pool_fd;
+    int program_fd, processes_fd, pool_fd, waiting_fd, counts_fd;
+    int output_fd[PT_BPF_OUTPUTS];
+    int program_of_wait_fd[WAIT_PROGRAMS], watch_fd[WAIT_PROGRAMS]; /* watch: -1: not attached */
+    bool has_waits;
     pt_bpf_pool pool;
     known_process *of_pid[BUCKETS]; /* by pid modulo; those that the program knows */
 };
@@ -84,31 +95,85 @@ static bool is_first_pid_namespace(void)
     return stat("/proc/self/ns/pid", &ours) == 0 && (uint32_t)ours.st_ino == (uint32_t)FIRST;
 }
 
-static pt_status load_object(pt_bpf_engine *engine, uint32_t cpu_limit, pt_error *reterr)
+/* A process that is recorded, whose mappings are not known. */
+static const pt_bpf_process adopted_process = {.mm = PT_BPF_NO_MAPPINGS, .is_wanted = 1};
+
+static int fd_of_map(const pt_bpf_engine *engine, const char *name)
+{
+    const struct bpf_map *const map = engine->lib->object_find_map_by_name(engine->object, name);
+    return map != NULL ? engine->lib->map_fd(map) : -1;
+}
+
+/* Sets the number of a map's entries before it is loaded. */
+static bool set_entries(const pt_bpf_engine *engine, const char *name, uint32_t count)
+{
+    struct bpf_map *const map = engine->lib->object_find_map_by_name(engine->object, name);
+    return map != NULL && engine->lib->map_set_max_entries(map, count) == 0;
+}
+
+/* Leaves out what is for waits. */
+static bool leave_out_waits(const pt_bpf_engine *engine)
+{
+    static const char *const maps[] = {"waiting", "counts", "sent"};
+    bool is_right = true;
+    for (size_t i = 0; i < WAIT_PROGRAMS; i++) {
+        struct bpf_program *const program =
+            engine->lib->object_find_program_by_name(engine->object, wait_programs[i].name);
+        is_right &= program != NULL && engine->lib->program_set_autoload(program, false) == 0;
+    }
+    for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
+        is_right &= set_entries(engine, maps[i], 1);
+    return is_right;
+}
+
+static bool find_fds(pt_bpf_engine *engine, bool has_waits)
 {
     const pt_libbpf *const lib = engine->lib;
+    const struct bpf_program *program =
+        lib->object_find_program_by_name(engine->object, "pt_bpf_sample");
+    bool is_right = program != NULL;
+    engine->program_fd = is_right ? lib->program_fd(program) : -1;
+    engine->processes_fd = fd_of_map(engine, "processes");
+    engine->pool_fd = fd_of_map(engine, "pool");
+    engine->waiting_fd = fd_of_map(engine, "waiting");
+    engine->counts_fd = fd_of_map(engine, "counts");
+    for (size_t i = 0; i < PT_BPF_OUTPUTS; i++)
+        is_right &= (engine->output_fd[i] = fd_of_map(engine, output_names[i])) >= 0;
+    for (size_t i = 0; i < WAIT_PROGRAMS && has_waits && is_right; i++) {
+        program = lib->object_find_program_by_name(engine->object, wait_programs[i].name);
+        engine->program_of_wait_fd[i] = program != NULL ? lib->program_fd(program) : -1;
+        is_right &= engine->program_of_wait_fd[i] >= 0;
+    }
+    return is_right && engine->program_fd >= 0 && engine->processes_fd >= 0 &&
+           engine->pool_fd >= 0 && engine->waiting_fd >= 0 && engine->counts_fd >= 0;
+}
+
+static pt_status load_object(pt_bpf_engine *engine, uint32_t cpu_limit,
+                             const pt_bpf_wait_settings *waits, pt_error *reterr)
+{
+    const pt_libbpf *const lib = engine->lib;
+    const uint32_t zero = 0;
     errno = 0;
     engine->object = lib->object_open_mem(pt_bpf_sample_object, object_bytes(), NULL);
     if (engine->object == NULL) return refuse_load(errno, reterr);
-    const struct bpf_map *const pool = lib->object_find_map_by_name(engine->object, "pool");
-    const struct bpf_map *const output = lib->object_find_map_by_name(engine->object, "output");
-    const struct bpf_map *const known = lib->object_find_map_by_name(engine->object, "processes");
-    struct bpf_map *const cpus = lib->object_find_map_by_name(engine->object, "cpus");
-    const struct bpf_program *const program =
-        lib->object_find_program_by_name(engine->object, "pt_bpf_sample");
-    if (pool == NULL || output == NULL || known == NULL || cpus == NULL || program == NULL ||
-        lib->map_set_max_entries(cpus, cpu_limit) != 0)
-        return pt_error_set(reterr, PT_ERR_SYSTEM, "libbpf cannot read the BPF program");
-    const int error = lib->object_load(engine->object);
+    const bool is_read = set_entries(engine, "cpus", cpu_limit * (waits != NULL ? 2 : 1)) &&
+                         (waits != NULL || leave_out_waits(engine));
+    const int error = is_read ? lib->object_load(engine->object) : 0;
     if (error != 0) return refuse_load(-error, reterr);
-    engine->program_fd = lib->program_fd(program);
-    engine->processes_fd = lib->map_fd(known);
-    engine->output_fd = lib->map_fd(output);
-    engine->pool_fd = lib->map_fd(pool);
+    if (!is_read || !find_fds(engine, waits != NULL))
+        return pt_error_set(reterr, PT_ERR_SYSTEM, "libbpf cannot read the BPF program");
+    if (waits == NULL) return PT_OK;
+    pt_bpf_wait_settings settings = *waits;
+    settings.cpu_limit = cpu_limit;
+    settings.adopted = adopted_process;
+    engine->has_waits = true;
+    if (lib->map_update_elem(fd_of_map(engine, "wait_settings"), &zero, &settings, 0) != 0)
+        return pt_error_errno(reterr, errno, "the kernel refused the BPF program's settings");
     return PT_OK;
 }
 
-pt_status pt_bpf_engine_new(uint32_t cpu_limit, pt_bpf_engine **ret_engine, pt_error *reterr)
+pt_status pt_bpf_engine_new(uint32_t cpu_limit, const pt_bpf_wait_settings *waits,
+                            pt_bpf_engine **ret_engine, pt_error *reterr)
 {
     const char *why;
     const pt_libbpf *const lib = pt_libbpf_loaded(&why);
@@ -121,8 +186,10 @@ pt_status pt_bpf_engine_new(uint32_t cpu_limit, pt_bpf_engine **ret_engine, pt_e
                             "container's");
     pt_bpf_engine *const engine = pt_alloc(1, sizeof *engine);
     engine->lib = lib;
+    for (size_t i = 0; i < WAIT_PROGRAMS; i++)
+        engine->watch_fd[i] = -1;
     pt_bpf_pool_init(&engine->pool, make_chunk, engine);
-    const pt_status status = load_object(engine, cpu_limit, reterr);
+    const pt_status status = load_object(engine, cpu_limit, waits, reterr);
     if (status != PT_OK) {
         pt_bpf_engine_free(engine);
         return status;
@@ -134,6 +201,7 @@ pt_status pt_bpf_engine_new(uint32_t cpu_limit, pt_bpf_engine **ret_engine, pt_e
 void pt_bpf_engine_free(pt_bpf_engine *engine)
 {
     if (engine == NULL) return;
+    pt_bpf_engine_unwatch(engine);
     for (uint32_t i = 0; i < engine->pool.count; i++)
         munmap(engine->pool.chunks[i], PT_BPF_CHUNK_BYTES);
     pt_bpf_pool_done(&engine->pool);
@@ -152,9 +220,9 @@ int pt_bpf_engine_program(const pt_bpf_engine *engine)
     return engine->program_fd;
 }
 
-bool pt_bpf_engine_output(pt_bpf_engine *engine, uint32_t cpu, int event_fd)
+bool pt_bpf_engine_output(pt_bpf_engine *engine, pt_bpf_output output, uint32_t cpu, int event_fd)
 {
-    return engine->lib->map_update_elem(engine->output_fd, &cpu, &event_fd, 0) == 0;
+    return engine->lib->map_update_elem(engine->output_fd[output], &cpu, &event_fd, 0) == 0;
 }
 
 uint32_t pt_bpf_engine_left_out(const pt_bpf_engine *engine)
@@ -207,12 +275,70 @@ bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modu
     return true;
 }
 
+void pt_bpf_engine_adopt(pt_bpf_engine *engine, uint32_t pid)
+{
+    enum { NO_EXIST = 1 };
+    if (engine->has_waits)
+        engine->lib->map_update_elem(engine->processes_fd, &pid, &adopted_process, NO_EXIST);
+}
+
 void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid)
 {
     known_process **const link = find_process(engine, pid), *const process = *link;
+    if (process != NULL || engine->has_waits)
+        engine->lib->map_delete_elem(engine->processes_fd, &pid);
     if (process == NULL) return;
-    engine->lib->map_delete_elem(engine->processes_fd, &pid);
     free_mappings(engine, process->mappings, process->word_count);
     *link = process->next;
     free(process);
+}
+
+/* ---- waits ---- */
+
+pt_status pt_bpf_engine_watch(pt_bpf_engine *engine, pt_error *reterr)
+{
+    for (size_t i = 0; i < WAIT_PROGRAMS; i++) {
+        engine->watch_fd[i] = engine->lib->raw_tracepoint_open(wait_programs[i].tracepoint,
+                                                               engine->program_of_wait_fd[i]);
+        if (engine->watch_fd[i] >= 0) continue;
+        const int error = errno;
+        pt_bpf_engine_unwatch(engine);
+        return pt_error_errno(reterr, error, "the kernel refuses BPF programs at its switches");
+    }
+    return PT_OK;
+}
+
+void pt_bpf_engine_unwatch(pt_bpf_engine *engine)
+{
+    for (size_t i = 0; i < WAIT_PROGRAMS; i++) {
+        if (engine->watch_fd[i] >= 0) close(engine->watch_fd[i]);
+        engine->watch_fd[i] = -1;
+    }
+}
+
+void pt_bpf_engine_each(const pt_bpf_engine *engine, pt_bpf_sums which, pt_bpf_each each, void *arg)
+{
+    enum { BATCH = 4096 };
+    const bool is_counts = which == PT_BPF_COUNTS;
+    const int fd = is_counts ? engine->counts_fd : engine->waiting_fd;
+    const size_t key_bytes = is_counts ? sizeof(uint64_t) : sizeof(uint32_t);
+    const size_t bytes = is_counts ? sizeof(pt_bpf_count) : sizeof(pt_bpf_wait);
+    PT_FREE uint8_t *keys = pt_alloc(BATCH, key_bytes);
+    PT_FREE uint8_t *values = pt_alloc(BATCH, bytes);
+    uint32_t batch, count = BATCH;
+    for (bool is_first = true, is_last = false; !is_last; is_first = false, count = BATCH) {
+        is_last = engine->lib->map_lookup_batch(fd, is_first ? NULL : &batch, &batch, keys, values,
+                                                &count, NULL) != 0;
+        if (is_last && errno != ENOENT) return;
+        for (uint32_t i = 0; i < count; i++)
+            each(arg, keys + i * key_bytes, values + i * bytes);
+    }
+}
+
+uint64_t pt_bpf_engine_lost_waits(const pt_bpf_engine *engine)
+{
+    const uint32_t zero = 0;
+    pt_bpf_wait_settings settings = {.lost = 0};
+    engine->lib->map_lookup_elem(fd_of_map(engine, "wait_settings"), &zero, &settings);
+    return settings.lost;
 }

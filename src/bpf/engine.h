@@ -3,6 +3,7 @@
  *   pt_bpf_engine_new      loads it (libbpf, the kernel's BTF, its verifier)
  *   pt_bpf_engine_program  to be attached to sampling events: PERF_EVENT_IOC_SET_BPF
  *   pt_bpf_engine_put      gives it a process's mappings and their tables
+ *   pt_bpf_engine_watch    makes it see each switch of threads, from now on
  *
  * The kernel frees everything when the last descriptor is closed, however this process ends.
  */
@@ -14,24 +15,49 @@
 
 typedef struct pt_bpf_engine pt_bpf_engine;
 
-/* Loads the program for cpus below cpu_limit. PT_ERR_SYSTEM with the reason if the kernel refuses
- * or libbpf is missing. The caller frees *ret_engine. */
-pt_status pt_bpf_engine_new(uint32_t cpu_limit, pt_bpf_engine **ret_engine, pt_error *reterr);
+/* Loads the program for cpus below cpu_limit; with waits also the programs for these (cpu_limit in
+ * it is set here), NULL: without. PT_ERR_SYSTEM with the reason if the kernel refuses or libbpf is
+ * missing. The caller frees *ret_engine. */
+pt_status pt_bpf_engine_new(uint32_t cpu_limit, const pt_bpf_wait_settings *waits,
+                            pt_bpf_engine **ret_engine, pt_error *reterr);
 void pt_bpf_engine_free(pt_bpf_engine *engine); /* accepts NULL */
 
 /* The program's descriptor; owned by the engine. */
 int pt_bpf_engine_program(const pt_bpf_engine *engine);
-/* Sets the event (PERF_COUNT_SW_BPF_OUTPUT) that receives the stacks sampled on a cpu. False with
- * errno. */
-bool pt_bpf_engine_output(pt_bpf_engine *engine, uint32_t cpu, int event_fd);
+/* The outputs of the programs; layout.h has the maps with these names. */
+typedef enum pt_bpf_output {
+    PT_BPF_OUTPUT,
+    PT_BPF_PLAIN,  /* with waits only, */
+    PT_BPF_COPIES, /* likewise */
+    PT_BPF_OUTPUTS
+} pt_bpf_output;
+/* Sets the event (PERF_COUNT_SW_BPF_OUTPUT) that receives an output of a cpu. False with errno. */
+bool pt_bpf_engine_output(pt_bpf_engine *engine, pt_bpf_output output, uint32_t cpu, int event_fd);
 
 /* Sets the modules by which the program walks samples of process pid; their tables must stay in
  * place. modules NULL: the program drops the samples of pid. interp: the interpreter of pid, whose
  * frames the program then reads, or NULL. False: no room; nothing changes for the process. */
 bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modules *modules,
                        const pt_bpf_interp *interp);
+/* With waits: the program records a process whose modules are not known yet. */
+void pt_bpf_engine_adopt(pt_bpf_engine *engine, uint32_t pid);
 /* Removes a process. */
 void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid);
+
+/* Starts and ends the programs for waits. PT_ERR_SYSTEM: the kernel refuses. */
+pt_status pt_bpf_engine_watch(pt_bpf_engine *engine, pt_error *reterr);
+void pt_bpf_engine_unwatch(pt_bpf_engine *engine);
+typedef enum pt_bpf_sums {
+    PT_BPF_COUNTS,  /* uint64_t -> pt_bpf_count, which only grows */
+    PT_BPF_WAITING, /* uint32_t tid -> pt_bpf_wait */
+} pt_bpf_sums;
+typedef void (*pt_bpf_each)(void *arg, const void *key, const void *value);
+/* Calls `each` with each entry of a map of waits. */
+void pt_bpf_engine_each(const pt_bpf_engine *engine, pt_bpf_sums which, pt_bpf_each each,
+                        void *arg);
+
+/* The number of waits that the programs could neither count nor send. */
+uint64_t pt_bpf_engine_lost_waits(const pt_bpf_engine *engine);
 
 /* The number of files whose tables had no room in the pool: stacks through them are copied. */
 uint32_t pt_bpf_engine_left_out(const pt_bpf_engine *engine);

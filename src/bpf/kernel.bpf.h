@@ -25,6 +25,10 @@ enum {
 };
 
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static long (*const bpf_map_update_elem)(void *map, const void *key, const void *value,
+                                         uint64_t flags) = (void *)2;
+static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
+static uint64_t (*const bpf_ktime_get_ns)(void) = (void *)5;
 static uint32_t (*const bpf_get_smp_processor_id)(void) = (void *)8;
 static uint64_t (*const bpf_get_current_pid_tgid)(void) = (void *)14;
 static long (*const bpf_perf_event_output)(void *context, void *map, uint64_t flags,
@@ -44,19 +48,52 @@ static const void *(*const bpf_task_pt_regs)(const void *task) = (void *)175;
 
 struct mm_struct;
 
+struct inode {
+    uint16_t i_mode;
+} OF_KERNEL;
+
+struct file {
+    struct inode *f_inode;
+} OF_KERNEL;
+
+struct fdtable {
+    unsigned max_fds;
+    struct file **fd;
+} OF_KERNEL;
+
+struct files_struct {
+    struct fdtable *fdt;
+} OF_KERNEL;
+
 struct thread_struct {
     unsigned long fsbase;
 } OF_KERNEL;
 
 struct task_struct {
+    unsigned __state;
     struct mm_struct *mm;
     void *stack;
+    int pid, tgid;
+    unsigned in_iowait : 1;
+    struct files_struct *files;
     struct thread_struct thread;
+} OF_KERNEL;
+
+/* Before Linux 5.14. */
+struct task_struct___old {
+    long state;
 } OF_KERNEL;
 
 /* Linux 5.15 added a helper for the registers of user space. */
 enum bpf_func_id { BPF_FUNC_task_pt_regs = 175 };
-enum { CORE_ENUM_EXISTS = 0 };
+enum {
+    CORE_ENUM_EXISTS = 0,
+    CORE_FIELD_BYTE_OFFSET = 0,
+    CORE_FIELD_BYTE_SIZE = 1,
+    CORE_FIELD_EXISTS = 2,
+    CORE_FIELD_LEFT_SHIFT = 4,
+    CORE_FIELD_RIGHT_SHIFT = 5,
+};
 #define HAS_TASK_PT_REGS                                                                           \
     __builtin_preserve_enum_value(*(__typeof__(enum bpf_func_id) *)BPF_FUNC_task_pt_regs,          \
                                   CORE_ENUM_EXISTS)
@@ -64,6 +101,13 @@ enum { CORE_ENUM_EXISTS = 0 };
 /* Reads a field of a kernel structure. */
 #define KERNEL_FIELD(to, from, field)                                                              \
     bpf_probe_read_kernel(&(to), sizeof(to), __builtin_preserve_access_index(&(from)->field))
+
+#define HAS_FIELD(from, field) __builtin_preserve_field_info((from)->field, CORE_FIELD_EXISTS)
+
+/* The arguments of a raw tracepoint. */
+struct tracepoint_args {
+    uint64_t at[3];
+};
 
 /* ---- x86-64 ---- */
 

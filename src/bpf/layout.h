@@ -5,8 +5,16 @@
  *                                          mapping ---> its file's table, in the pool
  *   pool        chunks of 4 MB, which user space writes through a shared mapping:
  *               | mappings | pages | rows | rules | mappings | ...
- *   cpus        state of a walk, one a cpu, and a cache of rules
+ *   cpus        state of a walk, one a cpu, and a cache of rules; with waits a second one a cpu,
+ *               since a sample may interrupt the walk at a switch
  *   output      one event a cpu: bytes written to it appear in the ring of that cpu's samples
+ *
+ * and with waits (wait.bpf.h):
+ *   waiting     tid -> pt_bpf_wait, the thread's wait
+ *   counts      stack and waker -> pt_bpf_count, sums of the waits that are over
+ *   sent        numbers of the stacks that were sent
+ *   plain       as output, without the kernel's stack: pt_bpf_wait_end
+ *   copies      as output, with registers and a copy of the stack
  *
  * Places in the pool are word numbers (4 bytes) from the beginning of the first chunk.
  */
@@ -26,6 +34,8 @@ enum {
     PT_BPF_MAPPINGS_MAX = 32768, /* of one process */
     PT_BPF_DEPTH_MAX = 1024,
     PT_BPF_WINDOW_BYTES = 1024, /* bytes of the stack per read */
+    PT_BPF_THREADS_MAX = 32768, /* that wait at a time */
+    PT_BPF_STACKS_MAX = 65536,  /* different stacks of waits that are counted in the kernel */
     PT_BPF_FRAMES_MAX = 512,    /* frames of an interpreter */
     PT_BPF_FRAMES_BAD = 0xffff, /* as a number of frames: memory does not fit the layout */
 };
@@ -70,9 +80,13 @@ typedef struct pt_bpf_interp {
     pt_bpf_php php;
 } pt_bpf_interp;
 
+/* In place of an address space: user space does not have the mappings yet. */
+#define PT_BPF_NO_MAPPINGS UINT64_MAX
+
 /* A process. */
 typedef struct pt_bpf_process {
-    uint64_t mm;         /* address space of the mappings, set by the first sample; 0 before */
+    /* Address space of the mappings, set by the first sample; 0: before; PT_BPF_NO_MAPPINGS */
+    uint64_t mm;
     uint32_t generation; /* of the mappings; pt_unwind_modules.generation */
     uint32_t mappings, mapping_count;
     uint32_t is_wanted; /* 0: drop its samples */
@@ -89,13 +103,67 @@ typedef struct pt_bpf_stack {
     uint8_t is_unchecked;
     uint16_t frame_count; /* of the interpreter's frames, or PT_BPF_FRAMES_BAD */
     uint64_t period;      /* the event's period at this sample */
+    uint64_t key;         /* of a wait or a waker: a number for its process, stack and call */
+    int32_t call;         /* of a wait: the system call, or PT_BPF_CALL_X */
+    uint8_t role;         /* PT_BPF_SAMPLE, ... */
+    uint8_t is_io;        /* the kernel counts the wait as one for a disk */
+    uint16_t mode;        /* st_mode of the file that the call reads or writes; 0: unknown */
     /* `count` pcs, then two words for each frame of the interpreter: PT_BPF_FRAME_X. */
     uint64_t pcs[PT_BPF_DEPTH_MAX + 2 * PT_BPF_FRAMES_MAX];
 } pt_bpf_stack;
 
 enum {
-    PT_BPF_STACK_HEAD_BYTES = 20, /* from generation to pcs */
+    PT_BPF_STACK_HEAD_BYTES = 36, /* from generation to pcs */
 };
+
+/* What a stack is of. */
+enum { PT_BPF_SAMPLE, PT_BPF_WAITER, PT_BPF_WAKER };
+
+/* In place of a system call: user code was interrupted. PREEMPTED: the thread could have run on. */
+enum { PT_BPF_CALL_FAULT = -1, PT_BPF_CALL_PREEMPTED = -2 };
+
+enum {
+    PT_BPF_COPIED_END = 0xfd, /* in place of a stack's end: the sample has a copy of the stack */
+    PT_BPF_WAIT_END = 0xfe,   /* the record is the end of a wait */
+};
+
+/* A thread's wait. */
+typedef struct pt_bpf_wait {
+    uint64_t since_ns;     /* monotonic; 0: the thread runs */
+    uint64_t woken_ns;     /* 0: not yet; as since_ns if it was preempted */
+    uint64_t stack, waker; /* keys of stacks; waker 0: unknown */
+    uint32_t pid;
+    uint16_t is_preempted, is_single; /* single: only this wait has the stack's key */
+} pt_bpf_wait;
+
+/* The waits with one stack and one waker, and their sums. */
+typedef struct pt_bpf_count {
+    uint64_t stack, waker;
+    uint64_t off_ns, ready_ns, waits, preemptions;
+} pt_bpf_count;
+
+/* The end of a wait, as it arrives in PERF_SAMPLE_RAW, if it is not counted in the kernel. */
+typedef struct pt_bpf_wait_end {
+    uint32_t bytes; /* as in pt_bpf_stack, and so are the next two */
+    uint32_t generation, count;
+    uint8_t end; /* PT_BPF_WAIT_END */
+    uint8_t unused[3];
+    uint32_t tid, cpu;
+    uint32_t unused_too[2];
+    uint64_t since_ns;
+    pt_bpf_count one; /* the wait */
+} pt_bpf_wait_end;
+
+enum { PT_BPF_WAIT_END_BYTES = sizeof(pt_bpf_wait_end) - 4 };
+
+typedef struct pt_bpf_wait_settings {
+    uint32_t cpu_limit;  /* the place in cpus of the first state for waits */
+    uint32_t is_each;    /* send the end of each wait; else the waits of a stack are summed */
+    uint32_t has_wakers; /* walk the stacks of wakers */
+    uint32_t only_known; /* processes that are not in `processes` are not recorded */
+    uint64_t lost;       /* counted by the program: waits that are in no sum, and were not sent */
+    pt_bpf_process adopted; /* a new child of a recorded process */
+} pt_bpf_wait_settings;
 
 /* A frame of an interpreter. The first word: the address of its code (of CPython: the code object;
  * of PHP: the first instruction, or the function if it is written in C); bit 62: it is the
@@ -138,6 +206,9 @@ enum { PT_BPF_CODE_HEAD_BYTES = offsetof(pt_bpf_code, lines) - 4 };
 
 _Static_assert(offsetof(pt_bpf_code, end) == offsetof(pt_bpf_stack, end), "it tells them apart");
 _Static_assert(offsetof(pt_bpf_code, lines) % 8 == 0, "a record has whole words");
+_Static_assert(offsetof(pt_bpf_wait_end, end) == offsetof(pt_bpf_stack, end),
+               "it tells them apart");
+_Static_assert(sizeof(pt_bpf_wait_end) % 8 == 0, "a record has whole words");
 
 enum { PT_BPF_MET_BITS = 12 };
 
@@ -169,7 +240,8 @@ typedef struct pt_bpf_cpu {
     uint8_t follows_fp;
     uint8_t unused[2];
     uint32_t generation, mappings, mapping_count;
-    uint32_t cpu;        /* its number */
+    uint32_t cpu;        /* its number in cpus */
+    uint64_t hash;       /* of the pcs */
     pt_bpf_mapping last; /* mapping of the previous frame */
     uint64_t regs[PT_MACHINE_REGS_MAX];
     uint64_t window_start; /* of the stack; 1: nothing was read yet */
@@ -182,6 +254,11 @@ typedef struct pt_bpf_cpu {
     uint32_t met_slot;    /* the index in met of the last frame's code object */
     uint32_t met[1 << PT_BPF_MET_BITS]; /* code objects, by hash; 0: none */
     pt_bpf_code code;
+    uint64_t copy_period; /* the last period in which stacks were copied, and their number */
+    uint32_t copy_count;
+    uint32_t unused_now;
+    pt_bpf_wait wait; /* of the thread that is switched away from */
+    pt_bpf_wait_end ended;
     pt_unwind_slot slots[PT_UNWIND_CACHE_SLOTS];
 } pt_bpf_cpu;
 

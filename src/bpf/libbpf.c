@@ -17,8 +17,12 @@ static pt_libbpf api;
     ROW(bpf_map__fd, api, map_fd)                                                                  \
     ROW(bpf_map__set_max_entries, api, map_set_max_entries)                                        \
     ROW(bpf_program__fd, api, program_fd)                                                          \
+    ROW(bpf_program__set_autoload, api, program_set_autoload)                                      \
+    ROW(bpf_raw_tracepoint_open, api, raw_tracepoint_open)                                         \
     ROW(bpf_map_create, api, map_create)                                                           \
     ROW(bpf_map_update_elem, api, map_update_elem)                                                 \
+    ROW(bpf_map_lookup_elem, api, map_lookup_elem)                                                 \
+    ROW(bpf_map_lookup_batch, api, map_lookup_batch)                                               \
     ROW(bpf_map_delete_elem, api, map_delete_elem)
 
 FUNCTIONS(PT_LAZY_LINKED)

@@ -5,6 +5,7 @@
 #define PT_BPF_LIBBPF_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,9 +37,16 @@ typedef struct pt_libbpf {
     int (*map_fd)(const struct bpf_map *map);
     int (*map_set_max_entries)(struct bpf_map *map, uint32_t count);
     int (*program_fd)(const struct bpf_program *program);
+    int (*program_set_autoload)(struct bpf_program *program, bool autoload);
+    int (*raw_tracepoint_open)(const char *name, int program_fd);
     int (*map_create)(uint32_t type, const char *name, uint32_t key_bytes, uint32_t value_bytes,
                       uint32_t count, const struct bpf_map_create_opts *opts);
     int (*map_update_elem)(int fd, const void *key, const void *value, uint64_t flags);
+    int (*map_lookup_elem)(int fd, const void *key, void *ret_value);
+    /* batch: NULL at first, then what the last call wrote to ret_batch. *count: room, then the
+     * number of entries. -ENOENT: these were the last. */
+    int (*map_lookup_batch)(int fd, void *batch, void *ret_batch, void *ret_keys, void *ret_values,
+                            uint32_t *count, const void *opts);
     int (*map_delete_elem)(int fd, const void *key);
 } pt_libbpf;
 

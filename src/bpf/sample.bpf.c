@@ -6,7 +6,8 @@
  *   anything else                          ---> the sample continues: registers and a copy of the
  *                                               stack, which user space walks
  *
- * tools/build-bpf compiles it to dist/sample.x86_64.bpf.
+ * Beside it, where waits are recorded: wait.bpf.h. tools/build-bpf compiles both to
+ * dist/sample.x86_64.bpf.
  */
 #include "bpf/kernel.bpf.h"
 #include "bpf/layout.h"
@@ -139,6 +140,15 @@ __attribute__((noinline)) int pt_bpf_copy_php_code(uint32_t cpu)
         (c)->regs[16] = (c)->pc = (from)->ip;                                                      \
     } while (0)
 
+/* The system call that a thread is in. The instruction syscall leaves its own address and the flags
+ * in rcx and r11; an exception leaves them alone.
+ */
+static inline int32_t call_of(const struct user_regs *regs)
+{
+    const bool is_call = regs->cx == regs->ip && regs->r11 == regs->flags;
+    return is_call ? (int32_t)regs->orig_ax : PT_BPF_CALL_FAULT;
+}
+
 /* Reads the registers that user space had when it entered the kernel, which lie at the end of the
  * kernel's stack.
  */
@@ -156,6 +166,16 @@ static inline bool read_entry_regs(const struct task_struct *task, struct user_r
     return bpf_probe_read_kernel(ret_regs, sizeof *ret_regs, from) == 0;
 }
 
+/* Reads the registers of a thread that is in the kernel. False: not 64 bit. */
+static inline bool take_entry_regs(pt_bpf_cpu *c, const struct task_struct *task)
+{
+    struct user_regs regs;
+    if (!read_entry_regs(task, &regs) || regs.cs != USER_CODE_SEGMENT) return false;
+    COPY_REGS(c, &regs);
+    c->stack.call = call_of(&regs);
+    return true;
+}
+
 /* Reads the user registers. False: not 64 bit, or no user space. */
 static inline bool take_regs(pt_bpf_cpu *c, struct bpf_perf_event_data *context,
                              const struct task_struct *task)
@@ -166,16 +186,13 @@ static inline bool take_regs(pt_bpf_cpu *c, struct bpf_perf_event_data *context,
         COPY_REGS(c, at);
         return true;
     }
-    struct user_regs regs;
-    if (!read_entry_regs(task, &regs) || regs.cs != USER_CODE_SEGMENT) return false;
-    COPY_REGS(c, &regs);
-    return true;
+    return take_entry_regs(c, task);
 }
 
 /* Sends the copy of the new code. lines_bytes: of the copy. If the ring is full, the code stays
  * new.
  */
-static inline void send_code(struct bpf_perf_event_data *context, pt_bpf_cpu *c, int lines_bytes)
+static inline void send_code(void *context, pt_bpf_cpu *c, int lines_bytes)
 {
     uint64_t bytes = ((uint64_t)(uint32_t)lines_bytes + 7) / 8 * 8;
     BARRIER(bytes);
@@ -185,8 +202,8 @@ static inline void send_code(struct bpf_perf_event_data *context, pt_bpf_cpu *c,
         c->met[c->met_slot & ((1 << PT_BPF_MET_BITS) - 1)] = 0;
 }
 
-static inline void add_python(struct bpf_perf_event_data *context, pt_bpf_cpu *c,
-                              const pt_bpf_process *process, const struct task_struct *task)
+static inline void add_python(void *context, pt_bpf_cpu *c, const pt_bpf_process *process,
+                              const struct task_struct *task)
 {
     uint64_t thread = 0;
     KERNEL_FIELD(thread, task, thread.fsbase);
@@ -197,8 +214,7 @@ static inline void add_python(struct bpf_perf_event_data *context, pt_bpf_cpu *c
     }
 }
 
-static inline void add_php(struct bpf_perf_event_data *context, pt_bpf_cpu *c,
-                           const pt_bpf_process *process)
+static inline void add_php(void *context, pt_bpf_cpu *c, const pt_bpf_process *process)
 {
     if (!begin_php(c, &process->interp.php)) return;
     for (int i = 0; i < 2 * PT_BPF_FRAMES_MAX; i++) {
@@ -208,7 +224,7 @@ static inline void add_php(struct bpf_perf_event_data *context, pt_bpf_cpu *c,
 }
 
 /* Appends the frames of the process's interpreter. */
-static inline void add_frames(struct bpf_perf_event_data *context, pt_bpf_cpu *c, uint32_t pid,
+static inline void add_frames(void *context, pt_bpf_cpu *c, uint32_t pid,
                               const pt_bpf_process *process, const struct task_struct *task)
 {
     c->stack.frame_count = 0;
@@ -219,10 +235,45 @@ static inline void add_frames(struct bpf_perf_event_data *context, pt_bpf_cpu *c
         add_php(context, c, process);
 }
 
+/* Walks the stack that the registers begin. False: user space must walk. */
+static inline bool walk_stack(void *context, pt_bpf_cpu *c, uint32_t pid,
+                              const pt_bpf_process *process, const struct task_struct *task)
+{
+    c->php.frame_register = c->regs[PT_PHP_REG_FRAME];
+    c->php.instruction_register = c->regs[PT_PHP_REG_INSTRUCTION];
+    begin_walk(c, process);
+    int end = PT_UNWIND_END_TRUNCATED;
+    for (int i = 0; i < PT_BPF_DEPTH_MAX; i++) {
+        end = pt_bpf_step(c->cpu);
+        if (end != PT_UNWIND_END_GOING_ON) break;
+    }
+    if (end != PT_UNWIND_END_ROOT && end != PT_UNWIND_END_TRUNCATED) return false;
+    c->stack.generation = c->generation;
+    c->stack.end = (uint8_t)end;
+    c->stack.is_unchecked = c->is_unchecked;
+    add_frames(context, c, pid, process, task);
+    return true;
+}
+
+/* Sends a stack that was walked. */
+static inline long send_stack(void *context, pt_bpf_cpu *c)
+{
+    enum { TOO_LONG = -7 }; /* E2BIG */
+    uint64_t bytes = c->stack.count;
+    if (c->stack.frame_count != PT_BPF_FRAMES_BAD) bytes += 2 * (uint64_t)c->stack.frame_count;
+    BARRIER(bytes);
+    if (bytes > PT_BPF_DEPTH_MAX + 2 * PT_BPF_FRAMES_MAX) return TOO_LONG;
+    bytes = bytes * 8 + PT_BPF_STACK_HEAD_BYTES;
+    return bpf_perf_event_output(context, &output, BPF_F_CURRENT_CPU, &c->stack.generation, bytes);
+}
+
+#include "bpf/wait.bpf.h"
+
 enum { GO_ON = 1, DROP = 0 };
 
 SECTION("perf_event") int pt_bpf_sample(struct bpf_perf_event_data *context)
 {
+    enum { RING_IS_FULL = -28 }; /* ENOSPC: the kernel counts it as lost */
     const uint32_t cpu = bpf_get_smp_processor_id();
     const uint32_t pid = (uint32_t)(bpf_get_current_pid_tgid() >> 32);
     pt_bpf_process *const process = bpf_map_lookup_elem(&processes, &pid);
@@ -236,28 +287,10 @@ SECTION("perf_event") int pt_bpf_sample(struct bpf_perf_event_data *context)
     if (process->is_wanted == 0) return DROP;
     if (mm == 0 || !take_regs(c, context, task)) return GO_ON;
     c->cpu = cpu;
-    c->php.frame_register = c->regs[PT_PHP_REG_FRAME];
-    c->php.instruction_register = c->regs[PT_PHP_REG_INSTRUCTION];
-    begin_walk(c, process);
-    int end = PT_UNWIND_END_TRUNCATED;
-    for (int i = 0; i < PT_BPF_DEPTH_MAX; i++) {
-        end = pt_bpf_step(cpu);
-        if (end != PT_UNWIND_END_GOING_ON) break;
-    }
-    if (end != PT_UNWIND_END_ROOT && end != PT_UNWIND_END_TRUNCATED) return GO_ON;
-    c->stack.generation = c->generation;
-    c->stack.end = (uint8_t)end;
-    c->stack.is_unchecked = c->is_unchecked;
+    c->stack.role = PT_BPF_SAMPLE;
     c->stack.period = context->sample_period;
-    add_frames(context, c, pid, process, task);
-    uint64_t bytes = c->stack.count;
-    if (c->stack.frame_count != PT_BPF_FRAMES_BAD) bytes += 2 * (uint64_t)c->stack.frame_count;
-    BARRIER(bytes);
-    if (bytes > PT_BPF_DEPTH_MAX + 2 * PT_BPF_FRAMES_MAX) return GO_ON;
-    bytes = bytes * 8 + PT_BPF_STACK_HEAD_BYTES;
-    enum { RING_IS_FULL = -28 }; /* ENOSPC: the kernel counts it as lost */
-    const long error =
-        bpf_perf_event_output(context, &output, BPF_F_CURRENT_CPU, &c->stack.generation, bytes);
+    if (!walk_stack(context, c, pid, process, task)) return GO_ON;
+    const long error = send_stack(context, c);
     return error == 0 || error == RING_IS_FULL ? DROP : GO_ON;
 }
 

@@ -158,6 +158,12 @@ static inline void read_rule(pt_bpf_cpu *c, uint32_t number, pt_unwind_rule *ret
 
 /* ---- a step ---- */
 
+static inline uint64_t mix_hash(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
 /* Makes a slot. False: user space must walk. */
 static inline bool fill_slot(pt_bpf_cpu *c, uint64_t pc, pt_unwind_slot *ret_slot)
 {
@@ -254,6 +260,7 @@ static inline pt_unwind_end step_frame(pt_bpf_cpu *c)
     BARRIER(count);
     if (count >= PT_BPF_DEPTH_MAX) return PT_UNWIND_END_TRUNCATED;
     c->stack.pcs[count] = c->pc + !c->is_return;
+    c->hash = mix_hash(c->hash, c->stack.pcs[count]);
     c->stack.count = (uint32_t)count + 1;
     return PT_UNWIND_END_GOING_ON;
 }
@@ -272,6 +279,7 @@ static inline void begin_walk(pt_bpf_cpu *c, const pt_bpf_process *process)
     c->last.start = c->last.limit = 0;
     c->stack.pcs[0] = c->pc;
     c->stack.count = 1;
+    c->hash = mix_hash(0, c->pc);
 }
 
 #endif

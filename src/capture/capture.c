@@ -65,6 +65,7 @@ static pt_event_plan plan_of(const pt_capture_options *o, const pt_event_source 
                           .is_each_thread = o->each_thread,
                           .has_user_stack = true,
                           .may_walk = o->walks != PT_WALK_NEVER,
+                          .walks_waits = o->off_cpu && o->walks != PT_WALK_NEVER,
                           .stack_bytes = PT_STACK_BYTES_FIRST};
     if (o->period != 0)
         plan.period = o->period;
@@ -98,6 +99,7 @@ static void read_target(pt_capture *c, pid_t pid)
     proc->awaits_exec = c->options.awaits_exec;
     proc->is_wanted = !proc->awaits_exec;
     pt_feed_heed(c, proc->pid);
+    if (c->walker != NULL) pt_bpf_engine_adopt(c->walker, proc->pid);
     if (proc->awaits_exec) return;
     pt_procs_read(&c->procs, proc);
     const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
@@ -188,8 +190,8 @@ static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error
     if (t->pid_count > 0 && tids.count == 0)
         status = pt_error_set(reterr, PT_ERR_NOTFOUND, "no process to record exists any more");
     if (status == PT_OK)
-        status =
-            pt_event_set_open(&c->set, &plan, c->options.off_cpu, tids.items, tids.count, reterr);
+        status = pt_event_set_open(&c->set, &plan, c->options.off_cpu && !plan.walks_waits,
+                                   tids.items, tids.count, reterr);
     for (size_t i = 0; i < tids.count && status == PT_OK; i++)
         pt_event_set_count(&c->set, tids.items[i], c->options.awaits_exec);
     if (status == PT_OK && t->pid_count == 0 && (t->cgroup == NULL || plan.has_group))
@@ -285,7 +287,10 @@ static pt_status load_walker(pt_capture *c, pt_error *reterr)
                      "no thread could be made to load the BPF program");
         return PT_OK;
     }
-    pt_status status = pt_bpf_engine_new(cpu_limit(), &walker, &refusal);
+    const pt_bpf_wait_settings waits = {.is_each = c->options.timeline,
+                                        .only_known = c->options.targets.pid_count > 0};
+    pt_status status =
+        pt_bpf_engine_new(cpu_limit(), c->set.plan.walks_waits ? &waits : NULL, &walker, &refusal);
     if (status == PT_OK) status = use_walker(c, walker, &refusal);
     if (status == PT_OK) return PT_OK;
     note_refusal(c, &refusal);
@@ -317,6 +322,8 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     pt_procs_init(&c->procs, "/proc");
     c->procs.images.cache = options->tables;
     pt_index_init(&c->waiting_of);
+    pt_index_init(&c->kernel_waits.of_key);
+    pt_index_init(&c->kernel_waits.sum_of);
     c->group_fd = -1;
     c->builder = pt_builder_new();
     pt_file_allow_most(); /* each thread and cpu needs a descriptor */
@@ -362,11 +369,8 @@ void pt_capture_free(pt_capture *c)
     pt_named_free(c->named);
     pt_keep_free(c->keep);
     pt_builder_free(c->builder);
-    for (size_t i = 0; i < c->waiting.count; i++)
-        free(c->waiting.items[i].pcs);
-    free(c->waiting.items);
+    pt_waits_done(c);
     pt_between_done(&c->between);
-    pt_index_done(&c->waiting_of);
     for (size_t i = 0; i < c->target.count; i++)
         if (c->target.items[i].fd >= 0) close(c->target.items[i].fd);
     free(c->target.items);
@@ -398,6 +402,14 @@ static uint64_t used_ns(const pt_capture *c)
     return t->cgroup == NULL ? machine_ns() : pt_cgroup_used_ns(c->procs.root, t->cgroup);
 }
 
+/* Begins to see switches of threads. */
+static void watch_waits(pt_capture *c)
+{
+    pt_error refusal = PT_ERROR_INIT;
+    if (c->walker == NULL || !c->set.plan.walks_waits) return;
+    if (pt_bpf_engine_watch(c->walker, &refusal) != PT_OK) note_refusal(c, &refusal);
+}
+
 void pt_capture_start(pt_capture *c)
 {
     c->held_before = pt_memory_held();
@@ -413,6 +425,7 @@ void pt_capture_start(pt_capture *c)
     c->priority = getpriority(PRIO_PROCESS, 0);
     c->has_priority = errno == 0 && setpriority(PRIO_PROCESS, 0, URGENT) == 0;
     pt_event_set_enable(&c->set);
+    watch_waits(c);
 }
 
 static bool all_ended(const pt_capture *c)
@@ -498,6 +511,7 @@ static void write_keep(pt_capture *c, int64_t now_ns)
         now_ns - c->kept_ns < KEEP_MS * INT64_C(1000000))
         return;
     c->kept_ns = now_ns;
+    pt_waits_read(c);
     fill_facts(c);
     const pt_keep_facts facts = {.duration_ns = c->facts.duration_ns,
                                  .used_ns = c->facts.used_ns,
@@ -597,6 +611,7 @@ void pt_capture_run(pt_capture *c)
     const uint64_t end_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
     if (c->ledger != NULL) pt_ledger_look_at_all(c->ledger);
     pt_event_set_disable(&c->set);
+    if (c->walker != NULL) pt_bpf_engine_unwatch(c->walker);
     for (bool is_all = false; !is_all;) {
         is_all = pt_spool_take(c->set.spool);
         pt_feed_upto(c, UINT64_MAX - 1);

@@ -50,6 +50,7 @@ typedef struct pt_capture_facts {
     uint64_t events;         /* total event count, if the event is no clock; 0: unknown */
     /* Waiting time of threads; the part of it in which they waited for a cpu only. */
     uint64_t off_cpu_ns, ready_ns;
+    uint64_t lost_waits;     /* waits whose stacks were lost; their time is in no value */
     uint64_t missed_threads; /* threads that ended before an event could be opened for them */
     int64_t start_ns;        /* Unix time */
     int64_t duration_ns;

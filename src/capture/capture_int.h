@@ -2,6 +2,7 @@
  *
  *   capture.c   opens, waits, ends
  *   feed.c      records, in the order of time -> processes, samples
+ *   waits.c     switches of threads -> waits
  */
 #ifndef PT_CAPTURE_CAPTURE_INT_H
 #define PT_CAPTURE_CAPTURE_INT_H
@@ -28,6 +29,26 @@ typedef struct pt_waiting {
     uint32_t kernel_count, count, room;
     uint64_t *pcs;
 } pt_waiting;
+
+/* A stack of waits that the kernel's walker has sent. */
+typedef struct pt_wait_stack {
+    uint64_t key;
+    uint32_t row; /* of the sink */
+} pt_wait_stack;
+
+/* What was read of a sum in the kernel. */
+typedef struct pt_wait_sum {
+    uint64_t key;
+    pt_bpf_count before;
+} pt_wait_sum;
+
+typedef struct pt_kernel_waits {
+    PT_VECTOR(pt_wait_stack) stack;
+    pt_index of_key;
+    PT_VECTOR(pt_wait_sum) sum;
+    pt_index sum_of;
+    uint64_t end_ns; /* of the recording, monotonic */
+} pt_kernel_waits;
 
 /* A process whose end the recording waits for. */
 typedef struct pt_watched {
@@ -58,6 +79,7 @@ struct pt_capture {
     uint64_t cut_count;  /* of them: with too short a copy */
     PT_VECTOR(pt_waiting) waiting;
     pt_index waiting_of; /* tid -> row of waiting */
+    pt_kernel_waits kernel_waits;
     pt_between between;
     PT_VECTOR(pt_watched) target;
     int group_fd;           /* folder of the control group of the events; -1: none */
@@ -80,6 +102,20 @@ void pt_feed_urgent(pt_capture *capture);
 void pt_feed_heed(pt_capture *capture, uint32_t pid);
 /* Sends the modules of a process to the kernel's walker, if there is one: it walks later stacks. */
 void pt_feed_walker(pt_capture *capture, pt_proc *proc, const pt_unwind_modules *modules);
+/* By events: a thread is switched away from, at c->stack. */
+void pt_waits_begin(pt_capture *capture, pt_proc *proc, const pt_perf_record *record);
+/* The record of a switch follows the switch's sample and shows whether the thread was preempted. */
+void pt_waits_on_switch(pt_capture *capture, const pt_perf_record *record);
+/* Resets the row of a thread that ended or begins, since tids are reused. Events per cpu report a
+ * switch of a thread after its end, which is no wait. */
+void pt_waits_reset(pt_capture *capture, uint32_t tid, bool is_gone);
+/* By the kernel's walker: c->stack is one of waits; a single wait is over; sums are to be read. */
+void pt_waits_stack(pt_capture *capture, pt_proc *proc, const pt_perf_record *record);
+void pt_waits_ended(pt_capture *capture, const pt_bpf_wait_end *ended);
+void pt_waits_read(pt_capture *capture);
+/* At the end of the recording: counts the time that threads have waited up to now. */
+void pt_waits_finish(pt_capture *capture, uint64_t now_ns);
+void pt_waits_done(pt_capture *capture);
 /* At the end of the recording: counts the time that threads have waited up to now, and releases
  * held samples. */
 void pt_feed_end(pt_capture *capture, uint64_t now_ns);

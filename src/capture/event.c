@@ -120,15 +120,18 @@ bool pt_event_walk(const pt_event_plan *plan, int fd)
     return ioctl(fd, PERF_EVENT_IOC_SET_BPF, pt_bpf_engine_program(plan->walker)) == 0;
 }
 
-int pt_event_open_walked(const pt_event_plan *plan, int cpu)
+int pt_event_open_output(const pt_event_plan *plan, pt_bpf_output output, int cpu)
 {
     struct perf_event_attr attr = common_attr(plan);
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_BPF_OUTPUT;
-    attr.sample_stack_user = 0;
-    /* The kernel demands a register; no reader needs any. */
-    attr.sample_regs_user &= ~(attr.sample_regs_user - 1);
     attr.disabled = 0;
+    if (output != PT_BPF_COPIES) {
+        attr.sample_stack_user = 0;
+        /* The kernel demands a register; no reader needs any. */
+        attr.sample_regs_user &= ~(attr.sample_regs_user - 1);
+    }
+    attr.exclude_callchain_kernel = output == PT_BPF_PLAIN;
     return open_event(&attr, -1, cpu);
 }
 

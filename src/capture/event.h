@@ -42,6 +42,7 @@ typedef struct pt_event_plan {
     uint32_t stack_bytes; /* bytes of the user stack to copy; grows during the recording */
     bool
         may_walk; /* samples have room for stacks of a walker, now or later; needs events per cpu */
+    bool walks_waits;      /* the walker also sees switches of threads */
     pt_bpf_engine *walker; /* walks stacks in the kernel; NULL: none, or none yet */
 } pt_event_plan;
 
@@ -67,9 +68,8 @@ int pt_event_open_switches(const pt_event_plan *plan, pid_t tid, int cpu);
  * mappings. The ring wakes the reader after wakeup_bytes; 0: when it is half full. */
 int pt_event_open_dummy(const pt_event_plan *plan, pid_t tid, int cpu, bool is_reporting,
                         uint32_t wakeup_bytes);
-/* The event through which the plan's walker writes stacks into a ring: samples with
- * pt_perf_sample.walked. */
-int pt_event_open_walked(const pt_event_plan *plan, int cpu);
+/* The event through which the plan's walker writes an output into a ring. */
+int pt_event_open_output(const pt_event_plan *plan, pt_bpf_output output, int cpu);
 /* Makes the plan's walker see each sample of an event first. False with errno. */
 bool pt_event_walk(const pt_event_plan *plan, int fd);
 /* An event that counts the CPU time of a thread and of all threads that it starts. Read it with

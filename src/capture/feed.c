@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "capture/capture_int.h"
 #include "capture/cgroup.h"
 
@@ -40,7 +39,7 @@ static void decide_process(pt_capture *c, pt_proc *proc, uint64_t now_ns)
 
 /* ---- samples ---- */
 
-static void count_sample(pt_capture *c, pt_proc *proc, uint64_t weight)
+static void count_sample(pt_capture *c, pt_proc *proc, uint64_t weight, bool is_walked)
 {
     pt_capture_facts *const f = &c->facts;
     if (proc->sampled == 0) {
@@ -50,6 +49,7 @@ static void count_sample(pt_capture *c, pt_proc *proc, uint64_t weight)
     proc->sampled++;
     f->samples += weight;
     f->stacks++;
+    f->walked += is_walked;
     if (c->stack.end == PT_STACK_END_ROOT) f->complete += weight;
     if (c->stack.end == PT_STACK_END_UNCHECKED) f->unchecked += weight;
     if (!c->stack.has_frames) return;
@@ -137,7 +137,6 @@ static void use_walked(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
         c->stack.end = PT_STACK_END_NO_RULE;
     else if (joined->is_cut)
         c->stack.end = PT_STACK_END_TRUNCATED;
-    c->facts.walked++;
 }
 
 static void unwind_record(pt_capture *c, pt_proc *proc, pt_perf_record *r)
@@ -165,88 +164,11 @@ static void unwind_record(pt_capture *c, pt_proc *proc, pt_perf_record *r)
     fault_in_page(c, proc, &r->sample);
 }
 
-static pt_waiting *waiting_of(pt_capture *c, uint32_t tid, bool make)
-{
-    const uint64_t hash = pt_hash_u32_pair(tid, 3);
-    const uint32_t known = PT_INDEX_FIND(&c->waiting_of, hash, i, c->waiting.items[i].tid == tid);
-    if (known != PT_NONE) return &c->waiting.items[known];
-    if (!make) return NULL;
-    pt_index_add(&c->waiting_of, hash, (uint32_t)c->waiting.count);
-    PT_GROW(c->waiting, c->waiting.count + 1);
-    pt_waiting *const added = &c->waiting.items[c->waiting.count++];
-    *added = (pt_waiting){.tid = tid};
-    return added;
-}
-
-static void begin_wait(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
-{
-    pt_waiting *const w = waiting_of(c, r->tid, true);
-    if (w->is_gone || r->tid == UINT32_MAX) return; /* tid of a dead thread */
-    if (w->room < c->stack.count) {
-        w->room = c->stack.count;
-        w->pcs = pt_realloc(w->pcs, w->room, sizeof *w->pcs);
-    }
-    if (c->stack.count > 0) memcpy(w->pcs, c->stack.pcs, c->stack.count * sizeof *w->pcs);
-    w->count = c->stack.count;
-    w->kernel_count = c->stack.kernel_count;
-    w->end = c->stack.end;
-    w->pid = proc->pid;
-    w->start = proc->start;
-    w->since_ns = r->time_ns;
-    w->is_ready = false;
-}
-
-static void end_wait(pt_capture *c, uint32_t tid, uint32_t cpu, uint64_t now_ns)
-{
-    pt_waiting *const w = waiting_of(c, tid, false);
-    if (w == NULL || w->since_ns == 0) return;
-    const uint64_t since_ns = w->since_ns;
-    pt_proc *const proc = pt_procs_find(&c->procs, w->pid);
-    w->since_ns = 0;
-    if (now_ns <= since_ns || proc == NULL || proc->start != w->start) return;
-    const int64_t waited_ns = (int64_t)(now_ns - since_ns);
-    const pt_sink_sample sample = {.proc = proc,
-                                   .tid = tid,
-                                   .cpu = cpu,
-                                   .time_ns = (int64_t)since_ns + c->unix_offset_ns,
-                                   .pcs = w->pcs,
-                                   .kernel_count = w->kernel_count,
-                                   .count = w->count,
-                                   .end = w->end,
-                                   .values = {0, 0, w->is_ready ? 0 : waited_ns,
-                                              w->is_ready ? waited_ns : 0, !w->is_ready,
-                                              w->is_ready}};
-    *(w->is_ready ? &c->facts.ready_ns : &c->facts.off_cpu_ns) += now_ns - since_ns;
-    pt_sink_add(c->sink, &sample);
-}
-
-/* The record of a switch follows the switch's sample and shows whether the thread was preempted. */
-static void on_switch(pt_capture *c, const pt_perf_record *r)
-{
-    if (!r->sched.is_out) {
-        end_wait(c, r->tid, r->cpu, r->time_ns);
-        return;
-    }
-    pt_waiting *const w = waiting_of(c, r->tid, false);
-    if (w != NULL) w->is_ready = r->sched.is_preempted;
-}
-
-/* Resets the row of a thread that ended or begins, since tids are reused. Events per cpu report a
- * switch of a thread after its end, which is no wait. */
-static void reset_wait(pt_capture *c, uint32_t tid, bool is_gone)
-{
-    if (!c->options.off_cpu) return;
-    pt_waiting *const w = waiting_of(c, tid, true);
-    free(w->pcs);
-    *w = (pt_waiting){.tid = tid, .is_gone = is_gone};
-}
-
 void pt_feed_end(pt_capture *c, uint64_t now_ns)
 {
     pt_between_end(&c->between, c->sink);
     if (c->ledger != NULL) pt_ledger_finish(c->ledger);
-    for (size_t i = 0; i < c->waiting.count; i++)
-        end_wait(c, c->waiting.items[i].tid, PT_NONE, now_ns);
+    pt_waits_finish(c, now_ns);
 }
 
 static bool is_in_kernel(const pt_perf_record *r)
@@ -283,22 +205,47 @@ static void add_not_sampled(pt_capture *c, pt_proc *proc, const pt_perf_record *
                   false);
 }
 
+/* The process of a sample, if it is recorded; or NULL. */
+static pt_proc *find_wanted(pt_capture *c, const pt_perf_record *r)
+{
+    pt_proc *const proc = pt_procs_get(&c->procs, r->pid);
+    const bool may_have_moved = c->options.targets.cgroup != NULL && !c->set.plan.has_group &&
+                                !proc->has_exited && r->time_ns > proc->judged_ns + REJUDGE_NS;
+    if (!proc->is_judged || may_have_moved) decide_process(c, proc, r->time_ns);
+    if (proc->is_wanted) return proc;
+    drop_in_kernel(c, proc);
+    return NULL;
+}
+
+/* A stack at which a thread waits, or one that woke a thread. */
+static void on_wait(pt_capture *c, pt_perf_record *r)
+{
+    pt_proc *const proc = find_wanted(c, r);
+    if (proc == NULL) return;
+    if (r->sample.walked != NULL)
+        use_walked(c, proc, r);
+    else
+        unwind_record(c, proc, r);
+    if (c->stack.count > 0) pt_waits_stack(c, proc, r);
+}
+
 static void on_sample(pt_capture *c, pt_perf_record *r)
 {
     if (r->sample.code != NULL) {
         pt_named_learn(c->named, pt_procs_get(&c->procs, r->pid), r->sample.code);
         return;
     }
-    const bool is_switch = pt_event_set_is_switch(&c->set, r);
-    if (!is_switch && !pt_event_set_counts(&c->set, r)) return;
-    pt_proc *const proc = pt_procs_get(&c->procs, r->pid);
-    const bool may_have_moved = c->options.targets.cgroup != NULL && !c->set.plan.has_group &&
-                                !proc->has_exited && r->time_ns > proc->judged_ns + REJUDGE_NS;
-    if (!proc->is_judged || may_have_moved) decide_process(c, proc, r->time_ns);
-    if (!proc->is_wanted) {
-        drop_in_kernel(c, proc);
+    if (r->sample.ended != NULL || r->sample.wait != NULL) {
+        if (r->sample.ended != NULL)
+            pt_waits_ended(c, r->sample.ended);
+        else
+            on_wait(c, r);
         return;
     }
+    const bool is_switch = pt_event_set_is_switch(&c->set, r);
+    if (!is_switch && !pt_event_set_counts(&c->set, r)) return;
+    pt_proc *const proc = find_wanted(c, r);
+    if (proc == NULL) return;
     pt_event_shares shares = {0};
     const uint64_t weight = is_switch ? 0 : pt_event_set_weight(&c->set, r, &shares);
     add_not_sampled(c, proc, r, PT_SINK_KERNEL_NOT_SAMPLED, shares.kernel);
@@ -312,12 +259,12 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
     }
     if (c->stack.count == 0) return;
     if (is_switch) {
-        begin_wait(c, proc, r);
+        pt_waits_begin(c, proc, r);
         return;
     }
     const pt_event_plan *const plan = &c->set.plan;
     const uint64_t each = plan->period != 0 ? plan->period : r->sample.period;
-    count_sample(c, proc, weight);
+    count_sample(c, proc, weight, r->sample.walked != NULL);
     c->facts.events_seen += plan->source->is_clock ? 0 : each;
     const pt_sink_sample sample = {.proc = proc,
                                    .tid = r->tid,
@@ -386,13 +333,15 @@ static void end_older(pt_capture *c, uint32_t pid)
 static void on_fork(pt_capture *c, const pt_perf_record *r)
 {
     if (is_foreign(c, pt_procs_find(&c->procs, r->task.ppid)) && is_unknown(c, r->task.pid)) return;
-    reset_wait(c, r->task.tid, false);
+    pt_waits_reset(c, r->task.tid, false);
     /* Held for an older thread with that tid. */
     pt_between_release(&c->between, c->sink, r->task.tid, false);
     if (r->task.pid != r->task.ppid) end_older(c, r->task.pid);
     pt_proc *const child = pt_procs_on_fork(&c->procs, r);
     if (child != NULL && !child->is_judged) decide_process(c, child, r->time_ns);
     if (child != NULL && child->is_wanted) pt_feed_heed(c, child->pid);
+    if (child != NULL && child->is_wanted && c->walker != NULL)
+        pt_bpf_engine_adopt(c->walker, child->pid);
     const pt_proc *const proc = child != NULL ? child : pt_procs_find(&c->procs, r->task.pid);
     if (c->ledger != NULL && proc != NULL && proc->is_wanted)
         pt_ledger_begin(c->ledger, r->task.tid);
@@ -405,7 +354,7 @@ static void on_end(pt_capture *c, const pt_perf_record *r)
     if (!is_foreign(c, proc)) {
         const uint64_t ran_ns = pt_event_set_remove(&c->set, (pid_t)r->task.tid);
         pt_between_release(&c->between, c->sink, r->task.tid, false);
-        reset_wait(c, r->task.tid, true);
+        pt_waits_reset(c, r->task.tid, true);
         if (c->ledger != NULL)
             pt_ledger_end(c->ledger, r->task.pid, r->task.tid, r->time_ns, ran_ns);
     }
@@ -428,7 +377,7 @@ static void on_comm(pt_capture *c, const pt_perf_record *r)
         c->facts.complete += pt_between_release(&c->between, c->sink, r->tid, true);
     const pt_proc *const proc = pt_procs_on_comm(&c->procs, r);
     if (!r->comm.is_exec) return;
-    reset_wait(c, r->tid, false);
+    pt_waits_reset(c, r->tid, false);
     if (proc->is_wanted) pt_event_set_exec(&c->set, (pid_t)r->pid);
 }
 
@@ -449,7 +398,7 @@ static void on_record(pt_capture *c, pt_perf_record *r)
     case PERF_RECORD_LOST_SAMPLES: on_lost(c, r); break;
     case PERF_RECORD_THROTTLE: c->facts.throttled++; break;
     case PERF_RECORD_SWITCH:
-    case PERF_RECORD_SWITCH_CPU_WIDE: on_switch(c, r); break;
+    case PERF_RECORD_SWITCH_CPU_WIDE: pt_waits_on_switch(c, r); break;
     default: break;
     }
 }

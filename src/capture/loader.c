@@ -41,7 +41,7 @@ static void *run_loader(void *arg)
     pt_loader *const loader = arg;
     pt_bpf_engine *engine = NULL;
     pt_error refusal = PT_ERROR_INIT;
-    if (!wait_to_begin(loader)) pt_bpf_engine_new(loader->cpu_limit, &engine, &refusal);
+    if (!wait_to_begin(loader)) pt_bpf_engine_new(loader->cpu_limit, NULL, &engine, &refusal);
     pthread_mutex_lock(&loader->lock);
     loader->engine = engine;
     loader->refusal = refusal;

@@ -134,8 +134,8 @@ static bool is_code(const pt_bpf_code *code, uint32_t bytes)
            code->lines_bytes <= bytes - PT_BPF_CODE_HEAD_BYTES;
 }
 
-/* Reads the raw bytes (PERF_SAMPLE_RAW): a stack or a code object if the BPF program wrote the
- * record, else four bytes of padding. */
+/* Reads the raw bytes (PERF_SAMPLE_RAW): a stack, a code object or the end of a wait if the BPF
+ * program wrote the record, else four bytes of padding. */
 static void read_walked(words *w, pt_perf_sample *s)
 {
     const uint64_t *const first = w->at;
@@ -152,6 +152,12 @@ static void read_walked(words *w, pt_perf_sample *s)
         s->code = code;
         return;
     }
+    if (stack->end == PT_BPF_WAIT_END && bytes >= PT_BPF_WAIT_END_BYTES) {
+        s->ended = (const pt_bpf_wait_end *)(const void *)first;
+        return;
+    }
+    if (stack->role != PT_BPF_SAMPLE) s->wait = stack;
+    if (stack->end == PT_BPF_COPIED_END) return;
     const uint32_t more = stack->frame_count != PT_BPF_FRAMES_BAD ? stack->frame_count : 0;
     if (stack->count <= PT_BPF_DEPTH_MAX && more <= PT_BPF_FRAMES_MAX &&
         bytes == PT_BPF_STACK_HEAD_BYTES + (stack->count + 2 * more) * 8)
@@ -179,7 +185,7 @@ static bool read_sample(const pt_perf_layout *layout, words *w, pt_perf_record *
         s->chain = take_many(w, s->chain_count);
     }
     if (has & PERF_SAMPLE_RAW) read_walked(w, s);
-    const bool is_from_program = s->walked != NULL || s->code != NULL;
+    const bool is_from_program = s->walked != NULL || s->code != NULL || s->ended != NULL;
     if (has & PERF_SAMPLE_REGS_USER) {
         s->abi = take_word(w);
         if (s->abi != PERF_SAMPLE_REGS_ABI_NONE)

@@ -66,7 +66,9 @@ typedef struct pt_perf_sample {
     uint64_t count; /* the event's own clock or counter, if the plan reads it; else 0 */
     const uint64_t *chain;
     uint64_t chain_count;
-    const pt_bpf_code *code;    /* the record is a code object; NULL: a sample */
+    const pt_bpf_code *code;      /* the record is a code object; NULL: a sample */
+    const pt_bpf_wait_end *ended; /* the record is the end of a wait; NULL: a sample */
+    const pt_bpf_stack *wait; /* the sample is of a wait or waker, walked or not; NULL: CPU time */
     const pt_bpf_stack *walked; /* the user part of the stack, walked by src/bpf; or NULL */
     uint64_t abi;               /* PERF_SAMPLE_REGS_ABI_x; _NONE: no user registers */
     const uint64_t *regs;       /* as many as were requested; NULL if walked */

@@ -89,8 +89,9 @@ static void make_pairs(pt_event_set *set)
     set->pair_of_cpu = pt_alloc(set->cpu_limit, sizeof *set->pair_of_cpu);
     memset(set->pair_of_cpu, 0xff, set->cpu_limit * sizeof *set->pair_of_cpu);
     for (uint32_t i = 0; i < count; i++) {
-        set->pairs[i] =
-            (pt_ring_pair){.cpu = cpus[i], .samples_fd = -1, .side_fd = -1, .walked_fd = -1};
+        set->pairs[i] = (pt_ring_pair){.cpu = cpus[i], .samples_fd = -1, .side_fd = -1};
+        for (size_t k = 0; k < PT_BPF_OUTPUTS; k++)
+            set->pairs[i].output_fds[k] = -1;
         set->pair_of_cpu[cpus[i]] = i;
     }
     free(cpus);
@@ -336,7 +337,8 @@ static size_t samples_bytes(const pt_event_set *set)
 {
     const uint64_t hz = set->plan.hz > 0 ? set->plan.hz : 1000;
     const uint64_t timed = hz / 4 * (2 * PT_STACK_BYTES_FIRST + 512);
-    const bool may_flood = set->off_cpu || (!set->plan.source->is_clock && set->plan.period != 0);
+    const bool may_flood = set->off_cpu || set->plan.walks_waits ||
+                           (!set->plan.source->is_clock && set->plan.period != 0);
     const uint64_t want = may_flood ? SAMPLES_BYTES_MAX : timed;
     const uint64_t most = set->pair_count <= RICH_CPUS ? SAMPLES_BYTES_MAX : SAMPLES_BYTES_MANY;
     size_t bytes = SAMPLES_BYTES_FIRST;
@@ -359,13 +361,23 @@ static pt_status open_pair(pt_event_set *set, pt_ring_pair *pair, pt_error *rete
     return pt_error_errno(reterr, errno, "the kernel refuses perf events");
 }
 
-/* Opens the walker's output event of a cpu, which shares the ring of samples. */
-static bool open_walked(pt_event_set *set, pt_ring_pair *pair)
+/* Opens the walker's output events of a cpu, which share the ring of samples. */
+static bool open_outputs(pt_event_set *set, pt_ring_pair *pair)
 {
-    pair->walked_fd = pt_event_open_walked(&set->plan, pair->cpu);
-    return pair->walked_fd >= 0 &&
-           ioctl(pair->walked_fd, PERF_EVENT_IOC_SET_OUTPUT, pair->samples_fd) == 0 &&
-           pt_bpf_engine_output(set->plan.walker, (uint32_t)pair->cpu, pair->walked_fd);
+    for (uint32_t k = 0; k < (set->plan.walks_waits ? PT_BPF_OUTPUTS : 1); k++) {
+        int *const fd = &pair->output_fds[k];
+        *fd = pt_event_open_output(&set->plan, (pt_bpf_output)k, pair->cpu);
+        if (*fd < 0 || ioctl(*fd, PERF_EVENT_IOC_SET_OUTPUT, pair->samples_fd) != 0 ||
+            !pt_bpf_engine_output(set->plan.walker, (pt_bpf_output)k, (uint32_t)pair->cpu, *fd))
+            return false;
+    }
+    return true;
+}
+
+static void close_outputs(pt_ring_pair *pair)
+{
+    for (size_t k = 0; k < PT_BPF_OUTPUTS; k++)
+        close_fd(&pair->output_fds[k]);
 }
 
 static pt_status map_pairs(pt_event_set *set, size_t samples, size_t side, pt_error *reterr)
@@ -415,7 +427,7 @@ static size_t spool_bytes(const pt_event_set *set)
                           : set->pair_count <= RICH_CPUS ? SPOOL_BYTES_RICH
                                                          : SPOOL_BYTES_MANY;
     size_t bytes = SPOOL_BYTES_FIRST;
-    while ((bytes < want || set->off_cpu) && bytes < most)
+    while ((bytes < want || set->off_cpu || set->plan.walks_waits) && bytes < most)
         bytes *= 2;
     return bytes;
 }
@@ -518,7 +530,7 @@ void pt_event_set_close(pt_event_set *set)
         pt_ring_close(&set->pairs[i].side);
         pt_ring_close(&set->pairs[i].kernel_samples);
         pt_ring_close(&set->pairs[i].kernel_side);
-        close_fd(&set->pairs[i].walked_fd);
+        close_outputs(&set->pairs[i]);
         close_fd(&set->pairs[i].samples_fd);
         close_fd(&set->pairs[i].side_fd);
     }
@@ -560,11 +572,11 @@ pt_status pt_event_set_walk(pt_event_set *set, pt_bpf_engine *walker, pt_error *
     errno = ESRCH; /* if no event is open */
     set->plan.walker = walker;
     for (uint32_t i = 0; i < set->pair_count && is_ready; i++)
-        is_ready = open_walked(set, &set->pairs[i]);
+        is_ready = open_outputs(set, &set->pairs[i]);
     if (is_ready && attach_walker(set)) return PT_OK;
     const int error = errno;
     for (uint32_t i = 0; i < set->pair_count; i++)
-        close_fd(&set->pairs[i].walked_fd);
+        close_outputs(&set->pairs[i]);
     set->plan.walker = NULL;
     return pt_error_errno(reterr, error, "the kernel refuses events of BPF programs");
 }

@@ -50,7 +50,7 @@ typedef struct pt_event_fds {
 typedef struct pt_ring_pair {
     int cpu;
     int samples_fd, side_fd;             /* events that own the kernel's rings */
-    int walked_fd;                       /* the event of the plan's walker; -1: none */
+    int output_fds[PT_BPF_OUTPUTS];      /* the events of the plan's walker; -1: none */
     pt_ring kernel_samples, kernel_side; /* the spool reads these */
     pt_ring samples, side;               /* the spool copies to these */
     uint64_t seen; /* of side: up to where it was searched for urgent records */

@@ -17,12 +17,13 @@
 /* A distinct stack of a process. Its values are in a column of their own. */
 typedef struct {
     uint32_t stack; /* of the builder */
-    uint32_t who;   /* a row of sink.who times 2, + 1 if uncertain; not in a timeline */
+    uint32_t who;   /* a row of sink.who times 2, + 1 if uncertain */
 } counted;
 
-/* A name of a process, for labels. */
+/* A name of a process, and a kind of wait, for labels. */
 typedef struct {
     uint32_t pid, comm;
+    uint32_t wait;   /* 0: none */
     uint32_t before; /* the process's previous one + 1 */
 } sink_who;
 
@@ -73,7 +74,7 @@ struct pt_sink {
     uint32_t kernel;           /* mapping, or PT_NONE */
     const pt_named *named;
     uint32_t frames_of[PT_JOURNAL_LANGUAGES]; /* mapping of a language's frames, or PT_NONE */
-    uint32_t key_pid, key_comm;
+    uint32_t key_pid, key_comm, key_wait;
     pt_index known_of; /* hash of a sampled stack -> row of known, which may have changed since */
     PT_VECTOR(known_stack) known;
     uint32_t free_known; /* the first free place + 1; 0: none */
@@ -104,6 +105,7 @@ pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mappin
     sink->located = pt_alloc(RECENT_LOCATIONS, sizeof *sink->located);
     sink->key_pid = pt_builder_text(builder, "pid").v;
     sink->key_comm = pt_builder_text(builder, "comm").v;
+    sink->key_wait = pt_builder_text(builder, "wait").v;
     pt_index_init(&sink->known_of);
     pt_index_init(&sink->shared);
     if (kernel != NULL) sink->kernel_mapping = *kernel;
@@ -374,41 +376,50 @@ static uint32_t make_stack(pt_sink *sink, const pt_sink_sample *s)
 }
 
 /* A row of sink.who + 1. A process may go back to a former name. */
-static uint32_t find_or_add_name(pt_sink *sink, pt_proc *proc)
+static uint32_t find_or_add_name(pt_sink *sink, pt_proc *proc, const char *kind)
 {
     enum { NAMES_MAX = 64 }; /* of names beyond these, a row may come twice */
     const uint32_t comm = pt_builder_text(sink->builder, proc->comm).v;
+    const uint32_t wait = kind != NULL ? pt_builder_text(sink->builder, kind).v : 0;
     uint32_t row = proc->last_name;
     for (unsigned i = 0; row > 0 && i < NAMES_MAX; i++) {
-        if (sink->who.items[row - 1].comm == comm) return row;
+        const sink_who *const w = &sink->who.items[row - 1];
+        if (w->comm == comm && w->wait == wait) return row;
         row = sink->who.items[row - 1].before;
     }
-    const sink_who added = {proc->pid, comm, proc->last_name};
+    const sink_who added = {proc->pid, comm, wait, proc->last_name};
     PT_PUSH(sink->who, added);
     proc->last_name = (uint32_t)sink->who.count;
     return proc->last_name;
 }
 
-static uint32_t who_of(pt_sink *sink, pt_proc *proc, bool is_uncertain)
+static uint32_t who_of(pt_sink *sink, const pt_sink_sample *s)
 {
-    if (sink->is_timeline) return 0; /* each sample has its process in columns */
-    if (proc->who == 0) proc->who = find_or_add_name(sink, proc);
-    return (proc->who - 1) * 2 + is_uncertain;
+    pt_proc *const proc = s->proc;
+    if (s->wait != NULL) return (find_or_add_name(sink, proc, s->wait) - 1) * 2 + s->is_uncertain;
+    if (proc->who == 0) proc->who = find_or_add_name(sink, proc, NULL);
+    return (proc->who - 1) * 2 + s->is_uncertain;
 }
 
+/* A sample of a timeline has its process in columns. */
 static pt_labels_id labels_of(pt_sink *sink, const counted *c)
 {
-    if (sink->is_timeline) return (pt_labels_id){0};
     const sink_who *const w = &sink->who.items[c->who / 2];
-    const bool is_uncertain = c->who % 2 != 0;
-    const pt_label labels[] = {
-        {.key = sink->key_pid, .kind = PT_LABEL_NUMBER, .num = w->pid},
-        {.key = sink->key_comm, .kind = PT_LABEL_STRING, .str = w->comm},
-        {.key = pt_builder_text(sink->builder, "merge").v,
-         .kind = PT_LABEL_STRING,
-         .str = pt_builder_text(sink->builder, "uncertain").v},
-    };
-    return pt_builder_labels(sink->builder, labels, is_uncertain ? 3 : 2);
+    pt_label labels[4];
+    size_t count = 0;
+    if (!sink->is_timeline) {
+        labels[count++] = (pt_label){.key = sink->key_pid, .kind = PT_LABEL_NUMBER, .num = w->pid};
+        labels[count++] =
+            (pt_label){.key = sink->key_comm, .kind = PT_LABEL_STRING, .str = w->comm};
+    }
+    if (w->wait != 0)
+        labels[count++] =
+            (pt_label){.key = sink->key_wait, .kind = PT_LABEL_STRING, .str = w->wait};
+    if (c->who % 2 != 0 && !sink->is_timeline)
+        labels[count++] = (pt_label){.key = pt_builder_text(sink->builder, "merge").v,
+                                     .kind = PT_LABEL_STRING,
+                                     .str = pt_builder_text(sink->builder, "uncertain").v};
+    return count > 0 ? pt_builder_labels(sink->builder, labels, count) : PT_NO_LABELS;
 }
 
 static bool is_same(const known_stack *k, const pt_sink_sample *s, uint32_t who)
@@ -492,25 +503,40 @@ void pt_sink_forget(pt_sink *sink, pt_proc *proc)
     if (sink->freed > FREED_MIN && sink->freed > sink->known_of.count / 2) build_known(sink);
 }
 
-uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *s)
+uint32_t pt_sink_stack(pt_sink *sink, const pt_sink_sample *s)
 {
     if (sink->value_count == 0) sink->value_count = pt_builder_event_count(sink->builder);
-    const uint32_t row = find_or_add(sink, s, who_of(sink, s->proc, s->is_uncertain));
-    int64_t *const values = sink->value.items + (size_t)row * sink->value_count;
+    return find_or_add(sink, s, who_of(sink, s));
+}
+
+uint32_t pt_sink_count(pt_sink *sink, uint32_t stack, const pt_sink_moment *moment)
+{
+    const counted *const c = &sink->stack.items[stack];
+    int64_t *const values = sink->value.items + (size_t)stack * sink->value_count;
     for (uint32_t i = 0; i < sink->value_count; i++)
-        pt_saturating_into(&values[i], s->values[i]);
-    if (sink->keep != NULL && !sink->is_timeline) pt_keep_changed(sink->keep, row);
-    if (!sink->is_timeline) return row;
-    const pt_sample sample = {.stack = sink->stack.items[row].stack,
-                              .values = s->values,
-                              .time_ns = s->time_ns,
-                              .pid = s->proc->pid,
-                              .tid = s->tid,
-                              .cpu = s->cpu,
-                              .comm = pt_builder_text(sink->builder, s->proc->comm).v};
+        pt_saturating_into(&values[i], moment->values[i]);
+    if (sink->keep != NULL && !sink->is_timeline) pt_keep_changed(sink->keep, stack);
+    if (!sink->is_timeline) return stack;
+    const sink_who *const w = &sink->who.items[c->who / 2];
+    const pt_sample sample = {.stack = c->stack,
+                              .labels = labels_of(sink, c).v,
+                              .values = moment->values,
+                              .time_ns = moment->time_ns,
+                              .pid = w->pid,
+                              .tid = moment->tid,
+                              .cpu = moment->cpu,
+                              .comm = w->comm};
     pt_builder_timed_sample(sink->builder, &sample);
-    if (sink->keep != NULL) pt_keep_sample(sink->keep, row, &sample, s->proc->comm);
+    if (sink->keep != NULL)
+        pt_keep_sample(sink->keep, stack, &sample,
+                       pt_builder_get_text(sink->builder, (pt_string_id){w->comm}));
     return pt_builder_sample_count(sink->builder) - 1;
+}
+
+uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *s)
+{
+    const pt_sink_moment moment = {s->tid, s->cpu, s->time_ns, s->values};
+    return pt_sink_count(sink, pt_sink_stack(sink, s), &moment);
 }
 
 void pt_sink_more(pt_sink *sink, uint32_t row, int64_t more)

@@ -32,8 +32,16 @@ typedef struct pt_sink_sample {
     /* By the kernel: pcs may be words of Python. In a copied stack any number may be an address. */
     bool is_walked;
     bool is_uncertain; /* pcs has words of Python (interp.h), whose places are uncertain */
+    const char *wait;  /* the label `wait`; NULL: none */
     int64_t values[PT_SINK_VALUES]; /* one for each event */
 } pt_sink_sample;
+
+/* Values of a stack. */
+typedef struct pt_sink_moment {
+    uint32_t tid, cpu;
+    int64_t time_ns;       /* Unix time */
+    const int64_t *values; /* PT_SINK_VALUES */
+} pt_sink_moment;
 
 typedef struct pt_sink pt_sink;
 
@@ -54,6 +62,9 @@ void pt_sink_write_kept(pt_sink *sink, const pt_keep_facts *facts);
 
 /* Adds a sample; returns its row. */
 uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *sample);
+/* The same in two steps: the number of the sample's stack, and values that are added to it. */
+uint32_t pt_sink_stack(pt_sink *sink, const pt_sink_sample *sample);
+uint32_t pt_sink_count(pt_sink *sink, uint32_t stack, const pt_sink_moment *moment);
 /* Adds to the second value of a row. */
 void pt_sink_more(pt_sink *sink, uint32_t row, int64_t more);
 

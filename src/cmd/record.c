@@ -279,9 +279,9 @@ static int check_settings(const pt_cmd_context *context, const pt_record_setting
             "samples is -F HZ");
     if (perf != NULL && s->engine == PT_ENGINE_PRELOAD)
         return pt_cmd_usage(context, "%s needs perf events, not --engine=preload", perf);
-    if (s->engine == PT_ENGINE_BPF && (s->each_thread || s->off_cpu))
-        return pt_cmd_usage(context, "%s needs --engine=perf: the BPF engine has no such events",
-                            s->off_cpu ? "--off-cpu" : "--each-thread");
+    if (s->engine == PT_ENGINE_BPF && s->each_thread)
+        return pt_cmd_usage(context,
+                            "--each-thread needs --engine=perf: the BPF engine has no such events");
     if (s->wall && (perf != NULL || is_perf))
         return pt_cmd_usage(context,
                             "--wall is for commands that the library is loaded into, and excludes "

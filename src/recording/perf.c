@@ -241,6 +241,11 @@ static void say_doubts(const perf_run *run)
         pt_say("the kernel throttled sampling %" PRIu64 " time%s; use a lower -F, or raise "
                "kernel.perf_cpu_time_max_percent",
                f->throttled, f->throttled == 1 ? "" : "s");
+    if (f->lost_waits > 0)
+        pt_say("%" PRIu64 " wait%s not in the values: %s lost, or more threads waited at a time "
+               "than the kernel's table holds",
+               f->lost_waits, f->lost_waits == 1 ? " is" : "s are",
+               f->lost_waits == 1 ? "its record was" : "their records were");
     if (f->left_out > 0)
         pt_say("the unwind tables of %" PRIu32 " file%s have no room in the kernel; stacks "
                "through %s were copied",
@@ -342,7 +347,8 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
  * of CPUs report those of all programs. */
 static bool by_threads(const pt_record_settings *s)
 {
-    return s->each_thread || (s->off_cpu && !s->all && s->cgroup == NULL);
+    return s->each_thread ||
+           (s->off_cpu && s->engine != PT_ENGINE_BPF && !s->all && s->cgroup == NULL);
 }
 
 /* Events of a thread end where it gets more rights than we have. */

@@ -18,9 +18,10 @@ typedef struct {
 /* How names of the kernel's functions begin that put a thread to sleep for others (kernel/sched,
  * kernel/time, kernel/futex, kernel/locking). */
 static const char *const scheduler[] = {
-    "__schedule",  "__traceiter_sched", "finish_task_switch", "futex_wait_queue",
-    "io_schedule", "preempt_schedule",  "schedule",           "__cond_resched",
-    "bit_wait",    "wait_woken",        "prepare_to_wait",    "perf_event_task_sched",
+    "__schedule",    "__traceiter_sched", "finish_task_switch", "futex_wait_queue",
+    "io_schedule",   "preempt_schedule",  "schedule",           "__cond_resched",
+    "bit_wait",      "wait_woken",        "prepare_to_wait",    "perf_event_task_sched",
+    "bpf_trace_run", "__bpf_trace_sched",
 };
 
 static bool is_scheduler_name(const char *name)

@@ -17,9 +17,6 @@ it 'refuses what its events cannot do'
 run pitot record --engine=bpf --each-thread true
 expect_status 2
 expect_stderr_has '--each-thread needs --engine=perf'
-run pitot record --engine=bpf --off-cpu true
-expect_status 2
-expect_stderr_has '--off-cpu needs --engine=perf'
 
 it 'says in one line why it cannot be had'
 mkdir old

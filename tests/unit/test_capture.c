@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -25,6 +26,7 @@
 #include "capture/procs.h"
 #include "capture/set.h"
 #include "capture/unwind_sample.h"
+#include "capture/wait_kind.h"
 
 /* ---- rings ---- */
 
@@ -188,8 +190,10 @@ static void a_walked_sample_has_its_stack_and_one_register(void **state)
                                 .regs_count = 17};
     const pt_bpf_stack stack = {
         .bytes = PT_BPF_STACK_HEAD_BYTES + 8, .generation = 9, .count = 1, .pcs = {0x1234}};
-    uint64_t words[] = {77, 0, 0, 0, 0, 2, 0xa, 0}; /* time, stack, abi, a register, no copy */
+    enum { STACK_WORDS = (4 + PT_BPF_STACK_HEAD_BYTES + 8) / 8 };
+    uint64_t words[1 + STACK_WORDS + 3] = {77}; /* time, stack, abi, a register, no copy */
     memcpy(words + 1, &stack, 4 + stack.bytes);
+    memcpy(words + 1 + STACK_WORDS, (const uint64_t[]){2, 0xa, 0}, 24);
     pt_buf buf = PT_BUF_INIT;
     pt_perf_record r;
     put_record(&buf, PERF_RECORD_SAMPLE, 0, words, sizeof words / sizeof *words);
@@ -201,6 +205,67 @@ static void a_walked_sample_has_its_stack_and_one_register(void **state)
     assert_int_equal(r.sample.stack_room, 0);
     assert_int_equal(r.time_ns, 77);
     pt_buf_done(&buf);
+}
+
+/* A record of waits with all registers, or with one as the outputs without copies have it. */
+static bool read_wait(pt_buf *buf, const void *raw, uint32_t raw_bytes, unsigned regs,
+                      pt_perf_record *ret_record)
+{
+    enum { REGS = 17, WORDS_MAX = 64 };
+    const pt_perf_layout its = {.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_RAW |
+                                               PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+                                .regs_count = REGS};
+    uint64_t words[WORDS_MAX] = {77};
+    memcpy(words + 1, raw, 4 + raw_bytes);
+    words[1 + (4 + raw_bytes) / 8] = 2; /* abi; then registers, and no copy */
+    put_record(buf, PERF_RECORD_SAMPLE, 0, words, 1 + (4 + raw_bytes) / 8 + 1 + regs + 1);
+    return pt_perf_record_read(&its, (const void *)buf->data, ret_record);
+}
+
+static void waits_come_as_stacks_walked_or_copied_and_as_ends(void **state)
+{
+    (void)state;
+    pt_bpf_stack stack = {.bytes = PT_BPF_STACK_HEAD_BYTES + 8,
+                          .count = 1,
+                          .role = PT_BPF_WAITER,
+                          .key = 5,
+                          .pcs = {0x1234}};
+    pt_bpf_wait_end ended = {
+        .bytes = PT_BPF_WAIT_END_BYTES, .end = PT_BPF_WAIT_END, .tid = 9, .one = {.off_ns = 3}};
+    pt_buf buf = PT_BUF_INIT;
+    pt_perf_record r;
+    assert_true(read_wait(&buf, &stack, stack.bytes, 1, &r));
+    assert_true(r.sample.wait != NULL && r.sample.walked == r.sample.wait);
+    assert_int_equal(r.sample.wait->key, 5);
+    pt_buf_done(&buf);
+    stack.bytes = PT_BPF_STACK_HEAD_BYTES;
+    stack.end = PT_BPF_COPIED_END;
+    assert_true(read_wait(&buf, &stack, stack.bytes, 17, &r));
+    assert_true(r.sample.wait != NULL && r.sample.walked == NULL && r.sample.regs != NULL);
+    pt_buf_done(&buf);
+    assert_true(read_wait(&buf, &ended, ended.bytes, 1, &r));
+    assert_true(r.sample.ended != NULL && r.sample.wait == NULL && r.sample.walked == NULL);
+    assert_int_equal(r.sample.ended->tid, 9);
+    assert_int_equal(r.sample.ended->one.off_ns, 3);
+    pt_buf_done(&buf);
+    /* Too short for an end. */
+    ended.bytes -= 8;
+    assert_true(read_wait(&buf, &ended, ended.bytes, 17, &r));
+    assert_null(r.sample.ended);
+    pt_buf_done(&buf);
+}
+
+static void the_kind_of_a_wait_is_that_of_its_call_or_file(void **state)
+{
+    (void)state;
+    assert_string_equal(pt_wait_kind(SYS_futex, 0, false), "lock");
+    assert_string_equal(pt_wait_kind(SYS_read, S_IFIFO | 0600, false), "pipe");
+    assert_string_equal(pt_wait_kind(SYS_write, S_IFSOCK, false), "socket");
+    assert_string_equal(pt_wait_kind(SYS_read, S_IFREG, true), "block I/O");
+    assert_string_equal(pt_wait_kind(PT_BPF_CALL_FAULT, 0, false), "page fault");
+    assert_string_equal(pt_wait_kind(SYS_getpid, 0, false), "other");
+    assert_string_equal(pt_wait_kind(SYS_read, 0, false), "other");
+    assert_null(pt_wait_kind(PT_BPF_CALL_PREEMPTED, S_IFIFO, false));
 }
 
 static void a_code_object_is_no_sample_and_its_copies_lie_in_its_record(void **state)
@@ -661,6 +726,8 @@ int main(void)
         cmocka_unit_test(a_sample_has_what_was_asked_for_in_the_kernels_order),
         cmocka_unit_test(a_compact_sample_says_the_same),
         cmocka_unit_test(a_walked_sample_has_its_stack_and_one_register),
+        cmocka_unit_test(waits_come_as_stacks_walked_or_copied_and_as_ends),
+        cmocka_unit_test(the_kind_of_a_wait_is_that_of_its_call_or_file),
         cmocka_unit_test(a_code_object_is_no_sample_and_its_copies_lie_in_its_record),
         cmocka_unit_test(a_sample_cut_anywhere_is_no_sample),
         cmocka_unit_test(counts_in_a_sample_are_not_believed),

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* wait.bpf.h: the programs that run in the kernel when it switches threads, and when it wakes one.
+ *
+ *   switch away   the thread's stack is walked, and sent if it was not sent before
+ *   waking        the time; with wakers, the stack of the thread that wakes it, likewise
+ *   switch to     the wait is over: its times are added to the sums of its stack and waker, or sent
+ *   fork          the child of a recorded process is recorded, too
+ *
+ * Part of sample.bpf.c, whose walk and tables it uses.
+ */
+#ifndef PT_BPF_WAIT_H
+#define PT_BPF_WAIT_H
+
+struct {
+    MAP_NUMBER(type, BPF_MAP_TYPE_HASH);
+    MAP_NUMBER(max_entries, PT_BPF_THREADS_MAX);
+    MAP_TYPE(key, uint32_t);
+    MAP_TYPE(value, pt_bpf_wait);
+} waiting SECTION(".maps");
+
+struct {
+    MAP_NUMBER(type, BPF_MAP_TYPE_HASH);
+    MAP_NUMBER(max_entries, PT_BPF_STACKS_MAX);
+    MAP_TYPE(key, uint64_t);
+    MAP_TYPE(value, pt_bpf_count);
+} counts SECTION(".maps");
+
+struct {
+    MAP_NUMBER(type, BPF_MAP_TYPE_HASH);
+    MAP_NUMBER(max_entries, PT_BPF_STACKS_MAX);
+    MAP_TYPE(key, uint64_t);
+    MAP_TYPE(value, uint32_t);
+} sent SECTION(".maps");
+
+struct {
+    MAP_NUMBER(type, BPF_MAP_TYPE_ARRAY);
+    MAP_NUMBER(max_entries, 1);
+    MAP_TYPE(key, uint32_t);
+    MAP_TYPE(value, pt_bpf_wait_settings);
+} wait_settings SECTION(".maps");
+
+struct {
+    MAP_NUMBER(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+    MAP_NUMBER(key_size, 4);
+    MAP_NUMBER(value_size, 4);
+} plain SECTION(".maps");
+
+struct {
+    MAP_NUMBER(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+    MAP_NUMBER(key_size, 4);
+    MAP_NUMBER(value_size, 4);
+} copies SECTION(".maps");
+
+enum { RUNNING = 0, DEAD = 0x80 }; /* of task_struct.__state (include/linux/sched.h) */
+
+static inline uint64_t state_of_task(const struct task_struct *task)
+{
+    const struct task_struct___old *const old = (const void *)task;
+    unsigned state = DEAD;
+    long old_state = DEAD;
+    if (HAS_FIELD(task, __state)) {
+        KERNEL_FIELD(state, task, __state);
+        return state;
+    }
+    KERNEL_FIELD(old_state, old, state);
+    return (uint64_t)old_state;
+}
+
+/* st_mode of the file behind a descriptor; 0: unknown. */
+static inline uint16_t mode_of_file(const struct task_struct *task, uint64_t fd)
+{
+    struct files_struct *files = NULL;
+    struct fdtable *table = NULL;
+    struct file **all = NULL, *file = NULL;
+    struct inode *inode = NULL;
+    unsigned count = 0;
+    uint16_t mode = 0;
+    KERNEL_FIELD(files, task, files);
+    if (files == NULL) return 0;
+    KERNEL_FIELD(table, files, fdt);
+    if (table == NULL) return 0;
+    KERNEL_FIELD(count, table, max_fds);
+    KERNEL_FIELD(all, table, fd);
+    if (all == NULL || fd >= count) return 0;
+    bpf_probe_read_kernel(&file, sizeof file, all + fd);
+    if (file == NULL) return 0;
+    KERNEL_FIELD(inode, file, f_inode);
+    if (inode != NULL) KERNEL_FIELD(mode, inode, i_mode);
+    return mode;
+}
+
+static inline bool is_waiting_for_disk(const struct task_struct *task)
+{
+    uint64_t bits = 0;
+    const uint32_t offset = __builtin_preserve_field_info(task->in_iowait, CORE_FIELD_BYTE_OFFSET);
+    const uint32_t bytes = __builtin_preserve_field_info(task->in_iowait, CORE_FIELD_BYTE_SIZE);
+    if (bytes > sizeof bits) return false;
+    bpf_probe_read_kernel(&bits, bytes, (const uint8_t *)task + offset);
+    bits <<= __builtin_preserve_field_info(task->in_iowait, CORE_FIELD_LEFT_SHIFT);
+    return bits >> __builtin_preserve_field_info(task->in_iowait, CORE_FIELD_RIGHT_SHIFT) != 0;
+}
+
+/* What the thread does that is switched away from. */
+static inline void describe_wait(pt_bpf_cpu *c, const struct task_struct *task)
+{
+    enum { READ = 0, WRITE = 1, READV = 19, WRITEV = 20, FD = 5 /* rdi */ };
+    const int32_t call = c->stack.call;
+    c->stack.mode = 0;
+    c->stack.is_io = is_waiting_for_disk(task);
+    if (call == READ || call == WRITE || call == READV || call == WRITEV)
+        c->stack.mode = mode_of_file(task, c->regs[FD]);
+}
+
+/* A number for the stack of the thread pid. */
+static inline uint64_t key_of_stack(const pt_bpf_cpu *c, uint32_t pid, uint64_t mm)
+{
+    uint64_t key = mix_hash(c->hash, (uint64_t)pid << 32 | c->stack.generation);
+    key = mix_hash(key, mm ^ (uint64_t)c->stack.end << 8 ^ c->stack.role);
+    key = mix_hash(key,
+                   (uint64_t)(uint32_t)c->stack.call << 32 | c->stack.mode << 1 | c->stack.is_io);
+    return mix_hash(key, c->hash) | 1;
+}
+
+/* Sends a copy of the stack, whose key no other stack has. False: the ring is full, or has had
+ * enough copies for now. */
+static inline bool send_copy(void *context, pt_bpf_cpu *c, uint32_t tid, uint64_t now_ns)
+{
+    enum { PERIOD_BITS = 23, COPIES_MAX = 16 }; /* in 8 ms */
+    const uint64_t period = now_ns >> PERIOD_BITS;
+    if (c->copy_period != period) c->copy_count = 0;
+    c->copy_period = period;
+    if (c->copy_count >= COPIES_MAX) return false;
+    c->copy_count++;
+    c->stack.key = mix_hash(mix_hash(c->cpu, now_ns), tid) | 1;
+    c->stack.count = c->stack.generation = 0;
+    c->stack.frame_count = 0;
+    c->stack.end = PT_BPF_COPIED_END;
+    return bpf_perf_event_output(context, &copies, BPF_F_CURRENT_CPU, &c->stack.generation,
+                                 PT_BPF_STACK_HEAD_BYTES) == 0;
+}
+
+/* Sends a stack, unless it was sent. False: the ring is full. */
+static inline bool send_once(void *context, pt_bpf_cpu *c, uint32_t pid, uint64_t mm)
+{
+    const uint32_t one = 1;
+    c->stack.key = key_of_stack(c, pid, mm);
+    if (bpf_map_lookup_elem(&sent, &c->stack.key) != NULL) return true;
+    if (send_stack(context, c) != 0) return false;
+    bpf_map_update_elem(&sent, &c->stack.key, &one, 0);
+    return true;
+}
+
+/* Sends the stack of the current thread, unless it was sent; its key is in c->stack. A stack that
+ * can be neither walked nor copied has one frame. False: the ring is full. */
+static inline bool take_stack(void *context, pt_bpf_cpu *c, uint32_t pid, uint32_t tid,
+                              const pt_bpf_process *process, const struct task_struct *task,
+                              uint64_t mm, uint64_t now_ns, uint16_t *ret_is_single)
+{
+    *ret_is_single = 0;
+    if (process != NULL && c->has_regs != 0 && walk_stack(context, c, pid, process, task))
+        return send_once(context, c, pid, mm);
+    *ret_is_single = 1;
+    if (send_copy(context, c, tid, now_ns)) return true;
+    *ret_is_single = 0;
+    c->stack.pcs[0] = c->pc;
+    c->stack.count = 1;
+    c->stack.end = PT_UNWIND_END_NO_RULE;
+    c->hash = mix_hash(0, c->pc);
+    return send_once(context, c, pid, mm);
+}
+
+static inline void switch_away(void *context, pt_bpf_cpu *c, pt_bpf_wait_settings *settings,
+                               bool is_preempted, uint64_t now_ns)
+{
+    const uint64_t pid_tgid = bpf_get_current_pid_tgid();
+    const uint32_t pid = (uint32_t)(pid_tgid >> 32), tid = (uint32_t)pid_tgid;
+    const struct task_struct *const task = bpf_get_current_task();
+    uint64_t mm = 0;
+    if (pid == 0) return;
+    KERNEL_FIELD(mm, task, mm);
+    const uint64_t state = state_of_task(task);
+    if (mm == 0 || (state & DEAD) != 0) { /* a thread of the kernel, or one that ends */
+        bpf_map_delete_elem(&waiting, &tid);
+        return;
+    }
+    pt_bpf_process *process = bpf_map_lookup_elem(&processes, &pid);
+    if (process != NULL && process->mm == 0) process->mm = mm;
+    if (process == NULL && settings->only_known != 0) return;
+    if (process != NULL && process->mm != mm) process = NULL; /* it has called exec */
+    if (process != NULL && process->is_wanted == 0) return;
+    is_preempted |= state == RUNNING;
+    c->stack.role = PT_BPF_WAITER;
+    c->stack.call = PT_BPF_CALL_FAULT;
+    c->has_regs = take_entry_regs(c, task);
+    describe_wait(c, task);
+    if (is_preempted) c->stack.call = PT_BPF_CALL_PREEMPTED;
+    c->wait.since_ns = now_ns;
+    c->wait.woken_ns = is_preempted ? now_ns : 0;
+    c->wait.waker = 0;
+    c->wait.pid = pid;
+    c->wait.is_preempted = is_preempted;
+    const bool is_sent =
+        take_stack(context, c, pid, tid, process, task, mm, now_ns, &c->wait.is_single);
+    c->wait.stack = is_sent ? c->stack.key : 0;
+    pt_bpf_wait *const known = bpf_map_lookup_elem(&waiting, &tid);
+    if (known != NULL)
+        *known = c->wait;
+    else if (bpf_map_update_elem(&waiting, &tid, &c->wait, 0) != 0)
+        __sync_fetch_and_add(&settings->lost, 1);
+}
+
+static inline void add_count(pt_bpf_count *to, const pt_bpf_count *one)
+{
+    __sync_fetch_and_add(&to->off_ns, one->off_ns);
+    __sync_fetch_and_add(&to->ready_ns, one->ready_ns);
+    __sync_fetch_and_add(&to->waits, one->waits);
+    __sync_fetch_and_add(&to->preemptions, one->preemptions);
+}
+
+static inline void switch_to(void *context, pt_bpf_cpu *c, pt_bpf_wait_settings *settings,
+                             uint32_t tid, uint64_t now_ns)
+{
+    pt_bpf_wait *const w = bpf_map_lookup_elem(&waiting, &tid);
+    if (w == NULL || w->since_ns == 0) return;
+    const uint64_t since_ns = w->since_ns, woken_ns = w->woken_ns;
+    const uint64_t ready_from = woken_ns >= since_ns && woken_ns < now_ns ? woken_ns : now_ns;
+    pt_bpf_count *const one = &c->ended.one;
+    w->since_ns = 0;
+    one->stack = w->stack;
+    one->waker = w->waker;
+    one->off_ns = ready_from - since_ns;
+    one->ready_ns = now_ns - ready_from;
+    one->waits = w->is_preempted == 0;
+    one->preemptions = w->is_preempted != 0;
+    if (w->is_single == 0 && settings->is_each == 0) {
+        const uint64_t key = w->waker != 0 ? mix_hash(w->stack, w->waker) : w->stack;
+        pt_bpf_count *const known = bpf_map_lookup_elem(&counts, &key);
+        enum { NO_EXIST = 1 };
+        if (known != NULL) {
+            add_count(known, one);
+            return;
+        }
+        if (bpf_map_update_elem(&counts, &key, one, NO_EXIST) == 0) return;
+    }
+    c->ended.generation = c->ended.count = 0;
+    c->ended.end = PT_BPF_WAIT_END;
+    c->ended.tid = tid;
+    c->ended.cpu = bpf_get_smp_processor_id();
+    c->ended.since_ns = since_ns;
+    if (bpf_perf_event_output(context, &plain, BPF_F_CURRENT_CPU, &c->ended.generation,
+                              PT_BPF_WAIT_END_BYTES) != 0)
+        __sync_fetch_and_add(&settings->lost, 1);
+}
+
+/* The state of this cpu for waits. */
+static inline pt_bpf_cpu *state_for_waits(const pt_bpf_wait_settings *settings)
+{
+    const uint32_t at = settings->cpu_limit + bpf_get_smp_processor_id();
+    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &at);
+    if (c != NULL) c->cpu = at;
+    return c;
+}
+
+/* sched_switch: preempt, prev, next */
+SECTION("raw_tp/sched_switch") int pt_bpf_switch(struct tracepoint_args *context)
+{
+    const uint32_t zero = 0;
+    const uint64_t now_ns = bpf_ktime_get_ns();
+    const bool is_preempted = context->at[0] != 0;
+    const struct task_struct *const next = (const void *)context->at[2];
+    pt_bpf_wait_settings *const settings = bpf_map_lookup_elem(&wait_settings, &zero);
+    pt_bpf_cpu *const c = settings != NULL ? state_for_waits(settings) : NULL;
+    int tid = 0;
+    if (c == NULL) return 0;
+    KERNEL_FIELD(tid, next, pid);
+    if (tid != 0) switch_to(context, c, settings, (uint32_t)tid, now_ns);
+    switch_away(context, c, settings, is_preempted, now_ns);
+    return 0;
+}
+
+/* sched_process_fork: parent, child */
+SECTION("raw_tp/sched_process_fork") int pt_bpf_fork(struct tracepoint_args *context)
+{
+    const uint32_t zero = 0, pid = (uint32_t)(bpf_get_current_pid_tgid() >> 32);
+    const struct task_struct *const child = (const void *)context->at[1];
+    const pt_bpf_wait_settings *const settings = bpf_map_lookup_elem(&wait_settings, &zero);
+    const pt_bpf_process *const parent = bpf_map_lookup_elem(&processes, &pid);
+    int child_pid = 0;
+    if (settings == NULL || parent == NULL || parent->is_wanted == 0) return 0;
+    KERNEL_FIELD(child_pid, child, tgid);
+    const uint32_t key = (uint32_t)child_pid;
+    if (key != pid) bpf_map_update_elem(&processes, &key, &settings->adopted, 0);
+    return 0;
+}
+
+/* sched_waking: the woken thread */
+SECTION("raw_tp/sched_waking") int pt_bpf_waking(struct tracepoint_args *context)
+{
+    const struct task_struct *const woken = (const void *)context->at[0];
+    int pid = 0;
+    KERNEL_FIELD(pid, woken, pid);
+    const uint32_t tid = (uint32_t)pid;
+    pt_bpf_wait *const w = bpf_map_lookup_elem(&waiting, &tid);
+    if (w == NULL || w->since_ns == 0 || w->woken_ns != 0) return 0;
+    w->woken_ns = bpf_ktime_get_ns();
+    return 0;
+}
+
+#endif

@@ -1,0 +1,12 @@
+/* wait_kind.h: what a thread waits for, by the system call that it is in. */
+#ifndef PT_CAPTURE_WAIT_KIND_H
+#define PT_CAPTURE_WAIT_KIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* "lock", "sleep", ...; NULL: for a CPU only. call, mode: as in pt_bpf_stack. is_io: the kernel
+ * counts the wait as one for a disk. */
+const char *pt_wait_kind(int32_t call, uint16_t mode, bool is_io);
+
+#endif

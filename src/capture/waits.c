@@ -1,0 +1,218 @@
+/* waits.c: the time that threads wait. See capture_int.h.
+ *
+ *   perf   a sample at each switch away, a record at each switch to: a wait is kept until it ends
+ *   bpf    each stack once; sums of the kernel for each stack, which are read now and then, and the
+ *          ends of single waits
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "capture/capture_int.h"
+#include "capture/wait_kind.h"
+
+/* ---- events of switches ---- */
+
+static pt_waiting *waiting_of(pt_capture *c, uint32_t tid, bool make)
+{
+    const uint64_t hash = pt_hash_u32_pair(tid, 3);
+    const uint32_t known = PT_INDEX_FIND(&c->waiting_of, hash, i, c->waiting.items[i].tid == tid);
+    if (known != PT_NONE) return &c->waiting.items[known];
+    if (!make) return NULL;
+    pt_index_add(&c->waiting_of, hash, (uint32_t)c->waiting.count);
+    PT_GROW(c->waiting, c->waiting.count + 1);
+    pt_waiting *const added = &c->waiting.items[c->waiting.count++];
+    *added = (pt_waiting){.tid = tid};
+    return added;
+}
+
+void pt_waits_begin(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
+{
+    pt_waiting *const w = waiting_of(c, r->tid, true);
+    if (w->is_gone || r->tid == UINT32_MAX) return; /* tid of a dead thread */
+    if (w->room < c->stack.count) {
+        w->room = c->stack.count;
+        w->pcs = pt_realloc(w->pcs, w->room, sizeof *w->pcs);
+    }
+    if (c->stack.count > 0) memcpy(w->pcs, c->stack.pcs, c->stack.count * sizeof *w->pcs);
+    w->count = c->stack.count;
+    w->kernel_count = c->stack.kernel_count;
+    w->end = c->stack.end;
+    w->pid = proc->pid;
+    w->start = proc->start;
+    w->since_ns = r->time_ns;
+    w->is_ready = false;
+}
+
+static void end_wait(pt_capture *c, uint32_t tid, uint32_t cpu, uint64_t now_ns)
+{
+    pt_waiting *const w = waiting_of(c, tid, false);
+    if (w == NULL || w->since_ns == 0) return;
+    const uint64_t since_ns = w->since_ns;
+    pt_proc *const proc = pt_procs_find(&c->procs, w->pid);
+    w->since_ns = 0;
+    if (now_ns <= since_ns || proc == NULL || proc->start != w->start) return;
+    const int64_t waited_ns = (int64_t)(now_ns - since_ns);
+    const pt_sink_sample sample = {.proc = proc,
+                                   .tid = tid,
+                                   .cpu = cpu,
+                                   .time_ns = (int64_t)since_ns + c->unix_offset_ns,
+                                   .pcs = w->pcs,
+                                   .kernel_count = w->kernel_count,
+                                   .count = w->count,
+                                   .end = w->end,
+                                   .values = {0, 0, w->is_ready ? 0 : waited_ns,
+                                              w->is_ready ? waited_ns : 0, !w->is_ready,
+                                              w->is_ready}};
+    *(w->is_ready ? &c->facts.ready_ns : &c->facts.off_cpu_ns) += now_ns - since_ns;
+    pt_sink_add(c->sink, &sample);
+}
+
+void pt_waits_on_switch(pt_capture *c, const pt_perf_record *r)
+{
+    if (!r->sched.is_out) {
+        end_wait(c, r->tid, r->cpu, r->time_ns);
+        return;
+    }
+    pt_waiting *const w = waiting_of(c, r->tid, false);
+    if (w != NULL) w->is_ready = r->sched.is_preempted;
+}
+
+void pt_waits_reset(pt_capture *c, uint32_t tid, bool is_gone)
+{
+    if (!c->options.off_cpu) return;
+    pt_waiting *const w = waiting_of(c, tid, true);
+    free(w->pcs);
+    *w = (pt_waiting){.tid = tid, .is_gone = is_gone};
+}
+
+/* ---- waits that the kernel's program sees ---- */
+
+static uint32_t place_of_stack(const pt_kernel_waits *waits, uint64_t key)
+{
+    return PT_INDEX_FIND(&waits->of_key, key, i, waits->stack.items[i].key == key);
+}
+
+void pt_waits_stack(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
+{
+    pt_kernel_waits *const waits = &c->kernel_waits;
+    const pt_bpf_stack *const wait = r->sample.wait;
+    /* The innermost frame is the program itself, whose name goes with it. */
+    const uint32_t own = c->stack.kernel_count > 0 && c->stack.count > 1;
+    if (place_of_stack(waits, wait->key) != PT_NONE) return; /* two cpus had it at once */
+    const pt_sink_sample sample = {.proc = proc,
+                                   .pcs = c->stack.pcs + own,
+                                   .kernel_count = c->stack.kernel_count - own,
+                                   .count = c->stack.count - own,
+                                   .end = c->stack.end,
+                                   .is_walked = r->sample.walked != NULL,
+                                   .is_uncertain = c->stack.is_uncertain,
+                                   .wait = pt_wait_kind(wait->call, wait->mode, wait->is_io != 0)};
+    const pt_wait_stack added = {.key = wait->key, .row = pt_sink_stack(c->sink, &sample)};
+    PT_INDEX_PUSH(&waits->of_key, wait->key, waits->stack, added);
+}
+
+/* Adds waits to their stack. since_ns: monotonic. */
+static void add_waits(pt_capture *c, const pt_bpf_count *one, uint32_t tid, uint32_t cpu,
+                      uint64_t since_ns)
+{
+    pt_kernel_waits *const waits = &c->kernel_waits;
+    const uint32_t place = place_of_stack(waits, one->stack);
+    if (place == PT_NONE) return; /* of a process that is not recorded */
+    const int64_t values[PT_SINK_VALUES] = {0,
+                                            0,
+                                            (int64_t)one->off_ns,
+                                            (int64_t)one->ready_ns,
+                                            (int64_t)one->waits,
+                                            (int64_t)one->preemptions};
+    const pt_sink_moment moment = {
+        .tid = tid, .cpu = cpu, .time_ns = (int64_t)since_ns + c->unix_offset_ns, .values = values};
+    pt_sink_count(c->sink, waits->stack.items[place].row, &moment);
+    c->facts.off_cpu_ns += one->off_ns;
+    c->facts.ready_ns += one->ready_ns;
+}
+
+void pt_waits_ended(pt_capture *c, const pt_bpf_wait_end *ended)
+{
+    if (ended->one.stack == 0) {
+        c->facts.lost_waits += ended->one.waits + ended->one.preemptions;
+        return;
+    }
+    add_waits(c, &ended->one, ended->tid, ended->cpu, ended->since_ns);
+}
+
+/* Adds what came to a sum since it was last read. */
+static void add_sum(void *arg, const void *key, const void *value)
+{
+    pt_capture *const c = arg;
+    const pt_bpf_count *const count = value;
+    pt_kernel_waits *const waits = &c->kernel_waits;
+    uint64_t which;
+    memcpy(&which, key, sizeof which);
+    uint32_t place = PT_INDEX_FIND(&waits->sum_of, which, i, waits->sum.items[i].key == which);
+    if (place == PT_NONE) {
+        const pt_wait_sum none = {.key = which};
+        place = PT_INDEX_PUSH(&waits->sum_of, which, waits->sum, none);
+    }
+    pt_bpf_count *const before = &waits->sum.items[place].before;
+    pt_bpf_count more = *count;
+    more.off_ns -= before->off_ns;
+    more.ready_ns -= before->ready_ns;
+    more.waits -= before->waits;
+    more.preemptions -= before->preemptions;
+    if (more.off_ns + more.ready_ns + more.waits + more.preemptions == 0) return;
+    *before = *count;
+    if (count->stack == 0)
+        c->facts.lost_waits += more.waits + more.preemptions;
+    else
+        add_waits(c, &more, 0, PT_NONE, 0);
+}
+
+/* Adds a wait that has not ended. */
+static void add_open(void *arg, const void *key, const void *value)
+{
+    pt_capture *const c = arg;
+    const pt_bpf_wait *const w = value;
+    const uint64_t end_ns = c->kernel_waits.end_ns;
+    uint32_t tid;
+    memcpy(&tid, key, sizeof tid);
+    if (w->since_ns == 0 || w->since_ns >= end_ns) return;
+    const uint64_t ready_from =
+        w->woken_ns >= w->since_ns && w->woken_ns < end_ns ? w->woken_ns : end_ns;
+    const pt_bpf_count one = {.stack = w->stack,
+                              .waker = w->waker,
+                              .off_ns = ready_from - w->since_ns,
+                              .ready_ns = end_ns - ready_from,
+                              .waits = w->is_preempted == 0,
+                              .preemptions = w->is_preempted != 0};
+    add_waits(c, &one, tid, PT_NONE, w->since_ns);
+}
+
+void pt_waits_read(pt_capture *c)
+{
+    if (c->walker != NULL && c->set.plan.walks_waits)
+        pt_bpf_engine_each(c->walker, PT_BPF_COUNTS, add_sum, c);
+}
+
+void pt_waits_finish(pt_capture *c, uint64_t now_ns)
+{
+    for (size_t i = 0; i < c->waiting.count; i++)
+        end_wait(c, c->waiting.items[i].tid, PT_NONE, now_ns);
+    pt_waits_read(c);
+    c->kernel_waits.end_ns = now_ns;
+    if (c->walker == NULL || !c->set.plan.walks_waits) return;
+    pt_bpf_engine_each(c->walker, PT_BPF_WAITING, add_open, c);
+    c->facts.lost_waits += pt_bpf_engine_lost_waits(c->walker);
+}
+
+void pt_waits_done(pt_capture *c)
+{
+    for (size_t i = 0; i < c->waiting.count; i++)
+        free(c->waiting.items[i].pcs);
+    free(c->waiting.items);
+    pt_index_done(&c->waiting_of);
+    free(c->kernel_waits.stack.items);
+    free(c->kernel_waits.sum.items);
+    pt_index_done(&c->kernel_waits.of_key);
+    pt_index_done(&c->kernel_waits.sum_of);
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# pitot record --engine=bpf --off-cpu: waits that a program in the kernel sees. The recorded program's own clocks say what is
+# right.
+. "$(dirname "$0")/lib.sh"
+
+command -v "${CC:-cc}" >/dev/null || skip_all 'there is no C compiler'
+run pitot record --engine=bpf --off-cpu -o probe.pb.gz true
+[ "$status" = 0 ] || skip_all "no BPF here: $(stderr | tail -n 1)"
+[ "$PITOT_SANITIZED" = 0 ] || skip_all 'the recorder is slow under the sanitizers'
+
+# Prints the name of each thread's function, and how long the thread was off the CPU by its own clocks, in ns.
+cat >kinds.c <<'C'
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+enum { MS = 150 };
+static const struct timespec whole = {0, MS * 1000000};
+static int quiet_pipe[2], quiet_socket[2];
+static double seconds(clockid_t clock) { struct timespec t; clock_gettime(clock, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+#define WAIT __attribute__((noinline)) static void
+WAIT sleeps(void) { nanosleep(&whole, NULL); __asm__ volatile(""); }
+WAIT locks(void) { static int word; syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &whole, NULL, 0); __asm__ volatile(""); }
+WAIT polls(void) { poll(NULL, 0, MS); __asm__ volatile(""); }
+WAIT reads_pipe(void) { char c; (void)!read(quiet_pipe[0], &c, 1); __asm__ volatile(""); }
+WAIT reads_socket(void) { char c; (void)!read(quiet_socket[0], &c, 1); __asm__ volatile(""); }
+WAIT in_child(void) { nanosleep(&whole, NULL); __asm__ volatile(""); }
+WAIT awaits_child(void) { if (fork() == 0) { in_child(); _exit(0); } wait(NULL); __asm__ volatile(""); }
+WAIT wakes(void) { (void)!write(quiet_pipe[1], "", 1); (void)!write(quiet_socket[1], "", 1); __asm__ volatile(""); }
+static struct waiter { void (*wait)(void); const char *name; double off; } waiters[] = {
+    {sleeps, "sleeps", 0}, {locks, "locks", 0}, {polls, "polls", 0},
+    {reads_pipe, "reads_pipe", 0}, {reads_socket, "reads_socket", 0}, {awaits_child, "awaits_child", 0}};
+static void *run(void *arg)
+{
+    struct waiter *const w = arg;
+    const double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_THREAD_CPUTIME_ID);
+    w->wait();
+    w->off = seconds(CLOCK_MONOTONIC) - wall - (seconds(CLOCK_THREAD_CPUTIME_ID) - cpu);
+    return NULL;
+}
+int main(void)
+{
+    enum { COUNT = sizeof waiters / sizeof waiters[0] };
+    pthread_t threads[COUNT];
+    if (pipe(quiet_pipe) != 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, quiet_socket) != 0) return 1;
+    for (int i = 0; i < COUNT; i++) pthread_create(&threads[i], NULL, run, &waiters[i]);
+    nanosleep(&whole, NULL);
+    wakes();
+    for (int i = 0; i < COUNT; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < COUNT; i++) printf("%s %.0f\n", waiters[i].name, waiters[i].off * 1e9);
+    return 0;
+}
+C
+${CC:-cc} -O1 -g -pthread -o kinds kinds.c || exit 1
+
+# Compares the sums below each function with what the program says: within 0.1 %, and 50 us for what lies between the two
+# readings of a clock.
+cat >compare.py <<'PY'
+import collections, json, sys
+kinds = {'sleeps': 'sleep', 'locks': 'lock', 'polls': 'poll', 'reads_pipe': 'pipe', 'reads_socket': 'socket', 'awaits_child': 'child'}
+own = {name: int(ns) for name, ns in (line.split() for line in open('own'))}
+dump = json.load(open(sys.argv[1]))
+place = {event['type']: i for i, event in enumerate(dump['events'])}
+off, kind = collections.Counter(), collections.defaultdict(set)
+for sample in dump['samples']:
+    names = {frame.get('function') for frame in sample['frames']}
+    labels = {label['key']: label.get('text') for label in sample.get('labels', [])}
+    for name in names & own.keys() if 'in_child' not in names else ():
+        value = lambda event: sample['values'][place[event]]
+        off[name] += value('off-cpu') + value('ready')
+        if value('off-cpu') > 100000000: kind[name].add(labels.get('wait'))
+for name, ns in own.items():
+    assert abs(off[name] - ns) < ns / 1000 + 50000, (name, off[name], ns)
+    assert len(sys.argv) > 2 or kind[name] == {kinds[name]}, (name, kind[name])
+PY
+
+it 'sums waits exactly, and tells what they are for'
+for how in '' --timeline; do
+    # Again if the machine stopped the program between its readings of two clocks.
+    for _ in 1 2 3; do
+        "$PITOT" record $how --engine=bpf --off-cpu -o kinds.pb.gz ./kinds >own 2>said || fail "$(cat said)"
+        pitot dump --json -n 0 kinds.pb.gz >kinds.json
+        python3 compare.py kinds.json 2>wrong && break
+    done
+    [ ! -s wrong ] || fail "$how $(cat wrong)"
+done
+run pitot tree -e off-cpu --tag-focus=wait=socket kinds.pb.gz
+expect_stdout_has reads_socket
+expect_no_stdout_line '*reads_pipe*'
+
+it 'agrees with the other engine'
+# Which sums all of a wait as off-cpu until the thread runs.
+for _ in 1 2 3; do
+    "$PITOT" record --engine=perf --off-cpu -o perf.pb.gz ./kinds >own 2>said || fail "$(cat said)"
+    pitot dump --json -n 0 perf.pb.gz >perf.json
+    python3 compare.py perf.json no-kinds 2>wrong && break
+done
+[ ! -s wrong ] || fail "$(cat wrong)"
+
+it 'leaves nothing in the kernel when it is killed'
+sleep 1000 &
+target=$!
+in_kernel() { python3 "$PITOT_ROOT/tests/cli/bpf_left.py" | grep '^prog pt_bpf_switch \|^map waiting ' | sort; }
+in_kernel >before
+came() { in_kernel | comm -13 before -; }
+apart=
+unshare -m mount -t tmpfs none /dev/shm 2>/dev/null && apart='mount -t tmpfs none /dev/shm &&'
+${apart:+unshare -m} sh -c "$apart exec '$PITOT' record --engine=bpf --off-cpu -p $target -o killed.pb.gz" 2>said &
+recorder=$!
+is_loaded() { came >since && grep -q ^prog since && grep -q ^map since; }
+eventually is_loaded || fail "$(cat said)"
+kill -KILL $recorder
+wait $recorder 2>/dev/null
+has_gone() { [ -z "$(in_kernel | comm -12 since -)" ]; }
+eventually has_gone || fail "there yet: $(in_kernel | comm -12 since -)"
+kill $target
