@@ -1,5 +1,7 @@
 """python_stacks_check.py EXPECTED TRACES: compares stacks of `pitot traces -n 0 --lines --json` with what
-python_stacks.py says that they were. Prints "stacks N frames N wrong N places N of N"; the first wrong ones on stderr."""
+python_stacks.py says that they were. Prints "stacks N frames N wrong N places N of N"; the first wrong ones on stderr.
+Where the library's thread got no processor for a while, a stack found little room: one of more than DEEP frames may lack
+the outermost of them."""
 import json
 import re
 import sys
@@ -7,6 +9,7 @@ import sys
 expected = json.load(open(sys.argv[1]))
 traces = json.load(open(sys.argv[2]))['traces']
 stacks = frames = wrong = 0
+DEEP = 100
 seen = set()
 
 
@@ -30,6 +33,8 @@ for trace in traces:
     seen.add(python[at][0])
     stacks += trace['records']
     got = python[at + 1:]
+    if len(got) > DEEP:
+        want = want[:len(got)]
     frames += len(want) * trace['records']
     if got != want or python[at][1] != '<%s>' % python[at][0] or at != 0:
         wrong += trace['records']

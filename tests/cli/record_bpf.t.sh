@@ -82,8 +82,8 @@ expect_stdout_has 'stacks walked in the kernel by a BPF program, as --engine=bpf
 [ "$(pitot tree bpf.pb.gz | grep -c deep)" -ge 4 ] || fail "$(pitot tree bpf.pb.gz)"
 
 it 'gives each function the share that the other engine gives it'
-# Two equal engines differ by more than three sigma in one of 370 pairs, twice in one of 137,000. A fault would be
-# in both.
+# Two equal engines differ by more than three sigma in one of 370 pairs, three times in one of 50 million. A fault would
+# be in all of them.
 same_share() {
     run pitot record --engine=perf -o perf.pb.gz ./work 1.5
     expect_status 0
@@ -96,7 +96,7 @@ same_again() {
     run pitot record --engine=bpf -o bpf.pb.gz ./work 1.5
     same_share
 }
-same_share || same_again || fail "samples of one: $(cat shares)"
+same_share || same_again || same_again || fail "samples of one: $(cat shares)"
 
 it 'sees as much CPU time as the program used'
 # sees_all FILE: by the last line that is in it.
@@ -147,7 +147,7 @@ ${CC:-cc} -O2 -shared -fPIC late.c -o late.so && ${CC:-cc} -O2 loads.c -o loads 
 for _ in 1 2 3; do
     run pitot record --engine=bpf -o late.pb.gz sh -c './work 0.3; exec ./loads'
     expect_status 0
-    ! stderr | grep -qF ' 100 % of the stacks complete' || break
+    ! stderr | grep -qF ' 100 % of the stacks complete' || [ "$(in_kernel late.pb.gz)" -lt 60 ] || break
 done
 [ "$(in_kernel late.pb.gz)" -ge 60 ] || fail "$(pitot info late.pb.gz)"
 expect_stderr_has '100 % of the stacks complete'
@@ -155,15 +155,22 @@ run pitot peek run_late late.pb.gz
 expect_stdout_has main
 
 it 'is taken by itself: at once for what runs already, and soon for a command'
+# Longer if the target or the recorder got no processor in that time: on a full machine, or one that stands still.
 ./work 1000 400 &
 target=$!
-run pitot record -p $target -d 200ms -o own.pb.gz
+for time in 200ms 1s 4s; do
+    run pitot record -p $target -d $time -o own.pb.gz
+    ! stderr | grep -qF ' 100 % of the stacks complete' || [ "$(in_kernel own.pb.gz)" -lt 90 ] || break
+done
 expect_status 0
 expect_stderr_has ' 100 % of the stacks complete'
 run pitot info own.pb.gz
 expect_stdout_has 'stacks walked in the kernel by a BPF program, as --pid takes'
 [ "$(in_kernel own.pb.gz)" -ge 90 ] || fail "$(pitot info own.pb.gz)"
-run pitot record -o own.pb.gz ./work 0.7
+for seconds in 0.7 2 8; do
+    run pitot record -o own.pb.gz ./work $seconds
+    [ "$(in_kernel own.pb.gz)" -lt 10 ] || break
+done
 expect_status 0
 [ "$(in_kernel own.pb.gz)" -ge 10 ] || fail "$(pitot info own.pb.gz)"
 for option in --engine=perf --each-thread; do
@@ -255,12 +262,15 @@ int main(void)
 }
 C
 ${CC:-cc} -O2 updates.c -o updates || exit 1
-run pitot record --engine=bpf -o updates.pb.gz ./updates
-expect_status 0
-seen=$(stderr | sed -n 's/.*; \([0-9.]*\) of \([0-9.]*\) CPU seconds seen.*/\1 \2/p')
-awk '{ exit !($1 > 0.9 * $2 && $1 < 1.1 * $2) }' <<<"$seen" || fail "$(stderr)"
-ticks=$(pitot info updates.pb.gz | sed -n 's/.*ticks: \([0-9]*\) of \([0-9]*\) that were due came; .* another use of BPF .*/\1 \2/p')
-awk '{ exit !($1 > 0 && $1 < 0.95 * $2) }' <<<"$ticks" || fail "$(pitot info updates.pb.gz)"
+# sees_updates: all of the time, though not all of the ticks. As sees_all, again if it does not.
+sees_updates() {
+    run pitot record --engine=bpf -o updates.pb.gz ./updates
+    expect_status 0
+    seen=$(stderr | sed -n 's/.*; \([0-9.]*\) of \([0-9.]*\) CPU seconds seen.*/\1 \2/p')
+    ticks=$(pitot info updates.pb.gz | sed -n 's/.*ticks: \([0-9]*\) of \([0-9]*\) that were due came; .* another use of BPF .*/\1 \2/p')
+    awk '{ exit !($1 > 0.9 * $2 && $1 < 1.1 * $2) }' <<<"$seen" && awk '{ exit !($1 > 0 && $1 < 0.95 * $2) }' <<<"$ticks"
+}
+sees_updates || sees_updates || sees_updates || fail "$(stderr; pitot info updates.pb.gz)"
 
 it 'records the whole machine'
 run pitot record --engine=bpf -a -o all.pb.gz ./work 0.5

@@ -2,6 +2,10 @@
 # pitot record of what runs already, by the kernel's perf events. Nothing here waits for a time: what
 # is recorded begins when the recorder is there, and ends by itself.
 # Under the sanitizers: make asan.
+# In a /dev/shm of its own, if that may be: recorders of other tests tell of a recorder that was killed, and ours of theirs.
+if [ -z "${SHM_IS_OURS:-}" ] && unshare -m mount -t tmpfs none /dev/shm 2>/dev/null; then
+    SHM_IS_OURS=1 exec unshare -m sh -c 'mount -t tmpfs none /dev/shm && exec bash "$0"' "$0"
+fi
 . "$(dirname "$0")/lib.sh"
 
 command -v "${CC:-cc}" >/dev/null || skip_all 'there is no C compiler'
