@@ -41,15 +41,18 @@ static void put_place(pt_buf *to, const pt_look *look, const pt_why_place *place
     pt_putf(to, ")");
 }
 
-/* Puts the function, and its file unless the name has the file in it, as "[libz.so.1+0x12]" has. */
-static void put_symptom(pt_buf *to, const pt_look *look, const pt_why_finding *f)
+/* Puts the function, and its file unless the name has the file in it, as "[libz.so.1+0x12]" has.
+ * True: the time may be that of what the function calls. Only samples without a cause count, so the
+ * share is not that of the function. */
+static bool put_symptom(pt_buf *to, const pt_look *look, const pt_why_finding *f)
 {
     const char *const name = f->kind == PT_WHY_LIBRARY && f->via != NULL ? f->via : f->symptom;
-    /* Most of a function's time may be that of what it calls. */
-    if (strcmp(name, f->symptom) != 0) pt_putf(to, "and below ");
+    const bool is_below = strcmp(name, f->symptom) != 0;
+    if (is_below) pt_putf(to, "and below ");
     put_name(to, look, name);
     if (name == f->symptom && name[0] != '[' && f->symptom_object[0] != '\0')
         pt_putf(to, " of %s", pt_base_name(f->symptom_object));
+    return is_below;
 }
 
 /* Puts the place. The name "[app]" stands for code of a file without names, "[not sampled: exit]"
@@ -65,6 +68,16 @@ static void put_own(pt_buf *to, const pt_look *look, const pt_why_finding *f)
     if (f->place.name[0] == '[') pt_putf(to, "code without names of ");
     put_place(to, look, &f->place);
     if (f->place.name[0] != '[') pt_putf(to, " itself");
+}
+
+/* " below ", or ", 43.1% of it below " where the place has not nearly all. */
+static void put_part(pt_buf *to, double share, const char *before, const char *word)
+{
+    if (share < 0.8)
+        pt_putf(to, ", %s of it", pt_percent_of(share).text);
+    else
+        pt_putf(to, "%s", before);
+    pt_putf(to, " %s ", word);
 }
 
 /* Plain samples may be of either time. */
@@ -86,10 +99,7 @@ static char *sentence_of(const pt_look *look, const pt_summary *summary, const p
                 waits && is_of_cpu(summary) ? f->cause->doing_on_cpu : f->cause->doing);
         if (f->processes > 1) pt_putf(&text, ", in %s processes", pt_count_of(f->processes).text);
         if (f->place.name != NULL) {
-            pt_putf(&text, "%s below ",
-                    f->place.share < 0.8 ? ", most of it"
-                    : f->processes > 1   ? ","
-                                         : "");
+            put_part(&text, f->place.share, f->processes > 1 ? "," : "", "below");
             put_place(&text, look, &f->place);
         }
         return pt_buf_take(&text, NULL);
@@ -99,11 +109,12 @@ static char *sentence_of(const pt_look *look, const pt_summary *summary, const p
         put_own(&text, look, f);
         return pt_buf_take(&text, NULL);
     }
-    put_symptom(&text, look, f);
+    const bool is_below = put_symptom(&text, look, f);
     if (f->place.name != NULL) {
-        pt_putf(&text, ", called by ");
+        put_part(&text, f->place.share, ",", "called by");
         put_place(&text, look, &f->place);
     }
+    if (is_below) pt_putf(&text, ", without a known cause");
     return pt_buf_take(&text, NULL);
 }
 

@@ -39,7 +39,7 @@ printf '{"$schema":"https://www.speedscope.app/file-format-schema.json","shared"
 run pitot why generator.speedscope.json
 expect_status 0
 expect_stdout_line '?. 40.0% of the samples are spent copying objects below main (app.py).'
-expect_stdout_line '?. 60.0% of the samples are spent in and below list_extend, called by main (app.py).'
+expect_stdout_line '?. 60.0% of the samples are spent in and below list_extend, called by main (app.py), without a known cause.'
 
 it 'begins the path with what shows the cause where no code of the program called it'
 printf '_start;_dl_start;dl_main;asm_exc_page_fault;handle_mm_fault 90\n_start;main;work 10\n' >start.folded
@@ -165,6 +165,11 @@ expect_stdout_line '1. 100.0% of * spent copying memory below run.'
 samples 9 3 memcpy /lib/libc.so.6 run /home/me/prog >>many.txt
 run pitot why many.txt
 expect_stdout_line '1. 100.0% of * spent copying memory, in 3 processes, below run.'
+
+it 'says how much of the time is below the place where that is not nearly all'
+printf 'a;memcpy 40\nb;memcpy 35\nc;memcpy 25\n' >parts.folded
+run pitot why parts.folded
+expect_stdout_line '1. 100.0% of the samples are spent copying memory, 40.0% of it below a.'
 
 it 'says that a function calls itself, and how deep'
 printf 'main;ways;ways;ways;ways 60\nmain;ways;ways 20\nmain;ways 20\nmain;other;other 50\n' >deep.folded

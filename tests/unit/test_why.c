@@ -123,6 +123,13 @@ static void functions_show_causes(void **state)
         {"node::crypto::Hash::HashUpdate", "digests"},
         {"cfunction_vectorcall_FASTCALL_KEYWORDS", "interpreter"},
         {"<core::str::iter::Bytes as core::iter::traits::iterator::Iterator>::next", "own-code"},
+        {"Builtins_RunMicrotasks", "own-code"}, /* all code of JavaScript may run in it */
+        {"uv__io_poll", "own-code"},            /* it calls the program */
+        {"unlinkat", "changing-folders"},
+        {"__GI_symlinkat", "changing-folders"},
+        {"Perl_pp_match", "matching-expressions"},
+        {"Perl_hv_common", "tables-by-hash"},
+        {"concat_function", "joining-text"},
         {"my_strlen", "own-code"},
         {"parse_and_sort", "own-code"},
         {"Reader::read", "own-code"},
