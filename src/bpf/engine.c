@@ -2,6 +2,7 @@
 #include "bpf/engine.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,7 +13,7 @@
 #include "bpf/libbpf.h"
 #include "bpf/pool.h"
 
-enum { ARRAY = 2, MMAPABLE = 1 << 10, BUCKETS = 1 << 10, WAIT_PROGRAMS = 3 };
+enum { ARRAY = 2, MMAPABLE = 1 << 10, BUCKETS = 1 << 10, WAIT_PROGRAMS = 4, EACH_THREAD = 3 };
 
 /* A process in the kernel's map. */
 typedef struct known_process {
@@ -21,12 +22,13 @@ typedef struct known_process {
     struct known_process *next;    /* of the same bucket */
 } known_process;
 
-/* The programs for waits, and where they are attached. */
+/* The programs for waits, and where they are attached; NULL: to each thread, when asked. */
 static const struct {
     const char *name, *tracepoint;
 } wait_programs[WAIT_PROGRAMS] = {{"pt_bpf_switch", "sched_switch"},
                                   {"pt_bpf_waking", "sched_waking"},
-                                  {"pt_bpf_fork", "sched_process_fork"}};
+                                  {"pt_bpf_fork", "sched_process_fork"},
+                                  [EACH_THREAD] = {"pt_bpf_thread", NULL}};
 
 static const char *const output_names[PT_BPF_OUTPUTS] = {
     [PT_BPF_OUTPUT] = "output", [PT_BPF_PLAIN] = "plain", [PT_BPF_COPIES] = "copies"};
@@ -38,6 +40,7 @@ struct pt_bpf_engine {
     int output_fd[PT_BPF_OUTPUTS];
     int program_of_wait_fd[WAIT_PROGRAMS], watch_fd[WAIT_PROGRAMS]; /* watch: -1: not attached */
     bool has_waits;
+    pt_bpf_wait_settings settings;
     pt_bpf_pool pool;
     known_process *of_pid[BUCKETS]; /* by pid modulo; those that the program knows */
 };
@@ -148,11 +151,18 @@ static bool find_fds(pt_bpf_engine *engine, bool has_waits)
            engine->pool_fd >= 0 && engine->waiting_fd >= 0 && engine->counts_fd >= 0;
 }
 
+static pt_status store_settings(const pt_bpf_engine *engine, pt_error *reterr)
+{
+    const uint32_t zero = 0;
+    const int fd = fd_of_map(engine, "wait_settings");
+    if (engine->lib->map_update_elem(fd, &zero, &engine->settings, 0) == 0) return PT_OK;
+    return pt_error_errno(reterr, errno, "the kernel refused the BPF program's settings");
+}
+
 static pt_status load_object(pt_bpf_engine *engine, uint32_t cpu_limit,
                              const pt_bpf_wait_settings *waits, pt_error *reterr)
 {
     const pt_libbpf *const lib = engine->lib;
-    const uint32_t zero = 0;
     errno = 0;
     engine->object = lib->object_open_mem(pt_bpf_sample_object, object_bytes(), NULL);
     if (engine->object == NULL) return refuse_load(errno, reterr);
@@ -163,13 +173,11 @@ static pt_status load_object(pt_bpf_engine *engine, uint32_t cpu_limit,
     if (!is_read || !find_fds(engine, waits != NULL))
         return pt_error_set(reterr, PT_ERR_SYSTEM, "libbpf cannot read the BPF program");
     if (waits == NULL) return PT_OK;
-    pt_bpf_wait_settings settings = *waits;
-    settings.cpu_limit = cpu_limit;
-    settings.adopted = adopted_process;
+    engine->settings = *waits;
+    engine->settings.cpu_limit = cpu_limit;
+    engine->settings.adopted = adopted_process;
     engine->has_waits = true;
-    if (lib->map_update_elem(fd_of_map(engine, "wait_settings"), &zero, &settings, 0) != 0)
-        return pt_error_errno(reterr, errno, "the kernel refused the BPF program's settings");
-    return PT_OK;
+    return store_settings(engine, reterr);
 }
 
 pt_status pt_bpf_engine_new(uint32_t cpu_limit, const pt_bpf_wait_settings *waits,
@@ -298,6 +306,7 @@ void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid)
 pt_status pt_bpf_engine_watch(pt_bpf_engine *engine, pt_error *reterr)
 {
     for (size_t i = 0; i < WAIT_PROGRAMS; i++) {
+        if (wait_programs[i].tracepoint == NULL) continue;
         engine->watch_fd[i] = engine->lib->raw_tracepoint_open(wait_programs[i].tracepoint,
                                                                engine->program_of_wait_fd[i]);
         if (engine->watch_fd[i] >= 0) continue;
@@ -305,7 +314,8 @@ pt_status pt_bpf_engine_watch(pt_bpf_engine *engine, pt_error *reterr)
         pt_bpf_engine_unwatch(engine);
         return pt_error_errno(reterr, error, "the kernel refuses BPF programs at its switches");
     }
-    return PT_OK;
+    engine->settings.begin_ns = now_ns();
+    return store_settings(engine, reterr);
 }
 
 void pt_bpf_engine_unwatch(pt_bpf_engine *engine)
@@ -341,4 +351,22 @@ uint64_t pt_bpf_engine_lost_waits(const pt_bpf_engine *engine)
     pt_bpf_wait_settings settings = {.lost = 0};
     engine->lib->map_lookup_elem(fd_of_map(engine, "wait_settings"), &zero, &settings);
     return settings.lost;
+}
+
+void pt_bpf_engine_resting(const pt_bpf_engine *engine,
+                           void (*each)(void *arg, const pt_bpf_resting *resting), void *arg)
+{
+    enum { TRACE_ITER = 28 };
+    const int link =
+        engine->lib->link_create(engine->program_of_wait_fd[EACH_THREAD], 0, TRACE_ITER, NULL);
+    const int fd = link >= 0 ? engine->lib->iter_create(link) : -1;
+    FILE *const file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    pt_bpf_resting resting;
+    while (file != NULL && fread(&resting, sizeof resting, 1, file) == 1)
+        each(arg, &resting);
+    if (file != NULL)
+        fclose(file);
+    else if (fd >= 0)
+        close(fd);
+    if (link >= 0) close(link);
 }

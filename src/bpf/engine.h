@@ -56,6 +56,10 @@ typedef void (*pt_bpf_each)(void *arg, const void *key, const void *value);
 void pt_bpf_engine_each(const pt_bpf_engine *engine, pt_bpf_sums which, pt_bpf_each each,
                         void *arg);
 
+/* Calls `each` with each thread that waits, once the programs have been started. */
+void pt_bpf_engine_resting(const pt_bpf_engine *engine,
+                           void (*each)(void *arg, const pt_bpf_resting *resting), void *arg);
+
 /* The number of waits that the programs could neither count nor send. */
 uint64_t pt_bpf_engine_lost_waits(const pt_bpf_engine *engine);
 

@@ -34,6 +34,9 @@ static uint64_t (*const bpf_get_current_pid_tgid)(void) = (void *)14;
 static long (*const bpf_perf_event_output)(void *context, void *map, uint64_t flags,
                                            const void *data, uint64_t bytes) = (void *)25;
 static const void *(*const bpf_get_current_task)(void) = (void *)35;
+static long (*const bpf_seq_write)(void *file, const void *data, uint32_t bytes) = (void *)127;
+static long (*const bpf_get_task_stack)(const void *task, void *to, uint32_t bytes,
+                                        uint64_t flags) = (void *)141;
 static long (*const bpf_probe_read_user)(void *to, uint32_t bytes, uint64_t from) = (void *)112;
 static long (*const bpf_probe_read_kernel)(void *to, uint32_t bytes,
                                            const void *from) = (void *)113;
@@ -103,6 +106,18 @@ enum {
     bpf_probe_read_kernel(&(to), sizeof(to), __builtin_preserve_access_index(&(from)->field))
 
 #define HAS_FIELD(from, field) __builtin_preserve_field_info((from)->field, CORE_FIELD_EXISTS)
+
+/* What a program is given that is called for each thread. */
+struct seq_file;
+
+struct bpf_iter_meta {
+    struct seq_file *seq;
+} OF_KERNEL;
+
+struct bpf_iter__task {
+    struct bpf_iter_meta *meta;
+    struct task_struct *task;
+} OF_KERNEL;
 
 /* The arguments of a raw tracepoint. */
 struct tracepoint_args {

@@ -117,7 +117,12 @@ enum {
 };
 
 /* What a stack is of. */
-enum { PT_BPF_SAMPLE, PT_BPF_WAITER, PT_BPF_WAKER };
+enum {
+    PT_BPF_SAMPLE,
+    PT_BPF_WAITER,
+    PT_BPF_WAKER,
+    PT_BPF_RESTING, /* a wait that began before the recording */
+};
 
 /* In place of a system call: user code was interrupted. PREEMPTED: the thread could have run on. */
 enum { PT_BPF_CALL_FAULT = -1, PT_BPF_CALL_PREEMPTED = -2 };
@@ -156,11 +161,27 @@ typedef struct pt_bpf_wait_end {
 
 enum { PT_BPF_WAIT_END_BYTES = sizeof(pt_bpf_wait_end) - 4 };
 
+enum { PT_BPF_KERNEL_DEPTH_MAX = 64 };
+
+/* A thread that waits when the recording begins. */
+typedef struct pt_bpf_resting {
+    uint32_t pid, tid;
+    uint64_t key;
+    int32_t call; /* these three: as in pt_bpf_stack */
+    uint16_t mode;
+    uint8_t is_io, unused;
+    uint32_t kernel_count, unused_too;
+    uint64_t pc, sp, fp;
+    uint64_t regs[PT_MACHINE_REGS_MAX]; /* by DWARF number */
+    uint64_t kernel[PT_BPF_KERNEL_DEPTH_MAX];
+} pt_bpf_resting;
+
 typedef struct pt_bpf_wait_settings {
     uint32_t cpu_limit;  /* the place in cpus of the first state for waits */
     uint32_t is_each;    /* send the end of each wait; else the waits of a stack are summed */
     uint32_t has_wakers; /* walk the stacks of wakers */
     uint32_t only_known; /* processes that are not in `processes` are not recorded */
+    uint64_t begin_ns;   /* since when the programs see all switches, monotonic */
     uint64_t lost;       /* counted by the program: waits that are in no sum, and were not sent */
     pt_bpf_process adopted; /* a new child of a recorded process */
 } pt_bpf_wait_settings;

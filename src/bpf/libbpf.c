@@ -21,6 +21,8 @@ static pt_libbpf api;
     ROW(bpf_raw_tracepoint_open, api, raw_tracepoint_open)                                         \
     ROW(bpf_map_create, api, map_create)                                                           \
     ROW(bpf_map_update_elem, api, map_update_elem)                                                 \
+    ROW(bpf_link_create, api, link_create)                                                         \
+    ROW(bpf_iter_create, api, iter_create)                                                         \
     ROW(bpf_map_lookup_elem, api, map_lookup_elem)                                                 \
     ROW(bpf_map_lookup_batch, api, map_lookup_batch)                                               \
     ROW(bpf_map_delete_elem, api, map_delete_elem)

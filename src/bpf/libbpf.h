@@ -39,6 +39,8 @@ typedef struct pt_libbpf {
     int (*program_fd)(const struct bpf_program *program);
     int (*program_set_autoload)(struct bpf_program *program, bool autoload);
     int (*raw_tracepoint_open)(const char *name, int program_fd);
+    int (*link_create)(int program_fd, int target_fd, int attach_type, const void *opts);
+    int (*iter_create)(int link_fd);
     int (*map_create)(uint32_t type, const char *name, uint32_t key_bytes, uint32_t value_bytes,
                       uint32_t count, const struct bpf_map_create_opts *opts);
     int (*map_update_elem)(int fd, const void *key, const void *value, uint64_t flags);

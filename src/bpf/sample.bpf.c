@@ -150,14 +150,12 @@ static inline int32_t call_of(const struct user_regs *regs)
 }
 
 /* Reads the registers that user space had when it entered the kernel, which lie at the end of the
- * kernel's stack.
+ * kernel's stack. from: their place, where the kernel tells it.
  */
-static inline bool read_entry_regs(const struct task_struct *task, struct user_regs *ret_regs)
+static inline bool read_entry_regs(const struct task_struct *task, const void *from,
+                                   struct user_regs *ret_regs)
 {
-    const void *from;
-    if (HAS_TASK_PT_REGS) {
-        from = bpf_task_pt_regs(bpf_get_current_task_btf());
-    } else {
+    if (!HAS_TASK_PT_REGS) {
         const uint8_t *stack = NULL;
         KERNEL_FIELD(stack, task, stack);
         if (stack == NULL) return false;
@@ -170,7 +168,9 @@ static inline bool read_entry_regs(const struct task_struct *task, struct user_r
 static inline bool take_entry_regs(pt_bpf_cpu *c, const struct task_struct *task)
 {
     struct user_regs regs;
-    if (!read_entry_regs(task, &regs) || regs.cs != USER_CODE_SEGMENT) return false;
+    const void *from = NULL;
+    if (HAS_TASK_PT_REGS) from = bpf_task_pt_regs(bpf_get_current_task_btf());
+    if (!read_entry_regs(task, from, &regs) || regs.cs != USER_CODE_SEGMENT) return false;
     COPY_REGS(c, &regs);
     c->stack.call = call_of(&regs);
     return true;

@@ -5,6 +5,7 @@
  *   waking        the time; with wakers, the stack of the thread that wakes it, likewise
  *   switch to     the wait is over: its times are added to the sums of its stack and waker, or sent
  *   fork          the child of a recorded process is recorded, too
+ *   each thread   that waits when the recording begins: user space walks its stack
  *
  * Part of sample.bpf.c, whose walk and tables it uses.
  */
@@ -100,15 +101,13 @@ static inline bool is_waiting_for_disk(const struct task_struct *task)
     return bits >> __builtin_preserve_field_info(task->in_iowait, CORE_FIELD_RIGHT_SHIFT) != 0;
 }
 
-/* What the thread does that is switched away from. */
-static inline void describe_wait(pt_bpf_cpu *c, const struct task_struct *task)
+/* st_mode of the file that a thread in a system call reads or writes; 0: none. */
+static inline uint16_t mode_in_call(const struct task_struct *task, int32_t call,
+                                    const uint64_t *regs)
 {
     enum { READ = 0, WRITE = 1, READV = 19, WRITEV = 20, FD = 5 /* rdi */ };
-    const int32_t call = c->stack.call;
-    c->stack.mode = 0;
-    c->stack.is_io = is_waiting_for_disk(task);
-    if (call == READ || call == WRITE || call == READV || call == WRITEV)
-        c->stack.mode = mode_of_file(task, c->regs[FD]);
+    const bool has_file = call == READ || call == WRITE || call == READV || call == WRITEV;
+    return has_file ? mode_of_file(task, regs[FD]) : 0;
 }
 
 /* A number for the stack of the thread pid. */
@@ -192,7 +191,8 @@ static inline void switch_away(void *context, pt_bpf_cpu *c, pt_bpf_wait_setting
     c->stack.role = PT_BPF_WAITER;
     c->stack.call = PT_BPF_CALL_FAULT;
     c->has_regs = take_entry_regs(c, task);
-    describe_wait(c, task);
+    c->stack.is_io = is_waiting_for_disk(task);
+    c->stack.mode = mode_in_call(task, c->stack.call, c->regs);
     if (is_preempted) c->stack.call = PT_BPF_CALL_PREEMPTED;
     c->wait.since_ns = now_ns;
     c->wait.woken_ns = is_preempted ? now_ns : 0;
@@ -290,6 +290,66 @@ SECTION("raw_tp/sched_process_fork") int pt_bpf_fork(struct tracepoint_args *con
     KERNEL_FIELD(child_pid, child, tgid);
     const uint32_t key = (uint32_t)child_pid;
     if (key != pid) bpf_map_update_elem(&processes, &key, &settings->adopted, 0);
+    return 0;
+}
+
+struct {
+    MAP_NUMBER(type, BPF_MAP_TYPE_ARRAY);
+    MAP_NUMBER(max_entries, 1);
+    MAP_TYPE(key, uint32_t);
+    MAP_TYPE(value, pt_bpf_resting);
+} resting SECTION(".maps");
+
+/* Fills in what a thread that waits does. False: it has no user space of 64 bit. */
+static inline bool describe_resting(pt_bpf_resting *r, const struct task_struct *task,
+                                    const void *task_regs)
+{
+    struct user_regs regs;
+    if (!read_entry_regs(task, task_regs, &regs) || regs.cs != USER_CODE_SEGMENT) return false;
+    COPY_REGS(r, &regs);
+    r->call = call_of(&regs);
+    r->is_io = is_waiting_for_disk(task);
+    r->mode = mode_in_call(task, r->call, r->regs);
+    const long bytes = bpf_get_task_stack(task, r->kernel, sizeof r->kernel, 0);
+    r->kernel_count = bytes > 0 ? (uint32_t)bytes / 8 : 0;
+    return true;
+}
+
+static inline bool rests(const struct task_struct *task)
+{
+    const uint64_t state = state_of_task(task);
+    return state != RUNNING && (state & DEAD) == 0;
+}
+
+/* Sends the thread, unless it has been switched since the recording began. */
+SECTION("iter/task") int pt_bpf_thread(struct bpf_iter__task *context)
+{
+    enum { NO_EXIST = 1 };
+    const uint32_t zero = 0;
+    const struct task_struct *const task = context->task;
+    const pt_bpf_wait_settings *const settings = bpf_map_lookup_elem(&wait_settings, &zero);
+    pt_bpf_resting *const r = bpf_map_lookup_elem(&resting, &zero);
+    uint64_t mm = 0;
+    int pid = 0, tid = 0;
+    if (task == NULL || settings == NULL || r == NULL) return 0;
+    KERNEL_FIELD(mm, task, mm);
+    KERNEL_FIELD(pid, task, tgid);
+    KERNEL_FIELD(tid, task, pid);
+    r->pid = (uint32_t)pid;
+    r->tid = (uint32_t)tid;
+    const pt_bpf_process *const process = bpf_map_lookup_elem(&processes, &r->pid);
+    const bool is_wanted = process != NULL ? process->is_wanted != 0 : settings->only_known == 0;
+    if (mm == 0 || !is_wanted || !rests(task)) return 0;
+    const void *regs = NULL;
+    if (HAS_TASK_PT_REGS) regs = bpf_task_pt_regs(task);
+    if (!describe_resting(r, task, regs)) return 0;
+    pt_bpf_wait wait = {.since_ns = settings->begin_ns, .pid = r->pid, .is_single = 1};
+    r->key = wait.stack = mix_hash(mix_hash(1, bpf_ktime_get_ns()), r->tid) | 1;
+    if (bpf_map_update_elem(&waiting, &r->tid, &wait, NO_EXIST) != 0) return 0;
+    if (rests(task))
+        bpf_seq_write(context->meta->seq, r, sizeof *r);
+    else
+        bpf_map_delete_elem(&waiting, &r->tid);
     return 0;
 }
 

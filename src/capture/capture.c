@@ -407,7 +407,10 @@ static void watch_waits(pt_capture *c)
 {
     pt_error refusal = PT_ERROR_INIT;
     if (c->walker == NULL || !c->set.plan.walks_waits) return;
-    if (pt_bpf_engine_watch(c->walker, &refusal) != PT_OK) note_refusal(c, &refusal);
+    if (pt_bpf_engine_watch(c->walker, &refusal) == PT_OK)
+        pt_feed_resting(c);
+    else
+        note_refusal(c, &refusal);
 }
 
 void pt_capture_start(pt_capture *c)

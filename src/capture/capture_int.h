@@ -116,6 +116,8 @@ void pt_waits_read(pt_capture *capture);
 /* At the end of the recording: counts the time that threads have waited up to now. */
 void pt_waits_finish(pt_capture *capture, uint64_t now_ns);
 void pt_waits_done(pt_capture *capture);
+/* Walks the stacks of threads that wait already. */
+void pt_feed_resting(pt_capture *capture);
 /* At the end of the recording: counts the time that threads have waited up to now, and releases
  * held samples. */
 void pt_feed_end(pt_capture *capture, uint64_t now_ns);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "capture/capture_int.h"
 #include "capture/cgroup.h"
 
@@ -227,6 +228,60 @@ static void on_wait(pt_capture *c, pt_perf_record *r)
     else
         unwind_record(c, proc, r);
     if (c->stack.count > 0) pt_waits_stack(c, proc, r);
+}
+
+/* Reads the stack of a thread from the process's memory, at most ret_stack's room. Returns the
+ * number of bytes; 0: unreadable. */
+static size_t read_stack_of(const pt_capture *c, uint32_t pid, uint64_t sp, void *ret_stack,
+                            size_t room)
+{
+    PT_FREE char *path = pt_strf("%s/%" PRIu32 "/mem", c->procs.root, pid);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd >= 0 ? pread(fd, ret_stack, room, (off_t)sp) : 0;
+    if (fd >= 0) close(fd);
+    return got > 0 ? (size_t)got / 8 * 8 : 0;
+}
+
+/* Makes a sample of a thread that waits, as if it were switched away from now. */
+static void add_resting(void *arg, const pt_bpf_resting *resting)
+{
+    pt_capture *const c = arg;
+    const uint32_t kernel_count = resting->kernel_count < PT_BPF_KERNEL_DEPTH_MAX
+                                      ? resting->kernel_count
+                                      : PT_BPF_KERNEL_DEPTH_MAX;
+    uint64_t regs[PT_PERF_REGS_MAX] = {0};
+    uint64_t chain[1 + PT_BPF_KERNEL_DEPTH_MAX] = {(uint64_t)PERF_CONTEXT_KERNEL};
+    PT_FREE pt_bpf_stack *wait = pt_alloc(1, sizeof *wait);
+    PT_FREE uint8_t *stack = pt_alloc(1, PT_STACK_BYTES_MAX);
+    wait->role = PT_BPF_RESTING;
+    wait->key = resting->key;
+    wait->call = resting->call;
+    wait->mode = resting->mode;
+    wait->is_io = resting->is_io;
+    memcpy(chain + 1, resting->kernel, kernel_count * sizeof *chain);
+    for (unsigned reg = 0; reg < PT_MACHINE_REGS_MAX; reg++) {
+        const unsigned place = pt_machine_perf_place(PT_MACHINE_HOST, reg);
+        if (place != PT_MACHINE_NO_REG) regs[place] = resting->regs[reg];
+    }
+    pt_perf_record record = {.type = PERF_RECORD_SAMPLE,
+                             .pid = resting->pid,
+                             .tid = resting->tid,
+                             .time_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC),
+                             .sample = {.chain = chain,
+                                        .chain_count = 1 + kernel_count,
+                                        .wait = wait,
+                                        .abi = PERF_SAMPLE_REGS_ABI_64,
+                                        .regs = regs,
+                                        .stack = stack,
+                                        .stack_bytes = read_stack_of(c, resting->pid, resting->sp,
+                                                                     stack, PT_STACK_BYTES_MAX),
+                                        .stack_room = PT_STACK_BYTES_MAX}};
+    on_wait(c, &record);
+}
+
+void pt_feed_resting(pt_capture *c)
+{
+    pt_bpf_engine_resting(c->walker, add_resting, c);
 }
 
 static void on_sample(pt_capture *c, pt_perf_record *r)

@@ -98,7 +98,8 @@ void pt_waits_stack(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
     pt_kernel_waits *const waits = &c->kernel_waits;
     const pt_bpf_stack *const wait = r->sample.wait;
     /* The innermost frame is the program itself, whose name goes with it. */
-    const uint32_t own = c->stack.kernel_count > 0 && c->stack.count > 1;
+    const uint32_t own =
+        wait->role != PT_BPF_RESTING && c->stack.kernel_count > 0 && c->stack.count > 1;
     if (place_of_stack(waits, wait->key) != PT_NONE) return; /* two cpus had it at once */
     const pt_sink_sample sample = {.proc = proc,
                                    .pcs = c->stack.pcs + own,

@@ -102,9 +102,31 @@ for _ in 1 2 3; do
 done
 [ ! -s wrong ] || fail "$(cat wrong)"
 
-it 'leaves nothing in the kernel when it is killed'
-sleep 1000 &
+it 'has the stack of a thread that waits all the while'
+cat >rests.c <<'C'
+#include <unistd.h>
+__attribute__((noinline)) static void rests_here(void) { pause(); __asm__ volatile(""); }
+int main(void) { rests_here(); return 0; }
+C
+${CC:-cc} -O1 -g -o rests rests.c || exit 1
+./rests &
 target=$!
+is_at_rest() { [ "$(cut -d' ' -f1 /proc/$target/syscall)" = 34 ]; }
+[ "$(uname -m)" != x86_64 ] || eventually is_at_rest || fail "$(cat /proc/$target/syscall)"
+run pitot record --engine=bpf --off-cpu -p $target -d 200ms -o rests.pb.gz
+expect_status 0
+pitot dump --json -n 0 rests.pb.gz >rests.json
+expect python3 - <<'PY'
+import json
+dump = json.load(open('rests.json'))
+place = {event['type']: i for i, event in enumerate(dump['events'])}
+one, = dump['samples']
+assert one['values'][place['off-cpu']] >= 150000000 and one['values'][place['waits']] == 1, one['values']
+assert {'key': 'wait', 'text': 'signal'} in one['labels'] and one['end'] == 'root', one
+assert {'rests_here', 'main'} <= {frame.get('function') for frame in one['frames']}, one['frames']
+PY
+
+it 'leaves nothing in the kernel when it is killed'
 in_kernel() { python3 "$PITOT_ROOT/tests/cli/bpf_left.py" | grep '^prog pt_bpf_switch \|^map waiting ' | sort; }
 in_kernel >before
 came() { in_kernel | comm -13 before -; }
