@@ -288,10 +288,11 @@ static bool key_stays(key_choice *c, uint32_t key)
 }
 
 /* Removes labels by their keys, in each set that samples use, and gives the samples their new sets.
- */
+ * The caller owns one reference. */
 static const pt_profile *choose_keys(pt_filter_step *step, key_choice *choice)
 {
     const pt_profile *const p = step->result->profile;
+    if (p->labels->offset[p->labels->t.count] == 0) return pt_profile_ref(p); /* no labels */
     const uint32_t count = p->sample->t.count;
     PT_FREE uint32_t *rows = pt_alloc_numbers(count);
     pt_samples *const samples = pt_samples_pick(p->sample, rows, count);

@@ -14,6 +14,7 @@ typedef struct {
     uint32_t *seen; /* per edge: 1 + the last stack it was on */
     size_t seen_cap;
     pt_index index;
+    uint32_t *last; /* per location: the last edge from it, plus 1; a call mostly has one target */
 } connecting;
 
 static uint32_t find_edge(connecting *c, uint32_t from, uint32_t to)
@@ -32,11 +33,20 @@ static uint32_t find_edge(connecting *c, uint32_t from, uint32_t to)
     return e;
 }
 
-static void add_call(connecting *c, uint32_t stack, uint32_t from, uint32_t to, bool residual,
-                     bool inlined)
+/* site: the location of `from`. */
+static uint32_t find_call(connecting *c, uint32_t site, uint32_t from, uint32_t to)
+{
+    const pt_graph_edge *const edges = c->m->graph->edge;
+    const uint32_t last = c->last[site];
+    if (last != 0 && edges[last - 1].from == from && edges[last - 1].to == to) return last - 1;
+    const uint32_t e = find_edge(c, from, to);
+    c->last[site] = e + 1;
+    return e;
+}
+
+static void add_call(connecting *c, uint32_t stack, uint32_t e, bool residual, bool inlined)
 {
     const pt_graph_making *m = c->m;
-    const uint32_t e = find_edge(c, from, to);
     if (c->seen[e] == stack + 1) return;
     c->seen[e] = stack + 1;
     pt_graph_edge *edge = &m->graph->edge[e];
@@ -51,7 +61,7 @@ static void connect_stack(connecting *c, uint32_t stack)
     const pt_graph_making *m = c->m;
     const uint32_t *frames = pt_stack_frames(m->profile, stack);
     const uint8_t *wanted = m->request->edges == PT_EDGES_INLINED ? m->may_inline : NULL;
-    uint32_t caller = PT_NONE;
+    uint32_t caller = PT_NONE, site = PT_NONE;
     bool residual = false; /* a frame between the two nodes is not kept */
     for (uint32_t i = pt_stack_depth(m->profile, stack); i-- > 0;) {
         uint32_t one, count;
@@ -64,8 +74,9 @@ static void connect_stack(connecting *c, uint32_t stack)
             }
             if (caller != PT_NONE && caller != n && (wanted == NULL || wanted[n]) &&
                 (m->chosen == NULL || m->chosen[n] || m->chosen[caller]))
-                add_call(c, stack, caller, n, residual, k + 1 != count);
+                add_call(c, stack, find_call(c, site, caller, n), residual, k + 1 != count);
             caller = n;
+            site = frames[i];
             residual = false;
         }
     }
@@ -88,11 +99,13 @@ void pt_graph_make_edges(pt_graph_making *m)
     g->edge_count = 0;
     if (!wants_edges(m)) return;
     connecting c = {.m = m};
+    c.last = pt_alloc(m->profile->location->t.count, sizeof *c.last);
     pt_index_init(&c.index);
     for (uint32_t s = 0; s < m->profile->stack->t.count; s++)
         if (m->counts[s]) connect_stack(&c, s);
     pt_index_done(&c.index);
     free(c.seen);
+    free(c.last);
 }
 
 uint32_t pt_graph_trim_edges(pt_graph *graph, uint64_t cutoff)
