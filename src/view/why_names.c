@@ -1,6 +1,9 @@
 /* why_names.c: see why_causes.h: from the name of a function to the row of the table. */
+#include <limits.h>
+#include <pthread.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text.h"
 #include "view/own_code.h"
 #include "view/why_causes.h"
@@ -94,11 +97,6 @@ static const char *builtin_name(const char *name)
 
 static bool shows_pattern(const candidate *c, const char *pattern, pt_why_origin origin)
 {
-    /* Most patterns begin otherwise; f, c and B begin the special ones below. */
-    const char first = pattern[0];
-    if (first != c->name[0] && first != c->c_name[0] && first != '*' && first != 'f' &&
-        first != 'c' && first != 'B')
-        return false;
     if (origin == PT_WHY_OF_PROGRAM && strstr(pattern, "::") == NULL && c->name[0] != '_')
         return false;
     if (pt_begins(pattern, "file:")) return strstr(c->file, pattern + strlen("file:")) != NULL;
@@ -110,6 +108,44 @@ static bool shows_pattern(const candidate *c, const char *pattern, pt_why_origin
            matches_pattern(pattern, c->name, c->size);
 }
 
+/* ---- The patterns by their first characters ---- */
+
+typedef struct {
+    const char *pattern;
+    uint8_t cause;
+} row_pattern;
+
+/* By the first character of the names, in the order of the table; at 0 those that any name may
+ * match. */
+static PT_VECTOR(row_pattern) patterns[UCHAR_MAX + 1];
+static pthread_once_t patterns_are_sorted = PTHREAD_ONCE_INIT;
+
+static void sort_patterns(void)
+{
+    for (size_t i = PT_WHY_INTERPRETER; i < pt_why_cause_count; i++)
+        for (const char *const *at = pt_why_causes[i].functions; *at != NULL; at++) {
+            const char *const p = *at;
+            const bool is_any = p[0] == '*' || pt_begins(p, "file:") || strcmp(p, "copy") == 0;
+            PT_PUSH(patterns[is_any ? 0 : (unsigned char)p[0]], (row_pattern){p, (uint8_t)i});
+        }
+}
+
+/* The first row below `best` with a pattern of this first character that the function shows, or
+ * `best`. */
+static size_t first_cause(const candidate *c, pt_why_origin origin, unsigned char first,
+                          size_t best)
+{
+    for (size_t i = 0; i < patterns[first].count; i++) {
+        const row_pattern *const p = &patterns[first].items[i];
+        const pt_why_cause *const cause = &pt_why_causes[p->cause];
+        if (p->cause >= best) break;
+        if (origin == PT_WHY_OF_KERNEL && cause->rank > PT_WHY_RANK_SYSTEM && !cause->in_kernel)
+            continue;
+        if (shows_pattern(c, p->pattern, origin)) return p->cause;
+    }
+    return best;
+}
+
 uint8_t pt_why_cause_of(const char *name, const char *system_name, const char *file,
                         pt_why_origin origin)
 {
@@ -118,12 +154,10 @@ uint8_t pt_why_cause_of(const char *name, const char *system_name, const char *f
     c.c_name = plain_c_name(c.name, &c.c_size);
     c.builtin = builtin_name(c.name);
     if (c.size == 0) return PT_WHY_NO_CAUSE;
-    for (size_t i = PT_WHY_INTERPRETER; i < pt_why_cause_count; i++) {
-        const pt_why_cause *const cause = &pt_why_causes[i];
-        if (origin == PT_WHY_OF_KERNEL && cause->rank > PT_WHY_RANK_SYSTEM && !cause->in_kernel)
-            continue;
-        for (const char *const *pattern = cause->functions; *pattern != NULL; pattern++)
-            if (shows_pattern(&c, *pattern, origin)) return (uint8_t)i;
-    }
-    return PT_WHY_NO_CAUSE;
+    pthread_once(&patterns_are_sorted, sort_patterns);
+    const unsigned char begins[] = {0, (unsigned char)c.name[0], (unsigned char)c.c_name[0]};
+    size_t best = pt_why_cause_count;
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+        best = first_cause(&c, origin, begins[i], best);
+    return best == pt_why_cause_count ? PT_WHY_NO_CAUSE : (uint8_t)best;
 }
