@@ -74,6 +74,11 @@ typedef struct {
     int error;  /* errno */
 } pt_caller;
 
+/* Blocks all signals and puts off cancellation, which would leave a lock taken for ever. */
+void pt_agent_be_undisturbed(pt_caller *ret_caller);
+/* With caller's errno. The thread may be cancelled here. */
+void pt_agent_be_as_before(const pt_caller *caller);
+
 /* Takes the lock, with all signals blocked and cancellation put off: much of what is done under the
  * lock is a cancellation point (pthreads(7)), and a thread that ended there would keep it. */
 void pt_agent_lock(pt_caller *ret_caller);

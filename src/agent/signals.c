@@ -12,8 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/tick/kernel.h"
-
 typedef pt_sigaction_fn sigaction_fn;
 typedef sighandler_t signal_fn(int, sighandler_t);
 typedef signal_fn __sysv_signal_fn;
@@ -133,31 +131,26 @@ static void settle_mask(int signo)
     }
 }
 
-static sigset_t begin_setting(void)
+static pt_caller begin_setting(void)
 {
-    const sigset_t most = pt_kernel_most_signals();
-    sigset_t before;
-    const int saved_errno = errno;
-    pt_kernel_set_mask(&most, &before);
+    pt_caller caller;
+    pt_agent_be_undisturbed(&caller);
     pt_agent_mutex_take(&setting, PT_AGENT_FOR_EVER);
-    errno = saved_errno;
-    return before;
+    return caller;
 }
 
-static void end_setting(const sigset_t *before)
+static void end_setting(const pt_caller *caller)
 {
-    const int saved_errno = errno;
     pt_agent_mutex_give(&setting);
-    errno = saved_errno;
-    pt_kernel_set_mask(before, NULL);
+    pt_agent_be_as_before(caller);
 }
 
 static void settle_masks(void)
 {
-    const sigset_t before = begin_setting();
+    const pt_caller caller = begin_setting();
     for (int signo = 1; signo < NSIG; signo++)
         settle_mask(signo);
-    end_setting(&before);
+    end_setting(&caller);
 }
 
 void pt_signals_free_ticks(void)
@@ -177,7 +170,7 @@ static int set_free(int signo, const struct sigaction *act, struct sigaction *ol
 {
     if (signo < 1 || signo >= NSIG || pt_tick_getpid() != pt_agent.pid)
         return real(signo, act, old);
-    const sigset_t before = begin_setting();
+    pt_caller caller = begin_setting();
     struct sigaction wanted = {0}, put = {0};
     if (act != NULL) {
         wanted = *act;
@@ -186,7 +179,8 @@ static int set_free(int signo, const struct sigaction *act, struct sigaction *ol
     const int result = real(signo, act != NULL ? &put : NULL, old);
     if (result == 0 && old != NULL) show_as_host(signo, old);
     if (result == 0 && act != NULL) note_freed(signo, &wanted, &put);
-    end_setting(&before);
+    if (result != 0) caller.error = errno;
+    end_setting(&caller);
     return result;
 }
 
@@ -313,9 +307,10 @@ static sighandler_t set_handler(signal_fn *next, int signo, sighandler_t handler
 {
     if (next != NULL && pt_tick_getpid() != pt_agent.pid) return next(signo, handler);
     if (next != NULL && !pt_signal_is_ours(signo)) {
-        const sigset_t before = begin_setting();
+        pt_caller caller = begin_setting();
         const sighandler_t old = next(signo, handler);
-        end_setting(&before);
+        if (old == SIG_ERR) caller.error = errno;
+        end_setting(&caller);
         return old;
     }
     struct sigaction act = {.sa_flags = flags}, old;

@@ -45,7 +45,7 @@ void pt_agent_mutex_give(pt_agent_mutex *mutex)
         syscall(SYS_futex, &mutex->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static void be_undisturbed(pt_caller *ret_caller)
+void pt_agent_be_undisturbed(pt_caller *ret_caller)
 {
     const sigset_t most = pt_kernel_most_signals();
     ret_caller->error = errno;
@@ -60,7 +60,7 @@ static void be_as_before_undisturbed(const pt_caller *caller)
     pthread_setcancelstate(caller->cancel, NULL);
 }
 
-static void be_as_before(const pt_caller *caller)
+void pt_agent_be_as_before(const pt_caller *caller)
 {
     pt_kernel_set_mask(&caller->mask, NULL);
     be_as_before_undisturbed(caller); /* the thread may end here */
@@ -68,22 +68,22 @@ static void be_as_before(const pt_caller *caller)
 
 void pt_agent_lock(pt_caller *ret_caller)
 {
-    be_undisturbed(ret_caller);
+    pt_agent_be_undisturbed(ret_caller);
     pt_agent_mutex_take(&lock, PT_AGENT_FOR_EVER);
 }
 
 bool pt_agent_lock_within(pt_caller *ret_caller, uint64_t ns)
 {
-    be_undisturbed(ret_caller);
+    pt_agent_be_undisturbed(ret_caller);
     if (pt_agent_mutex_take(&lock, ns)) return true;
-    be_as_before(ret_caller);
+    pt_agent_be_as_before(ret_caller);
     return false;
 }
 
 void pt_agent_unlock(const pt_caller *caller)
 {
     pt_agent_mutex_give(&lock);
-    be_as_before(caller);
+    pt_agent_be_as_before(caller);
 }
 
 void pt_agent_unlock_undisturbed(const pt_caller *caller)
