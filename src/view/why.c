@@ -549,7 +549,8 @@ static pt_why_finding describe_group(reader *r, const grouping *g, uint32_t id, 
     pt_why_finding f = {.kind = of->kind, .value = of->value, .symptom_object = ""};
     if (f.kind == PT_WHY_CAUSE) f.cause = &pt_why_causes[of->id];
     f.share = pt_share(of->value, why->whole);
-    f.interval = pt_binomial_interval(f.share, why->draws, Z95);
+    f.interval = why->draws > 0 ? pt_binomial_interval(f.share, why->draws, Z95)
+                                : (pt_interval){f.share, f.share};
     tallies t;
     tallies_init(&t, r->fold.count);
     for (uint32_t s = 0; s < r->profile->stack->t.count; s++)
@@ -563,7 +564,8 @@ static pt_why_finding describe_group(reader *r, const grouping *g, uint32_t id, 
     f.symptom = row_text(r, leaf);
     if (leaf != PT_NONE) f.symptom_object = pt_fold_info(&r->fold, leaf).object;
     f.path = path_of_group(r, g, id, place);
-    if (f.kind == PT_WHY_OWN) f.depth = depth_of_place(r, g, id, place);
+    if (f.kind == PT_WHY_OWN && !pt_fold_is_unnamed(&r->fold, place))
+        f.depth = depth_of_place(r, g, id, place);
     f.processes = processes_of(r, g, id);
     tallies_done(&t);
     return f;
@@ -694,6 +696,13 @@ static pt_status ask_for_function(pt_why *why, reader *r, const pt_why_request *
 
 /* ---- The whole ---- */
 
+/* Is each wait in the event's values, with its length? Then they are not by chance of sampling. */
+static bool is_measured(const pt_profile *p, uint32_t event)
+{
+    const char *const type = pt_text(p, p->event->row[event].type);
+    return strcmp(type, "off-cpu") == 0 || strcmp(type, "ready") == 0;
+}
+
 static void note_busy_thread(pt_why *why, const pt_profile *p, uint32_t event)
 {
     if (p->sample->tid == NULL) return;
@@ -802,14 +811,15 @@ pt_status pt_why_init(pt_why *ret_why, const pt_profile *profile, const pt_why_r
     reader r;
     pt_status status = reader_init(&r, profile, request->event, request->name != NULL, reterr);
     if (status != PT_OK) return status;
-    pt_why why = {.whole = request->whole, .draws = equal_draws(profile, request->event)};
+    pt_why why = {
+        .whole = request->whole,
+        .draws = is_measured(profile, request->event) ? 0 : equal_draws(profile, request->event)};
     if (request->name != NULL) status = ask_for_function(&why, &r, request, reterr);
     if (status == PT_OK) {
         if (request->name != NULL) why.draws *= pt_share(why.whole, request->whole);
         find_groups(&why, &r, request);
-        const pt_event *const event = &profile->event->row[request->event];
-        if (request->name == NULL && event->kind == PT_EVENT_TIME &&
-            strcmp(pt_text(profile, event->type), "off-cpu") != 0)
+        if (request->name == NULL && profile->event->row[request->event].kind == PT_EVENT_TIME &&
+            !is_measured(profile, request->event))
             note_busy_thread(&why, profile, request->event);
         *ret_why = why;
     } else {

@@ -861,7 +861,7 @@ const pt_why_cause pt_why_causes[] = {
         .id = "system-calls-wait",
         .doing = "waiting for the network or other events (poll)",
         .doing_on_cpu = "asking the kernel for events (poll) and waking up",
-        .advice = "see who is waited for; an idle server may wait",
+        .advice = "handle more in each turn; an idle server may wait",
         .rank = SYSTEM,
         .functions = NAMES("poll", "ppoll", "select", "pselect*", "epoll_wait*", "epoll_pwait*",
                            "sigwait*", "do_epoll_wait", "ep_poll", "do_sys_poll", "do_select",

@@ -166,6 +166,29 @@ samples 9 3 memcpy /lib/libc.so.6 run /home/me/prog >>many.txt
 run pitot why many.txt
 expect_stdout_line '1. 100.0% of * spent copying memory, in 3 processes, below run.'
 
+it 'takes waits that were measured for what they are, however few: one long wait is no chance'
+python3 - >waits.pb <<'END'
+import sys
+
+def number(n):
+    return bytes([n & 127 | 128]) + number(n >> 7) if n > 127 else bytes([n])
+
+def field(tag, value):
+    return number(tag << 3) + number(value) if isinstance(value, int) else number(tag << 3 | 2) + number(len(value)) + value
+
+texts = ['', 'off-cpu', 'nanoseconds', 'wait_for_work', 'usleep', '/home/me/app', '/home/me/app.c']
+profile = field(1, field(1, 1) + field(2, 2)) + field(3, field(1, 1) + field(2, 1) + field(3, 1 << 30) + field(5, 5))
+for i, name in ((1, 4), (2, 3)):
+    profile += field(4, field(1, i) + field(2, 1) + field(3, i) + field(4, field(1, i) + field(2, 7)))
+    profile += field(5, field(1, i) + field(2, name) + field(4, 6 if i == 2 else 0))
+for value in (5 * 10**9, 10**6):
+    profile += field(2, field(1, number(1) + number(2)) + field(2, number(value)))
+sys.stdout.buffer.write(profile + b''.join(field(6, t.encode()) for t in texts))
+END
+run pitot why -e off-cpu waits.pb
+expect_status 0
+expect_stdout_line '1. 100.0% of the waiting time is spent sleeping below wait_for_work (app.c:7).'
+
 it 'says how much of the time is below the place where that is not nearly all'
 printf 'a;memcpy 40\nb;memcpy 35\nc;memcpy 25\n' >parts.folded
 run pitot why parts.folded
