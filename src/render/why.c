@@ -202,10 +202,14 @@ static void put_function(pt_out *out, const pt_look *look, const pt_report_head 
     const char *const unit = head->summary.unit;
     pt_buf text = PT_BUF_INIT;
     put_name(&text, look, why->function);
+    if (why->functions > 1)
+        pt_putf(&text, " and %s more that match%s", pt_count_of(why->functions - 1).text,
+                why->functions == 2 ? "es" : "");
     pt_putf(&text, ": %s, %s of %s;", pt_value_of(unit, why->whole).text,
             pt_percent_of(pt_share(why->whole, head->summary.total)).text, noun_of(&head->summary));
-    pt_putf(&text, " %s of it in the function itself.",
-            pt_percent_of(pt_share(why->self, why->whole)).text);
+    pt_putf(&text, " %s of it in the function%s.",
+            pt_percent_of(pt_share(why->self, why->whole)).text,
+            why->functions > 1 ? "s themselves" : " itself");
     pt_text_colour(out, look, PT_COLOUR_STRONG);
     pt_text_put_wrapped(out, look, 0, 3, pt_buf_text(&text));
     pt_text_colour_end(out, look, PT_COLOUR_STRONG);
@@ -309,6 +313,7 @@ static void put_json_function(pt_json_w *w, const pt_why *why)
 {
     pt_json_key_object(w, "function");
     pt_json_key_text(w, "name", why->function);
+    pt_json_key_uint(w, "matches", why->functions);
     pt_json_key_int(w, "total", why->whole);
     pt_json_key_int(w, "self", why->self);
     pt_json_key_array(w, "paths");

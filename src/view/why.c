@@ -689,6 +689,8 @@ static pt_status ask_for_function(pt_why *why, reader *r, const pt_why_request *
         add_way(&w, &path, r->value[s]);
     }
     why->function = row_text(r, heaviest_row(total, r->fold.count));
+    for (uint32_t i = 0; i < r->fold.count; i++)
+        why->functions += total[i] > 0;
     keep_ways(why, r, &w, request->paths);
     return why->function != NULL ? PT_OK
                                  : pt_error_set(reterr, PT_ERR_NOTFOUND, "no function matches");

@@ -86,7 +86,8 @@ typedef struct pt_why {
     double busy_thread_share;
     uint32_t thread_count;
     /* The facts of the requested function. */
-    char *function;
+    char *function;   /* the heaviest of those that match */
+    size_t functions; /* how many match, each the outermost of a stack */
     int64_t self;
     pt_why_path *path; /* ways to it, of the program's own functions; the heaviest first */
     size_t path_count, more_paths;

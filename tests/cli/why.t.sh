@@ -116,6 +116,9 @@ expect_status 3
 run pitot why 'Led.*total' copy.folded
 expect_status 0
 expect_stdout_line 'Ledger::total: 300, 30.0% of the samples; 100.0% of it in the function itself.'
+run pitot why 'Ledger::.*' copy.folded
+expect_status 0
+expect_stdout_line 'Ledger::append and 1 more that matches: 900, 90.0% of the samples; 33.3% of it in the functions themselves.'
 run pitot why Ledgr copy.folded
 expect_status 3
 expect_stderr_line "pitot: copy.folded: 'Ledgr' matches no function*"
