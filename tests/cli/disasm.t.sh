@@ -80,9 +80,10 @@ for name in 'capstone.json', 'objdump.json':
         assert sum(i['self'] for i in f['instructions']) == f['self'], name
         assert sum(i['size'] for i in f['instructions']) == end - start, name
 main = [f for f in json.load(open('capstone.json'))['functions'] if f['name'] == 'main'][0]
-call = [i for i in main['instructions'] if i['total'] > 0]
-assert len(call) == 1 and 'call' in call[0]['text'] and '<run' in call[0]['text'], call
-assert call[0]['total'] == main['total'] and call[0]['self'] == 0
+call = [i for i in main['instructions'] if 'call' in i['text'] and '<run' in i['text']]
+assert len(call) == 1 and call[0]['self'] == 0, call
+# By chance a sample is in what main does before or after that.
+assert sum(i['total'] for i in main['instructions']) == main['total'] and call[0]['total'] > 0.9 * main['total'], main
 P
 }
 

@@ -160,7 +160,7 @@ read -r _ <burnt
 folder=$(echo /dev/shm/pitot-record-*)
 for _ in $(seq 3000); do
     "$PITOT" recover "$folder" -o now.pb.gz >said 2>&1
-    [ "$(sed -n 's/^now.pb.gz: \([0-9,]*\) samples.*/0\1/p' said | tr -d ,)" -ge 0500 ] 2>/dev/null && break
+    [ "$(sed -n 's/^now.pb.gz: \([0-9,]*\) samples.*/0\1/p' said | tr -d ,)" -ge 0200 ] 2>/dev/null && break
     sleep 0.1
 done
 kill -KILL $recorder

@@ -724,7 +724,10 @@ static void errno_is_as_it_was(void **state)
 
 static uint8_t page[4096] __attribute__((aligned(4096))); /* of code */
 
-/* A tick in a wait for 9 ms in r10, behind that code. Returns the number of the call that begins
+/* A limit that does not end while a machine stands still. */
+enum { LIMIT_MS = 1000000 };
+
+/* A tick in a wait for that in r10, behind that code. Returns the number of the call that begins
  * anew, or -EINTR, and the rest of the limit in ret_ms. */
 static long wait_again(const void *code, size_t size, greg_t limit, int32_t *ret_ms)
 {
@@ -746,12 +749,12 @@ static void limit_of_a_wait_is_shortened_only_while_it_is_the_same_wait(void **s
 {
     static const uint8_t code[] = {0xb8, SYS_epoll_wait, 0, 0, 0, 0x0f, 0x05};
     int32_t ms;
-    assert_int_equal(wait_again(code, sizeof code, 9, &ms), SYS_epoll_wait);
-    assert_int_equal(ms, 9);
+    assert_int_equal(wait_again(code, sizeof code, LIMIT_MS, &ms), SYS_epoll_wait);
+    assert_int_equal(ms, LIMIT_MS);
     usleep(2500);
     assert_int_equal(wait_again(code, sizeof code, host.uc_mcontext.gregs[REG_R10], &ms),
                      SYS_epoll_wait);
-    assert_true(ms <= 7);
+    assert_true(ms <= LIMIT_MS - 2);
     /* The same call of the same place, with the limit that is left. */
     self.wait.now = (pt_tick_moment){0};
     const int32_t left_ms = ms;
@@ -765,14 +768,14 @@ static void wait_by_an_instruction_that_is_not_libc_s_ends(void **state)
     static const uint8_t code[] = {0xb8, SYS_epoll_wait, 0, 0, 0, 0x0f, 0x05};
     greg_t *const regs = host.uc_mcontext.gregs;
     int32_t ms;
-    assert_int_equal(wait_again(code, sizeof code, 9, &ms), SYS_epoll_wait);
+    assert_int_equal(wait_again(code, sizeof code, LIMIT_MS, &ms), SYS_epoll_wait);
     pt_tick.libc_code[0] = (pt_tick_code){0};
     regs[REG_RIP] = regs[REG_RCX];
     regs[REG_RAX] = -EINTR;
-    regs[REG_R10] = 9;
+    regs[REG_R10] = LIMIT_MS;
     pt_tick_handler(SIGPROF, &info, &host);
     assert_int_equal(regs[REG_RAX], -EINTR);
-    assert_int_equal(regs[REG_R10], 9);
+    assert_int_equal(regs[REG_R10], LIMIT_MS);
 }
 
 static void number_of_a_call_is_found_before_the_moves_of_its_arguments(void **state)
@@ -785,10 +788,10 @@ static void number_of_a_call_is_found_before_the_moves_of_its_arguments(void **s
                          computed[] = {0xb8, 0x19, 1, 0, 0, 0x31, 0xc0, 0x0f, 0x05};
     int32_t ms;
     _Static_assert(SYS_epoll_pwait == EPOLL_PWAIT, "number in the code");
-    assert_int_equal(wait_again(plain, sizeof plain, 9, &ms), EPOLL_PWAIT);
-    assert_int_equal(wait_again(moved, sizeof moved, 9, &ms), EPOLL_PWAIT);
-    assert_int_equal(wait_again(other, sizeof other, 9, &ms), -EINTR);
-    assert_int_equal(wait_again(computed, sizeof computed, 9, &ms), -EINTR);
+    assert_int_equal(wait_again(plain, sizeof plain, LIMIT_MS, &ms), EPOLL_PWAIT);
+    assert_int_equal(wait_again(moved, sizeof moved, LIMIT_MS, &ms), EPOLL_PWAIT);
+    assert_int_equal(wait_again(other, sizeof other, LIMIT_MS, &ms), -EINTR);
+    assert_int_equal(wait_again(computed, sizeof computed, LIMIT_MS, &ms), -EINTR);
 }
 
 /* glibc 2.41 and later: a function with seven arguments, and what it calls, which has the SYSCALL
@@ -804,16 +807,16 @@ static void number_of_a_call_is_found_on_the_stack(void **state)
     const int32_t distance = 512 - 1024;
     int32_t ms;
     stack[10 + 2] = SYS_epoll_wait;
-    assert_int_equal(wait_again(only, sizeof only, 9, &ms), SYS_epoll_wait);
+    assert_int_equal(wait_again(only, sizeof only, LIMIT_MS, &ms), SYS_epoll_wait);
     page[1024 - 5] = 0xe8;
     memcpy(page + 1024 - 4, &distance, sizeof distance);
     stack[10] = function + 80;
     stack[10 + 3] = 4711; /* a register that the function keeps */
     stack[10 + 4] = back;
     stack[10 + 5] = SYS_epoll_pwait;
-    assert_int_equal(wait_again(other, sizeof other, 9, &ms), SYS_epoll_pwait);
+    assert_int_equal(wait_again(other, sizeof other, LIMIT_MS, &ms), SYS_epoll_pwait);
     page[1024 - 5] = 0xe9;
-    assert_int_equal(wait_again(other, sizeof other, 9, &ms), -EINTR);
+    assert_int_equal(wait_again(other, sizeof other, LIMIT_MS, &ms), -EINTR);
 }
 
 #endif

@@ -13,7 +13,7 @@ END
 esbuild --bundle --format=esm --target=es2020 --log-level=warning all.ts --outfile=all.mjs
 
 # script FILE... <SOURCE: a script that has all that all.ts has.
-script() { timeout 60 node --input-type=module -e "import * as fs from 'node:fs';
+script() { timeout 600 node --input-type=module -e "import * as fs from 'node:fs';
     import { Blob } from 'node:buffer';
     import * as all from '$PWD/all.mjs';
     const { LocalAnswers, Pattern, readProfile } = all;
