@@ -131,7 +131,7 @@ if needs python3; then
         python3 "$PITOT_ROOT/tests/cli/hostile_profile.py" "$place" >names.pb
         for report in 'list .' 'weblist . -o page.html' 'disasm .' top 'pprof -list=.' 'pprof -disasm=.' info; do
             # shellcheck disable=SC2086
-            run timeout -s KILL 60 "$PITOT" $report names.pb
+            run timeout -s KILL 300 "$PITOT" $report names.pb
             [ "$status" -lt 5 ] || fail "$report $place: status $status"
         done
     done

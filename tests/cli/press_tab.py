@@ -33,7 +33,7 @@ def main():
 
     def wait_for(pattern):
         nonlocal seen
-        ends = time.monotonic() + 60
+        ends = time.monotonic() + 300
         while not re.search(pattern, seen):
             if not select.select([terminal], [], [], max(0, ends - time.monotonic()))[0]:
                 sys.exit('%s does not print %r: %r' % (shell, pattern, seen[-2000:]))

@@ -2,7 +2,7 @@
 """Runs a program on a terminal of its own and talks to it by a script from standard input.
 
     send TEXT     types the text; \\n, \\t and \\xNN as in C
-    expect TEXT   waits until the program has printed it, or fails after 100 s
+    expect TEXT   waits until the program has printed it, or fails after 300 s
     knock KEYS TEXT
                   types the keys each second until the program has printed the text
     size R C      gives the terminal R rows and C columns, from the beginning
@@ -21,7 +21,7 @@ import sys
 import termios
 import time
 
-PATIENCE = 100
+PATIENCE = 300
 
 
 def unescape(text):
