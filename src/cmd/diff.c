@@ -108,32 +108,46 @@ static int ask_side(pt_cmd_context *run, pt_diff_run *ret_run)
     return status;
 }
 
-/* Adds a run that is to be asked. */
-static pt_cmd_context *make_run(pt_cmd_context *context, side *s)
+/* Adds a run that is to be asked: of two ranges of a profile, that of its side. */
+static pt_cmd_context *make_run(pt_cmd_context *context, side sides[2], int which)
 {
+    side *const s = &sides[which];
     PT_GROW(*s, s->count + 1);
     s->runs = pt_realloc(s->runs, s->count + 1, sizeof *s->runs);
     pt_cmd_context *run = &s->items[s->count];
     *run = pt_cmd_context_like(context);
     run->query = context->query;
+    run->query.base_time = NULL;
+    if (pt_query_has_base(&context->query) && which == PT_BEFORE)
+        run->query.time = context->query.base_time;
     return run;
+}
+
+static int two_bases(const pt_cmd_context *context)
+{
+    return pt_cmd_usage(context, "--base-time compares two ranges of one profile; leave out the "
+                                 "profiles from before");
 }
 
 /* The two sides of what a page shows. */
 static int add_resident_runs(pt_cmd_context *context, side sides[2])
 {
     int status = PT_EXIT_OK;
-    if (context->side[PT_BEFORE] == NULL)
+    const bool is_of_ranges = pt_query_has_base(&context->query);
+    const bool has_sides = context->side[PT_BEFORE] != NULL;
+    if (!has_sides && !is_of_ranges)
         return pt_cmd_usage(context,
                             "there is nothing to compare %s with; open it with "
-                            "--base=PROFILE",
+                            "--base=PROFILE, or take a time range of it as the base",
                             context->title);
+    if (has_sides && is_of_ranges) return two_bases(context);
     for (int which = 0; which < 2 && status == PT_EXIT_OK; which++) {
         side *s = &sides[which];
-        pt_cmd_context *run = make_run(context, s);
-        run->profile = pt_profile_ref(context->side[which]);
+        pt_cmd_context *run = make_run(context, sides, which);
+        run->profile = pt_profile_ref(has_sides ? context->side[which] : context->profile);
         run->resident = true;
-        run->title = which == PT_AFTER ? context->title : pt_cmd_before_title(context);
+        run->title =
+            which == PT_AFTER || !has_sides ? context->title : pt_cmd_before_title(context);
         status = ask_side(run, &s->runs[s->count]);
         s->count++;
         pt_diag_merge(&context->diag, &run->diag);
@@ -141,9 +155,11 @@ static int add_resident_runs(pt_cmd_context *context, side sides[2])
     return status;
 }
 
-static int add_run(pt_cmd_context *context, side *s, const char *name, const char *program)
+static int add_run(pt_cmd_context *context, side sides[2], int which, const char *name,
+                   const char *program)
 {
-    pt_cmd_context *run = make_run(context, s);
+    side *const s = &sides[which];
+    pt_cmd_context *run = make_run(context, sides, which);
     const char **args = pt_alloc(2, sizeof *args);
     args[run->arg_count++] = name;
     if (program != NULL) args[run->arg_count++] = program;
@@ -171,6 +187,7 @@ static int divide_arguments(pt_cmd_context *context, const pt_diff_settings *set
 {
     const size_t divider = find_divider(context), given = settings->before.count;
     const bool is_divided = divider < context->arg_count;
+    const bool is_of_ranges = pt_query_has_base(&context->query);
     size_t count[2] = {given, 0};
     for (size_t i = 0; i < context->arg_count; i++) {
         const bool is_dashes = i == divider || (i == 0 && strcmp(context->args[i], "--") == 0);
@@ -179,6 +196,10 @@ static int divide_arguments(pt_cmd_context *context, const pt_diff_settings *set
         sides[i] = is_dashes || is_program ? -1 : is_divided ? i > divider : count[PT_BEFORE] > 0;
         if (sides[i] >= 0) count[sides[i]]++;
     }
+    if (is_of_ranges && (given > 0 || is_divided)) return two_bases(context);
+    if (is_of_ranges && count[PT_BEFORE] == 0)
+        return pt_cmd_usage(context, "diff: name the profile of the two ranges");
+    if (is_of_ranges) return PT_EXIT_OK;
     if (given > 0 && is_divided)
         return pt_cmd_usage(context, "diff: either --before, or -- between the two sides");
     if (!is_divided && given == 0 && count[PT_BEFORE] + count[PT_AFTER] != 2)
@@ -201,10 +222,15 @@ static int add_runs(pt_cmd_context *context, const pt_diff_settings *settings, s
     PT_FREE int *side_of = pt_alloc(context->arg_count + 1, sizeof *side_of);
     int status = divide_arguments(context, settings, side_of, &program);
     for (size_t i = 0; i < settings->before.count && status == PT_EXIT_OK; i++)
-        status = add_run(context, &sides[PT_BEFORE], settings->before.items[i], program);
-    for (size_t i = 0; i < context->arg_count && status == PT_EXIT_OK; i++)
-        if (side_of[i] >= 0)
-            status = add_run(context, &sides[side_of[i]], context->args[i], program);
+        status = add_run(context, sides, PT_BEFORE, settings->before.items[i], program);
+    const bool is_of_ranges = pt_query_has_base(&context->query);
+    for (size_t i = 0; i < context->arg_count && status == PT_EXIT_OK; i++) {
+        if (side_of[i] < 0) continue;
+        const int which = is_of_ranges ? PT_BEFORE : side_of[i];
+        status = add_run(context, sides, which, context->args[i], program);
+        if (is_of_ranges && status == PT_EXIT_OK)
+            status = add_run(context, sides, PT_AFTER, context->args[i], program);
+    }
     return status;
 }
 
@@ -334,9 +360,12 @@ static int say_verdict(const pt_diff_settings *settings, const pt_diff_head *hea
     return PT_EXIT_OK;
 }
 
-static char *title_of(const side *s)
+static char *title_of(const side *s, bool is_of_ranges)
 {
-    return s->count == 1 ? pt_strdup(s->items[0].title) : pt_strf("%zu profiles", s->count);
+    const char *const time = s->count > 0 ? s->items[0].query.time : NULL;
+    if (s->count != 1) return pt_strf("%zu profiles", s->count);
+    if (!is_of_ranges || time == NULL || time[0] == '\0') return pt_strdup(s->items[0].title);
+    return pt_strf("%s --time=%s", s->items[0].title, time);
 }
 
 /* The summary of the first run that has samples left; damaged if any run is. */
@@ -357,8 +386,9 @@ static pt_summary summary_of(const side *s)
 static int answer_diff(pt_cmd_context *context, const pt_diff_settings *settings,
                        const side sides[2])
 {
-    PT_FREE char *before = title_of(&sides[PT_BEFORE]);
-    PT_FREE char *after = title_of(&sides[PT_AFTER]);
+    const bool is_of_ranges = pt_query_has_base(&context->query);
+    PT_FREE char *before = title_of(&sides[PT_BEFORE], is_of_ranges);
+    PT_FREE char *after = title_of(&sides[PT_AFTER], is_of_ranges);
     pt_diff_head head = {.confidence = settings->confidence, .normalized = settings->normalize};
     pt_diff_request request = {
         .normalize = settings->normalize,
@@ -371,6 +401,8 @@ static int answer_diff(pt_cmd_context *context, const pt_diff_settings *settings
         request.run_count[s] = sides[s].count;
         head.title[s] = s == PT_BEFORE ? before : after;
         head.summary[s] = summary_of(&sides[s]);
+        if (is_of_ranges && sides[s].items[0].filtered.range_ns > 0)
+            head.summary[s].duration_ns = sides[s].items[0].filtered.range_ns;
     }
     if (head.summary[PT_AFTER].unit[0] == '\0') head.summary[PT_AFTER] = head.summary[PT_BEFORE];
     PT_FREE char *query = pt_query_text(&context->query);

@@ -11,6 +11,7 @@
 #include "capture/folder.h"
 #include "cmd/lookup.h"
 #include "cmd/options.h"
+#include "cmd/query.h"
 #include "cmd/remote.h"
 #include "recording/recording.h"
 #include "symbolize/symbolize.h"
@@ -188,8 +189,8 @@ static int subtract_bases(pt_cmd_context *context, const pt_load_options *option
     const pt_option_list *const names = marks ? &asked->diff_base : &asked->base;
     if (marks && asked->base.count > 0)
         return pt_cmd_usage(context, "--base and --diff-base exclude each other");
-    if (names->count == 0 && asked->normalize)
-        return pt_cmd_usage(context, "--normalize needs --base or --diff-base");
+    if (names->count == 0 && asked->normalize && !pt_query_has_base(&context->query))
+        return pt_cmd_usage(context, "--normalize needs --base, --diff-base or --base-time");
     if (names->count == 0) return PT_EXIT_OK;
     pt_loaded base;
     pt_error error = PT_ERROR_INIT;

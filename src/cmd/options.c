@@ -281,6 +281,15 @@ static const pt_option query_rows[] = {
          "may be left out. Or a part of the "
          "whole: 10%-20%, or 10%/3 for the third tenth. Several ranges: \"1,2 5,6\", "
          "0%-5%,95%-100%. The syntax is perf's. The samples of the profile must have times."},
+    {.name = "base-time",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_query, base_time),
+     .metavar = "START,STOP",
+     .help = "subtract this time range of the same profile",
+     .details = "--time names the range from which it is subtracted; without it that is the whole "
+                "profile. The report shows the difference, as with --base; `pitot diff` takes one "
+                "profile and compares the ranges. --normalize compares ranges of different "
+                "length."},
     {.name = "tag-focus",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, tag_focus),

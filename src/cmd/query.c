@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
@@ -77,6 +78,12 @@ static int choose_event(pt_cmd_context *context)
 
 /* ---- Nothing matched ---- */
 
+static bool has_base(const pt_cmd_context *context)
+{
+    const pt_base_settings *const base = context->base;
+    return base != NULL && base->base.count + base->diff_base.count > 0;
+}
+
 /* The names nearest to a pattern that matched nothing. */
 static char *near_names(const pt_profile *p, const char *pattern)
 {
@@ -114,18 +121,17 @@ static void say_no_label(const pt_cmd_context *context, const char *option, cons
            keys[0] != '\0' ? "; the samples have: " : "; the samples have no labels", keys);
 }
 
-static void say_no_time(const pt_cmd_context *context, const pt_filtered *f)
+static void say_no_time(const char *option, const char *time, const pt_filtered *f)
 {
-    const char *const time = pt_filter_pattern(&context->query, PT_FILTER_TIME);
     pt_buf span = PT_BUF_INIT;
     if (f->has_times) {
         pt_put_seconds(&span, f->first_ns);
         pt_put_u8(&span, ',');
         pt_put_seconds(&span, f->last_ns);
     }
-    pt_say(f->has_times ? "--time=%s: there are no samples in this range; the profile has %s"
-                        : "--time=%s: the samples of this profile have no times%s",
-           time, pt_buf_text(&span));
+    pt_say(f->has_times ? "--%s=%s: there are no samples in this range; the profile has %s"
+                        : "--%s=%s: the samples of this profile have no times%s",
+           option, time, pt_buf_text(&span));
     pt_buf_done(&span);
 }
 
@@ -133,7 +139,7 @@ static void say_unmatched(const pt_cmd_context *context, const pt_filtered *f, p
 {
     const char *pattern = pt_filter_pattern(&context->query, kind);
     if (kind == PT_FILTER_TIME) {
-        say_no_time(context, f);
+        say_no_time("time", pattern, f);
         return;
     }
     if (kind >= PT_FILTER_TAG_FOCUS && kind <= PT_FILTER_TAG_HIDE) {
@@ -154,8 +160,7 @@ static int judge_empty(const pt_cmd_context *context)
 {
     const uint32_t arcs = context->profile->arc->t.count;
     const uint32_t blocks = context->profile->block->t.count;
-    const bool is_difference =
-        context->base != NULL && context->base->base.count + context->base->diff_base.count > 0;
+    const bool is_difference = has_base(context) || pt_query_has_base(&context->query);
     if (arcs == 0 && blocks == 0) {
         pt_say(is_difference ? "%s: no sample differs from the base" : "%s has no samples",
                context->title);
@@ -293,9 +298,67 @@ static pt_summary summary_as_shown(pt_cmd_context *context)
     return summary;
 }
 
+/* ---- A range as the base ---- */
+
+/* The samples of a range that an option names; all if it names none. */
+static int keep_range(pt_cmd_context *context, const char *option, const char *range,
+                      pt_filtered *ret_kept)
+{
+    static const char named[] = "--time=";
+    const pt_query only = {.time = range};
+    pt_error error = PT_ERROR_INIT;
+    if (pt_filter(context->profile, &only, ret_kept, &context->diag, &error) != PT_OK) {
+        const char *const text = error.message;
+        const size_t skip = pt_begins(text, named) ? sizeof named - 1 : 0;
+        pt_say("--%s%s%s", option, skip > 0 ? "=" : ": ", text + skip);
+        return PT_EXIT_USAGE;
+    }
+    if (!ret_kept->asked[PT_FILTER_TIME] || ret_kept->matched[PT_FILTER_TIME]) return PT_EXIT_OK;
+    say_no_time(option, range, ret_kept);
+    return PT_EXIT_NO_MATCH;
+}
+
+bool pt_query_has_base(const pt_query *query)
+{
+    return query->base_time != NULL && query->base_time[0] != '\0';
+}
+
+/* ->profile becomes the range of --time minus that of --base-time. */
+static int subtract_range(pt_cmd_context *context)
+{
+    const pt_query *const query = &context->query;
+    if (!pt_query_has_base(query) || context->command->needs & PT_ANSWERS_LINES) return PT_EXIT_OK;
+    if (has_base(context) || context->side[0] != NULL)
+        return pt_cmd_usage(context, "--base-time is a range of the profile itself, and excludes "
+                                     "--base and --diff-base");
+    const pt_subtract_options how = {.marks_base = (context->command->needs & PT_MARKS_BASE) != 0,
+                                     .normalizes =
+                                         context->base != NULL && context->base->normalize};
+    pt_filtered before = {0}, after = {0};
+    pt_diag lost; /* a difference has no times, and nobody expects them */
+    pt_error error = PT_ERROR_INIT;
+    pt_diag_init(&lost);
+    int status = keep_range(context, "base-time", query->base_time, &before);
+    if (status == PT_EXIT_OK) status = keep_range(context, "time", query->time, &after);
+    if (status == PT_EXIT_OK) {
+        const pt_profile *less = NULL;
+        if (pt_subtract(after.profile, before.profile, &how, &less, &lost, &error) != PT_OK) {
+            status = pt_fail(&error);
+        } else {
+            pt_profile_unref(context->profile);
+            context->profile = less;
+        }
+    }
+    pt_diag_done(&lost);
+    pt_filtered_done(&before);
+    pt_filtered_done(&after);
+    return status;
+}
+
 int pt_cmd_ask(pt_cmd_context *context)
 {
-    int status = choose_event(context);
+    int status = subtract_range(context);
+    if (status == PT_EXIT_OK) status = choose_event(context);
     if (status != PT_EXIT_OK) return status;
     if (!context->query.all_frames && !(context->command->needs & PT_NEEDS_ALL_FRAMES)) {
         const pt_profile *pruned = pt_prune(context->profile, &context->diag);
@@ -312,8 +375,9 @@ int pt_cmd_ask(pt_cmd_context *context)
     status = make_tag_frames(context);
     if (status != PT_EXIT_OK) return status;
     pt_error error = PT_ERROR_INIT;
-    if (pt_filter(context->profile, &context->query, &context->filtered, &context->diag, &error) !=
-        PT_OK)
+    pt_query filters = context->query;
+    if (pt_query_has_base(&filters)) filters.time = NULL; /* subtract_range */
+    if (pt_filter(context->profile, &filters, &context->filtered, &context->diag, &error) != PT_OK)
         return pt_fail(&error);
     status = judge_filtered(context, &context->filtered);
     if (status != PT_EXIT_OK) return status;

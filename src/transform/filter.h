@@ -70,6 +70,7 @@ typedef struct pt_filtered {
     uint32_t untimely;    /* dropped by the time option */
     bool has_times;       /* with a time option: some sample has a time, */
     int64_t first_ns, last_ns; /* and these are the first and the last */
+    int64_t range_ns;          /* with a time option: the part of this span that it chooses */
 } pt_filtered;
 
 /* The option's name ("focus", "show-from"), and its pattern in the query. */

@@ -207,6 +207,19 @@ static bool is_chosen(const time_choice *c, int64_t ns)
     return false;
 }
 
+/* The part of the span that the ranges choose. */
+static int64_t chosen_ns(const time_choice *c)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < c->range.count; i++) {
+        const time_range *const r = &c->range.items[i];
+        const int64_t first = r->first > c->first ? r->first : c->first;
+        const int64_t last = r->last < c->last ? r->last : c->last;
+        if (last > first) pt_saturating_into(&sum, (int64_t)((uint64_t)last - (uint64_t)first));
+    }
+    return sum;
+}
+
 /* The times of the first and the last sample; false if no sample has a time. */
 static bool find_span(const pt_profile *p, int64_t *ret_first, int64_t *ret_last)
 {
@@ -231,6 +244,7 @@ pt_status pt_filter_by_time(pt_filter_step *step, pt_error *reterr)
     result->last_ns = c.last;
     const pt_status status = parse_times(&c, reterr);
     if (status == PT_OK) {
+        result->range_ns = chosen_ns(&c);
         PT_FREE uint32_t *rows = pt_alloc(p->sample->t.count, sizeof *rows);
         uint32_t count = 0;
         int64_t ns;

@@ -4,6 +4,7 @@
  *
  *   native                            frames of interpreters folded     interpreter.h
  *   tag_root, tag_leaf                frames made of labels            tags.h
+ *   base_time                         a range subtracted               scale.h
  *   time                              samples by time                  filter.h
  *   focus, ignore, hide, show         by functions, files, objects     filter.h
  *   show_from                         stacks cut above a frame         filter.h
@@ -23,6 +24,7 @@
 typedef struct pt_query {
     const char *event;      /* number, type, or type/unit; NULL = the profile's default */
     const char *time;       /* keep samples in this range: "start,stop" in seconds, or "10%-20%" */
+    const char *base_time;  /* subtract the samples of this range of the same profile */
     const char *focus;      /* keep samples with a frame that matches */
     const char *ignore;     /* drop samples with a frame that matches */
     const char *hide;       /* drop frames that match; samples left without frames are dropped */

@@ -122,3 +122,44 @@ run pitot diff few.folded few.folded
 expect_status 0
 expect_stdout_line 'too few samples to find a growth of a function with 5% of the time'
 expect_no_stdout_line 'a growth by *'
+
+# A sample each 10 ms for two seconds, and in the second of them one each ms for 50 ms.
+it 'compares two ranges of one profile'
+{
+    for ms in $(seq 500000 10 501990); do echo "$ms usual"; done
+    for ms in $(seq 501400 501449); do echo "$ms stall"; done
+} | sort -n | while read -r ms name; do
+    printf 'app 7/8 [000] %d.%03d000: 1000000 cpu-clock:\n\t401000 %s+0x1 (/app)\n\t401100 main+0x1 (/app)\n\n' $((ms / 1000)) $((ms % 1000)) "$name"
+done >ranges.txt
+run pitot diff --csv --base-time=0,0.995 --time=1,1.995 ranges.txt
+expect_status 0
+expect_equal 'the rows' "$(cut -d, -f1-3 "$t_out/stdout" | tail -n +2 | sort)" "$(printf '%s\n' 0,0,0 0,50000000,50000000 100000000,100000000,0)"
+run pitot diff --base-time=0,0.995 --time=1.2,1.5 ranges.txt
+expect_stderr_line 'pitot: before was recorded for 995ms, after for 300ms; --normalize compares shares'
+run pitot top --base-time=0,0.995 --time=1,1.995 ranges.txt
+expect_stdout_has 'main'
+expect_equal 'messages' "$(cat "$t_out/stderr")" ''
+# The same as two files.
+pitot filter --time=0,0.995 -o first.pb.gz ranges.txt
+pitot filter --time=1,1.995 -o second.pb.gz ranges.txt
+for report in 'top' 'tree' 'flame --format=json -o -'; do
+    pitot $report --base-time=0,0.995 --time=1,1.995 ranges.txt | grep -v ranges | grep -o ' [^ ].*\(usual\|stall\|main\)' >of_ranges
+    pitot $report --base=first.pb.gz second.pb.gz 2>/dev/null | grep -v second | grep -o ' [^ ].*\(usual\|stall\|main\)' >of_files
+    expect_same of_files of_ranges
+done
+
+it 'says what two ranges need'
+run pitot diff --base-time=0,1 ranges.txt -- ranges.txt
+expect_status 2
+expect_stderr_line 'pitot: --base-time compares two ranges of one profile; leave out the profiles from before'
+run pitot top --base-time=7,8 ranges.txt
+expect_status 3
+expect_stderr_line 'pitot: --base-time=7,8: there are no samples in this range; the profile has 500.000000000,501.990000000'
+run pitot top --base-time=now ranges.txt
+expect_status 2
+expect_stderr_line 'pitot: --base-time=now is not a range such as 12.5,13.75 (seconds; either end may be left out) or 10%-20%'
+run pitot top --base-time=0,1 --base=ranges.txt ranges.txt
+expect_status 2
+run pitot diff --base-time=0,1
+expect_status 2
+expect_stderr_line 'pitot: diff: name the profile of the two ranges'

@@ -11,7 +11,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import browser as browsers
 
 VIEWS = ['flamegraph', 'flamegraph?in-order=t', 'flamegraph?inverted=t', 'top', 'tree', 'peek?p=parse', 'source?p=parse',
-         'disasm?p=parse', 'graph', 'timeline', 'why', 'traces', 'tags', 'info']
+         'disasm?p=parse', 'graph', 'timeline', 'why', 'traces', 'tags', 'info', 'timeline?time=0.2,0.4&base-time=0.5,0.7',
+         'diff?time=0.2,0.4&base-time=0.5,0.7', 'flamegraph?time=0.2,0.4&base-time=0.5,0.7']
+# What is open on a view: its name, and how it is opened.
+OPEN = [('the downloads', 'document.querySelector("#downloads summary").click()'),
+        ('the menu of a name', '[...document.querySelectorAll("td.name button")].find(e => e.dataset.name === "read").click()'),
+        ('the choice of a file', 'document.querySelector("#open").click()'),
+        ('the filters', 'document.querySelector("#filters").open = true')]
 SIZES = [(1280, 800), (390, 844)]
 
 
@@ -40,29 +46,53 @@ def findings(page, axe):
                      'v.id + ": " + v.nodes.map(n => n.target.join(" ")).slice(0, 3).join(", ")))')
 
 
+def looks():
+    return [(width, height, dark) for width, height in SIZES for dark in (False, True)]
+
+
 def main():
     with open(sys.argv[1]) as f:
         axe = f.read() + ';0'
     failed = number = 0
+
+    def judge(page, what):
+        nonlocal failed, number
+        found = findings(page, axe)
+        number += 1
+        failed += bool(found)
+        print(''.join(f'# {json.dumps(line)}\n' for line in found), end='')
+        print(f'{"not ok" if found else "ok"} {number} - nothing is found on {what}', flush=True)
+        page.close()
+
     with tempfile.TemporaryDirectory(prefix='pitot-axe.') as folder, browsers.Browser() as browser:
         write_profile(folder)
         process, printed = serve(folder, 'timed.txt')
         compared, base = serve(folder, '--base=timed.txt', 'timed.txt')
+        growing, live = serve(folder, '--live', 'timed.txt')
         try:
             for address, views in [(printed, VIEWS), (base, ['flamegraph', 'diff'])]:
                 browser.open(address)
                 start = address[:address.index('/?t=')]
                 for view in views:
-                    for width, height in SIZES:
-                        for dark in (False, True):
-                            number += 1
-                            page = browser.open(f'{start}/ui/{view}', width, height, dark)
-                            found = findings(page, axe)
-                            page.close()
-                            look = f'{view} {width} {"dark" if dark else "light"}{" of a difference" if address == base else ""}'
-                            print(''.join(f'# {json.dumps(line)}\n' for line in found), end='')
-                            print(f'{"not ok" if found else "ok"} {number} - nothing is found on {look}', flush=True)
-                            failed += bool(found)
+                    for width, height, dark in looks():
+                        look = f'{view} {width} {"dark" if dark else "light"}{" of a difference" if address == base else ""}'
+                        judge(browser.open(f'{start}/ui/{view}', width, height, dark), look)
+            start = printed[:printed.index('/?t=')]
+            for what, opened in OPEN:
+                for width, height, dark in looks():
+                    page = browser.open(f'{start}/ui/top', width, height, dark)
+                    page.eval(opened)
+                    judge(page, f'{what} {width} {"dark" if dark else "light"}')
+            for width, height, dark in looks():
+                page = browser.open(f'{start}/ui/flamegraph', width, height, dark)
+                page.key('?')
+                page.wait('document.querySelector("dialog[open]") !== null')
+                judge(page, f'the keys {width} {"dark" if dark else "light"}')
+            browser.open(live)
+            for width, height, dark in looks():
+                page = browser.open(live[:live.index('/?t=')] + '/ui/top', width, height, dark)
+                page.wait('document.querySelector("#live").textContent === "live"')
+                judge(page, f'a profile that grows {width} {"dark" if dark else "light"}')
             page = browser.open(printed[:printed.index('/?t=')] + '/ui/top')
             page.eval('document.body.append(document.createElement("img"))')
             seen = any(line.startswith('image-alt') for line in findings(page, axe))
@@ -70,7 +100,7 @@ def main():
             failed += not seen
             print(f'{"ok" if seen else "not ok"} {number} - a picture without words is found')
         finally:
-            for each in (process, compared):
+            for each in (process, compared, growing):
                 each.terminate()
                 each.wait()
     print(f'1..{number}')

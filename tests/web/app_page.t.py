@@ -224,11 +224,22 @@ def reports_say_the_same_as_the_commands(browser):
 
 
 def random_clicks_are_what_their_address_shows(browser):
-    """PITOT_CLICKS (200) of them, from PITOT_SEED (24)."""
+    """PITOT_CLICKS (200) of them, from PITOT_SEED (24): half on a profile without times, half on one with them."""
     choose = random.Random(int(os.environ.get('PITOT_SEED', '24')))
-    page = browser.open(URL + '/ui/top')
+    clicks = int(os.environ.get('PITOT_CLICKS', '200')) // 2
+    for start in URL + '/ui/top', TIMED + '/ui/timeline':
+        click_by_chance(browser, start, clicks, choose)
+    equal([c for c in browser.complaints if '404' not in c], [])
+
+
+def click_by_chance(browser, start, clicks, choose):
+    """Fields of times are filled by chance, too."""
+    page = browser.open(start)
+    url = start[:start.index('/ui/')]
     content = 'document.querySelector("#content").innerText + document.querySelector("#query").innerText'
-    for step in range(int(os.environ.get('PITOT_CLICKS', '200'))):
+    for step in range(clicks):
+        first = choose.randrange(9)
+        page.eval(f'(([a, b]) => {{ if (b) {{ a.value = {first}; b.value = {first + choose.randrange(1, 4)}; }} }})(document.querySelectorAll(".times form input"))')
         count = page.eval('window.targets = [...document.querySelectorAll("#views a, #content button, #others button, #selection button")]'
                           '.filter(e => e.offsetParent !== null && !/Dark|Light|\\?/.test(e.textContent) && !e.closest("dialog")), targets.length')
         page.eval(f'targets[{choose.randrange(count)}].click()')
@@ -238,10 +249,10 @@ def random_clicks_are_what_their_address_shows(browser):
         there = address(page)
         page.eval('document.querySelector("#selection").hidden = true')
         before = page.eval(content)
-        again = browser.open(URL + there)
+        again = browser.open(url + there)
         equal((there, again.eval(content)), (there, before))
         again.close()
-    equal([c for c in browser.complaints if '404' not in c], [])
+    page.close()
 
 
 def a_regression_is_red_and_the_rest_is_noise(browser):
@@ -284,6 +295,50 @@ def a_stall_is_found_in_three_clicks(browser):
     ready(page, 'top')
     equal(page.text('tbody td.name'), 'stall')
     contains(pitot('top', '--time=6.4,6.42', 'timed.txt'), 'stall')
+
+
+def two_ranges_of_the_time_are_compared(browser):
+    """From 6.4 to 6.45 s `stall` has a sample each ms beside those of `usual`."""
+    page = browser.open(TIMED + '/ui/timeline')
+    def fill(first, last):
+        page.eval(f'(([a, b]) => {{ a.value = "{first}"; b.value = "{last}"; }})(document.querySelectorAll(".times form input"))')
+    fill(2, 3)
+    click_text(page, '.times button', 'As base')
+    ready(page, 'timeline')
+    fill(6, 7)
+    page.eval('document.querySelector(".times form").requestSubmit()')
+    waits(page, 'new URLSearchParams(location.search).get("time") === "6,7"')
+    ready(page, 'timeline')
+    equal(page.text('.times strong'), '6.000 to 7.000 s, compared with 2.000 to 3.000 s')
+    click_text(page, '.times button', 'Changes')
+    ready(page, 'diff')
+    equal(address(page), '/ui/diff?base-time=2%2C3&time=6%2C7')
+    equal(page.eval('[...document.querySelectorAll("tbody tr:not(.noise) .name button")].map(b => b.textContent)'), ['stall', 'main'])
+    said = json.loads(pitot('diff', '--json', '--rows=0', '--base-time=2,3', '--time=6,7', 'timed.txt'))['rows']
+    equal([(row['name'], row['self']['before'], row['self']['after']) for row in said],
+          [('stall', 0, 50 * 10 ** 6), ('main', 0, 0), ('usual', 101 * 10 ** 6, 101 * 10 ** 6)])
+    shown = page.eval('[...document.querySelectorAll("tbody tr")].map(r => [r.cells[9].textContent, r.cells[0].textContent, r.cells[1].textContent])')
+    equal(shown, [['stall', '0', '50.0ms'], ['main', '0', '0'], ['usual', '101ms', '101ms']])
+    click_text(page, '#views a', 'Flame graph')
+    ready(page, 'flamegraph')
+    equal(page.text('.facts li'), 'cpu-clock: 101ms \u2192 151ms')
+    click_text(page, '#views a', 'Time')
+    ready(page, 'timeline')
+    click_text(page, '.times button', 'All')  # ten seconds and one: shares
+    waits(page, 'new URLSearchParams(location.search).get("norm") === "1"')
+    again = browser.open(TIMED + address(page).replace('timeline', 'diff'))
+    equal(again.text('.tools button[aria-pressed=true]'), 'Normalize')
+    again.close()
+    left, top, width = page.eval('(e => { e.scrollIntoView(); const c = e.getBoundingClientRect(); return [c.left, c.top, c.width]; })(document.querySelector(".times section:last-child canvas"))')
+    page.drag((left + width * 0.5, top + 9), (left + width * 0.6, top + 9), shift=True)
+    waits(page, 'new URLSearchParams(location.search).get("base-time") !== "2,3"')
+    first, last = map(float, page.eval('new URLSearchParams(location.search).get("base-time")').split(','))
+    assert 4.5 < first < 5.5 < last < 6.5, (first, last)
+    ready(page, 'timeline')
+    click_text(page, '.times button', 'No base')
+    waits(page, '!location.search.includes("base-time")')
+    equal(page.eval('[...document.querySelectorAll("#views a")].some(a => a.textContent === "Changes")'), False)
+    equal(browser.complaints, [])
 
 
 def boxes_stand_in_the_order_of_time(browser):
@@ -624,6 +679,7 @@ TESTS = [
     random_clicks_are_what_their_address_shows,
     a_regression_is_red_and_the_rest_is_noise,
     a_stall_is_found_in_three_clicks,
+    two_ranges_of_the_time_are_compared,
     boxes_stand_in_the_order_of_time,
     a_report_is_the_page_in_a_file,
     a_file_is_dropped_on_the_page_and_another_is_compared_with_it,

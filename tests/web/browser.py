@@ -212,6 +212,10 @@ class Page:
         for kind in ('mousePressed', 'mouseReleased'):
             self.send('Input.dispatchMouseEvent', type=kind, x=x, y=y, button='left', clickCount=1)
 
+    def drag(self, start, end, shift=False):
+        for kind, (x, y) in [('mousePressed', start), ('mouseMoved', end), ('mouseReleased', end)]:
+            self.send('Input.dispatchMouseEvent', type=kind, x=x, y=y, button='left', clickCount=1, modifiers=8 if shift else 0)
+
     def screenshot(self, path):
         self.eval('new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))')
         data = self.send('Page.captureScreenshot', format='png')['data']

@@ -58,6 +58,7 @@ class App implements Page {
   private isFile = this.data.answers !== undefined;
   state = State.of(window.location, this.isFile);
   private local: { profile: LocalProfile; answers: Map<string, LocalAnswers> } | null = null; /* dropped on a file */
+  comparesRanges = !this.isFile && this.data.before === null;
   private views = this.viewsThere();
   private shown: HTMLIFrameElement | null = null; /* the frame of the report that is shown */
   private flame: { graph: Flame; question: string } | null = null;
@@ -171,7 +172,7 @@ class App implements Page {
   private viewsThere(): View[] {
     if (this.local !== null) return VIEWS.filter((v) => ["flamegraph", "top", "tree", "peek"].includes(v.name));
     return VIEWS.filter((v) => !this.isFile || v.name !== "graph").filter(
-      (v) => v.needs === undefined || (v.needs === "base" ? this.data.before !== null : this.data.times || this.holds("timeline"))
+      (v) => v.needs === undefined || (v.needs === "base" ? this.data.before !== null || (this.comparesRanges && this.state.get("base-time") !== "") : this.data.times || this.holds("timeline"))
     );
   }
 
@@ -350,6 +351,7 @@ class App implements Page {
     byId<HTMLInputElement>("p").value = state.get("p");
     byId<HTMLSelectElement>("event").value = this.eventChoice(state.get("si"));
     byId("pattern").hidden = state.view.pattern !== true || this.isFile;
+    this.views = this.viewsThere();
     this.showViews();
     this.showConditions();
     this.menu.close();

@@ -79,6 +79,7 @@ export async function diffView(page: Page): Promise<Node[]> {
   const said = `${report.before.name} → ${report.after.name}: ${amount(whole.before, unit)} → ${amount(whole.after, unit)}, ${signed(whole.change, unit)} ${half(whole, unit)} ${mark(whole)}`;
   const heads = ["Before", "After", "Change", `±${100 * report.confidence}%`, "Part", "<Noise", "Total", `±${100 * report.confidence}%`, "<Noise", "<Function"];
   const table = tableOf("Changes of functions; grey ones are noise", heads, report.rows.map((row) => diffRow(page, row, unit)));
+  table.classList.add("changes");
   const more = report.more > 0 ? [note(`${grouped(report.more)} more functions`)] : [];
   return [element("div", "tools", button, element("span", "quiet", said)), element("div", "scroll", table, ...more)];
 }

@@ -4,6 +4,7 @@
 import { element } from "../dom";
 import { amount, grouped } from "../units";
 import { note, Page, Report } from "./page";
+import { VIEWS } from "./state";
 
 interface Track {
   kind: string;
@@ -31,6 +32,7 @@ const STEPS = "600";
 const TRACKS = "24";
 const TRACK_PX = 34;
 const HEAT_CELL_PX = 5;
+const ALIKE = 0.9; /* lengths of ranges whose values can be compared as they are, as pitot diff has it */
 const LEAST_PX = 3; /* a shorter drag is a click */
 
 interface Range {
@@ -41,6 +43,7 @@ interface Range {
 class TimeView {
   private width = 600;
   private range: Range | null;
+  private base: Range | null;
   private drawings: (() => void)[] = [];
   private origin: number; /* added to seconds where the source's clock begins near 0 */
   private span: number;
@@ -49,8 +52,9 @@ class TimeView {
   constructor(private page: Page, private report: TimeReport) {
     this.span = report.span_ns / 1e9;
     this.origin = report.first_ns < report.span_ns ? report.first_ns / 1e9 : 0;
-    this.range = this.readRange();
-    this.root = element("div", "scroll times", this.controls());
+    this.range = this.readRange("time");
+    this.base = this.readRange("base-time");
+    this.root = element("div", "scroll times", this.controls(), ...this.comparison());
     if (report.seconds > 1) this.root.append(this.heatMap());
     for (const track of report.tracks) this.root.append(this.track(track));
     if (report.more > 0) this.root.append(note(`${grouped(report.more)} more tracks`));
@@ -58,17 +62,24 @@ class TimeView {
     new ResizeObserver(() => this.draw()).observe(this.root);
   }
 
-  /* ---- The range ---- */
+  /* ---- The ranges ---- */
 
-  private readRange(): Range | null {
-    const found = /^([\d.]+),([\d.]+)$/.exec(this.page.state.get("time"));
+  private readRange(parameter: string): Range | null {
+    const found = /^([\d.]+),([\d.]+)$/.exec(this.page.state.get(parameter));
     return found ? { from: Number(found[1]) - this.origin, to: Number(found[2]) - this.origin } : null;
   }
 
-  private choose(range: Range | null): void {
+  private textOf(range: Range | null): string {
     const text = (t: number): string => (this.origin + Math.max(0, Math.min(this.span, t))).toFixed(6).replace(/\.?0+$/, "");
-    const time = range === null ? "" : `${text(range.from)},${text(range.to)}`;
-    this.page.go(this.page.state.asking({ time }));
+    return range === null ? "" : `${text(range.from)},${text(range.to)}`;
+  }
+
+  /* Ranges of different length are compared by shares. */
+  private show(range: Range | null, base: Range | null): void {
+    const length = (r: Range | null): number => (r === null ? this.span : Math.min(this.span, r.to) - r.from);
+    const [a, b] = [length(range), length(base)];
+    const differ = Math.min(a, b) < ALIKE * Math.max(a, b);
+    this.page.go(this.page.state.asking({ time: this.textOf(range), "base-time": this.textOf(base), norm: base !== null && differ ? "1" : "" }));
   }
 
   private field(label: string, value: number | undefined): [HTMLElement, HTMLInputElement] {
@@ -81,20 +92,46 @@ class TimeView {
     return [element("label", "", label, input), input];
   }
 
+  private button(text: string, title: string, act: () => void): HTMLButtonElement {
+    const button = element("button", "", text) as HTMLButtonElement;
+    button.type = "button";
+    button.title = title;
+    button.addEventListener("click", act);
+    return button;
+  }
+
   private controls(): HTMLElement {
     const [fromLabel, from] = this.field("From", this.range?.from);
     const [toLabel, to] = this.field("to", this.range?.to);
     const form = element("form", "tools") as HTMLFormElement;
-    const show = element("button", "", "Only this range");
-    const all = element("button", "", "All");
-    all.setAttribute("type", "button");
-    all.addEventListener("click", () => this.choose(null));
+    const typed = (): Range => ({ from: Number(from.value || 0), to: to.value === "" ? this.span : Number(to.value) });
     form.addEventListener("submit", (e) => {
       e.preventDefault();
-      this.choose({ from: Number(from.value || 0), to: to.value === "" ? this.span : Number(to.value) });
+      this.show(typed(), this.base);
     });
-    form.append(fromLabel, toLabel, show, all, element("span", "quiet", `seconds from the first sample, of ${this.span.toFixed(2)}; drag over a track or the map`));
+    form.append(fromLabel, toLabel, element("button", "", "Only this range"), this.button("All", "The whole time", () => this.show(null, this.base)));
+    if (this.page.comparesRanges)
+      form.append(this.button("As base", "What other ranges are compared with; also by dragging with Shift", () => this.show(null, typed())));
+    const second = this.page.comparesRanges ? ", with Shift for the base" : "";
+    form.append(element("span", "quiet", `seconds from the first sample, of ${this.span.toFixed(2)}; drag over a track or the map${second}`));
     return form;
+  }
+
+  /* What is compared, and where that is shown. */
+  private comparison(): HTMLElement[] {
+    if (this.base === null) return [];
+    const words = (r: Range | null): string => (r === null ? "the whole time" : `${r.from.toFixed(3)} to ${r.to.toFixed(3)} s`);
+    const to = (name: string): (() => void) => () => this.page.go(this.page.state.to(VIEWS.find((v) => v.name === name) || VIEWS[0]));
+    return [
+      element(
+        "div",
+        "tools",
+        element("strong", "", `${words(this.range)}, compared with ${words(this.base)}`),
+        this.button("Changes", "The table of the difference", to("diff")),
+        this.button("Flame graph", "The difference, red and green", to("flamegraph")),
+        this.button("No base", "Compare nothing", () => this.show(this.range, null))
+      ),
+    ];
   }
 
   /* ---- Drawing ---- */
@@ -149,14 +186,29 @@ class TimeView {
     return element("section", "", element("h2", "quiet", title), canvas);
   }
 
-  /* What is not in the range is veiled. */
+  /* What is in no range is veiled; the base is green. */
   private shade(c: CanvasRenderingContext2D, style: CSSStyleDeclaration, height: number): void {
-    if (this.range === null) return;
+    const ends = (r: Range): number[] => [r.from, r.to].map((t) => (this.width * t) / this.drawn());
+    const [from, to] = this.range === null ? [0, this.width] : ends(this.range);
+    const [baseFrom, baseTo] = this.base === null ? [0, 0] : ends(this.base);
+    const edges = [0, from, Math.max(to, from + 1), baseFrom, baseTo, this.width].sort((a, b) => a - b);
     c.globalAlpha = 0.72;
     c.fillStyle = style.getPropertyValue("--back");
-    const [from, to] = [this.range.from, this.range.to].map((t) => (this.width * t) / this.drawn());
-    c.fillRect(0, 0, from, height);
-    c.fillRect(Math.max(to, from + 1), 0, this.width, height);
+    edges.slice(1).forEach((end, i) => {
+      const middle = (edges[i] + end) / 2;
+      const isShown = (middle > from && middle < to) || (middle > baseFrom && middle < baseTo);
+      if (!isShown) c.fillRect(edges[i], 0, end - edges[i], height);
+    });
+    if (this.base !== null) {
+      c.globalAlpha = 0.35;
+      c.fillStyle = style.getPropertyValue("--less");
+      c.fillRect(baseFrom, 0, Math.max(baseTo - baseFrom, 1), height);
+      c.globalAlpha = 1;
+      c.strokeStyle = style.getPropertyValue("--text");
+      c.setLineDash([4, 3]);
+      c.strokeRect(baseFrom + 0.5, 0.5, Math.max(baseTo - baseFrom - 1, 1), height - 1);
+      c.setLineDash([]);
+    }
     c.globalAlpha = 1;
   }
 
@@ -184,12 +236,16 @@ class TimeView {
         c.fillRect(Math.floor(i / offsets) * wide(), (i % offsets) * HEAT_CELL_PX, Math.max(wide() - 1, 1), HEAT_CELL_PX - 1);
       });
       c.globalAlpha = 1;
-      if (this.range === null) return;
       c.strokeStyle = style.getPropertyValue("--text");
       c.lineWidth = 2;
-      const cell = Math.floor(this.range.from * offsets + 1e-6);
-      const cells = Math.max(1, Math.round((this.range.to - this.range.from) * offsets));
-      c.strokeRect(Math.floor(cell / offsets) * wide(), (cell % offsets) * HEAT_CELL_PX, wide(), Math.min(cells, offsets) * HEAT_CELL_PX);
+      for (const range of [this.range, this.base]) {
+        if (range === null) continue;
+        c.setLineDash(range === this.base ? [4, 3] : []);
+        const cell = Math.floor(range.from * offsets + 1e-6);
+        const cells = Math.max(1, Math.round((range.to - range.from) * offsets));
+        c.strokeRect(Math.floor(cell / offsets) * wide(), (cell % offsets) * HEAT_CELL_PX, wide(), Math.min(cells, offsets) * HEAT_CELL_PX);
+      }
+      c.setLineDash([]);
     });
     const cellAt = (x: number, y: number): number => {
       const second = Math.max(0, Math.min(seconds - 1, Math.floor(x / wide())));
@@ -216,13 +272,15 @@ class TimeView {
     canvas.addEventListener("pointerup", (e) => {
       if (from === null) return;
       const dragged = Math.hypot(e.offsetX - from.x, e.offsetY - from.y) >= LEAST_PX;
-      if (dragged || clicks) this.choose(range(from.x, from.y, e.offsetX, e.offsetY));
+      const chosen = range(from.x, from.y, e.offsetX, e.offsetY);
+      const isBase = e.shiftKey && this.page.comparesRanges;
+      if (dragged || clicks) this.show(isBase ? this.range : chosen, isBase ? chosen : this.base);
       from = null;
     });
   }
 }
 
 export async function timeView(page: Page): Promise<Node[]> {
-  const report = await page.ask<TimeReport>("timeline", { steps: STEPS, tracks: TRACKS, time: "" });
+  const report = await page.ask<TimeReport>("timeline", { steps: STEPS, tracks: TRACKS, time: "", "base-time": "" });
   return [new TimeView(page, report).root];
 }
