@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* perl.h: the frames of Perl, read from the process's memory by a callback.
  *
  *   interpreter ---> stack of the innermost call from C ---> the stack outside it ---> ...
