@@ -20,8 +20,7 @@ static const void *attach_perl(const pt_language_image *in, char why[PT_LANGUAGE
                              pt_maps_peek(addr, &minor, sizeof minor);
     perl.layout = pt_perl_layout_of(minor);
     if (!has_version || perl.layout == NULL) {
-        snprintf(why, PT_LANGUAGE_WHY_BYTES,
-                 "Perl 5.%u, whose frames this pitot does not know (it knows 5.36)", minor);
+        snprintf(why, PT_LANGUAGE_WHY_BYTES, PT_PERL_UNKNOWN, minor);
         return NULL;
     }
     pt_libc_find_threads();
@@ -38,10 +37,10 @@ const pt_language pt_language_perl = {
     .file = "perl",
     .mark = PT_PERL_MARK,
     .loaded = &loaded,
-    .evaluator = "Perl_runops_standard",
+    .evaluator = PT_PERL_EVALUATOR,
     .begins_early = true,
-    .missing = "names of its functions will be missing",
-    .lie = "this Perl keeps its frames in another way than the builds that pitot knows",
+    .missing = PT_PERL_MISSING,
+    .lie = PT_PERL_LIES,
     .wrong_looks = PT_TICK_PERL_WRONG_LOOKS,
     .cache_bytes = sizeof(pt_tick_perl_cache),
     .attach = attach_perl,

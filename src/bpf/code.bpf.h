@@ -11,6 +11,22 @@
 
 #include "bpf/layout.h"
 
+static inline bool read_interp_word(uint64_t addr, uint64_t *ret)
+{
+    return addr != 0 && addr % 8 == 0 && read_memory(ret, sizeof *ret, addr);
+}
+
+/* The value of a key of the thread whose fs base is given, as glibc keeps it: blocks of 32 pairs
+ * (sequence number, value). */
+static inline bool read_thread_value(const pt_bpf_interp *interp, uint64_t thread, uint32_t key,
+                                     uint64_t *ret_value)
+{
+    enum { BLOCK = 32, PAIR_BYTES = 16, VALUE = 8 };
+    uint64_t block = 0;
+    return read_interp_word(thread + interp->thread_keys + key / BLOCK * 8, &block) && block != 0 &&
+           read_interp_word(block + key % BLOCK * PAIR_BYTES + VALUE, ret_value);
+}
+
 /* Appends a frame: PT_BPF_FRAME_X. False: there is no room. */
 static inline bool append_frame(pt_bpf_cpu *c, uint64_t first, uint64_t second)
 {

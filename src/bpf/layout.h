@@ -21,6 +21,7 @@
 #ifndef PT_BPF_LAYOUT_H
 #define PT_BPF_LAYOUT_H
 
+#include "interp/perl.h"
 #include "interp/php.h"
 #include "interp/python.h"
 #include "unwind/unwind.h"
@@ -62,9 +63,8 @@ typedef struct pt_bpf_mapping {
 
 /* The CPython of a process. */
 typedef struct pt_bpf_python {
-    uint64_t runtime;     /* address of _PyRuntime; 0: there is none */
-    uint64_t code_type;   /* address of PyCode_Type */
-    uint64_t thread_keys; /* of libc's thread structure: the offset of its blocks of values */
+    uint64_t runtime;   /* address of _PyRuntime; 0: there is none */
+    uint64_t code_type; /* address of PyCode_Type */
     pt_python_layout layout;
 } pt_bpf_python;
 
@@ -74,10 +74,18 @@ typedef struct pt_bpf_php {
     uint64_t generator_class; /* address of zend_ce_generator */
 } pt_bpf_php;
 
-/* The interpreter of a process, whose frames are wanted: one of the two, or none. */
+/* The Perl of a process. */
+typedef struct pt_bpf_perl {
+    uint64_t key; /* address of PL_thr_key; 0: there is none */
+    pt_perl_layout layout;
+} pt_bpf_perl;
+
+/* The interpreter of a process, whose frames are wanted: one of the three, or none. */
 typedef struct pt_bpf_interp {
+    uint64_t thread_keys; /* of libc's thread structure: the offset of its blocks of values */
     pt_bpf_python python;
     pt_bpf_php php;
+    pt_bpf_perl perl;
 } pt_bpf_interp;
 
 /* In place of an address space: user space does not have the mappings yet. */
@@ -187,10 +195,11 @@ typedef struct pt_bpf_wait_settings {
 } pt_bpf_wait_settings;
 
 /* A frame of an interpreter. The first word: the address of its code (of CPython: the code object;
- * of PHP: the first instruction, or the function if it is written in C); bit 62: it is the
- * outermost of its run; bit 61: a register of the thread holds the frame (PHP). The second word:
- * the low half is 1 + the place (of PHP: the line), the high half a number that tells apart code
- * that lies at one address one after the other. The address is 0 for an evaluator without frames.
+ * of PHP: the first instruction, or the function if it is written in C; of Perl: pt_perl_key); bit
+ * 62: it is the outermost of its run; bit 61: a register of the thread holds the frame (PHP). The
+ * second word: the low half is 1 + the place (of PHP and Perl: the line), the high half a number
+ * that tells apart code that lies at one address one after the other. The address is 0 for an
+ * evaluator without frames.
  */
 #define PT_BPF_FRAME_ENTRY         (UINT64_C(1) << 62)
 #define PT_BPF_FRAME_HELD          (UINT64_C(1) << 61)
@@ -209,7 +218,7 @@ enum {
 
 /* Code of an interpreter, as it arrives in PERF_SAMPLE_RAW before the first stack of a cpu with it:
  * copies of the beginnings of its name, file and line table, header included. Of PHP, the fields'
- * type is its kind, and lines is the name of its class. */
+ * type is its kind, and lines is the name of its class; of Perl the same, with the package. */
 typedef struct pt_bpf_code {
     uint32_t bytes; /* as in pt_bpf_stack, and so are the next two */
     uint32_t generation, count;
@@ -251,6 +260,16 @@ typedef struct pt_bpf_php_walk {
     uint64_t frame_register, instruction_register; /* of the thread, when it was interrupted */
 } pt_bpf_php_walk;
 
+/* The state of a walk through Perl's frames; for its fields see pt_perl_walk. */
+typedef struct pt_bpf_perl_walk {
+    pt_perl_layout layout;
+    uint64_t statement, outer, contexts;
+    int64_t index;
+    uint32_t left;
+    bool has_main, has_begun;
+    uint8_t unused[2];
+} pt_bpf_perl_walk;
+
 /* The state of a walk. */
 typedef struct pt_bpf_cpu {
     uint64_t pc, sp, fp;
@@ -269,6 +288,7 @@ typedef struct pt_bpf_cpu {
     uint64_t window[PT_BPF_WINDOW_BYTES / 8];
     pt_bpf_python_walk python;
     pt_bpf_php_walk php;
+    pt_bpf_perl_walk perl;
     pt_bpf_stack stack;
     uint64_t process;     /* a number for the process */
     uint32_t is_code_new; /* 1: this CPU had no sample with the last frame's code object before */

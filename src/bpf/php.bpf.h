@@ -78,7 +78,7 @@ static inline bool step_php(pt_bpf_cpu *c)
         fetch_php_line(walk, walk->globals, &function,
                        has_instruction ? walk->instruction_register : frame.instruction);
     const uint64_t addr = function.kind == PT_PHP_INTERNAL ? frame.function : function.first;
-    const uint32_t short_check = pt_php_short_check(check);
+    const uint32_t short_check = pt_interp_short_check(check);
     const pt_python_code fields = {.type = function.kind,
                                    .name = function.name,
                                    .file = function.file,

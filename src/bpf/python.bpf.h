@@ -28,36 +28,28 @@ static inline bool fetch_bytes(pt_bpf_python_walk *walk, uint64_t addr, uint32_t
 
 #include "interp/python_walk.h"
 
-/* The value of a thread's key, as glibc keeps it: blocks of 32 pairs (sequence number, value). */
-static inline bool read_thread_value(pt_bpf_python_walk *walk, const pt_bpf_python *python,
-                                     uint64_t thread, uint32_t key, uint64_t *ret_value)
-{
-    enum { BLOCK = 32, PAIR_BYTES = 16, VALUE = 8 };
-    uint64_t block;
-    return fetch_word(walk, thread + python->thread_keys + key / BLOCK * 8, &block) && block != 0 &&
-           fetch_word(walk, block + key % BLOCK * PAIR_BYTES + VALUE, ret_value);
-}
-
 /* The state of the thread whose fs base is given; 0: it has none, or another thread ends the
  * interpreter. */
-static inline uint64_t state_of_thread(pt_bpf_python_walk *walk, const pt_bpf_python *python,
+static inline uint64_t state_of_thread(pt_bpf_python_walk *walk, const pt_bpf_interp *interp,
                                        uint64_t thread)
 {
+    const pt_bpf_python *const python = &interp->python;
     uint64_t key, ending, state; /* key: Py_tss_t, is it made and the key, an int each */
     if (!fetch_word(walk, python->runtime + python->layout.key, &key) || (uint32_t)key != 1 ||
         !fetch_word(walk, python->runtime + python->layout.finalizing, &ending) ||
-        !read_thread_value(walk, python, thread, (uint32_t)(key >> 32), &state))
+        !read_thread_value(interp, thread, (uint32_t)(key >> 32), &state))
         return 0;
     return ending == 0 || ending == state ? state : 0;
 }
 
 /* Starts a walk. False: the thread has no frames, or the memory is not as the layout says. */
-static inline bool begin_python(pt_bpf_cpu *c, const pt_bpf_python *python, uint64_t thread)
+static inline bool begin_python(pt_bpf_cpu *c, const pt_bpf_interp *interp, uint64_t thread)
 {
+    const pt_bpf_python *const python = &interp->python;
     pt_bpf_python_walk *const walk = &c->python;
     walk->layout = python->layout;
     walk->code_type = python->code_type;
-    const uint64_t state = state_of_thread(walk, python, thread);
+    const uint64_t state = state_of_thread(walk, interp, thread);
     if (state == 0) return false;
     const pt_python_step step = begin_frames(walk, state, 2 * PT_BPF_FRAMES_MAX);
     if (step == PT_PYTHON_BAD_READ) c->stack.frame_count = PT_BPF_FRAMES_BAD;

@@ -65,8 +65,18 @@ static inline __attribute__((always_inline)) bool read_memory(void *to, uint32_t
     return bpf_probe_read_user(to, bytes, addr) == 0;
 }
 
+/* Copies a terminated text, or as much of it as there is room for. Returns the bytes, the zero
+ * included; 0: it is unreadable. */
+static inline __attribute__((always_inline)) uint32_t read_text(void *to, uint32_t room,
+                                                                uint64_t addr)
+{
+    const long bytes = bpf_probe_read_user_str(to, room, addr);
+    return bytes > 0 ? (uint32_t)bytes : 0;
+}
+
 #include "bpf/walk.bpf.h"
 
+#include "bpf/perl.bpf.h"
 #include "bpf/php.bpf.h"
 #include "bpf/python.bpf.h"
 
@@ -100,6 +110,12 @@ __attribute__((noinline)) int pt_bpf_step_php(uint32_t cpu)
     return c != NULL ? step_php(c) : 0;
 }
 
+__attribute__((noinline)) int pt_bpf_step_perl(uint32_t cpu)
+{
+    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
+    return c != NULL ? step_perl(c) : 0;
+}
+
 __attribute__((noinline)) int pt_bpf_copy_code(uint32_t cpu)
 {
     pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
@@ -113,6 +129,14 @@ __attribute__((noinline)) int pt_bpf_copy_php_code(uint32_t cpu)
     pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
     if (c == NULL) return 0;
     copy_php_code(c);
+    return (int)c->code.lines_bytes;
+}
+
+__attribute__((noinline)) int pt_bpf_copy_perl_code(uint32_t cpu)
+{
+    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
+    if (c == NULL) return 0;
+    copy_perl_code(c);
     return (int)c->code.lines_bytes;
 }
 
@@ -203,11 +227,9 @@ static inline void send_code(void *context, pt_bpf_cpu *c, int lines_bytes)
 }
 
 static inline void add_python(void *context, pt_bpf_cpu *c, const pt_bpf_process *process,
-                              const struct task_struct *task)
+                              uint64_t thread)
 {
-    uint64_t thread = 0;
-    KERNEL_FIELD(thread, task, thread.fsbase);
-    if (thread == 0 || !begin_python(c, &process->interp.python, thread)) return;
+    if (!begin_python(c, &process->interp, thread)) return;
     for (int i = 0; i < PT_BPF_FRAMES_MAX; i++) {
         if (pt_bpf_step_python(c->cpu) == 0) break;
         if (c->is_code_new != 0) send_code(context, c, pt_bpf_copy_code(c->cpu));
@@ -223,16 +245,30 @@ static inline void add_php(void *context, pt_bpf_cpu *c, const pt_bpf_process *p
     }
 }
 
+static inline void add_perl(void *context, pt_bpf_cpu *c, const pt_bpf_process *process,
+                            uint64_t thread)
+{
+    if (!begin_perl(c, &process->interp, thread)) return;
+    for (int i = 0; i < 2 * PT_BPF_FRAMES_MAX; i++) {
+        if (pt_bpf_step_perl(c->cpu) == 0) break;
+        if (c->is_code_new != 0) send_code(context, c, pt_bpf_copy_perl_code(c->cpu));
+    }
+}
+
 /* Appends the frames of the process's interpreter. */
 static inline void add_frames(void *context, pt_bpf_cpu *c, uint32_t pid,
                               const pt_bpf_process *process, const struct task_struct *task)
 {
     c->stack.frame_count = 0;
     c->process = process->mm ^ (uint64_t)pid << 32;
-    if (process->interp.python.runtime != 0)
-        add_python(context, c, process, task);
-    else if (process->interp.php.globals != 0)
+    uint64_t thread = 0;
+    KERNEL_FIELD(thread, task, thread.fsbase);
+    if (process->interp.php.globals != 0)
         add_php(context, c, process);
+    else if (thread != 0 && process->interp.python.runtime != 0)
+        add_python(context, c, process, thread);
+    else if (thread != 0 && process->interp.perl.key != 0)
+        add_perl(context, c, process, thread);
 }
 
 /* Walks the stack that the registers begin. False: user space must walk. */

@@ -20,7 +20,7 @@ enum {
     WRONG_MAX = 16,
 };
 
-/* A function of a process: a code object of CPython, a function of PHP. */
+/* A function of a process: a code object of CPython, a function of PHP or Perl. */
 typedef struct {
     uint64_t addr;
     uint32_t check, start;          /* start: pt_proc.start of the process */
@@ -100,13 +100,25 @@ static void note_python(pt_named *named, pt_python_refusal refusal, const pt_pyt
     note_refusal(named, reason, PT_PYTHON_MISSING);
 }
 
+static void note_perl(pt_named *named, unsigned minor)
+{
+    PT_FREE char *reason = pt_strf(PT_PERL_UNKNOWN, minor);
+    note_refusal(named, reason, PT_PERL_MISSING);
+}
+
 /* Sets the interpreter that the image has. bias: of its addresses. */
 static void take_interp(pt_proc_interp *interp, const pt_interp_image *image, uint64_t bias)
 {
     interp->is_there = true;
     interp->evaluator = image->evaluator;
     move_evaluator(&interp->evaluator, bias);
-    if (image->layout == NULL) {
+    if (image->perl != NULL) {
+        interp->language = PT_JOURNAL_LANGUAGE_PERL;
+        interp->evaluator.begins_early = true;
+        interp->facts.perl = (pt_bpf_perl){.key = image->key + bias, .layout = *image->perl};
+        return;
+    }
+    if (image->globals != 0) {
         interp->language = PT_JOURNAL_LANGUAGE_PHP;
         interp->facts.php = (pt_bpf_php){.globals = image->globals + bias,
                                          .generator_class = image->generator_class + bias};
@@ -124,7 +136,7 @@ static void take_interp(pt_proc_interp *interp, const pt_interp_image *image, ui
 static bool is_same_interp(const pt_proc_interp *a, const pt_proc_interp *b)
 {
     return a->facts.python.runtime == b->facts.python.runtime &&
-           a->facts.php.globals == b->facts.php.globals;
+           a->facts.php.globals == b->facts.php.globals && a->facts.perl.key == b->facts.perl.key;
 }
 
 void pt_named_find(pt_named *named, const pt_procs *procs, pt_proc *proc)
@@ -139,11 +151,13 @@ void pt_named_find(pt_named *named, const pt_procs *procs, pt_proc *proc)
         if (facts->thread_keys != 0) thread_keys = facts->thread_keys;
         if (facts->refusal != PT_PYTHON_READABLE) note_python(named, facts->refusal, &facts->build);
         if (facts->is_refused_php) note_refusal(named, PT_PHP_UNKNOWN, PT_PHP_MISSING);
-        if (!found.is_there && (facts->layout != NULL || facts->globals != 0) &&
+        if (facts->is_refused_perl) note_perl(named, facts->perl_minor);
+        if (!found.is_there &&
+            (facts->layout != NULL || facts->globals != 0 || facts->perl != NULL) &&
             pt_image_bias(image, map->range.start, map->range.file_offset, &bias))
             take_interp(&found, facts, bias);
     }
-    found.facts.python.thread_keys = thread_keys;
+    found.facts.thread_keys = thread_keys;
     if (!is_same_interp(&found, &proc->interp)) found.right = found.wrong = 0;
     proc->interp = found;
 }
@@ -152,7 +166,8 @@ const pt_bpf_interp *pt_named_wanted(const pt_proc *proc)
 {
     const pt_proc_interp *const interp = &proc->interp;
     const bool is_refused = interp->wrong >= WRONG_MAX && interp->right == 0;
-    const bool is_known = interp->layout == NULL || interp->facts.python.thread_keys != 0;
+    const bool is_known =
+        interp->language == PT_JOURNAL_LANGUAGE_PHP || interp->facts.thread_keys != 0;
     return interp->is_there && is_known && !is_refused ? &interp->facts : NULL;
 }
 
@@ -199,10 +214,25 @@ static bool take_copied(const uint64_t *copy, uint32_t bytes, uint64_t start, ui
     return true;
 }
 
+/* Takes a part of a terminated text, and zeros from its end on. */
+static bool take_terminated(const uint64_t *copy, uint32_t bytes, uint64_t start, uint64_t addr,
+                            void *to, size_t size)
+{
+    const uint8_t *const text = (const uint8_t *)copy;
+    if (bytes == 0 || text[bytes - 1] != 0 || addr < start || addr - start >= bytes) return false;
+    const uint64_t left = bytes - (addr - start);
+    memset(to, 0, size);
+    memcpy(to, text + (addr - start), size < left ? size : (size_t)left);
+    return true;
+}
+
 static bool read_memory(void *arg, uint64_t addr, void *to, size_t size)
 {
     reading *const r = arg;
     const pt_bpf_code *const copy = r->copy;
+    if (copy != NULL && r->proc->interp.language == PT_JOURNAL_LANGUAGE_PERL &&
+        take_terminated(copy->file, copy->file_bytes, copy->fields.file, addr, to, size))
+        return true;
     if (copy != NULL &&
         (take_copied(copy->name, copy->name_bytes, copy->fields.name, addr, to, size) ||
          take_copied(copy->file, copy->file_bytes, copy->fields.file, addr, to, size) ||
@@ -273,19 +303,13 @@ static bool read_python_code(pt_named *named, pt_proc *proc, const pt_bpf_code *
     return true;
 }
 
-/* Are the strings of a function of PHP in the process still the copied ones? */
-static bool has_strings(pt_proc *proc, const pt_php_function *f, uint32_t check)
-{
-    uint64_t now;
-    return pt_php_check(read_process, proc, f, &now) && pt_php_short_check(now) == check;
-}
-
 /* Completes a function of PHP from its copy. */
 static bool read_php_function(pt_named *named, pt_proc *proc, const pt_bpf_code *copy,
                               known_code *known)
 {
     char name[NAME_MAX_BYTES], file[FILE_MAX_BYTES];
     size_t name_bytes, file_bytes = 0;
+    uint64_t now;
     reading r = {.proc = proc, .copy = copy};
     const pt_php_function f = {.kind = (pt_php_kind)copy->fields.type,
                                .name = copy->fields.name,
@@ -294,9 +318,32 @@ static bool read_php_function(pt_named *named, pt_proc *proc, const pt_bpf_code 
                                .first_line = copy->fields.first_line};
     if (!pt_php_name(read_memory, &r, &f, name, sizeof name, &name_bytes) ||
         (f.file != 0 && !pt_php_text(read_memory, &r, f.file, file, sizeof file, &file_bytes)) ||
-        (r.has_asked && !has_strings(proc, &f, known->check)))
+        (r.has_asked && !(pt_php_check(read_process, proc, &f, &now) &&
+                          pt_interp_short_check(now) == known->check)))
         return false;
     keep_content(named, known, name, name_bytes, file, file_bytes, f.first_line);
+    return true;
+}
+
+/* Completes code of Perl from its copy. */
+static bool read_perl_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy,
+                           known_code *known)
+{
+    char name[NAME_MAX_BYTES], file[FILE_MAX_BYTES];
+    size_t name_bytes, file_bytes;
+    uint64_t now;
+    reading r = {.proc = proc, .copy = copy};
+    const pt_perl_code code = {.kind = (pt_perl_kind)copy->fields.type,
+                               .package = copy->fields.lines,
+                               .name = copy->fields.name,
+                               .file = copy->fields.file,
+                               .first_line = copy->fields.first_line};
+    if (!pt_perl_name(read_memory, &r, &code, name, sizeof name, &name_bytes) ||
+        !pt_perl_file(read_memory, &r, &code, file, sizeof file, &file_bytes) ||
+        (r.has_asked && !(pt_perl_check(read_process, proc, &code, &now) &&
+                          pt_interp_short_check(now) == known->check)))
+        return false;
+    keep_content(named, known, name, name_bytes, file, file_bytes, code.first_line);
     return true;
 }
 
@@ -306,7 +353,9 @@ static bool read_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy, k
     known->language = proc->interp.language;
     if (known->language == PT_JOURNAL_LANGUAGE_PYTHON)
         return read_python_code(named, proc, copy, known);
-    return copy != NULL && read_php_function(named, proc, copy, known);
+    if (copy == NULL) return false;
+    return known->language == PT_JOURNAL_LANGUAGE_PHP ? read_php_function(named, proc, copy, known)
+                                                      : read_perl_code(named, proc, copy, known);
 }
 
 /* The row of a function; PT_NONE: it is new, and *ret_hash is for its row. */
@@ -368,8 +417,10 @@ static void note_first(pt_named *named, pt_proc *proc, const pt_bpf_stack *walke
     if (interp->wrong == WRONG_MAX || ++interp->wrong < WRONG_MAX || interp->right != 0) return;
     if (interp->language == PT_JOURNAL_LANGUAGE_PYTHON)
         note_python(named, PT_PYTHON_LIES, NULL);
-    else
+    else if (interp->language == PT_JOURNAL_LANGUAGE_PHP)
         note_refusal(named, PT_PHP_LIES, PT_PHP_MISSING);
+    else
+        note_refusal(named, PT_PERL_LIES, PT_PERL_MISSING);
 }
 
 static bool has_evaluator(const pt_proc_interp *interp, const uint64_t *pcs, uint32_t count)
@@ -386,7 +437,7 @@ static uint32_t count_frames(const pt_proc_interp *interp, const pt_bpf_stack *w
 {
     const uint32_t count = walked->frame_count;
     if (count == 0 || count == PT_BPF_FRAMES_BAD || count > PT_BPF_FRAMES_MAX) return 0;
-    const bool is_own = interp->language == PT_JOURNAL_LANGUAGE_PYTHON ||
+    const bool is_own = interp->language != PT_JOURNAL_LANGUAGE_PHP ||
                         has_evaluator(interp, walked->pcs, native_count) ||
                         (!is_whole && (walked->pcs[walked->count] & PT_BPF_FRAME_HELD) != 0);
     return is_own ? count : 0;

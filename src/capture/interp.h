@@ -1,4 +1,4 @@
-/* interp.h: the functions of CPython and of PHP in stacks that the kernel's walker takes.
+/* interp.h: the functions of CPython, PHP and Perl in stacks that the kernel's walker takes.
  *
  *   mappings of a process --pt_named_find--> its interpreter: what the walker needs to know
  *   a walked stack        --pt_named_join--> native pcs and frames of the interpreter as one chain

@@ -140,6 +140,22 @@ static void read_php(const pt_elf *elf, pt_interp_image *image)
     find_evaluator(elf, &wanted[EVALUATOR], &image->evaluator);
 }
 
+static void read_perl(const pt_elf *elf, pt_interp_image *image)
+{
+    enum { KEY, VERSION, EVALUATOR, COUNT };
+    wanted_symbol wanted[COUNT] = {
+        {.name = PT_PERL_MARK}, {.name = PT_PERL_VERSION}, {.name = PT_PERL_EVALUATOR}};
+    find_symbols(elf, wanted, COUNT);
+    if (wanted[KEY].addr == 0) return;
+    const uint8_t *const minor = bytes_at(elf, wanted[VERSION].addr, 1);
+    if (minor != NULL) image->perl_minor = *minor;
+    image->perl = pt_perl_layout_of(image->perl_minor);
+    if (wanted[EVALUATOR].addr == 0) image->perl = NULL;
+    image->is_refused_perl = image->perl == NULL;
+    image->key = wanted[KEY].addr;
+    if (image->perl != NULL) find_evaluator(elf, &wanted[EVALUATOR], &image->evaluator);
+}
+
 /* glibc has symbols for debuggers, which hold the bits, the number and the offset of a field of its
  * threads. */
 static void read_libc(const pt_elf *elf, pt_interp_image *image)
@@ -163,6 +179,8 @@ void pt_interp_image_read(const pt_elf *elf, const char *path, pt_interp_image *
         read_python(elf, path, ret_image);
     else if (pt_php_is_file(path))
         read_php(elf, ret_image);
+    else if (pt_perl_is_file(path))
+        read_perl(elf, ret_image);
     else if (pt_begins(name, "libc.so") || pt_begins(name, "libc-") ||
              pt_begins(name, "libpthread"))
         read_libc(elf, ret_image);

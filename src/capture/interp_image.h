@@ -1,10 +1,11 @@
-/* interp_image.h: what a mapped file says of the CPython or the PHP in it, and of libc's keys of
+/* interp_image.h: what a mapped file says of the CPython, PHP or Perl in it, and of libc's keys of
  * threads. */
 #ifndef PT_CAPTURE_INTERP_IMAGE_H
 #define PT_CAPTURE_INTERP_IMAGE_H
 
 #include "elf/image.h"
 #include "interp/merge.h"
+#include "interp/perl.h"
 #include "interp/php.h"
 #include "interp/python.h"
 
@@ -16,6 +17,10 @@ typedef struct pt_interp_image {
     uint64_t runtime, code_type, text_type, bytes_type;
     bool is_refused_php;               /* another PHP than PT_PHP_BUILD */
     uint64_t globals, generator_class; /* of PHP: executor_globals, zend_ce_generator; 0: none */
+    const pt_perl_layout *perl;        /* static; NULL: no Perl whose frames can be read */
+    bool is_refused_perl;              /* another Perl than those of pt_perl_layout_of: */
+    uint8_t perl_minor;
+    uint64_t key; /* of Perl: PL_thr_key */
     pt_interp_evaluator evaluator;
     /* The file is glibc's: the offset, in the structure of a thread, of its blocks of values. 0: it
      * is not. */

@@ -24,9 +24,17 @@
 
 /* A symbol that only files with a Perl with threads have: the key of a thread's interpreter. */
 #define PT_PERL_MARK "PL_thr_key"
+/* The function that executes frames. */
+#define PT_PERL_EVALUATOR "Perl_runops_standard"
 
 /* A byte with the version: 36 of 5.36. */
 #define PT_PERL_VERSION "PL_version"
+
+/* The lines about a Perl whose frames cannot be read: REASON: PT_PERL_MISSING. The first takes the
+ * version. */
+#define PT_PERL_UNKNOWN "Perl 5.%u, whose frames this pitot does not know (it knows 5.36)"
+#define PT_PERL_LIES    "this Perl keeps its frames in another way than the builds that pitot knows"
+#define PT_PERL_MISSING "names of its functions will be missing"
 
 /* Is that the name of Perl's program or library, with or without a path? perl, perl5.36.0,
  * libperl.so.5.36. */
@@ -55,6 +63,7 @@ typedef struct {
     pt_perl_kind kind;
     uint64_t sub;       /* PT_PERL_SUB: its address; else 0 */
     uint64_t statement; /* address of the statement that the frame is at */
+    bool is_unbegun;    /* a sub that has run no statement: `statement` is its caller's */
     bool is_entry; /* the evaluator was called for this frame: it is the outermost of its run */
 } pt_perl_frame;
 
@@ -68,6 +77,7 @@ typedef struct {
     int64_t index;            /* of the next context */
     uint32_t left;            /* contexts and stacks that may still be read */
     bool has_main;            /* the program's own code runs, and its frame was not given yet */
+    bool has_begun;           /* a frame was given */
 } pt_perl_walk;
 
 /* Starts a walk at the innermost frame. interpreter: the thread's. most: number of contexts to
@@ -91,6 +101,12 @@ typedef struct {
 /* False: the memory does not match. */
 bool pt_perl_code_at(const pt_perl_layout *layout, pt_interp_read *read, void *arg,
                      const pt_perl_frame *frame, pt_perl_code *ret);
+
+/* A number for the code of a frame; equal ones may differ in their check. */
+static inline uint64_t pt_perl_key(const pt_perl_frame *frame, const pt_perl_code *code)
+{
+    return (frame->sub ^ code->file << 1) + (uint64_t)frame->kind + 1;
+}
 
 /* The name that reports have: PACKAGE::NAME, PACKAGE::__ANON__, (eval), {main}. As
  * pt_interp_copy_text. */

@@ -96,7 +96,7 @@ static inline pt_interp_step begin_perl_frames(perl_walking *walk, uint64_t inte
     walk->outer = walk->contexts = 0;
     walk->index = 0;
     walk->left = most;
-    walk->has_main = false;
+    walk->has_main = walk->has_begun = false;
     if (!fetch_perl_word(memory, interpreter + layout->statement, &walk->statement) ||
         !fetch_perl_word(memory, interpreter + layout->stack, &stack) ||
         !fetch_perl_word(memory, interpreter + layout->phase, &phase))
@@ -106,16 +106,36 @@ static inline pt_interp_step begin_perl_frames(perl_walking *walk, uint64_t inte
     return open_perl_stack(walk, stack) ? PT_INTERP_FRAME_READ : PT_INTERP_BAD_READ;
 }
 
+static inline bool fetch_perl_context(perl_walking *walk, int64_t index,
+                                      uint64_t ret_words[CONTEXT_WORDS])
+{
+    const uint64_t at = walk->contexts + (uint64_t)index * perl_layout_of(walk)->context_bytes;
+    return at % PERL_WORD == 0 &&
+           fetch_perl(perl_memory_of(walk), at, ret_words, CONTEXT_WORDS * PERL_WORD);
+}
+
+/* Has the innermost sub run no statement yet? The statement at hand is then the caller's. So it is
+ * if the sub has called itself from there. */
+static inline bool is_perl_sub_unbegun(perl_walking *walk, uint64_t sub, uint64_t caller_statement)
+{
+    enum { BETWEEN_MAX = 8 }; /* blocks and loops between two subs */
+    uint64_t words[CONTEXT_WORDS];
+    if (walk->has_begun || walk->statement != caller_statement) return false;
+    for (int64_t i = 1; i <= BETWEEN_MAX && walk->index >= i; i++) {
+        if (!fetch_perl_context(walk, walk->index - i, words)) return false;
+        if (((uint8_t)words[CONTEXT_TYPE] & TYPE_MASK) == TYPE_SUB)
+            return words[CONTEXT_SUB / PERL_WORD] != sub;
+    }
+    return true;
+}
+
 /* Reads the context at hand. *ret_is_frame: it is a frame. */
 static inline pt_interp_step read_perl_context(perl_walking *walk, pt_perl_frame *ret,
                                                bool *ret_is_frame)
 {
     uint64_t words[CONTEXT_WORDS];
-    const uint64_t at =
-        walk->contexts + (uint64_t)walk->index * perl_layout_of(walk)->context_bytes;
     *ret_is_frame = false;
-    if (at % PERL_WORD != 0 || !fetch_perl(perl_memory_of(walk), at, words, sizeof words))
-        return PT_INTERP_BAD_READ;
+    if (!fetch_perl_context(walk, walk->index, words)) return PT_INTERP_BAD_READ;
     const uint8_t flags = (uint8_t)words[CONTEXT_TYPE], type = flags & TYPE_MASK;
     *ret = (pt_perl_frame){.statement = walk->statement,
                            .is_entry = words[CONTEXT_RETURN / PERL_WORD] == 0};
@@ -127,13 +147,14 @@ static inline pt_interp_step read_perl_context(perl_walking *walk, pt_perl_frame
     if (type == TYPE_SUB || type == TYPE_FORMAT) {
         ret->kind = PT_PERL_SUB;
         ret->sub = words[CONTEXT_SUB / PERL_WORD];
+        ret->is_unbegun = is_perl_sub_unbegun(walk, ret->sub, words[CONTEXT_STATEMENT / PERL_WORD]);
     } else if (type == TYPE_EVAL && (flags & IS_TRY) == 0) {
         ret->kind = PT_PERL_EVAL;
     } else {
         return PT_INTERP_FRAME_READ;
     }
     walk->statement = words[CONTEXT_STATEMENT / PERL_WORD];
-    *ret_is_frame = true;
+    *ret_is_frame = walk->has_begun = true;
     return PT_INTERP_FRAME_READ;
 }
 
@@ -189,8 +210,9 @@ static inline uint64_t perl_package_name(const pt_perl_layout *layout, perl_memo
     return name;
 }
 
+/* *ret_first: address of the sub's first statement, if it is known. */
 static inline bool read_perl_sub(const pt_perl_layout *layout, perl_memory *memory, uint64_t sub,
-                                 pt_perl_code *code)
+                                 pt_perl_code *code, uint64_t *ret_first)
 {
     enum { PACKAGE, FIRST, GLOB = 3 };
     uint64_t body, words[SUB_WORDS], kind, glob[2], operation;
@@ -216,8 +238,10 @@ static inline bool read_perl_sub(const pt_perl_layout *layout, perl_memory *memo
         return true;
     const unsigned type = operation & OPERATION_TYPE_MASK;
     if ((type == layout->first_statement || type == layout->second_statement) &&
-        operation >> 32 <= INT32_MAX)
+        operation >> 32 <= INT32_MAX) {
         code->first_line = (int32_t)(operation >> 32);
+        *ret_first = words[FIRST];
+    }
     return true;
 }
 
@@ -225,11 +249,13 @@ static inline bool read_perl_sub(const pt_perl_layout *layout, perl_memory *memo
 static inline bool fetch_perl_code(const pt_perl_layout *layout, perl_memory *memory,
                                    const pt_perl_frame *frame, pt_perl_code *ret)
 {
-    uint64_t line;
+    uint64_t line = 0, first = 0;
     *ret = (pt_perl_code){.kind = frame->kind};
-    if (frame->kind == PT_PERL_SUB && !read_perl_sub(layout, memory, frame->sub, ret)) return false;
-    if (!fetch_perl_word(memory, frame->statement + STATEMENT_LINE - 4, &line) ||
-        !fetch_perl_word(memory, frame->statement + STATEMENT_FILE, &ret->file))
+    if (frame->kind == PT_PERL_SUB && !read_perl_sub(layout, memory, frame->sub, ret, &first))
+        return false;
+    const uint64_t statement = frame->is_unbegun && first != 0 ? first : frame->statement;
+    if (!fetch_perl_word(memory, statement + STATEMENT_LINE - 4, &line) ||
+        !fetch_perl_word(memory, statement + STATEMENT_FILE, &ret->file))
         return false;
     if (line >> 32 < INT32_MAX) ret->line = (int32_t)(line >> 32);
     return true;

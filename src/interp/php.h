@@ -130,10 +130,4 @@ bool pt_php_name(pt_interp_read *read, void *arg, const pt_php_function *f, char
  * read at once of name, class and file. False: unreadable. */
 bool pt_php_check(pt_interp_read *read, void *arg, const pt_php_function *f, uint64_t *ret_check);
 
-/* That number in 32 bits; never 0. */
-static inline uint32_t pt_php_short_check(uint64_t check)
-{
-    return ((uint32_t)(check >> 32) ^ (uint32_t)check) | 1;
-}
-
 #endif

@@ -19,6 +19,12 @@ typedef enum {
     PT_INTERP_BAD_READ,   /* the memory does not match */
 } pt_interp_step;
 
+/* A check of code (pt_php_check, ...) in 32 bits; never 0. */
+static inline uint32_t pt_interp_short_check(uint64_t check)
+{
+    return ((uint32_t)(check >> 32) ^ (uint32_t)check) | 1;
+}
+
 /* Copies a text of `length` bytes up to its first zero, not terminated. If it has more than cap
  * bytes, the copy ends before the character of UTF-8 that crosses cap. False: it is unreadable;
  * ignore `to` then. */

@@ -45,7 +45,8 @@ static const runtime runtimes[] = {
     {"Perl",
      {"perl", "libperl.so"},
      "Perl_runops_standard",
-     "pitot record --engine=preload names it (5.36 with threads)"},
+     "pitot record --engine=preload names it (5.36 with threads), and sudo pitot record "
+     "--engine=bpf -p PID while it runs"},
 };
 enum { RUNTIMES = sizeof runtimes / sizeof runtimes[0], NONE = RUNTIMES };
 _Static_assert((int)RUNTIMES <= (int)PT_NAMELESS_LANGUAGES_MAX, "each may be told");

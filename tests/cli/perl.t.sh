@@ -19,6 +19,59 @@ expect [ "$frames" -ge 100 ]
 expect [ "$((places * 2))" -ge "$all" ] # where ticks are few, some places meet none
 expect_equal 'why the library' "$(pitot info stacks.pb.gz | grep -c 'engine: libprofiler.so.0 in the processes, as the command is Perl 5.36,')" 1
 
+pitot record --engine=bpf -o probe.pb.gz true 2>probe
+has_bpf=$?
+
+it 'each sub is right in stacks that the kernel walks, too'
+if [ "$has_bpf" != 0 ]; then
+    skip "no BPF here: $(tail -n 1 probe)"
+else
+    run pitot record --engine=bpf -F 2000 -o stacks.pb.gz "$perl" "$tests/perl_stacks.pl" expected.json 4
+    expect_status 0
+    pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
+    run python3 "$tests/perl_stacks_check.py" expected.json traces.json
+    expect_status 0
+    read -r _ _ _ frames _ wrong _ places _ all < <(stdout)
+    expect_equal 'wrong stacks' "$wrong" 0
+    expect [ "$frames" -ge 100 ]
+    expect [ "$((places * 2))" -ge "$all" ]
+fi
+
+it 'a Perl that runs already has its subs; names that it has freed are kept'
+cat >service.pl <<'P'
+$| = 1;
+package Ledger { sub append { my $n = shift; my $sum = 0; $sum += $_ for 1 .. $n; return $sum } }
+my $long = 'made_' . 'x' x 180;
+eval "sub $long { my \$sum = 0; \$sum += \$_ for 1 .. 2000; \$sum }";
+print "$$\n";
+for (;;) {
+    Ledger::append(2000);
+    &$long();
+    eval 'sub { my $sum = 0; $sum += $_ for 1 .. 2000; $sum }->()';
+}
+P
+if [ "$has_bpf" != 0 ]; then
+    skip "no BPF here: $(tail -n 1 probe)"
+else
+    "$perl" service.pl >pid &
+    service=$!
+    is_ready() { [ "$(cat pid)" = "$service" ]; }
+    eventually is_ready
+    # Longer if the service got too little of a processor in that time: on a full machine, or one that stands still.
+    for seconds in 0.5 2 8 32; do
+        run pitot record --engine=bpf -p "$service" -d $seconds -o service.pb.gz
+        expect_status 0
+        expect_stderr_has 'Perl functions in '
+        pitot top -n 0 --csv service.pb.gz 2>/dev/null | cut -d, -f 5 >names
+        [ "$(grep -c '^Ledger::append$\|^main::made_\|^main::__ANON__$\|^{main}$' names)" -lt 4 ] || break
+    done
+    kill -KILL "$service"
+    for name in Ledger::append "main::made_$(printf 'x%.0s' $(seq 180))" main::__ANON__ '{main}'; do
+        expect [ "$(grep -cFx "$name" names)" -ge 1 ]
+    done
+    expect_equal 'functions without a name' "$(grep -c '^\[Perl code\]' names)" 0
+fi
+
 it "the interpreter's own functions count for the sub that runs; --native shows them; list shows the source"
 cat >Ledger.pm <<'P'
 package Ledger;
@@ -117,5 +170,10 @@ C
         expect_status 4
         expect_equal "functions of $version" "$(stderr | grep -c 'Perl functions')" 0
         expect_equal "what is said of $version" "$(stderr | grep -c 'names of its functions will be missing')" 1
+        [ "$has_bpf" = 0 ] || continue
+        run pitot record --engine=bpf -F 2000 -o fake.pb.gz ./perl5
+        expect_status 4
+        expect_equal "functions of $version, by the kernel" "$(stderr | grep -c 'Perl functions')" 0
+        expect_equal "the line about $version, by the kernel" "$(stderr | grep -c 'names of its functions will be missing')" 1
     done
 fi

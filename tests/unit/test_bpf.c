@@ -50,8 +50,19 @@ static bool read_for_user_space(void *arg, uint64_t addr, void *to, size_t size)
     return read_memory(to, (uint32_t)size, addr);
 }
 
+static uint32_t read_text(void *to, uint32_t room, uint64_t addr)
+{
+    uint32_t held = 0;
+    while (held < room && read_memory((uint8_t *)to + held, 1, addr + held))
+        if (((uint8_t *)to)[held++] == 0) return held;
+    if (held < room) return 0;
+    ((uint8_t *)to)[room - 1] = 0;
+    return held;
+}
+
 #include "bpf/walk.bpf.h"
 
+#include "bpf/perl.bpf.h"
 #include "bpf/php.bpf.h"
 #include "bpf/python.bpf.h"
 
@@ -455,7 +466,7 @@ static void frames_of_python_are_those_that_user_space_reads(void **state)
         if (begun != PT_PYTHON_FRAME) continue;
         for (int i = 0; i < PT_BPF_FRAMES_MAX && step_python(cpu); i++) {
             const uint64_t *const two = cpu->stack.pcs + cpu->stack.count + 2 * (size_t)i;
-            pt_python_code code;
+            pt_python_code code = {.type = 0};
             uint32_t check = 0;
             assert_int_equal(pt_python_walk_next(&walk, &frame), PT_PYTHON_FRAME);
             assert_int_equal(PT_BPF_FRAME_CODE(two[0]), frame.code);
@@ -530,7 +541,7 @@ static void compare_php_frame(const uint64_t *two, const pt_php_frame *frame, bo
                      f.kind == PT_PHP_INTERNAL ? frame->function : f.first);
     assert_int_equal((two[0] & PT_BPF_FRAME_ENTRY) != 0, frame->is_entry);
     assert_int_equal((two[0] & PT_BPF_FRAME_HELD) != 0, is_held);
-    assert_int_equal(PT_BPF_FRAME_CHECK(two[1]), pt_php_short_check(check));
+    assert_int_equal(PT_BPF_FRAME_CHECK(two[1]), pt_interp_short_check(check));
     const bool has_instruction =
         is_held && pt_php_has_instruction(&f, cpu->php.instruction_register);
     assert_int_equal(
@@ -575,6 +586,70 @@ static void frames_of_php_are_those_that_user_space_reads(void **state)
     assert_true(compared > 1000 && sent > 100);
 }
 
+/* ---- Perl ---- */
+
+/* A third of the words are addresses, the others types of contexts, of values, and indexes. */
+static void fill_perl_memory(uint64_t *seed)
+{
+    static const uint64_t types[] = {0x10, 9,          9,           0xb,        0xcb,
+                                     1,    9ULL << 32, 12ULL << 32, 13ULL << 32};
+    for (size_t i = 0; i < MEMORY_BYTES; i += 8) {
+        const uint64_t random = next_random(seed), rest = random / 4;
+        const uint64_t addr = MEMORY_ADDR + rest % (MEMORY_BYTES / 8) * 8;
+        const uint64_t word = random % 4 < 2    ? addr
+                              : random % 4 == 2 ? types[rest % (sizeof types / sizeof types[0])]
+                                                : rest % 30;
+        memcpy(interp_memory + i, &word, sizeof word);
+    }
+}
+
+static void compare_perl_frame(const uint64_t *two, const pt_perl_layout *layout,
+                               const pt_perl_frame *frame)
+{
+    pt_perl_code code;
+    uint64_t check;
+    if (frame->kind == PT_PERL_EMPTY) {
+        assert_int_equal(two[0], PT_BPF_FRAME_ENTRY);
+        return;
+    }
+    assert_true(pt_perl_code_at(layout, read_for_user_space, NULL, frame, &code));
+    assert_true(pt_perl_check(read_for_user_space, NULL, &code, &check));
+    assert_int_equal(PT_BPF_FRAME_CODE(two[0]), pt_perl_key(frame, &code));
+    assert_int_equal((two[0] & PT_BPF_FRAME_ENTRY) != 0, frame->is_entry);
+    assert_int_equal(PT_BPF_FRAME_CHECK(two[1]), pt_interp_short_check(check));
+    assert_int_equal(PT_BPF_FRAME_PLACE(two[1]), code.line);
+}
+
+static void frames_of_perl_are_those_that_user_space_reads(void **state)
+{
+    const pt_perl_layout *const layout = pt_perl_layout_of(36);
+    uint64_t seed = 1, compared = 0;
+    cpu = pt_alloc(1, sizeof *cpu);
+    for (unsigned round = 0; round < 15000; round++) {
+        fill_perl_memory(&seed);
+        cpu->stack.count = round % PT_BPF_DEPTH_MAX;
+        cpu->stack.frame_count = 0;
+        cpu->perl.layout = *layout;
+        pt_perl_walk walk;
+        pt_perl_frame frame;
+        const pt_interp_step begun =
+            pt_perl_walk_begin(&walk, layout, read_for_user_space, NULL, MEMORY_ADDR, 100);
+        assert_int_equal(begin_perl_frames(&cpu->perl, MEMORY_ADDR, 100), begun);
+        if (begun != PT_INTERP_FRAME_READ) continue;
+        for (int i = 0; i < 100; i++) {
+            const uint32_t count = cpu->stack.frame_count;
+            if (!step_perl(cpu) || cpu->stack.frame_count == PT_BPF_FRAMES_BAD) break;
+            if (cpu->stack.frame_count == count) continue; /* contexts that are no frames */
+            assert_int_equal(pt_perl_walk_next(&walk, &frame), PT_INTERP_FRAME_READ);
+            compare_perl_frame(cpu->stack.pcs + cpu->stack.count + 2 * (size_t)count, layout,
+                               &frame);
+            compared++;
+        }
+    }
+    free(cpu);
+    assert_true(compared > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -582,6 +657,7 @@ int main(void)
         cmocka_unit_test(code_without_rules_is_left_by_its_frame_pointer),
         cmocka_unit_test(frames_of_python_are_those_that_user_space_reads),
         cmocka_unit_test(frames_of_php_are_those_that_user_space_reads),
+        cmocka_unit_test(frames_of_perl_are_those_that_user_space_reads),
         cmocka_unit_test(rows_may_lie_in_two_chunks),
         cmocka_unit_test(mappings_that_were_given_back_are_used_again_when_nobody_reads_them),
     };

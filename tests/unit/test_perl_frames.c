@@ -176,6 +176,29 @@ static void calls_go_through_evals_and_c_to_the_file(void **state)
     free(m);
 }
 
+static void a_sub_that_has_run_no_statement_is_at_its_first(void **state)
+{
+    (void)state;
+    image *const m = make_perl();
+    const uint64_t file = make_text(m, "/srv/app.pl"), package = make_package(m, "Ledger");
+    uint64_t line[10];
+    for (uint64_t i = 0; i < 10; i++)
+        line[i] = make_statement(m, i, file);
+    const uint64_t add = make_sub(m, package, "add", true, line[4]);
+    const uint64_t other = make_sub(m, package, "other", true, line[6]);
+    run_at(m, line[2]);
+    stack s = make_stack(m, 0);
+    push(m, &s, SUB, add, line[2], 8);
+    check_stack(m, "Ledger::add:4 {main}:2*");
+    push(m, &s, LOOP, 0, line[2], 0);
+    push(m, &s, SUB, add, line[2], 8); /* add calls itself in line 2, and is there again */
+    check_stack(m, "Ledger::add:2 Ledger::add:2 {main}:2*");
+    push(m, &s, LOOP, 0, line[2], 0);
+    push(m, &s, SUB, other, line[2], 8);
+    check_stack(m, "Ledger::other:6 Ledger::add:2 Ledger::add:2 {main}:2*");
+    free(m);
+}
+
 static void subs_have_the_name_of_their_glob_or_their_own(void **state)
 {
     (void)state;
@@ -251,6 +274,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_go_through_evals_and_c_to_the_file),
+        cmocka_unit_test(a_sub_that_has_run_no_statement_is_at_its_first),
         cmocka_unit_test(subs_have_the_name_of_their_glob_or_their_own),
         cmocka_unit_test(random_memory_ends_a_walk),
         cmocka_unit_test(versions_and_files_are_known),

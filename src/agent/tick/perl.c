@@ -32,7 +32,7 @@ static bool number_of(sampling *s, const pt_perl_frame *frame, const pt_perl_cod
 {
     uint64_t check;
     if (!pt_perl_check(pt_tick_read_memory, &s->memory, code, &check)) return false;
-    const uint64_t key = (frame->sub ^ code->file << 1) + frame->kind + 1;
+    const uint64_t key = pt_perl_key(frame, code);
     pt_tick_slot *const slot = pt_tick_slot_of(s->cache->slots, key, s->cache->pages.samples);
     if (slot->key != key || slot->check != check) {
         s->memory.is_fresh = true;

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* perl.bpf.h: reads Perl's frames in the kernel: the hooks of interp/perl_walk.h, the thread's
+ * interpreter, and one step.
+ *
+ *   fs base --libc's blocks of values--> interpreter --> contexts --> two words each, behind the
+ *                                          pcs             `- code not met yet --> copies of name,
+ *                                                             package and file
+ */
+#ifndef PT_BPF_PERL_H
+#define PT_BPF_PERL_H
+
+#include "bpf/code.bpf.h"
+
+typedef pt_bpf_perl_walk perl_walking;
+typedef pt_bpf_perl_walk perl_memory;
+
+#define perl_memory_of(walk)                (walk)
+#define perl_layout_of(walk)                (&(walk)->layout)
+#define fetch_perl(memory, addr, to, bytes) ((void)(memory), read_memory((to), (bytes), (addr)))
+
+#include "interp/perl_walk.h"
+
+/* Starts a walk. False: the thread has no frames, or the memory is not as the layout says. */
+static inline bool begin_perl(pt_bpf_cpu *c, const pt_bpf_interp *interp, uint64_t thread)
+{
+    uint64_t interpreter = 0;
+    uint32_t key = 0;
+    c->perl.layout = interp->perl.layout;
+    if (!read_memory(&key, sizeof key, interp->perl.key) ||
+        !read_thread_value(interp, thread, key, &interpreter) || interpreter == 0)
+        return false;
+    const pt_interp_step step = begin_perl_frames(&c->perl, interpreter, 4 * PT_BPF_FRAMES_MAX);
+    if (step == PT_INTERP_BAD_READ) c->stack.frame_count = PT_BPF_FRAMES_BAD;
+    return step == PT_INTERP_FRAME_READ;
+}
+
+/* The bytes of a shared text, header included. 0: there is none, or it is unreadable. */
+static inline uint64_t bytes_of_perl_name(uint64_t text)
+{
+    uint64_t head = 0;
+    return read_interp_word(text, &head) ? TEXT_BYTES + (head >> 32) : 0;
+}
+
+/* Completes the copy of the new code. */
+static inline void copy_perl_code(pt_bpf_cpu *c)
+{
+    pt_bpf_code *const code = &c->code;
+    uint64_t bytes = bytes_of_perl_name(code->fields.name);
+    code->generation = code->count = 0;
+    code->end = PT_BPF_CODE_END;
+    code->name_bytes = COPY_OBJECT(code->name, PT_BPF_NAME_BYTES, code->fields.name, bytes);
+    code->file_bytes = read_text(code->file, PT_BPF_FILE_BYTES, code->fields.file);
+    bytes = bytes_of_perl_name(code->fields.lines);
+    code->lines_bytes = COPY_OBJECT(code->lines, PT_BPF_LINES_BYTES, code->fields.lines, bytes);
+}
+
+/* Reads contexts up to one that is a frame, and appends it to the stack. False: there is none, or
+ * the memory is not as the layout says. */
+static inline bool step_perl(pt_bpf_cpu *c)
+{
+    enum { CONTEXTS_MAX = 8 }; /* of one step */
+    pt_bpf_perl_walk *const walk = &c->perl;
+    pt_perl_frame frame = {.sub = 0};
+    pt_perl_code code = {.name = 0};
+    uint64_t check = 0;
+    bool is_frame = false;
+    const bool is_first = c->stack.frame_count == 0;
+    c->is_code_new = 0;
+    pt_interp_step step = PT_INTERP_FRAME_READ;
+    for (int i = 0; i < CONTEXTS_MAX && step == PT_INTERP_FRAME_READ && !is_frame; i++)
+        step = next_perl_frame(walk, &frame, &is_frame);
+    const bool has_code = is_frame && frame.kind != PT_PERL_EMPTY;
+    const bool fits = step == PT_INTERP_FRAME_READ &&
+                      (!has_code || (fetch_perl_code(&walk->layout, walk, &frame, &code) &&
+                                     check_perl_code(walk, &code, &check)));
+    if (!fits) {
+        if (is_first && step != PT_INTERP_END) c->stack.frame_count = PT_BPF_FRAMES_BAD;
+        return false;
+    }
+    if (!is_frame) return true;
+    if (!has_code) return append_frame(c, PT_BPF_FRAME_ENTRY, 0);
+    const uint64_t addr = pt_perl_key(&frame, &code);
+    const uint32_t short_check = pt_interp_short_check(check);
+    const pt_python_code fields = {.type = code.kind,
+                                   .name = code.name,
+                                   .file = code.file,
+                                   .lines = code.package,
+                                   .first_line = code.first_line};
+    if (PT_BPF_FRAME_CODE(addr) != addr) return false;
+    c->is_code_new = meet_code(c, addr, &fields, short_check);
+    return append_frame(c, addr | (frame.is_entry ? PT_BPF_FRAME_ENTRY : 0),
+                        (uint64_t)short_check << 32 | (uint32_t)(code.line + 1));
+}
+
+#endif
