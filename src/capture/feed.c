@@ -370,6 +370,9 @@ static void end_process(pt_capture *c, pt_proc *proc)
     if (c->walker != NULL) pt_bpf_engine_forget(c->walker, proc->pid);
     if (proc->is_counted && proc->threads > 0) proc->walked_generation = 0; /* they go on */
     if (old == NULL) return;
+    /* Its last samples may have told it to the walker again. */
+    if (c->walker != NULL && pt_procs_find(&c->procs, old->pid) == old)
+        pt_bpf_engine_forget(c->walker, old->pid);
     pt_between_forget(&c->between, c->sink, old);
     pt_sink_forget(c->sink, old);
     pt_procs_drop(&c->procs, old);
@@ -433,6 +436,7 @@ static void on_comm(pt_capture *c, const pt_perf_record *r)
     const pt_proc *const proc = pt_procs_on_comm(&c->procs, r);
     if (!r->comm.is_exec) return;
     pt_waits_reset(c, r->tid, false);
+    if (c->ledger != NULL) pt_ledger_exec(c->ledger, r->tid);
     if (proc->is_wanted) pt_event_set_exec(&c->set, (pid_t)r->pid);
 }
 

@@ -13,6 +13,7 @@
 
 enum {
     BUCKETS = 4096,
+    ENDED = 4096,  /* ended threads that are remembered, at most */
     HELD_MIN = 32, /* samples that justify reading the clock */
     /* And their least time: a running thread's clock is late by up to a tick. */
     HELD_MIN_NS = 32000000,
@@ -49,6 +50,9 @@ struct pt_ledger {
     account *of_thread[BUCKETS];
     account *of_process[BUCKETS]; /* short threads; clock.ran_ns: the sum of their clocks */
     account short_ones;           /* short threads of processes that have ended */
+    /* Threads that have ended, by tid modulo; 0: none. The kernel reports the end of a thread
+     * before the thread's last samples. */
+    uint32_t ended[ENDED];
     int64_t moved_ns;
 };
 
@@ -242,10 +246,22 @@ static void end_process(pt_ledger *l, uint32_t pid)
 
 /* ---- events of threads and processes ---- */
 
+static uint32_t *ended_slot(pt_ledger *l, uint32_t tid)
+{
+    return &l->ended[tid % ENDED];
+}
+
 void pt_ledger_begin(pt_ledger *l, uint32_t tid)
 {
     close_account(l->of_thread, tid); /* of an older thread with that tid */
     account_of(l->of_thread, tid, true)->has_begun = true;
+    pt_ledger_exec(l, tid);
+}
+
+void pt_ledger_exec(pt_ledger *l, uint32_t tid)
+{
+    uint32_t *const ended = ended_slot(l, tid);
+    if (*ended == tid) *ended = 0;
 }
 
 void pt_ledger_add(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, uint32_t row,
@@ -253,6 +269,7 @@ void pt_ledger_add(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, u
 {
     const entry e = {
         .weight_ns = weight_ns, .share_ns = share_ns, .row = row, .is_kernel = is_kernel};
+    if (*ended_slot(l, tid) == tid) return; /* an account would stay for ever */
     account *const a = account_of(l->of_thread, tid, true);
     a->pid = pid;
     if (a->has_look && time_ns > a->look_at_ns) settle_by_reading(l, a);
@@ -279,6 +296,7 @@ void pt_ledger_end(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, u
             settle_last(l, a);
     }
     close_account(l->of_thread, tid);
+    *ended_slot(l, tid) = tid;
     if (pid == tid) end_process(l, pid);
 }
 

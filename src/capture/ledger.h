@@ -55,8 +55,11 @@ void pt_ledger_free(pt_ledger *ledger); /* accepts NULL */
 
 /* A thread started: its clock is 0. */
 void pt_ledger_begin(pt_ledger *ledger, uint32_t tid);
+/* A thread runs another program. It has the tid of its process's first thread, which may have ended
+ * before. */
+void pt_ledger_exec(pt_ledger *ledger, uint32_t tid);
 /* A sample was added to a row of the sink with this weight. Corrections divide the time of the
- * samples by their shares. */
+ * samples by their shares. A sample that comes after the end of its thread keeps its weight. */
 void pt_ledger_add(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_ns, uint32_t row,
                    uint64_t weight_ns, uint64_t share_ns, bool is_kernel);
 /* A thread ended. ran_ns: the final value of its clock (events per thread), else 0. */

@@ -22,11 +22,13 @@ typedef struct {
     pt_thread_clock clock; /* of every thread */
     uint64_t now_ns;
     bool is_gone;
+    int looks;
 } fixture;
 
 static bool look(void *arg, uint32_t pid, uint32_t tid, pt_thread_clock *ret_clock)
 {
-    const fixture *const f = arg;
+    fixture *const f = arg;
+    f->looks++;
     *ret_clock = f->clock;
     return !f->is_gone;
 }
@@ -233,6 +235,27 @@ static void samples_of_a_thread_have_the_time_since_the_one_before(void **state)
     assert_int_equal(moved_ns, 0);
 }
 
+/* The kernel reports a thread's end before its last samples. An account that these made would stay
+ * until the recording ends: the account of a thread that is not known looks at its clock at once. */
+static void samples_after_the_end_of_a_thread_make_no_account(void **state)
+{
+    fixture f;
+    int64_t moved_ns;
+    begin(&f, false);
+    pt_ledger_begin(f.ledger, 1);
+    sample(&f, 1, USER_PC);
+    pt_ledger_end(f.ledger, PID, 1, f.now_ns, 0);
+    samples(&f, 1, KERNEL_PC, 2);
+    assert_int_equal(f.looks, 0);
+    pt_ledger_exec(f.ledger, 1); /* another thread of the process has its number now */
+    sample(&f, 1, USER_PC);
+    assert_int_equal(f.looks, 1);
+    PT_UNREF_PROFILE const pt_profile *profile = end(&f, &moved_ns);
+    assert_int_equal(time_of(profile, USER_PC), 2 * MS);
+    assert_int_equal(time_of(profile, KERNEL_PC), 2 * MS);
+    assert_int_equal(moved_ns, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +268,7 @@ int main(void)
         cmocka_unit_test(a_threads_samples_have_the_time_of_its_events),
         cmocka_unit_test(samples_of_a_thread_have_the_time_since_the_one_before),
         cmocka_unit_test(short_threads_of_a_process_are_settled_together),
+        cmocka_unit_test(samples_after_the_end_of_a_thread_make_no_account),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
