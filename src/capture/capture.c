@@ -178,6 +178,49 @@ static void narrow_plan(pt_capture *c, pt_event_plan *plan)
     if (fd >= 0) close(fd);
 }
 
+/* Adds a running process that a target has started. False: it is gone, or the kernel denies it. */
+static bool add_started(pt_capture *c, pid_t pid, tid_list *tids)
+{
+    const size_t before = tids->count;
+    bool is_denied = false;
+    size_t taken = before;
+    list_threads(pid, tids);
+    for (size_t i = before; i < tids->count; i++) {
+        const bool is_followed = pt_event_set_follow(&c->set, tids->items[i]);
+        if (is_followed) tids->items[taken++] = tids->items[i];
+        is_denied |= !is_followed && errno != ESRCH;
+    }
+    tids->count = taken;
+    c->facts.refused += is_denied && taken == before;
+    return taken > before;
+}
+
+/* Adds the processes that the targets have started. The kernel reports those that they start from
+ * now on: with events of cpus all, with events of threads those of the threads that have events. So
+ * one that is started meanwhile is found in the next round, or reported. */
+static void add_all_started(pt_capture *c, tid_list *tids)
+{
+    pt_capture_targets *const t = &c->options.targets;
+    pt_pid_list looked_at = {0};
+    for (size_t i = 0; i < t->pid_count; i++) {
+        PT_PUSH(c->pids, t->pids[i]);
+        PT_PUSH(looked_at, t->pids[i]);
+    }
+    for (size_t found = 1; found > 0;) {
+        pt_pid_list more;
+        pt_record_descendants(c->procs.root, &looked_at, &more);
+        found = more.count;
+        for (size_t i = 0; i < more.count; i++) {
+            PT_PUSH(looked_at, more.items[i]);
+            if (add_started(c, more.items[i], tids)) PT_PUSH(c->pids, more.items[i]);
+        }
+        free(more.items);
+    }
+    free(looked_at.items);
+    t->pids = c->pids.items;
+    t->pid_count = c->pids.count;
+}
+
 static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error *reterr)
 {
     const pt_capture_targets *const t = &c->options.targets;
@@ -192,6 +235,7 @@ static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error
     if (status == PT_OK)
         status = pt_event_set_open(&c->set, &plan, c->options.off_cpu && !plan.walks_waits,
                                    tids.items, tids.count, reterr);
+    if (status == PT_OK && t->with_started) add_all_started(c, &tids);
     for (size_t i = 0; i < tids.count && status == PT_OK; i++)
         pt_event_set_count(&c->set, tids.items[i], c->options.awaits_exec);
     if (status == PT_OK && t->pid_count == 0 && (t->cgroup == NULL || plan.has_group))
@@ -340,14 +384,15 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     pt_sink_name_by(c->sink, c->named);
     open_keep(c);
     open_ledger(c);
-    for (size_t i = 0; i < options->targets.pid_count; i++)
-        read_target(c, options->targets.pids[i]);
-    if (options->targets.pid_count == 0) read_all_processes(c);
-    for (size_t i = 0; i < options->targets.pid_count && options->until == 0; i++)
-        watch_process(c, options->targets.pids[i]);
+    const pt_capture_targets *const t = &c->options.targets;
+    for (size_t i = 0; i < t->pid_count; i++)
+        read_target(c, t->pids[i]);
+    if (t->pid_count == 0) read_all_processes(c);
+    for (size_t i = 0; i < t->pid_count && options->until == 0; i++)
+        watch_process(c, t->pids[i]);
     if (options->until != 0) watch_process(c, options->until);
     c->facts.is_each_thread = c->set.plan.is_each_thread;
-    c->facts.is_beside_others = c->options.targets.pid_count > 0 && !c->facts.is_each_thread;
+    c->facts.is_beside_others = t->pid_count > 0 && !c->facts.is_each_thread;
     c->facts.has_kernel = c->set.plan.kernel;
     c->facts.stack_bytes = c->set.plan.stack_bytes;
     c->facts.period = c->set.plan.period;
@@ -374,6 +419,7 @@ void pt_capture_free(pt_capture *c)
     for (size_t i = 0; i < c->target.count; i++)
         if (c->target.items[i].fd >= 0) close(c->target.items[i].fd);
     free(c->target.items);
+    free(c->pids.items);
     free(c->cache);
     free(c);
 }

@@ -56,6 +56,7 @@ typedef struct pt_capture_facts {
     int64_t duration_ns;
     uint32_t processes;         /* with samples */
     uint32_t unreadable;        /* of them: with unreadable mappings */
+    uint32_t refused;           /* processes that targets started, which the kernel denies us */
     uint32_t stack_bytes;       /* size of stack copies at the end */
     bool is_out_of_descriptors; /* threads were missed because the process ran out of descriptors */
     bool is_each_thread;        /* one event per thread instead of one per cpu */
@@ -77,7 +78,8 @@ uint64_t pt_capture_lost(const pt_capture_facts *facts, uint64_t used_ns);
 typedef struct pt_capture_targets {
     const pid_t *pids; /* these processes and their children; NULL and 0: by the fields below */
     size_t pid_count;
-    bool all; /* every process */
+    bool with_started; /* and the processes that pids have started and that run already */
+    bool all;          /* every process */
     /* Restricts them to this control group and those below it (pt_cgroup_find); or NULL */
     const char *cgroup;
 } pt_capture_targets;

@@ -375,6 +375,7 @@ static void end_process(pt_capture *c, pt_proc *proc)
         pt_bpf_engine_forget(c->walker, old->pid);
     pt_between_forget(&c->between, c->sink, old);
     pt_sink_forget(c->sink, old);
+    pt_named_forget(c->named, old);
     pt_procs_drop(&c->procs, old);
 }
 
@@ -433,8 +434,9 @@ static void on_comm(pt_capture *c, const pt_perf_record *r)
     if (is_unknown(c, r->pid)) return;
     if (r->comm.is_exec)
         c->facts.complete += pt_between_release(&c->between, c->sink, r->tid, true);
-    const pt_proc *const proc = pt_procs_on_comm(&c->procs, r);
+    pt_proc *const proc = pt_procs_on_comm(&c->procs, r);
     if (!r->comm.is_exec) return;
+    pt_named_forget(c->named, proc);
     pt_waits_reset(c, r->tid, false);
     if (c->ledger != NULL) pt_ledger_exec(c->ledger, r->tid);
     if (proc->is_wanted) pt_event_set_exec(&c->set, (pid_t)r->pid);

@@ -23,7 +23,8 @@ enum {
 /* A function of a process: a code object of CPython, a function of PHP or Perl. */
 typedef struct {
     uint64_t addr;
-    uint32_t check, start;          /* start: pt_proc.start of the process */
+    uint32_t check, start;          /* start: pt_proc.start of the process; 0: the row is free */
+    uint32_t before; /* the process's previous row, of a free row the next free one; 0: none */
     uint32_t function, lines_bytes; /* function PT_NONE: its names could not be read */
     pt_function content;
     uint8_t language; /* PT_JOURNAL_LANGUAGE_X */
@@ -36,7 +37,9 @@ struct pt_named {
     pt_builder *builder;
     /* The first row of each language stands for all functions that were freed. */
     PT_VECTOR(known_code) code;
-    pt_index code_of;
+    pt_index code_of;  /* has rows that became free, too */
+    uint32_t free_row; /* 0: none */
+    uint32_t freed;    /* rows that became free since code_of was built */
     uint64_t lines_bytes, gone;
     pt_buf refused; /* lines */
 };
@@ -358,41 +361,88 @@ static bool read_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy, k
                                                       : read_perl_code(named, proc, copy, known);
 }
 
-/* The row of a function; PT_NONE: it is new, and *ret_hash is for its row. */
-static uint32_t find_code(const pt_named *named, const pt_proc *proc, uint64_t addr, uint32_t check,
-                          uint64_t *ret_hash)
+static uint64_t code_hash(const known_code *code)
+{
+    return pt_hash_mix(code->addr, pt_hash_u32_pair(code->start, code->check));
+}
+
+/* The row of a function by its address, check and start; PT_NONE: it is new. */
+static uint32_t find_code(const pt_named *named, const known_code *code)
 {
     const known_code *const all = named->code.items;
-    *ret_hash = pt_hash_mix(addr, pt_hash_u32_pair(proc->start, check));
-    return PT_INDEX_FIND(&named->code_of, *ret_hash, i,
-                         all[i].addr == addr && all[i].check == check &&
-                             all[i].start == proc->start);
+    return PT_INDEX_FIND(&named->code_of, code_hash(code), i,
+                         all[i].addr == code->addr && all[i].check == code->check &&
+                             all[i].start == code->start);
+}
+
+static bool has_room(const pt_named *named)
+{
+    return named->free_row != 0 || named->code.count < CODES_MAX;
+}
+
+/* Adds a function of the process. Returns its row. */
+static uint32_t add_code(pt_named *named, pt_proc *proc, known_code code)
+{
+    uint32_t row = named->free_row;
+    code.before = proc->last_code;
+    if (row != 0) {
+        named->free_row = named->code.items[row].before;
+        named->code.items[row] = code;
+    } else {
+        row = (uint32_t)named->code.count;
+        PT_PUSH(named->code, code);
+    }
+    pt_index_add(&named->code_of, code_hash(&code), row);
+    proc->last_code = row;
+    return row;
+}
+
+void pt_named_forget(pt_named *named, pt_proc *proc)
+{
+    enum { FREED_MIN = 1024 };
+    for (uint32_t row = proc->last_code; row != 0;) {
+        known_code *const code = &named->code.items[row];
+        const uint32_t before = code->before;
+        named->lines_bytes -= code->lines_bytes;
+        free(code->lines);
+        *code = (known_code){.function = PT_NONE, .before = named->free_row};
+        named->free_row = row;
+        named->freed++;
+        row = before;
+    }
+    proc->last_code = 0;
+    if (named->freed <= FREED_MIN || named->freed <= named->code_of.count / 2) return;
+    pt_index_done(&named->code_of);
+    for (uint32_t row = 0; row < named->code.count; row++)
+        if (named->code.items[row].start != 0)
+            pt_index_add(&named->code_of, code_hash(&named->code.items[row]), row);
+    named->freed = 0;
 }
 
 void pt_named_learn(pt_named *named, pt_proc *proc, const pt_bpf_code *copy)
 {
-    uint64_t hash;
-    const uint32_t row = find_code(named, proc, copy->code, copy->check, &hash);
-    const bool is_known = row != PT_NONE && named->code.items[row].function != PT_NONE;
-    if (is_known || !proc->interp.is_there || named->code.count >= CODES_MAX) return;
     known_code code = {
         .addr = copy->code, .check = copy->check, .start = proc->start, .function = PT_NONE};
+    const uint32_t row = find_code(named, &code);
+    const bool is_known = row != PT_NONE && named->code.items[row].function != PT_NONE;
+    if (is_known || !proc->interp.is_there || (row == PT_NONE && !has_room(named))) return;
     if (!read_code(named, proc, copy, &code)) return;
-    if (row != PT_NONE)
-        named->code.items[row] = code;
-    else
-        PT_INDEX_PUSH(&named->code_of, hash, named->code, code);
+    if (row == PT_NONE) {
+        add_code(named, proc, code);
+        return;
+    }
+    code.before = named->code.items[row].before;
+    named->code.items[row] = code;
 }
 
 /* The number of a function; that of its language: it is gone. */
 static uint32_t number_of(pt_named *named, pt_proc *proc, uint64_t addr, uint32_t check)
 {
-    uint64_t hash;
-    uint32_t row = find_code(named, proc, addr, check, &hash);
-    if (row == PT_NONE && named->code.count < CODES_MAX) {
-        known_code code = {.addr = addr, .check = check, .start = proc->start, .function = PT_NONE};
+    known_code code = {.addr = addr, .check = check, .start = proc->start, .function = PT_NONE};
+    uint32_t row = find_code(named, &code);
+    if (row == PT_NONE && has_room(named)) {
         if (!proc->has_exited) read_code(named, proc, NULL, &code);
-        row = PT_INDEX_PUSH(&named->code_of, hash, named->code, code);
+        row = add_code(named, proc, code);
     }
     if (row != PT_NONE && named->code.items[row].function != PT_NONE) return row;
     named->gone++;

@@ -30,6 +30,10 @@ const pt_bpf_interp *pt_named_wanted(const pt_proc *proc);
 /* Takes a function that the kernel copied. */
 void pt_named_learn(pt_named *named, pt_proc *proc, const pt_bpf_code *copy);
 
+/* Drops the code objects of a process that has ended, or runs another program. Words of its stacks
+ * have no names any more. */
+void pt_named_forget(pt_named *named, pt_proc *proc);
+
 /* The chain of a stack. */
 typedef struct pt_named_chain {
     uint64_t words[PT_BPF_DEPTH_MAX + PT_BPF_FRAMES_MAX]; /* innermost first: pcs, and words with

@@ -107,21 +107,55 @@ static pt_status add_number(const char *root, const char *word, pt_pids_say *say
     return PT_OK;
 }
 
-void pt_record_children(const char *root, const pt_pid_list *of, pt_pid_list *ret_pids)
+/* A process and its parent. */
+typedef struct {
+    pid_t pid, parent;
+} kin;
+
+typedef PT_VECTOR(kin) kin_list;
+
+static void list_kin(const char *root, kin_list *list)
 {
-    *ret_pids = (pt_pid_list){0};
     DIR *const dir = opendir(root);
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         char parent[16];
         if (!isdigit((unsigned char)entry->d_name[0])) continue;
-        const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         pt_proc_status(root, entry->d_name, "PPid", parent, sizeof parent);
-        if (is_in(of, (pid_t)strtol(parent, NULL, 10)) && !is_in(of, pid) &&
-            !is_zombie(root, entry->d_name))
-            add_pid(ret_pids, pid);
+        const kin one = {(pid_t)strtol(entry->d_name, NULL, 10), (pid_t)strtol(parent, NULL, 10)};
+        PT_PUSH(*list, one);
     }
     if (dir != NULL) closedir(dir);
+}
+
+/* Adds the processes whose parent is in `of` or in the list. Returns how many. */
+static size_t add_kin(const char *root, const kin_list *all, const pt_pid_list *of, pt_pid_list *list)
+{
+    const size_t before = list->count;
+    const pid_t self = getpid();
+    for (size_t i = 0; i < all->count; i++) {
+        const kin *const k = &all->items[i];
+        if (k->pid == self || is_in(of, k->pid) ||
+            (!is_in(of, k->parent) && !is_in(list, k->parent)))
+            continue;
+        PT_FREE char *who = pt_strf("%d", k->pid);
+        if (!is_zombie(root, who)) add_pid(list, k->pid);
+    }
+    return list->count - before;
+}
+
+void pt_record_descendants(const char *root, const pt_pid_list *of, pt_pid_list *ret_pids)
+{
+    *ret_pids = (pt_pid_list){0};
+    /* A process may start another behind the place that the reading of the folder has reached. */
+    for (size_t found = 1; found > 0;) {
+        kin_list all = {0};
+        found = 0;
+        list_kin(root, &all);
+        for (size_t more = 1; more > 0; found += more)
+            more = add_kin(root, &all, of, ret_pids);
+        free(all.items);
+    }
 }
 
 pt_status pt_record_pids(const char *root, const char *const *words, size_t count, pt_pids_say *say,

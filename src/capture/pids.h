@@ -21,8 +21,9 @@ typedef void pt_pids_say(const char *line);
 pt_status pt_record_pids(const char *root, const char *const *words, size_t count, pt_pids_say *say,
                          pt_pid_list *ret_pids, pt_error *reterr);
 
-/* The running processes that the processes of the list have started, except those in the list. The
- * caller frees *ret_pids. */
-void pt_record_children(const char *root, const pt_pid_list *of, pt_pid_list *ret_pids);
+/* The running processes that the processes of the list have started, and those that these have
+ * started, and so on, but none of the list. A process whose parent has ended is nobody's. Reads
+ * /proc again until it finds no more. The caller frees *ret_pids. */
+void pt_record_descendants(const char *root, const pt_pid_list *of, pt_pid_list *ret_pids);
 
 #endif

@@ -81,6 +81,7 @@ typedef struct pt_proc {
     uint32_t who;               /* private to the sink: its name as a row + 1; 0: none yet */
     uint32_t last_name;         /* private to the sink: last one of its names + 1; 0: none */
     uint32_t last_stack;        /* private to the sink: last one of its stacks + 1; 0: none */
+    uint32_t last_code;         /* private to pt_named: last row of its code objects; 0: none */
     struct pt_proc *next;       /* of the same bucket */
 } pt_proc;
 

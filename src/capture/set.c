@@ -484,6 +484,13 @@ static void begin_rhythms(pt_event_set *set)
         pt_rhythm_begin(&set->pairs[i].rhythm, set->timers, &set->random);
 }
 
+bool pt_event_set_follow(pt_event_set *set, pid_t tid)
+{
+    if (!set->plan.is_each_thread) return true;
+    report_on(set, tid);
+    return pt_event_set_add(set, 0, tid, false);
+}
+
 static pt_status set_refused(const pt_event_plan *plan, pt_error *reterr)
 {
     if (errno == EMFILE)
@@ -507,8 +514,7 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
     if (plan->is_each_thread) set->mover = pt_mover_new();
     size_t opened = 0;
     for (size_t i = 0; i < tid_count && plan->is_each_thread; i++) {
-        report_on(set, tids[i]);
-        if (pt_event_set_add(set, 0, tids[i], false))
+        if (pt_event_set_follow(set, tids[i]))
             opened++;
         else if (errno != ESRCH)
             return set_refused(plan, reterr);

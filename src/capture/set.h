@@ -93,6 +93,9 @@ void pt_event_set_close(pt_event_set *set);
 /* Adds a thread, an existing or a new one (is_new), of process pid (0: find out). False: the thread
  * is gone, or the kernel refused (errno). Adding a thread again does nothing. */
 bool pt_event_set_add(pt_event_set *set, pid_t pid, pid_t tid, bool is_new);
+/* Adds an existing thread, and lets the kernel report the threads and processes that it starts.
+ * Events per cpu have and report all. False as above. */
+bool pt_event_set_follow(pt_event_set *set, pid_t tid);
 /* Removes a thread. Returns its CPU time by its events; 0: it had none. */
 uint64_t pt_event_set_remove(pt_event_set *set, pid_t tid);
 /* Notes that a process runs another program. If a thread other than the first called exec, it now

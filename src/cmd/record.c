@@ -75,10 +75,16 @@ static const pt_option record_rows[] = {
      .offset = offsetof(pt_record_settings, pids),
      .metavar = "PID|NAME[,...]",
      .group = "Running processes",
-     .help = "record this process, or all of this name, and what they start",
+     .help = "record this process, or all of this name, and what they start from now on",
      .details = "The process is only looked at, by the kernel's perf events: nothing is loaded "
                 "into it or stopped. It ends with Ctrl-C, --duration, or the process; or with "
                 "COMMAND, if there is one."},
+    {.name = "children",
+     .type = PT_OPT_FLAG,
+     .offset = offsetof(pt_record_settings, children),
+     .help = "with --pid, record the processes that it has started already, too",
+     .details = "And those that these have started, and so on. The recording then ends when all of "
+                "them have ended. Without it, a line names those that run."},
     {.name = "all",
      .letter = 'a',
      .type = PT_OPT_FLAG,
@@ -261,6 +267,10 @@ static int check_settings(const pt_cmd_context *context, const pt_record_setting
     const int whom = (s->pids.count > 0) + s->all + (s->cgroup != NULL);
     if (whom == 0 && !has_command) return pt_cmd_usage(context, "no command to record");
     if (whom > 1) return pt_cmd_usage(context, "use one of --pid, --all and --cgroup");
+    if (s->children && s->pids.count == 0)
+        return pt_cmd_usage(context,
+                            "--children is of --pid; a command, --all and --cgroup have all "
+                            "processes anyway");
     if (s->repeat > 1 && !has_command)
         return pt_cmd_usage(context, "--repeat is of a command, which it runs several times");
     if (s->user && s->kernel)

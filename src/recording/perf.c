@@ -187,22 +187,29 @@ static char *command_of(const perf_run *run)
 
 /* ---- what is said ---- */
 
-/* A shell script, say, waits for what it has started. */
-static void say_children(const perf_run *run)
+/* Names the processes that the targets started earlier, which are not recorded without --children:
+ * a shell script, say, waits for what it has started. */
+static void say_started(const perf_run *run)
 {
     enum { SHOWN = 8 };
-    pt_pid_list children;
-    pt_record_children("/proc", &run->pids, &children);
+    pt_pid_list started;
     pt_buf list = PT_BUF_INIT;
-    for (size_t i = 0; i < children.count && i < SHOWN; i++)
-        pt_putf(&list, "%s%d", i > 0 ? "," : "", children.items[i]);
-    if (children.count > 0)
-        pt_say("%zu child process%s started earlier %s not recorded%s: pitot record -p %s",
-               children.count, children.count > 1 ? "es that" : " that",
-               children.count > 1 ? "were" : "was",
-               children.count > SHOWN ? "; the first of them" : "", pt_buf_text(&list));
+    pt_record_descendants("/proc", &run->pids, &started);
+    for (size_t i = 0; i < started.count && i < SHOWN; i++) {
+        char name[64];
+        PT_FREE char *who = pt_strf("%d", started.items[i]);
+        pt_proc_status("/proc", who, "Name", name, sizeof name);
+        pt_putf(&list, "%s%s (%s)", i > 0 ? ", " : "", who, name);
+    }
+    if (started.count > 0)
+        pt_say("%zu process%s that %s started earlier %s not recorded: %s%s; --children records "
+               "%s, too",
+               started.count, started.count > 1 ? "es" : "",
+               run->pids.count > 1 ? "the recorded ones" : "the recorded one",
+               started.count > 1 ? "are" : "is", pt_buf_text(&list),
+               started.count > SHOWN ? ", ..." : "", started.count > 1 ? "them" : "it");
     pt_buf_done(&list);
-    free(children.items);
+    free(started.items);
 }
 
 /* Why there is nothing. */
@@ -221,7 +228,6 @@ static void say_nothing(const perf_run *run)
     if (run->facts.used_ns >= run->facts.period_ns) return;
     pt_say("the process used no CPU time while it was recorded%s",
            run->settings->off_cpu ? "" : "; --off-cpu shows where its threads wait");
-    say_children(run);
 }
 
 static void say_doubts(const perf_run *run)
@@ -254,6 +260,10 @@ static void say_doubts(const perf_run *run)
         pt_say("the mappings of %" PRIu32 " process%s could not be read; such a process's "
                "stacks are one frame deep",
                f->unreadable, f->unreadable == 1 ? "" : "es");
+    if (f->refused > 0)
+        pt_say("%" PRIu32 " process%s that the recorded ones started earlier could not be recorded "
+               "with your rights; run with sudo",
+               f->refused, f->refused == 1 ? "" : "es");
     const uint64_t used = used_ns(run, f);
     if (!f->is_each_thread && run->pids.count > 0 && f->lost == 0 && f->stacks >= 200 &&
         f->seen_ns < used - used / 10)
@@ -432,7 +442,11 @@ static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pi
 {
     const pt_record_settings *const s = run->settings;
     return (pt_capture_options){
-        .targets = {.pids = pids, .pid_count = pid_count, .all = s->all, .cgroup = run->cgroup},
+        .targets = {.pids = pids,
+                    .pid_count = pid_count,
+                    .with_started = s->children,
+                    .all = s->all,
+                    .cgroup = run->cgroup},
         .event = s->event != NULL ? s->event : "cpu-clock",
         .hz = (uint64_t)s->hz,
         .period = (uint64_t)s->count,
@@ -524,6 +538,7 @@ int pt_record_perf(const pt_recording *recording, const char *why, pt_error *ret
         if (run.permission.note[0] != '\0') pt_say("%s", run.permission.note);
         pt_error error = PT_ERROR_INIT;
         run.command = command_of(&run);
+        if (run.pids.count > 0 && !run.settings->children) say_started(&run);
         pt_record_run_folder(false, &run.kept, &error); /* without one it goes, too */
         status = run_capture(&run, ret_refusal);
     }

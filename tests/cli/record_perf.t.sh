@@ -319,6 +319,44 @@ expect_stderr_line '*, [23] processes*'
 run pitot top name.pb.gz
 expect_stdout_line '*  spin  burn.c:*'
 
+# A shell, a child of it, and the child's child, which waits for a line: all run before the recorder.
+# Another child comes later. All that uses CPU time says how much.
+cat >tree.sh <<'SH'
+exec 3<&0
+sh -c './burn 0.15 2 <&3; ./burn 0.1 </dev/null; :' &
+wait
+SH
+begin_tree() {
+    begin sh tree.sh
+    until first=$(pgrep -P $target) && burner=$(pgrep -P "$first" -x burn); do sleep 0.02; done
+}
+it '-p names the processes that the target has started, which are not recorded'
+begin_tree
+attached -p $target -o tree.pb.gz
+expect_status 0
+expect_stderr_line "pitot: 2 processes that the recorded one started earlier are not recorded: $first (sh), $burner (burn); --children records them, too"
+expect_stderr_line '*0 samples, *'
+for options in --engine=perf '--engine=perf --each-thread' --engine=bpf; do
+    it "-p PID --children records them, and what they start later: $options"
+    # shellcheck disable=SC2086
+    if ! pitot record $options -o probe.pb.gz true 2>no; then
+        skip "$(tail -n 1 no)"
+        continue
+    fi
+    begin_tree
+    # shellcheck disable=SC2086
+    attached -p $target --children $options -o tree.pb.gz
+    expect_status 0
+    expect_stderr_lines 1
+    expect within "$(summary seen)" "$(awk '{ s += $1 } END { print s }' truth)" 0.1
+    expect within "$(summary used)" "$(awk '{ s += $1 } END { print s }' truth)" 0.1
+    run pitot tags tree.pb.gz
+    expect_stdout_line "*    $burner"
+done
+run pitot record --children true
+expect_status 2
+expect_stderr_line 'pitot: --children is of --pid; *'
+
 it 'sees what is loaded while it looks'
 cat >plugin.c <<'C'
 #include <time.h>
@@ -1306,7 +1344,7 @@ run pitot record -p $parent -d 50ms -o parent.pb.gz
 kill -KILL $parent "$(cat child)"
 expect_status 0
 expect_stderr_line 'pitot: the process used no CPU time while it was recorded; --off-cpu shows where its threads wait'
-expect_stderr_line "pitot: 1 child process that started earlier was not recorded: pitot record -p $(cat child)"
+expect_stderr_line "pitot: 1 process that the recorded one started earlier is not recorded: $(cat child) (sleep); --children records it, too"
 
 it 'options that exclude one another are refused'
 for wrong in '-p 1 -a' '--user --kernel ls' '--engine=preload -p 1' '--count 5 ls' '--split -p 1' '-d 0 ls' '-a --each-thread' \

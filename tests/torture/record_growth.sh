@@ -9,7 +9,10 @@ count=${GROWTH_PROCESSES:-100000}
 cat >none.c <<'C'
 int main(void) { return 0; }
 C
-# Says the number of processes so far after the first 1,000 and after the last, and waits for a line.
+# Another with functions of Python, which are read from its memory.
+printf '#!%s\nimport argparse, inspect, json\n' "$(python3 -c 'import sys; print(sys.executable)')" >python
+chmod +x python
+# Says the number of processes so far after the first of them and after the last, and waits for a line.
 cat >many.c <<'C'
 #include <spawn.h>
 #include <stdio.h>
@@ -18,13 +21,13 @@ cat >many.c <<'C'
 extern char **environ;
 int main(int argc, char **argv)
 {
-    const int count = atoi(argv[1]);
-    char *const none[] = {"./none", NULL};
+    const int count = atoi(argv[1]), first = atoi(argv[2]);
+    char *const none[] = {argv[3], NULL};
     for (int i = 1; i <= count; i++) {
         pid_t pid;
         if (posix_spawn(&pid, none[0], NULL, NULL, none, environ) != 0) return 1;
         waitpid(pid, NULL, 0);
-        if (i != 1000 && i != count) continue;
+        if (i != first && i != count) continue;
         printf("%d\n", i);
         fflush(stdout);
         getchar();
@@ -37,16 +40,18 @@ mkfifo said go
 
 held() { sed -n 's/^RssAnon:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$1/status"; } # KB
 
-# grows OPTION...: records ./many, which is started by itself for -p; says what the recorder's memory grew by.
+# grows COUNT FIRST PROGRAM OPTION...: records ./many, which is started by itself for -p; says what the
+# recorder's memory grew by after the first processes.
 grows() {
-    local recorder target='' first last
+    local recorder target='' first last many=(./many "$1" "$2" "$3")
+    shift 3
     if [ "$1" = -p ]; then
-        ./many "$count" <go >said &
+        "${many[@]}" <go >said &
         target=$!
         exec 8>go 9<said
         "$PITOT" record -q -p "$target" -o x.pb.gz 2>record.err &
     else
-        "$PITOT" record -q "$@" -o x.pb.gz ./many "$count" <go >said 2>record.err &
+        "$PITOT" record -q "$@" -o x.pb.gz "${many[@]}" <go >said 2>record.err &
     fi
     recorder=$!
     [ -n "$target" ] || exec 8>go 9<said
@@ -61,11 +66,13 @@ grows() {
     exec 8>&- 9<&-
     wait $recorder $target
     echo "# $t_name: $first KB, then $last KB"
-    [ $((last - first)) -le 5120 ] || fail "$first KB after 1,000 processes, $last KB after $count: $(cat record.err)"
+    [ $((last - first)) -le 5120 ] || fail "$first KB after the first processes, $last KB after all: $(cat record.err)"
 }
 
 for options in --engine=perf --engine=bpf -p -a; do
     it "$count short processes grow the recorder by at most 5 MB: $options"
     # shellcheck disable=SC2086
-    grows $options
+    grows "$count" 1000 ./none $options
 done
+it "$((count / 100)) processes of Python, too"
+grows $((count / 100)) 50 ./python --engine=bpf

@@ -588,27 +588,28 @@ static void processes_are_named_by_number_or_name(void **state)
     }
 }
 
-/* 816 has ended; 817 is a child of 813. */
-static void children_are_those_that_live_and_are_not_meant_already(void **state)
+/* 816 has ended; 817 is a child of 813, which is one of 812. */
+static void what_processes_have_started_lives_and_is_not_meant_already(void **state)
 {
     static const struct {
         pid_t of[2];
         size_t of_count, count;
-        pid_t first;
+        pid_t started[2];
     } rows[] = {
-        {{812}, 1, 1, 813},
-        {{813}, 1, 1, 817},
-        {{812, 813}, 2, 1, 817},
-        {{814}, 1, 0, 0},
+        {{812}, 1, 2, {813, 817}},
+        {{813}, 1, 1, {817}},
+        {{812, 813}, 2, 1, {817}},
+        {{814}, 1, 0, {0}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         pid_t of[2] = {rows[i].of[0], rows[i].of[1]};
         const pt_pid_list list = {.items = of, .count = rows[i].of_count};
-        pt_pid_list children;
-        pt_record_children(root, &list, &children);
-        assert_int_equal(children.count, rows[i].count);
-        if (children.count > 0) assert_int_equal(children.items[0], rows[i].first);
-        free(children.items);
+        pt_pid_list started;
+        pt_record_descendants(root, &list, &started);
+        assert_int_equal(started.count, rows[i].count);
+        for (size_t n = 0; n < started.count; n++)
+            assert_int_equal(started.items[n], rows[i].started[n]);
+        free(started.items);
     }
 }
 
@@ -738,7 +739,7 @@ int main(void)
         cmocka_unit_test(what_is_refused_is_said_with_the_command_that_allows_it),
         cmocka_unit_test(a_seccomp_filter_is_told_from_paranoia),
         cmocka_unit_test(processes_are_named_by_number_or_name),
-        cmocka_unit_test(children_are_those_that_live_and_are_not_meant_already),
+        cmocka_unit_test(what_processes_have_started_lives_and_is_not_meant_already),
         cmocka_unit_test(a_control_group_is_found_by_name_or_folder),
         cmocka_unit_test(a_process_at_its_end_is_in_the_group_it_was_in),
         cmocka_unit_test(a_control_group_is_opened_where_the_kernel_has_events_of_it),
