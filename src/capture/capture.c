@@ -191,7 +191,7 @@ static bool add_started(pt_capture *c, pid_t pid, tid_list *tids)
         is_denied |= !is_followed && errno != ESRCH;
     }
     tids->count = taken;
-    c->facts.refused += is_denied && taken == before;
+    c->facts.denied += is_denied && taken == before;
     return taken > before;
 }
 

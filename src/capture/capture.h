@@ -56,7 +56,7 @@ typedef struct pt_capture_facts {
     int64_t duration_ns;
     uint32_t processes;         /* with samples */
     uint32_t unreadable;        /* of them: with unreadable mappings */
-    uint32_t refused;           /* processes that targets started, which the kernel denies us */
+    uint32_t denied;            /* processes that targets started, which the kernel denies us */
     uint32_t stack_bytes;       /* size of stack copies at the end */
     bool is_out_of_descriptors; /* threads were missed because the process ran out of descriptors */
     bool is_each_thread;        /* one event per thread instead of one per cpu */

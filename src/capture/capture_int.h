@@ -60,7 +60,7 @@ typedef struct pt_watched {
 
 struct pt_capture {
     pt_capture_options options;
-    pt_pid_list pids; /* options.targets.pids, if it has more than the caller's */
+    pt_pid_list pids;      /* options.targets.pids, if it has more than the caller's */
     pt_bpf_engine *walker; /* walks stacks in the kernel; NULL: none, or none yet */
     pt_loader *loader;     /* of the walker; NULL: nothing is being loaded */
     pt_event_set set;

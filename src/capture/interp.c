@@ -23,7 +23,7 @@ enum {
 /* A function of a process: a code object of CPython, a function of PHP or Perl. */
 typedef struct {
     uint64_t addr;
-    uint32_t check, start;          /* start: pt_proc.start of the process; 0: the row is free */
+    uint32_t check, start; /* start: pt_proc.start of the process; 0: the row is free */
     uint32_t before; /* the process's previous row, of a free row the next free one; 0: none */
     uint32_t function, lines_bytes; /* function PT_NONE: its names could not be read */
     pt_function content;

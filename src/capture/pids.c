@@ -129,7 +129,8 @@ static void list_kin(const char *root, kin_list *list)
 }
 
 /* Adds the processes whose parent is in `of` or in the list. Returns how many. */
-static size_t add_kin(const char *root, const kin_list *all, const pt_pid_list *of, pt_pid_list *list)
+static size_t add_kin(const char *root, const kin_list *all, const pt_pid_list *of,
+                      pt_pid_list *list)
 {
     const size_t before = list->count;
     const pid_t self = getpid();

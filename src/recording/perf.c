@@ -260,10 +260,10 @@ static void say_doubts(const perf_run *run)
         pt_say("the mappings of %" PRIu32 " process%s could not be read; such a process's "
                "stacks are one frame deep",
                f->unreadable, f->unreadable == 1 ? "" : "es");
-    if (f->refused > 0)
+    if (f->denied > 0)
         pt_say("%" PRIu32 " process%s that the recorded ones started earlier could not be recorded "
                "with your rights; run with sudo",
-               f->refused, f->refused == 1 ? "" : "es");
+               f->denied, f->denied == 1 ? "" : "es");
     const uint64_t used = used_ns(run, f);
     if (!f->is_each_thread && run->pids.count > 0 && f->lost == 0 && f->stacks >= 200 &&
         f->seen_ns < used - used / 10)

@@ -236,7 +236,8 @@ static void samples_of_a_thread_have_the_time_since_the_one_before(void **state)
 }
 
 /* The kernel reports a thread's end before its last samples. An account that these made would stay
- * until the recording ends: the account of a thread that is not known looks at its clock at once. */
+ * until the recording ends: the account of a thread that is not known looks at its clock at once.
+ */
 static void samples_after_the_end_of_a_thread_make_no_account(void **state)
 {
     fixture f;
