@@ -39,13 +39,28 @@ uint64_t pt_rhythm_first(uint64_t *state, uint32_t timer, uint64_t period)
     return first > LEAST_NS ? first : LEAST_NS;
 }
 
+void pt_rhythm_late(pt_rhythm *rhythm, double late)
+{
+    rhythm->owed_ticks += late;
+}
+
+/* The ticks that the next `apart` ticks make up for, so that the rate rises a little only. */
+static double take_owed(pt_rhythm *rhythm, double apart)
+{
+    enum { MOST_PART = 8 };
+    const double most = apart / MOST_PART;
+    const double ticks = rhythm->owed_ticks < most ? rhythm->owed_ticks : most;
+    rhythm->owed_ticks -= ticks;
+    return ticks;
+}
+
 void pt_rhythm_redraw(pt_rhythm *rhythm, uint64_t *state, uint64_t ticks, uint32_t ret_timers[2])
 {
     const uint32_t n = rhythm->timers;
     const uint32_t a = rhythm->turn;
     const uint32_t b = (uint32_t)(a + 1 + pt_random_below(state, n - 1)) % n;
-    const uint64_t apart = ticks > PT_RHYTHM_TICKS ? ticks : PT_RHYTHM_TICKS;
-    double sum = n * (1 + 1 / (double)apart);
+    const double apart = ticks > PT_RHYTHM_TICKS ? (double)ticks : PT_RHYTHM_TICKS;
+    double sum = n * (1 + (1 + take_owed(rhythm, apart)) / apart);
     for (uint32_t i = 0; i < n; i++)
         if (i != a && i != b) sum -= rhythm->parts[i];
     rhythm->turn = (a + 1) % n;

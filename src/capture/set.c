@@ -697,7 +697,11 @@ void pt_event_set_stir(pt_event_set *set, uint64_t now_ns)
     pt_event_thread *const cpus = set->timers > 1 ? thread_of(set, -1) : NULL;
     for (uint32_t i = 0; cpus != NULL && i < row_count(set); i++) {
         pt_event_row *const row = &cpus->rows[i];
-        if (row->is_first && now_ns > row->opened_ns + row->first + LATE_NS) settle_row(row);
+        const uint64_t ticked_ns = row->opened_ns + row->first;
+        if (!row->is_first || now_ns <= ticked_ns + LATE_NS) continue;
+        settle_row(row);
+        pt_rhythm_late(&set->pairs[i % set->pair_count].rhythm,
+                       (double)(row->settled_ns - ticked_ns) / (double)row->period);
     }
     for (uint32_t i = 0; cpus != NULL && i < set->pair_count; i++)
         if (set->pairs[i].fresh >= PT_RHYTHM_TICKS) stir_cpu(set, cpus, i, now_ns);
