@@ -168,7 +168,9 @@ static void unwind_record(pt_capture *c, pt_proc *proc, pt_perf_record *r)
 void pt_feed_end(pt_capture *c, uint64_t now_ns)
 {
     pt_between_end(&c->between, c->sink);
-    if (c->ledger != NULL) pt_ledger_finish(c->ledger);
+    if (c->ledger != NULL)
+        pt_ledger_finish(c->ledger, c->options.targets.pid_count > 0 ? c->facts.used_ns : 0,
+                         c->facts.samples * c->facts.period_ns);
     pt_waits_finish(c, now_ns);
 }
 
@@ -436,6 +438,7 @@ static void on_comm(pt_capture *c, const pt_perf_record *r)
         c->facts.complete += pt_between_release(&c->between, c->sink, r->tid, true);
     pt_proc *const proc = pt_procs_on_comm(&c->procs, r);
     if (!r->comm.is_exec) return;
+    pt_sink_forget(c->sink, proc);
     pt_named_forget(c->named, proc);
     pt_waits_reset(c, r->tid, false);
     if (c->ledger != NULL) pt_ledger_exec(c->ledger, r->tid);

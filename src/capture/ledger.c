@@ -53,6 +53,10 @@ struct pt_ledger {
     /* Threads that have ended, by tid modulo; 0: none. The kernel reports the end of a thread
      * before the thread's last samples. */
     uint32_t ended[ENDED];
+    /* Events per cpu: of each row, the number of samples whose thread ended before its clock was
+     * read. */
+    PT_VECTOR(uint32_t) brief;
+    bool has_lost; /* samples were lost */
     int64_t moved_ns;
 };
 
@@ -126,6 +130,7 @@ void pt_ledger_free(pt_ledger *l)
     free_table(l->of_thread);
     free_table(l->of_process);
     free(l->short_ones.held.items);
+    free(l->brief.items);
     free(l);
 }
 
@@ -195,9 +200,21 @@ static void read_clock(pt_ledger *l, account *a)
     a->look_at_ns = l->options.now_ns(l->options.arg);
 }
 
+/* Counts the samples of a thread whose clock was never read. */
+static void count_brief(pt_ledger *l, const account *a)
+{
+    for (size_t i = 0; i < a->held.count; i++) {
+        const uint32_t row = a->held.items[i].row;
+        while (l->brief.count <= row)
+            PT_PUSH(l->brief, 0);
+        l->brief.items[row] += a->held.items[i].weight_ns == l->options.period_ns;
+    }
+}
+
 /* Corrects the last samples of a thread whose clock is gone like the samples before them. */
 static void settle_last(pt_ledger *l, account *a)
 {
+    if (a->has_begun && a->all_held_ns == 0) count_brief(l, a);
     if (a->held_ns == 0 || a->all_held_ns == 0) return;
     const double part = (double)a->held_ns / (double)a->all_held_ns;
     settle_held(l, a, part * (double)a->all_clock_ns, part * (double)a->all_switches);
@@ -302,6 +319,7 @@ void pt_ledger_end(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, u
 
 void pt_ledger_lost(pt_ledger *l)
 {
+    l->has_lost = true;
     for (size_t i = 0; i < BUCKETS && !l->options.is_each_thread; i++)
         for (account *a = l->of_thread[i]; a != NULL; a = a->next) {
             a->held.count = a->held_ns = 0;
@@ -316,7 +334,27 @@ void pt_ledger_look_at_all(pt_ledger *l)
             if (a->has_begun) read_clock(l, a);
 }
 
-void pt_ledger_finish(pt_ledger *l)
+/* Corrects the samples of threads whose clocks were never read all alike, so that all samples have
+ * the CPU time that all threads used. A large difference has another cause than late timers. */
+static void settle_brief(pt_ledger *l, uint64_t used_ns, uint64_t added_ns)
+{
+    const double most_part = 0.25;
+    double brief_ns = 0, sum_ns = 0, given_ns = 0;
+    for (size_t i = 0; i < l->brief.count; i++)
+        brief_ns += (double)l->brief.items[i] * (double)l->options.period_ns;
+    const double part = ((double)used_ns - (double)added_ns - (double)l->moved_ns) / (brief_ns + 1);
+    if (l->has_lost || part > most_part || part < -most_part) return;
+    for (size_t row = 0; row < l->brief.count; row++) {
+        sum_ns += part * (double)l->brief.items[row] * (double)l->options.period_ns;
+        const int64_t more_ns = (int64_t)(sum_ns - given_ns);
+        if (more_ns == 0) continue;
+        pt_sink_more(l->sink, (uint32_t)row, more_ns);
+        l->moved_ns += more_ns;
+        given_ns += (double)more_ns;
+    }
+}
+
+void pt_ledger_finish(pt_ledger *l, uint64_t used_ns, uint64_t added_ns)
 {
     for (size_t i = 0; i < BUCKETS; i++)
         for (account *a = l->of_thread[i]; a != NULL; a = a->next) {
@@ -330,4 +368,5 @@ void pt_ledger_finish(pt_ledger *l)
         while (l->of_process[i] != NULL)
             end_process(l, l->of_process[i]->tid);
     settle_pool(l, &l->short_ones, ALONE_MIN);
+    if (!l->options.is_each_thread && used_ns != 0) settle_brief(l, used_ns, added_ns);
 }

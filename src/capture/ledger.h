@@ -16,7 +16,7 @@
  * samples weigh the same, and the last ones get the time after the last tick.
  *
  * Threads with few samples cannot be corrected alone. If their clocks are known, they are corrected
- * together with others of their process.
+ * together with others of their process; else all together, by the clock of all targets.
  */
 #ifndef PT_CAPTURE_LEDGER_H
 #define PT_CAPTURE_LEDGER_H
@@ -69,8 +69,10 @@ void pt_ledger_end(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_
 void pt_ledger_lost(pt_ledger *ledger);
 /* Sampling has ended: reads the clocks of threads that still run. */
 void pt_ledger_look_at_all(pt_ledger *ledger);
-/* Corrects all remaining accounts. */
-void pt_ledger_finish(pt_ledger *ledger);
+/* Corrects all remaining accounts. used_ns: the CPU time that all recorded threads used, of which
+ * short threads get the part that no other has; 0: unknown. added_ns: the weight of all samples
+ * before corrections. */
+void pt_ledger_finish(pt_ledger *ledger, uint64_t used_ns, uint64_t added_ns);
 
 /* The change of the sum of all weights. */
 int64_t pt_ledger_moved_ns(const pt_ledger *ledger);

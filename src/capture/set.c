@@ -665,9 +665,9 @@ bool pt_event_set_counts(pt_event_set *set, const pt_perf_record *record)
     pair->fresh += record->time_ns > pair->stirred_ns;
     pt_event_row *const row = row_of(set, record, &cpus);
     if (row == NULL || row->id != record->id || record->time_ns >= row->settled_ns) return true;
-    const bool is_second = row->has_ticked;
+    const bool is_repeated = row->has_ticked;
     row->has_ticked = true;
-    return !is_second;
+    return !is_repeated || pt_random_below(&set->random, row->period) < row->first;
 }
 
 /* Draws two periods of a cpu anew, or four if many samples have come meanwhile. */
@@ -700,8 +700,9 @@ void pt_event_set_stir(pt_event_set *set, uint64_t now_ns)
         const uint64_t ticked_ns = row->opened_ns + row->first;
         if (!row->is_first || now_ns <= ticked_ns + LATE_NS) continue;
         settle_row(row);
+        const uint64_t uncounted_ns = (row->settled_ns - ticked_ns) % row->first;
         pt_rhythm_late(&set->pairs[i % set->pair_count].rhythm,
-                       (double)(row->settled_ns - ticked_ns) / (double)row->period);
+                       (double)uncounted_ns / (double)row->period);
     }
     for (uint32_t i = 0; cpus != NULL && i < set->pair_count; i++)
         if (set->pairs[i].fresh >= PT_RHYTHM_TICKS) stir_cpu(set, cpus, i, now_ns);

@@ -112,7 +112,8 @@ void pt_event_set_enable(pt_event_set *set);
 void pt_event_set_disable(pt_event_set *set);
 
 /* Call it for each sample that is not of a switch, in the order of time. False: the sample is not
- * to be counted; it is a repetition of a timer's first tick before the timer had its period. */
+ * to be counted. Until a timer has its period it repeats the time of its first tick; of these
+ * repetitions so many count, by chance, as the timer would have ticked with its period. */
 bool pt_event_set_counts(pt_event_set *set, const pt_perf_record *record);
 /* Gives the timers of the cpus their periods, and draws new periods when they are due. Call it
  * often. */

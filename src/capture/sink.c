@@ -33,6 +33,7 @@ typedef struct {
     uint64_t hash;
     uint32_t before; /* the process's previous one + 1, of a free place the next free one + 1 */
     uint32_t proc_generation, who;
+    uint32_t start; /* pt_proc.start of its process */
     uint32_t kernel_count, count;
     uint32_t row; /* of counted */
     uint8_t end;
@@ -76,9 +77,10 @@ struct pt_sink {
     uint32_t frames_of[PT_JOURNAL_LANGUAGES]; /* mapping of a language's frames, or PT_NONE */
     uint32_t key_pid, key_comm, key_wait;
     pt_index known_of; /* hash of a sampled stack -> row of known, which may have changed since */
+    pt_index row_of;   /* hash of a row of stack and its process -> row of known, likewise */
     PT_VECTOR(known_stack) known;
     uint32_t free_known; /* the first free place + 1; 0: none */
-    uint32_t freed;      /* places that were freed since known_of was built */
+    uint32_t freed;      /* entries that became void since known_of was built */
     PT_VECTOR(counted) stack;
     PT_VECTOR(int64_t) value; /* value_count for each stack */
     PT_VECTOR(sink_who) who;
@@ -107,6 +109,7 @@ pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mappin
     sink->key_comm = pt_builder_text(builder, "comm").v;
     sink->key_wait = pt_builder_text(builder, "wait").v;
     pt_index_init(&sink->known_of);
+    pt_index_init(&sink->row_of);
     pt_index_init(&sink->shared);
     if (kernel != NULL) sink->kernel_mapping = *kernel;
     return sink;
@@ -116,6 +119,7 @@ void pt_sink_free(pt_sink *sink)
 {
     if (sink == NULL) return;
     pt_index_done(&sink->known_of);
+    pt_index_done(&sink->row_of);
     pt_index_done(&sink->shared);
     for (size_t i = 0; i < sink->known.count; i++)
         free(sink->known.items[i].pcs);
@@ -155,8 +159,10 @@ static uint32_t add_location(pt_sink *sink, const pt_location *location)
     return id;
 }
 
-static void keep_stack(pt_sink *sink, const pt_sink_sample *s, uint32_t depth)
+/* Of a new row, whose frames are in sink->frames. */
+static void keep_stack(pt_sink *sink, const pt_sink_sample *s)
 {
+    const uint32_t depth = s->count <= PT_SINK_DEPTH_MAX ? s->count : PT_SINK_DEPTH_MAX;
     if (sink->keep != NULL)
         pt_keep_stack(sink->keep, sink->frames, depth, s->end, s->proc->pid, s->proc->comm);
 }
@@ -371,7 +377,6 @@ static uint32_t make_stack(pt_sink *sink, const pt_sink_sample *s)
                                     : user_location(sink, s->proc, s->pcs[i], is_return);
         has_native |= !is_kernel;
     }
-    keep_stack(sink, s, count);
     return pt_builder_stack(sink->builder, sink->frames, count, (pt_stack_end)s->end).v;
 }
 
@@ -451,6 +456,43 @@ static uint32_t take_place(pt_sink *sink)
     return (uint32_t)sink->known.count++;
 }
 
+static uint64_t row_hash(uint32_t stack, uint32_t who, uint32_t start)
+{
+    return pt_hash_mix(stack, pt_hash_u32_pair(who, start));
+}
+
+/* Builds the indexes anew, without what was freed. */
+static void build_known(pt_sink *sink)
+{
+    pt_index_done(&sink->known_of);
+    pt_index_done(&sink->row_of);
+    for (size_t i = 0; i < sink->known.count; i++) {
+        const known_stack *const k = &sink->known.items[i];
+        if (k->pcs == NULL) continue;
+        pt_index_add(&sink->known_of, k->hash, (uint32_t)i);
+        pt_index_add(&sink->row_of, row_hash(sink->stack.items[k->row].stack, k->who, k->start),
+                     (uint32_t)i);
+    }
+    sink->freed = 0;
+}
+
+/* An entry of known_of has become void. */
+static void note_freed(pt_sink *sink)
+{
+    enum { FREED_MIN = 1024 };
+    sink->freed++;
+    if (sink->freed > FREED_MIN && sink->freed > sink->known_of.count / 2) build_known(sink);
+}
+
+/* The known stack of the process that has that row already; PT_NONE: none. */
+static uint32_t find_row(const pt_sink *sink, uint32_t stack, uint32_t who, uint32_t start)
+{
+    const known_stack *const all = sink->known.items;
+    return PT_INDEX_FIND(&sink->row_of, row_hash(stack, who, start), i,
+                         all[i].pcs != NULL && all[i].start == start && all[i].who == who &&
+                             sink->stack.items[all[i].row].stack == stack);
+}
+
 /* Returns the row of a sample's stack. */
 static uint32_t find_or_add(pt_sink *sink, const pt_sink_sample *s, uint32_t who)
 {
@@ -459,36 +501,38 @@ static uint32_t find_or_add(pt_sink *sink, const pt_sink_sample *s, uint32_t who
     const uint32_t known =
         PT_INDEX_FIND(&sink->known_of, hash, i, is_same(&sink->known.items[i], s, who));
     if (known != PT_NONE) return sink->known.items[known].row;
-    const known_stack one = {.pcs = pt_alloc(s->count, sizeof *s->pcs),
-                             .hash = hash,
-                             .before = s->proc->last_stack,
-                             .proc_generation = s->proc->generation,
-                             .who = who,
-                             .kernel_count = s->kernel_count,
-                             .count = s->count,
-                             .row = add_row(sink, make_stack(sink, s), who),
-                             .end = s->end};
-    memcpy(one.pcs, s->pcs, s->count * sizeof *s->pcs);
-    const uint32_t place = take_place(sink);
-    sink->known.items[place] = one;
-    s->proc->last_stack = place + 1;
+    const uint32_t stack = make_stack(sink, s), start = s->proc->start;
+    /* When the mappings of a process have changed, its stacks come with another generation. */
+    uint32_t place = find_row(sink, stack, who, start);
+    const bool is_new = place == PT_NONE;
+    if (is_new) {
+        place = take_place(sink);
+        sink->known.items[place] =
+            (known_stack){.before = s->proc->last_stack, .row = add_row(sink, stack, who)};
+        s->proc->last_stack = place + 1;
+        pt_index_add(&sink->row_of, row_hash(stack, who, start), place);
+        if (sink->keep != NULL) keep_stack(sink, s);
+    }
+    known_stack *const one = &sink->known.items[place];
+    free(one->pcs);
+    *one = (known_stack){.pcs = pt_alloc(s->count, sizeof *s->pcs),
+                         .hash = hash,
+                         .before = one->before,
+                         .proc_generation = s->proc->generation,
+                         .who = who,
+                         .start = start,
+                         .kernel_count = s->kernel_count,
+                         .count = s->count,
+                         .row = one->row,
+                         .end = s->end};
+    memcpy(one->pcs, s->pcs, s->count * sizeof *s->pcs);
     pt_index_add(&sink->known_of, hash, place);
-    return one.row;
-}
-
-/* Builds the index anew, without what was freed. */
-static void build_known(pt_sink *sink)
-{
-    pt_index_done(&sink->known_of);
-    for (size_t i = 0; i < sink->known.count; i++)
-        if (sink->known.items[i].pcs != NULL)
-            pt_index_add(&sink->known_of, sink->known.items[i].hash, (uint32_t)i);
-    sink->freed = 0;
+    if (!is_new) note_freed(sink);
+    return one->row;
 }
 
 void pt_sink_forget(pt_sink *sink, pt_proc *proc)
 {
-    enum { FREED_MIN = 1024 };
     for (uint32_t place = proc->last_stack; place != 0;) {
         known_stack *const k = &sink->known.items[place - 1];
         const uint32_t before = k->before;
@@ -496,11 +540,10 @@ void pt_sink_forget(pt_sink *sink, pt_proc *proc)
         k->pcs = NULL;
         k->before = sink->free_known;
         sink->free_known = place;
-        sink->freed++;
+        note_freed(sink);
         place = before;
     }
     proc->last_stack = 0;
-    if (sink->freed > FREED_MIN && sink->freed > sink->known_of.count / 2) build_known(sink);
 }
 
 uint32_t pt_sink_stack(pt_sink *sink, const pt_sink_sample *s)

@@ -80,10 +80,10 @@ static int64_t time_of(const pt_profile *p, uint64_t pc)
     return sum;
 }
 
-static const pt_profile *end(fixture *f, int64_t *ret_moved_ns)
+static const pt_profile *end_with(fixture *f, uint64_t used_ns, int64_t *ret_moved_ns)
 {
     const pt_profile *profile;
-    pt_ledger_finish(f->ledger);
+    pt_ledger_finish(f->ledger, used_ns, 60 * MS); /* 60 samples, where it is used */
     *ret_moved_ns = pt_ledger_moved_ns(f->ledger);
     pt_sink_finish(f->sink);
     assert_int_equal(pt_builder_freeze(f->builder, &profile, NULL), PT_OK);
@@ -91,6 +91,11 @@ static const pt_profile *end(fixture *f, int64_t *ret_moved_ns)
     pt_sink_free(f->sink);
     pt_procs_done(&f->procs);
     return profile;
+}
+
+static const pt_profile *end(fixture *f, int64_t *ret_moved_ns)
+{
+    return end_with(f, 0, ret_moved_ns);
 }
 
 static void without_switches_all_samples_get_what_the_clock_moved(void **state)
@@ -257,6 +262,38 @@ static void samples_after_the_end_of_a_thread_make_no_account(void **state)
     assert_int_equal(moved_ns, 0);
 }
 
+/* Ten threads of three samples; a tenth of the ticks did not come. */
+static void threads_that_ended_unread_have_the_time_that_the_others_leave(void **state)
+{
+    static const struct {
+        uint64_t used_ns;
+        bool has_lost;
+        int64_t ns; /* of all ten */
+    } rows[] = {
+        {66 * MS, false, 33 * MS}, {60 * MS, false, 30 * MS},
+        {54 * MS, false, 27 * MS}, {90 * MS, false, 30 * MS}, /* too much for late timers */
+        {0, false, 30 * MS},       {66 * MS, true, 30 * MS},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fixture f;
+        int64_t moved_ns;
+        begin(&f, false);
+        pt_ledger_begin(f.ledger, 1);
+        f.clock.ran_ns = rows[i].used_ns != 0 ? rows[i].used_ns / 2 : 30 * MS;
+        if (rows[i].used_ns == 90 * MS) f.clock.ran_ns = 30 * MS;
+        samples(&f, 1, USER_PC, 30);
+        pt_ledger_look_at_all(f.ledger); /* a thread that is corrected by its own clock */
+        for (uint32_t tid = 2; tid < 12; tid++) {
+            pt_ledger_begin(f.ledger, tid);
+            samples(&f, tid, KERNEL_PC, 3);
+            pt_ledger_end(f.ledger, PID, tid, f.now_ns, 0);
+        }
+        if (rows[i].has_lost) pt_ledger_lost(f.ledger);
+        PT_UNREF_PROFILE const pt_profile *profile = end_with(&f, rows[i].used_ns, &moved_ns);
+        assert_in_range(time_of(profile, KERNEL_PC), rows[i].ns - 2, rows[i].ns + 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +306,7 @@ int main(void)
         cmocka_unit_test(a_threads_samples_have_the_time_of_its_events),
         cmocka_unit_test(samples_of_a_thread_have_the_time_since_the_one_before),
         cmocka_unit_test(short_threads_of_a_process_are_settled_together),
+        cmocka_unit_test(threads_that_ended_unread_have_the_time_that_the_others_leave),
         cmocka_unit_test(samples_after_the_end_of_a_thread_make_no_account),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

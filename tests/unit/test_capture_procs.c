@@ -264,6 +264,36 @@ static void process_that_goes_back_to_a_former_name_has_the_stacks_of_that_name(
     pt_procs_done(&procs);
 }
 
+/* As where libraries are loaded and unloaded, or code is made, again and again. */
+static void a_process_whose_mappings_change_keeps_the_rows_of_its_stacks(void **state)
+{
+    enum { CHANGES = 5000, STACKS = 3 };
+    pt_procs procs;
+    pt_procs_init(&procs, "/nowhere");
+    pt_builder *const builder = pt_builder_new();
+    pt_sink *const sink = empty_sink(builder, &procs);
+    uint64_t pcs[] = {0, 0x5010};
+    for (uint32_t i = 0; i < CHANGES; i++) {
+        pt_perf_record r = map_record(9, 0x5000, 0x6000, 0, "program");
+        pt_proc *const proc = pt_procs_on_mmap(&procs, &r);
+        r = map_record(9, 0x100000 + 0x1000 * (i % 7), 0x101000 + 0x1000 * (i % 7), 0, "code");
+        r.mmap.inode = i % 2;
+        pt_procs_on_mmap(&procs, &r);
+        pcs[0] = 0x5001 + i % STACKS;
+        const pt_sink_sample sample = {
+            .proc = proc, .tid = 9, .pcs = pcs, .count = 2, .values = {1, 10}};
+        assert_int_equal(pt_sink_add(sink, &sample), i % STACKS);
+    }
+    const pt_profile *p;
+    pt_sink_finish(sink);
+    assert_int_equal(pt_builder_freeze(builder, &p, NULL), PT_OK);
+    assert_int_equal(pt_profile_total(p, 0), CHANGES);
+    assert_int_equal(p->sample->t.count, STACKS);
+    pt_profile_unref(p);
+    pt_sink_free(sink);
+    pt_procs_done(&procs);
+}
+
 /* The words of Python frames have the highest bit, too. */
 static void a_number_in_a_copied_stack_is_an_address(void **state)
 {
@@ -378,6 +408,7 @@ int main(void)
         cmocka_unit_test(a_fault_is_no_system_call_whatever_its_stack),
         cmocka_unit_test(a_process_number_that_is_used_again_is_another_process),
         cmocka_unit_test(of_processes_that_are_long_gone_nothing_is_kept),
+        cmocka_unit_test(a_process_whose_mappings_change_keeps_the_rows_of_its_stacks),
         cmocka_unit_test(a_number_in_a_copied_stack_is_an_address),
         cmocka_unit_test(a_process_that_is_forgotten_keeps_its_counts),
         cmocka_unit_test(process_that_goes_back_to_a_former_name_has_the_stacks_of_that_name),
