@@ -256,7 +256,7 @@ else
         expect_equal "change $i" "$state" '"state":"files" new'
     done
     # A process that was replaced ends after the answer: the next event finds it.
-    for i in $(seq 100); do
+    for i in $(seq 2000); do
         curl -s -o body -H "Authorization: Bearer $token" "$alone/api/top"
         zombies=$(for child in $(cat /proc/${inner// /}/task/*/children); do grep -l '^State:.Z' "/proc/$child/status"; done 2>/dev/null | wc -l)
         [ "$zombies" -gt 0 ] || break
