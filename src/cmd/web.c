@@ -88,6 +88,8 @@ static void answer_report(const web *w, const pt_serve_request *request, const p
         answer->type = args.json ? "application/json" : route->type;
         answer->policy = route->policy;
         answer->place = REPORT_PLACE;
+        /* Those about a function are quick, and may read source and code, which change. */
+        answer->lasts = !(route->command->needs & PT_TAKES_PATTERN);
         if (args.limited) pt_putf(&said, "a page draws at most %d boxes\n", PT_WEB_MOST_NODES);
         if (answer->status != 200) {
             pt_buf_clear(&answer->body);

@@ -31,6 +31,7 @@ typedef struct {
 typedef struct {
     uint32_t status; /* 0: incomplete */
     uint32_t stays;
+    uint32_t lasts;
     uint32_t text_bytes[TEXT_COUNT]; /* with the NUL; 0: absent */
 } written;
 
@@ -55,7 +56,7 @@ static pt_status write_answer(int fd, const pt_serve_answer *answer)
 {
     const char *const text[TEXT_COUNT] = {answer->type,       answer->policy,   answer->place,
                                           answer->attachment, answer->location, answer->note};
-    written head = {.stays = answer->stays};
+    written head = {.stays = answer->stays, .lasts = answer->lasts};
     pt_out out;
     for (size_t i = 0; i < TEXT_COUNT; i++)
         head.text_bytes[i] = text[i] != NULL ? (uint32_t)strlen(text[i]) + 1 : 0;
@@ -88,7 +89,11 @@ bool pt_keeper_read(int memory, pt_answered *ret)
         free(texts);
         return false;
     }
-    *ret = (pt_answered){.status = head.status, .stays = head.stays, .memory = texts, .fd = memory};
+    *ret = (pt_answered){.status = head.status,
+                         .stays = head.stays,
+                         .lasts = head.lasts != 0,
+                         .memory = texts,
+                         .fd = memory};
     const char **const text[TEXT_COUNT] = {&ret->type,       &ret->policy,   &ret->place,
                                            &ret->attachment, &ret->location, &ret->note};
     ret->body_at = body_at;

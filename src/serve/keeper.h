@@ -33,6 +33,7 @@ typedef struct pt_keeper_ends {
 typedef struct pt_answered {
     unsigned status;
     pt_serve_stay stays;
+    bool lasts;
     char *memory; /* holds the texts */
     const char *type, *policy, *place, *attachment, *location, *note;
     int fd; /* the body, from body_at on; -1: the body is body_text */

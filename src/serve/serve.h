@@ -55,7 +55,9 @@ typedef struct pt_serve_answer {
     const char *note;       /* header Pitot-Said, percent-encoded */
     char *memory;           /* freed by the server; may be NULL */
     pt_buf body;            /* freed by the server */
-    pt_serve_stay stays;    /* of a POST: the process remains after this answer, */
+    /* An equal request has the same answer, until the process at its root is another. */
+    bool lasts;
+    pt_serve_stay stays; /* of a POST: the process remains after this answer, */
     void *stay_context; /* and makes others with this context, which holds nothing of the request */
 } pt_serve_answer;
 

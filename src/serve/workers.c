@@ -14,12 +14,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+#include "serve/answers.h"
+
 /* A root and who answers there. */
 typedef struct {
     pt_kept *kept;
     unsigned root;
-    uint64_t asked; /* when it was asked last, in jobs */
+    uint64_t asked;      /* when it was asked last, in jobs */
+    uint64_t generation; /* the number of the keeper, which no other has had */
 } place;
+
+/* Answers that are kept take at most this part of the memory limit. */
+enum { ANSWERS_SHARE = 16 };
 
 struct pt_workers {
     void (*done)(pt_job *job);
@@ -35,6 +42,8 @@ struct pt_workers {
     unsigned place_count;
     unsigned last_root;
     uint32_t last_id;
+    uint64_t last_generation;
+    pt_answers answers;
     pt_job *running;
     unsigned running_count;
 };
@@ -106,6 +115,7 @@ void pt_job_free(pt_job *job)
     free_text(job->request.root);
     free_text(job->request.new_root);
     pt_answered_done(&job->answered);
+    free(job->key);
     free(job);
 }
 
@@ -155,6 +165,7 @@ static void put_in_place(pt_workers *w, pt_job *job)
     if (p == NULL) return; /* what it was to replace has gone */
     leave_kept(p->kept);
     p->kept = new_kept((pt_keeper){.socket = job->successor});
+    p->generation = ++w->last_generation;
     job->successor = -1;
 }
 
@@ -184,6 +195,8 @@ static bool start_job(pt_workers *w, pt_job *job)
     }
     job->id = ++w->last_id;
     p->asked = job->id;
+    if (!job->request.posts) job->key = pt_answers_key(&job->request, p->generation);
+    if (job->key != NULL && pt_answers_find(&w->answers, job->key, &job->answered)) return false;
     job->new_root = job->request.posts ? ++w->last_root : 0;
     job->request.new_root = root_text(job->new_root);
     job->memory = memfd_create("pitot-answer", MFD_CLOEXEC);
@@ -221,6 +234,8 @@ static void end_job(pt_workers *w, pt_job *job, bool is_cancelled)
                        "The report could not be made: its process has crashed, or its "
                        "memory was not enough.\n");
     if (job->answered.stays != PT_STAY_NOT) put_in_place(w, job);
+    if (job->answered.lasts && job->answered.status == 200 && job->key != NULL)
+        pt_answers_keep(&w->answers, job->key, job->memory);
     if (job->answered.fd < 0) close_end(&job->memory);
     job->memory = -1;
     close_end(&job->pipe);
@@ -394,6 +409,8 @@ pt_status pt_workers_new(pt_serve_fn *answer, void *context, void (*done)(pt_job
         return PT_ERR_SYSTEM;
     }
     w->places[0].kept = new_kept(first);
+    const uint64_t share = pt_memory_limit() / ANSWERS_SHARE;
+    pt_answers_init(&w->answers, share < PT_ANSWERS_BYTES ? share : PT_ANSWERS_BYTES);
     w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int error = w->wake < 0 ? errno : 0;
     pthread_mutex_init(&w->lock, NULL);
@@ -445,6 +462,7 @@ void pt_workers_free(pt_workers *w)
     if (w == NULL) return;
     for (unsigned i = 0; i < w->place_count; i++)
         leave_kept(w->places[i].kept);
+    pt_answers_done(&w->answers);
     if (w->wake >= 0) close(w->wake);
     pthread_mutex_destroy(&w->lock);
     free(w);

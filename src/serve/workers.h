@@ -4,6 +4,8 @@
  * Processes that stay are keepers, too. Each has a number, its root: 0 is the first keeper, and a
  * request for "/3/..." goes to keeper 3. If there are more than PT_MOST_STAYING, the one whose last
  * request is the oldest ends.
+ *
+ * An answer that lasts is given again without a process (answers.h).
  */
 #ifndef PT_SERVE_WORKERS_H
 #define PT_SERVE_WORKERS_H
@@ -36,6 +38,7 @@ typedef struct pt_job {
     uint32_t id;
     unsigned root, new_root;
     pt_kept *kept;
+    char *key; /* of the answer (answers.h); NULL: it is not kept */
     int pipe, memory, successor;
     struct pt_job *next;
 } pt_job;

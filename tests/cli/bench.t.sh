@@ -57,6 +57,45 @@ expect_stdout_line 'self * MISSED must 0.001 x peer'
 bench --no-peer -n 2 self
 expect_stdout_line 'self * - *must 100 x peer*'
 
+it 'a section with figures is a row for each, judged by the figure of its peer'
+cat >figures.ini <<'END'
+[inputs]
+[page]
+what = FIGURE of nothing
+ours = echo FIGURE 5
+peer = echo FIGURE 10
+figures =
+    open CPU s
+    heap MB
+must = 0.6 x peer
+goal = 0.4 x peer
+repeats = 1
+END
+run "$PITOT_ROOT/bench/run" --build "$PITOT_BUILD" --rows figures.ini --history -
+expect_status 0
+expect_stdout_line 'page-open *5 CPU s; peer 10 | must *0.6 x peer; goal 0.4 x peer'
+expect_stdout_line 'page-heap *5 MB; peer 10 | must *'
+run "$PITOT_ROOT/bench/run" --build "$PITOT_BUILD" --rows figures.ini --history - --no-peer page-heap
+expect_stdout_line 'page-heap *5 MB; peer - | - *'
+
+it 'a peer that runs once is measured once for all rows with the same command'
+cat >same.ini <<'END'
+[DEFAULT]
+ours = pitot version
+peer = sh -c 'echo >>%s/count'
+repeats = 1
+[inputs]
+[first]
+what = one
+[second]
+what = two
+END
+sed -i "s|%s|$PWD|" same.ini
+run "$PITOT_ROOT/bench/run" --build "$PITOT_BUILD" --rows same.ini --history -
+expect_status 0
+expect_stdout_line '2 rows in * s; the longest: *'
+expect_equal 'runs of the peer' "$(wc -l <count)" 1
+
 it 'a row that cannot be done is an error that says why'
 sed -i 's/^ours = .*/ours = pitot merge --no-such-option/' rows.ini
 bench -n 1

@@ -1,9 +1,14 @@
 /* Addresses that a server takes, and Host headers that it answers. */
 #include "base_check.h"
 
+#include <semaphore.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "serve/address.h"
+#include "serve/answers.h"
+#include "serve/workers.h"
 
 static void an_address_is_a_host_and_a_port_or_either(void **state)
 {
@@ -62,6 +67,74 @@ static void on_loopback_only_own_names_are_answered(void **state)
     assert_true(pt_serve_may_ask("example.com", "0.0.0.0"));
 }
 
+/* ---- Answers that are given again ---- */
+
+static sem_t finished;
+
+static void note_finished(pt_job *job)
+{
+    sem_post(&finished);
+}
+
+static void answer_with_pid(void *context, const pt_serve_request *request, pt_serve_answer *answer)
+{
+    pt_putf(&answer->body, "%d", (int)getpid());
+    answer->type = "text/plain";
+    answer->lasts = strcmp(request->path, "/lasting") == 0;
+}
+
+/* The process that made the answer. */
+static int maker_of(pt_workers *workers, const char *path, const char *value)
+{
+    const pt_serve_parameter parameter = {"p", value};
+    const pt_serve_request request = {
+        .path = path, .root = "", .parameter = &parameter, .parameter_count = 1, .body = -1};
+    pt_job *const job = pt_job_new(&request, -1, NULL);
+    char body[32] = "";
+    assert_true(pt_workers_submit(workers, job));
+    while (sem_wait(&finished) != 0) {
+    }
+    assert_int_equal(job->answered.status, 200);
+    assert_string_equal(job->answered.type, "text/plain");
+    assert_true(pread(job->answered.fd, body, sizeof body - 1, (off_t)job->answered.body_at) > 0);
+    pt_job_free(job);
+    return atoi(body);
+}
+
+static void an_answer_that_lasts_is_given_again_to_an_equal_request(void **state)
+{
+    pt_workers *workers = NULL;
+    pt_error error = PT_ERROR_INIT;
+    assert_int_equal(sem_init(&finished, 0, 0), 0);
+    assert_int_equal(pt_workers_new(answer_with_pid, NULL, note_finished, NULL, &workers, &error),
+                     PT_OK);
+    const int first = maker_of(workers, "/lasting", "1");
+    assert_int_equal(maker_of(workers, "/lasting", "1"), first);
+    const int other = maker_of(workers, "/lasting", "2");
+    assert_int_not_equal(other, first);
+    assert_int_equal(maker_of(workers, "/lasting", "1"), first);
+    assert_int_equal(maker_of(workers, "/lasting", "2"), other);
+    const int again = maker_of(workers, "/again", "1");
+    assert_int_not_equal(maker_of(workers, "/again", "1"), again);
+    pt_workers_stop(workers);
+    pt_workers_free(workers);
+    sem_destroy(&finished);
+}
+
+static void requests_differ_by_their_process_path_and_parameters(void **state)
+{
+    const pt_serve_parameter ab[] = {{"a", "b"}, {"c", ""}}, joined[] = {{"a", "b1:c0:"}};
+    const pt_serve_request two = {.path = "/x", .parameter = ab, .parameter_count = 2};
+    const pt_serve_request one = {.path = "/x", .parameter = joined, .parameter_count = 1};
+    PT_FREE char *key = pt_answers_key(&two, 1);
+    PT_FREE char *equal = pt_answers_key(&two, 1);
+    PT_FREE char *later = pt_answers_key(&two, 2);
+    PT_FREE char *other = pt_answers_key(&one, 1);
+    assert_string_equal(key, equal);
+    assert_string_not_equal(key, later);
+    assert_string_not_equal(key, other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -69,6 +142,8 @@ int main(void)
         cmocka_unit_test(what_is_no_address_is_refused),
         cmocka_unit_test(loopback_is_what_rfc_1122_and_4291_say),
         cmocka_unit_test(on_loopback_only_own_names_are_answered),
+        cmocka_unit_test(an_answer_that_lasts_is_given_again_to_an_equal_request),
+        cmocka_unit_test(requests_differ_by_their_process_path_and_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
