@@ -421,6 +421,28 @@ def recursion_is_a_choice(browser):
     equal(rows(page)[0], '400 40.0% 400 40.0% write')
 
 
+def rows_are_what_is_chosen(browser):
+    page = browser.open(TIMED + '/ui/top')
+    page.eval('(s => { s.value = "mapping"; s.dispatchEvent(new Event("change")); })(document.querySelector("#by"))')
+    waits(page, 'document.querySelectorAll("tbody tr").length === 1')
+    equal((address(page), rows(page)), ('/ui/top?by=mapping', ['1.05s 100.0% 1.05s 100.0% [app]']))
+    click_text(page, '#views a', 'Flame graph')
+    ready(page, 'flamegraph')
+    equal(page.eval('document.querySelectorAll("#rows tr").length'), 1)
+
+
+def a_track_is_chosen_for_all_views(browser):
+    page = browser.open(TIMED + '/ui/timeline')
+    click(page, '[aria-label="Only thread 8"]')
+    ready(page, 'timeline')
+    equal(address(page), '/ui/timeline?tf=tid%3D8')
+    click_text(page, '#views a', 'Top')
+    ready(page, 'top')
+    equal(rows(page)[0], '1.00s 95.2% 1.00s 95.2% usual')
+    click(page, '#others button')
+    waits(page, 'location.search === ""')
+
+
 def the_keyboard_reaches_the_focus(browser):
     page = browser.open(URL + '/ui/top')
     page.key('/')
@@ -691,6 +713,8 @@ TESTS = [
     conditions_without_a_field_can_be_taken_away,
     my_code_is_one_button,
     recursion_is_a_choice,
+    rows_are_what_is_chosen,
+    a_track_is_chosen_for_all_views,
     the_keyboard_reaches_the_focus,
     nothing_overflows_on_a_narrow_screen,
 ]

@@ -42,6 +42,7 @@ interface Live {
 const TABLE_ROWS = "1000";
 const PICKED_ROWS = "25";
 const KEPT_ANSWERS = 40;
+const CHOICES = ["by", "recursion"]; /* parameters with a list */
 const LOOK_AGAIN_MS = 1000;
 
 /* Names in messages may be any bytes. */
@@ -58,6 +59,7 @@ class App implements Page {
   private isFile = this.data.answers !== undefined;
   state = State.of(window.location, this.isFile);
   private local: { profile: LocalProfile; answers: Map<string, LocalAnswers> } | null = null; /* dropped on a file */
+  filters = !this.isFile;
   comparesRanges = !this.isFile && this.data.before === null;
   private views = this.viewsThere();
   private shown: HTMLIFrameElement | null = null; /* the frame of the report that is shown */
@@ -203,8 +205,10 @@ class App implements Page {
     });
     for (const name of FIELDS) byId(name).addEventListener("change", () => this.applyFields());
     byId("mine").addEventListener("click", () => this.go(this.state.asking({ mine: this.state.get("mine") === "" ? "1" : "" })));
-    const recursion = byId<HTMLSelectElement>("recursion");
-    recursion.addEventListener("change", () => this.go(this.state.asking({ recursion: recursion.value })));
+    for (const name of CHOICES) {
+      const choice = byId<HTMLSelectElement>(name);
+      choice.addEventListener("change", () => this.go(this.state.asking({ [name]: choice.value })));
+    }
     byId("clear").addEventListener("click", () => this.go(new State(this.state.view, new URLSearchParams())));
     byId("pattern").addEventListener("submit", (e) => {
       e.preventDefault();
@@ -389,7 +393,7 @@ class App implements Page {
   /* What is asked, as breadcrumbs that can be taken away. */
   private showConditions(): void {
     const names = this.state.conditions();
-    byId<HTMLSelectElement>("recursion").value = this.state.get("recursion");
+    for (const name of CHOICES) byId<HTMLSelectElement>(name).value = this.state.get(name);
     byId("mine").setAttribute("aria-pressed", String(this.state.get("mine") !== ""));
     byId("filters-title").textContent = names.length === 0 ? "Filters" : `Filters (${names.length})`;
     byId("others").replaceChildren(

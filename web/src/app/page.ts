@@ -13,6 +13,7 @@ export interface Report {
 
 export interface Page {
   readonly state: State;
+  readonly filters: boolean; /* questions may be changed: a file has its answers only */
   readonly comparesRanges: boolean; /* two ranges of the time can be compared */
   /* The JSON of a report on the query that is shown. Throws an Error with the words of the report. */
   ask<T>(route: string, options?: Record<string, string>): Promise<T>;

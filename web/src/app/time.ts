@@ -183,7 +183,19 @@ class TimeView {
       this.shade(c, style, TRACK_PX);
     });
     this.listen(canvas, (x0, _y0, x1) => ({ from: this.at(Math.min(x0, x1)), to: this.at(Math.max(x0, x1)) }));
-    return element("section", "", element("h2", "quiet", title), canvas);
+    return element("section", "", element("h2", "quiet", title, this.onlyButton(track)), canvas);
+  }
+
+  /* The samples of one process, thread or cpu, in all views; the condition above takes it back. */
+  private onlyButton(track: Track): HTMLElement | string {
+    const label = { process: "pid", thread: "tid", cpu: "cpu" }[track.kind];
+    const number = { process: track.pid, thread: track.tid, cpu: track.cpu }[track.kind];
+    const condition = `${label}=${number}`;
+    if (!this.page.filters || label === undefined || number === null || this.page.state.get("tf") === condition) return "";
+    const button = this.button("Only", `Only samples of ${track.kind} ${number}`, () => this.page.go(this.page.state.asking({ tf: condition })));
+    button.className = "label";
+    button.setAttribute("aria-label", `Only ${track.kind} ${number}`);
+    return button;
   }
 
   /* What is in no range is veiled; the base is green. */
