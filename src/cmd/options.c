@@ -225,9 +225,10 @@ static const pt_option query_rows[] = {
      .offset = offsetof(pt_query, event),
      .metavar = "EVENT",
      .aliases = "sample-index",
-     .help = "which values to show: a number, a type, or type/unit",
+     .help = "which values to show: a number, a type, type/unit, or a sum: cpu+off-cpu",
      .details = "The default is the profile's default event, or its last event. `pitot info` lists "
-                "the events.",
+                "the events. A sum adds up to four events of one unit; top and tree show what "
+                "each adds to the total in a column of its own.",
      .group = "Which samples and frames"},
     {.name = "focus",
      .letter = 'f',

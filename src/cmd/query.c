@@ -16,6 +16,7 @@
 #include "transform/prune.h"
 #include "transform/recursion.h"
 #include "transform/scale.h"
+#include "transform/sum.h"
 #include "transform/tags.h"
 #include "transform/waits.h"
 #include "view/own_code.h"
@@ -54,24 +55,44 @@ static void say_other_events(const pt_cmd_context *context)
     pt_buf_done(&list);
 }
 
+/* Adds the sum of several events to the profile: "cpu+off-cpu". */
+static pt_status add_sum(pt_cmd_context *context, const char *names, pt_error *reterr)
+{
+    const pt_profile *summed;
+    const pt_status status = pt_sum_events(context->profile, names, &summed, reterr);
+    if (status != PT_OK) return status;
+    pt_profile_unref(context->profile);
+    context->profile = summed;
+    context->event = summed->event->t.count - 1;
+    return PT_OK;
+}
+
 static int choose_event(pt_cmd_context *context)
 {
     const pt_profile *p = context->profile;
     const char *name = context->query.event;
     const bool asked = name != NULL && name[0] != '\0';
-    context->event = asked ? pt_profile_find_event(p, name) : pt_profile_default_event(p);
-    if (context->event != PT_NONE) {
-        if (!asked) say_other_events(context);
-        return PT_EXIT_OK;
-    }
     if (p->event->t.count == 0) {
         pt_say("%s: the profile has no events", context->title);
         return PT_EXIT_NO_MATCH;
     }
+    pt_error error = PT_ERROR_INIT;
+    pt_status status = PT_OK;
+    if (asked && pt_is_sum(p, name)) {
+        status = add_sum(context, name, &error);
+    } else {
+        context->event = asked ? pt_profile_find_event(p, name) : pt_profile_default_event(p);
+        if (context->event == PT_NONE)
+            status = pt_error_set(&error, PT_ERR_NOTFOUND, "the profile has no such event");
+    }
+    if (status == PT_OK) {
+        if (!asked) say_other_events(context);
+        return PT_EXIT_OK;
+    }
     pt_buf list = PT_BUF_INIT;
-    for (uint32_t e = 0; e < p->event->t.count; e++)
-        pt_putf(&list, "%s%s", e > 0 ? ", " : "", pt_text(p, p->event->row[e].type));
-    pt_say("--event=%s: the profile has no such event; its events: %s", name, pt_buf_text(&list));
+    for (uint32_t e = 0; e < p->event->t.count && status == PT_ERR_NOTFOUND; e++)
+        pt_putf(&list, "%s%s", e > 0 ? ", " : "; its events: ", pt_text(p, p->event->row[e].type));
+    pt_say("--event=%s: %s%s", name, error.message, pt_buf_text(&list));
     pt_buf_done(&list);
     return PT_EXIT_USAGE;
 }
@@ -369,8 +390,13 @@ int pt_cmd_ask(pt_cmd_context *context)
     if (!context->query.native && !(context->command->needs & keeps_native)) {
         const pt_profile *folded = pt_fold_interpreter(context->profile, &context->diag);
         pt_profile_unref(context->profile);
-        context->profile = pt_fold_waits(folded, &context->diag);
+        bool is_shortened;
+        context->profile = pt_fold_waits(folded, context->event, &is_shortened, &context->diag);
         pt_profile_unref(folded);
+        if (is_shortened && !context->resident)
+            pt_say("%s: a wait shows one function of the kernel, the one that waits; --native "
+                   "shows all",
+                   context->title);
     }
     status = make_tag_frames(context);
     if (status != PT_EXIT_OK) return status;

@@ -151,7 +151,8 @@ static const pt_option record_rows[] = {
      .offset = offsetof(pt_record_settings, off_cpu),
      .help = "add the time that threads wait; see it with -e off-cpu",
      .details = "pitot top -e off-cpu shows the time that they wait for something, -e ready the "
-                "time that they could run and another thread had their CPU. A thread that waits "
+                "time that they could run and another thread had their CPU, -e cpu+off-cpu the "
+                "CPU time and the waits of each function beside each other. A thread that waits "
                 "all the while is seen with --engine=bpf only."},
     {.name = "wall",
      .type = PT_OPT_FLAG,

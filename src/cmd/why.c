@@ -56,7 +56,8 @@ static int why_run(pt_cmd_context *context, void *own)
     pt_why why;
     pt_error error = PT_ERROR_INIT;
     /* The command asks for an interpreter's own frames, and so gets those of the scheduler, too. */
-    PT_UNREF_PROFILE const pt_profile *shown = pt_fold_waits(context->answer, &context->diag);
+    PT_UNREF_PROFILE const pt_profile *shown =
+        pt_fold_waits(context->answer, context->event, NULL, &context->diag);
     const pt_status status = pt_why_init(&why, shown, &request, &error);
     pt_regex_free(pattern);
     if (status == PT_ERR_NOTFOUND) return pt_cmd_unmatched(context);

@@ -36,7 +36,10 @@ uint32_t pt_profile_default_event(const pt_profile *p)
     for (uint32_t e = 0; wanted != 0 && e < p->event->t.count; e++) {
         if (p->event->row[e].type == wanted) return e;
     }
-    return p->event->t.count > 0 ? p->event->t.count - 1 : PT_NONE;
+    uint32_t last = p->event->t.count;
+    while (last > 1 && p->event->row[last - 1].sum_of != 0)
+        last--;
+    return last > 0 ? last - 1 : PT_NONE;
 }
 
 uint32_t pt_profile_find_event(const pt_profile *p, const char *name)
@@ -54,6 +57,15 @@ uint32_t pt_profile_find_event(const pt_profile *p, const char *name)
     return isdigit((unsigned char)name[0]) && *end == '\0' && number < p->event->t.count
                ? (uint32_t)number
                : PT_NONE;
+}
+
+size_t pt_event_parts(const pt_profile *p, uint32_t event, uint32_t ret_part[PT_EVENT_PARTS_MAX])
+{
+    const uint64_t sum_of = p->event->row[event].sum_of;
+    size_t count = 0;
+    for (uint32_t e = 0; e < p->event->t.count && e < 64 && count < PT_EVENT_PARTS_MAX; e++)
+        if (sum_of >> e & 1) ret_part[count++] = e;
+    return count;
 }
 
 int64_t pt_profile_total(const pt_profile *p, uint32_t event)

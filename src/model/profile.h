@@ -73,7 +73,11 @@ typedef struct pt_event {
     double rate_hz;            /* rate of the sampling clock; 0 = unknown */
     double monitored_fraction; /* share of the time during which the event was counted; 0 = unknown,
                                   treated as 1 */
+    uint64_t sum_of;           /* bit e: the values contain those of event e (transform/sum.h);
+                                  0: the event is no sum. No file has it */
 } pt_event;
+
+enum { PT_EVENT_PARTS_MAX = 4 }; /* events that a sum can have */
 
 typedef struct pt_events {
     pt_table t;
@@ -348,6 +352,9 @@ static inline const pt_provenance *pt_profile_provenance(const pt_profile *p)
 
 /* The kind that a unit's name ("nanoseconds", "KB") implies; PT_EVENT_COUNT for unknown units. */
 pt_event_kind pt_event_kind_of_unit(const char *unit);
+/* The events that the event adds up, in the profile's order. Returns their number; 0: the event is
+ * no sum. */
+size_t pt_event_parts(const pt_profile *p, uint32_t event, uint32_t ret_part[PT_EVENT_PARTS_MAX]);
 
 /* The event shown by default: the source's choice, else the last event, as profile.proto specifies.
  * PT_NONE without events. */

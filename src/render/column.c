@@ -299,8 +299,9 @@ void pt_columns_json_rows(pt_json_w *w, const char *key, const pt_columns *colum
 
 static void csv_title(pt_out *out, const char *group, const pt_column *c)
 {
-    pt_outf(out, "%s%s%s", group, group[0] != '\0' ? "_" : "",
-            c->csv_key != NULL ? c->csv_key : c->key);
+    const char *const key = c->csv_key != NULL ? c->csv_key : c->key;
+    if (group[0] != '\0') pt_outf(out, "%s_", group);
+    pt_csv_put(out, key);
 }
 
 static void csv_cell(pt_out *out, const pt_columns *columns, const pt_column *c, const void *row)

@@ -45,6 +45,11 @@ static void put_what(pt_out *out, const pt_report_head *head)
         put_samples(out, s->samples);
     }
     if (s->duration_ns > 0) pt_outf(out, " in %s", pt_value_of("nanoseconds", s->duration_ns).text);
+    for (size_t k = 0; k < s->part_count; k++) {
+        pt_out_text(out, k > 0 ? ", " : ": ");
+        pt_text_put(out, s->part_type[k], 0);
+        pt_outf(out, " %s", pt_value_of(s->unit, s->part_total[k]).text);
+    }
     if (!counts_samples) {
         pt_out_text(out, ", ");
         put_samples(out, s->samples);
@@ -178,6 +183,14 @@ void pt_report_profile_json(pt_json_w *w, const pt_report_head *head)
     pt_json_key_int(w, "samples", s->samples);
     pt_json_key_int(w, "rows", s->rows);
     pt_json_key_int(w, "stacks", s->stacks);
+    if (s->part_count > 0) pt_json_key_array(w, "parts");
+    for (size_t k = 0; k < s->part_count; k++) {
+        pt_json_object(w);
+        pt_json_key_text(w, "event", s->part_type[k]);
+        pt_json_key_int(w, "total", s->part_total[k]);
+        pt_json_object_end(w);
+    }
+    if (s->part_count > 0) pt_json_array_end(w);
     put_known(w, "duration_ns", (double)s->duration_ns, s->duration_ns > 0);
     put_known(w, "rate_hz", s->rate_hz, s->rate_hz > 0);
     put_known(w, "complete_share", s->complete_share, s->ends_known);

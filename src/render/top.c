@@ -5,6 +5,7 @@
 
 #include "render/column.h"
 #include "render/markdown.h"
+#include "render/parts.h"
 #include "render/report.h"
 
 #define MOSTLY 0.95 /* a larger share is not shown */
@@ -85,11 +86,15 @@ static const pt_column columns[] = {
               .members = interval_columns, .is_known = pt_totals_known),
 };
 
-static pt_columns columns_of(const pt_report_head *head, const pt_top *top)
+static pt_columns columns_of(const pt_report_head *head, const pt_top *top,
+                             pt_part_columns *ret_parts)
 {
-    return (pt_columns){PT_COLUMNS(columns), .unit = head->summary.unit,
-                        .totals_known = head->summary.has_stacks,
-                        .width = {[VALUES] = 6, [HALVES] = top->has_intervals ? 6 : 0}};
+    pt_columns c = {PT_COLUMNS(columns), .unit = head->summary.unit,
+                    .totals_known = head->summary.has_stacks,
+                    .width = {[VALUES] = 6, [HALVES] = top->has_intervals ? 6 : 0}};
+    pt_part_columns_init(ret_parts, &c, &head->summary, offsetof(pt_top_row, part_self),
+                         offsetof(pt_top_row, part_total), 0);
+    return c;
 }
 
 static void put_row(pt_out *out, const pt_look *look, const pt_columns *c, const pt_top *top,
@@ -120,7 +125,8 @@ static void put_row(pt_out *out, const pt_look *look, const pt_columns *c, const
 
 void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_top *top)
 {
-    pt_columns c = columns_of(head, top);
+    pt_part_columns parts;
+    pt_columns c = columns_of(head, top, &parts);
     for (size_t i = 0; i < top->count; i++)
         pt_columns_fit(&c, &top->row[i]);
     pt_report_head_text(out, look, head);
@@ -128,11 +134,13 @@ void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, c
     for (size_t i = 0; i < top->count && pt_out_ok(out); i++)
         put_row(out, look, &c, top, &top->row[i]);
     if (top->more > 0) pt_outf(out, "%s more (-n 0)\n", pt_count_of(top->more).text);
+    pt_part_columns_done(&parts);
 }
 
 void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top)
 {
-    const pt_columns c = columns_of(head, top);
+    pt_part_columns parts;
+    const pt_columns c = columns_of(head, top, &parts);
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "top", head);
@@ -141,12 +149,15 @@ void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top)
     pt_json_key_uint(&w, "more", top->more);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
+    pt_part_columns_done(&parts);
 }
 
 void pt_top_csv(pt_out *out, const pt_report_head *head, const pt_top *top)
 {
-    const pt_columns c = columns_of(head, top);
+    pt_part_columns parts;
+    const pt_columns c = columns_of(head, top, &parts);
     pt_columns_csv_rows(out, &c, top->row, top->count, sizeof *top->row);
+    pt_part_columns_done(&parts);
 }
 
 static char *place_beside(const void *context, const void *row)
@@ -157,11 +168,13 @@ static char *place_beside(const void *context, const void *row)
 
 void pt_top_markdown(pt_out *out, const pt_report_head *head, const pt_top *top)
 {
-    const pt_columns c = columns_of(head, top);
+    pt_part_columns parts;
+    const pt_columns c = columns_of(head, top, &parts);
     pt_markdown_lines(out);
     pt_report_facts_text(out, head);
     pt_markdown_lines(out);
     pt_out_char(out, '\n');
     pt_markdown_table(out, &c, top->row, top->count, sizeof *top->row, place_beside, top);
     if (top->more > 0) pt_outf(out, "\n%s more\n", pt_count_of(top->more).text);
+    pt_part_columns_done(&parts);
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "render/column.h"
+#include "render/parts.h"
 #include "render/report.h"
 
 /* For each indent: has its branch further siblings? */
@@ -97,13 +97,16 @@ static const pt_column columns[] = {
 };
 
 /* The columns. The last two are shown for trees of call arcs. */
-static pt_columns columns_of(const pt_report_head *head, const pt_tree *tree)
+static pt_columns columns_of(const pt_report_head *head, const pt_tree *tree,
+                             pt_part_columns *ret_parts)
 {
     pt_columns c = {PT_COLUMNS(columns), .unit = head->summary.unit,
                     .totals_known =
                         tree->from_calls ? tree->calls.has_cost : head->summary.has_stacks,
                     .width = {[VALUES] = 6, [CALLS] = tree->from_calls ? 5 : 0}};
     if (!tree->from_calls) c.count -= 2;
+    pt_part_columns_init(ret_parts, &c, &head->summary, offsetof(pt_tree_row, part_self),
+                         offsetof(pt_tree_row, part_total), 3);
     return c;
 }
 
@@ -132,7 +135,8 @@ static void put_row(pt_out *out, const pt_look *look, const pt_columns *c, guide
 
 void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, pt_tree *tree)
 {
-    pt_columns c = columns_of(head, tree);
+    pt_part_columns parts;
+    pt_columns c = columns_of(head, tree, &parts);
     pt_tree_row row;
     while (pt_tree_next(tree, &row))
         pt_columns_fit(&c, &row);
@@ -147,12 +151,14 @@ void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, 
                 pt_count_of(tree->left_out).text, tree->left_out == 1 ? "" : "s");
     if (tree->rootless != 0)
         pt_outf(out, "%s in samples without any frame\n", pt_value_of(c.unit, tree->rootless).text);
+    pt_part_columns_done(&parts);
 }
 
 /* Rows are in preorder; "depth" gives their parents. */
 void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree)
 {
-    const pt_columns c = columns_of(head, tree);
+    pt_part_columns parts;
+    const pt_columns c = columns_of(head, tree, &parts);
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "tree", head);
@@ -169,13 +175,16 @@ void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree)
     pt_json_key_int(&w, "without_frames", tree->rootless);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
+    pt_part_columns_done(&parts);
 }
 
 void pt_tree_csv(pt_out *out, const pt_report_head *head, pt_tree *tree)
 {
-    const pt_columns c = columns_of(head, tree);
+    pt_part_columns parts;
+    const pt_columns c = columns_of(head, tree, &parts);
     pt_columns_csv_head(out, &c);
     pt_tree_row row;
     while (pt_out_ok(out) && pt_tree_next(tree, &row))
         pt_columns_csv(out, &c, &row);
+    pt_part_columns_done(&parts);
 }

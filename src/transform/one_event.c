@@ -10,6 +10,7 @@ static pt_events *event_alone(const pt_events *old, uint32_t event)
     pt_events *const events = pt_table_new(sizeof *events, 1);
     pt_event *const row = pt_alloc(1, sizeof *row);
     *row = old->row[event];
+    row->sum_of = 0;
     events->row = row;
     return events;
 }

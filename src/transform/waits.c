@@ -13,6 +13,7 @@ typedef struct {
     const pt_profile *profile;
     const uint8_t *kind; /* by location */
     const bool *has_cpu; /* by stack: a sample has CPU time */
+    bool *is_shortened;  /* by stack */
 } folding;
 
 /* How names of the kernel's functions begin that put a thread to sleep for others (kernel/sched,
@@ -75,19 +76,28 @@ static uint32_t keep_frames(const void *context, uint32_t stack, uint32_t *ret_f
     while (first + 1 < kernel && f->kind[frames[first]] == SCHEDULER)
         first++;
     if (kernel > 0) ret_frames[kept++] = frames[first];
+    f->is_shortened[stack] = kernel > 1;
     memcpy(ret_frames + kept, frames + kernel, (depth - kernel) * sizeof *frames);
     return kept + depth - kernel;
 }
 
-const pt_profile *pt_fold_waits(const pt_profile *profile, pt_diag *diag)
+const pt_profile *pt_fold_waits(const pt_profile *profile, uint32_t event, bool *ret_shortened,
+                                pt_diag *diag)
 {
+    bool is_seen = false;
+    if (ret_shortened != NULL) *ret_shortened = false;
     if (pt_profile_find_event(profile, "off-cpu") == PT_NONE) return pt_profile_ref(profile);
-    uint8_t *const kind = kinds_of_locations(profile);
-    bool *const has_cpu = find_cpu(profile, pt_profile_find_event(profile, "cpu"));
-    const folding f = {.profile = profile, .kind = kind, .has_cpu = has_cpu};
+    PT_FREE uint8_t *kind = kinds_of_locations(profile);
+    PT_FREE bool *has_cpu = find_cpu(profile, pt_profile_find_event(profile, "cpu"));
+    PT_FREE bool *is_shortened =
+        pt_alloc((size_t)profile->stack->t.count + 1, sizeof *is_shortened);
+    const folding f = {
+        .profile = profile, .kind = kind, .has_cpu = has_cpu, .is_shortened = is_shortened};
     const pt_frames_edit edit = {.edit_stack = keep_frames, .context = &f};
     const pt_profile *const folded = pt_frames_apply(profile, &edit, diag);
-    free(kind);
-    free(has_cpu);
+    const pt_samples *const samples = profile->sample;
+    for (uint32_t i = 0; i < samples->t.count && !is_seen; i++)
+        is_seen = samples->value[event][i] != 0 && is_shortened[samples->stack[i]];
+    if (ret_shortened != NULL) *ret_shortened = is_seen;
     return folded;
 }

@@ -7,7 +7,9 @@
 #include "model/profile.h"
 
 /* Stacks with CPU time keep their frames, and so do profiles without the event off-cpu. Returns a
- * new reference, to the same profile if nothing changes. */
-const pt_profile *pt_fold_waits(const pt_profile *profile, pt_diag *diag);
+ * new reference, to the same profile if nothing changes. *ret_shortened (may be NULL): a sample
+ * with a value of the event has lost frames. */
+const pt_profile *pt_fold_waits(const pt_profile *profile, uint32_t event, bool *ret_shortened,
+                                pt_diag *diag);
 
 #endif

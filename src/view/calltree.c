@@ -29,7 +29,7 @@
 /* A stack of which some frames are placed in the tree. In order of time: a sample's. */
 typedef struct {
     int64_t value;
-    int64_t base;    /* of a difference: what of value is the base's */
+    int64_t base;    /* of a difference: what of value is the base's; or what is the part's */
     uint64_t next;   /* place of the next frame among the frames of all stacks */
     uint32_t frames; /* frames left */
     uint32_t lines;  /* names of the next frame that are placed already, outermost first */
@@ -120,6 +120,11 @@ static uint32_t take_name(const planting *t, item *it, uint32_t location, bool *
 
 /* ---- Nodes ---- */
 
+static bool has_base(const planting *t)
+{
+    return t->request->splits || t->request->part != NULL;
+}
+
 static void grow_nodes(planting *t)
 {
     pt_calltree *tree = t->tree;
@@ -135,7 +140,7 @@ static void grow_nodes(planting *t)
     GROW(folded);
     GROW(self);
     GROW(total);
-    if (t->request->splits) {
+    if (has_base(t)) {
         GROW(self_base);
         GROW(total_base);
     }
@@ -160,7 +165,7 @@ static uint32_t add_node(planting *t, const group *g)
     tree->folded[node] = g->folded;
     tree->self[node] = 0;
     tree->total[node] = g->total;
-    if (t->request->splits) {
+    if (has_base(t)) {
         tree->self_base[node] = 0;
         tree->total_base[node] = g->base;
     }
@@ -619,9 +624,11 @@ static void plant_widest(planting *t)
 
 /* ---- The root ---- */
 
-/* Per stack, the magnitudes of what is negative; the caller frees. NULL if values are not split. */
+/* Per stack, the part's values, or the magnitudes of what is negative; the caller frees. NULL: the
+ * tree has no such column. */
 static int64_t *find_base_values(const planting *t, int64_t *value)
 {
+    if (t->request->part != NULL) return pt_view_stack_values(t->fold->profile, *t->request->part);
     if (!t->request->splits) return NULL;
     const pt_samples *samples = t->fold->profile->sample;
     const int64_t *of_sample = samples->value[t->request->event];

@@ -35,9 +35,11 @@ typedef struct pt_calltree_request {
      * root: nodes that equal the last of them in both are there, too. The others are folded. It has
      * no effect in order of time. No value is negative, unless the request splits. */
     uint32_t most_nodes;
-    bool inverted; /* from the leaf up: functions that run, below them their callers */
-    bool splits;   /* of a difference: self and total are sums of magnitudes, of which the
-                      columns self_base and total_base hold what was negative: the base's */
+    bool inverted;        /* from the leaf up: functions that run, below them their callers */
+    bool splits;          /* of a difference: self and total are sums of magnitudes, of which the
+                             columns self_base and total_base hold what was negative: the base's */
+    const uint32_t *part; /* NULL, or an event that the event adds up: self_base and total_base hold
+                             its values */
     /* Only what lies below the node of these names, which becomes the root; NULL = all. Separated
        by ';', with '\\' before a ';' or '\\' of a name. Borrowed. */
     const char *under;
@@ -59,7 +61,7 @@ typedef struct pt_calltree {
     uint32_t *folded;      /* 0, or how many children of the parent this node stands for; what lies
                               below them is in its total, and its self is 0 */
     int64_t *self, *total; /* total = self + totals of the children */
-    int64_t *self_base, *total_base; /* NULL unless the request splits */
+    int64_t *self_base, *total_base; /* NULL unless the request splits, or has a part */
     /* NULL unless in order: the values to the left of the node, and the values from its left edge
      * to its right one: its total, or of a folded node also the gaps between what it stands for,
      * each of them lighter than min_weight. */

@@ -149,41 +149,68 @@ static bool square_equal(const pt_profile *p, uint32_t event, double weight, boo
     return true;
 }
 
-bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares, double *ret_counts,
-                 pt_draws *ret_draws)
+/* The draws of an event that is no sum. squares and counts are 0. */
+static bool square_event(const pt_profile *profile, uint32_t event, double *squares, double *counts,
+                         pt_draws *ret_draws)
 {
-    PT_FREE double *own_counts =
-        ret_counts == NULL ? pt_alloc_table(profile->sample->t.count + 1, sizeof *own_counts)
-                           : NULL;
-    double *const counts = ret_counts != NULL ? ret_counts : own_counts;
     const pt_event *const e = &profile->event->row[event];
-    for (uint32_t i = 0; i < profile->sample->t.count; i++)
-        if (profile->sample->value[event][i] < 0) {
-            *ret_draws =
-                (pt_draws){.name = "samples", .value = (double)pt_view_magnitude(profile, event)};
-            return false;
-        }
-    pt_draws d = {.name = "samples", .value = (double)pt_view_magnitude(profile, event)};
-    memset(ret_squares, 0, profile->sample->t.count * sizeof *ret_squares);
-    memset(counts, 0, profile->sample->t.count * sizeof *counts);
+    pt_draws d = *ret_draws;
     const uint32_t count = count_of_draws(profile, event);
     bool is_known = true;
     if (count != PT_NONE) d.name = pt_text(profile, profile->event->row[count].type);
     const bool is_sampled = count != PT_NONE && is_called(profile, count, "samples");
     if (count == event)
-        square_equal(profile, event, 1, is_sampled, ret_squares, counts, &d);
+        square_equal(profile, event, 1, is_sampled, squares, counts, &d);
     else if (count != PT_NONE)
-        square_counted(profile, event, count, ret_squares, counts, &d);
+        square_counted(profile, event, count, squares, counts, &d);
     else
-        is_known = square_heap(profile, event, ret_squares, counts, &d) ||
+        is_known = square_heap(profile, event, squares, counts, &d) ||
                    square_equal(profile, event, period_of(profile, event),
-                                e->kind != PT_EVENT_BYTES, ret_squares, counts, &d) ||
+                                e->kind != PT_EVENT_BYTES, squares, counts, &d) ||
                    (e->kind == PT_EVENT_COUNT && profile->event->t.count == 1 &&
-                    square_equal(profile, event, 1, false, ret_squares, counts, &d));
+                    square_equal(profile, event, 1, false, squares, counts, &d));
     for (uint32_t i = 0; i < profile->sample->t.count; i++)
-        d.squares += ret_squares[i];
+        d.squares += squares[i];
     *ret_draws = d;
     return is_known;
+}
+
+/* The draws of a sum are those of its events, which are independent. */
+static bool square_sum(const pt_profile *profile, const uint32_t *part, size_t part_count,
+                       double *squares, double *counts, pt_draws *d)
+{
+    const uint32_t rows = profile->sample->t.count;
+    PT_FREE double *more = pt_alloc_table(2 * ((size_t)rows + 1), sizeof *more);
+    for (size_t k = 0; k < part_count; k++) {
+        pt_draws one = {.value = (double)pt_view_magnitude(profile, part[k])};
+        memset(more, 0, 2 * (size_t)rows * sizeof *more);
+        if (!square_event(profile, part[k], more, more + rows, &one)) return false;
+        for (uint32_t i = 0; i < rows; i++) {
+            squares[i] += more[i];
+            counts[i] += more[rows + i];
+        }
+        d->count += one.count;
+        d->squares += one.squares;
+    }
+    return true;
+}
+
+bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares, double *ret_counts,
+                 pt_draws *ret_draws)
+{
+    const uint32_t rows = profile->sample->t.count;
+    PT_FREE double *own_counts =
+        ret_counts == NULL ? pt_alloc_table((size_t)rows + 1, sizeof *own_counts) : NULL;
+    double *const counts = ret_counts != NULL ? ret_counts : own_counts;
+    *ret_draws = (pt_draws){.name = "samples", .value = (double)pt_view_magnitude(profile, event)};
+    for (uint32_t i = 0; i < rows; i++)
+        if (profile->sample->value[event][i] < 0) return false;
+    memset(ret_squares, 0, rows * sizeof *ret_squares);
+    memset(counts, 0, rows * sizeof *counts);
+    uint32_t part[PT_EVENT_PARTS_MAX];
+    const size_t parts = pt_event_parts(profile, event, part);
+    return parts > 0 ? square_sum(profile, part, parts, ret_squares, counts, ret_draws)
+                     : square_event(profile, event, ret_squares, counts, ret_draws);
 }
 
 /* Sums of that many units fit whatever is added up. */

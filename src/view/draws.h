@@ -36,7 +36,9 @@ typedef struct pt_draws {
  *
  * 3. the event's period, or the profile's if it is in the event's unit.
  *
- * 4. the event itself, if it is the only one and counts. */
+ * 4. the event itself, if it is the only one and counts.
+ *
+ * The draws of a sum of events are those of all of them. */
 bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares, double *ret_counts,
                  pt_draws *ret_draws);
 

@@ -112,6 +112,12 @@ pt_summary pt_summary_of(const pt_profile *p, uint32_t event)
         .arcs = p->arc->t.count,
         .arc_costs = p->arc->cost[event] != NULL,
     };
+    uint32_t part[PT_EVENT_PARTS_MAX];
+    summary.part_count = pt_event_parts(p, event, part);
+    for (size_t k = 0; k < summary.part_count; k++) {
+        summary.part_type[k] = pt_text(p, p->event->row[part[k]].type);
+        summary.part_total[k] = pt_view_magnitude(p, part[k]);
+    }
     look_at_stacks(p, event, &summary);
     return summary;
 }

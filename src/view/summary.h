@@ -25,7 +25,10 @@ typedef struct pt_summary {
     double complete_share;            /* of the total in stacks that reach the thread's start */
     double unchecked_share;           /* the same, of PT_STACK_END_UNCHECKED */
     double unnamed_share;             /* of the total in samples whose leaf has no name */
-    bool damaged;                     /* only a part of the source could be read */
+    size_t part_count;                /* of the events that the event adds up */
+    const char *part_type[PT_EVENT_PARTS_MAX];
+    int64_t part_total[PT_EVENT_PARTS_MAX]; /* as total */
+    bool damaged;                           /* only a part of the source could be read */
 } pt_summary;
 
 /* How many samples were taken; see above. */

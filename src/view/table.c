@@ -170,13 +170,13 @@ static void count_with_threads(counting *t, unsigned threads)
     }
 }
 
-static void count_all(counting *t)
+static void count_event(counting *t, uint32_t event)
 {
-    PT_FREE int64_t *value = pt_view_stack_values(t->profile, t->request->event);
+    PT_FREE int64_t *value = pt_view_stack_values(t->profile, event);
     const uint32_t count = t->profile->stack->t.count;
     const unsigned threads = pt_pool_threads(t->request->pool);
     t->value = value;
-    if (pt_view_magnitude(t->profile, t->request->event) == INT64_MAX)
+    if (pt_view_magnitude(t->profile, event) == INT64_MAX)
         count_stacks(t, &t->all, 0, count, false);
     else if (is_worth_threads(t, threads))
         count_with_threads(t, threads);
@@ -373,13 +373,30 @@ static pt_top rows_of(counting *t)
     return top;
 }
 
+/* Fills in what each event that the event adds up has of the rows. The table's own counts go. */
+static void count_parts(counting *t, pt_top *top)
+{
+    uint32_t part[PT_EVENT_PARTS_MAX];
+    const size_t parts = pt_event_parts(t->profile, t->request->event, part);
+    for (size_t k = 0; k < parts; k++) {
+        tally_done(&t->all);
+        tally_init(&t->all, t);
+        memset(t->self, 0, t->fold.count * sizeof *t->self);
+        count_event(t, part[k]);
+        for (size_t i = 0; i < top->count; i++) {
+            top->row[i].part_self[k] = t->self[top->row[i].id];
+            top->row[i].part_total[k] = t->all.cell[top->row[i].id].total;
+        }
+    }
+}
+
 static pt_status count_names(counting *t, const pt_profile *profile, const pt_top_request *request,
                              pt_error *reterr)
 {
     const pt_status status = pt_fold_init(&t->fold, profile, &request->fold, reterr);
     if (status != PT_OK) return status;
     counting_init(t, profile, request);
-    count_all(t);
+    count_event(t, request->event);
     return PT_OK;
 }
 
@@ -390,6 +407,7 @@ pt_status pt_top_init(pt_top *ret_top, const pt_profile *profile, const pt_top_r
     const pt_status status = count_names(&t, profile, request, reterr);
     if (status != PT_OK) return status;
     *ret_top = rows_of(&t);
+    count_parts(&t, ret_top);
     counting_done(&t);
     return PT_OK;
 }
@@ -404,6 +422,8 @@ pt_status pt_top_leaders(pt_top *ret_by_self, pt_top *ret_by_total, const pt_pro
     *ret_by_self = rows_of(&t);
     t.sort = PT_SORT_TOTAL;
     *ret_by_total = rows_of(&t);
+    count_parts(&t, ret_by_self);
+    count_parts(&t, ret_by_total);
     counting_done(&t);
     return PT_OK;
 }

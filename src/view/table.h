@@ -42,8 +42,10 @@ typedef struct pt_top_row {
     bool inlined;                   /* every frame of it was inlined into another */
     bool unnamed;                   /* the name is an address or a file */
     uint32_t id;                    /* of the fold: the same in every table of one count */
-    pt_own_caller caller;           /* after pt_own_callers; without a name before */
-    pt_interval self_interval;      /* if pt_top_intervals was asked; NAN = unknown */
+    int64_t part_self[PT_EVENT_PARTS_MAX]; /* of each event that the event adds up */
+    int64_t part_total[PT_EVENT_PARTS_MAX];
+    pt_own_caller caller;      /* after pt_own_callers; without a name before */
+    pt_interval self_interval; /* if pt_top_intervals was asked; NAN = unknown */
     pt_interval total_interval;
 } pt_top_row;
 

@@ -41,7 +41,7 @@ static pt_tree_row row_of(pt_tree *t, uint32_t node)
     const bool folded = nodes->folded[node] > 0;
     const uint32_t name = nodes->name[node];
     const uint32_t call = t->from_calls ? t->call_node[node].call : PT_NONE;
-    return (pt_tree_row){
+    pt_tree_row row = {
         .name = folded          ? ""
                 : t->from_calls ? t->calls.function[name].name
                                 : text_of(t, name),
@@ -62,6 +62,11 @@ static pt_tree_row row_of(pt_tree *t, uint32_t node)
         .only = is_only(t, node),
         .indent = t->indent[node],
     };
+    for (size_t k = 0; k < t->part_count; k++) {
+        row.part_self[k] = t->part[k].self_base[node];
+        row.part_total[k] = t->part[k].total_base[node];
+    }
+    return row;
 }
 
 bool pt_tree_next(pt_tree *tree, pt_tree_row *ret_row)
@@ -97,6 +102,22 @@ static void lay_out(pt_tree *t)
     }
 }
 
+/* Makes the tree again for each event that the event adds up. */
+static pt_status add_parts(pt_tree *t, const pt_profile *profile, const pt_calltree_request *merged,
+                           pt_error *reterr)
+{
+    uint32_t part[PT_EVENT_PARTS_MAX];
+    const size_t parts = pt_event_parts(profile, merged->event, part);
+    pt_status status = PT_OK;
+    while (status == PT_OK && t->part_count < parts) {
+        pt_calltree_request with_part = *merged;
+        with_part.part = &part[t->part_count];
+        status = pt_calltree_init(&t->part[t->part_count], &t->fold, &with_part, reterr);
+        if (status == PT_OK) t->part_count++;
+    }
+    return status;
+}
+
 pt_status pt_tree_init(pt_tree *ret_tree, const pt_profile *profile, const pt_tree_request *request,
                        pt_error *reterr)
 {
@@ -126,12 +147,18 @@ pt_status pt_tree_init(pt_tree *ret_tree, const pt_profile *profile, const pt_tr
         return status;
     }
     lay_out(&t);
-    *ret_tree = t;
-    return PT_OK;
+    status = add_parts(&t, profile, &merged, reterr);
+    if (status == PT_OK)
+        *ret_tree = t;
+    else
+        pt_tree_done(&t);
+    return status;
 }
 
 void pt_tree_done(pt_tree *tree)
 {
+    for (size_t k = 0; k < tree->part_count; k++)
+        pt_calltree_done(&tree->part[k]);
     for (uint32_t i = 0; i < tree->fold.count; i++)
         free(tree->name_text[i]);
     free(tree->name_text);

@@ -24,6 +24,8 @@ typedef struct pt_tree_row {
     uint32_t folded;  /* 0, or how many siblings the row stands for */
     int64_t self, total;
     double self_share, total_share;
+    int64_t part_self[PT_EVENT_PARTS_MAX]; /* of each event that the event adds up */
+    int64_t part_total[PT_EVENT_PARTS_MAX];
     bool inlined;    /* on every stack with this path the frame was inlined into its caller */
     bool last;       /* no sibling follows */
     bool only;       /* no sibling at all: the row has its parent's indent, so that long chains of
@@ -42,6 +44,8 @@ typedef struct pt_tree {
     pt_calls_node *call_node;
     bool from_calls;
     pt_calltree nodes;
+    pt_calltree part[PT_EVENT_PARTS_MAX]; /* the same nodes with the values of a part beside them */
+    size_t part_count;
     uint64_t min_weight;
     int64_t whole;
     char **name_text;  /* per row of it: its text, once it was asked for */

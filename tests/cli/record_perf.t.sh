@@ -660,14 +660,20 @@ cat >waits.c <<'C'
 #include <time.h>
 #include <unistd.h>
 __attribute__((noinline)) static void waits_here(void) { const struct timespec t = {0, 300000000}; nanosleep(&t, NULL); __asm__ volatile(""); }
-int main(void) { waits_here(); return 0; }
+__attribute__((noinline)) static void runs_here(void)
+{
+    struct timespec t;
+    do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); while (t.tv_nsec < 100000000);
+    __asm__ volatile("");
+}
+int main(void) { waits_here(); runs_here(); return 0; }
 C
 ${CC:-cc} -O1 -g -o waits waits.c
 run pitot record --off-cpu -o waits.pb.gz ./waits
 if [ "$(id -u)" = 0 ]; then
     expect_status 0
     expect_stderr_line '*thread seconds off the CPU*'
-    expect_stderr_line '*; next: pitot top waits.pb.gz; the waits: pitot tree -e off-cpu waits.pb.gz'
+    expect_stderr_line '*; next: pitot tree -e off-cpu waits.pb.gz; with the CPU time beside the waits: pitot top -e cpu+off-cpu waits.pb.gz'
     run pitot top -e off-cpu -n 0 --json waits.pb.gz
     expect python3 - "$t_out/stdout" <<'PY'
 import json, sys
@@ -677,6 +683,33 @@ assert rows['waits_here']['total'] >= 290000000, rows['waits_here']
 PY
     run pitot top -e waits -n 0 --csv waits.pb.gz
     expect_equal 'its waits' "$(stdout | awk -F, '$5 ~ /waits_here/ { print $3 }')" 1
+
+    it 'shows CPU time and waits beside each other'
+    for report in 'top -n 0' 'tree --min=0'; do
+        run pitot $report -e cpu+off-cpu --json waits.pb.gz
+        expect python3 - "$t_out/stdout" <<'PY'
+import json, sys
+rows = {row['name']: row for row in json.load(open(sys.argv[1]))['rows']}
+cpu, wait = 'total:cpu', 'total:off-cpu'
+assert rows['waits_here'][wait] >= 290000000 and rows['waits_here'][cpu] < 5000000, rows['waits_here']
+assert 90000000 < rows['runs_here'][cpu] < 110000000 and rows['runs_here'][wait] < 5000000, rows['runs_here']
+assert rows['main'][wait] >= 290000000 and rows['main'][cpu] > 90000000, rows['main']
+for row in rows.values():
+    assert row['total'] == row[cpu] + row[wait], row
+PY
+    done
+
+    it 'shows of a wait in the kernel the function that waits, and says how to see the others'
+    run pitot tree -e off-cpu waits.pb.gz
+    expect_stdout_has do_nanosleep
+    expect_no_stdout_line '*schedule*'
+    expect_no_stdout_line '*syscall*'
+    expect_stderr_line 'pitot: waits.pb.gz: a wait shows one function of the kernel, the one that waits; --native shows all'
+    run pitot tree -e off-cpu --native waits.pb.gz
+    expect_stdout_has schedule
+    expect_equal 'lines on stderr' "$(stderr | wc -l)" 0
+    run pitot top waits.pb.gz # shows no wait
+    expect_equal 'lines on stderr' "$(stderr | wc -l)" 0
 fi
 
 it 'has whole stacks of programs that lld has linked, whose code shares a page of the file with data'

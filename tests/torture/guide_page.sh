@@ -26,6 +26,7 @@ for n in $(seq "$count"); do
     case $command in
     *' -p '* | *hang.pb.gz)
         [ $can_attach = 1 ] || skip "perf events are refused: $(head -1 attach.txt)" ;;
+    *both.pb.gz*) [ "$(id -u)" = 0 ] || skip 'switches of threads take root' ;;
     esac
     [ -z "$t_skip" ] || continue
     case $command in

@@ -12,6 +12,7 @@
 #include "base/compress.h"
 #include "base/grow.h"
 #include "base/hash.h"
+#include "transform/sum.h"
 #include "view/diff.h"
 #include "view/flame.h"
 #include "view/listing.h"
@@ -41,6 +42,7 @@ typedef struct {
 /* The compared profile, for messages. */
 static const char *where = "";
 static pt_fold_rule rule;
+static size_t sums_compared;
 
 static said *said_of(account *a, const char *name)
 {
@@ -352,6 +354,78 @@ static void compare_by_rule(const pt_profile *p, uint32_t event, const pt_regex 
     account_done(&top);
 }
 
+/* ---- A sum of events beside its parts ---- */
+
+static account part_of_top(const pt_profile *sum, uint32_t event, size_t part)
+{
+    account a = {.report = "top's part"};
+    pt_top top;
+    pt_error error = PT_ERROR_INIT;
+    const pt_top_request request = {
+        .event = event, .whole = pt_view_magnitude(sum, event), .fold = rule};
+    assert_int_equal(pt_top_init(&top, sum, &request, &error), PT_OK);
+    for (size_t i = 0; i < top.count; i++)
+        if (top.row[i].part_total[part] != 0)
+            add_row(&a, top.row[i].name, top.row[i].part_self[part], top.row[i].part_total[part]);
+    pt_top_done(&top);
+    return a;
+}
+
+static account part_of_tree(const pt_profile *sum, uint32_t event, size_t part)
+{
+    account a = {.report = "tree's part"};
+    path above = {0};
+    pt_tree tree;
+    pt_tree_row row;
+    pt_error error = PT_ERROR_INIT;
+    const pt_tree_request request = {
+        .event = event, .whole = pt_view_magnitude(sum, event), .fold = rule};
+    assert_int_equal(pt_tree_init(&tree, sum, &request, &error), PT_OK);
+    while (pt_tree_next(&tree, &row)) {
+        const bool is_first = !is_on(&above, row.depth - 1, row.name);
+        go_to(&above, row.depth - 1, row.name);
+        if (row.part_total[part] == 0) continue;
+        said *s = said_of(&a, row.name);
+        s->self += row.part_self[part];
+        if (is_first) s->total += row.part_total[part];
+    }
+    pt_tree_done(&tree);
+    path_done(&above);
+    return a;
+}
+
+/* The other event that a default event can be added to; PT_NONE: there is none. */
+static uint32_t addend_of(const pt_profile *p, uint32_t event)
+{
+    for (uint32_t e = 0; e < p->event->t.count; e++)
+        if (e != event && p->event->row[e].unit == p->event->row[event].unit) return e;
+    return PT_NONE;
+}
+
+/* The parts of a sum are what top says of each event alone. */
+static void compare_parts(const pt_profile *p, uint32_t event)
+{
+    const uint32_t other = addend_of(p, event);
+    if (other == PT_NONE) return;
+    const uint32_t of[2] = {event < other ? event : other, event < other ? other : event};
+    PT_FREE char *names = pt_strf("%u+%u", of[0], of[1]);
+    const pt_profile *sum;
+    pt_error error = PT_ERROR_INIT;
+    assert_int_equal(pt_sum_events(p, names, &sum, &error), PT_OK);
+    const uint32_t last = sum->event->t.count - 1;
+    for (size_t k = 0; k < 2; k++) {
+        account alone = top_of(p, of[k], pt_view_magnitude(p, of[k]));
+        account parts[] = {part_of_top(sum, last, k), part_of_tree(sum, last, k)};
+        for (size_t i = 0; i < 2; i++) {
+            expect_same_rows(&alone, &parts[i]);
+            account_done(&parts[i]);
+        }
+        account_done(&alone);
+    }
+    sums_compared++;
+    pt_profile_unref(sum);
+}
+
 static void compare_all(const pt_profile *p)
 {
     pt_regex *all;
@@ -360,6 +434,8 @@ static void compare_all(const pt_profile *p)
     if (event == PT_NONE || p->sample->t.count == 0) return;
     if (pt_view_magnitude(p, event) == INT64_MAX) return; /* sums saturate, each in its own way */
     assert_int_equal(pt_regex_new("", 0, &all, &error), PT_OK);
+    rule = (pt_fold_rule){0};
+    compare_parts(p, event);
     for (int by = PT_BY_FUNCTION; by <= PT_BY_MAPPING; by++)
         for (int unnamed = PT_UNNAMED_FUNCTION; unnamed <= PT_UNNAMED_OBJECT; unnamed++) {
             rule = (pt_fold_rule){.by = (pt_grain)by, .unnamed = (pt_unnamed)unnamed};
@@ -400,6 +476,7 @@ static void reports_agree_on_every_golden_profile(void **state)
         closedir(dir);
     }
     assert_true(count > 30);
+    assert_true(sums_compared > 3);
 }
 
 static uint32_t add_frame(pt_builder *b, const char *name, const char *mapped, uint64_t address)

@@ -85,7 +85,11 @@ static void test_fold_waits(void **state)
     pt_builder_add(b, pt_builder_stack(b, busy, 3, PT_STACK_END_ROOT), PT_NO_LABELS,
                    (const int64_t[]){0, 1});
     assert_int_equal(pt_builder_freeze(b, &profile, NULL), PT_OK);
-    const pt_profile *const folded = pt_fold_waits(profile, NULL);
+    bool is_shortened;
+    pt_profile_unref(pt_fold_waits(profile, 1, &is_shortened, NULL));
+    assert_false(is_shortened); /* no sample with CPU time is */
+    const pt_profile *const folded = pt_fold_waits(profile, 0, &is_shortened, NULL);
+    assert_true(is_shortened);
     char *const lines = profile_lines(folded);
     assert_string_equal(lines, "do_nanosleep<usleep<schedule=5,0\nschedule<main=3,0\n"
                                "__schedule<do_exit<main=0,1\n");
