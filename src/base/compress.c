@@ -103,7 +103,7 @@ static pt_status salvage_member(struct inflating *z)
 {
     z_stream stream = {0};
     if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK)
-        return pt_error_set(z->reterr, PT_ERR_NOMEM, "zlib has no memory");
+        return pt_error_set(z->reterr, PT_ERR_NOMEM, "there is no memory left for zlib");
     int result = Z_OK;
     while (result == Z_OK) {
         const uInt in = next_piece(z->in_size - z->in_pos),
@@ -122,7 +122,8 @@ static pt_status salvage_member(struct inflating *z)
     PT_FREE char *problem = pt_strf("is damaged (%s)", message != NULL ? message : "unknown");
     inflateEnd(&stream);
     if (result == Z_STREAM_END) return PT_OK;
-    if (result == Z_MEM_ERROR) return pt_error_set(z->reterr, PT_ERR_NOMEM, "zlib has no memory");
+    if (result == Z_MEM_ERROR)
+        return pt_error_set(z->reterr, PT_ERR_NOMEM, "there is no memory left for zlib");
     if (result != Z_BUF_ERROR) return set_damaged(z, "gzip", problem);
     if (z->out_pos == z->out.size && z->in_pos < z->in_size) return set_no_room(z);
     return set_damaged(z, "gzip", "ends too early");
@@ -144,7 +145,7 @@ static pt_status inflate_member(struct inflating *z, struct libdeflate_decompres
 static pt_status salvage_frame(struct inflating *z)
 {
     ZSTD_DCtx *const d = ZSTD_createDCtx();
-    if (d == NULL) return pt_error_set(z->reterr, PT_ERR_NOMEM, "zstd has no memory");
+    if (d == NULL) return pt_error_set(z->reterr, PT_ERR_NOMEM, "there is no memory left for zstd");
     ZSTD_inBuffer in = {z->in, z->in_size, z->in_pos};
     ZSTD_outBuffer out = {pt_blob_bytes(&z->out), z->out.size, z->out_pos};
     size_t result;
@@ -351,7 +352,7 @@ static pt_status unmark_final_block(uint8_t *deflated, size_t *size, pt_error *r
     static _Thread_local uint8_t scratch[64 * 1024];
     z_stream stream = {.next_in = deflated, .avail_in = (uInt)*size};
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-        return pt_error_set(reterr, PT_ERR_NOMEM, "zlib has no memory");
+        return pt_error_set(reterr, PT_ERR_NOMEM, "there is no memory left for zlib");
     size_t mark_bit = 0; /* bit offset of the current block's header */
     int result = Z_OK;
     while (result == Z_OK) {
@@ -404,7 +405,7 @@ static pt_status deflate_chunk(void *ctx, unsigned worker, size_t index, void **
     if (job->compressors[worker] == NULL) {
         job->compressors[worker] = libdeflate_alloc_compressor(job->level);
         if (job->compressors[worker] == NULL)
-            return pt_error_set(reterr, PT_ERR_NOMEM, "libdeflate has no memory");
+            return pt_error_set(reterr, PT_ERR_NOMEM, "there is no memory left for libdeflate");
     }
     const bool last = index + 1 == job->chunk_count;
     const uint8_t *const plain = job->data + index * CHUNK_BYTES;
@@ -482,7 +483,8 @@ void pt_unzstd_free(pt_unzstd *stream)
 pt_status pt_unzstd_next(pt_unzstd *stream, const void *data, size_t size, size_t *pos, void *to,
                          size_t room, size_t *ret_bytes, pt_error *reterr)
 {
-    if (stream->context == NULL) return pt_error_set(reterr, PT_ERR_NOMEM, "zstd has no memory");
+    if (stream->context == NULL)
+        return pt_error_set(reterr, PT_ERR_NOMEM, "there is no memory left for zstd");
     ZSTD_inBuffer in = {data, size, *pos};
     ZSTD_outBuffer out = {to, room, 0};
     for (;;) {

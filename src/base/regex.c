@@ -159,7 +159,8 @@ pt_status pt_regex_new(const char *pattern, pt_regex_flags flags, pt_regex **ret
     regex->limits = pcre2_match_context_create(NULL);
     if (regex->limits == NULL) {
         pt_regex_free(regex);
-        return pt_error_set(reterr, PT_ERR_NOMEM, "no memory for a regular expression");
+        return pt_error_set(reterr, PT_ERR_NOMEM,
+                            "there is no memory left for a regular expression");
     }
     pcre2_set_match_limit(regex->limits, MATCH_LIMIT);
     pcre2_set_depth_limit(regex->limits, DEPTH_LIMIT);
@@ -181,7 +182,8 @@ pt_status pt_regex_find(const pt_regex *regex, const char *text, size_t size, bo
 {
     pcre2_match_data *const data = pcre2_match_data_create(1, NULL);
     if (data == NULL)
-        return pt_error_set(reterr, PT_ERR_NOMEM, "no memory for a regular expression");
+        return pt_error_set(reterr, PT_ERR_NOMEM,
+                            "there is no memory left for a regular expression");
     int result = pcre2_match(regex->code, (PCRE2_SPTR)text, size, 0, 0, data, regex->limits);
     if (result ==
         PCRE2_ERROR_JIT_STACKLIMIT) /* the JIT stack has 32 KiB; the interpreter uses the heap */

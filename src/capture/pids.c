@@ -90,9 +90,9 @@ static pt_status add_number(const char *root, const char *word, pt_pids_say *say
     if (*end != '\0' || pid <= 0 || pid > INT_MAX || access(path, F_OK) != 0)
         return pt_error_set(reterr, PT_ERR_NOTFOUND, "there is no process %s", word);
     if (is_zombie(root, word))
-        return pt_error_set(reterr, PT_ERR_NOTFOUND,
-                            "process %s has ended, its parent has not asked for its status yet",
-                            word);
+        return pt_error_set(
+            reterr, PT_ERR_NOTFOUND,
+            "process %s has ended (it is a zombie: its parent has not waited for it yet)", word);
     char group[16];
     pt_proc_status(root, word, "Tgid", group, sizeof group);
     const long whole = group[0] != '\0' ? strtol(group, NULL, 10) : pid;

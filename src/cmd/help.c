@@ -18,7 +18,7 @@ const pt_exit_text pt_exit_texts[] = {
     {PT_EXIT_USAGE, "wrong usage"},
     {PT_EXIT_NO_MATCH, "nothing matched"},
     {PT_EXIT_DAMAGED, "success, but the input was damaged"},
-    {PT_EXIT_CHANGED, "diff: a change exceeds --fail-above"},
+    {PT_EXIT_CHANGED, "diff, ci: a change exceeds the limit that was given"},
 };
 const size_t pt_exit_text_count = sizeof pt_exit_texts / sizeof *pt_exit_texts;
 

@@ -85,8 +85,10 @@ static void assign_setting(shell *s, const pt_option *row, const char *value)
     if (!flag && value == NULL)
         pt_say("%s takes a value: %s=%s", row->name, row->name,
                row->metavar != NULL ? row->metavar : "VALUE");
-    else if (pt_options_set(&options, row->name, flag ? NULL : value, &error) != PT_OK)
+    else if (pt_options_set(&options, row->name, value, &error) != PT_OK)
         pt_say("%s", error.message);
+    else if (flag && !*(const bool *)((const char *)&scratch + row->offset))
+        forget_setting(s, row);
     else
         keep_setting(s, row, flag ? NULL : value);
     pt_options_done(&options);

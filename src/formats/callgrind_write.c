@@ -492,11 +492,13 @@ static void put_text(callgrind_writer *w, pt_out *out, const pt_write_options *o
 
 static void report_facts(const callgrind_writer *w, pt_diag *diag)
 {
-    if (w->saturated > 0) pt_diag_add(diag, w->saturated, "sums that hit the limit of 2^63");
+    if (w->saturated > 0)
+        pt_diag_add(diag, w->saturated, "sums too large for 64 bits, set to the largest");
     if (w->negative > 0) pt_diag_add(diag, w->negative, "negative costs written as 0");
     if (w->uncounted > 0)
         pt_diag_add(diag, w->uncounted, "calls with an unknown number written as 1");
-    if (w->changed > 0) pt_diag_add(diag, w->changed, "invalid characters in names changed");
+    if (w->changed > 0)
+        pt_diag_add(diag, w->changed, "characters that callgrind cannot hold in a name, replaced");
 }
 
 pt_status pt_callgrind_write(const pt_profile *profile, const pt_output *output,

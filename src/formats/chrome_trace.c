@@ -378,7 +378,7 @@ static pt_status conclude_profile(trace_reader *t, uint64_t homeless, const pt_e
                             pt_builder_sample_count(t->b));
     if (t->stream.count == 0 && t->mark.count == 0)
         return pt_error_set(reterr, PT_ERR_FORMAT,
-                            "a trace without functions and without samples of V8");
+                            "the trace has neither functions nor samples of V8");
     return PT_OK;
 }
 

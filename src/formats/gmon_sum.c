@@ -138,7 +138,8 @@ static pt_status add_profile(sum *s, const pt_profile *p, pt_error *reterr)
         if (row + step.rows > p->bin->t.count || !fits_first(s, &step.histogram))
             return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                                 "the histogram of 0x%" PRIx64 " to 0x%" PRIx64
-                                " has another unit than the first",
+                                " counts in another unit than the first one; add up files of one "
+                                "program and one rate",
                                 step.histogram.low, step.histogram.high);
         add_bins(s, &step, p->bin->row + row);
         row += step.rows;

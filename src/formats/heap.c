@@ -180,7 +180,8 @@ pt_status pt_heap_finish(pt_heap_reading *r, pt_reader *reader, bool at_maps, pt
 {
     const pt_status status = pt_legacy_finish(&r->l, reader, at_maps, reterr);
     pt_diag_add(r->l.hooks->diag, r->odd,
-                "samples with bytes but no objects, whose values are not scaled");
+                "samples with bytes but without objects, shown as they are in the file: not scaled "
+                "by the sampling rate");
     pt_legacy_done(&r->l);
     return status;
 }

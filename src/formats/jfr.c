@@ -195,7 +195,8 @@ static void read_constants(jfr_reader *j, pt_reader *r)
         const uint64_t id = jfr_read_int(t, r, 8), count = jfr_read_int(t, r, 4);
         const uint32_t type = jfr_type_row(t, id);
         if (type == PT_NONE) {
-            pt_reader_fail(r, PT_ERR_DAMAGED, "constants of the unknown type %" PRIu64, id);
+            pt_reader_fail(r, PT_ERR_DAMAGED,
+                           "the file has constants of type %" PRIu64 " and does not define it", id);
             return;
         }
         for (uint64_t i = 0; i < count && pt_reader_ok(r); i++) {

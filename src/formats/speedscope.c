@@ -460,7 +460,7 @@ static pt_status speedscope_read(pt_reader *reader, pt_builder *builder, const p
     else if (status != PT_OK || error.status != PT_OK)
         status = pt_json_failed(&error, builder, reterr);
     else if (s.profile.count == 0)
-        status = pt_error_set(reterr, PT_ERR_FORMAT, "speedscope's JSON without profiles");
+        status = pt_error_set(reterr, PT_ERR_FORMAT, "the list of profiles is empty");
     free(s.open.items);
     free(s.times_open);
     free(s.profile.items);

@@ -435,7 +435,8 @@ static pt_status symbolized_write(const pt_profile *p, const pt_output *output,
         pt_diag_add(options->diag, u.changed,
                     "names changed: a name cannot contain two dashes or a line end");
         pt_diag_add(options->diag, u.files, "source files of functions left out");
-        pt_diag_add(options->diag, u.system_names, "linker's names of functions left out");
+        pt_diag_add(options->diag, u.system_names,
+                    "mangled names of functions left out; the readable ones are written");
         status = pt_out_flush(out, reterr);
     }
     pt_buf_done(&profile);

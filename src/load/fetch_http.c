@@ -237,7 +237,7 @@ static void fail_with_code(transfer *t, CURLcode code)
         pt_error_set(error, PT_ERR_LIMIT,
                      "the answer is larger than %" PRIu64 " bytes (--max-memory)", t->max_bytes);
     } else if (t->no_memory) {
-        pt_error_set(error, PT_ERR_NOMEM, "no memory for the answer");
+        pt_error_set(error, PT_ERR_NOMEM, "there is no memory left for the answer");
     } else if (code == CURLE_OPERATION_TIMEDOUT) {
         pt_error_set(error, PT_ERR_SYSTEM, "no complete answer within %" PRId64 " s (--timeout)",
                      t->request->timeout_s + grace_of(t->options));

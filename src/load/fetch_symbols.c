@@ -106,7 +106,8 @@ static void name_batch(naming *n, uint32_t mapping, const pt_remote_mapping *ser
         named++;
     }
     if (named < b->count)
-        pt_diag_add(n->diag, b->count - named, "addresses that the server has no name for");
+        pt_diag_add(n->diag, b->count - named,
+                    "addresses without a name: the server does not know them");
     /* google/pprof takes any answer for all names. pitot does not: files may name what the server
      * does not know. */
     if (named > 0 || n->options->rule != PT_FETCH_OWN) note_named(n, mapping);

@@ -161,7 +161,7 @@ pt_status pt_disasm(const pt_elf *elf, uint64_t start, uint64_t end, pt_syntax s
     cs_insn *insn = cs_malloc(handle);
     if (insn == NULL) {
         cs_close(&handle);
-        return pt_error_set(reterr, PT_ERR_NOMEM, "no memory to disassemble");
+        return pt_error_set(reterr, PT_ERR_NOMEM, "there is no memory left to disassemble");
     }
     uint64_t addr = start;
     while (left > 0) {

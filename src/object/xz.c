@@ -18,7 +18,7 @@ pt_status pt_xz_inflate(const void *data, size_t size, uint64_t max_bytes, pt_bl
     if (lzma_stream_decoder(&stream, MEMORY_MAX, 0) != LZMA_OK ||
         pt_blob_reserve(max_bytes, &out, reterr) != PT_OK) {
         lzma_end(&stream);
-        return pt_error_set(reterr, PT_ERR_NOMEM, "no memory to decompress xz data");
+        return pt_error_set(reterr, PT_ERR_NOMEM, "there is no memory left to decompress xz data");
     }
     stream.next_in = data;
     stream.avail_in = size;

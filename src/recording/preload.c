@@ -83,7 +83,7 @@ static void say_doubts(const pt_recorded *all)
                "killed",
                (double)unreached_ns / 1e9);
     if (all->unsampled_threads > 0)
-        pt_say("%" PRIu64 " threads could not be given a timer and were not sampled",
+        pt_say("%" PRIu64 " threads have no samples: the kernel gave them no timer",
                all->unsampled_threads);
     if (all->impossible > 0)
         pt_say("%zu process%s more CPU time than there was; the impossible part is left out",

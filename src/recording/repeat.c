@@ -62,8 +62,8 @@ int pt_record_repeat(pt_record_settings *settings,
         if (pid < 0) pt_say("run %lld: fork: %s", (long long)i, strerror(errno));
         status = pid < 0 ? PT_EXIT_FAILED : wait_for_run(pid, i);
         if (status != PT_EXIT_OK && i < settings->repeat)
-            pt_say("run %lld of %lld ended with status %d: no more are made", (long long)i,
-                   (long long)settings->repeat, status);
+            pt_say("run %lld of %lld ended with status %d: the other runs are not made",
+                   (long long)i, (long long)settings->repeat, status);
     }
     pt_record_signals_give_back(&before);
     if (status == PT_EXIT_OK && pt_record_end_signal != 0) {

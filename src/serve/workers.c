@@ -420,7 +420,7 @@ pt_status pt_workers_new(pt_serve_fn *answer, void *context, void (*done)(pt_job
         return PT_OK;
     }
     pt_workers_free(w);
-    return pt_error_errno(reterr, error, "the server's thread");
+    return pt_error_errno(reterr, error, "cannot start the server's thread");
 }
 
 void pt_workers_wake(pt_workers *w)

@@ -8,7 +8,7 @@ typedef enum {
     PT_EXIT_USAGE = 2,    /* wrong usage */
     PT_EXIT_NO_MATCH = 3, /* nothing matched */
     PT_EXIT_DAMAGED = 4,  /* success, but the input was damaged */
-    PT_EXIT_CHANGED = 5,  /* diff: a change exceeds --fail-above */
+    PT_EXIT_CHANGED = 5,  /* diff, ci: a change exceeds its limit */
 } pt_exit;
 
 #endif

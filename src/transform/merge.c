@@ -586,7 +586,8 @@ static void report_drops(const pt_merge *m)
     pt_diag_add(m->diag, m->seen_unknown,
                 "sum of CPU time sampled left out, since not every profile has it");
     const uint64_t saturated = pt_builder_saturated(m->builder);
-    if (saturated > 0) pt_diag_add(m->diag, saturated, "sums that hit the limit of 2^63");
+    if (saturated > 0)
+        pt_diag_add(m->diag, saturated, "sums too large for 64 bits, set to the largest");
     for (uint32_t e = 0; e < m->event_count; e++) {
         if (m->everywhere[e]) continue;
         const pt_event *const event = pt_builder_event_at(m->builder, e);

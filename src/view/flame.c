@@ -363,7 +363,9 @@ static pt_status sum_values(const pt_profile *p, uint32_t event, int64_t *ret_to
         *ret_has_base |= values[i] < 0;
         const uint64_t magnitude = pt_magnitude(values[i]);
         if (magnitude > INT64_MAX || __builtin_add_overflow(total, (int64_t)magnitude, &total))
-            return pt_error_set(reterr, PT_ERR_LIMIT, "the values add up to 2^63 or more");
+            return pt_error_set(
+                reterr, PT_ERR_LIMIT,
+                "the values add up to more than 64 bits hold; choose samples by --focus or --time");
     }
     *ret_total = total;
     return PT_OK;

@@ -16,6 +16,12 @@ run shell 'focus=read' 'top --csv' 'relative' 'top --csv' ':' 'top --csv'
 expect_equal 'output' "$(stdout)" "$(pitot top --csv --focus=read a.folded
 pitot top --csv --focus=read --relative a.folded; pitot top --csv a.folded)"
 
+it 'takes a flag with true and false alone'
+run shell 'focus=read' 'relative=maybe' 'top --csv' 'relative=True' 'top --csv' 'relative=F' 'top --csv'
+expect_stderr_line "pitot: relative=maybe: 'maybe' is not true or false"
+expect_equal 'output' "$(stdout)" "$(pitot top --csv --focus=read a.folded
+pitot top --csv --focus=read --relative a.folded; pitot top --csv --focus=read a.folded)"
+
 it 'takes bare words for a focus and a number for the number of rows'
 run shell 'top 1 read write' 'list main --json'
 expect_equal 'output' "$(stdout)" "$(pitot top -n1 --focus='read|write' a.folded; pitot list main --json a.folded)"

@@ -75,7 +75,7 @@ static void a_name_may_be_used_before_it_is_defined(void **state)
     reading_done(&r);
     r = read_text("events: Ir\nfn=(7)\n1 2\n");
     assert_int_equal(r.status, PT_ERR_DAMAGED);
-    assert_int_equal(fact(&r.diag, "without a definition"), 1);
+    assert_int_equal(fact(&r.diag, "does not define"), 1);
     ASSERT_LINES(r.profile, "[unknown]:1=2\n");
     reading_done(&r);
 }
@@ -184,7 +184,7 @@ static void names_that_are_no_line_are_changed_and_counted(void **state)
     pt_diag diag;
     pt_diag_init(&diag);
     pt_buf text = written_as("callgrind", r.profile, &diag);
-    assert_int_equal(fact(&diag, "changed"), 1);
+    assert_int_equal(fact(&diag, "replaced"), 1);
     assert_non_null(strstr(pt_buf_text(&text), "fn=(1) a_b\n0 1\n"));
     pt_diag_done(&diag);
     pt_buf_done(&text);

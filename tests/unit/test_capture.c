@@ -571,7 +571,7 @@ static void processes_are_named_by_number_or_name(void **state)
         {"postgres", 2, ""},
         {"mine,813,postgres", 3, ""},
         {"815", 0, "there is no process 815"},
-        {"816", 0, "process 816 has ended, its parent has not asked for its status yet"},
+        {"816", 0, "process 816 has ended (it is a zombie: its parent has not waited for it yet)"},
         {"817", 1, ""}, /* its first thread has ended, another has not */
         {"818,812", 1, ""},
         {"81x", 0, "there is no process 81x"},

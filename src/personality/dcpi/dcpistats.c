@@ -93,7 +93,8 @@ static int dcpistats_run(pt_cmd_context *context, void *own)
     pt_dcpi_sets sets;
     int status = pt_dcpi_sets_load(context, &settings->dcpi, &settings->sets, 0, &sets);
     if (status == PT_EXIT_OK && sets.count < 2)
-        status = pt_cmd_usage(context, "dcpistats takes two sets or more, not %zu", sets.count);
+        status = pt_cmd_usage(
+            context, "dcpistats compares sets of profiles: name two or more, not %zu", sets.count);
     if (status == PT_EXIT_OK) answer_sets(context, settings, &sets);
     pt_dcpi_sets_done(&sets);
     return status;
