@@ -168,6 +168,7 @@ static uint8_t cause_of_steps(const reader *r, size_t from, size_t end)
         if (cause < PT_WHY_FIRST_CAUSE) continue;
         const pt_why_cause *const c = &pt_why_causes[cause], *const b = &pt_why_causes[best];
         if (c->is_of_memory && (is_interpreted || b->is_of_files)) continue;
+        if (c->is_of_text && b->is_of_files) continue;
         if (c->rank >= b->rank) best = cause;
     }
     return best;

@@ -23,6 +23,7 @@ typedef struct pt_why_cause {
     /* It is work on memory only: waits, reading of files and an interpreter's code below its
      * functions do not count as this cause. */
     bool is_of_memory;
+    bool is_of_text;  /* it is work on text only: reading and writing of files is not this cause */
     bool is_of_files; /* it is a system call on files */
     /* Names, NULL-terminated. C functions are spelled without leading underscores and without the
      * suffixes of glibc's variants: "memmove" is __memmove_avx_unaligned_erms, too. A "*" stands

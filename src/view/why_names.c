@@ -97,10 +97,10 @@ static const char *builtin_name(const char *name)
 
 static bool shows_pattern(const candidate *c, const char *pattern, pt_why_origin origin)
 {
+    if (strcmp(pattern, "copy") == 0) return is_copy_of_object(c->system_name);
     if (origin == PT_WHY_OF_PROGRAM && strstr(pattern, "::") == NULL && c->name[0] != '_')
         return false;
     if (pt_begins(pattern, "file:")) return strstr(c->file, pattern + strlen("file:")) != NULL;
-    if (strcmp(pattern, "copy") == 0) return is_copy_of_object(c->system_name);
     if (pt_begins(pattern, "Builtin:"))
         return c->builtin != NULL &&
                matches_pattern(pattern + strlen("Builtin:"), c->builtin, strlen(c->builtin));

@@ -45,7 +45,7 @@ it 'begins the path with what shows the cause where no code of the program calle
 printf '_start;_dl_start;dl_main;asm_exc_page_fault;handle_mm_fault 90\n_start;main;work 10\n' >start.folded
 run pitot why start.folded
 expect_status 0
-expect_stdout_line '1. 90.0% of the samples are spent starting and ending processes.'
+expect_stdout_line '1. 90.0% of the samples are spent starting and ending processes or threads.'
 expect_stdout_line '     _dl_start > handle_mm_fault'
 
 it 'gives shares that add up with the rest to 1, as JSON'
@@ -213,6 +213,10 @@ expect_stdout_line '?. 20.0% of the samples are spent making and destroying stri
 
 it 'takes what reads a buffer for that, and for a system call only what waits for the kernel'
 printf 'main;count;getc;_IO_getc 60\nmain;count;getc;__underflow;__libc_read;ksys_read 40\n' >pieces.folded
+printf 'main;report;std::io::Write::write_fmt;core::fmt::write;__libc_write 70\nmain;report;core::fmt::write 30\n' >format.folded
+run pitot why format.folded
+expect_stdout_line '1. 70.0% of the samples are spent in system calls that write below report.'
+expect_stdout_line '2. 30.0% of the samples are spent formatting text below report.'
 run pitot why pieces.folded
 expect_stdout_line '1. 60.0% of the samples are spent reading input in small pieces through a buffer below count.'
 expect_stdout_line '2. 40.0% of the samples are spent in system calls that read below count.'

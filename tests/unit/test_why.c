@@ -130,6 +130,7 @@ static void functions_show_causes(void **state)
         {"Perl_pp_match", "matching-expressions"},
         {"Perl_hv_common", "tables-by-hash"},
         {"concat_function", "joining-text"},
+        {"__pthread_clockjoin_ex", "waiting-for-threads"},
         {"my_strlen", "own-code"},
         {"parse_and_sort", "own-code"},
         {"Reader::read", "own-code"},
@@ -166,6 +167,11 @@ static void the_programs_own_functions_show_a_librarys_causes_by_namespace_only(
     assert_string_equal(cause_id("inflate", "", "/home/me/inflate.c", PT_WHY_OF_PROGRAM),
                         "own-code");
     assert_string_equal(cause_id("inflate", "", "", PT_WHY_OF_LIBRARY), "compressing");
+    assert_string_equal(
+        cause_id("Doc::Doc", "_ZN3DocC2ERKS_", "/home/me/doc.cc", PT_WHY_OF_PROGRAM),
+        "copying-objects");
+    assert_string_equal(cause_id("Doc::Doc", "_ZN3DocC2Ev", "/home/me/doc.cc", PT_WHY_OF_PROGRAM),
+                        "own-code");
     assert_string_equal(
         cause_id("nlohmann::json::parse", "", "/home/me/json.hpp", PT_WHY_OF_PROGRAM), "json");
 }
