@@ -68,9 +68,12 @@ static void set_title(pt_cmd_context *context)
 const char *pt_cmd_before_title(const pt_cmd_context *context)
 {
     if (context->side[0] == NULL) return NULL;
+    if (pt_query_has_base(&context->query)) return context->query.base_time;
     const pt_base_settings *const asked = context->base;
     const pt_option_list *const names = asked->base.count > 0 ? &asked->base : &asked->diff_base;
-    return names->count == 1 ? names->items[0] : "several profiles";
+    return names->count == 1   ? names->items[0]
+           : names->count == 0 ? "the base"
+                               : "several profiles";
 }
 
 static int find_format(const pt_cmd_context *context, const pt_format **ret_format)

@@ -368,6 +368,10 @@ static int subtract_range(pt_cmd_context *context)
         } else {
             pt_profile_unref(context->profile);
             context->profile = less;
+            if (context->command->needs & PT_KEEPS_SIDES) {
+                context->side[0] = pt_profile_ref(before.profile);
+                context->side[1] = pt_profile_ref(after.profile);
+            }
         }
     }
     pt_diag_done(&lost);

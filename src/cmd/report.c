@@ -14,6 +14,7 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "cmd/query.h"
 #include "render/app_html.h"
 #include "view/table.h"
 
@@ -86,9 +87,12 @@ static void add_option(void *args, const pt_option *row, const char *value)
                                                 : pt_strf("--%s=%s", row->name, value));
 }
 
+/* Two ranges have become a difference already, which has no times. */
 static void add_query(pt_args *args, const pt_query *query)
 {
-    pt_query_each(query, add_option, args);
+    pt_query rest = *query;
+    if (pt_query_has_base(query)) rest.time = rest.base_time = NULL;
+    pt_query_each(&rest, add_option, args);
 }
 
 /* Adds the report of a command under a name, unless it has nothing to say or no room. Returns

@@ -103,10 +103,7 @@ int pt_web_live_load(pt_cmd_context *context, pt_web_live *ret_live)
         ret_live->version = version_of_files(context->args, context->arg_count);
         return pt_cmd_load(context);
     }
-    context->args = pt_alloc(1, sizeof *context->args);
-    *(const char **)(uintptr_t)context->args = ret_live->folder;
-    ret_live->version = version_of_journals(ret_live->folder);
-    const int status = ret_live->version == 0 ? load_empty(context) : pt_cmd_load(context);
+    const int status = load_empty(context);
     name_recording(context, ret_live);
     return status;
 }

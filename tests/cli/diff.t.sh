@@ -148,6 +148,13 @@ for report in 'top' 'tree' 'flame --format=json -o -'; do
     expect_same of_files of_ranges
 done
 
+it 'a report holds the difference of two ranges'
+run pitot report --base-time=0,0.995 --time=1,1.995 ranges.txt -o ranges.html
+expect_status 0
+for part in '"before":"0,0.995"' '"diff":{' '"flame":{' '"top":{'; do
+    expect grep -qF "$part" ranges.html
+done
+
 it 'says what two ranges need'
 run pitot diff --base-time=0,1 ranges.txt -- ranges.txt
 expect_status 2

@@ -82,7 +82,7 @@ class App implements Page {
     this.listEvents();
     this.listen();
     this.show();
-    this.lookAgain();
+    this.lookAgain(0);
   }
 
   /* ---- A profile that grows ---- */
@@ -94,7 +94,7 @@ class App implements Page {
     byId("live").toggleAttribute("data-on", live.state !== "ended");
   }
 
-  private lookAgain(): void {
+  private lookAgain(delay = LOOK_AGAIN_MS): void {
     const { live } = this.data;
     if (live === null) return;
     this.showLive(live);
@@ -107,7 +107,7 @@ class App implements Page {
           byId("live").removeAttribute("data-on");
         }
       );
-    }, LOOK_AGAIN_MS);
+    }, delay);
   }
 
   /* What is not shown while the page is in use is shown by a later look. */
@@ -430,7 +430,7 @@ class App implements Page {
     };
     const fail = (e: Error): void => answer([element("p", "problem", e.message)]);
     if (make) make().then(answer, fail);
-    else if (this.data.events.length === 0 && this.data.live !== null) answer([note("There are no samples yet.")]);
+    else if (this.data.events.length === 0 && this.data.live !== null) answer([note("Waiting for samples …")]);
     else if (state.waits()) this.picker().then(answer, fail);
     else if (state.view.name === "flamegraph") this.flameView(answer).catch(fail);
     else this.viewOf(state.view)().then(answer, fail);
