@@ -52,7 +52,7 @@ it 'names addresses by asking the server, one byte before return addresses'
 run pitot top "$base" --seconds=1 -e space
 expect_stdout_line '*function_401000*'
 expect_stdout_line '*function_402002*'
-expect_stderr_line '*1 address that the server has no name for'
+expect_stderr_line '*1 address without a name: the server does not know them'
 
 it 'posts to the neighbour of the profile, without its query'
 expect grep -qx 'POST /pprof/symbol application/octet-stream' log
