@@ -37,6 +37,8 @@ static const void *(*const bpf_get_current_task)(void) = (void *)35;
 static long (*const bpf_seq_write)(void *file, const void *data, uint32_t bytes) = (void *)127;
 static long (*const bpf_get_task_stack)(const void *task, void *to, uint32_t bytes,
                                         uint64_t flags) = (void *)141;
+static long (*const bpf_get_stack)(void *context, void *to, uint32_t bytes,
+                                   uint64_t flags) = (void *)67;
 static long (*const bpf_probe_read_user)(void *to, uint32_t bytes, uint64_t from) = (void *)112;
 static long (*const bpf_probe_read_user_str)(void *to, uint32_t bytes, uint64_t from) = (void *)114;
 static long (*const bpf_probe_read_kernel)(void *to, uint32_t bytes,

@@ -34,6 +34,7 @@ enum {
     PT_BPF_PROCESSES_MAX = 8192,
     PT_BPF_MAPPINGS_MAX = 32768, /* of one process */
     PT_BPF_DEPTH_MAX = 1024,
+    PT_BPF_KERNEL_DEPTH_MAX = 64,
     PT_BPF_WINDOW_BYTES = 1024, /* bytes of the stack per read */
     PT_BPF_THREADS_MAX = 32768, /* that wait at a time */
     PT_BPF_STACKS_MAX = 65536,  /* different stacks of waits that are counted in the kernel */
@@ -144,7 +145,7 @@ enum {
 typedef struct pt_bpf_wait {
     uint64_t since_ns;     /* monotonic; 0: the thread runs */
     uint64_t woken_ns;     /* 0: not yet; as since_ns if it was preempted */
-    uint64_t stack, waker; /* keys of stacks; waker 0: unknown */
+    uint64_t stack, waker; /* keys of stacks; waker 0: unknown, or PT_BPF_INTERRUPT */
     uint32_t pid;
     uint16_t is_preempted, is_single; /* single: only this wait has the stack's key */
 } pt_bpf_wait;
@@ -169,7 +170,8 @@ typedef struct pt_bpf_wait_end {
 
 enum { PT_BPF_WAIT_END_BYTES = sizeof(pt_bpf_wait_end) - 4 };
 
-enum { PT_BPF_KERNEL_DEPTH_MAX = 64 };
+/* In place of the key of a waker's stack: no thread but an interrupt woke the thread. */
+enum { PT_BPF_INTERRUPT = 2 };
 
 /* A thread that waits when the recording begins. */
 typedef struct pt_bpf_resting {
@@ -189,8 +191,11 @@ typedef struct pt_bpf_wait_settings {
     uint32_t is_each;    /* send the end of each wait; else the waits of a stack are summed */
     uint32_t has_wakers; /* walk the stacks of wakers */
     uint32_t only_known; /* processes that are not in `processes` are not recorded */
-    uint64_t begin_ns;   /* since when the programs see all switches, monotonic */
-    uint64_t lost;       /* counted by the program: waits that are in no sum, and were not sent */
+    struct {
+        uint64_t start, bytes;
+    } hard, soft;      /* with wakers: the kernel's functions that begin interrupts of both kinds */
+    uint64_t begin_ns; /* since when the programs see all switches, monotonic */
+    uint64_t lost;     /* counted by the program: waits that are in no sum, and were not sent */
     pt_bpf_process adopted; /* a new child of a recorded process */
 } pt_bpf_wait_settings;
 
@@ -295,6 +300,7 @@ typedef struct pt_bpf_cpu {
     uint32_t met_slot;    /* the index in met of the last frame's code object */
     uint32_t met[1 << PT_BPF_MET_BITS]; /* code objects, by hash; 0: none */
     pt_bpf_code code;
+    uint64_t kernel[PT_BPF_KERNEL_DEPTH_MAX]; /* pcs of a waker */
     uint64_t copy_period; /* the last period in which stacks were copied, and their number */
     uint32_t copy_count;
     uint32_t unused_now;

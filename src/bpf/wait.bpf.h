@@ -151,20 +151,25 @@ static inline bool send_once(void *context, pt_bpf_cpu *c, uint32_t pid, uint64_
 
 /* Sends the stack of the current thread, unless it was sent; its key is in c->stack. A stack that
  * can be neither walked nor copied has one frame. False: the ring is full. */
-static inline bool take_stack(void *context, pt_bpf_cpu *c, uint32_t pid, uint32_t tid,
-                              const pt_bpf_process *process, const struct task_struct *task,
-                              uint64_t mm, uint64_t now_ns, uint16_t *ret_is_single)
+static inline bool take_stack(void *context, pt_bpf_cpu *c, bool has_regs, uint32_t pid,
+                              uint32_t tid, const pt_bpf_process *process,
+                              const struct task_struct *task, uint64_t mm, uint64_t now_ns,
+                              uint16_t *ret_is_single)
 {
+    enum { PC = 16 }; /* by DWARF number */
     *ret_is_single = 0;
-    if (process != NULL && c->has_regs != 0 && walk_stack(context, c, pid, process, task))
+    if (process != NULL && has_regs && walk_stack(context, c, pid, process, task))
         return send_once(context, c, pid, mm);
     *ret_is_single = 1;
     if (send_copy(context, c, tid, now_ns)) return true;
     *ret_is_single = 0;
-    c->stack.pcs[0] = c->pc;
-    c->stack.count = 1;
+    c->stack.pcs[0] = has_regs ? c->regs[PC] : 0;
+    c->stack.count = has_regs;
+    c->stack.generation = 0;
+    c->stack.frame_count = 0;
+    c->stack.is_unchecked = 0;
     c->stack.end = PT_UNWIND_END_NO_RULE;
-    c->hash = mix_hash(0, c->pc);
+    c->hash = mix_hash(0, c->stack.pcs[0]);
     return send_once(context, c, pid, mm);
 }
 
@@ -190,9 +195,9 @@ static inline void switch_away(void *context, pt_bpf_cpu *c, pt_bpf_wait_setting
     is_preempted |= state == RUNNING;
     c->stack.role = PT_BPF_WAITER;
     c->stack.call = PT_BPF_CALL_FAULT;
-    c->has_regs = take_entry_regs(c, task);
+    const bool has_regs = take_entry_regs(c, task);
     c->stack.is_io = is_waiting_for_disk(task);
-    c->stack.mode = mode_in_call(task, c->stack.call, c->regs);
+    c->stack.mode = has_regs ? mode_in_call(task, c->stack.call, c->regs) : 0;
     if (is_preempted) c->stack.call = PT_BPF_CALL_PREEMPTED;
     c->wait.since_ns = now_ns;
     c->wait.woken_ns = is_preempted ? now_ns : 0;
@@ -200,7 +205,7 @@ static inline void switch_away(void *context, pt_bpf_cpu *c, pt_bpf_wait_setting
     c->wait.pid = pid;
     c->wait.is_preempted = is_preempted;
     const bool is_sent =
-        take_stack(context, c, pid, tid, process, task, mm, now_ns, &c->wait.is_single);
+        take_stack(context, c, has_regs, pid, tid, process, task, mm, now_ns, &c->wait.is_single);
     c->wait.stack = is_sent ? c->stack.key : 0;
     pt_bpf_wait *const known = bpf_map_lookup_elem(&waiting, &tid);
     if (known != NULL)
@@ -353,6 +358,49 @@ SECTION("iter/task") int pt_bpf_thread(struct bpf_iter__task *context)
     return 0;
 }
 
+/* Does an interrupt run, in the middle of a thread that has nothing to do with it? Its functions
+ * are in the kernel's stack then. */
+static inline bool is_in_interrupt(void *context, pt_bpf_cpu *c,
+                                   const pt_bpf_wait_settings *settings)
+{
+    const long bytes = bpf_get_stack(context, c->kernel, sizeof c->kernel, 0);
+    for (int i = 0; i < PT_BPF_KERNEL_DEPTH_MAX; i++) {
+        if (i * 8 >= bytes) break;
+        const uint64_t pc = c->kernel[i];
+        if (pc - settings->hard.start < settings->hard.bytes ||
+            pc - settings->soft.start < settings->soft.bytes)
+            return true;
+    }
+    return false;
+}
+
+/* Sends the stack of the current thread, which wakes another, unless it was sent. The stack of a
+ * process that is not recorded has the kernel's frames only. Returns its key; 0: it is unknown. */
+static inline uint64_t take_waker(void *context, pt_bpf_cpu *c,
+                                  const pt_bpf_wait_settings *settings)
+{
+    const uint32_t pid = (uint32_t)(bpf_get_current_pid_tgid() >> 32);
+    const struct task_struct *const task = bpf_get_current_task();
+    uint64_t mm = 0;
+    if (pid == 0 || is_in_interrupt(context, c, settings)) return PT_BPF_INTERRUPT;
+    KERNEL_FIELD(mm, task, mm);
+    const pt_bpf_process *const process = bpf_map_lookup_elem(&processes, &pid);
+    const bool is_known = process != NULL && process->is_wanted != 0 && process->mm == mm;
+    const bool is_walked =
+        is_known && take_entry_regs(c, task) && walk_stack(context, c, pid, process, task);
+    if (!is_walked) {
+        c->stack.count = c->stack.generation = 0;
+        c->stack.frame_count = 0;
+        c->stack.is_unchecked = 0;
+        c->stack.end = mm == 0 ? PT_UNWIND_END_ROOT : PT_UNWIND_END_NO_RULE;
+        c->hash = 0;
+    }
+    c->stack.role = PT_BPF_WAKER;
+    c->stack.call = 0;
+    c->stack.mode = c->stack.is_io = 0;
+    return send_once(context, c, pid, mm) ? c->stack.key : 0;
+}
+
 /* sched_waking: the woken thread */
 SECTION("raw_tp/sched_waking") int pt_bpf_waking(struct tracepoint_args *context)
 {
@@ -363,6 +411,11 @@ SECTION("raw_tp/sched_waking") int pt_bpf_waking(struct tracepoint_args *context
     pt_bpf_wait *const w = bpf_map_lookup_elem(&waiting, &tid);
     if (w == NULL || w->since_ns == 0 || w->woken_ns != 0) return 0;
     w->woken_ns = bpf_ktime_get_ns();
+    const uint32_t zero = 0;
+    const pt_bpf_wait_settings *const settings = bpf_map_lookup_elem(&wait_settings, &zero);
+    if (settings == NULL || settings->has_wakers == 0) return 0;
+    pt_bpf_cpu *const c = state_for_waits(settings);
+    if (c != NULL) w->waker = take_waker(context, c, settings);
     return 0;
 }
 

@@ -107,14 +107,20 @@ static void read_target(pt_capture *c, pid_t pid)
 }
 
 /* Reads the mappings of all processes: they cannot be read after a process ends, its children share
- * them, and a process may be moved into the control group later. */
+ * them, and a process may be moved into the control group later. With waits of the whole machine
+ * also their unwind tables, since all threads are switched at once. */
 static void read_all_processes(pt_capture *c)
 {
     DIR *const dir = opendir(c->procs.root);
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         const long pid = strtol(entry->d_name, NULL, 10);
-        if (pid > 0) pt_procs_read(&c->procs, pt_procs_get(&c->procs, (uint32_t)pid));
+        if (pid <= 0) continue;
+        pt_proc *const proc = pt_procs_get(&c->procs, (uint32_t)pid);
+        pt_procs_read(&c->procs, proc);
+        if (!c->set.plan.walks_waits || !c->options.targets.all || proc->map.count == 0) continue;
+        const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
+        pt_feed_walker(c, proc, &modules);
     }
     if (dir != NULL) closedir(dir);
 }
@@ -158,9 +164,12 @@ static void define_events(pt_capture *c)
         const char *type, *unit;
     } waiting[] = {{"off-cpu", "nanoseconds"},
                    {"ready", "nanoseconds"},
-                   {"waits", "count"},        /* times in off-cpu */
-                   {"preemptions", "count"}}; /* times in ready */
-    for (size_t i = 0; i < sizeof waiting / sizeof waiting[0]; i++)
+                   {"waits", "count"},       /* times in off-cpu */
+                   {"preemptions", "count"}, /* times in ready */
+                   /* with wakers: the time of waits that a stack ended */
+                   {"woken", "nanoseconds"}};
+    const size_t count = sizeof waiting / sizeof waiting[0] - !c->options.wakers;
+    for (size_t i = 0; i < count; i++)
         pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, waiting[i].type).v,
                                         .unit = pt_builder_text(b, waiting[i].unit).v});
 }
@@ -331,8 +340,13 @@ static pt_status load_walker(pt_capture *c, pt_error *reterr)
                      "no thread could be made to load the BPF program");
         return PT_OK;
     }
-    const pt_bpf_wait_settings waits = {.is_each = c->options.timeline,
-                                        .only_known = c->options.targets.pid_count > 0};
+    pt_bpf_wait_settings waits = {.is_each = c->options.timeline,
+                                  .has_wakers = c->options.wakers,
+                                  .only_known = c->options.targets.pid_count > 0};
+    if (c->options.wakers && !pt_kernel_interrupts(&waits))
+        return pt_error_set(reterr, PT_ERR_SYSTEM,
+                            "--wakers has to know the kernel's addresses, which it hides from you: "
+                            "run with sudo, or: sudo sysctl kernel.kptr_restrict=0");
     pt_status status =
         pt_bpf_engine_new(cpu_limit(), c->set.plan.walks_waits ? &waits : NULL, &walker, &refusal);
     if (status == PT_OK) status = use_walker(c, walker, &refusal);

@@ -99,6 +99,7 @@ typedef struct pt_capture_options {
     uint64_t period;       /* for other events: the count between samples */
     bool user, kernel;     /* sample time in user mode, in the kernel */
     bool off_cpu;          /* also record the time that threads wait */
+    bool wakers;           /* and what ends their waits; needs off_cpu and walks */
     bool timeline;         /* keep each sample with time, thread and cpu */
     pt_walk_wish walks;    /* in the kernel; PT_WALK_NEVER with each_thread */
     bool each_thread;      /* events per thread, even where events per cpu are allowed */
@@ -133,7 +134,7 @@ void pt_capture_run(pt_capture *capture);
 
 /* Ends the recording. The profile has events samples/count, then cpu/nanoseconds or the event's
  * count; with off_cpu also off-cpu/nanoseconds, ready/nanoseconds, waits/count and
- * preemptions/count. The caller unrefs it. */
+ * preemptions/count, with wakers woken/nanoseconds. The caller unrefs it. */
 pt_status pt_capture_finish(pt_capture *capture, pt_capture_facts *ret_facts,
                             const pt_profile **ret_profile, pt_error *reterr);
 

@@ -35,11 +35,14 @@ typedef struct pt_waiting {
 typedef struct pt_wait_stack {
     uint64_t key;
     uint32_t row; /* of the sink */
+    uint8_t end;
+    char waker[PT_COMM_BYTES]; /* of a stack that woke a thread: the name of its process */
 } pt_wait_stack;
 
 /* What was read of a sum in the kernel. */
 typedef struct pt_wait_sum {
     uint64_t key;
+    uint32_t row; /* of the sink, with the waker; PT_NONE: not yet */
     pt_bpf_count before;
 } pt_wait_sum;
 

@@ -223,8 +223,10 @@ static pt_proc *find_wanted(pt_capture *c, const pt_perf_record *r)
 /* A stack at which a thread waits, or one that woke a thread. */
 static void on_wait(pt_capture *c, pt_perf_record *r)
 {
-    pt_proc *const proc = find_wanted(c, r);
+    const bool is_waker = r->sample.wait->role == PT_BPF_WAKER;
+    pt_proc *const proc = is_waker ? pt_procs_get(&c->procs, r->pid) : find_wanted(c, r);
     if (proc == NULL) return;
+    if (proc->comm[0] == '\0') pt_procs_read(&c->procs, proc);
     if (r->sample.walked != NULL)
         use_walked(c, proc, r);
     else

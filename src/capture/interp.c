@@ -487,6 +487,7 @@ static uint32_t count_frames(const pt_proc_interp *interp, const pt_bpf_stack *w
 {
     const uint32_t count = walked->frame_count;
     if (count == 0 || count == PT_BPF_FRAMES_BAD || count > PT_BPF_FRAMES_MAX) return 0;
+    if (!interp->is_there) return 0; /* the process runs another program now */
     const bool is_own = interp->language != PT_JOURNAL_LANGUAGE_PHP ||
                         has_evaluator(interp, walked->pcs, native_count) ||
                         (!is_whole && (walked->pcs[walked->count] & PT_BPF_FRAME_HELD) != 0);

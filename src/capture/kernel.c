@@ -45,3 +45,30 @@ pt_mapping pt_kernel_mapping(pt_builder *b)
                         .build_id = build_id(b),
                         .flags = PT_MAPPING_KERNEL};
 }
+
+bool pt_kernel_interrupts(pt_bpf_wait_settings *ret_settings)
+{
+    static const char *const names[] = {"__irqentry_text_start", "__irqentry_text_end",
+                                        "__softirqentry_text_start", "__softirqentry_text_end"};
+    enum { COUNT = sizeof names / sizeof names[0] };
+    char line[256], name[200];
+    uint64_t addr, found[COUNT] = {0};
+    unsigned left = COUNT;
+    FILE *const file = fopen("/proc/kallsyms", "re");
+    while (file != NULL && left > 0 && fgets(line, sizeof line, file) != NULL) {
+        if (strstr(line, "irqentry_text_") == NULL ||
+            sscanf(line, "%" SCNx64 " %*c %199s", &addr, name) != 2)
+            continue;
+        for (unsigned i = 0; i < COUNT; i++) {
+            if (strcmp(name, names[i]) != 0 || addr == 0 || found[i] != 0) continue;
+            found[i] = addr;
+            left--;
+        }
+    }
+    if (file != NULL) fclose(file);
+    ret_settings->hard.start = found[0];
+    ret_settings->hard.bytes = found[1] - found[0];
+    ret_settings->soft.start = found[2];
+    ret_settings->soft.bytes = found[3] - found[2];
+    return left == 0;
+}

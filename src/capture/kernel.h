@@ -1,12 +1,17 @@
-/* kernel.h: the running kernel as a mapping of a profile. */
+/* kernel.h: the running kernel as a mapping of a profile, and its interrupts. */
 #ifndef PT_CAPTURE_KERNEL_H
 #define PT_CAPTURE_KERNEL_H
 
+#include "bpf/layout.h"
 #include "model/builder.h"
 
 /* Makes "[kernel.kallsyms]" with the build id of the running kernel. It reaches from the start of
  * the kernel's text (by /proc/kallsyms; else from the lowest kernel address) to the end of memory,
  * modules included. */
 pt_mapping pt_kernel_mapping(pt_builder *builder);
+
+/* The ranges of the kernel's functions that begin hard and soft interrupts. False: the kernel hides
+ * its addresses. */
+bool pt_kernel_interrupts(pt_bpf_wait_settings *ret_settings);
 
 #endif

@@ -23,8 +23,8 @@ typedef struct {
 /* A name of a process, and a kind of wait, for labels. */
 typedef struct {
     uint32_t pid, comm;
-    uint32_t wait;   /* 0: none */
-    uint32_t before; /* the process's previous one + 1 */
+    uint32_t wait, waker; /* 0: none */
+    uint32_t before;      /* the process's previous one + 1 */
 } sink_who;
 
 /* A stack as sampled, until its process is forgotten: the next samples are compared with it. */
@@ -75,7 +75,7 @@ struct pt_sink {
     uint32_t kernel;           /* mapping, or PT_NONE */
     const pt_named *named;
     uint32_t frames_of[PT_JOURNAL_LANGUAGES]; /* mapping of a language's frames, or PT_NONE */
-    uint32_t key_pid, key_comm, key_wait;
+    uint32_t key_pid, key_comm, key_wait, key_waker;
     pt_index known_of; /* hash of a sampled stack -> row of known, which may have changed since */
     pt_index row_of;   /* hash of a row of stack and its process -> row of known, likewise */
     PT_VECTOR(known_stack) known;
@@ -108,6 +108,7 @@ pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mappin
     sink->key_pid = pt_builder_text(builder, "pid").v;
     sink->key_comm = pt_builder_text(builder, "comm").v;
     sink->key_wait = pt_builder_text(builder, "wait").v;
+    sink->key_waker = pt_builder_text(builder, "waker").v;
     pt_index_init(&sink->known_of);
     pt_index_init(&sink->row_of);
     pt_index_init(&sink->shared);
@@ -389,10 +390,10 @@ static uint32_t find_or_add_name(pt_sink *sink, pt_proc *proc, const char *kind)
     uint32_t row = proc->last_name;
     for (unsigned i = 0; row > 0 && i < NAMES_MAX; i++) {
         const sink_who *const w = &sink->who.items[row - 1];
-        if (w->comm == comm && w->wait == wait) return row;
+        if (w->comm == comm && w->wait == wait && w->waker == 0) return row;
         row = sink->who.items[row - 1].before;
     }
-    const sink_who added = {proc->pid, comm, wait, proc->last_name};
+    const sink_who added = {proc->pid, comm, wait, 0, proc->last_name};
     PT_PUSH(sink->who, added);
     proc->last_name = (uint32_t)sink->who.count;
     return proc->last_name;
@@ -410,7 +411,7 @@ static uint32_t who_of(pt_sink *sink, const pt_sink_sample *s)
 static pt_labels_id labels_of(pt_sink *sink, const counted *c)
 {
     const sink_who *const w = &sink->who.items[c->who / 2];
-    pt_label labels[4];
+    pt_label labels[5];
     size_t count = 0;
     if (!sink->is_timeline) {
         labels[count++] = (pt_label){.key = sink->key_pid, .kind = PT_LABEL_NUMBER, .num = w->pid};
@@ -420,6 +421,9 @@ static pt_labels_id labels_of(pt_sink *sink, const counted *c)
     if (w->wait != 0)
         labels[count++] =
             (pt_label){.key = sink->key_wait, .kind = PT_LABEL_STRING, .str = w->wait};
+    if (w->waker != 0)
+        labels[count++] =
+            (pt_label){.key = sink->key_waker, .kind = PT_LABEL_STRING, .str = w->waker};
     if (c->who % 2 != 0 && !sink->is_timeline)
         labels[count++] = (pt_label){.key = pt_builder_text(sink->builder, "merge").v,
                                      .kind = PT_LABEL_STRING,
@@ -576,6 +580,23 @@ uint32_t pt_sink_count(pt_sink *sink, uint32_t stack, const pt_sink_moment *mome
     return pt_builder_sample_count(sink->builder) - 1;
 }
 
+uint32_t pt_sink_woken(pt_sink *sink, uint32_t stack, uint8_t end, const char *waker)
+{
+    const counted before = sink->stack.items[stack];
+    sink_who who = sink->who.items[before.who / 2];
+    who.waker = pt_builder_text(sink->builder, waker).v;
+    who.before = 0;
+    PT_PUSH(sink->who, who);
+    if (sink->keep != NULL) {
+        size_t depth;
+        const uint32_t *const frames =
+            pt_builder_stack_frames(sink->builder, (pt_stack_id){before.stack}, &depth);
+        pt_keep_stack(sink->keep, frames, (uint32_t)depth, end, who.pid,
+                      pt_builder_get_text(sink->builder, (pt_string_id){who.comm}));
+    }
+    return add_row(sink, before.stack, (uint32_t)(sink->who.count - 1) * 2 + before.who % 2);
+}
+
 uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *s)
 {
     const pt_sink_moment moment = {s->tid, s->cpu, s->time_ns, s->values};
@@ -594,6 +615,15 @@ void pt_sink_more(pt_sink *sink, uint32_t row, int64_t more)
     }
 }
 
+/* Is there a value? A stack of waits may have none: they are counted with their wakers. */
+static bool has_values(const pt_sink *sink, uint32_t stack)
+{
+    const int64_t *const values = values_of(sink, stack);
+    for (uint32_t i = 0; i < sink->value_count; i++)
+        if (values[i] != 0) return true;
+    return false;
+}
+
 void pt_sink_finish(pt_sink *sink)
 {
     for (size_t i = 0; i < sink->map.count; i++) {
@@ -603,7 +633,8 @@ void pt_sink_finish(pt_sink *sink)
     }
     for (size_t i = 0; i < sink->stack.count && !sink->is_timeline; i++) {
         const counted *const c = &sink->stack.items[i];
-        pt_builder_add(sink->builder, (pt_stack_id){c->stack}, labels_of(sink, c),
-                       values_of(sink, (uint32_t)i));
+        if (has_values(sink, (uint32_t)i))
+            pt_builder_add(sink->builder, (pt_stack_id){c->stack}, labels_of(sink, c),
+                           values_of(sink, (uint32_t)i));
     }
 }

@@ -15,7 +15,7 @@
 #include "capture/procs.h"
 #include "model/builder.h"
 
-enum { PT_SINK_DEPTH_MAX = 1024, PT_SINK_VALUES = 6 };
+enum { PT_SINK_DEPTH_MAX = 1024, PT_SINK_VALUES = 7 };
 
 /* Kernel pcs of time that no sample shows: in the kernel, where that may not be sampled, and of a
  * thread before its events were open. Such a stack has one frame, which has a name only. */
@@ -65,6 +65,8 @@ uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *sample);
 /* The same in two steps: the number of the sample's stack, and values that are added to it. */
 uint32_t pt_sink_stack(pt_sink *sink, const pt_sink_sample *sample);
 uint32_t pt_sink_count(pt_sink *sink, uint32_t stack, const pt_sink_moment *moment);
+/* The number of the same stack with a label `waker`, each time a new one. end: of the stack. */
+uint32_t pt_sink_woken(pt_sink *sink, uint32_t stack, uint8_t end, const char *waker);
 /* Adds to the second value of a row. */
 void pt_sink_more(pt_sink *sink, uint32_t row, int64_t more);
 

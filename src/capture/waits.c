@@ -101,36 +101,61 @@ void pt_waits_stack(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
     const uint32_t own =
         wait->role != PT_BPF_RESTING && c->stack.kernel_count > 0 && c->stack.count > 1;
     if (place_of_stack(waits, wait->key) != PT_NONE) return; /* two cpus had it at once */
-    const pt_sink_sample sample = {.proc = proc,
-                                   .pcs = c->stack.pcs + own,
-                                   .kernel_count = c->stack.kernel_count - own,
-                                   .count = c->stack.count - own,
-                                   .end = c->stack.end,
-                                   .is_walked = r->sample.walked != NULL,
-                                   .is_uncertain = c->stack.is_uncertain,
-                                   .wait = pt_wait_kind(wait->call, wait->mode, wait->is_io != 0)};
-    const pt_wait_stack added = {.key = wait->key, .row = pt_sink_stack(c->sink, &sample)};
+    const pt_sink_sample sample = {
+        .proc = proc,
+        .pcs = c->stack.pcs + own,
+        .kernel_count = c->stack.kernel_count - own,
+        .count = c->stack.count - own,
+        .end = c->stack.end,
+        .is_walked = r->sample.walked != NULL,
+        .is_uncertain = c->stack.is_uncertain,
+        .wait = wait->role == PT_BPF_WAKER
+                    ? NULL
+                    : pt_wait_kind(wait->call, wait->mode, wait->is_io != 0)};
+    pt_wait_stack added = {
+        .key = wait->key, .row = pt_sink_stack(c->sink, &sample), .end = c->stack.end};
+    if (wait->role == PT_BPF_WAKER) memcpy(added.waker, proc->comm, sizeof added.waker);
     PT_INDEX_PUSH(&waits->of_key, wait->key, waits->stack, added);
 }
 
-/* Adds waits to their stack. since_ns: monotonic. */
-static void add_waits(pt_capture *c, const pt_bpf_count *one, uint32_t tid, uint32_t cpu,
-                      uint64_t since_ns)
+/* The name of what woke threads; NULL: unknown. *ret_row: its stack in the sink; PT_NONE: none. */
+static const char *waker_of(const pt_kernel_waits *waits, uint64_t key, uint32_t *ret_row)
 {
-    pt_kernel_waits *const waits = &c->kernel_waits;
+    *ret_row = PT_NONE;
+    if (key == PT_BPF_INTERRUPT) return "interrupt";
+    const uint32_t place = key != 0 ? place_of_stack(waits, key) : PT_NONE;
+    if (place == PT_NONE) return NULL;
+    *ret_row = waits->stack.items[place].row;
+    return waits->stack.items[place].waker;
+}
+
+/* Adds waits to their stack, and to the one that ended them. row: of the stack with its waker;
+ * PT_NONE: to be made. since_ns: monotonic. */
+static void add_waits(pt_capture *c, const pt_bpf_count *one, uint32_t tid, uint32_t cpu,
+                      uint64_t since_ns, uint32_t *row)
+{
+    enum { OFF_CPU = 2, READY, WAITS, PREEMPTIONS, WOKEN };
+    const pt_kernel_waits *const waits = &c->kernel_waits;
     const uint32_t place = place_of_stack(waits, one->stack);
     if (place == PT_NONE) return; /* of a process that is not recorded */
-    const int64_t values[PT_SINK_VALUES] = {0,
-                                            0,
-                                            (int64_t)one->off_ns,
-                                            (int64_t)one->ready_ns,
-                                            (int64_t)one->waits,
-                                            (int64_t)one->preemptions};
+    const pt_wait_stack *const stack = &waits->stack.items[place];
+    uint32_t waker_row;
+    const char *const waker = waker_of(waits, one->waker, &waker_row);
+    if (*row == PT_NONE)
+        *row = waker != NULL ? pt_sink_woken(c->sink, stack->row, stack->end, waker) : stack->row;
+    int64_t values[PT_SINK_VALUES] = {[OFF_CPU] = (int64_t)one->off_ns,
+                                      [READY] = (int64_t)one->ready_ns,
+                                      [WAITS] = (int64_t)one->waits,
+                                      [PREEMPTIONS] = (int64_t)one->preemptions};
     const pt_sink_moment moment = {
         .tid = tid, .cpu = cpu, .time_ns = (int64_t)since_ns + c->unix_offset_ns, .values = values};
-    pt_sink_count(c->sink, waits->stack.items[place].row, &moment);
+    pt_sink_count(c->sink, *row, &moment);
     c->facts.off_cpu_ns += one->off_ns;
     c->facts.ready_ns += one->ready_ns;
+    if (waker_row == PT_NONE) return;
+    memset(values, 0, sizeof values);
+    values[WOKEN] = (int64_t)one->off_ns;
+    pt_sink_count(c->sink, waker_row, &moment);
 }
 
 void pt_waits_ended(pt_capture *c, const pt_bpf_wait_end *ended)
@@ -139,7 +164,8 @@ void pt_waits_ended(pt_capture *c, const pt_bpf_wait_end *ended)
         c->facts.lost_waits += ended->one.waits + ended->one.preemptions;
         return;
     }
-    add_waits(c, &ended->one, ended->tid, ended->cpu, ended->since_ns);
+    uint32_t row = PT_NONE;
+    add_waits(c, &ended->one, ended->tid, ended->cpu, ended->since_ns, &row);
 }
 
 /* Adds what came to a sum since it was last read. */
@@ -150,9 +176,11 @@ static void add_sum(void *arg, const void *key, const void *value)
     pt_kernel_waits *const waits = &c->kernel_waits;
     uint64_t which;
     memcpy(&which, key, sizeof which);
+    /* The record of the stack may still be on its way: then the sum waits, too. */
+    if (count->stack != 0 && place_of_stack(waits, count->stack) == PT_NONE) return;
     uint32_t place = PT_INDEX_FIND(&waits->sum_of, which, i, waits->sum.items[i].key == which);
     if (place == PT_NONE) {
-        const pt_wait_sum none = {.key = which};
+        const pt_wait_sum none = {.key = which, .row = PT_NONE};
         place = PT_INDEX_PUSH(&waits->sum_of, which, waits->sum, none);
     }
     pt_bpf_count *const before = &waits->sum.items[place].before;
@@ -166,7 +194,7 @@ static void add_sum(void *arg, const void *key, const void *value)
     if (count->stack == 0)
         c->facts.lost_waits += more.waits + more.preemptions;
     else
-        add_waits(c, &more, 0, PT_NONE, 0);
+        add_waits(c, &more, 0, PT_NONE, 0, &waits->sum.items[place].row);
 }
 
 /* Adds a wait that has not ended. */
@@ -186,7 +214,8 @@ static void add_open(void *arg, const void *key, const void *value)
                               .ready_ns = end_ns - ready_from,
                               .waits = w->is_preempted == 0,
                               .preemptions = w->is_preempted != 0};
-    add_waits(c, &one, tid, PT_NONE, w->since_ns);
+    uint32_t row = PT_NONE;
+    add_waits(c, &one, tid, PT_NONE, w->since_ns, &row);
 }
 
 void pt_waits_read(pt_capture *c)

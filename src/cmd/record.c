@@ -154,6 +154,13 @@ static const pt_option record_rows[] = {
                 "time that they could run and another thread had their CPU, -e cpu+off-cpu the "
                 "CPU time and the waits of each function beside each other. A thread that waits "
                 "all the while is seen with --engine=bpf only."},
+    {.name = "wakers",
+     .type = PT_OPT_FLAG,
+     .offset = offsetof(pt_record_settings, wakers),
+     .help = "with --off-cpu: add what ends the waits; see it with -e woken",
+     .details = "Waits get the label `waker`, the name of the process that ended them, or "
+                "interrupt. pitot tree -e woken shows the stacks that woke threads, by the time "
+                "that these had waited. Needs --engine=bpf."},
     {.name = "wall",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, wall),
@@ -290,6 +297,8 @@ static int check_settings(const pt_cmd_context *context, const pt_record_setting
             "samples is -F HZ");
     if (perf != NULL && s->engine == PT_ENGINE_PRELOAD)
         return pt_cmd_usage(context, "%s needs perf events, not --engine=preload", perf);
+    if (s->wakers && (!s->off_cpu || s->engine != PT_ENGINE_BPF))
+        return pt_cmd_usage(context, "--wakers needs --off-cpu and --engine=bpf");
     if (s->engine == PT_ENGINE_BPF && s->each_thread)
         return pt_cmd_usage(context,
                             "--each-thread needs --engine=perf: the BPF engine has no such events");

@@ -453,6 +453,7 @@ static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pi
         .user = !s->kernel,
         .kernel = run->permission.has_kernel,
         .off_cpu = s->off_cpu,
+        .wakers = s->wakers,
         .timeline = s->timeline,
         .walks = wish_of(run),
         .each_thread = run->permission.is_each_thread,

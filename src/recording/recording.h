@@ -43,7 +43,7 @@ typedef struct pt_record_settings {
     mode_t file_mode; /* what mode says */
     pt_option_list pids;
     int engine; /* pt_record_engine */
-    bool split, children, all, user, kernel, off_cpu, wall, timeline, each_thread, quiet;
+    bool split, children, all, user, kernel, off_cpu, wakers, wall, timeline, each_thread, quiet;
     bool serve;                  /* a page shows the recording while it goes on, */
     const char *http;            /* at this HOST:PORT; NULL: any */
     struct pt_record_page *page; /* made for --serve; else NULL */

@@ -16,13 +16,28 @@ typedef struct {
     bool *is_shortened;  /* by stack */
 } folding;
 
-/* How names of the kernel's functions begin that put a thread to sleep for others (kernel/sched,
- * kernel/time, kernel/futex, kernel/locking). */
+/* How names of the kernel's functions begin that put a thread to sleep, or wake it, for others
+ * (kernel/sched, kernel/time, kernel/futex, kernel/locking). */
 static const char *const scheduler[] = {
-    "__schedule",    "__traceiter_sched", "finish_task_switch", "futex_wait_queue",
-    "io_schedule",   "preempt_schedule",  "schedule",           "__cond_resched",
-    "bit_wait",      "wait_woken",        "prepare_to_wait",    "perf_event_task_sched",
-    "bpf_trace_run", "__bpf_trace_sched",
+    "__schedule",
+    "__traceiter_sched",
+    "finish_task_switch",
+    "futex_wait_queue",
+    "io_schedule",
+    "preempt_schedule",
+    "schedule",
+    "__cond_resched",
+    "bit_wait",
+    "wait_woken",
+    "prepare_to_wait",
+    "perf_event_task_sched",
+    "bpf_trace_run",
+    "__bpf_trace_sched",
+    "try_to_wake_up",
+    "default_wake_function",
+    "autoremove_wake_function",
+    "__wake_up",
+    "wake_up_q",
 };
 
 static bool is_scheduler_name(const char *name)

@@ -8,12 +8,14 @@ run pitot record --engine=bpf --off-cpu -o probe.pb.gz true
 [ "$status" = 0 ] || skip_all "no BPF here: $(stderr | tail -n 1)"
 [ "$PITOT_SANITIZED" = 0 ] || skip_all 'the recorder is slow under the sanitizers'
 
-# Prints the name of each thread's function, and how long the thread was off the CPU by its own clocks, in ns.
+# kinds [MS]: prints the name of each thread's function, and how long the thread was off the CPU by its own clocks, in ns. MS:
+# the threads sleep so long before.
 cat >kinds.c <<'C'
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -21,7 +23,7 @@ cat >kinds.c <<'C'
 #include <unistd.h>
 enum { MS = 150 };
 static const struct timespec whole = {0, MS * 1000000};
-static int quiet_pipe[2], quiet_socket[2];
+static int quiet_pipe[2], quiet_socket[2], before_ms;
 static double seconds(clockid_t clock) { struct timespec t; clock_gettime(clock, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
 #define WAIT __attribute__((noinline)) static void
 WAIT sleeps(void) { nanosleep(&whole, NULL); __asm__ volatile(""); }
@@ -38,17 +40,20 @@ static struct waiter { void (*wait)(void); const char *name; double off; } waite
 static void *run(void *arg)
 {
     struct waiter *const w = arg;
+    usleep(before_ms * 1000);
     const double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_THREAD_CPUTIME_ID);
     w->wait();
     w->off = seconds(CLOCK_MONOTONIC) - wall - (seconds(CLOCK_THREAD_CPUTIME_ID) - cpu);
     return NULL;
 }
-int main(void)
+int main(int argc, char **argv)
 {
     enum { COUNT = sizeof waiters / sizeof waiters[0] };
     pthread_t threads[COUNT];
+    before_ms = argc > 1 ? atoi(argv[1]) : 0;
     if (pipe(quiet_pipe) != 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, quiet_socket) != 0) return 1;
     for (int i = 0; i < COUNT; i++) pthread_create(&threads[i], NULL, run, &waiters[i]);
+    usleep(before_ms * 1000);
     nanosleep(&whole, NULL);
     wakes();
     for (int i = 0; i < COUNT; i++) pthread_join(threads[i], NULL);
@@ -81,7 +86,7 @@ for name, ns in own.items():
 PY
 
 it 'sums waits exactly, and tells what they are for'
-for how in '' --timeline; do
+for how in --timeline --wakers; do
     # Again if the machine stopped the program between its readings of two clocks.
     for _ in 1 2 3 4 5 6 7 8; do
         "$PITOT" record $how --engine=bpf --off-cpu -o kinds.pb.gz ./kinds >own 2>said || fail "$(cat said)"
@@ -94,10 +99,39 @@ run pitot tree -e off-cpu --tag-focus=wait=socket kinds.pb.gz
 expect_stdout_has reads_socket
 expect_no_stdout_line '*reads_pipe*'
 
+it 'tells what ends the waits'
+run pitot record --off-cpu --wakers true
+expect_status 2
+expect_stderr_has '--wakers needs --off-cpu and --engine=bpf'
+cat >wakers.py <<'PY'
+import json
+dump = json.load(open('kinds.json'))
+place = {event['type']: i for i, event in enumerate(dump['events'])}
+woken = {'pipe': 0, 'socket': 0}
+for sample in dump['samples']:
+    names = {frame.get('function') for frame in sample['frames']}
+    labels = {label['key']: label.get('text') for label in sample['labels']}
+    off = sample['values'][place['off-cpu']]
+    if off > 100000000:
+        assert labels['waker'] == ('kinds' if labels['wait'] in ('pipe', 'socket', 'child') or 'pthread_join' in str(names)
+                                   else 'interrupt') or labels['wait'] == 'lock', (labels, names)
+    if 'reads_pipe' in names or 'reads_socket' in names: woken[labels.get('wait', 'pipe')] += off
+ended = sum(sample['values'][place['woken']] for sample in dump['samples'] if 'wakes' in {f.get('function') for f in sample['frames']})
+# The function of main wakes the two.
+assert abs(ended - sum(woken.values())) <= 0.001 * ended + 50000 and ended > 0, (ended, woken)
+PY
+# Again if the program was not known yet when it woke the two: then the stack of the waker has the kernel's frames only.
+for _ in 1 2 3 4 5; do
+    python3 wakers.py 2>wrong && break
+    "$PITOT" record --wakers --engine=bpf --off-cpu -o kinds.pb.gz ./kinds >own 2>said || fail "$(cat said)"
+    pitot dump --json -n 0 kinds.pb.gz >kinds.json
+done
+[ ! -s wrong ] || fail "$(cat wrong)"
+
 it 'agrees with the other engine'
-# Which sums all of a wait as off-cpu until the thread runs. Again, too, if the machine is so full that samples are lost.
+# Which sums all of a wait as off-cpu until the thread runs, and opens its events when a thread has begun. Again, too, if the machine is so full that samples are lost.
 for _ in 1 2 3 4 5 6 7 8; do
-    "$PITOT" record --engine=perf --off-cpu -o perf.pb.gz ./kinds >own 2>said || fail "$(cat said)"
+    "$PITOT" record --engine=perf --off-cpu -o perf.pb.gz ./kinds 150 >own 2>said || fail "$(cat said)"
     pitot dump --json -n 0 perf.pb.gz >perf.json
     python3 compare.py perf.json no-kinds 2>wrong && break
 done
