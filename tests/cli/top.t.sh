@@ -233,7 +233,7 @@ run pitot top --base=before.folded --diff-base=before.folded after.folded
 expect_status 2
 run pitot top --normalize after.folded
 expect_status 2
-expect_stderr_line '*needs --base or --diff-base*'
+expect_stderr_line '*needs --base, --diff-base or --base-time*'
 
 it 'cuts stacks above and below a frame'
 run pitot top --csv --show-from=parse --prune-from=parse a.folded
