@@ -617,7 +617,7 @@ def a_report_reads_other_profiles_by_itself(browser):
 
 
 def percent(share):
-    return '0%' if share == 0 else f'{100 * share:.1f}%'
+    return '0%' if share == 0 else f'{100 * share:.{2 if 100 * share < 0.1 else 1}f}%'
 
 
 def a_file_is_dropped_on_the_page_and_another_is_compared_with_it(browser):
