@@ -81,6 +81,8 @@ typedef struct pt_bpf_perl {
     pt_perl_layout layout;
 } pt_bpf_perl;
 
+enum { PT_BPF_NO_LANGUAGE, PT_BPF_PYTHON, PT_BPF_PHP, PT_BPF_PERL };
+
 /* The interpreter of a process, whose frames are wanted: one of the three, or none. */
 typedef struct pt_bpf_interp {
     uint64_t thread_keys; /* of libc's thread structure: the offset of its blocks of values */
@@ -296,6 +298,7 @@ typedef struct pt_bpf_cpu {
     pt_bpf_perl_walk perl;
     pt_bpf_stack stack;
     uint64_t process;     /* a number for the process */
+    uint32_t language;    /* of the frames: PT_BPF_PYTHON, ... */
     uint32_t is_code_new; /* 1: this CPU had no sample with the last frame's code object before */
     uint32_t met_slot;    /* the index in met of the last frame's code object */
     uint32_t met[1 << PT_BPF_MET_BITS]; /* code objects, by hash; 0: none */

@@ -15,6 +15,8 @@ typedef pt_bpf_php_walk php_memory;
 #define memory_of(walk)                    (walk)
 #define fetch_php(memory, addr, to, bytes) ((void)(memory), read_memory((to), (bytes), (addr)))
 
+#define delegates_max                      32 /* the verifier follows each round of the loop */
+
 #include "interp/php_walk.h"
 
 /* Starts a walk. False: the process has no frames, or the memory is not as PHP's headers say. */
@@ -51,17 +53,20 @@ static inline void copy_php_code(pt_bpf_cpu *c)
     code->lines_bytes = COPY_OBJECT(code->lines, PT_BPF_LINES_BYTES, code->fields.lines, bytes);
 }
 
-/* Reads a frame and appends it to the stack, if it is a function's. False: it was the last, or the
- * memory is not as PHP's headers say. */
+/* Reads frames up to one that is a function's, and appends it to the stack. False: there is none,
+ * or the memory is not as PHP's headers say. */
 static inline bool step_php(pt_bpf_cpu *c)
 {
+    enum { FRAMES_MAX = 3 }; /* of one step */
     pt_bpf_php_walk *const walk = &c->php;
     pt_php_frame frame = {.addr = 0};
     pt_php_function function = {.name = 0};
     uint64_t check = 0;
     const bool is_first = c->stack.frame_count == 0;
     c->is_code_new = 0;
-    const pt_interp_step step = next_php_frame(walk, &frame);
+    pt_interp_step step = PT_INTERP_FRAME_READ;
+    for (int i = 0; i < FRAMES_MAX && step == PT_INTERP_FRAME_READ && frame.function == 0; i++)
+        step = next_php_frame(walk, &frame);
     const bool fits =
         step == PT_INTERP_FRAME_READ &&
         (frame.function == 0 || (fetch_php_function(walk, frame.function, &function) &&

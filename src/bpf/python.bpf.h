@@ -68,7 +68,7 @@ static inline uint64_t bytes_of_text(pt_bpf_python_walk *walk, uint64_t text)
 }
 
 /* Completes the copy of the new code object. */
-static inline void copy_code(pt_bpf_cpu *c)
+static inline void copy_python_code(pt_bpf_cpu *c)
 {
     enum { LENGTH = 16, CONTENT = 32 };
     pt_bpf_python_walk *const walk = &c->python;

@@ -98,6 +98,18 @@ __attribute__((noinline)) int pt_bpf_step(uint32_t cpu)
     return c != NULL ? (int)step_frame(c) : PT_UNWIND_END_BAD_READ;
 }
 
+/* Starts a walk of the interpreter's frames. Returns its language, or PT_BPF_NO_LANGUAGE. */
+static inline uint32_t begin_frames_of(pt_bpf_cpu *c, const pt_bpf_interp *interp, uint64_t thread)
+{
+    if (interp->php.globals != 0)
+        return begin_php(c, &interp->php) ? PT_BPF_PHP : PT_BPF_NO_LANGUAGE;
+    if (thread != 0 && interp->python.runtime != 0)
+        return begin_python(c, interp, thread) ? PT_BPF_PYTHON : PT_BPF_NO_LANGUAGE;
+    if (thread != 0 && interp->perl.key != 0)
+        return begin_perl(c, interp, thread) ? PT_BPF_PERL : PT_BPF_NO_LANGUAGE;
+    return PT_BPF_NO_LANGUAGE;
+}
+
 __attribute__((noinline)) int pt_bpf_step_python(uint32_t cpu)
 {
     pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
@@ -116,27 +128,26 @@ __attribute__((noinline)) int pt_bpf_step_perl(uint32_t cpu)
     return c != NULL ? step_perl(c) : 0;
 }
 
+/* Reads a frame and appends it. 0: it was the last, or the memory does not fit. */
+__attribute__((noinline)) int pt_bpf_step_frame(uint32_t cpu)
+{
+    const pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
+    if (c == NULL) return 0;
+    if (c->language == PT_BPF_PYTHON) return pt_bpf_step_python(cpu);
+    return c->language == PT_BPF_PHP ? pt_bpf_step_php(cpu) : pt_bpf_step_perl(cpu);
+}
+
+/* Completes the copy of the new code. Returns the bytes of its lines. */
 __attribute__((noinline)) int pt_bpf_copy_code(uint32_t cpu)
 {
     pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
     if (c == NULL) return 0;
-    copy_code(c);
-    return (int)c->code.lines_bytes;
-}
-
-__attribute__((noinline)) int pt_bpf_copy_php_code(uint32_t cpu)
-{
-    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
-    if (c == NULL) return 0;
-    copy_php_code(c);
-    return (int)c->code.lines_bytes;
-}
-
-__attribute__((noinline)) int pt_bpf_copy_perl_code(uint32_t cpu)
-{
-    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
-    if (c == NULL) return 0;
-    copy_perl_code(c);
+    if (c->language == PT_BPF_PYTHON)
+        copy_python_code(c);
+    else if (c->language == PT_BPF_PHP)
+        copy_php_code(c);
+    else
+        copy_perl_code(c);
     return (int)c->code.lines_bytes;
 }
 
@@ -226,49 +237,21 @@ static inline void send_code(void *context, pt_bpf_cpu *c, int lines_bytes)
         c->met[c->met_slot & ((1 << PT_BPF_MET_BITS) - 1)] = 0;
 }
 
-static inline void add_python(void *context, pt_bpf_cpu *c, const pt_bpf_process *process,
-                              uint64_t thread)
-{
-    if (!begin_python(c, &process->interp, thread)) return;
-    for (int i = 0; i < PT_BPF_FRAMES_MAX; i++) {
-        if (pt_bpf_step_python(c->cpu) == 0) break;
-        if (c->is_code_new != 0) send_code(context, c, pt_bpf_copy_code(c->cpu));
-    }
-}
-
-static inline void add_php(void *context, pt_bpf_cpu *c, const pt_bpf_process *process)
-{
-    if (!begin_php(c, &process->interp.php)) return;
-    for (int i = 0; i < 2 * PT_BPF_FRAMES_MAX; i++) {
-        if (pt_bpf_step_php(c->cpu) == 0) break;
-        if (c->is_code_new != 0) send_code(context, c, pt_bpf_copy_php_code(c->cpu));
-    }
-}
-
-static inline void add_perl(void *context, pt_bpf_cpu *c, const pt_bpf_process *process,
-                            uint64_t thread)
-{
-    if (!begin_perl(c, &process->interp, thread)) return;
-    for (int i = 0; i < 2 * PT_BPF_FRAMES_MAX; i++) {
-        if (pt_bpf_step_perl(c->cpu) == 0) break;
-        if (c->is_code_new != 0) send_code(context, c, pt_bpf_copy_perl_code(c->cpu));
-    }
-}
-
-/* Appends the frames of the process's interpreter. */
+/* Appends the frames of the process's interpreter. All languages share a loop, since the verifier
+ * follows each of its rounds. */
 static inline void add_frames(void *context, pt_bpf_cpu *c, uint32_t pid,
                               const pt_bpf_process *process, const struct task_struct *task)
 {
+    uint64_t thread = 0;
     c->stack.frame_count = 0;
     c->process = process->mm ^ (uint64_t)pid << 32;
-    uint64_t thread = 0;
     KERNEL_FIELD(thread, task, thread.fsbase);
-    if (process->interp.php.globals != 0)
-        add_php(context, c, process);
-    else if (thread != 0 && process->interp.python.runtime != 0)
-        add_python(context, c, process, thread);
-    else if (thread != 0 && process->interp.perl.key != 0)
-        add_perl(context, c, process, thread);
+    c->language = begin_frames_of(c, &process->interp, thread);
+    if (c->language == PT_BPF_NO_LANGUAGE) return;
+    for (int i = 0; i < PT_BPF_FRAMES_MAX; i++) {
+        if (pt_bpf_step_frame(c->cpu) == 0) break;
+        if (c->is_code_new != 0) send_code(context, c, pt_bpf_copy_code(c->cpu));
+    }
 }
 
 /* Walks the stack that the registers begin. False: user space must walk. */

@@ -9,6 +9,7 @@
  *   fetch_php     copies bytes of a php_memory; their number is a constant at each call
  *   php_walking   a struct with the fields of pt_php_walk from globals to delegates
  *   memory_of     the php_memory of a walk
+ *   delegates_max   how many delegates it collects, at most PT_PHP_DELEGATES_MAX
  *
  * Indexes of delegates are masked, because the kernel's verifier must see their limits.
  */
@@ -103,7 +104,7 @@ static inline pt_interp_step climb_php_delegates(php_walking *walk, uint64_t gen
     uint32_t count = 0;
     if (!fetch_php_word(memory_of(walk), generator + GENERATOR_PARENT, &parent))
         return PT_INTERP_BAD_READ;
-    for (; parent != 0 && count < PT_PHP_DELEGATES_MAX; count++) {
+    for (; parent != 0 && count < delegates_max; count++) {
         if (!fetch_php_word(memory_of(walk), generator + GENERATOR_FRAME, &frame) ||
             !fetch_php_word(memory_of(walk), parent + GENERATOR_PARENT, &above))
             return PT_INTERP_BAD_READ;

@@ -437,7 +437,7 @@ static bool copies_new_code(const pt_python_code *code)
     if (cpu->is_code_new == 0) return false;
     pt_bpf_code *const copy = &cpu->code;
     memset(copy->name, 0, sizeof *copy - offsetof(pt_bpf_code, name));
-    copy_code(cpu);
+    copy_python_code(cpu);
     assert_memory_equal(&copy->fields.type, &code->type, offsetof(pt_python_code, first_line));
     check_copy(copy->name, copy->name_bytes, code->name, PT_BPF_NAME_BYTES);
     check_copy(copy->file, copy->file_bytes, code->file, PT_BPF_FILE_BYTES);
