@@ -50,7 +50,7 @@ static const pt_option diff_rows[] = {
      .details = "An interval holds the true change in this share of cases. Of diffs between two "
                 "runs of the same program, this share has no change without a mark."},
     PT_ROWS_ROW(pt_diff_settings, "20",
-                "The last line shows how many more there are. Applies to JSON and CSV, too."),
+                "The last line shows how many more there are. JSON and CSV have the same rows."),
     {.name = "sort",
      .letter = 's',
      .type = PT_OPT_CHOICE,

@@ -79,9 +79,10 @@ static const pt_option input_rows[] = {
      .offset = offsetof(pt_input_settings, annotate),
      .initial = "true",
      .help = "read names and labels from comments, too",
-     .details = "Go's text profiles (debug=1) name addresses in comments, threadz names threads "
-                "and functions, and pitot's recordings describe their completeness there. "
-                "--no-annotate reads only what `go tool pprof` reads."},
+     .details = "Comment lines of text profiles hold data: Go's (debug=1) the names of addresses, "
+                "threadz's those of threads and functions, pitot's own the share of complete "
+                "stacks. pitot reads these by default. --no-annotate reads only what `go tool "
+                "pprof` reads."},
     {.name = "seconds",
      .type = PT_OPT_INT,
      .offset = offsetof(pt_input_settings, seconds),
@@ -353,11 +354,13 @@ static const pt_option query_rows[] = {
      .offset = offsetof(pt_query, recursion),
      .choices = "keep direct all",
      .initial = "keep",
-     .help = "how many frames a function has that calls itself",
-     .details = "direct: neighbouring frames of one function become one. all: frames between two "
-                "of one function go, too, as of a parser whose rules call each other; the "
-                "functions in between then have less total. Self values never change. Frames with "
-                "different functions inlined into them stay apart, but for --no-inlines."},
+     .help = "which frames of a function that calls itself are kept",
+     .details =
+         "keep: all frames. direct: neighbouring frames of one function become one. all: the "
+         "frames between two frames of one function are removed, too, as of a parser whose "
+         "rules call each other; the removed functions then have less total. Self values "
+         "never change. Frames with "
+         "different functions inlined into them stay apart, but for --no-inlines."},
     {.name = "no-inlines",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_query, no_inlines),

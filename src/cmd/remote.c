@@ -37,10 +37,11 @@ void pt_remote_progress(void *unused, const pt_fetch_progress *p)
         if (p->seconds > 0)
             n += snprintf(line + n, sizeof line - (size_t)n, " of %" PRId64 " s", p->seconds);
         if (p->count > 1)
-            n += snprintf(line + n, sizeof line - (size_t)n, ", %zu of %zu servers", p->done,
-                          p->count);
+            n += snprintf(line + n, sizeof line - (size_t)n, ", %zu of %zu servers have answered",
+                          p->done, p->count);
         if (p->bytes > 0)
-            n += snprintf(line + n, sizeof line - (size_t)n, ", %" PRIu64 " kB", p->bytes / 1000);
+            n += snprintf(line + n, sizeof line - (size_t)n, ", %" PRIu64 " kB received",
+                          p->bytes / 1000);
     }
     pt_show_progress(n > 0 ? line : NULL);
 }

@@ -47,9 +47,9 @@ static const pt_option report_rows[] = {
      .offset = offsetof(report_settings, source_path),
      .metavar = "DIR[:DIR...]",
      .help = "where source files are (default: the current folder)",
-     .details = "The report holds files below these folders and the current folder, and files that "
-                "the debug information of a program names. It holds no file that only the profile "
-                "names.",
+     .details = "The report takes source text from files below these folders, from files below the "
+                "current folder, and from files that the debug information of a program names. It "
+                "takes none from another file, even if the profile names it.",
      .group = "Sources"},
     {.name = "trim-path",
      .type = PT_OPT_STRING,

@@ -84,9 +84,10 @@ const pt_command pt_command_tree = {
         "of a function are shown once, below its heaviest caller, with its whole self. Below other "
         "callers its row is marked (elsewhere).\n\n"
         "CSV and JSON have the same order; the column depth holds the level.",
-    .examples = (const char *const[]){"pitot tree --min=5% a.pb.gz", "only heavy functions",
-                                      "pitot tree --focus=parse -n 6 a.pb.gz",
-                                      "the paths that lead to parse, six functions deep", NULL},
+    .examples =
+        (const char *const[]){"pitot tree --min=5% a.pb.gz", "only heavy functions",
+                              "pitot tree --focus=parse -n 6 a.pb.gz",
+                              "the paths that lead to parse, down to the sixth function", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_READS_CALLS,
     .max_args = SIZE_MAX,
     .options = &tree_options,

@@ -69,8 +69,9 @@ static void say_doubts(const pt_recorded *all)
     const uint64_t unreached_ns = all->used_ns > known_ns ? all->used_ns - known_ns : 0;
     if (all->tick_bound)
         pt_say(
-            "the kernel's timers tick %.0f times a second of CPU here: each stack stands for about "
-            "%.1f samples (perf events would be exact: sysctl kernel.perf_event_paranoid=1)",
+            "the kernel's timers tick %.0f times a second of CPU here, not as often as asked: each "
+            "stack stands for about %.1f samples; perf events would be exact: sudo sysctl "
+            "kernel.perf_event_paranoid=1",
             all->ticks > 0 && all->seen_ns > 0 ? (double)all->ticks * 1e9 / (double)all->seen_ns
                                                : 0,
             all->ticks > 0 ? (double)all->weight / (double)all->ticks : 0);

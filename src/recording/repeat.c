@@ -67,7 +67,8 @@ int pt_record_repeat(pt_record_settings *settings,
     }
     pt_record_signals_give_back(&before);
     if (status == PT_EXIT_OK && pt_record_end_signal != 0) {
-        pt_say("signal %d: no more runs are made", (int)pt_record_end_signal);
+        pt_say("stopped by signal %d (%s): the other runs are not made", (int)pt_record_end_signal,
+               strsignal(pt_record_end_signal));
         status = 128 + pt_record_end_signal;
     }
     if (status != PT_EXIT_OK) return status;

@@ -119,8 +119,7 @@ void pt_record_say_summary(const pt_record_summary *s)
         snprintf(lost, sizeof lost, ", %" PRIu64 " sample%s lost", s->lost,
                  s->lost == 1 ? "" : "s");
     if (s->off_cpu_ns > 0 || s->ready_ns > 0)
-        snprintf(off_cpu, sizeof off_cpu,
-                 ", %.2f thread seconds off the CPU and %.2f ready for one",
+        snprintf(off_cpu, sizeof off_cpu, ", threads waited %.2f s, and %.2f s more for a CPU",
                  (double)s->off_cpu_ns / 1e9, (double)s->ready_ns / 1e9);
     PT_FREE char *typed = pt_record_command_text(&s->files, 1);
     const bool usual = strcmp(s->files, PT_DEFAULT_PROFILE) == 0;

@@ -262,7 +262,9 @@ static void count_without_file(const pt_profile *p, uint32_t mapping, uint64_t c
     const bool is_nameless = pt_mapped_kind_of_text(path) == PT_MAPPED_ANONYMOUS;
     if ((m->flags & PT_MAPPING_HAS_FUNCTIONS) != 0) return;
     if ((m->flags & PT_MAPPING_KERNEL) != 0)
-        pt_diag_add(diag, count, PT_SYMBOLIZE_NAMELESS "they are in the kernel");
+        pt_diag_add(diag, count,
+                    PT_SYMBOLIZE_NAMELESS
+                    "they are in the kernel, whose names the profile does not have");
     else if ((m->flags & PT_MAPPING_JIT) != 0 || is_nameless)
         pt_diag_add(diag, count, PT_SYMBOLIZE_NAMELESS "their code is in no file");
     else

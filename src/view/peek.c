@@ -61,9 +61,11 @@ static pt_status is_chosen(const choice *c, const pt_peek_request *request, uint
     return pt_regex_match(request->pattern, text, strlen(text), ret_match, reterr);
 }
 
-static pt_status judge_count(const pt_peek *peek, pt_error *reterr)
+static pt_status judge_count(const pt_peek *peek, const pt_peek_request *request, pt_error *reterr)
 {
-    return peek->count > 0 ? PT_OK : pt_error_set(reterr, PT_ERR_NOTFOUND, "no function matches");
+    return peek->count > 0
+               ? PT_OK
+               : pt_error_set(reterr, PT_ERR_NOTFOUND, "no function matches '%s'", request->name);
 }
 
 static pt_status find_functions(void *context, const pt_graph *g, bool *chosen, pt_error *reterr)
@@ -98,7 +100,7 @@ static pt_status peek_of_stacks(pt_peek *peek, const pt_profile *profile,
     for (; peek->count < g->listed_count; peek->count++)
         peek->function[peek->count] = function_of(g, request, &g->node[g->listed[peek->count]]);
     peek->more = g->chosen_more;
-    return judge_count(peek, reterr);
+    return judge_count(peek, request, reterr);
 }
 
 /* ---- Of arcs ---- */
@@ -182,7 +184,7 @@ static pt_status choose_of_calls(pt_peek *peek, const pt_peek_request *request, 
             peek->function[peek->count++] = function_of_calls(c, request, f);
     }
     free(chosen.found);
-    return status != PT_OK ? status : judge_count(peek, reterr);
+    return status != PT_OK ? status : judge_count(peek, request, reterr);
 }
 
 pt_status pt_peek_init(pt_peek *ret_peek, const pt_profile *profile, const pt_peek_request *request,

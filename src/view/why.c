@@ -694,7 +694,8 @@ static pt_status ask_for_function(pt_why *why, reader *r, const pt_why_request *
         why->functions += total[i] > 0;
     keep_ways(why, r, &w, request->paths);
     return why->function != NULL ? PT_OK
-                                 : pt_error_set(reterr, PT_ERR_NOTFOUND, "no function matches");
+                                 : pt_error_set(reterr, PT_ERR_NOTFOUND, "no function matches '%s'",
+                                                request->name != NULL ? request->name : "");
 }
 
 /* ---- The whole ---- */

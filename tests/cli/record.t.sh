@@ -448,7 +448,7 @@ END
 run pitot record --engine=preload --repeat=3 -o signalled.pb.gz sh ignores.sh
 expect_status 143
 expect_equal runs "$(wc -l <signalled)" 1
-expect_stderr_line 'pitot: signal 15: no more runs are made'
+expect_stderr_line 'pitot: stopped by signal 15 (Terminated): the other runs are not made'
 
 it 'the exit status is the command'"'"'s'
 run pitot record --engine=preload -o x.pb.gz sh -c './burn 0.05 >/dev/null; exit 7'

@@ -672,7 +672,7 @@ ${CC:-cc} -O1 -g -o waits waits.c
 run pitot record --off-cpu -o waits.pb.gz ./waits
 if [ "$(id -u)" = 0 ]; then
     expect_status 0
-    expect_stderr_line '*thread seconds off the CPU*'
+    expect_stderr_line '*threads waited *'
     expect_stderr_line '*; next: pitot tree -e off-cpu waits.pb.gz; with the CPU time beside the waits: pitot top -e cpu+off-cpu waits.pb.gz'
     run pitot top -e off-cpu -n 0 --json waits.pb.gz
     expect python3 - "$t_out/stdout" <<'PY'
@@ -870,7 +870,7 @@ if [ "$(id -u)" = 0 ] && command -v taskset >/dev/null; then
     cpu=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
     run pitot record --off-cpu -o ready.pb.gz -- sh -c "echo | exec taskset -c $cpu ./burn 0.2 2"
     expect_status 0
-    expect_stderr_line '*thread seconds off the CPU and * ready for one*'
+    expect_stderr_line '*threads waited * s, and * s more for a CPU*'
     for event in ready off-cpu; do
         run pitot top -e $event -n 0 --json ready.pb.gz
         stdout | python3 -c 'import json, sys; print(sum(r["total"] for r in json.load(sys.stdin)["rows"] if r["name"] == "spin") / 1e9)' >$event
