@@ -20,9 +20,11 @@ static const pt_option diff_rows[] = {
      .offset = offsetof(pt_diff_settings, before),
      .metavar = "PROFILE",
      .help = "a profile from before; may be given several times",
-     .details = "The profiles among the arguments are then all from after, as with -- between the "
-                "sides. With several runs a side, the difference between runs counts as noise, "
-                "too: a busy machine, another layout of memory. One run cannot show it."},
+     .details =
+         "With --before, the profiles among the arguments are all from after. Without it, -- "
+         "stands between the two sides. With several runs a side, the difference between runs "
+         "counts as noise, "
+         "too: a busy machine, another layout of memory. One run cannot show it."},
     {.name = "normalize",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
@@ -47,8 +49,8 @@ static const pt_option diff_rows[] = {
      .offset = offsetof(pt_diff_settings, confidence),
      .initial = "95%",
      .help = "the confidence of the intervals, and of all marks together",
-     .details = "An interval holds the true change in this share of cases. Of diffs between two "
-                "runs of the same program, this share has no change without a mark."},
+     .details = "An interval holds the true change in this share of cases. In this share of diffs "
+                "of a program with itself, every change has the mark ~."},
     PT_ROWS_ROW(pt_diff_settings, "20",
                 "The last line shows how many more there are. JSON and CSV have the same rows."),
     {.name = "sort",
@@ -458,9 +460,10 @@ const pt_command pt_command_diff = {
     .description =
         "One row for each function: self before and after, the changes of self and of total, each "
         "with the half width of its confidence interval. Samples are drawn by chance, so no two "
-        "runs agree. The mark ~ means noise: chance explains the change. Of the changes without a "
-        "mark at most 5 % are expected to be noise; between two runs of the same program, 19 of 20 "
-        "diffs have no change without a mark. Real changes come first, then the largest.\n\n"
+        "runs agree. The mark ~ means noise: chance explains the change. Of the changes without "
+        "the mark at most 5 % are expected to be noise. In 19 of 20 diffs of a program with "
+        "itself, every change has the mark. Changes beyond noise come first, the largest at the "
+        "top.\n\n"
         "diff compares values; --normalize compares shares. One run a side shows the noise of "
         "sampling only. With several runs a side (record --repeat), the noise of the machine "
         "counts, "

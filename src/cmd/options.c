@@ -262,14 +262,14 @@ static const pt_option query_rows[] = {
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, show_from),
      .metavar = "PATTERN",
-     .help = "cut stacks above the first frame that matches",
+     .help = "begin each stack at its first match, seen from main",
      .details = PATTERN "Seen from the root, the first frame that matches becomes the root; a "
                         "sample without one is dropped."},
     {.name = "prune-from",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, prune_from),
      .metavar = "PATTERN",
-     .help = "cut stacks below the last frame that matches",
+     .help = "end each stack at its last match, seen from main",
      .details = "Seen from the leaf, the first frame whose function matches becomes the leaf, with "
                 "the time of its callees. The pattern is matched against names without their "
                 "parameters. A sample without such a frame stays as it is."},
@@ -342,7 +342,7 @@ static const pt_option query_rows[] = {
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(pt_query, mine),
-     .help = "count other code for the function of the program that called it",
+     .help = "show the program's own functions only, with the time of libraries and the kernel",
      .details = "Frames of the kernel, of the system's libraries, of a language's runtime and "
                 "standard library, and of installed packages are hidden: their time counts for the "
                 "innermost function of the program's own code. Time that no such function caused "

@@ -49,9 +49,9 @@ static const pt_option record_rows[] = {
      .offset = offsetof(pt_record_settings, duration_ns),
      .min = 1,
      .metavar = "TIME",
-     .help = "stop after this time (10s, 500ms), or when Ctrl-C is pressed",
-     .details = "What was recorded until then is written either way. Processes that were running "
-                "already go on as if nothing had been."},
+     .help = "end the recording after this time (10s, 500ms); Ctrl-C ends it earlier",
+     .details =
+         "The profile is written then. Recorded processes and COMMAND go on to their own end."},
     {.name = "split",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, split),
@@ -107,13 +107,15 @@ static const pt_option record_rows[] = {
      .initial = "auto",
      .choices = "auto perf preload bpf",
      .group = "How",
-     .help = "sample by the kernel from outside, or by the library in the process",
+     .help =
+         "who takes the samples: the kernel (perf, bpf), the library in the processes (preload)",
      .details =
          "auto takes perf events wherever the kernel gives them, and else, for a COMMAND, "
          "the library (kernel.perf_event_paranoid 3 or 4, containers). A COMMAND that is Python "
          "3.8 to 3.13, Node, PHP 8.2, Ruby 3.1 or Perl 5.36, or a script for one of them, gets the "
-         "library, which sees the functions of that language; of these, bpf sees Python's, and "
-         "perf sees none. `pitot info` shows the engine and the reason. --split takes the library. "
+         "library, which sees the functions of that language; of these, bpf sees Python's, PHP's "
+         "and Perl's, and perf sees none. `pitot info` shows the engine and the reason. --split "
+         "takes the library. "
          "bpf is perf with a program in the kernel that walks stacks there (CAP_BPF and "
          "CAP_PERFMON, libbpf): they are whole however deep, up to 1,024 frames. auto takes it "
          "where it can be had; perf always copies stacks."},
@@ -122,7 +124,7 @@ static const pt_option record_rows[] = {
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_record_settings, event),
      .metavar = "EVENT",
-     .help = "sample at cycles, page-faults, ... instead of cpu-clock",
+     .help = "count this event (cycles, page-faults, ...) instead of CPU time",
      .details = "cpu-clock, task-clock, cycles, instructions, cache-misses, branch-misses, "
                 "page-faults, major-faults, context-switches, cpu-migrations. The second value of "
                 "each sample is then that event's count."},
@@ -488,15 +490,15 @@ const pt_command pt_command_record = {
     .summary = "run a command and profile all processes it starts",
     .arguments = "[-p PID|NAME | -a | --cgroup GROUP] [[--] COMMAND [ARGUMENT...]]",
     .description =
-        "Samples the CPU time of every thread of every process that the command starts, or, with "
-        "-p, -a or --cgroup, of processes that run already, through the kernel's perf events; of a "
-        "command where these are not allowed, or that is Python, by loading libprofiler.so.0 into "
-        "its processes. "
+        "Samples the CPU time of a command and of all processes that it starts, or of running "
+        "processes (-p, -a, --cgroup). The kernel's perf events do it. Where the kernel forbids "
+        "them, and for Python, Node, PHP, Ruby and Perl, pitot loads libprofiler.so.0 into the "
+        "command's processes instead. "
         "Nothing needs to be rebuilt: stacks are followed by the unwind tables that programs have "
         "anyway, else by frame pointers. The last line says how many stacks are complete, and how "
-        "many more reach where their thread began by frame pointers that nothing checks.\n\n"
+        "many more were followed by frame pointers alone, which may skip a caller.\n\n"
         "The command keeps its standard streams and its exit status. Ctrl-C ends it and the "
-        "profile is written. A process that is killed loses nothing.",
+        "profile is written. The samples of a recorded process that is killed are kept.",
     .examples = record_examples,
     .max_args = SIZE_MAX,
     .stops_at_argument = true,

@@ -88,10 +88,12 @@ const pt_command pt_command_top = {
         "One row for each function. self is the value of the samples in the function itself, total "
         "of the samples with the function anywhere on the stack. Both are also shares of the whole "
         "profile. A recursive function counts once a sample. Inlined functions have rows of their "
-        "own, marked if they are inlined everywhere. The line is the one with most of self, or the "
-        "first line of the function.\n\nFor code of the kernel, the system's libraries, or a "
-        "language's runtime and standard library, the row names the program's function that calls "
-        "it most: <- FUNCTION, the line of the call, and its share of self if below 95 %.\n\n"
+        "own, marked (inlined) if they are inlined everywhere. The line is the one with most self "
+        "time; if the function has no self time, its first line.\n\nFor code of the kernel, the "
+        "system's libraries, or a "
+        "language's runtime and standard library, the row also names the program's function that "
+        "calls it most: <- FUNCTION and the line of the call. A percentage behind it is the part "
+        "of self below this caller, if it is below 95 %.\n\n"
         "Several profiles are added up. Without PROFILE: " PT_DEFAULT_PROFILE ".",
     .examples =
         (const char *const[]){"pitot top", "the profile that pitot record wrote",
