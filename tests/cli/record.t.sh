@@ -560,11 +560,12 @@ if needs python3; then
 import os, signal, subprocess, sys, time
 child = subprocess.Popen(sys.argv[1:], start_new_session=True, stdout=subprocess.PIPE,
                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-child.stdout.readline()  # the first program has ended, the second one runs
+child.stdout.readline()  # the first program has ended, the second one begins
 os.killpg(child.pid, signal.SIGINT)
 sys.exit(child.wait())
 PY
-    run python3 interrupt.py "$PITOT" record --engine=preload -o int.pb.gz sh -c './burn 0.2 >first; echo ended; ./burn 600'
+    # exec: a shell that is about to fork sets a SIGINT aside until its child has ended.
+    run python3 interrupt.py "$PITOT" record --engine=preload -o int.pb.gz sh -c './burn 0.2 >first; echo ended; exec ./burn 600'
     expect_status 130
     expect [ -s int.pb.gz ]
     # Of the program that the signal ended there may be a part.
