@@ -973,13 +973,19 @@ fi
 
 it 'records the whole machine while a command runs'
 if [ "$(id -u)" = 0 ]; then
-    begin ./burn 0.3
+    begin ./burn 600
     printf 'pitot record -a' >"$t_out/command"
     go
-    "$PITOT" record -a -o all.pb.gz -- sh -c "while kill -0 $target 2>/dev/null && [ \"\$(awk '{ print \$3 }' /proc/$target/stat)\" != Z ]; do ./burn 0.05 </dev/null; done" >/dev/null 2>"$t_out/stderr"
+    cat >until.sh <<'S'
+used() { awk '{ print $14 }' /proc/"$1"/stat; } # hundredths of a second
+begun=$(used "$1")
+until [ $(($(used "$1") - begun)) -ge 20 ]; do sleep 0.05; done
+S
+    "$PITOT" record -a -o all.pb.gz -- sh until.sh "$target" >/dev/null 2>"$t_out/stderr"
     expect_equal 'exit status' $? 0
-    wait $target
-    run pitot top --json all.pb.gz
+    kill "$target"
+    wait "$target"
+    run pitot top --json --tag-focus="pid=$target" all.pb.gz
     expect_stdout_has '"spin"'
 else
     skip 'it takes root'
