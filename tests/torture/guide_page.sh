@@ -24,9 +24,9 @@ for n in $(seq "$count"); do
     command=$(cat "steps/command.$n")
     it "prints the output of the guide: $command"
     case $command in
+    *both.pb.gz*) [ "$(id -u)" = 0 ] || skip 'switches of threads take root' ;;
     *' -p '* | *hang.pb.gz)
         [ $can_attach = 1 ] || skip "perf events are refused: $(head -1 attach.txt)" ;;
-    *both.pb.gz*) [ "$(id -u)" = 0 ] || skip 'switches of threads take root' ;;
     esac
     [ -z "$t_skip" ] || continue
     case $command in
