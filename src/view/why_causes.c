@@ -117,7 +117,7 @@ const pt_why_cause pt_why_causes[] = {
     {
         .id = "flushing-lines",
         .doing = "writing output line by line",
-        .advice = "write '\\n' in place of std::endl, or buffer the output",
+        .advice = "buffer the output; in C++, write '\\n' in place of std::endl",
         .rank = DEFINITE,
         .functions = NAMES("<std::io::buffered::linewritershim*", "io__Buffered_flush*",
                            "buffered_flush*", "std::endl*", "std::flush*", "std::ostream::flush",
@@ -164,7 +164,7 @@ const pt_why_cause pt_why_causes[] = {
     {
         .id = "formatting-text",
         .doing = "formatting text",
-        .advice = "format less often, or with a cheaper function (std::to_chars, writes of bytes)",
+        .advice = "format less often, or write the bytes without a format (in C++, std::to_chars)",
         .rank = INTENT,
         .is_of_text = true,
         .functions = NAMES(
