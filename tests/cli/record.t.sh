@@ -322,10 +322,12 @@ else
 fi
 
 it 'a daemon that outlives its recorder is left alone, with its timers and without a thread of ours'
-# left PID: it has one thread and no perf event. The recording ends when the daemon has the library's thread.
+# left PID: it has one thread and no perf event. The recording ends when the daemon has the library's thread, and has
+# worked long enough for a sample in its file.
 left() { [ "$(ls "/proc/$1/task" | wc -l)" = 1 ] && ! grep -q perf_event "/proc/$1/maps"; }
 run pitot record --engine=preload -o daemon.pb.gz sh -c './burn 600 >/dev/null 2>&1 & echo $! >daemon
-    until [ "$(ls "/proc/$!/task" | wc -l)" = 2 ] || ! kill -0 $!; do sleep 0.01; done'
+    worked() { [ "$(ls "/proc/$1/task" | wc -l)" = 2 ] && [ "$(awk "{ print \$14 }" "/proc/$1/stat")" -ge 20 ]; } # 0.2 s
+    until worked $! || ! kill -0 $!; do sleep 0.01; done'
 expect_status 0
 expect_stderr_line '* processes still run*'
 eventually left "$(cat daemon)" || fail "$(ls "/proc/$(cat daemon)/task"; grep perf_event "/proc/$(cat daemon)/maps")"

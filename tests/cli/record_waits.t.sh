@@ -120,10 +120,11 @@ ended = sum(sample['values'][place['woken']] for sample in dump['samples'] if 'w
 # The function of main wakes the two.
 assert abs(ended - sum(woken.values())) <= 0.001 * ended + 50000 and ended > 0, (ended, woken)
 PY
-# Again if the program was not known yet when it woke the two: then the stack of the waker has the kernel's frames only.
-for _ in 1 2 3 4 5; do
+# Again, and later in the program's life, if the program was not known yet when it woke the two: then the stack of the waker
+# has the kernel's frames only. The recorder looks at a quiet program twice a second.
+for before_ms in 1000 2000 4000 8000 0; do
     python3 wakers.py 2>wrong && break
-    "$PITOT" record --wakers --engine=bpf --off-cpu -o kinds.pb.gz ./kinds >own 2>said || fail "$(cat said)"
+    "$PITOT" record --wakers --engine=bpf --off-cpu -o kinds.pb.gz ./kinds $before_ms >own 2>said || fail "$(cat said)"
     pitot dump --json -n 0 kinds.pb.gz >kinds.json
 done
 [ ! -s wrong ] || fail "$(cat wrong)"
