@@ -55,10 +55,24 @@ static inline bool meet_code(pt_bpf_cpu *c, uint64_t addr, const pt_python_code 
     if (c->met[slot] == value) return false;
     c->met[slot] = value;
     c->met_slot = (uint32_t)slot;
+    c->code.generation = c->code.count = 0;
+    c->code.end = PT_BPF_CODE_END;
     c->code.code = addr;
     c->code.check = check;
     c->code.fields = *fields;
     return true;
+}
+
+/* Appends a frame that executes the code at addr, and meets the code. marks: PT_BPF_FRAME_ENTRY,
+ * PT_BPF_FRAME_HELD. check: of the code, in 64 bits. False: there is no room, or no code can be
+ * there. */
+static inline bool append_code_frame(pt_bpf_cpu *c, uint64_t addr, uint64_t marks,
+                                     const pt_python_code *fields, uint64_t check, int32_t line)
+{
+    const uint32_t short_check = pt_interp_short_check(check);
+    if (PT_BPF_FRAME_CODE(addr) != addr) return false;
+    c->is_code_new = meet_code(c, addr, fields, short_check);
+    return append_frame(c, addr | marks, (uint64_t)short_check << 32 | (uint32_t)(line + 1));
 }
 
 /* Copies at most `room` bytes, a power of two, of an object. Returns their number; 0: unreadable.

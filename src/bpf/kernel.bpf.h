@@ -110,7 +110,7 @@ enum {
 
 #define HAS_FIELD(from, field) __builtin_preserve_field_info((from)->field, CORE_FIELD_EXISTS)
 
-/* What a program is given that is called for each thread. */
+/* The argument of a program that the kernel calls for each thread. */
 struct seq_file;
 
 struct bpf_iter_meta {

@@ -127,7 +127,7 @@ enum {
     PT_BPF_STACK_HEAD_BYTES = 36, /* from generation to pcs */
 };
 
-/* What a stack is of. */
+/* The role of a stack: the thread that is sampled, waits, or wakes another. */
 enum {
     PT_BPF_SAMPLE,
     PT_BPF_WAITER,

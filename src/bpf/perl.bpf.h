@@ -46,10 +46,10 @@ static inline void copy_perl_code(pt_bpf_cpu *c)
 {
     pt_bpf_code *const code = &c->code;
     uint64_t bytes = bytes_of_perl_name(code->fields.name);
-    code->generation = code->count = 0;
-    code->end = PT_BPF_CODE_END;
     code->name_bytes = COPY_OBJECT(code->name, PT_BPF_NAME_BYTES, code->fields.name, bytes);
     code->file_bytes = read_text(code->file, PT_BPF_FILE_BYTES, code->fields.file);
+    if (code->file_bytes == PT_BPF_FILE_BYTES)
+        code->file_bytes--; /* a cut text: its end is not zero */
     bytes = bytes_of_perl_name(code->fields.lines);
     code->lines_bytes = COPY_OBJECT(code->lines, PT_BPF_LINES_BYTES, code->fields.lines, bytes);
 }
@@ -79,17 +79,13 @@ static inline bool step_perl(pt_bpf_cpu *c)
     }
     if (!is_frame) return true;
     if (!has_code) return append_frame(c, PT_BPF_FRAME_ENTRY, 0);
-    const uint64_t addr = pt_perl_key(&frame, &code);
-    const uint32_t short_check = pt_interp_short_check(check);
     const pt_python_code fields = {.type = code.kind,
                                    .name = code.name,
                                    .file = code.file,
                                    .lines = code.package,
                                    .first_line = code.first_line};
-    if (PT_BPF_FRAME_CODE(addr) != addr) return false;
-    c->is_code_new = meet_code(c, addr, &fields, short_check);
-    return append_frame(c, addr | (frame.is_entry ? PT_BPF_FRAME_ENTRY : 0),
-                        (uint64_t)short_check << 32 | (uint32_t)(code.line + 1));
+    return append_code_frame(c, pt_perl_key(&frame, &code), frame.is_entry ? PT_BPF_FRAME_ENTRY : 0,
+                             &fields, check, code.line);
 }
 
 #endif

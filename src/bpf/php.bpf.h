@@ -44,8 +44,6 @@ static inline void copy_php_code(pt_bpf_cpu *c)
 {
     pt_bpf_code *const code = &c->code;
     uint64_t bytes = bytes_of_php_text(code->fields.name);
-    code->generation = code->count = 0;
-    code->end = PT_BPF_CODE_END;
     code->name_bytes = COPY_OBJECT(code->name, PT_BPF_NAME_BYTES, code->fields.name, bytes);
     bytes = bytes_of_php_text(code->fields.file);
     code->file_bytes = COPY_OBJECT(code->file, PT_BPF_FILE_BYTES, code->fields.file, bytes);
@@ -83,17 +81,14 @@ static inline bool step_php(pt_bpf_cpu *c)
         fetch_php_line(walk, walk->globals, &function,
                        has_instruction ? walk->instruction_register : frame.instruction);
     const uint64_t addr = function.kind == PT_PHP_INTERNAL ? frame.function : function.first;
-    const uint32_t short_check = pt_interp_short_check(check);
     const pt_python_code fields = {.type = function.kind,
                                    .name = function.name,
                                    .file = function.file,
                                    .lines = function.class_name,
                                    .first_line = function.first_line};
-    if (PT_BPF_FRAME_CODE(addr) != addr) return false;
-    c->is_code_new = meet_code(c, addr, &fields, short_check);
-    return append_frame(
-        c, addr | (frame.is_entry ? PT_BPF_FRAME_ENTRY : 0) | (is_held ? PT_BPF_FRAME_HELD : 0),
-        (uint64_t)short_check << 32 | (uint32_t)(line + 1));
+    const uint64_t marks =
+        (frame.is_entry ? PT_BPF_FRAME_ENTRY : 0) | (is_held ? PT_BPF_FRAME_HELD : 0);
+    return append_code_frame(c, addr, marks, &fields, check, line);
 }
 
 #endif

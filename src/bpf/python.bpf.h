@@ -74,8 +74,6 @@ static inline void copy_python_code(pt_bpf_cpu *c)
     pt_bpf_python_walk *const walk = &c->python;
     pt_bpf_code *const code = &c->code;
     uint64_t bytes = bytes_of_text(walk, code->fields.name);
-    code->generation = code->count = 0;
-    code->end = PT_BPF_CODE_END;
     code->name_bytes = COPY_OBJECT(code->name, PT_BPF_NAME_BYTES, code->fields.name, bytes);
     bytes = bytes_of_text(walk, code->fields.file);
     code->file_bytes = COPY_OBJECT(code->file, PT_BPF_FILE_BYTES, code->fields.file, bytes);

@@ -129,8 +129,8 @@ static const char *waker_of(const pt_kernel_waits *waits, uint64_t key, uint32_t
     return waits->stack.items[place].waker;
 }
 
-/* Adds waits to their stack, and to the one that ended them. row: of the stack with its waker;
- * PT_NONE: to be made. since_ns: monotonic. */
+/* Adds the times of waits to the waiting stack, and to the stack of the waker. row: of the waiting
+ * stack with its waker; PT_NONE: the row is made. since_ns: monotonic. */
 static void add_waits(pt_capture *c, const pt_bpf_count *one, uint32_t tid, uint32_t cpu,
                       uint64_t since_ns, uint32_t *row)
 {

@@ -398,7 +398,7 @@ int pt_cmd_ask(pt_cmd_context *context)
         context->profile = pt_fold_waits(folded, context->event, &is_shortened, &context->diag);
         pt_profile_unref(folded);
         if (is_shortened && !context->resident)
-            pt_say("%s: a wait shows one function of the kernel, the one that waits; --native "
+            pt_say("%s: of the kernel's functions, each wait shows the waiting one only; --native "
                    "shows all",
                    context->title);
     }

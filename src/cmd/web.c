@@ -225,8 +225,8 @@ static void answer_file(const web *w, const pt_serve_request *request, pt_serve_
     pt_buf_done(&said);
 }
 
-/* What the page is told of the profile as it is now. If that is another one, the process stays in
- * place of the one before it. */
+/* Answers with the facts of the profile as it is now. If the profile has changed, this process
+ * replaces the process that answered for the old profile. */
 static void answer_again(const web *w, pt_serve_answer *answer)
 {
     web *now = pt_alloc(1, sizeof *now);

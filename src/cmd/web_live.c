@@ -120,7 +120,8 @@ static void free_shown(const pt_cmd_context *shown)
     pt_loaded_done(&old);
 }
 
-/* The profile of these files or of this folder in place of the one that is shown. */
+/* Reads these files, or this folder of a recording. Returns the profile, and frees the profile that
+ * was shown; NULL: it cannot be read, and the shown profile stays. */
 static const pt_cmd_context *read_again(const pt_cmd_context *shown, const char *const *names,
                                         size_t count)
 {
@@ -144,8 +145,8 @@ static const pt_cmd_context *read_again(const pt_cmd_context *shown, const char 
     return c;
 }
 
-/* What the recording has written, if it was written since the recording began: the profile of a
- * recording that failed may be an older one. */
+/* Reads the profile that the recording wrote at its end. NULL: there is none since the recording
+ * began; the file of that name may be older if the recording failed. */
 static const pt_cmd_context *read_result(const pt_cmd_context *shown, pt_web_live *live)
 {
     struct stat st;

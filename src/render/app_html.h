@@ -28,7 +28,7 @@ typedef struct pt_app {
     size_t answer_count;
 } pt_app;
 
-/* Writes what the page is told of the profile, without reports, as a JSON object. */
+/* Writes the facts of the profile that the page needs, without reports, as a JSON object. */
 void pt_render_app_facts(pt_out *out, const pt_app *app);
 
 /* Writes the page for a profile; errors stay in out. The title may be anything. */

@@ -43,10 +43,12 @@ $| = 1;
 package Ledger { sub append { my $n = shift; my $sum = 0; $sum += $_ for 1 .. $n; return $sum } }
 my $long = 'made_' . 'x' x 180;
 eval "sub $long { my \$sum = 0; \$sum += \$_ for 1 .. 2000; \$sum }";
+eval "\n#line 1 \"" . 'f' x 700 . "\"\nsub far { my \$sum = 0; \$sum += \$_ for 1 .. 2000; \$sum }";
 print "$$\n";
 for (;;) {
     Ledger::append(2000);
     &$long();
+    far();
     eval 'sub { my $sum = 0; $sum += $_ for 1 .. 2000; $sum }->()';
 }
 P
@@ -63,10 +65,11 @@ else
         expect_status 0
         expect_stderr_has 'Perl functions in '
         pitot top -n 0 --csv service.pb.gz 2>/dev/null | cut -d, -f 5 >names
-        [ "$(grep -c '^Ledger::append$\|^main::made_\|^main::__ANON__$\|^{main}$' names)" -lt 4 ] || break
+        [ "$(grep -c '^Ledger::append$\|^main::made_\|^main::__ANON__$\|^{main}$\|^main::far$' names)" -lt 5 ] || break
     done
     kill -KILL "$service"
-    for name in Ledger::append "main::made_$(printf 'x%.0s' $(seq 180))" main::__ANON__ '{main}'; do
+    expect_equal 'bytes of a path that the kernel cuts' "$(pitot top -n 0 --json service.pb.gz 2>/dev/null | grep -o '"f*"' | awk 'length > 100 { print length - 2; exit }')" 700
+    for name in Ledger::append main::far "main::made_$(printf 'x%.0s' $(seq 180))" main::__ANON__ '{main}'; do
         expect [ "$(grep -cFx "$name" names)" -ge 1 ]
     done
     expect_equal 'functions without a name' "$(grep -c '^\[Perl code\]' names)" 0

@@ -704,7 +704,7 @@ PY
     expect_stdout_has do_nanosleep
     expect_no_stdout_line '*schedule*'
     expect_no_stdout_line '*syscall*'
-    expect_stderr_line 'pitot: waits.pb.gz: a wait shows one function of the kernel, the one that waits; --native shows all'
+    expect_stderr_line 'pitot: waits.pb.gz: of the kernel'\''s functions, each wait shows the waiting one only; --native shows all'
     run pitot tree -e off-cpu --native waits.pb.gz
     expect_stdout_has schedule
     expect_equal 'lines on stderr' "$(stderr | wc -l)" 0

@@ -110,7 +110,7 @@ class App implements Page {
     }, delay);
   }
 
-  /* What is not shown while the page is in use is shown by a later look. */
+  /* Asks for new samples. While the page is in use, it does not show them; a later call does. */
   private async look(before: Live): Promise<void> {
     if (document.hidden) return;
     const response = await fetch(`${ROOT}/again`, { method: "POST" });

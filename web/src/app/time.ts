@@ -111,7 +111,7 @@ class TimeView {
     });
     form.append(fromLabel, toLabel, element("button", "", "Only this range"), this.button("All", "The whole time", () => this.show(null, this.base)));
     if (this.page.comparesRanges)
-      form.append(this.button("As base", "What other ranges are compared with; also by dragging with Shift", () => this.show(null, typed())));
+      form.append(this.button("As base", "Compare other ranges with this range; dragging with Shift marks it, too", () => this.show(null, typed())));
     const second = this.page.comparesRanges ? ", with Shift for the base" : "";
     form.append(element("span", "quiet", `seconds from the first sample, of ${this.span.toFixed(2)}; drag over a track or the map${second}`));
     return form;
