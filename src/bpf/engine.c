@@ -114,7 +114,7 @@ static bool set_entries(const pt_bpf_engine *engine, const char *name, uint32_t 
     return map != NULL && engine->lib->map_set_max_entries(map, count) == 0;
 }
 
-/* Leaves out what is for waits. */
+/* Leaves out the programs and the maps for waits. */
 static bool leave_out_waits(const pt_bpf_engine *engine)
 {
     static const char *const maps[] = {"waiting", "counts", "sent"};

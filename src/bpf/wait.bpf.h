@@ -305,7 +305,7 @@ struct {
     MAP_TYPE(value, pt_bpf_resting);
 } resting SECTION(".maps");
 
-/* Fills in what a thread that waits does. False: it has no user space of 64 bit. */
+/* Fills in registers and system call of a waiting thread. False: it has no user space of 64 bit. */
 static inline bool describe_resting(pt_bpf_resting *r, const struct task_struct *task,
                                     const void *task_regs)
 {

@@ -1,4 +1,4 @@
-/* wait_kind.h: what a thread waits for, by the system call that it is in. */
+/* wait_kind.h: the kind of a wait, by the system call of the thread. */
 #ifndef PT_CAPTURE_WAIT_KIND_H
 #define PT_CAPTURE_WAIT_KIND_H
 

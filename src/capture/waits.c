@@ -118,7 +118,7 @@ void pt_waits_stack(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
     PT_INDEX_PUSH(&waits->of_key, wait->key, waits->stack, added);
 }
 
-/* The name of what woke threads; NULL: unknown. *ret_row: its stack in the sink; PT_NONE: none. */
+/* The name of a waker; NULL: unknown. *ret_row: its stack in the sink; PT_NONE: none. */
 static const char *waker_of(const pt_kernel_waits *waits, uint64_t key, uint32_t *ret_row)
 {
     *ret_row = PT_NONE;
@@ -168,7 +168,7 @@ void pt_waits_ended(pt_capture *c, const pt_bpf_wait_end *ended)
     add_waits(c, &ended->one, ended->tid, ended->cpu, ended->since_ns, &row);
 }
 
-/* Adds what came to a sum since it was last read. */
+/* Adds the growth of a sum since its last reading. */
 static void add_sum(void *arg, const void *key, const void *value)
 {
     pt_capture *const c = arg;

@@ -16,7 +16,7 @@
 #include "capture/signals.h"
 #include "cmd/cmd.h"
 
-enum { NICE = 10 }; /* what is recorded comes first */
+enum { NICE = 10 }; /* the recorded programs come first */
 
 /* Differs when the file is another one, or has changed; 0: there is no file. */
 static uint64_t identity_of(const char *path)

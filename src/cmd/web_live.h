@@ -21,7 +21,7 @@ typedef struct pt_web_live {
     uint64_t version;   /* of the profile that was read: another number when there is more */
 } pt_web_live;
 
-/* Finds what is to be followed: a recording, if it is the only argument, else files. Loads files as
+/* Finds the profile to follow: a recording, if it is the only argument, else files. Loads files as
  * pt_cmd_load does. A recording's profile is empty at first, so that its address is known at once:
  * the first look reads its samples. Returns an exit status; a failure was printed. */
 int pt_web_live_load(pt_cmd_context *context, pt_web_live *ret_live);

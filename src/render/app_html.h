@@ -22,7 +22,7 @@ typedef struct pt_app {
     const char *live;
     int64_t seconds;   /* of a recording that goes on: its age; else negative */
     uint64_t growth;   /* another number when the profile has grown */
-    const char *query; /* of a file: what was asked; else NULL */
+    const char *query; /* of a file: the query of its reports; else NULL */
     /* Of a file: its reports, those of one kind beside each other. NULL: a server has them. */
     const pt_app_answer *answers;
     size_t answer_count;

@@ -373,7 +373,7 @@ static pt_top rows_of(counting *t)
     return top;
 }
 
-/* Fills in what each event that the event adds up has of the rows. The table's own counts go. */
+/* Fills in the part of each row that each added event has. The table's own counts go. */
 static void count_parts(counting *t, pt_top *top)
 {
     uint32_t part[PT_EVENT_PARTS_MAX];
