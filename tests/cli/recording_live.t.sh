@@ -92,10 +92,11 @@ fi
 
 it 'SIGTERM ends a recording with its page'
 if "$PITOT" version --features | grep -q libmicrohttpd && needs setsid; then
-    rm -f enough
+    # Without what another recording has said: the signal would meet the shell that is about to start this one.
+    rm -f enough said
     setsid "$PITOT" record --serve --engine=preload -o z.pb.gz ./spin 2>said &
     recorder=$!
-    until grep -q http: said; do kill -0 $recorder && sleep 0.1 || break; done
+    until grep -q http: said 2>grep.err; do kill -0 $recorder && sleep 0.1 || break; done
     kill -TERM $recorder
     wait $recorder
     expect_equal 'the status' $? 143

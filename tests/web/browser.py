@@ -208,16 +208,22 @@ class Page:
     def move(self, x, y):
         self.send('Input.dispatchMouseEvent', type='mouseMoved', x=x, y=y)
 
+    def painted(self):
+        """The browser drops clicks on a page before the page's first frame. A page in the background has no frames."""
+        self.eval('new Promise(r => { requestAnimationFrame(() => requestAnimationFrame(() => r(0))); setTimeout(() => r(0), 2000); })')
+
     def click(self, x, y):
+        self.painted()
         for kind in ('mousePressed', 'mouseReleased'):
             self.send('Input.dispatchMouseEvent', type=kind, x=x, y=y, button='left', clickCount=1)
 
     def drag(self, start, end, shift=False):
+        self.painted()
         for kind, (x, y) in [('mousePressed', start), ('mouseMoved', end), ('mouseReleased', end)]:
             self.send('Input.dispatchMouseEvent', type=kind, x=x, y=y, button='left', clickCount=1, modifiers=8 if shift else 0)
 
     def screenshot(self, path):
-        self.eval('new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))')
+        self.painted()
         data = self.send('Page.captureScreenshot', format='png')['data']
         pathlib.Path(path).write_bytes(base64.b64decode(data))
 
