@@ -15,7 +15,8 @@
  *   in "processes"
  *
  * Specification: docs-developer/CHANGELOG-formats.md and src/types/profile.ts of
- * firefox-devtools/profiler. Markers, counters and pages are ignored. */
+ * firefox-devtools/profiler. Markers and counters: firefox_marks.c. Pages and screenshots are
+ * ignored. */
 #include "formats/firefox.h"
 
 #include <errno.h>
@@ -23,33 +24,8 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "formats/json_profile.h"
+#include "formats/firefox_int.h"
 #include "formats/legacy.h"
-
-#define NULL_CELL INT64_MIN
-
-typedef enum {
-    SAMPLE_STACK,
-    SAMPLE_TIME,
-    SAMPLE_DELTA,
-    STACK_PREFIX,
-    STACK_OFFSET,
-    STACK_FRAME,
-    FRAME_FUNC,
-    FRAME_ADDRESS,
-    FRAME_LINE,
-    FRAME_COLUMN,
-    FRAME_TEXT,
-    FUNC_NAME,
-    FUNC_FILE,
-    FUNC_SOURCE,
-    FUNC_LINE,
-    FUNC_RESOURCE,
-    RESOURCE_LIB,
-    SOURCE_FILE,
-    STRINGS, /* string ids of the builder */
-    COLUMNS,
-} column_id;
 
 static const struct {
     const char *table, *name;
@@ -74,44 +50,18 @@ static const struct {
     {"funcTable", "resource", FUNC_RESOURCE, false},
     {"resourceTable", "lib", RESOURCE_LIB, false},
     {"sources", "filename", SOURCE_FILE, false},
+    {"markers", "name", MARKER_NAME, false},
+    {"markers", "startTime", MARKER_START, true},
+    {"markers", "endTime", MARKER_END, true},
+    {"markers", "time", MARKER_TIME, true},
+    {"markers", "phase", MARKER_PHASE, false},
+    {"markers", "category", MARKER_CATEGORY, false},
+    {"markers", "data", MARKER_DATA, false},
+    {"counter", "time", COUNTER_TIME, true},
+    {"counter", "timeDeltas", COUNTER_DELTA, true},
+    {"counter", "count", COUNTER_CHANGE, false},
 };
 enum { KNOWN = sizeof known / sizeof known[0], SCHEMA_MAX = 32 };
-
-typedef struct {
-    PT_VECTOR(int64_t) column[COLUMNS];
-    PT_VECTOR(pt_json_num) weight;
-    char *weight_type;
-    uint32_t *location; /* location + 1 of each frame; 0 = none yet */
-    uint32_t *stack;    /* stack + 1 of each stack; 0 = none yet */
-} fx_tables;
-
-typedef struct {
-    fx_tables tables;
-    uint32_t name; /* string */
-    uint32_t pid, tid;
-    int64_t start_ns;            /* start of its process */
-    size_t range_from, range_to; /* libraries of its process, in the raw form */
-} fx_thread;
-
-/* Where a library is in its process. */
-typedef struct {
-    uint64_t start, end;
-    uint32_t lib;
-} lib_range;
-
-typedef struct {
-    pt_json_r json;
-    pt_builder *builder;
-    fx_tables shared;
-    PT_VECTOR(fx_thread *) thread; /* each allocated by itself: pointers to tables stay valid */
-    PT_VECTOR(pt_mapping) lib;     /* libraries; added to the profile when a frame is in one */
-    PT_VECTOR(lib_range) range;    /* of each process, ascending */
-    PT_VECTOR(uint32_t) frame;
-    pt_json_scale scale;
-    int64_t start_ns;
-    uint64_t dangling, rounded;
-    bool has_threads; /* the list of threads exists, possibly empty */
-} fx_reader;
 
 static int probe_firefox(const pt_probe_input *input)
 {
@@ -132,15 +82,17 @@ static void put_cell(fx_tables *t, column_id id, int64_t value)
     PT_PUSH(t->column[id], value);
 }
 
-/* Converts the latest token to a cell and skips it. */
-static int64_t read_cell(fx_reader *x, bool is_time)
+/* Converts the latest token to a cell of a known column, and skips it. */
+static int64_t read_cell(fx_reader *x, int which)
 {
     pt_json_r *const r = &x->json;
     int64_t value = NULL_CELL;
-    if (r->token == PT_JSON_INT || r->token == PT_JSON_NUMBER)
-        value = is_time                   ? pt_json_point(&x->scale, pt_json_num_of(r))
-                : r->token == PT_JSON_INT ? r->integer
-                                          : NULL_CELL;
+    if (known[which].id == MARKER_DATA)
+        value = r->token == PT_JSON_OBJECT ? r->pos - 1 - x->document : NULL_CELL;
+    else if (known[which].is_time && (r->token == PT_JSON_INT || r->token == PT_JSON_NUMBER))
+        value = pt_json_point(&x->scale, pt_json_num_of(r));
+    else if (r->token == PT_JSON_INT)
+        value = r->integer;
     pt_json_skip(r);
     return value;
 }
@@ -159,7 +111,7 @@ static void read_column(fx_reader *x, fx_tables *t, int which)
 {
     pt_json_r *const r = &x->json;
     while (pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END)
-        put_cell(t, known[which].id, read_cell(x, known[which].is_time));
+        put_cell(t, known[which].id, read_cell(x, which));
 }
 
 static void read_weights(fx_reader *x, fx_tables *t)
@@ -203,7 +155,7 @@ static void read_rows(fx_reader *x, fx_tables *t, const int which[SCHEMA_MAX])
             row[i] = NULL_CELL;
         for (int i = 0; pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END; i++) {
             if (i < SCHEMA_MAX && which[i] >= 0)
-                row[which[i]] = read_cell(x, known[which[i]].is_time);
+                row[which[i]] = read_cell(x, which[i]);
             else
                 pt_json_skip(r);
         }
@@ -213,18 +165,24 @@ static void read_rows(fx_reader *x, fx_tables *t, const int which[SCHEMA_MAX])
     }
 }
 
-/* Reads rows that came before the schema, from their text, which begins at the bracket. */
-static void read_rows_late(fx_reader *x, fx_tables *t, const int which[SCHEMA_MAX],
-                           const uint8_t *text, size_t size)
+/* Reads rows that came before the schema, from their text, which begins at the bracket. which:
+ * NULL = there is no schema, and the list is the column of the markers' data. */
+static void read_rows_late(fx_reader *x, fx_tables *t, const int *which, const uint8_t *text,
+                           size_t size)
 {
     pt_json_r here = x->json;
     pt_json_r_init(&x->json, text, size, NULL);
-    if (pt_json_next(&x->json) == PT_JSON_ARRAY) read_rows(x, t, which);
+    if (pt_json_next(&x->json) == PT_JSON_ARRAY) {
+        if (which != NULL)
+            read_rows(x, t, which);
+        else
+            read_column(x, t, find_column("markers", "data", 4));
+    }
     pt_json_r_done(&x->json);
     x->json = here;
 }
 
-static void read_table(fx_reader *x, fx_tables *t, const char *table)
+void pt_firefox_read_table(fx_reader *x, fx_tables *t, const char *table)
 {
     pt_json_r *const r = &x->json;
     const uint8_t *early = NULL;
@@ -260,7 +218,9 @@ static void read_table(fx_reader *x, fx_tables *t, const char *table)
             pt_json_skip(r);
         }
     }
-    if (early != NULL && has_schema) read_rows_late(x, t, schema, early, early_bytes);
+    const bool is_markers = strcmp(table, "markers") == 0;
+    if (early != NULL && (has_schema || is_markers))
+        read_rows_late(x, t, has_schema ? schema : NULL, early, early_bytes);
 }
 
 /* Reads a member of a thread, or of "shared", if it is a table; else returns false. The value is
@@ -275,7 +235,7 @@ static bool read_table_member(fx_reader *x, fx_tables *t, const char *key)
     }
     for (size_t i = 0; i < KNOWN; i++) {
         if (strcmp(known[i].table, key) != 0 || r->token != PT_JSON_OBJECT) continue;
-        read_table(x, t, known[i].table);
+        pt_firefox_read_table(x, t, known[i].table);
         return true;
     }
     return false;
@@ -290,7 +250,7 @@ static void take_key(pt_json_r *r, char key[static 32])
 }
 
 /* An id from a number, or from a text of digits. */
-static uint32_t id_of(const pt_json_r *r)
+uint32_t pt_firefox_id(const pt_json_r *r)
 {
     if (r->token == PT_JSON_INT)
         return r->integer >= 0 && r->integer < PT_NONE ? (uint32_t)r->integer : PT_NONE;
@@ -314,8 +274,8 @@ static void read_thread(fx_reader *x)
         take_key(r, key);
         if (strcmp(key, "name") == 0 && r->token == PT_JSON_STRING)
             thread->name = pt_builder_string(x->builder, r->text, r->length).v;
-        if (strcmp(key, "pid") == 0) thread->pid = id_of(r);
-        if (strcmp(key, "tid") == 0) thread->tid = id_of(r);
+        if (strcmp(key, "pid") == 0) thread->pid = pt_firefox_id(r);
+        if (strcmp(key, "tid") == 0) thread->tid = pt_firefox_id(r);
         if (!read_table_member(x, &thread->tables, key)) pt_json_skip(r);
     }
 }
@@ -331,15 +291,37 @@ static void read_shared(fx_reader *x)
     }
 }
 
+/* Reads the list of categories: the names, in the order of their numbers. */
+static void read_categories(fx_reader *x)
+{
+    pt_json_r *const r = &x->json;
+    while (pt_json_next(r) == PT_JSON_OBJECT) {
+        uint32_t name = 0;
+        while (pt_json_next(r) == PT_JSON_KEY) {
+            const bool is_name = pt_json_is(r, "name");
+            pt_json_next(r);
+            if (is_name && r->token == PT_JSON_STRING)
+                name = pt_builder_string(x->builder, r->text, r->length).v;
+            pt_json_skip(r);
+        }
+        PT_PUSH(x->category, name);
+    }
+}
+
+/* All processes of a file have the same categories. */
 static void read_meta(fx_reader *x)
 {
     pt_json_r *const r = &x->json;
     while (pt_json_next(r) == PT_JSON_KEY) {
         const bool is_start = pt_json_is(r, "startTime");
+        const bool is_categories = pt_json_is(r, "categories") && x->category.count == 0;
         pt_json_next(r);
         if (is_start && (r->token == PT_JSON_INT || r->token == PT_JSON_NUMBER))
             x->start_ns = pt_json_point(&x->scale, pt_json_num_of(r));
-        pt_json_skip(r);
+        if (is_categories && r->token == PT_JSON_ARRAY)
+            read_categories(x);
+        else
+            pt_json_skip(r);
     }
 }
 
@@ -385,7 +367,7 @@ static int compare_ranges(const void *a, const void *b)
 static void read_profile(fx_reader *x, unsigned depth)
 {
     pt_json_r *const r = &x->json;
-    const size_t first = x->thread.count;
+    const size_t first = x->thread.count, first_counter = x->counter.count;
     size_t range_from = 0, range_to = 0;
     char key[32];
     while (pt_json_next(r) == PT_JSON_KEY) {
@@ -394,6 +376,8 @@ static void read_profile(fx_reader *x, unsigned depth)
             x->has_threads = true;
             while (pt_json_next(r) == PT_JSON_OBJECT)
                 read_thread(x);
+        } else if (strcmp(key, "counters") == 0 && r->token == PT_JSON_ARRAY) {
+            pt_firefox_read_counters(x);
         } else if (strcmp(key, "meta") == 0 && r->token == PT_JSON_OBJECT) {
             read_meta(x);
         } else if (strcmp(key, "shared") == 0 && r->token == PT_JSON_OBJECT) {
@@ -423,6 +407,11 @@ static void read_profile(fx_reader *x, unsigned depth)
         thread->range_from = range_from;
         thread->range_to = range_to;
     }
+    for (size_t i = first_counter; i < x->counter.count; i++) {
+        fx_counter *const c = x->counter.items[i];
+        if (c->start_ns == 0) c->start_ns = x->start_ns;
+        if (c->pid == PT_NONE && first < x->thread.count) c->pid = x->thread.items[first]->pid;
+    }
 }
 
 /* ---- Rows to frames ---- */
@@ -434,7 +423,7 @@ static fx_tables *tables_with(fx_reader *x, fx_thread *thread, column_id id)
 }
 
 /* A cell of a column; NULL_CELL if the row is missing. */
-static int64_t cell_at(fx_reader *x, fx_thread *thread, column_id id, int64_t row)
+int64_t pt_firefox_cell(fx_reader *x, fx_thread *thread, column_id id, int64_t row)
 {
     const fx_tables *const t = tables_with(x, thread, id);
     if (row < 0 || (uint64_t)row >= t->column[id].count) return NULL_CELL;
@@ -442,9 +431,9 @@ static int64_t cell_at(fx_reader *x, fx_thread *thread, column_id id, int64_t ro
 }
 
 /* A cell's string of the builder; 0 = none. */
-static uint32_t text_at(fx_reader *x, fx_thread *thread, column_id id, int64_t row)
+uint32_t pt_firefox_text(fx_reader *x, fx_thread *thread, column_id id, int64_t row)
 {
-    const int64_t string = cell_at(x, thread, STRINGS, cell_at(x, thread, id, row));
+    const int64_t string = pt_firefox_cell(x, thread, STRINGS, pt_firefox_cell(x, thread, id, row));
     return string == NULL_CELL ? 0 : (uint32_t)string;
 }
 
@@ -537,7 +526,7 @@ static uint64_t address_of(fx_reader *x, uint32_t text)
 
 static uint32_t mapping_of(fx_reader *x, fx_thread *thread, int64_t func)
 {
-    const int64_t lib = cell_at(x, thread, RESOURCE_LIB, cell_at(x, thread, FUNC_RESOURCE, func));
+    const int64_t lib = pt_firefox_cell(x, thread, RESOURCE_LIB, pt_firefox_cell(x, thread, FUNC_RESOURCE, func));
     if (lib < 0 || (uint64_t)lib >= x->lib.count) return PT_NONE;
     return pt_builder_mapping(x->builder, &x->lib.items[lib]).v;
 }
@@ -545,22 +534,22 @@ static uint32_t mapping_of(fx_reader *x, fx_thread *thread, int64_t func)
 static uint32_t make_location(fx_reader *x, fx_thread *thread, int64_t frame)
 {
     pt_function f = {0};
-    pt_line line = {.line = positive_of(cell_at(x, thread, FRAME_LINE, frame)),
-                    .column = positive_of(cell_at(x, thread, FRAME_COLUMN, frame))};
+    pt_line line = {.line = positive_of(pt_firefox_cell(x, thread, FRAME_LINE, frame)),
+                    .column = positive_of(pt_firefox_cell(x, thread, FRAME_COLUMN, frame))};
     pt_location location = {.mapping = PT_NONE};
-    const int64_t func = cell_at(x, thread, FRAME_FUNC, frame);
-    if (cell_at(x, thread, FRAME_TEXT, frame) != NULL_CELL) {
-        take_text(x, text_at(x, thread, FRAME_TEXT, frame), &f, &line);
+    const int64_t func = pt_firefox_cell(x, thread, FRAME_FUNC, frame);
+    if (pt_firefox_cell(x, thread, FRAME_TEXT, frame) != NULL_CELL) {
+        take_text(x, pt_firefox_text(x, thread, FRAME_TEXT, frame), &f, &line);
         location.address = address_of(x, f.name);
         if (location.address != 0) location.mapping = find_mapping(x, thread, location.address);
     } else {
-        const int64_t source = cell_at(x, thread, FUNC_SOURCE, func);
-        f.name = text_at(x, thread, FUNC_NAME, func);
-        f.file = source != NULL_CELL ? text_at(x, thread, SOURCE_FILE, source)
-                                     : text_at(x, thread, FUNC_FILE, func);
-        f.start_line = positive_of(cell_at(x, thread, FUNC_LINE, func));
+        const int64_t source = pt_firefox_cell(x, thread, FUNC_SOURCE, func);
+        f.name = pt_firefox_text(x, thread, FUNC_NAME, func);
+        f.file = source != NULL_CELL ? pt_firefox_text(x, thread, SOURCE_FILE, source)
+                                     : pt_firefox_text(x, thread, FUNC_FILE, func);
+        f.start_line = positive_of(pt_firefox_cell(x, thread, FUNC_LINE, func));
         location.mapping = mapping_of(x, thread, func);
-        location.address = (uint64_t)positive_of(cell_at(x, thread, FRAME_ADDRESS, frame));
+        location.address = (uint64_t)positive_of(pt_firefox_cell(x, thread, FRAME_ADDRESS, frame));
     }
     if (is_address(x, f.name, (int64_t)location.address))
         return pt_builder_location(x->builder, &location, NULL, 0).v;
@@ -586,20 +575,20 @@ static uint32_t location_of(fx_reader *x, fx_thread *thread, int64_t frame)
 
 static int64_t prefix_of(fx_reader *x, fx_thread *thread, int64_t stack)
 {
-    const int64_t prefix = cell_at(x, thread, STACK_PREFIX, stack);
-    const int64_t back = cell_at(x, thread, STACK_OFFSET, stack);
+    const int64_t prefix = pt_firefox_cell(x, thread, STACK_PREFIX, stack);
+    const int64_t back = pt_firefox_cell(x, thread, STACK_OFFSET, stack);
     return prefix != NULL_CELL ? prefix : back > 0 ? stack - back : NULL_CELL;
 }
 
 /* Is the frame "(root)"? Raw stacks begin with this frame, which is not a function. */
 static bool is_root(fx_reader *x, fx_thread *thread, int64_t frame)
 {
-    const uint32_t text = text_at(x, thread, FRAME_TEXT, frame);
+    const uint32_t text = pt_firefox_text(x, thread, FRAME_TEXT, frame);
     return text != 0 &&
            strcmp(pt_builder_get_text(x->builder, (pt_string_id){text}), "(root)") == 0;
 }
 
-static uint32_t stack_of(fx_reader *x, fx_thread *thread, int64_t stack)
+uint32_t pt_firefox_stack(fx_reader *x, fx_thread *thread, int64_t stack)
 {
     fx_tables *const t = tables_with(x, thread, STACK_FRAME);
     const size_t count = t->column[STACK_FRAME].count;
@@ -662,7 +651,7 @@ static void put_thread(fx_reader *x, fx_thread *thread, int64_t *values)
             when = INT64_MAX;
         values[event] = has_weight ? pt_json_share(&scale, t->weight.items[i]) : 1;
         const pt_sample sample = {
-            .stack = stack_of(x, thread, t->column[SAMPLE_STACK].items[i]),
+            .stack = pt_firefox_stack(x, thread, t->column[SAMPLE_STACK].items[i]),
             .values = values,
             .time_ns = when,
             .pid = thread->pid,
@@ -677,19 +666,31 @@ static void put_thread(fx_reader *x, fx_thread *thread, int64_t *values)
     x->scale.limited += scale.limited;
 }
 
+/* The events of the samples come first, so the last of them is shown by default; those of markers
+ * only if there is nothing else. */
 static void put_samples(fx_reader *x)
 {
-    for (size_t i = 0; i < x->thread.count; i++)
-        find_event(x->builder, firefox_weight_of(x->thread.items[i]->tables.weight_type));
-    if (x->thread.count == 0) find_event(x->builder, firefox_weight_of(NULL));
-    int64_t *const values =
-        pt_alloc((size_t)pt_builder_event_count(x->builder) + 1, sizeof *values);
-    for (size_t i = 0; i < x->thread.count; i++)
-        put_thread(x, x->thread.items[i], values);
-    free(values);
+    const unsigned needed = pt_firefox_marks_needed(x);
+    uint32_t shown = PT_NONE;
+    for (size_t i = 0; i < x->thread.count; i++) {
+        const fx_tables *const t = &x->thread.items[i]->tables;
+        if (t->column[SAMPLE_STACK].count > 0 || needed == 0)
+            shown = find_event(x->builder, firefox_weight_of(t->weight_type));
+    }
+    if (x->thread.count == 0 && needed == 0) find_event(x->builder, firefox_weight_of(NULL));
+    pt_marks marks;
+    pt_marks_open(&marks, x->builder, needed);
+    if (needed != 0) pt_builder_show_event(x->builder, shown != PT_NONE ? shown : 0);
+    for (size_t i = 0; i < x->thread.count; i++) {
+        if (x->thread.items[i]->tables.column[SAMPLE_STACK].count > 0)
+            put_thread(x, x->thread.items[i], marks.values);
+        pt_firefox_put_markers(x, &marks, x->thread.items[i]);
+    }
+    pt_firefox_put_counters(x, &marks);
+    pt_marks_done(&marks);
 }
 
-static void tables_done(fx_tables *t)
+void pt_firefox_tables_done(fx_tables *t)
 {
     for (size_t i = 0; i < COLUMNS; i++)
         free(t->column[i].items);
@@ -704,6 +705,10 @@ static pt_status conclude_profile(fx_reader *x, const pt_error *error, pt_diag *
 {
     x->scale.rounded = x->rounded;
     pt_json_scale_report(&x->scale, false, diag);
+    if (x->beginless > 0)
+        pt_diag_add(diag, x->beginless, "markers that end and did not begin, shown where they end");
+    if (x->endless > 0)
+        pt_diag_add(diag, x->endless, "markers that begin and do not end, shown to the last time");
     if (x->dangling > 0) pt_diag_add(diag, x->dangling, "references to missing rows of tables");
     if (error->status != PT_OK) return pt_json_failed(error, x->builder, reterr);
     if (!x->has_threads)
@@ -717,7 +722,7 @@ static pt_status conclude_profile(fx_reader *x, const pt_error *error, pt_diag *
 static pt_status firefox_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
                               pt_error *reterr)
 {
-    fx_reader x = {.builder = builder, .scale = {.scale = 1000000}};
+    fx_reader x = {.builder = builder, .scale = {.scale = 1000000}, .document = reader->pos};
     pt_error error = PT_ERROR_INIT;
     pt_json_r_init(&x.json, reader->pos, pt_reader_left(reader), &error);
     if (pt_json_next(&x.json) == PT_JSON_OBJECT)
@@ -728,10 +733,16 @@ static pt_status firefox_read(pt_reader *reader, pt_builder *builder, const pt_r
     put_samples(&x);
     const pt_status status = conclude_profile(&x, &error, hooks->diag, reterr);
     for (size_t i = 0; i < x.thread.count; i++) {
-        tables_done(&x.thread.items[i]->tables);
+        pt_firefox_tables_done(&x.thread.items[i]->tables);
         free(x.thread.items[i]);
     }
-    tables_done(&x.shared);
+    pt_firefox_tables_done(&x.shared);
+    for (size_t i = 0; i < x.counter.count; i++) {
+        pt_firefox_tables_done(&x.counter.items[i]->tables);
+        free(x.counter.items[i]);
+    }
+    free(x.counter.items);
+    free(x.category.items);
     free(x.thread.items);
     free(x.lib.items);
     free(x.range.items);

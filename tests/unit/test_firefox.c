@@ -109,6 +109,66 @@ static void a_thread_of_the_file_for_each_thread_of_the_samples(void **state)
     reading_done(&r);
 }
 
+/* The lengths are ends minus starts of the file: two stretches of one name close from the inside, a
+ * load lasts from its first marker's start to its second one's end, and what does not end lasts to
+ * the last time of the thread. */
+static void markers_are_samples_with_times_and_lengths(void **state)
+{
+    (void)state;
+    reading r = read_golden("markers.json");
+    assert_int_equal(r.status, PT_OK);
+    ASSERT_EVENTS(r.profile, "samples/count memory/bytes counter/count marker-time/nanoseconds "
+                             "marker/count");
+    assert_int_equal(pt_profile_default_event(r.profile), 0);
+    ASSERT_LINES(r.profile,
+                 "leaf<main=1,0,0,0,0\nmain=1,0,0,0,0\n"
+                 "CloseTab=0,0,0,0,1 {category=Other} {marker=CloseTab}\n"
+                 "GCMajor<leaf<main=0,0,0,2500000,1 {data.type=GCMajor} {data.status=finished} "
+                 "{data.max_pause=1.5} {category=GC / CC} {marker=GCMajor}\n"
+                 "Work=0,0,0,3000000,1 {category=Other} {marker=Work}\n"
+                 "Work=0,0,0,1000000,1 {data.type=Text} {data.name=<b>inner</b>} {category=Other} "
+                 "{marker=Work}\n"
+                 "Load 7=0,0,0,15500000,1 {data.type=Network} "
+                 "{data.URI=https://shop.example/a?b=c} {data.id=7} {data.pri=0} "
+                 "{data.status=STATUS_STOP} {data.count=4096} {category=Network} {marker=Load 7}\n"
+                 "Waits=0,0,0,10000000,1 {category=Other} {marker=Waits}\n"
+                 "malloc=0,1000,0,0,0 {counter=malloc}\nmalloc=0,500,0,0,0 {counter=malloc}\n"
+                 "malloc=0,-300,0,0,0 {counter=malloc}\n"
+                 "processCPU=0,0,9,0,0 {counter=processCPU}\n");
+    const pt_samples *const s = r.profile->sample;
+    assert_int_equal(s->time_ns[2], INT64_C(1700000000010250000));
+    assert_int_equal(s->time_ns[3], INT64_C(1700000000020000000));
+    assert_int_equal(s->tid[3], 12);
+    assert_int_equal(s->time_ns[9], INT64_C(1700000000010000000));
+    assert_int_equal(s->pid[9], 12);
+    assert_int_equal(s->time_ns[11], INT64_C(1700000000005000000));
+    assert_int_equal(fact(&r.diag, "begin and do not end"), 1);
+    reading_done(&r);
+}
+
+static void raw_markers_have_the_stack_of_their_cause(void **state)
+{
+    (void)state;
+    reading r = read_golden("markers-raw.json");
+    assert_int_equal(r.status, PT_OK);
+    ASSERT_LINES(r.profile,
+                 "go=1,0,0,0\n"
+                 "Reflow<layout<go=0,0,2500000,1 {data.type=tracing} {data.category=Paint} "
+                 "{category=Layout} {marker=Reflow}\n"
+                 "Ping=0,0,0,1 {category=Other} {marker=Ping}\n"
+                 "DOMEvent=0,0,3000000,1 {data.type=tracing} {data.category=DOM} "
+                 "{data.interval=start} {marker=DOMEvent}\n"
+                 "Styles=0,0,750000,1 {data.type=Styles} {marker=Styles}\n"
+                 "Styles=0,0,0,1 {data.type=tracing} {data.interval=end} {marker=Styles}\n"
+                 "malloc=0,64,0,0 {counter=malloc}\nmalloc=0,-64,0,0 {counter=malloc}\n");
+    assert_int_equal(r.profile->sample->time_ns[1], 5010000000);
+    assert_int_equal(r.profile->sample->time_ns[3], 6005000000);
+    assert_int_equal(r.profile->sample->time_ns[5], 6020000000);
+    assert_int_equal(r.profile->sample->pid[6], 2);
+    assert_int_equal(fact(&r.diag, "did not begin"), 1);
+    reading_done(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +176,8 @@ int main(void)
         cmocka_unit_test(reads_shared_tables_and_differences_of_times),
         cmocka_unit_test(reads_raw_profiles_whose_frames_are_text),
         cmocka_unit_test(rows_may_come_before_what_they_hold),
+        cmocka_unit_test(markers_are_samples_with_times_and_lengths),
+        cmocka_unit_test(raw_markers_have_the_stack_of_their_cause),
         cmocka_unit_test(rows_that_are_not_there_are_counted),
         cmocka_unit_test(a_thread_of_the_file_for_each_thread_of_the_samples),
     };

@@ -1,0 +1,113 @@
+/* firefox_int.h: what the reader of Firefox's samples (firefox.c) and that of its markers and
+ * counters (firefox_marks.c) share: the tables of a file as columns of cells. */
+#ifndef PT_FORMATS_FIREFOX_INT_H
+#define PT_FORMATS_FIREFOX_INT_H
+
+#include "base/grow.h"
+#include "formats/json_profile.h"
+#include "formats/marks.h"
+
+#define NULL_CELL INT64_MIN /* no number */
+
+typedef enum {
+    SAMPLE_STACK,
+    SAMPLE_TIME,
+    SAMPLE_DELTA,
+    STACK_PREFIX,
+    STACK_OFFSET,
+    STACK_FRAME,
+    FRAME_FUNC,
+    FRAME_ADDRESS,
+    FRAME_LINE,
+    FRAME_COLUMN,
+    FRAME_TEXT,
+    FUNC_NAME,
+    FUNC_FILE,
+    FUNC_SOURCE,
+    FUNC_LINE,
+    FUNC_RESOURCE,
+    RESOURCE_LIB,
+    SOURCE_FILE,
+    MARKER_NAME,
+    MARKER_START,
+    MARKER_END,
+    MARKER_TIME, /* of the oldest form */
+    MARKER_PHASE,
+    MARKER_CATEGORY,
+    MARKER_DATA, /* where the object is in the document, in bytes */
+    COUNTER_TIME,
+    COUNTER_DELTA,
+    COUNTER_CHANGE,
+    STRINGS, /* string ids of the builder */
+    COLUMNS,
+} column_id;
+
+typedef struct {
+    PT_VECTOR(int64_t) column[COLUMNS];
+    PT_VECTOR(pt_json_num) weight;
+    char *weight_type;
+    uint32_t *location; /* location + 1 of each frame; 0 = none yet */
+    uint32_t *stack;    /* stack + 1 of each stack; 0 = none yet */
+} fx_tables;
+
+typedef struct {
+    fx_tables tables;
+    uint32_t name; /* string */
+    uint32_t pid, tid;
+    int64_t start_ns;            /* start of its process */
+    size_t range_from, range_to; /* libraries of its process, in the raw form */
+} fx_thread;
+
+/* A counter of a process: what has changed when. */
+typedef struct {
+    fx_tables tables;
+    uint32_t name, category; /* strings */
+    uint32_t pid;
+    int64_t start_ns; /* start of its process */
+} fx_counter;
+
+/* Where a library is in its process. */
+typedef struct {
+    uint64_t start, end;
+    uint32_t lib;
+} lib_range;
+
+typedef struct {
+    pt_json_r json;
+    pt_builder *builder;
+    fx_tables shared;
+    const uint8_t *document;
+    PT_VECTOR(fx_counter *) counter;
+    PT_VECTOR(uint32_t) category; /* strings */
+    PT_VECTOR(fx_thread *) thread; /* each allocated by itself: pointers to tables stay valid */
+    PT_VECTOR(pt_mapping) lib;     /* libraries; added to the profile when a frame is in one */
+    PT_VECTOR(lib_range) range;    /* of each process, ascending */
+    PT_VECTOR(uint32_t) frame;
+    pt_json_scale scale;
+    int64_t start_ns;
+    uint64_t dangling, rounded;
+    uint64_t endless, beginless; /* markers of which the other end is missing */
+    bool has_threads; /* the list of threads exists, possibly empty */
+} fx_reader;
+
+/* A cell of a column; NULL_CELL if the row is missing. */
+int64_t pt_firefox_cell(fx_reader *x, fx_thread *thread, column_id id, int64_t row);
+/* The string of the builder whose number in the file a cell is; 0 = none. */
+uint32_t pt_firefox_text(fx_reader *x, fx_thread *thread, column_id id, int64_t row);
+/* The builder's stack for a row of the stack table; NULL_CELL: without frames. */
+uint32_t pt_firefox_stack(fx_reader *x, fx_thread *thread, int64_t stack);
+/* An id from the latest token: a number, or a text of digits; else PT_NONE. */
+uint32_t pt_firefox_id(const pt_json_r *r);
+/* Reads a table whose brace was read, by the name that its columns have in firefox.c. */
+void pt_firefox_read_table(fx_reader *x, fx_tables *t, const char *table);
+void pt_firefox_tables_done(fx_tables *t);
+
+/* Reads the list of counters whose bracket was read. */
+void pt_firefox_read_counters(fx_reader *x);
+/* Which events (PT_MARKS_x of marks.h) the markers and counters of the file need. */
+unsigned pt_firefox_marks_needed(const fx_reader *x);
+/* Adds a sample for each marker of a thread, and for each change of all counters. */
+void pt_firefox_put_markers(fx_reader *x, pt_marks *marks, fx_thread *thread);
+void pt_firefox_put_counters(fx_reader *x, pt_marks *marks);
+
+#endif

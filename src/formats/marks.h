@@ -1,0 +1,49 @@
+/* marks.h: shared by readers of files that have more than samples: marks of what happened when, and
+ * counters over time. Both become samples of events of their own, so that all reports, filters and
+ * formats have them. model/marks.h has the names of the events and labels.
+ *
+ *   mark      the name is the innermost frame, over the stack of its cause; "marker" counts 1,
+ *             "marker-time" its length; labels "marker", "category" and "data.KEY"
+ *   counter   the name is the only frame; the value is the change; label "counter" */
+#ifndef PT_FORMATS_MARKS_H
+#define PT_FORMATS_MARKS_H
+
+#include "base/grow.h"
+#include "base/json.h"
+#include "formats/format.h"
+#include "model/builder.h"
+#include "model/marks.h"
+
+/* What a file has: bits for pt_marks_open. */
+enum {
+    PT_MARKS_MARKS = 1,
+    PT_MARKS_COUNTERS = 2, /* 2 << kind: a counter of that kind */
+};
+
+typedef struct pt_marks {
+    pt_builder *b;
+    uint32_t marker, length;
+    uint32_t counter[PT_COUNTER_KINDS];
+    int64_t *values; /* zeros, one for each event of the builder; a caller leaves zeros again */
+    PT_VECTOR(pt_label) label; /* of the next mark */
+    PT_VECTOR(uint32_t) frame;
+} pt_marks;
+
+/* Adds the events that are needed to the builder, behind those of the samples. */
+void pt_marks_open(pt_marks *m, pt_builder *b, unsigned needed);
+void pt_marks_done(pt_marks *m);
+
+/* Gives the next mark a label with a text of the builder, unless it is empty. */
+void pt_marks_label(pt_marks *m, const char *key, uint32_t text);
+/* Gives the next mark the label "data.KEY" of a member whose value is the latest token, if it is a
+ * text, a number or a boolean, then skips the value. key: as the reader had it, of any bytes. */
+void pt_marks_member(pt_marks *m, pt_json_r *r, const char *key, size_t key_bytes);
+
+/* Adds a mark at the sample's time, with the labels that it was given. of: its thread and time; its
+ * stack is that of the cause, its other fields are set here. name: a string. */
+void pt_marks_put(pt_marks *m, const pt_sample *of, uint32_t name, int64_t length_ns);
+/* Adds a change of a counter. */
+void pt_marks_count(pt_marks *m, const pt_sample *of, pt_counter_kind kind, uint32_t name,
+                    int64_t change);
+
+#endif

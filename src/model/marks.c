@@ -1,0 +1,67 @@
+/* marks.c: see marks.h. */
+#include "model/marks.h"
+
+#include <string.h>
+
+static const char *const counter_event[] = {"memory", "network", "counter"};
+static const char *const counter_unit[] = {"bytes", "bytes", "count"};
+
+const char *pt_counter_event(pt_counter_kind kind)
+{
+    return counter_event[kind];
+}
+
+const char *pt_counter_unit(pt_counter_kind kind)
+{
+    return counter_unit[kind];
+}
+
+static uint32_t find_column(const pt_profile *p, const char *type, const char *unit)
+{
+    for (uint32_t e = 0; e < p->event->t.count; e++) {
+        if (strcmp(pt_text(p, p->event->row[e].type), type) == 0 &&
+            strcmp(pt_text(p, p->event->row[e].unit), unit) == 0)
+            return e;
+    }
+    return PT_NONE;
+}
+
+pt_mark_columns pt_mark_columns_of(const pt_profile *profile)
+{
+    pt_mark_columns columns = {
+        .marker = find_column(profile, PT_MARKER_EVENT, "count"),
+        .length = find_column(profile, PT_MARKER_TIME_EVENT, "nanoseconds"),
+    };
+    for (int k = 0; k < PT_COUNTER_KINDS; k++)
+        columns.counter[k] = find_column(profile, counter_event[k], counter_unit[k]);
+    return columns;
+}
+
+bool pt_sample_is_mark(const pt_profile *profile, const pt_mark_columns *columns, uint32_t sample)
+{
+    return columns->marker != PT_NONE && profile->sample->value[columns->marker][sample] != 0;
+}
+
+pt_counter_kind pt_sample_counter(const pt_profile *profile, const pt_mark_columns *columns,
+                                  uint32_t sample)
+{
+    for (int k = 0; k < PT_COUNTER_KINDS; k++) {
+        if (columns->counter[k] != PT_NONE &&
+            profile->sample->value[columns->counter[k]][sample] != 0 &&
+            pt_sample_label_text(profile, sample, PT_COUNTER_LABEL) != 0)
+            return (pt_counter_kind)k;
+    }
+    return PT_COUNTER_KINDS;
+}
+
+uint32_t pt_sample_label_text(const pt_profile *profile, uint32_t sample, const char *key)
+{
+    const pt_label_sets *const sets = profile->labels;
+    const uint32_t set = profile->sample->labels[sample];
+    for (uint64_t i = sets->offset[set]; i < sets->offset[set + 1]; i++) {
+        const pt_label *const label = &sets->row[i];
+        if (label->kind == PT_LABEL_STRING && strcmp(pt_text(profile, label->key), key) == 0)
+            return label->str;
+    }
+    return 0;
+}

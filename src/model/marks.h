@@ -1,0 +1,50 @@
+/* marks.h: marks and counters are samples of events with these names. A mark is a moment or a
+ * stretch of time with a name, such as a request or a garbage collection; a counter is a sum that
+ * changes, such as the memory in use. Both need a time.
+ *
+ *   event         unit         a sample of it
+ *   marker        count        a mark: 1
+ *   marker-time   nanoseconds  its length; 0 for a moment
+ *   memory        bytes        by how much a counter has changed; its label "counter" names it
+ *   network       bytes        the same
+ *   counter       count        the same, of anything else
+ */
+#ifndef PT_MODEL_MARKS_H
+#define PT_MODEL_MARKS_H
+
+#include "model/profile.h"
+
+#define PT_MARKER_EVENT        "marker"
+#define PT_MARKER_TIME_EVENT   "marker-time"
+#define PT_MARKER_LABEL        "marker"
+#define PT_MARKER_CATEGORY     "category"
+#define PT_MARKER_DATA         "data." /* before the keys of what else a mark has */
+#define PT_COUNTER_LABEL       "counter"
+
+typedef enum {
+    PT_COUNTER_MEMORY,
+    PT_COUNTER_NETWORK,
+    PT_COUNTER_OTHER,
+    PT_COUNTER_KINDS,
+} pt_counter_kind;
+
+/* The event of a kind of counters. */
+const char *pt_counter_event(pt_counter_kind kind);
+const char *pt_counter_unit(pt_counter_kind kind);
+
+/* Columns of a profile; PT_NONE = it has none of the kind. */
+typedef struct pt_mark_columns {
+    uint32_t marker, length;
+    uint32_t counter[PT_COUNTER_KINDS];
+} pt_mark_columns;
+
+pt_mark_columns pt_mark_columns_of(const pt_profile *profile);
+/* Is a sample a mark? */
+bool pt_sample_is_mark(const pt_profile *profile, const pt_mark_columns *columns, uint32_t sample);
+/* The kind of counter of which a sample is a change; PT_COUNTER_KINDS: of none. */
+pt_counter_kind pt_sample_counter(const pt_profile *profile, const pt_mark_columns *columns,
+                                  uint32_t sample);
+/* The text of a sample's label; 0 = it has none. */
+uint32_t pt_sample_label_text(const pt_profile *profile, uint32_t sample, const char *key);
+
+#endif
