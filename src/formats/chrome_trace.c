@@ -8,61 +8,31 @@
  *   ph "B", "E"  a function begins and ends      "args": {"filename", "line"}, as py-spy writes
  *   ph "X"       both, with "dur": us
  *   ph "M"       name "process_name", "thread_name"; "args": {"name"}
+ *   others: chrome_marks.c
  *
  * Specification: "Trace Event Format" of the Chromium project. The samples of an id and a process
- * are one profile. Of a file with such samples only these are read. Of any other, each stretch of
+ * are one profile. Of a file with such samples, functions are marks. Of any other, each stretch of
  * time with the same functions open on a thread is a sample. The order of an event's keys is free,
  * so its "args" are read at its end. */
+#include "formats/chrome_trace.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "formats/cpuprofile.h"
-#include "formats/json_profile.h"
-#include "formats/plain.h"
-
-typedef struct {
-    uint32_t pid, id; /* id: string */
-    uint32_t tid;
-    cpuprofile_reader profile;
-} stream;
-
-typedef struct {
-    uint32_t pid, tid, name; /* name: string */
-} track;
-
-/* A function begins, or ends, on a track. */
-typedef struct {
-    int64_t ts, length; /* length: of a whole one (X), else -1 until its end is found */
-    uint32_t track, order, location; /* location: PT_NONE = it ends */
-} mark;
-
-typedef struct {
-    pt_json_r json;
-    pt_builder *b;
-    PT_VECTOR(stream) stream;
-    PT_VECTOR(track) track;
-    PT_VECTOR(mark) mark;
-    pt_index tracks, streams;
-    pt_plain_tree tree;
-    PT_VECTOR(int64_t) until; /* ends of the open functions of a track */
-    PT_VECTOR(size_t) open;   /* marks of a track that have no end yet */
-    pt_json_scale scale;
-    uint64_t unbalanced, backwards;
-} trace_reader;
-
-/* The members of an event. */
-typedef struct {
-    uint32_t name, id; /* strings */
-    char phase;
-    int64_t ts, length, pid, tid;
-    size_t args, args_end; /* bytes of its "args"; equal = none */
-} trace_event;
 
 /* ---- Events ---- */
 
 static uint32_t intern_string(trace_reader *t, const pt_json_r *r)
 {
     return r->token == PT_JSON_STRING ? pt_builder_string(t->b, r->text, r->length).v : 0;
+}
+
+static uint32_t intern_number(trace_reader *t, int64_t number)
+{
+    char text[24];
+    const int bytes = snprintf(text, sizeof text, "%lld", (long long)number);
+    return pt_builder_string(t->b, text, (size_t)bytes).v;
 }
 
 /* A process or thread; numbers that do not fit count by their lowest bits. */
@@ -74,15 +44,18 @@ static uint32_t take_id(int64_t id)
 static trace_event read_event(trace_reader *t)
 {
     pt_json_r *const r = &t->json;
-    trace_event e = {.length = -1};
+    trace_event e = {.length = -1, .at = pt_json_offset(r)};
     while (pt_json_next(r) == PT_JSON_KEY) {
         const bool is_name = pt_json_is(r, "name"), is_phase = pt_json_is(r, "ph"),
                    is_ts = pt_json_is(r, "ts"), is_length = pt_json_is(r, "dur"),
                    is_pid = pt_json_is(r, "pid"), is_tid = pt_json_is(r, "tid"),
-                   is_id = pt_json_is(r, "id"), is_args = pt_json_is(r, "args");
+                   is_id = pt_json_is(r, "id"), is_args = pt_json_is(r, "args"),
+                   is_category = pt_json_is(r, "cat");
         pt_json_next(r);
         if (is_name) e.name = intern_string(t, r);
-        if (is_id) e.id = intern_string(t, r);
+        if (is_category) e.category = intern_string(t, r);
+        if (is_id)
+            e.id = r->token == PT_JSON_INT ? intern_number(t, r->integer) : intern_string(t, r);
         if (is_phase && r->token == PT_JSON_STRING && r->length == 1) e.phase = r->text[0];
         if (is_ts) e.ts = pt_json_point(&t->scale, pt_json_num_of(r));
         if (is_length) e.length = pt_json_point(&t->scale, pt_json_num_of(r));
@@ -99,15 +72,13 @@ static trace_event read_event(trace_reader *t)
     return e;
 }
 
-/* Begins to read the event's args, behind their brace; false if there are none. pt_json_r_done
- * frees *ret in any case. */
-static bool open_args(const trace_reader *t, const trace_event *e, pt_json_r *ret)
+bool pt_chrome_args(const trace_reader *t, const trace_event *e, pt_json_r *ret)
 {
     pt_json_r_init(ret, t->json.start + e->args, e->args_end - e->args, NULL);
     return e->args < e->args_end && pt_json_next(ret) == PT_JSON_OBJECT;
 }
 
-static track *track_of(trace_reader *t, const trace_event *e)
+track *pt_chrome_track(trace_reader *t, const trace_event *e)
 {
     const uint32_t pid = take_id(e->pid), tid = take_id(e->tid);
     const uint64_t hash = pt_hash_mix(pid, tid);
@@ -118,14 +89,19 @@ static track *track_of(trace_reader *t, const trace_event *e)
     return &t->track.items[row];
 }
 
+bool pt_chrome_is(const trace_reader *t, const trace_event *e, const char *name)
+{
+    return strcmp(pt_builder_get_text(t->b, (pt_string_id){e->name}), name) == 0;
+}
+
 static void read_name(trace_reader *t, const trace_event *e)
 {
     pt_json_r args;
-    if (open_args(t, e, &args)) {
+    if (pt_chrome_args(t, e, &args)) {
         while (pt_json_next(&args) == PT_JSON_KEY) {
             const bool is_name = pt_json_is(&args, "name");
             pt_json_next(&args);
-            if (is_name) track_of(t, e)->name = intern_string(t, &args);
+            if (is_name) pt_chrome_track(t, e)->name = intern_string(t, &args);
             pt_json_skip(&args);
         }
     }
@@ -150,7 +126,7 @@ static stream *stream_of(trace_reader *t, const trace_event *e)
 static void read_profile(trace_reader *t, const trace_event *e)
 {
     pt_json_r args;
-    if (open_args(t, e, &args)) {
+    if (pt_chrome_args(t, e, &args)) {
         stream *const s = stream_of(t, e);
         s->profile.json = &args;
         while (pt_json_next(&args) == PT_JSON_KEY) {
@@ -170,7 +146,8 @@ static void put_profiles(trace_reader *t, pt_diag *diag, uint64_t *ret_homeless)
     for (size_t i = 0; i < t->stream.count; i++) {
         stream *const s = &t->stream.items[i];
         const trace_event of = {.pid = s->pid, .tid = s->tid};
-        const pt_sample common = {.pid = s->pid, .tid = s->tid, .comm = track_of(t, &of)->name};
+        const pt_sample common = {
+            .pid = s->pid, .tid = s->tid, .comm = pt_chrome_track(t, &of)->name};
         pt_cpuprofile_put(&s->profile, &common);
         pt_cpuprofile_report(&s->profile, diag);
         *ret_homeless += s->profile.homeless;
@@ -187,7 +164,7 @@ static uint32_t location_of(trace_reader *t, const trace_event *e)
     int64_t line = 0;
     bool is_sum = false;
     pt_json_r args;
-    if (open_args(t, e, &args)) {
+    if (pt_chrome_args(t, e, &args)) {
         while (pt_json_next(&args) == PT_JSON_KEY) {
             const bool is_file = pt_json_is(&args, "filename"), is_line = pt_json_is(&args, "line");
             is_sum |= pt_json_is(&args, "avg ms");
@@ -203,9 +180,14 @@ static uint32_t location_of(trace_reader *t, const trace_event *e)
     return pt_plain_location(t->b, &function, line, 0);
 }
 
+static bool is_function(const trace_event *e)
+{
+    return e->phase == 'B' || e->phase == 'E' || e->phase == 'X';
+}
+
 static void add_mark(trace_reader *t, const trace_event *e)
 {
-    const uint32_t row = (uint32_t)(track_of(t, e) - t->track.items);
+    const uint32_t row = (uint32_t)(pt_chrome_track(t, e) - t->track.items);
     const bool ends = e->phase == 'E';
     if (e->phase == 'X' && e->length <= 0) return; /* no time */
     const uint32_t location = ends ? PT_NONE : location_of(t, e);
@@ -269,21 +251,24 @@ static size_t pair_marks(trace_reader *t, mark *marks, size_t count)
     return kept;
 }
 
-static void put_stretch(trace_reader *t, const track *of, uint32_t node, int64_t from, int64_t to)
+static void put_stretch(trace_reader *t, const track *of, uint32_t node, int64_t from, int64_t to,
+                        int64_t *values)
 {
     if (node == PT_NONE || to <= from) return;
+    values[0] = pt_json_span(from, to);
     const pt_sample sample = {.stack = pt_plain_tree_stack(&t->tree, node).v,
-                              .values = (int64_t[]){pt_json_span(from, to)},
+                              .values = values,
                               .time_ns = from,
                               .pid = of->pid,
                               .tid = of->tid,
                               .cpu = PT_NONE,
                               .comm = of->name};
     pt_builder_timed_sample(t->b, &sample);
+    values[0] = 0;
 }
 
 /* Walks the functions of a track. One whose caller ends first ends with it. */
-static void put_track(trace_reader *t, const mark *marks, size_t count)
+static void put_track(trace_reader *t, const mark *marks, size_t count, int64_t *values)
 {
     if (count == 0) return;
     const track *const of = &t->track.items[marks[0].track];
@@ -294,12 +279,12 @@ static void put_track(trace_reader *t, const mark *marks, size_t count)
         const int64_t to = i < count ? marks[i].ts : INT64_MAX;
         while (node != PT_NONE && t->until.items[t->until.count - 1] <= to) {
             const int64_t end = t->until.items[--t->until.count];
-            put_stretch(t, of, node, at, end);
+            put_stretch(t, of, node, at, end, values);
             at = end > at ? end : at;
             node = t->tree.node.items[node].parent;
         }
         if (i == count) break;
-        put_stretch(t, of, node, at, to);
+        put_stretch(t, of, node, at, to, values);
         at = to > at ? to : at;
         int64_t end = end_of(&marks[i]);
         if (node != PT_NONE && t->until.items[t->until.count - 1] < end)
@@ -309,38 +294,38 @@ static void put_track(trace_reader *t, const mark *marks, size_t count)
     }
 }
 
-static void put_tracks(trace_reader *t)
+static void find_functions(trace_reader *t)
+{
+    for (size_t i = 0; i < t->event.count; i++)
+        if (is_function(&t->event.items[i])) add_mark(t, &t->event.items[i]);
+}
+
+static void put_tracks(trace_reader *t, int64_t *values)
 {
     if (t->mark.count > 0)
         qsort(t->mark.items, t->mark.count, sizeof *t->mark.items, compare_marks);
     for (size_t from = 0, to; from < t->mark.count; from = to) {
         for (to = from; to < t->mark.count && t->mark.items[to].track == t->mark.items[from].track;)
             to++;
-        put_track(t, t->mark.items + from, pair_marks(t, t->mark.items + from, to - from));
+        put_track(t, t->mark.items + from, pair_marks(t, t->mark.items + from, to - from), values);
     }
 }
 
 /* ---- The document ---- */
-
-static bool name_is(const trace_reader *t, const trace_event *e, const char *name)
-{
-    return strcmp(pt_builder_get_text(t->b, (pt_string_id){e->name}), name) == 0;
-}
 
 static void read_events(trace_reader *t)
 {
     while (pt_json_next(&t->json) == PT_JSON_OBJECT) {
         const trace_event e = read_event(t);
         if (t->json.token == PT_JSON_ERROR) return;
-        if (e.phase == 'P' || e.phase == 'I' || e.phase == 'O') {
-            if (name_is(t, &e, "Profile") || name_is(t, &e, "ProfileChunk") ||
-                name_is(t, &e, "CpuProfile"))
-                read_profile(t, &e);
-        } else if (e.phase == 'B' || e.phase == 'E' || e.phase == 'X') {
-            add_mark(t, &e);
-        } else if (e.phase == 'M' && name_is(t, &e, "thread_name")) {
+        if ((e.phase == 'P' || e.phase == 'I' || e.phase == 'O') &&
+            (pt_chrome_is(t, &e, "Profile") || pt_chrome_is(t, &e, "ProfileChunk") ||
+             pt_chrome_is(t, &e, "CpuProfile")))
+            read_profile(t, &e);
+        else if (is_function(&e) || pt_chrome_is_mark(t, &e))
+            PT_PUSH(t->event, e);
+        else if (e.phase == 'M' && pt_chrome_is(t, &e, "thread_name"))
             read_name(t, &e);
-        }
     }
 }
 
@@ -368,17 +353,19 @@ static pt_status conclude_profile(trace_reader *t, uint64_t homeless, const pt_e
     if (t->unbalanced > 0)
         pt_diag_add(diag, t->unbalanced,
                     "functions that begin and do not end, or end and did not begin");
-    if (t->stream.count > 0 && t->mark.count > 0)
-        pt_diag_add(diag, t->mark.count, "events of the timeline dropped; the samples are read");
+    if (t->beginless > 0)
+        pt_diag_add(diag, t->beginless, "marks that end and did not begin, left out");
+    if (t->endless > 0)
+        pt_diag_add(diag, t->endless, "marks that begin and do not end, shown as moments");
     /* A list may lack its end: programs that are killed write none. */
     if (error->status != PT_OK) return pt_json_failed(error, t->b, reterr);
     if (homeless > 0)
         return pt_error_set(reterr, PT_ERR_DAMAGED,
                             "samples of missing nodes left out; kept %u samples",
                             pt_builder_sample_count(t->b));
-    if (t->stream.count == 0 && t->mark.count == 0)
+    if (pt_builder_event_count(t->b) == 0)
         return pt_error_set(reterr, PT_ERR_FORMAT,
-                            "the trace has neither functions nor samples of V8");
+                            "the trace has neither functions, samples of V8 nor marks");
     return PT_OK;
 }
 
@@ -393,12 +380,21 @@ static pt_status chrome_trace_read(pt_reader *reader, pt_builder *builder,
     pt_plain_tree_init(&t.tree, builder);
     pt_json_r_init(&t.json, reader->pos, pt_reader_left(reader), &error);
     read_top(&t);
-    if (t.stream.count > 0) pt_plain_event(builder, "samples", "count");
-    pt_plain_event(builder, "time", "nanoseconds");
-    if (t.stream.count > 0)
+    const bool has_samples = t.stream.count > 0;
+    if (!has_samples) find_functions(&t);
+    if (has_samples) pt_plain_event(builder, "samples", "count");
+    if (has_samples || t.mark.count > 0) pt_plain_event(builder, "time", "nanoseconds");
+    const uint32_t sampled = pt_builder_event_count(builder);
+    const unsigned needed = pt_chrome_marks_needed(&t, has_samples);
+    pt_marks marks;
+    pt_marks_open(&marks, builder, needed);
+    if (needed != 0 && sampled > 0) pt_builder_show_event(builder, sampled - 1);
+    if (has_samples)
         put_profiles(&t, hooks->diag, &homeless);
     else
-        put_tracks(&t);
+        put_tracks(&t, marks.values);
+    pt_chrome_put_marks(&t, &marks, has_samples);
+    pt_marks_done(&marks);
     const pt_status status = conclude_profile(&t, homeless, &error, hooks->diag, reterr);
     pt_json_r_done(&t.json);
     for (size_t i = 0; i < t.stream.count; i++)
@@ -408,6 +404,7 @@ static pt_status chrome_trace_read(pt_reader *reader, pt_builder *builder,
     pt_index_done(&t.streams);
     free(t.stream.items);
     free(t.track.items);
+    free(t.event.items);
     free(t.mark.items);
     free(t.until.items);
     free(t.open.items);

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "formats/marks.h"
 
 static int probe_cpuprofile(const pt_probe_input *input)
 {
@@ -252,7 +253,7 @@ static void put_samples(cpuprofile_reader *c, const pt_sample *common)
                                   : 0;
         pt_sample sample = *common;
         sample.stack = stack_of(c, row);
-        sample.values = (int64_t[]){1, lasts};
+        sample.values = (int64_t[2 + PT_MARKS_EVENTS]){1, lasts};
         sample.time_ns = c->time.items[timed ? i : c->time.count - 1];
         sample.cpu = PT_NONE;
         pt_builder_timed_sample(c->builder, &sample);

@@ -526,7 +526,8 @@ static uint64_t address_of(fx_reader *x, uint32_t text)
 
 static uint32_t mapping_of(fx_reader *x, fx_thread *thread, int64_t func)
 {
-    const int64_t lib = pt_firefox_cell(x, thread, RESOURCE_LIB, pt_firefox_cell(x, thread, FUNC_RESOURCE, func));
+    const int64_t lib =
+        pt_firefox_cell(x, thread, RESOURCE_LIB, pt_firefox_cell(x, thread, FUNC_RESOURCE, func));
     if (lib < 0 || (uint64_t)lib >= x->lib.count) return PT_NONE;
     return pt_builder_mapping(x->builder, &x->lib.items[lib]).v;
 }

@@ -78,7 +78,7 @@ typedef struct {
     fx_tables shared;
     const uint8_t *document;
     PT_VECTOR(fx_counter *) counter;
-    PT_VECTOR(uint32_t) category; /* strings */
+    PT_VECTOR(uint32_t) category;  /* strings */
     PT_VECTOR(fx_thread *) thread; /* each allocated by itself: pointers to tables stay valid */
     PT_VECTOR(pt_mapping) lib;     /* libraries; added to the profile when a frame is in one */
     PT_VECTOR(lib_range) range;    /* of each process, ascending */
@@ -87,7 +87,7 @@ typedef struct {
     int64_t start_ns;
     uint64_t dangling, rounded;
     uint64_t endless, beginless; /* markers of which the other end is missing */
-    bool has_threads; /* the list of threads exists, possibly empty */
+    bool has_threads;            /* the list of threads exists, possibly empty */
 } fx_reader;
 
 /* A cell of a column; NULL_CELL if the row is missing. */

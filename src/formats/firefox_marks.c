@@ -10,7 +10,8 @@
  *   "counters": [{"name", "category", "pid", "samples": {"time": [ms], "count": [change]}}];
  *               older: "sampleGroups": [{"samples"}]
  *
- * Specification: as for firefox.c. The members of "data" that are texts or numbers become labels. */
+ * Specification: as for firefox.c. The members of "data" that are texts or numbers become labels.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,11 +93,8 @@ static void take_number(fx_reader *x, const pt_json_r *r, int64_t *ret)
 /* Reads the data at an offset of the document. marks: gets the labels; NULL = nobody does. */
 static marker_data read_data(fx_reader *x, int64_t at, pt_marks *marks)
 {
-    marker_data d = {.start = NULL_CELL,
-                     .end = NULL_CELL,
-                     .cause = NULL_CELL,
-                     .load = NULL_CELL,
-                     .phase = -1};
+    marker_data d = {
+        .start = NULL_CELL, .end = NULL_CELL, .cause = NULL_CELL, .load = NULL_CELL, .phase = -1};
     pt_json_r r;
     if (at == NULL_CELL) return d;
     pt_json_r_init(&r, x->document + at, (size_t)(x->json.end - x->document - at), NULL);
@@ -139,9 +137,8 @@ static marker_data read_data(fx_reader *x, int64_t at, pt_marks *marks)
 static opened *slot_of(pairing *p, int64_t key, bool is_load)
 {
     const uint64_t hash = pt_hash_mix((uint64_t)key, is_load);
-    uint32_t row =
-        PT_INDEX_FIND(&p->index, hash, i,
-                      p->slot.items[i].key == key && p->slot.items[i].is_load == is_load);
+    uint32_t row = PT_INDEX_FIND(
+        &p->index, hash, i, p->slot.items[i].key == key && p->slot.items[i].is_load == is_load);
     if (row == PT_NONE)
         row = PT_INDEX_PUSH(&p->index, hash, p->slot,
                             (opened){.key = key, .open = PT_NONE, .is_load = is_load});
@@ -187,7 +184,9 @@ static void pair_marker(pairing *p, int64_t row)
     }
     see_time(p, start);
     see_time(p, end);
-    pending mark = {.start = start != NULL_CELL ? start : end != NULL_CELL ? end : 0,
+    pending mark = {.start = start != NULL_CELL ? start
+                             : end != NULL_CELL ? end
+                                                : 0,
                     .data = data,
                     .before = PT_NONE};
     if (phase == PHASE_STRETCH && end != NULL_CELL && end > mark.start)
@@ -196,7 +195,8 @@ static void pair_marker(pairing *p, int64_t row)
     const bool ends = is_load ? !d.loads_still : phase == PHASE_END;
     const bool begins = is_load ? d.loads_still : phase == PHASE_BEGIN;
     if (ends) {
-        if (close_mark(p, slot_of(p, is_load ? d.load : name, is_load), end, is_load ? data : NULL_CELL))
+        if (close_mark(p, slot_of(p, is_load ? d.load : name, is_load), end,
+                       is_load ? data : NULL_CELL))
             mark.start = NULL_CELL;
         else if (!is_load)
             p->x->beginless++;

@@ -40,9 +40,8 @@ void pt_marks_done(pt_marks *m)
 void pt_marks_label(pt_marks *m, const char *key, uint32_t text)
 {
     if (text == 0 || m->label.count >= LABELS_MAX) return;
-    PT_PUSH(m->label, (pt_label){.key = pt_builder_text(m->b, key).v,
-                                 .kind = PT_LABEL_STRING,
-                                 .str = text});
+    PT_PUSH(m->label,
+            (pt_label){.key = pt_builder_text(m->b, key).v, .kind = PT_LABEL_STRING, .str = text});
 }
 
 void pt_marks_member(pt_marks *m, pt_json_r *r, const char *key, size_t key_bytes)
@@ -74,8 +73,11 @@ static uint32_t location_of(pt_marks *m, uint32_t name)
 void pt_marks_put(pt_marks *m, const pt_sample *of, uint32_t name, int64_t length_ns)
 {
     size_t depth = 0;
+    /* There is none after an error of the builder. */
     const uint32_t *const cause =
-        pt_builder_stack_frames(m->b, (pt_stack_id){of->stack}, &depth);
+        of->stack < pt_builder_stack_count(m->b)
+            ? pt_builder_stack_frames(m->b, (pt_stack_id){of->stack}, &depth)
+            : NULL;
     m->frame.count = 0;
     PT_PUSH(m->frame, location_of(m, name));
     const uint64_t most = pt_builder_depth_max(m->b);

@@ -19,6 +19,7 @@ enum {
     PT_MARKS_MARKS = 1,
     PT_MARKS_COUNTERS = 2, /* 2 << kind: a counter of that kind */
 };
+enum { PT_MARKS_EVENTS = 2 + PT_COUNTER_KINDS }; /* at most so many are added */
 
 typedef struct pt_marks {
     pt_builder *b;

@@ -14,12 +14,12 @@
 
 #include "model/profile.h"
 
-#define PT_MARKER_EVENT        "marker"
-#define PT_MARKER_TIME_EVENT   "marker-time"
-#define PT_MARKER_LABEL        "marker"
-#define PT_MARKER_CATEGORY     "category"
-#define PT_MARKER_DATA         "data." /* before the keys of what else a mark has */
-#define PT_COUNTER_LABEL       "counter"
+#define PT_MARKER_EVENT      "marker"
+#define PT_MARKER_TIME_EVENT "marker-time"
+#define PT_MARKER_LABEL      "marker"
+#define PT_MARKER_CATEGORY   "category"
+#define PT_MARKER_DATA       "data." /* before the keys of what else a mark has */
+#define PT_COUNTER_LABEL     "counter"
 
 typedef enum {
     PT_COUNTER_MEMORY,

@@ -48,6 +48,21 @@ static inline reading read_as(const char *format, const void *data, size_t size)
     return r;
 }
 
+#ifdef PT_GOLDEN_FOLDER
+/* A golden of the format, from the folder that has the format's name. */
+static inline reading read_golden(const char *format, const char *name)
+{
+    char path[2048];
+    pt_blob blob = PT_BLOB_INIT;
+    pt_error error = PT_ERROR_INIT;
+    snprintf(path, sizeof path, "%s/%s/%s", PT_GOLDEN_FOLDER, format, name);
+    if (pt_file_read(path, 0, 1 << 20, &blob, &error) != PT_OK) fail_msg("%s", error.message);
+    reading r = read_as(format, blob.data, blob.size);
+    pt_blob_done(&blob);
+    return r;
+}
+#endif
+
 static inline void reading_done(reading *r)
 {
     pt_profile_unref(r->profile);

@@ -126,6 +126,41 @@ static void weights_of_other_profiles_come_back(void **state)
     reading_done(&r);
 }
 
+/* The samples of V8 stay as they are; lengths are differences of "ts", in the file's microseconds.
+ * A counter's value is absolute in the file: 4096, then 1024. */
+static void marks_of_a_trace_stand_beside_its_samples(void **state)
+{
+    (void)state;
+    reading r = read_golden("chrome-trace", "marks.json");
+    assert_int_equal(r.status, PT_OK);
+    ASSERT_EVENTS(r.profile, "samples/count time/nanoseconds memory/bytes counter/count "
+                             "marker-time/nanoseconds marker/count");
+    assert_int_equal(pt_profile_default_event(r.profile), 1);
+    ASSERT_LINES(
+        r.profile,
+        "go=1,500000,0,0,0,0\ngo=1,0,0,0,0,0\n"
+        "Load=0,0,0,0,600000,1 {data.requestId=7.1} {data.url=https://shop.example/a?b=c} "
+        "{data.requestMethod=GET} {category=Network} {marker=Load}\n"
+        "Memory=0,0,4096,0,0,0 {counter=Memory}\n"
+        "click=0,0,0,0,0,1 {data.type=mouse} {data.x=3} {data.ok=true} {data.ratio=0.5} "
+        "{category=input} {marker=click}\n"
+        "GC=0,0,0,0,50000,1 {data.kind=minor} {category=v8} {marker=GC}\n"
+        "paint=0,0,0,0,100000,1 {category=cc} {marker=paint}\n"
+        "paint=0,0,0,0,140000,1 {category=cc} {marker=paint}\n"
+        "Memory=0,0,-3072,0,0,0 {counter=Memory}\n"
+        "queue in=0,0,0,2,0,0 {counter=queue in}\nqueue out=0,0,0,1,0,0 {counter=queue out}\n"
+        "jsHeapSizeUsed=0,0,900,0,0,0 {counter=jsHeapSizeUsed}\n"
+        "still=0,0,0,0,0,1 {marker=still}\n");
+    const pt_samples *const s = r.profile->sample;
+    assert_int_equal(s->time_ns[2], 1000000);
+    assert_int_equal(s->time_ns[4], 1100000);
+    assert_int_equal(s->tid[4], 8);
+    assert_string_equal(pt_text(r.profile, s->comm[4]), "main");
+    assert_int_equal(fact(&r.diag, "did not begin"), 1);
+    assert_int_equal(fact(&r.diag, "do not end"), 1);
+    reading_done(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +172,7 @@ int main(void)
         cmocka_unit_test(members_of_other_kinds_are_stepped_over),
         cmocka_unit_test(parents_in_a_circle_end),
         cmocka_unit_test(samples_of_nodes_that_are_not_there_are_counted),
+        cmocka_unit_test(marks_of_a_trace_stand_beside_its_samples),
         cmocka_unit_test(weights_of_other_profiles_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

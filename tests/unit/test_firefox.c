@@ -4,26 +4,10 @@
 #include "formats_check.h"
 #include "profile_lines.h"
 
-#ifndef PT_GOLDEN_FOLDER
-#error "the build names the folder of goldens"
-#endif
-
-static reading read_golden(const char *name)
-{
-    char path[2048];
-    pt_blob blob = PT_BLOB_INIT;
-    pt_error error = PT_ERROR_INIT;
-    snprintf(path, sizeof path, "%s/firefox/%s", PT_GOLDEN_FOLDER, name);
-    if (pt_file_read(path, 0, 1 << 20, &blob, &error) != PT_OK) fail_msg("%s", error.message);
-    reading r = read_as("firefox", blob.data, blob.size);
-    pt_blob_done(&blob);
-    return r;
-}
-
 static void reads_tables_of_a_thread(void **state)
 {
     (void)state;
-    reading r = read_golden("v48.json");
+    reading r = read_golden("firefox", "v48.json");
     assert_int_equal(r.status, PT_OK);
     ASSERT_EVENTS(r.profile, "samples/count");
     ASSERT_LINES(r.profile, "leaf<main@a.c:3=2\nmain@a.c:3=1\n=1\n");
@@ -43,7 +27,7 @@ static void reads_tables_of_a_thread(void **state)
 static void reads_shared_tables_and_differences_of_times(void **state)
 {
     (void)state;
-    reading r = read_golden("v70.json");
+    reading r = read_golden("firefox", "v70.json");
     assert_int_equal(r.status, PT_OK);
     ASSERT_EVENTS(r.profile, "samples/count time/nanoseconds");
     ASSERT_LINES(r.profile, "f@x.js:5<root=1,0\nf@x.js:5<root=1,0\nroot=0,250000\n");
@@ -57,7 +41,7 @@ static void reads_shared_tables_and_differences_of_times(void **state)
 static void reads_raw_profiles_whose_frames_are_text(void **state)
 {
     (void)state;
-    reading r = read_golden("raw.json");
+    reading r = read_golden("firefox", "raw.json");
     assert_int_equal(r.status, PT_OK);
     ASSERT_LINES(r.profile, "go@http://x/a.js:4=1\nLock (in libfoo.so)<go@http://x/a.js:4=1\n=1\n");
     assert_int_equal(r.profile->sample->time_ns[0], 5010500000);
@@ -96,7 +80,7 @@ static void rows_that_are_not_there_are_counted(void **state)
 static void a_thread_of_the_file_for_each_thread_of_the_samples(void **state)
 {
     (void)state;
-    reading r = read_golden("v70.json");
+    reading r = read_golden("firefox", "v70.json");
     pt_diag diag;
     pt_diag_init(&diag);
     pt_buf text = written_as("firefox", r.profile, &diag);
@@ -115,7 +99,7 @@ static void a_thread_of_the_file_for_each_thread_of_the_samples(void **state)
 static void markers_are_samples_with_times_and_lengths(void **state)
 {
     (void)state;
-    reading r = read_golden("markers.json");
+    reading r = read_golden("firefox", "markers.json");
     assert_int_equal(r.status, PT_OK);
     ASSERT_EVENTS(r.profile, "samples/count memory/bytes counter/count marker-time/nanoseconds "
                              "marker/count");
@@ -149,7 +133,7 @@ static void markers_are_samples_with_times_and_lengths(void **state)
 static void raw_markers_have_the_stack_of_their_cause(void **state)
 {
     (void)state;
-    reading r = read_golden("markers-raw.json");
+    reading r = read_golden("firefox", "markers-raw.json");
     assert_int_equal(r.status, PT_OK);
     ASSERT_LINES(r.profile,
                  "go=1,0,0,0\n"

@@ -3,26 +3,10 @@
 #include "formats_check.h"
 #include "profile_lines.h"
 
-#ifndef PT_GOLDEN_FOLDER
-#error "the build names the folder of goldens"
-#endif
-
-static reading read_golden(const char *name)
-{
-    char path[2048];
-    pt_blob blob = PT_BLOB_INIT;
-    pt_error error = PT_ERROR_INIT;
-    snprintf(path, sizeof path, "%s/otlp/%s", PT_GOLDEN_FOLDER, name);
-    if (pt_file_read(path, 0, 1 << 20, &blob, &error) != PT_OK) fail_msg("%s", error.message);
-    reading r = read_as("otlp", blob.data, blob.size);
-    pt_blob_done(&blob);
-    return r;
-}
-
 static void profiles_are_events_and_attributes_labels(void **state)
 {
     (void)state;
-    reading r = read_golden("events.otlp");
+    reading r = read_golden("otlp", "events.otlp");
     assert_int_equal(r.status, PT_OK);
     assert_int_equal(r.diag.count, 0);
     ASSERT_EVENTS(r.profile, "samples/count cpu/nanoseconds");
@@ -46,7 +30,7 @@ static void profiles_are_events_and_attributes_labels(void **state)
 static void timestamps_count_one_each_or_have_values(void **state)
 {
     (void)state;
-    reading r = read_golden("times.otlp");
+    reading r = read_golden("otlp", "times.otlp");
     assert_int_equal(r.status, PT_OK);
     ASSERT_LINES(r.profile,
                  "step@work.c:22/main@work.c:6<main@work.c:5=1 {resource.service.name=shop}\n"
