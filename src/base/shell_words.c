@@ -9,11 +9,6 @@
 #include "base/utf8.h"
 #include "base/visible.h"
 
-static void add_word(pt_shell_words *w, char *word)
-{
-    PT_PUSH(*w, word);
-}
-
 /* Copies a word without its quotes to `to` and moves *at behind it. Returns NULL if a quote is not
  * closed. */
 static char *take_word(const char **at, bool quotes, char *to)
@@ -45,7 +40,7 @@ bool pt_shell_split(const char *line, bool quotes, pt_shell_words *ret_words)
         if (*at == '\0') break;
         char *word = to;
         to = take_word(&at, quotes, to);
-        add_word(&w, word);
+        PT_PUSH(w, word);
     }
     *ret_words = w;
     if (to != NULL) return true;

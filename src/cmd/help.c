@@ -126,19 +126,14 @@ static bool has_commands_of(pt_command_group group)
     return false;
 }
 
-static void put_dcpi(pt_out *out)
-{
-    pt_out_text(out, "Commands with the names of DCPI's tools. They read any profile with "
-                     "addresses.\n\n");
-    put_commands_of(out, PT_GROUP_DCPI);
-    pt_out_text(out, "\n`pitot help COMMAND` shows the options of a command.\n");
-}
-
 /* Writes the page of a topic; false if there is none of this name. */
 static bool put_topic_named(pt_out *out, const char *name, unsigned columns)
 {
     if (strcmp(name, dcpi_topic) == 0 && has_commands_of(PT_GROUP_DCPI)) {
-        put_dcpi(out);
+        pt_out_text(out, "Commands with the names of DCPI's tools. They read any profile with "
+                         "addresses.\n\n");
+        put_commands_of(out, PT_GROUP_DCPI);
+        pt_out_text(out, "\n`pitot help COMMAND` shows the options of a command.\n");
         return true;
     }
     for (size_t i = 0; i < TOPIC_COUNT; i++) {

@@ -87,14 +87,6 @@ static void add_option(void *args, const pt_option *row, const char *value)
                                                 : pt_strf("--%s=%s", row->name, value));
 }
 
-/* Two ranges have become a difference already, which has no times. */
-static void add_query(pt_args *args, const pt_query *query)
-{
-    pt_query rest = *query;
-    if (pt_query_has_base(query)) rest.time = rest.base_time = NULL;
-    pt_query_each(&rest, add_option, args);
-}
-
 /* Adds the report of a command under a name, unless it has nothing to say or no room. Returns
  * whether it was added. */
 static bool add_answer(answers *a, const char *report, const char *function, const char *command,
@@ -106,7 +98,10 @@ static bool add_answer(answers *a, const char *report, const char *function, con
     pt_out out;
     for (; *words != NULL; words++)
         pt_args_add(&args, *words);
-    add_query(&args, &a->context->query);
+    /* Two ranges have become a difference already, which has no times. */
+    pt_query rest = a->context->query;
+    if (pt_query_has_base(&a->context->query)) rest.time = rest.base_time = NULL;
+    pt_query_each(&rest, add_option, &args);
     if (function != NULL) {
         pt_args_add(&args, "--");
         pt_args_add(&args, function);

@@ -419,18 +419,13 @@ static void complete_line(void *context, const char *line, pt_line_choices *ret)
 
 /* ---- The loop ---- */
 
-static void greet_user(const shell *s)
-{
-    const pt_cmd_context *c = s->base;
-    pt_say("%s: %u samples, %u distinct stacks; `help` lists the commands", c->title,
-           c->profile->sample->t.count, c->profile->stack->t.count);
-}
-
 static int shell_run(pt_cmd_context *context, void *own)
 {
     (void)own;
     shell s = {.base = context};
-    greet_user(&s);
+    const pt_cmd_context *c = s.base;
+    pt_say("%s: %u samples, %u distinct stacks; `help` lists the commands", c->title,
+           c->profile->sample->t.count, c->profile->stack->t.count);
     PT_FREE char *history = pt_line_history_path("history");
     const bool asks = isatty(STDIN_FILENO); /* otherwise the prompt would be part of the output */
     const pt_line_options options = {.prompt = asks ? "pitot> " : "",

@@ -205,14 +205,6 @@ static void put_row(const writer *w, uint32_t row, bool mark, pt_out *out)
     pt_out_char(out, '\n');
 }
 
-static void put_rows(writer *w, pt_out *out)
-{
-    const bool mark = w->events == 1 && looks_like_two(w);
-    for (uint32_t row = 0; row < w->row.end.count && pt_out_ok(out); row++)
-        put_row(w, row, mark, out);
-    if (mark) w->changed += w->row.end.count;
-}
-
 static bool is_event(const pt_profile *p, uint32_t event, const char *type)
 {
     return strcmp(pt_text(p, p->event->row[event].type), type) == 0 &&
@@ -263,7 +255,10 @@ pt_status pt_folded_write(const pt_profile *profile, const pt_output *output,
     memset(w.place_of, 0xff, profile->location->t.count * sizeof *w.place_of);
     w.sum = pt_alloc((size_t)profile->stack->t.count + 1, sizeof *w.sum);
     add_up(&w);
-    put_rows(&w, out);
+    const bool mark = w.events == 1 && looks_like_two(&w);
+    for (uint32_t row = 0; row < w.row.end.count && pt_out_ok(out); row++)
+        put_row(&w, row, mark, out);
+    if (mark) w.changed += w.row.end.count;
     if (w.changed > 0)
         pt_diag_add(options->diag, w.changed,
                     "names changed: a name cannot contain ; or a line break, or end in a count");

@@ -197,13 +197,6 @@ static uint64_t bin_with_edges(const pt_gmon_histogram *h, uint64_t low, uint64_
     return h->bin_count;
 }
 
-/* The histogram that covers the address. Histograms are sorted and disjoint. */
-static summed_histogram *histogram_at(const sum *s, uint64_t address)
-{
-    const size_t after = PT_FIRST_AFTER(s->histograms.items, s->histograms.count, h.low, address);
-    return after > 0 ? &s->histograms.items[after - 1] : NULL;
-}
-
 static bool add_merged_bins(sum *s, const pt_profile *p)
 {
     uint64_t counted = 0;
@@ -212,7 +205,10 @@ static bool add_merged_bins(sum *s, const pt_profile *p)
     for (uint32_t i = 0; i < p->bin->t.count; i++) {
         const pt_bin *const bin = &p->bin->row[i];
         if (bin->count == 0) continue;
-        summed_histogram *const into = histogram_at(s, bin->low);
+        /* The histogram that covers the address. Histograms are sorted and disjoint. */
+        const size_t after =
+            PT_FIRST_AFTER(s->histograms.items, s->histograms.count, h.low, bin->low);
+        summed_histogram *const into = after > 0 ? &s->histograms.items[after - 1] : NULL;
         if (into == NULL) return false;
         const uint64_t at = bin_with_edges(&into->h, bin->low, bin->high);
         if (at == into->h.bin_count) return false;

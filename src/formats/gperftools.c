@@ -411,13 +411,6 @@ static void locations_init(locations *l, pt_builder *b)
     qsort(l->by_start.items, n, sizeof *l->by_start.items, by_start);
 }
 
-static void locations_done(locations *l)
-{
-    addresses_done(&l->of[0]);
-    addresses_done(&l->of[1]);
-    free(l->by_start.items);
-}
-
 static uint32_t mapping_of(const locations *l, uint64_t pc)
 {
     const size_t after = PT_FIRST_AFTER(l->by_start.items, l->by_start.count, start, pc);
@@ -597,7 +590,9 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
     commit_ahead(&s);
     pt_gperf_notes_done(&notes);
     free(s.frame.items);
-    locations_done(&s.at);
+    addresses_done(&s.at.of[0]);
+    addresses_done(&s.at.of[1]);
+    free(s.at.by_start.items);
     pt_diag_add(hooks->diag, s.zero_leaf, "samples at address 0 kept as [unknown]");
     pt_diag_add(hooks->diag, s.stripped,
                 "stacks without the signal handler's frames, which were removed");

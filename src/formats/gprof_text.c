@@ -430,20 +430,15 @@ static void note_bad(gprof_reader *g)
     if (g->bad_lines++ == 0) g->first_bad = g->line_number;
 }
 
-static void end_entry(gprof_reader *g)
-{
-    if (g->in_entry && !g->has_here) note_bad(g); /* callers without a callee */
-    g->in_entry = g->has_here = g->is_cycle = false;
-    g->caller.count = 0;
-}
-
 static void graph_line(gprof_reader *g, pt_span line)
 {
     line = pt_span_trim(line);
     if (line.size == 0 || pt_span_begins(line, "called/total "))
         return; /* -T: further lines of the head */
     if (is_separator(line)) {
-        end_entry(g);
+        if (g->in_entry && !g->has_here) note_bad(g); /* callers without a callee */
+        g->in_entry = g->has_here = g->is_cycle = false;
+        g->caller.count = 0;
         return;
     }
     if (line.at[0] == '[' ? read_entry_row(g, line) : call_line(g, line))

@@ -365,15 +365,6 @@ static element_kind kind_of(pt_span name)
     return OTHER;
 }
 
-/* A tag that refers to an element stands for it. */
-static void use_reference(instruments_reader *x, element_kind kind, pt_span ref)
-{
-    const known_element *const known = find_known(x, number_of(ref));
-    const bool is_there = known != NULL && known->kind == kind;
-    x->missing += !is_there && kind != OTHER;
-    if (is_there) apply_element(x, known);
-}
-
 /* Reads a tag whose "<" was read; text: what stands before it. */
 static bool read_tag(instruments_reader *x, pt_span text)
 {
@@ -391,7 +382,11 @@ static bool read_tag(instruments_reader *x, pt_span text)
     if (!read_attributes(x, list, &count, &is_closed)) return false;
     const pt_span ref = find_attribute(list, count, "ref");
     if (ref.size > 0) {
-        use_reference(x, kind, ref);
+        /* A tag that refers to an element stands for it. */
+        const known_element *const known = find_known(x, number_of(ref));
+        const bool is_there = known != NULL && known->kind == kind;
+        x->missing += !is_there && kind != OTHER;
+        if (is_there) apply_element(x, known);
         if (is_closed) return true;
     } else {
         begin_element(x, kind, list, count);

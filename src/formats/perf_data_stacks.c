@@ -193,12 +193,6 @@ static unsigned mode_after_mark(uint64_t mark)
     }
 }
 
-static void add_unwound(stack_maker *m, const pt_perf_chain *c)
-{
-    for (uint32_t i = 0; i < c->user_count; i++)
-        add_frame(m, c->user[i], IN_USER, i > 0 && !c->has_calls);
-}
-
 /* Adds the chain's own addresses. Returns their number. */
 static uint64_t add_chain(stack_maker *m, const pt_perf_chain *c, pt_stack_end *end)
 {
@@ -255,7 +249,8 @@ static uint32_t make_stack(pt_perf_data *d, const pt_perf_proc *proc, const pt_p
     if (c->user != NULL) {
         if (m.count == 0 && (c->user_count == 0 || place_of(c->cpumode) != IN_USER))
             add_frame(&m, c->ip, place_of(c->cpumode), false);
-        add_unwound(&m, c);
+        for (uint32_t i = 0; i < c->user_count; i++)
+            add_frame(&m, c->user[i], IN_USER, i > 0 && !c->has_calls);
         end = (pt_stack_end)c->user_end;
     } else if (is_cut(c, addresses)) {
         end = PT_STACK_END_TRUNCATED;

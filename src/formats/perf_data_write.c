@@ -436,17 +436,12 @@ static void put_header(perf_writer *w)
 
 /* ---- features ---- */
 
-static void put_string(perf_writer *w, const char *text, size_t size)
+static void put_text_of(perf_writer *w, uint32_t string)
 {
     const size_t at = w->out.size;
     put_number(w, 0, 4);
-    put_padded(w, text, size, at + 4);
+    put_padded(w, pt_text(w->p, string), pt_text_bytes(w->p, string), at + 4);
     set_number(w, at, w->out.size - at - 4, 4);
-}
-
-static void put_text_of(perf_writer *w, uint32_t string)
-{
-    put_string(w, pt_text(w->p, string), pt_text_bytes(w->p, string));
 }
 
 static void put_event_names(perf_writer *w)

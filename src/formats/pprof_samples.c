@@ -133,12 +133,6 @@ static inline void memo_fetch_entry(const memo *m, uint64_t hash)
     __builtin_prefetch(m->bytes.data + at * MEMO_UNIT + 64);
 }
 
-static void memo_done(memo *m)
-{
-    pt_index_done(&m->index);
-    pt_buf_done(&m->bytes);
-}
-
 /* The row for a location that is missing in the file. It has no address and no name, and keeps the
  * shape of the stacks. */
 static __attribute__((cold, noinline)) uint32_t missing_location(pprof_reader *r, uint64_t id)
@@ -634,6 +628,7 @@ void pprof_read_samples(pprof_reader *r)
     free(s.value);
     free(s.ahead.values);
     free(s.label.items);
-    memo_done(&s.memo);
+    pt_index_done(&s.memo.index);
+    pt_buf_done(&s.memo.bytes);
     pt_buf_done(&s.label_unknown);
 }

@@ -55,12 +55,6 @@ typedef struct {
     bool closed; /* the line "---" was read */
 } symbols;
 
-static void symbols_done(symbols *s)
-{
-    free(s->of.items);
-    pt_index_done(&s->index);
-}
-
 static const symbol *find_symbol(const symbols *s, uint64_t address)
 {
     const uint32_t known =
@@ -335,7 +329,8 @@ static pt_status symbolized_read(pt_reader *r, pt_builder *b, const pt_read_hook
             pt_builder_extra(b, pt_builder_text(b, binary_key),
                              pt_builder_string(b, s.binary.at, s.binary.size));
     }
-    symbols_done(&s);
+    free(s.of.items);
+    pt_index_done(&s.index);
     return status;
 }
 

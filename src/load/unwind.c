@@ -74,15 +74,6 @@ static bool find_table(const pt_load_unwinder *u, pt_mapped_image *mapped, const
     return true;
 }
 
-static void make_tables(const pt_load_unwinder *u, pt_mapped_image *mapped,
-                        const pt_image_file *file)
-{
-    pt_elf elf;
-    if (pt_elf_open(file->blob.data, file->blob.size, &elf) == PT_ELF_OK &&
-        pt_mapped_image_take_segments(mapped, &elf) && find_table(u, mapped, &elf, file->path))
-        pt_mapped_image_compile_base(mapped, &elf);
-}
-
 static image *image_of(pt_load_unwinder *u, const pt_read_map *map)
 {
     const uint64_t hash = pt_hash_mix((uintptr_t)map->path, (uintptr_t)map->build_id);
@@ -96,7 +87,11 @@ static image *image_of(pt_load_unwinder *u, const pt_read_map *map)
     pt_image_file file = PT_IMAGE_FILE_INIT;
     if (pt_mapped_is_image(pt_mapped_kind_of_text(map->path)) &&
         pt_source_find_image(&u->search, map->path, map->build_id, &file, NULL) == PT_OK) {
-        make_tables(u, &m->mapped, &file);
+        pt_elf elf;
+        if (pt_elf_open(file.blob.data, file.blob.size, &elf) == PT_ELF_OK &&
+            pt_mapped_image_take_segments(&m->mapped, &elf) &&
+            find_table(u, &m->mapped, &elf, file.path))
+            pt_mapped_image_compile_base(&m->mapped, &elf);
         pt_image_file_done(&file);
     }
     PT_INDEX_PUSH(&u->index, hash, u->image, m);

@@ -181,11 +181,6 @@ typedef struct {
 
 #define INLINED static inline __attribute__((always_inline))
 
-static size_t first_at(const wanted *w, uint64_t addr)
-{
-    return pt_first_from(w->addrs, w->count, sizeof *w->addrs, 0, addr);
-}
-
 static uint64_t next_addr(const wanted *w)
 {
     return w->at < w->count && !w->is_ignored ? w->addrs[w->at] : UINT64_MAX;
@@ -195,7 +190,7 @@ static uint64_t next_addr(const wanted *w)
 
 static __attribute__((noinline)) uint64_t search_from(wanted *w, uint64_t addr)
 {
-    w->at = first_at(w, addr);
+    w->at = pt_first_from(w->addrs, w->count, sizeof *w->addrs, 0, addr);
     return next_addr(w);
 }
 

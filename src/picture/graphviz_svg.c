@@ -271,14 +271,6 @@ static void take_root_attributes(svg_filter *f)
     pt_out_text(f->out, ">\n<g id=\"viewport\">\n");
 }
 
-static void take_attributes(svg_filter *f, span element, bool drop)
-{
-    span attribute, value;
-    while (take_attribute(f, &attribute, &value))
-        if (!drop && is_allowed_attribute(element, attribute, value))
-            put_attribute(f->out, attribute, value);
-}
-
 /* Reads ">" or "/>". True: it was "/>". */
 static bool take_tag_end(svg_filter *f)
 {
@@ -332,7 +324,10 @@ static void take_start_tag(svg_filter *f)
             pt_out_char(f->out, '<');
             pt_out_put(f->out, name.at, name.size);
         }
-        take_attributes(f, name, drop);
+        span attribute, value;
+        while (take_attribute(f, &attribute, &value))
+            if (!drop && is_allowed_attribute(name, attribute, value))
+                put_attribute(f->out, attribute, value);
         if (!drop) pt_out_text(f->out, holds_text(name) ? ">" : ">\n");
     }
     if (take_tag_end(f)) close_element(f);

@@ -239,20 +239,6 @@ static void put_id(sink *s, uint32_t id)
         put_uint(s, id);
 }
 
-static void begin_list(sink *s)
-{
-    if (s->json != NULL) pt_json_array(s->json);
-    s->in_list = false;
-}
-
-static void end_list(sink *s)
-{
-    if (s->json != NULL)
-        pt_json_array_end(s->json);
-    else if (!s->in_list)
-        pt_out_char(s->out, '-');
-}
-
 static void put_label(sink *s, const pt_profile *p, const pt_label *label)
 {
     if (s->json == NULL) {
@@ -285,7 +271,8 @@ static void put_labels(sink *s, const pt_profile *p, uint32_t set)
 static void put_list(sink *s, const pt_profile *p, kind what, uint32_t row)
 {
     const pt_provenance *source = pt_profile_provenance(p);
-    begin_list(s);
+    if (s->json != NULL) pt_json_array(s->json);
+    s->in_list = false;
     switch (what) {
     case FRAMES:
         for (uint32_t i = 0; i < pt_stack_depth(p, row); i++)
@@ -314,7 +301,10 @@ static void put_list(sink *s, const pt_profile *p, kind what, uint32_t row)
         break;
     default: PT_BUG_IF(true);
     }
-    end_list(s);
+    if (s->json != NULL)
+        pt_json_array_end(s->json);
+    else if (!s->in_list)
+        pt_out_char(s->out, '-');
 }
 
 /* The address of a cell; NULL if the profile lacks the optional column. */

@@ -90,11 +90,6 @@ static unsigned columns_in(double px)
     return px > 0 ? (unsigned)(px / CHARACTER_PX) : 0;
 }
 
-static void put_string(const drawing *d, uint32_t string)
-{
-    pt_xml_text(d->out, pt_flame_text(d->flame, string), pt_flame_text_bytes(d->flame, string));
-}
-
 /* Puts a name as one line, since the script reads it from the first line of a box's title. */
 static void put_name(const drawing *d, uint32_t string)
 {
@@ -165,7 +160,8 @@ static void put_hover(const drawing *d, uint32_t node)
     put_totals(d, node);
     if (frame->file != 0) {
         pt_out_char(d->out, '\n');
-        put_string(d, frame->file);
+        pt_xml_text(d->out, pt_flame_text(d->flame, frame->file),
+                    pt_flame_text_bytes(d->flame, frame->file));
         if (frame->line > 0) pt_outf(d->out, ":%lld", (long long)frame->line);
     }
     if (frame->kind == PT_FLAME_INLINED) pt_out_text(d->out, "\ninlined");

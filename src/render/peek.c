@@ -135,14 +135,6 @@ static void put_others(const writing *w, const shown_row *rows, size_t count)
     }
 }
 
-static void put_rest(const writing *w, double share, const char *what)
-{
-    pt_text_colour(w->out, w->look, PT_COLOUR_QUIET);
-    pt_outf(w->out, "%*s %7s %7s    %s\n", w->columns.width[VALUES], "", "",
-            pt_percent_of(share).text, what);
-    pt_text_colour_end(w->out, w->look, PT_COLOUR_QUIET);
-}
-
 static void put_more(const writing *w, size_t more, const char *what)
 {
     if (more == 0) return;
@@ -165,8 +157,12 @@ static void put_function(const writing *w, const pt_peek_function *f)
     PT_FREE shown_row *rows = rows_of(&w->columns, w->peek, f);
     put_others(w, rows, f->caller_count);
     put_more(w, f->more_callers, "caller");
-    if (f->rootless_share > 0.0005 && w->summary->has_stacks)
-        put_rest(w, f->rootless_share, "(called by nothing known)");
+    if (f->rootless_share > 0.0005 && w->summary->has_stacks) {
+        pt_text_colour(w->out, w->look, PT_COLOUR_QUIET);
+        pt_outf(w->out, "%*s %7s %7s    %s\n", w->columns.width[VALUES], "", "",
+                pt_percent_of(f->rootless_share).text, "(called by nothing known)");
+        pt_text_colour_end(w->out, w->look, PT_COLOUR_QUIET);
+    }
     pt_columns_text(w->out, &w->columns, &rows[f->caller_count + 1]);
     const pt_colour colour = pt_colour_of_share(f->total_share);
     pt_text_colour(w->out, w->look, colour);

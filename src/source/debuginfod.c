@@ -121,12 +121,6 @@ static kept look_up_kept(const pt_debuginfod *client, const char *path)
     return KEPT_NOTHING;
 }
 
-static void keep_miss(const char *path)
-{
-    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
-    if (fd >= 0) close(fd);
-}
-
 /* ---- one download ---- */
 
 typedef struct {
@@ -359,7 +353,8 @@ static pt_status fetch_from_all(pt_debuginfod *client, const char *request, cons
         pt_error_where(&why, s->url, NULL, -1);
     }
     if (all_missed) {
-        keep_miss(path);
+        const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+        if (fd >= 0) close(fd);
         return pt_error_set(reterr, PT_ERR_NOTFOUND, "no debuginfod server has %s", description);
     }
     if (why.status == PT_OK)

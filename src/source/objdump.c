@@ -188,13 +188,6 @@ void pt_objdump_listing_done(pt_objdump_listing *listing)
 
 /* ---- running it ---- */
 
-static void prepare_files(posix_spawn_file_actions_t *actions, int output)
-{
-    posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
-}
-
 /* Reads up to the limit; false when there is more. */
 static bool drain_pipe(int fd, pt_buf *output)
 {
@@ -221,7 +214,9 @@ static bool run_objdump(const char *const *args, pt_buf *output, int *ret_status
         return false;
     }
     posix_spawn_file_actions_init(&actions);
-    prepare_files(&actions, ends[1]);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     *ret_errnum =
         posix_spawn(&pid, args[0], &actions, NULL, (char *const *)(uintptr_t)args, environ);
     posix_spawn_file_actions_destroy(&actions);

@@ -104,14 +104,6 @@ static void put_in(EditLine *edit, const char *word, const char *text, bool fina
     if (final) libedit->el_insertstr(edit, " ");
 }
 
-static void show_choices(const pt_line_choices *c)
-{
-    pt_print("\n");
-    for (size_t i = 0; i < c->count && i < MOST_SHOWN; i++)
-        pt_print("%s\n", c->items[i]);
-    if (c->count > MOST_SHOWN) pt_print("... and %zu more\n", c->count - MOST_SHOWN);
-}
-
 /* Inserts a single choice, or the beginning that several choices share if it is longer than the
  * typed word; otherwise shows the choices. */
 static unsigned char choose_word(pt_line *line, const char *word, const pt_line_choices *c)
@@ -127,7 +119,10 @@ static unsigned char choose_word(pt_line *line, const char *word, const pt_line_
         put_in(line->edit, word, common, false);
         return CC_REFRESH;
     }
-    show_choices(c);
+    pt_print("\n");
+    for (size_t i = 0; i < c->count && i < MOST_SHOWN; i++)
+        pt_print("%s\n", c->items[i]);
+    if (c->count > MOST_SHOWN) pt_print("... and %zu more\n", c->count - MOST_SHOWN);
     return CC_REDISPLAY;
 }
 

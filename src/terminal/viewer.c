@@ -112,12 +112,6 @@ static bool start_browser(const char *file, pid_t *ret_pid)
     return false;
 }
 
-static void wait_until(const struct timespec *until)
-{
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, until, NULL) == EINTR) {
-    }
-}
-
 pt_status pt_view(const char *program, const pt_buf *report, const char *extension, bool background,
                   pt_error *reterr)
 {
@@ -143,7 +137,8 @@ pt_status pt_view(const char *program, const pt_buf *report, const char *extensi
     int code = 0;
     while (waitpid(pid, &code, 0) < 0 && errno == EINTR) {
     }
-    wait_until(&until);
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
+    }
     unlink(file);
     if (WIFEXITED(code) && WEXITSTATUS(code) == 0) return PT_OK;
     return pt_error_set(reterr, PT_ERR_SYSTEM, "the viewer failed (status %d)",

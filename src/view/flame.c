@@ -88,12 +88,6 @@ static uint32_t add_group(building *b, const char *name, size_t bytes)
 
 /* ---- frames ---- */
 
-static const char *module_path(const pt_profile *p, uint32_t location)
-{
-    const uint32_t mapping = p->location->mapping[location];
-    return mapping == PT_NONE ? "" : pt_text(p, p->mapping->row[mapping].file);
-}
-
 static pt_flame_kind kind_of(const building *b, uint32_t node)
 {
     const uint32_t location = b->tree->location[node];
@@ -109,7 +103,8 @@ static void fill_frame(building *b, pt_flame_frame *frame, uint32_t name, uint32
 {
     const pt_profile *p = b->profile;
     PT_FREE char *text = pt_fold_text(b->fold, name);
-    const char *module = module_path(p, location);
+    const uint32_t mapping = p->location->mapping[location];
+    const char *module = mapping == PT_NONE ? "" : pt_text(p, p->mapping->row[mapping].file);
     frame->name = add_text(b, text);
     frame->module = add_text(b, module);
     frame->shade = (uint8_t)(stable_hash(text, strlen(text)) / PT_FLAME_HUES % PT_FLAME_SHADES);
@@ -251,12 +246,6 @@ static uint32_t depth_limit(uint64_t slots)
     return slots == 0 ? 0 : (uint32_t)(TREE_NODES_MAX / (2 * slots)) + 1;
 }
 
-static void cut_small(pt_flame *f, uint64_t nodes, int64_t total)
-{
-    f->cut_nodes += nodes;
-    f->cut_total += total;
-}
-
 /* In order of time: nodes that are cut beside each other, or with less than `least` between them,
  * become one narrow place. */
 static void add_narrow(building *b, uint32_t parent, uint32_t node, uint64_t least)
@@ -294,7 +283,8 @@ static void keep_nodes(building *b, const pt_flame_request *request)
         const int64_t total = tree->total[i];
         const bool folded = is_folded(tree, i);
         if (folded || !is_wide_enough(&l, total, tree->depth[i])) {
-            cut_small(f, folded ? tree->folded[i] : 1, total);
+            f->cut_nodes += folded ? tree->folded[i] : 1;
+            f->cut_total += total;
             if (tree->start != NULL)
                 add_narrow(b, kept_as[tree->parent[i]], i, l.width > 0 ? (uint64_t)l.width : 0);
             i = tree->end[i];

@@ -256,13 +256,6 @@ static void make_groups(grouping *g, reader *r)
     }
 }
 
-static void grouping_done(grouping *g)
-{
-    free(g->group.items);
-    free(g->of_stack);
-    pt_index_done(&g->index);
-}
-
 /* ---- The facts of one group ---- */
 
 /* The values of a group in each row of the fold. */
@@ -607,7 +600,9 @@ static void find_groups(pt_why *why, reader *r, const pt_why_request *request)
         why->rest -= share;
     }
     if (why->rest < 0) why->rest = 0;
-    grouping_done(&g);
+    free(g.group.items);
+    free(g.of_stack);
+    pt_index_done(&g.index);
 }
 
 /* ---- One function ---- */

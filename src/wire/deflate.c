@@ -31,11 +31,6 @@ static void put_code(bits *b, uint32_t code, unsigned count)
     put_bits(b, turned, count);
 }
 
-static void pad_bits(bits *b)
-{
-    if (b->held_bits > 0) put_bits(b, 0, 8 - b->held_bits);
-}
-
 /* ---- symbols, RFC 1951, 3.2.5 and 3.2.6 ---- */
 
 static void put_symbol(bits *b, uint32_t symbol)
@@ -146,7 +141,7 @@ size_t pt_deflate_block(pt_deflate_places *places, uint8_t *to, const uint8_t *b
     }
     put_symbol(&b, END_OF_BLOCK);
     if (!is_last) put_bits(&b, 0, 3);
-    pad_bits(&b);
+    if (b.held_bits > 0) put_bits(&b, 0, 8 - b.held_bits);
     if (!is_last) {
         memcpy(to + b.bytes, (const uint8_t[]){0, 0, 0xff, 0xff}, 4);
         b.bytes += 4;

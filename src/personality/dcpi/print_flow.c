@@ -166,12 +166,6 @@ static void put_instruction(pt_out *out, const pt_flow_report *r, const pt_proce
     pt_out_char(out, '\n');
 }
 
-static void put_procedure_head(pt_out *out, const pt_look *look, const pt_procedure *p)
-{
-    pt_text_put_name(out, look, pt_counts_name(p->code.name), 0);
-    pt_outf(out, "  %s  0x%" PRIx64 "-0x%" PRIx64 "\n", p->code.path, p->code.start, p->code.end);
-}
-
 void pt_flow_calc_text(pt_out *out, const pt_look *look, const pt_flow_report *r)
 {
     const uint32_t events = r->procedures->counts->event_count;
@@ -181,7 +175,9 @@ void pt_flow_calc_text(pt_out *out, const pt_look *look, const pt_flow_report *r
         const pt_procedure *const p = &r->procedures->items[i];
         const pt_flow *const f = r->flow[i];
         pt_out_char(out, '\n');
-        put_procedure_head(out, look, p);
+        pt_text_put_name(out, look, pt_counts_name(p->code.name), 0);
+        pt_outf(out, "  %s  0x%" PRIx64 "-0x%" PRIx64 "\n", p->code.path, p->code.start,
+                p->code.end);
         if (f == NULL) {
             pt_outf(out, "  %s\n",
                     p->code.error != NULL ? p->code.error : "jumps of this machine are not known");

@@ -29,15 +29,6 @@ static pt_report_head head_of(const pt_graph_report *report, const pt_profile *p
     return head;
 }
 
-/* "focus=parse, hide=std"; the caller frees. */
-static char *query_of(const pt_graph_report *report)
-{
-    pt_buf buf = PT_BUF_INIT;
-    for (size_t i = 0; i < report->filter_count; i++)
-        pt_putf(&buf, "%s%s", i > 0 ? ", " : "", report->filters[i]);
-    return pt_buf_take(&buf, NULL);
-}
-
 static void say_facts(const pt_diag *diag)
 {
     for (size_t i = 0; i < diag->count; i++)
@@ -56,7 +47,11 @@ static pt_status put_page(const pt_pprof_session *session, const pt_pprof_config
     const bool has_objdump = pt_objdump_find(session->tools, getenv("PATH"), &tool);
     PT_FREE char *tool_path = tool.path;
     PT_FREE char *here = getcwd(NULL, 0);
-    PT_FREE char *query = query_of(report);
+    /* "focus=parse, hide=std"; the caller frees. */
+    pt_buf buf = PT_BUF_INIT;
+    for (size_t i = 0; i < report->filter_count; i++)
+        pt_putf(&buf, "%s%s", i > 0 ? ", " : "", report->filters[i]);
+    PT_FREE char *query = pt_buf_take(&buf, NULL);
     const char *path = config->source_path;
     pt_source_texts *texts = pt_source_texts_new(path != NULL && path[0] != '\0' ? path : here,
                                                  config->trim_path, NULL, NULL);
