@@ -1,7 +1,6 @@
 /* file_write.c: files that replace their predecessor atomically. See file.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

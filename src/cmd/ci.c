@@ -2,7 +2,6 @@
  */
 #include "cmd/diff.h"
 #include "cmd/input.h"
-#include "cmd/query.h"
 
 static const pt_option ci_rows[] = {
     {.name = "base",

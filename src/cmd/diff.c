@@ -11,7 +11,6 @@
 #include "cmd/query.h"
 #include "cmd/shape.h"
 #include "render/diff.h"
-#include "render/text.h"
 #include "render/value.h"
 
 static const pt_option diff_rows[] = {

@@ -1,6 +1,5 @@
 /* formats.c: pitot formats: the formats that pitot reads and writes, and their capabilities. */
 #include <stddef.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"

@@ -1,6 +1,5 @@
 /* graph.c: pitot graph, the call graph as a picture. */
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

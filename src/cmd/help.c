@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cmd/options.h"
-#include "cmd/rows.h"
 
 const char *const pt_group_titles[PT_GROUP_COUNT] = {
     [PT_GROUP_COLLECT] = "Collect",   [PT_GROUP_ANSWER] = "Answer", [PT_GROUP_FILES] = "Files",

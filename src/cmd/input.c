@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/args.h"
 #include "capture/folder.h"
 #include "cmd/lookup.h"
 #include "cmd/options.h"

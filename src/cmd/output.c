@@ -13,8 +13,6 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "render/losses.h"
-#include "render/text.h"
-#include "terminal/progress.h"
 #include "transform/one_event.h"
 
 bool pt_cmd_writes_stdout(const pt_output_settings *settings)

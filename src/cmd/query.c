@@ -3,7 +3,6 @@
 #include "cmd/query.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/near.h"
 #include "base/text.h"

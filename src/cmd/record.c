@@ -1,9 +1,7 @@
 /* record.c: `pitot record`: what can be asked for, and which engine does it. See
  * recording/recording.h. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "cmd/cmd.h"
 #include "cmd/lookup.h"
 #include "cmd/output.h"

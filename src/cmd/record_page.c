@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "capture/signals.h"
 #include "cmd/cmd.h"
 

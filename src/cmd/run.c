@@ -20,7 +20,6 @@
 #include "cmd/options.h"
 #include "cmd/query.h"
 #include "load/fetch.h"
-#include "render/text.h"
 #include "symbolize/symbolize.h"
 #include "terminal/pager.h"
 #include "terminal/progress.h"

@@ -8,7 +8,6 @@
  *     pitot> :                         forgets what was set
  */
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

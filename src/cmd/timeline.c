@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 #include "cmd/cmd.h"
-#include "cmd/query.h"
 #include "cmd/shape.h"
 #include "render/timeline.h"
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/text.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 

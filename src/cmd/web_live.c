@@ -7,10 +7,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/text.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
-#include "cmd/query.h"
 #include "model/builder.h"
 
 #define JOURNAL ".journal"

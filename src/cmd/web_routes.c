@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "cmd/options.h"
 #include "cmd/rows.h"
 #include "render/policy.h"

@@ -2,7 +2,6 @@
 #include "render/weblist.h"
 
 #include "base/file.h"
-#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/output.h"
 #include "cmd/source.h"

@@ -2,7 +2,6 @@
 #include "view/why.h"
 
 #include "cmd/cmd.h"
-#include "cmd/query.h"
 #include "cmd/shape.h"
 #include "cmd/source.h"
 #include "render/why.h"

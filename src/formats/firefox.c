@@ -19,7 +19,6 @@
  * ignored. */
 #include "formats/firefox.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -20,7 +20,6 @@
 #include "formats/format.h"
 
 #include "base/grow.h"
-#include "base/hash.h"
 #include "base/text.h"
 #include "formats/folded_text.h"
 #include "formats/plain.h"

@@ -16,7 +16,6 @@
 
 #include "base/grow.h"
 #include "base/saturate.h"
-#include "base/text.h"
 #include "formats/format.h"
 #include "process/path_kind.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
-#include "base/saturate.h"
 
 /* ---- Probing ---- */
 

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "base/saturate.h"
 #include "machine/machine.h"
 

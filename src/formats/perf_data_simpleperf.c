@@ -15,7 +15,6 @@
 
 #include "base/hash.h"
 #include "base/plain/ascending.h"
-#include "base/text.h"
 #include "formats/perf_data.h"
 #include "formats/protobuf.h"
 

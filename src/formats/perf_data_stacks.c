@@ -14,7 +14,6 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "base/saturate.h"
 
 enum { KNOWN_MIN = 1 << 6, SEEN_MIN = 1 << 10, SEEN_MAX = 1 << 18, SEEN_FILE_BYTES = 1 << 9 };
 

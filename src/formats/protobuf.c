@@ -1,8 +1,6 @@
 /* protobuf.c: see protobuf.h. */
 #include "formats/protobuf.h"
 
-#include <string.h>
-
 /* Skips a group. Nested groups are counted, not recursed into. */
 static bool skip_group(const uint8_t **pos, const uint8_t *end, uint32_t number)
 {

@@ -1,9 +1,7 @@
 /* unwind.c: see unwind.h. */
 #include "load/unwind.h"
 
-#include <elf.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/grow.h"
 #include "base/hash.h"

@@ -3,9 +3,7 @@
 #include "base/grow.h"
 #include "model/builder.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "model/builder_int.h"
 

@@ -1,7 +1,6 @@
 /* profile.c: accessors of a frozen profile. */
 #include "model/profile.h"
 
-#include "base/buf.h"
 #include "base/units.h"
 
 #include <ctype.h>

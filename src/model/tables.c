@@ -1,6 +1,5 @@
 /* tables.c: reference-counted tables; the last reference frees the columns. */
 #include "model/builder.h"
-#include "model/builder_int.h"
 #include "model/profile.h"
 
 #include <stdatomic.h>

@@ -14,7 +14,6 @@
 #include "base/grow.h"
 #include "base/plain/ascending.h"
 #include "base/text.h"
-#include "object/dwarf_form.h"
 #include "object/dwarf_int.h"
 
 /* ---- opening ---- */

@@ -5,7 +5,6 @@
  *
  * The program runs once, against all addresses that are wanted of its unit. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/grow.h"
 #include "base/plain/ascending.h"

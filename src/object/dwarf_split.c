@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "object/dwarf_form.h"
 #include "object/dwarf_int.h"
 
 void pt_dwarf_splits_done(pt_dwarf_splits *splits)

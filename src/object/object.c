@@ -8,7 +8,6 @@
 
 #include <elf.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 struct pt_object {

@@ -8,7 +8,6 @@
  * Linkage Table"), whatever the linker's layout. */
 #include <elf.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/grow.h"
 #include "base/plain/ascending.h"

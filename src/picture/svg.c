@@ -1,6 +1,5 @@
 /* svg.c: a drawing as SVG, and the script that zooms and moves it. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/xml.h"

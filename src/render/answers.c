@@ -2,7 +2,6 @@
  * the words for what is unknown are theirs (LLVM 14, binutils 2.40). */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/file.h"
 #include "base/json.h"

@@ -2,8 +2,6 @@
 #include "render/column.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "render/report.h"

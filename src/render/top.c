@@ -1,7 +1,6 @@
 /* top.c: the flat table. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "render/column.h"
 #include "render/markdown.h"

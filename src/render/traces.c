@@ -1,7 +1,6 @@
 /* traces.c: whole stacks, leaf first, and labels. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/units.h"
 #include "render/column.h"

@@ -11,7 +11,6 @@
  * In a tree of call arcs the number of calls stands before the name.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/grow.h"
 #include "render/parts.h"

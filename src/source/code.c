@@ -1,12 +1,10 @@
 /* code.c: see code.h. */
 #include "source/code.h"
 
-#include <elf.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

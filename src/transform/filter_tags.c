@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "base/hash.h"
 #include "base/units.h"
 #include "transform/filter_int.h"

@@ -4,7 +4,6 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
-#include "base/saturate.h"
 #include "model/builder.h"
 #include "process/path_kind.h"
 #include "transform/merge_int.h"

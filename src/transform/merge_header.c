@@ -6,7 +6,6 @@
 #include "base/saturate.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define EVENTS_SEARCHED 64 /* real profiles have up to four */
 

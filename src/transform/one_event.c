@@ -1,7 +1,6 @@
 /* one_event.c: see one_event.h. */
 #include "transform/one_event.h"
 
-#include "base/grow.h"
 #include "model/builder.h"
 #include "transform/frames.h"
 

@@ -1,7 +1,6 @@
 /* part.c: see part.h. */
 #include "transform/part.h"
 
-#include "base/buf.h"
 #include "model/builder.h"
 
 const pt_profile *pt_profile_part(const pt_profile *profile, const char *query)

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
-
 enum { UNASKED, NO, YES };
 
 #define PLACE_BYTES 4096

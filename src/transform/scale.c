@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "base/saturate.h"
 #include "transform/frames.h"
 #include "transform/merge.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/grow.h"
 #include "base/saturate.h"
 #include "model/builder.h"
 #include "transform/frames.h"

@@ -1,9 +1,6 @@
 /* cfi.c: entries of .eh_frame and .debug_frame (DWARF 5, 6.4; LSB core, "Exception Frames"). */
 #include "unwind/cfi.h"
 
-#include <elf.h>
-#include <string.h>
-
 /* ---- reading bytes ---- */
 
 uint64_t pt_cursor_long_uleb(pt_cursor *c)

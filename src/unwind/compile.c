@@ -11,7 +11,6 @@
 #include "unwind/format.h"
 #include "unwind/sources.h"
 
-#include <elf.h>
 #include <string.h>
 
 enum { RECENT = 256 };

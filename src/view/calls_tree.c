@@ -8,12 +8,10 @@
  *       alloc      elsewhere: what it calls is shown below parse
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/grow.h"
 #include "base/saturate.h"
 #include "view/calls_tree.h"
-#include "view/table.h"
 
 /* A row before any is folded. */
 typedef struct {

@@ -15,8 +15,6 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
-#include "model/builder.h"
-#include "transform/frames.h"
 #include "view/draws.h"
 
 #define DOUBT 0.001 /* how often bounds called "beyond doubt" may fail, all of a diff together */

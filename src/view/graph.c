@@ -6,11 +6,9 @@
  */
 #include "view/graph_int.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/saturate.h"
 #include "base/units.h"
 

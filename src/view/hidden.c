@@ -1,7 +1,6 @@
 /* hidden.c: which samples a cut graph shows with gaps. */
 #include "view/hidden.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "base/saturate.h"
 #include "base/units.h"
 #include "view/table.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/saturate.h"
 #include "base/text.h"
 #include "process/path_kind.h"
 #include "view/table.h"

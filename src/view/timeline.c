@@ -2,13 +2,11 @@
 #include "view/timeline.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
 #include "transform/filter.h"
-#include "view/table.h"
 
 #define NS_PER_S INT64_C(1000000000)
 

@@ -1,7 +1,6 @@
 /* why.c: see why.h. */
 #include "view/why.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,6 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/saturate.h"
-#include "base/text.h"
 #include "view/draws.h"
 #include "view/own_code.h"
 #include "view/runtimes.h"

@@ -1,6 +1,5 @@
 /* arcs.c: adds up the values of the profiles by symbol, and lists the arcs of each symbol. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/grow.h"
 #include "base/hash.h"

@@ -2,7 +2,6 @@
 #include "personality/gprof/command.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "cmd/cmd.h"
 

@@ -9,7 +9,6 @@
  * is.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "personality/gprof/gprof_int.h"
 

@@ -1,7 +1,6 @@
 /* print_flat.c: the flat profile, and what all of gprof's reports share. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/file.h"
 #include "personality/gprof/print_int.h"

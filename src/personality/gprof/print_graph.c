@@ -1,7 +1,6 @@
 /* print_graph.c: the call graph, an entry a function or cycle, and the index of their numbers. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "personality/gprof/print_int.h"

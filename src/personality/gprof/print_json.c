@@ -1,7 +1,6 @@
 /* print_json.c: flat profile and call graph for programs. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"

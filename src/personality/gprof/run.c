@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "cmd/cmd.h"
 #include "formats/gmon.h"
 #include "load/load.h"
 #include "personality/gprof/files.h"

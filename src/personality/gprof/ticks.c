@@ -6,9 +6,7 @@
  * bin. Rule: GNU gprof 2.40, as it behaves.
  */
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/grow.h"
 #include "personality/gprof/gprof_int.h"
 
 #define UNIT_BYTES 2

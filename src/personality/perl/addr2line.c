@@ -15,7 +15,6 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/hash.h"
-#include "cmd/options.h"
 #include "object/demangle.h"
 #include "object/object.h"
 #include "source/images.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "personality/perl/perl.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/file.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "personality/perl/addr2line.h"

@@ -2,7 +2,6 @@
  * ends like a library's name, the program is a line with its path; the last entry is the program
  * again, for all other addresses. process/maps.h parses the lines. */
 #include <ctype.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

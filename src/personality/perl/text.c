@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "personality/perl/perl.h"
 
 /* ---- Figures ---- */

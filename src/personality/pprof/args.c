@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "terminal/message.h"
 

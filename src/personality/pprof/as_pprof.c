@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/grow.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "transform/frames.h"

@@ -1,8 +1,6 @@
 /* config.c: what pprof calls its configuration, as a table. */
 #include "personality/pprof/pprof.h"
 
-#include <stdint.h>
-
 #define ROW(field_, type_, initial_, help_)                                                        \
     {                                                                                              \
         .name = #field_, .type = PT_OPT_##type_, .offset = offsetof(pt_pprof_config, field_),      \

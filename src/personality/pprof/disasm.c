@@ -2,7 +2,6 @@
 #include "personality/pprof/list.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "personality/pprof/pprof.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"

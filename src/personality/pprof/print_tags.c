@@ -13,7 +13,6 @@
 #include "base/saturate.h"
 #include "base/units.h"
 #include "personality/pprof/print.h"
-#include "personality/pprof/print_labels.h"
 #include "transform/tags.h"
 
 typedef struct {

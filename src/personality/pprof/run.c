@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "personality/pprof/pprof.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 #include "transform/filter.h"
 #include "transform/scale.h"
 #include "transform/tags.h"
-#include "view/table.h"
 
 typedef struct {
     const pt_pprof_session *session;

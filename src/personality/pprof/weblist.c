@@ -5,7 +5,6 @@
 
 #include "cmd/lookup.h"
 #include "personality/pprof/pprof.h"
-#include "personality/pprof/print.h"
 #include "render/weblist.h"
 #include "terminal/message.h"
 #include "transform/scale.h"
