@@ -4,6 +4,7 @@
 #ifndef PT_FUZZ_FORMATS_FUZZ_H
 #define PT_FUZZ_FORMATS_FUZZ_H
 
+#include "../tests/check/profile_equal.h"
 #include "formats/format.h"
 #include "model/builder.h"
 

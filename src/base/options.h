@@ -138,10 +138,6 @@ void pt_put_roff(pt_out *out, const char *text);
  * are flags. */
 void pt_options_complete(const pt_options *options, pt_out *out);
 
-/* Checks the tables, for tests: appends a line for each error (two options with one spelling, no
- * help, a default that does not parse, ...) and returns the number of lines. */
-size_t pt_options_check(const pt_options *options, pt_buf *problems);
-
 /* The word nearest to `typed` by edit distance (insertion, deletion, substitution, transposition),
  * without regard to case. A word that begins with `typed` is near. Of equally near words the first
  * is returned, and NULL if no word is near enough. */

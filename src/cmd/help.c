@@ -208,7 +208,8 @@ void pt_help_command(pt_out *out, const pt_command *command, unsigned columns)
     put_shared(out, &o);
 }
 
-void pt_help_list(pt_out *out)
+/* All commands, by group, and the topics. */
+static void put_list(pt_out *out)
 {
     pt_out_text(out, "pitot COMMAND [OPTION...] [ARGUMENT...]\n"
                      "pitot FILE                 the same as: pitot top FILE\n");
@@ -235,7 +236,8 @@ static void put_line_if(pt_out *out, const char *command, const char *arguments,
     pt_outf(out, "  %-32s %s\n", line, summary);
 }
 
-void pt_help_brief(pt_out *out)
+/* Ten lines: the help of `pitot` without arguments. */
+static void put_brief(pt_out *out)
 {
     pt_out_text(out, "pitot shows where a program's CPU time goes.\n\n");
     put_line_if(out, "record", "./program ARGUMENT...", "run it and write pitot.pb.gz");
@@ -306,9 +308,9 @@ static int help_run(pt_cmd_context *context, void *own)
     if (settings->man)
         pt_man_main(context->out);
     else if (context->brief)
-        pt_help_brief(context->out);
+        put_brief(context->out);
     else
-        pt_help_list(context->out);
+        put_list(context->out);
     return PT_EXIT_OK;
 }
 

@@ -7,10 +7,6 @@
 /* A command's help: its own options in full, a line for each topic of shared options. Wrapped at
  * columns, 40 to 100 (0 = 80). */
 void pt_help_command(pt_out *out, const pt_command *command, unsigned columns);
-/* All commands, by group, and the topics. */
-void pt_help_list(pt_out *out);
-/* Ten lines: the help of `pitot` without arguments. */
-void pt_help_brief(pt_out *out);
 
 /* Man pages in roff: pitot(1), and pitot-COMMAND(1). */
 void pt_man_main(pt_out *out);

@@ -228,7 +228,10 @@ static int symbolize_sides(pt_cmd_context *context)
     return status;
 }
 
-bool pt_cmd_find_recording(const char *name, pt_folder_journals *ret_journals)
+/* Does an argument name a recording: @recording, or the folder of one that goes on or whose
+ * recorder was killed? Then *ret_journals has its journals, none if it has no samples yet. The
+ * caller frees them in any case. */
+static bool find_recording(const char *name, pt_folder_journals *ret_journals)
 {
     const bool is_running = strcmp(name, PT_RECORDING_NAME) == 0;
     PT_FREE char *running = is_running ? pt_folder_newest_running(getenv("TMPDIR")) : NULL;
@@ -326,7 +329,7 @@ int pt_cmd_load(pt_cmd_context *context)
     const size_t count = usual_one ? 1 : context->arg_count;
     for (size_t i = 0; i < count; i++) {
         pt_folder_journals journals;
-        const bool is_recording = pt_cmd_find_recording(names[i], &journals);
+        const bool is_recording = find_recording(names[i], &journals);
         int status = PT_EXIT_OK;
         if (is_recording && count > 1)
             status = pt_cmd_usage(context, "%s: name a recording without other profiles", names[i]);

@@ -25,10 +25,6 @@ pt_path_kind pt_path_look(const char *path);
 /* Loads context->args (or the default profile, with a message) into ->loaded, ->profile, ->title,
  * and symbolizes if the command needs names. Returns an exit status; a failure was printed. */
 int pt_cmd_load(pt_cmd_context *context);
-/* Does an argument name a recording: @recording, or the folder of one that goes on or whose
- * recorder was killed? Then *ret_journals has its journals, none if it has no samples yet. The
- * caller frees them in any case. */
-bool pt_cmd_find_recording(const char *name, pt_folder_journals *ret_journals);
 /* The profile of these journals. The caller unrefs it. */
 pt_status pt_cmd_read_recording(const pt_folder_journals *journals, const pt_profile **ret_profile,
                                 pt_error *reterr);

@@ -153,6 +153,13 @@ static uint64_t skip_empty(pt_reader *r, uint64_t most)
     return count;
 }
 
+/* Adds the arcs counted so far to the plan. */
+static void end_arcs(pt_gmon_reading *s)
+{
+    if (s->arc_run > 0) pt_putf(&s->plan, "a %" PRIu64 "\n", s->arc_run);
+    s->arc_run = 0;
+}
+
 void pt_gmon_add_bins(pt_gmon_reading *s, pt_reader *r, const pt_gmon_histogram *h,
                       uint64_t present)
 {
@@ -175,7 +182,7 @@ void pt_gmon_add_bins(pt_gmon_reading *s, pt_reader *r, const pt_gmon_histogram 
         if (count > 0 && !s->bins_only) add_sample(s, middle_of(low, high), count);
     }
     note_limit(s, h->high);
-    pt_gmon_end_arcs(s);
+    end_arcs(s);
     pt_putf(&s->plan, "h %" PRIx64 " %" PRIx64 " %" PRIu64 " %" PRIu64 " %u ", h->low, h->high,
             h->bin_count, rows, h->rate);
     pt_gmon_put_hex(&s->plan, h->dimension, sizeof h->dimension);
@@ -189,15 +196,9 @@ void pt_gmon_add_arc(pt_gmon_reading *s, uint64_t from, uint64_t to, uint64_t ca
     s->arc_run++;
 }
 
-void pt_gmon_end_arcs(pt_gmon_reading *s)
-{
-    if (s->arc_run > 0) pt_putf(&s->plan, "a %" PRIu64 "\n", s->arc_run);
-    s->arc_run = 0;
-}
-
 void pt_gmon_end(pt_gmon_reading *s, bool whole)
 {
-    pt_gmon_end_arcs(s);
+    end_arcs(s);
     pt_builder_mapping_at(s->b, s->mapping)->limit = s->limit;
     if (whole && s->plan.size > 0)
         pt_builder_extra(s->b, pt_builder_text(s->b, PT_GMON_PLAN),
@@ -417,7 +418,7 @@ static histograms collect_histograms(const uint8_t *data, size_t size, const var
 
 static void add_blocks(pt_gmon_reading *s, record *rec, const variant *v)
 {
-    pt_gmon_end_arcs(s);
+    end_arcs(s);
     for (uint64_t i = 0; i < rec->present; i++) {
         const uint64_t address = pt_read_word(&rec->items);
         const uint64_t count = pt_read_word(&rec->items);

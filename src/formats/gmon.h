@@ -56,8 +56,6 @@ void pt_gmon_add_bins(pt_gmon_reading *s, pt_reader *r, const pt_gmon_histogram 
                       uint64_t present);
 /* Adds an arc to the builder and counts it for the plan. */
 void pt_gmon_add_arc(pt_gmon_reading *s, uint64_t from, uint64_t to, uint64_t calls);
-/* Adds the arcs counted so far to the plan. */
-void pt_gmon_end_arcs(pt_gmon_reading *s);
 /* Ends the reading. whole: the entire file was read, so the plan is kept. */
 void pt_gmon_end(pt_gmon_reading *s, bool whole);
 

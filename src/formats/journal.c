@@ -24,7 +24,7 @@
 /* Reads the header's fields in order; texts are read by their offsets. */
 static void read_header(pt_reader *r, pt_journal_facts *f, uint32_t *ret_header_bytes)
 {
-    pt_skip(r, 16); /* magic, byte order and version were checked by pt_journal_is */
+    pt_skip(r, 16); /* magic, byte order and version were checked by is_journal */
     *ret_header_bytes = pt_read_u32(r);
     pt_reader_set_word(r, pt_read_u32(r) == 4 ? 4 : 8);
     pt_skip(r, 4); /* machine */
@@ -97,7 +97,7 @@ static bool read_byte_order(pt_reader *r, const uint8_t *head)
     return true;
 }
 
-bool pt_journal_is(const uint8_t *head, size_t head_bytes)
+static bool is_journal(const uint8_t *head, size_t head_bytes)
 {
     return head_bytes >= sizeof(pt_journal_header) && memcmp(head, PT_JOURNAL_MAGIC, 8) == 0;
 }
@@ -107,7 +107,7 @@ static pt_status begin_journal(pt_reader *r, pt_journal_facts *f)
 {
     const uint8_t *const head = r->pos;
     memset(f, 0, sizeof *f);
-    if (!pt_journal_is(head, pt_reader_left(r)) || !read_byte_order(r, head))
+    if (!is_journal(head, pt_reader_left(r)) || !read_byte_order(r, head))
         return pt_reader_fail(r, PT_ERR_FORMAT, "not a journal of libprofiler");
     pt_reader fields = *r;
     fields.parent = NULL;
@@ -425,7 +425,7 @@ void pt_journal_each_brief(const uint8_t *bytes, size_t size,
 
 static int probe_journal(const pt_probe_input *input)
 {
-    return pt_journal_is(input->head, input->head_bytes) ? 100 : 0;
+    return is_journal(input->head, input->head_bytes) ? 100 : 0;
 }
 
 void pt_journal_count_wall(pt_builder *b)

@@ -74,9 +74,6 @@ bool pt_journal_next_short(const uint8_t *bytes, size_t size, size_t *at, pt_jou
 /* Replaces the buffer's content by the journal in its ordinary form. */
 void pt_journal_unfold_short(const pt_journal_short_at *from, pt_buf *journal);
 
-/* Do these bytes begin a journal? */
-bool pt_journal_is(const uint8_t *head, size_t head_bytes);
-
 /* Reads the header only: weight, complete, unchecked and truncated stay 0. PT_ERR_FORMAT if the
  * file is not a journal or of another version. */
 pt_status pt_journal_read_facts(pt_reader *reader, pt_journal_facts *ret_facts, pt_error *reterr);

@@ -73,8 +73,6 @@ typedef struct pprof_ids {
     uint32_t missing_zero; /* locations only: the row for id 0 in a stack */
 } pprof_ids;
 
-void pprof_ids_init(pprof_ids *ids, size_t expected);
-void pprof_ids_done(pprof_ids *ids);
 /* The row of an id that is not in the array, or PT_NONE. */
 uint32_t pprof_ids_sparse(const pprof_ids *ids, uint64_t id);
 /* Adds an id. False if it is 0 or already present. */

@@ -10,7 +10,7 @@
 
 /* ---- Ids of the file ---- */
 
-void pprof_ids_init(pprof_ids *ids, size_t expected)
+static void ids_init(pprof_ids *ids, size_t expected)
 {
     *ids = (pprof_ids){.dense_count = 4 * expected + 1024};
     ids->dense = pt_alloc(ids->dense_count, sizeof *ids->dense);
@@ -18,7 +18,7 @@ void pprof_ids_init(pprof_ids *ids, size_t expected)
     pt_index_init(&ids->sparse);
 }
 
-void pprof_ids_done(pprof_ids *ids)
+static void ids_done(pprof_ids *ids)
 {
     free(ids->dense);
     free(ids->id);
@@ -468,9 +468,9 @@ static void read_header(pprof_reader *r)
 
 static void read_tables(pprof_reader *r)
 {
-    pprof_ids_init(&r->mappings, r->mapping.count);
-    pprof_ids_init(&r->functions, r->function.count);
-    pprof_ids_init(&r->locations, r->location.count);
+    ids_init(&r->mappings, r->mapping.count);
+    ids_init(&r->functions, r->function.count);
+    ids_init(&r->locations, r->location.count);
     pt_builder_reserve_locations(r->builder, r->function.count, r->location.count,
                                  r->location.count); /* most locations have a single line */
     if (r->string.count > 0 && r->string.items[0] != 0) r->damage.strings++;
@@ -556,9 +556,9 @@ static void reader_done(pprof_reader *r)
     for (size_t i = 0; i < sizeof slices / sizeof slices[0]; i++)
         free(slices[i]->items);
     free(r->string.items);
-    pprof_ids_done(&r->mappings);
-    pprof_ids_done(&r->functions);
-    pprof_ids_done(&r->locations);
+    ids_done(&r->mappings);
+    ids_done(&r->functions);
+    ids_done(&r->locations);
     pt_buf_done(&r->unknown);
     pt_buf_done(&r->header_unknown);
 }

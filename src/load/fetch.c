@@ -136,16 +136,18 @@ static int64_t timeout_of(const pt_fetch_options *options)
     return options->timeout_s > 0 ? options->timeout_s : TIMEOUT_S;
 }
 
-pt_status pt_fetch_get(const char *url, const pt_fetch_options *options, pt_blob *ret_body,
-                       pt_error *reterr)
+/* GET of a complete URL (or unix:PATH:/PATH), unchanged. */
+static pt_status get_body(const char *url, const pt_fetch_options *options, pt_blob *ret_body,
+                          pt_error *reterr)
 {
     const pt_request request = {.url = url, .timeout_s = timeout_of(options)};
     return run_one(&request, options, ret_body, reterr);
 }
 
-pt_status pt_fetch_post(const char *url, const void *body, size_t body_bytes,
-                        const char *content_type, const pt_fetch_options *options,
-                        pt_blob *ret_body, pt_error *reterr)
+/* POST; *ret_body is the answer's body. */
+static pt_status post_body(const char *url, const void *body, size_t body_bytes,
+                           const char *content_type, const pt_fetch_options *options,
+                           pt_blob *ret_body, pt_error *reterr)
 {
     const pt_request request = {.url = url,
                                 .post = body,
@@ -168,7 +170,7 @@ static pt_status first_line(const char *profile_url, const char *word,
     pt_fetch_options quiet = *options;
     quiet.progress = NULL;
     pt_blob body;
-    const pt_status status = pt_fetch_get(url, &quiet, &body, reterr);
+    const pt_status status = get_body(url, &quiet, &body, reterr);
     if (status != PT_OK) return status;
     size_t length = 0;
     while (length < body.size && strchr("\n\r", (char)body.data[length]) == NULL)
@@ -274,7 +276,7 @@ pt_status pt_fetch_names(const char *profile_url, const uint64_t *addresses, siz
         for (size_t k = i; k < upto; k++)
             pt_putf(&query, "%s0x%" PRIx64, k > i ? "+" : "", sorted[k].address);
         pt_blob answer;
-        status = pt_fetch_post(url, query.data, query.size, NULL, &quiet, &answer, reterr);
+        status = post_body(url, query.data, query.size, NULL, &quiet, &answer, reterr);
         pt_buf_done(&query);
         if (status != PT_OK) break;
         take_names(&answer, sorted + i, upto - i, ret_names);

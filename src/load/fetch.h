@@ -85,7 +85,7 @@ char *pt_fetch_address(const char *name, const pt_fetch_options *options, int64_
 
 /* The result for one name. */
 typedef struct pt_fetched {
-    char *url;      /* the URL that answered, or failed last; in a form that pt_fetch_get accepts */
+    char *url;      /* the URL that answered, or failed last; complete, or unix:PATH:/PATH */
     pt_blob body;   /* empty after a failure */
     pt_error error; /* PT_OK, or the reason of failure: PT_ERR_NOTFOUND for status 404,
                        PT_ERR_LIMIT, ... */
@@ -97,15 +97,6 @@ void pt_fetched_done(pt_fetched *fetched);
  * has its own error. */
 void pt_fetch_all(const char *const *names, size_t count, const pt_fetch_options *options,
                   pt_fetched *ret_fetched);
-
-/* GET of a complete URL (or unix:PATH:/PATH), unchanged. The timeout is that of options, or 60 s.
- */
-pt_status pt_fetch_get(const char *url, const pt_fetch_options *options, pt_blob *ret_body,
-                       pt_error *reterr);
-/* POST; *ret_body is the answer's body. content_type NULL: application/octet-stream. */
-pt_status pt_fetch_post(const char *url, const void *body, size_t body_bytes,
-                        const char *content_type, const pt_fetch_options *options,
-                        pt_blob *ret_body, pt_error *reterr);
 
 /* An address beside a profile's address, which the caller frees; word: "symbol", "cmdline". In a
  * path that contains /debug/pprof/ or ends in a name of gperftools (/pprof/heap, growth, profile,

@@ -90,7 +90,8 @@ bool pt_url_parse(const char *text, pt_url *ret)
     return false;
 }
 
-char *pt_url_text(const pt_url *u)
+/* The URL as text; the caller frees it. */
+static char *text_of_url(const pt_url *u)
 {
     const char *const mark = u->query[0] != '\0' ? "?" : "";
     if (strcmp(u->scheme, "unix") == 0)
@@ -387,7 +388,7 @@ static int64_t own_address(pt_url *u, const pt_fetch_options *options, char **re
     if (bare) {
         pt_url other = *u;
         other.path = (char[]){"/pprof/profile"};
-        *ret_other = pt_url_text(&other);
+        *ret_other = text_of_url(&other);
     }
     return seconds;
 }
@@ -436,7 +437,7 @@ char *pt_fetch_addresses(const char *name, const pt_fetch_options *options, int6
     }
     if (ret_seconds != NULL) *ret_seconds = seconds;
     if (ret_timeout_s != NULL) *ret_timeout_s = timeout_of(options, seconds);
-    char *const text = pt_url_text(&url);
+    char *const text = text_of_url(&url);
     pt_url_done(&url);
     return text;
 }
@@ -500,7 +501,7 @@ char *pt_fetch_neighbour(const char *profile_url, const char *word)
         set_path(&url, pt_strf("/%s%s", word, strcmp(word, "symbol") == 0 ? "z" : ""));
     }
     set_query(&url, pt_strdup(""));
-    char *const text = pt_url_text(&url);
+    char *const text = text_of_url(&url);
     pt_url_done(&url);
     return text;
 }

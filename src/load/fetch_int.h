@@ -15,8 +15,6 @@ typedef struct pt_url {
 void pt_url_done(pt_url *url);
 /* Parses an absolute URL of one of these schemes. False, with nothing to free: another text. */
 bool pt_url_parse(const char *text, pt_url *ret_url);
-/* The URL as text; the caller frees it. */
-char *pt_url_text(const pt_url *url);
 
 /* The address of a name by the rule. With OWN, *ret_other is a second address for servers without
  * the first, or NULL. The caller frees both. */

@@ -104,11 +104,6 @@ void pt_builder_free(pt_builder *builder)
     free(builder);
 }
 
-void pt_builder_freep(pt_builder **builder)
-{
-    pt_builder_free(*builder);
-}
-
 /* Expected numbers above these are ignored; columns then grow as rows come. */
 #define RESERVE_SAMPLES_MAX ((size_t)16 << 20)
 #define RESERVE_FRAMES_MAX  ((size_t)512 << 20)

@@ -23,8 +23,6 @@ typedef struct pt_builder pt_builder;
 /* A new builder without rows. The caller ends it with pt_builder_freeze or pt_builder_free. */
 pt_builder *pt_builder_new(void);
 void pt_builder_free(pt_builder *builder); /* accepts NULL */
-void pt_builder_freep(pt_builder **builder);
-#define PT_FREE_BUILDER __attribute__((cleanup(pt_builder_freep)))
 
 /* Optional: the expected numbers of rows, so that columns are allocated once. Excessive numbers are
  * capped. */

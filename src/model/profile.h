@@ -410,8 +410,4 @@ pt_status pt_profile_check(const pt_profile *p, pt_error *reterr);
  * caller unrefs the copy. */
 const pt_profile *pt_profile_canonical(const pt_profile *p);
 
-/* Compares two profiles row by row; compare canonical copies to compare the content. Returns true
- * if equal; else buf describes the first difference. */
-bool pt_profile_equal(const pt_profile *a, const pt_profile *b, char *buf, size_t size);
-
 #endif

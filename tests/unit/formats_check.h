@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "../check/profile_equal.h"
 #include "base/file.h"
 #include "formats/format.h"
 #include "model/builder.h"

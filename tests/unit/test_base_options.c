@@ -1,6 +1,7 @@
 /* test_base_options.c: one table, four syntaxes, and everything that is printed from it. */
 #include "base_check.h"
 
+#include "../check/options_check.h"
 #include "base/options.h"
 
 #include <stdio.h>

@@ -39,6 +39,12 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
+static void free_builder(pt_builder **builder)
+{
+    pt_builder_free(*builder);
+}
+#define FREE_BUILDER __attribute__((cleanup(free_builder)))
+
 static pt_builder *builder_with_events(void)
 {
     pt_builder *const b = pt_builder_new();
@@ -109,7 +115,7 @@ static const pt_profile *read_keep(void)
 
 static void what_was_written_comes_back(void **state)
 {
-    PT_FREE_BUILDER pt_builder *b = builder_with_events();
+    FREE_BUILDER pt_builder *b = builder_with_events();
     pt_keep *const keep = open_keep(b, false);
     for (uint32_t n = 0; n < STACKS; n++) {
         add_stack(keep, n);
@@ -149,7 +155,7 @@ static void what_was_written_comes_back(void **state)
 
 static void samples_of_a_timeline_come_back_with_time_and_thread(void **state)
 {
-    PT_FREE_BUILDER pt_builder *b = builder_with_events();
+    FREE_BUILDER pt_builder *b = builder_with_events();
     pt_keep *const keep = open_keep(b, true);
     const int64_t one[] = {1, 1000};
     add_stack(keep, 0);
@@ -171,7 +177,7 @@ static void samples_of_a_timeline_come_back_with_time_and_thread(void **state)
 /* A recorder may be killed in the middle of a write, and files may be anything. */
 static void what_is_cut_or_damaged_is_read_up_to_there(void **state)
 {
-    PT_FREE_BUILDER pt_builder *b = builder_with_events();
+    FREE_BUILDER pt_builder *b = builder_with_events();
     pt_keep *const keep = open_keep(b, false);
     pt_blob blob = PT_BLOB_INIT;
     for (uint32_t n = 0; n < 20; n++) {

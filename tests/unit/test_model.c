@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "../check/profile_equal.h"
 #include "model/builder.h"
 #include "model/profile.h"
 

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "../check/profile_equal.h"
 #include "formats/format.h"
 
 static pt_out *open_buffer(void *context, const char *suffix, pt_error *reterr)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
+#include "../check/profile_equal.h"
 #include "model/builder.h"
 #include "model/process_user.h"
 #include "symbolize/symbolize.h"

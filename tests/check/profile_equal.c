@@ -1,5 +1,5 @@
-/* equal.c: compares two profiles, table by table and column by column. */
-#include "model/profile.h"
+/* profile_equal.c: compares two profiles, table by table and column by column. */
+#include "profile_equal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

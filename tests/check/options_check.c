@@ -1,9 +1,10 @@
-/* options_check.c: checks of an option table, for tests. */
-#include "base/options.h"
-#include "base/text.h"
+/* options_check.c: see options_check.h. */
+#include "options_check.h"
 
 #include <ctype.h>
 #include <stdlib.h>
+
+#include "base/text.h"
 
 /* "--rows", or "-n" when there is no long name. */
 static const char *spelling_of(const pt_option *row, char letter[3])
