@@ -143,7 +143,8 @@ static void add_whole_reports(answers *a)
     static const char *const flame[] = {"--format=json", "--output=-", NULL};
     static const char *const top[] = {"--json", "--rows=300", NULL};
     static const char *const json[] = {"--json", NULL};
-    static const char *const timeline[] = {"--json", "--steps=600", "--tracks=24", NULL};
+    static const char *const timeline[] = {"--json", "--steps=600", "--tracks=24", "--marks=500",
+                                           NULL};
     static const char *const changes[] = {"--json", "--rows=500", NULL};
     add_answer(a, "flame", NULL, "flame", flame);
     add_answer(a, "top", NULL, "top", top);

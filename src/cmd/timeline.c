@@ -8,7 +8,7 @@
 #include "render/timeline.h"
 
 typedef struct {
-    int64_t steps, tracks;
+    int64_t steps, tracks, marks;
     pt_shape shape;
 } timeline_settings;
 
@@ -31,9 +31,37 @@ static const pt_option timeline_rows[] = {
      .help = "show this many processes, threads and cpus, the heaviest first",
      .details = "The last line shows how many more there are. Steps times processes, threads and "
                 "cpus are at most 4,000,000: with 10,000 steps 133 of each are shown."},
+    {.name = "marks",
+     .type = PT_OPT_INT,
+     .offset = offsetof(timeline_settings, marks),
+     .initial = "0",
+     .min = 0,
+     .max = 1000000,
+     .help = "list this many marks by themselves, the longest first",
+     .details =
+         "They are listed in the order of time. Marks are what a file tells beside samples: "
+         "markers of Firefox, events of Chrome's traces, samples of tracepoints and probes."},
     PT_SHAPE_JSON_ROW(timeline_settings),
 };
 static const pt_option_table timeline_options = PT_OPTION_TABLE(timeline_rows);
+
+/* Of marks and counters the filters of labels count: threads and processes. Those of frames and of
+ * the time do not: a mark shows what was around what is looked at, and a counter has a past. */
+static int marks_of(pt_cmd_context *context, const pt_timeline *timeline,
+                    const timeline_settings *settings, pt_filtered *ret_kept, pt_marks_view *ret)
+{
+    const pt_query query = {.tag_focus = context->query.tag_focus,
+                            .tag_ignore = context->query.tag_ignore};
+    const pt_marks_request request = {.event = context->event,
+                                      .rows = (uint32_t)settings->tracks,
+                                      .listed = (uint32_t)settings->marks};
+    pt_error error = PT_ERROR_INIT;
+    if (!pt_marks_any(context->profile, context->event)) return PT_EXIT_OK;
+    if (pt_filter(context->profile, &query, ret_kept, &context->diag, &error) != PT_OK)
+        return pt_fail(&error);
+    *ret = pt_marks_view_of(ret_kept->profile, timeline, &request);
+    return PT_EXIT_OK;
+}
 
 static int timeline_run(pt_cmd_context *context, void *own)
 {
@@ -51,12 +79,19 @@ static int timeline_run(pt_cmd_context *context, void *own)
         pt_say("%s has no times; pitot record --timeline keeps them", context->title);
         return PT_EXIT_NO_MATCH;
     }
-    if (settings->shape == PT_SHAPE_JSON)
-        pt_timeline_json(context->out, &context->head, &timeline);
-    else
+    pt_filtered kept = {0};
+    pt_marks_view marks = {0};
+    const int status = marks_of(context, &timeline, settings, &kept, &marks);
+    if (status == PT_EXIT_OK && settings->shape == PT_SHAPE_JSON) {
+        pt_timeline_json(context->out, &context->head, &timeline, kept.profile, &marks);
+    } else if (status == PT_EXIT_OK) {
         pt_timeline_text(context->out, &context->look, &context->head, &timeline);
+        pt_marks_text(context->out, &context->look, &timeline, &marks);
+    }
+    pt_marks_view_done(&marks);
+    pt_filtered_done(&kept);
     pt_timeline_done(&timeline);
-    return PT_EXIT_OK;
+    return status;
 }
 
 const pt_command pt_command_timeline = {
@@ -66,7 +101,8 @@ const pt_command pt_command_timeline = {
     .arguments = "[PROGRAM] [PROFILE...]",
     .description =
         "One line for the whole, for each process, each thread and each cpu, with a bar for each "
-        "step of the time. Only profiles whose samples have times can be shown: pitot record "
+        "step of the time; then the marks by name and thread, and the counters. Only profiles "
+        "whose samples have times can be shown: pitot record "
         "--timeline, perf.data, Firefox, .cpuprofile, OTLP.\n\n"
         "--time=0.5,1 shows a range in any report; JSON has also the sums of each 20 ms of each "
         "second.",

@@ -94,7 +94,7 @@ static const pt_web_route routes[] = {
      pt_policy_nothing,
      {0},
      {"functions", "context", "whole", "calls", "unnamed"}},
-    {"timeline", &pt_command_timeline, TEXT, pt_policy_nothing, {0}, {"steps", "tracks"}},
+    {"timeline", &pt_command_timeline, TEXT, pt_policy_nothing, {0}, {"steps", "tracks", "marks"}},
     {"why", &pt_command_why, TEXT, pt_policy_nothing, {0}, {0}},
 };
 

@@ -12,24 +12,24 @@
 
 static const char *const kind_name[] = {"all", "process", "thread", "cpu"};
 
-static void put_bars(pt_out *out, const pt_timeline *t, const pt_track *track)
+void pt_timeline_bars(pt_out *out, const int64_t *values, uint32_t steps)
 {
     static const char *const bars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     int64_t most = 1;
-    for (uint32_t i = 0; i < t->steps; i++)
-        if (track->value[i] > most) most = track->value[i];
-    for (uint32_t i = 0; i < t->steps; i++) {
-        const double part = (double)track->value[i] / (double)most;
+    for (uint32_t i = 0; i < steps; i++)
+        if (values[i] > most) most = values[i];
+    for (uint32_t i = 0; i < steps; i++) {
+        const double part = (double)values[i] / (double)most;
         pt_out_text(out, bars[part <= 0 ? 0 : 1 + (int)(part * 7)]);
     }
 }
 
 /* A row is a total, a share, the bars and a label: "process 7  app". */
-enum { BEFORE_BARS = 18, LABEL_LEAST = 26, STEPS_LEAST = 10, STEPS_MOST = 60 };
+enum { LABEL_LEAST = 26, STEPS_LEAST = 10, STEPS_MOST = 60 };
 
 uint32_t pt_timeline_fitting_steps(const pt_look *look)
 {
-    const unsigned taken = BEFORE_BARS + LABEL_LEAST;
+    const unsigned taken = PT_TIMELINE_BEFORE_BARS + LABEL_LEAST;
     if (look->width == 0 || look->width >= taken + STEPS_MOST) return STEPS_MOST;
     return look->width > taken + STEPS_LEAST ? look->width - taken : STEPS_LEAST;
 }
@@ -54,11 +54,11 @@ static void put_track(pt_out *out, const pt_look *look, const pt_report_head *he
 {
     const char *const unit = head->summary.unit;
     const double whole = (double)t->track[0].total;
-    const size_t used = BEFORE_BARS + t->steps + 2;
+    const size_t used = PT_TIMELINE_BEFORE_BARS + t->steps + 2;
     PT_FREE char *label = label_of(track);
     pt_outf(out, "%8s %7s  ", pt_value_of(unit, track->total).text,
             pt_percent_of(whole > 0 ? (double)track->total / whole : 0).text);
-    put_bars(out, t, track);
+    pt_timeline_bars(out, track->value, t->steps);
     pt_out_text(out, "  ");
     pt_text_put(out, label, look->width > used ? look->width - used : 0);
     pt_out_char(out, '\n');
@@ -95,7 +95,8 @@ static void put_values(pt_json_w *w, const char *key, const int64_t *value, size
     pt_json_array_end(w);
 }
 
-void pt_timeline_json(pt_out *out, const pt_report_head *head, const pt_timeline *t)
+void pt_timeline_json(pt_out *out, const pt_report_head *head, const pt_timeline *t,
+                      const pt_profile *profile, const pt_marks_view *marks)
 {
     pt_json_w w;
     pt_report_json_begin(&w, out, "timeline");
@@ -122,6 +123,7 @@ void pt_timeline_json(pt_out *out, const pt_report_head *head, const pt_timeline
     pt_json_key_uint(&w, "seconds", t->seconds);
     pt_json_key_uint(&w, "offsets", PT_TIMELINE_OFFSETS);
     put_values(&w, "heat", t->heat, (size_t)t->seconds * PT_TIMELINE_OFFSETS);
+    pt_marks_json(&w, profile, t, marks);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
 }

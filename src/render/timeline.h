@@ -3,6 +3,7 @@
 #define PT_RENDER_TIMELINE_H
 
 #include "render/report.h"
+#include "view/marks.h"
 #include "view/timeline.h"
 
 /* The number of steps whose bars, with a label, fit the width of the look: 10 to 60. */
@@ -11,7 +12,17 @@ uint32_t pt_timeline_fitting_steps(const pt_look *look);
 /* A line a track: its sums as bars of eight heights, the highest of the track being full. */
 void pt_timeline_text(pt_out *out, const pt_look *look, const pt_report_head *head,
                       const pt_timeline *timeline);
-/* Numbers of each step, and of each part of each second. */
-void pt_timeline_json(pt_out *out, const pt_report_head *head, const pt_timeline *timeline);
+/* Numbers of each step, and of each part of each second, then the marks. */
+void pt_timeline_json(pt_out *out, const pt_report_head *head, const pt_timeline *timeline,
+                      const pt_profile *profile, const pt_marks_view *marks);
+/* A line for the marks of each name and thread, for each counter, and for each mark that is listed.
+ */
+void pt_marks_text(pt_out *out, const pt_look *look, const pt_timeline *timeline,
+                   const pt_marks_view *marks);
+void pt_marks_json(pt_json_w *json, const pt_profile *profile, const pt_timeline *timeline,
+                   const pt_marks_view *marks);
+/* The values of steps as bars, the highest being full. */
+void pt_timeline_bars(pt_out *out, const int64_t *values, uint32_t steps);
+enum { PT_TIMELINE_BEFORE_BARS = 18 }; /* columns of a line */
 
 #endif

@@ -88,6 +88,8 @@ bool pt_sample_time(const pt_profile *profile, uint32_t sample, int64_t *ret_ns)
  */
 void pt_sample_thread(const pt_profile *profile, uint32_t sample, uint32_t *ret_pid,
                       uint32_t *ret_tid);
+/* The name of a sample's process or thread: its column, or its label "comm"; "" = unknown. */
+const char *pt_sample_comm(const pt_profile *profile, uint32_t sample);
 /* Releases the reference. */
 void pt_filtered_done(pt_filtered *filtered);
 

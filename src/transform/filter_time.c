@@ -20,6 +20,7 @@
 #include "base/grow.h"
 #include "base/saturate.h"
 #include "base/units.h"
+#include "model/marks.h"
 #include "transform/filter_int.h"
 
 #define NS_PER_S  INT64_C(1000000000)
@@ -78,6 +79,12 @@ void pt_sample_thread(const pt_profile *p, uint32_t sample, uint32_t *ret_pid, u
     const pt_samples *const s = p->sample;
     *ret_pid = s->pid != NULL ? s->pid[sample] : number_of_label(p, s->labels[sample], "pid");
     *ret_tid = s->tid != NULL ? s->tid[sample] : number_of_label(p, s->labels[sample], "tid");
+}
+
+const char *pt_sample_comm(const pt_profile *p, uint32_t sample)
+{
+    const uint32_t *const column = p->sample->comm;
+    return pt_text(p, column != NULL ? column[sample] : pt_sample_label_text(p, sample, "comm"));
 }
 
 /* ---- parsing ---- */

@@ -38,7 +38,6 @@ static void add_to_track(counting *c, pt_track_kind kind, uint32_t number, uint3
                                 t->track[id].kind == kind &&
                                     (kind == PT_TRACK_ALL || number_of(&t->track[id]) == number));
     if (at == PT_NONE) {
-        const pt_samples *s = c->profile->sample;
         const bool is_cpu = kind == PT_TRACK_CPU;
         uint32_t pid, tid;
         pt_sample_thread(c->profile, sample, &pid, &tid);
@@ -51,9 +50,7 @@ static void add_to_track(counting *c, pt_track_kind kind, uint32_t number, uint3
             .cpu = is_cpu ? number : PT_NONE,
             .comm = "",
         };
-        const uint32_t comm = column_at(s->comm, sample);
-        if (kind != PT_TRACK_ALL && !is_cpu && comm != PT_NONE)
-            t->track[at].comm = pt_text(c->profile, comm);
+        if (kind != PT_TRACK_ALL && !is_cpu) t->track[at].comm = pt_sample_comm(c->profile, sample);
         pt_index_add(&c->index, hash, at);
     }
     pt_saturating_into(&t->track[at].total, c->value[sample]);

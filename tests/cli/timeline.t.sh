@@ -37,6 +37,29 @@ expect_stdout_line '--time=1,1.2: 4.00ms of it, 16.7% (4 samples)'
 run pitot top --time=501,501.2 timed.txt
 expect_stdout_line '--time=501,501.2: 4.00ms of it, 16.7% (4 samples)'
 
+it 'shows marks by name and thread, counters as sums, and single marks in the order of time'
+golden=$PITOT_ROOT/tests/golden
+run pitot timeline --steps=10 --marks=3 "$golden/firefox/markers.json"
+expect_status 0
+expect_stdout_line '*15.5ms       1    ███       Load 7  GeckoMain, thread 12'     # 30 to 45.5 of 100 ms
+expect_stdout_line '*4.00ms       2    █         Work  GeckoMain, thread 12'
+expect_stdout_line '* 1.17kB  1.46kB  ██▆▆▆▆▆▆▆▆  malloc  process 12'              # 1000, 1500, 1200 bytes
+expect_stdout_line '    0.025000   3.00ms  Work  GeckoMain, thread 12'
+expect_stdout_line '    0.030000   15.5ms  Load 7  GeckoMain, thread 12  https://shop.example/a?b=c'
+expect_stdout_line '3 more (--marks)'
+run pitot timeline --json --steps=2 --marks=1 "$golden/firefox/markers.json"
+expect_stdout_line '*"start_ns": 30000000,'
+expect_stdout_line '*"URI": "https://shop.example/a?b=c",'
+run pitot timeline --marks=9 --tag-focus=tid=99 --tag-ignore=tid=12 "$golden/firefox/markers.json"
+expect_status 3
+
+it 'shows tracepoints beside samples as marks'
+printf 'app 7/8 [000] %s: %s:\n\t401000 work+0x1 (/app)\n\n' 1.0 '1000000 cpu-clock' 1.3 '1 syscalls:sys_enter_fsync' \
+    2.0 '1000000 cpu-clock' >points.txt
+run pitot timeline -e cpu-clock --steps=4 --marks=1 points.txt
+expect_stdout_line '*       1   █    syscalls:sys_enter_fsync  app, thread 8'
+expect_stdout_line '    0.300000           syscalls:sys_enter_fsync  app, thread 8'
+
 it 'divides a span of more than 2^63 ns'
 cat >span.json <<'END'
 {"meta":{"interval":1,"version":29,"startTime":0},"threads":[{"samples":{"data":[[0,-9.3e12],[0,0],[0,9.3e12]],

@@ -1,0 +1,190 @@
+/* marks.c: renders view/marks.h, behind the tracks of a timeline:
+ *
+ *     marks
+ *       2.5ms        1  ▁ ▇          GCMajor  GeckoMain, thread 12
+ *     counters
+ *        1.2kB    1.5kB  ▃▇▆▆        malloc  process 12         (at the end, at most)
+ *     single marks
+ *       0.020000    2.5ms  GCMajor  GeckoMain, thread 12
+ */
+#include <inttypes.h>
+
+#include "model/marks.h"
+#include "render/text.h"
+#include "render/timeline.h"
+#include "render/value.h"
+
+enum { NS_PER_S = 1000000000 };
+
+/* ---- Text ---- */
+
+static void put_owner(pt_buf *label, const char *name, const char *comm, uint32_t pid, uint32_t tid)
+{
+    pt_put_text(label, name);
+    if (comm[0] != '\0') pt_putf(label, "  %s", comm);
+    if (tid != PT_NONE)
+        pt_putf(label, "%s thread %" PRIu32, comm[0] != '\0' ? "," : " ", tid);
+    else if (pid != PT_NONE)
+        pt_putf(label, "%s process %" PRIu32, comm[0] != '\0' ? "," : " ", pid);
+}
+
+static void put_label(pt_out *out, const pt_look *look, pt_buf *label, size_t used)
+{
+    pt_put_u8(label, '\0');
+    pt_text_put(out, (const char *)label->data, look->width > used ? look->width - used : 0);
+    pt_out_char(out, '\n');
+    pt_buf_done(label);
+}
+
+static void put_more(pt_out *out, uint64_t more, const char *what, const char *option)
+{
+    if (more > 0) pt_outf(out, "%s more %s(%s)\n", pt_count_of(more).text, what, option);
+}
+
+static const char *length_of(uint64_t ns, pt_value_text *text)
+{
+    *text = pt_value_of("nanoseconds", pt_saturating_signed(ns));
+    return ns > 0 ? text->text : "";
+}
+
+static void put_row(pt_out *out, const pt_look *look, const pt_timeline *t, const pt_mark_row *row)
+{
+    pt_buf label = PT_BUF_INIT;
+    pt_value_text length;
+    put_owner(&label, row->name, row->comm, row->pid, row->tid);
+    pt_outf(out, "%8s %7s  ", length_of(row->length_ns, &length), pt_count_of(row->count).text);
+    pt_timeline_bars(out, row->value, t->steps);
+    pt_out_text(out, "  ");
+    put_label(out, look, &label, PT_TIMELINE_BEFORE_BARS + t->steps + 2);
+}
+
+static void put_counter(pt_out *out, const pt_look *look, const pt_timeline *t,
+                        const pt_counter *counter)
+{
+    pt_buf label = PT_BUF_INIT;
+    put_owner(&label, counter->name, counter->comm, counter->pid, PT_NONE);
+    pt_outf(out, "%8s %7s  ", pt_value_of(counter->unit, counter->last).text,
+            pt_value_of(counter->unit, counter->most).text);
+    pt_timeline_bars(out, counter->value, t->steps);
+    pt_out_text(out, "  ");
+    put_label(out, look, &label, PT_TIMELINE_BEFORE_BARS + t->steps + 2);
+}
+
+static void put_mark(pt_out *out, const pt_look *look, const pt_mark *mark)
+{
+    pt_buf label = PT_BUF_INIT;
+    pt_value_text length;
+    put_owner(&label, mark->name, mark->comm, mark->pid, mark->tid);
+    if (mark->address[0] != '\0') pt_putf(&label, "  %s", mark->address);
+    pt_outf(out, "%5" PRIu64 ".%06" PRIu64 " %8s  ", mark->since_ns / NS_PER_S,
+            mark->since_ns % NS_PER_S / 1000, length_of(mark->length_ns, &length));
+    put_label(out, look, &label, 24);
+}
+
+void pt_marks_text(pt_out *out, const pt_look *look, const pt_timeline *t,
+                   const pt_marks_view *marks)
+{
+    if (marks->row_count > 0) pt_out_text(out, "\nmarks: length, count, when\n");
+    for (size_t i = 0; i < marks->row_count && pt_out_ok(out); i++)
+        put_row(out, look, t, &marks->row[i]);
+    put_more(out, marks->more_rows, "", "-n");
+    if (marks->counter_count > 0) pt_out_text(out, "\ncounters: at the end, at most, when\n");
+    for (size_t i = 0; i < marks->counter_count && pt_out_ok(out); i++)
+        put_counter(out, look, t, &marks->counter[i]);
+    put_more(out, marks->more_counters, "", "-n");
+    if (marks->mark_count > 0) pt_out_text(out, "\nsingle marks: start in seconds, length\n");
+    for (size_t i = 0; i < marks->mark_count && pt_out_ok(out); i++)
+        put_mark(out, look, &marks->mark[i]);
+    if (marks->mark_count > 0) put_more(out, marks->more_marks, "", "--marks");
+}
+
+/* ---- JSON ---- */
+
+static void put_number(pt_json_w *w, const char *key, uint32_t number)
+{
+    pt_json_key_int_or_null(w, key, number, number != PT_NONE);
+}
+
+static void put_values(pt_json_w *w, const int64_t *value, uint32_t steps)
+{
+    pt_json_key_array(w, "values");
+    for (uint32_t i = 0; i < steps; i++)
+        pt_json_int(w, value[i]);
+    pt_json_array_end(w);
+}
+
+/* What else is known of a mark: its labels "data.KEY". */
+static void put_data(pt_json_w *w, const pt_profile *p, uint32_t sample)
+{
+    const size_t skip = sizeof PT_MARKER_DATA - 1;
+    const uint32_t set = p->sample->labels[sample];
+    pt_json_key_object(w, "data");
+    for (uint64_t i = p->labels->offset[set]; i < p->labels->offset[set + 1]; i++) {
+        const pt_label *const label = &p->labels->row[i];
+        const char *const key = pt_text(p, label->key);
+        if (strncmp(key, PT_MARKER_DATA, skip) != 0) continue;
+        pt_json_key(w, key + skip);
+        if (label->kind == PT_LABEL_NUMBER)
+            pt_json_int(w, label->num);
+        else
+            pt_json_text_n(w, pt_text(p, label->str), pt_text_bytes(p, label->str));
+    }
+    pt_json_object_end(w);
+}
+
+static void put_listed(pt_json_w *w, const pt_profile *p, const pt_mark *mark)
+{
+    pt_json_object(w);
+    pt_json_key_text(w, "name", mark->name);
+    pt_json_key_text(w, "category", mark->category);
+    pt_json_key_text(w, "address", mark->address);
+    put_number(w, "pid", mark->pid);
+    put_number(w, "tid", mark->tid);
+    pt_json_key_text(w, "comm", mark->comm);
+    pt_json_key_uint(w, "start_ns", mark->since_ns);
+    pt_json_key_uint(w, "length_ns", mark->length_ns);
+    put_data(w, p, mark->sample);
+    pt_json_object_end(w);
+}
+
+void pt_marks_json(pt_json_w *w, const pt_profile *p, const pt_timeline *t,
+                   const pt_marks_view *marks)
+{
+    pt_json_key_array(w, "mark_rows");
+    for (size_t i = 0; i < marks->row_count; i++) {
+        const pt_mark_row *const row = &marks->row[i];
+        pt_json_object(w);
+        pt_json_key_text(w, "name", row->name);
+        pt_json_key_text(w, "category", row->category);
+        put_number(w, "pid", row->pid);
+        put_number(w, "tid", row->tid);
+        pt_json_key_text(w, "comm", row->comm);
+        pt_json_key_uint(w, "count", row->count);
+        pt_json_key_uint(w, "length_ns", row->length_ns);
+        put_values(w, row->value, t->steps);
+        pt_json_object_end(w);
+    }
+    pt_json_array_end(w);
+    pt_json_key_array(w, "counters");
+    for (size_t i = 0; i < marks->counter_count; i++) {
+        const pt_counter *const c = &marks->counter[i];
+        pt_json_object(w);
+        pt_json_key_text(w, "name", c->name);
+        pt_json_key_text(w, "unit", c->unit);
+        put_number(w, "pid", c->pid);
+        pt_json_key_text(w, "comm", c->comm);
+        pt_json_key_int(w, "least", c->least);
+        pt_json_key_int(w, "most", c->most);
+        pt_json_key_int(w, "last", c->last);
+        put_values(w, c->value, t->steps);
+        pt_json_object_end(w);
+    }
+    pt_json_array_end(w);
+    pt_json_key_array(w, "marks");
+    for (size_t i = 0; i < marks->mark_count; i++)
+        put_listed(w, p, &marks->mark[i]);
+    pt_json_array_end(w);
+    pt_json_key_uint(w, "more_marks", marks->more_marks);
+    pt_json_key_uint(w, "more_mark_rows", marks->more_rows);
+    pt_json_key_uint(w, "more_counters", marks->more_counters);
+}
