@@ -274,7 +274,8 @@ static void open_keep(pt_capture *c)
     if (c->options.keep_folder == NULL ||
         pt_keep_new(c->options.keep_folder, &head, c->builder, &c->keep, &error) != PT_OK)
         return;
-    pt_sink_keep_in(c->sink, c->keep);
+    /* The kernel's sums of waits are added to the rows of their stacks until the end. */
+    pt_sink_keep_in(c->sink, c->keep, !(c->options.off_cpu && plan->walks_waits));
 }
 
 static bool read_thread_clock(void *arg, uint32_t pid, uint32_t tid, pt_thread_clock *ret_clock)
@@ -379,7 +380,6 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     c->cache = pt_alloc(1, sizeof *c->cache);
     pt_procs_init(&c->procs, "/proc");
     c->procs.images.cache = options->tables;
-    pt_index_init(&c->waiting_of);
     pt_index_init(&c->kernel_waits.of_key);
     pt_index_init(&c->kernel_waits.sum_of);
     c->group_fd = -1;
@@ -568,6 +568,14 @@ static void report_progress(pt_capture *c, int64_t now_ns)
     c->options.progress(c->options.progress_arg, &c->facts);
 }
 
+static pt_keep_facts kept_facts(const pt_capture *c)
+{
+    return (pt_keep_facts){.duration_ns = c->facts.duration_ns,
+                           .used_ns = c->facts.used_ns,
+                           .seen_ns = c->facts.seen_ns,
+                           .lost = pt_capture_lost(&c->facts, c->facts.used_ns)};
+}
+
 static void write_keep(pt_capture *c, int64_t now_ns)
 {
     if (c->keep == NULL || !pt_keep_is_behind(c->keep) ||
@@ -576,11 +584,11 @@ static void write_keep(pt_capture *c, int64_t now_ns)
     c->kept_ns = now_ns;
     pt_waits_read(c);
     fill_facts(c);
-    const pt_keep_facts facts = {.duration_ns = c->facts.duration_ns,
-                                 .used_ns = c->facts.used_ns,
-                                 .seen_ns = c->facts.seen_ns,
-                                 .lost = pt_capture_lost(&c->facts, c->facts.used_ns)};
-    pt_sink_write_kept(c->sink, &facts);
+    const pt_keep_facts facts = kept_facts(c);
+    if (pt_sink_should_put_away(c->sink))
+        pt_sink_put_away(c->sink, &facts);
+    else
+        pt_sink_write_kept(c->sink, &facts);
 }
 
 /* True at the start of the recording and just after copies grew: then short copies must be noticed
@@ -712,10 +720,28 @@ static void store_facts(pt_capture *c)
     if (c->options.off_cpu) p->default_event = p->period_type;
 }
 
+/* Gets all rows into the builder: those that were put away come back from the files. */
+static pt_status gather_rows(pt_capture *c, pt_error *reterr)
+{
+    if (!pt_sink_has_put_away(c->sink)) {
+        pt_sink_finish(c->sink);
+        return PT_OK;
+    }
+    pt_builder *whole;
+    const pt_keep_facts facts = kept_facts(c);
+    if (!pt_sink_write_kept(c->sink, &facts)) c->facts.unwritten = pt_sink_unwritten(c->sink);
+    const pt_status status = pt_keep_restore(c->options.keep_folder, &whole, reterr);
+    if (status != PT_OK) return status;
+    pt_builder_free(c->builder);
+    c->builder = whole;
+    return PT_OK;
+}
+
 pt_status pt_capture_finish(pt_capture *c, pt_capture_facts *ret_facts,
                             const pt_profile **ret_profile, pt_error *reterr)
 {
-    pt_sink_finish(c->sink);
+    const pt_status status = gather_rows(c, reterr);
+    if (status != PT_OK) return status;
     pt_images_keep(&c->procs.images);
     store_facts(c);
     if (c->options.describe != NULL)

@@ -38,6 +38,7 @@ typedef struct pt_capture_facts {
     pt_capture_frames frames[PT_JOURNAL_LANGUAGES];
     uint64_t named_gone; /* frames of an interpreter whose function was gone before it was read */
     uint64_t lost;       /* samples lost because the ring was full: see pt_capture_lost */
+    uint64_t unwritten;  /* samples, at most, that are missing because a disk was full */
     uint64_t throttled;  /* times that the kernel throttled an event */
     uint64_t short_copy; /* samples whose copy of the stack was too short */
     uint64_t period_ns;  /* of clock events; else 0 */

@@ -19,8 +19,11 @@
 #include "capture/sink.h"
 #include "capture/unwind_sample.h"
 
+enum { PT_WAITING_BUCKETS = 1024, PT_WAITING_GONE = 4096 };
+
 /* A waiting thread: its stack, and since when it waits. */
 typedef struct pt_waiting {
+    struct pt_waiting *next; /* of the same bucket */
     uint32_t tid;
     uint64_t since_ns;   /* 0: the thread runs */
     bool is_ready;       /* it waits for a cpu only: it was preempted */
@@ -35,7 +38,6 @@ typedef struct pt_waiting {
 typedef struct pt_wait_stack {
     uint64_t key;
     uint32_t row; /* of the sink */
-    uint8_t end;
     char waker[PT_COMM_BYTES]; /* of a stack that woke a thread: the name of its process */
 } pt_wait_stack;
 
@@ -53,6 +55,13 @@ typedef struct pt_kernel_waits {
     pt_index sum_of;
     uint64_t end_ns; /* of the recording, monotonic */
 } pt_kernel_waits;
+
+/* Threads, by tid modulo. */
+typedef struct pt_waiting_threads {
+    pt_waiting *of_tid[PT_WAITING_BUCKETS];
+    uint32_t gone[PT_WAITING_GONE]; /* the last that have ended, a ring; others are forgotten */
+    uint32_t gone_count;
+} pt_waiting_threads;
 
 /* A process whose end the recording waits for. */
 typedef struct pt_watched {
@@ -82,8 +91,7 @@ struct pt_capture {
     pt_capture_facts facts;
     uint64_t cut_window; /* samples since the copy size last grew */
     uint64_t cut_count;  /* of them: with too short a copy */
-    PT_VECTOR(pt_waiting) waiting;
-    pt_index waiting_of; /* tid -> row of waiting */
+    pt_waiting_threads waiting;
     pt_kernel_waits kernel_waits;
     pt_between between;
     PT_VECTOR(pt_watched) target;

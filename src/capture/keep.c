@@ -12,16 +12,18 @@
 #include "base/grow.h"
 #include "capture/keep_int.h"
 
-enum { GROUP = 64 }; /* stacks whose values are written together */
+enum { GROUP = 64 }; /* rows whose values are written together */
 
 struct pt_keep {
     int journal_fd, values_fd; /* -1: a write failed */
     bool is_timeline;
-    uint32_t event_count, stack_count;
+    uint32_t event_count;
+    uint32_t location_count, stack_count, row_count; /* added so far; */
+    uint32_t location_base, stack_base, row_base;    /* before the last rest */
     uint64_t room_bytes, written_bytes;
     pt_buf rows;             /* encoded records that are not written yet */
     size_t head_bytes;       /* bytes of the head record in them */
-    PT_VECTOR(bool) changed; /* one for each group of stacks: values changed since the last write */
+    PT_VECTOR(bool) changed; /* one for each group of rows: values changed since the last write */
     bool is_any_changed;
 };
 
@@ -80,6 +82,7 @@ void pt_keep_location(pt_keep *k, const pt_location *location)
     pt_put_le(&k->rows, location->mapping, 4);
     pt_put_le(&k->rows, location->flags, 4);
     end_record(k, at);
+    k->location_count++;
 }
 
 void pt_keep_code(pt_keep *k, const pt_location *location, const pt_line *line,
@@ -93,19 +96,30 @@ void pt_keep_code(pt_keep *k, const pt_location *location, const pt_line *line,
     put_text(k, pt_builder_get_text(builder, (pt_string_id){function->name}));
     put_text(k, pt_builder_get_text(builder, (pt_string_id){function->file}));
     end_record(k, at);
+    k->location_count++;
 }
 
-void pt_keep_stack(pt_keep *k, const uint32_t *frames, uint32_t depth, uint8_t end, uint32_t pid,
-                   const char *comm)
+void pt_keep_stack(pt_keep *k, const uint32_t *frames, uint32_t depth, uint8_t end)
 {
     const size_t at = begin_record(k, PT_KEEP_STACK);
-    pt_put_le(&k->rows, pid, 4);
     pt_put_le(&k->rows, end, 4);
-    put_comm(k, comm);
     for (uint32_t i = 0; i < depth; i++)
-        pt_put_le(&k->rows, frames[i], 4);
+        pt_put_le(&k->rows, k->location_base + frames[i], 4);
     end_record(k, at);
     k->stack_count++;
+}
+
+void pt_keep_row(pt_keep *k, const pt_keep_who *who)
+{
+    const size_t at = begin_record(k, PT_KEEP_ROW);
+    pt_put_le(&k->rows, k->stack_base + who->stack, 4);
+    pt_put_le(&k->rows, who->pid, 4);
+    pt_put_le(&k->rows, who->is_uncertain, 4);
+    put_comm(k, who->comm);
+    put_text(k, who->wait);
+    put_text(k, who->waker);
+    end_record(k, at);
+    k->row_count++;
 }
 
 void pt_keep_user(pt_keep *k, uint32_t pid, uint32_t user)
@@ -116,10 +130,10 @@ void pt_keep_user(pt_keep *k, uint32_t pid, uint32_t user)
     end_record(k, at);
 }
 
-void pt_keep_sample(pt_keep *k, uint32_t stack, const pt_sample *sample, const char *comm)
+void pt_keep_sample(pt_keep *k, uint32_t row, const pt_sample *sample, const char *comm)
 {
     const size_t at = begin_record(k, PT_KEEP_SAMPLE);
-    pt_put_le(&k->rows, stack, 4);
+    pt_put_le(&k->rows, row, 4);
     pt_put_le(&k->rows, sample->pid, 4);
     pt_put_le(&k->rows, sample->tid, 4);
     pt_put_le(&k->rows, sample->cpu, 4);
@@ -130,20 +144,20 @@ void pt_keep_sample(pt_keep *k, uint32_t stack, const pt_sample *sample, const c
     end_record(k, at);
 }
 
-void pt_keep_sample_more(pt_keep *k, uint32_t sample, uint32_t event, int64_t more)
+void pt_keep_more(pt_keep *k, uint32_t row, uint32_t event, int64_t more)
 {
     const size_t at = begin_record(k, PT_KEEP_MORE);
-    pt_put_le(&k->rows, sample, 4);
+    pt_put_le(&k->rows, row, 4);
     pt_put_le(&k->rows, event, 4);
     pt_put_le(&k->rows, (uint64_t)more, 8);
     end_record(k, at);
 }
 
-void pt_keep_changed(pt_keep *k, uint32_t stack)
+void pt_keep_changed(pt_keep *k, uint32_t row)
 {
-    while (k->changed.count <= stack / GROUP)
+    while (k->changed.count <= row / GROUP)
         PT_PUSH(k->changed, false);
-    k->changed.items[stack / GROUP] = true;
+    k->changed.items[row / GROUP] = true;
     k->is_any_changed = true;
 }
 
@@ -239,17 +253,17 @@ bool pt_keep_is_behind(const pt_keep *k)
     return k->journal_fd >= 0 && (k->rows.size > k->head_bytes || k->is_any_changed);
 }
 
-static bool write_values(pt_keep *k, const int64_t *(*values)(const void *arg, uint32_t stack),
+static bool write_values(pt_keep *k, const int64_t *(*values)(const void *arg, uint32_t row),
                          const void *arg)
 {
     int64_t group[GROUP * PT_KEEP_EVENTS_MAX];
     const size_t row_bytes = k->event_count * sizeof(int64_t);
-    for (uint32_t g = 0; g < k->changed.count; g++) {
-        const uint32_t first = g * GROUP;
+    for (uint32_t g = k->row_base / GROUP; g < k->changed.count; g++) {
+        const uint32_t first = g * GROUP < k->row_base ? k->row_base : g * GROUP;
         uint32_t count = 0;
         if (!k->changed.items[g]) continue;
         k->changed.items[g] = false;
-        for (; count < GROUP && first + count < k->stack_count; count++)
+        for (; first + count < (g + 1) * GROUP && first + count < k->row_count; count++)
             memcpy(group + (size_t)count * k->event_count, values(arg, first + count), row_bytes);
         if (!write_all(k, k->values_fd, group, count * row_bytes, (off_t)(first * row_bytes)))
             return false;
@@ -257,8 +271,8 @@ static bool write_values(pt_keep *k, const int64_t *(*values)(const void *arg, u
     return true;
 }
 
-void pt_keep_write(pt_keep *k, const pt_keep_facts *facts,
-                   const int64_t *(*values)(const void *arg, uint32_t stack), const void *arg)
+bool pt_keep_write(pt_keep *k, const pt_keep_facts *facts,
+                   const int64_t *(*values)(const void *arg, uint32_t row), const void *arg)
 {
     if (k->journal_fd >= 0) {
         const size_t at = begin_record(k, PT_KEEP_FACTS);
@@ -274,4 +288,17 @@ void pt_keep_write(pt_keep *k, const pt_keep_facts *facts,
     pt_buf_clear(&k->rows);
     k->head_bytes = 0;
     k->is_any_changed = false;
+    return k->journal_fd >= 0;
+}
+
+void pt_keep_begin_anew(pt_keep *k)
+{
+    k->location_base = k->location_count;
+    k->stack_base = k->stack_count;
+    k->row_base = k->row_count;
+}
+
+bool pt_keep_has_room(const pt_keep *k, uint64_t bytes)
+{
+    return k->journal_fd >= 0 && k->room_bytes - k->written_bytes >= bytes;
 }

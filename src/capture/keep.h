@@ -1,13 +1,15 @@
 /* keep.h: writes a recording to files while it runs, so that a killed recorder loses its last
  * second at most.
  *
- *   recording.journal   grows: mappings, locations, stacks, samples of a timeline
- *   recording.values    the values of each stack (an int64 an event), in place; a timeline has its
+ *   recording.journal   grows: mappings, locations, stacks, rows, samples of a timeline
+ *   recording.values    the values of each row (an int64 an event), in place; a timeline has its
  *                       values in the journal
+ *
+ * A row is a stack of a process, as sink.h counts it.
  *
  * A record of the journal is its kind and the number of bytes that follow, both 32 bits,
  * little-endian, and these bytes. An incomplete record at the end does not count. Mappings,
- * locations, stacks and samples are each numbered from 0 in the order of addition. Values are
+ * locations, stacks, rows and samples are each numbered from 0 in the order of addition. Values are
  * written after the rows they belong to.
  */
 #ifndef PT_CAPTURE_KEEP_H
@@ -38,6 +40,15 @@ typedef struct pt_keep_facts {
     uint64_t used_ns, seen_ns, lost;
 } pt_keep_facts;
 
+/* Whose samples a row counts. */
+typedef struct pt_keep_who {
+    uint32_t stack;          /* its number among pt_keep_stack calls */
+    uint32_t pid;            /* this and comm are unused in a timeline: each sample has its own */
+    const char *comm;
+    const char *wait, *waker; /* labels; "": none */
+    bool is_uncertain;       /* label `merge` */
+} pt_keep_who;
+
 /* ---- writing ---- */
 
 typedef struct pt_keep pt_keep;
@@ -56,34 +67,40 @@ void pt_keep_location(pt_keep *keep, const pt_location *location);
 /* A location with a line of a function, as those of Python have. */
 void pt_keep_code(pt_keep *keep, const pt_location *location, const pt_line *line,
                   const pt_function *function, const pt_builder *builder);
-/* frames: numbers of locations. pid and comm: those of all samples of the stack; unused in a
- * timeline, where each sample has its own. */
-void pt_keep_stack(pt_keep *keep, const uint32_t *frames, uint32_t depth, uint8_t end, uint32_t pid,
-                   const char *comm);
+/* frames: numbers of locations. */
+void pt_keep_stack(pt_keep *keep, const uint32_t *frames, uint32_t depth, uint8_t end);
+void pt_keep_row(pt_keep *keep, const pt_keep_who *who);
 /* The user id of a process. */
 void pt_keep_user(pt_keep *keep, uint32_t pid, uint32_t user);
-/* Adds a sample of a timeline. stack: its number among pt_keep_stack calls; sample->stack and
- * sample->comm are ignored.
- */
-void pt_keep_sample(pt_keep *keep, uint32_t stack, const pt_sample *sample, const char *comm);
-/* Adds to a value of a sample that was added before. */
-void pt_keep_sample_more(pt_keep *keep, uint32_t sample, uint32_t event, int64_t more);
-/* Marks the stack's values as changed. */
-void pt_keep_changed(pt_keep *keep, uint32_t stack);
+/* Adds a sample of a timeline. row: of its stack; sample->stack and sample->comm are ignored. */
+void pt_keep_sample(pt_keep *keep, uint32_t row, const pt_sample *sample, const char *comm);
+/* Adds to a value of a sample of a timeline, or of a row from before pt_keep_begin_anew. */
+void pt_keep_more(pt_keep *keep, uint32_t row, uint32_t event, int64_t more);
+/* Marks the values of a row as changed. */
+void pt_keep_changed(pt_keep *keep, uint32_t row);
 
 /* True if rows or values are not written yet. */
 bool pt_keep_is_behind(const pt_keep *keep);
-/* Writes them. values: returns the values of a stack, one for each event. After a failed write no
- * more is written. */
-void pt_keep_write(pt_keep *keep, const pt_keep_facts *facts,
-                   const int64_t *(*values)(const void *arg, uint32_t stack), const void *arg);
+/* Writes them. values: returns the values of a row, one for each event. After a failed write no
+ * more is written, and false is returned. */
+bool pt_keep_write(pt_keep *keep, const pt_keep_facts *facts,
+                   const int64_t *(*values)(const void *arg, uint32_t row), const void *arg);
+/* Call it after a write, when the builder has forgotten its code (pt_builder_forget_code): the
+ * numbers of locations and stacks begin at 0 again; those of rows go on. The values of rows so far
+ * are not asked for again. */
+void pt_keep_begin_anew(pt_keep *keep);
+/* Would the file system take this much more? */
+bool pt_keep_has_room(const pt_keep *keep, uint64_t bytes);
 
 /* ---- reading ---- */
 
 /* True if the file begins like the journal of a recording. */
 bool pt_keep_is(const char *path);
-/* Reads a recording that was cut off. path: of its journal. The caller unrefs the profile.
- * PT_ERR_FORMAT: the file is no such journal. Records after a damaged one are dropped. */
+/* Reads a recording that was cut off. path: of PT_KEEP_JOURNAL in its folder. The caller unrefs the
+ * profile. PT_ERR_FORMAT: the file is no such journal. Records after a damaged one are dropped. */
 pt_status pt_keep_read(const char *path, const pt_profile **ret_profile, pt_error *reterr);
+/* Reads what this recorder has written, into a builder that the caller frees; without provenance
+ * and comments on the recording. */
+pt_status pt_keep_restore(const char *folder, pt_builder **ret_builder, pt_error *reterr);
 
 #endif

@@ -4,7 +4,7 @@
 #define PT_CAPTURE_KEEP_INT_H
 
 #define PT_KEEP_MAGIC                                                                              \
-    "PITOTRC1" /* follows the kind and size of the first record; the digit is the version */
+    "PITOTRC2" /* follows the kind and size of the first record; the digit is the version */
 
 enum { PT_KEEP_MAGIC_BYTES = 8 };
 
@@ -19,6 +19,7 @@ enum {
     PT_KEEP_MORE,
     PT_KEEP_FACTS,
     PT_KEEP_CODE, /* a location, too */
+    PT_KEEP_ROW,
 };
 
 enum { PT_KEEP_IS_TIMELINE = 1, PT_KEEP_IS_CLOCK = 2, PT_KEEP_HAS_WAITS = 4 };

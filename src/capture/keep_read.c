@@ -18,7 +18,13 @@ enum { KEPT_MAX_BYTES_SHIFT = 36 };
 
 typedef struct {
     uint32_t stack, labels;
-} kept_stack;
+} kept_row;
+
+/* What is added to a value of a row. */
+typedef struct {
+    uint32_t row, event;
+    int64_t more;
+} kept_more;
 
 typedef struct {
     pt_builder *builder;
@@ -27,8 +33,10 @@ typedef struct {
     uint64_t period, hz;
     int64_t start_ns;
     pt_keep_facts facts;
-    PT_VECTOR(uint32_t) mapping, location;
-    PT_VECTOR(kept_stack) stack;
+    char *typed;
+    PT_VECTOR(uint32_t) mapping, location, stack;
+    PT_VECTOR(kept_row) row;
+    PT_VECTOR(kept_more) more; /* without a timeline */
 } kept;
 
 /* Reads a text that ends within the record; "" if it does not. */
@@ -74,8 +82,8 @@ static void read_head(kept *k, pt_reader *r)
         event.unit = pt_builder_text(b, read_text(r)).v;
         pt_builder_event(b, &event);
     }
-    PT_FREE char *typed = pt_strf("recorded with: %s", read_text(r));
-    pt_builder_comment(b, pt_builder_text(b, typed));
+    free(k->typed);
+    k->typed = pt_strdup(read_text(r));
     k->has_head = pt_reader_ok(r);
 }
 
@@ -131,20 +139,10 @@ static void read_code(kept *k, pt_reader *r)
     PT_PUSH(k->location, pt_builder_location(k->builder, &location, &line, 1).v);
 }
 
-static uint32_t labels_of(kept *k, uint32_t pid, uint32_t comm)
-{
-    pt_builder *const b = k->builder;
-    if (k->flags & PT_KEEP_IS_TIMELINE) return 0;
-    const pt_label labels[] = {
-        {.key = pt_builder_text(b, "pid").v, .kind = PT_LABEL_NUMBER, .num = pid},
-        {.key = pt_builder_text(b, "comm").v, .kind = PT_LABEL_STRING, .str = comm}};
-    return pt_builder_labels(b, labels, 2).v;
-}
-
 static void read_stack(kept *k, pt_reader *r)
 {
     uint32_t frames[PT_KEEP_DEPTH_MAX];
-    const uint32_t pid = pt_read_u32(r), end = pt_read_u32(r), comm = read_comm(k, r);
+    const uint32_t end = pt_read_u32(r);
     const size_t depth = pt_reader_left(r) / 4;
     if (!pt_reader_ok(r) || depth == 0 || depth > PT_KEEP_DEPTH_MAX || end >= PT_STACK_END_COUNT) {
         pt_reader_fail(r, PT_ERR_DAMAGED, "a stack of %zu frames", depth);
@@ -158,8 +156,41 @@ static void read_stack(kept *k, pt_reader *r)
         }
         frames[i] = k->location.items[row];
     }
-    const uint32_t stack = pt_builder_stack(k->builder, frames, depth, (pt_stack_end)end).v;
-    PT_PUSH(k->stack, (kept_stack){.stack = stack, .labels = labels_of(k, pid, comm)});
+    PT_PUSH(k->stack, pt_builder_stack(k->builder, frames, depth, (pt_stack_end)end).v);
+}
+
+static pt_label text_label(kept *k, const char *key, uint32_t text)
+{
+    return (pt_label){
+        .key = pt_builder_text(k->builder, key).v, .kind = PT_LABEL_STRING, .str = text};
+}
+
+static void read_row(kept *k, pt_reader *r)
+{
+    pt_builder *const b = k->builder;
+    pt_label labels[5];
+    size_t count = 0;
+    const bool is_timeline = (k->flags & PT_KEEP_IS_TIMELINE) != 0;
+    const uint32_t stack = pt_read_u32(r), pid = pt_read_u32(r), is_uncertain = pt_read_u32(r);
+    const uint32_t comm = read_comm(k, r);
+    const uint32_t wait = pt_builder_text(b, read_text(r)).v;
+    const uint32_t waker = pt_builder_text(b, read_text(r)).v;
+    if (!pt_reader_ok(r) || stack >= k->stack.count) {
+        pt_reader_fail(r, PT_ERR_DAMAGED, "a row of stack %" PRIu32, stack);
+        return;
+    }
+    if (!is_timeline) {
+        labels[count++] = (pt_label){
+            .key = pt_builder_text(b, "pid").v, .kind = PT_LABEL_NUMBER, .num = pid};
+        labels[count++] = text_label(k, "comm", comm);
+    }
+    if (wait != 0) labels[count++] = text_label(k, "wait", wait);
+    if (waker != 0) labels[count++] = text_label(k, "waker", waker);
+    if (is_uncertain != 0 && !is_timeline)
+        labels[count++] = text_label(k, "merge", pt_builder_text(b, "uncertain").v);
+    const kept_row row = {.stack = k->stack.items[stack],
+                          .labels = count > 0 ? pt_builder_labels(b, labels, count).v : 0};
+    PT_PUSH(k->row, row);
 }
 
 static int64_t read_value(pt_reader *r)
@@ -179,11 +210,12 @@ static void read_sample(kept *k, pt_reader *r)
     sample.comm = read_comm(k, r);
     for (uint32_t i = 0; i < k->event_count; i++)
         values[i] = read_value(r);
-    if (!pt_reader_ok(r) || row >= k->stack.count || !(k->flags & PT_KEEP_IS_TIMELINE)) {
-        pt_reader_fail(r, PT_ERR_DAMAGED, "a sample of stack %" PRIu32, row);
+    if (!pt_reader_ok(r) || row >= k->row.count || !(k->flags & PT_KEEP_IS_TIMELINE)) {
+        pt_reader_fail(r, PT_ERR_DAMAGED, "a sample of row %" PRIu32, row);
         return;
     }
-    sample.stack = k->stack.items[row].stack;
+    sample.stack = k->row.items[row].stack;
+    sample.labels = k->row.items[row].labels;
     pt_builder_timed_sample(k->builder, &sample);
 }
 
@@ -191,7 +223,10 @@ static void read_more(kept *k, pt_reader *r)
 {
     const uint32_t row = pt_read_u32(r), event = pt_read_u32(r);
     const int64_t more = (int64_t)pt_read_u64(r);
-    if (pt_reader_ok(r) && row < pt_builder_sample_count(k->builder) && event < k->event_count)
+    if (!pt_reader_ok(r) || event >= k->event_count) return;
+    if (!(k->flags & PT_KEEP_IS_TIMELINE) && row < k->row.count)
+        PT_PUSH(k->more, (kept_more){row, event, more});
+    else if (row < pt_builder_sample_count(k->builder))
         pt_builder_sample_more(k->builder, row, event, more);
 }
 
@@ -218,6 +253,7 @@ static void read_record(kept *k, uint32_t kind, pt_reader *r)
     case PT_KEEP_LOCATION: read_location(k, r); break;
     case PT_KEEP_CODE: read_code(k, r); break;
     case PT_KEEP_STACK: read_stack(k, r); break;
+    case PT_KEEP_ROW: read_row(k, r); break;
     case PT_KEEP_USER: read_user(k, r); break;
     case PT_KEEP_SAMPLE: read_sample(k, r); break;
     case PT_KEEP_MORE: read_more(k, r); break;
@@ -246,28 +282,38 @@ static pt_status read_journal(kept *k, const pt_blob *blob, pt_error *reterr)
     return pt_error_set(reterr, PT_ERR_FORMAT, "not the journal of a recording");
 }
 
-/* Reads the values. Stacks beyond the end of the file keep zeros: their values were not written
- * yet. */
-static void read_values(kept *k, const char *path)
+static void add_values(kept *k, uint32_t row, const int64_t *values)
+{
+    const kept_row *const to = &k->row.items[row];
+    pt_builder_add(k->builder, (pt_stack_id){to->stack}, (pt_labels_id){to->labels}, values);
+}
+
+/* Reads the values. Rows beyond the end of the file keep zeros: their values were not written yet.
+ */
+static void read_values(kept *k, const char *folder)
 {
     pt_blob blob = PT_BLOB_INIT;
     pt_error error = PT_ERROR_INIT;
-    int64_t values[PT_KEEP_EVENTS_MAX];
+    PT_FREE char *path = pt_strf("%s/" PT_KEEP_VALUES, folder);
     if (pt_file_read(path, PT_FILE_EMPTY_OK, UINT64_C(1) << KEPT_MAX_BYTES_SHIFT, &blob, &error) !=
         PT_OK)
         return;
     pt_reader r;
     pt_reader_init(&r, blob.data, blob.size, &error);
-    for (size_t i = 0; i < k->stack.count; i++) {
+    for (uint32_t i = 0; i < k->row.count; i++) {
+        int64_t values[PT_KEEP_EVENTS_MAX];
         if (pt_reader_left(&r) < k->event_count * sizeof(int64_t)) break;
         bool is_any = false;
         for (uint32_t event = 0; event < k->event_count; event++) {
             values[event] = read_value(&r);
             is_any |= values[event] != 0;
         }
-        if (is_any)
-            pt_builder_add(k->builder, (pt_stack_id){k->stack.items[i].stack},
-                           (pt_labels_id){k->stack.items[i].labels}, values);
+        if (is_any) add_values(k, i, values);
+    }
+    for (size_t i = 0; i < k->more.count; i++) {
+        int64_t values[PT_KEEP_EVENTS_MAX] = {0};
+        values[k->more.items[i].event] = k->more.items[i].more;
+        add_values(k, k->more.items[i].row, values);
     }
     pt_blob_done(&blob);
 }
@@ -292,6 +338,8 @@ static void store_provenance(const kept *k)
     p->lost = k->facts.lost;
     p->word_bytes = sizeof(void *);
     if (k->flags & PT_KEEP_HAS_WAITS) p->default_event = p->period_type;
+    PT_FREE char *typed = pt_strf("recorded with: %s", k->typed);
+    pt_builder_comment(b, pt_builder_text(b, typed));
     pt_builder_comment(
         b, pt_builder_text(b, "engine: perf events; read before the recording had ended"));
 }
@@ -304,26 +352,53 @@ bool pt_keep_is(const char *path)
            memcmp(head + 8, PT_KEEP_MAGIC, PT_KEEP_MAGIC_BYTES) == 0;
 }
 
-pt_status pt_keep_read(const char *path, const pt_profile **ret_profile, pt_error *reterr)
+/* Reads a folder's files into a builder, which the caller frees. */
+static pt_status read_folder(kept *k, const char *folder, pt_error *reterr)
 {
     pt_blob blob = PT_BLOB_INIT;
-    kept k = {.builder = NULL};
+    PT_FREE char *path = pt_strf("%s/" PT_KEEP_JOURNAL, folder);
     pt_status status = pt_file_read(path, 0, UINT64_C(1) << KEPT_MAX_BYTES_SHIFT, &blob, reterr);
     if (status != PT_OK) return status;
-    k.builder = pt_builder_new();
-    status = read_journal(&k, &blob, reterr);
+    k->builder = pt_builder_new();
+    status = read_journal(k, &blob, reterr);
+    if (status == PT_OK && !(k->flags & PT_KEEP_IS_TIMELINE)) read_values(k, folder);
+    pt_blob_done(&blob);
+    return status;
+}
+
+static void free_kept(kept *k)
+{
+    pt_builder_free(k->builder);
+    free(k->typed);
+    free(k->mapping.items);
+    free(k->location.items);
+    free(k->stack.items);
+    free(k->row.items);
+    free(k->more.items);
+}
+
+pt_status pt_keep_read(const char *path, const pt_profile **ret_profile, pt_error *reterr)
+{
+    kept k = {.builder = NULL};
+    PT_FREE char *folder = pt_strndup(path, (size_t)(pt_base_name(path) - path));
+    pt_status status = read_folder(&k, folder, reterr);
     if (status == PT_OK) {
-        PT_FREE char *values =
-            pt_strf("%.*s" PT_KEEP_VALUES, (int)(pt_base_name(path) - path), path);
-        if (!(k.flags & PT_KEEP_IS_TIMELINE)) read_values(&k, values);
         store_provenance(&k);
         status = pt_builder_freeze(k.builder, ret_profile, reterr);
-    } else {
-        pt_builder_free(k.builder);
+        k.builder = NULL;
     }
-    free(k.mapping.items);
-    free(k.location.items);
-    free(k.stack.items);
-    pt_blob_done(&blob);
+    free_kept(&k);
+    return status;
+}
+
+pt_status pt_keep_restore(const char *folder, pt_builder **ret_builder, pt_error *reterr)
+{
+    kept k = {.builder = NULL};
+    const pt_status status = read_folder(&k, folder, reterr);
+    if (status == PT_OK) {
+        *ret_builder = k.builder;
+        k.builder = NULL;
+    }
+    free_kept(&k);
     return status;
 }

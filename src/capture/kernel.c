@@ -72,3 +72,23 @@ bool pt_kernel_interrupts(pt_bpf_wait_settings *ret_settings)
     ret_settings->soft.bytes = found[3] - found[2];
     return left == 0;
 }
+
+bool pt_kernel_function(const char *function, uint64_t *ret_start, uint64_t *ret_limit)
+{
+    char line[256], name[200];
+    uint64_t addr;
+    FILE *const file = fopen("/proc/kallsyms", "re");
+    *ret_start = *ret_limit = 0;
+    /* The symbols are in the order of their addresses; several may have the same. */
+    while (file != NULL && *ret_limit == 0 && fgets(line, sizeof line, file) != NULL) {
+        if ((*ret_start == 0 && strstr(line, function) == NULL) ||
+            sscanf(line, "%" SCNx64 " %*c %199s", &addr, name) != 2)
+            continue;
+        if (*ret_start == 0 && strcmp(name, function) == 0)
+            *ret_start = addr;
+        else if (*ret_start != 0 && addr > *ret_start)
+            *ret_limit = addr;
+    }
+    if (file != NULL) fclose(file);
+    return *ret_limit != 0;
+}

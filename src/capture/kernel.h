@@ -1,4 +1,4 @@
-/* kernel.h: the running kernel as a mapping of a profile, and its interrupts. */
+/* kernel.h: the running kernel as a mapping of a profile, its interrupts and functions. */
 #ifndef PT_CAPTURE_KERNEL_H
 #define PT_CAPTURE_KERNEL_H
 
@@ -13,5 +13,8 @@ pt_mapping pt_kernel_mapping(pt_builder *builder);
 /* The ranges of the kernel's functions that begin hard and soft interrupts. False: the kernel hides
  * its addresses. */
 bool pt_kernel_interrupts(pt_bpf_wait_settings *ret_settings);
+
+/* Where a function of the kernel is. False: it has none of that name, or hides its addresses. */
+bool pt_kernel_function(const char *function, uint64_t *ret_start, uint64_t *ret_limit);
 
 #endif

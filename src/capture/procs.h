@@ -78,6 +78,7 @@ typedef struct pt_proc {
     bool is_dropped;            /* the kernel's walker drops its samples */
     uint32_t walked_generation; /* generation that the kernel's walker has; 0: none */
     bool is_user_told;          /* the sink has reported its user id */
+    uint32_t sink_round;        /* private to the sink: the fields below are of this round */
     uint32_t who;               /* private to the sink: its name as a row + 1; 0: none yet */
     uint32_t last_name;         /* private to the sink: last one of its names + 1; 0: none */
     uint32_t last_stack;        /* private to the sink: last one of its stacks + 1; 0: none */

@@ -48,7 +48,10 @@ typedef struct {
     bool is_id_kept;
 } shared_map;
 
-enum { RECENT_MAPS = 64 };
+enum {
+    RECENT_MAPS = 64,
+    AWAY_ROOM_BYTES = 64 << 20, /* rows are put away while the disk has this room */
+};
 
 /* A cache: the shared map of a process's mapping. */
 typedef struct {
@@ -92,7 +95,11 @@ struct pt_sink {
     uint32_t frames[PT_SINK_DEPTH_MAX];
     uint32_t told_count; /* processes with a reported user */
     pt_keep *keep;       /* or NULL */
-    uint32_t kept_count; /* locations already in keep */
+    uint32_t kept_count, kept_stacks; /* locations, stacks already in keep */
+    /* Rows may be put away: those below row_base were, in this many rounds. */
+    bool may_put_away;
+    uint32_t row_base, round;
+    size_t ended_rows; /* of the others: rows of processes that are forgotten */
 };
 
 pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mapping *kernel,
@@ -102,6 +109,7 @@ pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mappin
     sink->builder = builder;
     sink->procs = procs;
     sink->is_timeline = is_timeline;
+    sink->round = 1;
     sink->kernel = PT_NONE;
     memset(sink->frames_of, 0xff, sizeof sink->frames_of);
     sink->located = pt_alloc(RECENT_LOCATIONS, sizeof *sink->located);
@@ -116,14 +124,20 @@ pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mappin
     return sink;
 }
 
+static void free_known(pt_sink *sink)
+{
+    pt_index_done(&sink->known_of);
+    pt_index_done(&sink->row_of);
+    for (size_t i = 0; i < sink->known.count; i++)
+        free(sink->known.items[i].pcs);
+    sink->known.count = 0;
+}
+
 void pt_sink_free(pt_sink *sink)
 {
     if (sink == NULL) return;
-    pt_index_done(&sink->known_of);
-    pt_index_done(&sink->row_of);
+    free_known(sink);
     pt_index_done(&sink->shared);
-    for (size_t i = 0; i < sink->known.count; i++)
-        free(sink->known.items[i].pcs);
     free(sink->known.items);
     free(sink->stack.items);
     free(sink->value.items);
@@ -140,9 +154,10 @@ void pt_sink_name_by(pt_sink *sink, const pt_named *named)
     sink->named = named;
 }
 
-void pt_sink_keep_in(pt_sink *sink, pt_keep *keep)
+void pt_sink_keep_in(pt_sink *sink, pt_keep *keep, bool may_put_away)
 {
     sink->keep = keep;
+    sink->may_put_away = may_put_away && !sink->is_timeline;
 }
 
 static void keep_mapping(pt_sink *sink, const pt_mapping *mapping)
@@ -160,18 +175,37 @@ static uint32_t add_location(pt_sink *sink, const pt_location *location)
     return id;
 }
 
-/* Of a new row, whose frames are in sink->frames. */
-static void keep_stack(pt_sink *sink, const pt_sink_sample *s)
+/* Keeps a new row, and its stack if it is new. */
+static void keep_row(pt_sink *sink, const counted *row, uint8_t end)
 {
-    const uint32_t depth = s->count <= PT_SINK_DEPTH_MAX ? s->count : PT_SINK_DEPTH_MAX;
-    if (sink->keep != NULL)
-        pt_keep_stack(sink->keep, sink->frames, depth, s->end, s->proc->pid, s->proc->comm);
+    const pt_builder *const b = sink->builder;
+    const sink_who *const who = &sink->who.items[row->who / 2];
+    if (sink->keep == NULL) return;
+    if (row->stack == sink->kept_stacks) {
+        size_t depth;
+        const uint32_t *const frames =
+            pt_builder_stack_frames(b, (pt_stack_id){row->stack}, &depth);
+        pt_keep_stack(sink->keep, frames, (uint32_t)depth, end);
+        sink->kept_stacks++;
+    }
+    const pt_keep_who kept = {.stack = row->stack,
+                              .pid = who->pid,
+                              .comm = pt_builder_get_text(b, (pt_string_id){who->comm}),
+                              .wait = pt_builder_get_text(b, (pt_string_id){who->wait}),
+                              .waker = pt_builder_get_text(b, (pt_string_id){who->waker}),
+                              .is_uncertain = row->who % 2 != 0};
+    pt_keep_row(sink->keep, &kept);
 }
 
-static const int64_t *values_of(const void *arg, uint32_t stack)
+/* The values of a row that was not put away. */
+static int64_t *values_at(const pt_sink *sink, uint32_t row)
 {
-    const pt_sink *const sink = arg;
-    return sink->value.items + (size_t)stack * sink->value_count;
+    return sink->value.items + (size_t)(row - sink->row_base) * sink->value_count;
+}
+
+static const int64_t *values_of(const void *arg, uint32_t row)
+{
+    return values_at(arg, row);
 }
 
 /* Writes build ids that became known when images were read. */
@@ -189,10 +223,59 @@ static void keep_build_ids(pt_sink *sink)
     }
 }
 
-void pt_sink_write_kept(pt_sink *sink, const pt_keep_facts *facts)
+bool pt_sink_write_kept(pt_sink *sink, const pt_keep_facts *facts)
 {
     keep_build_ids(sink);
-    pt_keep_write(sink->keep, facts, values_of, sink);
+    return pt_keep_write(sink->keep, facts, values_of, sink);
+}
+
+bool pt_sink_should_put_away(const pt_sink *sink)
+{
+    const size_t rows = sink->stack.count;
+    return sink->may_put_away && rows > 0 && sink->ended_rows >= rows / 2 &&
+           rows * (sizeof *sink->stack.items + sink->value_count * sizeof *sink->value.items) +
+                   sink->who.count * sizeof *sink->who.items +
+                   pt_builder_code_bytes(sink->builder) >=
+               PT_SINK_AWAY_BYTES;
+}
+
+bool pt_sink_put_away(pt_sink *sink, const pt_keep_facts *facts)
+{
+    if (!pt_keep_has_room(sink->keep, AWAY_ROOM_BYTES) || !pt_sink_write_kept(sink, facts)) {
+        sink->may_put_away = false;
+        return false;
+    }
+    pt_keep_begin_anew(sink->keep);
+    pt_builder_forget_code(sink->builder);
+    free_known(sink);
+    memset(sink->located, 0, RECENT_LOCATIONS * sizeof *sink->located);
+    sink->row_base += (uint32_t)sink->stack.count;
+    sink->round++;
+    sink->stack.count = sink->value.count = sink->who.count = 0;
+    sink->free_known = sink->freed = sink->kept_count = sink->kept_stacks = 0;
+    sink->ended_rows = 0;
+    return true;
+}
+
+bool pt_sink_has_put_away(const pt_sink *sink)
+{
+    return sink->row_base > 0;
+}
+
+uint64_t pt_sink_unwritten(const pt_sink *sink)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sink->value.count; i += sink->value_count)
+        sum += (uint64_t)sink->value.items[i];
+    return sum;
+}
+
+/* What the sink knows of a process is void when its rows were put away. */
+static void renew_proc(const pt_sink *sink, pt_proc *proc)
+{
+    if (proc->sink_round == sink->round) return;
+    proc->sink_round = sink->round;
+    proc->who = proc->last_name = proc->last_stack = 0;
 }
 
 /* ---- mappings ---- */
@@ -438,15 +521,16 @@ static bool is_same(const known_stack *k, const pt_sink_sample *s, uint32_t who)
            memcmp(k->pcs, s->pcs, s->count * sizeof *s->pcs) == 0;
 }
 
-static uint32_t add_row(pt_sink *sink, uint32_t stack, uint32_t who)
+static uint32_t add_row(pt_sink *sink, uint32_t stack, uint32_t who, uint8_t end)
 {
     const counted row = {stack, who};
-    const size_t end = (sink->stack.count + 1) * sink->value_count;
-    PT_GROW(sink->value, end);
-    for (; sink->value.count < end; sink->value.count++)
+    const size_t values = (sink->stack.count + 1) * sink->value_count;
+    PT_GROW(sink->value, values);
+    for (; sink->value.count < values; sink->value.count++)
         sink->value.items[sink->value.count] = 0;
     PT_PUSH(sink->stack, row);
-    return (uint32_t)sink->stack.count - 1;
+    keep_row(sink, &row, end);
+    return sink->row_base + (uint32_t)sink->stack.count - 1;
 }
 
 static uint32_t take_place(pt_sink *sink)
@@ -465,6 +549,11 @@ static uint64_t row_hash(uint32_t stack, uint32_t who, uint32_t start)
     return pt_hash_mix(stack, pt_hash_u32_pair(who, start));
 }
 
+static uint32_t stack_of_row(const pt_sink *sink, uint32_t row)
+{
+    return sink->stack.items[row - sink->row_base].stack;
+}
+
 /* Builds the indexes anew, without what was freed. */
 static void build_known(pt_sink *sink)
 {
@@ -474,7 +563,7 @@ static void build_known(pt_sink *sink)
         const known_stack *const k = &sink->known.items[i];
         if (k->pcs == NULL) continue;
         pt_index_add(&sink->known_of, k->hash, (uint32_t)i);
-        pt_index_add(&sink->row_of, row_hash(sink->stack.items[k->row].stack, k->who, k->start),
+        pt_index_add(&sink->row_of, row_hash(stack_of_row(sink, k->row), k->who, k->start),
                      (uint32_t)i);
     }
     sink->freed = 0;
@@ -494,7 +583,7 @@ static uint32_t find_row(const pt_sink *sink, uint32_t stack, uint32_t who, uint
     const known_stack *const all = sink->known.items;
     return PT_INDEX_FIND(&sink->row_of, row_hash(stack, who, start), i,
                          all[i].pcs != NULL && all[i].start == start && all[i].who == who &&
-                             sink->stack.items[all[i].row].stack == stack);
+                             stack_of_row(sink, all[i].row) == stack);
 }
 
 /* Returns the row of a sample's stack. */
@@ -512,10 +601,9 @@ static uint32_t find_or_add(pt_sink *sink, const pt_sink_sample *s, uint32_t who
     if (is_new) {
         place = take_place(sink);
         sink->known.items[place] =
-            (known_stack){.before = s->proc->last_stack, .row = add_row(sink, stack, who)};
+            (known_stack){.before = s->proc->last_stack, .row = add_row(sink, stack, who, s->end)};
         s->proc->last_stack = place + 1;
         pt_index_add(&sink->row_of, row_hash(stack, who, start), place);
-        if (sink->keep != NULL) keep_stack(sink, s);
     }
     known_stack *const one = &sink->known.items[place];
     free(one->pcs);
@@ -537,8 +625,10 @@ static uint32_t find_or_add(pt_sink *sink, const pt_sink_sample *s, uint32_t who
 
 void pt_sink_forget(pt_sink *sink, pt_proc *proc)
 {
+    renew_proc(sink, proc);
     for (uint32_t place = proc->last_stack; place != 0;) {
         known_stack *const k = &sink->known.items[place - 1];
+        sink->ended_rows++;
         const uint32_t before = k->before;
         free(k->pcs);
         k->pcs = NULL;
@@ -553,17 +643,18 @@ void pt_sink_forget(pt_sink *sink, pt_proc *proc)
 uint32_t pt_sink_stack(pt_sink *sink, const pt_sink_sample *s)
 {
     if (sink->value_count == 0) sink->value_count = pt_builder_event_count(sink->builder);
+    renew_proc(sink, s->proc);
     return find_or_add(sink, s, who_of(sink, s));
 }
 
-uint32_t pt_sink_count(pt_sink *sink, uint32_t stack, const pt_sink_moment *moment)
+uint32_t pt_sink_count(pt_sink *sink, uint32_t row, const pt_sink_moment *moment)
 {
-    const counted *const c = &sink->stack.items[stack];
-    int64_t *const values = sink->value.items + (size_t)stack * sink->value_count;
+    const counted *const c = &sink->stack.items[row - sink->row_base];
+    int64_t *const values = values_at(sink, row);
     for (uint32_t i = 0; i < sink->value_count; i++)
         pt_saturating_into(&values[i], moment->values[i]);
-    if (sink->keep != NULL && !sink->is_timeline) pt_keep_changed(sink->keep, stack);
-    if (!sink->is_timeline) return stack;
+    if (sink->keep != NULL && !sink->is_timeline) pt_keep_changed(sink->keep, row);
+    if (!sink->is_timeline) return row;
     const sink_who *const w = &sink->who.items[c->who / 2];
     const pt_sample sample = {.stack = c->stack,
                               .labels = labels_of(sink, c).v,
@@ -575,26 +666,21 @@ uint32_t pt_sink_count(pt_sink *sink, uint32_t stack, const pt_sink_moment *mome
                               .comm = w->comm};
     pt_builder_timed_sample(sink->builder, &sample);
     if (sink->keep != NULL)
-        pt_keep_sample(sink->keep, stack, &sample,
+        pt_keep_sample(sink->keep, row, &sample,
                        pt_builder_get_text(sink->builder, (pt_string_id){w->comm}));
     return pt_builder_sample_count(sink->builder) - 1;
 }
 
-uint32_t pt_sink_woken(pt_sink *sink, uint32_t stack, uint8_t end, const char *waker)
+uint32_t pt_sink_woken(pt_sink *sink, uint32_t row, const char *waker)
 {
-    const counted before = sink->stack.items[stack];
+    enum { END_IS_KEPT = 0 }; /* the stack is not new */
+    const counted before = sink->stack.items[row - sink->row_base];
     sink_who who = sink->who.items[before.who / 2];
     who.waker = pt_builder_text(sink->builder, waker).v;
     who.before = 0;
     PT_PUSH(sink->who, who);
-    if (sink->keep != NULL) {
-        size_t depth;
-        const uint32_t *const frames =
-            pt_builder_stack_frames(sink->builder, (pt_stack_id){before.stack}, &depth);
-        pt_keep_stack(sink->keep, frames, (uint32_t)depth, end, who.pid,
-                      pt_builder_get_text(sink->builder, (pt_string_id){who.comm}));
-    }
-    return add_row(sink, before.stack, (uint32_t)(sink->who.count - 1) * 2 + before.who % 2);
+    return add_row(sink, before.stack, (uint32_t)(sink->who.count - 1) * 2 + before.who % 2,
+                   END_IS_KEPT);
 }
 
 uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *s)
@@ -608,17 +694,19 @@ void pt_sink_more(pt_sink *sink, uint32_t row, int64_t more)
     enum { SECOND = 1 };
     if (sink->is_timeline) {
         pt_builder_sample_more(sink->builder, row, SECOND, more);
-        if (sink->keep != NULL) pt_keep_sample_more(sink->keep, row, SECOND, more);
+        if (sink->keep != NULL) pt_keep_more(sink->keep, row, SECOND, more);
+    } else if (row < sink->row_base) {
+        pt_keep_more(sink->keep, row, SECOND, more);
     } else {
-        pt_saturating_into(&sink->value.items[(size_t)row * sink->value_count + SECOND], more);
+        pt_saturating_into(&values_at(sink, row)[SECOND], more);
         if (sink->keep != NULL) pt_keep_changed(sink->keep, row);
     }
 }
 
 /* Is there a value? A stack of waits may have none: they are counted with their wakers. */
-static bool has_values(const pt_sink *sink, uint32_t stack)
+static bool has_values(const pt_sink *sink, uint32_t row)
 {
-    const int64_t *const values = values_of(sink, stack);
+    const int64_t *const values = values_at(sink, row);
     for (uint32_t i = 0; i < sink->value_count; i++)
         if (values[i] != 0) return true;
     return false;

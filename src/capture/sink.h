@@ -3,7 +3,8 @@
  *   process, kernel pcs, user pcs ---> known stack? count it : make locations, intern the stack
  *
  * A stack is looked up by its bytes first; only a new stack costs more than its hash. Of a process
- * that is forgotten, 24 bytes a stack (with two events) and 8 for its name stay until the end.
+ * that is forgotten, 24 bytes a stack (with two events) and 20 for its name stay until all rows are
+ * put away: they are in the files of the recording (keep.h) then, and not in memory.
  * Processes map one file at different addresses (address randomisation). All these mappings are one
  * mapping of the profile, at the first address.
  */
@@ -15,7 +16,11 @@
 #include "capture/procs.h"
 #include "model/builder.h"
 
-enum { PT_SINK_DEPTH_MAX = 1024, PT_SINK_VALUES = 7 };
+enum {
+    PT_SINK_DEPTH_MAX = 1024,
+    PT_SINK_VALUES = 7,
+    PT_SINK_AWAY_BYTES = 1 << 20, /* rows of less memory are not put away */
+};
 
 /* Kernel pcs of time that no sample shows: in the kernel, where that may not be sampled, and of a
  * thread before its events were open. Such a stack has one frame, which has a name only. */
@@ -55,18 +60,31 @@ void pt_sink_free(pt_sink *sink);
 
 /* Call before the first sample with frames of Python: where their functions are. */
 void pt_sink_name_by(pt_sink *sink, const pt_named *named);
-/* Call before the first sample: also writes all rows to the keep, which stays the caller's. */
-void pt_sink_keep_in(pt_sink *sink, pt_keep *keep);
-/* Writes rows to the keep that are new or changed since the last call. */
-void pt_sink_write_kept(pt_sink *sink, const pt_keep_facts *facts);
+/* Call before the first sample: also writes all rows to the keep, which stays the caller's.
+ * may_put_away: rows may leave memory; then only pt_sink_more is called for a row that was returned
+ * earlier. */
+void pt_sink_keep_in(pt_sink *sink, pt_keep *keep, bool may_put_away);
+/* Writes rows to the keep that are new or changed since the last call. False: it failed, now or
+ * before. */
+bool pt_sink_write_kept(pt_sink *sink, const pt_keep_facts *facts);
+
+/* True if most rows are of processes that are forgotten, and take much memory. */
+bool pt_sink_should_put_away(const pt_sink *sink);
+/* Writes all rows and forgets them. False: they cannot be written, so they stay. */
+bool pt_sink_put_away(pt_sink *sink, const pt_keep_facts *facts);
+/* True if rows were put away: all of them are in the keep, if the last write succeeded
+ * (pt_keep_restore), and pt_sink_finish is not called. */
+bool pt_sink_has_put_away(const pt_sink *sink);
+/* The samples since, in periods: those that a failed write may have lost. */
+uint64_t pt_sink_unwritten(const pt_sink *sink);
 
 /* Adds a sample; returns its row. */
 uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *sample);
-/* The same in two steps: the number of the sample's stack, and values that are added to it. */
+/* The same in two steps: the row of the sample's stack, and values that are added to it. */
 uint32_t pt_sink_stack(pt_sink *sink, const pt_sink_sample *sample);
-uint32_t pt_sink_count(pt_sink *sink, uint32_t stack, const pt_sink_moment *moment);
-/* The number of the same stack with a label `waker`, each time a new one. end: of the stack. */
-uint32_t pt_sink_woken(pt_sink *sink, uint32_t stack, uint8_t end, const char *waker);
+uint32_t pt_sink_count(pt_sink *sink, uint32_t row, const pt_sink_moment *moment);
+/* The row of the same stack with a label `waker`, each time a new one. */
+uint32_t pt_sink_woken(pt_sink *sink, uint32_t row, const char *waker);
 /* Adds to the second value of a row. */
 void pt_sink_more(pt_sink *sink, uint32_t row, int64_t more);
 

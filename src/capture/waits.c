@@ -9,27 +9,43 @@
 
 #include "base/hash.h"
 #include "capture/capture_int.h"
+#include "capture/kernel.h"
 #include "capture/wait_kind.h"
 
 /* ---- events of switches ---- */
 
-static pt_waiting *waiting_of(pt_capture *c, uint32_t tid, bool make)
+static pt_waiting **place_of(pt_capture *c, uint32_t tid)
 {
-    const uint64_t hash = pt_hash_u32_pair(tid, 3);
-    const uint32_t known = PT_INDEX_FIND(&c->waiting_of, hash, i, c->waiting.items[i].tid == tid);
-    if (known != PT_NONE) return &c->waiting.items[known];
-    if (!make) return NULL;
-    pt_index_add(&c->waiting_of, hash, (uint32_t)c->waiting.count);
-    PT_GROW(c->waiting, c->waiting.count + 1);
-    pt_waiting *const added = &c->waiting.items[c->waiting.count++];
-    *added = (pt_waiting){.tid = tid};
-    return added;
+    pt_waiting **at = &c->waiting.of_tid[tid % PT_WAITING_BUCKETS];
+    while (*at != NULL && (*at)->tid != tid)
+        at = &(*at)->next;
+    return at;
+}
+
+static pt_waiting *waiting_of(pt_capture *c, uint32_t tid)
+{
+    pt_waiting **const at = place_of(c, tid);
+    if (*at == NULL) {
+        *at = pt_alloc(1, sizeof **at);
+        (*at)->tid = tid;
+    }
+    return *at;
+}
+
+static void drop_waiting(pt_waiting **at)
+{
+    pt_waiting *const w = *at;
+    if (w == NULL) return;
+    *at = w->next;
+    free(w->pcs);
+    free(w);
 }
 
 void pt_waits_begin(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
 {
-    pt_waiting *const w = waiting_of(c, r->tid, true);
-    if (w->is_gone || r->tid == UINT32_MAX) return; /* tid of a dead thread */
+    if (r->tid == UINT32_MAX) return; /* tid of a dead thread */
+    pt_waiting *const w = waiting_of(c, r->tid);
+    if (w->is_gone) return;
     if (w->room < c->stack.count) {
         w->room = c->stack.count;
         w->pcs = pt_realloc(w->pcs, w->room, sizeof *w->pcs);
@@ -44,9 +60,8 @@ void pt_waits_begin(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
     w->is_ready = false;
 }
 
-static void end_wait(pt_capture *c, uint32_t tid, uint32_t cpu, uint64_t now_ns)
+static void end_wait(pt_capture *c, pt_waiting *w, uint32_t cpu, uint64_t now_ns)
 {
-    pt_waiting *const w = waiting_of(c, tid, false);
     if (w == NULL || w->since_ns == 0) return;
     const uint64_t since_ns = w->since_ns;
     pt_proc *const proc = pt_procs_find(&c->procs, w->pid);
@@ -54,7 +69,7 @@ static void end_wait(pt_capture *c, uint32_t tid, uint32_t cpu, uint64_t now_ns)
     if (now_ns <= since_ns || proc == NULL || proc->start != w->start) return;
     const int64_t waited_ns = (int64_t)(now_ns - since_ns);
     const pt_sink_sample sample = {.proc = proc,
-                                   .tid = tid,
+                                   .tid = w->tid,
                                    .cpu = cpu,
                                    .time_ns = (int64_t)since_ns + c->unix_offset_ns,
                                    .pcs = w->pcs,
@@ -70,20 +85,38 @@ static void end_wait(pt_capture *c, uint32_t tid, uint32_t cpu, uint64_t now_ns)
 
 void pt_waits_on_switch(pt_capture *c, const pt_perf_record *r)
 {
-    if (!r->sched.is_out) {
-        end_wait(c, r->tid, r->cpu, r->time_ns);
-        return;
-    }
-    pt_waiting *const w = waiting_of(c, r->tid, false);
-    if (w != NULL) w->is_ready = r->sched.is_preempted;
+    pt_waiting *const w = *place_of(c, r->tid);
+    if (!r->sched.is_out)
+        end_wait(c, w, r->cpu, r->time_ns);
+    else if (w != NULL)
+        w->is_ready = r->sched.is_preempted;
 }
 
 void pt_waits_reset(pt_capture *c, uint32_t tid, bool is_gone)
 {
-    if (!c->options.off_cpu) return;
-    pt_waiting *const w = waiting_of(c, tid, true);
-    free(w->pcs);
-    *w = (pt_waiting){.tid = tid, .is_gone = is_gone};
+    if (!c->options.off_cpu || c->set.plan.walks_waits) return;
+    drop_waiting(place_of(c, tid));
+    if (!is_gone) return;
+    waiting_of(c, tid)->is_gone = true;
+    uint32_t *const slot = &c->waiting.gone[c->waiting.gone_count++ % PT_WAITING_GONE];
+    pt_waiting **const oldest = place_of(c, *slot);
+    if (*slot != tid && *oldest != NULL && (*oldest)->is_gone) drop_waiting(oldest);
+    *slot = tid;
+}
+
+/* Ends the waits that have no end yet. A thread that has ended waits in do_task_dead: the record of
+ * its end may be lost. */
+static void end_open_waits(pt_capture *c, uint64_t now_ns)
+{
+    uint64_t start, limit;
+    const bool is_known = pt_kernel_function("do_task_dead", &start, &limit);
+    for (size_t i = 0; i < PT_WAITING_BUCKETS; i++)
+        for (pt_waiting *w = c->waiting.of_tid[i]; w != NULL; w = w->next) {
+            bool is_dead = false;
+            for (uint32_t at = 0; is_known && at < w->kernel_count; at++)
+                is_dead |= w->pcs[at] - 1 >= start && w->pcs[at] - 1 < limit; /* a return address */
+            if (!is_dead) end_wait(c, w, PT_NONE, now_ns);
+        }
 }
 
 /* ---- waits that the kernel's program sees ---- */
@@ -112,8 +145,7 @@ void pt_waits_stack(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
         .wait = wait->role == PT_BPF_WAKER
                     ? NULL
                     : pt_wait_kind(wait->call, wait->mode, wait->is_io != 0)};
-    pt_wait_stack added = {
-        .key = wait->key, .row = pt_sink_stack(c->sink, &sample), .end = c->stack.end};
+    pt_wait_stack added = {.key = wait->key, .row = pt_sink_stack(c->sink, &sample)};
     if (wait->role == PT_BPF_WAKER) memcpy(added.waker, proc->comm, sizeof added.waker);
     PT_INDEX_PUSH(&waits->of_key, wait->key, waits->stack, added);
 }
@@ -142,7 +174,7 @@ static void add_waits(pt_capture *c, const pt_bpf_count *one, uint32_t tid, uint
     uint32_t waker_row;
     const char *const waker = waker_of(waits, one->waker, &waker_row);
     if (*row == PT_NONE)
-        *row = waker != NULL ? pt_sink_woken(c->sink, stack->row, stack->end, waker) : stack->row;
+        *row = waker != NULL ? pt_sink_woken(c->sink, stack->row, waker) : stack->row;
     int64_t values[PT_SINK_VALUES] = {[OFF_CPU] = (int64_t)one->off_ns,
                                       [READY] = (int64_t)one->ready_ns,
                                       [WAITS] = (int64_t)one->waits,
@@ -226,8 +258,7 @@ void pt_waits_read(pt_capture *c)
 
 void pt_waits_finish(pt_capture *c, uint64_t now_ns)
 {
-    for (size_t i = 0; i < c->waiting.count; i++)
-        end_wait(c, c->waiting.items[i].tid, PT_NONE, now_ns);
+    if (c->options.off_cpu && !c->set.plan.walks_waits) end_open_waits(c, now_ns);
     pt_waits_read(c);
     c->kernel_waits.end_ns = now_ns;
     if (c->walker == NULL || !c->set.plan.walks_waits) return;
@@ -237,10 +268,9 @@ void pt_waits_finish(pt_capture *c, uint64_t now_ns)
 
 void pt_waits_done(pt_capture *c)
 {
-    for (size_t i = 0; i < c->waiting.count; i++)
-        free(c->waiting.items[i].pcs);
-    free(c->waiting.items);
-    pt_index_done(&c->waiting_of);
+    for (size_t i = 0; i < PT_WAITING_BUCKETS; i++)
+        while (c->waiting.of_tid[i] != NULL)
+            drop_waiting(&c->waiting.of_tid[i]);
     free(c->kernel_waits.stack.items);
     free(c->kernel_waits.sum.items);
     pt_index_done(&c->kernel_waits.of_key);

@@ -576,6 +576,34 @@ pt_stack_id pt_builder_stack(pt_builder *b, const uint32_t *frames, size_t depth
 
 _Static_assert(sizeof(pt_label) == 24, "pt_label must have no padding: its bytes are hashed");
 
+static size_t index_bytes(const pt_index *index)
+{
+    return index->slots != NULL ? (size_t)(index->mask + 1) * sizeof *index->slots : 0;
+}
+
+size_t pt_builder_code_bytes(const pt_builder *b)
+{
+    const builder_stacks *const stacks = &b->stack;
+    const builder_locations *const locations = &b->location;
+    return b->function.count * sizeof *b->function.row + index_bytes(&b->function.index) +
+           locations->count * sizeof *locations->row +
+           locations->line_count * sizeof *locations->line + index_bytes(&locations->index) +
+           stacks->count * (sizeof *stacks->offset + sizeof *stacks->end) +
+           (size_t)stacks->offset[stacks->count] * sizeof *stacks->frame +
+           index_bytes(&stacks->index);
+}
+
+void pt_builder_forget_code(pt_builder *b)
+{
+    PT_BUG_IF(b->sample.count > 0);
+    pt_index_done(&b->function.index);
+    pt_index_done(&b->location.index);
+    pt_index_done(&b->stack.index);
+    b->function.count = b->function.indexed = 0;
+    b->location.count = b->location.indexed = b->location.line_count = 0;
+    b->stack.count = 0;
+}
+
 pt_labels_id pt_builder_labels(pt_builder *b, const pt_label *labels, size_t count)
 {
     builder_labels *t = &b->labels;

@@ -191,6 +191,11 @@ uint64_t pt_builder_bound_inlined(pt_builder *b, uint64_t frames_max);
  * were not cut. */
 uint64_t pt_builder_bound_names(pt_builder *b, uint64_t bytes_max);
 
+/* The memory of all functions, locations and stacks. */
+size_t pt_builder_code_bytes(const pt_builder *b);
+/* Removes them; their numbers begin at 0 again. There are no samples yet. */
+void pt_builder_forget_code(pt_builder *b);
+
 /* Freezes the rows to a profile with a single reference, and consumes the builder in any case.
  * PT_ERR_DAMAGED if an id refers to no row (pt_profile_check); a reader of ids must therefore check
  * them itself. */

@@ -278,6 +278,9 @@ static void say_doubts(const perf_run *run)
         pt_say("%" PRIu64 " threads are not in the recording: they ended first, or the "
                "kernel denied access to them",
                f->missed_threads);
+    if (f->unwritten > 0)
+        pt_say("up to %" PRIu64 " samples are missing: the disk of /dev/shm or TMPDIR was full",
+               f->unwritten);
     const uint64_t lost = pt_capture_lost(f, used);
     if (lost >= BEYOND_CHANCE && lost > f->stacks / 100)
         pt_say("%" PRIu64 " samples were lost: they came faster than pitot reads them; use a %s",

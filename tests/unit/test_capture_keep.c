@@ -1,5 +1,5 @@
 /* test_capture_keep.c: what a recording keeps comes back, as far as it was written, and damage does
- * no harm.
+ * no harm; rows that leave memory come back whole.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "capture/keep.h"
+#include "capture/sink.h"
 
 enum { EVENTS = 2, STACKS = 200 };
 
@@ -85,7 +86,13 @@ static void add_stack(pt_keep *keep, uint32_t n)
 {
     const uint32_t frames[] = {n, 0};
     pt_keep_location(keep, &(pt_location){.address = 0x1000 + n, .flags = PT_LOCATION_USER});
-    pt_keep_stack(keep, frames, 2, PT_STACK_END_ROOT, 7 + n % 2, "prog");
+    pt_keep_stack(keep, frames, 2, PT_STACK_END_ROOT);
+    pt_keep_row(keep, &(pt_keep_who){.stack = n,
+                                     .pid = 7 + n % 2,
+                                     .comm = "prog",
+                                     .wait = "",
+                                     .waker = n % 5 == 4 ? "waker" : "",
+                                     .is_uncertain = n % 3 == 2});
 }
 
 static void count(pt_keep *keep, uint32_t n, int64_t more)
@@ -100,7 +107,7 @@ static void write_keep(pt_keep *keep, uint64_t lost)
     const pt_keep_facts facts = {
         .duration_ns = 5000, .used_ns = 4000, .seen_ns = 3000, .lost = lost};
     assert_true(pt_keep_is_behind(keep));
-    pt_keep_write(keep, &facts, values_of, NULL);
+    assert_true(pt_keep_write(keep, &facts, values_of, NULL));
     assert_false(pt_keep_is_behind(keep));
 }
 
@@ -163,7 +170,7 @@ static void samples_of_a_timeline_come_back_with_time_and_thread(void **state)
         pt_keep_sample(keep, 0,
                        &(pt_sample){.values = one, .time_ns = 100 + n, .pid = 7, .tid = 70 + n},
                        "prog");
-    pt_keep_sample_more(keep, 1, 1, 500);
+    pt_keep_more(keep, 1, 1, 500);
     write_keep(keep, 0);
     pt_keep_free(keep);
     PT_UNREF_PROFILE const pt_profile *p = read_keep();
@@ -172,6 +179,111 @@ static void samples_of_a_timeline_come_back_with_time_and_thread(void **state)
     assert_int_equal(p->sample->time_ns[2], 102);
     assert_int_equal(p->sample->tid[2], 72);
     assert_string_equal(pt_text(p, p->sample->comm[0]), "prog");
+}
+
+/* ---- rows that leave memory ---- */
+
+enum { PROCESSES = 200, SAMPLES_EACH = 12 };
+
+/* Samples of processes that come and go beside one that stays; each sample's value changes once,
+ * some only when other rows have come. away_every: rows are put away after each that many
+ * processes; 0: never. */
+static const pt_profile *record_processes(unsigned away_every)
+{
+    const pt_profile *profile = NULL;
+    pt_error error = PT_ERROR_INIT;
+    const pt_keep_facts facts = {.duration_ns = 1};
+    pt_procs procs;
+    pt_procs_init(&procs, "/nowhere");
+    pt_builder *b = builder_with_events();
+    pt_keep *keep = NULL;
+    const pt_keep_head head = {.is_clock = true, .period = 1000, .hz = 1000000, .typed = ""};
+    assert_int_equal(pt_keep_new(folder, &head, b, &keep, &error), PT_OK);
+    pt_sink *const sink = pt_sink_new(b, &procs, NULL, false);
+    pt_sink_keep_in(sink, keep, true);
+    uint32_t before = PT_NONE;
+    for (uint32_t n = 0; n < PROCESSES; n++) {
+        const uint32_t pids[] = {9, 1000 + n};
+        for (uint32_t i = 0; i < SAMPLES_EACH; i++) {
+            pt_perf_record r = {.type = PERF_RECORD_COMM, .pid = pids[i % 2], .tid = pids[i % 2]};
+            r.comm.text = i % 2 == 0 ? "stays" : "passes";
+            pt_proc *const proc = pt_procs_on_comm(&procs, &r);
+            const uint64_t pcs[] = {0x1000 + n % 50, 0x2000 + i, 0x3000};
+            const pt_sink_sample sample = {.proc = proc,
+                                           .tid = 9,
+                                           .pcs = pcs,
+                                           .count = 3,
+                                           .end = i % 3 == 0 ? PT_STACK_END_ROOT
+                                                             : PT_STACK_END_NO_RULE,
+                                           .wait = i % 4 == 1 ? "lock" : NULL,
+                                           .is_uncertain = i % 5 == 2,
+                                           .values = {1, 1000}};
+            const uint32_t row = pt_sink_add(sink, &sample);
+            if (before != PT_NONE) pt_sink_more(sink, before, (int64_t)i - 3);
+            before = row;
+        }
+        pt_sink_forget(sink, pt_procs_find(&procs, pids[1]));
+        if (away_every > 0 && n % away_every == away_every - 1)
+            assert_true(pt_sink_put_away(sink, &facts));
+    }
+    assert_int_equal(pt_sink_has_put_away(sink), away_every > 0);
+    if (away_every > 0) {
+        assert_true(pt_sink_write_kept(sink, &facts));
+        pt_builder_free(b);
+        assert_int_equal(pt_keep_restore(folder, &b, &error), PT_OK);
+    } else {
+        pt_sink_finish(sink);
+    }
+    assert_int_equal(pt_builder_freeze(b, &profile, &error), PT_OK);
+    pt_sink_free(sink);
+    pt_keep_free(keep);
+    pt_procs_done(&procs);
+    unlink(journal);
+    unlink(values_path);
+    const pt_profile *const canonical = pt_profile_canonical(profile);
+    pt_profile_unref(profile);
+    return canonical;
+}
+
+static void rows_that_were_put_away_come_back(void **state)
+{
+    static const unsigned every[] = {1, 7, 200};
+    PT_UNREF_PROFILE const pt_profile *whole = record_processes(0);
+    assert_int_equal(pt_profile_total(whole, 0), PROCESSES * SAMPLES_EACH);
+    for (size_t i = 0; i < sizeof every / sizeof every[0]; i++) {
+        char difference[256] = "";
+        PT_UNREF_PROFILE const pt_profile *p = record_processes(every[i]);
+        pt_profile_equal(whole, p, difference, sizeof difference);
+        assert_string_equal(difference, "");
+    }
+}
+
+/* Rows stay in memory while most of them are of processes that live. */
+static void rows_of_processes_that_live_are_not_put_away(void **state)
+{
+    enum { MANY = 30000 };
+    pt_error error = PT_ERROR_INIT;
+    pt_procs procs;
+    pt_procs_init(&procs, "/nowhere");
+    PT_FREE_BUILDER pt_builder *b = builder_with_events();
+    pt_keep *keep = NULL;
+    const pt_keep_head head = {.period = 1000, .typed = ""};
+    assert_int_equal(pt_keep_new(folder, &head, b, &keep, &error), PT_OK);
+    pt_sink *const sink = pt_sink_new(b, &procs, NULL, false);
+    pt_sink_keep_in(sink, keep, true);
+    pt_proc *const proc = pt_procs_get(&procs, 9);
+    for (uint32_t n = 0; n < MANY; n++) {
+        const uint64_t pcs[] = {0x1000 + n, 0x3000};
+        const pt_sink_sample sample = {
+            .proc = proc, .tid = 9, .pcs = pcs, .count = 2, .values = {1, 1000}};
+        pt_sink_add(sink, &sample);
+    }
+    assert_false(pt_sink_should_put_away(sink));
+    pt_sink_forget(sink, proc);
+    assert_true(pt_sink_should_put_away(sink));
+    pt_sink_free(sink);
+    pt_keep_free(keep);
+    pt_procs_done(&procs);
 }
 
 /* A recorder may be killed in the middle of a write, and files may be anything. */
@@ -220,6 +332,8 @@ int main(void)
 #define ROW(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
         ROW(what_was_written_comes_back),
         ROW(samples_of_a_timeline_come_back_with_time_and_thread),
+        ROW(rows_that_were_put_away_come_back),
+        ROW(rows_of_processes_that_live_are_not_put_away),
         ROW(what_is_cut_or_damaged_is_read_up_to_there),
     };
     return cmocka_run_group_tests_name("capture_keep", tests, NULL, NULL);
