@@ -37,7 +37,7 @@ typedef struct pt_waiting {
 /* A stack of waits that the kernel's walker has sent. */
 typedef struct pt_wait_stack {
     uint64_t key;
-    uint32_t row; /* of the sink */
+    uint32_t row;              /* of the sink */
     char waker[PT_COMM_BYTES]; /* of a stack that woke a thread: the name of its process */
 } pt_wait_stack;
 

@@ -42,11 +42,11 @@ typedef struct pt_keep_facts {
 
 /* Whose samples a row counts. */
 typedef struct pt_keep_who {
-    uint32_t stack;          /* its number among pt_keep_stack calls */
-    uint32_t pid;            /* this and comm are unused in a timeline: each sample has its own */
+    uint32_t stack; /* its number among pt_keep_stack calls */
+    uint32_t pid;   /* this and comm are unused in a timeline: each sample has its own */
     const char *comm;
     const char *wait, *waker; /* labels; "": none */
-    bool is_uncertain;       /* label `merge` */
+    bool is_uncertain;        /* label `merge` */
 } pt_keep_who;
 
 /* ---- writing ---- */

@@ -180,8 +180,8 @@ static void read_row(kept *k, pt_reader *r)
         return;
     }
     if (!is_timeline) {
-        labels[count++] = (pt_label){
-            .key = pt_builder_text(b, "pid").v, .kind = PT_LABEL_NUMBER, .num = pid};
+        labels[count++] =
+            (pt_label){.key = pt_builder_text(b, "pid").v, .kind = PT_LABEL_NUMBER, .num = pid};
         labels[count++] = text_label(k, "comm", comm);
     }
     if (wait != 0) labels[count++] = text_label(k, "wait", wait);

@@ -93,8 +93,8 @@ struct pt_sink {
     recent_map recent[RECENT_MAPS];
     recent_location *located; /* RECENT_LOCATIONS */
     uint32_t frames[PT_SINK_DEPTH_MAX];
-    uint32_t told_count; /* processes with a reported user */
-    pt_keep *keep;       /* or NULL */
+    uint32_t told_count;              /* processes with a reported user */
+    pt_keep *keep;                    /* or NULL */
     uint32_t kept_count, kept_stacks; /* locations, stacks already in keep */
     /* Rows may be put away: those below row_base were, in this many rounds. */
     bool may_put_away;
