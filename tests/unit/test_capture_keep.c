@@ -265,7 +265,7 @@ static void rows_of_processes_that_live_are_not_put_away(void **state)
     pt_error error = PT_ERROR_INIT;
     pt_procs procs;
     pt_procs_init(&procs, "/nowhere");
-    PT_FREE_BUILDER pt_builder *b = builder_with_events();
+    FREE_BUILDER pt_builder *b = builder_with_events();
     pt_keep *keep = NULL;
     const pt_keep_head head = {.period = 1000, .typed = ""};
     assert_int_equal(pt_keep_new(folder, &head, b, &keep, &error), PT_OK);
