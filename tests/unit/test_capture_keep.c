@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../check/profile_equal.h"
 #include "base/file.h"
 #include "capture/keep.h"
 #include "capture/sink.h"
