@@ -19,11 +19,14 @@ static void read_code(memory *m, const pt_ruby_layout *layout, const pt_ruby_key
     check(code.first_line >= 0);
     check(pt_ruby_line(layout, read_memory, m, &code, frame->pc) >= 0);
     const uint64_t owner = pt_ruby_owner(read_memory, m, frame->env);
-    if (pt_ruby_name(layout, read_memory, m, keys, &code, owner, text, sizeof text, &bytes))
-        check(bytes <= sizeof text);
-    if (pt_ruby_text(read_memory, m, code.path, text, sizeof text, &bytes))
-        check(bytes <= sizeof text && memchr(text, '\0', bytes) == NULL);
-    pt_ruby_check(read_memory, m, &code, &sum);
+    pt_ruby_names names;
+    if (pt_ruby_names_at(layout, read_memory, m, keys, &code, owner, &names)) {
+        if (pt_ruby_name(read_memory, m, &names, text, sizeof text, &bytes))
+            check(bytes <= sizeof text);
+        if (pt_ruby_path(read_memory, m, &names, text, sizeof text, &bytes))
+            check(bytes <= sizeof text && memchr(text, '\0', bytes) == NULL);
+    }
+    pt_ruby_check(layout, read_memory, m, &code, &sum);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -43,8 +43,7 @@ static inline bool append_frame(pt_bpf_cpu *c, uint64_t first, uint64_t second)
 }
 
 /* Is the code new to this cpu? Code with the same hash replaces each other. */
-static inline bool meet_code(pt_bpf_cpu *c, uint64_t addr, const pt_python_code *fields,
-                             uint32_t check)
+static inline bool meet_code(pt_bpf_cpu *c, uint64_t addr, uint32_t check)
 {
     const uint64_t one = UINT64_C(0x9e3779b97f4a7c15);
     const uint64_t hash = ((addr ^ c->process) * one ^ check) * one;
@@ -59,30 +58,44 @@ static inline bool meet_code(pt_bpf_cpu *c, uint64_t addr, const pt_python_code 
     c->code.end = PT_BPF_CODE_END;
     c->code.code = addr;
     c->code.check = check;
-    c->code.fields = *fields;
     return true;
 }
 
 /* Appends a frame that executes the code at addr, and meets the code. marks: PT_BPF_FRAME_ENTRY,
  * PT_BPF_FRAME_HELD. check: of the code, in 64 bits. False: there is no room, or no code can be
  * there. */
-static inline bool append_code_frame(pt_bpf_cpu *c, uint64_t addr, uint64_t marks,
-                                     const pt_python_code *fields, uint64_t check, int32_t line)
+static inline bool append_code_frame(pt_bpf_cpu *c, uint64_t addr, uint64_t marks, uint64_t check,
+                                     int32_t line)
 {
     const uint32_t short_check = pt_interp_short_check(check);
     if (PT_BPF_FRAME_CODE(addr) != addr) return false;
-    c->is_code_new = meet_code(c, addr, fields, short_check);
+    c->is_code_new = meet_code(c, addr, short_check);
     return append_frame(c, addr | marks, (uint64_t)short_check << 32 | (uint32_t)(line + 1));
 }
 
-/* Copies at most `room` bytes, a power of two, of an object. Returns their number; 0: unreadable.
- */
-#define COPY_OBJECT(to, room, object, wanted)                                                      \
-    __extension__({                                                                                \
-        uint64_t size_ = (wanted) < (room)-8 ? (wanted) : (room)-8;                                \
+/* Copies the beginning of an object of `wanted` bytes to a part of the code's record: name, file or
+ * more. The part's size is a power of two. */
+#define COPY_OBJECT(code, part, object, wanted)                                                    \
+    do {                                                                                           \
+        enum { ROOM_ = sizeof(code)->part };                                                       \
+        uint64_t size_ = (wanted) < ROOM_ - 8 ? (wanted) : ROOM_ - 8;                              \
         BARRIER(size_);                                                                            \
-        size_ &= (room)-1;                                                                         \
-        read_memory((to), (uint32_t)size_, (object)) ? (uint32_t)size_ : 0;                        \
-    })
+        size_ &= ROOM_ - 1;                                                                        \
+        (code)->part##_from.addr = (object);                                                       \
+        (code)->part##_from.is_ended = false;                                                      \
+        (code)->part##_from.bytes =                                                                \
+            read_memory((code)->part, (uint32_t)size_, (object)) ? (uint32_t)size_ : 0;            \
+    } while (0)
+
+/* Copies the beginning of a terminated text to such a part. */
+#define COPY_TEXT(code, part, text)                                                                \
+    do {                                                                                           \
+        enum { ROOM_ = sizeof(code)->part };                                                       \
+        const uint32_t bytes_ = read_text((code)->part, ROOM_, (text));                            \
+        const bool is_cut_ = bytes_ == ROOM_; /* its last byte is not the text's end */            \
+        (code)->part##_from.addr = (text);                                                         \
+        (code)->part##_from.is_ended = !is_cut_ && bytes_ != 0;                                    \
+        (code)->part##_from.bytes = bytes_ - is_cut_;                                              \
+    } while (0)
 
 #endif

@@ -24,6 +24,7 @@
 #include "interp/perl.h"
 #include "interp/php.h"
 #include "interp/python.h"
+#include "interp/ruby.h"
 #include "unwind/unwind.h"
 
 enum {
@@ -62,33 +63,33 @@ typedef struct pt_bpf_mapping {
     uint32_t unused;
 } pt_bpf_mapping;
 
-/* The CPython of a process. */
-typedef struct pt_bpf_python {
-    uint64_t runtime;   /* address of _PyRuntime; 0: there is none */
-    uint64_t code_type; /* address of PyCode_Type */
-    pt_python_layout layout;
-} pt_bpf_python;
+enum { PT_BPF_NO_LANGUAGE, PT_BPF_PYTHON, PT_BPF_PHP, PT_BPF_PERL, PT_BPF_RUBY, PT_BPF_LANGUAGES };
 
-/* The PHP of a process. */
-typedef struct pt_bpf_php {
-    uint64_t globals;         /* address of executor_globals; 0: there is none */
-    uint64_t generator_class; /* address of zend_ce_generator */
-} pt_bpf_php;
-
-/* The Perl of a process. */
-typedef struct pt_bpf_perl {
-    uint64_t key; /* address of PL_thr_key; 0: there is none */
-    pt_perl_layout layout;
-} pt_bpf_perl;
-
-enum { PT_BPF_NO_LANGUAGE, PT_BPF_PYTHON, PT_BPF_PHP, PT_BPF_PERL };
-
-/* The interpreter of a process, whose frames are wanted: one of the three, or none. */
+/* The interpreter of a process, whose frames are wanted. */
 typedef struct pt_bpf_interp {
-    uint64_t thread_keys; /* of libc's thread structure: the offset of its blocks of values */
-    pt_bpf_python python;
-    pt_bpf_php php;
-    pt_bpf_perl perl;
+    uint32_t language;    /* PT_BPF_PYTHON, ... */
+    uint32_t thread_keys; /* of libc's thread structure: the offset of its blocks of values; 0:
+                             unknown */
+    uint64_t state;       /* address of _PyRuntime, executor_globals, PL_thr_key; of Ruby: where the
+                             number of its module is, whose thread-local variables have the thread's
+                             context */
+    union {
+        struct {
+            uint64_t code_type, text_type, bytes_type; /* addresses of PyCode_Type, ... */
+            pt_python_layout layout;
+        } python;
+        struct {
+            uint64_t generator_class; /* address of zend_ce_generator */
+        } php;
+        struct {
+            pt_perl_layout layout;
+        } perl;
+        struct {
+            uint64_t context;        /* the place of ruby_current_ec among the variables */
+            uint64_t object, string; /* addresses of rb_cObject, rb_cString; 0: unknown */
+            pt_ruby_layout layout;
+        } ruby;
+    };
 } pt_bpf_interp;
 
 /* In place of an address space: user space does not have the mappings yet. */
@@ -202,11 +203,11 @@ typedef struct pt_bpf_wait_settings {
 } pt_bpf_wait_settings;
 
 /* A frame of an interpreter. The first word: the address of its code (of CPython: the code object;
- * of PHP: the first instruction, or the function if it is written in C; of Perl: pt_perl_key); bit
- * 62: it is the outermost of its run; bit 61: a register of the thread holds the frame (PHP). The
- * second word: the low half is 1 + the place (of PHP and Perl: the line), the high half a number
- * that tells apart code that lies at one address one after the other. The address is 0 for an
- * evaluator without frames.
+ * of PHP: the first instruction, or the function if it is written in C; of Perl: pt_perl_key; of
+ * Ruby: pt_ruby_key); bit 62: it is the outermost of its run; bit 61: a register of the thread
+ * holds the frame (PHP). The second word: the low half is 1 + the place (of all but CPython: the
+ * line), the high half a number that tells apart code that lies at one address one after the other.
+ * The address is 0 for an evaluator without frames.
  */
 #define PT_BPF_FRAME_ENTRY         (UINT64_C(1) << 62)
 #define PT_BPF_FRAME_HELD          (UINT64_C(1) << 61)
@@ -220,29 +221,45 @@ enum {
     PT_BPF_CODE_END = 0xff, /* in place of a stack's end: the record is a code object */
     PT_BPF_NAME_BYTES = 256,
     PT_BPF_FILE_BYTES = 512,
-    PT_BPF_LINES_BYTES = 2048,
+    PT_BPF_MORE_BYTES = 2048,
 };
 
+/* Where a copy is from. */
+typedef struct pt_bpf_origin {
+    uint64_t addr;
+    uint32_t bytes;    /* of the copy */
+    uint32_t is_ended; /* it is a text whose end is copied */
+} pt_bpf_origin;
+
 /* Code of an interpreter, as it arrives in PERF_SAMPLE_RAW before the first stack of a cpu with it:
- * copies of the beginnings of its name, file and line table, header included. Of PHP, the fields'
- * type is its kind, and lines is the name of its class; of Perl the same, with the package. */
+ * copies of the beginnings of its name, its file and a third object, headers included. The third
+ * is the line table (CPython), the name of the class (PHP, Ruby), the name of the package (Perl).
+ * Of Ruby the copies are texts without headers. */
 typedef struct pt_bpf_code {
     uint32_t bytes; /* as in pt_bpf_stack, and so are the next two */
     uint32_t generation, count;
     uint8_t end; /* PT_BPF_CODE_END */
     uint8_t unused[3];
-    uint32_t check;
-    uint32_t name_bytes, file_bytes, lines_bytes; /* of the copies */
-    uint64_t code;                                /* its address */
-    pt_python_code fields;
+    uint32_t check, unused_too;
+    uint64_t code; /* its address */
+    union {
+        pt_python_code python;
+        pt_php_function php;
+        pt_perl_code perl;
+        struct {
+            pt_ruby_code code;
+            pt_ruby_names names;
+        } ruby;
+    };
+    pt_bpf_origin name_from, file_from, more_from;
     uint64_t name[PT_BPF_NAME_BYTES / 8], file[PT_BPF_FILE_BYTES / 8];
-    uint64_t lines[PT_BPF_LINES_BYTES / 8]; /* as many whole words as lines_bytes need */
+    uint64_t more[PT_BPF_MORE_BYTES / 8]; /* as many whole words as more_from.bytes need */
 } pt_bpf_code;
 
-enum { PT_BPF_CODE_HEAD_BYTES = offsetof(pt_bpf_code, lines) - 4 };
+enum { PT_BPF_CODE_HEAD_BYTES = offsetof(pt_bpf_code, more) - 4 };
 
 _Static_assert(offsetof(pt_bpf_code, end) == offsetof(pt_bpf_stack, end), "it tells them apart");
-_Static_assert(offsetof(pt_bpf_code, lines) % 8 == 0, "a record has whole words");
+_Static_assert(offsetof(pt_bpf_code, more) % 8 == 0, "a record has whole words");
 _Static_assert(offsetof(pt_bpf_wait_end, end) == offsetof(pt_bpf_stack, end),
                "it tells them apart");
 _Static_assert(sizeof(pt_bpf_wait_end) % 8 == 0, "a record has whole words");
@@ -257,6 +274,7 @@ typedef struct pt_bpf_python_walk {
     uint8_t has_ahead, unused[3];
     pt_python_frame ahead;
     uint64_t bytes[PT_PYTHON_BYTES / 8];
+    pt_python_code code; /* of the last frame */
 } pt_bpf_python_walk;
 
 /* The state of a walk through PHP's frames; for its fields see pt_php_walk. */
@@ -265,6 +283,7 @@ typedef struct pt_bpf_php_walk {
     uint32_t left, delegate_count;
     uint64_t delegates[PT_PHP_DELEGATES_MAX];
     uint64_t frame_register, instruction_register; /* of the thread, when it was interrupted */
+    pt_php_function function;                      /* of the last frame */
 } pt_bpf_php_walk;
 
 /* The state of a walk through Perl's frames; for its fields see pt_perl_walk. */
@@ -275,7 +294,23 @@ typedef struct pt_bpf_perl_walk {
     uint32_t left;
     bool has_main, has_begun;
     uint8_t unused[2];
+    pt_perl_code code; /* of the last frame */
 } pt_bpf_perl_walk;
+
+/* The state of a walk through Ruby's frames; for its fields see pt_ruby_walk. */
+typedef struct pt_bpf_ruby_walk {
+    pt_ruby_layout layout;
+    uint64_t next, end;
+    uint32_t left;
+    uint32_t cpu;            /* its number in cpus */
+    uint64_t object, string; /* as in pt_bpf_interp */
+    uint64_t found;          /* by pt_bpf_find_ruby_variable */
+    uint64_t keys_of;        /* a number for the process that the keys are of */
+    pt_ruby_keys keys;
+    pt_ruby_frame frame; /* the last one, its code, and the owner of its method */
+    pt_ruby_code code;
+    uint64_t owner;
+} pt_bpf_ruby_walk;
 
 /* The state of a walk. */
 typedef struct pt_bpf_cpu {
@@ -296,6 +331,7 @@ typedef struct pt_bpf_cpu {
     pt_bpf_python_walk python;
     pt_bpf_php_walk php;
     pt_bpf_perl_walk perl;
+    pt_bpf_ruby_walk ruby;
     pt_bpf_stack stack;
     uint64_t process;     /* a number for the process */
     uint32_t language;    /* of the frames: PT_BPF_PYTHON, ... */

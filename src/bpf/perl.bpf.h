@@ -26,7 +26,7 @@ static inline bool begin_perl(pt_bpf_cpu *c, const pt_bpf_interp *interp, uint64
     uint64_t interpreter = 0;
     uint32_t key = 0;
     c->perl.layout = interp->perl.layout;
-    if (!read_memory(&key, sizeof key, interp->perl.key) ||
+    if (thread == 0 || !read_memory(&key, sizeof key, interp->state) ||
         !read_thread_value(interp, thread, key, &interpreter) || interpreter == 0)
         return false;
     const pt_interp_step step = begin_perl_frames(&c->perl, interpreter, 4 * PT_BPF_FRAMES_MAX);
@@ -45,13 +45,12 @@ static inline uint64_t bytes_of_perl_name(uint64_t text)
 static inline void copy_perl_code(pt_bpf_cpu *c)
 {
     pt_bpf_code *const code = &c->code;
-    uint64_t bytes = bytes_of_perl_name(code->fields.name);
-    code->name_bytes = COPY_OBJECT(code->name, PT_BPF_NAME_BYTES, code->fields.name, bytes);
-    code->file_bytes = read_text(code->file, PT_BPF_FILE_BYTES, code->fields.file);
-    if (code->file_bytes == PT_BPF_FILE_BYTES)
-        code->file_bytes--; /* a cut text: its end is not zero */
-    bytes = bytes_of_perl_name(code->fields.lines);
-    code->lines_bytes = COPY_OBJECT(code->lines, PT_BPF_LINES_BYTES, code->fields.lines, bytes);
+    code->perl = c->perl.code;
+    uint64_t bytes = bytes_of_perl_name(code->perl.name);
+    COPY_OBJECT(code, name, code->perl.name, bytes);
+    COPY_TEXT(code, file, code->perl.file);
+    bytes = bytes_of_perl_name(code->perl.package);
+    COPY_OBJECT(code, more, code->perl.package, bytes);
 }
 
 /* Reads contexts up to one that is a frame, and appends it to the stack. False: there is none, or
@@ -61,7 +60,7 @@ static inline bool step_perl(pt_bpf_cpu *c)
     enum { CONTEXTS_MAX = 8 }; /* of one step */
     pt_bpf_perl_walk *const walk = &c->perl;
     pt_perl_frame frame = {.sub = 0};
-    pt_perl_code code = {.name = 0};
+    pt_perl_code *const code = &walk->code;
     uint64_t check = 0;
     bool is_frame = false;
     const bool is_first = c->stack.frame_count == 0;
@@ -71,21 +70,16 @@ static inline bool step_perl(pt_bpf_cpu *c)
         step = next_perl_frame(walk, &frame, &is_frame);
     const bool has_code = is_frame && frame.kind != PT_PERL_EMPTY;
     const bool fits = step == PT_INTERP_FRAME_READ &&
-                      (!has_code || (fetch_perl_code(&walk->layout, walk, &frame, &code) &&
-                                     check_perl_code(walk, &code, &check)));
+                      (!has_code || (fetch_perl_code(&walk->layout, walk, &frame, code) &&
+                                     check_perl_code(walk, code, &check)));
     if (!fits) {
         if (is_first && step != PT_INTERP_END) c->stack.frame_count = PT_BPF_FRAMES_BAD;
         return false;
     }
     if (!is_frame) return true;
     if (!has_code) return append_frame(c, PT_BPF_FRAME_ENTRY, 0);
-    const pt_python_code fields = {.type = code.kind,
-                                   .name = code.name,
-                                   .file = code.file,
-                                   .lines = code.package,
-                                   .first_line = code.first_line};
-    return append_code_frame(c, pt_perl_key(&frame, &code), frame.is_entry ? PT_BPF_FRAME_ENTRY : 0,
-                             &fields, check, code.line);
+    return append_code_frame(c, pt_perl_key(&frame, code), frame.is_entry ? PT_BPF_FRAME_ENTRY : 0,
+                             check, code->line);
 }
 
 #endif

@@ -20,12 +20,12 @@ typedef pt_bpf_php_walk php_memory;
 #include "interp/php_walk.h"
 
 /* Starts a walk. False: the process has no frames, or the memory is not as PHP's headers say. */
-static inline bool begin_php(pt_bpf_cpu *c, const pt_bpf_php *php)
+static inline bool begin_php(pt_bpf_cpu *c, const pt_bpf_interp *interp)
 {
     uint64_t generator_class = 0;
-    if (!fetch_php_word(&c->php, php->generator_class, &generator_class)) return false;
+    if (!fetch_php_word(&c->php, interp->php.generator_class, &generator_class)) return false;
     const pt_interp_step step =
-        begin_php_frames(&c->php, php->globals, generator_class, 2 * PT_BPF_FRAMES_MAX);
+        begin_php_frames(&c->php, interp->state, generator_class, 2 * PT_BPF_FRAMES_MAX);
     if (step == PT_INTERP_BAD_READ) c->stack.frame_count = PT_BPF_FRAMES_BAD;
     return step == PT_INTERP_FRAME_READ;
 }
@@ -43,12 +43,13 @@ static inline uint64_t bytes_of_php_text(uint64_t string)
 static inline void copy_php_code(pt_bpf_cpu *c)
 {
     pt_bpf_code *const code = &c->code;
-    uint64_t bytes = bytes_of_php_text(code->fields.name);
-    code->name_bytes = COPY_OBJECT(code->name, PT_BPF_NAME_BYTES, code->fields.name, bytes);
-    bytes = bytes_of_php_text(code->fields.file);
-    code->file_bytes = COPY_OBJECT(code->file, PT_BPF_FILE_BYTES, code->fields.file, bytes);
-    bytes = bytes_of_php_text(code->fields.lines);
-    code->lines_bytes = COPY_OBJECT(code->lines, PT_BPF_LINES_BYTES, code->fields.lines, bytes);
+    code->php = c->php.function;
+    uint64_t bytes = bytes_of_php_text(code->php.name);
+    COPY_OBJECT(code, name, code->php.name, bytes);
+    bytes = bytes_of_php_text(code->php.file);
+    COPY_OBJECT(code, file, code->php.file, bytes);
+    bytes = bytes_of_php_text(code->php.class_name);
+    COPY_OBJECT(code, more, code->php.class_name, bytes);
 }
 
 /* Reads frames up to one that is a function's, and appends it to the stack. False: there is none,
@@ -58,17 +59,16 @@ static inline bool step_php(pt_bpf_cpu *c)
     enum { FRAMES_MAX = 3 }; /* of one step */
     pt_bpf_php_walk *const walk = &c->php;
     pt_php_frame frame = {.addr = 0};
-    pt_php_function function = {.name = 0};
+    pt_php_function *const function = &walk->function;
     uint64_t check = 0;
     const bool is_first = c->stack.frame_count == 0;
     c->is_code_new = 0;
     pt_interp_step step = PT_INTERP_FRAME_READ;
     for (int i = 0; i < FRAMES_MAX && step == PT_INTERP_FRAME_READ && frame.function == 0; i++)
         step = next_php_frame(walk, &frame);
-    const bool fits =
-        step == PT_INTERP_FRAME_READ &&
-        (frame.function == 0 || (fetch_php_function(walk, frame.function, &function) &&
-                                 check_php_function(walk, &function, &check)));
+    const bool fits = step == PT_INTERP_FRAME_READ &&
+                      (frame.function == 0 || (fetch_php_function(walk, frame.function, function) &&
+                                               check_php_function(walk, function, &check)));
     if (!fits) {
         if (is_first && step != PT_INTERP_END) c->stack.frame_count = PT_BPF_FRAMES_BAD;
         return false;
@@ -76,19 +76,14 @@ static inline bool step_php(pt_bpf_cpu *c)
     if (frame.function == 0) return true;
     const bool is_held = is_first && walk->frame_register == frame.addr;
     const bool has_instruction =
-        is_held && pt_php_has_instruction(&function, walk->instruction_register);
+        is_held && pt_php_has_instruction(function, walk->instruction_register);
     const int32_t line =
-        fetch_php_line(walk, walk->globals, &function,
+        fetch_php_line(walk, walk->globals, function,
                        has_instruction ? walk->instruction_register : frame.instruction);
-    const uint64_t addr = function.kind == PT_PHP_INTERNAL ? frame.function : function.first;
-    const pt_python_code fields = {.type = function.kind,
-                                   .name = function.name,
-                                   .file = function.file,
-                                   .lines = function.class_name,
-                                   .first_line = function.first_line};
+    const uint64_t addr = function->kind == PT_PHP_INTERNAL ? frame.function : function->first;
     const uint64_t marks =
         (frame.is_entry ? PT_BPF_FRAME_ENTRY : 0) | (is_held ? PT_BPF_FRAME_HELD : 0);
-    return append_code_frame(c, addr, marks, &fields, check, line);
+    return append_code_frame(c, addr, marks, check, line);
 }
 
 #endif

@@ -33,10 +33,10 @@ static inline bool fetch_bytes(pt_bpf_python_walk *walk, uint64_t addr, uint32_t
 static inline uint64_t state_of_thread(pt_bpf_python_walk *walk, const pt_bpf_interp *interp,
                                        uint64_t thread)
 {
-    const pt_bpf_python *const python = &interp->python;
+    const pt_python_layout *const layout = &interp->python.layout;
     uint64_t key, ending, state; /* key: Py_tss_t, is it made and the key, an int each */
-    if (!fetch_word(walk, python->runtime + python->layout.key, &key) || (uint32_t)key != 1 ||
-        !fetch_word(walk, python->runtime + python->layout.finalizing, &ending) ||
+    if (thread == 0 || !fetch_word(walk, interp->state + layout->key, &key) || (uint32_t)key != 1 ||
+        !fetch_word(walk, interp->state + layout->finalizing, &ending) ||
         !read_thread_value(interp, thread, (uint32_t)(key >> 32), &state))
         return 0;
     return ending == 0 || ending == state ? state : 0;
@@ -45,10 +45,9 @@ static inline uint64_t state_of_thread(pt_bpf_python_walk *walk, const pt_bpf_in
 /* Starts a walk. False: the thread has no frames, or the memory is not as the layout says. */
 static inline bool begin_python(pt_bpf_cpu *c, const pt_bpf_interp *interp, uint64_t thread)
 {
-    const pt_bpf_python *const python = &interp->python;
     pt_bpf_python_walk *const walk = &c->python;
-    walk->layout = python->layout;
-    walk->code_type = python->code_type;
+    walk->layout = interp->python.layout;
+    walk->code_type = interp->python.code_type;
     const uint64_t state = state_of_thread(walk, interp, thread);
     if (state == 0) return false;
     const pt_python_step step = begin_frames(walk, state, 2 * PT_BPF_FRAMES_MAX);
@@ -73,12 +72,13 @@ static inline void copy_python_code(pt_bpf_cpu *c)
     enum { LENGTH = 16, CONTENT = 32 };
     pt_bpf_python_walk *const walk = &c->python;
     pt_bpf_code *const code = &c->code;
-    uint64_t bytes = bytes_of_text(walk, code->fields.name);
-    code->name_bytes = COPY_OBJECT(code->name, PT_BPF_NAME_BYTES, code->fields.name, bytes);
-    bytes = bytes_of_text(walk, code->fields.file);
-    code->file_bytes = COPY_OBJECT(code->file, PT_BPF_FILE_BYTES, code->fields.file, bytes);
-    bytes = fetch_object(walk, code->fields.lines) ? CONTENT + word_at(walk->bytes, LENGTH) : 0;
-    code->lines_bytes = COPY_OBJECT(code->lines, PT_BPF_LINES_BYTES, code->fields.lines, bytes);
+    code->python = walk->code;
+    uint64_t bytes = bytes_of_text(walk, code->python.name);
+    COPY_OBJECT(code, name, code->python.name, bytes);
+    bytes = bytes_of_text(walk, code->python.file);
+    COPY_OBJECT(code, file, code->python.file, bytes);
+    bytes = fetch_object(walk, code->python.lines) ? CONTENT + word_at(walk->bytes, LENGTH) : 0;
+    COPY_OBJECT(code, more, code->python.lines, bytes);
 }
 
 /* Reads a frame and appends it to the stack. False: it was the last, or the memory is not as the
@@ -94,13 +94,12 @@ static inline bool step_python(pt_bpf_cpu *c)
     if (step == PT_PYTHON_BAD_READ && is_first) c->stack.frame_count = PT_BPF_FRAMES_BAD;
     if (step != PT_PYTHON_FRAME) return false;
     if (frame.code != 0) {
-        pt_python_code code = {.type = 0};
-        if (!fetch_code(walk, frame.code, &code) || code.type != walk->code_type) {
+        if (!fetch_code(walk, frame.code, &walk->code) || walk->code.type != walk->code_type) {
             if (is_first) c->stack.frame_count = PT_BPF_FRAMES_BAD;
             return false;
         }
-        if (!check_code(walk, &code, &check)) check = 0; /* user space will not find it */
-        c->is_code_new = check != 0 && meet_code(c, frame.code, &code, check);
+        if (!check_code(walk, &walk->code, &check)) check = 0; /* user space will not find it */
+        c->is_code_new = check != 0 && meet_code(c, frame.code, check);
     }
     return append_frame(c, frame.code | (frame.is_entry ? PT_BPF_FRAME_ENTRY : 0),
                         (uint64_t)check << 32 | (uint32_t)(frame.place + 1));

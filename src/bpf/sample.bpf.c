@@ -79,6 +79,7 @@ static inline __attribute__((always_inline)) uint32_t read_text(void *to, uint32
 #include "bpf/perl.bpf.h"
 #include "bpf/php.bpf.h"
 #include "bpf/python.bpf.h"
+#include "bpf/ruby.bpf.h"
 
 __attribute__((noinline)) int pt_bpf_search_mapping(uint32_t cpu, uint64_t addr)
 {
@@ -98,16 +99,22 @@ __attribute__((noinline)) int pt_bpf_step(uint32_t cpu)
     return c != NULL ? (int)step_frame(c) : PT_UNWIND_END_BAD_READ;
 }
 
-/* Starts a walk of the interpreter's frames. Returns its language, or PT_BPF_NO_LANGUAGE. */
-static inline uint32_t begin_frames_of(pt_bpf_cpu *c, const pt_bpf_interp *interp, uint64_t thread)
+/* Starts a walk of the frames of the process's interpreter. 0: there are none. thread: its fs base.
+ * (A function of its own: the verifier would follow the loop behind it once for each language.) */
+__attribute__((noinline)) int pt_bpf_begin_frames(uint32_t cpu, uint32_t pid, uint64_t thread)
 {
-    if (interp->php.globals != 0)
-        return begin_php(c, &interp->php) ? PT_BPF_PHP : PT_BPF_NO_LANGUAGE;
-    if (thread != 0 && interp->python.runtime != 0)
-        return begin_python(c, interp, thread) ? PT_BPF_PYTHON : PT_BPF_NO_LANGUAGE;
-    if (thread != 0 && interp->perl.key != 0)
-        return begin_perl(c, interp, thread) ? PT_BPF_PERL : PT_BPF_NO_LANGUAGE;
-    return PT_BPF_NO_LANGUAGE;
+    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
+    const pt_bpf_process *const process = bpf_map_lookup_elem(&processes, &pid);
+    if (c == NULL || process == NULL) return 0;
+    const pt_bpf_interp *const interp = &process->interp;
+    c->language = interp->language;
+    switch (interp->language) {
+    case PT_BPF_PYTHON: return begin_python(c, interp, thread);
+    case PT_BPF_PHP: return begin_php(c, interp);
+    case PT_BPF_PERL: return begin_perl(c, interp, thread);
+    case PT_BPF_RUBY: return begin_ruby(c, interp, thread);
+    default: return 0;
+    }
 }
 
 __attribute__((noinline)) int pt_bpf_step_python(uint32_t cpu)
@@ -128,27 +135,45 @@ __attribute__((noinline)) int pt_bpf_step_perl(uint32_t cpu)
     return c != NULL ? step_perl(c) : 0;
 }
 
+__attribute__((noinline)) int pt_bpf_find_ruby_variable(uint32_t cpu, uint64_t class, uint32_t by,
+                                                        uint64_t wanted)
+{
+    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
+    return c != NULL ? find_variable_for_ruby(c, class, by, wanted) : 0;
+}
+
+__attribute__((noinline)) int pt_bpf_step_ruby(uint32_t cpu)
+{
+    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
+    return c != NULL ? step_ruby(c) : 0;
+}
+
 /* Reads a frame and appends it. 0: it was the last, or the memory does not fit. */
 __attribute__((noinline)) int pt_bpf_step_frame(uint32_t cpu)
 {
     const pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
     if (c == NULL) return 0;
-    if (c->language == PT_BPF_PYTHON) return pt_bpf_step_python(cpu);
-    return c->language == PT_BPF_PHP ? pt_bpf_step_php(cpu) : pt_bpf_step_perl(cpu);
+    switch (c->language) {
+    case PT_BPF_PYTHON: return pt_bpf_step_python(cpu);
+    case PT_BPF_PHP: return pt_bpf_step_php(cpu);
+    case PT_BPF_PERL: return pt_bpf_step_perl(cpu);
+    case PT_BPF_RUBY: return pt_bpf_step_ruby(cpu);
+    default: return 0;
+    }
 }
 
-/* Completes the copy of the new code. Returns the bytes of its lines. */
+/* Completes the copy of the new code. Returns the bytes of its last part. */
 __attribute__((noinline)) int pt_bpf_copy_code(uint32_t cpu)
 {
     pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
     if (c == NULL) return 0;
-    if (c->language == PT_BPF_PYTHON)
-        copy_python_code(c);
-    else if (c->language == PT_BPF_PHP)
-        copy_php_code(c);
-    else
-        copy_perl_code(c);
-    return (int)c->code.lines_bytes;
+    switch (c->language) {
+    case PT_BPF_PYTHON: copy_python_code(c); break;
+    case PT_BPF_PHP: copy_php_code(c); break;
+    case PT_BPF_PERL: copy_perl_code(c); break;
+    default: copy_ruby_code(c);
+    }
+    return (int)c->code.more_from.bytes;
 }
 
 /* Copies registers by DWARF number (System V ABI, AMD64, figure 3.36). The verifier allows reading
@@ -224,14 +249,14 @@ static inline bool take_regs(pt_bpf_cpu *c, struct bpf_perf_event_data *context,
     return take_entry_regs(c, task);
 }
 
-/* Sends the copy of the new code. lines_bytes: of the copy. If the ring is full, the code stays
+/* Sends the copy of the new code. more_bytes: of its last part. If the ring is full, the code stays
  * new.
  */
-static inline void send_code(void *context, pt_bpf_cpu *c, int lines_bytes)
+static inline void send_code(void *context, pt_bpf_cpu *c, int more_bytes)
 {
-    uint64_t bytes = ((uint64_t)(uint32_t)lines_bytes + 7) / 8 * 8;
+    uint64_t bytes = ((uint64_t)(uint32_t)more_bytes + 7) / 8 * 8;
     BARRIER(bytes);
-    if (bytes > PT_BPF_LINES_BYTES) return;
+    if (bytes > PT_BPF_MORE_BYTES) return;
     bytes += PT_BPF_CODE_HEAD_BYTES;
     if (bpf_perf_event_output(context, &output, BPF_F_CURRENT_CPU, &c->code.generation, bytes) != 0)
         c->met[c->met_slot & ((1 << PT_BPF_MET_BITS) - 1)] = 0;
@@ -246,8 +271,7 @@ static inline void add_frames(void *context, pt_bpf_cpu *c, uint32_t pid,
     c->stack.frame_count = 0;
     c->process = process->mm ^ (uint64_t)pid << 32;
     KERNEL_FIELD(thread, task, thread.fsbase);
-    c->language = begin_frames_of(c, &process->interp, thread);
-    if (c->language == PT_BPF_NO_LANGUAGE) return;
+    if (pt_bpf_begin_frames(c->cpu, pid, thread) == 0) return;
     for (int i = 0; i < PT_BPF_FRAMES_MAX; i++) {
         if (pt_bpf_step_frame(c->cpu) == 0) break;
         if (c->is_code_new != 0) send_code(context, c, pt_bpf_copy_code(c->cpu));

@@ -155,7 +155,7 @@ static void drop_file(pt_image *image)
 {
     free_mapped(image);
     image->is_shared = image->is_compiled = false;
-    image->interp = (pt_interp_image){.layout = NULL};
+    image->interp = (pt_interp_image){.refused = PT_BPF_NO_LANGUAGE};
     image->status = (struct stat){0};
 }
 

@@ -8,28 +8,26 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "capture/interp_language.h"
 #include "process/path_kind.h"
 #include "wire/journal.h"
 
 enum {
-    NAME_MAX_BYTES = 1024,
-    FILE_MAX_BYTES = 4096,
-    LINES_MAX_BYTES = 64 << 10, /* of a line table; frames of a larger one get the first line */
     ALL_LINES_MAX_BYTES = 64 << 20,
     CODES_MAX = 1 << 20,
     WRONG_MAX = 16,
 };
 
-/* A function of a process: a code object of CPython, a function of PHP or Perl. */
+/* A function of a process. */
 typedef struct {
     uint64_t addr;
     uint32_t check, start; /* start: pt_proc.start of the process; 0: the row is free */
-    uint32_t before; /* the process's previous row, of a free row the next free one; 0: none */
-    uint32_t function, lines_bytes; /* function PT_NONE: its names could not be read */
+    uint32_t before;   /* the process's previous row, of a free row the next free one; 0: none */
+    uint32_t function; /* PT_NONE: its names could not be read */
     pt_function content;
     uint8_t language; /* PT_JOURNAL_LANGUAGE_X */
-    uint8_t form;     /* of the lines: PT_PYTHON_LINES_X */
-    int32_t first_line;
+    uint8_t form;     /* of the lines, as in pt_code_content */
+    uint32_t lines_bytes;
     uint8_t *lines; /* owned */
 } known_code;
 
@@ -78,6 +76,13 @@ uint64_t pt_named_gone(const pt_named *named)
 
 /* ---- the interpreter of a process ---- */
 
+const pt_interp_language *const pt_interp_languages[PT_BPF_LANGUAGES] = {
+    [PT_BPF_PYTHON] = &pt_interp_python,
+    [PT_BPF_PHP] = &pt_interp_php,
+    [PT_BPF_PERL] = &pt_interp_perl,
+    [PT_BPF_RUBY] = &pt_interp_ruby,
+};
+
 static void move_evaluator(pt_interp_evaluator *evaluator, uint64_t bias)
 {
     for (int part = 0; part < 2; part++) {
@@ -96,50 +101,21 @@ static void note_refusal(pt_named *named, const char *reason, const char *missin
         pt_putf(&named->refused, "%s", line);
 }
 
-static void note_python(pt_named *named, pt_python_refusal refusal, const pt_python_build *build)
+static const pt_interp_language *language_of(const pt_proc_interp *interp)
 {
-    char reason[160];
-    pt_python_reason(refusal, build, reason, sizeof reason);
-    note_refusal(named, reason, PT_PYTHON_MISSING);
-}
-
-static void note_perl(pt_named *named, unsigned minor)
-{
-    PT_FREE char *reason = pt_strf(PT_PERL_UNKNOWN, minor);
-    note_refusal(named, reason, PT_PERL_MISSING);
+    return pt_interp_languages[interp->facts.language];
 }
 
 /* Sets the interpreter that the image has. bias: of its addresses. */
 static void take_interp(pt_proc_interp *interp, const pt_interp_image *image, uint64_t bias)
 {
-    interp->is_there = true;
+    interp->facts = image->facts;
+    interp->facts.state += bias;
     interp->evaluator = image->evaluator;
     move_evaluator(&interp->evaluator, bias);
-    if (image->perl != NULL) {
-        interp->language = PT_JOURNAL_LANGUAGE_PERL;
-        interp->evaluator.begins_early = true;
-        interp->facts.perl = (pt_bpf_perl){.key = image->key + bias, .layout = *image->perl};
-        return;
-    }
-    if (image->globals != 0) {
-        interp->language = PT_JOURNAL_LANGUAGE_PHP;
-        interp->facts.php = (pt_bpf_php){.globals = image->globals + bias,
-                                         .generator_class = image->generator_class + bias};
-        return;
-    }
-    interp->language = PT_JOURNAL_LANGUAGE_PYTHON;
-    interp->layout = image->layout;
-    interp->facts.python = (pt_bpf_python){.runtime = image->runtime + bias,
-                                           .code_type = image->code_type + bias,
-                                           .layout = *image->layout};
-    interp->text_type = image->text_type + bias;
-    interp->bytes_type = image->bytes_type + bias;
-}
-
-static bool is_same_interp(const pt_proc_interp *a, const pt_proc_interp *b)
-{
-    return a->facts.python.runtime == b->facts.python.runtime &&
-           a->facts.php.globals == b->facts.php.globals && a->facts.perl.key == b->facts.perl.key;
+    const pt_interp_language *const row = language_of(interp);
+    if (row->move != NULL) row->move(&interp->facts, bias);
+    interp->language = row->language;
 }
 
 void pt_named_find(pt_named *named, const pt_procs *procs, pt_proc *proc)
@@ -152,31 +128,32 @@ void pt_named_find(pt_named *named, const pt_procs *procs, pt_proc *proc)
         const pt_interp_image *const facts = &image->interp;
         uint64_t bias;
         if (facts->thread_keys != 0) thread_keys = facts->thread_keys;
-        if (facts->refusal != PT_PYTHON_READABLE) note_python(named, facts->refusal, &facts->build);
-        if (facts->is_refused_php) note_refusal(named, PT_PHP_UNKNOWN, PT_PHP_MISSING);
-        if (facts->is_refused_perl) note_perl(named, facts->perl_minor);
-        if (!found.is_there &&
-            (facts->layout != NULL || facts->globals != 0 || facts->perl != NULL) &&
+        if (facts->refused != PT_BPF_NO_LANGUAGE)
+            note_refusal(named, facts->reason, pt_interp_languages[facts->refused]->missing);
+        if (found.facts.language == PT_BPF_NO_LANGUAGE &&
+            facts->facts.language != PT_BPF_NO_LANGUAGE &&
             pt_image_bias(image, map->range.start, map->range.file_offset, &bias))
             take_interp(&found, facts, bias);
     }
     found.facts.thread_keys = thread_keys;
-    if (!is_same_interp(&found, &proc->interp)) found.right = found.wrong = 0;
+    if (found.facts.language != proc->interp.facts.language ||
+        found.facts.state != proc->interp.facts.state)
+        found.right = found.wrong = 0;
     proc->interp = found;
 }
 
 const pt_bpf_interp *pt_named_wanted(const pt_proc *proc)
 {
     const pt_proc_interp *const interp = &proc->interp;
+    const pt_interp_language *const row = language_of(interp);
     const bool is_refused = interp->wrong >= WRONG_MAX && interp->right == 0;
-    const bool is_known =
-        interp->language == PT_JOURNAL_LANGUAGE_PHP || interp->facts.thread_keys != 0;
-    return interp->is_there && is_known && !is_refused ? &interp->facts : NULL;
+    const bool is_known = row != NULL && (!row->needs_glibc || interp->facts.thread_keys != 0);
+    return is_known && !is_refused ? &interp->facts : NULL;
 }
 
 /* ---- functions ---- */
 
-static bool read_process(void *arg, uint64_t addr, void *to, size_t size)
+bool pt_code_read_process(void *arg, uint64_t addr, void *to, size_t size)
 {
     const pt_proc *const proc = arg;
     const struct iovec local = {.iov_base = to, .iov_len = size};
@@ -184,181 +161,57 @@ static bool read_process(void *arg, uint64_t addr, void *to, size_t size)
     return process_vm_readv((pid_t)proc->pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
-/* An object's memory that is free has no count of references there. */
-static bool is_alive(pt_proc *proc, uint64_t object)
+/* Takes a part of a copy; behind the end of a text, zeros. */
+static bool take_copied(const uint64_t *copy, const pt_bpf_origin *from, uint64_t addr, void *to,
+                        size_t size)
 {
-    uint64_t references;
-    return object != 0 && read_process(proc, object, &references, sizeof references) &&
-           references != 0 && references <= UINT32_MAX;
-}
-
-/* Reads a code object. False: it is not the object that the kernel copied, or is unreadable. */
-static bool read_same(pt_proc *proc, uint64_t addr, uint32_t check, pt_python_code *ret_code)
-{
-    uint32_t now;
-    return pt_python_code_read(proc->interp.layout, read_process, proc, addr, ret_code, &now) &&
-           now == check && ret_code->type == proc->interp.facts.python.code_type &&
-           is_alive(proc, addr) && is_alive(proc, ret_code->name) &&
-           is_alive(proc, ret_code->file) && is_alive(proc, ret_code->lines);
-}
-
-/* The memory of a process, some of it in a copy. */
-typedef struct {
-    pt_proc *proc;
-    const pt_bpf_code *copy; /* NULL: none */
-    bool has_asked;          /* the process was read for the parts that the copy does not have */
-} reading;
-
-static bool take_copied(const uint64_t *copy, uint32_t bytes, uint64_t start, uint64_t addr,
-                        void *to, size_t size)
-{
-    if (addr < start || addr - start > bytes || size > bytes - (addr - start)) return false;
-    memcpy(to, (const uint8_t *)copy + (addr - start), size);
-    return true;
-}
-
-/* Takes a part of a terminated text, and zeros from its end on. */
-static bool take_terminated(const uint64_t *copy, uint32_t bytes, uint64_t start, uint64_t addr,
-                            void *to, size_t size)
-{
-    const uint8_t *const text = (const uint8_t *)copy;
-    if (bytes == 0 || text[bytes - 1] != 0 || addr < start || addr - start >= bytes) return false;
-    const uint64_t left = bytes - (addr - start);
+    if (addr < from->addr || addr - from->addr > from->bytes) return false;
+    const uint64_t left = from->bytes - (addr - from->addr);
+    if (size > left && (!from->is_ended || left == 0)) return false;
     memset(to, 0, size);
-    memcpy(to, text + (addr - start), size < left ? size : (size_t)left);
+    memcpy(to, (const uint8_t *)copy + (addr - from->addr), size < left ? size : (size_t)left);
     return true;
 }
 
-static bool read_memory(void *arg, uint64_t addr, void *to, size_t size)
+bool pt_code_read_memory(void *arg, uint64_t addr, void *to, size_t size)
 {
-    reading *const r = arg;
+    pt_code_reading *const r = arg;
     const pt_bpf_code *const copy = r->copy;
-    if (copy != NULL && r->proc->interp.language == PT_JOURNAL_LANGUAGE_PERL &&
-        take_terminated(copy->file, copy->file_bytes, copy->fields.file, addr, to, size))
-        return true;
-    if (copy != NULL &&
-        (take_copied(copy->name, copy->name_bytes, copy->fields.name, addr, to, size) ||
-         take_copied(copy->file, copy->file_bytes, copy->fields.file, addr, to, size) ||
-         take_copied(copy->lines, copy->lines_bytes, copy->fields.lines, addr, to, size)))
+    if (copy != NULL && (take_copied(copy->name, &copy->name_from, addr, to, size) ||
+                         take_copied(copy->file, &copy->file_from, addr, to, size) ||
+                         take_copied(copy->more, &copy->more_from, addr, to, size)))
         return true;
     r->has_asked = true;
-    return read_process(r->proc, addr, to, size);
-}
-
-/* Was all that was read of the object? */
-static bool is_still(const reading *r, uint64_t addr, uint32_t check)
-{
-    pt_python_code again;
-    return !r->has_asked || read_same(r->proc, addr, check, &again);
-}
-
-/* Sets the names. first_line: of the function. */
-static void keep_content(pt_named *named, known_code *known, const char *name, size_t name_bytes,
-                         const char *file, size_t file_bytes, int32_t first_line)
-{
-    const uint32_t text = pt_builder_string(named->builder, name, name_bytes).v;
-    known->content = (pt_function){.name = text,
-                                   .system_name = text,
-                                   .file = pt_builder_string(named->builder, file, file_bytes).v,
-                                   .start_line = first_line};
-    known->function = pt_builder_function(named->builder, &known->content).v;
-    known->first_line = first_line;
-}
-
-/* Reads the line table. Frames of an object without have its first line. */
-static void read_lines(pt_named *named, reading *r, const pt_python_code *code, known_code *known)
-{
-    uint64_t lines, bytes;
-    if (!pt_python_bytes(read_memory, r, code->lines, r->proc->interp.bytes_type, &lines, &bytes) ||
-        bytes > LINES_MAX_BYTES || named->lines_bytes + bytes > ALL_LINES_MAX_BYTES)
-        return;
-    PT_FREE uint8_t *table = pt_alloc(bytes + 1, 1);
-    if (!read_memory(r, lines, table, (size_t)bytes) || !is_still(r, known->addr, known->check))
-        return;
-    known->lines = table;
-    known->lines_bytes = (uint32_t)bytes;
-    named->lines_bytes += bytes;
-    table = NULL;
-}
-
-/* Completes a code object of CPython whose address and check are known. copy: or NULL. */
-static bool read_python_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy,
-                             known_code *known)
-{
-    const pt_proc_interp *const python = &proc->interp;
-    char name[NAME_MAX_BYTES], file[FILE_MAX_BYTES];
-    size_t name_bytes, file_bytes;
-    pt_python_code code;
-    reading r = {.proc = proc, .copy = copy};
-    if (copy != NULL)
-        code = copy->fields;
-    else if (!read_same(proc, known->addr, known->check, &code))
-        return false;
-    if (!pt_python_text(python->layout, read_memory, &r, code.name, python->text_type, name,
-                        sizeof name, &name_bytes) ||
-        !pt_python_text(python->layout, read_memory, &r, code.file, python->text_type, file,
-                        sizeof file, &file_bytes) ||
-        !is_still(&r, known->addr, known->check))
-        return false;
-    keep_content(named, known, name, name_bytes, file, file_bytes, code.first_line);
-    known->form = python->layout->lines;
-    read_lines(named, &r, &code, known);
-    return true;
-}
-
-/* Completes a function of PHP from its copy. */
-static bool read_php_function(pt_named *named, pt_proc *proc, const pt_bpf_code *copy,
-                              known_code *known)
-{
-    char name[NAME_MAX_BYTES], file[FILE_MAX_BYTES];
-    size_t name_bytes, file_bytes = 0;
-    uint64_t now;
-    reading r = {.proc = proc, .copy = copy};
-    const pt_php_function f = {.kind = (pt_php_kind)copy->fields.type,
-                               .name = copy->fields.name,
-                               .class_name = copy->fields.lines,
-                               .file = copy->fields.file,
-                               .first_line = copy->fields.first_line};
-    if (!pt_php_name(read_memory, &r, &f, name, sizeof name, &name_bytes) ||
-        (f.file != 0 && !pt_php_text(read_memory, &r, f.file, file, sizeof file, &file_bytes)) ||
-        (r.has_asked && !(pt_php_check(read_process, proc, &f, &now) &&
-                          pt_interp_short_check(now) == known->check)))
-        return false;
-    keep_content(named, known, name, name_bytes, file, file_bytes, f.first_line);
-    return true;
-}
-
-/* Completes code of Perl from its copy. */
-static bool read_perl_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy,
-                           known_code *known)
-{
-    char name[NAME_MAX_BYTES], file[FILE_MAX_BYTES];
-    size_t name_bytes, file_bytes;
-    uint64_t now;
-    reading r = {.proc = proc, .copy = copy};
-    const pt_perl_code code = {.kind = (pt_perl_kind)copy->fields.type,
-                               .package = copy->fields.lines,
-                               .name = copy->fields.name,
-                               .file = copy->fields.file,
-                               .first_line = copy->fields.first_line};
-    if (!pt_perl_name(read_memory, &r, &code, name, sizeof name, &name_bytes) ||
-        !pt_perl_file(read_memory, &r, &code, file, sizeof file, &file_bytes) ||
-        (r.has_asked && !(pt_perl_check(read_process, proc, &code, &now) &&
-                          pt_interp_short_check(now) == known->check)))
-        return false;
-    keep_content(named, known, name, name_bytes, file, file_bytes, code.first_line);
-    return true;
+    return pt_code_read_process(r->proc, addr, to, size);
 }
 
 /* Completes a function whose address and check are known. copy: or NULL. */
 static bool read_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy, known_code *known)
 {
+    pt_code_reading r = {.proc = proc, .copy = copy};
+    pt_code_content content;
+    content.name_bytes = content.file_bytes = 0;
+    content.lines = NULL;
+    content.lines_bytes = content.form = 0;
     known->language = proc->interp.language;
-    if (known->language == PT_JOURNAL_LANGUAGE_PYTHON)
-        return read_python_code(named, proc, copy, known);
-    if (copy == NULL) return false;
-    return known->language == PT_JOURNAL_LANGUAGE_PHP ? read_php_function(named, proc, copy, known)
-                                                      : read_perl_code(named, proc, copy, known);
+    if (!language_of(&proc->interp)->read_code(&r, known->addr, known->check, &content))
+        return false;
+    const uint32_t text = pt_builder_string(named->builder, content.name, content.name_bytes).v;
+    known->content =
+        (pt_function){.name = text,
+                      .system_name = text,
+                      .file = pt_builder_string(named->builder, content.file, content.file_bytes).v,
+                      .start_line = content.first_line};
+    known->function = pt_builder_function(named->builder, &known->content).v;
+    if (named->lines_bytes + content.lines_bytes > ALL_LINES_MAX_BYTES) {
+        free(content.lines);
+        return true;
+    }
+    known->form = content.form;
+    known->lines = content.lines;
+    known->lines_bytes = content.lines_bytes;
+    named->lines_bytes += content.lines_bytes;
+    return true;
 }
 
 static uint64_t code_hash(const known_code *code)
@@ -425,7 +278,8 @@ void pt_named_learn(pt_named *named, pt_proc *proc, const pt_bpf_code *copy)
         .addr = copy->code, .check = copy->check, .start = proc->start, .function = PT_NONE};
     const uint32_t row = find_code(named, &code);
     const bool is_known = row != PT_NONE && named->code.items[row].function != PT_NONE;
-    if (is_known || !proc->interp.is_there || (row == PT_NONE && !has_room(named))) return;
+    if (is_known || language_of(&proc->interp) == NULL || (row == PT_NONE && !has_room(named)))
+        return;
     if (!read_code(named, proc, copy, &code)) return;
     if (row == PT_NONE) {
         add_code(named, proc, code);
@@ -441,7 +295,8 @@ static uint32_t number_of(pt_named *named, pt_proc *proc, uint64_t addr, uint32_
     known_code code = {.addr = addr, .check = check, .start = proc->start, .function = PT_NONE};
     uint32_t row = find_code(named, &code);
     if (row == PT_NONE && has_room(named)) {
-        if (!proc->has_exited) read_code(named, proc, NULL, &code);
+        if (!proc->has_exited && language_of(&proc->interp) != NULL)
+            read_code(named, proc, NULL, &code);
         row = add_code(named, proc, code);
     }
     if (row != PT_NONE && named->code.items[row].function != PT_NONE) return row;
@@ -464,13 +319,11 @@ static void note_first(pt_named *named, pt_proc *proc, const pt_bpf_stack *walke
         interp->right = 1;
         return;
     }
-    if (interp->wrong == WRONG_MAX || ++interp->wrong < WRONG_MAX || interp->right != 0) return;
-    if (interp->language == PT_JOURNAL_LANGUAGE_PYTHON)
-        note_python(named, PT_PYTHON_LIES, NULL);
-    else if (interp->language == PT_JOURNAL_LANGUAGE_PHP)
-        note_refusal(named, PT_PHP_LIES, PT_PHP_MISSING);
-    else
-        note_refusal(named, PT_PERL_LIES, PT_PERL_MISSING);
+    const pt_interp_language *const row = language_of(interp);
+    if (row == NULL || interp->wrong == WRONG_MAX || ++interp->wrong < WRONG_MAX ||
+        interp->right != 0)
+        return;
+    note_refusal(named, row->lie, row->missing);
 }
 
 static bool has_evaluator(const pt_proc_interp *interp, const uint64_t *pcs, uint32_t count)
@@ -480,16 +333,15 @@ static bool has_evaluator(const pt_proc_interp *interp, const uint64_t *pcs, uin
     return false;
 }
 
-/* The number of the interpreter's frames that the stack has. A process of PHP has one chain of
- * frames; it is that of the thread whose native stack, or whose registers, have the evaluator. */
+/* The number of the interpreter's frames that the stack has. */
 static uint32_t count_frames(const pt_proc_interp *interp, const pt_bpf_stack *walked,
                              uint32_t native_count, bool is_whole)
 {
     const uint32_t count = walked->frame_count;
     if (count == 0 || count == PT_BPF_FRAMES_BAD || count > PT_BPF_FRAMES_MAX) return 0;
-    if (!interp->is_there) return 0; /* the process runs another program now */
-    const bool is_own = interp->language != PT_JOURNAL_LANGUAGE_PHP ||
-                        has_evaluator(interp, walked->pcs, native_count) ||
+    const pt_interp_language *const row = language_of(interp);
+    if (row == NULL) return 0; /* the process runs another program now */
+    const bool is_own = !row->is_one_chain || has_evaluator(interp, walked->pcs, native_count) ||
                         (!is_whole && (walked->pcs[walked->count] & PT_BPF_FRAME_HELD) != 0);
     return is_own ? count : 0;
 }
@@ -540,9 +392,9 @@ pt_line pt_named_line(const pt_named *named, uint64_t word, pt_function *ret_fun
         return (pt_line){.function = pt_builder_function(named->builder, ret_function).v};
     }
     *ret_function = code->content;
-    if (code->language != PT_JOURNAL_LANGUAGE_PYTHON)
+    if (pt_mapped_languages[code->language].has_lines)
         return (pt_line){.function = code->function, .line = place};
     return (pt_line){.function = code->function,
                      .line = pt_python_line(code->form, code->lines, code->lines_bytes,
-                                            code->first_line, place)};
+                                            (int32_t)code->content.start_line, place)};
 }

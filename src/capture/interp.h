@@ -1,4 +1,4 @@
-/* interp.h: the functions of CPython, PHP and Perl in stacks that the kernel's walker takes.
+/* interp.h: the functions of interpreters in stacks that the kernel's walker takes.
  *
  *   mappings of a process --pt_named_find--> its interpreter: what the walker needs to know
  *   a walked stack        --pt_named_join--> native pcs and frames of the interpreter as one chain
@@ -6,7 +6,8 @@
  *
  * The kernel copies the names of a function in the first sample of a cpu with it (pt_named_learn).
  * The recorder reads the rest from the process, if the function is still the copied one. Frames of
- * a function that was freed before are called [Python code], [PHP code].
+ * a function that was freed before are called [Python code], [PHP code]. interp_language.h has the
+ * languages.
  */
 #ifndef PT_CAPTURE_INTERP_H
 #define PT_CAPTURE_INTERP_H

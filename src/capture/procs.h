@@ -39,11 +39,8 @@ typedef struct pt_proc_replaced {
 
 /* The interpreter of a process (interp.h). Run-time addresses. */
 typedef struct pt_proc_interp {
-    bool is_there;
-    uint8_t language;               /* PT_JOURNAL_LANGUAGE_X */
-    const pt_python_layout *layout; /* of CPython */
-    pt_bpf_interp facts;
-    uint64_t text_type, bytes_type;
+    pt_bpf_interp facts; /* language PT_BPF_NO_LANGUAGE: there is none */
+    uint8_t language;    /* PT_JOURNAL_LANGUAGE_X */
     pt_interp_evaluator evaluator;
     uint32_t right, wrong; /* whether the first frames were as the layout says */
 } pt_proc_interp;

@@ -130,8 +130,9 @@ static void read_stack(words *w, bool is_compact, pt_perf_sample *s)
 static bool is_code(const pt_bpf_code *code, uint32_t bytes)
 {
     return bytes >= PT_BPF_CODE_HEAD_BYTES && code->end == PT_BPF_CODE_END &&
-           code->name_bytes <= PT_BPF_NAME_BYTES && code->file_bytes <= PT_BPF_FILE_BYTES &&
-           code->lines_bytes <= bytes - PT_BPF_CODE_HEAD_BYTES;
+           code->name_from.bytes <= PT_BPF_NAME_BYTES &&
+           code->file_from.bytes <= PT_BPF_FILE_BYTES &&
+           code->more_from.bytes <= bytes - PT_BPF_CODE_HEAD_BYTES;
 }
 
 /* Reads the raw bytes (PERF_SAMPLE_RAW): a stack, a code object or the end of a wait if the BPF

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* ruby.h: the frames of Ruby (CRuby), read from the process's memory by a callback.
  *
  *   ruby_current_ec ---> frame, frame, ... up to the end of the stack of values
@@ -24,6 +25,16 @@
 
 /* A symbol that only files with Ruby have: the thread's execution context. */
 #define PT_RUBY_MARK "ruby_current_ec"
+/* The function that executes frames. */
+#define PT_RUBY_EVALUATOR "rb_vm_exec"
+/* A text like "3.1.2". */
+#define PT_RUBY_VERSION "ruby_version"
+
+/* The lines about a Ruby whose frames cannot be read: REASON: PT_RUBY_MISSING. See pt_ruby_reason,
+ * too. */
+#define PT_RUBY_LIES    "this Ruby keeps its frames in another way than the versions that pitot knows"
+#define PT_RUBY_HIDES   "this Ruby does not tell where its frames are"
+#define PT_RUBY_MISSING "names of its functions will be missing"
 
 /* Is that the name of Ruby's program or library, with or without a path? ruby, ruby3.1,
  * libruby-3.1.so.3.1, libruby.so.3.1. */
@@ -35,11 +46,22 @@ typedef struct {
     uint16_t frame_bytes;
     uint16_t body_location, body_insns, body_local; /* in the body of an iseq */
     uint16_t insn_bytes;                            /* of an entry of the table of lines */
-    uint16_t class_ext;                             /* in a class */
+    bool has_plain_line;             /* the first line is an int; else it is a number of Ruby's */
+    bool has_length;                 /* each string has the length of its text as a word */
+    uint16_t class_ext;              /* in a class: what Ruby knows of it, or its address */
+    bool is_ext_within;              /* it is not its address */
+    uint8_t singleton_mask;          /* of a class's own flags: it is a singleton class */
+    uint16_t ext_variables;          /* in what Ruby knows of a class: its table of variables */
+    uint16_t ext_name, ext_attached; /* its name, the object of a singleton class; 0: they are
+                                        among the variables */
 } pt_ruby_layout;
 
 /* NULL: the version is not known. */
 const pt_ruby_layout *pt_ruby_layout_of(unsigned major, unsigned minor);
+/* The same of the text of a version. */
+const pt_ruby_layout *pt_ruby_layout_of_text(const char *text);
+/* Writes the reason why a text of a version has no layout, terminated. */
+void pt_ruby_reason(const char *text, char *to, size_t bytes);
 
 typedef struct {
     uint64_t addr, body; /* of the frame, and of its iseq; never 0 */
@@ -98,19 +120,41 @@ typedef struct {
 bool pt_ruby_keys_find(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
                        uint64_t object, uint64_t string, pt_ruby_keys *ret_keys);
 
-/* Copies a string, as pt_interp_copy_text does. */
-bool pt_ruby_text(pt_interp_read *read, void *arg, uint64_t string, char *to, size_t cap,
+/* Where a text lies. */
+typedef struct {
+    uint64_t addr, bytes;
+} pt_ruby_text;
+
+typedef struct {
+    pt_ruby_text label, path;
+    pt_ruby_text class_name; /* of a method, and of blocks in it; no bytes: none */
+    uint32_t before;         /* bytes of the label before the method's name: "block in " */
+    bool is_singleton;       /* the class is that of one object, which has the name */
+} pt_ruby_names;
+
+/* Finds the names of code. owner: pt_ruby_owner of the environment. Without a class if owner is 0,
+ * has no name, or keys are not known. False: the memory does not match. */
+bool pt_ruby_names_at(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
+                      const pt_ruby_keys *keys, const pt_ruby_code *code, uint64_t owner,
+                      pt_ruby_names *ret);
+
+/* Copies the name that reports have, as backtraces of Ruby 3.4 have it: Class#method,
+ * Module.method, "block in Class#method", <main>, <class:Class>. As pt_interp_copy_text. */
+bool pt_ruby_name(pt_interp_read *read, void *arg, const pt_ruby_names *names, char *to, size_t cap,
+                  size_t *ret_bytes);
+/* Copies the path. */
+bool pt_ruby_path(pt_interp_read *read, void *arg, const pt_ruby_names *names, char *to, size_t cap,
                   size_t *ret_bytes);
 
-/* The name that reports have, as backtraces of Ruby 3.4 have it: Class#method, Module.method,
- * "block in Class#method", <main>, <class:Class>. Without a class if owner is 0, has no name, or
- * keys->name is 0. As pt_ruby_text. */
-bool pt_ruby_name(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
-                  const pt_ruby_keys *keys, const pt_ruby_code *code, uint64_t owner, char *to,
-                  size_t cap, size_t *ret_bytes);
+/* A number for the code of a frame; equal ones may differ in their check. */
+static inline uint64_t pt_ruby_key(const pt_ruby_frame *frame, uint64_t owner)
+{
+    return frame->body ^ owner << 1;
+}
 
 /* A number that tells apart code that lies at one address one after the other, by what can be read
  * at once of label and path. False: unreadable. */
-bool pt_ruby_check(pt_interp_read *read, void *arg, const pt_ruby_code *code, uint64_t *ret_check);
+bool pt_ruby_check(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
+                   const pt_ruby_code *code, uint64_t *ret_check);
 
 #endif

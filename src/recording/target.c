@@ -124,19 +124,18 @@ static bool is_php(const char *path, const pt_elf *elf)
  * that has the interpreter within. */
 static const pt_ruby_layout *ruby_layout_of(const char *path, const pt_elf *elf)
 {
-    unsigned major, minor;
     pt_elf_symbol symbol;
     uint64_t off;
     char text[8] = "";
     if (!pt_ruby_is_file(path)) return NULL;
-    if (sscanf(pt_base_name(path), "ruby%u.%u", &major, &minor) == 2)
-        return has_symbol(elf, "ruby_") ? pt_ruby_layout_of(major, minor) : NULL;
-    if (!find_symbol(elf, "ruby_version", &symbol) ||
+    const char *const version = pt_base_name(path) + strlen("ruby");
+    if (*version != '\0') return has_symbol(elf, "ruby_") ? pt_ruby_layout_of_text(version) : NULL;
+    if (!find_symbol(elf, PT_RUBY_VERSION, &symbol) ||
         !pt_elf_offset_of_addr(elf, symbol.value, &off) || off > elf->size_bytes ||
         elf->size_bytes - off < sizeof text)
         return NULL;
     memcpy(text, elf->bytes + off, sizeof text - 1);
-    return sscanf(text, "%u.%u.", &major, &minor) == 2 ? pt_ruby_layout_of(major, minor) : NULL;
+    return pt_ruby_layout_of_text(text);
 }
 
 /* The layout of a Perl that has the interpreter within: its version is a byte in the file. */

@@ -2,40 +2,20 @@
 # Perl's subs in stacks that the library records: each right in name, file and line, among native ones.
 . "$(dirname "$0")/lib.sh"
 [ "$PITOT_SANITIZED" = 0 ] || skip_all 'the library is not loaded into sanitized runs'
-tests=$PITOT_ROOT/tests/cli
 perl=$(command -v perl) || skip_all 'perl is not installed'
 [ "$("$perl" -MConfig -e 'print "$Config{PERL_VERSION} $Config{useithreads} $Config{ptrsize}"')" = '36 define 8' ] ||
     skip_all 'this perl is not 5.36 with threads'
 
+language=Perl
+program=("$perl" "$PITOT_ROOT/tests/cli/perl_stacks.pl")
+. "$(dirname "$0")/language.sh"
+
 it "each sub of Perl $("$perl" -e 'printf "%vd", $^V') is right in name, file and line, in each way that a stack can go"
-run pitot record -F 2000 -o stacks.pb.gz "$perl" "$tests/perl_stacks.pl" expected.json 4
-expect_status 0
-pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
-run python3 "$tests/perl_stacks_check.py" expected.json traces.json
-expect_status 0
-read -r _ stacks _ frames _ wrong _ places _ all < <(stdout)
-expect_equal 'wrong stacks' "$wrong" 0
-expect [ "$frames" -ge 100 ]
-expect [ "$((places * 2))" -ge "$all" ] # where ticks are few, some places meet none
+check_stacks
 expect_equal 'why the library' "$(pitot info stacks.pb.gz | grep -c 'engine: libprofiler.so.0 in the processes, as the command is Perl 5.36,')" 1
 
-pitot record --engine=bpf -o probe.pb.gz true 2>probe
-has_bpf=$?
-
 it 'each sub is right in stacks that the kernel walks, too'
-if [ "$has_bpf" != 0 ]; then
-    skip "no BPF here: $(tail -n 1 probe)"
-else
-    run pitot record --engine=bpf -F 2000 -o stacks.pb.gz "$perl" "$tests/perl_stacks.pl" expected.json 4
-    expect_status 0
-    pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
-    run python3 "$tests/perl_stacks_check.py" expected.json traces.json
-    expect_status 0
-    read -r _ _ _ frames _ wrong _ places _ all < <(stdout)
-    expect_equal 'wrong stacks' "$wrong" 0
-    expect [ "$frames" -ge 100 ]
-    expect [ "$((places * 2))" -ge "$all" ]
-fi
+! needs_bpf || check_stacks --engine=bpf
 
 it 'a Perl that runs already has its subs; names that it has freed are kept'
 cat >service.pl <<'P'
@@ -52,27 +32,9 @@ for (;;) {
     eval 'sub { my $sum = 0; $sum += $_ for 1 .. 2000; $sum }->()';
 }
 P
-if [ "$has_bpf" != 0 ]; then
-    skip "no BPF here: $(tail -n 1 probe)"
-else
-    "$perl" service.pl >pid &
-    service=$!
-    is_ready() { [ "$(cat pid)" = "$service" ]; }
-    eventually is_ready
-    # Longer if the service got too little of a processor in that time: on a full machine, or one that stands still.
-    for seconds in 0.5 2 8 32; do
-        run pitot record --engine=bpf -p "$service" -d $seconds -o service.pb.gz
-        expect_status 0
-        expect_stderr_has 'Perl functions in '
-        pitot top -n 0 --csv service.pb.gz 2>/dev/null | cut -d, -f 5 >names
-        [ "$(grep -c '^Ledger::append$\|^main::made_\|^main::__ANON__$\|^{main}$\|^main::far$' names)" -lt 5 ] || break
-    done
-    kill -KILL "$service"
+if needs_bpf; then
+    check_service "$perl" service.pl -- Ledger::append main::far "main::made_$(printf 'x%.0s' $(seq 180))" main::__ANON__ '{main}'
     expect_equal 'bytes of a path that the kernel cuts' "$(pitot top -n 0 --json service.pb.gz 2>/dev/null | grep -o '"f*"' | awk 'length > 100 { print length - 2; exit }')" 700
-    for name in Ledger::append main::far "main::made_$(printf 'x%.0s' $(seq 180))" main::__ANON__ '{main}'; do
-        expect [ "$(grep -cFx "$name" names)" -ge 1 ]
-    done
-    expect_equal 'functions without a name' "$(grep -c '^\[Perl code\]' names)" 0
 fi
 
 it "the interpreter's own functions count for the sub that runs; --native shows them; list shows the source"
@@ -134,21 +96,15 @@ waitpid $pid, 0;
 print $? >> 8, "\n", join(',', sort { $b <=> $a } 1 .. 5), "\n", qx(echo out);
 exit 5;
 P
-if "$perl" says.pl >alone 2>&1; [ $? = 5 ]; then
-    for _ in 1 2 3; do
-        pitot record -F 10000 -o says.pb.gz "$perl" says.pl >recorded 2>said
-        expect_equal 'its status' $? 5
-        expect_equal 'what it says' "$(cat recorded)" "$(cat alone)"
-    done
+if "$perl" -Mthreads -e 1 2>/dev/null; then
+    check_says 5 "$perl" says.pl
 else
     skip 'this perl has no threads.pm'
 fi
 
 it 'another program of that name, a version that is not known, and one that lies about itself do no harm'
 if needs cc; then
-    cp "$(command -v sh)" perl
-    run pitot record -o other.pb.gz ./perl -c true
-    expect_equal 'the library for it' "$(pitot info other.pb.gz | grep -c 'the command is Perl')" 0
+    check_other perl
     cat >fake.c <<'C'
 #include <pthread.h>
 const char PL_version = VERSION;
@@ -168,15 +124,6 @@ int main(void)
 }
 C
     for version in 36 90; do
-        cc -O1 -rdynamic -DVERSION="$version" -o perl5 fake.c -lpthread
-        run pitot record --engine=preload -F 2000 -o fake.pb.gz ./perl5
-        expect_status 4
-        expect_equal "functions of $version" "$(stderr | grep -c 'Perl functions')" 0
-        expect_equal "what is said of $version" "$(stderr | grep -c 'names of its functions will be missing')" 1
-        [ "$has_bpf" = 0 ] || continue
-        run pitot record --engine=bpf -F 2000 -o fake.pb.gz ./perl5
-        expect_status 4
-        expect_equal "functions of $version, by the kernel" "$(stderr | grep -c 'Perl functions')" 0
-        expect_equal "the line about $version, by the kernel" "$(stderr | grep -c 'names of its functions will be missing')" 1
+        check_refused perl5 $version -DVERSION=$version -lpthread
     done
 fi

@@ -2,42 +2,20 @@
 # PHP's functions in stacks that the library records: each right in name, file and line, among native ones.
 . "$(dirname "$0")/lib.sh"
 [ "$PITOT_SANITIZED" = 0 ] || skip_all 'the library is not loaded into sanitized runs'
-tests=$PITOT_ROOT/tests/cli
 php=$(command -v php8.2 || command -v php) || skip_all 'php is not installed'
 [ "$("$php" -n -r 'echo PHP_MAJOR_VERSION, PHP_MINOR_VERSION, PHP_ZTS, PHP_DEBUG, PHP_INT_SIZE;')" = 82008 ] ||
     skip_all 'this php is not 8.2 without threads'
 
+language=PHP
+program=("$php" -n "$PITOT_ROOT/tests/cli/php_stacks.php")
+. "$(dirname "$0")/language.sh"
+
 it "each function of PHP $("$php" -n -r 'echo PHP_VERSION;') is right in name, file and line, in each way that a stack can go"
-run pitot record -F 2000 -o stacks.pb.gz "$php" -n "$tests/php_stacks.php" expected.json 4
-expect_status 0
-expect_equal 'what is said of joining' "$(stderr | grep -c 'PHP functions in [0-9.]* %, \(100\|99[.0-9]*\) % of these joined for certain')" 1
-pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
-run python3 "$tests/php_stacks_check.py" expected.json traces.json
-expect_status 0
-read -r _ stacks _ frames _ wrong _ places _ all < <(stdout)
-expect_equal 'wrong stacks' "$wrong" 0
-expect [ "$frames" -ge 100 ]
-expect [ "$((places * 2))" -ge "$all" ] # where ticks are few, some places meet none
+check_stacks
 expect_equal 'why the library' "$(pitot info stacks.pb.gz | grep -c 'engine: libprofiler.so.0 in the processes, as the command is PHP,')" 1
 
-pitot record --engine=bpf -o probe.pb.gz true 2>probe
-has_bpf=$?
-
 it 'each function is right in stacks that the kernel walks, too'
-if [ "$has_bpf" != 0 ]; then
-    skip "no BPF here: $(tail -n 1 probe)"
-else
-    run pitot record --engine=bpf -F 2000 -o stacks.pb.gz "$php" -n "$tests/php_stacks.php" expected.json 4
-    expect_status 0
-    expect_equal 'a line about joining' "$(stderr | grep -c 'PHP functions in [0-9.]* %, \(100\|99[.0-9]*\) % of these joined for certain')" 1
-    pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
-    run python3 "$tests/php_stacks_check.py" expected.json traces.json
-    expect_status 0
-    read -r _ _ _ frames _ wrong _ places _ all < <(stdout)
-    expect_equal 'wrong stacks' "$wrong" 0
-    expect [ "$frames" -ge 100 ]
-    expect [ "$((places * 2))" -ge "$all" ]
-fi
+! needs_bpf || check_stacks --engine=bpf
 
 it 'a PHP that runs already has its functions; names that it has freed are kept, in full up to 200 bytes'
 cat >service.php <<'P'
@@ -56,27 +34,8 @@ for (;;) {
     eval('(function () { for ($i = 0; $i < 20000; $i++) continue; })();');
 }
 P
-if [ "$has_bpf" != 0 ]; then
-    skip "no BPF here: $(tail -n 1 probe)"
-else
-    "$php" -n service.php >pid &
-    service=$!
-    is_ready() { [ "$(cat pid)" = "$service" ]; }
-    eventually is_ready
-    # Longer if the service got too little of a processor in that time: on a full machine, or one that stands still.
-    for seconds in 0.5 2 8 32; do
-        run pitot record --engine=bpf -p "$service" -d $seconds -o service.pb.gz
-        expect_status 0
-        expect_stderr_has 'PHP functions in '
-        pitot top -n 0 --csv service.pb.gz 2>/dev/null | cut -d, -f 5 >names
-        [ "$(grep -c '^Ledger::append$\|^made_\|^nyyy\|^{closure}$\|^{main}$' names)" != 5 ] || break
-    done
-    kill -KILL "$service"
-    for name in Ledger::append "made_$(printf 'x%.0s' $(seq 180))" "n$(printf 'y%.0s' $(seq 300))" '{closure}' '{main}'; do
-        expect_equal "rows of $name" "$(grep -cFx "$name" names)" 1
-    done
-    expect_equal 'functions without a name' "$(grep -c '^\[PHP code\]' names)" 0
-fi
+! needs_bpf || check_service "$php" -n service.php -- Ledger::append "made_$(printf 'x%.0s' $(seq 180))" \
+    "n$(printf 'y%.0s' $(seq 300))" '{closure}' '{main}'
 
 it "the interpreter's own functions count for the function that runs; --native shows them; list shows the source"
 cat >app.php <<'P'
@@ -155,19 +114,11 @@ try { (function () { throw new LogicException('thrown'); })(); } catch (LogicExc
 echo deep(5000), "\n";
 exit(5);
 P
-"$php" -n says.php >alone 2>&1
-expect_equal 'its status alone' $? 5
-for _ in 1 2 3; do
-    pitot record -F 10000 -o says.pb.gz "$php" -n says.php >recorded 2>said
-    expect_equal 'its status' $? 5
-    expect_equal 'what it says' "$(cat recorded)" "$(cat alone)"
-done
+check_says 5 "$php" -n says.php
 
 it 'another program of that name, a build that is not known, and one that lies about itself do no harm'
 if needs cc; then
-    cp "$(command -v sh)" php
-    run pitot record -o other.pb.gz ./php -c true
-    expect_equal 'the library for it' "$(pitot info other.pb.gz | grep -c 'the command is PHP')" 0
+    check_other php
     cat >fake.c <<'C'
 const char build[] = BUILD;
 long *executor_globals[100], zend_ce_generator;
@@ -185,15 +136,6 @@ int main(void)
 }
 C
     for build in API20220829,NTS API20230831,NTS; do
-        cc -O1 -rdynamic -DBUILD="\"$build\"" -o php8.2 fake.c
-        run pitot record --engine=preload -F 2000 -o fake.pb.gz ./php8.2
-        expect_status 4
-        expect_equal "functions of $build" "$(stderr | grep -c 'PHP functions')" 0
-        expect_equal "what is said of $build" "$(stderr | grep -c 'names of its functions will be missing')" 1
-        [ "$has_bpf" = 0 ] || continue
-        run pitot record --engine=bpf -F 2000 -o fake.pb.gz ./php8.2
-        expect_status 4
-        expect_equal "functions of $build, by the kernel" "$(stderr | grep -c 'PHP functions')" 0
-        expect_equal "the line about $build, by the kernel" "$(stderr | grep -c 'names of its functions will be missing')" 1
+        check_refused php8.2 $build "-DBUILD=\"$build\""
     done
 fi

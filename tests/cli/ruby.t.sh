@@ -2,22 +2,44 @@
 # Ruby's methods and blocks in stacks that the library records: each right in name, file and line, among native ones.
 . "$(dirname "$0")/lib.sh"
 [ "$PITOT_SANITIZED" = 0 ] || skip_all 'the library is not loaded into sanitized runs'
-tests=$PITOT_ROOT/tests/cli
 ruby=$(command -v ruby3.1 || command -v ruby) || skip_all 'ruby is not installed'
 [ "$("$ruby" --disable=gems -e 'print RUBY_ENGINE, RUBY_VERSION[/^\d+\.\d+/]')" = ruby3.1 ] || skip_all 'this ruby is not 3.1'
 
+language=Ruby
+program=("$ruby" --disable=gems "$PITOT_ROOT/tests/cli/ruby_stacks.rb")
+. "$(dirname "$0")/language.sh"
+
 it "each method and block of Ruby $("$ruby" --disable=gems -e 'print RUBY_VERSION') is right in name, file and line, in each way that a stack can go"
-run pitot record -F 2000 -o stacks.pb.gz "$ruby" --disable=gems "$tests/ruby_stacks.rb" expected.json 4
-expect_status 0
-expect_equal 'what is said of joining' "$(stderr | grep -c 'Ruby functions in [0-9.]* %, \(100\|99[.0-9]*\) % of these joined for certain')" 1
-pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
-run python3 "$tests/ruby_stacks_check.py" expected.json traces.json
-expect_status 0
-read -r _ stacks _ frames _ wrong _ places _ all < <(stdout)
-expect_equal 'wrong stacks' "$wrong" 0
-expect [ "$frames" -ge 100 ]
-expect [ "$((places * 2))" -ge "$all" ] # where ticks are few, some places meet none
+check_stacks
 expect_equal 'why the library' "$(pitot info stacks.pb.gz | grep -c 'engine: libprofiler.so.0 in the processes, as the command is Ruby 3.1,')" 1
+
+it 'each method and block is right in stacks that the kernel walks, too'
+! needs_bpf || check_stacks --engine=bpf
+
+it 'a Ruby that runs already has its methods; names that it has freed are kept'
+cat >service.rb <<'R'
+class Ledger
+  def append(n) = (i = 0; i += 1 while i < n)
+  def self.make(n) = (i = 0; i += 1 while i < n)
+  define_method('made_' + 'x' * 180) { |n| i = 0; i += 1 while i < n }
+end
+module Long; end
+Long.const_set('L' + 'y' * 300, Class.new { def append(n) = (i = 0; i += 1 while i < n) })
+puts $$
+$stdout.flush
+ledger, long = Ledger.new, Long.const_get('L' + 'y' * 300).new
+loop do
+  ledger.append(2000)
+  Ledger.make(2000)
+  long.append(2000)
+  eval("def gone(n) = (i = 0; i += 1 while i < n)\ngone(2000)", binding, 'f' * 700)
+end
+R
+if needs_bpf; then
+    check_service "$ruby" --disable=gems service.rb -- 'Ledger#append' Ledger.make "Long::L$(printf 'y%.0s' $(seq 300))#append" \
+        'Object#gone' 'block in <main>' '<main>'
+    expect_equal 'bytes of a path' "$(pitot top -n 0 --json service.pb.gz 2>/dev/null | grep -o '"f*"' | awk 'length > 100 { print length - 2; exit }')" 700
+fi
 
 it "methods have their classes; the interpreter's own functions count for the method that runs; --native shows them; list shows the source"
 cat >app.rb <<'R'
@@ -85,19 +107,11 @@ end
 puts Process.wait2(fork { deep(10); exit!(3) })[1].exitstatus
 exit 5
 R
-"$ruby" --disable=gems says.rb >alone 2>&1
-expect_equal 'its status alone' $? 5
-for _ in 1 2 3; do
-    pitot record -F 10000 -o says.pb.gz "$ruby" --disable=gems says.rb >recorded 2>said
-    expect_equal 'its status' $? 5
-    expect_equal 'what it says' "$(cat recorded)" "$(cat alone)"
-done
+check_says 5 "$ruby" --disable=gems says.rb
 
 it 'another program of that name, a version that is not known, and one that lies about itself do no harm'
 if needs cc; then
-    cp "$(command -v sh)" ruby3.1
-    run pitot record -o other.pb.gz ./ruby3.1 -c true
-    expect_equal 'the library for it' "$(pitot info other.pb.gz | grep -c 'the command is Ruby')" 0
+    check_other ruby3.1
     cat >fake.c <<'C'
 const char ruby_version[] = VERSION;
 __thread long *ruby_current_ec;
@@ -116,10 +130,6 @@ int main(void)
 }
 C
     for version in 3.1.2 3.9.0; do
-        cc -O1 -rdynamic -DVERSION="\"$version\"" -o ruby fake.c
-        run pitot record --engine=preload -F 2000 -o fake.pb.gz ./ruby
-        expect_status 4
-        expect_equal "functions of $version" "$(stderr | grep -c 'Ruby functions')" 0
-        expect_equal "what is said of $version" "$(stderr | grep -c 'names of its functions will be missing')" 1
+        check_refused ruby $version "-DVERSION=\"$version\""
     done
 fi

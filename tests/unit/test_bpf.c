@@ -65,6 +65,7 @@ static uint32_t read_text(void *to, uint32_t room, uint64_t addr)
 #include "bpf/perl.bpf.h"
 #include "bpf/php.bpf.h"
 #include "bpf/python.bpf.h"
+#include "bpf/ruby.bpf.h"
 
 static pt_bpf_cpu *cpu;
 
@@ -78,6 +79,12 @@ int pt_bpf_search_rule(uint32_t number, uint64_t addr)
 {
     (void)number;
     return (int)search_rule(cpu, addr);
+}
+
+int pt_bpf_find_ruby_variable(uint32_t number, uint64_t class, uint32_t by, uint64_t wanted)
+{
+    (void)number;
+    return find_variable_for_ruby(cpu, class, by, wanted);
 }
 
 static void *make_chunk(void *arg, uint32_t number)
@@ -424,8 +431,11 @@ static void fill_python_memory(uint64_t *seed, uint64_t code_type)
     }
 }
 
-static void check_copy(const uint64_t *copy, uint32_t bytes, uint64_t addr, uint64_t room)
+static void check_copy(const uint64_t *copy, const pt_bpf_origin *from, uint64_t addr,
+                       uint64_t room)
 {
+    const uint32_t bytes = from->bytes;
+    assert_int_equal(from->addr, addr);
     if (bytes == 0) return;
     assert_true(bytes <= room && addr >= MEMORY_ADDR && addr + bytes <= MEMORY_ADDR + MEMORY_BYTES);
     assert_memory_equal(copy, interp_memory + (addr - MEMORY_ADDR), bytes);
@@ -438,12 +448,12 @@ static bool copies_new_code(const pt_python_code *code)
     pt_bpf_code *const copy = &cpu->code;
     memset(copy->name, 0, sizeof *copy - offsetof(pt_bpf_code, name));
     copy_python_code(cpu);
-    assert_memory_equal(&copy->fields.type, &code->type, offsetof(pt_python_code, first_line));
-    check_copy(copy->name, copy->name_bytes, code->name, PT_BPF_NAME_BYTES);
-    check_copy(copy->file, copy->file_bytes, code->file, PT_BPF_FILE_BYTES);
-    check_copy(copy->lines, copy->lines_bytes, code->lines, PT_BPF_LINES_BYTES);
-    assert_false(meet_code(cpu, copy->code, code, copy->check));
-    return copy->name_bytes > 0 || copy->lines_bytes > 0;
+    assert_memory_equal(&copy->python.type, &code->type, offsetof(pt_python_code, first_line));
+    check_copy(copy->name, &copy->name_from, code->name, PT_BPF_NAME_BYTES);
+    check_copy(copy->file, &copy->file_from, code->file, PT_BPF_FILE_BYTES);
+    check_copy(copy->more, &copy->more_from, code->lines, PT_BPF_MORE_BYTES);
+    assert_false(meet_code(cpu, copy->code, copy->check));
+    return copy->name_from.bytes > 0 || copy->more_from.bytes > 0;
 }
 
 static void frames_of_python_are_those_that_user_space_reads(void **state)
@@ -521,13 +531,13 @@ static bool copies_new_function(const pt_php_function *f)
     pt_bpf_code *const copy = &cpu->code;
     memset(copy->name, 0, sizeof *copy - offsetof(pt_bpf_code, name));
     copy_php_code(cpu);
-    assert_int_equal(copy->fields.type, f->kind);
-    assert_int_equal(copy->fields.first_line, f->first_line);
-    check_copy(copy->name, copy->name_bytes, f->name, PT_BPF_NAME_BYTES);
-    check_copy(copy->file, copy->file_bytes, f->file, PT_BPF_FILE_BYTES);
-    check_copy(copy->lines, copy->lines_bytes, f->class_name, PT_BPF_LINES_BYTES);
-    assert_false(meet_code(cpu, copy->code, &copy->fields, copy->check));
-    return copy->name_bytes > 0;
+    assert_int_equal(copy->php.kind, f->kind);
+    assert_int_equal(copy->php.first_line, f->first_line);
+    check_copy(copy->name, &copy->name_from, f->name, PT_BPF_NAME_BYTES);
+    check_copy(copy->file, &copy->file_from, f->file, PT_BPF_FILE_BYTES);
+    check_copy(copy->more, &copy->more_from, f->class_name, PT_BPF_MORE_BYTES);
+    assert_false(meet_code(cpu, copy->code, copy->check));
+    return copy->name_from.bytes > 0;
 }
 
 static void compare_php_frame(const uint64_t *two, const pt_php_frame *frame, bool is_first)
@@ -552,7 +562,9 @@ static void compare_php_frame(const uint64_t *two, const pt_php_frame *frame, bo
 
 static void frames_of_php_are_those_that_user_space_reads(void **state)
 {
-    const pt_bpf_php php = {.globals = MEMORY_ADDR, .generator_class = MEMORY_ADDR + 0x100};
+    const pt_bpf_interp php = {.language = PT_BPF_PHP,
+                               .state = MEMORY_ADDR,
+                               .php = {.generator_class = MEMORY_ADDR + 0x100}};
     uint64_t seed = 1, compared = 0, sent = 0;
     cpu = pt_alloc(1, sizeof *cpu);
     for (unsigned round = 0; round < 20000; round++) {
@@ -650,6 +662,97 @@ static void frames_of_perl_are_those_that_user_space_reads(void **state)
     assert_true(compared > 1000);
 }
 
+/* ---- Ruby ---- */
+
+/* Every second word is flags of an environment or an object, or an address; the others are
+ * addresses of such words, and some numbers. */
+static void fill_ruby_memory(uint64_t *seed)
+{
+    enum { METHOD = 6 << 12, VARIABLES = 2 << 12, WITHIN = 1 << 13 };
+    static const uint64_t flags[] = {0x11110003,       0x22220021,    5 | 9 << 14,
+                                     5 | 3 << 14,      5 | WITHIN,    7 | WITHIN,
+                                     0x1a | VARIABLES, 0x1a | METHOD, 2};
+    for (size_t i = 0; i < MEMORY_BYTES; i += 8) {
+        const uint64_t random = next_random(seed), rest = random / 8;
+        uint64_t word = MEMORY_ADDR + rest % (MEMORY_BYTES / 16) * 16;
+        const bool is_of_frame = i % 64 == 0x10 || i % 64 == 0x20; /* iseq, environment */
+        if (i % 16 == 0 && !is_of_frame && random % 8 < 5)
+            word = flags[rest % (sizeof flags / sizeof flags[0])];
+        if (i % 16 != 0 && random % 8 == 0) word = rest % 200;
+        memcpy(interp_memory + i, &word, sizeof word);
+    }
+}
+
+static void compare_ruby_frame(const uint64_t *two, const pt_ruby_layout *layout,
+                               const pt_ruby_frame *frame)
+{
+    pt_ruby_code code;
+    uint64_t check;
+    assert_true(pt_ruby_code_at(layout, read_for_user_space, NULL, frame->body, &code));
+    assert_true(pt_ruby_check(layout, read_for_user_space, NULL, &code, &check));
+    const uint64_t owner = pt_ruby_owner(read_for_user_space, NULL, frame->env);
+    if (cpu->ruby.owner == owner)
+        assert_int_equal(PT_BPF_FRAME_CODE(two[0]), pt_ruby_key(frame, owner));
+    else
+        assert_int_equal(cpu->ruby.owner, 0); /* it is deeper than the kernel looks */
+    assert_int_equal((two[0] & PT_BPF_FRAME_ENTRY) != 0, frame->is_entry);
+    assert_int_equal(PT_BPF_FRAME_CHECK(two[1]), pt_interp_short_check(check));
+    assert_int_equal(PT_BPF_FRAME_PLACE(two[1]),
+                     pt_ruby_line(layout, read_for_user_space, NULL, &code, frame->pc));
+}
+
+/* The texts are in the record to be sent. */
+static bool copies_ruby_code(const pt_ruby_layout *layout)
+{
+    if (cpu->is_code_new == 0) return false;
+    pt_bpf_code *const copy = &cpu->code;
+    pt_ruby_names names;
+    cpu->ruby.keys_of = cpu->process;
+    copy_ruby_code(cpu);
+    if (!pt_ruby_names_at(layout, read_for_user_space, NULL, &cpu->ruby.keys, &cpu->ruby.code,
+                          cpu->ruby.owner, &names))
+        return false;
+    check_copy(copy->name, &copy->name_from, names.label.addr, PT_BPF_NAME_BYTES);
+    check_copy(copy->file, &copy->file_from, names.path.addr, PT_BPF_FILE_BYTES);
+    check_copy(copy->more, &copy->more_from, names.class_name.addr, PT_BPF_MORE_BYTES);
+    return copy->name_from.bytes > 0;
+}
+
+static void frames_of_ruby_are_those_that_user_space_reads(void **state)
+{
+    const pt_ruby_layout *const layout = pt_ruby_layout_of(3, 1);
+    uint64_t seed = 1, compared = 0, sent = 0;
+    cpu = pt_alloc(1, sizeof *cpu);
+    for (unsigned round = 0; round < 40000; round++) {
+        fill_ruby_memory(&seed);
+        const uint64_t stack[] = {MEMORY_ADDR, MEMORY_BYTES / 8,
+                                  MEMORY_ADDR + seed % (MEMORY_BYTES / 64) * 64};
+        memcpy(interp_memory, stack, sizeof stack);
+        cpu->stack.count = round % PT_BPF_DEPTH_MAX;
+        cpu->stack.frame_count = 0;
+        cpu->ruby.layout = *layout;
+        cpu->ruby.keys = (pt_ruby_keys){.name = round % 200, .attached = round % 199};
+        pt_ruby_walk walk;
+        pt_ruby_frame frame;
+        const pt_interp_step begun =
+            pt_ruby_walk_begin(&walk, layout, read_for_user_space, NULL, MEMORY_ADDR, 100);
+        assert_int_equal(begin_ruby_frames(&cpu->ruby, MEMORY_ADDR, 100), begun);
+        if (begun != PT_INTERP_FRAME_READ) continue;
+        for (int i = 0; i < 100; i++) {
+            const uint32_t count = cpu->stack.frame_count;
+            if (!step_ruby(cpu) || cpu->stack.frame_count == PT_BPF_FRAMES_BAD) break;
+            if (cpu->stack.frame_count == count) continue; /* frames without code */
+            assert_int_equal(pt_ruby_walk_next(&walk, &frame), PT_INTERP_FRAME_READ);
+            compare_ruby_frame(cpu->stack.pcs + cpu->stack.count + 2 * (size_t)count, layout,
+                               &frame);
+            sent += copies_ruby_code(layout);
+            compared++;
+        }
+    }
+    free(cpu);
+    assert_true(compared > 1000 && sent > 15);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -658,6 +761,7 @@ int main(void)
         cmocka_unit_test(frames_of_python_are_those_that_user_space_reads),
         cmocka_unit_test(frames_of_php_are_those_that_user_space_reads),
         cmocka_unit_test(frames_of_perl_are_those_that_user_space_reads),
+        cmocka_unit_test(frames_of_ruby_are_those_that_user_space_reads),
         cmocka_unit_test(rows_may_lie_in_two_chunks),
         cmocka_unit_test(mappings_that_were_given_back_are_used_again_when_nobody_reads_them),
     };

@@ -276,10 +276,11 @@ static void a_code_object_is_no_sample_and_its_copies_lie_in_its_record(void **s
     pt_bpf_code code = {.bytes = PT_BPF_CODE_HEAD_BYTES + 16,
                         .end = PT_BPF_CODE_END,
                         .code = 0x1230,
-                        .name_bytes = PT_BPF_NAME_BYTES,
-                        .file_bytes = PT_BPF_FILE_BYTES,
-                        .lines_bytes = 16};
-    uint32_t *const sizes[] = {NULL, &code.name_bytes, &code.file_bytes, &code.lines_bytes};
+                        .name_from.bytes = PT_BPF_NAME_BYTES,
+                        .file_from.bytes = PT_BPF_FILE_BYTES,
+                        .more_from.bytes = 16};
+    uint32_t *const sizes[] = {NULL, &code.name_from.bytes, &code.file_from.bytes,
+                               &code.more_from.bytes};
     uint64_t words[1 + sizeof code / 8] = {77};
     const size_t raw_words = (4 + code.bytes) / 8;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

@@ -140,12 +140,13 @@ static void check_stack(image *m, const char *expected)
            (step = pt_ruby_walk_next(&walk, &frame)) == PT_INTERP_FRAME_READ) {
         assert_true(pt_ruby_code_at(layout, read_image, m, frame.body, &c));
         const uint64_t owner = pt_ruby_owner(read_image, m, frame.env);
-        assert_true(
-            pt_ruby_name(layout, read_image, m, &keys, &c, owner, name, sizeof name, &bytes));
+        pt_ruby_names names;
+        assert_true(pt_ruby_names_at(layout, read_image, m, &keys, &c, owner, &names));
+        assert_true(pt_ruby_name(read_image, m, &names, name, sizeof name, &bytes));
         used += (size_t)snprintf(
             text + used, sizeof text - used, "%s%.*s:%d%s", used > 0 ? " " : "", (int)bytes, name,
             pt_ruby_line(layout, read_image, m, &c, frame.pc), frame.is_entry ? "*" : "");
-        assert_true(pt_ruby_text(read_image, m, c.path, name, sizeof name, &bytes));
+        assert_true(pt_ruby_path(read_image, m, &names, name, sizeof name, &bytes));
         assert_memory_equal(name, "/srv/app.rb", bytes);
     }
     assert_string_equal(text, expected);
@@ -263,15 +264,15 @@ static void code_that_replaces_other_code_is_told_apart(void **state)
     pt_ruby_code c;
     uint64_t first, second;
     assert_true(pt_ruby_code_at(layout, read_image, m, made.body, &c));
-    assert_true(pt_ruby_check(read_image, m, &c, &first));
+    assert_true(pt_ruby_check(layout, read_image, m, &c, &first));
     memcpy(m->bytes + (c.label + 16 - BASE), "two", 3);
-    assert_true(pt_ruby_check(read_image, m, &c, &second));
+    assert_true(pt_ruby_check(layout, read_image, m, &c, &second));
     assert_true(first != second);
     put(m, c.label, STRING | 3 << 14 | 1 << 5); /* it has become older */
-    assert_true(pt_ruby_check(read_image, m, &c, &first));
+    assert_true(pt_ruby_check(layout, read_image, m, &c, &first));
     assert_int_equal(first, second);
     c.label = BASE + IMAGE_BYTES;
-    assert_false(pt_ruby_check(read_image, m, &c, &first));
+    assert_false(pt_ruby_check(layout, read_image, m, &c, &first));
     free(m);
 }
 

@@ -58,11 +58,13 @@ static bool take_content(pt_tick_reading *r, pt_tick_ruby_cache *cache,
 {
     char *const text = (char *)cache->text;
     size_t name_bytes = 0, file_bytes = 0;
+    pt_ruby_names names;
     learn_keys(r, cache, facts);
-    if (!pt_ruby_name(facts->layout, pt_tick_read_memory, r, &cache->keys, code, owner, text,
-                      PT_TICK_RUBY_NAME_BYTES, &name_bytes) ||
-        !pt_ruby_text(pt_tick_read_memory, r, code->path, text + name_bytes,
-                      PT_TICK_RUBY_FILE_BYTES, &file_bytes))
+    if (!pt_ruby_names_at(facts->layout, pt_tick_read_memory, r, &cache->keys, code, owner,
+                          &names) ||
+        !pt_ruby_name(pt_tick_read_memory, r, &names, text, PT_TICK_RUBY_NAME_BYTES, &name_bytes) ||
+        !pt_ruby_path(pt_tick_read_memory, r, &names, text + name_bytes, PT_TICK_RUBY_FILE_BYTES,
+                      &file_bytes))
         return false;
     const pt_tick_known_code like = {.first_line = code->first_line,
                                      .name_bytes = (uint16_t)name_bytes,
@@ -79,10 +81,10 @@ static bool number_of(pt_tick_reading *r, pt_tick_ruby_cache *cache,
 {
     uint64_t check;
     if (!pt_ruby_code_at(facts->layout, pt_tick_read_memory, r, frame->body, ret_code) ||
-        !pt_ruby_check(pt_tick_read_memory, r, ret_code, &check))
+        !pt_ruby_check(facts->layout, pt_tick_read_memory, r, ret_code, &check))
         return false;
     const uint64_t owner = pt_ruby_owner(pt_tick_read_memory, r, frame->env);
-    const uint64_t key = frame->body ^ owner << 1;
+    const uint64_t key = pt_ruby_key(frame, owner);
     pt_tick_slot *const slot = pt_tick_slot_of(cache->slots, key, cache->pages.samples);
     if (slot->key != key || slot->check != check) {
         r->is_fresh = true;

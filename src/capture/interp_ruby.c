@@ -1,0 +1,96 @@
+/* interp_ruby.c: the Ruby of a process. */
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "capture/interp_language.h"
+#include "wire/journal.h"
+
+/* The address where the loader writes the number of the module that has the variable: that of a
+ * relocation for this number (ABI, "Thread-Local Storage"). 0: there is none. */
+static uint64_t find_module_number(const pt_elf *elf, uint64_t symbol)
+{
+    enum { OF_MODULE = 16 }; /* R_X86_64_DTPMOD64 */
+    pt_elf_section section;
+    for (uint32_t i = 0; pt_elf_section_at(elf, i, &section); i++) {
+        uint64_t bytes;
+        const uint8_t *const at =
+            section.type == SHT_RELA ? pt_elf_section_bytes(elf, &section, &bytes) : NULL;
+        for (uint64_t k = 0; at != NULL && k + sizeof(Elf64_Rela) <= bytes;
+             k += sizeof(Elf64_Rela)) {
+            Elf64_Rela r;
+            memcpy(&r, at + k, sizeof r);
+            if (ELF64_R_TYPE(r.r_info) == OF_MODULE && ELF64_R_SYM(r.r_info) == symbol)
+                return r.r_offset;
+        }
+    }
+    return 0;
+}
+
+static void read_ruby(const pt_elf *elf, const char *path, pt_interp_image *image)
+{
+    enum { CONTEXT, VERSION, OBJECT, STRING, EVALUATOR, COUNT, TEXT_BYTES = 8 };
+    pt_wanted_symbol wanted[COUNT] = {{.name = PT_RUBY_MARK},
+                                      {.name = PT_RUBY_VERSION},
+                                      {.name = "rb_cObject"},
+                                      {.name = "rb_cString"},
+                                      {.name = PT_RUBY_EVALUATOR}};
+    char text[TEXT_BYTES] = "";
+    (void)path;
+    pt_wanted_symbols_find(elf, wanted, COUNT);
+    if (wanted[CONTEXT].number == 0) return;
+    const uint8_t *const version = pt_interp_bytes_at(elf, wanted[VERSION].addr, sizeof text - 1);
+    if (version != NULL) memcpy(text, version, sizeof text - 1);
+    const pt_ruby_layout *const layout = pt_ruby_layout_of_text(text);
+    const uint64_t number = find_module_number(elf, wanted[CONTEXT].number);
+    if (layout == NULL || wanted[EVALUATOR].addr == 0 || number == 0) {
+        image->refused = PT_BPF_RUBY;
+        if (layout == NULL)
+            pt_ruby_reason(text, image->reason, sizeof image->reason);
+        else
+            snprintf(image->reason, sizeof image->reason, PT_RUBY_HIDES);
+        return;
+    }
+    image->facts = (pt_bpf_interp){.language = PT_BPF_RUBY,
+                                   .state = number,
+                                   .ruby = {.context = wanted[CONTEXT].addr,
+                                            .object = wanted[OBJECT].addr,
+                                            .string = wanted[STRING].addr,
+                                            .layout = *layout}};
+    pt_interp_find_evaluator(elf, &wanted[EVALUATOR], &image->evaluator);
+}
+
+static void move_ruby(pt_bpf_interp *facts, uint64_t bias)
+{
+    facts->ruby.object += bias;
+    facts->ruby.string += bias;
+}
+
+static bool read_ruby_code(pt_code_reading *r, uint64_t addr, uint32_t check, pt_code_content *ret)
+{
+    const pt_ruby_layout *const layout = &r->proc->interp.facts.ruby.layout;
+    uint64_t now;
+    (void)addr;
+    if (r->copy == NULL || r->copy->ruby.names.label.bytes == UINT64_MAX) return false;
+    const pt_ruby_names *const names = &r->copy->ruby.names;
+    const pt_ruby_code *const code = &r->copy->ruby.code;
+    ret->first_line = code->first_line;
+    return pt_ruby_name(pt_code_read_memory, r, names, ret->name, sizeof ret->name,
+                        &ret->name_bytes) &&
+           pt_ruby_path(pt_code_read_memory, r, names, ret->file, sizeof ret->file,
+                        &ret->file_bytes) &&
+           (!r->has_asked || (pt_ruby_check(layout, pt_code_read_process, r->proc, code, &now) &&
+                              pt_interp_short_check(now) == check));
+}
+
+const pt_interp_language pt_interp_ruby = {
+    .language = PT_JOURNAL_LANGUAGE_RUBY,
+    .needs_glibc = true,
+    .begins_early = true,
+    .lie = PT_RUBY_LIES,
+    .missing = PT_RUBY_MISSING,
+    .is_file = pt_ruby_is_file,
+    .read_file = read_ruby,
+    .move = move_ruby,
+    .read_code = read_ruby_code,
+};
