@@ -22,6 +22,7 @@
 #include "serve/address.h"
 #include "serve/serve.h"
 #include "terminal/viewer.h"
+#include "transform/filter.h"
 
 #define NOTE_BYTES 2000 /* of what is said in a header */
 #define TEXT       "text/plain; charset=utf-8"
@@ -104,14 +105,6 @@ static void answer_report(const web *w, const pt_serve_request *request, const p
 
 /* ---- The page and what is around it ---- */
 
-static bool has_times(const pt_profile *p)
-{
-    int64_t ns;
-    for (uint32_t i = 0; i < p->sample->t.count; i++)
-        if (pt_sample_time(p, i, &ns)) return true;
-    return false;
-}
-
 static pt_app app_of(const web *w)
 {
     static const char *const states[] = {
@@ -120,7 +113,7 @@ static pt_app app_of(const web *w)
                     .title = w->base->title,
                     .version = PT_VERSION,
                     .before = pt_cmd_before_title(w->base),
-                    .has_times = has_times(w->base->profile),
+                    .has_times = pt_has_times(w->base->profile),
                     .file_bytes = w->file_bytes,
                     .live = states[w->live.state],
                     .seconds = pt_web_live_seconds(&w->live),

@@ -16,7 +16,7 @@ typedef struct pt_web_route {
     const char *type;       /* of the answer */
     const char *policy;     /* of its page (render/policy.h) */
     const char *fixed[3];   /* arguments that are always given */
-    const char *options[6]; /* the command's own options that an address may give */
+    const char *options[7]; /* the command's own options that an address may give */
 } pt_web_route;
 
 /* NULL if there is none. */

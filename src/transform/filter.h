@@ -84,6 +84,8 @@ pt_status pt_filter(const pt_profile *profile, const pt_query *query, pt_filtere
                     pt_diag *diag, pt_error *reterr);
 /* The time of a sample: its column's, or that of the label "time"; false if it has none. */
 bool pt_sample_time(const pt_profile *profile, uint32_t sample, int64_t *ret_ns);
+/* Does any sample have a time? */
+bool pt_has_times(const pt_profile *profile);
 /* The process and thread of a sample: its columns, or its labels "pid" and "tid"; PT_NONE: unknown.
  */
 void pt_sample_thread(const pt_profile *profile, uint32_t sample, uint32_t *ret_pid,

@@ -63,6 +63,17 @@ bool pt_sample_time(const pt_profile *p, uint32_t sample, int64_t *ret_ns)
     return column[sample] != 0;
 }
 
+bool pt_has_times(const pt_profile *p)
+{
+    int64_t ns;
+    bool may_have = p->sample->time_ns != NULL;
+    for (uint32_t set = 0; set < p->labels->t.count && !may_have; set++)
+        may_have = time_of_set(p, set, &ns);
+    for (uint32_t i = 0; i < p->sample->t.count && may_have; i++)
+        if (pt_sample_time(p, i, &ns)) return true;
+    return false;
+}
+
 static uint32_t number_of_label(const pt_profile *p, uint32_t set, const char *key)
 {
     for (uint64_t l = p->labels->offset[set]; l < p->labels->offset[set + 1]; l++) {

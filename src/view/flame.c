@@ -404,9 +404,7 @@ static pt_status check_order(const pt_profile *p, bool has_negative, pt_error *r
         return pt_error_set(reterr, PT_ERR_USAGE,
                             "--in-order: values below 0, as those of --base, have no place in an "
                             "order of time");
-    int64_t ns;
-    for (uint32_t i = 0; i < p->sample->t.count; i++)
-        if (pt_sample_time(p, i, &ns)) return PT_OK;
+    if (pt_has_times(p)) return PT_OK;
     return pt_error_set(reterr, PT_ERR_USAGE,
                         "--in-order: the samples have no times; pitot record --timeline keeps "
                         "them");

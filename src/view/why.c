@@ -483,39 +483,6 @@ static pt_why_path path_of_group(reader *r, const grouping *g, uint32_t of_group
 
 /* ---- Findings ---- */
 
-typedef struct {
-    uint64_t pid;
-    int64_t value;
-} process_sum;
-
-/* Distinct processes with samples of the group, by the label or column of samples; 1 if one of them
- * has nearly all of its value. */
-static uint32_t processes_of(const reader *r, const grouping *g, uint32_t of_group)
-{
-    const pt_profile *const p = r->profile;
-    pt_index seen;
-    PT_VECTOR(process_sum) process = {0};
-    int64_t most = 0;
-    pt_index_init(&seen);
-    for (uint32_t i = 0; i < p->sample->t.count; i++) {
-        const int64_t value = p->sample->value[r->event][i];
-        if (value <= 0 || g->of_stack[p->sample->stack[i]] != of_group) continue;
-        const uint64_t number = p->sample->pid != NULL && p->sample->pid[i] != PT_NONE
-                                    ? p->sample->pid[i]
-                                    : r->pid[p->sample->labels[i]];
-        if (number == NO_PID) continue;
-        const uint64_t hash = pt_hash_mix(number ^ LINE_SEED, LINE_SEED);
-        uint32_t id = PT_INDEX_FIND(&seen, hash, at, process.items[at].pid == number);
-        if (id == PT_NONE) id = PT_INDEX_PUSH(&seen, hash, process, (process_sum){.pid = number});
-        process.items[id].value = pt_saturating_add(process.items[id].value, value);
-        if (process.items[id].value > most) most = process.items[id].value;
-    }
-    const uint32_t count = (uint32_t)process.count;
-    free(process.items);
-    pt_index_done(&seen);
-    return (double)most >= PLACE_SHARE * (double)g->group.items[of_group].value ? 1 : count;
-}
-
 static char *row_text(const reader *r, uint32_t row)
 {
     return row == PT_NONE ? NULL : pt_fold_text(&r->fold, row);
@@ -558,9 +525,75 @@ static pt_why_finding describe_group(reader *r, const grouping *g, uint32_t id, 
     f.path = path_of_group(r, g, id, place);
     if (f.kind == PT_WHY_OWN && !pt_fold_is_unnamed(&r->fold, place))
         f.depth = depth_of_place(r, g, id, place);
-    f.processes = processes_of(r, g, id);
     tallies_done(&t);
     return f;
+}
+
+/* ---- Processes of the findings ---- */
+
+typedef struct {
+    uint32_t finding;
+    uint64_t pid;
+    int64_t value;
+} process_sum;
+
+/* Does a sample say which process it is of, by a column or a label? */
+static bool knows_processes(const reader *r)
+{
+    if (r->profile->sample->pid != NULL) return true;
+    for (uint32_t set = 0; set < r->profile->labels->t.count; set++)
+        if (r->pid[set] != NO_PID) return true;
+    return false;
+}
+
+/* Per stack: its finding; PT_NONE = none. The caller frees. order: the groups of the findings come
+ * first. */
+static uint32_t *find_findings_of_stacks(const pt_why *why, const reader *r, const grouping *g,
+                                         const uint32_t *order)
+{
+    PT_FREE uint32_t *of_group = pt_alloc(g->group.count + 1, sizeof *of_group);
+    memset(of_group, 0xff, g->group.count * sizeof *of_group);
+    for (uint32_t i = 0; i < why->count; i++)
+        of_group[order[i]] = i;
+    const uint32_t stacks = r->profile->stack->t.count;
+    uint32_t *const finding = pt_alloc(stacks + 1, sizeof *finding);
+    for (uint32_t s = 0; s < stacks; s++)
+        finding[s] = g->of_stack[s] == PT_NONE ? PT_NONE : of_group[g->of_stack[s]];
+    return finding;
+}
+
+/* Counts the processes of each finding; 1 if one of them has nearly all of its value. */
+static void count_processes(pt_why *why, const reader *r, const grouping *g, const uint32_t *order)
+{
+    const pt_profile *const p = r->profile;
+    if (!knows_processes(r)) return;
+    PT_FREE uint32_t *finding_of_stack = find_findings_of_stacks(why, r, g, order);
+    pt_index seen;
+    PT_VECTOR(process_sum) process = {0};
+    pt_index_init(&seen);
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        const int64_t value = p->sample->value[r->event][i];
+        const uint32_t finding = finding_of_stack[p->sample->stack[i]];
+        if (value <= 0 || finding == PT_NONE) continue;
+        const uint64_t pid = p->sample->pid != NULL && p->sample->pid[i] != PT_NONE
+                                 ? p->sample->pid[i]
+                                 : r->pid[p->sample->labels[i]];
+        if (pid == NO_PID) continue;
+        const uint64_t hash = pt_hash_mix(pid ^ LINE_SEED, finding ^ LINE_SEED);
+        uint32_t id = PT_INDEX_FIND(
+            &seen, hash, at, process.items[at].pid == pid && process.items[at].finding == finding);
+        if (id == PT_NONE)
+            id = PT_INDEX_PUSH(&seen, hash, process, (process_sum){.finding = finding, .pid = pid});
+        process.items[id].value = pt_saturating_add(process.items[id].value, value);
+    }
+    for (size_t i = 0; i < process.count; i++)
+        why->finding[process.items[i].finding].processes++;
+    for (size_t i = 0; i < process.count; i++) {
+        pt_why_finding *const f = &why->finding[process.items[i].finding];
+        if ((double)process.items[i].value >= PLACE_SHARE * (double)f->value) f->processes = 1;
+    }
+    free(process.items);
+    pt_index_done(&seen);
 }
 
 static int by_value(const void *a, const void *b, void *context)
@@ -598,6 +631,7 @@ static void find_groups(pt_why *why, reader *r, const pt_why_request *request)
         why->rest -= share;
     }
     if (why->rest < 0) why->rest = 0;
+    count_processes(why, r, &g, order);
     free(g.group.items);
     free(g.of_stack);
     pt_index_done(&g.index);

@@ -15,6 +15,13 @@ static const char *const variants[] = {
     "_a64fx",     "_mops", "_ifunc", "_cancel", "_nocancel", NULL,
 };
 
+static bool begins_variant(const char *text)
+{
+    for (const char *const *v = variants; *v != NULL; v++)
+        if (pt_begins(text, *v)) return true;
+    return false;
+}
+
 /* The name of a C function as the table spells it: *ret_size bytes of name, from the return value
  * on. */
 static const char *plain_c_name(const char *name, size_t *ret_size)
@@ -32,12 +39,10 @@ static const char *plain_c_name(const char *name, size_t *ret_size)
             at++;
     }
     if (pt_begins(at, "libc_")) at += strlen("libc_");
-    size_t size = strcspn(at, "@.");
-    for (const char *const *v = variants; *v != NULL; v++) {
-        const char *const found = strstr(at, *v);
-        if (found != NULL && found > at && (size_t)(found - at) < size) size = (size_t)(found - at);
-    }
+    const size_t size = strcspn(at, "@.");
     *ret_size = size;
+    for (size_t i = 1; i < size && *ret_size == size; i++)
+        if (at[i] == '_' && begins_variant(at + i)) *ret_size = i;
     return at;
 }
 
@@ -82,66 +87,121 @@ static bool is_copy_of_object(const char *linkage)
     return false;
 }
 
-typedef struct {
-    const char *name, *c_name, *system_name, *file;
-    size_t size, c_size;
-    const char *builtin; /* of V8, without "Builtin:" or "Builtins_"; NULL = it is none */
-} candidate;
-
-/* V8's dump calls a function "Builtin:ArrayMap", the symbol table of node "Builtins_ArrayMap". */
-static const char *builtin_name(const char *name)
-{
-    if (pt_begins(name, "Builtin:")) return name + strlen("Builtin:");
-    return pt_begins(name, "Builtins_") ? name + strlen("Builtins_") : NULL;
-}
-
-static bool shows_pattern(const candidate *c, const char *pattern, pt_why_origin origin)
-{
-    if (strcmp(pattern, "copy") == 0) return is_copy_of_object(c->system_name);
-    if (origin == PT_WHY_OF_PROGRAM && strstr(pattern, "::") == NULL && c->name[0] != '_')
-        return false;
-    if (pt_begins(pattern, "file:")) return strstr(c->file, pattern + strlen("file:")) != NULL;
-    if (pt_begins(pattern, "Builtin:"))
-        return c->builtin != NULL &&
-               matches_pattern(pattern + strlen("Builtin:"), c->builtin, strlen(c->builtin));
-    return matches_pattern(pattern, c->c_name, c->c_size) ||
-           matches_pattern(pattern, c->name, c->size);
-}
-
 /* ---- The patterns by their first characters ---- */
 
+typedef enum { OF_NAME, OF_BUILTIN, OF_FILE, OF_COPY } pattern_kind;
+
 typedef struct {
-    const char *pattern;
+    const char *text; /* without "file:" and "Builtin:" */
+    uint64_t head;    /* the characters before the first "*", at most eight ... */
+    uint64_t mask;    /* ... and where they are */
+    pattern_kind kind;
     uint8_t cause;
+    bool has_scope; /* it contains "::" */
 } row_pattern;
 
-/* By the first character of the names, in the order of the table; at 0 those that any name may
- * match. */
-static PT_VECTOR(row_pattern) patterns[UCHAR_MAX + 1];
+typedef PT_VECTOR(row_pattern) row_patterns;
+
+/* Each in the order of the table: by the first character of the names; those that any name may
+ * match; those of files. */
+static row_patterns patterns[UCHAR_MAX + 1], any_name, of_files;
 static pthread_once_t patterns_are_sorted = PTHREAD_ONCE_INIT;
+
+/* The first eight bytes of a text, with zeros behind its end. */
+static uint64_t head_of(const char *text, size_t size)
+{
+    uint64_t head = 0;
+    memcpy(&head, text, size < sizeof head ? size : sizeof head);
+    return head;
+}
+
+static row_pattern pattern_of(const char *text, uint8_t cause)
+{
+    static const char ones[] = "\xff\xff\xff\xff\xff\xff\xff\xff";
+    row_pattern p = {.text = text, .cause = cause, .has_scope = strstr(text, "::") != NULL};
+    if (strcmp(text, "copy") == 0) p.kind = OF_COPY;
+    if (pt_begins(text, "file:")) p.kind = OF_FILE;
+    if (pt_begins(text, "Builtin:")) p.kind = OF_BUILTIN;
+    if (p.kind == OF_FILE) p.text += strlen("file:");
+    if (p.kind == OF_BUILTIN) p.text += strlen("Builtin:");
+    PT_BUG_IF(p.kind == OF_FILE && p.text[0] != '/');
+    const size_t size = strcspn(p.text, "*");
+    p.head = head_of(p.text, size);
+    p.mask = head_of(ones, size);
+    return p;
+}
 
 static void sort_patterns(void)
 {
     for (size_t i = PT_WHY_INTERPRETER; i < pt_why_cause_count; i++)
         for (const char *const *at = pt_why_causes[i].functions; *at != NULL; at++) {
-            const char *const p = *at;
-            const bool is_any = p[0] == '*' || pt_begins(p, "file:") || strcmp(p, "copy") == 0;
-            PT_PUSH(patterns[is_any ? 0 : (unsigned char)p[0]], (row_pattern){p, (uint8_t)i});
+            const row_pattern p = pattern_of(*at, (uint8_t)i);
+            if (p.kind == OF_FILE)
+                PT_PUSH(of_files, p);
+            else if (p.kind == OF_COPY || (*at)[0] == '*')
+                PT_PUSH(any_name, p);
+            else
+                PT_PUSH(patterns[(unsigned char)(*at)[0]], p);
         }
 }
 
-/* The first row below `best` with a pattern of this first character that the function shows, or
- * `best`. */
-static size_t first_cause(const candidate *c, pt_why_origin origin, unsigned char first,
-                          size_t best)
+/* ---- A function ---- */
+
+typedef struct {
+    const char *text;
+    size_t size;
+    uint64_t head;
+} spelling;
+
+typedef struct {
+    spelling name, c_name;
+    spelling builtin; /* of V8, without "Builtin:" or "Builtins_"; NULL = it is none */
+    spelling file;    /* from one of its slashes on */
+    const char *system_name;
+    pt_why_origin origin;
+} candidate;
+
+static spelling spelling_of(const char *text, size_t size)
 {
-    for (size_t i = 0; i < patterns[first].count; i++) {
-        const row_pattern *const p = &patterns[first].items[i];
+    return (spelling){text, size, head_of(text, size)};
+}
+
+/* V8's dump calls a function "Builtin:ArrayMap", the symbol table of node "Builtins_ArrayMap". */
+static spelling builtin_of(const char *name)
+{
+    const char *text = NULL;
+    if (pt_begins(name, "Builtin:")) text = name + strlen("Builtin:");
+    if (pt_begins(name, "Builtins_")) text = name + strlen("Builtins_");
+    return text != NULL ? spelling_of(text, strlen(text)) : (spelling){0};
+}
+
+static bool matches_spelling(const row_pattern *p, const spelling *s)
+{
+    return (s->head & p->mask) == p->head && s->text != NULL &&
+           matches_pattern(p->text, s->text, s->size);
+}
+
+static bool shows_pattern(const candidate *c, const row_pattern *p)
+{
+    if (p->kind == OF_COPY) return is_copy_of_object(c->system_name);
+    if (c->origin == PT_WHY_OF_PROGRAM && !p->has_scope && c->name.text[0] != '_') return false;
+    switch (p->kind) {
+    case OF_FILE: return (c->file.head & p->mask) == p->head && pt_begins(c->file.text, p->text);
+    case OF_BUILTIN: return matches_spelling(p, &c->builtin);
+    default: return matches_spelling(p, &c->c_name) || matches_spelling(p, &c->name);
+    }
+}
+
+/* The first row below `best` with one of these patterns that the function shows, or `best`. */
+static size_t first_cause(const candidate *c, const row_patterns *among, size_t best)
+{
+    for (size_t i = 0; i < among->count; i++) {
+        const row_pattern *const p = &among->items[i];
         const pt_why_cause *const cause = &pt_why_causes[p->cause];
         if (p->cause >= best) break;
-        if (origin == PT_WHY_OF_KERNEL && cause->rank > PT_WHY_RANK_SYSTEM && !cause->in_kernel)
+        if (c->origin == PT_WHY_OF_KERNEL && cause->rank > PT_WHY_RANK_SYSTEM && !cause->in_kernel)
             continue;
-        if (shows_pattern(c, p->pattern, origin)) return p->cause;
+        if (shows_pattern(c, p)) return p->cause;
     }
     return best;
 }
@@ -149,15 +209,22 @@ static size_t first_cause(const candidate *c, pt_why_origin origin, unsigned cha
 uint8_t pt_why_cause_of(const char *name, const char *system_name, const char *file,
                         pt_why_origin origin)
 {
-    candidate c = {.name = pt_without_return_type(name), .system_name = system_name, .file = file};
-    c.size = strlen(c.name);
-    c.c_name = plain_c_name(c.name, &c.c_size);
-    c.builtin = builtin_name(c.name);
-    if (c.size == 0) return PT_WHY_NO_CAUSE;
+    candidate c = {.system_name = system_name, .origin = origin};
+    size_t size;
+    const char *const typeless = pt_without_return_type(name);
+    const char *const c_name = plain_c_name(typeless, &size);
+    c.name = spelling_of(typeless, strlen(typeless));
+    c.c_name = spelling_of(c_name, size);
+    c.builtin = builtin_of(typeless);
+    if (c.name.size == 0) return PT_WHY_NO_CAUSE;
     pthread_once(&patterns_are_sorted, sort_patterns);
-    const unsigned char begins[] = {0, (unsigned char)c.name[0], (unsigned char)c.c_name[0]};
-    size_t best = pt_why_cause_count;
-    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
-        best = first_cause(&c, origin, begins[i], best);
+    const unsigned char first = (unsigned char)typeless[0], c_first = (unsigned char)c_name[0];
+    size_t best = first_cause(&c, &any_name, pt_why_cause_count);
+    best = first_cause(&c, &patterns[first], best);
+    if (c_first != first) best = first_cause(&c, &patterns[c_first], best);
+    for (const char *at = strchr(file, '/'); at != NULL; at = strchr(at + 1, '/')) {
+        c.file = spelling_of(at, strlen(at));
+        best = first_cause(&c, &of_files, best);
+    }
     return best == pt_why_cause_count ? PT_WHY_NO_CAUSE : (uint8_t)best;
 }

@@ -109,6 +109,11 @@ run pitot flame app.folded --under='main;g'
 expect_status 1
 expect_stderr_line "pitot: no stack begins with 'main;g'"
 
+it 'leaves out boxes below half a pixel of --width'
+run pitot flame app.folded --width=2 -o narrow.json # a quarter of 100
+expect grep -qF '"total":[100,75,60,30,25]' narrow.json
+expect grep -qF '"cut":{"nodes":1,"total":20}' narrow.json
+
 it 'counts samples as every other report does'
 # profile.proto: one event, type hits, unit samples: work 500, main 7
 printf '\012\004\010\001\020\002\022\010\012\002\001\002\022\002\364\003\022\006\012\001\002\022\001\007"\006\010\001"\002\010\001"\006\010\002"\002\010\002*\006\010\001\020\004 \005*\006\010\002\020\003 \0052\0002\004hits2\007samples2\004main2\004work2\003a.c' >hits.pb

@@ -206,9 +206,22 @@ def a_tree_is_closed_and_inverted_by_its_address(browser):
 
 
 def what_is_left_out_comes_when_its_box_is_zoomed(browser):
+    """`few` is left out of the graph that the page asks for first, and its leaves of every whole graph."""
+    def table(*names):
+        waits(page, f'[...document.querySelectorAll("#rows .name button")].map(b => b.textContent).sort().join() === {",".join(sorted(names))!r}')
+    leaves = [f'leaf{i}' for i in range(20)]
     page = browser.open(WIDE + '/ui/?zoom=few')
-    waits(page, '[...document.querySelectorAll("#rows .name")].some(n => n.textContent === "leaf7")')
-    equal(page.eval('document.querySelectorAll("#rows tr").length'), 21)
+    table('few', *leaves)
+    equal(page.text('#rows tr'), '5.0%5.0%leaf0')
+    page = browser.open(WIDE + '/ui/?zoom=few;leaf7')
+    table('leaf7')
+    equal(page.text('#crumbs'), 'allfewleaf7')
+    page.eval('document.querySelector("#canvas").focus()')
+    page.key('Backspace')  # what was fetched is still there
+    table('few', *leaves)
+    page.key('Backspace')
+    table('many', 'few', *leaves)  # counted without the graph
+    equal(address(page), '/ui/flamegraph')
 
 
 def reports_say_the_same_as_the_commands(browser):

@@ -48,9 +48,8 @@ export interface FlameData {
 
 export const SCHEMA = 1;
 
-/* Reads the object that the renderer wrote. Throws an Error that a person can read. */
-export function parseData(text: string): FlameData {
-  const data = JSON.parse(text) as FlameData;
+/* The object that the renderer wrote. Throws an Error that a person can read. */
+export function checkedData(data: FlameData): FlameData {
   if (data.schema !== SCHEMA) {
     throw new Error(`this page shows data of schema ${SCHEMA}, not ${String(data.schema)}`);
   }
@@ -73,7 +72,7 @@ export interface Sides {
   mostChange: number; /* the largest of a box's own changes */
 }
 
-function sidesOf(data: FlameData, normalized: boolean): Sides | null {
+function sidesOf(data: FlameData, normalized: boolean, leastChange: number): Sides | null {
   const { self, total, self_base, total_base } = data.nodes;
   if (self_base === undefined || total_base === undefined) return null;
   const after = total[0] - total_base[0];
@@ -84,7 +83,7 @@ function sidesOf(data: FlameData, normalized: boolean): Sides | null {
     selfAfter: rest(self, self_base),
     totalBefore: Float64Array.from(total_base),
     totalAfter: rest(total, total_base),
-    mostChange: 0,
+    mostChange: leastChange,
   };
   sides.selfAfter.forEach((v, i) => (sides.mostChange = Math.max(sides.mostChange, Math.abs(v - sides.selfBefore[i]))));
   return sides;
@@ -113,11 +112,12 @@ export class Tree {
   readonly narrow: Int32Array[]; /* in order of time: per row of parents, the indices in data.narrow */
   readonly ordered: boolean; /* in order of time: a path of names leads to many boxes */
 
-  constructor(readonly data: FlameData, widths: Widths = { of: "both", normalized: false }) {
+  /* leastChange: for Sides.mostChange, that of the whole: a part keeps the colours of the whole. */
+  constructor(readonly data: FlameData, widths: Widths, leastChange = 0) {
     const n = (this.count = data.nodes.parent.length);
     this.parent = Int32Array.from(data.nodes.parent);
     this.frame = Int32Array.from(data.nodes.frame);
-    this.sides = sidesOf(data, widths.normalized);
+    this.sides = sidesOf(data, widths.normalized, leastChange);
     this.self = this.sides ? widthOf(this.sides, widths.of, "self") : Float64Array.from(data.nodes.self);
     this.total = this.sides ? widthOf(this.sides, widths.of, "total") : Float64Array.from(data.nodes.total);
     this.depth = new Int32Array(n);
@@ -289,66 +289,54 @@ export class Tree {
   }
 }
 
-type Narrow = NonNullable<FlameData["narrow"]>;
-
-/* The narrow places of both after a splice: those below `at` come from `more`. */
-function joinedNarrow(old: Narrow, more: Narrow, at: number, end: number, shift: number): Narrow {
-  const joined: Narrow = { parent: [], start: [], width: [] };
-  const add = (from: Narrow, i: number, parent: number): void => {
-    joined.parent.push(parent);
-    joined.start.push(from.start[i]);
-    joined.width.push(from.width[i]);
-  };
-  old.parent.forEach((p, i) => (p < at || p >= end) && add(old, i, p < at ? p : p + shift));
-  more.parent.forEach((p, i) => add(more, i, p + at));
-  return joined;
-}
-
-/* The data with the boxes below node `at` (up to `end`) replaced by those of `more`, whose root is that node. */
-export function spliced(data: FlameData, at: number, end: number, more: FlameData): FlameData {
-  const strings = data.strings.slice();
-  const known = new Map(strings.map((text, i) => [text, i]));
-  const string = more.strings.map((text) => {
-    const found = known.get(text);
-    return found !== undefined ? found : strings.push(text) - 1;
-  });
-  const [groups, frames] = [data.groups.name.length, data.frames.name.length];
-  const texts = (column: number[]): number[] => column.map((s) => string[s]);
-  const added = more.nodes.parent.length - 1;
-  const shift = added - (end - at - 1);
-  const place = (column: number[], inside: number[], after = (v: number): number => v): number[] => [
-    ...column.slice(0, at + 1),
-    ...inside,
-    ...column.slice(end).map(after),
-  ];
-  const below = (column: number[] | undefined): number[] => (column || new Array(added + 1).fill(0)).slice(1);
-  const join = (column: number[], inside: number[] | undefined): number[] => place(column, below(inside));
+/* The boxes from the root of a tree down to node `at`, without others beside them, and below it those of `more`, whose
+ * root is that node. */
+export function detailed(tree: Tree, at: number, more: FlameData): FlameData {
+  const { data } = tree;
+  const path: number[] = [];
+  for (let node = at; node > 0; node = tree.parent[node]) path.push(node);
+  path.push(0);
+  path.reverse();
+  const [strings, groups, frames] = [more.strings.length, more.groups.name.length, more.frames.name.length];
+  const onPath = path.map((node) => tree.frame[node]);
+  const groupsOnPath = onPath.map((frame) => data.frames.group[frame]);
+  const texts: string[] = [];
+  const string = (id: number): number => strings + texts.push(data.strings[id]) - 1;
+  const of = (column: number[]): number[] => onPath.map((frame) => column[frame]);
+  const textsOf = (column: number[]): number[] => of(column).map(string);
+  const below = (column: number[], inside: number[]): number[] => path.map((node) => column[node]).concat(inside.slice(1));
+  const places = (inside: number[]): number[] => inside.map((parent) => parent + path.length - 1);
   const { nodes } = data;
   const joined: FlameData["nodes"] = {
-    parent: place(nodes.parent, below(more.nodes.parent).map((p) => p + at), (p) => (p >= end ? p + shift : p)),
-    frame: place(nodes.frame, below(more.nodes.frame).map((f) => f + frames)),
-    self: join(nodes.self, more.nodes.self),
-    total: join(nodes.total, more.nodes.total),
+    parent: path.map((_, i) => Math.max(0, i - 1)).concat(places(more.nodes.parent.slice(1))),
+    frame: path.map((_, i) => frames + i).concat(more.nodes.frame.slice(1)),
+    self: below(nodes.self, more.nodes.self),
+    total: below(nodes.total, more.nodes.total),
   };
-  if (nodes.self_base !== undefined && nodes.total_base !== undefined) {
-    joined.self_base = join(nodes.self_base, more.nodes.self_base);
-    joined.total_base = join(nodes.total_base, more.nodes.total_base);
+  const sides = more.nodes.self_base !== undefined && more.nodes.total_base !== undefined;
+  if (sides && nodes.self_base !== undefined && nodes.total_base !== undefined) {
+    joined.self_base = below(nodes.self_base, more.nodes.self_base!);
+    joined.total_base = below(nodes.total_base, more.nodes.total_base!);
   }
-  if (nodes.start !== undefined) joined.start = join(nodes.start, more.nodes.start);
-  return {
+  if (nodes.start !== undefined && more.nodes.start !== undefined) joined.start = below(nodes.start, more.nodes.start);
+  const made = {
     ...data,
-    narrow: data.narrow && more.narrow && joinedNarrow(data.narrow, more.narrow, at, end, shift),
-    strings,
-    groups: { name: [...data.groups.name, ...texts(more.groups.name)], hue: [...data.groups.hue, ...more.groups.hue] },
+    narrow: more.narrow && { ...more.narrow, parent: places(more.narrow.parent) },
+    groups: {
+      name: more.groups.name.concat(groupsOnPath.map((group) => string(data.groups.name[group]))),
+      hue: more.groups.hue.concat(groupsOnPath.map((group) => data.groups.hue[group])),
+    },
     frames: {
-      name: [...data.frames.name, ...texts(more.frames.name)],
-      file: [...data.frames.file, ...texts(more.frames.file)],
-      line: [...data.frames.line, ...more.frames.line],
-      module: [...data.frames.module, ...texts(more.frames.module)],
-      group: [...data.frames.group, ...more.frames.group.map((g) => g + groups)],
-      kind: [...data.frames.kind, ...more.frames.kind],
-      shade: [...data.frames.shade, ...more.frames.shade],
+      name: more.frames.name.concat(textsOf(data.frames.name)),
+      file: more.frames.file.concat(textsOf(data.frames.file)),
+      line: more.frames.line.concat(of(data.frames.line)),
+      module: more.frames.module.concat(textsOf(data.frames.module)),
+      group: more.frames.group.concat(path.map((_, i) => groups + i)),
+      kind: more.frames.kind.concat(of(data.frames.kind)),
+      shade: more.frames.shade.concat(of(data.frames.shade)),
     },
     nodes: joined,
+    functions: { name: [], self: [], total: [], more: 0 },
   };
+  return { ...made, strings: more.strings.concat(texts) };
 }

@@ -2,10 +2,11 @@
  * pointer, the keys and the address do to it. Who shows it keeps the state, learns what is chosen, and may have more
  * detail to give. */
 
-import { FlameData, Kind, spliced, Tree, Width } from "./data";
+import { FlameData, Kind, Tree, Width } from "./data";
 import { byId, element } from "./dom";
 import { Graph, Scene } from "./graph";
 import { Place } from "./hash";
+import { Levels } from "./levels";
 import { NOTEWORTHY, Panel } from "./panel";
 import { compile, escapeRegExp, search } from "./search";
 import { amount, changed, grouped, percent } from "./units";
@@ -17,16 +18,20 @@ const KINDS: Record<number, string> = {
   [Kind.Unresolved]: "no name known",
 };
 
+/* Asks for as much of the whole as a page can have. */
+const WHOLE = { width: "0" };
+
 export interface Host {
   read(): Place;
   write(place: Place, step: boolean): void; /* step: Back leads to the state before */
   chosen(name: string, x: number, y: number): void; /* a box was clicked; "": none is */
-  /* What is below a box, with what was too narrow; asked with options of `pitot flame`. */
+  /* What is below a box, with what was too narrow, or more of the whole; asked with options of `pitot flame`. */
   more?(question: Record<string, string>): Promise<FlameData>;
 }
 
 export class Flame {
-  private tree: Tree;
+  private levels: Levels;
+  private tree: Tree; /* of the levels: the one that is drawn */
   private scene: Scene = { zoom: 0, selected: -1, hovered: -1, matched: null, inverted: false, dark: false };
   private find = "";
   private regex = false;
@@ -39,12 +44,15 @@ export class Flame {
   private panel: Panel;
   private width: Width = "both";
   private normalized = false;
-  private asked = new Set<string>(); /* Tree.path of boxes whose details were fetched */
+  private wanted = ""; /* Tree.path of the box whose details are wanted */
+  private isAsking = false;
+  private final = new Set<string>(); /* Tree.path of boxes of which no more can be had */
   private systemDark = window.matchMedia("(prefers-color-scheme: dark)");
 
   /* signal: when it is aborted, nothing of the document is listened to any more. */
   constructor(private data: FlameData, private host: Host, private signal: AbortSignal) {
-    this.tree = new Tree(data);
+    this.levels = new Levels(data, { of: this.width, normalized: this.normalized });
+    this.tree = this.levels.whole;
     this.graph = new Graph(this.tree, this.canvas, this.frame, byId("spacer"), this.scene);
     this.panel = new Panel(this.tree, (name) => this.setFind(`^${escapeRegExp(name)}$`, true));
     this.listen();
@@ -76,17 +84,24 @@ export class Flame {
     byId("colours").textContent = difference ? "Colours: the change of a function’s own time" : "Colours, by self";
   }
 
-  private setTree(data: FlameData): void {
-    this.data = data;
-    this.tree = new Tree(data, { of: this.width, normalized: this.normalized });
-    this.graph.tree = this.panel.tree = this.tree;
+  /* Zooms into the box at a path, or as far as the path leads. */
+  private enter(path: string): void {
+    const { scene } = this;
+    const tree = this.levels.of(path);
+    if (tree !== this.tree) {
+      if (scene.selected >= 0) scene.selected = tree.nodeAt(this.tree.path(scene.selected));
+      scene.hovered = -1;
+      this.graph.tree = this.panel.tree = this.tree = tree;
+    }
+    scene.zoom = tree.nodeAt(path);
   }
 
   /* Other data of the same question: the zoom and the box that the keys are at stay. */
   renew(data: FlameData): void {
     const selected = this.scene.selected < 0 ? null : this.tree.path(this.scene.selected);
-    this.asked.clear();
-    this.setTree(data);
+    this.data = data;
+    this.levels = new Levels(data, { of: this.width, normalized: this.normalized });
+    this.final.clear();
     this.restore();
     if (selected !== null) this.scene.selected = this.tree.nodeAt(selected);
     byId("empty").hidden = data.total > 0;
@@ -106,10 +121,10 @@ export class Flame {
     if (place.width !== this.width || place.normalized !== this.normalized) {
       this.width = place.width;
       this.normalized = place.normalized;
-      this.setTree(this.data);
+      this.levels.setWidths({ of: this.width, normalized: this.normalized });
     }
-    this.scene.zoom = this.tree.nodeAt(place.zoom);
     this.scene.selected = -1;
+    this.enter(place.zoom);
     this.fetchMore(place.zoom);
     this.scene.inverted = place.up;
     this.find = place.find;
@@ -123,45 +138,52 @@ export class Flame {
     this.host.write(this.place(), step);
   }
 
-  /* Fetches what was left out below the zoom as too narrow for the whole graph; `wanted` may lead there. */
+  /* Fetches what was left out below the zoom as too narrow for the whole graph; `wanted` may lead there. One fetch is
+   * under way at a time: while the reader goes on, only the box where that ends is asked for. */
   private fetchMore(wanted: string): void {
-    const at = this.tree.nodeAt(wanted);
-    const known = this.tree.path(at);
-    if (this.host.more === undefined || at === 0 || this.asked.has(known) || this.tree.cutUnder(at) <= 0) return;
-    this.asked.add(known);
-    this.host.more(this.tree.question(at)).then(
-      (more) => {
-        if (!this.signal.aborted) this.addMore(known, wanted, more);
-      },
-      () => undefined /* the graph stays as it is */
-    );
-  }
-
-  private addMore(known: string, wanted: string, more: FlameData): void {
-    const at = this.tree.nodeAt(known);
-    const zoom = this.tree.path(this.scene.zoom);
-    const selected = this.scene.selected < 0 ? null : this.tree.path(this.scene.selected);
-    this.setTree(spliced(this.data, at, this.tree.end[at], more));
-    this.scene.zoom = this.tree.nodeAt(zoom === known ? wanted : zoom);
-    this.scene.selected = selected === null ? -1 : this.tree.nodeAt(selected);
-    this.scene.hovered = -1;
-    this.refresh();
-    if (zoom === known) this.fetchMore(wanted);
+    this.wanted = wanted;
+    const { tree, levels } = this;
+    const at = tree.nodeAt(wanted);
+    const known = tree.path(at);
+    if (this.host.more === undefined || this.isAsking || wanted === "") return;
+    if (levels.has(known) || this.final.has(known) || tree.cutUnder(at) <= 0) return;
+    this.isAsking = true;
+    this.host
+      .more(at > 0 ? tree.question(at) : WHOLE)
+      .then(
+        (more) => {
+          if (levels !== this.levels || this.signal.aborted) return;
+          if (at > 0) levels.add(tree, at, more);
+          else levels.refine(more);
+          if (at === 0) this.final.add(known);
+          if (this.tree.path(this.scene.zoom) !== known) return;
+          this.enter(this.wanted);
+          this.refresh();
+        },
+        () => this.final.add(known) /* the graph stays as it is */
+      )
+      .then(() => {
+        this.isAsking = false;
+        if (!this.signal.aborted) this.fetchMore(this.wanted);
+      });
   }
 
   private setZoom(node: number): void {
-    this.scene.zoom = node;
-    if (!this.tree.isUnder(this.scene.selected, node)) this.scene.selected = node;
+    const path = this.tree.path(node);
+    this.enter(path);
+    const { scene } = this;
+    if (!this.tree.isUnder(scene.selected, scene.zoom)) scene.selected = scene.zoom;
     this.remember(true);
     this.refresh();
-    this.graph.scrollTo(node);
-    this.fetchMore(this.tree.path(node));
+    this.graph.scrollTo(scene.zoom);
+    this.fetchMore(path);
   }
 
   private setWidths(width: Width, normalized: boolean): void {
     this.width = width;
     this.normalized = normalized;
-    this.setTree(this.data);
+    this.levels.setWidths({ of: width, normalized });
+    this.enter(this.tree.path(this.scene.zoom));
     this.remember(false);
     this.refresh();
   }

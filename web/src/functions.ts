@@ -21,22 +21,19 @@ export function functionsUnder(tree: Tree, top: number): FunctionRow[] {
   const { sides } = tree;
   const self = (i: number): number => (sides ? sides.selfAfter[i] - sides.selfBefore[i] : tree.self[i]);
   const total = (i: number): number => (sides ? sides.totalAfter[i] - sides.totalBefore[i] : tree.total[i]);
-  const rows = new Map<number, FunctionRow>();
-  const covered = new Map<number, number>(); /* name -> end of the outermost box being walked */
+  const rows: FunctionRow[] = [];
+  const rowOf = new Int32Array(tree.data.strings.length); /* of a name, plus 1 */
+  const covered = new Int32Array(tree.data.strings.length); /* of a name: the end of the outermost box being walked */
   for (let i = Math.max(top, 1); i < tree.end[top]; i++) {
     const name = names[tree.frame[i]];
-    let row = rows.get(name);
-    if (row === undefined) {
-      row = { name: tree.data.strings[name], self: 0, total: 0 };
-      rows.set(name, row);
-    }
+    if (rowOf[name] === 0) rowOf[name] = rows.push({ name: tree.data.strings[name], self: 0, total: 0 });
+    const row = rows[rowOf[name] - 1];
     row.self += self(i);
-    if (i >= (covered.get(name) || 0)) {
-      row.total += total(i);
-      covered.set(name, tree.end[i]);
-    }
+    if (i < covered[name]) continue;
+    row.total += total(i);
+    covered[name] = tree.end[i];
   }
-  return Array.from(rows.values());
+  return rows;
 }
 
 /* The leading functions of everything, counted before anything was cut; empty when nothing was. */

@@ -1,6 +1,6 @@
 /* main.ts: the page of `pitot flame`: one flame graph, whose state is the address's fragment. */
 
-import { parseData } from "./data";
+import { checkedData } from "./data";
 import { byId, element } from "./dom";
 import { Flame } from "./flame";
 import { readHash, writeHash } from "./hash";
@@ -11,7 +11,7 @@ function tell(name: string): void {
 }
 
 function show(): void {
-  const data = parseData(byId("data").textContent || "");
+  const data = checkedData(JSON.parse(byId("data").textContent || ""));
   if (window.parent !== window) document.documentElement.dataset.framed = "1";
   document.title = `${data.title} – pitot flame`;
   byId("title").textContent = data.title;

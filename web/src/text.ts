@@ -90,47 +90,64 @@ export function formWithin(name: string, most: number): string {
   return forms.find((form) => form.length <= most) || forms[forms.length - 1];
 }
 
+/* The forms of a name, and how wide they are: -1 until it was asked. */
+interface Forms {
+  text: string[];
+  width: number[];
+  ends: number[] | null; /* of the shortest: where its characters end */
+}
+
 /* Measures text by adding up the widths of its characters, measured once each: kerning is ignored, which
  * errs on the wide side. */
 export class Ruler {
   private widths = new Map<string, number>();
-  private forms = new Map<string, string[]>();
+  private forms = new Map<string, Forms>();
 
   constructor(private measureOne: (text: string) => number) {}
 
+  private measureCharacter(c: string): number {
+    let width = this.widths.get(c);
+    if (width === undefined) this.widths.set(c, (width = this.measureOne(c)));
+    return width;
+  }
+
+  /* Where each character of a text ends. */
+  private endsOf(text: string): number[] {
+    let end = 0;
+    return Array.from(text, (c) => (end += this.measureCharacter(c)));
+  }
+
   measure(text: string): number {
     let width = 0;
-    for (const c of text) {
-      let w = this.widths.get(c);
-      if (w === undefined) {
-        w = this.measureOne(c);
-        this.widths.set(c, w);
-      }
-      width += w;
-    }
+    for (const c of text) width += this.measureCharacter(c);
     return width;
+  }
+
+  private formsOf(name: string): Forms {
+    let forms = this.forms.get(name);
+    if (forms === undefined) {
+      const text = shorterForms(name);
+      this.forms.set(name, (forms = { text, width: text.map(() => -1), ends: null }));
+    }
+    return forms;
   }
 
   /* The longest form of `name` that fits, cut with "…" when none does; "" when not even three
    * characters would be left. */
   fit(name: string, room: number): string {
-    let forms = this.forms.get(name);
-    if (forms === undefined) {
-      forms = shorterForms(name);
-      this.forms.set(name, forms);
+    const forms = this.formsOf(name);
+    const { text, width } = forms;
+    for (let i = 0; i < text.length; i++) {
+      if (text[i].length * 2 >= room) continue;
+      if (width[i] < 0) width[i] = this.measure(text[i]);
+      if (width[i] <= room) return text[i];
     }
-    for (const form of forms) {
-      if (form.length * 2 < room && this.measure(form) <= room) return form;
-    }
-    const last = forms[forms.length - 1];
-    const dots = this.measure("…");
-    let width = 0;
-    let cut = "";
-    for (const c of last) {
-      width += this.measure(c);
-      if (width + dots > room) break;
-      cut += c;
-    }
+    const last = text[text.length - 1];
+    if (forms.ends === null) forms.ends = this.endsOf(last);
+    const most = room - this.measureCharacter("…");
+    let count = 0; /* characters that fit */
+    while (count < forms.ends.length && forms.ends[count] <= most) count++;
+    const cut = forms.ends.length === last.length ? last.slice(0, count) : Array.from(last).slice(0, count).join("");
     return cut.length >= 3 ? cut + "…" : "";
   }
 }

@@ -1,7 +1,7 @@
 /* main.ts: the page of `pitot serve`: views of one profile, made of the reports that the server has. What is shown
  * stands in the address; a link, Back and Reload all lead to the same. */
 
-import { parseData } from "../data";
+import { checkedData, FlameData } from "../data";
 import { byId, element } from "../dom";
 import { Flame } from "../flame";
 import { placeParameters, readPlace } from "../hash";
@@ -42,6 +42,8 @@ interface Live {
 const TABLE_ROWS = "1000";
 const PICKED_ROWS = "25";
 const KEPT_ANSWERS = 40;
+/* Boxes are there that are half a pixel wide on the widest screen. Below a box that is zoomed into, more are asked for. */
+const FLAME = { width: "4096" };
 const CHOICES = ["by", "recursion"]; /* parameters with a list */
 const LOOK_AGAIN_MS = 1000;
 
@@ -62,6 +64,7 @@ class App implements Page {
   filters = !this.isFile;
   comparesRanges = !this.isFile && this.data.before === null;
   private views = this.viewsThere();
+  private tabs: { view: View; link: HTMLAnchorElement }[] = []; /* of the views */
   private shown: HTMLIFrameElement | null = null; /* the frame of the report that is shown */
   private flame: { graph: Flame; question: string } | null = null;
   private unwanted = new AbortController(); /* ends what belongs to the view before the latest */
@@ -137,7 +140,7 @@ class App implements Page {
       /* a picture would flicker */
     } else if (this.flame !== null) {
       const { graph } = this.flame;
-      const data = parseData(JSON.stringify(await this.ask("flame")));
+      const data = checkedData(await this.ask<FlameData>("flame", FLAME));
       if (isInUse()) return false;
       graph.renew(data);
       this.content.querySelector(".facts")?.replaceChildren(...graph.facts().map((fact) => element("li", "", fact)));
@@ -369,25 +372,29 @@ class App implements Page {
     return at < 0 || at === event ? "" : String(at);
   }
 
-  private link(title: string, there: State): HTMLAnchorElement {
+  /* The address is that of now; a click asks where it leads then. */
+  private link(title: string, there: () => State): HTMLAnchorElement {
     const link = element("a", "", title) as HTMLAnchorElement;
-    link.href = there.address(this.isFile);
+    link.href = there().address(this.isFile);
     link.addEventListener("click", (e) => {
       if (e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return;
       e.preventDefault();
-      this.go(there);
+      this.go(there());
     });
     return link;
   }
 
   private showViews(): void {
-    byId("views").replaceChildren(
-      ...this.views.map((v) => {
-        const link = this.link(v.title, this.state.to(v));
-        if (v === this.state.view) link.setAttribute("aria-current", "page");
-        return element("li", "", link);
-      })
-    );
+    const { views, tabs } = this;
+    if (tabs.length !== views.length || tabs.some(({ view }, i) => view !== views[i])) {
+      this.tabs = views.map((view) => ({ view, link: this.link(view.title, () => this.state.to(view)) }));
+      byId("views").replaceChildren(...this.tabs.map(({ link }) => element("li", "", link)));
+    }
+    for (const { view, link } of this.tabs) {
+      link.href = this.state.to(view).address(this.isFile);
+      if (view === this.state.view) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
   }
 
   /* What is asked, as breadcrumbs that can be taken away. */
@@ -512,7 +519,7 @@ class App implements Page {
 
   private async flameView(answer: (made: Node[], then: () => void) => void): Promise<void> {
     const question = this.flameQuestion();
-    const data = parseData(JSON.stringify(await this.ask("flame")));
+    const data = checkedData(await this.ask<FlameData>("flame", FLAME));
     const { signal } = this.unwanted;
     const part = (byId<HTMLTemplateElement>("flame-part").content.cloneNode(true) as DocumentFragment).children;
     const toggle = (option: string, text: string, title: string): HTMLElement => {
@@ -542,7 +549,7 @@ class App implements Page {
             this.showViews();
           },
           chosen: (name, x, y) => this.choose(name, name === "" ? null : { x, y }),
-          more: this.isFile ? undefined : (below) => this.ask("flame", below),
+          more: this.isFile ? undefined : (below) => this.ask("flame", { ...FLAME, ...below }),
         },
         signal
       );
@@ -563,7 +570,7 @@ class App implements Page {
 
   private async picker(): Promise<Node[]> {
     const { rows } = await this.ask<TopReport>("top", { rows: PICKED_ROWS });
-    const links = rows.map((row) => element("li", "", this.link(row.name, this.state.with({ p: exactly(row.name) }))));
+    const links = rows.map((row) => element("li", "", this.link(row.name, () => this.state.with({ p: exactly(row.name) }))));
     return [
       element("p", "note", "Of which function? Name it above, or take one of those that take most:"),
       element("ul", "picker", ...links),
