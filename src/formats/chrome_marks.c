@@ -52,7 +52,7 @@ static mark_kind kind_of(const trace_reader *t, const trace_event *e, bool funct
         if (pt_chrome_is(t, e, "ResourceSendRequest")) return MARK_LOAD_BEGIN;
         if (pt_chrome_is(t, e, "ResourceFinish")) return MARK_LOAD_END;
         if (pt_chrome_is(t, e, "UpdateCounters")) return MARK_HEAP;
-        /* Fall through. */
+        return MARK_MOMENT;
     case 'R':
     case 'n': return MARK_MOMENT;
     case 'b':
