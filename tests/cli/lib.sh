@@ -125,6 +125,26 @@ eventually() {
     return 1
 }
 
+# kill_bpf_recorder PROGRAM MAP OPTION...: `pitot record --engine=bpf OPTION...` is killed once it has
+# loaded BPF programs and maps of these names, which then go. Programs of other tests' recorders may
+# come and go meanwhile. The recorder has a /dev/shm of its own, if that may be: what a killed one leaves
+# there is told to others.
+kill_bpf_recorder() {
+    local names="^prog $1 \|^map $2 " apart= recorder
+    shift 2
+    in_kernel() { python3 "$PITOT_ROOT/tests/cli/bpf_left.py" | grep "$names" | sort; }
+    is_loaded() { in_kernel | comm -13 before - >since && grep -q ^prog since && grep -q ^map since; }
+    has_gone() { [ -z "$(in_kernel | comm -12 since -)" ]; }
+    in_kernel >before
+    ! unshare -m mount -t tmpfs none /dev/shm 2>/dev/null || apart='mount -t tmpfs none /dev/shm;'
+    ${apart:+unshare -m} sh -c "$apart"' exec "$0" record --engine=bpf "$@" -o killed.pb.gz' "$PITOT" "$@" 2>said &
+    recorder=$!
+    eventually is_loaded || fail "$(cat said)"
+    kill -KILL $recorder
+    wait $recorder 2>/dev/null
+    eventually has_gone || fail "there yet: $(in_kernel | comm -12 since -)"
+}
+
 # The output of the last run, for use in $(...) and pipes.
 stdout() { cat "$t_out/stdout"; }
 stderr() { cat "$t_out/stderr"; }

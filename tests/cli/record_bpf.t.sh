@@ -281,19 +281,5 @@ expect_stdout_has two
 it 'leaves nothing in the kernel when it is killed'
 ./work 1000 &
 target=$!
-# What came since `before`, perhaps for recorders of other tests, which end, too.
-in_kernel() { python3 "$PITOT_ROOT/tests/cli/bpf_left.py" | grep '^prog pt_bpf_sample \|^map pitot_pool ' | sort; }
-in_kernel >before
-came() { in_kernel | comm -13 before -; }
-# In a /dev/shm of its own, if that may be: what a killed recorder leaves is told to recorders of other tests.
-apart=
-unshare -m mount -t tmpfs none /dev/shm 2>/dev/null && apart='mount -t tmpfs none /dev/shm &&'
-${apart:+unshare -m} sh -c "$apart exec '$PITOT' record --engine=bpf -p $target -o killed.pb.gz" 2>said &
-recorder=$!
-is_loaded() { came >since && grep -q ^prog since && grep -q ^map since; }
-eventually is_loaded || fail "$(cat said)"
-kill -KILL $recorder
-wait $recorder 2>/dev/null
-has_gone() { [ -z "$(in_kernel | comm -12 since -)" ]; }
-eventually has_gone || fail "there yet: $(in_kernel | comm -12 since -)"
+kill_bpf_recorder pt_bpf_sample pitot_pool -p $target
 kill $target

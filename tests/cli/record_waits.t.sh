@@ -163,17 +163,5 @@ assert {'rests_here', 'main'} <= {frame.get('function') for frame in one['frames
 PY
 
 it 'leaves nothing in the kernel when it is killed'
-in_kernel() { python3 "$PITOT_ROOT/tests/cli/bpf_left.py" | grep '^prog pt_bpf_switch \|^map waiting ' | sort; }
-in_kernel >before
-came() { in_kernel | comm -13 before -; }
-apart=
-unshare -m mount -t tmpfs none /dev/shm 2>/dev/null && apart='mount -t tmpfs none /dev/shm &&'
-${apart:+unshare -m} sh -c "$apart exec '$PITOT' record --engine=bpf --off-cpu -p $target -o killed.pb.gz" 2>said &
-recorder=$!
-is_loaded() { came >since && grep -q ^prog since && grep -q ^map since; }
-eventually is_loaded || fail "$(cat said)"
-kill -KILL $recorder
-wait $recorder 2>/dev/null
-has_gone() { [ -z "$(in_kernel | comm -12 since -)" ]; }
-eventually has_gone || fail "there yet: $(in_kernel | comm -12 since -)"
+kill_bpf_recorder pt_bpf_switch waiting --off-cpu -p $target
 kill $target
