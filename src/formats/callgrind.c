@@ -131,19 +131,6 @@ static int probe_callgrind(const pt_probe_input *input)
 
 /* ---- Numbers ---- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-static void skip_blanks(pt_span *s)
-{
-    while (s->size > 0 && is_blank(s->at[0])) {
-        s->at++;
-        s->size--;
-    }
-}
-
 /* Parses a number of so many digits that it may exceed 64 bits; clipped to the limit. */
 static uint64_t parse_long_number(const char *at, size_t bytes, unsigned base)
 {
@@ -182,7 +169,7 @@ static bool take_digits(pt_span *s, uint64_t *ret_value)
 static bool take_relative(pt_span *s, uint64_t *value)
 {
     uint64_t n;
-    skip_blanks(s);
+    pt_span_skip_blanks(s);
     if (s->size == 0) return false;
     const char c = s->at[0];
     if (c != '*' && c != '+' && c != '-') return take_digits(s, value);
@@ -210,11 +197,11 @@ static bool take_position(const callgrind_reader *c, pt_span *s, const uint64_t 
 static bool take_costs(callgrind_reader *c, pt_span *s)
 {
     uint32_t e = 0;
-    for (skip_blanks(s); s->size > 0 && e < c->events; e++) {
+    for (pt_span_skip_blanks(s); s->size > 0 && e < c->events; e++) {
         uint64_t value = (uint64_t)c->cost[e];
         if (!take_relative(s, &value)) return false;
         c->cost[e] = value > INT64_MAX ? INT64_MAX : (int64_t)value;
-        skip_blanks(s);
+        pt_span_skip_blanks(s);
     }
     c->surplus += s->size > 0;
     for (; e < c->events; e++)
@@ -236,7 +223,7 @@ static bool take_name(pt_span *s, uint64_t *ret_id)
     }
     rest.at++;
     rest.size--;
-    skip_blanks(&rest);
+    pt_span_skip_blanks(&rest);
     *s = rest;
     ++*ret_id; /* so that "(0)" is an id, too */
     return *ret_id != 0;
@@ -294,11 +281,8 @@ static int place_line(pt_span line, pt_span *ret_name)
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         if (line.size < 2 || line.at[0] != places[i].key[0] || line.at[1] != places[i].key[1])
             continue;
-        *ret_name = line;
-        if (!pt_span_skip(ret_name, places[i].key)) continue;
-        while (ret_name->size > 0 && is_blank(ret_name->at[ret_name->size - 1]))
-            ret_name->size--;
-        skip_blanks(ret_name);
+        if (!pt_span_skip(&line, places[i].key)) continue;
+        *ret_name = pt_span_trim(line);
         return (int)i;
     }
     return -1;
@@ -377,18 +361,6 @@ static void add_event(callgrind_reader *c, pt_span name)
     pt_builder_event(c->b, &event);
 }
 
-static bool take_word(pt_span *s, pt_span *ret_word)
-{
-    skip_blanks(s);
-    *ret_word = (pt_span){s->at, 0};
-    while (s->size > 0 && !is_blank(s->at[0])) {
-        s->at++;
-        s->size--;
-        ret_word->size++;
-    }
-    return ret_word->size > 0;
-}
-
 static pt_status take_events(callgrind_reader *c, pt_span list, pt_error *reterr)
 {
     pt_span word;
@@ -401,7 +373,7 @@ static pt_status take_events(callgrind_reader *c, pt_span list, pt_error *reterr
                             c->line_number, pt_builder_sample_count(c->b));
     }
     c->event_list = list;
-    while (take_word(&list, &word)) {
+    while (pt_span_word(&list, &word)) {
         if (c->events == EVENTS_MAX)
             return pt_error_set(reterr, PT_ERR_LIMIT, "more than %d events", EVENTS_MAX);
         add_event(c, word);
@@ -419,7 +391,7 @@ static void choose_event(callgrind_reader *c)
 {
     pt_span list = c->event_list, word;
     uint32_t shown = 0;
-    for (uint32_t e = 0; c->shown.size > 0 && take_word(&list, &word); e++) {
+    for (uint32_t e = 0; c->shown.size > 0 && pt_span_word(&list, &word); e++) {
         if (word.size == c->shown.size && memcmp(word.at, c->shown.at, word.size) == 0) shown = e;
     }
     if (c->events > 0) pt_builder_show_event(c->b, shown);
@@ -429,7 +401,7 @@ static void take_positions(callgrind_reader *c, pt_span list)
 {
     pt_span word;
     c->has_addr = c->has_line = false;
-    while (take_word(&list, &word)) {
+    while (pt_span_word(&list, &word)) {
         c->has_addr |= pt_equals_n(word.at, word.size, "instr");
         c->has_addr |= pt_equals_n(word.at, word.size, "addr");
         c->has_line |= pt_equals_n(word.at, word.size, "line");
@@ -450,7 +422,7 @@ static void take_claim(callgrind_reader *c, pt_span numbers)
 {
     uint64_t value;
     for (uint32_t e = 0; e < c->events; e++) {
-        skip_blanks(&numbers);
+        pt_span_skip_blanks(&numbers);
         if (!take_digits(&numbers, &value)) break;
         c->claimed[e] = value > INT64_MAX ? INT64_MAX : (int64_t)value;
         c->has_claim |= value > 0; /* all 0 means unknown */
@@ -650,7 +622,7 @@ static void set_place(callgrind_reader *c, int which, pt_span name)
 static bool begin_call(callgrind_reader *c, pt_span rest)
 {
     if (!take_digits(&rest, &c->calls)) return false;
-    skip_blanks(&rest);
+    pt_span_skip_blanks(&rest);
     c->target[0] = c->target[1] = 0;
     c->is_call = true;
     return rest.size == 0 || take_position(c, &rest, c->at, c->target);
@@ -782,7 +754,7 @@ static pt_status read_lines(callgrind_reader *c, pt_error *reterr)
         c->line_number++;
         if (c->line_number % 4096 == 0 && c->hooks->reach != NULL)
             c->hooks->reach(c->hooks->context, pt_reader_offset(c->lines));
-        skip_blanks(&line);
+        pt_span_skip_blanks(&line);
         if (line.size == 0 || line.at[0] == '#') continue;
         status = body_line(c, line, reterr);
     }

@@ -35,23 +35,6 @@ static bool is_header(pt_span line)
            pt_span_begins(line, "--- contention:") || is_old_form(line);
 }
 
-/* Parses "KEY = VALUE" with an integer; false for another form. */
-static bool parse_attribute(pt_span line, pt_span *ret_key, pt_span *ret_value)
-{
-    size_t sign = 0;
-    while (sign < line.size && line.at[sign] != '=')
-        sign++;
-    if (sign == line.size) return false;
-    *ret_key = pt_span_trim((pt_span){line.at, sign});
-    *ret_value = pt_span_trim((pt_span){line.at + sign + 1, line.size - sign - 1});
-    return true;
-}
-
-static bool is_key(pt_span key, const char *name)
-{
-    return pt_span_skip(&key, name) && key.size == 0;
-}
-
 /* Is the input a Java profile, which states its format before the samples? */
 static bool names_a_format(const pt_probe_input *input)
 {
@@ -59,8 +42,8 @@ static bool names_a_format(const pt_probe_input *input)
     pt_span line, key, value;
     pt_reader_init(&r, input->head, input->head_bytes, NULL);
     while (pt_span_line(&r, &line)) {
-        if (!parse_attribute(line, &key, &value)) continue;
-        if (is_key(key, "format") || is_key(key, "resolution")) return true;
+        if (!pt_span_pair(line, &key, &value)) continue;
+        if (pt_span_is(key, "format") || pt_span_is(key, "resolution")) return true;
     }
     return false;
 }
@@ -74,19 +57,19 @@ static bool take_attribute(reading *r, pt_span line)
 {
     pt_span key, value;
     int64_t number;
-    if (!parse_attribute(line, &key, &value)) return false;
+    if (!pt_span_pair(line, &key, &value)) return false;
     const bool is_number = pt_span_number(&value, true, &number) && value.size == 0;
     if (!is_number) return false;
-    if (is_key(key, "cycles/second")) {
+    if (pt_span_is(key, "cycles/second")) {
         r->hz = number;
-    } else if (is_key(key, "sampling period")) {
+    } else if (pt_span_is(key, "sampling period")) {
         r->period = number;
         pt_builder_provenance(r->l.b)->period = number;
-    } else if (is_key(key, "ms since reset")) {
+    } else if (pt_span_is(key, "ms since reset")) {
         int64_t ns;
         if (__builtin_mul_overflow(number, 1000000, &ns)) ns = INT64_MAX;
         pt_builder_provenance(r->l.b)->duration_ns = ns;
-    } else if (is_key(key, "discarded samples")) {
+    } else if (pt_span_is(key, "discarded samples")) {
         if (number > 0) pt_builder_provenance(r->l.b)->lost = (uint64_t)number;
     } else {
         return false;

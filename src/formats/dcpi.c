@@ -38,38 +38,28 @@
 
 /* ---- Header lines ---- */
 
-bool pt_dcpi_split(const char *line, size_t length, size_t *ret_keyword_bytes,
-                   const char **ret_rest, size_t *ret_rest_bytes)
+bool pt_dcpi_split(pt_span line, pt_span *ret_keyword, pt_span *ret_rest)
 {
-    size_t k = 0;
-    while (k < length && !pt_is_blank(line[k]))
-        k++;
-    size_t r = k;
-    while (r < length && pt_is_blank(line[r]))
-        r++;
-    *ret_keyword_bytes = k;
-    *ret_rest = line + r;
-    *ret_rest_bytes = length - r;
-    return k > 0;
+    *ret_keyword = (pt_span){line.at, 0};
+    while (line.size > 0 && !pt_is_blank(*line.at)) {
+        pt_span_drop(&line, 1);
+        ret_keyword->size++;
+    }
+    while (line.size > 0 && pt_is_blank(*line.at))
+        pt_span_drop(&line, 1);
+    *ret_rest = line;
+    return ret_keyword->size > 0;
 }
 
-bool pt_dcpi_keyword_is(const char *line, size_t keyword_bytes, const char *keyword)
-{
-    return strlen(keyword) == keyword_bytes && memcmp(line, keyword, keyword_bytes) == 0;
-}
-
-bool pt_dcpi_number(const char *text, size_t length, int base, uint64_t *ret)
+bool pt_dcpi_number(pt_span text, int base, uint64_t *ret)
 {
     char digits[24];
-    if (length > 2 && base == 16 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-        text += 2;
-        length -= 2;
-    }
+    if (text.size > 2 && base == 16 && text.at[0] == '0' && (text.at[1] | 0x20) == 'x')
+        pt_span_drop(&text, 2);
     size_t n = 0;
-    while (n < length && n < sizeof digits - 1 && !pt_is_blank(text[n])) {
-        digits[n] = text[n];
-        if (base == 16 ? !isxdigit((unsigned char)text[n]) : !isdigit((unsigned char)text[n]))
-            return false;
+    while (n < text.size && n < sizeof digits - 1 && !pt_is_blank(text.at[n])) {
+        digits[n] = text.at[n];
+        if (base == 16 ? pt_hex_digit(digits[n]) < 0 : !pt_is_digit(digits[n])) return false;
         n++;
     }
     digits[n] = '\0';
@@ -78,11 +68,10 @@ bool pt_dcpi_number(const char *text, size_t length, int base, uint64_t *ret)
     return true;
 }
 
-bool pt_dcpi_granule(const char *text, size_t length, uint64_t *ret)
+bool pt_dcpi_granule(pt_span text, uint64_t *ret)
 {
     uint64_t value;
-    if (!pt_dcpi_number(text, length, 10, &value) || value == 0 || value > GRANULE_MAX)
-        return false;
+    if (!pt_dcpi_number(text, 10, &value) || value == 0 || value > GRANULE_MAX) return false;
     *ret = value;
     return true;
 }
@@ -94,15 +83,15 @@ static bool two_digits(const char *text, int *ret)
     return true;
 }
 
-bool pt_dcpi_parse_time(const char *text, size_t length, int64_t *ret_ns)
+bool pt_dcpi_parse_time(pt_span text, int64_t *ret_ns)
 {
-    while (length > 0 && pt_is_blank(text[length - 1]))
-        length--;
-    if (length != 10 && length != 12 && length != 14) return false;
+    while (text.size > 0 && pt_is_blank(text.at[text.size - 1]))
+        text.size--;
+    if (text.size != 10 && text.size != 12 && text.size != 14) return false;
     int part[7] = {0}; /* century, year, month, day, hour, minute, second */
-    const size_t skip = length == 10 ? 1 : 0;
-    for (size_t i = 0; i < length / 2; i++) {
-        if (!two_digits(text + 2 * i, &part[i + skip])) return false;
+    const size_t skip = text.size == 10 ? 1 : 0;
+    for (size_t i = 0; i < text.size / 2; i++) {
+        if (!two_digits(text.at + 2 * i, &part[i + skip])) return false;
     }
     const int year = skip ? part[1] + (part[1] >= 70 ? 1900 : 2000) : part[0] * 100 + part[1];
     struct tm tm = {.tm_year = year - 1900,
@@ -155,15 +144,12 @@ static void report_required(const header_reading *s)
     }
 }
 
-static void take_version(header_reading *s, const char *rest, size_t bytes)
+static void take_version(header_reading *s, pt_span rest)
 {
     uint64_t major = 0, minor = 0;
-    static const char head[] = "pdb-";
-    const size_t skip = sizeof head - 1;
-    const char *dot = bytes > skip ? memchr(rest, '.', bytes) : NULL;
-    if (dot == NULL || memcmp(rest, head, skip) != 0 ||
-        !pt_dcpi_number(rest + skip, (size_t)(dot - rest) - skip, 10, &major) ||
-        !pt_dcpi_number(dot + 1, bytes - (size_t)(dot + 1 - rest), 10, &minor))
+    const char *const dot = pt_span_skip(&rest, "pdb-") ? memchr(rest.at, '.', rest.size) : NULL;
+    if (dot == NULL || !pt_dcpi_number(pt_span_upto(rest, dot), 10, &major) ||
+        !pt_dcpi_number(pt_span_from(rest, dot + 1), 10, &minor))
         pt_diag_add(s->diag, 1, "invalid version line, read as 0.07");
     else {
         s->h.major = major < UINT32_MAX ? (uint32_t)major : UINT32_MAX;
@@ -173,85 +159,76 @@ static void take_version(header_reading *s, const char *rest, size_t bytes)
 }
 
 /* Parses a number of the header. If it is invalid, it is reported and *ret is unchanged. */
-static bool take_number(header_reading *s, const char *keyword, const char *rest, size_t bytes,
-                        int base, uint64_t *ret)
+static bool take_number(header_reading *s, const char *keyword, pt_span rest, int base,
+                        uint64_t *ret)
 {
-    if (pt_dcpi_number(rest, bytes, base, ret)) return true;
+    if (pt_dcpi_number(rest, base, ret)) return true;
     pt_diag_add(s->diag, 1, "%s line of the header not understood", keyword);
     return false;
 }
 
-static void take_line(header_reading *s, const char *line, size_t length)
+static void take_line(header_reading *s, pt_span line)
 {
-    size_t k, bytes;
-    const char *rest;
-    if (!pt_dcpi_split(line, length, &k, &rest, &bytes)) return;
-    PT_PUSH(s->lines, pt_builder_string(s->b, line, length));
+    pt_span keyword, rest;
+    if (!pt_dcpi_split(line, &keyword, &rest)) return;
+    PT_PUSH(s->lines, pt_builder_string(s->b, line.at, line.size));
     uint64_t value;
-    const pt_string_id text = pt_builder_string(s->b, rest, bytes);
+    const pt_string_id text = pt_builder_string(s->b, rest.at, rest.size);
     for (size_t i = 0; i < REQUIRED_COUNT; i++)
-        s->seen[i] += pt_dcpi_keyword_is(line, k, required[i]);
-    if (pt_dcpi_keyword_is(line, k, "version"))
-        take_version(s, rest, bytes);
-    else if (pt_dcpi_keyword_is(line, k, "image"))
+        s->seen[i] += pt_span_is(keyword, required[i]);
+    if (pt_span_is(keyword, "version"))
+        take_version(s, rest);
+    else if (pt_span_is(keyword, "image"))
         s->h.image = text;
-    else if (pt_dcpi_keyword_is(line, k, "platform"))
+    else if (pt_span_is(keyword, "platform"))
         s->h.platform = text;
-    else if (pt_dcpi_keyword_is(line, k, "event"))
+    else if (pt_span_is(keyword, "event"))
         s->h.event = text;
-    else if (pt_dcpi_keyword_is(line, k, "path") && s->h.path.v == 0)
+    else if (pt_span_is(keyword, "path") && s->h.path.v == 0)
         s->h.path = text;
-    else if (pt_dcpi_keyword_is(line, k, "epoch")) {
-        if (!pt_dcpi_parse_time(rest, bytes, &s->h.start_ns))
+    else if (pt_span_is(keyword, "epoch")) {
+        if (!pt_dcpi_parse_time(rest, &s->h.start_ns))
             pt_diag_add(s->diag, 1, "epoch line of the header not understood");
-    } else if (pt_dcpi_keyword_is(line, k, "tstart")) {
-        s->h.has_tstart = take_number(s, "tstart", rest, bytes, 16, &s->h.tstart);
-    } else if (pt_dcpi_keyword_is(line, k, "tsize")) {
-        take_number(s, "tsize", rest, bytes, 10, &s->h.tsize);
-    } else if (pt_dcpi_keyword_is(line, k, "fileoffset")) {
-        take_number(s, "fileoffset", rest, bytes, 16, &s->h.file_offset);
-    } else if (pt_dcpi_keyword_is(line, k, "granule")) {
-        if (!pt_dcpi_granule(rest, bytes, &s->h.granule))
+    } else if (pt_span_is(keyword, "tstart")) {
+        s->h.has_tstart = take_number(s, "tstart", rest, 16, &s->h.tstart);
+    } else if (pt_span_is(keyword, "tsize")) {
+        take_number(s, "tsize", rest, 10, &s->h.tsize);
+    } else if (pt_span_is(keyword, "fileoffset")) {
+        take_number(s, "fileoffset", rest, 16, &s->h.file_offset);
+    } else if (pt_span_is(keyword, "granule")) {
+        if (!pt_dcpi_granule(rest, &s->h.granule))
             pt_diag_add(s->diag, 1, "granule line of the header not understood");
-    } else if (pt_dcpi_keyword_is(line, k, "period")) {
+    } else if (pt_span_is(keyword, "period")) {
         if (s->h.has_period)
             pt_error_set(s->error, PT_ERR_DAMAGED, "two period lines in the header");
-        else if (take_number(s, "period", rest, bytes, 10, &value))
+        else if (take_number(s, "period", rest, 10, &value))
             s->h.period = value <= INT64_MAX ? (int64_t)value : 0;
         s->h.has_period = true;
     }
 }
 
 /* Is the line "samples", perhaps with blanks behind it? */
-static bool is_last_line(const char *line, size_t length)
+static bool is_last_line(pt_span line)
 {
-    static const char word[] = "samples";
-    const size_t n = sizeof word - 1;
-    if (length < n || memcmp(line, word, n) != 0) return false;
-    for (size_t i = n; i < length; i++) {
-        if (!pt_is_blank(line[i])) return false;
-    }
-    return true;
+    pt_span word, rest;
+    return pt_dcpi_split(line, &word, &rest) && pt_span_is(word, "samples") && rest.size == 0;
 }
 
 static int probe_dcpi(const pt_probe_input *in)
 {
     pt_reader r;
     pt_reader_init(&r, in->head, in->head_bytes, NULL);
-    size_t length;
     int known = 0;
     bool version = false;
-    for (const char *line; (line = pt_read_line(&r, &length)) != NULL;) {
-        if (is_last_line(line, length)) return version ? 95 : known >= 3 ? 70 : 0;
-        size_t k, bytes;
-        const char *rest;
-        if (length > 1000 || !pt_dcpi_split(line, length, &k, &rest, &bytes)) return 0;
+    for (pt_span line; pt_span_line(&r, &line);) {
+        if (is_last_line(line)) return version ? 95 : known >= 3 ? 70 : 0;
+        pt_span keyword, rest;
+        if (line.size > 1000 || !pt_dcpi_split(line, &keyword, &rest)) return 0;
         static const char *const words[] = {"image",  "epoch", "platform", "event",
                                             "period", "tsize", "tstart",   "cpuspeed"};
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-            known += pt_dcpi_keyword_is(line, k, words[i]);
-        version = version || (pt_dcpi_keyword_is(line, k, "version") && bytes > 4 &&
-                              memcmp(rest, "pdb-", 4) == 0);
+            known += pt_span_is(keyword, words[i]);
+        version |= pt_span_is(keyword, "version") && rest.size > 4 && pt_span_begins(rest, "pdb-");
     }
     return 0;
 }
@@ -267,16 +244,15 @@ static void keep_lines(header_reading *s)
 
 static bool read_header(pt_reader *r, header_reading *s)
 {
-    size_t length;
     const uint64_t begin = pt_reader_offset(r);
-    for (const char *line; (line = pt_read_line(r, &length)) != NULL;) {
+    for (pt_span line; pt_span_line(r, &line);) {
         if (pt_reader_offset(r) - begin > HEADER_BYTES_MAX) {
             pt_error_set(s->error, PT_ERR_DAMAGED, "has a header of more than %d bytes",
                          HEADER_BYTES_MAX);
             return false;
         }
-        if (is_last_line(line, length)) return true;
-        take_line(s, line, length);
+        if (is_last_line(line)) return true;
+        take_line(s, line);
     }
     pt_error_set(s->error, PT_ERR_DAMAGED, "has no samples line: the header never ends");
     return false;

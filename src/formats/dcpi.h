@@ -3,6 +3,7 @@
 #ifndef PT_FORMATS_DCPI_H
 #define PT_FORMATS_DCPI_H
 
+#include "base/span.h"
 #include "formats/format.h"
 
 /* Key of the extras that hold the lines of a binary header, whole and in order. A blank and the
@@ -31,21 +32,18 @@ typedef struct pt_dcpi_header {
 #define PT_DCPI_NO_IMAGE "0" /* for an image without an identification */
 
 /* Splits a header line into keyword and rest; false for a blank line. */
-bool pt_dcpi_split(const char *line, size_t length, size_t *ret_keyword_bytes,
-                   const char **ret_rest, size_t *ret_rest_bytes);
+bool pt_dcpi_split(pt_span line, pt_span *ret_keyword, pt_span *ret_rest);
 
-/* Is the line's keyword this one? */
-bool pt_dcpi_keyword_is(const char *line, size_t keyword_bytes, const char *keyword);
 /* Parses digits of base 10, or 16 with an optional 0x, up to the end or the first blank. False
  * without digits or on overflow. */
-bool pt_dcpi_number(const char *text, size_t length, int base, uint64_t *ret);
+bool pt_dcpi_number(pt_span text, int base, uint64_t *ret);
 /* Parses the value of a granule line: 1 to 4096 bytes. False, with *ret unchanged, for an invalid
  * value. */
-bool pt_dcpi_granule(const char *text, size_t length, uint64_t *ret);
+bool pt_dcpi_granule(pt_span text, uint64_t *ret);
 
 /* Parses YYMMDDHHMM, YYYYMMDDHHMM or YYYYMMDDHHMMSS in UTC; two-digit years are 1970 to 2069. False
  * for another form or an invalid date. */
-bool pt_dcpi_parse_time(const char *text, size_t length, int64_t *ret_ns);
+bool pt_dcpi_parse_time(pt_span text, int64_t *ret_ns);
 /* Writes the time to the minute, as ten digits, or as twelve if the year needs four. buf has at
  * least 15 bytes. */
 void pt_dcpi_format_time(int64_t ns, char *buf);

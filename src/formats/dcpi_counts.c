@@ -304,12 +304,10 @@ const char *pt_dcpi_kept_line(const pt_dcpi_lines *lines, uint32_t mapping, cons
 {
     const pt_profile *const p = lines->p;
     for (uint32_t i = lines->first[mapping]; i < lines->first[mapping + 1]; i++) {
-        size_t k, bytes;
-        const char *rest, *line = pt_text(p, p->extra->value[lines->extra[i]]);
+        pt_span word, rest;
+        const char *line = pt_text(p, p->extra->value[lines->extra[i]]);
         if (is_later_version(line)) return NULL;
-        if (pt_dcpi_split(line, strlen(line), &k, &rest, &bytes) &&
-            pt_dcpi_keyword_is(line, k, keyword))
-            return line;
+        if (pt_dcpi_split(pt_span_of(line), &word, &rest) && pt_span_is(word, keyword)) return line;
     }
     return NULL;
 }

@@ -54,10 +54,10 @@ static uint64_t choose_granule(const writing *w, uint32_t mapping, const address
 {
     const uint64_t start = w->p->mapping->row[mapping].start;
     uint64_t value;
-    size_t k, bytes;
-    const char *rest, *line = pt_dcpi_kept_line(&w->lines, mapping, "granule");
-    if (line != NULL && pt_dcpi_split(line, strlen(line), &k, &rest, &bytes) &&
-        pt_dcpi_granule(rest, bytes, &value))
+    pt_span keyword, rest;
+    const char *line = pt_dcpi_kept_line(&w->lines, mapping, "granule");
+    if (line != NULL && pt_dcpi_split(pt_span_of(line), &keyword, &rest) &&
+        pt_dcpi_granule(rest, &value))
         return value;
     if (!keeps_header(w, mapping)) return 1;
     for (size_t i = 0; i < n; i++) {
@@ -75,14 +75,12 @@ static size_t identity_bytes(const char *line)
     static const char *const once[] = {"version",  "image",    "epoch",   "platform",  "event",
                                        "period",   "tsize",    "tstart",  "cpuspeed",  "cpuamask",
                                        "cpuimplv", "cpucount", "granule", "fileoffset"};
-    size_t k, bytes;
-    const char *rest;
-    const size_t length = strlen(line);
-    pt_dcpi_split(line, length, &k, &rest, &bytes);
+    pt_span keyword, rest;
+    pt_dcpi_split(pt_span_of(line), &keyword, &rest);
     for (size_t i = 0; i < sizeof once / sizeof once[0]; i++) {
-        if (pt_dcpi_keyword_is(line, k, once[i])) return k;
+        if (pt_span_is(keyword, once[i])) return keyword.size;
     }
-    return length;
+    return strlen(line);
 }
 
 /* Was the line written before? Merged files of one image each bring their header. If not, the line
@@ -114,15 +112,15 @@ static image_facts facts_of(const pt_dcpi_lines *lines, uint32_t mapping, uint32
     image_facts own = {0};
     bool agree = true;
     for (uint32_t i = lines->first[mapping]; i < lines->first[mapping + 1]; i++) {
-        const char *rest, *line = pt_text(p, p->extra->value[lines->extra[i]]);
-        size_t k, bytes;
+        const char *line = pt_text(p, p->extra->value[lines->extra[i]]);
+        pt_span keyword, rest;
         int64_t start_ns;
         uint64_t period;
-        pt_dcpi_split(line, strlen(line), &k, &rest, &bytes);
-        if (pt_dcpi_keyword_is(line, k, "epoch") && pt_dcpi_parse_time(rest, bytes, &start_ns) &&
+        pt_dcpi_split(pt_span_of(line), &keyword, &rest);
+        if (pt_span_is(keyword, "epoch") && pt_dcpi_parse_time(rest, &start_ns) &&
             (own.start_ns == 0 || start_ns < own.start_ns))
             own.start_ns = start_ns;
-        if (!pt_dcpi_keyword_is(line, k, "period") || !pt_dcpi_number(rest, bytes, 10, &period) ||
+        if (!pt_span_is(keyword, "period") || !pt_dcpi_number(rest, 10, &period) ||
             period > INT64_MAX)
             continue;
         agree &= own.period == 0 || own.period == (int64_t)period;
@@ -138,27 +136,25 @@ static image_facts facts_of(const pt_dcpi_lines *lines, uint32_t mapping, uint32
 static bool put_changed_line(const pt_profile *p, const image_facts *facts, uint32_t event,
                              const char *line, pt_buf *buf)
 {
-    size_t k, bytes;
-    const char *rest;
-    pt_dcpi_split(line, strlen(line), &k, &rest, &bytes);
+    pt_span keyword, rest;
+    pt_dcpi_split(pt_span_of(line), &keyword, &rest);
     const int64_t start_ns = facts->start_ns, period = facts->period;
     int64_t said_ns;
     uint64_t stated;
-    if (pt_dcpi_keyword_is(line, k, "epoch") && start_ns != 0 &&
-        pt_dcpi_parse_time(rest, bytes, &said_ns) && said_ns != start_ns) {
+    if (pt_span_is(keyword, "epoch") && start_ns != 0 && pt_dcpi_parse_time(rest, &said_ns) &&
+        said_ns != start_ns) {
         char epoch[16];
         pt_dcpi_format_time(start_ns, epoch);
         pt_putf(buf, "epoch %s\n", epoch);
         return true;
     }
-    if (pt_dcpi_keyword_is(line, k, "period") && period > 0 &&
-        pt_dcpi_number(rest, bytes, 10, &stated) && stated != (uint64_t)period) {
+    if (pt_span_is(keyword, "period") && period > 0 && pt_dcpi_number(rest, 10, &stated) &&
+        stated != (uint64_t)period) {
         pt_putf(buf, "period %" PRId64 "\n", period);
         return true;
     }
     const char *const event_name = pt_text(p, p->event->row[event].type);
-    if (pt_dcpi_keyword_is(line, k, "event") &&
-        (strlen(event_name) != bytes || memcmp(rest, event_name, bytes) != 0)) {
+    if (pt_span_is(keyword, "event") && !pt_span_is(rest, event_name)) {
         pt_putf(buf, "event %s\n", event_name);
         return true;
     }
@@ -204,11 +200,9 @@ static void put_other_lines(const pt_dcpi_lines *lines, uint32_t mapping, pt_buf
     for (uint32_t i = lines->first[mapping]; i < lines->first[mapping + 1]; i++) {
         if (!pt_dcpi_is_of_text(p, lines->extra[i])) continue;
         const char *const line = pt_text(p, p->extra->value[lines->extra[i]]);
-        size_t k, bytes;
-        const char *rest;
-        if (!pt_dcpi_split(line, strlen(line), &k, &rest, &bytes) ||
-            pt_dcpi_keyword_is(line, k, "version") || pt_dcpi_keyword_is(line, k, "cpuspeed") ||
-            pt_dcpi_keyword_is(line, k, "granule"))
+        pt_span keyword, rest;
+        if (!pt_dcpi_split(pt_span_of(line), &keyword, &rest) || pt_span_is(keyword, "version") ||
+            pt_span_is(keyword, "cpuspeed") || pt_span_is(keyword, "granule"))
             continue;
         pt_put(buf, line, strlen(line));
         pt_put_u8(buf, '\n');

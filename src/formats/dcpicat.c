@@ -36,79 +36,58 @@
 
 /* ---- Lines ---- */
 
-typedef struct {
-    const char *at;
-    size_t size;
-} word;
-
-/* Removes the next word from the front; size 0 at the end. */
-static word next_word(const char **at, const char *end)
+static bool is_row(pt_span line)
 {
-    while (*at < end && (pt_is_blank(**at) || **at == '\r'))
-        ++*at;
-    word w = {*at, 0};
-    while (*at < end && !pt_is_blank(**at) && **at != '\r')
-        ++*at;
-    w.size = (size_t)(*at - w.at);
-    return w;
-}
-
-static bool is_row(const char *line, size_t length)
-{
-    return length > 2 && line[0] == '0' && (line[1] == 'x' || line[1] == 'X');
+    return line.size > 2 && line.at[0] == '0' && (line.at[1] | 0x20) == 'x';
 }
 
 /* An event line such as "cycles:62000:10000", or with a counter: "attr^attr:counter:62000:10000".
  */
 typedef struct {
     int64_t samples, period, fraction;
-    word name; /* with the counter */
+    pt_span name; /* with the counter */
     uint32_t column;
     uint32_t nth; /* number of earlier events with the same name */
 } event_line;
 
 /* Parses the number behind the last colon and removes both. */
-static bool take_last(word *w, int64_t *ret)
+static bool take_last(pt_span *s, int64_t *ret)
 {
-    size_t colon = w->size;
-    while (colon > 0 && w->at[colon - 1] != ':')
-        colon--;
+    const char *const colon = s->size > 0 ? memrchr(s->at, ':', s->size) : NULL;
     uint64_t value;
-    if (colon == 0 || !pt_dcpi_number(w->at + colon, w->size - colon, 10, &value) ||
+    if (colon == NULL || !pt_dcpi_number(pt_span_from(*s, colon + 1), 10, &value) ||
         value > INT64_MAX)
         return false;
     *ret = (int64_t)value;
-    w->size = colon - 1;
+    *s = pt_span_upto(*s, colon);
     return true;
 }
 
-static bool parse_event(const char *rest, size_t bytes, event_line *ret)
+static bool parse_event(pt_span rest, event_line *ret)
 {
-    const char *at = rest, *const end = rest + bytes;
-    const word total = next_word(&at, end);
+    pt_span total;
     uint64_t samples;
-    *ret = (event_line){.name = next_word(&at, end)};
-    if (!pt_dcpi_number(total.at, total.size, 10, &samples) || samples > INT64_MAX) return false;
+    *ret = (event_line){0};
+    if (!pt_span_word(&rest, &total) || !pt_span_word(&rest, &ret->name) ||
+        !pt_dcpi_number(total, 10, &samples) || samples > INT64_MAX)
+        return false;
     ret->samples = (int64_t)samples;
-    return ret->name.size > 0 && take_last(&ret->name, &ret->fraction) &&
-           ret->fraction <= FRACTION_ONE && take_last(&ret->name, &ret->period) &&
-           ret->name.size > 0;
+    return take_last(&ret->name, &ret->fraction) && ret->fraction <= FRACTION_ONE &&
+           take_last(&ret->name, &ret->period) && ret->name.size > 0;
 }
 
 static int probe_dcpicat(const pt_probe_input *in)
 {
     pt_reader r;
     pt_reader_init(&r, in->head, in->head_bytes, NULL);
-    size_t length;
     bool start = false, event = false;
-    for (const char *line; (line = pt_read_line(&r, &length)) != NULL && length < 1000;) {
-        size_t k, bytes;
-        const char *rest;
-        if (is_row(line, length)) break;
-        if (!pt_dcpi_split(line, length, &k, &rest, &bytes)) continue;
+    for (pt_span line; pt_span_line(&r, &line) && line.size < 1000;) {
+        pt_span keyword, rest;
+        if (is_row(line)) break;
+        if (!pt_dcpi_split(line, &keyword, &rest)) continue;
         event_line e;
-        start = start || (pt_dcpi_keyword_is(line, k, "text_start") && is_row(rest, bytes));
-        event = event || (pt_dcpi_keyword_is(line, k, "event") && parse_event(rest, bytes, &e));
+        start = start || (pt_span_is(keyword, "text_start") && is_row(rest));
+        event = event || (pt_span_is(keyword, "event") && parse_event(rest, &e));
     }
     return start && event ? 95 : 0;
 }
@@ -143,9 +122,7 @@ static uint32_t column_of(reading *s, const event_line *e)
 {
     for (uint32_t i = 0; i < s->event.count; i++) {
         const event_line *const other = &s->event.items[i];
-        if (other->nth == e->nth && other->name.size == e->name.size &&
-            memcmp(other->name.at, e->name.at, e->name.size) == 0)
-            return i;
+        if (other->nth == e->nth && pt_span_equals(other->name, e->name)) return i;
     }
     if (s->event.count == EVENTS_MAX) return EVENTS_MAX;
     PT_GROW(s->event, s->event.count + 1);
@@ -154,20 +131,18 @@ static uint32_t column_of(reading *s, const event_line *e)
 }
 
 /* Number of the image's events so far with that name. */
-static uint32_t same_names(const reading *s, word name)
+static uint32_t same_names(const reading *s, pt_span name)
 {
     uint32_t n = 0;
-    for (size_t i = 0; i < s->image.count; i++) {
-        const event_line *const other = &s->event.items[s->image.column[i]];
-        n += other->name.size == name.size && memcmp(other->name.at, name.at, name.size) == 0;
-    }
+    for (size_t i = 0; i < s->image.count; i++)
+        n += pt_span_equals(s->event.items[s->image.column[i]].name, name);
     return n;
 }
 
-static void take_event(reading *s, const char *rest, size_t bytes)
+static void take_event(reading *s, pt_span rest)
 {
     event_line e;
-    if (!parse_event(rest, bytes, &e) || s->image.count == EVENTS_MAX) {
+    if (!parse_event(rest, &e) || s->image.count == EVENTS_MAX) {
         s->malformed++;
         return;
     }
@@ -185,19 +160,17 @@ static void take_event(reading *s, const char *rest, size_t bytes)
 /* First pass: finds the events, since columns are defined before samples. */
 static void find_events(reading *s, pt_reader r)
 {
-    size_t length;
     bool in_rows = false;
     r.error = NULL;
     r.parent = NULL;
-    for (const char *line; (line = pt_read_line(&r, &length)) != NULL;) {
-        size_t k, bytes;
-        const char *rest;
-        if (is_row(line, length)) {
+    for (pt_span line; pt_span_line(&r, &line);) {
+        pt_span keyword, rest;
+        if (is_row(line)) {
             in_rows = true;
-        } else if (pt_dcpi_split(line, length, &k, &rest, &bytes)) {
+        } else if (pt_dcpi_split(line, &keyword, &rest)) {
             if (in_rows) s->image.count = 0;
             in_rows = false;
-            if (pt_dcpi_keyword_is(line, k, "event")) take_event(s, rest, bytes);
+            if (pt_span_is(keyword, "event")) take_event(s, rest);
         }
     }
     for (size_t i = 0; i < s->event.count; i++) {
@@ -225,37 +198,35 @@ static void begin_image(reading *s)
 }
 
 /* Stores a header line in the model, or keeps it as a line to reproduce. */
-static void take_line(reading *s, const char *line, size_t length)
+static void take_line(reading *s, pt_span line)
 {
     pt_dcpi_header *const h = &s->image.header;
-    size_t k, bytes;
-    const char *rest;
-    if (!pt_dcpi_split(line, length, &k, &rest, &bytes)) return;
-    while (bytes > 0 && (rest[bytes - 1] == '\r' || pt_is_blank(rest[bytes - 1])))
-        bytes--;
-    const pt_string_id text = pt_builder_string(s->b, rest, bytes);
+    pt_span keyword, rest;
+    if (!pt_dcpi_split(line, &keyword, &rest)) return;
+    rest = pt_span_trim(rest);
+    const pt_string_id text = pt_builder_string(s->b, rest.at, rest.size);
     bool understood = true;
-    if (pt_dcpi_keyword_is(line, k, "event")) {
-        take_event(s, rest, bytes);
-    } else if (pt_dcpi_keyword_is(line, k, "image")) {
+    if (pt_span_is(keyword, "event")) {
+        take_event(s, rest);
+    } else if (pt_span_is(keyword, "image")) {
         h->image = text;
-    } else if (pt_dcpi_keyword_is(line, k, "platform")) {
+    } else if (pt_span_is(keyword, "platform")) {
         h->platform = text;
-    } else if (pt_dcpi_keyword_is(line, k, "epoch")) {
-        understood = pt_dcpi_parse_time(rest, bytes, &h->start_ns);
-    } else if (pt_dcpi_keyword_is(line, k, "text_start")) {
-        understood = pt_dcpi_number(rest, bytes, 16, &h->tstart);
-    } else if (pt_dcpi_keyword_is(line, k, "text_size")) {
-        understood = pt_dcpi_number(rest, bytes, 16, &h->tsize);
-    } else if (pt_dcpi_keyword_is(line, k, "path") && h->path.v == 0) {
+    } else if (pt_span_is(keyword, "epoch")) {
+        understood = pt_dcpi_parse_time(rest, &h->start_ns);
+    } else if (pt_span_is(keyword, "text_start")) {
+        understood = pt_dcpi_number(rest, 16, &h->tstart);
+    } else if (pt_span_is(keyword, "text_size")) {
+        understood = pt_dcpi_number(rest, 16, &h->tsize);
+    } else if (pt_span_is(keyword, "path") && h->path.v == 0) {
         h->path = text;
-    } else if (pt_dcpi_keyword_is(line, k, "name")) {
+    } else if (pt_span_is(keyword, "name")) {
         s->image.name = text;
-    } else if (pt_dcpi_keyword_is(line, k, "fileoffset")) {
-        understood = pt_dcpi_number(rest, bytes, 16, &h->file_offset);
-    } else if (!pt_dcpi_keyword_is(line, k, "path") || h->path.v != text.v) {
+    } else if (pt_span_is(keyword, "fileoffset")) {
+        understood = pt_dcpi_number(rest, 16, &h->file_offset);
+    } else if (!pt_span_is(keyword, "path") || h->path.v != text.v) {
         /* label, further paths, version, unknown keywords */
-        PT_PUSH(s->lines, pt_builder_string(s->b, line, length));
+        PT_PUSH(s->lines, pt_builder_string(s->b, line.at, line.size));
     }
     s->malformed += !understood;
 }
@@ -281,27 +252,26 @@ static void end_header(reading *s)
     s->image.last = 0;
 }
 
-static void take_row(reading *s, const char *line, size_t length)
+static void take_row(reading *s, pt_span line)
 {
-    const char *at = line, *const end = line + length;
-    const word address_word = next_word(&at, end);
+    pt_span word;
     uint64_t address;
-    if (!pt_dcpi_number(address_word.at, address_word.size, 16, &address)) {
+    if (!pt_span_word(&line, &word) || !pt_dcpi_number(word, 16, &address)) {
         s->malformed++;
         return;
     }
     memset(s->values, 0, s->event.count * sizeof *s->values);
     bool whole = s->image.count > 0, any = false;
     for (size_t i = 0; i < s->image.count && whole; i++) {
-        const word w = next_word(&at, end);
         uint64_t value;
-        whole = pt_dcpi_number(w.at, w.size, 10, &value) && value <= INT64_MAX;
+        whole =
+            pt_span_word(&line, &word) && pt_dcpi_number(word, 10, &value) && value <= INT64_MAX;
         if (!whole) break;
         s->values[s->image.column[i]] = (int64_t)value;
         any |= value != 0;
         pt_saturating_into(&s->image.sum[i], (int64_t)value);
     }
-    if (!whole || next_word(&at, end).size > 0) {
+    if (!whole || pt_span_word(&line, &word)) {
         s->malformed++;
         return;
     }
@@ -318,7 +288,7 @@ static void end_image(reading *s)
     if (!s->image.has_rows) end_header(s);
     for (size_t i = 0; i < s->image.count; i++) {
         if (s->image.stated[i] == s->image.sum[i]) continue;
-        const word name = s->event.items[s->image.column[i]].name;
+        const pt_span name = s->event.items[s->image.column[i]].name;
         pt_diag_add(s->diag, 1, "event line says %" PRId64 " %.*s, the rows hold %" PRId64,
                     s->image.stated[i], (int)(name.size < 60 ? name.size : 60), name.at,
                     s->image.sum[i]);
@@ -327,22 +297,21 @@ static void end_image(reading *s)
 
 static void read_lines(reading *s, pt_reader *r)
 {
-    size_t length;
-    for (const char *line; (line = pt_read_line(r, &length)) != NULL;) {
-        size_t k, bytes;
-        const char *rest;
-        if (is_row(line, length)) {
+    for (pt_span line; pt_span_line(r, &line);) {
+        pt_span keyword, rest;
+        if (is_row(line)) {
             if (s->images == 0) begin_image(s);
             if (!s->image.has_rows) end_header(s);
-            take_row(s, line, length);
-        } else if (length > LINE_BYTES_MAX || memchr(line, '\0', length) != NULL) {
+            take_row(s, line);
+        } else if (line.size > LINE_BYTES_MAX ||
+                   (line.size > 0 && memchr(line.at, '\0', line.size) != NULL)) {
             s->malformed++;
-        } else if (pt_dcpi_split(line, length, &k, &rest, &bytes)) {
+        } else if (pt_dcpi_split(line, &keyword, &rest)) {
             if (s->images == 0 || s->image.has_rows) {
                 end_image(s);
                 begin_image(s);
             }
-            take_line(s, line, length);
+            take_line(s, line);
         }
     }
     end_image(s);
@@ -398,13 +367,12 @@ static void put_other_lines(pt_out *out, const pt_dcpi_lines *lines, uint32_t ma
     const char *const first_path = pt_text(p, p->mapping->row[mapping].file);
     for (uint32_t i = lines->first[mapping]; i < lines->first[mapping + 1]; i++) {
         const char *const line = pt_text(p, p->extra->value[lines->extra[i]]);
-        size_t k, bytes;
-        const char *rest;
-        if (!pt_dcpi_split(line, strlen(line), &k, &rest, &bytes)) continue;
-        bool is_said = pt_dcpi_keyword_is(line, k, "path") && strcmp(rest, first_path) == 0;
+        pt_span keyword, rest;
+        if (!pt_dcpi_split(pt_span_of(line), &keyword, &rest)) continue;
+        bool is_said = pt_span_is(keyword, "path") && pt_span_is(rest, first_path);
         const size_t words = pt_dcpi_is_of_text(p, lines->extra[i]) ? OF_TEXT : OF_BOTH;
         for (size_t s = 0; s < words; s++)
-            is_said |= pt_dcpi_keyword_is(line, k, stated[s]);
+            is_said |= pt_span_is(keyword, stated[s]);
         if (!is_said) pt_outf(out, "%s\n", line);
     }
 }

@@ -85,32 +85,15 @@ typedef struct {
 
 /* ---- Words and numbers ---- */
 
-static bool take_word(pt_span *s, pt_span *ret_word)
-{
-    pt_span_skip_blanks(s);
-    *ret_word = (pt_span){s->at, 0};
-    while (s->size > 0 && !pt_is_blank(*s->at)) {
-        s->at++;
-        s->size--;
-        ret_word->size++;
-    }
-    return ret_word->size > 0;
-}
-
-static bool is_text(pt_span s, const char *text)
-{
-    return s.size == strlen(text) && memcmp(s.at, text, s.size) == 0;
-}
-
 /* Parses "12.34" or "-0.00"; 0 for "nan", the share of a total of 0. */
 static bool take_decimal(pt_span *s, int64_t *ret_value)
 {
     pt_span word, fraction;
     pt_span rest = *s;
-    if (!take_word(&rest, &word)) return false;
+    if (!pt_span_word(&rest, &word)) return false;
     const bool negative = pt_span_skip(&word, "-");
     *ret_value = 0;
-    if (!is_text(word, "nan")) {
+    if (!pt_span_is(word, "nan")) {
         int64_t whole, part = 0;
         if (!pt_span_number(&word, false, &whole) || !pt_span_skip(&word, ".")) return false;
         fraction = word;
@@ -142,12 +125,12 @@ static bool is_flat_head(pt_span line)
     bool has_calls = false;
     pt_span_skip_blanks(&line);
     if (!pt_span_begins(line, "time")) return false;
-    for (unsigned n = 0; take_word(&line, &word); n++) {
-        if (n == 0 && !is_text(word, "time")) return false;
-        has_calls |= n > 1 && is_text(word, "calls");
+    for (unsigned n = 0; pt_span_word(&line, &word); n++) {
+        if (n == 0 && !pt_span_is(word, "time")) return false;
+        has_calls |= n > 1 && pt_span_is(word, "calls");
         last = word;
     }
-    return has_calls && is_text(last, "name");
+    return has_calls && pt_span_is(last, "name");
 }
 
 /* Is the line the head of a call graph, "index % time self children called name" (with -T "%time",
@@ -158,12 +141,12 @@ static bool is_graph_head(pt_span line)
     bool self = false, called = false, name = false;
     pt_span_skip_blanks(&line);
     if (!pt_span_begins(line, "index")) return false;
-    for (unsigned n = 0; take_word(&line, &word); n++) {
-        if (n == 0 && !is_text(word, "index")) return false;
+    for (unsigned n = 0; pt_span_word(&line, &word); n++) {
+        if (n == 0 && !pt_span_is(word, "index")) return false;
         if (n == 1 && *word.at != '%') return false;
-        self |= is_text(word, "self");
+        self |= pt_span_is(word, "self");
         called |= self && pt_span_begins(word, "called");
-        name |= called && is_text(word, "name");
+        name |= called && pt_span_is(word, "name");
     }
     return name;
 }
@@ -189,7 +172,7 @@ static int probe_gprof_text(const pt_probe_input *input)
     pt_reader_init(&r, input->head, bytes, NULL);
     while (pt_span_line(&r, &line)) {
         if (is_graph_head(line) || (is_after_head && is_flat_head(line))) return 90;
-        is_after_head = take_word(&line, &word) && *word.at == '%' &&
+        is_after_head = pt_span_word(&line, &word) && *word.at == '%' &&
                         memmem(line.at, line.size, "umulative", 9) != NULL;
     }
     return 0;
@@ -201,7 +184,7 @@ static void take_dimension(gprof_reader *g, pt_span line)
     pt_span word = {0}, rest = line;
     line = pt_span_trim(line);
     if (pt_span_skip(&line, "Each sample counts as ")) {
-        if (!take_word(&line, &word)) return;
+        if (!pt_span_word(&line, &word)) return;
         PT_FREE char *number = pt_strndup(word.at, word.size);
         double each;
         if (pt_parse_double(number, &each, NULL) != PT_OK || !(each >= 1.0 / ONE && each <= ONE))
@@ -212,7 +195,7 @@ static void take_dimension(gprof_reader *g, pt_span line)
             g->dimension.size--;
     } else if (g->dimension.size == 0 && pt_span_begins(line, "granularity: ") &&
                memmem(line.at, line.size, "% of ", 5) != NULL) {
-        while (take_word(&rest, &word))
+        while (pt_span_word(&rest, &word))
             g->dimension = word;
     }
 }
@@ -365,7 +348,7 @@ static bool read_entry_row(gprof_reader *g, pt_span line)
 {
     pt_span word;
     int64_t percent, self, children, calls = 0, own;
-    if (g->has_here || !take_word(&line, &word) || !take_decimal(&line, &percent) ||
+    if (g->has_here || !pt_span_word(&line, &word) || !take_decimal(&line, &percent) ||
         !take_decimal(&line, &self) || !take_decimal(&line, &children))
         return false;
     if (take_count(&line, &calls) && pt_span_skip(&line, "+") &&
@@ -394,7 +377,7 @@ static bool call_line(gprof_reader *g, pt_span line)
     int64_t self = 0, children = 0, all;
     subject other;
     call_row call = {.calls = 0};
-    if (is_text(line, "<spontaneous>")) return !g->has_here;
+    if (pt_span_is(line, "<spontaneous>")) return !g->has_here;
     if (take_decimal(&line, &self) && !take_decimal(&line, &children)) return false;
     if (!take_count(&line, &call.calls)) return false;
     const bool has_all = pt_span_skip(&line, "/") || pt_span_skip(&line, "+");
@@ -470,7 +453,7 @@ static void read_lines(gprof_reader *g, pt_reader *lines)
             continue;
         }
         pt_span rest = line;
-        const bool is_empty = !take_word(&rest, &word);
+        const bool is_empty = !pt_span_word(&rest, &word);
         if (g->table == TABLE_FLAT && is_empty)
             g->table = TABLE_NONE;
         else if (g->table == TABLE_FLAT && !flat_row(g, line))

@@ -332,17 +332,8 @@ static bool parse_first_line(pt_span line, bool *ret_heap)
 /* Parses "KEY=VALUE" of letters, digits and blanks. */
 static bool parse_attribute(pt_span line, pt_span *ret_key, pt_span *ret_value)
 {
-    const char *const sign = line.size > 0 ? memchr(line.at, '=', line.size) : NULL;
-    if (sign == NULL) return false;
-    const size_t key = (size_t)(sign - line.at);
-    *ret_key = pt_span_trim((pt_span){line.at, key});
-    *ret_value = pt_span_trim((pt_span){sign + 1, line.size - key - 1});
-    return ret_key->size > 0 && ret_value->size > 0 && *ret_value->at != '=';
-}
-
-static bool is_text(pt_span s, const char *text)
-{
-    return pt_span_skip(&s, text) && s.size == 0;
+    return pt_span_pair(line, ret_key, ret_value) && ret_key->size > 0 && ret_value->size > 0 &&
+           *ret_value->at != '=';
 }
 
 /* Both kinds begin like C++ profiles, but have a line "format = java". */
@@ -355,7 +346,7 @@ static int text_probe(const pt_probe_input *input)
     if (!pt_span_line(&r, &line) || !parse_first_line(line, &heap)) return 0;
     while (!says_java && pt_span_line(&r, &line)) {
         if (parse_attribute(line, &key, &value))
-            says_java = is_text(key, "format") || is_text(key, "resolution");
+            says_java = pt_span_is(key, "format") || pt_span_is(key, "resolution");
     }
     return says_java || heap ? 96 : 0;
 }
@@ -375,20 +366,20 @@ static bool take_attribute(reading *r, pt_span line)
     pt_span key, value;
     if (!parse_attribute(line, &key, &value)) return false;
     pt_provenance *const p = pt_builder_provenance(r->j.b);
-    if (is_text(key, "format")) return is_text(value, "java");
-    if (is_text(key, "resolution")) {
+    if (pt_span_is(key, "format")) return pt_span_is(value, "java");
+    if (pt_span_is(key, "resolution")) {
         describe_events(r, value);
         return true;
     }
     int64_t number;
     if (r->heap || !pt_span_number(&value, false, &number) || value.size != 0) return false;
-    if (is_text(key, "sampling period")) {
+    if (pt_span_is(key, "sampling period")) {
         r->period = p->period = number;
         p->period_type = pt_builder_text(r->j.b, "contentions").v;
         p->period_unit = pt_builder_text(r->j.b, "count").v;
         return true;
     }
-    if (!is_text(key, "ms since reset")) return false;
+    if (!pt_span_is(key, "ms since reset")) return false;
     if (__builtin_mul_overflow(number, 1000000, &p->duration_ns)) p->duration_ns = INT64_MAX;
     return true;
 }

@@ -22,88 +22,12 @@ struct pt_legacy_location {
     int64_t line;
 };
 
-/* ---- Text ---- */
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
-}
-
-pt_span pt_span_trim(pt_span s)
-{
-    while (s.size > 0 && is_blank(s.at[s.size - 1]))
-        s.size--;
-    pt_span_skip_blanks(&s);
-    return s;
-}
-
-void pt_span_skip_blanks(pt_span *s)
-{
-    while (s->size > 0 && is_blank(*s->at)) {
-        s->at++;
-        s->size--;
-    }
-}
-
-bool pt_span_begins(pt_span s, const char *with)
-{
-    const size_t length = strlen(with);
-    return s.size >= length && memcmp(s.at, with, length) == 0;
-}
+/* ---- Lines ---- */
 
 bool pt_span_is_blank(pt_span s)
 {
     s = pt_span_trim(s);
     return s.size == 0 || *s.at == '#';
-}
-
-bool pt_span_skip(pt_span *s, const char *text)
-{
-    if (!pt_span_begins(*s, text)) return false;
-    const size_t length = strlen(text);
-    s->at += length;
-    s->size -= length;
-    return true;
-}
-
-bool pt_span_number(pt_span *s, bool may_sign, int64_t *ret_value)
-{
-    size_t i = 0;
-    const bool negative = may_sign && s->size > 0 && *s->at == '-';
-    i += negative;
-    const size_t first = i;
-    int64_t value = 0;
-    for (; i < s->size && isdigit((unsigned char)s->at[i]); i++) {
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, s->at[i] - '0', &value))
-            return false;
-    }
-    if (i == first) return false;
-    s->at += i;
-    s->size -= i;
-    *ret_value = negative ? -value : value;
-    return true;
-}
-
-bool pt_span_hex(pt_span *s, uint64_t *ret_value)
-{
-    uint64_t value = 0;
-    size_t i = 0;
-    for (int digit; i < s->size && (digit = pt_hex_digit(s->at[i])) >= 0; i++) {
-        if (value >> 60 != 0) return false;
-        value = value << 4 | (uint64_t)digit;
-    }
-    if (i == 0) return false;
-    s->at += i;
-    s->size -= i;
-    *ret_value = value;
-    return true;
-}
-
-bool pt_span_line(pt_reader *r, pt_span *ret)
-{
-    ret->at = pt_read_line(r, &ret->size);
-    return ret->at != NULL;
 }
 
 bool pt_span_is_maps(pt_span line)

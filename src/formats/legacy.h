@@ -16,33 +16,13 @@
 
 #include "base/grow.h"
 #include "base/index.h"
+#include "base/span.h"
 #include "formats/format.h"
 
-/* ---- Text ---- */
+/* ---- Lines ---- */
 
-/* A part of a line, without a NUL at its end. */
-typedef struct pt_span {
-    const char *at;
-    size_t size;
-} pt_span;
-
-/* The span without white space at both ends. */
-pt_span pt_span_trim(pt_span s);
-/* Does the span begin with `with`? */
-bool pt_span_begins(pt_span s, const char *with);
 /* Is the line empty, or a comment? */
 bool pt_span_is_blank(pt_span s);
-/* Removes the prefix `text`; false if the span has another beginning. */
-bool pt_span_skip(pt_span *s, const char *text);
-void pt_span_skip_blanks(pt_span *s);
-/* Parses a decimal number and removes it from the span; may_sign permits a minus sign. False
- * without digits or on overflow. */
-bool pt_span_number(pt_span *s, bool may_sign, int64_t *ret_value);
-/* Parses hexadecimal digits and removes them from the span; false without digits or beyond 64 bits.
- */
-bool pt_span_hex(pt_span *s, uint64_t *ret_value);
-/* Reads a line; false at the end. */
-bool pt_span_line(pt_reader *r, pt_span *ret_line);
 /* Does the line begin the list of mappings? */
 bool pt_span_is_maps(pt_span line);
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/span.h"
 #include "base/utf8.h"
 #include "base/xml.h"
 #include "picture/picture.h"
@@ -23,24 +23,14 @@
     "xmlns:xlink=\"http://www.w3.org/1999/xlink\""
 
 typedef struct {
-    const char *at;
-    size_t size;
-} span;
-
-typedef struct {
     const char *begin, *at, *end;
     pt_out *out;
-    span open[MOST_OPEN];
+    pt_span open[MOST_OPEN];
     unsigned depth;   /* elements that are open */
     unsigned dropped; /* depth of the outermost open element that is left out; 0 = none */
     bool has_root;
     const char *problem; /* why the input is refused, static; NULL: it is accepted so far */
 } svg_filter;
-
-static bool is_span(span s, const char *text)
-{
-    return s.size == strlen(text) && memcmp(s.at, text, s.size) == 0;
-}
 
 static void refuse_input(svg_filter *f, const char *problem)
 {
@@ -52,17 +42,17 @@ static void refuse_input(svg_filter *f, const char *problem)
 static const char *const allowed_elements[] = {"g",    "polygon", "polyline", "path",
                                                "text", "title",   "ellipse",  "a"};
 
-static bool is_allowed_element(span name)
+static bool is_allowed_element(pt_span name)
 {
     for (size_t i = 0; i < sizeof allowed_elements / sizeof *allowed_elements; i++)
-        if (is_span(name, allowed_elements[i])) return true;
+        if (pt_span_is(name, allowed_elements[i])) return true;
     return false;
 }
 
 /* Elements whose text is shown. */
-static bool holds_text(span name)
+static bool holds_text(pt_span name)
 {
-    return is_span(name, "text") || is_span(name, "title");
+    return pt_span_is(name, "text") || pt_span_is(name, "title");
 }
 
 typedef enum {
@@ -104,7 +94,7 @@ static const struct {
     {"y", VALUE_NUMBERS},
 };
 
-static bool consists_of(span value, const char *others)
+static bool consists_of(pt_span value, const char *others)
 {
     for (size_t i = 0; i < value.size; i++)
         if (!isalnum((unsigned char)value.at[i]) && strchr(others, value.at[i]) == NULL)
@@ -112,7 +102,7 @@ static bool consists_of(span value, const char *others)
     return memchr(value.at, '\0', value.size) == NULL;
 }
 
-static bool is_allowed_value(value_kind kind, span value)
+static bool is_allowed_value(value_kind kind, pt_span value)
 {
     switch (kind) {
     case VALUE_NUMBERS: return consists_of(value, " \n\t.,+-()%");
@@ -124,11 +114,12 @@ static bool is_allowed_value(value_kind kind, span value)
 }
 
 /* Attributes with xlink: belong to links; all others may stand anywhere. */
-static bool is_allowed_attribute(span element, span name, span value)
+static bool is_allowed_attribute(pt_span element, pt_span name, pt_span value)
 {
     for (size_t i = 0; i < sizeof allowed_attributes / sizeof *allowed_attributes; i++) {
-        if (!is_span(name, allowed_attributes[i].name)) continue;
-        if (pt_begins(allowed_attributes[i].name, "xlink:") && !is_span(element, "a")) return false;
+        if (!pt_span_is(name, allowed_attributes[i].name)) continue;
+        if (pt_begins(allowed_attributes[i].name, "xlink:") && !pt_span_is(element, "a"))
+            return false;
         return is_allowed_value(allowed_attributes[i].kind, value);
     }
     return false;
@@ -137,7 +128,7 @@ static bool is_allowed_attribute(span element, span name, span value)
 /* ---- Text and references ---- */
 
 /* The character of "#38" or "#x26", which stands in "&#38;" or "&#x26;"; 0: there is none. */
-static uint32_t character_of(span digits)
+static uint32_t character_of(pt_span digits)
 {
     char text[12];
     if (digits.size < 2 || digits.size >= sizeof text || digits.at[0] != '#') return 0;
@@ -152,7 +143,7 @@ static uint32_t character_of(span digits)
 
 /* Puts the character of the reference at s, which begins with '&'. Returns the bytes of the
  * reference; 0: it is not known. */
-static size_t put_reference(pt_buf *to, span s)
+static size_t put_reference(pt_buf *to, pt_span s)
 {
     static const struct {
         const char *name;
@@ -161,10 +152,10 @@ static size_t put_reference(pt_buf *to, span s)
                  {"quot", '"'}, {"apos", '\''}, {"nbsp", 0xa0}};
     const char *close = memchr(s.at, ';', s.size < 14 ? s.size : 14);
     if (close == NULL) return 0;
-    const span name = {s.at + 1, (size_t)(close - s.at - 1)};
+    const pt_span name = {s.at + 1, (size_t)(close - s.at - 1)};
     uint32_t character = character_of(name);
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-        if (is_span(name, named[i].name)) character = named[i].character;
+        if (pt_span_is(name, named[i].name)) character = named[i].character;
     if (character == 0) return 0;
     uint8_t bytes[4];
     pt_put(to, bytes, pt_utf8_encode(character, bytes));
@@ -173,11 +164,11 @@ static size_t put_reference(pt_buf *to, span s)
 
 /* Resolves the references of the text, escapes the text again and puts it. An "&" that begins no
  * known reference is a character of the text. */
-static void put_text_again(pt_out *out, span text)
+static void put_text_again(pt_out *out, pt_span text)
 {
     pt_buf plain = PT_BUF_INIT;
     for (size_t i = 0; i < text.size;) {
-        const span rest = {text.at + i, text.size - i};
+        const pt_span rest = {text.at + i, text.size - i};
         const size_t taken = text.at[i] == '&' ? put_reference(&plain, rest) : 0;
         if (taken == 0) pt_put_u8(&plain, (uint8_t)text.at[i]);
         i += taken > 0 ? taken : 1;
@@ -186,7 +177,7 @@ static void put_text_again(pt_out *out, span text)
     pt_buf_done(&plain);
 }
 
-static bool is_blank(span text)
+static bool is_blank(pt_span text)
 {
     for (size_t i = 0; i < text.size; i++)
         if (memchr(" \r\n\t", text.at[i], 4) == NULL) return false;
@@ -196,7 +187,7 @@ static bool is_blank(span text)
 static void take_text(svg_filter *f)
 {
     const char *end = memchr(f->at, '<', (size_t)(f->end - f->at));
-    const span text = {f->at, (size_t)((end != NULL ? end : f->end) - f->at)};
+    const pt_span text = {f->at, (size_t)((end != NULL ? end : f->end) - f->at)};
     f->at += text.size;
     if (f->depth == 0) {
         if (!is_blank(text)) refuse_input(f, "text outside of its element");
@@ -213,13 +204,13 @@ static bool is_name_character(char c)
            (unsigned char)c >= 0x80;
 }
 
-static span take_name(svg_filter *f)
+static pt_span take_name(svg_filter *f)
 {
     const char *from = f->at;
     while (f->at < f->end && is_name_character(*f->at))
         f->at++;
     if (f->at == from) refuse_input(f, "a tag without a name");
-    return (span){from, (size_t)(f->at - from)};
+    return (pt_span){from, (size_t)(f->at - from)};
 }
 
 static bool skip_blanks(svg_filter *f)
@@ -231,7 +222,7 @@ static bool skip_blanks(svg_filter *f)
 }
 
 /* Reads name="value". False: the tag ends here, or the input was refused. */
-static bool take_attribute(svg_filter *f, span *ret_name, span *ret_value)
+static bool take_attribute(svg_filter *f, pt_span *ret_name, pt_span *ret_value)
 {
     const bool apart = skip_blanks(f);
     if (f->at >= f->end || *f->at == '>' || *f->at == '/') return false;
@@ -245,12 +236,12 @@ static bool take_attribute(svg_filter *f, span *ret_name, span *ret_value)
         refuse_input(f, "an attribute without a quoted value");
         return false;
     }
-    *ret_value = (span){from, (size_t)(close - from)};
+    *ret_value = (pt_span){from, (size_t)(close - from)};
     f->at = close + 1;
     return f->problem == NULL;
 }
 
-static void put_attribute(pt_out *out, span name, span value)
+static void put_attribute(pt_out *out, pt_span name, pt_span value)
 {
     pt_out_char(out, ' ');
     pt_out_put(out, name.at, name.size);
@@ -263,10 +254,10 @@ static void put_attribute(pt_out *out, span name, span value)
  * the script moves. */
 static void take_root_attributes(svg_filter *f)
 {
-    span attribute, value;
+    pt_span attribute, value;
     pt_out_text(f->out, ROOT_CONSTANT);
     while (take_attribute(f, &attribute, &value))
-        if (is_span(attribute, "viewBox") && is_allowed_value(VALUE_NUMBERS, value))
+        if (pt_span_is(attribute, "viewBox") && is_allowed_value(VALUE_NUMBERS, value))
             put_attribute(f->out, attribute, value);
     pt_out_text(f->out, ">\n<g id=\"viewport\">\n");
 }
@@ -284,7 +275,7 @@ static bool take_tag_end(svg_filter *f)
 }
 
 /* Each element ends its line. */
-static void put_end_tag(svg_filter *f, span name)
+static void put_end_tag(svg_filter *f, pt_span name)
 {
     if (f->depth == 0) {
         pt_out_text(f->out, "</g>\n");
@@ -299,7 +290,7 @@ static void put_end_tag(svg_filter *f, span name)
 
 static void close_element(svg_filter *f)
 {
-    const span name = f->open[--f->depth];
+    const pt_span name = f->open[--f->depth];
     if (f->dropped == 0) put_end_tag(f, name);
     if (f->dropped == f->depth + 1) f->dropped = 0;
 }
@@ -307,9 +298,9 @@ static void close_element(svg_filter *f)
 static void take_start_tag(svg_filter *f)
 {
     f->at++;
-    const span name = take_name(f);
+    const pt_span name = take_name(f);
     const bool root = f->depth == 0;
-    if (root && (f->has_root || !is_span(name, "svg"))) refuse_input(f, "no single element svg");
+    if (root && (f->has_root || !pt_span_is(name, "svg"))) refuse_input(f, "no single element svg");
     if (f->depth == MOST_OPEN) refuse_input(f, "too many elements inside each other");
     if (f->problem != NULL) return;
     const bool in_text = f->depth > 1 && holds_text(f->open[f->depth - 1]);
@@ -324,7 +315,7 @@ static void take_start_tag(svg_filter *f)
             pt_out_char(f->out, '<');
             pt_out_put(f->out, name.at, name.size);
         }
-        span attribute, value;
+        pt_span attribute, value;
         while (take_attribute(f, &attribute, &value))
             if (!drop && is_allowed_attribute(name, attribute, value))
                 put_attribute(f->out, attribute, value);
@@ -336,7 +327,7 @@ static void take_start_tag(svg_filter *f)
 static void take_end_tag(svg_filter *f)
 {
     f->at += 2;
-    const span name = take_name(f);
+    const pt_span name = take_name(f);
     skip_blanks(f);
     if (f->depth == 0 || name.size != f->open[f->depth - 1].size ||
         memcmp(name.at, f->open[f->depth - 1].at, name.size) != 0)
