@@ -281,27 +281,21 @@ static uint32_t make_binary(instruments_reader *x, const attribute *list, size_t
     const pt_span path = find_attribute(list, count, "path"),
                   name = find_attribute(list, count, "name"),
                   uuid = find_attribute(list, count, "UUID");
-    char id[64];
-    size_t bytes = 0;
-    for (size_t i = 0; i < uuid.size && bytes < sizeof id; i++)
-        if (pt_hex_digit(uuid.at[i]) >= 0)
-            id[bytes++] = (char)(pt_is_digit(uuid.at[i]) ? uuid.at[i] : uuid.at[i] | 0x20);
     const uint64_t start = hex_of(find_attribute(list, count, "load-addr"));
     const pt_mapping mapping = {.start = start,
                                 .limit = UINT64_MAX,
                                 .file = intern_text(x, path.size > 0 ? path : name),
-                                .build_id = pt_builder_string(x->b, id, bytes).v,
+                                .build_id = pt_plain_build_id(x->b, uuid).v,
                                 .flags = PT_MAPPING_HAS_FUNCTIONS};
     return pt_builder_mapping(x->b, &mapping).v;
 }
 
 static uint32_t make_frame(instruments_reader *x)
 {
-    pt_function *const f = &x->function;
-    const char *const name = pt_builder_get_text(x->b, (pt_string_id){f->name});
-    const bool is_named = f->name != 0 && !pt_begins(name, "0x");
-    const pt_line line = {.function = is_named ? pt_builder_function(x->b, f).v : 0};
-    return pt_builder_location(x->b, &x->location, &line, is_named).v;
+    pt_function function = x->function;
+    if (pt_begins(pt_builder_get_text(x->b, (pt_string_id){function.name}), "0x"))
+        function.name = 0;
+    return pt_plain_place(x->b, &x->location, &function, 0);
 }
 
 static void begin_element(instruments_reader *x, element_kind kind, const attribute *list,

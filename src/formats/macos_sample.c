@@ -18,6 +18,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/plain/ascending.h"
 #include "base/text.h"
 #include "formats/legacy.h"
 #include "formats/plain.h"
@@ -66,19 +67,14 @@ static void read_image(sample_reader *s, pt_span line)
     if (!pt_span_skip(&rest, "0x") || !pt_span_hex(&rest, &last) || last < start) return;
     const char *const open = memchr(rest.at, '<', rest.size);
     const char *const close =
-        open != NULL ? memchr(open, '>', (size_t)(rest.at + rest.size - open)) : NULL;
+        open != NULL ? memchr(open, '>', pt_span_from(rest, open).size) : NULL;
     if (close == NULL) return;
-    char id[64];
-    size_t id_bytes = 0;
-    for (const char *at = open + 1; at < close && id_bytes < sizeof id; at++)
-        if (pt_hex_digit(*at) >= 0) id[id_bytes++] = (char)(pt_is_digit(*at) ? *at : *at | 0x20);
-    const pt_span path =
-        pt_span_trim((pt_span){close + 1, (size_t)(rest.at + rest.size - close - 1)});
+    const pt_span path = pt_span_trim(pt_span_from(rest, close + 1));
     const pt_mapping mapping = {
         .start = start,
         .limit = last < UINT64_MAX ? last + 1 : last,
         .file = pt_builder_string(s->b, path.at, path.size).v,
-        .build_id = pt_builder_string(s->b, id, id_bytes).v,
+        .build_id = pt_plain_build_id(s->b, (pt_span){open, (size_t)(close - open)}).v,
         .flags = PT_MAPPING_HAS_FUNCTIONS,
     };
     PT_PUSH(s->image, (image){.start = start,
@@ -101,16 +97,9 @@ static void read_images(sample_reader *s, pt_reader lines)
 
 static uint32_t find_image(const sample_reader *s, uint64_t address)
 {
-    size_t from = 0, to = s->image.count;
-    while (from < to) {
-        const size_t middle = from + (to - from) / 2;
-        if (s->image.items[middle].start <= address)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from > 0 && address < s->image.items[from - 1].end ? s->image.items[from - 1].row
-                                                              : PT_NONE;
+    const size_t after = PT_FIRST_AFTER(s->image.items, s->image.count, start, address);
+    const image *const found = after > 0 ? &s->image.items[after - 1] : NULL;
+    return found != NULL && address < found->end ? found->row : PT_NONE;
 }
 
 /* ---- The tree ---- */
@@ -129,7 +118,7 @@ static void take_place(sample_reader *s, pt_span place, pt_function *function, i
 {
     const char *const colon = find_last(place, ":");
     if (colon == NULL) return;
-    pt_span digits = {colon + 1, (size_t)(place.at + place.size - colon - 1)};
+    pt_span digits = pt_span_from(place, colon + 1);
     if (!pt_span_number(&digits, false, line)) return;
     function->file = pt_builder_string(s->b, place.at, (size_t)(colon - place.at)).v;
 }
@@ -142,25 +131,20 @@ static uint32_t make_location(sample_reader *s, pt_span text)
     int64_t line = 0;
     const char *const open = find_last(text, "  [0x");
     if (open != NULL) {
-        pt_span rest = {open + 5, (size_t)(text.at + text.size - open - 5)};
+        pt_span rest = pt_span_from(text, open + 5);
         const char *const close = memchr(rest.at, ']', rest.size);
         if (close != NULL && pt_span_hex(&rest, &location.address)) { /* the first of several */
-            const char *const end = text.at + text.size;
-            take_place(s, pt_span_trim((pt_span){close + 1, (size_t)(end - close - 1)}), &function,
-                       &line);
-            text.size = (size_t)(open - text.at);
+            take_place(s, pt_span_trim(pt_span_from(text, close + 1)), &function, &line);
+            text = pt_span_upto(text, open);
         }
     }
     const char *const in = find_last(text, "  (in ");
-    const pt_span name =
-        pt_span_trim((pt_span){text.at, in != NULL ? (size_t)(in - text.at) : text.size});
+    const pt_span name = pt_span_trim(in != NULL ? pt_span_upto(text, in) : text);
     if (location.address != 0) location.mapping = find_image(s, location.address);
     const bool is_known = !pt_span_begins(name, "???");
     if (is_known || location.address == 0)
         function.name = pt_builder_string(s->b, name.at, name.size).v;
-    const pt_line at = {
-        .line = line, .function = function.name != 0 ? pt_builder_function(s->b, &function).v : 0};
-    return pt_builder_location(s->b, &location, &at, function.name != 0).v;
+    return pt_plain_place(s->b, &location, &function, line);
 }
 
 /* "Thread_1166804   DispatchQueue_1: com.apple.main-thread  (serial)", "Thread_7: worker" */
@@ -170,9 +154,9 @@ static void begin_thread(sample_reader *s, pt_span text)
     pt_span_skip(&text, "Thread_");
     s->tid = pt_span_number(&text, false, &number) && number < PT_NONE ? (uint32_t)number : PT_NONE;
     const char *const colon = memchr(text.at, ':', text.size);
-    if (colon != NULL) text = (pt_span){colon + 1, (size_t)(text.at + text.size - colon - 1)};
+    if (colon != NULL) text = pt_span_from(text, colon + 1);
     const char *const kind = find_last(text, "  (");
-    if (kind != NULL) text.size = (size_t)(kind - text.at);
+    if (kind != NULL) text = pt_span_upto(text, kind);
     text = pt_span_trim(text);
     s->comm = pt_builder_string(s->b, text.at, text.size).v;
 }
@@ -226,11 +210,11 @@ static void read_title(sample_reader *s, pt_span line)
 {
     int64_t number;
     const char *at = find_last(line, "(pid ");
-    const pt_span end = {line.at + line.size, 0};
-    pt_span rest = at != NULL ? (pt_span){at + 5, (size_t)(end.at - at - 5)} : end;
+    const pt_span none = {"", 0};
+    pt_span rest = at != NULL ? pt_span_from(line, at + 5) : none;
     if (pt_span_number(&rest, false, &number) && number < PT_NONE) s->pid = (uint32_t)number;
     at = find_last(line, " every ");
-    rest = at != NULL ? (pt_span){at + 7, (size_t)(end.at - at - 7)} : end;
+    rest = at != NULL ? pt_span_from(line, at + 7) : none;
     const bool is_number = pt_span_number(&rest, false, &number);
     pt_span_skip_blanks(&rest);
     if (is_number && number > 0 && number < 1000000)

@@ -27,6 +27,25 @@ uint32_t pt_plain_location(pt_builder *b, const pt_function *function, int64_t l
     return pt_builder_location(b, &location, &at, 1).v;
 }
 
+uint32_t pt_plain_place(pt_builder *b, const pt_location *location, const pt_function *function,
+                        int64_t line)
+{
+    const bool is_named = function->name != 0;
+    const pt_line at = {.line = line,
+                        .function = is_named ? pt_builder_function(b, function).v : 0};
+    return pt_builder_location(b, location, &at, is_named).v;
+}
+
+pt_string_id pt_plain_build_id(pt_builder *b, pt_span id)
+{
+    char digits[64];
+    size_t count = 0;
+    for (size_t i = 0; i < id.size && count < sizeof digits; i++)
+        if (pt_hex_digit(id.at[i]) >= 0)
+            digits[count++] = (char)(pt_is_digit(id.at[i]) ? id.at[i] : id.at[i] | 0x20);
+    return pt_builder_string(b, digits, count);
+}
+
 void pt_plain_tree_init(pt_plain_tree *t, pt_builder *b)
 {
     *t = (pt_plain_tree){.b = b};

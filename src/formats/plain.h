@@ -5,6 +5,7 @@
 
 #include "base/grow.h"
 #include "base/index.h"
+#include "base/span.h"
 #include "formats/format.h"
 
 /* Adds an event. */
@@ -17,6 +18,14 @@ bool pt_plain_begins(const pt_reader *reader, const char *text, pt_error *reterr
  * Returns its id. */
 uint32_t pt_plain_location(pt_builder *b, const pt_function *function, int64_t line,
                            int64_t column);
+
+/* Interns a location with an address or a mapping, at a line of a function; a function without a
+ * name stands for none. Returns its id. */
+uint32_t pt_plain_place(pt_builder *b, const pt_location *location, const pt_function *function,
+                        int64_t line);
+
+/* Interns the hexadecimal digits of an identification such as "7DBD2D57-A2D7-...", at most 64. */
+pt_string_id pt_plain_build_id(pt_builder *b, pt_span id);
 
 /* A function that was called by the function of its parent, and so on. */
 typedef struct pt_plain_node {

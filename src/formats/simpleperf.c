@@ -142,9 +142,7 @@ static uint32_t make_frame(sp_reader *s, pb_cursor c)
     pt_function function = {0};
     if (file != NULL && symbol >= 0 && (uint64_t)symbol < file->count)
         function.name = s->symbol.items[file->first + (size_t)symbol];
-    const pt_line line = {.function =
-                              function.name != 0 ? pt_builder_function(s->b, &function).v : 0};
-    return pt_builder_location(s->b, &location, &line, function.name != 0).v;
+    return pt_plain_place(s->b, &location, &function, 0);
 }
 
 static void read_sample(sp_reader *s, pb_cursor c)

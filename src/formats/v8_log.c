@@ -21,6 +21,7 @@
 
 #include <stdlib.h>
 
+#include "base/plain/ascending.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "formats/legacy.h"
@@ -109,22 +110,13 @@ static size_t last_alive(const code_map *m, size_t limit)
 /* The number of slots that begin before `address`. */
 static size_t slots_before(const code_map *m, uint64_t address)
 {
-    size_t from = 0, to = m->slot.count;
-    while (from < to) {
-        const size_t middle = from + (to - from) / 2;
-        if (m->slot.items[middle].start < address)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    return PT_FIRST_FROM(m->slot.items, m->slot.count, start, address);
 }
 
 /* The slot of the code that has the address, or NULL. */
 static code_slot *find_code(const code_map *m, uint64_t address)
 {
-    const size_t limit = address < UINT64_MAX ? slots_before(m, address + 1) : m->slot.count;
-    const size_t slot = last_alive(m, limit);
+    const size_t slot = last_alive(m, PT_FIRST_AFTER(m->slot.items, m->slot.count, start, address));
     return slot != SIZE_MAX && address < m->slot.items[slot].end ? &m->slot.items[slot] : NULL;
 }
 
@@ -169,8 +161,8 @@ static bool next_field(pt_span *rest, pt_span *ret)
 {
     if (rest->at == NULL) return false;
     const char *const comma = memchr(rest->at, ',', rest->size);
-    *ret = (pt_span){rest->at, comma != NULL ? (size_t)(comma - rest->at) : rest->size};
-    *rest = comma != NULL ? (pt_span){comma + 1, rest->size - ret->size - 1} : (pt_span){0};
+    *ret = comma != NULL ? pt_span_upto(*rest, comma) : *rest;
+    *rest = comma != NULL ? pt_span_from(*rest, comma + 1) : (pt_span){0};
     return true;
 }
 
