@@ -8,135 +8,91 @@
 
 #include "base/buf.h"
 #include "base/grow.h"
-#include "base/text.h"
+#include "base/span.h"
 #include "process/maps.h"
 #include "process/path_kind.h"
-
-/* A position in a line, which is not NUL-terminated. */
-typedef struct {
-    const char *at, *end;
-} cursor;
 
 typedef struct {
     uint64_t start, limit, file_offset;
     bool executable;
-    const char *path, *build_id; /* in the line; not terminated */
-    size_t path_bytes, build_id_bytes;
+    pt_span path, build_id; /* in the line */
 } map_line;
 
-static bool skip_char(cursor *c, char wanted)
+/* Takes 1 to 16 hex digits, with or without 0x. */
+static bool take_hex(pt_span *s, uint64_t *ret_value)
 {
-    if (c->at == c->end || *c->at != wanted) return false;
-    c->at++;
-    return true;
+    if (s->size > 2 && s->at[0] == '0' && (s->at[1] | 0x20) == 'x') pt_span_drop(s, 2);
+    const char *const digits = s->at;
+    return pt_span_hex(s, ret_value) && s->at - digits <= 16;
 }
 
-static void skip_blanks(cursor *c)
+static bool is_hex(pt_span s)
 {
-    while (c->at < c->end && (*c->at == ' ' || *c->at == '\t'))
-        c->at++;
-}
-
-/* Parses 1 to 16 hex digits, with or without 0x. */
-static bool take_hex(cursor *c, uint64_t *ret_value)
-{
-    if (c->end - c->at > 2 && c->at[0] == '0' && (c->at[1] == 'x' || c->at[1] == 'X')) c->at += 2;
-    uint64_t value = 0;
-    int digits = 0;
-    for (int d; c->at < c->end && (d = pt_hex_digit(*c->at)) >= 0; c->at++, digits++)
-        value = value << 4 | (uint64_t)d;
-    *ret_value = value;
-    return digits > 0 && digits <= 16;
-}
-
-/* Takes the next run of non-blanks; empty at the end. */
-static size_t take_word(cursor *c, const char **ret_word)
-{
-    skip_blanks(c);
-    *ret_word = c->at;
-    while (c->at < c->end && *c->at != ' ' && *c->at != '\t')
-        c->at++;
-    return (size_t)(c->at - *ret_word);
-}
-
-static size_t take_rest(cursor *c, const char **ret_rest)
-{
-    skip_blanks(c);
-    *ret_rest = c->at;
-    size_t length = (size_t)(c->end - c->at);
-    while (length > 0 && (c->at[length - 1] == ' ' || c->at[length - 1] == '\t'))
-        length--;
-    return length;
+    while (s.size > 0 && pt_hex_digit(*s.at) >= 0)
+        pt_span_drop(&s, 1);
+    return s.size == 0;
 }
 
 /* Is the text a protection such as "r-xp"? */
-static bool is_protection(const char *text, size_t size)
+static bool is_protection(pt_span s)
 {
-    for (size_t i = 0; i < size; i++) {
-        if (memchr("-rwxps", text[i], 6) == NULL) return false;
-    }
-    return size > 0;
+    for (size_t i = 0; i < s.size; i++)
+        if (memchr("-rwxps", s.at[i], 6) == NULL) return false;
+    return s.size > 0;
 }
 
 /* Parses the rest of the brief form: "[:] [PERM] PATH [(@OFFSET)] [BUILD-ID]". Without a colon the
  * path must have the form of a path. */
-static bool parse_brief_tail(cursor *c, map_line *m)
+static bool parse_brief_tail(pt_span tail, map_line *m)
 {
-    const bool colon = skip_char(c, ':');
-    const char *prot;
-    cursor rest_of_line = *c;
-    const size_t prot_bytes = take_word(&rest_of_line, &prot);
+    const bool colon = pt_span_skip(&tail, ":");
+    pt_span prot, rest = tail;
     m->executable = true;
-    if (is_protection(prot, prot_bytes)) {
-        m->executable = memchr(prot, 'x', prot_bytes) != NULL;
-        *c = rest_of_line;
+    if (pt_span_word(&rest, &prot) && is_protection(prot)) {
+        m->executable = memchr(prot.at, 'x', prot.size) != NULL;
+        tail = rest;
     }
-    m->path_bytes = take_word(c, &m->path);
-    if (m->path_bytes == 0 || (!colon && *m->path != '/' && *m->path != '[')) return false;
-    m->file_offset = 0;
-    skip_blanks(c);
-    if (skip_char(c, '(') &&
-        !(skip_char(c, '@') && take_hex(c, &m->file_offset) && skip_char(c, ')')))
+    if (!pt_span_word(&tail, &m->path) || (!colon && *m->path.at != '/' && *m->path.at != '['))
         return false;
-    m->build_id_bytes = take_word(c, &m->build_id);
-    for (size_t i = 0; i < m->build_id_bytes; i++) {
-        if (!isxdigit((unsigned char)m->build_id[i])) m->build_id_bytes = 0;
-    }
+    m->file_offset = 0;
+    pt_span_skip_blanks(&tail);
+    if (pt_span_skip(&tail, "(") &&
+        !(pt_span_skip(&tail, "@") && take_hex(&tail, &m->file_offset) && pt_span_skip(&tail, ")")))
+        return false;
+    pt_span_word(&tail, &m->build_id);
+    if (!is_hex(m->build_id)) m->build_id.size = 0;
     return true;
 }
 
-static bool parse_map(const char *line, size_t length, map_line *m)
+static bool parse_map(pt_span line, map_line *m)
 {
-    cursor c = {line, line + length};
     pt_maps_line full;
-    skip_blanks(&c);
-    if (pt_maps_line_parse(c.at, (size_t)(c.end - c.at), &full)) {
-        cursor path = {full.path, c.end};
+    pt_span_skip_blanks(&line);
+    if (pt_maps_line_parse(line.at, line.size, &full)) {
         *m = (map_line){.start = full.start,
                         .limit = full.limit,
                         .file_offset = full.file_offset,
-                        .executable = (full.prot & PROT_EXEC) != 0};
-        m->path_bytes = take_rest(&path, &m->path);
+                        .executable = (full.prot & PROT_EXEC) != 0,
+                        .path = pt_span_trim(pt_span_from(line, full.path))};
         return true;
     }
-    const size_t range_bytes = pt_maps_range(c.at, (size_t)(c.end - c.at), &m->start, &m->limit);
-    c.at += range_bytes;
-    return range_bytes > 0 && parse_brief_tail(&c, m);
+    const size_t range_bytes = pt_maps_range(line.at, line.size, &m->start, &m->limit);
+    pt_span_drop(&line, range_bytes);
+    return range_bytes > 0 && parse_brief_tail(line, m);
 }
 
 /* Removes glog's prefix "TEXT:DIGITS] ", if the text has no brackets. */
-static void skip_log_prefix(const char **line, size_t *length)
+static void skip_log_prefix(pt_span *line)
 {
     size_t i = 0;
-    while (i < *length && (*line)[i] != '[' && (*line)[i] != ']')
+    while (i < line->size && line->at[i] != '[' && line->at[i] != ']')
         i++;
-    if (i + 1 >= *length || (*line)[i] != ']' || !isspace((unsigned char)(*line)[i + 1])) return;
+    if (i + 1 >= line->size || line->at[i] != ']' || !pt_is_space(line->at[i + 1])) return;
     size_t digits = i;
-    while (digits > 0 && isdigit((unsigned char)(*line)[digits - 1]))
+    while (digits > 0 && pt_is_digit(line->at[digits - 1]))
         digits--;
-    if (digits == i || digits < 2 || (*line)[digits - 1] != ':') return;
-    *line += i + 2;
-    *length -= i + 2;
+    if (digits == i || digits < 2 || line->at[digits - 1] != ':') return;
+    pt_span_drop(line, i + 2);
 }
 
 /* An attribute "NAME=VALUE", which replaces $NAME in the following lines. */
@@ -156,13 +112,15 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The attribute of "$NAME" at text, unless a character follows that could continue the name. */
-static const attribute *attribute_at(const procmaps *s, const char *text, size_t size)
+/* The attribute of "$NAME" at the text's beginning, unless a character follows that could continue
+ * the name. */
+static const attribute *attribute_at(const procmaps *s, pt_span text)
 {
-    for (size_t i = s->attributes.count; i-- > 0 && size > 1 && text[0] == '$';) {
-        const size_t bytes = strlen(s->attributes.items[i].name);
-        if (bytes < size && memcmp(text + 1, s->attributes.items[i].name, bytes) == 0 &&
-            (bytes + 1 == size || !is_word(text[bytes + 1])))
+    if (!pt_span_skip(&text, "$")) return NULL;
+    for (size_t i = s->attributes.count; i-- > 0;) {
+        pt_span rest = text;
+        if (pt_span_skip(&rest, s->attributes.items[i].name) &&
+            (rest.size == 0 || !is_word(*rest.at)))
             return &s->attributes.items[i];
     }
     return NULL;
@@ -171,100 +129,78 @@ static const attribute *attribute_at(const procmaps *s, const char *text, size_t
 enum { LINE_MAX_BYTES = 64 << 10 }; /* limit of a line after replacement */
 
 /* The line with values in place of names; it is in *into if there were names. */
-static pt_reader expand_line(const procmaps *s, const char *line, size_t length, pt_buf *into)
+static pt_span expand_line(const procmaps *s, pt_span line, pt_buf *into)
 {
-    pt_reader text;
-    pt_reader_init(&text, line, length, NULL);
-    if (s->attributes.count == 0 || memchr(line, '$', length) == NULL) return text;
-    pt_buf_clear(into);
-    for (size_t i = 0; i < length && into->size < LINE_MAX_BYTES;) {
-        const attribute *const a = attribute_at(s, line + i, length - i);
-        if (a != NULL) {
+    if (s->attributes.count == 0 || memchr(line.at, '$', line.size) == NULL) return line;
+    while (line.size > 0 && into->size < LINE_MAX_BYTES) {
+        const attribute *const a = attribute_at(s, line);
+        if (a != NULL)
             pt_put_text(into, a->value);
-            i += strlen(a->name) + 1;
-        } else {
-            pt_put_u8(into, (uint8_t)line[i++]);
-        }
+        else
+            pt_put_u8(into, (uint8_t)*line.at);
+        pt_span_drop(&line, a != NULL ? strlen(a->name) + 1 : 1);
     }
-    pt_reader_init(&text, into->data, into->size, NULL);
-    return text;
+    return (pt_span){pt_buf_text(into), into->size};
 }
 
-static bool attribute_line(procmaps *s, const char *line, size_t length)
+static bool attribute_line(procmaps *s, pt_span line)
 {
-    const char *const sign = memchr(line, '=', length);
-    if (sign == NULL) return false;
-    cursor name = {line, sign}, value = {sign + 1, line + length};
-    const char *name_at, *value_at;
-    const size_t name_bytes = take_rest(&name, &name_at),
-                 value_bytes = take_rest(&value, &value_at);
-    for (size_t i = 0; i < name_bytes; i++) {
-        if (!is_word(name_at[i])) return false;
-    }
-    if (name_bytes == 0) return false;
+    pt_span name, value;
+    if (!pt_span_pair(line, &name, &value) || name.size == 0) return false;
+    for (size_t i = 0; i < name.size; i++)
+        if (!is_word(name.at[i])) return false;
     attribute *found = NULL;
-    for (size_t i = 0; i < s->attributes.count && found == NULL; i++) {
-        attribute *const a = &s->attributes.items[i];
-        if (strlen(a->name) == name_bytes && memcmp(a->name, name_at, name_bytes) == 0) found = a;
-    }
+    for (size_t i = 0; i < s->attributes.count && found == NULL; i++)
+        if (pt_span_is(name, s->attributes.items[i].name)) found = &s->attributes.items[i];
     enum { ATTRIBUTES_MAX = 64 };
     if (found == NULL && s->attributes.count == ATTRIBUTES_MAX) return false;
     if (found == NULL) {
-        PT_GROW(s->attributes, s->attributes.count + 1);
-        found = &s->attributes.items[s->attributes.count++];
-        *found = (attribute){.name = pt_strndup(name_at, name_bytes)};
+        PT_PUSH(s->attributes, (attribute){.name = pt_strndup(name.at, name.size)});
+        found = &s->attributes.items[s->attributes.count - 1];
     }
     free(found->value);
-    found->value = pt_strndup(value_at, value_bytes);
+    found->value = pt_strndup(value.at, value.size);
     return true;
 }
 
 /* Parses "# build-id START-LIMIT HEX [PATH]", which sets the build id of an earlier mapping. */
-static bool build_id_line(procmaps *s, const char *line, size_t length)
+static bool build_id_line(procmaps *s, pt_span line)
 {
-    static const char head[] = PT_PROCMAPS_BUILD_ID;
-    if (length < sizeof head - 1 || memcmp(line, head, sizeof head - 1) != 0) return false;
-    cursor c = {line + sizeof head - 1, line + length};
     uint64_t start, limit;
-    const char *id;
-    const size_t range_bytes = pt_maps_range(c.at, (size_t)(c.end - c.at), &start, &limit);
-    if (range_bytes == 0) return false;
-    c.at += range_bytes;
-    const size_t id_bytes = take_word(&c, &id);
-    if (id_bytes == 0 || id_bytes % 2 != 0) return false;
-    for (size_t i = 0; i < id_bytes; i++) {
-        if (!isxdigit((unsigned char)id[i])) return false;
-    }
+    pt_span id;
+    if (!pt_span_skip(&line, PT_PROCMAPS_BUILD_ID)) return false;
+    const size_t range_bytes = pt_maps_range(line.at, line.size, &start, &limit);
+    pt_span_drop(&line, range_bytes);
+    if (range_bytes == 0 || !pt_span_word(&line, &id) || id.size % 2 != 0 || !is_hex(id))
+        return false;
     for (size_t i = 0; i < s->maps.count; i++) {
         if (s->maps.items[i].start == start && s->maps.items[i].limit == limit)
-            s->maps.items[i].build_id = pt_builder_string(s->b, id, id_bytes).v;
+            s->maps.items[i].build_id = pt_builder_string(s->b, id.at, id.size).v;
     }
     return true;
 }
 
-static void take_line(procmaps *s, const char *line, size_t length)
+static void take_line(procmaps *s, pt_span line)
 {
     pt_buf expanded = PT_BUF_INIT;
     map_line m = {0};
-    const char *text = line;
-    size_t text_bytes = length;
-    skip_log_prefix(&text, &text_bytes);
-    const pt_reader whole = expand_line(s, text, text_bytes, &expanded);
-    if (parse_map((const char *)whole.pos, pt_reader_left(&whole), &m)) {
+    pt_span text = line;
+    skip_log_prefix(&text);
+    if (parse_map(expand_line(s, text, &expanded), &m)) {
         if (m.executable) {
-            PT_PUSH(
-                s->maps,
-                (pt_mapping){.start = m.start,
-                             .limit = m.limit,
-                             .file_offset = m.file_offset,
-                             .file = pt_builder_string(s->b, m.path, m.path_bytes).v,
-                             .build_id = pt_builder_string(s->b, m.build_id, m.build_id_bytes).v});
+            PT_PUSH(s->maps,
+                    (pt_mapping){.start = m.start,
+                                 .limit = m.limit,
+                                 .file_offset = m.file_offset,
+                                 .file = pt_builder_string(s->b, m.path.at, m.path.size).v,
+                                 .build_id =
+                                     pt_builder_string(s->b, m.build_id.at, m.build_id.size).v});
         }
-    } else if (length != 0 && !pt_begins_n(line, length, PT_PROCMAPS_OURS) &&
-               !build_id_line(s, line, length) && !attribute_line(s, text, text_bytes)) {
+    } else if (line.size != 0 && !pt_span_begins(line, PT_PROCMAPS_OURS) &&
+               !build_id_line(s, line) && !attribute_line(s, text)) {
         pt_diag_add(s->diag, 1, "unknown lines of the mapping list kept");
         pt_builder_extra(s->b, pt_builder_text(s->b, PT_PROCMAPS_EXTRA),
-                         pt_builder_string(s->b, line, length));
+                         pt_builder_string(s->b, line.at, line.size));
     }
     pt_buf_done(&expanded);
 }
@@ -353,21 +289,17 @@ bool pt_procmaps_ours(const pt_reader *r)
     pt_reader lines = *r;
     lines.parent = NULL;
     lines.error = NULL;
-    size_t length;
-    for (const char *line; (line = pt_read_line(&lines, &length)) != NULL;) {
-        if (pt_begins_n(line, length, PT_PROCMAPS_OURS) ||
-            pt_begins_n(line, length, PT_PROCMAPS_BUILD_ID))
+    for (pt_span line; pt_span_line(&lines, &line);)
+        if (pt_span_begins(line, PT_PROCMAPS_OURS) || pt_span_begins(line, PT_PROCMAPS_BUILD_ID))
             return true;
-    }
     return false;
 }
 
 void pt_procmaps_read(pt_reader *r, pt_builder *b, pt_diag *diag)
 {
     procmaps s = {.b = b, .diag = diag};
-    size_t length;
-    for (const char *line; (line = pt_read_line(r, &length)) != NULL;)
-        take_line(&s, line, length);
+    for (pt_span line; pt_span_line(r, &line);)
+        take_line(&s, line);
     join_pieces(&s);
     move_main_first(&s);
     for (size_t i = 0; i < s.maps.count; i++)
