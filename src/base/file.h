@@ -94,7 +94,8 @@ const char *pt_base_name(const char *path);
 /* A file being written. The bytes go to a temporary file in the same folder. The commit renames it,
  * so that a reader sees either the old file or the whole new one. A symbolic link is followed and
  * stays; base/place.h defines which links are refused. A path to a FIFO or device (such as
- * /dev/stdout) is written directly. */
+ * /dev/stdout) is written directly. Under sudo, a file in a folder of the user who called sudo
+ * belongs to that user. */
 typedef struct pt_file_writer {
     pt_out out;     /* the bytes of the file are put here */
     char *path;     /* as the caller gave it */

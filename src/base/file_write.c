@@ -1,6 +1,7 @@
 /* file_write.c: files that replace their predecessor atomically. See file.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,11 +123,34 @@ void pt_file_allow_most(void)
 
 /* ---- ending ---- */
 
+/* A number that sudo put into the environment; 0 without one. */
+static unsigned sudo_number(const char *variable)
+{
+    const char *const text = getenv(variable);
+    char *end = NULL;
+    const unsigned long number = text != NULL ? strtoul(text, &end, 10) : 0;
+    return end != text && end != NULL && *end == '\0' && number < UINT_MAX ? (unsigned)number : 0;
+}
+
+/* Under sudo, gives a new file to the user who called sudo, in a folder of that user: root's files
+ * would stand in the way there. */
+static void give_to_caller(const pt_file_writer *w)
+{
+    const uid_t user = geteuid() == 0 ? sudo_number("SUDO_UID") : 0;
+    const gid_t group = sudo_number("SUDO_GID");
+    struct stat folder;
+    if (user == 0 || group == 0 || w->temp.name == NULL) return;
+    if (fstat(w->place.folder_fd, &folder) != 0 || folder.st_uid != user) return;
+    /* Where the file system has no owners, the file stays as it is. */
+    if (fchown(w->fd, user, group) != 0) errno = 0;
+}
+
 /* Without the path in the error. */
 static pt_status end_bytes(pt_file_writer *w, bool sync, pt_error *reterr)
 {
     if (w->fd < 0) return PT_OK;
     pt_status status = pt_out_done(&w->out, reterr);
+    if (status == PT_OK) give_to_caller(w);
     if (status == PT_OK && sync && w->temp.name != NULL && fsync(w->fd) != 0)
         status = pt_error_errno(reterr, errno, "cannot write");
     if (close(w->fd) != 0 && status == PT_OK)

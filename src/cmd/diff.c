@@ -36,7 +36,7 @@ static const pt_option diff_rows[] = {
      .flags = PT_OPT_MAY_LACK,
      .offset = offsetof(pt_diff_settings, fail_above),
      .metavar = "PERCENT",
-     .help = "exit with status 5 if a function grew by more than this share",
+     .help = "exit with status 5 if a function, or the whole, grew by more than this share",
      .details =
          "For continuous integration. The limit is a share of the whole before. It applies "
          "to the self and total of each function, and to the whole profile; with --normalize "
@@ -455,22 +455,24 @@ const pt_command pt_command_diff = {
     .name = "diff",
     .group = PT_GROUP_ANSWER,
     .summary = "what changed between two profiles, and what of it is noise",
-    .arguments = "[PROGRAM] BEFORE AFTER | BEFORE... -- AFTER...",
+    .arguments = "[PROGRAM] BEFORE AFTER | BEFORE... -- AFTER... | --base-time=RANGE PROFILE",
     .description =
-        "One row for each function: self before and after, the changes of self and of total, each "
-        "with the half width of its confidence interval. Samples are drawn by chance, so no two "
-        "runs agree. The mark ~ means noise: chance explains the change. Of the changes without "
-        "the mark at most 5 % are expected to be noise. In 19 of 20 diffs of a program with "
-        "itself, every change has the mark. Changes beyond noise come first, the largest at the "
-        "top.\n\n"
-        "diff compares values; --normalize compares shares. One run a side shows the noise of "
-        "sampling only. With several runs a side (record --repeat), the noise of the machine "
-        "counts, "
-        "too.",
+        "One row for each function: self before, self after, the change of self, and the change of "
+        "total. Behind each change stands +-95%: the true change lies within this distance with 95 "
+        "% certainty; then the change in percent of the value before. Samples are drawn by chance, "
+        "so no two runs agree. The mark ~ means noise: chance can explain the change. Of the "
+        "changes without the mark at most 5 % are expected to be noise. In 19 of 20 diffs of a "
+        "program with itself, every change has the mark. Changes beyond noise come first, the "
+        "largest at the top.\n\n"
+        "diff compares values, such as seconds of the same work; --normalize compares shares, as "
+        "of servers under different load. One run a side shows the noise of sampling only. With "
+        "several runs a side (record --repeat), each value is the mean of the runs, and the noise "
+        "of the machine counts, too. --base-time and --time compare two ranges of one PROFILE. "
+        "PROGRAM is the file of the profiled program; most profiles name it themselves.",
     .examples =
         (const char *const[]){"pitot diff old.pb.gz new.pb.gz", "what changed",
                               "pitot diff --fail-above=2% main.pb.gz change.pb.gz",
-                              "exit status 5 if a function grew by more than 2 % of the whole",
+                              "exit status 5 if a function, or the whole, grew by more than 2 %",
                               "pitot diff a.1.pb.gz a.2.pb.gz -- b.1.pb.gz b.2.pb.gz",
                               "two runs before, two after", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_LOADS_ITSELF,

@@ -16,7 +16,7 @@ const pt_exit_text pt_exit_texts[] = {
     {PT_EXIT_FAILED, "the command failed"},
     {PT_EXIT_USAGE, "wrong usage"},
     {PT_EXIT_NO_MATCH, "nothing matched"},
-    {PT_EXIT_DAMAGED, "success, but the input was damaged"},
+    {PT_EXIT_DAMAGED, "success, but an input was damaged, or a server did not answer"},
     {PT_EXIT_CHANGED, "diff, ci: a change exceeds the limit that was given"},
 };
 const size_t pt_exit_text_count = sizeof pt_exit_texts / sizeof *pt_exit_texts;
@@ -46,11 +46,11 @@ static void put_wrapped(pt_out *out, const char *text, unsigned columns)
     if (at > 0) pt_out_char(out, '\n');
 }
 
-static void put_examples(pt_out *out, const pt_command *command)
+static void put_examples(pt_out *out, const char *const *examples)
 {
-    if (command->examples == NULL) return;
+    if (examples == NULL) return;
     pt_out_text(out, "\nExamples:\n");
-    for (const char *const *e = command->examples; e[0] != NULL; e += 2)
+    for (const char *const *e = examples; e[0] != NULL; e += 2)
         pt_outf(out, "  %s\n      %s\n", e[0], e[1]);
 }
 
@@ -59,18 +59,47 @@ static void put_examples(pt_out *out, const pt_command *command)
 /* A help page of options that many commands share. */
 typedef struct {
     const char *name, *summary, *title;
+    const char *const *examples;      /* as of a command; may be NULL */
     const pt_option_table *tables[2]; /* NULL where there is only one */
 } option_topic;
+
+static const char *const samples_examples[] = {
+    "pitot top --focus=parse",
+    "functions in stacks with a function whose name has parse",
+    "pitot top --tag-focus=comm=python3",
+    "samples of the processes named python3",
+    "pitot tree --tag-root=comm",
+    "a tree for each name of a process",
+    "pitot top --time=0.5,1 a.pb.gz",
+    "from 0.5 s to 1 s after the first sample (record --timeline)",
+    "pitot top --base=before.pb.gz after.pb.gz",
+    "after minus before",
+    NULL,
+};
 
 static const option_topic option_topics[] = {
     {.name = "samples",
      .summary = "choose samples: --focus, --hide, --time, --base, ...",
-     .title = "Options that choose samples and frames, and subtract a profile. pitot applies them "
-              "in a fixed order, whatever their order on the command line.",
+     .title =
+         "Options that choose samples and frames, and subtract a profile. All reports take them "
+         "(why, top, tree, flame, list, ...); diff takes those of the first section, as it has two "
+         "profiles anyway. The order of the options does not matter.\n\n"
+         "PATTERN is a regular expression (Perl's syntax). It matches anywhere in the name of a "
+         "function, of its source file or of its program or library. A name that a report shows, "
+         "such as operator() or [app+0x1200..], matches itself.\n\n"
+         "KEY is the name of a label: each sample of pitot record has comm (the name of the "
+         "process) and pid; `pitot tags` lists the labels of a profile. TAG is KEY=PATTERN for a "
+         "label that is text, and KEY=RANGE for a number. RANGE is 64kb, 64kb: (at least), :64kb "
+         "(at most) or 1kb:2mb. TAG without KEY= is compared with all labels.\n\n"
+         "START,STOP are seconds after the first sample (0.5,1), seconds on the clock that `pitot "
+         "info` shows, or percentages (10%-20%). Either end may be left out: 0.5, and ,1. The "
+         "samples must have times: record --timeline, perf.data.",
+     .examples = samples_examples,
      .tables = {&pt_query_options, &pt_base_options}},
     {.name = "reading",
      .summary = "files and servers: --from, --strict, --max-memory, ...",
-     .title = "Options for reading profiles from files and servers.",
+     .title = "Options for reading profiles from files and servers. [PROGRAM] of a command is the "
+              "file of the profiled program; most profiles name it themselves.",
      .tables = {&pt_input_options}},
     {.name = "names",
      .summary = "names and debug files: --demangle, --debug-path, ...",
@@ -106,10 +135,10 @@ static void put_topic(pt_out *out, const option_topic *topic, unsigned columns)
     pt_option_part parts[2] = {{.table = topic->tables[0]}, {.table = topic->tables[1]}};
     const pt_options options = {.parts = parts, .part_count = topic->tables[1] != NULL ? 2 : 1};
     put_wrapped(out, topic->title, columns);
+    put_examples(out, topic->examples);
     pt_out_char(out, '\n');
     pt_options_help(&options, columns, out);
-    pt_out_text(
-        out, "\nThe man page of a command explains each option: pitot help --man top | man -l -\n");
+    pt_out_text(out, "\nMore on each option: pitot help --man top | man -l -\n");
 }
 
 static void put_commands_of(pt_out *out, pt_command_group group)
@@ -202,10 +231,11 @@ void pt_help_command(pt_out *out, const pt_command *command, unsigned columns)
         pt_outf(out, "%s%s", a == command->aliases ? " (also: " : ", ", *a);
     pt_out_text(out, command->aliases != NULL ? ")\n\n" : "\n\n");
     put_wrapped(out, command->description, columns);
-    put_examples(out, command);
+    put_examples(out, command->examples);
     pt_out_char(out, '\n');
     put_own_options(out, &o, columns);
     put_shared(out, &o);
+    pt_outf(out, "\nMore on each option: pitot help --man %s | man -l -\n", command->name);
 }
 
 /* All commands, by group, and the topics. */
@@ -241,6 +271,7 @@ static void put_brief(pt_out *out)
 {
     pt_out_text(out, "pitot shows where a program's CPU time goes.\n\n");
     put_line_if(out, "record", "./program ARGUMENT...", "run it and write pitot.pb.gz");
+    put_line_if(out, "why", "[FILE]", "causes, and the lines of your code behind them");
     put_line_if(out, "top", "[FILE]", "functions by their own time");
     put_line_if(out, "tree", "[FILE]", "who called what");
     put_line_if(out, "flame", "[FILE]", "a flame graph to open in a browser");

@@ -15,6 +15,7 @@
 #include "recording/recording.h"
 #include "symbolize/symbolize.h"
 #include "transform/filter.h"
+#include "transform/interpreter.h"
 #include "transform/scale.h"
 
 pt_path_kind pt_path_look(const char *path)
@@ -112,6 +113,10 @@ int pt_cmd_symbolize(pt_cmd_context *context)
         [PT_SYMBOLS_OFF] = PT_SYMBOLIZE_OFF,
     };
     const pt_symbol_settings *asked = context->symbol;
+    const unsigned needs = context->command->needs;
+    const bool folds =
+        needs & PT_NEEDS_QUERY && !(needs & PT_NEEDS_ALL_FRAMES) && !context->query.native;
+    PT_FREE bool *unseen = folds ? pt_folded_locations(context->profile) : NULL;
     PT_LOOKUP pt_lookup lookup;
     pt_lookup_init(&lookup, context->place);
     const pt_symbolize_options options = {
@@ -119,6 +124,7 @@ int pt_cmd_symbolize(pt_cmd_context *context)
         .demangle = asked->demangle,
         .names_code = true,
         .force = asked->force,
+        .unseen = unseen,
         .program = pt_loaded_program(&context->loaded),
         .taken_ns = written_ns(&context->loaded),
         .source = lookup.source,

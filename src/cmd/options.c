@@ -321,7 +321,7 @@ static const pt_option query_rows[] = {
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, tag_root),
      .metavar = "KEY,KEY",
-     .help = "begin each stack with its labels of these keys",
+     .help = "begin each stack with frames made of its labels of these keys",
      .details = "Each label becomes a frame, the first key the root: a tree or a flame graph is "
                 "then grouped by thread, by request or by any other label. Samples without the "
                 "label get an empty frame."},
@@ -329,14 +329,14 @@ static const pt_option query_rows[] = {
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, tag_leaf),
      .metavar = "KEY,KEY",
-     .help = "end each stack with its labels of these keys",
+     .help = "end each stack with frames made of its labels of these keys",
      .details = "The same at the other end: the last key is the leaf. Each function's callees are "
                 "then the labels of its samples."},
     {.name = "tag-unit",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, tag_unit),
      .metavar = "UNIT",
-     .help = "unit of numbers in frames made of labels",
+     .help = "show numbers of --tag-root and --tag-leaf in this unit (kb, ms, ...)",
      .details = "The default is the largest unit in which the number is at least 1."},
     {.name = "mine",
      .type = PT_OPT_FLAG,
@@ -378,8 +378,9 @@ static const pt_option query_rows[] = {
      .offset = offsetof(pt_query, native),
      .help = "show an interpreter's own frames, and all of the kernel's in waits",
      .details =
-         "In stacks with Python functions, frames of the interpreter's own file are hidden: "
-         "their time counts for the Python function that they run. Frames of C extensions "
+         "In stacks with functions of Python, PHP, Ruby or Perl, frames of the interpreter's own "
+         "file are hidden: their time counts for the function that they run; of Node, the code "
+         "that executes and calls functions. Frames of C extensions "
          "and of other libraries stay. In the waits of --off-cpu the kernel has one frame: the "
          "function that waits (do_nanosleep, futex_wait, pipe_read). dump always shows all "
          "frames."},

@@ -20,9 +20,9 @@ static const pt_option record_rows[] = {
      .min = 1,
      .max = PT_RECORD_HZ_MAX,
      .metavar = "HZ",
-     .help = "take this many samples a second of CPU time, in each thread (1000)",
-     .details = "With --wall 100 of wall time without it. The profile holds the true period: whole "
-                "microseconds, and where the kernel's "
+     .help = "samples per second of CPU time of each thread (default 1000; with --wall 100 per "
+             "second of wall-clock time)",
+     .details = "The profile holds the true period: whole microseconds, and where the kernel's "
                 "timers tick more slowly than asked each sample stands for several periods."},
     {.name = "output",
      .letter = 'o',
@@ -47,13 +47,13 @@ static const pt_option record_rows[] = {
      .offset = offsetof(pt_record_settings, duration_ns),
      .min = 1,
      .metavar = "TIME",
-     .help = "end the recording after this time (10s, 500ms); Ctrl-C ends it earlier",
-     .details =
-         "The profile is written then. Recorded processes and COMMAND go on to their own end."},
+     .help = "end the recording after this time (10s, 500ms); COMMAND runs on to its own end",
+     .details = "The profile is written then. Ctrl-C ends the recording earlier. Processes that "
+                "are recorded go on, too; pitot record waits for COMMAND."},
     {.name = "split",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, split),
-     .help = "write a profile for each process, with its number in the name",
+     .help = "write a profile for each process of COMMAND, with its number in the name",
      .details = "pitot.pb.gz becomes pitot.812.pb.gz. Without it one file holds all processes, and "
                 "its samples carry the labels pid and comm."},
     {.name = "repeat",
@@ -63,7 +63,7 @@ static const pt_option record_rows[] = {
      .min = 1,
      .max = 1000,
      .metavar = "N",
-     .help = "run and record the command so many times, a profile for each run",
+     .help = "run and record COMMAND N times, a profile for each run",
      .details = "pitot.pb.gz becomes pitot.1.pb.gz, pitot.2.pb.gz, and so on. `pitot diff` of "
                 "several runs a side knows how much runs differ. The first run that fails is the "
                 "last one."},
@@ -74,9 +74,9 @@ static const pt_option record_rows[] = {
      .metavar = "PID|NAME[,...]",
      .group = "Running processes",
      .help = "record this process, or all of this name, and what they start from now on",
-     .details = "The process is only looked at, by the kernel's perf events: nothing is loaded "
-                "into it or stopped. It ends with Ctrl-C, --duration, or the process; or with "
-                "COMMAND, if there is one."},
+     .details = "The kernel's perf events do it: nothing is loaded into the process, and nothing "
+                "stops it. The recording ends with Ctrl-C, after --duration, when the process "
+                "ends, or when COMMAND ends. COMMAND is not recorded."},
     {.name = "children",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, children),
@@ -87,18 +87,18 @@ static const pt_option record_rows[] = {
      .letter = 'a',
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, all),
-     .help = "record every process of the machine; while COMMAND runs, if there is one",
-     .details =
-         "Needs rights that an ordinary user may lack: CAP_PERFMON, or kernel.perf_event_paranoid "
-         "of 0 or less. What is missing is said before anything is recorded."},
+     .help = "record every process of the machine; with COMMAND: until COMMAND ends",
+     .details = "Needs root, CAP_PERFMON, or kernel.perf_event_paranoid of 0 or less. What is "
+                "missing is said before anything is recorded."},
     {.name = "cgroup",
      .letter = 'G',
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_record_settings, cgroup),
      .metavar = "GROUP",
-     .help = "record the processes of a control group, and of those below it",
-     .details = "As /proc/PID/cgroup has it, /system.slice/nginx.service, or its folder below "
-                "/sys/fs/cgroup. Processes that come later are recorded, too."},
+     .help = "record the processes of a control group and of the groups below it",
+     .details = "GROUP is a name as in /proc/PID/cgroup (/system.slice/nginx.service), or the "
+                "group's folder below /sys/fs/cgroup. Processes that come later are recorded, too. "
+                "Needs the rights of --all. COMMAND ends the recording, and is not recorded."},
     {.name = "engine",
      .type = PT_OPT_CHOICE,
      .offset = offsetof(pt_record_settings, engine),
@@ -106,17 +106,19 @@ static const pt_option record_rows[] = {
      .choices = "auto perf preload bpf",
      .group = "How",
      .help =
-         "who takes the samples: the kernel (perf, bpf), the library in the processes (preload)",
+         "who takes the samples: the kernel (perf, bpf), or the library in the processes (preload)",
      .details =
-         "auto takes perf events wherever the kernel gives them, and else, for a COMMAND, "
-         "the library (kernel.perf_event_paranoid 3 or 4, containers). A COMMAND that is Python "
-         "3.8 to 3.13, Node, PHP 8.2, Ruby 3.1 or Perl 5.36, or a script for one of them, gets the "
-         "library, which sees the functions of that language; of these, bpf sees Python's, PHP's "
-         "and Perl's, and perf sees none. `pitot info` shows the engine and the reason. --split "
-         "takes the library. "
-         "bpf is perf with a program in the kernel that walks stacks there (CAP_BPF and "
-         "CAP_PERFMON, libbpf): they are whole however deep, up to 1,024 frames. auto takes it "
-         "where it can be had; perf always copies stacks."},
+         "auto takes the library (preload) with --wall and --split, and for a COMMAND that is "
+         "Python 3.8 to 3.13, Node, PHP 8.2, Ruby 3.1 or Perl 5.36, or a script for one of them: "
+         "the library sees the functions of that language. Else auto takes perf events if the "
+         "kernel allows them, else, for a COMMAND, the library. An option that needs perf events "
+         "takes them for every COMMAND. "
+         "bpf is perf with a program in the kernel that walks the stacks there, up to 1,024 frames "
+         "(root, or CAP_BPF and CAP_PERFMON; libbpf); it sees the functions of Python, PHP, "
+         "Ruby and Perl. Where auto takes perf and bpf can be had, it takes bpf, but not with "
+         "--off-cpu. "
+         "perf always copies stacks, and sees no such functions. `pitot info` shows the engine of "
+         "a recording and the reason."},
     {.name = "event",
      .letter = 'e',
      .type = PT_OPT_STRING,
@@ -149,23 +151,28 @@ static const pt_option record_rows[] = {
     {.name = "off-cpu",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, off_cpu),
-     .help = "add the time that threads wait; see it with -e off-cpu",
-     .details = "pitot top -e off-cpu shows the time that they wait for something, -e ready the "
-                "time that they could run and another thread had their CPU, -e cpu+off-cpu the "
-                "CPU time and the waits of each function beside each other. A thread that waits "
-                "all the while is seen with --engine=bpf only."},
+     .help = "measure waits, too; reports show them with -e off-cpu",
+     .details =
+         "pitot why -e off-cpu shows the time that threads wait for something, -e ready the "
+         "time that they could run and another thread had their CPU, pitot top -e "
+         "cpu+off-cpu the CPU time and the waits of each function beside each other. Needs "
+         "root, or kernel.perf_event_paranoid of 1 or less. A wait is recorded when it "
+         "ends; a thread that waits all the while, and functions of Python, PHP, Ruby and Perl, "
+         "are seen with --engine=bpf only."},
     {.name = "wakers",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, wakers),
-     .help = "with --off-cpu: add what ends the waits; see it with -e woken",
+     .help = "with --off-cpu --engine=bpf: record what ends the waits; reports show it with -e "
+             "woken",
      .details = "Waits get the label `waker`, the name of the process that ended them, or "
                 "interrupt. pitot tree -e woken shows the stacks that woke threads, by the time "
-                "that these had waited. Needs --engine=bpf."},
+                "that these had waited."},
     {.name = "wall",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, wall),
-     .help = "sample the time on the wall: each thread, whether it runs or waits",
-     .details = "The library does it in a COMMAND's processes, and needs no rights. A thread that "
+     .help = "sample wall-clock time: each thread of COMMAND, whether it runs or waits",
+     .details = "The library does it in a COMMAND's processes, and needs no rights: for the waits "
+                "of other processes there is --off-cpu. A thread that "
                 "waits is woken for each sample, and its system call goes on after it: see the "
                 "page Recording for calls that end early."},
     {.name = "timeline",
@@ -468,9 +475,9 @@ static int record_run(pt_cmd_context *context, void *settings_memory)
 
 static const char *const record_examples[] = {
     "pitot record ./server --port 8080",
-    "until it ends, or Ctrl-C ends it",
+    "a command, until it ends or Ctrl-C ends it",
     "pitot record -p redis-server -d 10s",
-    "what runs already, ten seconds of it",
+    "ten seconds of the running processes of this name",
     "sudo pitot record -a -d 10s",
     "the whole machine",
     "pitot record -F 4000 -o fast.pb.gz make -j4",
@@ -478,25 +485,35 @@ static const char *const record_examples[] = {
     "pitot record --repeat=5 -o old.pb.gz ./test",
     "old.1.pb.gz to old.5.pb.gz, for pitot diff",
     "pitot record --serve -p redis-server",
-    "in a browser, while it is recorded",
+    "the same in a browser, until Ctrl-C",
     NULL,
 };
 
 const pt_command pt_command_record = {
     .name = "record",
     .group = PT_GROUP_COLLECT,
-    .summary = "run a command and profile all processes it starts",
+    .summary = "profile a command, running processes, or the machine",
     .arguments = "[-p PID|NAME | -a | --cgroup GROUP] [[--] COMMAND [ARGUMENT...]]",
     .description =
-        "Samples the CPU time of a command and of all processes that it starts, or of running "
-        "processes (-p, -a, --cgroup). The kernel's perf events do it. Where the kernel forbids "
-        "them, and for Python, Node, PHP, Ruby and Perl, pitot loads libprofiler.so.0 into the "
-        "command's processes instead. "
-        "Nothing needs to be rebuilt: stacks are followed by the unwind tables that programs have "
-        "anyway, else by frame pointers. The last line says how many stacks are complete, and how "
-        "many more were followed by frame pointers alone, which may skip a caller.\n\n"
-        "The command keeps its standard streams and its exit status. Ctrl-C ends it and the "
-        "profile is written. The samples of a recorded process that is killed are kept.",
+        "Samples the CPU time of COMMAND and of all processes that it starts, of running processes "
+        "(-p), of a control group (--cgroup), or of the machine (-a). Programs need no rebuild. "
+        "The profile is pitot.pb.gz; `pitot why` reads it. The last line says how many samples "
+        "there are, how much of the CPU time they stand for, how many stacks are complete, and "
+        "how many more were followed by frame pointers alone, which may skip a caller.\n\n"
+        "COMMAND keeps its standard streams and its exit status. Ctrl-C ends COMMAND; the profile "
+        "is written all the same, with the samples of processes that were killed. With -p and "
+        "--cgroup, COMMAND is not recorded: it is started, and its end ends the recording.\n\n"
+        "Rights: to record a COMMAND takes none; -p, -a, --cgroup, and a static COMMAND (most Go "
+        "programs) need the kernel's perf events, and so do -d, -e, --user, --kernel, --off-cpu, "
+        "--timeline and --each-thread. Without root, the kernel allows perf events of your own "
+        "processes if kernel.perf_event_paranoid is 2 or less, --off-cpu and time in the kernel "
+        "at 1 or less, -a and --cgroup at 0 or less. Debian and Ubuntu set it to 3 or 4: use "
+        "sudo. The profile is then yours if the folder is yours, else root's.\n\n"
+        "Languages: without options that need perf events, a COMMAND in Python, Node, PHP, Ruby "
+        "or Perl is recorded by pitot's library, with the functions of the language. So is every "
+        "COMMAND where the kernel forbids perf events, and with --wall and --split. With options "
+        "that need perf events, no functions of these languages are recorded; as root those of "
+        "Python, PHP, Ruby and Perl are, with --off-cpu only if --engine=bpf is given, too.",
     .examples = record_examples,
     .max_args = SIZE_MAX,
     .stops_at_argument = true,

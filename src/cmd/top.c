@@ -86,20 +86,21 @@ const pt_command pt_command_top = {
     .arguments = "[PROGRAM] [PROFILE...]",
     .description =
         "One row for each function. self is the value of the samples in the function itself, total "
-        "of the samples with the function anywhere on the stack. Both are also shares of the whole "
-        "profile. A recursive function counts once a sample. Inlined functions have rows of their "
-        "own, marked (inlined) if they are inlined everywhere. The line is the one with most self "
-        "time; if the function has no self time, its first line.\n\nFor code of the kernel, the "
-        "system's libraries, or a "
-        "language's runtime and standard library, the row also names the program's function that "
-        "calls it most: <- FUNCTION and the line of the call. A percentage behind it is the part "
-        "of self below this caller, if it is below 95 %.\n\n"
-        "Several profiles are added up. Without PROFILE: " PT_DEFAULT_PROFILE ".",
+        "of the samples with the function anywhere on the stack, a recursive one counted once; "
+        "both also as shares of the whole. The line is the one with most self time, else the "
+        "function's first. (inlined): everywhere inlined.\n\n"
+        "A row of the kernel, a system library, a language's runtime or an installed package also "
+        "names the program's own function that calls it most: <- FUNCTION and the line of the "
+        "call; a percentage is the part of self below this caller, if it is below 95 %. --mine "
+        "counts such rows for their callers. unnamed in the head: the share of samples in "
+        "functions whose names are not known.\n\n"
+        "Several profiles are added up. Without PROFILE: " PT_DEFAULT_PROFILE ". PROGRAM: see "
+        "`pitot help reading`.",
     .examples =
         (const char *const[]){"pitot top", "the profile that pitot record wrote",
                               "pitot top -n 0 --csv a.pb.gz > a.csv",
                               "every row, for a spreadsheet", "pitot top --focus=parse a.pb.gz",
-                              "the functions in stacks with a function named parse", NULL},
+                              "the functions in stacks with a function whose name has parse", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
     .max_args = SIZE_MAX,
     .options = &top_options,

@@ -83,8 +83,7 @@ static char *why_copied_text(const perf_run *run, const pt_capture_facts *f)
 {
     const pt_record_settings *const s = run->settings;
     if (s->engine == PT_ENGINE_PERF) return pt_strdup("as --engine=perf asks");
-    if (s->off_cpu)
-        return pt_strdup("--off-cpu records switches, for which there is no BPF program");
+    if (s->off_cpu) return pt_strdup("as --off-cpu takes; --engine=bpf --off-cpu walks them");
     if (f->is_each_thread) return pt_strdup("a BPF program needs events of cpus");
     return pt_strdup(f->why_copied[0] != '\0'
                          ? f->why_copied
@@ -159,6 +158,11 @@ static pt_status no_event(const char *name, pt_error *reterr)
         return pt_error_set(reterr, PT_ERR_USAGE, "there is no event %s; -e %s %s", name, first,
                             rest[1] == 'u' ? "--user leaves the kernel out"
                                            : "--kernel leaves user space out");
+    if (!is_known && length > 0 && rest[0] == ':' && rest[1] != '\0')
+        return pt_error_set(reterr, PT_ERR_USAGE,
+                            "%s is a tracepoint, which pitot does not record%s; sudo perf record "
+                            "-g -e %s does, and pitot top perf.data reads it",
+                            name, strcmp(first, "sched") == 0 ? " (waits: --off-cpu)" : "", name);
     pt_buf names = PT_BUF_INIT;
     for (const pt_event_source *source = pt_event_sources; source->name != NULL; source++)
         pt_putf(&names, "%s%s", names.size > 0 ? ", " : "", source->name);
@@ -398,12 +402,14 @@ static pt_status ask_kernel(perf_run *run, pt_error *reterr)
     if (status != PT_OK) return status;
     if (s->engine == PT_ENGINE_BPF && run->permission.is_each_thread)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
-                            "the BPF engine needs events of cpus: run with sudo, or give pitot "
-                            "CAP_PERFMON and CAP_BPF");
+                            "--engine=bpf needs root, or a pitot with capabilities: run with sudo, "
+                            "or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep %s",
+                            program);
     if (s->off_cpu && !run->permission.has_kernel)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
-                            "--off-cpu needs to see the kernel switch threads; run with sudo, or: "
-                            "sudo sysctl kernel.perf_event_paranoid=1%s",
+                            "--off-cpu must see the kernel switch threads, which "
+                            "kernel.perf_event_paranoid forbids; run with sudo, or: sudo sysctl "
+                            "kernel.perf_event_paranoid=1%s",
                             has_command ? "; without rights: --wall in place of --off-cpu" : "");
     if (has_command && run->permission.is_each_thread && is_privileged(run->recording->args[0]))
         return pt_error_set(reterr, PT_ERR_SYSTEM,

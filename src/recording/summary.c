@@ -124,11 +124,11 @@ void pt_record_say_summary(const pt_record_summary *s)
     PT_FREE char *typed = pt_record_command_text(&s->files, 1);
     const bool usual = strcmp(s->files, PT_DEFAULT_PROFILE) == 0;
     const char *const space = usual ? "" : " ", *const name = usual ? "" : typed;
-    PT_FREE char *next =
-        s->off_cpu_ns > 0 ? pt_strf("; next: pitot tree -e off-cpu%s%s; with the CPU time beside "
-                                    "the waits: pitot top -e cpu+off-cpu%s%s",
-                                    space, name, space, name)
-                          : pt_strf("; next: pitot top%s%s", space, name);
+    PT_FREE char *next = s->off_cpu_ns > 0
+                             ? pt_strf("; next: pitot why -e off-cpu%s%s; with the CPU time beside "
+                                       "the waits: pitot top -e cpu+off-cpu%s%s",
+                                       space, name, space, name)
+                             : pt_strf("; next: pitot why%s%s", space, name);
     struct stat file;
     const bool is_file = stat(s->files, &file) != 0 || S_ISREG(file.st_mode); /* or many */
     stacks_text(s, stacks, sizeof stacks);

@@ -66,7 +66,7 @@ static void tell_trust(const pt_summary *s, pt_fact_fn *tell, void *context)
     if (s->unchecked_share > 0)
         tell_fact(tell, context, "unchecked %s", pt_percent_of(s->unchecked_share).text);
     tell_fact(tell, context, "unnamed %s", pt_percent_of(s->unnamed_share).text);
-    if (s->cpu_used_ns > 0)
+    if (s->cpu_used_ns > 0 && s->cpu_seen_ns > 0)
         tell_fact(tell, context, "CPU time seen %s of %s",
                   pt_value_of("nanoseconds", s->cpu_seen_ns).text,
                   pt_value_of("nanoseconds", s->cpu_used_ns).text);

@@ -236,8 +236,9 @@ static void put_rest(pt_out *out, const pt_look *look, const pt_report_head *hea
                     "%s that is large and more than chance. pitot top shows all functions.",
                     noun);
     else if (why->rest >= 0.1)
-        text = pt_strf("The other %s are spread over smaller causes: pitot top.",
-                       pt_percent_of(why->rest).text);
+        text =
+            pt_strf("The other %s are spread over smaller causes; pitot top shows all functions.",
+                    pt_percent_of(why->rest).text);
     if (text == NULL) return;
     pt_text_colour(out, look, PT_COLOUR_QUIET);
     pt_text_put_wrapped(out, look, 0, 3, text);

@@ -282,6 +282,11 @@ static bool any_lacks_name(const work *w)
     return false;
 }
 
+static bool is_seen(const work *w, uint32_t location)
+{
+    return w->options->unseen == NULL || !w->options->unseen[location];
+}
+
 static void gather_images(work *w, pt_diag *diag)
 {
     const pt_profile *p = w->profile;
@@ -301,7 +306,7 @@ static void gather_images(work *w, pt_diag *diag)
             w->options->names_code)
             *id = image_named(w, KERNEL_STRING, 0, "[kernel]");
         if (*id == PT_NONE) {
-            without_file[mapping] += !has_lines;
+            without_file[mapping] += !has_lines && is_seen(w, i);
             continue;
         }
         image *m = &w->images[*id];
@@ -321,6 +326,15 @@ static int by_most_addresses(const void *x, const void *y, void *context)
 }
 
 /* ---- one image, on any thread ---- */
+
+/* The wanted addresses whose names reports show. */
+static size_t count_seen(const work *w, const image *m)
+{
+    size_t seen = 0;
+    for (size_t i = 0; i < m->wanted.count; i++)
+        seen += is_seen(w, m->wanted.items[i].location);
+    return seen;
+}
 
 static int by_address(const void *x, const void *y)
 {
@@ -356,13 +370,13 @@ static void take_addresses(const work *w, image *m)
 }
 
 /* Converts addresses of the process to linked addresses, sorts them, and drops those outside the
- * image. Returns the number dropped. */
+ * image. Returns the number dropped that reports show. */
 static size_t place_addresses(const work *w, image *m, const pt_elf *elf)
 {
     const pt_locations *l = w->profile->location;
     const uint32_t mapping_count = w->profile->mapping->t.count;
     const size_t all = m->wanted.count;
-    size_t kept = 0;
+    size_t kept = 0, dropped = 0;
     for (size_t i = 0; i < all; i++) {
         wanted at = m->wanted.items[i];
         const uint32_t mapping = l->mapping[at.location];
@@ -370,8 +384,10 @@ static size_t place_addresses(const work *w, image *m, const pt_elf *elf)
         const pt_mapping *map = mapping != PT_NONE ? &w->profile->mapping->row[mapping] : &whole;
         const bool is_return = (l->flags[at.location] & PT_LOCATION_RETURN_ADDR) != 0;
         const uint64_t pc = l->address[at.location] - (is_return ? 1 : 0);
-        if (!pt_elf_addr_of_mapped(elf, map->start, map->limit, map->file_offset, pc, &at.addr))
+        if (!pt_elf_addr_of_mapped(elf, map->start, map->limit, map->file_offset, pc, &at.addr)) {
+            dropped += is_seen(w, at.location);
             continue;
+        }
         if (mapping < mapping_count && !w->has_bias[mapping]) {
             w->bias[mapping] = pc - at.addr;
             w->has_bias[mapping] = true;
@@ -380,7 +396,7 @@ static size_t place_addresses(const work *w, image *m, const pt_elf *elf)
     }
     m->wanted.count = kept;
     sort_addresses(m);
-    return all - kept;
+    return dropped;
 }
 
 static uint32_t file_of(image *m, const char *raw)
@@ -456,8 +472,8 @@ static void report_missing(image *m, pt_chains *chains, pt_object_detail detail,
     if (shrunk != NULL)
         pt_diag_add(&m->diag, m->wanted.count,
                     "addresses whose names may be missing or wrong: %s " PT_FILE_SHRANK, shrunk);
-    if (nameless == 0) return;
     const char *const shown = take_code_offsets(m, pt_chains_object(chains)) ? CODE_SHOWN : "";
+    if (nameless == 0) return;
     if (facts.symbol_count == 0 && !facts.has_lines)
         pt_diag_add(&m->diag, nameless,
                     PT_SYMBOLIZE_NAMELESS "%s is stripped and no debug file was found%s", m->path,
@@ -472,12 +488,14 @@ static void report_missing(image *m, pt_chains *chains, pt_object_detail detail,
                     pt_base_name(m->path));
 }
 
-static size_t count_nameless(const image *m)
+/* The addresses that got a name, or that got none and whose names reports show. */
+static size_t count_answers(const work *w, const image *m, bool named)
 {
-    size_t nameless = 0;
+    size_t count = 0;
     for (size_t i = 0; i < m->wanted.count; i++)
-        nameless += m->answers[m->wanted.items[i].answer].frame_count == 0;
-    return nameless;
+        count += (m->answers[m->wanted.items[i].answer].frame_count > 0) == named &&
+                 (named || is_seen(w, m->wanted.items[i].location));
+    return count;
 }
 
 /* Adds one frame for each address that a table names, with its line if the table has it. */
@@ -563,7 +581,7 @@ static void resolve_kernel(const work *w, image *m, pt_pool *pool)
     take_addresses(w, m);
     const char *id = m->build_id;
     if (pt_source_kernel_names(&search, id, start_ns, &names, &error) != PT_OK) {
-        pt_diag_add(&m->diag, m->wanted.count, PT_SYMBOLIZE_NAMELESS "they are in the kernel; %s",
+        pt_diag_add(&m->diag, count_seen(w, m), PT_SYMBOLIZE_NAMELESS "they are in the kernel; %s",
                     error.message);
         return;
     }
@@ -574,7 +592,7 @@ static void resolve_kernel(const work *w, image *m, pt_pool *pool)
     resolve_vmlinux(w, m, &names, id, pool);
     take_code_names(m, &names, w->options->demangle);
     pt_code_names_done(&names);
-    const size_t nameless = count_nameless(m);
+    const size_t nameless = count_answers(w, m, false);
     if (nameless > 0)
         pt_diag_add(&m->diag, nameless,
                     PT_SYMBOLIZE_NAMELESS "no symbol of the kernel covers them");
@@ -591,7 +609,7 @@ static void resolve_process(const work *w, image *m)
                                          m->dump_path, &dump, &map);
     take_code_names(m, &dump, w->options->demangle);
     take_code_names(m, &map, w->options->demangle);
-    const size_t nameless = count_nameless(m);
+    const size_t nameless = count_answers(w, m, false);
     if (nameless > 0 && any)
         pt_diag_add(&m->diag, nameless,
                     PT_SYMBOLIZE_NAMELESS "the compiler's map of process %u does not have them",
@@ -680,7 +698,7 @@ static void resolve_image_quietly(const work *w, image *m, pt_pool *pool)
     if (!found || pt_chains_open(&file, &search, &how, &chains, &error) != PT_OK) {
         char text[1024];
         pt_error_text(&error, text, sizeof text);
-        pt_diag_add(&m->diag, m->wanted.count, PT_SYMBOLIZE_NAMELESS "%s%s%s",
+        pt_diag_add(&m->diag, count_seen(w, m), PT_SYMBOLIZE_NAMELESS "%s%s%s",
                     error.path[0] != '\0' ? "" : m->path, error.path[0] != '\0' ? "" : ": ", text);
         m->wanted.count = 0;
         return;
@@ -689,9 +707,8 @@ static void resolve_image_quietly(const work *w, image *m, pt_pool *pool)
     PT_FREE uint32_t *rows = pt_alloc(m->addr_count + 1, sizeof *rows);
     pt_chains_resolve(chains, m->addrs, m->addr_count, rows);
     take_chains(m, chains, rows);
-    const size_t nameless = count_nameless(m);
-    report_missing(m, chains, detail, outside, nameless);
-    report_doubt(w, m, pt_chains_elf(chains), file_ns, m->wanted.count - nameless);
+    report_missing(m, chains, detail, outside, count_answers(w, m, false));
+    report_doubt(w, m, pt_chains_elf(chains), file_ns, count_answers(w, m, true));
     pt_chains_free(chains);
 }
 

@@ -36,6 +36,8 @@ typedef struct pt_symbolize_options {
     bool force;          /* replaces existing names where better ones are found */
     const char *program; /* file of the main binary, instead of its recorded path; or NULL. In a
                             profile without mappings all addresses are in it */
+    const bool *unseen;  /* for each location: reports show no frame of it, so a missing name is no
+                            fact; NULL: they show all */
     int64_t taken_ns; /* Unix time of the profile, if the profile itself has none; 0: unknown. Newer
                          files without a build id are reported */
     pt_source_options source;

@@ -161,6 +161,25 @@ static uint32_t keep_frames(const void *context, uint32_t stack, uint32_t *ret_f
     return kept;
 }
 
+bool *pt_folded_locations(const pt_profile *profile)
+{
+    bool has_any;
+    PT_FREE uint8_t *kind = kinds_of_locations(profile, &has_any);
+    if (!has_any) return NULL;
+    const folding f = {.profile = profile, .kind = kind};
+    bool *const folded = pt_alloc((size_t)profile->location->t.count + 1, sizeof *folded);
+    uint32_t deepest = 0;
+    for (uint32_t i = 0; i < profile->location->t.count; i++)
+        folded[i] = kind[i] != OTHER;
+    for (uint32_t s = 0; s < profile->stack->t.count; s++)
+        if (pt_stack_depth(profile, s) > deepest) deepest = pt_stack_depth(profile, s);
+    PT_FREE uint32_t *kept = pt_alloc((size_t)deepest + 1, sizeof *kept);
+    for (uint32_t s = 0; s < profile->stack->t.count; s++)
+        for (uint32_t i = keep_frames(&f, s, kept); i > 0; i--)
+            folded[kept[i - 1]] = false;
+    return folded;
+}
+
 const pt_profile *pt_fold_interpreter(const pt_profile *profile, pt_diag *diag)
 {
     bool has_any;

@@ -12,5 +12,8 @@
  * in C++ stay: Builtins_ArrayMap, the collector. Returns a new reference, to the same profile if
  * nothing changes. */
 const pt_profile *pt_fold_interpreter(const pt_profile *profile, pt_diag *diag);
+/* Locations whose frames pt_fold_interpreter removes from all stacks, as far as the mapped files
+ * show it: true for each. The caller frees the array. NULL: no location of such a file. */
+bool *pt_folded_locations(const pt_profile *profile);
 
 #endif

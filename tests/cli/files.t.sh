@@ -210,6 +210,25 @@ if needs_other && needs gcc; then
     expect_equal "root's files there" "$(find home -user 0)" ''
 fi
 
+it "under sudo, writes a file of the caller's into the caller's folder, and root's elsewhere"
+if needs_other; then
+    mkdir called ours
+    chown 65534:65534 called
+    export SUDO_UID=65534 SUDO_GID=65534
+    run pitot record --engine=preload -o called/r.pb.gz true
+    run pitot record --engine=preload -o called/r.pb.gz true
+    run pitot record --engine=preload -o ours/r.pb.gz true
+    run pitot convert two.pb.gz -o called/two.folded
+    SUDO_UID=x run pitot convert two.pb.gz -o called/root.folded
+    unset SUDO_UID SUDO_GID
+    expect_equal 'owners and modes' "$(stat -c '%u:%g %a %n' called/* ours/*)" \
+        "0:0 $(printf %o $((0666 & ~$(umask)))) called/root.folded
+65534:65534 600 called/r.pb.gz
+65534:65534 600 called/r.pb.gz.old
+65534:65534 $(printf %o $((0666 & ~$(umask)))) called/two.folded
+0:0 600 ours/r.pb.gz"
+fi
+
 # Two programs of the same size with one build id: good has checks_password where evil has another.
 twins() {
     needs gcc || return 1

@@ -73,7 +73,7 @@ expect_status 0
 cp "$t_out/stdout" truth
 expect [ -s pitot.pb.gz ]
 expect_stderr_lines 1
-expect_stderr_line 'pitot: pitot.pb.gz: * samples, 1000 a second of CPU; *; next: pitot top'
+expect_stderr_line 'pitot: pitot.pb.gz: * samples, 1000 a second of CPU; *; next: pitot why'
 expect within "$(summary seen)" "$(cat truth)" 0.05
 expect within "$(summary used)" "$(cat truth)" 0.05
 expect [ "$(summary complete | cut -d. -f1)" -ge 95 ]
@@ -412,7 +412,7 @@ expect within "$(summary seen)" "$(sum "$t_out/stdout")" 0.1
 it 'all processes of the tree are in one file, told apart by pid and comm'
 run pitot record --engine=preload -o tree.pb.gz sh -c './burn 0.2; cp burn other; ./other 0.2 & wait; exit 0'
 expect_status 0
-expect_stderr_line '*, [45] processes*; next: pitot top tree.pb.gz'
+expect_stderr_line '*, [45] processes*; next: pitot why tree.pb.gz'
 expect within "$(summary seen)" "$(sum "$t_out/stdout")" 0.1
 if needs go; then
     go tool pprof -tags tree.pb.gz 2>/dev/null >tags

@@ -126,7 +126,7 @@ it 'attaches to a process, sees its CPU time and whole stacks, and ends when it 
 attached_well -o a.pb.gz
 expect_status 0
 expect_one_line
-expect_stderr_line 'pitot: a.pb.gz: * samples, *; next: pitot top a.pb.gz'
+expect_stderr_line 'pitot: a.pb.gz: * samples, *; next: pitot why a.pb.gz'
 expect within "$(summary seen)" "$(cat truth)" 0.05
 expect within "$(summary used)" "$(cat truth)" 0.05
 expect at_least "$(summary complete)" 99.5
@@ -289,13 +289,16 @@ expect_stdout_line 'pitot: asked_hz=1000 *stack_end=root'
 
 it 'a recording says how it was made, as it could be typed again'
 run pitot record -F 500 -e cpu-clock --engine=perf --timeline -o 'again and.pb.gz' true 'a b'
-expect_stderr_line "*; next: pitot top 'again and.pb.gz'"
+expect_stderr_line "*; next: pitot why 'again and.pb.gz'"
 run pitot info 'again and.pb.gz'
 expect_stdout_line "*recorded with: pitot record --frequency=500 --output='again and.pb.gz' --engine=perf --event=cpu-clock --timeline -- true 'a b'"
 
 it 'says which events there are'
 run pitot record -e no-such-event true
 expect_stderr_line 'pitot: there is no event no-such-event; there are cpu-clock, task-clock, *page-faults*'
+run pitot record -e sched:sched_switch true
+expect_status 2
+expect_stderr_line 'pitot: sched:sched_switch is a tracepoint, which pitot does not record (waits: --off-cpu); sudo perf record -g -e sched:sched_switch does, *'
 
 it 'does so with events of its threads, too'
 attached_well --each-thread -o a.pb.gz
@@ -673,7 +676,7 @@ run pitot record --off-cpu -o waits.pb.gz ./waits
 if [ "$(id -u)" = 0 ]; then
     expect_status 0
     expect_stderr_line '*threads waited *'
-    expect_stderr_line '*; next: pitot tree -e off-cpu waits.pb.gz; with the CPU time beside the waits: pitot top -e cpu+off-cpu waits.pb.gz'
+    expect_stderr_line '*; next: pitot why -e off-cpu waits.pb.gz; with the CPU time beside the waits: pitot top -e cpu+off-cpu waits.pb.gz'
     run pitot top -e off-cpu -n 0 --json waits.pb.gz
     expect python3 - "$t_out/stdout" <<'PY'
 import json, sys
@@ -1135,13 +1138,13 @@ expect [ ! -e refused.pb.gz ]
 it 'takes perf events for a command, and the library where they are forbidden; the profile tells why'
 run pitot record -o auto.pb.gz sh -c 'echo | ./burn 0.1; exit 7'
 expect_status 7
-expect_stderr_line 'pitot: auto.pb.gz: * samples, * a second of CPU; * CPU seconds seen, *; next: pitot top auto.pb.gz'
+expect_stderr_line 'pitot: auto.pb.gz: * samples, * a second of CPU; * CPU seconds seen, *; next: pitot why auto.pb.gz'
 run pitot info auto.pb.gz
 expect_stdout_line '*engine: perf events of *, which the kernel allows'
 if [ "$PITOT_SANITIZED" = 0 ]; then
     run ./refuse 1 "$PITOT" record -o library.pb.gz sh -c 'echo | ./burn 0.1; exit 7'
     expect_status 7
-    expect_stderr_line 'pitot: library.pb.gz: * samples, * a second of CPU; * CPU seconds seen, *; next: pitot top library.pb.gz'
+    expect_stderr_line 'pitot: library.pb.gz: * samples, * a second of CPU; * CPU seconds seen, *; next: pitot why library.pb.gz'
     run pitot info library.pb.gz
     expect_stdout_line '*engine: libprofiler.so.0 in the processes, a seccomp filter forbids perf events here; *'
 fi

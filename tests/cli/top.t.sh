@@ -291,3 +291,12 @@ expect_status 0
 expect_stderr 'pitot: 10 addresses without a name; 4 of them: /nowhere/lib3.so: there is no such program or library here; `pitot dump -n 1` lists 3 more reasons'
 run pitot dump -n 1 4.prof
 expect_stderr_lines 4
+
+it "counts no address of an interpreter's own code, whose frames the report leaves out"
+printf 'php 7 1.5: 1 cpu-clock:\n\t10010 [unknown] (/nowhere/php8.2)\n\t20010 work ([php])\n\n' >php.script
+run pitot top php.script
+expect_no_stderr_line '*php8.2*'
+run pitot top --native php.script
+expect_stderr_line 'pitot: 1 address without a name: /nowhere/php8.2: there is no such program or library here'
+run pitot why php.script
+expect_no_stderr_line '*php8.2*'

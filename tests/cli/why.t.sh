@@ -61,7 +61,7 @@ it 'shows so many findings, and those of a share'
 run pitot why -n 1 copy.folded
 expect_status 0
 expect_no_stdout_line '2. *'
-expect_stdout_line 'The other 40.0% are spread over smaller causes: pitot top.'
+expect_stdout_line 'The other 40.0% are spread over smaller causes; pitot top shows all functions.'
 run pitot why --least=50% copy.folded
 expect_no_stdout_line '2. *'
 

@@ -45,6 +45,13 @@ static void check_folded(const char *interpreter, bool has_python, const char *e
     char *const lines = profile_lines(folded);
     assert_string_equal(lines, expected);
     assert_int_equal(folded == profile, !has_python);
+    PT_FREE bool *gone = pt_folded_locations(profile);
+    assert_int_equal(gone != NULL, has_python);
+    for (size_t i = 0; i < 7 && gone != NULL; i++) {
+        const uint32_t function = profile->line->function[profile->location->line_first[frames[i]]];
+        const char *const name = pt_text(profile, profile->function->name[function]);
+        assert_int_equal(gone[frames[i]], strstr(expected, name) == NULL);
+    }
     free(lines);
     pt_profile_unref(folded);
     pt_profile_unref(profile);
