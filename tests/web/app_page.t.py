@@ -705,6 +705,36 @@ def files_hold_the_samples_that_are_shown(browser):
     equal(browser.complaints, [])
 
 
+def marks_stand_beside_the_samples(browser):
+    """Of markers.json: a load from 30 to 45.5 ms, a collection from 20 to 22.5 ms with its cause, memory of at most 1500 bytes."""
+    page = browser.open(URL + '/ui/top')
+    name = os.path.join(ROOT, 'tests/golden/firefox/markers.json')
+    drop(page, '#content', 'markers.json', open(name).read())
+    waits(page, 'document.readyState === "complete" && document.querySelector("#title")?.textContent === "markers.json"'
+                ' && document.documentElement.dataset.ready === "flamegraph"')
+    click_text(page, '#views a', 'Time')
+    ready(page, 'timeline')
+    heads = page.eval('[...document.querySelectorAll(".times h2")].map(h => h.textContent)')
+    for head in 'malloc of process 12: 1.17kB at the end, at most 1.46kB', 'Network: 1 loads', 'Marks of GeckoMain, thread 12: 6':
+        assert head in heads, heads
+    waits(page, 'document.querySelector(".network canvas").style.width !== ""')
+    left, top, width = page.eval('(e => { e.scrollIntoView(); const c = e.getBoundingClientRect(); return [c.left, c.top, c.width]; })(document.querySelector(".network canvas"))')
+    page.click(left + 0.38 * width, top + 7)
+    waits(page, 'location.search !== ""')
+    ready(page, 'timeline')
+    first, last = map(float, page.eval('new URLSearchParams(location.search).get("time")').split(','))
+    equal(round(last - first, 6), 0.0155)
+    contains(page.text('.mark'), 'https://shop.example/a?b=c')
+    equal(page.text('.mark h2'), 'Load 7')
+    page.eval('document.querySelector(".times details").open = true')
+    equal(page.eval('document.querySelectorAll(".times tbody tr").length'), 6)
+    contains(page.text('.times tbody'), '<b>inner</b>')
+    click_text(page, '.times tbody button', 'GCMajor')
+    waits(page, 'document.querySelector(".mark h2")?.textContent === "GCMajor"')
+    contains(page.text('.mark'), 'max_pause')
+    equal([c for c in browser.complaints if '400' not in c], [])
+
+
 TESTS = [
     the_printed_address_leads_to_the_page_and_is_not_needed_again,
     the_table_shows_functions_by_their_own_time,
@@ -728,6 +758,7 @@ TESTS = [
     a_report_is_the_page_in_a_file,
     a_file_is_dropped_on_the_page_and_another_is_compared_with_it,
     files_hold_the_samples_that_are_shown,
+    marks_stand_beside_the_samples,
     a_report_reads_other_profiles_by_itself,
     a_profile_that_grows_is_shown_as_it_is_without_losing_the_place,
     a_recording_is_watched_to_its_end,

@@ -3,6 +3,7 @@
 
 import { element } from "../dom";
 import { amount, grouped } from "../units";
+import { chosenMarks, Counter, counterTrack, Mark, markRow, markTable, Range, TimeAxis, waterfall } from "./marks";
 import { note, Page, Report } from "./page";
 import { VIEWS } from "./state";
 
@@ -26,21 +27,21 @@ interface TimeReport extends Report {
   seconds: number;
   offsets: number;
   heat: number[];
+  marks: Mark[];
+  counters: Counter[];
+  more_marks: number;
+  more_counters: number;
 }
 
 const STEPS = "600";
 const TRACKS = "24";
+const MARKS = "3000";
 const TRACK_PX = 34;
 const HEAT_CELL_PX = 5;
 const ALIKE = 0.9; /* lengths of ranges whose values can be compared as they are, as pitot diff has it */
 const LEAST_PX = 3; /* a shorter drag is a click */
 
-interface Range {
-  from: number;
-  to: number;
-}
-
-class TimeView {
+class TimeView implements TimeAxis {
   private width = 600;
   private range: Range | null;
   private base: Range | null;
@@ -56,10 +57,53 @@ class TimeView {
     this.base = this.readRange("base-time");
     this.root = element("div", "scroll times", this.controls(), ...this.comparison());
     if (report.seconds > 1) this.root.append(this.heatMap());
-    for (const track of report.tracks) this.root.append(this.track(track));
+    this.root.append(...chosenMarks(this, report.marks));
+    this.addTracks();
     if (report.more > 0) this.root.append(note(`${grouped(report.more)} more tracks`));
     if (report.untimed > 0) this.root.append(note(`${grouped(report.untimed)} samples have no time`));
     new ResizeObserver(() => this.draw()).observe(this.root);
+  }
+
+  /* Counters follow what is of the whole; marks the thread that they are of. */
+  private addTracks(): void {
+    const { tracks, marks, counters, more_marks, more_counters } = this.report;
+    const ofThread = new Map<string, Mark[]>();
+    for (const m of marks) {
+      const key = `${m.pid} ${m.tid}`;
+      const known = ofThread.get(key);
+      if (known === undefined) ofThread.set(key, [m]);
+      else known.push(m);
+    }
+    for (const track of tracks) {
+      const key = `${track.pid} ${track.tid}`;
+      const own = track.kind === "thread" ? ofThread.get(key) : undefined;
+      this.root.append(this.track(track));
+      if (own !== undefined) this.root.append(markRow(this, own));
+      if (own !== undefined) ofThread.delete(key);
+      if (track.kind === "all") this.root.append(...counters.map((counter) => counterTrack(this, counter)));
+      if (track.kind === "all" && marks.some((m) => m.address !== "")) this.root.append(waterfall(this, marks));
+    }
+    for (const rest of ofThread.values()) this.root.append(markRow(this, rest));
+    if (more_counters > 0) this.root.append(note(`${grouped(more_counters)} more counters`));
+    if (marks.length > 0) this.root.append(markTable(this, marks, more_marks));
+  }
+
+  /* ---- The axis, for marks.ts ---- */
+
+  wide(): number {
+    return this.width;
+  }
+
+  place(seconds: number): number {
+    return (this.width * seconds) / this.drawn();
+  }
+
+  isChosen(range: Range): boolean {
+    return this.range !== null && this.textOf(this.range) === this.textOf(range);
+  }
+
+  choose(range: Range): void {
+    this.show(range, this.base);
   }
 
   /* ---- The ranges ---- */
@@ -136,7 +180,7 @@ class TimeView {
 
   /* ---- Drawing ---- */
 
-  private canvas(label: string, height: number, draw: (c: CanvasRenderingContext2D, style: CSSStyleDeclaration) => void): HTMLCanvasElement {
+  canvas(label: string, height: number, draw: (c: CanvasRenderingContext2D, style: CSSStyleDeclaration) => void): HTMLCanvasElement {
     const canvas = element("canvas", "") as HTMLCanvasElement;
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", label);
@@ -182,7 +226,7 @@ class TimeView {
       });
       this.shade(c, style, TRACK_PX);
     });
-    this.listen(canvas, (x0, _y0, x1) => ({ from: this.at(Math.min(x0, x1)), to: this.at(Math.max(x0, x1)) }));
+    this.listen(canvas, () => null);
     return element("section", "", element("h2", "quiet", title, this.onlyButton(track)), canvas);
   }
 
@@ -199,7 +243,7 @@ class TimeView {
   }
 
   /* What is in no range is veiled; the base is green. */
-  private shade(c: CanvasRenderingContext2D, style: CSSStyleDeclaration, height: number): void {
+  shade(c: CanvasRenderingContext2D, style: CSSStyleDeclaration, height: number): void {
     const ends = (r: Range): number[] => [r.from, r.to].map((t) => (this.width * t) / this.drawn());
     const [from, to] = this.range === null ? [0, this.width] : ends(this.range);
     const [baseFrom, baseTo] = this.base === null ? [0, 0] : ends(this.base);
@@ -263,19 +307,20 @@ class TimeView {
       const second = Math.max(0, Math.min(seconds - 1, Math.floor(x / wide())));
       return second * offsets + Math.max(0, Math.min(offsets - 1, Math.floor(y / HEAT_CELL_PX)));
     };
-    this.listen(
-      canvas,
-      (x0, y0, x1, y1) => {
-        const [a, b] = [cellAt(x0, y0), cellAt(x1, y1)];
-        return { from: Math.min(a, b) / offsets, to: (Math.max(a, b) + 1) / offsets };
-      },
-      true
-    );
+    const cells = (x0: number, y0: number, x1: number, y1: number): Range => {
+      const [a, b] = [cellAt(x0, y0), cellAt(x1, y1)];
+      return { from: Math.min(a, b) / offsets, to: (Math.max(a, b) + 1) / offsets };
+    };
+    this.listen(canvas, (x, y) => cells(x, y, x, y), cells);
     return element("section", "", element("h2", "quiet", `Seconds from left to right, ${1000 / offsets} ms a cell`), canvas);
   }
 
-  /* A drag chooses a range; so does a click where it means a cell. */
-  private listen(canvas: HTMLElement, range: (x0: number, y0: number, x1: number, y1: number) => Range, clicks = false): void {
+  /* A drag chooses a range; so does a click where `clicked` knows one. */
+  listen(
+    canvas: HTMLElement,
+    clicked: (x: number, y: number) => Range | null,
+    range = (x0: number, _y0: number, x1: number, _y1: number): Range => ({ from: this.at(Math.min(x0, x1)), to: this.at(Math.max(x0, x1)) })
+  ): void {
     let from: { x: number; y: number } | null = null;
     canvas.addEventListener("pointerdown", (e) => {
       from = { x: e.offsetX, y: e.offsetY };
@@ -284,15 +329,15 @@ class TimeView {
     canvas.addEventListener("pointerup", (e) => {
       if (from === null) return;
       const dragged = Math.hypot(e.offsetX - from.x, e.offsetY - from.y) >= LEAST_PX;
-      const chosen = range(from.x, from.y, e.offsetX, e.offsetY);
+      const chosen = dragged ? range(from.x, from.y, e.offsetX, e.offsetY) : clicked(e.offsetX, e.offsetY);
       const isBase = e.shiftKey && this.page.comparesRanges;
-      if (dragged || clicks) this.show(isBase ? this.range : chosen, isBase ? chosen : this.base);
+      if (chosen !== null) this.show(isBase ? this.range : chosen, isBase ? chosen : this.base);
       from = null;
     });
   }
 }
 
 export async function timeView(page: Page): Promise<Node[]> {
-  const report = await page.ask<TimeReport>("timeline", { steps: STEPS, tracks: TRACKS, time: "", "base-time": "" });
+  const report = await page.ask<TimeReport>("timeline", { steps: STEPS, tracks: TRACKS, marks: MARKS, time: "", "base-time": "" });
   return [new TimeView(page, report).root];
 }
