@@ -38,7 +38,7 @@ bounded() { run bash -c 'ulimit -t $((2 + 30 * PITOT_SANITIZED)); exec "$PITOT" 
 it 'a name of a hundred thousand brackets that nothing closes takes no longer than another'
 python3 -c "
 from maker import *
-open('brackets.pb', 'wb').write(profile([('a' + '<' * 100000, 'a.c'), ('main', 'main.c')]))"
+open('brackets.pb', 'wb').write(profile([('a' + '<' * 100000, 'a.c'), ('a<' * 100000, 'b.c'), ('main', 'main.c')]))"
 for report in top tree peek traces 'graph --engine=own -o brackets.svg' 'flame -o brackets.html'; do
     case $report in
     peek) bounded peek main brackets.pb ;;
