@@ -5,19 +5,29 @@
  *                  `-> pt_unwind_compile                      `- the one before is freed when no
  *                                                               handler can be using it
  *
- * An image is read where it lies (images.c).
+ * An image is read where it lies (images.c). In a recording its table may be a file of an earlier
+ * one.
  */
 #include "agent/images.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "elf/image.h"
 
 enum {
     IMAGES_MAX = 4096,
     HDR_BYTES = 16, /* of .eh_frame_hdr: what says where .eh_frame is */
     FRAMES_MAX_BYTES = 256 << 20,
+    TABLE_MAX_BYTES = 64 << 20,
 };
 
 /* Executable memory, and its table once it was tried. */
@@ -107,6 +117,59 @@ static bool is_in_place(const pt_image *mapped, uint64_t start)
     return false;
 }
 
+/* False: who has written the file may have other rights. */
+static bool is_trusted(const struct stat *st)
+{
+    return S_ISREG(st->st_mode) && (st->st_uid == geteuid() || st->st_uid == 0) &&
+           (st->st_mode & (S_IWGRP | S_IWOTH)) == 0 && st->st_size > 0 &&
+           st->st_size <= TABLE_MAX_BYTES;
+}
+
+static bool read_whole(int fd, uint8_t *to, size_t bytes)
+{
+    for (size_t held = 0; held < bytes;) {
+        const ssize_t got = read(fd, to + held, bytes - held);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        held += (size_t)got;
+    }
+    return true;
+}
+
+/* Takes the table that the recorder offers, made by an earlier recording: a copy, which nobody else
+ * can change. */
+static bool take_offered(image *one)
+{
+    char name[PATH_MAX], id[2 * PT_UNWIND_ID_MAX + 1];
+    struct stat st;
+    const pt_journal_map *const record = pt_maps_record_of(one->map.start);
+    if (!pt_agent.recording || record == NULL || record->build_id_bytes == 0 ||
+        record->build_id_bytes > PT_UNWIND_ID_MAX)
+        return false;
+    const pt_elf_id own = {.bytes = (const uint8_t *)(record + 1),
+                           .size_bytes = record->build_id_bytes};
+    pt_elf_id_hex(own, id, sizeof id);
+    const int length =
+        snprintf(name, sizeof name, "%s/" PT_JOURNAL_TABLE, pt_agent.base_path, id, one->map.inode);
+    if (length < 0 || (size_t)length >= sizeof name) return false;
+    const int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return false;
+    if (pt_libc_fstat(fd, &st) == 0 && is_trusted(&st)) {
+        one->blob_bytes = (size_t)st.st_size;
+        one->blob = pt_agent_map(one->blob_bytes);
+        if (one->blob != NULL &&
+            (!read_whole(fd, one->blob, one->blob_bytes) ||
+             pt_unwind_table_open(one->blob, one->blob_bytes, &one->table) != PT_UNWIND_OK ||
+             one->table.id_bytes != own.size_bytes ||
+             memcmp(one->table.id, own.bytes, own.size_bytes) != 0)) {
+            pt_agent_unmap(one->blob, one->blob_bytes);
+            one->blob = NULL;
+        }
+    }
+    close(fd);
+    return one->blob != NULL;
+}
+
 static void try_image(image *one)
 {
     pt_image mapped;
@@ -115,6 +178,7 @@ static void try_image(image *one)
     one->tried = true;
     if (!pt_image_look(&one->map, &mapped) || !is_in_place(&mapped, one->map.start)) return;
     one->bias = mapped.bias;
+    if (take_offered(one)) return;
     frames.machine = mapped.machine;
     if (!find_frames(&mapped, &frames)) return;
     uint8_t *const copy = pt_agent_map((size_t)frames.size_bytes);

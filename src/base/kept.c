@@ -111,6 +111,29 @@ static void free_files(kept_files *list)
     free(list->items);
 }
 
+bool pt_kept_has(const pt_kept_folder *folder, const char *key)
+{
+    struct stat st;
+    if (folder->path == NULL || key == NULL) return false;
+    PT_FREE char *path = path_of(folder, key);
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && is_ours(&st);
+}
+
+void pt_kept_each(const pt_kept_folder *folder,
+                  void (*use)(void *arg, const char *key, const char *path), void *arg)
+{
+    PT_FREE char *own_end = pt_strf(".%u%s", folder->version, folder->suffix);
+    DIR *const dir = folder->path != NULL ? opendir(folder->path) : NULL;
+    const struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (!pt_ends(entry->d_name, own_end)) continue;
+        PT_FREE char *path = pt_strf("%s/%s", folder->path, entry->d_name);
+        PT_FREE char *key = pt_strndup(entry->d_name, strlen(entry->d_name) - strlen(own_end));
+        use(arg, key, path);
+    }
+    if (dir != NULL) closedir(dir);
+}
+
 static int by_use(const void *x, const void *y)
 {
     const kept_file *a = x, *b = y;

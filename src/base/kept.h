@@ -36,6 +36,12 @@ bool pt_same_file(const struct stat *a, const struct stat *b);
 pt_status pt_kept_open(const pt_kept_folder *folder, const char *key, pt_blob *ret_blob,
                        pt_error *reterr);
 
+/* True if there is a cached file of the key. */
+bool pt_kept_has(const pt_kept_folder *folder, const char *key);
+/* Calls use for each cached file. */
+void pt_kept_each(const pt_kept_folder *folder,
+                  void (*use)(void *arg, const char *key, const char *path), void *arg);
+
 /* Caches bytes under the key and replaces an older file. PT_ERR_LIMIT if they exceed a quarter of
  * the limit. PT_ERR_SYSTEM if the folder belongs to another user. */
 pt_status pt_kept_save(const pt_kept_folder *folder, const char *key, const void *bytes,

@@ -67,7 +67,11 @@ pt_status pt_spool_ring_open(size_t bytes, pt_ring *ret_ring, pt_error *reterr)
     uint8_t *const page = data - page_bytes;
     if (page > memory) munmap(memory, (size_t)(page - memory));
     if (data + room < memory + whole) munmap(data + room, (size_t)(memory + whole - (data + room)));
-    madvise(data, room, MADV_HUGEPAGE); /* fewer page faults, if huge pages are available */
+    /* Fewer page faults, if huge pages are available; not for the first records, which may be all
+     * of a short recording: clearing a huge page takes up to milliseconds. */
+    const size_t first = room < BEHIND_BYTES ? room : BEHIND_BYTES;
+    madvise(data, first, MADV_NOHUGEPAGE);
+    if (room > first) madvise(data + first, room - first, MADV_HUGEPAGE);
     pt_ring_take(page, page_bytes, room, ret_ring);
     return PT_OK;
 }

@@ -2,11 +2,15 @@
 #include "capture/tables.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/kept.h"
+#include "base/text.h"
+#include "wire/journal.h"
 
 enum { ID_BYTES_MIN = 8 }; /* length from which a build id identifies a file */
 
@@ -14,6 +18,12 @@ static pt_kept_folder kept_of(const pt_table_cache *cache)
 {
     return (pt_kept_folder){
         .path = cache->folder, .suffix = ".table", .version = 2, .max_bytes = PT_TABLE_KEPT_BYTES};
+}
+
+/* The end of the keys of this program's tables. */
+static char *stamp_of(const pt_table_cache *cache)
+{
+    return pt_strf("-%016" PRIx64, pt_hash_bytes(cache->stamp, strlen(cache->stamp)));
 }
 
 /* The cache key of an image. NULL: its build id cannot identify it. */
@@ -24,9 +34,8 @@ static char *key_of(const pt_table_cache *cache, pt_elf_id id, const struct stat
         return NULL;
     pt_elf_id_hex(id, hex, sizeof hex);
     PT_FREE char *key = pt_kept_key(hex, file);
-    return key != NULL
-               ? pt_strf("%s-%016" PRIx64, key, pt_hash_bytes(cache->stamp, strlen(cache->stamp)))
-               : NULL;
+    PT_FREE char *stamp = stamp_of(cache);
+    return key != NULL ? pt_strf("%s%s", key, stamp) : NULL;
 }
 
 bool pt_table_kept(const pt_table_cache *cache, pt_elf_id id, const struct stat *file,
@@ -60,4 +69,36 @@ void pt_table_keep(const pt_table_cache *cache, pt_elf_id id, const struct stat 
     PT_FREE char *key = key_of(cache, id, file);
     if (key != NULL && blob_bytes >= PT_TABLE_WORTH_BYTES)
         pt_kept_save(&kept, key, blob, blob_bytes, NULL);
+}
+
+bool pt_table_is_kept(const pt_table_cache *cache, pt_elf_id id, const struct stat *file)
+{
+    const pt_kept_folder kept = kept_of(cache);
+    PT_FREE char *key = key_of(cache, id, file);
+    return pt_kept_has(&kept, key);
+}
+
+typedef struct {
+    const char *folder, *stamp;
+} offer;
+
+/* key: build id, device, inode and more, in hexadecimal digits (pt_kept_key). */
+static void offer_table(void *arg, const char *key, const char *path)
+{
+    const offer *const o = arg;
+    char id[2 * PT_UNWIND_ID_MAX + 1];
+    uint64_t inode;
+    _Static_assert(PT_UNWIND_ID_MAX == 32, "the number of digits below");
+    if (!pt_ends(key, o->stamp) || sscanf(key, "%64[0-9a-f]-%*[0-9a-f]-%" SCNx64, id, &inode) != 2)
+        return;
+    PT_FREE char *link = pt_strf("%s/" PT_JOURNAL_TABLE, o->folder, id, inode);
+    (void)!symlink(path, link);
+}
+
+void pt_table_offer(const pt_table_cache *cache, const char *folder)
+{
+    const pt_kept_folder kept = kept_of(cache);
+    PT_FREE char *stamp = stamp_of(cache);
+    offer o = {folder, stamp};
+    if (cache->folder != NULL) pt_kept_each(&kept, offer_table, &o);
 }

@@ -23,13 +23,18 @@ typedef struct pt_table_cache {
 
 enum {
     PT_TABLE_KEPT_BYTES = 256 << 20, /* limit of all files together */
-    PT_TABLE_WORTH_BYTES = 96 << 10, /* smaller tables compile as fast as they load */
+    PT_TABLE_WORTH_BYTES = 16 << 10, /* smaller tables compile as fast as they load */
 };
 
 /* Loads the table of an image from the cache. file: status of the image's file. The caller frees
  * *ret_blob. False, with outputs unchanged: not in the cache, or damaged. */
 bool pt_table_kept(const pt_table_cache *cache, pt_elf_id id, const struct stat *file,
                    void **ret_blob, size_t *ret_blob_bytes, pt_unwind_table *ret_table);
+/* True if the cache has a table of the image. */
+bool pt_table_is_kept(const pt_table_cache *cache, pt_elf_id id, const struct stat *file);
+/* Makes a link to each table in the folder of a recording, where the library finds it
+ * (PT_JOURNAL_TABLE). */
+void pt_table_offer(const pt_table_cache *cache, const char *folder);
 /* Stores a table, if it is worth the space. A failure is ignored. */
 void pt_table_keep(const pt_table_cache *cache, pt_elf_id id, const struct stat *file,
                    const void *blob, size_t blob_bytes);

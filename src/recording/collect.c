@@ -630,16 +630,21 @@ void pt_recorded_dead_ends(const pt_profile *p, char *buf, size_t size)
     free(weight);
 }
 
-size_t pt_recorded_gone(const pt_profile *p)
+bool *pt_recorded_mappings(const pt_profile *p)
 {
-    size_t gone = 0;
     bool *const sampled = pt_alloc((size_t)p->mapping->t.count + 1, sizeof *sampled);
     for (uint32_t i = 0; i < p->location->t.count; i++)
         if (p->location->mapping[i] != PT_NONE) sampled[p->location->mapping[i]] = true;
+    return sampled;
+}
+
+size_t pt_recorded_gone(const pt_profile *p)
+{
+    size_t gone = 0;
+    PT_FREE bool *sampled = pt_recorded_mappings(p);
     for (uint32_t m = 0; m < p->mapping->t.count; m++) {
         const char *const file = pt_text(p, p->mapping->row[m].file);
         gone += sampled[m] && file[0] == '/' && access(file, F_OK) != 0;
     }
-    free(sampled);
     return gone;
 }

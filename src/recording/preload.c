@@ -118,6 +118,7 @@ static pt_status write_part(const pt_recording *recording, const pt_record_story
         pt_recorded_add_frames(all->frames, all->processes[i].facts.frames);
     }
     if (first == 0) { /* the heaviest process, or all */
+        pt_recorded_keep_tables(profile, &story->tables);
         const size_t gone = pt_recorded_gone(profile);
         pt_recorded_dead_ends(profile, all->dead_ends, sizeof all->dead_ends);
         if (gone > 0)

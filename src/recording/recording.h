@@ -305,5 +305,9 @@ pt_status pt_recorded_left(const pt_folder_journals *left, const pt_table_cache 
 void pt_recorded_dead_ends(const pt_profile *profile, char *buf, size_t size);
 /* The number of mapped files with samples that are no longer on the disk. */
 size_t pt_recorded_gone(const pt_profile *profile);
+/* Of each mapping: does a stack have an address in it? The caller frees the result. */
+bool *pt_recorded_mappings(const pt_profile *profile);
+/* Makes unwind tables that the next recording will need, as far as the cache has none. */
+void pt_recorded_keep_tables(const pt_profile *profile, const pt_table_cache *cache);
 
 #endif

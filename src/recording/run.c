@@ -143,6 +143,7 @@ pt_status pt_record_run_command(const pt_recording *recording, const char *libra
     make_shared_file(ret_run->folder, PT_JOURNAL_BRIEF);
     make_shared_file(ret_run->folder, PT_JOURNAL_NOT_ENTERED);
     make_shared_file(ret_run->folder, PT_JOURNAL_SHORT);
+    pt_table_offer(&recording->tables, ret_run->folder);
     set_environment(preload, ret_run->folder, hz, recording->settings->wall);
     ret_run->period_ns = pt_journal_period_ns(hz);
     PT_FREE const char **command = pt_alloc(recording->arg_count + 1, sizeof *command);

@@ -197,7 +197,8 @@ void pt_target_look(const char *command, pt_target *ret_target)
     *ret_target = (pt_target){.kind = PT_TARGET_OK, .path = find_in_path(command)};
     for (int depth = 0; ret_target->path != NULL && depth < SCRIPTS_MAX; depth++) {
         pt_blob image = PT_BLOB_INIT;
-        if (pt_file_read(ret_target->path, PT_FILE_EMPTY_OK, IMAGE_MAX, &image, NULL) != PT_OK)
+        if (pt_file_read(ret_target->path, PT_FILE_EMPTY_OK | PT_FILE_MAP, IMAGE_MAX, &image,
+                         NULL) != PT_OK)
             return;
         char *const interpreter = script_interpreter(image.data, image.size);
         if (interpreter == NULL) {

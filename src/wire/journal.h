@@ -271,7 +271,10 @@ typedef struct {
  * and behind command; the used bytes of exe and command; each area with its used bytes; zeros up to
  * a multiple of 8. Of two with the same pid and start the later holds the earlier one, too: exec
  * had failed. */
-#define PT_JOURNAL_SHORT       "short.journal"
+#define PT_JOURNAL_SHORT "short.journal"
+/* Unwind tables that the recorder offers: links by build id and inode of the image, in hexadecimal
+ * digits. */
+#define PT_JOURNAL_TABLE       "%s-%" PRIx64 ".table"
 #define PT_JOURNAL_SHORT_MAGIC 0x73544a50u /* "PJTs" as little-endian bytes */
 
 typedef struct {

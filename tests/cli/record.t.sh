@@ -895,3 +895,28 @@ if needs cc && cc -O1 -g -fomit-frame-pointer coroutines.c -o coroutines; then
     expect [ "$(stdout | grep -c 'go_down;run;')" -ge 5 ]
     expect [ "$(stdout | grep -c 'go_down;on_signal;.*;main;')" -ge 1 ]
 fi
+
+it "the library's processes take unwind tables that an earlier recording has made"
+# Seen by the names of the files that python3 opens; a table of which a bit is wrong is not taken.
+busy='import time
+def spins():
+    until = time.process_time() + 0.1
+    while time.process_time() < until: sum(range(100))
+spins()'
+if needs python3 strace && [ "$PITOT_SANITIZED" = 0 ]; then
+    export XDG_CACHE_HOME=$PWD/tables_cache
+    run pitot record --engine=preload -o first.pb.gz python3 -c "$busy"
+    expect_status 0
+    expect [ "$(find tables_cache -name '*.table' | wc -l)" -ge 1 ]
+    run strace -f -e trace=openat -o opened "$PITOT" record --engine=preload -o second.pb.gz python3 -c "$busy"
+    expect_status 0
+    expect [ "$(grep -c '[0-9a-f]-[0-9a-f]*\.table".*) = [0-9]' opened)" -ge 1 ]
+    run pitot top -n 0 second.pb.gz
+    expect_stdout_has spins
+    for table in tables_cache/pitot/tables/*.table; do printf x | dd of="$table" bs=1 seek=2000 conv=notrunc status=none; done
+    run pitot record --engine=preload -o third.pb.gz python3 -c "$busy"
+    expect_status 0
+    run pitot top -n 0 third.pb.gz
+    expect_stdout_has spins
+    unset XDG_CACHE_HOME
+fi
