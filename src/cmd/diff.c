@@ -10,6 +10,7 @@
 #include "cmd/input.h"
 #include "cmd/query.h"
 #include "cmd/shape.h"
+#include "model/sums.h"
 #include "render/diff.h"
 #include "render/value.h"
 
@@ -272,7 +273,7 @@ static int check_events(const side sides[2])
 static bool has_values(const side *s)
 {
     for (size_t i = 0; i < s->count; i++)
-        if (pt_view_magnitude(s->items[i].profile, s->items[i].event) != 0) return true;
+        if (pt_profile_magnitude(s->items[i].profile, s->items[i].event) != 0) return true;
     return false;
 }
 

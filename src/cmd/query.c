@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
+#include "model/sums.h"
 #include "transform/aggregate.h"
 #include "transform/foreign.h"
 #include "transform/interpreter.h"
@@ -43,10 +44,10 @@ char *pt_query_text(const pt_query *query)
 static void say_other_events(const pt_cmd_context *context)
 {
     const pt_profile *const p = context->profile;
-    if (pt_view_magnitude(p, context->event) != 0) return;
+    if (pt_profile_magnitude(p, context->event) != 0) return;
     pt_buf list = PT_BUF_INIT;
     for (uint32_t e = 0; e < p->event->t.count; e++)
-        if (pt_view_magnitude(p, e) != 0)
+        if (pt_profile_magnitude(p, e) != 0)
             pt_putf(&list, "%s%s", list.size > 0 ? ", " : "", pt_text(p, p->event->row[e].type));
     if (list.size > 0)
         pt_say("%s: all values of %s are 0; --event=EVENT shows another event: %s", context->title,
@@ -431,7 +432,7 @@ int pt_cmd_ask(pt_cmd_context *context)
         .query = context->query_text,
         .relative = context->query.relative,
         .kept = pt_summary_samples(context->answer),
-        .kept_total = pt_view_magnitude(context->answer, context->event),
+        .kept_total = pt_profile_magnitude(context->answer, context->event),
     };
     context->head.kept_share = pt_share(context->head.kept_total, context->head.summary.total);
     context->whole =

@@ -17,6 +17,7 @@
 #include "cmd/web_files.h"
 #include "cmd/web_routes.h"
 #include "formats/format.h"
+#include "model/sums.h"
 #include "render/app_html.h"
 #include "render/policy.h"
 #include "serve/address.h"
@@ -37,6 +38,15 @@ typedef struct {
     uint64_t file_bytes; /* the largest file that the page takes; 0 = none */
     pt_web_live live;
 } web;
+
+/* Computes the sums with which all reports begin, before the process is copied for each. */
+static void prepare_reports(const pt_profile *p)
+{
+    const uint32_t event = pt_profile_default_event(p);
+    for (uint32_t e = 0; e < p->event->t.count; e++)
+        pt_profile_magnitude(p, e);
+    if (event != PT_NONE) pt_profile_stack_values(p, event);
+}
 
 static void answer_text(pt_serve_answer *answer, unsigned status, const char *text)
 {
@@ -199,6 +209,7 @@ static void answer_opened(const web *w, const pt_serve_request *request,
     *made = (web){.base = opened, .options = options, .file_bytes = w->file_bytes};
     pt_putf(&answer->body, "{\"at\": \"%s/ui/\"}\n", request->new_root);
     answer->type = "application/json";
+    prepare_reports(opened->profile);
     answer->stays = PT_STAY_NEW;
     answer->stay_context = made;
 }
@@ -233,6 +244,7 @@ static void answer_again(const web *w, pt_serve_answer *answer)
     pt_out_done(&out, NULL);
     answer->type = "application/json";
     if (read == NULL) return;
+    prepare_reports(read->profile);
     answer->stays = PT_STAY_HERE;
     answer->stay_context = now;
 }
@@ -312,6 +324,7 @@ int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
     if (options->live != NULL) w.live = *options->live;
     pt_server *server = NULL;
     pt_error error = PT_ERROR_INIT;
+    prepare_reports(alone.profile);
     stopped = eventfd(0, EFD_CLOEXEC);
     if (stopped < 0) {
         pt_error_errno(&error, errno, "eventfd");

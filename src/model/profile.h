@@ -293,6 +293,8 @@ typedef struct pt_source {
     pt_provenance row;
 } pt_source;
 
+typedef struct pt_event_sums pt_event_sums;
+
 /* A profile: its tables, each of which may be shared with other profiles. */
 typedef struct pt_profile {
     _Atomic uint32_t refs;
@@ -311,6 +313,7 @@ typedef struct pt_profile {
     const pt_extras *extra;
     const pt_unknowns *unknown;
     const pt_source *source;
+    _Atomic(pt_event_sums *) sums; /* per event; NULL: none is computed yet (sums.h) */
 } pt_profile;
 
 /* Takes a reference and returns the profile. */

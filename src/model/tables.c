@@ -1,6 +1,7 @@
 /* tables.c: reference-counted tables; the last reference frees the columns. */
 #include "model/builder.h"
 #include "model/profile.h"
+#include "model/sums.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -91,6 +92,7 @@ void pt_profile_unref(const pt_profile *profile)
 {
     pt_profile *p = (pt_profile *)profile;
     if (p == NULL || atomic_fetch_sub(&p->refs, 1) != 1) return;
+    pt_sums_free(atomic_load(&p->sums), p->event != NULL ? p->event->t.count : 0);
     for (size_t kind = 0; kind < TABLE_KINDS; kind++)
         table_unref(*table_slot(p, kind), kind);
     free(p);
@@ -105,6 +107,7 @@ const pt_profile *pt_profile_derive(const pt_profile *base, const pt_profile_tab
 {
     pt_profile *derived = pt_alloc(1, sizeof *derived);
     atomic_init(&derived->refs, 1);
+    atomic_init(&derived->sums, NULL);
     const void *const given[] = {
         replace->string, replace->event, replace->mapping, replace->function, replace->location,
         replace->line,   replace->stack, replace->sample,  replace->labels,   replace->arc,

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/saturate.h"
+#include "model/sums.h"
 #include "view/table.h"
 
 /* The key of a function: its row of the fold and its mapped file. */
@@ -91,7 +92,7 @@ static void gather_calls(gathering *g, uint32_t event)
 static void gather_self(gathering *g, uint32_t event)
 {
     const pt_profile *const p = g->profile;
-    PT_FREE int64_t *value = pt_view_stack_values(p, event);
+    const int64_t *const value = pt_profile_stack_values(p, event);
     for (uint32_t s = 0; s < p->stack->t.count; s++) {
         if (value[s] == 0 || pt_stack_depth(p, s) == 0) continue;
         const uint32_t function = function_at(g, pt_stack_frames(p, s)[0]);

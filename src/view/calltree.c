@@ -23,6 +23,7 @@
 
 #include "base/buf.h"
 #include "base/grow.h"
+#include "model/sums.h"
 #include "transform/filter.h"
 #include "view/table.h"
 
@@ -624,17 +625,15 @@ static void plant_widest(planting *t)
 
 /* ---- The root ---- */
 
-/* Per stack, the part's values, or the magnitudes of what is negative; the caller frees. NULL: the
- * tree has no such column. */
-static int64_t *find_base_values(const planting *t, int64_t *value)
+/* Of a difference: per stack, the sum of the magnitudes, and of those that were negative. The
+ * caller frees both. */
+static void sum_sides(const planting *t, int64_t **ret_value, int64_t **ret_base)
 {
-    if (t->request->part != NULL) return pt_view_stack_values(t->fold->profile, *t->request->part);
-    if (!t->request->splits) return NULL;
     const pt_samples *samples = t->fold->profile->sample;
     const int64_t *of_sample = samples->value[t->request->event];
     const uint32_t stacks = stacks_of(t)->t.count;
-    int64_t *base = pt_alloc(stacks, sizeof *base);
-    memset(value, 0, stacks * sizeof *value);
+    int64_t *const value = *ret_value = pt_alloc(stacks, sizeof *value);
+    int64_t *const base = *ret_base = pt_alloc(stacks, sizeof *base);
     for (uint32_t i = 0; i < samples->t.count; i++) {
         const uint64_t magnitude = pt_magnitude(of_sample[i]);
         const int64_t width = magnitude > INT64_MAX ? INT64_MAX : (int64_t)magnitude;
@@ -642,7 +641,6 @@ static int64_t *find_base_values(const planting *t, int64_t *value)
         value[s] = pt_saturating_add(value[s], width);
         if (of_sample[i] < 0) base[s] = pt_saturating_add(base[s], width);
     }
-    return base;
 }
 
 /* The next name of the path at *at, which is moved behind it. The caller frees. */
@@ -693,8 +691,17 @@ static uint64_t follow_path(planting *t, uint64_t count, const char *path)
 static uint64_t put_stacks(planting *t)
 {
     const pt_stacks *stacks = stacks_of(t);
-    PT_FREE int64_t *value = pt_view_stack_values(t->fold->profile, t->request->event);
-    PT_FREE int64_t *base = find_base_values(t, value);
+    const pt_profile *const p = t->fold->profile;
+    PT_FREE int64_t *of_both = NULL, *of_base = NULL;
+    const int64_t *value, *base = NULL;
+    if (t->request->part != NULL) base = pt_profile_stack_values(p, *t->request->part);
+    if (base == NULL && t->request->splits) {
+        sum_sides(t, &of_both, &of_base);
+        value = of_both;
+        base = of_base;
+    } else {
+        value = pt_profile_stack_values(p, t->request->event);
+    }
     uint64_t count = 0;
     for (uint32_t s = 0; s < stacks->t.count; s++) {
         if (value[s] == 0) continue;

@@ -15,6 +15,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "model/sums.h"
 #include "view/draws.h"
 
 #define DOUBT 0.001 /* how often bounds called "beyond doubt" may fail, all of a diff together */
@@ -56,8 +57,9 @@ static pt_status make_table(diffing *d, size_t at, const pt_diff_run *run, pt_er
     t->scale = 1;
     if (run->profile == NULL) return PT_OK;
     const pt_profile *const p = run->profile;
-    pt_top_request request = {
-        .event = run->event, .whole = pt_view_magnitude(p, run->event), .fold = d->request->fold};
+    pt_top_request request = {.event = run->event,
+                              .whole = pt_profile_magnitude(p, run->event),
+                              .fold = d->request->fold};
     PT_FREE double *squares = pt_alloc(p->sample->t.count, sizeof *squares);
     t->has_draws = pt_draws_of(p, run->event, squares, NULL, &t->draws);
     const pt_status status = pt_top_init(&t->top, p, &request, reterr);
@@ -65,7 +67,7 @@ static pt_status make_table(diffing *d, size_t at, const pt_diff_run *run, pt_er
     PT_UNREF_PROFILE const pt_profile *of_squares =
         pt_draws_profile(p, squares, t->draws.squares, &t->square_unit);
     request.event = 0;
-    request.whole = pt_view_magnitude(of_squares, 0);
+    request.whole = pt_profile_magnitude(of_squares, 0);
     return pt_top_init(&t->squares, of_squares, &request, reterr);
 }
 

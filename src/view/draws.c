@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/builder.h"
+#include "model/sums.h"
 #include "transform/frames.h"
 #include "view/summary.h"
 #include "view/table.h"
@@ -182,7 +183,7 @@ static bool square_sum(const pt_profile *profile, const uint32_t *part, size_t p
     const uint32_t rows = profile->sample->t.count;
     PT_FREE double *more = pt_alloc_table(2 * ((size_t)rows + 1), sizeof *more);
     for (size_t k = 0; k < part_count; k++) {
-        pt_draws one = {.value = (double)pt_view_magnitude(profile, part[k])};
+        pt_draws one = {.value = (double)pt_profile_magnitude(profile, part[k])};
         memset(more, 0, 2 * (size_t)rows * sizeof *more);
         if (!square_event(profile, part[k], more, more + rows, &one)) return false;
         for (uint32_t i = 0; i < rows; i++) {
@@ -202,7 +203,8 @@ bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares,
     PT_FREE double *own_counts =
         ret_counts == NULL ? pt_alloc_table((size_t)rows + 1, sizeof *own_counts) : NULL;
     double *const counts = ret_counts != NULL ? ret_counts : own_counts;
-    *ret_draws = (pt_draws){.name = "samples", .value = (double)pt_view_magnitude(profile, event)};
+    *ret_draws =
+        (pt_draws){.name = "samples", .value = (double)pt_profile_magnitude(profile, event)};
     for (uint32_t i = 0; i < rows; i++)
         if (profile->sample->value[event][i] < 0) return false;
     memset(ret_squares, 0, rows * sizeof *ret_squares);

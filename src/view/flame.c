@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/hash.h"
+#include "model/sums.h"
 #include "transform/filter.h"
 #include "view/calltree.h"
 #include "view/fold.h"
@@ -347,18 +348,12 @@ static pt_status add_functions(building *b, const pt_flame_request *asked, pt_er
 static pt_status sum_values(const pt_profile *p, uint32_t event, int64_t *ret_total,
                             bool *ret_has_base, pt_error *reterr)
 {
-    const int64_t *values = p->sample->value[event];
-    int64_t total = 0;
-    for (uint32_t i = 0; i < p->sample->t.count; i++) {
-        *ret_has_base |= values[i] < 0;
-        const uint64_t magnitude = pt_magnitude(values[i]);
-        if (magnitude > INT64_MAX || __builtin_add_overflow(total, (int64_t)magnitude, &total))
-            return pt_error_set(
-                reterr, PT_ERR_LIMIT,
-                "the values add up to more than 64 bits hold; choose samples by --focus or --time");
-    }
-    *ret_total = total;
-    return PT_OK;
+    *ret_has_base = pt_profile_has_negative(p, event);
+    *ret_total = pt_profile_magnitude(p, event);
+    if (*ret_total < INT64_MAX) return PT_OK;
+    return pt_error_set(
+        reterr, PT_ERR_LIMIT,
+        "the values add up to more than 64 bits hold; choose samples by --focus or --time");
 }
 
 /* The least weight that is seen below the box that the request is about, whose total is put out. */

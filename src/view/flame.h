@@ -99,7 +99,7 @@ typedef struct pt_flame {
 } pt_flame;
 
 /* Merges the stacks of a profile. *ret_flame borrows nothing; pt_flame_free it. Fails with
- * PT_ERR_LIMIT when the magnitudes add up to 2^63 or more or there are too many names,
+ * PT_ERR_LIMIT when the magnitudes add up to 2^63 - 1 or more or there are too many names,
  * PT_ERR_NOTFOUND when no stack begins with the names in `under`. */
 pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *request,
                        pt_flame **ret_flame, pt_error *reterr);

@@ -6,7 +6,7 @@
 
 typedef struct pt_labels_request {
     uint32_t event;
-    int64_t whole; /* the value of 100 %; see pt_view_magnitude */
+    int64_t whole; /* the value of 100 %; see pt_profile_magnitude */
     size_t limit;  /* values wanted of each key; 0 = all */
 } pt_labels_request;
 

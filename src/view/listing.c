@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/index.h"
+#include "model/sums.h"
 #include "view/listing_int.h"
 #include "view/table.h"
 
@@ -73,7 +74,7 @@ static pt_status fill_listing(pt_listing_search *s, pt_listing *listing, pt_erro
     const bool with_lines = s->request->with_lines;
     pt_status status = choose_functions(s, reterr);
     if (status != PT_OK) return status;
-    s->value = pt_view_stack_values(s->profile, s->request->event);
+    s->value = pt_profile_stack_values(s->profile, s->request->event);
     if (with_lines && (s->chosen_count > 0 || s->is_row_chosen != NULL))
         pt_listing_add_lines(s, listing);
     if (with_lines && listing->count == 0)
@@ -97,7 +98,6 @@ pt_status pt_listing_init(pt_listing *ret_listing, const pt_profile *profile,
     pt_fold_done(&s.fold);
     free(s.is_chosen);
     free(s.is_row_chosen);
-    free(s.value);
     if (status == PT_OK)
         *ret_listing = listing;
     else

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/text.h"
+#include "model/sums.h"
 #include "process/path_kind.h"
 #include "view/runtimes.h"
 #include "view/table.h"
@@ -327,7 +328,7 @@ pt_status pt_own_callers(pt_top *top, const pt_profile *profile, uint32_t event,
     memset(c.place_of, 0xff, fold.count * sizeof *c.place_of);
     for (size_t i = 0; i < top->count; i++)
         if (top->row[i].self != 0) c.place_of[top->row[i].id] = (uint32_t)i;
-    PT_FREE int64_t *value = pt_view_stack_values(profile, event);
+    const int64_t *const value = pt_profile_stack_values(profile, event);
     for (uint32_t s = 0; s < profile->stack->t.count; s++) {
         if (value[s] <= 0 || pt_stack_depth(profile, s) == 0) continue;
         uint32_t one, lines;

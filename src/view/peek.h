@@ -18,7 +18,7 @@
 
 typedef struct pt_peek_request {
     uint32_t event;
-    int64_t whole;           /* the value of 100 %; see pt_view_magnitude */
+    int64_t whole;           /* the value of 100 %; see pt_profile_magnitude */
     const char *name;        /* functions with this name in reports, or, if there are none, ... */
     const pt_regex *pattern; /* ... functions whose names match. Either may be NULL */
     pt_fold_rule fold;

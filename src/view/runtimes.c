@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "model/sums.h"
 #include "process/path_kind.h"
 #include "view/table.h"
 
@@ -150,7 +151,7 @@ size_t pt_nameless_languages(const pt_profile *profile, uint32_t event,
     for (uint32_t m = 0; m < profile->mapping->t.count; m++)
         has_any |= of_mapping[m] != NONE;
     if (!has_any) return 0;
-    PT_FREE int64_t *value = pt_view_stack_values(profile, event);
+    const int64_t *const value = pt_profile_stack_values(profile, event);
     double sums[RUNTIMES] = {0}, whole = 0;
     for (uint32_t s = 0; s < profile->stack->t.count; s++) {
         if (value[s] <= 0) continue;

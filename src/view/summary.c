@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "model/sums.h"
 #include "view/table.h"
 
 #define LEAVES_AHEAD 16 /* stacks whose leaves are fetched before they are looked at */
@@ -50,7 +51,7 @@ int64_t pt_summary_samples(const pt_profile *p)
         if (p->event->row[e].kind == PT_EVENT_COUNT &&
             (strcmp(pt_text(p, p->event->row[e].type), "samples") == 0 ||
              strcmp(pt_text(p, p->event->row[e].unit), "samples") == 0))
-            return pt_view_magnitude(p, e);
+            return pt_profile_magnitude(p, e);
     return p->sample->t.count;
 }
 
@@ -64,13 +65,29 @@ static bool is_stack(const pt_profile *p, uint32_t stack)
             p->location->address[pt_stack_frames(p, stack)[0]] == 0);
 }
 
-/* Sums magnitudes for each stack, so that values that cancel out count as seen. */
-static void look_at_stacks(const pt_profile *p, uint32_t event, pt_summary *summary)
+/* Whole numbers up to this one are exact as doubles. */
+#define EXACT_MAX (INT64_C(1) << 53)
+
+/* Per stack the sum of the magnitudes, in which values that cancel out count. The caller frees it.
+ */
+static double *weigh_stacks(const pt_profile *p, uint32_t event)
 {
     const pt_samples *samples = p->sample;
-    PT_FREE double *weight = pt_alloc(p->stack->t.count, sizeof *weight);
-    for (uint32_t i = 0; i < samples->t.count; i++)
-        weight[samples->stack[i]] += (double)pt_magnitude(samples->value[event][i]);
+    double *const weight = pt_alloc(p->stack->t.count, sizeof *weight);
+    if (!pt_profile_has_negative(p, event) && pt_profile_magnitude(p, event) <= EXACT_MAX) {
+        const int64_t *const value = pt_profile_stack_values(p, event);
+        for (uint32_t s = 0; s < p->stack->t.count; s++)
+            weight[s] = (double)value[s];
+    } else {
+        for (uint32_t i = 0; i < samples->t.count; i++)
+            weight[samples->stack[i]] += (double)pt_magnitude(samples->value[event][i]);
+    }
+    return weight;
+}
+
+static void look_at_stacks(const pt_profile *p, uint32_t event, pt_summary *summary)
+{
+    PT_FREE double *weight = weigh_stacks(p, event);
     PT_FREE bool *named = pt_alloc(p->location->t.count, sizeof *named);
     for (uint32_t l = 0; l < p->location->t.count; l++)
         named[l] = has_name(p, l);
@@ -102,7 +119,7 @@ pt_summary pt_summary_of(const pt_profile *p, uint32_t event)
         .kind = e->kind,
         .samples = pt_summary_samples(p),
         .rows = p->sample->t.count,
-        .total = pt_view_magnitude(p, event),
+        .total = pt_profile_magnitude(p, event),
         .duration_ns = source->duration_ns,
         .rate_hz = rate_of(p, e),
         .lost = source->lost,
@@ -116,7 +133,7 @@ pt_summary pt_summary_of(const pt_profile *p, uint32_t event)
     summary.part_count = pt_event_parts(p, event, part);
     for (size_t k = 0; k < summary.part_count; k++) {
         summary.part_type[k] = pt_text(p, p->event->row[part[k]].type);
-        summary.part_total[k] = pt_view_magnitude(p, part[k]);
+        summary.part_total[k] = pt_profile_magnitude(p, part[k]);
     }
     look_at_stacks(p, event, &summary);
     return summary;

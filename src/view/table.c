@@ -16,6 +16,7 @@
 
 #include "base/grow.h"
 #include "base/saturate.h"
+#include "model/sums.h"
 
 typedef struct {
     int64_t total;
@@ -45,30 +46,6 @@ typedef struct {
     const int64_t *value; /* per stack; while counting */
     tally *part;          /* per worker; while counting with threads */
 } counting;
-
-int64_t pt_view_magnitude(const pt_profile *profile, uint32_t event)
-{
-    const pt_samples *samples = profile->sample;
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < samples->t.count; i++) {
-        const uint64_t value = pt_magnitude(samples->value[event][i]);
-        if (value > INT64_MAX - sum) return INT64_MAX;
-        sum += value;
-    }
-    return (int64_t)sum;
-}
-
-int64_t *pt_view_stack_values(const pt_profile *profile, uint32_t event)
-{
-    const pt_samples *samples = profile->sample;
-    const int64_t *column = samples->value[event];
-    int64_t *value = pt_alloc_table(profile->stack->t.count, sizeof *value);
-    for (uint32_t i = 0; i < samples->t.count; i++) {
-        int64_t *sum = &value[samples->stack[i]];
-        *sum = pt_saturating_add(*sum, column[i]);
-    }
-    return value;
-}
 
 static inline void count_name(cell *c, uint32_t mark, int64_t value, bool fits)
 {
@@ -172,11 +149,10 @@ static void count_with_threads(counting *t, unsigned threads)
 
 static void count_event(counting *t, uint32_t event)
 {
-    PT_FREE int64_t *value = pt_view_stack_values(t->profile, event);
     const uint32_t count = t->profile->stack->t.count;
     const unsigned threads = pt_pool_threads(t->request->pool);
-    t->value = value;
-    if (pt_view_magnitude(t->profile, event) == INT64_MAX)
+    t->value = pt_profile_stack_values(t->profile, event);
+    if (pt_profile_magnitude(t->profile, event) == INT64_MAX)
         count_stacks(t, &t->all, 0, count, false);
     else if (is_worth_threads(t, threads))
         count_with_threads(t, threads);

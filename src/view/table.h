@@ -16,7 +16,7 @@ typedef enum { PT_SORT_SELF, PT_SORT_TOTAL } pt_sort;
 
 typedef struct pt_top_request {
     uint32_t event; /* column of the samples */
-    int64_t whole;  /* the value of 100 %; see pt_view_magnitude */
+    int64_t whole;  /* the value of 100 %; see pt_profile_magnitude */
     int64_t drawn;  /* the same of all that was recorded, before any filter; for intervals alone */
     pt_sort sort;   /* largest magnitude first; equal ones by the other column, then by name */
     pt_fold_rule fold;
@@ -65,14 +65,6 @@ pt_status pt_top_init(pt_top *ret_top, const pt_profile *profile, const pt_top_r
 pt_status pt_top_leaders(pt_top *ret_by_self, pt_top *ret_by_total, const pt_profile *profile,
                          const pt_top_request *request, pt_error *reterr);
 void pt_top_done(pt_top *top);
-
-/* The value of 100 %: the sum of the magnitudes of an event's values over all samples; saturates.
- */
-int64_t pt_view_magnitude(const pt_profile *profile, uint32_t event);
-
-/* Each distinct stack's sum of one event's values, which the caller frees: [stack count]. Sums
- * saturate. */
-int64_t *pt_view_stack_values(const pt_profile *profile, uint32_t event);
 
 /* value / whole; 0 when the whole is 0. */
 static inline double pt_share(int64_t value, int64_t whole)

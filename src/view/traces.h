@@ -7,7 +7,7 @@
 
 typedef struct pt_traces_request {
     uint32_t event;
-    int64_t whole; /* the value of 100 %; see pt_view_magnitude */
+    int64_t whole; /* the value of 100 %; see pt_profile_magnitude */
     bool labels;   /* stacks under other labels are others */
     pt_fold_rule fold;
     size_t limit; /* stacks wanted; 0 = all */

@@ -9,7 +9,7 @@
 
 typedef struct pt_tree_request {
     uint32_t event;
-    int64_t whole;      /* the value of 100 %; see pt_view_magnitude */
+    int64_t whole;      /* the value of 100 %; see pt_profile_magnitude */
     double min_share;   /* nodes below this share of the whole are folded, e.g. 0.005 */
     uint32_t max_depth; /* 0 = none */
     bool inverted;      /* from the leaf up; of stacks */

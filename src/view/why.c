@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/saturate.h"
+#include "model/sums.h"
 #include "view/draws.h"
 #include "view/own_code.h"
 #include "view/runtimes.h"
@@ -816,7 +817,9 @@ static pt_status reader_init(reader *r, const pt_profile *p, uint32_t event, boo
         memset(r->cause[i], UNKNOWN, p->function->t.count);
     }
     r->has_causes = p->event->row[event].kind != PT_EVENT_BYTES;
-    r->value = pt_view_stack_values(p, event);
+    const uint32_t stacks = p->stack->t.count;
+    r->value = pt_alloc((size_t)stacks + 1, sizeof *r->value);
+    memcpy(r->value, pt_profile_stack_values(p, event), stacks * sizeof *r->value);
     r->pid = pids_of_label_sets(p);
     r->step_of = pt_alloc(p->location->t.count + 1, sizeof *r->step_of);
     return PT_OK;

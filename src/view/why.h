@@ -66,7 +66,7 @@ typedef struct pt_why_finding {
 
 typedef struct pt_why_request {
     uint32_t event;
-    int64_t whole; /* what 100 % is, of all samples; see pt_view_magnitude */
+    int64_t whole; /* what 100 % is, of all samples; see pt_profile_magnitude */
     size_t limit;  /* findings wanted */
     double least;  /* the least share of a finding */
     /* Only samples with a function of this name (pt_fold_find), or else one that the expression

@@ -25,6 +25,7 @@
 
 #include "base/stats.h"
 #include "model/builder.h"
+#include "model/sums.h"
 #include "view/diff.h"
 #include "view/intervals.h"
 
@@ -301,7 +302,7 @@ static void ask_coverage(const char *name, const program *p)
     long held = 0, all = 0;
     for (long i = 0; i < (asked.runs + 9) / 10; i++) {
         PT_UNREF_PROFILE const pt_profile *profile = run_program(p);
-        const int64_t whole = pt_view_magnitude(profile, 1);
+        const int64_t whole = pt_profile_magnitude(profile, 1);
         const pt_top_request request = {.event = 1, .whole = whole, .drawn = whole};
         pt_top top;
         bool is_known;

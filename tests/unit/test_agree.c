@@ -12,6 +12,7 @@
 #include "base/compress.h"
 #include "base/grow.h"
 #include "base/hash.h"
+#include "model/sums.h"
 #include "transform/sum.h"
 #include "view/diff.h"
 #include "view/flame.h"
@@ -337,7 +338,7 @@ static void find_names(const pt_profile *p, uint32_t event, int64_t whole, const
 
 static void compare_by_rule(const pt_profile *p, uint32_t event, const pt_regex *all)
 {
-    const int64_t whole = pt_view_magnitude(p, event);
+    const int64_t whole = pt_profile_magnitude(p, event);
     assert_int_equal(whole, pt_summary_of(p, event).total);
     account top = top_of(p, event, whole);
     account flame = {0};
@@ -362,7 +363,7 @@ static account part_of_top(const pt_profile *sum, uint32_t event, size_t part)
     pt_top top;
     pt_error error = PT_ERROR_INIT;
     const pt_top_request request = {
-        .event = event, .whole = pt_view_magnitude(sum, event), .fold = rule};
+        .event = event, .whole = pt_profile_magnitude(sum, event), .fold = rule};
     assert_int_equal(pt_top_init(&top, sum, &request, &error), PT_OK);
     for (size_t i = 0; i < top.count; i++)
         if (top.row[i].part_total[part] != 0)
@@ -379,7 +380,7 @@ static account part_of_tree(const pt_profile *sum, uint32_t event, size_t part)
     pt_tree_row row;
     pt_error error = PT_ERROR_INIT;
     const pt_tree_request request = {
-        .event = event, .whole = pt_view_magnitude(sum, event), .fold = rule};
+        .event = event, .whole = pt_profile_magnitude(sum, event), .fold = rule};
     assert_int_equal(pt_tree_init(&tree, sum, &request, &error), PT_OK);
     while (pt_tree_next(&tree, &row)) {
         const bool is_first = !is_on(&above, row.depth - 1, row.name);
@@ -414,7 +415,7 @@ static void compare_parts(const pt_profile *p, uint32_t event)
     assert_int_equal(pt_sum_events(p, names, &sum, &error), PT_OK);
     const uint32_t last = sum->event->t.count - 1;
     for (size_t k = 0; k < 2; k++) {
-        account alone = top_of(p, of[k], pt_view_magnitude(p, of[k]));
+        account alone = top_of(p, of[k], pt_profile_magnitude(p, of[k]));
         account parts[] = {part_of_top(sum, last, k), part_of_tree(sum, last, k)};
         for (size_t i = 0; i < 2; i++) {
             expect_same_rows(&alone, &parts[i]);
@@ -432,7 +433,8 @@ static void compare_all(const pt_profile *p)
     pt_error error = PT_ERROR_INIT;
     const uint32_t event = pt_profile_default_event(p);
     if (event == PT_NONE || p->sample->t.count == 0) return;
-    if (pt_view_magnitude(p, event) == INT64_MAX) return; /* sums saturate, each in its own way */
+    if (pt_profile_magnitude(p, event) == INT64_MAX)
+        return; /* sums saturate, each in its own way */
     assert_int_equal(pt_regex_new("", 0, &all, &error), PT_OK);
     rule = (pt_fold_rule){0};
     compare_parts(p, event);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "model/sums.h"
 #include "view/listing.h"
 #include "view/table.h"
 
@@ -23,7 +24,7 @@ static void expect_listing(const pt_profile *p, const char *pattern, int64_t con
     pt_error error = PT_ERROR_INIT;
     assert_int_equal(pt_regex_new(pattern, 0, &regex, &error), PT_OK);
     pt_source_texts *texts = pt_source_texts_new(source_folder, NULL, NULL, NULL);
-    const pt_listing_request request = {.whole = pt_view_magnitude(p, 0),
+    const pt_listing_request request = {.whole = pt_profile_magnitude(p, 0),
                                         .pattern = regex,
                                         .with_lines = true,
                                         .texts = texts,

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "model/sums.h"
+#include "transform/frames.h"
 #include "view/calltree.h"
 #include "view/info.h"
 #include "view/table.h"
@@ -14,7 +16,7 @@
 /* One row a line: "name self total". */
 static void expect_top(const pt_profile *profile, pt_top_request request, const char *expected)
 {
-    request.whole = pt_view_magnitude(profile, request.event);
+    request.whole = pt_profile_magnitude(profile, request.event);
     pt_top top;
     pt_error error = PT_ERROR_INIT;
     assert_int_equal(pt_top_init(&top, profile, &request, &error), PT_OK);
@@ -159,14 +161,36 @@ static void a_row_without_any_value_is_not_shown(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = profile_of(SAMPLES, "main;a 1\nmain;b 0\n- 3\n");
     expect_top(p, (pt_top_request){0}, "a 1 1\nmain 0 1\n");
-    assert_int_equal(pt_view_magnitude(p, 0), 4);
+    assert_int_equal(pt_profile_magnitude(p, 0), 4);
 }
 
 static void negative_values_sort_by_magnitude(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = profile_of(SAMPLES, "main;a 3\nmain;b -5\n");
     expect_top(p, (pt_top_request){0}, "b -5 -5\na 3 3\nmain 0 -2\n");
-    assert_int_equal(pt_view_magnitude(p, 0), 8);
+    assert_int_equal(pt_profile_magnitude(p, 0), 8);
+}
+
+static void stacks_have_the_sums_of_their_samples(void **state)
+{
+    PT_UNREF_PROFILE const pt_profile *p =
+        profile_of("samples/count cpu/nanoseconds", "main;a 1 500\nmain;b 2 -100\nmain;a 3 7\n");
+    const int64_t *const samples = pt_profile_stack_values(p, 0);
+    const int64_t *const ns = pt_profile_stack_values(p, 1);
+    const uint32_t a = p->sample->stack[0], b = p->sample->stack[1];
+    assert_int_equal(samples[a], 4);
+    assert_int_equal(samples[b], 2);
+    assert_int_equal(ns[a], 507);
+    assert_int_equal(ns[b], -100);
+    assert_ptr_equal(pt_profile_stack_values(p, 1), ns); /* computed once */
+    assert_int_equal(pt_profile_magnitude(p, 1), 607);
+    assert_false(pt_profile_has_negative(p, 0));
+    assert_true(pt_profile_has_negative(p, 1));
+    /* A profile with other samples has other sums. */
+    PT_UNREF_PROFILE const pt_profile *fewer = pt_profile_derive(
+        p, &(pt_profile_tables){.sample = pt_samples_pick(p->sample, (uint32_t[]){0}, 1)});
+    assert_int_equal(pt_profile_magnitude(fewer, 1), fewer->sample->value[1][0]);
+    assert_int_equal(pt_profile_stack_values(fewer, 1)[b], 0);
 }
 
 static void sums_beyond_63_bits_saturate(void **state)
@@ -177,7 +201,7 @@ static void sums_beyond_63_bits_saturate(void **state)
                "a 9223372036854775807 9223372036854775807\n"
                "b 9223372036854775807 9223372036854775807\n"
                "main 0 9223372036854775807\n");
-    assert_int_equal(pt_view_magnitude(p, 0), INT64_MAX);
+    assert_int_equal(pt_profile_magnitude(p, 0), INT64_MAX);
 }
 
 static void a_row_lies_on_its_hottest_line_and_is_inlined_if_all_of_it_is(void **state)
@@ -346,6 +370,7 @@ int main(void)
         cmocka_unit_test(each_event_has_its_own_numbers),
         cmocka_unit_test(a_row_without_any_value_is_not_shown),
         cmocka_unit_test(negative_values_sort_by_magnitude),
+        cmocka_unit_test(stacks_have_the_sums_of_their_samples),
         cmocka_unit_test(sums_beyond_63_bits_saturate),
         cmocka_unit_test(a_row_lies_on_its_hottest_line_and_is_inlined_if_all_of_it_is),
         cmocka_unit_test(a_tree_merges_stacks_from_the_root),

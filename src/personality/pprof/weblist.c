@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cmd/lookup.h"
+#include "model/sums.h"
 #include "personality/pprof/pprof.h"
 #include "render/weblist.h"
 #include "terminal/message.h"
@@ -21,7 +22,7 @@ static pt_report_head head_of(const pt_graph_report *report, const pt_profile *p
         .summary = pt_summary_of(profile, report->event),
         .query = query,
         .kept = pt_summary_samples(profile),
-        .kept_total = pt_view_magnitude(profile, report->event),
+        .kept_total = pt_profile_magnitude(profile, report->event),
     };
     head.summary.total = whole;
     head.kept_share = pt_share(head.kept_total, whole);

@@ -1,0 +1,21 @@
+/* sums.h: sums of an event's values over all samples of a profile. Each is computed when it is
+ * first asked for, and kept with the profile: reports of a served profile begin with them.
+ */
+#ifndef PT_MODEL_SUMS_H
+#define PT_MODEL_SUMS_H
+
+#include "model/profile.h"
+
+/* The value of 100 %: the sum of the magnitudes of the values; saturates. */
+int64_t pt_profile_magnitude(const pt_profile *profile, uint32_t event);
+
+/* Is a value below 0? */
+bool pt_profile_has_negative(const pt_profile *profile, uint32_t event);
+
+/* Each distinct stack's sum of the values: [stack count]. Sums saturate. The profile owns it. */
+const int64_t *pt_profile_stack_values(const pt_profile *profile, uint32_t event);
+
+/* Frees the sums of a profile that ends. */
+void pt_sums_free(pt_event_sums *sums, uint32_t events);
+
+#endif
