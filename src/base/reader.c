@@ -1,5 +1,6 @@
 /* reader.c: the functions of pt_reader that are not inline, and its failure path. */
 #include "base/reader.h"
+#include "base/units.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -67,8 +68,8 @@ pt_status pt_reader_fail_at(pt_reader *r, uint64_t offset, pt_status status, con
 bool pt_reader_short(pt_reader *r, uint64_t wanted)
 {
     const size_t left = pt_reader_left(r);
-    pt_reader_fail(r, PT_ERR_DAMAGED, "%" PRIu64 " byte%s wanted at byte %" PRIu64 ", %zu %s left",
-                   wanted, wanted == 1 ? "" : "s", pt_reader_offset(r), left,
+    pt_reader_fail(r, PT_ERR_DAMAGED, "%s wanted at byte %" PRIu64 ", %zu %s left",
+                   pt_count_noun(wanted, "bytes").text, pt_reader_offset(r), left,
                    left == 1 ? "is" : "are");
     return false;
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 struct named_unit {
@@ -136,6 +137,58 @@ pt_count_text pt_count_of(uint64_t count)
     }
     c.text[to] = '\0';
     return c;
+}
+
+/* The plural of a noun phrase: its first word in -s, before any word that ends the phrase. */
+static bool find_plural(const char *nouns, const char **ret_word, size_t *ret_bytes)
+{
+    static const char ends[] = " of without with that which whose in at left has is are was ";
+    while (*nouns != '\0') {
+        char word[16];
+        const size_t bytes = strcspn(nouns, " ,:;(");
+        snprintf(word, sizeof word, " %.*s ", (int)(bytes < 12 ? bytes : 12), nouns);
+        if (bytes == 0 || strstr(ends, word) != NULL) return false;
+        *ret_word = nouns;
+        *ret_bytes = bytes;
+        if (bytes > 3 && nouns[bytes - 1] == 's' && strchr("s'", nouns[bytes - 2]) == NULL)
+            return true;
+        if (nouns[bytes] != ' ') return false;
+        nouns += bytes + 1;
+    }
+    return false;
+}
+
+/* What a plural loses, and what its singular has in place of it. */
+static const struct {
+    const char *plural, *singular;
+} plurals[] = {{"ies", "y"}, {"sses", "ss"}, {"xes", "x"}, {"ches", "ch"}, {"s", ""}};
+
+void pt_put_count_noun(pt_buf *buf, uint64_t count, const char *nouns)
+{
+    const char *word;
+    size_t bytes;
+    pt_putf(buf, "%s ", pt_count_of(count).text);
+    if (count != 1 || !find_plural(nouns, &word, &bytes)) {
+        pt_putf(buf, "%s", nouns);
+        return;
+    }
+    for (size_t i = 0; i < sizeof plurals / sizeof plurals[0]; i++) {
+        const size_t end = strlen(plurals[i].plural);
+        if (bytes < end || memcmp(word + bytes - end, plurals[i].plural, end) != 0) continue;
+        pt_putf(buf, "%.*s%s%s", (int)(word + bytes - end - nouns), nouns, plurals[i].singular,
+                word + bytes);
+        return;
+    }
+}
+
+pt_noun_text pt_count_noun(uint64_t count, const char *nouns)
+{
+    pt_noun_text counted;
+    pt_buf buf = PT_BUF_INIT;
+    pt_put_count_noun(&buf, count, nouns);
+    snprintf(counted.text, sizeof counted.text, "%s", pt_buf_text(&buf));
+    pt_buf_done(&buf);
+    return counted;
 }
 
 void pt_put_count(pt_buf *buf, int64_t value)

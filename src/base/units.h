@@ -49,6 +49,14 @@ typedef struct {
     char text[32];
 } pt_count_text;
 pt_count_text pt_count_of(uint64_t count);
+/* A count with its noun: "1 sample lost", "1,234 samples lost". nouns begins with the plural,
+ * before which adjectives may stand; for 1 the first word that ends in -s becomes a singular.
+ * Longer texts are cut; pt_put_count_noun cuts none. */
+typedef struct {
+    char text[64];
+} pt_noun_text;
+pt_noun_text pt_count_noun(uint64_t count, const char *nouns);
+void pt_put_count_noun(pt_buf *buf, uint64_t count, const char *nouns);
 /* Appends a count in this form; negative ones as "-1,234". */
 void pt_put_count(pt_buf *buf, int64_t value);
 

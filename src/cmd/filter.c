@@ -1,6 +1,7 @@
 /* filter.c: pitot filter: the samples of a query as a profile. */
 #include <stddef.h>
 
+#include "base/units.h"
 #include "cmd/output.h"
 #include "render/text.h"
 #include "transform/part.h"
@@ -24,8 +25,8 @@ static int filter_run(pt_cmd_context *context, void *own)
     const int status = pt_cmd_write(context, &settings->output, part, "pprof");
     const int64_t kept = context->head.kept, all = pt_summary_samples(context->profile);
     if (status == PT_EXIT_OK && !pt_cmd_writes_stdout(&settings->output))
-        pt_outf(context->out, "%s: %s of %s sample%s\n", settings->output.output,
-                pt_count_of(kept).text, pt_count_of(all).text, all == 1 ? "" : "s");
+        pt_outf(context->out, "%s: %s of %s\n", settings->output.output, pt_count_of(kept).text,
+                pt_count_noun(all, "samples").text);
     return status;
 }
 

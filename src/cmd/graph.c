@@ -200,7 +200,7 @@ static pt_status make_dot(pt_cmd_context *context, const graph_settings *setting
 static int say_written(pt_cmd_context *context, const char *path, uint32_t boxes,
                        const char *engine, const char *hidden)
 {
-    pt_outf(context->out, "%s: %u box%s%s%s", path, boxes, boxes == 1 ? "" : "es",
+    pt_outf(context->out, "%s: %s%s%s", path, pt_count_noun(boxes, "boxes").text,
             engine != NULL ? ", drawn by " : "", engine != NULL ? engine : "");
     if (hidden != NULL) pt_outf(context->out, "; %s", hidden);
     pt_out_char(context->out, '\n');

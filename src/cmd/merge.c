@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "base/units.h"
 #include "cmd/output.h"
 #include "render/text.h"
 
@@ -43,9 +44,8 @@ static int merge_run(pt_cmd_context *context, void *own)
     const uint32_t samples = context->profile->sample->t.count;
     const int status = pt_cmd_write(context, &settings->output, context->profile, "pprof");
     if (status == PT_EXIT_OK && !pt_cmd_writes_stdout(&settings->output))
-        pt_outf(context->out, "%s: %s sample%s of %zu profile%s\n", settings->output.output,
-                pt_count_of(samples).text, samples == 1 ? "" : "s", profiles,
-                profiles == 1 ? "" : "s");
+        pt_outf(context->out, "%s: %s of %s\n", settings->output.output,
+                pt_count_noun(samples, "samples").text, pt_count_noun(profiles, "profiles").text);
     return status;
 }
 

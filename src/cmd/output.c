@@ -85,18 +85,24 @@ static bool wants_names(const pt_cmd_context *context, const pt_format *format)
     return context->symbol->symbols != PT_SYMBOLS_AUTO || !can_be_named_later;
 }
 
+void pt_cmd_say_losses(const pt_diag *losses, const pt_format *format, const char *verb)
+{
+    if (losses->count == 0) return;
+    pt_buf text = PT_BUF_INIT;
+    for (size_t i = 0; i < losses->count; i++) {
+        pt_putf(&text, "%s", i > 0 ? ", " : "");
+        pt_put_count_noun(&text, losses->facts[i].count, losses->facts[i].text);
+    }
+    pt_say("%s %s %s", format->name, verb, pt_buf_text(&text));
+    pt_buf_done(&text);
+}
+
 /* Reports the data of the profile that the format does not hold. */
-static int weigh_losses(pt_cmd_context *context, const pt_diag *losses, const pt_format *format)
+static int weigh_losses(const pt_cmd_context *context, const pt_diag *losses,
+                        const pt_format *format)
 {
     const bool refuse = context->input->strict && losses->count > 0;
-    for (size_t i = 0; i < losses->count; i++) {
-        if (refuse)
-            pt_say("%s would lose data: %s %s", format->name,
-                   pt_count_of(losses->facts[i].count).text, losses->facts[i].text);
-        else
-            pt_diag_add(&context->diag, losses->facts[i].count, "%s in %s", losses->facts[i].text,
-                        format->name);
-    }
+    pt_cmd_say_losses(losses, format, refuse ? "would leave out" : "leaves out");
     if (!refuse) return PT_EXIT_OK;
     pt_say("nothing was written; without --strict it is written with these losses");
     return PT_EXIT_FAILED;

@@ -65,6 +65,9 @@ typedef struct pt_output_settings {
                    "profile's default event, or its last event."                                   \
     }
 
+/* Says in one line what the format does not hold of a profile: "folded leaves out 3 addresses, 1
+ * comment". Nothing if there are no losses. */
+void pt_cmd_say_losses(const pt_diag *losses, const pt_format *format, const char *verb);
 /* Writes the profile. With --strict a loss is an error and nothing is written; else losses are
  * facts for the diag. otherwise: the format when neither --to nor the name tells; NULL = ask.
  * Returns the exit status. */

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "cmd/input.h"
+#include "cmd/output.h"
 #include "formats/format.h"
 #include "recording/recording.h"
 
@@ -35,7 +36,7 @@ static const pt_format *format_of(const char *path)
 }
 
 /* The profile that a format can hold, in ->profile: one without addresses gets names now, since
- * nobody can name them later. What is lost is told at the end. */
+ * nobody can name them later. Says what is lost. */
 static int fit_to_format(pt_cmd_context *context, const pt_profile *profile,
                          const pt_format *format)
 {
@@ -49,9 +50,7 @@ static int fit_to_format(pt_cmd_context *context, const pt_profile *profile,
     pt_diag losses;
     pt_diag_init(&losses);
     pt_format_losses(context->profile, format, &losses);
-    for (size_t i = 0; i < losses.count; i++)
-        pt_diag_add(&context->diag, losses.facts[i].count, "%s in %s", losses.facts[i].text,
-                    format->name);
+    pt_cmd_say_losses(&losses, format, "leaves out");
     pt_diag_done(&losses);
     return PT_EXIT_OK;
 }

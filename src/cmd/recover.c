@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/reader.h"
+#include "base/units.h"
 #include "cmd/input.h"
 #include "cmd/lookup.h"
 #include "cmd/options.h"
@@ -172,9 +173,9 @@ static int recover_folder(pt_cmd_context *context, const recover_settings *setti
     } else {
         status = pt_cmd_write(context, &output, profile, "pprof");
         if (status == PT_EXIT_OK && !pt_cmd_writes_stdout(&output)) {
-            pt_outf(context->out, "%s: %s samples, %zu journal%s\n", output.output,
-                    pt_count_of(pt_profile_total(profile, 0)).text, left.count,
-                    left.count == 1 ? "" : "s");
+            pt_outf(context->out, "%s: %s, %s\n", output.output,
+                    pt_count_noun(pt_profile_total(profile, 0), "samples").text,
+                    pt_count_noun(left.count, "journals").text);
             if (is_any_written(&left) || !pt_folder_remove_left(folder))
                 pt_say("%s is kept: some of its processes are still running", folder);
         }

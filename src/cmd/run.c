@@ -170,12 +170,10 @@ static void say_nameless(const pt_diag *diag)
 
 static void say_fact(const pt_diag_fact *fact)
 {
-    static const char many[] = "addresses ";
-    const size_t skip = sizeof many - 1;
-    if (fact->count == 1 && strncmp(fact->text, many, skip) == 0)
-        pt_say("1 address %s", fact->text + skip);
-    else
-        pt_say("%s %s", pt_count_of(fact->count).text, fact->text);
+    pt_buf text = PT_BUF_INIT;
+    pt_put_count_noun(&text, fact->count, fact->text);
+    pt_say("%s", pt_buf_text(&text));
+    pt_buf_done(&text);
 }
 
 static void say_facts(const pt_diag *diag, bool lists_all)
@@ -202,8 +200,8 @@ static int check_arguments(const pt_cmd_context *context)
     if (context->arg_count <= command->max_args) return PT_EXIT_OK;
     if (command->max_args == 0)
         return pt_cmd_usage(context, "%s takes no argument: '%s'", command->name, context->args[0]);
-    return pt_cmd_usage(context, "%s takes at most %zu argument%s: '%s' is too many", command->name,
-                        command->max_args, command->max_args == 1 ? "" : "s",
+    return pt_cmd_usage(context, "%s takes at most %s: '%s' is too many", command->name,
+                        pt_count_noun(command->max_args, "arguments").text,
                         context->args[command->max_args]);
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/units.h"
 #include "cmd/input.h"
 #include "cmd/symbolize_int.h"
 
@@ -406,8 +407,8 @@ static int show_cache(const pt_cmd_context *context, const pt_lookup *lookup, bo
         return PT_EXIT_FAILED;
     }
     pt_name_cache_look(&lookup->cache, clear, &facts);
-    pt_outf(context->out, "%s: %zu file%s, %" PRIu64 " bytes%s\n", lookup->cache.folder,
-            facts.file_count, facts.file_count == 1 ? "" : "s", facts.file_bytes,
+    pt_outf(context->out, "%s: %s, %" PRIu64 " bytes%s\n", lookup->cache.folder,
+            pt_count_noun(facts.file_count, "files").text, facts.file_bytes,
             clear ? " removed" : "");
     return PT_EXIT_OK;
 }

@@ -369,8 +369,9 @@ static pt_status take_events(callgrind_reader *c, pt_span list, pt_error *reterr
             return PT_OK;
         return pt_error_set(reterr, PT_ERR_DAMAGED,
                             "line %" PRIu64 " begins a part with other events than the first part; "
-                            "this part and all after it are left out, %u costs are kept",
-                            c->line_number, pt_builder_sample_count(c->b));
+                            "this part and all after it are left out; kept %s",
+                            c->line_number,
+                            pt_count_noun(pt_builder_sample_count(c->b), "costs").text);
     }
     c->event_list = list;
     while (pt_span_word(&list, &word)) {
@@ -740,7 +741,7 @@ static void report_facts(const callgrind_reader *c)
         pt_diag_add(diag, c->undefined,
                     "abbreviated names that the file does not define, shown as unknown");
     if (c->differing > 0)
-        pt_diag_add(diag, c->differing, "sums in the file that differ from the sums of its lines");
+        pt_diag_add(diag, c->differing, "sums in the file different from the sums of its lines");
     if (c->surplus > 0)
         pt_diag_add(diag, c->surplus,
                     "lines with more costs than events: the costs beyond them are left out");
@@ -783,12 +784,12 @@ static pt_status callgrind_read(pt_reader *reader, pt_builder *builder, const pt
     if (status == PT_OK && c->parts == 0)
         status = pt_error_set(reterr, PT_ERR_FORMAT, "there is no line events:");
     else if (status == PT_OK && (c->bad_lines > 0 || c->undefined > 0 || c->is_call))
-        status = pt_error_set(reterr, PT_ERR_DAMAGED, "line %" PRIu64 " %s; kept %u costs",
+        status = pt_error_set(reterr, PT_ERR_DAMAGED, "line %" PRIu64 " %s; kept %s",
                               c->bad_lines > 0 ? c->first_bad : c->line_number,
                               c->bad_lines > 0 ? "is none of the format's"
                               : c->is_call ? "is a call without its cost: the file ends too early"
                                            : "is the last, and names are defined nowhere",
-                              pt_builder_sample_count(builder));
+                              pt_count_noun(pt_builder_sample_count(builder), "costs").text);
     for (size_t k = 0; k < NAMES_COUNT; k++) {
         free(c->names[k].items);
         free(c->all[k].items);

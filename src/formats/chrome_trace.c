@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/units.h"
 
 /* ---- Events ---- */
 
@@ -352,7 +353,7 @@ static pt_status conclude_profile(trace_reader *t, uint64_t homeless, const pt_e
     pt_json_scale_report(&t->scale, true, diag);
     if (t->unbalanced > 0)
         pt_diag_add(diag, t->unbalanced,
-                    "functions that begin and do not end, or end and did not begin");
+                    "functions with a beginning and no end, or an end and no beginning");
     if (t->beginless > 0)
         pt_diag_add(diag, t->beginless, "marks that end and did not begin, left out");
     if (t->endless > 0)
@@ -360,9 +361,8 @@ static pt_status conclude_profile(trace_reader *t, uint64_t homeless, const pt_e
     /* A list may lack its end: programs that are killed write none. */
     if (error->status != PT_OK) return pt_json_failed(error, t->b, reterr);
     if (homeless > 0)
-        return pt_error_set(reterr, PT_ERR_DAMAGED,
-                            "samples of missing nodes left out; kept %u samples",
-                            pt_builder_sample_count(t->b));
+        return pt_error_set(reterr, PT_ERR_DAMAGED, "samples of missing nodes left out; kept %s",
+                            pt_count_noun(pt_builder_sample_count(t->b), "samples").text);
     if (pt_builder_event_count(t->b) == 0)
         return pt_error_set(reterr, PT_ERR_FORMAT,
                             "the trace has neither functions, samples of V8 nor marks");

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/units.h"
 #include "formats/marks.h"
 
 static int probe_cpuprofile(const pt_probe_input *input)
@@ -390,8 +391,8 @@ static pt_status conclude_profile(const cpuprofile_reader *c, const pt_error *er
         return pt_error_set(reterr, PT_ERR_FORMAT, "a .%s without nodes",
                             c->is_heap ? "v8-heap" : "cpuprofile");
     if (c->homeless > 0)
-        return pt_error_set(reterr, PT_ERR_DAMAGED,
-                            "samples of missing nodes left out; kept %u samples", kept);
+        return pt_error_set(reterr, PT_ERR_DAMAGED, "samples of missing nodes left out; kept %s",
+                            pt_count_noun(kept, "samples").text);
     return PT_OK;
 }
 

@@ -269,7 +269,7 @@ static void report_facts(const cpuprofile_writer *w, pt_diag *diag)
         pt_diag_add(diag, 1, "values without a unit of time written as microseconds");
     if (w->p->sample->time_ns)
         pt_diag_add(diag, w->count,
-                    "samples lose their time: each begins when the previous one ends");
+                    "samples without their time: each begins when the previous one ends");
 }
 
 pt_status pt_cpuprofile_write(const pt_profile *profile, const pt_output *output,

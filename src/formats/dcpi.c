@@ -200,7 +200,7 @@ static void take_line(header_reading *s, pt_span line)
             pt_diag_add(s->diag, 1, "granule line of the header not understood");
     } else if (pt_span_is(keyword, "period")) {
         if (s->h.has_period)
-            pt_error_set(s->error, PT_ERR_DAMAGED, "two period lines in the header");
+            pt_error_set(s->error, PT_ERR_DAMAGED, "period lines in the header beyond the first");
         else if (take_number(s, "period", rest, 10, &value))
             s->h.period = value <= INT64_MAX ? (int64_t)value : 0;
         s->h.has_period = true;
@@ -349,7 +349,7 @@ static pt_status read_samples(pt_reader *r, header_reading *s, pt_mapping_id map
     const bool at_limit = samples == UINT32_MAX && facts.samples > UINT32_MAX;
     if (offsets != (uint32_t)facts.offsets || (samples != (uint32_t)facts.samples && !at_limit))
         pt_diag_add(s->diag, 1,
-                    "footer says %u samples at %u addresses, the chunks hold %" PRIu64
+                    "footer with %u samples at %u addresses, the chunks hold %" PRIu64
                     " at %" PRIu64,
                     samples, offsets, facts.samples, facts.offsets);
     return pt_builder_status(s->b, s->error);

@@ -376,7 +376,7 @@ pt_status pt_dcpi_write(const pt_profile *p, const pt_output *output,
     pt_diag_add(options->diag, w.lines.lost,
                 "header lines of the source replaced, since their image is unknown");
     status = write_files(&w, reterr);
-    pt_diag_add(options->diag, w.repeated, "header lines that repeat another's left out");
+    pt_diag_add(options->diag, w.repeated, "repeated header lines left out");
     pt_diag_add(options->diag, w.replaced,
                 "header lines of a later version replaced by those of version 0.07");
     pt_dcpi_lines_done(&w.lines);

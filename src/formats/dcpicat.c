@@ -27,6 +27,7 @@
 #include "base/grow.h"
 #include "base/saturate.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "formats/dcpi.h"
 
 #define EVENTS_MAX      64 /* events of a file: each row has a value for each; DCPI had at most 16 */
@@ -289,7 +290,7 @@ static void end_image(reading *s)
     for (size_t i = 0; i < s->image.count; i++) {
         if (s->image.stated[i] == s->image.sum[i]) continue;
         const pt_span name = s->event.items[s->image.column[i]].name;
-        pt_diag_add(s->diag, 1, "event line says %" PRId64 " %.*s, the rows hold %" PRId64,
+        pt_diag_add(s->diag, 1, "event line with %" PRId64 " %.*s, the rows hold %" PRId64,
                     s->image.stated[i], (int)(name.size < 60 ? name.size : 60), name.at,
                     s->image.sum[i]);
     }
@@ -340,8 +341,8 @@ static pt_status read_text(pt_reader *r, pt_builder *b, const pt_read_hooks *hoo
     if (status != PT_OK) return status;
     if (empty) return pt_error_set(reterr, PT_ERR_DAMAGED, "has no event line");
     if (s.malformed == 0) return PT_OK;
-    return pt_error_set(reterr, PT_ERR_DAMAGED, "%" PRIu64 " line%s not understood", s.malformed,
-                        s.malformed == 1 ? "" : "s");
+    return pt_error_set(reterr, PT_ERR_DAMAGED, "%s not understood",
+                        pt_count_noun(s.malformed, "lines").text);
 }
 
 /* ---- Writing ---- */

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/units.h"
 #include "formats/firefox_int.h"
 #include "formats/legacy.h"
 
@@ -714,8 +715,8 @@ static pt_status conclude_profile(fx_reader *x, const pt_error *error, pt_diag *
     if (!x->has_threads)
         return pt_error_set(reterr, PT_ERR_FORMAT, "a profile of Firefox without threads");
     if (x->dangling > 0)
-        return pt_error_set(reterr, PT_ERR_DAMAGED, "references to missing rows; kept %u samples",
-                            pt_builder_sample_count(x->builder));
+        return pt_error_set(reterr, PT_ERR_DAMAGED, "references to missing rows; kept %s",
+                            pt_count_noun(pt_builder_sample_count(x->builder), "samples").text);
     return PT_OK;
 }
 

@@ -632,11 +632,11 @@ static void report_facts(const fx_writer *w, pt_diag *diag)
         pt_diag_add(diag, moved,
                     "images without the addresses where they were loaded: addresses count from the "
                     "image's start");
-    if (cpus > 0) pt_diag_add(diag, cpus, "samples lose their CPU");
+    if (cpus > 0) pt_diag_add(diag, cpus, "samples without their CPU");
     if (w->timeless > 0)
         pt_diag_add(diag, w->timeless,
-                    w->timed ? "samples without a time are shown at the start"
-                             : "samples without a time stand one after the other, 1 ms each");
+                    w->timed ? "samples without a time, shown at the start"
+                             : "samples without a time, one after the other, 1 ms each");
 }
 
 pt_status pt_firefox_write(const pt_profile *profile, const pt_output *output,

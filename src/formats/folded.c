@@ -21,6 +21,7 @@
 
 #include "base/grow.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "formats/folded_text.h"
 #include "formats/plain.h"
 
@@ -237,15 +238,15 @@ static pt_status conclude_profile(const folded_reader *r, pt_error *reterr)
         return pt_error_set(reterr, PT_ERR_FORMAT, "no line of the form \"name;name;name count\"");
     if (r->invalid > 0)
         pt_diag_add(r->hooks->diag, r->invalid,
-                    "lines that are not a folded stack skipped (the first is line %" PRIu64 ")",
+                    "lines without a folded stack skipped (the first is line %" PRIu64 ")",
                     r->first_invalid);
     if (r->rounded > 0) pt_diag_add(r->hooks->diag, r->rounded, "counts with a fraction rounded");
     if (r->unnamed > 0)
         pt_diag_add(r->hooks->diag, r->unnamed, "frames with an empty name read as [unknown]");
     if (r->invalid > 0)
         return pt_error_set(reterr, PT_ERR_DAMAGED,
-                            "line %" PRIu64 " is not a folded stack; kept %" PRIu32 " samples",
-                            r->first_invalid, pt_builder_sample_count(r->builder));
+                            "line %" PRIu64 " is not a folded stack; kept %s", r->first_invalid,
+                            pt_count_noun(pt_builder_sample_count(r->builder), "samples").text);
     return PT_OK;
 }
 

@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/saturate.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "formats/json_profile.h"
 #include "formats/legacy.h"
 
@@ -330,8 +331,8 @@ static pt_status conclude_profile(const ghc_reader *g, const pt_error *json, pt_
     if (g->calls.node.count == 0)
         return pt_error_set(reterr, PT_ERR_FORMAT, "GHC's profile without a tree of cost centres");
     if (g->row.count > 0 && g->odd > 0)
-        return pt_error_set(reterr, PT_ERR_DAMAGED, "rows of missing cost centres; kept %u rows",
-                            kept);
+        return pt_error_set(reterr, PT_ERR_DAMAGED, "rows of missing cost centres; kept %s",
+                            pt_count_noun(kept, "rows").text);
     return pt_malformed_lines(g->b, g->odd, g->first_odd, reterr);
 }
 

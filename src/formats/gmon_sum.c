@@ -314,7 +314,7 @@ static pt_status put_bsd(const sum *s, pt_error *reterr)
     }
     for (size_t i = 0; i < s->arcs.count; i++)
         put_arc(s, &s->arcs.items[i], true);
-    pt_diag_add(s->diag, s->blocks.count, "basic blocks have no place in BSD's layout");
+    pt_diag_add(s->diag, s->blocks.count, "basic blocks without a place in BSD's layout");
     return PT_OK;
 }
 

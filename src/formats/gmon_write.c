@@ -222,7 +222,7 @@ static void choose_event(writing *w)
         w->per_count = NS_PER_S / ns / w->rate;
     } else if (is_plain && strcmp(type, "samples") == 0) {
         pt_diag_add(w->options->diag, hz <= 0,
-                    "samples without a known clock rate; their unit becomes samples");
+                    "samples without a known clock rate; the unit becomes samples");
         if (hz <= 0) return;
         set_dimension(w, "seconds", 's');
         set_rate(w, hz);
@@ -488,10 +488,10 @@ static void report_left_out(const writing *w)
         others += e != w->event && !is_same_event(w, e);
     for (uint32_t i = 0; i < p->extra->t.count; i++)
         foreign += strcmp(pt_text(p, p->extra->key[i]), PT_GMON_PLAN) != 0;
-    pt_diag_add(w->options->diag, others, "other values of each sample are left out");
-    pt_diag_add(w->options->diag, foreign, "header lines of another format are left out");
+    pt_diag_add(w->options->diag, others, "other values of each sample left out");
+    pt_diag_add(w->options->diag, foreign, "header lines of another format left out");
     pt_diag_add(w->options->diag, (s->start_ns != 0) + (s->duration_ns != 0),
-                "facts about start and duration are left out");
+                "facts about start and duration left out");
 }
 
 static bool has_addresses(const pt_profile *p)

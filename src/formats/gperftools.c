@@ -818,7 +818,7 @@ static pt_status write_profile(const pt_profile *p, const pt_output *output,
     pt_buf_done(&w.ends);
     pt_diag_add(options->diag, w.nameless, "frames without an address left out");
     pt_diag_add(options->diag, w.lost, "samples without an address left out");
-    pt_diag_add(options->diag, w.odd_ids, "build ids that are not hex left out");
+    pt_diag_add(options->diag, w.odd_ids, "build ids not in hex left out");
     pt_diag_add(options->diag, w.negative, "negative values left out");
     pt_diag_add(options->diag, w.remainder, "values rounded down to whole samples");
     return pt_out_flush(w.out, reterr);

@@ -584,11 +584,12 @@ static pt_status gprof_read(pt_reader *reader, pt_builder *builder, const pt_rea
     if (!g.has_table)
         status = pt_error_set(reterr, PT_ERR_FORMAT, "neither a flat profile nor a call graph");
     else if (g.bad_lines > 0)
-        status =
-            pt_error_set(reterr, PT_ERR_DAMAGED,
-                         "%" PRIu64 " lines of its tables are invalid (the first is line "
-                         "%" PRIu64 "); kept %u functions, %zu calls",
-                         g.bad_lines, g.first_bad, pt_builder_sample_count(builder), g.call.count);
+        status = pt_error_set(reterr, PT_ERR_DAMAGED,
+                              "%s of its tables not understood (the first is line %" PRIu64
+                              "); kept %s, %s",
+                              pt_count_noun(g.bad_lines, "lines").text, g.first_bad,
+                              pt_count_noun(pt_builder_sample_count(builder), "functions").text,
+                              pt_count_noun(g.call.count, "calls").text);
     pt_index_done(&g.call_index);
     free(g.function.items);
     free(g.call.items);

@@ -20,6 +20,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "base/utf8.h"
 #include "formats/legacy.h"
 #include "formats/plain.h"
@@ -448,9 +449,9 @@ static pt_status instruments_read(pt_reader *reader, pt_builder *builder,
                               "no row has a backtrace; export the table time-profile or "
                               "cpu-profile");
     else if (x.fault != NULL || x.missing > 0)
-        status =
-            pt_error_set(reterr, PT_ERR_DAMAGED, "%s; kept %zu samples",
-                         x.fault != NULL ? x.fault : "references to missing elements", x.row.count);
+        status = pt_error_set(reterr, PT_ERR_DAMAGED, "%s; kept %s",
+                              x.fault != NULL ? x.fault : "references to missing elements",
+                              pt_count_noun(x.row.count, "samples").text);
     pt_index_done(&x.index);
     free(x.known.items);
     free(x.frame.items);

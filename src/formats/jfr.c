@@ -25,6 +25,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/units.h"
 #include "formats/format.h"
 
 enum {
@@ -633,8 +634,8 @@ static pt_status conclude_reading(jfr_reader *j, pt_status status, const pt_erro
     if (j->missing > 0)
         pt_putf(&lost, "references to missing constants: %" PRIu64 "; ", j->missing);
     if (lost.size > 0)
-        status = pt_error_set(reterr, PT_ERR_DAMAGED, "%skept %u samples", pt_buf_text(&lost),
-                              pt_builder_sample_count(j->b));
+        status = pt_error_set(reterr, PT_ERR_DAMAGED, "%skept %s", pt_buf_text(&lost),
+                              pt_count_noun(pt_builder_sample_count(j->b), "samples").text);
     pt_buf_done(&lost);
     return status;
 }

@@ -6,6 +6,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/units.h"
 
 /* ---- Probing ---- */
 
@@ -156,7 +157,8 @@ pt_status pt_json_failed(const pt_error *json, pt_builder *builder, pt_error *re
         if (reterr) *reterr = *json;
         return json->status;
     }
-    pt_error_set(reterr, PT_ERR_DAMAGED, "%.400s; kept %u samples", json->message, kept);
+    pt_error_set(reterr, PT_ERR_DAMAGED, "%.400s; kept %s", json->message,
+                 pt_count_noun(kept, "samples").text);
     if (reterr) pt_error_where(reterr, NULL, NULL, json->offset);
     return PT_ERR_DAMAGED;
 }

@@ -9,6 +9,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "formats/procmaps.h"
 
 /* If several mappings cover an address, the first in the list counts, and is found by a linear
@@ -382,9 +383,9 @@ pt_status pt_malformed_lines(const pt_builder *b, uint64_t count, uint64_t first
     const pt_status status = pt_builder_status(b, reterr);
     if (status != PT_OK || count == 0) return status;
     return pt_error_set(reterr, PT_ERR_DAMAGED,
-                        "%" PRIu64 " line%s not understood, the first at byte %" PRIu64
-                        "; kept %" PRIu32 " samples",
-                        count, count == 1 ? " is" : "s are", first, pt_builder_sample_count(b));
+                        "%" PRIu64 " line%s not understood, the first at byte %" PRIu64 "; kept %s",
+                        count, count == 1 ? " is" : "s are", first,
+                        pt_count_noun(pt_builder_sample_count(b), "samples").text);
 }
 
 pt_status pt_legacy_finish(pt_legacy *l, pt_reader *r, bool at_maps, pt_error *reterr)

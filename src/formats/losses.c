@@ -225,26 +225,26 @@ static const struct {
     uint64_t (*count_for)(const pt_profile *, const pt_format *); /* used if count is NULL */
     const char *lost;
 } rows[] = {
-    {PT_CAN_STACKS, count_stacks, NULL, "samples keep only their innermost frame"},
-    {PT_CAN_LABELS, NULL, count_labelled, "samples lose their labels"},
-    {PT_CAN_EVENTS, NULL, other_events, "other values of each sample are left out"},
-    {PT_CAN_DEFAULT, NULL, count_defaults, "choice of the value to show first left out"},
-    {0, NULL, count_renamed, "values are called otherwise"},
-    {PT_CAN_LINES, count_lines, NULL, "source lines are left out"},
-    {PT_CAN_INLINES, count_inlined, NULL, "locations no longer tell which frames were inlined"},
-    {PT_CAN_ADDRESSES, count_addresses, NULL, "addresses are left out"},
-    {PT_CAN_MAPPINGS, NULL, count_mappings, "mappings are left out"},
-    {PT_CAN_ARCS, count_arcs, NULL, "call arcs are left out"},
-    {PT_CAN_BINS, count_bins, NULL, "histogram bins are left out"},
-    {PT_CAN_BLOCKS, count_blocks, NULL, "basic block counts are left out"},
-    {PT_CAN_TIME, NULL, count_timed, "samples lose their time"},
-    {PT_CAN_EXTRA, count_extras, NULL, "unknown header lines are left out"},
-    {PT_CAN_NAMES, count_names, NULL, "function names are left out"},
-    {PT_CAN_UNITS, count_units, NULL, "values lose their unit"},
-    {PT_CAN_END, count_ends, NULL, "stacks no longer tell why they ended"},
-    {PT_CAN_COMMENTS, count_comments, NULL, "comments are left out"},
-    {PT_CAN_HEADER, count_header, NULL, "facts about time and period are left out"},
-    {PT_CAN_UNKNOWN, count_unknowns, NULL, "unknown fields are left out"},
+    {PT_CAN_STACKS, count_stacks, NULL, "lists of callers (innermost frames are kept)"},
+    {PT_CAN_LABELS, NULL, count_labelled, "label sets of samples"},
+    {PT_CAN_EVENTS, NULL, other_events, "other values of each sample"},
+    {PT_CAN_DEFAULT, NULL, count_defaults, "choice of the value to show first"},
+    {0, NULL, count_renamed, "names of values"},
+    {PT_CAN_LINES, count_lines, NULL, "source lines"},
+    {PT_CAN_INLINES, count_inlined, NULL, "marks of inlined frames"},
+    {PT_CAN_ADDRESSES, count_addresses, NULL, "addresses"},
+    {PT_CAN_MAPPINGS, NULL, count_mappings, "mappings"},
+    {PT_CAN_ARCS, count_arcs, NULL, "call arcs"},
+    {PT_CAN_BINS, count_bins, NULL, "histogram bins"},
+    {PT_CAN_BLOCKS, count_blocks, NULL, "counts of basic blocks"},
+    {PT_CAN_TIME, NULL, count_timed, "times of samples"},
+    {PT_CAN_EXTRA, count_extras, NULL, "unknown header lines"},
+    {PT_CAN_NAMES, count_names, NULL, "function names"},
+    {PT_CAN_UNITS, count_units, NULL, "units of values"},
+    {PT_CAN_END, count_ends, NULL, "reasons why stacks end"},
+    {PT_CAN_COMMENTS, count_comments, NULL, "comments"},
+    {PT_CAN_HEADER, count_header, NULL, "facts about time and period"},
+    {PT_CAN_UNKNOWN, count_unknowns, NULL, "unknown fields"},
 };
 
 void pt_format_losses(const pt_profile *profile, const pt_format *format, pt_diag *ret_losses)
@@ -256,7 +256,8 @@ void pt_format_losses(const pt_profile *profile, const pt_format *format, pt_dia
         const bool as_calls = rows[i].bit == PT_CAN_STACKS && format->capabilities & PT_CAN_CALLS;
         if (count > 0)
             pt_diag_add(ret_losses, count, "%s",
-                        as_calls ? "stacks become calls from function to function" : rows[i].lost);
+                        as_calls ? "whole stacks, of which calls from function to function are kept"
+                                 : rows[i].lost);
     }
 }
 

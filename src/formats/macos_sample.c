@@ -20,6 +20,7 @@
 
 #include "base/plain/ascending.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "formats/legacy.h"
 #include "formats/plain.h"
 
@@ -249,10 +250,10 @@ static pt_status macos_sample_read(pt_reader *reader, pt_builder *builder,
     read_tree(&s, reader);
     pt_status status = pt_malformed_lines(builder, s.odd, s.first_odd, reterr);
     if (status == PT_OK && s.more > 0)
-        status = pt_error_set(reterr, PT_ERR_DAMAGED,
-                              "%" PRIu64 " functions have more samples than their callers; kept "
-                              "%" PRIu32 " samples",
-                              s.more, pt_builder_sample_count(builder));
+        status =
+            pt_error_set(reterr, PT_ERR_DAMAGED, "%s with more samples than the callers; kept %s",
+                         pt_count_noun(s.more, "functions").text,
+                         pt_count_noun(pt_builder_sample_count(builder), "samples").text);
     pt_plain_tree_done(&s.tree);
     free(s.image.items);
     free(s.level.items);

@@ -22,6 +22,7 @@
 
 #include "base/grow.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "formats/protobuf.h"
 
 typedef PT_VECTOR(otlp_slice) slices;
@@ -841,9 +842,9 @@ static void report_facts(const otlp_reader *o)
 {
     pt_diag *const diag = o->hooks->diag;
     if (o->mismatched > 0)
-        pt_diag_add(diag, o->mismatched, "samples whose values do not fit their timestamps");
+        pt_diag_add(diag, o->mismatched, "samples with values that do not fit their timestamps");
     if (o->unkept > 0)
-        pt_diag_add(diag, o->unkept, "attributes that are neither text nor number left out");
+        pt_diag_add(diag, o->unkept, "attributes of neither text nor number left out");
     if (o->crowded > 0)
         pt_diag_add(diag, o->crowded, "attributes of a resource left out: it has more than %d",
                     RESOURCE_MAX);
@@ -860,20 +861,21 @@ static pt_status conclude_profile(const otlp_reader *o, pt_error *reterr)
     if (o->profiles == 0 && o->bad == NULL)
         return pt_error_set(reterr, PT_ERR_FORMAT, "OTLP data without a profile");
     if (o->bad != NULL) {
-        pt_error_set(reterr, PT_ERR_DAMAGED,
-                     "is truncated or invalid at byte %" PRIu64 "; kept %u samples",
-                     (uint64_t)(o->bad - o->start), pt_builder_sample_count(o->b));
+        pt_error_set(reterr, PT_ERR_DAMAGED, "is truncated or invalid at byte %" PRIu64 "; kept %s",
+                     (uint64_t)(o->bad - o->start),
+                     pt_count_noun(pt_builder_sample_count(o->b), "samples").text);
         if (reterr) pt_error_where(reterr, NULL, NULL, o->bad - o->start);
         return PT_ERR_DAMAGED;
     }
     if (o->valueless > 0) /* in the layouts of 2025, values had another field number */
         return pt_error_set(reterr, PT_ERR_DAMAGED,
-                            "%" PRIu64 " samples have neither values nor timestamps: perhaps the "
-                            "layout of an older version; kept %u samples",
-                            o->valueless, pt_builder_sample_count(o->b));
+                            "%s with neither values nor timestamps: perhaps the layout of an "
+                            "older version; kept %s",
+                            pt_count_noun(o->valueless, "samples").text,
+                            pt_count_noun(pt_builder_sample_count(o->b), "samples").text);
     if (o->dangling > 0)
-        return pt_error_set(reterr, PT_ERR_DAMAGED, "references to missing rows; kept %u samples",
-                            pt_builder_sample_count(o->b));
+        return pt_error_set(reterr, PT_ERR_DAMAGED, "references to missing rows; kept %s",
+                            pt_count_noun(pt_builder_sample_count(o->b), "samples").text);
     return PT_OK;
 }
 

@@ -8,6 +8,7 @@
  * A truncated recording has no size of its data, or an incomplete last record. The records before
  * are read. */
 #include "formats/perf_data.h"
+#include "base/units.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -95,9 +96,8 @@ static void take_kernel_record(pt_perf_data *d, uint32_t type, const uint8_t *re
 /* Reports damage at an offset in the file, or in the inflated stream. */
 static pt_status set_damage(pt_perf_data *d, uint64_t offset, const char *text)
 {
-    return pt_error_set(d->reterr, PT_ERR_DAMAGED,
-                        "%s at byte %" PRIu64 "; kept %" PRIu32 " samples", text, offset,
-                        pt_builder_sample_count(d->builder));
+    return pt_error_set(d->reterr, PT_ERR_DAMAGED, "%s at byte %" PRIu64 "; kept %s", text, offset,
+                        pt_count_noun(pt_builder_sample_count(d->builder), "samples").text);
 }
 
 static void take_perf_record(pt_perf_data *d, uint32_t type, uint16_t misc, const uint8_t *body,

@@ -513,8 +513,7 @@ static pt_status check_profile(const pt_profile *p, const perf_writer *w, pt_err
                             "addresses; write it as folded or pprof");
     if (w->event_count == 0)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "the profile has no event to write");
-    if (named > 0)
-        pt_diag_add(w->diag, named, "frames without an address are written as address 0");
+    if (named > 0) pt_diag_add(w->diag, named, "frames without an address, written as address 0");
     uint64_t nameless = 0;
     for (uint32_t a = 0; a < w->event_count; a++)
         nameless += pt_text(p, p->event->row[w->events[a]].type)[0] == '\0';

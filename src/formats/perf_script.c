@@ -24,6 +24,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/units.h"
 #include "formats/perf_events.h"
 #include "process/path_kind.h"
 
@@ -642,10 +643,11 @@ static pt_status perf_script_read(pt_reader *reader, pt_builder *builder,
     if (r.row.count == 0)
         status = pt_error_set(reterr, PT_ERR_FORMAT, "no sample in perf script's form");
     else if (r.odd > 0)
-        status = pt_error_set(reterr, PT_ERR_DAMAGED,
-                              "%" PRIu64 " lines are neither samples nor frames (the first is line "
-                              "%" PRIu64 "); kept %zu samples",
-                              r.odd, r.first_odd, r.row.count);
+        status =
+            pt_error_set(reterr, PT_ERR_DAMAGED,
+                         "%s without a sample or frame (the first is line %" PRIu64 "); kept %s",
+                         pt_count_noun(r.odd, "lines").text, r.first_odd,
+                         pt_count_noun(r.row.count, "samples").text);
     reader_done(&r);
     return status;
 }

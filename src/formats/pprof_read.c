@@ -4,6 +4,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/units.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -533,13 +534,13 @@ static pt_status conclude_profile(pprof_reader *r, pt_error *reterr)
         r->sample_type.count == 0) {
         pt_error_set(reterr, PT_ERR_FORMAT, "no part of a profile can be read");
     } else if (r->cut) {
-        pt_error_set(reterr, PT_ERR_DAMAGED,
-                     "the file is truncated or damaged here; kept %" PRIu64 " samples%s", samples,
+        pt_error_set(reterr, PT_ERR_DAMAGED, "the file is truncated or damaged here; kept %s%s",
+                     pt_count_noun(samples, "samples").text,
                      r->damage.locations > 0 ? ", some without frames of later tables" : "");
     } else {
-        pt_error_set(reterr, PT_ERR_DAMAGED,
-                     "%" PRIu64 " references or messages are invalid; kept %" PRIu64 " samples",
-                     damaged, samples);
+        pt_error_set(reterr, PT_ERR_DAMAGED, "%s or messages invalid; kept %s",
+                     pt_count_noun(damaged, "references").text,
+                     pt_count_noun(samples, "samples").text);
     }
     const pt_status status =
         samples == 0 && !r->string.count && !r->location.count && !r->sample_type.count

@@ -8,6 +8,7 @@
  * type has the bit 0x80 gets the next number, by which a later one stands for it.
  *
  * A function becomes a sample of one frame with its calls and own time; a caller becomes an arc. */
+#include "base/units.h"
 #include "formats/plain.h"
 
 #include <math.h>
@@ -286,12 +287,12 @@ static pt_status pstats_read(pt_reader *reader, pt_builder *builder, const pt_re
     put_calls(&s);
     if (s.lost > 0)
         pt_diag_add(hooks->diag, s.lost,
-                    "calls or times that are no numbers of 63 bits counted as 0");
+                    "calls, or times, without a number of 63 bits counted as 0");
     free(s.ref.items);
     free(s.call.items);
     if (error.status == PT_OK) return PT_OK;
-    return pt_error_set(reterr, PT_ERR_DAMAGED, "%s; kept %u functions", error.message,
-                        pt_builder_sample_count(builder));
+    return pt_error_set(reterr, PT_ERR_DAMAGED, "%s; kept %s", error.message,
+                        pt_count_noun(pt_builder_sample_count(builder), "functions").text);
 }
 
 /* A dictionary that is empty, or whose first key is a tuple of three that begins with a text. */

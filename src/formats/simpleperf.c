@@ -19,6 +19,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "formats/perf_events.h"
 #include "formats/plain.h"
 #include "formats/protobuf.h"
@@ -210,16 +211,17 @@ static pt_status conclude_profile(const sp_reader *s, bool is_whole, pt_diag *di
         pt_diag_add(diag, s->without_event,
                     "samples of events without a name: each counts as a sample only");
     if (s->missing > 0)
-        return pt_error_set(reterr, PT_ERR_DAMAGED,
-                            "%" PRIu64 " frames of missing files or symbols; kept %u samples",
-                            s->missing, kept);
+        return pt_error_set(reterr, PT_ERR_DAMAGED, "%s of missing files or symbols; kept %s",
+                            pt_count_noun(s->missing, "frames").text,
+                            pt_count_noun(kept, "samples").text);
     if (s->bad > 0)
         return pt_error_set(reterr, PT_ERR_DAMAGED,
-                            "%" PRIu64 " records are damaged, the first at byte %" PRIu64
-                            "; kept %u samples",
-                            s->bad, s->first_bad, kept);
+                            "%s damaged, the first at byte %" PRIu64 "; kept %s",
+                            pt_count_noun(s->bad, "records").text, s->first_bad,
+                            pt_count_noun(kept, "samples").text);
     if (!is_whole)
-        return pt_error_set(reterr, PT_ERR_DAMAGED, "the file has no end; kept %u samples", kept);
+        return pt_error_set(reterr, PT_ERR_DAMAGED, "the file has no end; kept %s",
+                            pt_count_noun(kept, "samples").text);
     return PT_OK;
 }
 

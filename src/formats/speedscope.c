@@ -431,8 +431,7 @@ static void report_facts(const speedscope_reader *s)
     const pt_json_scale scale = {.rounded = s->rounded, .limited = s->limited};
     pt_json_scale_report(&scale, false, diag);
     if (s->unbalanced > 0)
-        pt_diag_add(diag, s->unbalanced,
-                    "frames that are opened but not closed, or closed but not open");
+        pt_diag_add(diag, s->unbalanced, "frames opened but not closed, or closed but not open");
     if (s->weightless > 0)
         pt_diag_add(diag, s->weightless, "samples without a weight, or weights without a sample");
     if (s->backwards > 0) pt_diag_add(diag, s->backwards, "events earlier than the one before");

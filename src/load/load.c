@@ -10,6 +10,7 @@
 #include "base/grow.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "base/utf16.h"
 #include "load/perf_folder.h"
 #include "load/unwind.h"
@@ -294,8 +295,8 @@ static pt_status read_profile(const loading *l, input_item *item, pt_blob *blob,
     tell_place(&context, blob->size);
     if (!pt_blob_intact(blob)) { /* whatever the reader made of the zeros there */
         if (status == PT_OK) status = PT_ERR_DAMAGED;
-        pt_error_set(reterr, status, PT_FILE_SHRANK "; kept %u samples",
-                     pt_builder_sample_count(builder));
+        pt_error_set(reterr, status, PT_FILE_SHRANK "; kept %s",
+                     pt_count_noun(pt_builder_sample_count(builder), "samples").text);
     }
     if (status != PT_OK && (status != PT_ERR_DAMAGED || l->options->strict)) {
         pt_builder_free(builder);
@@ -318,8 +319,8 @@ static void describe_damage(const loading *l, input_item *item, const pt_error *
     char message[sizeof error->message];
     snprintf(message, sizeof message, "%s", error->message);
     if (peel->status == PT_ERR_DAMAGED)
-        snprintf(error->message, sizeof error->message, "%.400s; kept %u samples%s", message,
-                 item->profile ? item->profile->sample->t.count : 0,
+        snprintf(error->message, sizeof error->message, "%.400s; kept %s%s", message,
+                 pt_count_noun(item->profile ? item->profile->sample->t.count : 0, "samples").text,
                  l->options->strict ? "" : " (--strict refuses)");
     else if (!l->options->strict)
         snprintf(error->message, sizeof error->message, "%.480s (--strict refuses)", message);

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/units.h"
 #include "capture/capture.h"
 #include "capture/cgroup.h"
 #include "capture/child.h"
@@ -206,9 +207,9 @@ static void say_started(const perf_run *run)
         pt_putf(&list, "%s%s (%s)", i > 0 ? ", " : "", who, name);
     }
     if (started.count > 0)
-        pt_say("%zu process%s that %s started earlier %s not recorded: %s%s; --children records "
+        pt_say("%s that %s started earlier %s not recorded: %s%s; --children records "
                "%s, too",
-               started.count, started.count > 1 ? "es" : "",
+               pt_count_noun(started.count, "processes").text,
                run->pids.count > 1 ? "the recorded ones" : "the recorded one",
                started.count > 1 ? "are" : "is", pt_buf_text(&list),
                started.count > SHOWN ? ", ..." : "", started.count > 1 ? "them" : "it");
@@ -248,26 +249,26 @@ static void say_doubts(const perf_run *run)
                "=SIZE in the environment allows more",
                (double)f->duration_ns / 1e9, run->recording->memory_bytes >> 20);
     if (f->throttled > 0)
-        pt_say("the kernel throttled sampling %" PRIu64 " time%s; use a lower -F, or raise "
+        pt_say("the kernel throttled sampling %s; use a lower -F, or raise "
                "kernel.perf_cpu_time_max_percent",
-               f->throttled, f->throttled == 1 ? "" : "s");
+               pt_count_noun(f->throttled, "times").text);
     if (f->lost_waits > 0)
         pt_say("%" PRIu64 " wait%s not in the values: %s lost, or more threads waited at a time "
                "than the kernel's table holds",
                f->lost_waits, f->lost_waits == 1 ? " is" : "s are",
                f->lost_waits == 1 ? "its record was" : "their records were");
     if (f->left_out > 0)
-        pt_say("the unwind tables of %" PRIu32 " file%s have no room in the kernel; stacks "
+        pt_say("the unwind tables of %s have no room in the kernel; stacks "
                "through %s were copied",
-               f->left_out, f->left_out == 1 ? "" : "s", f->left_out == 1 ? "it" : "them");
+               pt_count_noun(f->left_out, "files").text, f->left_out == 1 ? "it" : "them");
     if (f->unreadable > 0)
-        pt_say("the mappings of %" PRIu32 " process%s could not be read; such a process's "
+        pt_say("the mappings of %s could not be read; such a process's "
                "stacks are one frame deep",
-               f->unreadable, f->unreadable == 1 ? "" : "es");
+               pt_count_noun(f->unreadable, "processes").text);
     if (f->denied > 0)
-        pt_say("%" PRIu32 " process%s that the recorded ones started earlier could not be recorded "
+        pt_say("%s that the recorded ones started earlier could not be recorded "
                "with your rights; run with sudo",
-               f->denied, f->denied == 1 ? "" : "es");
+               pt_count_noun(f->denied, "processes").text);
     const uint64_t used = used_ns(run, f);
     if (!f->is_each_thread && run->pids.count > 0 && f->lost == 0 && f->stacks >= 200 &&
         f->seen_ns < used - used / 10)
@@ -275,20 +276,19 @@ static void say_doubts(const perf_run *run)
                "CPU; --each-thread counts each thread by its own clock",
                100.0 * (double)(used - f->seen_ns) / (double)used);
     if (f->missed_threads > 0 && f->is_out_of_descriptors)
-        pt_say("%" PRIu64 " threads could not be sampled for want of descriptors: raise "
+        pt_say("%s could not be sampled for want of descriptors: raise "
                "ulimit -n",
-               f->missed_threads);
+               pt_count_noun(f->missed_threads, "threads").text);
     else if (f->missed_threads > 0)
-        pt_say("%" PRIu64 " threads are not in the recording: they ended first, or the "
-               "kernel denied access to them",
-               f->missed_threads);
+        pt_say("%s not in the recording: ended first, or the kernel denied access",
+               pt_count_noun(f->missed_threads, "threads").text);
     if (f->unwritten > 0)
         pt_say("up to %" PRIu64 " samples are missing: the disk of /dev/shm or TMPDIR was full",
                f->unwritten);
     const uint64_t lost = pt_capture_lost(f, used);
     if (lost >= BEYOND_CHANCE && lost > f->stacks / 100)
-        pt_say("%" PRIu64 " samples were lost: they came faster than pitot reads them; use a %s",
-               lost,
+        pt_say("%s were lost: they came faster than pitot reads them; use a %s",
+               pt_count_noun(lost, "samples").text,
                f->period_ns == 0 ? "larger -c"
                                  : "lower -F, or allow more locked memory (ulimit -l, "
                                    "kernel.perf_event_mlock_kb)");

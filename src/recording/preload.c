@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
+#include "base/units.h"
 #include "recording/recording.h"
 #include "terminal/message.h"
 
@@ -55,8 +56,8 @@ static void say_not_entered(const char *lines, uint64_t ns)
 {
     pt_buf names = PT_BUF_INIT;
     const size_t count = list_names(lines, &names);
-    pt_say("%.2f CPU seconds in %zu program%s that the library cannot enter (%s): --engine=perf",
-           (double)ns / 1e9, count, count == 1 ? "" : "s", pt_buf_text(&names));
+    pt_say("%.2f CPU seconds in %s that the library cannot enter (%s): --engine=perf",
+           (double)ns / 1e9, pt_count_noun(count, "programs").text, pt_buf_text(&names));
     pt_buf_done(&names);
 }
 
@@ -84,13 +85,14 @@ static void say_doubts(const pt_recorded *all)
                "killed",
                (double)unreached_ns / 1e9);
     if (all->unsampled_threads > 0)
-        pt_say("%" PRIu64 " threads have no samples: the kernel gave them no timer",
-               all->unsampled_threads);
+        pt_say("%s without samples: the kernel gave no timer",
+               pt_count_noun(all->unsampled_threads, "threads").text);
     if (all->impossible > 0)
         pt_say("%zu process%s more CPU time than there was; the impossible part is left out",
                all->impossible, all->impossible == 1 ? " claims" : "es claim");
     if (all->running > 0)
-        pt_say("%zu processes still run; their samples up to now are in the profile", all->running);
+        pt_say("%s still running; the samples up to now are in the profile",
+               pt_count_noun(all->running, "processes").text);
     for (size_t i = 0; i < all->count; i++) {
         const pt_recorded_process *const process = &all->processes[i];
         if (process->error.status != PT_OK)

@@ -33,9 +33,8 @@ static void events_text(const pt_record_summary *s, const char *samples, char *b
 /* "12,345 samples, 1000 a second of CPU; 12.31 of 12.40 CPU seconds seen" */
 static void counts_text(const pt_record_summary *s, char *buf, size_t size)
 {
-    char samples[48];
-    snprintf(samples, sizeof samples, "%s sample%s", pt_count_of(s->weight).text,
-             s->weight == 1 ? "" : "s");
+    const pt_noun_text count = pt_count_noun(s->weight, "samples");
+    const char *const samples = count.text;
     if (s->event != NULL) {
         events_text(s, samples, buf, size);
         return;
@@ -112,12 +111,11 @@ static void counted_text(const pt_record_summary *s, char *buf, size_t size)
 void pt_record_say_summary(const pt_record_summary *s)
 {
     char counts[160], stacks[96], languages[192], off_cpu[96] = "", processes[64] = "",
-                                                  lost[64] = "", own[80], counted[64];
+                                                  lost[80] = "", own[80], counted[64];
     counts_text(s, counts, sizeof counts);
     if (s->processes > 1) snprintf(processes, sizeof processes, ", %zu processes", s->processes);
     if (s->lost > 0)
-        snprintf(lost, sizeof lost, ", %" PRIu64 " sample%s lost", s->lost,
-                 s->lost == 1 ? "" : "s");
+        snprintf(lost, sizeof lost, ", %s lost", pt_count_noun(s->lost, "samples").text);
     if (s->off_cpu_ns > 0 || s->ready_ns > 0)
         snprintf(off_cpu, sizeof off_cpu, ", threads waited %.2f s, and %.2f s more for a CPU",
                  (double)s->off_cpu_ns / 1e9, (double)s->ready_ns / 1e9);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "render/column.h"
 #include "render/markdown.h"
 
@@ -89,11 +90,11 @@ char *pt_verdict_blind_text(const pt_diff_verdict *verdict, const pt_diff *diff)
     const size_t before = diff->run_count[PT_BEFORE], after = diff->run_count[PT_AFTER];
     const size_t runs = before < after ? before : after;
     if (!(found - limit > fmax(limit, little))) return NULL;
-    return pt_strf(
-        "with %zu run%s a side, the limit finds a growth of the whole from about %.0f%% on; "
-        "%s smaller growths",
-        runs, runs == 1 ? "" : "s", 100 * found,
-        runs < 5 ? "five runs a side, or longer ones, find" : "more runs, or longer ones, find");
+    return pt_strf("with %s a side, the limit finds a growth of the whole from about %.0f%% on; "
+                   "%s smaller growths",
+                   pt_count_noun(runs, "runs").text, 100 * found,
+                   runs < 5 ? "five runs a side, or longer ones, find"
+                            : "more runs, or longer ones, find");
 }
 
 /* ---- Text ---- */

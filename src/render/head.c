@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "render/report.h"
 #include "render/value.h"
 
@@ -27,7 +28,7 @@ static void tell_fact(pt_fact_fn *tell, void *context, const char *format, ...)
 
 static void put_samples(pt_out *out, int64_t count)
 {
-    pt_outf(out, "%s sample%s", pt_count_of((uint64_t)count).text, count == 1 ? "" : "s");
+    pt_outf(out, "%s", pt_count_noun((uint64_t)count, "samples").text);
 }
 
 /* Puts the value and the number of samples; only one of them if the event is the samples
@@ -70,9 +71,7 @@ static void tell_trust(const pt_summary *s, pt_fact_fn *tell, void *context)
         tell_fact(tell, context, "CPU time seen %s of %s",
                   pt_value_of("nanoseconds", s->cpu_seen_ns).text,
                   pt_value_of("nanoseconds", s->cpu_used_ns).text);
-    if (s->lost > 0)
-        tell_fact(tell, context, "%s sample%s lost", pt_count_of(s->lost).text,
-                  s->lost == 1 ? "" : "s");
+    if (s->lost > 0) tell_fact(tell, context, "%s lost", pt_count_noun(s->lost, "samples").text);
     if (s->damaged) tell(context, "damaged file: only a part of it was read");
 }
 
@@ -81,9 +80,8 @@ void pt_report_facts(const pt_report_head *head, pt_fact_fn *tell, void *context
     const pt_summary *s = &head->summary;
     if (head->query[0] != '\0')
         tell_fact(tell, context, "%.1f%% of the profile: %s", 100 * head->kept_share, head->query);
-    tell_fact(tell, context, "%s sample%s in %s distinct stack%s",
-              pt_count_of((uint64_t)s->samples).text, s->samples == 1 ? "" : "s",
-              pt_count_of(s->stacks).text, s->stacks == 1 ? "" : "s");
+    tell_fact(tell, context, "%s in %s", pt_count_noun((uint64_t)s->samples, "samples").text,
+              pt_count_noun(s->stacks, "distinct stacks").text);
     if (s->duration_ns > 0)
         tell_fact(tell, context, "%s long", pt_value_of("nanoseconds", s->duration_ns).text);
     if (!s->has_stacks) tell(context, "no stacks: what a function's calls cost is not known");
@@ -121,8 +119,8 @@ static void put_query(pt_out *out, const pt_report_head *head)
 /* Puts the source of callers and callees when the profile has no stacks. */
 static void put_calls(pt_out *out, const pt_summary *s)
 {
-    pt_outf(out, "no stacks: callers and callees are of %s call arc%s, which have ",
-            pt_count_of(s->arcs).text, s->arcs == 1 ? "" : "s");
+    pt_outf(out, "no stacks: callers and callees are of %s, which have ",
+            pt_count_noun(s->arcs, "call arcs").text);
     pt_out_text(out, s->arc_costs ? "the number of calls and what they cost with all that they "
                                     "called\n"
                                   : "the number of calls but not what they cost (-)\n");

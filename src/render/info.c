@@ -49,11 +49,6 @@ static void begin_line(const info_page *page, const char *heading)
     pt_text_pad(page->page, HEADING_COLUMNS - strlen(word));
 }
 
-static const char *plural_of(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static void put_files(const info_page *page, const pt_info_file *files, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -79,8 +74,7 @@ static void put_events(const info_page *page)
         pt_text_put(page->out, event->unit, 0);
         pt_outf(page->out, "%s: ", event->unit[0] ? ")" : "");
         pt_text_put(page->out, pt_value_of(event->unit, event->total).text, 0);
-        pt_outf(page->out, " in %s sample%s", pt_count_of(event->samples).text,
-                plural_of(event->samples));
+        pt_outf(page->out, " in %s", pt_count_noun(event->samples, "samples").text);
         if (event->period != 0)
             pt_outf(page->out, ", period %s", pt_value_of(event->unit, event->period).text);
         pt_out_text(page->out, event->is_default ? ", shown by default\n" : "\n");
@@ -162,8 +156,8 @@ static void put_samples(const info_page *page)
 {
     const pt_info *const info = page->info;
     begin_line(page, "samples");
-    pt_outf(page->out, "%s, %s distinct stack%s\n", pt_count_of(info->samples).text,
-            pt_count_of(info->stacks).text, plural_of(info->stacks));
+    pt_outf(page->out, "%s, %s\n", pt_count_of(info->samples).text,
+            pt_count_noun(info->stacks, "distinct stacks").text);
     if (info->samples == 0) return;
     begin_line(page, "depth");
     pt_outf(page->out, "%u to %u frames, median %u, mean %.1f, 99%% at most %u\n", info->depth_min,
@@ -184,12 +178,12 @@ static void put_code(const info_page *page)
 {
     const pt_info *const info = page->info;
     begin_line(page, "code");
-    pt_outf(page->out, "%s location%s, %s of them named, %s with inlined frames; %s function%s\n",
-            pt_count_of(info->locations).text, plural_of(info->locations),
+    pt_outf(page->out, "%s, %s of them named, %s with inlined frames; %s\n",
+            pt_count_noun(info->locations, "locations").text,
             info->locations ? pt_percent_of((double)info->named_locations / info->locations).text
                             : "none",
-            pt_count_of(info->inlined_locations).text, pt_count_of(info->functions).text,
-            plural_of(info->functions));
+            pt_count_of(info->inlined_locations).text,
+            pt_count_noun(info->functions, "functions").text);
 }
 
 static void put_mappings(const info_page *page)
@@ -217,13 +211,12 @@ static void put_labels(const info_page *page)
         const uint64_t values = (uint64_t)label->texts + label->numbers;
         begin_line(page, i == 0 ? "labels" : NULL);
         pt_text_put(page->out, label->key, 0);
-        pt_outf(page->out, ": %s value%s", pt_count_of(values).text, plural_of(values));
+        pt_outf(page->out, ": %s", pt_count_noun(values, "values").text);
         if (label->unit[0]) {
             pt_out_text(page->out, " in ");
             pt_text_put(page->out, label->unit, 0);
         }
-        pt_outf(page->out, " on %s sample%s\n", pt_count_of(label->samples).text,
-                plural_of(label->samples));
+        pt_outf(page->out, " on %s\n", pt_count_noun(label->samples, "samples").text);
     }
     if (info->label_count <= LABELS_SHOWN) return;
     begin_line(page, NULL);
@@ -236,18 +229,17 @@ static void put_others(const info_page *page)
         uint32_t count;
         const char *what;
     } others[] = {
-        {page->info->arcs, "call arc"},
-        {page->info->bins, "histogram bin"},
-        {page->info->blocks, "basic block"},
-        {page->info->extras, "header line"},
-        {page->info->unknown_fields, "unknown field"},
+        {page->info->arcs, "call arcs"},
+        {page->info->bins, "histogram bins"},
+        {page->info->blocks, "basic blocks"},
+        {page->info->extras, "header lines"},
+        {page->info->unknown_fields, "unknown fields"},
     };
     bool is_first = true;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (others[i].count == 0) continue;
         begin_line(page, is_first ? "also" : NULL);
-        pt_outf(page->out, "%s %s%s\n", pt_count_of(others[i].count).text, others[i].what,
-                plural_of(others[i].count));
+        pt_outf(page->out, "%s\n", pt_count_noun(others[i].count, others[i].what).text);
         is_first = false;
     }
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/units.h"
 #include "render/column.h"
 #include "render/text.h"
 #include "render/value.h"
@@ -280,8 +281,7 @@ void pt_listing_text(pt_out *out, const pt_look *look, const pt_report_head *hea
         if (i > 0) pt_out_char(out, '\n');
         put_function(&w, &function[i]);
     }
-    if (more > 0)
-        pt_outf(out, "\n%s more function%s (-n 0)\n", pt_count_of(more).text, more == 1 ? "" : "s");
+    if (more > 0) pt_outf(out, "\n%s (-n 0)\n", pt_count_noun(more, "more functions").text);
     pt_buf_done(&w.text);
 }
 

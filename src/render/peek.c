@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "base/units.h"
 #include "render/column.h"
 #include "render/graph_reports.h"
 
@@ -139,7 +140,7 @@ static void put_more(const writing *w, size_t more, const char *what)
 {
     if (more == 0) return;
     pt_text_pad(w->out, pt_columns_used(&w->columns) + 2);
-    pt_outf(w->out, "%s more %s%s\n", pt_count_of(more).text, what, more == 1 ? "" : "s");
+    pt_outf(w->out, "%s\n", pt_count_noun(more, what).text);
 }
 
 /* "  self 3.0ms (1%), 7 calls from itself"; the caller frees. */
@@ -156,7 +157,7 @@ static void put_function(const writing *w, const pt_peek_function *f)
 {
     PT_FREE shown_row *rows = rows_of(&w->columns, w->peek, f);
     put_others(w, rows, f->caller_count);
-    put_more(w, f->more_callers, "caller");
+    put_more(w, f->more_callers, "more callers");
     if (f->rootless_share > 0.0005 && w->summary->has_stacks) {
         pt_text_colour(w->out, w->look, PT_COLOUR_QUIET);
         pt_outf(w->out, "%*s %7s %7s    %s\n", w->columns.width[VALUES], "", "",
@@ -173,7 +174,7 @@ static void put_function(const writing *w, const pt_peek_function *f)
     pt_text_colour_end(w->out, w->look, colour);
     pt_outf(w->out, "%s\n", fit.has_mark ? own : "");
     put_others(w, rows + f->caller_count + 2, f->callee_count);
-    put_more(w, f->more_callees, "callee");
+    put_more(w, f->more_callees, "more callees");
 }
 
 static void fit_columns(pt_columns *c, const pt_peek *peek, const pt_peek_function *f)
@@ -201,8 +202,7 @@ void pt_peek_text(pt_out *out, const pt_look *look, const pt_report_head *head, 
         put_function(&w, &peek->function[i]);
     }
     if (peek->more > 0)
-        pt_outf(out, "\n%s more function%s (-n 0)\n", pt_count_of(peek->more).text,
-                peek->more == 1 ? "" : "s");
+        pt_outf(out, "\n%s (-n 0)\n", pt_count_noun(peek->more, "more functions").text);
 }
 
 /* ---- JSON and CSV ---- */

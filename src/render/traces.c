@@ -125,8 +125,8 @@ void pt_traces_text(pt_out *out, const pt_look *look, const pt_report_head *head
         each_frame(traces, t->stack, put_frame, &frames);
     }
     if (traces->more > 0)
-        pt_outf(out, "\n%s more stack%s, %s (-n 0)\n", pt_count_of(traces->more).text,
-                traces->more == 1 ? "" : "s", pt_percent_of(traces->more_share).text);
+        pt_outf(out, "\n%s, %s (-n 0)\n", pt_count_noun(traces->more, "more stacks").text,
+                pt_percent_of(traces->more_share).text);
 }
 
 static void json_frame(void *context, const shown_frame *frame)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/units.h"
 #include "render/parts.h"
 #include "render/report.h"
 
@@ -146,8 +147,8 @@ void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, 
         put_row(out, look, &c, &open, &row);
     free(open.items);
     if (tree->left_out > 0)
-        pt_outf(out, "%s lighter function%s not shown (--min=0)\n",
-                pt_count_of(tree->left_out).text, tree->left_out == 1 ? "" : "s");
+        pt_outf(out, "%s not shown (--min=0)\n",
+                pt_count_noun(tree->left_out, "lighter functions").text);
     if (tree->rootless != 0)
         pt_outf(out, "%s in samples without any frame\n", pt_value_of(c.unit, tree->rootless).text);
     pt_part_columns_done(&parts);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/units.h"
 #include "base/xml.h"
 #include "render/embed.h"
 #include "render/listing.h"
@@ -199,8 +200,8 @@ static void put_contents(writer *w)
         pt_out_text(w->out, "</a>\n");
     }
     if (l->more > 0)
-        pt_outf(w->out, "<p class=\"note\">%s more function%s: --functions=0 shows all</p>\n",
-                pt_count_of(l->more).text, l->more == 1 ? "" : "s");
+        pt_outf(w->out, "<p class=\"note\">%s: --functions=0 shows all</p>\n",
+                pt_count_noun(l->more, "more functions").text);
     pt_out_text(w->out, "</nav>\n");
 }
 

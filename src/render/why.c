@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "render/brief.h"
 #include "render/value.h"
 
@@ -220,8 +221,7 @@ static void put_function(pt_out *out, const pt_look *look, const pt_report_head 
         pt_text_put_wrapped(out, look, 9, 11, path);
     }
     if (why->more_paths > 0)
-        pt_outf(out, "%7s  %s more path%s\n", "", pt_count_of(why->more_paths).text,
-                why->more_paths == 1 ? "" : "s");
+        pt_outf(out, "%7s  %s\n", "", pt_count_noun(why->more_paths, "more paths").text);
     if (why->count > 0) pt_out_char(out, '\n');
 }
 

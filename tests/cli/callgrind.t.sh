@@ -96,7 +96,7 @@ if needs callgrind_annotate; then
     printf 'main;f;f;g;f 10\nmain;f 3\nmain;g 4\n' >r.folded
     run pitot convert r.folded -o r.callgrind
     expect_status 0
-    expect_stderr_line 'pitot: 3 stacks become calls from function to function in callgrind'
+    expect_stderr_line 'pitot: callgrind leaves out *3 whole stacks, of which calls from function to function are kept*'
     annotate r.callgrind --inclusive=yes | sed -n 's/^\([0-9]*\) .*:\(.*\)$/\1 \2/p' | sort >got
     printf '%s\n' "10 f'2" "10 f'3" '13 f' '14 g' '17 main' | sort >expected
     expect_same expected got

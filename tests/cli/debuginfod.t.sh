@@ -129,7 +129,7 @@ DEBUGINFOD_URLS="http://127.0.0.1:1 $url/" run pitot symbolize --no-cache -e pro
 expect_stdout_line 'work(int) at *part.cc:1:*'
 DEBUGINFOD_URLS="http://127.0.0.1:1" run pitot symbolize --no-cache --debug-path=/nowhere -e other -p 0x10
 expect_status 0
-expect_stderr_line 'pitot: 1 debug files not fetched: http://127.0.0.1:1:*'
+expect_stderr_line 'pitot: 1 debug file not fetched: http://127.0.0.1:1:*'
 
 it 'fetches nothing larger than DEBUGINFOD_MAXSIZE'
 rm -rf "$kept"
@@ -152,7 +152,7 @@ DEBUGINFOD_TIMEOUT=1 DEBUGINFOD_URLS=$url run pitot symbolize --no-cache -e prog
 rm slow
 expect_status 0
 expect_stdout_line '*?? at ??:0:0'
-expect_stderr_has 'debug files not fetched'
+expect_stderr_has 'debug file not fetched'
 
 it "finds debug files in perf's cache"
 rm -rf "$kept"

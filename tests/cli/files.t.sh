@@ -222,9 +222,9 @@ if needs_other; then
     SUDO_UID=x run pitot convert two.pb.gz -o called/root.folded
     unset SUDO_UID SUDO_GID
     expect_equal 'owners and modes' "$(stat -c '%u:%g %a %n' called/* ours/*)" \
-        "0:0 $(printf %o $((0666 & ~$(umask)))) called/root.folded
-65534:65534 600 called/r.pb.gz
+        "65534:65534 600 called/r.pb.gz
 65534:65534 600 called/r.pb.gz.old
+0:0 $(printf %o $((0666 & ~$(umask)))) called/root.folded
 65534:65534 $(printf %o $((0666 & ~$(umask)))) called/two.folded
 0:0 600 ours/r.pb.gz"
 fi

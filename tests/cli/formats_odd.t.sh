@@ -41,7 +41,7 @@ it 'JFR: a thread that the file does not list costs no more than the name of the
 run pitot top --csv threads.jfr
 expect_status 0
 expect_equal functions "$(functions)" '1 shop.Till.pay'
-expect_stderr_has '1 samples of threads that the file does not list'
+expect_stderr_has '1 sample of threads that the file does not list'
 
 it 'JFR: a clock that was refused is not shown'
 run pitot info clocks.jfr
@@ -63,7 +63,7 @@ open('numbers.pstats', 'wb').write(marshal.dumps(rows))
 PY
 run pitot top --csv -e calls numbers.pstats
 expect_status 0
-expect_stderr_has '4 calls or times that are no numbers of 63 bits counted as 0'
+expect_stderr_has '4 calls, or times, without a number of 63 bits counted as 0'
 expect_equal functions "$(functions | sort)" '3 f1
 4 f2
 5 f4'

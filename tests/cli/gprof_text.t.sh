@@ -110,4 +110,4 @@ it 'refuses nothing that is whole and says where it is cut'
 head -c 1450 "$golden/graph" >cut
 run pitot top cut
 expect_status 4
-expect_stderr_line 'pitot: cut: gprof-text: 1 lines of its tables are invalid (the first is line *'
+expect_stderr_line 'pitot: cut: gprof-text: 1 line of its tables not understood (the first is line *'

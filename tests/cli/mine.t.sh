@@ -88,7 +88,7 @@ run pitot top --mine --csv -n 0 callgrind.out.1
 expect_status 0
 expect_equal 'self, function' "$(stdout | sed 1d | cut -d, -f1,5)" "90,[not the program's code]
 10,main"
-expect_stderr_line "pitot: 1 calls without a stack: --mine cannot *"
+expect_stderr_line "pitot: 1 call without a stack: --mine cannot *"
 
 it 'keeps frames made of labels, whatever their text is'
 printf '%s\n' 'std::x 1 1.000001: 1 cycles:' '	1000 work+0x1 (/home/me/prog)' '' \

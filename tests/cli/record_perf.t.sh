@@ -171,7 +171,7 @@ done
 expect at_least "$(awk '{ sum += $1 } END { print sum }' parts)" "$whole"
 run pitot convert --strict -o times.folded times.pb.gz
 expect_status 1
-expect_stderr_line '*samples lose their time*'
+expect_stderr_line '*times of samples*'
 
 it 'tells which process a function ran in, by the number that ps shows'
 run pitot tags --focus='^spin$' a.pb.gz

@@ -366,7 +366,7 @@ if needs dwz; then
     run pitot symbolize --no-cache -e dwz-a "0x$(nm dwz-a | awk '/ T one/ {print $1}')"
     expect_stdout_has one
     expect_stderr_lines 1
-    expect_stderr_line 'pitot: 1 debug files not found: the dwz supplement of dwz-a: dwz-common, build id *'
+    expect_stderr_line 'pitot: 1 debug file not found: the dwz supplement of dwz-a: dwz-common, build id *'
 fi
 
 it 'finds programs and debug files of a process in a container'

@@ -169,6 +169,34 @@ static void units_that_pprof_has_not_are_read_but_not_chosen(void **state)
     assert_true(pt_unit_convert(48, "hours", "auto", &unit) == 48);
 }
 
+static void a_count_of_one_has_a_singular(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t count;
+        const char *nouns, *expected;
+    } cases[] = {
+        {0, "samples", "0 samples"},
+        {1, "samples", "1 sample"},
+        {1234, "samples", "1,234 samples"},
+        {1, "addresses without a name: no symbol of libs",
+         "1 address without a name: no symbol of libs"},
+        {1, "processes", "1 process"},
+        {1, "entries left out", "1 entry left out"},
+        {1, "boxes", "1 box"},
+        {1, "call arcs, histogram bins", "1 call arc, histogram bins"},
+        {1, "other values of each sample", "1 other value of each sample"},
+        {1, "missing version line, read as 0.07", "1 missing version line, read as 0.07"},
+        {1, "sampling period left out: the figures are scaled",
+         "1 sampling period left out: the figures are scaled"},
+        {1, "pattern of the profile's drop_frames", "1 pattern of the profile's drop_frames"},
+        {1, "", "1 "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_string_equal(pt_count_noun(cases[i].count, cases[i].nouns).text, cases[i].expected);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +208,7 @@ int main(void)
         cmocka_unit_test(whole_numbers_and_others),
         cmocka_unit_test(sizes_step_by_1024),
         cmocka_unit_test(durations_and_percentages),
+        cmocka_unit_test(a_count_of_one_has_a_singular),
         cmocka_unit_test(units_that_pprof_has_not_are_read_but_not_chosen),
     };
     return cmocka_run_group_tests_name("units", tests, NULL, NULL);

@@ -61,7 +61,7 @@ static void a_part_with_other_events_is_damage(void **state)
     assert_int_equal(r.status, PT_ERR_DAMAGED);
     assert_string_equal(r.error.message,
                         "line 6 begins a part with other events than the first part; this part and "
-                        "all after it are left out, 1 costs are kept");
+                        "all after it are left out; kept 1 cost");
     assert_int_equal(pt_profile_total(r.profile, 0), 5);
     reading_done(&r);
 }

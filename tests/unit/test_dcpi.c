@@ -229,7 +229,7 @@ static void period_may_be_absent_but_not_twice(void **state)
     pt_buf twice = FILE_OF(HEADER "period 4\n" SAMPLES, 0, 0);
     r = read_file(&twice);
     assert_int_equal(r.status, PT_ERR_DAMAGED);
-    assert_string_equal(r.error.message, "two period lines in the header");
+    assert_string_equal(r.error.message, "period lines in the header beyond the first");
     done(&r);
 }
 
@@ -281,7 +281,7 @@ static void footer_that_does_not_fit_is_told(void **state)
     pt_buf buf = FILE_OF(HEADER SAMPLES, 0, 2, 4, 5, 2, 8);
     reading r = read_file(&buf);
     assert_int_equal(r.status, PT_OK);
-    assert_true(told(&r, "footer says 8 samples at 2 addresses, the chunks hold 9 at 2"));
+    assert_true(told(&r, "footer with 8 samples at 2 addresses, the chunks hold 9 at 2"));
     done(&r);
 }
 

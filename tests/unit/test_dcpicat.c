@@ -155,7 +155,7 @@ static void sums_and_orders_that_do_not_fit_are_told(void **state)
     (void)state;
     reading r = read_text("name a\ntext_start 0x1000\ntext_size 0x10\nevent 4 c:10:10000\n"
                           "0x1008 1\n0x1004 2\n0x1010 3\n");
-    assert_int_equal(fact(&r.diag, "event line says 4 c, the rows hold 6"), 1);
+    assert_int_equal(fact(&r.diag, "event line with 4 c, the rows hold 6"), 1);
     assert_int_equal(fact(&r.diag, "rows out of order"), 1);
     assert_int_equal(fact(&r.diag, "outside the text's size"), 1);
     assert_int_equal(pt_profile_total(r.profile, 0), 6);

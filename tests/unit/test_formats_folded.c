@@ -80,7 +80,7 @@ static void skips_comments_silently_and_other_lines_as_damage_with_a_count(void 
     reading r = read_lines("# made by hand\na;b 1\nno count here\n#root;x 2\n 7\nb;12\nc x9\n");
     assert_int_equal(r.status, PT_ERR_DAMAGED);
     assert_samples(r.profile, (const char *[]){"b<a=1", "x<#root=2", NULL});
-    assert_int_equal(fact(&r.diag, "not a folded stack"), 4);
+    assert_int_equal(fact(&r.diag, "without a folded stack"), 4);
     assert_int_equal(fact(&r.diag, "first is line 3"), 4);
     reading_done(&r);
 }
@@ -91,7 +91,7 @@ static void what_is_no_stack_is_damage(void **state)
     const char *text = "a;b 1\nno count here\n";
     reading r = read_as("folded", text, strlen(text));
     assert_int_equal(r.status, PT_ERR_DAMAGED);
-    assert_string_equal(r.error.message, "line 2 is not a folded stack; kept 1 samples");
+    assert_string_equal(r.error.message, "line 2 is not a folded stack; kept 1 sample");
     reading_done(&r);
 }
 
@@ -131,7 +131,7 @@ static void counts_may_be_negative_zero_or_fractions(void **state)
     assert_samples(r.profile, (const char *[]){"a=-4", "b=0", "c=3", "d=-3", "e=1000", "f=7",
                                                "h=9223372036854775807", NULL});
     assert_int_equal(fact(&r.diag, "fraction rounded"), 2);
-    assert_int_equal(fact(&r.diag, "not a folded stack"), 2); /* do not fit 63 bits */
+    assert_int_equal(fact(&r.diag, "without a folded stack"), 2); /* do not fit 63 bits */
     reading_done(&r);
 }
 
@@ -197,7 +197,7 @@ static void writes_inlined_frames_addresses_and_replaces_what_would_split_a_line
     pt_diag_done(&diag);
     pt_diag_init(&diag);
     pt_format_losses(r.profile, pt_format_find("folded"), &diag);
-    assert_int_equal(fact(&diag, "addresses are left out"), 2);
+    assert_int_equal(fact(&diag, "addresses"), 2);
     assert_int_equal(fact(&diag, "other values"), 1);
     assert_int_equal(fact(&diag, "inlined"), 1);
     assert_int_equal(fact(&diag, "mappings"), 1);

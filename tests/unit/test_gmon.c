@@ -195,7 +195,7 @@ static void old_format_cannot_hold_basic_blocks_and_that_is_told(void **state)
     pt_diag losses;
     pt_diag_init(&losses);
     pt_format_losses(r.profile, pt_format_find("gmon-bsd"), &losses);
-    assert_int_equal(fact(&losses, "basic block counts are left out"), 2);
+    assert_int_equal(fact(&losses, "counts of basic blocks"), 2);
     assert_int_equal(losses.count, 1);
     pt_diag_done(&losses);
     reading_done(&r);

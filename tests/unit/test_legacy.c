@@ -99,7 +99,7 @@ static void lines_that_are_no_samples_are_skipped_and_told(void **state)
                           false);
     assert_int_equal(r.status, PT_ERR_DAMAGED);
     assert_string_equal(r.error.message,
-                        "2 lines are not understood, the first at byte 44; kept 1 samples");
+                        "2 lines are not understood, the first at byte 44; kept 1 sample");
     reading_done(&r);
 }
 

@@ -72,7 +72,7 @@ int pt_dcpi_flow(pt_cmd_context *context, const pt_dcpi_settings *dcpi,
         if (found == PT_OK) {
             with_flows(context, &procedures, column, flow, show, settings);
             pt_diag_add(&context->diag, (uint64_t)(procedures.lost > 0 ? procedures.lost : 0),
-                        "samples lie in no image or symbol that could be read");
+                        "samples in no image or symbol that could be read");
             pt_procedures_done(&procedures);
         }
     }
