@@ -21,9 +21,8 @@ static void read_code(memory *m, const pt_perl_layout *layout, const pt_perl_fra
     pt_perl_check(read_memory, m, &code, &sum);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void read_frames(const pt_perl_layout *layout, const uint8_t *data, size_t size)
 {
-    const pt_perl_layout *const layout = pt_perl_layout_of(36);
     memory m = {.bytes = data, .size = size};
     pt_perl_walk walk;
     pt_perl_frame frame;
@@ -38,5 +37,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(m.reads - before <= 64);
     }
     check(m.reads <= 4 + (FRAMES_MAX + 1) * (2 + 64));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const unsigned minors[] = {32, 36, 40};
+    for (size_t i = 0; i < sizeof minors / sizeof minors[0]; i++)
+        read_frames(pt_perl_layout_of(minors[i]), data, size);
     return 0;
 }

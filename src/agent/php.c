@@ -3,7 +3,6 @@
  *   image with zend_ce_generator -> the text of its build -> facts for the handler (interp/php.h)
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "agent/languages.h"
 #include "agent/tick/php.h"
@@ -13,45 +12,42 @@ static pt_tick_php_facts php;
 extern const char loaded_php[] __asm__(PT_PHP_MARK) __attribute__((weak));
 static const char *const volatile loaded = loaded_php;
 
-/* Has the segment the text of the build that is known? */
-static bool has_build(uint64_t addr, uint64_t bytes)
+/* The layout of the build whose text the segment has. */
+static const pt_php_layout *find_build(uint64_t addr, uint64_t bytes)
 {
-    enum { PIECE = 1 << 16, TEXT = sizeof PT_PHP_BUILD };
+    enum { PIECE = 1 << 16, TEXT = PT_PHP_BUILD_BYTES };
     char *const piece = pt_agent_map(PIECE);
-    bool has = false;
-    while (piece != NULL && !has && bytes >= TEXT) {
+    const pt_php_layout *layout = NULL;
+    while (piece != NULL && layout == NULL && bytes >= TEXT) {
         const size_t size = bytes < PIECE ? (size_t)bytes : PIECE;
         if (!pt_maps_peek(addr, piece, size)) break;
-        has = memmem(piece, size, PT_PHP_BUILD, TEXT) != NULL;
+        layout = pt_php_layout_in(piece, size);
         if (bytes == size) break;
         addr += size - TEXT; /* the text may lie across the end */
         bytes -= size - TEXT;
     }
     pt_agent_unmap(piece, PIECE);
-    return has;
+    return layout;
 }
 
 /* flags: of the segments that are searched */
-static bool has_build_in(const pt_image *image, uint32_t flags)
+static const pt_php_layout *find_build_in(const pt_image *image, uint32_t flags)
 {
-    for (unsigned i = 0; i < image->count; i++) {
+    const pt_php_layout *layout = NULL;
+    for (unsigned i = 0; i < image->count && layout == NULL; i++) {
         const pt_image_segment *const s = &image->segments[i];
-        if (s->p_type == PT_LOAD && s->p_flags == flags &&
-            has_build(image->bias + s->p_vaddr, s->p_filesz))
-            return true;
+        if (s->p_type == PT_LOAD && s->p_flags == flags)
+            layout = find_build(image->bias + s->p_vaddr, s->p_filesz);
     }
-    return false;
-}
-
-/* The text is a constant: it lies where nothing is written, in old programs beside the code. */
-static bool is_known(const pt_image *image)
-{
-    return has_build_in(image, PF_R) || has_build_in(image, PF_R | PF_X);
+    return layout;
 }
 
 static const void *attach_php(const pt_language_image *in, char why[PT_LANGUAGE_WHY_BYTES])
 {
-    if (!is_known(in->image)) {
+    /* The text is a constant: it lies where nothing is written, in old programs beside the code. */
+    php.layout = find_build_in(in->image, PF_R);
+    if (php.layout == NULL) php.layout = find_build_in(in->image, PF_R | PF_X);
+    if (php.layout == NULL) {
         snprintf(why, PT_LANGUAGE_WHY_BYTES, PT_PHP_UNKNOWN);
         return NULL;
     }

@@ -80,6 +80,7 @@ typedef struct pt_bpf_interp {
         } python;
         struct {
             uint64_t generator_class; /* address of zend_ce_generator */
+            pt_php_layout layout;
         } php;
         struct {
             pt_perl_layout layout;
@@ -279,6 +280,8 @@ typedef struct pt_bpf_python_walk {
 
 /* The state of a walk through PHP's frames; for its fields see pt_php_walk. */
 typedef struct pt_bpf_php_walk {
+    pt_php_layout layout;
+    uint32_t unused;
     uint64_t globals, generator_class, next;
     uint32_t left, delegate_count;
     uint64_t delegates[PT_PHP_DELEGATES_MAX];

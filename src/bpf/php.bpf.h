@@ -13,6 +13,7 @@ typedef pt_bpf_php_walk php_walking;
 typedef pt_bpf_php_walk php_memory;
 
 #define memory_of(walk)                    (walk)
+#define php_layout_of(walk)                (&(walk)->layout)
 #define fetch_php(memory, addr, to, bytes) ((void)(memory), read_memory((to), (bytes), (addr)))
 
 #define delegates_max                      32 /* the verifier follows each round of the loop */
@@ -23,6 +24,7 @@ typedef pt_bpf_php_walk php_memory;
 static inline bool begin_php(pt_bpf_cpu *c, const pt_bpf_interp *interp)
 {
     uint64_t generator_class = 0;
+    c->php.layout = interp->php.layout;
     if (!fetch_php_word(&c->php, interp->php.generator_class, &generator_class)) return false;
     const pt_interp_step step =
         begin_php_frames(&c->php, interp->state, generator_class, 2 * PT_BPF_FRAMES_MAX);
@@ -67,8 +69,9 @@ static inline bool step_php(pt_bpf_cpu *c)
     for (int i = 0; i < FRAMES_MAX && step == PT_INTERP_FRAME_READ && frame.function == 0; i++)
         step = next_php_frame(walk, &frame);
     const bool fits = step == PT_INTERP_FRAME_READ &&
-                      (frame.function == 0 || (fetch_php_function(walk, frame.function, function) &&
-                                               check_php_function(walk, function, &check)));
+                      (frame.function == 0 ||
+                       (fetch_php_function(&walk->layout, walk, frame.function, function) &&
+                        check_php_function(walk, function, &check)));
     if (!fits) {
         if (is_first && step != PT_INTERP_END) c->stack.frame_count = PT_BPF_FRAMES_BAD;
         return false;
@@ -78,7 +81,7 @@ static inline bool step_php(pt_bpf_cpu *c)
     const bool has_instruction =
         is_held && pt_php_has_instruction(function, walk->instruction_register);
     const int32_t line =
-        fetch_php_line(walk, walk->globals, function,
+        fetch_php_line(&walk->layout, walk, walk->globals, function,
                        has_instruction ? walk->instruction_register : frame.instruction);
     const uint64_t addr = function->kind == PT_PHP_INTERNAL ? frame.function : function->first;
     const uint64_t marks =

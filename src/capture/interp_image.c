@@ -11,20 +11,33 @@
 #include "capture/interp_language.h"
 #include "unwind/split.h"
 
-void pt_wanted_symbols_find(const pt_elf *elf, pt_wanted_symbol *wanted, size_t count)
+/* Returns the number of symbols that are found now. type: of the table */
+static size_t find_symbols(const pt_elf *elf, uint32_t type, pt_wanted_symbol *wanted, size_t count)
 {
     pt_elf_symbols symbols;
     pt_elf_symbol symbol;
-    if (!pt_elf_symbols_open(elf, SHT_DYNSYM, &symbols)) return;
-    for (uint32_t i = 1; pt_elf_symbol_at(&symbols, i, &symbol); i++) {
+    size_t found = 0;
+    for (size_t w = 0; w < count; w++)
+        found += wanted[w].is_found;
+    if (found == count || !pt_elf_symbols_open(elf, type, &symbols)) return found;
+    for (uint32_t i = 1; found < count && pt_elf_symbol_at(&symbols, i, &symbol); i++) {
         if (symbol.section_index == SHN_UNDEF) continue;
         for (size_t w = 0; w < count; w++)
-            if (strcmp(symbol.name, wanted[w].name) == 0) {
-                wanted[w].number = i;
+            if (!wanted[w].is_found && strcmp(symbol.name, wanted[w].name) == 0) {
                 wanted[w].addr = symbol.value;
                 wanted[w].bytes = symbol.size_bytes;
+                wanted[w].number = type == SHT_DYNSYM ? i : 0;
+                wanted[w].is_found = true;
+                found++;
             }
     }
+    return found;
+}
+
+void pt_wanted_symbols_find(const pt_elf *elf, pt_wanted_symbol *wanted, size_t count)
+{
+    find_symbols(elf, SHT_DYNSYM, wanted, count);
+    find_symbols(elf, SHT_SYMTAB, wanted, count);
 }
 
 const uint8_t *pt_interp_bytes_at(const pt_elf *elf, uint64_t addr, uint64_t bytes)

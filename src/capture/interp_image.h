@@ -23,13 +23,15 @@ void pt_interp_image_read(const pt_elf *elf, const char *path, pt_interp_image *
 
 /* ---- for the languages (interp_language.h) ---- */
 
-/* A dynamic symbol that is wanted. */
+/* A symbol that is wanted. */
 typedef struct {
     const char *name;
-    uint64_t addr, bytes;
-    uint32_t number; /* in the table of symbols; 0: not found, and so is addr */
+    uint64_t addr, bytes; /* addr 0: not found */
+    bool is_found;        /* (the place of a thread-local variable may be 0) */
+    uint32_t number;      /* in the table of dynamic symbols; 0: it is not there */
 } pt_wanted_symbol;
 
+/* Finds symbols among the dynamic ones, and else among all, if the file has a table of these. */
 void pt_wanted_symbols_find(const pt_elf *elf, pt_wanted_symbol *wanted, size_t count);
 
 /* The file's bytes at an address as linked. NULL: it does not have them. */

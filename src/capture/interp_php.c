@@ -1,6 +1,5 @@
 /* interp_php.c: the PHP of a process. */
 #include <stdio.h>
-#include <string.h>
 
 #include "capture/interp_language.h"
 #include "wire/journal.h"
@@ -13,15 +12,16 @@ static void read_php(const pt_elf *elf, const char *path, pt_interp_image *image
     (void)path;
     pt_wanted_symbols_find(elf, wanted, COUNT);
     if (wanted[CLASS].addr == 0) return;
-    if (wanted[GLOBALS].addr == 0 || wanted[EVALUATOR].addr == 0 ||
-        memmem(elf->bytes, elf->size_bytes, PT_PHP_BUILD, sizeof PT_PHP_BUILD) == NULL) {
+    const pt_php_layout *const layout = pt_php_layout_in(elf->bytes, elf->size_bytes);
+    if (wanted[GLOBALS].addr == 0 || wanted[EVALUATOR].addr == 0 || layout == NULL) {
         image->refused = PT_BPF_PHP;
         snprintf(image->reason, sizeof image->reason, PT_PHP_UNKNOWN);
         return;
     }
-    image->facts = (pt_bpf_interp){.language = PT_BPF_PHP,
-                                   .state = wanted[GLOBALS].addr,
-                                   .php = {.generator_class = wanted[CLASS].addr}};
+    image->facts =
+        (pt_bpf_interp){.language = PT_BPF_PHP,
+                        .state = wanted[GLOBALS].addr,
+                        .php = {.generator_class = wanted[CLASS].addr, .layout = *layout}};
     pt_interp_find_evaluator(elf, &wanted[EVALUATOR], &image->evaluator);
 }
 

@@ -7,7 +7,8 @@
 #include "wire/journal.h"
 
 /* The address where the loader writes the number of the module that has the variable: that of a
- * relocation for this number (ABI, "Thread-Local Storage"). 0: there is none. */
+ * relocation for this number (ABI, "Thread-Local Storage"), with the variable's symbol, or with
+ * none, which stands for the file itself. 0: there is none. */
 static uint64_t find_module_number(const pt_elf *elf, uint64_t symbol)
 {
     enum { OF_MODULE = 16 }; /* R_X86_64_DTPMOD64 */
@@ -20,7 +21,8 @@ static uint64_t find_module_number(const pt_elf *elf, uint64_t symbol)
              k += sizeof(Elf64_Rela)) {
             Elf64_Rela r;
             memcpy(&r, at + k, sizeof r);
-            if (ELF64_R_TYPE(r.r_info) == OF_MODULE && ELF64_R_SYM(r.r_info) == symbol)
+            if (ELF64_R_TYPE(r.r_info) == OF_MODULE &&
+                (ELF64_R_SYM(r.r_info) == symbol || ELF64_R_SYM(r.r_info) == 0))
                 return r.r_offset;
         }
     }
@@ -38,7 +40,7 @@ static void read_ruby(const pt_elf *elf, const char *path, pt_interp_image *imag
     char text[TEXT_BYTES] = "";
     (void)path;
     pt_wanted_symbols_find(elf, wanted, COUNT);
-    if (wanted[CONTEXT].number == 0) return;
+    if (!wanted[CONTEXT].is_found) return;
     const uint8_t *const version = pt_interp_bytes_at(elf, wanted[VERSION].addr, sizeof text - 1);
     if (version != NULL) memcpy(text, version, sizeof text - 1);
     const pt_ruby_layout *const layout = pt_ruby_layout_of_text(text);

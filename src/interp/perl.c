@@ -19,6 +19,13 @@ static inline bool fetch_perl(perl_memory *memory, uint64_t addr, void *to, size
 #include "interp/perl_walk.h"
 
 static const pt_perl_layout layouts[] = {
+    {.minor = 32,
+     .statement = 0xe0,
+     .stack = 0xf0,
+     .phase = 0x9e4,
+     .context_bytes = 104,
+     .first_statement = 195,
+     .second_statement = 196},
     {.minor = 36,
      .statement = 0xd0,
      .stack = 0xe0,
@@ -27,6 +34,14 @@ static const pt_perl_layout layouts[] = {
      .stash_names = 0x20,
      .first_statement = 195,
      .second_statement = 196},
+    {.minor = 40,
+     .statement = 0xd0,
+     .stack = 0xe0,
+     .phase = 0x8a8,
+     .context_bytes = 104,
+     .stash_names = 0x20,
+     .first_statement = 198,
+     .second_statement = 199},
 };
 
 const pt_perl_layout *pt_perl_layout_of(unsigned minor)

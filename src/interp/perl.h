@@ -32,7 +32,8 @@
 
 /* The lines about a Perl whose frames cannot be read: REASON: PT_PERL_MISSING. The first takes the
  * version. */
-#define PT_PERL_UNKNOWN "Perl 5.%u, whose frames this pitot does not know (it knows 5.36)"
+#define PT_PERL_UNKNOWN                                                                            \
+    "Perl 5.%u, whose frames this pitot does not know (it knows 5.32, 5.36 and 5.40)"
 #define PT_PERL_LIES    "this Perl keeps its frames in another way than the builds that pitot knows"
 #define PT_PERL_MISSING "names of its functions will be missing"
 
@@ -45,7 +46,7 @@ typedef struct {
     unsigned minor;                   /* of 5.minor */
     uint16_t statement, stack, phase; /* in the interpreter */
     uint16_t context_bytes;
-    uint16_t stash_names;                       /* in the body of a package */
+    uint16_t stash_names; /* in the body of a package; 0: behind its array of names */
     uint16_t first_statement, second_statement; /* numbers of the operations that begin one */
 } pt_perl_layout;
 

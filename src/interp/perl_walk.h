@@ -53,7 +53,10 @@ enum {
     VALUE_GLOB = 9,
     VALUE_PACKAGE = 12,
     VALUE_SUB = 13,
+    VALUE_ARRAY = 0x10,
     PACKAGE_HAS_NAME = 0x2000000,
+    PACKAGE_MAX = 0x18, /* in its body: the last index of its array */
+    PACKAGE_ENTRIES_MAX = 1 << 24,
 
     SUB_PACKAGE = 0x20, /* package, first operation, glob or name */
     SUB_WORDS = 4,
@@ -92,16 +95,17 @@ static inline pt_interp_step begin_perl_frames(perl_walking *walk, uint64_t inte
 {
     const pt_perl_layout *const layout = perl_layout_of(walk);
     perl_memory *const memory = perl_memory_of(walk);
-    uint64_t stack = 0, phase = 0;
+    uint64_t stack = 0;
+    uint32_t phase = 0;
     walk->outer = walk->contexts = 0;
     walk->index = 0;
     walk->left = most;
     walk->has_main = walk->has_begun = false;
     if (!fetch_perl_word(memory, interpreter + layout->statement, &walk->statement) ||
         !fetch_perl_word(memory, interpreter + layout->stack, &stack) ||
-        !fetch_perl_word(memory, interpreter + layout->phase, &phase))
+        !fetch_perl(memory, interpreter + layout->phase, &phase, sizeof phase))
         return PT_INTERP_BAD_READ;
-    walk->has_main = (uint32_t)phase == PHASE_RUN;
+    walk->has_main = phase == PHASE_RUN;
     if (stack == 0) return PT_INTERP_END; /* it is being made */
     return open_perl_stack(walk, stack) ? PT_INTERP_FRAME_READ : PT_INTERP_BAD_READ;
 }
@@ -195,6 +199,18 @@ static inline bool perl_body_of(perl_memory *memory, uint64_t value, unsigned ty
     return (*ret_flags & VALUE_TYPE_MASK) == type;
 }
 
+/* Where a package, whose body is given, keeps its names; 0: unreadable. */
+static inline uint64_t perl_package_names(const pt_perl_layout *layout, perl_memory *memory,
+                                          uint64_t package, uint64_t body)
+{
+    uint64_t array = 0, last = 0;
+    if (layout->stash_names != 0) return body + layout->stash_names;
+    if (!fetch_perl_word(memory, package + VALUE_ARRAY, &array) || array == 0 ||
+        !fetch_perl_word(memory, body + PACKAGE_MAX, &last) || last >= PACKAGE_ENTRIES_MAX)
+        return 0;
+    return array + (last + 1) * PERL_WORD;
+}
+
 /* The name of a package; 0: it has none. */
 static inline uint64_t perl_package_name(const pt_perl_layout *layout, perl_memory *memory,
                                          uint64_t package)
@@ -202,9 +218,11 @@ static inline uint64_t perl_package_name(const pt_perl_layout *layout, perl_memo
     uint64_t body, name, count;
     uint32_t flags;
     if (package == 0 || !perl_body_of(memory, package, VALUE_PACKAGE, &body, &flags) ||
-        (flags & PACKAGE_HAS_NAME) == 0 ||
-        !fetch_perl_word(memory, body + layout->stash_names, &name) ||
-        !fetch_perl_word(memory, body + layout->stash_names + NAMES_COUNT - 4, &count))
+        (flags & PACKAGE_HAS_NAME) == 0)
+        return 0;
+    const uint64_t names = perl_package_names(layout, memory, package, body);
+    if (!fetch_perl_word(memory, names, &name) ||
+        !fetch_perl_word(memory, names + NAMES_COUNT - 4, &count))
         return 0;
     if (count >> 32 != 0 && !fetch_perl_word(memory, name, &name)) return 0; /* the first of many */
     return name;

@@ -10,7 +10,9 @@ typedef struct {
 
 typedef pt_php_walk php_walking;
 
-#define memory_of(walk) (&(php_memory){(walk)->read, (walk)->arg})
+#define php_layout_of(walk) ((walk)->layout)
+
+#define memory_of(walk)     (&(php_memory){(walk)->read, (walk)->arg})
 
 static inline bool fetch_php(php_memory *memory, uint64_t addr, void *to, size_t bytes)
 {
@@ -20,6 +22,41 @@ static inline bool fetch_php(php_memory *memory, uint64_t addr, void *to, size_t
 #define delegates_max PT_PHP_DELEGATES_MAX
 
 #include "interp/php_walk.h"
+
+/* Of builds without threads and without debugging, on 64-bit machines. */
+static const pt_php_layout layouts[] = {
+    {.api = 20190902, /* 7.4 */
+     .before_exception = 0x370,
+     .generator_frame = 0x40,
+     .generator_placeholder = 0xc8,
+     .generator_parent = 0xa0,
+     .function_count = 0x3c,
+     .function_first = 0x40,
+     .function_file = 0x88},
+    {.api = 20220829, /* 8.2 */
+     .before_exception = 0x370,
+     .generator_frame = 0x38,
+     .generator_placeholder = 0xb8,
+     .generator_parent = 0x98,
+     .function_count = 0x50,
+     .function_first = 0x58,
+     .function_file = 0x98},
+    {.api = 20240924, /* 8.4 */
+     .before_exception = 0x3b8,
+     .generator_frame = 0x38,
+     .generator_placeholder = 0xb8,
+     .generator_parent = 0x98,
+     .function_count = 0x60,
+     .function_first = 0x68,
+     .function_file = 0xa8},
+};
+
+const pt_php_layout *pt_php_layout_of(uint32_t api)
+{
+    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++)
+        if (layouts[i].api == api) return &layouts[i];
+    return NULL;
+}
 
 /* ---- frames ---- */
 
@@ -31,9 +68,11 @@ bool pt_php_is_innermost(pt_interp_read *read, void *arg, uint64_t globals, uint
            innermost == frame;
 }
 
-pt_interp_step pt_php_walk_begin(pt_php_walk *walk, pt_interp_read *read, void *arg,
-                                 uint64_t globals, uint64_t generator_class, uint32_t most)
+pt_interp_step pt_php_walk_begin(pt_php_walk *walk, const pt_php_layout *layout,
+                                 pt_interp_read *read, void *arg, uint64_t globals,
+                                 uint64_t generator_class, uint32_t most)
 {
+    walk->layout = layout;
     walk->read = read;
     walk->arg = arg;
     return begin_php_frames(walk, globals, generator_class, most);
@@ -52,15 +91,16 @@ pt_interp_step pt_php_walk_next(pt_php_walk *walk, pt_php_frame *ret_frame)
 
 /* ---- functions ---- */
 
-bool pt_php_function_at(pt_interp_read *read, void *arg, uint64_t function, pt_php_function *ret)
+bool pt_php_function_at(const pt_php_layout *layout, pt_interp_read *read, void *arg,
+                        uint64_t function, pt_php_function *ret)
 {
-    return fetch_php_function(&(php_memory){read, arg}, function, ret);
+    return fetch_php_function(layout, &(php_memory){read, arg}, function, ret);
 }
 
-int32_t pt_php_line(pt_interp_read *read, void *arg, uint64_t globals, const pt_php_function *f,
-                    uint64_t instruction)
+int32_t pt_php_line(const pt_php_layout *layout, pt_interp_read *read, void *arg, uint64_t globals,
+                    const pt_php_function *f, uint64_t instruction)
 {
-    return fetch_php_line(&(php_memory){read, arg}, globals, f, instruction);
+    return fetch_php_line(layout, &(php_memory){read, arg}, globals, f, instruction);
 }
 
 bool pt_php_check(pt_interp_read *read, void *arg, const pt_php_function *f, uint64_t *ret_check)

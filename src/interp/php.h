@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/* php.h: the frames of PHP 8.2, read from the process's memory by a callback.
+/* php.h: the frames of PHP 7.4, 8.2 and 8.4, read from the process's memory by a callback.
  *
  *   executor_globals ---> frame ---> the caller's frame ---> ...
  *                           |- function: name, class, file, first line
@@ -34,19 +34,33 @@
 /* The function that executes frames. */
 #define PT_PHP_EVALUATOR "execute_ex"
 
-/* A text in each module of this build, with a zero behind it. Other versions, builds with threads
- * and debug builds have other texts. */
-#define PT_PHP_BUILD "API20220829,NTS"
-
 /* The lines about a PHP whose frames cannot be read: REASON: PT_PHP_MISSING. */
-#define PT_PHP_UNKNOWN "a PHP that is not 8.2, or has threads (ZTS) or debugging built in"
-#define PT_PHP_LIES                                                                                \
-    "this PHP keeps its frames in another way than the builds of 8.2 that pitot knows"
+#define PT_PHP_UNKNOWN                                                                             \
+    "a PHP that is not 7.4, 8.2 or 8.4, or has threads (ZTS) or debugging built in"
+#define PT_PHP_LIES    "this PHP keeps its frames in another way than the builds that pitot knows"
 #define PT_PHP_MISSING "names of its functions will be missing"
 
 /* Is that the name of PHP's program or library, with or without a path? php, php8.2, php-fpm8.2,
  * php-cgi, libphp.so, libphp8.2.so. */
 bool pt_php_is_file(const char *path);
+
+/* Offsets in bytes of fields, by version. */
+typedef struct {
+    uint32_t api;              /* the number of the version in texts of builds: 20220829 */
+    uint16_t before_exception; /* in executor_globals: the instruction that threw */
+    uint16_t generator_frame, generator_placeholder;
+    uint16_t generator_parent;               /* the generator that this one delegates to */
+    uint16_t function_count, function_first; /* of instructions; address of the first */
+    uint16_t function_file;                  /* and the first line behind it */
+    uint16_t unused;
+} pt_php_layout;
+
+/* NULL: the version is not known. */
+const pt_php_layout *pt_php_layout_of(uint32_t api);
+/* The same of the text of a build in the bytes ("API20220829,NTS", with a zero behind it), which
+ * each module of that build has. Builds with threads and debug builds have other texts. */
+const pt_php_layout *pt_php_layout_in(const void *bytes, size_t size);
+enum { PT_PHP_BUILD_BYTES = sizeof "API20220829,NTS" };
 
 /* The registers, by DWARF number, in which the evaluator keeps its frame and its instruction
  * (Zend/zend_execute.c). */
@@ -66,6 +80,7 @@ enum { PT_PHP_DELEGATES_MAX = 512 /* generators between a running one and its ca
 
 /* The state of a walk; its fields are private. */
 typedef struct {
+    const pt_php_layout *layout;
     pt_interp_read *read;
     void *arg;
     uint64_t globals, generator_class;
@@ -80,8 +95,9 @@ bool pt_php_is_innermost(pt_interp_read *read, void *arg, uint64_t globals, uint
 
 /* Starts a walk at the innermost frame. globals: address of executor_globals. generator_class:
  * zend_ce_generator's value. most: number of frames to read. */
-pt_interp_step pt_php_walk_begin(pt_php_walk *walk, pt_interp_read *read, void *arg,
-                                 uint64_t globals, uint64_t generator_class, uint32_t most);
+pt_interp_step pt_php_walk_begin(pt_php_walk *walk, const pt_php_layout *layout,
+                                 pt_interp_read *read, void *arg, uint64_t globals,
+                                 uint64_t generator_class, uint32_t most);
 /* Steps outwards. Sets *ret_frame with PT_INTERP_FRAME_READ only. */
 pt_interp_step pt_php_walk_next(pt_php_walk *walk, pt_php_frame *ret_frame);
 
@@ -102,7 +118,8 @@ typedef struct {
 } pt_php_function;
 
 /* False: the memory does not match. */
-bool pt_php_function_at(pt_interp_read *read, void *arg, uint64_t function, pt_php_function *ret);
+bool pt_php_function_at(const pt_php_layout *layout, pt_interp_read *read, void *arg,
+                        uint64_t function, pt_php_function *ret);
 
 /* Is that the address of an instruction of the function? */
 static inline bool pt_php_has_instruction(const pt_php_function *f, uint64_t instruction)
@@ -114,8 +131,8 @@ static inline bool pt_php_has_instruction(const pt_php_function *f, uint64_t ins
 
 /* The line that the frame is at; 0: the function has no lines. globals: of executor_globals, which
  * hold the instruction while an exception is under way. */
-int32_t pt_php_line(pt_interp_read *read, void *arg, uint64_t globals, const pt_php_function *f,
-                    uint64_t instruction);
+int32_t pt_php_line(const pt_php_layout *layout, pt_interp_read *read, void *arg, uint64_t globals,
+                    const pt_php_function *f, uint64_t instruction);
 
 /* Copies a string up to its first zero, cut between two characters at cap bytes, not terminated.
  * False: it is unreadable; ignore `to` then. */

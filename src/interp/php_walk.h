@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* php_walk.h: the steps of a walk through PHP's frames (php.h), for user space and for the program
- * in the kernel. The offsets are those of the headers of PHP 8.2 (zend_globals.h, zend_compile.h,
- * zend_generators.h, zend_types.h).
+ * in the kernel. The offsets are those of the headers of each version (zend_globals.h,
+ * zend_compile.h, zend_generators.h, zend_types.h).
  *
  * The includer defines:
  *
@@ -9,6 +9,7 @@
  *   fetch_php     copies bytes of a php_memory; their number is a constant at each call
  *   php_walking   a struct with the fields of pt_php_walk from globals to delegates
  *   memory_of     the php_memory of a walk
+ *   php_layout_of   the layout of a walk
  *   delegates_max   how many delegates it collects, at most PT_PHP_DELEGATES_MAX
  *
  * Indexes of delegates are masked, because the kernel's verifier must see their limits.
@@ -21,7 +22,6 @@
 enum {
     PHP_WORD = 8,
     GLOBALS_FRAME = 0x1e8,
-    GLOBALS_BEFORE_EXCEPTION = 0x370, /* the instruction that threw */
 
     FRAME_INSTRUCTION = 0,
     FRAME_FUNCTION = 0x18,
@@ -34,19 +34,11 @@ enum {
     TYPE_OBJECT = 8,
 
     OBJECT_CLASS = 0x10,
-    GENERATOR_FRAME = 0x38,
-    GENERATOR_PARENT = 0x98, /* the generator that this one delegates to */
-    GENERATOR_PLACEHOLDER = 0xb8,
 
     FUNCTION_KIND = 0,
     FUNCTION_NAME = 0x08,
     FUNCTION_CLASS = 0x10,
     FUNCTION_COMMON_BYTES = 0x18, /* functions written in C may have no more */
-    FUNCTION_COUNT = 0x50,
-    FUNCTION_FIRST = 0x58,
-    FUNCTION_FILE = 0x98,
-    FUNCTION_LINE = 0xa0,
-    FUNCTION_BYTES = 0xa8,
     INSTRUCTION_LINE = 0x18,
 
     CLASS_NAME = 0x08,
@@ -89,7 +81,7 @@ static inline uint64_t php_generator_of(php_walking *walk, uint64_t addr, const 
     uint64_t class = 0;
     if (php_word(frame, FRAME_FUNCTION) != 0 ||
         (uint8_t)php_word(frame, FRAME_FLAGS) != TYPE_OBJECT ||
-        addr != generator + GENERATOR_PLACEHOLDER ||
+        addr != generator + php_layout_of(walk)->generator_placeholder ||
         !fetch_php_word(memory_of(walk), generator + OBJECT_CLASS, &class) ||
         class != walk->generator_class)
         return 0;
@@ -100,13 +92,14 @@ static inline uint64_t php_generator_of(php_walking *walk, uint64_t addr, const 
  * which has no parent. */
 static inline pt_interp_step climb_php_delegates(php_walking *walk, uint64_t generator)
 {
+    const pt_php_layout *const layout = php_layout_of(walk);
     uint64_t parent = 0, above = 0, frame = 0;
     uint32_t count = 0;
-    if (!fetch_php_word(memory_of(walk), generator + GENERATOR_PARENT, &parent))
+    if (!fetch_php_word(memory_of(walk), generator + layout->generator_parent, &parent))
         return PT_INTERP_BAD_READ;
     for (; parent != 0 && count < delegates_max; count++) {
-        if (!fetch_php_word(memory_of(walk), generator + GENERATOR_FRAME, &frame) ||
-            !fetch_php_word(memory_of(walk), parent + GENERATOR_PARENT, &above))
+        if (!fetch_php_word(memory_of(walk), generator + layout->generator_frame, &frame) ||
+            !fetch_php_word(memory_of(walk), parent + layout->generator_parent, &above))
             return PT_INTERP_BAD_READ;
         walk->delegates[count & (PT_PHP_DELEGATES_MAX - 1)] = frame;
         generator = parent;
@@ -175,9 +168,10 @@ static inline pt_interp_step next_php_frame(php_walking *walk, pt_php_frame *ret
 /* ---- functions ---- */
 
 /* False: the memory does not match. */
-static inline bool fetch_php_function(php_memory *memory, uint64_t function, pt_php_function *ret)
+static inline bool fetch_php_function(const pt_php_layout *layout, php_memory *memory,
+                                      uint64_t function, pt_php_function *ret)
 {
-    uint64_t words[FUNCTION_BYTES / PHP_WORD], class;
+    uint64_t words[FUNCTION_COMMON_BYTES / PHP_WORD], class, file[2]; /* file, line */
     *ret = (pt_php_function){.kind = PT_PHP_INTERNAL};
     if (function == 0 || function % PHP_WORD != 0 ||
         !fetch_php(memory, function, words, FUNCTION_COMMON_BYTES))
@@ -188,27 +182,26 @@ static inline bool fetch_php_function(php_memory *memory, uint64_t function, pt_
     if (class != 0 && !fetch_php_word(memory, class + CLASS_NAME, &ret->class_name)) return false;
     if (kind == PT_PHP_INTERNAL) return ret->name != 0;
     if (kind != PT_PHP_USER && kind != PT_PHP_EVAL) return false;
-    if (!fetch_php(memory, function + FUNCTION_COMMON_BYTES,
-                   &words[FUNCTION_COMMON_BYTES / PHP_WORD],
-                   FUNCTION_BYTES - FUNCTION_COMMON_BYTES))
+    if (!fetch_php(memory, function + layout->function_count, &ret->count, sizeof ret->count) ||
+        !fetch_php(memory, function + layout->function_first, &ret->first, sizeof ret->first) ||
+        !fetch_php(memory, function + layout->function_file, file, sizeof file))
         return false;
     ret->kind = (pt_php_kind)kind;
-    ret->first = php_word(words, FUNCTION_FIRST);
-    ret->count = (uint32_t)php_word(words, FUNCTION_COUNT);
-    ret->file = php_word(words, FUNCTION_FILE);
-    const uint32_t line = (uint32_t)php_word(words, FUNCTION_LINE);
+    ret->file = file[0];
+    const uint32_t line = (uint32_t)file[1];
     ret->first_line = line <= INT32_MAX ? (int32_t)line : 0;
     return ret->file != 0 && ret->first != 0;
 }
 
 /* The line that the frame is at: see pt_php_line. */
-static inline int32_t fetch_php_line(php_memory *memory, uint64_t globals, const pt_php_function *f,
+static inline int32_t fetch_php_line(const pt_php_layout *layout, php_memory *memory,
+                                     uint64_t globals, const pt_php_function *f,
                                      uint64_t instruction)
 {
     uint32_t line = 0;
     if (f->kind == PT_PHP_INTERNAL) return 0;
     if (!pt_php_has_instruction(f, instruction) &&
-        !fetch_php_word(memory, globals + GLOBALS_BEFORE_EXCEPTION, &instruction))
+        !fetch_php_word(memory, globals + layout->before_exception, &instruction))
         return f->first_line;
     if (!pt_php_has_instruction(f, instruction) ||
         !fetch_php(memory, instruction + INSTRUCTION_LINE, &line, sizeof line) ||

@@ -117,7 +117,7 @@ static bool is_node(const char *path, const pt_elf *elf)
 static bool is_php(const char *path, const pt_elf *elf)
 {
     return pt_php_is_file(path) && has_symbol(elf, PT_PHP_MARK) &&
-           memmem(elf->bytes, elf->size_bytes, PT_PHP_BUILD, sizeof PT_PHP_BUILD) != NULL;
+           pt_php_layout_in(elf->bytes, elf->size_bytes) != NULL;
 }
 
 /* The version "3.1" of a Ruby whose layout is known: from its name (ruby3.1), or from a program

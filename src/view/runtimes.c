@@ -36,16 +36,23 @@ static const runtime runtimes[] = {
      "_PyEval_EvalFrameDefault",
      "pitot record --engine=preload names it (3.8 to 3.13), and sudo pitot record --engine=bpf -p "
      "PID while it runs"},
-    {"Ruby", {"ruby", "libruby"}, "rb_vm_exec", "pitot record --engine=preload names it (3.1)"},
+    {"Ruby",
+     {"ruby", "libruby"},
+     "rb_vm_exec",
+     "pitot record --engine=preload names it (3.1), and sudo pitot record --engine=bpf -p PID "
+     "while "
+     "it runs"},
     {"PHP",
      {"php", "libphp", "mod_php"},
      "execute_ex",
-     "pitot record --engine=preload names it (8.2 without threads), and sudo pitot record "
+     "pitot record --engine=preload names it (7.4, 8.2 and 8.4 without threads), and sudo pitot "
+     "record "
      "--engine=bpf -p PID while it runs"},
     {"Perl",
      {"perl", "libperl.so"},
      "Perl_runops_standard",
-     "pitot record --engine=preload names it (5.36 with threads), and sudo pitot record "
+     "pitot record --engine=preload names it (5.32, 5.36 and 5.40 with threads), and sudo pitot "
+     "record "
      "--engine=bpf -p PID while it runs"},
 };
 enum { RUNTIMES = sizeof runtimes / sizeof runtimes[0], NONE = RUNTIMES };

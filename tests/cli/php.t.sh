@@ -3,8 +3,10 @@
 . "$(dirname "$0")/lib.sh"
 [ "$PITOT_SANITIZED" = 0 ] || skip_all 'the library is not loaded into sanitized runs'
 php=$(command -v php8.2 || command -v php) || skip_all 'php is not installed'
-[ "$("$php" -n -r 'echo PHP_MAJOR_VERSION, PHP_MINOR_VERSION, PHP_ZTS, PHP_DEBUG, PHP_INT_SIZE;')" = 82008 ] ||
-    skip_all 'this php is not 8.2 without threads'
+case $("$php" -n -r 'echo PHP_MAJOR_VERSION, PHP_MINOR_VERSION, PHP_ZTS, PHP_DEBUG, PHP_INT_SIZE;') in
+74008 | 82008 | 84008) ;;
+*) skip_all 'this php is not 7.4, 8.2 or 8.4 without threads' ;;
+esac
 
 language=PHP
 program=("$php" -n "$PITOT_ROOT/tests/cli/php_stacks.php")

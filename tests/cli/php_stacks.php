@@ -56,7 +56,8 @@ interface Way
 
 class Methods implements Way
 {
-    public function __construct(private mixed $kept = null) {}
+    private $kept;
+    public function __construct($kept = null) { $this->kept = $kept; }
 
     public function go(callable $go): void
     {
@@ -100,7 +101,8 @@ class Methods implements Way
 
 class Destroyed
 {
-    public function __construct(private mixed $go) {}
+    private $go;
+    public function __construct($go) { $this->go = $go; }
 
     public function __destruct()
     {
@@ -124,13 +126,15 @@ class User
 
 class Listed implements \IteratorAggregate, \Countable, \ArrayAccess
 {
-    public function __construct(private mixed $go) {}
+    private $go;
+    public function __construct($go) { $this->go = $go; }
     public function getIterator(): \Iterator { ($this->go)(); return new \ArrayIterator([]); }
     public function count(): int { ($this->go)(); return 0; }
-    public function offsetExists(mixed $at): bool { return true; }
-    public function offsetGet(mixed $at): mixed { ($this->go)(); return 1; }
-    public function offsetSet(mixed $at, mixed $to): void {}
-    public function offsetUnset(mixed $at): void {}
+    public function offsetExists($at): bool { return true; }
+    #[\ReturnTypeWillChange]
+    public function offsetGet($at) { ($this->go)(); return 1; }
+    public function offsetSet($at, $to): void {}
+    public function offsetUnset($at): void {}
 }
 
 function yields(callable $go): \Generator
@@ -216,11 +220,10 @@ $ways = [
     'offset' => function ($go) { (new Listed($go))[1]; },
     'reflection' => function ($go) { (new \ReflectionFunction($go))->invoke(); },
     'bound' => function ($go) { \Closure::bind(function () use ($go) { $go(); }, new User, User::class)(); },
-    'first_class' => function ($go) { $f = (new Methods)->go(...); $f($go); },
     'autoload' => function ($go) {
         $load = function () use ($go) { $go(); };
         spl_autoload_register($load);
-        class_exists('Stacks\\Missing' . mt_rand());
+        call_user_func('class_exists', 'Stacks\\Missing' . mt_rand()); /* in 8.4 a plain call has no frame */
         spl_autoload_unregister($load);
     },
     'handler' => function ($go) {
@@ -243,6 +246,13 @@ $ways = [
         ob_end_clean();
     },
 ];
+/* What 7.4 does not have. */
+if (PHP_VERSION_ID < 80000) /* its backtraces know the alias, which its frames do not */
+    unset($ways['alias']);
+if (PHP_VERSION_ID < 80100)
+    unset($ways['fiber'], $ways['fiber_resumed']);
+else
+    $ways['first_class'] = eval('return function ($go) { $f = (new \\Stacks\\Methods)->go(...); $f($go); };');
 
 /* Each way alone, and then mixtures. */
 function walk(array $ways): void
@@ -255,7 +265,7 @@ foreach ($ways as $way)
     walk([$way]);
 mt_srand(7);
 for ($round = 0; $round < (int)$argv[2]; $round++) {
-    $mixture = $round % 4 == 0 ? ['fiber_resumed'] : []; /* none can begin in a destructor */
+    $mixture = $round % 4 == 0 && isset($ways['fiber']) ? ['fiber_resumed'] : []; /* none can begin in a destructor */
     for ($i = 0; $i < 6; $i++) {
         $key = array_rand($ways);
         /* PHP knows the line of the last exception only, and gives it to frames of another, too. */

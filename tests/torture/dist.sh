@@ -2,10 +2,7 @@
 # The tarball of `make dist`: two builds in two places give the same bytes, and it runs in minimal systems
 # of Debian 10 to 13 and in a root that has musl alone, from unpacked to the first table in 10 seconds.
 #
-#   PITOT_ROOTS=FOLDER   minimal systems that are there already: FOLDER/bullseye, FOLDER/trixie, ...
-#
-# Roots that are not there are made by debootstrap, from the mirror that this machine uses; suites that the
-# mirror does not have (buster, as a rule) are skipped. Needs root.
+# Suites that the mirror does not have (buster, as a rule) are skipped. Needs root; for PITOT_ROOTS see roots.bash.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'chroot needs root'
@@ -13,8 +10,7 @@
 for package in libbpf-dev libmd-dev; do
     dpkg-query -W "$package" >/dev/null 2>&1 || skip_all "$package is not installed (make dist)"
 done
-roots=${PITOT_ROOTS:-$PWD/roots}
-mkdir -p "$roots"
+. "$(dirname "$0")/roots.bash"
 
 it 'two builds in two folders give the same bytes'
 git clone -q "$PITOT_ROOT" one
@@ -29,25 +25,6 @@ it 'it is one static file, and no more than 8 MB'
 expect [ "$(stat -c %s "$tarball")" -le 8000000 ]
 tar xzf "$tarball"
 expect_equal 'libraries that it needs' "$(readelf -dW pitot-*/bin/pitot | grep -c NEEDED)" 0
-
-# in_root ROOT COMMAND: in mounts of its own, with /proc.
-in_root() {
-    run timeout 60 unshare -m sh -c 'mount --make-rprivate / && mkdir -p "$1/proc" &&
-        mount -t proc proc "$1/proc" && exec chroot "$1" "$2" -c "$3"' sh "$1" "${3:-/bin/sh}" "$2"
-}
-
-# make_root SUITE: false, and the test is skipped, if it cannot be had.
-make_root() {
-    local mirror
-    [ ! -x "$roots/$1/bin/sh" ] || return 0
-    needs debootstrap || return 1
-    mirror=$(apt-get indextargets 'Created-By: Packages' --format '$(REPO_URI)' | grep '/debian/$' |
-        head -n 1)
-    if ! debootstrap --variant=minbase "$1" "$roots/$1" "$mirror" >bootstrap.log 2>&1; then
-        skip "no $1 can be had: $(tail -n 1 bootstrap.log | sed "s,[a-z]*://[^ ]*,,g")"
-        return 1
-    fi
-}
 
 for suite in buster bullseye bookworm trixie; do
     it "$suite: from unpacked to the first table in 10 seconds, by perf events and by the library"

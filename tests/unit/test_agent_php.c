@@ -51,7 +51,8 @@ static int begin(void **state)
     codes = calloc(1, sizeof *codes);
     codes->texts_cap = 1 << 16;
     codes->texts = calloc(1, codes->texts_cap);
-    facts = (pt_tick_php_facts){.globals = address_of(php.globals),
+    facts = (pt_tick_php_facts){.layout = pt_php_layout_of(20220829),
+                                .globals = address_of(php.globals),
                                 .generator_class = address_of(&php.generator_class),
                                 .evaluator = &evaluator,
                                 .codes = codes};

@@ -545,7 +545,8 @@ static void compare_php_frame(const uint64_t *two, const pt_php_frame *frame, bo
     pt_php_function f;
     uint64_t check;
     const bool is_held = is_first && cpu->php.frame_register == frame->addr;
-    assert_true(pt_php_function_at(read_for_user_space, NULL, frame->function, &f));
+    assert_true(
+        pt_php_function_at(&cpu->php.layout, read_for_user_space, NULL, frame->function, &f));
     assert_true(pt_php_check(read_for_user_space, NULL, &f, &check));
     assert_int_equal(PT_BPF_FRAME_CODE(two[0]),
                      f.kind == PT_PHP_INTERNAL ? frame->function : f.first);
@@ -556,19 +557,21 @@ static void compare_php_frame(const uint64_t *two, const pt_php_frame *frame, bo
         is_held && pt_php_has_instruction(&f, cpu->php.instruction_register);
     assert_int_equal(
         PT_BPF_FRAME_PLACE(two[1]),
-        pt_php_line(read_for_user_space, NULL, MEMORY_ADDR, &f,
+        pt_php_line(&cpu->php.layout, read_for_user_space, NULL, MEMORY_ADDR, &f,
                     has_instruction ? cpu->php.instruction_register : frame->instruction));
 }
 
 static void frames_of_php_are_those_that_user_space_reads(void **state)
 {
-    const pt_bpf_interp php = {.language = PT_BPF_PHP,
-                               .state = MEMORY_ADDR,
-                               .php = {.generator_class = MEMORY_ADDR + 0x100}};
+    static const uint32_t apis[] = {20190902, 20220829, 20240924};
+    pt_bpf_interp php = {.language = PT_BPF_PHP,
+                         .state = MEMORY_ADDR,
+                         .php = {.generator_class = MEMORY_ADDR + 0x100}};
     uint64_t seed = 1, compared = 0, sent = 0;
     cpu = pt_alloc(1, sizeof *cpu);
     for (unsigned round = 0; round < 20000; round++) {
         fill_php_memory(&seed);
+        php.php.layout = *pt_php_layout_of(apis[round % 3]);
         cpu->stack.count = round % PT_BPF_DEPTH_MAX;
         cpu->stack.frame_count = 0;
         pt_php_walk walk;
@@ -576,8 +579,8 @@ static void frames_of_php_are_those_that_user_space_reads(void **state)
         uint64_t class;
         memcpy(&class, interp_memory + 0x100, sizeof class);
         if (!begin_php(cpu, &php)) continue;
-        assert_int_equal(pt_php_walk_begin(&walk, read_for_user_space, NULL, MEMORY_ADDR, class,
-                                           2 * PT_BPF_FRAMES_MAX),
+        assert_int_equal(pt_php_walk_begin(&walk, &cpu->php.layout, read_for_user_space, NULL,
+                                           MEMORY_ADDR, class, 2 * PT_BPF_FRAMES_MAX),
                          PT_INTERP_FRAME_READ);
         cpu->php.frame_register = round % 2 == 0 ? cpu->php.next : 0;
         cpu->php.instruction_register = MEMORY_ADDR + round % 64 * 64;
@@ -589,7 +592,8 @@ static void frames_of_php_are_those_that_user_space_reads(void **state)
             const uint64_t *const two = cpu->stack.pcs + cpu->stack.count + 2 * (size_t)count;
             compare_php_frame(two, &frame, count == 0);
             pt_php_function f = {.name = 0};
-            assert_true(pt_php_function_at(read_for_user_space, NULL, frame.function, &f));
+            assert_true(pt_php_function_at(&cpu->php.layout, read_for_user_space, NULL,
+                                           frame.function, &f));
             sent += copies_new_function(&f);
             compared++;
         }

@@ -1,5 +1,5 @@
-/* test_perl_frames.c: frames of Perl from images of memory that lie as the headers of Perl 5.36
- * say: subs, evals, blocks that C calls, the program's file; names and lines; memory that is none.
+/* test_perl_frames.c: frames of Perl from images of memory that lie as the headers of Perl say:
+ * subs, evals, blocks that C calls, the program's file; names and lines; memory that is none.
  */
 #include "memory_image.h"
 
@@ -9,7 +9,6 @@
 
 enum {
     INTERPRETER = BASE,
-    PHASE = 0x9d0,
     RUN = 4,
     CONTEXT_BYTES = 104,
     CONTEXTS_MAX = 8,
@@ -20,14 +19,15 @@ enum {
     TRY = 0x40,
     MANY = 0x10,
     NAMED = 0x8000,
-    STATEMENT_TYPE = 195,
 };
+
+static const pt_perl_layout *layout; /* of the version that is tested */
 
 static image *make_perl(void)
 {
     image *const m = make_image();
     m->used = 0xa00; /* behind the interpreter */
-    put(m, INTERPRETER + PHASE, RUN);
+    put(m, INTERPRETER + layout->phase, RUN);
     return m;
 }
 
@@ -57,16 +57,21 @@ static uint64_t make_value(image *m, uint64_t type, uint64_t body)
 static uint64_t make_statement(image *m, uint64_t line, uint64_t file)
 {
     const uint64_t at = make(m, 0x40);
-    put(m, at + 0x20, STATEMENT_TYPE | line << 32);
+    put(m, at + 0x20, layout->first_statement | line << 32);
     put(m, at + 0x30, file);
     return at;
 }
 
 static uint64_t make_package(image *m, const char *name)
 {
-    const uint64_t body = make(m, 0x60);
-    put(m, body + 0x20, make_shared_text(m, name));
-    return make_value(m, 12 | 0x2000000, body);
+    enum { LAST = 7 }; /* of its array */
+    const uint64_t body = make(m, 0x60), array = make(m, (LAST + 1) * 8 + 0x20);
+    put(m, body + 0x18, LAST);
+    put(m, layout->stash_names != 0 ? body + layout->stash_names : array + (LAST + 1) * 8,
+        make_shared_text(m, name));
+    const uint64_t package = make_value(m, 12 | 0x2000000, body);
+    put(m, package + 0x10, array);
+    return package;
 }
 
 /* With a glob that has its name, or by itself. */
@@ -98,7 +103,7 @@ static stack make_stack(image *m, uint64_t outer)
     put(m, s.at + 8, s.contexts);
     put(m, s.at + 16, outer);
     put(m, s.at + 32, UINT32_MAX); /* no context */
-    put(m, INTERPRETER + 0xe0, s.at);
+    put(m, INTERPRETER + layout->stack, s.at);
     return s;
 }
 
@@ -115,13 +120,12 @@ static void push(image *m, stack *s, uint64_t type, uint64_t sub, uint64_t state
 
 static void run_at(image *m, uint64_t statement)
 {
-    put(m, INTERPRETER + 0xd0, statement);
+    put(m, INTERPRETER + layout->statement, statement);
 }
 
 /* "NAME:LINE NAME:LINE* ...", innermost first; * of an entry, - of a run without a frame */
 static void check_stack(image *m, const char *expected)
 {
-    const pt_perl_layout *const layout = pt_perl_layout_of(36);
     char text[2048] = "", name[64];
     size_t used = 0, bytes = 0;
     pt_perl_walk walk;
@@ -146,9 +150,8 @@ static void check_stack(image *m, const char *expected)
     assert_int_equal(step, PT_INTERP_END);
 }
 
-static void calls_go_through_evals_and_c_to_the_file(void **state)
+static void check_calls(void)
 {
-    (void)state;
     image *const m = make_perl();
     const uint64_t file = make_text(m, "/srv/app.pl"), package = make_package(m, "Ledger");
     uint64_t line[10];
@@ -171,9 +174,21 @@ static void calls_go_through_evals_and_c_to_the_file(void **state)
     stack sorting = make_stack(m, inner.at);
     push(m, &sorting, MANY, 0, line[6], 0);
     check_stack(m, "- Ledger::named:9* (eval):5 Ledger::add:4 {main}:2*");
-    put(m, INTERPRETER + PHASE, RUN + 1); /* END blocks run */
+    put(m, INTERPRETER + layout->phase, RUN + 1); /* END blocks run */
     check_stack(m, "- Ledger::named:9* (eval):5 Ledger::add:4");
     free(m);
+}
+
+/* Sets the version of the tests behind it, too. */
+static void calls_go_through_evals_and_c_to_the_file(void **state)
+{
+    (void)state;
+    static const unsigned minors[] = {32, 40, 36};
+    for (size_t i = 0; i < sizeof minors / sizeof minors[0]; i++) {
+        layout = pt_perl_layout_of(minors[i]);
+        assert_non_null(layout);
+        check_calls();
+    }
 }
 
 static void a_sub_that_has_run_no_statement_is_at_its_first(void **state)
@@ -203,7 +218,6 @@ static void subs_have_the_name_of_their_glob_or_their_own(void **state)
 {
     (void)state;
     image *const m = make_perl();
-    const pt_perl_layout *const layout = pt_perl_layout_of(36);
     const uint64_t file = make_text(m, "/srv/app.pl"), package = make_package(m, "A::B");
     const uint64_t first = make_statement(m, 7, file), sub = make_sub(m, package, "f", true, first);
     pt_perl_frame frame = {.kind = PT_PERL_SUB, .sub = sub, .statement = first};
@@ -242,13 +256,12 @@ static void random_memory_ends_a_walk(void **state)
     uint64_t seed = 1;
     for (int round = 0; round < 200; round++) {
         fill_at_random(m, &seed);
-        put(m, INTERPRETER + PHASE, RUN);
+        put(m, INTERPRETER + layout->phase, RUN);
         pt_perl_walk walk;
         pt_perl_frame frame;
         unsigned frames = 0;
         m->reads = 0;
-        pt_interp_step step =
-            pt_perl_walk_begin(&walk, pt_perl_layout_of(36), read_image, m, INTERPRETER, MOST);
+        pt_interp_step step = pt_perl_walk_begin(&walk, layout, read_image, m, INTERPRETER, MOST);
         while (step == PT_INTERP_FRAME_READ &&
                (step = pt_perl_walk_next(&walk, &frame)) == PT_INTERP_FRAME_READ)
             frames++;

@@ -6,6 +6,8 @@
 
 #include "interp/php.h"
 
+enum { API = 20220829 /* 8.2 */ };
+
 enum {
     GLOBALS = BASE,
     GENERATOR_CLASS = BASE + 0x400, /* only its address counts */
@@ -86,14 +88,16 @@ static void check_stack(image *m, const char *expected)
     pt_php_walk walk;
     pt_php_frame frame;
     pt_php_function f;
-    pt_interp_step step = pt_php_walk_begin(&walk, read_image, m, GLOBALS, GENERATOR_CLASS, MOST);
+    pt_interp_step step = pt_php_walk_begin(&walk, pt_php_layout_of(API), read_image, m, GLOBALS,
+                                            GENERATOR_CLASS, MOST);
     while (step == PT_INTERP_FRAME_READ &&
            (step = pt_php_walk_next(&walk, &frame)) == PT_INTERP_FRAME_READ) {
-        assert_true(pt_php_function_at(read_image, m, frame.function, &f));
+        assert_true(pt_php_function_at(pt_php_layout_of(API), read_image, m, frame.function, &f));
         assert_true(pt_php_name(read_image, m, &f, name, sizeof name, &bytes));
         used += (size_t)snprintf(
             text + used, sizeof text - used, "%s%.*s:%d%s", used > 0 ? " " : "", (int)bytes, name,
-            pt_php_line(read_image, m, GLOBALS, &f, frame.instruction), frame.is_entry ? "*" : "");
+            pt_php_line(pt_php_layout_of(API), read_image, m, GLOBALS, &f, frame.instruction),
+            frame.is_entry ? "*" : "");
     }
     assert_string_equal(text, expected);
     assert_int_equal(step, PT_INTERP_END);
@@ -217,8 +221,8 @@ static void random_memory_ends_a_walk(void **state)
         pt_php_frame frame;
         unsigned frames = 0;
         m->reads = 0;
-        pt_interp_step step =
-            pt_php_walk_begin(&walk, read_image, m, GLOBALS, GENERATOR_CLASS, MOST);
+        pt_interp_step step = pt_php_walk_begin(&walk, pt_php_layout_of(API), read_image, m,
+                                                GLOBALS, GENERATOR_CLASS, MOST);
         while (step == PT_INTERP_FRAME_READ &&
                (step = pt_php_walk_next(&walk, &frame)) == PT_INTERP_FRAME_READ)
             frames++;

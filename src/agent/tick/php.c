@@ -27,7 +27,7 @@ static bool number_of(pt_tick_reading *r, pt_tick_php_cache *cache, const pt_tic
                       uint64_t function, pt_php_function *ret_function, uint32_t *ret_number)
 {
     uint64_t check;
-    if (!pt_php_function_at(pt_tick_read_memory, r, function, ret_function) ||
+    if (!pt_php_function_at(facts->layout, pt_tick_read_memory, r, function, ret_function) ||
         !pt_php_check(pt_tick_read_memory, r, ret_function, &check))
         return false;
     const uint64_t key = ret_function->kind == PT_PHP_INTERNAL ? function : ret_function->first;
@@ -93,8 +93,8 @@ static pt_interp_step next_frame(void *arg, uint64_t *ret_word)
         return step;
     const uint64_t instruction =
         s->regs != NULL ? instruction_of(&frame, &function, s->regs) : frame.instruction;
-    const int32_t line =
-        pt_php_line(pt_tick_read_memory, &s->memory, s->facts->globals, &function, instruction);
+    const int32_t line = pt_php_line(s->facts->layout, pt_tick_read_memory, &s->memory,
+                                     s->facts->globals, &function, instruction);
     s->regs = NULL;
     *ret_word = PT_TICK_FRAME_WORD(number, line) | (frame.is_entry ? PT_INTERP_ENTRY : 0);
     return step;
@@ -113,8 +113,8 @@ uint32_t pt_tick_php_frames(void *of_thread, const void *of_process, const pt_ti
                                                  &generator_class, sizeof generator_class))
         return 0;
     const pt_interp_step first =
-        pt_php_walk_begin(&cache->walk, pt_tick_read_memory, &s.memory, s.facts->globals,
-                          generator_class, 2 * PT_TICK_PHP_FRAMES_MAX);
+        pt_php_walk_begin(&cache->walk, s.facts->layout, pt_tick_read_memory, &s.memory,
+                          s.facts->globals, generator_class, 2 * PT_TICK_PHP_FRAMES_MAX);
     return pt_tick_put_frames(PT_JOURNAL_LANGUAGE_PHP, frames, PT_TICK_PHP_FRAMES_MAX, &s.memory,
                               first, next_frame, &s);
 }

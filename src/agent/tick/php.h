@@ -39,6 +39,7 @@ enum {
 
 /* The facts of the interpreter that the handler reads; never changed, only replaced. */
 typedef struct {
+    const pt_php_layout *layout;
     uint64_t globals;         /* executor_globals */
     uint64_t generator_class; /* the address of zend_ce_generator, which is set later */
     const pt_interp_evaluator *evaluator;

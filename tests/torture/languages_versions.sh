@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# PHP, Perl and Python of other versions of Debian: each frame right in name, file and line, in stacks that the library
+# records and in those that the kernel walks.
+. "$(dirname "$0")/../cli/lib.sh"
+tests=$PITOT_ROOT/tests/cli
+
+[ "$(id -u)" = 0 ] || skip_all 'chroot needs root'
+[ "$PITOT_SANITIZED" = 0 ] || skip_all 'the library is not loaded into sanitized runs'
+. "$(dirname "$0")/roots.bash"
+pitot record --engine=bpf -o probe.pb.gz true 2>probe
+has_bpf=$?
+
+# make_language_root SUITE PACKAGE...: false, and the test is skipped, if they cannot be had.
+make_language_root() {
+    local root=$roots/$1
+    make_root "$1" || return 1
+    shift
+    if ! chroot "$root" dpkg-query -W "$@" >/dev/null 2>&1; then
+        chroot "$root" sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"' \
+            sh "$@" >install.log 2>&1 || { skip "no $*: $(tail -n 1 install.log | sed "s,[a-z]*://[^ ]*,,g")" && return 1; }
+    fi
+    mkdir -p "$root/tmp/known"
+    cp "$tests"/*_stacks.* "$PITOT_BUILD/libprofiler.so.0" "$root/tmp/known/"
+}
+
+# check_known SUITE ENGINE LANGUAGE COMMAND...
+check_known() {
+    local root=$roots/$1 engine=$2 language=$3 profile=$roots/$1/tmp/known/stacks.pb.gz frames wrong
+    shift 3
+    rm -f "$root/tmp/known/expected.json" "$profile"
+    if [ "$engine" = bpf ]; then
+        [ "$has_bpf" = 0 ] || { skip "no BPF here: $(tail -n 1 probe)" && return; }
+        run pitot record --engine=bpf -F 2000 -o "$profile" \
+            unshare -m sh -c 'mount -t proc proc "$1/proc" && cd "$1/tmp/known" && root=$1 && shift && exec chroot "$root" sh -c "cd /tmp/known && exec \"\$@\"" sh "$@"' \
+            sh "$root" "$@"
+    else
+        run unshare -m sh -c 'mount -t proc proc "$1/proc" && root=$1 && shift && exec chroot "$root" sh -c "cd /tmp/known &&
+            CPUPROFILE=stacks.pb.gz CPUPROFILE_FREQUENCY=2000 LD_PRELOAD=/tmp/known/libprofiler.so.0 exec \"\$@\"" sh "$@"' sh "$root" "$@"
+    fi
+    expect_status 0
+    pitot traces -n 0 --lines --json "$profile" >traces.json 2>/dev/null
+    if [ "$language" = python ]; then
+        run python3 "$tests/python_stacks_check.py" "$root/tmp/known/expected.json" traces.json
+    else
+        run python3 "$tests/stacks_check.py" "$language" "$root/tmp/known/expected.json" traces.json
+    fi
+    expect_status 0
+    echo "# $(stdout)"
+    read -r _ _ _ frames _ wrong _ < <(stdout)
+    expect_equal 'wrong stacks' "$wrong" 0
+    expect [ "$frames" -ge 1000 ]
+}
+
+for suite in bullseye trixie; do
+    # 7.4 has json as an extension.
+    json=()
+    [ $suite != bullseye ] || json=(-d extension=json)
+    for engine in preload bpf; do
+        for language in php perl python; do
+            it "$suite: each frame of $language, by $engine"
+            make_language_root $suite php-cli perl python3 || continue
+            case $language in
+            php) check_known $suite $engine php php -n "${json[@]}" php_stacks.php expected.json 8 ;;
+            perl) check_known $suite $engine perl perl perl_stacks.pl expected.json 8 ;;
+            python) check_known $suite $engine python python3 python_stacks.py expected.json 20 ;;
+            esac
+        done
+    done
+done
