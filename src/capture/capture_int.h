@@ -26,6 +26,7 @@ typedef struct pt_waiting {
     struct pt_waiting *next; /* of the same bucket */
     uint32_t tid;
     uint64_t since_ns;   /* 0: the thread runs */
+    uint64_t born_ns;    /* of a new thread without a record of a switch; else 0 */
     bool is_ready;       /* it waits for a cpu only: it was preempted */
     bool is_gone;        /* the thread has ended; the record of its last switch is still to come */
     uint32_t pid, start; /* of its process (pt_proc) */
@@ -122,6 +123,8 @@ void pt_waits_on_switch(pt_capture *capture, const pt_perf_record *record);
 /* Resets the row of a thread that ended or begins, since tids are reused. Events per cpu report a
  * switch of a thread after its end, which is no wait. */
 void pt_waits_reset(pt_capture *capture, uint32_t tid, bool is_gone);
+/* A thread of proc begins. Its waits before its events are open have a row of their own. */
+void pt_waits_born(pt_capture *capture, const pt_proc *proc, uint32_t tid, uint64_t now_ns);
 /* By the kernel's walker: c->stack is one of waits; a single wait is over; sums are to be read. */
 void pt_waits_stack(pt_capture *capture, pt_proc *proc, const pt_perf_record *record);
 void pt_waits_ended(pt_capture *capture, const pt_bpf_wait_end *ended);

@@ -406,8 +406,9 @@ static void on_fork(pt_capture *c, const pt_perf_record *r)
     if (child != NULL && child->is_wanted && c->walker != NULL)
         pt_bpf_engine_adopt(c->walker, child->pid);
     const pt_proc *const proc = child != NULL ? child : pt_procs_find(&c->procs, r->task.pid);
-    if (c->ledger != NULL && proc != NULL && proc->is_wanted)
-        pt_ledger_begin(c->ledger, r->task.tid);
+    if (proc == NULL || !proc->is_wanted) return;
+    pt_waits_born(c, proc, r->task.tid, r->time_ns);
+    if (c->ledger != NULL) pt_ledger_begin(c->ledger, r->task.tid);
 }
 
 static void on_end(pt_capture *c, const pt_perf_record *r)

@@ -264,7 +264,14 @@ static bool open_new(pt_event_set *set, pt_event_thread *thread, pid_t pid)
         if (thread->credit > 0 || first < FIRST_PERIOD_MIN_NS) first = FIRST_PERIOD_MIN_NS;
         if (!open_row(set, row, thread->tid, i, first)) return false;
     }
+    thread->before = (pt_event_before){before_ns, (uint64_t)pt_clock_ns(CLOCK_MONOTONIC)};
     return true;
+}
+
+pt_event_before pt_event_set_before(const pt_event_set *set, pid_t tid)
+{
+    const pt_event_thread *const thread = thread_of(set, tid);
+    return thread != NULL ? thread->before : (pt_event_before){0};
 }
 
 static pid_t process_of(pid_t tid)

@@ -33,10 +33,17 @@ typedef struct pt_event_row {
     uint32_t fresh;            /* samples since then */
 } pt_event_row;
 
+/* What a new thread has done before its events were open. */
+typedef struct pt_event_before {
+    uint64_t ran_ns;    /* CPU time */
+    uint64_t opened_ns; /* when they were open, on the clock of the records; 0: not known */
+} pt_event_before;
+
 typedef struct pt_event_thread {
     pid_t pid, tid;       /* tid -1: per cpu */
     uint32_t stack_bytes; /* size of its stack copies */
     uint64_t former_ns;   /* CPU time before its present events were opened */
+    pt_event_before before;
     /* Periods that passed before its events were opened; added to the next sample. */
     uint64_t credit;
     pt_event_row *rows; /* one for each cpu of the set, then the second timer of each, ... */
@@ -96,6 +103,8 @@ bool pt_event_set_add(pt_event_set *set, pid_t pid, pid_t tid, bool is_new);
 /* Adds an existing thread, and lets the kernel report the threads and processes that it starts.
  * Events per cpu have and report all. False as above. */
 bool pt_event_set_follow(pt_event_set *set, pid_t tid);
+/* Zeros: the thread is not new, or gone. */
+pt_event_before pt_event_set_before(const pt_event_set *set, pid_t tid);
 /* Removes a thread. Returns its CPU time by its events; 0: it had none. */
 uint64_t pt_event_set_remove(pt_event_set *set, pid_t tid);
 /* Notes that a process runs another program. If a thread other than the first called exec, it now

@@ -83,9 +83,46 @@ static void end_wait(pt_capture *c, pt_waiting *w, uint32_t cpu, uint64_t now_ns
     pt_sink_add(c->sink, &sample);
 }
 
+/* Counts the waits of a new thread before its events were open, up to a time that is no later than
+ * its first record of a switch: their stacks are not known. */
+static void end_first_waits(pt_capture *c, pt_waiting *w, bool is_out, uint32_t cpu,
+                            uint64_t now_ns)
+{
+    static const uint64_t pc = PT_SINK_START_NOT_SAMPLED;
+    if (w == NULL || w->born_ns == 0) return;
+    const pt_event_before before = pt_event_set_before(&c->set, (pid_t)w->tid);
+    const uint64_t until_ns = is_out && before.opened_ns < now_ns ? before.opened_ns : now_ns;
+    const uint64_t begun_ns = w->born_ns + before.ran_ns;
+    pt_proc *const proc = pt_procs_find(&c->procs, w->pid);
+    w->born_ns = 0;
+    /* A thread that has not run yet waits for its first turn on a cpu. */
+    if (before.ran_ns == 0 || until_ns <= begun_ns || proc == NULL) return;
+    const int64_t waited_ns = (int64_t)(until_ns - begun_ns);
+    const pt_sink_sample sample = {.proc = proc,
+                                   .tid = w->tid,
+                                   .cpu = cpu,
+                                   .time_ns = (int64_t)begun_ns + c->unix_offset_ns,
+                                   .pcs = &pc,
+                                   .kernel_count = 1,
+                                   .count = 1,
+                                   .end = PT_STACK_END_ROOT,
+                                   .values = {0, 0, waited_ns, 0, 1, 0}};
+    c->facts.off_cpu_ns += (uint64_t)waited_ns;
+    pt_sink_add(c->sink, &sample);
+}
+
+void pt_waits_born(pt_capture *c, const pt_proc *proc, uint32_t tid, uint64_t now_ns)
+{
+    if (!c->options.off_cpu || !c->set.plan.is_each_thread) return;
+    pt_waiting *const w = waiting_of(c, tid);
+    w->born_ns = now_ns;
+    w->pid = proc->pid;
+}
+
 void pt_waits_on_switch(pt_capture *c, const pt_perf_record *r)
 {
     pt_waiting *const w = *place_of(c, r->tid);
+    end_first_waits(c, w, r->sched.is_out, r->cpu, r->time_ns);
     if (!r->sched.is_out)
         end_wait(c, w, r->cpu, r->time_ns);
     else if (w != NULL)
@@ -115,7 +152,9 @@ static void end_open_waits(pt_capture *c, uint64_t now_ns)
             bool is_dead = false;
             for (uint32_t at = 0; is_known && at < w->kernel_count; at++)
                 is_dead |= w->pcs[at] - 1 >= start && w->pcs[at] - 1 < limit; /* a return address */
-            if (!is_dead) end_wait(c, w, PT_NONE, now_ns);
+            if (is_dead) continue;
+            end_first_waits(c, w, w->since_ns != 0, PT_NONE, now_ns);
+            end_wait(c, w, PT_NONE, now_ns);
         }
 }
 

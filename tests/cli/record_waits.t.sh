@@ -138,6 +138,49 @@ for _ in 1 2 3 4 5 6 7 8; do
 done
 [ ! -s wrong ] || fail "$(cat wrong)"
 
+it 'has the waits of threads that wait before their events are open, without stacks'
+# Prints how long all threads but the first were off the CPU.
+cat >crowd.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+enum { COUNT = 100 };
+static double off[COUNT];
+static double seconds(clockid_t clock) { struct timespec t; clock_gettime(clock, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static void *run(void *arg)
+{
+    const struct timespec time = {0, 100000000};
+    const double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_THREAD_CPUTIME_ID);
+    nanosleep(&time, NULL);
+    *(double *)arg = seconds(CLOCK_MONOTONIC) - wall - (seconds(CLOCK_THREAD_CPUTIME_ID) - cpu);
+    return NULL;
+}
+int main(void)
+{
+    pthread_t threads[COUNT];
+    double sum = 0;
+    for (int i = 0; i < COUNT; i++) pthread_create(&threads[i], NULL, run, &off[i]);
+    for (int i = 0; i < COUNT; i++) pthread_join(threads[i], NULL), sum += off[i];
+    printf("%f\n", sum);
+}
+C
+cat >whole.py <<'PY'
+import json
+own = float(open('own').read())
+dump = json.load(open('crowd.json'))
+place = {event['type']: i for i, event in enumerate(dump['events'])}
+seen = sum(sample['values'][place['off-cpu']] + sample['values'][place['ready']] for sample in dump['samples']
+           if 'main' not in {frame.get('function') for frame in sample['frames']}) / 1e9
+assert 0.98 * own < seen, (own, seen)
+PY
+${CC:-cc} -O1 -g -pthread -o crowd crowd.c || exit 1
+for _ in 1 2 3 4; do # again as above
+    "$PITOT" record --engine=perf --off-cpu -o crowd.pb.gz ./crowd >own 2>said || fail "$(cat said)"
+    pitot dump --json -n 0 crowd.pb.gz >crowd.json
+    python3 whole.py 2>wrong && break
+done
+[ ! -s wrong ] || fail "$(cat wrong)"
+
 it 'has the stack of a thread that waits all the while'
 cat >rests.c <<'C'
 #include <unistd.h>
