@@ -22,13 +22,10 @@ typedef struct known_process {
     struct known_process *next;    /* of the same bucket */
 } known_process;
 
-/* The programs for waits, and where they are attached; NULL: to each thread, when asked. */
-static const struct {
-    const char *name, *tracepoint;
-} wait_programs[WAIT_PROGRAMS] = {{"pt_bpf_switch", "sched_switch"},
-                                  {"pt_bpf_waking", "sched_waking"},
-                                  {"pt_bpf_fork", "sched_process_fork"},
-                                  [EACH_THREAD] = {"pt_bpf_thread", NULL}};
+/* The programs for waits. The kernel calls EACH_THREAD when asked, the others at the tracepoints of
+ * their sections. */
+static const char *const wait_programs[WAIT_PROGRAMS] = {
+    "pt_bpf_switch", "pt_bpf_waking", "pt_bpf_fork", [EACH_THREAD] = "pt_bpf_thread"};
 
 static const char *const output_names[PT_BPF_OUTPUTS] = {
     [PT_BPF_OUTPUT] = "output", [PT_BPF_PLAIN] = "plain", [PT_BPF_COPIES] = "copies"};
@@ -72,9 +69,24 @@ static void *make_chunk(void *arg, uint32_t number)
     return chunk != MAP_FAILED ? chunk : NULL;
 }
 
+/* Is the kernel locked down so far that no program may read its memory? */
+static bool is_locked_down(void)
+{
+    char text[128] = "";
+    FILE *const file = fopen("/sys/kernel/security/lockdown", "re");
+    if (file == NULL) return false;
+    const bool is_read = fgets(text, sizeof text, file) != NULL;
+    fclose(file);
+    return is_read && strstr(text, "[confidentiality]") != NULL;
+}
+
 static pt_status refuse_load(int error, pt_error *reterr)
 {
     struct stat btf;
+    if (is_locked_down())
+        return pt_error_set(reterr, PT_ERR_SYSTEM,
+                            "the kernel is locked down (lockdown=confidentiality), and denies BPF "
+                            "programs to read its memory");
     if ((error == EPERM || error == EACCES) && geteuid() == 0)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
                             "the kernel denies BPF programs here (possible causes: lockdown, a "
@@ -121,7 +133,7 @@ static bool leave_out_waits(const pt_bpf_engine *engine)
     bool is_right = true;
     for (size_t i = 0; i < WAIT_PROGRAMS; i++) {
         struct bpf_program *const program =
-            engine->lib->object_find_program_by_name(engine->object, wait_programs[i].name);
+            engine->lib->object_find_program_by_name(engine->object, wait_programs[i]);
         is_right &= program != NULL && engine->lib->program_set_autoload(program, false) == 0;
     }
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
@@ -143,7 +155,7 @@ static bool find_fds(pt_bpf_engine *engine, bool has_waits)
     for (size_t i = 0; i < PT_BPF_OUTPUTS; i++)
         is_right &= (engine->output_fd[i] = fd_of_map(engine, output_names[i])) >= 0;
     for (size_t i = 0; i < WAIT_PROGRAMS && has_waits && is_right; i++) {
-        program = lib->object_find_program_by_name(engine->object, wait_programs[i].name);
+        program = lib->object_find_program_by_name(engine->object, wait_programs[i]);
         engine->program_of_wait_fd[i] = program != NULL ? lib->program_fd(program) : -1;
         is_right &= engine->program_of_wait_fd[i] >= 0;
     }
@@ -306,9 +318,8 @@ void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid)
 pt_status pt_bpf_engine_watch(pt_bpf_engine *engine, pt_error *reterr)
 {
     for (size_t i = 0; i < WAIT_PROGRAMS; i++) {
-        if (wait_programs[i].tracepoint == NULL) continue;
-        engine->watch_fd[i] = engine->lib->raw_tracepoint_open(wait_programs[i].tracepoint,
-                                                               engine->program_of_wait_fd[i]);
+        if (i == EACH_THREAD) continue;
+        engine->watch_fd[i] = engine->lib->raw_tracepoint_open(NULL, engine->program_of_wait_fd[i]);
         if (engine->watch_fd[i] >= 0) continue;
         const int error = errno;
         pt_bpf_engine_unwatch(engine);

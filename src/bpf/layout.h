@@ -336,7 +336,11 @@ typedef struct pt_bpf_cpu {
     pt_bpf_perl_walk perl;
     pt_bpf_ruby_walk ruby;
     pt_bpf_stack stack;
-    uint64_t process;     /* a number for the process */
+    uint64_t process; /* a number for the process */
+    uint64_t mm;      /* the address space of a thread that is switched away from */
+    /* Registers of user space, as the kernel has them. Not on the program's stack: it and those of
+     * its functions have 512 bytes together. */
+    uint64_t entry[21];
     uint32_t language;    /* of the frames: PT_BPF_PYTHON, ... */
     uint32_t is_code_new; /* 1: this CPU had no sample with the last frame's code object before */
     uint32_t met_slot;    /* the index in met of the last frame's code object */

@@ -227,12 +227,13 @@ static inline bool read_entry_regs(const struct task_struct *task, const void *f
 /* Reads the registers of a thread that is in the kernel. False: not 64 bit. */
 static inline bool take_entry_regs(pt_bpf_cpu *c, const struct task_struct *task)
 {
-    struct user_regs regs;
+    struct user_regs *const regs = (struct user_regs *)(void *)c->entry;
     const void *from = NULL;
+    _Static_assert(sizeof c->entry == sizeof *regs, "a word for each register");
     if (HAS_TASK_PT_REGS) from = bpf_task_pt_regs(bpf_get_current_task_btf());
-    if (!read_entry_regs(task, from, &regs) || regs.cs != USER_CODE_SEGMENT) return false;
-    COPY_REGS(c, &regs);
-    c->stack.call = call_of(&regs);
+    if (!read_entry_regs(task, from, regs) || regs->cs != USER_CODE_SEGMENT) return false;
+    COPY_REGS(c, regs);
+    c->stack.call = call_of(regs);
     return true;
 }
 
@@ -270,6 +271,7 @@ static inline void add_frames(void *context, pt_bpf_cpu *c, uint32_t pid,
     uint64_t thread = 0;
     c->stack.frame_count = 0;
     c->process = process->mm ^ (uint64_t)pid << 32;
+    if (process->interp.language == PT_BPF_NO_LANGUAGE) return;
     KERNEL_FIELD(thread, task, thread.fsbase);
     if (pt_bpf_begin_frames(c->cpu, pid, thread) == 0) return;
     for (int i = 0; i < PT_BPF_FRAMES_MAX; i++) {

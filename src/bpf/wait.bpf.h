@@ -54,36 +54,24 @@ struct {
 
 enum { RUNNING = 0, DEAD = 0x80 }; /* of task_struct.__state (include/linux/sched.h) */
 
+/* Tasks that the kernel passes to a program here are read without a helper. */
+
 static inline uint64_t state_of_task(const struct task_struct *task)
 {
     const struct task_struct___old *const old = (const void *)task;
-    unsigned state = DEAD;
-    long old_state = DEAD;
-    if (HAS_FIELD(task, __state)) {
-        KERNEL_FIELD(state, task, __state);
-        return state;
-    }
-    KERNEL_FIELD(old_state, old, state);
-    return (uint64_t)old_state;
+    return HAS_FIELD(task, __state) ? task->__state : (uint64_t)old->state;
 }
 
 /* st_mode of the file behind a descriptor; 0: unknown. */
 static inline uint16_t mode_of_file(const struct task_struct *task, uint64_t fd)
 {
-    struct files_struct *files = NULL;
-    struct fdtable *table = NULL;
-    struct file **all = NULL, *file = NULL;
+    const struct files_struct *const files = task->files;
+    const struct fdtable *const table = files != NULL ? files->fdt : NULL;
+    struct file *file = NULL;
     struct inode *inode = NULL;
-    unsigned count = 0;
     uint16_t mode = 0;
-    KERNEL_FIELD(files, task, files);
-    if (files == NULL) return 0;
-    KERNEL_FIELD(table, files, fdt);
-    if (table == NULL) return 0;
-    KERNEL_FIELD(count, table, max_fds);
-    KERNEL_FIELD(all, table, fd);
-    if (all == NULL || fd >= count) return 0;
-    bpf_probe_read_kernel(&file, sizeof file, all + fd);
+    if (table == NULL || fd >= table->max_fds) return 0;
+    bpf_probe_read_kernel(&file, sizeof file, table->fd + fd);
     if (file == NULL) return 0;
     KERNEL_FIELD(inode, file, f_inode);
     if (inode != NULL) KERNEL_FIELD(mode, inode, i_mode);
@@ -92,11 +80,15 @@ static inline uint16_t mode_of_file(const struct task_struct *task, uint64_t fd)
 
 static inline bool is_waiting_for_disk(const struct task_struct *task)
 {
-    uint64_t bits = 0;
-    const uint32_t offset = __builtin_preserve_field_info(task->in_iowait, CORE_FIELD_BYTE_OFFSET);
-    const uint32_t bytes = __builtin_preserve_field_info(task->in_iowait, CORE_FIELD_BYTE_SIZE);
-    if (bytes > sizeof bits) return false;
-    bpf_probe_read_kernel(&bits, bytes, (const uint8_t *)task + offset);
+    uint64_t bits;
+    const void *const at = (const uint8_t *)task +
+                           __builtin_preserve_field_info(task->in_iowait, CORE_FIELD_BYTE_OFFSET);
+    switch (__builtin_preserve_field_info(task->in_iowait, CORE_FIELD_BYTE_SIZE)) {
+    case 1: bits = *(const uint8_t *)at; break;
+    case 4: bits = *(const uint32_t *)at; break;
+    case 8: bits = *(const uint64_t *)at; break;
+    default: return false;
+    }
     bits <<= __builtin_preserve_field_info(task->in_iowait, CORE_FIELD_LEFT_SHIFT);
     return bits >> __builtin_preserve_field_info(task->in_iowait, CORE_FIELD_RIGHT_SHIFT) != 0;
 }
@@ -173,15 +165,15 @@ static inline bool take_stack(void *context, pt_bpf_cpu *c, bool has_regs, uint3
     return send_once(context, c, pid, mm);
 }
 
+/* task: the thread. */
 static inline void switch_away(void *context, pt_bpf_cpu *c, pt_bpf_wait_settings *settings,
-                               bool is_preempted, uint64_t now_ns)
+                               const struct task_struct *task, bool is_preempted, uint64_t now_ns)
 {
-    const uint64_t pid_tgid = bpf_get_current_pid_tgid();
-    const uint32_t pid = (uint32_t)(pid_tgid >> 32), tid = (uint32_t)pid_tgid;
-    const struct task_struct *const task = bpf_get_current_task();
-    uint64_t mm = 0;
+    const uint32_t pid = (uint32_t)task->tgid, tid = (uint32_t)task->pid;
     if (pid == 0) return;
-    KERNEL_FIELD(mm, task, mm);
+    /* By way of the map, since the verifier forbids to compute with pointers. */
+    *(volatile uint64_t *)&c->mm = (uint64_t)task->mm;
+    const uint64_t mm = *(volatile uint64_t *)&c->mm;
     const uint64_t state = state_of_task(task);
     if (mm == 0 || (state & DEAD) != 0) { /* a thread of the kernel, or one that ends */
         bpf_map_delete_elem(&waiting, &tid);
@@ -267,33 +259,31 @@ static inline pt_bpf_cpu *state_for_waits(const pt_bpf_wait_settings *settings)
 }
 
 /* sched_switch: preempt, prev, next */
-SECTION("raw_tp/sched_switch") int pt_bpf_switch(struct tracepoint_args *context)
+SECTION("tp_btf/sched_switch") int pt_bpf_switch(struct tracepoint_args *context)
 {
     const uint32_t zero = 0;
     const uint64_t now_ns = bpf_ktime_get_ns();
     const bool is_preempted = context->at[0] != 0;
+    const struct task_struct *const task = (const void *)context->at[1];
     const struct task_struct *const next = (const void *)context->at[2];
     pt_bpf_wait_settings *const settings = bpf_map_lookup_elem(&wait_settings, &zero);
     pt_bpf_cpu *const c = settings != NULL ? state_for_waits(settings) : NULL;
-    int tid = 0;
     if (c == NULL) return 0;
-    KERNEL_FIELD(tid, next, pid);
-    if (tid != 0) switch_to(context, c, settings, (uint32_t)tid, now_ns);
-    switch_away(context, c, settings, is_preempted, now_ns);
+    const uint32_t tid = (uint32_t)next->pid;
+    if (tid != 0) switch_to(context, c, settings, tid, now_ns);
+    switch_away(context, c, settings, task, is_preempted, now_ns);
     return 0;
 }
 
 /* sched_process_fork: parent, child */
-SECTION("raw_tp/sched_process_fork") int pt_bpf_fork(struct tracepoint_args *context)
+SECTION("tp_btf/sched_process_fork") int pt_bpf_fork(struct tracepoint_args *context)
 {
     const uint32_t zero = 0, pid = (uint32_t)(bpf_get_current_pid_tgid() >> 32);
     const struct task_struct *const child = (const void *)context->at[1];
     const pt_bpf_wait_settings *const settings = bpf_map_lookup_elem(&wait_settings, &zero);
     const pt_bpf_process *const parent = bpf_map_lookup_elem(&processes, &pid);
-    int child_pid = 0;
     if (settings == NULL || parent == NULL || parent->is_wanted == 0) return 0;
-    KERNEL_FIELD(child_pid, child, tgid);
-    const uint32_t key = (uint32_t)child_pid;
+    const uint32_t key = (uint32_t)child->tgid;
     if (key != pid) bpf_map_update_elem(&processes, &key, &settings->adopted, 0);
     return 0;
 }
@@ -334,17 +324,12 @@ SECTION("iter/task") int pt_bpf_thread(struct bpf_iter__task *context)
     const struct task_struct *const task = context->task;
     const pt_bpf_wait_settings *const settings = bpf_map_lookup_elem(&wait_settings, &zero);
     pt_bpf_resting *const r = bpf_map_lookup_elem(&resting, &zero);
-    uint64_t mm = 0;
-    int pid = 0, tid = 0;
     if (task == NULL || settings == NULL || r == NULL) return 0;
-    KERNEL_FIELD(mm, task, mm);
-    KERNEL_FIELD(pid, task, tgid);
-    KERNEL_FIELD(tid, task, pid);
-    r->pid = (uint32_t)pid;
-    r->tid = (uint32_t)tid;
+    r->pid = (uint32_t)task->tgid;
+    r->tid = (uint32_t)task->pid;
     const pt_bpf_process *const process = bpf_map_lookup_elem(&processes, &r->pid);
     const bool is_wanted = process != NULL ? process->is_wanted != 0 : settings->only_known == 0;
-    if (mm == 0 || !is_wanted || !rests(task)) return 0;
+    if (task->mm == NULL || !is_wanted || !rests(task)) return 0;
     const void *regs = NULL;
     if (HAS_TASK_PT_REGS) regs = bpf_task_pt_regs(task);
     if (!describe_resting(r, task, regs)) return 0;
@@ -402,12 +387,10 @@ static inline uint64_t take_waker(void *context, pt_bpf_cpu *c,
 }
 
 /* sched_waking: the woken thread */
-SECTION("raw_tp/sched_waking") int pt_bpf_waking(struct tracepoint_args *context)
+SECTION("tp_btf/sched_waking") int pt_bpf_waking(struct tracepoint_args *context)
 {
     const struct task_struct *const woken = (const void *)context->at[0];
-    int pid = 0;
-    KERNEL_FIELD(pid, woken, pid);
-    const uint32_t tid = (uint32_t)pid;
+    const uint32_t tid = (uint32_t)woken->pid;
     pt_bpf_wait *const w = bpf_map_lookup_elem(&waiting, &tid);
     if (w == NULL || w->since_ns == 0 || w->woken_ns != 0) return 0;
     w->woken_ns = bpf_ktime_get_ns();

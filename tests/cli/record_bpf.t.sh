@@ -13,6 +13,14 @@ if needs clang-14 llvm-strip-14; then
         fail 'src/bpf/dist/sample.x86_64.bpf is not what tools/build-bpf makes'
 fi
 
+it 'fits into the stack that kernels before Linux 6.13 allow a program and its functions'
+if needs llvm-objdump-14 python3; then
+    run python3 "$PITOT_ROOT/tests/cli/bpf_stack.py" "$PITOT_ROOT/src/bpf/dist/sample.x86_64.bpf"
+    expect_status 0
+    expect_stdout_line 'pt_bpf_sample *'
+    expect_equal 'programs with more than 512 bytes' "$(stdout | awk '$2 > 512')" ''
+fi
+
 it 'refuses what its events cannot do'
 run pitot record --engine=bpf --each-thread true
 expect_status 2
@@ -222,6 +230,16 @@ is_copied 'the kernel refused the BPF program: Cannot allocate memory' ./refuse 
 is_copied 'the kernel denies ' ./refuse 5 13 "$PITOT"                                           # the verifier, lockdown
 is_copied 'the kernel refused the BPF program: Function not implemented' ./refuse 5 38 "$PITOT" # seccomp
 is_copied 'libbpf is ' env LD_LIBRARY_PATH=old "$PITOT"
+# Waits are then recorded by events of switches.
+run ./refuse 5 13 "$PITOT" record --off-cpu -o waits.pb.gz sh -c 'sleep 0.2'
+expect_status 0
+run pitot info waits.pb.gz
+expect_stdout_has 'stacks: copied, not walked in the kernel: the kernel denies '
+run pitot top -e off-cpu waits.pb.gz
+expect_stdout_line '*: off-cpu, [1-9]*'
+run ./refuse 5 13 "$PITOT" record --off-cpu --wakers -o wakers.pb.gz true
+expect_status 1
+expect_stderr_has 'the kernel denies '
 run ./refuse 5 13 "$PITOT" record -o copied.pb.gz ./work 0.3 400
 expect_status 0
 expect_stderr_has 'their outermost callers are missing; no BPF program walked them: the kernel denies '
