@@ -157,17 +157,17 @@ static const pt_option record_rows[] = {
          "pitot why -e off-cpu shows the time that threads wait for something, -e ready the "
          "time that they could run and another thread had their CPU, pitot top -e "
          "cpu+off-cpu the CPU time and the waits of each function beside each other. Needs "
-         "root, or kernel.perf_event_paranoid of 1 or less. A wait is recorded when it "
-         "ends; a thread that waits all the while, and functions of Python, PHP, Ruby and Perl, "
-         "are seen with --engine=bpf only."},
+         "root, or kernel.perf_event_paranoid of 1 or less. A thread that waits all the "
+         "while, and functions of Python, PHP, Ruby and Perl, are seen only where the kernel "
+         "allows a BPF program: root, or CAP_BPF and CAP_PERFMON."},
     {.name = "wakers",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, wakers),
-     .help = "with --off-cpu --engine=bpf: record what ends the waits; reports show it with -e "
+     .help = "with --off-cpu: record what ends the waits; reports show it with -e "
              "woken",
      .details = "Waits get the label `waker`, the name of the process that ended them, or "
                 "interrupt. pitot tree -e woken shows the stacks that woke threads, by the time "
-                "that these had waited."},
+                "that these had waited. Needs a BPF program: root, or CAP_BPF and CAP_PERFMON."},
     {.name = "wall",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, wall),
@@ -305,8 +305,9 @@ static int check_settings(const pt_cmd_context *context, const pt_record_setting
             "samples is -F HZ");
     if (perf != NULL && s->engine == PT_ENGINE_PRELOAD)
         return pt_cmd_usage(context, "%s needs perf events, not --engine=preload", perf);
-    if (s->wakers && (!s->off_cpu || s->engine != PT_ENGINE_BPF))
-        return pt_cmd_usage(context, "--wakers needs --off-cpu and --engine=bpf");
+    if (s->wakers && (!s->off_cpu || s->engine == PT_ENGINE_PERF || s->each_thread))
+        return pt_cmd_usage(context, "--wakers needs --off-cpu, and neither --engine=perf nor "
+                                     "--each-thread: a BPF program finds out what ends waits");
     if (s->engine == PT_ENGINE_BPF && s->each_thread)
         return pt_cmd_usage(context,
                             "--each-thread needs --engine=perf: the BPF engine has no such events");

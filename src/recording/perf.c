@@ -35,6 +35,8 @@ typedef struct {
     char *command;      /* the recorded command, as typed */
     char *cgroup;       /* the group's name as in /proc/PID/cgroup */
     bool shows_progress;
+    bool counts_waits;         /* waits are counted in the kernel, by a BPF program */
+    char why_not_counted[512]; /* if that was tried: the reason */
 } perf_run;
 
 /* ---- progress ---- */
@@ -84,7 +86,7 @@ static char *why_copied_text(const perf_run *run, const pt_capture_facts *f)
 {
     const pt_record_settings *const s = run->settings;
     if (s->engine == PT_ENGINE_PERF) return pt_strdup("as --engine=perf asks");
-    if (s->off_cpu) return pt_strdup("as --off-cpu takes; --engine=bpf --off-cpu walks them");
+    if (run->why_not_counted[0] != '\0') return pt_strdup(run->why_not_counted);
     if (f->is_each_thread) return pt_strdup("a BPF program needs events of cpus");
     return pt_strdup(f->why_copied[0] != '\0'
                          ? f->why_copied
@@ -362,10 +364,10 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
 
 /* For --off-cpu, events of threads report the context switches of the recorded threads only; events
  * of CPUs report those of all programs. */
-static bool by_threads(const pt_record_settings *s)
+static bool by_threads(const perf_run *run)
 {
-    return s->each_thread ||
-           (s->off_cpu && s->engine != PT_ENGINE_BPF && !s->all && s->cgroup == NULL);
+    const pt_record_settings *const s = run->settings;
+    return s->each_thread || (s->off_cpu && !run->counts_waits && !s->all && s->cgroup == NULL);
 }
 
 /* Events of a thread end where it gets more rights than we have. */
@@ -389,7 +391,7 @@ static pt_status ask_kernel(perf_run *run, pt_error *reterr)
                                 .period = 1000000,
                                 .user = !s->kernel,
                                 .kernel = !s->user,
-                                .is_each_thread = by_threads(s),
+                                .is_each_thread = by_threads(run),
                                 .has_user_stack = true,
                                 .stack_bytes = PT_STACK_BYTES_FIRST};
     char program[4096];
@@ -400,7 +402,7 @@ static pt_status ask_kernel(perf_run *run, pt_error *reterr)
         pt_permission_ask(&pt_permission_running, &plan, has_command ? &self : run->pids.items,
                           has_command ? 1 : run->pids.count, program, &run->permission, reterr);
     if (status != PT_OK) return status;
-    if (s->engine == PT_ENGINE_BPF && run->permission.is_each_thread)
+    if ((s->engine == PT_ENGINE_BPF || run->counts_waits) && run->permission.is_each_thread)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
                             "--engine=bpf needs root, or a pitot with capabilities: run with sudo, "
                             "or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep %s",
@@ -419,6 +421,22 @@ static pt_status ask_kernel(perf_run *run, pt_error *reterr)
     return PT_OK;
 }
 
+/* Can the recording be made by events of switches, where the kernel does not count waits? */
+static bool may_use_switches(const perf_run *run)
+{
+    const pt_record_settings *const s = run->settings;
+    return run->counts_waits && s->engine != PT_ENGINE_BPF && !s->wakers;
+}
+
+/* Records waits by events of switches. error: why the kernel does not count them; then whatever
+ * refuses these events. */
+static pt_status use_switches(perf_run *run, pt_error *error)
+{
+    snprintf(run->why_not_counted, sizeof run->why_not_counted, "%s", error->message);
+    run->counts_waits = false;
+    return ask_kernel(run, error);
+}
+
 static void say_line(const char *line)
 {
     pt_say("%s", line);
@@ -433,26 +451,30 @@ static pt_status prepare_capture(perf_run *run, pt_error *reterr)
             pt_record_pids("/proc", s->pids.items, s->pids.count, say_line, &run->pids, reterr);
     if (s->cgroup != NULL) status = pt_cgroup_find("/proc", s->cgroup, &run->cgroup, reterr);
     if (status == PT_OK) status = pt_record_can_write(s->output, reterr);
-    if (status == PT_OK) status = ask_kernel(run, reterr);
-    return status;
+    if (status != PT_OK) return status;
+    run->counts_waits = s->off_cpu && s->engine != PT_ENGINE_PERF && !s->each_thread;
+    status = ask_kernel(run, reterr);
+    return status != PT_OK && may_use_switches(run) ? use_switches(run, reterr) : status;
 }
 
 /* A command that is recorded must not wait until the program is loaded. */
 static pt_walk_wish wish_of(const perf_run *run)
 {
     const pt_record_settings *const s = run->settings;
-    if (s->engine == PT_ENGINE_BPF) return PT_WALK_OR_FAIL;
+    if (s->engine == PT_ENGINE_BPF || run->counts_waits) return PT_WALK_OR_FAIL;
     if (s->engine == PT_ENGINE_PERF || s->off_cpu || run->permission.is_each_thread)
         return PT_WALK_NEVER;
     return is_of_others(s) ? PT_WALK_FIRST : PT_WALK_SOON;
 }
 
-static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pid_count)
+static pt_capture_options options_of(perf_run *run)
 {
     const pt_record_settings *const s = run->settings;
+    const bool has_command = run->recording->arg_count > 0;
+    const bool is_child = has_command && !is_of_others(s);
     return (pt_capture_options){
-        .targets = {.pids = pids,
-                    .pid_count = pid_count,
+        .targets = {.pids = is_child ? &run->child.pid : run->pids.items,
+                    .pid_count = is_child ? 1 : run->pids.count,
                     .with_started = s->children,
                     .all = s->all,
                     .cgroup = run->cgroup},
@@ -467,6 +489,8 @@ static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pi
         .walks = wish_of(run),
         .each_thread = run->permission.is_each_thread,
         .duration_ns = s->duration_ns,
+        .until = has_command ? run->child.pid : 0,
+        .awaits_exec = is_child,
         .memory_bytes = run->recording->memory_bytes,
         .tables = run->recording->tables,
         .keep_folder = run->kept.folder,
@@ -505,6 +529,17 @@ static int take_samples(perf_run *run, pt_capture *capture)
     return status != 0 ? status : written;
 }
 
+static pt_status make_capture(perf_run *run, pt_capture **ret_capture, pt_error *reterr)
+{
+    pt_capture_options options = options_of(run);
+    pt_status status = pt_capture_new(&options, ret_capture, reterr);
+    if (status == PT_OK || !may_use_switches(run)) return status;
+    status = use_switches(run, reterr);
+    if (status != PT_OK) return status;
+    options = options_of(run);
+    return pt_capture_new(&options, ret_capture, reterr);
+}
+
 static int run_capture(perf_run *run, pt_error *ret_refusal)
 {
     pt_capture *capture = NULL;
@@ -518,14 +553,9 @@ static int run_capture(perf_run *run, pt_error *ret_refusal)
         if (started != PT_OK) return PT_RECORD_REFUSED;
         pt_record_signals_pass_to(run->child.pid);
     }
-    const bool is_child = has_command && !is_of_others(run->settings);
-    pt_capture_options options = options_of(run, is_child ? &run->child.pid : run->pids.items,
-                                            is_child ? 1 : run->pids.count);
-    options.until = has_command ? run->child.pid : 0;
-    options.awaits_exec = is_child;
     pt_record_signals_take(has_command, &before);
     int status = PT_RECORD_REFUSED;
-    if (pt_capture_new(&options, &capture, ret_refusal) == PT_OK)
+    if (make_capture(run, &capture, ret_refusal) == PT_OK)
         status = take_samples(run, capture);
     else if (has_command)
         pt_record_child_refuse(&run->child);

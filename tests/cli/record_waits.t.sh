@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# pitot record --engine=bpf --off-cpu: waits that a program in the kernel sees. The recorded program's own clocks say what is
+# pitot record --off-cpu: waits that a program in the kernel sees. The recorded program's own clocks say what is
 # right.
 . "$(dirname "$0")/lib.sh"
 
@@ -89,7 +89,7 @@ it 'sums waits exactly, and tells what they are for'
 for how in --timeline --wakers; do
     # Again if the machine stopped the program between its readings of two clocks.
     for _ in 1 2 3 4 5 6 7 8; do
-        "$PITOT" record $how --engine=bpf --off-cpu -o kinds.pb.gz ./kinds >own 2>said || fail "$(cat said)"
+        "$PITOT" record $how --off-cpu -o kinds.pb.gz ./kinds >own 2>said || fail "$(cat said)"
         pitot dump --json -n 0 kinds.pb.gz >kinds.json
         python3 compare.py kinds.json 2>wrong && break
     done
@@ -100,9 +100,11 @@ expect_stdout_has reads_socket
 expect_no_stdout_line '*reads_pipe*'
 
 it 'tells what ends the waits'
-run pitot record --off-cpu --wakers true
-expect_status 2
-expect_stderr_has '--wakers needs --off-cpu and --engine=bpf'
+for options in --wakers '--wakers --off-cpu --engine=perf' '--wakers --off-cpu --each-thread'; do
+    run pitot record $options true
+    expect_status 2
+done
+expect_stderr_has '--wakers needs --off-cpu'
 cat >wakers.py <<'PY'
 import json
 dump = json.load(open('kinds.json'))
@@ -124,7 +126,7 @@ PY
 # has the kernel's frames only. The recorder looks at a quiet program twice a second.
 for before_ms in 1000 2000 4000 8000 0; do
     python3 wakers.py 2>wrong && break
-    "$PITOT" record --wakers --engine=bpf --off-cpu -o kinds.pb.gz ./kinds $before_ms >own 2>said || fail "$(cat said)"
+    "$PITOT" record --wakers --off-cpu -o kinds.pb.gz ./kinds $before_ms >own 2>said || fail "$(cat said)"
     pitot dump --json -n 0 kinds.pb.gz >kinds.json
 done
 [ ! -s wrong ] || fail "$(cat wrong)"
