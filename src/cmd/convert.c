@@ -1,6 +1,7 @@
 /* convert.c: pitot convert: a profile in another format. */
 #include <stddef.h>
 
+#include "cmd/options.h"
 #include "cmd/output.h"
 
 typedef struct {
@@ -9,6 +10,7 @@ typedef struct {
 
 static const pt_option convert_rows[] = {
     PT_OUTPUT_ROWS(convert_settings),
+    PT_PRIVATE_ROWS(convert_settings, output.no_private, output.keep_labels),
 };
 static const pt_option_table convert_options = PT_OPTION_TABLE(convert_rows);
 
@@ -31,7 +33,9 @@ const pt_command pt_command_convert = {
         (const char *const[]){"pitot convert cpu.pb.gz -o cpu.folded", "for flame graph scripts",
                               "pitot convert stacks.txt -o stacks.pb.gz", "for pprof",
                               "pitot convert a.pb.gz --canonical --raw -o a.pb",
-                              "to compare two profiles byte by byte", NULL},
+                              "to compare two profiles byte by byte",
+                              "pitot convert cpu.pb.gz --private -o send.pb.gz",
+                              "without paths, host, command line and foreign labels", NULL},
     .needs = PT_NEEDS_PROFILE | PT_OFFERS_SYMBOLS,
     .max_args = 1,
     .options = &convert_options,

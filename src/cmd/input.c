@@ -71,7 +71,8 @@ const char *pt_cmd_before_title(const pt_cmd_context *context)
     if (pt_query_has_base(&context->query)) return context->query.base_time;
     const pt_base_settings *const asked = context->base;
     const pt_option_list *const names = asked->base.count > 0 ? &asked->base : &asked->diff_base;
-    return names->count == 1   ? names->items[0]
+    const bool is_private = context->query.no_private;
+    return names->count == 1   ? (is_private ? pt_base_name(names->items[0]) : names->items[0])
            : names->count == 0 ? "the base"
                                : "several profiles";
 }

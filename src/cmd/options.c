@@ -392,6 +392,7 @@ static const pt_option query_rows[] = {
      .details = "A profile may name functions to hide together with their callees, such as the "
                 "inside of an allocator (drop_frames and keep_frames of profile.proto). dump "
                 "always shows all frames."},
+    PT_PRIVATE_ROWS(pt_query, no_private, keep_labels),
 };
 const pt_option_table pt_query_options = PT_OPTION_TABLE(query_rows);
 

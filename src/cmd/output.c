@@ -14,6 +14,7 @@
 #include "cmd/options.h"
 #include "render/losses.h"
 #include "transform/one_event.h"
+#include "transform/private.h"
 
 bool pt_cmd_writes_stdout(const pt_output_settings *settings)
 {
@@ -243,6 +244,13 @@ int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
         status = pt_cmd_symbolize(context);
         if (status != PT_EXIT_OK) return status;
         profile = context->profile;
+    }
+    PT_UNREF_PROFILE const pt_profile *clean = NULL;
+    pt_error error = PT_ERROR_INIT;
+    if (settings->no_private) {
+        if (pt_without_private(profile, settings->keep_labels, &clean, &error) != PT_OK)
+            return pt_fail(&error);
+        profile = clean;
     }
     uint32_t event = PT_NONE;
     if (settings->event != NULL) {

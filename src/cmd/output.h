@@ -16,6 +16,8 @@ typedef struct pt_output_settings {
     const char *losses; /* file for the losses as JSON; NULL: none */
     bool raw;
     bool canonical;
+    bool no_private;         /* the profile as pt_without_private makes it */
+    const char *keep_labels; /* with it */
     mode_t mode; /* of files of the profile; PT_MODE_USUAL (0) unless the command sets it */
 } pt_output_settings;
 

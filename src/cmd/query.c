@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/file.h"
 #include "base/near.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -13,6 +14,7 @@
 #include "transform/aggregate.h"
 #include "transform/foreign.h"
 #include "transform/interpreter.h"
+#include "transform/private.h"
 #include "transform/prune.h"
 #include "transform/recursion.h"
 #include "transform/scale.h"
@@ -380,6 +382,39 @@ static int subtract_range(pt_cmd_context *context)
     return status;
 }
 
+/* ---- Private data ---- */
+
+static pt_status clean_profile(const pt_cmd_context *context, const pt_profile **profile,
+                               pt_error *reterr)
+{
+    const pt_profile *clean = NULL;
+    const pt_status status =
+        pt_without_private(*profile, context->query.keep_labels, &clean, reterr);
+    if (status != PT_OK) return status;
+    pt_profile_unref(*profile);
+    *profile = clean;
+    return PT_OK;
+}
+
+int pt_cmd_remove_private(pt_cmd_context *context)
+{
+    pt_error error = PT_ERROR_INIT;
+    const bool answers_all = context->filtered.profile == context->profile;
+    pt_status status = clean_profile(context, &context->profile, &error);
+    if (status == PT_OK && context->answer != NULL) {
+        if (answers_all)
+            replace_answer(context, pt_profile_ref(context->profile));
+        else
+            status = clean_profile(context, &context->filtered.profile, &error);
+        context->answer = context->filtered.profile;
+    }
+    for (int side = 0; side < 2 && status == PT_OK; side++)
+        if (context->side[side] != NULL)
+            status = clean_profile(context, &context->side[side], &error);
+    context->title = pt_base_name(context->title);
+    return status == PT_OK ? PT_EXIT_OK : pt_fail(&error);
+}
+
 int pt_cmd_ask(pt_cmd_context *context)
 {
     int status = subtract_range(context);
@@ -425,7 +460,10 @@ int pt_cmd_ask(pt_cmd_context *context)
         replace_answer(context, pt_collapse_recursion(context->answer,
                                                       (pt_recursion)context->query.recursion,
                                                       &context->diag));
-    context->query_text = whole_query_text(context);
+    if (context->query.no_private) status = pt_cmd_remove_private(context);
+    if (status != PT_EXIT_OK) return status;
+    context->query_text =
+        context->query.no_private ? pt_strdup("--private") : whole_query_text(context);
     context->head = (pt_report_head){
         .title = context->title,
         .summary = summary_as_shown(context),

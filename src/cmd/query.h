@@ -19,6 +19,10 @@ bool pt_query_has_base(const pt_query *query);
  * caller frees. */
 char *pt_query_text(const pt_query *query);
 
+/* Takes private data (transform/private.h) out of what is answered: ->profile, ->answer, ->side and
+ * the titles. Returns the exit status. */
+int pt_cmd_remove_private(pt_cmd_context *context);
+
 /* Rows for a settings struct with a field `fold` (pt_fold_rule): what a row of a report, a node, a
  * box (`what`) is; usual: what frames without a name are counted as. */
 #define PT_FOLD_ROWS(settings, what, usual)                                                        \

@@ -198,10 +198,11 @@ static void add_function_reports(answers *a, const pt_top tops[2])
     static const char *const peek[] = {"--json", "--functions=1", NULL};
     const char *const list[] = {"--json", "--calls", "--functions=1", source, trim, NULL};
     const char *const disasm[] = {"--json", "--functions=1", NULL};
+    const bool shows_code = !a->context->query.no_private;
     a->most = MOST_WITH_CODE;
-    add_functions(a, &tops[0], has_code, "disasm", disasm);
+    if (shows_code) add_functions(a, &tops[0], has_code, "disasm", disasm);
     a->most = MOST_WITH_SOURCE;
-    add_functions(a, &tops[0], has_source, "list", list);
+    if (shows_code) add_functions(a, &tops[0], has_source, "list", list);
     a->most = MOST_WITH_CALLERS;
     for (int by = 0; by < 2; by++)
         add_functions(a, &tops[by], NULL, "peek", peek);

@@ -366,13 +366,16 @@ int pt_cmd_run_resident(const pt_cmd_context *base, const pt_command *command,
         .profile = pt_profile_ref(base->profile),
         .as_read = base->as_read,
         .base = base->base,
-        .side = {base->side[0], base->side[1]},
         .confined = base->confined,
         .title = base->title,
     };
+    for (int side = 0; side < 2; side++)
+        if (base->side[side] != NULL) context.side[side] = pt_profile_ref(base->side[side]);
     const int status = parse_and_run(&context, args, count);
     pt_filtered_done(&context.filtered);
     pt_profile_unref(context.profile);
+    pt_profile_unref(context.side[0]);
+    pt_profile_unref(context.side[1]);
     pt_diag_done(&context.diag);
     free(context.query_text);
     return status;

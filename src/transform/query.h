@@ -14,6 +14,7 @@
  *   mine                              frames of other code folded      foreign.h
  *   granularity                       frames made coarser              aggregate.h
  *   recursion                         calls of functions by themselves recursion.h
+ *   no_private                        names of people and machines     private.h
  */
 #ifndef PT_TRANSFORM_QUERY_H
 #define PT_TRANSFORM_QUERY_H
@@ -22,30 +23,32 @@
 #include <stdint.h>
 
 typedef struct pt_query {
-    const char *event;      /* number, type, or type/unit; NULL = the profile's default */
-    const char *time;       /* keep samples in this range: "start,stop" in seconds, or "10%-20%" */
-    const char *base_time;  /* subtract the samples of this range of the same profile */
-    const char *focus;      /* keep samples with a frame that matches */
-    const char *ignore;     /* drop samples with a frame that matches */
-    const char *hide;       /* drop frames that match; samples left without frames are dropped */
-    const char *show;       /* keep only frames that match */
-    const char *show_from;  /* cut stacks above the frame nearest the root that matches; samples
-                               without one are dropped */
-    const char *prune_from; /* cut stacks below the frame nearest the leaf that matches */
-    const char *tag_focus;  /* keep samples with a label that matches: [key=]range or patterns */
-    const char *tag_ignore; /* drop samples with a label that matches */
-    const char *tag_show;   /* keep only labels whose key matches */
-    const char *tag_hide;   /* drop labels whose key matches */
-    const char *tag_root;   /* "key,key": add a frame for each label at the root; the first one
-                               becomes the root */
-    const char *tag_leaf;   /* the same at the leaf; the last one becomes the leaf */
-    const char *tag_unit;   /* unit of numbers in these frames; "": the smallest */
-    bool mine;              /* keep only the program's own functions */
-    int recursion;          /* pt_recursion */
-    bool no_inlines;        /* keep only the outermost function of each frame */
-    bool relative;          /* percentages of the remaining samples instead of the whole profile */
-    bool native;            /* keep frames of an interpreter's own code */
-    bool all_frames;        /* keep frames that the profile marks for removal (prune.h) */
+    const char *event;       /* number, type, or type/unit; NULL = the profile's default */
+    const char *time;        /* keep samples in this range: "start,stop" in seconds, or "10%-20%" */
+    const char *base_time;   /* subtract the samples of this range of the same profile */
+    const char *focus;       /* keep samples with a frame that matches */
+    const char *ignore;      /* drop samples with a frame that matches */
+    const char *hide;        /* drop frames that match; samples left without frames are dropped */
+    const char *show;        /* keep only frames that match */
+    const char *show_from;   /* cut stacks above the frame nearest the root that matches; samples
+                                without one are dropped */
+    const char *prune_from;  /* cut stacks below the frame nearest the leaf that matches */
+    const char *tag_focus;   /* keep samples with a label that matches: [key=]range or patterns */
+    const char *tag_ignore;  /* drop samples with a label that matches */
+    const char *tag_show;    /* keep only labels whose key matches */
+    const char *tag_hide;    /* drop labels whose key matches */
+    const char *tag_root;    /* "key,key": add a frame for each label at the root; the first one
+                                becomes the root */
+    const char *tag_leaf;    /* the same at the leaf; the last one becomes the leaf */
+    const char *tag_unit;    /* unit of numbers in these frames; "": the smallest */
+    bool mine;               /* keep only the program's own functions */
+    int recursion;           /* pt_recursion */
+    bool no_inlines;         /* keep only the outermost function of each frame */
+    bool relative;           /* percentages of the remaining samples instead of the whole profile */
+    bool native;             /* keep frames of an interpreter's own code */
+    bool all_frames;         /* keep frames that the profile marks for removal (prune.h) */
+    bool no_private;         /* without what identifies people and machines (private.h) */
+    const char *keep_labels; /* labels that stay all the same: "KEY,KEY" */
     bool pprof; /* exactly as google/pprof: its regular expressions (RE2), its reading of labels (a
                    number 0 without a unit is none), its oddities */
 } pt_query;

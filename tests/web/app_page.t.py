@@ -699,6 +699,11 @@ def files_hold_the_samples_that_are_shown(browser):
         equal(download(page, title)[1][:2], '\x1f\x8b')
     contains(download(page, 'Flame graph SVG')[1], '<svg')
     equal(download(page, 'Flame graph PNG'), ['a.folded.png', 2400])
+    page.eval('document.querySelector("#download-list input").click()')  # without private data
+    contains(page.eval('document.querySelector("#download-list a").href'), '/api/filter?to=pprof&private=t')
+    equal(page.eval('[...document.querySelectorAll("#download-list a")].filter(a => !a.href.includes("private=t")).length'), 0)
+    folded = page.eval('fetch([...document.querySelectorAll("#download-list a")].find(a => a.download.endsWith(".folded")).href).then(a => a.text())')
+    equal(folded, 'main;parse;read 300\nmain;parse 200\n')
     page.eval('document.querySelector("#downloads").open = true; document.querySelector("#download-list a").focus()')
     page.key('Escape')
     equal(page.eval('document.querySelector("#downloads").open + document.activeElement.tagName'), 'falseSUMMARY')

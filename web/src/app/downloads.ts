@@ -7,22 +7,28 @@ interface Download {
   title: string;
   help: string;
   end: string; /* of the file's name */
-  from(state: State): string; /* its address */
+  from(state: State, more: Record<string, string>): string; /* its address; more: options */
   becomesPng?: boolean; /* the address has an SVG picture */
 }
 
-const flame = (state: State): string => state.question("flame.svg", {});
-const samples = (state: State, to: string): string => state.question("filter", { to });
+type Options = Record<string, string>;
+
+const PRIVATE: Options = { private: "t" };
+const flame = (state: State, more: Options): string => state.question("flame.svg", more);
+const samples = (state: State, to: string, more: Options): string => state.question("filter", { to, ...more });
+/* The file as it was read; without private data it is a profile of all samples. */
+const whole = (_state: State, more: Options): string =>
+  `${ROOT}/${more.private === undefined ? "download" : `api/filter?${new URLSearchParams({ to: "pprof", ...more })}`}`;
 
 const DOWNLOADS: Download[] = [
-  { title: "Whole profile", help: "profile.proto", end: ".pb.gz", from: () => `${ROOT}/download` },
-  { title: "These samples", help: "profile.proto", end: ".part.pb.gz", from: (s) => samples(s, "pprof") },
-  { title: "These samples", help: "for speedscope", end: ".speedscope.json", from: (s) => samples(s, "speedscope") },
-  { title: "These samples", help: "folded stacks", end: ".folded", from: (s) => samples(s, "folded") },
+  { title: "Whole profile", help: "profile.proto", end: ".pb.gz", from: whole },
+  { title: "These samples", help: "profile.proto", end: ".part.pb.gz", from: (s, more) => samples(s, "pprof", more) },
+  { title: "These samples", help: "for speedscope", end: ".speedscope.json", from: (s, more) => samples(s, "speedscope", more) },
+  { title: "These samples", help: "folded stacks", end: ".folded", from: (s, more) => samples(s, "folded", more) },
   { title: "Flame graph", help: "SVG", end: ".svg", from: flame },
   { title: "Flame graph", help: "PNG", end: ".png", from: flame, becomesPng: true },
-  { title: "Call graph", help: "SVG", end: ".graph.svg", from: (s) => s.question("graph", {}) },
-  { title: "Table", help: "CSV", end: ".csv", from: (s) => s.question("top", { csv: "t", rows: "0" }) },
+  { title: "Call graph", help: "SVG", end: ".graph.svg", from: (s, more) => s.question("graph", more) },
+  { title: "Table", help: "CSV", end: ".csv", from: (s, more) => s.question("top", { csv: "t", rows: "0", ...more }) },
 ];
 
 const PNG_SCALE = 2; /* sharp on screens of twice as many dots */
@@ -50,11 +56,15 @@ async function pngOf(address: string): Promise<string> {
 
 export class Downloads {
   private root = byId<HTMLDetailsElement>("downloads");
+  private removes = element("input", "") as HTMLInputElement; /* private data */
 
   /* title: of the profile. failed: shows why there is no file. */
   constructor(private title: string, private state: () => State, private failed: (e: Error) => void) {
     this.root.hidden = false;
-    byId("download-list").replaceChildren(...DOWNLOADS.map((d) => element("li", "", this.link(d))));
+    this.removes.type = "checkbox";
+    const choice = element("label", "", this.removes, "without private data");
+    choice.title = "Without folders, addresses, labels that are not pitot's, host, command line and comments";
+    byId("download-list").replaceChildren(...DOWNLOADS.map((d) => element("li", "", this.link(d))), element("li", "", choice));
     this.root.addEventListener("keydown", (e) => {
       if (e.key !== "Escape" || !this.root.open) return;
       e.stopPropagation();
@@ -74,9 +84,10 @@ export class Downloads {
     const link = element("a", "", d.title, element("span", "quiet", ` ${d.help}`)) as HTMLAnchorElement;
     link.download = this.title.replace(/^.*\//, "").replace(/(\.pb)?(\.gz)?$/, "") + d.end;
     const point = (): void => {
-      link.href = d.from(this.state());
+      link.href = d.from(this.state(), this.removes.checked ? PRIVATE : {});
     };
     point();
+    this.removes.addEventListener("change", point);
     this.root.addEventListener("toggle", point);
     link.addEventListener("click", (e) => {
       this.close();

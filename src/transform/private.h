@@ -1,0 +1,28 @@
+/* private.h: a profile without what identifies people and machines, or may be a secret, for those
+ * who shall see only where the time went.
+ *
+ *   paths of mapped files and sources   the file's name; of the system's folders also these
+ *                                       (/usr/lib/x86_64-linux-gnu/libc.so.6: /usr/lib/libc.so.6)
+ *   texts: names of functions, labels   addresses (https://...) become [address], paths the file's
+ * name labels                              those that pitot gives stay: process, thread, cpu, name,
+ * time, wait, mark, category, counter; others only if they are named header host, system,
+ * processor, command line, comments, address of documentation, patterns, ids of other tools,
+ * unknown fields go
+ *
+ * Names of functions, files, processes and threads, build ids, numbers of processes, times and
+ * values stay. */
+#ifndef PT_TRANSFORM_PRIVATE_H
+#define PT_TRANSFORM_PRIVATE_H
+
+#include "model/profile.h"
+
+/* keep_labels: "KEY,KEY" of more labels that stay as they are; NULL = none. No string of the result
+ * is unused. Applied again, it changes nothing. PT_ERR_LIMIT: there are too many strings. The
+ * caller unrefs *ret_profile. */
+pt_status pt_without_private(const pt_profile *profile, const char *keep_labels,
+                             const pt_profile **ret_profile, pt_error *reterr);
+
+/* What stays of a path; a part of it, or a text that the caller frees. */
+char *pt_path_without_private(const char *path);
+
+#endif
