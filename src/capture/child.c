@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,6 +51,24 @@ pt_status pt_record_child_start(const char *const *command, pt_record_child *ret
     return pt_error_errno(reterr, error, "%s: cannot be run", command[0]);
 }
 
+/* Why the command was not run. Without a slash in its name, execvp has looked through PATH, and
+ * tells EACCES of any folder there that it could not enter. */
+static pt_status explain_failure(const char *name, int error, pt_error *reterr)
+{
+    const bool is_sought = strchr(name, '/') == NULL;
+    if (is_sought && (error == ENOENT || error == EACCES))
+        return pt_error_set(reterr, PT_ERR_NOTFOUND, "%s: there is no such command%s%s", name,
+                            access(name, X_OK) == 0 ? "; the one in this folder: ./" : "",
+                            access(name, X_OK) == 0 ? name : "");
+    if (error == EACCES && access(name, F_OK) == 0 && access(name, X_OK) != 0)
+        return pt_error_set(reterr, PT_ERR_SYSTEM,
+                            "%s: cannot be run: it is not executable; chmod +x %s, or name the "
+                            "program that runs it first",
+                            name, name);
+    pt_error_errno(reterr, error, "%s: cannot be run", name);
+    return error == ENOENT ? PT_ERR_NOTFOUND : PT_ERR_SYSTEM;
+}
+
 pt_status pt_record_child_go(pt_record_child *child, const char *name, pt_error *reterr)
 {
     int error = 0;
@@ -64,8 +83,7 @@ pt_status pt_record_child_go(pt_record_child *child, const char *name, pt_error 
     child->report_fd = -1;
     if (got != (ssize_t)sizeof error) return PT_OK;
     pt_record_child_wait(child);
-    pt_error_errno(reterr, error, "%s: cannot be run", name);
-    return error == ENOENT ? PT_ERR_NOTFOUND : PT_ERR_SYSTEM;
+    return explain_failure(name, error, reterr);
 }
 
 void pt_record_child_refuse(pt_record_child *child)

@@ -20,6 +20,7 @@
 #include "cmd/options.h"
 #include "cmd/query.h"
 #include "load/fetch.h"
+#include "recording/recording.h"
 #include "symbolize/symbolize.h"
 #include "terminal/pager.h"
 #include "terminal/progress.h"
@@ -151,8 +152,9 @@ static bool is_nameless(const pt_diag_fact *fact)
 }
 
 /* Prints one line about all files with nameless addresses. */
-static void say_nameless(const pt_diag *diag)
+static void say_nameless(const pt_cmd_context *context)
 {
+    const pt_diag *const diag = &context->diag;
     uint64_t sum = 0;
     size_t reasons = 0;
     const pt_diag_fact *most = NULL;
@@ -163,9 +165,12 @@ static void say_nameless(const pt_diag *diag)
         sum += fact->count;
         reasons++;
     }
-    pt_say("%s addresses without a name; %s of them: %s; `pitot dump -n 1` lists %zu more reasons",
-           pt_count_of(sum).text, pt_count_of(most->count).text, most->text + NAMELESS_BYTES,
-           reasons - 1);
+    const bool is_one = context->title != NULL && context->title_memory == NULL;
+    const bool is_usual = !is_one || strcmp(context->title, PT_DEFAULT_PROFILE) == 0;
+    PT_FREE char *name = is_usual ? pt_strdup("") : pt_record_command_text(&context->title, 1);
+    pt_say("%s without a name; %s of them: %s; `pitot dump -n 1%s%s` lists %zu more reasons",
+           pt_count_noun(sum, "addresses").text, pt_count_of(most->count).text,
+           most->text + NAMELESS_BYTES, is_usual ? "" : " ", name, reasons - 1);
 }
 
 static void say_fact(const pt_diag_fact *fact)
@@ -176,8 +181,9 @@ static void say_fact(const pt_diag_fact *fact)
     pt_buf_done(&text);
 }
 
-static void say_facts(const pt_diag *diag, bool lists_all)
+static void say_facts(const pt_cmd_context *context, bool lists_all)
 {
+    const pt_diag *const diag = &context->diag;
     size_t reasons = 0;
     for (size_t i = 0; i < diag->count; i++)
         reasons += is_nameless(&diag->facts[i]);
@@ -188,7 +194,7 @@ static void say_facts(const pt_diag *diag, bool lists_all)
         if (!is_short || !is_nameless(fact)) {
             say_fact(fact);
         } else if (!is_said) {
-            say_nameless(diag);
+            say_nameless(context);
             is_said = true;
         }
     }
@@ -262,7 +268,7 @@ static int give_and_run(pt_cmd_context *context, void *settings)
         status = pt_cmd_load(context);
     if (status == PT_EXIT_OK && needs & PT_NEEDS_QUERY) status = pt_cmd_ask(context);
     if (status == PT_EXIT_OK) status = command->run(context, settings);
-    say_facts(&context->diag, (command->needs & PT_TELLS_ALL) != 0);
+    say_facts(context, (command->needs & PT_TELLS_ALL) != 0);
     if (status == PT_EXIT_OK && context->loaded.damaged_count + context->loaded.failed_count > 0)
         status = PT_EXIT_DAMAGED;
     return status;

@@ -216,7 +216,8 @@ static void put_row(pt_out *out, const pt_look *look, const char *unit, int widt
     pt_outf(out, "%*s %7s  ", width, pt_value_of(unit, value).text, pt_percent_of(share).text);
     pt_text_colour(out, look, colour);
     pt_out_text(out, is_key ? "" : "  ");
-    pt_text_put(out, name, 0);
+    const size_t used = (size_t)width + strlen(" 100.0%  ") + (is_key ? 1 : 3);
+    pt_text_put(out, name, pt_text_fit_row(look, used, name, "", "").name);
     pt_text_colour_end(out, look, colour);
     pt_out_char(out, '\n');
 }

@@ -329,7 +329,7 @@ run pitot record --engine=preload -o daemon.pb.gz sh -c './burn 600 >/dev/null 2
     worked() { [ "$(ls "/proc/$1/task" | wc -l)" = 2 ] && [ "$(awk "{ print \$14 }" "/proc/$1/stat")" -ge 20 ]; } # 0.2 s
     until worked $! || ! kill -0 $!; do sleep 0.01; done'
 expect_status 0
-expect_stderr_line '* processes still run*'
+expect_stderr_line '*1 process still running;*'
 eventually left "$(cat daemon)" || fail "$(ls "/proc/$(cat daemon)/task"; grep perf_event "/proc/$(cat daemon)/maps")"
 kill "$(cat daemon)"
 
@@ -461,6 +461,15 @@ expect_stderr_line 'pitot: sh was ended by signal 15 (*)'
 run pitot record --engine=preload -o x.pb.gz ./not-there
 expect_status 127
 expect_stderr 'pitot: ./not-there: cannot be run: No such file or directory'
+run pitot record --engine=preload -o none.pb.gz not-there
+expect_stderr 'pitot: not-there: there is no such command'
+printf 'exit 0\n' >not-runnable
+run pitot record --engine=preload -o none.pb.gz ./not-runnable
+expect_status 126
+expect_stderr 'pitot: ./not-runnable: cannot be run: it is not executable; chmod +x ./not-runnable, or name the program that runs it first'
+chmod +x not-runnable
+run pitot record --engine=preload -o none.pb.gz not-runnable
+expect_stderr 'pitot: not-runnable: there is no such command; the one in this folder: ./not-runnable'
 run pitot record --engine=preload -o x.pb.gz ./burn.c
 expect_status 126
 

@@ -268,6 +268,7 @@ for columns in 50 60 80 100 132; do
         printf '%s\n' "top -n 0 '$golden'" "diff -n 0 '$golden' '$golden'"
         [ "$columns" -lt 60 ] || printf '%s\n' "tree '$golden'" "peek . '$golden'"
     done >wide
-    [ "$columns" -ge 60 ] || sed -i '/^diff/d' wide
+    echo "tags '$PITOT_ROOT/tests/golden/chrome-trace/page.json.gz'" >>wide
+    [ "$columns" -ge 60 ] || sed -i '/^diff/d; /^tags/d' wide
     on_terminals columns $columns <wide
 done

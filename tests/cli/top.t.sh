@@ -288,7 +288,7 @@ expect_stderr_lines 3
 expect_stderr_line 'pitot: 2 addresses without a name: /nowhere/lib1.so: there is no such program or library here'
 run pitot top 4.prof
 expect_status 0
-expect_stderr 'pitot: 10 addresses without a name; 4 of them: /nowhere/lib3.so: there is no such program or library here; `pitot dump -n 1` lists 3 more reasons'
+expect_stderr 'pitot: 10 addresses without a name; 4 of them: /nowhere/lib3.so: there is no such program or library here; `pitot dump -n 1 4.prof` lists 3 more reasons'
 run pitot dump -n 1 4.prof
 expect_stderr_lines 4
 
