@@ -116,8 +116,7 @@ static const pt_option record_rows[] = {
          "takes them for every COMMAND. "
          "bpf is perf with a program in the kernel that walks the stacks there, up to 1,024 frames "
          "(root, or CAP_BPF and CAP_PERFMON; libbpf); it sees the functions of Python, PHP, "
-         "Ruby and Perl. Where auto takes perf and bpf can be had, it takes bpf, but not with "
-         "--off-cpu. "
+         "Ruby and Perl. Where auto takes perf and bpf can be had, it takes bpf. "
          "perf always copies stacks, and sees no such functions. `pitot info` shows the engine of "
          "a recording and the reason."},
     {.name = "event",
@@ -515,7 +514,7 @@ const pt_command pt_command_record = {
         "or Perl is recorded by pitot's library, with the functions of the language. So is every "
         "COMMAND where the kernel forbids perf events, and with --wall and --split. With options "
         "that need perf events, no functions of these languages are recorded; as root those of "
-        "Python, PHP, Ruby and Perl are, with --off-cpu only if --engine=bpf is given, too.",
+        "Python, PHP, Ruby and Perl are.",
     .examples = record_examples,
     .max_args = SIZE_MAX,
     .stops_at_argument = true,
