@@ -655,6 +655,35 @@ static char *take_step(const char **at)
     return pt_buf_take(&name, NULL);
 }
 
+/* Adds to a row's total, once for each item. */
+static void count_row(planting *t, uint32_t *marked, uint32_t row, uint64_t i, int64_t value)
+{
+    if (row == PT_NONE || marked[row] == i + 1) return;
+    marked[row] = (uint32_t)i + 1;
+    pt_saturating_into(&t->tree->row_total[row], value);
+}
+
+/* Counts what the first `count` items have at the root's box, whose row is `top`, and below it. */
+static void count_rows(planting *t, uint64_t count, uint32_t top)
+{
+    const uint32_t rows = t->fold->count;
+    PT_FREE uint32_t *marked = pt_alloc(rows, sizeof *marked); /* the last item, plus 1 */
+    t->tree->row_self = pt_alloc(rows, sizeof *t->tree->row_self);
+    t->tree->row_total = pt_alloc(rows, sizeof *t->tree->row_total);
+    for (uint64_t i = 0; i < count; i++) {
+        item it = t->item[i];
+        const int64_t value = pt_saturating_add(pt_saturating_add(it.value, -it.base), -it.base);
+        uint32_t last = top;
+        count_row(t, marked, top, i, value);
+        while (it.frames > 0) {
+            bool inlined;
+            last = take_name(t, &it, next_location(t, &it), &inlined);
+            count_row(t, marked, last, i, value);
+        }
+        if (last != PT_NONE) pt_saturating_into(&t->tree->row_self[last], value);
+    }
+}
+
 static uint32_t find_row(const pt_fold *fold, const char *name)
 {
     for (uint32_t row = 0; row < fold->count; row++) {
@@ -664,12 +693,14 @@ static uint32_t find_row(const pt_fold *fold, const char *name)
     return PT_NONE;
 }
 
-/* Leaves the first `count` items that go on with these names, behind them. */
-static uint64_t follow_path(planting *t, uint64_t count, const char *path)
+/* Leaves the first `count` items that go on with these names, behind them. *ret_row: the row of the
+ * last name; PT_NONE if there is none. */
+static uint64_t follow_path(planting *t, uint64_t count, const char *path, uint32_t *ret_row)
 {
+    *ret_row = PT_NONE;
     while (*path != '\0') {
         PT_FREE char *name = take_step(&path);
-        const uint32_t row = find_row(t->fold, name);
+        const uint32_t row = *ret_row = find_row(t->fold, name);
         uint64_t kept = 0;
         for (uint64_t i = 0; i < count; i++) {
             item it = t->item[i];
@@ -730,7 +761,9 @@ static void close_gaps(planting *t, uint64_t count)
 static group root_of(planting *t)
 {
     uint64_t count = t->request->in_order ? put_samples_in_order(t) : put_stacks(t);
-    if (t->request->under != NULL) count = follow_path(t, count, t->request->under);
+    uint32_t top = PT_NONE;
+    if (t->request->under != NULL) count = follow_path(t, count, t->request->under, &top);
+    if (t->request->counts_rows) count_rows(t, count, top);
     group root = {.name = PT_NONE, .location = PT_NONE};
     for (uint64_t i = 0; i < count; i++)
         weigh_item(&root, &t->item[i], false);
@@ -806,5 +839,7 @@ void pt_calltree_done(pt_calltree *tree)
     free(tree->total_base);
     free(tree->start);
     free(tree->width);
+    free(tree->row_self);
+    free(tree->row_total);
     *tree = (pt_calltree){0};
 }

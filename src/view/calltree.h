@@ -43,6 +43,7 @@ typedef struct pt_calltree_request {
     /* Only what lies below the node of these names, which becomes the root; NULL = all. Separated
        by ';', with '\\' before a ';' or '\\' of a name. Borrowed. */
     const char *under;
+    bool counts_rows; /* row_self and row_total; not in order of time */
     /* In order of thread and time. The profile has times, and no value is negative. */
     bool in_order;
     /* In order: only samples that lie wholly in these values, counted from the left edge.
@@ -66,6 +67,10 @@ typedef struct pt_calltree {
      * to its right one: its total, or of a folded node also the gaps between what it stands for,
      * each of them lighter than min_weight. */
     uint64_t *start, *width;
+    /* NULL unless the request counts rows: per row of the fold what it costs at or below the root,
+     * whichever nodes are folded; of a difference its change. A row that calls itself counts once.
+     */
+    int64_t *row_self, *row_total;
 } pt_calltree;
 
 /* Builds the tree; nothing is borrowed. PT_ERR_LIMIT when there are 2^32-1 nodes or more;

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/saturate.h"
 #include "model/sums.h"
 #include "transform/filter.h"
 #include "view/calltree.h"
@@ -311,10 +312,10 @@ static void keep_nodes(building *b, const pt_flame_request *request)
 
 /* ---- functions ---- */
 
-static void add_function(building *b, const pt_top_row *row)
+static void add_function(building *b, const char *name, int64_t self, int64_t total)
 {
     b->flame->function[b->flame->function_count++] =
-        (pt_flame_function){.name = add_text(b, row->name), .self = row->self, .total = row->total};
+        (pt_flame_function){.name = add_text(b, name), .self = self, .total = total};
 }
 
 /* The first rows by self, then the first rows by total that are not among them. */
@@ -329,17 +330,55 @@ static pt_status add_functions(building *b, const pt_flame_request *asked, pt_er
     if (status != PT_OK) return status;
     b->flame->function = pt_alloc(2 * PT_FLAME_FUNCTIONS, sizeof *b->flame->function);
     for (size_t i = 0; i < self.count; i++)
-        add_function(b, &self.row[i]);
+        add_function(b, self.row[i].name, self.row[i].self, self.row[i].total);
     for (size_t i = 0; i < total.count; i++) {
         bool is_there = false;
         for (size_t k = 0; k < self.count; k++)
             is_there |= self.row[k].id == total.row[i].id;
-        if (!is_there) add_function(b, &total.row[i]);
+        if (!is_there) add_function(b, total.row[i].name, total.row[i].self, total.row[i].total);
     }
     b->flame->more_functions = self.count + self.more - b->flame->function_count;
     pt_top_done(&self);
     pt_top_done(&total);
     return PT_OK;
+}
+
+typedef struct {
+    const building *b;
+    const int64_t *first, *second; /* columns of the tree's rows: the order */
+} row_order;
+
+static int compare_rows(const void *left, const void *right, void *context)
+{
+    const row_order *const order = context;
+    const uint32_t x = *(const uint32_t *)left, y = *(const uint32_t *)right;
+    const int first = pt_compare_magnitudes(order->first[x], order->first[y]);
+    if (first != 0) return first;
+    const int second = pt_compare_magnitudes(order->second[x], order->second[y]);
+    return second != 0 ? second : pt_fold_compare(order->b->fold, x, y);
+}
+
+/* The same of what is at and below the root's box, from the sums of the tree. */
+static void add_functions_below(building *b)
+{
+    const int64_t *const self = b->tree->row_self, *const total = b->tree->row_total;
+    PT_FREE uint32_t *row = pt_alloc(b->fold->count, sizeof *row);
+    PT_FREE bool *is_there = pt_alloc(b->fold->count, sizeof *is_there);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < b->fold->count; i++)
+        if (self[i] != 0 || total[i] != 0) row[count++] = i;
+    b->flame->function = pt_alloc(2 * PT_FLAME_FUNCTIONS, sizeof *b->flame->function);
+    for (int by_total = 0; by_total < 2; by_total++) {
+        row_order order = {b, by_total ? total : self, by_total ? self : total};
+        if (count > 1) qsort_r(row, count, sizeof *row, compare_rows, &order);
+        for (uint32_t i = 0; i < count && i < PT_FLAME_FUNCTIONS; i++) {
+            if (is_there[row[i]]) continue;
+            is_there[row[i]] = true;
+            PT_FREE char *name = pt_fold_text(b->fold, row[i]);
+            add_function(b, name, self[row[i]], total[row[i]]);
+        }
+    }
+    b->flame->more_functions = count - b->flame->function_count;
 }
 
 /* ---- building ---- */
@@ -388,9 +427,10 @@ static pt_status fill_flame(building *b, const pt_flame_request *request, pt_err
     keep_nodes(b, request);
     b->flame->narrow = b->narrow.items;
     b->flame->narrow_count = (uint32_t)b->narrow.count;
-    const bool is_whole = request->under == NULL &&
-                          request->part_end == 0; /* functions are counted over everything */
-    return is_whole && b->flame->cut_nodes > 0 ? add_functions(b, request, reterr) : PT_OK;
+    if (b->flame->cut_nodes == 0 || request->part_end != 0) return PT_OK;
+    if (request->under == NULL) return add_functions(b, request, reterr);
+    if (b->tree->row_self != NULL) add_functions_below(b);
+    return PT_OK;
 }
 
 static pt_status check_order(const pt_profile *p, bool has_negative, pt_error *reterr)
@@ -427,6 +467,7 @@ pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *reques
         .inverted = request->inverted,
         .splits = has_base,
         .under = request->under,
+        .counts_rows = request->under != NULL && !request->in_order,
         .in_order = request->in_order,
         .part_start = request->part_start,
         .part_end = request->part_end,

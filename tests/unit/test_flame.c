@@ -69,6 +69,22 @@ static void assert_conserved(const pt_flame *f)
     assert_int_equal(self + f->cut_total, f->total);
 }
 
+typedef struct {
+    const char *name;
+    int64_t self, total;
+} function_row;
+
+static void assert_functions(const pt_flame *f, const function_row *rows, size_t count)
+{
+    assert_int_equal(f->function_count, count);
+    assert_int_equal(f->more_functions, 0);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(pt_flame_text(f, f->function[i].name), rows[i].name);
+        assert_int_equal(f->function[i].self, rows[i].self);
+        assert_int_equal(f->function[i].total, rows[i].total);
+    }
+}
+
 /* ---- the view ---- */
 
 static void stacks_are_merged_from_the_root_widest_first(void **state)
@@ -163,17 +179,8 @@ static void functions_are_counted_before_anything_is_cut(void **state)
     const pt_profile *p = profile_of("n/count", "a 900\na;c 45\nb;c 45\nd 10\n");
     PT_FREE_FLAME pt_flame *f = flame_of(p, 10, 0);
     assert_drawn(f, "all 0 1000\n a 900 945\n");
-    static const struct {
-        const char *name;
-        int64_t self, total;
-    } rows[] = {{"a", 900, 945}, {"c", 90, 90}, {"d", 10, 10}, {"b", 0, 45}};
-    assert_int_equal(f->function_count, 4);
-    assert_int_equal(f->more_functions, 0);
-    for (size_t i = 0; i < 4; i++) {
-        assert_string_equal(pt_flame_text(f, f->function[i].name), rows[i].name);
-        assert_int_equal(f->function[i].self, rows[i].self);
-        assert_int_equal(f->function[i].total, rows[i].total);
-    }
+    assert_functions(
+        f, (const function_row[]){{"a", 900, 945}, {"c", 90, 90}, {"d", 10, 10}, {"b", 0, 45}}, 4);
     PT_FREE_FLAME pt_flame *whole = flame_of(p, 0, 0);
     assert_int_equal(whole->function_count, 0);
     pt_profile_unref(p);
@@ -298,6 +305,26 @@ static void boxes_too_narrow_in_the_whole_are_wide_enough_below_a_path(void **st
     PT_FREE_FLAME pt_flame *f = flame_with(p, &(pt_flame_request){.width_px = 100, .under = "a;b"});
     assert_drawn(f, "all 0 5\n c 3 3\n d 2 2\n");
     pt_profile_unref(p);
+}
+
+/* c is narrow twice below m, b calls itself, and what c costs elsewhere does not count. */
+static void functions_below_a_path_are_counted_before_anything_is_cut(void **state)
+{
+    PT_UNREF_PROFILE const pt_profile *p =
+        profile_of("n/count", "m;a 900\nm;a;c 45\nm;b;c;b 45\nm;d 10\nelse;c 77\nelse;m 7\n");
+    const pt_flame_request request = {.width_px = 10, .under = "m"};
+    PT_FREE_FLAME pt_flame *f = flame_with(p, &request);
+    assert_drawn(f, "all 0 1000\n a 900 945\n");
+    assert_functions(
+        f,
+        (const function_row[]){
+            {"a", 900, 945}, {"c", 45, 90}, {"b", 45, 45}, {"d", 10, 10}, {"m", 0, 1000}},
+        5);
+    PT_UNREF_PROFILE const pt_profile *difference =
+        profile_of("n/count", "m;a 900\nm;a -100\nm;d -10\nm;d 4\nelse -3\n");
+    PT_FREE_FLAME pt_flame *changes = flame_with(difference, &request);
+    assert_functions(changes, (const function_row[]){{"a", 800, 800}, {"d", -6, -6}, {"m", 0, 794}},
+                     3);
 }
 
 /* ---- in order of time ---- */
@@ -909,6 +936,7 @@ int main(void)
         cmocka_unit_test(an_inverted_graph_has_callers_below),
         cmocka_unit_test(a_path_leads_to_the_box_that_is_drawn),
         cmocka_unit_test(boxes_too_narrow_in_the_whole_are_wide_enough_below_a_path),
+        cmocka_unit_test(functions_below_a_path_are_counted_before_anything_is_cut),
         cmocka_unit_test(in_order_of_time_a_box_is_a_run_of_samples_of_a_thread),
         cmocka_unit_test(an_order_needs_times_and_one_side),
         cmocka_unit_test(in_order_nothing_is_lost_and_nothing_lies_upon_another),

@@ -220,8 +220,12 @@ def what_is_left_out_comes_when_its_box_is_zoomed(browser):
     page.key('Backspace')  # what was fetched is still there
     table('few', *leaves)
     page.key('Backspace')
-    table('many', 'few', *leaves)  # counted without the graph
+    under_many = ['many', 'deep', 'deeper', 'bottom']
+    table('few', *leaves, *under_many)  # counted without the graph
     equal(address(page), '/ui/flamegraph')
+    page = browser.open(WIDE + '/ui/?zoom=many')
+    table(*under_many)  # so are those of boxes that are too narrow in every zoom
+    equal(page.text('#rows'), '100.0%100.0%many<0.01%<0.01%bottom0%<0.01%deep0%<0.01%deeper')
 
 
 def reports_say_the_same_as_the_commands(browser):
@@ -792,7 +796,7 @@ def write_profiles():
     leaves narrower; timed.txt, 10 s with a sample each 10 ms, in which `stall` has one each ms from 6.4 s to 6.45 s."""
     write_folded('a.folded', STACKS)
     write_folded('b.folded', {**STACKS, 'main;parse;read': 610, 'main;emit;write': 402})
-    write_folded('wide.folded', {'many': 10 ** 7, **{f'few;leaf{i}': 20 for i in range(20)}})
+    write_folded('wide.folded', {'many': 10 ** 7, 'many;deep;bottom': 1, 'many;deeper;bottom': 1, **{f'few;leaf{i}': 20 for i in range(20)}})
     times = [(ms, 'usual') for ms in range(0, 10000, 10)] + [(ms, 'stall') for ms in range(6400, 6450)]
     with open(os.path.join(FOLDER, 'timed.txt'), 'w') as f:
         for ms, name in sorted(times):

@@ -44,6 +44,7 @@ export interface FlameData {
   narrow?: { parent: number[]; start: number[]; width: number[] }; /* in order of time: where branches were left out */
   cut: { nodes: number; total: number };
   functions: { name: number[]; self: number[]; total: number[]; more: number };
+  counted?: number; /* the node of `functions`, if it is not the root; the renderer does not write it */
 }
 
 export const SCHEMA = 1;
@@ -336,7 +337,8 @@ export function detailed(tree: Tree, at: number, more: FlameData): FlameData {
       shade: more.frames.shade.concat(of(data.frames.shade)),
     },
     nodes: joined,
-    functions: { name: [], self: [], total: [], more: 0 },
+    functions: more.functions,
+    counted: path.length - 1,
   };
   return { ...made, strings: more.strings.concat(texts) };
 }

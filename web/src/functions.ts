@@ -36,9 +36,10 @@ export function functionsUnder(tree: Tree, top: number): FunctionRow[] {
   return rows;
 }
 
-/* The leading functions of everything, counted before anything was cut; empty when nothing was. */
-export function functionsOfAll(tree: Tree): FunctionRow[] {
-  const { strings, functions } = tree.data;
+/* The leading functions under a box, counted before anything was cut; empty when nothing was, or nobody counted. */
+export function functionsCounted(tree: Tree, top: number): FunctionRow[] {
+  const { strings, functions, counted } = tree.data;
+  if (top !== (counted || 0)) return [];
   return functions.name.map((name, i) => ({
     name: strings[name],
     self: functions.self[i],

@@ -2,7 +2,7 @@
 
 import { Tree } from "./data";
 import { byId, element } from "./dom";
-import { FunctionRow, functionsOfAll, functionsUnder, groupsUnder } from "./functions";
+import { FunctionRow, functionsCounted, functionsUnder, groupsUnder } from "./functions";
 import { boxColour } from "./palette";
 import { formWithin } from "./text";
 import { grouped, percent, signed } from "./units";
@@ -57,7 +57,7 @@ export class Panel {
   }
 
   show(zoom: number, dark: boolean): void {
-    this.rows = zoom === 0 ? functionsOfAll(this.tree) : [];
+    this.rows = functionsCounted(this.tree, zoom);
     this.others = this.rows.length > 0 ? this.tree.data.functions.more : 0;
     const exact = this.rows.length > 0;
     if (!exact) this.rows = functionsUnder(this.tree, zoom);
