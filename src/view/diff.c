@@ -240,8 +240,22 @@ static double dispersion_of(const diffing *d, const side_sum side[2], double who
     return factor * fmax(1, expected > 0 ? squares / expected : 1);
 }
 
-/* Makes interval and p from what the two sides have. bound_p: error of the bound "at least". */
-static void judge_change(const diffing *d, const side_sum side[2], double whole, double bound_p,
+/* How many deviations the interval of a change and the bound "at least" lie beside it. */
+typedef struct {
+    double interval, bound;
+} reach;
+
+/* They are the same for all rows: it takes long to find them. bound_p: error of the bound. */
+static reach find_reach(const diffing *d, double bound_p)
+{
+    const double df = (double)d->run_count - 2, out = 1 - d->request->confidence;
+    return (reach){
+        .interval = df > 0 ? pt_student_quantile(out, df) : pt_normal_quantile(1 - out / 2),
+        .bound = df > 0 ? pt_student_quantile(2 * bound_p, df) : pt_normal_quantile(1 - bound_p)};
+}
+
+/* Makes interval and p from what the two sides have. */
+static void judge_change(const diffing *d, const side_sum side[2], double whole, reach far,
                          pt_change *c)
 {
     double df;
@@ -254,12 +268,8 @@ static void judge_change(const diffing *d, const side_sum side[2], double whole,
     if (dispersion < 1e-12 || side[0].count + side[1].count <= 0) return;
     const double a = side[0].count / dispersion, b = side[1].count / dispersion;
     const double wa = side[0].weight * dispersion, wb = side[1].weight * dispersion;
-    const double out = 1 - d->request->confidence;
-    const double z = df > 0 ? pt_student_quantile(out, df) : pt_normal_quantile(1 - out / 2);
-    const double far =
-        df > 0 ? pt_student_quantile(2 * bound_p, df) : pt_normal_quantile(1 - bound_p);
-    c->interval = pt_poisson_difference(a, wa, b, wb, z);
-    const pt_interval sure = pt_poisson_difference(a, wa, b, wb, far);
+    c->interval = pt_poisson_difference(a, wa, b, wb, far.interval);
+    const pt_interval sure = pt_poisson_difference(a, wa, b, wb, far.bound);
     c->doubt = c->change - sure.low;
     c->at_least = sure.low > 0 ? sure.low : sure.high < 0 ? sure.high : 0;
     if (df > 0)
@@ -270,19 +280,19 @@ static void judge_change(const diffing *d, const side_sum side[2], double whole,
 
 /* which: 0 of self, 1 of total. */
 static pt_change change_of(const diffing *d, const cell *cells, size_t which, double whole,
-                           double bound_p)
+                           reach far)
 {
     side_sum side[2] = {sum_side(d, PT_BEFORE, cells, which), sum_side(d, PT_AFTER, cells, which)};
     weigh_sides(side);
     pt_change c = {
         .value = {side[0].sum / (double)side[0].runs, side[1].sum / (double)side[1].runs}};
     c.change = c.value[PT_AFTER] - c.value[PT_BEFORE];
-    judge_change(d, side, whole, bound_p, &c);
+    judge_change(d, side, whole, far, &c);
     return c;
 }
 
 /* The change of the totals of the profiles. It is never normalized: normalized totals are equal. */
-static pt_change change_of_all(const diffing *d, double bound_p)
+static pt_change change_of_all(const diffing *d, reach far)
 {
     const pt_diff_request *asked = d->request;
     pt_diff_request plain = *asked;
@@ -297,7 +307,7 @@ static pt_change change_of_all(const diffing *d, double bound_p)
         cells[run].value[0] = d->table[run].draws.value;
         cells[run].squares[0] = d->table[run].draws.squares;
     }
-    const pt_change c = change_of(&whole, cells, 0, 0, bound_p);
+    const pt_change c = change_of(&whole, cells, 0, 0, far);
     free(whole.table);
     return c;
 }
@@ -374,8 +384,8 @@ static int compare_rows(const void *left, const void *right, void *context)
 static size_t make_rows(diffing *d, pt_diff *diff)
 {
     const double whole = mean_whole(d, PT_BEFORE);
-    const double bound_p = DOUBT / (double)(2 * d->rows.count + 1);
-    diff->all = change_of_all(d, bound_p);
+    const reach far = find_reach(d, DOUBT / (double)(2 * d->rows.count + 1));
+    diff->all = change_of_all(d, far);
     diff->all.is_real = diff->all.p <= 1 - d->request->confidence;
     diff->count = d->rows.count;
     diff->row = pt_alloc(diff->count, sizeof *diff->row);
@@ -386,8 +396,8 @@ static size_t make_rows(diffing *d, pt_diff *diff)
             .name = pt_strdup(k->name),
             .file = k->place->file,
             .line = k->place->line,
-            .self = change_of(d, cells, 0, whole, bound_p),
-            .total = change_of(d, cells, 1, whole, bound_p),
+            .self = change_of(d, cells, 0, whole, far),
+            .total = change_of(d, cells, 1, whole, far),
         };
     }
     return mark_rows(d, diff);
