@@ -759,7 +759,9 @@ const pt_format pt_format_firefox = {
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_LINES | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS |
                     PT_CAN_NAMES | PT_CAN_UNITS | PT_CAN_TIME,
-    .held_events = "samples/count time/nanoseconds space/bytes",
+    .held_events = "samples/count time/nanoseconds space/bytes marker/count "
+                   "marker-time/nanoseconds memory/bytes network/bytes counter/count",
+    .holds_event = pt_firefox_holds_event,
     .probe = probe_firefox,
     .read = firefox_read,
     .write = pt_firefox_write,

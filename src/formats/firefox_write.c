@@ -3,17 +3,14 @@
  *
  * The file has a thread for each process, thread and name of the samples. Addresses are written
  * relative to their image, as the format requires. */
-#include "formats/firefox.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/file.h"
-#include "base/grow.h"
 #include "base/hash.h"
 #include "base/units.h"
-#include "formats/json_profile.h"
+#include "formats/firefox_write.h"
 
 static const firefox_weight weights[] = {
     {"samples", "samples", "count", 1},
@@ -28,47 +25,6 @@ const firefox_weight *firefox_weight_of(const char *name)
     }
     return &weights[0];
 }
-
-typedef struct {
-    uint32_t pid, tid, comm; /* PT_NONE, PT_NONE, 0: unknown */
-} thread_key;
-
-typedef struct {
-    uint32_t sample, thread;
-    int64_t time; /* since `start` */
-} moment;
-
-/* A row of the stack table. */
-typedef struct {
-    uint32_t prefix, frame; /* rows in the thread; PT_NONE = none */
-} stack_row;
-
-typedef struct {
-    const pt_profile *p;
-    pt_json_w json;
-    pt_named_frames frames;
-    uint32_t event;
-    const firefox_weight *weight;
-    double factor; /* nanoseconds in a unit of time */
-    int64_t start; /* ns, whole milliseconds */
-    bool timed;
-    uint64_t timeless;
-    PT_VECTOR(thread_key) thread;
-    moment *moment; /* sorted by thread and time */
-    uint32_t count;
-    /* Tables of the current thread: */
-    PT_VECTOR(uint32_t) frame;   /* global frame of each row */
-    PT_VECTOR(uint32_t) func_of; /* function of each frame */
-    PT_VECTOR(uint32_t) func;    /* first global frame of each function */
-    pt_index func_index;
-    uint32_t *frame_number; /* global frame -> row + 1 */
-    PT_VECTOR(stack_row) stack;
-    pt_index stack_index;
-    uint32_t *stack_number; /* profile's stack -> row + 2; 0 = not written yet, 1 = empty */
-    PT_VECTOR(uint32_t) used_stack;
-    PT_VECTOR(uint32_t) resource; /* mapping of each row */
-    uint32_t *resource_number;    /* mapping -> row + 1 */
-} fx_writer;
 
 /* ---- Threads and times ---- */
 
@@ -87,14 +43,34 @@ static int compare_moments(const void *left, const void *right)
     return (a->sample > b->sample) - (a->sample < b->sample);
 }
 
+/* A mark, or a change of a counter, is written as one only if it has a time. */
+static bool is_mark(const fx_writer *w, uint32_t sample)
+{
+    return w->p->sample->time_ns != NULL && w->p->sample->time_ns[sample] != 0 &&
+           pt_sample_is_mark(w->p, &w->columns, sample);
+}
+
+static bool is_change(const fx_writer *w, uint32_t sample)
+{
+    return w->p->sample->time_ns != NULL && w->p->sample->time_ns[sample] != 0 &&
+           pt_sample_counter(w->p, &w->columns, sample) != PT_COUNTER_KINDS;
+}
+
+int64_t pt_firefox_since(const fx_writer *w, uint32_t sample)
+{
+    const int64_t *const times = w->p->sample->time_ns;
+    return w->timed && times[sample] != 0 ? pt_json_span(w->start, times[sample]) : 0;
+}
+
 static void find_start(fx_writer *w)
 {
     const pt_samples *const s = w->p->sample;
     int64_t first = INT64_MAX;
     for (uint32_t i = 0; i < s->t.count; i++) {
-        if (s->value[w->event][i] == 0) continue;
+        const bool is_sample = s->value[w->event][i] != 0;
+        if (!is_sample && !is_mark(w, i) && !is_change(w, i)) continue;
         const int64_t time = s->time_ns ? s->time_ns[i] : 0;
-        w->timeless += time == 0;
+        w->timeless += is_sample && time == 0;
         if (time != 0 && time < first) first = time;
     }
     w->timed = first != INT64_MAX;
@@ -118,16 +94,21 @@ static void place_samples(fx_writer *w)
     pt_index_init(&index);
     find_start(w);
     w->moment = pt_alloc((size_t)s->t.count + 1, sizeof *w->moment);
+    w->mark = pt_alloc((size_t)s->t.count + 1, sizeof *w->mark);
     for (uint32_t i = 0; i < s->t.count; i++) {
-        if (s->value[w->event][i] == 0) continue;
-        const int64_t time = !w->timed            ? 0
-                             : s->time_ns[i] == 0 ? 0
-                                                  : pt_json_span(w->start, s->time_ns[i]);
-        w->moment[w->count++] =
-            (moment){.sample = i, .thread = add_thread(w, key_of(s, i), &index), .time = time};
+        const bool marks = is_mark(w, i);
+        if (!marks && s->value[w->event][i] == 0) continue;
+        const moment m = {.sample = i,
+                          .thread = add_thread(w, key_of(s, i), &index),
+                          .time = pt_firefox_since(w, i)};
+        if (marks)
+            w->mark[w->mark_count++] = m;
+        else
+            w->moment[w->count++] = m;
     }
     pt_index_done(&index);
     if (w->count > 0) qsort(w->moment, w->count, sizeof *w->moment, compare_moments);
+    if (w->mark_count > 0) qsort(w->mark, w->mark_count, sizeof *w->mark, compare_moments);
 }
 
 /* ---- The tables of a thread ---- */
@@ -177,17 +158,23 @@ static uint32_t add_stack(fx_writer *w, uint32_t prefix, uint32_t frame)
                          (stack_row){.prefix = prefix, .frame = frame});
 }
 
-/* The row of a stack in the stack table; PT_NONE = the empty stack. */
-static uint32_t stack_number(fx_writer *w, uint32_t stack)
+uint32_t pt_firefox_stack_row(fx_writer *w, uint32_t stack, uint32_t skip)
 {
-    if (w->stack_number[stack] > 0) return w->stack_number[stack] - 2;
     const uint32_t *const locations = pt_stack_frames(w->p, stack);
     uint32_t row = PT_NONE;
-    for (uint32_t i = pt_stack_depth(w->p, stack); i > 0; i--) {
+    for (uint32_t i = pt_stack_depth(w->p, stack); i > skip; i--) {
         const uint32_t first = w->frames.first[locations[i - 1]];
         for (uint32_t k = pt_named_count(&w->frames, locations[i - 1]); k > 0; k--)
             row = add_stack(w, row, frame_number(w, w->frames.of[first + k - 1]));
     }
+    return row;
+}
+
+/* The row of a stack in the stack table; PT_NONE = the empty stack. */
+static uint32_t stack_number(fx_writer *w, uint32_t stack)
+{
+    if (w->stack_number[stack] > 0) return w->stack_number[stack] - 2;
+    const uint32_t row = pt_firefox_stack_row(w, stack, 0);
     PT_PUSH(w->used_stack, stack);
     w->stack_number[stack] = row + 2;
     return row;
@@ -201,7 +188,10 @@ static void end_thread(fx_writer *w)
         w->stack_number[w->used_stack.items[i]] = 0;
     for (size_t i = 0; i < w->resource.count; i++)
         w->resource_number[w->resource.items[i]] = 0;
-    w->frame.count = w->stack.count = w->used_stack.count = w->resource.count = w->func.count = 0;
+    for (size_t i = 0; i < w->name.count; i++)
+        w->name_number[w->name.items[i]] = 0;
+    w->name.count = w->frame.count = w->stack.count = w->used_stack.count = w->resource.count =
+        w->func.count = 0;
     pt_index_done(&w->stack_index);
     pt_index_init(&w->stack_index);
     pt_index_done(&w->func_index);
@@ -237,8 +227,7 @@ static void put_positive(pt_json_w *json, int64_t value)
         pt_json_null(json);
 }
 
-/* Writes nanoseconds as milliseconds. */
-static void put_ms(pt_json_w *json, int64_t ns)
+void pt_firefox_put_ms(pt_json_w *json, int64_t ns)
 {
     pt_json_put_ns(json, ns, 1000000);
 }
@@ -393,6 +382,7 @@ static void put_strings(fx_writer *w)
     for (size_t i = 0; i < w->resource.count; i++)
         pt_json_text(json,
                      pt_base_name(pt_text(w->p, w->p->mapping->row[w->resource.items[i]].file)));
+    pt_firefox_write_marker_names(w);
     pt_json_array_end(json);
 }
 
@@ -421,7 +411,7 @@ static void put_weight(fx_writer *w, int64_t value)
     if (w->factor == 0)
         pt_json_int(&w->json, value);
     else if (w->factor == 1)
-        put_ms(&w->json, value);
+        pt_firefox_put_ms(&w->json, value);
     else
         pt_json_double(&w->json, (double)value * w->factor / 1e6);
 }
@@ -445,7 +435,7 @@ static void put_samples(fx_writer *w, const moment *from, size_t count)
     pt_json_array_end(json);
     pt_json_key_array(json, "time");
     for (size_t i = 0; i < count; i++)
-        put_ms(json, w->timed ? from[i].time : (int64_t)i * 1000000);
+        pt_firefox_put_ms(json, w->timed ? from[i].time : (int64_t)i * 1000000);
     pt_json_array_end(json);
     pt_json_key_text(json, "weightType", w->weight->name);
     if (all_one && w->weight == &weights[0]) {
@@ -478,10 +468,9 @@ static void put_id(pt_json_w *json, const char *key, uint32_t id, bool as_text)
         pt_json_uint(json, id);
 }
 
-static void put_thread(fx_writer *w, uint32_t id, const moment *from, size_t count)
+static void put_thread(fx_writer *w, uint32_t id, const moment *from, size_t count,
+                       const moment *marks, size_t mark_count)
 {
-    static const char *const markers[] = {"data",  "name",     "startTime", "endTime",
-                                          "phase", "category", NULL};
     static const char *const symbols[] = {"libIndex", "address", "name", "functionSize", NULL};
     pt_json_w *const json = &w->json;
     const thread_key *const key = &w->thread.items[id];
@@ -502,7 +491,7 @@ static void put_thread(fx_writer *w, uint32_t id, const moment *from, size_t cou
     put_id(json, "tid", key->tid, false);
     put_empty(json, "pausedRanges");
     put_samples(w, from, count);
-    put_no_rows(json, "markers", markers);
+    pt_firefox_write_markers(w, marks, mark_count);
     put_stack_table(w);
     put_frame_table(w);
     put_func_table(w);
@@ -563,9 +552,9 @@ static void put_meta(fx_writer *w)
     pt_json_key_int(json, "preprocessedProfileVersion", FIREFOX_PROCESSED_VERSION);
     pt_json_key_int(json, "version", FIREFOX_GECKO_VERSION);
     pt_json_key(json, "startTime");
-    put_ms(json, w->timed ? w->start : from->start_ns - from->start_ns % 1000000);
+    pt_firefox_put_ms(json, w->timed ? w->start : from->start_ns - from->start_ns % 1000000);
     pt_json_key(json, "interval");
-    put_ms(json, from->period > 0 ? from->period : 1000000);
+    pt_firefox_put_ms(json, from->period > 0 ? from->period : 1000000);
     pt_json_key_text(json, "product", "pitot");
     pt_json_key_text(json, "importedFrom", "pitot");
     pt_json_key_int(json, "processType", 0);
@@ -580,6 +569,15 @@ static void put_meta(fx_writer *w)
     pt_json_text(json, "Other");
     pt_json_array_end(json);
     pt_json_object_end(json);
+    for (size_t i = 0; i < w->category.count; i++) {
+        pt_json_object(json);
+        pt_json_key_text(json, "name", pt_text(w->p, w->category.items[i]));
+        pt_json_key_text(json, "color", "blue");
+        pt_json_key_array(json, "subcategories");
+        pt_json_text(json, "Other");
+        pt_json_array_end(json);
+        pt_json_object_end(json);
+    }
     pt_json_array_end(json);
     put_empty(json, "markerSchema");
     pt_json_object_end(json);
@@ -592,14 +590,18 @@ static void put_document(fx_writer *w)
     put_meta(w);
     put_libs(w);
     pt_json_key_array(json, "threads");
-    for (uint32_t i = 0, next; i < w->count; i = next) {
-        for (next = i + 1; next < w->count && w->moment[next].thread == w->moment[i].thread;)
-            next++;
-        put_thread(w, w->moment[i].thread, &w->moment[i], next - i);
+    uint32_t i = 0, m = 0;
+    for (uint32_t thread = 0; thread < w->thread.count; thread++) {
+        const uint32_t from = i, mark = m;
+        while (i < w->count && w->moment[i].thread == thread)
+            i++;
+        while (m < w->mark_count && w->mark[m].thread == thread)
+            m++;
+        put_thread(w, thread, &w->moment[from], i - from, &w->mark[mark], m - mark);
     }
     pt_json_array_end(json);
     put_empty(json, "pages");
-    put_empty(json, "counters");
+    pt_firefox_write_counters(w);
     put_empty(json, "profilerOverhead");
     pt_json_object_end(json);
 }
@@ -654,8 +656,12 @@ pt_status pt_firefox_write(const pt_profile *profile, const pt_output *output,
     w.frame_number = pt_alloc(w.frames.frame.count + 1, sizeof *w.frame_number);
     w.stack_number = pt_alloc((size_t)profile->stack->t.count + 1, sizeof *w.stack_number);
     w.resource_number = pt_alloc((size_t)profile->mapping->t.count + 1, sizeof *w.resource_number);
+    w.columns = pt_mark_columns_of(profile);
+    w.name_number = pt_alloc((size_t)profile->string->t.count + 1, sizeof *w.name_number);
+    w.category_number = pt_alloc((size_t)profile->string->t.count + 1, sizeof *w.category_number);
     choose_weight(&w);
     place_samples(&w);
+    pt_firefox_find_categories(&w);
     pt_json_w_init(&w.json, out, 0);
     put_document(&w);
     pt_json_w_done(&w.json);
@@ -668,6 +674,11 @@ pt_status pt_firefox_write(const pt_profile *profile, const pt_output *output,
     free(w.func_of.items);
     free(w.thread.items);
     free(w.moment);
+    free(w.mark);
+    free(w.category.items);
+    free(w.category_number);
+    free(w.name.items);
+    free(w.name_number);
     free(w.frame.items);
     free(w.frame_number);
     free(w.stack.items);

@@ -153,6 +153,28 @@ static void raw_markers_have_the_stack_of_their_cause(void **state)
     reading_done(&r);
 }
 
+/* What was read is written, and read again: the same samples, marks, causes and counters. */
+static void markers_and_counters_come_back(void **state)
+{
+    (void)state;
+    reading r = read_golden("firefox", "markers.json");
+    pt_diag diag;
+    pt_diag_init(&diag);
+    pt_buf text = written_as("firefox", r.profile, &diag);
+    reading again = read_as("firefox", text.data, text.size);
+    assert_int_equal(again.status, PT_OK);
+    PT_UNREF_PROFILE const pt_profile *before = pt_profile_canonical(r.profile);
+    PT_UNREF_PROFILE const pt_profile *after = pt_profile_canonical(again.profile);
+    PT_FREE char *lines = profile_lines(before);
+    ASSERT_LINES(after, lines);
+    for (uint32_t i = 0; i < before->sample->t.count; i++)
+        assert_int_equal(after->sample->time_ns[i], before->sample->time_ns[i]);
+    pt_diag_done(&diag);
+    pt_buf_done(&text);
+    reading_done(&again);
+    reading_done(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +184,7 @@ int main(void)
         cmocka_unit_test(rows_may_come_before_what_they_hold),
         cmocka_unit_test(markers_are_samples_with_times_and_lengths),
         cmocka_unit_test(raw_markers_have_the_stack_of_their_cause),
+        cmocka_unit_test(markers_and_counters_come_back),
         cmocka_unit_test(rows_that_are_not_there_are_counted),
         cmocka_unit_test(a_thread_of_the_file_for_each_thread_of_the_samples),
     };
