@@ -2,6 +2,7 @@
  * cannot hold. */
 #include "base/text.h"
 #include "formats/format.h"
+#include "model/marks.h"
 
 #include <string.h>
 
@@ -53,15 +54,28 @@ static bool loses_labels(const pt_profile *p, const pt_format *format, uint32_t 
 
 /* Samples that lose labels. Process, thread, CPU and command count as labels for formats without
  * columns for them. */
+/* Is the sample a mark or a change of a counter, which the format holds with its labels? */
+static bool holds_mark(const pt_profile *p, const pt_format *format, const pt_mark_columns *marks,
+                       uint32_t sample)
+{
+    if (format->holds_event == NULL) return false;
+    const pt_counter_kind kind = pt_sample_counter(p, marks, sample);
+    return kind != PT_COUNTER_KINDS
+               ? format->holds_event(p, marks->counter[kind])
+               : pt_sample_is_mark(p, marks, sample) && format->holds_event(p, marks->marker);
+}
+
 static uint64_t count_labelled(const pt_profile *p, const pt_format *format)
 {
     const pt_samples *const s = p->sample;
     const bool columns = !(format->capabilities & PT_CAN_TIME);
+    const pt_mark_columns marks = pt_mark_columns_of(p);
     uint64_t n = 0;
     for (uint32_t i = 0; i < s->t.count; i++)
-        n += loses_labels(p, format, s->labels[i]) ||
-             (columns && ((s->pid && s->pid[i] != PT_NONE) || (s->tid && s->tid[i] != PT_NONE) ||
-                          (s->cpu && s->cpu[i] != PT_NONE) || (s->comm && s->comm[i] != 0)));
+        n += !holds_mark(p, format, &marks, i) &&
+             (loses_labels(p, format, s->labels[i]) ||
+              (columns && ((s->pid && s->pid[i] != PT_NONE) || (s->tid && s->tid[i] != PT_NONE) ||
+                           (s->cpu && s->cpu[i] != PT_NONE) || (s->comm && s->comm[i] != 0))));
     return n;
 }
 
