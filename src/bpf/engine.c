@@ -13,7 +13,7 @@
 #include "bpf/libbpf.h"
 #include "bpf/pool.h"
 
-enum { ARRAY = 2, MMAPABLE = 1 << 10, BUCKETS = 1 << 10, WAIT_PROGRAMS = 4, EACH_THREAD = 3 };
+enum { ARRAY = 2, MMAPABLE = 1 << 10, BUCKETS = 1 << 10 };
 
 /* A process in the kernel's map. */
 typedef struct known_process {
@@ -22,20 +22,30 @@ typedef struct known_process {
     struct known_process *next;    /* of the same bucket */
 } known_process;
 
-/* The programs for waits. The kernel calls EACH_THREAD when asked, the others at the tracepoints of
- * their sections. */
-static const char *const wait_programs[WAIT_PROGRAMS] = {
-    "pt_bpf_switch", "pt_bpf_waking", "pt_bpf_fork", [EACH_THREAD] = "pt_bpf_thread"};
+/* The programs. The kernel calls SAMPLE at events, EACH_THREAD when asked, and those between at the
+ * tracepoints of their sections, all of which are for waits. */
+enum { SAMPLE, SWITCH, WAKING, FORK, EACH_THREAD, PROGRAMS };
+
+static const struct {
+    const char *name;
+    const char *reader, *place; /* the program that reads frames, too, and the map for it */
+} programs[PROGRAMS] = {[SAMPLE] = {"pt_bpf_sample", "pt_bpf_sample_reader", "sample_reader"},
+                        [SWITCH] = {"pt_bpf_switch", "pt_bpf_switch_reader", "switch_reader"},
+                        [WAKING] = {"pt_bpf_waking", "pt_bpf_waking_reader", "waking_reader"},
+                        [FORK] = {.name = "pt_bpf_fork"},
+                        [EACH_THREAD] = {.name = "pt_bpf_thread"}};
 
 static const char *const output_names[PT_BPF_OUTPUTS] = {
     [PT_BPF_OUTPUT] = "output", [PT_BPF_PLAIN] = "plain", [PT_BPF_COPIES] = "copies"};
 
 struct pt_bpf_engine {
     const pt_libbpf *lib;
-    struct bpf_object *object;
-    int program_fd, processes_fd, pool_fd, waiting_fd, counts_fd;
+    struct bpf_object *object, *readers; /* readers NULL: no frames are read */
+    bool has_tried_readers;
+    pt_error no_frames; /* why no frames are read */
+    int processes_fd, pool_fd, waiting_fd, counts_fd;
     int output_fd[PT_BPF_OUTPUTS];
-    int program_of_wait_fd[WAIT_PROGRAMS], watch_fd[WAIT_PROGRAMS]; /* watch: -1: not attached */
+    int program_fd[PROGRAMS], watch_fd[PROGRAMS]; /* watch: -1: not attached */
     bool has_waits;
     pt_bpf_wait_settings settings;
     pt_bpf_pool pool;
@@ -126,16 +136,30 @@ static bool set_entries(const pt_bpf_engine *engine, const char *name, uint32_t 
     return map != NULL && engine->lib->map_set_max_entries(map, count) == 0;
 }
 
-/* Leaves out the programs and the maps for waits. */
+/* Chooses the programs of the object that will be loaded. */
+static bool choose_programs(const pt_bpf_engine *engine, const struct bpf_object *object,
+                            bool is_readers, bool has_waits, bool has_wakers)
+{
+    const pt_libbpf *const lib = engine->lib;
+    bool is_right = true;
+    for (size_t i = 0; i < PROGRAMS; i++) {
+        const bool is_used = i == SAMPLE || has_waits;
+        struct bpf_program *program = lib->object_find_program_by_name(object, programs[i].name);
+        is_right &=
+            program != NULL && lib->program_set_autoload(program, is_used && !is_readers) == 0;
+        if (programs[i].reader == NULL) continue;
+        const bool reads = is_used && is_readers && (i != WAKING || has_wakers);
+        program = lib->object_find_program_by_name(object, programs[i].reader);
+        is_right &= program != NULL && lib->program_set_autoload(program, reads) == 0;
+    }
+    return is_right;
+}
+
+/* Leaves out the maps for waits. */
 static bool leave_out_waits(const pt_bpf_engine *engine)
 {
     static const char *const maps[] = {"waiting", "counts", "sent"};
     bool is_right = true;
-    for (size_t i = 0; i < WAIT_PROGRAMS; i++) {
-        struct bpf_program *const program =
-            engine->lib->object_find_program_by_name(engine->object, wait_programs[i]);
-        is_right &= program != NULL && engine->lib->program_set_autoload(program, false) == 0;
-    }
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
         is_right &= set_entries(engine, maps[i], 1);
     return is_right;
@@ -144,23 +168,21 @@ static bool leave_out_waits(const pt_bpf_engine *engine)
 static bool find_fds(pt_bpf_engine *engine, bool has_waits)
 {
     const pt_libbpf *const lib = engine->lib;
-    const struct bpf_program *program =
-        lib->object_find_program_by_name(engine->object, "pt_bpf_sample");
-    bool is_right = program != NULL;
-    engine->program_fd = is_right ? lib->program_fd(program) : -1;
+    bool is_right = true;
     engine->processes_fd = fd_of_map(engine, "processes");
     engine->pool_fd = fd_of_map(engine, "pool");
     engine->waiting_fd = fd_of_map(engine, "waiting");
     engine->counts_fd = fd_of_map(engine, "counts");
     for (size_t i = 0; i < PT_BPF_OUTPUTS; i++)
         is_right &= (engine->output_fd[i] = fd_of_map(engine, output_names[i])) >= 0;
-    for (size_t i = 0; i < WAIT_PROGRAMS && has_waits && is_right; i++) {
-        program = lib->object_find_program_by_name(engine->object, wait_programs[i]);
-        engine->program_of_wait_fd[i] = program != NULL ? lib->program_fd(program) : -1;
-        is_right &= engine->program_of_wait_fd[i] >= 0;
+    for (size_t i = 0; i < (has_waits ? PROGRAMS : SAMPLE + 1) && is_right; i++) {
+        const struct bpf_program *const program =
+            lib->object_find_program_by_name(engine->object, programs[i].name);
+        engine->program_fd[i] = program != NULL ? lib->program_fd(program) : -1;
+        is_right &= engine->program_fd[i] >= 0;
     }
-    return is_right && engine->program_fd >= 0 && engine->processes_fd >= 0 &&
-           engine->pool_fd >= 0 && engine->waiting_fd >= 0 && engine->counts_fd >= 0;
+    return is_right && engine->processes_fd >= 0 && engine->pool_fd >= 0 &&
+           engine->waiting_fd >= 0 && engine->counts_fd >= 0;
 }
 
 static pt_status store_settings(const pt_bpf_engine *engine, pt_error *reterr)
@@ -179,6 +201,7 @@ static pt_status load_object(pt_bpf_engine *engine, uint32_t cpu_limit,
     engine->object = lib->object_open_mem(pt_bpf_sample_object, object_bytes(), NULL);
     if (engine->object == NULL) return refuse_load(errno, reterr);
     const bool is_read = set_entries(engine, "cpus", cpu_limit * (waits != NULL ? 2 : 1)) &&
+                         choose_programs(engine, engine->object, false, waits != NULL, false) &&
                          (waits != NULL || leave_out_waits(engine));
     const int error = is_read ? lib->object_load(engine->object) : 0;
     if (error != 0) return refuse_load(-error, reterr);
@@ -190,6 +213,62 @@ static pt_status load_object(pt_bpf_engine *engine, uint32_t cpu_limit,
     engine->settings.adopted = adopted_process;
     engine->has_waits = true;
     return store_settings(engine, reterr);
+}
+
+/* Opens the program again, with the maps that are there. NULL with errno. */
+static struct bpf_object *open_readers(const pt_bpf_engine *engine)
+{
+    const pt_libbpf *const lib = engine->lib;
+    struct bpf_object *const object =
+        lib->object_open_mem(pt_bpf_sample_object, object_bytes(), NULL);
+    struct bpf_map *map = NULL;
+    if (object == NULL) return NULL;
+    while ((map = lib->object_next_map(object, map)) != NULL) {
+        if (lib->map_reuse_fd(map, fd_of_map(engine, lib->map_name(map))) == 0) continue;
+        lib->object_close(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* Puts the loaded programs into their places: from now on the others continue as these. */
+static bool place_readers(const pt_bpf_engine *engine, const struct bpf_object *object)
+{
+    const pt_libbpf *const lib = engine->lib;
+    const uint32_t zero = 0;
+    bool is_right = true;
+    for (size_t i = 0; i < PROGRAMS; i++) {
+        const struct bpf_program *const program =
+            programs[i].reader != NULL
+                ? lib->object_find_program_by_name(object, programs[i].reader)
+                : NULL;
+        const int fd = program != NULL ? lib->program_fd(program) : -1;
+        if (fd < 0) continue;
+        is_right &= lib->map_update_elem(fd_of_map(engine, programs[i].place), &zero, &fd, 0) == 0;
+    }
+    return is_right;
+}
+
+void pt_bpf_engine_read_frames(pt_bpf_engine *engine)
+{
+    if (engine->has_tried_readers) return;
+    engine->has_tried_readers = true;
+    errno = 0;
+    struct bpf_object *const object = open_readers(engine);
+    int error = object == NULL ? errno : 0;
+    if (object != NULL) {
+        const bool is_chosen = choose_programs(engine, object, true, engine->has_waits,
+                                               engine->settings.has_wakers != 0);
+        error = is_chosen ? -engine->lib->object_load(object) : EINVAL;
+        if (error == 0 && !place_readers(engine, object)) error = errno;
+    }
+    engine->readers = object;
+    if (error != 0) refuse_load(error, &engine->no_frames);
+}
+
+const char *pt_bpf_engine_why_no_frames(const pt_bpf_engine *engine)
+{
+    return engine->no_frames.message;
 }
 
 pt_status pt_bpf_engine_new(uint32_t cpu_limit, const pt_bpf_wait_settings *waits,
@@ -206,7 +285,7 @@ pt_status pt_bpf_engine_new(uint32_t cpu_limit, const pt_bpf_wait_settings *wait
                             "container's");
     pt_bpf_engine *const engine = pt_alloc(1, sizeof *engine);
     engine->lib = lib;
-    for (size_t i = 0; i < WAIT_PROGRAMS; i++)
+    for (size_t i = 0; i < PROGRAMS; i++)
         engine->watch_fd[i] = -1;
     pt_bpf_pool_init(&engine->pool, make_chunk, engine);
     const pt_status status = load_object(engine, cpu_limit, waits, reterr);
@@ -225,6 +304,7 @@ void pt_bpf_engine_free(pt_bpf_engine *engine)
     for (uint32_t i = 0; i < engine->pool.count; i++)
         munmap(engine->pool.chunks[i], PT_BPF_CHUNK_BYTES);
     pt_bpf_pool_done(&engine->pool);
+    if (engine->readers != NULL) engine->lib->object_close(engine->readers);
     if (engine->object != NULL) engine->lib->object_close(engine->object);
     for (size_t i = 0; i < BUCKETS; i++) {
         for (known_process *p = engine->of_pid[i], *next; p != NULL; p = next) {
@@ -237,7 +317,7 @@ void pt_bpf_engine_free(pt_bpf_engine *engine)
 
 int pt_bpf_engine_program(const pt_bpf_engine *engine)
 {
-    return engine->program_fd;
+    return engine->program_fd[SAMPLE];
 }
 
 bool pt_bpf_engine_output(pt_bpf_engine *engine, pt_bpf_output output, uint32_t cpu, int event_fd)
@@ -276,7 +356,10 @@ bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modu
 {
     pt_bpf_process value = {.is_wanted = modules != NULL};
     uint32_t word_count = 0;
-    if (interp != NULL) value.interp = *interp;
+    if (interp != NULL) {
+        pt_bpf_engine_read_frames(engine);
+        value.interp = *interp;
+    }
     if (modules != NULL) {
         if (!pt_bpf_pool_put(&engine->pool, modules, now_ns(), &value.mappings, &word_count))
             return false;
@@ -317,9 +400,8 @@ void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid)
 
 pt_status pt_bpf_engine_watch(pt_bpf_engine *engine, pt_error *reterr)
 {
-    for (size_t i = 0; i < WAIT_PROGRAMS; i++) {
-        if (i == EACH_THREAD) continue;
-        engine->watch_fd[i] = engine->lib->raw_tracepoint_open(NULL, engine->program_of_wait_fd[i]);
+    for (size_t i = SWITCH; i < EACH_THREAD; i++) {
+        engine->watch_fd[i] = engine->lib->raw_tracepoint_open(NULL, engine->program_fd[i]);
         if (engine->watch_fd[i] >= 0) continue;
         const int error = errno;
         pt_bpf_engine_unwatch(engine);
@@ -331,7 +413,7 @@ pt_status pt_bpf_engine_watch(pt_bpf_engine *engine, pt_error *reterr)
 
 void pt_bpf_engine_unwatch(pt_bpf_engine *engine)
 {
-    for (size_t i = 0; i < WAIT_PROGRAMS; i++) {
+    for (size_t i = 0; i < PROGRAMS; i++) {
         if (engine->watch_fd[i] >= 0) close(engine->watch_fd[i]);
         engine->watch_fd[i] = -1;
     }
@@ -368,8 +450,7 @@ void pt_bpf_engine_resting(const pt_bpf_engine *engine,
                            void (*each)(void *arg, const pt_bpf_resting *resting), void *arg)
 {
     enum { TRACE_ITER = 28 };
-    const int link =
-        engine->lib->link_create(engine->program_of_wait_fd[EACH_THREAD], 0, TRACE_ITER, NULL);
+    const int link = engine->lib->link_create(engine->program_fd[EACH_THREAD], 0, TRACE_ITER, NULL);
     const int fd = link >= 0 ? engine->lib->iter_create(link) : -1;
     FILE *const file = fd >= 0 ? fdopen(fd, "r") : NULL;
     pt_bpf_resting resting;

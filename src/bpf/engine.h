@@ -36,7 +36,8 @@ bool pt_bpf_engine_output(pt_bpf_engine *engine, pt_bpf_output output, uint32_t 
 
 /* Sets the modules by which the program walks samples of process pid; their tables must stay in
  * place. modules NULL: the program drops the samples of pid. interp: the interpreter of pid, whose
- * frames the program then reads, or NULL. False: no room; nothing changes for the process. */
+ * frames the program then reads, or NULL; for the first one, more of the program is loaded. False:
+ * no room; nothing changes for the process. */
 bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modules *modules,
                        const pt_bpf_interp *interp);
 /* With waits: the program records a process whose modules are not known yet. */
@@ -62,6 +63,12 @@ void pt_bpf_engine_resting(const pt_bpf_engine *engine,
 
 /* The number of waits that the programs could neither count nor send. */
 uint64_t pt_bpf_engine_lost_waits(const pt_bpf_engine *engine);
+
+/* Loads the programs that read the frames of interpreters, as pt_bpf_engine_put does when it has
+ * to. */
+void pt_bpf_engine_read_frames(pt_bpf_engine *engine);
+/* Why the frames of interpreters are not read; "": they are, or there are none. */
+const char *pt_bpf_engine_why_no_frames(const pt_bpf_engine *engine);
 
 /* The number of files whose tables had no room in the pool: stacks through them are copied. */
 uint32_t pt_bpf_engine_left_out(const pt_bpf_engine *engine);

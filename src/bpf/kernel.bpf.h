@@ -19,6 +19,7 @@
 enum {
     BPF_MAP_TYPE_HASH = 1,
     BPF_MAP_TYPE_ARRAY = 2,
+    BPF_MAP_TYPE_PROG_ARRAY = 3,
     BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
     BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
     BPF_F_MMAPABLE = 1 << 10,
@@ -30,6 +31,7 @@ static long (*const bpf_map_update_elem)(void *map, const void *key, const void 
 static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static uint64_t (*const bpf_ktime_get_ns)(void) = (void *)5;
 static uint32_t (*const bpf_get_smp_processor_id)(void) = (void *)8;
+static long (*const bpf_tail_call)(void *context, void *programs, uint32_t number) = (void *)12;
 static uint64_t (*const bpf_get_current_pid_tgid)(void) = (void *)14;
 static long (*const bpf_perf_event_output)(void *context, void *map, uint64_t flags,
                                            const void *data, uint64_t bytes) = (void *)25;

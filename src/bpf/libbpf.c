@@ -15,6 +15,9 @@ static pt_libbpf api;
     ROW(bpf_object__find_map_by_name, api, object_find_map_by_name)                                \
     ROW(bpf_object__find_program_by_name, api, object_find_program_by_name)                        \
     ROW(bpf_map__fd, api, map_fd)                                                                  \
+    ROW(bpf_object__next_map, api, object_next_map)                                                \
+    ROW(bpf_map__name, api, map_name)                                                              \
+    ROW(bpf_map__reuse_fd, api, map_reuse_fd)                                                      \
     ROW(bpf_map__set_max_entries, api, map_set_max_entries)                                        \
     ROW(bpf_program__fd, api, program_fd)                                                          \
     ROW(bpf_program__set_autoload, api, program_set_autoload)                                      \

@@ -35,6 +35,9 @@ typedef struct pt_libbpf {
     struct bpf_program *(*object_find_program_by_name)(const struct bpf_object *object,
                                                        const char *name);
     int (*map_fd)(const struct bpf_map *map);
+    struct bpf_map *(*object_next_map)(const struct bpf_object *object, const struct bpf_map *map);
+    const char *(*map_name)(const struct bpf_map *map);
+    int (*map_reuse_fd)(struct bpf_map *map, int fd);
     int (*map_set_max_entries)(struct bpf_map *map, uint32_t count);
     int (*program_fd)(const struct bpf_program *program);
     int (*program_set_autoload)(struct bpf_program *program, bool autoload);

@@ -6,6 +6,10 @@
  *   anything else                          ---> the sample continues: registers and a copy of the
  *                                               stack, which user space walks
  *
+ * The frames of interpreters are read by a second program, which user space loads when the first
+ * process with an interpreter comes: the kernel's verifier takes four times as long for it. The
+ * first continues as the second then.
+ *
  * Beside it, where waits are recorded: wait.bpf.h. tools/build-bpf compiles both to
  * dist/sample.x86_64.bpf.
  */
@@ -46,6 +50,15 @@ struct {
     MAP_TYPE(key, uint32_t);
     __typeof__(struct chunk) *values[];
 } pool SECTION(".maps");
+
+/* A place for the program that reads frames, too, as which another continues. */
+#define PLACE_FOR_READER(name)                                                                     \
+    struct {                                                                                       \
+        MAP_NUMBER(type, BPF_MAP_TYPE_PROG_ARRAY);                                                 \
+        MAP_NUMBER(max_entries, 1);                                                                \
+        MAP_NUMBER(key_size, 4);                                                                   \
+        MAP_NUMBER(value_size, 4);                                                                 \
+    } name SECTION(".maps")
 
 static inline __attribute__((always_inline)) const uint8_t *pool_chunk(uint32_t number)
 {
@@ -269,7 +282,6 @@ static inline void add_frames(void *context, pt_bpf_cpu *c, uint32_t pid,
                               const pt_bpf_process *process, const struct task_struct *task)
 {
     uint64_t thread = 0;
-    c->stack.frame_count = 0;
     c->process = process->mm ^ (uint64_t)pid << 32;
     if (process->interp.language == PT_BPF_NO_LANGUAGE) return;
     KERNEL_FIELD(thread, task, thread.fsbase);
@@ -280,9 +292,11 @@ static inline void add_frames(void *context, pt_bpf_cpu *c, uint32_t pid,
     }
 }
 
-/* Walks the stack that the registers begin. False: user space must walk. */
+/* Walks the stack that the registers begin. reads_frames: a constant. False: user space must walk.
+ */
 static inline bool walk_stack(void *context, pt_bpf_cpu *c, uint32_t pid,
-                              const pt_bpf_process *process, const struct task_struct *task)
+                              const pt_bpf_process *process, const struct task_struct *task,
+                              bool reads_frames)
 {
     c->php.frame_register = c->regs[PT_PHP_REG_FRAME];
     c->php.instruction_register = c->regs[PT_PHP_REG_INSTRUCTION];
@@ -296,7 +310,8 @@ static inline bool walk_stack(void *context, pt_bpf_cpu *c, uint32_t pid,
     c->stack.generation = c->generation;
     c->stack.end = (uint8_t)end;
     c->stack.is_unchecked = c->is_unchecked;
-    add_frames(context, c, pid, process, task);
+    c->stack.frame_count = 0;
+    if (reads_frames) add_frames(context, c, pid, process, task);
     return true;
 }
 
@@ -316,7 +331,7 @@ static inline long send_stack(void *context, pt_bpf_cpu *c)
 
 enum { GO_ON = 1, DROP = 0 };
 
-SECTION("perf_event") int pt_bpf_sample(struct bpf_perf_event_data *context)
+static inline int take_sample(struct bpf_perf_event_data *context, bool reads_frames)
 {
     enum { RING_IS_FULL = -28 }; /* ENOSPC: the kernel counts it as lost */
     const uint32_t cpu = bpf_get_smp_processor_id();
@@ -334,9 +349,22 @@ SECTION("perf_event") int pt_bpf_sample(struct bpf_perf_event_data *context)
     c->cpu = cpu;
     c->stack.role = PT_BPF_SAMPLE;
     c->stack.period = context->sample_period;
-    if (!walk_stack(context, c, pid, process, task)) return GO_ON;
+    if (!walk_stack(context, c, pid, process, task, reads_frames)) return GO_ON;
     const long error = send_stack(context, c);
     return error == 0 || error == RING_IS_FULL ? DROP : GO_ON;
+}
+
+PLACE_FOR_READER(sample_reader);
+
+SECTION("perf_event") int pt_bpf_sample(struct bpf_perf_event_data *context)
+{
+    bpf_tail_call(context, &sample_reader, 0);
+    return take_sample(context, false);
+}
+
+SECTION("perf_event") int pt_bpf_sample_reader(struct bpf_perf_event_data *context)
+{
+    return take_sample(context, true);
 }
 
 /* The helpers require this text; the file is available under the other licence too. */

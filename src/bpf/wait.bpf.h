@@ -146,11 +146,11 @@ static inline bool send_once(void *context, pt_bpf_cpu *c, uint32_t pid, uint64_
 static inline bool take_stack(void *context, pt_bpf_cpu *c, bool has_regs, uint32_t pid,
                               uint32_t tid, const pt_bpf_process *process,
                               const struct task_struct *task, uint64_t mm, uint64_t now_ns,
-                              uint16_t *ret_is_single)
+                              bool reads_frames, uint16_t *ret_is_single)
 {
     enum { PC = 16 }; /* by DWARF number */
     *ret_is_single = 0;
-    if (process != NULL && has_regs && walk_stack(context, c, pid, process, task))
+    if (process != NULL && has_regs && walk_stack(context, c, pid, process, task, reads_frames))
         return send_once(context, c, pid, mm);
     *ret_is_single = 1;
     if (send_copy(context, c, tid, now_ns)) return true;
@@ -167,7 +167,8 @@ static inline bool take_stack(void *context, pt_bpf_cpu *c, bool has_regs, uint3
 
 /* task: the thread. */
 static inline void switch_away(void *context, pt_bpf_cpu *c, pt_bpf_wait_settings *settings,
-                               const struct task_struct *task, bool is_preempted, uint64_t now_ns)
+                               const struct task_struct *task, bool is_preempted, uint64_t now_ns,
+                               bool reads_frames)
 {
     const uint32_t pid = (uint32_t)task->tgid, tid = (uint32_t)task->pid;
     if (pid == 0) return;
@@ -196,8 +197,8 @@ static inline void switch_away(void *context, pt_bpf_cpu *c, pt_bpf_wait_setting
     c->wait.waker = 0;
     c->wait.pid = pid;
     c->wait.is_preempted = is_preempted;
-    const bool is_sent =
-        take_stack(context, c, has_regs, pid, tid, process, task, mm, now_ns, &c->wait.is_single);
+    const bool is_sent = take_stack(context, c, has_regs, pid, tid, process, task, mm, now_ns,
+                                    reads_frames, &c->wait.is_single);
     c->wait.stack = is_sent ? c->stack.key : 0;
     pt_bpf_wait *const known = bpf_map_lookup_elem(&waiting, &tid);
     if (known != NULL)
@@ -258,8 +259,7 @@ static inline pt_bpf_cpu *state_for_waits(const pt_bpf_wait_settings *settings)
     return c;
 }
 
-/* sched_switch: preempt, prev, next */
-SECTION("tp_btf/sched_switch") int pt_bpf_switch(struct tracepoint_args *context)
+static inline int switch_threads(struct tracepoint_args *context, bool reads_frames)
 {
     const uint32_t zero = 0;
     const uint64_t now_ns = bpf_ktime_get_ns();
@@ -271,8 +271,22 @@ SECTION("tp_btf/sched_switch") int pt_bpf_switch(struct tracepoint_args *context
     if (c == NULL) return 0;
     const uint32_t tid = (uint32_t)next->pid;
     if (tid != 0) switch_to(context, c, settings, tid, now_ns);
-    switch_away(context, c, settings, task, is_preempted, now_ns);
+    switch_away(context, c, settings, task, is_preempted, now_ns, reads_frames);
     return 0;
+}
+
+PLACE_FOR_READER(switch_reader);
+
+/* sched_switch: preempt, prev, next */
+SECTION("tp_btf/sched_switch") int pt_bpf_switch(struct tracepoint_args *context)
+{
+    bpf_tail_call(context, &switch_reader, 0);
+    return switch_threads(context, false);
+}
+
+SECTION("tp_btf/sched_switch") int pt_bpf_switch_reader(struct tracepoint_args *context)
+{
+    return switch_threads(context, true);
 }
 
 /* sched_process_fork: parent, child */
@@ -362,7 +376,7 @@ static inline bool is_in_interrupt(void *context, pt_bpf_cpu *c,
 /* Sends the stack of the current thread, which wakes another, unless it was sent. The stack of a
  * process that is not recorded has the kernel's frames only. Returns its key; 0: it is unknown. */
 static inline uint64_t take_waker(void *context, pt_bpf_cpu *c,
-                                  const pt_bpf_wait_settings *settings)
+                                  const pt_bpf_wait_settings *settings, bool reads_frames)
 {
     const uint32_t pid = (uint32_t)(bpf_get_current_pid_tgid() >> 32);
     const struct task_struct *const task = bpf_get_current_task();
@@ -371,8 +385,8 @@ static inline uint64_t take_waker(void *context, pt_bpf_cpu *c,
     KERNEL_FIELD(mm, task, mm);
     const pt_bpf_process *const process = bpf_map_lookup_elem(&processes, &pid);
     const bool is_known = process != NULL && process->is_wanted != 0 && process->mm == mm;
-    const bool is_walked =
-        is_known && take_entry_regs(c, task) && walk_stack(context, c, pid, process, task);
+    const bool is_walked = is_known && take_entry_regs(c, task) &&
+                           walk_stack(context, c, pid, process, task, reads_frames);
     if (!is_walked) {
         c->stack.count = c->stack.generation = 0;
         c->stack.frame_count = 0;
@@ -386,8 +400,7 @@ static inline uint64_t take_waker(void *context, pt_bpf_cpu *c,
     return send_once(context, c, pid, mm) ? c->stack.key : 0;
 }
 
-/* sched_waking: the woken thread */
-SECTION("tp_btf/sched_waking") int pt_bpf_waking(struct tracepoint_args *context)
+static inline int note_waking(struct tracepoint_args *context, bool reads_frames)
 {
     const struct task_struct *const woken = (const void *)context->at[0];
     const uint32_t tid = (uint32_t)woken->pid;
@@ -398,8 +411,22 @@ SECTION("tp_btf/sched_waking") int pt_bpf_waking(struct tracepoint_args *context
     const pt_bpf_wait_settings *const settings = bpf_map_lookup_elem(&wait_settings, &zero);
     if (settings == NULL || settings->has_wakers == 0) return 0;
     pt_bpf_cpu *const c = state_for_waits(settings);
-    if (c != NULL) w->waker = take_waker(context, c, settings);
+    if (c != NULL) w->waker = take_waker(context, c, settings, reads_frames);
     return 0;
+}
+
+PLACE_FOR_READER(waking_reader);
+
+/* sched_waking: the woken thread */
+SECTION("tp_btf/sched_waking") int pt_bpf_waking(struct tracepoint_args *context)
+{
+    bpf_tail_call(context, &waking_reader, 0);
+    return note_waking(context, false);
+}
+
+SECTION("tp_btf/sched_waking") int pt_bpf_waking_reader(struct tracepoint_args *context)
+{
+    return note_waking(context, true);
 }
 
 #endif

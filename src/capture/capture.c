@@ -350,6 +350,7 @@ static pt_status load_walker(pt_capture *c, pt_error *reterr)
                             "run with sudo, or: sudo sysctl kernel.kptr_restrict=0");
     pt_status status =
         pt_bpf_engine_new(cpu_limit(), c->set.plan.walks_waits ? &waits : NULL, &walker, &refusal);
+    if (status == PT_OK && c->options.expects_frames) pt_bpf_engine_read_frames(walker);
     if (status == PT_OK) status = use_walker(c, walker, &refusal);
     if (status == PT_OK) return PT_OK;
     note_refusal(c, &refusal);
@@ -689,7 +690,9 @@ void pt_capture_run(pt_capture *c)
     }
     pt_feed_end(c, end_ns);
     c->facts.named_gone = pt_named_gone(c->named);
-    snprintf(c->facts.refused, sizeof c->facts.refused, "%s", pt_named_refused(c->named));
+    const char *const why = c->walker != NULL ? pt_bpf_engine_why_no_frames(c->walker) : "";
+    snprintf(c->facts.refused, sizeof c->facts.refused, "%s%s%s", pt_named_refused(c->named),
+             why[0] != '\0' ? "functions of interpreters are not read: " : "", why);
     if (c->has_priority) setpriority(PRIO_PROCESS, 0, c->priority);
     c->facts.seen_ns = seen_ns(c);
     check_used(&c->facts);

@@ -101,6 +101,7 @@ typedef struct pt_capture_options {
     bool user, kernel;     /* sample time in user mode, in the kernel */
     bool off_cpu;          /* also record the time that threads wait */
     bool wakers;           /* and what ends their waits; needs off_cpu and walks */
+    bool expects_frames;   /* an interpreter will be recorded, whose frames the walker reads */
     bool timeline;         /* keep each sample with time, thread and cpu */
     pt_walk_wish walks;    /* in the kernel; PT_WALK_NEVER with each_thread */
     bool each_thread;      /* events per thread, even where events per cpu are allowed */

@@ -380,6 +380,15 @@ static bool is_privileged(const char *command)
     return is_it;
 }
 
+static bool is_interpreter(const char *command)
+{
+    pt_target target;
+    pt_target_look(command, &target);
+    const bool is_it = target.interpreter[0] != '\0';
+    pt_target_done(&target);
+    return is_it;
+}
+
 static pt_status ask_kernel(perf_run *run, pt_error *reterr)
 {
     const pt_record_settings *const s = run->settings;
@@ -485,6 +494,7 @@ static pt_capture_options options_of(perf_run *run)
         .kernel = run->permission.has_kernel,
         .off_cpu = s->off_cpu,
         .wakers = s->wakers,
+        .expects_frames = is_child && is_interpreter(run->recording->args[0]),
         .timeline = s->timeline,
         .walks = wish_of(run),
         .each_thread = run->permission.is_each_thread,
