@@ -2,13 +2,12 @@
  * commands.def lists pitot's own, one X(name) a line, in the order in which help shows them.
  *
  *     typedef struct { bool gzip; } squeeze_settings;
- *     static const pt_option squeeze_options[] = { ... base/options.h ... };
+ *     static const pt_option squeeze_rows[] = { ... base/options.h ... };
+ *     static const pt_option_table squeeze_options = PT_OPTION_TABLE(squeeze_rows);
  *     static int squeeze_run(pt_cmd_context *context, void *settings) { ... return PT_EXIT_OK; }
  *     const pt_command pt_command_squeeze = {
- *         .name = "squeeze", .group = PT_GROUP_FILES, .summary = "make a profile smaller",
- *         .arguments = "PROFILE...", .needs = PT_NEEDS_PROFILE,
- *         .options = &squeeze_table, .settings_bytes = sizeof(squeeze_settings),
- *         .run = squeeze_run, ...};
+ *         PT_COMMAND(squeeze), .group = PT_GROUP_FILES, .summary = "make a profile smaller",
+ *         .arguments = "PROFILE...", .needs = PT_NEEDS_PROFILE, ...};
  *
  * The driver (run.c) parses the options into the settings, loads, symbolizes and filters the
  * profile as `needs` requires, and calls run, whose result is the exit status. Help, man page and
@@ -99,6 +98,11 @@ typedef struct pt_command {
      * a link to pitot with its name, too. */
     int (*personality)(const char *const *args, size_t count);
 } pt_command;
+
+/* The fields that follow from a command's name: NAME_options, NAME_settings, NAME_run. */
+#define PT_COMMAND(command)                                                                        \
+    .name = #command, .options = &command##_options, .settings_bytes = sizeof(command##_settings), \
+    .run = command##_run
 
 /* All commands, in the order of src/main/commands.c, which defines the table; NULL at the end. */
 extern const pt_command *const pt_commands[];

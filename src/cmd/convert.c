@@ -21,7 +21,7 @@ static int convert_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_convert = {
-    .name = "convert",
+    PT_COMMAND(convert),
     .group = PT_GROUP_FILES,
     .summary = "write a profile in another format, and print what is lost",
     .arguments = "[PROFILE] -o FILE",
@@ -38,7 +38,4 @@ const pt_command pt_command_convert = {
                               "without paths, host, command line and foreign labels", NULL},
     .needs = PT_NEEDS_PROFILE | PT_OFFERS_SYMBOLS,
     .max_args = 1,
-    .options = &convert_options,
-    .settings_bytes = sizeof(convert_settings),
-    .run = convert_run,
 };

@@ -42,7 +42,7 @@ static const char *const disasm_examples[] = {
 };
 
 const pt_command pt_command_disasm = {
-    .name = "disasm",
+    PT_COMMAND(disasm),
     .group = PT_GROUP_ANSWER,
     .summary = "instructions with the time of each",
     .arguments = "PATTERN [PROGRAM] [PROFILE...]",
@@ -60,7 +60,4 @@ const pt_command pt_command_disasm = {
     .examples = disasm_examples,
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_TAKES_PATTERN,
     .max_args = SIZE_MAX,
-    .options = &disasm_options,
-    .settings_bytes = sizeof(disasm_settings),
-    .run = disasm_run,
 };

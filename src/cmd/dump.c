@@ -50,7 +50,7 @@ static int dump_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_dump = {
-    .name = "dump",
+    PT_COMMAND(dump),
     .group = PT_GROUP_ANSWER,
     .summary = "every sample with its stack; every table",
     .arguments = "[PROGRAM] [PROFILE...]",
@@ -67,7 +67,4 @@ const pt_command pt_command_dump = {
     .needs =
         PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_NEEDS_ALL_FRAMES | PT_TELLS_ALL,
     .max_args = SIZE_MAX,
-    .options = &dump_options,
-    .settings_bytes = sizeof(dump_settings),
-    .run = dump_run,
 };

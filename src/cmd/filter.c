@@ -31,7 +31,7 @@ static int filter_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_filter = {
-    .name = "filter",
+    PT_COMMAND(filter),
     .group = PT_GROUP_FILES,
     .summary = "write the samples of a query as a profile",
     .arguments = "[PROGRAM] [PROFILE...] -o FILE",
@@ -47,7 +47,4 @@ const pt_command pt_command_filter = {
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_NEEDS_ALL_FRAMES |
              PT_NEEDS_NATIVE_FRAMES,
     .max_args = SIZE_MAX,
-    .options = &filter_options,
-    .settings_bytes = sizeof(filter_settings),
-    .run = filter_run,
 };

@@ -107,7 +107,7 @@ static int formats_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_formats = {
-    .name = "formats",
+    PT_COMMAND(formats),
     .group = PT_GROUP_FILES,
     .summary = "the formats that pitot reads and writes",
     .arguments = "",
@@ -115,7 +115,4 @@ const pt_command pt_command_formats = {
                    "lost when it is written, and convert prints the losses.\n\npitot recognises "
                    "formats by content; --from=FORMAT overrides this. The end of a file's name, or "
                    "--to=FORMAT, chooses the format to write.",
-    .options = &formats_options,
-    .settings_bytes = sizeof(formats_settings),
-    .run = formats_run,
 };

@@ -255,7 +255,7 @@ static const char *const graph_examples[] = {
 };
 
 const pt_command pt_command_graph = {
-    .name = "graph",
+    PT_COMMAND(graph),
     .group = PT_GROUP_ANSWER,
     .summary = "call graph: boxes and arrows, as a picture",
     .arguments = "[PROGRAM] [PROFILE...]",
@@ -269,7 +269,4 @@ const pt_command pt_command_graph = {
     .examples = graph_examples,
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
     .max_args = SIZE_MAX,
-    .options = &graph_options,
-    .settings_bytes = sizeof(graph_settings),
-    .run = graph_run,
 };

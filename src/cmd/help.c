@@ -346,7 +346,7 @@ static int help_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_help = {
-    .name = "help",
+    PT_COMMAND(help),
     .group = PT_GROUP_HELP,
     .summary = "the commands, or the options of one",
     .arguments = "[COMMAND | TOPIC]",
@@ -354,7 +354,4 @@ const pt_command pt_command_help = {
         "Lists the commands, or shows the description and the options of one. A topic is "
         "a page about options that many commands share.",
     .max_args = 1,
-    .options = &help_options,
-    .settings_bytes = sizeof(help_settings),
-    .run = help_run,
 };

@@ -48,7 +48,7 @@ static int info_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_info = {
-    .name = "info",
+    PT_COMMAND(info),
     .group = PT_GROUP_FILES,
     .summary = "the contents of a profile, and its missing data",
     .arguments = "[PROFILE...]",
@@ -61,7 +61,4 @@ const pt_command pt_command_info = {
                                       "the build ids", NULL},
     .needs = PT_NEEDS_PROFILE,
     .max_args = SIZE_MAX,
-    .options = &info_options,
-    .settings_bytes = sizeof(info_settings),
-    .run = info_run,
 };

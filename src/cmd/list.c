@@ -62,7 +62,7 @@ static const char *const list_examples[] = {
 };
 
 const pt_command pt_command_list = {
-    .name = "list",
+    PT_COMMAND(list),
     .aliases = (const char *const[]){"annotate", NULL},
     .group = PT_GROUP_ANSWER,
     .summary = "source lines with the time of each",
@@ -78,7 +78,4 @@ const pt_command pt_command_list = {
     .examples = list_examples,
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_TAKES_PATTERN,
     .max_args = SIZE_MAX,
-    .options = &list_options,
-    .settings_bytes = sizeof(list_settings),
-    .run = list_run,
 };

@@ -50,7 +50,7 @@ static int merge_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_merge = {
-    .name = "merge",
+    PT_COMMAND(merge),
     .group = PT_GROUP_FILES,
     .summary = "add several profiles up",
     .arguments = "PROFILE... -o FILE",
@@ -64,7 +64,4 @@ const pt_command pt_command_merge = {
                                       "folded stacks stay folded", NULL},
     .needs = PT_NEEDS_PROFILE | PT_OFFERS_SYMBOLS,
     .max_args = SIZE_MAX,
-    .options = &merge_options,
-    .settings_bytes = sizeof(merge_settings),
-    .run = merge_run,
 };

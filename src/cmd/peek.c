@@ -76,7 +76,7 @@ static int peek_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_peek = {
-    .name = "peek",
+    PT_COMMAND(peek),
     .group = PT_GROUP_ANSWER,
     .summary = "functions between their callers and callees",
     .arguments = "PATTERN [PROGRAM] [PROFILE...]",
@@ -95,7 +95,4 @@ const pt_command pt_command_peek = {
     .needs =
         PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_TAKES_PATTERN | PT_READS_CALLS,
     .max_args = SIZE_MAX,
-    .options = &peek_options,
-    .settings_bytes = sizeof(peek_settings),
-    .run = peek_run,
 };

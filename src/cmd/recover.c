@@ -212,7 +212,7 @@ static int recover_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_recover = {
-    .name = "recover",
+    PT_COMMAND(recover),
     .group = PT_GROUP_FILES,
     .summary = "make a profile of the journal of a killed program",
     .arguments = "[PROFILE|FOLDER...]",
@@ -231,7 +231,4 @@ const pt_command pt_command_recover = {
                                       "the samples of a running program so far", NULL},
     .needs = PT_NEEDS_PROFILE | PT_LOADS_ITSELF,
     .max_args = SIZE_MAX,
-    .options = &recover_options,
-    .settings_bytes = sizeof(recover_settings),
-    .run = recover_run,
 };

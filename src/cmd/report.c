@@ -286,7 +286,7 @@ static int report_run(pt_cmd_context *context, void *settings)
 }
 
 const pt_command pt_command_report = {
-    .name = "report",
+    PT_COMMAND(report),
     .group = PT_GROUP_ANSWER,
     .summary = "all reports on one profile as one page to send",
     .arguments = "[PROGRAM] [PROFILE...]",
@@ -303,7 +303,4 @@ const pt_command pt_command_report = {
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_MARKS_BASE | PT_KEEPS_SIDES |
              PT_KEEPS_READ,
     .max_args = SIZE_MAX,
-    .options = &report_options,
-    .settings_bytes = sizeof(report_settings),
-    .run = report_run,
 };

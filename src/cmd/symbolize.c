@@ -505,7 +505,7 @@ static int symbolize_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_symbolize = {
-    .name = "symbolize",
+    PT_COMMAND(symbolize),
     .group = PT_GROUP_FILES,
     .summary = "names, files and lines of addresses in programs",
     .arguments = "[FILE] [ADDRESS...]",
@@ -524,7 +524,4 @@ const pt_command pt_command_symbolize = {
             "pitot symbolize --output-style=addr2line -Cfi -e prog 1139", "as addr2line", NULL},
     .needs = PT_OFFERS_PLACES,
     .max_args = SIZE_MAX,
-    .options = &symbolize_options,
-    .settings_bytes = sizeof(symbolize_settings),
-    .run = symbolize_run,
 };

@@ -95,7 +95,7 @@ static int timeline_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_timeline = {
-    .name = "timeline",
+    PT_COMMAND(timeline),
     .group = PT_GROUP_ANSWER,
     .summary = "when the time was spent: by process, thread and cpu",
     .arguments = "[PROGRAM] [PROFILE...]",
@@ -111,7 +111,4 @@ const pt_command pt_command_timeline = {
                                       "what ran from 2.1 s to 2.2 s after the first sample", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
     .max_args = SIZE_MAX,
-    .options = &timeline_options,
-    .settings_bytes = sizeof(timeline_settings),
-    .run = timeline_run,
 };

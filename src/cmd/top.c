@@ -80,7 +80,7 @@ static int top_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_top = {
-    .name = "top",
+    PT_COMMAND(top),
     .group = PT_GROUP_ANSWER,
     .summary = "functions by their own time",
     .arguments = "[PROGRAM] [PROFILE...]",
@@ -103,7 +103,4 @@ const pt_command pt_command_top = {
                               "the functions in stacks with a function whose name has parse", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
     .max_args = SIZE_MAX,
-    .options = &top_options,
-    .settings_bytes = sizeof(top_settings),
-    .run = top_run,
 };

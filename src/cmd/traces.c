@@ -70,7 +70,7 @@ static int traces_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_traces = {
-    .name = "traces",
+    PT_COMMAND(traces),
     .group = PT_GROUP_ANSWER,
     .summary = "whole stacks, the heaviest first",
     .arguments = "[PROGRAM] [PROFILE...]",
@@ -81,9 +81,6 @@ const pt_command pt_command_traces = {
                                       "every way to malloc, by thread", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
     .max_args = SIZE_MAX,
-    .options = &traces_options,
-    .settings_bytes = sizeof(traces_settings),
-    .run = traces_run,
 };
 
 /* ---- tags ---- */
@@ -128,7 +125,7 @@ static int tags_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_tags = {
-    .name = "tags",
+    PT_COMMAND(tags),
     .group = PT_GROUP_ANSWER,
     .summary = "labels of the samples, and what each adds up to",
     .arguments = "[PROGRAM] [PROFILE...]",
@@ -140,7 +137,4 @@ const pt_command pt_command_tags = {
                                       "who allocates, every label", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
     .max_args = SIZE_MAX,
-    .options = &tags_options,
-    .settings_bytes = sizeof(tags_settings),
-    .run = tags_run,
 };

@@ -70,7 +70,7 @@ static int tree_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_tree = {
-    .name = "tree",
+    PT_COMMAND(tree),
     .group = PT_GROUP_ANSWER,
     .summary = "who called what, from the root down",
     .arguments = "[PROGRAM] [PROFILE...]",
@@ -90,7 +90,4 @@ const pt_command pt_command_tree = {
                               "the paths that lead to parse, down to the sixth function", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_READS_CALLS,
     .max_args = SIZE_MAX,
-    .options = &tree_options,
-    .settings_bytes = sizeof(tree_settings),
-    .run = tree_run,
 };

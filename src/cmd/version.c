@@ -68,13 +68,10 @@ static int version_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_version = {
-    .name = "version",
+    PT_COMMAND(version),
     .group = PT_GROUP_HELP,
     .summary = "which pitot this is, and what it was built with",
     .arguments = "",
     .description = "`pitot --version` is the same.",
     .max_args = 0,
-    .options = &version_options,
-    .settings_bytes = sizeof(version_settings),
-    .run = version_run,
 };

@@ -70,7 +70,7 @@ static const char *const weblist_examples[] = {
 };
 
 const pt_command pt_command_weblist = {
-    .name = "weblist",
+    PT_COMMAND(weblist),
     .group = PT_GROUP_ANSWER,
     .summary = "source lines and their instructions as a page for a browser",
     .arguments = "PATTERN [PROGRAM] [PROFILE...]",
@@ -83,7 +83,4 @@ const pt_command pt_command_weblist = {
     .examples = weblist_examples,
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_TAKES_PATTERN,
     .max_args = SIZE_MAX,
-    .options = &weblist_options,
-    .settings_bytes = sizeof(weblist_settings),
-    .run = weblist_run,
 };

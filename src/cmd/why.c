@@ -70,7 +70,7 @@ static int why_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_why = {
-    .name = "why",
+    PT_COMMAND(why),
     .group = PT_GROUP_ANSWER,
     .summary = "what the time is spent on, in at most five findings",
     .arguments = "[FUNCTION] [PROGRAM] [PROFILE...]",
@@ -96,7 +96,4 @@ const pt_command pt_command_why = {
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_MAY_TAKE_PATTERN |
              PT_NEEDS_NATIVE_FRAMES,
     .max_args = SIZE_MAX,
-    .options = &why_options,
-    .settings_bytes = sizeof(why_settings),
-    .run = why_run,
 };

@@ -51,6 +51,11 @@ typedef struct pt_dcpi_settings {
         .details = "RFC 4180 with a line of column names; values are whole numbers."               \
     }
 
+/* The fields that all these commands have. */
+#define PT_DCPI_COMMAND(command)                                                                   \
+    PT_COMMAND(command), .group = PT_GROUP_DCPI, .syntax = PT_SYNTAX_PERL, .stands_in = true,      \
+                         .max_args = SIZE_MAX
+
 /* Counts of context->profile. PT_EXIT_OK, or the exit status of what was said. ret_column: the one
  * to sort by. */
 int pt_dcpi_count(const pt_cmd_context *context, const pt_dcpi_settings *settings,

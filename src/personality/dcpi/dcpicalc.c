@@ -46,8 +46,7 @@ static int dcpicalc_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_dcpicalc = {
-    .name = "dcpicalc",
-    .group = PT_GROUP_DCPI,
+    PT_DCPI_COMMAND(dcpicalc),
     .summary = "how often the blocks of a procedure ran, and where it stalled",
     .arguments = "PROCEDURE [PROGRAM] [PROFILE...]",
     .description =
@@ -66,10 +65,4 @@ const pt_command pt_command_dcpicalc = {
                                       "pitot dcpicalc parse cycles.dcpi dmiss.dcpi",
                                       "with what the data cache may have to do with it", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_ALL_EVENTS | PT_TAKES_PATTERN,
-    .syntax = PT_SYNTAX_PERL,
-    .stands_in = true,
-    .max_args = SIZE_MAX,
-    .options = &dcpicalc_options,
-    .settings_bytes = sizeof(dcpicalc_settings),
-    .run = dcpicalc_run,
 };

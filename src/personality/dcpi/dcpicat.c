@@ -1,6 +1,6 @@
 /* dcpicat.c: pitot dcpicat, a profile as DCPI's text of it. */
-#include "cmd/cmd.h"
 #include "cmd/output.h"
+#include "personality/dcpi/dcpi.h"
 
 typedef struct {
     pt_output_settings output;
@@ -32,8 +32,7 @@ static int dcpicat_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_dcpicat = {
-    .name = "dcpicat",
-    .group = PT_GROUP_DCPI,
+    PT_DCPI_COMMAND(dcpicat),
     .summary = "header and counts of a profile as text",
     .arguments = "[PROFILE...]",
     .description =
@@ -44,10 +43,4 @@ const pt_command pt_command_dcpicat = {
     .examples = (const char *const[]){"pitot dcpicat cycles.dcpi imiss.dcpi",
                                       "two profiles of an image side by side", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_ALL_EVENTS,
-    .syntax = PT_SYNTAX_PERL,
-    .stands_in = true,
-    .max_args = SIZE_MAX,
-    .options = &dcpicat_options,
-    .settings_bytes = sizeof(dcpicat_settings),
-    .run = dcpicat_run,
 };

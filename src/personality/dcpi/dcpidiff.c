@@ -130,8 +130,7 @@ static int dcpidiff_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_dcpidiff = {
-    .name = "dcpidiff",
-    .group = PT_GROUP_DCPI,
+    PT_DCPI_COMMAND(dcpidiff),
     .summary = "a procedure in two sets of profiles, block by block",
     .arguments = "PROCEDURE [PROGRAM] PROFILE PROFILE",
     .description =
@@ -142,10 +141,4 @@ const pt_command pt_command_dcpidiff = {
     .examples = (const char *const[]){"pitot dcpidiff '^parse$' before.dcpi after.dcpi",
                                       "samples of each block of parse", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_ALL_EVENTS | PT_LOADS_ITSELF,
-    .syntax = PT_SYNTAX_PERL,
-    .stands_in = true,
-    .max_args = SIZE_MAX,
-    .options = &dcpidiff_options,
-    .settings_bytes = sizeof(dcpidiff_settings),
-    .run = dcpidiff_run,
 };

@@ -67,8 +67,7 @@ static int dcpilist_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_dcpilist = {
-    .name = "dcpilist",
-    .group = PT_GROUP_DCPI,
+    PT_DCPI_COMMAND(dcpilist),
     .summary = "instructions or source lines with a count for each event",
     .arguments = "PROCEDURE [PROGRAM] [PROFILE...]",
     .description =
@@ -83,10 +82,4 @@ const pt_command pt_command_dcpilist = {
                               "instructions and source with two events",
                               "pitot dcpilist -source parse app.pb.gz", "source lines alone", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_ALL_EVENTS | PT_TAKES_PATTERN,
-    .syntax = PT_SYNTAX_PERL,
-    .stands_in = true,
-    .max_args = SIZE_MAX,
-    .options = &dcpilist_options,
-    .settings_bytes = sizeof(dcpilist_settings),
-    .run = dcpilist_run,
 };

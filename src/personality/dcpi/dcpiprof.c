@@ -86,8 +86,7 @@ static int dcpiprof_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_dcpiprof = {
-    .name = "dcpiprof",
-    .group = PT_GROUP_DCPI,
+    PT_DCPI_COMMAND(dcpiprof),
     .summary = "samples by image, or by procedure",
     .arguments = "[PROGRAM] [PROFILE...]",
     .description =
@@ -102,10 +101,4 @@ const pt_command pt_command_dcpiprof = {
                               "pitot dcpiprof -p -keep 90 -s imiss *.dcpi",
                               "the procedures that make up 90 % of imiss", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_ALL_EVENTS,
-    .syntax = PT_SYNTAX_PERL,
-    .stands_in = true,
-    .max_args = SIZE_MAX,
-    .options = &dcpiprof_options,
-    .settings_bytes = sizeof(dcpiprof_settings),
-    .run = dcpiprof_run,
 };

@@ -101,8 +101,7 @@ static int dcpistats_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_dcpistats = {
-    .name = "dcpistats",
-    .group = PT_GROUP_DCPI,
+    PT_DCPI_COMMAND(dcpistats),
     .summary = "how samples vary from run to run",
     .arguments = "[PROGRAM] PROFILE PROFILE...",
     .description =
@@ -114,10 +113,4 @@ const pt_command pt_command_dcpistats = {
                                       "pitot dcpistats -set a1.dcpi,a2.dcpi -set b1.dcpi,b2.dcpi",
                                       "sets of several files", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_ALL_EVENTS | PT_LOADS_ITSELF,
-    .syntax = PT_SYNTAX_PERL,
-    .stands_in = true,
-    .max_args = SIZE_MAX,
-    .options = &dcpistats_options,
-    .settings_bytes = sizeof(dcpistats_settings),
-    .run = dcpistats_run,
 };

@@ -12,17 +12,17 @@ typedef struct {
     int64_t rows;
     bool no_header;
     pt_shape shape;
-} topcounts_settings;
+} dcpitopcounts_settings;
 
-static const pt_option topcounts_rows[] = {
-    PT_ROWS_ROW(topcounts_settings, "100", "A last line says how many more there are."),
-    PT_DCPI_IMAGE_ROW(topcounts_settings),
-    PT_DCPI_EVENT_ROW(topcounts_settings),
-    PT_DCPI_SORT_ROW(topcounts_settings),
-    PT_DCPI_TABLE_ROWS(topcounts_settings),
-    PT_CODE_ROWS(topcounts_settings),
+static const pt_option dcpitopcounts_rows[] = {
+    PT_ROWS_ROW(dcpitopcounts_settings, "100", "A last line says how many more there are."),
+    PT_DCPI_IMAGE_ROW(dcpitopcounts_settings),
+    PT_DCPI_EVENT_ROW(dcpitopcounts_settings),
+    PT_DCPI_SORT_ROW(dcpitopcounts_settings),
+    PT_DCPI_TABLE_ROWS(dcpitopcounts_settings),
+    PT_CODE_ROWS(dcpitopcounts_settings),
 };
-static const pt_option_table topcounts_options = PT_OPTION_TABLE(topcounts_rows);
+static const pt_option_table dcpitopcounts_options = PT_OPTION_TABLE(dcpitopcounts_rows);
 
 /* The instruction of each row, to be freed one by one. */
 static char **find_instructions(const pt_counts_table *t, const pt_code_options *options)
@@ -44,7 +44,7 @@ static char **find_instructions(const pt_counts_table *t, const pt_code_options 
     return text;
 }
 
-static void show_table(pt_cmd_context *context, const topcounts_settings *settings,
+static void show_table(pt_cmd_context *context, const dcpitopcounts_settings *settings,
                        pt_counts_table *t)
 {
     pt_cmd_code code;
@@ -58,9 +58,9 @@ static void show_table(pt_cmd_context *context, const topcounts_settings *settin
     pt_cmd_code_done(&code);
 }
 
-static int topcounts_run(pt_cmd_context *context, void *own)
+static int dcpitopcounts_run(pt_cmd_context *context, void *own)
 {
-    const topcounts_settings *settings = own;
+    const dcpitopcounts_settings *settings = own;
     pt_counts counts;
     uint32_t column;
     int status = pt_dcpi_count(context, &settings->dcpi, &counts, &column);
@@ -89,8 +89,7 @@ static int topcounts_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_dcpitopcounts = {
-    .name = "dcpitopcounts",
-    .group = PT_GROUP_DCPI,
+    PT_DCPI_COMMAND(dcpitopcounts),
     .summary = "the instructions with the most samples",
     .arguments = "[PROGRAM] [PROFILE...]",
     .description =
@@ -101,10 +100,4 @@ const pt_command pt_command_dcpitopcounts = {
     .examples = (const char *const[]){"pitot dcpitopcounts -n 10 -s imiss *.dcpi",
                                       "where instructions were missed most", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_ALL_EVENTS,
-    .syntax = PT_SYNTAX_PERL,
-    .stands_in = true,
-    .max_args = SIZE_MAX,
-    .options = &topcounts_options,
-    .settings_bytes = sizeof(topcounts_settings),
-    .run = topcounts_run,
 };

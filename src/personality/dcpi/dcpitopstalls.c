@@ -8,23 +8,23 @@ typedef struct {
     pt_code_settings code;
     int64_t rows;
     pt_shape shape;
-} topstalls_settings;
+} dcpitopstalls_settings;
 
-static const pt_option topstalls_rows[] = {
-    PT_ROWS_ROW(topstalls_settings, "100", "A last line says how many more there are."),
-    PT_FLOW_ROWS(topstalls_settings),
-    PT_DCPI_IMAGE_ROW(topstalls_settings),
-    PT_DCPI_EVENT_ROW(topstalls_settings),
-    PT_DCPI_SORT_ROW(topstalls_settings),
-    PT_SHAPE_JSON_ROW(topstalls_settings),
-    PT_SHAPE_CSV_ROW(topstalls_settings),
-    PT_CODE_ROWS(topstalls_settings),
+static const pt_option dcpitopstalls_rows[] = {
+    PT_ROWS_ROW(dcpitopstalls_settings, "100", "A last line says how many more there are."),
+    PT_FLOW_ROWS(dcpitopstalls_settings),
+    PT_DCPI_IMAGE_ROW(dcpitopstalls_settings),
+    PT_DCPI_EVENT_ROW(dcpitopstalls_settings),
+    PT_DCPI_SORT_ROW(dcpitopstalls_settings),
+    PT_SHAPE_JSON_ROW(dcpitopstalls_settings),
+    PT_SHAPE_CSV_ROW(dcpitopstalls_settings),
+    PT_CODE_ROWS(dcpitopstalls_settings),
 };
-static const pt_option_table topstalls_options = PT_OPTION_TABLE(topstalls_rows);
+static const pt_option_table dcpitopstalls_options = PT_OPTION_TABLE(dcpitopstalls_rows);
 
 static void show_report(pt_cmd_context *context, const pt_flow_report *report, const void *own)
 {
-    const topstalls_settings *settings = own;
+    const dcpitopstalls_settings *settings = own;
     pt_flow_report r = *report;
     r.rows = settings->rows > 0 ? (size_t)settings->rows : SIZE_MAX;
     switch (settings->shape) {
@@ -35,15 +35,14 @@ static void show_report(pt_cmd_context *context, const pt_flow_report *report, c
     }
 }
 
-static int topstalls_run(pt_cmd_context *context, void *own)
+static int dcpitopstalls_run(pt_cmd_context *context, void *own)
 {
-    const topstalls_settings *s = own;
+    const dcpitopstalls_settings *s = own;
     return pt_dcpi_flow(context, &s->dcpi, &s->flow, &s->code, 0, show_report, s);
 }
 
 const pt_command pt_command_dcpitopstalls = {
-    .name = "dcpitopstalls",
-    .group = PT_GROUP_DCPI,
+    PT_DCPI_COMMAND(dcpitopstalls),
     .summary = "the instructions that stalled most",
     .arguments = "[PROGRAM] [PROFILE...]",
     .description =
@@ -54,10 +53,4 @@ const pt_command pt_command_dcpitopstalls = {
     .examples =
         (const char *const[]){"pitot dcpitopstalls -n 20 app.pb.gz", "the worst twenty", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_ALL_EVENTS,
-    .syntax = PT_SYNTAX_PERL,
-    .stands_in = true,
-    .max_args = SIZE_MAX,
-    .options = &topstalls_options,
-    .settings_bytes = sizeof(topstalls_settings),
-    .run = topstalls_run,
 };

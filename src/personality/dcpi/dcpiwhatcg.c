@@ -32,8 +32,7 @@ static int dcpiwhatcg_run(pt_cmd_context *context, void *own)
 }
 
 const pt_command pt_command_dcpiwhatcg = {
-    .name = "dcpiwhatcg",
-    .group = PT_GROUP_DCPI,
+    PT_DCPI_COMMAND(dcpiwhatcg),
     .summary = "where the cycles of whole images have gone",
     .arguments = "[PROGRAM] [PROFILE...]",
     .description =
@@ -43,10 +42,4 @@ const pt_command pt_command_dcpiwhatcg = {
     .examples = (const char *const[]){"pitot dcpiwhatcg -image app cycles.dcpi dmiss.dcpi",
                                       "of one image, with an event", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_ALL_EVENTS,
-    .syntax = PT_SYNTAX_PERL,
-    .stands_in = true,
-    .max_args = SIZE_MAX,
-    .options = &dcpiwhatcg_options,
-    .settings_bytes = sizeof(dcpiwhatcg_settings),
-    .run = dcpiwhatcg_run,
 };

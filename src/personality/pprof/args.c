@@ -13,15 +13,12 @@
 
 /* The settings that are not part of a report's configuration. */
 typedef struct {
-    pt_option_list base, diff_base;
-    const char *symbolize, *buildid, *add_comment, *tools, *http;
-    const char *tls_cert, *tls_key, *tls_ca;
-    int64_t timeout, seconds;
-    const char *lib_prefix;
+    pt_pprof_source source;
+    const char *http;
     int64_t maxdegree;
     bool inuse_space, inuse_objects, alloc_space, alloc_objects;
     bool total_delay, contentions, mean_delay;
-    bool no_browser, all_frames, help, h;
+    bool no_browser, help, h;
 } own_settings;
 
 /* The requested formats: a flag, or a pattern. */
@@ -35,25 +32,30 @@ typedef struct {
         .name = #field_, .type = PT_OPT_##type_, .offset = offsetof(own_settings, field_),         \
         .initial = (initial_), .help = (help_)                                                     \
     }
+#define SOURCE(name_, field_, type_, initial_, help_)                                              \
+    {                                                                                              \
+        .name = #name_, .type = PT_OPT_##type_, .offset = offsetof(own_settings, source.field_),   \
+        .initial = (initial_), .help = (help_)                                                     \
+    }
 
 static const pt_option own_rows[] = {
-    ROW(base, LIST, NULL, "subtract this profile"),
-    ROW(diff_base, LIST, NULL, "subtract this profile; percentages are of it"),
-    ROW(symbolize, STRING, NULL,
-        "where names come from: none, local, fastlocal, remote, force, "
-        "demangle=none|full|templates|default; joined by colons"),
-    ROW(buildid, STRING, NULL, "build id of the main binary, if the profile has none"),
-    ROW(add_comment, STRING, NULL, "add this comment to the profile"),
-    ROW(tools, STRING, NULL, "where objdump is; pitot runs no addr2line and no nm"),
-    ROW(seconds, INT, "-1", "how long to profile"),
-    ROW(timeout, INT, "-1", "how long to wait for a profile"),
-    ROW(tls_cert, STRING, NULL, "certificate of this client"),
-    ROW(tls_key, STRING, NULL, "private key of this client"),
-    ROW(tls_ca, STRING, NULL, "certificates to trust"),
+    SOURCE(base, base, LIST, NULL, "subtract this profile"),
+    SOURCE(diff_base, diff_base, LIST, NULL, "subtract this profile; percentages are of it"),
+    SOURCE(symbolize, symbolize, STRING, NULL,
+           "where names come from: none, local, fastlocal, remote, force, "
+           "demangle=none|full|templates|default; joined by colons"),
+    SOURCE(buildid, build_id, STRING, NULL, "build id of the main binary, if the profile has none"),
+    SOURCE(add_comment, add_comment, STRING, NULL, "add this comment to the profile"),
+    SOURCE(tools, tools, STRING, NULL, "where objdump is; pitot runs no addr2line and no nm"),
+    SOURCE(seconds, seconds, INT, "-1", "how long to profile"),
+    SOURCE(timeout, timeout, INT, "-1", "how long to wait for a profile"),
+    SOURCE(tls_cert, tls_cert, STRING, NULL, "certificate of this client"),
+    SOURCE(tls_key, tls_key, STRING, NULL, "private key of this client"),
+    SOURCE(tls_ca, tls_ca, STRING, NULL, "certificates to trust"),
     ROW(maxdegree, INT, "0", "edges into, and out of, a node of a graph at most; 0: any number"),
-    ROW(lib_prefix, STRING, NULL,
-        "folders, joined by commas, to look for programs and libraries in"),
-    ROW(all_frames, FLAG, NULL, "keep frames that the profile itself says to drop"),
+    SOURCE(lib_prefix, lib_prefix, STRING, NULL,
+           "folders, joined by commas, to look for programs and libraries in"),
+    SOURCE(all_frames, all_frames, FLAG, NULL, "keep frames that the profile itself says to drop"),
     ROW(http, STRING, NULL, "serve a page at host:port"),
     ROW(no_browser, FLAG, NULL, "with -http: open no browser"),
     ROW(inuse_space, FLAG, NULL, "as -sample_index=inuse_space"),
@@ -260,37 +262,24 @@ static pt_status check_flags(flags *f, bool has_format, pt_error *reterr)
                             "-http is not compatible with an output format on the command line");
     if (f->own.no_browser && !http)
         return pt_error_set(reterr, PT_ERR_USAGE, "-no_browser only makes sense with -http");
-    drop_empty(&f->own.base);
-    drop_empty(&f->own.diff_base);
-    if (f->own.base.count > 0 && f->own.diff_base.count > 0)
+    drop_empty(&f->own.source.base);
+    drop_empty(&f->own.source.diff_base);
+    if (f->own.source.base.count > 0 && f->own.source.diff_base.count > 0)
         return pt_error_set(reterr, PT_ERR_USAGE,
                             "-base and -diff_base flags cannot both be specified");
-    if (f->config.normalize && f->own.base.count + f->own.diff_base.count == 0)
+    if (f->config.normalize && f->own.source.base.count + f->own.source.diff_base.count == 0)
         return pt_error_set(reterr, PT_ERR_USAGE, "must have base profile to normalize by");
     return PT_OK;
 }
 
+/* The source that options and operands name. */
 static pt_pprof_source source_of(const flags *f, const char *const *operands, size_t count)
 {
-    const char *tools = f->own.tools != NULL ? f->own.tools : getenv("PPROF_TOOLS");
-    pt_pprof_source source = {
-        .sources = operands,
-        .source_count = count,
-        .base = f->own.base,
-        .diff_base = f->own.diff_base,
-        .symbolize = f->own.symbolize,
-        .build_id = f->own.buildid,
-        .add_comment = f->own.add_comment,
-        .tools = tools,
-        .seconds = f->own.seconds,
-        .timeout = f->own.timeout,
-        .tls_cert = f->own.tls_cert,
-        .tls_key = f->own.tls_key,
-        .tls_ca = f->own.tls_ca,
-        .lib_prefix = f->own.lib_prefix,
-        .all_frames = f->own.all_frames,
-        .normalize = f->config.normalize,
-    };
+    pt_pprof_source source = f->own.source;
+    source.sources = operands;
+    source.source_count = count;
+    source.normalize = f->config.normalize;
+    if (source.tools == NULL) source.tools = getenv("PPROF_TOOLS");
     if (count > 1 && pt_path_look(operands[0]) == PT_PATH_IMAGE) {
         source.program = operands[0];
         source.sources++;
