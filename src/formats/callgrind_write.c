@@ -26,23 +26,31 @@ typedef struct {
     size_t name_bytes;
 } function_key;
 
+/* Rows of a node, which are chained. */
+typedef struct {
+    uint32_t first, last; /* PT_NONE: none */
+} chain;
+
 /* A function at a depth of its recursion, which KCachegrind shows as a function of its own. */
 typedef struct {
     uint32_t function, level;
-    uint32_t first_self, last_self, first_call, last_call; /* chains; PT_NONE ends them */
+    chain self, call;
 } node;
 
+/* The own cost of a node at a line, or the cost of a call. */
 typedef struct {
-    uint32_t node, next;
-    int64_t line;
-} self_row;
-
-typedef struct {
-    uint32_t node, callee, next;
+    uint32_t node, callee; /* callee PT_NONE: own cost */
+    uint32_t next;         /* PT_NONE ends the chain */
     uint64_t calls;
     int64_t line, target_line;
     bool counted; /* the number of calls is exact */
-} call_row;
+} cost_row;
+
+typedef struct {
+    PT_VECTOR(cost_row) row;
+    PT_VECTOR(int64_t) cost; /* a value of each event for each row */
+    pt_index index;
+} cost_rows;
 
 typedef struct {
     const pt_profile *p;
@@ -50,11 +58,8 @@ typedef struct {
     pt_named_frames frames;
     PT_VECTOR(function_key) function;
     PT_VECTOR(node) node;
-    PT_VECTOR(self_row) self;
-    PT_VECTOR(call_row) call;
-    PT_VECTOR(int64_t) self_cost; /* a value of each event for each row */
-    PT_VECTOR(int64_t) call_cost;
-    pt_index function_index, node_index, self_index, call_index;
+    cost_rows self, call;
+    pt_index function_index, node_index;
     uint32_t *function_of;    /* frame -> function */
     uint32_t *level;          /* recursion depth of each function in the current stack */
     PT_VECTOR(uint32_t) path; /* frames of the current stack, root first */
@@ -117,87 +122,63 @@ static uint32_t add_node(callgrind_writer *w, uint32_t function, uint32_t level)
     return PT_INDEX_PUSH(&w->node_index, hash, w->node,
                          (node){.function = function,
                                 .level = level,
-                                .first_self = PT_NONE,
-                                .last_self = PT_NONE,
-                                .first_call = PT_NONE,
-                                .last_call = PT_NONE});
+                                .self = {PT_NONE, PT_NONE},
+                                .call = {PT_NONE, PT_NONE}});
 }
 
 /* ---- Costs ---- */
 
-static void add_values(callgrind_writer *w, int64_t *sums)
+static void add_values(callgrind_writer *w, const cost_rows *to, uint32_t row)
 {
     for (uint32_t e = 0; e < w->events; e++)
-        w->saturated += pt_saturating_into(&sums[e], w->values[e]);
+        w->saturated +=
+            pt_saturating_into(&to->cost.items[(size_t)row * w->events + e], w->values[e]);
 }
 
-static int64_t *add_self_row(callgrind_writer *w, self_row row, uint64_t hash)
-{
-    const uint32_t id = (uint32_t)w->self.count;
-    PT_GROW(w->self, w->self.count + 1);
-    PT_GROW(w->self_cost, (w->self.count + 1) * w->events);
-    w->self.items[w->self.count++] = row;
-    pt_index_add(&w->self_index, hash, id);
-    node *const of = &w->node.items[row.node];
-    if (of->first_self == PT_NONE)
-        of->first_self = id;
-    else
-        w->self.items[of->last_self].next = id;
-    of->last_self = id;
-    int64_t *const sums = &w->self_cost.items[(size_t)id * w->events];
-    memset(sums, 0, w->events * sizeof *sums);
-    return sums;
-}
-
-static void add_self(callgrind_writer *w, uint32_t of, int64_t line)
-{
-    const uint64_t hash = pt_hash_mix(of, (uint64_t)line);
-    PT_INDEX_EACH (&w->self_index, hash, id) {
-        const self_row *const row = &w->self.items[id];
-        if (row->node == of && row->line == line)
-            return add_values(w, &w->self_cost.items[(size_t)id * w->events]);
-    }
-    const self_row row = {.node = of, .next = PT_NONE, .line = line};
-    add_values(w, add_self_row(w, row, hash));
-}
-
-static bool same_call(const call_row *a, const call_row *b)
+static bool is_same_place(const cost_row *a, const cost_row *b)
 {
     return a->node == b->node && a->callee == b->callee && a->line == b->line &&
            a->target_line == b->target_line;
 }
 
-static int64_t *add_call_row(callgrind_writer *w, call_row row, uint64_t hash)
+/* Appends a row without costs to the chain. */
+static uint32_t append_row(const callgrind_writer *w, cost_rows *to, chain *in, cost_row row,
+                           uint64_t hash)
 {
-    const uint32_t id = (uint32_t)w->call.count;
-    PT_GROW(w->call, w->call.count + 1);
-    PT_GROW(w->call_cost, (w->call.count + 1) * w->events);
-    w->call.items[w->call.count++] = row;
-    pt_index_add(&w->call_index, hash, id);
-    node *const of = &w->node.items[row.node];
-    if (of->first_call == PT_NONE)
-        of->first_call = id;
+    const uint32_t id = PT_INDEX_PUSH(&to->index, hash, to->row, row);
+    if (in->first == PT_NONE)
+        in->first = id;
     else
-        w->call.items[of->last_call].next = id;
-    of->last_call = id;
-    int64_t *const sums = &w->call_cost.items[(size_t)id * w->events];
-    memset(sums, 0, w->events * sizeof *sums);
-    return sums;
+        to->row.items[in->last].next = id;
+    in->last = id;
+    PT_GROW(to->cost, to->row.count * w->events);
+    memset(&to->cost.items[(size_t)id * w->events], 0, w->events * sizeof *to->cost.items);
+    return id;
 }
 
-static void add_call(callgrind_writer *w, call_row call)
+/* Adds the values to the row of this place. */
+static void add_cost(callgrind_writer *w, cost_rows *to, chain *in, cost_row row)
 {
-    call.next = PT_NONE;
+    row.next = PT_NONE;
     const uint64_t hash =
-        pt_hash_mix(pt_hash_mix((uint64_t)call.node << 32 | call.callee, (uint64_t)call.line),
-                    (uint64_t)call.target_line);
-    PT_INDEX_EACH (&w->call_index, hash, id) {
-        call_row *const row = &w->call.items[id];
-        if (!same_call(row, &call)) continue;
-        row->calls = pt_saturating_count(row->calls, call.calls);
-        return add_values(w, &w->call_cost.items[(size_t)id * w->events]);
-    }
-    add_values(w, add_call_row(w, call, hash));
+        pt_hash_mix(pt_hash_mix((uint64_t)row.node << 32 | row.callee, (uint64_t)row.line),
+                    (uint64_t)row.target_line);
+    const uint32_t known =
+        PT_INDEX_FIND(&to->index, hash, id, is_same_place(&to->row.items[id], &row));
+    if (known != PT_NONE)
+        to->row.items[known].calls = pt_saturating_count(to->row.items[known].calls, row.calls);
+    add_values(w, to, known != PT_NONE ? known : append_row(w, to, in, row, hash));
+}
+
+static void add_self(callgrind_writer *w, uint32_t of, int64_t line)
+{
+    add_cost(w, &w->self, &w->node.items[of].self,
+             (cost_row){.node = of, .callee = PT_NONE, .line = line});
+}
+
+static void add_call(callgrind_writer *w, cost_row call)
+{
+    add_cost(w, &w->call, &w->node.items[call.node].call, call);
 }
 
 /* ---- Stacks ---- */
@@ -225,7 +206,7 @@ static void add_stack(callgrind_writer *w)
         const uint32_t of = add_node(w, function, ++w->level[function]);
         if (i > 0) {
             const pt_named_frame *const from = &w->frames.frame.items[w->path.items[i - 1]];
-            add_call(w, (call_row){.node = caller,
+            add_call(w, (cost_row){.node = caller,
                                    .callee = of,
                                    .line = from->line,
                                    .target_line = named->start_line});
@@ -280,7 +261,7 @@ static void add_arcs(callgrind_writer *w)
             w->values[e] = arcs->cost && e < arcs->event_count && arcs->cost[e]
                                ? not_negative(w, arcs->cost[e][i])
                                : 0;
-        call_row call = {.calls = arcs->calls[i], .counted = true};
+        cost_row call = {.calls = arcs->calls[i], .counted = true};
         call.node = node_at(w, arcs->from[i], &call.line);
         call.callee = node_at(w, arcs->to[i], &call.target_line);
         add_call(w, call);
@@ -354,7 +335,7 @@ static void put_file(callgrind_text *t, const char *key, uint32_t file)
     put_name(t, 1, key, pt_text(t->w->p, file), pt_text_bytes(t->w->p, file), 1);
 }
 
-static void put_call(callgrind_text *t, const call_row *call, const int64_t *costs)
+static void put_call(callgrind_text *t, const cost_row *call, const int64_t *costs)
 {
     callgrind_writer *const w = t->w;
     const node *const callee = &w->node.items[call->callee];
@@ -380,12 +361,12 @@ static void put_node(callgrind_text *t, const node *n)
     put_name(t, 2, "fn=", function->name, function->name_bytes, n->level);
     t->object = function->object;
     t->file = function->file;
-    for (uint32_t i = n->first_self; i != PT_NONE; i = w->self.items[i].next) {
-        put_position(t, w->self.items[i].line);
-        put_costs(t, &w->self_cost.items[(size_t)i * w->events]);
+    for (uint32_t i = n->self.first; i != PT_NONE; i = w->self.row.items[i].next) {
+        put_position(t, w->self.row.items[i].line);
+        put_costs(t, &w->self.cost.items[(size_t)i * w->events]);
     }
-    for (uint32_t i = n->first_call; i != PT_NONE; i = w->call.items[i].next)
-        put_call(t, &w->call.items[i], &w->call_cost.items[(size_t)i * w->events]);
+    for (uint32_t i = n->call.first; i != PT_NONE; i = w->call.row.items[i].next)
+        put_call(t, &w->call.row.items[i], &w->call.cost.items[(size_t)i * w->events]);
 }
 
 /* The event as a word such as "Ir" or "cpu_(nanoseconds)"; the caller frees it. */
@@ -461,9 +442,9 @@ static void put_header(callgrind_text *t, const pt_write_options *options)
     }
     pt_out_text(t->out, "\nsummary:");
     memset(t->w->values, 0, t->w->events * sizeof *t->w->values);
-    for (size_t i = 0; i < t->w->self.count; i++) {
+    for (size_t i = 0; i < t->w->self.row.count; i++) {
         for (uint32_t e = 0; e < t->w->events; e++)
-            pt_saturating_into(&t->w->values[e], t->w->self_cost.items[i * t->w->events + e]);
+            pt_saturating_into(&t->w->values[e], t->w->self.cost.items[i * t->w->events + e]);
     }
     for (uint32_t e = 0; e < t->w->events; e++)
         pt_outf(t->out, " %" PRId64, t->w->values[e]);
@@ -480,7 +461,7 @@ static void put_text(callgrind_writer *w, pt_out *out, const pt_write_options *o
     for (uint32_t i = 0; i < w->p->mapping->t.count; i++)
         put_object(&t, "ob=", w->p->mapping->row[i].file);
     for (size_t i = 0; i < w->node.count && pt_out_ok(out); i++) {
-        if (w->node.items[i].first_self != PT_NONE || w->node.items[i].first_call != PT_NONE)
+        if (w->node.items[i].self.first != PT_NONE || w->node.items[i].call.first != PT_NONE)
             put_node(&t, &w->node.items[i]);
     }
     for (unsigned k = 0; k < 3; k++) {
@@ -511,8 +492,8 @@ pt_status pt_callgrind_write(const pt_profile *profile, const pt_output *output,
     callgrind_writer w = {.p = profile, .events = profile->event->t.count};
     pt_index_init(&w.function_index);
     pt_index_init(&w.node_index);
-    pt_index_init(&w.self_index);
-    pt_index_init(&w.call_index);
+    pt_index_init(&w.self.index);
+    pt_index_init(&w.call.index);
     w.values = pt_alloc(w.events, sizeof *w.values);
     find_functions(&w);
     add_samples(&w);
@@ -521,15 +502,15 @@ pt_status pt_callgrind_write(const pt_profile *profile, const pt_output *output,
     report_facts(&w, options->diag);
     pt_index_done(&w.function_index);
     pt_index_done(&w.node_index);
-    pt_index_done(&w.self_index);
-    pt_index_done(&w.call_index);
+    pt_index_done(&w.self.index);
+    pt_index_done(&w.call.index);
     pt_named_frames_done(&w.frames);
     free(w.function.items);
     free(w.node.items);
-    free(w.self.items);
-    free(w.call.items);
-    free(w.self_cost.items);
-    free(w.call_cost.items);
+    free(w.self.row.items);
+    free(w.call.row.items);
+    free(w.self.cost.items);
+    free(w.call.cost.items);
     free(w.function_of);
     free(w.level);
     free(w.path.items);
