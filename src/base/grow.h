@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 
@@ -32,5 +33,9 @@ static inline void *pt_grow(void *column, size_t *cap, size_t need, size_t item_
 /* PT_PUSH(v, item): appends the item. */
 #define PT_PUSH(vec, ...)                                                                          \
     (PT_GROW((vec), (vec).count + 1), (vec).items[(vec).count] = (__VA_ARGS__), (void)(vec).count++)
+
+/* PT_SORT(v, compare): sorts the items by a comparison for qsort. */
+#define PT_SORT(vec, compare)                                                                      \
+    ((vec).count > 1 ? qsort((vec).items, (vec).count, sizeof *(vec).items, (compare)) : (void)0)
 
 #endif

@@ -736,15 +736,12 @@ static pt_status body_line(callgrind_reader *c, pt_span line, pt_error *reterr)
 static void report_facts(const callgrind_reader *c)
 {
     pt_diag *const diag = c->hooks->diag;
-    if (c->jumps > 0) pt_diag_add(diag, c->jumps, "jumps left out: reports have no place for them");
-    if (c->undefined > 0)
-        pt_diag_add(diag, c->undefined,
-                    "abbreviated names that the file does not define, shown as unknown");
-    if (c->differing > 0)
-        pt_diag_add(diag, c->differing, "sums in the file different from the sums of its lines");
-    if (c->surplus > 0)
-        pt_diag_add(diag, c->surplus,
-                    "lines with more costs than events: the costs beyond them are left out");
+    pt_diag_add(diag, c->jumps, "jumps left out: reports have no place for them");
+    pt_diag_add(diag, c->undefined,
+                "abbreviated names that the file does not define, shown as unknown");
+    pt_diag_add(diag, c->differing, "sums in the file different from the sums of its lines");
+    pt_diag_add(diag, c->surplus,
+                "lines with more costs than events: the costs beyond them are left out");
 }
 
 static pt_status read_lines(callgrind_reader *c, pt_error *reterr)

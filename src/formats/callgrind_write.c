@@ -433,7 +433,7 @@ static void put_header(callgrind_text *t, const pt_write_options *options)
         else
             foreign++;
     }
-    if (foreign > 0) pt_diag_add(options->diag, foreign, "header lines of other formats left out");
+    pt_diag_add(options->diag, foreign, "header lines of other formats left out");
     put_shown(t, options->diag);
     pt_out_text(t->out, "positions: line\nevents:");
     for (uint32_t e = 0; e < t->w->events; e++) {
@@ -473,13 +473,10 @@ static void put_text(callgrind_writer *w, pt_out *out, const pt_write_options *o
 
 static void report_facts(const callgrind_writer *w, pt_diag *diag)
 {
-    if (w->saturated > 0)
-        pt_diag_add(diag, w->saturated, "sums too large for 64 bits, set to the largest");
-    if (w->negative > 0) pt_diag_add(diag, w->negative, "negative costs written as 0");
-    if (w->uncounted > 0)
-        pt_diag_add(diag, w->uncounted, "calls with an unknown number written as 1");
-    if (w->changed > 0)
-        pt_diag_add(diag, w->changed, "characters that callgrind cannot hold in a name, replaced");
+    pt_diag_add(diag, w->saturated, "sums too large for 64 bits, set to the largest");
+    pt_diag_add(diag, w->negative, "negative costs written as 0");
+    pt_diag_add(diag, w->uncounted, "calls with an unknown number written as 1");
+    pt_diag_add(diag, w->changed, "characters that callgrind cannot hold in a name, replaced");
 }
 
 pt_status pt_callgrind_write(const pt_profile *profile, const pt_output *output,

@@ -358,11 +358,10 @@ static void read_top(cpuprofile_reader *c)
 void pt_cpuprofile_report(const cpuprofile_reader *c, pt_diag *diag)
 {
     pt_json_scale_report(&c->scale, true, diag);
-    if (c->homeless > 0) pt_diag_add(diag, c->homeless, "samples of missing nodes");
-    if (c->lost > 0)
-        pt_diag_add(diag, c->lost, "%s that are no whole numbers from 0 on dropped",
-                    c->is_heap ? "sizes" : "hit counts");
-    if (c->timeless > 0) pt_diag_add(diag, c->timeless, "samples without a time");
+    pt_diag_add(diag, c->homeless, "samples of missing nodes");
+    pt_diag_add(diag, c->lost, "%s that are no whole numbers from 0 on dropped",
+                c->is_heap ? "sizes" : "hit counts");
+    pt_diag_add(diag, c->timeless, "samples without a time");
 }
 
 void pt_cpuprofile_init(cpuprofile_reader *c, pt_builder *builder)

@@ -264,7 +264,7 @@ static void report_facts(const cpuprofile_writer *w, pt_diag *diag)
     if (w->keeps_times) return;
     for (uint32_t i = 0; i < w->count; i++)
         negative += w->p->sample->value[w->event][i] < 0;
-    if (negative > 0) pt_diag_add(diag, negative, "negative values, which have no duration");
+    pt_diag_add(diag, negative, "negative values, which have no duration");
     if (weight_scale(w) == 0)
         pt_diag_add(diag, 1, "values without a unit of time written as microseconds");
     if (w->p->sample->time_ns)

@@ -236,13 +236,11 @@ static pt_status conclude_profile(const folded_reader *r, pt_error *reterr)
 {
     if (pt_builder_sample_count(r->builder) == 0)
         return pt_error_set(reterr, PT_ERR_FORMAT, "no line of the form \"name;name;name count\"");
-    if (r->invalid > 0)
-        pt_diag_add(r->hooks->diag, r->invalid,
-                    "lines without a folded stack skipped (the first is line %" PRIu64 ")",
-                    r->first_invalid);
-    if (r->rounded > 0) pt_diag_add(r->hooks->diag, r->rounded, "counts with a fraction rounded");
-    if (r->unnamed > 0)
-        pt_diag_add(r->hooks->diag, r->unnamed, "frames with an empty name read as [unknown]");
+    pt_diag_add(r->hooks->diag, r->invalid,
+                "lines without a folded stack skipped (the first is line %" PRIu64 ")",
+                r->first_invalid);
+    pt_diag_add(r->hooks->diag, r->rounded, "counts with a fraction rounded");
+    pt_diag_add(r->hooks->diag, r->unnamed, "frames with an empty name read as [unknown]");
     if (r->invalid > 0)
         return pt_error_set(reterr, PT_ERR_DAMAGED,
                             "line %" PRIu64 " is not a folded stack; kept %s", r->first_invalid,

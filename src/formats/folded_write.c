@@ -259,10 +259,9 @@ pt_status pt_folded_write(const pt_profile *profile, const pt_output *output,
     for (uint32_t row = 0; row < w.row.end.count && pt_out_ok(out); row++)
         put_row(&w, row, mark, out);
     if (mark) w.changed += w.row.end.count;
-    if (w.changed > 0)
-        pt_diag_add(options->diag, w.changed,
-                    "names changed: a name cannot contain ; or a line break, or end in a count");
-    if (w.saturated > 0) pt_diag_add(options->diag, w.saturated, "sums that hit the limit of 2^63");
+    pt_diag_add(options->diag, w.changed,
+                "names changed: a name cannot contain ; or a line break, or end in a count");
+    pt_diag_add(options->diag, w.saturated, "sums that hit the limit of 2^63");
     status = pt_out_flush(out, reterr);
     free_writer(&w);
     return status;

@@ -200,8 +200,7 @@ static uint64_t bin_with_edges(const pt_gmon_histogram *h, uint64_t low, uint64_
 static bool add_merged_bins(sum *s, const pt_profile *p)
 {
     uint64_t counted = 0;
-    if (s->histograms.count > 1)
-        qsort(s->histograms.items, s->histograms.count, sizeof *s->histograms.items, by_range);
+    PT_SORT(s->histograms, by_range);
     for (uint32_t i = 0; i < p->bin->t.count; i++) {
         const pt_bin *const bin = &p->bin->row[i];
         if (bin->count == 0) continue;

@@ -566,10 +566,9 @@ static void put_rows(gprof_reader *g)
 static void report_facts(const gprof_reader *g)
 {
     pt_diag *const diag = g->hooks->diag;
-    if (g->never_called > 0) pt_diag_add(diag, g->never_called, "calls with a count of 0 left out");
-    if (g->differing > 0)
-        pt_diag_add(diag, g->differing,
-                    "calls with different numbers in the caller's and the callee's entry");
+    pt_diag_add(diag, g->never_called, "calls with a count of 0 left out");
+    pt_diag_add(diag, g->differing,
+                "calls with different numbers in the caller's and the callee's entry");
 }
 
 static pt_status gprof_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,

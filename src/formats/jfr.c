@@ -649,9 +649,7 @@ static pt_status jfr_read(pt_reader *reader, pt_builder *builder, const pt_read_
     pt_reader_set_order(reader, true);
     pt_status status = read_chunks(&j, reader);
     put_items(&j, hooks->diag);
-    if (j.unknown_threads > 0)
-        pt_diag_add(hooks->diag, j.unknown_threads,
-                    "samples of threads that the file does not list");
+    pt_diag_add(hooks->diag, j.unknown_threads, "samples of threads that the file does not list");
     pt_provenance *const source = pt_builder_provenance(builder);
     source->start_ns = j.first_ns;
     source->duration_ns = j.last_ns - j.first_ns;

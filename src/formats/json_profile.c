@@ -146,8 +146,7 @@ void pt_json_scale_report(const pt_json_scale *s, bool silent, pt_diag *diag)
 {
     if (s->rounded > 0 && !silent)
         pt_diag_add(diag, s->rounded, "values with a fraction rounded, the sum kept");
-    if (s->limited > 0)
-        pt_diag_add(diag, s->limited, "values too large for 64 bits, set to the largest");
+    pt_diag_add(diag, s->limited, "values too large for 64 bits, set to the largest");
 }
 
 pt_status pt_json_failed(const pt_error *json, pt_builder *builder, pt_error *reterr)

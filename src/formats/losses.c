@@ -268,10 +268,9 @@ void pt_format_losses(const pt_profile *profile, const pt_format *format, pt_dia
         const uint64_t count =
             rows[i].count ? rows[i].count(profile) : rows[i].count_for(profile, format);
         const bool as_calls = rows[i].bit == PT_CAN_STACKS && format->capabilities & PT_CAN_CALLS;
-        if (count > 0)
-            pt_diag_add(ret_losses, count, "%s",
-                        as_calls ? "whole stacks, of which calls from function to function are kept"
-                                 : rows[i].lost);
+        pt_diag_add(ret_losses, count, "%s",
+                    as_calls ? "whole stacks, of which calls from function to function are kept"
+                             : rows[i].lost);
     }
 }
 

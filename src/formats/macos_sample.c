@@ -92,8 +92,7 @@ static void read_images(sample_reader *s, pt_reader lines)
         if (in_images) read_image(s, line);
         in_images |= pt_span_begins(line, "Binary Images:");
     }
-    if (s->image.count > 0)
-        qsort(s->image.items, s->image.count, sizeof *s->image.items, compare_images);
+    PT_SORT(s->image, compare_images);
 }
 
 static uint32_t find_image(const sample_reader *s, uint64_t address)

@@ -841,17 +841,12 @@ static void walk_number(otlp_reader *o, otlp_slice file, uint32_t number)
 static void report_facts(const otlp_reader *o)
 {
     pt_diag *const diag = o->hooks->diag;
-    if (o->mismatched > 0)
-        pt_diag_add(diag, o->mismatched, "samples with values that do not fit their timestamps");
-    if (o->unkept > 0)
-        pt_diag_add(diag, o->unkept, "attributes of neither text nor number left out");
-    if (o->crowded > 0)
-        pt_diag_add(diag, o->crowded, "attributes of a resource left out: it has more than %d",
-                    RESOURCE_MAX);
-    if (o->dropped > 0)
-        pt_diag_add(diag, o->dropped, "attributes dropped before the file was made");
-    if (o->dangling > 0)
-        pt_diag_add(diag, o->dangling, "references to rows that the dictionary does not have");
+    pt_diag_add(diag, o->mismatched, "samples with values that do not fit their timestamps");
+    pt_diag_add(diag, o->unkept, "attributes of neither text nor number left out");
+    pt_diag_add(diag, o->crowded, "attributes of a resource left out: it has more than %d",
+                RESOURCE_MAX);
+    pt_diag_add(diag, o->dropped, "attributes dropped before the file was made");
+    pt_diag_add(diag, o->dangling, "references to rows that the dictionary does not have");
 }
 
 static pt_status conclude_profile(const otlp_reader *o, pt_error *reterr)

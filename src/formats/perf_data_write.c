@@ -338,14 +338,11 @@ static void put_samples(perf_writer *w)
             for (uint64_t k = 0; k < count; k++)
                 put_sample(w, i, 0, 0);
     }
-    if (uncounted > 0)
-        pt_diag_add(
-            w->diag, uncounted,
-            "samples without a record of their own, which would make the file too large: perf "
-            "counts fewer samples");
-    if (negative > 0)
-        pt_diag_add(w->diag, negative, "values below 0 left out: a period has no sign");
-    if (w->cut > 0) pt_diag_add(w->diag, w->cut, "stacks cut to %d frames", CHAIN_MAX);
+    pt_diag_add(w->diag, uncounted,
+                "samples without a record of their own, which would make the file too large: perf "
+                "counts fewer samples");
+    pt_diag_add(w->diag, negative, "values below 0 left out: a period has no sign");
+    pt_diag_add(w->diag, w->cut, "stacks cut to %d frames", CHAIN_MAX);
 }
 
 /* ---- header ---- */
@@ -513,7 +510,7 @@ static pt_status check_profile(const pt_profile *p, const perf_writer *w, pt_err
                             "addresses; write it as folded or pprof");
     if (w->event_count == 0)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "the profile has no event to write");
-    if (named > 0) pt_diag_add(w->diag, named, "frames without an address, written as address 0");
+    pt_diag_add(w->diag, named, "frames without an address, written as address 0");
     uint64_t nameless = 0;
     for (uint32_t a = 0; a < w->event_count; a++)
         nameless += pt_text(p, p->event->row[w->events[a]].type)[0] == '\0';

@@ -636,9 +636,8 @@ static pt_status perf_script_read(pt_reader *reader, pt_builder *builder,
     script_reader r = {.builder = builder, .hooks = hooks};
     read_lines(&r, (const char *)reader->pos, (const char *)reader->end);
     emit_sample(&r);
-    if (r.without_event > 0)
-        pt_diag_add(hooks->diag, r.without_event,
-                    "samples of more events than %d: each counts as a sample only", EVENTS_MAX - 1);
+    pt_diag_add(hooks->diag, r.without_event,
+                "samples of more events than %d: each counts as a sample only", EVENTS_MAX - 1);
     pt_status status = PT_OK;
     if (r.row.count == 0)
         status = pt_error_set(reterr, PT_ERR_FORMAT, "no sample in perf script's form");

@@ -496,7 +496,7 @@ static void read_tables(pprof_reader *r)
 
 static void report_count(pt_diag *diag, uint64_t count, const char *text)
 {
-    if (count > 0) pt_diag_add(diag, count, "%s", text);
+    pt_diag_add(diag, count, "%s", text);
 }
 
 static uint64_t report_damage(const pprof_reader *r)

@@ -288,9 +288,7 @@ static void sort_unknown(writer *w)
         PT_PUSH(*rows, (struct unknown_row){u->row[i], i, u->bytes[i]});
     }
     for (size_t m = 0; m <= PT_IN_PERIOD_TYPE; m++) {
-        if (w->unknown[m].count > 1)
-            qsort(w->unknown[m].items, w->unknown[m].count, sizeof *w->unknown[m].items,
-                  compare_unknown);
+        PT_SORT(w->unknown[m], compare_unknown);
     }
 }
 

@@ -285,9 +285,7 @@ static pt_status pstats_read(pt_reader *reader, pt_builder *builder, const pt_re
     pt_plain_event(builder, "time", "nanoseconds");
     read_rows(&s);
     put_calls(&s);
-    if (s.lost > 0)
-        pt_diag_add(hooks->diag, s.lost,
-                    "calls, or times, without a number of 63 bits counted as 0");
+    pt_diag_add(hooks->diag, s.lost, "calls, or times, without a number of 63 bits counted as 0");
     free(s.ref.items);
     free(s.call.items);
     if (error.status == PT_OK) return PT_OK;

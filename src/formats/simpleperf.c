@@ -207,9 +207,8 @@ static pt_status conclude_profile(const sp_reader *s, bool is_whole, pt_diag *di
                                   pt_error *reterr)
 {
     const uint32_t kept = pt_builder_sample_count(s->b);
-    if (s->without_event > 0)
-        pt_diag_add(diag, s->without_event,
-                    "samples of events without a name: each counts as a sample only");
+    pt_diag_add(diag, s->without_event,
+                "samples of events without a name: each counts as a sample only");
     if (s->missing > 0)
         return pt_error_set(reterr, PT_ERR_DAMAGED, "%s of missing files or symbols; kept %s",
                             pt_count_noun(s->missing, "frames").text,

@@ -430,11 +430,9 @@ static void report_facts(const speedscope_reader *s)
     pt_diag *const diag = s->hooks->diag;
     const pt_json_scale scale = {.rounded = s->rounded, .limited = s->limited};
     pt_json_scale_report(&scale, false, diag);
-    if (s->unbalanced > 0)
-        pt_diag_add(diag, s->unbalanced, "frames opened but not closed, or closed but not open");
-    if (s->weightless > 0)
-        pt_diag_add(diag, s->weightless, "samples without a weight, or weights without a sample");
-    if (s->backwards > 0) pt_diag_add(diag, s->backwards, "events earlier than the one before");
+    pt_diag_add(diag, s->unbalanced, "frames opened but not closed, or closed but not open");
+    pt_diag_add(diag, s->weightless, "samples without a weight, or weights without a sample");
+    pt_diag_add(diag, s->backwards, "events earlier than the one before");
 }
 
 static pt_status speedscope_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,

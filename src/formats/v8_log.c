@@ -56,8 +56,7 @@ static void code_map_expect(code_map *m, uint64_t start)
 static void code_map_ready(code_map *m)
 {
     size_t kept = 0;
-    if (m->slot.count > 0)
-        qsort(m->slot.items, m->slot.count, sizeof *m->slot.items, compare_slots);
+    PT_SORT(m->slot, compare_slots);
     for (size_t i = 0; i < m->slot.count; i++)
         if (kept == 0 || m->slot.items[kept - 1].start != m->slot.items[i].start)
             m->slot.items[kept++] = m->slot.items[i];

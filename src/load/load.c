@@ -245,24 +245,21 @@ static void bound_names(input_item *item, pt_builder *builder)
 {
     const uint64_t file_bytes = item->input.file_bytes;
     const uint64_t stacks_cut = pt_builder_stacks_cut(builder);
-    if (stacks_cut > 0)
-        pt_diag_add(&item->diag, stacks_cut,
-                    "stacks cut to their innermost frames: all together have more than %d frames "
-                    "for each byte of the file",
-                    FRAMES_A_BYTE);
+    pt_diag_add(&item->diag, stacks_cut,
+                "stacks cut to their innermost frames: all together have more than %d frames "
+                "for each byte of the file",
+                FRAMES_A_BYTE);
     const uint64_t left_out =
         pt_builder_bound_inlined(builder, times_bytes(file_bytes, FRAMES_A_BYTE));
-    if (left_out > 0)
-        pt_diag_add(&item->diag, left_out,
-                    "inlined functions left out, the outermost of each address: the samples have "
-                    "more than %d frames for each byte of the file",
-                    FRAMES_A_BYTE);
+    pt_diag_add(&item->diag, left_out,
+                "inlined functions left out, the outermost of each address: the samples have "
+                "more than %d frames for each byte of the file",
+                FRAMES_A_BYTE);
     const uint64_t cut = pt_builder_bound_names(builder, times_bytes(file_bytes, TEXT_A_BYTE));
-    if (cut > 0)
-        pt_diag_add(&item->diag, cut,
-                    "long names cut: the names of all frames have more than %d bytes for each byte "
-                    "of the file",
-                    TEXT_A_BYTE);
+    pt_diag_add(&item->diag, cut,
+                "long names cut: the names of all frames have more than %d bytes for each byte "
+                "of the file",
+                TEXT_A_BYTE);
 }
 
 /* Reads and freezes a profile. PT_ERR_DAMAGED with a profile: only a part was readable. */

@@ -434,7 +434,7 @@ static void make_tasks(search *s, const uint32_t *owner, uint64_t *budget)
         s->wanted[at] = s->addrs[i];
         s->wanted_index[at] = i;
     }
-    if (s->tasks.count > 1) qsort(s->tasks.items, s->tasks.count, sizeof *s->tasks.items, by_cost);
+    PT_SORT(s->tasks, by_cost);
 }
 
 static void with_workers(pt_dwarf *d, unsigned count)

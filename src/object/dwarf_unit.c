@@ -81,7 +81,7 @@ static contributions read_index(const pt_dwarf_file *file)
         if (pt_dwarf_left(&at) < row_bytes) continue;
         PT_PUSH(list, read_row(at, dwo_id, columns, column_count));
     }
-    if (list.count > 0) qsort(list.items, list.count, sizeof *list.items, by_info_off);
+    PT_SORT(list, by_info_off);
     return list;
 }
 
@@ -270,8 +270,7 @@ static void order_by_id(pt_dwarf_file *file)
         if (!unit->has_dwo_id) continue;
         PT_PUSH(file->by_id, unit);
     }
-    if (file->by_id.count > 0)
-        qsort(file->by_id.items, file->by_id.count, sizeof *file->by_id.items, by_dwo_id);
+    PT_SORT(file->by_id, by_dwo_id);
 }
 
 void pt_dwarf_list_units(pt_dwarf_file *file, uint64_t *budget)

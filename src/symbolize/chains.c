@@ -89,11 +89,9 @@ static bool find_companion(void *context, const pt_companion *wanted, pt_image_f
 /* Reports missing files that are counted instead of reported one by one. */
 static void report_missing(const pt_chains *chains)
 {
-    if (chains->missing.split_count > 0)
-        pt_diag_add(chains->search->diag, chains->missing.split_count,
-                    "debug files not found: split units, which have the functions: %s%s",
-                    chains->missing.first_split,
-                    chains->missing.split_count > 1 ? " and others" : "");
+    pt_diag_add(chains->search->diag, chains->missing.split_count,
+                "debug files not found: split units, which have the functions: %s%s",
+                chains->missing.first_split, chains->missing.split_count > 1 ? " and others" : "");
 }
 
 pt_status pt_chains_open(pt_image_file *file, pt_source_search *search,

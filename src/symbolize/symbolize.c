@@ -459,9 +459,7 @@ static bool take_code_offsets(image *m, pt_object *object)
 static void report_missing(image *m, pt_chains *chains, pt_object_detail detail, size_t outside,
                            size_t nameless)
 {
-    if (outside > 0)
-        pt_diag_add(&m->diag, outside, PT_SYMBOLIZE_NAMELESS "no segment of %s covers them",
-                    m->path);
+    pt_diag_add(&m->diag, outside, PT_SYMBOLIZE_NAMELESS "no segment of %s covers them", m->path);
     pt_object_facts facts = {.has_lines = true};
     if (!pt_chains_from_disk(chains)) pt_object_look(pt_chains_object(chains), detail, &facts);
     m->has_lines = facts.has_lines;
@@ -592,10 +590,8 @@ static void resolve_kernel(const work *w, image *m, pt_pool *pool)
     resolve_vmlinux(w, m, &names, id, pool);
     take_code_names(m, &names, w->options->demangle);
     pt_code_names_done(&names);
-    const size_t nameless = count_answers(w, m, false);
-    if (nameless > 0)
-        pt_diag_add(&m->diag, nameless,
-                    PT_SYMBOLIZE_NAMELESS "no symbol of the kernel covers them");
+    pt_diag_add(&m->diag, count_answers(w, m, false),
+                PT_SYMBOLIZE_NAMELESS "no symbol of the kernel covers them");
 }
 
 static void resolve_process(const work *w, image *m)

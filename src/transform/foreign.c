@@ -56,11 +56,9 @@ static void say_lost_arcs(const folding *f, pt_diag *diag)
     uint64_t count = 0;
     for (uint32_t i = 0; i < arcs->t.count; i++)
         count += f->own[arcs->from[i]] && !f->own[arcs->to[i]];
-    if (count > 0)
-        pt_diag_add(
-            diag, count,
-            "calls without a stack: --mine cannot give the callee's time to its caller, so it "
-            "counts for '" PT_FOREIGN_NAME "'");
+    pt_diag_add(diag, count,
+                "calls without a stack: --mine cannot give the callee's time to its caller, so it "
+                "counts for '" PT_FOREIGN_NAME "'");
 }
 
 /* The profile with one more location, of a function with that name: its last. */

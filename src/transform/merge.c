@@ -574,10 +574,8 @@ static bool has_zero_sample(const pt_profile *p)
 
 static void report_drops(const pt_merge *m)
 {
-    if (m->unknown_dropped > 0)
-        pt_diag_add(m->diag, m->unknown_dropped, "unknown protobuf fields left out by the merge");
-    if (m->times_dropped > 0)
-        pt_diag_add(m->diag, m->times_dropped, "samples lost their time in the merge");
+    pt_diag_add(m->diag, m->unknown_dropped, "unknown protobuf fields left out by the merge");
+    pt_diag_add(m->diag, m->times_dropped, "samples lost their time in the merge");
     pt_diag_add(m->diag, m->sides_dropped,
                 "call arcs, histogram bins or basic blocks left out: a difference has none");
     pt_diag_add(m->diag, m->used_unknown,
@@ -585,8 +583,7 @@ static void report_drops(const pt_merge *m)
     pt_diag_add(m->diag, m->seen_unknown,
                 "sum of CPU time sampled left out, since not every profile has it");
     const uint64_t saturated = pt_builder_saturated(m->builder);
-    if (saturated > 0)
-        pt_diag_add(m->diag, saturated, "sums too large for 64 bits, set to the largest");
+    pt_diag_add(m->diag, saturated, "sums too large for 64 bits, set to the largest");
     for (uint32_t e = 0; e < m->event_count; e++) {
         if (m->everywhere[e]) continue;
         const pt_event *const event = pt_builder_event_at(m->builder, e);

@@ -293,7 +293,7 @@ void pt_graph_make_tags(pt_graph_making *m)
     memset(t.record_of, 0xff, m->graph->node_count * sizeof *t.record_of);
     t.seen = pt_alloc(m->graph->node_count, sizeof *t.seen);
     tag_samples(&t, group_of_set);
-    if (t.count > 0) qsort(t.items, t.count, sizeof *t.items, compare_records);
+    PT_SORT(t, compare_records);
     for (size_t i = 0, next; i < t.count; i = next) {
         for (next = i + 1; next < t.count && t.items[next].node == t.items[i].node; next++) {
         }

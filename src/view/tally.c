@@ -164,8 +164,7 @@ void pt_tally_sort(pt_tally *t)
     PT_FREE uint32_t *moved_to = pt_alloc(t->cells.count + 1, sizeof *moved_to);
     for (size_t i = 0; i < t->cells.count; i++)
         t->cells.items[i].seen = (uint32_t)i; /* its index before the sort */
-    if (t->cells.count > 0)
-        qsort(t->cells.items, t->cells.count, sizeof *t->cells.items, by_group_and_key);
+    PT_SORT(t->cells, by_group_and_key);
     for (size_t i = 0; i < t->cells.count; i++) {
         pt_tally_group *g = &t->groups.items[t->cells.items[i].group];
         moved_to[t->cells.items[i].seen] = (uint32_t)i;
@@ -173,8 +172,7 @@ void pt_tally_sort(pt_tally *t)
     }
     for (size_t i = 0; i < t->calls.count; i++)
         t->calls.items[i].cell = moved_to[t->calls.items[i].cell];
-    if (t->calls.count > 0)
-        qsort(t->calls.items, t->calls.count, sizeof *t->calls.items, by_cell_and_value);
+    PT_SORT(t->calls, by_cell_and_value);
     for (size_t i = 0; i < t->calls.count; i++) {
         pt_tally_cell *c = &t->cells.items[t->calls.items[i].cell];
         if (c->call_count++ == 0) c->call_first = i;

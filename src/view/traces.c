@@ -110,7 +110,7 @@ pt_status pt_traces_init(pt_traces *ret_traces, const pt_profile *profile,
     memset(t.trace_of_stack, 0xff, profile->stack->t.count * sizeof *t.trace_of_stack);
     pt_index_init(&t.index);
     add_samples(&t, request);
-    if (t.count > 0) qsort(t.items, t.count, sizeof *t.items, compare_traces);
+    PT_SORT(t, compare_traces);
     for (size_t i = 0; i < t.count; i++) {
         t.items[i].share = pt_share(t.items[i].value, request->whole);
         if (request->limit > 0 && i >= request->limit) traces.more_share += t.items[i].share;

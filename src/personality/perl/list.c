@@ -54,7 +54,7 @@ static costs gather_costs(pt_perl_session *s, const pt_perl_profile *profile)
         c.items[i] = (cost){.address = strtoull(pt_perl_text_of(s, reduced.node[i]), NULL, 16),
                             .flat = reduced.flat[i],
                             .cum = reduced.cum[i]};
-    qsort(c.items, c.count, sizeof *c.items, by_address);
+    PT_SORT(c, by_address);
     pt_perl_reduced_done(&reduced);
     return c;
 }
