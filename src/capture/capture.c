@@ -98,7 +98,7 @@ static void read_target(pt_capture *c, pid_t pid)
     proc->is_judged = true;
     proc->awaits_exec = c->options.awaits_exec;
     proc->is_wanted = !proc->awaits_exec;
-    pt_feed_heed(c, proc->pid);
+    pt_feed_heed(c, proc);
     if (c->walker != NULL) pt_bpf_engine_adopt(c->walker, proc->pid);
     if (proc->awaits_exec) return;
     pt_procs_read(&c->procs, proc);

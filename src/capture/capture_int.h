@@ -113,7 +113,7 @@ void pt_feed_upto(pt_capture *capture, uint64_t limit_ns);
 /* Processes new records that must not wait: new threads, first samples. */
 void pt_feed_urgent(pt_capture *capture);
 /* Makes the records of a process urgent where other processes are not recorded. */
-void pt_feed_heed(pt_capture *capture, uint32_t pid);
+void pt_feed_heed(pt_capture *capture, pt_proc *proc);
 /* Sends the modules of a process to the kernel's walker, if there is one: it walks later stacks. */
 void pt_feed_walker(pt_capture *capture, pt_proc *proc, const pt_unwind_modules *modules);
 /* By events: a thread is switched away from, at c->stack. */

@@ -362,9 +362,11 @@ static bool is_unknown(const pt_capture *c, uint32_t pid)
     return is_foreign(c, NULL) && pt_procs_find(&c->procs, pid) == NULL;
 }
 
-void pt_feed_heed(pt_capture *c, uint32_t pid)
+void pt_feed_heed(pt_capture *c, pt_proc *proc)
 {
-    if (c->options.targets.pid_count > 0) pt_spool_heed(c->set.spool, pid);
+    if (c->options.targets.pid_count == 0 || proc->is_heeded) return;
+    proc->is_heeded = true;
+    pt_spool_heed(c->set.spool, proc->pid);
 }
 
 /* Notes that a process has ended, and drops one that ended long ago. */
@@ -380,6 +382,7 @@ static void end_process(pt_capture *c, pt_proc *proc)
     pt_between_forget(&c->between, c->sink, old);
     pt_sink_forget(c->sink, old);
     pt_named_forget(c->named, old);
+    if (old->is_heeded) pt_spool_ignore(c->set.spool, old->pid);
     pt_procs_drop(&c->procs, old);
 }
 
@@ -402,7 +405,7 @@ static void on_fork(pt_capture *c, const pt_perf_record *r)
     if (r->task.pid != r->task.ppid) end_older(c, r->task.pid);
     pt_proc *const child = pt_procs_on_fork(&c->procs, r);
     if (child != NULL && !child->is_judged) decide_process(c, child, r->time_ns);
-    if (child != NULL && child->is_wanted) pt_feed_heed(c, child->pid);
+    if (child != NULL && child->is_wanted) pt_feed_heed(c, child);
     if (child != NULL && child->is_wanted && c->walker != NULL)
         pt_bpf_engine_adopt(c->walker, child->pid);
     const pt_proc *const proc = child != NULL ? child : pt_procs_find(&c->procs, r->task.pid);

@@ -72,6 +72,7 @@ typedef struct pt_proc {
     PT_VECTOR(pt_proc_map) map;         /* ascending, without overlaps; executable mappings only */
     PT_VECTOR(pt_unwind_module) module; /* one for each mapping */
     pt_proc_interp interp;
+    bool is_heeded;             /* its records are urgent (spool.h) */
     bool is_dropped;            /* the kernel's walker drops its samples */
     uint32_t walked_generation; /* generation that the kernel's walker has; 0: none */
     bool is_user_told;          /* the sink has reported its user id */

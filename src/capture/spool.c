@@ -28,7 +28,7 @@ enum {
     FEW_MS = 50,            /* and one more for each such time that was waited */
     BEHIND_BYTES = 2 << 20, /* read bytes that are released at once; a multiple of a huge page */
     URGENT = -15,           /* nice(2), where no real-time priority is permitted */
-    HEEDED_BITS = 1 << 15,  /* process numbers beyond share bits */
+    HEEDED = 1 << 15,       /* process numbers beyond share a count */
 };
 
 struct pt_spool {
@@ -42,9 +42,9 @@ struct pt_spool {
     bool has_thread;
     pthread_mutex_t lock; /* of the kernel's side of the rings */
     _Atomic uint64_t upto_ns;
-    atomic_bool is_calm;                       /* the last pass was */
-    atomic_bool has_heeded;                    /* not all processes are heeded */
-    _Atomic uint64_t heeded[HEEDED_BITS / 64]; /* bit: a process number, modulo */
+    atomic_bool is_calm;             /* the last pass was */
+    atomic_bool has_heeded;          /* not all processes are heeded */
+    _Atomic uint16_t heeded[HEEDED]; /* by process number, modulo: how many */
 };
 
 /* ---- rings ---- */
@@ -101,16 +101,18 @@ static void put_bytes(pt_ring *to, uint64_t *head, const void *bytes, size_t cou
 
 void pt_spool_heed(pt_spool *spool, uint32_t pid)
 {
-    const uint32_t bit = pid % HEEDED_BITS;
-    atomic_fetch_or(&spool->heeded[bit / 64], UINT64_C(1) << bit % 64);
+    atomic_fetch_add(&spool->heeded[pid % HEEDED], 1);
     atomic_store(&spool->has_heeded, true);
+}
+
+void pt_spool_ignore(pt_spool *spool, uint32_t pid)
+{
+    atomic_fetch_sub(&spool->heeded[pid % HEEDED], 1);
 }
 
 static bool is_heeded(const pt_spool *spool, uint32_t pid)
 {
-    const uint32_t bit = pid % HEEDED_BITS;
-    return !atomic_load(&spool->has_heeded) ||
-           (atomic_load(&spool->heeded[bit / 64]) >> bit % 64 & 1) != 0;
+    return !atomic_load(&spool->has_heeded) || atomic_load(&spool->heeded[pid % HEEDED]) > 0;
 }
 
 /* A pass over all rings. */

@@ -34,6 +34,8 @@ void pt_spool_free(pt_spool *spool);
 /* Records of this process are urgent, and its samples wake the reader. Without a call, this holds
  * for every process. After a call, records of the other processes only have to fit in the rings. */
 void pt_spool_heed(pt_spool *spool, uint32_t pid);
+/* Ends that, when the process is gone. */
+void pt_spool_ignore(pt_spool *spool, uint32_t pid);
 
 /* False: the thread could not be started. */
 bool pt_spool_has_thread(const pt_spool *spool);

@@ -234,6 +234,11 @@ static void reports_of_processes_that_are_not_heeded_are_not_urgent(void **state
     assert_false(is_urgent(&s, 7));
     pt_spool_heed(s.spool, 7);
     assert_true(is_urgent(&s, 7));
+    pt_spool_heed(s.spool, 7 + (1 << 15)); /* shares its count */
+    pt_spool_ignore(s.spool, 7);
+    assert_true(is_urgent(&s, 7));
+    pt_spool_ignore(s.spool, 7 + (1 << 15));
+    assert_false(is_urgent(&s, 7));
     spooled_close(&s);
 }
 
