@@ -29,9 +29,8 @@ static void read_code(memory *m, const pt_ruby_layout *layout, const pt_ruby_key
     pt_ruby_check(layout, read_memory, m, &code, &sum);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void read_frames(const pt_ruby_layout *layout, const uint8_t *data, size_t size)
 {
-    const pt_ruby_layout *const layout = pt_ruby_layout_of(3, 1);
     memory m = {.bytes = data, .size = size};
     pt_ruby_keys keys = {.name = 1, .attached = 2};
     pt_ruby_walk walk;
@@ -50,5 +49,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_code(&m, layout, &keys, &frame);
         check(m.reads - before <= 400);
     }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    memory m = {.bytes = data, .size = size};
+    read_frames(pt_ruby_layout_of(2, 7), data, size);
+    read_frames(pt_ruby_layout_of(3, 1), data, size);
+    check(pt_ruby_context(pt_ruby_layout_of(2, 7), read_memory, &m, MEMORY_ADDR, 1) == 0 ||
+          m.reads == 3);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* ruby.c: the Ruby that is in the process: the program itself, or its library.
  *
- *   image with ruby_current_ec -> version -> layout (interp/ruby.h) -> facts for the handler
+ *   image with ruby_version -> version -> layout (interp/ruby.h) -> facts for the handler
  */
 #include <stdio.h>
 
@@ -9,7 +9,6 @@
 
 static pt_tick_ruby_facts ruby;
 
-/* The mark itself is thread-local: its address cannot be taken so. */
 extern const char loaded_ruby[] __asm__(PT_RUBY_VERSION) __attribute__((weak));
 static const char *const volatile loaded = loaded_ruby;
 
@@ -30,13 +29,16 @@ static const void *attach_ruby(const pt_language_image *in, char why[PT_LANGUAGE
         pt_ruby_reason(text, why, PT_LANGUAGE_WHY_BYTES);
         return NULL;
     }
-    ruby.module = pt_find_tls_module(in->image->bias);
-    if (ruby.module == 0 || !pt_language_symbol(in->image, PT_RUBY_MARK, &context) ||
+    const bool is_only = ruby.layout->context_thread != 0;
+    ruby.module = is_only ? 0 : pt_find_tls_module(in->image->bias);
+    if ((ruby.module == 0 && !is_only) ||
+        !pt_language_symbol(in->image, is_only ? PT_RUBY_ONLY_CONTEXT : PT_RUBY_CONTEXT,
+                            &context) ||
         in->evaluator->limit[0] == in->evaluator->low[0]) {
         snprintf(why, PT_LANGUAGE_WHY_BYTES, PT_RUBY_HIDES);
         return NULL;
     }
-    ruby.context = context - in->image->bias;
+    ruby.context = is_only ? context : context - in->image->bias;
     ruby.object = addr_of(in->image, "rb_cObject");
     ruby.string = addr_of(in->image, "rb_cString");
     ruby.codes = in->codes;
@@ -45,7 +47,7 @@ static const void *attach_ruby(const pt_language_image *in, char why[PT_LANGUAGE
 
 const pt_language pt_language_ruby = {
     .file = "ruby",
-    .mark = PT_RUBY_MARK,
+    .mark = PT_RUBY_VERSION,
     .loaded = &loaded,
     .evaluator = PT_RUBY_EVALUATOR,
     .begins_early = true,

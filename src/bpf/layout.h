@@ -72,7 +72,7 @@ typedef struct pt_bpf_interp {
                              unknown */
     uint64_t state;       /* address of _PyRuntime, executor_globals, PL_thr_key; of Ruby: where the
                              number of its module is, whose thread-local variables have the thread's
-                             context */
+                             context; or the address of the one context */
     union {
         struct {
             uint64_t code_type, text_type, bytes_type; /* addresses of PyCode_Type, ... */

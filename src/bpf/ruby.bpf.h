@@ -43,10 +43,13 @@ static inline int find_variable_for_ruby(pt_bpf_cpu *c, uint64_t class, uint32_t
 }
 
 /* The thread's execution context; 0: it has none. */
-static inline uint64_t context_of_ruby(const pt_bpf_interp *interp, uint64_t thread)
+static inline uint64_t context_of_ruby(pt_bpf_ruby_walk *walk, const pt_bpf_interp *interp,
+                                       uint64_t thread)
 {
     enum { TABLE = 8, ENTRY_BYTES = 16 };
     uint64_t table = 0, count = 0, module = 0, variables = 0, context = 0;
+    if (interp->ruby.layout.context_thread != 0)
+        return fetch_ruby_context(&walk->layout, walk, interp->state, thread);
     if (thread == 0 || !read_interp_word(interp->state, &module) ||
         !read_interp_word(thread + TABLE, &table) || table == 0 ||
         !read_interp_word(table - ENTRY_BYTES, &count) || module > count ||
@@ -65,7 +68,7 @@ static inline bool begin_ruby(pt_bpf_cpu *c, const pt_bpf_interp *interp, uint64
     walk->object = interp->ruby.object;
     walk->string = interp->ruby.string;
     walk->cpu = c->cpu;
-    const uint64_t context = context_of_ruby(interp, thread);
+    const uint64_t context = context_of_ruby(walk, interp, thread);
     if (context == 0) return false;
     const pt_interp_step step = begin_ruby_frames(walk, context, 2 * PT_BPF_FRAMES_MAX);
     if (step == PT_INTERP_BAD_READ) c->stack.frame_count = PT_BPF_FRAMES_BAD;

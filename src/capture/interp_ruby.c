@@ -31,21 +31,23 @@ static uint64_t find_module_number(const pt_elf *elf, uint64_t symbol)
 
 static void read_ruby(const pt_elf *elf, const char *path, pt_interp_image *image)
 {
-    enum { CONTEXT, VERSION, OBJECT, STRING, EVALUATOR, COUNT, TEXT_BYTES = 8 };
-    pt_wanted_symbol wanted[COUNT] = {{.name = PT_RUBY_MARK},
-                                      {.name = PT_RUBY_VERSION},
-                                      {.name = "rb_cObject"},
-                                      {.name = "rb_cString"},
-                                      {.name = PT_RUBY_EVALUATOR}};
+    enum { CONTEXT, ONLY_CONTEXT, VERSION, OBJECT, STRING, EVALUATOR, COUNT, TEXT_BYTES = 8 };
+    pt_wanted_symbol wanted[COUNT] = {{.name = PT_RUBY_CONTEXT}, {.name = PT_RUBY_ONLY_CONTEXT},
+                                      {.name = PT_RUBY_VERSION}, {.name = "rb_cObject"},
+                                      {.name = "rb_cString"},    {.name = PT_RUBY_EVALUATOR}};
     char text[TEXT_BYTES] = "";
     (void)path;
     pt_wanted_symbols_find(elf, wanted, COUNT);
-    if (!wanted[CONTEXT].is_found) return;
+    if (!wanted[VERSION].is_found) return;
     const uint8_t *const version = pt_interp_bytes_at(elf, wanted[VERSION].addr, sizeof text - 1);
     if (version != NULL) memcpy(text, version, sizeof text - 1);
     const pt_ruby_layout *const layout = pt_ruby_layout_of_text(text);
-    const uint64_t number = find_module_number(elf, wanted[CONTEXT].number);
-    if (layout == NULL || wanted[EVALUATOR].addr == 0 || number == 0) {
+    uint64_t state = 0;
+    if (layout != NULL && layout->context_thread != 0)
+        state = wanted[ONLY_CONTEXT].addr;
+    else if (wanted[CONTEXT].is_found)
+        state = find_module_number(elf, wanted[CONTEXT].number);
+    if (layout == NULL || wanted[EVALUATOR].addr == 0 || state == 0) {
         image->refused = PT_BPF_RUBY;
         if (layout == NULL)
             pt_ruby_reason(text, image->reason, sizeof image->reason);
@@ -54,7 +56,7 @@ static void read_ruby(const pt_elf *elf, const char *path, pt_interp_image *imag
         return;
     }
     image->facts = (pt_bpf_interp){.language = PT_BPF_RUBY,
-                                   .state = number,
+                                   .state = state,
                                    .ruby = {.context = wanted[CONTEXT].addr,
                                             .object = wanted[OBJECT].addr,
                                             .string = wanted[STRING].addr,

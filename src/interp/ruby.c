@@ -22,6 +22,18 @@ static inline bool fetch_ruby(ruby_memory *memory, uint64_t addr, void *to, size
 #include "interp/ruby_walk.h"
 
 static const pt_ruby_layout layouts[] = {
+    {.major = 2,
+     .minor = 7,
+     .context_thread = 0x38,
+     .thread_number = 0x48,
+     .frame_bytes = 0x38,
+     .body_location = 0x40,
+     .body_insns = 0x78,
+     .body_local = 0xb0,
+     .insn_bytes = 8,
+     .class_ext = 0x18,
+     .singleton_mask = 1,
+     .ext_variables = 8},
     {.major = 3,
      .minor = 1,
      .frame_bytes = 0x40,
@@ -42,6 +54,12 @@ const pt_ruby_layout *pt_ruby_layout_of(unsigned major, unsigned minor)
 }
 
 /* ---- frames ---- */
+
+uint64_t pt_ruby_context(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
+                         uint64_t holder, uint64_t pointer)
+{
+    return fetch_ruby_context(layout, &(ruby_memory){read, arg}, holder, pointer);
+}
 
 pt_interp_step pt_ruby_walk_begin(pt_ruby_walk *walk, const pt_ruby_layout *layout,
                                   pt_interp_read *read, void *arg, uint64_t context, uint32_t most)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/* ruby.h: the frames of Ruby (CRuby), read from the process's memory by a callback.
+/* ruby.h: the frames of Ruby (CRuby) 2.7 and 3.1, read from the process's memory by a callback.
  *
- *   ruby_current_ec ---> frame, frame, ... up to the end of the stack of values
- *                          |- iseq ---> label, path, first line, table of lines
- *                          |- pc
- *                          `- environment ---> method ---> class
+ *   context ---> frame, frame, ... up to the end of the stack of values
+ *                  |- iseq ---> label, path, first line, table of lines
+ *                  |- pc
+ *                  `- environment ---> method ---> class
  *
  * Frames lie one behind the other, the innermost first. Frames of methods that are written in C are
  * passed over: the native stack has their functions. A native call of the evaluator (rb_vm_exec)
@@ -23,11 +23,13 @@
 
 #include "interp/text.h"
 
-/* A symbol that only files with Ruby have: the thread's execution context. */
-#define PT_RUBY_MARK "ruby_current_ec"
+/* The execution context: of each thread a thread-local one, or the one of the thread that holds
+ * Ruby's lock (pt_ruby_layout.context_thread). */
+#define PT_RUBY_CONTEXT      "ruby_current_ec"
+#define PT_RUBY_ONLY_CONTEXT "ruby_current_execution_context_ptr"
 /* The function that executes frames. */
 #define PT_RUBY_EVALUATOR "rb_vm_exec"
-/* A text like "3.1.2". */
+/* A symbol that only files with Ruby have: a text like "3.1.2". */
 #define PT_RUBY_VERSION "ruby_version"
 
 /* The lines about a Ruby whose frames cannot be read: REASON: PT_RUBY_MISSING. See pt_ruby_reason,
@@ -43,6 +45,9 @@ bool pt_ruby_is_file(const char *path);
 /* Offsets in bytes of fields, by version. */
 typedef struct {
     unsigned major, minor;
+    /* In the context: its thread; 0: each thread has a context of its own. In the thread: the
+     * number that libc has for it, which is its thread pointer. */
+    uint16_t context_thread, thread_number;
     uint16_t frame_bytes;
     uint16_t body_location, body_insns, body_local; /* in the body of an iseq */
     uint16_t insn_bytes;                            /* of an entry of the table of lines */
@@ -79,6 +84,10 @@ typedef struct {
     uint32_t left;      /* frames that may still be read */
 } pt_ruby_walk;
 
+/* The context of the thread with that thread pointer; 0: it does not hold Ruby's lock. For layouts
+ * with context_thread. holder: the address of the one context. */
+uint64_t pt_ruby_context(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
+                         uint64_t holder, uint64_t pointer);
 /* Starts a walk at the innermost frame. context: the thread's execution context. most: number of
  * frames to read. */
 pt_interp_step pt_ruby_walk_begin(pt_ruby_walk *walk, const pt_ruby_layout *layout,

@@ -25,6 +25,7 @@ void pt_ruby_reason(const char *text, char *to, size_t bytes)
     if (!read_version(text, &major, &minor))
         snprintf(to, bytes, "a Ruby that does not tell its version");
     else
-        snprintf(to, bytes, "Ruby %u.%u, whose frames this pitot does not know (it knows 3.1)",
-                 major, minor);
+        snprintf(to, bytes,
+                 "Ruby %u.%u, whose frames this pitot does not know (it knows 2.7 and 3.1)", major,
+                 minor);
 }

@@ -87,6 +87,19 @@ static inline bool fetch_ruby_word(ruby_memory *memory, uint64_t addr, uint64_t 
 
 /* ---- frames ---- */
 
+/* The context that the word at `holder` leads to, if it is that of the thread with that thread
+ * pointer; else 0. For layouts with context_thread. */
+static inline uint64_t fetch_ruby_context(const pt_ruby_layout *layout, ruby_memory *memory,
+                                          uint64_t holder, uint64_t pointer)
+{
+    uint64_t context = 0, thread = 0, number = 0;
+    if (!fetch_ruby_word(memory, holder, &context) || context == 0 ||
+        !fetch_ruby_word(memory, context + layout->context_thread, &thread) || thread == 0 ||
+        !fetch_ruby_word(memory, thread + layout->thread_number, &number) || number != pointer)
+        return 0;
+    return context;
+}
+
 static inline pt_interp_step begin_ruby_frames(ruby_walking *walk, uint64_t context, uint32_t most)
 {
     enum { STACK, WORDS, INNERMOST, STACK_WORDS_MAX = 1 << 28 };

@@ -39,7 +39,8 @@ static const runtime runtimes[] = {
     {"Ruby",
      {"ruby", "libruby"},
      "rb_vm_exec",
-     "pitot record --engine=preload names it (3.1), and sudo pitot record --engine=bpf -p PID "
+     "pitot record --engine=preload names it (2.7 and 3.1), and sudo pitot record --engine=bpf -p "
+     "PID "
      "while "
      "it runs"},
     {"PHP",

@@ -7,7 +7,7 @@ require 'json'
 HOLD_NS = 8_000_000
 EXPECTED = {}
 
-def clock = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
+def clock() Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond) end
 
 # Spends time in a method of its own, in a loop of one line.
 def hold
@@ -20,7 +20,7 @@ def hold
 end
 
 class Base
-  def inherited_by(go) = go.call
+  def inherited_by(go) go.call end
 
   def initialize(go = nil)
     @go = go
@@ -43,7 +43,7 @@ class Ways < Base
   include Comparable
   attr_reader :kept
 
-  def self.of_class(go) = new.method_of(go)
+  def self.of_class(go) new.method_of(go) end
 
   def method_of(go)
     passes(
@@ -57,9 +57,9 @@ class Ways < Base
   define_method(:defined) { |go| go.call }
   alias renamed method_of
 
-  def method_missing(name, *arguments) = name == :anything ? arguments[0].call : super
+  def method_missing(name, *arguments) name == :anything ? arguments[0].call : super end
 
-  def respond_to_missing?(*) = true
+  def respond_to_missing?(*) true end
 
   def <=>(other)
     @go.call
@@ -76,7 +76,7 @@ class Ways < Base
     1
   end
 
-  def eql?(other) = true
+  def eql?(other) true end
 
   def coerce(other)
     @go.call
@@ -100,7 +100,7 @@ class Ways < Base
   end
 
   class << self
-    def in_singleton(go) = go.()
+    def in_singleton(go) go.() end
   end
 
   private
@@ -112,13 +112,13 @@ end
 
 module Refined
   refine String do
-    def refined(go) = go.call
+    def refined(go) go.call end
   end
 end
 using Refined
 
 Point = Struct.new(:x) do
-  def go_on(go) = go.call
+  def go_on(go) go.call end
 end
 
 class Hooked
@@ -133,7 +133,7 @@ def recurses(go, depth)
   go.call
 end
 
-def keywords(a, b = 2, *c, d: 4, **e, &f) = f.call
+def keywords(a, b = 2, *c, d: 4, **e, &f) f.call end
 
 loaded = "#{Dir.pwd}/loaded.rb"
 File.write(loaded, "\n\n$go.call\n")

@@ -14,7 +14,7 @@ in_c = {f[0] for callers in expected.values() for f in callers if f[1] == ''} | 
 RUBY_IN_C = {'call', 'each', 'times', 'map', 'inject', 'sort_by', 'sort', 'gsub', '<', 'instance_eval', 'instance_exec',
              'class_eval', 'eval', 'load', 'catch', 'each_with_index', 'new', 'send', '__send__', 'public_send', 'bind_call', 'first',
              '+', 'initialize', 'with_index', 'yield', 'next', 'resume', 'join', 'loop', 'coerce', 'to_enum', 'inherited', 'call',
-             'each_entry', '[]', 'hash', 'curry', '<<', 'own', 'hold', 'each_key', 'default'}
+             'each_entry', '[]', 'hash', 'curry', '<<', 'own', 'hold', 'each_key', 'default', 'then', 'tap'}
 
 
 def without_class(name):

@@ -298,6 +298,23 @@ static void random_memory_ends_a_walk(void **state)
     free(m);
 }
 
+static void the_one_context_is_that_of_its_thread_alone(void **state)
+{
+    (void)state;
+    enum { POINTER = 0x7f0000001000, OF_THREAD = 0x38, OF_NUMBER = 0x48 }; /* of 2.7 */
+    image *const m = make_image();
+    const pt_ruby_layout *const layout = pt_ruby_layout_of(2, 7);
+    const uint64_t holder = make(m, 8), context = make(m, 0x80), thread = make(m, 0x80);
+    assert_int_equal(pt_ruby_context(layout, read_image, m, holder, POINTER), 0);
+    put(m, holder, context);
+    assert_int_equal(pt_ruby_context(layout, read_image, m, holder, POINTER), 0);
+    put(m, context + OF_THREAD, thread);
+    put(m, thread + OF_NUMBER, POINTER);
+    assert_int_equal(pt_ruby_context(layout, read_image, m, holder, POINTER), context);
+    assert_int_equal(pt_ruby_context(layout, read_image, m, holder, POINTER + 8), 0);
+    free(m);
+}
+
 static void versions_and_files_are_known(void **state)
 {
     (void)state;
@@ -322,6 +339,7 @@ int main(void)
         cmocka_unit_test(lines_are_those_of_the_instruction_before),
         cmocka_unit_test(code_that_replaces_other_code_is_told_apart),
         cmocka_unit_test(random_memory_ends_a_walk),
+        cmocka_unit_test(the_one_context_is_that_of_its_thread_alone),
         cmocka_unit_test(versions_and_files_are_known),
     };
     return cmocka_run_group_tests_name("ruby", tests, NULL, NULL);

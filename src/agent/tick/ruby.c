@@ -3,7 +3,18 @@
 
 /* ---- the thread ---- */
 
-/* The thread's table of modules. */
+/* The thread pointer, whose first word is itself (x86-64), and the thread's table of modules. */
+static uint64_t pointer_of_thread(void)
+{
+    uint64_t addr;
+#if defined(__x86_64__) && defined(__LP64__)
+    __asm__("mov %%fs:0, %0" : "=r"(addr));
+#else
+    addr = 0; /* no layout that needs it is known */
+#endif
+    return addr;
+}
+
 static uint64_t modules_of_thread(void)
 {
     uint64_t addr;
@@ -24,6 +35,9 @@ static uint64_t context_of_thread(pt_tick_reading *r, const pt_tick_ruby_facts *
 {
     enum { ENTRY_BYTES = 16 };
     uint64_t count, variables, context;
+    if (facts->module == 0)
+        return pt_ruby_context(facts->layout, pt_tick_read_memory, r, facts->context,
+                               pointer_of_thread());
     const uint64_t table = modules_of_thread();
     if (table == 0 || !pt_tick_read_memory(r, table - ENTRY_BYTES, &count, sizeof count) ||
         facts->module > count ||

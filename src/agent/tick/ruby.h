@@ -33,8 +33,10 @@ enum {
 /* The facts of the interpreter that the handler reads; never changed, only replaced. */
 typedef struct {
     const pt_ruby_layout *layout;
-    uint64_t module, context; /* number of the module, and the place of ruby_current_ec in it */
-    uint64_t object, string;  /* addresses of rb_cObject, rb_cString; 0: unknown */
+    /* Number of the module, and the place of ruby_current_ec among its variables. Module 0: the
+     * address of the one context. */
+    uint64_t module, context;
+    uint64_t object, string; /* addresses of rb_cObject, rb_cString; 0: unknown */
     pt_tick_codes *codes;
 } pt_tick_ruby_facts;
 
