@@ -2,6 +2,9 @@
 #include "bpf/engine.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +44,10 @@ static const char *const output_names[PT_BPF_OUTPUTS] = {
 struct pt_bpf_engine {
     const pt_libbpf *lib;
     struct bpf_object *object, *readers; /* readers NULL: no frames are read */
-    bool has_tried_readers;
-    pt_error no_frames; /* why no frames are read */
+    bool has_tried_readers, loads_beside, has_thread;
+    atomic_bool is_tried; /* the readers are loaded, or refused */
+    pthread_t thread;     /* which loads them */
+    pt_error no_frames;   /* why no frames are read */
     int processes_fd, pool_fd, waiting_fd, counts_fd;
     int output_fd[PT_BPF_OUTPUTS];
     int program_fd[PROGRAMS], watch_fd[PROGRAMS]; /* watch: -1: not attached */
@@ -249,10 +254,9 @@ static bool place_readers(const pt_bpf_engine *engine, const struct bpf_object *
     return is_right;
 }
 
-void pt_bpf_engine_read_frames(pt_bpf_engine *engine)
+static void *load_readers(void *arg)
 {
-    if (engine->has_tried_readers) return;
-    engine->has_tried_readers = true;
+    pt_bpf_engine *const engine = arg;
     errno = 0;
     struct bpf_object *const object = open_readers(engine);
     int error = object == NULL ? errno : 0;
@@ -264,11 +268,32 @@ void pt_bpf_engine_read_frames(pt_bpf_engine *engine)
     }
     engine->readers = object;
     if (error != 0) refuse_load(error, &engine->no_frames);
+    atomic_store(&engine->is_tried, true);
+    return NULL;
+}
+
+void pt_bpf_engine_read_frames(pt_bpf_engine *engine)
+{
+    sigset_t all, before;
+    if (engine->has_tried_readers) return;
+    engine->has_tried_readers = true;
+    if (engine->loads_beside) {
+        sigfillset(&all); /* the caller's thread handles signals */
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        engine->has_thread = pthread_create(&engine->thread, NULL, load_readers, engine) == 0;
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    if (!engine->has_thread) load_readers(engine);
+}
+
+void pt_bpf_engine_load_beside(pt_bpf_engine *engine)
+{
+    engine->loads_beside = true;
 }
 
 const char *pt_bpf_engine_why_no_frames(const pt_bpf_engine *engine)
 {
-    return engine->no_frames.message;
+    return atomic_load(&engine->is_tried) ? engine->no_frames.message : "";
 }
 
 pt_status pt_bpf_engine_new(uint32_t cpu_limit, const pt_bpf_wait_settings *waits,
@@ -301,6 +326,7 @@ void pt_bpf_engine_free(pt_bpf_engine *engine)
 {
     if (engine == NULL) return;
     pt_bpf_engine_unwatch(engine);
+    if (engine->has_thread) pthread_join(engine->thread, NULL);
     for (uint32_t i = 0; i < engine->pool.count; i++)
         munmap(engine->pool.chunks[i], PT_BPF_CHUNK_BYTES);
     pt_bpf_pool_done(&engine->pool);

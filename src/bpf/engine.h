@@ -67,6 +67,8 @@ uint64_t pt_bpf_engine_lost_waits(const pt_bpf_engine *engine);
 /* Loads the programs that read the frames of interpreters, as pt_bpf_engine_put does when it has
  * to. */
 void pt_bpf_engine_read_frames(pt_bpf_engine *engine);
+/* From now on a thread of its own loads them: samples come, and must be taken meanwhile. */
+void pt_bpf_engine_load_beside(pt_bpf_engine *engine);
 /* Why the frames of interpreters are not read; "": they are, or there are none. */
 const char *pt_bpf_engine_why_no_frames(const pt_bpf_engine *engine);
 

@@ -367,7 +367,10 @@ static void take_walker(pt_capture *c)
     if (c->loader == NULL || !pt_loader_take(c->loader, &walker, &refusal)) return;
     pt_loader_free(c->loader);
     c->loader = NULL;
-    if (walker == NULL || use_walker(c, walker, &refusal) != PT_OK) note_refusal(c, &refusal);
+    if (walker == NULL || use_walker(c, walker, &refusal) != PT_OK)
+        note_refusal(c, &refusal);
+    else
+        pt_bpf_engine_load_beside(c->walker);
 }
 
 pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_capture,
@@ -488,6 +491,7 @@ void pt_capture_start(pt_capture *c)
     errno = 0;
     c->priority = getpriority(PRIO_PROCESS, 0);
     c->has_priority = errno == 0 && setpriority(PRIO_PROCESS, 0, URGENT) == 0;
+    if (c->walker != NULL) pt_bpf_engine_load_beside(c->walker);
     pt_event_set_enable(&c->set);
     watch_waits(c);
 }

@@ -39,7 +39,7 @@ python_too() {
 }
 record_all() {
     load /bpf >verified 2>&1
-    work cpu 600 150 >pid.own &
+    work cpu 600 3 >pid.own &
     target=$!
     pitot record --engine=bpf -F 200 -o command.pb.gz work cpu 3 150 >command.own 2>command.said
     keep command
