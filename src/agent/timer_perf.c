@@ -63,7 +63,7 @@ static int try_ticks(void *unused)
     sigaddset(&trap, SIGTRAP);
     act.sa_sigaction = on_trial_tick;
     if (pt_real_sigaction(SIGTRAP, &act, NULL) != 0) return 1;
-    trial_event = pt_tick_event_open(&trial_thread, pt_tick_gettid(), TRIAL_PERIOD_NS, false);
+    trial_event = pt_tick_event_open(&trial_thread, pt_tick_gettid(), TRIAL_PERIOD_NS);
     if (trial_event == NULL) return 1;
     sigprocmask(SIG_UNBLOCK, &trap, NULL);
     if (!trial_wait(TRIAL_TICKS, TRIAL_MOST_NS)) return 1;
@@ -143,7 +143,7 @@ static bool can_open(bool with_trap, bool skip_kernel)
 {
     pt_tick.events_trap = with_trap;
     pt_tick.events_skip_kernel = skip_kernel;
-    void *const page = pt_tick_event_open(&trial_thread, pt_tick_gettid(), 1000000000, false);
+    void *const page = pt_tick_event_open(&trial_thread, pt_tick_gettid(), 1000000000);
     if (page != NULL) munmap(page, pt_tick.page_bytes);
     return page != NULL;
 }
@@ -194,9 +194,9 @@ static bool attach_event(pt_thread *thread, int weighing, uint64_t period_ns, ui
     thread->event_from_ns = thread->ticked_ns + thread->part_ns;
     thread->user_ns = thread->kernel_ns = 0;
     atomic_store(&thread->weighing, weighing);
-    thread->first_event = pt_tick_event_open(thread, tid, first_ns, true);
-    if (thread->first_event == NULL) detach_perf(thread);
-    return thread->first_event != NULL;
+    const bool is_started = pt_tick_event_open_first(thread, tid, first_ns);
+    if (!is_started) detach_perf(thread);
+    return is_started;
 }
 
 static void change_period(pt_thread *thread)

@@ -101,6 +101,28 @@ read_profile alive.prof worker1 worker2
 expect agrees "$(calc "$(told worker1) / 1000")" 0.3 0.004
 expect agrees "$(calc "$(told worker2) / 1000")" 0.1 0.004
 
+it 'a thread that lived before and whose first tick comes while its timer is being made is seen'
+cat >slow.c <<'C'
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+/* Five periods pass before a timer's mapping is made. */
+void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t offset)
+{
+    void *const page = (void *)syscall(SYS_mmap, at, bytes, prot, flags, fd, offset);
+    const struct timespec time = {0, 5000000};
+    if (fd >= 0 && (flags & MAP_SHARED) != 0) nanosleep(&time, NULL);
+    return page;
+}
+C
+cc -O1 -shared -fPIC -o slow.so slow.c || exit 1
+LD_PRELOAD=$PWD/slow.so CPUPROFILE_FREQUENCY=1000 run ./host alive
+expect_status 0
+read_profile alive.prof worker1
+expect agrees "$(calc "$(told worker1) / 1000")" 0.3 0.004
+
 it 'a thread that was made in another way is met while it runs'
 profiled 1000 standard
 expect_status 0

@@ -69,28 +69,43 @@ static bool start_event(int fd, int tid, bool once)
                      once ? 1 : 0) == 0;
 }
 
-static void *open_started(const pt_thread *thread, int tid, uint64_t period_ns, bool once,
-                          bool skip_kernel)
+static void *map_event(int fd)
 {
-    const int fd = open_event(thread, tid, period_ns, skip_kernel);
-    if (fd < 0) return NULL;
-    void *page = start_event(fd, tid, once)
-                     ? mmap(NULL, pt_tick.page_bytes, PROT_READ, MAP_SHARED, fd, 0)
-                     : MAP_FAILED;
-    PT_KERNEL(SYS_close, fd); /* close() is a cancellation point: the thread may end in it */
+    void *const page = mmap(NULL, pt_tick.page_bytes, PROT_READ, MAP_SHARED, fd, 0);
     return page == MAP_FAILED ? NULL : page;
 }
 
-void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns, bool once)
+static void *open_started(const pt_thread *thread, int tid, uint64_t period_ns, bool skip_kernel)
 {
-    return open_started(thread, tid, period_ns, once, pt_tick.events_skip_kernel);
+    const int fd = open_event(thread, tid, period_ns, skip_kernel);
+    if (fd < 0) return NULL;
+    void *const page = start_event(fd, tid, false) ? map_event(fd) : NULL;
+    PT_KERNEL(SYS_close, fd); /* close() is a cancellation point: the thread may end in it */
+    return page;
+}
+
+void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns)
+{
+    return open_started(thread, tid, period_ns, pt_tick.events_skip_kernel);
+}
+
+/* The event is in its field before it is started: its only tick may come in another thread at once,
+ * and must find it there. */
+bool pt_tick_event_open_first(pt_thread *thread, int tid, uint64_t first_ns)
+{
+    const int fd = open_event(thread, tid, first_ns, pt_tick.events_skip_kernel);
+    if (fd < 0) return false;
+    thread->first_event = map_event(fd);
+    const bool is_started = thread->first_event != NULL && start_event(fd, tid, true);
+    PT_KERNEL(SYS_close, fd);
+    return is_started;
 }
 
 /* The process may have dropped its rights since the start; user mode is allowed then. */
 static void *open_repeated(const pt_thread *thread, int tid, uint64_t period_ns)
 {
-    void *const page = pt_tick_event_open(thread, tid, period_ns, false);
-    return page != NULL ? page : open_started(thread, tid, period_ns, false, true);
+    void *const page = pt_tick_event_open(thread, tid, period_ns);
+    return page != NULL ? page : open_started(thread, tid, period_ns, true);
 }
 
 void pt_tick_event_arm(pt_thread *self)

@@ -314,9 +314,11 @@ void pt_tick_settle_owed(_Atomic(int64_t) *owed_ns, void *(*start_routine)(void 
 #define PT_TICK_IS_TRAP_DATA(data) ((data) >> 32 == UINT64_C(0x5069746f))
 
 /* A CPU-clock event of a thread of this process, whose signals go to it. It lives as long as the
- * page that is returned is mapped; no descriptor stays. once: it is disabled by its first tick.
- * NULL: it cannot be. */
-void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns, bool once);
+ * page that is returned is mapped; no descriptor stays. NULL: it cannot be. */
+void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns);
+/* Likewise thread->first_event, which ticks once; the thread may run. False: it cannot be opened or
+ * started; the caller unmaps what is in the field. */
+bool pt_tick_event_open_first(pt_thread *thread, int tid, uint64_t first_ns);
 /* Gives a thread an event of another period for the one that it has; called by the keeper. If there
  * can be none, the former stays. */
 void pt_tick_event_replace(pt_thread *thread, int tid, uint64_t period_ns);
