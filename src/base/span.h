@@ -8,17 +8,19 @@
 #include "base/reader.h"
 #include "base/text.h"
 
-/* Borrowed. */
+/* A part of a text, which it borrows. */
 typedef struct pt_span {
     const char *at;
     size_t size;
 } pt_span;
 
+/* The span of a whole text; it borrows the text. */
 static inline pt_span pt_span_of(const char *text)
 {
     return (pt_span){text, strlen(text)};
 }
 
+/* Is byte i, which the span has, a blank? */
 static inline bool pt_span_is_blank_at(pt_span s, size_t i)
 {
     return pt_is_blank(s.at[i]) || (s.at[i] >= '\v' && s.at[i] <= '\r');
@@ -31,31 +33,37 @@ static inline void pt_span_drop(pt_span *s, size_t bytes)
     s->size -= bytes;
 }
 
-/* The part of the span from a place in it on, or up to the place. */
+/* The part of the span from a place in it on. The place may be its end. */
 static inline pt_span pt_span_from(pt_span s, const char *place)
 {
     return (pt_span){place, (size_t)(s.at + s.size - place)};
 }
+
+/* The part of the span before a place in it. */
 static inline pt_span pt_span_upto(pt_span s, const char *place)
 {
     return (pt_span){s.at, (size_t)(place - s.at)};
 }
 
+/* Does the span begin with the text? */
 static inline bool pt_span_begins(pt_span s, const char *with)
 {
     return pt_begins_n(s.at, s.size, with);
 }
 
+/* Has the span exactly the bytes of the text? */
 static inline bool pt_span_is(pt_span s, const char *text)
 {
     return pt_equals_n(s.at, s.size, text);
 }
 
+/* Have both spans the same bytes? */
 static inline bool pt_span_equals(pt_span a, pt_span b)
 {
     return a.size == b.size && (a.size == 0 || memcmp(a.at, b.at, a.size) == 0);
 }
 
+/* Skips blanks, if there are any. */
 static inline void pt_span_skip_blanks(pt_span *s)
 {
     while (s->size > 0 && pt_span_is_blank_at(*s, 0))
