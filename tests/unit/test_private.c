@@ -124,7 +124,7 @@ static unsigned count_leaks(const pt_profile *profile, unsigned *ret_written)
 {
     unsigned leaks = 0;
     *ret_written = 0;
-    for (size_t i = 0; pt_formats[i] != NULL; i++) {
+    for (size_t i = 0; i < pt_format_count; i++) {
         if (pt_formats[i]->write == NULL) continue;
         pt_diag diag;
         pt_diag_init(&diag);
