@@ -116,7 +116,7 @@ can_record && {
     mkdir -p away && mv work work.cc away/
     run pitot weblist '^run$' named.pb.gz -o named.html
     expect_status 0
-    expect_stderr_line '*mapped files without code to show*work*'
+    expect_stderr_line '*1 mapped file without code to show*work*'
     expect grep -q 'no source: ' named.html
     mv away/work away/work.cc .
 }
