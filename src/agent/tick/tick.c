@@ -123,8 +123,9 @@ static int step_out(pt_tick_walk *walk, pt_tick_v8_walk *v8, uint64_t *ret_word)
     v8->fp = walk->state.fp;
     v8->has_fp = !walk->state.is_fp_lost;
     const int step = pt_tick_walk_step(walk);
-    /* Only a step by the frame pointer has checked that it lies on the stack. */
-    const bool is_checked = walk->state.is_fp_walk && walk->state.sp == v8->fp + RECORD;
+    /* The step, by the frame pointer or by a rule, has read the return address above the frame
+     * pointer: it lies on the stack. */
+    const bool is_checked = walk->state.is_return && walk->state.sp == v8->fp + RECORD;
     if (step < 0 && is_checked) *ret_word = pt_tick_v8_word(v8);
     return step;
 }
