@@ -347,13 +347,22 @@ static pt_status read_text(pt_reader *r, pt_builder *b, const pt_read_hooks *hoo
 
 /* ---- Writing ---- */
 
-static void put_field(pt_out *out, const char *keyword, const char *text)
+typedef struct {
+    const pt_profile *p;
+    pt_out *out;
+    pt_dcpi_counts counts;
+    pt_dcpi_lines lines;
+    uint64_t changed, broken; /* names of events; fields with line breaks */
+} writing;
+
+static void put_field(writing *w, const char *keyword, const char *text)
 {
-    pt_outf(out, "%-*s ", KEYWORD_COLUMNS, keyword);
-    if (text[0] == '\0') pt_out_text(out, PT_DCPI_UNKNOWN);
+    pt_outf(w->out, "%-*s ", KEYWORD_COLUMNS, keyword);
+    if (text[0] == '\0') pt_out_text(w->out, PT_DCPI_UNKNOWN);
+    w->broken += strpbrk(text, "\n\r") != NULL;
     for (; *text != '\0'; text++)
-        pt_out_char(out, *text == '\n' || *text == '\r' ? ' ' : *text);
-    pt_out_char(out, '\n');
+        pt_out_char(w->out, *text == '\n' || *text == '\r' ? ' ' : *text);
+    pt_out_char(w->out, '\n');
 }
 
 /* Writes lines of a binary header, or of another text, that have no field here. */
@@ -398,33 +407,25 @@ static uint64_t put_event(pt_out *out, const pt_profile *p, uint32_t event, int6
     return changed > 0;
 }
 
-typedef struct {
-    const pt_profile *p;
-    pt_out *out;
-    pt_dcpi_counts counts;
-    pt_dcpi_lines lines;
-    uint64_t changed;
-} writing;
-
 static void put_header(writing *w, uint32_t mapping)
 {
     const pt_profile *const p = w->p;
     const pt_mapping *const m = &p->mapping->row[mapping];
     const pt_dcpi_counts *const c = &w->counts;
     char number[32], epoch[16];
-    put_field(w->out, "name", pt_base_name(pt_text(p, m->file)));
-    put_field(w->out, "image", pt_dcpi_image_text(p, m));
-    if (pt_text(p, m->file)[0] != '\0') put_field(w->out, "path", pt_text(p, m->file));
+    put_field(w, "name", pt_base_name(pt_text(p, m->file)));
+    put_field(w, "image", pt_dcpi_image_text(p, m));
+    if (pt_text(p, m->file)[0] != '\0') put_field(w, "path", pt_text(p, m->file));
     pt_dcpi_format_time(pt_profile_provenance(p)->start_ns, epoch);
-    put_field(w->out, "epoch", epoch);
-    put_field(w->out, "platform", pt_text(p, pt_profile_provenance(p)->host));
+    put_field(w, "epoch", epoch);
+    put_field(w, "platform", pt_text(p, pt_profile_provenance(p)->host));
     snprintf(number, sizeof number, "0x%" PRIx64, m->start);
-    put_field(w->out, "text_start", number);
+    put_field(w, "text_start", number);
     snprintf(number, sizeof number, "0x%" PRIx64, m->limit - m->start);
-    put_field(w->out, "text_size", number);
+    put_field(w, "text_size", number);
     if (m->file_offset != 0) {
         snprintf(number, sizeof number, "0x%" PRIx64, m->file_offset);
-        put_field(w->out, "fileoffset", number);
+        put_field(w, "fileoffset", number);
     }
     put_other_lines(w->out, &w->lines, mapping);
     for (uint32_t e = 0; e < c->event_count; e++) {
@@ -476,6 +477,7 @@ static pt_status write_text(const pt_profile *p, const pt_output *output,
                 pt_profile_provenance(p)->start_ns % (60 * (int64_t)PT_DCPI_NS_PER_S) != 0,
                 "start time cut to the minute");
     pt_diag_add(options->diag, w.changed, "blanks in names of events changed");
+    pt_diag_add(options->diag, w.broken, "fields with line breaks, which became blanks");
     pt_dcpi_lines_done(&w.lines);
     pt_dcpi_counts_done(&w.counts);
     return pt_out_flush(w.out, reterr);
