@@ -65,7 +65,7 @@ whole_stacks record -b ./prog
 -e_cycles_--user record -e cycles:u ./prog
 -e_cycles_--kernel record -e cycles:k ./prog
 one_event;_-e_cycles record -e cycles,page-faults ./prog
-perf_record_-e, record -e sched:sched_switch -a -- sleep 10
+perf_record_-g_-e_sched: record -e sched:sched_switch -a -- sleep 10
 pitot_top report --stdio
 pitot_top report --no-children --sort comm,dso
 pitot_top_-s_total report --children
