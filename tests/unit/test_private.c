@@ -115,7 +115,7 @@ static const pt_profile *clean_of(const pt_profile *profile, const char *keep)
 
 static bool has_secret(const pt_buf *bytes)
 {
-    return memmem(bytes->data, bytes->size, SECRET, sizeof SECRET - 1) != NULL;
+    return bytes->size > 0 && memmem(bytes->data, bytes->size, SECRET, sizeof SECRET - 1) != NULL;
 }
 
 /* Writes in every format that takes the profile, and returns the number of those in whose bytes the
