@@ -79,8 +79,9 @@ static const man_row variables[] = {
     {"TMPDIR", "The folder for temporary files; /tmp without it.", PT_NEEDS_PROFILE, " record "},
     {"XDG_CACHE_HOME", "The parent of the folder pitot for caches; ~/.cache without it.", ANY_NAMES,
      " record "},
-    {"XDG_STATE_HOME", "The parent of the folder pitot for histories; ~/.local/state without it.",
-     0, " shell pprof google-pprof "},
+    {"XDG_STATE_HOME",
+     "The parent of the folder pitot for histories and questions; ~/.local/state without it.", 0,
+     " shell serve pprof google-pprof "},
 };
 
 static const man_row files[] = {
@@ -91,7 +92,8 @@ static const man_row files[] = {
     {"~/.cache/pitot/tables", "Unwind tables of large programs.", 0, " record "},
     {"~/.cache/debuginfod_client", "Files from debuginfod servers.", ANY_NAMES, NULL},
     {"~/.editrc", "Keys of the line editor.", 0, " shell pprof google-pprof "},
-    {"~/.local/state/pitot", "Histories of the shells.", 0, " shell pprof google-pprof "},
+    {"~/.local/state/pitot", "Histories of the shells; questions that the page keeps.", 0,
+     " shell serve pprof google-pprof "},
     {"~/pprof", "Profiles that servers returned.", PT_NEEDS_PROFILE, " pprof google-pprof "},
     {"~/pprof/binaries", "Programs and libraries, if PPROF_BINARY_PATH is not set.", ANY_NAMES,
      NULL},

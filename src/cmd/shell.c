@@ -24,6 +24,7 @@
 #include "terminal/line.h"
 #include "terminal/message.h"
 #include "terminal/pager.h"
+#include "terminal/state.h"
 #include "terminal/viewer.h"
 
 /* An option that NAME=VALUE has set. */
@@ -425,7 +426,7 @@ static int shell_run(pt_cmd_context *context, void *own)
     const pt_cmd_context *c = s.base;
     pt_say("%s: %u samples, %u distinct stacks; `help` lists the commands", c->title,
            c->profile->sample->t.count, c->profile->stack->t.count);
-    PT_FREE char *history = pt_line_history_path("history");
+    PT_FREE char *history = pt_state_path("history");
     const bool asks = isatty(STDIN_FILENO); /* otherwise the prompt would be part of the output */
     const pt_line_options options = {.prompt = asks ? "pitot> " : "",
                                      .history_path = history,

@@ -15,6 +15,7 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/web_files.h"
+#include "cmd/web_questions.h"
 #include "cmd/web_routes.h"
 #include "formats/format.h"
 #include "model/sums.h"
@@ -229,6 +230,23 @@ static void answer_file(const web *w, const pt_serve_request *request, pt_serve_
     pt_buf_done(&said);
 }
 
+/* Lists the user's questions, after a change if the request posts one. */
+static void answer_questions(const pt_serve_request *request, pt_serve_answer *answer)
+{
+    pt_buf said = PT_BUF_INIT;
+    pt_say_into(&said);
+    const bool is_done = !request->posts || pt_web_keep_question(pt_serve_get(request, "name"),
+                                                                 pt_serve_get(request, "at"));
+    if (is_done) pt_web_list_questions(&answer->body);
+    pt_say_into(NULL);
+    answer->type = "application/json";
+    if (!is_done)
+        answer_text(answer, 400, pt_buf_text(&said));
+    else if (said.size > 0)
+        note_facts(answer, &said);
+    pt_buf_done(&said);
+}
+
 /* Answers with the facts of the profile as it is now. If the profile has changed, this process
  * replaces the process that answered for the old profile. */
 static void answer_again(const web *w, pt_serve_answer *answer)
@@ -256,6 +274,7 @@ static void on_request(void *context, const pt_serve_request *request, pt_serve_
     if (request->posts && strcmp(path, "/file") == 0) return answer_file(w, request, answer);
     if (request->posts && strcmp(path, "/again") == 0 && w->live.state != PT_LIVE_NOT)
         return answer_again(w, answer);
+    if (strcmp(path, "/questions") == 0) return answer_questions(request, answer);
     if (request->posts)
         return answer_text(answer, 404, "Files are taken at /file?name=NAME only.\n");
     if (strcmp(path, "/") == 0 || strcmp(path, "/ui") == 0)

@@ -37,18 +37,6 @@ void pt_line_choice(pt_line_choices *choices, const char *text)
     PT_PUSH(*choices, pt_strdup(text));
 }
 
-/* ---- History ---- */
-
-char *pt_line_history_path(const char *name)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    PT_FREE char *folder = state != NULL && state[0] == '/' ? pt_strf("%s/pitot", state)
-                           : home != NULL && home[0] == '/' ? pt_strf("%s/.local/state/pitot", home)
-                                                            : NULL;
-    if (folder == NULL || !pt_make_folder(folder, 0700)) return NULL;
-    return pt_strf("%s/%s", folder, name);
-}
-
 /* ---- On a terminal ---- */
 
 #ifdef PT_WITH_LIBEDIT

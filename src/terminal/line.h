@@ -37,8 +37,4 @@ const char *pt_line_read(pt_line *line);
 /* Saves the history. Accepts NULL. */
 void pt_line_close(pt_line *line);
 
-/* The path of a history, in the folder pitot of XDG_STATE_HOME or ~/.local/state, which is made.
- * NULL if it cannot be made. The caller frees. */
-char *pt_line_history_path(const char *name);
-
 #endif

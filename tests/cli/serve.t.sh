@@ -210,6 +210,42 @@ expect_equal 'open to the network' "$(curl -s -o body -w '%{http_code}' -H "Auth
 kill "$pid"
 token=$first_token
 
+it 'keeps questions of its user under names, for each server'
+export XDG_STATE_HOME=$PWD/state
+mkdir state # before the server: it has the variable
+start asked "$PITOT" serve --no-browser a.folded
+# keep NAME AT: what the server answers.
+keep() {
+    get_code=$(curl -s -o body -w '%{http_code}' -G -X POST -H "Authorization: Bearer $token" \
+        --data-urlencode "name=$1" --data-urlencode "at=$2" "$asked/questions")
+    cat body
+}
+expect_equal 'none' "$(curl -s -H "Authorization: Bearer $token" "$asked/questions" | tr -d ' \n')" '{"questions":[]}'
+keep 'slow <b>' 'top?f=parse' >answer
+keep other 'tree?si=1' >answer
+keep 'slow <b>' 'peek?p=b%2Ba' >answer
+expect_equal 'two' "$(tr -d '\n' <answer | grep -o '"at": *"[^"]*"' | tr -d ' ' | tr '\n' ' ')" '"at":"peek?p=b%2Ba" "at":"tree?si=1" '
+expect_equal 'file' "$(cat state/pitot/questions)" "$(printf 'slow <b>\tpeek?p=b%%2Ba\nother\ttree?si=1')"
+expect_equal 'mode' "$(stat -c %a state/pitot/questions)" 600
+for at in 'http://evil.example/' '/ui/top' 'top?f=a b' "top?t=$token" "$(printf 'top?f=%04096d' 0)" '"><script>'; do
+    keep bad "$at" >answer
+    expect_equal "$at" "$get_code" 400
+done
+keep "$(printf 'two\nlines')" top >answer
+expect_equal 'two lines' "$get_code" 400
+expect_equal 'without token' "$(curl -s -o body -w '%{http_code}' -X POST "$asked/questions?name=x&at=top")" 403
+expect_equal 'of another page' "$(curl -s -o body -w '%{http_code}' -X POST -H 'Sec-Fetch-Site: cross-site' \
+    -H "Authorization: Bearer $token" "$asked/questions?name=x&at=top")" 403
+keep other '' >answer
+kill "$pid"
+echo 'no question' >>state/pitot/questions
+start asked "$PITOT" serve --no-browser a.folded
+curl -s -D head -H "Authorization: Bearer $token" "$asked/questions" >answer
+expect_equal 'another server' "$(grep -c '"slow <b>"' answer) $(grep -c other answer) $(grep -ci '^pitot-said:.*no%20question' head)" '1 0 1'
+kill "$pid"
+unset XDG_STATE_HOME
+token=$first_token
+
 it 'reads a profile again that has changed, where that was asked for'
 cp a.folded live.folded
 start live "$PITOT" serve --no-browser --live live.folded

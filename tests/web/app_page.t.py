@@ -714,6 +714,25 @@ def files_hold_the_samples_that_are_shown(browser):
     equal(browser.complaints, [])
 
 
+def questions_are_kept_under_names(browser):
+    names = '[...document.querySelectorAll("#question-list a")].map(a => a.textContent).join("|")'
+    page = browser.open(URL + '/ui/top?f=%5Eparse%24')
+    page.eval('document.querySelector("#questions").open = true')
+    waits(page, 'document.querySelector("#question-said").textContent === "None is kept yet."')
+    page.eval('document.querySelector("#question-name").value = "<b>parse</b>"; document.querySelector("#keep-question").requestSubmit()')
+    waits(page, names + ' === "<b>parse</b>"')
+    page = browser.open(URL + '/ui/tree')
+    page.eval('document.querySelector("#questions").open = true')
+    waits(page, names + ' === "<b>parse</b>"')
+    click(page, '#question-list a')
+    waits(page, 'document.documentElement.dataset.ready !== undefined && location.pathname === "/ui/top"')
+    equal(address(page), '/ui/top?f=%5Eparse%24')
+    page.eval('document.querySelector("#questions").open = true')
+    waits(page, names + ' === "<b>parse</b>"')
+    click(page, '#question-list button')
+    waits(page, names + ' === ""')
+
+
 def marks_stand_beside_the_samples(browser):
     """Of markers.json: a load from 30 to 45.5 ms, a collection from 20 to 22.5 ms with its cause, memory of at most 1500 bytes."""
     page = browser.open(URL + '/ui/top')
@@ -767,7 +786,7 @@ TESTS = [
     a_report_is_the_page_in_a_file,
     a_file_is_dropped_on_the_page_and_another_is_compared_with_it,
     files_hold_the_samples_that_are_shown,
-    marks_stand_beside_the_samples,
+    marks_stand_beside_the_samples, questions_are_kept_under_names,
     a_report_reads_other_profiles_by_itself,
     a_profile_that_grows_is_shown_as_it_is_without_losing_the_place,
     a_recording_is_watched_to_its_end,
@@ -825,6 +844,7 @@ def main():
         return 0
     with tempfile.TemporaryDirectory(prefix='pitot-app.') as FOLDER:
         write_profiles()
+        os.environ['XDG_STATE_HOME'] = FOLDER # of the servers
         servers = [serve(*words) for words in [['a.folded'], ['--base=a.folded', 'b.folded'], ['wide.folded'], ['timed.txt']]]
         ALL_PRINTED = [printed for _, printed in servers]
         URL, BASE, WIDE, TIMED = (printed[:printed.index('/?t=')] for _, printed in servers)

@@ -11,6 +11,7 @@
 #include "personality/perl/perl.h"
 #include "picture/graphviz.h"
 #include "terminal/line.h"
+#include "terminal/state.h"
 #include "terminal/viewer.h"
 
 typedef struct {
@@ -204,7 +205,7 @@ int pt_perl_interact(pt_perl_session *session, double total)
     const pt_perl_settings *settings = session->settings;
     const pt_grain grain = session->grain;
     const bool asks = isatty(STDIN_FILENO); /* without a terminal no prompt is printed */
-    PT_FREE char *history = pt_line_history_path("google_pprof_history");
+    PT_FREE char *history = pt_state_path("google_pprof_history");
     const pt_line_options options = {.prompt = asks ? "(pprof) " : "", .history_path = history};
     pt_perl_say("Welcome to pprof!  For help, type 'help'.\n");
     pt_line *input = pt_line_open(&options);

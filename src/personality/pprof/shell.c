@@ -20,6 +20,7 @@
 #include "personality/pprof/as_pprof.h"
 #include "terminal/line.h"
 #include "terminal/message.h"
+#include "terminal/state.h"
 #include "terminal/viewer.h"
 
 typedef struct {
@@ -379,7 +380,7 @@ int pt_pprof_shell(const pt_pprof_session *session, const pt_pprof_config *confi
     shell s = {.session = session, .config = *config};
     s.config.compact_labels = true;
     greet_user(&s);
-    PT_FREE char *history = pt_line_history_path("pprof_history");
+    PT_FREE char *history = pt_state_path("pprof_history");
     const pt_line_options options = {
         .prompt = "(pprof) ", .history_path = history, .complete = complete_line, .context = &s};
     pt_line *input = pt_line_open(&options);

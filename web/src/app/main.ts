@@ -13,6 +13,7 @@ import { LocalProfile, readProfile } from "./local/profile";
 import { Menu } from "./menu";
 import { exactly, note, Page } from "./page";
 import { peekView } from "./peek";
+import { Questions } from "./questions";
 import { diffView, infoView, tagsView, tracesView, whyView } from "./reports";
 import { FIELDS, ROOT, State, View, VIEWS } from "./state";
 import { Table, TopReport } from "./table";
@@ -78,6 +79,7 @@ class App implements Page {
     this.showTitle();
     byId("brand").title = `pitot ${this.data.version}`;
     if (!this.isFile) new Downloads(this.data.title, () => this.state, (e) => this.showReport(() => Promise.reject(e)));
+    if (!this.isFile && this.data.files > 0) new Questions(() => this.state, (address) => this.go(State.of(new URL(address), false)));
     if (this.isFile) new Files(false, (file) => this.openHere(file));
     else if (this.data.files > 0) new Files(true, (file, as) => this.open(file, as));
     byId<HTMLDetailsElement>("filters").open = window.matchMedia("(min-width: 701px)").matches;

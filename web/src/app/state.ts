@@ -35,7 +35,7 @@ export const ROOT = window.location.pathname.match(/^\/\d+(?=\/ui(\/|$))/)?.[0] 
 export class State {
   constructor(public view: View, public parameters: URLSearchParams) {}
 
-  static of(location: Location, isFile: boolean): State {
+  static of(location: Location | URL, isFile: boolean): State {
     const [path, query] = isFile
       ? location.hash.replace(/^#/, "").split("?")
       : [location.pathname.slice(ROOT.length).replace(/^\/ui\/?/, ""), location.search];
