@@ -70,7 +70,7 @@ static inline bool append_code_frame(pt_bpf_cpu *c, uint64_t addr, uint64_t mark
     const uint32_t short_check = pt_interp_short_check(check);
     if (PT_BPF_FRAME_CODE(addr) != addr) return false;
     c->is_code_new = meet_code(c, addr, short_check);
-    return append_frame(c, addr | marks, (uint64_t)short_check << 32 | (uint32_t)(line + 1));
+    return append_frame(c, addr | marks, (uint64_t)short_check << 32 | ((uint32_t)line + 1));
 }
 
 /* Copies the beginning of an object of `wanted` bytes to a part of the code's record: name, file or

@@ -15,6 +15,7 @@
 enum {
     ALL_LINES_MAX_BYTES = 64 << 20,
     CODES_MAX = 1 << 20,
+    SHARE = 8, /* a process may have such a part of either */
     WRONG_MAX = 16,
 };
 
@@ -203,7 +204,8 @@ static bool read_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy, k
                       .file = pt_builder_string(named->builder, content.file, content.file_bytes).v,
                       .start_line = content.first_line};
     known->function = pt_builder_function(named->builder, &known->content).v;
-    if (named->lines_bytes + content.lines_bytes > ALL_LINES_MAX_BYTES) {
+    if (named->lines_bytes + content.lines_bytes > ALL_LINES_MAX_BYTES ||
+        proc->lines_bytes + content.lines_bytes > ALL_LINES_MAX_BYTES / SHARE) {
         free(content.lines);
         return true;
     }
@@ -211,6 +213,7 @@ static bool read_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy, k
     known->lines = content.lines;
     known->lines_bytes = content.lines_bytes;
     named->lines_bytes += content.lines_bytes;
+    proc->lines_bytes += content.lines_bytes;
     return true;
 }
 
@@ -228,9 +231,10 @@ static uint32_t find_code(const pt_named *named, const known_code *code)
                              all[i].start == code->start);
 }
 
-static bool has_room(const pt_named *named)
+static bool has_room(const pt_named *named, const pt_proc *proc)
 {
-    return named->free_row != 0 || named->code.count < CODES_MAX;
+    return (named->free_row != 0 || named->code.count < CODES_MAX) &&
+           proc->code_count < CODES_MAX / SHARE;
 }
 
 /* Adds a function of the process. Returns its row. */
@@ -247,6 +251,7 @@ static uint32_t add_code(pt_named *named, pt_proc *proc, known_code code)
     }
     pt_index_add(&named->code_of, code_hash(&code), row);
     proc->last_code = row;
+    proc->code_count++;
     return row;
 }
 
@@ -263,7 +268,7 @@ void pt_named_forget(pt_named *named, pt_proc *proc)
         named->freed++;
         row = before;
     }
-    proc->last_code = 0;
+    proc->last_code = proc->code_count = proc->lines_bytes = 0;
     if (named->freed <= FREED_MIN || named->freed <= named->code_of.count / 2) return;
     pt_index_done(&named->code_of);
     for (uint32_t row = 0; row < named->code.count; row++)
@@ -278,7 +283,8 @@ void pt_named_learn(pt_named *named, pt_proc *proc, const pt_bpf_code *copy)
         .addr = copy->code, .check = copy->check, .start = proc->start, .function = PT_NONE};
     const uint32_t row = find_code(named, &code);
     const bool is_known = row != PT_NONE && named->code.items[row].function != PT_NONE;
-    if (is_known || language_of(&proc->interp) == NULL || (row == PT_NONE && !has_room(named)))
+    if (is_known || language_of(&proc->interp) == NULL ||
+        (row == PT_NONE && !has_room(named, proc)))
         return;
     if (!read_code(named, proc, copy, &code)) return;
     if (row == PT_NONE) {
@@ -294,7 +300,7 @@ static uint32_t number_of(pt_named *named, pt_proc *proc, uint64_t addr, uint32_
 {
     known_code code = {.addr = addr, .check = check, .start = proc->start, .function = PT_NONE};
     uint32_t row = find_code(named, &code);
-    if (row == PT_NONE && has_room(named)) {
+    if (row == PT_NONE && has_room(named, proc)) {
         if (!proc->has_exited && language_of(&proc->interp) != NULL)
             read_code(named, proc, NULL, &code);
         row = add_code(named, proc, code);
@@ -308,7 +314,7 @@ static uint32_t number_of(pt_named *named, pt_proc *proc, uint64_t addr, uint32_
 
 static uint64_t word_of(uint32_t number, int32_t place)
 {
-    return PT_INTERP_FRAME | (uint64_t)number << 32 | (uint32_t)(place + 1);
+    return PT_INTERP_FRAME | (uint64_t)number << 32 | ((uint32_t)place + 1);
 }
 
 /* Notes whether the first frames of the process were as the layout says. */

@@ -13,12 +13,13 @@ static uint64_t find_module_number(const pt_elf *elf, uint64_t symbol)
 {
     enum { OF_MODULE = 16 }; /* R_X86_64_DTPMOD64 */
     pt_elf_section section;
-    for (uint32_t i = 0; pt_elf_section_at(elf, i, &section); i++) {
+    uint32_t left = 1 << 22; /* relocations: sections of a file may claim the same bytes */
+    for (uint32_t i = 0; left > 0 && pt_elf_section_at(elf, i, &section); i++) {
         uint64_t bytes;
         const uint8_t *const at =
             section.type == SHT_RELA ? pt_elf_section_bytes(elf, &section, &bytes) : NULL;
-        for (uint64_t k = 0; at != NULL && k + sizeof(Elf64_Rela) <= bytes;
-             k += sizeof(Elf64_Rela)) {
+        for (uint64_t k = 0; at != NULL && left > 0 && k + sizeof(Elf64_Rela) <= bytes;
+             k += sizeof(Elf64_Rela), left--) {
             Elf64_Rela r;
             memcpy(&r, at + k, sizeof r);
             if (ELF64_R_TYPE(r.r_info) == OF_MODULE &&

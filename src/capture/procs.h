@@ -81,6 +81,8 @@ typedef struct pt_proc {
     uint32_t last_name;         /* private to the sink: last one of its names + 1; 0: none */
     uint32_t last_stack;        /* private to the sink: last one of its stacks + 1; 0: none */
     uint32_t last_code;         /* private to pt_named: last row of its code objects; 0: none */
+    uint32_t code_count;        /* private to pt_named: its rows, */
+    uint32_t lines_bytes;       /* and the bytes of their line tables */
     struct pt_proc *next;       /* of the same bucket */
 } pt_proc;
 

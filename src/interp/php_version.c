@@ -1,5 +1,4 @@
 /* php_version.c: the text of a build of PHP. Not for signal handlers. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "interp/php.h"
@@ -14,11 +13,13 @@ const pt_php_layout *pt_php_layout_in(const void *bytes, size_t size)
         if (next == NULL || size - (size_t)(next - at) < PT_PHP_BUILD_BYTES) return NULL;
         size -= (size_t)(next - at) + 1;
         at = next;
-        char *rest;
-        const unsigned long api = strtoul(at + BEGIN, &rest, 10);
-        if (rest == at + BEGIN + DIGITS && memcmp(rest, end, sizeof end) == 0 &&
-            pt_php_layout_of((uint32_t)api) != NULL)
-            return pt_php_layout_of((uint32_t)api);
+        uint32_t api = 0;
+        int digits = 0;
+        for (; digits < DIGITS && at[BEGIN + digits] >= '0' && at[BEGIN + digits] <= '9'; digits++)
+            api = 10 * api + (uint32_t)(at[BEGIN + digits] - '0');
+        if (digits == DIGITS && memcmp(at + BEGIN + DIGITS, end, sizeof end) == 0 &&
+            pt_php_layout_of(api) != NULL)
+            return pt_php_layout_of(api);
     }
     return NULL;
 }

@@ -3,6 +3,7 @@
 #include "memory_image.h"
 
 #include <stdio.h>
+#include <sys/mman.h>
 
 #include "interp/php.h"
 
@@ -245,6 +246,32 @@ static void files_of_php_are_known_by_name(void **state)
         assert_false(pt_php_is_file(are_not[i]));
 }
 
+/* The bytes are the last of readable memory. */
+static const pt_php_layout *layout_at_the_end(const char *bytes, size_t size)
+{
+    enum { PAGE = 4096 };
+    char *const pages =
+        mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(pages, MAP_FAILED);
+    assert_int_equal(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
+    memcpy(pages + PAGE - size, bytes, size);
+    const pt_php_layout *const layout = pt_php_layout_in(pages + PAGE - size, size);
+    munmap(pages, 2 * PAGE);
+    return layout;
+}
+
+static void the_text_of_a_build_is_looked_for_within_the_bytes_only(void **state)
+{
+    (void)state;
+    static const char build[] = "xAPI20220829,NTS", many[] = "API20220829,NTSAPI00000000000000";
+    static const char blanks[] = "API                ", digits[] = "API2022082920220829";
+    assert_ptr_equal(layout_at_the_end(build, sizeof build), pt_php_layout_of(API));
+    assert_null(layout_at_the_end(build, sizeof build - 1)); /* no end */
+    assert_null(layout_at_the_end(many, sizeof many - 1));   /* another build */
+    assert_null(layout_at_the_end(blanks, sizeof blanks - 1));
+    assert_null(layout_at_the_end(digits, sizeof digits - 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +281,7 @@ int main(void)
         cmocka_unit_test(texts_are_cut_between_characters),
         cmocka_unit_test(random_memory_ends_a_walk),
         cmocka_unit_test(files_of_php_are_known_by_name),
+        cmocka_unit_test(the_text_of_a_build_is_looked_for_within_the_bytes_only),
     };
     return cmocka_run_group_tests_name("php", tests, NULL, NULL);
 }
