@@ -15,7 +15,7 @@
  *   in "processes"
  *
  * Specification: docs-developer/CHANGELOG-formats.md and src/types/profile.ts of
- * firefox-devtools/profiler. Markers and counters: firefox_marks.c. Pages and screenshots are
+ * firefox-devtools/profiler. Markers, screenshots and counters: firefox_marks.c. Pages are
  * ignored. */
 #include "formats/firefox.h"
 

@@ -10,6 +10,8 @@
  *   "counters": [{"name", "category", "pid", "samples": {"time": [ms], "count": [change]}}];
  *               older: "sampleGroups": [{"samples"}]
  *
+ *   a screenshot: data {"type": "CompositorScreenshot", "url": a string's number}: a data: URL
+ *
  * Specification: as for firefox.c. The members of "data" that are texts or numbers become labels.
  */
 #include <stdlib.h>
@@ -24,8 +26,9 @@ enum { PHASE_MOMENT, PHASE_STRETCH, PHASE_BEGIN, PHASE_END };
 typedef struct {
     int64_t start, end;  /* NULL_CELL = none */
     int64_t cause, load; /* row of the stack table; id of what is loaded; NULL_CELL = none */
+    int64_t url;         /* a string's number; NULL_CELL = none */
     int phase;           /* by "interval"; -1 = none */
-    bool is_network, loads_still;
+    bool is_network, loads_still, is_screenshot;
 } marker_data;
 
 /* A marker of the file that becomes a mark. */
@@ -93,8 +96,12 @@ static void take_number(fx_reader *x, const pt_json_r *r, int64_t *ret)
 /* Reads the data at an offset of the document. marks: gets the labels; NULL = nobody does. */
 static marker_data read_data(fx_reader *x, int64_t at, pt_marks *marks)
 {
-    marker_data d = {
-        .start = NULL_CELL, .end = NULL_CELL, .cause = NULL_CELL, .load = NULL_CELL, .phase = -1};
+    marker_data d = {.start = NULL_CELL,
+                     .end = NULL_CELL,
+                     .cause = NULL_CELL,
+                     .load = NULL_CELL,
+                     .url = NULL_CELL,
+                     .phase = -1};
     pt_json_r r;
     if (at == NULL_CELL) return d;
     pt_json_r_init(&r, x->document + at, (size_t)(x->json.end - x->document - at), NULL);
@@ -106,6 +113,7 @@ static marker_data read_data(fx_reader *x, int64_t at, pt_marks *marks)
         const bool is_cause = pt_json_is(&r, "cause") || pt_json_is(&r, "stack");
         const bool is_start = pt_json_is(&r, "startTime"), is_end = pt_json_is(&r, "endTime");
         const bool is_interval = pt_json_is(&r, "interval"), is_type = pt_json_is(&r, "type");
+        const bool is_url = pt_json_is(&r, "url");
         const bool is_id = pt_json_is(&r, "id"), is_status = pt_json_is(&r, "status");
         pt_json_next(&r);
         if (is_cause && r.token == PT_JSON_OBJECT) {
@@ -115,8 +123,10 @@ static marker_data read_data(fx_reader *x, int64_t at, pt_marks *marks)
         if (is_start) take_number(x, &r, &d.start);
         if (is_end) take_number(x, &r, &d.end);
         if (is_id && r.token == PT_JSON_INT) d.load = r.integer;
+        if (is_url && r.token == PT_JSON_INT) d.url = r.integer;
         if (r.token == PT_JSON_STRING) {
             if (is_type) d.is_network = pt_json_is(&r, "Network");
+            if (is_type) d.is_screenshot = pt_json_is(&r, "CompositorScreenshot");
             if (is_status) d.loads_still = pt_json_is(&r, "STATUS_START");
             if (is_interval)
                 d.phase = pt_json_is(&r, "start") ? PHASE_BEGIN
@@ -236,6 +246,10 @@ static void put_marker(const pairing *p, pt_marks *marks, int64_t row)
     const uint32_t category =
         category_of(p->x, pt_firefox_cell(p->x, p->thread, MARKER_CATEGORY, row));
     pt_marks_label(marks, PT_MARKER_CATEGORY, category);
+    const int64_t picture = d.is_screenshot && d.url != NULL_CELL
+                                ? pt_firefox_cell(p->x, p->thread, STRINGS, d.url)
+                                : NULL_CELL;
+    if (picture != NULL_CELL) pt_marks_picture(marks, (uint32_t)picture);
     const pt_sample of = {
         .stack = pt_firefox_stack(p->x, p->thread, d.cause),
         .time_ns = time_after(p->thread->start_ns, mark->start),

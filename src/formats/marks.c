@@ -44,6 +44,12 @@ void pt_marks_label(pt_marks *m, const char *key, uint32_t text)
             (pt_label){.key = pt_builder_text(m->b, key).v, .kind = PT_LABEL_STRING, .str = text});
 }
 
+void pt_marks_picture(pt_marks *m, uint32_t text)
+{
+    const char *const picture = pt_builder_get_text(m->b, (pt_string_id){text});
+    if (pt_is_picture(picture, strlen(picture))) pt_marks_label(m, PT_MARKER_PICTURE, text);
+}
+
 void pt_marks_member(pt_marks *m, pt_json_r *r, const char *key, size_t key_bytes)
 {
     pt_label label = {.kind = PT_LABEL_STRING};

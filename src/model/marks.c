@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 static const char *const counter_event[] = {"memory", "network", "counter"};
 static const char *const counter_unit[] = {"bytes", "bytes", "count"};
 
@@ -64,4 +66,31 @@ uint32_t pt_sample_label_text(const pt_profile *profile, uint32_t sample, const 
             return label->str;
     }
     return 0;
+}
+
+static bool is_base64_digit(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
+           c == '/';
+}
+
+bool pt_is_picture(const char *text, size_t bytes)
+{
+    /* The bytes with which the files begin, in base64: 89 50 4e 47 0d 0a 1a 0a (PNG, 5.2); ff d8 ff
+     * (JPEG, SOI and a marker). Firefox writes "jpg" as well. */
+    static const char *const begin[] = {"data:image/png;base64,iVBORw0KGg",
+                                        "data:image/jpeg;base64,/9j/",
+                                        "data:image/jpg;base64,/9j/"};
+    enum { PICTURE_MAX_BYTES = 256 << 10 };
+    if (bytes > PICTURE_MAX_BYTES) return false;
+    for (size_t i = 0; i < sizeof begin / sizeof begin[0]; i++) {
+        if (!pt_begins_n(text, bytes, begin[i])) continue;
+        size_t at = strlen(begin[i]);
+        while (at < bytes && is_base64_digit(text[at]))
+            at++;
+        while (at < bytes && text[at] == '=')
+            at++;
+        return at == bytes;
+    }
+    return false;
 }

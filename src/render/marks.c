@@ -113,8 +113,19 @@ static void put_values(pt_json_w *w, const int64_t *value, uint32_t steps)
     pt_json_array_end(w);
 }
 
+/* The part of the pictures of all marks that fits: each nth. */
+static uint64_t nth_picture(const pt_profile *p, const pt_marks_view *marks)
+{
+    enum { PICTURES_MAX_BYTES = 4 << 20 };
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < marks->mark_count; i++)
+        bytes +=
+            pt_text_bytes(p, pt_sample_label_text(p, marks->mark[i].sample, PT_MARKER_PICTURE));
+    return bytes / PICTURES_MAX_BYTES + 1;
+}
+
 /* What else is known of a mark: its labels "data.KEY". */
-static void put_data(pt_json_w *w, const pt_profile *p, uint32_t sample)
+static void put_data(pt_json_w *w, const pt_profile *p, uint32_t sample, bool with_picture)
 {
     const size_t skip = sizeof PT_MARKER_DATA - 1;
     const uint32_t set = p->sample->labels[sample];
@@ -123,6 +134,7 @@ static void put_data(pt_json_w *w, const pt_profile *p, uint32_t sample)
         const pt_label *const label = &p->labels->row[i];
         const char *const key = pt_text(p, label->key);
         if (strncmp(key, PT_MARKER_DATA, skip) != 0) continue;
+        if (!with_picture && strcmp(key, PT_MARKER_PICTURE) == 0) continue;
         pt_json_key(w, key + skip);
         if (label->kind == PT_LABEL_NUMBER)
             pt_json_int(w, label->num);
@@ -132,7 +144,7 @@ static void put_data(pt_json_w *w, const pt_profile *p, uint32_t sample)
     pt_json_object_end(w);
 }
 
-static void put_listed(pt_json_w *w, const pt_profile *p, const pt_mark *mark)
+static void put_listed(pt_json_w *w, const pt_profile *p, const pt_mark *mark, bool with_picture)
 {
     pt_json_object(w);
     pt_json_key_text(w, "name", mark->name);
@@ -143,7 +155,7 @@ static void put_listed(pt_json_w *w, const pt_profile *p, const pt_mark *mark)
     pt_json_key_text(w, "comm", mark->comm);
     pt_json_key_uint(w, "start_ns", mark->since_ns);
     pt_json_key_uint(w, "length_ns", mark->length_ns);
-    put_data(w, p, mark->sample);
+    put_data(w, p, mark->sample, with_picture);
     pt_json_object_end(w);
 }
 
@@ -181,8 +193,14 @@ void pt_marks_json(pt_json_w *w, const pt_profile *p, const pt_timeline *t,
     }
     pt_json_array_end(w);
     pt_json_key_array(w, "marks");
-    for (size_t i = 0; i < marks->mark_count; i++)
-        put_listed(w, p, &marks->mark[i]);
+    const uint64_t nth = nth_picture(p, marks);
+    uint64_t pictures = 0;
+    for (size_t i = 0; i < marks->mark_count; i++) {
+        const bool has_picture =
+            pt_sample_label_text(p, marks->mark[i].sample, PT_MARKER_PICTURE) != 0;
+        put_listed(w, p, &marks->mark[i], has_picture && pictures % nth == 0);
+        pictures += has_picture;
+    }
     pt_json_array_end(w);
     pt_json_key_uint(w, "more_marks", marks->more_marks);
     pt_json_key_uint(w, "more_mark_rows", marks->more_rows);

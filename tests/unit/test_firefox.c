@@ -2,6 +2,7 @@
  * src/types/profile.ts and CHANGELOG-formats.md of firefox-devtools/profiler;
  * tests/cli/json_profiles.t.sh compares a real one with what speedscope's importer says. */
 #include "formats_check.h"
+#include "model/marks.h"
 #include "profile_lines.h"
 
 static void reads_tables_of_a_thread(void **state)
@@ -130,6 +131,41 @@ static void markers_are_samples_with_times_and_lengths(void **state)
     reading_done(&r);
 }
 
+#define PNG "data:image/png;base64,iVBORw0KGgoAAAA="
+
+static void pictures_of_the_screen_are_kept_if_they_are_pictures(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"meta\": {\"version\": 24, \"preprocessedProfileVersion\": 44, \"interval\": 1, "
+        "\"startTime\": 0, "
+        "\"categories\": [{\"name\": \"Other\"}]}, \"threads\": [{\"name\": \"t\", \"pid\": 1, "
+        "\"tid\": 1, "
+        "\"samples\": {\"length\": 0, \"stack\": [], \"time\": []}, "
+        "\"stackTable\": {\"length\": 0, \"frame\": [], \"prefix\": []}, "
+        "\"frameTable\": {\"length\": 0, \"func\": []}, \"funcTable\": {\"length\": 0, \"name\": "
+        "[]}, "
+        "\"stringArray\": [\"Shot\", \"" PNG "\", \"data:text/html;base64,iVBORw0KGgo\", \"" PNG
+        "\\\"x\"], "
+        "\"markers\": {\"length\": 4, \"name\": [0, 0, 0, 0], \"startTime\": [1, 2, 3, 4], "
+        "\"endTime\": [null, null, null, null], \"phase\": [0, 0, 0, 0], \"category\": [0, 0, 0, "
+        "0], \"data\": ["
+        "{\"type\": \"CompositorScreenshot\", \"url\": 1}, {\"type\": \"CompositorScreenshot\", "
+        "\"url\": 2}, "
+        "{\"type\": \"CompositorScreenshot\", \"url\": 3}, {\"type\": \"Other\", \"url\": 1}]}}]}";
+    reading r = read_as("firefox", text, sizeof text - 1);
+    assert_int_equal(r.status, PT_OK);
+    unsigned pictures = 0;
+    for (uint32_t i = 0; i < r.profile->sample->t.count; i++) {
+        const uint32_t picture = pt_sample_label_text(r.profile, i, PT_MARKER_PICTURE);
+        if (picture != 0) assert_string_equal(pt_text(r.profile, picture), PNG);
+        pictures += picture != 0;
+    }
+    assert_int_equal(r.profile->sample->t.count, 4);
+    assert_int_equal(pictures, 1);
+    reading_done(&r);
+}
+
 static void raw_markers_have_the_stack_of_their_cause(void **state)
 {
     (void)state;
@@ -183,6 +219,7 @@ int main(void)
         cmocka_unit_test(reads_raw_profiles_whose_frames_are_text),
         cmocka_unit_test(rows_may_come_before_what_they_hold),
         cmocka_unit_test(markers_are_samples_with_times_and_lengths),
+        cmocka_unit_test(pictures_of_the_screen_are_kept_if_they_are_pictures),
         cmocka_unit_test(raw_markers_have_the_stack_of_their_cause),
         cmocka_unit_test(markers_and_counters_come_back),
         cmocka_unit_test(rows_that_are_not_there_are_counted),

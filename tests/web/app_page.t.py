@@ -10,10 +10,12 @@ import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser as browsers
@@ -733,17 +735,32 @@ def questions_are_kept_under_names(browser):
     waits(page, names + ' === ""')
 
 
+def with_screenshot(text):
+    """A Firefox profile with a picture of 2 x 1 dots at 50 ms, and a page in the place of another."""
+    profile = json.loads(text)
+    thread = profile['threads'][0]
+    dots = zlib.compress(b'\x00' + 6 * b'\x7f')
+    chunks = [(b'IHDR', struct.pack('>IIBBBBB', 2, 1, 8, 2, 0, 0, 0)), (b'IDAT', dots), (b'IEND', b'')]
+    png = b'\x89PNG\r\n\x1a\n' + b''.join(struct.pack('>I', len(d)) + k + d + struct.pack('>I', zlib.crc32(k + d)) for k, d in chunks)
+    thread['stringArray'] += ['data:image/png;base64,' + base64.b64encode(png).decode(), 'data:text/html;base64,PGI+']
+    for name in 'length', 'name', 'startTime', 'endTime', 'phase', 'category', 'data':
+        new = {'name': [3, 3], 'startTime': [50, 51], 'endTime': [None, None], 'phase': [0, 0], 'category': [0, 0],
+               'data': [{'type': 'CompositorScreenshot', 'url': len(thread['stringArray']) - i} for i in (2, 1)]}
+        thread['markers'][name] += 2 if name == 'length' else new[name]
+    return json.dumps(profile)
+
+
 def marks_stand_beside_the_samples(browser):
     """Of markers.json: a load from 30 to 45.5 ms, a collection from 20 to 22.5 ms with its cause, memory of at most 1500 bytes."""
     page = browser.open(URL + '/ui/top')
     name = os.path.join(ROOT, 'tests/golden/firefox/markers.json')
-    drop(page, '#content', 'markers.json', open(name).read())
+    drop(page, '#content', 'markers.json', with_screenshot(open(name).read()))
     waits(page, 'document.readyState === "complete" && document.querySelector("#title")?.textContent === "markers.json"'
                 ' && document.documentElement.dataset.ready === "flamegraph"')
     click_text(page, '#views a', 'Time')
     ready(page, 'timeline')
     heads = page.eval('[...document.querySelectorAll(".times h2")].map(h => h.textContent)')
-    for head in 'malloc of process 12: 1.17kB at the end, at most 1.46kB', 'Network: 1 loads', 'Marks of GeckoMain, thread 12: 6':
+    for head in 'malloc of process 12: 1.17kB at the end, at most 1.46kB', 'Network: 1 loads', 'Marks of GeckoMain, thread 12: 8':
         assert head in heads, heads
     waits(page, 'document.querySelector(".network canvas").style.width !== ""')
     left, top, width = page.eval('(e => { e.scrollIntoView(); const c = e.getBoundingClientRect(); return [c.left, c.top, c.width]; })(document.querySelector(".network canvas"))')
@@ -755,11 +772,14 @@ def marks_stand_beside_the_samples(browser):
     contains(page.text('.mark'), 'https://shop.example/a?b=c')
     equal(page.text('.mark h2'), 'Load 7')
     page.eval('document.querySelector(".times details").open = true')
-    equal(page.eval('document.querySelectorAll(".times tbody tr").length'), 6)
+    equal(page.eval('document.querySelectorAll(".times tbody tr").length'), 8)
     contains(page.text('.times tbody'), '<b>inner</b>')
     click_text(page, '.times tbody button', 'GCMajor')
     waits(page, 'document.querySelector(".mark h2")?.textContent === "GCMajor"')
     contains(page.text('.mark'), 'max_pause')
+    waits(page, 'document.querySelectorAll(".film img").length === 1 && document.querySelector(".film img").naturalWidth === 2')
+    click(page, '.film button')
+    waits(page, 'document.querySelector(".mark h2")?.textContent === "CloseTab" && document.querySelector(".mark img")?.naturalWidth === 2')
     equal([c for c in browser.complaints if '400' not in c], [])
 
 

@@ -55,6 +55,7 @@ const TEXT_PX = 30; /* narrower bars have no text */
 const COUNTER_PX = 34;
 const MOMENT_S = 0.001; /* the range that a moment chooses */
 const DETAILS = 4;
+const PICTURE = "picture";
 
 const start = (m: Mark): number => m.start_ns / 1e9;
 const end = (m: Mark): number => (m.start_ns + m.length_ns) / 1e9;
@@ -64,6 +65,36 @@ const length = (m: Mark): string => (m.length_ns > 0 ? amount(m.length_ns, "ns")
 export function ownerOf(of: { pid: number | null; tid?: number | null; comm: string }): string {
   const number = of.tid !== null && of.tid !== undefined ? `thread ${of.tid}` : of.pid !== null ? `process ${of.pid}` : "";
   return [of.comm, number].filter((word) => word !== "").join(", ");
+}
+
+/* A picture of the screen; null: it has none. Only PNG and JPEG files are taken. */
+function pictureOf(m: Mark): HTMLImageElement | null {
+  const parts = /^data:(image\/(?:png|jpe?g));base64,([A-Za-z0-9+/]+=*)$/.exec(String(m.data[PICTURE] ?? ""));
+  if (parts === null) return null;
+  const bytes = Uint8Array.from(window.atob(parts[2]), (c) => c.charCodeAt(0));
+  const image = element("img", "") as HTMLImageElement;
+  image.src = URL.createObjectURL(new Blob([bytes], { type: parts[1].replace("jpg", "jpeg") }));
+  image.alt = `The screen at ${start(m).toFixed(3)} s`;
+  const release = (): void => URL.revokeObjectURL(image.src);
+  image.addEventListener("load", release);
+  image.addEventListener("error", release);
+  return image;
+}
+
+/* Pictures of the screen in the order of time; a click chooses its time. Null: there are none. */
+export function filmStrip(axis: TimeAxis, marks: Mark[]): HTMLElement | null {
+  const frames: HTMLElement[] = [];
+  for (const m of marks) {
+    const image = pictureOf(m);
+    if (image === null) continue;
+    const button = element("button", "", image) as HTMLButtonElement;
+    button.type = "button";
+    button.title = image.alt;
+    button.addEventListener("click", () => axis.choose(rangeOf(m)));
+    frames.push(button);
+  }
+  if (frames.length === 0) return null;
+  return element("section", "film", element("h2", "quiet", `Screen: ${grouped(frames.length)} pictures`), element("div", "", ...frames));
 }
 
 /* What a mark is, in a line. */
@@ -208,8 +239,8 @@ export function chosenMarks(axis: TimeAxis, marks: Mark[]): HTMLElement[] {
     put("from", `${start(m).toFixed(6)} s${m.length_ns > 0 ? `, for ${length(m)}` : ""}`);
     put("of", ownerOf(m));
     put("category", m.category);
-    for (const [key, value] of Object.entries(m.data)) put(key, String(value));
-    return element("section", "mark about", element("h2", "", m.name), list);
+    for (const [key, value] of Object.entries(m.data)) if (key !== PICTURE) put(key, String(value));
+    return element("section", "mark about", element("h2", "", m.name), list, pictureOf(m) ?? "");
   });
 }
 
@@ -221,7 +252,7 @@ export function markTable(axis: TimeAxis, marks: Mark[], more: number): HTMLElem
     const button = element("button", "name", m.name) as HTMLButtonElement;
     button.type = "button";
     button.addEventListener("click", () => axis.choose(rangeOf(m)));
-    const details = m.address !== "" ? m.address : Object.entries(m.data).map(([key, value]) => `${key} ${value}`).join(", ");
+    const details = m.address !== "" ? m.address : Object.entries(m.data).filter(([key]) => key !== PICTURE).map(([key, value]) => `${key} ${value}`).join(", ");
     body.append(
       element("tr", "", cell("", start(m).toFixed(6)), cell("", length(m)), cell("text name", button), cell("text", m.category), cell("text", ownerOf(m)), cell("text place", details.slice(0, 200)))
     );

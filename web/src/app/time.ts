@@ -3,7 +3,7 @@
 
 import { element } from "../dom";
 import { amount, grouped } from "../units";
-import { chosenMarks, Counter, counterTrack, Mark, markRow, markTable, Range, TimeAxis, waterfall } from "./marks";
+import { chosenMarks, Counter, counterTrack, filmStrip, Mark, markRow, markTable, Range, TimeAxis, waterfall } from "./marks";
 import { note, Page, Report } from "./page";
 import { VIEWS } from "./state";
 
@@ -81,6 +81,7 @@ class TimeView implements TimeAxis {
       if (own !== undefined) this.root.append(markRow(this, own));
       if (own !== undefined) ofThread.delete(key);
       if (track.kind === "all") this.root.append(...counters.map((counter) => counterTrack(this, counter)));
+      if (track.kind === "all") this.root.append(filmStrip(this, marks) ?? "");
       if (track.kind === "all" && marks.some((m) => m.address !== "")) this.root.append(waterfall(this, marks));
     }
     for (const rest of ofThread.values()) this.root.append(markRow(this, rest));
