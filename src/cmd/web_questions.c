@@ -4,8 +4,11 @@
  */
 #include "cmd/web_questions.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -29,6 +32,7 @@ typedef struct {
     pt_blob blob;
     PT_VECTOR(question) item;
     uint64_t unread; /* lines */
+    bool is_lost;    /* there is a file, which could not be read: it must not be replaced */
 } questions;
 
 static bool is_name(pt_span name)
@@ -39,7 +43,7 @@ static bool is_name(pt_span name)
 }
 
 /* Is it a view with parameters, in characters of a query (RFC 3986, section 3.4) and without the
- * token? */
+ * token's parameter? Names of parameters are plain, so that none can be the token's in disguise. */
 static bool is_address(pt_span at)
 {
     static const char others[] = "-._~%=&?+*!'();:@$,/";
@@ -47,11 +51,14 @@ static bool is_address(pt_span at)
     while (view < at.size && ((at.at[view] >= 'a' && at.at[view] <= 'z') || at.at[view] == '-'))
         view++;
     if (view == 0 || at.size > AT_MAX_BYTES || (view < at.size && at.at[view] != '?')) return false;
+    bool in_name = true;
     for (size_t i = view; i < at.size; i++) {
         const char c = at.at[i];
         const bool is_plain =
             (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (c == '\0' || (!is_plain && strchr(others, c) == NULL)) return false;
+        if (c == '\0' || (!is_plain && strchr(others, c) == NULL) || (in_name && c == '%'))
+            return false;
+        if (c == '=' || c == '&') in_name = c == '&';
         if ((c == '?' || c == '&') && pt_span_begins(pt_span_from(at, at.at + i + 1), "t="))
             return false;
     }
@@ -69,20 +76,26 @@ static void take_line(questions *q, pt_span line)
         PT_PUSH(q->item, one);
 }
 
-/* Without a file there are none. */
+/* Without a file there are none. Follows links, as the writer does. */
 static questions read_questions(void)
 {
     questions q = {.path = pt_state_path(FILE_NAME), .blob = PT_BLOB_INIT};
     struct stat st;
     pt_error error = PT_ERROR_INIT;
-    PT_CLOSE int fd = q.path != NULL ? pt_open_regular_nofollow(q.path, &st) : -1;
-    if (fd < 0) return q;
-    if (!pt_owner_is_trusted(st.st_uid)) {
+    if (q.path == NULL) return q;
+    PT_CLOSE int fd = pt_open_regular(q.path, &st);
+    if (fd < 0 && errno == ENOENT) return q;
+    q.is_lost = true;
+    if (fd < 0) {
+        pt_say("%s: cannot read: %s", q.path,
+               errno == EINVAL ? "it is not a regular file" : strerror(errno));
+    } else if (!pt_owner_is_trusted(st.st_uid)) {
         pt_say("%s: the file belongs to another user", q.path);
     } else if (pt_file_read_fd(fd, q.path, PT_FILE_EMPTY_OK, FILE_MAX_BYTES, &q.blob, &error) !=
                PT_OK) {
         pt_fail(&error);
     } else {
+        q.is_lost = false;
         pt_reader r;
         pt_reader_init(&r, q.blob.data, q.blob.size, &error);
         for (pt_span line; pt_span_line(&r, &line);)
@@ -165,6 +178,16 @@ static bool set_question(questions *q, question one)
     return true;
 }
 
+/* Waits until no other process changes the questions. Returns a descriptor to close, or -1. */
+static int lock_folder(void)
+{
+    PT_FREE char *folder = pt_state_path(".");
+    const int fd = folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
+        continue;
+    return fd;
+}
+
 bool pt_web_keep_question(const char *name, const char *at)
 {
     const question one = {.name = pt_span_of(name != NULL ? name : ""),
@@ -175,9 +198,11 @@ bool pt_web_keep_question(const char *name, const char *at)
                NAME_MAX_BYTES, AT_MAX_BYTES);
         return false;
     }
+    PT_CLOSE int lock = lock_folder();
     questions q = read_questions();
-    bool is_kept = q.path != NULL;
-    if (!is_kept) pt_say("there is no folder for questions: HOME and XDG_STATE_HOME name none");
+    bool is_kept = q.path != NULL && !q.is_lost;
+    if (q.path == NULL)
+        pt_say("there is no folder for questions: HOME and XDG_STATE_HOME name none that is yours");
     is_kept = is_kept && set_question(&q, one) && write_questions(&q);
     free_questions(&q);
     return is_kept;

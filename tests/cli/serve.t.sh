@@ -236,7 +236,25 @@ expect_equal 'two lines' "$get_code" 400
 expect_equal 'without token' "$(curl -s -o body -w '%{http_code}' -X POST "$asked/questions?name=x&at=top")" 403
 expect_equal 'of another page' "$(curl -s -o body -w '%{http_code}' -X POST -H 'Sec-Fetch-Site: cross-site' \
     -H "Authorization: Bearer $token" "$asked/questions?name=x&at=top")" 403
+keep bad 'top?%74=1' >answer
+expect_equal 'a name of a parameter in disguise' "$get_code" 400
 keep other '' >answer
+together=
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    curl -s -o /dev/null -X POST -H "Authorization: Bearer $token" "$asked/questions?name=at-once-$i&at=top" &
+    together="$together $!"
+done
+wait $together
+expect_equal 'kept at once' "$(grep -c at-once state/pitot/questions)" 12
+mv state/pitot/questions linked
+ln -s ../../linked state/pitot/questions
+keep 'by link' top >answer
+expect_equal 'through a link' "$(grep -c 'at-once\|by link\|slow' linked)" 14
+rm state/pitot/questions
+head -c 1100000 /dev/zero | tr '\0' x >state/pitot/questions
+keep new top >answer
+expect_equal 'a file that cannot be read stays' "$get_code $(wc -c <state/pitot/questions)" '400 1100000'
+mv linked state/pitot/questions
 kill "$pid"
 echo 'no question' >>state/pitot/questions
 start asked "$PITOT" serve --no-browser a.folded
