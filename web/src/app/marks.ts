@@ -94,7 +94,7 @@ export function filmStrip(axis: TimeAxis, marks: Mark[]): HTMLElement | null {
     frames.push(button);
   }
   if (frames.length === 0) return null;
-  return element("section", "film", element("h2", "quiet", `Screen: ${grouped(frames.length)} pictures`), element("div", "", ...frames));
+  return element("section", "film", element("h2", "quiet", frames.length === 1 ? "Screen: 1 picture" : `Screen: ${grouped(frames.length)} pictures`), element("div", "", ...frames));
 }
 
 /* What a mark is, in a line. */
