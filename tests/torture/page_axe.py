@@ -15,6 +15,7 @@ VIEWS = ['flamegraph', 'flamegraph?in-order=t', 'flamegraph?inverted=t', 'top', 
          'diff?time=0.2,0.4&base-time=0.5,0.7', 'flamegraph?time=0.2,0.4&base-time=0.5,0.7']
 # What is open on a view: its name, and how it is opened.
 OPEN = [('the downloads', 'document.querySelector("#downloads summary").click()'),
+        ('the questions', 'document.querySelector("#questions summary").click()'),
         ('the menu of a name', '[...document.querySelectorAll("td.name button")].find(e => e.dataset.name === "read").click()'),
         ('the choice of a file', 'document.querySelector("#open").click()'),
         ('the filters', 'document.querySelector("#filters").open = true')]
