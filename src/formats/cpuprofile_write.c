@@ -173,7 +173,9 @@ static int64_t weight_of(const cpuprofile_writer *w, uint32_t sample, double sca
 {
     const int64_t value = w->p->sample->value[w->event][sample];
     if (scale == 0) return pt_saturating_product((uint64_t)(value < 0 ? 0 : value), 1000);
-    return scale == 1 ? value : (int64_t)((double)value * scale);
+    const double ns = (double)value * scale;
+    if (scale == 1) return value;
+    return ns >= 0x1p63 ? INT64_MAX : pt_whole_part(ns);
 }
 
 static int64_t put_own_deltas(cpuprofile_writer *w, int64_t start)
