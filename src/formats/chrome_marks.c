@@ -1,9 +1,10 @@
 /* chrome_marks.c: reads marks and counters of Chrome's trace events.
  *
  *   ph "i", "I", "R", "n"   a moment
- *   ph "b" ... "e"          a stretch; both ends have the same "cat", "id" and "name" ("S" ... "F"
- * in older files) ph "X", "B" ... "E"     in a file with samples of V8: a stretch of a thread ph
- * "C"                  counters; "args": {NAME: value, ...}, one for each "id"
+ *   ph "b" ... "e"          a stretch; both ends have the same "cat", "id" and "name"
+ *   ph "S" ... "F"          the same in older files
+ *   ph "X", "B" ... "E"     in a file with samples of V8: a stretch of a thread
+ *   ph "C"                  counters; "args": {NAME: value, ...}, one for each "id"
  *   "ResourceSendRequest" ... "ResourceFinish"   a load, by "requestId" of "args": {"data"}
  *   "UpdateCounters"        "args": {"data": {"jsHeapSizeUsed": bytes}}
  *
@@ -193,35 +194,40 @@ static int64_t number_of(const pt_json_r *r)
     return (int64_t)round(r->number);
 }
 
-/* Adds the changes of all counters of an event. A counter begins at 0. */
+/* Adds the change of a counter since its value before; a counter begins at 0. series: the member of
+ * "args", which is the counter's own name or stands behind the event's. */
+static void put_change(chrome_marks *c, const trace_event *e, const pt_sample *of, mark_kind kind,
+                       uint32_t series, int64_t value)
+{
+    const char *const event_name = name_of(c->t, e);
+    const char *const member = pt_builder_get_text(c->t->b, (pt_string_id){series});
+    uint32_t name = kind == MARK_HEAP ? series : e->name;
+    if (kind == MARK_COUNTER && strcmp(member, "value") != 0) {
+        PT_FREE char *both = pt_strf("%s %s", event_name, member);
+        name = pt_builder_text(c->t->b, both).v;
+    }
+    slot *const s = slot_of(c, of->pid, e->id, series, e->name);
+    pt_marks_count(c->marks, of,
+                   kind == MARK_HEAP ? PT_COUNTER_MEMORY : kind_of_counter(event_name), name,
+                   pt_json_span(s->value, value));
+    s->value = value;
+}
+
+/* Adds the changes of all counters of an event. */
 static void put_counters(chrome_marks *c, const trace_event *e, const pt_sample *of, mark_kind kind)
 {
     const unsigned depth = kind == MARK_HEAP ? 2 : 1; /* of the members that are counters */
+    uint32_t series = 0;
     pt_json_r r;
-    if (pt_chrome_args(c->t, e, &r)) {
-        uint32_t series = 0;
-        while (pt_json_next(&r) > PT_JSON_EOF) {
-            if (r.token == PT_JSON_KEY && r.depth == depth) {
-                const bool is_heap = pt_json_is(&r, "jsHeapSizeUsed");
-                series = kind == MARK_HEAP && !is_heap
-                             ? 0
-                             : pt_builder_string(c->t->b, r.text, r.length).v;
-            } else if (series != 0 && r.depth == depth &&
-                       (r.token == PT_JSON_INT || r.token == PT_JSON_NUMBER)) {
-                const char *const inner = pt_builder_get_text(c->t->b, (pt_string_id){series});
-                const bool is_plain = kind == MARK_HEAP || strcmp(inner, "value") == 0;
-                const pt_counter_kind counted =
-                    kind == MARK_HEAP ? PT_COUNTER_MEMORY : kind_of_counter(name_of(c->t, e));
-                PT_FREE char *name = is_plain ? NULL : pt_strf("%s %s", name_of(c->t, e), inner);
-                const uint32_t shown = kind == MARK_HEAP ? series
-                                       : is_plain        ? e->name
-                                                         : pt_builder_text(c->t->b, name).v;
-                slot *const s = slot_of(c, of->pid, e->id, series, e->name);
-                const int64_t value = number_of(&r);
-                pt_marks_count(c->marks, of, counted, shown, pt_json_span(s->value, value));
-                s->value = value;
-                series = 0;
-            }
+    const bool has_args = pt_chrome_args(c->t, e, &r);
+    while (has_args && pt_json_next(&r) > PT_JSON_EOF) {
+        if (r.depth != depth) continue;
+        if (r.token == PT_JSON_KEY) {
+            const bool is_counter = kind == MARK_COUNTER || pt_json_is(&r, "jsHeapSizeUsed");
+            series = is_counter ? pt_builder_string(c->t->b, r.text, r.length).v : 0;
+        } else if (series != 0 && (r.token == PT_JSON_INT || r.token == PT_JSON_NUMBER)) {
+            put_change(c, e, of, kind, series, number_of(&r));
+            series = 0;
         }
     }
     pt_json_r_done(&r);

@@ -51,14 +51,13 @@ static bool has_data(const fx_writer *w, uint32_t set)
 {
     const pt_label_sets *const sets = w->p->labels;
     for (uint64_t i = sets->offset[set]; i < sets->offset[set + 1]; i++)
-        if (pt_begins(pt_text(w->p, sets->row[i].key), PT_MARKER_DATA)) return true;
+        if (pt_mark_data_key(w->p, &sets->row[i]) != NULL) return true;
     return false;
 }
 
 /* Writes the labels "data.KEY", and the stack below the mark's own frame. */
 static void put_data(fx_writer *w, const moment *m)
 {
-    const size_t skip = sizeof PT_MARKER_DATA - 1;
     const pt_label_sets *const sets = w->p->labels;
     const uint32_t set = w->p->sample->labels[m->sample];
     const uint32_t stack = w->p->sample->stack[m->sample];
@@ -71,9 +70,9 @@ static void put_data(fx_writer *w, const moment *m)
     pt_json_object(json);
     for (uint64_t i = sets->offset[set]; i < sets->offset[set + 1]; i++) {
         const pt_label *const label = &sets->row[i];
-        const char *const key = pt_text(w->p, label->key);
-        if (strncmp(key, PT_MARKER_DATA, skip) != 0) continue;
-        pt_json_key_n(json, key + skip, pt_text_bytes(w->p, label->key) - skip);
+        const char *const key = pt_mark_data_key(w->p, label);
+        if (key == NULL) continue;
+        pt_json_key(json, key);
         if (label->kind == PT_LABEL_NUMBER)
             pt_json_int(json, label->num);
         else

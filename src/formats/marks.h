@@ -36,7 +36,8 @@ void pt_marks_done(pt_marks *m);
 
 /* Gives the next mark a label with a text of the builder, unless it is empty. */
 void pt_marks_label(pt_marks *m, const char *key, uint32_t text);
-/* Gives the next mark a picture: a text of the builder. Another text is left out. */
+/* Gives the next mark a picture of the screen, a text of the builder, in place of its label
+ * "data.url", the text's number in the file. A text that is no picture is left out. */
 void pt_marks_picture(pt_marks *m, uint32_t text);
 /* Gives the next mark the label "data.KEY" of a member whose value is the latest token, if it is a
  * text, a number or a boolean, then skips the value. key: as the reader had it, of any bytes. */

@@ -68,6 +68,12 @@ uint32_t pt_sample_label_text(const pt_profile *profile, uint32_t sample, const 
     return 0;
 }
 
+const char *pt_mark_data_key(const pt_profile *profile, const pt_label *label)
+{
+    const char *const key = pt_text(profile, label->key);
+    return pt_begins(key, PT_MARKER_DATA) ? key + sizeof PT_MARKER_DATA - 1 : NULL;
+}
+
 static bool is_base64_digit(char c)
 {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||

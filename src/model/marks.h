@@ -18,7 +18,7 @@
 #define PT_MARKER_TIME_EVENT "marker-time"
 #define PT_MARKER_LABEL      "marker"
 #define PT_MARKER_CATEGORY   "category"
-#define PT_MARKER_DATA       "data."        /* before the keys of what else a mark has */
+#define PT_MARKER_DATA       "data."        /* before the keys of a mark's data */
 #define PT_MARKER_PICTURE    "data.picture" /* a picture of the screen: pt_is_picture */
 #define PT_COUNTER_LABEL     "counter"
 
@@ -47,6 +47,9 @@ pt_counter_kind pt_sample_counter(const pt_profile *profile, const pt_mark_colum
                                   uint32_t sample);
 /* The text of a sample's label; 0 = it has none. */
 uint32_t pt_sample_label_text(const pt_profile *profile, uint32_t sample, const char *key);
+
+/* The key of a label of a mark's data, without "data."; NULL: another label. Borrowed. */
+const char *pt_mark_data_key(const pt_profile *profile, const pt_label *label);
 
 /* Is it a data: URL (RFC 2397) of a PNG or JPEG file in base64, of at most 256 KB? Its bytes begin
  * as those of such a file do. */

@@ -36,9 +36,9 @@ static void put_label(pt_out *out, const pt_look *look, pt_buf *label, size_t us
     pt_buf_done(label);
 }
 
-static void put_more(pt_out *out, uint64_t more, const char *what, const char *option)
+static void put_more(pt_out *out, uint64_t more, const char *option)
 {
-    if (more > 0) pt_outf(out, "%s more %s(%s)\n", pt_count_of(more).text, what, option);
+    if (more > 0) pt_outf(out, "%s more (%s)\n", pt_count_of(more).text, option);
 }
 
 static const char *length_of(uint64_t ns, pt_value_text *text)
@@ -87,15 +87,15 @@ void pt_marks_text(pt_out *out, const pt_look *look, const pt_timeline *t,
     if (marks->row_count > 0) pt_out_text(out, "\nmarks: length, count, when\n");
     for (size_t i = 0; i < marks->row_count && pt_out_ok(out); i++)
         put_row(out, look, t, &marks->row[i]);
-    put_more(out, marks->more_rows, "", "-n");
+    put_more(out, marks->more_rows, "-n");
     if (marks->counter_count > 0) pt_out_text(out, "\ncounters: at the end, at most, when\n");
     for (size_t i = 0; i < marks->counter_count && pt_out_ok(out); i++)
         put_counter(out, look, t, &marks->counter[i]);
-    put_more(out, marks->more_counters, "", "-n");
+    put_more(out, marks->more_counters, "-n");
     if (marks->mark_count > 0) pt_out_text(out, "\nsingle marks: start in seconds, length\n");
     for (size_t i = 0; i < marks->mark_count && pt_out_ok(out); i++)
         put_mark(out, look, &marks->mark[i]);
-    if (marks->mark_count > 0) put_more(out, marks->more_marks, "", "--marks");
+    if (marks->mark_count > 0) put_more(out, marks->more_marks, "--marks");
 }
 
 /* ---- JSON ---- */
@@ -113,29 +113,43 @@ static void put_values(pt_json_w *w, const int64_t *value, uint32_t steps)
     pt_json_array_end(w);
 }
 
-/* The part of the pictures of all marks that fits: each nth. */
+static void put_thread(pt_json_w *w, uint32_t pid, uint32_t tid, const char *comm)
+{
+    put_number(w, "pid", pid);
+    put_number(w, "tid", tid);
+    pt_json_key_text(w, "comm", comm);
+}
+
+/* The bytes of a mark's picture; 0: the mark has none. */
+static uint64_t picture_bytes(const pt_profile *p, const pt_mark *mark)
+{
+    const uint32_t text = pt_sample_label_text(p, mark->sample, PT_MARKER_PICTURE);
+    const uint64_t bytes = pt_text_bytes(p, text);
+    return pt_is_picture(pt_text(p, text), bytes) ? bytes : 0;
+}
+
+/* The object has room for each nth picture of the marks. */
 static uint64_t nth_picture(const pt_profile *p, const pt_marks_view *marks)
 {
     enum { PICTURES_MAX_BYTES = 4 << 20 };
     uint64_t bytes = 0;
     for (size_t i = 0; i < marks->mark_count; i++)
-        bytes +=
-            pt_text_bytes(p, pt_sample_label_text(p, marks->mark[i].sample, PT_MARKER_PICTURE));
+        bytes += picture_bytes(p, &marks->mark[i]);
     return bytes / PICTURES_MAX_BYTES + 1;
 }
 
-/* What else is known of a mark: its labels "data.KEY". */
+/* Writes the labels "data.KEY" of a mark's sample. */
 static void put_data(pt_json_w *w, const pt_profile *p, uint32_t sample, bool with_picture)
 {
-    const size_t skip = sizeof PT_MARKER_DATA - 1;
     const uint32_t set = p->sample->labels[sample];
     pt_json_key_object(w, "data");
     for (uint64_t i = p->labels->offset[set]; i < p->labels->offset[set + 1]; i++) {
         const pt_label *const label = &p->labels->row[i];
-        const char *const key = pt_text(p, label->key);
-        if (strncmp(key, PT_MARKER_DATA, skip) != 0) continue;
-        if (!with_picture && strcmp(key, PT_MARKER_PICTURE) == 0) continue;
-        pt_json_key(w, key + skip);
+        const char *const key = pt_mark_data_key(p, label);
+        if (key == NULL ||
+            (!with_picture && strcmp(pt_text(p, label->key), PT_MARKER_PICTURE) == 0))
+            continue;
+        pt_json_key(w, key);
         if (label->kind == PT_LABEL_NUMBER)
             pt_json_int(w, label->num);
         else
@@ -150,9 +164,7 @@ static void put_listed(pt_json_w *w, const pt_profile *p, const pt_mark *mark, b
     pt_json_key_text(w, "name", mark->name);
     pt_json_key_text(w, "category", mark->category);
     pt_json_key_text(w, "address", mark->address);
-    put_number(w, "pid", mark->pid);
-    put_number(w, "tid", mark->tid);
-    pt_json_key_text(w, "comm", mark->comm);
+    put_thread(w, mark->pid, mark->tid, mark->comm);
     pt_json_key_uint(w, "start_ns", mark->since_ns);
     pt_json_key_uint(w, "length_ns", mark->length_ns);
     put_data(w, p, mark->sample, with_picture);
@@ -168,9 +180,7 @@ void pt_marks_json(pt_json_w *w, const pt_profile *p, const pt_timeline *t,
         pt_json_object(w);
         pt_json_key_text(w, "name", row->name);
         pt_json_key_text(w, "category", row->category);
-        put_number(w, "pid", row->pid);
-        put_number(w, "tid", row->tid);
-        pt_json_key_text(w, "comm", row->comm);
+        put_thread(w, row->pid, row->tid, row->comm);
         pt_json_key_uint(w, "count", row->count);
         pt_json_key_uint(w, "length_ns", row->length_ns);
         put_values(w, row->value, t->steps);
@@ -196,8 +206,7 @@ void pt_marks_json(pt_json_w *w, const pt_profile *p, const pt_timeline *t,
     const uint64_t nth = nth_picture(p, marks);
     uint64_t pictures = 0;
     for (size_t i = 0; i < marks->mark_count; i++) {
-        const bool has_picture =
-            pt_sample_label_text(p, marks->mark[i].sample, PT_MARKER_PICTURE) != 0;
+        const bool has_picture = picture_bytes(p, &marks->mark[i]) > 0;
         put_listed(w, p, &marks->mark[i], has_picture && pictures % nth == 0);
         pictures += has_picture;
     }

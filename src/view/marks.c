@@ -85,20 +85,24 @@ static uint64_t hash_of(const char *name, uint32_t pid, uint32_t tid)
     return pt_hash_mix((uintptr_t)name, pt_hash_u32_pair(pid, tid));
 }
 
-/* Texts of one profile: equal ones have the same address. */
+/* The row of a mark; PT_NONE: there is none. Equal texts of a profile have the same address. */
+static uint32_t find_row(const gathering *g, const pt_mark *m)
+{
+    return PT_INDEX_FIND(&g->rows, hash_of(m->name, m->pid, m->tid), i,
+                         g->row.items[i].name == m->name && g->row.items[i].pid == m->pid &&
+                             g->row.items[i].tid == m->tid);
+}
+
 static void count_mark(gathering *g, const pt_mark *m)
 {
-    const uint64_t hash = hash_of(m->name, m->pid, m->tid);
-    uint32_t at = PT_INDEX_FIND(&g->rows, hash, i,
-                                g->row.items[i].name == m->name && g->row.items[i].pid == m->pid &&
-                                    g->row.items[i].tid == m->tid);
+    uint32_t at = find_row(g, m);
     if (at == PT_NONE) {
         const pt_mark_row row = {.name = m->name,
                                  .category = m->category,
                                  .pid = m->pid,
                                  .tid = m->tid,
                                  .comm = m->comm};
-        at = PT_INDEX_PUSH(&g->rows, hash, g->row, row);
+        at = PT_INDEX_PUSH(&g->rows, hash_of(m->name, m->pid, m->tid), g->row, row);
     }
     g->row.items[at].count++;
     g->row.items[at].length_ns = pt_saturating_count(g->row.items[at].length_ns, m->length_ns);
@@ -203,10 +207,7 @@ static void fill_rows(gathering *g)
     }
     for (size_t k = 0; k < g->mark.count; k++) {
         const pt_mark *const m = &g->mark.items[k];
-        const uint32_t at =
-            PT_INDEX_FIND(&g->rows, hash_of(m->name, m->pid, m->tid), i,
-                          g->row.items[i].name == m->name && g->row.items[i].pid == m->pid &&
-                              g->row.items[i].tid == m->tid);
+        const uint32_t at = find_row(g, m);
         if (at == PT_NONE) continue;
         int64_t *const value = g->row.items[at].value;
         value[step_at(t, m->since_ns)]++;

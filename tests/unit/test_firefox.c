@@ -131,6 +131,14 @@ static void markers_are_samples_with_times_and_lengths(void **state)
     reading_done(&r);
 }
 
+static bool has_label(const pt_profile *p, uint32_t sample, const char *key)
+{
+    const uint32_t set = p->sample->labels[sample];
+    for (uint64_t i = p->labels->offset[set]; i < p->labels->offset[set + 1]; i++)
+        if (strcmp(pt_text(p, p->labels->row[i].key), key) == 0) return true;
+    return false;
+}
+
 #define PNG "data:image/png;base64,iVBORw0KGgoAAAA="
 
 static void pictures_of_the_screen_are_kept_if_they_are_pictures(void **state)
@@ -160,6 +168,7 @@ static void pictures_of_the_screen_are_kept_if_they_are_pictures(void **state)
         const uint32_t picture = pt_sample_label_text(r.profile, i, PT_MARKER_PICTURE);
         if (picture != 0) assert_string_equal(pt_text(r.profile, picture), PNG);
         pictures += picture != 0;
+        assert_int_equal(has_label(r.profile, i, PT_MARKER_DATA "url"), i == 3);
     }
     assert_int_equal(r.profile->sample->t.count, 4);
     assert_int_equal(pictures, 1);
@@ -189,7 +198,8 @@ static void raw_markers_have_the_stack_of_their_cause(void **state)
     reading_done(&r);
 }
 
-/* What was read is written, and read again: the same samples, marks, causes and counters. */
+/* Reads a profile, writes it and reads the written file: samples, marks, causes and counters are
+ * the same. */
 static void markers_and_counters_come_back(void **state)
 {
     (void)state;
