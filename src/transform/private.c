@@ -20,22 +20,23 @@ typedef struct {
     size_t used_count;
 } cleaning;
 
-/* Of paths below these folders they stay, so that the system's files are told apart. The longest
- * come first. */
+/* Folders of the system: a path below such a folder keeps it, so that the system's files differ
+ * from the user's. */
 static const char *const system_folder[] = {
     "/usr/include", "/usr/lib64", "/usr/lib", "/usr/bin", "/usr/sbin",
     "/usr/share",   "/lib64",     "/lib",     "/bin",     "/sbin",
 };
 
-/* Labels that pitot itself gives, and the one by which google/pprof marks a base. */
+/* Keys of labels: those that pitot gives to samples, and google/pprof's key of a base's samples. */
 static const char *const kept_label[] = {
-    "pid",   "tid",    "cpu",      "comm",    "time",        "wait",
-    "waker", "marker", "category", "counter", "pprof::base",
+    "pid",   "tid",   "cpu",    "comm",     "time",    "wait",
+    "waker", "merge", "marker", "category", "counter", "pprof::base",
 };
 
 /* ---- Texts ---- */
 
-char *pt_path_without_private(const char *path)
+/* The parts of a path that stay; the caller frees the text. */
+static char *clean_path(const char *path)
 {
     const size_t bytes = strcspn(path, "?#"); /* of an address its query goes, too */
     const bool is_address = strstr(path, "://") != NULL;
@@ -95,7 +96,7 @@ static char *clean_text(const char *text)
             pt_put_text(&into, "[address]");
         } else if (path > 0) {
             PT_FREE char *whole = pt_strndup(text, bytes);
-            PT_FREE char *name = pt_path_without_private(whole);
+            PT_FREE char *name = clean_path(whole);
             pt_put_text(&into, name);
         } else {
             pt_put_u8(&into, (uint8_t)*text);
@@ -114,7 +115,7 @@ static uint32_t take_text(cleaning *c, char *text)
 
 static uint32_t path_of(cleaning *c, uint32_t string)
 {
-    return string == 0 ? 0 : take_text(c, pt_path_without_private(pt_text(c->p, string)));
+    return string == 0 ? 0 : take_text(c, clean_path(pt_text(c->p, string)));
 }
 
 static uint32_t same_of(cleaning *c, uint32_t string)

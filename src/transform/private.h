@@ -1,13 +1,13 @@
 /* private.h: a profile without what identifies people and machines, or may be a secret, for those
  * who shall see only where the time went.
  *
- *   paths of mapped files and sources   the file's name; of the system's folders also these
- *                                       (/usr/lib/x86_64-linux-gnu/libc.so.6: /usr/lib/libc.so.6)
- *   texts: names of functions, labels   addresses (https://...) become [address], paths the file's
- * name labels                              those that pitot gives stay: process, thread, cpu, name,
- * time, wait, mark, category, counter; others only if they are named header host, system,
- * processor, command line, comments, address of documentation, patterns, ids of other tools,
- * unknown fields go
+ *   paths     the file's name stays, and the folder of the system that it is below
+ *             (/usr/lib/x86_64-linux-gnu/libc.so.6: /usr/lib/libc.so.6)
+ *   texts     in names of functions and labels, an address (https://...) becomes [address], and an
+ *             absolute path its file's name
+ *   labels    those that pitot gives stay (private.c lists them), and those that the caller names
+ *   header    host, system, processor, command line, comments, address of documentation, patterns,
+ *             ids of other tools and unknown fields go
  *
  * Names of functions, files, processes and threads, build ids, numbers of processes, times and
  * values stay. */
@@ -21,8 +21,5 @@
  * caller unrefs *ret_profile. */
 pt_status pt_without_private(const pt_profile *profile, const char *keep_labels,
                              const pt_profile **ret_profile, pt_error *reterr);
-
-/* What stays of a path; a part of it, or a text that the caller frees. */
-char *pt_path_without_private(const char *path);
 
 #endif

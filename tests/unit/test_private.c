@@ -55,7 +55,8 @@ static const pt_profile *profile_with_secrets(void)
         add_frame(b, "main", "/home/" SECRET "/main.c", program, 0x4000),
     };
     const pt_label foreign[] = {label(b, "user", SECRET), label(b, SECRET, "x"),
-                                label(b, "cgroup", "/" SECRET), label(b, "team", "kept")};
+                                label(b, "cgroup", "/" SECRET), label(b, "team", "kept"),
+                                label(b, "merge", "uncertain")};
     const pt_label mark[] = {
         label(b, PT_MARKER_LABEL, "Load 1: https://" SECRET "/?q"),
         label(b, PT_MARKER_CATEGORY, "Network"),
@@ -65,7 +66,7 @@ static const pt_profile *profile_with_secrets(void)
     const uint32_t stack = pt_builder_stack(b, frame, 4, PT_STACK_END_ROOT).v;
     const pt_sample samples[] = {
         {.stack = stack,
-         .labels = pt_builder_labels(b, foreign, 4).v,
+         .labels = pt_builder_labels(b, foreign, 5).v,
          .values = (int64_t[]){10000000, 0},
          .time_ns = 5000000000,
          .pid = 7,
@@ -164,7 +165,7 @@ static void names_of_code_and_threads_stay(void **state)
     PT_UNREF_PROFILE const pt_profile *clean = clean_of(profile, "team,none");
     ASSERT_LINES(clean,
                  "read@read.c:7<go ([address])@a.js:7<run:x.py@x.py:7<main@main.c:7=10000000,0 "
-                 "{team=kept}\n"
+                 "{team=kept} {merge=uncertain}\n"
                  "read@read.c:7<go ([address])@a.js:7<run:x.py@x.py:7<main@main.c:7=0,1 "
                  "{marker=Load 1: [address]} {category=Network}\n");
     assert_string_equal(pt_text(clean, clean->mapping->row[0].file), "app");
