@@ -270,7 +270,7 @@ uint64_t pt_sink_unwritten(const pt_sink *sink)
     return sum;
 }
 
-/* What the sink knows of a process is void when its rows were put away. */
+/* Drops a process's name and rows if they are of an earlier round: its rows were put away since. */
 static void renew_proc(const pt_sink *sink, pt_proc *proc)
 {
     if (proc->sink_round == sink->round) return;

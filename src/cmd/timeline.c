@@ -39,8 +39,8 @@ static const pt_option timeline_rows[] = {
      .max = 1000000,
      .help = "list this many marks by themselves, the longest first",
      .details =
-         "They are listed in the order of time. Marks are what a file tells beside samples: "
-         "markers of Firefox, events of Chrome's traces, samples of tracepoints and probes."},
+         "They are listed in the order of time. Marks are markers of Firefox, events of Chrome's "
+         "traces, and samples of tracepoints and probes beside samples of another event."},
     PT_SHAPE_JSON_ROW(timeline_settings),
 };
 static const pt_option_table timeline_options = PT_OPTION_TABLE(timeline_rows);

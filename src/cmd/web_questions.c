@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/place.h"
 #include "base/span.h"
+#include "base/units.h"
 #include "terminal/message.h"
 #include "terminal/state.h"
 
@@ -32,7 +33,7 @@ typedef struct {
     pt_blob blob;
     PT_VECTOR(question) item;
     uint64_t unread; /* lines */
-    bool is_lost;    /* there is a file, which could not be read: it must not be replaced */
+    bool is_lost;    /* the file could not be read, so it must not be replaced */
 } questions;
 
 static bool is_name(pt_span name)
@@ -102,8 +103,8 @@ static questions read_questions(void)
             take_line(&q, line);
     }
     if (q.unread > 0)
-        pt_say("%s: %llu of its lines are no questions, or beyond %d", q.path,
-               (unsigned long long)q.unread, QUESTIONS_MAX);
+        pt_say("%s: left out %s: no questions, or beyond the first %d", q.path,
+               pt_count_noun(q.unread, "lines").text, QUESTIONS_MAX);
     return q;
 }
 

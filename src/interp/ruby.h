@@ -23,8 +23,8 @@
 
 #include "interp/text.h"
 
-/* The execution context: of each thread a thread-local one, or the one of the thread that holds
- * Ruby's lock (pt_ruby_layout.context_thread). */
+/* Symbols of the execution context: a thread-local variable of each thread, or, in a Ruby with
+ * pt_ruby_layout.context_thread, one variable for the thread that holds Ruby's lock. */
 #define PT_RUBY_CONTEXT      "ruby_current_ec"
 #define PT_RUBY_ONLY_CONTEXT "ruby_current_execution_context_ptr"
 /* The function that executes frames. */

@@ -282,8 +282,9 @@ static void say_doubts(const perf_run *run)
                "ulimit -n",
                pt_count_noun(f->missed_threads, "threads").text);
     else if (f->missed_threads > 0)
-        pt_say("%s not in the recording: ended first, or the kernel denied access",
-               pt_count_noun(f->missed_threads, "threads").text);
+        pt_say(
+            "the recording lacks %s: ended before their events were open, or denied by the kernel",
+            pt_count_noun(f->missed_threads, "threads").text);
     if (f->unwritten > 0)
         pt_say("up to %" PRIu64 " samples are missing: the disk of /dev/shm or TMPDIR was full",
                f->unwritten);
@@ -437,7 +438,7 @@ static bool may_use_switches(const perf_run *run)
     return run->counts_waits && s->engine != PT_ENGINE_BPF && !s->wakers;
 }
 
-/* Records waits by events of switches. error: why the kernel does not count them; then whatever
+/* Records waits by events of switches. error: in, why the kernel does not count waits; out, why it
  * refuses these events. */
 static pt_status use_switches(perf_run *run, pt_error *error)
 {

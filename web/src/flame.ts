@@ -25,13 +25,13 @@ export interface Host {
   read(): Place;
   write(place: Place, step: boolean): void; /* step: Back leads to the state before */
   chosen(name: string, x: number, y: number): void; /* a box was clicked; "": none is */
-  /* What is below a box, with what was too narrow, or more of the whole; asked with options of `pitot flame`. */
+  /* Fetches the boxes below a box, narrow ones included, or more boxes of the whole graph. question: options of `pitot flame`. */
   more?(question: Record<string, string>): Promise<FlameData>;
 }
 
 export class Flame {
   private levels: Levels;
-  private tree: Tree; /* of the levels: the one that is drawn */
+  private tree: Tree; /* the drawn one of the levels' trees */
   private scene: Scene = { zoom: 0, selected: -1, hovered: -1, matched: null, inverted: false, dark: false };
   private find = "";
   private regex = false;

@@ -35,7 +35,7 @@ export interface Range {
 
 type Draw = (c: CanvasRenderingContext2D, style: CSSStyleDeclaration) => void;
 
-/* What the view Time lends: its axis, in seconds from the first sample, and its ranges. */
+/* The axis of the view Time, in seconds from the first sample, and the ranges that its tracks choose. */
 export interface TimeAxis {
   canvas(label: string, height: number, draw: Draw): HTMLCanvasElement;
   shade(c: CanvasRenderingContext2D, style: CSSStyleDeclaration, height: number): void;
@@ -97,7 +97,7 @@ export function filmStrip(axis: TimeAxis, marks: Mark[]): HTMLElement | null {
   return element("section", "film", element("h2", "quiet", frames.length === 1 ? "Screen: 1 picture" : `Screen: ${grouped(frames.length)} pictures`), element("div", "", ...frames));
 }
 
-/* What a mark is, in a line. */
+/* Name, length, category and address of a mark, as one line. */
 function words(m: Mark): string {
   return [m.name, length(m), m.category, m.address].filter((word) => word !== "").join(", ");
 }
