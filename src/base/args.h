@@ -1,8 +1,7 @@
 /* args.h: the list of words of a command line that the program builds. Some words are borrowed,
  * others belong to the list.
  */
-#ifndef PT_BASE_ARGS_H
-#define PT_BASE_ARGS_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -37,5 +36,3 @@ static inline void pt_args_done(pt_args *args)
     free(args->items);
     *args = (pt_args){0};
 }
-
-#endif

@@ -8,8 +8,7 @@
  * visible form (visible.h). Control sequences of the program's own go through pt_out_sequence.
  * Files and pipes receive the bytes unchanged.
  */
-#ifndef PT_BASE_BUF_H
-#define PT_BASE_BUF_H
+#pragma once
 
 #include "base/error.h"
 
@@ -137,5 +136,3 @@ static inline bool pt_out_ok(const pt_out *out)
 {
     return out->error.status == PT_OK;
 }
-
-#endif

@@ -8,8 +8,7 @@
  *   4:cpu,cpuacct:/a/b     version 1: a line for each hierarchy, with its controllers
  *   0::/a/b                version 2
  */
-#ifndef PT_BASE_CGROUP_MOUNT_H
-#define PT_BASE_CGROUP_MOUNT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ bool pt_cgroup_line_next(const char **at, pt_cgroup_line *ret_line);
 
 /* Does the hierarchy, of version 1, have that controller? */
 bool pt_cgroup_mount_has(const pt_cgroup_mount *mount, const char *controller);
-
-#endif

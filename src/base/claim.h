@@ -2,8 +2,7 @@
  * compiler. They lie in folders that every user can write to, so only files of a trusted owner are
  * read.
  */
-#ifndef PT_BASE_CLAIM_H
-#define PT_BASE_CLAIM_H
+#pragma once
 
 #include "base/error.h"
 
@@ -15,5 +14,3 @@
  * that the caller closes, or -1. If the file exists but is refused, *ret_why receives the reason
  * and the remedy (the caller frees it); else it is NULL. */
 int pt_claim_open(const char *root, const char *path, int64_t user, char **ret_why);
-
-#endif

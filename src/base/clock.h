@@ -1,6 +1,5 @@
 /* clock.h: readings of the kernel's clocks (clock_gettime(2)). */
-#ifndef PT_BASE_CLOCK_H
-#define PT_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -18,5 +17,3 @@ static inline int64_t pt_now_ms(void)
 {
     return pt_clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
-
-#endif

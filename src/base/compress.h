@@ -4,8 +4,7 @@
  * which uses memory only where it is written, and is cut to size at the end. max_bytes bounds the
  * output. Size fields in the compressed data are checked, never trusted.
  */
-#ifndef PT_BASE_COMPRESS_H
-#define PT_BASE_COMPRESS_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/file.h"
@@ -70,5 +69,3 @@ enum { PT_GZIP_LEVEL = 6 };
  * is compressed in blocks on the pool's threads (NULL: on the calling thread). The bytes do not
  * depend on the number of threads. Failures are recorded in out. */
 void pt_gzip(const void *data, size_t size, int level, pt_pool *pool, pt_out *out);
-
-#endif

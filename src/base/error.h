@@ -7,8 +7,7 @@
  * A fact that is no failure ("17 samples at address 0 kept as [unknown]") goes to a pt_diag, which
  * counts equal facts together. Commands print its summary, a server returns it, tests compare it.
  */
-#ifndef PT_BASE_ERROR_H
-#define PT_BASE_ERROR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -106,5 +105,3 @@ void pt_freep(void *pointer_to_pointer);
 void pt_closep(int *fd);
 #define PT_FREE  __attribute__((cleanup(pt_freep), unused))
 #define PT_CLOSE __attribute__((cleanup(pt_closep), unused))
-
-#endif

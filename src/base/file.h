@@ -11,8 +11,7 @@
  * pages, and pt_blob_intact() reports the truncation. Without the guard every file is read into
  * memory.
  */
-#ifndef PT_BASE_FILE_H
-#define PT_BASE_FILE_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -142,5 +141,3 @@ pt_status pt_file_add(const char *path, mode_t mode, const void *bytes, size_t s
 /* Keeps the file that the writer will replace as PATH.old, replacing an older PATH.old. The file
  * also stays in place until the commit. *ret_kept (may be NULL) is false if no such file exists. */
 pt_status pt_file_keep_old(pt_file_writer *writer, bool *ret_kept, pt_error *reterr);
-
-#endif

@@ -1,7 +1,6 @@
 /* grow.h: growing arrays. A vector is a struct { T *items; size_t count, cap; }, which
  * PT_VECTOR(T) writes; count: items in use, cap: items that the array has room for. */
-#ifndef PT_BASE_GROW_H
-#define PT_BASE_GROW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ static inline void *pt_grow(void *column, size_t *cap, size_t need, size_t item_
 /* PT_SORT(v, compare): sorts the items by a comparison for qsort. */
 #define PT_SORT(vec, compare)                                                                      \
     ((vec).count > 1 ? qsort((vec).items, (vec).count, sizeof *(vec).items, (compare)) : (void)0)
-
-#endif

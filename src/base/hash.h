@@ -1,7 +1,6 @@
 /* hash.h: the one hash function of the project, for tables in memory. Its values may change with
  * any version, so no file holds them. It does not resist an adversary who chooses the keys. */
-#ifndef PT_BASE_HASH_H
-#define PT_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ static inline uint64_t pt_hash_u32_pair(uint32_t a, uint32_t b)
 {
     return pt_hash_mix(((uint64_t)a << 32) | b, 0x8ebc6af09c88c6e3u);
 }
-
-#endif

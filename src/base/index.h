@@ -9,8 +9,7 @@
  * A slot is 8 bytes: the upper half of the hash and id + 1 (0 = empty). The index uses linear
  * probing and is at most 5/8 full.
  */
-#ifndef PT_BASE_INDEX_H
-#define PT_BASE_INDEX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ static inline uint32_t pt_index_first(const pt_index *index, uint64_t hash, pt_p
         PT_PUSH((vec), __VA_ARGS__);                                                               \
         (uint32_t)(vec).count - 1;                                                                 \
     })
-
-#endif

@@ -1,8 +1,7 @@
 /* json.h: JSON (RFC 8259): a streaming writer, and a reader that returns one token a call. Neither
  * builds a tree, and neither recurses. LC_NUMERIC must be "C", its value at the start of a program.
  */
-#ifndef PT_BASE_JSON_H
-#define PT_BASE_JSON_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -126,5 +125,3 @@ static inline size_t pt_json_offset(const pt_json_r *r)
 {
     return (size_t)(r->pos - r->start);
 }
-
-#endif

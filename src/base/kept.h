@@ -7,8 +7,7 @@
  * write to. When the files together exceed the limit, the least recently used are removed. A file
  * may be damaged, so its reader checks the content.
  */
-#ifndef PT_BASE_KEPT_H
-#define PT_BASE_KEPT_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -50,5 +49,3 @@ pt_status pt_kept_save(const pt_kept_folder *folder, const char *key, const void
 /* Counts the cached files and their bytes; with `clear`, removes them as well. */
 void pt_kept_measure(const pt_kept_folder *folder, bool clear, size_t *ret_count,
                      uint64_t *ret_bytes);
-
-#endif

@@ -7,8 +7,7 @@
  *   FUNCTIONS(PT_LAZY_LINKED)
  *   static const pt_lazy_function functions[] = {FUNCTIONS(PT_LAZY_ROW)};
  */
-#ifndef PT_BASE_LAZY_H
-#define PT_BASE_LAZY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -39,5 +38,3 @@ typedef enum {
  * never unloaded, since it may leave thread-local data behind. */
 pt_lazy_status pt_lazy_load(const char *const *sonames, const pt_lazy_function *functions,
                             size_t count, void *api);
-
-#endif

@@ -5,10 +5,7 @@
  *
  * Where libcurl is not installed, initialisation fails and every handle is NULL.
  */
-#ifndef PT_BASE_LAZY_CURL_H
-#define PT_BASE_LAZY_CURL_H
+#pragma once
 
 /* Loads libcurl. Returns NULL on success, else the reason of the failure. */
 const char *pt_curl_missing(void);
-
-#endif

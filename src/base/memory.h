@@ -14,8 +14,7 @@
  * Two amounts are exempt: the memory that the process held when the limit was set, and
  * PT_MEMORY_PROGRAM_BYTES for libraries and buffers that come later.
  */
-#ifndef PT_BASE_MEMORY_H
-#define PT_BASE_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ _Noreturn void pt_memory_exhausted(size_t bytes, bool is_limit);
  * memory.max; memory.limit_in_bytes). root is "", or a test's folder that stands for /
  * (proc/self/cgroup, proc/self/mountinfo, and the mount points named there). */
 uint64_t pt_memory_of_machine(const char *root);
-
-#endif

@@ -1,6 +1,5 @@
 /* near.h: suggestions for a misspelt word: the nearest known words. */
-#ifndef PT_BASE_NEAR_H
-#define PT_BASE_NEAR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ void pt_near_init(pt_near *near, const char *to);
 /* Offers a candidate. It is kept if it is among the nearest, and either a typing error or two away
  * from `to` or contains `to`, without regard to case. */
 void pt_near_offer(pt_near *near, const char *word);
-
-#endif

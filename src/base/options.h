@@ -12,8 +12,7 @@
  *
  * The options of a command are a list of parts. A part is a table and the struct that it fills.
  */
-#ifndef PT_BASE_OPTIONS_H
-#define PT_BASE_OPTIONS_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -145,5 +144,3 @@ const char *pt_nearest(const char *typed, const char *const *words, size_t count
 
 /* Appends text as one word of a shell command, in single quotes where necessary. */
 void pt_put_quoted(pt_buf *buf, const char *text);
-
-#endif

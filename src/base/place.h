@@ -6,8 +6,7 @@
  * (Documentation/admin-guide/sysctl/fs.rst), whether or not the machine enables them: in a folder
  * that others can write to, only links, FIFOs and files of this user or of root are used.
  */
-#ifndef PT_BASE_PLACE_H
-#define PT_BASE_PLACE_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -52,5 +51,3 @@ char *pt_path_below(const char *folder, const char *name);
  * whose owner is neither this user nor root: under sudo, HOME may belong to another user. Returns
  * false if the folder does not exist at the end, or its owner is neither this user nor root. */
 bool pt_make_folder(const char *path, mode_t mode);
-
-#endif

@@ -1,6 +1,5 @@
 /* place_int.h: a function of place.c that claim.c shares. */
-#ifndef PT_BASE_PLACE_INT_H
-#define PT_BASE_PLACE_INT_H
+#pragma once
 
 #include "base/place.h"
 
@@ -8,5 +7,3 @@
  * link fails with ELOOP. */
 int pt_open_regular_below(const char *root, const char *path, bool follows,
                           struct stat *ret_status);
-
-#endif

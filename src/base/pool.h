@@ -7,8 +7,7 @@
  * Errors are deterministic: the failure with the lowest index is returned, whatever the number of
  * threads. Items with higher indices may or may not have run.
  */
-#ifndef PT_BASE_POOL_H
-#define PT_BASE_POOL_H
+#pragma once
 
 #include "base/error.h"
 
@@ -48,5 +47,3 @@ typedef struct pt_ordered {
 
 /* Produces items [0, n) in parallel and commits them in order. */
 pt_status pt_pool_ordered(pt_pool *pool, size_t n, const pt_ordered *how, pt_error *reterr);
-
-#endif

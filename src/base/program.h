@@ -1,7 +1,6 @@
 /* program.h: runs another program on a given input and collects its output.
  */
-#ifndef PT_BASE_PROGRAM_H
-#define PT_BASE_PROGRAM_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -24,5 +23,3 @@ void pt_program_result_done(pt_program_result *result);
  * in PATH (NULL: /usr/local/bin, /usr/bin and /bin). To be freed; NULL if there is none. A name
  * with a slash is a path itself. */
 char *pt_program_find(const char *name, const char *search);
-
-#endif

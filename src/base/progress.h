@@ -7,8 +7,7 @@
  * Work is shown when something is added, and by a thread that looks ten times a second, since some
  * work adds nothing for seconds. All functions accept NULL: nobody waits.
  */
-#ifndef PT_BASE_PROGRESS_H
-#define PT_BASE_PROGRESS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ void pt_progress_add(pt_progress *p, uint64_t amount);
 void pt_progress_add_stacks(pt_progress *p, uint64_t count);
 /* Ends the work: show gets NULL if it was shown. */
 void pt_progress_end(pt_progress *p);
-
-#endif

@@ -9,8 +9,7 @@
  * A child reader (pt_reader_sub) covers a slice of its parent, such as a nested protobuf message. A
  * failure of a child is a failure of its parents, too. Readers own no memory and need no cleanup.
  */
-#ifndef PT_BASE_READER_H
-#define PT_BASE_READER_H
+#pragma once
 
 #include "base/error.h"
 
@@ -166,5 +165,3 @@ static inline pt_reader pt_reader_sub(pt_reader *parent, uint64_t size)
     sub.end = parent->pos;
     return sub;
 }
-
-#endif

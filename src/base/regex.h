@@ -5,8 +5,7 @@
  * is an error, never "no match". PT_REGEX_RE2 accepts only the syntax of Go's regexp package (RE2's
  * syntax page lists it), so that the pprof personality refuses the patterns that pprof refuses.
  */
-#ifndef PT_BASE_REGEX_H
-#define PT_BASE_REGEX_H
+#pragma once
 
 #include "base/error.h"
 
@@ -31,5 +30,3 @@ pt_status pt_regex_match(const pt_regex *regex, const char *text, size_t size, b
  * untouched without a match. */
 pt_status pt_regex_find(const pt_regex *regex, const char *text, size_t size, bool *ret_match,
                         size_t *ret_start, size_t *ret_end, pt_error *reterr);
-
-#endif

@@ -1,8 +1,7 @@
 /* rows.h: a vectorised check that row numbers are in range, since stacks hold tens of millions of
  * them.
  */
-#ifndef PT_BASE_ROWS_H
-#define PT_BASE_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ static inline bool pt_rows_below(const uint32_t *rows, size_t count, uint32_t li
     const four signs = bad | high;
     return (signs[0] | signs[1] | signs[2] | signs[3]) >> 31 == 0;
 }
-
-#endif

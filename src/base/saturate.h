@@ -1,7 +1,6 @@
 /* saturate.h: sums and products that stop at the limit of their type; and sums that wrap, for Go's
  * rules. */
-#ifndef PT_BASE_SATURATE_H
-#define PT_BASE_SATURATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ static inline int64_t pt_whole_part(double value)
 {
     return value >= -0x1p63 && value < 0x1p63 ? (int64_t)value : INT64_MIN;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* shell_words.h: parses a line of an interactive shell: words, trimming, `| program`. */
-#ifndef PT_BASE_SHELL_WORDS_H
-#define PT_BASE_SHELL_WORDS_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -28,5 +27,3 @@ char *pt_shell_pattern(const char *name);
 /* Cuts the line before a | between white space. Returns the text after the |, or NULL if there is
  * none. */
 const char *pt_shell_cut_pipe(char *line);
-
-#endif

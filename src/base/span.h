@@ -2,8 +2,7 @@
  * function that takes or skips removes what it returns from the front of the span. Blanks are
  * spaces, tabs, carriage returns, vertical tabs and form feeds.
  */
-#ifndef PT_BASE_SPAN_H
-#define PT_BASE_SPAN_H
+#pragma once
 
 #include "base/reader.h"
 #include "base/text.h"
@@ -112,5 +111,3 @@ static inline bool pt_span_line(pt_reader *r, pt_span *ret_line)
     ret_line->at = pt_read_line(r, &ret_line->size);
     return ret_line->at != NULL;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The model: samples of a profile arrive independently, so the number of samples of a function is a
  * Poisson variable. Counts may be fractions here: a value divided by the weight of a sample.
  */
-#ifndef PT_BASE_STATS_H
-#define PT_BASE_STATS_H
+#pragma once
 
 #define PT_CONFIDENCE 0.95 /* of intervals and marks, unless another is asked for */
 
@@ -41,5 +40,3 @@ pt_interval pt_binomial_interval(double share, double n, double z);
 /* The confidence interval of weight_b * rate_b - weight_a * rate_a, from the intervals of the two
  * rates (the "method of variance estimates recovery": Zou and Donner 2008). */
 pt_interval pt_poisson_difference(double a, double weight_a, double b, double weight_b, double z);
-
-#endif

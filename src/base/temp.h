@@ -7,8 +7,7 @@
  * never removes a file of a live writer. After pt_temp_guard(), a signal that ends the process
  * removes the process's files first.
  */
-#ifndef PT_BASE_TEMP_H
-#define PT_BASE_TEMP_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -37,5 +36,3 @@ void pt_temp_remove_all(void);
 void pt_temp_guard(void);
 /* The handlers call this, too. also: async-signal-safe. */
 void pt_temp_at_ending(void (*also)(void));
-
-#endif

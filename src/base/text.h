@@ -1,8 +1,7 @@
 /* text.h: prefixes and suffixes of texts, classes of characters, and hexadecimal digits. A text is
  * NUL-terminated, or (functions in _n) has a length.
  */
-#ifndef PT_BASE_TEXT_H
-#define PT_BASE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -115,5 +114,3 @@ static inline void pt_hex_spell(char *to, const uint8_t *bytes, size_t count)
     }
     *to = '\0';
 }
-
-#endif

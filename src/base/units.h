@@ -5,8 +5,7 @@
  * steps are 1024. Units that pprof does not have (minutes, days, KiB) are parsed, too. Features of
  * pitot's own reports (minutes, three significant digits, thousands separators) are a pt_style.
  */
-#ifndef PT_BASE_UNITS_H
-#define PT_BASE_UNITS_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -79,5 +78,3 @@ pt_status pt_parse_size(const char *text, uint64_t *ret_bytes, pt_error *reterr)
 pt_status pt_parse_duration(const char *text, int64_t *ret_ns, pt_error *reterr);
 /* A share from 0 to 1: "5%" and "5" are both 0.05. */
 pt_status pt_parse_percent(const char *text, double *ret_share, pt_error *reterr);
-
-#endif

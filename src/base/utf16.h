@@ -1,7 +1,6 @@
 /* utf16.h: text in UTF-16 with a byte order mark, the form in which PowerShell redirects output and
  * some editors save files. */
-#ifndef PT_BASE_UTF16_H
-#define PT_BASE_UTF16_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ bool pt_is_utf16(const void *data, size_t size);
  * section 3.9, table 3-5). PT_ERR_NOMEM or PT_ERR_LIMIT if the result does not fit in memory; the
  * blob is then unchanged. */
 pt_status pt_blob_to_utf8(pt_blob *blob, pt_error *reterr);
-
-#endif

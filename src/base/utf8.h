@@ -1,7 +1,6 @@
 /* utf8.h: decodes and encodes UTF-8; the input may be invalid (RFC 3629; Unicode 15 section 3.9).
  */
-#ifndef PT_BASE_UTF8_H
-#define PT_BASE_UTF8_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ size_t pt_utf8_decode(const uint8_t *text, size_t size, uint32_t *ret_char, int 
 /* Writes the character as UTF-8 and returns the number of bytes. Surrogates and values above 10FFFF
  * become the replacement character. */
 size_t pt_utf8_encode(uint32_t character, uint8_t text[4]);
-
-#endif

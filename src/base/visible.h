@@ -5,8 +5,7 @@
  *     U+009B         \xc2\x9b   C1 controls and bidirectional marks: their bytes
  *     ff             \xff       bytes that are not UTF-8
  */
-#ifndef PT_BASE_VISIBLE_H
-#define PT_BASE_VISIBLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ size_t pt_visible_escape(const uint8_t *bytes, size_t count, char to[PT_VISIBLE_
 bool pt_moves_cells(const char *text, size_t size);
 /* The text with ^J for each newline and ^I for each tab, with a NUL behind it. The caller frees. */
 char *pt_on_one_line(const char *text, size_t size, size_t *ret_size);
-
-#endif

@@ -13,8 +13,7 @@
  * profile as `needs` requires, and calls run, whose result is the exit status. Help, man page and
  * completion come from the same struct.
  */
-#ifndef PT_CMD_CMD_H
-#define PT_CMD_CMD_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -170,5 +169,3 @@ int pt_cmd_memory_allowed(uint64_t chosen, uint64_t *ret_bytes, bool *ret_is_cho
 
 /* The whole program, called by main(). Returns the exit status. */
 int pt_cmd_main(int argc, char **argv);
-
-#endif

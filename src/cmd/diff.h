@@ -1,6 +1,5 @@
 /* diff.h: what `diff` and `ci` share: two sides of runs, compared. */
-#ifndef PT_CMD_DIFF_H
-#define PT_CMD_DIFF_H
+#pragma once
 
 #include "cmd/cmd.h"
 #include "cmd/shape.h"
@@ -19,5 +18,3 @@ typedef struct pt_diff_settings {
 } pt_diff_settings;
 
 int pt_cmd_diff(pt_cmd_context *context, const pt_diff_settings *settings);
-
-#endif

@@ -1,6 +1,5 @@
 /* first.h: the command that the first word of a command line means. */
-#ifndef PT_CMD_FIRST_H
-#define PT_CMD_FIRST_H
+#pragma once
 
 #include "cmd/cmd.h"
 
@@ -15,5 +14,3 @@ typedef struct pt_first {
  * profile in the current folder, or help. For a program a message names `pitot record`, for other
  * words the most similar command. */
 pt_first pt_first_word(int argc, char **argv);
-
-#endif

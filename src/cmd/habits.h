@@ -1,11 +1,8 @@
 /* habits.h: what pitot answers to words and options of perf and of other profilers. */
-#ifndef PT_CMD_HABITS_H
-#define PT_CMD_HABITS_H
+#pragma once
 
 /* The answer to a word in the place of a command, such as "script", or NULL. */
 const char *pt_habit_word(const char *word);
 /* The answer to an option that the command does not have or whose value it refuses (NULL: none was
  * given), or NULL. `spelling` is "--stdio" or "-t". */
 const char *pt_habit_option(const char *command, const char *spelling, const char *value);
-
-#endif

@@ -1,6 +1,5 @@
 /* help.h: help, man pages and completion scripts, made from the tables of commands and options. */
-#ifndef PT_CMD_HELP_H
-#define PT_CMD_HELP_H
+#pragma once
 
 #include "cmd/cmd.h"
 
@@ -24,5 +23,3 @@ typedef struct {
 } pt_exit_text;
 extern const pt_exit_text pt_exit_texts[];
 extern const size_t pt_exit_text_count;
-
-#endif

@@ -1,6 +1,5 @@
 /* input.h: loads the profile that a command's arguments name. */
-#ifndef PT_CMD_INPUT_H
-#define PT_CMD_INPUT_H
+#pragma once
 
 #include "capture/folder.h"
 #include "cmd/cmd.h"
@@ -47,5 +46,3 @@ void pt_cmd_say_damage(const pt_loaded *loaded);
 /* Adds functions, lines and inlined frames to ->profile, by --symbols and related options. Returns
  * an exit status. */
 int pt_cmd_symbolize(pt_cmd_context *context);
-
-#endif

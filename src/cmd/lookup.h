@@ -1,7 +1,6 @@
 /* lookup.h: the places of programs, debug files and caches, from options and environment. The
  * layers below do not read the environment. */
-#ifndef PT_CMD_LOOKUP_H
-#define PT_CMD_LOOKUP_H
+#pragma once
 
 #include "cmd/options.h"
 #include "source/images.h"
@@ -28,5 +27,3 @@ const char *pt_cache_stamp(void);
 /* $XDG_CACHE_HOME/NAME or ~/.cache/NAME (XDG Base Directory Specification: a relative path there is
  * as none); NULL without a home. Free it. */
 char *pt_user_cache(const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* options.h: the options that commands share, and a command's options as a whole. */
-#ifndef PT_CMD_OPTIONS_H
-#define PT_CMD_OPTIONS_H
+#pragma once
 
 #include "cmd/cmd.h"
 #include "symbolize/symbolize.h"
@@ -83,5 +82,3 @@ void pt_command_options_init(pt_command_options *ret, const pt_command *command,
         .details = "Such as handler,status: labels that the program has set, and data of marks "   \
                    "(data.URI)."                                                                   \
     }
-
-#endif

@@ -1,7 +1,6 @@
 /* output.h: a profile goes to a file: which format, what that loses, written whole or not at all.
  */
-#ifndef PT_CMD_OUTPUT_H
-#define PT_CMD_OUTPUT_H
+#pragma once
 
 #include <string.h>
 #include <sys/types.h>
@@ -106,5 +105,3 @@ static inline bool pt_cmd_is_stdout(const char *output)
 {
     return output != NULL && strcmp(output, "-") == 0;
 }
-
-#endif

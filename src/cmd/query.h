@@ -1,6 +1,5 @@
 /* query.h: the analysis options, applied: which event, which samples and frames. */
-#ifndef PT_CMD_QUERY_H
-#define PT_CMD_QUERY_H
+#pragma once
 
 #include "cmd/cmd.h"
 #include "render/report.h"
@@ -47,5 +46,3 @@ int pt_cmd_remove_private(pt_cmd_context *context);
                    "together, [libfoo.so], as in pprof. Addresses differ between builds; files "   \
                    "do not."                                                                       \
     }
-
-#endif

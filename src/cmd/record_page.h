@@ -4,8 +4,7 @@
  * The process ends with the recorder, whatever ends that. It has no terminal signals: Ctrl-C ends
  * the command first, then the page.
  */
-#ifndef PT_CMD_RECORD_PAGE_H
-#define PT_CMD_RECORD_PAGE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -26,5 +25,3 @@ void pt_record_page_begins(void *page, const char *folder);
 /* After the recording: if its file was written, waits for Ctrl-C; then ends the page. SIGTERM and
  * SIGHUP, which ended the recording, end the page, too. */
 void pt_record_page_end(pt_record_page *page, const char *output);
-
-#endif

@@ -1,6 +1,5 @@
 /* record_write.h: a recording becomes a file. */
-#ifndef PT_CMD_RECORD_WRITE_H
-#define PT_CMD_RECORD_WRITE_H
+#pragma once
 
 #include "cmd/cmd.h"
 
@@ -8,5 +7,3 @@
  * later; what it cannot hold is added to the diag of the context. cmd_context: pt_cmd_context. */
 pt_status pt_record_write(void *cmd_context, const pt_profile *profile, const char *path,
                           mode_t mode, pt_error *reterr);
-
-#endif

@@ -1,7 +1,6 @@
 /* remote.h: profiles from servers, for commands: the options of a request, progress on the
  * terminal, and the folder for fetched profiles. */
-#ifndef PT_CMD_REMOTE_H
-#define PT_CMD_REMOTE_H
+#pragma once
 
 #include "cmd/cmd.h"
 #include "load/fetch.h"
@@ -29,5 +28,3 @@ char *pt_remote_folder(void);
  * number. The path is to be freed. */
 pt_status pt_remote_save(const pt_profile *profile, pt_pool *pool, char **ret_path,
                          pt_error *reterr);
-
-#endif

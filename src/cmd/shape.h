@@ -1,6 +1,5 @@
 /* shape.h: the options that choose the form and the length of a report. */
-#ifndef PT_CMD_SHAPE_H
-#define PT_CMD_SHAPE_H
+#pragma once
 
 typedef enum {
     PT_SHAPE_TEXT,
@@ -40,5 +39,3 @@ typedef enum {
         .initial = (standard), .min = 0, .max = INT64_MAX,                                         \
         .help = "show this many rows; 0 shows all", .details = (more)                              \
     }
-
-#endif

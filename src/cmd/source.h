@@ -1,7 +1,6 @@
 /* source.h: options of commands that show code: which functions, where sources are, how machine
  * code is written; and the run of a listing. */
-#ifndef PT_CMD_SOURCE_H
-#define PT_CMD_SOURCE_H
+#pragma once
 
 #include "base/regex.h"
 #include "cmd/cmd.h"
@@ -118,5 +117,3 @@ pt_regex *pt_cmd_name_pattern(const pt_cmd_context *context);
 
 /* Prints that the pattern matches nothing, with similar names. Returns PT_EXIT_NO_MATCH. */
 int pt_cmd_unmatched(pt_cmd_context *context);
-
-#endif

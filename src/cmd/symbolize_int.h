@@ -5,8 +5,7 @@
  * A batch is what came in before the input paused. Its requests are grouped by file, resolved
  * together, and answered in their order.
  */
-#ifndef PT_CMD_SYMBOLIZE_INT_H
-#define PT_CMD_SYMBOLIZE_INT_H
+#pragma once
 
 #include "base/grow.h"
 #include "cmd/cmd.h"
@@ -100,5 +99,3 @@ typedef struct {
 /* Takes a line apart, [CODE|DATA] [FILE] ADDRESS where -e or --pid stands for the file, and appends
  * its request. What follows is not looked at. */
 void read_request(symbolize_job *job, const char *line);
-
-#endif

@@ -10,8 +10,7 @@
  * Parameters are options of the query by name (focus=parse) or as google/pprof's own page calls
  * them (f=parse), so that addresses can be shared; flags are on with "", t, true or 1.
  */
-#ifndef PT_CMD_WEB_H
-#define PT_CMD_WEB_H
+#pragma once
 
 #include "cmd/cmd.h"
 #include "cmd/web_live.h"
@@ -35,5 +34,3 @@ typedef struct pt_web_options {
  * before a browser opens it. Returns the exit status. */
 int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
                  void (*url_said)(const char *url));
-
-#endif

@@ -1,6 +1,5 @@
 /* web_files.h: files that are dropped on a served page. */
-#ifndef PT_CMD_WEB_FILES_H
-#define PT_CMD_WEB_FILES_H
+#pragma once
 
 #include "cmd/cmd.h"
 #include "serve/serve.h"
@@ -15,5 +14,3 @@
  * the reason has been said (pt_say). */
 const pt_cmd_context *pt_web_open_file(const pt_cmd_context *shown,
                                        const pt_serve_request *request);
-
-#endif

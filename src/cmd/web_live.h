@@ -1,7 +1,6 @@
 /* web_live.h: profiles that grow while a page shows them: a recording that goes on, until its
  * profile is written, and files that other programs replace. */
-#ifndef PT_CMD_WEB_LIVE_H
-#define PT_CMD_WEB_LIVE_H
+#pragma once
 
 #include "cmd/cmd.h"
 
@@ -32,5 +31,3 @@ int64_t pt_web_live_seconds(const pt_web_live *live);
 /* Looks again. If there is more than *live has, reads it, frees `shown`, and returns the new one;
  * else, and if it cannot be read now, NULL. */
 const pt_cmd_context *pt_web_live_look(const pt_cmd_context *shown, pt_web_live *live);
-
-#endif

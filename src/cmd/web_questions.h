@@ -1,8 +1,7 @@
 /* web_questions.h: questions that the user of the page keeps under a name: the address of a view
  * below /ui/, as in "top?f=parse". All servers of a user have the same ones, in one file.
  */
-#ifndef PT_CMD_WEB_QUESTIONS_H
-#define PT_CMD_WEB_QUESTIONS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ void pt_web_list_questions(pt_buf *json);
  * as "". Call it in a process that makes one answer. False: nothing has changed, and the reason has
  * been said. */
 bool pt_web_keep_question(const char *name, const char *at);
-
-#endif

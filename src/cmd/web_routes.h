@@ -1,6 +1,5 @@
 /* web_routes.h: views of the page, and how an address becomes the arguments of a command. */
-#ifndef PT_CMD_WEB_ROUTES_H
-#define PT_CMD_WEB_ROUTES_H
+#pragma once
 
 #include "base/args.h"
 #include "cmd/web.h"
@@ -39,5 +38,3 @@ void pt_web_put_query(pt_buf *to, const pt_query *query);
 void pt_web_put_parameters(pt_buf *to, const pt_serve_request *request);
 /* Text as it may stand in an address (RFC 3986, section 2.3). */
 void pt_web_put_escaped(pt_buf *to, const char *text);
-
-#endif

@@ -15,8 +15,7 @@
  * library uses it. The rules are those of the System V gABI (chapters "Object Files" and
  * "Program Loading"), except where a comment names another source.
  */
-#ifndef PT_ELF_IMAGE_H
-#define PT_ELF_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -186,5 +185,3 @@ bool pt_elf_bias(const pt_elf_segment *segments, size_t count, uint64_t start, u
  * False when pc is outside the mapping or no rule applies. */
 bool pt_elf_addr_of_mapped(const pt_elf *elf, uint64_t start, uint64_t limit, uint64_t off,
                            uint64_t pc, uint64_t *ret_addr);
-
-#endif

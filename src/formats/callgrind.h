@@ -1,6 +1,5 @@
 /* callgrind.h: shared by the reader and the writer of callgrind. */
-#ifndef PT_FORMATS_CALLGRIND_H
-#define PT_FORMATS_CALLGRIND_H
+#pragma once
 
 #include "formats/format.h"
 
@@ -13,5 +12,3 @@
 /* The writer (callgrind_write.c). Errors as in pt_format.write. */
 pt_status pt_callgrind_write(const pt_profile *profile, const pt_output *output,
                              const pt_write_options *options, pt_error *reterr);
-
-#endif

@@ -1,7 +1,6 @@
 /* chrome_trace.h: what the reader of Chrome's trace events (chrome_trace.c) and that of marks and
  * counters among them (chrome_marks.c) share. */
-#ifndef PT_FORMATS_CHROME_TRACE_H
-#define PT_FORMATS_CHROME_TRACE_H
+#pragma once
 
 #include "formats/cpuprofile.h"
 #include "formats/json_profile.h"
@@ -63,5 +62,3 @@ bool pt_chrome_is_mark(const trace_reader *t, const trace_event *e);
 unsigned pt_chrome_marks_needed(const trace_reader *t, bool functions);
 /* Adds a sample for each of them. */
 void pt_chrome_put_marks(trace_reader *t, pt_marks *marks, bool functions);
-
-#endif

@@ -1,7 +1,6 @@
 /* cpuprofile.h: shared by the reader and the writer of .cpuprofile, and by the reader of traces
  * that hold such profiles in pieces. */
-#ifndef PT_FORMATS_CPUPROFILE_H
-#define PT_FORMATS_CPUPROFILE_H
+#pragma once
 
 #include "base/grow.h"
 #include "formats/json_profile.h"
@@ -63,5 +62,3 @@ void pt_cpuprofile_members(cpuprofile_reader *c);
 void pt_cpuprofile_put(cpuprofile_reader *c, const pt_sample *common);
 /* Adds what was dropped to diag. */
 void pt_cpuprofile_report(const cpuprofile_reader *c, pt_diag *diag);
-
-#endif

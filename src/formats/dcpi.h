@@ -1,7 +1,6 @@
 /* dcpi.h: shared by the binary DCPI profile and the text of dcpicat: the header, its extras, and
  * leaf counts. */
-#ifndef PT_FORMATS_DCPI_H
-#define PT_FORMATS_DCPI_H
+#pragma once
 
 #include "base/span.h"
 #include "formats/format.h"
@@ -113,5 +112,3 @@ uint32_t pt_dcpi_later_lines(const pt_dcpi_lines *lines, uint32_t mapping);
 /* The writer of the binary format (dcpi_write.c). Errors as in pt_format.write. */
 pt_status pt_dcpi_write(const pt_profile *profile, const pt_output *output,
                         const pt_write_options *options, pt_error *reterr);
-
-#endif

@@ -1,8 +1,7 @@
 /* facts.h: figures of a whole recording as words "name=value", for formats without fields for them:
  * in a comment of profile.proto, or in a line of pitot's own in a gperftools file.
  */
-#ifndef PT_FORMATS_FACTS_H
-#define PT_FORMATS_FACTS_H
+#pragma once
 
 #include "base/buf.h"
 #include "model/profile.h"
@@ -19,5 +18,3 @@ bool pt_facts_take(const char *word, pt_provenance *into);
 bool pt_facts_ends_known(const pt_profile *profile);
 /* Parses the name of a stack's end; false for an unknown name. */
 bool pt_facts_end_named(const char *text, pt_stack_end *ret_end);
-
-#endif

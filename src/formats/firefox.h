@@ -1,6 +1,5 @@
 /* firefox.h: shared by the reader and the writer of Firefox profiles. */
-#ifndef PT_FORMATS_FIREFOX_H
-#define PT_FORMATS_FIREFOX_H
+#pragma once
 
 #include "formats/format.h"
 
@@ -23,5 +22,3 @@ bool pt_firefox_holds_event(const pt_profile *profile, uint32_t event);
 /* The writer (firefox_write.c). Errors as in pt_format.write. */
 pt_status pt_firefox_write(const pt_profile *profile, const pt_output *output,
                            const pt_write_options *options, pt_error *reterr);
-
-#endif

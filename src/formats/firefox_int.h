@@ -1,7 +1,6 @@
 /* firefox_int.h: what the reader of Firefox's samples (firefox.c) and that of its markers and
  * counters (firefox_marks.c) share: the tables of a file as columns of cells. */
-#ifndef PT_FORMATS_FIREFOX_INT_H
-#define PT_FORMATS_FIREFOX_INT_H
+#pragma once
 
 #include "base/grow.h"
 #include "formats/json_profile.h"
@@ -109,5 +108,3 @@ unsigned pt_firefox_marks_needed(const fx_reader *x);
 /* Adds a sample for each marker of a thread, and for each change of all counters. */
 void pt_firefox_put_markers(fx_reader *x, pt_marks *marks, fx_thread *thread);
 void pt_firefox_put_counters(fx_reader *x, pt_marks *marks);
-
-#endif

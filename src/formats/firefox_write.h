@@ -1,7 +1,6 @@
 /* firefox_write.h: what the writer of Firefox's samples (firefox_write.c) and that of its markers
  * and counters (firefox_marks_write.c) share. */
-#ifndef PT_FORMATS_FIREFOX_WRITE_H
-#define PT_FORMATS_FIREFOX_WRITE_H
+#pragma once
 
 #include "base/grow.h"
 #include "base/index.h"
@@ -72,5 +71,3 @@ void pt_firefox_write_markers(fx_writer *w, const moment *from, size_t count);
 /* Writes the names of the thread's markers, at the end of its strings. */
 void pt_firefox_write_marker_names(fx_writer *w);
 void pt_firefox_write_counters(fx_writer *w);
-
-#endif

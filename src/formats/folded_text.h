@@ -1,6 +1,5 @@
 /* folded_text.h: a line of folded stacks, for the reader and the writer. */
-#ifndef PT_FORMATS_FOLDED_TEXT_H
-#define PT_FORMATS_FOLDED_TEXT_H
+#pragma once
 
 #include "formats/format.h"
 
@@ -30,5 +29,3 @@ pt_folded_kind pt_folded_parse(const char *text, size_t size, pt_folded_line *re
 /* The writer (folded_write.c). Errors as in pt_format.write. */
 pt_status pt_folded_write(const pt_profile *profile, const pt_output *output,
                           const pt_write_options *options, pt_error *reterr);
-
-#endif

@@ -4,8 +4,7 @@
  * Formats convert bytes to a model and back. They open no paths and symbolize nothing. Hooks supply
  * everything that is not in the bytes.
  */
-#ifndef PT_FORMATS_FORMAT_H
-#define PT_FORMATS_FORMAT_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -180,5 +179,3 @@ void pt_format_losses(const pt_profile *profile, const pt_format *format, pt_dia
 /* For writers of formats without names: has the profile an address, or no frames at all? False:
  * *reterr is PT_ERR_UNSUPPORTED and names formats that hold names. */
 bool pt_has_addresses(const pt_profile *profile, pt_error *reterr);
-
-#endif

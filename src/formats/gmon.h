@@ -5,8 +5,7 @@
  * the profile uses one of the two. The plan, an extra row, describes the file's layout (order of
  * records, spare bytes and so on), so that the writer can reproduce the file.
  */
-#ifndef PT_FORMATS_GMON_H
-#define PT_FORMATS_GMON_H
+#pragma once
 
 #include "formats/format.h"
 
@@ -95,5 +94,3 @@ pt_status pt_gmon_write(const pt_profile *p, const pt_output *output,
                         const pt_write_options *options, pt_error *reterr);
 pt_status pt_gmon_write_bsd(const pt_profile *p, const pt_output *output,
                             const pt_write_options *options, pt_error *reterr);
-
-#endif

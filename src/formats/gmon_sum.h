@@ -1,6 +1,5 @@
 /* gmon_sum.h: the sum of several gmon.out files as a gmon.out. */
-#ifndef PT_FORMATS_GMON_SUM_H
-#define PT_FORMATS_GMON_SUM_H
+#pragma once
 
 #include "formats/gmon.h"
 
@@ -19,5 +18,3 @@ pt_status pt_gmon_sum(const pt_profile *const *profiles, size_t count, bool bsd,
  * with nothing appended, if its bins do not match the histograms of the plans or do not add up to
  * its samples (the profile was changed since), or if the layout cannot hold them. */
 bool pt_gmon_put_merged(const pt_profile *p, bool bsd, pt_buf *out, pt_diag *diag);
-
-#endif

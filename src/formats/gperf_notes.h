@@ -1,8 +1,7 @@
 /* gperf_notes.h: pitot's notes in the text of a gperftools file: figures of the recording, and the
  * ends of stacks. Other readers ignore these lines; wire/gperftools.h defines their forms.
  */
-#ifndef PT_FORMATS_GPERF_NOTES_H
-#define PT_FORMATS_GPERF_NOTES_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/reader.h"
@@ -28,5 +27,3 @@ static inline pt_stack_end pt_gperf_notes_end(const pt_gperf_notes *notes, uint6
 
 /* Appends the notes of a profile whose records, in their written order, have these ends. */
 void pt_gperf_notes_write(pt_buf *to, const pt_profile *profile, const uint8_t *ends, size_t count);
-
-#endif

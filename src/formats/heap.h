@@ -1,6 +1,5 @@
 /* heap.h: shared by the readers of heap profiles, formats/heap.c and formats/jemalloc.c. */
-#ifndef PT_FORMATS_HEAP_H
-#define PT_FORMATS_HEAP_H
+#pragma once
 
 #include "formats/legacy.h"
 
@@ -42,5 +41,3 @@ pt_label pt_heap_number_label(uint32_t key, int64_t value);
 void pt_heap_add_sample(pt_heap_reading *r, const pt_heap_figures *f, pt_stack_id stack);
 /* Ends the reading with pt_legacy_finish and frees l. */
 pt_status pt_heap_finish(pt_heap_reading *r, pt_reader *reader, bool at_maps, pt_error *reterr);
-
-#endif

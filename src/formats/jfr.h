@@ -1,6 +1,5 @@
 /* jfr.h: the parts of JFR that say what a chunk's bytes are: integers, texts, types. See jfr.c. */
-#ifndef PT_FORMATS_JFR_H
-#define PT_FORMATS_JFR_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/index.h"
@@ -88,5 +87,3 @@ void jfr_skip_field(jfr_types *t, pt_reader *r, const jfr_field *field);
 void jfr_skip_value(jfr_types *t, pt_reader *r, uint32_t type);
 /* Reads a field's value if it is an integer or the key of a constant; else skips it and is 0. */
 uint64_t jfr_read_field(jfr_types *t, pt_reader *r, const jfr_field *field);
-
-#endif

@@ -5,8 +5,7 @@
  * builder has one mapping for it, at the address in the first process. The other processes'
  * addresses are moved accordingly.
  */
-#ifndef PT_FORMATS_JOURNAL_H
-#define PT_FORMATS_JOURNAL_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -101,5 +100,3 @@ void pt_journal_count_wall(pt_builder *builder);
 /* Calls `use` for each pt_journal_brief record of the file, in the host's byte order. */
 void pt_journal_each_brief(const uint8_t *bytes, size_t size,
                            void (*use)(const pt_journal_brief *brief, void *arg), void *arg);
-
-#endif

@@ -1,7 +1,6 @@
 /* journal_int.h: shared by the readers of a journal's areas. A reading fills a builder with many
  * journals; g->map and g->code belong to the current journal. */
-#ifndef PT_FORMATS_JOURNAL_INT_H
-#define PT_FORMATS_JOURNAL_INT_H
+#pragma once
 
 #include "base/grow.h"
 #include "base/index.h"
@@ -92,5 +91,3 @@ uint32_t pt_journal_code_location(pt_journal_reading *g, uint64_t word);
 
 /* Unwinds the copied stacks of an area with g->hooks and adds their samples. */
 void pt_journal_read_copies(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f);
-
-#endif

@@ -1,7 +1,6 @@
 /* json_profile.h: shared by the JSON formats: a probe for paths of keys, numbers as integers in a
  * unit, and frames as names for formats without addresses. */
-#ifndef PT_FORMATS_JSON_PROFILE_H
-#define PT_FORMATS_JSON_PROFILE_H
+#pragma once
 
 #include "base/grow.h"
 #include "base/json.h"
@@ -86,5 +85,3 @@ static inline uint32_t pt_named_count(const pt_named_frames *f, uint32_t locatio
 {
     return f->first[location + 1] - f->first[location];
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Rules: profile/legacy_profile.go of google/pprof.
  */
-#ifndef PT_FORMATS_LEGACY_H
-#define PT_FORMATS_LEGACY_H
+#pragma once
 
 #include "base/grow.h"
 #include "base/index.h"
@@ -89,5 +88,3 @@ void pt_legacy_drop_frames(pt_builder *b, pt_legacy_kind kind);
 /* Reads on to the list of mappings, if there is one (at_maps: the previous line was its sentinel),
  * reads the list, and adds the locations. PT_ERR_DAMAGED if there were malformed lines. */
 pt_status pt_legacy_finish(pt_legacy *l, pt_reader *r, bool at_maps, pt_error *reterr);
-
-#endif

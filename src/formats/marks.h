@@ -5,8 +5,7 @@
  *   mark      the name is the innermost frame, over the stack of its cause; "marker" counts 1,
  *             "marker-time" its length; labels "marker", "category" and "data.KEY"
  *   counter   the name is the only frame; the value is the change; label "counter" */
-#ifndef PT_FORMATS_MARKS_H
-#define PT_FORMATS_MARKS_H
+#pragma once
 
 #include "base/grow.h"
 #include "base/json.h"
@@ -49,5 +48,3 @@ void pt_marks_put(pt_marks *m, const pt_sample *of, uint32_t name, int64_t lengt
 /* Adds a change of a counter. */
 void pt_marks_count(pt_marks *m, const pt_sample *of, pt_counter_kind kind, uint32_t name,
                     int64_t change);
-
-#endif

@@ -3,8 +3,7 @@
  * Source: opentelemetry/proto/profiles/v1development/profiles.proto of opentelemetry-proto, alpha
  * of 2026.
  */
-#ifndef PT_FORMATS_OTLP_H
-#define PT_FORMATS_OTLP_H
+#pragma once
 
 #include "formats/format.h"
 
@@ -106,5 +105,3 @@ typedef struct otlp_slice {
 int pt_otlp_probe(const pt_probe_input *input);
 pt_status pt_otlp_write(const pt_profile *profile, const pt_output *output,
                         const pt_write_options *options, pt_error *reterr);
-
-#endif

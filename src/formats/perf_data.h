@@ -11,8 +11,7 @@
  * Records are parsed in place. A chain is resolved only once for each state of a process's
  * mappings: the raw chain is hashed, and only a new hash is decoded.
  */
-#ifndef PT_FORMATS_PERF_DATA_H
-#define PT_FORMATS_PERF_DATA_H
+#pragma once
 
 #include "base/compress.h"
 #include "base/grow.h"
@@ -380,5 +379,3 @@ pt_status pt_perf_data_write(const pt_profile *profile, const pt_output *output,
                              const pt_write_options *options, pt_error *reterr);
 /* The event that pitot and perf show by default in the written file: the first with samples. */
 uint32_t pt_perf_data_shown_event(const pt_profile *profile);
-
-#endif

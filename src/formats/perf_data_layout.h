@@ -4,8 +4,7 @@
  * since the header of the build machine may be older than the files. The rest is from
  * tools/perf/Documentation/perf.data-file-format.txt of Linux, and from files.
  */
-#ifndef PT_FORMATS_PERF_DATA_LAYOUT_H
-#define PT_FORMATS_PERF_DATA_LAYOUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -180,5 +179,3 @@ enum { /* features: sections behind a file's data, records of a pipe */
        PT_PERF_FEATURE_DIR_FORMAT = 24,
        PT_PERF_FEATURE_CLOCK_DATA = 29,
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* plain.h: shared by readers of profiles whose frames are names: events, locations, and trees of
  * calls, in which a stack is a node. */
-#ifndef PT_FORMATS_PLAIN_H
-#define PT_FORMATS_PLAIN_H
+#pragma once
 
 #include "base/grow.h"
 #include "base/index.h"
@@ -52,5 +51,3 @@ uint32_t pt_plain_tree_child(pt_plain_tree *t, uint32_t parent, uint32_t locatio
 /* The stack of a node; of PT_NONE: without frames. A tree is short in a file and its stacks may be
  * long: see pt_builder_limit_frames. */
 pt_stack_id pt_plain_tree_stack(pt_plain_tree *t, uint32_t node);
-
-#endif

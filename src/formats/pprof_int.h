@@ -16,8 +16,7 @@
  * records the positions of the other messages, which are then decoded. The second walk decodes
  * samples directly into the builder's frame column and discards the input behind it.
  */
-#ifndef PT_FORMATS_PPROF_INT_H
-#define PT_FORMATS_PPROF_INT_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/grow.h"
@@ -157,5 +156,3 @@ pt_status pprof_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks
                      pt_error *reterr);
 pt_status pprof_write(const pt_profile *profile, const pt_output *output,
                       const pt_write_options *options, pt_error *reterr);
-
-#endif

@@ -12,8 +12,7 @@
  * Lines in other forms are ignored, as "Text List of Mapped Objects" of the gperftools CPU profile
  * format requires, but kept as extras, so that a rewrite reproduces them.
  */
-#ifndef PT_FORMATS_PROCMAPS_H
-#define PT_FORMATS_PROCMAPS_H
+#pragma once
 
 #include "base/reader.h"
 #include "model/builder.h"
@@ -33,5 +32,3 @@ bool pt_procmaps_ours(const pt_reader *r);
  * offsets are joined; the main binary swaps places with the first mapping; huge pages before it are
  * removed; its start moves down to 0x400000 if the file begins there. Facts are added to diag. */
 void pt_procmaps_read(pt_reader *r, pt_builder *b, pt_diag *diag);
-
-#endif

@@ -6,8 +6,7 @@
  * A cursor walks a message. An invalid field stops the cursor with ok = false, and `bad` points to
  * that field; the fields before it remain valid.
  */
-#ifndef PT_FORMATS_PROTOBUF_H
-#define PT_FORMATS_PROTOBUF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ static inline bool pb_next(pb_cursor *cursor, pb_field *ret_field)
     }
     return pb_next_slow(cursor, ret_field);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* speedscope.h: shared by the reader and the writer of speedscope files. */
-#ifndef PT_FORMATS_SPEEDSCOPE_H
-#define PT_FORMATS_SPEEDSCOPE_H
+#pragma once
 
 #include "formats/format.h"
 
@@ -17,5 +16,3 @@ const speedscope_unit *speedscope_unit_of(const char *name);
 /* The writer (speedscope_write.c). Errors as in pt_format.write. */
 pt_status pt_speedscope_write(const pt_profile *profile, const pt_output *output,
                               const pt_write_options *options, pt_error *reterr);
-
-#endif

@@ -15,8 +15,7 @@
  * requests (PT_FETCH_AT_ONCE). Nothing is written to disk. In a build without libcurl every fetch
  * fails with PT_ERR_UNSUPPORTED.
  */
-#ifndef PT_LOAD_FETCH_H
-#define PT_LOAD_FETCH_H
+#pragma once
 
 #include "base/error.h"
 #include "base/file.h"
@@ -132,5 +131,3 @@ typedef struct pt_remote_mapping {
 pt_status pt_fetch_symbolize(const pt_profile *profile, const pt_remote_mapping *mappings,
                              size_t mapping_count, bool force, const pt_fetch_options *options,
                              const pt_profile **ret_profile, pt_diag *diag, pt_error *reterr);
-
-#endif

@@ -1,6 +1,5 @@
 /* fetch_int.h: shared by the files that fetch: parsed addresses, and requests. */
-#ifndef PT_LOAD_FETCH_INT_H
-#define PT_LOAD_FETCH_INT_H
+#pragma once
 
 #include "load/fetch.h"
 
@@ -35,5 +34,3 @@ typedef struct pt_request {
 /* Runs all requests concurrently; results as for pt_fetch_all. */
 void pt_http_run(const pt_request *requests, size_t count, const pt_fetch_options *options,
                  pt_fetched *ret_fetched);
-
-#endif

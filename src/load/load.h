@@ -11,8 +11,7 @@
  * are read in parallel and committed in order, so the number of threads does not change the
  * profile.
  */
-#ifndef PT_LOAD_LOAD_H
-#define PT_LOAD_LOAD_H
+#pragma once
 
 #include "base/error.h"
 #include "base/progress.h"
@@ -97,5 +96,3 @@ uint64_t pt_load_share(uint64_t bytes, unsigned threads, size_t count);
  * no profile. */
 pt_status pt_load(const char *const *names, size_t count, const pt_load_options *options,
                   pt_loaded *ret_loaded, pt_error *reterr);
-
-#endif

@@ -1,7 +1,6 @@
 /* perf_folder.h: recordings in a folder: perf record --threads makes data, data.0, data.1 ...;
  * --kcore makes data. */
-#ifndef PT_LOAD_PERF_FOLDER_H
-#define PT_LOAD_PERF_FOLDER_H
+#pragma once
 
 #include "base/file.h"
 
@@ -11,5 +10,3 @@ bool pt_perf_folder_is(const char *path);
  * reader accepts. Fails like pt_file_read. */
 pt_status pt_perf_folder_read(const char *path, uint64_t max_bytes, pt_blob *ret_blob,
                               pt_error *reterr);
-
-#endif

@@ -3,8 +3,7 @@
  *
  *   mapping --source: path and build id--> image --> unwind table, compiled once for each image
  */
-#ifndef PT_LOAD_UNWIND_H
-#define PT_LOAD_UNWIND_H
+#pragma once
 
 #include "elf/image.h"
 #include "formats/format.h"
@@ -31,5 +30,3 @@ void pt_load_unwinder_free(pt_load_unwinder *unwinder); /* accepts NULL */
  * unsupported machine, or the running code's image is missing. */
 size_t pt_load_unwind(void *unwinder, const pt_read_stack *stack, uint64_t *ret_pcs, size_t cap,
                       pt_stack_end *ret_end);
-
-#endif

@@ -1,6 +1,5 @@
 /* context.h: reads the registers of the host's machine from a signal handler's context. */
-#ifndef PT_MACHINE_CONTEXT_H
-#define PT_MACHINE_CONTEXT_H
+#pragma once
 
 #include <ucontext.h>
 
@@ -76,7 +75,5 @@ static inline bool pt_machine_context_is_in_call(const ucontext_t *context)
     (void)context;
     return false;
 }
-
-#endif
 
 #endif

@@ -11,8 +11,7 @@
  * and order. Exceeding a limit (2^32-2 rows, values that do not fit 63 bits) sets a sticky error:
  * later adds have no effect, and freeze returns the error.
  */
-#ifndef PT_MODEL_BUILDER_H
-#define PT_MODEL_BUILDER_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -262,5 +261,3 @@ pt_status pt_profile_rename(const pt_profile *profile, pt_function_namer *namer,
  * terminal as they are. Other tables are shared, and row numbers stay. If no string changes,
  * returns a reference to the same profile. */
 const pt_profile *pt_profile_on_one_line(const pt_profile *profile);
-
-#endif

@@ -1,8 +1,7 @@
 /* builder_int.h: internals of the builder, shared by builder.c (adding rows), freeze.c and
  * tables.c.
  */
-#ifndef PT_MODEL_BUILDER_INT_H
-#define PT_MODEL_BUILDER_INT_H
+#pragma once
 
 #include "base/grow.h"
 #include "base/index.h"
@@ -113,5 +112,3 @@ struct pt_builder {
 };
 
 #define ROWS_MAX (PT_NONE - 1) /* ids stay below PT_NONE */
-
-#endif

@@ -9,8 +9,7 @@
  *   network       bytes        the same
  *   counter       count        the same, of anything else
  */
-#ifndef PT_MODEL_MARKS_H
-#define PT_MODEL_MARKS_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -54,5 +53,3 @@ const char *pt_mark_data_key(const pt_profile *profile, const pt_label *label);
 /* Is it a data: URL (RFC 2397) of a PNG or JPEG file in base64, of at most 256 KB? Its bytes begin
  * as those of such a file do. */
 bool pt_is_picture(const char *text, size_t bytes);
-
-#endif

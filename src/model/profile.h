@@ -15,8 +15,7 @@
  * shares each table that it did not change. Columns are read directly (p->location->address[i]) and
  * never written through a profile. Rows keep the order of their first appearance.
  */
-#ifndef PT_MODEL_PROFILE_H
-#define PT_MODEL_PROFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -412,5 +411,3 @@ pt_status pt_profile_check(const pt_profile *p, pt_error *reterr);
  * the last event anyway left empty. Two profiles with the same content give the same tables. The
  * caller unrefs the copy. */
 const pt_profile *pt_profile_canonical(const pt_profile *p);
-
-#endif

@@ -1,8 +1,7 @@
 /* sums.h: sums of an event's values over all samples of a profile. Each is computed when it is
  * first asked for, and kept with the profile: reports of a served profile begin with them.
  */
-#ifndef PT_MODEL_SUMS_H
-#define PT_MODEL_SUMS_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -17,5 +16,3 @@ const int64_t *pt_profile_stack_values(const pt_profile *profile, uint32_t event
 
 /* Frees the sums of a profile that ends. */
 void pt_sums_free(pt_event_sums *sums, uint32_t events);
-
-#endif

@@ -12,8 +12,7 @@
  * one, then the one with fewer leading underscores, then the alphabetically first. A kernel symbol
  * ends at the next symbol, or at its module's end.
  */
-#ifndef PT_OBJECT_CODE_NAMES_H
-#define PT_OBJECT_CODE_NAMES_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -74,5 +73,3 @@ typedef struct pt_code_answer {
 
 /* Finds the code that covers addr. False: none does. */
 bool pt_code_names_find(const pt_code_names *names, uint64_t addr, pt_code_answer *ret_answer);
-
-#endif

@@ -1,6 +1,5 @@
 /* code_names_int.h: shared by the readers of code names. */
-#ifndef PT_OBJECT_CODE_NAMES_INT_H
-#define PT_OBJECT_CODE_NAMES_INT_H
+#pragma once
 
 #include "object/code_names.h"
 
@@ -13,5 +12,3 @@ void pt_code_add(pt_code_names *names, uint64_t addr, uint64_t end_addr, uint32_
                  uint32_t module);
 /* Makes the disjoint ranges from the entries; a later entry covers earlier ones. */
 void pt_code_lay(pt_code_names *names);
-
-#endif

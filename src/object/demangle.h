@@ -14,8 +14,7 @@
  * versions (@GLIBC_2.17); the system name keeps them. Stubs keep their @plt. Names that are not
  * mangled (foo.isra.0 of C) stay unchanged.
  */
-#ifndef PT_OBJECT_DEMANGLE_H
-#define PT_OBJECT_DEMANGLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -49,5 +48,3 @@ char *pt_demangle_source_name(const char *name, pt_demangle_mode mode);
 
 /* The part of a readable name after its last "::" outside brackets. Points into name. */
 const char *pt_name_unscoped(const char *name);
-
-#endif

@@ -5,8 +5,7 @@
  * x86 (32 and 64 bit, not 16), ARM, AArch64, PowerPC, MIPS, s390x, SPARC. Undecodable bytes become
  * ".byte 0x..", so the instructions cover the range without a gap.
  */
-#ifndef PT_OBJECT_DISASM_H
-#define PT_OBJECT_DISASM_H
+#pragma once
 
 #include "base/error.h"
 #include "elf/image.h"
@@ -37,5 +36,3 @@ pt_status pt_disasm(const pt_elf *elf, uint64_t start, uint64_t end, pt_syntax s
 
 /* "capstone 4.0.2"; NULL in a build without capstone. Static. */
 const char *pt_disasm_version(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* dwarf_form.h: the constants of DWARF that the reader uses (sections 7.5 and 7.22 of the DWARF 5
  * standard; GNU extensions: binutils' dwarf2.def, gcc.gnu.org/wiki/DebugFission, dwz). They are
  * listed here because <dwarf.h> belongs to libdw. */
-#ifndef PT_OBJECT_DWARF_FORM_H
-#define PT_OBJECT_DWARF_FORM_H
+#pragma once
 
 enum {
     DW_UT_compile = 0x01,
@@ -154,5 +153,3 @@ enum {
     DW_SECT_STR_OFFSETS = 6,
     DW_SECT_RNGLISTS = 8,
 };
-
-#endif

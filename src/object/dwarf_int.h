@@ -11,8 +11,7 @@
  *     pt_dwarf_worker   a thread's state across tasks: tables, columns, strings
  *
  * The caller's thread makes all of a pt_dwarf except the workers; tasks only read it. */
-#ifndef PT_OBJECT_DWARF_INT_H
-#define PT_OBJECT_DWARF_INT_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -446,5 +445,3 @@ void pt_dwarf_find_around(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, co
 /* Sets function and call site of each node in used (indexes of worker->nodes). */
 void pt_dwarf_name_nodes(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, const uint32_t *used,
                          size_t count);
-
-#endif

@@ -3,8 +3,7 @@
  * A read past the end returns zero and moves the cursor to the end, so a loop over entries ends by
  * itself. (base/reader.h does the same with error messages; no user needs a message about one of
  * thirty million entries.) */
-#ifndef PT_OBJECT_DWARF_READ_H
-#define PT_OBJECT_DWARF_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -136,5 +135,3 @@ static inline uint64_t pt_dwarf_initial_length(pt_dwarf_cursor *c, uint8_t *ret_
     }
     return length < pt_dwarf_left(c) ? length : pt_dwarf_left(c);
 }
-
-#endif

@@ -8,8 +8,7 @@
  * One thread at a time may use an object; different objects may be used at once. A call may
  * distribute its work over a pool; callbacks still run on the caller's thread.
  */
-#ifndef PT_OBJECT_OBJECT_H
-#define PT_OBJECT_OBJECT_H
+#pragma once
 
 #include "base/error.h"
 #include "base/file.h"
@@ -167,5 +166,3 @@ void pt_object_keep_clones(pt_object *object);
  * Returns the number of addresses with a name. */
 size_t pt_object_resolve(pt_object *object, pt_object_detail detail, const uint64_t *addrs,
                          size_t count, pt_pool *pool, pt_object_sink *sink, void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* object_int.h: shared by the files of this layer. */
-#ifndef PT_OBJECT_OBJECT_INT_H
-#define PT_OBJECT_OBJECT_INT_H
+#pragma once
 
 #include "base/grow.h"
 #include "base/index.h"
@@ -160,5 +159,3 @@ void pt_tidy_path_text(const char *text, char *out);
 /* False when a "_R" name is malformed, or binds so many lifetimes that printing it could take
  * without bound. */
 bool pt_rust_name_is_bounded(const char *text);
-
-#endif

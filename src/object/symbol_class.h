@@ -4,8 +4,7 @@
  * Source: binutils' nm(1); upper case means global. Section, file and undefined symbols are
  * skipped.
  */
-#ifndef PT_OBJECT_SYMBOL_CLASS_H
-#define PT_OBJECT_SYMBOL_CLASS_H
+#pragma once
 
 #include "elf/image.h"
 
@@ -32,5 +31,3 @@ bool pt_class_table_open(pt_class_table *table, const pt_elf *elf, uint32_t sect
 void pt_class_table_done(pt_class_table *table);
 /* The next symbol; false at the end. */
 bool pt_class_table_next(pt_class_table *table, pt_class_symbol *ret_symbol);
-
-#endif

@@ -8,8 +8,7 @@
  * All lengths are points (1/72 inch); x grows to the right, y downwards. Texts are UTF-8. A drawing
  * owns everything that it points to; pt_drawing_done frees it.
  */
-#ifndef PT_PICTURE_DRAWING_H
-#define PT_PICTURE_DRAWING_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -81,5 +80,3 @@ void pt_drawing_done(pt_drawing *drawing);
 /* The corners of an edge's arrowhead: its tip, then the two ends of its base. The edge has a
  * curve. */
 void pt_drawing_arrowhead(const pt_drawing_edge *edge, pt_point ret_corner[3]);
-
-#endif

@@ -1,7 +1,6 @@
 /* graphviz.h: makes a picture of dot text with Graphviz's dot, or with pitot's own layout
  * (picture/layout.h). */
-#ifndef PT_PICTURE_GRAPHVIZ_H
-#define PT_PICTURE_GRAPHVIZ_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -20,5 +19,3 @@ typedef enum { PT_ENGINE_AUTO, PT_ENGINE_DOT, PT_ENGINE_OWN } pt_engine;
 pt_status pt_graphviz(const pt_buf *dot, const char *type, pt_engine engine, const char *search,
                       pt_progress *progress, pt_buf *ret_picture, const char **ret_engine,
                       pt_error *reterr);
-
-#endif

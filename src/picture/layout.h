@@ -13,8 +13,7 @@
  * Parts of the graph that no arrow connects are laid out one by one and set side by side; the
  * legend stands above them (layout.c).
  */
-#ifndef PT_PICTURE_LAYOUT_H
-#define PT_PICTURE_LAYOUT_H
+#pragma once
 
 #include "picture/drawing.h"
 
@@ -22,5 +21,3 @@
  * the drawing. The same drawing always gets the same places. PT_ERR_LIMIT: the graph has too many
  * nodes and bends (PT_LAYER_NODES_MAX in layout_int.h); its places are then undefined. */
 pt_status pt_layout(pt_drawing *drawing, pt_error *reterr);
-
-#endif

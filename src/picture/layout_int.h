@@ -4,8 +4,7 @@
  * Boxes have even ranks, labels of arrows odd ones. An arrow from rank 0 to rank 4 has bends on the
  * ranks 1, 2 and 3; one of the odd ranks holds its label, to the right of its line.
  */
-#ifndef PT_PICTURE_LAYOUT_INT_H
-#define PT_PICTURE_LAYOUT_INT_H
+#pragma once
 
 #include "base/index.h"
 #include "picture/drawing.h"
@@ -67,5 +66,3 @@ void pt_layout_order(pt_part *part);
 void pt_layout_place(pt_part *part);
 /* Step 6: curves of the drawing's edges, in the part's coordinates. */
 void pt_layout_route(pt_part *part);
-
-#endif

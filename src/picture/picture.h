@@ -3,8 +3,7 @@
  * Text is Helvetica. Each function borrows the drawing and writes to `out`, which keeps the first
  * error of writing.
  */
-#ifndef PT_PICTURE_PICTURE_H
-#define PT_PICTURE_PICTURE_H
+#pragma once
 
 #include "picture/drawing.h"
 
@@ -22,5 +21,3 @@ void pt_picture_pdf(pt_out *out, const pt_drawing *drawing);
  * other document. In a browser it fills the window, zooms and moves. PT_ERR_FORMAT: the input is no
  * well-formed SVG; `out` then holds a part of the picture, which must not be used. */
 pt_status pt_picture_svg_of_dot(pt_out *out, const char *svg, size_t size, pt_error *reterr);
-
-#endif

@@ -1,6 +1,5 @@
 /* script.h: the script of a picture (web/picture.js), which script.S takes into the binary. */
-#ifndef PT_PICTURE_SCRIPT_H
-#define PT_PICTURE_SCRIPT_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -9,5 +8,3 @@ extern const char pt_picture_js[], pt_picture_js_end[];
 
 /* Puts the script as an SVG element. It zooms and moves the group with the id "viewport". */
 void pt_picture_script(pt_out *out);
-
-#endif

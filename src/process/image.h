@@ -3,8 +3,7 @@
  *
  *   ELF bytes --segments, tables--> pt_mapped_image --mapping--> pt_unwind_module
  */
-#ifndef PT_PROCESS_IMAGE_H
-#define PT_PROCESS_IMAGE_H
+#pragma once
 
 #include "elf/image.h"
 #include "process/mappings.h"
@@ -42,5 +41,3 @@ void pt_mapped_image_compile_base(pt_mapped_image *image, const pt_elf *elf);
 /* The module of a mapping. Its table is NULL if the image has none, or if no executable segment
  * lies at the mapping's file offset. */
 pt_unwind_module pt_mapped_image_module(const pt_mapped_image *image, const pt_map_range *range);
-
-#endif

@@ -3,8 +3,7 @@
  * The array is the caller's: ascending, without overlaps. Its items are of any type that begins
  * with a pt_map_range. Nothing here allocates.
  */
-#ifndef PT_PROCESS_MAPPINGS_H
-#define PT_PROCESS_MAPPINGS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ enum {
  * the kernel does not report unmapping. The array needs room for count + PT_MAPPINGS_MORE items;
  * item must not lie in it. Returns the new count. */
 size_t pt_mappings_put(void *items, size_t count, size_t item_bytes, const void *item);
-
-#endif

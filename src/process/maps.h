@@ -5,8 +5,7 @@
  *
  * Nothing here allocates: the in-process library reads its own map with it.
  */
-#ifndef PT_PROCESS_MAPS_H
-#define PT_PROCESS_MAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ size_t pt_maps_range(const char *text, size_t bytes, uint64_t *ret_start, uint64
  * by any blanks. Lists of other programs may have words for device and inode: these become 0.
  * False, with *ret_line unchanged, if columns are missing. */
 bool pt_maps_line_parse(const char *line, size_t bytes, pt_maps_line *ret_line);
-
-#endif

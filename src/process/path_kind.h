@@ -16,8 +16,7 @@
  * and code has the same name whichever engine recorded it. A place in ANONYMOUS or HEAP memory
  * is identified by its address, since an offset from the start of such a mapping has no meaning.
  */
-#ifndef PT_PROCESS_PATH_KIND_H
-#define PT_PROCESS_PATH_KIND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ typedef struct pt_mapped {
 /* Describes a mapping. path and file_offset (of start) are those of the kernel; the path need
  * not be terminated. */
 pt_mapped pt_mapped_as(const char *path, size_t bytes, uint64_t start, uint64_t file_offset);
-
-#endif

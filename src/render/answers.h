@@ -1,8 +1,7 @@
 /* answers.h: what is known of single addresses, as llvm-symbolizer and addr2line print it, or as
  * JSON.
  */
-#ifndef PT_RENDER_ANSWERS_H
-#define PT_RENDER_ANSWERS_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -43,5 +42,3 @@ void pt_print_answer(pt_answer_printer *p, const pt_answer *a);
 /* Put the text before and after all answers: JSON of addresses on a command line is one array. */
 void pt_print_begin(pt_answer_printer *p);
 void pt_print_end(pt_answer_printer *p);
-
-#endif

@@ -1,6 +1,5 @@
 /* app_html.h: the page of `pitot serve` and of `pitot report` (web/src/app). */
-#ifndef PT_RENDER_APP_HTML_H
-#define PT_RENDER_APP_HTML_H
+#pragma once
 
 #include "base/buf.h"
 #include "model/profile.h"
@@ -33,5 +32,3 @@ void pt_render_app_facts(pt_out *out, const pt_app *app);
 
 /* Writes the page for a profile; errors stay in out. The title may be anything. */
 void pt_render_app_html(pt_out *out, const pt_app *app);
-
-#endif

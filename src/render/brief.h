@@ -1,6 +1,5 @@
 /* brief.h: names short enough to read in a table. */
-#ifndef PT_RENDER_BRIEF_H
-#define PT_RENDER_BRIEF_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -12,5 +11,3 @@
  * Operators keep their angle brackets, and so does a Rust path that begins with one. Whatever the
  * name is, the result is never longer. Empties ret_brief first; its text is the result. */
 void pt_brief_name(const char *name, pt_buf *ret_brief);
-
-#endif

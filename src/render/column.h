@@ -11,8 +11,7 @@
  * name's column, whose cell the report puts itself: only the report knows what stands around a
  * name.
  */
-#ifndef PT_RENDER_COLUMN_H
-#define PT_RENDER_COLUMN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -141,5 +140,3 @@ void pt_columns_csv(pt_out *out, const pt_columns *columns, const void *row);
 /* Puts head and rows. */
 void pt_columns_csv_rows(pt_out *out, const pt_columns *columns, const void *rows, size_t count,
                          size_t stride);
-
-#endif

@@ -1,6 +1,5 @@
 /* diff.h: a diff as text, JSON and CSV. */
-#ifndef PT_RENDER_DIFF_H
-#define PT_RENDER_DIFF_H
+#pragma once
 
 #include "base/buf.h"
 #include "render/look.h"
@@ -40,5 +39,3 @@ void pt_diff_verdict_markdown(pt_out *out, const pt_diff_head *head, const pt_di
 void pt_diff_markdown(pt_out *out, const pt_diff_head *head, const pt_diff *diff, bool only_real);
 void pt_diff_json(pt_out *out, const pt_diff_head *head, const pt_diff *diff);
 void pt_diff_csv(pt_out *out, const pt_diff_head *head, const pt_diff *diff);
-
-#endif

@@ -18,8 +18,7 @@
  * JSON holds the same: {"schema": 1, "events": [...], "samples": [{...}]}, and for tables
  * {"schema": 1, "tables": {"TABLE": {"columns": [...], "rows": [[...], ...]}}}.
  */
-#ifndef PT_RENDER_DUMP_H
-#define PT_RENDER_DUMP_H
+#pragma once
 
 #include "base/buf.h"
 #include "model/profile.h"
@@ -33,5 +32,3 @@ void pt_dump_samples_text(pt_out *out, const pt_look *look, const pt_profile *pr
 void pt_dump_samples_json(pt_out *out, const pt_profile *profile, uint32_t limit);
 void pt_dump_tables_text(pt_out *out, const pt_profile *profile);
 void pt_dump_tables_json(pt_out *out, const pt_profile *profile);
-
-#endif

@@ -1,7 +1,6 @@
 /* embed.h: the files of web/dist that embed.S takes into the binary. Behind each stands a NUL that
  * is not part of it. */
-#ifndef PT_RENDER_EMBED_H
-#define PT_RENDER_EMBED_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -14,5 +13,3 @@ extern const char pt_embed_weblist_js[], pt_embed_weblist_js_end[];
 
 /* Puts a page up to the place of its data; returns the rest behind that place. */
 const char *pt_embed_until_data(pt_out *out, const char *page, const char *end);
-
-#endif

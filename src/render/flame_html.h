@@ -1,6 +1,5 @@
 /* flame_html.h: a flame graph as one page that opens offline. */
-#ifndef PT_RENDER_FLAME_HTML_H
-#define PT_RENDER_FLAME_HTML_H
+#pragma once
 
 #include "render/report.h"
 #include "view/flame.h"
@@ -16,5 +15,3 @@ void pt_render_flame_html(pt_out *out, const pt_flame *flame, const pt_report_he
 
 /* Writes the data alone. */
 void pt_render_flame_json(pt_out *out, const pt_flame *flame, const pt_report_head *head);
-
-#endif

@@ -1,6 +1,5 @@
 /* flame_svg.h: a flame graph as one SVG picture that needs no other file. */
-#ifndef PT_RENDER_FLAME_SVG_H
-#define PT_RENDER_FLAME_SVG_H
+#pragma once
 
 #include "render/report.h"
 #include "view/flame.h"
@@ -12,5 +11,3 @@
 /* Writes the picture; errors stay in out. A static picture with hover text for any viewer; browsers
  * also run its script (zoom, search, keys). Texts may be anything. */
 void pt_render_flame_svg(pt_out *out, const pt_flame *flame, const pt_report_head *head);
-
-#endif

@@ -4,8 +4,7 @@
  * The rules are those of google/pprof: internal/report/report.go, internal/measurement and
  * internal/graph/dotgraph.go.
  */
-#ifndef PT_RENDER_GRAPH_REPORT_H
-#define PT_RENDER_GRAPH_REPORT_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/regex.h"
@@ -55,5 +54,3 @@ void pt_graph_dot(pt_out *out, const pt_graph_report *report, const pt_graph *gr
 /* A function's name without package, module version or outer namespaces, short enough for a box;
  * the caller frees. */
 char *pt_short_name(const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* graph_reports.h: our own reports on callers and callees, whole stacks and labels, as text, JSON
  * and CSV (report.h describes the form). */
-#ifndef PT_RENDER_GRAPH_REPORTS_H
-#define PT_RENDER_GRAPH_REPORTS_H
+#pragma once
 
 #include "render/report.h"
 #include "view/labels.h"
@@ -23,5 +22,3 @@ void pt_labels_text(pt_out *out, const pt_look *look, const pt_report_head *head
                     const pt_labels_view *labels);
 void pt_labels_json(pt_out *out, const pt_report_head *head, const pt_labels_view *labels);
 void pt_labels_csv(pt_out *out, const pt_labels_view *labels);
-
-#endif

@@ -1,6 +1,5 @@
 /* info.h: `pitot info` as text and JSON. */
-#ifndef PT_RENDER_INFO_H
-#define PT_RENDER_INFO_H
+#pragma once
 
 #include "base/buf.h"
 #include "render/look.h"
@@ -20,5 +19,3 @@ void pt_info_text(pt_out *out, const pt_look *look, const pt_profile *profile, c
                   const pt_info_file *files, size_t file_count);
 void pt_info_json(pt_out *out, const pt_profile *profile, const pt_info *info,
                   const pt_info_file *files, size_t file_count);
-
-#endif

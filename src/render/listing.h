@@ -1,7 +1,6 @@
 /* listing.h: prints a listing (view/listing.h): source lines or instructions with their values, as
  * text, JSON and CSV. render/weblist.h prints both as a page. */
-#ifndef PT_RENDER_LISTING_H
-#define PT_RENDER_LISTING_H
+#pragma once
 
 #include "render/report.h"
 #include "view/listing.h"
@@ -30,5 +29,3 @@ void pt_put_source(pt_buf *buf, const char *text, size_t size);
 /* Puts "  y += x;": two blanks and the source of an instruction without its indentation, if known.
  */
 void pt_put_row_source(pt_buf *buf, const pt_code_row *row);
-
-#endif

@@ -1,7 +1,6 @@
 /* look.h: what a report may do on its way to where it is read. The command line finds it out; a
  * pipe gets no colour and no width. */
-#ifndef PT_RENDER_LOOK_H
-#define PT_RENDER_LOOK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@ typedef struct pt_look {
     unsigned width;  /* columns of the terminal; 0 = no limit: nothing is cut */
     bool long_names; /* names with all their template arguments (brief.h) */
 } pt_look;
-
-#endif

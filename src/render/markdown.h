@@ -3,8 +3,7 @@
  * Names are code, in which nothing is obeyed but the character that ends it and, in a table, the
  * one that ends a cell.
  */
-#ifndef PT_RENDER_MARKDOWN_H
-#define PT_RENDER_MARKDOWN_H
+#pragma once
 
 #include "render/column.h"
 #include "render/look.h"
@@ -22,5 +21,3 @@ typedef char *pt_markdown_place(const void *context, const void *row);
 /* Puts a table: the columns that text has, name and place. stride: bytes of a row. */
 void pt_markdown_table(pt_out *out, const pt_columns *columns, const void *rows, size_t count,
                        size_t stride, pt_markdown_place *place, const void *context);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * JSON and CSV have both self and total of each event: "self:off-cpu", "total:off-cpu".
  */
-#ifndef PT_RENDER_PARTS_H
-#define PT_RENDER_PARTS_H
+#pragma once
 
 #include "render/column.h"
 #include "view/summary.h"
@@ -26,5 +25,3 @@ void pt_part_columns_init(pt_part_columns *ret_parts, pt_columns *columns,
                           const pt_summary *summary, size_t self_at, size_t total_at,
                           uint8_t place);
 void pt_part_columns_done(pt_part_columns *parts);
-
-#endif

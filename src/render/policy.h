@@ -4,13 +4,10 @@
  * (frame-ancestors, sandbox). embed.S makes the policies of the hashes that the build computes
  * (tools/embed-hashes).
  */
-#ifndef PT_RENDER_POLICY_H
-#define PT_RENDER_POLICY_H
+#pragma once
 
 extern const char pt_policy_app[];     /* render/app_html.h */
 extern const char pt_policy_flame[];   /* render/flame_html.h */
 extern const char pt_policy_picture[]; /* picture/picture.h */
 extern const char pt_policy_weblist[]; /* render/weblist.h */
 extern const char pt_policy_nothing[]; /* text: no script and no style at all */
-
-#endif

@@ -5,8 +5,7 @@
  * meaning or goes away), "report", "profile" (the head) and the report's own fields. Shares are
  * fractions of 1. CSV is RFC 4180 with a header line; rows only.
  */
-#ifndef PT_RENDER_REPORT_H
-#define PT_RENDER_REPORT_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/json.h"
@@ -56,5 +55,3 @@ void pt_tree_csv(pt_out *out, const pt_report_head *head, pt_tree *tree);
 /* A CSV cell of text: quoted if it must be (RFC 4180, section 2), with an apostrophe before what a
  * spreadsheet would compute (csv.c). Texts go to CSV through nothing else. */
 void pt_csv_put(pt_out *out, const char *text);
-
-#endif

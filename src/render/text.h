@@ -1,8 +1,7 @@
 /* text.h: text in columns that line up for every script. Control characters of names, which come
  * from files, become visible (base/visible.h: ESC as ^[) on terminals, in pipes and in files, so
  * that a profile can neither move the cursor nor imitate other output. */
-#ifndef PT_RENDER_TEXT_H
-#define PT_RENDER_TEXT_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/units.h"
@@ -64,5 +63,3 @@ typedef struct {
     char text[16];
 } pt_percent;
 pt_percent pt_percent_of(double share);
-
-#endif

@@ -1,6 +1,5 @@
 /* timeline.h: renders view/timeline.h. */
-#ifndef PT_RENDER_TIMELINE_H
-#define PT_RENDER_TIMELINE_H
+#pragma once
 
 #include "render/report.h"
 #include "view/marks.h"
@@ -24,5 +23,3 @@ void pt_marks_json(pt_json_w *json, const pt_profile *profile, const pt_timeline
 /* The values of steps as bars, the highest being full. */
 void pt_timeline_bars(pt_out *out, const int64_t *values, uint32_t steps);
 enum { PT_TIMELINE_BEFORE_BARS = 18 }; /* columns of a line */
-
-#endif

@@ -1,6 +1,5 @@
 /* value.h: values of one event as texts that line up. */
-#ifndef PT_RENDER_VALUE_H
-#define PT_RENDER_VALUE_H
+#pragma once
 
 #include "base/json.h"
 #include "render/text.h"
@@ -26,5 +25,3 @@ void pt_value_fit(int *width, const char *unit, int64_t value);
 
 /* How a row is painted: what takes 10 % is hot, 2 % warm. */
 pt_colour pt_colour_of_share(double share);
-
-#endif

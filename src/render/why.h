@@ -1,11 +1,8 @@
 /* why.h: findings (view/why.h) as sentences and as JSON. */
-#ifndef PT_RENDER_WHY_H
-#define PT_RENDER_WHY_H
+#pragma once
 
 #include "render/report.h"
 #include "view/why.h"
 
 void pt_why_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_why *why);
 void pt_why_json(pt_out *out, const pt_report_head *head, const pt_why *why);
-
-#endif

@@ -1,6 +1,5 @@
 /* address.h: parses HOST:PORT, and recognises names of this machine. */
-#ifndef PT_SERVE_ADDRESS_H
-#define PT_SERVE_ADDRESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ bool pt_serve_is_loopback(const char *host);
 /* Whether a request with this Host header may be answered by a server that listens on `host`.
  * Always true if `host` is no loopback name. header NULL: HTTP/1.0, which no browser uses. */
 bool pt_serve_may_ask(const char *header, const char *host);
-
-#endif

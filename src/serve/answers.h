@@ -2,8 +2,7 @@
  * long as the process that made them answers there. They are the files that processes wrote
  * (keeper.h), and hold at most `room` bytes together; those that were asked for last stay.
  */
-#ifndef PT_SERVE_ANSWERS_H
-#define PT_SERVE_ANSWERS_H
+#pragma once
 
 #include "base/grow.h"
 #include "serve/keeper.h"
@@ -33,5 +32,3 @@ char *pt_answers_key(const pt_serve_request *request, uint64_t generation);
 bool pt_answers_find(pt_answers *answers, const char *key, pt_answered *ret);
 /* Keeps an answer's file, of which the caller keeps its own descriptor. */
 void pt_answers_keep(pt_answers *answers, const char *key, int fd);
-
-#endif

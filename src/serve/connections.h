@@ -3,8 +3,7 @@
  * Thread-safe. This module shuts a socket down but never closes it: its owner reads end of file and
  * closes it.
  */
-#ifndef PT_SERVE_CONNECTIONS_H
-#define PT_SERVE_CONNECTIONS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -39,5 +38,3 @@ void pt_connection_set_busy(pt_connections *all, pt_connection *c, bool busy);
 /* Shuts down connections past their deadline. Returns the milliseconds to the next deadline; -1:
  * there is none. */
 int pt_connections_close_late(pt_connections *all);
-
-#endif

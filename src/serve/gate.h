@@ -9,8 +9,7 @@
  *   token           128 random bits: in the address (?t=...), as a bearer token (RFC 6750, section
  *                   2.1), or as the cookie that replaces the token in the address
  */
-#ifndef PT_SERVE_GATE_H
-#define PT_SERVE_GATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ bool pt_gate_is_from_elsewhere(const pt_gate_request *request);
 
 /* True if text is the token. Takes the same time for any difference. text may be NULL. */
 bool pt_gate_is_token(const pt_gate *gate, const char *text);
-
-#endif

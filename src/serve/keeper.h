@@ -7,8 +7,7 @@
  *
  * A process that has made an answer may stay as a new keeper (pt_serve_answer.stays).
  */
-#ifndef PT_SERVE_KEEPER_H
-#define PT_SERVE_KEEPER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -53,5 +52,3 @@ void pt_keeper_end_answer(const pt_keeper *keeper, uint32_t id);
 bool pt_keeper_read(int memory, pt_answered *ret);
 /* Ends the keeper and its answers. */
 void pt_keeper_leave(pt_keeper *keeper);
-
-#endif

@@ -1,7 +1,6 @@
 /* lazy_microhttpd.h: loads libmicrohttpd on first use: loading it and its dependencies takes longer
  * than most commands run. Include it where PT_WITH_MICROHTTPD is defined. */
-#ifndef PT_SERVE_LAZY_MICROHTTPD_H
-#define PT_SERVE_LAZY_MICROHTTPD_H
+#pragma once
 
 #include <microhttpd.h>
 
@@ -28,5 +27,3 @@ typedef struct pt_microhttpd {
 
 /* Loads the library, once. NULL if it is missing; *ret_missing is then a message. */
 const pt_microhttpd *pt_microhttpd_load(const char **ret_missing);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * libmicrohttpd implements the protocol; opening a server loads it.
  */
-#ifndef PT_SERVE_SERVE_H
-#define PT_SERVE_SERVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ void pt_serve_close(pt_server *server);
 
 /* The value of the first parameter with that name; NULL: none. */
 const char *pt_serve_get(const pt_serve_request *request, const char *name);
-
-#endif

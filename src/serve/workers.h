@@ -7,8 +7,7 @@
  *
  * An answer that lasts is given again without a process (answers.h).
  */
-#ifndef PT_SERVE_WORKERS_H
-#define PT_SERVE_WORKERS_H
+#pragma once
 
 #include "serve/connections.h"
 #include "serve/keeper.h"
@@ -60,5 +59,3 @@ void pt_workers_wake(pt_workers *workers);
 /* Ends all processes; finishes each job with status 503. */
 void pt_workers_stop(pt_workers *workers);
 void pt_workers_free(pt_workers *workers); /* after pt_workers_stop; accepts NULL */
-
-#endif

@@ -10,8 +10,7 @@
  * A map or dump is accepted when it is a regular file, no link, is owned by root, by this user or
  * by the user of the process, and nobody else may write to it. Rejected ones are reported to diag.
  */
-#ifndef PT_SOURCE_CODE_H
-#define PT_SOURCE_CODE_H
+#pragma once
 
 #include "object/code_names.h"
 #include "source/images.h"
@@ -37,5 +36,3 @@ bool pt_source_find_vmlinux(const pt_source_search *search, const char *build_id
  * if both are. */
 bool pt_source_jit_names(const pt_source_search *search, int64_t pid, int64_t user,
                          const char *dump_path, pt_code_names *ret_dump, pt_code_names *ret_map);
-
-#endif

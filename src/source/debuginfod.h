@@ -11,8 +11,7 @@
  * After a server was unreachable or too slow, this process does not use it again. The progress
  * callback is called before each request.
  */
-#ifndef PT_SOURCE_DEBUGINFOD_H
-#define PT_SOURCE_DEBUGINFOD_H
+#pragma once
 
 #include "base/error.h"
 
@@ -58,5 +57,3 @@ typedef enum {
 pt_status pt_debuginfod_find(pt_debuginfod *client, pt_debuginfod_kind kind, const char *build_id,
                              const char *source, const char *program, char **ret_path,
                              pt_error *reterr);
-
-#endif

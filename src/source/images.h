@@ -22,8 +22,7 @@
  * Separate Files"). A file of another build is skipped, and diag gets both ids. Only regular files
  * are opened.
  */
-#ifndef PT_SOURCE_IMAGES_H
-#define PT_SOURCE_IMAGES_H
+#pragma once
 
 #include "object/object.h"
 #include "source/debuginfod.h"
@@ -62,5 +61,3 @@ bool pt_source_find_companion(void *context, const pt_companion *wanted, pt_imag
 /* A pt_find_source (source/text.h): fetches a source file from debuginfod by its name in the debug
  * information; context: a pt_source_search. */
 char *pt_source_fetch_text(void *context, const char *build_id, const char *name);
-
-#endif

@@ -20,8 +20,7 @@
  * again when needed. When the files together exceed the limit, the least recently used ones are
  * removed.
  */
-#ifndef PT_SOURCE_NAME_INDEX_H
-#define PT_SOURCE_NAME_INDEX_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/file.h"
@@ -138,5 +137,3 @@ typedef struct pt_name_cache_facts {
 } pt_name_cache_facts;
 /* Measures the cache; clear: empties it. Only files with names of the index count. */
 void pt_name_cache_look(const pt_name_cache *cache, bool clear, pt_name_cache_facts *ret_facts);
-
-#endif

@@ -10,8 +10,7 @@
  * The program runs with an argument vector, never through a shell, with empty standard input; its
  * standard error is discarded and its output is limited.
  */
-#ifndef PT_SOURCE_OBJDUMP_H
-#define PT_SOURCE_OBJDUMP_H
+#pragma once
 
 #include "base/error.h"
 
@@ -48,5 +47,3 @@ void pt_objdump_listing_done(pt_objdump_listing *listing);
 pt_status pt_objdump_run(const pt_objdump_tool *tool, const char *file, uint64_t start,
                          uint64_t end, bool intel_syntax, pt_objdump_listing *ret_listing,
                          pt_error *reterr);
-
-#endif

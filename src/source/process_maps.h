@@ -1,6 +1,5 @@
 /* process_maps.h: the mappings of a running process, from /proc/PID/maps (proc(5)). */
-#ifndef PT_SOURCE_PROCESS_MAPS_H
-#define PT_SOURCE_PROCESS_MAPS_H
+#pragma once
 
 #include "base/error.h"
 #include "process/mappings.h"
@@ -25,5 +24,3 @@ pt_status pt_process_open(int64_t pid, pt_process *ret_process, pt_error *reterr
 void pt_process_done(pt_process *p);
 /* The mapping that contains addr, or NULL. */
 const pt_process_map *pt_process_find(const pt_process *p, uint64_t addr);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * The rules are those of google/pprof (internal/report/source.go). Each file is read once.
  */
-#ifndef PT_SOURCE_TEXT_H
-#define PT_SOURCE_TEXT_H
+#pragma once
 
 #include "base/error.h"
 #include "base/file.h"
@@ -75,5 +74,3 @@ const pt_source_file *pt_source_texts_of_image(pt_source_texts *texts, const cha
  * has no such line. */
 bool pt_source_line(const pt_source_file *file, int64_t number, const char **ret_text,
                     size_t *ret_size);
-
-#endif

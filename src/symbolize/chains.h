@@ -12,8 +12,7 @@
  *
  * One thread at a time may use a set.
  */
-#ifndef PT_SYMBOLIZE_CHAINS_H
-#define PT_SYMBOLIZE_CHAINS_H
+#pragma once
 
 #include "base/pool.h"
 #include "base/progress.h"
@@ -87,5 +86,3 @@ const char *pt_chains_readable(pt_chains *chains, uint32_t function);
 /* True when all chains so far came from the disk cache. The cache was written with debug
  * information, but no debug file that pt_object_look would need has been opened now. */
 bool pt_chains_from_disk(const pt_chains *chains);
-
-#endif

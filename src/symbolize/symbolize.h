@@ -9,8 +9,7 @@
  * symbol covers (reports show [libfoo.so+0x1234], see pt_location_text), and code without a file or
  * map.
  */
-#ifndef PT_SYMBOLIZE_SYMBOLIZE_H
-#define PT_SYMBOLIZE_SYMBOLIZE_H
+#pragma once
 
 #include "base/pool.h"
 #include "base/progress.h"
@@ -59,5 +58,3 @@ pt_status pt_symbolize(const pt_profile *profile, const pt_symbolize_options *op
  * suffixes. */
 pt_status pt_symbolize_rename(const pt_profile *profile, pt_demangle_mode mode, bool force,
                               const pt_profile **ret_profile, pt_error *reterr);
-
-#endif

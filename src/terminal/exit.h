@@ -1,6 +1,5 @@
 /* exit.h: the exit statuses of pitot's commands; `pitot help` lists them (cmd/help.c). */
-#ifndef PT_TERMINAL_EXIT_H
-#define PT_TERMINAL_EXIT_H
+#pragma once
 
 typedef enum {
     PT_EXIT_OK = 0,
@@ -10,5 +9,3 @@ typedef enum {
     PT_EXIT_DAMAGED = 4,  /* success, but the input was damaged */
     PT_EXIT_CHANGED = 5,  /* diff, ci: a change exceeds its limit */
 } pt_exit;
-
-#endif

@@ -1,8 +1,7 @@
 /* lazy_edit.h: loads libedit, and the three libraries that it needs, when a line is first edited:
  * loading them at each start of the program is slow.
  */
-#ifndef PT_TERMINAL_LAZY_EDIT_H
-#define PT_TERMINAL_LAZY_EDIT_H
+#pragma once
 
 #include <histedit.h>
 
@@ -25,5 +24,3 @@ typedef struct pt_libedit {
 
 /* Loads libedit. NULL if it is not installed. For one thread. */
 const pt_libedit *pt_libedit_load(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* line.h: reads lines: with editing, history and completion (libedit) on a terminal, and plainly
  * from a pipe.
  */
-#ifndef PT_TERMINAL_LINE_H
-#define PT_TERMINAL_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ pt_line *pt_line_open(const pt_line_options *options);
 const char *pt_line_read(pt_line *line);
 /* Saves the history. Accepts NULL. */
 void pt_line_close(pt_line *line);
-
-#endif

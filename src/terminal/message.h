@@ -7,8 +7,7 @@
  * Each call writes at once. Control characters become visible on a terminal (base/visible.h); in
  * messages always, because they quote names from files.
  */
-#ifndef PT_TERMINAL_MESSAGE_H
-#define PT_TERMINAL_MESSAGE_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ void pt_show_progress(const char *line);
 void pt_show_progress_of_work(const char *line);
 /* Milliseconds since the last output of this header but progress; INT64_MAX before the first. */
 int64_t pt_silence_ms(void);
-
-#endif

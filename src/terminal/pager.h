@@ -6,8 +6,7 @@
  * pager: the command of PITOT_PAGER, else of PAGER, else less. An empty variable and `cat` mean no
  * pager. The command is split into words and started without a shell.
  */
-#ifndef PT_TERMINAL_PAGER_H
-#define PT_TERMINAL_PAGER_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -25,5 +24,3 @@ pt_pager *pt_pager_begin(pt_out *out);
  * the pager. Flushes out, which stays the caller's; out has a broken pipe if the user left the
  * pager before it had the whole report. */
 void pt_pager_end(pt_pager *pager);
-
-#endif

@@ -1,8 +1,7 @@
 /* progress.h: the line on the terminal of standard error that says how far long work is. It appears
  * after a second without messages, and disappears before other output and at the end of the work.
  */
-#ifndef PT_TERMINAL_PROGRESS_H
-#define PT_TERMINAL_PROGRESS_H
+#pragma once
 
 #include "base/progress.h"
 
@@ -12,5 +11,3 @@
 /* NULL if standard error is no terminal, or a terminal that cannot erase a line: functions that
  * take a pt_progress then show nothing. */
 pt_progress *pt_progress_line_new(void);
-
-#endif

@@ -1,10 +1,7 @@
 /* state.h: the folder of what pitot keeps for its user between runs: histories of shells, questions
  * of the page. */
-#ifndef PT_TERMINAL_STATE_H
-#define PT_TERMINAL_STATE_H
+#pragma once
 
 /* The path of a file in the folder pitot of XDG_STATE_HOME or ~/.local/state, which is made (0700).
  * NULL: there is no such folder. Free it. */
 char *pt_state_path(const char *name);
-
-#endif

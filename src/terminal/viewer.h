@@ -1,6 +1,5 @@
 /* viewer.h: shows a report in another program, by a temporary file that is removed afterwards. */
-#ifndef PT_TERMINAL_VIEWER_H
-#define PT_TERMINAL_VIEWER_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -25,5 +24,3 @@ void pt_view_forget(char *file);
 /* Runs a command in the user's shell with the report as standard input, and waits for its end.
  * Ctrl-C goes to the command meanwhile. */
 void pt_shell_send(const pt_buf *report, const char *command);
-
-#endif

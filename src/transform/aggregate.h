@@ -2,8 +2,7 @@
  * equal stay separate in the tables, as in google/pprof (profile/profile.go, Aggregate); views fold
  * them. Only profiles that are written need this; reports fold in the view (view/fold.h).
  */
-#ifndef PT_TRANSFORM_AGGREGATE_H
-#define PT_TRANSFORM_AGGREGATE_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -15,5 +14,3 @@ typedef struct pt_keep {
 
 /* The profile with only the details in `keep`. The caller unrefs it. */
 const pt_profile *pt_aggregate(const pt_profile *profile, pt_keep keep);
-
-#endif

@@ -5,8 +5,7 @@
  *   [libfoo.so+0x1200..]        a frame without a name
  *   [libfoo.so]  /src/main.c    all that lies in it, unless a row is called so
  */
-#ifndef PT_TRANSFORM_CALLED_H
-#define PT_TRANSFORM_CALLED_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -21,5 +20,3 @@ extern pt_called_fn *const pt_called[PT_CALLED_COUNT];
 
 /* The first meaning that a frame of the profile has; NULL: it is no name. */
 pt_called_fn *pt_called_find(const pt_profile *p, const char *name);
-
-#endif

@@ -30,8 +30,7 @@
  * One difference: if show matches the mapped file of a frame without names, the frame stays, except
  * in queries with the pprof flag.
  */
-#ifndef PT_TRANSFORM_FILTER_H
-#define PT_TRANSFORM_FILTER_H
+#pragma once
 
 #include "model/profile.h"
 #include "transform/query.h"
@@ -94,5 +93,3 @@ void pt_sample_thread(const pt_profile *profile, uint32_t sample, uint32_t *ret_
 const char *pt_sample_comm(const pt_profile *profile, uint32_t sample);
 /* Releases the reference. */
 void pt_filtered_done(pt_filtered *filtered);
-
-#endif

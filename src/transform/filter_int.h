@@ -1,7 +1,6 @@
 /* filter_int.h: the steps of pt_filter. Each replaces step->result->profile by its result and
  * counts in step->result. A step is called only if the query has one of its options. */
-#ifndef PT_TRANSFORM_FILTER_INT_H
-#define PT_TRANSFORM_FILTER_INT_H
+#pragma once
 
 #include "transform/filter.h"
 #include "transform/frames.h"
@@ -30,5 +29,3 @@ void pt_filter_replace(pt_filter_step *step, const pt_profile *profile);
 void pt_filter_drop_arcs(pt_filter_step *step);
 /* The number of samples of each stack (or each label set). The caller frees it. */
 uint32_t *pt_filter_count(const uint32_t *row_of_sample, uint32_t samples, uint32_t rows);
-
-#endif

@@ -4,8 +4,7 @@
  *   memmove < vector::vector < Ledger::append < main      ->   Ledger::append < main
  *   gc_worker < start_thread                              ->   [not the program's code]
  */
-#ifndef PT_TRANSFORM_FOREIGN_H
-#define PT_TRANSFORM_FOREIGN_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -18,5 +17,3 @@
  * *ret_profile is a new reference. Errors: the profile has no room for one more function. */
 pt_status pt_fold_foreign(const pt_profile *profile, const bool *own_line, const bool *own_nameless,
                           const pt_profile **ret_profile, pt_diag *diag, pt_error *reterr);
-
-#endif

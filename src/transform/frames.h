@@ -1,8 +1,7 @@
 /* frames.h: edits the frames of a profile; for use inside transform. A transform decides for each
  * location which lines stay, and for each stack which frames stay. This module makes the resulting
  * tables. */
-#ifndef PT_TRANSFORM_FRAMES_H
-#define PT_TRANSFORM_FRAMES_H
+#pragma once
 
 #include "base/index.h"
 #include "model/builder.h"
@@ -74,5 +73,3 @@ pt_unknowns *pt_unknowns_without(const pt_unknowns *from, unsigned lost, pt_diag
 
 /* A copy of a column; NULL for NULL. */
 void *pt_column_copy(const void *column, size_t count, size_t item_size);
-
-#endif

@@ -1,7 +1,6 @@
 /* interpreter.h: removes the frames of an interpreter's own code from stacks that have frames of
  * the functions it runs. The interpreter's time then counts as the time of these functions. */
-#ifndef PT_TRANSFORM_INTERPRETER_H
-#define PT_TRANSFORM_INTERPRETER_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -15,5 +14,3 @@ const pt_profile *pt_fold_interpreter(const pt_profile *profile, pt_diag *diag);
 /* Locations whose frames pt_fold_interpreter removes from all stacks, as far as the mapped files
  * show it: true for each. The caller frees the array. NULL: no location of such a file. */
 bool *pt_folded_locations(const pt_profile *profile);
-
-#endif

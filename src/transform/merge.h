@@ -12,8 +12,7 @@
  * values, and unknown protobuf fields are dropped. Memory grows with the distinct stacks of the
  * result, not with the number of profiles.
  */
-#ifndef PT_TRANSFORM_MERGE_H
-#define PT_TRANSFORM_MERGE_H
+#pragma once
 
 #include "base/error.h"
 #include "model/profile.h"
@@ -64,5 +63,3 @@ pt_status pt_merge_all_events(const pt_profile *const *profiles, size_t count, p
  * first profile. Of different periods it has the longest; an event's period is then marked as
  * varying. Other facts stay only if all profiles agree. PT_ERR_USAGE: nothing was added. */
 pt_status pt_merge_finish(pt_merge *merge, const pt_profile **ret_profile, pt_error *reterr);
-
-#endif

@@ -1,6 +1,5 @@
 /* merge_int.h: shared by merge.c, merge_header.c and merge_sides.c. */
-#ifndef PT_TRANSFORM_MERGE_INT_H
-#define PT_TRANSFORM_MERGE_INT_H
+#pragma once
 
 #include "base/grow.h"
 #include "model/builder.h"
@@ -85,5 +84,3 @@ void pt_merge_extras(pt_merge_adding *adding);
 void pt_merge_sides_add(pt_merge_adding *adding);
 void pt_merge_sides_finish(pt_merge *merge);
 void pt_merge_sides_free(struct pt_merge_sides *sides); /* accepts NULL */
-
-#endif

@@ -1,6 +1,5 @@
 /* one_event.h: reduces a profile to one of its events. */
-#ifndef PT_TRANSFORM_ONE_EVENT_H
-#define PT_TRANSFORM_ONE_EVENT_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -9,5 +8,3 @@
  * samples are dropped, and the drop is reported to diag (may be NULL). The caller unrefs the
  * result. */
 const pt_profile *pt_one_event(const pt_profile *profile, uint32_t event, pt_diag *diag);
-
-#endif

@@ -1,11 +1,8 @@
 /* part.h: marks a profile as a part of a recording. */
-#ifndef PT_TRANSFORM_PART_H
-#define PT_TRANSFORM_PART_H
+#pragma once
 
 #include "model/profile.h"
 
 /* The same samples with a comment that states the query, "a part of the recording: QUERY", and
  * without the CPU time that the whole recording used and saw. The caller unrefs the result. */
 const pt_profile *pt_profile_part(const pt_profile *profile, const char *query);
-
-#endif

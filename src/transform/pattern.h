@@ -5,8 +5,7 @@
  * a report (called.h): if frames have that name and it does not match them, and itself, as an
  * expression. "main" matches remain, too; "operator()" and "[libfoo.so+0x1200..]" are names. Not so
  * for pprof. */
-#ifndef PT_TRANSFORM_PATTERN_H
-#define PT_TRANSFORM_PATTERN_H
+#pragma once
 
 #include "base/regex.h"
 #include "model/profile.h"
@@ -60,5 +59,3 @@ bool pt_pattern_matches_location(pt_pattern *pattern, uint32_t location);
  * namespace)" or "operator()". Points into name, not terminated. Source: google/pprof,
  * profile/prune.go, simplifyFunc. */
 const char *pt_simple_name(const char *name, size_t *ret_bytes);
-
-#endif

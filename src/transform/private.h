@@ -11,8 +11,7 @@
  *
  * Names of functions, files, processes and threads, build ids, numbers of processes, times and
  * values stay. */
-#ifndef PT_TRANSFORM_PRIVATE_H
-#define PT_TRANSFORM_PRIVATE_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -21,5 +20,3 @@
  * caller unrefs *ret_profile. */
 pt_status pt_without_private(const pt_profile *profile, const char *keep_labels,
                              const pt_profile **ret_profile, pt_error *reterr);
-
-#endif

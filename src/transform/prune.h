@@ -6,13 +6,10 @@
  * complete simplified name matches drop_frames, and not keep_frames, is removed with all its
  * callees, but only after some frame that does not match.
  */
-#ifndef PT_TRANSFORM_PRUNE_H
-#define PT_TRANSFORM_PRUNE_H
+#pragma once
 
 #include "model/profile.h"
 
 /* The pruned profile; a new reference to the same one if nothing is pruned. An invalid pattern, or
  * one that takes too long, prunes nothing and is reported to diag (may be NULL). */
 const pt_profile *pt_prune(const pt_profile *profile, pt_diag *diag);
-
-#endif

@@ -16,8 +16,7 @@
  *   recursion                         calls of functions by themselves recursion.h
  *   no_private                        names of people and machines     private.h
  */
-#ifndef PT_TRANSFORM_QUERY_H
-#define PT_TRANSFORM_QUERY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ typedef struct pt_query {
     bool pprof; /* exactly as google/pprof: its regular expressions (RE2), its reading of labels (a
                    number 0 without a unit is none), its oddities */
 } pt_query;
-
-#endif

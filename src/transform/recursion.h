@@ -4,8 +4,7 @@
  *   all     expr term expr term x  ->  expr term x  also by way of other functions: from a function
  *                                                   to its last frame in the stack, frames go
  */
-#ifndef PT_TRANSFORM_RECURSION_H
-#define PT_TRANSFORM_RECURSION_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -17,5 +16,3 @@ typedef enum { PT_RECURSION_KEPT, PT_RECURSION_DIRECT, PT_RECURSION_ALL } pt_rec
  * to itself go. Returns a new reference. */
 const pt_profile *pt_collapse_recursion(const pt_profile *profile, pt_recursion which,
                                         pt_diag *diag);
-
-#endif

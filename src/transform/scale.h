@@ -4,8 +4,7 @@
  * profile/profile.go, fetchProfiles of internal/driver/fetch.go, printProto of
  * internal/report/report.go.
  */
-#ifndef PT_TRANSFORM_SCALE_H
-#define PT_TRANSFORM_SCALE_H
+#pragma once
 
 #include "model/profile.h"
 #include "transform/merge.h"
@@ -38,5 +37,3 @@ pt_status pt_subtract(const pt_profile *profile, const pt_profile *base,
 /* The value of 100 %: the sum of |values| over the samples marked by PT_BASE_KEY if any has a
  * value, else over all samples; saturates. */
 int64_t pt_whole(const pt_profile *profile, uint32_t event);
-
-#endif

@@ -1,7 +1,6 @@
 /* sum.h: an event that adds up others of the same unit: "cpu+off-cpu" is the time that a thread ran
  * and the time that it waited. */
-#ifndef PT_TRANSFORM_SUM_H
-#define PT_TRANSFORM_SUM_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -14,5 +13,3 @@ bool pt_is_sum(const pt_profile *profile, const char *names);
  * *ret_profile. */
 pt_status pt_sum_events(const pt_profile *profile, const char *names,
                         const pt_profile **ret_profile, pt_error *reterr);
-
-#endif

@@ -3,8 +3,7 @@
  * The rules are those of google/pprof (internal/driver/tagroot.go; NumLabelUnits of
  * profile/profile.go). Sample columns (pid, tid, cpu, comm) count as labels too.
  */
-#ifndef PT_TRANSFORM_TAGS_H
-#define PT_TRANSFORM_TAGS_H
+#pragma once
 
 #include "model/profile.h"
 #include "transform/query.h"
@@ -51,5 +50,3 @@ static inline bool pt_label_counts(const pt_label *label, bool pprof)
 {
     return !pprof || label->kind == PT_LABEL_STRING || label->num != 0 || label->unit != 0;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* waits.h: leaves one frame of the kernel in stacks of waits: the one that says what the thread
  * waits for (do_nanosleep, futex_wait, pipe_read). The scheduler's frames and the way into the
  * kernel go. */
-#ifndef PT_TRANSFORM_WAITS_H
-#define PT_TRANSFORM_WAITS_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -11,5 +10,3 @@
  * with a value of the event has lost frames. */
 const pt_profile *pt_fold_waits(const pt_profile *profile, uint32_t event, bool *ret_shortened,
                                 pt_diag *diag);
-
-#endif

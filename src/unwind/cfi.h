@@ -6,8 +6,7 @@
  *
  * For use inside the layer. Every number of the file is checked.
  */
-#ifndef PT_UNWIND_CFI_H
-#define PT_UNWIND_CFI_H
+#pragma once
 
 #include <string.h>
 
@@ -134,5 +133,3 @@ bool pt_cfi_run(const pt_cfi_reader *reader, const pt_cfi_fde *fde, pt_cfi_row *
 /* The rule in the form that a table stores: canonical, with sp and fp as kinds rather than
  * register numbers. */
 pt_unwind_rule pt_cfi_rule_stored(const pt_machine *machine, const pt_unwind_rule *rule);
-
-#endif

@@ -5,8 +5,7 @@
  * plain walk fails, a second one also uses the base register, frame pointers and a known
  * trampoline.
  */
-#ifndef PT_UNWIND_COPIED_H
-#define PT_UNWIND_COPIED_H
+#pragma once
 
 #include "unwind/unwind.h"
 
@@ -34,5 +33,3 @@ typedef struct pt_copied_end {
 uint32_t pt_unwind_copied(const pt_copied_stack *stack, const pt_unwind_modules *modules,
                           pt_unwind_cache *cache, pt_copied_scratch *scratch, uint64_t *pcs,
                           uint32_t cap, pt_copied_end *ret_end);
-
-#endif

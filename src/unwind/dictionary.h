@@ -1,6 +1,5 @@
 /* dictionary.h: numbers distinct values of 12 bytes with 16 bits. For use inside the layer. */
-#ifndef PT_UNWIND_DICTIONARY_H
-#define PT_UNWIND_DICTIONARY_H
+#pragma once
 
 #include "unwind/scratch.h"
 
@@ -30,5 +29,3 @@ static inline const void *pt_dictionary_value(const pt_dictionary *d, uint16_t n
 {
     return d->values + (size_t)number * PT_DICTIONARY_VALUE_BYTES;
 }
-
-#endif

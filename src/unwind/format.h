@@ -1,6 +1,5 @@
 /* format.h: the header of a blob (table.h draws the layout). For use inside the layer. */
-#ifndef PT_UNWIND_FORMAT_H
-#define PT_UNWIND_FORMAT_H
+#pragma once
 
 #include "unwind/table.h"
 
@@ -24,5 +23,3 @@ _Static_assert(sizeof(pt_unwind_rule) == 12, "the file's layout");
 /* Detects accidental damage; it is no protection against intent. rest: the bytes after the
  * header. */
 uint64_t pt_unwind_checksum(const pt_unwind_header *header, const uint8_t *rest, size_t rest_bytes);
-
-#endif

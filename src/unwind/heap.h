@@ -1,6 +1,5 @@
 /* heap.h: a pt_unwind_memory that uses malloc. Not for signal handlers. */
-#ifndef PT_UNWIND_HEAP_H
-#define PT_UNWIND_HEAP_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -29,5 +28,3 @@ static inline void pt_unwind_heap_release(void *arg, void *memory, size_t bytes)
 
 static const pt_unwind_memory pt_unwind_heap = {pt_unwind_heap_take, pt_unwind_heap_resize,
                                                 pt_unwind_heap_release, NULL};
-
-#endif

@@ -1,7 +1,6 @@
 /* scratch.h: temporary memory of a compilation, from the caller's allocator. For use inside the
  * layer. */
-#ifndef PT_UNWIND_SCRATCH_H
-#define PT_UNWIND_SCRATCH_H
+#pragma once
 
 #include <string.h>
 
@@ -50,5 +49,3 @@ static inline void pt_scratch_done(pt_scratch *s)
     if (s->bytes != NULL) s->memory->release(s->memory->arg, s->bytes, s->size_bytes);
     s->bytes = NULL;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* sources.h: the sources of unwind rules: call frame information, Go's tables, the code itself.
  * For use inside the layer. */
-#ifndef PT_UNWIND_SOURCES_H
-#define PT_UNWIND_SOURCES_H
+#pragma once
 
 #include "elf/image.h"
 #include "unwind/cfi.h"
@@ -165,5 +164,3 @@ bool pt_functions_take_room(pt_unwind_sources *from);
 
 /* Finds functions in x86-64 code that no sorted function covers, adds them, and follows them. */
 bool pt_uncovered_add(pt_unwind_sources *from);
-
-#endif

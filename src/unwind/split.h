@@ -2,8 +2,7 @@
  * without symbols. The evidence: jumps of the function lead into the middle of a code range that
  * has its own entry in .eh_frame. Jumps to the start of such a range are tail calls.
  */
-#ifndef PT_UNWIND_SPLIT_H
-#define PT_UNWIND_SPLIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@
 bool pt_unwind_split_part(uint16_t elf_machine, const uint8_t *code, uint64_t bytes, uint64_t addr,
                           const uint64_t *starts, uint32_t count, uint64_t *ret_low,
                           uint64_t *ret_limit);
-
-#endif

@@ -1,6 +1,5 @@
 /* step_memory.h: the hooks of step.h for a stack in memory: the process's own, or a copy. */
-#ifndef PT_UNWIND_STEP_MEMORY_H
-#define PT_UNWIND_STEP_MEMORY_H
+#pragma once
 
 #include <string.h>
 
@@ -53,5 +52,3 @@ static inline const uint64_t *interrupted_regs(const pt_machine *machine,
 }
 
 #include "unwind/step.h"
-
-#endif

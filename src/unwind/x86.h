@@ -4,8 +4,7 @@
  * of the one-byte, 0F, 0F38 and 0F3A maps, VEX and EVEX (Intel SDM volume 2, chapter 2 and
  * appendix A). For use inside the layer.
  */
-#ifndef PT_UNWIND_X86_H
-#define PT_UNWIND_X86_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ typedef struct {
 /* Decodes the instruction at bytes. False if the bytes are no instruction, or it is longer than
  * size. */
 bool pt_x86_decode(const uint8_t *bytes, size_t size, pt_x86_insn *ret_insn);
-
-#endif

@@ -1,7 +1,6 @@
 /* x86_plain.h: the length of plain instructions. Plain instructions are most of all code: they
  * neither jump nor move rsp or rbp. For x86.c, and for code.c, which decodes millions of them. */
-#ifndef PT_UNWIND_X86_PLAIN_H
-#define PT_UNWIND_X86_PLAIN_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -65,5 +64,3 @@ static inline unsigned pt_x86_plain_length(const uint8_t *at)
     const unsigned bytes = pt_x86_operand_bytes(word, shape, rex);
     return bytes > 0 ? 1 + has_rex + bytes : 0;
 }
-
-#endif

@@ -12,8 +12,7 @@
  * one include those of the other. Where arcs have calls but no cost (gmon.out), no total is known:
  * gprof's are guesses from the share of calls, and `pitot gprof` makes them.
  */
-#ifndef PT_VIEW_CALLS_H
-#define PT_VIEW_CALLS_H
+#pragma once
 
 #include "view/fold.h"
 
@@ -55,5 +54,3 @@ void pt_calls_done(pt_calls *calls);
  * hangs_by[f] is that call, PT_NONE for outermost functions, which *ret_root lists in order; the
  * caller frees both. */
 uint32_t *pt_calls_hang(const pt_calls *calls, uint32_t **ret_root, uint32_t *ret_root_count);
-
-#endif

@@ -4,8 +4,7 @@
  * in pt_calls; total what the call costs, 0 where that is not known. Each function is shown once
  * with its own calls and its self; further calls to it are marked elsewhere and have nothing below
  * them, so that selfs add up to the whole. */
-#ifndef PT_VIEW_CALLS_TREE_H
-#define PT_VIEW_CALLS_TREE_H
+#pragma once
 
 #include "view/calls.h"
 #include "view/calltree.h"
@@ -21,5 +20,3 @@ typedef struct pt_calls_node {
  * node) freed. */
 void pt_calls_tree(const pt_calls *calls, const pt_calltree_request *request, pt_calltree *ret_tree,
                    pt_calls_node **ret_node);
-
-#endif

@@ -22,8 +22,7 @@
  *   main;parse        1          emit           start 2  total 1
  *                                parse          start 3  total 1
  */
-#ifndef PT_VIEW_CALLTREE_H
-#define PT_VIEW_CALLTREE_H
+#pragma once
 
 #include "view/fold.h"
 
@@ -78,5 +77,3 @@ typedef struct pt_calltree {
 pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_fold *fold,
                            const pt_calltree_request *request, pt_error *reterr);
 void pt_calltree_done(pt_calltree *tree);
-
-#endif

@@ -9,8 +9,7 @@
  * Who makes listings: view/listing.h (pitot's own), pprof's and DCPI's personalities, each by its
  * own rules of what is chosen and counted.
  */
-#ifndef PT_VIEW_CODE_H
-#define PT_VIEW_CODE_H
+#pragma once
 
 #include "model/profile.h"
 #include "object/demangle.h"
@@ -140,5 +139,3 @@ bool *pt_code_rows_near(const bool *has_value, size_t count, int64_t context, bo
 /* The one instruction at addr, to be freed; NULL if it cannot be disassembled. */
 char *pt_code_instruction_text(const pt_code_image *image, uint64_t addr,
                                const pt_code_options *options);
-
-#endif

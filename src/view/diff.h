@@ -14,8 +14,7 @@
  * marked with that confidence. Values of an unknown number of samples have neither interval nor
  * mark.
  */
-#ifndef PT_VIEW_DIFF_H
-#define PT_VIEW_DIFF_H
+#pragma once
 
 #include "base/stats.h"
 #include "view/table.h"
@@ -81,5 +80,3 @@ void pt_diff_cut(pt_diff *diff, size_t limit, size_t kept);
  * before; PT_NONE if there is none. is_sure: beyond doubt (at_least); else growths count that are
  * marked. *ret_is_total: its total did. Ask before rows are cut. */
 size_t pt_diff_worst(const pt_diff *diff, double share, bool is_sure, bool *ret_is_total);
-
-#endif

@@ -8,8 +8,7 @@
  *   value 60 ms, 20 draws of 3 ms            squares 20 * 9 ms^2
  *   value 60 ms, 19 draws of 1 ms, 1 of 41   squares 19 + 1,681 ms^2: as good as 2.1 equal draws
  */
-#ifndef PT_VIEW_DRAWS_H
-#define PT_VIEW_DRAWS_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -46,5 +45,3 @@ bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares,
  * sum) as whole numbers of *ret_unit. */
 const pt_profile *pt_draws_profile(const pt_profile *profile, const double *values, double sum,
                                    double *ret_unit);
-
-#endif

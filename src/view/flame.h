@@ -12,8 +12,7 @@
  * In order of time a node is an uninterrupted run of samples of one thread (calltree.h). Then each
  * node has a place, and siblings stand in the order of time; so has each gap where nodes were cut.
  */
-#ifndef PT_VIEW_FLAME_H
-#define PT_VIEW_FLAME_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/index.h"
@@ -132,5 +131,3 @@ const char *pt_flame_package(const char *name, size_t *ret_bytes);
 /* The last part of a function's name, as a part of the name: "push_back" of
  * "std::vector<int>::push_back(int const&)", "http.(*conn).serve" of "net/http.(*conn).serve". */
 const char *pt_flame_short_name(const char *name, size_t *ret_bytes);
-
-#endif

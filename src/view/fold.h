@@ -11,8 +11,7 @@
  * pprof's reports fold by the same mechanism with google/pprof's own rules, and have a printer of
  * their own: pt_node_text. A fold is derived once for a profile, and shared by its views.
  */
-#ifndef PT_VIEW_FOLD_H
-#define PT_VIEW_FOLD_H
+#pragma once
 
 #include "base/regex.h"
 #include "model/profile.h"
@@ -139,5 +138,3 @@ char *pt_last_part(const char *path);
 /* pprof's PrintableName: address, name, and file with line or else file or else object; the caller
  * frees. */
 char *pt_node_text(const pt_node_info *info);
-
-#endif

@@ -17,8 +17,7 @@
  *
  * After each cut of nodes the edges are made anew from the stacks, so that no weight is a guess.
  */
-#ifndef PT_VIEW_GRAPH_H
-#define PT_VIEW_GRAPH_H
+#pragma once
 
 #include "view/fold.h"
 
@@ -153,5 +152,3 @@ size_t pt_graph_group_tags(pt_graph_tag *tags, size_t count, bool by_flat,
 
 /* Puts edges in the order of lists: the heaviest first, then by the texts of their ends. */
 void pt_graph_sort_edges(const pt_graph *graph, uint32_t *edges, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* graph_int.h: what graph.c, graph_edges.c, graph_tags.c and graph_order.c share. */
-#ifndef PT_VIEW_GRAPH_INT_H
-#define PT_VIEW_GRAPH_INT_H
+#pragma once
 
 #include "base/saturate.h"
 #include "view/graph.h"
@@ -67,5 +66,3 @@ void pt_graph_find_functions(pt_graph_making *m);
 pt_status pt_graph_make_tree(pt_graph_making *m, pt_error *reterr);
 /* Takes nodes that are not kept out of the tree: what they called hangs on who called them. */
 void pt_graph_trim_tree(pt_graph_making *m);
-
-#endif

@@ -1,6 +1,5 @@
 /* hidden.h: how much of a profile passes through what a cut graph does not show. */
-#ifndef PT_VIEW_HIDDEN_H
-#define PT_VIEW_HIDDEN_H
+#pragma once
 
 #include "view/graph.h"
 
@@ -12,5 +11,3 @@ pt_status pt_graph_hidden(const pt_graph *graph, const pt_profile *profile,
 
 /* Does a listed node have an edge that stands for a path through nodes that are not listed? */
 bool pt_graph_has_residual(const pt_graph *graph);
-
-#endif

@@ -1,7 +1,6 @@
 /* info.h: what a profile holds and what it lacks: counts, spans, shares; no report about code.
  * Strings are the profile's and live as long as it does. */
-#ifndef PT_VIEW_INFO_H
-#define PT_VIEW_INFO_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -76,5 +75,3 @@ pt_info pt_info_of(const pt_profile *profile);
 void pt_info_done(pt_info *info);
 /* A word for JSON: "names", "build_ids". */
 const char *pt_lack_name(pt_lack_kind kind);
-
-#endif

@@ -7,8 +7,7 @@
  *   waits, heaps       how many draws come is chance, too: Poisson
  *   unequal weights    as so many draws of equal weight as vary as much (draws.h)
  */
-#ifndef PT_VIEW_INTERVALS_H
-#define PT_VIEW_INTERVALS_H
+#pragma once
 
 #include "view/table.h"
 
@@ -17,5 +16,3 @@
  * on an error, each end is NAN. */
 pt_status pt_top_intervals(pt_top *top, const pt_profile *profile, const pt_top_request *request,
                            double confidence, bool *ret_known, pt_error *reterr);
-
-#endif

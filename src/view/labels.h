@@ -1,6 +1,5 @@
 /* labels.h: the labels of samples, and the sum of each label's samples. */
-#ifndef PT_VIEW_LABELS_H
-#define PT_VIEW_LABELS_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -38,5 +37,3 @@ typedef struct pt_labels_view {
 /* Borrows texts of the profile; done with pt_labels_view_done. */
 pt_labels_view pt_labels_view_of(const pt_profile *profile, const pt_labels_request *request);
 void pt_labels_view_done(pt_labels_view *view);
-
-#endif

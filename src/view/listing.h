@@ -15,8 +15,7 @@
  * one name in one file are one; the same name in another file is another. A sample inside an
  * instruction counts for that instruction.
  */
-#ifndef PT_VIEW_LISTING_H
-#define PT_VIEW_LISTING_H
+#pragma once
 
 #include "base/regex.h"
 #include "source/text.h"
@@ -78,5 +77,3 @@ typedef struct pt_listing {
 pt_status pt_listing_init(pt_listing *ret_listing, const pt_profile *profile,
                           const pt_listing_request *request, pt_error *reterr);
 void pt_listing_done(pt_listing *listing);
-
-#endif

@@ -1,6 +1,5 @@
 /* listing_int.h: the steps of listing.h. */
-#ifndef PT_VIEW_LISTING_INT_H
-#define PT_VIEW_LISTING_INT_H
+#pragma once
 
 #include "view/listing.h"
 
@@ -21,5 +20,3 @@ pt_status pt_listing_add_code(const pt_listing_search *search, pt_listing *listi
                               pt_error *reterr);
 /* Fills the pieces: finds the instructions of each line by function name, file and line. */
 void pt_listing_join(const pt_profile *profile, pt_listing *listing);
-
-#endif

@@ -6,8 +6,7 @@
  *   mark     "GCMajor" at 1.5 s, for 20 ms             the longest, in the order of time
  *   counter  "malloc" of process 7    [ 4 9 9 2 ]      the sum of all changes up to each step's end
  */
-#ifndef PT_VIEW_MARKS_H
-#define PT_VIEW_MARKS_H
+#pragma once
 
 #include "view/timeline.h"
 
@@ -60,5 +59,3 @@ bool pt_marks_any(const pt_profile *profile, uint32_t event);
 pt_marks_view pt_marks_view_of(const pt_profile *profile, const pt_timeline *timeline,
                                const pt_marks_request *request);
 void pt_marks_view_done(pt_marks_view *view);
-
-#endif

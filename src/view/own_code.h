@@ -8,8 +8,7 @@
  *   main -> Ledger::append (ledger.cc:88) -> std::vector::vector -> __memcpy_avx
  *           the own caller of __memcpy_avx, which is what its author can change
  */
-#ifndef PT_VIEW_OWN_CODE_H
-#define PT_VIEW_OWN_CODE_H
+#pragma once
 
 #include "view/table.h"
 
@@ -35,5 +34,3 @@ bool *pt_own_lines(const pt_profile *profile, bool by_names);
  */
 pt_status pt_own_callers(pt_top *top, const pt_profile *profile, uint32_t event,
                          const pt_fold_rule *rule, pt_error *reterr);
-
-#endif

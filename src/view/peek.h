@@ -9,8 +9,7 @@
  * Where callers come from arcs (view/calls.h), each has its number of calls, and a cost if the
  * profile knows it.
  */
-#ifndef PT_VIEW_PEEK_H
-#define PT_VIEW_PEEK_H
+#pragma once
 
 #include "base/regex.h"
 #include "view/calls.h"
@@ -61,5 +60,3 @@ typedef struct pt_peek {
 pt_status pt_peek_init(pt_peek *ret_peek, const pt_profile *profile, const pt_peek_request *request,
                        pt_error *reterr);
 void pt_peek_done(pt_peek *peek);
-
-#endif

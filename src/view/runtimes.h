@@ -4,8 +4,7 @@
  * without names; what it interprets shows as its own loop (_PyEval_EvalFrameDefault). A new one is
  * a row of the table in runtimes.c.
  */
-#ifndef PT_VIEW_RUNTIMES_H
-#define PT_VIEW_RUNTIMES_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -27,5 +26,3 @@ bool pt_is_made_code(const pt_profile *profile, uint32_t mapping);
 
 /* Is the mapped file of that path a runtime, by its base name? */
 bool pt_is_runtime_file(const char *path);
-
-#endif

@@ -1,8 +1,7 @@
 /* summary.h: the facts of a report's head: profile, event, amount, and the quality of the samples.
  * A fact that the source does not have is marked unknown, never guessed.
  */
-#ifndef PT_VIEW_SUMMARY_H
-#define PT_VIEW_SUMMARY_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -46,5 +45,3 @@ static inline bool pt_summary_from_calls(const pt_summary *summary)
 
 /* Borrows strings of the profile. */
 pt_summary pt_summary_of(const pt_profile *profile, uint32_t event);
-
-#endif

@@ -4,8 +4,7 @@
  * Rules, which are those of `pprof -top`: self goes to the innermost line of the leaf; total counts
  * a stack once however often a recursive function is on it; frames are rows as the fold says.
  */
-#ifndef PT_VIEW_TABLE_H
-#define PT_VIEW_TABLE_H
+#pragma once
 
 #include "base/pool.h"
 #include "base/saturate.h"
@@ -71,5 +70,3 @@ static inline double pt_share(int64_t value, int64_t whole)
 {
     return whole == 0 ? 0.0 : (double)value / (double)whole;
 }
-
-#endif

@@ -7,8 +7,7 @@
  * self has the samples that were taken in the cell, total also those in what it called. A sample
  * counts once for a cell and once for a group, however often a recursive function is on its stack.
  */
-#ifndef PT_VIEW_TALLY_H
-#define PT_VIEW_TALLY_H
+#pragma once
 
 #include "base/grow.h"
 #include "base/index.h"
@@ -66,5 +65,3 @@ void pt_tally_count(pt_tally *tally, const int64_t *value);
 /* Orders cells by group and key, and calls by cell, the largest first; groups keep their places.
  * The cells of locations and lines are undefined afterwards. */
 void pt_tally_sort(pt_tally *tally);
-
-#endif

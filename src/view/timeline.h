@@ -9,8 +9,7 @@
  * Times are counted from the first sample of the whole profile. Samples without a time are in no
  * track.
  */
-#ifndef PT_VIEW_TIMELINE_H
-#define PT_VIEW_TIMELINE_H
+#pragma once
 
 #include "base/saturate.h"
 #include "model/profile.h"
@@ -59,5 +58,3 @@ static inline uint64_t pt_timeline_span(const pt_timeline *timeline)
 /* Borrows texts of the profile; done with pt_timeline_done. */
 pt_timeline pt_timeline_of(const pt_profile *profile, const pt_timeline_request *request);
 void pt_timeline_done(pt_timeline *timeline);
-
-#endif

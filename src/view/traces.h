@@ -1,7 +1,6 @@
 /* traces.h: whole stacks, the heaviest first. Stacks with the same rows in the same order are one
  * stack, whatever their addresses; with labels, only under the same labels. */
-#ifndef PT_VIEW_TRACES_H
-#define PT_VIEW_TRACES_H
+#pragma once
 
 #include "view/fold.h"
 
@@ -34,5 +33,3 @@ typedef struct pt_traces {
 pt_status pt_traces_init(pt_traces *ret_traces, const pt_profile *profile,
                          const pt_traces_request *request, pt_error *reterr);
 void pt_traces_done(pt_traces *traces);
-
-#endif

@@ -1,8 +1,7 @@
 /* tree.h: the call tree as rows of text: root first, a row a node. Siblings below the least share
  * are folded into one row, if their sum reaches that share. The tree is made of the stacks, or of
  * the call arcs (calls_tree.h). */
-#ifndef PT_VIEW_TREE_H
-#define PT_VIEW_TREE_H
+#pragma once
 
 #include "view/calls_tree.h"
 #include "view/calltree.h"
@@ -63,5 +62,3 @@ void pt_tree_done(pt_tree *tree);
 
 /* The next row, root first. False after the last one; then it begins again. */
 bool pt_tree_next(pt_tree *tree, pt_tree_row *ret_row);
-
-#endif

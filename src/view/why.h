@@ -14,8 +14,7 @@
  * findings add up to at most 1. The place is the innermost function of the program that has nearly
  * all of the group below it.
  */
-#ifndef PT_VIEW_WHY_H
-#define PT_VIEW_WHY_H
+#pragma once
 
 #include "base/regex.h"
 #include "base/stats.h"
@@ -98,5 +97,3 @@ typedef struct pt_why {
 pt_status pt_why_init(pt_why *ret_why, const pt_profile *profile, const pt_why_request *request,
                       pt_error *reterr);
 void pt_why_done(pt_why *why);
-
-#endif

@@ -7,8 +7,7 @@
  * A new cause is a row of the table in why_causes.c, and a test of it in tests/unit/test_why.c. How
  * names are compared: why_names.c.
  */
-#ifndef PT_VIEW_WHY_CAUSES_H
-#define PT_VIEW_WHY_CAUSES_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -58,5 +57,3 @@ typedef enum pt_why_origin {
  * source file, "" = unknown. */
 uint8_t pt_why_cause_of(const char *name, const char *system_name, const char *file,
                         pt_why_origin origin);
-
-#endif

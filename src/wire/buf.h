@@ -4,8 +4,7 @@
  *
  * Freestanding (libc headers only): the in-process library uses it inside its host.
  */
-#ifndef PT_WIRE_BUF_H
-#define PT_WIRE_BUF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ static inline void pt_wire_put_uint(pt_wire_buf *buf, uint64_t value, unsigned w
         bytes[big_endian ? width - 1 - i : i] = (uint8_t)(value >> (8 * i));
     pt_wire_put(buf, bytes, width);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * After a block that is not the last, an empty stored block follows, so that the next block
  * begins at a byte.
  */
-#ifndef PT_WIRE_DEFLATE_H
-#define PT_WIRE_DEFLATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ typedef struct {
  * bytes. Returns the number of bytes written. */
 size_t pt_deflate_block(pt_deflate_places *places, uint8_t *to, const uint8_t *bytes, size_t size,
                         bool is_last);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Source: "Google CPU Profiler Binary Data File Format" of gperftools, last modified 2007-08-27.
  */
-#ifndef PT_WIRE_GPERFTOOLS_H
-#define PT_WIRE_GPERFTOOLS_H
+#pragma once
 
 #include "wire/buf.h"
 
@@ -79,5 +78,3 @@ void pt_gperf_ends_done(pt_wire_buf *buf, pt_gperf_ends *ends);
  *
  * stack_end=root: records without a stack_end line of their own reached their thread's start. */
 #define PT_GPERF_FACTS_LINE "# pitot facts "
-
-#endif

@@ -24,8 +24,7 @@
  * A recorded process that ends before its first sample leaves no journal. It appends one record
  * (pt_journal_brief) to the file PT_JOURNAL_BRIEF, which the recorder made.
  */
-#ifndef PT_WIRE_JOURNAL_H
-#define PT_WIRE_JOURNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -299,5 +298,3 @@ typedef struct {
     uint64_t cpu_before_ns, cpu_used_ns, cpu_own_ns, own_ns;
     char comm[PT_JOURNAL_COMM_BYTES]; /* of the thread that wrote it */
 } pt_journal_brief;
-
-#endif

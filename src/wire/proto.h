@@ -8,8 +8,7 @@
  * int64 is written as the varint of its two's complement, so a negative number takes ten bytes.
  * Proto3 leaves out scalar fields of value 0; the functions named _nonzero do so.
  */
-#ifndef PT_WIRE_PROTO_H
-#define PT_WIRE_PROTO_H
+#pragma once
 
 #include "wire/buf.h"
 
@@ -70,5 +69,3 @@ void pt_proto_packed(pt_wire_buf *buf, uint32_t field, const uint64_t *values, s
  * takes more than one byte. Such fields nest. */
 size_t pt_proto_open(pt_wire_buf *buf, uint32_t field);
 void pt_proto_close(pt_wire_buf *buf, size_t opened);
-
-#endif

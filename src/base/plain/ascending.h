@@ -8,8 +8,7 @@
  * PT_FIRST_AFTER(..., key) is the last one whose key is at most `key`. items may be NULL if count
  * is 0. Any layer may include this header: it needs nothing but libc's headers.
  */
-#ifndef PT_BASE_PLAIN_ASCENDING_H
-#define PT_BASE_PLAIN_ASCENDING_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ static inline size_t pt_first_after(const void *items, size_t count, size_t item
     pt_first_from(items, count, sizeof *(items), offsetof(__typeof__(*(items)), field), key)
 #define PT_FIRST_AFTER(items, count, field, key)                                                   \
     pt_first_after(items, count, sizeof *(items), offsetof(__typeof__(*(items)), field), key)
-
-#endif

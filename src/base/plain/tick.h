@@ -2,8 +2,7 @@
  * the ticks that were due and did not come. Any layer may include this header: it needs nothing but
  * libc's headers.
  */
-#ifndef PT_BASE_PLAIN_TICK_H
-#define PT_BASE_PLAIN_TICK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -36,5 +35,3 @@ static inline int64_t pt_dropped_ns(int64_t period_ns, int64_t due_ns, int64_t s
     const int64_t beside_ns = since_ns - period_ns;
     return period_ns > 0 && due_ns > period_ns + late_ns && beside_ns > 0 ? beside_ns : 0;
 }
-
-#endif

@@ -10,8 +10,7 @@
  * function that has the code: what was inlined into it is it. An image that lies at several places
  * is one; its addresses are those it was linked to, where they are known.
  */
-#ifndef PT_DCPI_COUNTS_H
-#define PT_DCPI_COUNTS_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -80,5 +79,3 @@ uint32_t *pt_counts_rank(const pt_counts *counts, pt_counts_level level, uint32_
                          const bool *in_image, size_t *ret_count);
 
 uint32_t pt_counts_image_of(const pt_counts *counts, pt_counts_level level, size_t row);
-
-#endif

@@ -1,7 +1,6 @@
 /* dcpi.h: what the commands that stand in for DCPI's tools share: which events, images and
  * procedures, and the counts of them. */
-#ifndef PT_DCPI_DCPI_H
-#define PT_DCPI_DCPI_H
+#pragma once
 
 #include "cmd/cmd.h"
 #include "cmd/shape.h"
@@ -68,5 +67,3 @@ int pt_dcpi_images(const pt_cmd_context *context, const pt_dcpi_settings *settin
 
 /* Writes the rows in that form. */
 void pt_dcpi_show(pt_cmd_context *context, pt_shape shape, const pt_counts_table *table);
-
-#endif

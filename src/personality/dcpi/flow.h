@@ -16,8 +16,7 @@
  * blocks of a class with enough samples is the estimate: that block is assumed not to have stalled.
  * The estimate is an upper bound. A better one needs events of the hardware.
  */
-#ifndef PT_DCPI_FLOW_H
-#define PT_DCPI_FLOW_H
+#pragma once
 
 #include "personality/dcpi/procedures.h"
 
@@ -86,5 +85,3 @@ char pt_flow_blame(const char *event);
  * of the columns; "?" when there is none. buf has room for event_count + 2. */
 void pt_flow_culprits(const pt_procedures *all, const pt_procedure *procedure, size_t instruction,
                       char *buf);
-
-#endif

@@ -1,7 +1,6 @@
 /* flow_command.h: the run of a command that shows procedures with their flow: dcpilist, dcpicalc,
  * dcpiwhatcg, dcpitopstalls. */
-#ifndef PT_DCPI_FLOW_COMMAND_H
-#define PT_DCPI_FLOW_COMMAND_H
+#pragma once
 
 #include "cmd/source.h"
 #include "personality/dcpi/dcpi.h"
@@ -35,5 +34,3 @@ typedef void pt_flow_show(pt_cmd_context *context, const pt_flow_report *report,
 int pt_dcpi_flow(pt_cmd_context *context, const pt_dcpi_settings *dcpi,
                  const pt_flow_settings *flow, const pt_code_settings *code, size_t limit,
                  pt_flow_show *show, const void *settings);
-
-#endif

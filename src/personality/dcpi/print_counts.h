@@ -1,7 +1,6 @@
 /* print_counts.h: counts by image, procedure or address as tables, in the layout of DCPI's tools: a
  * head with the events, a rule, then for each event its count and share, and what was counted. */
-#ifndef PT_DCPI_PRINT_COUNTS_H
-#define PT_DCPI_PRINT_COUNTS_H
+#pragma once
 
 #include "base/buf.h"
 #include "personality/dcpi/counts.h"
@@ -29,5 +28,3 @@ void pt_counts_head(pt_out *out, const pt_counts *counts);
 
 /* "[unknown]" for what has no name. */
 const char *pt_counts_name(const char *name);
-
-#endif

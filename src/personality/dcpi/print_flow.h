@@ -1,6 +1,5 @@
 /* print_flow.h: the reports of dcpicalc, dcpiwhatcg and dcpitopstalls, as text, JSON and CSV. */
-#ifndef PT_DCPI_PRINT_FLOW_H
-#define PT_DCPI_PRINT_FLOW_H
+#pragma once
 
 #include "base/buf.h"
 #include "personality/dcpi/flow.h"
@@ -25,5 +24,3 @@ void pt_flow_whole_json(pt_out *out, const pt_flow_report *report);
 void pt_flow_stalls_text(pt_out *out, const pt_look *look, const pt_flow_report *report);
 void pt_flow_stalls_csv(pt_out *out, const pt_flow_report *report);
 void pt_flow_stalls_json(pt_out *out, const pt_flow_report *report);
-
-#endif

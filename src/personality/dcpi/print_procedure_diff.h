@@ -1,6 +1,5 @@
 /* print_procedure_diff.h: a procedure in two sets, in the layout of dcpidiff. */
-#ifndef PT_DCPI_PRINT_PROCEDURE_DIFF_H
-#define PT_DCPI_PRINT_PROCEDURE_DIFF_H
+#pragma once
 
 #include "base/buf.h"
 #include "personality/dcpi/procedure_diff.h"
@@ -11,5 +10,3 @@ void pt_procedure_diff_text(pt_out *out, const pt_look *look, const pt_procedure
 /* head: the line of column names first. */
 void pt_procedure_diff_csv(pt_out *out, const pt_procedure *procedure,
                            const pt_procedure_diff *diff, bool head);
-
-#endif

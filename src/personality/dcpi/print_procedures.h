@@ -1,6 +1,5 @@
 /* print_procedures.h: procedures with their counts, by instruction or by source line. */
-#ifndef PT_DCPI_PRINT_PROCEDURES_H
-#define PT_DCPI_PRINT_PROCEDURES_H
+#pragma once
 
 #include "personality/dcpi/print_flow.h"
 
@@ -17,5 +16,3 @@ typedef struct pt_procedure_list {
  * estimates them. Rows that are left out are one line, "...". */
 void pt_procedure_list_text(pt_out *out, const pt_look *look, const pt_procedure_list *list);
 void pt_procedure_list_json(pt_out *out, const pt_procedure_list *list);
-
-#endif

@@ -1,6 +1,5 @@
 /* print_set_stats.h: how counts vary from run to run, in the layout of dcpistats. */
-#ifndef PT_DCPI_PRINT_SET_STATS_H
-#define PT_DCPI_PRINT_SET_STATS_H
+#pragma once
 
 #include "base/buf.h"
 #include "personality/dcpi/set_stats.h"
@@ -17,5 +16,3 @@ typedef struct pt_set_table {
 void pt_set_stats_text(pt_out *out, const pt_look *look, const pt_set_table *table);
 void pt_set_stats_csv(pt_out *out, const pt_set_table *table);
 void pt_set_stats_json(pt_out *out, const pt_set_table *table);
-
-#endif

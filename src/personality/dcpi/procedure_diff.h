@@ -1,7 +1,6 @@
 /* procedure_diff.h: one procedure in two sets of profiles: by basic block where its code is the
  * same in both, else by source line. */
-#ifndef PT_DCPI_PROCEDURE_DIFF_H
-#define PT_DCPI_PROCEDURE_DIFF_H
+#pragma once
 
 #include "personality/dcpi/flow.h"
 
@@ -32,5 +31,3 @@ typedef struct pt_diff_side {
 pt_status pt_procedure_diff_init(pt_procedure_diff *ret_diff, const pt_diff_side sides[2],
                                  pt_compare what, double width, pt_error *reterr);
 void pt_procedure_diff_done(pt_procedure_diff *diff);
-
-#endif

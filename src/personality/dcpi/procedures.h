@@ -6,8 +6,7 @@
  * A procedure is a symbol of its image and has its addresses. A sample inside an instruction counts
  * for that instruction.
  */
-#ifndef PT_DCPI_PROCEDURES_H
-#define PT_DCPI_PROCEDURES_H
+#pragma once
 
 #include "base/regex.h"
 #include "personality/dcpi/counts.h"
@@ -58,5 +57,3 @@ static inline int64_t pt_procedure_value(const pt_procedures *all, const pt_proc
 {
     return p->value[i * all->counts->event_count + column];
 }
-
-#endif

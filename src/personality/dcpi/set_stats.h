@@ -7,8 +7,7 @@
  * range is (max - min) / sum. A run without samples of a name counts 0 in all of these. The
  * deviation is that of a sample of runs (n - 1).
  */
-#ifndef PT_DCPI_SET_STATS_H
-#define PT_DCPI_SET_STATS_H
+#pragma once
 
 #include "personality/dcpi/counts.h"
 
@@ -39,5 +38,3 @@ typedef struct pt_set {
 void pt_set_stats_init(pt_set_stats *ret_stats, const pt_set *sets, size_t set_count,
                        pt_counts_level level);
 void pt_set_stats_done(pt_set_stats *stats);
-
-#endif

@@ -1,7 +1,6 @@
 /* sets.h: several sets of profiles, each loaded and counted on its own: dcpistats, dcpidiff.
  */
-#ifndef PT_DCPI_SETS_H
-#define PT_DCPI_SETS_H
+#pragma once
 
 #include "personality/dcpi/dcpi.h"
 
@@ -31,5 +30,3 @@ void pt_dcpi_sets_done(pt_dcpi_sets *sets);
         .metavar = "FILE[,FILE...]", .help = "a set of profiles that are added up",                \
         .details = "Given once a set. Without it each profile among the arguments is a set."       \
     }
-
-#endif

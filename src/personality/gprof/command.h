@@ -1,6 +1,5 @@
 /* command.h: what the files of the gprof personality share. */
-#ifndef PT_GPROF_COMMAND_H
-#define PT_GPROF_COMMAND_H
+#pragma once
 
 #include "base/error.h"
 #include "base/grow.h"
@@ -54,5 +53,3 @@ int pt_gprof_run(pt_gprof_settings *s);
 /* "gprof: ..." on standard error. */
 void pt_gprof_say(const pt_gprof_settings *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-
-#endif

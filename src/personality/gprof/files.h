@@ -1,6 +1,5 @@
 /* files.h: files beside program and profile that gprof's options name. */
-#ifndef PT_GPROF_FILES_H
-#define PT_GPROF_FILES_H
+#pragma once
 
 #include "personality/gprof/command.h"
 
@@ -24,5 +23,3 @@ void pt_gprof_annotate(pt_gprof_settings *s, const pt_gprof *g, pt_out *out);
 
 /* --sum: gmon.sum here. */
 bool pt_gprof_write_sum(const pt_gprof_settings *s, const pt_profile *const *profiles);
-
-#endif

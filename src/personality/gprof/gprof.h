@@ -20,8 +20,7 @@
  *     render/gprof.h
  *     pt_gprof_done(&g);
  */
-#ifndef PT_GPROF_GPROF_H
-#define PT_GPROF_GPROF_H
+#pragma once
 
 #include "base/grow.h"
 #include "base/index.h"
@@ -272,5 +271,3 @@ const char **pt_gprof_placement(pt_gprof *g, bool by_file, size_t *ret_count);
 /* A stable sort of ids; compare(a, b) < 0 if a comes first. */
 typedef int pt_gprof_compare(const void *context, uint32_t a, uint32_t b);
 void pt_gprof_sort(uint32_t *ids, size_t count, pt_gprof_compare *compare, const void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* gprof_int.h: what the files that compute gprof's reports share. */
-#ifndef PT_GPROF_GPROF_INT_H
-#define PT_GPROF_GPROF_INT_H
+#pragma once
 
 #include "personality/gprof/gprof.h"
 
@@ -62,5 +61,3 @@ typedef struct {
     const uint8_t *bytes; /* NULL when they are not in the file */
 } pt_gprof_text;
 bool pt_gprof_find_text(const pt_gprof *g, pt_gprof_text *ret);
-
-#endif

@@ -3,8 +3,7 @@
  * The explanations behind the tables (without --brief) are in our own words. docs/gprof.md lists
  * what else differs.
  */
-#ifndef PT_GPROF_PRINT_H
-#define PT_GPROF_PRINT_H
+#pragma once
 
 #include "base/buf.h"
 #include "personality/gprof/gprof.h"
@@ -60,5 +59,3 @@ void pt_gprof_put_number(pt_out *out, const pt_gprof_symbol *symbol);
 void pt_gprof_begin_output(pt_out *out, pt_gprof_look *look);
 /* Its path, or the last part of that. */
 const char *pt_gprof_file_text(const pt_gprof_look *look, const pt_gprof *g, uint32_t file);
-
-#endif

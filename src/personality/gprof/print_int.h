@@ -1,6 +1,5 @@
 /* print_int.h: what the files of gprof's renderer share. */
-#ifndef PT_GPROF_PRINT_INT_H
-#define PT_GPROF_PRINT_INT_H
+#pragma once
 
 #include "personality/gprof/print.h"
 
@@ -25,5 +24,3 @@ static inline size_t pt_gprof_put_blanks(char *to, size_t count)
     memset(to, ' ', count);
     return count;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* addr2line.h: the answers of GNU addr2line -f -C [-i] for addresses in an image, made by
  * object/object.h. */
-#ifndef PT_PERL_ADDR2LINE_H
-#define PT_PERL_ADDR2LINE_H
+#pragma once
 
 #include "personality/perl/perl.h"
 
@@ -25,5 +24,3 @@ typedef void pt_perl_lines_sink(void *context, size_t index, const pt_perl_line 
  * address are given (-i), else the innermost. */
 void pt_perl_addr2line_ask(pt_perl_addr2line *tool, const uint64_t *addrs, size_t count,
                            bool inlines, pt_perl_lines_sink *sink, void *context);
-
-#endif

@@ -11,8 +11,7 @@
  * The rules are those of pprof 2.0 of gperftools as it behaves. Where the original leaves an order
  * to a hash table, pitot has the order of first appearance. Numbers are doubles, as in Perl.
  */
-#ifndef PT_PERL_PERL_H
-#define PT_PERL_PERL_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/grow.h"
@@ -341,5 +340,3 @@ int pt_perl_interact(pt_perl_session *session, double total);
 
 /* Prints to standard error, as the original: without the program's name. */
 void pt_perl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

@@ -1,7 +1,6 @@
 /* as_pprof.h: a profile as google/pprof has it in memory, so that everything after it can follow
  * pprof's rules to the letter. */
-#ifndef PT_PPROF_AS_PPROF_H
-#define PT_PPROF_AS_PPROF_H
+#pragma once
 
 #include "model/profile.h"
 
@@ -22,5 +21,3 @@ const pt_profile *pt_as_pprof(const pt_profile *profile);
  * "inuse_" before it. PT_ERR_USAGE with pprof's own message. (profile/index.go) */
 pt_status pt_pprof_event(const pt_profile *profile, const char *name, uint32_t *ret_event,
                          pt_error *reterr);
-
-#endif

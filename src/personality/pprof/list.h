@@ -13,8 +13,7 @@
  *
  * The profile is what the filters left, with names. -weblist is weblist.c.
  */
-#ifndef PT_PPROF_LIST_H
-#define PT_PPROF_LIST_H
+#pragma once
 
 #include "base/grow.h"
 #include "base/regex.h"
@@ -66,5 +65,3 @@ void pt_pprof_listing_done(pt_pprof_listing *listing);
 /* Makes the graph of a listing, with a node for each line or address. */
 pt_status pt_pprof_list_graph(pt_pprof_listing *listing, const pt_profile *profile,
                               const pt_pprof_list_request *request, pt_grain by, pt_error *reterr);
-
-#endif

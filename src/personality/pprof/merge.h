@@ -5,11 +5,8 @@
  *
  * Profiles of the same events are added up as they come; where events or units change, what was
  * added up so far is kept apart until the end. A single profile passes as it is. */
-#ifndef PT_PPROF_MERGE_H
-#define PT_PPROF_MERGE_H
+#pragma once
 
 #include "transform/merge.h"
 
 extern const pt_merge_rules pt_pprof_merge_rules;
-
-#endif

@@ -10,8 +10,7 @@
  *
  * The facts are those of google/pprof's internal/driver and of cmd/pprof in Go 1.23.
  */
-#ifndef PT_PPROF_PPROF_H
-#define PT_PPROF_PPROF_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/options.h"
@@ -150,5 +149,3 @@ pt_status pt_pprof_http(const pt_pprof_source *source, const pt_pprof_config *co
 
 /* The whole personality; args without the program's name. Returns the exit status. */
 int pt_pprof_main(const char *const *args, size_t count);
-
-#endif

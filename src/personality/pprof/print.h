@@ -3,8 +3,7 @@
  * The rules are those of google/pprof: internal/report/report.go, internal/measurement and
  * profile/profile.go. Texts are padded by characters, not bytes, as Go does.
  */
-#ifndef PT_PPROF_PRINT_H
-#define PT_PPROF_PRINT_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/regex.h"
@@ -40,5 +39,3 @@ void pt_pprof_callgrind(pt_out *out, const pt_graph_report *report, const pt_gra
 /* -topproto: the graph's nodes as a profile of two events, cum and flat; one reference. */
 pt_status pt_pprof_top_profile(const pt_graph_report *report, const pt_graph *graph,
                                const pt_profile **ret_profile, pt_error *reterr);
-
-#endif

@@ -1,7 +1,6 @@
 /* print_labels.h: the labels of a sample as pprof groups them: for each key all its
  * texts, or all its numbers, in order. */
-#ifndef PT_PPROF_PRINT_LABELS_H
-#define PT_PPROF_PRINT_LABELS_H
+#pragma once
 
 #include "base/buf.h"
 #include "model/profile.h"
@@ -19,5 +18,3 @@ pt_pprof_groups pt_pprof_group_labels(const pt_profile *p, uint32_t set, pt_labe
                                                   const void *context),
                                       const void *context);
 void pt_pprof_groups_done(pt_pprof_groups *groups);
-
-#endif

@@ -1,6 +1,5 @@
 /* print_list.h: Go pprof's -list and -disasm, to the byte. */
-#ifndef PT_PPROF_PRINT_LIST_H
-#define PT_PPROF_PRINT_LIST_H
+#pragma once
 
 #include "personality/pprof/list.h"
 #include "personality/pprof/print.h"
@@ -10,5 +9,3 @@ void pt_pprof_list_text(pt_out *out, const pt_graph_report *report,
                         const pt_pprof_listing *listing);
 void pt_pprof_disasm_text(pt_out *out, const pt_graph_report *report,
                           const pt_pprof_listing *listing);
-
-#endif

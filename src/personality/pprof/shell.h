@@ -3,8 +3,7 @@
  *   shell.c         the loop; a line -> assignment, macro, or command with its arguments
  *   set.c           options by name
  */
-#ifndef PT_PPROF_SHELL_H
-#define PT_PPROF_SHELL_H
+#pragma once
 
 #include "personality/pprof/pprof.h"
 
@@ -25,5 +24,3 @@ char *pt_pprof_options_text(const pt_pprof_config *config, const pt_profile *pro
 void pt_pprof_each_option(void (*each)(void *context, const char *name), void *context);
 /* NULL if there is no such option. */
 const char *pt_pprof_option_help(const char *name);
-
-#endif
