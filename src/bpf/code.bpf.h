@@ -58,19 +58,20 @@ static inline bool meet_code(pt_bpf_cpu *c, uint64_t addr, uint32_t check)
     c->code.end = PT_BPF_CODE_END;
     c->code.code = addr;
     c->code.check = check;
+    c->code.language = c->language;
     return true;
 }
 
 /* Appends a frame that executes the code at addr, and meets the code. marks: PT_BPF_FRAME_ENTRY,
- * PT_BPF_FRAME_HELD. check: of the code, in 64 bits. False: there is no room, or no code can be
- * there. */
-static inline bool append_code_frame(pt_bpf_cpu *c, uint64_t addr, uint64_t marks, uint64_t check,
+ * PT_BPF_FRAME_HELD. check: of the code, in 32 bits; 0: a text of it lies in a page that is not in
+ * memory, so that nothing is copied, and the frame has no name. False: there is no room, or no code
+ * can be there. */
+static inline bool append_code_frame(pt_bpf_cpu *c, uint64_t addr, uint64_t marks, uint32_t check,
                                      int32_t line)
 {
-    const uint32_t short_check = pt_interp_short_check(check);
     if (PT_BPF_FRAME_CODE(addr) != addr) return false;
-    c->is_code_new = meet_code(c, addr, short_check);
-    return append_frame(c, addr | marks, (uint64_t)short_check << 32 | ((uint32_t)line + 1));
+    c->is_code_new = check != 0 && meet_code(c, addr, check);
+    return append_frame(c, addr | marks, (uint64_t)check << 32 | ((uint32_t)line + 1));
 }
 
 /* Copies the beginning of an object of `wanted` bytes to a part of the code's record: name, file or

@@ -241,8 +241,8 @@ typedef struct pt_bpf_code {
     uint32_t generation, count;
     uint8_t end; /* PT_BPF_CODE_END */
     uint8_t unused[3];
-    uint32_t check, unused_too;
-    uint64_t code; /* its address */
+    uint32_t check, language; /* language: PT_BPF_PYTHON, ... */
+    uint64_t code;            /* its address */
     union {
         pt_python_code python;
         pt_php_function php;

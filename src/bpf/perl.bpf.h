@@ -70,16 +70,16 @@ static inline bool step_perl(pt_bpf_cpu *c)
         step = next_perl_frame(walk, &frame, &is_frame);
     const bool has_code = is_frame && frame.kind != PT_PERL_EMPTY;
     const bool fits = step == PT_INTERP_FRAME_READ &&
-                      (!has_code || (fetch_perl_code(&walk->layout, walk, &frame, code) &&
-                                     check_perl_code(walk, code, &check)));
+                      (!has_code || fetch_perl_code(&walk->layout, walk, &frame, code));
     if (!fits) {
         if (is_first && step != PT_INTERP_END) c->stack.frame_count = PT_BPF_FRAMES_BAD;
         return false;
     }
     if (!is_frame) return true;
     if (!has_code) return append_frame(c, PT_BPF_FRAME_ENTRY, 0);
+    const bool is_checked = check_perl_code(walk, code, &check);
     return append_code_frame(c, pt_perl_key(&frame, code), frame.is_entry ? PT_BPF_FRAME_ENTRY : 0,
-                             check, code->line);
+                             is_checked ? pt_interp_short_check(check) : 0, code->line);
 }
 
 #endif

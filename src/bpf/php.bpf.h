@@ -68,15 +68,15 @@ static inline bool step_php(pt_bpf_cpu *c)
     pt_interp_step step = PT_INTERP_FRAME_READ;
     for (int i = 0; i < FRAMES_MAX && step == PT_INTERP_FRAME_READ && frame.function == 0; i++)
         step = next_php_frame(walk, &frame);
-    const bool fits = step == PT_INTERP_FRAME_READ &&
-                      (frame.function == 0 ||
-                       (fetch_php_function(&walk->layout, walk, frame.function, function) &&
-                        check_php_function(walk, function, &check)));
+    const bool fits =
+        step == PT_INTERP_FRAME_READ &&
+        (frame.function == 0 || fetch_php_function(&walk->layout, walk, frame.function, function));
     if (!fits) {
         if (is_first && step != PT_INTERP_END) c->stack.frame_count = PT_BPF_FRAMES_BAD;
         return false;
     }
     if (frame.function == 0) return true;
+    const bool is_checked = check_php_function(walk, function, &check);
     const bool is_held = is_first && walk->frame_register == frame.addr;
     const bool has_instruction =
         is_held && pt_php_has_instruction(function, walk->instruction_register);
@@ -86,7 +86,7 @@ static inline bool step_php(pt_bpf_cpu *c)
     const uint64_t addr = function->kind == PT_PHP_INTERNAL ? frame.function : function->first;
     const uint64_t marks =
         (frame.is_entry ? PT_BPF_FRAME_ENTRY : 0) | (is_held ? PT_BPF_FRAME_HELD : 0);
-    return append_code_frame(c, addr, marks, check, line);
+    return append_code_frame(c, addr, marks, is_checked ? pt_interp_short_check(check) : 0, line);
 }
 
 #endif

@@ -56,28 +56,24 @@ static inline bool begin_python(pt_bpf_cpu *c, const pt_bpf_interp *interp, uint
 }
 
 /* The bytes of a str, header included. 0: unreadable. */
-static inline uint64_t bytes_of_text(pt_bpf_python_walk *walk, uint64_t text)
+static inline uint64_t size_of_text(pt_bpf_python_walk *walk, uint64_t text)
 {
-    enum { LENGTH = 16, STATE = 32 };
-    if (!fetch_object(walk, text)) return 0;
-    const uint8_t state = byte_at(walk->bytes, STATE);
-    const bool is_ascii = (state >> 6 & 1) != 0;
-    return (is_ascii ? walk->layout.text_ascii : walk->layout.text_compact) +
-           word_at(walk->bytes, LENGTH) * (state >> 2 & 7);
+    return fetch_object(walk, text) ? start_of_text(walk) + bytes_of_text(walk) : 0;
 }
 
 /* Completes the copy of the new code object. */
 static inline void copy_python_code(pt_bpf_cpu *c)
 {
-    enum { LENGTH = 16, CONTENT = 32 };
     pt_bpf_python_walk *const walk = &c->python;
     pt_bpf_code *const code = &c->code;
     code->python = walk->code;
-    uint64_t bytes = bytes_of_text(walk, code->python.name);
+    uint64_t bytes = size_of_text(walk, code->python.name);
     COPY_OBJECT(code, name, code->python.name, bytes);
-    bytes = bytes_of_text(walk, code->python.file);
+    bytes = size_of_text(walk, code->python.file);
     COPY_OBJECT(code, file, code->python.file, bytes);
-    bytes = fetch_object(walk, code->python.lines) ? CONTENT + word_at(walk->bytes, LENGTH) : 0;
+    bytes = fetch_object(walk, code->python.lines)
+                ? PYTHON_BYTES_START + word_at(walk->bytes, PYTHON_LENGTH)
+                : 0;
     COPY_OBJECT(code, more, code->python.lines, bytes);
 }
 
@@ -98,11 +94,11 @@ static inline bool step_python(pt_bpf_cpu *c)
             if (is_first) c->stack.frame_count = PT_BPF_FRAMES_BAD;
             return false;
         }
-        if (!check_code(walk, &walk->code, &check)) check = 0; /* user space will not find it */
-        c->is_code_new = check != 0 && meet_code(c, frame.code, check);
+        if (!check_code(walk, &walk->code, &check)) check = 0;
     }
-    return append_frame(c, frame.code | (frame.is_entry ? PT_BPF_FRAME_ENTRY : 0),
-                        (uint64_t)check << 32 | (uint32_t)(frame.place + 1));
+    const uint64_t marks = frame.is_entry ? PT_BPF_FRAME_ENTRY : 0;
+    if (frame.code == 0) return append_frame(c, marks, 0);
+    return append_code_frame(c, frame.code, marks, check, frame.place);
 }
 
 #endif

@@ -119,8 +119,7 @@ static inline bool step_ruby(pt_bpf_cpu *c)
         step = next_ruby_frame(walk, frame);
     const bool fits =
         step == PT_INTERP_FRAME_READ &&
-        (frame->body == 0 || (fetch_ruby_code(&walk->layout, walk, frame->body, &walk->code) &&
-                              check_ruby_code(&walk->layout, walk, &walk->code, &check)));
+        (frame->body == 0 || fetch_ruby_code(&walk->layout, walk, frame->body, &walk->code));
     if (!fits) {
         if (is_first && step != PT_INTERP_END) c->stack.frame_count = PT_BPF_FRAMES_BAD;
         return false;
@@ -128,8 +127,10 @@ static inline bool step_ruby(pt_bpf_cpu *c)
     if (frame->body == 0) return true;
     walk->owner = fetch_ruby_owner(walk, frame->env);
     const int32_t line = fetch_ruby_line(&walk->layout, walk, &walk->code, frame->pc);
+    const bool is_checked = check_ruby_code(&walk->layout, walk, &walk->code, &check);
     return append_code_frame(c, pt_ruby_key(frame, walk->owner) & ~(UINT64_C(7) << 61),
-                             frame->is_entry ? PT_BPF_FRAME_ENTRY : 0, check, line);
+                             frame->is_entry ? PT_BPF_FRAME_ENTRY : 0,
+                             is_checked ? pt_interp_short_check(check) : 0, line);
 }
 
 #endif

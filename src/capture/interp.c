@@ -284,6 +284,7 @@ void pt_named_learn(pt_named *named, pt_proc *proc, const pt_bpf_code *copy)
     const uint32_t row = find_code(named, &code);
     const bool is_known = row != PT_NONE && named->code.items[row].function != PT_NONE;
     if (is_known || language_of(&proc->interp) == NULL ||
+        copy->language != proc->interp.facts.language || /* it maps another interpreter by now */
         (row == PT_NONE && !has_room(named, proc)))
         return;
     if (!read_code(named, proc, copy, &code)) return;
@@ -317,12 +318,15 @@ static uint64_t word_of(uint32_t number, int32_t place)
     return PT_INTERP_FRAME | (uint64_t)number << 32 | ((uint32_t)place + 1);
 }
 
-/* Notes whether the first frames of the process were as the layout says. */
+/* Notes whether the first frames of the process were as the layout says. A frame whose texts were
+ * unreadable tells neither. */
 static void note_first(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked)
 {
     pt_proc_interp *const interp = &proc->interp;
     if (walked->frame_count != PT_BPF_FRAMES_BAD) {
-        interp->right = 1;
+        const uint64_t *const first = walked->pcs + walked->count;
+        if (PT_BPF_FRAME_CODE(first[0]) == 0 || PT_BPF_FRAME_CHECK(first[1]) != 0)
+            interp->right = 1;
         return;
     }
     const pt_interp_language *const row = language_of(interp);

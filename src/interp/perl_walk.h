@@ -295,10 +295,10 @@ static inline bool sum_perl_name(perl_memory *memory, uint64_t text, uint64_t *s
     return true;
 }
 
-/* Adds the first words of a terminated text. */
+/* Adds the words of a terminated text: names of files that differ at their ends only are usual. */
 static inline bool sum_perl_text(perl_memory *memory, uint64_t text, uint64_t *sum)
 {
-    enum { PERL_SUM_WORDS_MAX = 8 };
+    enum { PERL_SUM_WORDS_MAX = 64 }; /* as many as the kernel's copy has */
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
     uint64_t word = ones;
     add_perl_word(sum, text);

@@ -16,6 +16,13 @@
 
 #include "interp/python.h"
 
+enum {
+    PYTHON_LENGTH = 16,
+    PYTHON_TEXT_STATE = 32,
+    PYTHON_BYTES_START = 32,
+    PYTHON_HEAD_BYTES = 72, /* that are read of a str or a bytes object at once */
+};
+
 static inline uint64_t word_at(const uint64_t *bytes, uint64_t offset)
 {
     return bytes[offset / 8 & 31];
@@ -133,26 +140,42 @@ static inline uint64_t first_bytes(uint64_t word, uint64_t bytes)
 /* Reads the beginning of an object. Small ones may lie at the end of readable memory. */
 static inline bool fetch_object(python_walking *walk, uint64_t addr)
 {
-    enum { USUAL = 72, LEAST = 48 };
-    return addr % 8 == 0 && (fetch_bytes(walk, addr, USUAL) || fetch_bytes(walk, addr, LEAST));
+    enum { LEAST = 48 };
+    return addr % 8 == 0 &&
+           (fetch_bytes(walk, addr, PYTHON_HEAD_BYTES) || fetch_bytes(walk, addr, LEAST));
 }
 
-/* A sum over a text or a bytes object: its length, the first 16 bytes of its content, the last 16.
- * It begins at `content`. */
-static inline bool sum_object(python_walking *walk, uint64_t object, uint64_t content,
-                              uint64_t *sum)
+/* Of the str in the walk's bytes: where its characters begin. */
+static inline uint64_t start_of_text(const python_walking *walk)
 {
-    enum { LENGTH = 16, PART = 16 };
+    const bool is_ascii = (byte_at(walk->bytes, PYTHON_TEXT_STATE) >> 6 & 1) != 0;
+    return is_ascii ? layout_of(walk)->text_ascii : layout_of(walk)->text_compact;
+}
+
+/* The bytes of its characters, of which each has 1, 2 or 4. */
+static inline uint64_t bytes_of_text(const python_walking *walk)
+{
+    const uint64_t length = word_at(walk->bytes, PYTHON_LENGTH);
+    return length < UINT32_MAX ? length * (byte_at(walk->bytes, PYTHON_TEXT_STATE) >> 2 & 7) : 0;
+}
+
+/* Adds to a sum an object that is in the walk's bytes: its address, its length, the first 16 bytes
+ * of its content, the last 16. The content has `length` bytes from `start` on. */
+static inline bool sum_content(python_walking *walk, uint64_t object, uint64_t start,
+                               uint64_t length, uint64_t *sum)
+{
+    enum { PART = 16 };
     const uint64_t one = UINT64_C(0x9e3779b97f4a7c15), two = UINT64_C(0xbf58476d1ce4e5b9);
-    if (!fetch_object(walk, object)) return false;
-    const uint64_t length = word_at(walk->bytes, LENGTH);
-    uint64_t total = *sum * one + object;
+    uint64_t total = *sum * one + object, first = start;
+    if (start + PART > PYTHON_HEAD_BYTES && length > 0) {
+        if (!fetch_bytes(walk, object + start, length > 8 ? PART : 8)) return false;
+        first = 0;
+    }
     total = total * one + length;
-    total = total * two + first_bytes(word_at(walk->bytes, content), length);
-    total =
-        total * two + first_bytes(word_at(walk->bytes, content + 8), length > 8 ? length - 8 : 0);
+    total = total * two + first_bytes(word_at(walk->bytes, first), length);
+    total = total * two + first_bytes(word_at(walk->bytes, first + 8), length > 8 ? length - 8 : 0);
     if (length > PART && length < UINT32_MAX) {
-        if (!fetch_bytes(walk, object + content + length - PART, PART)) return false;
+        if (!fetch_bytes(walk, object + start + length - PART, PART)) return false;
         total = total * one + word_at(walk->bytes, 0);
         total = total * two + word_at(walk->bytes, 8);
     }
@@ -160,15 +183,21 @@ static inline bool sum_object(python_walking *walk, uint64_t object, uint64_t co
     return true;
 }
 
+static inline bool sum_text(python_walking *walk, uint64_t text, uint64_t *sum)
+{
+    return fetch_object(walk, text) &&
+           sum_content(walk, text, start_of_text(walk), bytes_of_text(walk), sum);
+}
+
 /* A number that tells apart code objects that lie at one address one after the other: a sum over
  * what can be read at once of name, file and line table. */
 static inline bool check_code(python_walking *walk, const pt_python_code *code, uint32_t *ret_check)
 {
-    enum { BYTES_FIRST = 32 };
     uint64_t sum = (uint32_t)code->first_line;
-    const uint64_t text = layout_of(walk)->text_ascii;
-    if (!sum_object(walk, code->name, text, &sum) || !sum_object(walk, code->file, text, &sum) ||
-        !sum_object(walk, code->lines, BYTES_FIRST, &sum))
+    if (!sum_text(walk, code->name, &sum) || !sum_text(walk, code->file, &sum) ||
+        !fetch_object(walk, code->lines) ||
+        !sum_content(walk, code->lines, PYTHON_BYTES_START, word_at(walk->bytes, PYTHON_LENGTH),
+                     &sum))
         return false;
     *ret_check = (uint32_t)(sum >> 32) ^ (uint32_t)sum;
     return true;

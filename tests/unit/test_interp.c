@@ -258,6 +258,45 @@ static void test_texts(void **state)
     }
 }
 
+/* The check of a code object whose name and file are this text. */
+static uint32_t check_of(const pt_python_layout *layout, unsigned unit, bool is_ascii,
+                         const uint32_t *characters, size_t length)
+{
+    const uint64_t code = IMAGE_ADDR + 0x8000, text = IMAGE_ADDR + 0x2000, lines = text + 0x800;
+    image *const m = calloc(1, sizeof *m);
+    pt_python_code read;
+    uint32_t check = 0;
+    put(m, code + (layout->has_qualname ? layout->code_qualname : layout->code_name), text, 8);
+    put(m, code + layout->code_file, text, 8);
+    put(m, code + layout->code_lines, lines, 8);
+    put(m, text + 16, length, 8);
+    put(m, text + 32, unit << 2 | 1u << 5 | (is_ascii ? 1u << 6 : 0), 1);
+    for (size_t i = 0; i < length; i++)
+        put(m, text + (is_ascii ? layout->text_ascii : layout->text_compact) + i * unit,
+            characters[i], unit);
+    assert_true(pt_python_code_read(layout, read_image, m, code, &read, &check));
+    free(m);
+    return check;
+}
+
+/* Code whose names have other characters is other code, whatever the characters' size. */
+static void test_checks(void **state)
+{
+    enum { LONGEST = 40 };
+    static const size_t lengths[] = {1, 3, 8, 16, LONGEST};
+    static const unsigned units[] = {1, 1, 2, 4}; /* the first: ASCII */
+    for (unsigned minor = 8; minor <= 13; minor++)
+        for (size_t kind = 0; kind < 4; kind++)
+            for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+                const pt_python_layout *const layout = pt_python_layout_of(3, minor);
+                uint32_t text[LONGEST] = {'f'};
+                const uint32_t before = check_of(layout, units[kind], kind == 0, text, lengths[i]);
+                text[lengths[i] - 1]++;
+                assert_int_not_equal(check_of(layout, units[kind], kind == 0, text, lengths[i]),
+                                     before);
+            }
+}
+
 /* ---- random memory ---- */
 
 static void test_random_memory(void **state)
@@ -391,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_frames), cmocka_unit_test(test_texts),
         cmocka_unit_test(test_merge),  cmocka_unit_test(test_random_memory),
         cmocka_unit_test(test_split),  cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_checks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -218,7 +218,9 @@ static void subs_have_the_name_of_their_glob_or_their_own(void **state)
 {
     (void)state;
     image *const m = make_perl();
-    const uint64_t file = make_text(m, "/srv/app.pl"), package = make_package(m, "A::B");
+    const uint64_t file = make_text(m, "/srv/app.pl                                                "
+                                       "                                                    ");
+    const uint64_t package = make_package(m, "A::B");
     const uint64_t first = make_statement(m, 7, file), sub = make_sub(m, package, "f", true, first);
     pt_perl_frame frame = {.kind = PT_PERL_SUB, .sub = sub, .statement = first};
     pt_perl_code code;
@@ -229,6 +231,13 @@ static void subs_have_the_name_of_their_glob_or_their_own(void **state)
     assert_int_equal(code.first_line, 7);
     assert_true(pt_perl_check(read_image, m, &code, &before));
     memcpy(m->bytes + (file - BASE), "/srv/abc.pl", 11); /* another text at the same place */
+    assert_true(pt_perl_check(read_image, m, &code, &after));
+    assert_true(before != after);
+    /* Files in one long folder differ at the ends of their names only. */
+    memset(m->bytes + (file - BASE), 'd', 90);
+    memcpy(m->bytes + (file - BASE) + 90, "/a.pl", 6);
+    assert_true(pt_perl_check(read_image, m, &code, &before));
+    memcpy(m->bytes + (file - BASE) + 90, "/b.pl", 6);
     assert_true(pt_perl_check(read_image, m, &code, &after));
     assert_true(before != after);
     /* A package without a name, a sub without a glob. */

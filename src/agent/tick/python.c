@@ -63,6 +63,7 @@ static bool print_of(const reading *r, const pt_python_code *code, uint64_t *ret
     const uint64_t sum =
         word_at(name, LENGTH) * UINT64_C(0x9e3779b97f4a7c15) +
         word_at(name, HASH) * UINT64_C(0xbf58476d1ce4e5b9) + length * UINT64_C(0x94d049bb133111eb) +
+        word_at(file, HASH) * UINT64_C(0x9fb21c651e98df25) +
         word_at(file, TEXT) * UINT64_C(0xff51afd7ed558ccd) +
         word_at(end, 0) * UINT64_C(0xc4ceb9fe1a85ec53) + bytes * UINT64_C(0x2545f4914f6cdd1d) +
         word_at(lines, BYTES) * UINT64_C(0xd6e8feb86659fd93) +

@@ -1,0 +1,110 @@
+/* test_capture_interp.c: what the kernel's walker sends of interpreters' functions becomes names.
+ */
+#include "base_check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/interp.h"
+#include "capture/interp_language.h"
+#include "wire/journal.h"
+
+enum { CODE = 0x7000, CHECK = 0x55, LINE = 3 };
+
+static pt_builder *builder;
+static pt_named *named;
+
+static int begin(void **state)
+{
+    builder = pt_builder_new();
+    named = pt_named_new(builder);
+    return 0;
+}
+
+static int end(void **state)
+{
+    pt_named_free(named);
+    pt_builder_free(builder);
+    return 0;
+}
+
+/* A process whose interpreter has its evaluator at 0x1000. */
+static pt_proc process_of(uint32_t language)
+{
+    pt_proc proc = {.pid = 1, .start = 1, .has_exited = true};
+    proc.interp.facts.language = language;
+    proc.interp.language = pt_interp_languages[language]->language;
+    proc.interp.evaluator = (pt_interp_evaluator){.low = {0x1000}, .limit = {0x2000}};
+    return proc;
+}
+
+/* A file's code in PHP, whose name needs no text. */
+static pt_bpf_code main_of_php(void)
+{
+    return (pt_bpf_code){.language = PT_BPF_PHP,
+                         .code = CODE,
+                         .check = CHECK,
+                         .php = {.kind = PT_PHP_USER, .first = CODE}};
+}
+
+/* A stack with the evaluator as its only pc, and one frame. */
+static pt_bpf_stack *stack_of(uint64_t addr, uint32_t check)
+{
+    pt_bpf_stack *const stack = pt_alloc(1, sizeof *stack);
+    stack->count = stack->frame_count = 1;
+    stack->pcs[0] = 0x1800;
+    stack->pcs[1] = addr | PT_BPF_FRAME_ENTRY;
+    stack->pcs[2] = (uint64_t)check << 32 | (LINE + 1);
+    return stack;
+}
+
+/* The name of the stack's innermost function. */
+static const char *name_of_first(pt_proc *proc, const pt_bpf_stack *stack)
+{
+    PT_FREE pt_named_chain *chain = pt_alloc(1, sizeof *chain);
+    pt_function function;
+    uint8_t language;
+    pt_named_join(named, proc, stack, stack->count, true, 100, chain);
+    assert_int_equal(chain->count, 2);
+    pt_named_line(named, chain->words[0], &function, &language);
+    assert_int_equal(language, proc->interp.language);
+    return pt_builder_get_text(builder, (pt_string_id){function.name});
+}
+
+static void a_copy_is_of_the_language_that_it_was_made_in(void **state)
+{
+    const pt_bpf_code copy = main_of_php();
+    PT_FREE pt_bpf_stack *stack = stack_of(CODE, CHECK);
+    pt_proc php = process_of(PT_BPF_PHP), perl = process_of(PT_BPF_PERL);
+    perl.start = 2;
+    pt_named_learn(named, &php, &copy);
+    pt_named_learn(named, &perl, &copy); /* the process maps a Perl below the PHP by now */
+    assert_string_equal(name_of_first(&php, stack), "{main}");
+    assert_string_equal(name_of_first(&perl, stack), "[Perl code]");
+}
+
+/* Without a check the frame has no name, and tells nothing of the layout. */
+static void frames_whose_texts_are_unreadable_are_code_of_the_language(void **state)
+{
+    const pt_bpf_code copy = main_of_php();
+    PT_FREE pt_bpf_stack *unreadable = stack_of(CODE, 0), *readable = stack_of(CODE, CHECK);
+    pt_proc php = process_of(PT_BPF_PHP);
+    for (int i = 0; i < 100; i++)
+        assert_string_equal(name_of_first(&php, unreadable), "[PHP code]");
+    assert_int_equal(php.interp.right, 0);
+    assert_int_equal(php.interp.wrong, 0);
+    pt_named_learn(named, &php, &copy);
+    assert_string_equal(name_of_first(&php, readable), "{main}");
+    assert_int_equal(php.interp.right, 1);
+    assert_string_equal(pt_named_refused(named), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_copy_is_of_the_language_that_it_was_made_in, begin, end),
+        cmocka_unit_test_setup_teardown(frames_whose_texts_are_unreadable_are_code_of_the_language,
+                                        begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
