@@ -19,6 +19,7 @@ static void read_code(const pt_python_layout *layout, memory *m, const pt_python
     size_t text_bytes = 0;
     if (!read_memory(m, frame->code, object, sizeof object)) return;
     pt_python_code_at(layout, object, &code);
+    pt_python_is_hidden(layout, read_memory, m, frame->code, &code);
     read_memory(m, code.name, head, sizeof head);
     if (pt_python_text(layout, read_memory, m, code.name, head[1], text, sizeof text, &text_bytes))
         check(text_bytes <= sizeof text);
@@ -42,8 +43,9 @@ static void walk_frames(const pt_python_layout *layout, memory *m)
         check(++frames <= FRAMES_MAX && frame.place >= -1);
         read_code(layout, m, &frame);
     }
-    /* A frame, a code object, two objects' heads twice, and a text in pieces. */
-    check(m->reads <= 2 + FRAMES_MAX * (1 + 1 + 2 * 2 + TEXT_BYTES));
+    /* A frame, a code object and two of its words, two objects' heads twice, and a text in pieces.
+     */
+    check(m->reads <= 2 + FRAMES_MAX * (1 + 1 + 2 + 2 * 2 + TEXT_BYTES));
 }
 
 static void join_chains(const uint8_t *data, size_t size)
@@ -79,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0) return 0;
     memory m = {.bytes = data + 1, .size = size - 1};
-    const pt_python_layout *const layout = pt_python_layout_of(3, 8 + data[0] % 6);
+    const pt_python_layout *const layout = pt_python_layout_of(3, 8 + data[0] % 7);
     walk_frames(layout, &m);
     for (unsigned kind = PT_PYTHON_LINES_LNOTAB; kind <= PT_PYTHON_LINES_LOCATIONS; kind++)
         for (int32_t place = -1; place < 64; place += 13)

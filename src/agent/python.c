@@ -35,6 +35,8 @@ static pt_python_refusal judge_image(const pt_language_image *in, pt_python_buil
                        pt_language_symbol(in->image, "PyCode_Type", &python.code_type) &&
                        pt_language_symbol(in->image, "PyUnicode_Type", &python.text_type) &&
                        pt_language_symbol(in->image, "PyBytes_Type", &python.bytes_type);
+    build->has_told =
+        build->has_types && pt_maps_peek(python.runtime, build->told, sizeof build->told);
     return pt_python_judge(build);
 }
 

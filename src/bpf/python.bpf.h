@@ -94,6 +94,10 @@ static inline bool step_python(pt_bpf_cpu *c)
             if (is_first) c->stack.frame_count = PT_BPF_FRAMES_BAD;
             return false;
         }
+        if (is_code_hidden(walk, frame.code, &walk->code)) {
+            if (!frame.is_entry) return true;
+            return append_frame(c, PT_BPF_FRAME_ENTRY, 0);
+        }
         if (!check_code(walk, &walk->code, &check)) check = 0;
     }
     const uint64_t marks = frame.is_entry ? PT_BPF_FRAME_ENTRY : 0;

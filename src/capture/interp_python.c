@@ -44,6 +44,9 @@ static void read_python(const pt_elf *elf, const char *path, pt_interp_image *im
                              .is_debug = wanted[DEBUG].addr != 0,
                              .has_types = wanted[CODE].addr != 0 && wanted[TEXT].addr != 0 &&
                                           wanted[BYTES].addr != 0};
+    const uint8_t *const told = pt_interp_bytes_at(elf, wanted[RUNTIME].addr, sizeof build.told);
+    build.has_told = told != NULL;
+    if (told != NULL) memcpy(build.told, told, sizeof build.told);
     build.has_version = find_version(elf, &wanted[VERSION], path, &build);
     const pt_python_refusal refusal = pt_python_judge(&build);
     if (refusal != PT_PYTHON_READABLE) {

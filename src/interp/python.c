@@ -14,9 +14,8 @@
 #define SINCE_3_12                                                                                 \
     .owner_shim = 3, .has_qualname = true, .points_to_instruction = true,                          \
     .lines = PT_PYTHON_LINES_LOCATIONS, .frame_back = 0x08, .frame_code = 0x00,                    \
-    .frame_place = 0x38, .frame_boundary = 0x46, .code_first_line = 0x44, .code_file = 0x70,       \
-    .code_name = 0x78, .code_qualname = 0x80, .code_lines = 0x88, .text_ascii = 40,                \
-    .text_compact = 56
+    .frame_place = 0x38, .code_first_line = 0x44, .code_file = 0x70, .code_name = 0x78,            \
+    .code_qualname = 0x80, .code_lines = 0x88, .text_ascii = 40, .text_compact = 56
 
 static const pt_python_layout layouts[] = {
     {.minor = 8,
@@ -65,13 +64,25 @@ static const pt_python_layout layouts[] = {
      .finalizing = 0x18,
      .state_frame = 0x38,
      .cframe_frame = 0,
+     .frame_boundary = 0x46,
      .code_instructions = 0xc0,
      SINCE_3_12},
     {.minor = 13,
      .key = 0x870,
      .finalizing = 0x260,
      .state_frame = 0x48,
+     .frame_boundary = 0x46,
      .code_instructions = 0xc8,
+     .code_traceable = 0xb8,
+     SINCE_3_12},
+    {.minor = 14,
+     .code_tag = 1,
+     .key = 0x920,
+     .finalizing = 0x310,
+     .state_frame = 0x48,
+     .frame_boundary = 0x4a,
+     .code_instructions = 0xd0,
+     .code_traceable = 0xc0,
      SINCE_3_12},
 };
 
@@ -127,6 +138,13 @@ bool pt_python_code_read(const pt_python_layout *layout, pt_interp_read *read, v
 {
     pt_python_walk walk = {.layout = layout, .read = read, .arg = arg};
     return fetch_code(&walk, addr, ret_code) && check_code(&walk, ret_code, ret_check);
+}
+
+bool pt_python_is_hidden(const pt_python_layout *layout, pt_interp_read *read, void *arg,
+                         uint64_t addr, const pt_python_code *code)
+{
+    pt_python_walk walk = {.layout = layout, .read = read, .arg = arg};
+    return is_code_hidden(&walk, addr, code);
 }
 
 static uint64_t head_word(const uint8_t *head, unsigned offset)

@@ -5,7 +5,7 @@
  *                       |- code object: names, file, line table     pt_python_code_at
  *                       `- place in its instructions                pt_python_line
  *
- * CPython 3.8 to 3.13 with the interpreter lock, built for 64-bit machines. Each version has a
+ * CPython 3.8 to 3.14 with the interpreter lock, built for 64-bit machines. Each version has a
  * row of offsets; a version without a row is refused. The memory may hold anything: a walk ends
  * after the requested number of frames, and all reads go through the callback.
  *
@@ -23,8 +23,9 @@
 /* The layout of CPython's structs in one version: offsets in bytes. */
 typedef struct pt_python_layout {
     uint8_t minor;       /* of 3.minor */
-    uint8_t owner_shim;  /* value of the owner field of a shim, a frame that only marks an
+    uint8_t owner_shim;  /* least value of the owner field of a shim, a frame that only marks an
                             evaluator's entry; 0: no shims */
+    uint8_t code_tag;    /* bits of a frame's reference to its code that are not of the address */
     bool has_cframe;     /* the thread state points to a cframe, which points to the frame */
     bool is_entry_field; /* `boundary` is a flag of each frame: the evaluator was called for it */
     bool has_qualname;
@@ -37,6 +38,7 @@ typedef struct pt_python_layout {
     uint16_t state_frame, cframe_frame;
     uint16_t frame_back, frame_code, frame_place, frame_boundary;
     uint16_t code_first_line, code_file, code_name, code_qualname, code_lines, code_instructions;
+    uint16_t code_traceable; /* the first instruction that is shown to users; 0: all are */
     /* The characters of an ASCII str and of any other compact str. */
     uint16_t text_ascii, text_compact;
 } pt_python_layout;
@@ -51,6 +53,9 @@ const pt_python_layout *pt_python_layout_of(unsigned major, unsigned minor);
  * "libpython3.11.so.1.0". False: the name has none. */
 bool pt_python_version_of_name(const char *path, unsigned *ret_major, unsigned *ret_minor);
 
+/* Words at the beginning of _PyRuntime: since 3.13 CPython tells debuggers its layout there. */
+enum { PT_PYTHON_TOLD_WORDS = 81 };
+
 /* The facts of a CPython that its file shows. */
 typedef struct {
     bool has_version;
@@ -59,6 +64,8 @@ typedef struct {
     /* It exports a function that only builds without the interpreter lock, or debug builds, have.
      */
     bool is_unlocked, is_debug;
+    bool has_told; /* `told` was read */
+    uint64_t told[PT_PYTHON_TOLD_WORDS];
 } pt_python_build;
 
 #define PT_PYTHON_UNLOCKED_MARK "_Py_MergeZeroLocalRefcount"
@@ -141,6 +148,11 @@ void pt_python_code_at(const pt_python_layout *layout, const void *object,
  * address one after the other. False: unreadable. */
 bool pt_python_code_read(const pt_python_layout *layout, pt_interp_read *read, void *arg,
                          uint64_t addr, pt_python_code *ret_code, uint32_t *ret_check);
+
+/* Is it code that CPython shows to nobody? Since 3.13 a frame of such code stands between a call of
+ * a class and its __init__. addr: of the object that has the fields `code`. */
+bool pt_python_is_hidden(const pt_python_layout *layout, pt_interp_read *read, void *arg,
+                         uint64_t addr, const pt_python_code *code);
 
 /* Copies a str as UTF-8, cut between two characters at cap bytes, not terminated. text: the
  * str's address; type: PyUnicode_Type's. False: the object is not a str, or is unreadable;

@@ -86,8 +86,8 @@ static inline pt_python_step read_frame(python_walking *walk, pt_python_frame *r
     const uint64_t *const frame = walk->bytes;
     const uint8_t boundary = byte_at(frame, layout->frame_boundary);
     walk->next = word_at(frame, layout->frame_back);
-    *ret_is_shim = layout->owner_shim != 0 && boundary == layout->owner_shim;
-    ret->code = word_at(frame, layout->frame_code);
+    *ret_is_shim = layout->owner_shim != 0 && boundary >= layout->owner_shim;
+    ret->code = word_at(frame, layout->frame_code) & ~(uint64_t)layout->code_tag;
     ret->place = place_of(layout, frame, ret->code);
     ret->is_entry = layout->owner_shim == 0 && (!layout->is_entry_field || boundary != 0);
     return PT_PYTHON_FRAME;
@@ -209,6 +209,17 @@ static inline bool fetch_code(python_walking *walk, uint64_t addr, pt_python_cod
     if (addr % 8 != 0 || !fetch_bytes(walk, addr, PT_PYTHON_CODE_BYTES)) return false;
     *ret_code = code_at(layout_of(walk), walk->bytes);
     return true;
+}
+
+/* See pt_python_is_hidden: no instruction is shown. The only such code of CPython's own has one
+ * text as its name and its file, so other code is not asked for its instructions. */
+static inline bool is_code_hidden(python_walking *walk, uint64_t addr, const pt_python_code *code)
+{
+    enum { INSTRUCTIONS = 16 };
+    const uint64_t offset = layout_of(walk)->code_traceable;
+    uint64_t first = 0, count = 0;
+    return offset != 0 && code->name == code->file && fetch_word(walk, addr + offset, &first) &&
+           fetch_word(walk, addr + INSTRUCTIONS, &count) && (uint32_t)first >= (uint32_t)count;
 }
 
 #endif

@@ -34,7 +34,7 @@ static const runtime runtimes[] = {
     {"Python",
      {"python3", "libpython3", "python2", "libpython2"},
      "_PyEval_EvalFrameDefault",
-     "pitot record --engine=preload names it (3.8 to 3.13), and sudo pitot record --engine=bpf -p "
+     "pitot record --engine=preload names it (3.8 to 3.14), and sudo pitot record --engine=bpf -p "
      "PID while it runs"},
     {"Ruby",
      {"ruby", "libruby"},

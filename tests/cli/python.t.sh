@@ -4,14 +4,14 @@
 [ "$PITOT_SANITIZED" = 0 ] || skip_all 'the library is not loaded into sanitized runs'
 tests=$PITOT_ROOT/tests/cli
 
-# What there is of 3.8 to 3.13: the system's, and those of pyenv.
+# What there is of 3.8 to 3.14: the system's, and those of pyenv.
 home=$(getent passwd "$(id -u)" | cut -d: -f6)
 pythons=()
 for python in /usr/bin/python3 "${PYENV_ROOT:-$home/.pyenv}"/versions/3.*/bin/python3; do
-    [ -x "$python" ] && "$python" -c 'import sys; sys.exit(not (3, 8) <= sys.version_info[:2] <= (3, 13))' &&
+    [ -x "$python" ] && "$python" -c 'import sys; sys.exit(not (3, 8) <= sys.version_info[:2] <= (3, 14))' &&
         pythons+=("$python")
 done
-[ "${#pythons[@]}" -gt 0 ] || skip_all 'there is no Python 3.8 to 3.13'
+[ "${#pythons[@]}" -gt 0 ] || skip_all 'there is no Python 3.8 to 3.14'
 python=${pythons[0]}
 
 # The only runs that a table of versions has: each version that is here once.
@@ -301,7 +301,7 @@ expect_equal 'the library where perf events were asked for' "$(pitot info asked.
 
 it 'a version that is not known, and one that lies about itself, are refused with a line, and do no harm'
 if needs cc; then
-    for version in 0x030e00f0 0x030b00f0 0x030800f0; do
+    for version in 0x030f00f0 0x030e00f0 0x030b00f0 0x030800f0; do
         cat >fake.c <<'C'
 #include <pthread.h>
 #include <string.h>

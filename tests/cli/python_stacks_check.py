@@ -14,7 +14,8 @@ seen = set()
 
 
 def is_python(frame):
-    return frame['file'].endswith('.py') or frame['file'].startswith('<')
+    """__init__ is the file of code that CPython shows to nobody."""
+    return frame['file'].endswith('.py') or frame['file'].startswith('<') or frame['file'] == '__init__'
 
 
 def name_of(frame):

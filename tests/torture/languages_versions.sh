@@ -69,3 +69,9 @@ for suite in bullseye trixie; do
         done
     done
 done
+
+for engine in preload bpf; do
+    it "sid: each frame of python 3.14, by $engine"
+    make_language_root sid python3.14 || continue
+    check_known sid $engine python python3.14 python_stacks.py expected.json 20
+done

@@ -417,9 +417,11 @@ static void mappings_that_were_given_back_are_used_again_when_nobody_reads_them(
 
 /* ---- Python ---- */
 
-/* Random words, half of them the addresses of others; a quarter of the objects are code. */
+/* Random words, half of them the addresses of others; a quarter of the objects are code, some of
+ * which has one text as its name and its file. */
 static void fill_python_memory(uint64_t *seed, uint64_t code_type)
 {
+    enum { FILE_BEFORE = 16 }; /* bytes from a code object's file to its name since 3.11 */
     for (size_t i = 0; i < MEMORY_BYTES; i += 8) {
         const uint64_t random = next_random(seed);
         const uint64_t word = i % 64 == 8 && random % 4 != 0    ? code_type
@@ -428,6 +430,8 @@ static void fill_python_memory(uint64_t *seed, uint64_t code_type)
                                   ? random
                                   : MEMORY_ADDR + random / 8 % (MEMORY_BYTES / 64) * 64;
         memcpy(interp_memory + i, &word, sizeof word);
+        if (i % 64 == 0 && i >= FILE_BEFORE && random % 4 == 1)
+            memcpy(interp_memory + i, interp_memory + i - FILE_BEFORE, sizeof word);
     }
 }
 
@@ -456,42 +460,61 @@ static bool copies_new_code(const pt_python_code *code)
     return copy->name_from.bytes > 0 || copy->more_from.bytes > 0;
 }
 
+/* Reads the next frame and its code. Code that is shown to nobody is none, with an entry mark. Is
+ * the frame part of the stack? */
+static bool next_python_frame(pt_python_walk *walk, pt_python_frame *frame, pt_python_code *code,
+                              uint32_t *check)
+{
+    *code = (pt_python_code){.type = 0};
+    *check = 0;
+    assert_int_equal(pt_python_walk_next(walk, frame), PT_PYTHON_FRAME);
+    if (frame->code == 0) return true;
+    if (!pt_python_code_read(walk->layout, read_for_user_space, NULL, frame->code, code, check))
+        *check = 0;
+    if (!pt_python_is_hidden(walk->layout, read_for_user_space, NULL, frame->code, code))
+        return true;
+    *check = 0;
+    frame->code = 0;
+    frame->place = -1;
+    return frame->is_entry;
+}
+
 static void frames_of_python_are_those_that_user_space_reads(void **state)
 {
     enum { THREAD = MEMORY_ADDR + 0x400, CODE_TYPE = 0x12345678 };
-    uint64_t seed = 1, compared = 0, sent = 0;
+    uint64_t seed = 1, compared = 0, sent = 0, hidden = 0;
     cpu = pt_alloc(1, sizeof *cpu);
     for (unsigned round = 0; round < 3000; round++) {
-        const pt_python_layout *const layout = pt_python_layout_of(3, 8 + round % 6);
+        const pt_python_layout *const layout = pt_python_layout_of(3, 8 + round % 7);
         fill_python_memory(&seed, CODE_TYPE);
         cpu->python.layout = *layout;
         cpu->python.code_type = CODE_TYPE;
         cpu->stack.count = round % PT_BPF_DEPTH_MAX;
         cpu->stack.frame_count = 0;
         pt_python_walk walk;
-        pt_python_frame frame;
         const pt_python_step begun = pt_python_walk_begin(&walk, layout, read_for_user_space, NULL,
                                                           THREAD, 2 * PT_BPF_FRAMES_MAX);
         assert_int_equal(begin_frames(&cpu->python, THREAD, 2 * PT_BPF_FRAMES_MAX), begun);
         if (begun != PT_PYTHON_FRAME) continue;
         for (int i = 0; i < PT_BPF_FRAMES_MAX && step_python(cpu); i++) {
-            const uint64_t *const two = cpu->stack.pcs + cpu->stack.count + 2 * (size_t)i;
-            pt_python_code code = {.type = 0};
-            uint32_t check = 0;
-            assert_int_equal(pt_python_walk_next(&walk, &frame), PT_PYTHON_FRAME);
+            pt_python_frame frame;
+            pt_python_code code;
+            uint32_t check;
+            const bool is_in_stack = next_python_frame(&walk, &frame, &code, &check);
+            hidden += frame.code == 0 && code.name != 0;
+            if (!is_in_stack) continue;
+            const uint64_t *const two =
+                cpu->stack.pcs + cpu->stack.count + 2 * (size_t)(cpu->stack.frame_count - 1);
             assert_int_equal(PT_BPF_FRAME_CODE(two[0]), frame.code);
             assert_int_equal((two[0] & PT_BPF_FRAME_ENTRY) != 0, frame.is_entry);
             assert_int_equal(PT_BPF_FRAME_PLACE(two[1]), frame.place);
-            if (frame.code != 0 &&
-                !pt_python_code_read(layout, read_for_user_space, NULL, frame.code, &code, &check))
-                check = 0;
             assert_int_equal(PT_BPF_FRAME_CHECK(two[1]), check);
             sent += copies_new_code(&code);
             compared++;
         }
     }
     free(cpu);
-    assert_true(compared > 1000 && sent > 100);
+    assert_true(compared > 1000 && sent > 100 && hidden > 5);
 }
 
 /* ---- PHP ---- */

@@ -99,7 +99,7 @@ static void test_version_of_name(void **state)
     check_version("/usr/bin/pythonic", 0);
     check_version("/python3.11/app", 0);
     assert_null(pt_python_layout_of(3, 7));
-    assert_null(pt_python_layout_of(3, 14));
+    assert_null(pt_python_layout_of(3, 15));
     assert_null(pt_python_layout_of(2, 8));
 }
 
@@ -132,7 +132,7 @@ static void put_frame(image *m, const pt_python_layout *layout, uint64_t at, uin
                       uint64_t code, int place, bool is_entry)
 {
     put(m, at + layout->frame_back, back, 8);
-    put(m, at + layout->frame_code, code, 8);
+    put(m, at + layout->frame_code, code | layout->code_tag, 8);
     if (layout->points_to_instruction)
         put(m, at + layout->frame_place, code + layout->code_instructions + (uint64_t)place, 8);
     else
@@ -214,8 +214,137 @@ static void check_frames(unsigned minor)
 
 static void test_frames(void **state)
 {
-    for (unsigned minor = 8; minor <= 13; minor++)
+    for (unsigned minor = 8; minor <= 14; minor++)
         check_frames(minor);
+}
+
+/* ---- code ---- */
+
+/* Code whose first shown instruction lies behind its end, as _Py_InitCleanup has it; other code
+ * with the same fields; and code of a version before. */
+static void check_hidden(unsigned minor, bool is_told)
+{
+    enum { INSTRUCTIONS = 16 };
+    const pt_python_layout *const layout = pt_python_layout_of(3, minor);
+    const uint64_t at = IMAGE_ADDR + 0x1000, text = IMAGE_ADDR + 0x2000;
+    image *const m = calloc(1, sizeof *m);
+    const pt_python_code code = {.name = text, .file = text, .first_line = 4};
+    put(m, at + INSTRUCTIONS, 3, 8);
+    put(m, at + layout->code_traceable, 4, 4);
+    assert_int_equal(pt_python_is_hidden(layout, read_image, m, at, &code), is_told);
+    put(m, at + INSTRUCTIONS, 5, 8);
+    assert_false(pt_python_is_hidden(layout, read_image, m, at, &code));
+    assert_false(pt_python_is_hidden(layout, read_image, m, IMAGE_ADDR + IMAGE_BYTES, &code));
+    free(m);
+}
+
+static void test_hidden(void **state)
+{
+    check_hidden(12, false);
+    check_hidden(13, true);
+    check_hidden(14, true);
+}
+
+/* The words at the beginning of _PyRuntime, as Debian's 3.14.10 has them. */
+static void test_told(void **state)
+{
+    static const uint64_t told[PT_PYTHON_TOLD_WORDS] = {0x7970677562656478,
+                                                        0x30e0af0,
+                                                        0,
+                                                        0x4d4c8,
+                                                        784,
+                                                        808,
+                                                        0x37248,
+                                                        7280,
+                                                        7272,
+                                                        7344,
+                                                        7360,
+                                                        7408,
+                                                        7688,
+                                                        7672,
+                                                        7680,
+                                                        16,
+                                                        7784,
+                                                        0,
+                                                        7800,
+                                                        7792,
+                                                        7992,
+                                                        0,
+                                                        832,
+                                                        0,
+                                                        8,
+                                                        16,
+                                                        72,
+                                                        152,
+                                                        160,
+                                                        232,
+                                                        32,
+                                                        88,
+                                                        8,
+                                                        0,
+                                                        56,
+                                                        80,
+                                                        74,
+                                                        64,
+                                                        0,
+                                                        216,
+                                                        112,
+                                                        120,
+                                                        128,
+                                                        136,
+                                                        68,
+                                                        52,
+                                                        96,
+                                                        104,
+                                                        208,
+                                                        0,
+                                                        16,
+                                                        8,
+                                                        416,
+                                                        24,
+                                                        88,
+                                                        168,
+                                                        40,
+                                                        32,
+                                                        16,
+                                                        40,
+                                                        24,
+                                                        16,
+                                                        200,
+                                                        24,
+                                                        40,
+                                                        32,
+                                                        48,
+                                                        32,
+                                                        40,
+                                                        24,
+                                                        16,
+                                                        32,
+                                                        16,
+                                                        24,
+                                                        40,
+                                                        16,
+                                                        32,
+                                                        64,
+                                                        32,
+                                                        16,
+                                                        40};
+    pt_python_build build = {.has_version = true, .major = 3, .minor = 14, .has_types = true};
+    assert_int_equal(pt_python_judge(&build), PT_PYTHON_LIES);
+    build.has_told = true;
+    assert_int_equal(pt_python_judge(&build), PT_PYTHON_LIES);
+    memcpy(build.told, told, sizeof told);
+    assert_int_equal(pt_python_judge(&build), PT_PYTHON_READABLE);
+    build.told[26] += 8; /* the frame of a thread's state */
+    assert_int_equal(pt_python_judge(&build), PT_PYTHON_LIES);
+    build.told[26] -= 8;
+    build.minor = 13; /* has them at other places */
+    assert_int_equal(pt_python_judge(&build), PT_PYTHON_LIES);
+    build.told[2] = 1; /* without the lock */
+    assert_int_equal(pt_python_judge(&build), PT_PYTHON_UNLOCKED);
+    build.minor = 12; /* tells nothing */
+    build.has_told = false;
+    assert_int_equal(pt_python_judge(&build), PT_PYTHON_READABLE);
 }
 
 /* ---- texts ---- */
@@ -247,7 +376,7 @@ static void test_texts(void **state)
 {
     static const uint16_t wide[] = {0x436, 0x20ac, 'x', 0xd800};
     static const uint32_t wider[] = {0x1f40d, 'y'};
-    for (unsigned minor = 8; minor <= 13; minor++) {
+    for (unsigned minor = 8; minor <= 14; minor++) {
         const pt_python_layout *const layout = pt_python_layout_of(3, minor);
         check_text(layout, 1, true, "A.meth.<locals>.<lambda>", 24, "A.meth.<locals>.<lambda>", 64);
         check_text(layout, 1, true, "abcdef", 6, "abc", 3);
@@ -304,7 +433,7 @@ static void test_random_memory(void **state)
     uint64_t seed = 1;
     image *const m = calloc(1, sizeof *m);
     for (unsigned round = 0; round < 600; round++) {
-        const pt_python_layout *const layout = pt_python_layout_of(3, 8 + round % 6);
+        const pt_python_layout *const layout = pt_python_layout_of(3, 8 + round % 7);
         for (size_t i = 0; i < IMAGE_BYTES; i += 8) {
             const uint64_t random = next_random(&seed);
             put(m, IMAGE_ADDR + i,
@@ -408,7 +537,7 @@ static void check_reason(pt_python_build build, const char *expected)
 
 static void test_refusals(void **state)
 {
-    const pt_python_build good = {.has_version = true, .major = 3, .minor = 13, .has_types = true};
+    const pt_python_build good = {.has_version = true, .major = 3, .minor = 12, .has_types = true};
     pt_python_build build = good;
     check_reason(build, "");
     build.has_types = false;
@@ -417,8 +546,8 @@ static void test_refusals(void **state)
     check_reason(build, "this Python is a debug build");
     build.is_unlocked = true;
     check_reason(build, "this Python is built without the interpreter lock");
-    build.minor = 14;
-    check_reason(build, "Python 3.14 is not known to this version of pitot");
+    build.minor = 15;
+    check_reason(build, "Python 3.15 is not known to this version of pitot");
     build.has_version = false;
     check_reason(build, "a Python whose version its file does not tell");
 }
@@ -427,7 +556,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),  cmocka_unit_test(test_version_of_name),
-        cmocka_unit_test(test_frames), cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_frames), cmocka_unit_test(test_hidden),
+        cmocka_unit_test(test_told),   cmocka_unit_test(test_texts),
         cmocka_unit_test(test_merge),  cmocka_unit_test(test_random_memory),
         cmocka_unit_test(test_split),  cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_checks),

@@ -37,6 +37,9 @@ bool pt_tick_python_peek(pt_tick_python_cache *cache, uint64_t addr, void *to, s
 
 /* ---- code objects ---- */
 
+/* The number of code that CPython shows to nobody. */
+#define HIDDEN UINT32_MAX
+
 static inline uint64_t word_at(const void *at, size_t offset)
 {
     uint64_t word;
@@ -150,7 +153,10 @@ static bool number_of(reading *r, const pt_tick_python_facts *facts, uint64_t ad
         return true;
     }
     slot->code = 0;
-    if (!take_content(r, facts, &code, ret_number)) return false;
+    if (pt_python_is_hidden(facts->layout, read_memory, r, addr, &code))
+        *ret_number = HIDDEN;
+    else if (!take_content(r, facts, &code, ret_number))
+        return false;
     *slot = (pt_tick_python_slot){.code = addr,
                                   .name = code.name,
                                   .file = code.file,
@@ -206,9 +212,11 @@ uint32_t pt_tick_python_frames(void *of_thread, const void *of_process,
         if (frame.code != 0 && is_innermost)
             pt_tick_note_look(PT_JOURNAL_LANGUAGE_PYTHON, is_right);
         if (!is_right) return count;
+        const bool is_hidden = number == HIDDEN;
+        if (is_hidden && !frame.is_entry) continue;
         frames->words[(frames->at + count++) & frames->mask] =
             PT_TICK_FRAME_WORD(number, frame.place) | (frame.is_entry ? PT_INTERP_ENTRY : 0) |
-            (frame.code == 0 ? PT_INTERP_EMPTY : 0);
+            (frame.code == 0 || is_hidden ? PT_INTERP_EMPTY : 0);
         r.memory.is_fresh = is_innermost = false;
     }
     if (step == PT_PYTHON_BAD_READ && count == 0)
