@@ -37,8 +37,7 @@ static bool read_layout(const pt_image *image, char why[PT_LANGUAGE_WHY_BYTES])
         memcpy((char *)&layout + pt_v8_symbols[i].offset, &value, sizeof value);
     }
     if (pt_v8_layout_is_known(&layout)) return true;
-    snprintf(why, PT_LANGUAGE_WHY_BYTES,
-             "this V8 keeps its objects in another way than the builds that pitot knows");
+    snprintf(why, PT_LANGUAGE_WHY_BYTES, PT_V8_UNKNOWN);
     return false;
 }
 
@@ -71,8 +70,8 @@ const pt_language pt_language_v8 = {
     .file = "node",
     .mark = PT_V8_MARK,
     .loaded = &loaded,
-    .missing = "names of JavaScript functions will be missing",
-    .lie = "this V8 keeps its objects in another way than its symbols say",
+    .missing = PT_V8_MISSING,
+    .lie = PT_V8_LIES,
     .wrong_looks = 100,
     .cache_bytes = sizeof(pt_tick_v8_cache),
     .attach = attach_v8,

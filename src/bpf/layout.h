@@ -25,6 +25,7 @@
 #include "interp/php.h"
 #include "interp/python.h"
 #include "interp/ruby.h"
+#include "interp/v8.h"
 #include "unwind/unwind.h"
 
 enum {
@@ -63,7 +64,15 @@ typedef struct pt_bpf_mapping {
     uint32_t unused;
 } pt_bpf_mapping;
 
-enum { PT_BPF_NO_LANGUAGE, PT_BPF_PYTHON, PT_BPF_PHP, PT_BPF_PERL, PT_BPF_RUBY, PT_BPF_LANGUAGES };
+enum {
+    PT_BPF_NO_LANGUAGE,
+    PT_BPF_PYTHON,
+    PT_BPF_PHP,
+    PT_BPF_PERL,
+    PT_BPF_RUBY,
+    PT_BPF_JAVASCRIPT,
+    PT_BPF_LANGUAGES
+};
 
 /* The interpreter of a process, whose frames are wanted. */
 typedef struct pt_bpf_interp {
@@ -72,7 +81,7 @@ typedef struct pt_bpf_interp {
                              unknown */
     uint64_t state;       /* address of _PyRuntime, executor_globals, PL_thr_key; of Ruby: where the
                              number of its module is, whose thread-local variables have the thread's
-                             context; or the address of the one context */
+                             context; or the address of the one context; of V8: of its file */
     union {
         struct {
             uint64_t code_type, text_type, bytes_type; /* addresses of PyCode_Type, ... */
@@ -90,6 +99,9 @@ typedef struct pt_bpf_interp {
             uint64_t object, string; /* addresses of rb_cObject, rb_cString; 0: unknown */
             pt_ruby_layout layout;
         } ruby;
+        struct {
+            pt_v8_layout layout;
+        } v8;
     };
 } pt_bpf_interp;
 
@@ -205,10 +217,11 @@ typedef struct pt_bpf_wait_settings {
 
 /* A frame of an interpreter. The first word: the address of its code (of CPython: the code object;
  * of PHP: the first instruction, or the function if it is written in C; of Perl: pt_perl_key; of
- * Ruby: pt_ruby_key); bit 62: it is the outermost of its run; bit 61: a register of the thread
- * holds the frame (PHP). The second word: the low half is 1 + the place (of all but CPython: the
- * line), the high half a number that tells apart code that lies at one address one after the other.
- * The address is 0 for an evaluator without frames.
+ * Ruby: pt_ruby_key; of V8: the shared function info); bit 62: it is the outermost of its run; bit
+ * 61: a register of the thread holds the frame (PHP). The second word: the low half is 1 + the
+ * place (of CPython: in the code; of V8: the number of its native frame; else the line), the high
+ * half a number that tells apart code that lies at one address one after the other. The address is
+ * 0 for an evaluator without frames.
  */
 #define PT_BPF_FRAME_ENTRY         (UINT64_C(1) << 62)
 #define PT_BPF_FRAME_HELD          (UINT64_C(1) << 61)
@@ -315,6 +328,23 @@ typedef struct pt_bpf_ruby_walk {
     uint64_t owner;
 } pt_bpf_ruby_walk;
 
+/* A native frame that has a function of V8. */
+typedef struct pt_bpf_v8_frame {
+    uint64_t function; /* the tagged address of its object */
+    uint32_t place;    /* the number of the frame's pc */
+    uint32_t unused;
+} pt_bpf_v8_frame;
+
+/* The state of a walk through V8's functions. */
+typedef struct pt_bpf_v8_walk {
+    pt_v8_layout layout;
+    uint32_t is_wanted;                  /* 1: note frames */
+    uint32_t count, next, unused;        /* of the frames */
+    uint64_t object[PT_V8_OBJECT_WORDS]; /* the beginning of an object */
+    pt_v8_key key;                       /* of the last function */
+    pt_bpf_v8_frame frames[PT_BPF_FRAMES_MAX];
+} pt_bpf_v8_walk;
+
 /* The state of a walk. */
 typedef struct pt_bpf_cpu {
     uint64_t pc, sp, fp;
@@ -335,6 +365,7 @@ typedef struct pt_bpf_cpu {
     pt_bpf_php_walk php;
     pt_bpf_perl_walk perl;
     pt_bpf_ruby_walk ruby;
+    pt_bpf_v8_walk v8;
     pt_bpf_stack stack;
     uint64_t process; /* a number for the process */
     uint64_t mm;      /* the address space of a thread that is switched away from */

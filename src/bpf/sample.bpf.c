@@ -93,6 +93,7 @@ static inline __attribute__((always_inline)) uint32_t read_text(void *to, uint32
 #include "bpf/php.bpf.h"
 #include "bpf/python.bpf.h"
 #include "bpf/ruby.bpf.h"
+#include "bpf/v8.bpf.h"
 
 __attribute__((noinline)) int pt_bpf_search_mapping(uint32_t cpu, uint64_t addr)
 {
@@ -126,6 +127,7 @@ __attribute__((noinline)) int pt_bpf_begin_frames(uint32_t cpu, uint32_t pid, ui
     case PT_BPF_PHP: return begin_php(c, interp);
     case PT_BPF_PERL: return begin_perl(c, interp, thread);
     case PT_BPF_RUBY: return begin_ruby(c, interp, thread);
+    case PT_BPF_JAVASCRIPT: return begin_v8(c, interp);
     default: return 0;
     }
 }
@@ -161,6 +163,12 @@ __attribute__((noinline)) int pt_bpf_step_ruby(uint32_t cpu)
     return c != NULL ? step_ruby(c) : 0;
 }
 
+__attribute__((noinline)) int pt_bpf_step_v8(uint32_t cpu)
+{
+    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
+    return c != NULL ? step_v8(c) : 0;
+}
+
 /* Reads a frame and appends it. 0: it was the last, or the memory does not fit. */
 __attribute__((noinline)) int pt_bpf_step_frame(uint32_t cpu)
 {
@@ -171,6 +179,7 @@ __attribute__((noinline)) int pt_bpf_step_frame(uint32_t cpu)
     case PT_BPF_PHP: return pt_bpf_step_php(cpu);
     case PT_BPF_PERL: return pt_bpf_step_perl(cpu);
     case PT_BPF_RUBY: return pt_bpf_step_ruby(cpu);
+    case PT_BPF_JAVASCRIPT: return pt_bpf_step_v8(cpu);
     default: return 0;
     }
 }
@@ -300,6 +309,7 @@ static inline bool walk_stack(void *context, pt_bpf_cpu *c, uint32_t pid,
 {
     c->php.frame_register = c->regs[PT_PHP_REG_FRAME];
     c->php.instruction_register = c->regs[PT_PHP_REG_INSTRUCTION];
+    c->v8.is_wanted = reads_frames && process->interp.language == PT_BPF_JAVASCRIPT;
     begin_walk(c, process);
     int end = PT_UNWIND_END_TRUNCATED;
     for (int i = 0; i < PT_BPF_DEPTH_MAX; i++) {

@@ -216,6 +216,21 @@ static inline pt_unwind_end step_by_slot(pt_bpf_cpu *c, pt_unwind_state *at,
     return step_rule(PT_MACHINE_HOST, at, &rule, c);
 }
 
+/* Notes the function of V8 that the frame has which a step by its frame pointer has left. */
+static inline void note_v8_frame(pt_bpf_cpu *c, uint64_t fp)
+{
+    uint64_t below[2] = {0, 0}, at = c->v8.count; /* the function, the context */
+    if (fp % WORD != 0 || !load_word(c, fp - 2 * WORD, &below[0]) ||
+        !load_word(c, fp - WORD, &below[1]) || !pt_v8_is_tagged(below[0]) ||
+        !pt_v8_is_tagged(below[1]))
+        return;
+    BARRIER(at);
+    if (at >= PT_BPF_FRAMES_MAX) return;
+    c->v8.frames[at].function = below[0];
+    c->v8.frames[at].place = c->stack.count - 1;
+    c->v8.count = (uint32_t)at + 1;
+}
+
 /* Steps one frame outwards and appends it. Returns GOING_ON, or why the walk ends. */
 static inline pt_unwind_end step_frame(pt_bpf_cpu *c)
 {
@@ -227,7 +242,8 @@ static inline pt_unwind_end step_frame(pt_bpf_cpu *c)
                           .is_fp_lost = c->is_fp_lost & 1,
                           .is_fp_walk = c->is_fp_walk & 1,
                           .is_unchecked = c->is_unchecked & 1};
-    const uint64_t pc = at.pc - at.is_return;
+    const uint64_t pc = at.pc - at.is_return, fp = at.fp, sp = at.sp;
+    const bool has_fp = !at.is_fp_lost;
     if (at.sp < c->low || at.sp > c->limit || at.sp % WORD != 0) return PT_UNWIND_END_BAD_READ;
     pt_unwind_slot *const kept = &c->slots[pc * UINT64_C(0x9e3779b97f4a7c15) >> 52];
     if (kept->pc != pc || kept->generation != c->generation) {
@@ -256,6 +272,11 @@ static inline pt_unwind_end step_frame(pt_bpf_cpu *c)
         c->is_fp_walk = at.is_fp_walk;
     }
     c->has_regs = false;
+    /* The step has read the return address above the frame pointer: it lies on the stack. The
+     * innermost frame has its function once the stack pointer is below. */
+    if (c->v8.is_wanted != 0 && has_fp && c->is_return && c->sp == fp + 2 * WORD && fp >= sp &&
+        fp - sp >= 2 * WORD)
+        note_v8_frame(c, fp);
     uint64_t count = c->stack.count;
     BARRIER(count);
     if (count >= PT_BPF_DEPTH_MAX) return PT_UNWIND_END_TRUNCATED;
@@ -276,6 +297,7 @@ static inline void begin_walk(pt_bpf_cpu *c, const pt_bpf_process *process)
     c->is_return = c->is_fp_lost = c->is_fp_walk = c->is_unchecked = false;
     c->has_regs = c->follows_fp = true;
     c->window_start = 1;
+    c->v8.count = 0;
     c->last.start = c->last.limit = 0;
     c->stack.pcs[0] = c->pc;
     c->stack.count = 1;

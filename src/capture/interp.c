@@ -26,8 +26,9 @@ typedef struct {
     uint32_t before;   /* the process's previous row, of a free row the next free one; 0: none */
     uint32_t function; /* PT_NONE: its names could not be read */
     pt_function content;
-    uint8_t language; /* PT_JOURNAL_LANGUAGE_X */
-    uint8_t form;     /* of the lines, as in pt_code_content */
+    uint8_t language;   /* PT_JOURNAL_LANGUAGE_X */
+    bool is_own_native; /* these two: as in pt_code_content; form: of the lines */
+    uint8_t form;
     uint32_t lines_bytes;
     uint8_t *lines; /* owned */
 } known_code;
@@ -78,10 +79,9 @@ uint64_t pt_named_gone(const pt_named *named)
 /* ---- the interpreter of a process ---- */
 
 const pt_interp_language *const pt_interp_languages[PT_BPF_LANGUAGES] = {
-    [PT_BPF_PYTHON] = &pt_interp_python,
-    [PT_BPF_PHP] = &pt_interp_php,
-    [PT_BPF_PERL] = &pt_interp_perl,
-    [PT_BPF_RUBY] = &pt_interp_ruby,
+    [PT_BPF_PYTHON] = &pt_interp_python, [PT_BPF_PHP] = &pt_interp_php,
+    [PT_BPF_PERL] = &pt_interp_perl,     [PT_BPF_RUBY] = &pt_interp_ruby,
+    [PT_BPF_JAVASCRIPT] = &pt_interp_v8,
 };
 
 static void move_evaluator(pt_interp_evaluator *evaluator, uint64_t bias)
@@ -194,9 +194,12 @@ static bool read_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy, k
     content.name_bytes = content.file_bytes = 0;
     content.lines = NULL;
     content.lines_bytes = content.form = 0;
+    content.first_line = 0;
+    content.is_own_native = false;
     known->language = proc->interp.language;
     if (!language_of(&proc->interp)->read_code(&r, known->addr, known->check, &content))
         return false;
+    known->is_own_native = content.is_own_native;
     const uint32_t text = pt_builder_string(named->builder, content.name, content.name_bytes).v;
     known->content =
         (pt_function){.name = text,
@@ -269,6 +272,8 @@ void pt_named_forget(pt_named *named, pt_proc *proc)
         row = before;
     }
     proc->last_code = proc->code_count = proc->lines_bytes = 0;
+    free(proc->source_lines);
+    proc->source_lines = NULL;
     if (named->freed <= FREED_MIN || named->freed <= named->code_of.count / 2) return;
     pt_index_done(&named->code_of);
     for (uint32_t row = 0; row < named->code.count; row++)
@@ -356,6 +361,28 @@ static uint32_t count_frames(const pt_proc_interp *interp, const pt_bpf_stack *w
     return is_own ? count : 0;
 }
 
+/* Puts the frames of a language whose stack is the native one behind their native frames. */
+static void join_by_place(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked,
+                          uint32_t native_count, uint32_t frame_count, uint32_t room,
+                          pt_named_chain *ret_chain)
+{
+    const uint64_t *frame = walked->pcs + walked->count;
+    const uint64_t *const end = frame + 2 * (size_t)frame_count;
+    uint32_t count = 0, i = 0;
+    for (; i < native_count && count < room; i++) {
+        ret_chain->words[count++] = walked->pcs[i];
+        if (frame == end || PT_BPF_FRAME_PLACE(frame[1]) != (int32_t)i) continue;
+        const uint32_t number =
+            number_of(named, proc, PT_BPF_FRAME_CODE(frame[0]), PT_BPF_FRAME_CHECK(frame[1]));
+        frame += 2;
+        if (named->code.items[number].is_own_native || count == room) continue;
+        ret_chain->words[count++] = word_of(number, 0);
+        ret_chain->has_frames = true;
+    }
+    ret_chain->count = count;
+    ret_chain->is_cut = i < native_count;
+}
+
 void pt_named_join(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked,
                    uint32_t native_count, bool is_whole, uint32_t room, pt_named_chain *ret_chain)
 {
@@ -364,6 +391,10 @@ void pt_named_join(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked,
     ret_chain->has_frames = false;
     ret_chain->is_certain = true;
     if (walked->frame_count != 0) note_first(named, proc, walked);
+    if (!pt_mapped_languages[proc->interp.language].is_counted) {
+        join_by_place(named, proc, walked, native_count, count, room, ret_chain);
+        return;
+    }
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t *const two = walked->pcs + walked->count + 2 * (size_t)i;
         const uint64_t addr = PT_BPF_FRAME_CODE(two[0]);

@@ -28,6 +28,7 @@ typedef struct {
     char name[PT_CODE_NAME_BYTES], file[PT_CODE_FILE_BYTES];
     size_t name_bytes, file_bytes;
     int32_t first_line;
+    bool is_own_native; /* its native frame is all that reports show (of V8: its own functions) */
     /* Of CPython: the line table, owned, at most PT_CODE_LINES_BYTES. NULL: frames have the first
      * line. */
     uint8_t *lines;
@@ -52,7 +53,8 @@ typedef struct {
     bool (*read_code)(pt_code_reading *r, uint64_t addr, uint32_t check, pt_code_content *ret);
 } pt_interp_language;
 
-extern const pt_interp_language pt_interp_python, pt_interp_php, pt_interp_perl, pt_interp_ruby;
+extern const pt_interp_language pt_interp_python, pt_interp_php, pt_interp_perl, pt_interp_ruby,
+    pt_interp_v8;
 
 /* By PT_BPF_PYTHON, ...; the first is NULL. */
 extern const pt_interp_language *const pt_interp_languages[PT_BPF_LANGUAGES];

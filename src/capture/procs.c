@@ -25,6 +25,7 @@ static void free_proc(pt_proc *proc)
     free(proc->map.items);
     free(proc->module.items);
     free(proc->replaced.items);
+    free(proc->source_lines);
     free(proc);
 }
 

@@ -83,6 +83,7 @@ typedef struct pt_proc {
     uint32_t last_code;         /* private to pt_named: last row of its code objects; 0: none */
     uint32_t code_count;        /* private to pt_named: its rows, */
     uint32_t lines_bytes;       /* and the bytes of their line tables */
+    pt_v8_lines *source_lines;  /* of its scripts, owned; NULL: none were counted */
     struct pt_proc *next;       /* of the same bucket */
 } pt_proc;
 

@@ -116,7 +116,7 @@ static const pt_option record_rows[] = {
          "kernel allows them, else, for a COMMAND, the library. An option that needs perf events "
          "takes them for every COMMAND. "
          "bpf is perf with a program in the kernel that walks the stacks there, up to 1,024 frames "
-         "(root, or CAP_BPF and CAP_PERFMON; libbpf); it sees the functions of Python, PHP, "
+         "(root, or CAP_BPF and CAP_PERFMON; libbpf); it sees the functions of Python, Node, PHP, "
          "Ruby and Perl. Where auto takes perf and bpf can be had, it takes bpf. "
          "perf always copies stacks, and sees no such functions. `pitot info` shows the engine of "
          "a recording and the reason."},
@@ -158,7 +158,7 @@ static const pt_option record_rows[] = {
          "time that they could run and another thread had their CPU, pitot top -e "
          "cpu+off-cpu the CPU time and the waits of each function beside each other. Needs "
          "root, or kernel.perf_event_paranoid of 1 or less. A thread that waits all the "
-         "while, and functions of Python, PHP, Ruby and Perl, are seen only where the kernel "
+         "while, and functions of Python, Node, PHP, Ruby and Perl, are seen only where the kernel "
          "allows a BPF program: root, or CAP_BPF and CAP_PERFMON."},
     {.name = "wakers",
      .type = PT_OPT_FLAG,
@@ -515,7 +515,7 @@ const pt_command pt_command_record = {
         "or Perl is recorded by pitot's library, with the functions of the language. So is every "
         "COMMAND where the kernel forbids perf events, and with --wall and --split. With options "
         "that need perf events, no functions of these languages are recorded; as root those of "
-        "Python, PHP, Ruby and Perl are.",
+        "Python, Node, PHP, Ruby and Perl are.",
     .examples = record_examples,
     .max_args = SIZE_MAX,
     .stops_at_argument = true,

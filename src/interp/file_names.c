@@ -4,6 +4,7 @@
 #include "interp/perl.h"
 #include "interp/php.h"
 #include "interp/ruby.h"
+#include "interp/v8.h"
 
 /* Begins the path's base name with the name, or with lib and the name? Returns the rest; NULL: no.
  */
@@ -53,4 +54,13 @@ bool pt_perl_is_file(const char *path)
     bool is_library;
     const char *const at = behind_name(path, "perl", &is_library);
     return at != NULL && is_version(at, is_library);
+}
+
+bool pt_v8_is_file(const char *path)
+{
+    bool is_library;
+    const char *at = behind_name(path, "node", &is_library);
+    if (at == NULL) return false;
+    if (!is_library && strncmp(at, "js", 2) == 0) at += 2;
+    return is_version(at, is_library);
 }

@@ -118,6 +118,33 @@ static bool is_string(const pt_v8_layout *l, uint16_t type)
 
 /* ---- functions ---- */
 
+typedef struct {
+    const memory *m;
+    uint64_t object[PT_V8_OBJECT_WORDS];
+} v8_memory;
+
+#define v8_object_of(heap) ((heap)->object)
+
+static bool fetch_v8(v8_memory *at, uint64_t addr, void *to, size_t bytes)
+{
+    return at->m->read(at->m->arg, addr, to, bytes);
+}
+
+#include "interp/v8_walk.h"
+
+bool pt_v8_check(const pt_v8_layout *layout, pt_interp_read *read, void *arg, uint64_t shared,
+                 uint64_t *ret_check)
+{
+    const memory m = {.layout = layout, .read = read, .arg = arg};
+    v8_memory at = {.m = &m};
+    pt_v8_key key;
+    if (!fetch_v8_key(layout, &at, shared, &key) || key.shared != shared ||
+        !is_v8_key(layout, &at, &key))
+        return false;
+    *ret_check = check_v8_key(&key);
+    return true;
+}
+
 uint64_t pt_v8_frame_function(const uint64_t below_fp[2])
 {
     /* Another kind of frame has a number in place of the context, which is behind the function. */
@@ -206,12 +233,21 @@ bool pt_v8_function_at(const pt_v8_layout *layout, pt_interp_read *read, void *a
                        uint64_t function, pt_v8_function *ret)
 {
     const memory m = {.layout = layout, .read = read, .arg = arg};
-    uint64_t shared, script, name, id;
+    uint64_t shared;
+    uint16_t type;
+    return type_of(&m, &function, &type) &&
+           read_field(&m, function, layout->function_shared, &shared) &&
+           pt_v8_shared_at(layout, read, arg, shared, ret);
+}
+
+bool pt_v8_shared_at(const pt_v8_layout *layout, pt_interp_read *read, void *arg, uint64_t shared,
+                     pt_v8_function *ret)
+{
+    const memory m = {.layout = layout, .read = read, .arg = arg};
+    uint64_t script, name, id;
     uint16_t type;
     *ret = (pt_v8_function){.start = -1, .end = -1};
-    if (!type_of(&m, &function, &type) ||
-        !read_field(&m, function, layout->function_shared, &shared) ||
-        !type_of(&m, &shared, &type) || type != layout->type_shared ||
+    if (!type_of(&m, &shared, &type) || type != layout->type_shared ||
         !read_field(&m, shared, layout->shared_name, &ret->name) ||
         !read_field(&m, shared, layout->shared_script, &ret->script))
         return false;
@@ -431,6 +467,21 @@ size_t pt_v8_path(char *name, size_t bytes)
         if (is_escape) i += 2;
     }
     return held;
+}
+
+bool pt_v8_names(const pt_v8_layout *layout, pt_interp_read *read, void *arg,
+                 const pt_v8_function *f, pt_v8_text_room *name, pt_v8_text_room *file)
+{
+    name->bytes = file->bytes = 0;
+    if (f->text != 0 &&
+        !pt_v8_text(layout, read, arg, f->text, name->text, name->cap, &name->bytes))
+        return false;
+    if (name->bytes == 0) name->bytes = pt_interp_put_text(name->text, name->cap, "(anonymous)");
+    if (!pt_v8_script_name(layout, read, arg, f->script, file->text, file->cap, &file->bytes))
+        return false;
+    file->bytes = file->bytes > 0 ? pt_v8_path(file->text, file->bytes)
+                                  : pt_interp_put_text(file->text, file->cap, "<anonymous>");
+    return true;
 }
 
 /* ---- lines ---- */

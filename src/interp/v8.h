@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* v8.h: the JavaScript function of a stack frame of V8, read from the process's memory by a
  * callback.
  *
@@ -52,6 +53,18 @@ extern const size_t pt_v8_symbol_count;
 /* A symbol that only programs with V8 and such symbols have. */
 #define PT_V8_MARK "v8dbg_class_Script__name__Object"
 
+/* A symbol of node, or a part of it, beside V8's. */
+#define PT_V8_NODE "_ZN4node5Start"
+
+/* The lines for the user: REASON: MISSING. */
+#define PT_V8_HIDDEN  "this V8 does not tell where its objects are (no v8dbg_ symbols)"
+#define PT_V8_UNKNOWN "this V8 keeps its objects in another way than the builds that pitot knows"
+#define PT_V8_LIES    "this V8 keeps its objects in another way than its symbols say"
+#define PT_V8_MISSING "names of JavaScript functions will be missing"
+
+/* Is it the name of a file that may have V8: node, or its library? */
+bool pt_v8_is_file(const char *path);
+
 /* Is a complete layout one that this reader knows how to use? */
 bool pt_v8_layout_is_known(const pt_v8_layout *layout);
 
@@ -64,6 +77,22 @@ typedef struct {
     int32_t id;         /* of the script: unique in a thread's V8 */
     int32_t start, end; /* positions in the script's source, in characters; -1: unknown */
 } pt_v8_function;
+
+/* What tells a shared function info apart from others that are at its address before or after it. A
+ * script's id is unique in a V8. */
+typedef struct pt_v8_key {
+    uint64_t shared;       /* its address: no part of the check */
+    uint64_t map;          /* of the object: no part of the check, either */
+    uint64_t name, script; /* the fields */
+    uint64_t id;           /* the script's, as V8 has it; of V8's own functions another word */
+} pt_v8_key;
+
+enum { PT_V8_OBJECT_WORDS = 8 }; /* room for the beginning of an object */
+
+/* Reads the key of the shared function info at `shared`, and computes a check over it. False:
+ * unreadable, or none is there. */
+bool pt_v8_check(const pt_v8_layout *layout, pt_interp_read *read, void *arg, uint64_t shared,
+                 uint64_t *ret_check);
 
 /* Can the word be the tagged address of an object? */
 static inline bool pt_v8_is_tagged(uint64_t word)
@@ -79,6 +108,10 @@ uint64_t pt_v8_frame_function(const uint64_t below_fp[2]);
 /* Reads a function. False: the memory does not match. */
 bool pt_v8_function_at(const pt_v8_layout *layout, pt_interp_read *read, void *arg,
                        uint64_t function, pt_v8_function *ret);
+
+/* The same of a shared function info. */
+bool pt_v8_shared_at(const pt_v8_layout *layout, pt_interp_read *read, void *arg, uint64_t shared,
+                     pt_v8_function *ret);
 
 /* True if the object `function` still is the function `known`. Reads the object, its shared
  * function info, positions and script. Inline, so that the compiler can inline the callback, too.
@@ -117,6 +150,17 @@ bool pt_v8_script_name(const pt_v8_layout *layout, pt_interp_read *read, void *a
 /* Makes a path of a "file:" URL, in place: without scheme, with %XX decoded. Returns its length. */
 size_t pt_v8_path(char *name, size_t bytes);
 
+/* Room for a text, which is not terminated. */
+typedef struct {
+    char *text;
+    size_t cap, bytes;
+} pt_v8_text_room;
+
+/* Copies name and file of a function that has a script, as reports show them. False: as pt_v8_text.
+ */
+bool pt_v8_names(const pt_v8_layout *layout, pt_interp_read *read, void *arg,
+                 const pt_v8_function *f, pt_v8_text_room *name, pt_v8_text_room *file);
+
 /* ---- lines ---- */
 
 /* A script's source as characters in a row. */
@@ -138,5 +182,29 @@ bool pt_v8_count_lines(const pt_v8_source *source, pt_interp_read *read, void *a
 /* The number of the first line of a script's source, counted from 0. */
 int32_t pt_v8_first_line(const pt_v8_layout *layout, pt_interp_read *read, void *arg,
                          uint64_t script);
+
+/* Lines of a source before a part of it, counted when functions behind it were met. */
+typedef struct {
+    uint64_t key; /* script's id, source's length and part; 0 = empty */
+    uint32_t lines;
+} pt_v8_part;
+
+enum { PT_V8_PARTS = 1024 };
+
+/* The lines that were counted; all zero is empty. */
+typedef struct {
+    pt_v8_part part[PT_V8_PARTS];
+    uint32_t budget; /* characters that may still be looked through */
+} pt_v8_lines;
+
+typedef struct {
+    pt_interp_read *read;
+    void *arg;
+} pt_v8_reader;
+
+/* The line of a function's beginning, as V8's own profiler has it; 0: the source is not there.
+ * source: reads the characters, which may be many. False: the budget is used up. */
+bool pt_v8_line_of(pt_v8_lines *lines, const pt_v8_layout *layout, const pt_v8_reader *objects,
+                   const pt_v8_reader *source, const pt_v8_function *f, int32_t *ret_line);
 
 #endif

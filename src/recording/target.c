@@ -110,7 +110,7 @@ static bool is_node(const char *path, const pt_elf *elf)
 {
     const char *const name = pt_base_name(path);
     return (strcmp(name, "node") == 0 || strcmp(name, "nodejs") == 0) &&
-           (has_symbol(elf, PT_V8_MARK) || has_symbol(elf, "_ZN4node5Start"));
+           (has_symbol(elf, PT_V8_MARK) || has_symbol(elf, PT_V8_NODE));
 }
 
 /* A program called php, php8.2 and the like, of the build that the library knows. */

@@ -4,6 +4,8 @@
  *      | starts: symbols, targets of calls, the entry point
  *      v
  *   functions by their code ---> followed: more starts, functions that never return ---> again
+ *
+ * V8's builtins are left out: they keep frame pointers, and their returns cannot be followed.
  */
 #include <elf.h>
 #include <string.h>
@@ -49,6 +51,7 @@ typedef struct {
     uint64_t *begins; /* start addresses of functions in gaps */
     uint32_t begin_count, begin_cap;
     uint32_t at;    /* index of a sorted function, while gaps are searched */
+    span builtins;  /* of V8; start 0: none */
     bool any;       /* there are functions in gaps */
     bool has_names; /* the file has a full symbol table */
     search_kind kind;
@@ -78,12 +81,22 @@ static void *grow_items(search *s, pt_scratch *memory, void *items, uint32_t *ca
     return room;
 }
 
-static void add_gap(search *s, uint64_t start, uint64_t limit)
+static void push_gap(search *s, uint64_t start, uint64_t limit)
 {
     if (limit <= start || s->is_full) return;
     if (s->gap_count == s->gap_cap)
         s->gaps = grow_items(s, &s->gaps_memory, s->gaps, &s->gap_cap, sizeof *s->gaps);
     if (!s->is_full) s->gaps[s->gap_count++] = (span){start, limit};
+}
+
+static void add_gap(search *s, uint64_t start, uint64_t limit)
+{
+    const span out = s->builtins;
+    if (start < out.limit && out.start < limit) {
+        push_gap(s, start, out.start);
+        start = out.limit;
+    }
+    push_gap(s, start, limit);
 }
 
 static void add_begin(search *s, uint64_t addr)
@@ -156,6 +169,31 @@ static const uint8_t *bytes_at(const pt_elf *elf, uint64_t addr, uint64_t size)
     uint64_t off;
     if (size == 0 || !pt_elf_offset_of_addr(elf, addr, &off)) return NULL;
     return off < elf->size_bytes && size <= elf->size_bytes - off ? elf->bytes + off : NULL;
+}
+
+/* Finds V8's builtins by the symbols of its own code for them (embedded-file-writer.cc): one where
+ * they begin, one where their size is. */
+static void find_builtins(search *s)
+{
+    static const char name[] = "v8_Default_embedded_blob_code_";
+    const pt_elf *const elf = s->from->elf;
+    pt_elf_symbols symbols;
+    pt_elf_symbol symbol;
+    uint64_t start = 0, size_at = 0;
+    uint32_t size = 0;
+    if (!pt_elf_symbols_open(elf, SHT_SYMTAB, &symbols)) return;
+    for (uint32_t i = 1; pt_elf_symbol_at(&symbols, i, &symbol); i++) {
+        if (strncmp(symbol.name, name, sizeof name - 1) != 0) continue;
+        const char *const rest = symbol.name + sizeof name - 1;
+        if (strcmp(rest, "size_") == 0)
+            size_at = symbol.value;
+        else if (strcmp(rest, "data_") == 0 || start == 0) /* before V8 11 a pointer has the name */
+            start = symbol.value;
+    }
+    const uint8_t *const bytes = bytes_at(elf, size_at, sizeof size);
+    if (start == 0 || bytes == NULL) return;
+    memcpy(&size, bytes, sizeof size);
+    s->builtins = (span){start, start + size};
 }
 
 /* True if the range has nops only, as before code that is aligned to 64 bytes. */
@@ -544,6 +582,7 @@ bool pt_uncovered_add(pt_unwind_sources *from)
     search s = {.from = from};
     pt_elf_symbols symbols;
     if (from->elf == NULL || from->elf->machine != EM_X86_64) return true;
+    find_builtins(&s);
     each_text(from->elf, find_gaps, &s);
     bool fine = s.gap_count == 0 || mark_pages(&s);
     if (fine && s.gap_count > 0) {

@@ -24,7 +24,8 @@ static const runtime runtimes[] = {
     {"JavaScript",
      {"node", "nodejs"},
      NULL,
-     "pitot record --engine=preload or node --perf-basic-prof names it"},
+     "pitot record --engine=preload names it, and sudo pitot record --engine=bpf -p PID while it "
+     "runs"},
     {"Java",
      {"libjvm.so"},
      NULL,

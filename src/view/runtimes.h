@@ -10,7 +10,7 @@
 
 typedef struct pt_nameless_language {
     const char *language; /* "JavaScript" */
-    const char *advice;   /* "node --perf-basic-prof names it" */
+    const char *advice;   /* "erl +JPperf true names it" */
     double share;         /* of the event's values: the code itself, and what it called */
 } pt_nameless_language;
 

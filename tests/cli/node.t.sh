@@ -2,23 +2,44 @@
 # JavaScript functions in stacks that the library records of Node: each right in name, file and line, without any option of node.
 . "$(dirname "$0")/lib.sh"
 [ "$PITOT_SANITIZED" = 0 ] || skip_all 'the library is not loaded into sanitized runs'
-tests=$PITOT_ROOT/tests/cli
 node=$(command -v node) || skip_all 'node is not installed'
+language=JavaScript
+program=("$node")
+. "$(dirname "$0")/language.sh"
 nm -D "$node" 2>/dev/null | grep -q v8dbg_class_Script__name__Object || skip_all 'this node has no v8dbg_ symbols'
 
 it "each function of Node $("$node" --version) is right in name, file and line, in each way that a stack can go"
-run pitot record -o stacks.pb.gz "$node" "$tests/node_stacks.mjs" expected.json 8
-expect_status 0
-expect_stderr_line '*JavaScript functions in *'
-expect_equal 'what is said of joining' "$(stderr | grep -c 'joined for certain')" 0 # there is nothing to be uncertain of
-pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
-run python3 "$tests/node_stacks_check.py" expected.json traces.json
-expect_status 0
-read -r _ stacks _ frames _ wrong _ places _ all < <(stdout)
-expect_equal 'wrong stacks' "$wrong" 0
-expect [ "$frames" -ge 100 ]
-expect [ "$((places * 2))" -ge "$all" ] # where ticks are few, some places meet none
+# check_node OPTION...: each frame of the known stacks, recorded with the options, is right.
+check_node() {
+    local frames wrong places all
+    run pitot record "$@" -o stacks.pb.gz "$node" "$tests/node_stacks.mjs" expected.json 8
+    expect_status 0
+    expect_stderr_line '*JavaScript functions in *'
+    expect_equal 'what is said of joining' "$(stderr | grep -c 'joined for certain')" 0 # there is nothing to be uncertain of
+    pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
+    run python3 "$tests/node_stacks_check.py" expected.json traces.json
+    expect_status 0
+    read -r _ _ _ frames _ wrong _ places _ all < <(stdout)
+    expect_equal 'wrong stacks' "$wrong" 0
+    expect [ "$frames" -ge 100 ]
+    expect [ "$((places * 2))" -ge "$all" ] # where ticks are few, some places meet none
+}
+check_node
 expect_equal 'why the library' "$(pitot info stacks.pb.gz | grep -c 'engine: libprofiler.so.0 in the processes, as the command is Node,')" 1
+
+it 'each function is right in stacks that the kernel walks, too'
+! needs_bpf || check_node --engine=bpf -F 2000
+
+it 'a node that runs already has its functions, of a worker as well'
+cat >service.js <<'J'
+const { Worker, isMainThread } = require('node:worker_threads');
+class Ledger { append(n) { let x = 0; for (let i = 0; i < n; i++) x = (x * 31 + i) | 0; return x } }
+const made = new Function('ledger', 'return function made(n) { return ledger.append(n) + 1 }')(new Ledger());
+if (isMainThread) new Worker(__filename), console.log(process.pid);
+setInterval(function tick() { [1, 2, 3].map(function each(n) { return isMainThread ? made(n * 20000) : inWorker(n * 20000) }) }, 1);
+function inWorker(n) { return made(n) + 1 }
+J
+! needs_bpf || check_service "$node" service.js -- append made each inWorker
 
 it 'machine code and bytecode count for their function; --native shows them; list shows the source'
 cat >app.js <<'J'

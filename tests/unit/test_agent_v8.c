@@ -196,12 +196,12 @@ static void a_long_source_costs_no_more_than_the_budget(void **state)
     uint64_t frame[4] = {function, function};
     pt_tick_v8_walk walk;
     pt_tick_v8_begin(&walk, cache);
-    const uint32_t budget = cache->budget;
+    const uint32_t budget = cache->lines.budget;
     walk.has_fp = true;
     walk.sp = (uintptr_t)frame;
     walk.fp = (uintptr_t)(frame + 2);
     assert_true(pt_tick_v8_word(&walk) == 0); /* most of the source cannot be read */
-    assert_true(budget - cache->budget >= LOOKS);
+    assert_true(budget - cache->lines.budget >= LOOKS);
 }
 
 int main(void)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "../../fuzz/v8_node20.h"
 #include "bpf/pool.h"
 #include "unwind/copied.h"
 #include "unwind_deep.h"
@@ -66,6 +67,7 @@ static uint32_t read_text(void *to, uint32_t room, uint64_t addr)
 #include "bpf/php.bpf.h"
 #include "bpf/python.bpf.h"
 #include "bpf/ruby.bpf.h"
+#include "bpf/v8.bpf.h"
 
 static pt_bpf_cpu *cpu;
 
@@ -517,6 +519,55 @@ static void frames_of_python_are_those_that_user_space_reads(void **state)
     assert_true(compared > 1000 && sent > 100 && hidden > 5);
 }
 
+/* ---- V8 ---- */
+
+/* Random words, most of them tagged addresses; a half of the maps are those of shared functions. */
+static void fill_v8_memory(uint64_t *seed)
+{
+    for (size_t i = 0; i < MEMORY_BYTES; i += 8) {
+        const uint64_t random = next_random(seed), block = random / 16 % (MEMORY_BYTES / 64);
+        uint64_t word = random % 16 == 0 ? random : MEMORY_ADDR + block * 64 + (random % 16 != 1);
+        if (i % 64 == 8 && random % 2 == 0) word = (uint64_t)SHARED << 32; /* 16 bits at 0x0c */
+        memcpy(interp_memory + i, &word, sizeof word);
+    }
+}
+
+static void functions_of_v8_have_the_checks_that_user_space_computes(void **state)
+{
+    uint64_t seed = 1, compared = 0;
+    cpu = pt_alloc(1, sizeof *cpu);
+    for (unsigned round = 0; round < 3000; round++) {
+        const pt_bpf_interp interp = {.v8 = {.layout = node_20}};
+        fill_v8_memory(&seed);
+        cpu->process = round;
+        cpu->stack.count = 200;
+        cpu->stack.frame_count = 0;
+        cpu->v8.count = 100;
+        for (uint32_t i = 0; i < 100; i++)
+            cpu->v8.frames[i] = (pt_bpf_v8_frame){
+                .function = MEMORY_ADDR + next_random(&seed) % MEMORY_BYTES / 8 * 8 + 1,
+                .place = 2 * i};
+        assert_true(begin_v8(cpu, &interp));
+        uint32_t steps = 0;
+        while (step_v8(cpu))
+            steps++;
+        assert_int_equal(steps, 100);
+        for (uint32_t i = 0, last = 0; i < cpu->stack.frame_count; i++) {
+            const uint64_t *const two = cpu->stack.pcs + cpu->stack.count + 2 * (size_t)i;
+            uint64_t check;
+            assert_true(pt_v8_check(&node_20, read_for_user_space, NULL, PT_BPF_FRAME_CODE(two[0]),
+                                    &check));
+            assert_int_equal(PT_BPF_FRAME_CHECK(two[1]), pt_interp_short_check(check));
+            assert_true(i == 0 || PT_BPF_FRAME_PLACE(two[1]) > (int32_t)last);
+            last = (uint32_t)PT_BPF_FRAME_PLACE(two[1]);
+            assert_true(last < 200 && last % 2 == 0);
+            compared++;
+        }
+    }
+    free(cpu);
+    assert_true(compared > 10000);
+}
+
 /* ---- PHP ---- */
 
 /* Blocks of 64 bytes, by turns a frame or a function or a class, and a string. Most words are the
@@ -798,6 +849,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernel_and_user_space_walk_the_same_stacks_alike),
         cmocka_unit_test(code_without_rules_is_left_by_its_frame_pointer),
+        cmocka_unit_test(functions_of_v8_have_the_checks_that_user_space_computes),
         cmocka_unit_test(frames_of_python_are_those_that_user_space_reads),
         cmocka_unit_test(frames_of_php_are_those_that_user_space_reads),
         cmocka_unit_test(frames_of_perl_are_those_that_user_space_reads),

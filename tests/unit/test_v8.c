@@ -189,6 +189,38 @@ static void check_function(const pt_v8_layout *layout, heap *h, uint64_t functio
     }
 }
 
+/* What tells a function apart from another at its address: its name, its script, the script's
+ * number. */
+static void test_check(void **state)
+{
+    heap *const h = calloc(1, sizeof *h);
+    const uint64_t name = ascii(h, "spin"), script = make_script(h, name, name, 7);
+    const uint64_t other = make_script(h, name, name, 8);
+    uint64_t shared, check, changed;
+    const uint64_t function = make_function(h, name, script, &shared);
+    assert_true(pt_v8_check(&node_20, read_heap, h, shared, &check));
+    put(h, shared, 8, 12345); /* its machine code */
+    assert_true(pt_v8_check(&node_20, read_heap, h, shared, &changed));
+    assert_true(changed == check);
+    put(h, shared, 0x10, function);
+    assert_true(pt_v8_check(&node_20, read_heap, h, shared, &changed));
+    assert_true(changed != check);
+    put(h, shared, 0x10, name);
+    put(h, shared, 0x20, other);
+    assert_true(pt_v8_check(&node_20, read_heap, h, shared, &changed));
+    assert_true(changed != check);
+    put(h, shared, 0x20, script);
+    put(h, script, 0x40, small(9));
+    assert_true(pt_v8_check(&node_20, read_heap, h, shared, &changed));
+    assert_true(changed != check);
+    put(h, script, 0x40, small(7));
+    assert_false(pt_v8_check(&node_20, read_heap, h, function, &changed));
+    put(h, shared, 0, function - 1); /* it has moved: another may lie here soon */
+    assert_false(pt_v8_check(&node_20, read_heap, h, shared, &changed));
+    assert_false(pt_v8_check(&node_20, read_heap, h, BASE + BYTES + 1, &changed));
+    free(h);
+}
+
 /* Words as Node 18, 20 and 22 have them behind the map. */
 static void test_functions(void **state)
 {
@@ -372,9 +404,10 @@ static void test_layout(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strings),       cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_moved),         cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_random_memory), cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_strings),   cmocka_unit_test(test_check),
+        cmocka_unit_test(test_functions), cmocka_unit_test(test_moved),
+        cmocka_unit_test(test_lines),     cmocka_unit_test(test_random_memory),
+        cmocka_unit_test(test_layout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,114 +5,34 @@
 
 #include "wire/journal.h"
 
-enum {
-    SLOTS = sizeof((pt_tick_v8_cache *)0)->slot / sizeof((pt_tick_v8_cache *)0)->slot[0],
-    PARTS = sizeof((pt_tick_v8_cache *)0)->part / sizeof((pt_tick_v8_cache *)0)->part[0],
-};
+enum { SLOTS = sizeof((pt_tick_v8_cache *)0)->slot / sizeof((pt_tick_v8_cache *)0)->slot[0] };
 
-/* ---- lines ---- */
-
-/* Lines are counted once for each part of a source. A sample looks through so many characters; a
- * function that lies further behind is named by a later sample. A look for a part that is counted
- * costs as much as so many characters. */
-enum { PART_CHARACTERS = 16 << 10, BUDGET_CHARACTERS = 512 << 10, LOOK_CHARACTERS = 8 };
-
-static uint64_t key_of(const pt_v8_function *f, const pt_v8_source *source, uint32_t part)
-{
-    const uint64_t key = ((uint64_t)(uint32_t)f->id << 32 | part) * UINT64_C(0x9e3779b97f4a7c15) ^
-                         (uint64_t)source->length << 17;
-    return key != 0 ? key : 1;
-}
-
-static pt_tick_v8_part *part_of(pt_tick_v8_cache *cache, uint64_t key)
-{
-    return &cache->part[(key >> 40) % PARTS];
-}
-
-/* The lines before a position. False: unreadable, or too far for this sample. */
-static bool lines_before(pt_tick_reading *r, pt_tick_v8_cache *cache, const pt_v8_function *f,
-                         const pt_v8_source *source, uint32_t position, uint32_t *ret_lines)
-{
-    uint32_t part = position / PART_CHARACTERS, lines = 0, more;
-    for (; part > 0; part--) {
-        if (cache->budget < LOOK_CHARACTERS) return false;
-        cache->budget -= LOOK_CHARACTERS;
-        const uint64_t key = key_of(f, source, part);
-        const pt_tick_v8_part *const known = part_of(cache, key);
-        if (known->key == key) {
-            lines = known->lines;
-            break;
-        }
-    }
-    uint32_t at = part * PART_CHARACTERS;
-    while (at < position) {
-        const uint32_t left = position - at;
-        const uint32_t count = left < PART_CHARACTERS ? left : PART_CHARACTERS;
-        if (count > cache->budget) return false;
-        cache->budget -= count;
-        if (!pt_v8_count_lines(source, pt_tick_read_memory, r, at, at + count, &more)) return false;
-        lines += more;
-        at += count;
-        if (at % PART_CHARACTERS != 0) continue;
-        const uint64_t key = key_of(f, source, at / PART_CHARACTERS);
-        *part_of(cache, key) = (pt_tick_v8_part){.key = key, .lines = lines};
-    }
-    *ret_lines = lines;
-    return true;
-}
-
-/* The line of a function's beginning, as V8's own profiler has it; 0: the source is not there.
- * False: a later sample will know. */
-static bool line_of(pt_tick_reading *r, pt_tick_v8_cache *cache, const pt_v8_layout *layout,
-                    const pt_v8_function *f, int32_t *ret_line)
-{
-    pt_v8_source source;
-    uint32_t lines;
-    *ret_line = 0;
-    if (f->start < 0 || !pt_v8_source_of(layout, pt_tick_read_memory, r, f->script, &source) ||
-        (uint32_t)f->start > source.length)
-        return true;
-    /* The source may be long, and its objects have been found to be what they should be. */
-    pt_tick_reading asking = {.pages = &cache->pages, .is_fresh = true};
-    if (!lines_before(&asking, cache, f, &source, (uint32_t)f->start, &lines)) return false;
-    const int32_t first = pt_v8_first_line(layout, pt_tick_read_memory, r, f->script);
-    const int64_t line = (int64_t)first + lines + 1;
-    if (line <= INT32_MAX) *ret_line = (int32_t)line;
-    return true;
-}
+/* A sample looks through so many characters of sources for lines; a function that lies further
+ * behind is named by a later sample. */
+enum { BUDGET_CHARACTERS = 512 << 10 };
 
 /* ---- functions ---- */
-
-static size_t put_text(uint8_t *to, const char *text)
-{
-    const size_t bytes = strlen(text);
-    memcpy(to, text, bytes);
-    return bytes;
-}
 
 /* Copies name, file and first line of the function, and finds its number. */
 static bool take_content(pt_tick_reading *r, pt_tick_v8_cache *cache, const pt_tick_v8_facts *facts,
                          const pt_v8_function *f, uint32_t *ret_number)
 {
-    uint8_t *const name = cache->text;
-    size_t name_bytes = 0, file_bytes = 0;
+    char *const text = (char *)cache->text;
+    pt_v8_text_room name = {.text = text, .cap = PT_TICK_V8_NAME_BYTES};
+    pt_v8_text_room file = {.text = text + PT_TICK_V8_NAME_BYTES, .cap = PT_TICK_V8_FILE_BYTES};
+    /* The source may be long, and its objects have been found to be what they should be. */
+    pt_tick_reading asking = {.pages = &cache->pages, .is_fresh = true};
+    const pt_v8_reader objects = {pt_tick_read_memory, r}, source = {pt_tick_read_memory, &asking};
     int32_t line;
-    if (f->text != 0 && !pt_v8_text(facts->layout, pt_tick_read_memory, r, f->text, (char *)name,
-                                    PT_TICK_V8_NAME_BYTES, &name_bytes))
+    if (!pt_v8_names(facts->layout, pt_tick_read_memory, r, f, &name, &file) ||
+        !pt_v8_line_of(&cache->lines, facts->layout, &objects, &source, f, &line))
         return false;
-    if (name_bytes == 0) name_bytes = put_text(name, "(anonymous)");
-    uint8_t *const file = name + name_bytes;
-    if (!pt_v8_script_name(facts->layout, pt_tick_read_memory, r, f->script, (char *)file,
-                           PT_TICK_V8_FILE_BYTES, &file_bytes))
-        return false;
-    file_bytes =
-        file_bytes > 0 ? pt_v8_path((char *)file, file_bytes) : put_text(file, "<anonymous>");
-    if (!line_of(r, cache, facts->layout, f, &line)) return false;
+    memmove(text + name.bytes, file.text, file.bytes);
     const pt_tick_known_code like = {.first_line = line,
-                                     .name_bytes = (uint16_t)name_bytes,
-                                     .file_bytes = (uint16_t)file_bytes,
+                                     .name_bytes = (uint16_t)name.bytes,
+                                     .file_bytes = (uint16_t)file.bytes,
                                      .language = PT_JOURNAL_LANGUAGE_JAVASCRIPT};
-    *ret_number = pt_tick_code_number(facts->codes, &like, name);
+    *ret_number = pt_tick_code_number(facts->codes, &like, cache->text);
     return true;
 }
 
@@ -169,7 +89,7 @@ void pt_tick_v8_begin(pt_tick_v8_walk *walk, pt_tick_v8_cache *cache)
     if (cache == NULL) return;
     walk->facts = atomic_load(&pt_tick_languages[PT_JOURNAL_LANGUAGE_JAVASCRIPT].facts);
     cache->pages.samples++;
-    cache->budget = BUDGET_CHARACTERS;
+    cache->lines.budget = BUDGET_CHARACTERS;
 }
 
 uint64_t pt_tick_v8_word(pt_tick_v8_walk *walk)

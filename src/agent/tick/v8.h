@@ -44,18 +44,11 @@ typedef struct {
     uint32_t sample; /* in which it was met last */
 } pt_tick_v8_slot;
 
-/* Lines of a source before a part of it, counted when functions behind it were met. */
-typedef struct {
-    uint64_t key; /* script's id, source's length and part; 0 = empty */
-    uint32_t lines;
-} pt_tick_v8_part;
-
 /* A thread's own; all zero is empty. */
 typedef struct {
     pt_tick_pages pages;
     pt_tick_v8_slot slot[512][4];
-    pt_tick_v8_part part[1024];
-    uint32_t budget; /* characters that this sample may still look for lines in */
+    pt_v8_lines lines; /* its budget is that of this sample */
     uint8_t text[PT_TICK_V8_NAME_BYTES + PT_TICK_V8_FILE_BYTES];
 } pt_tick_v8_cache;
 

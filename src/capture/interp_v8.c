@@ -1,0 +1,143 @@
+/* interp_v8.c: the V8 of a process: node itself, or its library.
+ *
+ * The kernel's walker sends a function's shared function info. Name, file and source are read from
+ * the process when a sample with the function arrives: V8 keeps them among its old objects, which
+ * the collector seldom moves. If another function is at the address by then, the check tells.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "capture/interp_language.h"
+#include "wire/journal.h"
+
+/* ---- the file ---- */
+
+/* Takes a symbol's value for the fields of the layout that it is for; bit i of found: field i is
+ * known. */
+static void take_symbol(const pt_elf *elf, const pt_elf_symbol *symbol, pt_v8_layout *layout,
+                        uint64_t *found)
+{
+    enum { NAMES = sizeof pt_v8_symbols[0].names / sizeof pt_v8_symbols[0].names[0] };
+    for (size_t i = 0; i < pt_v8_symbol_count; i++)
+        for (int k = 0; k < NAMES && pt_v8_symbols[i].names[k] != NULL; k++) {
+            if (strcmp(pt_v8_symbols[i].names[k], symbol->name) != 0) continue;
+            int32_t value = 0; /* which the file leaves out */
+            const uint8_t *const bytes = pt_interp_bytes_at(elf, symbol->value, sizeof value);
+            if (bytes != NULL) memcpy(&value, bytes, sizeof value);
+            memcpy((char *)layout + pt_v8_symbols[i].offset, &value, sizeof value);
+            *found |= UINT64_C(1) << i;
+        }
+}
+
+/* Reads the symbols of a table. */
+static void read_symbols(const pt_elf *elf, uint32_t type, pt_v8_layout *layout, uint64_t *found,
+                         bool *ret_has_node)
+{
+    pt_elf_symbols symbols;
+    pt_elf_symbol symbol;
+    if (!pt_elf_symbols_open(elf, type, &symbols)) return;
+    for (uint32_t i = 1; pt_elf_symbol_at(&symbols, i, &symbol); i++) {
+        if (symbol.section_index == SHN_UNDEF) continue;
+        if (pt_begins(symbol.name, "v8dbg_")) take_symbol(elf, &symbol, layout, found);
+        *ret_has_node |= pt_begins(symbol.name, PT_V8_NODE);
+    }
+}
+
+static void read_v8(const pt_elf *elf, const char *path, pt_interp_image *image)
+{
+    pt_v8_layout layout = {0};
+    uint64_t found = 0;
+    bool has_node = false;
+    const uint64_t all = (UINT64_C(1) << pt_v8_symbol_count) - 1;
+    (void)path;
+    read_symbols(elf, SHT_DYNSYM, &layout, &found, &has_node);
+    if (found == 0 && !has_node) return; /* a program of that name, or node beside its library */
+    if (found != all) read_symbols(elf, SHT_SYMTAB, &layout, &found, &has_node);
+    if (found == all && pt_v8_layout_is_known(&layout)) {
+        image->facts = (pt_bpf_interp){.language = PT_BPF_JAVASCRIPT, .v8 = {.layout = layout}};
+        return;
+    }
+    image->refused = PT_BPF_JAVASCRIPT;
+    snprintf(image->reason, sizeof image->reason, "%s",
+             found == all ? PT_V8_UNKNOWN : PT_V8_HIDDEN);
+}
+
+/* ---- functions ---- */
+
+/* The source of a script, which is read from the beginning on. */
+typedef struct {
+    pt_proc *proc;
+    uint64_t start;
+    size_t bytes; /* that are held */
+    uint8_t held[16 << 10];
+} source_reading;
+
+static bool read_source(void *arg, uint64_t addr, void *to, size_t size)
+{
+    source_reading *const r = arg;
+    if (addr < r->start || addr - r->start > r->bytes || size > r->bytes - (addr - r->start)) {
+        const struct iovec local = {.iov_base = r->held, .iov_len = sizeof r->held};
+        const struct iovec remote = {.iov_base = (void *)(uintptr_t)addr,
+                                     .iov_len = sizeof r->held};
+        const ssize_t got = process_vm_readv((pid_t)r->proc->pid, &local, 1, &remote, 1, 0);
+        r->start = addr;
+        r->bytes = got > 0 ? (size_t)got : 0;
+        if (size > r->bytes) return pt_code_read_process(r->proc, addr, to, size);
+    }
+    memcpy(to, r->held + (addr - r->start), size);
+    return true;
+}
+
+/* The line on which the function begins; 0: unknown. */
+static int32_t read_line(pt_proc *proc, const pt_v8_layout *layout, const pt_v8_function *f)
+{
+    enum { BUDGET_CHARACTERS = 64 << 20 };
+    source_reading source;
+    int32_t line;
+    source.proc = proc;
+    source.start = source.bytes = 0;
+    if (proc->source_lines == NULL) proc->source_lines = pt_alloc(1, sizeof *proc->source_lines);
+    proc->source_lines->budget = BUDGET_CHARACTERS;
+    const pt_v8_reader objects = {pt_code_read_process, proc}, characters = {read_source, &source};
+    return pt_v8_line_of(proc->source_lines, layout, &objects, &characters, f, &line) ? line : 0;
+}
+
+static bool has_check(pt_code_reading *r, const pt_v8_layout *layout, uint64_t addr, uint32_t check)
+{
+    uint64_t now;
+    return pt_v8_check(layout, pt_code_read_memory, r, addr, &now) &&
+           pt_interp_short_check(now) == check;
+}
+
+static bool read_v8_function(pt_code_reading *r, uint64_t addr, uint32_t check,
+                             pt_code_content *ret)
+{
+    const pt_v8_layout *const layout = &r->proc->interp.facts.v8.layout;
+    pt_v8_text_room name = {.text = ret->name, .cap = sizeof ret->name};
+    pt_v8_text_room file = {.text = ret->file, .cap = sizeof ret->file};
+    pt_v8_function f;
+    if (!has_check(r, layout, addr, check) ||
+        !pt_v8_shared_at(layout, pt_code_read_memory, r, addr, &f))
+        return false;
+    ret->is_own_native = !f.has_script;
+    if (f.has_script) {
+        if (!pt_v8_names(layout, pt_code_read_memory, r, &f, &name, &file)) return false;
+        ret->name_bytes = name.bytes;
+        ret->file_bytes = file.bytes;
+        ret->first_line = read_line(r->proc, layout, &f);
+    }
+    return has_check(r, layout, addr, check);
+}
+
+const pt_interp_language pt_interp_v8 = {
+    .language = PT_JOURNAL_LANGUAGE_JAVASCRIPT,
+    .lie = PT_V8_LIES,
+    .missing = PT_V8_MISSING,
+    .is_file = pt_v8_is_file,
+    .read_file = read_v8,
+    .read_code = read_v8_function,
+};

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* v8_walk.h: from the function object of a frame of JavaScript to its shared function info (v8.h),
+ * for user space and for the program in the kernel.
+ *
+ * The includer defines:
+ *
+ *   v8_memory     the memory that is read
+ *   fetch_v8      copies bytes of a v8_memory; their number is a constant at each call
+ *   v8_object_of  a v8_memory's room for the beginning of an object, PT_V8_OBJECT_WORDS words
+ *
+ * Indexes of words are masked, because the kernel's verifier must see their limits.
+ */
+#pragma once
+
+#include "interp/v8.h"
+
+enum {
+    V8_WORD = 8,
+    V8_TAG = 1,
+    OBJECT_BYTES = 48, /* the fields of functions and shared function infos that are read */
+};
+
+_Static_assert((int)OBJECT_BYTES <= PT_V8_OBJECT_WORDS * (int)V8_WORD, "they fit the room");
+
+/* Reads the beginning of an object: v8_object_of. */
+static inline bool fetch_v8_object(v8_memory *heap, uint64_t object)
+{
+    return pt_v8_is_tagged(object) &&
+           fetch_v8(heap, object - V8_TAG, v8_object_of(heap), OBJECT_BYTES);
+}
+
+/* A field of the object that was read. */
+static inline uint64_t v8_field(v8_memory *heap, int32_t offset)
+{
+    return v8_object_of(heap)[(uint32_t)offset / V8_WORD & (PT_V8_OBJECT_WORDS - 1)];
+}
+
+/* The new address of an object that the collector has moved, which is in place of the map; 0: it
+ * has not moved. */
+static inline uint64_t v8_moved_to(uint64_t map)
+{
+    enum { TAG_BITS = 3 };
+    return (map & TAG_BITS) == 0 && map != 0 ? map | V8_TAG : 0;
+}
+
+/* The object, at its new address if it has moved; its beginning is read. 0: unreadable. */
+static inline uint64_t settle_v8_object(v8_memory *heap, uint64_t object)
+{
+    if (!fetch_v8_object(heap, object)) return 0;
+    const uint64_t moved = v8_moved_to(v8_object_of(heap)[0]);
+    if (moved == 0) return object;
+    return fetch_v8_object(heap, moved) ? moved : 0;
+}
+
+/* The type of the object whose map is given. 0: unreadable. (A string's type may be 0, too.) */
+static inline uint16_t fetch_v8_type(const pt_v8_layout *layout, v8_memory *heap, uint64_t map)
+{
+    uint16_t type = 0;
+    if (!pt_v8_is_tagged(map) ||
+        !fetch_v8(heap, map - V8_TAG + (uint32_t)layout->map_type, &type, sizeof type))
+        return 0;
+    return type;
+}
+
+/* Reads what tells a shared function info apart. False: unreadable. */
+static inline bool fetch_v8_key(const pt_v8_layout *layout, v8_memory *heap, uint64_t shared,
+                                pt_v8_key *key)
+{
+    key->shared = settle_v8_object(heap, shared);
+    if (key->shared == 0) return false;
+    key->map = v8_object_of(heap)[0];
+    key->name = v8_field(heap, layout->shared_name);
+    key->script = v8_field(heap, layout->shared_script);
+    return pt_v8_is_tagged(key->script) &&
+           fetch_v8(heap, key->script - V8_TAG + (uint32_t)layout->script_line_ends + V8_WORD,
+                    &key->id, V8_WORD);
+}
+
+/* The same of the function object of a frame. */
+static inline bool fetch_v8_key_of_function(const pt_v8_layout *layout, v8_memory *heap,
+                                            uint64_t function, pt_v8_key *key)
+{
+    return settle_v8_object(heap, function) != 0 &&
+           fetch_v8_key(layout, heap, v8_field(heap, layout->function_shared), key);
+}
+
+/* Is the key that of a shared function info? Reads its type. */
+static inline bool is_v8_key(const pt_v8_layout *layout, v8_memory *heap, const pt_v8_key *key)
+{
+    return fetch_v8_type(layout, heap, key->map) == (uint16_t)layout->type_shared;
+}
+
+/* A check over the key. */
+static inline uint64_t check_v8_key(const pt_v8_key *key)
+{
+    const uint64_t one = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t check = (key->name ^ one) * one;
+    check = (check ^ check >> 29 ^ key->script) * one;
+    check = (check ^ check >> 29 ^ key->id) * one;
+    return check ^ check >> 29;
+}
