@@ -281,6 +281,13 @@ void pt_leftovers_remove(const char *path, void *room, size_t room_bytes);
 
 /* Brings the maps area up to date with /proc/self/maps. True if something changed. */
 bool pt_maps_refresh(void);
+/* A library is unloaded: nobody knows yet which mappings are gone, or what comes in their place. */
+void pt_maps_expire(void);
+bool pt_maps_are_expired(void);
+/* Brings the maps area up to date for samples that were taken before. After pt_maps_expire the
+ * mapping of such a sample may be gone, so absent mappings stay until pt_maps_refresh, unless there
+ * is something else in their place. */
+void pt_maps_learn(void);
 /* Is addr inside a known executable mapping that is alive? */
 bool pt_maps_known(uint64_t addr);
 /* The journal's record of the known mapping that holds addr. NULL: there is no such mapping, or the

@@ -124,7 +124,7 @@ static void *area_room(size_t size)
 /* At most once a round. */
 static void look_at_maps_again(void)
 {
-    if (!fold.refreshed) pt_maps_refresh();
+    if (!fold.refreshed) pt_maps_learn();
     fold.refreshed = true;
 }
 
@@ -248,6 +248,7 @@ static void fold_ring(pt_tick_ring *ring, void *arg)
     const uint64_t mask = ring->ring_words - 1;
     const uint64_t head = count_ring(ring, pt_agent.journal.header);
     if (head - ring->tail_words > *fullest) *fullest = head - ring->tail_words;
+    if (head != ring->tail_words && pt_maps_are_expired()) look_at_maps_again();
     while (ring->tail_words != head) {
         const uint64_t tail = ring->tail_words;
         const uint64_t word = ring->words[tail & mask];

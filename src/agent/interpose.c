@@ -130,15 +130,16 @@ bool pt_interposes(void)
 
 /* ---- unloading ---- */
 
-/* Counts the samples so far by the libraries that are mapped now. */
+/* Counts the samples so far by the libraries that were mapped until now. Mappings are not read here:
+ * some programs unload many libraries at their end, and take no sample between two of them. */
 static void settle_samples(void)
 {
     if (!is_this_process()) return;
     pt_caller caller;
     pt_agent_lock(&caller);
     if (pt_agent.on) {
-        pt_session_drain();
-        if (!pt_agent.is_asleep) pt_maps_refresh();
+        pt_session_collect();
+        pt_maps_expire();
     }
     pt_agent_unlock(&caller);
 }

@@ -2,7 +2,7 @@
  *
  * /proc/self/maps is read, not the loader's list: no loader lock, and code that no loader knows
  * (vDSO, JIT) is there too. The list is read again when a sample lies outside of what is known,
- * and before a library is unloaded.
+ * and at the first sample, or the first look of the drain thread, after a library was unloaded.
  *
  * Epochs keep an address apart from the same address in another library mapped there later: when a
  * mapping goes, the epoch grows, and stacks seen from then on carry the new number.
@@ -52,6 +52,7 @@ static struct {
     char *text;
     pt_journal_area *area;
     uint32_t changes; /* how often a reading found something else */
+    bool is_expired;  /* a library was unloaded since the last reading */
     uint32_t epoch;
     uint32_t next_epoch; /* of the present reading, should something be gone */
     uint64_t now_ns;
@@ -64,6 +65,7 @@ void pt_maps_reset(void)
     PT_SET(maps.count, 0);
     PT_SET(maps.area, NULL);
     PT_SET(maps.epoch, 0);
+    PT_SET(maps.is_expired, false);
 }
 
 static size_t first_after(uint64_t addr)
@@ -372,7 +374,8 @@ bool pt_maps_around(uint64_t addr, uint64_t *ret_low, uint64_t *ret_limit)
     return found;
 }
 
-bool pt_maps_refresh(void)
+/* Reads the mappings. What is not there any more is gone, or stays until something else is there. */
+static bool read_again(bool keeps_absent)
 {
     const int fd = open_maps();
     if (fd < 0) return false;
@@ -383,7 +386,7 @@ bool pt_maps_refresh(void)
     maps.header_start = 0;
     bool changed = read_lines(fd, take_line, NULL);
     close(fd);
-    for (size_t i = maps.count; i-- > 0;) {
+    for (size_t i = maps.count; i-- > 0 && !keeps_absent;) {
         if (!maps.live[i].seen) {
             set_gone(i);
             changed = true;
@@ -391,6 +394,27 @@ bool pt_maps_refresh(void)
     }
     maps.changes += changed;
     return changed;
+}
+
+bool pt_maps_refresh(void)
+{
+    maps.is_expired = false;
+    return read_again(false);
+}
+
+void pt_maps_learn(void)
+{
+    read_again(maps.is_expired);
+}
+
+void pt_maps_expire(void)
+{
+    maps.is_expired = true;
+}
+
+bool pt_maps_are_expired(void)
+{
+    return maps.is_expired;
 }
 
 uint32_t pt_maps_changes(void)

@@ -160,6 +160,7 @@ uint64_t pt_session_drain(void)
 {
     const uint64_t fullest = pt_session_collect();
     if (pt_agent.is_asleep) return fullest;
+    if (pt_maps_are_expired()) pt_maps_refresh();
     pt_threads_want_caches();
     pt_threads_find_stacks();
     pt_tables_update(DRAIN_TABLES_NS);

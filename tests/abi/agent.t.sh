@@ -337,6 +337,14 @@ expect_equal 'dlclose' "$(fact closed)" 0
 read_profile prof
 expect grep -q '^file .*/plugin.so$' told
 
+it 'many libraries that are unloaded one after the other do not make the library read all mappings each time'
+if needs strace; then
+    for i in $(seq 24); do cp plugin.so "many$i.so"; done
+    CPUPROFILE=prof CPUPROFILE_FREQUENCY=100 run strace -f -e trace=openat -o trace ./host unloads ./many*.so
+    expect_stdout 'closed 24'
+    expect [ "$(grep -c 'self/maps' trace)" -le 30 ]
+fi
+
 it 'a library that comes and goes makes no other stack a new one'
 profiled 1000 reload ./plugin.so
 expect_equal 'dlclose' "$(fact closed)" 20

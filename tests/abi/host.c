@@ -674,6 +674,21 @@ static int case_reload(char **argv)
     return say_cpu();
 }
 
+/* Libraries that are unloaded one after the other, as PHP does it at its end: argv[1] and so on. */
+static int case_unloads(char **argv)
+{
+    enum { MOST = 32 };
+    void *handles[MOST];
+    int opened = 0, closed = 0;
+    for (; opened < MOST && argv[opened + 1] != NULL; opened++)
+        handles[opened] = dlopen(argv[opened + 1], RTLD_NOW);
+    burn(0.05);
+    for (int i = 0; i < opened; i++)
+        closed += handles[i] != NULL && dlclose(handles[i]) == 0;
+    printf("closed %d\n", closed);
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*run)(char **argv);
@@ -695,7 +710,7 @@ static const struct {
     {"cancel", case_cancel}, {"winding", case_winding},
     {"flush", case_flush},   {"pipe", case_pipe},
     {"reload", case_reload}, {"vforkexecs", case_vfork_execs},
-    {"relay", case_relay},
+    {"relay", case_relay},   {"unloads", case_unloads},
 };
 
 int main(int argc, char **argv)

@@ -20,6 +20,7 @@ enum { PRODUCERS = 4, SAMPLES = 20000, STACKS = 37, WORDS = 1024, DEPTH_MAX = 20
 pt_session pt_agent;
 static pt_tick_ring *rings[PRODUCERS];
 static uint64_t refreshes;
+static bool is_expired; /* a library was unloaded */
 
 /* The functions of the library that fold.c calls. */
 void pt_threads_each_ring(void (*use)(pt_tick_ring *ring, void *arg), void *arg)
@@ -33,10 +34,14 @@ bool pt_maps_known(uint64_t addr)
     return addr < 0x900000; /* the rest makes it look again */
 }
 
-bool pt_maps_refresh(void)
+void pt_maps_learn(void)
 {
     refreshes++;
-    return false;
+}
+
+bool pt_maps_are_expired(void)
+{
+    return is_expired;
 }
 
 uint16_t pt_maps_epoch_of(const uint64_t *pcs, uint32_t depth)
@@ -305,6 +310,20 @@ static void a_copied_stack_goes_into_the_journal_as_it_is(void **state)
     assert_int_equal(ring->tail_words, ring->head_words);
 }
 
+static void after_an_unloading_mappings_are_read_at_the_next_sample(void **state)
+{
+    is_expired = true;
+    pt_fold_rings();
+    assert_int_equal(refreshes, 0);
+    assert_true(publish(rings[0], 1, 1));
+    pt_fold_rings();
+    assert_int_equal(refreshes, 1);
+    is_expired = false;
+    assert_true(publish(rings[0], 1, 1));
+    pt_fold_rings();
+    assert_int_equal(refreshes, 1);
+}
+
 static void take_head(const pt_journal_stack *record, void *arg)
 {
     *(pt_journal_stack *)arg = *record;
@@ -337,6 +356,7 @@ int main(void)
 #define ROW(name) cmocka_unit_test_setup_teardown(name, open_journal, close_journal)
         ROW(samples_of_four_threads_are_folded_and_none_is_lost),
         ROW(a_ring_tells_how_full_it_was),
+        ROW(after_an_unloading_mappings_are_read_at_the_next_sample),
         ROW(a_record_may_go_round_the_end_of_a_ring),
         ROW(the_present_mappings_are_read_again_once_a_round),
         ROW(a_recording_counts_what_the_library_does_apart),

@@ -37,7 +37,11 @@ bool pt_maps_known(uint64_t addr)
     return true;
 }
 
-bool pt_maps_refresh(void)
+void pt_maps_learn(void)
+{
+}
+
+bool pt_maps_are_expired(void)
 {
     return false;
 }
