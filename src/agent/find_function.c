@@ -5,7 +5,7 @@
  * which a program may lack; and it calls malloc to say no.
  */
 #include "agent/agent.h"
-#include "agent/gnu_hash.h"
+#include "elf/gnu_hash.h"
 
 #include <elf.h>
 #include <link.h>
@@ -70,8 +70,9 @@ static bool is_definition(const void *arg, uint32_t index, const char *name)
 }
 
 /* The loader keeps the tables where they are. */
-static bool read_table(uint64_t addr, void *to, size_t size)
+static bool read_table(const void *arg, uint64_t addr, void *to, size_t size)
 {
+    (void)arg;
     memcpy(to, (const void *)(uintptr_t)addr, size); /* NOLINT(performance-no-int-to-ptr) */
     return true;
 }
@@ -79,7 +80,7 @@ static bool read_table(uint64_t addr, void *to, size_t size)
 static uint32_t find_by_gnu_hash(const object_tables *t, const char *name)
 {
     const pt_gnu_hash_reader reader = {
-        .read = read_table, .is_definition = is_definition, .arg = t};
+        .read = read_table, .is_definition = is_definition, .arg = t, .word_bytes = sizeof(void *)};
     return pt_gnu_hash_find((uintptr_t)t->gnu_hash, &reader, name);
 }
 

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "agent/gnu_hash.h"
+#include "elf/gnu_hash.h"
 #include "agent/images.h"
 
 #if __SIZEOF_POINTER__ == 8
@@ -101,6 +101,12 @@ static bool find_tables(const pt_image *image, tables *ret)
     return ret->symbols != 0 && ret->strings != 0 && ret->hash != 0;
 }
 
+static bool read_table(const void *arg, uint64_t addr, void *to, size_t size)
+{
+    (void)arg;
+    return pt_maps_peek(addr, to, size);
+}
+
 static bool read_symbol(const tables *t, uint32_t index, native_sym *ret)
 {
     return pt_maps_peek(t->symbols + index * sizeof *ret, ret, sizeof *ret);
@@ -122,7 +128,7 @@ bool pt_image_symbol(const pt_image *image, const char *name, uint64_t *ret_addr
     tables t;
     native_sym symbol;
     const pt_gnu_hash_reader reader = {
-        .read = pt_maps_peek, .is_definition = is_definition, .arg = &t};
+        .read = read_table, .is_definition = is_definition, .arg = &t, .word_bytes = sizeof(void *)};
     if (!find_tables(image, &t)) return false;
     const uint32_t index = pt_gnu_hash_find(t.hash, &reader, name);
     if (index == 0 || !read_symbol(&t, index, &symbol)) return false;

@@ -11,33 +11,44 @@
 #include "capture/interp_language.h"
 #include "unwind/split.h"
 
-/* Returns the number of symbols that are found now. type: of the table */
-static size_t find_symbols(const pt_elf *elf, uint32_t type, pt_wanted_symbol *wanted, size_t count)
+static void take_symbol(pt_wanted_symbol *wanted, const pt_elf_symbol *symbol, uint32_t number)
+{
+    wanted->addr = symbol->value;
+    wanted->bytes = symbol->size_bytes;
+    wanted->number = number;
+    wanted->is_found = true;
+}
+
+/* Returns the number of symbols that are still wanted. */
+static size_t find_dynamic(const pt_elf *elf, pt_wanted_symbol *wanted, size_t count)
 {
     pt_elf_symbols symbols;
     pt_elf_symbol symbol;
-    size_t found = 0;
-    for (size_t w = 0; w < count; w++)
-        found += wanted[w].is_found;
-    if (found == count || !pt_elf_symbols_open(elf, type, &symbols)) return found;
-    for (uint32_t i = 1; found < count && pt_elf_symbol_at(&symbols, i, &symbol); i++) {
-        if (symbol.section_index == SHN_UNDEF) continue;
-        for (size_t w = 0; w < count; w++)
-            if (!wanted[w].is_found && strcmp(symbol.name, wanted[w].name) == 0) {
-                wanted[w].addr = symbol.value;
-                wanted[w].bytes = symbol.size_bytes;
-                wanted[w].number = type == SHT_DYNSYM ? i : 0;
-                wanted[w].is_found = true;
-                found++;
-            }
+    size_t left = count;
+    if (!pt_elf_symbols_open(elf, SHT_DYNSYM, &symbols)) return left;
+    for (size_t w = 0; w < count; w++) {
+        const uint32_t number = pt_elf_symbol_defined(&symbols, wanted[w].name, &symbol);
+        if (number == 0) continue;
+        take_symbol(&wanted[w], &symbol, number);
+        left--;
     }
-    return found;
+    return left;
 }
 
 void pt_wanted_symbols_find(const pt_elf *elf, pt_wanted_symbol *wanted, size_t count)
 {
-    find_symbols(elf, SHT_DYNSYM, wanted, count);
-    find_symbols(elf, SHT_SYMTAB, wanted, count);
+    pt_elf_symbols symbols;
+    pt_elf_symbol symbol;
+    size_t left = find_dynamic(elf, wanted, count);
+    if (left == 0 || !pt_elf_symbols_open(elf, SHT_SYMTAB, &symbols)) return;
+    for (uint32_t i = 1; left > 0 && pt_elf_symbol_at(&symbols, i, &symbol); i++) {
+        if (symbol.section_index == SHN_UNDEF) continue;
+        for (size_t w = 0; w < count; w++)
+            if (!wanted[w].is_found && strcmp(symbol.name, wanted[w].name) == 0) {
+                take_symbol(&wanted[w], &symbol, 0);
+                left--;
+            }
+    }
 }
 
 const uint8_t *pt_interp_bytes_at(const pt_elf *elf, uint64_t addr, uint64_t bytes)

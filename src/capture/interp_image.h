@@ -6,6 +6,7 @@
 #include "bpf/layout.h"
 #include "elf/image.h"
 #include "interp/merge.h"
+#include "interp/php.h"
 
 /* Addresses are as linked. */
 typedef struct pt_interp_image {
@@ -40,5 +41,9 @@ const uint8_t *pt_interp_bytes_at(const pt_elf *elf, uint64_t addr, uint64_t byt
 /* Sets the code of the evaluator; nothing if the file does not have it. */
 void pt_interp_find_evaluator(const pt_elf *elf, const pt_wanted_symbol *symbol,
                               pt_interp_evaluator *evaluator);
+
+/* The layout of the PHP whose build text the file has among its constants. A file without sections
+ * is searched as a whole. NULL: there is no text of a known build. */
+const pt_php_layout *pt_interp_php_layout(const pt_elf *elf);
 
 #endif

@@ -4,6 +4,16 @@
 #include "capture/interp_language.h"
 #include "wire/journal.h"
 
+const pt_php_layout *pt_interp_php_layout(const pt_elf *elf)
+{
+    pt_elf_section constants;
+    uint64_t size;
+    if (!pt_elf_section_named(elf, ".rodata", &constants))
+        return pt_php_layout_in(elf->bytes, elf->size_bytes);
+    const uint8_t *const bytes = pt_elf_section_bytes(elf, &constants, &size);
+    return pt_php_layout_in(bytes, size);
+}
+
 static void read_php(const pt_elf *elf, const char *path, pt_interp_image *image)
 {
     enum { GLOBALS, CLASS, EVALUATOR, COUNT };
@@ -12,7 +22,7 @@ static void read_php(const pt_elf *elf, const char *path, pt_interp_image *image
     (void)path;
     pt_wanted_symbols_find(elf, wanted, COUNT);
     if (wanted[CLASS].addr == 0) return;
-    const pt_php_layout *const layout = pt_php_layout_in(elf->bytes, elf->size_bytes);
+    const pt_php_layout *const layout = pt_interp_php_layout(elf);
     if (wanted[GLOBALS].addr == 0 || wanted[EVALUATOR].addr == 0 || layout == NULL) {
         image->refused = PT_BPF_PHP;
         snprintf(image->reason, sizeof image->reason, PT_PHP_UNKNOWN);

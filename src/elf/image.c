@@ -5,6 +5,8 @@
 #include <elf.h>
 #include <string.h>
 
+#include "elf/gnu_hash.h"
+
 /* The offset of a field in the 32 or the 64 bit form of a structure. */
 #define OFF(elf, name32, name64, field)                                                            \
     ((elf)->is_64 ? offsetof(name64, field) : offsetof(name32, field))
@@ -322,6 +324,41 @@ bool pt_elf_symbol_at(const pt_elf_symbols *symbols, uint32_t i, pt_elf_symbol *
         .visibility = ELF64_ST_VISIBILITY(other),
     };
     return true;
+}
+
+/* addr: an offset in the file. */
+static bool read_hash(const void *arg, uint64_t addr, void *to, size_t size)
+{
+    const pt_elf *const elf = ((const pt_elf_symbols *)arg)->elf;
+    if (addr > elf->size_bytes || size > elf->size_bytes - addr) return false;
+    memcpy(to, elf->bytes + addr, size);
+    return true;
+}
+
+static bool is_definition(const void *arg, uint32_t index, const char *name)
+{
+    pt_elf_symbol symbol;
+    return pt_elf_symbol_at(arg, index, &symbol) && symbol.section_index != SHN_UNDEF &&
+           strcmp(symbol.name, name) == 0;
+}
+
+uint32_t pt_elf_symbol_defined(const pt_elf_symbols *symbols, const char *name,
+                               pt_elf_symbol *ret_symbol)
+{
+    const bool is_host_order = symbols->elf->is_big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+    pt_elf_section table;
+    uint32_t index = 0;
+    if (is_host_order && pt_elf_section_typed(symbols->elf, SHT_GNU_HASH, &table)) {
+        const pt_gnu_hash_reader reader = {.read = read_hash,
+                                           .is_definition = is_definition,
+                                           .arg = symbols,
+                                           .word_bytes = symbols->elf->is_64 ? 8 : 4};
+        index = pt_gnu_hash_find(table.off, &reader, name);
+    } else {
+        while (++index < symbols->count && !is_definition(symbols, index, name)) {
+        }
+    }
+    return pt_elf_symbol_at(symbols, index, ret_symbol) ? index : 0;
 }
 
 /* ---- versions ---- */

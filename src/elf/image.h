@@ -127,6 +127,11 @@ const uint8_t *pt_elf_section_bytes(const pt_elf *elf, const pt_elf_section *sec
 bool pt_elf_symbols_open(const pt_elf *elf, uint32_t section_type, pt_elf_symbols *ret_symbols);
 /* Entry i; false past the end. */
 bool pt_elf_symbol_at(const pt_elf_symbols *symbols, uint32_t i, pt_elf_symbol *ret_symbol);
+/* The number of the entry of .dynsym that defines the name; 0: none does. symbols: of SHT_DYNSYM.
+ * By .gnu.hash, which reads a few pages of an image of any size; without such a table all entries
+ * are read. */
+uint32_t pt_elf_symbol_defined(const pt_elf_symbols *symbols, const char *name,
+                               pt_elf_symbol *ret_symbol);
 
 /* The versions that the image itself defines (LSB, "Symbol Versioning"). */
 void pt_elf_versions_open(const pt_elf *elf, pt_elf_versions *ret_versions);

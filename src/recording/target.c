@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/program.h"
+#include "capture/interp_image.h"
 #include "elf/image.h"
 #include "interp/perl.h"
 #include "interp/php.h"
@@ -77,13 +78,11 @@ static bool is_go(const pt_elf *elf)
 static bool find_symbol(const pt_elf *elf, const char *name, pt_elf_symbol *ret)
 {
     pt_elf_symbols symbols;
-    if (!pt_elf_symbols_open(elf, SHT_DYNSYM, &symbols)) return false;
-    for (uint32_t i = 0; pt_elf_symbol_at(&symbols, i, ret); i++)
-        if (ret->section_index != SHN_UNDEF && strcmp(ret->name, name) == 0) return true;
-    return false;
+    return pt_elf_symbols_open(elf, SHT_DYNSYM, &symbols) &&
+           pt_elf_symbol_defined(&symbols, name, ret) != 0;
 }
 
-/* A dynamic symbol of that name, or that begins with it. */
+/* A dynamic symbol that begins with that text, defined or not. */
 static bool has_symbol(const pt_elf *elf, const char *name)
 {
     pt_elf_symbols symbols;
@@ -108,16 +107,18 @@ static unsigned python_minor_of(const char *path, const pt_elf *elf)
 /* A program called node or nodejs, with V8's symbols in it or in its library (libnode.so.N). */
 static bool is_node(const char *path, const pt_elf *elf)
 {
+    pt_elf_symbol mark;
     const char *const name = pt_base_name(path);
     return (strcmp(name, "node") == 0 || strcmp(name, "nodejs") == 0) &&
-           (has_symbol(elf, PT_V8_MARK) || has_symbol(elf, PT_V8_NODE));
+           (find_symbol(elf, PT_V8_MARK, &mark) || has_symbol(elf, PT_V8_NODE));
 }
 
 /* A program called php, php8.2 and the like, of the build that the library knows. */
 static bool is_php(const char *path, const pt_elf *elf)
 {
-    return pt_php_is_file(path) && has_symbol(elf, PT_PHP_MARK) &&
-           pt_php_layout_in(elf->bytes, elf->size_bytes) != NULL;
+    pt_elf_symbol mark;
+    return pt_php_is_file(path) && find_symbol(elf, PT_PHP_MARK, &mark) &&
+           pt_interp_php_layout(elf) != NULL;
 }
 
 /* The version "3.1" of a Ruby whose layout is known: from its name (ruby3.1), or from a program
@@ -143,7 +144,7 @@ static const pt_perl_layout *perl_layout_of(const char *path, const pt_elf *elf)
 {
     uint64_t off;
     pt_elf_symbol symbol;
-    if (!pt_perl_is_file(path) || !has_symbol(elf, PT_PERL_MARK) ||
+    if (!pt_perl_is_file(path) || !find_symbol(elf, PT_PERL_MARK, &symbol) ||
         !find_symbol(elf, PT_PERL_VERSION, &symbol) ||
         !pt_elf_offset_of_addr(elf, symbol.value, &off) || off >= elf->size_bytes)
         return NULL;

@@ -5,6 +5,7 @@
 #include "elf/image.h"
 #include "elf_maker.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,6 +262,8 @@ static void ask_everything(const uint8_t *bytes, size_t size_bytes)
         if (pt_elf_symbols_open(&elf, type, &symbols))
             for (uint32_t i = 0; pt_elf_symbol_at(&symbols, i, &symbol); i++)
                 sum += strlen(symbol.name) + symbol.value;
+        if (pt_elf_symbols_open(&elf, type, &symbols))
+            sum += pt_elf_symbol_defined(&symbols, "first", &symbol);
     }
     const pt_elf_id id = pt_elf_build_id(&elf);
     for (uint32_t i = 0; i < id.size_bytes; i++)
@@ -515,6 +518,56 @@ static void readelf_names_the_same_build_id_for_this_program(void **state)
     fclose(self);
 }
 
+/* The C library that this program runs with, in memory that is its own. */
+static made_bytes libc_file(void)
+{
+    Dl_info info;
+    made_bytes file = {0};
+    assert_true(dladdr((void *)(uintptr_t)printf, &info) != 0);
+    FILE *const f = fopen(info.dli_fname, "rb");
+    if (f == NULL) skip(); /* a static program */
+    fseek(f, 0, SEEK_END);
+    file.size_bytes = (size_t)ftell(f);
+    rewind(f);
+    file.bytes = malloc(file.size_bytes);
+    assert_int_equal(fread(file.bytes, 1, file.size_bytes, f), file.size_bytes);
+    fclose(f);
+    return file;
+}
+
+static void each_defined_symbol_of_libc_is_found_by_its_hash(void **state)
+{
+    made_bytes file = libc_file();
+    pt_elf elf;
+    pt_elf_section hash;
+    pt_elf_symbols symbols;
+    pt_elf_symbol symbol, found;
+    unsigned defined = 0;
+    assert_int_equal(pt_elf_open(file.bytes, file.size_bytes, &elf), PT_ELF_OK);
+    assert_true(pt_elf_symbols_open(&elf, SHT_DYNSYM, &symbols));
+    for (uint32_t i = 1; pt_elf_symbol_at(&symbols, i, &symbol); i++) {
+        if (symbol.section_index == SHN_UNDEF || symbol.name[0] == '\0') continue;
+        const uint32_t number = pt_elf_symbol_defined(&symbols, symbol.name, &found);
+        assert_true(number != 0 && number <= i); /* a name may have several versions */
+        assert_string_equal(found.name, symbol.name);
+        assert_int_not_equal(found.section_index, SHN_UNDEF);
+        defined++;
+    }
+    assert_true(defined > 1000);
+    assert_int_equal(pt_elf_symbol_defined(&symbols, "no_such_symbol", &found), 0);
+    /* Whatever the table says, only bytes of the file are read, and the search ends. */
+    assert_true(pt_elf_section_typed(&elf, SHT_GNU_HASH, &hash));
+    for (uint64_t i = 0; i < 16 + 64; i++) {
+        uint8_t *const at = file.bytes + hash.off + (i < 16 ? i : i * 97 % hash.size_bytes);
+        const uint8_t was = *at;
+        *at = (uint8_t)~was;
+        pt_elf_symbol_defined(&symbols, "printf", &found);
+        pt_elf_symbol_defined(&symbols, "malloc", &found);
+        *at = was;
+    }
+    free(file.bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -531,6 +584,7 @@ int main(void)
         cmocka_unit_test(a_mapping_of_the_whole_image_is_laid_over_its_addresses),
         cmocka_unit_test(code_that_shares_a_page_of_the_file_is_the_later_segments),
         cmocka_unit_test(a_symbol_has_the_version_that_the_image_defines),
+        cmocka_unit_test(each_defined_symbol_of_libc_is_found_by_its_hash),
         cmocka_unit_test(readelf_names_the_same_build_id_for_this_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* gnu_hash.h: finds a symbol by the table .gnu.hash, as binutils writes it. */
-#ifndef PT_AGENT_GNU_HASH_H
-#define PT_AGENT_GNU_HASH_H
+#ifndef PT_ELF_GNU_HASH_H
+#define PT_ELF_GNU_HASH_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,15 +8,16 @@
 
 /* How the caller's tables are read. */
 typedef struct {
-    /* Copies memory. False: it is unreadable. */
-    bool (*read)(uint64_t addr, void *to, size_t size);
+    /* Copies bytes of the table. False: they cannot be read. */
+    bool (*read)(const void *arg, uint64_t addr, void *to, size_t size);
     /* Is the symbol of that number a definition of the name? */
     bool (*is_definition)(const void *arg, uint32_t index, const char *name);
     const void *arg;
+    unsigned word_bytes; /* of the image's class: 4 or 8 */
 } pt_gnu_hash_reader;
 
 /* The number of the symbol of that name, which is never 0; 0: there is none. table: address of
- * .gnu.hash in memory. A bucket leads to a chain of hashes, whose last has bit 0. Inline, so that
+ * .gnu.hash, as read understands it; in the host's byte order. A bucket leads to a chain of hashes, whose last has bit 0. Inline, so that
  * the compiler can inline the reader, too. */
 static inline uint32_t pt_gnu_hash_find(uint64_t table, const pt_gnu_hash_reader *reader,
                                         const char *name)
@@ -28,15 +29,15 @@ static inline uint32_t pt_gnu_hash_find(uint64_t table, const pt_gnu_hash_reader
     uint32_t hash = 5381, index, link;
     for (const char *c = name; *c != '\0'; c++)
         hash = hash * 33 + (uint8_t)*c;
-    if (!reader->read(table, &head, sizeof head) || head.buckets == 0) return 0;
-    const uint64_t buckets = table + sizeof head + (uint64_t)head.bloom_words * sizeof(void *);
+    if (!reader->read(reader->arg, table, &head, sizeof head) || head.buckets == 0) return 0;
+    const uint64_t buckets = table + sizeof head + (uint64_t)head.bloom_words * reader->word_bytes;
     const uint64_t chain = buckets + sizeof link * (uint64_t)head.buckets;
-    if (!reader->read(buckets + sizeof index * (uint64_t)(hash % head.buckets), &index,
+    if (!reader->read(reader->arg, buckets + sizeof index * (uint64_t)(hash % head.buckets), &index,
                       sizeof index) ||
         index < head.first_symbol)
         return 0;
     for (int steps = 0; steps < CHAIN_MAX; steps++, index++) {
-        if (!reader->read(chain + sizeof link * (uint64_t)(index - head.first_symbol), &link,
+        if (!reader->read(reader->arg, chain + sizeof link * (uint64_t)(index - head.first_symbol), &link,
                           sizeof link))
             return 0;
         if ((link | 1) == (hash | 1) && reader->is_definition(reader->arg, index, name))
