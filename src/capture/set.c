@@ -337,9 +337,10 @@ void pt_event_set_exec(pt_event_set *set, pid_t pid)
 
 /* ---- rings ---- */
 
-/* The size of the ring of samples: a quarter of a second of samples with twice the first copy of
- * the stack, as far as the kernel lets us lock memory; less with many cpus. Counted events and
- * switches may come in bursts, so they get the maximum. */
+/* The size of the ring of samples: about a quarter of a second of samples with twice the first copy
+ * of the stack, as far as the kernel lets us lock memory; less with many cpus. The kernel clears
+ * all pages of a ring before the recording begins. Counted events and switches may come in bursts,
+ * so they get the maximum. */
 static size_t samples_bytes(const pt_event_set *set)
 {
     const uint64_t hz = set->plan.hz > 0 ? set->plan.hz : 1000;
@@ -349,7 +350,7 @@ static size_t samples_bytes(const pt_event_set *set)
     const uint64_t want = may_flood ? SAMPLES_BYTES_MAX : timed;
     const uint64_t most = set->pair_count <= RICH_CPUS ? SAMPLES_BYTES_MAX : SAMPLES_BYTES_MANY;
     size_t bytes = SAMPLES_BYTES_FIRST;
-    while (bytes < want && bytes < most)
+    while (bytes + bytes / 2 < want && bytes < most)
         bytes *= 2;
     return bytes;
 }

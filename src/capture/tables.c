@@ -48,7 +48,7 @@ bool pt_table_kept(const pt_table_cache *cache, pt_elf_id id, const struct stat 
     if (key == NULL || pt_kept_open(&kept, key, &on_disk, NULL) != PT_OK) return false;
     /* A mapped file may change after the check, so the table is copied first. */
     const size_t bytes = on_disk.size;
-    void *const copy = pt_alloc(bytes, 1);
+    void *const copy = pt_realloc_large(NULL, bytes, 1);
     memcpy(copy, on_disk.data, bytes);
     pt_blob_done(&on_disk);
     if (pt_unwind_table_open(copy, bytes, &table) != PT_UNWIND_OK ||
