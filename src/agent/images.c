@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "elf/gnu_hash.h"
 #include "agent/images.h"
+#include "elf/gnu_hash.h"
 
 #if __SIZEOF_POINTER__ == 8
 typedef Elf64_Ehdr native_ehdr;
@@ -127,8 +127,10 @@ bool pt_image_symbol(const pt_image *image, const char *name, uint64_t *ret_addr
 {
     tables t;
     native_sym symbol;
-    const pt_gnu_hash_reader reader = {
-        .read = read_table, .is_definition = is_definition, .arg = &t, .word_bytes = sizeof(void *)};
+    const pt_gnu_hash_reader reader = {.read = read_table,
+                                       .is_definition = is_definition,
+                                       .arg = &t,
+                                       .word_bytes = sizeof(void *)};
     if (!find_tables(image, &t)) return false;
     const uint32_t index = pt_gnu_hash_find(t.hash, &reader, name);
     if (index == 0 || !read_symbol(&t, index, &symbol)) return false;

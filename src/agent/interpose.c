@@ -130,8 +130,9 @@ bool pt_interposes(void)
 
 /* ---- unloading ---- */
 
-/* Counts the samples so far by the libraries that were mapped until now. Mappings are not read here:
- * some programs unload many libraries at their end, and take no sample between two of them. */
+/* Counts the samples so far by the libraries that were mapped until now. Mappings are not read
+ * here: some programs unload many libraries at their end, and take no sample between two of them.
+ */
 static void settle_samples(void)
 {
     if (!is_this_process()) return;

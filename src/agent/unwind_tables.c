@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/plain/kept_key.h"
 #include "elf/image.h"
 
 enum {
@@ -136,11 +136,33 @@ static bool read_whole(int fd, uint8_t *to, size_t bytes)
     return true;
 }
 
+/* The path of the table that the recorder offers for an image, by the file that is mapped. False:
+ * it offers none, or the file is not there any more. */
+static bool find_offered(const image *one, const pt_elf_id id, char ret_path[PATH_MAX])
+{
+    char link[PATH_MAX], all[PATH_MAX], mapped[PATH_MAX], hex[2 * PT_UNWIND_ID_MAX + 1];
+    char key[sizeof hex + PT_KEPT_KEY_FACTS];
+    struct stat st;
+    if (!pt_agent_join(link, sizeof link, pt_agent.base_path, "/" PT_JOURNAL_TABLES)) return false;
+    const ssize_t length = readlink(link, all, sizeof all - 1);
+    if (length <= 0) return false;
+    all[length] = '\0';
+    const char *const stands = strrchr(all, PT_JOURNAL_TABLE_KEY);
+    if (stands == NULL || !pt_images_path(&one->map, mapped) ||
+        pt_libc_lstat_at(AT_FDCWD, mapped, &st) != 0 || st.st_ino != one->map.inode)
+        return false;
+    pt_elf_id_hex(id, hex, sizeof hex);
+    pt_kept_key_put(key, sizeof key, hex, &st);
+    const int bytes =
+        snprintf(ret_path, PATH_MAX, "%.*s%s%s", (int)(stands - all), all, key, stands + 1);
+    return bytes > 0 && bytes < PATH_MAX;
+}
+
 /* Takes the table that the recorder offers, made by an earlier recording: a copy, which nobody else
  * can change. */
 static bool take_offered(image *one)
 {
-    char name[PATH_MAX], id[2 * PT_UNWIND_ID_MAX + 1];
+    char name[PATH_MAX];
     struct stat st;
     const pt_journal_map *const record = pt_maps_record_of(one->map.start);
     if (!pt_agent.recording || record == NULL || record->build_id_bytes == 0 ||
@@ -148,10 +170,7 @@ static bool take_offered(image *one)
         return false;
     const pt_elf_id own = {.bytes = (const uint8_t *)(record + 1),
                            .size_bytes = record->build_id_bytes};
-    pt_elf_id_hex(own, id, sizeof id);
-    const int length =
-        snprintf(name, sizeof name, "%s/" PT_JOURNAL_TABLE, pt_agent.base_path, id, one->map.inode);
-    if (length < 0 || (size_t)length >= sizeof name) return false;
+    if (!find_offered(one, own, name)) return false;
     const int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return false;
     if (pt_libc_fstat(fd, &st) == 0 && is_trusted(&st)) {
@@ -170,6 +189,22 @@ static bool take_offered(image *one)
     return one->blob != NULL;
 }
 
+/* A file may be mapped in parts, as Node maps its code in large pages: the table is one. */
+static bool share_table(image *one)
+{
+    for (uint32_t i = 0; i < tables.count; i++) {
+        const image *const other = &tables.images[i];
+        if (other->blob == NULL || other->map.image != one->map.image ||
+            other->map.inode != one->map.inode)
+            continue;
+        one->blob = other->blob;
+        one->blob_bytes = other->blob_bytes;
+        one->table = other->table;
+        return true;
+    }
+    return false;
+}
+
 static void try_image(image *one)
 {
     pt_image mapped;
@@ -178,7 +213,7 @@ static void try_image(image *one)
     one->tried = true;
     if (!pt_image_look(&one->map, &mapped) || !is_in_place(&mapped, one->map.start)) return;
     one->bias = mapped.bias;
-    if (take_offered(one)) return;
+    if (share_table(one) || take_offered(one)) return;
     frames.machine = mapped.machine;
     if (!find_frames(&mapped, &frames)) return;
     uint8_t *const copy = pt_agent_map((size_t)frames.size_bytes);
@@ -265,11 +300,22 @@ static snapshot *make_snapshot(void)
     return s;
 }
 
+/* Is the table that of an image in the list, too? */
+static bool has_table(const image *images, uint32_t count, const void *blob)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (images[i].blob == blob) return true;
+    return false;
+}
+
 static void free_gone(void)
 {
     for (uint32_t i = 0; i < tables.spare_count; i++) {
-        if (tables.spare[i].blob != NULL) munmap(tables.spare[i].blob, tables.spare[i].blob_bytes);
+        const image gone = tables.spare[i];
         tables.spare[i] = (image){0};
+        if (gone.blob != NULL && !has_table(tables.images, tables.count, gone.blob) &&
+            !has_table(tables.spare, tables.spare_count, gone.blob))
+            munmap(gone.blob, gone.blob_bytes);
     }
     tables.spare_count = 0;
 }

@@ -10,16 +10,16 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/plain/kept_key.h"
 #include "base/text.h"
 
 enum { TOUCH_AFTER_S = 600, LATELY_S = 2 };
 
-static char *path_of(const pt_kept_folder *folder, const char *key)
+char *pt_kept_path(const pt_kept_folder *folder, const char *key)
 {
     return pt_strf("%s/%s.%u%s", folder->path, key, folder->version, folder->suffix);
 }
 
-/* Of the times, only the change time counts: programs can set the others. */
 char *pt_kept_key(const char *id, const struct stat *st)
 {
     struct timespec now;
@@ -27,9 +27,10 @@ char *pt_kept_key(const char *id, const struct stat *st)
     if (!S_ISREG(st->st_mode) || !pt_owner_is_trusted(st->st_uid) ||
         st->st_ctim.tv_sec + LATELY_S >= now.tv_sec)
         return NULL;
-    return pt_strf("%s-%llx-%llx-%llx-%llx.%lx", id, (unsigned long long)st->st_dev,
-                   (unsigned long long)st->st_ino, (unsigned long long)st->st_size,
-                   (unsigned long long)st->st_ctim.tv_sec, (unsigned long)st->st_ctim.tv_nsec);
+    const size_t room = strlen(id) + PT_KEPT_KEY_FACTS;
+    char *const key = pt_alloc(room, 1);
+    pt_kept_key_put(key, room, id, st);
+    return key;
 }
 
 bool pt_same_file(const struct stat *a, const struct stat *b)
@@ -55,7 +56,7 @@ pt_status pt_kept_open(const pt_kept_folder *folder, const char *key, pt_blob *r
                        pt_error *reterr)
 {
     if (folder->path == NULL || key == NULL) return set_not_kept(reterr, "");
-    PT_FREE char *path = path_of(folder, key);
+    PT_FREE char *path = pt_kept_path(folder, key);
     struct stat st;
     PT_CLOSE int fd = pt_open_regular_nofollow(path, &st);
     if (fd < 0 || !is_ours(&st)) return set_not_kept(reterr, path);
@@ -115,23 +116,8 @@ bool pt_kept_has(const pt_kept_folder *folder, const char *key)
 {
     struct stat st;
     if (folder->path == NULL || key == NULL) return false;
-    PT_FREE char *path = path_of(folder, key);
+    PT_FREE char *path = pt_kept_path(folder, key);
     return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && is_ours(&st);
-}
-
-void pt_kept_each(const pt_kept_folder *folder,
-                  void (*use)(void *arg, const char *key, const char *path), void *arg)
-{
-    PT_FREE char *own_end = pt_strf(".%u%s", folder->version, folder->suffix);
-    DIR *const dir = folder->path != NULL ? opendir(folder->path) : NULL;
-    const struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (!pt_ends(entry->d_name, own_end)) continue;
-        PT_FREE char *path = pt_strf("%s/%s", folder->path, entry->d_name);
-        PT_FREE char *key = pt_strndup(entry->d_name, strlen(entry->d_name) - strlen(own_end));
-        use(arg, key, path);
-    }
-    if (dir != NULL) closedir(dir);
 }
 
 static int by_use(const void *x, const void *y)
@@ -168,7 +154,7 @@ pt_status pt_kept_save(const pt_kept_folder *folder, const char *key, const void
     if (size > folder->max_bytes / 4)
         return pt_error_set(reterr, PT_ERR_LIMIT, "%zu bytes exceed a quarter of the cache's limit",
                             size);
-    PT_FREE char *path = path_of(folder, key);
+    PT_FREE char *path = pt_kept_path(folder, key);
     pt_file_writer writer;
     pt_status status = pt_file_create(path, PT_MODE_PRIVATE, &writer, reterr);
     if (status == PT_OK) {

@@ -21,8 +21,9 @@ typedef struct pt_kept_folder {
 } pt_kept_folder;
 
 /* The key for facts about a file with the given id (such as a build id). It combines the id with
- * the identity and the time of the last change that the file system reports. So another file with
- * the same id, or the same file after a rewrite, has another key. The caller frees it.
+ * the identity and the time of the last change that the file system reports (pt_kept_key_put). So
+ * another file with the same id, or the same file after a rewrite, has another key. The caller
+ * frees it.
  *
  * Returns NULL when the facts must not be cached: the file is not regular, its owner is neither
  * this user nor root, or its last change is so recent that a further change could have the same
@@ -37,9 +38,8 @@ pt_status pt_kept_open(const pt_kept_folder *folder, const char *key, pt_blob *r
 
 /* True if there is a cached file of the key. */
 bool pt_kept_has(const pt_kept_folder *folder, const char *key);
-/* Calls use for each cached file. */
-void pt_kept_each(const pt_kept_folder *folder,
-                  void (*use)(void *arg, const char *key, const char *path), void *arg);
+/* The path of the file of a key, if there is one. The caller frees it. */
+char *pt_kept_path(const pt_kept_folder *folder, const char *key);
 
 /* Caches bytes under the key and replaces an older file. PT_ERR_LIMIT if they exceed a quarter of
  * the limit. PT_ERR_SYSTEM if the folder belongs to another user. */

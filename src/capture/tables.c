@@ -78,27 +78,12 @@ bool pt_table_is_kept(const pt_table_cache *cache, pt_elf_id id, const struct st
     return pt_kept_has(&kept, key);
 }
 
-typedef struct {
-    const char *folder, *stamp;
-} offer;
-
-/* key: build id, device, inode and more, in hexadecimal digits (pt_kept_key). */
-static void offer_table(void *arg, const char *key, const char *path)
-{
-    const offer *const o = arg;
-    char id[2 * PT_UNWIND_ID_MAX + 1];
-    uint64_t inode;
-    _Static_assert(PT_UNWIND_ID_MAX == 32, "the number of digits below");
-    if (!pt_ends(key, o->stamp) || sscanf(key, "%64[0-9a-f]-%*[0-9a-f]-%" SCNx64, id, &inode) != 2)
-        return;
-    PT_FREE char *link = pt_strf("%s/" PT_JOURNAL_TABLE, o->folder, id, inode);
-    (void)!symlink(path, link);
-}
-
 void pt_table_offer(const pt_table_cache *cache, const char *folder)
 {
     const pt_kept_folder kept = kept_of(cache);
     PT_FREE char *stamp = stamp_of(cache);
-    offer o = {folder, stamp};
-    if (cache->folder != NULL) pt_kept_each(&kept, offer_table, &o);
+    PT_FREE char *keys = pt_strf("%c%s", PT_JOURNAL_TABLE_KEY, stamp);
+    PT_FREE char *path = pt_kept_path(&kept, keys);
+    PT_FREE char *link = pt_strf("%s/" PT_JOURNAL_TABLES, folder);
+    if (cache->folder != NULL) (void)!symlink(path, link);
 }

@@ -32,8 +32,8 @@ bool pt_table_kept(const pt_table_cache *cache, pt_elf_id id, const struct stat 
                    void **ret_blob, size_t *ret_blob_bytes, pt_unwind_table *ret_table);
 /* True if the cache has a table of the image. */
 bool pt_table_is_kept(const pt_table_cache *cache, pt_elf_id id, const struct stat *file);
-/* Makes a link to each table in the folder of a recording, where the library finds it
- * (PT_JOURNAL_TABLE). */
+/* Makes a link in the folder of a recording, by which the library finds the tables
+ * (PT_JOURNAL_TABLES). */
 void pt_table_offer(const pt_table_cache *cache, const char *folder);
 /* Stores a table, if it is worth the space. A failure is ignored. */
 void pt_table_keep(const pt_table_cache *cache, pt_elf_id id, const struct stat *file,

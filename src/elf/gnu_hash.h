@@ -17,8 +17,8 @@ typedef struct {
 } pt_gnu_hash_reader;
 
 /* The number of the symbol of that name, which is never 0; 0: there is none. table: address of
- * .gnu.hash, as read understands it; in the host's byte order. A bucket leads to a chain of hashes, whose last has bit 0. Inline, so that
- * the compiler can inline the reader, too. */
+ * .gnu.hash, as read understands it; in the host's byte order. A bucket leads to a chain of hashes,
+ * whose last has bit 0. Inline, so that the compiler can inline the reader, too. */
 static inline uint32_t pt_gnu_hash_find(uint64_t table, const pt_gnu_hash_reader *reader,
                                         const char *name)
 {
@@ -37,8 +37,8 @@ static inline uint32_t pt_gnu_hash_find(uint64_t table, const pt_gnu_hash_reader
         index < head.first_symbol)
         return 0;
     for (int steps = 0; steps < CHAIN_MAX; steps++, index++) {
-        if (!reader->read(reader->arg, chain + sizeof link * (uint64_t)(index - head.first_symbol), &link,
-                          sizeof link))
+        if (!reader->read(reader->arg, chain + sizeof link * (uint64_t)(index - head.first_symbol),
+                          &link, sizeof link))
             return 0;
         if ((link | 1) == (hash | 1) && reader->is_definition(reader->arg, index, name))
             return index;

@@ -345,7 +345,8 @@ static bool is_definition(const void *arg, uint32_t index, const char *name)
 uint32_t pt_elf_symbol_defined(const pt_elf_symbols *symbols, const char *name,
                                pt_elf_symbol *ret_symbol)
 {
-    const bool is_host_order = symbols->elf->is_big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+    const bool is_host_order =
+        symbols->elf->is_big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     pt_elf_section table;
     uint32_t index = 0;
     if (is_host_order && pt_elf_section_typed(symbols->elf, SHT_GNU_HASH, &table)) {

@@ -271,9 +271,11 @@ typedef struct {
  * a multiple of 8. Of two with the same pid and start the later holds the earlier one, too: exec
  * had failed. */
 #define PT_JOURNAL_SHORT "short.journal"
-/* Unwind tables that the recorder offers: links by build id and inode of the image, in hexadecimal
- * digits. */
-#define PT_JOURNAL_TABLE       "%s-%" PRIx64 ".table"
+/* Unwind tables that the recorder offers: a link whose text is the path of all of them. Its last
+ * PT_JOURNAL_TABLE_KEY stands for the key of an image's file by its build id in hexadecimal digits
+ * (pt_kept_key_put). */
+#define PT_JOURNAL_TABLES      "tables"
+#define PT_JOURNAL_TABLE_KEY   '*'
 #define PT_JOURNAL_SHORT_MAGIC 0x73544a50u /* "PJTs" as little-endian bytes */
 
 typedef struct {

@@ -41,6 +41,18 @@ function inWorker(n) { return made(n) + 1 }
 J
 ! needs_bpf || check_service "$node" service.js -- append made each inWorker
 
+it 'its unwind table is read once by a process, in however many parts its code is mapped'
+if needs strace readelf; then
+    export XDG_CACHE_HOME=$PWD/node_cache
+    run pitot record -o one.pb.gz "$node" -e ''
+    run strace -f -e trace=openat -o opened "$PITOT" record -o two.pb.gz "$node" -e ''
+    expect_status 0
+    id=$(readelf -n "$node" | awk '/Build ID/ { print $3 }')
+    expect [ "$(ls node_cache/pitot/tables/"$id"*.table | wc -l)" -eq 1 ]
+    expect_equal 'times that it was opened' "$(grep -c "/$id.*\.table.*) = [0-9]" opened)" 1
+    unset XDG_CACHE_HOME
+fi
+
 it 'machine code and bytecode count for their function; --native shows them; list shows the source'
 cat >app.js <<'J'
 function spin(n) {

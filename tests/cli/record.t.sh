@@ -919,7 +919,7 @@ if needs python3 strace && [ "$PITOT_SANITIZED" = 0 ]; then
     expect [ "$(find tables_cache -name '*.table' | wc -l)" -ge 1 ]
     run strace -f -e trace=openat -o opened "$PITOT" record --engine=preload -o second.pb.gz python3 -c "$busy"
     expect_status 0
-    expect [ "$(grep -c '[0-9a-f]-[0-9a-f]*\.table".*) = [0-9]' opened)" -ge 1 ]
+    expect [ "$(grep -c '[0-9a-f]\.[0-9]*\.table", O_RDONLY|.*O_NONBLOCK.*) = [0-9]' opened)" -ge 1 ]
     run pitot top -n 0 second.pb.gz
     expect_stdout_has spins
     for table in tables_cache/pitot/tables/*.table; do printf x | dd of="$table" bs=1 seek=2000 conv=notrunc status=none; done

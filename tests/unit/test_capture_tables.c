@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/plain/kept_key.h"
 #include "capture/tables.h"
 #include "unwind/heap.h"
 #include "unwind_maker.h"
@@ -178,24 +179,29 @@ static void a_broken_file_is_none_and_is_replaced(void **state)
     assert_true(is_kept(&cache, id, 1000));
 }
 
-static void tables_of_this_program_are_offered_by_build_id_and_inode(void **state)
+/* However many tables there are. */
+static void tables_of_this_program_are_offered_by_one_link(void **state)
 {
     if (blob_bytes < PT_TABLE_WORTH_BYTES) skip();
-    const pt_table_cache other = {.folder = cache.folder, .stamp = "test 2"};
-    char links[] = "/tmp/pitot-offer.XXXXXX", to[512] = "";
-    assert_non_null(mkdtemp(links));
+    char offer[] = "/tmp/pitot-offer.XXXXXX", to[512] = "", key[256];
+    assert_non_null(mkdtemp(offer));
     struct stat file = file_of(1000);
     pt_table_keep(&cache, id, &file, blob, blob_bytes);
     PT_FREE char *path = the_file();
     file.st_ino++;
-    pt_table_keep(&other, id, &file, blob, blob_bytes);
-    pt_table_offer(&cache, links);
-    PT_FREE char *link =
-        pt_strf("%s/0102030405060708090a-%llx.table", links, (unsigned long long)file.st_ino - 1);
-    assert_int_equal(readlink(link, to, sizeof to - 1), strlen(path));
-    assert_string_equal(to, path);
+    pt_table_keep(&cache, id, &file, blob, blob_bytes);
+    file.st_ino--;
+    pt_table_offer(&cache, offer);
+    PT_FREE char *link = pt_strf("%s/tables", offer);
+    assert_true(readlink(link, to, sizeof to - 1) > 0);
+    /* The path of a table, with a star in place of the file's key. */
+    char *const star = strrchr(to, '*');
+    assert_non_null(star);
+    pt_kept_key_put(key, sizeof key, "0102030405060708090a", &file);
+    PT_FREE char *named = pt_strf("%.*s%s%s", (int)(star - to), to, key, star + 1);
+    assert_string_equal(named, path);
     unlink(link);
-    assert_int_equal(rmdir(links), 0); /* there is no other */
+    assert_int_equal(rmdir(offer), 0); /* there is no other */
 }
 
 static void what_others_may_write_to_is_not_read(void **state)
@@ -214,7 +220,7 @@ int main(void)
         cmocka_unit_test_setup(a_table_is_of_one_file_as_it_was, empty),
         cmocka_unit_test_setup(small_tables_are_not_worth_a_file, empty),
         cmocka_unit_test_setup(a_broken_file_is_none_and_is_replaced, empty),
-        cmocka_unit_test_setup(tables_of_this_program_are_offered_by_build_id_and_inode, empty),
+        cmocka_unit_test_setup(tables_of_this_program_are_offered_by_one_link, empty),
         cmocka_unit_test_setup(what_others_may_write_to_is_not_read, empty),
     };
     const int failed = cmocka_run_group_tests(tests, compile, clean);

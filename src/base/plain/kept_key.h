@@ -1,0 +1,20 @@
+/* kept_key.h: the key of a file's facts in a cache on disk (base/kept.h). The library writes no
+ * cache, but finds files in one. Any layer may include this header. */
+#ifndef PT_BASE_PLAIN_KEPT_KEY_H
+#define PT_BASE_PLAIN_KEPT_KEY_H
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+enum { PT_KEPT_KEY_FACTS = 96 }; /* bytes of a key beside the id, with the terminator */
+
+/* Writes the key as snprintf does. Of the times, only the change time counts: programs can set the
+ * others. */
+static inline int pt_kept_key_put(char *to, size_t room, const char *id, const struct stat *st)
+{
+    return snprintf(to, room, "%s-%llx-%llx-%llx-%llx.%lx", id, (unsigned long long)st->st_dev,
+                    (unsigned long long)st->st_ino, (unsigned long long)st->st_size,
+                    (unsigned long long)st->st_ctim.tv_sec, (unsigned long)st->st_ctim.tv_nsec);
+}
+
+#endif
