@@ -190,6 +190,8 @@ static void count_words(uint32_t native, uint32_t frames, unsigned end, uint32_t
     const uint8_t merged = !is_mixed    ? PT_JOURNAL_NATIVE
                            : is_certain ? PT_JOURNAL_MERGED
                                         : PT_JOURNAL_MERGED_UNCERTAIN;
+    if (is_whole && !pt_interp_is_whole(chain.words + native, frames))
+        end = PT_JOURNAL_END_TRUNCATED;
     count_stack(depth, end, merged, weight);
 }
 

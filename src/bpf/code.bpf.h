@@ -42,6 +42,24 @@ static inline bool append_frame(pt_bpf_cpu *c, uint64_t first, uint64_t second)
     return true;
 }
 
+/* Ends a walk of frames, behind a step that read none. is_last: because there are no more; else the
+ * memory is not as the layout says. Returns false. */
+static inline bool end_frames(pt_bpf_cpu *c, bool is_last)
+{
+    const uint64_t count = c->stack.frame_count;
+    uint64_t at = c->stack.count;
+    if (count == 0) {
+        if (!is_last) c->stack.frame_count = PT_BPF_FRAMES_BAD;
+        return false;
+    }
+    at += 2 * (count - 1);
+    BARRIER(at);
+    if (!is_last || at >= PT_BPF_DEPTH_MAX + 2 * PT_BPF_FRAMES_MAX) return false;
+    c->stack.pcs[at] |= PT_BPF_FRAME_LAST;
+    c->hash = mix_hash(c->hash, PT_BPF_FRAME_LAST);
+    return false;
+}
+
 /* Is the code new to this cpu? Code with the same hash replaces each other. */
 static inline bool meet_code(pt_bpf_cpu *c, uint64_t addr, uint32_t check)
 {

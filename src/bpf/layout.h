@@ -218,14 +218,16 @@ typedef struct pt_bpf_wait_settings {
 /* A frame of an interpreter. The first word: the address of its code (of CPython: the code object;
  * of PHP: the first instruction, or the function if it is written in C; of Perl: pt_perl_key; of
  * Ruby: pt_ruby_key; of V8: the shared function info); bit 62: it is the outermost of its run; bit
- * 61: a register of the thread holds the frame (PHP). The second word: the low half is 1 + the
- * place (of CPython: in the code; of V8: the number of its native frame; else the line), the high
- * half a number that tells apart code that lies at one address one after the other. The address is
- * 0 for an evaluator without frames.
+ * 61: a register of the thread holds the frame (PHP); bit 60: no frames are outside this one (of
+ * all but V8). The second word: the low half is 1 + the place (of CPython: in the code; of V8: the
+ * number of its native frame; else the line), the high half a number that tells apart code that
+ * lies at one address one after the other. The address is 0 for an evaluator without frames.
  */
-#define PT_BPF_FRAME_ENTRY         (UINT64_C(1) << 62)
-#define PT_BPF_FRAME_HELD          (UINT64_C(1) << 61)
-#define PT_BPF_FRAME_CODE(first)   ((first) & ~(PT_BPF_FRAME_ENTRY | PT_BPF_FRAME_HELD))
+#define PT_BPF_FRAME_ENTRY (UINT64_C(1) << 62)
+#define PT_BPF_FRAME_HELD  (UINT64_C(1) << 61)
+#define PT_BPF_FRAME_LAST  (UINT64_C(1) << 60)
+#define PT_BPF_FRAME_CODE(first)                                                                   \
+    ((first) & ~(PT_BPF_FRAME_ENTRY | PT_BPF_FRAME_HELD | PT_BPF_FRAME_LAST))
 #define PT_BPF_FRAME_PLACE(second) ((int32_t)((uint32_t)(second)-1))
 #define PT_BPF_FRAME_CHECK(second) ((uint32_t)((second) >> 32))
 
@@ -294,10 +296,11 @@ typedef struct pt_bpf_python_walk {
 /* The state of a walk through PHP's frames; for its fields see pt_php_walk. */
 typedef struct pt_bpf_php_walk {
     pt_php_layout layout;
-    uint32_t unused;
+    uint32_t cpu; /* its number in cpus */
     uint64_t globals, generator_class, next;
     uint32_t left, delegate_count;
     uint64_t delegates[PT_PHP_DELEGATES_MAX];
+    uint64_t generator, parent;
     uint64_t frame_register, instruction_register; /* of the thread, when it was interrupted */
     pt_php_function function;                      /* of the last frame */
 } pt_bpf_php_walk;

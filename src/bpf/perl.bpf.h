@@ -63,7 +63,6 @@ static inline bool step_perl(pt_bpf_cpu *c)
     pt_perl_code *const code = &walk->code;
     uint64_t check = 0;
     bool is_frame = false;
-    const bool is_first = c->stack.frame_count == 0;
     c->is_code_new = 0;
     pt_interp_step step = PT_INTERP_FRAME_READ;
     for (int i = 0; i < CONTEXTS_MAX && step == PT_INTERP_FRAME_READ && !is_frame; i++)
@@ -71,10 +70,7 @@ static inline bool step_perl(pt_bpf_cpu *c)
     const bool has_code = is_frame && frame.kind != PT_PERL_EMPTY;
     const bool fits = step == PT_INTERP_FRAME_READ &&
                       (!has_code || fetch_perl_code(&walk->layout, walk, &frame, code));
-    if (!fits) {
-        if (is_first && step != PT_INTERP_END) c->stack.frame_count = PT_BPF_FRAMES_BAD;
-        return false;
-    }
+    if (!fits) return end_frames(c, step == PT_INTERP_END);
     if (!is_frame) return true;
     if (!has_code) return append_frame(c, PT_BPF_FRAME_ENTRY, 0);
     const bool is_checked = check_perl_code(walk, code, &check);

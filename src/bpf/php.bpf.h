@@ -9,6 +9,10 @@
 
 #include "bpf/code.bpf.h"
 
+/* climb_php_delegate of the state of a cpu. A function of its own, which the verifier checks once.
+ */
+int pt_bpf_climb_php(uint32_t cpu);
+
 typedef pt_bpf_php_walk php_walking;
 typedef pt_bpf_php_walk php_memory;
 
@@ -16,7 +20,7 @@ typedef pt_bpf_php_walk php_memory;
 #define php_layout_of(walk)                (&(walk)->layout)
 #define fetch_php(memory, addr, to, bytes) ((void)(memory), read_memory((to), (bytes), (addr)))
 
-#define delegates_max                      32 /* the verifier follows each round of the loop */
+#define next_php_delegate(walk)            (pt_bpf_climb_php((walk)->cpu) != 0)
 
 #include "interp/php_walk.h"
 
@@ -25,6 +29,7 @@ static inline bool begin_php(pt_bpf_cpu *c, const pt_bpf_interp *interp)
 {
     uint64_t generator_class = 0;
     c->php.layout = interp->php.layout;
+    c->php.cpu = c->cpu;
     if (!fetch_php_word(&c->php, interp->php.generator_class, &generator_class)) return false;
     const pt_interp_step step =
         begin_php_frames(&c->php, interp->state, generator_class, 2 * PT_BPF_FRAMES_MAX);
@@ -71,10 +76,7 @@ static inline bool step_php(pt_bpf_cpu *c)
     const bool fits =
         step == PT_INTERP_FRAME_READ &&
         (frame.function == 0 || fetch_php_function(&walk->layout, walk, frame.function, function));
-    if (!fits) {
-        if (is_first && step != PT_INTERP_END) c->stack.frame_count = PT_BPF_FRAMES_BAD;
-        return false;
-    }
+    if (!fits) return end_frames(c, step == PT_INTERP_END);
     if (frame.function == 0) return true;
     const bool is_checked = check_php_function(walk, function, &check);
     const bool is_held = is_first && walk->frame_register == frame.addr;

@@ -84,16 +84,12 @@ static inline bool step_python(pt_bpf_cpu *c)
     pt_bpf_python_walk *const walk = &c->python;
     pt_python_frame frame = {.code = 0};
     uint32_t check = 0;
-    const bool is_first = c->stack.frame_count == 0;
     c->is_code_new = 0;
     const pt_python_step step = next_frame(walk, &frame);
-    if (step == PT_PYTHON_BAD_READ && is_first) c->stack.frame_count = PT_BPF_FRAMES_BAD;
-    if (step != PT_PYTHON_FRAME) return false;
+    if (step != PT_PYTHON_FRAME) return end_frames(c, step == PT_PYTHON_END);
     if (frame.code != 0) {
-        if (!fetch_code(walk, frame.code, &walk->code) || walk->code.type != walk->code_type) {
-            if (is_first) c->stack.frame_count = PT_BPF_FRAMES_BAD;
-            return false;
-        }
+        if (!fetch_code(walk, frame.code, &walk->code) || walk->code.type != walk->code_type)
+            return end_frames(c, false);
         if (is_code_hidden(walk, frame.code, &walk->code)) {
             if (!frame.is_entry) return true;
             return append_frame(c, PT_BPF_FRAME_ENTRY, 0);

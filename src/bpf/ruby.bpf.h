@@ -111,7 +111,6 @@ static inline bool step_ruby(pt_bpf_cpu *c)
     pt_bpf_ruby_walk *const walk = &c->ruby;
     pt_ruby_frame *const frame = &walk->frame; /* in a map, where the verifier forgets the values */
     uint64_t check = 0;
-    const bool is_first = c->stack.frame_count == 0;
     c->is_code_new = 0;
     pt_interp_step step = PT_INTERP_FRAME_READ;
     frame->body = 0;
@@ -120,15 +119,12 @@ static inline bool step_ruby(pt_bpf_cpu *c)
     const bool fits =
         step == PT_INTERP_FRAME_READ &&
         (frame->body == 0 || fetch_ruby_code(&walk->layout, walk, frame->body, &walk->code));
-    if (!fits) {
-        if (is_first && step != PT_INTERP_END) c->stack.frame_count = PT_BPF_FRAMES_BAD;
-        return false;
-    }
+    if (!fits) return end_frames(c, step == PT_INTERP_END);
     if (frame->body == 0) return true;
     walk->owner = fetch_ruby_owner(walk, frame->env);
     const int32_t line = fetch_ruby_line(&walk->layout, walk, &walk->code, frame->pc);
     const bool is_checked = check_ruby_code(&walk->layout, walk, &walk->code, &check);
-    return append_code_frame(c, pt_ruby_key(frame, walk->owner) & ~(UINT64_C(7) << 61),
+    return append_code_frame(c, PT_BPF_FRAME_CODE(pt_ruby_key(frame, walk->owner)),
                              frame->is_entry ? PT_BPF_FRAME_ENTRY : 0,
                              is_checked ? pt_interp_short_check(check) : 0, line);
 }

@@ -138,6 +138,12 @@ __attribute__((noinline)) int pt_bpf_step_python(uint32_t cpu)
     return c != NULL ? step_python(c) : 0;
 }
 
+__attribute__((noinline)) int pt_bpf_climb_php(uint32_t cpu)
+{
+    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
+    return c != NULL ? climb_php_delegate(&c->php) : 0;
+}
+
 __attribute__((noinline)) int pt_bpf_step_php(uint32_t cpu)
 {
     pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);

@@ -402,13 +402,15 @@ void pt_named_join(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked,
             addr != 0 ? number_of(named, proc, addr, PT_BPF_FRAME_CHECK(two[1])) : 0;
         frames[i] = word_of(number, PT_BPF_FRAME_PLACE(two[1])) |
                     ((two[0] & PT_BPF_FRAME_ENTRY) != 0 ? PT_INTERP_ENTRY : 0) |
+                    ((two[0] & PT_BPF_FRAME_LAST) != 0 ? PT_INTERP_LAST : 0) |
                     (addr == 0 ? PT_INTERP_EMPTY : 0);
         ret_chain->has_frames |= addr != 0;
     }
     const uint32_t most = room > count ? room - count : 0;
-    ret_chain->is_cut = native_count > most;
-    if (ret_chain->is_cut) native_count = most;
-    is_whole &= !ret_chain->is_cut;
+    const bool is_cut = native_count > most;
+    if (is_cut) native_count = most;
+    is_whole &= !is_cut;
+    ret_chain->is_cut = is_cut || !pt_interp_is_whole(frames, count);
     if (count == 0) {
         memcpy(ret_chain->words, walked->pcs, native_count * sizeof walked->pcs[0]);
         ret_chain->count = native_count;

@@ -40,7 +40,8 @@ typedef struct pt_named_chain {
     uint64_t words[PT_BPF_DEPTH_MAX + PT_BPF_FRAMES_MAX]; /* innermost first: pcs, and words with
                                                              PT_INTERP_FRAME */
     uint32_t count;
-    bool has_frames, is_certain, is_cut;
+    bool has_frames, is_certain;
+    bool is_cut; /* the outermost pcs, or frames, are missing */
 } pt_named_chain;
 
 /* Joins the first native_count pcs of a stack with the interpreter's frames. is_whole: these pcs

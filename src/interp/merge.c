@@ -41,7 +41,7 @@ static void put_run(merging *m)
     while (m->next < m->frame_count) {
         const uint64_t word = m->frames[m->next++];
         if ((word & PT_INTERP_EMPTY) == 0)
-            m->chain[m->count++] = word & ~(PT_INTERP_ENTRY | PT_INTERP_EMPTY);
+            m->chain[m->count++] = word & ~(PT_INTERP_ENTRY | PT_INTERP_LAST);
         if ((word & PT_INTERP_ENTRY) != 0) return;
     }
 }
@@ -55,12 +55,17 @@ pt_merge_result pt_interp_merge(const pt_interp_evaluator *evaluator, const uint
     const bool is_at_leaf =
         count_evaluators(evaluator, native, native_count < LEAF ? native_count : LEAF) > 0;
     merging m = {.chain = ret_chain, .frames = frames, .frame_count = frame_count};
+    const bool has_all_runs = pt_interp_is_whole(frames, frame_count);
+    const bool is_complete = is_whole && has_all_runs;
     /* Complete chains match from the outermost frame inwards: an excess is innermost. */
-    uint32_t without_run = is_whole && evaluators > runs ? evaluators - runs : 0;
+    uint32_t without_run = is_complete && evaluators > runs ? evaluators - runs : 0;
     const bool is_certain =
-        evaluators == runs || (without_run == 1 && is_at_leaf) ||
-        (evaluators < runs && (!is_whole || (evaluator->begins_early && evaluators + 1 == runs)));
-    for (uint32_t extra = is_whole && runs > evaluators ? runs - evaluators : 0; extra > 0; extra--)
+        evaluators > runs ? (has_all_runs ? without_run == 1 && is_at_leaf : !is_at_leaf)
+        : evaluators < runs
+            ? !is_whole || (is_complete && evaluator->begins_early && evaluators + 1 == runs)
+            : true;
+    for (uint32_t extra = is_complete && runs > evaluators ? runs - evaluators : 0; extra > 0;
+         extra--)
         put_run(&m);
     for (uint32_t i = 0; i < native_count; i++) {
         if (is_evaluator(evaluator, native, i)) {

@@ -10,7 +10,9 @@
  * An evaluator among the innermost native frames that has no run has just begun, or is about to
  * return: it stays without frames. A run that has no evaluator yet (begins_early) is the innermost.
  * If the counts differ in another way, the result has all frames of both chains, and is uncertain.
- * Pure functions: no memory but the caller's.
+ * Frames that are not read to their end (there are too many, or memory is unreadable) match from
+ * the innermost outwards, since the outermost runs are those that are missing. Pure functions: no
+ * memory but the caller's.
  */
 #ifndef PT_INTERP_MERGE_H
 #define PT_INTERP_MERGE_H
@@ -22,6 +24,7 @@
 #define PT_INTERP_FRAME (UINT64_C(1) << 63)
 #define PT_INTERP_ENTRY (UINT64_C(1) << 62) /* the outermost frame of its run */
 #define PT_INTERP_EMPTY (UINT64_C(1) << 61) /* no frame: marks an evaluator whose run is empty */
+#define PT_INTERP_LAST  (UINT64_C(1) << 60) /* no frames are outside this one */
 
 /* The evaluator's code: its function, and the part of it that a compiler placed elsewhere
  * (NAME.cold). */
@@ -42,10 +45,16 @@ static inline bool pt_interp_is_evaluator(const pt_interp_evaluator *evaluator, 
 
 typedef enum { PT_MERGE_CERTAIN, PT_MERGE_UNCERTAIN } pt_merge_result;
 
+/* Do the frames reach the end of the interpreter's chain? */
+static inline bool pt_interp_is_whole(const uint64_t *frames, uint32_t count)
+{
+    return count == 0 || (frames[count - 1] & PT_INTERP_LAST) != 0;
+}
+
 /* Joins the two chains, both innermost first. native: pcs; all but the first are return
  * addresses. frames: words as above. is_whole: the native chain reaches the start of the thread.
- * ret_chain has room for native_count + frame_count words; the words in it have neither
- * PT_INTERP_ENTRY nor PT_INTERP_EMPTY. */
+ * ret_chain has room for native_count + frame_count words; the words in it have none of
+ * PT_INTERP_ENTRY, PT_INTERP_EMPTY and PT_INTERP_LAST. */
 pt_merge_result pt_interp_merge(const pt_interp_evaluator *evaluator, const uint64_t *native,
                                 uint32_t native_count, bool is_whole, const uint64_t *frames,
                                 uint32_t frame_count, uint64_t *ret_chain, uint32_t *ret_count);

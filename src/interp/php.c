@@ -19,7 +19,7 @@ static inline bool fetch_php(php_memory *memory, uint64_t addr, void *to, size_t
     return memory->read(memory->arg, addr, to, bytes);
 }
 
-#define delegates_max PT_PHP_DELEGATES_MAX
+#define next_php_delegate climb_php_delegate
 
 #include "interp/php_walk.h"
 

@@ -88,6 +88,7 @@ typedef struct {
     uint32_t left; /* frames that may still be read */
     uint32_t delegate_count;
     uint64_t delegates[PT_PHP_DELEGATES_MAX]; /* frames of generators; the last is the next */
+    uint64_t generator, parent; /* the generator whose frame is collected next, and its parent */
 } pt_php_walk;
 
 /* Is that the address of the innermost frame? globals: address of executor_globals. */

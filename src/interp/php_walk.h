@@ -10,7 +10,7 @@
  *   php_walking   a struct with the fields of pt_php_walk from globals to delegates
  *   memory_of     the php_memory of a walk
  *   php_layout_of   the layout of a walk
- *   delegates_max   how many delegates it collects, at most PT_PHP_DELEGATES_MAX
+ *   next_php_delegate   climb_php_delegate, or a function that calls it
  *
  * Indexes of delegates are masked, because the kernel's verifier must see their limits.
  */
@@ -88,26 +88,37 @@ static inline uint64_t php_generator_of(php_walking *walk, uint64_t addr, const 
     return generator;
 }
 
+/* Collects the frame of the generator at hand, and goes to its parent. */
+static inline bool climb_php_delegate(php_walking *walk)
+{
+    const pt_php_layout *const layout = php_layout_of(walk);
+    const uint32_t count = walk->delegate_count;
+    uint64_t above = 0, frame = 0;
+    if (!fetch_php_word(memory_of(walk), walk->generator + layout->generator_frame, &frame) ||
+        !fetch_php_word(memory_of(walk), walk->parent + layout->generator_parent, &above))
+        return false;
+    walk->delegates[count & (PT_PHP_DELEGATES_MAX - 1)] = frame;
+    walk->delegate_count = count + 1;
+    walk->generator = walk->parent;
+    walk->parent = above;
+    return true;
+}
+
 /* Collects the frames of the generators from the given one to the last before the running one,
  * which has no parent. */
 static inline pt_interp_step climb_php_delegates(php_walking *walk, uint64_t generator)
 {
-    const pt_php_layout *const layout = php_layout_of(walk);
-    uint64_t parent = 0, above = 0, frame = 0;
-    uint32_t count = 0;
-    if (!fetch_php_word(memory_of(walk), generator + layout->generator_parent, &parent))
+    walk->generator = generator;
+    walk->delegate_count = 0;
+    if (!fetch_php_word(memory_of(walk), generator + php_layout_of(walk)->generator_parent,
+                        &walk->parent))
         return PT_INTERP_BAD_READ;
-    for (; parent != 0 && count < delegates_max; count++) {
-        if (!fetch_php_word(memory_of(walk), generator + layout->generator_frame, &frame) ||
-            !fetch_php_word(memory_of(walk), parent + layout->generator_parent, &above))
-            return PT_INTERP_BAD_READ;
-        walk->delegates[count & (PT_PHP_DELEGATES_MAX - 1)] = frame;
-        generator = parent;
-        parent = above;
-    }
-    if (parent != 0) return PT_INTERP_CUT;
-    walk->delegate_count = count;
-    return PT_INTERP_FRAME_READ;
+    bool is_read = true;
+    for (int i = 0; i < PT_PHP_DELEGATES_MAX && is_read && walk->parent != 0; i++)
+        is_read = next_php_delegate(walk);
+    if (is_read && walk->parent == 0) return PT_INTERP_FRAME_READ;
+    walk->delegate_count = 0;
+    return is_read ? PT_INTERP_CUT : PT_INTERP_BAD_READ;
 }
 
 /* If the frame at walk->next is a placeholder, continues the walk with the placeholder's
@@ -120,8 +131,9 @@ static inline pt_interp_step pass_php_placeholder(php_walking *walk)
         return PT_INTERP_BAD_READ;
     const uint64_t generator = php_generator_of(walk, walk->next, frame);
     if (generator == 0) return PT_INTERP_FRAME_READ;
-    walk->next = php_word(frame, FRAME_CALLER);
-    return climb_php_delegates(walk, generator);
+    const pt_interp_step step = climb_php_delegates(walk, generator);
+    if (step == PT_INTERP_FRAME_READ) walk->next = php_word(frame, FRAME_CALLER);
+    return step;
 }
 
 /* Steps outwards. Sets *ret_frame with PT_INTERP_FRAME_READ only; function 0: the frame is no
@@ -159,7 +171,7 @@ static inline pt_interp_step next_php_frame(php_walking *walk, pt_php_frame *ret
         ret_frame->is_entry = waiting == 1;
     } else if ((flags & FLAG_GENERATOR) != 0) {
         const pt_interp_step step = pass_php_placeholder(walk);
-        if (step == PT_INTERP_CUT || step == PT_INTERP_BAD_READ) walk->next = 0;
+        if (step == PT_INTERP_CUT || step == PT_INTERP_BAD_READ) walk->left = 0; /* no caller */
         if (walk->delegate_count > 0) ret_frame->is_entry = false;
     }
     return PT_INTERP_FRAME_READ;

@@ -350,6 +350,23 @@ static void a_stack_has_no_more_words_than_a_chain(void **state)
     assert_int_equal(ring->tail_words, ring->head_words);
 }
 
+/* Its native frames reach the start of the thread, those of an interpreter the last one or not. */
+static void a_stack_without_outer_frames_of_an_interpreter_is_truncated(void **state)
+{
+    pt_tick_ring *const ring = rings[0];
+    for (uint64_t i = 0; i < 2; i++) {
+        pt_journal_stack last = {0};
+        const uint64_t head = ring->head_words, mask = ring->ring_words - 1;
+        ring->words[head & mask] = pt_tick_ring_mixed_word(1, 2, 1, PT_JOURNAL_END_ROOT);
+        ring->words[(head + 1) & mask] = 0x1000 + i;
+        ring->words[(head + 2) & mask] = PT_INTERP_FRAME | (i == 0 ? PT_INTERP_LAST : 0);
+        __atomic_store_n(&ring->head_words, head + 3, __ATOMIC_RELEASE);
+        pt_fold_rings();
+        pt_fold_each(take_head, &last);
+        assert_int_equal(last.end, i == 0 ? PT_JOURNAL_END_ROOT : PT_JOURNAL_END_TRUNCATED);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -362,6 +379,7 @@ int main(void)
         ROW(a_recording_counts_what_the_library_does_apart),
         ROW(a_copied_stack_goes_into_the_journal_as_it_is),
         ROW(a_stack_has_no_more_words_than_a_chain),
+        ROW(a_stack_without_outer_frames_of_an_interpreter_is_truncated),
     };
     return cmocka_run_group_tests_name("agent_fold", tests, NULL, NULL);
 }

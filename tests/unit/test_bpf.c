@@ -89,6 +89,12 @@ int pt_bpf_find_ruby_variable(uint32_t number, uint64_t class, uint32_t by, uint
     return find_variable_for_ruby(cpu, class, by, wanted);
 }
 
+int pt_bpf_climb_php(uint32_t number)
+{
+    (void)number;
+    return climb_php_delegate(&cpu->php);
+}
+
 static void *make_chunk(void *arg, uint32_t number)
 {
     (void)arg, (void)number;
@@ -417,6 +423,17 @@ static void mappings_that_were_given_back_are_used_again_when_nobody_reads_them(
     free_pool();
 }
 
+/* The stack's outermost frame is marked if user space finds no more. */
+static void compare_end(bool is_last)
+{
+    const uint32_t count = cpu->stack.frame_count;
+    if (count == 0 || count == PT_BPF_FRAMES_BAD) return;
+    const uint64_t first = cpu->stack.pcs[cpu->stack.count + 2 * (size_t)(count - 1)];
+    assert_int_equal((first & PT_BPF_FRAME_LAST) != 0, is_last);
+    for (uint32_t i = 0; i + 1 < count; i++)
+        assert_int_equal(cpu->stack.pcs[cpu->stack.count + 2 * (size_t)i] & PT_BPF_FRAME_LAST, 0);
+}
+
 /* ---- Python ---- */
 
 /* Random words, half of them the addresses of others; a quarter of the objects are code, some of
@@ -498,8 +515,8 @@ static void frames_of_python_are_those_that_user_space_reads(void **state)
                                                           THREAD, 2 * PT_BPF_FRAMES_MAX);
         assert_int_equal(begin_frames(&cpu->python, THREAD, 2 * PT_BPF_FRAMES_MAX), begun);
         if (begun != PT_PYTHON_FRAME) continue;
+        pt_python_frame frame;
         for (int i = 0; i < PT_BPF_FRAMES_MAX && step_python(cpu); i++) {
-            pt_python_frame frame;
             pt_python_code code;
             uint32_t check;
             const bool is_in_stack = next_python_frame(&walk, &frame, &code, &check);
@@ -514,6 +531,8 @@ static void frames_of_python_are_those_that_user_space_reads(void **state)
             sent += copies_new_code(&code);
             compared++;
         }
+        if (cpu->stack.frame_count < PT_BPF_FRAMES_MAX)
+            compare_end(pt_python_walk_next(&walk, &frame) == PT_PYTHON_END);
     }
     free(cpu);
     assert_true(compared > 1000 && sent > 100 && hidden > 5);
@@ -673,14 +692,68 @@ static void frames_of_php_are_those_that_user_space_reads(void **state)
         }
         /* A function whose texts are unreadable ends no walk. */
         pt_php_function f = {.name = 0};
-        if (cpu->stack.frame_count < PT_BPF_FRAMES_MAX &&
-            pt_php_walk_next(&walk, &frame) == PT_INTERP_FRAME_READ)
+        if (cpu->stack.frame_count == PT_BPF_FRAMES_MAX) continue;
+        const pt_interp_step last = pt_php_walk_next(&walk, &frame);
+        compare_end(last == PT_INTERP_END);
+        if (last == PT_INTERP_FRAME_READ)
             assert_false(pt_php_function_at(&cpu->php.layout, read_for_user_space, NULL,
                                             frame.function, &f) &&
                          PT_BPF_FRAME_CODE(f.first) == f.first);
     }
     free(cpu);
     assert_true(compared > 1000 && sent > 100);
+}
+
+static void put_word(uint64_t addr, uint64_t word)
+{
+    memcpy(interp_memory + (addr - MEMORY_ADDR), &word, sizeof word);
+}
+
+/* A generator runs within `between` others that delegate to each other: one function's code. */
+static uint32_t count_php_generators(uint32_t between)
+{
+    enum { CLASS = MEMORY_ADDR + 0x3f00, FUNCTION = CLASS + 0x40, CODE_OF_ALL = CLASS + 0xe0 };
+    enum { CODE = 1 << 17, GENERATOR = 1 << 24, OBJECT = 8, STEP = 0x40 };
+    const pt_php_layout *const layout = pt_php_layout_of(20220829);
+    const pt_bpf_interp php = {.language = PT_BPF_PHP,
+                               .state = MEMORY_ADDR,
+                               .php = {.generator_class = CLASS, .layout = *layout}};
+    const uint64_t frame = MEMORY_ADDR + 0x300, first = MEMORY_ADDR + 0x800;
+    const uint64_t placeholder = first + layout->generator_placeholder;
+    memset(interp_memory, 0, sizeof interp_memory);
+    put_word(CLASS, CLASS + 8);
+    put_word(MEMORY_ADDR + 0x1e8, frame);
+    put_word(FUNCTION, PT_PHP_USER);
+    put_word(FUNCTION + layout->function_count, 1);
+    put_word(FUNCTION + layout->function_first, CODE_OF_ALL);
+    put_word(FUNCTION + layout->function_file, CLASS + 0x20);
+    put_word(frame + 0x18, FUNCTION);
+    put_word(frame + 0x28, CODE | GENERATOR);
+    put_word(frame + 0x30, placeholder);
+    put_word(placeholder + 0x20, first);
+    put_word(placeholder + 0x28, OBJECT);
+    put_word(first + 0x10, CLASS + 8);
+    /* Generators overlap: each has a word for its frame and one for its parent. */
+    for (uint64_t i = 0, at = first; i < between; i++, at = MEMORY_ADDR + 0xa00 + i * STEP) {
+        put_word(at + layout->generator_frame, frame);
+        put_word(at + layout->generator_parent, MEMORY_ADDR + 0xa00 + (i + 1) * STEP);
+    }
+    cpu->stack.count = cpu->stack.frame_count = 0;
+    assert_true(begin_php(cpu, &php));
+    for (int i = 0; i < PT_BPF_FRAMES_MAX && step_php(cpu);)
+        i++;
+    return cpu->stack.frame_count;
+}
+
+/* The walk went through 32 at most, and had no callers then. */
+static void generators_of_php_may_delegate_many_times(void **state)
+{
+    cpu = pt_alloc(1, sizeof *cpu);
+    assert_int_equal(count_php_generators(1), 2);
+    compare_end(true);
+    assert_int_equal(count_php_generators(190), 191);
+    compare_end(true);
+    free(cpu);
 }
 
 /* ---- Perl ---- */
@@ -743,7 +816,9 @@ static void frames_of_perl_are_those_that_user_space_reads(void **state)
             compared++;
         }
         pt_perl_code code;
-        if (pt_perl_walk_next(&walk, &frame) == PT_INTERP_FRAME_READ)
+        const pt_interp_step last = pt_perl_walk_next(&walk, &frame);
+        compare_end(last == PT_INTERP_END);
+        if (last == PT_INTERP_FRAME_READ)
             assert_false(pt_perl_code_at(layout, read_for_user_space, NULL, &frame, &code));
     }
     free(cpu);
@@ -837,7 +912,9 @@ static void frames_of_ruby_are_those_that_user_space_reads(void **state)
             compared++;
         }
         pt_ruby_code code;
-        if (pt_ruby_walk_next(&walk, &frame) == PT_INTERP_FRAME_READ)
+        const pt_interp_step last = pt_ruby_walk_next(&walk, &frame);
+        compare_end(last == PT_INTERP_END);
+        if (last == PT_INTERP_FRAME_READ)
             assert_false(pt_ruby_code_at(layout, read_for_user_space, NULL, frame.body, &code));
     }
     free(cpu);
@@ -852,6 +929,7 @@ int main(void)
         cmocka_unit_test(functions_of_v8_have_the_checks_that_user_space_computes),
         cmocka_unit_test(frames_of_python_are_those_that_user_space_reads),
         cmocka_unit_test(frames_of_php_are_those_that_user_space_reads),
+        cmocka_unit_test(generators_of_php_may_delegate_many_times),
         cmocka_unit_test(frames_of_perl_are_those_that_user_space_reads),
         cmocka_unit_test(frames_of_ruby_are_those_that_user_space_reads),
         cmocka_unit_test(rows_may_lie_in_two_chunks),

@@ -53,7 +53,7 @@ static pt_bpf_stack *stack_of(uint64_t addr, uint32_t check)
     pt_bpf_stack *const stack = pt_alloc(1, sizeof *stack);
     stack->count = stack->frame_count = 1;
     stack->pcs[0] = 0x1800;
-    stack->pcs[1] = addr | PT_BPF_FRAME_ENTRY;
+    stack->pcs[1] = addr | PT_BPF_FRAME_ENTRY | PT_BPF_FRAME_LAST;
     stack->pcs[2] = (uint64_t)check << 32 | (LINE + 1);
     return stack;
 }
@@ -99,12 +99,27 @@ static void frames_whose_texts_are_unreadable_are_code_of_the_language(void **st
     assert_string_equal(pt_named_refused(named), "");
 }
 
+/* The walk ended where memory was unreadable: the chain is not whole. */
+static void a_chain_is_cut_where_frames_are_missing(void **state)
+{
+    PT_FREE pt_bpf_stack *stack = stack_of(CODE, CHECK);
+    PT_FREE pt_named_chain *chain = pt_alloc(1, sizeof *chain);
+    pt_proc php = process_of(PT_BPF_PHP);
+    pt_named_join(named, &php, stack, stack->count, true, 100, chain);
+    assert_false(chain->is_cut);
+    stack->pcs[1] &= ~PT_BPF_FRAME_LAST;
+    pt_named_join(named, &php, stack, stack->count, true, 100, chain);
+    assert_true(chain->is_cut);
+    assert_int_equal(chain->count, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_copy_is_of_the_language_that_it_was_made_in, begin, end),
         cmocka_unit_test_setup_teardown(frames_whose_texts_are_unreadable_are_code_of_the_language,
                                         begin, end),
+        cmocka_unit_test_setup_teardown(a_chain_is_cut_where_frames_are_missing, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -462,8 +462,8 @@ static void test_random_memory(void **state)
 /* ---- merging ---- */
 
 /* Chains as texts: 'E' a frame of the evaluator, 'c' its other part, small letters other native
- * frames; capital letters frames of Python, of which one before '*' is an entry; '0' the empty run.
- */
+ * frames; capital letters frames of Python, of which one before '*' is an entry; '0' the empty run;
+ * '-' at the end: more frames were not read. */
 static void check_merge(const char *native, const char *frames, bool is_whole, const char *chain,
                         pt_merge_result result)
 {
@@ -476,9 +476,10 @@ static void check_merge(const char *native, const char *frames, bool is_whole, c
     for (const char *c = frames; *c != '\0'; c++) {
         if (*c == '*')
             words[count - 1] |= PT_INTERP_ENTRY;
-        else
+        else if (*c != '-')
             words[count++] = PT_INTERP_FRAME | (*c == '0' ? PT_INTERP_EMPTY : (uint64_t)*c);
     }
+    if (count > 0 && strchr(frames, '-') == NULL) words[count - 1] |= PT_INTERP_LAST;
     assert_int_equal(
         pt_interp_merge(&evaluator, pcs, pc_count, is_whole, words, count, merged, &merged_count),
         result);
@@ -503,7 +504,13 @@ static void test_merge(void **state)
     check_merge("rEm", "F*G*H*", true, "FGrHEm", PT_MERGE_UNCERTAIN);
     check_merge("rEq", "F*G*H*", false, "rFEqGH", PT_MERGE_CERTAIN); /* native frames were cut */
     check_merge("rEqEz", "F*", false, "rFEqEz", PT_MERGE_UNCERTAIN);
-    check_merge("rEqEm", "F*G", true, "rFEqGEm", PT_MERGE_CERTAIN); /* the last run was cut */
+    check_merge("rEqEm", "F*G-", true, "rFEqGEm", PT_MERGE_CERTAIN); /* the last run was cut */
+    /* Whole runs are missing: the outermost ones. */
+    check_merge("rstEqEqEm", "FG*H-", true, "rstFGEqHEqEm", PT_MERGE_CERTAIN);
+    check_merge("rstEqEqEm", "F*-", true, "rstFEqEqEm", PT_MERGE_CERTAIN);
+    check_merge("rEqEqEm", "FG*H-", true, "rFGEqHEqEm", PT_MERGE_UNCERTAIN); /* or it has begun */
+    check_merge("rstEqEq", "F*-", false, "rstFEqEq", PT_MERGE_CERTAIN);
+    check_merge("rEm", "F*G-", true, "rFEmG", PT_MERGE_UNCERTAIN);
     check_merge("", "F*", true, "F", PT_MERGE_UNCERTAIN);
 }
 

@@ -47,5 +47,6 @@ uint32_t pt_tick_put_frames(unsigned language, const pt_tick_frames *frames, uin
         reading->is_fresh = false;
     }
     if (step == PT_INTERP_BAD_READ && count == 0) pt_tick_note_look(language, false);
+    if (step == PT_INTERP_END) pt_tick_end_frames(frames, count);
     return count;
 }

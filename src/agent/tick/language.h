@@ -14,7 +14,7 @@
 #include "interp/text.h"
 #include "wire/journal.h"
 
-/* A ring's word: PT_INTERP_FRAME, perhaps PT_INTERP_ENTRY or PT_INTERP_EMPTY, the number of the
+/* A ring's word: PT_INTERP_FRAME, perhaps PT_INTERP_ENTRY, _EMPTY or _LAST, the number of the
  * function's code, and 1 + the place in it. */
 #define PT_TICK_FRAME_WORD(number, place)                                                          \
     (PT_INTERP_FRAME | (uint64_t)(number) << 32 | (uint32_t)((place) + 1))
@@ -58,6 +58,12 @@ typedef struct {
     bool is_whole;         /* the native stack reaches the start of the thread */
     const uint64_t *regs;  /* that were interrupted, by DWARF number */
 } pt_tick_frames;
+
+/* Notes that no frames are outside the last of these `count`. */
+static inline void pt_tick_end_frames(const pt_tick_frames *frames, uint32_t count)
+{
+    if (count > 0) frames->words[(frames->at + count - 1) & frames->mask] |= PT_INTERP_LAST;
+}
 
 /* Steps outwards, and makes the word of the frame; 0: the frame is not as the layout says. */
 typedef pt_interp_step pt_tick_next_frame(void *arg, uint64_t *ret_word);

@@ -221,5 +221,6 @@ uint32_t pt_tick_python_frames(void *of_thread, const void *of_process,
     }
     if (step == PT_PYTHON_BAD_READ && count == 0)
         pt_tick_note_look(PT_JOURNAL_LANGUAGE_PYTHON, false);
+    if (step == PT_PYTHON_END) pt_tick_end_frames(frames, count);
     return count;
 }
