@@ -77,6 +77,14 @@ struct thread_struct {
     unsigned long fsbase;
 } OF_KERNEL;
 
+struct sched_entity {
+    uint64_t sum_exec_runtime;
+} OF_KERNEL;
+
+struct sched_info {
+    unsigned long pcount;
+} OF_KERNEL;
+
 struct task_struct {
     unsigned __state;
     struct mm_struct *mm;
@@ -85,6 +93,8 @@ struct task_struct {
     unsigned in_iowait : 1;
     struct files_struct *files;
     struct thread_struct thread;
+    struct sched_entity se;
+    struct sched_info sched_info;
 } OF_KERNEL;
 
 /* Before Linux 5.14. */

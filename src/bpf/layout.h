@@ -128,17 +128,20 @@ typedef struct pt_bpf_stack {
     uint8_t is_unchecked;
     uint16_t frame_count; /* of the interpreter's frames, or PT_BPF_FRAMES_BAD */
     uint64_t period;      /* the event's period at this sample */
-    uint64_t key;         /* of a wait or a waker: a number for its process, stack and call */
-    int32_t call;         /* of a wait: the system call, or PT_BPF_CALL_X */
-    uint8_t role;         /* PT_BPF_SAMPLE, ... */
-    uint8_t is_io;        /* the kernel counts the wait as one for a disk */
-    uint16_t mode;        /* st_mode of the file that the call reads or writes; 0: unknown */
+    uint64_t key;         /* a number for the process, the stack and the call */
+    /* Of a sample: the CPU time of its thread, which is late by up to a tick, and how often it was
+     * given a cpu; 0: unknown */
+    uint64_t ran_ns, turns;
+    int32_t call;  /* of a wait: the system call, or PT_BPF_CALL_X */
+    uint8_t role;  /* PT_BPF_SAMPLE, ... */
+    uint8_t is_io; /* the kernel counts the wait as one for a disk */
+    uint16_t mode; /* st_mode of the file that the call reads or writes; 0: unknown */
     /* `count` pcs, then two words for each frame of the interpreter: PT_BPF_FRAME_X. */
     uint64_t pcs[PT_BPF_DEPTH_MAX + 2 * PT_BPF_FRAMES_MAX];
 } pt_bpf_stack;
 
 enum {
-    PT_BPF_STACK_HEAD_BYTES = 36, /* from generation to pcs */
+    PT_BPF_STACK_HEAD_BYTES = 52, /* from generation to pcs */
 };
 
 /* The role of a stack: the thread that is sampled, waits, or wakes another. */
@@ -153,6 +156,8 @@ enum {
 enum { PT_BPF_CALL_FAULT = -1, PT_BPF_CALL_PREEMPTED = -2 };
 
 enum {
+    /* The record is the head of a stack only: this cpu has sent the stack with that key before */
+    PT_BPF_KNOWN_END = 0xfc,
     PT_BPF_COPIED_END = 0xfd, /* in place of a stack's end: the sample has a copy of the stack */
     PT_BPF_WAIT_END = 0xfe,   /* the record is the end of a wait */
 };
@@ -280,7 +285,11 @@ _Static_assert(offsetof(pt_bpf_wait_end, end) == offsetof(pt_bpf_stack, end),
                "it tells them apart");
 _Static_assert(sizeof(pt_bpf_wait_end) % 8 == 0, "a record has whole words");
 
-enum { PT_BPF_MET_BITS = 12 };
+enum { PT_BPF_MET_BITS = 12, PT_BPF_KNOWN_BITS = 12 };
+
+/* The place of a stack among those that a cpu has sent. A later stack with the same place replaces
+ * it, here and in user space, which reads the records of a cpu in their order. */
+#define PT_BPF_KNOWN_PLACE(key) ((key) >> (64 - PT_BPF_KNOWN_BITS))
 
 /* The state of a walk through CPython's frames; for its fields see pt_python_walk. */
 typedef struct pt_bpf_python_walk {
@@ -378,7 +387,8 @@ typedef struct pt_bpf_cpu {
     uint32_t language;    /* of the frames: PT_BPF_PYTHON, ... */
     uint32_t is_code_new; /* 1: this CPU had no sample with the last frame's code object before */
     uint32_t met_slot;    /* the index in met of the last frame's code object */
-    uint32_t met[1 << PT_BPF_MET_BITS]; /* code objects, by hash; 0: none */
+    uint32_t met[1 << PT_BPF_MET_BITS];     /* code objects, by hash; 0: none */
+    uint64_t known[1 << PT_BPF_KNOWN_BITS]; /* keys of stacks of samples, by place; 0: none */
     pt_bpf_code code;
     uint64_t kernel[PT_BPF_KERNEL_DEPTH_MAX]; /* pcs of a waker */
     uint64_t copy_period; /* the last period in which stacks were copied, and their number */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* sample.bpf.c: the program that runs in the kernel at each sample, before the stack is copied.
  *
- *   known process, stack walked to its end ---> the stack, into the ring; the sample is dropped
- *   process that is not recorded           ---> the sample is dropped
- *   anything else                          ---> the sample continues: registers and a copy of the
- *                                               stack, which user space walks
+ *   known process, stack walked to its end ---> the stack, into the ring, or its key if this cpu
+ * has sent it; the sample is dropped process that is not recorded           ---> the sample is
+ * dropped anything else                          ---> the sample continues: registers and a copy of
+ * the stack, which user space walks
  *
  * The frames of interpreters are read by a second program, which user space loads when the first
  * process with an interpreter comes: the kernel's verifier takes four times as long for it. The
@@ -343,9 +343,48 @@ static inline long send_stack(void *context, pt_bpf_cpu *c)
     return bpf_perf_event_output(context, &output, BPF_F_CURRENT_CPU, &c->stack.generation, bytes);
 }
 
+/* A number for the stack that was walked of the process pid. */
+static inline uint64_t key_of_stack(const pt_bpf_cpu *c, uint32_t pid, uint64_t mm)
+{
+    uint64_t key = mix_hash(c->hash, (uint64_t)pid << 32 | c->stack.generation);
+    key = mix_hash(key, mm ^ (uint64_t)c->stack.end << 8 ^ c->stack.role ^
+                            (uint64_t)c->stack.is_unchecked << 16 ^
+                            (uint64_t)c->stack.frame_count << 32);
+    key = mix_hash(key,
+                   (uint64_t)(uint32_t)c->stack.call << 32 | c->stack.mode << 1 | c->stack.is_io);
+    return mix_hash(key, c->hash) | 1;
+}
+
+/* Sends the stack of a sample, or its head if this cpu has sent the stack before. */
+static inline long send_sample(void *context, pt_bpf_cpu *c, uint32_t pid, uint64_t mm)
+{
+    c->stack.key = key_of_stack(c, pid, mm);
+    uint64_t place = PT_BPF_KNOWN_PLACE(c->stack.key);
+    BARRIER(place);
+    place &= (1 << PT_BPF_KNOWN_BITS) - 1;
+    if (c->known[place] == c->stack.key) {
+        c->stack.count = c->stack.frame_count = 0;
+        c->stack.end = PT_BPF_KNOWN_END;
+        return bpf_perf_event_output(context, &output, BPF_F_CURRENT_CPU, &c->stack.generation,
+                                     PT_BPF_STACK_HEAD_BYTES);
+    }
+    const long error = send_stack(context, c);
+    c->known[place] = error == 0 ? c->stack.key : 0;
+    return error;
+}
+
 #include "bpf/wait.bpf.h"
 
 enum { GO_ON = 1, DROP = 0 };
+
+/* Reads the thread's clock, as /proc/PID/task/TID/schedstat shows it. */
+static inline void take_clock(pt_bpf_cpu *c, const struct task_struct *task)
+{
+    c->stack.ran_ns = c->stack.turns = 0;
+    if (!HAS_FIELD(task, sched_info)) return;
+    KERNEL_FIELD(c->stack.ran_ns, task, se.sum_exec_runtime);
+    KERNEL_FIELD(c->stack.turns, task, sched_info.pcount);
+}
 
 static inline int take_sample(struct bpf_perf_event_data *context, bool reads_frames)
 {
@@ -366,7 +405,8 @@ static inline int take_sample(struct bpf_perf_event_data *context, bool reads_fr
     c->stack.role = PT_BPF_SAMPLE;
     c->stack.period = context->sample_period;
     if (!walk_stack(context, c, pid, process, task, reads_frames)) return GO_ON;
-    const long error = send_stack(context, c);
+    take_clock(c, task);
+    const long error = send_sample(context, c, pid, mm);
     return error == 0 || error == RING_IS_FULL ? DROP : GO_ON;
 }
 

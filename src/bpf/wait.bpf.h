@@ -102,16 +102,6 @@ static inline uint16_t mode_in_call(const struct task_struct *task, int32_t call
     return has_file ? mode_of_file(task, regs[FD]) : 0;
 }
 
-/* A number for the stack of the thread pid. */
-static inline uint64_t key_of_stack(const pt_bpf_cpu *c, uint32_t pid, uint64_t mm)
-{
-    uint64_t key = mix_hash(c->hash, (uint64_t)pid << 32 | c->stack.generation);
-    key = mix_hash(key, mm ^ (uint64_t)c->stack.end << 8 ^ c->stack.role);
-    key = mix_hash(key,
-                   (uint64_t)(uint32_t)c->stack.call << 32 | c->stack.mode << 1 | c->stack.is_io);
-    return mix_hash(key, c->hash) | 1;
-}
-
 /* Sends a copy of the stack, whose key no other stack has. False: the ring is full, or has had
  * enough copies for now. */
 static inline bool send_copy(void *context, pt_bpf_cpu *c, uint32_t tid, uint64_t now_ns)

@@ -314,10 +314,12 @@ static uint32_t cpu_limit(void)
 static pt_status use_walker(pt_capture *c, pt_bpf_engine *walker, pt_error *reterr)
 {
     const pt_status status = pt_event_set_walk(&c->set, walker, reterr);
-    if (status == PT_OK)
-        c->walker = walker;
-    else
+    if (status != PT_OK) {
         pt_bpf_engine_free(walker);
+    } else {
+        c->walker = walker;
+        c->known = pt_known_new(cpu_limit());
+    }
     c->facts.has_walker = c->walker != NULL;
     return status;
 }
@@ -425,6 +427,7 @@ void pt_capture_free(pt_capture *c)
     pt_event_set_close(&c->set);
     pt_loader_free(c->loader);
     pt_bpf_engine_free(c->walker);
+    pt_known_free(c->known);
     if (c->group_fd >= 0) close(c->group_fd);
     pt_procs_done(&c->procs);
     pt_ledger_free(c->ledger);
@@ -596,11 +599,12 @@ static void write_keep(pt_capture *c, int64_t now_ns)
         pt_sink_write_kept(c->sink, &facts);
 }
 
-/* True at the start of the recording and just after copies grew: then short copies must be noticed
- * quickly, before many stacks are cut. */
+/* True at the start of a recording by copies and just after they grew: then short copies must be
+ * noticed quickly, before many stacks are cut. */
 static bool is_hasty(const pt_capture *c, int64_t now_ns)
 {
-    return now_ns - c->start_ns < FIRST_NS || now_ns - c->grown_ns < GROWN_NS;
+    return (c->walker == NULL && now_ns - c->start_ns < FIRST_NS) ||
+           now_ns - c->grown_ns < GROWN_NS;
 }
 
 /* True until each timer of a cpu has had its first tick: it repeats until it is given its period.

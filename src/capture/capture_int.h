@@ -11,6 +11,7 @@
 #include "capture/between.h"
 #include "capture/capture.h"
 #include "capture/interp.h"
+#include "capture/known.h"
 #include "capture/ledger.h"
 #include "capture/loader.h"
 #include "capture/pids.h"
@@ -75,6 +76,7 @@ struct pt_capture {
     pt_capture_options options;
     pt_pid_list pids;      /* options.targets.pids, if it has more than the caller's */
     pt_bpf_engine *walker; /* walks stacks in the kernel; NULL: none, or none yet */
+    pt_known *known;       /* the stacks that it has sent; NULL as walker */
     pt_loader *loader;     /* of the walker; NULL: nothing is being loaded */
     pt_event_set set;
     pt_procs procs;

@@ -205,7 +205,7 @@ static void add_not_sampled(pt_capture *c, pt_proc *proc, const pt_perf_record *
     if (ns == 0 || c->ledger == NULL) return;
     c->facts.not_sampled_ns += ns;
     pt_ledger_add(c->ledger, proc->pid, r->tid, r->time_ns, pt_sink_add(c->sink, &sample), 0, ns,
-                  false);
+                  false, NULL);
 }
 
 /* The process of a sample, if it is recorded; or NULL. */
@@ -288,6 +288,39 @@ void pt_feed_resting(pt_capture *c)
     pt_bpf_engine_resting(c->walker, add_resting, c);
 }
 
+/* Is the sample's stack without frames of the kernel one that the sink has a row of? */
+static bool recall_stack(pt_capture *c, const pt_proc *proc, const pt_perf_record *r,
+                         const pt_known_stack *known)
+{
+    pt_unwind_kernel(&r->sample, &c->stack);
+    if (c->stack.count > 0 || !pt_sink_is_marked(c->sink, proc, &known->mark)) return false;
+    c->stack.has_frames = known->has_frames;
+    c->stack.is_uncertain = known->is_uncertain;
+    return true;
+}
+
+static void mark_stack(const pt_capture *c, const pt_proc *proc, pt_known_stack *known,
+                       uint32_t row)
+{
+    if (c->stack.kernel_count > 0 || known->stack->frame_count == PT_BPF_FRAMES_BAD) return;
+    known->mark = pt_sink_mark_row(c->sink, proc, row);
+    known->end = c->stack.end;
+    known->has_frames = c->stack.has_frames;
+    known->is_uncertain = c->stack.is_uncertain;
+}
+
+/* Keeps the stack of a sample that the kernel has walked, or takes the one that its record means.
+ * NULL: it means none. */
+static pt_known_stack *find_known(pt_capture *c, pt_perf_record *r)
+{
+    pt_perf_sample *const s = &r->sample;
+    if (s->known == NULL)
+        return s->walked != NULL ? pt_known_put(c->known, r->cpu, s->walked) : NULL;
+    pt_known_stack *const known = pt_known_find(c->known, r->cpu, s->known->key);
+    if (known != NULL) s->walked = known->stack;
+    return known;
+}
+
 static void on_sample(pt_capture *c, pt_perf_record *r)
 {
     if (r->sample.code != NULL) {
@@ -301,6 +334,14 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
             on_wait(c, r);
         return;
     }
+    const pt_bpf_stack *const head = r->sample.known != NULL ? r->sample.known : r->sample.walked;
+    const pt_thread_clock clock =
+        head != NULL ? (pt_thread_clock){head->ran_ns, head->turns} : (pt_thread_clock){0};
+    pt_known_stack *const known = head != NULL && c->known != NULL ? find_known(c, r) : NULL;
+    if (r->sample.known != NULL && known == NULL) {
+        c->facts.lost++;
+        return;
+    }
     const bool is_switch = pt_event_set_is_switch(&c->set, r);
     if (!is_switch && !pt_event_set_counts(&c->set, r)) return;
     pt_proc *const proc = find_wanted(c, r);
@@ -310,13 +351,16 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
     add_not_sampled(c, proc, r, PT_SINK_KERNEL_NOT_SAMPLED, shares.kernel);
     add_not_sampled(c, proc, r, PT_SINK_START_NOT_SAMPLED, shares.start);
     if (weight == 0 && !is_switch && (shares.sample == 0 || c->ledger == NULL)) return;
-    if (r->sample.walked != NULL) {
+    const bool is_again = known != NULL && recall_stack(c, proc, r, known);
+    if (is_again) {
+        c->stack.end = known->end;
+    } else if (r->sample.walked != NULL) {
         use_walked(c, proc, r);
     } else {
         unwind_record(c, proc, r);
         count_short_copy(c, r);
     }
-    if (c->stack.count == 0) return;
+    if (c->stack.count == 0 && !is_again) return;
     if (is_switch) {
         pt_waits_begin(c, proc, r);
         return;
@@ -336,15 +380,18 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
                                    .is_walked = r->sample.walked != NULL,
                                    .is_uncertain = c->stack.is_uncertain,
                                    .values = {(int64_t)weight, (int64_t)(weight * each)}};
-    if (!proc->has_exited && pt_between_might_be(&sample, &r->sample)) {
+    if (!is_again && !proc->has_exited && pt_between_might_be(&sample, &r->sample)) {
         pt_between_hold(&c->between, c->sink, &sample);
         return;
     }
     pt_between_release(&c->between, c->sink, r->tid, false);
-    const uint32_t row = pt_sink_add(c->sink, &sample);
+    const uint32_t of_stack = is_again ? known->mark.row : pt_sink_stack(c->sink, &sample);
+    if (!is_again && known != NULL) mark_stack(c, proc, known, of_stack);
+    const pt_sink_moment moment = {r->tid, r->cpu, sample.time_ns, sample.values};
+    const uint32_t row = pt_sink_count(c->sink, of_stack, &moment);
     if (c->ledger != NULL)
         pt_ledger_add(c->ledger, proc->pid, r->tid, r->time_ns, row, weight * each, shares.sample,
-                      is_in_kernel(r));
+                      is_in_kernel(r), clock.switches > 0 ? &clock : NULL);
 }
 
 /* ---- records ---- */

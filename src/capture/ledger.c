@@ -282,7 +282,8 @@ void pt_ledger_exec(pt_ledger *l, uint32_t tid)
 }
 
 void pt_ledger_add(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, uint32_t row,
-                   uint64_t weight_ns, uint64_t share_ns, bool is_kernel)
+                   uint64_t weight_ns, uint64_t share_ns, bool is_kernel,
+                   const pt_thread_clock *clock)
 {
     const entry e = {
         .weight_ns = weight_ns, .share_ns = share_ns, .row = row, .is_kernel = is_kernel};
@@ -297,7 +298,13 @@ void pt_ledger_add(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, u
         a->all_held_ns += a->held_ns;
         settle_held(l, a, (double)a->held_ns, 0);
     } else if (!a->has_look && (is_enough || !a->has_begun)) {
-        read_clock(l, a);
+        if (clock == NULL) {
+            read_clock(l, a);
+        } else {
+            a->has_look = true;
+            a->look = *clock;
+            a->look_at_ns = time_ns;
+        }
     }
 }
 

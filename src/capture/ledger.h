@@ -9,8 +9,9 @@
  * clock is distributed over its own samples: the part that switches may account for goes to its
  * samples in the kernel, the rest to all, in proportion.
  *
- * With events per cpu the clock is that of schedstat (proc(5)), read every 32 samples and at the
- * end. Samples after the last reading are scaled like those before it.
+ * With events per cpu the clock is that of schedstat (proc(5)), which the kernel's walker sends
+ * with each sample; without it, it is read every 32 samples. It is read at the end, too. Samples
+ * after the last reading are scaled like those before it.
  *
  * With events per thread each sample weighs the advance of the event's own clock. Consecutive
  * samples weigh the same, and the last ones get the time after the last tick.
@@ -59,9 +60,11 @@ void pt_ledger_begin(pt_ledger *ledger, uint32_t tid);
  * before. */
 void pt_ledger_exec(pt_ledger *ledger, uint32_t tid);
 /* A sample was added to a row of the sink with this weight. Corrections divide the time of the
- * samples by their shares. A sample that comes after the end of its thread keeps its weight. */
+ * samples by their shares. A sample that comes after the end of its thread keeps its weight. clock:
+ * of the thread at the sample; NULL: it is looked for when it is needed. */
 void pt_ledger_add(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_ns, uint32_t row,
-                   uint64_t weight_ns, uint64_t share_ns, bool is_kernel);
+                   uint64_t weight_ns, uint64_t share_ns, bool is_kernel,
+                   const pt_thread_clock *clock);
 /* A thread ended. ran_ns: the final value of its clock (events per thread), else 0. */
 void pt_ledger_end(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_ns,
                    uint64_t ran_ns);

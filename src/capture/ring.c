@@ -159,6 +159,10 @@ static void read_walked(words *w, pt_perf_sample *s)
     }
     if (stack->role != PT_BPF_SAMPLE) s->wait = stack;
     if (stack->end == PT_BPF_COPIED_END) return;
+    if (stack->end == PT_BPF_KNOWN_END && stack->role == PT_BPF_SAMPLE) {
+        s->known = stack;
+        return;
+    }
     const uint32_t more = stack->frame_count != PT_BPF_FRAMES_BAD ? stack->frame_count : 0;
     if (stack->count <= PT_BPF_DEPTH_MAX && more <= PT_BPF_FRAMES_MAX &&
         bytes == PT_BPF_STACK_HEAD_BYTES + (stack->count + 2 * more) * 8)
@@ -186,7 +190,8 @@ static bool read_sample(const pt_perf_layout *layout, words *w, pt_perf_record *
         s->chain = take_many(w, s->chain_count);
     }
     if (has & PERF_SAMPLE_RAW) read_walked(w, s);
-    const bool is_from_program = s->walked != NULL || s->code != NULL || s->ended != NULL;
+    const pt_bpf_stack *const stack = s->walked != NULL ? s->walked : s->known;
+    const bool is_from_program = stack != NULL || s->code != NULL || s->ended != NULL;
     if (has & PERF_SAMPLE_REGS_USER) {
         s->abi = take_word(w);
         if (s->abi != PERF_SAMPLE_REGS_ABI_NONE)
@@ -194,7 +199,7 @@ static bool read_sample(const pt_perf_layout *layout, words *w, pt_perf_record *
         if (is_from_program) s->regs = NULL;
     }
     if (has & PERF_SAMPLE_STACK_USER) read_stack(w, (r->misc & PT_PERF_MISC_COMPACT) != 0, s);
-    if (s->walked != NULL && (has & PERF_SAMPLE_PERIOD)) s->period = s->walked->period;
+    if (stack != NULL && (has & PERF_SAMPLE_PERIOD)) s->period = stack->period;
     return !w->bad;
 }
 
@@ -327,7 +332,11 @@ bool pt_perf_record_read(const pt_perf_layout *layout, const struct perf_event_h
 bool pt_perf_record_compact(const pt_perf_layout *layout, const struct perf_event_header *record,
                             pt_perf_compact *ret_compact)
 {
+    enum { SHORT_BYTES = 1024 };
+    const uint64_t *const all = (const uint64_t *)record;
     pt_perf_record r;
+    /* A walked stack ends with the word 0, and a copy of nothing too, which is longer. */
+    if (record->size <= SHORT_BYTES && all[record->size / 8 - 1] == 0) return false;
     if (record->type != PERF_RECORD_SAMPLE || (record->misc & PT_PERF_MISC_COMPACT) != 0 ||
         !(layout->sample_type & PERF_SAMPLE_STACK_USER) ||
         !pt_perf_record_read(layout, record, &r) || r.sample.stack == NULL)

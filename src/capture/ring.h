@@ -70,6 +70,7 @@ typedef struct pt_perf_sample {
     const pt_bpf_wait_end *ended; /* the record is the end of a wait; NULL: a sample */
     const pt_bpf_stack *wait; /* the sample is of a wait or waker, walked or not; NULL: CPU time */
     const pt_bpf_stack *walked; /* the user part of the stack, walked by src/bpf; or NULL */
+    const pt_bpf_stack *known;  /* the head of a stack that was sent before (known.h); or NULL */
     uint64_t abi;               /* PERF_SAMPLE_REGS_ABI_x; _NONE: no user registers */
     const uint64_t *regs;       /* as many as were requested; NULL if walked */
     const uint8_t *stack;       /* from the stack pointer on */

@@ -671,6 +671,18 @@ uint32_t pt_sink_count(pt_sink *sink, uint32_t row, const pt_sink_moment *moment
     return pt_builder_sample_count(sink->builder) - 1;
 }
 
+pt_sink_mark pt_sink_mark_row(const pt_sink *sink, const pt_proc *proc, uint32_t row)
+{
+    return (pt_sink_mark){
+        .row = row, .generation = proc->generation, .who = proc->who, .round = sink->round};
+}
+
+bool pt_sink_is_marked(const pt_sink *sink, const pt_proc *proc, const pt_sink_mark *mark)
+{
+    return mark->round == sink->round && proc->sink_round == sink->round && proc->who != 0 &&
+           mark->who == proc->who && mark->generation == proc->generation;
+}
+
 uint32_t pt_sink_woken(pt_sink *sink, uint32_t row, const char *waker)
 {
     enum { END_IS_KEPT = 0 }; /* the stack is not new */

@@ -48,6 +48,13 @@ typedef struct pt_sink_moment {
     const int64_t *values; /* PT_SINK_VALUES */
 } pt_sink_moment;
 
+/* A row, and for what it holds: the same stack of the same process, in mappings and with a name
+ * that have not changed. */
+typedef struct pt_sink_mark {
+    uint32_t row;
+    uint32_t generation, who, round; /* private to the sink */
+} pt_sink_mark;
+
 typedef struct pt_sink pt_sink;
 
 /* Makes a sink. The builder must be empty and stays the caller's; the caller defines the events
@@ -83,6 +90,10 @@ uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *sample);
 /* The same in two steps: the row of the sample's stack, and values that are added to it. */
 uint32_t pt_sink_stack(pt_sink *sink, const pt_sink_sample *sample);
 uint32_t pt_sink_count(pt_sink *sink, uint32_t row, const pt_sink_moment *moment);
+/* Marks the row of a sample of proc without a kind of wait, which was just added. */
+pt_sink_mark pt_sink_mark_row(const pt_sink *sink, const pt_proc *proc, uint32_t row);
+/* True if the row is still that of the stack, so that it need not be looked up. */
+bool pt_sink_is_marked(const pt_sink *sink, const pt_proc *proc, const pt_sink_mark *mark);
 /* The row of the same stack with a label `waker`, each time a new one. */
 uint32_t pt_sink_woken(pt_sink *sink, uint32_t row, const char *waker);
 /* Adds to the second value of a row. */

@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "capture/capture.h"
 #include "capture/cgroup.h"
+#include "capture/known.h"
 #include "capture/permission.h"
 #include "capture/pids.h"
 #include "capture/procs.h"
@@ -205,6 +206,57 @@ static void a_walked_sample_has_its_stack_and_one_register(void **state)
     assert_int_equal(r.sample.stack_room, 0);
     assert_int_equal(r.time_ns, 77);
     pt_buf_done(&buf);
+}
+
+static void the_head_of_a_known_stack_stands_for_a_stack(void **state)
+{
+    const pt_perf_layout its = {.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD |
+                                               PERF_SAMPLE_RAW | PERF_SAMPLE_REGS_USER |
+                                               PERF_SAMPLE_STACK_USER,
+                                .regs_count = 17};
+    const pt_bpf_stack head = {.bytes = PT_BPF_STACK_HEAD_BYTES,
+                               .end = PT_BPF_KNOWN_END,
+                               .period = 5,
+                               .key = 3,
+                               .ran_ns = 8,
+                               .turns = 2};
+    enum { HEAD_WORDS = (4 + PT_BPF_STACK_HEAD_BYTES) / 8 };
+    uint64_t words[2 + HEAD_WORDS + 3] = {77, 1}; /* time, period, head, abi, a register, no copy */
+    memcpy(words + 2, &head, 4 + head.bytes);
+    memcpy(words + 2 + HEAD_WORDS, (const uint64_t[]){2, 0xa, 0}, 24);
+    pt_buf buf = PT_BUF_INIT;
+    pt_perf_record r;
+    put_record(&buf, PERF_RECORD_SAMPLE, 0, words, sizeof words / sizeof *words);
+    assert_true(pt_perf_record_read(&its, (const void *)buf.data, &r));
+    assert_true(r.sample.known != NULL && r.sample.walked == NULL && r.sample.regs == NULL);
+    assert_int_equal(r.sample.known->key, 3);
+    assert_int_equal(r.sample.known->ran_ns, 8);
+    assert_int_equal(r.sample.period, 5);
+    pt_buf_done(&buf);
+}
+
+/* The stack of a key is the last that came for its place, on its cpu. */
+static void a_stack_is_known_until_another_takes_its_place(void **state)
+{
+    enum { CPUS = 2, TOP = 64 - PT_BPF_KNOWN_BITS };
+    const uint64_t key = (UINT64_C(5) << TOP) + 1, same_place = key + 1, other = UINT64_C(6) << TOP;
+    pt_bpf_stack stack = {.bytes = PT_BPF_STACK_HEAD_BYTES + 8, .key = key, .count = 1, .pcs = {7}};
+    pt_known *const known = pt_known_new(CPUS);
+    assert_null(pt_known_find(known, 1, key));
+    assert_non_null(pt_known_put(known, 1, &stack));
+    stack.key = other;
+    stack.pcs[0] = 9;
+    assert_non_null(pt_known_put(known, 1, &stack));
+    assert_int_equal(pt_known_find(known, 1, key)->stack->pcs[0], 7);
+    assert_int_equal(pt_known_find(known, 1, other)->stack->pcs[0], 9);
+    assert_null(pt_known_find(known, 0, key));
+    assert_null(pt_known_find(known, 1, same_place));
+    stack.key = same_place;
+    pt_known_put(known, 1, &stack);
+    assert_null(pt_known_find(known, 1, key));
+    assert_null(pt_known_put(known, CPUS, &stack));
+    assert_null(pt_known_find(known, CPUS, key));
+    pt_known_free(known);
 }
 
 /* A record of waits with all registers, or with one as the outputs without copies have it. */
@@ -728,6 +780,8 @@ int main(void)
         cmocka_unit_test(a_sample_has_what_was_asked_for_in_the_kernels_order),
         cmocka_unit_test(a_compact_sample_says_the_same),
         cmocka_unit_test(a_walked_sample_has_its_stack_and_one_register),
+        cmocka_unit_test(the_head_of_a_known_stack_stands_for_a_stack),
+        cmocka_unit_test(a_stack_is_known_until_another_takes_its_place),
         cmocka_unit_test(waits_come_as_stacks_walked_or_copied_and_as_ends),
         cmocka_unit_test(the_kind_of_a_wait_is_that_of_its_call_or_file),
         cmocka_unit_test(a_code_object_is_no_sample_and_its_copies_lie_in_its_record),

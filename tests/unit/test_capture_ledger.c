@@ -22,6 +22,7 @@ typedef struct {
     pt_thread_clock clock; /* of every thread */
     uint64_t now_ns;
     bool is_gone;
+    bool sends_clock; /* with each sample */
     int looks;
 } fixture;
 
@@ -61,7 +62,8 @@ static void sample(fixture *f, uint32_t tid, uint64_t pc)
                               .count = 1,
                               .values = {1, (int64_t)MS}};
     const uint32_t row = pt_sink_add(f->sink, &s);
-    pt_ledger_add(f->ledger, PID, tid, f->now_ns, row, MS, MS, pc == KERNEL_PC);
+    pt_ledger_add(f->ledger, PID, tid, f->now_ns, row, MS, MS, pc == KERNEL_PC,
+                  f->sends_clock ? &f->clock : NULL);
 }
 
 static void samples(fixture *f, uint32_t tid, uint64_t pc, int count)
@@ -131,6 +133,26 @@ static void time_that_switches_may_have_taken_goes_to_samples_in_the_kernel(void
         assert_int_equal(time_of(profile, KERNEL_PC), (16 + sign * 10) * (int64_t)MS);
         assert_int_equal(moved_ns, sign * 10 * (int64_t)MS);
     }
+}
+
+/* As when it is looked for, without looking. */
+static void a_clock_that_comes_with_the_samples_is_not_looked_for(void **state)
+{
+    fixture f;
+    int64_t moved_ns;
+    begin(&f, false);
+    f.sends_clock = true;
+    pt_ledger_begin(f.ledger, 1);
+    for (int i = 1; i <= 33; i++) { /* each millisecond of samples is 2 of the clock */
+        f.clock = (pt_thread_clock){.ran_ns = (uint64_t)i * 2 * MS, .switches = 1};
+        sample(&f, 1, USER_PC);
+    }
+    assert_int_equal(f.looks, 0);
+    f.clock.ran_ns = 66 * MS;
+    pt_ledger_look_at_all(f.ledger);
+    PT_UNREF_PROFILE const pt_profile *profile = end(&f, &moved_ns);
+    assert_int_equal(time_of(profile, USER_PC), 66 * MS);
+    assert_int_equal(moved_ns, 33 * MS);
 }
 
 static void the_last_samples_of_a_thread_that_is_gone_weigh_as_those_before(void **state)
@@ -232,7 +254,7 @@ static void samples_of_a_thread_have_the_time_since_the_one_before(void **state)
                                   .values = {1, (int64_t)MS}};
         const uint32_t row = pt_sink_add(f.sink, &s);
         f.now_ns += MS;
-        pt_ledger_add(f.ledger, PID, 1, f.now_ns, row, MS, shares_ns[i % ROWS], false);
+        pt_ledger_add(f.ledger, PID, 1, f.now_ns, row, MS, shares_ns[i % ROWS], false, NULL);
     }
     PT_UNREF_PROFILE const pt_profile *profile = end(&f, &moved_ns);
     assert_int_equal(time_of(profile, USER_PC), SAMPLES / 2 * MS / 2);
@@ -300,6 +322,7 @@ int main(void)
         cmocka_unit_test(without_switches_all_samples_get_what_the_clock_moved),
         cmocka_unit_test(a_thread_that_outlives_the_recording_keeps_its_last_samples),
         cmocka_unit_test(time_that_switches_may_have_taken_goes_to_samples_in_the_kernel),
+        cmocka_unit_test(a_clock_that_comes_with_the_samples_is_not_looked_for),
         cmocka_unit_test(the_last_samples_of_a_thread_that_is_gone_weigh_as_those_before),
         cmocka_unit_test(samples_from_before_a_clock_was_first_looked_at_keep_their_weight),
         cmocka_unit_test(samples_that_were_lost_have_no_other_stand_for_them),
