@@ -337,8 +337,10 @@ pt_proc *pt_procs_end(pt_procs *procs, pt_proc *proc)
     *slot = proc;
     proc->is_leaving = true;
     if (old == NULL) return NULL;
-    old->is_leaving = false; /* with threads left, it stays until its pid is used again */
-    return has_threads(procs, old) ? NULL : old;
+    /* With threads left, it stays until its pid is used again; one that is not recorded comes back
+     * with its next sample. */
+    old->is_leaving = false;
+    return old->is_wanted && has_threads(procs, old) ? NULL : old;
 }
 
 /* ---- unwinding ---- */

@@ -22,6 +22,9 @@ enum {
     /* Interval while few bytes arrive, and nothing urgent. The stacks of a new program are copied,
      * and may be cut, until its report is read. */
     STEADY_MS = 50,
+    /* Longer where nothing urgent has come for long: by this part of that time, up to this. */
+    CALM_PART = 8,
+    CALM_MS = 200,
     IDLE_MS = 2000,         /* longest interval */
     SMALL_PART = 16,        /* few bytes: this part of a ring in one pass */
     FEW = 4,                /* fewer records than this in a pass lengthen the interval, */
@@ -184,12 +187,17 @@ static bool has_many(const pass *p, int waited_ms)
     return p->count >= FEW + (uint64_t)waited_ms / FEW_MS;
 }
 
-/* The wait until the next pass. Urgent records or many bytes shorten it; many samples that take
- * little of the rings let it grow a little, and few records let it grow further. */
-static int next_wait_ms(int wait_ms, bool is_urgent, const pass *p)
+/* The wait until the next pass. Records of heeded processes that are no samples shorten it, and so
+ * do many bytes; many samples that take little of the rings let it grow a little, few records let
+ * it grow further. is_full: not all fitted, or a ring was full enough to wake the thread. calm_ms:
+ * since when the heeded processes have had samples only. */
+static int next_wait_ms(int wait_ms, bool is_full, int calm_ms, const pass *p)
 {
-    if (is_urgent || !p->is_light || (has_many(p, wait_ms) && !p->is_patient)) return PASS_MS;
-    const int most_ms = has_many(p, wait_ms) ? STEADY_MS : IDLE_MS;
+    const int steady_ms = calm_ms / CALM_PART > STEADY_MS ? calm_ms / CALM_PART : STEADY_MS;
+    const int many_ms = steady_ms < CALM_MS ? steady_ms : CALM_MS;
+    if (has_many(p, wait_ms) && !p->is_patient) return PASS_MS;
+    if (is_full || !p->is_light) return wait_ms / 2 > PASS_MS ? wait_ms / 2 : PASS_MS;
+    const int most_ms = has_many(p, wait_ms) ? many_ms : IDLE_MS;
     return wait_ms * 2 < most_ms ? wait_ms * 2 : most_ms;
 }
 
@@ -199,16 +207,18 @@ static void *run_spool(void *arg)
     const struct sched_param least = {.sched_priority = 1};
     if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) != 0)
         setpriority(PRIO_PROCESS, 0, URGENT);
-    int wait_ms = PASS_MS;
+    int wait_ms = PASS_MS, calm_ms = 0;
     while (spool->polled[spool->count].revents == 0) {
         pass p;
         const bool is_urgent = poll(spool->polled, spool->count + 1, wait_ms) > 0;
         const bool is_all = take_rings(spool, &p);
         const uint64_t one = 1;
         /* The reader looks by itself from time to time; it need not wake for a few samples. */
-        if (is_urgent || !p.is_patient || !p.is_light || has_many(&p, wait_ms))
+        if ((is_urgent && p.count > 0) || !p.is_patient || !p.is_light || has_many(&p, wait_ms))
             (void)!write(spool->wake_fd, &one, sizeof one);
-        wait_ms = next_wait_ms(wait_ms, is_urgent || !is_all, &p);
+        calm_ms = p.is_patient ? calm_ms + wait_ms : 0;
+        if (calm_ms > CALM_PART * CALM_MS) calm_ms = CALM_PART * CALM_MS;
+        wait_ms = next_wait_ms(wait_ms, is_urgent || !is_all, calm_ms, &p);
         /* Full rings keep poll readable: sleep while the reader makes room. */
         if (!is_all) poll(NULL, 0, 1);
     }
