@@ -2,6 +2,7 @@
  * addresses of classes behind it: frames, code, names and lines are read of it by the callback
  * alone, for a bounded time. */
 #include "interp/ruby.h"
+#include "interp/ruby_find.h"
 #include "memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -51,11 +52,34 @@ static void read_frames(const pt_ruby_layout *layout, const uint8_t *data, size_
     }
 }
 
+/* The bytes as an image, too, all of which may be relocations and code. */
+static void find_hidden(const uint8_t *data, size_t size)
+{
+    static const uint64_t starts[] = {MEMORY_ADDR, MEMORY_ADDR + 64, MEMORY_ADDR + 640};
+    memory m = {.bytes = data, .size = size};
+    const pt_ruby_image image = {.read = read_memory,
+                                 .arg = &m,
+                                 .bias = MEMORY_ADDR,
+                                 .relocations = MEMORY_ADDR,
+                                 .relocation_bytes = size,
+                                 .code = MEMORY_ADDR,
+                                 .code_limit = MEMORY_ADDR + size,
+                                 .starts = starts,
+                                 .start_count = sizeof starts / sizeof starts[0]};
+    uint64_t low = 0, limit = 0, module = 0, place = 0;
+    if (pt_ruby_find_evaluator(&image, &low, &limit))
+        check(low >= MEMORY_ADDR && low < limit && limit <= MEMORY_ADDR + size + 640);
+    if (size >= 16 && pt_ruby_find_context(&image, MEMORY_ADDR + 8, &module, &place))
+        check(module >= MEMORY_ADDR - 8 && module - MEMORY_ADDR <= size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     memory m = {.bytes = data, .size = size};
     read_frames(pt_ruby_layout_of(2, 7), data, size);
     read_frames(pt_ruby_layout_of(3, 1), data, size);
+    read_frames(pt_ruby_layout_of(3, 3), data, size);
+    find_hidden(data, size);
     check(pt_ruby_context(pt_ruby_layout_of(2, 7), read_memory, &m, MEMORY_ADDR, 1) == 0 ||
           m.reads == 3);
     return 0;

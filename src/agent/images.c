@@ -77,10 +77,11 @@ bool pt_images_may_be(const char *name, const char *path)
 }
 
 typedef struct {
-    uint64_t symbols, strings, hash; /* where they are; 0 = nowhere */
+    uint64_t symbols, strings, hash, relocations; /* where they are; 0 = nowhere */
+    uint64_t relocation_bytes;
 } tables;
 
-static bool find_tables(const pt_image *image, tables *ret)
+static void find_tables(const pt_image *image, tables *ret)
 {
     enum { DYN_MAX = 128 };
     native_dyn dyn[DYN_MAX];
@@ -96,9 +97,10 @@ static bool find_tables(const pt_image *image, tables *ret)
             if (dyn[d].d_tag == DT_SYMTAB) ret->symbols = addr;
             if (dyn[d].d_tag == DT_STRTAB) ret->strings = addr;
             if (dyn[d].d_tag == DT_GNU_HASH) ret->hash = addr;
+            if (dyn[d].d_tag == DT_RELA) ret->relocations = addr;
+            if (dyn[d].d_tag == DT_RELASZ) ret->relocation_bytes = dyn[d].d_un.d_val;
         }
     }
-    return ret->symbols != 0 && ret->strings != 0 && ret->hash != 0;
 }
 
 static bool read_table(const void *arg, uint64_t addr, void *to, size_t size)
@@ -131,12 +133,22 @@ bool pt_image_symbol(const pt_image *image, const char *name, uint64_t *ret_addr
                                        .is_definition = is_definition,
                                        .arg = &t,
                                        .word_bytes = sizeof(void *)};
-    if (!find_tables(image, &t)) return false;
+    find_tables(image, &t);
+    if (t.symbols == 0 || t.strings == 0 || t.hash == 0) return false;
     const uint32_t index = pt_gnu_hash_find(t.hash, &reader, name);
     if (index == 0 || !read_symbol(&t, index, &symbol)) return false;
     *ret_addr = image->bias + symbol.st_value;
     *ret_bytes = symbol.st_size;
     return true;
+}
+
+bool pt_image_relocations(const pt_image *image, uint64_t *ret_addr, uint64_t *ret_bytes)
+{
+    tables t;
+    find_tables(image, &t);
+    *ret_addr = t.relocations;
+    *ret_bytes = t.relocation_bytes;
+    return t.relocations != 0;
 }
 
 /* ---- entries of .eh_frame ---- */

@@ -30,6 +30,8 @@ bool pt_image_look(const pt_maps_live *map, pt_image *ret_image);
 /* The address of a dynamic symbol that the image defines, and its size. */
 bool pt_image_symbol(const pt_image *image, const char *name, uint64_t *ret_addr,
                      uint64_t *ret_bytes);
+/* The table of the loader's relocations, and its bytes. False: there is none. */
+bool pt_image_relocations(const pt_image *image, uint64_t *ret_addr, uint64_t *ret_bytes);
 /* Where the entries of .eh_frame begin, ascending, in memory of *ret_map_bytes to be unmapped;
  * NULL: there is no table of them. */
 uint64_t *pt_image_entries(const pt_image *image, uint32_t *ret_count, size_t *ret_map_bytes);

@@ -40,22 +40,36 @@ bool pt_languages_any(void)
 
 /* ---- finding ---- */
 
-static void find_evaluator(const pt_image *image, const char *name, pt_interp_evaluator *ret)
+/* Finds the function itself. */
+static bool find_whole(const pt_language *row, const pt_image *image, const uint64_t *starts,
+                       uint32_t count, pt_interp_evaluator *ret)
 {
-    uint64_t addr, bytes;
-    *ret = (pt_interp_evaluator){0};
-    if (!pt_image_symbol(image, name, &addr, &bytes) || bytes > CODE_MAX_BYTES) return;
-    ret->low[0] = addr;
-    ret->limit[0] = addr + bytes;
-    uint32_t count;
-    size_t map_bytes;
+    uint64_t bytes;
+    if (pt_image_symbol(image, row->evaluator, &ret->low[0], &bytes))
+        ret->limit[0] = ret->low[0] + bytes;
+    else if (row->find_hidden == NULL || starts == NULL ||
+             !row->find_hidden(image, starts, count, &ret->low[0], &ret->limit[0]))
+        return false;
+    return ret->limit[0] - ret->low[0] <= CODE_MAX_BYTES;
+}
+
+static void find_evaluator(const pt_language *row, const pt_image *image, pt_interp_evaluator *ret)
+{
+    uint32_t count = 0;
+    size_t map_bytes = 0;
     uint64_t *const starts = pt_image_entries(image, &count, &map_bytes);
-    uint8_t *const code = pt_agent_map((size_t)bytes);
-    if (starts != NULL && code != NULL && pt_maps_peek(addr, code, (size_t)bytes))
-        pt_unwind_split_part(image->machine, code, bytes, addr, starts, count, &ret->low[1],
-                             &ret->limit[1]);
+    *ret = (pt_interp_evaluator){0};
+    if (find_whole(row, image, starts, count, ret)) {
+        const uint64_t addr = ret->low[0], bytes = ret->limit[0] - addr;
+        uint8_t *const code = pt_agent_map((size_t)bytes);
+        if (starts != NULL && code != NULL && pt_maps_peek(addr, code, (size_t)bytes))
+            pt_unwind_split_part(image->machine, code, bytes, addr, starts, count, &ret->low[1],
+                                 &ret->limit[1]);
+        pt_agent_unmap(code, (size_t)bytes);
+    } else {
+        *ret = (pt_interp_evaluator){0};
+    }
     pt_agent_unmap(starts, map_bytes);
-    pt_agent_unmap(code, (size_t)bytes);
 }
 
 static void refuse_interpreter(unsigned language, const char *why)
@@ -91,7 +105,7 @@ static void attach_interpreter(unsigned language, const pt_image *image, const c
         return;
     }
     if (row->evaluator != NULL) {
-        find_evaluator(image, row->evaluator, &languages.evaluator);
+        find_evaluator(row, image, &languages.evaluator);
         languages.evaluator.begins_early = row->begins_early;
     }
     const void *const facts = row->attach(&in, why);

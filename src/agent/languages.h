@@ -21,11 +21,15 @@ typedef struct {
      * loader fills it; dlsym would call malloc if the mark is missing. */
     const char *const volatile *loaded;
     const char *evaluator; /* the function that executes frames; NULL: no such function is needed */
-    bool begins_early;     /* as in pt_interp_evaluator */
-    const char *missing;   /* the end of the line that refuses an interpreter */
-    const char *lie;       /* the line's beginning if memory never fitted the layout */
-    uint32_t wrong_looks;  /* objects that do not fit, and none that does, until that line */
-    size_t cache_bytes;    /* of a thread; it begins with its pt_tick_pages */
+    /* Finds that function in an image that does not export it; NULL: all do. starts: of the entries
+     * of .eh_frame. */
+    bool (*find_hidden)(const pt_image *image, const uint64_t *starts, uint32_t count,
+                        uint64_t *ret_low, uint64_t *ret_limit);
+    bool begins_early;    /* as in pt_interp_evaluator */
+    const char *missing;  /* the end of the line that refuses an interpreter */
+    const char *lie;      /* the line's beginning if memory never fitted the layout */
+    uint32_t wrong_looks; /* objects that do not fit, and none that does, until that line */
+    size_t cache_bytes;   /* of a thread; it begins with its pt_tick_pages */
     /* The facts for the handler, which are never freed: it may be reading them at any time. NULL,
      * and why: the interpreter is refused. */
     const void *(*attach)(const pt_language_image *in, char why[PT_LANGUAGE_WHY_BYTES]);

@@ -60,9 +60,9 @@ const uint8_t *pt_interp_bytes_at(const pt_elf *elf, uint64_t addr, uint64_t byt
     return elf->bytes + off;
 }
 
-/* The start addresses of the entries of .eh_frame, ascending: .eh_frame_hdr has a sorted table of
- * them, pairs of offsets from its own beginning (LSB, "The .eh_frame_hdr section"). */
-static uint64_t *entries_of(const pt_elf *elf, uint32_t *ret_count)
+/* .eh_frame_hdr has a sorted table, pairs of offsets from its own beginning (LSB, "The
+ * .eh_frame_hdr section"). */
+uint64_t *pt_interp_entries(const pt_elf *elf, uint32_t *ret_count)
 {
     enum { USUAL = 0x3b031b01, HEAD = 12, PAIR = 8 };
     pt_elf_section section;
@@ -96,7 +96,7 @@ void pt_interp_find_evaluator(const pt_elf *elf, const pt_wanted_symbol *symbol,
     if (code == NULL) return;
     evaluator->low[0] = symbol->addr;
     evaluator->limit[0] = symbol->addr + symbol->bytes;
-    uint64_t *const starts = entries_of(elf, &count);
+    uint64_t *const starts = pt_interp_entries(elf, &count);
     if (starts != NULL)
         pt_unwind_split_part(elf->machine, code, symbol->bytes, symbol->addr, starts, count,
                              &evaluator->low[1], &evaluator->limit[1]);

@@ -38,6 +38,10 @@ void pt_wanted_symbols_find(const pt_elf *elf, pt_wanted_symbol *wanted, size_t 
 /* The file's bytes at an address as linked. NULL: it does not have them. */
 const uint8_t *pt_interp_bytes_at(const pt_elf *elf, uint64_t addr, uint64_t bytes);
 
+/* Where the entries of .eh_frame begin, ascending; the caller frees them. NULL: there is no table
+ * of them. */
+uint64_t *pt_interp_entries(const pt_elf *elf, uint32_t *ret_count);
+
 /* Sets the code of the evaluator; nothing if the file does not have it. */
 void pt_interp_find_evaluator(const pt_elf *elf, const pt_wanted_symbol *symbol,
                               pt_interp_evaluator *evaluator);

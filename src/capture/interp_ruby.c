@@ -1,9 +1,11 @@
 /* interp_ruby.c: the Ruby of a process. */
 #include <elf.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "capture/interp_language.h"
+#include "interp/ruby_find.h"
 #include "wire/journal.h"
 
 /* The address where the loader writes the number of the module that has the variable: that of a
@@ -30,12 +32,67 @@ static uint64_t find_module_number(const pt_elf *elf, uint64_t symbol)
     return 0;
 }
 
+static bool read_file(void *arg, uint64_t addr, void *to, size_t size)
+{
+    const uint8_t *const bytes = pt_interp_bytes_at(arg, addr, size);
+    if (bytes != NULL) memcpy(to, bytes, size);
+    return bytes != NULL;
+}
+
+/* Finds an evaluator that has no symbol. */
+static void find_hidden_evaluator(const pt_elf *elf, pt_wanted_symbol *evaluator)
+{
+    pt_elf copy = *elf;
+    pt_ruby_image image = {.read = read_file, .arg = &copy};
+    pt_elf_section relocations;
+    pt_elf_segment segment;
+    uint64_t limit;
+    for (uint32_t i = 0; pt_elf_segment_at(elf, i, &segment); i++) {
+        if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0) continue;
+        image.code = segment.addr;
+        image.code_limit = segment.addr + segment.file_bytes;
+    }
+    if (!pt_elf_section_named(elf, ".rela.dyn", &relocations)) return;
+    image.relocations = relocations.addr;
+    image.relocation_bytes = relocations.size_bytes;
+    uint64_t *const starts = pt_interp_entries(elf, &image.start_count);
+    image.starts = starts;
+    if (starts != NULL && pt_ruby_find_evaluator(&image, &evaluator->addr, &limit))
+        evaluator->bytes = limit - evaluator->addr;
+    free(starts);
+}
+
+/* Finds the thread-local variable of the context, which may have no symbol. Returns the address of
+ * the module's number; 0: it is not found. */
+static uint64_t find_context(const pt_elf *elf, const pt_wanted_symbol *reader,
+                             pt_wanted_symbol *context)
+{
+    pt_elf copy = *elf;
+    const pt_ruby_image image = {.read = read_file, .arg = &copy};
+    uint64_t module;
+    if (context->is_found) return find_module_number(elf, context->number);
+    return reader->addr != 0 && pt_ruby_find_context(&image, reader->addr, &module, &context->addr)
+               ? module
+               : 0;
+}
+
 static void read_ruby(const pt_elf *elf, const char *path, pt_interp_image *image)
 {
-    enum { CONTEXT, ONLY_CONTEXT, VERSION, OBJECT, STRING, EVALUATOR, COUNT, TEXT_BYTES = 8 };
-    pt_wanted_symbol wanted[COUNT] = {{.name = PT_RUBY_CONTEXT}, {.name = PT_RUBY_ONLY_CONTEXT},
-                                      {.name = PT_RUBY_VERSION}, {.name = "rb_cObject"},
-                                      {.name = "rb_cString"},    {.name = PT_RUBY_EVALUATOR}};
+    enum {
+        CONTEXT,
+        ONLY_CONTEXT,
+        VERSION,
+        OBJECT,
+        STRING,
+        EVALUATOR,
+        READER,
+        COUNT,
+        TEXT_BYTES = 8
+    };
+    pt_wanted_symbol wanted[COUNT] = {
+        {.name = PT_RUBY_CONTEXT},      {.name = PT_RUBY_ONLY_CONTEXT}, {.name = PT_RUBY_VERSION},
+        {.name = "rb_cObject"},         {.name = "rb_cString"},         {.name = PT_RUBY_EVALUATOR},
+        {.name = PT_RUBY_READS_CONTEXT}};
     char text[TEXT_BYTES] = "";
     (void)path;
     pt_wanted_symbols_find(elf, wanted, COUNT);
@@ -46,8 +103,10 @@ static void read_ruby(const pt_elf *elf, const char *path, pt_interp_image *imag
     uint64_t state = 0;
     if (layout != NULL && layout->context_thread != 0)
         state = wanted[ONLY_CONTEXT].addr;
-    else if (wanted[CONTEXT].is_found)
-        state = find_module_number(elf, wanted[CONTEXT].number);
+    else if (layout != NULL)
+        state = find_context(elf, &wanted[READER], &wanted[CONTEXT]);
+    if (layout != NULL && !wanted[EVALUATOR].is_found)
+        find_hidden_evaluator(elf, &wanted[EVALUATOR]);
     if (layout == NULL || wanted[EVALUATOR].addr == 0 || state == 0) {
         image->refused = PT_BPF_RUBY;
         if (layout == NULL)

@@ -44,6 +44,21 @@ static const pt_ruby_layout layouts[] = {
      .class_ext = 0x18,
      .singleton_mask = 1,
      .ext_variables = 8},
+    {.major = 3,
+     .minor = 3,
+     .frame_bytes = 0x38,
+     .body_location = 0x40,
+     .body_insns = 0x70,
+     .body_local = 0xa8,
+     .insn_bytes = 12,
+     .has_plain_line = true,
+     .has_length = true,
+     .class_ext = 0x20,
+     .is_ext_within = true,
+     .singleton_mask = 1,
+     .ext_variables = 0,
+     .ext_name = 0x78,
+     .ext_attached = 0x60},
 };
 
 const pt_ruby_layout *pt_ruby_layout_of(unsigned major, unsigned minor)

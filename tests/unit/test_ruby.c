@@ -2,9 +2,11 @@
  * functions of C, a thread's first frame; names, classes and lines; memory that is none. */
 #include "memory_image.h"
 
+#include <elf.h>
 #include <stdio.h>
 
 #include "interp/ruby.h"
+#include "interp/ruby_find.h"
 
 enum {
     CONTEXT = BASE,
@@ -315,6 +317,99 @@ static void the_one_context_is_that_of_its_thread_alone(void **state)
     free(m);
 }
 
+/* A Ruby without symbols: two loops over labels, of which the longer one belongs to Ruby's
+ * instructions, the caller of that loop, and a function that reads the context. */
+enum {
+    HIDDEN_BIAS = BASE,
+    RELOCATIONS = BASE + 0x100,
+    OTHER_LABELS = 100,
+    LABELS = 200,
+    CODE = BASE + 0x4000,
+    OTHER_LOOP = CODE + 0x100,
+    LOOP = CODE + 0x400,
+    CALLER = CODE + 0x900,
+    READER = CODE + 0xa00,
+    CODE_LIMIT = CODE + 0xb00,
+    NUMBER = BASE + 0x7000,
+};
+
+static const uint64_t starts[] = {CODE, OTHER_LOOP, LOOP, CALLER, READER};
+
+static void put_labels(image *m, unsigned at, unsigned count, uint64_t table, uint64_t function)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const uint64_t entry = RELOCATIONS + (at + i) * sizeof(Elf64_Rela);
+        put(m, entry, table + 8 * (uint64_t)i);
+        put(m, entry + 8, R_X86_64_RELATIVE);
+        put(m, entry + 16, function + 2 * (uint64_t)i - HIDDEN_BIAS);
+    }
+}
+
+static void put_call(image *m, uint64_t at, uint64_t to)
+{
+    const int32_t by = (int32_t)(to - at - 5);
+    m->bytes[at - BASE] = 0xe8;
+    memcpy(m->bytes + (at + 1 - BASE), &by, sizeof by);
+}
+
+static pt_ruby_image hide_ruby(image *m)
+{
+    static const uint8_t reads[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83,
+                                    0xec, 8,    0x66, 0x48, 0x8d, 0x3d};
+    const int32_t by = (int32_t)(NUMBER - READER - (int32_t)sizeof reads - 4);
+    put_labels(m, 0, OTHER_LABELS, 0x9000, OTHER_LOOP);
+    put_labels(m, OTHER_LABELS, LABELS, 0xa000, LOOP);
+    put_call(m, CODE + 0x20, OTHER_LOOP);
+    put_call(m, CALLER + 0x41, LOOP);
+    put_call(m, CALLER + 0x67, LOOP);
+    memcpy(m->bytes + (READER - BASE), reads, sizeof reads);
+    memcpy(m->bytes + (READER - BASE) + sizeof reads, &by, sizeof by);
+    put(m, NUMBER + 8, 0x10);
+    return (pt_ruby_image){.read = read_image,
+                           .arg = m,
+                           .bias = HIDDEN_BIAS,
+                           .relocations = RELOCATIONS,
+                           .relocation_bytes = (OTHER_LABELS + LABELS) * sizeof(Elf64_Rela),
+                           .code = CODE,
+                           .code_limit = CODE_LIMIT,
+                           .starts = starts,
+                           .start_count = sizeof starts / sizeof starts[0]};
+}
+
+static void a_hidden_evaluator_is_the_only_caller_of_the_longest_loop(void **state)
+{
+    (void)state;
+    image *const m = make_image();
+    pt_ruby_image hidden = hide_ruby(m);
+    uint64_t low = 0, limit = 0;
+    assert_true(pt_ruby_find_evaluator(&hidden, &low, &limit));
+    assert_int_equal(low, CALLER);
+    assert_int_equal(limit, READER);
+    hidden.relocation_bytes = OTHER_LABELS * sizeof(Elf64_Rela); /* no loop is long enough */
+    assert_false(pt_ruby_find_evaluator(&hidden, &low, &limit));
+    hidden = hide_ruby(m);
+    hidden.code_limit = BASE + IMAGE_BYTES + 1; /* more than there is */
+    assert_false(pt_ruby_find_evaluator(&hidden, &low, &limit));
+    hidden = hide_ruby(m);
+    put_call(m, OTHER_LOOP, LOOP); /* a second caller */
+    assert_false(pt_ruby_find_evaluator(&hidden, &low, &limit));
+    free(m);
+}
+
+static void a_hidden_context_is_where_a_function_reads_it(void **state)
+{
+    (void)state;
+    image *const m = make_image();
+    const pt_ruby_image hidden = hide_ruby(m);
+    uint64_t module = 0, place = 0;
+    assert_true(pt_ruby_find_context(&hidden, READER, &module, &place));
+    assert_int_equal(module, NUMBER);
+    assert_int_equal(place, 0x10);
+    assert_false(pt_ruby_find_context(&hidden, CALLER, &module, &place));
+    assert_false(pt_ruby_find_context(&hidden, BASE + IMAGE_BYTES - 16, &module, &place));
+    free(m);
+}
+
 static void versions_and_files_are_known(void **state)
 {
     (void)state;
@@ -340,6 +435,8 @@ int main(void)
         cmocka_unit_test(code_that_replaces_other_code_is_told_apart),
         cmocka_unit_test(random_memory_ends_a_walk),
         cmocka_unit_test(the_one_context_is_that_of_its_thread_alone),
+        cmocka_unit_test(a_hidden_evaluator_is_the_only_caller_of_the_longest_loop),
+        cmocka_unit_test(a_hidden_context_is_where_a_function_reads_it),
         cmocka_unit_test(versions_and_files_are_known),
     };
     return cmocka_run_group_tests_name("ruby", tests, NULL, NULL);
