@@ -109,7 +109,8 @@ static const pt_option record_rows[] = {
          "who takes the samples: the kernel (perf, bpf), or the library in the processes (preload)",
      .details =
          "auto takes the library (preload) with --wall and --split, and for a COMMAND that is "
-         "Python 3.8 to 3.14, Node, PHP 7.4, 8.2 or 8.4, Ruby 2.7, 3.1 or 3.3, Perl 5.32, 5.36 or 5.40, "
+         "Python 3.8 to 3.14, Node, PHP 7.4, 8.2 or 8.4, Ruby 2.7, 3.1 or 3.3, Perl 5.32, 5.36 or "
+         "5.40, "
          "or a "
          "script for one of them: "
          "the library sees the functions of that language. Else auto takes perf events if the "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/* ruby.h: the frames of Ruby (CRuby) 2.7, 3.1 and 3.3, read from the process's memory by a callback.
+/* ruby.h: the frames of Ruby (CRuby) 2.7, 3.1 and 3.3, read from the process's memory by a
+ * callback.
  *
  *   context ---> frame, frame, ... up to the end of the stack of values
  *                  |- iseq ---> label, path, first line, table of lines

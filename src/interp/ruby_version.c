@@ -26,6 +26,6 @@ void pt_ruby_reason(const char *text, char *to, size_t bytes)
         snprintf(to, bytes, "a Ruby that does not tell its version");
     else
         snprintf(to, bytes,
-                 "Ruby %u.%u, whose frames this pitot does not know (it knows 2.7, 3.1 and 3.3)", major,
-                 minor);
+                 "Ruby %u.%u, whose frames this pitot does not know (it knows 2.7, 3.1 and 3.3)",
+                 major, minor);
 }

@@ -215,7 +215,8 @@ uint32_t pt_tick_python_frames(void *of_thread, const void *of_process,
         const bool is_hidden = number == HIDDEN;
         if (is_hidden && !frame.is_entry) continue;
         frames->words[(frames->at + count++) & frames->mask] =
-            PT_TICK_FRAME_WORD(number, frame.place) | (frame.is_entry ? PT_INTERP_ENTRY : 0) |
+            PT_TICK_FRAME_WORD(is_hidden ? 0 : number, frame.place) |
+            (frame.is_entry ? PT_INTERP_ENTRY : 0) |
             (frame.code == 0 || is_hidden ? PT_INTERP_EMPTY : 0);
         r.memory.is_fresh = is_innermost = false;
     }
