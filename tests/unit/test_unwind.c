@@ -648,14 +648,6 @@ static void on_outer_signal(int signo)
     unwind_deep(5);
 }
 
-/* The thread sanitizer keeps a signal back while another's handler runs, and then calls the handler
- * with registers of frames that are gone. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SIGNALS_COME_LATE 1
-#endif
-#endif
-
 static void walk_goes_through_the_frame_of_a_signal(void **state)
 {
     (void)state;

@@ -4,6 +4,14 @@
 
 #include "unwind/unwind.h"
 
+/* The thread sanitizer keeps a signal back while another's handler runs, and then calls the handler
+ * with registers of frames that are gone. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SIGNALS_COME_LATE 1
+#endif
+#endif
+
 typedef struct {
     void *blob;
     size_t blob_bytes, eh_frame_bytes;
