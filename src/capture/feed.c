@@ -134,9 +134,11 @@ static void use_walked(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
     c->stack.is_unchecked = walked->is_unchecked != 0;
     c->stack.end = walked->end;
     if (walked->end == PT_UNWIND_END_ROOT) pt_unwound_set_root(&c->stack);
-    if (right < walked->count)
+    if (right < walked->count) {
         c->stack.end = PT_STACK_END_NO_RULE;
-    else if (joined->is_cut)
+        const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
+        pt_feed_walker(c, proc, &modules); /* else the kernel goes on with the old mappings */
+    } else if (joined->is_cut)
         c->stack.end = PT_STACK_END_TRUNCATED;
 }
 

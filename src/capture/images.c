@@ -224,6 +224,18 @@ void pt_images_look(pt_images *images, uint32_t number, uint32_t pid, uint64_t s
     if (!image->is_found && pid == 0) image->is_looked_at = false;
 }
 
+bool pt_images_are_same(pt_images *images, uint32_t a, uint32_t b, uint32_t pid, uint64_t start,
+                        uint64_t limit)
+{
+    if (a == b) return true;
+    const pt_image *const one = images->all.items[a], *const other = images->all.items[b];
+    if (strcmp(one->path, other->path) != 0) return false;
+    pt_images_look(images, a, pid, start, limit);
+    pt_images_look(images, b, pid, start, limit);
+    return one->build_id_bytes > 0 && one->build_id_bytes == other->build_id_bytes &&
+           has_id(one, id_of(other));
+}
+
 void pt_images_keep(const pt_images *images)
 {
     for (size_t i = 0; i < images->all.count; i++) {

@@ -66,6 +66,11 @@ uint32_t pt_images_add(pt_images *images, const pt_image_key *key);
 void pt_images_look(pt_images *images, uint32_t image, uint32_t pid, uint64_t start,
                     uint64_t limit);
 
+/* True if two images are one file: it has one path and one build id. Reads the files of images with
+ * one path, as pt_images_look does. */
+bool pt_images_are_same(pt_images *images, uint32_t a, uint32_t b, uint32_t pid, uint64_t start,
+                        uint64_t limit);
+
 /* Writes newly compiled tables to disk, for the next recording. */
 void pt_images_keep(const pt_images *images);
 

@@ -91,10 +91,16 @@ static void mark_changed(pt_procs *procs, pt_proc *proc)
     proc->generation = ++procs->generation;
 }
 
-static bool is_same_map(const pt_proc_map *a, const pt_proc_map *b)
+/* True if the new mapping is the old one, which the kernel's record and /proc/PID/maps may both
+ * report, each by its own key of the file. */
+static bool is_same_map(pt_procs *procs, const pt_proc *proc, const pt_proc_map *old,
+                        const pt_proc_map *new)
 {
-    return a->range.start == b->range.start && a->range.limit == b->range.limit &&
-           a->range.file_offset == b->range.file_offset && a->image == b->image;
+    const pt_map_range *const a = &old->range, *const b = &new->range;
+    if (a->start != b->start || a->limit != b->limit || a->file_offset != b->file_offset)
+        return false;
+    return pt_images_are_same(&procs->images, old->image, new->image,
+                              proc->has_exited ? 0 : proc->pid, a->start, a->limit);
 }
 
 /* True if an older mapping overlaps the range. */
@@ -123,7 +129,7 @@ static void note_replaced(pt_proc *proc, const pt_map_range *range)
 static void put_map(pt_procs *procs, pt_proc *proc, const pt_proc_map *map)
 {
     const pt_proc_map *const there = pt_proc_map_at(proc, map->range.start);
-    if (there != NULL && is_same_map(there, map)) return;
+    if (there != NULL && is_same_map(procs, proc, there, map)) return;
     const bool is_replacing = is_taken(proc, &map->range);
     PT_GROW(proc->map, proc->map.count + PT_MAPPINGS_MORE);
     proc->map.count =

@@ -397,6 +397,36 @@ static void this_process_is_known_from_its_maps(void **state)
     pt_procs_done(&procs);
 }
 
+/* The kernel's record of a mapping has the build id, the maps file the inode. */
+static void a_mapping_that_is_reported_twice_is_not_replaced(void **state)
+{
+    const uint64_t pc = (uint64_t)(uintptr_t)&a_mapping_that_is_reported_twice_is_not_replaced;
+    pt_procs procs;
+    pt_procs_init(&procs, "/proc");
+    pt_proc *const self = pt_procs_get(&procs, (uint32_t)getpid());
+    assert_true(pt_procs_read(&procs, self));
+    pt_proc_modules(&procs, self);
+    const pt_proc_map map = *pt_proc_map_at(self, pc);
+    const pt_image *const image = procs.images.all.items[map.image];
+    if (image->build_id_bytes == 0) skip(); /* the linker gave none */
+    const uint32_t generation = self->generation;
+    pt_perf_record r =
+        map_record(self->pid, map.range.start, map.range.limit, map.range.file_offset, image->path);
+    r.mmap.build_id = image->build_id;
+    r.mmap.build_id_bytes = image->build_id_bytes;
+    pt_procs_on_mmap(&procs, &r);
+    assert_int_equal(self->generation, generation);
+    assert_int_equal(pt_proc_right_frames(self, generation, &pc, 1), 1);
+    assert_true(pt_procs_read(&procs, self)); /* and in the other order */
+    assert_int_equal(self->generation, generation);
+    const uint8_t other_id[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    r.mmap.build_id = other_id;
+    r.mmap.build_id_bytes = sizeof other_id;
+    pt_procs_on_mmap(&procs, &r);
+    assert_int_not_equal(self->generation, generation);
+    pt_procs_done(&procs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +445,7 @@ int main(void)
         cmocka_unit_test(process_in_which_a_thread_called_exec_lives_on),
         cmocka_unit_test(records_tell_how_many_threads_a_process_has),
         cmocka_unit_test(this_process_is_known_from_its_maps),
+        cmocka_unit_test(a_mapping_that_is_reported_twice_is_not_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
