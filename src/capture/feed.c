@@ -17,6 +17,10 @@ enum { REREAD_EVERY = 4096 };
  * time. */
 enum { REJUDGE_NS = 50000000 };
 
+/* After a stack was walked by mappings that are gone, the stacks of its process are copied for this
+ * time. */
+enum { COPY_NS = 2000000000 };
+
 /* Copies grow when one in this many stacks was cut. */
 enum { CUT_SHARE = 1000 };
 
@@ -106,11 +110,32 @@ static void fault_in_page(const pt_capture *c, pt_proc *proc, const pt_perf_samp
 
 void pt_feed_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modules)
 {
-    if (c->walker == NULL || proc->has_exited || proc->walked_generation == modules->generation)
+    if (c->walker == NULL || proc->has_exited || proc->copies_until_ns != 0 ||
+        proc->walked_generation == modules->generation)
         return;
     pt_named_find(c->named, &c->procs, proc);
     if (pt_bpf_engine_put(c->walker, proc->pid, modules, pt_named_wanted(proc)))
         proc->walked_generation = modules->generation;
+}
+
+/* Has the kernel copy the stacks of a process whose mappings are replaced while it runs, as by
+ * plug-ins that are loaded and unloaded: by the mappings that it knows it walks them wrongly. */
+static void copy_for_a_while(pt_capture *c, pt_proc *proc, uint64_t now_ns)
+{
+    const pt_unwind_modules none = {.count = 0}; /* generation 0: the kernel keeps no steps of it */
+    if (proc->has_exited || !pt_bpf_engine_put(c->walker, proc->pid, &none, NULL)) return;
+    proc->copies_until_ns = now_ns + COPY_NS;
+    proc->copies_generation = proc->generation;
+}
+
+/* After a while without new mappings the kernel walks again. */
+static void end_copies(pt_proc *proc, uint64_t now_ns)
+{
+    if (proc->copies_until_ns == 0 || now_ns < proc->copies_until_ns) return;
+    const bool has_changed = proc->generation != proc->copies_generation;
+    proc->copies_generation = proc->generation;
+    proc->copies_until_ns = has_changed ? now_ns + COPY_NS : 0;
+    if (!has_changed) proc->walked_generation = 0;
 }
 
 /* Takes a stack that the kernel walked by the mappings it knew then. */
@@ -136,8 +161,7 @@ static void use_walked(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
     if (walked->end == PT_UNWIND_END_ROOT) pt_unwound_set_root(&c->stack);
     if (right < walked->count) {
         c->stack.end = PT_STACK_END_NO_RULE;
-        const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
-        pt_feed_walker(c, proc, &modules); /* else the kernel goes on with the old mappings */
+        copy_for_a_while(c, proc, r->time_ns);
     } else if (joined->is_cut)
         c->stack.end = PT_STACK_END_TRUNCATED;
 }
@@ -149,6 +173,7 @@ static void unwind_record(pt_capture *c, pt_proc *proc, pt_perf_record *r)
         (pc != 0 && pt_proc_map_at(proc, pc) == NULL && proc->sampled % REREAD_EVERY == 1))
         pt_procs_read(&c->procs, proc);
     const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
+    end_copies(proc, r->time_ns);
     pt_feed_walker(c, proc, &modules);
     pt_unwind_sample(&r->sample, &modules, c->cache, &c->stack);
     if (c->stack.end == PT_STACK_END_ROOT || c->stack.end == PT_STACK_END_UNCHECKED ||

@@ -291,6 +291,7 @@ pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *r)
         proc->has_maps = true; /* the kernel reports each mapping from now on */
         proc->who = 0;
         proc->is_dropped = false;
+        proc->copies_until_ns = 0;
         if (proc->awaits_exec) proc->is_wanted = true;
         proc->awaits_exec = false;
         mark_changed(procs, proc);

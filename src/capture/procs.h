@@ -75,6 +75,8 @@ typedef struct pt_proc {
     bool is_heeded;             /* its records are urgent (spool.h) */
     bool is_dropped;            /* the kernel's walker drops its samples */
     uint32_t walked_generation; /* generation that the kernel's walker has; 0: none */
+    uint64_t copies_until_ns;   /* the kernel copies its stacks up to then; 0: walks them */
+    uint32_t copies_generation; /* generation when that began */
     bool is_user_told;          /* the sink has reported its user id */
     uint32_t sink_round;        /* private to the sink: the fields below are of this round */
     uint32_t who;               /* private to the sink: its name as a row + 1; 0: none yet */

@@ -162,6 +162,38 @@ expect_stderr_has '100 % of the stacks complete'
 run pitot peek run_late late.pb.gz
 expect_stdout_has main
 
+it 'copies the stacks of a program whose libraries take the places of others, which the kernel would walk wrongly'
+cat >swaps.c <<'C'
+#include <dlfcn.h>
+#include <time.h>
+static volatile unsigned x = 1;
+static void work(void)
+{
+    struct timespec begin, t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+    do {
+        for (int i = 0; i < 10000; i++) x = x * 3 + 1;
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    } while ((t.tv_sec - begin.tv_sec) * 1000000000 + t.tv_nsec - begin.tv_nsec < 5000000);
+}
+int main(void)
+{
+    for (int i = 0; i < 200; i++) {
+        void *library = dlopen(i % 2 ? "./late.so" : "./later.so", RTLD_NOW);
+        ((void (*)(void (*)(void)))dlsym(library, "run_late"))(work);
+        dlclose(library);
+    }
+    return 0;
+}
+C
+sed 's/work();/__builtin_alloca(300); work();/' late.c >later.c
+${CC:-cc} -O2 -shared -fPIC later.c -o later.so && ${CC:-cc} -O2 swaps.c -o swaps -ldl || exit 1
+run pitot record --engine=bpf -o swaps.pb.gz ./swaps
+expect_status 0
+run pitot top --json -n 1 swaps.pb.gz
+python3 -c 'import json, sys; sys.exit(json.load(sys.stdin)["profile"]["complete_share"] < 0.95)' <"$t_out/stdout" ||
+    fail "$(pitot info swaps.pb.gz)"
+
 it 'is taken by itself: at once for what runs already, and soon for a command'
 # Longer if the target or the recorder got no processor in that time: on a full machine, or one that stands still.
 ./work 1000 400 &
