@@ -9,6 +9,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { TEXT_BYTES = 64, READS_MAX = 4096 };
 
+/* What the recorder reads of a shared function info that the kernel's program has sent. */
+static void read_shared(const pt_v8_layout *layout, memory *m, uint64_t shared)
+{
+    static pt_v8_lines lines;
+    char name_text[TEXT_BYTES], file_text[TEXT_BYTES];
+    pt_v8_text_room name = {.text = name_text, .cap = sizeof name_text};
+    pt_v8_text_room file = {.text = file_text, .cap = sizeof file_text};
+    const pt_v8_reader reader = {read_memory, m};
+    pt_v8_function f;
+    uint64_t sum, again;
+    int32_t line = 0;
+    if (!pt_v8_check(layout, read_memory, m, shared, &sum)) return;
+    check(pt_v8_check(layout, read_memory, m, shared, &again) && again == sum);
+    if (!pt_v8_shared_at(layout, read_memory, m, shared, &f) || !f.has_script) return;
+    check(f.shared == shared);
+    if (pt_v8_names(layout, read_memory, m, &f, &name, &file))
+        check(name.bytes <= sizeof name_text && file.bytes <= sizeof file_text && name.bytes > 0 &&
+              file.bytes > 0);
+    lines.budget = 4096;
+    pt_v8_line_of(&lines, layout, &reader, &reader, &f, &line);
+    check(line >= 0);
+}
+
 static void read_lines(const pt_v8_layout *layout, memory *m, const pt_v8_function *f)
 {
     pt_v8_source source;
@@ -41,6 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check(pt_v8_path(text, bytes) <= bytes);
         read_lines(&layout, &m, &f);
     }
+    read_shared(&layout, &m, object);
+    if (f.shared != object && pt_v8_is_tagged(f.shared)) read_shared(&layout, &m, f.shared);
     check(m.reads <= READS_MAX);
     return 0;
 }

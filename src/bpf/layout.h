@@ -347,13 +347,25 @@ typedef struct pt_bpf_v8_frame {
     uint32_t unused;
 } pt_bpf_v8_frame;
 
+/* A function that the sample at hand has met. */
+typedef struct pt_bpf_v8_met {
+    uint64_t function; /* as in pt_bpf_v8_frame */
+    uint64_t shared;   /* 0: no function's object is there */
+    uint32_t check;    /* pt_interp_short_check of pt_v8_check */
+    uint32_t sample;
+} pt_bpf_v8_met;
+
+enum { PT_BPF_V8_MET_BITS = 6 };
+
 /* The state of a walk through V8's functions. */
 typedef struct pt_bpf_v8_walk {
     pt_v8_layout layout;
-    uint32_t is_wanted;                  /* 1: note frames */
-    uint32_t count, next, unused;        /* of the frames */
-    uint64_t object[PT_V8_OBJECT_WORDS]; /* the beginning of an object */
-    pt_v8_key key;                       /* of the last function */
+    uint32_t is_wanted;                         /* 1: note frames */
+    uint32_t count, next;                       /* of the frames */
+    uint32_t sample;                            /* a number for the sample at hand */
+    uint64_t object[PT_V8_OBJECT_WORDS];        /* the beginning of an object */
+    pt_v8_key key;                              /* of the last function that was read */
+    pt_bpf_v8_met met[1 << PT_BPF_V8_MET_BITS]; /* by hash */
     pt_bpf_v8_frame frames[PT_BPF_FRAMES_MAX];
 } pt_bpf_v8_walk;
 

@@ -23,29 +23,56 @@ static inline bool begin_v8(pt_bpf_cpu *c, const pt_bpf_interp *interp)
 {
     c->v8.layout = interp->v8.layout;
     c->v8.next = 0;
+    c->v8.key.id_of = 0;
+    c->v8.sample++;
     return c->v8.count > 0;
 }
 
-/* Appends the next function, if it is one that V8 compiled from a script or has itself. False:
- * there are no more. */
-static inline bool step_v8(pt_bpf_cpu *c)
+/* Reads the function whose object the frame has, and meets it. */
+static inline void read_v8_function(pt_bpf_cpu *c, pt_bpf_v8_met *met, uint64_t function)
+{
+    pt_bpf_v8_walk *const walk = &c->v8;
+    met->function = function;
+    met->sample = walk->sample;
+    met->shared = 0;
+    if (!fetch_v8_key_of_function(&walk->layout, walk, function, &walk->key) ||
+        PT_BPF_FRAME_CODE(walk->key.shared) != walk->key.shared)
+        return;
+    met->check = pt_interp_short_check(check_v8_key(&walk->key));
+    if (meet_code(c, walk->key.shared, met->check) && !is_v8_key(&walk->layout, walk, &walk->key)) {
+        c->met[c->met_slot & ((1 << PT_BPF_MET_BITS) - 1)] = 0;
+        return;
+    }
+    met->shared = walk->key.shared;
+}
+
+/* Appends the next function, if the frame has one. The objects cannot change during a sample, which
+ * interrupts their thread. False: there are no more. */
+static inline bool step_v8_frame(pt_bpf_cpu *c)
 {
     pt_bpf_v8_walk *const walk = &c->v8;
     uint64_t at = walk->next;
-    c->is_code_new = 0;
     if (at >= walk->count) return false;
     BARRIER(at);
     if (at >= PT_BPF_FRAMES_MAX) return false;
     walk->next = (uint32_t)at + 1;
-    const pt_bpf_v8_frame frame = walk->frames[at];
-    if (!fetch_v8_key_of_function(&walk->layout, walk, frame.function, &walk->key)) return true;
-    const uint64_t check = check_v8_key(&walk->key), shared = walk->key.shared;
-    if (meet_code(c, shared, pt_interp_short_check(check)) &&
-        !is_v8_key(&walk->layout, walk, &walk->key)) {
-        c->met[c->met_slot & ((1 << PT_BPF_MET_BITS) - 1)] = 0;
-        return true;
-    }
-    return PT_BPF_FRAME_CODE(shared) == shared &&
-           append_frame(c, shared,
-                        (uint64_t)pt_interp_short_check(check) << 32 | (frame.place + 1));
+    const uint64_t function = walk->frames[at].function;
+    uint64_t slot = function * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PT_BPF_V8_MET_BITS);
+    BARRIER(slot);
+    pt_bpf_v8_met *const met = &walk->met[slot & ((1 << PT_BPF_V8_MET_BITS) - 1)];
+    if (met->function != function || met->sample != walk->sample)
+        read_v8_function(c, met, function);
+    return met->shared == 0 ||
+           append_frame(c, met->shared, (uint64_t)met->check << 32 | (walk->frames[at].place + 1));
+}
+
+/* Appends some functions. False: there are no more. */
+static inline bool step_v8(pt_bpf_cpu *c)
+{
+    enum { FRAMES = 8 };
+    bool is_more = true;
+    c->is_code_new = 0;
+    for (int i = 0; i < FRAMES && is_more; i++)
+        is_more = step_v8_frame(c);
+    return is_more;
 }

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "process/maps.h"
+#include "process/path_kind.h"
 
 #define MAPS_MAX_BYTES (64 << 20)
 
@@ -103,12 +104,22 @@ static bool is_same_map(pt_procs *procs, const pt_proc *proc, const pt_proc_map 
                               proc->has_exited ? 0 : proc->pid, a->start, a->limit);
 }
 
-/* True if an older mapping overlaps the range. */
-static bool is_taken(const pt_proc *proc, const pt_map_range *range)
+static bool is_memory(const pt_procs *procs, const pt_proc_map *map)
 {
+    const char *const path = procs->images.all.items[map->image]->path;
+    return pt_mapped_is_memory(pt_mapped_kind_of_text(path));
+}
+
+/* True if an older mapping overlaps, and is walked by other rules. Memory has none: a compiler that
+ * maps a part of its memory again, as V8 does, changes no stack. */
+static bool is_replacing(const pt_procs *procs, const pt_proc *proc, const pt_proc_map *map)
+{
+    const bool has_rules = !is_memory(procs, map);
     for (size_t i = 0; i < proc->map.count; i++) {
-        const pt_map_range *const r = &proc->map.items[i].range;
-        if (r->start < range->limit && r->limit > range->start) return true;
+        const pt_proc_map *const old = &proc->map.items[i];
+        if (old->range.start < map->range.limit && old->range.limit > map->range.start &&
+            (has_rules || !is_memory(procs, old)))
+            return true;
     }
     return false;
 }
@@ -130,12 +141,12 @@ static void put_map(pt_procs *procs, pt_proc *proc, const pt_proc_map *map)
 {
     const pt_proc_map *const there = pt_proc_map_at(proc, map->range.start);
     if (there != NULL && is_same_map(procs, proc, there, map)) return;
-    const bool is_replacing = is_taken(proc, &map->range);
+    const bool replaces = is_replacing(procs, proc, map);
     PT_GROW(proc->map, proc->map.count + PT_MAPPINGS_MORE);
     proc->map.count =
         pt_mappings_put(proc->map.items, proc->map.count, sizeof *proc->map.items, map);
     mark_changed(procs, proc);
-    if (is_replacing) note_replaced(proc, &map->range);
+    if (replaces) note_replaced(proc, &map->range);
 }
 
 static bool is_replaced_since(const pt_proc *proc, uint32_t generation, uint64_t pc)

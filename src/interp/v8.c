@@ -57,31 +57,51 @@ enum {
     LOCALS_MAX = 1 << 16,
 };
 
+typedef struct {
+    const pt_v8_layout *layout;
+    pt_interp_read *read;
+    void *arg;
+} memory;
+
+typedef struct {
+    const memory *m;
+    uint64_t object[PT_V8_OBJECT_WORDS];
+} v8_memory;
+
+#define v8_object_of(heap) ((heap)->object)
+
+static bool fetch_v8(v8_memory *at, uint64_t addr, void *to, size_t bytes)
+{
+    return at->m->read(at->m->arg, addr, to, bytes);
+}
+
+#include "interp/v8_walk.h"
+
 static bool is_field(int32_t offset)
 {
     return offset > 0 && offset < FIELDS_MAX_BYTES && offset % 4 == 0;
+}
+
+/* A field of the beginning of an object that v8_walk.h reads. */
+static bool is_early_field(int32_t offset)
+{
+    return offset > 0 && offset < OBJECT_BYTES && offset % WORD == 0;
 }
 
 bool pt_v8_layout_is_known(const pt_v8_layout *l)
 {
     return l->tagged_bytes == WORD && l->heap_tag == TAG && l->small_shift == 31 &&
            l->frame_context == -WORD && l->frame_function == -2 * WORD && is_field(l->map_type) &&
-           is_field(l->function_shared) && is_field(l->shared_name) && is_field(l->shared_script) &&
-           is_field(l->script_name) && is_field(l->script_source) &&
-           is_field(l->script_line_ends) && is_field(l->string_length) &&
-           is_field(l->string_chars) && is_field(l->cons_first) && is_field(l->cons_second) &&
-           is_field(l->sliced_offset) && is_field(l->thin_actual) &&
+           is_early_field(l->function_shared) && is_early_field(l->shared_name) &&
+           is_early_field(l->shared_script) && is_field(l->script_name) &&
+           is_field(l->script_source) && is_field(l->script_line_ends) &&
+           is_field(l->string_length) && is_field(l->string_chars) && is_field(l->cons_first) &&
+           is_field(l->cons_second) && is_field(l->sliced_offset) && is_field(l->thin_actual) &&
            is_field(l->external_resource) && l->scope_locals > 0 && l->scope_locals < 8 &&
            l->scope_first > l->scope_locals && l->scope_first - l->scope_locals <= 4;
 }
 
 /* ---- objects ---- */
-
-typedef struct {
-    const pt_v8_layout *layout;
-    pt_interp_read *read;
-    void *arg;
-} memory;
 
 static bool is_small(uint64_t word)
 {
@@ -103,8 +123,9 @@ static bool type_of(const memory *m, uint64_t *object, uint16_t *ret_type)
 {
     uint64_t map;
     if (!pt_v8_is_tagged(*object) || !read_field(m, *object, 0, &map)) return false;
-    if ((map & 3) == 0 && map != 0) { /* where it has moved to */
-        *object = map | TAG;
+    const uint64_t moved = v8_moved_to(map);
+    if (moved != 0) {
+        *object = moved;
         if (!read_field(m, *object, 0, &map)) return false;
     }
     return pt_v8_is_tagged(map) &&
@@ -118,26 +139,12 @@ static bool is_string(const pt_v8_layout *l, uint16_t type)
 
 /* ---- functions ---- */
 
-typedef struct {
-    const memory *m;
-    uint64_t object[PT_V8_OBJECT_WORDS];
-} v8_memory;
-
-#define v8_object_of(heap) ((heap)->object)
-
-static bool fetch_v8(v8_memory *at, uint64_t addr, void *to, size_t bytes)
-{
-    return at->m->read(at->m->arg, addr, to, bytes);
-}
-
-#include "interp/v8_walk.h"
-
 bool pt_v8_check(const pt_v8_layout *layout, pt_interp_read *read, void *arg, uint64_t shared,
                  uint64_t *ret_check)
 {
     const memory m = {.layout = layout, .read = read, .arg = arg};
     v8_memory at = {.m = &m};
-    pt_v8_key key;
+    pt_v8_key key = {.id_of = 0};
     if (!fetch_v8_key(layout, &at, shared, &key) || key.shared != shared ||
         !is_v8_key(layout, &at, &key))
         return false;

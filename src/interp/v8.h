@@ -85,6 +85,7 @@ typedef struct pt_v8_key {
     uint64_t map;          /* of the object: no part of the check, either */
     uint64_t name, script; /* the fields */
     uint64_t id;           /* the script's, as V8 has it; of V8's own functions another word */
+    uint64_t id_of;        /* the script whose id was read; 0: none */
 } pt_v8_key;
 
 enum { PT_V8_OBJECT_WORDS = 8 }; /* room for the beginning of an object */

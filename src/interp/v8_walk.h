@@ -71,9 +71,11 @@ static inline bool fetch_v8_key(const pt_v8_layout *layout, v8_memory *heap, uin
     key->map = v8_object_of(heap)[0];
     key->name = v8_field(heap, layout->shared_name);
     key->script = v8_field(heap, layout->shared_script);
-    return pt_v8_is_tagged(key->script) &&
-           fetch_v8(heap, key->script - V8_TAG + (uint32_t)layout->script_line_ends + V8_WORD,
-                    &key->id, V8_WORD);
+    if (!pt_v8_is_tagged(key->script)) return false;
+    if (key->script == key->id_of) return true;
+    const uint64_t id_at = key->script - V8_TAG + (uint32_t)layout->script_line_ends + V8_WORD;
+    key->id_of = fetch_v8(heap, id_at, &key->id, V8_WORD) ? key->script : 0;
+    return key->id_of != 0;
 }
 
 /* The same of the function object of a frame. */

@@ -573,10 +573,9 @@ static void functions_of_v8_have_the_checks_that_user_space_computes(void **stat
                 .function = MEMORY_ADDR + next_random(&seed) % MEMORY_BYTES / 8 * 8 + 1,
                 .place = 2 * i};
         assert_true(begin_v8(cpu, &interp));
-        uint32_t steps = 0;
         while (step_v8(cpu))
-            steps++;
-        assert_int_equal(steps, 100);
+            continue;
+        assert_int_equal(cpu->v8.next, 100);
         for (uint32_t i = 0, last = 0; i < cpu->stack.frame_count; i++) {
             const uint64_t *const two = cpu->stack.pcs + cpu->stack.count + 2 * (size_t)i;
             uint64_t check;

@@ -295,6 +295,26 @@ static void a_process_whose_mappings_change_keeps_the_rows_of_its_stacks(void **
 }
 
 /* The words of Python frames have the highest bit, too. */
+static void memory_that_is_mapped_again_leaves_stacks_whole(void **state)
+{
+    static const uint64_t pcs[] = {0x2100, 0x8100};
+    pt_procs procs;
+    pt_procs_init(&procs, "/proc");
+    const pt_perf_record code = map_record(1, 0x8000, 0x9000, 0, "/usr/bin/node");
+    const pt_perf_record small = map_record(1, 0x2000, 0x3000, 0, "//anon");
+    const pt_perf_record large = map_record(1, 0x2000, 0x5000, 0, "");
+    const pt_perf_record file = map_record(1, 0x2000, 0x3000, 0, "/usr/lib/libz.so");
+    pt_proc *const proc = pt_procs_on_mmap(&procs, &code);
+    pt_procs_on_mmap(&procs, &small);
+    const uint32_t before = proc->generation;
+    pt_procs_on_mmap(&procs, &large);
+    assert_int_not_equal(proc->generation, before);
+    assert_int_equal(pt_proc_right_frames(proc, before, pcs, 2), 2);
+    pt_procs_on_mmap(&procs, &file);
+    assert_int_equal(pt_proc_right_frames(proc, before, pcs, 2), 1);
+    pt_procs_done(&procs);
+}
+
 static void a_number_in_a_copied_stack_is_an_address(void **state)
 {
     const uint64_t pcs[] = {0x2100, UINT64_C(0xd015afd8a6fb3000), UINT64_C(0xffffffffff600000)};
@@ -439,6 +459,7 @@ int main(void)
         cmocka_unit_test(a_process_number_that_is_used_again_is_another_process),
         cmocka_unit_test(of_processes_that_are_long_gone_nothing_is_kept),
         cmocka_unit_test(a_process_whose_mappings_change_keeps_the_rows_of_its_stacks),
+        cmocka_unit_test(memory_that_is_mapped_again_leaves_stacks_whole),
         cmocka_unit_test(a_number_in_a_copied_stack_is_an_address),
         cmocka_unit_test(a_process_that_is_forgotten_keeps_its_counts),
         cmocka_unit_test(process_that_goes_back_to_a_former_name_has_the_stacks_of_that_name),
