@@ -321,12 +321,11 @@ void pt_outf(pt_out *out, const char *format, ...)
         pt_out_put(out, small, (size_t)length);
         return;
     }
-    pt_buf text = PT_BUF_INIT;
+    PT_AUTO(pt_buf) text = PT_BUF_INIT;
     va_start(args, format);
     pt_vputf(&text, format, args);
     va_end(args);
     pt_out_put(out, text.data, text.size);
-    pt_buf_done(&text);
 }
 
 pt_status pt_out_flush(pt_out *out, pt_error *reterr)

@@ -393,9 +393,8 @@ struct gzip_job {
 
 static void drop_chunk(void *ctx, void *item)
 {
-    struct gzip_chunk *const chunk = item;
+    PT_FREE struct gzip_chunk *const chunk = item;
     free(chunk->deflated);
-    free(chunk);
 }
 
 static pt_status deflate_chunk(void *ctx, unsigned worker, size_t index, void **ret_item,

@@ -216,7 +216,7 @@ char *pt_strf(const char *format, ...)
     return text;
 }
 
-void pt_freep(void *pointer_to_pointer)
+void pt_freep(const void *pointer_to_pointer)
 {
     free(*(void **)pointer_to_pointer);
 }

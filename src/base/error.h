@@ -100,8 +100,11 @@ char *pt_strndup(const char *text, size_t length);
 char *pt_strf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Cleanup attributes: the variable is freed or closed when it leaves its scope. "unused" permits a
- * variable that is only cleaned up. */
-void pt_freep(void *pointer_to_pointer);
+ * variable that is only cleaned up. PT_AUTO(pt_x) is the type pt_x with pt_x_done as its cleanup:
+ * `PT_AUTO(pt_buf) line = PT_BUF_INIT;`. The variable must be initialised before the first return.
+ */
+void pt_freep(const void *pointer_to_pointer);
 void pt_closep(int *fd);
-#define PT_FREE  __attribute__((cleanup(pt_freep), unused))
-#define PT_CLOSE __attribute__((cleanup(pt_closep), unused))
+#define PT_FREE       __attribute__((cleanup(pt_freep), unused))
+#define PT_CLOSE      __attribute__((cleanup(pt_closep), unused))
+#define PT_AUTO(type) __attribute__((cleanup(type##_done))) type

@@ -22,11 +22,9 @@ enum { TEXT_MAX_BYTES = 4 << 20 };
 static char *read_text(const char *root, const char *path)
 {
     PT_FREE char *whole = pt_strf("%s%s", root, path);
-    pt_blob blob = PT_BLOB_INIT;
+    PT_AUTO(pt_blob) blob = PT_BLOB_INIT;
     if (pt_file_read(whole, PT_FILE_EMPTY_OK, TEXT_MAX_BYTES, &blob, NULL) != PT_OK) return NULL;
-    char *const text = pt_strndup(blob.data != NULL ? (const char *)blob.data : "", blob.size);
-    pt_blob_done(&blob);
-    return text;
+    return pt_strndup(blob.data != NULL ? (const char *)blob.data : "", blob.size);
 }
 
 static uint64_t least_of(uint64_t a, uint64_t b)

@@ -104,7 +104,7 @@ void pt_options_help(const pt_options *options, unsigned columns, pt_out *out)
 {
     bool first = true;
     if (columns < 40) columns = 40;
-    pt_buf line = PT_BUF_INIT;
+    PT_AUTO(pt_buf) line = PT_BUF_INIT;
     EACH_SHOWN_ROW(options, row)
     {
         const char *const heading = heading_of(row, first);
@@ -121,7 +121,6 @@ void pt_options_help(const pt_options *options, unsigned columns, pt_out *out)
         put_help(&line, row);
         put_wrapped(out, pt_buf_text(&line), columns);
     }
-    pt_buf_done(&line);
 }
 
 /* --- man page --- */
@@ -186,7 +185,7 @@ static void put_man_spelling(pt_out *out, const pt_option *row, const char *name
 void pt_options_man(const pt_options *options, pt_out *out)
 {
     bool first = true;
-    pt_buf text = PT_BUF_INIT;
+    PT_AUTO(pt_buf) text = PT_BUF_INIT;
     EACH_SHOWN_ROW(options, row)
     {
         const char *const heading = heading_of(row, first);
@@ -224,7 +223,6 @@ void pt_options_man(const pt_options *options, pt_out *out)
             pt_out_char(out, '\n');
         }
     }
-    pt_buf_done(&text);
 }
 
 /* --- completion --- */
@@ -387,7 +385,7 @@ static void print_row(pt_buf *buf, const pt_option_part *part, const pt_option *
         const pt_option_part initial_part = {&table, &initial, NULL};
         pt_options_init(&(pt_options){.parts = &initial_part, .part_count = 1});
     }
-    pt_buf now = PT_BUF_INIT, then = PT_BUF_INIT;
+    PT_AUTO(pt_buf) now = PT_BUF_INIT, then = PT_BUF_INIT;
     pt_option_put_value(&now, row, field);
     pt_option_put_value(&then, row, &initial);
     if (strcmp(pt_buf_text(&now), pt_buf_text(&then)) != 0) {
@@ -398,8 +396,6 @@ static void print_row(pt_buf *buf, const pt_option_part *part, const pt_option *
         else
             put_option(buf, row, row->type == PT_OPT_FLAG ? NULL : pt_buf_text(&now));
     }
-    pt_buf_done(&now);
-    pt_buf_done(&then);
 }
 
 void pt_options_print(const pt_options *options, pt_buf *buf)

@@ -184,10 +184,9 @@ void pt_put_count_noun(pt_buf *buf, uint64_t count, const char *nouns)
 pt_noun_text pt_count_noun(uint64_t count, const char *nouns)
 {
     pt_noun_text counted;
-    pt_buf buf = PT_BUF_INIT;
+    PT_AUTO(pt_buf) buf = PT_BUF_INIT;
     pt_put_count_noun(&buf, count, nouns);
     snprintf(counted.text, sizeof counted.text, "%s", pt_buf_text(&buf));
-    pt_buf_done(&buf);
     return counted;
 }
 

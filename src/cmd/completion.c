@@ -15,7 +15,7 @@ typedef void put_option(pt_out *out, const pt_command *command, const char *spel
 static void each_option(pt_out *out, const pt_command *command, put_option *put)
 {
     pt_command_options o;
-    pt_buf lines = PT_BUF_INIT;
+    PT_AUTO(pt_buf) lines = PT_BUF_INIT;
     pt_out to_lines;
     pt_command_options_init(&o, command, NULL, NULL);
     pt_out_to_buf(&to_lines, &lines);
@@ -29,7 +29,6 @@ static void each_option(pt_out *out, const pt_command *command, put_option *put)
         const char *words = strsep(&line, "\t");
         if (line != NULL) put(out, command, spelling, kind, words, line);
     }
-    pt_buf_done(&lines);
 }
 
 static void put_names(pt_out *out, const pt_command *command, const char *separator)

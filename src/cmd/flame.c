@@ -134,14 +134,13 @@ static pt_status write_file(const char *path, flame_format format, const pt_flam
 /* Data are for programs: no browser opens them. */
 static void say_data(pt_cmd_context *context, const char *path, uint32_t boxes, uint64_t bytes)
 {
-    pt_buf line = PT_BUF_INIT;
+    PT_AUTO(pt_buf) line = PT_BUF_INIT;
     pt_putf(&line, "%s: ", path);
     pt_put_count(&line, boxes);
     pt_put_text(&line, boxes == 1 ? " box, " : " boxes, ");
     pt_put_value(&line, (int64_t)bytes, "bytes", NULL, PT_STYLE_SHORT);
     pt_put_u8(&line, '\n');
     pt_out_put(context->out, line.data, line.size);
-    pt_buf_done(&line);
 }
 
 /* Parses START,END of --part. */

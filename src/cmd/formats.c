@@ -86,14 +86,13 @@ static void put_format_json(pt_json_w *w, const pt_format *format)
 
 static void put_json(pt_out *out)
 {
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_report_json_begin(&w, out, "formats");
     pt_json_key_array(&w, "formats");
     for (size_t i = 0; i < pt_format_count; i++)
         put_format_json(&w, pt_formats[i]);
     pt_json_array_end(&w);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }
 
 static int formats_run(pt_cmd_context *context, void *own)

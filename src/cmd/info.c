@@ -38,12 +38,11 @@ static int info_run(pt_cmd_context *context, void *own)
     const info_settings *settings = own;
     PT_FREE pt_info_file *files = pt_alloc(context->loaded.input_count + 1, sizeof *files);
     const size_t count = list_files(&context->loaded, files);
-    pt_info info = pt_info_of(context->profile);
+    PT_AUTO(pt_info) info = pt_info_of(context->profile);
     if (settings->shape == PT_SHAPE_JSON)
         pt_info_json(context->out, context->profile, &info, files, count);
     else
         pt_info_text(context->out, &context->look, context->profile, &info, files, count);
-    pt_info_done(&info);
     return PT_EXIT_OK;
 }
 

@@ -149,13 +149,12 @@ int pt_cmd_symbolize(pt_cmd_context *context)
 static void keep_fetched(pt_cmd_context *context)
 {
     if (context->loaded.remote_count == 0) return;
-    char *path = NULL;
+    PT_FREE char *path = NULL;
     pt_error error = PT_ERROR_INIT;
     if (pt_remote_save(context->profile, context->pool, &path, &error) == PT_OK)
         pt_say("the fetched profile is in %s", path);
     else
         pt_say("the fetched profile was not saved: %s", error.message);
-    free(path);
 }
 
 /* The word size of the first program among the names, for formats without a word size; 0 if there

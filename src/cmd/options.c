@@ -400,7 +400,7 @@ void pt_query_each(const pt_query *query,
                    void (*use)(void *context, const pt_option *row, const char *value),
                    void *context)
 {
-    pt_buf value = PT_BUF_INIT;
+    PT_AUTO(pt_buf) value = PT_BUF_INIT;
     for (size_t i = 0; i < pt_query_options.count; i++) {
         const pt_option *const row = &pt_query_options.rows[i];
         const char *const usual = row->type == PT_OPT_FLAG     ? "false"
@@ -410,7 +410,6 @@ void pt_query_each(const pt_query *query,
         pt_option_put_value(&value, row, (const char *)query + row->offset);
         if (strcmp(pt_buf_text(&value), usual) != 0) use(context, row, pt_buf_text(&value));
     }
-    pt_buf_done(&value);
 }
 
 static const pt_option base_rows[] = {

@@ -89,13 +89,12 @@ static bool wants_names(const pt_cmd_context *context, const pt_format *format)
 void pt_cmd_say_losses(const pt_diag *losses, const pt_format *format, const char *verb)
 {
     if (losses->count == 0) return;
-    pt_buf text = PT_BUF_INIT;
+    PT_AUTO(pt_buf) text = PT_BUF_INIT;
     for (size_t i = 0; i < losses->count; i++) {
         pt_putf(&text, "%s", i > 0 ? ", " : "");
         pt_put_count_noun(&text, losses->facts[i].count, losses->facts[i].text);
     }
     pt_say("%s %s %s", format->name, verb, pt_buf_text(&text));
-    pt_buf_done(&text);
 }
 
 /* Reports the data of the profile that the format does not hold. */
@@ -164,14 +163,13 @@ static pt_status close_files(output_files *files, pt_status status, pt_error *re
 {
     const bool several = files->file.count > 1;
     for (size_t i = 0; i < files->file.count; i++) {
-        pt_file_writer *file = files->file.items[i];
+        PT_FREE pt_file_writer *file = files->file.items[i];
         PT_FREE char *path = pt_strdup(file->path);
         if (status != PT_OK)
             pt_file_abandon(file);
         else
             status = pt_file_commit(file, true, reterr);
         if (status == PT_OK && several) pt_say("wrote %s", path);
-        free(file);
     }
     free(files->file.items);
     return status;
@@ -277,7 +275,7 @@ int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
 void pt_cmd_say_page(pt_cmd_context *context, const char *path, uint64_t count, const char *things,
                      uint64_t bytes)
 {
-    pt_buf line = PT_BUF_INIT;
+    PT_AUTO(pt_buf) line = PT_BUF_INIT;
     pt_putf(&line, "%s: ", path);
     pt_put_count(&line, (int64_t)count);
     pt_putf(&line, " %s, ", things);
@@ -286,5 +284,4 @@ void pt_cmd_say_page(pt_cmd_context *context, const char *path, uint64_t count, 
     pt_put_quoted(&line, path);
     pt_put_u8(&line, '\n');
     pt_out_put(context->out, line.data, line.size);
-    pt_buf_done(&line);
 }

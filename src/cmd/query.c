@@ -47,14 +47,13 @@ static void say_other_events(const pt_cmd_context *context)
 {
     const pt_profile *const p = context->profile;
     if (pt_profile_magnitude(p, context->event) != 0) return;
-    pt_buf list = PT_BUF_INIT;
+    PT_AUTO(pt_buf) list = PT_BUF_INIT;
     for (uint32_t e = 0; e < p->event->t.count; e++)
         if (pt_profile_magnitude(p, e) != 0)
             pt_putf(&list, "%s%s", list.size > 0 ? ", " : "", pt_text(p, p->event->row[e].type));
     if (list.size > 0)
         pt_say("%s: all values of %s are 0; --event=EVENT shows another event: %s", context->title,
                pt_text(p, p->event->row[context->event].type), pt_buf_text(&list));
-    pt_buf_done(&list);
 }
 
 /* Adds the sum of several events to the profile: "cpu+off-cpu". */
@@ -91,11 +90,10 @@ static int choose_event(pt_cmd_context *context)
         if (!asked) say_other_events(context);
         return PT_EXIT_OK;
     }
-    pt_buf list = PT_BUF_INIT;
+    PT_AUTO(pt_buf) list = PT_BUF_INIT;
     for (uint32_t e = 0; e < p->event->t.count && status == PT_ERR_NOTFOUND; e++)
         pt_putf(&list, "%s%s", e > 0 ? ", " : "; its events: ", pt_text(p, p->event->row[e].type));
     pt_say("--event=%s: %s%s", name, error.message, pt_buf_text(&list));
-    pt_buf_done(&list);
     return PT_EXIT_USAGE;
 }
 
@@ -146,7 +144,7 @@ static void say_no_label(const pt_cmd_context *context, const char *option, cons
 
 static void say_no_time(const char *option, const char *time, const pt_filtered *f)
 {
-    pt_buf span = PT_BUF_INIT;
+    PT_AUTO(pt_buf) span = PT_BUF_INIT;
     if (f->has_times) {
         pt_put_seconds(&span, f->first_ns);
         pt_put_u8(&span, ',');
@@ -155,7 +153,6 @@ static void say_no_time(const char *option, const char *time, const pt_filtered 
     pt_say(f->has_times ? "--%s=%s: there are no samples in this range; the profile has %s"
                         : "--%s=%s: the samples of this profile have no times%s",
            option, time, pt_buf_text(&span));
-    pt_buf_done(&span);
 }
 
 static void say_unmatched(const pt_cmd_context *context, const pt_filtered *f, pt_filter_kind kind)
@@ -207,14 +204,13 @@ static void say_nothing_left(const pt_cmd_context *context, const pt_filtered *f
         {f->emptied, "without frames"},      {f->unshown, "without a frame of --show-from"},
         {f->tag_dropped, "by their labels"}, {f->untimely, "outside the time range"},
     };
-    pt_buf list = PT_BUF_INIT;
+    PT_AUTO(pt_buf) list = PT_BUF_INIT;
     for (size_t i = 0; i < sizeof drops / sizeof drops[0]; i++)
         if (i < 3 || drops[i].count > 0)
             pt_putf(&list, "%s%u %s", i > 0 ? ", " : "", drops[i].count, drops[i].why);
     PT_FREE char *query = pt_query_text(&context->query);
     pt_say("%s drops all %u samples: %s", query, context->profile->sample->t.count,
            pt_buf_text(&list));
-    pt_buf_done(&list);
 }
 
 /* Does a profile without stacks have calls left for a command that reads calls? */
@@ -268,10 +264,9 @@ static char *whole_query_text(pt_cmd_context *context)
     const pt_options options = {.parts = &part, .part_count = 1};
     pt_buf buf = PT_BUF_INIT;
     pt_put_text(&buf, query);
-    pt_buf base = PT_BUF_INIT;
+    PT_AUTO(pt_buf) base = PT_BUF_INIT;
     pt_options_print(&options, &base);
     if (base.size > 0) pt_putf(&buf, "%s%s", buf.size > 0 ? " " : "", pt_buf_text(&base));
-    pt_buf_done(&base);
     free(query);
     return pt_buf_take(&buf, NULL);
 }
@@ -313,11 +308,10 @@ static pt_summary summary_as_shown(pt_cmd_context *context)
     pt_summary summary = pt_summary_of(context->profile, context->event);
     if (context->query.native || !(context->command->needs & PT_NEEDS_NATIVE_FRAMES))
         return summary;
-    pt_diag diag;
+    PT_AUTO(pt_diag) diag;
     pt_diag_init(&diag);
     PT_UNREF_PROFILE const pt_profile *folded = pt_fold_interpreter(context->profile, &diag);
     summary.unnamed_share = pt_summary_of(folded, context->event).unnamed_share;
-    pt_diag_done(&diag);
     return summary;
 }
 
@@ -357,7 +351,7 @@ static int subtract_range(pt_cmd_context *context)
     const pt_subtract_options how = {.marks_base = (context->command->needs & PT_MARKS_BASE) != 0,
                                      .normalizes =
                                          context->base != NULL && context->base->normalize};
-    pt_filtered before = {0}, after = {0};
+    PT_AUTO(pt_filtered) before = {0}, after = {0};
     pt_diag lost; /* a difference has no times, and nobody expects them */
     pt_error error = PT_ERROR_INIT;
     pt_diag_init(&lost);
@@ -377,8 +371,6 @@ static int subtract_range(pt_cmd_context *context)
         }
     }
     pt_diag_done(&lost);
-    pt_filtered_done(&before);
-    pt_filtered_done(&after);
     return status;
 }
 

@@ -38,7 +38,7 @@ static const pt_option_table recover_options = PT_OPTION_TABLE(recover_rows);
 /* PT_ERR_FORMAT if the file is no journal. */
 static pt_status read_facts(const char *path, pt_journal_facts *ret_facts, pt_error *reterr)
 {
-    pt_blob blob = PT_BLOB_INIT;
+    PT_AUTO(pt_blob) blob = PT_BLOB_INIT;
     pt_status status = pt_file_read(path, PT_FILE_MAP, UINT64_MAX, &blob, reterr);
     if (status == PT_OK) {
         pt_reader reader;
@@ -47,7 +47,6 @@ static pt_status read_facts(const char *path, pt_journal_facts *ret_facts, pt_er
         if (!pt_blob_intact(&blob)) status = pt_error_set(reterr, PT_ERR_DAMAGED, PT_FILE_SHRANK);
         if (status != PT_OK) pt_error_where(reterr, path, NULL, -1);
     }
-    pt_blob_done(&blob);
     return status;
 }
 
@@ -121,7 +120,7 @@ static int recover_one(pt_cmd_context *context, const recover_settings *settings
         return PT_EXIT_FAILED;
     }
     const pt_load_options load = {.strict = context->input->strict, .pool = context->pool};
-    pt_loaded loaded = {0};
+    PT_AUTO(pt_loaded) loaded = {0};
     int status = PT_EXIT_OK;
     if (pt_load(&left->journal, 1, &load, &loaded, &error) != PT_OK) {
         status = pt_fail(&error);
@@ -136,7 +135,6 @@ static int recover_one(pt_cmd_context *context, const recover_settings *settings
         if (status == PT_EXIT_OK && in_place && left->beside != NULL) unlink(left->beside);
         if (status == PT_EXIT_OK && loaded.damaged_count > 0) status = PT_EXIT_DAMAGED;
     }
-    pt_loaded_done(&loaded);
     return status;
 }
 

@@ -93,8 +93,8 @@ static bool add_answer(answers *a, const char *report, const char *function, con
                        const char *const *words)
 {
     static const pt_look look = {.width = 0};
-    pt_args args = {0};
-    pt_buf said = PT_BUF_INIT, body = PT_BUF_INIT;
+    PT_AUTO(pt_args) args = {0};
+    PT_AUTO(pt_buf) said = PT_BUF_INIT, body = PT_BUF_INIT;
     pt_out out;
     for (; *words != NULL; words++)
         pt_args_add(&args, *words);
@@ -119,10 +119,7 @@ static bool add_answer(answers *a, const char *report, const char *function, con
             (pt_app_answer){.report = report, .function = function, .json = body};
         a->bytes += body.size;
     } else {
-        pt_buf_done(&body);
     }
-    pt_buf_done(&said);
-    pt_args_done(&args);
     return is_whole;
 }
 

@@ -175,10 +175,9 @@ static void say_nameless(const pt_cmd_context *context)
 
 static void say_fact(const pt_diag_fact *fact)
 {
-    pt_buf text = PT_BUF_INIT;
+    PT_AUTO(pt_buf) text = PT_BUF_INIT;
     pt_put_count_noun(&text, fact->count, fact->text);
     pt_say("%s", pt_buf_text(&text));
-    pt_buf_done(&text);
 }
 
 static void say_facts(const pt_cmd_context *context, bool lists_all)

@@ -231,7 +231,7 @@ static void write_file(const pt_buf *report, const char *path)
 static void run_elsewhere(shell *s, const pt_command *command, const line_args *a, const char *pipe)
 {
     const pt_look look = {.long_names = s->base->look.long_names};
-    pt_buf report = PT_BUF_INIT;
+    PT_AUTO(pt_buf) report = PT_BUF_INIT;
     pt_out out;
     pt_out_to_buf(&out, &report);
     s->status = pt_cmd_run_resident(s->base, command, a->words.items, a->words.count, &out, &look);
@@ -240,7 +240,6 @@ static void run_elsewhere(shell *s, const pt_command *command, const line_args *
         pt_shell_send(&report, pipe);
     else if (report.size > 0)
         write_file(&report, a->file);
-    pt_buf_done(&report);
 }
 
 static void run_here(shell *s, const pt_command *command, const line_args *a)

@@ -65,7 +65,7 @@ int pt_cmd_list(pt_cmd_context *context, const pt_text_settings *text, const pt_
                 pt_listing_request *request, pt_listing_printer *print, const void *settings)
 {
     pt_regex *pattern = pt_cmd_name_pattern(context);
-    pt_cmd_code how;
+    PT_AUTO(pt_cmd_code) how;
     pt_cmd_code_init(&how, context, code);
     pt_source_texts *texts = pt_cmd_texts(context, &how.search, text);
     request->event = context->event;
@@ -84,7 +84,6 @@ int pt_cmd_list(pt_cmd_context *context, const pt_text_settings *text, const pt_
                                                    : pt_fail(&error);
     if (status == PT_OK) pt_listing_done(&listing);
     pt_source_texts_free(texts);
-    pt_cmd_code_done(&how);
     pt_regex_free(pattern);
     return result;
 }
@@ -137,11 +136,10 @@ int pt_cmd_unmatched(pt_cmd_context *context)
     pt_near_init(&near, context->pattern);
     for (uint32_t f = 0; f < p->function->t.count; f++)
         pt_near_offer(&near, pt_text(p, p->function->name[f]));
-    pt_buf list = PT_BUF_INIT;
+    PT_AUTO(pt_buf) list = PT_BUF_INIT;
     for (size_t i = 0; i < near.count; i++)
         pt_putf(&list, "%s%s", i > 0 ? ", " : "; near: ", near.best[i].word);
     pt_say("%s: '%s' matches no function or source file with samples%s", context->title,
            context->pattern, pt_buf_text(&list));
-    pt_buf_done(&list);
     return PT_EXIT_NO_MATCH;
 }

@@ -350,7 +350,7 @@ static void take_lines(symbolize_job *j, pt_buf *pending, bool is_end)
  * gets it; requests that come together are resolved together. */
 static int answer_input(symbolize_job *j)
 {
-    pt_buf pending = PT_BUF_INIT;
+    PT_AUTO(pt_buf) pending = PT_BUF_INIT;
     size_t batch_bytes = 0;
     int status = PT_EXIT_OK;
     for (bool is_end = false; !is_end && pt_out_ok(j->context->out);) {
@@ -379,7 +379,6 @@ static int answer_input(symbolize_job *j)
         }
     }
     answer_batch(j);
-    pt_buf_done(&pending);
     return status;
 }
 

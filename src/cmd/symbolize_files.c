@@ -47,12 +47,11 @@ image_entry *images_named(image_table *table, const char *name, const char *cons
 void images_done(image_table *table, pt_diag *diag)
 {
     for (size_t i = 0; i < table->count; i++) {
-        image_entry *image = table->items[i];
+        PT_FREE image_entry *image = table->items[i];
         pt_chains_free(image->chains);
         pt_diag_merge(diag, &image->diag);
         pt_diag_done(&image->diag);
         free(image->name);
-        free(image);
     }
     free(table->items);
     *table = (image_table){0};

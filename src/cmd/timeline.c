@@ -79,8 +79,8 @@ static int timeline_run(pt_cmd_context *context, void *own)
         pt_say("%s has no times; pitot record --timeline keeps them", context->title);
         return PT_EXIT_NO_MATCH;
     }
-    pt_filtered kept = {0};
-    pt_marks_view marks = {0};
+    PT_AUTO(pt_filtered) kept = {0};
+    PT_AUTO(pt_marks_view) marks = {0};
     const int status = marks_of(context, &timeline, settings, &kept, &marks);
     if (status == PT_EXIT_OK && settings->shape == PT_SHAPE_JSON) {
         pt_timeline_json(context->out, &context->head, &timeline, kept.profile, &marks);
@@ -88,8 +88,6 @@ static int timeline_run(pt_cmd_context *context, void *own)
         pt_timeline_text(context->out, &context->look, &context->head, &timeline);
         pt_marks_text(context->out, &context->look, &timeline, &marks);
     }
-    pt_marks_view_done(&marks);
-    pt_filtered_done(&kept);
     pt_timeline_done(&timeline);
     return status;
 }

@@ -111,7 +111,7 @@ static int tags_run(pt_cmd_context *context, void *own)
     const pt_labels_request request = {
         .event = context->event, .whole = context->whole, .limit = (size_t)settings->values};
     PT_UNREF_PROFILE const pt_profile *profile = pt_columns_to_labels(context->answer, false);
-    pt_labels_view labels = pt_labels_view_of(profile, &request);
+    PT_AUTO(pt_labels_view) labels = pt_labels_view_of(profile, &request);
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_labels_json(context->out, &context->head, &labels); break;
     case PT_SHAPE_CSV: pt_labels_csv(context->out, &labels); break;
@@ -120,7 +120,6 @@ static int tags_run(pt_cmd_context *context, void *own)
         pt_labels_text(context->out, &context->look, &context->head, &labels);
         break;
     }
-    pt_labels_view_done(&labels);
     return PT_EXIT_OK;
 }
 

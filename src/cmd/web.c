@@ -85,7 +85,7 @@ static void answer_report(const web *w, const pt_serve_request *request, const p
 {
     static const pt_look look = {.width = 0};
     pt_web_args args = {0};
-    pt_buf said = PT_BUF_INIT;
+    PT_AUTO(pt_buf) said = PT_BUF_INIT;
     pt_out out;
     if (!pt_web_args_of(route, request, w->options, &args, &said)) {
         answer_text(answer, 400, pt_buf_text(&said));
@@ -110,7 +110,6 @@ static void answer_report(const web *w, const pt_serve_request *request, const p
             note_facts(answer, &said);
         }
     }
-    pt_buf_done(&said);
     pt_args_done(&args.words);
 }
 
@@ -217,7 +216,7 @@ static void answer_opened(const web *w, const pt_serve_request *request,
 
 static void answer_file(const web *w, const pt_serve_request *request, pt_serve_answer *answer)
 {
-    pt_buf said = PT_BUF_INIT;
+    PT_AUTO(pt_buf) said = PT_BUF_INIT;
     pt_say_into(&said);
     const pt_cmd_context *opened = pt_web_open_file(w->base, request);
     pt_say_into(NULL);
@@ -227,13 +226,12 @@ static void answer_file(const web *w, const pt_serve_request *request, pt_serve_
         answer_opened(w, request, opened, answer);
         if (said.size > 0) note_facts(answer, &said);
     }
-    pt_buf_done(&said);
 }
 
 /* Lists the user's questions, after a change if the request posts one. */
 static void answer_questions(const pt_serve_request *request, pt_serve_answer *answer)
 {
-    pt_buf said = PT_BUF_INIT;
+    PT_AUTO(pt_buf) said = PT_BUF_INIT;
     pt_say_into(&said);
     const bool is_done = !request->posts || pt_web_keep_question(pt_serve_get(request, "name"),
                                                                  pt_serve_get(request, "at"));
@@ -244,7 +242,6 @@ static void answer_questions(const pt_serve_request *request, pt_serve_answer *a
         answer_text(answer, 400, pt_buf_text(&said));
     else if (said.size > 0)
         note_facts(answer, &said);
-    pt_buf_done(&said);
 }
 
 /* Answers with the facts of the profile as it is now. If the profile has changed, this process

@@ -763,7 +763,7 @@ static pt_status read_lines(callgrind_reader *c, pt_error *reterr)
 static pt_status callgrind_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
                                 pt_error *reterr)
 {
-    callgrind_reader *const c = pt_alloc(1, sizeof *c);
+    PT_FREE callgrind_reader *const c = pt_alloc(1, sizeof *c);
     c->b = builder;
     c->hooks = hooks;
     c->lines = reader;
@@ -795,7 +795,6 @@ static pt_status callgrind_read(pt_reader *reader, pt_builder *builder, const pt
     pt_index_done(&c->position_index);
     free(c->place.items);
     free(c->position.items);
-    free(c);
     return status;
 }
 

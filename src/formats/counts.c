@@ -105,7 +105,7 @@ static bool take_escape(pt_span *s, pt_buf *buf)
 
 static bool take_quoted(reading *r, pt_span *s, uint32_t *ret_string)
 {
-    pt_buf buf = PT_BUF_INIT;
+    PT_AUTO(pt_buf) buf = PT_BUF_INIT;
     bool ok = pt_span_skip(s, "\"");
     while (ok && s->size > 0 && *s->at != '"') {
         if (*s->at == '\\') {
@@ -121,7 +121,6 @@ static bool take_quoted(reading *r, pt_span *s, uint32_t *ret_string)
     if (ok)
         *ret_string =
             pt_builder_string(r->l.b, buf.size > 0 ? (const char *)buf.data : "", buf.size).v;
-    pt_buf_done(&buf);
     return ok;
 }
 

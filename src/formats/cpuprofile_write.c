@@ -251,13 +251,12 @@ static void put_in_order(cpuprofile_writer *w)
     const pt_samples *const s = w->p->sample;
     w->count = s->t.count;
     w->order = pt_alloc((size_t)w->count + 1, sizeof *w->order);
-    moment *const moments = pt_alloc((size_t)w->count + 1, sizeof *moments);
+    PT_FREE moment *const moments = pt_alloc((size_t)w->count + 1, sizeof *moments);
     for (uint32_t i = 0; i < w->count; i++)
         moments[i] = (moment){.time = s->time_ns ? s->time_ns[i] : 0, .sample = i};
     if (w->count > 0 && s->time_ns) qsort(moments, w->count, sizeof *moments, compare_moments);
     for (uint32_t i = 0; i < w->count; i++)
         w->order[i] = moments[i].sample;
-    free(moments);
 }
 
 static void report_facts(const cpuprofile_writer *w, pt_diag *diag)

@@ -216,7 +216,7 @@ static uint32_t *mappings_of_lines(const pt_profile *p)
     const uint32_t mappings = p->mapping->t.count;
     uint32_t *of = pt_alloc((size_t)p->extra->t.count + 1, sizeof *of);
     PT_FREE uint32_t *of_digits = pt_alloc((size_t)mappings + 1, sizeof *of_digits);
-    pt_index index;
+    PT_AUTO(pt_index) index;
     pt_index_init(&index);
     for (uint32_t m = 0; m < mappings; m++) {
         const char *const image = pt_dcpi_image_text(p, &p->mapping->row[m]);
@@ -238,7 +238,6 @@ static uint32_t *mappings_of_lines(const pt_profile *p)
                 : known == NULL || *known == SEVERAL ? PT_NONE
                                                      : *known;
     }
-    pt_index_done(&index);
     return of;
 }
 

@@ -167,7 +167,7 @@ static void put_kept_header(const pt_dcpi_lines *lines, uint32_t mapping, uint32
 {
     const pt_profile *const p = lines->p;
     const image_facts facts = facts_of(lines, mapping, event);
-    pt_index put;
+    PT_AUTO(pt_index) put;
     pt_index_init(&put);
     for (uint32_t k = lines->first[mapping]; k < lines->first[mapping + 1]; k++) {
         const uint32_t i = lines->extra[k];
@@ -180,7 +180,6 @@ static void put_kept_header(const pt_dcpi_lines *lines, uint32_t mapping, uint32
         pt_put(buf, pt_text(p, p->extra->value[i]), pt_text_bytes(p, p->extra->value[i]));
         pt_put_u8(buf, '\n');
     }
-    pt_index_done(&put);
 }
 
 /* Writes a name as a header line: not empty, and without line ends. */
@@ -322,7 +321,7 @@ static pt_status write_file(writing *w, uint32_t mapping, uint32_t column, const
     n = drop_unreachable(w, m->start, granule, counts, n);
     pt_out *out = w->output->open(w->output->context, suffix, reterr);
     if (out == NULL) return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
-    pt_buf buf = PT_BUF_INIT;
+    PT_AUTO(pt_buf) buf = PT_BUF_INIT;
     if (keeps_header(w, mapping))
         put_kept_header(&w->lines, mapping, event, &buf, &w->repeated);
     else {
@@ -332,7 +331,6 @@ static pt_status write_file(writing *w, uint32_t mapping, uint32_t column, const
     end_header(&buf);
     put_chunks(w, m->start, granule, counts, n, &buf);
     pt_out_put(out, buf.data, buf.size);
-    pt_buf_done(&buf);
     return pt_out_flush(out, reterr);
 }
 

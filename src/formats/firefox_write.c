@@ -90,7 +90,7 @@ static uint32_t add_thread(fx_writer *w, thread_key key, pt_index *index)
 static void place_samples(fx_writer *w)
 {
     const pt_samples *const s = w->p->sample;
-    pt_index index;
+    PT_AUTO(pt_index) index;
     pt_index_init(&index);
     find_start(w);
     w->moment = pt_alloc((size_t)s->t.count + 1, sizeof *w->moment);
@@ -106,7 +106,6 @@ static void place_samples(fx_writer *w)
         else
             w->moment[w->count++] = m;
     }
-    pt_index_done(&index);
     if (w->count > 0) qsort(w->moment, w->count, sizeof *w->moment, compare_moments);
     if (w->mark_count > 0) qsort(w->mark, w->mark_count, sizeof *w->mark, compare_moments);
 }

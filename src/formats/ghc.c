@@ -294,7 +294,7 @@ static void put_tree(ghc_reader *g)
 
 static void read_json(ghc_reader *g, pt_reader *reader, pt_error *error)
 {
-    pt_json_r r;
+    PT_AUTO(pt_json_r) r;
     pt_json_r_init(&r, reader->pos, pt_reader_left(reader), error);
     if (pt_json_next(&r) == PT_JSON_OBJECT) {
         while (pt_json_next(&r) == PT_JSON_KEY) {
@@ -313,7 +313,6 @@ static void read_json(ghc_reader *g, pt_reader *reader, pt_error *error)
                 pt_json_skip(&r);
         }
     }
-    pt_json_r_done(&r);
     put_tree(g);
 }
 

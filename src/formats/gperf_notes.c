@@ -114,11 +114,10 @@ void pt_gperf_notes_write(pt_buf *to, const pt_profile *p, const uint8_t *ends, 
     pt_provenance figures = *pt_profile_provenance(p);
     figures.true_hz = 0; /* the header states the period */
     const bool ends_known = pt_facts_ends_known(p);
-    pt_buf text = PT_BUF_INIT;
+    PT_AUTO(pt_buf) text = PT_BUF_INIT;
     pt_facts_put(&text, &figures);
     if (ends_known) pt_put_text(&text, " " PT_FACTS_ENDS_WORD);
     if (text.size > 0) pt_putf(to, PT_GPERF_FACTS_LINE "%s\n", pt_buf_text(&text) + 1);
-    pt_buf_done(&text);
     for (int end = 0; ends_known && end < PT_STACK_END_COUNT; end++) {
         if (end == PT_STACK_END_ROOT) continue;
         pt_gperf_ends runs = {.name = pt_stack_end_name((pt_stack_end)end)};

@@ -702,7 +702,7 @@ static void write_sample(writing *w, uint32_t sample, pt_buf *buf)
         return;
     }
     const size_t size = (n + 2) * w->target.word_bytes;
-    uint8_t *bytes = pt_alloc(size, 1);
+    PT_FREE uint8_t *bytes = pt_alloc(size, 1);
     pt_wire_buf wire = pt_wire_buf_init(bytes, size);
     if (pt_gperf_record(&wire, w->target, (uint64_t)count, pcs, n)) {
         pt_out_put(w->out, bytes, size);
@@ -710,7 +710,6 @@ static void write_sample(writing *w, uint32_t sample, pt_buf *buf)
     } else {
         w->lost += (uint64_t)count;
     }
-    free(bytes);
 }
 
 /* Writes a line of the text list. It is formatted twice, first to get its size. */
@@ -770,10 +769,9 @@ static void write_text(writing *w)
         }
     }
     pt_out_text(w->out, PT_PROCMAPS_OURS "leaves no frames of a signal handler\n");
-    pt_buf notes = PT_BUF_INIT;
+    PT_AUTO(pt_buf) notes = PT_BUF_INIT;
     pt_gperf_notes_write(&notes, p, (const uint8_t *)w->ends.data, w->ends.size);
     pt_out_put(w->out, notes.data, notes.size);
-    pt_buf_done(&notes);
     for (uint32_t i = 0; i < p->extra->t.count; i++) {
         if (strcmp(pt_text(p, p->extra->key[i]), PT_PROCMAPS_EXTRA) != 0) continue;
         pt_out_put(w->out, pt_text(p, p->extra->value[i]), pt_text_bytes(p, p->extra->value[i]));

@@ -248,7 +248,7 @@ static uint32_t symbol_of(jfr_reader *j, uint32_t type, uint64_t key)
     if (c == NULL) return 0;
     if (c->use == USE_SYMBOL) return c->made;
     const jfr_type *const of = &j->types.type.items[type];
-    pt_buf text = PT_BUF_INIT;
+    PT_AUTO(pt_buf) text = PT_BUF_INIT;
     pt_reader r = reader_at(j, c->at);
     for (size_t i = 0; i < of->field_count && pt_reader_ok(&r); i++) {
         const jfr_field *const field = &j->types.field.items[of->field_first + i];
@@ -259,7 +259,6 @@ static uint32_t symbol_of(jfr_reader *j, uint32_t type, uint64_t key)
     }
     constant_done(j, &r);
     set_made(c, USE_SYMBOL, add_text(j, &text));
-    pt_buf_done(&text);
     return c->made;
 }
 
@@ -271,7 +270,7 @@ static uint32_t class_of(jfr_reader *j, uint32_t type, uint64_t key)
     if (c->use == USE_CLASS) return c->made;
     set_made(c, USE_CLASS, 0); /* its symbol cannot be itself */
     const jfr_type *const of = &j->types.type.items[type];
-    pt_buf name = PT_BUF_INIT;
+    PT_AUTO(pt_buf) name = PT_BUF_INIT;
     uint32_t symbol = 0;
     pt_reader r = reader_at(j, c->at);
     for (size_t i = 0; i < of->field_count && pt_reader_ok(&r); i++) {
@@ -285,7 +284,6 @@ static uint32_t class_of(jfr_reader *j, uint32_t type, uint64_t key)
     for (size_t i = 0; i < name.size; i++)
         if (name.data[i] == '/') name.data[i] = '.';
     c->made = add_text(j, &name);
-    pt_buf_done(&name);
     return c->made;
 }
 
@@ -293,13 +291,11 @@ static uint32_t class_of(jfr_reader *j, uint32_t type, uint64_t key)
 static uint32_t name_function(jfr_reader *j, pt_reader *r, uint32_t class_name, uint32_t name)
 {
     if (class_name == 0 || name == 0) return class_name == 0 ? name : class_name;
-    pt_buf whole = PT_BUF_INIT;
+    PT_AUTO(pt_buf) whole = PT_BUF_INIT;
     put_string(j, r, class_name, &whole);
     pt_put_u8(&whole, '.');
     put_string(j, r, name, &whole);
-    const uint32_t text = pt_reader_ok(r) ? add_text(j, &whole) : name;
-    pt_buf_done(&whole);
-    return text;
+    return pt_reader_ok(r) ? add_text(j, &whole) : name;
 }
 
 /* PT_NONE: there is no such method. */
@@ -393,7 +389,7 @@ static uint32_t stack_of(jfr_reader *j, uint32_t type, uint64_t key)
 static void make_thread(jfr_reader *j, constant *c)
 {
     const jfr_type *const of = &j->types.type.items[c->type];
-    pt_buf java = PT_BUF_INIT, os = PT_BUF_INIT;
+    PT_AUTO(pt_buf) java = PT_BUF_INIT, os = PT_BUF_INIT;
     uint64_t java_id = 0, os_id = 0;
     pt_reader r = reader_at(j, c->at);
     for (size_t i = 0; i < of->field_count && pt_reader_ok(&r); i++) {
@@ -410,8 +406,6 @@ static void make_thread(jfr_reader *j, constant *c)
     const uint64_t id = os_id != 0 ? os_id : java_id;
     c->tid = id < PT_NONE ? (uint32_t)id : PT_NONE;
     set_made(c, USE_THREAD, add_text(j, java.size > 0 ? &java : &os));
-    pt_buf_done(&java);
-    pt_buf_done(&os);
 }
 
 /* ---- Events ---- */
@@ -625,7 +619,7 @@ static pt_status read_chunks(jfr_reader *j, pt_reader *r)
 static pt_status conclude_reading(jfr_reader *j, pt_status status, const pt_error *error,
                                   pt_error *reterr)
 {
-    pt_buf lost = PT_BUF_INIT;
+    PT_AUTO(pt_buf) lost = PT_BUF_INIT;
     if (status != PT_OK) pt_putf(&lost, "%s; ", error->message);
     if (j->damaged_chunks > 0) pt_putf(&lost, "damaged chunks: %" PRIu64 "; ", j->damaged_chunks);
     if (j->damaged_constants > 0)
@@ -636,7 +630,6 @@ static pt_status conclude_reading(jfr_reader *j, pt_status status, const pt_erro
     if (lost.size > 0)
         status = pt_error_set(reterr, PT_ERR_DAMAGED, "%skept %s", pt_buf_text(&lost),
                               pt_count_noun(pt_builder_sample_count(j->b), "samples").text);
-    pt_buf_done(&lost);
     return status;
 }
 

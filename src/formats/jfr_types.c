@@ -269,7 +269,7 @@ static void skip_values(jfr_types *t, pt_reader *r, const jfr_field *field, unsi
 static void skip_value(jfr_types *t, pt_reader *r, uint32_t type, unsigned depth)
 {
     uint64_t key;
-    pt_buf text = PT_BUF_INIT;
+    PT_AUTO(pt_buf) text = PT_BUF_INIT;
     const jfr_type *const of = &t->type.items[type];
     switch (of->storage) {
     case JFR_BYTE: pt_skip(r, 1); break;
@@ -285,7 +285,6 @@ static void skip_value(jfr_types *t, pt_reader *r, uint32_t type, unsigned depth
         for (size_t i = 0; i < of->field_count && pt_reader_ok(r); i++)
             skip_values(t, r, &t->field.items[of->field_first + i], depth + 1);
     }
-    pt_buf_done(&text);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): limited by depth */

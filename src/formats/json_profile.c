@@ -42,7 +42,7 @@ bool pt_json_head_has(const pt_probe_input *input, const char *path, const char 
         skip++;
     if (skip == input->head_bytes || (input->head[skip] != '{' && input->head[skip] != '['))
         return false;
-    pt_json_r r;
+    PT_AUTO(pt_json_r) r;
     pt_json_r_init(&r, input->head, input->head_bytes, NULL);
     json_path at = {0};
     bool found = false;
@@ -62,7 +62,6 @@ bool pt_json_head_has(const pt_probe_input *input, const char *path, const char 
         found = strlen(path) == at.end[level - 1] &&
                 memcmp(at.text, path, at.end[level - 1]) == 0 && text_contains(&r, text);
     }
-    pt_json_r_done(&r);
     return found;
 }
 

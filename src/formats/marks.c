@@ -67,11 +67,10 @@ void pt_marks_member(pt_marks *m, pt_json_r *r, const char *key, size_t key_byte
     const bool is_kept = label.kind == PT_LABEL_NUMBER || label.str != 0;
     pt_json_skip(r);
     if (!is_kept || m->label.count >= LABELS_MAX) return;
-    pt_buf name = PT_BUF_INIT;
+    PT_AUTO(pt_buf) name = PT_BUF_INIT;
     pt_put_text(&name, PT_MARKER_DATA);
     pt_put(&name, key, key_bytes);
     label.key = pt_builder_string(m->b, (const char *)name.data, name.size).v;
-    pt_buf_done(&name);
     PT_PUSH(m->label, label);
 }
 

@@ -201,7 +201,7 @@ static void put_mappings(otlp_writer *w)
     const pt_profile *const p = w->p;
     for (uint32_t i = 0; i < p->mapping->t.count; i++) {
         const pt_mapping *const m = &p->mapping->row[i];
-        pt_buf row = PT_BUF_INIT;
+        PT_AUTO(pt_buf) row = PT_BUF_INIT;
         put_uint(&row, OTLP_MAPPING_START, m->start);
         put_uint(&row, OTLP_MAPPING_LIMIT, m->limit);
         put_uint(&row, OTLP_MAPPING_OFFSET, m->file_offset);
@@ -211,7 +211,6 @@ static void put_mappings(otlp_writer *w)
             put_packed(&row, OTLP_MAPPING_ATTRIBUTES, &attribute, 1);
         }
         put_message(&w->tables[OTLP_MAPPINGS], OTLP_MAPPINGS, &row);
-        pt_buf_done(&row);
     }
 }
 
@@ -237,13 +236,12 @@ static uint32_t constant_attribute(otlp_writer *w, uint32_t *number, const char 
 {
     if (*number != 0) return *number;
     const uint32_t key_number = add_text(w, key, strlen(key));
-    pt_buf value = PT_BUF_INIT;
+    PT_AUTO(pt_buf) value = PT_BUF_INIT;
     if (text == NULL)
         put_uint(&value, OTLP_ANY_BOOL, true);
     else
         put_bytes(&value, OTLP_ANY_STRING, text, strlen(text));
     *number = put_attribute(w, key_number, 0, &value);
-    pt_buf_done(&value);
     return *number;
 }
 
@@ -385,7 +383,7 @@ static void put_profile(otlp_writer *w, uint32_t event)
 {
     const pt_profile *const p = w->p;
     const pt_provenance *const from = pt_profile_provenance(p);
-    pt_buf profile = PT_BUF_INIT;
+    PT_AUTO(pt_buf) profile = PT_BUF_INIT;
     put_type(w, &profile, OTLP_PROFILE_SAMPLE_TYPE, p->event->row[event].type,
              p->event->row[event].unit);
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
@@ -397,7 +395,6 @@ static void put_profile(otlp_writer *w, uint32_t event)
         put_type(w, &profile, OTLP_PROFILE_PERIOD_TYPE, from->period_type, from->period_unit);
     put_uint(&profile, OTLP_PROFILE_PERIOD, (uint64_t)from->period);
     put_message(&w->profiles, OTLP_SCOPE_PROFILES, &profile);
-    pt_buf_done(&profile);
 }
 
 /* Writes the scope: the tool and the default event. */
@@ -405,7 +402,7 @@ static void put_origin(otlp_writer *w, pt_buf *into)
 {
     const pt_profile *const p = w->p;
     const uint32_t tool = pt_profile_provenance(p)->tool, shown = pt_profile_default_event(p);
-    pt_buf origin = PT_BUF_INIT;
+    PT_AUTO(pt_buf) origin = PT_BUF_INIT;
     if (tool != 0) put_bytes(&origin, OTLP_ORIGIN_NAME, pt_text(p, tool), pt_text_bytes(p, tool));
     if (shown + 1 != p->event->t.count) {
         const uint32_t type = p->event->row[shown].type;
@@ -417,12 +414,11 @@ static void put_origin(otlp_writer *w, pt_buf *into)
         put_message(&origin, OTLP_ORIGIN_ATTRIBUTES, &w->line);
     }
     if (origin.size > 0) put_message(into, OTLP_SCOPE_SCOPE, &origin);
-    pt_buf_done(&origin);
 }
 
 static void put_document(otlp_writer *w, pt_out *out)
 {
-    pt_buf scope = PT_BUF_INIT, dictionary = PT_BUF_INIT, head = PT_BUF_INIT;
+    PT_AUTO(pt_buf) scope = PT_BUF_INIT, dictionary = PT_BUF_INIT, head = PT_BUF_INIT;
     put_origin(w, &head);
     pt_put(&head, w->profiles.data, w->profiles.size);
     put_message(&scope, OTLP_RESOURCE_SCOPES, &head);
@@ -434,9 +430,6 @@ static void put_document(otlp_writer *w, pt_out *out)
     pt_buf_clear(&head);
     put_message(&head, OTLP_DATA_DICTIONARY, &dictionary);
     pt_out_put(out, head.data, head.size);
-    pt_buf_done(&scope);
-    pt_buf_done(&dictionary);
-    pt_buf_done(&head);
 }
 
 pt_status pt_otlp_write(const pt_profile *profile, const pt_output *output,

@@ -55,7 +55,7 @@ void pt_perf_defer(pt_perf_deferred *f, uint64_t cookie, uint16_t misc, const ui
 static void take_waiting(pt_perf_data *d, struct pt_perf_waiting *w, const uint8_t *user,
                          uint64_t count)
 {
-    pt_buf samples = w->samples;
+    PT_AUTO(pt_buf) samples = w->samples;
     w->samples = PT_BUF_INIT;
     for (size_t at = 0; at < samples.size;) {
         waiting_head head;
@@ -64,7 +64,6 @@ static void take_waiting(pt_perf_data *d, struct pt_perf_waiting *w, const uint8
         pt_perf_on_joined_sample(d, head.misc, samples.data + at, head.size, user, count);
         at += head.size;
     }
-    pt_buf_done(&samples);
 }
 
 void pt_perf_on_deferred(pt_perf_data *d, const uint8_t *body, size_t size)

@@ -110,7 +110,7 @@ static uint32_t command_string(pt_perf_data *d, const uint8_t *at, size_t size)
     if (size < 4) return 0;
     const uint32_t count = pt_perf_u32(at, d->swap);
     at += 4;
-    pt_buf line = PT_BUF_INIT;
+    PT_AUTO(pt_buf) line = PT_BUF_INIT;
     for (uint32_t i = 0; i < count; i++) {
         size_t length;
         const char *const text = next_text(d, &at, end, &length);
@@ -118,9 +118,7 @@ static uint32_t command_string(pt_perf_data *d, const uint8_t *at, size_t size)
         if (i > 0) pt_put_u8(&line, ' ');
         pt_put(&line, text, length);
     }
-    const uint32_t id = pt_builder_string(d->builder, (const char *)line.data, line.size).v;
-    pt_buf_done(&line);
-    return id;
+    return pt_builder_string(d->builder, (const char *)line.data, line.size).v;
 }
 
 static void name_attr(pt_perf_data *d, uint32_t attr, const char *text, size_t length)

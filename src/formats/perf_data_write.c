@@ -181,7 +181,7 @@ static int by_number(const void *a, const void *b)
 static void put_mappings(perf_writer *w)
 {
     const pt_profile *const p = w->p;
-    pt_index stack_index = {0}, mapping_index = {0};
+    PT_AUTO(pt_index) stack_index = {0}, mapping_index = {0};
     PT_FREE uint64_t *stacks = NULL, *mappings = NULL;
     size_t stack_count = 0, stack_cap = 0, mapping_count = 0, mapping_cap = 0;
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
@@ -199,8 +199,6 @@ static void put_mappings(perf_writer *w)
     }
     for (size_t i = 0; i < mapping_count; i++)
         put_mapping(w, (uint32_t)(mappings[i] >> 32), &p->mapping->row[(uint32_t)mappings[i]]);
-    pt_index_done(&stack_index);
-    pt_index_done(&mapping_index);
 }
 
 static void put_processes(perf_writer *w)

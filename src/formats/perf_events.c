@@ -16,14 +16,12 @@ uint32_t pt_perf_event_name(pt_builder *b, const char *name, size_t size)
     for (size_t i = colon; i < size && is_modified; i++)
         is_modified = name[i] != '\0' && strchr(modifiers, name[i]) != NULL;
     if (!is_modified) return pt_builder_string(b, name, size).v;
-    pt_buf kept = PT_BUF_INIT;
+    PT_AUTO(pt_buf) kept = PT_BUF_INIT;
     pt_put(&kept, name, colon);
     for (size_t i = colon; i < size; i++)
         if (name[i] != 'p' && name[i] != 'P') pt_put_u8(&kept, (uint8_t)name[i]);
     const size_t bytes = kept.size == colon ? colon - 1 : kept.size;
-    const uint32_t id = pt_builder_string(b, (const char *)kept.data, bytes).v;
-    pt_buf_done(&kept);
-    return id;
+    return pt_builder_string(b, (const char *)kept.data, bytes).v;
 }
 
 void pt_perf_events_of_names(pt_builder *b, const uint32_t *names, size_t most)

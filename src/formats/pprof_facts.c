@@ -10,13 +10,11 @@
 
 char *pprof_facts_text(const pt_profile *p)
 {
-    pt_buf text = PT_BUF_INIT;
+    PT_AUTO(pt_buf) text = PT_BUF_INIT;
     pt_facts_put(&text, pt_profile_provenance(p));
     if (pt_facts_ends_known(p)) pt_put_text(&text, " " PT_FACTS_ENDS_WORD);
     if (pt_samples_optional(p->sample) != 0) pt_put_text(&text, " " COLUMNS_WORD);
-    char *const comment = text.size > 0 ? pt_strf(HEAD "%s", pt_buf_text(&text) + 1) : NULL;
-    pt_buf_done(&text);
-    return comment;
+    return text.size > 0 ? pt_strf(HEAD "%s", pt_buf_text(&text) + 1) : NULL;
 }
 
 bool pprof_take_facts(pprof_reader *r, const char *comment)

@@ -182,7 +182,7 @@ static bool build_id_line(procmaps *s, pt_span line)
 
 static void take_line(procmaps *s, pt_span line)
 {
-    pt_buf expanded = PT_BUF_INIT;
+    PT_AUTO(pt_buf) expanded = PT_BUF_INIT;
     map_line m = {0};
     pt_span text = line;
     skip_log_prefix(&text);
@@ -202,7 +202,6 @@ static void take_line(procmaps *s, pt_span line)
         pt_builder_extra(s->b, pt_builder_text(s->b, PT_PROCMAPS_EXTRA),
                          pt_builder_string(s->b, line.at, line.size));
     }
-    pt_buf_done(&expanded);
 }
 
 /* Are a and b equal, if both are known? */

@@ -137,12 +137,11 @@ static pt_status rbspy_read(pt_reader *reader, pt_builder *builder, const pt_rea
          at = pt_reader_offset(reader)) {
         /* Lists of version 0 follow each other: each ends at "]" outside of all others. */
         for (pt_span left = pt_span_trim(line); left.size > 0; left = pt_span_trim(left)) {
-            pt_json_r r;
+            PT_AUTO(pt_json_r) r;
             const pt_span whole = left;
             pt_json_r_init(&r, left.at, left.size, NULL);
             const bool is_read = read_document(&y, &r);
             const size_t used = pt_json_offset(&r);
-            pt_json_r_done(&r);
             left = (pt_span){whole.at + used, whole.size - used};
             if (is_read && used > 0) continue;
             if (y.odd++ == 0) y.first_odd = at;

@@ -370,7 +370,7 @@ static void put_samples(speedscope_reader *s)
 {
     pt_builder *const b = s->builder;
     const uint32_t events = pt_builder_event_count(b);
-    int64_t *const values = pt_alloc((size_t)events + 1, sizeof *values);
+    PT_FREE int64_t *const values = pt_alloc((size_t)events + 1, sizeof *values);
     const uint32_t key = pt_builder_text(b, "thread").v;
     size_t i = 0;
     for (size_t k = 0; k < s->profile.count; k++) {
@@ -386,7 +386,6 @@ static void put_samples(speedscope_reader *s)
         }
         values[profile->event] = 0;
     }
-    free(values);
     const bool there = s->active >= 0 && (uint64_t)s->active < s->profile.count;
     if (s->profile.count > 0)
         pt_builder_show_event(b, s->profile.items[there ? s->active : 0].event);

@@ -50,7 +50,7 @@ static void find_threads(speedscope_writer *w)
 {
     const pt_profile *const p = w->p;
     w->thread_of = pt_alloc((size_t)p->labels->t.count + 1, sizeof *w->thread_of);
-    bool *const seen = pt_alloc((size_t)p->string->t.count + 1, sizeof *seen);
+    PT_FREE bool *const seen = pt_alloc((size_t)p->string->t.count + 1, sizeof *seen);
     for (uint32_t i = 0; i < p->labels->t.count; i++)
         w->thread_of[i] = thread_in(p, i);
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
@@ -59,7 +59,6 @@ static void find_threads(speedscope_writer *w)
         seen[thread] = true;
         PT_PUSH(w->thread, thread);
     }
-    free(seen);
 }
 
 /* ---- Frames ---- */

@@ -255,7 +255,7 @@ static pt_status read_cpu(pt_reader *r, const symbols *s, pt_builder *b, const p
                           pt_error *reterr)
 {
     static const char ours[] = "\n" PT_PROCMAPS_OURS "raw: no frames of a signal handler\n";
-    pt_buf copy = PT_BUF_INIT;
+    PT_AUTO(pt_buf) copy = PT_BUF_INIT;
     pt_put(&copy, r->pos, pt_reader_left(r));
     words w = {.bytes = copy.data, .size = copy.size};
     const bool found = find_words(&w);
@@ -269,7 +269,6 @@ static pt_status read_cpu(pt_reader *r, const symbols *s, pt_builder *b, const p
         read_inside(pt_format_find("gperftools"), copy.data, copy.size, b, hooks, reterr);
     if (written_by_perl && pt_builder_provenance(b)->period == 1000)
         pt_diag_add(hooks->diag, 1, "sampling period unknown: pprof --raw wrote this as 1 us");
-    pt_buf_done(&copy);
     return status;
 }
 
@@ -413,7 +412,7 @@ static pt_out *open_memory(void *context, const char *suffix, pt_error *reterr)
 static pt_status symbolized_write(const pt_profile *p, const pt_output *output,
                                   const pt_write_options *options, pt_error *reterr)
 {
-    pt_buf profile = PT_BUF_INIT;
+    PT_AUTO(pt_buf) profile = PT_BUF_INIT;
     pt_out memory;
     pt_out_to_buf(&memory, &profile);
     const pt_output inside = {.context = &memory, .open = open_memory};
@@ -434,7 +433,6 @@ static pt_status symbolized_write(const pt_profile *p, const pt_output *output,
                     "mangled names of functions left out; the readable ones are written");
         status = pt_out_flush(out, reterr);
     }
-    pt_buf_done(&profile);
     return status;
 }
 

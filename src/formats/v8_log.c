@@ -291,12 +291,11 @@ static uint32_t make_code(v8_reader *v, const v8_line *line)
                             .file = intern_text(v, file, is_script),
                             .start_line = row};
     if (!is_script) {
-        pt_buf text = {0};
+        PT_AUTO(pt_buf) text = {0};
         pt_put(&text, line->field[1].at, line->field[1].size);
         pt_put(&text, ":", 1);
         pt_put_text(&text, pt_builder_get_text(v->b, (pt_string_id){function.name}));
         function.name = pt_builder_string(v->b, (const char *)text.data, text.size).v;
-        pt_buf_done(&text);
     }
     const uint32_t id = pt_plain_location(v->b, &function, row, column);
     while (v->is_script.count <= id)

@@ -73,10 +73,10 @@ static void announce_fetch(const pt_fetch_options *o, const char *url, int64_t s
 void pt_fetch_all(const char *const *names, size_t count, const pt_fetch_options *options,
                   pt_fetched *ret)
 {
-    pt_request *const requests = pt_alloc(count, sizeof *requests);
+    PT_FREE pt_request *const requests = pt_alloc(count, sizeof *requests);
     char **const urls = pt_alloc(count * 2, sizeof *urls);
-    pt_fetched *const answers = pt_alloc(count, sizeof *answers);
-    size_t *const place = pt_alloc(count, sizeof *place);
+    PT_FREE pt_fetched *const answers = pt_alloc(count, sizeof *answers);
+    PT_FREE size_t *const place = pt_alloc(count, sizeof *place);
     size_t n = 0;
     pt_error tls = PT_ERROR_INIT;
     check_tls(options, &tls);
@@ -104,10 +104,7 @@ void pt_fetch_all(const char *const *names, size_t count, const pt_fetch_options
         ret[place[k]] = answers[k];
     for (size_t i = 0; i < 2 * count; i++)
         free(urls[i]);
-    free(place);
-    free(answers);
     free(urls);
-    free(requests);
 }
 
 /* ---- Single requests ---- */
@@ -271,13 +268,12 @@ pt_status pt_fetch_names(const char *profile_url, const uint64_t *addresses, siz
     quiet.progress = NULL;
     pt_status status = PT_OK;
     for (size_t i = 0; i < count && status == PT_OK; i += NAMES_AT_ONCE) {
-        pt_buf query = PT_BUF_INIT;
+        PT_AUTO(pt_buf) query = PT_BUF_INIT;
         const size_t upto = count - i < NAMES_AT_ONCE ? count : i + NAMES_AT_ONCE;
         for (size_t k = i; k < upto; k++)
             pt_putf(&query, "%s0x%" PRIx64, k > i ? "+" : "", sorted[k].address);
         pt_blob answer;
         status = post_body(url, query.data, query.size, NULL, &quiet, &answer, reterr);
-        pt_buf_done(&query);
         if (status != PT_OK) break;
         take_names(&answer, sorted + i, upto - i, ret_names);
         pt_blob_done(&answer);

@@ -353,7 +353,7 @@ static pt_status read_peeled(const loading *l, input_item *item, pt_blob *blob,
 
 static pt_status load_one(const loading *l, input_item *item, pt_fetched *fetched, pt_error *reterr)
 {
-    pt_blob blob = PT_BLOB_INIT;
+    PT_AUTO(pt_blob) blob = PT_BLOB_INIT;
     pt_status status = fetch_file(l, item->input.name, fetched, &blob, reterr);
     if (status != PT_OK) return status;
     item->input.file_bytes = blob.size;
@@ -376,7 +376,6 @@ static pt_status load_one(const loading *l, input_item *item, pt_fetched *fetche
         else
             *reterr = peeling;
     }
-    pt_blob_done(&blob);
     return status;
 }
 

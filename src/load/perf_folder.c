@@ -20,7 +20,7 @@ bool pt_perf_folder_is(const char *path)
 /* Appends the file's content. */
 static pt_status append_file(pt_blob *to, const char *path, uint64_t max_bytes, pt_error *reterr)
 {
-    pt_blob more = PT_BLOB_INIT;
+    PT_AUTO(pt_blob) more = PT_BLOB_INIT;
     const size_t old = to->size;
     pt_status status =
         pt_file_read(path, PT_FILE_EMPTY_OK, max_bytes > old ? max_bytes - old : 0, &more, reterr);
@@ -33,7 +33,6 @@ static pt_status append_file(pt_blob *to, const char *path, uint64_t max_bytes, 
     if (status == PT_OK && !pt_blob_intact(&more))
         status = pt_error_set(reterr, PT_ERR_SYSTEM, PT_FILE_SHRANK);
     if (status != PT_OK) pt_error_where(reterr, path, NULL, -1);
-    pt_blob_done(&more);
     return status;
 }
 

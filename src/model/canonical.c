@@ -314,7 +314,7 @@ static void copy_locations(const canon *c, pt_builder *b)
     for (uint32_t r = 0; r < c->location.count; r++) {
         const uint32_t i = c->location.order[r];
         const uint32_t first = l->line_first[i], n = l->line_first[i + 1] - first;
-        pt_line *lines = pt_alloc(n, sizeof *lines);
+        PT_FREE pt_line *lines = pt_alloc(n, sizeof *lines);
         for (uint32_t k = 0; k < n; k++)
             lines[k] = (pt_line){new_row(&c->function, p->line->function[first + k]),
                                  p->line->line[first + k],
@@ -326,7 +326,6 @@ static void copy_locations(const canon *c, pt_builder *b)
                            .address = l->address[i],
                            .code_offset = l->code_offset ? l->code_offset[i] : 0},
             lines, n);
-        free(lines);
     }
 }
 
@@ -343,7 +342,7 @@ static void copy_stacks_and_labels(const canon *c, pt_builder *b)
     for (uint32_t r = 1; r < c->labels.count; r++) { /* set 0 exists already */
         const uint32_t i = c->labels.order[r];
         const size_t n = (size_t)(p->labels->offset[i + 1] - p->labels->offset[i]);
-        pt_label *rows = pt_alloc(n, sizeof *rows);
+        PT_FREE pt_label *rows = pt_alloc(n, sizeof *rows);
         for (size_t k = 0; k < n; k++) {
             rows[k] = p->labels->row[p->labels->offset[i] + k];
             rows[k].key = c->string.rank[rows[k].key];
@@ -351,7 +350,6 @@ static void copy_stacks_and_labels(const canon *c, pt_builder *b)
             rows[k].unit = c->string.rank[rows[k].unit];
         }
         pt_builder_labels(b, rows, n);
-        free(rows);
     }
 }
 
@@ -416,11 +414,11 @@ static int compare_arcs(const void *a, const void *b, void *context)
 static void copy_arcs(const canon *c, pt_builder *b)
 {
     const pt_profile *p = c->p;
-    int64_t *cost = pt_alloc(p->event->t.count, sizeof *cost);
+    PT_FREE int64_t *cost = pt_alloc(p->event->t.count, sizeof *cost);
     bool has_cost = false;
     for (uint32_t e = 0; e < p->event->t.count; e++)
         has_cost |= p->arc->cost[e] != NULL;
-    uint32_t *order = pt_alloc_numbers(p->arc->t.count);
+    PT_FREE uint32_t *order = pt_alloc_numbers(p->arc->t.count);
     qsort_r(order, p->arc->t.count, sizeof *order, compare_arcs, (void *)c);
     for (uint32_t k = 0; k < p->arc->t.count; k++) {
         const uint32_t i = order[k];
@@ -430,8 +428,6 @@ static void copy_arcs(const canon *c, pt_builder *b)
                        (pt_location_id){new_row(&c->location, p->arc->to[i])}, p->arc->calls[i],
                        has_cost ? cost : NULL);
     }
-    free(order);
-    free(cost);
 }
 
 static void copy_side_tables(const canon *c, pt_builder *b)

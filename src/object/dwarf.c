@@ -37,7 +37,7 @@ static void add_range(void *context, uint64_t addr, uint64_t end_addr)
 /* Collects the address ranges of all units. */
 static void list_ranges(pt_dwarf *d, uint64_t *budget)
 {
-    pt_dwarf_abbrevs table = {0};
+    PT_AUTO(pt_dwarf_abbrevs) table = {0};
     for (size_t i = 0; i<d->file.units.count && * budget> 0; i++) {
         pt_dwarf_unit *unit = &d->file.units.items[i];
         unit_ranges to = {d, unit};
@@ -58,7 +58,6 @@ static void list_ranges(pt_dwarf *d, uint64_t *budget)
         }
         *budget -= steps < *budget ? steps : *budget;
     }
-    pt_dwarf_abbrevs_done(&table);
 }
 
 static uint64_t file_bytes(const pt_dwarf_file *file)
@@ -343,7 +342,7 @@ static pt_status commit_unit(void *context, size_t index, void *item, pt_error *
     (void)index;
     (void)reterr;
     search *s = context;
-    answers *out = item;
+    PT_FREE answers *out = item;
     for (size_t i = 0; i < out->answers.count; i++) {
         const answer *a = &out->answers.items[i];
         s->sink(s->sink_context, a->index, out->frames.items + a->frame_first, a->frame_count,
@@ -352,7 +351,6 @@ static pt_status commit_unit(void *context, size_t index, void *item, pt_error *
     }
     free(out->answers.items);
     free(out->frames.items);
-    free(out);
     return PT_OK;
 }
 

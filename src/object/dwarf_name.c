@@ -183,7 +183,7 @@ static void qualify_name(void *context, size_t index, const pt_dwarf_ancestor *a
 {
     const naming *n = context;
     pt_dwarf_function *f = &n->worker->functions.items[n->items[index].function];
-    pt_buf text = PT_BUF_INIT;
+    PT_AUTO(pt_buf) text = PT_BUF_INIT;
     for (size_t i = 0; i < depth; i++) {
         const char *name = scope_name(n, &around[i]);
         if (name == NULL) continue;
@@ -197,7 +197,6 @@ static void qualify_name(void *context, size_t index, const pt_dwarf_ancestor *a
         memcpy(room + text.size, f->name, name_bytes);
         f->name = room;
     }
-    pt_buf_done(&text);
 }
 
 static void qualify_names(pt_dwarf_worker *w, bare *items, size_t count)

@@ -150,7 +150,7 @@ static void replace_last_line(pt_drawing_label *label, const char *text)
 static pt_drawing_label read_label(const char *text, double font_size)
 {
     pt_drawing_label label = {.font_size = font_size};
-    pt_buf line = PT_BUF_INIT;
+    PT_AUTO(pt_buf) line = PT_BUF_INIT;
     for (const char *c = text; *c != '\0'; c++) {
         if (label.count == LABEL_LINES_MAX) {
             replace_last_line(&label, "...");
@@ -169,7 +169,6 @@ static pt_drawing_label read_label(const char *text, double font_size)
         }
     }
     if (line.size > 0) add_line(&label, &line, PT_ALIGN_CENTRE);
-    pt_buf_done(&line);
     return label;
 }
 

@@ -62,14 +62,13 @@ static pt_status pass_on(const pt_buf *output, const char *type, pt_buf *ret_pic
         pt_put(ret_picture, output->data, output->size);
         return PT_OK;
     }
-    pt_buf picture = PT_BUF_INIT;
+    PT_AUTO(pt_buf) picture = PT_BUF_INIT;
     pt_out out;
     pt_out_to_buf(&out, &picture);
     const pt_status status =
         pt_picture_svg_of_dot(&out, (const char *)output->data, output->size, reterr);
     pt_out_done(&out, NULL);
     if (status == PT_OK) pt_put(ret_picture, picture.data, picture.size);
-    pt_buf_done(&picture);
     return status;
 }
 

@@ -166,7 +166,7 @@ static size_t put_reference(pt_buf *to, pt_span s)
  * known reference is a character of the text. */
 static void put_text_again(pt_out *out, pt_span text)
 {
-    pt_buf plain = PT_BUF_INIT;
+    PT_AUTO(pt_buf) plain = PT_BUF_INIT;
     for (size_t i = 0; i < text.size;) {
         const pt_span rest = {text.at + i, text.size - i};
         const size_t taken = text.at[i] == '&' ? put_reference(&plain, rest) : 0;
@@ -174,7 +174,6 @@ static void put_text_again(pt_out *out, pt_span text)
         i += taken > 0 ? taken : 1;
     }
     pt_xml_text(out, (const char *)plain.data, plain.size);
-    pt_buf_done(&plain);
 }
 
 static bool is_blank(pt_span text)

@@ -188,7 +188,7 @@ static const char prolog[] =
 
 void pt_picture_ps(pt_out *out, const pt_drawing *drawing)
 {
-    pt_buf content = PT_BUF_INIT;
+    PT_AUTO(pt_buf) content = PT_BUF_INIT;
     const page p = {.buf = &content, .height = drawing->height};
     put_drawing(&p, drawing);
     pt_outf(out, "%%!PS-Adobe-3.0\n%%%%BoundingBox: 0 0 %.0f %.0f\n%%%%Pages: 1\n%%%%EndComments\n",
@@ -198,12 +198,11 @@ void pt_picture_ps(pt_out *out, const pt_drawing *drawing)
             ceil(drawing->width), ceil(drawing->height));
     pt_out_put(out, content.data, content.size);
     pt_out_text(out, "showpage\n%%Trailer\n%%EOF\n");
-    pt_buf_done(&content);
 }
 
 void pt_picture_pdf(pt_out *out, const pt_drawing *drawing)
 {
-    pt_buf content = PT_BUF_INIT, file = PT_BUF_INIT;
+    PT_AUTO(pt_buf) content = PT_BUF_INIT, file = PT_BUF_INIT;
     const page p = {.buf = &content, .pdf = true, .height = drawing->height};
     put_drawing(&p, drawing);
     size_t object[6];
@@ -230,6 +229,4 @@ void pt_picture_pdf(pt_out *out, const pt_drawing *drawing)
         pt_putf(&file, "%010zu 00000 n \n", object[i]);
     pt_putf(&file, "trailer\n<</Size 6/Root 1 0 R>>\nstartxref\n%zu\n%%%%EOF\n", table);
     pt_out_put(out, file.data, file.size);
-    pt_buf_done(&content);
-    pt_buf_done(&file);
 }

@@ -76,12 +76,11 @@ static void put_facts(pt_json_w *w, const pt_app *app)
 
 void pt_render_app_facts(pt_out *out, const pt_app *app)
 {
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_json_w_init(&w, out, 0);
     pt_json_object(&w);
     put_facts(&w, app);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }
 
 void pt_render_app_html(pt_out *out, const pt_app *app)

@@ -307,13 +307,12 @@ void pt_diff_text(pt_out *out, const pt_look *look, const pt_diff_head *head, co
     if (look->width > 0 && look->width < WITH_HALVES) c.width[HALF] = 0;
     for (size_t i = 0; i < diff->count; i++)
         pt_columns_fit(&c, &diff->row[i]);
-    pt_buf facts = PT_BUF_INIT;
+    PT_AUTO(pt_buf) facts = PT_BUF_INIT;
     pt_out to_facts;
     pt_out_to_buf(&to_facts, &facts);
     put_facts(&to_facts, head, diff);
     pt_out_done(&to_facts, NULL);
     pt_text_put_lines(out, look, 2, &facts);
-    pt_buf_done(&facts);
     pt_out_char(out, '\n');
     pt_columns_head(out, look, &c, "");
     for (size_t i = 0; i < diff->count && pt_out_ok(out); i++)
@@ -407,7 +406,7 @@ void pt_diff_json(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
     static const pt_column whole_column[] = {
         {.key = "whole", .kind = PT_CELL_GROUP, .members = change_columns}};
     const pt_columns c = columns_of(head, diff), whole = {PT_COLUMNS(whole_column)};
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_report_json_begin(&w, out, "diff");
     pt_json_key_text(&w, "event", head->summary[PT_AFTER].type);
     pt_json_key_text(&w, "unit", head->summary[PT_AFTER].unit);
@@ -421,7 +420,6 @@ void pt_diff_json(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
     pt_columns_json_rows(&w, "rows", &c, diff->row, diff->count, sizeof *diff->row);
     pt_json_key_uint(&w, "more", diff->more);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }
 
 void pt_diff_csv(pt_out *out, const pt_diff_head *head, const pt_diff *diff)

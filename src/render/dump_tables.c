@@ -163,10 +163,9 @@ static void put_string(sink *s, const pt_profile *p, uint32_t string)
         pt_json_text_n(s->json, pt_text(p, string), pt_text_bytes(p, string));
         return;
     }
-    pt_json_w quoted;
+    PT_AUTO(pt_json_w) quoted;
     pt_json_w_init(&quoted, s->out, 0);
     pt_json_text_n(&quoted, pt_text(p, string), pt_text_bytes(p, string));
-    pt_json_w_done(&quoted);
 }
 
 static void put_word(sink *s, const char *word)

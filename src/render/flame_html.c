@@ -108,7 +108,7 @@ static void put_functions(pt_json_w *w, const pt_flame *f)
 
 void pt_render_flame_json(pt_out *out, const pt_flame *f, const pt_report_head *head)
 {
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_json_w_init(&w, out, PT_JSON_IN_HTML);
     pt_json_object(&w);
     put_head(&w, f, head);
@@ -116,7 +116,6 @@ void pt_render_flame_json(pt_out *out, const pt_flame *f, const pt_report_head *
     put_nodes(&w, f);
     put_functions(&w, f);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }
 
 void pt_render_flame_html(pt_out *out, const pt_flame *flame, const pt_report_head *head)

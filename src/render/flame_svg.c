@@ -110,11 +110,10 @@ static void put_name(const drawing *d, uint32_t string)
 static void put_numbers(const drawing *d, const char *what, int64_t value)
 {
     const pt_flame *f = d->flame;
-    pt_buf text = PT_BUF_INIT;
+    PT_AUTO(pt_buf) text = PT_BUF_INIT;
     pt_put_value(&text, value, pt_flame_text(f, f->event_unit), NULL, PT_STYLE_SHORT);
     pt_outf(d->out, "\n%s ", what);
     pt_xml_text(d->out, (const char *)text.data, text.size);
-    pt_buf_done(&text);
     pt_outf(d->out, " (%.2f%%)", f->whole > 0 ? 100.0 * (double)value / (double)f->whole : 0);
 }
 
@@ -123,7 +122,7 @@ static void put_sides(const drawing *d, const char *what, int64_t both, int64_t 
 {
     const char *const unit = pt_flame_text(d->flame, d->flame->event_unit);
     const int64_t after = both - before;
-    pt_buf text = PT_BUF_INIT;
+    PT_AUTO(pt_buf) text = PT_BUF_INIT;
     pt_putf(&text, "\n%s ", what);
     pt_put_value(&text, before, unit, NULL, PT_STYLE_SHORT);
     pt_put_text(&text, " -> ");
@@ -132,7 +131,6 @@ static void put_sides(const drawing *d, const char *what, int64_t both, int64_t 
     pt_put_value(&text, after - before, unit, NULL, PT_STYLE_SHORT);
     pt_put_u8(&text, ')');
     pt_xml_text(d->out, (const char *)text.data, text.size);
-    pt_buf_done(&text);
 }
 
 static void put_totals(const drawing *d, uint32_t node)
@@ -274,7 +272,7 @@ static void put_fact(void *context, const char *text)
 static void put_facts(const drawing *d)
 {
     const pt_flame *f = d->flame;
-    pt_buf line = PT_BUF_INIT;
+    PT_AUTO(pt_buf) line = PT_BUF_INIT;
     pt_putf(&line, "%s: ", pt_flame_text(f, f->event_type));
     pt_put_value(&line, f->total, pt_flame_text(f, f->event_unit), NULL, PT_STYLE_SHORT);
     pt_report_facts(d->head, put_fact, &line);
@@ -287,7 +285,6 @@ static void put_facts(const drawing *d)
     pt_outf(d->out, "<text class=\"facts\" x=\"%d\" y=\"42\">", MARGIN_PX);
     put_fitting(d->out, (const char *)line.data, line.size, 170);
     pt_out_text(d->out, "</text>\n");
-    pt_buf_done(&line);
 }
 
 void pt_render_flame_svg(pt_out *out, const pt_flame *flame, const pt_report_head *head)

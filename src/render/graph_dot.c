@@ -27,11 +27,10 @@ typedef struct {
 
 static void put_share(drawing *d, int64_t value)
 {
-    pt_buf buf = PT_BUF_INIT;
+    PT_AUTO(pt_buf) buf = PT_BUF_INIT;
     pt_put_percent(&buf, value, d->report->total);
     const char *text = pt_buf_text(&buf);
     pt_put_text(&d->buf, text + strspn(text, " "));
-    pt_buf_done(&buf);
 }
 
 void pt_put_dot_text(pt_buf *buf, const char *text)
@@ -155,7 +154,7 @@ static void put_lines(drawing *d, const pt_graph_node *node)
 {
     const pt_node_info *info = node->info;
     PT_FREE char *brief = pt_short_name(info->name);
-    pt_buf name = PT_BUF_INIT, escaped = PT_BUF_INIT;
+    PT_AUTO(pt_buf) name = PT_BUF_INIT, escaped = PT_BUF_INIT;
     put_name(d, &escaped, brief);
     put_replaced(&name, pt_buf_text(&escaped));
     const char *file = pt_base_name(info->file);
@@ -177,8 +176,6 @@ static void put_lines(drawing *d, const pt_graph_node *node)
             pt_put_text(&d->buf, "\\n");
         }
     }
-    pt_buf_done(&name);
-    pt_buf_done(&escaped);
 }
 
 static int font_of(const drawing *d, int64_t flat)
@@ -351,7 +348,7 @@ static void put_edges(drawing *d)
 
 static void put_legend(drawing *d)
 {
-    pt_legend labels = pt_graph_legend(d->report, d->graph, true);
+    PT_AUTO(pt_legend) labels = pt_graph_legend(d->report, d->graph, true);
     pt_put_text(&d->buf, "subgraph cluster_L { \"");
     pt_put_dot_text(&d->buf, labels.line[0]);
     pt_put_text(&d->buf, "\" [shape=box fontsize=16 label=\"");
@@ -366,7 +363,6 @@ static void put_legend(drawing *d)
         pt_put_u8(&d->buf, '"');
     }
     pt_put_text(&d->buf, "] }\n");
-    pt_legend_done(&labels);
 }
 
 void pt_graph_dot(pt_out *out, const pt_graph_report *report, const pt_graph *graph)

@@ -58,7 +58,7 @@ static char *time_text(int64_t ns)
 
 static char *duration_text(const pt_graph_report *report, int64_t duration_ns)
 {
-    pt_buf duration = PT_BUF_INIT;
+    PT_AUTO(pt_buf) duration = PT_BUF_INIT;
     pt_put_value(&duration, duration_ns, "nanoseconds", "auto", PT_STYLE_PPROF);
     const char *unit;
     const double ns = pt_unit_convert(report->total, report->sample_unit, "nanoseconds", &unit);
@@ -68,7 +68,6 @@ static char *duration_text(const pt_graph_report *report, int64_t duration_ns)
     char *line =
         pt_strf("Duration: %s, Total samples = %s %s%s%s", pt_buf_text(&duration), total,
                 share != NULL ? "(" : "", share != NULL ? share : "", share != NULL ? ")" : "");
-    pt_buf_done(&duration);
     return line;
 }
 

@@ -17,13 +17,12 @@ static void tell_fact(pt_fact_fn *tell, void *context, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static void tell_fact(pt_fact_fn *tell, void *context, const char *format, ...)
 {
-    pt_buf text = PT_BUF_INIT;
+    PT_AUTO(pt_buf) text = PT_BUF_INIT;
     va_list args;
     va_start(args, format);
     pt_vputf(&text, format, args);
     va_end(args);
     tell(context, pt_buf_text(&text));
-    pt_buf_done(&text);
 }
 
 static void put_samples(pt_out *out, int64_t count)
@@ -136,7 +135,7 @@ void pt_report_facts_text(pt_out *out, const pt_report_head *head)
 
 void pt_report_head_text(pt_out *out, const pt_look *look, const pt_report_head *head)
 {
-    pt_buf text = PT_BUF_INIT;
+    PT_AUTO(pt_buf) text = PT_BUF_INIT;
     pt_out to_text;
     pt_out_to_buf(&to_text, &text);
     pt_report_facts_text(&to_text, head);
@@ -144,7 +143,6 @@ void pt_report_head_text(pt_out *out, const pt_look *look, const pt_report_head 
     pt_text_colour(out, look, PT_COLOUR_QUIET);
     pt_text_put_lines(out, look, 2, &text);
     pt_text_colour_end(out, look, PT_COLOUR_QUIET);
-    pt_buf_done(&text);
     pt_out_char(out, '\n');
 }
 

@@ -119,7 +119,7 @@ static void put_times(const info_page *page)
         pt_outf(page->out, "%s%s", has_start ? ", for " : "for ",
                 pt_value_of("nanoseconds", info->from->duration_ns).text);
     if (has_span) {
-        pt_buf span = PT_BUF_INIT;
+        PT_AUTO(pt_buf) span = PT_BUF_INIT;
         pt_put_seconds(&span, info->first_sample_ns);
         pt_put_u8(&span, ',');
         pt_put_seconds(&span, info->last_sample_ns);
@@ -127,7 +127,6 @@ static void put_times(const info_page *page)
                 has_start || info->from->duration_ns ? "; " : "",
                 pt_value_of("nanoseconds", info->last_sample_ns - info->first_sample_ns).text,
                 pt_buf_text(&span));
-        pt_buf_done(&span);
     }
     pt_out_char(page->out, '\n');
 }
@@ -280,7 +279,7 @@ static void put_lacks(const info_page *page)
 void pt_info_text(pt_out *out, const pt_look *look, const pt_profile *profile, const pt_info *info,
                   const pt_info_file *files, size_t file_count)
 {
-    pt_buf text = PT_BUF_INIT;
+    PT_AUTO(pt_buf) text = PT_BUF_INIT;
     pt_out to_text;
     pt_out_to_buf(&to_text, &text);
     const info_page page = {
@@ -298,5 +297,4 @@ void pt_info_text(pt_out *out, const pt_look *look, const pt_profile *profile, c
     put_lacks(&page);
     end_line(&page);
     pt_out_done(&to_text, NULL);
-    pt_buf_done(&text);
 }

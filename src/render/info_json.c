@@ -129,7 +129,7 @@ static void put_lacks(pt_json_w *w, const pt_info *info)
 void pt_info_json(pt_out *out, const pt_profile *profile, const pt_info *info,
                   const pt_info_file *files, size_t file_count)
 {
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_report_json_begin(&w, out, "info");
     PUT_ROWS(&w, "files", file_columns, files, file_count);
     PUT_ROWS(&w, "events", event_columns, info->events, info->event_count);
@@ -144,5 +144,4 @@ void pt_info_json(pt_out *out, const pt_profile *profile, const pt_info *info,
     pt_json_key_uint(&w, "unknown_fields", info->unknown_fields);
     put_lacks(&w, info);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }

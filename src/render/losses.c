@@ -18,12 +18,11 @@ static void put_facts(pt_json_w *w, const char *key, const pt_diag *facts)
 void pt_losses_json(pt_out *out, const char *format, bool is_written, const pt_diag *losses,
                     const pt_diag *changes)
 {
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_report_json_begin(&w, out, "losses");
     pt_json_key_text(&w, "format", format);
     pt_json_key_bool(&w, "written", is_written);
     put_facts(&w, "losses", losses);
     put_facts(&w, "changes", changes);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }

@@ -12,20 +12,19 @@
 
 void pt_markdown_title(pt_out *out, const char *name)
 {
-    pt_buf brief = PT_BUF_INIT;
+    PT_AUTO(pt_buf) brief = PT_BUF_INIT;
     pt_brief_name(name, &brief);
     for (size_t i = 0; i < brief.size; i++)
         if (brief.data[i] == '`') brief.data[i] = '\'';
     pt_out_char(out, '`');
     pt_text_put(out, brief.size > 0 ? pt_buf_text(&brief) : " ", TITLE_COLUMNS);
     pt_out_char(out, '`');
-    pt_buf_done(&brief);
 }
 
 /* Puts the text as code in a cell; ' stands for its backticks. */
 static void put_code(pt_out *out, const char *text)
 {
-    pt_buf part = PT_BUF_INIT;
+    PT_AUTO(pt_buf) part = PT_BUF_INIT;
     pt_out_char(out, '`');
     if (*text == '\0') pt_out_char(out, ' ');
     while (*text != '\0') {
@@ -39,7 +38,6 @@ static void put_code(pt_out *out, const char *text)
         text++;
     }
     pt_out_char(out, '`');
-    pt_buf_done(&part);
 }
 
 void pt_markdown_lines(pt_out *out)
@@ -49,10 +47,9 @@ void pt_markdown_lines(pt_out *out)
 
 static void put_name(pt_out *out, const char *name, const char *place)
 {
-    pt_buf brief = PT_BUF_INIT;
+    PT_AUTO(pt_buf) brief = PT_BUF_INIT;
     pt_brief_name(name, &brief);
     put_code(out, pt_buf_text(&brief));
-    pt_buf_done(&brief);
     if (place[0] == '\0') return;
     pt_out_char(out, ' ');
     put_code(out, place);

@@ -212,7 +212,7 @@ void pt_peek_json(pt_out *out, const pt_report_head *head, const pt_peek *peek)
     const pt_columns others = columns_of(head, peek);
     pt_columns functions = {PT_COLUMNS(function_columns), .totals_known = others.totals_known};
     if (!peek->from_calls) functions.count -= 2;
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "peek", head);
     pt_json_key_array(&w, "functions");
@@ -231,7 +231,6 @@ void pt_peek_json(pt_out *out, const pt_report_head *head, const pt_peek *peek)
     pt_json_array_end(&w);
     pt_json_key_uint(&w, "more", peek->more);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }
 
 void pt_peek_csv(pt_out *out, const pt_report_head *head, const pt_peek *peek)

@@ -133,10 +133,9 @@ void pt_text_put_name(pt_out *out, const pt_look *look, const char *name, size_t
         pt_text_put(out, name, limit);
         return;
     }
-    pt_buf brief = PT_BUF_INIT;
+    PT_AUTO(pt_buf) brief = PT_BUF_INIT;
     pt_brief_name(name, &brief);
     pt_text_put(out, pt_buf_text(&brief), limit);
-    pt_buf_done(&brief);
 }
 
 char *pt_where_text(const char *file, int64_t line)
@@ -149,11 +148,9 @@ char *pt_where_text(const char *file, int64_t line)
 static size_t name_width(const pt_look *look, const char *name)
 {
     if (look->long_names) return pt_text_width(name);
-    pt_buf brief = PT_BUF_INIT;
+    PT_AUTO(pt_buf) brief = PT_BUF_INIT;
     pt_brief_name(name, &brief);
-    const size_t width = pt_text_width(pt_buf_text(&brief));
-    pt_buf_done(&brief);
-    return width;
+    return pt_text_width(pt_buf_text(&brief));
 }
 
 pt_text_fit pt_text_fit_row(const pt_look *look, size_t used, const char *name, const char *place,

@@ -98,7 +98,7 @@ static void put_values(pt_json_w *w, const char *key, const int64_t *value, size
 void pt_timeline_json(pt_out *out, const pt_report_head *head, const pt_timeline *t,
                       const pt_profile *profile, const pt_marks_view *marks)
 {
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_report_json_begin(&w, out, "timeline");
     pt_report_profile_json(&w, head);
     pt_json_key_int(&w, "first_ns", t->first_ns);
@@ -125,5 +125,4 @@ void pt_timeline_json(pt_out *out, const pt_report_head *head, const pt_timeline
     put_values(&w, "heat", t->heat, (size_t)t->seconds * PT_TIMELINE_OFFSETS);
     pt_marks_json(&w, profile, t, marks);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }

@@ -140,14 +140,13 @@ void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top)
 {
     pt_part_columns parts;
     const pt_columns c = columns_of(head, top, &parts);
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "top", head);
     pt_columns_json_schema(&w, &c);
     pt_columns_json_rows(&w, "rows", &c, top->row, top->count, sizeof *top->row);
     pt_json_key_uint(&w, "more", top->more);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
     pt_part_columns_done(&parts);
 }
 

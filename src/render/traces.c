@@ -116,11 +116,10 @@ void pt_traces_text(pt_out *out, const pt_look *look, const pt_report_head *head
         pt_outf(out, "%s  %s", pt_value_of(head->summary.unit, t->value).text,
                 pt_percent_of(t->share).text);
         pt_text_colour_end(out, look, colour);
-        pt_buf labels = PT_BUF_INIT;
+        PT_AUTO(pt_buf) labels = PT_BUF_INIT;
         put_labels(&labels, traces->profile, t->labels);
         if (labels.size > 0) pt_out_text(out, "  ");
         pt_text_put(out, pt_buf_text(&labels), 0);
-        pt_buf_done(&labels);
         pt_out_char(out, '\n');
         each_frame(traces, t->stack, put_frame, &frames);
     }
@@ -165,7 +164,7 @@ static void json_labels(pt_json_w *w, const pt_profile *p, uint32_t set)
 void pt_traces_json(pt_out *out, const pt_report_head *head, const pt_traces *traces)
 {
     static const pt_columns columns = {PT_COLUMNS(trace_columns)};
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "traces", head);
     pt_json_key_array(&w, "traces");
@@ -182,7 +181,6 @@ void pt_traces_json(pt_out *out, const pt_report_head *head, const pt_traces *tr
     pt_json_array_end(&w);
     pt_json_key_uint(&w, "more", traces->more);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }
 
 static void csv_frame(void *context, const shown_frame *frame)
@@ -198,12 +196,10 @@ void pt_traces_csv(pt_out *out, const pt_traces *traces)
     pt_columns_csv_head(out, &columns);
     for (size_t i = 0; i < traces->count && pt_out_ok(out); i++) {
         const pt_trace *t = &traces->trace[i];
-        pt_buf stack = PT_BUF_INIT, labels = PT_BUF_INIT;
+        PT_AUTO(pt_buf) stack = PT_BUF_INIT, labels = PT_BUF_INIT;
         each_frame(traces, t->stack, csv_frame, &stack);
         put_labels(&labels, traces->profile, t->labels);
         pt_columns_csv(out, &columns, &(csv_trace){*t, pt_buf_text(&stack), pt_buf_text(&labels)});
-        pt_buf_done(&stack);
-        pt_buf_done(&labels);
     }
 }
 
@@ -269,7 +265,7 @@ static const pt_columns label_sums = {PT_COLUMNS(label_columns)};
 
 void pt_labels_json(pt_out *out, const pt_report_head *head, const pt_labels_view *labels)
 {
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "tags", head);
     pt_json_key_array(&w, "keys");
@@ -292,7 +288,6 @@ void pt_labels_json(pt_out *out, const pt_report_head *head, const pt_labels_vie
     }
     pt_json_array_end(&w);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }
 
 void pt_labels_csv(pt_out *out, const pt_labels_view *labels)

@@ -159,7 +159,7 @@ void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree)
 {
     pt_part_columns parts;
     const pt_columns c = columns_of(head, tree, &parts);
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "tree", head);
     pt_columns_json_schema(&w, &c);
@@ -174,7 +174,6 @@ void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree)
     pt_json_key_uint(&w, "left_out", tree->left_out);
     pt_json_key_int(&w, "without_frames", tree->rootless);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
     pt_part_columns_done(&parts);
 }
 

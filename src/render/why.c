@@ -26,10 +26,9 @@ static const char *noun_of(const pt_summary *summary)
 
 static void put_name(pt_buf *to, const pt_look *look, const char *name)
 {
-    pt_buf brief = PT_BUF_INIT;
+    PT_AUTO(pt_buf) brief = PT_BUF_INIT;
     if (!look->long_names) pt_brief_name(name, &brief);
     pt_putf(to, "%s", look->long_names ? name : pt_buf_text(&brief));
-    pt_buf_done(&brief);
 }
 
 /* "Ledger::append (ledger.cc:88)" */
@@ -332,7 +331,7 @@ static void put_json_function(pt_json_w *w, const pt_why *why)
 
 void pt_why_json(pt_out *out, const pt_report_head *head, const pt_why *why)
 {
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_report_json_begin(&w, out, "why");
     pt_report_profile_json(&w, head);
     if (why->function != NULL) put_json_function(&w, why);
@@ -342,5 +341,4 @@ void pt_why_json(pt_out *out, const pt_report_head *head, const pt_why *why)
     pt_json_array_end(&w);
     pt_json_key_double(&w, "rest", why->rest);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }

@@ -322,7 +322,7 @@ bool pt_keeper_ask(const pt_keeper *keeper, uint32_t id, const pt_serve_request 
     const int all[END_COUNT] = {ends->memory, ends->pipe, ends->successor, ends->body};
     int fds[END_COUNT];
     size_t count = 0;
-    pt_buf packet = PT_BUF_INIT;
+    PT_AUTO(pt_buf) packet = PT_BUF_INIT;
     message m = {.id = id,
                  .by_token = request->by_token,
                  .from_elsewhere = request->from_elsewhere,
@@ -338,18 +338,15 @@ bool pt_keeper_ask(const pt_keeper *keeper, uint32_t id, const pt_serve_request 
         put_text(&packet, request->parameter[i].name);
         put_text(&packet, request->parameter[i].value);
     }
-    const bool sent = send_packet(keeper, &packet, fds, count);
-    pt_buf_done(&packet);
-    return sent;
+    return send_packet(keeper, &packet, fds, count);
 }
 
 void pt_keeper_end_answer(const pt_keeper *keeper, uint32_t id)
 {
     const message m = {.id = id, .ends = true};
-    pt_buf packet = PT_BUF_INIT;
+    PT_AUTO(pt_buf) packet = PT_BUF_INIT;
     pt_put(&packet, &m, sizeof m);
     send_packet(keeper, &packet, NULL, 0);
-    pt_buf_done(&packet);
 }
 
 void pt_keeper_leave(pt_keeper *keeper)

@@ -387,7 +387,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 static void on_completed(void *context, struct MHD_Connection *connection, void **memory,
                          enum MHD_RequestTerminationCode how)
 {
-    http_request *r = *memory;
+    PT_FREE http_request *r = *memory;
     if (r == NULL) return;
     pt_connection *c = connection_of(r);
     if (c != NULL && (r->job != NULL || r->posts)) {
@@ -396,7 +396,6 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     }
     pt_job_free(r->job);
     if (r->body >= 0) close(r->body);
-    free(r);
     *memory = NULL;
 }
 

@@ -35,14 +35,13 @@ static bool read_owned(char *path, pt_blob *ret_blob)
 
 void pt_source_kernel_id(const pt_source_options *options, char id[PT_KERNEL_ID_BYTES])
 {
-    pt_blob notes = PT_BLOB_INIT;
+    PT_AUTO(pt_blob) notes = PT_BLOB_INIT;
     id[0] = '\0';
     if (!read_owned(pt_strf("%s/sys/kernel/notes", root_of(options)), &notes)) return;
     const uint16_t one = 1;
     const bool is_big_endian = *(const uint8_t *)&one == 0;
     pt_elf_id_hex(pt_elf_build_id_in_notes(notes.data, notes.size, 4, is_big_endian), id,
                   PT_KERNEL_ID_BYTES);
-    pt_blob_done(&notes);
 }
 
 /* The Unix time of the machine's start. */
@@ -54,29 +53,26 @@ static int64_t boot_ns(void)
 static pt_status names_of_running_kernel(const pt_source_options *options, pt_code_names *ret_names,
                                          pt_error *reterr)
 {
-    pt_blob symbols = PT_BLOB_INIT, modules = PT_BLOB_INIT;
+    PT_AUTO(pt_blob) symbols = PT_BLOB_INIT, modules = PT_BLOB_INIT;
     if (!read_owned(pt_strf("%s/proc/kallsyms", root_of(options)), &symbols))
         return pt_error_set(reterr, PT_ERR_NOTFOUND, "/proc/kallsyms is unreadable");
     read_owned(pt_strf("%s/proc/modules", root_of(options)), &modules);
     const pt_status status =
         pt_kallsyms_read((const char *)symbols.data, symbols.size, (const char *)modules.data,
                          modules.size, ret_names, reterr);
-    pt_blob_done(&symbols);
-    pt_blob_done(&modules);
     return status;
 }
 
 static bool names_kept_by_perf(const pt_source_options *options, const char *id,
                                pt_code_names *ret_names)
 {
-    pt_blob symbols = PT_BLOB_INIT;
+    PT_AUTO(pt_blob) symbols = PT_BLOB_INIT;
     if (options->perf_dir == NULL || strlen(id) < 4 ||
         !read_owned(pt_strf("%s/.build-id/%.2s/%s/kallsyms", options->perf_dir, id, id + 2),
                     &symbols))
         return false;
     const pt_status status =
         pt_kallsyms_read((const char *)symbols.data, symbols.size, NULL, 0, ret_names, NULL);
-    pt_blob_done(&symbols);
     return status == PT_OK;
 }
 
@@ -165,20 +161,16 @@ static bool read_claim(const claims *c, const char *root, const char *path, pt_b
 
 static bool try_dump(const claims *c, const char *root, const char *path, pt_code_names *ret_names)
 {
-    pt_blob dump = PT_BLOB_INIT;
+    PT_AUTO(pt_blob) dump = PT_BLOB_INIT;
     if (!read_claim(c, root, path, &dump)) return false;
-    const bool ok = pt_jitdump_read(dump.data, dump.size, ret_names, NULL) == PT_OK;
-    pt_blob_done(&dump);
-    return ok;
+    return pt_jitdump_read(dump.data, dump.size, ret_names, NULL) == PT_OK;
 }
 
 static bool try_map(const claims *c, const char *root, const char *path, pt_code_names *ret_names)
 {
-    pt_blob map = PT_BLOB_INIT;
+    PT_AUTO(pt_blob) map = PT_BLOB_INIT;
     if (!read_claim(c, root, path, &map)) return false;
-    const bool ok = pt_perf_map_read((const char *)map.data, map.size, ret_names, NULL) == PT_OK;
-    pt_blob_done(&map);
-    return ok;
+    return pt_perf_map_read((const char *)map.data, map.size, ret_names, NULL) == PT_OK;
 }
 
 /* Searches the dumps of perf's agents: ~/.debug/jit/java-jit-20260101.../jit-PID.dump. */

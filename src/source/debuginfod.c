@@ -323,14 +323,12 @@ static char *request_of(pt_debuginfod_kind kind, const char *build_id, const cha
 static char *kept_path(const pt_debuginfod *client, pt_debuginfod_kind kind, const char *build_id,
                        const char *source)
 {
-    pt_buf name = PT_BUF_INIT;
+    PT_AUTO(pt_buf) name = PT_BUF_INIT;
     pt_put_text(&name, kind_name(kind));
     if (kind == PT_DEBUGINFOD_SOURCE) put_escaped(&name, source);
-    char *path = name.size <= NAME_BYTES_MAX - 7
-                     ? pt_strf("%s/%s/%s", client->folder, build_id, pt_buf_text(&name))
-                     : NULL;
-    pt_buf_done(&name);
-    return path;
+    return name.size <= NAME_BYTES_MAX - 7
+               ? pt_strf("%s/%s/%s", client->folder, build_id, pt_buf_text(&name))
+               : NULL;
 }
 
 static pt_status fetch_from_all(pt_debuginfod *client, const char *request, const char *description,

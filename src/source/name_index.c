@@ -348,10 +348,9 @@ pt_status pt_name_index_save(const pt_name_cache *cache, const char *key,
                              const pt_name_columns *columns, pt_error *reterr)
 {
     const pt_kept_folder kept = kept_of(cache);
-    pt_buf bytes = PT_BUF_INIT;
+    PT_AUTO(pt_buf) bytes = PT_BUF_INIT;
     pt_status status = pt_name_index_put(&bytes, columns, cache->stamp, reterr);
     if (status == PT_OK) status = pt_kept_save(&kept, key, bytes.data, bytes.size, reterr);
-    pt_buf_done(&bytes);
     return status;
 }
 

@@ -231,7 +231,7 @@ static bool run_objdump(const char *const *args, pt_buf *output, int *ret_status
 /* Sets the error "[objdump --disassemble ...]: exit status 1". */
 static pt_status set_failure(const char *const *args, int status, int errnum, pt_error *reterr)
 {
-    pt_buf line = PT_BUF_INIT;
+    PT_AUTO(pt_buf) line = PT_BUF_INIT;
     for (size_t i = 0; args[i] != NULL; i++)
         pt_putf(&line, "%s%s", i == 0 ? "[" : " ", args[i]);
     pt_put_text(&line, "]: ");
@@ -242,7 +242,6 @@ static pt_status set_failure(const char *const *args, int status, int errnum, pt
     else
         pt_putf(&line, "exit status %d", WEXITSTATUS(status));
     pt_error_set(reterr, PT_ERR_SYSTEM, "%s", pt_buf_text(&line));
-    pt_buf_done(&line);
     return PT_ERR_SYSTEM;
 }
 
@@ -271,14 +270,13 @@ pt_status pt_objdump_run(const pt_objdump_tool *tool, const char *file, uint64_t
     }
     args[count++] = name;
     args[count] = NULL;
-    pt_buf output = PT_BUF_INIT;
+    PT_AUTO(pt_buf) output = PT_BUF_INIT;
     int status, errnum;
     pt_status result = PT_OK;
     if (run_objdump(args, &output, &status, &errnum))
         pt_objdump_parse(pt_buf_text(&output), output.size, ret_listing);
     else
         result = set_failure(args, status, errnum, reterr);
-    pt_buf_done(&output);
     return result;
 }
 
@@ -299,14 +297,13 @@ static unsigned llvm_version(const char *printed)
 static bool is_objdump(const char *path, bool *ret_is_llvm)
 {
     const char *const args[] = {path, "--version", NULL};
-    pt_buf printed = PT_BUF_INIT;
+    PT_AUTO(pt_buf) printed = PT_BUF_INIT;
     int status, errnum;
     bool fits = false;
     if (run_objdump(args, &printed, &status, &errnum)) {
         *ret_is_llvm = llvm_version(pt_buf_text(&printed)) >= 8;
         fits = *ret_is_llvm || strstr(pt_buf_text(&printed), "GNU objdump") != NULL;
     }
-    pt_buf_done(&printed);
     return fits;
 }
 

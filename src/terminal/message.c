@@ -104,7 +104,7 @@ void pt_vsay(const char *format, va_list args)
         return;
     }
     end_silence();
-    pt_buf line = PT_BUF_INIT;
+    PT_AUTO(pt_buf) line = PT_BUF_INIT;
     pt_put_text(&line, "pitot: ");
     pt_vputf(&line, format, args);
     pt_out err;
@@ -112,7 +112,6 @@ void pt_vsay(const char *format, va_list args)
     pt_text_put(&err, pt_buf_text(&line), 0);
     pt_out_char(&err, '\n');
     pt_out_done(&err, NULL);
-    pt_buf_done(&line);
 }
 
 void pt_say(const char *format, ...)
@@ -142,14 +141,13 @@ int pt_fail(const pt_error *error)
 
 static void print_to(int fd, const char *format, va_list args)
 {
-    pt_buf text = PT_BUF_INIT;
+    PT_AUTO(pt_buf) text = PT_BUF_INIT;
     pt_out out;
     end_silence();
     pt_vputf(&text, format, args);
     pt_out_to_fd(&out, fd);
     pt_out_put(&out, text.data, text.size);
     pt_out_done(&out, NULL);
-    pt_buf_done(&text);
 }
 
 void pt_print(const char *format, ...)

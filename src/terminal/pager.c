@@ -114,12 +114,9 @@ static int start_program(char *const *words, pid_t *ret_pid, int *ret_fd)
 static int start_pager(pt_pager *pager)
 {
     const char *variable, *const command = chosen_pager(&variable);
-    pt_shell_words words = {0};
+    PT_AUTO(pt_shell_words) words = {0};
     if (command == NULL) return -1;
-    if (!pt_shell_split(command, true, &words) || words.count == 0) {
-        pt_shell_words_done(&words);
-        return -1;
-    }
+    if (!pt_shell_split(command, true, &words) || words.count == 0) return -1;
     PT_FREE char **argv = pt_alloc(words.count + 1, sizeof *argv);
     memcpy(argv, words.items, words.count * sizeof *argv);
     int fd = -1;
@@ -128,7 +125,6 @@ static int start_pager(pt_pager *pager)
     if (error != 0 && variable != NULL)
         pt_say("the pager of %s cannot be started: %s: %s", variable, words.items[0],
                strerror(error));
-    pt_shell_words_done(&words);
     return fd;
 }
 

@@ -129,7 +129,7 @@ static uint8_t kind_of_location(const pt_profile *p, uint32_t location, uint8_t 
  */
 static uint8_t *kinds_of_locations(const pt_profile *p, bool *ret_any)
 {
-    uint8_t *const of_mapping = pt_alloc((size_t)p->mapping->t.count + 1, 1);
+    PT_FREE uint8_t *const of_mapping = pt_alloc((size_t)p->mapping->t.count + 1, 1);
     uint8_t *const kind = pt_alloc((size_t)p->location->t.count + 1, 1);
     *ret_any = false;
     for (uint32_t m = 0; m < p->mapping->t.count; m++) {
@@ -140,7 +140,6 @@ static uint8_t *kinds_of_locations(const pt_profile *p, bool *ret_any)
         const uint32_t mapping = p->location->mapping[i];
         kind[i] = kind_of_location(p, i, mapping == PT_NONE ? OTHER : of_mapping[mapping]);
     }
-    free(of_mapping);
     return kind;
 }
 

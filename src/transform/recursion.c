@@ -39,7 +39,7 @@ static void number_functions(collapsing *c)
 {
     const pt_profile *const p = c->profile;
     const uint32_t count = p->location->t.count;
-    pt_index index;
+    PT_AUTO(pt_index) index;
     pt_index_init(&index);
     c->function = pt_alloc((size_t)count + 1, sizeof *c->function);
     for (uint32_t l = 0; l < count; l++) {
@@ -48,7 +48,6 @@ static void number_functions(collapsing *c)
         c->function[l] = known != PT_NONE ? known : l;
         if (known == PT_NONE) pt_index_add(&index, hash, l);
     }
-    pt_index_done(&index);
 }
 
 /* The number of kept frames, from the root on, that stay when the given location follows; it

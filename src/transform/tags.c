@@ -275,11 +275,10 @@ static bool add_frames(tagging *t, uint32_t set, const char *const *keys, size_t
 {
     bool matched = false;
     for (size_t i = count; i-- > 0;) {
-        pt_buf buf = PT_BUF_INIT;
+        PT_AUTO(pt_buf) buf = PT_BUF_INIT;
         matched |= put_values(t, set, keys[i], &buf);
         t->of_set = pt_grow(t->of_set, &t->of_set_cap, t->of_set_count + 1, sizeof *t->of_set);
         t->of_set[t->of_set_count++] = frame_of(t, pt_buf_text(&buf), keys[i]);
-        pt_buf_done(&buf);
     }
     return matched;
 }

@@ -175,7 +175,7 @@ void pt_calls_tree(const pt_calls *calls, const pt_calltree_request *request, pt
                    pt_calls_node **ret_node)
 {
     uint32_t count;
-    full_row *const row = all_rows(calls, &count);
+    PT_FREE full_row *const row = all_rows(calls, &count);
     weigh_row(calls, row, count);
     const size_t most = 2 * (size_t)count + 2;
     uint64_t min_weight = calls->has_cost ? request->min_weight : 0;
@@ -213,6 +213,5 @@ void pt_calls_tree(const pt_calls *calls, const pt_calltree_request *request, pt
         if (ret_tree->end[ret_tree->parent[at]] < ret_tree->end[at])
             ret_tree->end[ret_tree->parent[at]] = ret_tree->end[at];
     free(s.open.items);
-    free(row);
     *ret_node = s.node;
 }

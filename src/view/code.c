@@ -354,7 +354,7 @@ char *pt_code_instruction_text(const pt_code_image *image, uint64_t addr,
                                const pt_code_options *options)
 {
     enum { LONGEST = 16 }; /* bytes of an instruction */
-    pt_code_function f = {0};
+    PT_AUTO(pt_code_function) f = {0};
     disassembling d = {
         .function = &f, .image = image, .options = options, .start = addr, .end = addr + LONGEST};
     pt_error error = PT_ERROR_INIT;
@@ -363,6 +363,5 @@ char *pt_code_instruction_text(const pt_code_image *image, uint64_t addr,
         first = (char *)(uintptr_t)f.row[0].text;
         f.row[0].owns_text = false;
     }
-    pt_code_function_done(&f);
     return first;
 }

@@ -90,7 +90,7 @@ static const char **objects_of(const pt_profile *p)
 {
     const uint32_t count = p->mapping->t.count;
     const char **object = pt_alloc((size_t)count + 1, sizeof *object);
-    pt_index index;
+    PT_AUTO(pt_index) index;
     pt_index_init(&index);
     for (uint32_t m = 0; m < count; m++) {
         size_t bytes;
@@ -102,7 +102,6 @@ static const char **objects_of(const pt_profile *p)
         object[m] = known != PT_NONE ? object[known] : path;
         if (known == PT_NONE) pt_index_add(&index, hash, m);
     }
-    pt_index_done(&index);
     return object;
 }
 

@@ -167,7 +167,7 @@ static bool same_function(const pt_node_info *a, const pt_node_info *b)
 void pt_graph_find_functions(pt_graph_making *m)
 {
     pt_graph *g = m->graph;
-    pt_index index;
+    PT_AUTO(pt_index) index;
     pt_index_init(&index);
     for (uint32_t n = 0; n < g->node_count; n++) {
         const pt_node_info *info = g->node[n].info;
@@ -181,5 +181,4 @@ void pt_graph_find_functions(pt_graph_making *m)
         if (found == PT_NONE) pt_index_add(&index, hash, n);
         g->node[n].function = found == PT_NONE ? n : found;
     }
-    pt_index_done(&index);
 }

@@ -379,19 +379,18 @@ static pt_status count_names(counting *t, const pt_profile *profile, const pt_to
 pt_status pt_top_init(pt_top *ret_top, const pt_profile *profile, const pt_top_request *request,
                       pt_error *reterr)
 {
-    counting t = {0};
+    PT_AUTO(counting) t = {0};
     const pt_status status = count_names(&t, profile, request, reterr);
     if (status != PT_OK) return status;
     *ret_top = rows_of(&t);
     count_parts(&t, ret_top);
-    counting_done(&t);
     return PT_OK;
 }
 
 pt_status pt_top_leaders(pt_top *ret_by_self, pt_top *ret_by_total, const pt_profile *profile,
                          const pt_top_request *request, pt_error *reterr)
 {
-    counting t = {0};
+    PT_AUTO(counting) t = {0};
     const pt_status status = count_names(&t, profile, request, reterr);
     if (status != PT_OK) return status;
     t.sort = PT_SORT_SELF;
@@ -400,7 +399,6 @@ pt_status pt_top_leaders(pt_top *ret_by_self, pt_top *ret_by_total, const pt_pro
     *ret_by_total = rows_of(&t);
     count_parts(&t, ret_by_self);
     count_parts(&t, ret_by_total);
-    counting_done(&t);
     return PT_OK;
 }
 

@@ -569,7 +569,7 @@ static void count_processes(pt_why *why, const reader *r, const grouping *g, con
     const pt_profile *const p = r->profile;
     if (!knows_processes(r)) return;
     PT_FREE uint32_t *finding_of_stack = find_findings_of_stacks(why, r, g, order);
-    pt_index seen;
+    PT_AUTO(pt_index) seen;
     PT_VECTOR(process_sum) process = {0};
     pt_index_init(&seen);
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
@@ -594,7 +594,6 @@ static void count_processes(pt_why *why, const reader *r, const grouping *g, con
         if ((double)process.items[i].value >= PLACE_SHARE * (double)f->value) f->processes = 1;
     }
     free(process.items);
-    pt_index_done(&seen);
 }
 
 static int by_value(const void *a, const void *b, void *context)
@@ -743,7 +742,7 @@ static void note_busy_thread(pt_why *why, const pt_profile *p, uint32_t event)
         int64_t value;
     } *thread = NULL, *most = NULL;
     size_t count = 0, cap = 0;
-    pt_index index;
+    PT_AUTO(pt_index) index;
     int64_t all = 0;
     pt_index_init(&index);
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
@@ -768,7 +767,6 @@ static void note_busy_thread(pt_why *why, const pt_profile *p, uint32_t event)
     if (count >= BUSY_THREADS_MIN && pt_share(most->value, all) >= BUSY_SHARE)
         why->busy_thread_share = pt_share(most->value, all);
     free(thread);
-    pt_index_done(&index);
 }
 
 /* The number of samples of equal weight that carry as much information as the event's values; 0 =

@@ -17,13 +17,11 @@ static uint32_t find_event(const pt_profile *p, const char *name)
 static int no_such_event(const pt_cmd_context *context, const char *option, const char *name)
 {
     const pt_profile *const p = context->profile;
-    pt_buf list = PT_BUF_INIT;
+    PT_AUTO(pt_buf) list = PT_BUF_INIT;
     for (uint32_t e = 0; e < p->event->t.count; e++)
         pt_putf(&list, "%s%s", e > 0 ? ", " : "", pt_text(p, p->event->row[e].type));
-    const int status = pt_cmd_usage(context, "%s=%s: the profile has no such event; its events: %s",
-                                    option, name, pt_buf_text(&list));
-    pt_buf_done(&list);
-    return status;
+    return pt_cmd_usage(context, "%s=%s: the profile has no such event; its events: %s", option,
+                        name, pt_buf_text(&list));
 }
 
 static int choose_events(const pt_cmd_context *context, const char *names, uint32_t *ret_events,

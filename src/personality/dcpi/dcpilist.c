@@ -38,7 +38,7 @@ static const pt_option_table dcpilist_options = PT_OPTION_TABLE(dcpilist_rows);
 static void show_procedures(pt_cmd_context *context, const pt_flow_report *report, const void *own)
 {
     const dcpilist_settings *settings = own;
-    pt_cmd_code sources;
+    PT_AUTO(pt_cmd_code) sources;
     pt_cmd_code_init(&sources, context, NULL);
     pt_source_texts *texts = pt_cmd_texts(context, &sources.search, &settings->text);
     const pt_procedure_list list = {
@@ -54,7 +54,6 @@ static void show_procedures(pt_cmd_context *context, const pt_flow_report *repor
     else
         pt_procedure_list_text(context->out, &context->look, &list);
     pt_source_texts_free(texts);
-    pt_cmd_code_done(&sources);
 }
 
 static int dcpilist_run(pt_cmd_context *context, void *own)

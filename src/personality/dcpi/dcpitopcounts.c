@@ -32,7 +32,7 @@ static char **find_instructions(const pt_counts_table *t, const pt_code_options 
     PT_FREE bool *wanted = pt_alloc((size_t)c->profile->location->t.count + 1, sizeof *wanted);
     for (size_t i = 0; i < t->row_count; i++)
         wanted[c->address[t->rows[i]].location] = true;
-    pt_code code;
+    PT_AUTO(pt_code) code;
     pt_code_init(&code, c->profile, wanted, options);
     for (size_t i = 0; i < t->row_count; i++) {
         const uint32_t location = c->address[t->rows[i]].location;
@@ -40,14 +40,13 @@ static char **find_instructions(const pt_counts_table *t, const pt_code_options 
         if (image != PT_NONE)
             text[i] = pt_code_instruction_text(&code.image[image], code.addr[location], options);
     }
-    pt_code_done(&code);
     return text;
 }
 
 static void show_table(pt_cmd_context *context, const dcpitopcounts_settings *settings,
                        pt_counts_table *t)
 {
-    pt_cmd_code code;
+    PT_AUTO(pt_cmd_code) code;
     pt_cmd_code_init(&code, context, &settings->code);
     char **const text = find_instructions(t, &code.options);
     t->instruction = (const char *const *)text;
@@ -55,7 +54,6 @@ static void show_table(pt_cmd_context *context, const dcpitopcounts_settings *se
     for (size_t i = 0; i < t->row_count; i++)
         free(text[i]);
     free(text);
-    pt_cmd_code_done(&code);
 }
 
 static int dcpitopcounts_run(pt_cmd_context *context, void *own)

@@ -220,7 +220,7 @@ static uint64_t *label_blocks(const pt_flow *f)
     edges e = graph_of(f);
     const uint32_t n = (uint32_t)f->block_count, nodes = 2 * n + 1;
     incidence in = incidence_of(&e, nodes);
-    uint64_t *const label = pt_alloc(e.count + 1, sizeof *label);
+    PT_FREE uint64_t *const label = pt_alloc(e.count + 1, sizeof *label);
     PT_FREE uint64_t *sum = pt_alloc(nodes, sizeof *sum);
     PT_FREE uint32_t *parent_edge = pt_alloc(nodes, sizeof *parent_edge);
     PT_FREE uint32_t *order = pt_alloc(nodes, sizeof *order);
@@ -257,7 +257,6 @@ static uint64_t *label_blocks(const pt_flow *f)
     for (size_t i = 0; i < e.count; i++)
         if (e.items[i].to == e.items[i].from + 1 && e.items[i].from % 2 == 0)
             of_block[e.items[i].from / 2] = label[i];
-    free(label);
     free(in.first);
     free(in.list);
     free(e.items);

@@ -51,7 +51,7 @@ int pt_dcpi_flow(pt_cmd_context *context, const pt_dcpi_settings *dcpi,
     }
     PT_FREE bool *in_image = NULL;
     status = pt_dcpi_images(context, dcpi, &counts, &in_image);
-    pt_cmd_code code;
+    PT_AUTO(pt_cmd_code) code;
     pt_cmd_code_init(&code, context, code_settings);
     pt_procedures_request request = {
         .pattern = pattern,
@@ -76,7 +76,6 @@ int pt_dcpi_flow(pt_cmd_context *context, const pt_dcpi_settings *dcpi,
             pt_procedures_done(&procedures);
         }
     }
-    pt_cmd_code_done(&code);
     pt_counts_done(&counts);
     pt_regex_free(pattern);
     return status;

@@ -259,7 +259,7 @@ static void put_row(pt_json_w *w, const pt_counts_table *t, size_t i)
 
 void pt_counts_json(pt_out *out, const pt_counts_table *t)
 {
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_report_json_begin(&w, out, t->report);
     pt_json_key_text(&w, "profile", t->title);
     put_events(&w, t->counts);
@@ -270,5 +270,4 @@ void pt_counts_json(pt_out *out, const pt_counts_table *t)
     pt_json_array_end(&w);
     pt_json_key_uint(&w, "more", t->more);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }

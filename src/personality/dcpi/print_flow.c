@@ -222,7 +222,7 @@ static void json_block(pt_json_w *w, const pt_flow_report *r, const pt_procedure
 
 void pt_flow_calc_json(pt_out *out, const pt_flow_report *r)
 {
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_report_json_begin(&w, out, "dcpicalc");
     pt_json_key_text(&w, "profile", r->title);
     pt_json_key_array(&w, "procedures");
@@ -239,7 +239,6 @@ void pt_flow_calc_json(pt_out *out, const pt_flow_report *r)
     }
     pt_json_array_end(&w);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }
 
 /* ---- dcpiwhatcg ---- */
@@ -269,7 +268,7 @@ void pt_flow_whole_json(pt_out *out, const pt_flow_report *r)
     const summary s = summary_of_all(r, &unknown);
     const bool known = s.known > 0;
     const stall_shares x = known ? shares_of(r, &s) : (stall_shares){0};
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_report_json_begin(&w, out, "dcpiwhatcg");
     pt_json_key_text(&w, "profile", r->title);
     pt_json_key_uint(&w, "procedures", r->procedures->count);
@@ -293,7 +292,6 @@ void pt_flow_whole_json(pt_out *out, const pt_flow_report *r)
     }
     pt_json_array_end(&w);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }
 
 void pt_flow_whole_text(pt_out *out, const pt_look *look, const pt_flow_report *r)
@@ -418,7 +416,7 @@ void pt_flow_stalls_json(pt_out *out, const pt_flow_report *r)
     PT_FREE char *letters = pt_alloc((size_t)r->procedures->counts->event_count + 2, 1);
     PT_FREE stalled *found = find_stalls(r, &count, &all);
     const size_t shown = count < r->rows ? count : r->rows;
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_report_json_begin(&w, out, "dcpitopstalls");
     pt_json_key_text(&w, "profile", r->title);
     pt_json_key_double(&w, "total", (double)r->procedures->counts->event[r->column].total);
@@ -446,5 +444,4 @@ void pt_flow_stalls_json(pt_out *out, const pt_flow_report *r)
     pt_json_array_end(&w);
     pt_json_key_uint(&w, "more", count - shown);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }

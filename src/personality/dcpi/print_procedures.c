@@ -269,7 +269,7 @@ static void put_json(pt_json_w *w, const pt_procedures *all, const pt_procedure 
 void pt_procedure_list_json(pt_out *out, const pt_procedure_list *list)
 {
     const pt_procedures *const all = list->flow->procedures;
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_report_json_begin(&w, out, "dcpilist");
     pt_json_key_text(&w, "profile", list->flow->title);
     pt_json_key_array(&w, "events");
@@ -281,5 +281,4 @@ void pt_procedure_list_json(pt_out *out, const pt_procedure_list *list)
         put_json(&w, all, &all->items[i]);
     pt_json_array_end(&w);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }

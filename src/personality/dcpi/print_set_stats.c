@@ -52,7 +52,7 @@ void pt_set_stats_csv(pt_out *out, const pt_set_table *t)
 
 void pt_set_stats_json(pt_out *out, const pt_set_table *t)
 {
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_report_json_begin(&w, out, "dcpistats");
     pt_json_key_text(&w, "event", t->event);
     pt_json_key_array(&w, "sets");
@@ -86,5 +86,4 @@ void pt_set_stats_json(pt_out *out, const pt_set_table *t)
     pt_json_array_end(&w);
     pt_json_key_uint(&w, "more", t->more);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }

@@ -259,14 +259,13 @@ static pt_gprof_parsed take_option(pt_gprof_settings *s, int letter)
  * characters. */
 static int next_letter(int argc, char **argv, const char *letters, const struct option *names)
 {
-    char *said = NULL;
+    PT_FREE char *said = NULL;
     size_t size;
     FILE *const terminal = stderr, *const memory = open_memstream(&said, &size);
     if (memory != NULL) stderr = memory;
     const int letter = getopt_long(argc, argv, letters, names, NULL);
     stderr = terminal;
     if (memory != NULL && fclose(memory) == 0 && size > 0) pt_print_error("%s", said);
-    free(said);
     return letter;
 }
 

@@ -18,7 +18,7 @@
 /* The file as text that the caller may change; NULL after a message. */
 static char *read_text(const pt_gprof_settings *s, const char *path)
 {
-    pt_blob blob = PT_BLOB_INIT;
+    PT_AUTO(pt_blob) blob = PT_BLOB_INIT;
     pt_error error = PT_ERROR_INIT;
     if (pt_file_read(path, 0, TEXT_MAX, &blob, &error) != PT_OK) {
         if (error.status == PT_ERR_LIMIT)
@@ -33,7 +33,6 @@ static char *read_text(const pt_gprof_settings *s, const char *path)
         free(text);
         text = NULL;
     }
-    pt_blob_done(&blob);
     return text;
 }
 
@@ -169,7 +168,7 @@ void pt_gprof_annotate(pt_gprof_settings *s, const pt_gprof *g, pt_out *out)
     pt_gprof_source *const sources = pt_gprof_sources(g, &count);
     for (size_t i = 0; i < count; i++) {
         const char *const name = g->file.items[sources[i].file];
-        pt_blob text = PT_BLOB_INIT;
+        PT_AUTO(pt_blob) text = PT_BLOB_INIT;
         if (!s->look.all && sources[i].calls == 0) continue;
         if (!find_source(s, name, &text)) continue;
         if (s->separate_files) {
@@ -182,7 +181,6 @@ void pt_gprof_annotate(pt_gprof_settings *s, const pt_gprof *g, pt_out *out)
             pt_gprof_source_text(out, g, &sources[i], &how, (const char *)text.data, text.size);
         }
         if (!pt_blob_intact(&text)) pt_gprof_say(s, "%s: " PT_FILE_SHRANK, name);
-        pt_blob_done(&text);
     }
     pt_gprof_sources_free(sources);
 }
@@ -193,8 +191,8 @@ bool pt_gprof_write_sum(const pt_gprof_settings *s, const pt_profile *const *pro
 {
     static const char path[] = "gmon.sum";
     const bool bsd = s->from != NULL && strcmp(s->from->name, "gmon-bsd") == 0;
-    pt_buf sum = PT_BUF_INIT;
-    pt_diag diag;
+    PT_AUTO(pt_buf) sum = PT_BUF_INIT;
+    PT_AUTO(pt_diag) diag;
     pt_error error = PT_ERROR_INIT;
     pt_diag_init(&diag);
     bool ok = pt_gmon_sum(profiles, s->profile_count, bsd, &sum, &diag, &error) == PT_OK;
@@ -202,7 +200,5 @@ bool pt_gprof_write_sum(const pt_gprof_settings *s, const pt_profile *const *pro
         pt_gprof_say(s, "%llu %s", (unsigned long long)diag.facts[i].count, diag.facts[i].text);
     if (ok) ok = pt_file_replace(path, sum.data, sum.size, &error) == PT_OK;
     if (!ok) pt_gprof_say(s, "%s: %s", path, error.message);
-    pt_buf_done(&sum);
-    pt_diag_done(&diag);
     return ok;
 }

@@ -93,7 +93,7 @@ static void put_cycles(pt_json_w *w, const pt_gprof_look *look, pt_gprof *g)
 
 void pt_gprof_json(pt_out *out, const pt_gprof_look *look, pt_gprof *g)
 {
-    pt_json_w w;
+    PT_AUTO(pt_json_w) w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_json_object(&w);
     pt_json_key_uint(&w, "schema", SCHEMA);
@@ -119,5 +119,4 @@ void pt_gprof_json(pt_out *out, const pt_gprof_look *look, pt_gprof *g)
     pt_json_array_end(&w);
     put_cycles(&w, look, g);
     pt_json_object_end(&w);
-    pt_json_w_done(&w);
 }

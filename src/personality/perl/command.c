@@ -258,7 +258,7 @@ static const struct {
 
 static int deliver_picture(pt_perl_session *s, const pt_buf *dot)
 {
-    pt_buf picture = PT_BUF_INIT;
+    PT_AUTO(pt_buf) picture = PT_BUF_INIT;
     pt_error error = PT_ERROR_INIT;
     const char *viewer = pictures[s->mode].viewer;
     PT_FREE char *gv = pt_strf("gv --scale=%lld --noantialias", (long long)s->settings->scale);
@@ -268,7 +268,6 @@ static int deliver_picture(pt_perl_session *s, const pt_buf *dot)
     if (status == PT_OK && viewer == NULL) pt_out_put(s->out, picture.data, picture.size);
     if (status == PT_OK && viewer != NULL)
         status = pt_view(viewer, &picture, pictures[s->mode].type, false, &error);
-    pt_buf_done(&picture);
     return status == PT_OK ? PT_EXIT_OK : pt_fail(&error);
 }
 
@@ -276,7 +275,7 @@ static int print_graph(pt_perl_session *s, double total)
 {
     pt_perl_reduced reduced;
     pt_perl_reduce(s, &s->profile, &reduced);
-    pt_buf dot = PT_BUF_INIT;
+    PT_AUTO(pt_buf) dot = PT_BUF_INIT;
     pt_out out;
     pt_out_to_buf(&out, &dot);
     const bool drawn = pt_perl_print_dot(s, &out, &s->profile, &reduced, total);
@@ -287,7 +286,6 @@ static int print_graph(pt_perl_session *s, double total)
         pt_out_put(s->out, dot.data, dot.size);
     else if (drawn)
         status = deliver_picture(s, &dot);
-    pt_buf_done(&dot);
     return status;
 }
 

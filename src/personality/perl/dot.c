@@ -46,10 +46,9 @@ static uint32_t *choose_nodes(const pt_perl_session *s, const pt_perl_reduced *r
 
 static void put_quoted(pt_out *out, const char *text)
 {
-    pt_buf quoted = PT_BUF_INIT;
+    PT_AUTO(pt_buf) quoted = PT_BUF_INIT;
     pt_put_dot_text(&quoted, text);
     pt_out_put(out, quoted.data, quoted.size);
-    pt_buf_done(&quoted);
 }
 
 /* Spaces and "::" break lines. */

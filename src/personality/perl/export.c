@@ -33,7 +33,7 @@ static void put_folded_names(const pt_perl_session *s, uint32_t address, pt_buf 
 void pt_perl_print_collapsed(pt_perl_session *session, const pt_perl_profile *profile)
 {
     const size_t count = session->addresses.count;
-    pt_buf text = PT_BUF_INIT; /* the names of all addresses, one behind the other */
+    PT_AUTO(pt_buf) text = PT_BUF_INIT; /* the names of all addresses, one behind the other */
     PT_FREE size_t *first = pt_alloc(count + 1, sizeof *first);
     for (uint32_t i = 0; i < count; i++) {
         first[i] = text.size;
@@ -50,7 +50,6 @@ void pt_perl_print_collapsed(pt_perl_session *session, const pt_perl_profile *pr
         }
         pt_outf(session->out, " %.0f\n", trunc(profile->value[i]));
     }
-    pt_buf_done(&text);
 }
 
 /* ---- A profile with its symbols ---- */
@@ -85,7 +84,7 @@ void pt_perl_print_raw(pt_perl_session *session, const pt_perl_profile *profile)
     pt_outf(session->out, "--- symbol\nbinary=%s\n", session->program);
     put_symbols(session);
     pt_out_text(session->out, "---\n--- profile\n");
-    pt_buf bytes = PT_BUF_INIT;
+    PT_AUTO(pt_buf) bytes = PT_BUF_INIT;
     static const uint64_t header[] = {0, 3, 0, 1, 0};
     for (size_t i = 0; i < sizeof header / sizeof header[0]; i++)
         pt_put_le(&bytes, header[i], 8);
@@ -99,7 +98,6 @@ void pt_perl_print_raw(pt_perl_session *session, const pt_perl_profile *profile)
             pt_put_le(&bytes, pt_perl_pc(session, frames[k]), 8);
     }
     pt_out_put(session->out, bytes.data, bytes.size);
-    pt_buf_done(&bytes);
 }
 
 /* ---- Callgrind ---- */

@@ -52,7 +52,7 @@ static char *find_library(const char *path, const char *prefixes)
 
 bool pt_perl_find_text(const char *path, pt_perl_text_section *ret_text)
 {
-    pt_blob blob = PT_BLOB_INIT;
+    PT_AUTO(pt_blob) blob = PT_BLOB_INIT;
     pt_elf elf;
     pt_elf_section text;
     const bool found =
@@ -62,7 +62,6 @@ bool pt_perl_find_text(const char *path, pt_perl_text_section *ret_text)
     if (found)
         *ret_text = (pt_perl_text_section){
             .address = text.addr, .offset = text.off, .bytes = text.size_bytes};
-    pt_blob_done(&blob);
     return found;
 }
 

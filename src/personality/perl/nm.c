@@ -104,7 +104,7 @@ static void drop_holes(pt_perl_nm *nm)
 static void cut_symbols(pt_perl_nm *nm, const pt_perl_session *s, const symbol_list *list,
                         const pt_elf_versions *versions, const pt_regex *pattern)
 {
-    pt_index bare;
+    PT_AUTO(pt_index) bare;
     pt_index_init(&bare);
     for (size_t i = 0; i < list->count;) {
         size_t chosen = i, next = i + 1;
@@ -123,14 +123,13 @@ static void cut_symbols(pt_perl_nm *nm, const pt_perl_session *s, const symbol_l
         i = next;
     }
     drop_holes(nm);
-    pt_index_done(&bare);
 }
 
 void pt_perl_nm_init(pt_perl_nm *nm, const pt_perl_session *session, const char *path,
                      const pt_regex *pattern)
 {
     *nm = (pt_perl_nm){0};
-    pt_blob blob = PT_BLOB_INIT;
+    PT_AUTO(pt_blob) blob = PT_BLOB_INIT;
     pt_elf elf;
     if (pt_file_read(path, PT_FILE_REGULAR, UINT64_MAX, &blob, NULL) == PT_OK &&
         pt_elf_open(blob.data, blob.size, &elf) == PT_ELF_OK) {
@@ -145,7 +144,6 @@ void pt_perl_nm_init(pt_perl_nm *nm, const pt_perl_session *session, const char 
         }
         if (!pt_blob_intact(&blob)) pt_perl_say("%s: " PT_FILE_SHRANK "\n", path);
     }
-    pt_blob_done(&blob);
 }
 
 void pt_perl_nm_done(pt_perl_nm *nm)

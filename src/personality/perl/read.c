@@ -55,7 +55,7 @@ static const char *header_line(pt_reader *r, size_t *ret_length, bool quiet)
 
 bool pt_perl_is_symbolized(const char *path)
 {
-    pt_blob blob = PT_BLOB_INIT;
+    PT_AUTO(pt_blob) blob = PT_BLOB_INIT;
     if (pt_path_look(path) != PT_PATH_OTHER || access(path, R_OK) != 0 ||
         pt_file_read(path, PT_FILE_EMPTY_OK, UINT64_MAX, &blob, NULL) != PT_OK)
         return false;
@@ -63,9 +63,7 @@ bool pt_perl_is_symbolized(const char *path)
     size_t length;
     pt_reader_init(&r, blob.data, blob.size, NULL);
     const char *line = header_line(&r, &length, true);
-    const bool is = line != NULL && is_marker(line, length, "symbol");
-    pt_blob_done(&blob);
-    return is;
+    return line != NULL && is_marker(line, length, "symbol");
 }
 
 /* ---- Symbols in the file ---- */
@@ -358,13 +356,11 @@ static bool read_known_format(pt_perl_session *s, pt_reader *r, const char *path
 
 bool pt_perl_read(pt_perl_session *session, const char *path, bool first, pt_perl_profile *profile)
 {
-    pt_blob blob = PT_BLOB_INIT;
+    PT_AUTO(pt_blob) blob = PT_BLOB_INIT;
     pt_error error = PT_ERROR_INIT;
     if (pt_file_read(path, 0, UINT64_MAX, &blob, &error) != PT_OK) return say_failure(&error);
-    if (pt_compression_of(blob.data, blob.size) != PT_PLAIN) {
-        pt_blob_done(&blob);
+    if (pt_compression_of(blob.data, blob.size) != PT_PLAIN)
         return read_model(session, path, first, profile);
-    }
     pt_reader r;
     pt_reader_init(&r, blob.data, blob.size, NULL);
     bool unknown = false;
@@ -373,6 +369,5 @@ bool pt_perl_read(pt_perl_session *session, const char *path, bool first, pt_per
         pt_say("%s: " PT_FILE_SHRANK, path);
         ok = unknown = false;
     }
-    pt_blob_done(&blob);
     return unknown ? read_model(session, path, first, profile) : ok;
 }

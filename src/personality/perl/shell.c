@@ -103,7 +103,7 @@ static void show_picture(shell *s, const pt_perl_profile *profile, const char *w
     while (strcmp(ways[way].word, word) != 0)
         way++;
     pt_perl_reduced reduced;
-    pt_buf dot = PT_BUF_INIT, picture = PT_BUF_INIT;
+    PT_AUTO(pt_buf) dot = PT_BUF_INIT, picture = PT_BUF_INIT;
     pt_error error = PT_ERROR_INIT;
     pt_out out;
     pt_perl_reduce(s->session, profile, &reduced);
@@ -114,15 +114,13 @@ static void show_picture(shell *s, const pt_perl_profile *profile, const char *w
                               NULL, &error) != PT_OK ||
                   pt_view(ways[way].viewer, &picture, ways[way].type, true, &error) != PT_OK))
         pt_fail(&error);
-    pt_buf_done(&dot);
-    pt_buf_done(&picture);
     pt_perl_reduced_done(&reduced);
 }
 
 static void write_callgrind(shell *s, const char *file)
 {
     pt_perl_session *session = s->session;
-    pt_buf report = PT_BUF_INIT;
+    PT_AUTO(pt_buf) report = PT_BUF_INIT;
     pt_error error = PT_ERROR_INIT;
     pt_out out, *before = session->out;
     pt_out_to_buf(&out, &report);
@@ -138,7 +136,6 @@ static void write_callgrind(shell *s, const char *file)
         status = pt_file_replace(file, report.data, report.size, &error);
     }
     if (status != PT_OK) pt_fail(&error);
-    pt_buf_done(&report);
 }
 
 /* Whether the word is the name, with or without digits behind it, which *ret_digits then points to.

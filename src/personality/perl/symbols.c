@@ -260,11 +260,11 @@ static bool find_address(const char *line, uint64_t *ret)
 
 int pt_perl_symbols_print(pt_perl_session *session)
 {
-    pt_blob input = PT_BLOB_INIT;
+    PT_AUTO(pt_blob) input = PT_BLOB_INIT;
     pt_error error = PT_ERROR_INIT;
     if (pt_file_read_fd(0, "standard input", PT_FILE_EMPTY_OK, UINT64_MAX, &input, &error) != PT_OK)
         return pt_fail(&error);
-    pt_buf maps = PT_BUF_INIT;
+    PT_AUTO(pt_buf) maps = PT_BUF_INIT;
     uint32_t *asked = NULL;
     size_t count = 0, cap = 0, length;
     pt_reader r;
@@ -289,7 +289,5 @@ int pt_perl_symbols_print(pt_perl_session *session)
                 names > 0 ? pt_perl_text_of(session, name->short_name) : "??");
     }
     free(asked);
-    pt_buf_done(&maps);
-    pt_blob_done(&input);
     return PT_EXIT_OK;
 }

@@ -299,7 +299,7 @@ static pt_status write_report(const pt_pprof_session *session, pt_pprof_config *
                               const pt_pprof_command *command, const char *pattern,
                               pt_error *reterr)
 {
-    pt_buf bytes = PT_BUF_INIT;
+    PT_AUTO(pt_buf) bytes = PT_BUF_INIT;
     pt_out out;
     config->one_line = pt_pprof_shows(command, config);
     if (is_long(command) && (config->output == NULL || config->output[0] == '\0')) {
@@ -312,7 +312,6 @@ static pt_status write_report(const pt_pprof_session *session, pt_pprof_config *
     pt_status status = pt_pprof_run(session, config, command, pattern, &out, reterr);
     pt_out_done(&out, NULL);
     if (status == PT_OK) status = pt_pprof_deliver(command, config, false, &bytes, reterr);
-    pt_buf_done(&bytes);
     return status;
 }
 

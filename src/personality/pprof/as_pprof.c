@@ -101,7 +101,7 @@ static bool has_lines(const pt_profile *p, uint32_t location)
 /* For each location: the first location without names at the same call address, or itself. */
 static bool find_equals(const pt_profile *p, uint32_t *ret_first)
 {
-    pt_index index;
+    PT_AUTO(pt_index) index;
     pt_index_init(&index);
     bool any = false;
     for (uint32_t l = 0; l < p->location->t.count; l++) {
@@ -118,7 +118,6 @@ static bool find_equals(const pt_profile *p, uint32_t *ret_first)
             any = true;
         }
     }
-    pt_index_done(&index);
     return any;
 }
 

@@ -56,13 +56,12 @@ typedef struct {
 
 static pt_status check_group(const choice *choices, size_t count, pt_error *reterr)
 {
-    pt_buf set = PT_BUF_INIT;
+    PT_AUTO(pt_buf) set = PT_BUF_INIT;
     size_t chosen = 0;
     for (size_t i = 0; i < count; i++)
         if (choices[i].set) pt_putf(&set, "%s%s", chosen++ > 0 ? " " : "", choices[i].name);
     if (chosen > 1)
         pt_error_set(reterr, PT_ERR_USAGE, "conflicting options set: [%s]", pt_buf_text(&set));
-    pt_buf_done(&set);
     return chosen > 1 ? PT_ERR_USAGE : PT_OK;
 }
 

@@ -214,7 +214,7 @@ static pt_status search_mapping(search *s, const pt_mapping *map, pt_error *rete
         0}; /* images are only looked for at their own paths */
     const pt_source_search where = {.options = &nowhere, .diag = s->request->diag};
     const char *path = pt_text(s->profile, map->file);
-    pt_image_file file = PT_IMAGE_FILE_INIT;
+    PT_AUTO(pt_image_file) file = PT_IMAGE_FILE_INIT;
     pt_elf elf;
     pt_error error = PT_ERROR_INIT;
     if (pt_source_find_image(&where, path, pt_text(s->profile, map->build_id), &file, &error) !=
@@ -225,7 +225,6 @@ static pt_status search_mapping(search *s, const pt_mapping *map, pt_error *rete
     pt_status status = PT_OK;
     if (pt_elf_open(file.blob.data, file.blob.size, &elf) == PT_ELF_OK)
         status = search_image(s, map, &elf, file.path, reterr);
-    pt_image_file_done(&file);
     return status;
 }
 

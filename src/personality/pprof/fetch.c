@@ -111,7 +111,7 @@ static pt_status load_all(fetching *f, const char *const *names, size_t count, c
                                      .source = &f->lookup.source,
                                      .prepare = tell_binary,
                                      .prepare_context = (void *)f->source};
-    pt_loaded loaded = {0};
+    PT_AUTO(pt_loaded) loaded = {0};
     pt_error error = PT_ERROR_INIT;
     pt_status status = pt_load(names, count, &options, &loaded, &error);
     say_errors(&loaded);
@@ -134,7 +134,6 @@ static pt_status load_all(fetching *f, const char *const *names, size_t count, c
                      error.message, strcmp(kind, "base") == 0 ? "," : "");
     }
     const bool well = status == PT_OK && loaded.profile != NULL;
-    pt_loaded_done(&loaded);
     return well ? PT_OK : PT_ERR_NOTFOUND;
 }
 

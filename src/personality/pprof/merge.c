@@ -33,13 +33,12 @@ static void *begin_merge(pt_diag *diag)
 
 static void end_merge(void *merging)
 {
-    grouping *g = merging;
+    PT_FREE grouping *g = merging;
     pt_profile_unref(g->first);
     pt_merge_free(g->merge);
     for (size_t i = 0; i < g->group.count; i++)
         pt_profile_unref(g->group.items[i]);
     free(g->group.items);
-    free(g);
 }
 
 /* ---- Grouping ---- */

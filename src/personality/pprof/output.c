@@ -90,14 +90,12 @@ pt_status pt_pprof_deliver(const pt_pprof_command *command, const pt_pprof_confi
                            bool interactive, const pt_buf *report, pt_error *reterr)
 {
     const char *path = config->output != NULL ? config->output : "";
-    pt_buf picture = PT_BUF_INIT;
+    PT_AUTO(pt_buf) picture = PT_BUF_INIT;
     if (command->graphviz != NULL) {
         const pt_status status = pt_graphviz(report, command->graphviz, PT_ENGINE_AUTO,
                                              getenv("PATH"), NULL, &picture, NULL, reterr);
         if (status != PT_OK) return status;
         report = &picture;
     }
-    const pt_status status = put_report(command, path, interactive, report, reterr);
-    pt_buf_done(&picture);
-    return status;
+    return put_report(command, path, interactive, report, reterr);
 }

@@ -75,7 +75,7 @@ static void put_duration(pt_buf *buf, int64_t ns)
 /* Puts the first four characters of a duration, as pprof's format has it. */
 static void put_short_duration(pt_out *out, int64_t ns)
 {
-    pt_buf buf = PT_BUF_INIT;
+    PT_AUTO(pt_buf) buf = PT_BUF_INIT;
     put_duration(&buf, ns);
     const char *text = pt_buf_text(&buf), *end = text;
     for (int i = 0; i < 4 && *end != '\0'; i++) {
@@ -84,7 +84,6 @@ static void put_short_duration(pt_out *out, int64_t ns)
             end++;
     }
     pt_outf(out, "Duration: %.*s\n", (int)(end - text), text);
-    pt_buf_done(&buf);
 }
 
 static void put_header(pt_out *out, const pt_profile *p)
@@ -233,10 +232,9 @@ static void put_mapping(pt_out *out, const pt_profile *p, uint32_t mapping)
 void pt_pprof_raw(pt_out *out, const pt_profile *profile)
 {
     put_header(out, profile);
-    pt_buf line = PT_BUF_INIT;
+    PT_AUTO(pt_buf) line = PT_BUF_INIT;
     for (uint32_t i = 0; i < profile->sample->t.count; i++)
         put_sample(out, &line, profile, i);
-    pt_buf_done(&line);
     pt_out_text(out, "Locations\n");
     for (uint32_t i = 0; i < profile->location->t.count; i++)
         put_location(out, profile, i);

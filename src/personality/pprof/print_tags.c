@@ -137,7 +137,7 @@ static size_t widest_value(const tallying *t, const row *first, size_t count)
 
 static void put_key(pt_out *out, const tallying *t, const row *first, size_t count)
 {
-    pt_buf line = PT_BUF_INIT;
+    PT_AUTO(pt_buf) line = PT_BUF_INIT;
     pt_putf(&line, " %s: Total ", first->key);
     put_figure(&line, t, first->key_sum);
     pt_put_text(&line, " of ");
@@ -154,7 +154,6 @@ static void put_key(pt_out *out, const tallying *t, const row *first, size_t cou
     }
     pt_put_u8(&line, '\n');
     pt_out_put(out, line.data, line.size);
-    pt_buf_done(&line);
 }
 
 void pt_pprof_tags(pt_out *out, const pt_graph_report *report, const pt_pprof_label_units *units)

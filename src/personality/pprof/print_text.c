@@ -62,10 +62,9 @@ static void writing_done(writing *w)
 
 static void put_labels(pt_out *out, const pt_graph_report *report, const pt_graph *graph)
 {
-    pt_legend labels = pt_graph_legend(report, graph, false);
+    PT_AUTO(pt_legend) labels = pt_graph_legend(report, graph, false);
     for (size_t i = 0; i < labels.count; i++)
         pt_outf(out, "%s\n", labels.line[i]);
-    pt_legend_done(&labels);
 }
 
 /* flat, its share, the running sum's share, cum, its share; each with a space after it. */
@@ -86,7 +85,7 @@ void pt_pprof_text(pt_out *out, const pt_graph_report *report, const pt_graph *g
 {
     put_labels(out, report, graph);
     pt_out_text(out, "      flat  flat%   sum%        cum   cum%\n");
-    writing w = {.out = out, .report = report};
+    PT_AUTO(writing) w = {.out = out, .report = report};
     int64_t flat_sum = 0;
     for (uint32_t i = 0; i < graph->listed_count; i++) {
         const pt_graph_node *node = &graph->node[graph->listed[i]];
@@ -97,7 +96,6 @@ void pt_pprof_text(pt_out *out, const pt_graph_report *report, const pt_graph *g
                                : " (inline)");
         end_line(&w);
     }
-    writing_done(&w);
 }
 
 /* ---- Callers and callees ---- */

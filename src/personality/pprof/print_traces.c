@@ -81,14 +81,14 @@ static void put_labels(pt_out *out, const pt_profile *p, const pt_pprof_label_un
                        uint32_t set)
 {
     if (set == 0) return;
-    pt_pprof_groups texts = pt_pprof_group_labels(p, set, PT_LABEL_STRING, put_texts, NULL);
-    pt_pprof_groups numbers = pt_pprof_group_labels(p, set, PT_LABEL_NUMBER, put_numbers, units);
+    PT_AUTO(pt_pprof_groups)
+    texts = pt_pprof_group_labels(p, set, PT_LABEL_STRING, put_texts, NULL);
+    PT_AUTO(pt_pprof_groups)
+    numbers = pt_pprof_group_labels(p, set, PT_LABEL_NUMBER, put_numbers, units);
     for (size_t i = 0; i < texts.count; i++)
         pt_out_text(out, texts.text[i]);
     for (size_t i = 0; i < numbers.count; i++)
         pt_out_text(out, numbers.text[i]);
-    pt_pprof_groups_done(&texts);
-    pt_pprof_groups_done(&numbers);
 }
 
 /* ---- Stacks ---- */
@@ -151,22 +151,19 @@ static void put_sample(tracing *t, uint32_t sample)
     put_labels(t->out, t->report->profile, t->units, samples->labels[sample]);
     const int64_t sum = samples->value[t->report->event][sample];
     const int64_t value = t->report->mean ? pt_graph_mean(sum, samples->value[0][sample]) : sum;
-    pt_buf figure = PT_BUF_INIT, padded = PT_BUF_INIT;
+    PT_AUTO(pt_buf) figure = PT_BUF_INIT, padded = PT_BUF_INIT;
     pt_graph_put_value(&figure, t->report, value);
     pt_pprof_put_right(&padded, pt_buf_text(&figure), 10);
     put_stack(t, samples->stack[sample], pt_buf_text(&padded));
-    pt_buf_done(&figure);
-    pt_buf_done(&padded);
 }
 
 void pt_pprof_traces(pt_out *out, const pt_graph_report *report, const pt_fold *places,
                      const pt_pprof_label_units *units)
 {
-    pt_legend labels = pt_profile_legend(report);
+    PT_AUTO(pt_legend) labels = pt_profile_legend(report);
     for (size_t i = 0; i < labels.count; i++)
         pt_outf(out, "%s%s", labels.line[i], i + 1 < labels.count ? "\n" : "");
     pt_out_char(out, '\n');
-    pt_legend_done(&labels);
     tracing t = {.out = out, .report = report, .places = places, .units = units};
     t.text = pt_alloc(places->count, sizeof *t.text);
     for (uint32_t i = 0; i < report->profile->sample->t.count; i++)

@@ -523,10 +523,9 @@ char *pt_pprof_legend(const pt_pprof_session *session, const pt_pprof_config *co
         .unit = config->unit != NULL ? config->unit : "",
         .ratio = config->divide_by != 0 ? 1 / config->divide_by : 0,
     };
-    pt_legend labels = pt_profile_legend(&report);
+    PT_AUTO(pt_legend) labels = pt_profile_legend(&report);
     pt_buf text = PT_BUF_INIT;
     for (size_t i = 0; i < labels.count; i++)
         pt_putf(&text, "%s\n", labels.line[i]);
-    pt_legend_done(&labels);
     return pt_buf_take(&text, NULL);
 }

@@ -186,7 +186,7 @@ static pt_status read_request(const shell *s, const pt_shell_words *w, request *
 
 static void run_request(const shell *s, request *r)
 {
-    pt_buf report = PT_BUF_INIT;
+    PT_AUTO(pt_buf) report = PT_BUF_INIT;
     pt_out out;
     pt_error error = PT_ERROR_INIT;
     pt_out_to_buf(&out, &report);
@@ -198,7 +198,6 @@ static void run_request(const shell *s, request *r)
     else if (status == PT_OK)
         status = pt_pprof_deliver(r->command, &r->config, true, &report, &error);
     if (status != PT_OK) say_text(error.message);
-    pt_buf_done(&report);
 }
 
 /* ---- Help ---- */

@@ -55,7 +55,7 @@ static pt_status put_page(const pt_pprof_session *session, const pt_pprof_config
     const char *path = config->source_path;
     pt_source_texts *texts = pt_source_texts_new(path != NULL && path[0] != '\0' ? path : here,
                                                  config->trim_path, NULL, NULL);
-    pt_diag diag;
+    PT_AUTO(pt_diag) diag;
     pt_diag_init(&diag);
     const pt_code_options code = {
         .images = &lookup.source,
@@ -84,7 +84,6 @@ static pt_status put_page(const pt_pprof_session *session, const pt_pprof_config
         pt_listing_done(&list);
     }
     say_facts(&diag);
-    pt_diag_done(&diag);
     pt_source_texts_free(texts);
     return status;
 }
