@@ -216,6 +216,12 @@ char *pt_strf(const char *format, ...)
     return text;
 }
 
+void pt_free_all(void *const *pointers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(pointers[i]);
+}
+
 void pt_freep(const void *pointer_to_pointer)
 {
     free(*(void **)pointer_to_pointer);

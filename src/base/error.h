@@ -99,6 +99,11 @@ char *pt_strdup(const char *text);
 char *pt_strndup(const char *text, size_t length);
 char *pt_strf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* PT_FREE_ALL(table->names, table->rows) frees each of the pointers, which may be NULL. */
+void pt_free_all(void *const *pointers, size_t count);
+#define PT_FREE_ALL(...)                                                                           \
+    pt_free_all((void *const[]){__VA_ARGS__}, sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
+
 /* Cleanup attributes: the variable is freed or closed when it leaves its scope. "unused" permits a
  * variable that is only cleaned up. PT_AUTO(pt_x) is the type pt_x with pt_x_done as its cleanup:
  * `PT_AUTO(pt_buf) line = PT_BUF_INIT;`. The variable must be initialised before the first return.

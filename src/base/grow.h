@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 
@@ -36,3 +37,22 @@ static inline void *pt_grow(void *column, size_t *cap, size_t need, size_t item_
 /* PT_SORT(v, compare): sorts the items by a comparison for qsort. */
 #define PT_SORT(vec, compare)                                                                      \
     ((vec).count > 1 ? qsort((vec).items, (vec).count, sizeof *(vec).items, (compare)) : (void)0)
+
+/* PT_ORDER(name, type, order): makes `name`, a static comparison of two items of the type for qsort
+ * and bsearch. The order is a chain of keys, of which the first that differs decides; a key is a
+ * field that ascends (PT_UP), a field that descends (PT_DOWN), a text that ascends (PT_TEXT_UP), or
+ * any expression of the items a and b that is negative if a comes first:
+ *
+ *     PT_ORDER(by_cost, task, PT_DOWN(cost) ?: PT_TEXT_UP(name) ?: compare_owners(a, b));
+ */
+#define PT_ORDER(name, type, order)                                                                \
+    static int name(const void *left, const void *right)                                           \
+    {                                                                                              \
+        const type *const a = left, *const b = right;                                              \
+        return order;                                                                              \
+    }                                                                                              \
+    _Static_assert(sizeof(type) > 0, "the items have a size")
+#define PT_COMPARE(x, y)  (((x) > (y)) - ((x) < (y)))
+#define PT_UP(field)      PT_COMPARE(a->field, b->field)
+#define PT_DOWN(field)    PT_COMPARE(b->field, a->field)
+#define PT_TEXT_UP(field) strcmp(a->field, b->field)

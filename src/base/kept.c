@@ -120,13 +120,7 @@ bool pt_kept_has(const pt_kept_folder *folder, const char *key)
     return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && is_ours(&st);
 }
 
-static int by_use(const void *x, const void *y)
-{
-    const kept_file *a = x, *b = y;
-    if (a->used.tv_sec != b->used.tv_sec) return a->used.tv_sec < b->used.tv_sec ? -1 : 1;
-    if (a->used.tv_nsec != b->used.tv_nsec) return a->used.tv_nsec < b->used.tv_nsec ? -1 : 1;
-    return strcmp(a->path, b->path);
-}
+PT_ORDER(by_use, kept_file, PT_UP(used.tv_sec) ?: PT_UP(used.tv_nsec) ?: PT_TEXT_UP(path));
 
 static void trim_folder(const pt_kept_folder *folder)
 {

@@ -4,8 +4,8 @@
  *
  *     typedef struct { int64_t rows; const char *focus; bool color; } top_settings;
  *     static const pt_option top_rows[] = {
- *         {.name = "rows", .letter = 'n', .type = PT_OPT_INT, .offset = offsetof(top_settings,
- * rows), .initial = "20", .metavar = "N", .help = "show this many rows; 0 shows all"},
+ *         PT_ROW("rows", INT, top_settings, rows, .letter = 'n', .initial = "20", .metavar = "N",
+ *                .help = "show this many rows; 0 shows all"),
  *         ...
  *     };
  *     static const pt_option_table top_table = PT_OPTION_TABLE(top_rows);
@@ -75,6 +75,26 @@ typedef struct pt_option_list {
     const char **items;
     size_t count;
 } pt_option_list;
+
+/* A row: PT_ROW(NAME, TYPE, STRUCT, FIELD, ...). TYPE is a pt_option_type without PT_OPT_; a field
+ * of a type that it cannot fill does not compile. The rest sets other members of pt_option. */
+#define PT_ROW(spelling, kind, settings, field, ...)                                               \
+    {                                                                                              \
+        .name = (spelling), .type = PT_OPT_##kind,                                                 \
+        .offset = offsetof(settings, field) *                                                      \
+                  _Generic(((settings *)NULL)->field, PT_OPTION_FIELD_##kind : 1),                 \
+        __VA_ARGS__                                                                                \
+    }
+#define PT_OPTION_FIELD_FLAG     bool
+#define PT_OPTION_FIELD_SET      int : 1, unsigned
+#define PT_OPTION_FIELD_CHOICE   int : 1, unsigned
+#define PT_OPTION_FIELD_INT      int64_t
+#define PT_OPTION_FIELD_SIZE     uint64_t
+#define PT_OPTION_FIELD_DOUBLE   double
+#define PT_OPTION_FIELD_STRING   const char *
+#define PT_OPTION_FIELD_LIST     pt_option_list
+#define PT_OPTION_FIELD_DURATION int64_t
+#define PT_OPTION_FIELD_PERCENT  double
 
 typedef enum {
     PT_SYNTAX_OWN,    /* --x=v --x v -xv -x v, -ab for flags, --no-x, -- ends; exact names */

@@ -106,8 +106,7 @@ void pt_pool_free(pt_pool *pool)
     pthread_cond_destroy(&pool->posted);
     pthread_mutex_destroy(&pool->lock);
     pthread_mutex_destroy(&pool->in_use);
-    free(pool->threads);
-    free(pool);
+    PT_FREE_ALL(pool->threads, pool);
 }
 
 unsigned pt_pool_threads(const pt_pool *pool)

@@ -50,8 +50,7 @@ bool pt_shell_split(const char *line, bool quotes, pt_shell_words *ret_words)
 
 void pt_shell_words_done(pt_shell_words *words)
 {
-    free(words->items);
-    free(words->text);
+    PT_FREE_ALL(words->items, words->text);
 }
 
 char *pt_shell_trimmed(const char *text, size_t length)

@@ -4,38 +4,22 @@
 #include "cmd/input.h"
 
 static const pt_option ci_rows[] = {
-    {.name = "base",
-     .type = PT_OPT_LIST,
-     .offset = offsetof(pt_diff_settings, before),
-     .metavar = "PROFILE",
-     .help = "a profile of the base; may be given several times",
-     .details = "With several runs a side, the difference between runs counts as noise, too. One "
-                "run a side cannot show it."},
-    {.name = "limit",
-     .type = PT_OPT_PERCENT,
-     .offset = offsetof(pt_diff_settings, fail_above),
-     .metavar = "PERCENT",
-     .initial = "5%",
-     .help = "exit with status 5 if a function, or the whole, grew by more than this share",
-     .details = "A share of the whole base. It applies to the self and total of each function, and "
-                "to the whole; with --normalize to functions alone. Noise exceeds it at most once "
-                "in a thousand comparisons, over all "
-                "functions together."},
-    {.name = "normalize",
-     .type = PT_OPT_FLAG,
-     .flags = PT_OPT_NEGATABLE,
-     .offset = offsetof(pt_diff_settings, normalize),
-     .help = "compare shares: scale the change to the total of the base",
-     .details = "For runs that do not have the same amount of work."},
-    {.name = "rows",
-     .letter = 'n',
-     .type = PT_OPT_INT,
-     .offset = offsetof(pt_diff_settings, rows),
-     .initial = "10",
-     .min = 0,
-     .max = INT64_MAX,
-     .help = "show at most this many functions; 0 shows all",
-     .details = "Only functions that changed by more than noise are shown."},
+    PT_ROW("base", LIST, pt_diff_settings, before, .metavar = "PROFILE",
+           .help = "a profile of the base; may be given several times",
+           .details = "With several runs a side, the difference between runs counts as noise, too. "
+                      "One run a side cannot show it."),
+    PT_ROW("limit", PERCENT, pt_diff_settings, fail_above, .metavar = "PERCENT", .initial = "5%",
+           .help = "exit with status 5 if a function, or the whole, grew by more than this share",
+           .details =
+               "A share of the whole base. It applies to the self and total of each function, and "
+               "to the whole; with --normalize to functions alone. Noise exceeds it at most once "
+               "in a thousand comparisons, over all functions together."),
+    PT_ROW("normalize", FLAG, pt_diff_settings, normalize, .flags = PT_OPT_NEGATABLE,
+           .help = "compare shares: scale the change to the total of the base",
+           .details = "For runs that do not have the same amount of work."),
+    PT_ROW("rows", INT, pt_diff_settings, rows, .letter = 'n', .initial = "10", .min = 0,
+           .max = INT64_MAX, .help = "show at most this many functions; 0 shows all",
+           .details = "Only functions that changed by more than noise are shown."),
 };
 static const pt_option_table ci_options = PT_OPTION_TABLE(ci_rows);
 

@@ -15,52 +15,34 @@
 #include "render/value.h"
 
 static const pt_option diff_rows[] = {
-    {.name = "before",
-     .type = PT_OPT_LIST,
-     .offset = offsetof(pt_diff_settings, before),
-     .metavar = "PROFILE",
-     .help = "a profile from before; may be given several times",
-     .details =
-         "With --before, the profiles among the arguments are all from after. Without it, -- "
-         "stands between the two sides. With several runs a side, the difference between runs "
-         "counts as noise, "
-         "too: a busy machine, another layout of memory. One run cannot show it."},
-    {.name = "normalize",
-     .type = PT_OPT_FLAG,
-     .flags = PT_OPT_NEGATABLE,
-     .offset = offsetof(pt_diff_settings, normalize),
-     .help = "compare shares: scale after to the total of before",
-     .details = "For servers under different load, or runs of different length. A function that "
-                "grows then reduces the shares of all others."},
-    {.name = "fail-above",
-     .type = PT_OPT_PERCENT,
-     .flags = PT_OPT_MAY_LACK,
-     .offset = offsetof(pt_diff_settings, fail_above),
-     .metavar = "PERCENT",
-     .help = "exit with status 5 if a function, or the whole, grew by more than this share",
-     .details =
-         "For continuous integration. The limit is a share of the whole before. It applies "
-         "to the self and total of each function, and to the whole profile; with --normalize "
-         "to functions alone. Noise of sampling exceeds it at most once in a thousand "
-         "diffs, over all functions together. With several runs a side the noise of the machine "
-         "counts, too."},
-    {.name = "confidence",
-     .type = PT_OPT_PERCENT,
-     .offset = offsetof(pt_diff_settings, confidence),
-     .initial = "95%",
-     .help = "the confidence of the intervals, and of all marks together",
-     .details = "An interval holds the true change in this share of cases. In this share of diffs "
-                "of a program with itself, every change has the mark ~."},
+    PT_ROW("before", LIST, pt_diff_settings, before, .metavar = "PROFILE",
+           .help = "a profile from before; may be given several times",
+           .details = "With --before, the profiles among the arguments are all from after. Without "
+                      "it, -- stands between the two sides. With several runs a side, the "
+                      "difference between runs counts as noise, too: a busy machine, another "
+                      "layout of memory. One run cannot show it."),
+    PT_ROW("normalize", FLAG, pt_diff_settings, normalize, .flags = PT_OPT_NEGATABLE,
+           .help = "compare shares: scale after to the total of before",
+           .details = "For servers under different load, or runs of different length. A function "
+                      "that grows then reduces the shares of all others."),
+    PT_ROW("fail-above", PERCENT, pt_diff_settings, fail_above, .flags = PT_OPT_MAY_LACK,
+           .metavar = "PERCENT",
+           .help = "exit with status 5 if a function, or the whole, grew by more than this share",
+           .details = "For continuous integration. The limit is a share of the whole before. It "
+                      "applies to the self and total of each function, and to the whole profile; "
+                      "with --normalize to functions alone. Noise of sampling exceeds it at most "
+                      "once in a thousand diffs, over all functions together. With several runs a "
+                      "side the noise of the machine counts, too."),
+    PT_ROW("confidence", PERCENT, pt_diff_settings, confidence, .initial = "95%",
+           .help = "the confidence of the intervals, and of all marks together",
+           .details = "An interval holds the true change in this share of cases. In this share of "
+                      "diffs of a program with itself, every change has the mark ~."),
     PT_ROWS_ROW(pt_diff_settings, "20",
                 "The last line shows how many more there are. JSON and CSV have the same rows."),
-    {.name = "sort",
-     .letter = 's',
-     .type = PT_OPT_CHOICE,
-     .offset = offsetof(pt_diff_settings, sort),
-     .initial = "self",
-     .choices = "self total",
-     .help = "the change to sort by; changes beyond noise come first",
-     .details = "self is the value of the function itself, total adds its callees."},
+    PT_ROW("sort", CHOICE, pt_diff_settings, sort, .letter = 's', .initial = "self",
+           .choices = "self total",
+           .help = "the change to sort by; changes beyond noise come first",
+           .details = "self is the value of the function itself, total adds its callees."),
     PT_FOLD_ROWS(pt_diff_settings, "row", "object"),
     PT_SHAPE_JSON_ROW(pt_diff_settings),
     PT_SHAPE_CSV_ROW(pt_diff_settings),
@@ -86,12 +68,9 @@ static void side_done(side *s)
         pt_loaded_done(&c->loaded);
         pt_diag_done(&c->diag);
         pt_pool_free(c->pool);
-        free(c->query_text);
-        free(c->title_memory);
-        free((void *)c->args);
+        PT_FREE_ALL(c->query_text, c->title_memory, (void *)c->args);
     }
-    free(s->items);
-    free(s->runs);
+    PT_FREE_ALL(s->items, s->runs);
     *s = (side){0};
 }
 

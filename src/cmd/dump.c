@@ -10,22 +10,14 @@ typedef struct {
 } dump_settings;
 
 static const pt_option dump_rows[] = {
-    {.name = "raw",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(dump_settings, raw),
-     .help = "show all tables with every column, one row a line",
-     .details = "Each table has its name and number of rows, a line of column names, then a line "
-                "for each row: its number and the columns, separated by tabs. Texts are quoted as "
-                "in JSON, addresses are hexadecimal, - means none, lists are separated by blanks. "
-                "diff(1) compares two dumps."},
-    {.name = "samples",
-     .letter = 'n',
-     .type = PT_OPT_INT,
-     .offset = offsetof(dump_settings, samples),
-     .min = 0,
-     .max = UINT32_MAX,
-     .help = "show this many samples; 0 shows all",
-     .details = "Not with --raw."},
+    PT_ROW("raw", FLAG, dump_settings, raw,
+           .help = "show all tables with every column, one row a line",
+           .details = "Each table has its name and number of rows, a line of column names, then a "
+                      "line for each row: its number and the columns, separated by tabs. Texts are "
+                      "quoted as in JSON, addresses are hexadecimal, - means none, lists are "
+                      "separated by blanks. diff(1) compares two dumps."),
+    PT_ROW("samples", INT, dump_settings, samples, .letter = 'n', .min = 0, .max = UINT32_MAX,
+           .help = "show this many samples; 0 shows all", .details = "Not with --raw."),
     PT_SHAPE_JSON_ROW(dump_settings),
 };
 static const pt_option_table dump_options = PT_OPTION_TABLE(dump_rows);

@@ -28,61 +28,42 @@ typedef struct {
 #define WIDTH_PX_MAX 1000000
 
 static const pt_option flame_options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .type = PT_OPT_STRING,
-     .offset = offsetof(flame_settings, output),
-     .metavar = "FILE",
-     .help = "write to this file, - is standard output (default: flame.html)",
-     .details = "The end of the name chooses the format: .html, .htm, .svg or .json."},
-    {.name = "format",
-     .type = PT_OPT_CHOICE,
-     .offset = offsetof(flame_settings, format),
-     .choices = "auto html svg json",
-     .initial = "auto",
-     .help = "html: a page with search and tables; svg: a picture; json: its data; auto: by "
-             "FILE's name",
-     .details = "Page and picture are one file that works offline. auto writes a page unless the "
-                "name ends in .svg or .json."},
-    {.name = "inverted",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(flame_settings, inverted),
-     .help = "from the leaf up: functions by their own time, with their callers below",
-     .details = "The outermost boxes are the functions that run; a box below them is the part of "
-                "their time in which it is the caller."},
-    {.name = "in-order",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(flame_settings, in_order),
-     .help = "boxes in the order of time, thread by thread, instead of one for each distinct path",
-     .details = "A box is a run of samples in which the function stays on the stack. Its width is "
-                "what these samples cost: time without samples has no width. The samples need "
-                "times, as record --timeline keeps them. If a profile has several threads, "
-                "each has a box at the root, by name and number, except with --tag-root and "
-                "--inverted."},
-    {.name = "part",
-     .type = PT_OPT_STRING,
-     .offset = offsetof(flame_settings, part),
-     .metavar = "START,END",
-     .help = "with --in-order: only samples wholly between these values from the left edge",
-     .details = "The values are whole numbers in the unit of the event. Boxes that are too narrow "
-                "in the whole graph are there."},
-    {.name = "under",
-     .type = PT_OPT_STRING,
-     .offset = offsetof(flame_settings, under),
-     .metavar = "NAME[;NAME...]",
-     .help = "only the box at this path from the root, with all that is below it",
-     .details = "Boxes that are too narrow in the whole graph are there. A ; or \\ of a name has a "
-                "\\ before it. With --in-order boxes of threads come first."},
-    {.name = "width",
-     .type = PT_OPT_INT,
-     .offset = offsetof(flame_settings, width_px),
-     .min = 0,
-     .max = WIDTH_PX_MAX,
-     .metavar = "PIXELS",
-     .help = "leave out boxes below half a pixel in a graph of this width (page: 32000, picture: "
-             "2400)",
-     .details = "With fewer boxes the file is smaller, and zooming shows less. 0 is the default "
-                "width. A page has at most 60,000 boxes at any width, a picture 20,000."},
+    PT_ROW("output", STRING, flame_settings, output, .letter = 'o', .metavar = "FILE",
+           .help = "write to this file, - is standard output (default: flame.html)",
+           .details = "The end of the name chooses the format: .html, .htm, .svg or .json."),
+    PT_ROW("format", CHOICE, flame_settings, format, .choices = "auto html svg json",
+           .initial = "auto",
+           .help = "html: a page with search and tables; svg: a picture; json: its data; auto: by "
+                   "FILE's name",
+           .details = "Page and picture are one file that works offline. auto writes a page unless "
+                      "the name ends in .svg or .json."),
+    PT_ROW("inverted", FLAG, flame_settings, inverted,
+           .help = "from the leaf up: functions by their own time, with their callers below",
+           .details = "The outermost boxes are the functions that run; a box below them is the "
+                      "part of their time in which it is the caller."),
+    PT_ROW(
+        "in-order", FLAG, flame_settings, in_order,
+        .help =
+            "boxes in the order of time, thread by thread, instead of one for each distinct path",
+        .details =
+            "A box is a run of samples in which the function stays on the stack. Its width is what "
+            "these samples cost: time without samples has no width. The samples need times, as "
+            "record --timeline keeps them. If a profile has several threads, each has a box at the "
+            "root, by name and number, except with --tag-root and --inverted."),
+    PT_ROW("part", STRING, flame_settings, part, .metavar = "START,END",
+           .help = "with --in-order: only samples wholly between these values from the left edge",
+           .details = "The values are whole numbers in the unit of the event. Boxes that are too "
+                      "narrow in the whole graph are there."),
+    PT_ROW("under", STRING, flame_settings, under, .metavar = "NAME[;NAME...]",
+           .help = "only the box at this path from the root, with all that is below it",
+           .details = "Boxes that are too narrow in the whole graph are there. A ; or \\ of a name "
+                      "has a \\ before it. With --in-order boxes of threads come first."),
+    PT_ROW(
+        "width", INT, flame_settings, width_px, .min = 0, .max = WIDTH_PX_MAX, .metavar = "PIXELS",
+        .help = "leave out boxes below half a pixel in a graph of this width (page: 32000, "
+                "picture: 2400)",
+        .details = "With fewer boxes the file is smaller, and zooming shows less. 0 is the default "
+                   "width. A page has at most 60,000 boxes at any width, a picture 20,000."),
     PT_FOLD_ROWS(flame_settings, "box", "function"),
 };
 static const pt_option_table flame_table = PT_OPTION_TABLE(flame_options);

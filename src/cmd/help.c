@@ -288,18 +288,12 @@ typedef struct {
 } help_settings;
 
 static const pt_option help_rows[] = {
-    {.name = "man",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(help_settings, man),
-     .help = "write a man page, for man -l -",
-     .details = "The page of COMMAND; without COMMAND the page of the whole program."},
-    {.name = "completion",
-     .type = PT_OPT_STRING,
-     .offset = offsetof(help_settings, completion),
-     .metavar = "SHELL",
-     .help = "write a completion script for bash, zsh or fish",
-     .details = "For bash: eval \"$(pitot help --completion=bash)\". `make install` installs the "
-                "scripts of all three."},
+    PT_ROW("man", FLAG, help_settings, man, .help = "write a man page, for man -l -",
+           .details = "The page of COMMAND; without COMMAND the page of the whole program."),
+    PT_ROW("completion", STRING, help_settings, completion, .metavar = "SHELL",
+           .help = "write a completion script for bash, zsh or fish",
+           .details = "For bash: eval \"$(pitot help --completion=bash)\". `make install` installs "
+                      "the scripts of all three."),
 };
 static const pt_option_table help_options = PT_OPTION_TABLE(help_rows);
 

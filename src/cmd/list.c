@@ -13,12 +13,10 @@ typedef struct {
 } list_settings;
 
 static const pt_option list_rows[] = {
-    {.name = "calls",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(list_settings, calls),
-     .help = "below each line, show the functions that it calls",
-     .details =
-         "Each callee has its total; inlined calls are marked. JSON always has the callees."},
+    PT_ROW("calls", FLAG, list_settings, calls,
+           .help = "below each line, show the functions that it calls",
+           .details =
+               "Each callee has its total; inlined calls are marked. JSON always has the callees."),
     PT_UNNAMED_ROW(list_settings, "function"),
     PT_SHAPE_JSON_ROW(list_settings),
     PT_SHAPE_CSV_ROW(list_settings),

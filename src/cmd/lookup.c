@@ -176,10 +176,8 @@ void pt_lookup_init(pt_lookup *lookup, const pt_place_settings *settings)
 
 void pt_lookup_done(pt_lookup *lookup)
 {
-    free(lookup->binary_path);
-    free(lookup->binary_dirs);
-    free(lookup->cache_folder);
-    free(lookup->perf_folder);
+    PT_FREE_ALL(lookup->binary_path, lookup->binary_dirs, lookup->cache_folder,
+                lookup->perf_folder);
     pt_debuginfod_free(lookup->source.debuginfod);
     free(lookup->progress);
     *lookup = (pt_lookup){0};

@@ -24,39 +24,23 @@ typedef struct {
 } report_settings;
 
 static const pt_option report_rows[] = {
-    {.name = "output",
-     .letter = 'o',
-     .type = PT_OPT_STRING,
-     .offset = offsetof(report_settings, output),
-     .initial = "report.html",
-     .metavar = "FILE",
-     .help = "write to this file; - is standard output",
-     .details = "The file appears under its name only when it is complete."},
-    {.name = "functions",
-     .letter = 'n',
-     .type = PT_OPT_INT,
-     .offset = offsetof(report_settings, functions),
-     .initial = "40",
-     .min = 0,
-     .max = 1000,
-     .help = "hold callers, source and instructions of this many functions",
-     .details = "Callers and callees also of those with the most time with what they call. What "
-                "would make the file exceed a megabyte is left out."},
-    {.name = "source-path",
-     .type = PT_OPT_STRING,
-     .offset = offsetof(report_settings, source_path),
-     .metavar = "DIR[:DIR...]",
-     .help = "where source files are (default: the current folder)",
-     .details = "The report takes source text from files below these folders, from files below the "
-                "current folder, and from files that the debug information of a program names. It "
-                "takes none from another file, even if the profile names it.",
-     .group = "Sources"},
-    {.name = "trim-path",
-     .type = PT_OPT_STRING,
-     .offset = offsetof(report_settings, trim_path),
-     .metavar = "PREFIX[:PREFIX...]",
-     .help = "remove these prefixes from the names of source files",
-     .details = "pitot removes the first prefix that matches, then searches for the file."},
+    PT_ROW("output", STRING, report_settings, output, .letter = 'o', .initial = "report.html",
+           .metavar = "FILE", .help = "write to this file; - is standard output",
+           .details = "The file appears under its name only when it is complete."),
+    PT_ROW("functions", INT, report_settings, functions, .letter = 'n', .initial = "40", .min = 0,
+           .max = 1000, .help = "hold callers, source and instructions of this many functions",
+           .details = "Callers and callees also of those with the most time with what they call. "
+                      "What would make the file exceed a megabyte is left out."),
+    PT_ROW("source-path", STRING, report_settings, source_path, .metavar = "DIR[:DIR...]",
+           .help = "where source files are (default: the current folder)",
+           .details =
+               "The report takes source text from files below these folders, from files below the "
+               "current folder, and from files that the debug information of a program names. It "
+               "takes none from another file, even if the profile names it.",
+           .group = "Sources"),
+    PT_ROW("trim-path", STRING, report_settings, trim_path, .metavar = "PREFIX[:PREFIX...]",
+           .help = "remove these prefixes from the names of source files",
+           .details = "pitot removes the first prefix that matches, then searches for the file."),
 };
 static const pt_option_table report_options = PT_OPTION_TABLE(report_rows);
 
@@ -217,8 +201,7 @@ static void drop_doubles(pt_top *from, const pt_top *other)
             from->row[kept++] = from->row[i];
             continue;
         }
-        free(from->row[i].name);
-        free(from->row[i].caller.name);
+        PT_FREE_ALL(from->row[i].name, from->row[i].caller.name);
     }
     from->count = kept;
 }

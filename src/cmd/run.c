@@ -348,8 +348,7 @@ static int run_command(const pt_first *first, const char *const *args, size_t co
     pt_loaded_done(&context.loaded);
     pt_diag_done(&context.diag);
     pt_pool_free(context.pool);
-    free(context.query_text);
-    free(context.title_memory);
+    PT_FREE_ALL(context.query_text, context.title_memory);
     return status;
 }
 

@@ -13,45 +13,29 @@ typedef struct {
 } serve_settings;
 
 static const pt_option serve_options[] = {
-    {.name = "http",
-     .type = PT_OPT_STRING,
-     .offset = offsetof(serve_settings, http),
-     .metavar = "HOST:PORT",
-     .help = "serve at this address (default: a free port of localhost)",
-     .details = "HOST: or :PORT is enough. The printed address holds a token. Only browsers with "
-                "the token may read the profile."},
-    {.name = "no-browser",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(serve_settings, no_browser),
-     .help = "only print the address",
-     .details = "Without it pitot starts the program in BROWSER, or the usual browser if there is "
-                "a display."},
-    {.name = "live",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(serve_settings, live),
-     .help = "read the profiles again each second when they have changed",
-     .details = "The page keeps zoom, chosen function and scrolling. @recording is your recording "
-                "that goes on."},
-    {.name = "source-path",
-     .type = PT_OPT_STRING,
-     .offset = offsetof(serve_settings, source_path),
-     .metavar = "DIR[:DIR...]",
-     .help = "where source files are (default: the current folder)",
-     .details =
-         "The source views show files below these folders and the current folder, and files that "
-         "the debug information of a program names. They show no file that only the profile names.",
-     .group = "Sources and instructions"},
-    {.name = "trim-path",
-     .type = PT_OPT_STRING,
-     .offset = offsetof(serve_settings, trim_path),
-     .metavar = "PREFIX[:PREFIX...]",
-     .help = "remove these prefixes from the names of source files",
-     .details = "pitot removes the first prefix that matches, then searches for the file."},
-    {.name = "intel",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(serve_settings, intel),
-     .help = "x86 instructions in Intel's syntax",
-     .details = "The target comes first. The default is AT&T's syntax: the target comes last."},
+    PT_ROW("http", STRING, serve_settings, http, .metavar = "HOST:PORT",
+           .help = "serve at this address (default: a free port of localhost)",
+           .details = "HOST: or :PORT is enough. The printed address holds a token. Only browsers "
+                      "with the token may read the profile."),
+    PT_ROW("no-browser", FLAG, serve_settings, no_browser, .help = "only print the address",
+           .details = "Without it pitot starts the program in BROWSER, or the usual browser if "
+                      "there is a display."),
+    PT_ROW("live", FLAG, serve_settings, live,
+           .help = "read the profiles again each second when they have changed",
+           .details = "The page keeps zoom, chosen function and scrolling. @recording is your "
+                      "recording that goes on."),
+    PT_ROW("source-path", STRING, serve_settings, source_path, .metavar = "DIR[:DIR...]",
+           .help = "where source files are (default: the current folder)",
+           .details = "The source views show files below these folders and the current folder, and "
+                      "files that the debug information of a program names. They show no file that "
+                      "only the profile names.",
+           .group = "Sources and instructions"),
+    PT_ROW("trim-path", STRING, serve_settings, trim_path, .metavar = "PREFIX[:PREFIX...]",
+           .help = "remove these prefixes from the names of source files",
+           .details = "pitot removes the first prefix that matches, then searches for the file."),
+    PT_ROW("intel", FLAG, serve_settings, intel, .help = "x86 instructions in Intel's syntax",
+           .details =
+               "The target comes first. The default is AT&T's syntax: the target comes last."),
 };
 static const pt_option_table serve_table = PT_OPTION_TABLE(serve_options);
 

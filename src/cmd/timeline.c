@@ -13,34 +13,18 @@ typedef struct {
 } timeline_settings;
 
 static const pt_option timeline_rows[] = {
-    {.name = "steps",
-     .type = PT_OPT_INT,
-     .offset = offsetof(timeline_settings, steps),
-     .initial = "0",
-     .min = 0,
-     .max = 10000,
-     .help = "divide the time into this many steps; 0: 60, or as many as fit the terminal",
-     .details = "All steps are of the same length. The first begins with the first sample."},
-    {.name = "tracks",
-     .letter = 'n',
-     .type = PT_OPT_INT,
-     .offset = offsetof(timeline_settings, tracks),
-     .initial = "10",
-     .min = 1,
-     .max = 100000,
-     .help = "show this many processes, threads and cpus, the heaviest first",
-     .details = "The last line shows how many more there are. Steps times processes, threads and "
-                "cpus are at most 4,000,000: with 10,000 steps 133 of each are shown."},
-    {.name = "marks",
-     .type = PT_OPT_INT,
-     .offset = offsetof(timeline_settings, marks),
-     .initial = "0",
-     .min = 0,
-     .max = 1000000,
-     .help = "list this many marks by themselves, the longest first",
-     .details =
-         "They are listed in the order of time. Marks are markers of Firefox, events of Chrome's "
-         "traces, and samples of tracepoints and probes beside samples of another event."},
+    PT_ROW("steps", INT, timeline_settings, steps, .initial = "0", .min = 0, .max = 10000,
+           .help = "divide the time into this many steps; 0: 60, or as many as fit the terminal",
+           .details = "All steps are of the same length. The first begins with the first sample."),
+    PT_ROW("tracks", INT, timeline_settings, tracks, .letter = 'n', .initial = "10", .min = 1,
+           .max = 100000, .help = "show this many processes, threads and cpus, the heaviest first",
+           .details = "The last line shows how many more there are. Steps times processes, threads "
+                      "and cpus are at most 4,000,000: with 10,000 steps 133 of each are shown."),
+    PT_ROW("marks", INT, timeline_settings, marks, .initial = "0", .min = 0, .max = 1000000,
+           .help = "list this many marks by themselves, the longest first",
+           .details = "They are listed in the order of time. Marks are markers of Firefox, events "
+                      "of Chrome's traces, and samples of tracepoints and probes beside samples of "
+                      "another event."),
     PT_SHAPE_JSON_ROW(timeline_settings),
 };
 static const pt_option_table timeline_options = PT_OPTION_TABLE(timeline_rows);

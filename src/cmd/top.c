@@ -16,22 +16,14 @@ typedef struct {
 
 static const pt_option top_rows[] = {
     PT_ROWS_ROW(top_settings, "20", "The last line shows how many more there are."),
-    {.name = "sort",
-     .letter = 's',
-     .type = PT_OPT_CHOICE,
-     .offset = offsetof(top_settings, sort),
-     .initial = "self",
-     .choices = "self total",
-     .help = "the column to sort by",
-     .details = "self is the value of the function itself, total adds its callees."},
-    {.name = "interval",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(top_settings, interval),
-     .help = "show how far self and total may be from the truth",
-     .details =
-         "+-95% is half of the 95 % interval: of 100 recordings of the same work, 95 hold the "
-         "true value within it. JSON and CSV always have both ends. It is the noise of "
-         "sampling; how much runs differ shows `pitot diff`."},
+    PT_ROW("sort", CHOICE, top_settings, sort, .letter = 's', .initial = "self",
+           .choices = "self total", .help = "the column to sort by",
+           .details = "self is the value of the function itself, total adds its callees."),
+    PT_ROW("interval", FLAG, top_settings, interval,
+           .help = "show how far self and total may be from the truth",
+           .details = "+-95% is half of the 95 % interval: of 100 recordings of the same work, 95 "
+                      "hold the true value within it. JSON and CSV always have both ends. It is "
+                      "the noise of sampling; how much runs differ shows `pitot diff`."),
     PT_FOLD_ROWS(top_settings, "row", "function"),
     PT_SHAPE_JSON_ROW(top_settings),
     PT_SHAPE_CSV_ROW(top_settings),

@@ -13,28 +13,18 @@ typedef struct {
 } tree_settings;
 
 static const pt_option tree_rows[] = {
-    {.name = "min",
-     .letter = 'm',
-     .type = PT_OPT_PERCENT,
-     .offset = offsetof(tree_settings, min_share),
-     .initial = "0.5%",
-     .help = "fold functions below this share",
-     .details = "A share of the whole profile, or with --relative of the remaining samples. One "
-                "line stands for the folded functions and shows their number. 0 shows all."},
-    {.name = "depth",
-     .letter = 'n',
-     .type = PT_OPT_INT,
-     .offset = offsetof(tree_settings, depth),
-     .min = 0,
-     .max = UINT32_MAX,
-     .help = "fold functions below this depth; 0 shows all",
-     .details = "The outermost function is at depth 1."},
-    {.name = "inverted",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(tree_settings, inverted),
-     .help = "from the leaf up: functions by their own time, with their callers below",
-     .details = "The outermost rows are the functions that run; a row below them is the part of "
-                "their time in which it is the caller. Call arcs cannot be inverted."},
+    PT_ROW("min", PERCENT, tree_settings, min_share, .letter = 'm', .initial = "0.5%",
+           .help = "fold functions below this share",
+           .details =
+               "A share of the whole profile, or with --relative of the remaining samples. One "
+               "line stands for the folded functions and shows their number. 0 shows all."),
+    PT_ROW("depth", INT, tree_settings, depth, .letter = 'n', .min = 0, .max = UINT32_MAX,
+           .help = "fold functions below this depth; 0 shows all",
+           .details = "The outermost function is at depth 1."),
+    PT_ROW("inverted", FLAG, tree_settings, inverted,
+           .help = "from the leaf up: functions by their own time, with their callers below",
+           .details = "The outermost rows are the functions that run; a row below them is the part "
+                      "of their time in which it is the caller. Call arcs cannot be inverted."),
     PT_FOLD_ROWS(tree_settings, "node", "function"),
     PT_SHAPE_JSON_ROW(tree_settings),
     PT_SHAPE_CSV_ROW(tree_settings),

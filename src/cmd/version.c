@@ -17,12 +17,10 @@ typedef struct {
 } version_settings;
 
 static const pt_option version_rows[] = {
-    {.name = "features",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(version_settings, features),
-     .help = "also list formats and libraries",
-     .details =
-         "Formats that can be read and written, and the libraries this program was built with."},
+    PT_ROW(
+        "features", FLAG, version_settings, features, .help = "also list formats and libraries",
+        .details =
+            "Formats that can be read and written, and the libraries this program was built with."),
 };
 static const pt_option_table version_options = PT_OPTION_TABLE(version_rows);
 

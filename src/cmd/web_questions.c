@@ -110,8 +110,7 @@ static questions read_questions(void)
 
 static void free_questions(questions *q)
 {
-    free(q->path);
-    free(q->item.items);
+    PT_FREE_ALL(q->path, q->item.items);
     pt_blob_done(&q->blob);
 }
 

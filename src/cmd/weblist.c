@@ -16,14 +16,9 @@ typedef struct {
 } weblist_settings;
 
 static const pt_option weblist_rows[] = {
-    {.name = "output",
-     .letter = 'o',
-     .type = PT_OPT_STRING,
-     .offset = offsetof(weblist_settings, output),
-     .initial = "weblist.html",
-     .metavar = "FILE",
-     .help = "write to this file; - is standard output",
-     .details = "The file appears under its name only when it is complete."},
+    PT_ROW("output", STRING, weblist_settings, output, .letter = 'o', .initial = "weblist.html",
+           .metavar = "FILE", .help = "write to this file; - is standard output",
+           .details = "The file appears under its name only when it is complete."),
     PT_TEXT_ROWS(weblist_settings, "lines"),
     PT_CODE_ROWS(weblist_settings),
 };

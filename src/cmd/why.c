@@ -14,24 +14,13 @@ typedef struct {
 } why_settings;
 
 static const pt_option why_rows[] = {
-    {.name = "findings",
-     .letter = 'n',
-     .type = PT_OPT_INT,
-     .offset = offsetof(why_settings, findings),
-     .initial = "5",
-     .min = 1,
-     .max = 1000,
-     .help = "show at most this many findings",
-     .details = "Those with the largest shares come first."},
-    {.name = "least",
-     .type = PT_OPT_PERCENT,
-     .offset = offsetof(why_settings, least),
-     .initial = "5%",
-     .metavar = "PERCENT",
-     .help = "the least share of a finding",
-     .details =
-         "A finding also has at least 8 samples, and with a certainty of 95 % more than half "
-         "of this share: less would be chance."},
+    PT_ROW("findings", INT, why_settings, findings, .letter = 'n', .initial = "5", .min = 1,
+           .max = 1000, .help = "show at most this many findings",
+           .details = "Those with the largest shares come first."),
+    PT_ROW("least", PERCENT, why_settings, least, .initial = "5%", .metavar = "PERCENT",
+           .help = "the least share of a finding",
+           .details = "A finding also has at least 8 samples, and with a certainty of 95 % more "
+                      "than half of this share: less would be chance."),
     PT_SHAPE_JSON_ROW(why_settings),
 };
 static const pt_option_table why_options = PT_OPTION_TABLE(why_rows);

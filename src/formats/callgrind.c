@@ -668,8 +668,7 @@ static void put_calls(callgrind_reader *c)
         pt_builder_arc(c->b, (pt_location_id){c->call.items[i].from},
                        (pt_location_id){c->call.items[i].to}, c->call.items[i].calls,
                        &c->call_cost.items[i * c->events]);
-    free(c->call.items);
-    free(c->call_cost.items);
+    PT_FREE_ALL(c->call.items, c->call_cost.items);
     pt_index_done(&c->call_index);
 }
 
@@ -788,13 +787,11 @@ static pt_status callgrind_read(pt_reader *reader, pt_builder *builder, const pt
                                            : "is the last, and names are defined nowhere",
                               pt_count_noun(pt_builder_sample_count(builder), "costs").text);
     for (size_t k = 0; k < NAMES_COUNT; k++) {
-        free(c->names[k].items);
-        free(c->all[k].items);
+        PT_FREE_ALL(c->names[k].items, c->all[k].items);
     }
     pt_index_done(&c->place_index);
     pt_index_done(&c->position_index);
-    free(c->place.items);
-    free(c->position.items);
+    PT_FREE_ALL(c->place.items, c->position.items);
     return status;
 }
 

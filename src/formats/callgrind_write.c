@@ -502,15 +502,8 @@ pt_status pt_callgrind_write(const pt_profile *profile, const pt_output *output,
     pt_index_done(&w.self.index);
     pt_index_done(&w.call.index);
     pt_named_frames_done(&w.frames);
-    free(w.function.items);
-    free(w.node.items);
-    free(w.self.row.items);
-    free(w.call.row.items);
-    free(w.self.cost.items);
-    free(w.call.cost.items);
-    free(w.function_of);
-    free(w.level);
-    free(w.path.items);
-    free(w.values);
+    PT_FREE_ALL(w.function.items, w.node.items, w.self.row.items, w.call.row.items,
+                w.self.cost.items, w.call.cost.items, w.function_of, w.level, w.path.items,
+                w.values);
     return pt_out_flush(out, reterr);
 }

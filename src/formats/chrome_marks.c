@@ -259,12 +259,7 @@ static void put_event(chrome_marks *c, uint32_t row, bool functions)
                  c->length[row] > 0 ? c->length[row] : 0);
 }
 
-static int compare_events(const void *a, const void *b)
-{
-    const trace_event *const x = a, *const y = b;
-    if (x->ts != y->ts) return x->ts < y->ts ? -1 : 1;
-    return (x->at > y->at) - (x->at < y->at);
-}
+PT_ORDER(compare_events, trace_event, PT_UP(ts) ?: PT_UP(at));
 
 void pt_chrome_put_marks(trace_reader *t, pt_marks *marks, bool functions)
 {
@@ -280,7 +275,5 @@ void pt_chrome_put_marks(trace_reader *t, pt_marks *marks, bool functions)
     for (uint32_t i = 0; i < count; i++)
         put_event(&c, i, functions);
     pt_index_done(&c.index);
-    free(c.slot.items);
-    free(c.length);
-    free(c.before);
+    PT_FREE_ALL(c.slot.items, c.length, c.before);
 }

@@ -201,22 +201,10 @@ static void add_mark(trace_reader *t, const trace_event *e)
 }
 
 /* By track and time; at one time as in the file. */
-static int compare_marks(const void *a, const void *b)
-{
-    const mark *const x = a, *const y = b;
-    if (x->track != y->track) return x->track < y->track ? -1 : 1;
-    if (x->ts != y->ts) return x->ts < y->ts ? -1 : 1;
-    return (x->order > y->order) - (x->order < y->order);
-}
+PT_ORDER(compare_marks, mark, PT_UP(track) ?: PT_UP(ts) ?: PT_UP(order));
 
 /* By time. Of functions that begin together the longest is the outermost; else as in the file. */
-static int compare_whole(const void *a, const void *b)
-{
-    const mark *const x = a, *const y = b;
-    if (x->ts != y->ts) return x->ts < y->ts ? -1 : 1;
-    if (x->length != y->length) return x->length > y->length ? -1 : 1;
-    return (x->order > y->order) - (x->order < y->order);
-}
+PT_ORDER(compare_whole, mark, PT_UP(ts) ?: PT_DOWN(length) ?: PT_UP(order));
 
 static int64_t end_of(const mark *m)
 {
@@ -402,12 +390,8 @@ static pt_status chrome_trace_read(pt_reader *reader, pt_builder *builder,
     pt_plain_tree_done(&t.tree);
     pt_index_done(&t.tracks);
     pt_index_done(&t.streams);
-    free(t.stream.items);
-    free(t.track.items);
-    free(t.event.items);
-    free(t.mark.items);
-    free(t.until.items);
-    free(t.open.items);
+    PT_FREE_ALL(t.stream.items, t.track.items, t.event.items, t.mark.items, t.until.items,
+                t.open.items);
     return status;
 }
 

@@ -373,11 +373,7 @@ void pt_cpuprofile_init(cpuprofile_reader *c, pt_builder *builder)
 void pt_cpuprofile_done(cpuprofile_reader *c)
 {
     pt_index_done(&c->index);
-    free(c->node.items);
-    free(c->child.items);
-    free(c->sample.items);
-    free(c->time.items);
-    free(c->frame.items);
+    PT_FREE_ALL(c->node.items, c->child.items, c->sample.items, c->time.items, c->frame.items);
 }
 
 static pt_status conclude_profile(const cpuprofile_reader *c, const pt_error *error, pt_diag *diag,

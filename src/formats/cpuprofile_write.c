@@ -239,12 +239,7 @@ typedef struct {
     uint32_t sample;
 } moment;
 
-static int compare_moments(const void *left, const void *right)
-{
-    const moment *const a = left, *const b = right;
-    if (a->time != b->time) return a->time < b->time ? -1 : 1;
-    return a->sample < b->sample ? -1 : 1;
-}
+PT_ORDER(compare_moments, moment, PT_UP(time) ?: PT_UP(sample));
 
 static void put_in_order(cpuprofile_writer *w)
 {
@@ -297,8 +292,6 @@ pt_status pt_cpuprofile_write(const pt_profile *profile, const pt_output *output
     report_facts(&w, options->diag);
     pt_named_frames_done(&w.frames);
     pt_index_done(&w.index);
-    free(w.node.items);
-    free(w.node_of);
-    free(w.order);
+    PT_FREE_ALL(w.node.items, w.node_of, w.order);
     return pt_out_flush(out, reterr);
 }

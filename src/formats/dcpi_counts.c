@@ -43,12 +43,7 @@ typedef struct {
     uint64_t address;
 } place;
 
-static int by_place(const void *left, const void *right)
-{
-    const place *a = left, *b = right;
-    if (a->mapping != b->mapping) return a->mapping < b->mapping ? -1 : 1;
-    return (a->address > b->address) - (a->address < b->address);
-}
+PT_ORDER(by_place, place, PT_UP(mapping) ?: PT_UP(address));
 
 /* Sums for each location, [locations * event_count]. */
 static int64_t *leaf_sums(const pt_dcpi_counts *c, const pt_profile *p, int64_t per_sample,
@@ -143,10 +138,7 @@ pt_status pt_dcpi_counts_init(pt_dcpi_counts *ret_counts, const pt_profile *p, p
 
 void pt_dcpi_counts_done(pt_dcpi_counts *c)
 {
-    free(c->event);
-    free(c->first);
-    free(c->address);
-    free(c->value);
+    PT_FREE_ALL(c->event, c->first, c->address, c->value);
     *c = (pt_dcpi_counts){0};
 }
 
@@ -261,8 +253,7 @@ void pt_dcpi_lines_init(pt_dcpi_lines *ret_lines, const pt_profile *p)
 
 void pt_dcpi_lines_done(pt_dcpi_lines *lines)
 {
-    free(lines->first);
-    free(lines->extra);
+    PT_FREE_ALL(lines->first, lines->extra);
 }
 
 static bool is_later_version(const char *line)

@@ -334,9 +334,7 @@ static pt_status read_text(pt_reader *r, pt_builder *b, const pt_read_hooks *hoo
     pt_diag_add(hooks->diag, s.disordered, "rows out of order (kept)");
     pt_diag_add(hooks->diag, s.outside, "counts outside the text's size (kept)");
     const bool empty = s.event.count == 0;
-    free(s.event.items);
-    free(s.values);
-    free(s.lines.items);
+    PT_FREE_ALL(s.event.items, s.values, s.lines.items);
     const pt_status status = pt_builder_status(b, reterr);
     if (status != PT_OK) return status;
     if (empty) return pt_error_set(reterr, PT_ERR_DAMAGED, "has no event line");

@@ -354,12 +354,7 @@ static void read_libs(fx_reader *x)
     }
 }
 
-static int compare_ranges(const void *a, const void *b)
-{
-    const lib_range *const x = a, *const y = b;
-    return x->start != y->start ? (x->start > y->start) - (x->start < y->start)
-                                : (x->lib > y->lib) - (x->lib < y->lib);
-}
+PT_ORDER(compare_ranges, lib_range, PT_UP(start) ?: PT_UP(lib));
 
 /* Reads the members of a profile whose brace was read. Nested profiles are read to `depth` levels.
  */
@@ -695,10 +690,7 @@ void pt_firefox_tables_done(fx_tables *t)
 {
     for (size_t i = 0; i < COLUMNS; i++)
         free(t->column[i].items);
-    free(t->weight.items);
-    free(t->weight_type);
-    free(t->location);
-    free(t->stack);
+    PT_FREE_ALL(t->weight.items, t->weight_type, t->location, t->stack);
 }
 
 static pt_status conclude_profile(fx_reader *x, const pt_error *error, pt_diag *diag,
@@ -742,12 +734,8 @@ static pt_status firefox_read(pt_reader *reader, pt_builder *builder, const pt_r
         pt_firefox_tables_done(&x.counter.items[i]->tables);
         free(x.counter.items[i]);
     }
-    free(x.counter.items);
-    free(x.category.items);
-    free(x.thread.items);
-    free(x.lib.items);
-    free(x.range.items);
-    free(x.frame.items);
+    PT_FREE_ALL(x.counter.items, x.category.items, x.thread.items, x.lib.items, x.range.items,
+                x.frame.items);
     return status;
 }
 

@@ -276,8 +276,7 @@ void pt_firefox_put_markers(fx_reader *x, pt_marks *marks, fx_thread *thread)
     for (size_t i = 0; i < count; i++)
         if (p.mark.items[i].start != NULL_CELL) put_marker(&p, marks, (int64_t)i);
     pt_index_done(&p.index);
-    free(p.mark.items);
-    free(p.slot.items);
+    PT_FREE_ALL(p.mark.items, p.slot.items);
 }
 
 /* ---- Counters ---- */

@@ -167,14 +167,7 @@ static int compare_counters(const change *x, const change *y)
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-static int compare_changes(const void *a, const void *b)
-{
-    const change *const x = a, *const y = b;
-    const int order = compare_counters(x, y);
-    if (order != 0) return order;
-    if (x->time != y->time) return x->time < y->time ? -1 : 1;
-    return (x->sample > y->sample) - (x->sample < y->sample);
-}
+PT_ORDER(compare_changes, change, compare_counters(a, b) ?: PT_UP(time) ?: PT_UP(sample));
 
 static void put_counter(fx_writer *w, const change *from, size_t count)
 {

@@ -35,13 +35,7 @@ static thread_key key_of(const pt_samples *s, uint32_t i)
                         .comm = s->comm ? s->comm[i] : 0};
 }
 
-static int compare_moments(const void *left, const void *right)
-{
-    const moment *const a = left, *const b = right;
-    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
-    if (a->time != b->time) return a->time < b->time ? -1 : 1;
-    return (a->sample > b->sample) - (a->sample < b->sample);
-}
+PT_ORDER(compare_moments, moment, PT_UP(thread) ?: PT_UP(time) ?: PT_UP(sample));
 
 /* A mark, or a change of a counter, is written as one only if it has a time. */
 static bool is_mark(const fx_writer *w, uint32_t sample)
@@ -669,21 +663,9 @@ pt_status pt_firefox_write(const pt_profile *profile, const pt_output *output,
     pt_named_frames_done(&w.frames);
     pt_index_done(&w.stack_index);
     pt_index_done(&w.func_index);
-    free(w.func.items);
-    free(w.func_of.items);
-    free(w.thread.items);
-    free(w.moment);
-    free(w.mark);
-    free(w.category.items);
-    free(w.category_number);
-    free(w.name.items);
-    free(w.name_number);
-    free(w.frame.items);
-    free(w.frame_number);
-    free(w.stack.items);
-    free(w.stack_number);
-    free(w.used_stack.items);
-    free(w.resource.items);
-    free(w.resource_number);
+    PT_FREE_ALL(w.func.items, w.func_of.items, w.thread.items, w.moment, w.mark, w.category.items,
+                w.category_number, w.name.items, w.name_number, w.frame.items, w.frame_number,
+                w.stack.items, w.stack_number, w.used_stack.items, w.resource.items,
+                w.resource_number);
     return pt_out_flush(out, reterr);
 }

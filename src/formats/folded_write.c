@@ -63,8 +63,7 @@ static uint32_t intern_tail(sequences *s, size_t begin)
 
 static void sequences_done(sequences *s)
 {
-    free(s->pool.items);
-    free(s->end.items);
+    PT_FREE_ALL(s->pool.items, s->end.items);
     pt_index_done(&s->index);
 }
 
@@ -235,10 +234,7 @@ static void free_writer(writer *w)
     sequences_done(&w->row);
     pt_index_done(&w->name_index);
     pt_buf_done(&w->names);
-    free(w->name.items);
-    free(w->sum);
-    free(w->row_of);
-    free(w->place_of);
+    PT_FREE_ALL(w->name.items, w->sum, w->row_of, w->place_of);
 }
 
 pt_status pt_folded_write(const pt_profile *profile, const pt_output *output,

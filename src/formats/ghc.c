@@ -356,9 +356,7 @@ static pt_status ghc_read(pt_reader *reader, pt_builder *builder, const pt_read_
     const pt_status status = conclude_profile(&g, &error, hooks->diag, reterr);
     pt_plain_tree_done(&g.calls);
     pt_index_done(&g.index);
-    free(g.open.items);
-    free(g.centre.items);
-    free(g.row.items);
+    PT_FREE_ALL(g.open.items, g.centre.items, g.row.items);
     return status;
 }
 

@@ -76,13 +76,7 @@ static bool fits_first(const sum *s, const pt_gmon_histogram *h)
            memcmp(first->dimension, h->dimension, sizeof h->dimension) == 0;
 }
 
-static int by_range(const void *a, const void *b)
-{
-    const pt_gmon_histogram *const x = &((const summed_histogram *)a)->h;
-    const pt_gmon_histogram *const y = &((const summed_histogram *)b)->h;
-    if (x->low != y->low) return x->low < y->low ? -1 : 1;
-    return (x->high > y->high) - (x->high < y->high);
-}
+PT_ORDER(by_range, summed_histogram, PT_UP(h.low) ?: PT_UP(h.high));
 
 /* Fails if ranges overlap, since a file cannot hold them. */
 static pt_status check_ranges(const sum *s, pt_error *reterr)
@@ -329,9 +323,7 @@ static void end_sum(sum *s)
 {
     for (size_t i = 0; i < s->histograms.count; i++)
         free(s->histograms.items[i].bins);
-    free(s->histograms.items);
-    free(s->arcs.items);
-    free(s->blocks.items);
+    PT_FREE_ALL(s->histograms.items, s->arcs.items, s->blocks.items);
     pt_index_done(&s->histogram_index);
     pt_index_done(&s->arcs.index);
     pt_index_done(&s->blocks.index);

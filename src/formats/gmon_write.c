@@ -263,11 +263,7 @@ static bool linked_address(const writing *w, uint32_t location, uint64_t *ret)
     return address < most - BSD_GRANULE_MAX * PT_GMON_BSD_BINS_MIN;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const leaf_count *x = a, *y = b;
-    return (x->at > y->at) - (x->at < y->at);
-}
+PT_ORDER(by_place, leaf_count, PT_UP(at));
 
 static uint64_t add_up(uint64_t a, uint64_t b)
 {

@@ -390,11 +390,7 @@ typedef struct {
     } by_start;
 } locations;
 
-static int by_start(const void *a, const void *b)
-{
-    const pt_mapping *x = a, *y = b;
-    return (x->start > y->start) - (x->start < y->start);
-}
+PT_ORDER(by_start, pt_mapping, PT_UP(start));
 
 static void locations_init(locations *l, pt_builder *b)
 {

@@ -590,9 +590,7 @@ static pt_status gprof_read(pt_reader *reader, pt_builder *builder, const pt_rea
                               pt_count_noun(pt_builder_sample_count(builder), "functions").text,
                               pt_count_noun(g.call.count, "calls").text);
     pt_index_done(&g.call_index);
-    free(g.function.items);
-    free(g.call.items);
-    free(g.caller.items);
+    PT_FREE_ALL(g.function.items, g.call.items, g.caller.items);
     return status;
 }
 

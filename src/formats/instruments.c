@@ -453,9 +453,7 @@ static pt_status instruments_read(pt_reader *reader, pt_builder *builder,
                               x.fault != NULL ? x.fault : "references to missing elements",
                               pt_count_noun(x.row.count, "samples").text);
     pt_index_done(&x.index);
-    free(x.known.items);
-    free(x.frame.items);
-    free(x.row.items);
+    PT_FREE_ALL(x.known.items, x.frame.items, x.row.items);
     (void)hooks;
     return status;
 }

@@ -64,8 +64,7 @@ static void java_init(java *j, pt_builder *b, const pt_read_hooks *hooks)
 
 static void java_done(java *j)
 {
-    free(j->at.items);
-    free(j->function.items);
+    PT_FREE_ALL(j->at.items, j->function.items);
     pt_index_done(&j->index);
     pt_index_done(&j->by_name);
 }

@@ -67,11 +67,7 @@ typedef struct {
     } name;
 } jemalloc;
 
-static int by_thread(const void *a, const void *b)
-{
-    const struct thread_name *const x = a, *const y = b;
-    return (x->thread > y->thread) - (x->thread < y->thread);
-}
+PT_ORDER(by_thread, struct thread_name, PT_UP(thread));
 
 static uint32_t name_of_thread(const jemalloc *j, int64_t thread)
 {
@@ -222,8 +218,7 @@ static pt_status jemalloc_read(pt_reader *reader, pt_builder *b, const pt_read_h
         offset = pt_reader_offset(reader);
     }
     end_stack(&j);
-    free(j.share.items);
-    free(j.name.items);
+    PT_FREE_ALL(j.share.items, j.name.items);
     return pt_heap_finish(&j.r, reader, at_maps, reterr);
 }
 

@@ -647,8 +647,7 @@ static pt_status jfr_read(pt_reader *reader, pt_builder *builder, const pt_read_
     source->start_ns = j.first_ns;
     source->duration_ns = j.last_ns - j.first_ns;
     status = conclude_reading(&j, status, &error, reterr);
-    free(j.item.items);
-    free(j.frame.items);
+    PT_FREE_ALL(j.item.items, j.frame.items);
     return status;
 }
 

@@ -29,8 +29,7 @@ typedef struct {
 
 void jfr_types_done(jfr_types *t)
 {
-    free(t->type.items);
-    free(t->field.items);
+    PT_FREE_ALL(t->type.items, t->field.items);
     pt_index_done(&t->index);
 }
 

@@ -323,13 +323,8 @@ void pt_journal_reading_free(pt_journal_reading *reading)
     pt_index_done(&reading->text_index);
     for (size_t i = 0; i < reading->text.count; i++)
         free(reading->text.items[i].text);
-    free(reading->text.items);
-    free(reading->module.items);
-    free(reading->map.items);
-    free(reading->frame.items);
-    free(reading->pc.items);
-    free(reading->code.items);
-    free(reading);
+    PT_FREE_ALL(reading->text.items, reading->module.items, reading->map.items,
+                reading->frame.items, reading->pc.items, reading->code.items, reading);
 }
 
 static void read_spans(pt_journal_reading *g, pt_reader r)

@@ -109,12 +109,7 @@ void pt_journal_read_maps(pt_journal_reading *g, pt_reader *r, const pt_journal_
         add_map(g, &map, f);
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const pt_journal_known_map *const x = a, *const y = b;
-    if (x->start != y->start) return x->start < y->start ? -1 : 1;
-    return (x->epoch_from > y->epoch_from) - (x->epoch_from < y->epoch_from);
-}
+PT_ORDER(by_start, pt_journal_known_map, PT_UP(start) ?: PT_UP(epoch_from));
 
 void pt_journal_sort_maps(pt_journal_reading *g)
 {

@@ -266,15 +266,12 @@ void pt_named_frames_init(pt_named_frames *f, const pt_profile *p, bool by_locat
         f->frame.items[i].name = (const char *)f->texts.data + n.text.items[i] - 1;
         f->frame.items[i].name_bytes = strlen(f->frame.items[i].name);
     }
-    free(n.key.items);
-    free(n.text.items);
+    PT_FREE_ALL(n.key.items, n.text.items);
     pt_index_done(&n.index);
 }
 
 void pt_named_frames_done(pt_named_frames *f)
 {
-    free(f->frame.items);
-    free(f->first);
-    free(f->of);
+    PT_FREE_ALL(f->frame.items, f->first, f->of);
     pt_buf_done(&f->texts);
 }

@@ -80,8 +80,7 @@ void pt_legacy_init(pt_legacy *l, pt_builder *b, const pt_read_hooks *hooks)
 
 void pt_legacy_done(pt_legacy *l)
 {
-    free(l->location.items);
-    free(l->pcs.items);
+    PT_FREE_ALL(l->location.items, l->pcs.items);
     pt_index_done(&l->index);
 }
 

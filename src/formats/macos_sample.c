@@ -50,11 +50,7 @@ typedef struct {
 
 /* ---- The images ---- */
 
-static int compare_images(const void *a, const void *b)
-{
-    const uint64_t x = ((const image *)a)->start, y = ((const image *)b)->start;
-    return (x > y) - (x < y);
-}
+PT_ORDER(compare_images, image, PT_UP(start));
 
 /* "0x100000000 -        0x100002fff +shop (0) <7DBD2D57-...> /Users/a/shop" */
 static void read_image(sample_reader *s, pt_span line)
@@ -254,8 +250,7 @@ static pt_status macos_sample_read(pt_reader *reader, pt_builder *builder,
                          pt_count_noun(s.more, "functions").text,
                          pt_count_noun(pt_builder_sample_count(builder), "samples").text);
     pt_plain_tree_done(&s.tree);
-    free(s.image.items);
-    free(s.level.items);
+    PT_FREE_ALL(s.image.items, s.level.items);
     return status;
 }
 

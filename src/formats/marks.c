@@ -32,9 +32,7 @@ void pt_marks_open(pt_marks *m, pt_builder *b, unsigned needed)
 
 void pt_marks_done(pt_marks *m)
 {
-    free(m->values);
-    free(m->label.items);
-    free(m->frame.items);
+    PT_FREE_ALL(m->values, m->label.items, m->frame.items);
 }
 
 void pt_marks_label(pt_marks *m, const char *key, uint32_t text)

@@ -891,16 +891,8 @@ static pt_status otlp_read(pt_reader *reader, pt_builder *builder, const pt_read
     const pt_status status = conclude_profile(&o, reterr);
     for (size_t i = 0; i < OTLP_TABLES; i++)
         free(o.table[i].items);
-    free(o.string);
-    free(o.stack);
-    free(o.attribute);
-    free(o.values);
-    free(o.label.items);
-    free(o.resource.items);
-    free(o.number.items);
-    free(o.times.items);
-    free(o.value.items);
-    free(o.attributes.items);
+    PT_FREE_ALL(o.string, o.stack, o.attribute, o.values, o.label.items, o.resource.items,
+                o.number.items, o.times.items, o.value.items, o.attributes.items);
     return status;
 }
 

@@ -456,10 +456,6 @@ pt_status pt_otlp_write(const pt_profile *profile, const pt_output *output,
     pt_buf_done(&w.profiles);
     pt_buf_done(&w.sample);
     pt_index_done(&w.attribute_index);
-    free(w.number);
-    free(w.attribute.items);
-    free(w.set_attribute.items);
-    free(w.set);
-    free(w.number_list.items);
+    PT_FREE_ALL(w.number, w.attribute.items, w.set_attribute.items, w.set, w.number_list.items);
     return pt_out_flush(out, reterr);
 }

@@ -395,13 +395,8 @@ static void reading_done(pt_perf_data *d)
         free(d->attr.items[i].name);
     for (size_t i = 0; i < d->chunk.count; i++)
         free(d->chunk.items[i].bytes);
-    free(d->attr.items);
-    free(d->id.items);
-    free(d->chunk.items);
-    free(d->build_id.items);
-    free(d->cgroup.items);
-    free(d->values);
-    free(d->pcs);
+    PT_FREE_ALL(d->attr.items, d->id.items, d->chunk.items, d->build_id.items, d->cgroup.items,
+                d->values, d->pcs);
     pt_index_done(&d->id_index);
     pt_index_done(&d->build_id_index);
     pt_index_done(&d->cgroup_index);

@@ -57,8 +57,7 @@ static void maps_unref(pt_perf_procs *procs, pt_perf_maps *maps)
 {
     if (--maps->refs > 0) return;
     procs->map_count -= maps->map.count;
-    free(maps->map.items);
-    free(maps);
+    PT_FREE_ALL(maps->map.items, maps);
 }
 
 /* Makes *maps exclusive to the caller, by a copy if it is shared, so that it may be changed. */
@@ -116,8 +115,7 @@ void pt_perf_procs_done(pt_perf_procs *procs)
     for (size_t i = 0; i < procs->proc.count; i++)
         maps_unref(procs, procs->proc.items[i].maps);
     maps_unref(procs, procs->kernel);
-    free(procs->proc.items);
-    free(procs->thread.items);
+    PT_FREE_ALL(procs->proc.items, procs->thread.items);
     pt_index_done(&procs->by_pid);
     pt_index_done(&procs->by_tid);
 }

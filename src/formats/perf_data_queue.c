@@ -11,8 +11,7 @@
 
 void pt_perf_queue_done(pt_perf_queue *queue)
 {
-    free(queue->items);
-    free(queue->spare);
+    PT_FREE_ALL(queue->items, queue->spare);
 }
 
 void pt_perf_queue_add(pt_perf_queue *q, uint64_t time, const uint8_t *record, uint32_t chunk)

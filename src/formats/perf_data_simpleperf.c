@@ -23,11 +23,7 @@ enum { KERNEL, KERNEL_MODULE, ELF, DEX, SYMBOL_MAP };
 
 /* ---- Files ---- */
 
-static int compare_symbols(const void *left, const void *right)
-{
-    const pt_perf_symbol *a = left, *b = right;
-    return (a->start > b->start) - (a->start < b->start);
-}
+PT_ORDER(compare_symbols, pt_perf_symbol, PT_UP(start));
 
 static void add_symbol(pt_perf_data *d, uint64_t start, uint64_t bytes, const char *name,
                        size_t name_bytes)
@@ -242,7 +238,6 @@ uint32_t pt_perf_symbol_name(const pt_perf_data *d, const pt_perf_map *map, uint
 
 void pt_perf_symbols_done(pt_perf_symbols *symbols)
 {
-    free(symbols->file.items);
-    free(symbols->symbol.items);
+    PT_FREE_ALL(symbols->file.items, symbols->symbol.items);
     pt_index_done(&symbols->by_path);
 }

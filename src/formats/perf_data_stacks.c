@@ -32,10 +32,7 @@ void pt_perf_stacks_done(pt_perf_stacks *s)
 {
     pt_index_done(&s->shared);
     pt_index_done(&s->arc_index);
-    free(s->known);
-    free(s->seen);
-    free(s->image.items);
-    free(s->arc.items);
+    PT_FREE_ALL(s->known, s->seen, s->image.items, s->arc.items);
 }
 
 /* ---- mappings ---- */

@@ -625,9 +625,7 @@ static void reader_done(script_reader *r)
     texts_done(&r->dsos);
     texts_done(&r->events);
     texts_done(&r->comms);
-    free(r->row.items);
-    free(r->inlined.items);
-    free(r->frame.items);
+    PT_FREE_ALL(r->row.items, r->inlined.items, r->frame.items);
 }
 
 static pt_status perf_script_read(pt_reader *reader, pt_builder *builder,

@@ -55,8 +55,7 @@ void pt_plain_tree_init(pt_plain_tree *t, pt_builder *b)
 void pt_plain_tree_done(pt_plain_tree *t)
 {
     pt_index_done(&t->index);
-    free(t->node.items);
-    free(t->frame.items);
+    PT_FREE_ALL(t->node.items, t->frame.items);
 }
 
 uint32_t pt_plain_tree_add(pt_plain_tree *t, uint32_t parent, uint32_t location)

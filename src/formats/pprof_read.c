@@ -21,9 +21,7 @@ static void ids_init(pprof_ids *ids, size_t expected)
 
 static void ids_done(pprof_ids *ids)
 {
-    free(ids->dense);
-    free(ids->id);
-    free(ids->row);
+    PT_FREE_ALL(ids->dense, ids->id, ids->row);
     pt_index_done(&ids->sparse);
 }
 
@@ -486,8 +484,7 @@ static void read_tables(pprof_reader *r)
     line_list lines = {0};
     for (size_t i = 0; i < r->location.count; i++)
         read_location(r, &r->location.items[i], &lines, &rows);
-    free(lines.items);
-    free(lines.unknown.items);
+    PT_FREE_ALL(lines.items, lines.unknown.items);
     pt_buf_done(&lines.bytes);
     read_header(r);
 }

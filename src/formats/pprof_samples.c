@@ -625,9 +625,7 @@ void pprof_read_samples(pprof_reader *r)
             r->hooks->discard(r->hooks->context, r->offset + (uint64_t)(end - r->start));
     }
     commit_ahead(r, &s);
-    free(s.value);
-    free(s.ahead.values);
-    free(s.label.items);
+    PT_FREE_ALL(s.value, s.ahead.values, s.label.items);
     pt_index_done(&s.memo.index);
     pt_buf_done(&s.memo.bytes);
     pt_buf_done(&s.label_unknown);

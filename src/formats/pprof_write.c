@@ -273,12 +273,7 @@ static void end_packed(pt_buf *buf, uint32_t field, const uint8_t *end)
     buf->size += head_bytes + size;
 }
 
-static int compare_unknown(const void *a, const void *b)
-{
-    const struct unknown_row *x = a, *y = b;
-    if (x->row != y->row) return x->row < y->row ? -1 : 1;
-    return (x->order > y->order) - (x->order < y->order);
-}
+PT_ORDER(compare_unknown, struct unknown_row, PT_UP(row) ?: PT_UP(order));
 
 static void sort_unknown(writer *w)
 {
@@ -563,8 +558,7 @@ pt_status pprof_write(const pt_profile *profile, const pt_output *output,
     free(w.mapping_id);
     for (size_t i = 0; i < w.added.count; i++)
         free(w.added.items[i]);
-    free(w.added.items);
-    free(w.string.items);
+    PT_FREE_ALL(w.added.items, w.string.items);
     pt_buf_done(&w.body);
     pt_buf_done(&w.line);
     pt_buf_done(&w.out);

@@ -286,8 +286,7 @@ static pt_status pstats_read(pt_reader *reader, pt_builder *builder, const pt_re
     read_rows(&s);
     put_calls(&s);
     pt_diag_add(hooks->diag, s.lost, "calls, or times, without a number of 63 bits counted as 0");
-    free(s.ref.items);
-    free(s.call.items);
+    PT_FREE_ALL(s.ref.items, s.call.items);
     if (error.status == PT_OK) return PT_OK;
     return pt_error_set(reterr, PT_ERR_DAMAGED, "%s; kept %s", error.message,
                         pt_count_noun(pt_builder_sample_count(builder), "functions").text);

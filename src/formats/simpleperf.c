@@ -241,10 +241,7 @@ static pt_status simpleperf_read(pt_reader *reader, pt_builder *builder, const p
     const pt_status status = conclude_profile(&s, is_whole, hooks->diag, reterr);
     pt_index_done(&s.files);
     pt_index_done(&s.threads);
-    free(s.file.items);
-    free(s.symbol.items);
-    free(s.thread.items);
-    free(s.frame.items);
+    PT_FREE_ALL(s.file.items, s.symbol.items, s.thread.items, s.frame.items);
     return status;
 }
 

@@ -355,11 +355,7 @@ static pt_status read_profiles(speedscope_reader *s)
         while (status == PT_OK && pt_json_next(r) == PT_JSON_KEY)
             status = read_member(s, &parts);
         take_profile(s, &parts);
-        free(parts.name);
-        free(parts.event);
-        free(parts.unit_name);
-        free(parts.thread);
-        free(parts.stretch.items);
+        PT_FREE_ALL(parts.name, parts.event, parts.unit_name, parts.thread, parts.stretch.items);
     }
     return status != PT_OK || r->token == PT_JSON_ERROR ? PT_ERR_DAMAGED : PT_OK;
 }
@@ -457,11 +453,7 @@ static pt_status speedscope_read(pt_reader *reader, pt_builder *builder, const p
         status = pt_json_failed(&error, builder, reterr);
     else if (s.profile.count == 0)
         status = pt_error_set(reterr, PT_ERR_FORMAT, "the list of profiles is empty");
-    free(s.open.items);
-    free(s.times_open);
-    free(s.profile.items);
-    free(s.value.items);
-    free(s.stack.items);
+    PT_FREE_ALL(s.open.items, s.times_open, s.profile.items, s.value.items, s.stack.items);
     return status;
 }
 

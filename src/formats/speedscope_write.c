@@ -188,8 +188,7 @@ pt_status pt_speedscope_write(const pt_profile *profile, const pt_output *output
     put_document(&w);
     pt_json_w_done(&w.json);
     pt_named_frames_done(&w.frames);
-    free(w.thread_of);
-    free(w.thread.items);
+    PT_FREE_ALL(w.thread_of, w.thread.items);
     pt_out_char(out, '\n');
     return pt_out_flush(out, reterr);
 }

@@ -42,11 +42,7 @@ typedef struct {
     uint64_t *alive[LEVELS];   /* alive[0]: a bit a slot; above it a bit a word that has bits */
 } code_map;
 
-static int compare_slots(const void *a, const void *b)
-{
-    const uint64_t x = ((const code_slot *)a)->start, y = ((const code_slot *)b)->start;
-    return (x > y) - (x < y);
-}
+PT_ORDER(compare_slots, code_slot, PT_UP(start));
 
 static void code_map_expect(code_map *m, uint64_t start)
 {
@@ -480,8 +476,7 @@ static pt_status v8_log_read(pt_reader *reader, pt_builder *builder, const pt_re
     const pt_status status = pt_malformed_lines(builder, v.odd, v.first_odd, reterr);
     code_map_done(&v.code);
     code_map_done(&v.library);
-    free(v.is_script.items);
-    free(v.frame.items);
+    PT_FREE_ALL(v.is_script.items, v.frame.items);
     (void)hooks;
     return status;
 }

@@ -208,13 +208,7 @@ typedef struct {
     size_t place; /* index in the caller's array */
 } wanted;
 
-static int by_address(const void *a, const void *b)
-{
-    const wanted *const x = a, *const y = b;
-    return x->address != y->address ? (x->address < y->address ? -1 : 1)
-           : x->place < y->place    ? -1
-                                    : x->place > y->place;
-}
+PT_ORDER(by_address, wanted, PT_UP(address) ?: PT_UP(place));
 
 /* Finds "0xADDR NAME" anywhere in a line, as google/pprof's symbolz does. */
 static const char *parse_name(const char *line, size_t length, uint64_t *ret_address,

@@ -20,10 +20,7 @@
 
 void pt_url_done(pt_url *u)
 {
-    free(u->scheme);
-    free(u->host);
-    free(u->path);
-    free(u->query);
+    PT_FREE_ALL(u->scheme, u->host, u->path, u->query);
     *u = (pt_url){0};
 }
 
@@ -168,8 +165,7 @@ static pairs pairs_of(const char *query)
             if (key != NULL && value != NULL) {
                 PT_PUSH(p, (pair){key, value});
             } else {
-                free(key);
-                free(value);
+                PT_FREE_ALL(key, value);
             }
         }
         query += length + (query[length] == '&');
@@ -180,8 +176,7 @@ static pairs pairs_of(const char *query)
 static void pairs_done(pairs *p)
 {
     for (size_t i = 0; i < p->count; i++) {
-        free(p->items[i].key);
-        free(p->items[i].value);
+        PT_FREE_ALL(p->items[i].key, p->items[i].value);
     }
     free(p->items);
 }
@@ -206,8 +201,7 @@ static void set_value(pairs *p, const char *key, char *value)
             p->items[i].value = value;
             done = true;
         } else if (same) {
-            free(p->items[i].key);
-            free(p->items[i].value);
+            PT_FREE_ALL(p->items[i].key, p->items[i].value);
             continue;
         }
         p->items[kept++] = p->items[i];

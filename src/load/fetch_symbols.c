@@ -131,8 +131,7 @@ static void name_mapping(naming *n, uint32_t mapping)
         name_batch(n, mapping, server, &b);
     else
         note_named(n, mapping);
-    free(b.items);
-    free(b.addresses);
+    PT_FREE_ALL(b.items, b.addresses);
 }
 
 pt_status pt_fetch_symbolize(const pt_profile *profile, const pt_remote_mapping *mappings,

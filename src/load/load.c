@@ -383,8 +383,7 @@ static pt_status load_one(const loading *l, input_item *item, pt_fetched *fetche
 
 static void item_done(input_item *item)
 {
-    free(item->input.name);
-    free(item->input.url);
+    PT_FREE_ALL(item->input.name, item->input.url);
     pt_diag_done(&item->diag);
     pt_profile_unref(item->profile);
     free(item);
@@ -676,14 +675,11 @@ pt_status pt_load(const char *const *names, size_t count, const pt_load_options 
 void pt_loaded_done(pt_loaded *loaded)
 {
     for (size_t i = 0; i < loaded->input_count; i++) {
-        free(loaded->inputs[i].name);
-        free(loaded->inputs[i].url);
-        free(loaded->inputs[i].error);
+        PT_FREE_ALL(loaded->inputs[i].name, loaded->inputs[i].url, loaded->inputs[i].error);
     }
     free(loaded->inputs);
     for (size_t i = 0; i < loaded->remote_mapping_count; i++) {
-        free(loaded->remote_mappings[i].url);
-        free(loaded->remote_mappings[i].key);
+        PT_FREE_ALL(loaded->remote_mappings[i].url, loaded->remote_mappings[i].key);
     }
     free(loaded->remote_mappings);
     pt_profile_unref(loaded->profile);

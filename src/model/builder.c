@@ -53,47 +53,27 @@ pt_builder *pt_builder_new(void)
 
 static void free_contents(pt_builder *b)
 {
-    free(b->string.offset);
-    free(b->string.bytes);
+    PT_FREE_ALL(b->string.offset, b->string.bytes);
     pt_index_done(&b->string.index);
-    free(b->event.items);
-    free(b->mapping.items);
+    PT_FREE_ALL(b->event.items, b->mapping.items);
     pt_index_done(&b->mapping_index);
     free(b->function.row);
     pt_index_done(&b->function.index);
-    free(b->location.row);
-    free(b->location.line);
+    PT_FREE_ALL(b->location.row, b->location.line);
     pt_index_done(&b->location.index);
-    free(b->stack.offset);
-    free(b->stack.frame);
-    free(b->stack.end);
+    PT_FREE_ALL(b->stack.offset, b->stack.frame, b->stack.end);
     pt_index_done(&b->stack.index);
-    free(b->labels.offset);
-    free(b->labels.row);
+    PT_FREE_ALL(b->labels.offset, b->labels.row);
     pt_index_done(&b->labels.index);
-    free(b->sample.stack);
-    free(b->sample.labels);
+    PT_FREE_ALL(b->sample.stack, b->sample.labels);
     for (size_t e = 0; b->sample.value != NULL && e < b->event.count; e++)
         free(b->sample.value[e]);
-    free(b->sample.value);
-    free(b->sample.time_ns);
-    free(b->sample.pid);
-    free(b->sample.tid);
-    free(b->sample.cpu);
-    free(b->sample.comm);
+    PT_FREE_ALL(b->sample.value, b->sample.time_ns, b->sample.pid, b->sample.tid, b->sample.cpu,
+                b->sample.comm);
     pt_index_done(&b->sample.index);
-    free(b->sample.of_stack);
-    free(b->arc.from);
-    free(b->arc.to);
-    free(b->arc.calls);
-    free(b->arc.cost);
-    free(b->bin.items);
-    free(b->block.items);
-    free(b->extra.items);
-    free(b->unknown.message);
-    free(b->unknown.row);
-    free(b->unknown.bytes);
-    free(b->comment.items);
+    PT_FREE_ALL(b->sample.of_stack, b->arc.from, b->arc.to, b->arc.calls, b->arc.cost, b->bin.items,
+                b->block.items, b->extra.items, b->unknown.message, b->unknown.row,
+                b->unknown.bytes, b->comment.items);
     pt_profile_unref(b->base);
 }
 

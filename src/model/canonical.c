@@ -397,8 +397,7 @@ static uint32_t copy_samples(const canon *c, pt_builder *b)
     }
     for (uint32_t e = 0; e < s->event_count; e++)
         free(sum[e]);
-    free(sum);
-    free(values);
+    PT_FREE_ALL(sum, values);
     return zeros;
 }
 
@@ -508,8 +507,7 @@ const pt_profile *pt_profile_canonical(const pt_profile *p)
     const ranking *all[] = {&c.string, &c.mapping, &c.function, &c.location,
                             &c.stack,  &c.labels,  &c.sample};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        free(all[i]->rank);
-        free(all[i]->order);
+        PT_FREE_ALL(all[i]->rank, all[i]->order);
     }
     const pt_profile *copy = NULL;
     PT_BUG_IF(pt_builder_freeze(b, &copy, NULL) != PT_OK);

@@ -21,9 +21,7 @@ void pt_code_names_init(pt_code_names *names)
 
 void pt_code_names_done(pt_code_names *names)
 {
-    free(names->entries.items);
-    free(names->lines.items);
-    free(names->ranges.items);
+    PT_FREE_ALL(names->entries.items, names->lines.items, names->ranges.items);
     pt_buf_done(&names->text);
     *names = (pt_code_names){.text = PT_BUF_INIT};
 }
@@ -268,11 +266,7 @@ static int by_preference(const void *x, const void *y, void *context)
     return strcmp(p, q);
 }
 
-static int by_extent(const void *x, const void *y)
-{
-    const extent *a = x, *b = y;
-    return (a->addr > b->addr) - (a->addr < b->addr);
-}
+PT_ORDER(by_extent, extent, PT_UP(addr));
 
 /* Reads lines "NAME SIZE USES USERS STATE ADDRESS ..." (proc(5)). The caller frees the result. */
 static extent *read_modules(const char *text, size_t size_bytes, size_t *ret_count)

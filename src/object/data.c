@@ -7,12 +7,7 @@
 #include "base/grow.h"
 #include "base/plain/ascending.h"
 
-static int by_address(const void *x, const void *y)
-{
-    const pt_object_data *a = x, *b = y;
-    if (a->addr != b->addr) return a->addr < b->addr ? -1 : 1;
-    return (a->size_bytes > b->size_bytes) - (a->size_bytes < b->size_bytes);
-}
+PT_ORDER(by_address, pt_object_data, PT_UP(addr) ?: PT_UP(size_bytes));
 
 void pt_data_symbols_init(pt_data_symbols *data, const pt_elf *elf)
 {

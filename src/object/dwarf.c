@@ -133,9 +133,7 @@ void pt_dwarf_free(pt_dwarf *d)
     pt_dwarf_splits_done(&d->splits);
     pt_dwarf_file_done(&d->file);
     pt_dwarf_file_done(&d->supplement);
-    free(d->code);
-    free(d->ranges.items);
-    free(d);
+    PT_FREE_ALL(d->code, d->ranges.items, d);
 }
 
 /* ---- one unit ---- */
@@ -349,8 +347,7 @@ static pt_status commit_unit(void *context, size_t index, void *item, pt_error *
                 a->symbol_bytes);
         s->done[a->index] = true;
     }
-    free(out->answers.items);
-    free(out->frames.items);
+    PT_FREE_ALL(out->answers.items, out->frames.items);
     return PT_OK;
 }
 
@@ -398,12 +395,7 @@ static void choose_owners(search *s, unsigned turn, uint32_t *owner, uint8_t *cl
     }
 }
 
-static int by_cost(const void *x, const void *y)
-{
-    const task *a = x, *b = y;
-    if (a->cost != b->cost) return a->cost < b->cost ? 1 : -1;
-    return a->first > b->first ? 1 : -1;
-}
+PT_ORDER(by_cost, task, PT_DOWN(cost) ?: PT_UP(first));
 
 /* Makes a task of each unit that owns addresses. */
 static void make_tasks(search *s, const uint32_t *owner, uint64_t *budget)
@@ -474,7 +466,5 @@ void pt_dwarf_resolve(pt_dwarf *d, const uint64_t *addrs, size_t count, bool *do
     }
     for (unsigned i = 0; i < d->worker_count; i++)
         pt_dwarf_worker_clear(d->workers[i]);
-    free(s.tasks.items);
-    free(s.wanted);
-    free(s.wanted_index);
+    PT_FREE_ALL(s.tasks.items, s.wanted, s.wanted_index);
 }

@@ -15,9 +15,7 @@
 
 void pt_dwarf_abbrevs_done(pt_dwarf_abbrevs *table)
 {
-    free(table->abbrevs.items);
-    free(table->attributes.items);
-    free(table->steps.items);
+    PT_FREE_ALL(table->abbrevs.items, table->attributes.items, table->steps.items);
     *table = (pt_dwarf_abbrevs){0};
 }
 
@@ -125,12 +123,8 @@ static bool read_attributes(pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit, 
     return false;
 }
 
-static int by_code(const void *x, const void *y)
-{
-    const pt_dwarf_abbrev *a = x, *b = y;
-    if (a->code != b->code) return a->code > b->code ? 1 : -1;
-    return a->attribute_first > b->attribute_first ? 1 : -1; /* of equal codes the first counts */
-}
+/* of equal codes the first counts */
+PT_ORDER(by_code, pt_dwarf_abbrev, PT_UP(code) ?: PT_UP(attribute_first));
 
 bool pt_dwarf_abbrevs_are_of(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit)
 {

@@ -150,8 +150,7 @@ bool pt_dwarf_line_table_read(pt_dwarf_line_table *t, const pt_dwarf_unit *unit)
 
 void pt_dwarf_line_table_done(pt_dwarf_line_table *t)
 {
-    free(t->folders.items);
-    free(t->files.items);
+    PT_FREE_ALL(t->folders.items, t->files.items);
 }
 
 /* ---- the program ---- */

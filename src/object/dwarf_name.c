@@ -159,14 +159,8 @@ typedef struct {
     const bare *items;
 } naming;
 
-static int by_declaration(const void *x, const void *y)
-{
-    const bare *a = x, *b = y;
-    if (a->declared.unit != b->declared.unit)
-        return a->declared.unit > b->declared.unit ? 1 : -1; /* the order is arbitrary */
-    if (a->declared.off != b->declared.off) return a->declared.off > b->declared.off ? 1 : -1;
-    return a->function > b->function ? 1 : -1;
-}
+/* the order is arbitrary */
+PT_ORDER(by_declaration, bare, PT_UP(declared.unit) ?: PT_UP(declared.off) ?: PT_UP(function));
 
 /* The name of an enclosing namespace or class, or NULL. */
 static const char *scope_name(const naming *n, const pt_dwarf_ancestor *around)

@@ -223,8 +223,7 @@ void pt_dwarf_file_done(pt_dwarf_file *file)
 {
     for (int i = 0; i < PT_DWARF_SECTIONS; i++)
         pt_blob_done(&file->inflated[i]);
-    free(file->units.items);
-    free(file->by_id.items);
+    PT_FREE_ALL(file->units.items, file->by_id.items);
     pt_image_file_done(&file->image);
 }
 

@@ -28,11 +28,7 @@ typedef struct {
 
 typedef PT_VECTOR(contribution) contributions; /* ascending by info_off */
 
-static int by_info_off(const void *x, const void *y)
-{
-    const contribution *a = x, *b = y;
-    return (a->info_off > b->info_off) - (a->info_off < b->info_off);
-}
+PT_ORDER(by_info_off, contribution, PT_UP(info_off));
 
 enum { COLUMNS_MAX = 16 };
 

@@ -35,12 +35,8 @@ static void drop_line_tables(pt_dwarf_worker *w)
 void pt_dwarf_worker_clear(pt_dwarf_worker *w)
 {
     drop_line_tables(w);
-    free(w->line_tables.items);
-    free(w->nodes.items);
-    free(w->levels.items);
-    free(w->places.items);
-    free(w->ancestors.items);
-    free(w->functions.items);
+    PT_FREE_ALL(w->line_tables.items, w->nodes.items, w->levels.items, w->places.items,
+                w->ancestors.items, w->functions.items);
     pt_index_done(&w->function_index);
     for (unsigned i = 0; i < PT_DWARF_TABLES; i++)
         pt_dwarf_abbrevs_done(&w->tables[i]);
@@ -59,8 +55,7 @@ void pt_dwarf_worker_free(pt_dwarf_worker *w)
     pt_dwarf_worker_clear(w);
     for (size_t i = 0; i < w->chunks.count; i++)
         free(w->chunks.items[i]);
-    free(w->chunks.items);
-    free(w);
+    PT_FREE_ALL(w->chunks.items, w);
 }
 
 void pt_dwarf_worker_next_unit(pt_dwarf_worker *w)

@@ -175,8 +175,7 @@ pt_go_table *pt_go_table_open(const pt_elf *elf)
 void pt_go_table_free(pt_go_table *t)
 {
     if (t == NULL) return;
-    free(t->frames.items);
-    free(t);
+    PT_FREE_ALL(t->frames.items, t);
 }
 
 uint64_t pt_go_table_functions(const pt_go_table *t)

@@ -71,11 +71,7 @@ typedef struct {
     uint32_t debug_first, debug_count;
 } reading;
 
-static int by_addr(const void *x, const void *y)
-{
-    const pt_code_line *a = x, *b = y;
-    return (a->addr > b->addr) - (a->addr < b->addr);
-}
+PT_ORDER(by_addr, pt_code_line, PT_UP(addr));
 
 static void add_entry(reading *r, uint64_t addr, uint64_t bytes, uint64_t index, uint32_t name,
                       uint32_t line_first, uint32_t line_count)

@@ -7,13 +7,7 @@
 
 #include "base/grow.h"
 
-static int by_place(const void *a, const void *b)
-{
-    const pt_function_symbol *x = a, *y = b;
-    if (x->section != y->section) return x->section < y->section ? -1 : 1;
-    if (x->addr != y->addr) return x->addr < y->addr ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
+PT_ORDER(by_place, pt_function_symbol, PT_UP(section) ?: PT_UP(addr) ?: PT_UP(index));
 
 static bool may_be_function(const pt_elf_symbol *symbol)
 {

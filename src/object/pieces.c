@@ -12,12 +12,7 @@ static void add_piece(void *arg, uint64_t start_addr, uint64_t size_bytes)
         PT_PUSH(*pieces, (pt_code_range){start_addr, start_addr + size_bytes});
 }
 
-static int by_start(const void *x, const void *y)
-{
-    const pt_code_range *const a = x, *const b = y;
-    if (a->addr != b->addr) return a->addr < b->addr ? -1 : 1;
-    return (a->end_addr > b->end_addr) - (a->end_addr < b->end_addr);
-}
+PT_ORDER(by_start, pt_code_range, PT_UP(addr) ?: PT_UP(end_addr));
 
 void pt_pieces_init(pt_pieces *pieces, const pt_elf *elf)
 {

@@ -24,11 +24,7 @@ typedef struct {
 
 typedef PT_VECTOR(relocation) relocations;
 
-static int by_slot(const void *x, const void *y)
-{
-    const relocation *a = x, *b = y;
-    return (a->slot > b->slot) - (a->slot < b->slot);
-}
+PT_ORDER(by_slot, relocation, PT_UP(slot));
 
 static uint64_t read_le(const uint8_t *p, unsigned width)
 {
@@ -85,11 +81,7 @@ static void add_stubs(pt_plt *plt, const pt_elf *elf, const pt_elf_section *s,
     }
 }
 
-static int by_addr(const void *x, const void *y)
-{
-    const pt_plt_stub *a = x, *b = y;
-    return (a->addr > b->addr) - (a->addr < b->addr);
-}
+PT_ORDER(by_addr, pt_plt_stub, PT_UP(addr));
 
 void pt_plt_init(pt_plt *plt, const pt_elf *elf)
 {

@@ -364,20 +364,14 @@ void pt_drawing_done(pt_drawing *drawing)
         pt_drawing_node *node = &drawing->node[i];
         free(node->id);
         label_done(&node->label);
-        free(node->colour);
-        free(node->fill);
-        free(node->tooltip);
+        PT_FREE_ALL(node->colour, node->fill, node->tooltip);
     }
     for (size_t i = 0; i < drawing->edge_count; i++) {
         pt_drawing_edge *edge = &drawing->edge[i];
         label_done(&edge->label);
-        free(edge->colour);
-        free(edge->tooltip);
-        free(edge->curve);
+        PT_FREE_ALL(edge->colour, edge->tooltip, edge->curve);
     }
-    free(drawing->node);
-    free(drawing->edge);
-    free(drawing->title);
+    PT_FREE_ALL(drawing->node, drawing->edge, drawing->title);
     *drawing = (pt_drawing){0};
 }
 

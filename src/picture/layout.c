@@ -39,17 +39,8 @@ static void add_box(pt_part *p, uint32_t box, const double *loop_room)
 
 static void part_done(pt_part *p)
 {
-    free(p->node);
-    free(p->edge);
-    free(p->link);
-    free(p->in_first);
-    free(p->in);
-    free(p->out_first);
-    free(p->out);
-    free(p->rank_first);
-    free(p->order);
-    free(p->rank_y);
-    free(p->rank_height);
+    PT_FREE_ALL(p->node, p->edge, p->link, p->in_first, p->in, p->out_first, p->out, p->rank_first,
+                p->order, p->rank_y, p->rank_height);
 }
 
 typedef struct {
@@ -100,9 +91,7 @@ static void parts_done(parts *all)
 {
     for (size_t i = 0; i < all->count; i++)
         part_done(&all->items[i]);
-    free(all->items);
-    free(all->loop_room);
-    free(all->local);
+    PT_FREE_ALL(all->items, all->loop_room, all->local);
 }
 
 /* ---- Setting side by side ---- */

@@ -118,12 +118,7 @@ static double median_of(const pt_part *p, uint32_t node, bool upwards, uint32_t 
     return (places[middle - 1] * right + places[middle] * left) / (left + right);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const wanted *x = a, *y = b;
-    if (x->value != y->value) return x->value < y->value ? -1 : 1;
-    return x->place < y->place ? -1 : x->place > y->place;
-}
+PT_ORDER(by_value, wanted, PT_UP(value) ?: PT_UP(place));
 
 static void sort_rank(pt_part *p, size_t rank, bool upwards, wanted *room, uint32_t *places)
 {

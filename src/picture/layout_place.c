@@ -107,10 +107,7 @@ static void place_nodes_across(pt_part *p)
             settle_rank(p, rank, &r);
         }
     }
-    free(r.value);
-    free(r.weight);
-    free(r.offset);
-    free(r.pools);
+    PT_FREE_ALL(r.value, r.weight, r.offset, r.pools);
 }
 
 /* ---- Straight chains ---- */
@@ -129,12 +126,7 @@ typedef struct {
     double weight;
 } chain;
 
-static int by_weight(const void *a, const void *b)
-{
-    const chain *x = a, *y = b;
-    if (x->weight != y->weight) return x->weight > y->weight ? -1 : 1;
-    return x->head < y->head ? -1 : x->head > y->head;
-}
+PT_ORDER(by_weight, chain, PT_DOWN(weight) ?: PT_UP(head));
 
 /* Fills next[node], the node below it in its chain or PT_NONE, and chains, the heaviest first.
  * Returns the number of chains. */

@@ -93,11 +93,7 @@ static uint32_t *stream_order(const pt_part *p)
         position[node] = at_end ? --back : front++;
         take_node_out(p, &s, node);
     }
-    free(s.in);
-    free(s.out);
-    free(s.gone);
-    free(s.first);
-    free(s.arc);
+    PT_FREE_ALL(s.in, s.out, s.gone, s.first, s.arc);
     return position;
 }
 
@@ -176,8 +172,7 @@ static void assign_ranks(pt_part *p, const uint32_t *position)
             moved |= settle_box(p, by_position[at], &s);
         }
     }
-    free(s.first);
-    free(s.arc);
+    PT_FREE_ALL(s.first, s.arc);
     int32_t least = INT32_MAX, most = INT32_MIN;
     for (size_t i = 0; i < p->box_count; i++) {
         if (p->node[i].rank < least) least = p->node[i].rank;

@@ -26,12 +26,7 @@ typedef struct {
     double wanted; /* x of the arrow at the box */
 } port;
 
-static int by_x(const void *a, const void *b)
-{
-    const port *p = a, *q = b;
-    if (p->wanted != q->wanted) return p->wanted < q->wanted ? -1 : 1;
-    return p->edge < q->edge ? -1 : p->edge > q->edge;
-}
+PT_ORDER(by_x, port, PT_UP(wanted) ?: PT_UP(edge));
 
 /* How far from a box's centre its arrows may be. */
 static double half_width(const pt_part *p, const pt_layer_node *node)

@@ -170,14 +170,7 @@ static pt_journal_brief brief_of(const pt_journal_facts *f)
 }
 
 /* The process' clock goes on over exec: what its last image knows covers the earlier ones. */
-static int by_pid(const void *a, const void *b)
-{
-    const pt_journal_brief *const x = a, *const y = b;
-    if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
-    if (x->start_monotonic_ns != y->start_monotonic_ns)
-        return x->start_monotonic_ns < y->start_monotonic_ns ? -1 : 1;
-    return (x->cpu_used_ns > y->cpu_used_ns) - (x->cpu_used_ns < y->cpu_used_ns);
-}
+PT_ORDER(by_pid, pt_journal_brief, PT_UP(pid) ?: PT_UP(start_monotonic_ns) ?: PT_UP(cpu_used_ns));
 
 /* It told its figures before exec, which failed, and again. */
 static bool is_told_again(const pt_journal_brief *process, const pt_journal_brief *next)

@@ -27,10 +27,7 @@ void pt_counted_done(pt_counted *counted)
     *counted = (pt_counted){0};
 }
 
-static int by_comm(const void *a, const void *b)
-{
-    return strcmp(((const pt_counted_start *)a)->comm, ((const pt_counted_start *)b)->comm);
-}
+PT_ORDER(by_comm, pt_counted_start, PT_TEXT_UP(comm));
 
 static void add_row(pt_builder *b, const char *name, const char *comm, double ns)
 {

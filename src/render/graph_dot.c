@@ -389,6 +389,5 @@ void pt_graph_dot(pt_out *out, const pt_graph_report *report, const pt_graph *gr
     pt_put_text(&d.buf, "}\n");
     pt_out_put(out, d.buf.data, d.buf.size);
     pt_buf_done(&d.buf);
-    free(d.number);
-    free(d.has_nodelet);
+    PT_FREE_ALL(d.number, d.has_nodelet);
 }

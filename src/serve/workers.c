@@ -115,8 +115,7 @@ void pt_job_free(pt_job *job)
     free_text(job->request.root);
     free_text(job->request.new_root);
     pt_answered_done(&job->answered);
-    free(job->key);
-    free(job);
+    PT_FREE_ALL(job->key, job);
 }
 
 /* ---- Keepers ---- */

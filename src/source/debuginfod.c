@@ -69,9 +69,7 @@ void pt_debuginfod_free(pt_debuginfod *client)
     if (client == NULL) return;
     for (size_t i = 0; i < client->servers.count; i++)
         free(client->servers.items[i].url);
-    free(client->servers.items);
-    free(client->folder);
-    free(client->agent);
+    PT_FREE_ALL(client->servers.items, client->folder, client->agent);
     pthread_mutex_destroy(&client->lock);
     free(client);
 }

@@ -176,8 +176,7 @@ void pt_objdump_listing_done(pt_objdump_listing *listing)
     if (texts != NULL) {
         for (size_t i = 0; i < texts->count; i++)
             free(texts->items[i]);
-        free(texts->items);
-        free(texts->output);
+        PT_FREE_ALL(texts->items, texts->output);
         pt_index_done(&texts->index);
         free(texts);
     }

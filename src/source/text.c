@@ -311,11 +311,7 @@ pt_source_texts *pt_source_texts_new(const char *source_path, const char *trim_p
 static void file_free(pt_source_file *file)
 {
     pt_blob_done(&file->text);
-    free(file->name);
-    free(file->path);
-    free(file->error);
-    free(file->line);
-    free(file);
+    PT_FREE_ALL(file->name, file->path, file->error, file->line, file);
 }
 
 void pt_source_texts_free(pt_source_texts *texts)
@@ -325,13 +321,9 @@ void pt_source_texts_free(pt_source_texts *texts)
         file_free(texts->items[i]);
     for (size_t i = 0; i < texts->folder_count; i++)
         free(texts->folders[i]);
-    free(texts->folders);
-    free(texts->here);
+    PT_FREE_ALL(texts->folders, texts->here);
     pt_index_done(&texts->index);
-    free(texts->items);
-    free(texts->source_path);
-    free(texts->trim_path);
-    free(texts);
+    PT_FREE_ALL(texts->items, texts->source_path, texts->trim_path, texts);
 }
 
 static const pt_source_file *find_text(pt_source_texts *texts, const char *name,

@@ -112,8 +112,7 @@ pt_status pt_chains_open(pt_image_file *file, pt_source_search *search,
     pt_object *object = NULL;
     const pt_status status = pt_object_open(file, find_companion, chains, &object, reterr);
     if (status != PT_OK) {
-        free(chains);
-        free(key);
+        PT_FREE_ALL(chains, key);
         return status;
     }
     if (options->keeps_clones) pt_object_keep_clones(object);
@@ -563,11 +562,7 @@ static void write_cache(pt_chains *chains)
     m.columns.function = m.functions.items;
     /* A failed write makes later runs slower, not wrong. */
     pt_name_index_save(chains->cache, chains->key, &m.columns, NULL);
-    free(m.address);
-    free(m.symbol);
-    free(m.first);
-    free(m.frames.items);
-    free(m.functions.items);
+    PT_FREE_ALL(m.address, m.symbol, m.first, m.frames.items, m.functions.items);
 }
 
 void pt_chains_free(pt_chains *chains)
@@ -585,12 +580,6 @@ void pt_chains_free(pt_chains *chains)
     pt_object_free(chains->object);
     pt_index_done(&chains->row_index);
     pt_index_done(&chains->function_index);
-    free(chains->of_index);
-    free(chains->rows.items);
-    free(chains->frames.items);
-    free(chains->functions.items);
-    free(chains->shown.items);
-    free(chains->key);
-    free(chains->missing.first_split);
-    free(chains);
+    PT_FREE_ALL(chains->of_index, chains->rows.items, chains->frames.items, chains->functions.items,
+                chains->shown.items, chains->key, chains->missing.first_split, chains);
 }

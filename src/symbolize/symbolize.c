@@ -336,12 +336,7 @@ static size_t count_seen(const work *w, const image *m)
     return seen;
 }
 
-static int by_address(const void *x, const void *y)
-{
-    const wanted *a = x, *b = y;
-    if (a->addr != b->addr) return a->addr < b->addr ? -1 : 1;
-    return (a->location > b->location) - (a->location < b->location);
-}
+PT_ORDER(by_address, wanted, PT_UP(addr) ?: PT_UP(location));
 
 /* Sorts the wanted addresses and makes the list of distinct ones. */
 static void sort_addresses(image *m)
@@ -828,18 +823,12 @@ static pt_status commit_names(const work *w, const pt_profile **ret_profile, pt_
 static void image_done(image *m)
 {
     for (size_t i = 0; i < m->functions.count; i++) {
-        free(m->functions.items[i].name);
-        free(m->functions.items[i].system_name);
+        PT_FREE_ALL(m->functions.items[i].name, m->functions.items[i].system_name);
     }
     for (size_t i = 0; i < m->files.count; i++)
         free(m->files.items[i]);
-    free(m->wanted.items);
-    free(m->addrs);
-    free(m->answers);
-    free(m->frames.items);
-    free(m->functions.items);
-    free(m->files.raw);
-    free(m->files.items);
+    PT_FREE_ALL(m->wanted.items, m->addrs, m->answers, m->frames.items, m->functions.items,
+                m->files.raw, m->files.items);
     pt_index_done(&m->file_index);
     pt_diag_done(&m->diag);
 }
@@ -849,12 +838,7 @@ static void work_done(work *w)
     for (size_t i = 0; i < w->image_count; i++)
         image_done(&w->images[i]);
     pt_index_done(&w->image_index);
-    free(w->images);
-    free(w->order);
-    free(w->image_of);
-    free(w->image_of_location);
-    free(w->bias);
-    free(w->has_bias);
+    PT_FREE_ALL(w->images, w->order, w->image_of, w->image_of_location, w->bias, w->has_bias);
 }
 
 pt_status pt_symbolize(const pt_profile *profile, const pt_symbolize_options *options,

@@ -260,6 +260,5 @@ void pt_line_close(pt_line *line)
     if (line->edit != NULL) libedit->el_end(line->edit);
     if (line->history != NULL) libedit->history_end(line->history);
 #endif
-    free(line->plain);
-    free(line);
+    PT_FREE_ALL(line->plain, line);
 }

@@ -221,6 +221,5 @@ void pt_pager_end(pt_pager *pager)
     }
     pt_buf_done(&pager->messages);
     pt_buf_done(&pager->held);
-    free(pager->name);
-    free(pager);
+    PT_FREE_ALL(pager->name, pager);
 }

@@ -94,8 +94,7 @@ static bool start_viewer(const char *command, const char *file, pid_t *ret_pid)
     PT_FREE char *path = pt_program_find(words[0], getenv("PATH"));
     const bool started =
         path != NULL && posix_spawn(ret_pid, path, NULL, NULL, words, environ) == 0;
-    free(words[0]);
-    free(words);
+    PT_FREE_ALL(words[0], words);
     return started;
 }
 

@@ -30,9 +30,7 @@ static pt_status begin_cut(cutting *c, const pt_filter_step *step, pt_filter_kin
 static void cut_done(cutting *c)
 {
     pt_pattern_done(&c->pattern);
-    free(c->location);
-    free(c->line_stays);
-    free(c->dropped);
+    PT_FREE_ALL(c->location, c->line_stays, c->dropped);
 }
 
 static void take_lines(cutting *c, uint32_t first, uint32_t end)

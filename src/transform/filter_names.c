@@ -207,8 +207,6 @@ pt_status pt_filter_by_names(pt_filter_step *step, pt_error *reterr)
     }
     for (int k = 0; k < KINDS; k++)
         pt_pattern_done(&f.pattern[k]);
-    free(f.location);
-    free(f.line_stays);
-    free(f.dropped);
+    PT_FREE_ALL(f.location, f.line_stays, f.dropped);
     return status;
 }

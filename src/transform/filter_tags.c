@@ -117,8 +117,7 @@ static bool in_range(const number_range *range, int64_t number, const char *unit
 
 static void tag_pattern_done(tag_pattern *t)
 {
-    free(t->key);
-    free(t->range.unit_text);
+    PT_FREE_ALL(t->key, t->range.unit_text);
     for (size_t i = 0; i < t->regex_count; i++)
         pt_regex_free(t->regex[i]);
     free(t->label.items);

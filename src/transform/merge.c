@@ -60,15 +60,10 @@ void pt_merge_free(pt_merge *merge)
     if (merge->rules != NULL) merge->rules->end(merge->merging);
     pt_merge_sides_free(merge->sides);
     pt_builder_free(merge->builder);
-    free(merge->everywhere);
-    free(merge->quirks.location.items);
-    free(merge->quirks.line.items);
+    PT_FREE_ALL(merge->everywhere, merge->quirks.location.items, merge->quirks.line.items);
     pt_index_done(&merge->quirks.location_index);
-    free(merge->comment.items);
-    free(merge->extra.items);
-    free(merge->last_string);
-    free(merge->last_function);
-    free(merge->last_location);
+    PT_FREE_ALL(merge->comment.items, merge->extra.items, merge->last_string, merge->last_function,
+                merge->last_location);
     pt_profile_unref(merge->last);
     pt_index_done(&merge->mapping_index);
     pt_index_done(&merge->comment_index);
@@ -475,9 +470,7 @@ static void begin_maps(adding *a)
 static void end_maps(adding *a)
 {
     pt_merge *const m = a->merge;
-    free(m->last_string);
-    free(m->last_function);
-    free(m->last_location);
+    PT_FREE_ALL(m->last_string, m->last_function, m->last_location);
     m->last_string = a->string;
     m->last_function = a->function;
     m->last_location = a->location;
@@ -554,8 +547,7 @@ pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *ret
                               a.stack,  a.labels,  a.event};
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
         free(maps[i]);
-    free(a.line.items);
-    free(a.label.items);
+    PT_FREE_ALL(a.line.items, a.label.items);
     return status;
 }
 

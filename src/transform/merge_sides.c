@@ -47,10 +47,7 @@ static struct pt_merge_sides *sides_of(pt_merge *m)
 void pt_merge_sides_free(struct pt_merge_sides *sides)
 {
     if (sides == NULL) return;
-    free(sides->arc.items);
-    free(sides->cost.items);
-    free(sides->bin.items);
-    free(sides->block.items);
+    PT_FREE_ALL(sides->arc.items, sides->cost.items, sides->bin.items, sides->block.items);
     pt_index_done(&sides->arc_index);
     pt_index_done(&sides->bin_index);
     pt_index_done(&sides->block_index);
@@ -190,14 +187,7 @@ void pt_merge_sides_add(pt_merge_adding *a)
 
 /* ---- The end ---- */
 
-static int by_range(const void *left, const void *right)
-{
-    const pt_bin *const a = left, *const b = right;
-    if (a->event != b->event) return a->event < b->event ? -1 : 1;
-    if (a->mapping != b->mapping) return a->mapping < b->mapping ? -1 : 1;
-    if (a->low != b->low) return a->low < b->low ? -1 : 1;
-    return (a->high > b->high) - (a->high < b->high);
-}
+PT_ORDER(by_range, pt_bin, PT_UP(event) ?: PT_UP(mapping) ?: PT_UP(low) ?: PT_UP(high));
 
 /* True if some bins overlap. Histograms with different layouts share parts of the text, and no bin
  * is the sum of both. */

@@ -126,8 +126,6 @@ const pt_profile *pt_prune(const pt_profile *profile, pt_diag *diag)
                     p.error.message);
     pt_regex_free(p.drop);
     pt_regex_free(p.keep);
-    free(p.answer);
-    free(p.location);
-    free(p.line_stays);
+    PT_FREE_ALL(p.answer, p.location, p.line_stays);
     return pruned;
 }

@@ -99,7 +99,6 @@ const pt_profile *pt_collapse_recursion(const pt_profile *profile, pt_recursion 
     const pt_frames_edit edit = {
         .edit_stack = collapse_stack, .context = &c, .drops_arc = is_call_of_itself};
     const pt_profile *const made = pt_frames_apply(profile, &edit, diag);
-    free(c.function);
-    free(c.place);
+    PT_FREE_ALL(c.function, c.place);
     return made;
 }

@@ -362,14 +362,8 @@ pt_status pt_tag_frames(const pt_profile *profile, const pt_query *query, pt_tag
         pt_index_done(&t.frame_index);
         pt_index_done(&t.pair_index);
     }
-    free(t.root.items);
-    free(t.leaf.items);
-    free(t.root_text);
-    free(t.leaf_text);
-    free(t.frame.items);
-    free(t.set_first);
-    free(t.of_set);
-    free(t.pair.items);
+    PT_FREE_ALL(t.root.items, t.leaf.items, t.root_text, t.leaf_text, t.frame.items, t.set_first,
+                t.of_set, t.pair.items);
     if (status == PT_OK)
         *ret_tagged = result;
     else

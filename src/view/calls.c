@@ -196,8 +196,7 @@ pt_status pt_calls_init(pt_calls *ret_calls, const pt_profile *profile, uint32_t
     if (ret_calls->has_cost) total_roots(ret_calls);
     pt_index_done(&g.functions);
     pt_index_done(&g.pairs);
-    free(g.key.items);
-    free(g.of_location);
+    PT_FREE_ALL(g.key.items, g.of_location);
     return PT_OK;
 }
 
@@ -206,10 +205,7 @@ void pt_calls_done(pt_calls *calls)
     for (uint32_t f = 0; f < calls->count; f++)
         free(calls->function[f].name);
     pt_fold_done(&calls->fold);
-    free(calls->function);
-    free(calls->call);
-    free(calls->in);
-    free(calls->out);
+    PT_FREE_ALL(calls->function, calls->call, calls->in, calls->out);
     *calls = (pt_calls){0};
 }
 

@@ -55,9 +55,7 @@ static full_row *all_rows(const pt_calls *calls, uint32_t *ret_count)
     for (size_t i = count; i-- > 0;)
         if (row[i].parent != PT_NONE && row[row[i].parent].end < row[i].end)
             row[row[i].parent].end = row[i].end;
-    free(waiting);
-    free(root);
-    free(by);
+    PT_FREE_ALL(waiting, root, by);
     *ret_count = (uint32_t)count;
     return row;
 }

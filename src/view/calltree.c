@@ -390,14 +390,7 @@ typedef struct {
     uint32_t pid, tid, sample;
 } moment;
 
-static int compare_moments(const void *left, const void *right)
-{
-    const moment *const a = left, *const b = right;
-    if (a->pid != b->pid) return a->pid < b->pid ? -1 : 1;
-    if (a->tid != b->tid) return a->tid < b->tid ? -1 : 1;
-    if (a->time != b->time) return a->time < b->time ? -1 : 1;
-    return a->sample < b->sample ? -1 : 1;
-}
+PT_ORDER(compare_moments, moment, PT_UP(pid) ?: PT_UP(tid) ?: PT_UP(time) ?: PT_UP(sample));
 
 /* The samples with a value, by thread and time; those without a time come first. The caller frees.
  */
@@ -797,16 +790,8 @@ pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_fold *fold,
         plant_widest(&t);
     else
         whole = plant_tree(&t);
-    free(t.item);
-    free(t.spare);
-    free(t.start);
-    free(t.piece);
-    free(t.child_of_name);
-    free(t.waiting.items);
-    free(t.children.items);
-    free(t.place);
-    free(t.queue.items);
-    free(t.left.items);
+    PT_FREE_ALL(t.item, t.spare, t.start, t.piece, t.child_of_name, t.waiting.items,
+                t.children.items, t.place, t.queue.items, t.left.items);
     if (!is_there) {
         pt_calltree_done(&tree);
         if (request->under == NULL)
@@ -826,20 +811,8 @@ pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_fold *fold,
 
 void pt_calltree_done(pt_calltree *tree)
 {
-    free(tree->parent);
-    free(tree->end);
-    free(tree->depth);
-    free(tree->name);
-    free(tree->location);
-    free(tree->inlined);
-    free(tree->folded);
-    free(tree->self);
-    free(tree->total);
-    free(tree->self_base);
-    free(tree->total_base);
-    free(tree->start);
-    free(tree->width);
-    free(tree->row_self);
-    free(tree->row_total);
+    PT_FREE_ALL(tree->parent, tree->end, tree->depth, tree->name, tree->location, tree->inlined,
+                tree->folded, tree->self, tree->total, tree->self_base, tree->total_base,
+                tree->start, tree->width, tree->row_self, tree->row_total);
     *tree = (pt_calltree){0};
 }

@@ -151,19 +151,14 @@ void pt_code_done(pt_code *code)
     for (size_t i = 0; i < code->image_count; i++) {
         pt_code_image *image = &code->image[i];
         for (size_t k = 0; k < image->names->count; k++) {
-            free(image->names->items[k].plain);
-            free(image->names->items[k].brief);
+            PT_FREE_ALL(image->names->items[k].plain, image->names->items[k].brief);
         }
         free(image->names->items);
         pt_index_done(&image->names->index);
-        free(image->names);
-        free((char *)(uintptr_t)image->path);
+        PT_FREE_ALL(image->names, (char *)(uintptr_t)image->path);
         pt_object_free(image->object);
     }
-    free(code->image);
-    free(code->search);
-    free(code->image_of);
-    free(code->addr);
+    PT_FREE_ALL(code->image, code->search, code->image_of, code->addr);
     *code = (pt_code){0};
 }
 
@@ -173,10 +168,7 @@ void pt_code_function_done(pt_code_function *f)
 {
     for (size_t i = 0; i < f->row_count; i++)
         if (f->row[i].owns_text) free((char *)(uintptr_t)f->row[i].text);
-    free(f->row);
-    free(f->frame);
-    free(f->made_name);
-    free(f->error);
+    PT_FREE_ALL(f->row, f->frame, f->made_name, f->error);
     *f = (pt_code_function){0};
 }
 

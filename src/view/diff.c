@@ -319,11 +319,7 @@ typedef struct {
     pt_change *change;
 } test;
 
-static int compare_tests(const void *left, const void *right)
-{
-    const test *a = left, *b = right;
-    return (a->p > b->p) - (a->p < b->p);
-}
+PT_ORDER(compare_tests, test, PT_UP(p));
 
 /* Of n tests in order of p, marks the first k for the largest k with p[k] <= k / n * level. */
 static void mark_tests(test *tests, size_t count, double level)
@@ -468,9 +464,7 @@ pt_status pt_diff_init(pt_diff *ret_diff, const pt_diff_request *request, pt_err
         pt_top_done(&d.table[run].top);
         pt_top_done(&d.table[run].squares);
     }
-    free(d.table);
-    free(d.rows.items);
-    free(d.cells);
+    PT_FREE_ALL(d.table, d.rows.items, d.cells);
     pt_index_done(&d.index);
     return status;
 }

@@ -488,8 +488,7 @@ pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *reques
         status = fill_flame(&b, request, reterr);
         pt_index_done(&b.strings);
         pt_index_done(&b.groups);
-        free(b.frame_of_row);
-        free(b.naming);
+        PT_FREE_ALL(b.frame_of_row, b.naming);
         pt_calltree_done(&tree);
         if (status == PT_OK)
             *ret_flame = b.flame;
@@ -504,20 +503,9 @@ void pt_flame_free(pt_flame *flame)
 {
     if (flame == NULL) return;
     pt_buf_done(&flame->bytes);
-    free(flame->string);
-    free(flame->frame);
-    free(flame->group);
-    free(flame->function);
-    free(flame->parent);
-    free(flame->node_frame);
-    free(flame->depth);
-    free(flame->self);
-    free(flame->node_total);
-    free(flame->self_base);
-    free(flame->total_base);
-    free(flame->start);
-    free(flame->narrow);
-    free(flame);
+    PT_FREE_ALL(flame->string, flame->frame, flame->group, flame->function, flame->parent,
+                flame->node_frame, flame->depth, flame->self, flame->node_total, flame->self_base,
+                flame->total_base, flame->start, flame->narrow, flame);
 }
 
 void pt_flame_freep(pt_flame **flame)

@@ -64,8 +64,7 @@ static void pool_free(struct pt_text_pool *pool)
     if (pool == NULL) return;
     for (size_t i = 0; i < pool->count; i++)
         free(pool->items[i]);
-    free(pool->items);
-    free(pool->of_function);
+    PT_FREE_ALL(pool->items, pool->of_function);
     pt_index_done(&pool->index);
     free(pool);
 }
@@ -296,11 +295,7 @@ pt_status pt_fold_init(pt_fold *fold, const pt_profile *profile, const pt_fold_r
 void pt_fold_done(pt_fold *fold)
 {
     pool_free(fold->files);
-    free(fold->of_location);
-    free(fold->several);
-    free(fold->location);
-    free(fold->line);
-    free(fold->object);
+    PT_FREE_ALL(fold->of_location, fold->several, fold->location, fold->line, fold->object);
     *fold = (pt_fold){0};
 }
 

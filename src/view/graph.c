@@ -276,14 +276,8 @@ static void mark_inlined(pt_graph *g)
 
 static void making_done(pt_graph_making *m)
 {
-    free(m->value);
-    free(m->div);
-    free(m->counts);
-    free(m->may_inline);
-    free(m->kept);
-    free(m->chosen);
-    free(m->parent);
-    free(m->leaf_of_stack);
+    PT_FREE_ALL(m->value, m->div, m->counts, m->may_inline, m->kept, m->chosen, m->parent,
+                m->leaf_of_stack);
 }
 
 pt_status pt_graph_init(pt_graph *ret_graph, const pt_profile *profile,
@@ -324,13 +318,9 @@ void pt_graph_done(pt_graph *graph)
     pt_graph_free_tags(graph);
     for (uint32_t n = 0; n < graph->node_count; n++)
         free(graph->node[n].text);
-    free(graph->node);
-    free(graph->listed);
-    free(graph->edge);
+    PT_FREE_ALL(graph->node, graph->listed, graph->edge);
     pt_fold_done(&graph->memory->places);
-    free(graph->memory->info);
-    free(graph->memory->lists);
-    free(graph->memory);
+    PT_FREE_ALL(graph->memory->info, graph->memory->lists, graph->memory);
     *graph = (pt_graph){0};
 }
 

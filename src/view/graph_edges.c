@@ -104,8 +104,7 @@ void pt_graph_make_edges(pt_graph_making *m)
     for (uint32_t s = 0; s < m->profile->stack->t.count; s++)
         if (m->counts[s]) connect_stack(&c, s);
     pt_index_done(&c.index);
-    free(c.seen);
-    free(c.last);
+    PT_FREE_ALL(c.seen, c.last);
 }
 
 uint32_t pt_graph_trim_edges(pt_graph *graph, uint64_t cutoff)
@@ -222,7 +221,6 @@ void pt_graph_trim_redundant_edges(pt_graph *graph)
             edge->dropped = dropped = true;
         }
     }
-    free(r.queue);
-    free(r.seen);
+    PT_FREE_ALL(r.queue, r.seen);
     if (dropped) pt_graph_list_edges(graph);
 }

@@ -40,8 +40,7 @@ static int compare_infos(const pt_node_info *a, const pt_node_info *b)
                           info[i]->name, info[i]->address, info[i]->file, info[i]->start_line,
                           info[i]->line, info[i]->column, info[i]->object);
     const int order = strcmp(text[0], text[1]);
-    free(text[0]);
-    free(text[1]);
+    PT_FREE_ALL(text[0], text[1]);
     return order;
 }
 

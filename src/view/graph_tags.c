@@ -210,13 +210,7 @@ static void tag_samples(tagging *t, const uint32_t *group_of_set)
 
 /* ---- From records to tags ---- */
 
-static int compare_records(const void *left, const void *right)
-{
-    const record *a = left, *b = right;
-    if (a->node != b->node) return a->node < b->node ? -1 : 1;
-    if (a->text != b->text) return a->text < b->text ? -1 : 1;
-    return (a->first > b->first) - (a->first < b->first);
-}
+PT_ORDER(compare_records, record, PT_UP(node) ?: PT_UP(text) ?: PT_UP(first));
 
 static void add_to(pt_graph_tag *tag, const record *r)
 {
@@ -303,11 +297,7 @@ void pt_graph_make_tags(pt_graph_making *m)
         if (t.sets[s].text != NULL) keep_text(m->graph, t.sets[s].text); /* the tag has this name */
         free(t.sets[s].number);
     }
-    free(t.sets);
-    free(t.group);
-    free(t.items);
-    free(t.record_of);
-    free(t.seen);
+    PT_FREE_ALL(t.sets, t.group, t.items, t.record_of, t.seen);
 }
 
 static void trim_tags(pt_graph_tags *tags, uint64_t cutoff)

@@ -172,11 +172,7 @@ pt_status pt_graph_make_tree(pt_graph_making *m, pt_error *reterr)
     pt_index_done(&t.index);
     const bool fits = t.count < INT32_MAX;
     if (fits) make_nodes(&t);
-    free(t.parent);
-    free(t.place);
-    free(t.value);
-    free(t.div);
-    free(t.flags);
+    PT_FREE_ALL(t.parent, t.place, t.value, t.div, t.flags);
     return fits ? PT_OK
                 : pt_error_set(reterr, PT_ERR_LIMIT, "the call tree has more than 2^31 nodes");
 }

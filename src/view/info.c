@@ -309,8 +309,6 @@ pt_info pt_info_of(const pt_profile *p)
 
 void pt_info_done(pt_info *info)
 {
-    free(info->events);
-    free(info->mappings);
-    free(info->labels);
+    PT_FREE_ALL(info->events, info->mappings, info->labels);
     *info = (pt_info){0};
 }

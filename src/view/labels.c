@@ -33,22 +33,8 @@ static sums sum_sets(const pt_profile *p, uint32_t event)
     return s;
 }
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 /* Equal labels are neighbours, and among them equal sets. */
-static int compare_entries(const void *left, const void *right)
-{
-    const entry *a = left, *b = right;
-    int order = compare_numbers(a->label.key, b->label.key);
-    if (order == 0) order = compare_numbers(a->label.kind, b->label.kind);
-    if (order == 0) order = compare_numbers(a->label.str, b->label.str);
-    if (order == 0) order = compare_numbers(a->label.unit, b->label.unit);
-    if (order == 0) order = (a->label.num > b->label.num) - (a->label.num < b->label.num);
-    return order != 0 ? order : compare_numbers(a->set, b->set);
-}
+PT_ORDER(compare_entries, entry, PT_UP(label.key) ?: PT_UP(label.kind) ?: PT_UP(label.str) ?: PT_UP(label.unit) ?: PT_UP(label.num) ?: PT_UP(set));
 
 static bool same_label(const pt_label *a, const pt_label *b)
 {
@@ -67,12 +53,7 @@ static int compare_values(const void *left, const void *right)
     return strcmp(a->unit, b->unit);
 }
 
-static int compare_keys(const void *left, const void *right)
-{
-    const pt_label_key *a = left, *b = right;
-    const uint64_t x = pt_magnitude(a->value), y = pt_magnitude(b->value);
-    return x != y ? (x > y ? -1 : 1) : strcmp(a->key, b->key);
-}
+PT_ORDER(compare_keys, pt_label_key, pt_compare_magnitudes(a->value, b->value) ?: PT_TEXT_UP(key));
 
 /* The unit of a label. Without one the key gives it: "bytes", and, by pprof's convention, "request"
  * and "alignment" are in bytes. */
@@ -97,10 +78,7 @@ static pt_label_value value_of(const sums *s, const entry *entries, size_t count
     return v;
 }
 
-static int compare_sets(const void *left, const void *right)
-{
-    return compare_numbers(((const entry *)left)->set, ((const entry *)right)->set);
-}
+PT_ORDER(compare_sets, entry, PT_UP(set));
 
 /* All labels of one key. */
 static pt_label_key key_of(const sums *s, entry *entries, size_t count,
@@ -147,8 +125,7 @@ pt_labels_view pt_labels_view_of(const pt_profile *p, const pt_labels_request *r
         view.key[view.count++] = key_of(&s, entries + i, next - i, request);
     }
     if (view.count > 0) qsort(view.key, view.count, sizeof *view.key, compare_keys);
-    free(s.value);
-    free(s.samples);
+    PT_FREE_ALL(s.value, s.samples);
     return view;
 }
 

@@ -96,8 +96,7 @@ pt_status pt_listing_init(pt_listing *ret_listing, const pt_profile *profile,
     pt_listing listing = {.whole = request->whole};
     status = fill_listing(&s, &listing, reterr);
     pt_fold_done(&s.fold);
-    free(s.is_chosen);
-    free(s.is_row_chosen);
+    PT_FREE_ALL(s.is_chosen, s.is_row_chosen);
     if (status == PT_OK)
         *ret_listing = listing;
     else
@@ -113,10 +112,7 @@ void pt_listing_done(pt_listing *listing)
         pt_code_function_done(&listing->symbol[i]);
     for (size_t i = 0; i < listing->call_count; i++)
         free(listing->call[i].name);
-    free(listing->function);
-    free(listing->symbol);
-    free(listing->call);
-    free(listing->piece);
+    PT_FREE_ALL(listing->function, listing->symbol, listing->call, listing->piece);
     pt_code_done(&listing->code);
     *listing = (pt_listing){0};
 }

@@ -137,14 +137,7 @@ static void join_instruction(joining *j, uint32_t symbol, uint32_t at)
     }
 }
 
-static int compare_pieces(const void *left, const void *right)
-{
-    const pt_listing_piece *a = left, *b = right;
-    if (a->function != b->function) return a->function < b->function ? -1 : 1;
-    if (a->line != b->line) return a->line < b->line ? -1 : 1;
-    if (a->symbol != b->symbol) return a->symbol < b->symbol ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
-}
+PT_ORDER(compare_pieces, pt_listing_piece, PT_UP(function) ?: PT_UP(line) ?: PT_UP(symbol) ?: PT_UP(at));
 
 void pt_listing_join(const pt_profile *profile, pt_listing *l)
 {

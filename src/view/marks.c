@@ -143,39 +143,14 @@ static uint32_t counter_of(gathering *g, uint32_t sample, pt_counter_kind kind)
         (pt_counter){.name = name, .unit = unit, .pid = pid, .comm = pt_sample_comm(p, sample)});
 }
 
-static int compare_changes(const void *a, const void *b)
-{
-    const change *const x = a, *const y = b;
-    if (x->since_ns != y->since_ns) return x->since_ns < y->since_ns ? -1 : 1;
-    return (x->counter > y->counter) - (x->counter < y->counter);
-}
+PT_ORDER(compare_changes, change, PT_UP(since_ns) ?: PT_UP(counter));
 
 /* Longest first, then as they began. */
-static int compare_lengths(const void *a, const void *b)
-{
-    const pt_mark *const x = a, *const y = b;
-    if (x->length_ns != y->length_ns) return x->length_ns > y->length_ns ? -1 : 1;
-    if (x->since_ns != y->since_ns) return x->since_ns < y->since_ns ? -1 : 1;
-    return (x->sample > y->sample) - (x->sample < y->sample);
-}
+PT_ORDER(compare_lengths, pt_mark, PT_DOWN(length_ns) ?: PT_UP(since_ns) ?: PT_UP(sample));
 
-static int compare_starts(const void *a, const void *b)
-{
-    const pt_mark *const x = a, *const y = b;
-    if (x->since_ns != y->since_ns) return x->since_ns < y->since_ns ? -1 : 1;
-    return (x->sample > y->sample) - (x->sample < y->sample);
-}
+PT_ORDER(compare_starts, pt_mark, PT_UP(since_ns) ?: PT_UP(sample));
 
-static int compare_rows(const void *a, const void *b)
-{
-    const pt_mark_row *const x = a, *const y = b;
-    if (x->length_ns != y->length_ns) return x->length_ns > y->length_ns ? -1 : 1;
-    if (x->count != y->count) return x->count > y->count ? -1 : 1;
-    const int order = strcmp(x->name, y->name);
-    if (order != 0) return order;
-    if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
-    return (x->tid > y->tid) - (x->tid < y->tid);
-}
+PT_ORDER(compare_rows, pt_mark_row, PT_DOWN(length_ns) ?: PT_DOWN(count) ?: PT_TEXT_UP(name) ?: PT_UP(pid) ?: PT_UP(tid));
 
 /* ---- Steps ---- */
 
@@ -308,8 +283,6 @@ void pt_marks_view_done(pt_marks_view *view)
         free(view->row[i].value);
     for (size_t i = 0; i < view->counter_count; i++)
         free(view->counter[i].value);
-    free(view->mark);
-    free(view->row);
-    free(view->counter);
+    PT_FREE_ALL(view->mark, view->row, view->counter);
     *view = (pt_marks_view){0};
 }

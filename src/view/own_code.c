@@ -339,9 +339,7 @@ pt_status pt_own_callers(pt_top *top, const pt_profile *profile, uint32_t event,
         add_call(&c, s, wanted, value[s]);
     }
     choose_callers(&c, self, top);
-    free(c.own);
-    free(c.place_of);
-    free(c.edge.items);
+    PT_FREE_ALL(c.own, c.place_of, c.edge.items);
     pt_index_done(&c.index);
     pt_fold_done(&fold);
     return PT_OK;

@@ -210,8 +210,7 @@ pt_status pt_peek_init(pt_peek *ret_peek, const pt_profile *profile, const pt_pe
 void pt_peek_done(pt_peek *peek)
 {
     for (size_t i = 0; i < peek->count; i++) {
-        free(peek->function[i].caller);
-        free(peek->function[i].callee);
+        PT_FREE_ALL(peek->function[i].caller, peek->function[i].callee);
     }
     free(peek->function);
     pt_graph_done(&peek->graph);

@@ -146,11 +146,7 @@ static uint8_t runtime_of_stack(const pt_profile *p, const uint8_t *of_mapping, 
     return has_nameless && file != NONE && runtimes[file].loop == NULL ? file : NONE;
 }
 
-static int compare_shares(const void *left, const void *right)
-{
-    const pt_nameless_language *a = left, *b = right;
-    return (a->share < b->share) - (a->share > b->share);
-}
+PT_ORDER(compare_shares, pt_nameless_language, PT_DOWN(share));
 
 size_t pt_nameless_languages(const pt_profile *profile, uint32_t event,
                              pt_nameless_language ret[PT_NAMELESS_LANGUAGES_MAX])

@@ -97,9 +97,7 @@ static void tally_init(tally *to, const counting *t)
 
 static void tally_done(tally *t)
 {
-    free(t->leaf_value);
-    free(t->used);
-    free(t->cell);
+    PT_FREE_ALL(t->leaf_value, t->used, t->cell);
 }
 
 /* Adds the sums of one thread. The sums fit. */
@@ -240,13 +238,7 @@ typedef struct {
 
 typedef PT_VECTOR(line_value) line_values;
 
-static int compare_lines(const void *left, const void *right)
-{
-    const line_value *a = left, *b = right;
-    if (a->row != b->row) return a->row < b->row ? -1 : 1;
-    if (a->function != b->function) return a->function < b->function ? -1 : 1;
-    return (a->line > b->line) - (a->line < b->line);
-}
+PT_ORDER(compare_lines, line_value, PT_UP(row) ?: PT_UP(function) ?: PT_UP(line));
 
 /* Are rows functions? A function begins at one line and may have most of its self at another. */
 static bool is_by_function(const counting *t)
@@ -405,8 +397,7 @@ pt_status pt_top_leaders(pt_top *ret_by_self, pt_top *ret_by_total, const pt_pro
 void pt_top_done(pt_top *top)
 {
     for (size_t i = 0; i < top->count; i++) {
-        free(top->row[i].name);
-        free(top->row[i].caller.name);
+        PT_FREE_ALL(top->row[i].name, top->row[i].caller.name);
     }
     free(top->row);
     *top = (pt_top){0};

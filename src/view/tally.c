@@ -24,14 +24,10 @@ void pt_tally_init(pt_tally *ret_tally, const pt_profile *profile, const pt_fold
 
 void pt_tally_done(pt_tally *t)
 {
-    free(t->groups.items);
-    free(t->cells.items);
-    free(t->calls.items);
+    PT_FREE_ALL(t->groups.items, t->cells.items, t->calls.items);
     pt_index_done(&t->cell_index);
     pt_index_done(&t->call_index);
-    free(t->cell_of_line);
-    free(t->cell_of_location);
-    free(t->is_counted);
+    PT_FREE_ALL(t->cell_of_line, t->cell_of_location, t->is_counted);
     *t = (pt_tally){0};
 }
 
@@ -142,22 +138,9 @@ void pt_tally_count(pt_tally *t, const int64_t *value)
 
 /* ---- Order ---- */
 
-static int by_group_and_key(const void *left, const void *right)
-{
-    const pt_tally_cell *a = left, *b = right;
-    if (a->group != b->group) return a->group < b->group ? -1 : 1;
-    return (a->key > b->key) - (a->key < b->key);
-}
+PT_ORDER(by_group_and_key, pt_tally_cell, PT_UP(group) ?: PT_UP(key));
 
-static int by_cell_and_value(const void *left, const void *right)
-{
-    const pt_tally_call *a = left, *b = right;
-    if (a->cell != b->cell) return a->cell < b->cell ? -1 : 1;
-    const int value = pt_compare_magnitudes(a->value, b->value);
-    if (value != 0) return value;
-    if (a->callee != b->callee) return a->callee < b->callee ? -1 : 1;
-    return a->inlined - b->inlined;
-}
+PT_ORDER(by_cell_and_value, pt_tally_call, PT_UP(cell) ?: pt_compare_magnitudes(a->value, b->value) ?: PT_UP(callee) ?: PT_UP(inlined));
 
 void pt_tally_sort(pt_tally *t)
 {

@@ -85,14 +85,7 @@ static void find_tracks(counting *c)
     }
 }
 
-static int compare_tracks(const void *left, const void *right)
-{
-    const pt_track *a = left, *b = right;
-    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
-    const uint64_t x = pt_magnitude(a->total), y = pt_magnitude(b->total);
-    if (x != y) return x > y ? -1 : 1;
-    return (number_of(a) > number_of(b)) - (number_of(a) < number_of(b));
-}
+PT_ORDER(compare_tracks, pt_track, PT_UP(kind) ?: pt_compare_magnitudes(a->total, b->total) ?: PT_COMPARE(number_of(a), number_of(b)));
 
 /* The heaviest of each kind stay: so many as are asked for, and as PT_TIMELINE_VALUES leaves for
  * one of three kinds beside "all". */
@@ -179,7 +172,6 @@ void pt_timeline_done(pt_timeline *timeline)
 {
     for (size_t i = 0; i < timeline->count; i++)
         free(timeline->track[i].value);
-    free(timeline->track);
-    free(timeline->heat);
+    PT_FREE_ALL(timeline->track, timeline->heat);
     *timeline = (pt_timeline){0};
 }

@@ -90,14 +90,7 @@ static void add_samples(tracing *t, const pt_traces_request *request)
 }
 
 /* The heaviest first; equal ones in their order. */
-static int compare_traces(const void *left, const void *right)
-{
-    const pt_trace *a = left, *b = right;
-    const uint64_t x = pt_magnitude(a->value), y = pt_magnitude(b->value);
-    if (x != y) return x > y ? -1 : 1;
-    if (a->stack != b->stack) return a->stack < b->stack ? -1 : 1;
-    return (a->labels > b->labels) - (a->labels < b->labels);
-}
+PT_ORDER(compare_traces, pt_trace, pt_compare_magnitudes(a->value, b->value) ?: PT_UP(stack) ?: PT_UP(labels));
 
 pt_status pt_traces_init(pt_traces *ret_traces, const pt_profile *profile,
                          const pt_traces_request *request, pt_error *reterr)

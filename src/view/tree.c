@@ -161,9 +161,7 @@ void pt_tree_done(pt_tree *tree)
         pt_calltree_done(&tree->part[k]);
     for (uint32_t i = 0; i < tree->fold.count; i++)
         free(tree->name_text[i]);
-    free(tree->name_text);
-    free(tree->indent);
-    free(tree->call_node);
+    PT_FREE_ALL(tree->name_text, tree->indent, tree->call_node);
     pt_calltree_done(&tree->nodes);
     pt_calls_done(&tree->calls);
     pt_fold_done(&tree->fold);

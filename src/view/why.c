@@ -279,11 +279,7 @@ static void tallies_init(tallies *t, uint32_t rows)
 
 static void tallies_done(tallies *t)
 {
-    free(t->below);
-    free(t->direct);
-    free(t->via);
-    free(t->leaf);
-    free(t->marked);
+    PT_FREE_ALL(t->below, t->direct, t->via, t->leaf, t->marked);
 }
 
 static void tally_stack(tallies *t, reader *r, uint32_t stack)
@@ -632,8 +628,7 @@ static void find_groups(pt_why *why, reader *r, const pt_why_request *request)
     }
     if (why->rest < 0) why->rest = 0;
     count_processes(why, r, &g, order);
-    free(g.group.items);
-    free(g.of_stack);
+    PT_FREE_ALL(g.group.items, g.of_stack);
     pt_index_done(&g.index);
 }
 
@@ -662,12 +657,7 @@ static void add_way(ways *w, const row_path *path, int64_t value)
     w->items[id].value = pt_saturating_add(w->items[id].value, value);
 }
 
-static int by_way(const void *a, const void *b)
-{
-    const way *const x = a, *const y = b;
-    if (x->value != y->value) return x->value > y->value ? -1 : 1;
-    return memcmp(x->path.row, y->path.row, sizeof x->path.row);
-}
+PT_ORDER(by_way, way, PT_DOWN(value) ?: memcmp(a->path.row, b->path.row, sizeof a->path.row));
 
 static void keep_ways(pt_why *why, const reader *r, ways *w, size_t limit)
 {
@@ -826,15 +816,10 @@ static pt_status reader_init(reader *r, const pt_profile *p, uint32_t event, boo
 static void reader_done(reader *r)
 {
     pt_fold_done(&r->fold);
-    free(r->own_line);
-    free(r->own_nameless);
-    free(r->runtime_mapping);
+    PT_FREE_ALL(r->own_line, r->own_nameless, r->runtime_mapping);
     for (size_t i = 0; i < PT_WHY_ORIGINS; i++)
         free(r->cause[i]);
-    free(r->value);
-    free(r->pid);
-    free(r->step_of);
-    free(r->steps.items);
+    PT_FREE_ALL(r->value, r->pid, r->step_of, r->steps.items);
 }
 
 pt_status pt_why_init(pt_why *ret_why, const pt_profile *profile, const pt_why_request *request,
@@ -869,9 +854,7 @@ static void path_done(pt_why_path *path)
 
 static void finding_done(pt_why_finding *f)
 {
-    free(f->place.name);
-    free(f->via);
-    free(f->symptom);
+    PT_FREE_ALL(f->place.name, f->via, f->symptom);
     for (size_t i = 0; i < f->source_count; i++)
         free(f->source[i].name);
     path_done(&f->path);
@@ -883,7 +866,5 @@ void pt_why_done(pt_why *why)
         finding_done(&why->finding[i]);
     for (size_t i = 0; i < why->path_count; i++)
         path_done(&why->path[i]);
-    free(why->finding);
-    free(why->path);
-    free(why->function);
+    PT_FREE_ALL(why->finding, why->path, why->function);
 }

@@ -76,14 +76,7 @@ static int compare_procedures(const place *a, const place *b)
     return order != 0 ? order : strcmp(a->name, b->name);
 }
 
-static int by_place(const void *left, const void *right)
-{
-    const place *a = left, *b = right;
-    const int order = compare_procedures(a, b);
-    if (order != 0) return order;
-    if (a->address != b->address) return a->address < b->address ? -1 : 1;
-    return (a->location > b->location) - (a->location < b->location);
-}
+PT_ORDER(by_place, place, compare_procedures(a, b) ?: PT_UP(address) ?: PT_UP(location));
 
 /* The locations of leaves, sorted. */
 static place *leaf_places(pt_counts *c, size_t *ret_count)
@@ -183,10 +176,7 @@ void pt_counts_init(pt_counts *ret, const pt_profile *profile, const uint32_t *e
 
 void pt_counts_done(pt_counts *c)
 {
-    free(c->event);
-    free(c->image);
-    free(c->procedure);
-    free(c->address);
+    PT_FREE_ALL(c->event, c->image, c->procedure, c->address);
     for (int level = 0; level < PT_COUNTS_LEVELS; level++)
         free(c->value[level]);
     *c = (pt_counts){0};

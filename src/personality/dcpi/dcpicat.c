@@ -7,20 +7,12 @@ typedef struct {
 } dcpicat_settings;
 
 static const pt_option dcpicat_rows[] = {
-    {.name = "output",
-     .letter = 'o',
-     .type = PT_OPT_STRING,
-     .offset = offsetof(dcpicat_settings, output.output),
-     .metavar = "FILE",
-     .help = "write to this file",
-     .details = "It appears whole or not at all. - is standard output."},
-    {.name = "event",
-     .letter = 'e',
-     .type = PT_OPT_STRING,
-     .offset = offsetof(dcpicat_settings, output.event),
-     .metavar = "EVENT",
-     .help = "only this event, by number or name",
-     .details = "Without it each event that counts has a column."},
+    PT_ROW("output", STRING, dcpicat_settings, output.output, .letter = 'o', .metavar = "FILE",
+           .help = "write to this file",
+           .details = "It appears whole or not at all. - is standard output."),
+    PT_ROW("event", STRING, dcpicat_settings, output.event, .letter = 'e', .metavar = "EVENT",
+           .help = "only this event, by number or name",
+           .details = "Without it each event that counts has a column."),
 };
 static const pt_option_table dcpicat_options = PT_OPTION_TABLE(dcpicat_rows);
 

@@ -15,16 +15,12 @@ typedef struct {
 } dcpilist_settings;
 
 static const pt_option dcpilist_rows[] = {
-    {.name = "asm",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(dcpilist_settings, instructions),
-     .help = "instructions only, without source lines between them",
-     .details = "Without it, and without --source, both are shown."},
-    {.name = "source",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(dcpilist_settings, source),
-     .help = "source lines only, with the sums of their instructions",
-     .details = "What was inlined counts for the line it was written on."},
+    PT_ROW("asm", FLAG, dcpilist_settings, instructions,
+           .help = "instructions only, without source lines between them",
+           .details = "Without it, and without --source, both are shown."),
+    PT_ROW("source", FLAG, dcpilist_settings, source,
+           .help = "source lines only, with the sums of their instructions",
+           .details = "What was inlined counts for the line it was written on."),
     PT_DCPI_IMAGE_ROW(dcpilist_settings),
     PT_DCPI_EVENT_ROW(dcpilist_settings),
     PT_DCPI_SORT_ROW(dcpilist_settings),

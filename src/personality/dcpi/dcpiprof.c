@@ -14,30 +14,20 @@ typedef struct {
 } dcpiprof_settings;
 
 static const pt_option dcpiprof_rows[] = {
-    {.name = "images",
-     .letter = 'i',
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(dcpiprof_settings, images),
-     .help = "a row an image (the default, unless an image is named)",
-     .details = "An image that is mapped at several places is one."},
-    {.name = "procedures",
-     .letter = 'p',
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(dcpiprof_settings, procedures),
-     .help = "a row a procedure, of all images",
-     .details = "A procedure is the function that has the code; what was inlined is part of it."},
+    PT_ROW("images", FLAG, dcpiprof_settings, images, .letter = 'i',
+           .help = "a row an image (the default, unless an image is named)",
+           .details = "An image that is mapped at several places is one."),
+    PT_ROW("procedures", FLAG, dcpiprof_settings, procedures, .letter = 'p',
+           .help = "a row a procedure, of all images",
+           .details =
+               "A procedure is the function that has the code; what was inlined is part of it."),
     PT_DCPI_IMAGE_ROW(dcpiprof_settings),
     PT_DCPI_EVENT_ROW(dcpiprof_settings),
     PT_DCPI_SORT_ROW(dcpiprof_settings),
-    {.name = "keep",
-     .type = PT_OPT_DOUBLE,
-     .offset = offsetof(dcpiprof_settings, keep),
-     .initial = "100",
-     .metavar = "PERCENT",
-     .help = "stop when the rows make up this much of the event they are sorted by",
-     .details =
-         "The percentage is of the whole profile, even if only some images are shown. A last "
-         "line says how many rows more there are."},
+    PT_ROW("keep", DOUBLE, dcpiprof_settings, keep, .initial = "100", .metavar = "PERCENT",
+           .help = "stop when the rows make up this much of the event they are sorted by",
+           .details = "The percentage is of the whole profile, even if only some images are shown. "
+                      "A last line says how many rows more there are."),
     PT_ROWS_ROW(dcpiprof_settings, "0", "A last line says how many more there are."),
     PT_DCPI_TABLE_ROWS(dcpiprof_settings),
 };

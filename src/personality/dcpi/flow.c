@@ -198,8 +198,7 @@ static edges graph_of(const pt_flow *f)
         add_edge(&e, 2 * (indirect != PT_NONE ? indirect : 0) + 1, 2 * b);
         mark_reached(f, &in, &(edges){e.items, before, e.cap}, true, b, forward, stack);
     }
-    free(in.first);
-    free(in.list);
+    PT_FREE_ALL(in.first, in.list);
     in = incidence_of(&e, exit_node + 1);
     for (uint32_t b = 0; b < n; b++)
         if (f->block[b].leaves && !backward[b]) mark_reached(f, &in, &e, false, b, backward, stack);
@@ -208,8 +207,7 @@ static edges graph_of(const pt_flow *f)
         mark_reached(f, &in, &e, false, b, backward, stack);
         add_edge(&e, 2 * b + 1, exit_node);
     }
-    free(in.first);
-    free(in.list);
+    PT_FREE_ALL(in.first, in.list);
     add_edge(&e, exit_node, 0);
     return e;
 }
@@ -257,9 +255,7 @@ static uint64_t *label_blocks(const pt_flow *f)
     for (size_t i = 0; i < e.count; i++)
         if (e.items[i].to == e.items[i].from + 1 && e.items[i].from % 2 == 0)
             of_block[e.items[i].from / 2] = label[i];
-    free(in.first);
-    free(in.list);
-    free(e.items);
+    PT_FREE_ALL(in.first, in.list, e.items);
     return of_block;
 }
 
@@ -268,12 +264,7 @@ typedef struct {
     uint32_t block;
 } labelled;
 
-static int by_label(const void *left, const void *right)
-{
-    const labelled *a = left, *b = right;
-    if (a->label != b->label) return a->label < b->label ? -1 : 1;
-    return (a->block > b->block) - (a->block < b->block);
-}
+PT_ORDER(by_label, labelled, PT_UP(label) ?: PT_UP(block));
 
 static void make_classes(pt_flow *f)
 {
@@ -374,9 +365,7 @@ bool pt_flow_init(pt_flow *ret, const pt_procedures *all, const pt_procedure *p,
 
 void pt_flow_done(pt_flow *f)
 {
-    free(f->block);
-    free(f->block_of);
-    free(f->class);
+    PT_FREE_ALL(f->block, f->block_of, f->class);
     *f = (pt_flow){0};
 }
 

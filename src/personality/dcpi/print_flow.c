@@ -316,12 +316,7 @@ typedef struct {
     double stall;
 } stalled;
 
-static int by_stall(const void *left, const void *right)
-{
-    const stalled *a = left, *b = right;
-    if (a->stall != b->stall) return a->stall > b->stall ? -1 : 1;
-    return (a->row->at > b->row->at) - (a->row->at < b->row->at);
-}
+PT_ORDER(by_stall, stalled, PT_DOWN(stall) ?: PT_UP(row->at));
 
 static stalled *find_stalls(const pt_flow_report *r, size_t *ret_count, double *ret_all)
 {

@@ -153,14 +153,7 @@ typedef struct {
     size_t instruction;
 } line_key;
 
-static int by_line(const void *left, const void *right)
-{
-    const line_key *a = left, *b = right;
-    const int order = strcmp(a->file, b->file);
-    if (order != 0) return order;
-    if (a->line != b->line) return a->line < b->line ? -1 : 1;
-    return (a->instruction > b->instruction) - (a->instruction < b->instruction);
-}
+PT_ORDER(by_line, line_key, PT_TEXT_UP(file) ?: PT_UP(line) ?: PT_UP(instruction));
 
 /* Puts the lines of one file, from the first to the last that has code. */
 static void put_file(const writer *w, const pt_procedure *p, const line_key *key, size_t count)

@@ -55,12 +55,7 @@ static bool by_block(pt_procedure_diff *d, const pt_diff_side sides[2], pt_compa
     return same;
 }
 
-static int by_line(const void *left, const void *right)
-{
-    const pt_diff_place *a = left, *b = right;
-    const int order = strcmp(a->file, b->file);
-    return order != 0 ? order : (a->line > b->line) - (a->line < b->line);
-}
+PT_ORDER(by_line, pt_diff_place, PT_TEXT_UP(file) ?: PT_UP(line));
 
 static void add_lines(pt_procedure_diff *d, const pt_diff_side sides[2])
 {

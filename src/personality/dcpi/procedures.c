@@ -44,13 +44,7 @@ static pt_status choose_rows(const search *s, bool *chosen, size_t *ret_count, p
     return PT_OK;
 }
 
-static int by_symbol(const void *left, const void *right)
-{
-    const found_address *a = left, *b = right;
-    if (a->image != b->image) return a->image < b->image ? -1 : 1;
-    if (a->symbol.addr != b->symbol.addr) return a->symbol.addr < b->symbol.addr ? -1 : 1;
-    return (a->addr > b->addr) - (a->addr < b->addr);
-}
+PT_ORDER(by_symbol, found_address, PT_UP(image) ?: PT_UP(symbol.addr) ?: PT_UP(addr));
 
 /* Opens the images of the chosen procedures and finds the symbols that their addresses lie in. */
 static void find_symbols(search *s, const bool *chosen)
@@ -84,12 +78,7 @@ typedef struct {
     int64_t value;       /* of the column */
 } candidate;
 
-static int by_value(const void *left, const void *right)
-{
-    const candidate *a = left, *b = right;
-    if (a->value != b->value) return a->value > b->value ? -1 : 1;
-    return (a->first > b->first) - (a->first < b->first);
-}
+PT_ORDER(by_value, candidate, PT_DOWN(value) ?: PT_UP(first));
 
 static candidate *make_candidates(const search *s, size_t *ret_count)
 {

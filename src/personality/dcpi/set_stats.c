@@ -19,21 +19,9 @@ static int compare_names(const entry *a, const entry *b)
     return order != 0 ? order : strcmp(a->path, b->path);
 }
 
-static int by_name(const void *left, const void *right)
-{
-    const entry *a = left, *b = right;
-    const int order = compare_names(a, b);
-    return order != 0 ? order : (a->set > b->set) - (a->set < b->set);
-}
+PT_ORDER(by_name, entry, compare_names(a, b) ?: PT_UP(set));
 
-static int by_range(const void *left, const void *right)
-{
-    const pt_set_row *a = left, *b = right;
-    if (a->range != b->range) return a->range > b->range ? -1 : 1;
-    if (a->sum != b->sum) return a->sum > b->sum ? -1 : 1;
-    const int order = strcmp(a->name, b->name);
-    return order != 0 ? order : strcmp(a->path, b->path);
-}
+PT_ORDER(by_range, pt_set_row, PT_DOWN(range) ?: PT_DOWN(sum) ?: PT_TEXT_UP(name) ?: PT_TEXT_UP(path));
 
 static entry *collect_entries(const pt_set *sets, size_t set_count, pt_counts_level level,
                               size_t *ret_n)
@@ -107,8 +95,6 @@ void pt_set_stats_init(pt_set_stats *ret, const pt_set *sets, size_t set_count,
 
 void pt_set_stats_done(pt_set_stats *stats)
 {
-    free(stats->row);
-    free(stats->total);
-    free(stats->memory);
+    PT_FREE_ALL(stats->row, stats->total, stats->memory);
     *stats = (pt_set_stats){0};
 }

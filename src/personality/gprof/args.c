@@ -340,6 +340,5 @@ void pt_gprof_settings_done(pt_gprof_settings *s)
 {
     for (size_t i = 0; i < s->folder.count; i++)
         free((void *)(uintptr_t)s->folder.items[i]);
-    free(s->folder.items);
-    free(s->spec.items);
+    PT_FREE_ALL(s->folder.items, s->spec.items);
 }

@@ -65,12 +65,7 @@ bool pt_gprof_read_symbols(const pt_gprof_settings *s, const char *path, pt_gpro
     return false;
 }
 
-static int by_function(const void *a, const void *b)
-{
-    const pt_gprof_mapped *const x = a, *const y = b;
-    const int order = strcmp(x->function, y->function);
-    return order != 0 ? order : strcmp(x->file, y->file);
-}
+PT_ORDER(by_function, pt_gprof_mapped, PT_TEXT_UP(function) ?: PT_TEXT_UP(file));
 
 /* Splits "FILE.o:ADDRESS TYPE NAME"; false for another form. *ret_is_code: the type is one of code.
  */
@@ -113,9 +108,7 @@ bool pt_gprof_read_map(const pt_gprof_settings *s, const char *path, pt_gprof_ta
 
 void pt_gprof_table_file_done(pt_gprof_table_file *file)
 {
-    free(file->text);
-    free(file->external);
-    free(file->mapped);
+    PT_FREE_ALL(file->text, file->external, file->mapped);
     *file = (pt_gprof_table_file){0};
 }
 

@@ -229,8 +229,7 @@ static void place_group(placement *p, const arc_list *arcs, const uint32_t *used
         if (p->placed[order[i]]) put_symbol(p, order[i]);
     sort_arcs(p, &inner);
     place_arcs(p, &inner, true, rest);
-    free(touched.items);
-    free(inner.items);
+    PT_FREE_ALL(touched.items, inner.items);
 }
 
 /* ---- Whole orders ---- */
@@ -253,8 +252,7 @@ static void place_functions(placement *p, arc_list *arcs)
         if (!p->placed[used[i]]) put_symbol(p, used[i]);
     for (uint32_t i = 0; i < g->symbol.count; i++)
         if (g->symbol.items[i].calls == 0) put_symbol(p, i);
-    free(rest.items);
-    free(nowhere.items);
+    PT_FREE_ALL(rest.items, nowhere.items);
 }
 
 /* Puts the object files without a function among the symbols, by name. */

@@ -370,8 +370,7 @@ int pt_gprof_run(pt_gprof_settings *s)
     pt_gprof_table_file_done(&v.map);
     for (size_t i = 0; i < s->profile_count; i++)
         pt_loaded_done(&v.loaded[i]);
-    free(v.loaded);
-    free(v.profile);
+    PT_FREE_ALL(v.loaded, v.profile);
     pt_object_free(v.object);
     pt_pool_free(v.pool);
     return status;

@@ -55,8 +55,7 @@ pt_gprof_source *pt_gprof_sources(const pt_gprof *g, size_t *ret_count)
 void pt_gprof_sources_free(pt_gprof_source *sources)
 {
     if (sources == NULL) return;
-    free(sources[0].line);
-    free(sources);
+    PT_FREE_ALL(sources[0].line, sources);
 }
 
 /* ---- One row a function or block ---- */

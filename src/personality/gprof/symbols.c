@@ -356,22 +356,9 @@ void pt_gprof_done(pt_gprof *g)
 {
     for (size_t i = 0; i < g->name_text.count; i++)
         free(g->name_text.items[i]);
-    free(g->name_text.items);
-    free(g->shown_name);
-    free(g->addr);
-    free(g->first_in_span);
-    free(g->symbol.items);
-    free(g->file.items);
-    free(g->arc.items);
-    free(g->in);
-    free(g->out);
-    free(g->member);
-    free(g->by_total);
-    free(g->bin.items);
-    free(g->frame.items);
-    free(g->stack.items);
-    free(g->block.items);
-    free(g->by_name);
+    PT_FREE_ALL(g->name_text.items, g->shown_name, g->addr, g->first_in_span, g->symbol.items,
+                g->file.items, g->arc.items, g->in, g->out, g->member, g->by_total, g->bin.items,
+                g->frame.items, g->stack.items, g->block.items, g->by_name);
     for (size_t i = 0; i < g->arc_spec.count; i++)
         free(g->arc_spec.items[i].from); /* frees the text of `to` as well */
     free(g->arc_spec.items);

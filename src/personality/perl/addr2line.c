@@ -82,8 +82,7 @@ static void answer_by_symbol(const question *q, size_t index)
                          .file_line = pt_strf("%s:0", symbol.file != NULL ? symbol.file : "??")};
     q->answered[index] = true;
     q->sink(q->context, index, &line, 1);
-    free(line.function);
-    free(line.file_line);
+    PT_FREE_ALL(line.function, line.file_line);
 }
 
 static bool was_asked(const pt_perl_addr2line *tool, uint64_t key)
@@ -154,8 +153,7 @@ static void answer_by_frames(void *context, size_t index, const pt_object_frame 
     q->answered[index] = true;
     q->sink(q->context, index, lines, shown);
     for (size_t i = 0; i < shown; i++) {
-        free(lines[i].function);
-        free(lines[i].file_line);
+        PT_FREE_ALL(lines[i].function, lines[i].file_line);
     }
 }
 

@@ -128,12 +128,7 @@ static void add_edges_of_stack(void *context, const uint32_t *nodes, size_t coun
     }
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const edge *x = a, *y = b;
-    if (x->value != y->value) return x->value > y->value ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
-}
+PT_ORDER(by_value, edge, PT_DOWN(value) ?: PT_UP(order));
 
 static void put_edge(pt_perl_session *s, pt_out *out, const edge *e, const char *to, double total)
 {

@@ -84,8 +84,7 @@ void pt_perl_images_done(pt_perl_images *images)
     for (size_t i = 0; i < images->count; i++) {
         pt_perl_nm_done(&images->items[i]->procedures);
         pt_perl_addr2line_free(images->items[i]->tool);
-        free(images->items[i]->path);
-        free(images->items[i]);
+        PT_FREE_ALL(images->items[i]->path, images->items[i]);
     }
     free(images->items);
     pt_index_done(&images->index);

@@ -36,11 +36,7 @@ typedef struct {
     double total;
 } costs;
 
-static int by_address(const void *a, const void *b)
-{
-    const uint64_t x = ((const cost *)a)->address, y = ((const cost *)b)->address;
-    return x < y ? -1 : x > y;
-}
+PT_ORDER(by_address, cost, PT_UP(address));
 
 static costs gather_costs(pt_perl_session *s, const pt_perl_profile *profile)
 {
@@ -84,12 +80,7 @@ typedef struct {
     char *brief;
 } chosen;
 
-static int by_brief(const void *a, const void *b)
-{
-    const chosen *x = a, *y = b;
-    const int names = strcmp(x->brief, y->brief);
-    return names != 0 ? names : x->procedure->start < y->procedure->start ? -1 : 1;
-}
+PT_ORDER(by_brief, chosen, PT_TEXT_UP(brief) ?: PT_UP(procedure->start));
 
 typedef void show_fn(const costs *c, const pt_perl_lib *lib, const pt_perl_procedure *procedure,
                      const char *brief);
@@ -201,8 +192,7 @@ static bool open_source(const char *path, source *ret)
 static void close_source(source *s)
 {
     if (!pt_blob_intact(&s->blob)) pt_perl_say("%s: " PT_FILE_SHRANK "\n", s->path);
-    free(s->line);
-    free(s->length);
+    PT_FREE_ALL(s->line, s->length);
     pt_blob_done(&s->blob);
 }
 

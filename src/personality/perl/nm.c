@@ -21,13 +21,7 @@
 
 typedef PT_VECTOR(pt_class_symbol) symbol_list;
 
-static int by_address(const void *a, const void *b)
-{
-    const pt_class_symbol *x = a, *y = b;
-    if (x->addr != y->addr) return x->addr < y->addr ? -1 : 1;
-    const int names = strcmp(x->name, y->name);
-    return names != 0 ? names : x->index < y->index ? -1 : x->index > y->index;
-}
+PT_ORDER(by_address, pt_class_symbol, PT_UP(addr) ?: PT_TEXT_UP(name) ?: PT_UP(index));
 
 /* False when the image has no such table. */
 static bool list_symbols(const pt_elf *elf, uint32_t section_type, symbol_list *list)

@@ -481,11 +481,7 @@ void pt_perl_each_stack(pt_perl_session *session, const pt_perl_profile *profile
         }
         fn(context, nodes.items, nodes.count, profile->value[i]);
     }
-    free(nodes.items);
-    free(own.node);
-    free(t.first);
-    free(t.node);
-    free(t.by_caller);
+    PT_FREE_ALL(nodes.items, own.node, t.first, t.node, t.by_caller);
 }
 
 /* ---- Flat and cumulative values ---- */
@@ -545,9 +541,6 @@ void pt_perl_reduce(pt_perl_session *session, const pt_perl_profile *profile,
 
 void pt_perl_reduced_done(pt_perl_reduced *reduced)
 {
-    free(reduced->node);
-    free(reduced->flat);
-    free(reduced->cum);
-    free(reduced->row);
+    PT_FREE_ALL(reduced->node, reduced->flat, reduced->cum, reduced->row);
     *reduced = (pt_perl_reduced){0};
 }

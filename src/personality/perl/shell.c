@@ -193,8 +193,7 @@ static void run_line(shell *s, const pt_shell_words *words)
             show_top(s, &profile, digits);
     }
     pt_perl_profile_done(&profile);
-    free(s->focus);
-    free(s->ignore);
+    PT_FREE_ALL(s->focus, s->ignore);
 }
 
 int pt_perl_interact(pt_perl_session *session, double total)

@@ -112,11 +112,7 @@ typedef struct {
     uint32_t id;
 } pc;
 
-static int by_address(const void *a, const void *b)
-{
-    const uint64_t x = ((const pc *)a)->address, y = ((const pc *)b)->address;
-    return x < y ? -1 : x > y;
-}
+PT_ORDER(by_address, pc, PT_UP(address));
 
 typedef struct {
     pt_perl_session *session;

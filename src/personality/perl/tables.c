@@ -76,9 +76,7 @@ double pt_perl_profile_total(const pt_perl_profile *profile)
 
 void pt_perl_profile_done(pt_perl_profile *profile)
 {
-    free(profile->stack);
-    free(profile->value);
-    free(profile->row);
+    PT_FREE_ALL(profile->stack, profile->value, profile->row);
     *profile = (pt_perl_profile){0};
 }
 
@@ -96,13 +94,8 @@ void pt_perl_session_done(pt_perl_session *session)
         free(session->leaks[i].addresses);
     free(session->libs);
     pt_perl_images_done(&session->images);
-    free(session->leaks);
-    free(session->program);
-    free(session->names.items);
-    free(session->name_ranges.items);
-    free(session->brought);
-    free(session->server);
-    free(session->run_callers);
+    PT_FREE_ALL(session->leaks, session->program, session->names.items, session->name_ranges.items,
+                session->brought, session->server, session->run_callers);
 }
 
 const char *pt_perl_hex(const pt_perl_session *session, uint64_t address, char *buf)

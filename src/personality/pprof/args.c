@@ -66,11 +66,7 @@ static const pt_option own_rows[] = {
     ROW(contentions, FLAG, NULL, "as -sample_index=contentions"),
     ROW(mean_delay, FLAG, NULL, "as -mean -sample_index=delay"),
     ROW(help, FLAG, NULL, "this text"),
-    {.name = "h",
-     .type = PT_OPT_FLAG,
-     .flags = PT_OPT_HIDDEN,
-     .offset = offsetof(own_settings, h),
-     .help = "this text"},
+    PT_ROW("h", FLAG, own_settings, h, .flags = PT_OPT_HIDDEN, .help = "this text"),
 };
 static const pt_option_table own_table = PT_OPTION_TABLE(own_rows);
 

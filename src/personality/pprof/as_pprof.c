@@ -24,12 +24,7 @@ typedef struct {
     const pt_label *label; /* the label's old place, by which equal labels keep their order */
 } placed_label;
 
-static int compare_placed(const void *a, const void *b)
-{
-    const placed_label *const x = a, *const y = b;
-    const int order = order_of(x->profile, x->label, y->label);
-    return order != 0 ? order : (x->label > y->label) - (x->label < y->label);
-}
+PT_ORDER(compare_placed, placed_label, order_of(a->profile, a->label, b->label) ?: PT_UP(label));
 
 static bool is_in_order(const pt_profile *p, uint32_t set)
 {

@@ -67,12 +67,7 @@ static bool parse_address(const char *text, uint64_t *ret_value)
 
 /* ---- Names of an image, in the order of nm -n ---- */
 
-static int compare_names(const void *left, const void *right)
-{
-    const name_at *a = left, *b = right;
-    if (a->addr != b->addr) return a->addr < b->addr ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
+PT_ORDER(compare_names, name_at, PT_UP(addr) ?: PT_TEXT_UP(name));
 
 static name_at *list_names(const pt_elf *elf, size_t *ret_count)
 {
@@ -134,11 +129,7 @@ static pt_status match_symbol(const search *s, const name_at *names, size_t coun
 
 /* ---- Samples of a mapping ---- */
 
-static int compare_sampled(const void *left, const void *right)
-{
-    const sampled *a = left, *b = right;
-    return (a->addr > b->addr) - (a->addr < b->addr);
-}
+PT_ORDER(compare_sampled, sampled, PT_UP(addr));
 
 /* The listed nodes whose address lies in the mapping, ordered by address as linked. The caller
  * frees. */
@@ -335,8 +326,7 @@ static pt_status take_symbols(search *s, bool disassembles, pt_error *reterr)
         pt_pprof_routine *r = &s->listing->routine[s->listing->count++];
         *r = f->routine;
         if (disassembles && status == PT_OK) status = disassemble_symbol(s, &r->code, f, reterr);
-        free(f->path);
-        free(f->nodes);
+        PT_FREE_ALL(f->path, f->nodes);
     }
     free(s->symbols.items);
     return status;

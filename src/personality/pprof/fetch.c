@@ -352,12 +352,9 @@ pt_status pt_pprof_fetch(const pt_pprof_source *source, pt_pprof_session *ret_se
                        f.diag.facts[i].text);
     pt_diag_done(&f.diag);
     for (size_t i = 0; i < f.remote_count; i++) {
-        free(f.remote[i].url);
-        free(f.remote[i].key);
+        PT_FREE_ALL(f.remote[i].url, f.remote[i].key);
     }
-    free(f.remote);
-    free(f.folders.items);
-    free(f.folders_text);
+    PT_FREE_ALL(f.remote, f.folders.items, f.folders_text);
     pt_lookup_done(&f.lookup);
     if (status == PT_OK)
         *ret_session = (pt_pprof_session){.profile = profile,

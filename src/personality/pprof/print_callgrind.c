@@ -68,13 +68,7 @@ typedef struct {
     uint32_t number; /* the number of its function among functions of the same name */
 } named;
 
-static int compare_named(const void *left, const void *right)
-{
-    const named *a = left, *b = right;
-    int order = strcmp(a->info->file, b->info->file);
-    if (order == 0) order = strcmp(a->info->name, b->info->name);
-    return order != 0 ? order : (a->place > b->place) - (a->place < b->place);
-}
+PT_ORDER(compare_named, named, PT_TEXT_UP(info->file) ?: PT_TEXT_UP(info->name) ?: PT_UP(place));
 
 static bool same_name(const named *a, const named *b)
 {
@@ -194,8 +188,7 @@ void pt_pprof_callgrind(pt_out *out, const pt_graph_report *report, const pt_gra
     }
     for (uint32_t n = 0; n < graph->node_count; n++)
         free(w.callee[n]);
-    free(w.callee);
-    free(w.listed);
+    PT_FREE_ALL(w.callee, w.listed);
     name_table_done(&w.objects);
     name_table_done(&w.files);
     name_table_done(&w.names);

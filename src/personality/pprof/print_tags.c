@@ -76,15 +76,7 @@ static void tally_labels(tallying *t)
     }
 }
 
-static int compare_rows(const void *left, const void *right)
-{
-    const row *a = left, *b = right;
-    const int key = strcmp(a->key, b->key);
-    if (key != 0) return key;
-    const uint64_t va = pt_magnitude(a->sum), vb = pt_magnitude(b->sum);
-    if (va != vb) return va > vb ? -1 : 1;
-    return strcmp(a->text, b->text);
-}
+PT_ORDER(compare_rows, row, PT_TEXT_UP(key) ?: pt_compare_magnitudes(a->sum, b->sum) ?: PT_TEXT_UP(text));
 
 static void order_rows(tallying *t)
 {

@@ -495,8 +495,7 @@ pt_status pt_pprof_run(const pt_pprof_session *session, const pt_pprof_config *c
     pt_regex_free(a.pattern);
     pt_profile_unref(a.whole);
     pt_profile_unref(a.profile);
-    free(a.title);
-    free(a.type);
+    PT_FREE_ALL(a.title, a.type);
     pt_tag_units_done(&a.units);
     for (size_t i = 0; i < sizeof a.filters / sizeof *a.filters; i++)
         free(a.filters[i]);

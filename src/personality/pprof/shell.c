@@ -267,8 +267,7 @@ static bool obey_line(shell *s, char *line)
             run_request(s, &r);
         else
             say_text(error.message);
-        free(r.focus);
-        free(r.ignore);
+        PT_FREE_ALL(r.focus, r.ignore);
     }
     pt_shell_words_done(&w);
     return leave;
