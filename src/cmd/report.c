@@ -78,7 +78,8 @@ static bool add_answer(answers *a, const char *report, const char *function, con
 {
     static const pt_look look = {.width = 0};
     PT_AUTO(pt_args) args = {0};
-    PT_AUTO(pt_buf) said = PT_BUF_INIT, body = PT_BUF_INIT;
+    PT_AUTO(pt_buf) said = PT_BUF_INIT;
+    pt_buf body = PT_BUF_INIT;
     pt_out out;
     for (; *words != NULL; words++)
         pt_args_add(&args, *words);
@@ -103,6 +104,7 @@ static bool add_answer(answers *a, const char *report, const char *function, con
             (pt_app_answer){.report = report, .function = function, .json = body};
         a->bytes += body.size;
     } else {
+        pt_buf_done(&body);
     }
     return is_whole;
 }

@@ -81,10 +81,10 @@ static void put_labels(pt_out *out, const pt_profile *p, const pt_pprof_label_un
                        uint32_t set)
 {
     if (set == 0) return;
-    PT_AUTO(pt_pprof_groups)
-    texts = pt_pprof_group_labels(p, set, PT_LABEL_STRING, put_texts, NULL);
-    PT_AUTO(pt_pprof_groups)
-    numbers = pt_pprof_group_labels(p, set, PT_LABEL_NUMBER, put_numbers, units);
+    PT_AUTO(pt_pprof_groups) texts =
+        pt_pprof_group_labels(p, set, PT_LABEL_STRING, put_texts, NULL);
+    PT_AUTO(pt_pprof_groups) numbers =
+        pt_pprof_group_labels(p, set, PT_LABEL_NUMBER, put_numbers, units);
     for (size_t i = 0; i < texts.count; i++)
         pt_out_text(out, texts.text[i]);
     for (size_t i = 0; i < numbers.count; i++)
