@@ -71,13 +71,12 @@ static pt_status refuse_process(const pt_permission_kernel *kernel, pid_t pid, i
     uids[strcspn(uids, " \t")] = own[strcspn(own, " \t")] = '\0';
     if (strcmp(uids, own) != 0)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
-                            "%d (%s, uid %s) is not yours; run with sudo, or once: sudo setcap "
-                            "cap_perfmon,cap_sys_ptrace=ep %s",
+                            "%d (%s, uid %s) is not yours; run with sudo, or "
+                            "once: " PT_PERMISSION_SETCAP "%s",
                             pid, name, uids, program);
     return pt_error_set(reterr, PT_ERR_SYSTEM,
                         "%d (%s) is yours but the kernel protects it: it has more rights than you, "
-                        "or gave some up; run with sudo, or once: sudo setcap "
-                        "cap_perfmon,cap_sys_ptrace=ep %s",
+                        "or gave some up; run with sudo, or once: " PT_PERMISSION_SETCAP "%s",
                         pid, name, program);
 }
 
@@ -113,8 +112,7 @@ static pt_status refuse_events(const pt_permission_kernel *kernel, const pt_even
     if (pid == 0)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
                             "recording the whole machine needs kernel.perf_event_paranoid at 0 or "
-                            "less (it is %d); run with sudo, or once: sudo setcap "
-                            "cap_perfmon,cap_sys_ptrace=ep %s",
+                            "less (it is %d); run with sudo, or once: " PT_PERMISSION_SETCAP "%s",
                             level, program);
     if (is_refusal(error) || error == ESRCH)
         return refuse_process(kernel, pid, error, program, reterr);

@@ -18,6 +18,9 @@
 #include "base/error.h"
 #include "capture/event.h"
 
+/* Gives the program at a path the rights for every recording, with its path behind it. */
+#define PT_PERMISSION_SETCAP "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep "
+
 /* The kernel as this module queries it; a test can substitute it. */
 typedef struct pt_permission_kernel {
     /* Opens an event and closes it again. Returns 0, or errno. tid -1: all threads of a cpu. */

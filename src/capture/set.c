@@ -419,9 +419,10 @@ static pt_status open_pairs(pt_event_set *set, pt_error *reterr)
         if (side > samples / 2 && side > SIDE_BYTES_MIN) side /= 2;
         status = map_pairs(set, samples, side, reterr);
     }
-    /* larger first copies: fewer stacks are cut before the copies grow */
+    /* Larger first copies: fewer stacks are cut before the copies grow. With a walker copies are
+     * few, and of processes that are new: those have no time to grow. */
     if (set->plan.source->is_clock && set->plan.hz <= ROOMY_HZ && samples >= ROOMY_BYTES)
-        set->plan.stack_bytes = PT_STACK_BYTES_ROOMY;
+        set->plan.stack_bytes = set->plan.may_walk ? PT_STACK_BYTES_MAX : PT_STACK_BYTES_ROOMY;
     return status;
 }
 

@@ -415,7 +415,7 @@ static pt_status ask_kernel(perf_run *run, pt_error *reterr)
     if ((s->engine == PT_ENGINE_BPF || run->counts_waits) && run->permission.is_each_thread)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
                             "--engine=bpf needs root, or a pitot with capabilities: run with sudo, "
-                            "or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep %s",
+                            "or once: " PT_PERMISSION_SETCAP "%s",
                             program);
     if (s->off_cpu && !run->permission.has_kernel)
         return pt_error_set(reterr, PT_ERR_SYSTEM,

@@ -127,6 +127,69 @@ pitot traces deep.pb.gz >traces
 run pitot record --engine=perf -o cut.pb.gz ./work 1 400
 expect_stderr_has 'stacks are deeper than what was copied of them'
 
+it 'has the first stacks of a new program whole, too, which are copied'
+# 90 frames of 500 bytes are 48 KB. Each copy of the program is a file that nobody has seen before.
+for i in 1 2 3 4 5 6; do
+    cp work "work$i"
+    echo "$i" >>"work$i"
+done
+# It waits until the recorder is there.
+mkfifo go
+sh -c 'read line <go; for i in 1 2 3 4 5 6; do ./work$i 0.03 90; done' &
+target=$!
+"$PITOT" record --engine=bpf -p $target -o new.pb.gz 2>said &
+recorder=$!
+for i in $(seq 100); do
+    ! ls -l /proc/$recorder/fd 2>/dev/null | grep -q 'anon_inode:bpf-prog' || break
+    sleep 0.05
+done
+sleep 0.2
+echo >go
+wait $recorder
+expect_equal 'exit status' $? 0
+wait $target
+expect_equal 'stacks that are cut off' "$(pitot dump -n 0 new.pb.gz | grep -c '  end truncated')" 0
+[ "$(pitot dump -n 0 new.pb.gz | grep -c '^    deep')" -ge 900 ] || fail "$(cat said)"
+
+it 'is open to an ordinary user with capabilities, by the line that is printed to others'
+if [ "$(id -u)" = 0 ] && needs setpriv setcap; then
+    chmod 711 .
+    mkdir -m 777 open
+    cp "$PITOT" work open/
+    chmod 755 open/*
+    as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+    nobody() { (cd open && exec "${as_nobody[@]}" "$@"); }
+    run nobody ./pitot record --engine=bpf -o x.pb.gz ./work 0.1
+    expect_status 1
+    line=$(stderr | sed -n 's/.*or once: sudo \(setcap cap_bpf,.* .*\)$/\1/p')
+    expect_equal 'the program in the line' "${line##* }" "$PWD/open/pitot"
+    # By the line; and without cap_sys_ptrace, by the capabilities of the process.
+    if eval "$line" && run nobody ./pitot record --engine=bpf -o file.pb.gz ./work 0.2 && [ "$status" = 0 ]; then
+        [ "$(in_kernel open/file.pb.gz)" -ge 50 ] || fail "$(pitot info open/file.pb.gz)"
+        ./work 20 &
+        target=$!
+        run nobody ./pitot record -p $target -d 0.2s -o foreign.pb.gz
+        kill $target
+        expect_status 0
+        run pitot top open/foreign.pb.gz
+        expect_stdout_line '* one'
+        expect_stdout_line '* two'
+    else
+        skip "no capabilities of files here: $(stderr | tail -n 1)"
+    fi
+    cp "$PITOT" open/plain
+    chmod 755 open/plain
+    some=+bpf,+perfmon
+    if setpriv --inh-caps $some --ambient-caps $some true 2>/dev/null; then
+        as_nobody+=(--inh-caps $some --ambient-caps $some)
+        run nobody ./plain record --engine=bpf -o process.pb.gz ./work 0.2
+        expect_status 0
+        [ "$(in_kernel open/process.pb.gz)" -ge 50 ] || fail "$(pitot info open/process.pb.gz)"
+    fi
+else
+    skip 'it takes root to give capabilities'
+fi
+
 it 'knows programs and libraries that come while it records'
 cat >late.c <<'C'
 __attribute__((noinline)) void run_late(void (*work)(void)) { work(); __asm__ volatile(""); }

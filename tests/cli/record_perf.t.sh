@@ -1240,7 +1240,7 @@ if [ -n "$can_be_nobody" ] && [ "$level" -le 2 ]; then
     run nobody ./pitot record -p $$ -o foreign.pb.gz
     expect_status 1
     expect_stderr_lines 1
-    expect_stderr_line "pitot: $$ (*, uid 0) is not yours; run with sudo, or once: sudo setcap cap_perfmon,cap_sys_ptrace=ep $PWD/open/pitot"
+    expect_stderr_line "pitot: $$ (*, uid 0) is not yours; run with sudo, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep $PWD/open/pitot"
     if [ "$level" -ge 1 ]; then
         run nobody ./pitot record -a -o all.pb.gz
         expect_status 1

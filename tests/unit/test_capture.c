@@ -573,11 +573,11 @@ static void what_is_refused_is_said_with_the_command_that_allows_it(void **state
         {{.level = 2},
          0,
          "recording the whole machine needs kernel.perf_event_paranoid at 0 or less (it is 2); run "
-         "with sudo, or once: sudo setcap cap_perfmon,cap_sys_ptrace=ep /usr/bin/pitot"},
+         "with sudo, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep /usr/bin/pitot"},
         {{.level = 2},
          813,
          "813 (postgres, uid 111) is not yours; run with sudo, or once: sudo setcap "
-         "cap_perfmon,cap_sys_ptrace=ep /usr/bin/pitot"},
+         "cap_bpf,cap_perfmon,cap_sys_ptrace=ep /usr/bin/pitot"},
         {{.level = 2}, 999, "there is no process 999"},
         {{.level = 2, .all_error = ENOSYS},
          812,
