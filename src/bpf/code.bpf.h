@@ -16,6 +16,13 @@ static inline bool read_interp_word(uint64_t addr, uint64_t *ret)
     return addr != 0 && addr % 8 == 0 && read_memory(ret, sizeof *ret, addr);
 }
 
+/* Forgets the code that was met last: it stays new. */
+static inline void forget_code(pt_bpf_cpu *c)
+{
+    c->lacks_code = 1;
+    c->met[c->met_slot & ((1 << PT_BPF_MET_BITS) - 1)] = 0;
+}
+
 /* The value of a key of the thread whose fs base is given, as glibc keeps it: blocks of 32 pairs
  * (sequence number, value). */
 static inline bool read_thread_value(const pt_bpf_interp *interp, uint64_t thread, uint32_t key,
@@ -60,12 +67,37 @@ static inline bool end_frames(pt_bpf_cpu *c, bool is_last)
     return false;
 }
 
-/* Is the code new to this cpu? Code with the same hash replaces each other. */
-static inline bool meet_code(pt_bpf_cpu *c, uint64_t addr, uint32_t check)
+/* Notes whose frames are read, and when. */
+static inline void meet_process(pt_bpf_cpu *c, uint32_t pid, const pt_bpf_process *process,
+                                uint64_t now_ns)
 {
     const uint64_t one = UINT64_C(0x9e3779b97f4a7c15);
+    c->process = process->mm ^ ((uint64_t)pid << 32 | process->program) * one;
+    c->now_ns = now_ns;
+}
+
+/* May another copy of code be sent for the process? It may send 2,048 a second, so that one that
+ * always runs new code leaves room in the rings to the others. */
+static inline bool may_copy(pt_bpf_process *process, uint64_t now_ns)
+{
+    enum { PERIOD_BITS = 30, COPIES_MAX = 2048 };
+    const uint32_t period = (uint32_t)(now_ns >> PERIOD_BITS);
+    if (process->copy_period != period) process->copy_count = 0;
+    process->copy_period = period;
+    if (process->copy_count >= COPIES_MAX) return false;
+    process->copy_count++;
+    return true;
+}
+
+/* Is the code new to this cpu? Code with the same hash replaces each other. The code is new again
+ * after 69 s, each at a time of its own, since user space may have failed to read it. */
+static inline bool meet_code(pt_bpf_cpu *c, uint64_t addr, uint32_t check)
+{
+    enum { AGAIN_BITS = 36 };
+    const uint64_t one = UINT64_C(0x9e3779b97f4a7c15);
     const uint64_t hash = ((addr ^ c->process) * one ^ check) * one;
-    const uint32_t value = (uint32_t)(hash >> 16) | 1;
+    const uint64_t age = (c->now_ns + (hash >> (64 - AGAIN_BITS))) >> AGAIN_BITS;
+    const uint32_t value = (uint32_t)((hash ^ age * one) >> 16) | 1;
     uint64_t slot = hash >> (64 - PT_BPF_MET_BITS);
     BARRIER(slot);
     slot &= (1 << PT_BPF_MET_BITS) - 1;

@@ -207,7 +207,8 @@ static pt_status load_object(pt_bpf_engine *engine, uint32_t cpu_limit,
     if (engine->object == NULL) return refuse_load(errno, reterr);
     const bool is_read = set_entries(engine, "cpus", cpu_limit * (waits != NULL ? 2 : 1)) &&
                          choose_programs(engine, engine->object, false, waits != NULL, false) &&
-                         (waits != NULL || leave_out_waits(engine));
+                         (waits != NULL ? set_entries(engine, "processes", PT_BPF_ADOPTING_MAX)
+                                        : leave_out_waits(engine));
     const int error = is_read ? lib->object_load(engine->object) : 0;
     if (error != 0) return refuse_load(-error, reterr);
     if (!is_read || !find_fds(engine, waits != NULL))
@@ -377,10 +378,10 @@ static void free_mappings(pt_bpf_engine *engine, uint32_t mappings, uint32_t wor
     if (word_count > 0) pt_bpf_pool_give_back(&engine->pool, mappings, word_count, now_ns());
 }
 
-bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modules *modules,
-                       const pt_bpf_interp *interp)
+bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, uint32_t program,
+                       const pt_unwind_modules *modules, const pt_bpf_interp *interp)
 {
-    pt_bpf_process value = {.is_wanted = modules != NULL};
+    pt_bpf_process value = {.is_wanted = modules != NULL, .program = program};
     uint32_t word_count = 0;
     if (interp != NULL) {
         pt_bpf_engine_read_frames(engine);

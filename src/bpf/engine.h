@@ -35,11 +35,12 @@ typedef enum pt_bpf_output {
 bool pt_bpf_engine_output(pt_bpf_engine *engine, pt_bpf_output output, uint32_t cpu, int event_fd);
 
 /* Sets the modules by which the program walks samples of process pid; their tables must stay in
- * place. modules NULL: the program drops the samples of pid. interp: the interpreter of pid, whose
- * frames the program then reads, or NULL; for the first one, more of the program is loaded. False:
- * no room; nothing changes for the process. */
-bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modules *modules,
-                       const pt_bpf_interp *interp);
+ * place. modules NULL: the program drops the samples of pid. program: a number for the program
+ * that pid runs, so that its code is not taken for that of the one before. interp: the interpreter
+ * of pid, whose frames the program then reads, or NULL; for the first one, more of the program is
+ * loaded. False: no room; nothing changes for the process. */
+bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, uint32_t program,
+                       const pt_unwind_modules *modules, const pt_bpf_interp *interp);
 /* With waits: the program records a process whose modules are not known yet. */
 void pt_bpf_engine_adopt(pt_bpf_engine *engine, uint32_t pid);
 /* Removes a process. */

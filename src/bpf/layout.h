@@ -34,6 +34,7 @@ enum {
     PT_BPF_CHUNK_BITS = 20, /* the low bits of a place: word in its chunk */
     PT_BPF_CHUNKS_MAX = 128,
     PT_BPF_PROCESSES_MAX = 8192,
+    PT_BPF_ADOPTING_MAX = 32768, /* processes where the program adds each child by itself */
     PT_BPF_MAPPINGS_MAX = 32768, /* of one process */
     PT_BPF_DEPTH_MAX = 1024,
     PT_BPF_KERNEL_DEPTH_MAX = 64,
@@ -115,6 +116,10 @@ typedef struct pt_bpf_process {
     uint32_t generation; /* of the mappings; pt_unwind_modules.generation */
     uint32_t mappings, mapping_count;
     uint32_t is_wanted; /* 0: drop its samples */
+    uint32_t program; /* a number for the program that it runs: exec may reuse the address space */
+    /* The last period in which code was copied, and the number of these copies. */
+    uint32_t copy_period, copy_count;
+    uint32_t unused;
     pt_bpf_interp interp;
 } pt_bpf_process;
 
@@ -391,7 +396,8 @@ typedef struct pt_bpf_cpu {
     pt_bpf_ruby_walk ruby;
     pt_bpf_v8_walk v8;
     pt_bpf_stack stack;
-    uint64_t process; /* a number for the process */
+    uint64_t process; /* a number for the process and its program */
+    uint64_t now_ns;  /* when its frames are read */
     uint64_t mm;      /* the address space of a thread that is switched away from */
     /* Registers of user space, as the kernel has them. Not on the program's stack: it and those of
      * its functions have 512 bytes together. */
@@ -399,6 +405,7 @@ typedef struct pt_bpf_cpu {
     uint32_t language;    /* of the frames: PT_BPF_PYTHON, ... */
     uint32_t is_code_new; /* 1: this CPU had no sample with the last frame's code object before */
     uint32_t met_slot;    /* the index in met of the last frame's code object */
+    uint32_t lacks_code;  /* 1: code of this stack was new, and was not sent */
     uint32_t met[1 << PT_BPF_MET_BITS];     /* code objects, by hash; 0: none */
     uint64_t known[1 << PT_BPF_KNOWN_BITS]; /* keys of stacks of samples, by place; 0: none */
     pt_bpf_code code;

@@ -2,9 +2,10 @@
 /* sample.bpf.c: the program that runs in the kernel at each sample, before the stack is copied.
  *
  *   known process, stack walked to its end ---> the stack, into the ring, or its key if this cpu
- * has sent it; the sample is dropped process that is not recorded           ---> the sample is
- * dropped anything else                          ---> the sample continues: registers and a copy of
- * the stack, which user space walks
+ *                                               has sent it; the sample is dropped
+ *   process that is not recorded           ---> the sample is dropped
+ *   anything else                          ---> the sample continues: registers and a copy of the
+ *                                               stack, which user space walks
  *
  * The frames of interpreters are read by a second program, which user space loads when the first
  * process with an interpreter comes: the kernel's verifier takes four times as long for it. The
@@ -190,11 +191,17 @@ __attribute__((noinline)) int pt_bpf_step_frame(uint32_t cpu)
     }
 }
 
-/* Completes the copy of the new code. Returns the bytes of its last part. */
-__attribute__((noinline)) int pt_bpf_copy_code(uint32_t cpu)
+/* Completes the copy of the new code. Returns the bytes of its last part; -1: the process has sent
+ * as many copies as it may, and the code stays new. */
+__attribute__((noinline)) int pt_bpf_copy_code(uint32_t cpu, uint32_t pid)
 {
     pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
-    if (c == NULL) return 0;
+    pt_bpf_process *const process = bpf_map_lookup_elem(&processes, &pid);
+    if (c == NULL || process == NULL) return -1;
+    if (!may_copy(process, c->now_ns)) {
+        forget_code(c);
+        return -1;
+    }
     switch (c->language) {
     case PT_BPF_PYTHON: copy_python_code(c); break;
     case PT_BPF_PHP: copy_php_code(c); break;
@@ -288,7 +295,7 @@ static inline void send_code(void *context, pt_bpf_cpu *c, int more_bytes)
     if (bytes > PT_BPF_MORE_BYTES) return;
     bytes += PT_BPF_CODE_HEAD_BYTES;
     if (bpf_perf_event_output(context, &output, BPF_F_CURRENT_CPU, &c->code.generation, bytes) != 0)
-        c->met[c->met_slot & ((1 << PT_BPF_MET_BITS) - 1)] = 0;
+        forget_code(c);
 }
 
 /* Appends the frames of the process's interpreter. All languages share a loop, since the verifier
@@ -297,13 +304,13 @@ static inline void add_frames(void *context, pt_bpf_cpu *c, uint32_t pid,
                               const pt_bpf_process *process, const struct task_struct *task)
 {
     uint64_t thread = 0;
-    c->process = process->mm ^ (uint64_t)pid << 32;
+    meet_process(c, pid, process, bpf_ktime_get_ns());
     if (process->interp.language == PT_BPF_NO_LANGUAGE) return;
     KERNEL_FIELD(thread, task, thread.fsbase);
     if (pt_bpf_begin_frames(c->cpu, pid, thread) == 0) return;
     for (int i = 0; i < PT_BPF_FRAMES_MAX; i++) {
         if (pt_bpf_step_frame(c->cpu) == 0) break;
-        if (c->is_code_new != 0) send_code(context, c, pt_bpf_copy_code(c->cpu));
+        if (c->is_code_new != 0) send_code(context, c, pt_bpf_copy_code(c->cpu, pid));
     }
 }
 
@@ -327,6 +334,7 @@ static inline bool walk_stack(void *context, pt_bpf_cpu *c, uint32_t pid,
     c->stack.end = (uint8_t)end;
     c->stack.is_unchecked = c->is_unchecked;
     c->stack.frame_count = 0;
+    c->lacks_code = 0;
     if (reads_frames) add_frames(context, c, pid, process, task);
     return true;
 }
@@ -369,7 +377,7 @@ static inline long send_sample(void *context, pt_bpf_cpu *c, uint32_t pid, uint6
                                      PT_BPF_STACK_HEAD_BYTES);
     }
     const long error = send_stack(context, c);
-    c->known[place] = error == 0 ? c->stack.key : 0;
+    c->known[place] = error == 0 && c->lacks_code == 0 ? c->stack.key : 0;
     return error;
 }
 

@@ -40,7 +40,7 @@ static inline void read_v8_function(pt_bpf_cpu *c, pt_bpf_v8_met *met, uint64_t 
         return;
     met->check = pt_interp_short_check(check_v8_key(&walk->key));
     if (meet_code(c, walk->key.shared, met->check) && !is_v8_key(&walk->layout, walk, &walk->key)) {
-        c->met[c->met_slot & ((1 << PT_BPF_MET_BITS) - 1)] = 0;
+        forget_code(c);
         return;
     }
     met->shared = walk->key.shared;

@@ -65,6 +65,7 @@ typedef struct pt_capture_facts {
     bool is_full;               /* the recording ended because of memory_bytes */
     bool has_kernel;            /* time in the kernel was sampled */
     uint32_t left_out;          /* files whose tables the kernel's walker has no room for */
+    uint32_t not_walked;        /* processes that the kernel's walker had no room for */
     bool has_walker;            /* stacks are walked in the kernel */
     char refused[1280];   /* a line for each reason why frames of an interpreter were not read */
     char why_copied[512]; /* if they are not, and that was wished: the reason */

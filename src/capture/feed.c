@@ -110,12 +110,22 @@ static void fault_in_page(const pt_capture *c, pt_proc *proc, const pt_perf_samp
 
 void pt_feed_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modules)
 {
+    enum { AGAIN_AFTER = 256 }; /* calls, one a sample: each try takes memory of the pool */
     if (c->walker == NULL || proc->has_exited || proc->copies_until_ns != 0 ||
         proc->walked_generation == modules->generation)
         return;
+    if (proc->put_later > 0) {
+        proc->put_later--;
+        return;
+    }
     pt_named_find(c->named, &c->procs, proc);
-    if (pt_bpf_engine_put(c->walker, proc->pid, modules, pt_named_wanted(proc)))
+    if (pt_bpf_engine_put(c->walker, proc->pid, proc->start, modules, pt_named_wanted(proc))) {
         proc->walked_generation = modules->generation;
+        return;
+    }
+    c->facts.not_walked += !proc->is_not_walked;
+    proc->is_not_walked = true;
+    proc->put_later = AGAIN_AFTER;
 }
 
 /* Has the kernel copy the stacks of a process whose mappings are replaced while it runs, as by
@@ -123,7 +133,8 @@ void pt_feed_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modul
 static void copy_for_a_while(pt_capture *c, pt_proc *proc, uint64_t now_ns)
 {
     const pt_unwind_modules none = {.count = 0}; /* generation 0: the kernel keeps no steps of it */
-    if (proc->has_exited || !pt_bpf_engine_put(c->walker, proc->pid, &none, NULL)) return;
+    if (proc->has_exited || !pt_bpf_engine_put(c->walker, proc->pid, proc->start, &none, NULL))
+        return;
     proc->copies_until_ns = now_ns + COPY_NS;
     proc->copies_generation = proc->generation;
 }
@@ -214,7 +225,7 @@ static void drop_in_kernel(pt_capture *c, pt_proc *proc)
     if (c->walker == NULL || may_be_wanted_later || proc->has_exited || proc->is_dropped ||
         proc->sampled++ == 0)
         return;
-    proc->is_dropped = pt_bpf_engine_put(c->walker, proc->pid, NULL, NULL);
+    proc->is_dropped = pt_bpf_engine_put(c->walker, proc->pid, proc->start, NULL, NULL);
 }
 
 /* Adds CPU time of a thread that no sample shows to a row of its own. */

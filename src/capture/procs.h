@@ -77,6 +77,8 @@ typedef struct pt_proc {
     uint32_t walked_generation; /* generation that the kernel's walker has; 0: none */
     uint64_t copies_until_ns;   /* the kernel copies its stacks up to then; 0: walks them */
     uint32_t copies_generation; /* generation when that began */
+    bool is_not_walked;         /* the walker had no room for it once */
+    uint32_t put_later;         /* samples until the walker is asked again */
     bool is_user_told;          /* the sink has reported its user id */
     uint32_t sink_round;        /* private to the sink: the fields below are of this round */
     uint32_t who;               /* private to the sink: its name as a row + 1; 0: none yet */

@@ -263,6 +263,10 @@ static void say_doubts(const perf_run *run)
         pt_say("the unwind tables of %s have no room in the kernel; stacks "
                "through %s were copied",
                pt_count_noun(f->left_out, "files").text, f->left_out == 1 ? "it" : "them");
+    if (f->not_walked > 0)
+        pt_say("the kernel's table had no room for %s for a while; stacks of %s were copied, and "
+               "have no functions of interpreters",
+               pt_count_noun(f->not_walked, "processes").text, f->not_walked == 1 ? "it" : "them");
     if (f->unreadable > 0)
         pt_say("the mappings of %s could not be read; such a process's "
                "stacks are one frame deep",

@@ -13,6 +13,8 @@
 #include "unwind_deep.h"
 #include "unwind_maker.h"
 
+enum { SECOND_NS = 1000000000 };
+
 static pt_bpf_pool pool;
 static struct {
     uint64_t low, limit;
@@ -415,7 +417,6 @@ static void rows_may_lie_in_two_chunks(void **state)
 static void mappings_that_were_given_back_are_used_again_when_nobody_reads_them(void **state)
 {
     (void)state;
-    enum { SECOND_NS = 1000000000 };
     const pt_unwind_module module = {0x1000, 0x2000, 0, NULL, NULL};
     const pt_unwind_modules modules = {&module, 1, 7, NULL};
     uint32_t first, second, third, words;
@@ -438,6 +439,39 @@ static void compare_end(bool is_last)
     assert_int_equal((first & PT_BPF_FRAME_LAST) != 0, is_last);
     for (uint32_t i = 0; i + 1 < count; i++)
         assert_int_equal(cpu->stack.pcs[cpu->stack.count + 2 * (size_t)i] & PT_BPF_FRAME_LAST, 0);
+}
+
+/* ---- code that was met ---- */
+
+static void code_is_new_once_for_a_program_and_again_after_a_minute(void **state)
+{
+    enum { PID = 7, CODE = 0x7000, CHECK = 9 };
+    pt_bpf_process runs = {.mm = 0x1000, .program = 1};
+    cpu = pt_alloc(1, sizeof *cpu);
+    meet_process(cpu, PID, &runs, SECOND_NS);
+    assert_true(meet_code(cpu, CODE, CHECK));
+    assert_false(meet_code(cpu, CODE, CHECK));
+    assert_true(meet_code(cpu, CODE, CHECK + 1));
+    runs.program = 2; /* exec has got the same address space again */
+    meet_process(cpu, PID, &runs, SECOND_NS);
+    assert_true(meet_code(cpu, CODE, CHECK));
+    assert_false(meet_code(cpu, CODE, CHECK));
+    meet_process(cpu, PID, &runs, 71 * (uint64_t)SECOND_NS);
+    assert_true(meet_code(cpu, CODE, CHECK));
+    forget_code(cpu); /* the ring was full */
+    assert_true(meet_code(cpu, CODE, CHECK));
+    free(cpu);
+}
+
+static void a_process_sends_a_limited_number_of_copies_a_second(void **state)
+{
+    pt_bpf_process one = {.mm = 1}, other = {.mm = 2};
+    uint32_t sent = 0;
+    for (int i = 0; i < 100000; i++)
+        sent += may_copy(&one, SECOND_NS);
+    assert_int_equal(sent, 2048);
+    assert_true(may_copy(&other, SECOND_NS));
+    assert_true(may_copy(&one, 3 * (uint64_t)SECOND_NS));
 }
 
 /* ---- Python ---- */
@@ -937,6 +971,8 @@ int main(void)
         cmocka_unit_test(generators_of_php_may_delegate_many_times),
         cmocka_unit_test(frames_of_perl_are_those_that_user_space_reads),
         cmocka_unit_test(frames_of_ruby_are_those_that_user_space_reads),
+        cmocka_unit_test(code_is_new_once_for_a_program_and_again_after_a_minute),
+        cmocka_unit_test(a_process_sends_a_limited_number_of_copies_a_second),
         cmocka_unit_test(rows_may_lie_in_two_chunks),
         cmocka_unit_test(mappings_that_were_given_back_are_used_again_when_nobody_reads_them),
     };

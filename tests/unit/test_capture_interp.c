@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/capture_int.h"
 #include "capture/interp.h"
 #include "capture/interp_language.h"
 #include "wire/journal.h"
@@ -172,6 +173,34 @@ static void a_ruby_without_symbols_has_the_facts_of_the_same_ruby_with_symbols(v
     }
 }
 
+static int puts_done;
+
+bool __wrap_pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, uint32_t program,
+                              const pt_unwind_modules *modules, const pt_bpf_interp *interp);
+
+/* The kernel's table is full for the first three times. */
+bool __wrap_pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, uint32_t program,
+                              const pt_unwind_modules *modules, const pt_bpf_interp *interp)
+{
+    return ++puts_done > 3;
+}
+
+static void a_full_table_is_asked_again_now_and_then(void **state)
+{
+    enum { SAMPLES = 10000 };
+    PT_FREE pt_capture *c = pt_alloc(1, sizeof *c);
+    const pt_unwind_modules modules = {.generation = 4};
+    pt_proc proc = process_of(PT_BPF_PHP);
+    proc.has_exited = false;
+    c->walker = (pt_bpf_engine *)(uintptr_t)1;
+    c->named = named;
+    for (int i = 0; i < SAMPLES; i++)
+        pt_feed_walker(c, &proc, &modules);
+    assert_int_equal(puts_done, 4);
+    assert_int_equal(c->facts.not_walked, 1);
+    assert_int_equal(proc.walked_generation, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +209,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(frames_whose_texts_are_unreadable_are_code_of_the_language,
                                         begin, end),
         cmocka_unit_test_setup_teardown(a_chain_is_cut_where_frames_are_missing, begin, end),
+        cmocka_unit_test_setup_teardown(a_full_table_is_asked_again_now_and_then, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
