@@ -5,7 +5,11 @@
 #include <capstone/capstone.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
+#include "base/error.h"
 #include "base/lazy.h"
 
 static struct {
@@ -29,6 +33,22 @@ static const pt_lazy_function functions[] = {
 #undef ROW
 };
 
+/* Capstone checks few of its allocations. So it has ours, which end the program with a line. */
+static void *take_memory(size_t size)
+{
+    return pt_alloc(size, 1);
+}
+
+static void *take_array(size_t count, size_t size)
+{
+    return pt_alloc(count, size);
+}
+
+static void *grow_memory(void *memory, size_t size)
+{
+    return pt_realloc(memory, size, 1);
+}
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool is_loaded;
 
@@ -41,7 +61,9 @@ static void load_capstone(void)
 {
     static const char *const sonames[] = {SONAME(CS_API_MAJOR), NULL};
     const size_t count = sizeof functions / sizeof functions[0];
+    const cs_opt_mem memory = {take_memory, take_array, grow_memory, free, vsnprintf};
     is_loaded = pt_lazy_load(sonames, functions, count, &api) == PT_LAZY_LOADED;
+    if (is_loaded) api.option(0, CS_OPT_MEM, (size_t)(uintptr_t)&memory);
 }
 
 static bool is_there(void)

@@ -5,7 +5,8 @@
  * cost n forks and the ends of n runs, not n runs. For programs of one thread: fork copies no
  * other.
  *
- *   FAIL_ALLOC_LOG=FILE   gets a line a wrong end, and "N allocations" at the end
+ *   FAIL_ALLOC_LOG=FILE    gets a line a wrong end, and "N allocations" at the end
+ *   FAIL_ALLOC_FROM=NAME   only allocations fail that a library with that in its path asks for
  *
  * A right end is status 1 and one line on standard error, or status 0: the program could do
  * without.
@@ -29,6 +30,7 @@ extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_real
 extern void *__libc_memalign(size_t, size_t);
 
 static int log_fd = -1;
+static const char *from;
 static bool busy;
 static unsigned long count;
 
@@ -66,11 +68,26 @@ static void note(int status, int errors)
     if (write(log_fd, line, (size_t)length) < 0) abort();
 }
 
+/* Is the library among the callers? */
+static bool is_wanted(void)
+{
+    void *frames[8];
+    Dl_info info;
+    const int depth = from != NULL ? backtrace(frames, 8) : 0;
+    for (int i = 0; i < depth; i++)
+        if (dladdr(frames[i], &info) != 0 && strstr(info.dli_fname, from) != NULL) return true;
+    return from == NULL;
+}
+
 /* True in a child: this one fails. */
 static bool fails(void)
 {
     if (log_fd < 0 || busy) return false;
     busy = true;
+    if (!is_wanted()) {
+        busy = false;
+        return false;
+    }
     count++;
     const int errors = memfd_create("stderr", 0);
     const pid_t pid = fork();
@@ -132,6 +149,7 @@ __attribute__((constructor)) static void begin(void)
     void *frame;
     backtrace(&frame, 1); /* loads what it needs */
     const char *path = getenv("FAIL_ALLOC_LOG");
+    from = getenv("FAIL_ALLOC_FROM");
     if (path == NULL) return;
     unsetenv("LD_PRELOAD");
     const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
