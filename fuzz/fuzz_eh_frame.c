@@ -28,7 +28,7 @@ static void walk_copy(const uint64_t *some, uint64_t pc, const pt_unwind_modules
     regs[PT_MACHINE_HOST->pc] = pc;
     regs[PT_MACHINE_HOST->sp] = LOW;
     const size_t bytes = (size < PT_COPIED_BYTES_MAX ? size : PT_COPIED_BYTES_MAX) / 8 * 8;
-    const pt_copied_stack stack = {regs, data, bytes, bytes};
+    const pt_copied_stack stack = {regs, data, bytes, bytes, NULL};
     pt_copied_end end;
     const uint32_t depth = pt_unwind_copied(&stack, all, NULL, &scratch, pcs, CAP, &end);
     check(depth >= 1 && depth <= CAP);
@@ -43,10 +43,10 @@ static void walk(const pt_unwind_table *table, const uint8_t *data, size_t size)
     uint64_t regs[PT_MACHINE_REGS_MAX], pcs[CAP];
     const uint64_t bias = 0x100000000;
     const pt_unwind_module modules[] = {
-        {bias / 2, bias / 2 + 4096, 0, NULL, NULL},
+        {bias / 2, bias / 2 + 4096, 0, NULL, NULL, false},
         {bias + table->base_addr,
          bias + table->base_addr + ((uint64_t)table->page_count << PT_UNWIND_PAGE_BITS), bias,
-         table, table},
+         table, table, false},
     };
     generation = generation + 1 == 0 ? 1 : generation + 1;
     const pt_unwind_modules all = {modules, 2, generation, NULL};

@@ -13,7 +13,7 @@
 
 enum { CODE_MAX_BYTES = 1 << 20 }; /* of an evaluator */
 
-static const pt_language *const rows[PT_JOURNAL_LANGUAGES] = {
+static const pt_language *const rows[] = {
     [PT_JOURNAL_LANGUAGE_PYTHON] = &pt_language_python,
     [PT_JOURNAL_LANGUAGE_JAVASCRIPT] = &pt_language_v8,
     [PT_JOURNAL_LANGUAGE_PHP] = &pt_language_php,
@@ -21,19 +21,22 @@ static const pt_language *const rows[PT_JOURNAL_LANGUAGES] = {
     [PT_JOURNAL_LANGUAGE_PERL] = &pt_language_perl,
 };
 
+/* Java, the last language, is not read by the library. */
+enum { LANGUAGES = sizeof rows / sizeof rows[0] };
+
 static struct {
     uint32_t changes; /* the number of changes of the maps at the last search */
     struct {
         bool is_said;
         uint64_t inode; /* of the interpreter that was found or refused; 0 = none */
-    } of[PT_JOURNAL_LANGUAGES];
+    } of[LANGUAGES];
     const pt_language *counted; /* the language whose frames are joined by counting; NULL = none */
     pt_interp_evaluator evaluator;
 } languages;
 
 bool pt_languages_any(void)
 {
-    for (int i = 0; i < PT_JOURNAL_LANGUAGES; i++)
+    for (int i = 0; i < LANGUAGES; i++)
         if (*rows[i]->loaded != NULL || languages.of[i].inode != 0) return true;
     return false;
 }
@@ -125,7 +128,7 @@ static void look_at_image(const pt_maps_live *live, void *arg)
     uint64_t addr;
     pt_image image;
     bool has_path = false, has_image = false;
-    for (unsigned i = 0; i < PT_JOURNAL_LANGUAGES; i++) {
+    for (unsigned i = 0; i < LANGUAGES; i++) {
         if (languages.of[i].inode != 0) continue;
         if (!has_path && !pt_images_path(live, path)) return;
         has_path = true;
@@ -148,7 +151,7 @@ void pt_languages_update(void)
 
 void pt_languages_review(void)
 {
-    for (unsigned i = 0; i < PT_JOURNAL_LANGUAGES; i++)
+    for (unsigned i = 0; i < LANGUAGES; i++)
         if (!languages.of[i].is_said && pt_tick_is_wrong(i, rows[i]->wrong_looks))
             refuse_interpreter(i, rows[i]->lie);
 }
@@ -157,7 +160,7 @@ void pt_languages_review(void)
 
 void pt_languages_want_caches(pt_thread *slot)
 {
-    for (unsigned i = 0; i < PT_JOURNAL_LANGUAGES; i++)
+    for (unsigned i = 0; i < LANGUAGES; i++)
         if (atomic_load(&slot->interp_cache[i]) == NULL &&
             atomic_load(&pt_tick_languages[i].facts) != NULL)
             atomic_store(&slot->interp_cache[i], pt_agent_map(rows[i]->cache_bytes));
@@ -165,7 +168,7 @@ void pt_languages_want_caches(pt_thread *slot)
 
 void pt_languages_forget_pages(pt_thread *slot)
 {
-    for (unsigned i = 0; i < PT_JOURNAL_LANGUAGES; i++) {
+    for (unsigned i = 0; i < LANGUAGES; i++) {
         pt_tick_pages *const pages =
             atomic_load(&slot->interp_cache[i]); /* a cache's first field */
         if (pages != NULL) pt_tick_forget_pages(pages);

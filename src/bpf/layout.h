@@ -51,7 +51,8 @@ _Static_assert(PT_BPF_CHUNK_WORDS == 1 << PT_BPF_CHUNK_BITS, "a word's number ha
 enum {
     PT_BPF_TABLE,
     PT_BPF_NO_TABLE, /* its file has no rules: walk by frame pointers */
-    PT_BPF_LATER,    /* no room for its table in the pool: user space must walk */
+    PT_BPF_LATER, /* no room for its table in the pool, or it is of a runtime that the kernel does
+                     not know: user space must walk */
 };
 
 /* A mapping, its pages and its rules each lie in one chunk; rows may span chunks. */

@@ -127,6 +127,7 @@ static pt_bpf_mapping mapping_of(pt_bpf_pool *pool, const pt_unwind_module *modu
 {
     pt_bpf_mapping m = {.start = module->start, .limit = module->limit, .kind = PT_BPF_NO_TABLE};
     const pt_unwind_table *const table = module->table;
+    if (module->has_runtime) m.kind = PT_BPF_LATER;
     if (table == NULL) return m;
     const pt_bpf_pooled_table *const pooled = table_in_pool(pool, table);
     m.kind = pooled->is_there ? PT_BPF_TABLE : PT_BPF_LATER;

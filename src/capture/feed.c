@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "capture/capture_int.h"
 #include "capture/cgroup.h"
+#include "capture/interp_java.h"
 
 /* An address outside all mappings causes the maps file to be read again, at most once per this many
  * samples of a process. */
@@ -58,7 +59,7 @@ static void count_sample(pt_capture *c, pt_proc *proc, uint64_t weight, bool is_
     if (c->stack.end == PT_STACK_END_ROOT) f->complete += weight;
     if (c->stack.end == PT_STACK_END_UNCHECKED) f->unchecked += weight;
     if (!c->stack.has_frames) return;
-    pt_capture_frames *const frames = &f->frames[proc->interp.language];
+    pt_capture_frames *const frames = &f->frames[c->stack.language];
     frames->all += weight;
     if (c->stack.is_uncertain) frames->uncertain += weight;
 }
@@ -166,6 +167,8 @@ static void use_walked(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
            joined->count * sizeof *joined->words);
     c->stack.count += joined->count;
     c->stack.has_frames = joined->has_frames;
+    c->stack.has_words = true;
+    c->stack.language = proc->interp.language;
     c->stack.is_uncertain = !joined->is_certain;
     c->stack.is_unchecked = walked->is_unchecked != 0;
     c->stack.end = walked->end;
@@ -186,7 +189,10 @@ static void unwind_record(pt_capture *c, pt_proc *proc, pt_perf_record *r)
     const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
     end_copies(proc, r->time_ns);
     pt_feed_walker(c, proc, &modules);
-    pt_unwind_sample(&r->sample, &modules, c->cache, &c->stack);
+    const pt_copied_runtime *const runtime = pt_java_runtime(c->named, &c->procs, proc, &modules);
+    pt_unwind_sample(&r->sample, &modules, runtime, c->cache, &c->stack);
+    c->stack.has_frames = c->stack.has_words;
+    c->stack.language = PT_JOURNAL_LANGUAGE_JAVA;
     if (c->stack.end == PT_STACK_END_ROOT || c->stack.end == PT_STACK_END_UNCHECKED ||
         c->stack.count == c->stack.kernel_count)
         return;
@@ -415,7 +421,7 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
                                    .kernel_count = c->stack.kernel_count,
                                    .count = c->stack.count,
                                    .end = c->stack.end,
-                                   .is_walked = r->sample.walked != NULL,
+                                   .has_words = c->stack.has_words,
                                    .is_uncertain = c->stack.is_uncertain,
                                    .values = {(int64_t)weight, (int64_t)(weight * each)}};
     if (!is_again && !proc->has_exited && pt_between_might_be(&sample, &r->sample)) {

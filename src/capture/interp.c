@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "capture/interp_java.h"
 #include "capture/interp_language.h"
 #include "process/path_kind.h"
 #include "wire/journal.h"
@@ -92,8 +93,7 @@ static void move_evaluator(pt_interp_evaluator *evaluator, uint64_t bias)
     }
 }
 
-/* Notes a line, each once. */
-static void note_refusal(pt_named *named, const char *reason, const char *missing)
+void pt_named_refuse(pt_named *named, const char *reason, const char *missing)
 {
     enum { REFUSED_MAX_BYTES = 1024 };
     PT_FREE char *line = pt_strf("%s: %s\n", reason, missing);
@@ -130,7 +130,7 @@ void pt_named_find(pt_named *named, const pt_procs *procs, pt_proc *proc)
         uint64_t bias;
         if (facts->thread_keys != 0) thread_keys = facts->thread_keys;
         if (facts->refused != PT_BPF_NO_LANGUAGE)
-            note_refusal(named, facts->reason, pt_interp_languages[facts->refused]->missing);
+            pt_named_refuse(named, facts->reason, pt_interp_languages[facts->refused]->missing);
         if (found.facts.language == PT_BPF_NO_LANGUAGE &&
             facts->facts.language != PT_BPF_NO_LANGUAGE &&
             pt_image_bias(image, map->range.start, map->range.file_offset, &bias))
@@ -186,6 +186,18 @@ bool pt_code_read_memory(void *arg, uint64_t addr, void *to, size_t size)
     return pt_code_read_process(r->proc, addr, to, size);
 }
 
+static void take_names(pt_named *named, const pt_code_content *content, known_code *known)
+{
+    pt_builder *const b = named->builder;
+    const uint32_t text = pt_builder_string(b, content->name, content->name_bytes).v;
+    known->content =
+        (pt_function){.name = text,
+                      .system_name = text,
+                      .file = pt_builder_string(b, content->file, content->file_bytes).v,
+                      .start_line = content->first_line};
+    known->function = pt_builder_function(b, &known->content).v;
+}
+
 /* Completes a function whose address and check are known. copy: or NULL. */
 static bool read_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy, known_code *known)
 {
@@ -200,13 +212,7 @@ static bool read_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy, k
     if (!language_of(&proc->interp)->read_code(&r, known->addr, known->check, &content))
         return false;
     known->is_own_native = content.is_own_native;
-    const uint32_t text = pt_builder_string(named->builder, content.name, content.name_bytes).v;
-    known->content =
-        (pt_function){.name = text,
-                      .system_name = text,
-                      .file = pt_builder_string(named->builder, content.file, content.file_bytes).v,
-                      .start_line = content.first_line};
-    known->function = pt_builder_function(named->builder, &known->content).v;
+    take_names(named, &content, known);
     if (named->lines_bytes + content.lines_bytes > ALL_LINES_MAX_BYTES ||
         proc->lines_bytes + content.lines_bytes > ALL_LINES_MAX_BYTES / SHARE) {
         free(content.lines);
@@ -261,6 +267,8 @@ static uint32_t add_code(pt_named *named, pt_proc *proc, known_code code)
 void pt_named_forget(pt_named *named, pt_proc *proc)
 {
     enum { FREED_MIN = 1024 };
+    pt_java_free(proc->java); /* it holds numbers of rows */
+    proc->java = NULL;
     for (uint32_t row = proc->last_code; row != 0;) {
         known_code *const code = &named->code.items[row];
         const uint32_t before = code->before;
@@ -316,9 +324,20 @@ static uint32_t number_of(pt_named *named, pt_proc *proc, uint64_t addr, uint32_
     return proc->interp.language;
 }
 
+uint32_t pt_named_add(pt_named *named, pt_proc *proc, uint64_t addr, uint32_t check,
+                      uint8_t language, const pt_code_content *content)
+{
+    known_code code = {.addr = addr, .check = check, .start = proc->start, .language = language};
+    const uint32_t row = find_code(named, &code);
+    if (row != PT_NONE) return row;
+    if (!has_room(named, proc)) return language;
+    take_names(named, content, &code);
+    return add_code(named, proc, code);
+}
+
 /* ---- stacks ---- */
 
-static uint64_t word_of(uint32_t number, int32_t place)
+uint64_t pt_named_word(uint32_t number, int32_t place)
 {
     return PT_INTERP_FRAME | (uint64_t)number << 32 | ((uint32_t)place + 1);
 }
@@ -338,7 +357,7 @@ static void note_first(pt_named *named, pt_proc *proc, const pt_bpf_stack *walke
     if (row == NULL || interp->wrong == WRONG_MAX || ++interp->wrong < WRONG_MAX ||
         interp->right != 0)
         return;
-    note_refusal(named, row->lie, row->missing);
+    pt_named_refuse(named, row->lie, row->missing);
 }
 
 static bool has_evaluator(const pt_proc_interp *interp, const uint64_t *pcs, uint32_t count)
@@ -376,7 +395,7 @@ static void join_by_place(pt_named *named, pt_proc *proc, const pt_bpf_stack *wa
             number_of(named, proc, PT_BPF_FRAME_CODE(frame[0]), PT_BPF_FRAME_CHECK(frame[1]));
         frame += 2;
         if (named->code.items[number].is_own_native || count == room) continue;
-        ret_chain->words[count++] = word_of(number, 0);
+        ret_chain->words[count++] = pt_named_word(number, 0);
         ret_chain->has_frames = true;
     }
     ret_chain->count = count;
@@ -400,7 +419,7 @@ void pt_named_join(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked,
         const uint64_t addr = PT_BPF_FRAME_CODE(two[0]);
         const uint32_t number =
             addr != 0 ? number_of(named, proc, addr, PT_BPF_FRAME_CHECK(two[1])) : 0;
-        frames[i] = word_of(number, PT_BPF_FRAME_PLACE(two[1])) |
+        frames[i] = pt_named_word(number, PT_BPF_FRAME_PLACE(two[1])) |
                     ((two[0] & PT_BPF_FRAME_ENTRY) != 0 ? PT_INTERP_ENTRY : 0) |
                     ((two[0] & PT_BPF_FRAME_LAST) != 0 ? PT_INTERP_LAST : 0) |
                     (addr == 0 ? PT_INTERP_EMPTY : 0);

@@ -12,6 +12,7 @@
 #ifndef PT_CAPTURE_INTERP_H
 #define PT_CAPTURE_INTERP_H
 
+#include "capture/interp_language.h"
 #include "capture/procs.h"
 #include "interp/merge.h"
 #include "model/builder.h"
@@ -56,6 +57,16 @@ pt_line pt_named_line(const pt_named *named, uint64_t word, pt_function *ret_fun
 
 /* A line for each reason why frames of an interpreter were not read. Valid until the next call. */
 const char *pt_named_refused(pt_named *named);
+
+/* Adds a function that the recorder has read without the kernel, unless it is known. The content
+ * has no lines. Returns its number; that of its language: there is no room. */
+uint32_t pt_named_add(pt_named *named, pt_proc *proc, uint64_t addr, uint32_t check,
+                      uint8_t language, const pt_code_content *content);
+/* The word of a function's frame. place: in its line table, or the line itself, 0 if it is unknown.
+ */
+uint64_t pt_named_word(uint32_t number, int32_t place);
+/* Notes a line about frames that cannot be read, REASON: MISSING, once. */
+void pt_named_refuse(pt_named *named, const char *reason, const char *missing);
 
 /* The number of frames whose function was gone. */
 uint64_t pt_named_gone(const pt_named *named);

@@ -123,6 +123,17 @@ static bool is_libc(const char *path)
     return pt_begins(name, "libc.so") || pt_begins(name, "libc-") || pt_begins(name, "libpthread");
 }
 
+/* Java's frames are read from copied stacks (interp_java.h). */
+static void read_java(const pt_elf *elf, pt_interp_image *image)
+{
+    pt_wanted_symbol wanted[PT_JAVA_SYMBOLS];
+    for (int i = 0; i < PT_JAVA_SYMBOLS; i++)
+        wanted[i] = (pt_wanted_symbol){.name = pt_java_symbols[i]};
+    pt_wanted_symbols_find(elf, wanted, PT_JAVA_SYMBOLS);
+    for (int i = 0; i < PT_JAVA_SYMBOLS; i++)
+        image->java[i] = wanted[i].addr;
+}
+
 void pt_interp_image_read(const pt_elf *elf, const char *path, pt_interp_image *ret_image)
 {
     *ret_image = (pt_interp_image){.refused = PT_BPF_NO_LANGUAGE};
@@ -134,4 +145,5 @@ void pt_interp_image_read(const pt_elf *elf, const char *path, pt_interp_image *
             return;
         }
     if (is_libc(path)) read_libc(elf, ret_image);
+    if (pt_java_is_file(path)) read_java(elf, ret_image);
 }

@@ -5,6 +5,7 @@
 
 #include "bpf/layout.h"
 #include "elf/image.h"
+#include "interp/java.h"
 #include "interp/merge.h"
 #include "interp/php.h"
 
@@ -17,6 +18,8 @@ typedef struct pt_interp_image {
     /* The file is glibc's: the offset, in the structure of a thread, of its blocks of values. 0: it
      * is not. */
     uint32_t thread_keys;
+    /* The file is libjvm.so: its symbols, as pt_java_symbols. The first is 0: it is not. */
+    uint64_t java[PT_JAVA_SYMBOLS];
 } pt_interp_image;
 
 /* Reads the facts; all zero if the file has none. path: as mapped. */

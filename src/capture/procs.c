@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/file.h"
+#include "capture/interp_java.h"
 #include "process/maps.h"
 #include "process/path_kind.h"
 
@@ -27,6 +28,7 @@ static void free_proc(pt_proc *proc)
     free(proc->module.items);
     free(proc->replaced.items);
     free(proc->source_lines);
+    pt_java_free(proc->java);
     free(proc);
 }
 
@@ -363,6 +365,16 @@ pt_proc *pt_procs_end(pt_procs *procs, pt_proc *proc)
 
 /* ---- unwinding ---- */
 
+/* Notes whether the process has Java, and which of its modules may have frames of Java. */
+static void mark_java(const pt_procs *procs, pt_proc *proc)
+{
+    proc->has_java = pt_java_is_in(procs, proc);
+    for (size_t i = 0; i < proc->map.count && proc->has_java; i++) {
+        const char *const path = procs->images.all.items[proc->map.items[i].image]->path;
+        proc->module.items[i].has_runtime = pt_mapped_is_memory(pt_mapped_kind_of_text(path));
+    }
+}
+
 pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc)
 {
     if (proc->is_stale) {
@@ -377,6 +389,7 @@ pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc)
             proc->module.items[proc->module.count++] =
                 pt_mapped_image_module(&procs->images.all.items[map->image]->mapped, range);
         }
+        mark_java(procs, proc);
     }
     return (pt_unwind_modules){.modules = proc->module.items,
                                .count = (uint32_t)proc->module.count,

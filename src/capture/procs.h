@@ -17,6 +17,8 @@
 #include "interp/merge.h"
 #include "process/mappings.h"
 
+typedef struct pt_java pt_java; /* interp_java.h */
+
 enum { PT_COMM_BYTES = 16 };
 enum {
     PT_PROCS_GONE = 256, /* exited processes that are kept, since last samples may follow */
@@ -72,8 +74,10 @@ typedef struct pt_proc {
     PT_VECTOR(pt_proc_map) map;         /* ascending, without overlaps; executable mappings only */
     PT_VECTOR(pt_unwind_module) module; /* one for each mapping */
     pt_proc_interp interp;
-    bool is_heeded;             /* its records are urgent (spool.h) */
-    bool is_dropped;            /* the kernel's walker drops its samples */
+    bool has_java;   /* libjvm.so is mapped: frames in memory without a file may be Java's */
+    pt_java *java;   /* owned; NULL: not needed yet */
+    bool is_heeded;  /* its records are urgent (spool.h) */
+    bool is_dropped; /* the kernel's walker drops its samples */
     uint32_t walked_generation; /* generation that the kernel's walker has; 0: none */
     uint64_t copies_until_ns;   /* the kernel copies its stacks up to then; 0: walks them */
     uint32_t copies_generation; /* generation when that began */

@@ -453,7 +453,7 @@ static uint32_t make_stack(pt_sink *sink, const pt_sink_sample *s)
         /* A system call or fault interrupted the innermost user frame under kernel frames, so its
          * pc is no return address. */
         const bool is_return = is_kernel ? i > 0 : has_native;
-        if (!is_kernel && s->is_walked && (s->pcs[i] & PT_INTERP_FRAME) != 0) {
+        if (!is_kernel && s->has_words && (s->pcs[i] & PT_INTERP_FRAME) != 0) {
             sink->frames[i] = frame_location(sink, s->pcs[i]);
             continue;
         }

@@ -34,8 +34,8 @@ typedef struct pt_sink_sample {
     const uint64_t *pcs; /* innermost first: kernel, then user */
     uint32_t kernel_count, count;
     uint8_t end; /* pt_stack_end */
-    /* By the kernel: pcs may be words of Python. In a copied stack any number may be an address. */
-    bool is_walked;
+    /* pcs may be words of an interpreter (interp.h). Else any number may be an address. */
+    bool has_words;
     bool is_uncertain; /* pcs has words of Python (interp.h), whose places are uncertain */
     const char *wait;  /* the label `wait`; NULL: none */
     int64_t values[PT_SINK_VALUES]; /* one for each event */

@@ -39,7 +39,8 @@ void pt_unwind_kernel(const pt_perf_sample *s, pt_unwound *to)
 {
     bool is_kernel = false;
     to->count = to->kernel_count = 0;
-    to->is_copy_short = to->is_unchecked = to->has_frames = to->is_uncertain = false;
+    to->is_copy_short = to->is_unchecked = to->has_frames = to->has_words = to->is_uncertain =
+        false;
     for (uint64_t i = 0; i < s->chain_count; i++) {
         const uint64_t pc = s->chain[i];
         if (pc >= PERF_CONTEXT_MAX)
@@ -57,15 +58,20 @@ void pt_unwound_set_root(pt_unwound *stack)
 }
 
 static void add_user(const pt_perf_sample *s, const pt_unwind_modules *modules,
-                     pt_unwind_cache *cache, pt_unwound *to)
+                     const pt_copied_runtime *runtime, pt_unwind_cache *cache, pt_unwound *to)
 {
     uint64_t dwarf[PT_MACHINE_REGS_MAX] = {0};
     pt_machine_perf_regs(PT_MACHINE_HOST, PT_MACHINE_HOST->perf_mask, s->regs, dwarf);
-    const pt_copied_stack stack = {
-        .regs = dwarf, .bytes = s->stack, .byte_count = s->stack_bytes, .room = s->stack_room};
+    const pt_copied_stack stack = {.regs = dwarf,
+                                   .bytes = s->stack,
+                                   .byte_count = s->stack_bytes,
+                                   .room = s->stack_room,
+                                   .runtime = runtime};
     pt_copied_end end;
     to->count += pt_unwind_copied(&stack, modules, cache, &to->scratch, to->pcs + to->count,
                                   PT_SINK_DEPTH_MAX - to->count, &end);
+    for (uint32_t i = to->kernel_count; runtime != NULL && i < to->count; i++)
+        to->has_words |= (to->pcs[i] & PT_COPIED_WORD) != 0;
     to->end = (uint8_t)end.why;
     to->is_copy_short = end.is_short;
     to->is_unchecked = end.is_unchecked;
@@ -73,11 +79,12 @@ static void add_user(const pt_perf_sample *s, const pt_unwind_modules *modules,
 }
 
 void pt_unwind_sample(const pt_perf_sample *s, const pt_unwind_modules *modules,
-                      pt_unwind_cache *cache, pt_unwound *ret_stack)
+                      const pt_copied_runtime *runtime, pt_unwind_cache *cache,
+                      pt_unwound *ret_stack)
 {
     pt_unwind_kernel(s, ret_stack);
     if (s->abi == PERF_SAMPLE_REGS_ABI_64 && s->regs != NULL) {
-        add_user(s, modules, cache, ret_stack);
+        add_user(s, modules, runtime, cache, ret_stack);
     } else if (s->abi == PERF_SAMPLE_REGS_ABI_NONE && ret_stack->count > 0) {
         ret_stack->end = PT_STACK_END_ROOT; /* a kernel thread has no frames further out */
     } else {                                /* 32 bit */

@@ -13,13 +13,16 @@ typedef struct pt_unwound {
     uint8_t end;                   /* pt_stack_end */
     bool is_copy_short;            /* the stack continues beyond the copy */
     bool has_frames, is_uncertain; /* it has an interpreter's; their places are uncertain */
+    bool has_words;                /* pcs has words of frames without addresses (interp.h) */
+    uint8_t language;              /* of these frames: PT_JOURNAL_LANGUAGE_X */
     bool is_unchecked;             /* the walk used frame pointers that no rule confirms */
     pt_copied_scratch scratch;
 } pt_unwound;
 
-/* Unwinds a sample. modules: those of the sample's process. */
+/* Unwinds a sample. modules: those of the sample's process; runtime: its, or NULL. */
 void pt_unwind_sample(const pt_perf_sample *sample, const pt_unwind_modules *modules,
-                      pt_unwind_cache *cache, pt_unwound *ret_stack);
+                      const pt_copied_runtime *runtime, pt_unwind_cache *cache,
+                      pt_unwound *ret_stack);
 
 /* Sets the kernel's part only, without an end. */
 void pt_unwind_kernel(const pt_perf_sample *sample, pt_unwound *ret_stack);

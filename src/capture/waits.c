@@ -179,7 +179,7 @@ void pt_waits_stack(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
         .kernel_count = c->stack.kernel_count - own,
         .count = c->stack.count - own,
         .end = c->stack.end,
-        .is_walked = r->sample.walked != NULL,
+        .has_words = c->stack.has_words,
         .is_uncertain = c->stack.is_uncertain,
         .wait = wait->role == PT_BPF_WAKER
                     ? NULL

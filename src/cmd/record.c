@@ -118,8 +118,9 @@ static const pt_option record_rows[] = {
          "takes them for every COMMAND. "
          "bpf is perf with a program in the kernel that walks the stacks there, up to 1,024 frames "
          "(root, or CAP_BPF and CAP_PERFMON; libbpf); it sees the functions of Python, Node, PHP, "
-         "Ruby and Perl. Where auto takes perf and bpf can be had, it takes bpf. "
-         "perf always copies stacks, and sees no such functions. `pitot info` shows the engine of "
+         "Ruby, Perl and Java. Where auto takes perf and bpf can be had, it takes bpf. "
+         "perf always copies stacks, and sees the functions of Java. `pitot info` shows the engine "
+         "of "
          "a recording and the reason."},
     {.name = "event",
      .letter = 'e',

@@ -99,6 +99,7 @@ const pt_mapped_language pt_mapped_languages[PT_MAPPED_LANGUAGES] = {
     {.name = "PHP", .mapping = PT_MAPPED_PHP, .is_counted = true, .has_lines = true},
     {.name = "Ruby", .mapping = PT_MAPPED_RUBY, .is_counted = true, .has_lines = true},
     {.name = "Perl", .mapping = PT_MAPPED_PERL, .is_counted = true, .has_lines = true},
+    {.name = "Java", .mapping = PT_MAPPED_JAVA, .has_lines = true},
 };
 
 bool pt_mapped_is_language(const char *name)

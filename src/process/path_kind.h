@@ -48,8 +48,9 @@ typedef struct pt_mapped_language {
 #define PT_MAPPED_PHP        "[php]"
 #define PT_MAPPED_RUBY       "[ruby]"
 #define PT_MAPPED_PERL       "[perl]"
+#define PT_MAPPED_JAVA       "[java]"
 
-enum { PT_MAPPED_LANGUAGES = 5 };
+enum { PT_MAPPED_LANGUAGES = 6 };
 /* In the order of their numbers in journals (PT_JOURNAL_LANGUAGE_X). */
 extern const pt_mapped_language pt_mapped_languages[PT_MAPPED_LANGUAGES];
 /* Is it the name of a mapping of such frames? */

@@ -150,7 +150,7 @@ void pt_record_say_incomplete(uint64_t weight, uint64_t reached, const char *dea
     if (strncmp(dead_ends, "[anon:jit]", strlen("[anon:jit]")) == 0 ||
         strncmp(dead_ends, "[memfd:", strlen("[memfd:")) == 0) {
         pt_say("%s of the stacks are cut in code that was compiled at run time and keeps no "
-               "frame pointers (java: -XX:+PreserveFramePointer)",
+               "frame pointers (java: --engine=perf)",
                percent_text(share, sizeof share, weight - reached, weight));
         return;
     }

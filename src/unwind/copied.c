@@ -170,6 +170,51 @@ static uint32_t walk_again(pt_unwind_state *state, const pt_unwind_modules *modu
     return 0;
 }
 
+/* ---- with a runtime ---- */
+
+/* Walks through code of the runtime, too. */
+static uint32_t walk_with_runtime(pt_unwind_state *state, const pt_unwind_modules *modules,
+                                  const pt_copied_runtime *runtime, const pt_unwind_limits *limits,
+                                  pt_unwind_cache *cache, uint64_t *pcs, uint32_t cap,
+                                  pt_unwind_end *ret_end)
+{
+    uint32_t count = 0;
+    bool has_pc = false;
+    pt_unwind_end end = PT_UNWIND_END_GOING_ON;
+    while (end == PT_UNWIND_END_GOING_ON && count < cap) {
+        if (runtime->has_code(runtime->arg, state->pc - state->is_return)) {
+            count += runtime->step(runtime->arg, state, limits, pcs + count, cap - count, &end);
+            continue;
+        }
+        if ((state->pc & PT_COPIED_WORD) != 0) {
+            end = PT_UNWIND_END_BAD_READ;
+            break;
+        }
+        if (has_pc)
+            pcs[count++] = state->pc + !state->is_return;
+        else
+            pcs[count++] = state->pc - state->is_return;
+        has_pc = true;
+        end = pt_unwind_step(state, modules, limits, cache);
+        if (end == PT_UNWIND_END_NO_RULE && step_by_fp(state, modules, limits))
+            end = PT_UNWIND_END_GOING_ON;
+    }
+    *ret_end = end == PT_UNWIND_END_GOING_ON ? PT_UNWIND_END_TRUNCATED : end;
+    return count;
+}
+
+/* ---- a walk ---- */
+
+static uint32_t walk_stack(pt_unwind_state *state, const pt_unwind_modules *modules,
+                           const pt_copied_runtime *runtime, const pt_unwind_limits *limits,
+                           pt_unwind_cache *cache, uint64_t *pcs, uint32_t cap,
+                           pt_unwind_end *ret_end)
+{
+    return runtime != NULL
+               ? walk_with_runtime(state, modules, runtime, limits, cache, pcs, cap, ret_end)
+               : pt_unwind(state, modules, limits, cache, pcs, cap, ret_end);
+}
+
 uint32_t pt_unwind_copied(const pt_copied_stack *s, const pt_unwind_modules *modules,
                           pt_unwind_cache *cache, pt_copied_scratch *scratch, uint64_t *pcs,
                           uint32_t cap, pt_copied_end *ret_end)
@@ -188,15 +233,15 @@ uint32_t pt_unwind_copied(const pt_copied_stack *s, const pt_unwind_modules *mod
     if (cap > PT_COPIED_DEPTH_MAX) cap = PT_COPIED_DEPTH_MAX;
     pt_unwind_state state = first;
     pt_unwind_end why;
-    uint32_t count = pt_unwind(&state, modules, &limits, cache, pcs, cap, &why);
+    uint32_t count = walk_stack(&state, modules, s->runtime, &limits, cache, pcs, cap, &why);
     if (count == 1 && why == PT_UNWIND_END_BAD_READ && machine->red_zone_bytes > 0) {
         copy_with_red_zone(s, machine->red_zone_bytes, first.fp, scratch->bytes);
         limits.low = sp - machine->red_zone_bytes;
         limits.copy = scratch->bytes;
         state = first;
-        count = pt_unwind(&state, modules, &limits, cache, pcs, cap, &why);
+        count = walk_stack(&state, modules, s->runtime, &limits, cache, pcs, cap, &why);
     }
-    if (why == PT_UNWIND_END_NO_RULE || why == PT_UNWIND_END_BAD_READ) {
+    if (s->runtime == NULL && (why == PT_UNWIND_END_NO_RULE || why == PT_UNWIND_END_BAD_READ)) {
         pt_unwind_state again_state = first;
         const uint32_t again =
             walk_again(&again_state, modules, &limits, cache, scratch->again, cap);

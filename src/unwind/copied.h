@@ -9,12 +9,27 @@
 
 #include "unwind/unwind.h"
 
+/* No address of code has this bit. */
+#define PT_COPIED_WORD (UINT64_C(1) << 63)
+
 enum { PT_COPIED_DEPTH_MAX = 1024, PT_COPIED_BYTES_MAX = 1 << 16 };
+
+/* A runtime whose code keeps frames in its own way, as Java's. */
+typedef struct pt_copied_runtime {
+    void *arg; /* the first parameter of both */
+    bool (*has_code)(void *arg, uint64_t pc);
+    /* Steps from a frame in such code to its caller. Writes a word for each function of the frame,
+     * innermost first, in place of its pc; the words have the bit PT_COPIED_WORD. Returns how many.
+     * *ret_end: as of pt_unwind_step. */
+    uint32_t (*step)(void *arg, pt_unwind_state *state, const pt_unwind_limits *limits,
+                     uint64_t *words, uint32_t cap, pt_unwind_end *ret_end);
+} pt_copied_runtime;
 
 typedef struct pt_copied_stack {
     const uint64_t *regs;      /* PT_MACHINE_REGS_MAX words, by DWARF number */
     const uint8_t *bytes;      /* from the stack pointer on; NULL: none */
     uint64_t byte_count, room; /* bytes copied, at most PT_COPIED_BYTES_MAX; bytes asked for */
+    const pt_copied_runtime *runtime; /* or NULL */
 } pt_copied_stack;
 
 /* Working memory of one call; contents need not be kept. */
@@ -29,7 +44,9 @@ typedef struct pt_copied_end {
     bool is_unchecked; /* as in pt_unwind_state: frames may be missing, whatever `why` is */
 } pt_copied_end;
 
-/* Writes pcs as pt_unwind does, at most cap. Returns how many. cache may be NULL. */
+/* Writes pcs as pt_unwind does, at most cap. Returns how many. cache may be NULL. With a
+ * runtime, only its words have PT_COPIED_WORD, and the first pc after such words is one less if it
+ * is a return address and none was before. */
 uint32_t pt_unwind_copied(const pt_copied_stack *stack, const pt_unwind_modules *modules,
                           pt_unwind_cache *cache, pt_copied_scratch *scratch, uint64_t *pcs,
                           uint32_t cap, pt_copied_end *ret_end);

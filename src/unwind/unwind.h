@@ -35,6 +35,8 @@ typedef struct {
     /* NULL, or the table of the places that hold the base register. Few modules need it, and
      * only walks outside of signal handlers use it (copied.h). */
     const pt_unwind_table *base_table;
+    bool
+        has_runtime; /* it may have code of a runtime that keeps frames in its own way (copied.h) */
 } pt_unwind_module;
 
 /* All code of a process at one time. Immutable: changes make a new one. */

@@ -27,11 +27,13 @@ static const char *const package_folders[] = {PACKAGE_FOLDERS, NULL};
 
 /* Beginnings of the names of functions of compilers and runtimes. */
 static const char *const foreign_names[] = {
-    "std::",       "__gnu_cxx::",      "__cxxabiv1::", "boost::", /* C++ */
-    "<core::",     "<alloc::",         "<std::", /* Rust: its files are the better sign */
-    "hashbrown::", "<hashbrown::",     "Builtin:",     "Stub:",
-    "RegExp:",     "BytecodeHandler:", /* V8 */
-    NULL,
+    "std::",       "__gnu_cxx::",  "__cxxabiv1::",
+    "boost::",                               /* C++ */
+    "<core::",     "<alloc::",     "<std::", /* Rust: its files are the better sign */
+    "hashbrown::", "<hashbrown::", "Builtin:",
+    "Stub:",       "RegExp:",      "BytecodeHandler:", /* V8 */
+    "java.",       "javax.",       "jdk.",
+    "sun.",        "com.sun.",     NULL,
 };
 
 /* Parts of the paths of source files that are not the program's. */
@@ -195,11 +197,12 @@ static bool *own_functions(const pt_profile *p, bool by_names)
     return own;
 }
 
-/* Is it a function of PHP's own, such as array_map? Such functions have no source file. */
-static bool is_php_itself(const pt_profile *p, uint32_t mapping, uint32_t function)
+/* Is it a function of PHP's own, such as array_map, or code that Java has made, such as a stub?
+ * Such functions have no source file. */
+static bool is_language_itself(const pt_profile *p, uint32_t mapping, uint32_t function)
 {
-    return mapping != PT_NONE &&
-           strcmp(pt_text(p, p->mapping->row[mapping].file), PT_MAPPED_PHP) == 0 &&
+    const char *const path = mapping != PT_NONE ? pt_text(p, p->mapping->row[mapping].file) : "";
+    return (strcmp(path, PT_MAPPED_PHP) == 0 || strcmp(path, PT_MAPPED_JAVA) == 0) &&
            pt_text(p, p->function->file[function])[0] == '\0';
 }
 
@@ -225,7 +228,7 @@ bool *pt_own_lines(const pt_profile *profile, bool by_names)
             const uint32_t f = profile->line->function[k];
             own[k] = (l->flags[i] & PT_LOCATION_LABEL) != 0 ||
                      (is_own && f != PT_NONE && function[f] &&
-                      !is_php_itself(profile, l->mapping[i], f));
+                      !is_language_itself(profile, l->mapping[i], f));
         }
     }
     return own;

@@ -29,7 +29,9 @@ static const runtime runtimes[] = {
     {"Java",
      {"libjvm.so"},
      NULL,
-     "java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit (JDK 17) names it"},
+     "pitot record --engine=perf and sudo pitot record -p PID name it (HotSpot 11 to 22, and 25, "
+     "on "
+     "x86-64)"},
     {".NET", {"libcoreclr.so"}, NULL, "DOTNET_PerfMapEnabled=1 in its environment names it"},
     {"Erlang", {"beam.smp"}, NULL, "erl +JPperf true names it"},
     {"Python",

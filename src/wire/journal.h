@@ -231,6 +231,7 @@ enum {
     PT_JOURNAL_LANGUAGE_PHP,
     PT_JOURNAL_LANGUAGE_RUBY,
     PT_JOURNAL_LANGUAGE_PERL,
+    PT_JOURNAL_LANGUAGE_JAVA, /* in recordings by the kernel only */
     PT_JOURNAL_LANGUAGES
 };
 

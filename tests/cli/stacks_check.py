@@ -1,5 +1,5 @@
 """stacks_check.py LANGUAGE EXPECTED TRACES: compares stacks of `pitot traces -n 0 --lines --json` with those that
-perl_stacks.pl, php_stacks.php or ruby_stacks.rb says they were. Prints "stacks N frames N wrong N places N of N"; the first wrong
+java_stacks.java, perl_stacks.pl, php_stacks.php or ruby_stacks.rb says they were. Prints "stacks N frames N wrong N places N of N"; the first wrong
 ones on stderr. Each stack has a function at_N, which is called from one place; functions inside it read the clock."""
 import json
 import re
@@ -39,17 +39,22 @@ LANGUAGES = {
     # Functions of PHP that are written in C have no file.
     'php': {'place': r'Stacks\\at_\d+', 'clock': ('Stacks\\clock', 'getrusage'), 'lines': (1, 3, 4),
             'is_own': lambda f: f['file'] in files or "eval()'d code" in f['file'] or (f['file'] == '' and f['name'] in in_c)},
+    # Lambdas and method handles have classes without a file.
+    'java': {'place': r'Stacks\.at_\d+', 'lines': range(4, 22),
+             'is_clock': lambda name: not name.startswith('Stacks.at_'),
+             'is_own': lambda f: f['file'].endswith('.java') and not f['name'].startswith('java.lang.invoke.')},
     'ruby': {'place': r'at_\d+', 'clock': ('clock',), 'lines': (1, 3), 'name': without_class, 'callers': ruby_callers,
              'is_own': lambda f: f['file'].endswith('.rb') or f['file'].startswith(('<internal:', '(eval'))},
 }
 language = LANGUAGES[sys.argv[1]]
 name_for = language.get('name', lambda name: name)
 callers_for = language.get('callers', lambda callers: callers)
+is_clock = language.get('is_clock', lambda name: name in language['clock'])
 
 
 def name_of(frame):
     """Without the file and line that --lines puts behind it."""
-    end = ' %s:%d' % (frame['file'], frame['line'])
+    end = ' %s:%d' % (frame['file'], frame['line']) if frame['line'] > 0 else ' ' + frame['file']
     return name_for(frame['name'][:-len(end)] if frame['name'].endswith(end) else frame['name'])
 
 
@@ -65,7 +70,7 @@ for trace in traces:
     seen.add(place)
     stacks += trace['records']
     frames += len(got) * trace['records']
-    is_inner = inner[-1][2] in language['lines'] and all(f[0] in language['clock'] for f in inner[:-1])
+    is_inner = inner[-1][2] in language['lines'] and all(is_clock(f[0]) for f in inner[:-1])
     if callers != want or not is_inner:
         wrong += trace['records']
         if wrong < 2000:

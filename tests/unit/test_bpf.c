@@ -335,7 +335,7 @@ static void code_without_rules_is_left_by_its_frame_pointer(void **state)
                                    .pages = pages,
                                    .rows = rows,
                                    .rules = rules};
-    const pt_unwind_module module = {MAIN, MAIN + 0x3000, MAIN, &table, NULL};
+    const pt_unwind_module module = {MAIN, MAIN + 0x3000, MAIN, &table, NULL, false};
     const pt_unwind_modules modules = {&module, 1, 9, NULL};
     const uint64_t words[] = {BARE + 5, 7, 0, MAIN + 9, 0, 0};
     uint64_t regs[PT_MACHINE_REGS_MAX] = {0};
@@ -381,8 +381,8 @@ static void rows_may_lie_in_two_chunks(void **state)
     table.pages = pages;
     table.rows = rows;
     table.rules = rules;
-    const pt_unwind_module module = {0x10000000, 0x10000000 + PAGES * 4096, 0x10000000, &table,
-                                     NULL};
+    const pt_unwind_module module = {
+        0x10000000, 0x10000000 + PAGES * 4096, 0x10000000, &table, NULL, false};
     const pt_unwind_modules modules = {&module, 1, 7, NULL};
     uint32_t words;
     pt_bpf_pool_init(&pool, make_chunk, NULL);
@@ -417,7 +417,7 @@ static void rows_may_lie_in_two_chunks(void **state)
 static void mappings_that_were_given_back_are_used_again_when_nobody_reads_them(void **state)
 {
     (void)state;
-    const pt_unwind_module module = {0x1000, 0x2000, 0, NULL, NULL};
+    const pt_unwind_module module = {0x1000, 0x2000, 0, NULL, NULL, false};
     const pt_unwind_modules modules = {&module, 1, 7, NULL};
     uint32_t first, second, third, words;
     pt_bpf_pool_init(&pool, make_chunk, NULL);

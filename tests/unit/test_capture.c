@@ -398,13 +398,13 @@ static void a_stack_by_frame_pointers_of_code_without_rules_is_unchecked(void **
                              .stack = (const uint8_t *)words,
                              .stack_bytes = sizeof words,
                              .stack_room = sizeof words};
-    pt_unwind_sample(&sample, &modules, cache, &stack);
+    pt_unwind_sample(&sample, &modules, NULL, cache, &stack);
     assert_int_equal(stack.count, 3);
     assert_int_equal(stack.end, PT_STACK_END_UNCHECKED);
     /* A last frame at the beginning of the program remains the beginning. */
     modules = (pt_unwind_modules){&module, 1, 8, NULL};
     sample.stack_bytes = sample.stack_room = sizeof words - 16;
-    pt_unwind_sample(&sample, &modules, cache, &stack);
+    pt_unwind_sample(&sample, &modules, NULL, cache, &stack);
     assert_int_equal(stack.count, 2);
     assert_int_equal(stack.end, PT_STACK_END_TRUNCATED);
     assert_true(stack.is_copy_short);
@@ -414,7 +414,7 @@ static void a_stack_by_frame_pointers_of_code_without_rules_is_unchecked(void **
     /* The next one begins anew: a thread of the kernel's is whole. */
     const pt_perf_sample kernel = {
         .abi = PERF_SAMPLE_REGS_ABI_NONE, .chain = chain, .chain_count = 2};
-    pt_unwind_sample(&kernel, &modules, cache, &stack);
+    pt_unwind_sample(&kernel, &modules, NULL, cache, &stack);
     assert_int_equal(stack.count, 1);
     assert_int_equal(stack.end, PT_STACK_END_ROOT);
     pt_unwound_set_root(&stack);

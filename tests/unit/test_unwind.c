@@ -325,7 +325,7 @@ typedef struct {
 static walked walk(const pt_unwind_table *table, uint64_t pc, uint64_t fp, const uint64_t *words,
                    size_t count, uint32_t cap)
 {
-    const pt_unwind_module module = {0x20000, 0x30000, 0, table, NULL};
+    const pt_unwind_module module = {0x20000, 0x30000, 0, table, NULL, false};
     const pt_unwind_modules modules = {&module, 1, 7, NULL};
     const pt_unwind_limits limits = {LOW, LOW + count * 8, (const uint8_t *)words};
     pt_unwind_state from = {.pc = pc, .sp = LOW, .fp = fp};
@@ -385,7 +385,7 @@ static void nothing_below_the_red_zone_is_read(void **state)
     /* CFA = the word at rbp - 8, where it is right but dead */
     assert_true(compile_text(CIE FDE "0f03 7678 06 0000000000000000000000", false, &made));
     const uint64_t words[32] = {LOW + 31 * 8, [30] = 0x20020};
-    const pt_unwind_module module = {0x20000, 0x30000, 0, &made.table, NULL};
+    const pt_unwind_module module = {0x20000, 0x30000, 0, &made.table, NULL, false};
     const pt_unwind_modules modules = {&module, 1, 7, NULL};
     const pt_unwind_limits limits = {LOW, LOW + sizeof words, (const uint8_t *)words};
     pt_unwind_state at = {.pc = 0x20010, .sp = LOW + 128, .fp = LOW + 8};
@@ -404,7 +404,7 @@ static void frame_pointer_restored_before_the_return_is_read_where_it_was_saved(
     /* offset rbp -16; CFA = rsp + 8: after leave, as gcc writes it */
     assert_true(compile_text(CIE FDE "8602 00000000000000000000000000000000 00", false, &made));
     const uint64_t words[] = {0x1234, 0x20020, 0, 0};
-    const pt_unwind_module module = {0x20000, 0x30000, 0, &made.table, NULL};
+    const pt_unwind_module module = {0x20000, 0x30000, 0, &made.table, NULL, false};
     const pt_unwind_modules modules = {&module, 1, 7, NULL};
     const pt_unwind_limits limits = {LOW, LOW + sizeof words, (const uint8_t *)words};
     pt_unwind_state at = {.pc = 0x20010, .sp = LOW + 8, .fp = 0x1234};
@@ -453,7 +453,7 @@ static void cached_rules_of_other_modules_are_not_used(void **state)
     const pt_unwind_limits limits = {LOW, LOW + sizeof words, (const uint8_t *)words};
     const pt_unwind_table *const tables[] = {&one.table, &two.table};
     for (uint32_t i = 0; i < 4; i++) {
-        const pt_unwind_module module = {0x20000, 0x30000, 0, tables[i % 2], NULL};
+        const pt_unwind_module module = {0x20000, 0x30000, 0, tables[i % 2], NULL, false};
         const pt_unwind_modules modules = {&module, 1, i + 1, NULL};
         pt_unwind_state at = {.pc = 0x20010, .sp = LOW};
         assert_int_equal(pt_unwind_step(&at, &modules, &limits, cache), PT_UNWIND_END_GOING_ON);
@@ -478,14 +478,14 @@ static copied walk_copy(const pt_unwind_table *table, uint64_t pc, uint64_t fp,
                         const uint64_t *words, size_t count)
 {
     static pt_copied_scratch scratch;
-    const pt_unwind_module list[] = {{0x20000, 0x30000, 0, table, NULL},
-                                     {0x40000, 0x50000, 0, NULL, NULL}};
+    const pt_unwind_module list[] = {{0x20000, 0x30000, 0, table, NULL, false},
+                                     {0x40000, 0x50000, 0, NULL, NULL, false}};
     const pt_unwind_modules modules = {list, 2, 7, NULL};
     uint64_t regs[PT_MACHINE_REGS_MAX] = {0};
     regs[PT_MACHINE_HOST->pc] = pc;
     regs[PT_MACHINE_HOST->sp] = LOW;
     regs[PT_MACHINE_HOST->fp] = fp;
-    const pt_copied_stack stack = {regs, (const uint8_t *)words, count * 8, count * 8};
+    const pt_copied_stack stack = {regs, (const uint8_t *)words, count * 8, count * 8, NULL};
     copied c = {.depth = 0};
     c.depth = pt_unwind_copied(&stack, &modules, NULL, &scratch, c.pcs, 16, &c.end);
     return c;
