@@ -255,6 +255,37 @@ static bool step_interpreted(const pt_java_reader *r, pt_java_frame *frame)
 
 /* ---- code that belongs to no method ---- */
 
+/* Is there a call of the stub before that return address? */
+static bool is_call_of(const pt_java_reader *r, const pt_java_blob *stub, uint64_t pc)
+{
+    enum { CALL = 0xe8, CALL_BYTES = 5 };
+    uint8_t call[CALL_BYTES];
+    int32_t offset;
+    if (!pt_java_has_code(r->vm, pc) || !r->read(r->arg, pc - CALL_BYTES, call, sizeof call) ||
+        call[0] != CALL)
+        return false;
+    memcpy(&offset, call + 1, sizeof offset);
+    const uint64_t target = pc + (uint64_t)(int64_t)offset;
+    return target >= stub->code && target < stub->limit;
+}
+
+/* Steps from the innermost frame of a stub that has pushed some words, or has a frame pointer: its
+ * return address is behind a call of it. */
+static bool step_called(const pt_java_reader *r, const pt_java_blob *stub, pt_java_frame *frame)
+{
+    enum { WORDS_MAX = 16 };
+    uint64_t pc;
+    if (frame->fp >= frame->sp && r->read_stack(r->arg, frame->fp + WORD, &pc) &&
+        is_call_of(r, stub, pc))
+        return step_by_fp(r, frame);
+    for (uint64_t i = 0; i < WORDS_MAX; i++) {
+        const uint64_t at = frame->sp + i * WORD;
+        if (!r->read_stack(r->arg, at, &pc)) return false;
+        if (is_call_of(r, stub, pc)) return go_to(r, frame, pc, at + WORD, frame->fp);
+    }
+    return false;
+}
+
 /* Steps from the innermost frame of a stub without a frame size: it has a frame pointer, or no
  * frame at all. */
 static bool step_innermost_stub(const pt_java_reader *r, const pt_java_blob *blob,
@@ -269,7 +300,7 @@ static bool step_innermost_stub(const pt_java_reader *r, const pt_java_blob *blo
         if (r->read(r->arg, frame->pc - 1, &before, 1) && before == PUSH)
             return step_sized(r, frame, 2 * WORD);
     }
-    return step_entering(r, frame) || step_by_fp(r, frame);
+    return step_entering(r, frame) || step_called(r, blob, frame);
 }
 
 /* ---- a step ---- */
@@ -294,5 +325,5 @@ bool pt_java_step(const pt_java_reader *r, const pt_java_blob *blob, pt_java_fra
         r->read_stack(r->arg, frame->sp + blob->original_pc, &original) && original >= blob->code &&
         original < blob->limit)
         ret_found->pc = original;
-    return step_sized(r, frame, blob->frame_bytes) || (is_stub && step_by_fp(r, frame));
+    return step_sized(r, frame, blob->frame_bytes);
 }
