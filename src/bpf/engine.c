@@ -163,7 +163,7 @@ static bool choose_programs(const pt_bpf_engine *engine, const struct bpf_object
 /* Leaves out the maps for waits. */
 static bool leave_out_waits(const pt_bpf_engine *engine)
 {
-    static const char *const maps[] = {"waiting", "counts", "sent"};
+    static const char *const maps[] = {"waiting", "counts", "sent", "owed"};
     bool is_right = true;
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
         is_right &= set_entries(engine, maps[i], 1);
@@ -449,10 +449,11 @@ void pt_bpf_engine_unwatch(pt_bpf_engine *engine)
 void pt_bpf_engine_each(const pt_bpf_engine *engine, pt_bpf_sums which, pt_bpf_each each, void *arg)
 {
     enum { BATCH = 4096 };
-    const bool is_counts = which == PT_BPF_COUNTS;
-    const int fd = is_counts ? engine->counts_fd : engine->waiting_fd;
-    const size_t key_bytes = is_counts ? sizeof(uint64_t) : sizeof(uint32_t);
-    const size_t bytes = is_counts ? sizeof(pt_bpf_count) : sizeof(pt_bpf_wait);
+    const int fd = which == PT_BPF_COUNTS    ? engine->counts_fd
+                   : which == PT_BPF_WAITING ? engine->waiting_fd
+                                             : fd_of_map(engine, "owed");
+    const size_t key_bytes = which == PT_BPF_COUNTS ? sizeof(uint64_t) : sizeof(uint32_t);
+    const size_t bytes = which == PT_BPF_WAITING ? sizeof(pt_bpf_wait) : sizeof(pt_bpf_count);
     PT_FREE uint8_t *keys = pt_alloc(BATCH, key_bytes);
     PT_FREE uint8_t *values = pt_alloc(BATCH, bytes);
     uint32_t batch, count = BATCH;
@@ -465,12 +466,12 @@ void pt_bpf_engine_each(const pt_bpf_engine *engine, pt_bpf_sums which, pt_bpf_e
     }
 }
 
-uint64_t pt_bpf_engine_lost_waits(const pt_bpf_engine *engine)
+pt_bpf_wait_settings pt_bpf_engine_told(const pt_bpf_engine *engine)
 {
     const uint32_t zero = 0;
     pt_bpf_wait_settings settings = {.lost = 0};
     engine->lib->map_lookup_elem(fd_of_map(engine, "wait_settings"), &zero, &settings);
-    return settings.lost;
+    return settings;
 }
 
 void pt_bpf_engine_resting(const pt_bpf_engine *engine,

@@ -52,6 +52,7 @@ void pt_bpf_engine_unwatch(pt_bpf_engine *engine);
 typedef enum pt_bpf_sums {
     PT_BPF_COUNTS,  /* uint64_t -> pt_bpf_count, which only grows */
     PT_BPF_WAITING, /* uint32_t tid -> pt_bpf_wait */
+    PT_BPF_OWED,    /* uint32_t pid -> pt_bpf_count, whose values may be below 0 */
 } pt_bpf_sums;
 typedef void (*pt_bpf_each)(void *arg, const void *key, const void *value);
 /* Calls `each` with each entry of a map of waits. */
@@ -62,8 +63,8 @@ void pt_bpf_engine_each(const pt_bpf_engine *engine, pt_bpf_sums which, pt_bpf_e
 void pt_bpf_engine_resting(const pt_bpf_engine *engine,
                            void (*each)(void *arg, const pt_bpf_resting *resting), void *arg);
 
-/* The number of waits that the programs could neither count nor send. */
-uint64_t pt_bpf_engine_lost_waits(const pt_bpf_engine *engine);
+/* With waits: the settings, with what the programs have counted. */
+pt_bpf_wait_settings pt_bpf_engine_told(const pt_bpf_engine *engine);
 
 /* Loads the programs that read the frames of interpreters, as pt_bpf_engine_put does when it has
  * to. */

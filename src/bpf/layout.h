@@ -13,6 +13,8 @@
  *   waiting     tid -> pt_bpf_wait, the thread's wait
  *   counts      stack and waker -> pt_bpf_count, sums of the waits that are over
  *   sent        numbers of the stacks that were sent
+ *   owed        pid -> pt_bpf_count, what the sums of the process lack where stacks are not taken
+ *               at every wait
  *   plain       as output, without the kernel's stack: pt_bpf_wait_end
  *   copies      as output, with registers and a copy of the stack
  *
@@ -173,11 +175,14 @@ typedef struct pt_bpf_wait {
     uint64_t since_ns;     /* monotonic; 0: the thread runs */
     uint64_t woken_ns;     /* 0: not yet; as since_ns if it was preempted */
     uint64_t stack, waker; /* keys of stacks; waker 0: unknown, or PT_BPF_INTERRUPT */
+    uint64_t taken_ns;     /* when the last stack of the thread was taken */
     uint32_t pid;
-    uint16_t is_preempted, is_single; /* single: only this wait has the stack's key */
+    uint16_t weight; /* of so many waits this stands for; 0: for none, its stack was not taken */
+    uint8_t is_preempted, is_single; /* single: only this wait has the stack's key */
 } pt_bpf_wait;
 
-/* The waits with one stack and one waker, and their sums. */
+/* The waits with one stack and one waker, and their sums. Where stacks are not taken at every wait,
+ * a wait with a stack counts by its weight; the difference to all waits is in `owed`. */
 typedef struct pt_bpf_count {
     uint64_t stack, waker;
     uint64_t off_ns, ready_ns, waits, preemptions;
@@ -217,12 +222,15 @@ typedef struct pt_bpf_wait_settings {
     uint32_t cpu_limit;  /* the place in cpus of the first state for waits */
     uint32_t is_each;    /* send the end of each wait; else the waits of a stack are summed */
     uint32_t has_wakers; /* walk the stacks of wakers */
+    uint32_t stacks_max; /* at switches of a cpu in 2^23 ns, about; 0: take all of them */
     uint32_t only_known; /* processes that are not in `processes` are not recorded */
     struct {
         uint64_t start, bytes;
     } hard, soft;      /* with wakers: the kernel's functions that begin interrupts of both kinds */
     uint64_t begin_ns; /* since when the programs see all switches, monotonic */
     uint64_t lost;     /* counted by the program: waits that are in no sum, and were not sent */
+    uint64_t passed;   /* likewise: waits whose stacks were not taken, */
+    uint64_t weight_max;    /* and the largest weight */
     pt_bpf_process adopted; /* a new child of a recorded process */
 } pt_bpf_wait_settings;
 
@@ -414,8 +422,12 @@ typedef struct pt_bpf_cpu {
     uint64_t copy_period; /* the last period in which stacks were copied, and their number */
     uint32_t copy_count;
     uint32_t unused_now;
+    uint64_t pace_period; /* the last period in which threads were switched, and how often */
+    uint32_t pace_count;
+    uint32_t pace;    /* a stack is taken at one of so many switches */
     pt_bpf_wait wait; /* of the thread that is switched away from */
     pt_bpf_wait_end ended;
+    pt_bpf_count owed;
     pt_unwind_slot slots[PT_UNWIND_CACHE_SLOTS];
 } pt_bpf_cpu;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* wait.bpf.h: the programs that run in the kernel when it switches threads, and when it wakes one.
  *
- *   switch away   the thread's stack is walked, and sent if it was not sent before
+ *   switch away   the thread's stack is walked, and sent if it was not sent before; where a cpu
+ *                 switches too often, at each n-th switch, which then counts n times
  *   waking        the time; with wakers, the stack of the thread that wakes it, likewise
  *   switch to     the wait is over: its times are added to the sums of its stack and waker, or sent
  *   fork          the child of a recorded process is recorded, too
@@ -32,6 +33,13 @@ struct {
     MAP_TYPE(key, uint64_t);
     MAP_TYPE(value, uint32_t);
 } sent SECTION(".maps");
+
+struct {
+    MAP_NUMBER(type, BPF_MAP_TYPE_HASH);
+    MAP_NUMBER(max_entries, PT_BPF_PROCESSES_MAX);
+    MAP_TYPE(key, uint32_t);
+    MAP_TYPE(value, pt_bpf_count);
+} owed SECTION(".maps");
 
 struct {
     MAP_NUMBER(type, BPF_MAP_TYPE_ARRAY);
@@ -136,7 +144,7 @@ static inline bool send_once(void *context, pt_bpf_cpu *c, uint32_t pid, uint64_
 static inline bool take_stack(void *context, pt_bpf_cpu *c, bool has_regs, uint32_t pid,
                               uint32_t tid, const pt_bpf_process *process,
                               const struct task_struct *task, uint64_t mm, uint64_t now_ns,
-                              bool reads_frames, uint16_t *ret_is_single)
+                              bool reads_frames, uint8_t *ret_is_single)
 {
     enum { PC = 16 }; /* by DWARF number */
     *ret_is_single = 0;
@@ -153,6 +161,37 @@ static inline bool take_stack(void *context, pt_bpf_cpu *c, bool has_regs, uint3
     c->stack.end = PT_UNWIND_END_NO_RULE;
     c->hash = mix_hash(0, c->stack.pcs[0]);
     return send_once(context, c, pid, mm);
+}
+
+/* Sets the pace of this cpu at a switch, by the switches of the period before. */
+static inline void set_pace(pt_bpf_cpu *c, pt_bpf_wait_settings *settings, uint64_t now_ns)
+{
+    enum { PERIOD_BITS = 23, PACE_MAX = 1000 };
+    const uint64_t period = now_ns >> PERIOD_BITS;
+    if (c->pace_period != period) {
+        const uint32_t most = settings->stacks_max;
+        const uint32_t before = c->pace_period + 1 == period ? c->pace_count : 0;
+        const uint32_t pace = most > 0 && before > most ? (before + most - 1) / most : 1;
+        c->pace = pace < PACE_MAX ? pace : PACE_MAX;
+        if (settings->weight_max < c->pace) settings->weight_max = c->pace;
+        c->pace_period = period;
+        c->pace_count = 0;
+    }
+    c->pace_count++;
+}
+
+/* Decides by chance whether the stack of a wait is taken, and sets the wait's weight: the inverse
+ * of the chance. A thread whose last stack is old has its next one taken for certain. */
+static inline void weigh_wait(pt_bpf_cpu *c, uint32_t tid, uint64_t now_ns)
+{
+    enum { OLD_NS = 1000000 };
+    c->wait.weight = 1;
+    c->wait.taken_ns = now_ns;
+    if (c->pace <= 1) return;
+    const pt_bpf_wait *const before = bpf_map_lookup_elem(&waiting, &tid);
+    if (before == NULL || now_ns - before->taken_ns >= OLD_NS) return;
+    c->wait.weight = mix_hash(now_ns, tid) % c->pace == 0 ? (uint16_t)c->pace : 0;
+    if (c->wait.weight == 0) c->wait.taken_ns = before->taken_ns;
 }
 
 /* task: the thread. */
@@ -187,9 +226,13 @@ static inline void switch_away(void *context, pt_bpf_cpu *c, pt_bpf_wait_setting
     c->wait.waker = 0;
     c->wait.pid = pid;
     c->wait.is_preempted = is_preempted;
-    const bool is_sent = take_stack(context, c, has_regs, pid, tid, process, task, mm, now_ns,
-                                    reads_frames, &c->wait.is_single);
-    c->wait.stack = is_sent ? c->stack.key : 0;
+    set_pace(c, settings, now_ns);
+    weigh_wait(c, tid, now_ns);
+    c->wait.stack = 0;
+    c->wait.is_single = 0;
+    if (c->wait.weight != 0 && take_stack(context, c, has_regs, pid, tid, process, task, mm, now_ns,
+                                          reads_frames, &c->wait.is_single))
+        c->wait.stack = c->stack.key;
     pt_bpf_wait *const known = bpf_map_lookup_elem(&waiting, &tid);
     if (known != NULL)
         *known = c->wait;
@@ -203,6 +246,27 @@ static inline void add_count(pt_bpf_count *to, const pt_bpf_count *one)
     __sync_fetch_and_add(&to->ready_ns, one->ready_ns);
     __sync_fetch_and_add(&to->waits, one->waits);
     __sync_fetch_and_add(&to->preemptions, one->preemptions);
+}
+
+/* Adds to what the sums of a process lack: the wait, less its weight times the wait. */
+static inline void add_owed(pt_bpf_cpu *c, pt_bpf_wait_settings *settings, uint32_t pid,
+                            uint64_t weight, pt_bpf_count *one)
+{
+    const uint64_t missing = 1 - weight;
+    pt_bpf_count *const more = &c->owed;
+    more->off_ns = one->off_ns * missing;
+    more->ready_ns = one->ready_ns * missing;
+    more->waits = one->waits * missing;
+    more->preemptions = one->preemptions * missing;
+    pt_bpf_count *const known = bpf_map_lookup_elem(&owed, &pid);
+    if (known != NULL)
+        add_count(known, more);
+    else if (bpf_map_update_elem(&owed, &pid, more, 0) != 0)
+        __sync_fetch_and_add(&settings->lost, 1);
+    one->off_ns *= weight;
+    one->ready_ns *= weight;
+    one->waits *= weight;
+    one->preemptions *= weight;
 }
 
 static inline void switch_to(void *context, pt_bpf_cpu *c, pt_bpf_wait_settings *settings,
@@ -220,6 +284,11 @@ static inline void switch_to(void *context, pt_bpf_cpu *c, pt_bpf_wait_settings 
     one->ready_ns = now_ns - ready_from;
     one->waits = w->is_preempted == 0;
     one->preemptions = w->is_preempted != 0;
+    if (w->weight != 1) add_owed(c, settings, w->pid, w->weight, one);
+    if (w->weight == 0) {
+        __sync_fetch_and_add(&settings->passed, 1);
+        return;
+    }
     if (w->is_single == 0 && settings->is_each == 0) {
         const uint64_t key = w->waker != 0 ? mix_hash(w->stack, w->waker) : w->stack;
         pt_bpf_count *const known = bpf_map_lookup_elem(&counts, &key);
@@ -337,7 +406,7 @@ SECTION("iter/task") int pt_bpf_thread(struct bpf_iter__task *context)
     const void *regs = NULL;
     if (HAS_TASK_PT_REGS) regs = bpf_task_pt_regs(task);
     if (!describe_resting(r, task, regs)) return 0;
-    pt_bpf_wait wait = {.since_ns = settings->begin_ns, .pid = r->pid, .is_single = 1};
+    pt_bpf_wait wait = {.since_ns = settings->begin_ns, .pid = r->pid, .weight = 1, .is_single = 1};
     r->key = wait.stack = mix_hash(mix_hash(1, bpf_ktime_get_ns()), r->tid) | 1;
     if (bpf_map_update_elem(&waiting, &r->tid, &wait, NO_EXIST) != 0) return 0;
     if (rests(task))
@@ -399,7 +468,7 @@ static inline int note_waking(struct tracepoint_args *context, bool reads_frames
     w->woken_ns = bpf_ktime_get_ns();
     const uint32_t zero = 0;
     const pt_bpf_wait_settings *const settings = bpf_map_lookup_elem(&wait_settings, &zero);
-    if (settings == NULL || settings->has_wakers == 0) return 0;
+    if (settings == NULL || settings->has_wakers == 0 || w->weight == 0) return 0;
     pt_bpf_cpu *const c = state_for_waits(settings);
     if (c != NULL) w->waker = take_waker(context, c, settings, reads_frames);
     return 0;

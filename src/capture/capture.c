@@ -329,6 +329,13 @@ static void note_refusal(pt_capture *c, const pt_error *refusal)
     snprintf(c->facts.why_copied, sizeof c->facts.why_copied, "%s", refusal->message);
 }
 
+/* The number of switches in 2^23 ns. 0: no limit. */
+static uint32_t stacks_max(uint64_t a_second)
+{
+    const uint64_t max = (a_second << 23) / 1000000000;
+    return a_second == 0 ? 0 : max > 0 ? (uint32_t)max : 1;
+}
+
 /* Loads the kernel's walker, or begins to. Fails only if the caller insists on it. */
 static pt_status load_walker(pt_capture *c, pt_error *reterr)
 {
@@ -343,9 +350,11 @@ static pt_status load_walker(pt_capture *c, pt_error *reterr)
                      "no thread could be made to load the BPF program");
         return PT_OK;
     }
-    pt_bpf_wait_settings waits = {.is_each = c->options.timeline,
-                                  .has_wakers = c->options.wakers,
-                                  .only_known = c->options.targets.pid_count > 0};
+    pt_bpf_wait_settings waits = {
+        .is_each = c->options.timeline,
+        .has_wakers = c->options.wakers,
+        .stacks_max = c->options.timeline ? 0 : stacks_max(c->options.switch_stacks),
+        .only_known = c->options.targets.pid_count > 0};
     if (c->options.wakers && !pt_kernel_interrupts(&waits))
         return pt_error_set(reterr, PT_ERR_SYSTEM,
                             "--wakers has to know the kernel's addresses, which it hides from you: "

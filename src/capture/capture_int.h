@@ -39,7 +39,7 @@ typedef struct pt_waiting {
 /* A stack of waits that the kernel's walker has sent. */
 typedef struct pt_wait_stack {
     uint64_t key;
-    uint32_t row;              /* of the sink */
+    uint32_t pid, row;         /* row: of the sink */
     char waker[PT_COMM_BYTES]; /* of a stack that woke a thread: the name of its process */
 } pt_wait_stack;
 
@@ -50,12 +50,21 @@ typedef struct pt_wait_sum {
     pt_bpf_count before;
 } pt_wait_sum;
 
+enum { PT_WAIT_VALUES = 4 };
+
+/* What the sums of a process lack: off-CPU, ready, waits, preemptions; may be below 0. */
+typedef struct pt_wait_owed {
+    uint32_t pid;
+    int64_t values[PT_WAIT_VALUES];
+} pt_wait_owed;
+
 typedef struct pt_kernel_waits {
     PT_VECTOR(pt_wait_stack) stack;
     pt_index of_key;
     PT_VECTOR(pt_wait_sum) sum;
     pt_index sum_of;
-    uint64_t end_ns; /* of the recording, monotonic */
+    PT_VECTOR(pt_wait_owed) owed; /* at the end */
+    uint64_t end_ns;              /* of the recording, monotonic */
 } pt_kernel_waits;
 
 /* Threads, by tid modulo. */

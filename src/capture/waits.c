@@ -184,7 +184,8 @@ void pt_waits_stack(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
         .wait = wait->role == PT_BPF_WAKER
                     ? NULL
                     : pt_wait_kind(wait->call, wait->mode, wait->is_io != 0)};
-    pt_wait_stack added = {.key = wait->key, .row = pt_sink_stack(c->sink, &sample)};
+    pt_wait_stack added = {
+        .key = wait->key, .pid = proc->pid, .row = pt_sink_stack(c->sink, &sample)};
     if (wait->role == PT_BPF_WAKER) memcpy(added.waker, proc->comm, sizeof added.waker);
     PT_INDEX_PUSH(&waits->of_key, wait->key, waits->stack, added);
 }
@@ -268,6 +269,28 @@ static void add_sum(void *arg, const void *key, const void *value)
         add_waits(c, &more, 0, PT_NONE, 0, &waits->sum.items[place].row);
 }
 
+/* Notes what the sums of a process lack. */
+static void add_owed(void *arg, const void *key, const void *value)
+{
+    pt_capture *const c = arg;
+    const pt_bpf_count *const more = value;
+    pt_kernel_waits *const waits = &c->kernel_waits;
+    size_t i = 0;
+    uint32_t pid;
+    memcpy(&pid, key, sizeof pid);
+    while (i < waits->owed.count && waits->owed.items[i].pid != pid)
+        i++;
+    if (i == waits->owed.count) {
+        const pt_wait_owed none = {.pid = pid};
+        PT_PUSH(waits->owed, none);
+    }
+    int64_t *const values = waits->owed.items[i].values;
+    values[0] += (int64_t)more->off_ns;
+    values[1] += (int64_t)more->ready_ns;
+    values[2] += (int64_t)more->waits;
+    values[3] += (int64_t)more->preemptions;
+}
+
 /* Adds a wait that has not ended. */
 static void add_open(void *arg, const void *key, const void *value)
 {
@@ -286,7 +309,54 @@ static void add_open(void *arg, const void *key, const void *value)
                               .waits = w->is_preempted == 0,
                               .preemptions = w->is_preempted != 0};
     uint32_t row = PT_NONE;
-    add_waits(c, &one, tid, PT_NONE, w->since_ns, &row);
+    if (w->weight == 0)
+        add_owed(c, &w->pid, &one);
+    else
+        add_waits(c, &one, tid, PT_NONE, w->since_ns, &row);
+}
+
+/* Where stacks are not taken at every wait: gives what the sums of a process lack to its rows, in
+ * proportion, so that all of them together are exact. */
+static void settle_owed(pt_capture *c, const pt_wait_owed *owed)
+{
+    enum { FIRST = 2 }; /* the event of off-CPU time */
+    const pt_kernel_waits *const waits = &c->kernel_waits;
+    double all[PT_WAIT_VALUES] = {0}, passed[PT_WAIT_VALUES] = {0};
+    int64_t given[PT_WAIT_VALUES] = {0}, values[PT_SINK_VALUES];
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < waits->sum.count; i++) {
+            const pt_wait_sum *const sum = &waits->sum.items[i];
+            const uint32_t place = place_of_stack(waits, sum->before.stack);
+            if (place == PT_NONE || waits->stack.items[place].pid != owed->pid) continue;
+            const uint64_t own[PT_WAIT_VALUES] = {sum->before.off_ns, sum->before.ready_ns,
+                                                  sum->before.waits, sum->before.preemptions};
+            memset(values, 0, sizeof values);
+            for (int v = 0; v < PT_WAIT_VALUES; v++) {
+                if (pass == 0) all[v] += (double)own[v];
+                if (pass == 0 || all[v] == 0) continue;
+                passed[v] += (double)own[v];
+                values[FIRST + v] =
+                    (int64_t)((double)owed->values[v] * (passed[v] / all[v])) - given[v];
+                given[v] += values[FIRST + v];
+            }
+            const pt_sink_moment moment = {.cpu = PT_NONE, .values = values};
+            if (pass == 1) pt_sink_count(c->sink, sum->row, &moment);
+        }
+    }
+    c->facts.off_cpu_ns += (uint64_t)given[0];
+    c->facts.ready_ns += (uint64_t)given[1];
+    for (int v = 2; v < PT_WAIT_VALUES; v++)
+        if (all[v] == 0) c->facts.lost_waits += (uint64_t)owed->values[v];
+}
+
+static void settle_all_owed(pt_capture *c)
+{
+    const pt_bpf_wait_settings told = pt_bpf_engine_told(c->walker);
+    c->facts.lost_waits += told.lost;
+    c->facts.passed_waits = told.passed;
+    c->facts.wait_weight = told.weight_max;
+    for (size_t i = 0; i < c->kernel_waits.owed.count; i++)
+        settle_owed(c, &c->kernel_waits.owed.items[i]);
 }
 
 void pt_waits_read(pt_capture *c)
@@ -301,8 +371,9 @@ void pt_waits_finish(pt_capture *c, uint64_t now_ns)
     pt_waits_read(c);
     c->kernel_waits.end_ns = now_ns;
     if (c->walker == NULL || !c->set.plan.walks_waits) return;
+    pt_bpf_engine_each(c->walker, PT_BPF_OWED, add_owed, c);
     pt_bpf_engine_each(c->walker, PT_BPF_WAITING, add_open, c);
-    c->facts.lost_waits += pt_bpf_engine_lost_waits(c->walker);
+    settle_all_owed(c);
 }
 
 void pt_waits_done(pt_capture *c)
@@ -312,6 +383,7 @@ void pt_waits_done(pt_capture *c)
             drop_waiting(&c->waiting.of_tid[i]);
     free(c->kernel_waits.stack.items);
     free(c->kernel_waits.sum.items);
+    free(c->kernel_waits.owed.items);
     pt_index_done(&c->kernel_waits.of_key);
     pt_index_done(&c->kernel_waits.sum_of);
 }

@@ -170,6 +170,18 @@ static const pt_option record_rows[] = {
      .details = "Waits get the label `waker`, the name of the process that ended them, or "
                 "interrupt. pitot tree -e woken shows the stacks that woke threads, by the time "
                 "that these had waited. Needs a BPF program: root, or CAP_BPF and CAP_PERFMON."},
+    {.name = "switch-stacks",
+     .type = PT_OPT_INT,
+     .offset = offsetof(pt_record_settings, switch_stacks),
+     .initial = "20000",
+     .min = 1,
+     .max = 10000000,
+     .metavar = "N",
+     .help = "with --off-cpu: take the stacks of about N switches a second of a CPU; beyond, of "
+             "each n-th",
+     .details = "A stack that is taken counts for the n waits then, but the sums of each process "
+                "are those of all its waits. A thread whose last stack is a millisecond old has "
+                "its next one taken. pitot info tells n. With --timeline every stack is taken."},
     {.name = "wall",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, wall),
@@ -310,6 +322,10 @@ static int check_settings(const pt_cmd_context *context, const pt_record_setting
     if (s->wakers && (!s->off_cpu || s->engine == PT_ENGINE_PERF || s->each_thread))
         return pt_cmd_usage(context, "--wakers needs --off-cpu, and neither --engine=perf nor "
                                      "--each-thread: a BPF program finds out what ends waits");
+    if (s->switch_stacks != PT_RECORD_SWITCH_STACKS &&
+        (!s->off_cpu || s->engine == PT_ENGINE_PERF || s->each_thread || s->timeline))
+        return pt_cmd_usage(context, "--switch-stacks is of --off-cpu with a BPF program, without "
+                                     "--timeline");
     if (s->engine == PT_ENGINE_BPF && s->each_thread)
         return pt_cmd_usage(context,
                             "--each-thread needs --engine=perf: the BPF engine has no such events");

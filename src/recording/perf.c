@@ -128,6 +128,13 @@ static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts 
                                "of the same threads",
                                f->samples, due,
                                f->has_walker ? " or another use of BPF at that moment" : ""));
+    if (f->passed_waits > 0)
+        add_comment(b, pt_strf("waits: the stacks of %" PRIu64 " were not taken, where a cpu had "
+                               "more than %" PRId64 " switches a second: of up to %" PRIu64
+                               " waits one was taken, and counts for them; sums of a process "
+                               "are those of all its waits",
+                               f->passed_waits, run->recording->settings->switch_stacks,
+                               f->wait_weight));
     if (!f->has_walker)
         add_comment(b, pt_strf("stacks: copied, not walked in the kernel: %s", why_copied));
     add_comment(
@@ -439,7 +446,8 @@ static pt_status ask_kernel(perf_run *run, pt_error *reterr)
 static bool may_use_switches(const perf_run *run)
 {
     const pt_record_settings *const s = run->settings;
-    return run->counts_waits && s->engine != PT_ENGINE_BPF && !s->wakers;
+    return run->counts_waits && s->engine != PT_ENGINE_BPF && !s->wakers &&
+           s->switch_stacks == PT_RECORD_SWITCH_STACKS;
 }
 
 /* Records waits by events of switches. error: in, why the kernel does not count waits; out, why it
@@ -499,6 +507,7 @@ static pt_capture_options options_of(perf_run *run)
         .kernel = run->permission.has_kernel,
         .off_cpu = s->off_cpu,
         .wakers = s->wakers,
+        .switch_stacks = (uint64_t)s->switch_stacks,
         .expects_frames = is_child && is_interpreter(run->recording->args[0]),
         .timeline = s->timeline,
         .walks = wish_of(run),

@@ -35,10 +35,12 @@
 /* In the order of the choices of --engine. */
 typedef enum { PT_ENGINE_AUTO, PT_ENGINE_PERF, PT_ENGINE_PRELOAD, PT_ENGINE_BPF } pt_record_engine;
 
-#define PT_RECORD_HZ_MAX 20000 /* of -F */
+#define PT_RECORD_HZ_MAX 20000            /* of -F */
+enum { PT_RECORD_SWITCH_STACKS = 20000 }; /* the default of --switch-stacks */
 
 typedef struct pt_record_settings {
     int64_t hz, count, duration_ns, repeat;
+    int64_t switch_stacks; /* as in pt_capture_options */
     const char *output, *cgroup, *event, *mode;
     mode_t file_mode; /* what mode says */
     pt_option_list pids;

@@ -99,6 +99,76 @@ run pitot tree -e off-cpu --tag-focus=wait=socket kinds.pb.gz
 expect_stdout_has reads_socket
 expect_no_stdout_line '*reads_pipe*'
 
+it 'takes the stacks of each n-th switch beyond a limit; all waits are counted, and the profile tells n'
+cat >ping.c <<'C'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+static int there[2], back[2], rounds;
+static double now(clockid_t c) { struct timespec t; clock_gettime(c, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static double off[2];
+static void *ping(void *arg)
+{
+    char c;
+    const double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < rounds; i++) { (void)!write(there[1], "", 1); (void)!read(back[0], &c, 1); }
+    off[0] = now(CLOCK_MONOTONIC) - wall - (now(CLOCK_THREAD_CPUTIME_ID) - cpu);
+    return arg;
+}
+static void *pong(void *arg)
+{
+    char c;
+    const double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < rounds; i++) { (void)!read(there[0], &c, 1); (void)!write(back[1], "", 1); }
+    off[1] = now(CLOCK_MONOTONIC) - wall - (now(CLOCK_THREAD_CPUTIME_ID) - cpu);
+    return arg;
+}
+int main(int argc, char **argv)
+{
+    cpu_set_t one;
+    pthread_t a, b;
+    struct rusage used;
+    CPU_ZERO(&one); CPU_SET(0, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    rounds = atoi(argv[1]);
+    if (pipe(there) != 0 || pipe(back) != 0) return 1;
+    pthread_create(&a, NULL, ping, NULL); pthread_create(&b, NULL, pong, NULL);
+    pthread_join(a, NULL); pthread_join(b, NULL);
+    getrusage(RUSAGE_SELF, &used);
+    printf("%ld %.6f\n", used.ru_nvcsw + used.ru_nivcsw, off[0] + off[1]);
+    return 0;
+}
+C
+${CC:-cc} -O1 -g -pthread -o ping ping.c || exit 1
+run pitot record --switch-stacks=500 true
+expect_status 2
+expect_stderr_has '--switch-stacks is of --off-cpu with a BPF program'
+# sums FILE: waits and preemptions; off-CPU time and time ready, in ns.
+sums() {
+    pitot dump --json -n 0 "$1" | python3 -c '
+import json, sys
+dump = json.load(sys.stdin)
+place = {event["type"]: i for i, event in enumerate(dump["events"])}
+total = lambda kind: sum(sample["values"][place[kind]] for sample in dump["samples"])
+print(total("waits") + total("preemptions"), total("off-cpu") + total("ready"))'
+}
+"$PITOT" record --off-cpu --switch-stacks=500 -o ping.pb.gz ./ping 8000 >own 2>said || fail "$(cat said)"
+run pitot info ping.pb.gz
+expect_stdout_line '*waits: the stacks of * were not taken, where a cpu had more than 500 switches a second: of up to * waits one was taken, *'
+passed=$(stdout | sed -n 's/.*the stacks of \([0-9]*\) were not taken.*/\1/p')
+[ "${passed:-0}" -ge 8000 ] || fail "$(stdout)"
+# The kernel counts the switches of the process, and the threads read their own clocks; the process has a few more waits at
+# its end.
+sums ping.pb.gz >sums
+awk 'NR == FNR { switches = $1; off = $2 * 1e9; next }
+     { exit !($1 >= switches * 0.999 && $1 <= switches * 1.001 + 20 && $2 >= off * 0.999) }' own sums ||
+    fail "$(cat own sums)"
+
 it 'tells what ends the waits'
 for options in --wakers '--wakers --off-cpu --engine=perf' '--wakers --off-cpu --each-thread'; do
     run pitot record $options true
