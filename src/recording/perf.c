@@ -229,6 +229,7 @@ static void say_started(const perf_run *run)
 /* Why there is nothing. */
 static void say_nothing(const perf_run *run)
 {
+    enum { PERIODS_MIN = 10 }; /* in a shorter recording CPU time may be unseen by chance */
     if (run->facts.stacks > 0 || run->pids.count == 0 || run->facts.period_ns == 0) return;
     for (size_t i = 0; i < run->pids.count; i++) {
         char state[32];
@@ -240,6 +241,11 @@ static void say_nothing(const perf_run *run)
         if (state[0] == 'T' || state[0] == 't') return;
     }
     if (run->facts.used_ns >= run->facts.period_ns) return;
+    if (run->facts.duration_ns < PERIODS_MIN * (int64_t)run->facts.period_ns) {
+        pt_say("the recording lasted only %.1f ms, which is too short for a sample",
+               (double)run->facts.duration_ns / 1e6);
+        return;
+    }
     pt_say("the process used no CPU time while it was recorded%s",
            run->settings->off_cpu ? "" : "; --off-cpu shows where its threads wait");
 }

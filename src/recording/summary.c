@@ -129,12 +129,14 @@ void pt_record_say_summary(const pt_record_summary *s)
                              : pt_strf("; next: pitot why%s%s", space, name);
     struct stat file;
     const bool is_file = stat(s->files, &file) != 0 || S_ISREG(file.st_mode); /* or many */
+    const bool has_rows =
+        s->weight > 0 || s->off_cpu_ns > 0 || s->ready_ns > 0 || s->counted_ns > 0;
     stacks_text(s, stacks, sizeof stacks);
     own_text(s, own, sizeof own);
     counted_text(s, counted, sizeof counted);
     languages_text(s, languages, sizeof languages);
     pt_say("%s: %s, %s%s%s%s%s%s%s%s", s->files, counts, stacks, languages, off_cpu, processes,
-           lost, counted, own, is_file && !pt_record_to_stdout(s->files) ? next : "");
+           lost, counted, own, has_rows && is_file && !pt_record_to_stdout(s->files) ? next : "");
 }
 
 bool pt_record_is_worth_a_line(uint64_t stacks, uint64_t all)
