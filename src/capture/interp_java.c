@@ -15,9 +15,9 @@
 
 enum {
     PAGE_BYTES = 4096,
-    PAGES = 32,
-    PLACES = 4096,
-    METHODS = 4096,
+    PAGES = 16,
+    PLACES = 2048,
+    METHODS = 1024,
     FRESH_NS = 100000000, /* what was read is not compared again for this time */
     TRY_NS = 5000000,     /* until the machine has started, between the first two tries */
     TRIES_MAX = 16,
@@ -87,17 +87,17 @@ static read_page *page_of(pt_java *java, uint64_t addr)
 
 static bool read_memory(void *arg, uint64_t addr, void *to, size_t size)
 {
-    pt_java *const java = arg;
-    const uint64_t at = addr % PAGE_BYTES;
-    if (size > PAGE_BYTES - at) {
-        const size_t first = PAGE_BYTES - at;
-        return size <= PAGE_BYTES && addr <= UINT64_MAX - size &&
-               read_memory(arg, addr, to, first) &&
-               read_memory(arg, addr + first, (uint8_t *)to + first, size - first);
+    if (addr > UINT64_MAX - size) return false;
+    for (size_t done = 0; done < size;) {
+        const uint64_t at = (addr + done) % PAGE_BYTES;
+        const size_t left = size - done, in_page = PAGE_BYTES - at;
+        const size_t part = left < in_page ? left : in_page;
+        const read_page *const page = page_of(arg, addr + done);
+        if (!page->is_readable) return false;
+        memcpy((uint8_t *)to + done, page->bytes + at, part);
+        done += part;
     }
-    const read_page *const page = page_of(java, addr);
-    if (page->is_readable) memcpy(to, page->bytes + at, size);
-    return page->is_readable;
+    return true;
 }
 
 static bool read_stack(void *arg, uint64_t addr, uint64_t *ret_word)

@@ -178,8 +178,11 @@ bool pt_java_blob_is(const pt_java_vm *vm, pt_interp_read *read, void *arg,
                      const pt_java_blob *known)
 {
     pt_java_blob now;
-    return pt_java_blob_at(vm, read, arg, known->code, &now) &&
-           memcmp(&now, known, sizeof now) == 0;
+    return pt_java_blob_at(vm, read, arg, known->code, &now) && now.addr == known->addr &&
+           now.code == known->code && now.limit == known->limit &&
+           now.frame_bytes == known->frame_bytes && now.method == known->method &&
+           now.compile == known->compile && now.pcs == known->pcs &&
+           now.pcs_limit == known->pcs_limit && strcmp(now.name, known->name) == 0;
 }
 
 /* ---- scopes ---- */
@@ -332,8 +335,10 @@ bool pt_java_method_is(const pt_java_vm *vm, pt_interp_read *read, void *arg,
                        const pt_java_method *known)
 {
     pt_java_method now;
-    return pt_java_method_at(vm, read, arg, known->method, &now) &&
-           memcmp(&now, known, sizeof now) == 0;
+    return pt_java_method_at(vm, read, arg, known->method, &now) && now.body == known->body &&
+           now.code_bytes == known->code_bytes && now.lines_limit == known->lines_limit &&
+           now.class_name == known->class_name && now.name == known->name &&
+           now.file == known->file;
 }
 
 /* A compressed number with a sign: 0, -1, 1, -2, ... */

@@ -255,18 +255,37 @@ static bool step_interpreted(const pt_java_reader *r, pt_java_frame *frame)
 
 /* ---- code that belongs to no method ---- */
 
+/* The two forms of calls of stubs: of an offset, and of a number in r10. */
+enum { CALL_BYTES = 5, LONG_CALL_BYTES = 13 };
+
 /* Is there a call of the stub before that return address? */
 static bool is_call_of(const pt_java_reader *r, const pt_java_blob *stub, uint64_t pc)
 {
-    enum { CALL = 0xe8, CALL_BYTES = 5 };
-    uint8_t call[CALL_BYTES];
+    uint8_t code[LONG_CALL_BYTES];
+    uint64_t target;
     int32_t offset;
-    if (!pt_java_has_code(r->vm, pc) || !r->read(r->arg, pc - CALL_BYTES, call, sizeof call) ||
-        call[0] != CALL)
+    if (!pt_java_has_code(r->vm, pc) || !r->read(r->arg, pc - LONG_CALL_BYTES, code, sizeof code))
         return false;
-    memcpy(&offset, call + 1, sizeof offset);
-    const uint64_t target = pc + (uint64_t)(int64_t)offset;
+    memcpy(&offset, code + LONG_CALL_BYTES - sizeof offset, sizeof offset);
+    memcpy(&target, code + 2, sizeof target);
+    if (code[LONG_CALL_BYTES - CALL_BYTES] == 0xe8)
+        target = pc + (uint64_t)(int64_t)offset;
+    else if (memcmp(code, "\x49\xba", 2) != 0 || memcmp(code + 10, "\x41\xff\xd2", 3) != 0)
+        return false;
     return target >= stub->code && target < stub->limit;
+}
+
+/* Is it a return address in C or C++, behind a call of an address in a register or in memory? */
+static bool is_native_return(const pt_java_reader *r, uint64_t pc)
+{
+    enum { BYTES = 6, CALL = 0xff };
+    uint8_t code[BYTES];
+    if (pt_java_has_code(r->vm, pc) || !r->is_code(r->arg, pc - 1) ||
+        !r->read(r->arg, pc - BYTES, code, sizeof code))
+        return false;
+    return (code[4] == CALL && (code[5] & 0xf8) == 0xd0) ||
+           (code[3] == CALL && (code[4] & 0xf8) == 0x50) ||
+           (code[0] == CALL && (code[1] == 0x15 || (code[1] & 0xf8) == 0x90));
 }
 
 /* Steps from the innermost frame of a stub that has pushed some words, or has a frame pointer: its
@@ -275,8 +294,10 @@ static bool step_called(const pt_java_reader *r, const pt_java_blob *stub, pt_ja
 {
     enum { WORDS_MAX = 16 };
     uint64_t pc;
+    if (r->read_stack(r->arg, frame->sp, &pc) && is_native_return(r, pc))
+        return step_bare(r, frame);
     if (frame->fp >= frame->sp && r->read_stack(r->arg, frame->fp + WORD, &pc) &&
-        is_call_of(r, stub, pc))
+        (is_call_of(r, stub, pc) || is_native_return(r, pc)))
         return step_by_fp(r, frame);
     for (uint64_t i = 0; i < WORDS_MAX; i++) {
         const uint64_t at = frame->sp + i * WORD;

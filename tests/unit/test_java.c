@@ -460,6 +460,54 @@ static void beginnings_and_ends_of_functions_are_known(void **state)
     free(j.m);
 }
 
+/* A stub without a frame of a known size: its return address is on top, behind a saved frame
+ * pointer, or behind words that it has pushed. A call of it stands before that address. */
+static void the_return_address_of_a_stub_is_behind_a_call_of_it(void **state)
+{
+    (void)state;
+    enum {
+        SHORT_CALL = 0x20,
+        LONG_CALL = 0x2d,
+        OTHER_CALL = 0x35
+    }; /* where calls in the code end */
+    machine j = make_machine(17);
+    walk w = {.j = &j};
+    pt_java_found found;
+    assert_int_equal(pt_java_vm_read(j.symbols, read_image, j.m, &w.vm), PT_JAVA_READY);
+    const uint64_t code = j.nmethod + CODE, stub = j.heap + STUB + BLOCK + CODE;
+    const uint64_t stack = make(j.m, 0x100), fp = stack + 0x40;
+    const uint32_t offset = (uint32_t)(stub + 4 - (code + SHORT_CALL)), other = 4;
+    put_bytes(j.m, code + SHORT_CALL - 5, "\xe8", 1);
+    put_int(j.m, code + SHORT_CALL - 4, offset);
+    put_bytes(j.m, code + LONG_CALL - 13, "\x49\xba", 2);
+    put(j.m, code + LONG_CALL - 11, stub + 4);
+    put_bytes(j.m, code + LONG_CALL - 3, "\x41\xff\xd2", 3);
+    put_bytes(j.m, code + OTHER_CALL - 5, "\xe8", 1);
+    put_int(j.m, code + OTHER_CALL - 4, other);
+
+    put(j.m, fp, 0x4242);
+    put(j.m, fp + 8, code + LONG_CALL);
+    pt_java_frame frame = {.pc = stub + 9, .sp = stack, .fp = fp};
+    assert_true(step(&w, &frame, &found));
+    assert_int_equal(frame.pc, code + LONG_CALL);
+    assert_int_equal(frame.sp, fp + 16);
+    assert_int_equal(frame.fp, 0x4242);
+
+    put(j.m, fp + 8, code + OTHER_CALL);
+    put(j.m, stack, code + OTHER_CALL);
+    put(j.m, stack + 16, code + SHORT_CALL);
+    frame = (pt_java_frame){.pc = stub + 9, .sp = stack, .fp = fp};
+    assert_true(step(&w, &frame, &found));
+    assert_int_equal(frame.pc, code + SHORT_CALL);
+    assert_int_equal(frame.sp, stack + 24);
+    assert_int_equal(frame.fp, fp);
+
+    put(j.m, stack + 16, code + OTHER_CALL);
+    frame = (pt_java_frame){.pc = stub + 9, .sp = stack, .fp = fp};
+    assert_false(step(&w, &frame, &found));
+    free(j.m);
+}
+
 /* ---- memory that lies ---- */
 
 static void other_versions_are_refused(void **state)
@@ -566,6 +614,7 @@ int main(void)
         cmocka_unit_test(a_stack_goes_from_compiled_code_to_c),
         cmocka_unit_test(a_deoptimized_frame_has_its_place_on_the_stack),
         cmocka_unit_test(beginnings_and_ends_of_functions_are_known),
+        cmocka_unit_test(the_return_address_of_a_stub_is_behind_a_call_of_it),
         cmocka_unit_test(other_versions_are_refused),
         cmocka_unit_test(a_machine_that_has_not_started_is_asked_again),
         cmocka_unit_test(memory_that_lies_ends_each_loop),
