@@ -15,6 +15,7 @@ static const pt_v8_layout node_20 = {
     .function_shared = 0x18,
     .shared_name = 0x10,
     .shared_script = 0x20,
+    .shared_flags = 0x30,
     .script_name = 0x10,
     .script_source = 0x08,
     .script_line_ends = 0x38,

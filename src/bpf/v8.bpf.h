@@ -13,8 +13,15 @@
 
 typedef pt_bpf_v8_walk v8_memory;
 
-#define v8_object_of(memory)              ((memory)->object)
-#define fetch_v8(memory, addr, to, bytes) ((void)(memory), read_memory((to), (bytes), (addr)))
+#define v8_object_of(memory) ((memory)->object)
+
+/* Copies at most the room for an object. */
+static inline bool fetch_v8(v8_memory *memory, uint64_t addr, void *to, uint32_t size)
+{
+    uint64_t bytes = size;
+    BARRIER(bytes);
+    return bytes <= sizeof memory->object && read_memory(to, (uint32_t)bytes, addr);
+}
 
 #include "interp/v8_walk.h"
 

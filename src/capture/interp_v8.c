@@ -125,7 +125,9 @@ static bool read_v8_function(pt_code_reading *r, uint64_t addr, uint32_t check,
         return false;
     ret->is_own_native = !f.has_script;
     if (f.has_script) {
-        if (!pt_v8_names(layout, pt_code_read_memory, r, &f, &name, &file)) return false;
+        const bool is_compiled = f.start >= 0; /* else V8 has dropped what it had compiled */
+        if (!is_compiled || !pt_v8_names(layout, pt_code_read_memory, r, &f, &name, &file))
+            return false;
         ret->name_bytes = name.bytes;
         ret->file_bytes = file.bytes;
         ret->first_line = read_line(r->proc, layout, &f);

@@ -20,6 +20,7 @@ const pt_v8_symbol pt_v8_symbols[] = {
       "v8dbg_class_SharedFunctionInfo__script__Tagged_HeapObject_",
       "v8dbg_class_SharedFunctionInfo__script__HeapObject"},
      FIELD(shared_script)},
+    {{"v8dbg_class_SharedFunctionInfo__flags__int"}, FIELD(shared_flags)},
     {{"v8dbg_class_Script__name__Object"}, FIELD(script_name)},
     {{"v8dbg_class_Script__source__Object"}, FIELD(script_source)},
     {{"v8dbg_class_Script__line_ends__Object"}, FIELD(script_line_ends)},
@@ -85,7 +86,7 @@ static bool is_field(int32_t offset)
 /* A field of the beginning of an object that v8_walk.h reads. */
 static bool is_early_field(int32_t offset)
 {
-    return offset > 0 && offset < OBJECT_BYTES && offset % WORD == 0;
+    return offset > 0 && offset < PT_V8_OBJECT_WORDS * WORD && offset % WORD == 0;
 }
 
 bool pt_v8_layout_is_known(const pt_v8_layout *l)
@@ -93,10 +94,11 @@ bool pt_v8_layout_is_known(const pt_v8_layout *l)
     return l->tagged_bytes == WORD && l->heap_tag == TAG && l->small_shift == 31 &&
            l->frame_context == -WORD && l->frame_function == -2 * WORD && is_field(l->map_type) &&
            is_early_field(l->function_shared) && is_early_field(l->shared_name) &&
-           is_early_field(l->shared_script) && is_field(l->script_name) &&
-           is_field(l->script_source) && is_field(l->script_line_ends) &&
-           is_field(l->string_length) && is_field(l->string_chars) && is_field(l->cons_first) &&
-           is_field(l->cons_second) && is_field(l->sliced_offset) && is_field(l->thin_actual) &&
+           is_early_field(l->shared_script) && is_early_field(l->shared_flags) &&
+           is_field(l->script_name) && is_field(l->script_source) &&
+           is_field(l->script_line_ends) && is_field(l->string_length) &&
+           is_field(l->string_chars) && is_field(l->cons_first) && is_field(l->cons_second) &&
+           is_field(l->sliced_offset) && is_field(l->thin_actual) &&
            is_field(l->external_resource) && l->scope_locals > 0 && l->scope_locals < 8 &&
            l->scope_first > l->scope_locals && l->scope_first - l->scope_locals <= 4;
 }

@@ -30,6 +30,7 @@ typedef struct pt_v8_layout {
     int32_t map_type;                      /* in a map: the object's type, 16 bits */
     int32_t function_shared;
     int32_t shared_name, shared_script; /* shared_name: a string or a scope info */
+    int32_t shared_flags; /* 32 bits; behind them is the number of the function in its script */
     int32_t script_name, script_source, script_line_ends;
     int32_t scope_locals, scope_first; /* numbers of fields: the count of locals, the first local */
     int32_t string_length, string_chars;
@@ -79,13 +80,14 @@ typedef struct {
 } pt_v8_function;
 
 /* What tells a shared function info apart from others that are at its address before or after it. A
- * script's id is unique in a V8. */
+ * script's id is unique in a V8, and a function's number in its script. */
 typedef struct pt_v8_key {
     uint64_t shared;       /* its address: no part of the check */
     uint64_t map;          /* of the object: no part of the check, either */
     uint64_t name, script; /* the fields */
     uint64_t id;           /* the script's, as V8 has it; of V8's own functions another word */
     uint64_t id_of;        /* the script whose id was read; 0: none */
+    uint32_t number;       /* of the function */
 } pt_v8_key;
 
 enum { PT_V8_OBJECT_WORDS = 8 }; /* room for the beginning of an object */

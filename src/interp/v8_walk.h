@@ -5,7 +5,7 @@
  * The includer defines:
  *
  *   v8_memory     the memory that is read
- *   fetch_v8      copies bytes of a v8_memory; their number is a constant at each call
+ *   fetch_v8      copies bytes of a v8_memory
  *   v8_object_of  a v8_memory's room for the beginning of an object, PT_V8_OBJECT_WORDS words
  *
  * Indexes of words are masked, because the kernel's verifier must see their limits.
@@ -17,16 +17,14 @@
 enum {
     V8_WORD = 8,
     V8_TAG = 1,
-    OBJECT_BYTES = 48, /* the fields of functions and shared function infos that are read */
 };
 
-_Static_assert((int)OBJECT_BYTES <= PT_V8_OBJECT_WORDS * (int)V8_WORD, "they fit the room");
-
-/* Reads the beginning of an object: v8_object_of. */
-static inline bool fetch_v8_object(v8_memory *heap, uint64_t object)
+/* Reads the beginning of an object, up to the field: v8_object_of. */
+static inline bool fetch_v8_object(v8_memory *heap, uint64_t object, int32_t field)
 {
-    return pt_v8_is_tagged(object) &&
-           fetch_v8(heap, object - V8_TAG, v8_object_of(heap), OBJECT_BYTES);
+    const uint32_t bytes = (uint32_t)field + V8_WORD;
+    return pt_v8_is_tagged(object) && bytes <= PT_V8_OBJECT_WORDS * V8_WORD &&
+           fetch_v8(heap, object - V8_TAG, v8_object_of(heap), bytes);
 }
 
 /* A field of the object that was read. */
@@ -44,12 +42,12 @@ static inline uint64_t v8_moved_to(uint64_t map)
 }
 
 /* The object, at its new address if it has moved; its beginning is read. 0: unreadable. */
-static inline uint64_t settle_v8_object(v8_memory *heap, uint64_t object)
+static inline uint64_t settle_v8_object(v8_memory *heap, uint64_t object, int32_t field)
 {
-    if (!fetch_v8_object(heap, object)) return 0;
+    if (!fetch_v8_object(heap, object, field)) return 0;
     const uint64_t moved = v8_moved_to(v8_object_of(heap)[0]);
     if (moved == 0) return object;
-    return fetch_v8_object(heap, moved) ? moved : 0;
+    return fetch_v8_object(heap, moved, field) ? moved : 0;
 }
 
 /* The type of the object whose map is given. 0: unreadable. (A string's type may be 0, too.) */
@@ -66,11 +64,12 @@ static inline uint16_t fetch_v8_type(const pt_v8_layout *layout, v8_memory *heap
 static inline bool fetch_v8_key(const pt_v8_layout *layout, v8_memory *heap, uint64_t shared,
                                 pt_v8_key *key)
 {
-    key->shared = settle_v8_object(heap, shared);
+    key->shared = settle_v8_object(heap, shared, layout->shared_flags);
     if (key->shared == 0) return false;
     key->map = v8_object_of(heap)[0];
     key->name = v8_field(heap, layout->shared_name);
     key->script = v8_field(heap, layout->shared_script);
+    key->number = (uint32_t)(v8_field(heap, layout->shared_flags) >> 32);
     if (!pt_v8_is_tagged(key->script)) return false;
     if (key->script == key->id_of) return true;
     const uint64_t id_at = key->script - V8_TAG + (uint32_t)layout->script_line_ends + V8_WORD;
@@ -82,7 +81,7 @@ static inline bool fetch_v8_key(const pt_v8_layout *layout, v8_memory *heap, uin
 static inline bool fetch_v8_key_of_function(const pt_v8_layout *layout, v8_memory *heap,
                                             uint64_t function, pt_v8_key *key)
 {
-    return settle_v8_object(heap, function) != 0 &&
+    return settle_v8_object(heap, function, layout->function_shared) != 0 &&
            fetch_v8_key(layout, heap, v8_field(heap, layout->function_shared), key);
 }
 
@@ -99,5 +98,6 @@ static inline uint64_t check_v8_key(const pt_v8_key *key)
     uint64_t check = (key->name ^ one) * one;
     check = (check ^ check >> 29 ^ key->script) * one;
     check = (check ^ check >> 29 ^ key->id) * one;
+    check = (check ^ check >> 29 ^ key->number) * one;
     return check ^ check >> 29;
 }

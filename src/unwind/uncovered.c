@@ -51,7 +51,8 @@ typedef struct {
     uint64_t *begins; /* start addresses of functions in gaps */
     uint32_t begin_count, begin_cap;
     uint32_t at;    /* index of a sorted function, while gaps are searched */
-    span builtins;  /* of V8; start 0: none */
+    span builtins;  /* of V8; start 0: none, or unknown where */
+    bool has_v8;    /* it has V8, and does not tell where the builtins are */
     bool any;       /* there are functions in gaps */
     bool has_names; /* the file has a full symbol table */
     search_kind kind;
@@ -91,7 +92,9 @@ static void push_gap(search *s, uint64_t start, uint64_t limit)
 
 static void add_gap(search *s, uint64_t start, uint64_t limit)
 {
+    enum { BUILTINS_LEAST_BYTES = 512 << 10 }; /* V8 10 has 1.3 MB */
     const span out = s->builtins;
+    if (s->has_v8 && limit - start >= BUILTINS_LEAST_BYTES) return;
     if (start < out.limit && out.start < limit) {
         push_gap(s, start, out.start);
         start = out.limit;
@@ -171,8 +174,21 @@ static const uint8_t *bytes_at(const pt_elf *elf, uint64_t addr, uint64_t size)
     return off < elf->size_bytes && size <= elf->size_bytes - off ? elf->bytes + off : NULL;
 }
 
+/* Has the file a dynamic symbol that begins with the name? */
+static bool has_symbol(const pt_elf *elf, const char *name)
+{
+    pt_elf_symbols symbols;
+    pt_elf_symbol symbol;
+    if (!pt_elf_symbols_open(elf, SHT_DYNSYM, &symbols)) return false;
+    for (uint32_t i = 1; pt_elf_symbol_at(&symbols, i, &symbol); i++)
+        if (symbol.section_index != SHN_UNDEF && strncmp(symbol.name, name, strlen(name)) == 0)
+            return true;
+    return false;
+}
+
 /* Finds V8's builtins by the symbols of its own code for them (embedded-file-writer.cc): one where
- * they begin, one where their size is. */
+ * they begin, one where their size is. A stripped file has neither: its builtins are the code
+ * without entries that is by far the largest. */
 static void find_builtins(search *s)
 {
     static const char name[] = "v8_Default_embedded_blob_code_";
@@ -181,7 +197,10 @@ static void find_builtins(search *s)
     pt_elf_symbol symbol;
     uint64_t start = 0, size_at = 0;
     uint32_t size = 0;
-    if (!pt_elf_symbols_open(elf, SHT_SYMTAB, &symbols)) return;
+    if (!pt_elf_symbols_open(elf, SHT_SYMTAB, &symbols)) {
+        s->has_v8 = has_symbol(elf, "v8dbg_");
+        return;
+    }
     for (uint32_t i = 1; pt_elf_symbol_at(&symbols, i, &symbol); i++) {
         if (strncmp(symbol.name, name, sizeof name - 1) != 0) continue;
         const char *const rest = symbol.name + sizeof name - 1;

@@ -74,16 +74,11 @@ static void the_short_way_to_an_instruction_agrees_with_the_long_way(void **stat
     }
 }
 
-/* An image of the code at TEXT with a symbol "f" at its start, and one for each name given, at the
- * offsets. */
-static made_bytes file_of(const char *code, size_t size, const uint32_t *begins, size_t count)
+/* An image of the code at TEXT with the symbols. */
+static made_bytes file_with(const char *code, size_t size, const made_symbol *symbols, size_t count)
 {
-    made_symbol symbols[8] = {{0}};
-    symbols[0] = (made_symbol){"f", TEXT, 0, 1, STB_GLOBAL, STT_FUNC};
-    for (size_t i = 0; i < count; i++)
-        symbols[i + 1] = (made_symbol){"g", TEXT + begins[i], 0, 1, STB_GLOBAL, STT_FUNC};
     made_bytes entries, strings;
-    make_symbols(true, false, symbols, count + 1, &entries, &strings);
+    make_symbols(true, false, symbols, count, &entries, &strings);
     const made_section sections[] = {
         {".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, code, size, .align = 16},
         {".symtab", SHT_SYMTAB, .data = entries.bytes, .size_bytes = entries.size_bytes, .link = 3,
@@ -108,6 +103,16 @@ static made_bytes file_of(const char *code, size_t size, const uint32_t *begins,
     free(entries.bytes);
     free(strings.bytes);
     return file;
+}
+
+/* The same with a symbol "f" at its start, and one for each name given, at the offsets. */
+static made_bytes file_of(const char *code, size_t size, const uint32_t *begins, size_t count)
+{
+    made_symbol symbols[8] = {{0}};
+    symbols[0] = (made_symbol){"f", TEXT, 0, 1, STB_GLOBAL, STT_FUNC};
+    for (size_t i = 0; i < count; i++)
+        symbols[i + 1] = (made_symbol){"g", TEXT + begins[i], 0, 1, STB_GLOBAL, STT_FUNC};
+    return file_with(code, size, symbols, count + 1);
 }
 
 static made_table table_of(const char *code, size_t size, const uint32_t *begins, size_t count)
@@ -322,6 +327,43 @@ static void a_signal_trampoline_gives_what_was_interrupted(void **state)
     free_table(&t);
 }
 
+/* They keep frame pointers, and some end in ways that cannot be followed. */
+static void builtins_of_v8_have_no_rules(void **state)
+{
+    enum { FUNCTION = 0x20, BUILTINS = 0x20, SIZE_AT = 0x60, BYTES = 0x80 };
+    static const char push[] = "\x55\xc3"; /* push rbp; ret */
+    /* As V8 11 has them, and as V8 10, in which the name of the code is a pointer's. */
+    static const struct {
+        const char *name;
+        uint32_t at;
+    } rows[][2] = {{{"v8_Default_embedded_blob_code_", BUILTINS}, {"other", SIZE_AT}},
+                   {{"v8_Default_embedded_blob_code_data_", BUILTINS},
+                    {"v8_Default_embedded_blob_code_", SIZE_AT + 8}}};
+    for (size_t i = 0; i < 2; i++) {
+        char code[BYTES];
+        memset(code, 0x90, sizeof code);
+        for (uint32_t at = 0; at < SIZE_AT; at += FUNCTION)
+            memcpy(code + at, push, sizeof push - 1);
+        memcpy(code + SIZE_AT, &(uint32_t){FUNCTION}, 4);
+        const made_symbol symbols[] = {
+            {"f", TEXT, 0, 1, STB_GLOBAL, STT_FUNC},
+            {"Builtins_Abort", TEXT + BUILTINS, 0, 1, STB_LOCAL, STT_FUNC},
+            {"g", TEXT + 2 * FUNCTION, 0, 1, STB_GLOBAL, STT_FUNC},
+            {rows[i][0].name, TEXT + rows[i][0].at, 0, 1, STB_LOCAL, STT_OBJECT},
+            {rows[i][1].name, TEXT + rows[i][1].at, 0, 1, STB_LOCAL, STT_OBJECT},
+            {"v8_Default_embedded_blob_code_size_", TEXT + SIZE_AT, 0, 1, STB_LOCAL, STT_OBJECT},
+        };
+        made_bytes file = file_with(code, sizeof code, symbols, sizeof symbols / sizeof *symbols);
+        made_table t;
+        assert_true(make_table_of_bytes(file.bytes, file.size_bytes, &t));
+        expect_rule(&t, TEXT + 1, "sp+16 fp-2");
+        expect_rule(&t, TEXT + BUILTINS + 1, "none");
+        expect_rule(&t, TEXT + 2 * FUNCTION + 1, "sp+16 fp-2");
+        free_table(&t);
+        free(file.bytes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +377,7 @@ int main(void)
         cmocka_unit_test(sections_that_lie_over_each_other_are_read_once),
         cmocka_unit_test(what_follows_a_call_that_never_returns_is_not_reached),
         cmocka_unit_test(zeroing_a_frame_pointer_that_was_not_saved_marks_the_outermost_frame),
+        cmocka_unit_test(builtins_of_v8_have_no_rules),
         cmocka_unit_test(a_signal_trampoline_gives_what_was_interrupted),
     };
     return cmocka_run_group_tests_name("unwind_code", tests, NULL, NULL);

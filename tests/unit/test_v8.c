@@ -214,6 +214,12 @@ static void test_check(void **state)
     assert_true(pt_v8_check(&node_20, read_heap, h, shared, &changed));
     assert_true(changed != check);
     put(h, script, 0x40, small(7));
+    put(h, shared, 0x30, 77); /* its flags, and its number in the script */
+    assert_true(pt_v8_check(&node_20, read_heap, h, shared, &changed));
+    assert_true(changed == check);
+    put(h, shared, 0x30, (uint64_t)1 << 32);
+    assert_true(pt_v8_check(&node_20, read_heap, h, shared, &changed));
+    assert_true(changed != check);
     assert_false(pt_v8_check(&node_20, read_heap, h, function, &changed));
     put(h, shared, 0, function - 1); /* it has moved: another may lie here soon */
     assert_false(pt_v8_check(&node_20, read_heap, h, shared, &changed));
