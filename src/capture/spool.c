@@ -25,8 +25,8 @@ enum {
     /* Longer where nothing urgent has come for long: by this part of that time, up to this. */
     CALM_PART = 8,
     CALM_MS = 200,
-    IDLE_MS = 2000,         /* longest interval */
-    SMALL_PART = 16,        /* few bytes: this part of a ring in one pass */
+    IDLE_MS = 4000,         /* longest interval: the reader takes the rings each second, too */
+    SMALL_PART = 8,         /* few bytes: this part of a ring in one pass */
     FEW = 4,                /* fewer records than this in a pass lengthen the interval, */
     FEW_MS = 50,            /* and one more for each such time that was waited */
     BEHIND_BYTES = 2 << 20, /* read bytes that are released at once; a multiple of a huge page */
@@ -189,16 +189,18 @@ static bool has_many(const pass *p, int waited_ms)
 
 /* The wait until the next pass. Records of heeded processes that are no samples shorten it, and so
  * do many bytes; many samples that take little of the rings let it grow a little, few records let
- * it grow further. is_full: not all fitted, or a ring was full enough to wake the thread. calm_ms:
- * since when the heeded processes have had samples only. */
+ * it grow fast and far, since the kernel wakes the thread when a ring is half full. is_full: not
+ * all fitted, or a ring was full enough to wake the thread. calm_ms: since when the heeded
+ * processes have had samples only. */
 static int next_wait_ms(int wait_ms, bool is_full, int calm_ms, const pass *p)
 {
     const int steady_ms = calm_ms / CALM_PART > STEADY_MS ? calm_ms / CALM_PART : STEADY_MS;
     const int many_ms = steady_ms < CALM_MS ? steady_ms : CALM_MS;
     if (has_many(p, wait_ms) && !p->is_patient) return PASS_MS;
     if (is_full || !p->is_light) return wait_ms / 2 > PASS_MS ? wait_ms / 2 : PASS_MS;
-    const int most_ms = has_many(p, wait_ms) ? many_ms : IDLE_MS;
-    return wait_ms * 2 < most_ms ? wait_ms * 2 : most_ms;
+    const bool is_busy = has_many(p, wait_ms);
+    const int next_ms = wait_ms * (is_busy ? 2 : 4), most_ms = is_busy ? many_ms : IDLE_MS;
+    return next_ms < most_ms ? next_ms : most_ms;
 }
 
 static void *run_spool(void *arg)
