@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -134,6 +135,27 @@ static void trim_folder(const pt_kept_folder *folder)
     free_files(&list);
 }
 
+/* Listing a folder takes a system call for each of its files. So it is listed at this process's
+ * first save, and again once the process has saved a part of the limit. */
+static bool is_trim_due(const pt_kept_folder *folder, size_t saved_bytes)
+{
+    enum { PARTS = 64 };
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char *last_path;
+    static uint64_t bytes; /* saved there since it was listed */
+    pthread_mutex_lock(&lock);
+    const bool is_other = last_path == NULL || strcmp(last_path, folder->path) != 0;
+    if (is_other) {
+        free(last_path);
+        last_path = pt_strdup(folder->path);
+    }
+    bytes += saved_bytes;
+    const bool is_due = is_other || bytes >= folder->max_bytes / PARTS;
+    if (is_due) bytes = 0;
+    pthread_mutex_unlock(&lock);
+    return is_due;
+}
+
 pt_status pt_kept_save(const pt_kept_folder *folder, const char *key, const void *bytes,
                        size_t size, pt_error *reterr)
 {
@@ -155,7 +177,7 @@ pt_status pt_kept_save(const pt_kept_folder *folder, const char *key, const void
         pt_out_put(&writer.out, bytes, size);
         status = pt_file_commit(&writer, false, reterr);
     }
-    trim_folder(folder);
+    if (is_trim_due(folder, size)) trim_folder(folder);
     return status;
 }
 

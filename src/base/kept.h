@@ -4,8 +4,8 @@
  *
  * A file appears complete under its name (by rename), so readers and writers need no locks; the
  * later of two writers wins. Only files are read that belong to this user and that nobody else can
- * write to. When the files together exceed the limit, the least recently used are removed. A file
- * may be damaged, so its reader checks the content.
+ * write to. When the files together exceed the limit, by up to a 64th for each process that saves,
+ * the least recently used are removed. A file may be damaged, so its reader checks the content.
  */
 #pragma once
 

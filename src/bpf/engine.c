@@ -423,6 +423,11 @@ void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid)
     free(process);
 }
 
+void pt_bpf_engine_forget_table(pt_bpf_engine *engine, const pt_unwind_table *table)
+{
+    pt_bpf_pool_forget(&engine->pool, table, now_ns());
+}
+
 /* ---- waits ---- */
 
 pt_status pt_bpf_engine_watch(pt_bpf_engine *engine, pt_error *reterr)

@@ -45,6 +45,8 @@ bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, uint32_t program,
 void pt_bpf_engine_adopt(pt_bpf_engine *engine, uint32_t pid);
 /* Removes a process. */
 void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid);
+/* Frees the room of a table that no known process has mapped; its rows are to go in user space. */
+void pt_bpf_engine_forget_table(pt_bpf_engine *engine, const pt_unwind_table *table);
 
 /* Starts and ends the programs for waits. PT_ERR_SYSTEM: the kernel refuses. */
 pt_status pt_bpf_engine_watch(pt_bpf_engine *engine, pt_error *reterr);

@@ -12,6 +12,8 @@ enum { RULE_WORDS = sizeof(pt_unwind_rule) / 4, MAPPING_WORDS = sizeof(pt_bpf_ma
  * meanwhile. */
 enum { READING_NS = 200000000 };
 
+enum { ROOM_MIN = 16 }; /* words */
+
 void pt_bpf_pool_init(pt_bpf_pool *pool, pt_bpf_make_chunk make, void *arg)
 {
     *pool = (pt_bpf_pool){.make = make, .arg = arg, .used = PT_BPF_CHUNK_WORDS};
@@ -64,72 +66,90 @@ static bool take_room(pt_bpf_pool *pool, uint32_t count, uint32_t *ret_word)
     return true;
 }
 
-static bool add_run(pt_bpf_pool *pool, const void *words, uint32_t count, uint32_t *ret_word)
+/* The words that a run of count words takes: rounded up in its third bit, so that freed runs fit
+ * others, and at most a quarter of a run is lost. */
+static uint32_t room_of(uint32_t count)
 {
-    if (!take_room(pool, count, ret_word)) return false;
-    copy_in(pool, *ret_word, words, count);
+    uint32_t step = ROOM_MIN;
+    while (count / 4 >= 2 * step)
+        step *= 2;
+    return (count + step - 1) / step * step;
+}
+
+static bool take_freed(pt_bpf_pool *pool, uint32_t room, uint64_t now_ns, uint32_t *ret_word)
+{
+    size_t i = 0;
+    while (i < pool->freed.count &&
+           (pool->freed.items[i].room != room || now_ns < pool->freed.items[i].free_ns))
+        i++;
+    if (i == pool->freed.count) return false;
+    *ret_word = pool->freed.items[i].word;
+    pool->freed.items[i] = pool->freed.items[--pool->freed.count];
     return true;
 }
 
-/* The size class of a run of mappings: a power of two. */
-static uint32_t class_of(uint32_t count)
+static bool add_run(pt_bpf_pool *pool, const void *words, uint32_t count, uint64_t now_ns,
+                    uint32_t *ret_word)
 {
-    uint32_t size_class = 4;
-    while ((UINT32_C(1) << size_class) < count)
-        size_class++;
-    return size_class;
-}
-
-static bool borrow_run(pt_bpf_pool *pool, const void *words, uint32_t count, uint64_t now_ns,
-                       uint32_t *ret_word)
-{
-    const uint32_t size_class = class_of(count);
-    if (size_class > PT_BPF_CHUNK_BITS) return false;
-    size_t i = 0;
-    while (i < pool->freed.count &&
-           (pool->freed.items[i].size_class != size_class || now_ns < pool->freed.items[i].free_ns))
-        i++;
-    if (i < pool->freed.count) {
-        *ret_word = pool->freed.items[i].word;
-        pool->freed.items[i] = pool->freed.items[--pool->freed.count];
-    } else if (!take_room(pool, UINT32_C(1) << size_class, ret_word)) {
-        return false;
-    }
+    const uint32_t room = room_of(count);
+    if (!take_freed(pool, room, now_ns, ret_word) && !take_room(pool, room, ret_word)) return false;
     copy_in(pool, *ret_word, words, count);
     return true;
 }
 
 void pt_bpf_pool_give_back(pt_bpf_pool *pool, uint32_t word, uint32_t count, uint64_t now_ns)
 {
-    const pt_bpf_run run = {
-        .word = word, .size_class = class_of(count), .free_ns = now_ns + READING_NS};
+    const pt_bpf_run run = {.word = word, .room = room_of(count), .free_ns = now_ns + READING_NS};
     PT_PUSH(pool->freed, run);
 }
 
 /* ---- tables ---- */
 
-static const pt_bpf_pooled_table *table_in_pool(pt_bpf_pool *pool, const pt_unwind_table *table)
+static uint64_t hash_of(const pt_unwind_table *table)
 {
-    const uint64_t hash = pt_hash_mix((uint64_t)(uintptr_t)table->rows, 5);
-    const uint32_t known =
-        PT_INDEX_FIND(&pool->table_of, hash, i, pool->table.items[i].identity == table->rows);
+    return pt_hash_mix((uint64_t)(uintptr_t)table->rows, 5);
+}
+
+static uint32_t find_table(const pt_bpf_pool *pool, const pt_unwind_table *table)
+{
+    return PT_INDEX_FIND(&pool->table_of, hash_of(table), i,
+                         pool->table.items[i].identity == table->rows);
+}
+
+static const pt_bpf_pooled_table *table_in_pool(pt_bpf_pool *pool, const pt_unwind_table *table,
+                                                uint64_t now_ns)
+{
+    const uint32_t known = find_table(pool, table);
     if (known != PT_NONE) return &pool->table.items[known];
     pt_bpf_pooled_table added = {.identity = table->rows};
-    added.is_there = add_run(pool, table->pages, table->page_count + 1, &added.pages) &&
-                     add_run(pool, table->rules, table->rule_count * RULE_WORDS, &added.rules) &&
-                     add_run(pool, table->rows, table->row_count, &added.rows);
+    added.is_there =
+        add_run(pool, table->pages, table->page_count + 1, now_ns, &added.pages) &&
+        add_run(pool, table->rules, table->rule_count * RULE_WORDS, now_ns, &added.rules) &&
+        add_run(pool, table->rows, table->row_count, now_ns, &added.rows);
     pool->left_out += !added.is_there;
-    const uint32_t row = PT_INDEX_PUSH(&pool->table_of, hash, pool->table, added);
+    const uint32_t row = PT_INDEX_PUSH(&pool->table_of, hash_of(table), pool->table, added);
     return &pool->table.items[row];
 }
 
-static pt_bpf_mapping mapping_of(pt_bpf_pool *pool, const pt_unwind_module *module)
+void pt_bpf_pool_forget(pt_bpf_pool *pool, const pt_unwind_table *table, uint64_t now_ns)
+{
+    const uint32_t row = find_table(pool, table);
+    if (row == PT_NONE) return;
+    const pt_bpf_pooled_table gone = pool->table.items[row];
+    pool->table.items[row] = (pt_bpf_pooled_table){0};
+    if (!gone.is_there) return;
+    pt_bpf_pool_give_back(pool, gone.pages, table->page_count + 1, now_ns);
+    pt_bpf_pool_give_back(pool, gone.rules, table->rule_count * RULE_WORDS, now_ns);
+    pt_bpf_pool_give_back(pool, gone.rows, table->row_count, now_ns);
+}
+
+static pt_bpf_mapping mapping_of(pt_bpf_pool *pool, const pt_unwind_module *module, uint64_t now_ns)
 {
     pt_bpf_mapping m = {.start = module->start, .limit = module->limit, .kind = PT_BPF_NO_TABLE};
     const pt_unwind_table *const table = module->table;
     if (module->has_runtime) m.kind = PT_BPF_LATER;
     if (table == NULL) return m;
-    const pt_bpf_pooled_table *const pooled = table_in_pool(pool, table);
+    const pt_bpf_pooled_table *const pooled = table_in_pool(pool, table, now_ns);
     m.kind = pooled->is_there ? PT_BPF_TABLE : PT_BPF_LATER;
     m.base = module->bias + table->base_addr;
     m.pages = pooled->pages;
@@ -147,9 +167,10 @@ bool pt_bpf_pool_put(pt_bpf_pool *pool, const pt_unwind_modules *modules, uint64
     if (modules->count > PT_BPF_MAPPINGS_MAX) return false;
     PT_FREE pt_bpf_mapping *mappings = pt_alloc(modules->count + 1, sizeof *mappings);
     for (uint32_t i = 0; i < modules->count; i++)
-        mappings[i] = mapping_of(pool, &modules->modules[i]);
+        mappings[i] = mapping_of(pool, &modules->modules[i], now_ns);
     *ret_count = modules->count * MAPPING_WORDS;
     *ret_word = 0;
     if (*ret_count == 0) return true;
-    return borrow_run(pool, mappings, *ret_count, now_ns, ret_word);
+    return room_of(*ret_count) <= PT_BPF_CHUNK_WORDS &&
+           add_run(pool, mappings, *ret_count, now_ns, ret_word);
 }

@@ -3,8 +3,8 @@
  *   chunk 0 | run | run | run ...   chunk 1 | run | ...     a run lies in one chunk, unless it is
  *                                                           larger than one
  *
- * Runs of tables stay. Runs of mappings are freed, and reused once no program that started before
- * can still be reading them.
+ * Runs of mappings, and of tables that no process has mapped, are freed, and reused once no program
+ * that started before can still be reading them.
  */
 #ifndef PT_BPF_POOL_H
 #define PT_BPF_POOL_H
@@ -22,13 +22,13 @@ typedef void *(*pt_bpf_make_chunk)(void *arg, uint32_t number);
 /* A freed run. */
 typedef struct pt_bpf_run {
     uint32_t word;
-    uint32_t size_class;
+    uint32_t room;    /* words */
     uint64_t free_ns; /* earliest time of reuse */
 } pt_bpf_run;
 
 /* A table in the pool. */
 typedef struct pt_bpf_pooled_table {
-    const uint32_t *identity; /* address of its rows in user space */
+    const uint32_t *identity; /* address of its rows in user space; NULL: it was freed */
     uint32_t pages, rows, rules;
     bool is_there;
 } pt_bpf_pooled_table;
@@ -42,7 +42,7 @@ typedef struct pt_bpf_pool {
     struct {
         pt_bpf_run *items;
         size_t count, cap;
-    } freed; /* freed runs of mappings */
+    } freed;
     struct {
         pt_bpf_pooled_table *items;
         size_t count, cap;
@@ -55,11 +55,13 @@ void pt_bpf_pool_init(pt_bpf_pool *pool, pt_bpf_make_chunk make, void *arg);
 void pt_bpf_pool_done(pt_bpf_pool *pool);
 
 /* Writes the modules as a run of pt_bpf_mapping, and tables that the pool lacks. Tables must also
- * stay in place in user space. now_ns: monotonic. *ret_word, *ret_count: place and number of words
- * of the run. False: the pool is full. */
+ * stay in place in user space until pt_bpf_pool_forget. now_ns: monotonic. *ret_word, *ret_count:
+ * place and number of words of the run. False: the pool is full. */
 bool pt_bpf_pool_put(pt_bpf_pool *pool, const pt_unwind_modules *modules, uint64_t now_ns,
                      uint32_t *ret_word, uint32_t *ret_count);
 /* Frees a run: no new walk will read it. */
 void pt_bpf_pool_give_back(pt_bpf_pool *pool, uint32_t word, uint32_t count, uint64_t now_ns);
+/* Frees the runs of a table: no mappings that are in use refer to it. */
+void pt_bpf_pool_forget(pt_bpf_pool *pool, const pt_unwind_table *table, uint64_t now_ns);
 
 #endif

@@ -673,6 +673,12 @@ static void mark_ended(pt_capture *c, struct pollfd *polled)
     }
 }
 
+static void forget_table(void *arg, const pt_unwind_table *table)
+{
+    const pt_capture *const c = arg;
+    if (c->walker != NULL) pt_bpf_engine_forget_table(c->walker, table);
+}
+
 void pt_capture_run(pt_capture *c)
 {
     size_t count;
@@ -693,6 +699,7 @@ void pt_capture_run(pt_capture *c)
         if (upto_ns > SETTLED_NS) pt_feed_upto(c, upto_ns - SETTLED_NS);
         pt_event_set_stir(&c->set, (uint64_t)pt_clock_ns(CLOCK_MONOTONIC));
         write_keep(c, now_ns);
+        pt_procs_sweep(&c->procs, forget_table, c);
         report_progress(c, now_ns);
     }
     fill_facts(c);

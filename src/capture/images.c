@@ -205,6 +205,7 @@ void pt_images_look(pt_images *images, uint32_t number, uint32_t pid, uint64_t s
     pt_image *const image = images->all.items[number];
     if (image->is_looked_at) return;
     image->is_looked_at = true;
+    images->read_count++;
     if (pt_mapped_kind_of_text(image->path) == PT_MAPPED_VDSO) {
         image->is_found = read_image_vdso(image, images);
         return;
@@ -236,13 +237,46 @@ bool pt_images_are_same(pt_images *images, uint32_t a, uint32_t b, uint32_t pid,
            has_id(one, id_of(other));
 }
 
+static void keep_table(const pt_images *images, const pt_image *image)
+{
+    if (image->is_compiled)
+        pt_table_keep(&images->cache, id_of(image), &image->status, image->mapped.blob,
+                      image->mapped.blob_bytes);
+}
+
 void pt_images_keep(const pt_images *images)
 {
+    for (size_t i = 0; i < images->all.count; i++)
+        keep_table(images, images->all.items[i]);
+}
+
+/* The image to which the tables of an image belong. */
+static pt_image *owner_of(const pt_images *images, pt_image *image)
+{
+    for (size_t i = 0; i < images->all.count && image->is_shared; i++) {
+        pt_image *const other = images->all.items[i];
+        if (!other->is_shared && other->mapped.blob == image->mapped.blob) return other;
+    }
+    return image;
+}
+
+void pt_images_sweep(pt_images *images, void (*forget)(void *arg, const pt_unwind_table *table),
+                     void *arg)
+{
+    images->read_count = 0;
+    for (size_t i = 0; i < images->all.count; i++)
+        if (images->all.items[i]->is_mapped)
+            owner_of(images, images->all.items[i])->is_mapped = true;
     for (size_t i = 0; i < images->all.count; i++) {
-        const pt_image *const image = images->all.items[i];
-        if (image->is_compiled)
-            pt_table_keep(&images->cache, id_of(image), &image->status, image->mapped.blob,
-                          image->mapped.blob_bytes);
+        pt_image *const image = images->all.items[i];
+        const bool is_vdso = image->status.st_ino == 0; /* or there was no file */
+        const bool is_used = image->is_mapped || is_vdso;
+        image->is_mapped = false;
+        if (is_used) continue;
+        keep_table(images, image);
+        if (image->mapped.blob != NULL && !image->is_shared) forget(arg, &image->mapped.table);
+        drop_file(image);
+        image->is_looked_at = image->is_found = false;
     }
 }
 

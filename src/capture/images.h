@@ -47,13 +47,17 @@ typedef struct pt_image {
     bool is_shared;
     struct stat status; /* of the file that was read; zeros: the vDSO, or none */
     bool is_compiled;   /* the table was compiled now instead of read from disk */
+    bool is_mapped;     /* found by the present sweep: a process has it mapped */
 } pt_image;
 
 typedef struct pt_images {
     pt_table_cache cache;      /* folder NULL: tables are not kept on disk */
     PT_VECTOR(pt_image *) all; /* one allocation each, since modules point to their tables */
     pt_index index;
+    size_t read_count; /* files that were read since the last sweep */
 } pt_images;
+
+enum { PT_IMAGES_SWEEP = 64 }; /* so many files are read before a sweep */
 
 void pt_images_init(pt_images *images);
 void pt_images_done(pt_images *images);
@@ -73,6 +77,12 @@ bool pt_images_are_same(pt_images *images, uint32_t a, uint32_t b, uint32_t pid,
 
 /* Writes newly compiled tables to disk, for the next recording. */
 void pt_images_keep(const pt_images *images);
+
+/* Frees the tables of the images that are not marked as mapped: programs come and go in a recording
+ * without end. An image stays, and is read again when it is mapped again. forget: is told of each
+ * table before it goes. Unmarks all. */
+void pt_images_sweep(pt_images *images, void (*forget)(void *arg, const pt_unwind_table *table),
+                     void *arg);
 
 /* The load bias of a mapping at `start` of the file from file_offset on. False: no segment contains
  * that offset. */

@@ -395,3 +395,14 @@ pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc)
                                .count = (uint32_t)proc->module.count,
                                .generation = proc->generation};
 }
+
+void pt_procs_sweep(pt_procs *procs, void (*forget)(void *arg, const pt_unwind_table *table),
+                    void *arg)
+{
+    if (procs->images.read_count < PT_IMAGES_SWEEP) return;
+    for (size_t b = 0; b < PT_PROCS_BUCKETS; b++)
+        for (const pt_proc *proc = procs->of_pid[b]; proc != NULL; proc = proc->next)
+            for (size_t i = 0; i < proc->map.count; i++)
+                procs->images.all.items[proc->map.items[i].image]->is_mapped = true;
+    pt_images_sweep(&procs->images, forget, arg);
+}

@@ -143,5 +143,9 @@ uint32_t pt_proc_right_frames(const pt_proc *proc, uint32_t generation, const ui
                               uint32_t count);
 /* The modules for pt_unwind. Brings them up to date first, which may read files. */
 pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc);
+/* Sometimes frees the tables of files that no process has mapped (pt_images_sweep). Modules must
+ * not be in use. */
+void pt_procs_sweep(pt_procs *procs, void (*forget)(void *arg, const pt_unwind_table *table),
+                    void *arg);
 
 #endif

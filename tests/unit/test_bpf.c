@@ -414,22 +414,6 @@ static void rows_may_lie_in_two_chunks(void **state)
     free(rows);
 }
 
-static void mappings_that_were_given_back_are_used_again_when_nobody_reads_them(void **state)
-{
-    (void)state;
-    const pt_unwind_module module = {0x1000, 0x2000, 0, NULL, NULL, false};
-    const pt_unwind_modules modules = {&module, 1, 7, NULL};
-    uint32_t first, second, third, words;
-    pt_bpf_pool_init(&pool, make_chunk, NULL);
-    assert_true(pt_bpf_pool_put(&pool, &modules, 0, &first, &words));
-    pt_bpf_pool_give_back(&pool, first, words, SECOND_NS);
-    assert_true(pt_bpf_pool_put(&pool, &modules, SECOND_NS, &second, &words));
-    assert_int_not_equal(second, first);
-    assert_true(pt_bpf_pool_put(&pool, &modules, 2 * (uint64_t)SECOND_NS, &third, &words));
-    assert_int_equal(third, first);
-    free_pool();
-}
-
 /* The stack's outermost frame is marked if user space finds no more. */
 static void compare_end(bool is_last)
 {
@@ -974,7 +958,6 @@ int main(void)
         cmocka_unit_test(code_is_new_once_for_a_program_and_again_after_a_minute),
         cmocka_unit_test(a_process_sends_a_limited_number_of_copies_a_second),
         cmocka_unit_test(rows_may_lie_in_two_chunks),
-        cmocka_unit_test(mappings_that_were_given_back_are_used_again_when_nobody_reads_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

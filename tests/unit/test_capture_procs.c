@@ -444,6 +444,48 @@ static void a_mapping_that_is_reported_twice_is_not_replaced(void **state)
     r.mmap.build_id_bytes = sizeof other_id;
     pt_procs_on_mmap(&procs, &r);
     assert_int_not_equal(self->generation, generation);
+}
+
+static void count_forgotten(void *arg, const pt_unwind_table *table)
+{
+    assert_non_null(table->rows);
+    ++*(unsigned *)arg;
+}
+
+static unsigned tables_in(const pt_procs *procs)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < procs->images.all.count; i++)
+        count += procs->images.all.items[i]->mapped.blob != NULL &&
+                 !procs->images.all.items[i]->is_shared;
+    return count;
+}
+
+static void tables_of_files_that_no_process_has_mapped_are_freed_and_made_again(void **state)
+{
+    pt_procs procs;
+    unsigned forgotten = 0;
+    pt_procs_init(&procs, "/proc");
+    pt_proc *self = pt_procs_get(&procs, (uint32_t)getpid());
+    assert_true(pt_procs_read(&procs, self));
+    pt_proc_modules(&procs, self);
+    const unsigned all = tables_in(&procs);
+    assert_true(all > 1);
+    procs.images.read_count = PT_IMAGES_SWEEP;
+    pt_procs_sweep(&procs, count_forgotten, &forgotten);
+    assert_int_equal(forgotten, 0); /* all are mapped */
+    assert_int_equal(tables_in(&procs), all);
+    pt_procs_drop(&procs, self);
+    pt_procs_sweep(&procs, count_forgotten, &forgotten);
+    assert_int_equal(tables_in(&procs), all); /* no file was read since */
+    procs.images.read_count = PT_IMAGES_SWEEP;
+    pt_procs_sweep(&procs, count_forgotten, &forgotten);
+    assert_true(forgotten >= all - 1); /* the vDSO's stays */
+    assert_int_equal(tables_in(&procs), all - forgotten);
+    self = pt_procs_get(&procs, (uint32_t)getpid());
+    assert_true(pt_procs_read(&procs, self));
+    pt_proc_modules(&procs, self);
+    assert_int_equal(tables_in(&procs), all);
     pt_procs_done(&procs);
 }
 
@@ -467,6 +509,7 @@ int main(void)
         cmocka_unit_test(records_tell_how_many_threads_a_process_has),
         cmocka_unit_test(this_process_is_known_from_its_maps),
         cmocka_unit_test(a_mapping_that_is_reported_twice_is_not_replaced),
+        cmocka_unit_test(tables_of_files_that_no_process_has_mapped_are_freed_and_made_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
