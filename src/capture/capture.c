@@ -164,8 +164,9 @@ static void define_events(pt_capture *c)
         const char *type, *unit;
     } waiting[] = {{"off-cpu", "nanoseconds"},
                    {"ready", "nanoseconds"},
-                   {"waits", "count"},       /* times in off-cpu */
-                   {"preemptions", "count"}, /* times in ready */
+                   {"waits", "count"},            /* times in off-cpu */
+                   {"preemptions", "count"},      /* times in ready */
+                   {PT_WAITS_GIL, "nanoseconds"}, /* part of off-cpu: for CPython's lock */
                    /* with wakers: the time of waits that a stack ended */
                    {"woken", "nanoseconds"}};
     const size_t count = sizeof waiting / sizeof waiting[0] - !c->options.wakers;
@@ -395,6 +396,7 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     c->cache = pt_alloc(1, sizeof *c->cache);
     pt_procs_init(&c->procs, "/proc");
     c->procs.images.cache = options->tables;
+    c->procs.images.wants_locks = options->off_cpu;
     pt_index_init(&c->kernel_waits.of_key);
     pt_index_init(&c->kernel_waits.sum_of);
     c->group_fd = -1;
@@ -770,6 +772,7 @@ pt_status pt_capture_finish(pt_capture *c, pt_capture_facts *ret_facts,
     const pt_status status = gather_rows(c, reterr);
     if (status != PT_OK) return status;
     pt_images_keep(&c->procs.images);
+    pt_builder_drop_empty_event(c->builder, PT_WAITS_GIL);
     store_facts(c);
     if (c->options.describe != NULL)
         c->options.describe(c->options.describe_arg, c->builder, &c->facts);

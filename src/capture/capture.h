@@ -141,8 +141,9 @@ void pt_capture_start(pt_capture *capture);
 void pt_capture_run(pt_capture *capture);
 
 /* Ends the recording. The profile has events samples/count, then cpu/nanoseconds or the event's
- * count; with off_cpu also off-cpu/nanoseconds, ready/nanoseconds, waits/count and
- * preemptions/count, with wakers woken/nanoseconds. The caller unrefs it. */
+ * count; with off_cpu also off-cpu/nanoseconds, ready/nanoseconds, waits/count,
+ * preemptions/count, if there are any gil/nanoseconds, with wakers woken/nanoseconds. The caller
+ * unrefs it. */
 pt_status pt_capture_finish(pt_capture *capture, pt_capture_facts *ret_facts,
                             const pt_profile **ret_profile, pt_error *reterr);
 

@@ -40,6 +40,7 @@ typedef struct pt_waiting {
 typedef struct pt_wait_stack {
     uint64_t key;
     uint32_t pid, row;         /* row: of the sink */
+    bool is_for_lock;          /* of the interpreter */
     char waker[PT_COMM_BYTES]; /* of a stack that woke a thread: the name of its process */
 } pt_wait_stack;
 

@@ -144,6 +144,7 @@ static bool read_image_bytes(pt_image *image, const pt_images *images, const voi
     if (!pt_mapped_image_take_segments(&image->mapped, &elf)) return false;
     image->entry_addr = elf.entry_addr;
     pt_interp_image_read(&elf, image->path, &image->interp);
+    if (images->wants_locks) pt_interp_find_lock_waits(&elf, &image->interp);
     find_table(image, images, &elf);
     if (image->mapped.blob != NULL && !image->is_shared)
         pt_mapped_image_compile_base(&image->mapped, &elf);

@@ -52,6 +52,7 @@ typedef struct pt_image {
 
 typedef struct pt_images {
     pt_table_cache cache;      /* folder NULL: tables are not kept on disk */
+    bool wants_locks;          /* see pt_interp_image.lock_waits */
     PT_VECTOR(pt_image *) all; /* one allocation each, since modules point to their tables */
     pt_index index;
     size_t read_count; /* files that were read since the last sweep */

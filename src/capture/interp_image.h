@@ -9,10 +9,15 @@
 #include "interp/merge.h"
 #include "interp/php.h"
 
+enum { PT_INTERP_LOCK_WAITS_MAX = 4 };
+
 /* Addresses are as linked. */
 typedef struct pt_interp_image {
     pt_bpf_interp facts; /* language PT_BPF_NO_LANGUAGE: no interpreter whose frames can be read */
     pt_interp_evaluator evaluator;
+    /* With pt_images.wants_locks: return addresses of the calls in which threads wait for the
+     * interpreter's lock; 0: none. */
+    uint64_t lock_waits[PT_INTERP_LOCK_WAITS_MAX];
     uint32_t refused; /* PT_BPF_PYTHON, ...: an interpreter whose frames cannot be read */
     char reason[160]; /* why not */
     /* The file is glibc's: the offset, in the structure of a thread, of its blocks of values. 0: it
@@ -24,6 +29,9 @@ typedef struct pt_interp_image {
 
 /* Reads the facts; all zero if the file has none. path: as mapped. */
 void pt_interp_image_read(const pt_elf *elf, const char *path, pt_interp_image *ret_image);
+
+/* Sets lock_waits of an image whose other facts are known. */
+void pt_interp_find_lock_waits(const pt_elf *elf, pt_interp_image *image);
 
 /* ---- for the languages (interp_language.h) ---- */
 

@@ -24,6 +24,9 @@
 #define PT_KEEP_JOURNAL "recording.journal"
 #define PT_KEEP_VALUES  "recording.values"
 
+/* The event of waits for CPython's lock, which a profile without such waits does not have. */
+#define PT_WAITS_GIL "gil"
+
 enum { PT_KEEP_EVENTS_MAX = 8, PT_KEEP_COMM_BYTES = 16, PT_KEEP_DEPTH_MAX = 1024 };
 
 /* Facts that are known at the start. */

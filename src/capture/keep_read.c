@@ -338,6 +338,7 @@ static void store_provenance(const kept *k)
     p->lost = k->facts.lost;
     p->word_bytes = sizeof(void *);
     if (k->flags & PT_KEEP_HAS_WAITS) p->default_event = p->period_type;
+    pt_builder_drop_empty_event(k->builder, PT_WAITS_GIL);
     PT_FREE char *typed = pt_strf("recorded with: %s", k->typed);
     pt_builder_comment(b, pt_builder_text(b, typed));
     pt_builder_comment(

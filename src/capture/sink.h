@@ -18,7 +18,7 @@
 
 enum {
     PT_SINK_DEPTH_MAX = 1024,
-    PT_SINK_VALUES = 7,
+    PT_SINK_VALUES = 8,
     PT_SINK_AWAY_BYTES = 1 << 20, /* rows of less memory are not put away */
 };
 

@@ -12,6 +12,28 @@
 #include "capture/kernel.h"
 #include "capture/wait_kind.h"
 
+enum { OFF_CPU = 2, READY, WAITS, PREEMPTIONS, GIL, WOKEN }; /* values */
+
+/* Does the thread wait for the lock of its interpreter? pcs: kernel's, then user space's. */
+static bool is_for_lock(const pt_capture *c, const pt_proc *proc, const uint64_t *pcs,
+                        uint32_t kernel_count, uint32_t count)
+{
+    enum { IN_LIBC = 6 }; /* frames at most */
+    for (uint32_t i = kernel_count; i < count && i <= kernel_count + IN_LIBC; i++) {
+        uint64_t bias;
+        const pt_proc_map *const map = pt_proc_map_at(proc, pcs[i]);
+        if (map == NULL) continue;
+        const pt_image *const image = c->procs.images.all.items[map->image];
+        const uint64_t *const waits = image->interp.lock_waits;
+        if (waits[0] == 0 || !pt_image_bias(image, map->range.start, map->range.file_offset, &bias))
+            continue;
+        for (int k = 0; k < PT_INTERP_LOCK_WAITS_MAX; k++)
+            if (waits[k] != 0 && pcs[i] == waits[k] + bias) return true;
+        return false;
+    }
+    return false;
+}
+
 /* ---- events of switches ---- */
 
 static pt_waiting **place_of(pt_capture *c, uint32_t tid)
@@ -68,6 +90,8 @@ static void end_wait(pt_capture *c, pt_waiting *w, uint32_t cpu, uint64_t now_ns
     w->since_ns = 0;
     if (now_ns <= since_ns || proc == NULL || proc->start != w->start) return;
     const int64_t waited_ns = (int64_t)(now_ns - since_ns);
+    const bool has_lock_wait =
+        !w->is_ready && is_for_lock(c, proc, w->pcs, w->kernel_count, w->count);
     const pt_sink_sample sample = {.proc = proc,
                                    .tid = w->tid,
                                    .cpu = cpu,
@@ -76,9 +100,11 @@ static void end_wait(pt_capture *c, pt_waiting *w, uint32_t cpu, uint64_t now_ns
                                    .kernel_count = w->kernel_count,
                                    .count = w->count,
                                    .end = w->end,
-                                   .values = {0, 0, w->is_ready ? 0 : waited_ns,
-                                              w->is_ready ? waited_ns : 0, !w->is_ready,
-                                              w->is_ready}};
+                                   .values = {[OFF_CPU] = w->is_ready ? 0 : waited_ns,
+                                              [READY] = w->is_ready ? waited_ns : 0,
+                                              [WAITS] = !w->is_ready,
+                                              [PREEMPTIONS] = w->is_ready,
+                                              [GIL] = has_lock_wait ? waited_ns : 0}};
     *(w->is_ready ? &c->facts.ready_ns : &c->facts.off_cpu_ns) += now_ns - since_ns;
     pt_sink_add(c->sink, &sample);
 }
@@ -106,7 +132,7 @@ static void end_first_waits(pt_capture *c, pt_waiting *w, bool is_out, uint32_t 
                                    .kernel_count = 1,
                                    .count = 1,
                                    .end = PT_STACK_END_ROOT,
-                                   .values = {0, 0, waited_ns, 0, 1, 0}};
+                                   .values = {[OFF_CPU] = waited_ns, [WAITS] = 1}};
     c->facts.off_cpu_ns += (uint64_t)waited_ns;
     pt_sink_add(c->sink, &sample);
 }
@@ -184,8 +210,12 @@ void pt_waits_stack(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
         .wait = wait->role == PT_BPF_WAKER
                     ? NULL
                     : pt_wait_kind(wait->call, wait->mode, wait->is_io != 0)};
-    pt_wait_stack added = {
-        .key = wait->key, .pid = proc->pid, .row = pt_sink_stack(c->sink, &sample)};
+    pt_wait_stack added = {.key = wait->key,
+                           .pid = proc->pid,
+                           .row = pt_sink_stack(c->sink, &sample),
+                           .is_for_lock =
+                               wait->role != PT_BPF_WAKER &&
+                               is_for_lock(c, proc, sample.pcs, sample.kernel_count, sample.count)};
     if (wait->role == PT_BPF_WAKER) memcpy(added.waker, proc->comm, sizeof added.waker);
     PT_INDEX_PUSH(&waits->of_key, wait->key, waits->stack, added);
 }
@@ -206,7 +236,6 @@ static const char *waker_of(const pt_kernel_waits *waits, uint64_t key, uint32_t
 static void add_waits(pt_capture *c, const pt_bpf_count *one, uint32_t tid, uint32_t cpu,
                       uint64_t since_ns, uint32_t *row)
 {
-    enum { OFF_CPU = 2, READY, WAITS, PREEMPTIONS, WOKEN };
     const pt_kernel_waits *const waits = &c->kernel_waits;
     const uint32_t place = place_of_stack(waits, one->stack);
     if (place == PT_NONE) return; /* of a process that is not recorded */
@@ -218,7 +247,8 @@ static void add_waits(pt_capture *c, const pt_bpf_count *one, uint32_t tid, uint
     int64_t values[PT_SINK_VALUES] = {[OFF_CPU] = (int64_t)one->off_ns,
                                       [READY] = (int64_t)one->ready_ns,
                                       [WAITS] = (int64_t)one->waits,
-                                      [PREEMPTIONS] = (int64_t)one->preemptions};
+                                      [PREEMPTIONS] = (int64_t)one->preemptions,
+                                      [GIL] = stack->is_for_lock ? (int64_t)one->off_ns : 0};
     const pt_sink_moment moment = {
         .tid = tid, .cpu = cpu, .time_ns = (int64_t)since_ns + c->unix_offset_ns, .values = values};
     pt_sink_count(c->sink, *row, &moment);
@@ -319,7 +349,6 @@ static void add_open(void *arg, const void *key, const void *value)
  * proportion, so that all of them together are exact. */
 static void settle_owed(pt_capture *c, const pt_wait_owed *owed)
 {
-    enum { FIRST = 2 }; /* the event of off-CPU time */
     const pt_kernel_waits *const waits = &c->kernel_waits;
     double all[PT_WAIT_VALUES] = {0}, passed[PT_WAIT_VALUES] = {0};
     int64_t given[PT_WAIT_VALUES] = {0}, values[PT_SINK_VALUES];
@@ -335,10 +364,11 @@ static void settle_owed(pt_capture *c, const pt_wait_owed *owed)
                 if (pass == 0) all[v] += (double)own[v];
                 if (pass == 0 || all[v] == 0) continue;
                 passed[v] += (double)own[v];
-                values[FIRST + v] =
+                values[OFF_CPU + v] =
                     (int64_t)((double)owed->values[v] * (passed[v] / all[v])) - given[v];
-                given[v] += values[FIRST + v];
+                given[v] += values[OFF_CPU + v];
             }
+            if (waits->stack.items[place].is_for_lock) values[GIL] = values[OFF_CPU];
             const pt_sink_moment moment = {.cpu = PT_NONE, .values = values};
             if (pass == 1) pt_sink_count(c->sink, sum->row, &moment);
         }

@@ -694,6 +694,27 @@ void pt_builder_sample_more(pt_builder *b, uint32_t row, size_t event, int64_t m
     b->saturated += pt_saturating_into(&b->sample.value[event][row], more);
 }
 
+static bool has_values(const pt_builder *b, size_t event)
+{
+    for (size_t i = 0; i < b->sample.count; i++)
+        if (b->sample.value[event][i] != 0) return true;
+    return false;
+}
+
+void pt_builder_drop_empty_event(pt_builder *b, const char *type)
+{
+    size_t e = 0;
+    PT_BUG_IF(b->arc.count > 0);
+    while (e < b->event.count &&
+           strcmp(pt_builder_get_text(b, (pt_string_id){b->event.items[e].type}), type) != 0)
+        e++;
+    if (e == b->event.count || has_values(b, e)) return;
+    free(b->sample.value[e]);
+    const size_t behind = --b->event.count - e;
+    memmove(&b->event.items[e], &b->event.items[e + 1], behind * sizeof b->event.items[0]);
+    memmove(&b->sample.value[e], &b->sample.value[e + 1], behind * sizeof b->sample.value[0]);
+}
+
 /* Address of the row + 1 of the stack's sample without labels. */
 static uint32_t *plain_sample(pt_builder *b, uint32_t stack)
 {

@@ -44,6 +44,9 @@ uint32_t pt_builder_string_count(const pt_builder *b);
  * before the first sample. */
 uint32_t pt_builder_event(pt_builder *b, const pt_event *event);
 uint32_t pt_builder_event_count(const pt_builder *b);
+/* Removes the event of that type if no sample has a value of it. Call it behind the last sample;
+ * not for profiles with arcs. */
+void pt_builder_drop_empty_event(pt_builder *b, const char *type);
 /* The row of an event, which may be changed until freeze. */
 pt_event *pt_builder_event_at(pt_builder *b, uint32_t event);
 /* Makes the event the default (pt_profile_default_event). Called after all events were added. */

@@ -173,6 +173,10 @@ static pt_status no_event(const char *name, pt_error *reterr)
                             "%s is a tracepoint, which pitot does not record%s; sudo perf record "
                             "-g -e %s does, and pitot top perf.data reads it",
                             name, strcmp(first, "sched") == 0 ? " (waits: --off-cpu)" : "", name);
+    if (strcmp(name, "gil") == 0)
+        return pt_error_set(reterr, PT_ERR_USAGE,
+                            "waits for Python's lock are recorded by --off-cpu, and shown by pitot "
+                            "top -e gil");
     pt_buf names = PT_BUF_INIT;
     for (const pt_event_source *source = pt_event_sources; source->name != NULL; source++)
         pt_putf(&names, "%s%s", names.size > 0 ? ", " : "", source->name);

@@ -120,6 +120,52 @@ else
     expect_equal 'functions' "$functions" 3
 fi
 
+it 'waits for the lock are a value: with CPU time and waits for a CPU they are all the time of two threads that compute'
+cat >locked.py <<'P'
+import threading, time
+took = {}
+start = threading.Barrier(3)
+def turn(end):
+    n = 0
+    while time.monotonic() < end:
+        for _ in range(1000): n += 1
+def left(end): turn(end)
+def right(end): turn(end)
+def run(f):
+    start.wait()
+    begin, cpu = time.monotonic(), time.thread_time()
+    f(begin + 0.4)
+    took[f.__name__] = [time.monotonic() - begin, time.thread_time() - cpu]
+threads = [threading.Thread(target=run, args=(f,)) for f in (left, right)]
+[t.start() for t in threads]
+start.wait()
+[t.join() for t in threads]
+for name in took: print(name, *took[name])
+P
+# value EVENT FUNCTION: its seconds with callees.
+value() { pitot top -n 0 --csv -e "$1" locked.pb.gz 2>/dev/null | awk -F, -v name="$2" '$5 == name { sum += $3 } END { print sum / 1e9 }'; }
+if [ "$has_bpf" != 0 ]; then
+    skip "no BPF here: $(tail -n 1 probe)"
+else
+    run pitot record --off-cpu -o locked.pb.gz "$python" locked.py
+    expect_status 0
+    stdout >took
+    while read -r name elapsed cpu; do
+        gil=$(value gil "$name") ready=$(value ready "$name")
+        echo "# $name: $elapsed s, CPU $cpu, lock $gil, for a CPU $ready"
+        expect awk -v all="$elapsed" -v cpu="$cpu" -v gil="$gil" -v ready="$ready" 'BEGIN {
+            sum = cpu + gil + ready; exit !(gil > 0 && sum > 0.9 * all && sum < 1.05 * all) }'
+    done <took
+    expect_equal 'threads' "$(wc -l <took)" 2
+    run pitot record --off-cpu --engine=perf -o locked.pb.gz "$python" locked.py
+    expect_equal 'with perf' "$(pitot info locked.pb.gz 2>/dev/null | grep -c 'gil (nanoseconds)')" 1
+    run pitot record --off-cpu -o locked.pb.gz "$python" -c 'import time; time.sleep(0.05)'
+    expect_equal 'without waits for it' "$(pitot info locked.pb.gz 2>/dev/null | grep -c 'gil (nanoseconds)')" 0
+    run pitot record --engine=perf -e gil true
+    expect_status 2
+    expect_stderr_has '--off-cpu'
+fi
+
 it 'the kernel copies names at once: code that is freed has its name'
 cat >gone.py <<'P'
 import time
