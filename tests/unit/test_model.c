@@ -111,6 +111,28 @@ static void adding_to_the_same_stack_sums_and_saturates(void **state)
     assert_true(p->sample->value[0][0] == INT64_MAX);
 }
 
+static void an_event_without_values_can_be_dropped(void **state)
+{
+    static const char *const types[] = {"cpu", "gil", "woken"};
+    static const int64_t without[] = {3, 0, 5}, with[] = {0, 7, 0};
+    for (int has = 0; has < 2; has++) {
+        pt_builder *const b = pt_builder_new();
+        for (int i = 0; i < 3; i++)
+            pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, types[i]).v});
+        const pt_stack_id stack = pt_builder_stack(b, NULL, 0, PT_STACK_END_ROOT);
+        pt_builder_sample(b, stack, (pt_labels_id){0}, without);
+        if (has) pt_builder_sample(b, stack, (pt_labels_id){0}, with);
+        pt_builder_drop_empty_event(b, "gil");
+        pt_builder_drop_empty_event(b, "none");
+        assert_int_equal(pt_builder_event_count(b), has ? 3 : 2);
+        const char *const last =
+            pt_builder_get_text(b, (pt_string_id){pt_builder_event_at(b, has ? 2 : 1)->type});
+        assert_string_equal(last, "woken");
+        pt_builder_sample_more(b, 0, has ? 2 : 1, 1);
+        pt_builder_free(b);
+    }
+}
+
 static void optional_columns_say_unknown_for_samples_that_lack_them(void **state)
 {
     pt_builder *b = pt_builder_new();
@@ -350,6 +372,7 @@ int main(void)
         cmocka_unit_test(appended_rows_keep_duplicates_and_are_found_by_interning),
         cmocka_unit_test(rows_keep_the_order_in_which_they_appeared),
         cmocka_unit_test(adding_to_the_same_stack_sums_and_saturates),
+        cmocka_unit_test(an_event_without_values_can_be_dropped),
         cmocka_unit_test(optional_columns_say_unknown_for_samples_that_lack_them),
         cmocka_unit_test(an_id_that_refers_to_no_row_is_refused_at_freeze),
         cmocka_unit_test(an_empty_builder_gives_an_empty_profile),
