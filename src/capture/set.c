@@ -679,13 +679,13 @@ bool pt_event_set_counts(pt_event_set *set, const pt_perf_record *record)
     return !is_repeated || pt_random_below(&set->random, row->period) < row->first;
 }
 
-/* Draws two periods of a cpu anew, or four if many samples have come meanwhile. */
+/* Draws two periods of a cpu anew, or up to all of them if many samples have come meanwhile. */
 static void stir_cpu(pt_event_set *set, pt_event_thread *cpus, uint32_t pair_index, uint64_t now_ns)
 {
-    enum { DRAWS_MAX = 2 };
     pt_ring_pair *const pair = &set->pairs[pair_index];
     const uint32_t due = pair->fresh / PT_RHYTHM_TICKS;
-    const uint32_t draws = due < DRAWS_MAX ? due : DRAWS_MAX;
+    const uint32_t most = set->timers / 2;
+    const uint32_t draws = due < most ? due : most;
     const uint64_t ticks = (now_ns - pair->stirred_ns) / set->plan.period;
     for (uint32_t n = 0; n < draws; n++) {
         uint32_t timers[2];
