@@ -324,6 +324,14 @@ static bool step_innermost_stub(const pt_java_reader *r, const pt_java_blob *blo
     return step_entering(r, frame) || step_called(r, blob, frame);
 }
 
+/* Do the callers lie in the heap? A virtual thread (since version 21) that goes on after a wait has
+ * some of its frames on the stack; the outermost of these returns to a stub that fetches more. */
+static bool is_barrier(const pt_java_blob *blob)
+{
+    static const char name[] = "StubRoutines (continuation";
+    return blob->kind == PT_JAVA_STUB && strncmp(blob->name, name, sizeof name - 1) == 0;
+}
+
 /* ---- a step ---- */
 
 bool pt_java_step(const pt_java_reader *r, const pt_java_blob *blob, pt_java_frame *frame,
@@ -334,6 +342,7 @@ bool pt_java_step(const pt_java_reader *r, const pt_java_blob *blob, pt_java_fra
         if (read_interpreted(r, frame, &ret_found->scope)) return step_interpreted(r, frame);
         return !frame->is_return && step_entering(r, frame);
     }
+    if (frame->is_return && is_barrier(blob)) return false;
     if (blob->frame_bytes == 0)
         return frame->is_return ? step_by_fp(r, frame) : step_innermost_stub(r, blob, frame);
     const bool is_stub = blob->kind == PT_JAVA_STUB;

@@ -508,6 +508,21 @@ static void the_return_address_of_a_stub_is_behind_a_call_of_it(void **state)
     free(j.m);
 }
 
+static void a_virtual_thread_whose_callers_are_in_the_heap_ends_there(void **state)
+{
+    (void)state;
+    machine j = make_machine(21);
+    walk w = {.j = &j};
+    pt_java_found found;
+    const made_stack s = make_stack(&j);
+    make_blob(&j, STUB, "StubRoutines (continuation stubs)", 0);
+    assert_int_equal(pt_java_vm_read(j.symbols, read_image, j.m, &w.vm), PT_JAVA_READY);
+    pt_java_frame frame = {
+        .pc = s.stub_pc, .sp = s.stub_fp - 16, .fp = s.stub_fp, .is_return = true};
+    assert_false(step(&w, &frame, &found));
+    free(j.m);
+}
+
 /* ---- memory that lies ---- */
 
 static void other_versions_are_refused(void **state)
@@ -615,6 +630,7 @@ int main(void)
         cmocka_unit_test(a_deoptimized_frame_has_its_place_on_the_stack),
         cmocka_unit_test(beginnings_and_ends_of_functions_are_known),
         cmocka_unit_test(the_return_address_of_a_stub_is_behind_a_call_of_it),
+        cmocka_unit_test(a_virtual_thread_whose_callers_are_in_the_heap_ends_there),
         cmocka_unit_test(other_versions_are_refused),
         cmocka_unit_test(a_machine_that_has_not_started_is_asked_again),
         cmocka_unit_test(memory_that_lies_ends_each_loop),
