@@ -27,7 +27,7 @@ static void read_code(memory *m, const pt_ruby_layout *layout, const pt_ruby_key
         if (pt_ruby_path(read_memory, m, &names, text, sizeof text, &bytes))
             check(bytes <= sizeof text && memchr(text, '\0', bytes) == NULL);
     }
-    pt_ruby_check(layout, read_memory, m, &code, &sum);
+    pt_ruby_check(layout, read_memory, m, keys, &code, owner, &sum);
 }
 
 static void read_frames(const pt_ruby_layout *layout, const uint8_t *data, size_t size)

@@ -19,7 +19,6 @@ static inline bool read_interp_word(uint64_t addr, uint64_t *ret)
 /* Forgets the code that was met last: it stays new. */
 static inline void forget_code(pt_bpf_cpu *c)
 {
-    c->lacks_code = 1;
     c->met[c->met_slot & ((1 << PT_BPF_MET_BITS) - 1)] = 0;
 }
 

@@ -284,6 +284,8 @@ typedef struct pt_bpf_code {
         struct {
             pt_ruby_code code;
             pt_ruby_names names;
+            pt_ruby_keys keys; /* by which the check was made, */
+            uint64_t owner;    /* and of which class or module; 0: none */
         } ruby;
     };
     pt_bpf_origin name_from, file_from, more_from;

@@ -60,21 +60,6 @@ static inline uint64_t context_of_ruby(pt_bpf_ruby_walk *walk, const pt_bpf_inte
     return context;
 }
 
-/* Starts a walk. False: the thread has no frames, or the memory is not as the layout says. */
-static inline bool begin_ruby(pt_bpf_cpu *c, const pt_bpf_interp *interp, uint64_t thread)
-{
-    pt_bpf_ruby_walk *const walk = &c->ruby;
-    walk->layout = interp->ruby.layout;
-    walk->object = interp->ruby.object;
-    walk->string = interp->ruby.string;
-    walk->cpu = c->cpu;
-    const uint64_t context = context_of_ruby(walk, interp, thread);
-    if (context == 0) return false;
-    const pt_interp_step step = begin_ruby_frames(walk, context, 2 * PT_BPF_FRAMES_MAX);
-    if (step == PT_INTERP_BAD_READ) c->stack.frame_count = PT_BPF_FRAMES_BAD;
-    return step == PT_INTERP_FRAME_READ;
-}
-
 /* Learns the keys of classes, once for a process. Ruby makes its classes when it starts. */
 static inline void learn_ruby_keys(pt_bpf_cpu *c)
 {
@@ -87,14 +72,31 @@ static inline void learn_ruby_keys(pt_bpf_cpu *c)
         walk->keys_of = c->process;
 }
 
+/* Starts a walk. False: the thread has no frames, or the memory is not as the layout says. */
+static inline bool begin_ruby(pt_bpf_cpu *c, const pt_bpf_interp *interp, uint64_t thread)
+{
+    pt_bpf_ruby_walk *const walk = &c->ruby;
+    walk->layout = interp->ruby.layout;
+    walk->object = interp->ruby.object;
+    walk->string = interp->ruby.string;
+    walk->cpu = c->cpu;
+    const uint64_t context = context_of_ruby(walk, interp, thread);
+    if (context == 0) return false;
+    learn_ruby_keys(c);
+    const pt_interp_step step = begin_ruby_frames(walk, context, 2 * PT_BPF_FRAMES_MAX);
+    if (step == PT_INTERP_BAD_READ) c->stack.frame_count = PT_BPF_FRAMES_BAD;
+    return step == PT_INTERP_FRAME_READ;
+}
+
 /* Completes the copy of the new code. */
 static inline void copy_ruby_code(pt_bpf_cpu *c)
 {
     pt_bpf_ruby_walk *const walk = &c->ruby;
     pt_bpf_code *const code = &c->code;
     pt_ruby_names *const names = &code->ruby.names;
-    learn_ruby_keys(c);
     code->ruby.code = walk->code;
+    code->ruby.keys = walk->keys;
+    code->ruby.owner = walk->owner;
     code->name_from.bytes = code->file_from.bytes = code->more_from.bytes = 0;
     if (!fetch_ruby_names(&walk->layout, walk, &walk->keys, &walk->code, walk->owner, names))
         names->label.bytes = UINT64_MAX; /* user space will not read it */
@@ -123,7 +125,8 @@ static inline bool step_ruby(pt_bpf_cpu *c)
     if (frame->body == 0) return true;
     walk->owner = fetch_ruby_owner(walk, frame->env);
     const int32_t line = fetch_ruby_line(&walk->layout, walk, &walk->code, frame->pc);
-    const bool is_checked = check_ruby_code(&walk->layout, walk, &walk->code, &check);
+    const bool is_checked =
+        check_ruby_code(&walk->layout, walk, &walk->keys, &walk->code, walk->owner, &check);
     return append_code_frame(c, PT_BPF_FRAME_CODE(pt_ruby_key(frame, walk->owner)),
                              frame->is_entry ? PT_BPF_FRAME_ENTRY : 0,
                              is_checked ? pt_interp_short_check(check) : 0, line);

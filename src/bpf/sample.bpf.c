@@ -200,6 +200,7 @@ __attribute__((noinline)) int pt_bpf_copy_code(uint32_t cpu, uint32_t pid)
     if (c == NULL || process == NULL) return -1;
     if (!may_copy(process, c->now_ns)) {
         forget_code(c);
+        c->lacks_code = 1;
         return -1;
     }
     switch (c->language) {
@@ -294,8 +295,10 @@ static inline void send_code(void *context, pt_bpf_cpu *c, int more_bytes)
     BARRIER(bytes);
     if (bytes > PT_BPF_MORE_BYTES) return;
     bytes += PT_BPF_CODE_HEAD_BYTES;
-    if (bpf_perf_event_output(context, &output, BPF_F_CURRENT_CPU, &c->code.generation, bytes) != 0)
-        forget_code(c);
+    if (bpf_perf_event_output(context, &output, BPF_F_CURRENT_CPU, &c->code.generation, bytes) == 0)
+        return;
+    forget_code(c);
+    c->lacks_code = 1;
 }
 
 /* Appends the frames of the process's interpreter. All languages share a loop, since the verifier

@@ -143,7 +143,8 @@ static bool read_ruby_code(pt_code_reading *r, uint64_t addr, uint32_t check, pt
                         &ret->name_bytes) &&
            pt_ruby_path(pt_code_read_memory, r, names, ret->file, sizeof ret->file,
                         &ret->file_bytes) &&
-           (!r->has_asked || (pt_ruby_check(layout, pt_code_read_process, r->proc, code, &now) &&
+           (!r->has_asked || (pt_ruby_check(layout, pt_code_read_process, r->proc,
+                                            &r->copy->ruby.keys, code, r->copy->ruby.owner, &now) &&
                               pt_interp_short_check(now) == check));
 }
 

@@ -118,9 +118,10 @@ bool pt_ruby_keys_find(const pt_ruby_layout *layout, pt_interp_read *read, void 
 }
 
 bool pt_ruby_check(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
-                   const pt_ruby_code *code, uint64_t *ret_check)
+                   const pt_ruby_keys *keys, const pt_ruby_code *code, uint64_t owner,
+                   uint64_t *ret_check)
 {
-    return check_ruby_code(layout, &(ruby_memory){read, arg}, code, ret_check);
+    return check_ruby_code(layout, &(ruby_memory){read, arg}, keys, code, owner, ret_check);
 }
 
 /* ---- names ---- */

@@ -163,8 +163,9 @@ static inline uint64_t pt_ruby_key(const pt_ruby_frame *frame, uint64_t owner)
 }
 
 /* A number that tells apart code that lies at one address one after the other, by what can be read
- * at once of label and path. False: unreadable. */
+ * at once of label, path and class. keys, owner: as in pt_ruby_names_at. False: unreadable. */
 bool pt_ruby_check(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
-                   const pt_ruby_code *code, uint64_t *ret_check);
+                   const pt_ruby_keys *keys, const pt_ruby_code *code, uint64_t owner,
+                   uint64_t *ret_check);
 
 #endif

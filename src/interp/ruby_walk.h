@@ -458,14 +458,27 @@ static inline bool sum_ruby_string(const pt_ruby_layout *layout, ruby_memory *me
     return true;
 }
 
+/* Adds the class that has the method: its variables and the object that is its name, 0 while it has
+ * none. Another class may take its place, with methods of the same code. */
+static inline void sum_ruby_class(const pt_ruby_layout *layout, ruby_memory *memory,
+                                  const pt_ruby_keys *keys, uint64_t class, uint64_t *sum)
+{
+    const uint64_t one = UINT64_C(0x9e3779b97f4a7c15);
+    *sum = (*sum ^ ruby_class_ext(layout, memory, class)) * one;
+    *sum = (*sum ^ fetch_ruby_class_name(layout, memory, keys, class)) * one;
+    *sum ^= *sum >> 32;
+}
+
 /* See pt_ruby_check. */
 static inline bool check_ruby_code(const pt_ruby_layout *layout, ruby_memory *memory,
-                                   const pt_ruby_code *code, uint64_t *ret_check)
+                                   const pt_ruby_keys *keys, const pt_ruby_code *code,
+                                   uint64_t owner, uint64_t *ret_check)
 {
     uint64_t sum = (uint32_t)code->first_line;
     if (!sum_ruby_string(layout, memory, code->label, &sum) ||
         !sum_ruby_string(layout, memory, code->path, &sum))
         return false;
+    if (owner != 0) sum_ruby_class(layout, memory, keys, owner, &sum);
     *ret_check = sum;
     return true;
 }

@@ -875,8 +875,9 @@ static void compare_ruby_frame(const uint64_t *two, const pt_ruby_layout *layout
     pt_ruby_code code;
     uint64_t check;
     assert_true(pt_ruby_code_at(layout, read_for_user_space, NULL, frame->body, &code));
-    const bool is_checked = pt_ruby_check(layout, read_for_user_space, NULL, &code, &check);
     const uint64_t owner = pt_ruby_owner(read_for_user_space, NULL, frame->env);
+    const bool is_checked = pt_ruby_check(layout, read_for_user_space, NULL, &cpu->ruby.keys, &code,
+                                          cpu->ruby.owner, &check);
     if (cpu->ruby.owner == owner)
         assert_int_equal(PT_BPF_FRAME_CODE(two[0]), pt_ruby_key(frame, owner));
     else

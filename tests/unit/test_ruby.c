@@ -263,18 +263,45 @@ static void code_that_replaces_other_code_is_told_apart(void **state)
     image *const m = make_image();
     const pt_ruby_layout *const layout = pt_ruby_layout_of(3, 1);
     const code made = make_code(m, "one", "one", 1);
+    const pt_ruby_keys no_keys = {.name = 0};
     pt_ruby_code c;
     uint64_t first, second;
     assert_true(pt_ruby_code_at(layout, read_image, m, made.body, &c));
-    assert_true(pt_ruby_check(layout, read_image, m, &c, &first));
+    assert_true(pt_ruby_check(layout, read_image, m, &no_keys, &c, 0, &first));
     memcpy(m->bytes + (c.label + 16 - BASE), "two", 3);
-    assert_true(pt_ruby_check(layout, read_image, m, &c, &second));
+    assert_true(pt_ruby_check(layout, read_image, m, &no_keys, &c, 0, &second));
     assert_true(first != second);
     put(m, c.label, STRING | 3 << 14 | 1 << 5); /* it has become older */
-    assert_true(pt_ruby_check(layout, read_image, m, &c, &first));
+    assert_true(pt_ruby_check(layout, read_image, m, &no_keys, &c, 0, &first));
     assert_int_equal(first, second);
     c.label = BASE + IMAGE_BYTES;
-    assert_false(pt_ruby_check(layout, read_image, m, &c, &first));
+    assert_false(pt_ruby_check(layout, read_image, m, &no_keys, &c, 0, &first));
+    free(m);
+}
+
+/* Code of a method, by its class: one that gets its name later, and one that takes its place. */
+static void methods_of_a_class_that_replaces_another_are_told_apart(void **state)
+{
+    (void)state;
+    image *const m = make_image();
+    const pt_ruby_layout *const layout = pt_ruby_layout_of(3, 1);
+    const pt_ruby_keys keys = {.name = NAME_KEY};
+    const code made = make_code(m, "work", "work", 1);
+    const uint64_t class = make_class(m, CLASS, NAME_KEY + 1, make_text(m, "x"));
+    const uint64_t named = make_class(m, CLASS, NAME_KEY, make_text(m, "K1"));
+    const uint64_t other = make_class(m, CLASS, NAME_KEY, make_text(m, "K2"));
+    uint64_t words[4], first, second;
+    pt_ruby_code c;
+    assert_true(pt_ruby_code_at(layout, read_image, m, made.body, &c));
+    assert_true(pt_ruby_check(layout, read_image, m, &keys, &c, class, &first));
+    memcpy(words, m->bytes + (named - BASE), sizeof words);
+    memcpy(m->bytes + (class - BASE), words, sizeof words);
+    assert_true(pt_ruby_check(layout, read_image, m, &keys, &c, class, &second));
+    assert_true(first != second);
+    memcpy(words, m->bytes + (other - BASE), sizeof words);
+    memcpy(m->bytes + (class - BASE), words, sizeof words);
+    assert_true(pt_ruby_check(layout, read_image, m, &keys, &c, class, &first));
+    assert_true(first != second);
     free(m);
 }
 
@@ -433,6 +460,7 @@ int main(void)
         cmocka_unit_test(keys_are_learnt_from_classes_that_are_known),
         cmocka_unit_test(lines_are_those_of_the_instruction_before),
         cmocka_unit_test(code_that_replaces_other_code_is_told_apart),
+        cmocka_unit_test(methods_of_a_class_that_replaces_another_are_told_apart),
         cmocka_unit_test(random_memory_ends_a_walk),
         cmocka_unit_test(the_one_context_is_that_of_its_thread_alone),
         cmocka_unit_test(a_hidden_evaluator_is_the_only_caller_of_the_longest_loop),

@@ -94,10 +94,12 @@ static bool number_of(pt_tick_reading *r, pt_tick_ruby_cache *cache,
                       pt_ruby_code *ret_code, uint32_t *ret_number)
 {
     uint64_t check;
-    if (!pt_ruby_code_at(facts->layout, pt_tick_read_memory, r, frame->body, ret_code) ||
-        !pt_ruby_check(facts->layout, pt_tick_read_memory, r, ret_code, &check))
+    if (!pt_ruby_code_at(facts->layout, pt_tick_read_memory, r, frame->body, ret_code))
         return false;
     const uint64_t owner = pt_ruby_owner(pt_tick_read_memory, r, frame->env);
+    if (!pt_ruby_check(facts->layout, pt_tick_read_memory, r, &cache->keys, ret_code, owner,
+                       &check))
+        return false;
     const uint64_t key = pt_ruby_key(frame, owner);
     pt_tick_slot *const slot = pt_tick_slot_of(cache->slots, key, cache->pages.samples);
     if (slot->key != key || slot->check != check) {
