@@ -162,12 +162,28 @@ static void list_places(const char *tmpdir, const char *places[PLACES])
     places[2] = "/tmp";
 }
 
-size_t pt_folder_each_left(const char *tmpdir, pt_folder_left *visit, void *context)
+/* The mark in the first place that this user has had a folder in another place. Those may hold
+ * thousands of files. The caller frees it. */
+static char *elsewhere_mark(const char *place)
+{
+    return pt_strf("%s/pitot-elsewhere.%u", place, (unsigned)geteuid());
+}
+
+static bool may_be_elsewhere(const char *place)
+{
+    struct stat st;
+    PT_FREE char *mark = elsewhere_mark(place);
+    return access(place, W_OK | X_OK) != 0 || lstat(mark, &st) == 0;
+}
+
+size_t pt_folder_each_left(const char *tmpdir, bool is_thorough, pt_folder_left *visit,
+                           void *context)
 {
     size_t count = 0;
     const char *places[PLACES];
     list_places(tmpdir, places);
-    for (size_t i = 0; i < PLACES; i++)
+    const size_t last = is_thorough || may_be_elsewhere(places[0]) ? PLACES : 1;
+    for (size_t i = 0; i < last; i++)
         if (i == 0 || strcmp(places[i], places[i - 1]) != 0)
             count += visit_place(places[i], visit, context);
     return count;
@@ -294,6 +310,8 @@ pt_status pt_folder_make(const char *tmpdir, bool is_shared, char **ret_folder, 
         if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
             *ret_folder = make_inner(outer, is_shared);
         if (*ret_folder != NULL) {
+            PT_FREE char *mark = elsewhere_mark(places[0]);
+            if (turn % PLACES != 0) (void)!symlink(place, mark);
             *ret_lock = lock;
             return PT_OK;
         }

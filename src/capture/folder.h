@@ -54,8 +54,10 @@ char *pt_folder_newest_running(const char *tmpdir);
 /* last_s: as in pt_folder_journals. is_told: an earlier visit marked the folder. */
 typedef void pt_folder_left(void *context, const char *folder, time_t last_s, bool is_told);
 /* Visits and marks the outer folders of this user whose recorders were killed, and removes those
- * without samples. Returns how many it visited. */
-size_t pt_folder_each_left(const char *tmpdir, pt_folder_left *visit, void *context);
+ * without samples. Returns how many it visited. Without is_thorough, looks in other places than the
+ * first only if this user has had a folder there since the machine started. */
+size_t pt_folder_each_left(const char *tmpdir, bool is_thorough, pt_folder_left *visit,
+                           void *context);
 /* Removes such a folder. False: it is no folder of a recording, it is another user's, or its
  * recorder still runs. */
 bool pt_folder_remove_left(const char *folder);

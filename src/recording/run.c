@@ -32,7 +32,7 @@ static void say_cut_off(void *is_again, const char *folder, time_t last_s, bool 
 
 size_t pt_record_tell_cut_off(bool is_again)
 {
-    return pt_folder_each_left(getenv("TMPDIR"), say_cut_off, &is_again);
+    return pt_folder_each_left(getenv("TMPDIR"), is_again, say_cut_off, &is_again);
 }
 
 pt_status pt_record_run_folder(bool is_shared, pt_record_run *run, pt_error *reterr)

@@ -778,6 +778,27 @@ else
     skip 'nothing can be mounted here'
 fi
 
+it 'a recording looks for others that were cut off in /tmp only if one was there since the machine started'
+if needs strace && unshare -m sh -c 'mount -t tmpfs none /dev/shm' 2>/dev/null; then
+    # cut_off SIZE: records in a /dev/shm of that size, with a folder that was cut off in TMPDIR; twice, and recovers.
+    cut_off() {
+        rm -rf far && mkdir -p far/pitot-record-abcdef/0123
+        echo x >far/pitot-record-abcdef/0123/1.journal
+        run env TMPDIR="$PWD/far" unshare -m sh -c 'mount -t tmpfs -o size=$2 none /dev/shm
+            for i in 1 2; do strace -f -e trace=openat -o opened "$1" record --engine=preload -o near.pb.gz true; done
+            echo again >&2; "$1" recover' sh "$PITOT" "$1"
+        stderr | sed '/^again$/q' >at_once
+    }
+    cut_off 64m
+    expect_equal 'times that TMPDIR was listed' "$(grep -c 'far", .*O_DIRECTORY' opened)" 0
+    expect_equal 'lines about it' "$(grep -c 'was cut off' at_once)" 0
+    expect_stderr_line "*was cut off at *pitot recover $PWD/far/pitot-record-abcdef"
+    cut_off 1m
+    expect_equal 'lines about it' "$(grep -c "was cut off at .*pitot recover $PWD/far/pitot-record-abcdef" at_once)" 1
+else
+    skip 'nothing can be mounted here'
+fi
+
 it 'recover removes the folder of a recording without samples, and no folder that is none'
 if unshare -m sh -c 'mount -t tmpfs none /dev/shm' 2>/dev/null; then
     mkdir -p no-recording/sub
