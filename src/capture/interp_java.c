@@ -21,6 +21,11 @@ enum {
     FRESH_NS = 100000000, /* what was read is not compared again for this time */
     TRY_NS = 5000000,     /* until the machine has started, between the first two tries */
     TRIES_MAX = 16,
+    /* Memory that lies can make each frame dear. So a process has so many reads, and one more each
+     * time that so many nanoseconds are over; a read from the kernel counts as several. */
+    READS_MAX = 4 << 20,
+    READ_NS = 50,
+    KERNEL_READS = 32,
 };
 
 /* A page of the process's memory, read in this sample. */
@@ -52,6 +57,7 @@ struct pt_java {
     int64_t next_try_ns;
     uint64_t sample;
     int64_t now_ns;
+    int64_t reads_left;
     /* of the current sample */
     pt_named *named;
     pt_proc *proc;
@@ -81,18 +87,21 @@ static read_page *page_of(pt_java *java, uint64_t addr)
     if (page->addr == start && page->sample == java->sample) return page;
     page->addr = start;
     page->sample = java->sample;
+    java->reads_left -= KERNEL_READS;
     page->is_readable = pt_code_read_process(java->proc, start, page->bytes, PAGE_BYTES);
     return page;
 }
 
 static bool read_memory(void *arg, uint64_t addr, void *to, size_t size)
 {
-    if (addr > UINT64_MAX - size) return false;
+    pt_java *const java = arg;
+    if (addr > UINT64_MAX - size || java->reads_left <= 0) return false;
+    java->reads_left--;
     for (size_t done = 0; done < size;) {
         const uint64_t at = (addr + done) % PAGE_BYTES;
         const size_t left = size - done, in_page = PAGE_BYTES - at;
         const size_t part = left < in_page ? left : in_page;
-        const read_page *const page = page_of(arg, addr + done);
+        const read_page *const page = page_of(java, addr + done);
         if (!page->is_readable) return false;
         memcpy((uint8_t *)to + done, page->bytes + at, part);
         done += part;
@@ -347,7 +356,10 @@ const pt_copied_runtime *pt_java_runtime(pt_named *named, const pt_procs *procs,
     java->proc = proc;
     java->modules = modules;
     java->sample++;
-    java->now_ns = pt_clock_ns(CLOCK_MONOTONIC);
+    const int64_t now_ns = pt_clock_ns(CLOCK_MONOTONIC);
+    const int64_t reads = java->reads_left + (now_ns - java->now_ns) / READ_NS;
+    java->reads_left = reads < READS_MAX ? reads : READS_MAX;
+    java->now_ns = now_ns;
     if (!java->is_ready && !java->is_refused && java->tries < TRIES_MAX &&
         java->now_ns >= java->next_try_ns)
         read_machine(java, procs);

@@ -365,13 +365,14 @@ int32_t pt_java_line(const pt_java_vm *vm, pt_interp_read *read, void *arg,
     for (int i = 0; i < PAIRS_MAX && at < method->lines_limit; i++) {
         uint8_t byte;
         int32_t more, lines;
-        if (!read(arg, at, &byte, 1) || byte == END) break;
+        if (!read(arg, at, &byte, 1)) return 0;
+        if (byte == END) break;
         at++;
         if (byte != LONG) {
             more = byte >> LINE_BITS;
             lines = byte & LINE_MASK;
         } else if (!read_signed(&r, &at, &more) || !read_signed(&r, &at, &lines)) {
-            break;
+            return 0;
         }
         from += more;
         line += lines;
