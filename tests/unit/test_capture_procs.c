@@ -444,6 +444,7 @@ static void a_mapping_that_is_reported_twice_is_not_replaced(void **state)
     r.mmap.build_id_bytes = sizeof other_id;
     pt_procs_on_mmap(&procs, &r);
     assert_int_not_equal(self->generation, generation);
+    pt_procs_done(&procs);
 }
 
 static void count_forgotten(void *arg, const pt_unwind_table *table)
