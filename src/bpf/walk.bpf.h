@@ -272,9 +272,9 @@ static inline pt_unwind_end step_frame(pt_bpf_cpu *c)
         c->is_fp_walk = at.is_fp_walk;
     }
     c->has_regs = false;
-    /* The step has read the return address above the frame pointer: it lies on the stack. The
-     * innermost frame has its function once the stack pointer is below. */
-    if (c->v8.is_wanted != 0 && has_fp && c->is_return && c->sp == fp + 2 * WORD && fp >= sp &&
+    /* V8's code has no rules. The step has read the return address above the frame pointer: it lies
+     * on the stack. The innermost frame has its function once the stack pointer is below. */
+    if (c->v8.is_wanted != 0 && has_fp && c->is_fp_walk && c->sp == fp + 2 * WORD && fp >= sp &&
         fp - sp >= 2 * WORD)
         note_v8_frame(c, fp);
     uint64_t count = c->stack.count;

@@ -113,26 +113,45 @@ static bool has_check(pt_code_reading *r, const pt_v8_layout *layout, uint64_t a
            pt_interp_short_check(now) == check;
 }
 
-static bool read_v8_function(pt_code_reading *r, uint64_t addr, uint32_t check,
-                             pt_code_content *ret)
+/* The source of a new script may still move, and other text lie where it was. */
+static bool has_source(pt_code_reading *r, const pt_v8_layout *layout, const pt_v8_function *f,
+                       pt_v8_source *ret)
+{
+    *ret = (pt_v8_source){.addr = 0};
+    return pt_v8_source_of(layout, pt_code_read_memory, r, f->script, ret);
+}
+
+/* Reads the function. False: it is another one, is unreadable, or was moved meanwhile. */
+static bool try_v8_function(pt_code_reading *r, uint64_t addr, uint32_t check, pt_code_content *ret)
 {
     const pt_v8_layout *const layout = &r->proc->interp.facts.v8.layout;
     pt_v8_text_room name = {.text = ret->name, .cap = sizeof ret->name};
     pt_v8_text_room file = {.text = ret->file, .cap = sizeof ret->file};
     pt_v8_function f;
+    pt_v8_source before, after;
     if (!has_check(r, layout, addr, check) ||
         !pt_v8_shared_at(layout, pt_code_read_memory, r, addr, &f))
         return false;
     ret->is_own_native = !f.has_script;
-    if (f.has_script) {
-        const bool is_compiled = f.start >= 0; /* else V8 has dropped what it had compiled */
-        if (!is_compiled || !pt_v8_names(layout, pt_code_read_memory, r, &f, &name, &file))
-            return false;
-        ret->name_bytes = name.bytes;
-        ret->file_bytes = file.bytes;
-        ret->first_line = read_line(r->proc, layout, &f);
-    }
-    return has_check(r, layout, addr, check);
+    if (!f.has_script) return has_check(r, layout, addr, check);
+    const bool is_compiled = f.start >= 0; /* else V8 has dropped what it had compiled */
+    const bool has_before = has_source(r, layout, &f, &before);
+    if (!is_compiled || !pt_v8_names(layout, pt_code_read_memory, r, &f, &name, &file))
+        return false;
+    ret->name_bytes = name.bytes;
+    ret->file_bytes = file.bytes;
+    ret->first_line = read_line(r->proc, layout, &f);
+    return has_source(r, layout, &f, &after) == has_before && before.addr == after.addr &&
+           before.length == after.length && has_check(r, layout, addr, check);
+}
+
+static bool read_v8_function(pt_code_reading *r, uint64_t addr, uint32_t check,
+                             pt_code_content *ret)
+{
+    enum { TRIES = 3 };
+    for (int i = 0; i < TRIES; i++)
+        if (try_v8_function(r, addr, check, ret)) return true;
+    return false;
 }
 
 const pt_interp_language pt_interp_v8 = {

@@ -88,6 +88,7 @@ typedef struct pt_v8_key {
     uint64_t id;           /* the script's, as V8 has it; of V8's own functions another word */
     uint64_t id_of;        /* the script whose id was read; 0: none */
     uint32_t number;       /* of the function */
+    uint64_t scope;        /* a sum over the beginning of its scope info; 0: it has none */
 } pt_v8_key;
 
 enum { PT_V8_OBJECT_WORDS = 8 }; /* room for the beginning of an object */

@@ -60,6 +60,25 @@ static inline uint16_t fetch_v8_type(const pt_v8_layout *layout, v8_memory *heap
     return type;
 }
 
+static inline uint64_t mix_v8(uint64_t sum, uint64_t word)
+{
+    sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return sum ^ sum >> 29;
+}
+
+/* A sum over the beginning of a function's scope info, which may be freed before the shared
+ * function info. It has two small numbers, of parameters and of locals, in its third and fourth
+ * word; then the positions, or names. 0: the object is none. */
+static inline uint64_t sum_v8_scope(v8_memory *heap, uint64_t scope)
+{
+    enum { FLAGS = 1, PARAMETERS, LOCALS, FIRST, SECOND };
+    if (!fetch_v8_object(heap, scope, SECOND * V8_WORD)) return 0;
+    const uint64_t *const words = v8_object_of(heap);
+    if ((uint32_t)words[PARAMETERS] != 0 || (uint32_t)words[LOCALS] != 0) return 0;
+    const uint64_t sum = mix_v8(mix_v8(words[FLAGS], words[PARAMETERS]), words[LOCALS]);
+    return mix_v8(mix_v8(sum, words[FIRST]), words[SECOND]);
+}
+
 /* Reads what tells a shared function info apart. False: unreadable. */
 static inline bool fetch_v8_key(const pt_v8_layout *layout, v8_memory *heap, uint64_t shared,
                                 pt_v8_key *key)
@@ -70,6 +89,7 @@ static inline bool fetch_v8_key(const pt_v8_layout *layout, v8_memory *heap, uin
     key->name = v8_field(heap, layout->shared_name);
     key->script = v8_field(heap, layout->shared_script);
     key->number = (uint32_t)(v8_field(heap, layout->shared_flags) >> 32);
+    key->scope = sum_v8_scope(heap, key->name);
     if (!pt_v8_is_tagged(key->script)) return false;
     if (key->script == key->id_of) return true;
     const uint64_t id_at = key->script - V8_TAG + (uint32_t)layout->script_line_ends + V8_WORD;
@@ -94,10 +114,6 @@ static inline bool is_v8_key(const pt_v8_layout *layout, v8_memory *heap, const 
 /* A check over the key. */
 static inline uint64_t check_v8_key(const pt_v8_key *key)
 {
-    const uint64_t one = UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t check = (key->name ^ one) * one;
-    check = (check ^ check >> 29 ^ key->script) * one;
-    check = (check ^ check >> 29 ^ key->id) * one;
-    check = (check ^ check >> 29 ^ key->number) * one;
-    return check ^ check >> 29;
+    const uint64_t sum = mix_v8(mix_v8(key->name, key->script), key->id);
+    return mix_v8(mix_v8(sum, key->number), key->scope);
 }

@@ -220,6 +220,13 @@ static void test_check(void **state)
     put(h, shared, 0x30, (uint64_t)1 << 32);
     assert_true(pt_v8_check(&node_20, read_heap, h, shared, &changed));
     assert_true(changed != check);
+    const uint64_t words[] = {small(1), small(0), small(0), name, small(-1), small(5), small(9)};
+    const uint64_t scope = make_scope(h, words, sizeof words / sizeof words[0]);
+    put(h, shared, 0x10, scope);
+    assert_true(pt_v8_check(&node_20, read_heap, h, shared, &check));
+    put(h, scope, 8 * 4, function); /* the scope of another function is there */
+    assert_true(pt_v8_check(&node_20, read_heap, h, shared, &changed));
+    assert_true(changed != check);
     assert_false(pt_v8_check(&node_20, read_heap, h, function, &changed));
     put(h, shared, 0, function - 1); /* it has moved: another may lie here soon */
     assert_false(pt_v8_check(&node_20, read_heap, h, shared, &changed));
