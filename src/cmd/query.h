@@ -25,24 +25,19 @@ int pt_cmd_remove_private(pt_cmd_context *context);
 /* Rows for a settings struct with a field `fold` (pt_fold_rule): what a row of a report, a node, a
  * box (`what`) is; usual: what frames without a name are counted as. */
 #define PT_FOLD_ROWS(settings, what, usual)                                                        \
-    {.name = "by",                                                                                 \
-     .type = PT_OPT_CHOICE,                                                                        \
-     .offset = offsetof(settings, fold.by),                                                        \
-     .initial = "function",                                                                        \
-     .choices = "function function-and-file file line address mapping",                            \
-     .help = "what a " what " is",                                                                 \
-     .details = "file: all functions of a source file; line: a line of a function; address: an "   \
-                "address, and the functions inlined there; mapping: a program or library."},       \
+    PT_ROW("by", CHOICE, settings, fold.by, .initial = "function",                                 \
+           .choices = "function function-and-file file line address mapping",                      \
+           .help = "what a " what " is",                                                           \
+           .details =                                                                              \
+               "file: all functions of a source file; line: a line of a function; address: an "    \
+               "address, and the functions inlined there; mapping: a program or library."),        \
         PT_UNNAMED_ROW(settings, usual)
 
 #define PT_UNNAMED_ROW(settings, usual)                                                            \
-    {                                                                                              \
-        .name = "unnamed", .type = PT_OPT_CHOICE, .offset = offsetof(settings, fold.unnamed),      \
-        .initial = usual, .choices = "function address object",                                    \
-        .help = "what counts as one frame without a name",                                         \
+    PT_ROW(                                                                                        \
+        "unnamed", CHOICE, settings, fold.unnamed, .initial = usual,                               \
+        .choices = "function address object", .help = "what counts as one frame without a name",   \
         .details = "function: the code of each function whose bounds the unwind tables have, "     \
                    "[libfoo.so+0x1200..]; other code as with address. address: each address by "   \
-                   "itself, [libfoo.so+0x1234]. object: all addresses of a mapped file "           \
-                   "together, [libfoo.so], as in pprof. Addresses differ between builds; files "   \
-                   "do not."                                                                       \
-    }
+                   "itself, [libfoo.so+0x1234]. object: all addresses of a mapped file together, " \
+                   "[libfoo.so], as in pprof. Addresses differ between builds; files do not.")

@@ -17,45 +17,25 @@ typedef struct pt_text_settings {
 
 /* Rows for a settings struct with a field `text` of this type. */
 #define PT_TEXT_ROWS(settings, lines)                                                              \
-    {.name = "context",                                                                            \
-     .letter = 'C',                                                                                \
-     .type = PT_OPT_INT,                                                                           \
-     .offset = offsetof(settings, text.context),                                                   \
-     .initial = "3",                                                                               \
-     .min = 0,                                                                                     \
-     .max = 1000000,                                                                               \
-     .help = "show this many " lines " around those with samples",                                 \
-     .details = "A line with dots stands for the lines left out."},                                \
-        {.name = "whole",                                                                          \
-         .type = PT_OPT_FLAG,                                                                      \
-         .offset = offsetof(settings, text.whole),                                                 \
-         .help = "show all lines of a function",                                                   \
-         .details = "From its start, if that is known, to its last sample."},                      \
-        {.name = "functions",                                                                      \
-         .letter = 'n',                                                                            \
-         .type = PT_OPT_INT,                                                                       \
-         .offset = offsetof(settings, text.functions),                                             \
-         .initial = "10",                                                                          \
-         .min = 0,                                                                                 \
-         .max = INT64_MAX,                                                                         \
-         .help = "show this many functions, the heaviest first; 0 shows all",                      \
-         .details = "The last line shows how many more there are."},                               \
-        {.name = "source-path",                                                                    \
-         .type = PT_OPT_STRING,                                                                    \
-         .offset = offsetof(settings, text.source_path),                                           \
-         .metavar = "DIR[:DIR...]",                                                                \
-         .help = "where source files are (default: the current folder)",                           \
-         .details = "Relative names are searched for in each of the folders and in all folders "   \
-                    "above it. Without --trim-path pitot first removes the part of a name up to "  \
-                    "the base name of one of the folders.",                                        \
-         .group = "Sources"},                                                                      \
-    {                                                                                              \
-        .name = "trim-path", .type = PT_OPT_STRING, .offset = offsetof(settings, text.trim_path),  \
-        .metavar = "PREFIX[:PREFIX...]",                                                           \
-        .help = "remove these prefixes from the names of source files",                            \
-        .details = "For programs that were built in another folder: /build/app-1.2 makes "         \
-                   "/build/app-1.2/src/x.c the relative name src/x.c."                             \
-    }
+    PT_ROW("context", INT, settings, text.context, .letter = 'C', .initial = "3", .min = 0,        \
+           .max = 1000000, .help = "show this many " lines " around those with samples",           \
+           .details = "A line with dots stands for the lines left out."),                          \
+        PT_ROW("whole", FLAG, settings, text.whole, .help = "show all lines of a function",        \
+               .details = "From its start, if that is known, to its last sample."),                \
+        PT_ROW("functions", INT, settings, text.functions, .letter = 'n', .initial = "10",         \
+               .min = 0, .max = INT64_MAX,                                                         \
+               .help = "show this many functions, the heaviest first; 0 shows all",                \
+               .details = "The last line shows how many more there are."),                         \
+        PT_ROW("source-path", STRING, settings, text.source_path, .metavar = "DIR[:DIR...]",       \
+               .help = "where source files are (default: the current folder)",                     \
+               .details = "Relative names are searched for in each of the folders and in all "     \
+                          "folders above it. Without --trim-path pitot first removes the part of " \
+                          "a name up to the base name of one of the folders.",                     \
+               .group = "Sources"),                                                                \
+        PT_ROW("trim-path", STRING, settings, text.trim_path, .metavar = "PREFIX[:PREFIX...]",     \
+               .help = "remove these prefixes from the names of source files",                     \
+               .details = "For programs that were built in another folder: /build/app-1.2 makes "  \
+                          "/build/app-1.2/src/x.c the relative name src/x.c.")
 
 /* How machine code is shown. */
 typedef struct pt_code_settings {
@@ -65,20 +45,14 @@ typedef struct pt_code_settings {
 
 /* Rows for a settings struct with a field `code` of this type. */
 #define PT_CODE_ROWS(settings)                                                                     \
-    {.name = "intel",                                                                              \
-     .type = PT_OPT_FLAG,                                                                          \
-     .flags = PT_OPT_NEGATABLE,                                                                    \
-     .offset = offsetof(settings, code.intel),                                                     \
-     .aliases = "intel-syntax",                                                                    \
-     .help = "x86 instructions in Intel's syntax",                                                 \
-     .details = "The default is AT&T's syntax, as in GNU's tools: the target comes last.",         \
-     .group = "Instructions"},                                                                     \
-    {                                                                                              \
-        .name = "with", .type = PT_OPT_CHOICE, .offset = offsetof(settings, code.with),            \
-        .initial = "auto", .choices = "auto capstone objdump", .help = "the disassembler",         \
-        .details = "auto: capstone if pitot has it, otherwise objdump from the folders of "        \
-                   "PPROF_TOOLS or PATH."                                                          \
-    }
+    PT_ROW("intel", FLAG, settings, code.intel, .flags = PT_OPT_NEGATABLE,                         \
+           .aliases = "intel-syntax", .help = "x86 instructions in Intel's syntax",                \
+           .details = "The default is AT&T's syntax, as in GNU's tools: the target comes last.",   \
+           .group = "Instructions"),                                                               \
+        PT_ROW("with", CHOICE, settings, code.with, .initial = "auto",                             \
+               .choices = "auto capstone objdump", .help = "the disassembler",                     \
+               .details = "auto: capstone if pitot has it, otherwise objdump from the folders of " \
+                          "PPROF_TOOLS or PATH.")
 
 /* The owner of the data in pt_code_options. Pair with pt_cmd_code_done. */
 typedef struct pt_cmd_code {

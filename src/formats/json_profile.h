@@ -48,12 +48,6 @@ int64_t pt_json_span(int64_t from, int64_t to);
  * fractions of a nanosecond. */
 void pt_json_scale_report(const pt_json_scale *s, bool silent, pt_diag *diag);
 
-/* Skips the value of the latest key, or the latest value. */
-static inline void pt_json_skip_value(pt_json_r *r)
-{
-    pt_json_skip(r);
-}
-
 /* The status of a reader after a JSON error: PT_ERR_FORMAT if the builder has no samples, else
  * PT_ERR_DAMAGED. */
 pt_status pt_json_failed(const pt_error *json, pt_builder *builder, pt_error *reterr);

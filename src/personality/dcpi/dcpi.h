@@ -15,40 +15,27 @@ typedef struct pt_dcpi_settings {
 
 /* Rows for a settings struct with a field `dcpi` of this type. */
 #define PT_DCPI_EVENT_ROW(settings)                                                                \
-    {                                                                                              \
-        .name = "event", .letter = 'e', .type = PT_OPT_STRING,                                     \
-        .offset = offsetof(settings, dcpi.event), .metavar = "EVENT[,EVENT...]",                   \
-        .help = "these events (default: all that count)",                                          \
-        .details = "By name or number. Several profiles of one event each are one profile of "     \
-                   "all their events."                                                             \
-    }
+    PT_ROW("event", STRING, settings, dcpi.event, .letter = 'e', .metavar = "EVENT[,EVENT...]",    \
+           .help = "these events (default: all that count)",                                       \
+           .details = "By name or number. Several profiles of one event each are one profile of "  \
+                      "all their events.")
 #define PT_DCPI_SORT_ROW(settings)                                                                 \
-    {                                                                                              \
-        .name = "sort", .letter = 's', .type = PT_OPT_STRING,                                      \
-        .offset = offsetof(settings, dcpi.sort), .aliases = "st", .metavar = "EVENT",              \
-        .help = "sort by this event (default: the first)",                                         \
-        .details = "By name or number. It has the first column, and a cumulative share."           \
-    }
+    PT_ROW("sort", STRING, settings, dcpi.sort, .letter = 's', .aliases = "st",                    \
+           .metavar = "EVENT", .help = "sort by this event (default: the first)",                  \
+           .details = "By name or number. It has the first column, and a cumulative share.")
 #define PT_DCPI_IMAGE_ROW(settings)                                                                \
-    {                                                                                              \
-        .name = "image", .type = PT_OPT_LIST, .offset = offsetof(settings, dcpi.image),            \
-        .metavar = "NAME", .help = "only this image: a path or its last part",                     \
-        .details = "May be given several times. A program among the arguments is one, too."        \
-    }
+    PT_ROW("image", LIST, settings, dcpi.image, .metavar = "NAME",                                 \
+           .help = "only this image: a path or its last part",                                     \
+           .details = "May be given several times. A program among the arguments is one, too.")
 
 /* Rows for a settings struct with fields `no_header` and `shape` (shape.h). */
 #define PT_DCPI_TABLE_ROWS(settings)                                                               \
-    {.name = "no_header",                                                                          \
-     .type = PT_OPT_FLAG,                                                                          \
-     .offset = offsetof(settings, no_header),                                                      \
-     .help = "rows only",                                                                          \
-     .details = "Neither the events nor the titles of the columns."},                              \
+    PT_ROW("no_header", FLAG, settings, no_header, .help = "rows only",                            \
+           .details = "Neither the events nor the titles of the columns."),                        \
         PT_SHAPE_JSON_ROW(settings),                                                               \
-    {                                                                                              \
-        .name = "csv", .type = PT_OPT_SET, .offset = offsetof(settings, shape),                    \
-        .min = PT_SHAPE_CSV, .aliases = "csl", .help = "write CSV",                                \
-        .details = "RFC 4180 with a line of column names; values are whole numbers."               \
-    }
+        PT_ROW("csv", SET, settings, shape, .min = PT_SHAPE_CSV, .aliases = "csl",                 \
+               .help = "write CSV",                                                                \
+               .details = "RFC 4180 with a line of column names; values are whole numbers.")
 
 /* The fields that all these commands have. */
 #define PT_DCPI_COMMAND(command)                                                                   \

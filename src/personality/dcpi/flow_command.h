@@ -12,20 +12,13 @@ typedef struct pt_flow_settings {
 
 /* Rows for a settings struct with a field `flow` of this type. */
 #define PT_FLOW_ROWS(settings)                                                                     \
-    {.name = "width",                                                                              \
-     .type = PT_OPT_DOUBLE,                                                                        \
-     .offset = offsetof(settings, flow.width),                                                     \
-     .initial = "4",                                                                               \
-     .metavar = "N",                                                                               \
-     .help = "instructions that the machine can begin in a cycle",                                 \
-     .details = "What code takes at best follows from it, and from that how often it ran."},       \
-    {                                                                                              \
-        .name = "mhz", .type = PT_OPT_DOUBLE, .offset = offsetof(settings, flow.mhz),              \
-        .initial = "0", .metavar = "N", .help = "clock of the machine, for samples of time",       \
-        .details =                                                                                 \
-            "With it, or where samples count cycles, executions are numbers; without, they "       \
-            "are relative to those of the procedure's entry."                                      \
-    }
+    PT_ROW("width", DOUBLE, settings, flow.width, .initial = "4", .metavar = "N",                  \
+           .help = "instructions that the machine can begin in a cycle",                           \
+           .details = "What code takes at best follows from it, and from that how often it ran."), \
+        PT_ROW("mhz", DOUBLE, settings, flow.mhz, .initial = "0", .metavar = "N",                  \
+               .help = "clock of the machine, for samples of time",                                \
+               .details = "With it, or where samples count cycles, executions are numbers; "       \
+                          "without, they are relative to those of the procedure's entry.")
 
 /* Calls show with a report of the procedures that match context->pattern (NULL: all), at most limit
  * (0 = all). Returns the exit status. */

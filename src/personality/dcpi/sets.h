@@ -25,8 +25,6 @@ void pt_dcpi_sets_done(pt_dcpi_sets *sets);
 
 /* Row for a settings struct with a list `sets`. */
 #define PT_DCPI_SET_ROW(settings)                                                                  \
-    {                                                                                              \
-        .name = "set", .type = PT_OPT_LIST, .offset = offsetof(settings, sets),                    \
-        .metavar = "FILE[,FILE...]", .help = "a set of profiles that are added up",                \
-        .details = "Given once a set. Without it each profile among the arguments is a set."       \
-    }
+    PT_ROW("set", LIST, settings, sets, .metavar = "FILE[,FILE...]",                               \
+           .help = "a set of profiles that are added up",                                          \
+           .details = "Given once a set. Without it each profile among the arguments is a set.")

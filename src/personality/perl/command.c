@@ -25,25 +25,15 @@ void pt_perl_say(const char *format, ...)
 /* ---- Options ---- */
 
 #define FLAG(name_, field_, help_)                                                                 \
-    {                                                                                              \
-        .name = (name_), .type = PT_OPT_FLAG, .flags = PT_OPT_NEGATABLE,                           \
-        .offset = offsetof(pt_perl_settings, field_), .help = (help_)                              \
-    }
+    PT_ROW(name_, FLAG, pt_perl_settings, field_, .flags = PT_OPT_NEGATABLE, .help = help_)
 #define TEXT(name_, field_, metavar_, help_)                                                       \
-    {                                                                                              \
-        .name = (name_), .type = PT_OPT_STRING, .offset = offsetof(pt_perl_settings, field_),      \
-        .metavar = (metavar_), .help = (help_)                                                     \
-    }
+    PT_ROW(name_, STRING, pt_perl_settings, field_, .metavar = metavar_, .help = help_)
 #define NUMBER(name_, field_, initial_, help_)                                                     \
-    {                                                                                              \
-        .name = (name_), .type = PT_OPT_INT, .offset = offsetof(pt_perl_settings, field_),         \
-        .initial = (initial_), .min = INT64_MIN, .max = INT64_MAX, .metavar = "N", .help = (help_) \
-    }
+    PT_ROW(name_, INT, pt_perl_settings, field_, .initial = initial_, .min = INT64_MIN,            \
+           .max = INT64_MAX, .metavar = "N", .help = help_)
 #define SHARE(name_, field_, initial_, help_)                                                      \
-    {                                                                                              \
-        .name = (name_), .type = PT_OPT_DOUBLE, .offset = offsetof(pt_perl_settings, field_),      \
-        .initial = (initial_), .metavar = "F", .help = (help_)                                     \
-    }
+    PT_ROW(name_, DOUBLE, pt_perl_settings, field_, .initial = initial_, .metavar = "F",           \
+           .help = help_)
 
 static const pt_option rows[] = {
     FLAG("text", text, "one line a procedure"),

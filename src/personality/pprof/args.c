@@ -28,15 +28,9 @@ typedef struct {
 } format_settings;
 
 #define ROW(field_, type_, initial_, help_)                                                        \
-    {                                                                                              \
-        .name = #field_, .type = PT_OPT_##type_, .offset = offsetof(own_settings, field_),         \
-        .initial = (initial_), .help = (help_)                                                     \
-    }
+    PT_ROW(#field_, type_, own_settings, field_, .initial = initial_, .help = help_)
 #define SOURCE(name_, field_, type_, initial_, help_)                                              \
-    {                                                                                              \
-        .name = #name_, .type = PT_OPT_##type_, .offset = offsetof(own_settings, source.field_),   \
-        .initial = (initial_), .help = (help_)                                                     \
-    }
+    PT_ROW(#name_, type_, own_settings, source.field_, .initial = initial_, .help = help_)
 
 static const pt_option own_rows[] = {
     SOURCE(base, base, LIST, NULL, "subtract this profile"),

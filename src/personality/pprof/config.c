@@ -2,10 +2,7 @@
 #include "personality/pprof/pprof.h"
 
 #define ROW(field_, type_, initial_, help_)                                                        \
-    {                                                                                              \
-        .name = #field_, .type = PT_OPT_##type_, .offset = offsetof(pt_pprof_config, field_),      \
-        .initial = (initial_), .help = (help_)                                                     \
-    }
+    PT_ROW(#field_, type_, pt_pprof_config, field_, .initial = initial_, .help = help_)
 
 static const pt_option rows[] = {
     ROW(call_tree, FLAG, NULL, "create a context-sensitive call tree"),
