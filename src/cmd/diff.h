@@ -17,4 +17,5 @@ typedef struct pt_diff_settings {
     bool has_verdict; /* ci: Markdown that begins with a verdict */
 } pt_diff_settings;
 
+/* Loads both sides, compares them and writes the report. Returns the exit status. */
 int pt_cmd_diff(pt_cmd_context *context, const pt_diff_settings *settings);

@@ -93,6 +93,7 @@ typedef struct pt_dcpi_lines {
     uint32_t lost;
 } pt_dcpi_lines;
 
+/* Finds the lines of all mappings. Borrows the profile, which must outlive *ret_lines. */
 void pt_dcpi_lines_init(pt_dcpi_lines *ret_lines, const pt_profile *p);
 void pt_dcpi_lines_done(pt_dcpi_lines *lines);
 

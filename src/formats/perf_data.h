@@ -129,6 +129,7 @@ typedef struct pt_perf_procs {
     } recent[256];
 } pt_perf_procs;
 
+/* No processes yet. pt_perf_procs_done frees the lists and the mappings in them. */
 void pt_perf_procs_init(pt_perf_procs *procs);
 void pt_perf_procs_done(pt_perf_procs *procs);
 /* The row of a thread, added if it is new. */
@@ -198,6 +199,8 @@ typedef struct pt_perf_stacks {
     } arc;
 } pt_perf_stacks;
 
+/* No stacks yet, in a zeroed struct. file_bytes: size of the file, which decides how many chains
+ * the cache of the latest chains holds. */
 void pt_perf_stacks_init(pt_perf_stacks *stacks, uint64_t file_bytes);
 void pt_perf_stacks_done(pt_perf_stacks *stacks);
 /* The builder's stack of a chain. */
@@ -255,6 +258,7 @@ typedef struct pt_perf_queue {
     bool is_sorted;
 } pt_perf_queue;
 
+/* Frees the queue; the records are the file's or the chunks'. A zeroed queue is empty. */
 void pt_perf_queue_done(pt_perf_queue *queue);
 /* Adds a record, which must stay valid until it is dropped. */
 void pt_perf_queue_add(pt_perf_queue *queue, uint64_t time, const uint8_t *record, uint32_t chunk);

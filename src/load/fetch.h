@@ -90,6 +90,7 @@ typedef struct pt_fetched {
                        PT_ERR_LIMIT, ... */
 } pt_fetched;
 
+/* Frees the URL and the body. */
 void pt_fetched_done(pt_fetched *fetched);
 
 /* Fetches all names, at most PT_FETCH_AT_ONCE at a time; fills ret_fetched[0, count). Each result

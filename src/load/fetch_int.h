@@ -11,6 +11,7 @@ typedef struct pt_url {
     char *query; /* without the question mark; "": none */
 } pt_url;
 
+/* Frees the texts. */
 void pt_url_done(pt_url *url);
 /* Parses an absolute URL of one of these schemes. False, with nothing to free: another text. */
 bool pt_url_parse(const char *text, pt_url *ret_url);

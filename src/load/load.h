@@ -83,6 +83,7 @@ typedef struct pt_loaded {
     pt_diag diag; /* facts from reading */
 } pt_loaded;
 
+/* Gives back the profile's reference, and frees the rest. */
 void pt_loaded_done(pt_loaded *loaded);
 /* The first ELF image among the names: the program; NULL: none. */
 const char *pt_loaded_program(const pt_loaded *loaded);

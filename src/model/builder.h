@@ -95,6 +95,7 @@ pt_location_id pt_builder_location(pt_builder *b, const pt_location *location, c
 /* A location that is no place in code: it has a name and flags only. */
 pt_location_id pt_builder_named_location(pt_builder *b, const char *name, uint32_t flags);
 
+/* The number of locations so far: their ids are below it. */
 uint32_t pt_builder_location_count(const pt_builder *b);
 /* The address of a location; *ret_flags are its PT_LOCATION_x. */
 uint64_t pt_builder_location_address(const pt_builder *b, pt_location_id id, uint32_t *ret_flags);

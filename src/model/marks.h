@@ -38,6 +38,7 @@ typedef struct pt_mark_columns {
     uint32_t counter[PT_COUNTER_KINDS];
 } pt_mark_columns;
 
+/* Finds the columns by the names of the events. */
 pt_mark_columns pt_mark_columns_of(const pt_profile *profile);
 /* Is a sample a mark? */
 bool pt_sample_is_mark(const pt_profile *profile, const pt_mark_columns *columns, uint32_t sample);

@@ -251,6 +251,8 @@ typedef struct {
     bool is_list, is_one;
 } pt_dwarf_ranges;
 
+/* Begins at the first range of the extent. Reads the unit's file, which must outlive *ranges;
+ * nothing is to be freed. */
 void pt_dwarf_ranges_init(pt_dwarf_ranges *ranges, const pt_dwarf_unit *unit,
                           const pt_dwarf_extent *extent);
 /* The next range. Includes empty ranges, and those of code that the linker removed. */
@@ -269,6 +271,7 @@ typedef struct {
     size_t missing_count; /* split units that were not found */
 } pt_dwarf_splits;
 
+/* Closes the files, and with them the split units that were found. */
 void pt_dwarf_splits_done(pt_dwarf_splits *splits);
 /* Finds the split unit of a skeleton, once. unit->split stays NULL when it is not found. Subtracts
  * the bytes read from *budget. */

@@ -24,6 +24,7 @@ typedef struct pt_image_file {
 } pt_image_file;
 
 #define PT_IMAGE_FILE_INIT ((pt_image_file){.blob = PT_BLOB_INIT, .fd = -1})
+/* Frees the bytes and the path, and closes the descriptor. */
 void pt_image_file_done(pt_image_file *file);
 
 typedef enum {

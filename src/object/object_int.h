@@ -121,8 +121,11 @@ void pt_dwarf_resolve(pt_dwarf *dwarf, const uint64_t *addrs, size_t count, bool
 
 typedef PT_VECTOR(pt_code_range) pt_pieces; /* ascending */
 
+/* Finds the pieces in the image's unwind tables; none if it has no tables. The image is not used
+ * afterwards. */
 void pt_pieces_init(pt_pieces *pieces, const pt_elf *elf);
 void pt_pieces_done(pt_pieces *pieces);
+/* The piece that holds a linked address, as a symbol without a name. False: no piece holds it. */
 bool pt_pieces_find(const pt_pieces *pieces, uint64_t addr, pt_object_symbol *ret_symbol);
 
 /* ---- gopclntab.c: functions, lines and inlined calls from the table of Go's runtime ---- */

@@ -38,6 +38,7 @@ typedef struct pt_answer_printer {
     size_t printed; /* answers so far */
 } pt_answer_printer;
 
+/* Puts an answer in the printer's style, between pt_print_begin and pt_print_end. */
 void pt_print_answer(pt_answer_printer *p, const pt_answer *a);
 /* Put the text before and after all answers: JSON of addresses on a command line is one array. */
 void pt_print_begin(pt_answer_printer *p);

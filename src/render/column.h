@@ -135,6 +135,7 @@ void pt_columns_json(pt_json_w *w, const pt_columns *columns, const void *row);
 void pt_columns_json_rows(pt_json_w *w, const char *key, const pt_columns *columns,
                           const void *rows, size_t count, size_t stride);
 
+/* Put the line of the columns' keys, and the line of a row. */
 void pt_columns_csv_head(pt_out *out, const pt_columns *columns);
 void pt_columns_csv(pt_out *out, const pt_columns *columns, const void *row);
 /* Puts head and rows. */

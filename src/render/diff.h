@@ -26,6 +26,7 @@ typedef struct pt_diff_verdict {
     bool is_total;             /* it and what it calls */
 } pt_diff_verdict;
 
+/* The report: facts of both sides, a table of the rows, what noise explains. */
 void pt_diff_text(pt_out *out, const pt_look *look, const pt_diff_head *head, const pt_diff *diff);
 /* How much it grew, and the limit; for messages; the caller frees. Only if something grew. */
 char *pt_verdict_text(const pt_diff_verdict *verdict, const char *unit, double confidence);

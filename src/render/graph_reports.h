@@ -7,6 +7,7 @@
 #include "view/peek.h"
 #include "view/traces.h"
 
+/* Each function with its callers above and its callees below. */
 void pt_peek_text(pt_out *out, const pt_look *look, const pt_report_head *head,
                   const pt_peek *peek);
 void pt_peek_json(pt_out *out, const pt_report_head *head, const pt_peek *peek);
@@ -18,6 +19,7 @@ void pt_traces_text(pt_out *out, const pt_look *look, const pt_report_head *head
 void pt_traces_json(pt_out *out, const pt_report_head *head, const pt_traces *traces);
 void pt_traces_csv(pt_out *out, const pt_traces *traces);
 
+/* Each key of labels with its values and their sums. */
 void pt_labels_text(pt_out *out, const pt_look *look, const pt_report_head *head,
                     const pt_labels_view *labels);
 void pt_labels_json(pt_out *out, const pt_report_head *head, const pt_labels_view *labels);

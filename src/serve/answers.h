@@ -23,6 +23,7 @@ typedef struct pt_answers {
     uint64_t asked; /* counts requests */
 } pt_answers;
 
+/* No answers yet. room: bytes of all files together. pt_answers_done closes the files. */
 void pt_answers_init(pt_answers *answers, uint64_t room);
 void pt_answers_done(pt_answers *answers);
 /* What requests for the same answer have in common. The caller frees. generation: the number of the

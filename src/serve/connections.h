@@ -28,6 +28,7 @@ typedef struct pt_connections {
     unsigned count;
 } pt_connections;
 
+/* No connections yet. pt_connections_done frees those that did not leave; it closes none. */
 void pt_connections_init(pt_connections *all);
 void pt_connections_done(pt_connections *all);
 /* Adds a connection. *all owns the result until pt_connection_leave. */

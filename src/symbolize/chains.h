@@ -57,6 +57,7 @@ pt_status pt_chains_open(pt_image_file *file, pt_source_search *search,
 /* Writes new chains to the cache, if there is one, and frees the set. Accepts NULL. */
 void pt_chains_free(pt_chains *chains);
 
+/* The image, which the set owns. */
 const pt_elf *pt_chains_elf(const pt_chains *chains);
 /* The object, for queries that the set does not offer: symbols, facts. */
 pt_object *pt_chains_object(pt_chains *chains);
@@ -75,6 +76,7 @@ pt_chain pt_chains_at(const pt_chains *chains, uint32_t row);
 enum { PT_CHAINS_STEPS = 4 };
 void pt_chains_expect(const pt_chains *chains, uint32_t row, unsigned step);
 
+/* The number of functions in the chains that were resolved so far. */
 size_t pt_chains_function_count(const pt_chains *chains);
 /* The function of a frame. */
 pt_chain_function pt_chains_function(const pt_chains *chains, uint32_t function);

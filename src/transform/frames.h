@@ -38,6 +38,7 @@ typedef struct pt_stack_maker {
     pt_index index;
 } pt_stack_maker;
 
+/* A table without stacks. pt_stack_maker_finish frees the maker. */
 void pt_stack_maker_init(pt_stack_maker *maker);
 /* Returns room for the next stack's frames, depth of them. */
 uint32_t *pt_stack_maker_space(pt_stack_maker *maker, uint32_t depth);
@@ -55,6 +56,7 @@ typedef struct pt_set_maker {
     pt_index index;
 } pt_set_maker;
 
+/* A table with the empty set only. pt_set_maker_finish frees the maker. */
 void pt_set_maker_init(pt_set_maker *maker);
 /* Adds a label to the next set. */
 void pt_set_maker_put(pt_set_maker *maker, const pt_label *label);

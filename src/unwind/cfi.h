@@ -32,6 +32,8 @@ static inline uint64_t pt_cursor_fixed(pt_cursor *c, unsigned bytes)
     return value;
 }
 
+/* ULEB128 and SLEB128 (DWARF 5, section 7.6): bits beyond the 64th are lost. Beyond the end the
+ * cursor becomes bad, and the value is 0. pt_cursor_long_uleb reads an integer of any length. */
 uint64_t pt_cursor_long_uleb(pt_cursor *c);
 
 static inline uint64_t pt_cursor_uleb(pt_cursor *c)

@@ -69,6 +69,8 @@ typedef struct pt_diff {
     double scale[2];   /* factor of the side's values; 1 if not normalized */
 } pt_diff;
 
+/* Compares the runs of the request. The rows are in the order of its sort; all are there. Fails
+ * like pt_top_init, with nothing to free. pt_diff_done frees the rows and their names. */
 pt_status pt_diff_init(pt_diff *ret_diff, const pt_diff_request *request, pt_error *reterr);
 void pt_diff_done(pt_diff *diff);
 

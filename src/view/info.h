@@ -71,6 +71,7 @@ typedef struct pt_info {
     uint32_t lack_count;
 } pt_info;
 
+/* Counts and measures a profile, whose texts it borrows. pt_info_done frees the arrays. */
 pt_info pt_info_of(const pt_profile *profile);
 void pt_info_done(pt_info *info);
 /* A word for JSON: "names", "build_ids". */

@@ -19,6 +19,7 @@ const char *pt_without_return_type(const char *name);
 /* Does a suffix that gcc and clang give to pieces of one C function begin at the dot: ".part.0"? */
 bool pt_is_compilers_suffix(const char *dot);
 
+/* Is the location in the kernel, by its flag or by its mapping? */
 bool pt_is_kernel_code(const pt_profile *profile, uint32_t location);
 
 /* Per mapping: is its code without names the program's own? The caller frees. */

@@ -69,6 +69,8 @@ typedef struct {
 
 #define PT_GPERF_END_LINE "# pitot stack_end "
 
+/* record: the number of a record whose stack ended for this reason. It joins the pending run, or
+ * the pending run is put and another begins. done puts the pending run and ends the line. */
 void pt_gperf_ends_take(pt_wire_buf *buf, pt_gperf_ends *ends, uint64_t record);
 void pt_gperf_ends_done(pt_wire_buf *buf, pt_gperf_ends *ends);
 

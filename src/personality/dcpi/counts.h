@@ -78,4 +78,5 @@ static inline int64_t pt_counts_value(const pt_counts *c, pt_counts_level level,
 uint32_t *pt_counts_rank(const pt_counts *counts, pt_counts_level level, uint32_t column,
                          const bool *in_image, size_t *ret_count);
 
+/* The image of a row of any level: its row in the level of images. */
 uint32_t pt_counts_image_of(const pt_counts *counts, pt_counts_level level, size_t row);

@@ -19,6 +19,7 @@ typedef struct pt_counts_table {
     const char *const *instruction; /* of addresses: one a row, entries may be NULL; or NULL */
 } pt_counts_table;
 
+/* The table with its head, in DCPI's layout, as CSV and as one JSON object. */
 void pt_counts_text(pt_out *out, const pt_look *look, const pt_counts_table *table);
 void pt_counts_csv(pt_out *out, const pt_counts_table *table);
 void pt_counts_json(pt_out *out, const pt_counts_table *table);

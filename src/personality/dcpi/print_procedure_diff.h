@@ -5,6 +5,7 @@
 #include "personality/dcpi/procedure_diff.h"
 #include "render/look.h"
 
+/* The head, then a line for each place. what: what is compared, the head's words before "by". */
 void pt_procedure_diff_text(pt_out *out, const pt_look *look, const pt_procedure *procedure,
                             const char *what, const pt_procedure_diff *diff);
 /* head: the line of column names first. */

@@ -29,6 +29,8 @@ static inline bool pt_gprof_shows_true(const pt_gprof_look *look, const pt_gprof
     return g->stack.count > 0 && !look->traditional;
 }
 
+/* Print the flat profile, the call graph, its index by name, and the counts of calls, with the
+ * explanations unless brief. */
 void pt_gprof_flat_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);
 void pt_gprof_graph_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);
 void pt_gprof_index_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);

@@ -133,6 +133,7 @@ typedef struct pt_perl_session {
     size_t run_count, run_cap;
 } pt_perl_session;
 
+/* Frees the tables, and all else that the session owns. */
 void pt_perl_session_done(pt_perl_session *session);
 
 /* The number of a text; the same for equal texts. The text must not be one of the tables' own. */
@@ -172,6 +173,8 @@ static inline const uint32_t *pt_perl_frames(const pt_perl_session *s, uint32_t 
     return pt_builder_stack_frames(s->tables, (pt_stack_id){stack}, ret_depth);
 }
 
+/* The value of a stack: adds to it, or returns it (0: no such stack), or the sum over all stacks.
+ * stack: a number of pt_perl_stack. */
 void pt_perl_profile_add(pt_perl_profile *profile, uint32_t stack, double value);
 double pt_perl_profile_get(const pt_perl_profile *profile, uint32_t stack);
 double pt_perl_profile_total(const pt_perl_profile *profile);
@@ -311,6 +314,8 @@ void pt_perl_each_stack(pt_perl_session *session, const pt_perl_profile *profile
 typedef struct pt_perl_shown {
     char text[40];
 } pt_perl_shown;
+/* A value as the original prints it: memory in megabytes unless bytes or objects are asked for,
+ * delays in seconds, other values as whole numbers. */
 pt_perl_shown pt_perl_unparse(const pt_perl_session *session, double value);
 pt_perl_shown pt_perl_unparse_alt(const pt_perl_session *session, double value); /* "." for 0 */
 pt_perl_shown pt_perl_percent(double value, double total);
