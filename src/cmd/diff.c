@@ -388,7 +388,7 @@ static int answer_diff(pt_cmd_context *context, const pt_diff_settings *settings
     if (head.summary[PT_AFTER].unit[0] == '\0') head.summary[PT_AFTER] = head.summary[PT_BEFORE];
     PT_FREE char *query = pt_query_text(&context->query);
     head.query = query;
-    pt_diff diff;
+    PT_AUTO(pt_diff) diff = {0};
     pt_error error = PT_ERROR_INIT;
     if (pt_diff_init(&diff, &request, &error) != PT_OK) return pt_fail(&error);
     const pt_diff_verdict verdict = verdict_of(settings, &diff);
@@ -405,7 +405,6 @@ static int answer_diff(pt_cmd_context *context, const pt_diff_settings *settings
         break;
     case PT_SHAPE_TEXT: pt_diff_text(context->out, &context->look, &head, &diff); break;
     }
-    pt_diff_done(&diff);
     return status;
 }
 

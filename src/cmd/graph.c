@@ -115,7 +115,7 @@ static pt_status to_draw(const pt_cmd_context *context, const graph_settings *se
                          const pt_profile **ret_profile, pt_error *reterr)
 {
     const pt_query no_labels = {.tag_hide = settings->labels ? NULL : "."};
-    pt_filtered filtered;
+    PT_AUTO(pt_filtered) filtered = {0};
     PT_UNREF_PROFILE const pt_profile *shown =
         pt_cmd_shown(pt_cmd_is_stdout(settings->output), context->answer);
     pt_status status = pt_filter(shown, &no_labels, &filtered, NULL, reterr);
@@ -124,7 +124,6 @@ static pt_status to_draw(const pt_cmd_context *context, const graph_settings *se
         *ret_profile = pt_profile_ref(filtered.profile);
     else
         status = pt_profile_rename(filtered.profile, brief_name, NULL, ret_profile, reterr);
-    pt_filtered_done(&filtered);
     return status;
 }
 
@@ -143,7 +142,7 @@ static pt_status make_dot(pt_cmd_context *context, const graph_settings *setting
         .edge_fraction = settings->edge_share,
         .unit = "minimum",
     };
-    pt_graph graph;
+    PT_AUTO(pt_graph) graph = {0};
     const pt_status status = pt_graph_init(&graph, p, &request, reterr);
     if (status != PT_OK) return status;
     PT_FREE char *filter = context->query_text != NULL ? pt_strdup(context->query_text) : NULL;
@@ -166,7 +165,6 @@ static pt_status make_dot(pt_cmd_context *context, const graph_settings *setting
     pt_graph_dot(&out, &report, &graph);
     pt_out_done(&out, NULL);
     *ret_boxes = graph.listed_count;
-    pt_graph_done(&graph);
     return PT_OK;
 }
 

@@ -30,7 +30,7 @@ static const pt_option_table peek_options = PT_OPTION_TABLE(peek_rows);
 static int show_peek(pt_cmd_context *context, const peek_settings *settings,
                      const pt_peek_request *request)
 {
-    pt_peek peek;
+    PT_AUTO(pt_peek) peek = {0};
     pt_error error = PT_ERROR_INIT;
     const pt_status status = pt_peek_init(&peek, context->answer, request, &error);
     if (status == PT_ERR_NOTFOUND) return pt_cmd_unmatched(context);
@@ -41,7 +41,6 @@ static int show_peek(pt_cmd_context *context, const peek_settings *settings,
     case PT_SHAPE_MARKDOWN: /* has no option here */
     case PT_SHAPE_TEXT: pt_peek_text(context->out, &context->look, &context->head, &peek); break;
     }
-    pt_peek_done(&peek);
     return PT_EXIT_OK;
 }
 

@@ -158,7 +158,7 @@ static int recover_folder(pt_cmd_context *context, const recover_settings *setti
     pt_output_settings output = settings->output;
     pt_error error = PT_ERROR_INIT;
     PT_UNREF_PROFILE const pt_profile *profile = NULL;
-    pt_folder_journals left;
+    PT_AUTO(pt_folder_journals) left = {0};
     int status;
     if (output.output == NULL) output.output = "recovered.pb.gz";
     pt_folder_journals_find(folder, &left);
@@ -178,7 +178,6 @@ static int recover_folder(pt_cmd_context *context, const recover_settings *setti
                 pt_say("%s is kept: some of its processes are still running", folder);
         }
     }
-    pt_folder_journals_done(&left);
     return status;
 }
 

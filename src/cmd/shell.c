@@ -348,13 +348,12 @@ static bool obey_line(shell *s, char *line)
     }
     if (try_assignment(s, line)) return false;
     const char *pipe = pt_shell_cut_pipe(line);
-    pt_shell_words w;
+    PT_AUTO(pt_shell_words) w = {0};
     bool leave = false;
     if (!pt_shell_split(line, true, &w))
         pt_say("a quote is not closed");
     else if (w.count > 0)
         leave = obey_words(s, &w, pipe);
-    pt_shell_words_done(&w);
     return leave;
 }
 

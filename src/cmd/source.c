@@ -113,10 +113,9 @@ pt_regex *pt_cmd_name_pattern(const pt_cmd_context *context)
 /* Does any report have a row of this name? */
 static bool is_name(const pt_cmd_context *context)
 {
-    pt_fold fold;
+    PT_AUTO(pt_fold) fold = {0};
     if (pt_fold_init(&fold, context->answer, &(pt_fold_rule){0}, NULL) != PT_OK) return false;
     PT_FREE bool *rows = pt_fold_find(&fold, context->pattern, NULL);
-    pt_fold_done(&fold);
     return rows != NULL;
 }
 

@@ -43,7 +43,7 @@ static int top_run(pt_cmd_context *context, void *own)
         .limit = (size_t)settings->rows,
         .pool = context->pool,
     };
-    pt_top top;
+    PT_AUTO(pt_top) top = {0};
     pt_error error = PT_ERROR_INIT;
     if (pt_top_init(&top, context->answer, &request, &error) != PT_OK) return pt_fail(&error);
     /* A profile with too many names for a second fold has a table without callers. */
@@ -54,10 +54,7 @@ static int top_run(pt_cmd_context *context, void *own)
     if (settings->interval || settings->shape == PT_SHAPE_JSON || settings->shape == PT_SHAPE_CSV)
         status =
             pt_top_intervals(&top, context->answer, &request, PT_CONFIDENCE, &has_draws, &error);
-    if (status != PT_OK) {
-        pt_top_done(&top);
-        return pt_fail(&error);
-    }
+    if (status != PT_OK) return pt_fail(&error);
     if (settings->interval && !has_draws)
         pt_say("--interval: the profile does not hold the number of samples behind its values, "
                "so noise is unknown");
@@ -67,7 +64,6 @@ static int top_run(pt_cmd_context *context, void *own)
     case PT_SHAPE_MARKDOWN: pt_top_markdown(context->out, &context->head, &top); break;
     case PT_SHAPE_TEXT: pt_top_text(context->out, &context->look, &context->head, &top); break;
     }
-    pt_top_done(&top);
     return PT_EXIT_OK;
 }
 

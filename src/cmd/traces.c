@@ -43,7 +43,7 @@ static int traces_run(pt_cmd_context *context, void *own)
     PT_UNREF_PROFILE const pt_profile *profile = settings->labels
                                                      ? pt_columns_to_labels(context->answer, false)
                                                      : pt_profile_ref(context->answer);
-    pt_traces traces;
+    PT_AUTO(pt_traces) traces = {0};
     pt_error error = PT_ERROR_INIT;
     if (pt_traces_init(&traces, profile, &request, &error) != PT_OK) return pt_fail(&error);
     switch (settings->shape) {
@@ -54,7 +54,6 @@ static int traces_run(pt_cmd_context *context, void *own)
         pt_traces_text(context->out, &context->look, &context->head, &traces);
         break;
     }
-    pt_traces_done(&traces);
     return PT_EXIT_OK;
 }
 

@@ -46,7 +46,7 @@ static int tree_run(pt_cmd_context *context, void *own)
         .fold = settings->fold,
         .from_calls = context->head.shows_calls,
     };
-    pt_tree tree;
+    PT_AUTO(pt_tree) tree = {0};
     pt_error error = PT_ERROR_INIT;
     if (pt_tree_init(&tree, context->answer, &request, &error) != PT_OK) return pt_fail(&error);
     switch (settings->shape) {
@@ -55,7 +55,6 @@ static int tree_run(pt_cmd_context *context, void *own)
     case PT_SHAPE_MARKDOWN: /* has no option here */
     case PT_SHAPE_TEXT: pt_tree_text(context->out, &context->look, &context->head, &tree); break;
     }
-    pt_tree_done(&tree);
     return PT_EXIT_OK;
 }
 

@@ -32,14 +32,13 @@ static uint64_t mix_in_file(uint64_t version, const char *path)
 static uint64_t version_of_journals(const char *folder)
 {
     uint64_t version = 0;
-    pt_folder_journals journals;
+    PT_AUTO(pt_folder_journals) journals = {0};
     pt_folder_journals_find(folder, &journals);
     for (size_t i = 0; i < journals.count; i++) {
         const char *const path = journals.items[i];
         PT_FREE char *values = pt_strf("%.*s.values", (int)(strlen(path) - strlen(JOURNAL)), path);
         version = mix_in_file(mix_in_file(version, path), values);
     }
-    pt_folder_journals_done(&journals);
     return version;
 }
 

@@ -41,7 +41,7 @@ static int why_run(pt_cmd_context *context, void *own)
         .pattern = pattern,
         .paths = PATHS_SHOWN,
     };
-    pt_why why;
+    PT_AUTO(pt_why) why = {0};
     pt_error error = PT_ERROR_INIT;
     /* The command asks for an interpreter's own frames, and so gets those of the scheduler, too. */
     PT_UNREF_PROFILE const pt_profile *shown =
@@ -54,7 +54,6 @@ static int why_run(pt_cmd_context *context, void *own)
         pt_why_json(context->out, &context->head, &why);
     else
         pt_why_text(context->out, &context->look, &context->head, &why);
-    pt_why_done(&why);
     return PT_EXIT_OK;
 }
 

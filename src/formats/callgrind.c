@@ -786,9 +786,8 @@ static pt_status callgrind_read(pt_reader *reader, pt_builder *builder, const pt
                               : c->is_call ? "is a call without its cost: the file ends too early"
                                            : "is the last, and names are defined nowhere",
                               pt_count_noun(pt_builder_sample_count(builder), "costs").text);
-    for (size_t k = 0; k < NAMES_COUNT; k++) {
+    for (size_t k = 0; k < NAMES_COUNT; k++)
         PT_FREE_ALL(c->names[k].items, c->all[k].items);
-    }
     pt_index_done(&c->place_index);
     pt_index_done(&c->position_index);
     PT_FREE_ALL(c->place.items, c->position.items);

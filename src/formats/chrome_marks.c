@@ -120,7 +120,7 @@ static slot *slot_of(chrome_marks *c, uint32_t pid, uint32_t a, uint32_t b, uint
 /* The id of the load of "args": {"data": {"requestId"}}. */
 static uint32_t load_of(const trace_reader *t, const trace_event *e)
 {
-    pt_json_r r;
+    PT_AUTO(pt_json_r) r = {0};
     uint32_t id = 0;
     if (pt_chrome_args(t, e, &r)) {
         bool is_id = false;
@@ -130,7 +130,6 @@ static uint32_t load_of(const trace_reader *t, const trace_event *e)
             is_id = r.token == PT_JSON_KEY && r.depth == 2 && pt_json_is(&r, "requestId");
         }
     }
-    pt_json_r_done(&r);
     return id;
 }
 
@@ -170,7 +169,7 @@ static void pair_event(chrome_marks *c, uint32_t row, bool functions)
 /* Labels of the members of "args", and of "data" and "detail" in it. */
 static void take_args(const trace_reader *t, const trace_event *e, pt_marks *marks)
 {
-    pt_json_r r;
+    PT_AUTO(pt_json_r) r = {0};
     if (pt_chrome_args(t, e, &r)) {
         while (pt_json_next(&r) == PT_JSON_KEY || r.token == PT_JSON_OBJECT_END) {
             if (r.token == PT_JSON_OBJECT_END) continue; /* of "data" */
@@ -184,7 +183,6 @@ static void take_args(const trace_reader *t, const trace_event *e, pt_marks *mar
             pt_marks_member(marks, &r, key, bytes);
         }
     }
-    pt_json_r_done(&r);
 }
 
 static int64_t number_of(const pt_json_r *r)
@@ -218,7 +216,7 @@ static void put_counters(chrome_marks *c, const trace_event *e, const pt_sample 
 {
     const unsigned depth = kind == MARK_HEAP ? 2 : 1; /* of the members that are counters */
     uint32_t series = 0;
-    pt_json_r r;
+    PT_AUTO(pt_json_r) r = {0};
     const bool has_args = pt_chrome_args(c->t, e, &r);
     while (has_args && pt_json_next(&r) > PT_JSON_EOF) {
         if (r.depth != depth) continue;
@@ -230,7 +228,6 @@ static void put_counters(chrome_marks *c, const trace_event *e, const pt_sample 
             series = 0;
         }
     }
-    pt_json_r_done(&r);
 }
 
 static void put_event(chrome_marks *c, uint32_t row, bool functions)

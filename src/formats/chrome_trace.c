@@ -97,7 +97,7 @@ bool pt_chrome_is(const trace_reader *t, const trace_event *e, const char *name)
 
 static void read_name(trace_reader *t, const trace_event *e)
 {
-    pt_json_r args;
+    PT_AUTO(pt_json_r) args = {0};
     if (pt_chrome_args(t, e, &args)) {
         while (pt_json_next(&args) == PT_JSON_KEY) {
             const bool is_name = pt_json_is(&args, "name");
@@ -106,7 +106,6 @@ static void read_name(trace_reader *t, const trace_event *e)
             pt_json_skip(&args);
         }
     }
-    pt_json_r_done(&args);
 }
 
 /* ---- Samples of V8 ---- */
@@ -126,7 +125,7 @@ static stream *stream_of(trace_reader *t, const trace_event *e)
 
 static void read_profile(trace_reader *t, const trace_event *e)
 {
-    pt_json_r args;
+    PT_AUTO(pt_json_r) args = {0};
     if (pt_chrome_args(t, e, &args)) {
         stream *const s = stream_of(t, e);
         s->profile.json = &args;
@@ -139,7 +138,6 @@ static void read_profile(trace_reader *t, const trace_event *e)
                 pt_json_skip(&args);
         }
     }
-    pt_json_r_done(&args);
 }
 
 static void put_profiles(trace_reader *t, pt_diag *diag, uint64_t *ret_homeless)

@@ -674,7 +674,7 @@ static void put_samples(fx_reader *x)
             shown = find_event(x->builder, firefox_weight_of(t->weight_type));
     }
     if (x->thread.count == 0 && needed == 0) find_event(x->builder, firefox_weight_of(NULL));
-    pt_marks marks;
+    PT_AUTO(pt_marks) marks = {0};
     pt_marks_open(&marks, x->builder, needed);
     if (needed != 0) pt_builder_show_event(x->builder, shown != PT_NONE ? shown : 0);
     for (size_t i = 0; i < x->thread.count; i++) {
@@ -683,7 +683,6 @@ static void put_samples(fx_reader *x)
         pt_firefox_put_markers(x, &marks, x->thread.items[i]);
     }
     pt_firefox_put_counters(x, &marks);
-    pt_marks_done(&marks);
 }
 
 void pt_firefox_tables_done(fx_tables *t)

@@ -102,7 +102,7 @@ static marker_data read_data(fx_reader *x, int64_t at, pt_marks *marks)
                      .load = NULL_CELL,
                      .url = NULL_CELL,
                      .phase = -1};
-    pt_json_r r;
+    PT_AUTO(pt_json_r) r = {0};
     if (at == NULL_CELL) return d;
     pt_json_r_init(&r, x->document + at, (size_t)(x->json.end - x->document - at), NULL);
     pt_json_next(&r);
@@ -138,7 +138,6 @@ static marker_data read_data(fx_reader *x, int64_t at, pt_marks *marks)
         else
             pt_json_skip(&r);
     }
-    pt_json_r_done(&r);
     return d;
 }
 

@@ -304,8 +304,7 @@ void pt_procmaps_read(pt_reader *r, pt_builder *b, pt_diag *diag)
     for (size_t i = 0; i < s.maps.count; i++)
         pt_builder_append_mapping(b, &s.maps.items[i]);
     free(s.maps.items);
-    for (size_t i = 0; i < s.attributes.count; i++) {
+    for (size_t i = 0; i < s.attributes.count; i++)
         PT_FREE_ALL(s.attributes.items[i].name, s.attributes.items[i].value);
-    }
     free(s.attributes.items);
 }

@@ -175,9 +175,8 @@ static pairs pairs_of(const char *query)
 
 static void pairs_done(pairs *p)
 {
-    for (size_t i = 0; i < p->count; i++) {
+    for (size_t i = 0; i < p->count; i++)
         PT_FREE_ALL(p->items[i].key, p->items[i].value);
-    }
     free(p->items);
 }
 
@@ -347,10 +346,9 @@ static bool parse_by_rule(pt_fetch_rule rule, const char *name, pt_url *ret)
 
 bool pt_fetch_is_remote(pt_fetch_rule rule, const char *name)
 {
-    pt_url url;
+    PT_AUTO(pt_url) url = {0};
     if (rule == PT_FETCH_PERL) return name[0] != '\0';
     if (!parse_by_rule(rule, name, &url)) return false;
-    pt_url_done(&url);
     return true;
 }
 
@@ -420,7 +418,7 @@ static int64_t timeout_of(const pt_fetch_options *options, int64_t seconds)
 char *pt_fetch_addresses(const char *name, const pt_fetch_options *options, int64_t *ret_seconds,
                          int64_t *ret_timeout_s, char **ret_other)
 {
-    pt_url url;
+    PT_AUTO(pt_url) url = {0};
     *ret_other = NULL;
     if (!parse_by_rule(options->rule, name, &url)) return NULL;
     int64_t seconds = 0;
@@ -431,9 +429,7 @@ char *pt_fetch_addresses(const char *name, const pt_fetch_options *options, int6
     }
     if (ret_seconds != NULL) *ret_seconds = seconds;
     if (ret_timeout_s != NULL) *ret_timeout_s = timeout_of(options, seconds);
-    char *const text = text_of_url(&url);
-    pt_url_done(&url);
-    return text;
+    return text_of_url(&url);
 }
 
 char *pt_fetch_address(const char *name, const pt_fetch_options *options, int64_t *ret_seconds,
@@ -483,7 +479,7 @@ char *pt_fetch_neighbour(const char *profile_url, const char *word)
         "/pprof/heap",       "/pprof/growth", "/pprof/profile",         "/pprof/pmuprofile",
         "/pprof/contention", "/pprof/wall",   "/pprof/filteredprofile", "/pprof/censusprofile",
     };
-    pt_url url;
+    PT_AUTO(pt_url) url = {0};
     if (!pt_url_parse(profile_url, &url)) return NULL;
     bool beside = strstr(url.path, "/debug/pprof/") != NULL;
     for (size_t i = 0; i < sizeof pages / sizeof pages[0] && !beside; i++)
@@ -495,7 +491,5 @@ char *pt_fetch_neighbour(const char *profile_url, const char *word)
         set_path(&url, pt_strf("/%s%s", word, strcmp(word, "symbol") == 0 ? "z" : ""));
     }
     set_query(&url, pt_strdup(""));
-    char *const text = text_of_url(&url);
-    pt_url_done(&url);
-    return text;
+    return text_of_url(&url);
 }

@@ -109,7 +109,7 @@ static void set_up_tls(CURL *easy, const pt_fetch_options *o, bool insecure)
 /* Sets curl's URL, and the Unix socket if the address has one. */
 static bool set_up_address(transfer *t, const char *text)
 {
-    pt_url url;
+    PT_AUTO(pt_url) url = {0};
     if (!pt_url_parse(text, &url)) return false;
     CURL *const easy = t->easy;
     PT_FREE char *address = NULL;
@@ -126,7 +126,6 @@ static bool set_up_address(transfer *t, const char *text)
     }
     set_up_tls(easy, t->options, strcmp(url.scheme, "https+insecure") == 0);
     curl_easy_setopt(easy, CURLOPT_URL, address);
-    pt_url_done(&url);
     return true;
 }
 

@@ -674,13 +674,11 @@ pt_status pt_load(const char *const *names, size_t count, const pt_load_options 
 
 void pt_loaded_done(pt_loaded *loaded)
 {
-    for (size_t i = 0; i < loaded->input_count; i++) {
+    for (size_t i = 0; i < loaded->input_count; i++)
         PT_FREE_ALL(loaded->inputs[i].name, loaded->inputs[i].url, loaded->inputs[i].error);
-    }
     free(loaded->inputs);
-    for (size_t i = 0; i < loaded->remote_mapping_count; i++) {
+    for (size_t i = 0; i < loaded->remote_mapping_count; i++)
         PT_FREE_ALL(loaded->remote_mappings[i].url, loaded->remote_mappings[i].key);
-    }
     free(loaded->remote_mappings);
     pt_profile_unref(loaded->profile);
     pt_diag_done(&loaded->diag);

@@ -506,9 +506,8 @@ const pt_profile *pt_profile_canonical(const pt_profile *p)
     copy_provenance(&c, b);
     const ranking *all[] = {&c.string, &c.mapping, &c.function, &c.location,
                             &c.stack,  &c.labels,  &c.sample};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         PT_FREE_ALL(all[i]->rank, all[i]->order);
-    }
     const pt_profile *copy = NULL;
     PT_BUG_IF(pt_builder_freeze(b, &copy, NULL) != PT_OK);
     if (zeros == 0) return copy;

@@ -29,7 +29,7 @@ static pt_status draw_picture(const pt_buf *dot, const char *type, pt_buf *ret_p
                             "%s pictures need Graphviz (apt-get install graphviz); svg, ps and pdf "
                             "do not",
                             type);
-    pt_drawing drawing;
+    PT_AUTO(pt_drawing) drawing = {0};
     pt_status status = pt_drawing_read((const char *)dot->data, dot->size, &drawing, reterr);
     if (status != PT_OK) return status;
     status = pt_layout(&drawing, reterr);
@@ -39,7 +39,6 @@ static pt_status draw_picture(const pt_buf *dot, const char *type, pt_buf *ret_p
         paint(&out, &drawing);
         pt_out_done(&out, NULL);
     }
-    pt_drawing_done(&drawing);
     return status;
 }
 

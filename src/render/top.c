@@ -124,7 +124,7 @@ static void put_row(pt_out *out, const pt_look *look, const pt_columns *c, const
 
 void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_top *top)
 {
-    pt_part_columns parts;
+    PT_AUTO(pt_part_columns) parts = {0};
     pt_columns c = columns_of(head, top, &parts);
     for (size_t i = 0; i < top->count; i++)
         pt_columns_fit(&c, &top->row[i]);
@@ -133,12 +133,11 @@ void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, c
     for (size_t i = 0; i < top->count && pt_out_ok(out); i++)
         put_row(out, look, &c, top, &top->row[i]);
     if (top->more > 0) pt_outf(out, "%s more (-n 0)\n", pt_count_of(top->more).text);
-    pt_part_columns_done(&parts);
 }
 
 void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top)
 {
-    pt_part_columns parts;
+    PT_AUTO(pt_part_columns) parts = {0};
     const pt_columns c = columns_of(head, top, &parts);
     PT_AUTO(pt_json_w) w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
@@ -147,15 +146,13 @@ void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top)
     pt_columns_json_rows(&w, "rows", &c, top->row, top->count, sizeof *top->row);
     pt_json_key_uint(&w, "more", top->more);
     pt_json_object_end(&w);
-    pt_part_columns_done(&parts);
 }
 
 void pt_top_csv(pt_out *out, const pt_report_head *head, const pt_top *top)
 {
-    pt_part_columns parts;
+    PT_AUTO(pt_part_columns) parts = {0};
     const pt_columns c = columns_of(head, top, &parts);
     pt_columns_csv_rows(out, &c, top->row, top->count, sizeof *top->row);
-    pt_part_columns_done(&parts);
 }
 
 static char *place_beside(const void *context, const void *row)
@@ -166,7 +163,7 @@ static char *place_beside(const void *context, const void *row)
 
 void pt_top_markdown(pt_out *out, const pt_report_head *head, const pt_top *top)
 {
-    pt_part_columns parts;
+    PT_AUTO(pt_part_columns) parts = {0};
     const pt_columns c = columns_of(head, top, &parts);
     pt_markdown_lines(out);
     pt_report_facts_text(out, head);
@@ -174,5 +171,4 @@ void pt_top_markdown(pt_out *out, const pt_report_head *head, const pt_top *top)
     pt_out_char(out, '\n');
     pt_markdown_table(out, &c, top->row, top->count, sizeof *top->row, place_beside, top);
     if (top->more > 0) pt_outf(out, "\n%s more\n", pt_count_of(top->more).text);
-    pt_part_columns_done(&parts);
 }

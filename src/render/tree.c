@@ -135,7 +135,7 @@ static void put_row(pt_out *out, const pt_look *look, const pt_columns *c, guide
 
 void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, pt_tree *tree)
 {
-    pt_part_columns parts;
+    PT_AUTO(pt_part_columns) parts = {0};
     pt_columns c = columns_of(head, tree, &parts);
     pt_tree_row row;
     while (pt_tree_next(tree, &row))
@@ -151,13 +151,12 @@ void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, 
                 pt_count_noun(tree->left_out, "lighter functions").text);
     if (tree->rootless != 0)
         pt_outf(out, "%s in samples without any frame\n", pt_value_of(c.unit, tree->rootless).text);
-    pt_part_columns_done(&parts);
 }
 
 /* Rows are in preorder; "depth" gives their parents. */
 void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree)
 {
-    pt_part_columns parts;
+    PT_AUTO(pt_part_columns) parts = {0};
     const pt_columns c = columns_of(head, tree, &parts);
     PT_AUTO(pt_json_w) w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
@@ -174,16 +173,14 @@ void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree)
     pt_json_key_uint(&w, "left_out", tree->left_out);
     pt_json_key_int(&w, "without_frames", tree->rootless);
     pt_json_object_end(&w);
-    pt_part_columns_done(&parts);
 }
 
 void pt_tree_csv(pt_out *out, const pt_report_head *head, pt_tree *tree)
 {
-    pt_part_columns parts;
+    PT_AUTO(pt_part_columns) parts = {0};
     const pt_columns c = columns_of(head, tree, &parts);
     pt_columns_csv_head(out, &c);
     pt_tree_row row;
     while (pt_out_ok(out) && pt_tree_next(tree, &row))
         pt_columns_csv(out, &c, &row);
-    pt_part_columns_done(&parts);
 }

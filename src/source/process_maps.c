@@ -57,9 +57,8 @@ pt_status pt_process_open(int64_t pid, pt_process *ret_process, pt_error *reterr
 
 void pt_process_done(pt_process *p)
 {
-    for (size_t i = 0; i < p->count; i++) {
+    for (size_t i = 0; i < p->count; i++)
         PT_FREE_ALL(p->items[i].path, p->items[i].name);
-    }
     free(p->items);
     *p = (pt_process){0};
 }

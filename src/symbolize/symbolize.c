@@ -822,9 +822,8 @@ static pt_status commit_names(const work *w, const pt_profile **ret_profile, pt_
 
 static void image_done(image *m)
 {
-    for (size_t i = 0; i < m->functions.count; i++) {
+    for (size_t i = 0; i < m->functions.count; i++)
         PT_FREE_ALL(m->functions.items[i].name, m->functions.items[i].system_name);
-    }
     for (size_t i = 0; i < m->files.count; i++)
         free(m->files.items[i]);
     PT_FREE_ALL(m->wanted.items, m->addrs, m->answers, m->frames.items, m->functions.items,

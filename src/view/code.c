@@ -150,9 +150,8 @@ void pt_code_done(pt_code *code)
 {
     for (size_t i = 0; i < code->image_count; i++) {
         pt_code_image *image = &code->image[i];
-        for (size_t k = 0; k < image->names->count; k++) {
+        for (size_t k = 0; k < image->names->count; k++)
             PT_FREE_ALL(image->names->items[k].plain, image->names->items[k].brief);
-        }
         free(image->names->items);
         pt_index_done(&image->names->index);
         PT_FREE_ALL(image->names, (char *)(uintptr_t)image->path);
@@ -261,7 +260,7 @@ static void find_target(pt_code_row *row)
 
 static pt_status disassemble_by_objdump(disassembling *d, pt_error *reterr)
 {
-    pt_objdump_listing l;
+    PT_AUTO(pt_objdump_listing) l = {0};
     const pt_status status = pt_objdump_run(d->options->objdump, d->image->path, d->start, d->end,
                                             d->options->syntax == PT_SYNTAX_INTEL, &l, reterr);
     if (status != PT_OK) return status;
@@ -275,7 +274,6 @@ static pt_status disassemble_by_objdump(disassembling *d, pt_error *reterr)
                                     pt_strdup(l.line[i].text)));
         after = addr + 1;
     }
-    pt_objdump_listing_done(&l);
     return PT_OK;
 }
 

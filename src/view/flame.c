@@ -408,12 +408,11 @@ static pt_status find_width(const pt_fold *fold, pt_calltree_request *wanted, ui
                                      .in_order = wanted->in_order,
                                      .part_start = wanted->part_start,
                                      .part_end = wanted->part_end};
-    pt_calltree tree;
+    PT_AUTO(pt_calltree) tree = {0};
     const pt_status status = pt_calltree_init(&tree, fold, &box, reterr);
     if (status != PT_OK) return status;
     *ret_total = tree.total[0];
     wanted->min_weight = slots == 0 ? 0 : ((uint64_t)tree.total[0] + slots - 1) / slots;
-    pt_calltree_done(&tree);
     return PT_OK;
 }
 
@@ -454,7 +453,7 @@ pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *reques
     bool has_base = false;
     pt_status status = sum_values(profile, request->event, &total, &has_base, reterr);
     if (status != PT_OK) return status;
-    pt_fold fold;
+    PT_AUTO(pt_fold) fold = {0};
     if (request->in_order) status = check_order(profile, has_base, reterr);
     if (status == PT_OK) status = pt_fold_init(&fold, profile, &request->fold, reterr);
     if (status != PT_OK) return status;
@@ -495,7 +494,6 @@ pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *reques
         else
             pt_flame_free(b.flame);
     }
-    pt_fold_done(&fold);
     return status;
 }
 

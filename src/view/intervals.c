@@ -63,7 +63,7 @@ static void add_stack(drawn *d, const pt_fold *fold, uint32_t stack, const doubl
 static pt_status sum_rows(drawn *d, const pt_profile *profile, const pt_top_request *request,
                           const double *const values[SUMS], pt_error *reterr)
 {
-    pt_fold fold;
+    PT_AUTO(pt_fold) fold = {0};
     const pt_status status = pt_fold_init(&fold, profile, &request->fold, reterr);
     if (status != PT_OK) return status;
     const uint32_t stacks = profile->stack->t.count;
@@ -75,7 +75,6 @@ static pt_status sum_rows(drawn *d, const pt_profile *profile, const pt_top_requ
     d->row = pt_alloc(fold.count, sizeof *d->row);
     for (uint32_t s = 0; s < stacks; s++)
         if (of_stack[s][VALUE] > 0) add_stack(d, &fold, s, of_stack[s]);
-    pt_fold_done(&fold);
     return PT_OK;
 }
 

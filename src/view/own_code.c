@@ -320,7 +320,7 @@ static void choose_callers(const calling *c, const int64_t *self, pt_top *top)
 pt_status pt_own_callers(pt_top *top, const pt_profile *profile, uint32_t event,
                          const pt_fold_rule *rule, pt_error *reterr)
 {
-    pt_fold fold;
+    PT_AUTO(pt_fold) fold = {0};
     const pt_status status = pt_fold_init(&fold, profile, rule, reterr);
     if (status != PT_OK) return status;
     PT_FREE int64_t *self = pt_alloc(top->count + 1, sizeof *self);
@@ -344,6 +344,5 @@ pt_status pt_own_callers(pt_top *top, const pt_profile *profile, uint32_t event,
     choose_callers(&c, self, top);
     PT_FREE_ALL(c.own, c.place_of, c.edge.items);
     pt_index_done(&c.index);
-    pt_fold_done(&fold);
     return PT_OK;
 }

@@ -209,9 +209,8 @@ pt_status pt_peek_init(pt_peek *ret_peek, const pt_profile *profile, const pt_pe
 
 void pt_peek_done(pt_peek *peek)
 {
-    for (size_t i = 0; i < peek->count; i++) {
+    for (size_t i = 0; i < peek->count; i++)
         PT_FREE_ALL(peek->function[i].caller, peek->function[i].callee);
-    }
     free(peek->function);
     pt_graph_done(&peek->graph);
     pt_calls_done(&peek->calls);

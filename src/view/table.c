@@ -396,9 +396,8 @@ pt_status pt_top_leaders(pt_top *ret_by_self, pt_top *ret_by_total, const pt_pro
 
 void pt_top_done(pt_top *top)
 {
-    for (size_t i = 0; i < top->count; i++) {
+    for (size_t i = 0; i < top->count; i++)
         PT_FREE_ALL(top->row[i].name, top->row[i].caller.name);
-    }
     free(top->row);
     *top = (pt_top){0};
 }

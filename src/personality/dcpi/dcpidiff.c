@@ -111,12 +111,11 @@ static int dcpidiff_run(pt_cmd_context *context, void *own)
     pt_regex *pattern;
     int status = pt_cmd_pattern(context, &pattern);
     if (status != PT_EXIT_OK) return status;
-    pt_dcpi_sets sets;
+    PT_AUTO(pt_dcpi_sets) sets = {0};
     status = pt_dcpi_sets_load(context, &settings->dcpi, &settings->sets, 1, &sets);
     if (status == PT_EXIT_OK && sets.count != 2)
         status = pt_cmd_usage(context, "dcpidiff takes two sets, not %zu", sets.count);
     if (status == PT_EXIT_OK) status = with_code(context, settings, &sets, pattern);
-    pt_dcpi_sets_done(&sets);
     pt_regex_free(pattern);
     return status;
 }

@@ -49,7 +49,7 @@ static int dcpiprof_run(pt_cmd_context *context, void *own)
     const dcpiprof_settings *settings = own;
     if (settings->images && settings->procedures)
         return pt_cmd_usage(context, "dcpiprof: -images and -procedures: only one of them");
-    pt_counts counts;
+    PT_AUTO(pt_counts) counts = {0};
     uint32_t column;
     int status = pt_dcpi_count(context, &settings->dcpi, &counts, &column);
     if (status != PT_EXIT_OK) return status;
@@ -71,7 +71,6 @@ static int dcpiprof_run(pt_cmd_context *context, void *own)
         pt_diag_add(&context->diag, counts.outside, "samples without an address left out");
         pt_dcpi_show(context, settings->shape, &t);
     }
-    pt_counts_done(&counts);
     return status;
 }
 

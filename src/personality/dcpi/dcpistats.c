@@ -54,7 +54,7 @@ static void answer_sets(pt_cmd_context *context, const dcpistats_settings *setti
         titles[i] = loaded->items[i].context.title;
     }
     scale_sets(settings, sets, loaded->count);
-    pt_set_stats stats;
+    PT_AUTO(pt_set_stats) stats = {0};
     pt_set_stats_init(&stats, sets, loaded->count,
                       settings->images ? PT_COUNTS_IMAGES : PT_COUNTS_PROCEDURES);
     size_t rows = 0; /* the largest range stands first */
@@ -73,19 +73,17 @@ static void answer_sets(pt_cmd_context *context, const dcpistats_settings *setti
     case PT_SHAPE_MARKDOWN: /* has no option here */
     case PT_SHAPE_TEXT: pt_set_stats_text(context->out, &context->look, &table); break;
     }
-    pt_set_stats_done(&stats);
 }
 
 static int dcpistats_run(pt_cmd_context *context, void *own)
 {
     const dcpistats_settings *settings = own;
-    pt_dcpi_sets sets;
+    PT_AUTO(pt_dcpi_sets) sets = {0};
     int status = pt_dcpi_sets_load(context, &settings->dcpi, &settings->sets, 0, &sets);
     if (status == PT_EXIT_OK && sets.count < 2)
         status = pt_cmd_usage(
             context, "dcpistats compares sets of profiles: name two or more, not %zu", sets.count);
     if (status == PT_EXIT_OK) answer_sets(context, settings, &sets);
-    pt_dcpi_sets_done(&sets);
     return status;
 }
 

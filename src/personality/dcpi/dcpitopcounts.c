@@ -59,7 +59,7 @@ static void show_table(pt_cmd_context *context, const dcpitopcounts_settings *se
 static int dcpitopcounts_run(pt_cmd_context *context, void *own)
 {
     const dcpitopcounts_settings *settings = own;
-    pt_counts counts;
+    PT_AUTO(pt_counts) counts = {0};
     uint32_t column;
     int status = pt_dcpi_count(context, &settings->dcpi, &counts, &column);
     if (status != PT_EXIT_OK) return status;
@@ -82,7 +82,6 @@ static int dcpitopcounts_run(pt_cmd_context *context, void *own)
                              .no_head = settings->no_header};
         show_table(context, settings, &t);
     }
-    pt_counts_done(&counts);
     return status;
 }
 

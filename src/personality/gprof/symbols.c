@@ -154,7 +154,7 @@ static void read_image(pt_gprof *g)
 {
     const uint32_t tables[] = {SHT_SYMTAB, SHT_DYNSYM};
     for (size_t i = 0; i < 2 && g->symbol.count == 0; i++) {
-        pt_class_table table;
+        PT_AUTO(pt_class_table) table = {0};
         pt_class_symbol symbol;
         bool is_static;
         if (!pt_class_table_open(&table, pt_object_elf(g->object), tables[i])) continue;
@@ -166,7 +166,6 @@ static void read_image(pt_gprof *g)
         while (pt_class_table_next(&table, &symbol))
             if (is_wanted(&g->options, &symbol, limit, &is_static))
                 add_image_symbol(g, &symbol, is_static);
-        pt_class_table_done(&table);
     }
 }
 

@@ -152,9 +152,8 @@ static void answer_by_frames(void *context, size_t index, const pt_object_frame 
     }
     q->answered[index] = true;
     q->sink(q->context, index, lines, shown);
-    for (size_t i = 0; i < shown; i++) {
+    for (size_t i = 0; i < shown; i++)
         PT_FREE_ALL(lines[i].function, lines[i].file_line);
-    }
 }
 
 void pt_perl_addr2line_ask(pt_perl_addr2line *tool, const uint64_t *addrs, size_t count,

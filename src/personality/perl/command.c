@@ -216,7 +216,7 @@ static bool subtract_base(pt_perl_session *s)
 
 static int print_text(pt_perl_session *s, double total)
 {
-    pt_perl_reduced reduced;
+    PT_AUTO(pt_perl_reduced) reduced = {0};
     if (total != 0)
         pt_outf(s->out, "Total: %s %s\n", pt_perl_unparse(s, total).text, pt_perl_units(s));
     if (s->settings->stacks) {
@@ -225,7 +225,6 @@ static int print_text(pt_perl_session *s, double total)
     }
     pt_perl_reduce(s, &s->profile, &reduced);
     pt_perl_print_text(s, &reduced, -1);
-    pt_perl_reduced_done(&reduced);
     return PT_EXIT_OK;
 }
 

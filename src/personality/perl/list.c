@@ -40,7 +40,7 @@ PT_ORDER(by_address, cost, PT_UP(address));
 
 static costs gather_costs(pt_perl_session *s, const pt_perl_profile *profile)
 {
-    pt_perl_reduced reduced;
+    PT_AUTO(pt_perl_reduced) reduced = {0};
     pt_perl_reduce(s, profile, &reduced); /* nodes are addresses here */
     costs c = {.session = s,
                .items = pt_alloc(reduced.count + 1, sizeof *c.items),
@@ -51,7 +51,6 @@ static costs gather_costs(pt_perl_session *s, const pt_perl_profile *profile)
                             .flat = reduced.flat[i],
                             .cum = reduced.cum[i]};
     PT_SORT(c, by_address);
-    pt_perl_reduced_done(&reduced);
     return c;
 }
 

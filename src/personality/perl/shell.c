@@ -87,10 +87,9 @@ static bool profile_of_line(shell *s, bool focuses, pt_perl_profile *ret)
 
 static void show_top(shell *s, const pt_perl_profile *profile, const char *digits)
 {
-    pt_perl_reduced reduced;
+    PT_AUTO(pt_perl_reduced) reduced = {0};
     pt_perl_reduce(s->session, profile, &reduced);
     pt_perl_print_text(s->session, &reduced, digits[0] != '\0' ? strtoll(digits, NULL, 10) : 10);
-    pt_perl_reduced_done(&reduced);
 }
 
 static void show_picture(shell *s, const pt_perl_profile *profile, const char *word)
@@ -102,7 +101,7 @@ static void show_picture(shell *s, const pt_perl_profile *profile, const char *w
     size_t way = 0;
     while (strcmp(ways[way].word, word) != 0)
         way++;
-    pt_perl_reduced reduced;
+    PT_AUTO(pt_perl_reduced) reduced = {0};
     PT_AUTO(pt_buf) dot = PT_BUF_INIT, picture = PT_BUF_INIT;
     pt_error error = PT_ERROR_INIT;
     pt_out out;
@@ -114,7 +113,6 @@ static void show_picture(shell *s, const pt_perl_profile *profile, const char *w
                               NULL, &error) != PT_OK ||
                   pt_view(ways[way].viewer, &picture, ways[way].type, true, &error) != PT_OK))
         pt_fail(&error);
-    pt_perl_reduced_done(&reduced);
 }
 
 static void write_callgrind(shell *s, const char *file)
@@ -208,7 +206,7 @@ int pt_perl_interact(pt_perl_session *session, double total)
     for (const char *line;;) {
         if (!asks) pt_perl_say("(pprof) ");
         if ((line = pt_line_read(input)) == NULL) break;
-        pt_shell_words words;
+        PT_AUTO(pt_shell_words) words = {0};
         if (!pt_shell_split(line, false, &words)) continue;
         const bool leave = words.count > 0 && strcmp(words.items[0], "quit") == 0;
         if (words.count > 0 && !leave) {
@@ -220,7 +218,6 @@ int pt_perl_interact(pt_perl_session *session, double total)
             session->grain = grain;
             pt_out_flush(session->out, NULL);
         }
-        pt_shell_words_done(&words);
         if (leave) break;
     }
     pt_line_close(input);

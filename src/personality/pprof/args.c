@@ -321,7 +321,7 @@ static pt_status answer_flags(flags *f, const char *const *operands, size_t coun
     if (f->own.http != NULL && f->own.http[0] != '\0')
         return pt_pprof_http(&source, &f->config, f->own.http, f->own.no_browser, &f->damaged,
                              reterr);
-    pt_pprof_session session;
+    PT_AUTO(pt_pprof_session) session = {0};
     status = pt_pprof_fetch(&source, &session, reterr);
     if (status != PT_OK) return status;
     if (command != NULL)
@@ -329,7 +329,6 @@ static pt_status answer_flags(flags *f, const char *const *operands, size_t coun
     else
         pt_pprof_shell(&session, &f->config);
     f->damaged = session.damaged;
-    pt_pprof_session_done(&session);
     return status;
 }
 

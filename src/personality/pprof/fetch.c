@@ -351,9 +351,8 @@ pt_status pt_pprof_fetch(const pt_pprof_source *source, pt_pprof_session *ret_se
         pt_print_error("%llu %s\n", (unsigned long long)f.diag.facts[i].count,
                        f.diag.facts[i].text);
     pt_diag_done(&f.diag);
-    for (size_t i = 0; i < f.remote_count; i++) {
+    for (size_t i = 0; i < f.remote_count; i++)
         PT_FREE_ALL(f.remote[i].url, f.remote[i].key);
-    }
     PT_FREE_ALL(f.remote, f.folders.items, f.folders_text);
     pt_lookup_done(&f.lookup);
     if (status == PT_OK)

@@ -89,7 +89,7 @@ static void say_url(const char *url)
 pt_status pt_pprof_http(const pt_pprof_source *source, const pt_pprof_config *config,
                         const char *address, bool no_browser, bool *ret_damaged, pt_error *reterr)
 {
-    pt_pprof_session session;
+    PT_AUTO(pt_pprof_session) session = {0};
     pt_status status = check_options(config, reterr);
     if (status == PT_OK) status = pt_pprof_fetch(source, &session, reterr);
     if (status != PT_OK) return status;
@@ -119,6 +119,5 @@ pt_status pt_pprof_http(const pt_pprof_source *source, const pt_pprof_config *co
     if (pt_web_serve(&context, &options, say_url) != PT_EXIT_OK)
         status = pt_error_set(reterr, PT_ERR_SYSTEM, "-http=%s: nothing was served", address);
     *ret_damaged = session.damaged;
-    pt_pprof_session_done(&session);
     return status;
 }

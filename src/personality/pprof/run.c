@@ -201,12 +201,11 @@ static pt_status filter_profile(asking *a, pt_error *reterr)
     if (pt_is_given(query.tag_leaf) && !tagged.leaf_matched)
         pt_print_error("TagLeaf expression matched no samples\n");
     a->whole = tagged.profile;
-    pt_filtered filtered;
+    PT_AUTO(pt_filtered) filtered = {0};
     status = pt_filter(a->whole, &query, &filtered, NULL, reterr);
     if (status != PT_OK) return status;
     say_unmatched(&filtered);
     a->profile = pt_profile_ref(filtered.profile);
-    pt_filtered_done(&filtered);
     return PT_OK;
 }
 
@@ -360,7 +359,7 @@ static pt_status report_top_profile(asking *a, const pt_graph *graph, pt_error *
 static pt_status report_graph(asking *a, pt_error *reterr)
 {
     const pt_graph_request request = graph_request(a);
-    pt_graph graph;
+    PT_AUTO(pt_graph) graph = {0};
     pt_status status = pt_graph_init(&graph, a->profile, &request, reterr);
     if (status != PT_OK) return status;
     pt_graph_report *r = &a->report;
@@ -376,7 +375,6 @@ static pt_status report_graph(asking *a, pt_error *reterr)
         break;
     default: break;
     }
-    pt_graph_done(&graph);
     return status;
 }
 
@@ -384,12 +382,11 @@ static pt_status report_traces(asking *a, pt_error *reterr)
 {
     pt_fold_rule fold = fold_of(a, false);
     fold.trims_paths = false;
-    pt_fold places;
+    PT_AUTO(pt_fold) places = {0};
     const pt_status status = pt_fold_init(&places, a->profile, &fold, reterr);
     if (status != PT_OK) return status;
     const pt_pprof_label_units units = {label_unit, a};
     pt_pprof_traces(a->out, &a->report, &places, &units);
-    pt_fold_done(&places);
     return PT_OK;
 }
 
@@ -419,14 +416,13 @@ static pt_status report_listing(asking *a, const pt_objdump_tool *objdump,
         .intel_syntax = a->config.intel_syntax,
         .diag = &diag,
     };
-    pt_pprof_listing listing;
+    PT_AUTO(pt_pprof_listing) listing = {0};
     const pt_status status = make(&listing, a->profile, &request, reterr);
     for (size_t i = 0; i < diag.count; i++)
         pt_print_error("%s\n", diag.facts[i].text);
     pt_diag_done(&diag);
     if (status != PT_OK) return status;
     print(a->out, &a->report, &listing);
-    pt_pprof_listing_done(&listing);
     return PT_OK;
 }
 

@@ -248,7 +248,7 @@ static bool obey_line(shell *s, char *line)
 {
     if (try_assignment(s, line)) return false;
     const char *pipe = pt_shell_cut_pipe(line);
-    pt_shell_words w;
+    PT_AUTO(pt_shell_words) w = {0};
     pt_shell_split(line, false, &w);
     bool leave = false;
     const char *first = w.count > 0 ? w.items[0] : "";
@@ -269,7 +269,6 @@ static bool obey_line(shell *s, char *line)
             say_text(error.message);
         PT_FREE_ALL(r.focus, r.ignore);
     }
-    pt_shell_words_done(&w);
     return leave;
 }
 
@@ -345,7 +344,7 @@ static void complete_line(void *context, const char *line, pt_line_choices *ret)
     const char *word = line + strlen(line);
     while (word > line && !isspace((unsigned char)word[-1]))
         word--;
-    pt_shell_words w;
+    PT_AUTO(pt_shell_words) w = {0};
     pt_shell_split(line, false, &w);
     const bool first = line + strspn(line, " \t") == word;
     const bool of_help = w.count > 0 && strcmp(w.items[0], "help") == 0;
@@ -356,7 +355,6 @@ static void complete_line(void *context, const char *line, pt_line_choices *ret)
     else if (w.count > 0 && pt_pprof_command_find(w.items[0]) != NULL &&
              strcmp(w.items[0], "tags") != 0)
         complete_function(s, word, ret);
-    pt_shell_words_done(&w);
 }
 
 /* ---- The loop ---- */
