@@ -160,11 +160,9 @@ typedef struct {
     int64_t time;
 } change;
 
-static int compare_counters(const change *x, const change *y)
+static int compare_counters(const change *a, const change *b)
 {
-    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
-    if (x->name != y->name) return x->name < y->name ? -1 : 1;
-    return (x->pid > y->pid) - (x->pid < y->pid);
+    return PT_UP(kind) ?: PT_UP(name) ?: PT_UP(pid);
 }
 
 PT_ORDER(compare_changes, change, compare_counters(a, b) ?: PT_UP(time) ?: PT_UP(sample));

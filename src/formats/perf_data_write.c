@@ -171,11 +171,7 @@ static bool note_pair(pt_index *index, uint64_t **pairs, size_t *count, size_t *
     return true;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
+PT_ORDER(by_number, uint64_t, PT_COMPARE(*a, *b));
 
 /* Writes the mappings that each process's samples refer to, and the kernel's once. */
 static void put_mappings(perf_writer *w)

@@ -175,11 +175,7 @@ static void add_strings(writer *w)
 
 /* ---- Ids ---- */
 
-static int compare_ids(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
+PT_ORDER(compare_ids, uint64_t, PT_COMPARE(*a, *b));
 
 /* May the source's ids be reused? All must exist and be distinct. */
 static bool usable_ids(const uint64_t *ids, uint32_t count)

@@ -252,12 +252,8 @@ static void read_first_entry(pt_dwarf_unit *unit, const contribution *part, uint
         (!has_extent && !writes_ranges(pt_dwarf_text_of(unit, &root.producer)));
 }
 
-static int by_dwo_id(const void *x, const void *y)
-{
-    const pt_dwarf_unit *a = *(pt_dwarf_unit *const *)x, *b = *(pt_dwarf_unit *const *)y;
-    if (a->dwo_id != b->dwo_id) return a->dwo_id > b->dwo_id ? 1 : -1;
-    return (a->off > b->off) - (a->off < b->off);
-}
+PT_ORDER(by_dwo_id, __typeof__(pt_dwarf_unit *),
+         PT_COMPARE((*a)->dwo_id, (*b)->dwo_id) ?: PT_COMPARE((*a)->off, (*b)->off));
 
 static void order_by_id(pt_dwarf_file *file)
 {

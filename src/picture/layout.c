@@ -136,12 +136,8 @@ static void measure_part(pt_part *p)
     p->height = p->rank_y[last] + p->rank_height[last] / 2;
 }
 
-static int by_area(const void *a, const void *b)
-{
-    const pt_part *p = *(const pt_part *const *)a, *q = *(const pt_part *const *)b;
-    if (p->box_count != q->box_count) return p->box_count > q->box_count ? -1 : 1;
-    return p < q ? -1 : p > q;
-}
+PT_ORDER(by_area, __typeof__(const pt_part *),
+         PT_COMPARE((*b)->box_count, (*a)->box_count) ?: PT_COMPARE(*a, *b));
 
 static double place_legend(pt_drawing *d)
 {

@@ -106,14 +106,11 @@ static void gather_self(gathering *g, uint32_t event)
 static int by_weight(const void *left, const void *right, void *context)
 {
     const pt_calls *const calls = context;
-    const pt_call *const x = left, *const y = right;
-    const uint64_t cost_x = pt_magnitude(x->cost), cost_y = pt_magnitude(y->cost);
-    if (cost_x != cost_y) return cost_x > cost_y ? -1 : 1;
-    if (x->calls != y->calls) return x->calls > y->calls ? -1 : 1;
-    int order = strcmp(calls->function[x->to].name, calls->function[y->to].name);
-    if (order == 0) order = strcmp(calls->function[x->from].name, calls->function[y->from].name);
-    if (order == 0) order = (x->to > y->to) - (x->to < y->to);
-    return order != 0 ? order : (x->from > y->from) - (x->from < y->from);
+    const pt_call *const a = left, *const b = right;
+    return pt_compare_magnitudes(a->cost, b->cost) ?: PT_DOWN(calls)
+               ?: strcmp(calls->function[a->to].name, calls->function[b->to].name)
+               ?: strcmp(calls->function[a->from].name, calls->function[b->from].name)
+               ?: PT_UP(to) ?: PT_UP(from);
 }
 
 /* Sorts all calls by weight, and lists the calls to and from each function in that order. */
@@ -242,18 +239,11 @@ static uint32_t heap_pop(heap *h)
 static int by_root(const void *left, const void *right, void *context)
 {
     const pt_calls *const calls = context;
-    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    const pt_calls_function *const x = &calls->function[a], *const y = &calls->function[b];
-    const bool inner_x = x->in_count > 0, inner_y = y->in_count > 0;
-    if (inner_x != inner_y) return inner_x ? 1 : -1;
-    const uint64_t total_x = pt_magnitude(x->total), total_y = pt_magnitude(y->total);
-    if (total_x != total_y) return total_x > total_y ? -1 : 1;
-    const bool calls_x = x->out_count > 0, calls_y = y->out_count > 0;
-    if (calls_x != calls_y) return calls_x ? -1 : 1;
-    const uint64_t self_x = pt_magnitude(x->self), self_y = pt_magnitude(y->self);
-    if (self_x != self_y) return self_x > self_y ? -1 : 1;
-    const int order = strcmp(x->name, y->name);
-    return order != 0 ? order : (a > b) - (a < b);
+    const uint32_t i = *(const uint32_t *)left, k = *(const uint32_t *)right;
+    const pt_calls_function *const a = &calls->function[i], *const b = &calls->function[k];
+    return PT_UP(in_count > 0) ?: pt_compare_magnitudes(a->total, b->total)
+               ?: PT_DOWN(out_count > 0) ?: pt_compare_magnitudes(a->self, b->self)
+               ?: PT_TEXT_UP(name) ?: PT_COMPARE(i, k);
 }
 
 static void reach_from(const pt_calls *calls, uint32_t function, bool *reached, heap *h)

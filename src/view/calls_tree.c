@@ -63,11 +63,9 @@ static full_row *all_rows(const pt_calls *calls, uint32_t *ret_count)
 static int by_self(const void *left, const void *right, void *context)
 {
     const pt_calls *const calls = context;
-    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    const uint64_t x = pt_magnitude(calls->function[a].self);
-    const uint64_t y = pt_magnitude(calls->function[b].self);
-    if (x != y) return x > y ? -1 : 1;
-    return (a > b) - (a < b);
+    const uint32_t i = *(const uint32_t *)left, k = *(const uint32_t *)right;
+    return pt_compare_magnitudes(calls->function[i].self, calls->function[k].self)
+               ?: PT_COMPARE(i, k);
 }
 
 static int64_t total_of(const pt_calls *calls, const full_row *row)

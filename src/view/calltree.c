@@ -248,9 +248,7 @@ static int compare_children(const void *left, const void *right, void *context)
     const planting *t = context;
     const group *a = &t->children.items[*(const uint32_t *)left];
     const group *b = &t->children.items[*(const uint32_t *)right];
-    if (a->weight != b->weight) return a->weight > b->weight ? -1 : 1;
-    const int name = pt_fold_compare(t->fold, a->name, b->name);
-    return name != 0 ? name : (a->name > b->name) - (a->name < b->name);
+    return PT_DOWN(weight) ?: pt_fold_compare(t->fold, a->name, b->name) ?: PT_UP(name);
 }
 
 static bool is_folded(const planting *t, const group *child)

@@ -128,13 +128,11 @@ uint32_t pt_graph_trim_edges(pt_graph *graph, uint64_t cutoff)
 static int compare_edges(const void *left, const void *right, void *context)
 {
     const pt_graph *g = context;
-    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    const pt_graph_edge *x = &g->edge[a], *y = &g->edge[b];
-    const uint64_t wx = pt_magnitude(x->weight), wy = pt_magnitude(y->weight);
-    if (wx != wy) return wx > wy ? -1 : 1;
-    int order = strcmp(g->node[x->from].text, g->node[y->from].text);
-    if (order == 0) order = strcmp(g->node[x->to].text, g->node[y->to].text);
-    return order != 0 ? order : (a > b) - (a < b);
+    const uint32_t i = *(const uint32_t *)left, k = *(const uint32_t *)right;
+    const pt_graph_edge *a = &g->edge[i], *b = &g->edge[k];
+    return pt_compare_magnitudes(a->weight, b->weight)
+               ?: strcmp(g->node[a->from].text, g->node[b->from].text)
+               ?: strcmp(g->node[a->to].text, g->node[b->to].text) ?: PT_COMPARE(i, k);
 }
 
 void pt_graph_sort_edges(const pt_graph *graph, uint32_t *edges, size_t count)

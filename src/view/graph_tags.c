@@ -357,11 +357,8 @@ void pt_graph_free_tags(pt_graph *graph)
 static int compare_tags_by(const void *left, const void *right, void *by_flat)
 {
     const pt_graph_tag *a = left, *b = right;
-    const uint64_t ca = pt_magnitude(a->cum), cb = pt_magnitude(b->cum);
-    if (!*(bool *)by_flat && ca != cb) return ca > cb ? -1 : 1;
-    const uint64_t fa = pt_magnitude(a->flat), fb = pt_magnitude(b->flat);
-    if (fa != fb) return fa > fb ? -1 : 1;
-    return strcmp(a->name, b->name);
+    return (*(bool *)by_flat ? 0 : pt_compare_magnitudes(a->cum, b->cum))
+               ?: pt_compare_magnitudes(a->flat, b->flat) ?: PT_TEXT_UP(name);
 }
 
 void pt_graph_sort_tags(pt_graph_tag *tags, size_t count, bool by_flat)

@@ -34,7 +34,8 @@ static sums sum_sets(const pt_profile *p, uint32_t event)
 }
 
 /* Equal labels are neighbours, and among them equal sets. */
-PT_ORDER(compare_entries, entry, PT_UP(label.key) ?: PT_UP(label.kind) ?: PT_UP(label.str) ?: PT_UP(label.unit) ?: PT_UP(label.num) ?: PT_UP(set));
+PT_ORDER(compare_entries, entry, PT_UP(label.key) ?: PT_UP(label.kind) ?: PT_UP(label.str)
+         ?: PT_UP(label.unit) ?: PT_UP(label.num) ?: PT_UP(set));
 
 static bool same_label(const pt_label *a, const pt_label *b)
 {
@@ -42,16 +43,9 @@ static bool same_label(const pt_label *a, const pt_label *b)
            a->num == b->num;
 }
 
-static int compare_values(const void *left, const void *right)
-{
-    const pt_label_value *a = left, *b = right;
-    const uint64_t x = pt_magnitude(a->value), y = pt_magnitude(b->value);
-    if (x != y) return x > y ? -1 : 1;
-    if ((a->text == NULL) != (b->text == NULL)) return a->text == NULL ? 1 : -1;
-    if (a->text != NULL) return strcmp(a->text, b->text);
-    if (a->number != b->number) return a->number < b->number ? -1 : 1;
-    return strcmp(a->unit, b->unit);
-}
+PT_ORDER(compare_values, pt_label_value, pt_compare_magnitudes(a->value, b->value)
+         ?: PT_UP(text == NULL)
+         ?: (a->text != NULL ? PT_TEXT_UP(text) : PT_UP(number) ?: PT_TEXT_UP(unit)));
 
 PT_ORDER(compare_keys, pt_label_key, pt_compare_magnitudes(a->value, b->value) ?: PT_TEXT_UP(key));
 

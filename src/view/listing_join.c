@@ -137,7 +137,8 @@ static void join_instruction(joining *j, uint32_t symbol, uint32_t at)
     }
 }
 
-PT_ORDER(compare_pieces, pt_listing_piece, PT_UP(function) ?: PT_UP(line) ?: PT_UP(symbol) ?: PT_UP(at));
+PT_ORDER(compare_pieces, pt_listing_piece, PT_UP(function) ?: PT_UP(line) ?: PT_UP(symbol)
+         ?: PT_UP(at));
 
 void pt_listing_join(const pt_profile *profile, pt_listing *l)
 {

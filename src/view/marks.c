@@ -150,7 +150,8 @@ PT_ORDER(compare_lengths, pt_mark, PT_DOWN(length_ns) ?: PT_UP(since_ns) ?: PT_U
 
 PT_ORDER(compare_starts, pt_mark, PT_UP(since_ns) ?: PT_UP(sample));
 
-PT_ORDER(compare_rows, pt_mark_row, PT_DOWN(length_ns) ?: PT_DOWN(count) ?: PT_TEXT_UP(name) ?: PT_UP(pid) ?: PT_UP(tid));
+PT_ORDER(compare_rows, pt_mark_row, PT_DOWN(length_ns) ?: PT_DOWN(count) ?: PT_TEXT_UP(name)
+         ?: PT_UP(pid) ?: PT_UP(tid));
 
 /* ---- Steps ---- */
 

@@ -147,15 +147,10 @@ static pt_peek_function function_of_calls(const pt_calls *c, const pt_peek_reque
 static int by_total(const void *left, const void *right, void *context)
 {
     const pt_calls *const calls = context;
-    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    const pt_calls_function *const x = &calls->function[a], *const y = &calls->function[b];
-    const uint64_t total_x = pt_magnitude(x->total), total_y = pt_magnitude(y->total);
-    if (total_x != total_y) return total_x > total_y ? -1 : 1;
-    const uint64_t self_x = pt_magnitude(x->self), self_y = pt_magnitude(y->self);
-    if (self_x != self_y) return self_x > self_y ? -1 : 1;
-    if (x->called != y->called) return x->called > y->called ? -1 : 1;
-    const int order = strcmp(x->name, y->name);
-    return order != 0 ? order : (a > b) - (a < b);
+    const uint32_t i = *(const uint32_t *)left, k = *(const uint32_t *)right;
+    const pt_calls_function *const a = &calls->function[i], *const b = &calls->function[k];
+    return pt_compare_magnitudes(a->total, b->total) ?: pt_compare_magnitudes(a->self, b->self)
+               ?: PT_DOWN(called) ?: PT_TEXT_UP(name) ?: PT_COMPARE(i, k);
 }
 
 static pt_status choose_of_calls(pt_peek *peek, const pt_peek_request *request, pt_error *reterr)

@@ -140,7 +140,8 @@ void pt_tally_count(pt_tally *t, const int64_t *value)
 
 PT_ORDER(by_group_and_key, pt_tally_cell, PT_UP(group) ?: PT_UP(key));
 
-PT_ORDER(by_cell_and_value, pt_tally_call, PT_UP(cell) ?: pt_compare_magnitudes(a->value, b->value) ?: PT_UP(callee) ?: PT_UP(inlined));
+PT_ORDER(by_cell_and_value, pt_tally_call, PT_UP(cell) ?: pt_compare_magnitudes(a->value, b->value)
+         ?: PT_UP(callee) ?: PT_UP(inlined));
 
 void pt_tally_sort(pt_tally *t)
 {

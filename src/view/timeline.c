@@ -85,7 +85,8 @@ static void find_tracks(counting *c)
     }
 }
 
-PT_ORDER(compare_tracks, pt_track, PT_UP(kind) ?: pt_compare_magnitudes(a->total, b->total) ?: PT_COMPARE(number_of(a), number_of(b)));
+PT_ORDER(compare_tracks, pt_track, PT_UP(kind) ?: pt_compare_magnitudes(a->total, b->total)
+         ?: PT_COMPARE(number_of(a), number_of(b)));
 
 /* The heaviest of each kind stay: so many as are asked for, and as PT_TIMELINE_VALUES leaves for
  * one of three kinds beside "all". */

@@ -90,7 +90,8 @@ static void add_samples(tracing *t, const pt_traces_request *request)
 }
 
 /* The heaviest first; equal ones in their order. */
-PT_ORDER(compare_traces, pt_trace, pt_compare_magnitudes(a->value, b->value) ?: PT_UP(stack) ?: PT_UP(labels));
+PT_ORDER(compare_traces, pt_trace, pt_compare_magnitudes(a->value, b->value) ?: PT_UP(stack)
+         ?: PT_UP(labels));
 
 pt_status pt_traces_init(pt_traces *ret_traces, const pt_profile *profile,
                          const pt_traces_request *request, pt_error *reterr)

@@ -592,14 +592,12 @@ static void count_processes(pt_why *why, const reader *r, const grouping *g, con
     free(process.items);
 }
 
-static int by_value(const void *a, const void *b, void *context)
+static int by_value(const void *left, const void *right, void *context)
 {
     const grouping *const g = context;
-    const group *const x = &g->group.items[*(const uint32_t *)a];
-    const group *const y = &g->group.items[*(const uint32_t *)b];
-    if (x->value != y->value) return x->value > y->value ? -1 : 1;
-    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
+    const group *const a = &g->group.items[*(const uint32_t *)left];
+    const group *const b = &g->group.items[*(const uint32_t *)right];
+    return PT_DOWN(value) ?: PT_UP(kind) ?: PT_UP(id);
 }
 
 /* Few samples may be chance: the interval's low end must be above half the least share, and the

@@ -86,15 +86,9 @@ static void add_lines(pt_procedure_diff *d, const pt_diff_side sides[2])
     d->count = kept;
 }
 
-static int by_range(const void *left, const void *right)
-{
-    const pt_diff_place *a = left, *b = right;
-    if (a->range != b->range) return a->range > b->range ? -1 : 1;
-    const double x = a->value[0] + a->value[1], y = b->value[0] + b->value[1];
-    if (x != y) return x > y ? -1 : 1;
-    if (a->addr != b->addr) return a->addr < b->addr ? -1 : 1;
-    return by_line(a, b);
-}
+PT_ORDER(by_range, pt_diff_place, PT_DOWN(range)
+         ?: PT_COMPARE(b->value[0] + b->value[1], a->value[0] + a->value[1]) ?: PT_UP(addr)
+         ?: by_line(a, b));
 
 pt_status pt_procedure_diff_init(pt_procedure_diff *ret, const pt_diff_side sides[2],
                                  pt_compare what, double width, pt_error *reterr)

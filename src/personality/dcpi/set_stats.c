@@ -21,7 +21,8 @@ static int compare_names(const entry *a, const entry *b)
 
 PT_ORDER(by_name, entry, compare_names(a, b) ?: PT_UP(set));
 
-PT_ORDER(by_range, pt_set_row, PT_DOWN(range) ?: PT_DOWN(sum) ?: PT_TEXT_UP(name) ?: PT_TEXT_UP(path));
+PT_ORDER(by_range, pt_set_row, PT_DOWN(range) ?: PT_DOWN(sum) ?: PT_TEXT_UP(name)
+         ?: PT_TEXT_UP(path));
 
 static entry *collect_entries(const pt_set *sets, size_t set_count, pt_counts_level level,
                               size_t *ret_n)

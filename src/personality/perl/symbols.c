@@ -126,12 +126,8 @@ static void gather_names(void *context, size_t index, const pt_perl_name *names,
 }
 
 /* Descending by start; libraries with equal starts keep the order of the list. */
-static int by_start(const void *a, const void *b)
-{
-    const pt_perl_lib *x = *(const pt_perl_lib *const *)a, *y = *(const pt_perl_lib *const *)b;
-    if (x->start != y->start) return x->start > y->start ? -1 : 1;
-    return x < y ? -1 : x > y;
-}
+PT_ORDER(by_start, __typeof__(const pt_perl_lib *),
+         PT_COMPARE((*b)->start, (*a)->start) ?: PT_COMPARE(*a, *b));
 
 /* Ascending addresses that no library was found for yet, and those that are taken. */
 typedef struct {

@@ -143,12 +143,8 @@ void pt_perl_print_stacks(pt_perl_session *session, const pt_perl_profile *profi
     }
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    const pt_perl_leak *x = *(const pt_perl_leak *const *)a, *y = *(const pt_perl_leak *const *)b;
-    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
-    return x < y ? -1 : x > y;
-}
+PT_ORDER(by_bytes, __typeof__(const pt_perl_leak *),
+         PT_COMPARE((*b)->bytes, (*a)->bytes) ?: PT_COMPARE(*a, *b));
 
 /* Prints the names of an address that is written as in the file. It has names only with all its
  * digits, leading zeros among them. */

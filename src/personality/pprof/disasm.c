@@ -306,10 +306,7 @@ static int compare_symbols(const void *left, const void *right, void *context)
     const uint32_t i = *(const uint32_t *)left, k = *(const uint32_t *)right;
     const pt_code_function *a = &s->symbols.items[i].routine.code;
     const pt_code_function *b = &s->symbols.items[k].routine.code;
-    const int name = strcmp(a->name, b->name);
-    if (name != 0) return name;
-    if (a->start != b->start) return a->start < b->start ? -1 : 1;
-    return (i > k) - (i < k);
+    return PT_TEXT_UP(name) ?: PT_UP(start) ?: PT_COMPARE(i, k);
 }
 
 /* Moves the routines of the symbols to the listing, in order. With disassembles their rows, too, up

@@ -18,17 +18,11 @@ typedef struct {
 } search;
 
 /* By name, file, line, start of the function. */
-static int compare_nodes(const void *left, const void *right)
-{
-    const pt_graph_node *const *x = left, *const *y = right;
-    const pt_node_info *a = (*x)->info, *b = (*y)->info;
-    const int name = strcmp(a->name, b->name);
-    if (name != 0) return name;
-    const int file = strcmp(a->file, b->file);
-    if (file != 0) return file;
-    if (a->line != b->line) return a->line < b->line ? -1 : 1;
-    return (a->start_line > b->start_line) - (a->start_line < b->start_line);
-}
+PT_ORDER(compare_nodes, __typeof__(const pt_graph_node *),
+         strcmp((*a)->info->name, (*b)->info->name)
+         ?: strcmp((*a)->info->file, (*b)->info->file)
+         ?: PT_COMPARE((*a)->info->line, (*b)->info->line)
+         ?: PT_COMPARE((*a)->info->start_line, (*b)->info->start_line));
 
 /* The number of nodes from the first one on with its name, or, with by_file, its file. */
 static size_t count_run(const pt_graph_node *const *node, size_t count, bool by_file)

@@ -76,7 +76,8 @@ static void tally_labels(tallying *t)
     }
 }
 
-PT_ORDER(compare_rows, row, PT_TEXT_UP(key) ?: pt_compare_magnitudes(a->sum, b->sum) ?: PT_TEXT_UP(text));
+PT_ORDER(compare_rows, row, PT_TEXT_UP(key) ?: pt_compare_magnitudes(a->sum, b->sum)
+         ?: PT_TEXT_UP(text));
 
 static void order_rows(tallying *t)
 {
