@@ -109,7 +109,8 @@ int pt_web_live_load(pt_cmd_context *context, pt_web_live *ret_live)
 
 static void free_shown(const pt_cmd_context *shown)
 {
-    PT_AUTO(pt_loaded) old = shown->loaded;
+    pt_loaded old = shown->loaded;
+    pt_loaded_done(&old);
     pt_profile_unref(shown->profile);
     pt_profile_unref(shown->as_read);
     pt_profile_unref(shown->side[0]);
