@@ -110,11 +110,11 @@ int pt_web_live_load(pt_cmd_context *context, pt_web_live *ret_live)
 static void free_shown(const pt_cmd_context *shown)
 {
     pt_loaded old = shown->loaded;
-    pt_loaded_done(&old);
     pt_profile_unref(shown->profile);
     pt_profile_unref(shown->as_read);
     pt_profile_unref(shown->side[0]);
     pt_profile_unref(shown->side[1]);
+    pt_loaded_done(&old);
 }
 
 /* Reads these files, or this folder of a recording. Returns the profile, and frees the profile that
