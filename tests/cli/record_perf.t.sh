@@ -289,7 +289,8 @@ expect_stdout_line 'pitot: asked_hz=1000 *stack_end=root'
 
 it 'a recording says how it was made, as it could be typed again'
 run pitot record -F 500 -e cpu-clock --engine=perf --timeline -o 'again and.pb.gz' true 'a b'
-expect_stderr_line "*; next: pitot why 'again and.pb.gz'"
+run pitot record --engine=perf -o 'and again.pb.gz' ./burn 0.1 # with samples, after which there is a next command
+expect_stderr_line "*; next: pitot why 'and again.pb.gz'"
 run pitot info 'again and.pb.gz'
 expect_stdout_line "*recorded with: pitot record --frequency=500 --output='again and.pb.gz' --engine=perf --event=cpu-clock --timeline -- true 'a b'"
 
