@@ -74,25 +74,25 @@ typedef struct pt_proc {
     PT_VECTOR(pt_proc_map) map;         /* ascending, without overlaps; executable mappings only */
     PT_VECTOR(pt_unwind_module) module; /* one for each mapping */
     pt_proc_interp interp;
-    bool has_java;   /* libjvm.so is mapped: frames in memory without a file may be Java's */
-    pt_java *java;   /* owned; NULL: not needed yet */
-    bool is_heeded;  /* its records are urgent (spool.h) */
-    bool is_dropped; /* the kernel's walker drops its samples */
-    uint32_t walked_generation; /* generation that the kernel's walker has; 0: none */
+    pt_java *java;              /* owned; NULL: not needed yet */
     uint64_t copies_until_ns;   /* the kernel copies its stacks up to then; 0: walks them */
     uint32_t copies_generation; /* generation when that began */
-    bool is_not_walked;         /* the walker had no room for it once */
+    uint32_t walked_generation; /* generation that the kernel's walker has; 0: none */
     uint32_t put_later;         /* samples until the walker is asked again */
-    bool is_user_told;          /* the sink has reported its user id */
-    uint32_t sink_round;        /* private to the sink: the fields below are of this round */
-    uint32_t who;               /* private to the sink: its name as a row + 1; 0: none yet */
-    uint32_t last_name;         /* private to the sink: last one of its names + 1; 0: none */
-    uint32_t last_stack;        /* private to the sink: last one of its stacks + 1; 0: none */
-    uint32_t last_code;         /* private to pt_named: last row of its code objects; 0: none */
-    uint32_t code_count;        /* private to pt_named: its rows, */
-    uint32_t lines_bytes;       /* and the bytes of their line tables */
-    pt_v8_lines *source_lines;  /* of its scripts, owned; NULL: none were counted */
-    struct pt_proc *next;       /* of the same bucket */
+    bool is_not_walked;         /* the walker had no room for it once */
+    bool has_java;        /* libjvm.so is mapped: frames in memory without a file may be Java's */
+    bool is_heeded;       /* its records are urgent (spool.h) */
+    bool is_dropped;      /* the kernel's walker drops its samples */
+    bool is_user_told;    /* the sink has reported its user id */
+    uint32_t sink_round;  /* private to the sink: the fields below are of this round */
+    uint32_t who;         /* private to the sink: its name as a row + 1; 0: none yet */
+    uint32_t last_name;   /* private to the sink: last one of its names + 1; 0: none */
+    uint32_t last_stack;  /* private to the sink: last one of its stacks + 1; 0: none */
+    uint32_t last_code;   /* private to pt_named: last row of its code objects; 0: none */
+    uint32_t code_count;  /* private to pt_named: its rows, */
+    uint32_t lines_bytes; /* and the bytes of their line tables */
+    pt_v8_lines *source_lines; /* of its scripts, owned; NULL: none were counted */
+    struct pt_proc *next;      /* of the same bucket */
 } pt_proc;
 
 typedef struct pt_procs {
