@@ -32,6 +32,7 @@ typedef struct pt_waiting {
     bool is_gone;        /* the thread has ended; the record of its last switch is still to come */
     uint32_t pid, start; /* of its process (pt_proc) */
     uint8_t end;
+    bool has_words; /* as in pt_unwound */
     uint32_t kernel_count, count, room;
     uint64_t *pcs;
 } pt_waiting;

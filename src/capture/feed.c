@@ -340,6 +340,8 @@ static bool recall_stack(pt_capture *c, const pt_proc *proc, const pt_perf_recor
     if (c->stack.count > 0 || !pt_sink_is_marked(c->sink, proc, &known->mark)) return false;
     c->stack.has_frames = known->has_frames;
     c->stack.is_uncertain = known->is_uncertain;
+    c->stack.language = known->language;
+    c->stack.end = known->end;
     return true;
 }
 
@@ -351,6 +353,7 @@ static void mark_stack(const pt_capture *c, const pt_proc *proc, pt_known_stack 
     known->end = c->stack.end;
     known->has_frames = c->stack.has_frames;
     known->is_uncertain = c->stack.is_uncertain;
+    known->language = c->stack.language;
 }
 
 /* Keeps the stack of a sample that the kernel has walked, or takes the one that its record means.
@@ -396,11 +399,10 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
     add_not_sampled(c, proc, r, PT_SINK_START_NOT_SAMPLED, shares.start);
     if (weight == 0 && !is_switch && (shares.sample == 0 || c->ledger == NULL)) return;
     const bool is_again = known != NULL && recall_stack(c, proc, r, known);
-    if (is_again) {
-        c->stack.end = known->end;
-    } else if (r->sample.walked != NULL) {
+    const uint64_t gone = pt_named_gone(c->named);
+    if (!is_again && r->sample.walked != NULL) {
         use_walked(c, proc, r);
-    } else {
+    } else if (!is_again) {
         unwind_record(c, proc, r);
         count_short_copy(c, r);
     }
@@ -430,7 +432,8 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
     }
     pt_between_release(&c->between, c->sink, r->tid, false);
     const uint32_t of_stack = is_again ? known->mark.row : pt_sink_stack(c->sink, &sample);
-    if (!is_again && known != NULL) mark_stack(c, proc, known, of_stack);
+    const bool has_names = pt_named_gone(c->named) == gone; /* else its functions may come later */
+    if (!is_again && known != NULL && has_names) mark_stack(c, proc, known, of_stack);
     const pt_sink_moment moment = {r->tid, r->cpu, sample.time_ns, sample.values};
     const uint32_t row = pt_sink_count(c->sink, of_stack, &moment);
     if (c->ledger != NULL)

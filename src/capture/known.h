@@ -17,7 +17,8 @@ typedef struct pt_known_stack {
     uint64_t key;        /* 0: the place is free */
     pt_bpf_stack *stack; /* owned; as long as its count says */
     pt_sink_mark mark;   /* its row; of no round: none yet */
-    uint8_t end;         /* these three: as in pt_unwound */
+    uint8_t end;         /* these four: as in pt_unwound */
+    uint8_t language;
     bool has_frames, is_uncertain;
 } pt_known_stack;
 

@@ -4,6 +4,7 @@
  *   bpf    each stack once; sums of the kernel for each stack, which are read now and then, and the
  *          ends of single waits
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,7 @@ void pt_waits_begin(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
     if (c->stack.count > 0) memcpy(w->pcs, c->stack.pcs, c->stack.count * sizeof *w->pcs);
     w->count = c->stack.count;
     w->kernel_count = c->stack.kernel_count;
+    w->has_words = c->stack.has_words;
     w->end = c->stack.end;
     w->pid = proc->pid;
     w->start = proc->start;
@@ -100,6 +102,7 @@ static void end_wait(pt_capture *c, pt_waiting *w, uint32_t cpu, uint64_t now_ns
                                    .kernel_count = w->kernel_count,
                                    .count = w->count,
                                    .end = w->end,
+                                   .has_words = w->has_words,
                                    .values = {[OFF_CPU] = w->is_ready ? 0 : waited_ns,
                                               [READY] = w->is_ready ? waited_ns : 0,
                                               [WAITS] = !w->is_ready,
@@ -346,7 +349,7 @@ static void add_open(void *arg, const void *key, const void *value)
 }
 
 /* Where stacks are not taken at every wait: gives what the sums of a process lack to its rows, in
- * proportion, so that all of them together are exact. */
+ * proportion, so that all of them together are exact. A row is not taken more from than it has. */
 static void settle_owed(pt_capture *c, const pt_wait_owed *owed)
 {
     const pt_kernel_waits *const waits = &c->kernel_waits;
@@ -364,8 +367,8 @@ static void settle_owed(pt_capture *c, const pt_wait_owed *owed)
                 if (pass == 0) all[v] += (double)own[v];
                 if (pass == 0 || all[v] == 0) continue;
                 passed[v] += (double)own[v];
-                values[OFF_CPU + v] =
-                    (int64_t)((double)owed->values[v] * (passed[v] / all[v])) - given[v];
+                const double lack = fmax((double)owed->values[v], -all[v]);
+                values[OFF_CPU + v] = (int64_t)(lack * (passed[v] / all[v])) - given[v];
                 given[v] += values[OFF_CPU + v];
             }
             if (waits->stack.items[place].is_for_lock) values[GIL] = values[OFF_CPU];
@@ -376,7 +379,7 @@ static void settle_owed(pt_capture *c, const pt_wait_owed *owed)
     c->facts.off_cpu_ns += (uint64_t)given[0];
     c->facts.ready_ns += (uint64_t)given[1];
     for (int v = 2; v < PT_WAIT_VALUES; v++)
-        if (all[v] == 0) c->facts.lost_waits += (uint64_t)owed->values[v];
+        if (all[v] == 0 && owed->values[v] > 0) c->facts.lost_waits += (uint64_t)owed->values[v];
 }
 
 static void settle_all_owed(pt_capture *c)
