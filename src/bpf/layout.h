@@ -301,7 +301,7 @@ _Static_assert(offsetof(pt_bpf_wait_end, end) == offsetof(pt_bpf_stack, end),
                "it tells them apart");
 _Static_assert(sizeof(pt_bpf_wait_end) % 8 == 0, "a record has whole words");
 
-enum { PT_BPF_MET_BITS = 12, PT_BPF_KNOWN_BITS = 12 };
+enum { PT_BPF_MET_BITS = 12, PT_BPF_KNOWN_BITS = 10 };
 
 /* The place of a stack among those that a cpu has sent. A later stack with the same place replaces
  * it, here and in user space, which reads the records of a cpu in their order. */

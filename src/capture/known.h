@@ -1,10 +1,11 @@
 /* known.h: the stacks that the kernel's walker has sent, so that it sends each once.
  *
- *   kernel, a cpu    | key | key | ... |   the key's place (bpf/layout.h) has that key: only the
- * key |                 is sent, else the whole stack here, that cpu   | stack | ... |       the
- * record of a whole stack replaces that at its place
+ *   kernel, of a cpu   | key | key | ...
+ *   here, of that cpu  | stack | stack | ...
  *
- * Both sides see the records of a cpu in one order, so they have the same keys.
+ * If the key's place (bpf/layout.h) has that key, the kernel sends only the key, else the whole
+ * stack, which replaces that at its place on both sides. Both see the records of a cpu in one
+ * order, so they have the same keys. Places of all cpus share one copy of a stack.
  */
 #ifndef PT_CAPTURE_KNOWN_H
 #define PT_CAPTURE_KNOWN_H
@@ -14,12 +15,14 @@
 
 /* A stack without frames of the kernel, as the sink has it. */
 typedef struct pt_known_stack {
-    uint64_t key;        /* 0: the place is free */
+    uint64_t key;        /* 0: the row is free */
     pt_bpf_stack *stack; /* owned; as long as its count says */
     pt_sink_mark mark;   /* its row; of no round: none yet */
     uint8_t end;         /* these four: as in pt_unwound */
     uint8_t language;
     bool has_frames, is_uncertain;
+    uint32_t places; /* of cpus, that have it */
+    uint32_t before; /* of a free row: the next free one + 1; 0: none */
 } pt_known_stack;
 
 typedef struct pt_known pt_known;
@@ -28,8 +31,8 @@ typedef struct pt_known pt_known;
 pt_known *pt_known_new(uint32_t cpu_limit);
 void pt_known_free(pt_known *known); /* accepts NULL */
 
-/* Keeps a copy of a walked stack of a sample. Returns its place; NULL: there is none for this cpu.
- */
+/* Keeps a copy of a walked stack of a sample, as cpu has it from now on, without a mark. NULL:
+ * there is no such cpu. Valid until the next put. */
 pt_known_stack *pt_known_put(pt_known *known, uint32_t cpu, const pt_bpf_stack *stack);
 /* The stack with that key; NULL: none. Valid until the next put. */
 pt_known_stack *pt_known_find(pt_known *known, uint32_t cpu, uint64_t key);

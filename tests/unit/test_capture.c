@@ -259,6 +259,37 @@ static void a_stack_is_known_until_another_takes_its_place(void **state)
     pt_known_free(known);
 }
 
+static void all_cpus_share_one_copy_of_a_stack(void **state)
+{
+    enum { CPUS = 3, TOP = 64 - PT_BPF_KNOWN_BITS, MANY = 5000 };
+    const uint64_t key = (UINT64_C(5) << TOP) + 1;
+    pt_bpf_stack stack = {.bytes = PT_BPF_STACK_HEAD_BYTES + 8, .key = key, .count = 1, .pcs = {7}};
+    pt_known *const known = pt_known_new(CPUS);
+    for (uint32_t cpu = 0; cpu < CPUS; cpu++)
+        pt_known_put(known, cpu, &stack);
+    for (uint32_t cpu = 0; cpu < CPUS; cpu++)
+        assert_ptr_equal(pt_known_find(known, cpu, key), pt_known_find(known, 0, key));
+    pt_known_put(known, 2, &stack); /* in its own place */
+    for (uint64_t i = 1; i <= MANY; i++) {
+        for (uint32_t cpu = 1; cpu < CPUS; cpu++) {
+            stack.key = key + i + (cpu == 1 ? 0 : MANY);
+            stack.pcs[0] = stack.key;
+            pt_known_put(known, cpu, &stack);
+        }
+        assert_null(pt_known_find(known, 1, key + i - 1));
+        for (uint32_t cpu = 1; cpu < CPUS; cpu++) {
+            const uint64_t last = key + i + (cpu == 1 ? 0 : MANY);
+            assert_int_equal(pt_known_find(known, cpu, last)->stack->pcs[0], last);
+        }
+    }
+    assert_int_equal(pt_known_find(known, 0, key)->stack->pcs[0], 7);
+    stack.key = key;
+    pt_known_put(known, 1, &stack);
+    assert_ptr_equal(pt_known_find(known, 1, key), pt_known_find(known, 0, key));
+    assert_int_equal(pt_known_find(known, 0, key)->places, 2);
+    pt_known_free(known);
+}
+
 /* A record of waits with all registers, or with one as the outputs without copies have it. */
 static bool read_wait(pt_buf *buf, const void *raw, uint32_t raw_bytes, unsigned regs,
                       pt_perf_record *ret_record)
@@ -782,6 +813,7 @@ int main(void)
         cmocka_unit_test(a_walked_sample_has_its_stack_and_one_register),
         cmocka_unit_test(the_head_of_a_known_stack_stands_for_a_stack),
         cmocka_unit_test(a_stack_is_known_until_another_takes_its_place),
+        cmocka_unit_test(all_cpus_share_one_copy_of_a_stack),
         cmocka_unit_test(waits_come_as_stacks_walked_or_copied_and_as_ends),
         cmocka_unit_test(the_kind_of_a_wait_is_that_of_its_call_or_file),
         cmocka_unit_test(a_code_object_is_no_sample_and_its_copies_lie_in_its_record),
