@@ -16,7 +16,7 @@ enum { ROOM_MIN = 16 }; /* words */
 
 void pt_bpf_pool_init(pt_bpf_pool *pool, pt_bpf_make_chunk make, void *arg)
 {
-    *pool = (pt_bpf_pool){.make = make, .arg = arg, .used = PT_BPF_CHUNK_WORDS};
+    *pool = (pt_bpf_pool){.make = make, .arg = arg};
     pt_index_init(&pool->table_of);
 }
 
@@ -34,7 +34,6 @@ static bool add_chunk(pt_bpf_pool *pool)
     pool->chunks[pool->count] = pool->make(pool->arg, pool->count);
     if (pool->chunks[pool->count] == NULL) return false;
     pool->count++;
-    pool->used = 0;
     return true;
 }
 
@@ -52,17 +51,19 @@ static void copy_in(pt_bpf_pool *pool, uint32_t word, const void *words, uint32_
     }
 }
 
-/* Allocates count words after the used ones; each run begins at an even word. */
+/* Allocates count words after the used ones; each run begins at an even word. Chunks that were made
+ * in vain serve the next run. */
 static bool take_room(pt_bpf_pool *pool, uint32_t count, uint32_t *ret_word)
 {
-    pool->used += pool->used % 2;
-    if (count > PT_BPF_CHUNK_WORDS - pool->used && !add_chunk(pool)) return false;
-    *ret_word = ((pool->count - 1) << PT_BPF_CHUNK_BITS) + pool->used;
-    while (count > PT_BPF_CHUNK_WORDS - pool->used) {
-        count -= PT_BPF_CHUNK_WORDS - pool->used;
+    uint32_t start = pool->used + pool->used % 2;
+    if (count > PT_BPF_CHUNK_WORDS - start % PT_BPF_CHUNK_WORDS)
+        start = (start + PT_BPF_CHUNK_WORDS - 1) / PT_BPF_CHUNK_WORDS * PT_BPF_CHUNK_WORDS;
+    const uint64_t limit = (uint64_t)start + count;
+    if (limit > (uint64_t)PT_BPF_CHUNKS_MAX << PT_BPF_CHUNK_BITS) return false;
+    while ((uint64_t)pool->count << PT_BPF_CHUNK_BITS < limit)
         if (!add_chunk(pool)) return false;
-    }
-    pool->used += count;
+    *ret_word = start;
+    pool->used = (uint32_t)limit;
     return true;
 }
 
@@ -105,42 +106,99 @@ void pt_bpf_pool_give_back(pt_bpf_pool *pool, uint32_t word, uint32_t count, uin
 
 /* ---- tables ---- */
 
-static uint64_t hash_of(const pt_unwind_table *table)
+static uint64_t hash_of(const uint32_t *identity)
 {
-    return pt_hash_mix((uint64_t)(uintptr_t)table->rows, 5);
+    return pt_hash_mix((uint64_t)(uintptr_t)identity, 5);
 }
 
 static uint32_t find_table(const pt_bpf_pool *pool, const pt_unwind_table *table)
 {
-    return PT_INDEX_FIND(&pool->table_of, hash_of(table), i,
+    return PT_INDEX_FIND(&pool->table_of, hash_of(table->rows), i,
                          pool->table.items[i].identity == table->rows);
 }
 
+/* A part of a table, and its place in the pool. */
+typedef struct {
+    const void *words;
+    uint32_t count, *place;
+} table_run;
+
+enum { TABLE_RUNS = 3 };
+
+static void list_runs(const pt_unwind_table *table, pt_bpf_pooled_table *pooled,
+                      table_run runs[TABLE_RUNS])
+{
+    runs[0] = (table_run){table->pages, table->page_count + 1, &pooled->pages};
+    runs[1] = (table_run){table->rules, table->rule_count * RULE_WORDS, &pooled->rules};
+    runs[2] = (table_run){table->rows, table->row_count, &pooled->rows};
+}
+
+static void give_back_runs(pt_bpf_pool *pool, const table_run *runs, size_t count, uint64_t now_ns)
+{
+    for (size_t i = 0; i < count; i++)
+        pt_bpf_pool_give_back(pool, *runs[i].place, runs[i].count, now_ns);
+}
+
+/* All of a table, or nothing. */
+static void add_table(pt_bpf_pool *pool, const pt_unwind_table *table, uint64_t now_ns,
+                      pt_bpf_pooled_table *pooled)
+{
+    size_t i = 0;
+    table_run runs[TABLE_RUNS];
+    list_runs(table, pooled, runs);
+    while (i < TABLE_RUNS && add_run(pool, runs[i].words, runs[i].count, now_ns, runs[i].place))
+        i++;
+    pooled->is_there = i == TABLE_RUNS;
+    if (!pooled->is_there) give_back_runs(pool, runs, i, now_ns);
+}
+
+/* A row of table for a table that the pool lacks. */
+static uint32_t take_table(pt_bpf_pool *pool, const pt_unwind_table *table)
+{
+    const pt_bpf_pooled_table added = {.identity = table->rows};
+    if (pool->free_table == 0)
+        return PT_INDEX_PUSH(&pool->table_of, hash_of(table->rows), pool->table, added);
+    const uint32_t row = pool->free_table - 1;
+    pool->free_table = pool->table.items[row].before;
+    pool->table.items[row] = added;
+    pt_index_add(&pool->table_of, hash_of(table->rows), row);
+    return row;
+}
+
+/* A table that found no room before may find it now. */
 static const pt_bpf_pooled_table *table_in_pool(pt_bpf_pool *pool, const pt_unwind_table *table,
                                                 uint64_t now_ns)
 {
     const uint32_t known = find_table(pool, table);
-    if (known != PT_NONE) return &pool->table.items[known];
-    pt_bpf_pooled_table added = {.identity = table->rows};
-    added.is_there =
-        add_run(pool, table->pages, table->page_count + 1, now_ns, &added.pages) &&
-        add_run(pool, table->rules, table->rule_count * RULE_WORDS, now_ns, &added.rules) &&
-        add_run(pool, table->rows, table->row_count, now_ns, &added.rows);
-    pool->left_out += !added.is_there;
-    const uint32_t row = PT_INDEX_PUSH(&pool->table_of, hash_of(table), pool->table, added);
-    return &pool->table.items[row];
+    const uint32_t row = known != PT_NONE ? known : take_table(pool, table);
+    pt_bpf_pooled_table *const pooled = &pool->table.items[row];
+    if (!pooled->is_there) add_table(pool, table, now_ns, pooled);
+    pool->left_out += known == PT_NONE && !pooled->is_there;
+    return pooled;
+}
+
+static void rebuild_index(pt_bpf_pool *pool)
+{
+    pt_index_done(&pool->table_of);
+    for (size_t i = 0; i < pool->table.count; i++)
+        if (pool->table.items[i].identity != NULL)
+            pt_index_add(&pool->table_of, hash_of(pool->table.items[i].identity), (uint32_t)i);
+    pool->forgotten = 0;
 }
 
 void pt_bpf_pool_forget(pt_bpf_pool *pool, const pt_unwind_table *table, uint64_t now_ns)
 {
+    enum { FORGOTTEN_MIN = 64 };
+    table_run runs[TABLE_RUNS];
     const uint32_t row = find_table(pool, table);
     if (row == PT_NONE) return;
-    const pt_bpf_pooled_table gone = pool->table.items[row];
-    pool->table.items[row] = (pt_bpf_pooled_table){0};
-    if (!gone.is_there) return;
-    pt_bpf_pool_give_back(pool, gone.pages, table->page_count + 1, now_ns);
-    pt_bpf_pool_give_back(pool, gone.rules, table->rule_count * RULE_WORDS, now_ns);
-    pt_bpf_pool_give_back(pool, gone.rows, table->row_count, now_ns);
+    pt_bpf_pooled_table *const pooled = &pool->table.items[row];
+    list_runs(table, pooled, runs);
+    if (pooled->is_there) give_back_runs(pool, runs, TABLE_RUNS, now_ns);
+    *pooled = (pt_bpf_pooled_table){.before = pool->free_table};
+    pool->free_table = row + 1;
+    if (++pool->forgotten > FORGOTTEN_MIN && pool->forgotten > pool->table_of.count / 2)
+        rebuild_index(pool);
 }
 
 static pt_bpf_mapping mapping_of(pt_bpf_pool *pool, const pt_unwind_module *module, uint64_t now_ns)

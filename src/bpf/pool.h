@@ -28,9 +28,10 @@ typedef struct pt_bpf_run {
 
 /* A table in the pool. */
 typedef struct pt_bpf_pooled_table {
-    const uint32_t *identity; /* address of its rows in user space; NULL: it was freed */
+    const uint32_t *identity; /* address of its rows in user space; NULL: freed */
     uint32_t pages, rows, rules;
-    bool is_there;
+    uint32_t before; /* of a freed one: the next freed one + 1; 0: none */
+    bool is_there;   /* else there was no room */
 } pt_bpf_pooled_table;
 
 typedef struct pt_bpf_pool {
@@ -38,7 +39,7 @@ typedef struct pt_bpf_pool {
     void *arg;
     uint8_t *chunks[PT_BPF_CHUNKS_MAX];
     uint32_t count; /* number of chunks */
-    uint32_t used;  /* words used in the last chunk */
+    uint32_t used;  /* words used, from the first chunk on */
     struct {
         pt_bpf_run *items;
         size_t count, cap;
@@ -47,8 +48,10 @@ typedef struct pt_bpf_pool {
         pt_bpf_pooled_table *items;
         size_t count, cap;
     } table;
-    pt_index table_of; /* identity -> row */
-    uint32_t left_out; /* number of tables without room */
+    pt_index table_of;   /* identity -> row */
+    uint32_t free_table; /* the first freed row of table + 1; 0: none */
+    uint32_t forgotten;  /* entries that became void since table_of was built */
+    uint32_t left_out;   /* number of tables that found no room */
 } pt_bpf_pool;
 
 void pt_bpf_pool_init(pt_bpf_pool *pool, pt_bpf_make_chunk make, void *arg);

@@ -16,9 +16,8 @@ static pt_bpf_pool pool;
 
 static void *make_chunk(void *arg, uint32_t number)
 {
-    (void)arg;
-    (void)number;
-    return calloc(1, PT_BPF_CHUNK_BYTES);
+    const uint32_t *const limit = arg; /* NULL: none */
+    return limit == NULL || number < *limit ? calloc(1, PT_BPF_CHUNK_BYTES) : NULL;
 }
 
 static void free_pool(void)
@@ -82,6 +81,8 @@ static void room_of_a_forgotten_table_is_used_again_when_nobody_reads_it(void **
         if (t > 0) pt_bpf_pool_forget(&pool, &table, now_ns);
     }
     assert_int_equal(pool.count, 1);
+    assert_int_equal(pool.table.count, 2);
+    assert_true(pool.table_of.count < TABLES / 2);
     const pt_unwind_table first = {.rows = rows[0]};
     const pt_unwind_module module = {.start = 0x1000, .limit = 0x2000, .table = &first};
     const pt_unwind_modules modules = {&module, 1, 7, NULL};
@@ -92,11 +93,46 @@ static void room_of_a_forgotten_table_is_used_again_when_nobody_reads_it(void **
     free_pool();
 }
 
+/* A table whose rows found no room leaves the room of its other parts, and gets room later. */
+static void a_table_without_room_takes_none_and_is_tried_again(void **state)
+{
+    (void)state;
+    enum { RULES = 3000, ROWS = 3 * PT_BPF_CHUNK_WORDS / 2 };
+    static uint32_t rows[ROWS] = {[ROWS - 1] = 7};
+    static const pt_unwind_rule rules[RULES];
+    const uint32_t pages[] = {0, ROWS};
+    const pt_unwind_table table = {.pages = pages,
+                                   .page_count = 1,
+                                   .rows = rows,
+                                   .row_count = ROWS,
+                                   .rules = rules,
+                                   .rule_count = RULES};
+    const pt_unwind_module module = {.start = 0x1000, .limit = 0x2000, .table = &table};
+    const pt_unwind_modules modules = {&module, 1, 7, NULL};
+    uint32_t place, words, used[4], limit = 2;
+    pt_bpf_pool_init(&pool, make_chunk, &limit);
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint64_t now_ns = (uint64_t)i * SECOND_NS;
+        if (i == 3) limit = 3;
+        assert_true(pt_bpf_pool_put(&pool, &modules, now_ns, &place, &words));
+        const pt_bpf_mapping *const mapping = at_word(place);
+        assert_int_equal(mapping->kind, i < 3 ? PT_BPF_LATER : PT_BPF_TABLE);
+        pt_bpf_pool_give_back(&pool, place, words, now_ns);
+        used[i] = pool.used;
+    }
+    assert_int_equal(used[1], used[0]);
+    assert_int_equal(used[2], used[0]);
+    assert_int_equal(pool.count, 3);
+    assert_int_equal(pool.left_out, 1);
+    free_pool();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mappings_that_were_given_back_are_used_again_when_nobody_reads_them),
         cmocka_unit_test(room_of_a_forgotten_table_is_used_again_when_nobody_reads_it),
+        cmocka_unit_test(a_table_without_room_takes_none_and_is_tried_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
