@@ -383,26 +383,27 @@ bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, uint32_t program,
 {
     pt_bpf_process value = {.is_wanted = modules != NULL, .program = program};
     uint32_t word_count = 0;
-    if (interp != NULL) {
-        pt_bpf_engine_read_frames(engine);
-        value.interp = *interp;
-    }
-    if (modules != NULL) {
-        if (!pt_bpf_pool_put(&engine->pool, modules, now_ns(), &value.mappings, &word_count))
-            return false;
+    known_process **const link = find_process(engine, pid);
+    if (interp != NULL) pt_bpf_engine_read_frames(engine);
+    const bool has_room = modules == NULL || pt_bpf_pool_put(&engine->pool, modules, now_ns(),
+                                                             &value.mappings, &word_count);
+    if (!has_room && *link == NULL) return false;
+    if (!has_room) value.mappings = word_count = 0;
+    if (has_room && interp != NULL) value.interp = *interp;
+    if (has_room && modules != NULL) {
         value.mapping_count = modules->count;
         value.generation = modules->generation;
     }
     if (engine->lib->map_update_elem(engine->processes_fd, &pid, &value, 0) != 0) {
         free_mappings(engine, value.mappings, word_count);
+        if (*link != NULL) pt_bpf_engine_forget(engine, pid);
         return false;
     }
-    known_process **const link = find_process(engine, pid);
     if (*link == NULL) *link = pt_alloc(1, sizeof **link);
     known_process *const process = *link;
     free_mappings(engine, process->mappings, process->word_count);
     *process = (known_process){pid, value.mappings, word_count, process->next};
-    return true;
+    return has_room;
 }
 
 void pt_bpf_engine_adopt(pt_bpf_engine *engine, uint32_t pid)

@@ -38,7 +38,7 @@ bool pt_bpf_engine_output(pt_bpf_engine *engine, pt_bpf_output output, uint32_t 
  * place. modules NULL: the program drops the samples of pid. program: a number for the program
  * that pid runs, so that its code is not taken for that of the one before. interp: the interpreter
  * of pid, whose frames the program then reads, or NULL; for the first one, more of the program is
- * loaded. False: no room; nothing changes for the process. */
+ * loaded. False: no room; the kernel keeps no modules of pid, so it copies its stacks. */
 bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, uint32_t program,
                        const pt_unwind_modules *modules, const pt_bpf_interp *interp);
 /* With waits: the program records a process whose modules are not known yet. */
