@@ -36,7 +36,7 @@ struct {
 
 struct {
     MAP_NUMBER(type, BPF_MAP_TYPE_HASH);
-    MAP_NUMBER(max_entries, PT_BPF_PROCESSES_MAX);
+    MAP_NUMBER(max_entries, PT_BPF_ADOPTING_MAX);
     MAP_TYPE(key, uint32_t);
     MAP_TYPE(value, pt_bpf_count);
 } owed SECTION(".maps");
@@ -61,6 +61,7 @@ struct {
 } copies SECTION(".maps");
 
 enum { RUNNING = 0, DEAD = 0x80 }; /* of task_struct.__state (include/linux/sched.h) */
+enum { NO_EXIST = 1 };             /* of updates: only if there is no entry (BPF_NOEXIST) */
 
 /* Tasks that the kernel passes to a program here are read without a helper. */
 
@@ -258,11 +259,12 @@ static inline void add_owed(pt_bpf_cpu *c, pt_bpf_wait_settings *settings, uint3
     more->ready_ns = one->ready_ns * missing;
     more->waits = one->waits * missing;
     more->preemptions = one->preemptions * missing;
-    pt_bpf_count *const known = bpf_map_lookup_elem(&owed, &pid);
-    if (known != NULL)
-        add_count(known, more);
-    else if (bpf_map_update_elem(&owed, &pid, more, 0) != 0)
-        __sync_fetch_and_add(&settings->lost, 1);
+    pt_bpf_count *known = bpf_map_lookup_elem(&owed, &pid);
+    if (known == NULL && bpf_map_update_elem(&owed, &pid, more, NO_EXIST) != 0) {
+        known = bpf_map_lookup_elem(&owed, &pid); /* another cpu was first, or there is no room */
+        if (known == NULL) __sync_fetch_and_add(&settings->lost, 1);
+    }
+    if (known != NULL) add_count(known, more);
     one->off_ns *= weight;
     one->ready_ns *= weight;
     one->waits *= weight;
@@ -292,7 +294,6 @@ static inline void switch_to(void *context, pt_bpf_cpu *c, pt_bpf_wait_settings 
     if (w->is_single == 0 && settings->is_each == 0) {
         const uint64_t key = w->waker != 0 ? mix_hash(w->stack, w->waker) : w->stack;
         pt_bpf_count *const known = bpf_map_lookup_elem(&counts, &key);
-        enum { NO_EXIST = 1 };
         if (known != NULL) {
             add_count(known, one);
             return;
@@ -392,7 +393,6 @@ static inline bool rests(const struct task_struct *task)
 /* Sends the thread, unless it has been switched since the recording began. */
 SECTION("iter/task") int pt_bpf_thread(struct bpf_iter__task *context)
 {
-    enum { NO_EXIST = 1 };
     const uint32_t zero = 0;
     const struct task_struct *const task = context->task;
     const pt_bpf_wait_settings *const settings = bpf_map_lookup_elem(&wait_settings, &zero);
