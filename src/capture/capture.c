@@ -399,6 +399,7 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     c->procs.images.wants_locks = options->off_cpu;
     pt_index_init(&c->kernel_waits.of_key);
     pt_index_init(&c->kernel_waits.sum_of);
+    pt_index_init(&c->kernel_waits.owed_of);
     c->group_fd = -1;
     c->builder = pt_builder_new();
     pt_file_allow_most(); /* each thread and cpu needs a descriptor */

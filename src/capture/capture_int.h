@@ -66,6 +66,7 @@ typedef struct pt_kernel_waits {
     PT_VECTOR(pt_wait_sum) sum;
     pt_index sum_of;
     PT_VECTOR(pt_wait_owed) owed; /* at the end */
+    pt_index owed_of;             /* pid -> row of owed */
     uint64_t end_ns;              /* of the recording, monotonic */
 } pt_kernel_waits;
 

@@ -308,16 +308,15 @@ static void add_owed(void *arg, const void *key, const void *value)
     pt_capture *const c = arg;
     const pt_bpf_count *const more = value;
     pt_kernel_waits *const waits = &c->kernel_waits;
-    size_t i = 0;
     uint32_t pid;
     memcpy(&pid, key, sizeof pid);
-    while (i < waits->owed.count && waits->owed.items[i].pid != pid)
-        i++;
-    if (i == waits->owed.count) {
+    const uint64_t hash = pt_hash_mix(pid, 0);
+    uint32_t row = PT_INDEX_FIND(&waits->owed_of, hash, i, waits->owed.items[i].pid == pid);
+    if (row == PT_NONE) {
         const pt_wait_owed none = {.pid = pid};
-        PT_PUSH(waits->owed, none);
+        row = PT_INDEX_PUSH(&waits->owed_of, hash, waits->owed, none);
     }
-    int64_t *const values = waits->owed.items[i].values;
+    int64_t *const values = waits->owed.items[row].values;
     values[0] += (int64_t)more->off_ns;
     values[1] += (int64_t)more->ready_ns;
     values[2] += (int64_t)more->waits;
@@ -348,18 +347,27 @@ static void add_open(void *arg, const void *key, const void *value)
         add_waits(c, &one, tid, PT_NONE, w->since_ns, &row);
 }
 
+/* A sum of a process, and the row of its stack. */
+typedef struct {
+    uint32_t pid, sum, stack;
+} sum_of_pid;
+
+PT_ORDER(by_pid, sum_of_pid, PT_UP(pid) ?: PT_UP(sum));
+PT_ORDER(owed_by_pid, pt_wait_owed, PT_UP(pid));
+
 /* Where stacks are not taken at every wait: gives what the sums of a process lack to its rows, in
- * proportion, so that all of them together are exact. A row is not taken more from than it has. */
-static void settle_owed(pt_capture *c, const pt_wait_owed *owed)
+ * proportion, so that all of them together are exact. A row is not taken more from than it has.
+ * own_sums: those of the process. */
+static void settle_owed(pt_capture *c, const pt_wait_owed *owed, const sum_of_pid *own_sums,
+                        size_t sum_count)
 {
     const pt_kernel_waits *const waits = &c->kernel_waits;
     double all[PT_WAIT_VALUES] = {0}, passed[PT_WAIT_VALUES] = {0};
     int64_t given[PT_WAIT_VALUES] = {0}, values[PT_SINK_VALUES];
     for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < waits->sum.count; i++) {
-            const pt_wait_sum *const sum = &waits->sum.items[i];
-            const uint32_t place = place_of_stack(waits, sum->before.stack);
-            if (place == PT_NONE || waits->stack.items[place].pid != owed->pid) continue;
+        for (size_t i = 0; i < sum_count; i++) {
+            const pt_wait_sum *const sum = &waits->sum.items[own_sums[i].sum];
+            const uint32_t place = own_sums[i].stack;
             const uint64_t own[PT_WAIT_VALUES] = {sum->before.off_ns, sum->before.ready_ns,
                                                   sum->before.waits, sum->before.preemptions};
             memset(values, 0, sizeof values);
@@ -382,14 +390,41 @@ static void settle_owed(pt_capture *c, const pt_wait_owed *owed)
         if (all[v] == 0 && owed->values[v] > 0) c->facts.lost_waits += (uint64_t)owed->values[v];
 }
 
+/* Settles what the sums of all processes lack, in one pass over both by pid. */
+static void settle_by_pid(pt_capture *c)
+{
+    pt_kernel_waits *const waits = &c->kernel_waits;
+    PT_VECTOR(sum_of_pid) sums = {0};
+    PT_GROW(sums, waits->sum.count + 1);
+    for (size_t i = 0; i < waits->sum.count; i++) {
+        const uint32_t place = place_of_stack(waits, waits->sum.items[i].before.stack);
+        if (place == PT_NONE) continue;
+        const sum_of_pid one = {waits->stack.items[place].pid, (uint32_t)i, place};
+        PT_PUSH(sums, one);
+    }
+    PT_SORT(sums, by_pid);
+    PT_SORT(waits->owed, owed_by_pid);
+    pt_index_done(&waits->owed_of); /* its rows have moved */
+    size_t first = 0, limit = 0;
+    for (size_t i = 0; i < waits->owed.count; i++, first = limit) {
+        const pt_wait_owed *const owed = &waits->owed.items[i];
+        while (first < sums.count && sums.items[first].pid < owed->pid)
+            first++;
+        limit = first;
+        while (limit < sums.count && sums.items[limit].pid == owed->pid)
+            limit++;
+        settle_owed(c, owed, sums.items + first, limit - first);
+    }
+    free(sums.items);
+}
+
 static void settle_all_owed(pt_capture *c)
 {
     const pt_bpf_wait_settings told = pt_bpf_engine_told(c->walker);
     c->facts.lost_waits += told.lost;
     c->facts.passed_waits = told.passed;
     c->facts.wait_weight = told.weight_max;
-    for (size_t i = 0; i < c->kernel_waits.owed.count; i++)
-        settle_owed(c, &c->kernel_waits.owed.items[i]);
+    if (c->kernel_waits.owed.count > 0) settle_by_pid(c);
 }
 
 void pt_waits_read(pt_capture *c)
@@ -419,4 +454,5 @@ void pt_waits_done(pt_capture *c)
     free(c->kernel_waits.owed.items);
     pt_index_done(&c->kernel_waits.of_key);
     pt_index_done(&c->kernel_waits.sum_of);
+    pt_index_done(&c->kernel_waits.owed_of);
 }
