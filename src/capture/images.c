@@ -226,14 +226,27 @@ void pt_images_look(pt_images *images, uint32_t number, uint32_t pid, uint64_t s
     if (!image->is_found && pid == 0) image->is_looked_at = false;
 }
 
+/* True if the image of an older mapping, which was not looked at, is by its inode another file than
+ * that which was found at the mapping now. Inodes of one device are compared: some file systems
+ * show the kernel's records another device than stat. */
+static bool is_other_inode(const pt_image *older, const pt_image *now)
+{
+    const struct stat *const st = &now->status;
+    if (older->is_looked_at || older->inode == 0) return false;
+    if (now->inode != 0) return now->inode != older->inode;
+    return st->st_ino != 0 && st->st_ino != older->inode && major(st->st_dev) == older->major &&
+           minor(st->st_dev) == older->minor;
+}
+
 bool pt_images_are_same(pt_images *images, uint32_t a, uint32_t b, uint32_t pid, uint64_t start,
                         uint64_t limit)
 {
     if (a == b) return true;
     const pt_image *const one = images->all.items[a], *const other = images->all.items[b];
     if (strcmp(one->path, other->path) != 0) return false;
-    pt_images_look(images, a, pid, start, limit);
     pt_images_look(images, b, pid, start, limit);
+    if (is_other_inode(one, other)) return false; /* a's file is not at this mapping */
+    pt_images_look(images, a, pid, start, limit);
     return one->build_id_bytes > 0 && one->build_id_bytes == other->build_id_bytes &&
            has_id(one, id_of(other));
 }

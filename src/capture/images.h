@@ -71,8 +71,9 @@ uint32_t pt_images_add(pt_images *images, const pt_image_key *key);
 void pt_images_look(pt_images *images, uint32_t image, uint32_t pid, uint64_t start,
                     uint64_t limit);
 
-/* True if two images are one file: it has one path and one build id. Reads the files of images with
- * one path, as pt_images_look does. */
+/* True if two images are one file: it has one path and one build id. a: of an older mapping at the
+ * same place, b: of the present one. Reads the files of images with one path, as pt_images_look
+ * does, but not that of `a` if it is another than that of b by its inode. */
 bool pt_images_are_same(pt_images *images, uint32_t a, uint32_t b, uint32_t pid, uint64_t start,
                         uint64_t limit);
 

@@ -447,6 +447,28 @@ static void a_mapping_that_is_reported_twice_is_not_replaced(void **state)
     pt_procs_done(&procs);
 }
 
+/* A file that was replaced by another of its path is not looked at as the other. */
+static void a_file_that_was_replaced_is_another(void **state)
+{
+    const uint64_t pc = (uint64_t)(uintptr_t)&a_file_that_was_replaced_is_another;
+    pt_procs procs;
+    pt_procs_init(&procs, "/proc");
+    pt_proc *const self = pt_procs_get(&procs, (uint32_t)getpid());
+    assert_true(pt_procs_read(&procs, self));
+    const pt_proc_map map = *pt_proc_map_at(self, pc);
+    const pt_image *const image = procs.images.all.items[map.image];
+    const pt_image_key before = {.path = image->path,
+                                 .major = image->major,
+                                 .minor = image->minor,
+                                 .inode = image->inode + 1};
+    const uint32_t older = pt_images_add(&procs.images, &before);
+    assert_false(pt_images_are_same(&procs.images, older, map.image, self->pid, map.range.start,
+                                    map.range.limit));
+    assert_true(image->is_found);
+    assert_false(procs.images.all.items[older]->is_looked_at);
+    pt_procs_done(&procs);
+}
+
 static void count_forgotten(void *arg, const pt_unwind_table *table)
 {
     assert_non_null(table->rows);
@@ -509,6 +531,7 @@ int main(void)
         cmocka_unit_test(process_in_which_a_thread_called_exec_lives_on),
         cmocka_unit_test(records_tell_how_many_threads_a_process_has),
         cmocka_unit_test(this_process_is_known_from_its_maps),
+        cmocka_unit_test(a_file_that_was_replaced_is_another),
         cmocka_unit_test(a_mapping_that_is_reported_twice_is_not_replaced),
         cmocka_unit_test(tables_of_files_that_no_process_has_mapped_are_freed_and_made_again),
     };
