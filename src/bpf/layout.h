@@ -229,8 +229,8 @@ typedef struct pt_bpf_wait_settings {
     } hard, soft;      /* with wakers: the kernel's functions that begin interrupts of both kinds */
     uint64_t begin_ns; /* since when the programs see all switches, monotonic */
     uint64_t lost;     /* counted by the program: waits that are in no sum, and were not sent */
-    uint64_t passed;   /* likewise: waits whose stacks were not taken, */
-    uint64_t weight_max;    /* and the largest weight */
+    /* Likewise: waits whose stacks were not taken, and the largest weight of another. */
+    uint64_t passed, weight_max;
     pt_bpf_process adopted; /* a new child of a recorded process */
 } pt_bpf_wait_settings;
 

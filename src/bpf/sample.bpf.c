@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* sample.bpf.c: the program that runs in the kernel at each sample, before the stack is copied.
  *
- *   known process, stack walked to its end ---> the stack, into the ring, or its key if this cpu
- *                                               has sent it; the sample is dropped
- *   process that is not recorded           ---> the sample is dropped
- *   anything else                          ---> the sample continues: registers and a copy of the
- *                                               stack, which user space walks
+ *   the process is known, and the stack was walked to its end   ---> the walked stack
+ *   the process is not recorded                                 ---> nothing
+ *   anything else                                               ---> the sample as it is
+ *
+ * A walked stack goes into the ring, or only its key if this cpu has sent it; the sample is dropped
+ * then. A sample as it is has registers and a copy of the stack, which user space walks.
  *
  * The frames of interpreters are read by a second program, which user space loads when the first
  * process with an interpreter comes: the kernel's verifier takes four times as long for it. The

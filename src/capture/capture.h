@@ -51,10 +51,10 @@ typedef struct pt_capture_facts {
     uint64_t events;         /* total event count, if the event is no clock; 0: unknown */
     /* Waiting time of threads; the part of it in which they waited for a cpu only. */
     uint64_t off_cpu_ns, ready_ns;
-    uint64_t
-        passed_waits;     /* waits whose stacks were not taken: the values of others have theirs, */
-    uint64_t wait_weight; /* and count for so many waits at most */
-    uint64_t lost_waits;  /* waits whose stacks were lost; their time is in no value */
+    /* Waits whose stacks were not taken: other waits stand for them, each for wait_weight waits at
+     * most. */
+    uint64_t passed_waits, wait_weight;
+    uint64_t lost_waits;     /* waits whose stacks were lost; their time is in no value */
     uint64_t missed_threads; /* threads that ended before an event could be opened for them */
     int64_t start_ns;        /* Unix time */
     int64_t duration_ns;
@@ -105,13 +105,14 @@ typedef struct pt_capture_options {
     bool user, kernel; /* sample time in user mode, in the kernel */
     bool off_cpu;      /* also record the time that threads wait */
     bool wakers;       /* and what ends their waits; needs off_cpu and walks */
-    uint64_t
-        switch_stacks;   /* of a cpu and second, at most: then those of each n-th switch; 0: all */
-    bool expects_frames; /* an interpreter will be recorded, whose frames the walker reads */
-    bool timeline;       /* keep each sample with time, thread and cpu */
-    pt_walk_wish walks;  /* in the kernel; PT_WALK_NEVER with each_thread */
-    bool each_thread;    /* events per thread, even where events per cpu are allowed */
-    int64_t duration_ns; /* 0: until stopped */
+    /* Stacks of waits that are taken of a cpu in a second, about; at more switches, those of some;
+     * 0: all. */
+    uint64_t switch_stacks;
+    bool expects_frames;   /* an interpreter will be recorded, whose frames the walker reads */
+    bool timeline;         /* keep each sample with time, thread and cpu */
+    pt_walk_wish walks;    /* in the kernel; PT_WALK_NEVER with each_thread */
+    bool each_thread;      /* events per thread, even where events per cpu are allowed */
+    int64_t duration_ns;   /* 0: until stopped */
     uint64_t memory_bytes; /* the recording ends when it holds more; 0: no limit */
     pid_t until; /* not 0: until this process ends; else until all of targets.pids have ended */
     bool awaits_exec;      /* targets.pids is a child of this process that will run a command */

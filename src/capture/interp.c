@@ -27,9 +27,10 @@ typedef struct {
     uint32_t before;   /* the process's previous row, of a free row the next free one; 0: none */
     uint32_t function; /* PT_NONE: its names could not be read */
     pt_function content;
-    uint8_t language;   /* PT_JOURNAL_LANGUAGE_X */
-    bool is_own_native; /* these two: as in pt_code_content; form: of the lines */
-    uint8_t form;
+    uint8_t language; /* PT_JOURNAL_LANGUAGE_X */
+    /* The next four: as in pt_code_content. */
+    bool is_own_native;
+    uint8_t form; /* of the lines */
     uint32_t lines_bytes;
     uint8_t *lines; /* owned */
 } known_code;

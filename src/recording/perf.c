@@ -130,9 +130,9 @@ static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts 
                                f->has_walker ? " or another use of BPF at that moment" : ""));
     if (f->passed_waits > 0)
         add_comment(b, pt_strf("waits: the stacks of %" PRIu64 " were not taken, where a cpu had "
-                               "more than %" PRId64 " switches a second: of up to %" PRIu64
-                               " waits one was taken, and counts for them; sums of a process "
-                               "are those of all its waits",
+                               "more than %" PRId64 " switches a second: one of up to %" PRIu64
+                               " waits was taken, and stands for as many; the totals of each "
+                               "process are exact",
                                f->passed_waits, run->recording->settings->switch_stacks,
                                f->wait_weight));
     if (!f->has_walker)
