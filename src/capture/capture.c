@@ -31,7 +31,7 @@ enum {
     PROGRESS_NS = 250000000, /* between two progress reports */
     WEIGH_NS = 200000000,    /* between two readings of the memory that is held */
     KEEP_MS = 400,           /* between two writes of the kept recording */
-    LOAD_MS = 40, /* a recording that ends sooner never begins to load the kernel's walker */
+    LOAD_MS = 150, /* a recording that ends sooner never begins to load the kernel's walker */
     /* A record gets its time before it becomes visible. So younger records wait until older ones
      * must be visible. */
     SETTLED_NS = 2000000,
