@@ -183,7 +183,11 @@ static uint32_t walk_with_runtime(pt_unwind_state *state, const pt_unwind_module
     pt_unwind_end end = PT_UNWIND_END_GOING_ON;
     while (end == PT_UNWIND_END_GOING_ON && count < cap) {
         if (runtime->has_code(runtime->arg, state->pc - state->is_return)) {
+            const uint64_t pc = state->pc;
             count += runtime->step(runtime->arg, state, limits, pcs + count, cap - count, &end);
+            if (count > 0) continue;
+            pcs[count++] = pc & ~PT_COPIED_WORD; /* so that the stack has its innermost pc */
+            has_pc = true;
             continue;
         }
         if ((state->pc & PT_COPIED_WORD) != 0) {

@@ -44,9 +44,11 @@ typedef struct pt_copied_end {
     bool is_unchecked; /* as in pt_unwind_state: frames may be missing, whatever `why` is */
 } pt_copied_end;
 
-/* Writes pcs as pt_unwind does, at most cap. Returns how many. cache may be NULL. With a
- * runtime, only its words have PT_COPIED_WORD, and the first pc after such words is one less if it
- * is a return address and none was before. */
+/* Writes pcs as pt_unwind does, at most cap. Returns how many. cache may be NULL.
+ *
+ * With a runtime, its words stand among the pcs: only they have PT_COPIED_WORD. If the stack begins
+ * with words, the first pc behind them is a return address, and is written less one. An innermost
+ * pc for which the runtime has no word is written itself. */
 uint32_t pt_unwind_copied(const pt_copied_stack *stack, const pt_unwind_modules *modules,
                           pt_unwind_cache *cache, pt_copied_scratch *scratch, uint64_t *pcs,
                           uint32_t cap, pt_copied_end *ret_end);

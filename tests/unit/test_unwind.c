@@ -474,8 +474,8 @@ typedef struct {
 
 /* From pc with sp = LOW over a copy of these words: code with this table from 0x20000 on, and
  * without one from 0x40000 on. */
-static copied walk_copy(const pt_unwind_table *table, uint64_t pc, uint64_t fp,
-                        const uint64_t *words, size_t count)
+static copied walk_copy_with(const pt_copied_runtime *runtime, const pt_unwind_table *table,
+                             uint64_t pc, uint64_t fp, const uint64_t *words, size_t count)
 {
     static pt_copied_scratch scratch;
     const pt_unwind_module list[] = {{0x20000, 0x30000, 0, table, NULL, false},
@@ -485,10 +485,16 @@ static copied walk_copy(const pt_unwind_table *table, uint64_t pc, uint64_t fp,
     regs[PT_MACHINE_HOST->pc] = pc;
     regs[PT_MACHINE_HOST->sp] = LOW;
     regs[PT_MACHINE_HOST->fp] = fp;
-    const pt_copied_stack stack = {regs, (const uint8_t *)words, count * 8, count * 8, NULL};
+    const pt_copied_stack stack = {regs, (const uint8_t *)words, count * 8, count * 8, runtime};
     copied c = {.depth = 0};
     c.depth = pt_unwind_copied(&stack, &modules, NULL, &scratch, c.pcs, 16, &c.end);
     return c;
+}
+
+static copied walk_copy(const pt_unwind_table *table, uint64_t pc, uint64_t fp,
+                        const uint64_t *words, size_t count)
+{
+    return walk_copy_with(NULL, table, pc, fp, words, count);
 }
 
 /* CFA = sp + 16 for 0x20000 .. 0x20020; from there on the thread's start. */
@@ -507,6 +513,53 @@ static void a_copy_walked_by_rules_alone_is_checked(void **state)
     assert_int_equal(c.depth, 3);
     assert_int_equal(c.end.why, PT_UNWIND_END_ROOT);
     assert_false(c.end.is_unchecked);
+    free_table(&made);
+}
+
+enum { RUNTIME = 0x60000 };
+
+static bool is_at_runtime(void *arg, uint64_t pc)
+{
+    return pc / 0x1000 == RUNTIME / 0x1000;
+}
+
+static uint32_t give_no_word(void *arg, pt_unwind_state *state, const pt_unwind_limits *limits,
+                             uint64_t *words, uint32_t cap, pt_unwind_end *ret_end)
+{
+    *ret_end = PT_UNWIND_END_NO_RULE;
+    return 0;
+}
+
+/* A word, and the caller at 0x20010. */
+static uint32_t give_word(void *arg, pt_unwind_state *state, const pt_unwind_limits *limits,
+                          uint64_t *words, uint32_t cap, pt_unwind_end *ret_end)
+{
+    *state = (pt_unwind_state){.pc = 0x20010, .sp = state->sp, .is_return = true};
+    words[0] = PT_COPIED_WORD | 7;
+    *ret_end = PT_UNWIND_END_GOING_ON;
+    return 1;
+}
+
+static void a_stack_has_its_innermost_pc_if_the_runtime_has_no_word_for_it(void **state)
+{
+    (void)state;
+    const pt_copied_runtime mute = {NULL, is_at_runtime, give_no_word},
+                            known = {NULL, is_at_runtime, give_word};
+    made_table made;
+    make_two_rules(&made);
+    const uint64_t words[] = {0, RUNTIME + 0x20}, last[] = {0, 0x20031};
+    copied c = walk_copy_with(&mute, &made.table, RUNTIME + 0x10, 0, words, 2);
+    assert_int_equal(c.depth, 1);
+    assert_int_equal(c.pcs[0], RUNTIME + 0x10);
+    assert_int_equal(c.end.why, PT_UNWIND_END_NO_RULE);
+    c = walk_copy_with(&mute, &made.table, 0x20010, 0, words, 2);
+    assert_int_equal(c.depth, 1);
+    assert_int_equal(c.pcs[0], 0x20010);
+    c = walk_copy_with(&known, &made.table, RUNTIME + 0x10, 0, last, 2);
+    assert_int_equal(c.depth, 3);
+    assert_true(c.pcs[0] == (PT_COPIED_WORD | 7));
+    assert_int_equal(c.pcs[1], 0x2000f);
+    assert_int_equal(c.end.why, PT_UNWIND_END_ROOT);
     free_table(&made);
 }
 
@@ -709,6 +762,7 @@ int main(void)
 #endif
         cmocka_unit_test(cached_rules_of_other_modules_are_not_used),
         cmocka_unit_test(a_copy_walked_by_rules_alone_is_checked),
+        cmocka_unit_test(a_stack_has_its_innermost_pc_if_the_runtime_has_no_word_for_it),
         cmocka_unit_test(a_copy_through_code_without_rules_is_unchecked_to_its_end),
         cmocka_unit_test(a_copy_through_a_call_that_only_aligns_the_stack_goes_on),
         cmocka_unit_test(a_frame_pointer_that_says_it_is_the_last_is_unchecked),
