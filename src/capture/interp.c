@@ -43,6 +43,7 @@ struct pt_named {
     uint32_t free_row; /* 0: none */
     uint32_t freed;    /* rows that became free since code_of was built */
     uint64_t lines_bytes, gone;
+    pt_code_budget budget;
     pt_buf refused; /* lines */
 };
 
@@ -202,7 +203,7 @@ static void take_names(pt_named *named, const pt_code_content *content, known_co
 /* Completes a function whose address and check are known. copy: or NULL. */
 static bool read_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy, known_code *known)
 {
-    pt_code_reading r = {.proc = proc, .copy = copy};
+    pt_code_reading r = {.proc = proc, .budget = &named->budget, .copy = copy};
     pt_code_content content;
     content.name_bytes = content.file_bytes = 0;
     content.lines = NULL;

@@ -9,9 +9,16 @@
 
 #include "capture/procs.h"
 
+/* The characters of sources that may be looked through: of all processes, and more with time. */
+typedef struct {
+    uint32_t characters;
+    int64_t refilled_ns; /* 0: never */
+} pt_code_budget;
+
 /* The memory of a process, some of it in the kernel's copy. */
 typedef struct {
     pt_proc *proc;
+    pt_code_budget *budget;
     const pt_bpf_code *copy; /* NULL: none */
     bool has_asked;          /* the process was read for the parts that the copy does not have */
 } pt_code_reading;

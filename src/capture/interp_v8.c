@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "capture/interp_language.h"
@@ -92,20 +93,6 @@ static bool read_source(void *arg, uint64_t addr, void *to, size_t size)
     return true;
 }
 
-/* The line on which the function begins; 0: unknown. */
-static int32_t read_line(pt_proc *proc, const pt_v8_layout *layout, const pt_v8_function *f)
-{
-    enum { BUDGET_CHARACTERS = 64 << 20 };
-    source_reading source;
-    int32_t line;
-    source.proc = proc;
-    source.start = source.bytes = 0;
-    if (proc->source_lines == NULL) proc->source_lines = pt_alloc(1, sizeof *proc->source_lines);
-    proc->source_lines->budget = BUDGET_CHARACTERS;
-    const pt_v8_reader objects = {pt_code_read_process, proc}, characters = {read_source, &source};
-    return pt_v8_line_of(proc->source_lines, layout, &objects, &characters, f, &line) ? line : 0;
-}
-
 static bool has_check(pt_code_reading *r, const pt_v8_layout *layout, uint64_t addr, uint32_t check)
 {
     uint64_t now;
@@ -113,7 +100,7 @@ static bool has_check(pt_code_reading *r, const pt_v8_layout *layout, uint64_t a
            pt_interp_short_check(now) == check;
 }
 
-/* The source of a new script may still move, and other text lie where it was. */
+/* Where the source is. That of a new script may still move: then other text lies where it was. */
 static bool has_source(pt_code_reading *r, const pt_v8_layout *layout, const pt_v8_function *f,
                        pt_v8_source *ret)
 {
@@ -121,36 +108,78 @@ static bool has_source(pt_code_reading *r, const pt_v8_layout *layout, const pt_
     return pt_v8_source_of(layout, pt_code_read_memory, r, f->script, ret);
 }
 
-/* Reads the function. False: it is another one, is unreadable, or was moved meanwhile. */
-static bool try_v8_function(pt_code_reading *r, uint64_t addr, uint32_t check, pt_code_content *ret)
+/* Reads the function's names. False: it is another one, is unreadable, or was moved meanwhile. */
+static bool try_v8_names(pt_code_reading *r, uint64_t addr, uint32_t check, pt_v8_function *f,
+                         pt_code_content *ret)
 {
     const pt_v8_layout *const layout = &r->proc->interp.facts.v8.layout;
     pt_v8_text_room name = {.text = ret->name, .cap = sizeof ret->name};
     pt_v8_text_room file = {.text = ret->file, .cap = sizeof ret->file};
-    pt_v8_function f;
-    pt_v8_source before, after;
     if (!has_check(r, layout, addr, check) ||
-        !pt_v8_shared_at(layout, pt_code_read_memory, r, addr, &f))
+        !pt_v8_shared_at(layout, pt_code_read_memory, r, addr, f))
         return false;
-    ret->is_own_native = !f.has_script;
-    if (!f.has_script) return has_check(r, layout, addr, check);
-    const bool is_compiled = f.start >= 0; /* else V8 has dropped what it had compiled */
-    const bool has_before = has_source(r, layout, &f, &before);
-    if (!is_compiled || !pt_v8_names(layout, pt_code_read_memory, r, &f, &name, &file))
-        return false;
+    ret->is_own_native = !f->has_script;
+    if (!f->has_script) return has_check(r, layout, addr, check);
+    const bool is_compiled = f->start >= 0; /* else V8 has dropped what it had compiled */
+    if (!is_compiled || !pt_v8_names(layout, pt_code_read_memory, r, f, &name, &file)) return false;
     ret->name_bytes = name.bytes;
     ret->file_bytes = file.bytes;
-    ret->first_line = read_line(r->proc, layout, &f);
-    return has_source(r, layout, &f, &after) == has_before && before.addr == after.addr &&
-           before.length == after.length && has_check(r, layout, addr, check);
+    return has_check(r, layout, addr, check);
+}
+
+/* Lets time add to the budget. */
+static void refill_budget(pt_code_budget *budget)
+{
+    enum { CHARACTERS_MAX = 64 << 20, CHARACTER_NS = 20 };
+    const int64_t now_ns = pt_clock_ns(CLOCK_MONOTONIC);
+    const int64_t more = (now_ns - budget->refilled_ns) / CHARACTER_NS;
+    const int64_t all = budget->characters + more;
+    if (more <= 0) return;
+    budget->characters = all < CHARACTERS_MAX ? (uint32_t)all : CHARACTERS_MAX;
+    budget->refilled_ns = now_ns;
+}
+
+/* The line on which the function begins; 0: unknown. */
+static int32_t count_lines(pt_code_reading *r, const pt_v8_layout *layout, const pt_v8_function *f)
+{
+    pt_proc *const proc = r->proc;
+    source_reading source;
+    int32_t line;
+    source.proc = proc;
+    source.start = source.bytes = 0;
+    if (proc->source_lines == NULL) proc->source_lines = pt_alloc(1, sizeof *proc->source_lines);
+    refill_budget(r->budget);
+    proc->source_lines->budget = r->budget->characters;
+    const pt_v8_reader objects = {pt_code_read_process, proc}, characters = {read_source, &source};
+    const bool is_known =
+        pt_v8_line_of(proc->source_lines, layout, &objects, &characters, f, &line);
+    r->budget->characters = proc->source_lines->budget;
+    return is_known ? line : 0;
+}
+
+/* The same, of a function and a source that stay where they are meanwhile. */
+static int32_t read_line(pt_code_reading *r, uint64_t addr, uint32_t check, const pt_v8_function *f)
+{
+    const pt_v8_layout *const layout = &r->proc->interp.facts.v8.layout;
+    pt_v8_source before, after;
+    const bool has_before = has_source(r, layout, f, &before);
+    const int32_t line = count_lines(r, layout, f);
+    const bool is_same = has_source(r, layout, f, &after) == has_before &&
+                         before.addr == after.addr && before.length == after.length &&
+                         has_check(r, layout, addr, check);
+    return is_same ? line : 0;
 }
 
 static bool read_v8_function(pt_code_reading *r, uint64_t addr, uint32_t check,
                              pt_code_content *ret)
 {
     enum { TRIES = 3 };
-    for (int i = 0; i < TRIES; i++)
-        if (try_v8_function(r, addr, check, ret)) return true;
+    pt_v8_function f;
+    for (int i = 0; i < TRIES; i++) {
+        if (!try_v8_names(r, addr, check, &f, ret)) continue;
+        if (f.has_script) ret->first_line = read_line(r, addr, check, &f);
+        return true;
+    }
     return false;
 }
 
