@@ -59,7 +59,6 @@ static void read_method(machine *j, const pt_java_scope *scope)
     size_t bytes;
     if (method_at(j, scope->method) == NULL) return;
     const pt_java_method method = j->method;
-    check(pt_java_method_is(&j->vm, read_machine, j, &method));
     const unsigned before = j->m.reads;
     const int32_t line = pt_java_line(&j->vm, read_machine, j, &method, scope->bci);
     check(line >= 0 && line <= UINT16_MAX && j->m.reads - before <= LINE_READS_MAX);

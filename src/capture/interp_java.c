@@ -2,6 +2,7 @@
 #include "capture/interp_java.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,9 @@ enum {
     PLACES = 2048,
     METHODS = 1024,
     FRESH_NS = 100000000, /* what was read is not compared again for this time */
-    TRY_NS = 5000000,     /* until the machine has started, between the first two tries */
-    TRIES_MAX = 16,
+    TRY_NS = 5000000,     /* between the first two tries; until the machine has started */
+    TRIES_MAX = 16,       /* the time between two becomes longer until then */
+    LATE_TRY_NS = 1000000000,
     /* Memory that lies can make each frame dear. So a process has so many reads, and one more each
      * time that so many nanoseconds are over; a read from the kernel counts as several. */
     READS_MAX = 4 << 20,
@@ -40,7 +42,7 @@ typedef struct {
     uint64_t pc; /* 0: empty */
     int64_t read_ns;
     pt_java_blob blob;
-    uint32_t count;  /* words of methods; 0: not read yet */
+    uint32_t count;  /* words of methods; 0: they could not be read yet */
     uint64_t *words; /* owned */
 } known_place;
 
@@ -53,6 +55,7 @@ typedef struct {
 struct pt_java {
     pt_java_vm vm;
     bool is_ready, is_refused;
+    bool is_gone; /* its memory no longer exists */
     unsigned tries;
     int64_t next_try_ns;
     uint64_t sample;
@@ -89,6 +92,7 @@ static read_page *page_of(pt_java *java, uint64_t addr)
     page->sample = java->sample;
     java->reads_left -= KERNEL_READS;
     page->is_readable = pt_code_read_process(java->proc, start, page->bytes, PAGE_BYTES);
+    if (!page->is_readable && errno == ESRCH) java->is_gone = true;
     return page;
 }
 
@@ -122,9 +126,14 @@ static bool read_stack(void *arg, uint64_t addr, uint64_t *ret_word)
 /* ---- what is known of code and methods ---- */
 
 /* A process that has ended cannot be asked again. */
+static bool has_ended(const pt_java *java)
+{
+    return java->is_gone || java->proc->has_exited;
+}
+
 static bool is_fresh(const pt_java *java, int64_t read_ns)
 {
-    return java->proc->has_exited || java->now_ns - read_ns < FRESH_NS;
+    return has_ended(java) || java->now_ns - read_ns < FRESH_NS;
 }
 
 static known_place *find_place(pt_java *java, uint64_t pc)
@@ -138,7 +147,8 @@ static known_place *find_place(pt_java *java, uint64_t pc)
         }
     }
     pt_java_blob blob;
-    if (!pt_java_blob_at(&java->vm, read_memory, java, pc, &blob)) return NULL;
+    if (!pt_java_blob_at(&java->vm, read_memory, java, pc, &blob))
+        return known->pc == pc && has_ended(java) ? known : NULL;
     free(known->words);
     *known = (known_place){.pc = pc, .read_ns = java->now_ns, .blob = blob};
     return known;
@@ -150,18 +160,22 @@ static const pt_java_blob *blob_at(void *arg, uint64_t pc)
     return known != NULL ? &known->blob : NULL;
 }
 
-/* Reads names, and finds the method's number. */
-static bool name_method(pt_java *java, known_method *known)
+/* Reads a method and its names, and finds its number. The check has the names, too: a class that
+ * is unloaded leaves its addresses to others. */
+static bool name_method(pt_java *java, uint64_t method, known_method *known)
 {
     pt_code_content content = {.lines = NULL};
-    const pt_java_method *const m = &known->method;
-    if (!pt_java_name(&java->vm, read_memory, java, m, content.name, sizeof content.name,
+    pt_java_method *const m = &known->method;
+    if (!pt_java_method_at(&java->vm, read_memory, java, method, m) ||
+        !pt_java_name(&java->vm, read_memory, java, m, content.name, sizeof content.name,
                       &content.name_bytes) ||
         !pt_java_file(&java->vm, read_memory, java, m, content.file, sizeof content.file,
                       &content.file_bytes))
         return false;
     content.first_line = pt_java_line(&java->vm, read_memory, java, m, 0);
-    const uint64_t check = pt_hash_mix(pt_hash_mix(m->body, m->name), m->class_name);
+    uint64_t check = pt_hash_mix(m->body, (uint32_t)content.first_line);
+    check = pt_hash_mix(check, pt_hash_bytes(content.name, content.name_bytes));
+    check = pt_hash_mix(check, pt_hash_bytes(content.file, content.file_bytes));
     known->number = pt_named_add(java->named, java->proc, m->method, pt_interp_short_check(check),
                                  PT_JOURNAL_LANGUAGE_JAVA, &content);
     return true;
@@ -170,17 +184,10 @@ static bool name_method(pt_java *java, known_method *known)
 static known_method *find_method(pt_java *java, uint64_t method)
 {
     known_method *const known = &java->method[pt_hash_mix(method, 0) % METHODS];
-    if (known->method.method == method && method != 0) {
-        if (is_fresh(java, known->read_ns)) return known;
-        if (pt_java_method_is(&java->vm, read_memory, java, &known->method)) {
-            known->read_ns = java->now_ns;
-            return known;
-        }
-    }
+    const bool is_known = known->method.method == method && method != 0;
+    if (is_known && is_fresh(java, known->read_ns)) return known;
     known_method now = {.read_ns = java->now_ns};
-    if (!pt_java_method_at(&java->vm, read_memory, java, method, &now.method) ||
-        !name_method(java, &now))
-        return NULL;
+    if (!name_method(java, method, &now)) return is_known && has_ended(java) ? known : NULL;
     *known = now;
     return known;
 }
@@ -221,32 +228,37 @@ static uint64_t word_of_blob(pt_java *java, const pt_java_blob *blob)
                          0);
 }
 
-/* Reads the methods at a place of an nmethod. */
-static void read_words(pt_java *java, known_place *place)
+/* Reads the words of the methods at a place of an nmethod. 0: they cannot be read now. */
+static uint32_t read_words(pt_java *java, const known_place *place,
+                           uint64_t words[PT_JAVA_SCOPES_MAX])
 {
     pt_java_scope scopes[PT_JAVA_SCOPES_MAX];
-    uint64_t words[PT_JAVA_SCOPES_MAX];
-    uint32_t count = 0;
-    const pt_java_blob *const blob = &place->blob;
-    if (blob->kind == PT_JAVA_NMETHOD)
-        count = pt_java_scopes_at(&java->vm, read_memory, java, blob, place->pc, scopes);
+    const uint32_t count =
+        pt_java_scopes_at(&java->vm, read_memory, java, &place->blob, place->pc, scopes);
     for (uint32_t i = 0; i < count; i++) {
         words[i] = word_of_scope(java, &scopes[i]);
-        if (words[i] == 0) count = 0;
+        if (words[i] == 0) return 0;
     }
-    if (count == 0) words[count++] = word_of_blob(java, blob);
-    free(place->words);
-    place->words = pt_alloc(count, sizeof *place->words);
-    memcpy(place->words, words, count * sizeof *words);
-    place->count = count;
+    return count;
 }
 
-/* Writes the words of a place. */
+/* Writes the words of a place of an nmethod, at most cap, which is not 0. */
 static uint32_t put_place(pt_java *java, uint64_t pc, uint64_t *words, uint32_t cap)
 {
     known_place *const place = find_place(java, pc);
     if (place == NULL) return 0;
-    if (place->count == 0) read_words(java, place);
+    if (place->count == 0) {
+        uint64_t read[PT_JAVA_SCOPES_MAX];
+        const uint32_t read_count = read_words(java, place, read);
+        if (read_count == 0) {
+            words[0] = word_of_blob(java, &place->blob);
+            return 1;
+        }
+        free(place->words);
+        place->words = pt_alloc(read_count, sizeof *place->words);
+        memcpy(place->words, read, read_count * sizeof *read);
+        place->count = read_count;
+    }
     const uint32_t count = place->count < cap ? place->count : cap;
     memcpy(words, place->words, count * sizeof *words);
     return count;
@@ -323,13 +335,14 @@ static void read_machine(pt_java *java, const pt_procs *procs)
     if (image == NULL) return;
     for (int i = 0; i < PT_JAVA_SYMBOLS; i++)
         symbols[i] = image->interp.java[i] != 0 ? image->interp.java[i] + bias : 0;
-    java->next_try_ns = java->now_ns + (TRY_NS << (java->tries / 2));
+    const bool is_late = java->tries >= TRIES_MAX;
+    java->next_try_ns = java->now_ns + (is_late ? LATE_TRY_NS : TRY_NS << (java->tries / 2));
     java->tries++;
     const pt_java_state state = PT_MACHINE_HOST->elf_machine == EM_X86_64
                                     ? pt_java_vm_read(symbols, read_memory, java, &java->vm)
                                     : PT_JAVA_REFUSED;
     java->is_ready = state == PT_JAVA_READY;
-    java->is_refused = state == PT_JAVA_REFUSED;
+    java->is_refused = state == PT_JAVA_REFUSED || (state == PT_JAVA_PARTIAL && is_late);
     if (!java->is_refused) return;
     snprintf(reason, sizeof reason, PT_JAVA_UNKNOWN, java->vm.major);
     pt_named_refuse(java->named, reason, PT_JAVA_MISSING);
@@ -360,8 +373,7 @@ const pt_copied_runtime *pt_java_runtime(pt_named *named, const pt_procs *procs,
     const int64_t reads = java->reads_left + (now_ns - java->now_ns) / READ_NS;
     java->reads_left = reads < READS_MAX ? reads : READS_MAX;
     java->now_ns = now_ns;
-    if (!java->is_ready && !java->is_refused && java->tries < TRIES_MAX &&
-        java->now_ns >= java->next_try_ns)
+    if (!java->is_ready && !java->is_refused && java->now_ns >= java->next_try_ns)
         read_machine(java, procs);
     return java->is_ready ? &java->runtime : NULL;
 }

@@ -257,7 +257,7 @@ uint32_t pt_java_scopes_at(const pt_java_vm *vm, pt_interp_read *read, void *arg
             !read_word(&r, nmethod->metadata + (uint64_t)(method - 1) * sizeof(uint64_t),
                        &ret[count].method))
             return 0;
-        ret[count++].bci = (int32_t)bci - 1;
+        ret[count++].bci = (int32_t)(bci - 1);
     }
     /* The outermost one is the method that was compiled. */
     return ret[count - 1].method == nmethod->method ? count : 0;
@@ -329,16 +329,6 @@ bool pt_java_method_at(const pt_java_vm *vm, pt_interp_read *read, void *arg, ui
     if ((body[l->const_flags] & HAS_LINES) != 0) ret->lines_limit = limit;
     return pool != 0 && (pool & ALIGNED) == 0 &&
            read_symbols(&r, pool, short_at(body, l->const_name), ret);
-}
-
-bool pt_java_method_is(const pt_java_vm *vm, pt_interp_read *read, void *arg,
-                       const pt_java_method *known)
-{
-    pt_java_method now;
-    return pt_java_method_at(vm, read, arg, known->method, &now) && now.body == known->body &&
-           now.code_bytes == known->code_bytes && now.lines_limit == known->lines_limit &&
-           now.class_name == known->class_name && now.name == known->name &&
-           now.file == known->file;
 }
 
 /* A compressed number with a sign: 0, -1, 1, -2, ... */

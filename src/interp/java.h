@@ -52,7 +52,7 @@ enum { PT_JAVA_HEAPS_MAX = 8 };
 /* A part of the code cache. */
 typedef struct {
     uint64_t low, limit; /* addresses that are reserved for it */
-    uint64_t segments;   /* a byte for each segment: 0 a blob begins there, n: n segments back */
+    uint64_t segments;   /* a byte for each: 0: a blob begins there, n: one begins n before it */
     uint32_t log2_segment;
 } pt_java_heap;
 
@@ -94,6 +94,7 @@ typedef struct {
 typedef enum {
     PT_JAVA_READY,
     PT_JAVA_NOT_YET, /* the machine has not made its code cache */
+    PT_JAVA_PARTIAL, /* fields are missing: it is another build, or the loader is at work yet */
     PT_JAVA_REFUSED, /* it is of a version that is not known; *ret_vm has `major` */
 } pt_java_state;
 
@@ -168,9 +169,6 @@ typedef struct {
 /* Reads a method. False: the memory does not match. */
 bool pt_java_method_at(const pt_java_vm *vm, pt_interp_read *read, void *arg, uint64_t method,
                        pt_java_method *ret);
-/* Is the same method still there? */
-bool pt_java_method_is(const pt_java_vm *vm, pt_interp_read *read, void *arg,
-                       const pt_java_method *known);
 /* The line of a place; 0: unknown. */
 int32_t pt_java_line(const pt_java_vm *vm, pt_interp_read *read, void *arg,
                      const pt_java_method *method, int32_t bci);
@@ -202,8 +200,8 @@ typedef struct {
 
 typedef struct {
     uint64_t pc; /* of an nmethod: its place, also if the frame was deoptimized */
-    pt_java_scope
-        scope; /* of a frame of the interpreter; method 0: it is at work between methods */
+    /* Of a frame of the interpreter; method 0: it is at work between methods. */
+    pt_java_scope scope;
 } pt_java_found;
 
 /* Steps from a frame in the blob to its caller. False: it cannot be known; *frame is unchanged. */

@@ -212,19 +212,20 @@ static bool read_types(layout_reading *r, const table_form *form)
     return false;
 }
 
-/* Has the machine all fields that its versions have? */
-static bool has_all(const layout_reading *r, uint8_t in)
-{
-    for (int i = 0; i < FIELDS; i++)
-        if ((fields[i].in & in) != 0 && !r->has[i]) return false;
-    return r->layout->heaps_at != 0 && r->layout->major_at != 0 && r->layout->const_flags != 0;
-}
-
 static bool has_field(const layout_reading *r, size_t place)
 {
     for (int i = 0; i < FIELDS; i++)
         if (fields[i].place == place && r->has[i]) return true;
     return false;
+}
+
+/* Has the machine all fields that its versions have? */
+static bool has_all(const layout_reading *r, uint8_t in)
+{
+    for (int i = 0; i < FIELDS; i++)
+        if ((fields[i].in & in) != 0 && !r->has[i]) return false;
+    return r->layout->heaps_at != 0 && r->layout->const_flags != 0 &&
+           (has_field(r, AT(pool_file)) || has_field(r, AT(class_file)));
 }
 
 /* Reads where the code cache is. False: the machine has not made it. */
@@ -264,16 +265,15 @@ pt_java_state pt_java_vm_read(const uint64_t symbols[PT_JAVA_SYMBOLS], pt_interp
     /* The loader has not set the addresses in the tables yet. */
     if (!read_form(symbols, read, arg, &form) || !read_fields(&r, &form) || !read_types(&r, &form))
         return PT_JAVA_NOT_YET;
-    if (ret_vm->layout.major_at == 0) return PT_JAVA_REFUSED;
+    if (ret_vm->layout.major_at == 0) return PT_JAVA_PARTIAL;
     if (!read(arg, ret_vm->layout.major_at, &ret_vm->major, sizeof ret_vm->major))
         return PT_JAVA_NOT_YET;
     const uint32_t major = ret_vm->major;
     ret_vm->is_split = major >= SPLIT;
     ret_vm->least_byte = major >= FIRST_WITH_LEAST;
     ret_vm->layout.has_pool_file = has_field(&r, AT(pool_file));
-    const bool has_file = ret_vm->layout.has_pool_file || has_field(&r, AT(class_file));
     const bool is_known = (major >= FIRST && major <= LAST_OLD) || major == SPLIT;
-    if (!is_known || !has_file || !has_all(&r, ret_vm->is_split ? NEW : OLD))
-        return PT_JAVA_REFUSED;
+    if (!is_known) return PT_JAVA_REFUSED;
+    if (!has_all(&r, ret_vm->is_split ? NEW : OLD)) return PT_JAVA_PARTIAL;
     return read_heaps(ret_vm, read, arg) ? PT_JAVA_READY : PT_JAVA_NOT_YET;
 }
