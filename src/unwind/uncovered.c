@@ -204,13 +204,14 @@ static void find_builtins(search *s)
     for (uint32_t i = 1; pt_elf_symbol_at(&symbols, i, &symbol); i++) {
         if (strncmp(symbol.name, name, sizeof name - 1) != 0) continue;
         const char *const rest = symbol.name + sizeof name - 1;
+        /* Before V8 11, a pointer to the code has the name without "data_", too. */
         if (strcmp(rest, "size_") == 0)
             size_at = symbol.value;
-        else if (strcmp(rest, "data_") == 0 || start == 0) /* before V8 11 a pointer has the name */
+        else if (strcmp(rest, "data_") == 0 || start == 0)
             start = symbol.value;
     }
     const uint8_t *const bytes = bytes_at(elf, size_at, sizeof size);
-    if (start == 0 || bytes == NULL) return;
+    if (start == 0 || size_at == 0 || bytes == NULL) return;
     memcpy(&size, bytes, sizeof size);
     s->builtins = (span){start, start + size};
 }
