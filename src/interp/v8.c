@@ -95,6 +95,7 @@ bool pt_v8_layout_is_known(const pt_v8_layout *l)
            l->frame_context == -WORD && l->frame_function == -2 * WORD && is_field(l->map_type) &&
            is_early_field(l->function_shared) && is_early_field(l->shared_name) &&
            is_early_field(l->shared_script) && is_early_field(l->shared_flags) &&
+           l->shared_name < l->shared_flags && l->shared_script < l->shared_flags &&
            is_field(l->script_name) && is_field(l->script_source) &&
            is_field(l->script_line_ends) && is_field(l->string_length) &&
            is_field(l->string_chars) && is_field(l->cons_first) && is_field(l->cons_second) &&

@@ -403,6 +403,9 @@ static void test_layout(void **state)
     layout = node_20;
     layout.shared_name = 4096;
     assert_false(pt_v8_layout_is_known(&layout));
+    layout = node_20;
+    layout.shared_script = layout.shared_flags + 8; /* the walk reads no further than the flags */
+    assert_false(pt_v8_layout_is_known(&layout));
     /* Each field has its symbol, once. */
     bool has[sizeof layout / sizeof(int32_t)] = {false};
     assert_int_equal(pt_v8_symbol_count, sizeof has);
