@@ -9,7 +9,8 @@
 enum {
     LABELS_MIN = 150, /* Ruby 2.7 to 3.4 have 200 to 210 instructions, which all have a label */
     PIECE_BYTES = 12 << 10, /* that are read at once: a multiple of a relocation's */
-    RELOCATIONS_MAX = 1 << 22,
+    RELOCATIONS_MAX = 1 << 19,
+    STARTS_MAX = 1 << 18,
     CODE_MAX_BYTES = 64 << 20,
     CALL = 0xe8,
     CALL_BYTES = 5,
@@ -96,7 +97,7 @@ bool pt_ruby_find_evaluator(const pt_ruby_image *image, uint64_t *ret_low, uint6
     uint8_t piece[PIECE_BYTES];
     extent loop, caller = {.limit = 0};
     if (image->code_limit < image->code || image->code_limit - image->code > CODE_MAX_BYTES ||
-        !find_loop(image, &loop))
+        image->start_count > STARTS_MAX || !find_loop(image, &loop))
         return false;
     for (uint64_t at = image->code; at < image->code_limit; at += PIECE_BYTES - CALL_BYTES + 1) {
         const uint64_t left = image->code_limit - at;

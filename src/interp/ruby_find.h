@@ -1,10 +1,11 @@
 /* ruby_find.h: what a Ruby without symbols hides: its evaluator, and where the context of a thread
  * is. Since 3.3 Ruby does not export them.
  *
- *   loops over instructions  the table of their labels: the longest sequence of addresses in one
- *                            function among those that the loader relocates
- *   the evaluator            the only function that calls the function of these labels
- *   the context              the thread-local variable that rb_thread_current reads
+ *   the loop over instructions   the function to which the table of their labels points: the
+ *                                longest sequence of addresses in one function, among those that
+ *                                the loader relocates
+ *   the evaluator                the only function that calls that loop
+ *   the context                  the thread-local variable that rb_thread_current reads
  *
  * For x86-64. The memory may hold anything: it is read by the callback, each part once.
  * Freestanding; not for signal handlers.
