@@ -359,8 +359,10 @@ bool pt_perl_read(pt_perl_session *session, const char *path, bool first, pt_per
     PT_AUTO(pt_blob) blob = PT_BLOB_INIT;
     pt_error error = PT_ERROR_INIT;
     if (pt_file_read(path, 0, UINT64_MAX, &blob, &error) != PT_OK) return say_failure(&error);
-    if (pt_compression_of(blob.data, blob.size) != PT_PLAIN)
+    if (pt_compression_of(blob.data, blob.size) != PT_PLAIN) {
+        pt_blob_done(&blob); /* which read_model reads itself */
         return read_model(session, path, first, profile);
+    }
     pt_reader r;
     pt_reader_init(&r, blob.data, blob.size, NULL);
     bool unknown = false;
@@ -369,5 +371,7 @@ bool pt_perl_read(pt_perl_session *session, const char *path, bool first, pt_per
         pt_say("%s: " PT_FILE_SHRANK, path);
         ok = unknown = false;
     }
-    return unknown ? read_model(session, path, first, profile) : ok;
+    if (!unknown) return ok;
+    pt_blob_done(&blob);
+    return read_model(session, path, first, profile);
 }
