@@ -106,8 +106,8 @@ void pt_free_all(void *const *pointers, size_t count);
 
 /* Cleanup attributes: the variable is freed or closed when it leaves its scope. "unused" permits a
  * variable that is only cleaned up. PT_AUTO(pt_x) is the type pt_x with pt_x_done as its cleanup:
- * `PT_AUTO(pt_buf) line = PT_BUF_INIT;`. The variable must be initialised before the first return.
- */
+ * `PT_AUTO(pt_buf) line = PT_BUF_INIT;`. The variable must be initialised
+ * before its scope can be left. */
 void pt_freep(const void *pointer_to_pointer);
 void pt_closep(int *fd);
 #define PT_FREE       __attribute__((cleanup(pt_freep), unused))

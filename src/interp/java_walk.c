@@ -8,9 +8,11 @@
  *
  * A frame of the interpreter, and the words below its frame pointer:
  *
- *   fp + 8   return address         fp - 8    the caller's stack pointer, before arguments
- *   fp       caller's frame pointer fp - 24   method
- *                                   fp - 64   address of the bytecode at the last call
+ *   fp + 8    return address
+ *   fp        the caller's frame pointer
+ *   fp - 8    the caller's stack pointer, before arguments
+ *   fp - 24   method
+ *   fp - 64   address of the bytecode at the last call
  *
  * While an interpreted method is entered, the return address is in rax and the caller's stack
  * pointer in r13. (A method handle removes its last argument, so this pointer may be fp + 8.)

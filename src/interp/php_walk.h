@@ -5,11 +5,11 @@
  *
  * The includer defines:
  *
- *   php_memory    the memory that is read
- *   fetch_php     copies bytes of a php_memory; their number is a constant at each call
- *   php_walking   a struct with the fields of pt_php_walk from globals to delegates
- *   memory_of     the php_memory of a walk
- *   php_layout_of   the layout of a walk
+ *   php_memory          the memory that is read
+ *   fetch_php           copies bytes of a php_memory; their number is a constant at each call
+ *   php_walking         a struct with the fields of pt_php_walk from globals to delegates
+ *   memory_of           the php_memory of a walk
+ *   php_layout_of       the layout of a walk
  *   next_php_delegate   climb_php_delegate, or a function that calls it
  *
  * Indexes of delegates are masked, because the kernel's verifier must see their limits.

@@ -159,7 +159,7 @@ typedef struct {
     const bare *items;
 } naming;
 
-/* the order is arbitrary */
+/* By unit (in any order), then by offset. */
 PT_ORDER(by_declaration, bare, PT_UP(declared.unit) ?: PT_UP(declared.off) ?: PT_UP(function));
 
 /* The name of an enclosing namespace or class, or NULL. */
