@@ -1,7 +1,6 @@
 /* dwarf_image.h: an image around sections of the fuzzer's making: x86-64, code at 0x1000, one
  * symbol that covers it, so that every way to answer is tried. */
-#ifndef PT_FUZZ_DWARF_IMAGE_H
-#define PT_FUZZ_DWARF_IMAGE_H
+#pragma once
 
 #include <elf.h>
 #include <stdlib.h>
@@ -137,5 +136,3 @@ static inline void ask_image(pt_buf *file)
     pt_object_resolve(object, PT_OBJECT_LINES, addrs, 128, NULL, image_look, NULL);
     pt_object_free(object);
 }
-
-#endif

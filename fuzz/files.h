@@ -1,6 +1,5 @@
 /* files.h: the input files of replay and sweep, in one order on every machine. */
-#ifndef PT_FUZZ_FILES_H
-#define PT_FUZZ_FILES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ size_t for_each_file(int count, char **names,
 
 /* The last part of a path. */
 const char *base_name(const char *path);
-
-#endif

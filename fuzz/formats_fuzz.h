@@ -1,8 +1,7 @@
 /* formats_fuzz.h: what is asked of any format, given any bytes: reading keeps its promises, and
  * what was read whole can be written and read again with the same meaning. Written in every other
  * format as well, which may lose facts but must not fail, and keeps the totals if it tells none. */
-#ifndef PT_FUZZ_FORMATS_FUZZ_H
-#define PT_FUZZ_FORMATS_FUZZ_H
+#pragma once
 
 #include "../tests/check/profile_equal.h"
 #include "formats/format.h"
@@ -153,5 +152,3 @@ static inline void fuzz_format(const pt_format *format, const uint8_t *data, siz
     }
     pt_profile_unref(profile);
 }
-
-#endif

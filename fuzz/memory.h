@@ -1,7 +1,6 @@
 /* memory.h: the bytes of a fuzz input as the memory of another process, which a reader of
  * interpreters reads by a callback. */
-#ifndef PT_FUZZ_MEMORY_H
-#define PT_FUZZ_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ static bool read_memory(void *arg, uint64_t addr, void *to, size_t size)
     memcpy(to, m->bytes + (addr - MEMORY_ADDR), size);
     return true;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* memory_files.h: files that lie in memory, for code that opens its input by name, and standard
  * output into one. */
-#ifndef PT_FUZZ_MEMORY_FILES_H
-#define PT_FUZZ_MEMORY_FILES_H
+#pragma once
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -72,5 +71,3 @@ static inline void be_loud(silence *s, pt_buf *ret_printed)
     if (size > 0 && pread(s->output, bytes, (size_t)size, 0) != size) fuzz_fail("output", "lost");
     close(s->output);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * end. This takes the bytes apart by protobuf's wire format (protobuf.dev, "Encoding"), changes,
  * drops, doubles, moves or adds a field at any depth, and puts them together with lengths that fit.
  */
-#ifndef PT_FUZZ_MUTATE_PROTOBUF_H
-#define PT_FUZZ_MUTATE_PROTOBUF_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
  * many. The same seed makes the same change. What is no message whole is changed up to the first
  * field that does not fit, and its rest stays. */
 size_t mutate_protobuf(uint8_t *data, size_t size, size_t max_size, uint32_t seed);
-
-#endif

@@ -1,8 +1,7 @@
 /* reports_check.h: what holds of a report whatever texts a profile brings: JSON is JSON, CSV has as
  * many fields in each row as in its head, XML is well formed and has no script of the profile's,
  * text has no control characters, a graph in dot has its own nodes and attributes. */
-#ifndef PT_FUZZ_REPORTS_CHECK_H
-#define PT_FUZZ_REPORTS_CHECK_H
+#pragma once
 
 #include "base/json.h"
 #include "formats_fuzz.h"
@@ -209,5 +208,3 @@ static inline void check_xml(const pt_buf *report, size_t scripts)
     if (depth != 0) fuzz_fail("XML", "elements without an end");
     if (found > scripts) fuzz_fail("XML", "a script of the profile's");
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* resident.h: commands run on a profile in memory, as `pitot shell` and `pitot serve` run them: no
  * files, nothing printed. */
-#ifndef PT_FUZZ_RESIDENT_H
-#define PT_FUZZ_RESIDENT_H
+#pragma once
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
@@ -47,5 +46,3 @@ static inline int fuzz_run(const pt_profile *profile, const pt_command *command,
         fuzz_fail(command->name, "it failed and said nothing");
     return status;
 }
-
-#endif

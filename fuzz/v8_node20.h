@@ -1,7 +1,6 @@
 /* v8_node20.h: where V8's objects have their fields in Node 20, by its v8dbg_ symbols: for memory
  * that unit tests and the fuzz target make. */
-#ifndef PT_FUZZ_V8_NODE20_H
-#define PT_FUZZ_V8_NODE20_H
+#pragma once
 
 #include "interp/v8.h"
 
@@ -44,5 +43,3 @@ static const pt_v8_layout node_20 = {
     .heap_tag = 1,
     .small_shift = 31,
 };
-
-#endif

@@ -32,8 +32,7 @@
  * holder, and with cancellation off, so that it is always released. Lines for the user go to stderr
  * with one write each.
  */
-#ifndef PT_AGENT_AGENT_H
-#define PT_AGENT_AGENT_H
+#pragma once
 
 #include <limits.h>
 #include <pthread.h>
@@ -695,5 +694,3 @@ bool pt_exec_begins(void);
 int pt_exec_failed(bool paused, int result);
 /* Do the host's calls go through us? Not where the library was loaded by dlopen. */
 bool pt_interposes(void);
-
-#endif

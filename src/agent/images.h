@@ -1,6 +1,5 @@
 /* images.h: what a mapped image says of itself (images.c). */
-#ifndef PT_AGENT_IMAGES_H
-#define PT_AGENT_IMAGES_H
+#pragma once
 
 #include <elf.h>
 
@@ -35,5 +34,3 @@ bool pt_image_relocations(const pt_image *image, uint64_t *ret_addr, uint64_t *r
 /* Where the entries of .eh_frame begin, ascending, in memory of *ret_map_bytes to be unmapped;
  * NULL: there is no table of them. */
 uint64_t *pt_image_entries(const pt_image *image, uint32_t *ret_count, size_t *ret_map_bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* languages.h: the interpreters that may be in the process, a row each (languages.c). */
-#ifndef PT_AGENT_LANGUAGES_H
-#define PT_AGENT_LANGUAGES_H
+#pragma once
 
 #include "agent/images.h"
 
@@ -44,5 +43,3 @@ static inline bool pt_language_symbol(const pt_image *image, const char *name, u
     uint64_t bytes;
     return pt_image_symbol(image, name, ret_addr, &bytes);
 }
-
-#endif

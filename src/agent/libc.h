@@ -6,8 +6,7 @@
  * (tests/abi/abi.t.sh). Such functions are system calls here, or are looked up by name, in which
  * case they may be missing.
  */
-#ifndef PT_AGENT_LIBC_H
-#define PT_AGENT_LIBC_H
+#pragma once
 
 #include <link.h>
 #include <pthread.h>
@@ -67,5 +66,3 @@ int pt_libc_at_quick_exit(void (*function)(void));
  */
 bool pt_libc_hands_arguments(void);
 void *pt_libc_main_start(void); /* __libc_start_main; NULL: not in this libc */
-
-#endif

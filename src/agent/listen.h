@@ -6,8 +6,7 @@
  *   listen_pages.c        request -> answer; the profile that is being collected
  *   listen_symbols.c      addresses -> names
  */
-#ifndef PT_AGENT_LISTEN_H
-#define PT_AGENT_LISTEN_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -72,5 +71,3 @@ bool pt_connections_accept(int socket_fd);
 uint64_t pt_connections_wanted(struct pollfd rows[PT_LISTEN_CONNECTIONS]);
 /* Goes on with those that something has come for, and with those whose time is over. */
 void pt_connections_serve(const struct pollfd rows[PT_LISTEN_CONNECTIONS]);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Behind walk.bpf.h. The includer defines read_memory (sample.bpf.c; a test in user space).
  */
-#ifndef PT_BPF_CODE_H
-#define PT_BPF_CODE_H
+#pragma once
 
 #include "bpf/layout.h"
 
@@ -147,5 +146,3 @@ static inline bool append_code_frame(pt_bpf_cpu *c, uint64_t addr, uint64_t mark
         (code)->part##_from.is_ended = !is_cut_ && bytes_ != 0;                                    \
         (code)->part##_from.bytes = bytes_ - is_cut_;                                              \
     } while (0)
-
-#endif

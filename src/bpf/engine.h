@@ -7,8 +7,7 @@
  *
  * The kernel frees everything when the last descriptor is closed, however this process ends.
  */
-#ifndef PT_BPF_ENGINE_H
-#define PT_BPF_ENGINE_H
+#pragma once
 
 #include "base/error.h"
 #include "bpf/layout.h"
@@ -78,5 +77,3 @@ const char *pt_bpf_engine_why_no_frames(const pt_bpf_engine *engine);
 
 /* The number of files whose tables had no room in the pool: stacks through them are copied. */
 uint32_t pt_bpf_engine_left_out(const pt_bpf_engine *engine);
-
-#endif

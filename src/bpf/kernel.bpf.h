@@ -3,8 +3,7 @@
  * and the few fields of kernel types that it reads. The loader fills in their offsets from the
  * kernel's BTF.
  */
-#ifndef PT_BPF_KERNEL_H
-#define PT_BPF_KERNEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -157,5 +156,3 @@ enum {
     USER_CODE_SEGMENT = 0x33, /* of 64-bit code */
     PRIVILEGE_MASK = 3,
 };
-
-#endif

@@ -20,8 +20,7 @@
  *
  * Places in the pool are word numbers (4 bytes) from the beginning of the first chunk.
  */
-#ifndef PT_BPF_LAYOUT_H
-#define PT_BPF_LAYOUT_H
+#pragma once
 
 #include "interp/perl.h"
 #include "interp/php.h"
@@ -432,5 +431,3 @@ typedef struct pt_bpf_cpu {
     pt_bpf_count owed;
     pt_unwind_slot slots[PT_UNWIND_CACHE_SLOTS];
 } pt_bpf_cpu;
-
-#endif

@@ -1,8 +1,7 @@
 /* libbpf.h: the libbpf functions that pitot calls, declared as in libbpf version 1 (bpf/libbpf.h,
  * bpf/bpf.h), so that building needs none of its headers. The library is loaded on first use.
  */
-#ifndef PT_BPF_LIBBPF_H
-#define PT_BPF_LIBBPF_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -57,5 +56,3 @@ typedef struct pt_libbpf {
 
 /* Loads the library, once. NULL: it is missing; *ret_why has the reason. */
 const pt_libbpf *pt_libbpf_loaded(const char **ret_why);
-
-#endif

@@ -6,8 +6,7 @@
  *                                          pcs             `- code not met yet --> copies of name,
  *                                                             package and file
  */
-#ifndef PT_BPF_PERL_H
-#define PT_BPF_PERL_H
+#pragma once
 
 #include "bpf/code.bpf.h"
 
@@ -77,5 +76,3 @@ static inline bool step_perl(pt_bpf_cpu *c)
     return append_code_frame(c, pt_perl_key(&frame, code), frame.is_entry ? PT_BPF_FRAME_ENTRY : 0,
                              is_checked ? pt_interp_short_check(check) : 0, code->line);
 }
-
-#endif

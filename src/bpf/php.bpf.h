@@ -4,8 +4,7 @@
  *   executor_globals --> frames --> two words each, behind the pcs
  *                          `- functions not met yet --> copies of name, class and file
  */
-#ifndef PT_BPF_PHP_H
-#define PT_BPF_PHP_H
+#pragma once
 
 #include "bpf/code.bpf.h"
 
@@ -90,5 +89,3 @@ static inline bool step_php(pt_bpf_cpu *c)
         (frame.is_entry ? PT_BPF_FRAME_ENTRY : 0) | (is_held ? PT_BPF_FRAME_HELD : 0);
     return append_code_frame(c, addr, marks, is_checked ? pt_interp_short_check(check) : 0, line);
 }
-
-#endif

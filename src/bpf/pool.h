@@ -6,8 +6,7 @@
  * Runs of mappings, and of tables that no process has mapped, are freed, and reused once no program
  * that started before can still be reading them.
  */
-#ifndef PT_BPF_POOL_H
-#define PT_BPF_POOL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -66,5 +65,3 @@ bool pt_bpf_pool_put(pt_bpf_pool *pool, const pt_unwind_modules *modules, uint64
 void pt_bpf_pool_give_back(pt_bpf_pool *pool, uint32_t word, uint32_t count, uint64_t now_ns);
 /* Frees the runs of a table: no mappings that are in use refer to it. */
 void pt_bpf_pool_forget(pt_bpf_pool *pool, const pt_unwind_table *table, uint64_t now_ns);
-
-#endif

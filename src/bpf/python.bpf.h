@@ -7,8 +7,7 @@
  *
  * See code.bpf.h for the includer.
  */
-#ifndef PT_BPF_PYTHON_H
-#define PT_BPF_PYTHON_H
+#pragma once
 
 #include "bpf/code.bpf.h"
 
@@ -100,5 +99,3 @@ static inline bool step_python(pt_bpf_cpu *c)
     if (frame.code == 0) return append_frame(c, marks, 0);
     return append_code_frame(c, frame.code, marks, check, frame.place);
 }
-
-#endif

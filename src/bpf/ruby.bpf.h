@@ -9,8 +9,7 @@
  * The table is the ABI's dynamic thread vector as glibc has it: entries of two words, the first of
  * which is the address of a module's variables; the entry before the first has their number.
  */
-#ifndef PT_BPF_RUBY_H
-#define PT_BPF_RUBY_H
+#pragma once
 
 #include "bpf/code.bpf.h"
 
@@ -131,5 +130,3 @@ static inline bool step_ruby(pt_bpf_cpu *c)
                              frame->is_entry ? PT_BPF_FRAME_ENTRY : 0,
                              is_checked ? pt_interp_short_check(check) : 0, line);
 }
-
-#endif

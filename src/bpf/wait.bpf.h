@@ -10,8 +10,7 @@
  *
  * Part of sample.bpf.c, whose walk and tables it uses.
  */
-#ifndef PT_BPF_WAIT_H
-#define PT_BPF_WAIT_H
+#pragma once
 
 struct {
     MAP_NUMBER(type, BPF_MAP_TYPE_HASH);
@@ -487,5 +486,3 @@ SECTION("tp_btf/sched_waking") int pt_bpf_waking_reader(struct tracepoint_args *
 {
     return note_waking(context, true);
 }
-
-#endif

@@ -7,8 +7,7 @@
  * The step and both searches are global functions with integer arguments, so the verifier checks
  * each once, whatever calls it; a loop of a thousand steps adds only the loop to its work.
  */
-#ifndef PT_BPF_WALK_H
-#define PT_BPF_WALK_H
+#pragma once
 
 #include "bpf/layout.h"
 
@@ -303,5 +302,3 @@ static inline void begin_walk(pt_bpf_cpu *c, const pt_bpf_process *process)
     c->stack.count = 1;
     c->hash = mix_hash(0, c->pc);
 }
-
-#endif

@@ -8,8 +8,7 @@
  * then. If the next record is the new program's name, the kernel's part was the whole stack, and
  * the sample is complete. Any other record leaves the sample as it is.
  */
-#ifndef PT_CAPTURE_BETWEEN_H
-#define PT_CAPTURE_BETWEEN_H
+#pragma once
 
 #include "base/grow.h"
 #include "capture/sink.h"
@@ -38,5 +37,3 @@ uint64_t pt_between_release(pt_between *between, pt_sink *sink, uint32_t tid, bo
 void pt_between_forget(pt_between *between, pt_sink *sink, const pt_proc *proc);
 /* Sends all held samples to the sink, at the end of the recording. */
 void pt_between_end(pt_between *between, pt_sink *sink);
-
-#endif

@@ -10,8 +10,7 @@
  * The target is only observed: nothing is loaded into it, stopped or changed. The kernel copies
  * user stacks; they are unwound at once and never stored.
  */
-#ifndef PT_CAPTURE_CAPTURE_H
-#define PT_CAPTURE_CAPTURE_H
+#pragma once
 
 #include <signal.h>
 #include <sys/types.h>
@@ -147,5 +146,3 @@ void pt_capture_run(pt_capture *capture);
  * unrefs it. */
 pt_status pt_capture_finish(pt_capture *capture, pt_capture_facts *ret_facts,
                             const pt_profile **ret_profile, pt_error *reterr);
-
-#endif

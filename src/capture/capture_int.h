@@ -4,8 +4,7 @@
  *   feed.c      records, in the order of time -> processes, samples
  *   waits.c     switches of threads -> waits
  */
-#ifndef PT_CAPTURE_CAPTURE_INT_H
-#define PT_CAPTURE_CAPTURE_INT_H
+#pragma once
 
 #include "base/grow.h"
 #include "capture/between.h"
@@ -151,5 +150,3 @@ void pt_feed_resting(pt_capture *capture);
 /* At the end of the recording: counts the time that threads have waited up to now, and releases
  * held samples. */
 void pt_feed_end(pt_capture *capture, uint64_t now_ns);
-
-#endif

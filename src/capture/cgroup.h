@@ -8,8 +8,7 @@
  * with the controller perf_event; version 2 has one hierarchy only. For groups of other
  * hierarchies, membership must be read again and again.
  */
-#ifndef PT_CAPTURE_CGROUP_H
-#define PT_CAPTURE_CGROUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ int pt_cgroup_open(const char *root, const char *group);
 
 /* CPU time of all processes that were ever in the group or below it; 0: unknown. */
 uint64_t pt_cgroup_used_ns(const char *root, const char *group);
-
-#endif

@@ -1,6 +1,5 @@
 /* child.h: a recorded command, which waits until its recording has begun. */
-#ifndef PT_CAPTURE_CHILD_H
-#define PT_CAPTURE_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -27,5 +26,3 @@ void pt_record_child_refuse(pt_record_child *child);
 bool pt_record_child_has_ended(pt_record_child *child);
 /* Waits for its end. */
 void pt_record_child_wait(pt_record_child *child);
-
-#endif

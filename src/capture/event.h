@@ -6,8 +6,7 @@
  *
  * Each cpu has two rings, so that a new thread wakes the recorder at once and a sample does not.
  */
-#ifndef PT_CAPTURE_EVENT_H
-#define PT_CAPTURE_EVENT_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -81,5 +80,3 @@ int pt_event_open_count(const pt_event_plan *plan, pid_t tid, int cpu, bool awai
 /* The count of an event, and its id in samples; 0 on failure. */
 uint64_t pt_event_read(int fd);
 uint64_t pt_event_id(int fd);
-
-#endif

@@ -9,8 +9,7 @@
  * The folder lies in memory if there is room, so that no write-back stalls a measured program; else
  * in TMPDIR or /tmp. tmpdir: the value of that variable, or NULL.
  */
-#ifndef PT_CAPTURE_FOLDER_H
-#define PT_CAPTURE_FOLDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ size_t pt_folder_each_left(const char *tmpdir, bool is_thorough, pt_folder_left 
 /* Removes such a folder. False: it is no folder of a recording, it is another user's, or its
  * recorder still runs. */
 bool pt_folder_remove_left(const char *folder);
-
-#endif

@@ -7,8 +7,7 @@
  * its root (/proc/PID/root: containers), by its path. The file must have the build id, or the
  * inode, that the kernel reported. Each image is read once, however many processes map it.
  */
-#ifndef PT_CAPTURE_IMAGES_H
-#define PT_CAPTURE_IMAGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,5 +92,3 @@ bool pt_image_bias(const pt_image *image, uint64_t start, uint64_t file_offset, 
 /* True if pc lies in the code at the program's entry point, which has no caller and often no rules.
  * start, file_offset: of the mapping that contains pc. */
 bool pt_image_is_entry(const pt_image *image, uint64_t start, uint64_t file_offset, uint64_t pc);
-
-#endif

@@ -9,8 +9,7 @@
  * a function that was freed before are called [Python code], [PHP code]. interp_language.h has the
  * languages.
  */
-#ifndef PT_CAPTURE_INTERP_H
-#define PT_CAPTURE_INTERP_H
+#pragma once
 
 #include "capture/interp_language.h"
 #include "capture/procs.h"
@@ -70,5 +69,3 @@ void pt_named_refuse(pt_named *named, const char *reason, const char *missing);
 
 /* The number of frames whose function was gone. */
 uint64_t pt_named_gone(const pt_named *named);
-
-#endif

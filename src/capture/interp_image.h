@@ -1,7 +1,6 @@
 /* interp_image.h: what a mapped file says of the interpreter in it, and of libc's keys of threads.
  */
-#ifndef PT_CAPTURE_INTERP_IMAGE_H
-#define PT_CAPTURE_INTERP_IMAGE_H
+#pragma once
 
 #include "bpf/layout.h"
 #include "elf/image.h"
@@ -60,5 +59,3 @@ void pt_interp_find_evaluator(const pt_elf *elf, const pt_wanted_symbol *symbol,
 /* The layout of the PHP whose build text the file has among its constants. A file without sections
  * is searched as a whole. NULL: there is no text of a known build. */
 const pt_php_layout *pt_interp_php_layout(const pt_elf *elf);
-
-#endif

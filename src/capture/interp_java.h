@@ -6,8 +6,7 @@
  * The process's memory is read when the sample arrives, and what was read of code and methods is
  * used again for a while. A method that the machine has freed meanwhile keeps its name.
  */
-#ifndef PT_CAPTURE_INTERP_JAVA_H
-#define PT_CAPTURE_INTERP_JAVA_H
+#pragma once
 
 #include "capture/interp.h"
 #include "capture/procs.h"
@@ -22,5 +21,3 @@ const pt_copied_runtime *pt_java_runtime(pt_named *named, const pt_procs *procs,
 bool pt_java_is_in(const pt_procs *procs, const pt_proc *proc);
 
 void pt_java_free(pt_java *java); /* accepts NULL */
-
-#endif

@@ -4,8 +4,7 @@
  *   mapped file      --read_file--> facts of the interpreter, for the walker
  *   a function's copy --read_code--> its name, its file, its lines
  */
-#ifndef PT_CAPTURE_INTERP_LANGUAGE_H
-#define PT_CAPTURE_INTERP_LANGUAGE_H
+#pragma once
 
 #include "capture/procs.h"
 
@@ -65,5 +64,3 @@ extern const pt_interp_language pt_interp_python, pt_interp_php, pt_interp_perl,
 
 /* By PT_BPF_PYTHON, ...; the first is NULL. */
 extern const pt_interp_language *const pt_interp_languages[PT_BPF_LANGUAGES];
-
-#endif

@@ -12,8 +12,7 @@
  * locations, stacks, rows and samples are each numbered from 0 in the order of addition. Values are
  * written after the rows they belong to.
  */
-#ifndef PT_CAPTURE_KEEP_H
-#define PT_CAPTURE_KEEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -105,5 +104,3 @@ pt_status pt_keep_read(const char *path, const pt_profile **ret_profile, pt_erro
 /* Reads what this recorder has written, into a builder that the caller frees; without provenance
  * and comments on the recording. */
 pt_status pt_keep_restore(const char *folder, pt_builder **ret_builder, pt_error *reterr);
-
-#endif

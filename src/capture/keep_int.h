@@ -1,7 +1,6 @@
 /* keep_int.h: the kinds of record in a recording's journal (keep.h). keep.c describes each where it
  * is written. */
-#ifndef PT_CAPTURE_KEEP_INT_H
-#define PT_CAPTURE_KEEP_INT_H
+#pragma once
 
 #define PT_KEEP_MAGIC                                                                              \
     "PITOTRC2" /* follows the kind and size of the first record; the digit is the version */
@@ -23,5 +22,3 @@ enum {
 };
 
 enum { PT_KEEP_IS_TIMELINE = 1, PT_KEEP_IS_CLOCK = 2, PT_KEEP_HAS_WAITS = 4 };
-
-#endif

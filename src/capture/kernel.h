@@ -1,6 +1,5 @@
 /* kernel.h: the running kernel as a mapping of a profile, its interrupts and functions. */
-#ifndef PT_CAPTURE_KERNEL_H
-#define PT_CAPTURE_KERNEL_H
+#pragma once
 
 #include "bpf/layout.h"
 #include "model/builder.h"
@@ -16,5 +15,3 @@ bool pt_kernel_interrupts(pt_bpf_wait_settings *ret_settings);
 
 /* Where a function of the kernel is. False: it has none of that name, or hides its addresses. */
 bool pt_kernel_function(const char *function, uint64_t *ret_start, uint64_t *ret_limit);
-
-#endif

@@ -7,8 +7,7 @@
  * stack, which replaces that at its place on both sides. Both see the records of a cpu in one
  * order, so they have the same keys. Places of all cpus share one copy of a stack.
  */
-#ifndef PT_CAPTURE_KNOWN_H
-#define PT_CAPTURE_KNOWN_H
+#pragma once
 
 #include "bpf/layout.h"
 #include "capture/sink.h"
@@ -36,5 +35,3 @@ void pt_known_free(pt_known *known); /* accepts NULL */
 pt_known_stack *pt_known_put(pt_known *known, uint32_t cpu, const pt_bpf_stack *stack);
 /* The stack with that key; NULL: none. Valid until the next put. */
 pt_known_stack *pt_known_find(pt_known *known, uint32_t cpu, uint64_t key);
-
-#endif

@@ -19,8 +19,7 @@
  * Threads with few samples cannot be corrected alone. If their clocks are known, they are corrected
  * together with others of their process; else all together, by the clock of all targets.
  */
-#ifndef PT_CAPTURE_LEDGER_H
-#define PT_CAPTURE_LEDGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -79,5 +78,3 @@ void pt_ledger_finish(pt_ledger *ledger, uint64_t used_ns, uint64_t added_ns);
 
 /* The change of the sum of all weights. */
 int64_t pt_ledger_moved_ns(const pt_ledger *ledger);
-
-#endif

@@ -4,8 +4,7 @@
  * neither wait for it nor pay for it if it ends sooner: the thread of the loader first sleeps, then
  * loads, and may be abandoned at any time.
  */
-#ifndef PT_CAPTURE_LOADER_H
-#define PT_CAPTURE_LOADER_H
+#pragma once
 
 #include "bpf/engine.h"
 
@@ -19,5 +18,3 @@ pt_loader *pt_loader_new(uint32_t cpu_limit, unsigned delay_ms);
 bool pt_loader_take(pt_loader *loader, pt_bpf_engine **ret_engine, pt_error *reterr);
 /* Does not wait: a thread that still loads frees what it has when it is done. Accepts NULL. */
 void pt_loader_free(pt_loader *loader);
-
-#endif

@@ -2,8 +2,7 @@
  * RCU grace period, 10 ms and more. The reader must not wait so long, since it must notice threads
  * that begin and end meanwhile.
  */
-#ifndef PT_CAPTURE_MOVER_H
-#define PT_CAPTURE_MOVER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ void pt_mover_free(pt_mover *mover);
 /* Requests that the event of fd write to the ring of to_fd. to_fd must stay open; fd may be closed.
  * False: too many requests are pending. Accepts NULL. */
 bool pt_mover_add(pt_mover *mover, int fd, int to_fd);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * (perf_event_open(2), "perf_event related configuration files"; ptrace(2), access mode checking.)
  */
-#ifndef PT_CAPTURE_PERMISSION_H
-#define PT_CAPTURE_PERMISSION_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -46,5 +45,3 @@ typedef struct pt_permission {
 pt_status pt_permission_ask(const pt_permission_kernel *kernel, const pt_event_plan *plan,
                             const pid_t *pids, size_t pid_count, const char *program,
                             pt_permission *ret_permission, pt_error *reterr);
-
-#endif

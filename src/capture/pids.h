@@ -1,6 +1,5 @@
 /* pids.h: the processes that a person means. */
-#ifndef PT_CAPTURE_PIDS_H
-#define PT_CAPTURE_PIDS_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -25,5 +24,3 @@ pt_status pt_record_pids(const char *root, const char *const *words, size_t coun
  * started, and so on, but none of the list. A process whose parent has ended is nobody's. Reads
  * /proc again until it finds no more. The caller frees *ret_pids. */
 void pt_record_descendants(const char *root, const pt_pid_list *of, pt_pid_list *ret_pids);
-
-#endif

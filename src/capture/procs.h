@@ -7,8 +7,7 @@
  *
  * Mappings from before the recording are read from /proc/PID/maps.
  */
-#ifndef PT_CAPTURE_PROCS_H
-#define PT_CAPTURE_PROCS_H
+#pragma once
 
 #include "base/grow.h"
 #include "bpf/layout.h"
@@ -147,5 +146,3 @@ pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc);
  * not be in use. */
 void pt_procs_sweep(pt_procs *procs, void (*forget)(void *arg, const pt_unwind_table *table),
                     void *arg);
-
-#endif

@@ -13,8 +13,7 @@
  * program's round by a random step at each tick; a timer that is in step with a round is so for few
  * ticks.
  */
-#ifndef PT_CAPTURE_RHYTHM_H
-#define PT_CAPTURE_RHYTHM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ void pt_rhythm_late(pt_rhythm *rhythm, double late);
  * timer loses half a period in the mean. ticks: ticks of the cpu since the last call; the new parts
  * make up for the loss during as many ticks. Needs at least two timers. */
 void pt_rhythm_redraw(pt_rhythm *rhythm, uint64_t *state, uint64_t ticks, uint32_t ret_timers[2]);
-
-#endif

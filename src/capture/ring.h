@@ -10,8 +10,7 @@
  *   kernel's  | ... | room | bytes[room] | copied |
  *   compact   | ... | room | copied | bytes[copied] |
  */
-#ifndef PT_CAPTURE_RING_H
-#define PT_CAPTURE_RING_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -144,5 +143,3 @@ typedef struct pt_perf_compact {
 } pt_perf_compact;
 bool pt_perf_record_compact(const pt_perf_layout *layout, const struct perf_event_header *record,
                             pt_perf_compact *ret_compact);
-
-#endif

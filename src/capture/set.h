@@ -8,8 +8,7 @@
  * period before its first sample. So threads get events of their own, whose first period is a
  * random part of one: short threads are then sampled in proportion to their time.
  */
-#ifndef PT_CAPTURE_SET_H
-#define PT_CAPTURE_SET_H
+#pragma once
 
 #include "capture/event.h"
 #include "capture/mover.h"
@@ -160,5 +159,3 @@ void pt_event_set_count(pt_event_set *set, pid_t tid, bool awaits_exec);
 /* The counts so far: CPU time, and the plan's event. */
 uint64_t pt_event_set_used_ns(const pt_event_set *set);
 uint64_t pt_event_set_events(const pt_event_set *set);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * The end of the command ends its recording.
  */
-#ifndef PT_CAPTURE_SIGNALS_H
-#define PT_CAPTURE_SIGNALS_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -32,5 +31,3 @@ void pt_record_signals_take(bool has_command, pt_record_signals *ret_before);
 void pt_record_signals_pass_to(pid_t pid);
 /* Sets all as they were, in the caller; for a child before it becomes the command, too. */
 void pt_record_signals_give_back(const pt_record_signals *before);
-
-#endif

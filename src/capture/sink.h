@@ -8,8 +8,7 @@
  * Processes map one file at different addresses (address randomisation). All these mappings are one
  * mapping of the profile, at the first address.
  */
-#ifndef PT_CAPTURE_SINK_H
-#define PT_CAPTURE_SINK_H
+#pragma once
 
 #include "capture/interp.h"
 #include "capture/keep.h"
@@ -105,5 +104,3 @@ void pt_sink_forget(pt_sink *sink, pt_proc *proc);
 
 /* Moves all counts into the builder, and fills in build ids that were found since. */
 void pt_sink_finish(pt_sink *sink);
-
-#endif

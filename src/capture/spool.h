@@ -7,8 +7,7 @@
  * thread only copies, with real-time priority where permitted. Samples become compact on the way
  * (ring.h).
  */
-#ifndef PT_CAPTURE_SPOOL_H
-#define PT_CAPTURE_SPOOL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -52,5 +51,3 @@ bool pt_spool_is_calm(const pt_spool *spool);
 /* A time (CLOCK_MONOTONIC): all records that were visible and written before it have been copied.
  */
 uint64_t pt_spool_upto_ns(const pt_spool *spool);
-
-#endif

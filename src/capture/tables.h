@@ -8,8 +8,7 @@
  * is copied from the file and then checked completely (magic, version, sizes, checksum, build id,
  * each row). A damaged file is replaced.
  */
-#ifndef PT_CAPTURE_TABLES_H
-#define PT_CAPTURE_TABLES_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -38,5 +37,3 @@ void pt_table_offer(const pt_table_cache *cache, const char *folder);
 /* Stores a table, if it is worth the space. A failure is ignored. */
 void pt_table_keep(const pt_table_cache *cache, pt_elf_id id, const struct stat *file,
                    const void *blob, size_t blob_bytes);
-
-#endif

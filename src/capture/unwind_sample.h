@@ -1,6 +1,5 @@
 /* unwind_sample.h: unwinds a sample from the kernel's copy of registers and stack. */
-#ifndef PT_CAPTURE_UNWIND_SAMPLE_H
-#define PT_CAPTURE_UNWIND_SAMPLE_H
+#pragma once
 
 #include "capture/procs.h"
 #include "capture/sink.h"
@@ -37,5 +36,3 @@ uint64_t pt_sample_user_sp(const pt_perf_sample *sample);
 /* True if the thread was in a system call rather than in a fault or an interrupt. Always true on
  * machines that do not show it. */
 bool pt_sample_is_in_call(const pt_perf_sample *sample);
-
-#endif

@@ -1,6 +1,5 @@
 /* wait_kind.h: the kind of a wait, by the system call of the thread. */
-#ifndef PT_CAPTURE_WAIT_KIND_H
-#define PT_CAPTURE_WAIT_KIND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,5 +7,3 @@
 /* "lock", "sleep", ...; NULL: for a CPU only. call, mode: as in pt_bpf_stack. is_io: the kernel
  * counts the wait as one for a disk. */
 const char *pt_wait_kind(int32_t call, uint16_t mode, bool is_io);
-
-#endif

@@ -1,6 +1,5 @@
 /* gnu_hash.h: finds a symbol by the table .gnu.hash, as binutils writes it. */
-#ifndef PT_ELF_GNU_HASH_H
-#define PT_ELF_GNU_HASH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ static inline uint32_t pt_gnu_hash_find(uint64_t table, const pt_gnu_hash_reader
     }
     return 0;
 }
-
-#endif

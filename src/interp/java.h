@@ -12,8 +12,7 @@
  * The memory may hold anything: each function makes a limited number of reads, all through the
  * callback. Freestanding: no allocation, no lock, no system call, no recursion.
  */
-#ifndef PT_INTERP_JAVA_H
-#define PT_INTERP_JAVA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -207,5 +206,3 @@ typedef struct {
 /* Steps from a frame in the blob to its caller. False: it cannot be known; *frame is unchanged. */
 bool pt_java_step(const pt_java_reader *r, const pt_java_blob *blob, pt_java_frame *frame,
                   pt_java_found *ret_found);
-
-#endif

@@ -14,8 +14,7 @@
  * the innermost outwards, since the outermost runs are those that are missing. Pure functions: no
  * memory but the caller's.
  */
-#ifndef PT_INTERP_MERGE_H
-#define PT_INTERP_MERGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ static inline bool pt_interp_is_whole(const uint64_t *frames, uint32_t count)
 pt_merge_result pt_interp_merge(const pt_interp_evaluator *evaluator, const uint64_t *native,
                                 uint32_t native_count, bool is_whole, const uint64_t *frames,
                                 uint32_t frame_count, uint64_t *ret_chain, uint32_t *ret_count);
-
-#endif

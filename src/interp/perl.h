@@ -13,8 +13,7 @@
  * may hold anything: each function makes a limited number of reads, all through the callback.
  * Freestanding, async-signal-safe: no allocation, no lock, no system call, no recursion.
  */
-#ifndef PT_INTERP_PERL_H
-#define PT_INTERP_PERL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -121,5 +120,3 @@ bool pt_perl_file(pt_interp_read *read, void *arg, const pt_perl_code *code, cha
 /* A number that tells apart code that lies at one address one after the other, by what can be read
  * at once of name and file. False: unreadable. */
 bool pt_perl_check(pt_interp_read *read, void *arg, const pt_perl_code *code, uint64_t *ret_check);
-
-#endif

@@ -11,8 +11,7 @@
  *   perl_memory_of   the perl_memory of a walk
  *   perl_layout_of   the layout of a walk
  */
-#ifndef PT_INTERP_PERL_WALK_H
-#define PT_INTERP_PERL_WALK_H
+#pragma once
 
 #include "interp/perl.h"
 
@@ -322,5 +321,3 @@ static inline bool check_perl_code(perl_memory *memory, const pt_perl_code *code
     *ret_check = sum;
     return true;
 }
-
-#endif

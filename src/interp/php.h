@@ -20,8 +20,7 @@
  *
  * Freestanding, async-signal-safe: no allocation, no lock, no system call, no recursion.
  */
-#ifndef PT_INTERP_PHP_H
-#define PT_INTERP_PHP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -147,5 +146,3 @@ bool pt_php_name(pt_interp_read *read, void *arg, const pt_php_function *f, char
 /* A number that tells apart functions that lie at one address one after the other, by what can be
  * read at once of name, class and file. False: unreadable. */
 bool pt_php_check(pt_interp_read *read, void *arg, const pt_php_function *f, uint64_t *ret_check);
-
-#endif

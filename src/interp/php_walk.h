@@ -14,8 +14,7 @@
  *
  * Indexes of delegates are masked, because the kernel's verifier must see their limits.
  */
-#ifndef PT_INTERP_PHP_WALK_H
-#define PT_INTERP_PHP_WALK_H
+#pragma once
 
 #include "interp/php.h"
 
@@ -253,5 +252,3 @@ static inline bool check_php_function(php_memory *memory, const pt_php_function 
     *ret_check = sum;
     return true;
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Freestanding, async-signal-safe: no allocation, no lock, no system call, no recursion.
  */
-#ifndef PT_INTERP_PYTHON_H
-#define PT_INTERP_PYTHON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -169,5 +168,3 @@ bool pt_python_bytes(pt_interp_read *read, void *arg, uint64_t object, uint64_t 
  * table has no line. */
 int32_t pt_python_line(unsigned kind, const uint8_t *table, size_t bytes, int32_t first_line,
                        int32_t place);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Offsets into bytes are masked, because the kernel's verifier must see their limits.
  */
-#ifndef PT_INTERP_PYTHON_WALK_H
-#define PT_INTERP_PYTHON_WALK_H
+#pragma once
 
 #include "interp/python.h"
 
@@ -221,5 +220,3 @@ static inline bool is_code_hidden(python_walking *walk, uint64_t addr, const pt_
     return offset != 0 && code->name == code->file && fetch_word(walk, addr + offset, &first) &&
            fetch_word(walk, addr + INSTRUCTIONS, &count) && (uint32_t)first >= (uint32_t)count;
 }
-
-#endif

@@ -15,8 +15,7 @@
  * callback. For 64-bit machines. Freestanding, async-signal-safe: no allocation, no lock, no system
  * call, no recursion.
  */
-#ifndef PT_INTERP_RUBY_H
-#define PT_INTERP_RUBY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -167,5 +166,3 @@ static inline uint64_t pt_ruby_key(const pt_ruby_frame *frame, uint64_t owner)
 bool pt_ruby_check(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
                    const pt_ruby_keys *keys, const pt_ruby_code *code, uint64_t owner,
                    uint64_t *ret_check);
-
-#endif

@@ -14,8 +14,7 @@
  *   ruby_depth_max       environments that a block is searched for its method
  *   ruby_entries_max     variables of a class that are searched
  */
-#ifndef PT_INTERP_RUBY_WALK_H
-#define PT_INTERP_RUBY_WALK_H
+#pragma once
 
 #include "interp/ruby.h"
 
@@ -482,5 +481,3 @@ static inline bool check_ruby_code(const pt_ruby_layout *layout, ruby_memory *me
     *ret_check = sum;
     return true;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* text.h: reading the memory of an interpreter, and texts in it. Freestanding, async-signal-safe.
  */
-#ifndef PT_INTERP_TEXT_H
-#define PT_INTERP_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ bool pt_interp_copy_text(pt_interp_read *read, void *arg, uint64_t addr, uint64_
 
 /* Copies a terminated text of this program, cut at cap bytes. Returns the number of bytes. */
 size_t pt_interp_put_text(char *to, size_t cap, const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* utf8.h: writes characters as UTF-8. */
-#ifndef PT_INTERP_UTF8_H
-#define PT_INTERP_UTF8_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ static inline size_t pt_interp_put_character(uint32_t c, char to[4])
     to[0] = (char)((0xf00 >> bytes & 0xff) | c);
     return bytes;
 }
-
-#endif

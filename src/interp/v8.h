@@ -15,8 +15,7 @@
  *
  * Freestanding, async-signal-safe: no allocation, no lock, no system call, no recursion.
  */
-#ifndef PT_INTERP_V8_H
-#define PT_INTERP_V8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -210,5 +209,3 @@ typedef struct {
  * source: reads the characters, which may be many. False: the budget is used up. */
 bool pt_v8_line_of(pt_v8_lines *lines, const pt_v8_layout *layout, const pt_v8_reader *objects,
                    const pt_v8_reader *source, const pt_v8_function *f, int32_t *ret_line);
-
-#endif

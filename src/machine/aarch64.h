@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* aarch64.h: 64-bit ARM. DWARF numbers: DWARF for the Arm 64-bit Architecture, 4.1, which has no
  * number for pc: pc takes the number after sp. */
-#ifndef PT_MACHINE_AARCH64_H
-#define PT_MACHINE_AARCH64_H
+#pragma once
 
 #include <elf.h>
 
@@ -25,5 +24,3 @@ static const pt_machine pt_machine_aarch64 = {
                  17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32},
     .pending_result = PT_MACHINE_NO_REG,
 };
-
-#endif

@@ -8,8 +8,7 @@
  * another. Code that inspects its own process uses PT_MACHINE_HOST, whose fields the compiler
  * folds into constants.
  */
-#ifndef PT_MACHINE_MACHINE_H
-#define PT_MACHINE_MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,6 +82,4 @@ static inline unsigned pt_machine_perf_place(const pt_machine *machine, unsigned
 #define PT_MACHINE_HOST (&pt_machine_aarch64)
 #else
 #error "this machine has no file in src/machine yet"
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* x86_64.h: 64-bit x86. DWARF numbers: System V ABI, AMD64, figure 3.36. */
-#ifndef PT_MACHINE_X86_64_H
-#define PT_MACHINE_X86_64_H
+#pragma once
 
 #include <elf.h>
 
@@ -47,5 +46,3 @@ static const pt_machine pt_machine_x86_64 = {
                  15},
     .pending_result = 0, /* ax: entry_64.S, pt_regs->ax */
 };
-
-#endif

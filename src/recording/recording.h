@@ -14,8 +14,7 @@
  * Options are parsed, the engine is chosen and the file is written by cmd/record.c and
  * cmd/record_write.c. The kernel's events and all that needs no message are in capture.
  */
-#ifndef PT_RECORDING_RECORDING_H
-#define PT_RECORDING_RECORDING_H
+#pragma once
 
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -311,5 +310,3 @@ size_t pt_recorded_gone(const pt_profile *profile);
 bool *pt_recorded_mappings(const pt_profile *profile);
 /* Makes unwind tables that the next recording will need, as far as the cache has none. */
 void pt_recorded_keep_tables(const pt_profile *profile, const pt_table_cache *cache);
-
-#endif

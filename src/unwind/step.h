@@ -14,8 +14,7 @@
  *   is_code          whether an address lies in code of the process
  *   interrupted_regs registers that a signal's frame saved; used if the machine has_link
  */
-#ifndef PT_UNWIND_STEP_H
-#define PT_UNWIND_STEP_H
+#pragma once
 
 #include "unwind/unwind.h"
 
@@ -235,5 +234,3 @@ static inline bool step_usual(const pt_machine *machine, registers *at, const pt
     at->fp = fp;
     return true;
 }
-
-#endif

@@ -20,8 +20,7 @@
  * 5, section 6.4, with the GNU additions of the LSB core specification, chapter "Exception
  * Frames".
  */
-#ifndef PT_UNWIND_TABLE_H
-#define PT_UNWIND_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -166,5 +165,3 @@ const pt_unwind_rule *pt_unwind_table_rule(const pt_unwind_table *table, uint64_
 bool pt_unwind_compile_base(const struct pt_elf *elf, const pt_unwind_table *table,
                             const pt_unwind_memory *memory, void **ret_blob, size_t *ret_blob_bytes,
                             pt_unwind_table *ret_table);
-
-#endif

@@ -11,8 +11,7 @@
  * words, and each frame must lie above the one before. An implausible value ends the walk with a
  * reason.
  */
-#ifndef PT_UNWIND_UNWIND_H
-#define PT_UNWIND_UNWIND_H
+#pragma once
 
 #include "machine/machine.h"
 #include "unwind/table.h"
@@ -126,5 +125,3 @@ const pt_unwind_module *pt_unwind_module_at(const pt_unwind_modules *modules, ui
 
 /* The rule at a pc of the process; its cfa_kind is PT_CFA_NONE outside all modules. */
 pt_unwind_rule pt_unwind_rule_at(const pt_unwind_modules *modules, uint64_t pc);
-
-#endif

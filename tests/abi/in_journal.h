@@ -1,6 +1,5 @@
 /* in_journal.h: for programs that are killed: waits until what was sampled is in the journal. */
-#ifndef PT_TESTS_ABI_IN_JOURNAL_H
-#define PT_TESTS_ABI_IN_JOURNAL_H
+#pragma once
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ static inline void wait_until_in_journal(const char *path)
         usleep(1000);
     close(fd);
 }
-
-#endif

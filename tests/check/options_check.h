@@ -1,11 +1,8 @@
 /* options_check.h: checks the tables of options, for unit tests. */
-#ifndef PT_CHECK_OPTIONS_CHECK_H
-#define PT_CHECK_OPTIONS_CHECK_H
+#pragma once
 
 #include "base/options.h"
 
 /* Appends a line for each error (two options with one spelling, no help, a default that does not
  * parse, ...) and returns the number of lines. */
 size_t pt_options_check(const pt_options *options, pt_buf *problems);
-
-#endif

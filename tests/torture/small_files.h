@@ -1,6 +1,5 @@
 /* small_files.h: profiles of at most a kilobyte that nobody meant well, from a seed. */
-#ifndef PT_SMALL_FILES_H
-#define PT_SMALL_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ bool pt_small_open(pt_small_kind kind);
 void pt_small_close(pt_small_kind kind, bool is_open);
 /* Its kind is open. */
 void pt_small_run(size_t index);
-
-#endif

@@ -1,6 +1,5 @@
 /* base_check.h: what the tests of base share: cmocka and a fixed-seed generator. */
-#ifndef PT_TESTS_BASE_CHECK_H
-#define PT_TESTS_BASE_CHECK_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,5 +25,3 @@ static inline uint64_t random_of_any_size(uint64_t *state)
     const unsigned bits = (unsigned)(next_random(state) % 65);
     return bits == 0 ? 0 : next_random(state) >> (64 - bits);
 }
-
-#endif

@@ -3,8 +3,7 @@
  *   | file header | program headers | data of each section, aligned | section headers |
  *
  * The null section and the section names (last) are added; the first given section has index 1. */
-#ifndef PT_TESTS_ELF_MAKER_H
-#define PT_TESTS_ELF_MAKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ void make_symbols(bool is_64, bool is_big_endian, const made_symbol *symbols, si
 /* One note, name and description padded to align. */
 void make_note(made_bytes *b, bool is_big_endian, const char *owner, uint32_t type,
                const void *desc, size_t desc_bytes, size_t align);
-
-#endif

@@ -1,6 +1,5 @@
 /* formats_check.h: what the tests of formats and load share: bytes to a profile and back. */
-#ifndef PT_TESTS_FORMATS_CHECK_H
-#define PT_TESTS_FORMATS_CHECK_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -119,5 +118,3 @@ static inline void assert_events_or_too_many(const reading *r, unsigned events)
     else
         assert_string_equal(r->error.message, "more than 256 events");
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* image_check.h: what the tests that look into images share: the folder of images that were built
  * for them (tests/unit/images/make-images), and opening one. */
-#ifndef PT_TESTS_IMAGE_CHECK_H
-#define PT_TESTS_IMAGE_CHECK_H
+#pragma once
 
 #include "base_check.h"
 
@@ -94,5 +93,3 @@ static inline uint64_t address_of(pt_object *object, uint32_t table, const char 
     fail_msg("no symbol %s", name);
     return 0;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* memory_image.h: memory of an interpreter that a test makes, and that a reader reads by a
  * callback.
  */
-#ifndef PT_TESTS_MEMORY_IMAGE_H
-#define PT_TESTS_MEMORY_IMAGE_H
+#pragma once
 
 #include "base_check.h"
 
@@ -60,5 +59,3 @@ static inline void fill_at_random(image *m, uint64_t *seed)
         put(m, BASE + at, word % 4 == 0 ? word : BASE + word % IMAGE_BYTES / 8 * 8);
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* perf_maker.h: perf.data files for tests, put together record by record in either byte order.
  * The layouts are those of linux/perf_event.h. */
-#ifndef PT_TESTS_PERF_MAKER_H
-#define PT_TESTS_PERF_MAKER_H
+#pragma once
 
 #include "base/buf.h"
 #include "formats/perf_data_layout.h"
@@ -148,5 +147,3 @@ static inline void put_sample(perf_maker *m, uint16_t cpumode, uint64_t ip, uint
     put_words(m, chain, count);
     end_record(m);
 }
-
-#endif

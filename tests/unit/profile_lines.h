@@ -2,8 +2,7 @@
  *
  *   leaf@file:line<caller=value,value {key=text}        a sample
  *   from@file:line>to@file:line calls=3 cost=20         an arc */
-#ifndef PT_TESTS_PROFILE_LINES_H
-#define PT_TESTS_PROFILE_LINES_H
+#pragma once
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -89,5 +88,3 @@ static inline char *event_names(const pt_profile *p)
         assert_string_equal(got_, __VA_ARGS__);                                                    \
         free(got_);                                                                                \
     } while (0)
-
-#endif

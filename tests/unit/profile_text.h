@@ -8,8 +8,7 @@
  *   - 5                        the empty stack
  *   main 2 thread:io bytes:32/kb   labels after the values: texts, or numbers with /unit
  */
-#ifndef PT_TESTS_PROFILE_TEXT_H
-#define PT_TESTS_PROFILE_TEXT_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,5 +24,3 @@ const pt_profile *profile_of(const char *events, const char *text);
 
 /* The values of one event added up. */
 int64_t total_of(const pt_profile *profile, uint32_t event);
-
-#endif

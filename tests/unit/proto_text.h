@@ -10,8 +10,7 @@
  *
  * Spaces and line breaks separate. It shares no code with the reader or the writer.
  */
-#ifndef PT_TESTS_PROTO_TEXT_H
-#define PT_TESTS_PROTO_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -148,5 +147,3 @@ static inline proto_bytes proto_text(const char *text)
     }
     return bytes;
 }
-
-#endif

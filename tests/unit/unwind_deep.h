@@ -1,5 +1,3 @@
-#ifndef UNWIND_DEEP_H
-#define UNWIND_DEEP_H
+#pragma once
 /* Goes depth calls down, raises SIGUSR1 there, and comes back. */
 int unwind_deep(int depth);
-#endif

@@ -1,6 +1,5 @@
 /* unwind_maker.h: the unwind tables of files and of this process, for tests of the unwinder. */
-#ifndef UNWIND_MAKER_H
-#define UNWIND_MAKER_H
+#pragma once
 
 #include "unwind/unwind.h"
 
@@ -45,5 +44,3 @@ void free_process(made_process *process);
 void state_of_context(const void *context, uint64_t *regs, pt_unwind_state *ret_state);
 /* The calling thread's stack. */
 pt_unwind_limits limits_of_thread(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* unwind_readelf.h: tables against what readelf makes of the same entries. */
-#ifndef UNWIND_READELF_H
-#define UNWIND_READELF_H
+#pragma once
 
 #include <stdio.h>
 
@@ -27,5 +26,3 @@ typedef struct {
 /* rows: the output of readelf -W --debug-dump=frames-interp. Each row that it interprets, and where
  * an entry has none the rule of its CIE, against the table; the first that differ are printed. */
 compared compare_rows(FILE *rows, const pt_unwind_table *table, const readelf_machine *machine);
-
-#endif

@@ -4,8 +4,7 @@
  * a function copies the content to here, where it stays: a function keeps its name after the
  * interpreter has freed or moved its code.
  */
-#ifndef PT_AGENT_TICK_CODES_H
-#define PT_AGENT_TICK_CODES_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -41,5 +40,3 @@ uint32_t pt_tick_code_number(pt_tick_codes *codes, const pt_tick_known_code *lik
 
 /* The function of that number; NULL: there is none. */
 const pt_tick_known_code *pt_tick_code_of(const pt_tick_codes *codes, uint32_t number);
-
-#endif

@@ -3,8 +3,7 @@
  * page costs such a process a page fault. Other code, and machines without a row in this file, use
  * libc's wrappers.
  */
-#ifndef PT_AGENT_TICK_KERNEL_H
-#define PT_AGENT_TICK_KERNEL_H
+#pragma once
 
 #include <errno.h>
 #include <signal.h>
@@ -59,5 +58,3 @@ static inline sigset_t pt_kernel_most_signals(void)
     __builtin_memcpy(&set, &most, sizeof most);
     return set;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * interpreter's memory. A language is a row here, one in agent/languages.c, and a file in each of
  * the two folders.
  */
-#ifndef PT_AGENT_TICK_LANGUAGE_H
-#define PT_AGENT_TICK_LANGUAGE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -80,5 +79,3 @@ uint32_t pt_tick_put_frames(unsigned language, const pt_tick_frames *frames, uin
  * each begins with its pt_tick_pages. */
 uint32_t pt_tick_read_frames(_Atomic(void *) caches[PT_JOURNAL_LANGUAGES],
                              const pt_tick_frames *frames);
-
-#endif

@@ -6,8 +6,7 @@
  * answer and the read; a copying reading has no such gap, for the kernel itself copies, but it
  * costs a system call for each read.
  */
-#ifndef PT_AGENT_TICK_PEEK_H
-#define PT_AGENT_TICK_PEEK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ static inline bool pt_tick_read_memory(void *arg, uint64_t addr, void *to, size_
     if (from != NULL) memcpy(to, from, size);
     return from != NULL;
 }
-
-#endif

@@ -9,8 +9,7 @@
  * All that is read belongs to the thread's own interpreter. Before a page is read, it is tested as
  * for CPython (python.h).
  */
-#ifndef PT_AGENT_TICK_PERL_H
-#define PT_AGENT_TICK_PERL_H
+#pragma once
 
 #include <pthread.h>
 
@@ -46,5 +45,3 @@ typedef struct {
 /* A reader of pt_tick_read_frames. of_thread: a pt_tick_perl_cache; of_process:
  * pt_tick_perl_facts. */
 uint32_t pt_tick_perl_frames(void *of_thread, const void *of_process, const pt_tick_frames *frames);
-
-#endif

@@ -19,8 +19,7 @@
  * Before a page is read, it is tested as for CPython (python.h). All objects that are read belong
  * to this thread.
  */
-#ifndef PT_AGENT_TICK_PHP_H
-#define PT_AGENT_TICK_PHP_H
+#pragma once
 
 #include "agent/tick/codes.h"
 #include "agent/tick/language.h"
@@ -59,5 +58,3 @@ typedef struct {
 /* A reader of pt_tick_read_frames. of_thread: a pt_tick_php_cache; of_process: pt_tick_php_facts.
  */
 uint32_t pt_tick_php_frames(void *of_thread, const void *of_process, const pt_tick_frames *frames);
-
-#endif

@@ -12,8 +12,7 @@
  * nothing is read then, and no page is read from before the kernel has said that it can be: a page
  * of the innermost frame is asked for in each sample, others each PT_TICK_TRUST samples (peek.h).
  */
-#ifndef PT_AGENT_TICK_PYTHON_H
-#define PT_AGENT_TICK_PYTHON_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -65,5 +64,3 @@ bool pt_tick_python_peek(pt_tick_python_cache *cache, uint64_t addr, void *to, s
  * pt_tick_python_facts. */
 uint32_t pt_tick_python_frames(void *of_thread, const void *of_process,
                                const pt_tick_frames *frames);
-
-#endif

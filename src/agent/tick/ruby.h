@@ -13,8 +13,7 @@
  * each module's thread-local variables (the ABI's dynamic thread vector, whose entries have two
  * words; the one before the first has the number of entries).
  */
-#ifndef PT_AGENT_TICK_RUBY_H
-#define PT_AGENT_TICK_RUBY_H
+#pragma once
 
 #include "agent/tick/codes.h"
 #include "agent/tick/language.h"
@@ -51,5 +50,3 @@ typedef struct {
 /* A reader of pt_tick_read_frames. of_thread: a pt_tick_ruby_cache; of_process:
  * pt_tick_ruby_facts. */
 uint32_t pt_tick_ruby_frames(void *of_thread, const void *of_process, const pt_tick_frames *frames);
-
-#endif

@@ -1,7 +1,6 @@
 /* slots.h: a thread's cache of functions, by address, and by a number that tells apart functions
  * that lie at one address one after the other. */
-#ifndef PT_AGENT_TICK_SLOTS_H
-#define PT_AGENT_TICK_SLOTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ static inline pt_tick_slot *pt_tick_slot_of(pt_tick_slots slots, uint64_t key, u
     if (set[1].key == key) return &set[1];
     return &set[sample - set[1].sample > sample - set[0].sample];
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * The thread that owns a ring is its only writer; the drain thread is its only reader.
  */
-#ifndef PT_AGENT_TICK_H
-#define PT_AGENT_TICK_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -364,5 +363,3 @@ int pt_tick_walk_step(pt_tick_walk *walk);
 void pt_tick_walk_see_stack(pt_tick_walk *walk, uintptr_t limit);
 /* The code that a thread's outermost frame shown is in. */
 bool pt_tick_is_start(uint64_t pc);
-
-#endif

@@ -1,6 +1,5 @@
 /* tick_int.h: what the files of the handler share. */
-#ifndef PT_AGENT_TICK_INT_H
-#define PT_AGENT_TICK_INT_H
+#pragma once
 
 #include <time.h>
 
@@ -32,5 +31,3 @@ void pt_tick_wait_on(pt_thread *self, void *context);
 
 /* The thread's first tick came at a random time; from here on they come each period. */
 void pt_tick_event_arm(pt_thread *self);
-
-#endif

@@ -15,8 +15,7 @@
  * a gap remains: threads of V8 unmap memory while this thread is in the handler. If they unmap the
  * page between the test and the read, the program ends.
  */
-#ifndef PT_AGENT_TICK_V8_H
-#define PT_AGENT_TICK_V8_H
+#pragma once
 
 #include "agent/tick/codes.h"
 #include "agent/tick/language.h"
@@ -67,5 +66,3 @@ void pt_tick_v8_begin(pt_tick_v8_walk *walk, pt_tick_v8_cache *cache);
 /* The word of the frame of JavaScript whose frame pointer walk->fp is, after a step by that; 0: the
  * frame is of another kind, or its function cannot be named. */
 uint64_t pt_tick_v8_word(pt_tick_v8_walk *walk);
-
-#endif

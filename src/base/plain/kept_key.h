@@ -1,7 +1,6 @@
 /* kept_key.h: the key of a file's facts in a cache on disk (base/kept.h). The library writes no
  * cache, but finds files in one. Any layer may include this header. */
-#ifndef PT_BASE_PLAIN_KEPT_KEY_H
-#define PT_BASE_PLAIN_KEPT_KEY_H
+#pragma once
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -16,5 +15,3 @@ static inline int pt_kept_key_put(char *to, size_t room, const char *id, const s
                     (unsigned long long)st->st_ino, (unsigned long long)st->st_size,
                     (unsigned long long)st->st_ctim.tv_sec, (unsigned long)st->st_ctim.tv_nsec);
 }
-
-#endif
