@@ -1,6 +1,7 @@
 """stacks_check.py LANGUAGE EXPECTED TRACES: compares stacks of `pitot traces -n 0 --lines --json` with those that
 java_stacks.java, perl_stacks.pl, php_stacks.php or ruby_stacks.rb says they were. Prints "stacks N frames N wrong N places N of N"; the first wrong
-ones on stderr. Each stack has a function at_N, which is called from one place; functions inside it read the clock."""
+ones on stderr. Each stack has a function at_N, which is called from one place; functions inside it read the clock. Of Java's
+stacks one in twenty may lack its outermost frames: the walk ends at some stubs, and where a method cannot be read just then."""
 import json
 import re
 import sys
@@ -40,7 +41,7 @@ LANGUAGES = {
     'php': {'place': r'Stacks\\at_\d+', 'clock': ('Stacks\\clock', 'getrusage'), 'lines': (1, 3, 4),
             'is_own': lambda f: f['file'] in files or "eval()'d code" in f['file'] or (f['file'] == '' and f['name'] in in_c)},
     # Lambdas and method handles have classes without a file.
-    'java': {'place': r'Stacks\.at_\d+', 'lines': range(4, 22),
+    'java': {'place': r'Stacks\.at_\d+', 'lines': range(4, 22), 'may_be_cut': True,
              'is_clock': lambda name: not name.startswith('Stacks.at_'),
              'is_own': lambda f: f['file'].endswith('.java') and not f['name'].startswith('java.lang.invoke.')},
     'ruby': {'place': r'at_\d+', 'clock': ('clock',), 'lines': (1, 3), 'name': without_class, 'callers': ruby_callers,
@@ -58,7 +59,7 @@ def name_of(frame):
     return name_for(frame['name'][:-len(end)] if frame['name'].endswith(end) else frame['name'])
 
 
-stacks = frames = wrong = 0
+stacks = frames = wrong = cut = 0
 seen = set()
 for trace in traces:
     got = [[name_of(f), f['file'], f['line']] for f in trace['frames'] if language['is_own'](f)]
@@ -71,8 +72,15 @@ for trace in traces:
     stacks += trace['records']
     frames += len(got) * trace['records']
     is_inner = inner[-1][2] in language['lines'] and all(is_clock(f[0]) for f in inner[:-1])
+    is_cut = language.get('may_be_cut', False) and len(callers) < len(want)
+    if is_cut:
+        cut += trace['records']
+        want = want[:len(callers)]
     if callers != want or not is_inner:
         wrong += trace['records']
         if wrong < 2000:
             print(place, '\n   got', inner, callers, '\n   want', want, file=sys.stderr)
+if cut * 20 > stacks + 20:
+    wrong += cut
+    print('%d stacks are cut' % cut, file=sys.stderr)
 print('stacks %d frames %d wrong %d places %d of %d' % (stacks, frames, wrong, len(seen), len(expected)))
