@@ -374,8 +374,8 @@ bool pt_maps_around(uint64_t addr, uint64_t *ret_low, uint64_t *ret_limit)
     return found;
 }
 
-/* Reads the mappings. What is not there any more is gone, or stays until something else is there.
- */
+/* Reads the mappings. A mapping that has vanished is dropped; if keeps_absent, it stays until
+ * another mapping takes its addresses. */
 static bool read_again(bool keeps_absent)
 {
     const int fd = open_maps();

@@ -74,8 +74,8 @@ static inline void meet_process(pt_bpf_cpu *c, uint32_t pid, const pt_bpf_proces
     c->now_ns = now_ns;
 }
 
-/* May another copy of code be sent for the process? It may send 2,048 a second, so that one that
- * always runs new code leaves room in the rings to the others. */
+/* May another copy of code be sent for the process? Each process has 2,048 a second, so a process
+ * that always runs new code leaves room in the rings to the others. */
 static inline bool may_copy(pt_bpf_process *process, uint64_t now_ns)
 {
     enum { PERIOD_BITS = 30, COPIES_MAX = 2048 };

@@ -356,8 +356,8 @@ static void mark_stack(const pt_capture *c, const pt_proc *proc, pt_known_stack 
     known->language = c->stack.language;
 }
 
-/* Keeps the stack of a sample that the kernel has walked, or takes the one that its record means.
- * NULL: it means none. */
+/* Keeps the walked stack of a sample. If the record has only the key of a stack, the sample gets
+ * the kept stack with that key. NULL: no stack has the key, or the kernel walked none. */
 static pt_known_stack *find_known(pt_capture *c, pt_perf_record *r)
 {
     pt_perf_sample *const s = &r->sample;

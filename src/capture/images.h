@@ -79,9 +79,9 @@ bool pt_images_are_same(pt_images *images, uint32_t a, uint32_t b, uint32_t pid,
 /* Writes newly compiled tables to disk, for the next recording. */
 void pt_images_keep(const pt_images *images);
 
-/* Frees the tables of the images that are not marked as mapped: programs come and go in a recording
- * without end. An image stays, and is read again when it is mapped again. forget: is told of each
- * table before it goes. Unmarks all. */
+/* Frees the tables of the images that are not marked as mapped, since programs come and go in a
+ * recording without end. The image itself stays; its file is read again at the next mapping. Calls
+ * forget for each table before it is freed. Unmarks all. */
 void pt_images_sweep(pt_images *images, void (*forget)(void *arg, const pt_unwind_table *table),
                      void *arg);
 

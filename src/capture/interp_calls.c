@@ -9,8 +9,7 @@
 #include "capture/interp_image.h"
 
 enum {
-    RELOCATIONS_MAX = 1 << 22, /* sections of a file may claim the same bytes */
-    SLOTS_MAX = 2,             /* a function's address is in one for calls, and in another one */
+    SLOTS_MAX = 2, /* a function's address is in one for calls, and in another one */
     STUBS_MAX = 2,
     CALL_BYTES = 5,
     INDIRECT_BYTES = 6,
@@ -32,24 +31,13 @@ static bool is_named(const pt_elf_symbols *symbols, uint32_t number, const char 
 static void find_slots(const pt_elf *elf, const char *name, imported *f)
 {
     pt_elf_symbols symbols;
-    pt_elf_section section;
-    uint32_t left = RELOCATIONS_MAX;
+    pt_elf_relocations walk = {0};
+    pt_elf_relocation r;
     if (!pt_elf_symbols_open(elf, SHT_DYNSYM, &symbols)) return;
-    for (uint32_t i = 0; left > 0 && pt_elf_section_at(elf, i, &section); i++) {
-        uint64_t bytes;
-        const uint8_t *const at =
-            section.type == SHT_RELA ? pt_elf_section_bytes(elf, &section, &bytes) : NULL;
-        for (uint64_t k = 0; at != NULL && left > 0 && k + sizeof(Elf64_Rela) <= bytes;
-             k += sizeof(Elf64_Rela), left--) {
-            Elf64_Rela r;
-            memcpy(&r, at + k, sizeof r);
-            const uint32_t type = ELF64_R_TYPE(r.r_info);
-            if (f->slot_count < SLOTS_MAX &&
-                (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT) &&
-                is_named(&symbols, (uint32_t)ELF64_R_SYM(r.r_info), name))
-                f->slots[f->slot_count++] = r.r_offset;
-        }
-    }
+    while (f->slot_count < SLOTS_MAX && pt_elf_relocation_next(elf, &walk, &r))
+        if ((r.type == R_X86_64_JUMP_SLOT || r.type == R_X86_64_GLOB_DAT) &&
+            is_named(&symbols, r.symbol, name))
+            f->slots[f->slot_count++] = r.addr;
 }
 
 /* The address that an instruction of `bytes` bytes, which end with a distance, leads to. */

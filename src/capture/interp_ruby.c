@@ -13,22 +13,10 @@
  * none, which stands for the file itself. 0: there is none. */
 static uint64_t find_module_number(const pt_elf *elf, uint64_t symbol)
 {
-    enum { OF_MODULE = 16 }; /* R_X86_64_DTPMOD64 */
-    pt_elf_section section;
-    uint32_t left = 1 << 22; /* relocations: sections of a file may claim the same bytes */
-    for (uint32_t i = 0; left > 0 && pt_elf_section_at(elf, i, &section); i++) {
-        uint64_t bytes;
-        const uint8_t *const at =
-            section.type == SHT_RELA ? pt_elf_section_bytes(elf, &section, &bytes) : NULL;
-        for (uint64_t k = 0; at != NULL && left > 0 && k + sizeof(Elf64_Rela) <= bytes;
-             k += sizeof(Elf64_Rela), left--) {
-            Elf64_Rela r;
-            memcpy(&r, at + k, sizeof r);
-            if (ELF64_R_TYPE(r.r_info) == OF_MODULE &&
-                (ELF64_R_SYM(r.r_info) == symbol || ELF64_R_SYM(r.r_info) == 0))
-                return r.r_offset;
-        }
-    }
+    pt_elf_relocations walk = {0};
+    pt_elf_relocation r;
+    while (pt_elf_relocation_next(elf, &walk, &r))
+        if (r.type == R_X86_64_DTPMOD64 && (r.symbol == symbol || r.symbol == 0)) return r.addr;
     return 0;
 }
 

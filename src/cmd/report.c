@@ -30,7 +30,7 @@ static const pt_option report_rows[] = {
     PT_ROW("functions", INT, report_settings, functions, .letter = 'n', .initial = "40", .min = 0,
            .max = 1000, .help = "hold callers, source and instructions of this many functions",
            .details = "Callers and callees also of those with the most time with what they call. "
-                      "What would make the file exceed a megabyte is left out."),
+                      "Functions that would make the file exceed a megabyte are left out."),
     PT_ROW("source-path", STRING, report_settings, source_path, .metavar = "DIR[:DIR...]",
            .help = "where source files are (default: the current folder)",
            .details =

@@ -249,6 +249,40 @@ const uint8_t *pt_elf_section_bytes(const pt_elf *elf, const pt_elf_section *sec
     return elf->bytes + section->off;
 }
 
+/* ---- relocations ---- */
+
+/* Goes to the next section with relocations. */
+static bool open_relocations(const pt_elf *elf, pt_elf_relocations *walk)
+{
+    pt_elf_section section;
+    while (pt_elf_section_at(elf, walk->section, &section)) {
+        walk->section++;
+        if (section.type != SHT_RELA || (section.flags & SHF_ALLOC) == 0) continue;
+        walk->at = pt_elf_section_bytes(elf, &section, &walk->left_bytes);
+        if (walk->left_bytes >= sizeof(Elf64_Rela)) return true;
+    }
+    return false;
+}
+
+bool pt_elf_relocation_next(const pt_elf *elf, pt_elf_relocations *walk,
+                            pt_elf_relocation *ret_relocation)
+{
+    enum { COUNT_MAX = 1 << 22 };
+    if (!elf->is_64 || walk->count >= COUNT_MAX) return false;
+    if (walk->left_bytes < sizeof(Elf64_Rela) && !open_relocations(elf, walk)) return false;
+    const bool is_big = elf->is_big_endian;
+    const uint64_t info = read_u64(walk->at + offsetof(Elf64_Rela, r_info), is_big);
+    *ret_relocation = (pt_elf_relocation){
+        .addr = read_u64(walk->at + offsetof(Elf64_Rela, r_offset), is_big),
+        .type = (uint32_t)ELF64_R_TYPE(info),
+        .symbol = (uint32_t)ELF64_R_SYM(info),
+        .addend = (int64_t)read_u64(walk->at + offsetof(Elf64_Rela, r_addend), is_big)};
+    walk->at += sizeof(Elf64_Rela);
+    walk->left_bytes -= sizeof(Elf64_Rela);
+    walk->count++;
+    return true;
+}
+
 /* ---- symbols ---- */
 
 /* Finds the SHT_SYMTAB_SHNDX table, which has the section index of symbols with st_shndx

@@ -4,6 +4,7 @@
  *                                  |- segments      pt_elf_segment_at
  *                                  |- sections      pt_elf_section_at, _named, _bytes
  *                                  |- symbols       pt_elf_symbols_open, pt_elf_symbol_at
+ *                                  |- relocations   pt_elf_relocation_next
  *                                  |- identity      pt_elf_build_id, pt_elf_debuglink
  *                                  `- addresses     file offset <-> virtual address
  *
@@ -121,6 +122,27 @@ bool pt_elf_section_typed(const pt_elf *elf, uint32_t type, pt_elf_section *ret_
  * file. */
 const uint8_t *pt_elf_section_bytes(const pt_elf *elf, const pt_elf_section *section,
                                     uint64_t *ret_size_bytes);
+
+/* A relocation with addend that the loader applies (gABI, "Relocation"). */
+typedef struct pt_elf_relocation {
+    uint64_t addr;   /* what the loader writes to */
+    uint32_t type;   /* R_<machine>_* */
+    uint32_t symbol; /* entry of .dynsym; 0: none */
+    int64_t addend;
+} pt_elf_relocation;
+
+/* A walk over the relocations of an image; the zero value stands before the first. */
+typedef struct pt_elf_relocations {
+    uint32_t section;  /* the next one */
+    uint32_t count;    /* of relocations so far */
+    const uint8_t *at; /* within the present section; NULL: there is none */
+    uint64_t left_bytes;
+} pt_elf_relocations;
+
+/* The next relocation of a 64 bit image. False after the last, and after 4,194,304 of them, since
+ * sections of a hostile file may claim the same bytes. */
+bool pt_elf_relocation_next(const pt_elf *elf, pt_elf_relocations *walk,
+                            pt_elf_relocation *ret_relocation);
 
 /* The symbol table of a section type, SHT_SYMTAB or SHT_DYNSYM. False when the image has no such
  * section, or when none of the table's entries lies in the file. Entry 0 is the null symbol. */

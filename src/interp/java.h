@@ -6,8 +6,8 @@
  *   frame                ---> its caller's frame (java_walk.c)
  *
  * libjvm.so exports tables of its types and fields (gHotSpotVMStructs), which debuggers read. All
- * offsets come from them. What they do not tell is the form of compressed numbers, the places in a
- * frame of the interpreter, and where a method's lines are: these belong to a version.
+ * offsets come from them. The tables lack the form of compressed numbers, the places in a frame of
+ * the interpreter, and the address of a method's lines: these belong to a version.
  *
  * The memory may hold anything: each function makes a limited number of reads, all through the
  * callback. Freestanding: no allocation, no lock, no system call, no recursion.

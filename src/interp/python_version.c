@@ -54,7 +54,8 @@ static bool has_cookie(const pt_python_build *build)
     return build->has_told && memcmp(&build->told[TOLD_COOKIE], "xdebugpy", sizeof(uint64_t)) == 0;
 }
 
-/* Does it tell of itself what the layout of its version says? Versions that tell nothing do. */
+/* Do the offsets in _PyRuntime equal those of the version's layout? True for a version whose
+ * _PyRuntime has none. */
 static bool is_as_told(const pt_python_layout *layout, const pt_python_build *build)
 {
     const uint64_t *const told = build->told;

@@ -78,7 +78,7 @@ typedef struct {
     int32_t start, end; /* positions in the script's source, in characters; -1: unknown */
 } pt_v8_function;
 
-/* What tells a shared function info apart from others that are at its address before or after it. A
+/* Identifies a shared function info: another object may have its address before or after it. A
  * script's id is unique in a V8, and a function's number in its script. */
 typedef struct pt_v8_key {
     uint64_t shared;       /* its address: no part of the check */

@@ -36,18 +36,11 @@ static uint64_t read_le(const uint8_t *p, unsigned width)
 
 static void collect_slots(const pt_elf *elf, relocations *list)
 {
-    pt_elf_section s;
-    for (uint32_t i = 1; pt_elf_section_at(elf, i, &s); i++) {
-        uint64_t size_bytes;
-        if (s.type != SHT_RELA || (s.flags & SHF_ALLOC) == 0) continue;
-        const uint8_t *bytes = pt_elf_section_bytes(elf, &s, &size_bytes);
-        for (uint64_t off = 0; size_bytes - off >= sizeof(Elf64_Rela); off += sizeof(Elf64_Rela)) {
-            const uint64_t info = read_le(bytes + off + offsetof(Elf64_Rela, r_info), 8);
-            const uint64_t type = ELF64_R_TYPE(info);
-            if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
-            PT_PUSH(*list, (relocation){read_le(bytes + off, 8), (uint32_t)ELF64_R_SYM(info)});
-        }
-    }
+    pt_elf_relocations walk = {0};
+    pt_elf_relocation r;
+    while (pt_elf_relocation_next(elf, &walk, &r))
+        if (r.type == R_X86_64_JUMP_SLOT || r.type == R_X86_64_GLOB_DAT)
+            PT_PUSH(*list, (relocation){r.addr, r.symbol});
     if (list->count > 0) qsort(list->items, list->count, sizeof *list->items, by_slot);
 }
 

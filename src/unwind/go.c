@@ -44,19 +44,12 @@ static bool read_at(const pt_go_table *t, uint64_t off, unsigned bytes, uint64_t
 /* In position independent files the start of text is relocated: reads it from the relocation. */
 static bool relocated_word(const pt_elf *elf, uint64_t addr, uint64_t *ret_value)
 {
-    pt_elf_section rela;
-    uint64_t size;
-    for (uint32_t i = 0; pt_elf_section_at(elf, i, &rela); i++) {
-        if (rela.type != SHT_RELA) continue;
-        const uint8_t *const bytes = pt_elf_section_bytes(elf, &rela, &size);
-        for (uint64_t at = 0; bytes != NULL && at + sizeof(Elf64_Rela) <= size;
-             at += sizeof(Elf64_Rela)) {
-            Elf64_Rela r;
-            memcpy(&r, bytes + at, sizeof r);
-            if (r.r_offset != addr || ELF64_R_TYPE(r.r_info) != R_X86_64_RELATIVE) continue;
-            *ret_value = (uint64_t)r.r_addend;
-            return true;
-        }
+    pt_elf_relocations walk = {0};
+    pt_elf_relocation r;
+    while (pt_elf_relocation_next(elf, &walk, &r)) {
+        if (r.addr != addr || r.type != R_X86_64_RELATIVE) continue;
+        *ret_value = (uint64_t)r.addend;
+        return true;
     }
     return false;
 }

@@ -20,7 +20,7 @@ static const pt_option dcpilist_rows[] = {
            .details = "Without it, and without --source, both are shown."),
     PT_ROW("source", FLAG, dcpilist_settings, source,
            .help = "source lines only, with the sums of their instructions",
-           .details = "What was inlined counts for the line it was written on."),
+           .details = "An inlined instruction counts for the line where its source is."),
     PT_DCPI_IMAGE_ROW(dcpilist_settings),
     PT_DCPI_EVENT_ROW(dcpilist_settings),
     PT_DCPI_SORT_ROW(dcpilist_settings),
