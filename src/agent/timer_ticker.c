@@ -35,6 +35,7 @@ static struct {
     pt_own_thread thread;
     bool runs;
     _Atomic(int) quit;
+    _Atomic(pt_thread *) looks_at; /* it may send this thread the signal now; NULL: none */
 } ticker;
 
 static void send_tick(pt_thread *slot, int tid)
@@ -64,6 +65,7 @@ static bool is_running(pt_thread *slot, int tid)
     return end != NULL && end[1] == ' ' && end[2] == 'R';
 }
 
+/* detach_ticker waits for the end of this, so that no signal comes later. */
 static bool look_at(pt_thread *slot, uint64_t now_ns)
 {
     const int tid = atomic_load(&slot->tid);
@@ -94,7 +96,9 @@ typedef struct {
 static void look_at_thread(pt_thread *slot, void *arg)
 {
     round *const this = arg;
+    atomic_store(&ticker.looks_at, slot);
     this->any |= look_at(slot, this->now_ns);
+    atomic_store(&ticker.looks_at, NULL);
 }
 
 /* Waits while no thread uses CPU time. A thread that begins to use it sets is_active before it
@@ -162,6 +166,7 @@ uint64_t pt_ticker_cpu_ns(void)
 void pt_ticker_after_fork(void)
 {
     if (ticker.runs) pt_threads_each(forget_file, NULL);
+    if (ticker.runs) atomic_store(&ticker.looks_at, NULL);
     PT_SET(ticker.runs, false);
     PT_SET(pt_tick.has_ticker, false);
 }
@@ -190,11 +195,23 @@ static bool attach_ticker(pt_thread *thread, uint64_t period_ns, uint64_t first_
     return true;
 }
 
+/* The ticker may have found the thread active just before, and send it the signal only when it gets
+ * a processor again. A signal after exec would end the new program. Waits at most a second, since
+ * the host may have ended the ticker. */
+static void wait_for_look(const pt_thread *thread)
+{
+    enum { TRIES = 10000 };
+    const struct timespec pause = {.tv_nsec = 100000};
+    for (int i = 0; i < TRIES && atomic_load(&ticker.looks_at) == thread; i++)
+        syscall(SYS_nanosleep, &pause, NULL);
+}
+
 static void detach_ticker(pt_thread *thread)
 {
     atomic_store(&thread->is_active, 0);
     atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
     pt_timer_looks_stop(thread);
+    wait_for_look(thread);
 }
 
 const pt_timer_engine pt_timer_ticker = {.id = PT_JOURNAL_ENGINE_TICKER,
