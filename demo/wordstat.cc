@@ -74,12 +74,13 @@ struct Match {
     unsigned distance;
 };
 
-// A letter for another: twice as dear if they lie under different fingers. It is small, so the
-// compiler puts it into its caller, and a profile should show it there, as inlined.
+// The cost of one letter in place of another: twice as much if different fingers type them. The
+// function is small, so the compiler puts it into its caller. A profile should show it there, as
+// inlined.
 template <class Letter> static inline unsigned substitution_cost(Letter a, Letter b)
 {
     static const char finger[32 + 1] = "-03222334545644670313431140-----"; // 'a' is 1
-    return a == b ? 0u : finger[a & 31] == finger[b & 31] ? 1u : 2u;
+    return finger[a & 31] == finger[b & 31] ? 1u : 2u;
 }
 
 // The planted hot function. One row of the distance matrix is kept; columns are the candidate's.
@@ -104,7 +105,9 @@ KEPT_WHOLE static Match nearest_by_edit_distance(const std::string &word, const 
             row[0] = left;
             for (size_t j = 0; j < columns; j++) {
                 const unsigned above = row[j + 1];
-                const unsigned change = diagonal + substitution_cost(letters[i], candidate[j]);
+                const unsigned change = letters[i] == candidate[j]
+                    ? diagonal
+                    : diagonal + substitution_cost(letters[i], candidate[j]);
                 const unsigned gap = (above < left ? above : left) + 2;
                 left = change < gap ? change : gap;
                 row[j + 1] = left;
@@ -183,7 +186,7 @@ static Words make_dictionary(size_t size)
     return words;
 }
 
-// Lines of twelve words; one word in 320 is misspelt, one line in eight holds a date.
+// Lines of twelve words; one word in 200 is misspelt, one line in eight holds a date.
 static Words make_text(const Words &dictionary, size_t lines)
 {
     Random random(1695);
@@ -193,7 +196,7 @@ static Words make_text(const Words &dictionary, size_t lines)
             const unsigned a = random.below(unsigned(dictionary.size()));
             const unsigned b = random.below(unsigned(dictionary.size()));
             std::string word = dictionary[std::min(a, b)];
-            if (random.below(320) == 0)
+            if (random.below(200) == 0)
                 word[random.below(unsigned(word.size()))] = char('a' + random.below(26));
             line += word + (i == 11 ? "." : " ");
         }
@@ -372,7 +375,7 @@ int main(int argc, char **argv)
     Words dictionary = make_dictionary(3000);
     Words text;
     if (path == nullptr) {
-        text = make_text(dictionary, size_t(scale) * 1200);
+        text = make_text(dictionary, size_t(scale) * 1000);
     } else if (!read_lines(path, text)) {
         fprintf(stderr, "wordstat: %s: %s\n", path, strerror(errno));
         return 1;

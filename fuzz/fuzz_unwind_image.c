@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     void *blob;
     size_t bytes;
     for (size_t at = 0; at < size && at < 4096; at++) {
-        pt_x86_insn insn;
+        pt_insn insn;
         if (pt_x86_decode(data + at, size - at, &insn))
             check(insn.length >= 1 && insn.length <= 15 && insn.length <= size - at);
     }

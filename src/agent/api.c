@@ -31,7 +31,7 @@ PT_EXPORT void ProfilerStop(void)
     pt_caller caller;
     pt_agent_lock(&caller);
     if (pt_agent.recording || pt_agent.served)
-        pt_agent_unlock(&caller); /* not the program's to stop */
+        pt_agent_unlock(&caller); /* not for the program to stop */
     else
         pt_session_stop(PT_JOURNAL_STOPPED, &caller);
 }
@@ -91,7 +91,8 @@ PT_EXPORT int ProfilerGetStackTrace(void **result, int max_depth, int skip_count
     return depth;
 }
 
-/* Per-thread switches that the original gave up: every thread is always profiled. */
+/* Switches for single threads, which gperftools no longer obeys: every thread is always profiled.
+ */
 PT_EXPORT void ProfilerEnable(void)
 {
 }

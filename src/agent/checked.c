@@ -1,6 +1,6 @@
-/* checked.c: the checked copies that _FORTIFY_SOURCE makes of calls whose room the compiler knows.
- * musl has none of them, so the shared library has its own. Compiled without that option.
- */
+/* checked.c: the checked copies (__memcpy_chk, ...) that _FORTIFY_SOURCE calls where the compiler
+ * knows the size of the target. musl does not have them, so the shared library has its own. This
+ * file is compiled without _FORTIFY_SOURCE. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>

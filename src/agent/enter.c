@@ -1,12 +1,11 @@
-/* enter.c: programs that the loader will not put the library into, by the file that exec is to run:
- * the recorder names them beside the CPU time that nobody saw.
+/* enter.c: finds out, before exec, whether the loader will put the library into the program. If it
+ * will not, the recorder names the program beside the CPU time that is in no sample.
  *
  *   static, or a static Go program   no PT_INTERP: there is no loader
  *   setuid, setgid, capabilities     the loader ignores LD_PRELOAD
- *   of another architecture          it is another library's
+ *   of another architecture          the loader ignores a library of this architecture
  *
- * All of it may run in a child of vfork: system calls and the stack, nothing else.
- */
+ * All of it may run in a child of vfork: it uses system calls and the stack, nothing else. */
 #include "agent/agent.h"
 
 #include <elf.h>
@@ -36,7 +35,7 @@ static bool is_another_machine(const pt_elf *elf)
     return elf->machine != PT_MACHINE_HOST->elf_machine || elf->is_64 != (sizeof(void *) == 8);
 }
 
-/* "#! /bin/busybox sh": *ret_interpreter, in `head`. */
+/* Reads a line as "#! /bin/busybox sh". *ret_interpreter points into `head`. */
 static bool is_script(char *head, size_t bytes, const char **ret_interpreter)
 {
     if (bytes < 3 || head[0] != '#' || head[1] != '!') return false;
@@ -49,7 +48,7 @@ static bool is_script(char *head, size_t bytes, const char **ret_interpreter)
 
 static void note_name(const char *path)
 {
-    char name[512], line[NAME_MAX + 2]; /* the recording's folder has a short name */
+    char name[512], line[NAME_MAX + 2]; /* the name of the recording's folder is short */
     const char *const slash = strrchr(path, '/');
     const char *const base = slash != NULL ? slash + 1 : path;
     if (!pt_agent_join(name, sizeof name, pt_agent.base_path, "/" PT_JOURNAL_NOT_ENTERED) ||
@@ -61,7 +60,7 @@ static void note_name(const char *path)
     close(fd);
 }
 
-/* A script is run by its interpreter, which is no script. */
+/* Notes the program in the file. For a script this is the script's interpreter. */
 /* NOLINTNEXTLINE(misc-no-recursion): once, for an interpreter */
 static void look_at(int fd, const char *path, bool is_interpreter)
 {

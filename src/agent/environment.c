@@ -24,7 +24,7 @@
 
 #pragma weak pitot_default_options /* the program's; NULL if it has none */
 
-static bool forbidden; /* to look at the environment */
+static bool forbidden; /* the program forbids the library to read the environment */
 
 static const char *const env_names[PT_ENV_COUNT] = {
 #define X(name, usage, meaning) [PT_ENV_##name] = #name,
@@ -91,7 +91,7 @@ void pt_environment_note_tracer(char *const envp[])
 
 /* ---- what the program allows ---- */
 
-/* Environment variables are someone else's word in a program with more rights than its caller. */
+/* In a program with more rights than its caller, the caller chose the environment variables. */
 static bool is_privileged(void)
 {
     return getauxval(AT_SECURE) != 0 || getuid() != geteuid() || getgid() != getegid();
@@ -167,7 +167,8 @@ static const struct {
     {PT_ENV_PMI_RANK, PT_ENV_PMI_RANK, ".rank-"},
 };
 
-/* Adds the number in a parallel job to the name. True if the process id must be added, too. */
+/* Adds the number in a parallel job to the name. Returns true if the process id must be added, too.
+ */
 static bool add_rank(char *name)
 {
     for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
@@ -180,8 +181,9 @@ static bool add_rank(char *name)
     return false;
 }
 
-/* gperftools 2.x sets the high bit of the first byte. Names may begin with any letter: where it and
- * the next are UTF-8, nothing was set, since no UTF-8 text has a stray second byte there. */
+/* gperftools 2.x sets the high bit of the name's first byte. A name may also begin with a letter
+ * that is not ASCII: if the first two bytes are UTF-8, nothing was set, since the second byte of an
+ * ASCII name never continues a UTF-8 letter. */
 static bool is_marked(const char *name)
 {
     const unsigned char first = (unsigned char)name[0], second = (unsigned char)name[1];
@@ -189,7 +191,8 @@ static bool is_marked(const char *name)
     return first >= 0x80 && !is_letter;
 }
 
-/* The name for this process, and in base what its children add their process ids to. */
+/* Finds the name for this process, and in base the name to which its children append their process
+ * ids. */
 static bool name_profile(const char *asked, char *name, char *base)
 {
     const bool other_says_child =
@@ -264,7 +267,7 @@ void pt_environment_begin(void)
         start_recording(folder);
     else if (asked != NULL)
         start_profile(asked);
-    /* Processes that this one starts are not the first, and take what is free beside its address.
-     */
+    /* Processes that this one starts are not the first: they listen at a free path or port beside
+     * this process's address. */
     if (where != NULL) pt_listen_start(where, is_first(PT_ENV_PITOT_LISTEN_FIRST));
 }

@@ -1,8 +1,7 @@
-/* epoll.c: functions that wait for events, whose beginning the clock on the wall's ticks must know
- * to keep their time limits (tick/wait.c).
+/* epoll.c: functions that wait for events. The library notes when such a call begins, so that ticks
+ * of the wall clock can keep the call's time limit (tick/wait.c).
  *
- * Not in the static library, as spawn.c.
- */
+ * Not in the static library, for the reason given in spawn.c. */
 #include "agent/agent.h"
 
 #include <errno.h>

@@ -1,9 +1,8 @@
-/* find_function.c: functions of other libraries by their names, from the tables that the loader has
+/* find_function.c: finds functions of other libraries by name, in the tables that the loader has
  * mapped (gABI chapter 5; gnu_hash.h).
  *
- * dlsym answers the same question. But before glibc 2.34 it lies in a library of its own, libdl,
- * which a program may lack; and it calls malloc to say no.
- */
+ * dlsym does the same. But before glibc 2.34 it lies in libdl, which a program may lack; and if the
+ * name is missing it calls malloc for its error message. */
 #include "agent/agent.h"
 #include "elf/gnu_hash.h"
 
@@ -56,8 +55,8 @@ static bool read_tables(const struct dl_phdr_info *info, object_tables *ret)
     return ret->symbols != NULL && ret->texts != NULL;
 }
 
-/* Defined, of the version that is meant when none is named, and at an address that does not depend
- * on the processor: none of the functions that are asked for does. */
+/* Is the symbol a definition of the name, of the default version, and no indirect function (its
+ * address would depend on the processor)? */
 static bool is_definition(const void *arg, uint32_t index, const char *name)
 {
     const object_tables *const t = arg;
@@ -69,7 +68,7 @@ static bool is_definition(const void *arg, uint32_t index, const char *name)
            (t->versions == NULL || (t->versions[index] & HIDDEN_VERSION) == 0);
 }
 
-/* The loader keeps the tables where they are. */
+/* A callback of the search: reads from the loaded tables. */
 static bool read_table(const void *arg, uint64_t addr, void *to, size_t size)
 {
     (void)arg;
@@ -108,7 +107,7 @@ static bool holds_this_code(const struct dl_phdr_info *info)
 typedef struct {
     const char *name;
     bool is_passed;     /* this library */
-    void *before, *own; /* what libraries before this one, and this one, call so */
+    void *before, *own; /* definitions of the name in libraries before this one, and in this one */
     void *behind;
 } lookup;
 
@@ -136,7 +135,7 @@ static lookup look_up(const char *name)
     return l;
 }
 
-/* A library that came by dlopen lies behind libc. */
+/* Also finds libc's function if this library was loaded by dlopen, and so comes after libc. */
 void *pt_find_next(const char *name, void *second)
 {
     const lookup l = look_up(name);

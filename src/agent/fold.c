@@ -1,9 +1,8 @@
-/* fold.c: samples from the rings become distinct stacks with counts; copies of stacks stay as they
- * are.
+/* fold.c: turns samples in the rings into distinct stacks with counts; copies of stacks are kept
+ * unchanged.
  *
- * The stacks lie in the journal's image, appended and never moved; the index that finds them is
- * memory of its own, open addressing by a 64-bit hash, at most three quarters full.
- */
+ * The stacks lie in the journal's image, where they are appended and never moved. The index that
+ * finds them is separate memory: open addressing by a 64-bit hash, at most three quarters full. */
 #include "agent/agent.h"
 
 #include <stdatomic.h>
@@ -13,9 +12,8 @@
 enum {
     AREA_FIRST_BYTES = 16 << 10,
     AREA_LAST_BYTES = 4 << 20,
-    INDEX_FIRST = 1024, /* entries */
-    COPIES_MAX_BYTES =
-        8 << 20, /* of a process: what its tables take longer for is walked without */
+    INDEX_FIRST = 1024,         /* entries */
+    COPIES_MAX_BYTES = 8 << 20, /* of a process; samples after that are walked without tables */
 };
 
 typedef struct {
@@ -94,7 +92,7 @@ static bool index_has_room(void)
     return true;
 }
 
-/* Areas grow with what is in them. Near the end of the image a smaller one may still fit. */
+/* Areas grow with their content. Near the end of the image a smaller area may still fit. */
 static pt_journal_area *new_area(void)
 {
     pt_journal_area *area;
@@ -121,14 +119,14 @@ static void *area_room(size_t size)
     return pt_journal_room(area, size);
 }
 
-/* At most once a round. */
+/* Reads the mappings again, at most once a round. */
 static void look_at_maps_again(void)
 {
     if (!fold.refreshed) pt_maps_learn();
     fold.refreshed = true;
 }
 
-/* A new stack: its frames may lie in code that was mapped since. */
+/* Reads the mappings again if a frame of a new stack lies in no known mapping. */
 static void look_for_unknown_code(uint32_t depth)
 {
     for (uint32_t i = 0; i < depth && !fold.refreshed; i++)
@@ -178,8 +176,8 @@ static void count_stack(uint32_t depth, unsigned end, uint8_t merged, uint32_t w
     fold.count++;
 }
 
-/* Of a ring's record: native addresses, among them frames of V8, and then the frames
- * of a language that are joined by counting. */
+/* Counts a ring's record. Its words are native addresses, among them frames of V8, then the frames
+ * of a language that are joined with the native ones by counting. */
 static void count_words(uint32_t native, uint32_t frames, unsigned end, uint32_t weight)
 {
     const bool is_whole = end == PT_JOURNAL_END_ROOT || end == PT_JOURNAL_END_UNCHECKED;
@@ -195,8 +193,8 @@ static void count_words(uint32_t native, uint32_t frames, unsigned end, uint32_t
     count_stack(depth, end, merged, weight);
 }
 
-/* The sample at the ring's word `from`, words of it, into an area of its own. Which code its frames
- * lie in is known when it is walked, so all that is mapped now must be known. */
+/* Copies the sample of `words` words that begins at the ring's word `from` to an area of its own.
+ * The sample is walked only by the reader, so all mappings must be known now. */
 static void keep_copy(const pt_tick_ring *ring, uint64_t from, uint32_t words, uint64_t word)
 {
     const uint64_t mask = ring->ring_words - 1;
@@ -223,9 +221,15 @@ static void keep_copy(const pt_tick_ring *ring, uint64_t from, uint32_t words, u
     if (fold.copied_bytes > COPIES_MAX_BYTES) atomic_store(&pt_tick.copies_stacks, 0);
 }
 
-/* Adds the ring's counters as they are with the head that is returned: at most a tick on its way is
- * in them, and no sample behind the head. */
-static uint64_t count_ring(const pt_tick_ring *ring, pt_journal_header *header)
+/* The sums of a round over all rings. */
+typedef struct {
+    uint64_t fullest; /* words of the ring that had most */
+    uint64_t ticks, weight, dropped, filtered, kernel;
+} round_sums;
+
+/* Adds the ring's counters to the sums and returns the ring's head. The counters fit that head:
+ * they include no later sample, and at most one tick that is still being handled. */
+static uint64_t count_ring(const pt_tick_ring *ring, round_sums *sums)
 {
     uint64_t head, ticks, weight, dropped, filtered, kernel;
     do {
@@ -236,20 +240,20 @@ static uint64_t count_ring(const pt_tick_ring *ring, pt_journal_header *header)
         filtered = __atomic_load_n(&ring->filtered, __ATOMIC_ACQUIRE);
         kernel = __atomic_load_n(&ring->kernel, __ATOMIC_ACQUIRE);
     } while (head != __atomic_load_n(&ring->head_words, __ATOMIC_ACQUIRE));
-    header->ticks += ticks;
-    header->weight += weight;
-    header->ring_dropped += dropped;
-    header->filtered += filtered;
-    header->kernel_weight += kernel;
+    sums->ticks += ticks;
+    sums->weight += weight;
+    sums->dropped += dropped;
+    sums->filtered += filtered;
+    sums->kernel += kernel;
     return head;
 }
 
 static void fold_ring(pt_tick_ring *ring, void *arg)
 {
-    uint64_t *const fullest = arg;
+    round_sums *const sums = arg;
     const uint64_t mask = ring->ring_words - 1;
-    const uint64_t head = count_ring(ring, pt_agent.journal.header);
-    if (head - ring->tail_words > *fullest) *fullest = head - ring->tail_words;
+    const uint64_t head = count_ring(ring, sums);
+    if (head - ring->tail_words > sums->fullest) sums->fullest = head - ring->tail_words;
     if (head != ring->tail_words && pt_maps_are_expired()) look_at_maps_again();
     while (ring->tail_words != head) {
         const uint64_t tail = ring->tail_words;
@@ -270,13 +274,17 @@ static void fold_ring(pt_tick_ring *ring, void *arg)
 
 uint64_t pt_fold_rings(void)
 {
-    pt_journal_header *const header = pt_agent.journal.header;
-    uint64_t fullest = 0;
+    round_sums sums = {0};
     fold.refreshed = false;
-    header->ticks = header->weight = header->ring_dropped = header->filtered = 0;
-    header->kernel_weight = 0;
-    pt_threads_each_ring(fold_ring, &fullest);
-    return fullest;
+    pt_threads_each_ring(fold_ring, &sums);
+    /* Only now: a process that is killed in a round keeps the counters of the round before. */
+    pt_journal_header *const header = pt_agent.journal.header;
+    header->ticks = sums.ticks;
+    header->weight = sums.weight;
+    header->ring_dropped = sums.dropped;
+    header->filtered = sums.filtered;
+    header->kernel_weight = sums.kernel;
+    return sums.fullest;
 }
 
 void pt_fold_each(void (*use)(const pt_journal_stack *stack, void *arg), void *arg)

@@ -24,7 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Filters of system calls that a thread has: proc(5). -1: not known. */
+/* The number of system call filters of a thread: proc(5). -1: not known. */
 static long filters_of(pid_t tid)
 {
     static const char name[] = "\nSeccomp_filters:";
@@ -62,7 +62,7 @@ __attribute__((noinline)) static rested before(void)
 {
     if (pt_agent.pid != pt_tick_getpid()) return (rested){0};
     const int saved_errno = errno;
-    int cancel; /* the thread must not end in between: much of this is a cancellation point */
+    int cancel; /* the thread must not be cancelled here: much of this is a cancellation point */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     const pid_t listens = pt_listen_tid();
     rested r = {.toggle = pt_toggle_rest()};

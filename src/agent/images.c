@@ -1,7 +1,6 @@
-/* images.c: what a mapped image says of itself, read where it lies, through its own program
- * headers, with copies that cannot fault: it may be unmapped at any moment. The loader is not
- * asked, for its lock may be held by a thread that waits for ours.
- */
+/* images.c: reads facts about a mapped image from its own headers, where they are mapped. Copies
+ * cannot fault, since the image may be unmapped at any moment. The loader is not used: a thread
+ * that waits for one of the library may hold its lock. */
 #include <string.h>
 
 #include "agent/images.h"
@@ -17,7 +16,7 @@ typedef Elf32_Dyn native_dyn;
 typedef Elf32_Sym native_sym;
 #endif
 
-/* Its program headers; false if there are none to be believed. */
+/* Reads the program headers. Returns false if they are not plausible. */
 static bool take_headers(uint64_t image_addr, pt_image *image)
 {
     native_ehdr ehdr;
@@ -32,8 +31,8 @@ static bool take_headers(uint64_t image_addr, pt_image *image)
     return true;
 }
 
-/* Of a small program the mapping of code may begin with the file's first page, too: there the
- * code's segment tells. */
+/* The loader's bias. The mapping of code of a small program may begin with the file's first page;
+ * then the segment of code determines the bias. */
 static uint64_t bias_of(const pt_image *image, const pt_maps_live *map)
 {
     const uint64_t page = ~UINT64_C(0xfff);
@@ -153,8 +152,8 @@ bool pt_image_relocations(const pt_image *image, uint64_t *ret_addr, uint64_t *r
 
 /* ---- entries of .eh_frame ---- */
 
-/* The sorted table of .eh_frame_hdr, as linkers write it: pairs of offsets from its own beginning
- * (LSB, "The .eh_frame_hdr section"). */
+/* Reads the sorted table of .eh_frame_hdr in the form in which linkers write it: pairs of offsets
+ * from the table's own beginning (LSB, "The .eh_frame_hdr section"). */
 uint64_t *pt_image_entries(const pt_image *image, uint32_t *ret_count, size_t *ret_map_bytes)
 {
     enum { USUAL = 0x3b031b01, ENTRIES_MAX = 1 << 22 };

@@ -1,5 +1,5 @@
-/* interpose.c: the calls of the host that go through us. Each is passed on unchanged otherwise, and
- * each is in tests/abi/exports.txt with its reason.
+/* interpose.c: the functions that the host calls through the library. Apart from the library's own
+ * work, each call is passed on unchanged; tests/abi/exports.txt has each function with its reason.
  */
 #include "agent/agent.h"
 
@@ -28,9 +28,10 @@ PT_SECOND_NAME(dlclose, "__dlclose");
 PT_SECOND_NAME(execve, "__execve");
 PT_SECOND_NAME(execvpe, "__execvpe");
 PT_SECOND_NAME(fexecve, "__fexecve");   /* these two have none: */
-PT_SECOND_NAME(execveat, "__execveat"); /* they are no more than the system call */
+PT_SECOND_NAME(execveat, "__execveat"); /* they only make the system call */
 
-/* A child of vfork, raw clone or _Fork: it has our memory's contents, but not the journal. */
+/* Is this a child of vfork, raw clone or _Fork? Such a child has the memory's contents, but not the
+ * journal. */
 __attribute__((noinline)) static bool is_foreign_process(void)
 {
     return pt_agent.pid != 0 && pt_tick_getpid() != pt_agent.pid;
@@ -42,8 +43,9 @@ __attribute__((noinline)) static bool is_this_process(void)
            pt_tick_getpid() == pt_agent.pid; /* false in a child of vfork or raw clone */
 }
 
-/* What is looked up by whoever calls it first, unless the process gets a second thread: a child of
- * fork might wait for ever for a lock that its parent's other thread had in the loader. */
+/* Looks up, before the process has a second thread, all functions that would otherwise be looked up
+ * at their first call: in a child of fork such a look-up could wait for ever for a lock of the
+ * loader that another thread of the parent held. */
 static void find_rest(void)
 {
     (void)PT_NEXT(dlclose);
@@ -66,13 +68,13 @@ extern const char __start_pt_thread_start[], __stop_pt_thread_start[];
 __attribute__((section("pt_thread_start"), noinline)) static void *thread_main(void *arg)
 {
     pt_thread *const self = arg;
-    /* libc keeps it at the stack's upper end; musl does not where the program gave the stack: then
-     * the drain thread finds the bounds. */
+    /* libc keeps the thread's descriptor at the stack's upper end. musl does not if the program
+     * supplied the stack: then the drain thread finds the bounds. */
     const uintptr_t limit = (uintptr_t)pthread_self();
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     const bool is_within = limit - here < self->stack_bytes;
-    /* The size that was asked for includes what libc keeps at the upper end: leave a little out at
-     * the lower one, so that nothing below the stack is ever taken for it. */
+    /* The requested size includes libc's data at the upper end. A little is left out at the lower
+     * end, so that nothing below the stack counts as part of it. */
     const pt_tick_stack stack = {.low =
                                      is_within ? limit - self->stack_bytes + STACK_SLACK_BYTES : 0,
                                  .limit = is_within ? limit : 0,
@@ -124,7 +126,7 @@ extern __typeof__(pthread_create) own_pthread_create
 bool pt_interposes(void)
 {
     void *const first = pt_find_first("pthread_create");
-    /* NULL in a static program, where there is no other. */
+    /* NULL in a static program, which has no other function of that name. */
     return first == NULL || first == (void *)(uintptr_t)own_pthread_create;
 }
 
@@ -145,7 +147,8 @@ static void settle_samples(void)
     pt_agent_unlock(&caller);
 }
 
-/* Another library may be mapped at the same addresses later. */
+/* dlclose, before which samples are counted: another library may later be mapped at the same
+ * addresses. */
 PT_EXPORT int dlclose(void *handle)
 {
     settle_samples();
@@ -200,9 +203,9 @@ void pt_exec_will_be_traced(void)
 
 /* ---- exec ---- */
 
-/* A tick that is pending when a program becomes another one would end it: its handler is gone, and
- * the default action of the signal is death. So the thread's timer is stopped before, and what it
- * raised is thrown away. */
+/* A tick that is pending during exec would end the new program: its handler is gone, and the
+ * signal's default action is to end the process. So the thread's timer is stopped before exec, and
+ * a pending signal of the timer is discarded. */
 __attribute__((noinline)) bool pt_exec_begins(void)
 {
     if (!is_this_process()) return false;
@@ -246,7 +249,7 @@ static void note_tracer(char *const envp[])
     if (atomic_load(&will_be_traced)) pt_environment_note_tracer(envp);
 }
 
-/* Used if libc's own function cannot be reached. */
+/* Replaces libc's function if that cannot be found. */
 static int exec_at(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
     return (int)syscall(SYS_execveat, fd, path, argv, envp, flags);
@@ -301,14 +304,15 @@ PT_EXPORT int execvp(const char *file, char *const argv[])
     return execvpe(file, argv, environ);
 }
 
-/* The variadic forms: their arguments as an array; where they are many, in memory of our own, which
- * a child of vfork that becomes another program leaves to its parent. */
+/* The variadic forms pass their arguments as an array. If there are many, the array lies in memory
+ * of the library; a child of vfork that becomes another program leaves that memory to its parent.
+ */
 enum { FEW_ARGUMENTS = 256 };
 
 typedef struct {
     char **argv;
-    size_t bytes;      /* of memory of our own; 0 = argv is the caller's */
-    char *const *envp; /* what follows the arguments, if asked for */
+    size_t bytes;      /* of memory of the library; 0 = argv is the caller's */
+    char *const *envp; /* the argument after the NULL, of the forms that have one */
 } exec_list;
 
 static exec_list list_of(const char *first, va_list args, bool has_envp, char *few[FEW_ARGUMENTS])

@@ -1,10 +1,9 @@
-/* journal.c: the image of the crash journal, in memory that no other process sees; its layout is
- * drawn in wire/journal.h. All that the library acts on is here and in the rings; publish.c copies
- * it to the file, from which nothing comes back.
+/* journal.c: the image of the crash journal, in private memory; wire/journal.h draws its layout.
+ * All data that the library works with is here and in the rings. publish.c copies the image to the
+ * file, which the library never reads back.
  *
- * Address space for as much as there may ever be is taken at once, and made memory in steps: limits
- * on data and strict accounting of memory count what is used, not what is reserved.
- */
+ * Address space for the largest image is reserved at once, and made usable memory in steps: limits
+ * on data and strict accounting of memory count memory in use, not reserved addresses. */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -32,7 +31,8 @@ static bool make_memory(pt_agent_journal *journal, size_t upto)
     return true;
 }
 
-/* A step ahead, or what is needed where that is too much. */
+/* Makes at least `bytes` of the image usable: in large steps or, if there is no memory for a step,
+ * only the pages that are needed. */
 static bool reach_bytes(pt_agent_journal *journal, size_t bytes)
 {
     return bytes <= journal->open_bytes || make_memory(journal, round_up(bytes, STEP_BYTES)) ||
@@ -64,9 +64,9 @@ bool pt_journal_open(pt_agent_journal *journal)
     for (size_t size = IMAGE_MAX_BYTES; size >= IMAGE_MIN_BYTES; size /= 4) {
         void *const at =
             mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (at == MAP_FAILED) continue; /* an address-space limit */
+        if (at == MAP_FAILED) continue; /* a limit on address space */
         madvise(at, size, MADV_DONTFORK);
-        madvise(at, size, MADV_NOHUGEPAGE); /* 2 MB for a few stacks */
+        madvise(at, size, MADV_NOHUGEPAGE); /* a huge page would be 2 MB for a few stacks */
         journal->base = at;
         journal->size_bytes = size;
         journal->open_bytes = 0;

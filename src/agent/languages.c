@@ -1,8 +1,7 @@
-/* languages.c: finds interpreters in what is mapped, and joins their frames with native ones.
+/* languages.c: finds interpreters among the mapped images, and joins their frames with native ones.
  *
  *   mapped image with a language's mark -> the language's attach -> facts for the handler
- *   frames in a ring                    -> merged with native ones; their code into the journal
- */
+ *   frames in a ring                    -> merged with native ones; their code into the journal */
 #include "agent/languages.h"
 
 #include <stdatomic.h>
@@ -19,13 +18,15 @@ static const pt_language *const rows[] = {
     [PT_JOURNAL_LANGUAGE_PHP] = &pt_language_php,
     [PT_JOURNAL_LANGUAGE_RUBY] = &pt_language_ruby,
     [PT_JOURNAL_LANGUAGE_PERL] = &pt_language_perl,
+    [PT_JOURNAL_LANGUAGE_JAVA] = &pt_language_java,
 };
 
-/* Java, the last language, is not read by the library. */
 enum { LANGUAGES = sizeof rows / sizeof rows[0] };
 
 static struct {
     uint32_t changes; /* the number of changes of the maps at the last search */
+    uint32_t rounds;  /* searches since then */
+    bool is_starting; /* an interpreter was found that has not started yet */
     struct {
         bool is_said;
         uint64_t inode; /* of the interpreter that was found or refused; 0 = none */
@@ -43,7 +44,7 @@ bool pt_languages_any(void)
 
 /* ---- finding ---- */
 
-/* Finds the function itself. */
+/* Finds an evaluator that is one whole function. */
 static bool find_whole(const pt_language *row, const pt_image *image, const uint64_t *starts,
                        uint32_t count, pt_interp_evaluator *ret)
 {
@@ -87,17 +88,18 @@ static void want_cache(pt_thread *slot, void *arg)
     pt_languages_want_caches(slot);
 }
 
-static void attach_interpreter(unsigned language, const pt_image *image, const char *path)
+/* False: the interpreter has not started yet. */
+static bool attach_interpreter(unsigned language, const pt_image *image, const char *path)
 {
     const pt_language *const row = rows[language];
     char why[PT_LANGUAGE_WHY_BYTES];
     if (sizeof(void *) != 8) {
         refuse_interpreter(language, "an interpreter of a 32-bit machine");
-        return;
+        return true;
     }
     if (row->evaluator != NULL && languages.counted != NULL) {
         refuse_interpreter(language, "a second interpreter in this process");
-        return;
+        return true;
     }
     const pt_language_image in = {.image = image,
                                   .path = path,
@@ -105,7 +107,7 @@ static void attach_interpreter(unsigned language, const pt_image *image, const c
                                   .codes = pt_codes_for_handlers()};
     if (in.codes == NULL) {
         refuse_interpreter(language, "there is no memory for an interpreter's names");
-        return;
+        return true;
     }
     if (row->evaluator != NULL) {
         find_evaluator(row, image, &languages.evaluator);
@@ -113,12 +115,14 @@ static void attach_interpreter(unsigned language, const pt_image *image, const c
     }
     const void *const facts = row->attach(&in, why);
     if (facts == NULL) {
+        if (why[0] == '\0') return false;
         refuse_interpreter(language, why);
-        return;
+        return true;
     }
     if (row->evaluator != NULL) languages.counted = row;
     atomic_store(&pt_tick_languages[language].facts, facts);
     pt_threads_each(want_cache, NULL);
+    return true;
 }
 
 static void look_at_image(const pt_maps_live *live, void *arg)
@@ -136,16 +140,22 @@ static void look_at_image(const pt_maps_live *live, void *arg)
         if (!has_image && !pt_image_look(live, &image)) return;
         has_image = true;
         if (!pt_language_symbol(&image, rows[i]->mark, &addr)) continue;
-        languages.of[i].inode = live->inode;
-        attach_interpreter(i, &image, path);
+        if (attach_interpreter(i, &image, path))
+            languages.of[i].inode = live->inode;
+        else
+            languages.is_starting = true;
     }
 }
 
 void pt_languages_update(void)
 {
+    enum { ROUNDS_MAX = 256 }; /* an interpreter that starts later maps memory, which is a change */
     const uint32_t changes = pt_maps_changes();
-    if (changes == languages.changes) return;
+    if (changes != languages.changes) languages.rounds = 0;
+    if (changes == languages.changes && (!languages.is_starting || ++languages.rounds > ROUNDS_MAX))
+        return;
     languages.changes = changes;
+    languages.is_starting = false;
     pt_maps_each_live(look_at_image, NULL);
 }
 

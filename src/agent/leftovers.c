@@ -14,11 +14,12 @@
 #include <unistd.h>
 
 enum {
-    LISTS_MAX = 4,    /* a folder with more names than these hold is not searched to its end */
-    OLD_ENOUGH_S = 60 /* a process of another namespace may use it, whose pid says nothing here */
+    LISTS_MAX = 4,    /* a folder with more names than these lists hold is searched in part */
+    OLD_ENOUGH_S = 60 /* a younger file may be in use by a process of another pid namespace, for
+                       * which its pid says nothing */
 };
 
-/* The process of NAME.PID.tmp; 0 if the name is none of NAME's. */
+/* The process id in an entry NAME.PID.tmp; 0 if the entry has another form. */
 static pid_t owner_of(const char *entry, const char *name)
 {
     const size_t length = strlen(name);

@@ -1,14 +1,14 @@
-/* libc_shared.c: see libc.h. In the shared library: its libc may be older than its headers, and
- * another one. A process of glibc before 2.34 has the functions of threads if libpthread was
- * loaded, maybe only when it is about to make its first one.
- */
+/* libc_shared.c: see libc.h. For the shared library, which may meet an older libc than that of its
+ * headers, or another libc. A process of glibc before 2.34 has the functions of threads only if
+ * libpthread was loaded, perhaps just before the process makes its first thread. */
 #include "agent/agent.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Its name, its type, no second name. */
+/* LOOKED_UP declares a function that is looked up: its type and a variable for its address. It has
+ * no second name. */
 #define LOOKED_UP(name, result, parameters)                                                        \
     typedef result name##_fn parameters;                                                           \
     static _Atomic(name##_fn *) next_##name;                                                       \
@@ -21,13 +21,13 @@ LOOKED_UP(pthread_attr_getstacksize, int, (const pthread_attr_t *, size_t *));
 LOOKED_UP(pthread_attr_setstacksize, int, (pthread_attr_t *, size_t));
 LOOKED_UP(pthread_getcpuclockid, int, (pthread_t, clockid_t *));
 LOOKED_UP(pthread_join, int, (pthread_t, void **));
-/* musl's; glibc has this one in a static part of it, which calls the next. */
+/* musl has pthread_atfork; glibc has it in a static part only, which calls __register_atfork. */
 LOOKED_UP(pthread_atfork, int, (void (*)(void), void (*)(void), void (*)(void)));
 LOOKED_UP(__register_atfork, int, (void (*)(void), void (*)(void), void (*)(void), void *));
 LOOKED_UP(at_quick_exit, int, (void (*)(void)));
 LOOKED_UP(__cxa_at_quick_exit, int, (void (*)(void *), void *));
 
-/* By which libc knows this library. */
+/* The handle by which libc identifies this library. */
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
 void pt_libc_find_threads(void)
@@ -41,8 +41,8 @@ void pt_libc_find_threads(void)
     (void)PT_NEXT(pthread_join);
 }
 
-/* Not looked up again: a process of one thread may be in a signal handler, or hold the loader's
- * lock. */
+/* Calls a function that was looked up before. It is not looked up here: a process of one thread may
+ * be in a signal handler, or hold the loader's lock. */
 #define CALL_KNOWN(name, arguments)                                                                \
     name##_fn *const known = atomic_load(&next_##name);                                            \
     return known != NULL ? known arguments : ENOSYS
@@ -93,7 +93,7 @@ int pt_libc_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(vo
 int pt_libc_at_quick_exit(void (*function)(void))
 {
     __cxa_at_quick_exit_fn *const glibc_s = PT_NEXT(__cxa_at_quick_exit);
-    /* The argument that it passes is not looked at. */
+    /* The function ignores the argument that __cxa_at_quick_exit passes. */
     if (glibc_s != NULL) return glibc_s((void (*)(void *))(void (*)(void))function, &__dso_handle);
     at_quick_exit_fn *const other = PT_NEXT(at_quick_exit);
     return other != NULL ? other(function) : ENOSYS;

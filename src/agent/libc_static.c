@@ -1,4 +1,4 @@
-/* libc_static.c: see libc.h. In the static library: the program that it is linked into has one
+/* libc_static.c: see libc.h. For the static library: the program that it is linked into has one
  * libc, of the version of its headers. */
 #include "agent/agent.h"
 

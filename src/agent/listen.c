@@ -1,16 +1,17 @@
-/* listen.c: a profile of this process for whoever asks: PITOT_LISTEN=unix:PATH or 127.0.0.1:PORT.
+/* listen.c: serves a profile of this process: PITOT_LISTEN=unix:PATH or 127.0.0.1:PORT.
  *
- * Who may ask: over a Unix socket (mode 0600) this user and root, by the kernel's word for it; over
- * TCP, on loopback only, who knows the token that begins every path: http://127.0.0.1:PORT/TOKEN.
- * It is the text behind PORT/ in PITOT_LISTEN, or made by chance and printed once.
+ * Permitted clients: over a Unix socket (mode 0600), this user and root, as the kernel reports the
+ * client's user; over TCP, on loopback only, clients that know the token with which every path
+ * begins: http://127.0.0.1:PORT/TOKEN. The token is the text after PORT/ in PITOT_LISTEN, or is
+ * random and printed once.
  *
  * One thread serves all connections at once. The host must not notice:
  * - the thread has a table of descriptors of its own (close_range with CLOSE_RANGE_UNSHARE): the
- *   host cannot close or find ours, children of fork do not get them, and we hold none of the
- *   host's;
- * - all signals are blocked in it; it never calls malloc, the loader, or anything of the host's;
- * - requests are bounded in number, bytes and time.
- */
+ *   host cannot close or find them, children of fork do not inherit them, and the thread keeps none
+ *   of the host's open;
+ * - all signals are blocked in the thread; it never calls malloc, the loader, or any function of
+ *   the host;
+ * - requests are bounded in number, bytes and time. */
 #include "agent/listen.h"
 
 #include <arpa/inet.h>
@@ -31,7 +32,7 @@
 
 enum {
     STACK_BYTES = 256 << 10,
-    BACKLOG = 128, /* connections that have not been taken yet */
+    BACKLOG = 128, /* connections that have not been accepted yet */
     DULL_MS = 100,
     WAKE_SIGNAL = SIGURG, /* few programs use it, and its default action is to ignore it */
     READY_MS = 60000,     /* the wait for the thread to report its state, on a busy machine */
@@ -76,7 +77,7 @@ static bool bind_unix(struct sockaddr_un *to)
     return bind(listener.fd, (struct sockaddr *)to, sizeof *to) == 0;
 }
 
-/* Is it a socket of this library without a listener? */
+/* Is the path a socket of this library that no process listens at? */
 static bool is_stale(const struct sockaddr_un *at)
 {
     struct stat st;
@@ -97,7 +98,7 @@ static bool listen_unix(const char *path)
     if (path[0] != '/' || !pt_agent_join(at.sun_path, sizeof at.sun_path - 12, path, ""))
         return refuse_listening("the path of a socket begins with / and has at most 95 bytes");
     listener.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* The mode that the socket's file gets (unix_bind in net/unix/af_unix.c). */
+    /* The socket's file gets this mode (unix_bind in net/unix/af_unix.c). */
     if (listener.fd < 0 || fchmod(listener.fd, 0600) != 0) return refuse_listening(strerror(errno));
     bool bound = bind_unix(&at);
     if (!bound && errno == EADDRINUSE && is_stale(&at) && unlink(at.sun_path) == 0)
@@ -154,8 +155,8 @@ static bool listen_tcp(const char *text)
     return true;
 }
 
-/* Gives the thread a table of descriptors of its own. 0 to 2 are taken, so that none of its
- * descriptors is one of those. */
+/* Gives the thread a table of descriptors of its own, with 0 to 2 taken, so that none of its later
+ * descriptors has one of those numbers. */
 static bool leave_the_hosts_descriptors(void)
 {
     if (syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) != 0)
@@ -170,7 +171,7 @@ static bool leave_the_hosts_descriptors(void)
 static bool open_socket(void)
 {
     static const char local[] = "127.0.0.1:", file[] = "unix:";
-    listener.fd = -1; /* what it was could be one of the host's */
+    listener.fd = -1; /* the number may now be a descriptor of the host */
     if (!leave_the_hosts_descriptors()) return false;
     if (strncmp(address.where, file, sizeof file - 1) == 0)
         return listen_unix(address.where + sizeof file - 1);
@@ -179,7 +180,8 @@ static bool open_socket(void)
     return refuse_listening("unix:PATH or 127.0.0.1:PORT are understood");
 }
 
-/* Becomes readable by the signal that wakes the thread, which is blocked in it as all are. */
+/* A descriptor that becomes readable when the wake-up signal arrives, which this thread blocks like
+ * all signals. */
 static int open_wake(void)
 {
     sigset_t wake;
@@ -205,8 +207,9 @@ static int wait_ms(uint64_t until_ms, bool is_dull)
     return (int)(left_ms < day_ms ? left_ms : day_ms);
 }
 
-/* While the program itself has the waking signal pending it is no news, and when the kernel has no
- * memory for a connection it still waits: then both are looked for now and then. */
+/* Two conditions would make poll return at once, again and again: the program itself has the
+ * wake-up signal pending, or the kernel has no memory for a waiting connection. After such a return
+ * the loop leaves that descriptor out and checks again after a while. */
 static void serve_connections(void)
 {
     bool is_woken = false, is_short = false;
@@ -236,19 +239,19 @@ static void *listen_main(void *arg)
     atomic_store(&listener.state, starts + (listens ? LISTENS : IS_REFUSED));
     if (listens) serve_connections();
     pt_connections_close();
-    /* The rest of its table goes later than pthread_join comes back. */
+    /* The kernel closes the rest of the thread's table later than pthread_join returns. */
     if (listener.fd >= 0) close(listener.fd);
     return NULL;
 }
 
-/* A filter of system calls may end a thread for one of them, and nothing but it. */
+/* Has the thread ended? A filter of system calls may end one thread alone for a forbidden call. */
 static bool has_ended(void)
 {
     const pid_t tid = atomic_load(&listener.tid);
     return tid == 0 || (syscall(SYS_tgkill, pt_tick_getpid(), tid, 0) != 0 && errno == ESRCH);
 }
 
-/* False if there is no thread, or it does not listen. */
+/* Starts the serving thread. Returns false if there is no thread, or it does not listen. */
 static bool start_thread(void)
 {
     pt_caller caller;
@@ -290,10 +293,10 @@ bool pt_listen_rest(void)
 {
     unsigned listens = atomic_load(&listener.state);
     const unsigned ends = listens - LISTENS + IS_TO_END;
-    if (listens % STATES != LISTENS || /* or another thread calls the same */
+    if (listens % STATES != LISTENS || /* or another thread is in this function */
         !atomic_compare_exchange_strong(&listener.state, &listens, ends))
         return false;
-    /* A filter that does not let us wake it refuses this, too. */
+    /* A filter that forbids the wake-up signal forbids this harmless call, too. */
     if (listener.wake_fd < 0 ||
         syscall(SYS_tgkill, pt_tick_getpid(), atomic_load(&listener.tid), 0) != 0) {
         atomic_store(&listener.state, listens);
@@ -304,7 +307,7 @@ bool pt_listen_rest(void)
     syscall(SYS_tgkill, pt_tick_getpid(), atomic_load(&listener.tid), WAKE_SIGNAL);
     pt_own_end(&listener.thread);
     atomic_store(&listener.tid, 0);
-    pt_listen_stop(); /* its path is free */
+    pt_listen_stop(); /* makes its path free */
     return true;
 }
 
@@ -319,7 +322,7 @@ void pt_listen_go_on(void)
 
 void pt_listen_stop(void)
 {
-    struct stat st; /* the host may have another root now, where the path is another file's */
+    struct stat st; /* the host may have changed its root, so that the path is another file */
     if (address.path[0] != '\0' && pt_libc_lstat_at(AT_FDCWD, address.path, &st) == 0 &&
         S_ISSOCK(st.st_mode))
         unlink(address.path);
@@ -333,7 +336,7 @@ pid_t pt_listen_tid(void)
 
 void pt_listen_after_fork(void)
 {
-    if (listener.state != 0) address.path[0] = '\0'; /* the parent's */
+    if (listener.state != 0) address.path[0] = '\0'; /* it is the parent's */
     PT_SET(pt_agent.served, false);
     PT_SET(listener.tid, 0);
     PT_SET(listener.state, 0);

@@ -1,14 +1,13 @@
-/* listen_connections.c: who has connected, and what has come and gone of each.
+/* listen_connections.c: the clients, and the bytes that each has sent and received.
  *
  *   head ----> body ----> answer ----> rest ----> closed
  *     |  `-- collects --'
- *     `-- 400, 404 for who has no token
+ *     `-- 400, 404 for a client without the token
  *
- * All connections are waited for at once and none is waited for alone, so whoever says nothing, or
- * a byte now and then, takes nothing but a row of the table from others. When all rows are taken
- * the oldest of those that have not shown that they may ask makes room, or of those that have their
- * answer. Memory is the table's, and that of requests of those who may ask.
- */
+ * All connections are polled together, so a client that sends nothing, or a byte now and then,
+ * costs the others no more than a row of the table. When all rows are taken, a new client gets the
+ * row of the oldest connection that has not shown its permission or has received its answer. Memory
+ * is used for the table, and for requests of permitted clients. */
 #include "agent/listen.h"
 
 #include <errno.h>
@@ -19,7 +18,8 @@
 
 enum {
     HEAD_MAX_BYTES = 8 << 10, /* of a request, up to its empty line */
-    REQUEST_MS = 5000, /* for a head to arrive, and again for a body: a busy machine's client */
+    REQUEST_MS = 5000, /* for a head to arrive, and as long for a body: the client's machine may be
+                        * busy */
     SEND_MS = 30000,   /* for an answer to be taken */
     PIECE_BYTES = 32 << 10,
 };
@@ -30,7 +30,8 @@ typedef struct {
     int fd;
     connection_state state;
     uint64_t number;   /* grows: the oldest has the least */
-    uint64_t until_ms; /* then it is closed, or the profile has come to its end */
+    uint64_t until_ms; /* the connection is closed then; while it collects, the profile is complete
+                        * then */
     pt_listen_request request;
     size_t head_bytes, body_held;
     char *body; /* in memory of its own */
@@ -77,8 +78,8 @@ void pt_connections_close(void)
 
 /* ---- answers ---- */
 
-/* What was not read of a request is taken before the connection is closed: else the other side
- * might lose the answer, too. */
+/* Reads the rest of the request before it closes the connection: otherwise the client might lose
+ * the answer, too. */
 static void has_sent(connection *c)
 {
     const bool is_whole = c->body_held >= c->request.body_bytes;
@@ -91,7 +92,8 @@ static void has_sent(connection *c)
     c->until_ms = pt_listen_now_ms() + REQUEST_MS;
 }
 
-/* The next bytes to be sent, 0 of them at the end; negative when they cannot be read. */
+/* The next bytes to send. Returns their number, 0 at the end, a negative number if they cannot be
+ * read. */
 static ssize_t next_piece(const connection *c, const char **ret_bytes)
 {
     static PT_FAR char piece[PIECE_BYTES];
@@ -109,7 +111,7 @@ static ssize_t next_piece(const connection *c, const char **ret_bytes)
     const ssize_t got = left == 0 ? 0
                                   : pread(c->answer.file, piece,
                                           left < sizeof piece ? left : sizeof piece, (off_t)at);
-    return got == 0 && left > 0 ? -1 : got; /* shorter than it was */
+    return got == 0 && left > 0 ? -1 : got; /* the file has become shorter */
 }
 
 static void go_on_sending(connection *c)
@@ -183,7 +185,8 @@ static size_t content_length(const char *head)
     return (size_t)value;
 }
 
-/* Takes the head, which ends with the empty line at `end`, apart in place. */
+/* Splits the head, which ends with the empty line at `end`, in place. Returns false if it is
+ * malformed. */
 static bool parse_head(connection *c, char *end)
 {
     pt_listen_request *const r = &c->request;
@@ -205,8 +208,8 @@ static bool parse_head(connection *c, char *end)
     return true;
 }
 
-/* "/TOKEN/page" becomes "/page". Takes as long for a wrong token as for the right one, and looks at
- * all of both. */
+/* Changes "/TOKEN/page" to "/page". Returns false if the token is wrong. The time does not depend
+ * on how much of the token is right: all characters are compared. */
 static bool take_token(pt_listen_request *r)
 {
     const size_t length = strlen(token), given = strlen(r->path);
@@ -274,7 +277,7 @@ static void read_head(connection *c)
         drop_connection(c);
         return;
     }
-    /* Three bytes of its end may have come before. */
+    /* Up to three bytes of the empty line may have arrived before. */
     const size_t from = c->head_bytes > 3 ? c->head_bytes - 3 : 0;
     c->head_bytes += got;
     c->head[c->head_bytes] = '\0';
@@ -302,7 +305,8 @@ static void take_rest(connection *c)
 
 /* ---- the table ---- */
 
-/* The oldest of those that may have to make room; NULL: all others are served. */
+/* The oldest connection that may be closed for a new one; NULL if all are permitted clients that
+ * wait for an answer. */
 static connection *oldest_to_go(void)
 {
     connection *oldest = NULL;
@@ -361,7 +365,7 @@ bool pt_connections_accept(int socket_fd)
     c->until_ms = pt_listen_now_ms() + REQUEST_MS;
     c->head_bytes = c->body_held = 0;
     c->request = (pt_listen_request){.query = ""};
-    read_head(c); /* most have said it all by now */
+    read_head(c); /* most clients send all at once, so the head is there */
     return true;
 }
 
@@ -390,7 +394,7 @@ static void serve_row(connection *c)
     case READS_BODY: read_body(c); break;
     case SENDS: go_on_sending(c); break;
     case TAKES_REST: take_rest(c); break;
-    case COLLECTS: drop_connection(c); break; /* who asked has gone */
+    case COLLECTS: drop_connection(c); break; /* the client has gone */
     case IS_FREE: break;
     }
 }

@@ -1,13 +1,12 @@
-/* listen_pages.c: what can be asked of PITOT_LISTEN, as gperftools' pprof_remote_servers.html and
- * Go's net/http/pprof have it.
+/* listen_pages.c: the pages of PITOT_LISTEN, which are those of gperftools
+ * (pprof_remote_servers.html) and of Go's net/http/pprof.
  *
  *   GET  /pprof/profile?seconds=N   /debug/pprof/profile?seconds=N     a profile
  *   GET  /pprof/symbol              /debug/pprof/symbol                "num_symbols: 1"
  *   POST /pprof/symbol              0x40156a+0x401600                  "0x40156a<tab>name" lines
  *   GET  /pprof/cmdline             /debug/pprof/cmdline               as /proc/PID/cmdline
  *
- * One profile is collected at a time; its file is a temporary one without a name meanwhile.
- */
+ * One profile is collected at a time, into a temporary file without a name. */
 #include "agent/listen.h"
 
 #include <fcntl.h>
@@ -157,7 +156,8 @@ static bool start_session(void)
     pt_agent_lock(&caller);
     bool started = false;
     if (!pt_agent.on) {
-        pt_agent.served = true; /* so there is no journal: nothing is left if we are killed */
+        pt_agent.served = true; /* a served session has no journal, so nothing is left behind if the
+                                 * process is killed */
         pt_agent.served = started = pt_session_start(collected.path, NULL, NULL);
     }
     pt_agent_unlock(&caller);

@@ -3,12 +3,11 @@
  *   addresses, sorted -> the line of /proc/self/maps that holds them -> the file's symbol table
  *                     -> for each symbol the addresses that it covers
  *
- * Files are read, not mapped: a file that becomes shorter under a mapping would end the host. Of a
- * file only its headers and symbols are: they lie at their places in memory of the file's size,
- * which costs nothing where nothing was read. The loader is not asked, for its lock may be held by
- * a thread that waits for ours. A file that was replaced since is known by its inode, and left
- * alone.
- */
+ * Files are read, not mapped: a file that is cut while it is mapped would end the host. Only a
+ * file's headers and symbols are read, each to its place in memory of the file's size; the parts
+ * that are not read cost no memory. The loader is not used: a thread that waits for one of the
+ * library may hold its lock. A file that was replaced since it was mapped has another inode, and is
+ * not read. */
 #include "agent/agent.h"
 
 #include <elf.h>
@@ -34,7 +33,7 @@ enum {
 
 typedef struct {
     uint64_t address;
-    uint64_t linked;  /* in the present file; UINT64_MAX = not in it */
+    uint64_t linked;  /* the address in the file as linked; UINT64_MAX = not in the present file */
     uint64_t symbol;  /* where its symbol begins */
     const char *name; /* in names */
 } wanted;
@@ -60,7 +59,7 @@ static int hex_digit(char c)
     return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
-/* "0xA+0xB"; what is between numbers does not matter. */
+/* Parses "0xA+0xB"; any text may separate the numbers. */
 static size_t parse_addresses(const char *text, wanted *items)
 {
     size_t count = 0;
@@ -102,7 +101,7 @@ static void sort_wanted(wanted *items, size_t count)
     }
 }
 
-/* The first item at or above the address. */
+/* The index of the first item at or above the address. */
 static size_t first_from(const lookup *l, uint64_t address)
 {
     return PT_FIRST_FROM(l->items, l->count, address, address);
@@ -137,7 +136,8 @@ static bool read_section(image *m, uint32_t i, pt_elf_section *ret)
            read_range(m, ret->off, ret->size_bytes);
 }
 
-/* Headers, then the table of this type and its strings, if there is one. */
+/* Reads the headers, then the symbol table of this type and its strings. Returns false if the file
+ * has none. */
 static bool read_table(image *m, uint32_t type, pt_elf_symbols *ret_symbols)
 {
     for (uint32_t i = 0; i < m->elf.section_count; i++) {
@@ -194,8 +194,8 @@ static const char *keep_name(lookup *l, const char *name)
     return at;
 }
 
-/* Gives the symbol's name to those of items [first, limit) that it covers, unless one that begins
- * nearer has. linked ascends with address within one mapping. */
+/* Gives the symbol's name to those of items [first, limit) that it covers, unless a symbol that
+ * begins nearer to the item has named it. Within one mapping `linked` ascends with the address. */
 static void take_symbol(lookup *l, size_t first, size_t limit, const pt_elf_symbol *s)
 {
     const uint64_t size = s->size_bytes > 0 ? s->size_bytes : 1;
@@ -232,7 +232,7 @@ static void name_mapping(lookup *l, const pt_maps_line *row)
                     (s.type == STT_FUNC || s.type == STT_GNU_IFUNC) && s.section_index != SHN_UNDEF)
                     take_symbol(l, first, limit, &s);
             }
-            break; /* the dynamic symbols are among the others */
+            break; /* the other table contains all dynamic symbols */
         }
     }
     close_image(&m);
@@ -261,7 +261,7 @@ static void name_all(lookup *l)
     pt_agent_unmap(text, MAPS_MAX_BYTES + 1);
 }
 
-/* "0x40156a<tab>name" for each that has one. */
+/* Prints "0x40156a<tab>name" for each address with a name. */
 static size_t print_names(const lookup *l, char *to, size_t cap)
 {
     size_t held = (size_t)snprintf(to, cap, "num_symbols: 1\n");

@@ -1,12 +1,12 @@
 /* maps.c: which files are mapped executable, since when, until when, and which build of them.
  *
- * /proc/self/maps is read, not the loader's list: no loader lock, and code that no loader knows
- * (vDSO, JIT) is there too. The list is read again when a sample lies outside of what is known,
- * and at the first sample, or the first look of the drain thread, after a library was unloaded.
+ * The source is /proc/self/maps, not the loader's list: that needs no lock of the loader, and shows
+ * code that the loader does not know (vDSO, JIT), too. It is read again when a sample lies outside
+ * the known mappings, and, after a library was unloaded, at the next sample or the next round of
+ * the drain thread.
  *
- * Epochs keep an address apart from the same address in another library mapped there later: when a
- * mapping goes, the epoch grows, and stacks seen from then on carry the new number.
- */
+ * Epochs distinguish an address from the same address in another library that is mapped there
+ * later: when a mapping goes, the epoch grows, and later stacks carry the new number. */
 #include "agent/agent.h"
 
 #include <elf.h>
@@ -27,12 +27,12 @@ enum {
     LIVE_MAX = 4096,        /* executable mappings at once; what is beyond stays unknown */
     AREA_BYTES = 8 << 10,   /* of maps in the journal; more areas follow */
     TEXT_BYTES = 64 << 10,  /* of /proc/self/maps held at once */
-    NOTES_MAX_BYTES = 8192, /* notes of one segment; more is not a build id's neighbourhood */
+    NOTES_MAX_BYTES = 8192, /* of notes in one segment; a segment with more has no build id */
     BUILD_ID_MAX = 64,
     PHDR_MAX = 64,
 };
 
-/* A mapping that is alive, sorted by start. */
+/* A mapping that exists now; the list is sorted by start. */
 typedef struct {
     uint64_t start, limit;
     uint64_t image;         /* where its file is mapped from the start; 0 = not known */
@@ -54,7 +54,8 @@ static struct {
     uint32_t changes; /* how often a reading found something else */
     bool is_expired;  /* a library was unloaded since the last reading */
     uint32_t epoch;
-    uint32_t next_epoch; /* of the present reading, should something be gone */
+    uint32_t next_epoch; /* the epoch that begins if the present reading finds that a mapping has
+                          * gone */
     uint64_t now_ns;
     uint64_t header_start; /* where the file of the present lines is mapped from its beginning */
     uint64_t header_inode;
@@ -90,7 +91,7 @@ uint16_t pt_maps_epoch_of(const uint64_t *pcs, uint32_t depth)
     uint32_t epoch = 0;
     for (uint32_t i = 0; i < depth && maps.epoch > 0; i++) {
         if ((pcs[i] & PT_JOURNAL_CODE_FRAME) != 0) continue;
-        const uint64_t addr = i > 0 && pcs[i] > 0 ? pcs[i] - 1 : pcs[i]; /* in the call */
+        const uint64_t addr = i > 0 && pcs[i] > 0 ? pcs[i] - 1 : pcs[i]; /* of the call */
         const size_t at = first_after(addr);
         const live_map *const map = at > 0 ? &maps.live[at - 1] : NULL;
         if (map == NULL || addr >= map->limit || map->record == NULL) return (uint16_t)maps.epoch;
@@ -210,11 +211,11 @@ static void set_gone(size_t i)
     maps.count--;
 }
 
-/* The former content of a range. */
+/* The earlier mappings of a range of addresses. */
 typedef struct {
     uint64_t start, limit;
-    uint32_t epoch;       /* in which the last of it was gone; 0 = nothing was there */
-    pt_journal_map *last; /* that one, if it was alone */
+    uint32_t epoch;       /* the epoch in which the last of them had gone; 0 = there was none */
+    pt_journal_map *last; /* that mapping, if it had exactly this range */
 } reuse;
 
 static void note_reuse(const pt_journal_map *map, void *arg)
@@ -232,8 +233,9 @@ static bool same_build(const pt_journal_map *record, const uint8_t *build_id, si
     return record->build_id_bytes == id_bytes && memcmp(record + 1, build_id, id_bytes) == 0;
 }
 
-/* A library that comes back to where it was, with nothing else there in between, goes on as what it
- * was: a program that loads and unloads all the time has no more mappings and stacks for it. */
+/* If the same library returns to its former addresses, and nothing else was there in between, its
+ * old record is used again: so a program that loads and unloads a library all the time does not get
+ * more and more mappings and stacks. */
 static pt_journal_map *take_up(const reuse *range, const maps_line *line, const uint8_t *build_id,
                                size_t id_bytes)
 {
@@ -246,8 +248,8 @@ static pt_journal_map *take_up(const reuse *range, const maps_line *line, const 
     return last;
 }
 
-/* Where the file of a line is mapped from its beginning; 0 = not known. A part of a file may be
- * mapped far from the rest, as V8 maps its builtins once more. */
+/* The address at which the beginning of a line's file is mapped; 0 = not known. A part of a file
+ * may be mapped far from the rest, as V8 maps its builtins a second time. */
 static uint64_t image_of(const maps_line *line)
 {
     if (maps.header_start != 0 && maps.header_inode == line->map.inode) return maps.header_start;
@@ -261,8 +263,8 @@ static uint64_t image_of(const maps_line *line)
     return 0;
 }
 
-/* True if the line is news. Anything alive that it overlaps is gone. A mapping counts from the
- * first epoch on, unless something else was there before. */
+/* Adds a line's mapping to the list. Mappings that it overlaps are gone. A mapping counts from the
+ * first epoch on, unless another mapping was there before. Returns true if the mapping is new. */
 static bool meet_line(maps_line *line)
 {
     size_t i = first_after(line->map.start);
@@ -307,11 +309,12 @@ static bool take_line(const char *text, void *arg)
         maps.header_start = 0;
     }
     const bool news = (line.map.prot & 1) != 0 && meet_line(&line);
-    if (is_vdso) maps.header_start = 0; /* other mappings without a file follow */
+    if (is_vdso) maps.header_start = 0; /* mappings without a file follow */
     return news;
 }
 
-/* Calls take for each line, with only TEXT_BYTES of them in memory; true if any call was. */
+/* Calls take for each line, with at most TEXT_BYTES of them in memory. Returns true if any call
+ * did. */
 static bool read_lines(int fd, bool (*take)(const char *text, void *arg), void *arg)
 {
     size_t held = 0;
@@ -329,7 +332,7 @@ static bool read_lines(int fd, bool (*take)(const char *text, void *arg), void *
         }
         held -= (size_t)(start - maps.text);
         memmove(maps.text, start, held);
-        if (held == TEXT_BYTES - 1) held = 0; /* no path is that long */
+        if (held == TEXT_BYTES - 1) held = 0; /* no line is that long: drop it */
     }
 }
 
@@ -344,7 +347,7 @@ static int open_maps(void)
                : open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
 }
 
-/* The mapping around an address; the answer goes to low and limit. */
+/* A search for the mapping around addr; the result is in low and limit. */
 typedef struct {
     uint64_t addr, low, limit;
 } around;

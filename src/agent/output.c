@@ -1,8 +1,7 @@
-/* output.c: a result being written, plain or as one gzip member (RFC 1952).
+/* output.c: writes a result, plain or as one gzip member (RFC 1952).
  *
- * It is written beside its name and renamed, so that a reader finds the old file or the new one and
- * never half of one.
- */
+ * The file is written under a temporary name and then renamed, so that a reader finds the old file
+ * or the complete new one. */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -16,7 +15,7 @@
 
 enum { ROOM_BYTES = PT_DEFLATE_IN_MAX, TEXT_MAX_BYTES = 4 * PATH_MAX + 512 };
 
-/* Has one writer, which holds the lock. */
+/* Used by one thread at a time, which holds the lock. */
 static PT_FAR struct {
     int fd;
     int error; /* the first one; 0 = none yet */
@@ -26,7 +25,7 @@ static PT_FAR struct {
     char name[PATH_MAX];
     size_t held;
     uint8_t bytes[ROOM_BYTES];
-    uint8_t deflated[PT_DEFLATE_OUT_MAX]; /* what they come to */
+    uint8_t deflated[PT_DEFLATE_OUT_MAX]; /* the output of deflate */
     pt_deflate_places places;
 } out;
 
@@ -62,7 +61,7 @@ bool pt_output_begin(const char *path, bool gzip)
         errno = ENAMETOOLONG;
         return false;
     }
-    unlink(out.name); /* of a killed process with our pid */
+    unlink(out.name); /* a file that a killed process with this pid may have left */
     out.fd = open(out.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (out.fd < 0) return false;
     out.error = 0;

@@ -1,34 +1,33 @@
 /* own_threads.c: the library's own threads, which do not count as the host's.
  *
- * A process of a recording has none of them before it has had some samples: then the signal handler
- * begins the drain thread. pthread_create cannot be called there, since the interrupted code may be
- * in the middle of malloc, so that thread is made by clone(2) alone. libc does not know it. It has
- * what libc's functions read of a thread (the error number, the locale, the stack guard), and calls
- * none that allocates or loads. With glibc before 2.34, where the word below has no name and a
- * program may lack libpthread, the drain thread is always made so.
+ * A recorded process begins the drain thread only after a few samples, in the signal handler. The
+ * handler cannot call pthread_create, since the interrupted code may be in the middle of malloc, so
+ * it makes the thread by clone(2) alone. libc does not know that thread. The thread has the data
+ * that libc's functions read of a thread (the error number, the locale, the stack guard), and calls
+ * no function that allocates or loads. With glibc before 2.34, where the word below has no name and
+ * a program may lack libpthread, the drain thread is always made in this way.
  *
- * libc ends the process by exit(0) in the last of its threads that ends (pthread_exit(3)). It
- * counts its threads in one word, which has a name for debuggers (glibc 2.34 and later; nptl_db).
- * Ours are taken out of it when they begin, and put back when they end, where libc takes every
- * thread out:
+ * libc ends the process by exit(0) when the last of its threads ends (pthread_exit(3)). It counts
+ * its threads in one word, which has a name for debuggers (glibc 2.34 and later; nptl_db). The
+ * library takes its threads out of that count when they begin, and puts them back when they end,
+ * because libc then subtracts every thread:
  *
- *   begin   pthread_create: libc adds 1, then we subtract 1
- *   end     we add 1, then libc subtracts 1
+ *   begin   pthread_create: libc adds 1, then the library subtracts 1
+ *   end     the library adds 1, then libc subtracts 1
  *
- * So the process ends in the host's last thread and at its end, with its signal mask and its
- * descriptors. None of ours could do that for it: those that keep a file open have a table of
- * descriptors of their own, and the host's goes with its last thread.
+ * So the process ends in the host's last thread, when that ends, with its signal mask and its
+ * descriptors. A thread of the library could not do this in its place: those that keep a file open
+ * have a table of descriptors of their own, and the host's table goes with its last thread.
  *
- * In the middle of a begin or an end one thread too many is counted. A thread of the host that
- * waits for one of ours counts twice meanwhile: it may be the last one, which is running exit
- * handlers and is not counted any more. Where one of ours begins or ends another, the host's last
- * thread may end in the middle and not know that it is the last: that is found out when the middle
- * is over (pt_own_exit_if_last).
+ * During a begin or an end the count is one too high. If a thread of the host waits for one of the
+ * library, it adds another 1 for itself meanwhile: it may be the last one, which runs exit handlers
+ * and is not counted any more. If a thread of the library begins or ends another, the host's last
+ * thread may end just then, while libc does not see that it is the last; pt_own_exit_if_last checks
+ * for that afterwards.
  *
- * Threads that leave by exit(2) itself are never taken out of the word, with us or without: the
- * process ends when the last of them has gone, without a handler, with the status of the first
- * thread. Ours would be left: pt_own_leave_as_first_thread.
- */
+ * A thread that leaves by the system call exit(2) is never taken out of the count, with or without
+ * the library: the process ends when its last thread has gone, runs no exit handler, and has the
+ * status of the first thread. The library's threads would be left: pt_own_leave_as_first_thread. */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -48,7 +47,8 @@
 enum { OWN_MAX = 16 }; /* a thread of each kind, and some that are ending */
 
 typedef struct {
-    _Atomic(pid_t) tid; /* stays when the thread has ended, while the kernel may still list it */
+    _Atomic(pid_t) tid; /* stays after the thread has ended, since the kernel may still list the
+                         * thread */
     atomic_bool runs;
     void *(*main)(void *);
     void *arg;
@@ -65,12 +65,12 @@ extern unsigned second_count __asm__("__nptl_nthreads") __attribute__((weak));
 __asm__(".hidden __nptl_nthreads");
 
 static unsigned *count;     /* NULL: not known in this libc */
-static sigset_t first_mask; /* the program's, when the library came */
+static sigset_t first_mask; /* the program's mask when the library was loaded */
 
 static struct {
     pt_agent_mutex lock;
     unsigned holders;
-    bool had_host; /* a thread of the host was counted when the first of them came */
+    bool had_host; /* libc counted a thread of the host when the middle was entered */
     bool is_last;  /* all threads of the host have ended since */
 } middle;
 
@@ -79,7 +79,8 @@ void pt_own_init(void)
     sigprocmask(SIG_SETMASK, NULL, &first_mask);
 }
 
-/* The descriptor beside the word gives its size: bits, count, offset (nptl_db/db_info.c). */
+/* nptl_db's descriptor beside the word gives the word's size: bits, count, offset
+ * (nptl_db/db_info.c). */
 void pt_own_find_count(void)
 {
     static bool is_known;
@@ -99,7 +100,7 @@ bool pt_own_is_uncounted(void)
 
 static unsigned add_own(int n)
 {
-    enum { MANY = 2 }; /* not known: none is the last */
+    enum { MANY = 2 }; /* not known: no thread is the last */
     return count != NULL ? __atomic_fetch_add(count, (unsigned)n, __ATOMIC_SEQ_CST) : MANY;
 }
 
@@ -152,8 +153,8 @@ static void *own_main(void *arg)
     return result;
 }
 
-/* The number is in the thread's clock (pt_timer_cpu_clock). A filter of system calls may have ended
- * the thread already: libc says so. */
+/* Fills in the thread id, which is in the number of the thread's clock (pt_timer_cpu_clock). If a
+ * filter of system calls has ended the thread already, libc returns an error. */
 static void note_thread(pt_own_thread *thread)
 {
     thread->tid =
@@ -165,15 +166,15 @@ bool pt_own_begin(pt_own_thread *ret_thread, size_t stack_bytes, void *(*own)(vo
     pthread_attr_t attr;
     own_slot *const slot = free_slot();
     const bool is_middle = pt_own_is(pt_tick_gettid());
-    /* The thread that libc does not know cannot use malloc, which pthread_create does. */
+    /* pthread_create uses malloc, which the thread that libc does not know must not call. */
     if (atomic_load(&slots[OWN_MAX].tid) == pt_tick_gettid()) return false;
     pt_own_find_count();
     pt_libc_find_threads();
     if (slot == NULL || pthread_attr_init(&attr) != 0) return false;
     pt_libc_attr_setstacksize(&attr, stack_bytes);
     *slot = (own_slot){.main = own, .arg = arg};
-    /* libc looks for the first thread to be made in the same word (_IO_enable_locks): a thread of
-     * the host, which is counted anyway, must not be counted twice for that. */
+    /* If the count is 1, libc takes the new thread for the process's first (_IO_enable_locks). A
+     * thread of the host that is counted anyway must not be counted twice for that. */
     sigset_t all, mask;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &mask);
@@ -200,15 +201,10 @@ enum {
     BARE_ABOVE_BYTES = 16 << 10, /* and what libc keeps of a thread above it */
     BARE_BYTES = BARE_STACK_BYTES + BARE_BELOW_BYTES + BARE_ABOVE_BYTES,
     POINTER_GUARDS = 5,   /* words from the thread pointer: stack guard, pointer guard */
-    HAS_MORE_THREADS = 6, /* ints from there: libc's own note, of some versions */
-    TID_AT = 0x2d0,       /* bytes from there, where it holds the id of the calling thread */
+    HAS_MORE_THREADS = 6, /* ints from the thread pointer: libc's own note that there are more
+                           * threads, in some versions */
+    TID_AT = 0x2d0,       /* bytes from the thread pointer, where libc keeps the thread's id */
 };
-
-/* libc's thread-local variables: what they begin with, and where they lie. */
-static struct {
-    const void *image;
-    size_t bytes, below_bytes;
-} libc_tls;
 
 static struct {
     atomic_bool is_taken;
@@ -218,6 +214,12 @@ static struct {
 
 #if defined(__x86_64__) && defined(__GLIBC__)
 
+/* libc's thread-local variables: their initial content and their place. */
+static struct {
+    const void *image;
+    size_t bytes, below_bytes;
+} libc_tls;
+
 static uintptr_t *thread_pointer(void)
 {
     uintptr_t *at;
@@ -225,7 +227,7 @@ static uintptr_t *thread_pointer(void)
     return at;
 }
 
-/* libc's is where the error number lies. */
+/* Notes the object whose thread-local variables include the error number: libc. */
 void pt_own_note_object(const struct dl_phdr_info *object)
 {
     const uintptr_t error_at = (uintptr_t)&errno, data = (uintptr_t)object->dlpi_tls_data;
@@ -267,7 +269,7 @@ static int bare_main(void *arg)
     return 0;
 }
 
-/* Its id; 0: there is none. */
+/* Makes the thread. Returns its id; 0 if the kernel made none. */
 static pid_t begin_bare(void *(*own)(void *), void *arg)
 {
     enum {
@@ -333,7 +335,8 @@ pt_own_thread pt_own_self(void)
     return (pt_own_thread){.tid = tid, .clock = pt_timer_cpu_clock(tid), .slot = OWN_MAX};
 }
 
-/* The kernel wakes the threads that wait at a shared word. */
+/* The kernel wakes waiters at this word as at one of shared memory (CLONE_CHILD_CLEARTID), so the
+ * wait is not a private one. */
 static void wait_for_bare(void)
 {
     while (atomic_load(&bare.is_there) != 0)
@@ -352,7 +355,7 @@ void pt_own_end_begins(void)
 void pt_own_end(const pt_own_thread *thread)
 {
     if (thread->slot == OWN_MAX &&
-        thread->tid == pt_tick_gettid()) { /* it ends the process itself */
+        thread->tid == pt_tick_gettid()) { /* the thread ends the process itself */
         leave_middle();
         return;
     }
@@ -393,7 +396,7 @@ void pt_own_exit_if_last(void)
     unlock_middle(&mask);
     if (!is_last) return;
     sigprocmask(SIG_SETMASK, &first_mask, NULL);
-    exit(0); /* NOLINT(concurrency-mt-unsafe): as libc in the last of its threads */
+    exit(0); /* NOLINT(concurrency-mt-unsafe): libc does this in the last of its threads */
 }
 
 /* Reads /proc/self/stat of the first thread from the third field on ("R 1 ..."), behind its name,

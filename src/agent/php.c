@@ -23,7 +23,7 @@ static const pt_php_layout *find_build(uint64_t addr, uint64_t bytes)
         if (!pt_maps_peek(addr, piece, size)) break;
         layout = pt_php_layout_in(piece, size);
         if (bytes == size) break;
-        addr += size - TEXT; /* the text may lie across the end */
+        addr += size - TEXT; /* the text may lie across the end of the piece */
         bytes -= size - TEXT;
     }
     pt_agent_unmap(piece, PIECE);
@@ -44,7 +44,8 @@ static const pt_php_layout *find_build_in(const pt_image *image, uint32_t flags)
 
 static const void *attach_php(const pt_language_image *in, char why[PT_LANGUAGE_WHY_BYTES])
 {
-    /* The text is a constant: it lies where nothing is written, in old programs beside the code. */
+    /* The text is a constant, so it lies in a segment that is not written to; in old programs,
+     * beside the code. */
     php.layout = find_build_in(in->image, PF_R);
     if (php.layout == NULL) php.layout = find_build_in(in->image, PF_R | PF_X);
     if (php.layout == NULL) {

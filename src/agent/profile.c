@@ -1,7 +1,7 @@
-/* profile.c: the running session's journal as a gperftools file, and which format is wanted.
+/* profile.c: writes the running session's journal as a gperftools file, and decides which format is
+ * wanted.
  *
- * If it cannot be written the journal stays where it is, with everything in it.
- */
+ * If the file cannot be written, the journal keeps everything. */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -36,8 +36,9 @@ static pt_gperf_mapping mapping_of(const pt_journal_map *map)
     };
 }
 
-/* Readers take the last word on an address, or the first: both must be right for what is still
- * mapped. Unloaded libraries come first only where nothing took their place. */
+/* If an address is in two mappings, some readers use the first and some the last, so a mapping that
+ * still exists must be both. Mappings of unloaded libraries come first, and only if nothing else
+ * has taken their addresses. */
 static bool still_there(const pt_journal_map *map)
 {
     return map->epoch_to == UINT32_MAX;
@@ -79,9 +80,9 @@ static void put_build_id(const pt_journal_map *map, void *arg)
                                                   map->build_id_bytes));
 }
 
-/* ---- what no field is for ---- */
+/* ---- facts that no field holds ---- */
 
-/* As pt_stack_end_name has them (model/profile.h). */
+/* The same words as pt_stack_end_name (model/profile.h). */
 const char *const pt_profile_ends[PT_JOURNAL_END_COUNT] = {
     [PT_JOURNAL_END_ROOT] = "root",
     [PT_JOURNAL_END_TRUNCATED] = "truncated",
@@ -112,7 +113,7 @@ void pt_profile_facts(char text[PT_PROFILE_FACTS_BYTES])
              (unsigned long long)(header->fold_dropped + header->ring_dropped));
 }
 
-/* Its first words also tell readers who wrote this (formats/procmaps.h). */
+/* The text's first words also identify the writer to readers (formats/procmaps.h). */
 static void put_facts(void)
 {
     char text[PT_PROFILE_FACTS_BYTES];

@@ -61,7 +61,8 @@ static const char *const texts[S_ENDS] = {
 /* A mapping by ascending start. */
 typedef struct {
     uint64_t start, limit;
-    uint64_t upto; /* the largest limit up to here: where a search backwards ends */
+    uint64_t upto; /* the largest limit of this and all earlier places: a search backwards ends
+                    * where it is too low */
     uint32_t epoch_from, epoch_to;
     uint32_t id; /* 1 + its place in the journal */
 } place;
@@ -96,7 +97,7 @@ static void count_place(const pt_journal_map *map, void *arg)
     ++*(size_t *)arg;
 }
 
-/* Inserted where it belongs: the journal has nearly all in this order. */
+/* Adds a place in ascending order, in which the journal has nearly all already. */
 static void add_place(const pt_journal_map *map, void *arg)
 {
     (void)arg;
@@ -127,7 +128,7 @@ static bool collect_places(void)
     return true;
 }
 
-/* 0 if nothing known was mapped there in that epoch. */
+/* The mapping of an address in an epoch; 0 if no known mapping was there. */
 static uint32_t mapping_of(uint64_t addr, uint16_t epoch)
 {
     const size_t after = PT_FIRST_AFTER(w.places, w.place_count, start, addr);
@@ -165,7 +166,7 @@ static bool table_has_room(void)
     return true;
 }
 
-/* Its number; a new one is written at once. 0 when there is no memory. */
+/* The number of a location; a new one is written at once. 0 if there is no memory. */
 static uint32_t location_of(uint64_t address, uint32_t mapping)
 {
     if (!table_has_room()) return 0;
@@ -212,7 +213,8 @@ static bool collect_codes(void)
     return true;
 }
 
-/* The location of a frame: its word stands for it. One whose code found no room has no function. */
+/* The location of a frame of an interpreter, with the frame's word in place of an address. A frame
+ * whose code found no room has no function. */
 static uint32_t code_location_of(uint64_t word)
 {
     const uint32_t before = w.locations;
@@ -250,7 +252,7 @@ static uint32_t code_location_of(uint64_t word)
     return at->id;
 }
 
-/* strings: the number of the last string so far; two follow for each. */
+/* Writes a function. strings: the number of the last string so far; each function adds two. */
 static void put_function(const pt_journal_code *code, void *arg)
 {
     uint64_t *const strings = arg;
@@ -328,7 +330,7 @@ static void put_sample(const pt_journal_stack *stack, void *arg)
     static PT_FAR uint64_t ids[PT_JOURNAL_CHAIN_MAX];
     const uint64_t *const pcs = (const uint64_t *)(stack + 1);
     for (uint32_t i = 0; i < stack->depth; i++) {
-        const uint64_t address = pcs[i] - (i > 0 && pcs[i] > 0); /* the call, not behind it */
+        const uint64_t address = pcs[i] - (i > 0 && pcs[i] > 0); /* of the call, not behind it */
         ids[i] = (pcs[i] & PT_JOURNAL_CODE_FRAME) != 0
                      ? code_location_of(pcs[i])
                      : location_of(address, mapping_of(address, stack->epoch));

@@ -1,21 +1,22 @@
-/* publish.c: the image of the journal (journal.c) is copied to its file, a copy after another.
+/* publish.c: copies the image of the journal (journal.c) to its file, again and again.
  *
- *   note        what changed in the image: a bit a page
+ *   note        marks the pages of the image that changed, a bit a page
  *   publish     changed pages -> pwrite at the same place: records, then the headers of their
- *               areas, then the file's header. Killed in between, the file is still whole
+ *               areas, then the file's header. If the process is killed in between, the file is
+ *               still consistent
  *
- * The keeper, a thread of ours, copies what has changed to memory of its own under the agent's
- * lock, and writes that to the file without it: a disk that hangs holds up nobody but who asks for
+ * The keeper, a thread of the library, copies changes to memory of its own under the agent's lock,
+ * and writes that to the file without the lock: a disk that hangs delays only a thread that needs
  * the file (at exit, exec, flush and stop).
  *
- * Only the keeper has the file open, in a table of descriptors of its own: a host that
- * closes all descriptors, or counts them, meets none of ours. Others open it by its name,
- * if that still leads to the same file, or ask the keeper. A file that cannot be written to is no
- * matter for the host: the image has everything, and the next attempt copies all that is missing.
+ * Only the keeper has the file open, in a table of descriptors of its own: a host that closes all
+ * descriptors, or counts them, does not see it. Other threads open the file by its name, if that
+ * still leads to the same file, or send a request to the keeper. A file that cannot be written to
+ * does not affect the host: the image has everything, and the next attempt copies all that is
+ * missing.
  *
  * The file is made under a temporary name and renamed: a file of an earlier run is replaced, never
- * cut under another process.
- */
+ * cut while another process reads it. */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -34,35 +35,35 @@
 #include <unistd.h>
 
 enum {
-    PAGE_BYTES = 4096, /* of what is noted, whatever the machine's page */
+    PAGE_BYTES = 4096, /* the unit of changes, whatever the machine's page size is */
     PAGES = PT_JOURNAL_MAX_BYTES / PAGE_BYTES,
-    ANSWER_WITHIN_S = 10, /* for a keeper that has not begun */
+    ANSWER_WITHIN_S = 10, /* for a keeper that has not begun to answer */
 };
 
-/* The keeper's memory: bytes of the image, one piece behind the other, in the order of writing. */
+/* The keeper's memory: pieces of the image, one after the other, in the order of writing. */
 struct pt_publisher {
-    char result[PATH_MAX]; /* the file that the profile will be; "" = none of a known name */
+    char result[PATH_MAX]; /* the file that the profile will become; "" = no name is known */
     bool is_full;          /* more has changed than fits */
-    size_t length;         /* of the file, as far as it was written before */
+    size_t length;         /* of the file that was written before this copy */
     size_t piece_count, held_bytes;
     struct {
-        size_t at, bytes; /* in image and file */
+        size_t at, bytes; /* in the image and the file */
     } piece[2048];
-    uint8_t bytes[4 << 20]; /* memory only as far as it is used; what changes in 100 ms is less */
+    uint8_t bytes[4 << 20]; /* only the used part costs memory; changes of 100 ms are less */
 };
 
-/* Is the keeper writing from its memory? Who has the lock waits for the end of that before anything
- * else is done with the file. */
+/* Is the keeper writing from its memory? A thread with the lock waits until it has ended before it
+ * does anything else with the file. */
 static _Atomic(int) is_writing;
-/* Not all that the keeper wrote is in the file. */
+/* The keeper could not write all of its copy. */
 static _Atomic(bool) is_lost;
 
-/* Under the lock; the keeper's part while whoever has the lock waits for it. */
+/* Used under the lock; also by the keeper while the thread with the lock waits for it. */
 static PT_FAR uint8_t changed_pages[PAGES / 8];
 static struct {
-    size_t first, limit; /* no other page has changed */
-    size_t length;       /* of the file, as far as it was written, or is being */
-    bool is_begun;       /* the same of the header's magic */
+    size_t first, limit; /* no page outside has changed */
+    size_t length;       /* of the file, as far as it was written or is being written */
+    bool is_begun;       /* the header's magic was written or is being written */
 } copy;
 
 #define FILE_OF (&pt_agent.file)
@@ -103,21 +104,23 @@ static void forget_changes(void)
 
 /* ---- copying ---- */
 
-/* The target of copies: the file, or the keeper's memory (NULL: the file). */
+/* Where changes are copied to: the keeper's memory; if that is NULL, the file. */
 typedef struct {
     int fd;
     pt_publisher *memory;
 } target;
 
-/* What is in the keeper's memory counts as written: should it be lost, all is copied again. Not the
- * page that `from` lies within: the header of its area is still to come. */
+/* Marks pages as unchanged. A page in the keeper's memory counts as written; if the write fails,
+ * everything is copied again. The page that `from` lies within stays marked, since the header of
+ * its area is still to be copied. */
 static void forget_pages(size_t from, size_t limit)
 {
     for (size_t page = (from + PAGE_BYTES - 1) / PAGE_BYTES; page < limit / PAGE_BYTES; page++)
         changed_pages[page / 8] &= (uint8_t) ~(1u << page % 8);
 }
 
-/* As much as there is room for. True if that is all. */
+/* Copies bytes [from, limit) of the image to the keeper's memory, as many as fit. Returns true if
+ * all fitted. */
 static bool hold_bytes(pt_publisher *memory, size_t from, size_t limit)
 {
     enum { PIECES = sizeof memory->piece / sizeof memory->piece[0] };
@@ -136,7 +139,7 @@ static bool hold_bytes(pt_publisher *memory, size_t from, size_t limit)
     return !memory->is_full;
 }
 
-/* Bytes [from, limit) of the image to where they belong in the file. */
+/* Copies bytes [from, limit) of the image to the same place in the file. */
 static bool copy_bytes(const target *to, size_t from, size_t limit)
 {
     const bool copied = to->memory != NULL ? hold_bytes(to->memory, from, limit)
@@ -184,7 +187,7 @@ static bool copy_areas(const target *to, uint32_t kind)
     return true;
 }
 
-/* Has someone cut the file? Then what was there is to be written again. */
+/* Has someone cut the file? Then the part that is missing must be written again. */
 static bool is_cut(int fd, size_t length)
 {
     struct stat now;
@@ -198,7 +201,7 @@ static void note_losses(void)
     note_all();
 }
 
-/* Stacks refer to mappings, so these come first. */
+/* Copies all changes. Mappings come first, since stacks refer to them. */
 static bool copy_changes(const target *to)
 {
     enum { MAGIC_BYTES = sizeof pt_agent.journal.header->magic };
@@ -242,8 +245,8 @@ static int close_and_keep_errno(int fd)
     return -1;
 }
 
-/* A name as a call with a folder takes it. The keeper has the file's folder open from the start: a
- * host that changes its root has soon no path to it. */
+/* A name as a system call with a folder takes it. The keeper has the file's folder open from the
+ * start: after a host changes its root, the file may have no path any more. */
 typedef struct {
     int folder;
     const char *name;
@@ -256,7 +259,8 @@ static place place_of(const char *path)
     return has_folder ? (place){FILE_OF->folder_fd, slash + 1} : (place){AT_FDCWD, path};
 }
 
-/* A new file at path, replacing what is there in one step. */
+/* Makes a new file at path, which replaces a file there in one step. Returns the descriptor; -1 and
+ * errno if that failed. */
 static int make_file(const char *path)
 {
     char name[PATH_MAX];
@@ -270,7 +274,7 @@ static int make_file(const char *path)
         errno = S_ISLNK(there.st_mode) ? ELOOP : EEXIST;
         return -1;
     }
-    unlinkat(made.folder, made.name, 0); /* of a killed process with our pid */
+    unlinkat(made.folder, made.name, 0); /* left by a killed process with this pid */
     const int fd =
         openat(made.folder, made.name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0 && renameat(made.folder, made.name, file.folder, file.name) != 0) {
@@ -288,7 +292,8 @@ static bool is_there(const char *path)
     return faccessat(file.folder, file.name, F_OK, 0) == 0;
 }
 
-/* A recording's journals are numbered: a process has one for each program that it becomes. */
+/* Names the journal. In a recording the names have numbers: a process has a journal for each
+ * program that it becomes. */
 static bool name_journal(void)
 {
     do {
@@ -302,7 +307,7 @@ static bool name_journal(void)
     return true;
 }
 
-/* -1 and errno. */
+/* Makes the journal's file. Returns -1 and errno if that failed. */
 static int make_journal_file(void)
 {
     struct stat made;
@@ -315,8 +320,8 @@ static int make_journal_file(void)
     return fd;
 }
 
-/* Opens the journal by its path. -1 and errno if it does not open, or another file lies there. Does
- * not wait for a FIFO there. */
+/* Opens the journal by its path. Returns -1 and errno if that fails or another file is there. Does
+ * not wait if a FIFO is there. */
 static int open_again(void)
 {
     const place file = place_of(FILE_OF->path);
@@ -373,8 +378,8 @@ void pt_publish_keep_earlier(const char *path)
 
 /* ---- the keeper ---- */
 
-/* Moves a descriptor above the standard ones: in the keeper's table none of them may be a file of
- * the library. */
+/* Moves a descriptor above 2: in the keeper's table no file of the library may have the number of a
+ * standard stream. */
 static int above_standard_ones(int fd)
 {
     if (fd < 0 || fd > STDERR_FILENO) return fd;
@@ -383,7 +388,7 @@ static int above_standard_ones(int fd)
     return above;
 }
 
-/* The folder of a file that does not exist yet. */
+/* Opens the folder of a file that does not exist yet. */
 static int open_folder(void)
 {
     char folder[PATH_MAX];
@@ -396,11 +401,11 @@ static int open_folder(void)
 
 void pt_publish_keep(void)
 {
-    const unsigned fd = (unsigned)FILE_OF->fd; /* closed: all others are */
+    const unsigned fd = (unsigned)FILE_OF->fd; /* the only one that the keeper's table has */
     if (syscall(SYS_close_range, fd + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0) return;
     if (FILE_OF->fd > 0) syscall(SYS_close_range, 0, fd - 1, 0);
     FILE_OF->keeper_fd = above_standard_ones(FILE_OF->fd);
-    /* The number may have been another's in the host's table by then. */
+    /* The host may have closed the file before, so that the number now is another file's. */
     if (FILE_OF->keeper_fd >= 0 && !is_the_file(FILE_OF->keeper_fd))
         FILE_OF->keeper_fd = close_and_keep_errno(FILE_OF->keeper_fd);
     FILE_OF->folder_fd = FILE_OF->is_made || pt_agent.served ? -1 : open_folder();
@@ -413,7 +418,7 @@ void pt_publish_handed_over(void)
     FILE_OF->fd = -1;
 }
 
-/* The file in the keeper's table, made or opened there if it is not. */
+/* The file's descriptor in the keeper's table; the file is made or opened if it is not open. */
 static int keepers_file(void)
 {
     if (FILE_OF->keeper_fd < 0)
@@ -429,7 +434,7 @@ enum { NOTHING_ASKED, IS_ANSWERED_NOW, COPY_ASKED, FILE_ASKED, NAME_ASKED };
 static struct {
     _Atomic(int) what;
     bool answer;
-    int error;             /* errno, if that is false */
+    int error;             /* errno, if the answer is false */
     struct sockaddr_un to; /* FILE_ASKED: where the descriptor is to go */
     socklen_t to_bytes;
 } question;
@@ -459,7 +464,7 @@ static bool send_file(int fd)
     return sent;
 }
 
-/* Does any name lead to the file yet? */
+/* Does any name still lead to the file? */
 static bool has_name(int fd)
 {
     struct stat there;
@@ -480,7 +485,8 @@ void pt_publish_answer(void)
     syscall(SYS_futex, &question.what, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* The lock is held: the keeper answers without it. */
+/* Sends a request to the keeper and waits for the answer. The caller holds the lock, which the
+ * keeper does not need. */
 static bool ask_keeper(int what)
 {
     if (FILE_OF->keeper_tid == 0 || is_keeper() || !pt_agent.drain_runs) return false;
@@ -503,7 +509,8 @@ static bool ask_keeper(int what)
 
 /* ---- the file in the host's table, while there is no keeper ---- */
 
-/* Anyone may send to the address: only the journal's own file is accepted. */
+/* Receives the file's descriptor. Any process may send to the address, so only a descriptor of the
+ * journal's own file is accepted. */
 static int receive_file(int socket)
 {
     for (int tries = 0; tries < 8; tries++) {
@@ -544,18 +551,19 @@ void pt_publish_take_over(void)
 
 void pt_publish_after_fork(void)
 {
-    pt_publish_handed_over(); /* another thread was changing its user */
+    pt_publish_handed_over(); /* another thread was changing its user at the same time */
     PT_SET(question.what, NOTHING_ASKED);
     PT_SET(is_writing, 0);
     PT_SET(FILE_OF->is_made, false);
     PT_SET(FILE_OF->keeper_tid, 0);
 }
 
-/* ---- does anyone listen? ---- */
+/* ---- will anyone read the journal? ---- */
 
 #define RECORDING_PREFIX "pitot-record-" /* of the recorder's outer folder: recording/run.c */
 
-/* The recorder holds a lock on the folder around that of the journals for as long as it lives. */
+/* The recorder holds a lock on the outer folder, which contains that of the journals, as long as it
+ * lives. */
 static bool has_recorder_gone(void)
 {
     char folder[PATH_MAX];
@@ -583,7 +591,7 @@ bool pt_publish_is_in_vain(bool *ret_is_left)
 
 /* ---- publishing ---- */
 
-/* A process that comes and goes makes no file, until someone asks for one. */
+/* A short process makes no file unless a thread asks for one. */
 static bool has_something_to_tell(void)
 {
     enum { WORTH_TELLING_NS = 10000000 };
@@ -596,7 +604,7 @@ static bool is_for_a_file(void)
     return pt_agent.journal.header != NULL && !pt_agent.served;
 }
 
-/* A host's filter of system calls may have ended it. */
+/* Is the keeper alive? A filter of system calls of the host may have ended it. */
 static bool is_keeper_alive(void)
 {
     const pid_t tid = FILE_OF->keeper_tid;
@@ -629,7 +637,8 @@ bool pt_publish(void)
     return !is_for_a_file() || !has_something_to_tell() || pt_publish_all();
 }
 
-/* Adds to a file of the recording, in one write. */
+/* Appends to a file that all processes of the recording share, in one write. Returns false if there
+ * is no such file or the write failed. */
 static bool add_to(const char *name, const void *bytes, size_t size)
 {
     char path[PATH_MAX];
@@ -661,8 +670,8 @@ static uint8_t *put_bytes(uint8_t *to, const void *bytes, size_t size)
     return to + size;
 }
 
-/* The image of a process that ends with a sample or two: a record of a few kilobytes. False: it is
- * more, or there is no such file. */
+/* Appends the image of a process with only a few samples to a shared file, as a record of a few
+ * kilobytes. Returns false if the image is larger, or there is no such file. */
 static bool add_short(void)
 {
     enum { ALIGN_BYTES = 8 };
@@ -736,7 +745,8 @@ bool pt_publisher_take(pt_publisher *publisher)
     return true;
 }
 
-/* A journal gets its number when it is made, which may be after the header was taken. */
+/* Puts the journal's number into the copy of the header: the number is given when the file is made,
+ * which may be after the header was copied. */
 static void number_header(pt_publisher *publisher)
 {
     const size_t at = offsetof(pt_journal_header, sequence);
@@ -786,13 +796,13 @@ bool pt_publish_whole(char *ret_name)
         return is_named && fd >= 0;
     }
     if (!(is_keeper() ? has_name(FILE_OF->keeper_fd) : ask_keeper(NAME_ASKED))) return false;
-    /* Someone moved it, or its folder. */
+    /* Someone moved the file or its folder. */
     snprintf(link, sizeof link, "/proc/self/task/%d/fd/%d", (int)FILE_OF->keeper_tid,
              FILE_OF->keeper_fd);
     char now[PATH_MAX];
     const ssize_t length = readlink(link, now, sizeof now - 1);
     now[length > 0 ? length : 0] = '\0';
-    /* Below another root it has no path: the name is the one that it was made by. */
+    /* If the file is outside the present root it has no path: the former name stays. */
     if (now[0] == '/' && access(now, F_OK) == 0) pt_agent_join(ret_name, PATH_MAX, now, "");
     return true;
 }

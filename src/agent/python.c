@@ -9,7 +9,7 @@ static pt_tick_python_facts python;
 extern const char loaded_python[] __asm__("_PyRuntime") __attribute__((weak));
 static const char *const volatile loaded = loaded_python;
 
-/* Since 3.11 it says so itself; before, its file's name does. */
+/* Since 3.11 the image contains its version; before, its file's name does. */
 static bool version_of(const pt_language_image *in, unsigned *ret_major, unsigned *ret_minor)
 {
     uint64_t addr;

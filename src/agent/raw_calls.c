@@ -1,10 +1,10 @@
-/* raw_calls.c: a host that makes system calls by their number, syscall(SYS_rt_sigaction, ...), past
- * the functions of libc that we stand before: runtimes of languages do. It must neither lose our
- * handler nor be ended by the next tick, nor must the program that it becomes. All other system
- * calls go on to libc's syscall as they are, by a jump, for some return twice.
+/* raw_calls.c: libc's syscall(). Runtimes of languages make system calls by number,
+ * syscall(SYS_rt_sigaction, ...), and so would bypass the functions of libc that the library
+ * replaces. Such a call must not remove the library's handler, and the next tick must not end the
+ * host or the program after exec. All other system calls go on to libc's syscall unchanged, by a
+ * jump, since some return twice.
  *
- * Not in the static library, where libc's own syscall is another object's.
- */
+ * Not in the static library, where syscall is an object file of libc's own. */
 #include "agent/agent.h"
 
 #if defined(__x86_64__)
@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As the kernel has it: asm/signal.h. */
+/* The kernel's struct: asm/signal.h. */
 typedef struct {
     void *handler;
     unsigned long flags;
@@ -26,7 +26,8 @@ typedef struct {
 
 typedef long syscall_fn(long, ...);
 
-/* Before our constructor has run, and where there is no other: the system call itself. */
+/* The system call itself, used before the constructor has run and where there is no other
+ * syscall(). */
 extern syscall_fn pt_bare_syscall __attribute__((visibility("hidden")));
 extern syscall_fn *pt_next_syscall __attribute__((visibility("hidden")));
 syscall_fn *pt_next_syscall = pt_bare_syscall;
@@ -105,8 +106,8 @@ static kernel_sigaction kernel_s(const struct sigaction *from)
     return to;
 }
 
-/* The kernel reads a new action before it looks at the signal's number, and there is no signal 0.
- */
+/* Can the kernel read *act? It reads a new action before it checks the signal's number, and there
+ * is no signal 0. */
 static bool can_be_read(const kernel_sigaction *act)
 {
     const int saved_errno = errno;
@@ -116,7 +117,7 @@ static bool can_be_read(const kernel_sigaction *act)
     return !is_bad;
 }
 
-/* The kernel writes there what it has for the signal. */
+/* Can the kernel write to *old? It writes the signal's present action there. */
 static bool can_be_written(long signo, kernel_sigaction *old)
 {
     return pt_bare_syscall(SYS_rt_sigaction, signo, NULL, old, sizeof old->mask) == 0;
@@ -155,7 +156,7 @@ long pt_syscall_exec(long number, long a, long b, long c, long d, long e)
     return pt_exec_failed(paused, (int)pt_next_syscall(number, a, b, c, d, e));
 }
 
-/* A filter for all threads holds for those of the library, too. The keeper opens no more events:
+/* A filter for all threads also applies to the library's. The keeper opens no more events, since
  * the filter may end the process for that. */
 long pt_syscall_seccomp(long number, long operation, long flags, void *filter)
 {

@@ -40,7 +40,7 @@ static bool find_hidden_evaluator(const pt_image *image, const uint64_t *starts,
            pt_ruby_find_evaluator(&in, ret_low, ret_limit);
 }
 
-/* The place of the context among the module's thread-local variables. */
+/* Finds the place of the context among the module's thread-local variables. */
 static bool find_place(const pt_image *image, uint64_t *ret)
 {
     const pt_ruby_image in = {.read = read_image};

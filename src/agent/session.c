@@ -1,14 +1,13 @@
-/* session.c: a profile from its start to its end, with the drain thread in between.
+/* session.c: a profile from start to end, and the drain thread that runs in between.
  *
  *   start     signal, journal, timers for all threads, drain thread
- *   drain     every few milliseconds: rings -> stacks in the journal, facts in its header, and what
- *             has changed of it goes to its file
+ *   drain     every few milliseconds: rings -> stacks in the journal, facts in its header; the
+ *             changes of the journal go to its file
  *   fork      the child starts a session of its own: other journal, other timers, other name
- *   stop      timers off, last drain, journal -> gperftools file
+ *   stop      timers off, last drain, journal -> gperftools file or profile.proto
  *
- * A process that is killed at any moment leaves its journal, which is a profile that pitot reads.
- * A child of fork makes no file before there is something to tell.
- */
+ * A process that is killed at any moment leaves its journal, which pitot reads as a profile. A
+ * child of fork makes no file before it has used CPU time. */
 #include "agent/agent.h"
 
 #include <dlfcn.h>
@@ -33,13 +32,13 @@ PT_EDGE pt_session pt_agent;
 enum {
     DRAIN_FIRST_MS = 10, /* then twice as long, and so on */
     ANSWER_EVERY_NS = 1000000,
-    MEET_EVERY_NS = 200000000,  /* looks at the task list */
-    HEED_EVERY_NS = 1000000000, /* whether the recorder is still there */
+    MEET_EVERY_NS = 200000000,  /* between two readings of the task list */
+    HEED_EVERY_NS = 1000000000, /* between two checks that the recorder still exists */
     ASLEEP_NS = 200000000,
-    SAMPLE_WORDS = 48, /* a deep usual stack, for choosing how often to drain */
+    SAMPLE_WORDS = 48, /* words of a deep usual stack, for the choice of how often to drain */
     DRAIN_STACK_BYTES = 256 << 10,
     START_TABLES_NS = 250000000, /* of compiling unwind tables before the first tick */
-    DRAIN_TABLES_NS = 10000000,  /* and between two looks at the rings */
+    DRAIN_TABLES_NS = 10000000,  /* the same between two rounds of the drain thread */
 };
 
 /* ---- facts ---- */
@@ -126,7 +125,7 @@ static void note_progress(void)
     pt_journal_header *const header = pt_agent.journal.header;
     const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
     const uint64_t cpu_ns = pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    /* The host may forbid itself to read clocks; the last value stays. */
+    /* The host may have forbidden itself to read clocks; then the last value stays. */
     if (now_ns != 0) header->last_monotonic_ns = now_ns;
     if (cpu_ns == 0) return;
     header->cpu_own_ns = own_cpu_ns();
@@ -149,7 +148,7 @@ uint64_t pt_session_samples(void)
 
 uint64_t pt_session_collect(void)
 {
-    note_progress(); /* first: the stacks then hold at least the samples that the facts count */
+    note_progress(); /* first: the stacks then hold at least the samples in these counts */
     const uint64_t fullest = pt_fold_rings();
     pt_journal_header *const header = pt_agent.journal.header;
     if (header->exe_bytes == 0 && header->ticks > 0) note_program(header);
@@ -181,7 +180,8 @@ static uint64_t longest_sleep_ns(void)
                       UINT64_C(1000000) * PT_JOURNAL_INTERVAL_MS);
 }
 
-/* Takes the lock as the keeper of the file. The holder may wait for the keeper. */
+/* Takes the lock in the keeper. Meanwhile it answers requests, since the thread with the lock may
+ * wait for the keeper. */
 static void lock_as_keeper(pt_caller *caller)
 {
     do
@@ -197,14 +197,16 @@ static void leave_file(void)
     pt_agent_unlock(&caller);
 }
 
-/* Another session may begin before the thread of the last one has noticed its end: a flag that the
- * new one takes back would let both run on, and whoever waits for the old one wait for ever. */
+/* Does this drain thread belong to the present session? A flag would not do: a session that begins
+ * before this thread has noticed the end of its own would clear the flag, both threads would run
+ * on, and a thread that waits for this thread would wait for ever. */
 static bool is_our_round(int round)
 {
     return pt_agent.on && atomic_load(&pt_agent.drain_round) == round;
 }
 
-/* Waits for the bell; the time is over after ns. Meanwhile it gives new periods to threads. */
+/* Waits until the bell's value changes, for at most ns. Meanwhile it gives threads the new periods
+ * that they want. */
 static void sleep_unless_rung(int round, int bell, uint64_t ns)
 {
     const uint64_t until_ns = pt_agent_clock_ns(CLOCK_MONOTONIC) + ns;
@@ -222,8 +224,8 @@ static void sleep_unless_rung(int round, int bell, uint64_t ns)
     }
 }
 
-/* Makes this thread the keeper of the file. Its table of descriptors is its own from then on,
- * unless the kernel cannot do that. */
+/* Makes this thread the keeper of the file, with a table of descriptors of its own unless the
+ * kernel cannot make one. */
 static void become_keeper(void)
 {
     pt_publish_keep();
@@ -232,7 +234,7 @@ static void become_keeper(void)
                  is_keeper && !pt_agent.keeps_periods ? &pt_agent.drain_bell : NULL);
 }
 
-/* Writes the parts that were taken under the lock, without it. */
+/* Writes, without the lock, the changes that were copied under the lock. */
 static void write_taken(pt_publisher *publisher, int round)
 {
     while (pt_publisher_write(publisher)) {
@@ -249,9 +251,10 @@ static void write_taken(pt_publisher *publisher, int round)
 static void begin_drain_late(void);
 static bool drain_start(void);
 
-/* A process of a recording has no drain thread, no list of what is mapped, no unwind tables and no
- * image of a journal before it has had a few samples: most end earlier, and their stacks are copied
- * as they are. Frames of Python are in no copy, so a Python is awake from the start. */
+/* Prepares a session for few samples. A recorded process has no drain thread, no list of mappings,
+ * no unwind tables and no image of a journal before it has a few samples: most processes end
+ * earlier. Until then stacks are copied. A copy has no frames of an interpreter, so a process with
+ * CPython is awake from the start. */
 static void fall_asleep(void)
 {
     const bool sleeps = pt_agent.is_asleep;
@@ -267,7 +270,7 @@ static void fall_asleep(void)
 static void look_at_program(void)
 {
     note_program(pt_agent.journal.header);
-    if (pt_tables_known()) return; /* a child of fork, and it may soon be another program */
+    if (pt_tables_known()) return; /* the process is a child of fork, and may call exec soon */
     pt_maps_refresh();
     pt_tables_update(START_TABLES_NS);
 }
@@ -279,14 +282,15 @@ void pt_session_wake(void)
     if (pt_agent.on && pt_agent.pid == pt_tick_getpid()) {
         atomic_store(&pt_tick.on_samples, NULL);
         look_at_program();
-        pt_maps_refresh(); /* of a child of fork, too */
+        pt_maps_refresh(); /* also in a child of fork */
         if (!pt_agent.drain_runs) drain_start();
         pt_agent_wake_drain();
     }
     pt_agent_unlock(&caller);
 }
 
-/* The first sample wakes it: true, and it waits a little longer before it works. */
+/* Is the session asleep, or was it until this call? It is awake after the first samples; the caller
+ * then waits a little before the first drain. */
 static bool is_still_asleep(void)
 {
     if (!pt_agent.is_asleep) return false;
@@ -299,7 +303,8 @@ static uint64_t first_sleep_ns(void)
     return shorter_of(UINT64_C(1000000) * DRAIN_FIRST_MS, longest_sleep_ns());
 }
 
-/* True if something is taken that is to be written. */
+/* Empties the rings once, and adapts the time until the next round. Returns true if publisher holds
+ * changes to write. */
 static bool drain_once(pt_publisher *publisher, uint64_t *sleep_ns)
 {
     if (is_still_asleep()) {
@@ -316,7 +321,8 @@ static bool drain_once(pt_publisher *publisher, uint64_t *sleep_ns)
     return false;
 }
 
-/* A daemon outlives its recorder: it goes on as if it had never been recorded. */
+/* Ends a recording whose recorder has ended, as for a daemon: the process goes on as if it had
+ * never been recorded. */
 static void leave_recording(int round, bool is_read)
 {
     pt_caller caller;
@@ -373,16 +379,18 @@ static void drain_rings(int round, pt_publisher *publisher, int bell)
 
 static void *drain_main(void *arg)
 {
-    const int bell = atomic_load(&pt_agent.drain_bell); /* before what else happens is known */
+    const int bell = atomic_load(&pt_agent.drain_bell); /* read first, so that a change after this
+                                                         * is noticed */
     pt_publisher *const publisher = pt_publisher_new();
-    become_keeper(); /* the thread that starts us waits for that, with the lock */
+    become_keeper(); /* the thread that starts this one waits for this, and has the lock */
     atomic_store(&pt_agent.drain_is_ready, 1);
     syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     drain_rings((int)(intptr_t)arg, publisher, bell);
     return NULL;
 }
 
-/* Begun by a handler, while another thread may have had the lock. */
+/* The main function of a drain thread that a handler began. It waits until no other thread has the
+ * lock. */
 static void *late_drain_main(void *arg)
 {
     const int round = (int)(intptr_t)arg, bell = atomic_load(&pt_agent.drain_bell);
@@ -405,8 +413,7 @@ static void begin_drain_late(void)
 {
     const int round = atomic_load(&pt_agent.drain_round);
     if (!pt_own_begin_in_handler(late_drain_main, (void *)(intptr_t)round))
-        atomic_store(&pt_tick.on_samples,
-                     begin_drain_late); /* it is tried again at a later sample */
+        atomic_store(&pt_tick.on_samples, begin_drain_late); /* a later sample tries again */
 }
 
 static bool drain_start(void)
@@ -415,8 +422,8 @@ static bool drain_start(void)
     void (*late)(void) = begin_drain_late;
     atomic_compare_exchange_strong(&pt_tick.on_samples, &late, pt_agent_wake_drain);
     atomic_store(&pt_agent.drain_is_ready, 0);
-    /* A thread that libc counts, and nobody can take out of the count, would keep the process from
-     * ending with the host's last one. */
+    /* If libc counts the thread, and the library cannot take it out of the count, the process would
+     * not end with the host's last thread. */
     pt_own_find_count();
     const bool is_bare = !pt_own_is_uncounted() && late != begin_drain_late &&
                          pt_own_begin_bare(&pt_agent.drain, drain_main, round);
@@ -455,7 +462,7 @@ bool pt_session_rest(void)
     pt_agent_lock(&caller);
     if (pt_agent.on && pt_agent.pid == pt_tick_getpid() && pt_agent.is_asleep &&
         !pt_agent.drain_runs)
-        drain_start(); /* who may not open the journal's file later has it open before */
+        drain_start(); /* opens the journal's file while the process has the rights to do so */
     const bool runs = pt_agent.on && pt_agent.drain_runs;
     const pt_own_thread drain = pt_agent.drain;
     if (runs) {
@@ -509,8 +516,9 @@ void pt_session_add_own_time(uint64_t since_ns)
     if (now_ns > since_ns) pt_agent.journal.header->own_ns += now_ns - since_ns;
 }
 
-/* The library has worked since begun_ns of the thread's CPU clock. In a recording the recorder
- * subtracts that time; to a program that asks for its own profile it lies before the profile. */
+/* Accounts for the library's own work since begun_ns, of the thread's CPU clock. In a recording the
+ * recorder subtracts that time; in a profile that a program writes itself it lies before the
+ * profile. */
 static void note_before(uint64_t begun_ns)
 {
     pt_journal_header *const header = pt_agent.journal.header;
@@ -521,7 +529,7 @@ static void note_before(uint64_t begun_ns)
     if (pt_agent.recording && start_ns < header->cpu_before_ns) header->cpu_before_ns -= start_ns;
 }
 
-/* begun_ns: of the thread's CPU clock, when the library began to work at this. */
+/* begun_ns: the thread's CPU clock when the library began to work on this session. */
 static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
 {
     if (!is_child || pt_agent.engine == NULL) pt_agent.asked_hz = pt_timers_choose();
@@ -548,7 +556,9 @@ static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
     if (!pt_agent.is_asleep) look_at_program();
     pt_languages_update();
     if (!pt_agent.recording) note_before(begun_ns);
-    if (pt_agent.file.is_made) pt_publish_all(); /* whenever it is killed there is a journal */
+    if (pt_agent.file.is_made)
+        pt_publish_all(); /* from now on a journal is left if the process is
+                           * killed */
     pt_timers_start();
     if (pt_agent.is_asleep)
         pt_threads_attach_known();
@@ -561,7 +571,8 @@ static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
     return true;
 }
 
-static uint64_t came_ns; /* of the thread's CPU clock, while the library is being loaded; else 0 */
+static uint64_t came_ns; /* the thread's CPU clock when the library was loaded; 0 after the
+                          * constructor */
 
 bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
 {
@@ -583,7 +594,8 @@ bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
 
 /* ---- end ---- */
 
-/* The journal gave way to it, or is what there is. */
+/* Writes the profile, which replaces the journal; if that fails, completes the journal and reports
+ * its name. */
 static void write_result(void)
 {
     char name[PATH_MAX];
@@ -611,15 +623,15 @@ static void publish_recorded(void)
                      strerror(errno));
 }
 
-/* A child of fork that came and went has no file. */
+/* A child of fork that ended at once writes no file. */
 static bool is_worth_a_result(void)
 {
     const pt_journal_header *const header = pt_agent.journal.header;
     return pt_agent.file.is_made || pt_agent.served || header->ticks > 0;
 }
 
-/* Reports the CPU time on the clocks that no sample counts, if it exceeds chance and the ends of
- * threads; it is in the file in any case. */
+/* Reports CPU time that is in no sample, if it is more than chance and the ends of threads explain.
+ * The file states it in any case. */
 static void say_what_was_not_seen(void)
 {
     enum { WORTH_TELLING_NS = 100000000, CHANCE_PERIODS = 4 };
@@ -673,7 +685,8 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
     pthread_setcancelstate(caller->cancel, NULL);
 }
 
-/* The journal gives its name to the file and lives on beside it until the end. */
+/* Writes the profile so far. The journal moves to another name beside it, until the session ends.
+ */
 void pt_session_flush(void)
 {
     pt_agent_file *const file = &pt_agent.file;
@@ -683,7 +696,9 @@ void pt_session_flush(void)
     pt_session_drain();
     if (strcmp(file->path, pt_agent.path) == 0 &&
         pt_agent_join(name, sizeof name, file->path, ".journal")) {
-        if (file->is_made) rename(file->path, name); /* if someone took it away, it has no name */
+        if (file->is_made)
+            rename(file->path, name); /* fails if someone removed it: it then has no
+                                       * name */
         pt_agent_join(file->path, sizeof file->path, name, "");
         pt_publish_all();
     }
@@ -695,8 +710,8 @@ void pt_session_flush(void)
 
 static pt_caller forking;
 
-/* All signals stay blocked while the kernel copies the process: a tick in the middle would make it
- * start again, for ever in a large one. */
+/* All signals stay blocked while the kernel copies the process: a tick in the middle would make the
+ * kernel start the copy again, in a large process for ever. */
 static void before_fork(void)
 {
     pt_caller caller;
@@ -704,7 +719,7 @@ static void before_fork(void)
     forking = caller;
 }
 
-/* The ticks of the time in fork arrive here, when signals are allowed again: they are fork's. */
+/* Ticks of the time in fork arrive here, when signals are allowed again: they belong to fork. */
 PT_UNBLOCKING static void after_fork_in_parent(void)
 {
     const pt_caller caller = forking;
@@ -714,7 +729,7 @@ PT_UNBLOCKING static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
-    const pt_caller caller = forking; /* the lock is ours, as before */
+    const pt_caller caller = forking; /* this thread still has the lock from before_fork */
     const uint64_t begun_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     const bool again = pt_agent.on && !pt_agent.served;
     pt_agent.on = false;
@@ -724,7 +739,7 @@ static void after_fork_in_child(void)
     pt_signals_after_fork();
     pt_own_after_fork();
     pt_listen_after_fork();
-    pt_agent.journal.header = NULL; /* its memory stayed with the parent */
+    pt_agent.journal.header = NULL; /* the image's memory stayed with the parent */
     pt_publish_after_fork();
     pt_fold_after_fork();
     pt_threads_after_fork();
@@ -742,8 +757,8 @@ static void after_fork_in_child(void)
 
 /* ---- the library comes and goes ---- */
 
-/* Where the stack pointer was at the program's entry: at the number of arguments, which lie behind
- * it. 0: not known. */
+/* The stack pointer at the program's entry: the address of the number of arguments, which lies just
+ * below the arguments. 0: not known. */
 static uintptr_t stack_end(int argc, char **argv)
 {
     if (!pt_libc_hands_arguments()) return 0;
@@ -757,8 +772,8 @@ static void meet_main_thread(uintptr_t end)
         pt_thread_register_self();
         return;
     }
-    /* Linux keeps mappings away from the stack by its limit, at least 128 MiB, as it was at exec
-     * (mmap_base in arch/x86/mm/mmap.c). */
+    /* Linux places no mapping nearer to the stack than the stack's limit at exec, which counts as
+     * at least 128 MiB (mmap_base in arch/x86/mm/mmap.c). */
     struct rlimit limit;
     uintptr_t bytes = USUAL_STACK_BYTES;
     if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < bytes)

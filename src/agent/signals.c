@@ -1,10 +1,10 @@
-/* signals.c: the signals that ticks come by, which the host must neither lose nor be ended by.
+/* signals.c: the signals of ticks. The host must not remove the library's handler, nor be ended by
+ * a tick.
  *
- * What the host believes is installed is kept apart from our handler, which stays. A host that sets
- * every signal to its default (many do before exec, or at start) must not be ended by the next
- * tick. One that installs a handler (bash does, for every signal that could end it) gets every
- * signal that is no tick.
- */
+ * The action that the host believes is installed is kept in pt_tick.host; the library's handler
+ * stays. A host that sets every signal to its default (many do before exec, or at start) must not
+ * be ended by the next tick. A host that installs a handler (bash does, for every signal that could
+ * end it) gets every signal that is no tick. */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ PT_SECOND_NAME(__sysv_signal, "sysv_signal");
 
 /* In the order of pt_tick.host. */
 static struct {
-    int signo; /* 0: not taken; else our handler is in place */
+    int signo; /* 0: not taken; else the library's handler is installed */
     struct sigaction as_host;
 } ours[2];
 
@@ -45,14 +45,14 @@ static bool is_handler(const struct sigaction *act)
 
 /* ---- handlers of the host leave ticks alone ---- */
 
-/* A tick that waits for the end of a handler, because that blocks it, comes as if it had
- * interrupted the wait that the handler's signal has ended (tick/wait.c). So the tick's signal is
- * taken out of the masks of the host's handlers, and put back while the host has a handler for it:
- * the others must not be interrupted by that one. */
+/* A tick that is blocked until a handler ends seems, when it comes, to have interrupted the wait
+ * that the handler's signal had ended (tick/wait.c). So the tick's signal is removed from the masks
+ * of the host's handlers. If the host has a handler for the tick's signal the masks are put back,
+ * since the host's other handlers must not be interrupted by that one. */
 static bool frees_ticks;
 
-/* The functions that set actions take it, with most signals blocked, so that none comes between
- * reading and replacing one. */
+/* Held by the functions that set actions, with most signals blocked, so that no handler runs
+ * between reading an action and replacing it. */
 static pt_agent_mutex setting;
 
 typedef struct {
@@ -61,8 +61,8 @@ typedef struct {
     uint64_t mask; /* bit 0 is signal 1 */
 } action;
 
-/* By signal: what stands in the place of a handler of the host that blocks the tick's signal. The
- * kernel has another one if the host has set that past the functions below. */
+/* By signal: the action installed in place of a host's action that blocks the tick's signal. If the
+ * kernel has another action, the host has set that without the functions below. */
 static action freed[NSIG];
 
 static uint64_t bit_of(int signo)
@@ -72,7 +72,10 @@ static uint64_t bit_of(int signo)
 
 static action action_of(const struct sigaction *act)
 {
-    enum { SA_RESTORER_BIT = 0x04000000 }; /* libc's own; siginterrupt(3) changes SA_RESTART */
+    enum {
+        SA_RESTORER_BIT = 0x04000000
+    }; /* libc sets SA_RESTORER; siginterrupt(3) changes
+        * SA_RESTART */
     action a = {.handler = act->sa_handler,
                 .flags = act->sa_flags & ~(SA_RESTORER_BIT | SA_RESTART)};
     memcpy(&a.mask, &act->sa_mask, sizeof a.mask);  /* the kernel's words lie at its beginning */
@@ -85,7 +88,8 @@ static bool is_same(action a, action b)
     return a.handler == b.handler && a.flags == b.flags && a.mask == b.mask;
 }
 
-/* May a tick come while the handler runs? Not on a stack that may be just large enough for it. */
+/* May a tick come while the handler runs? Not if it has a stack of its own, which may be just large
+ * enough for it. */
 static bool may_be_freed(const struct sigaction *act)
 {
     return frees_ticks && is_handler(act) && act->sa_sigaction != pt_tick_handler &&
@@ -93,7 +97,7 @@ static bool may_be_freed(const struct sigaction *act)
            !is_handler(&ours[0].as_host);
 }
 
-/* Without the tick's signal, if it may be freed. */
+/* The action without the tick's signal in its mask, if its handler may be interrupted by ticks. */
 static struct sigaction without_ticks(const struct sigaction *act)
 {
     struct sigaction changed = *act;
@@ -101,7 +105,7 @@ static struct sigaction without_ticks(const struct sigaction *act)
     return changed;
 }
 
-/* An action that the kernel has is as the host has set it. */
+/* Replaces an action that the kernel reported by the host's own action. */
 static void show_as_host(int signo, struct sigaction *act)
 {
     if (is_handler(act) && is_same(action_of(act), freed[signo]))
@@ -114,7 +118,7 @@ static void note_freed(int signo, const struct sigaction *wanted, const struct s
     freed[signo] = is_same(action_of(wanted), a) ? (action){0} : a;
 }
 
-/* Frees the handler of a signal that is the host's, or puts its mask back. */
+/* Removes the tick's signal from the mask of a host's handler, or puts it back. */
 static void settle_mask(int signo)
 {
     struct sigaction now, wanted, put, replaced;
@@ -126,7 +130,8 @@ static void settle_mask(int signo)
     while (pt_real_sigaction(signo, &put, &replaced) == 0) {
         note_freed(signo, &wanted, &put);
         if (is_same(action_of(&replaced), action_of(&now))) return;
-        now = put; /* the host has set another one past these functions: that comes back */
+        now = put; /* the host has set another action without these functions: that is installed
+                    * again */
         wanted = put = replaced;
     }
 }
@@ -161,10 +166,10 @@ void pt_signals_free_ticks(void)
 
 void pt_signals_after_fork(void)
 {
-    setting = (pt_agent_mutex){0}; /* another thread may have had it */
+    setting = (pt_agent_mutex){0}; /* another thread may have held it in the parent */
 }
 
-/* For a signal that is the host's. act and old may be the same. */
+/* sigaction for a signal that the library does not use. act and old may be the same. */
 static int set_free(int signo, const struct sigaction *act, struct sigaction *old,
                     pt_sigaction_fn *real)
 {
@@ -212,8 +217,8 @@ static bool install_handler(int signo)
 {
     struct sigaction act = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     act.sa_sigaction = pt_tick_handler;
-    /* libc's own two as well, which sigfillset leaves out: a cancellation in the middle would end
-     * the thread with its slot busy for ever. */
+    /* All signals, also libc's own two, which sigfillset leaves out: if the thread were cancelled
+     * in the handler, its slot would be busy for ever. */
     memset(&act.sa_mask, 0xff, sizeof act.sa_mask);
     return pt_real_sigaction(signo, &act, NULL) == 0;
 }
@@ -230,7 +235,7 @@ bool pt_signal_take(int signo)
     return true;
 }
 
-/* A signal that is set to be ignored loses what is pending (POSIX 2.4.3). */
+/* Setting a signal to be ignored discards a pending one (POSIX 2.4.3). */
 void pt_signals_forget_pending(void)
 {
     static const struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -242,9 +247,10 @@ void pt_signals_forget_pending(void)
     }
 }
 
-/* Past libc's functions, and past syscall, by an instruction of the host's own. Linux lays a POSIX
- * timer aside when its signal is ignored, and takes it up again after SIG_IGN only, not after a
- * default that ignores (do_sigaction in kernel/signal.c, 6.13 and later). */
+/* The host may have replaced the handler without libc's functions or syscall(), by an instruction
+ * of its own. If a POSIX timer's signal is ignored, Linux stops the timer, and starts it again only
+ * after SIG_IGN, not after a default action that ignores the signal (do_sigaction in
+ * kernel/signal.c, 6.13 and later). */
 void pt_signals_keep(void)
 {
     static const struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -259,7 +265,7 @@ void pt_signals_keep(void)
     }
 }
 
-/* The signals that ticks may come by. */
+/* Unblocks the signals of ticks in the calling thread. */
 void pt_signals_allow(void)
 {
     sigset_t set, before;
@@ -267,7 +273,7 @@ void pt_signals_allow(void)
     sigemptyset(&set);
     for (size_t i = 0; i < 2; i++)
         if (ours[i].signo != 0) sigaddset(&set, ours[i].signo);
-    /* Noted before one can come. */
+    /* Noted before a signal can come. */
     sigprocmask(SIG_SETMASK, NULL, &before);
     for (size_t i = 0; i < 2; i++)
         if (ours[i].signo != 0 && sigismember(&before, ours[i].signo) == 1) was_blocked |= 1U << i;
@@ -302,7 +308,8 @@ PT_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigaction
     return pt_signal_set(signo, act, old, pt_real_sigaction);
 }
 
-/* By libc's function, whose mask has no other signal, so that there is nothing to free. */
+/* Sets a handler by libc's function, which puts no other signal into the mask, so that there is
+ * nothing to remove from it. */
 static sighandler_t set_handler(signal_fn *next, int signo, sighandler_t handler, int flags)
 {
     if (next != NULL && pt_tick_getpid() != pt_agent.pid) return next(signo, handler);
@@ -333,8 +340,8 @@ PT_EXPORT sighandler_t __sysv_signal(int signo, sighandler_t handler)
 
 /* ---- what the host waits for ---- */
 
-/* A tick that is pending in a thread when that begins to wait for signals is not what it waits for.
- */
+/* Waits for signals as the host does, but not for a tick: a tick may be pending in the thread when
+ * it begins to wait. */
 PT_PASSING static int timed_wait(const sigset_t *set, siginfo_t *ret_info,
                                  const struct timespec *timeout)
 {
@@ -374,7 +381,7 @@ PT_EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
     return timed_wait(set, info, NULL);
 }
 
-/* As POSIX has it: no EINTR, and an error is the result. */
+/* As in POSIX, sigwait does not fail with EINTR, and returns the error. */
 PT_EXPORT int sigwait(const sigset_t *set, int *ret_signo)
 {
     const int saved_errno = errno;

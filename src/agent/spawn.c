@@ -1,7 +1,6 @@
-/* spawn.c: calls by which a program starts others, lets itself be traced, or gives up system calls.
+/* spawn.c: calls by which a program starts others, allows a tracer, or gives up system calls.
  *
- * Not in the static library: there our names could stand beside libc's own.
- */
+ * Not in the static library: the linker would find these names twice, here and in libc. */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -56,8 +55,8 @@ PT_EXPORT long ptrace(enum __ptrace_request request, ...)
     return -1;
 }
 
-/* A filter of system calls comes: the drain thread begins before it, since a filter may end the
- * process for a call that only the library makes. The call itself is libc's wrapper. */
+/* Before a filter of system calls is installed, the drain thread begins: the filter may end the
+ * process for calls that only the library makes. The call is made as libc's wrapper makes it. */
 PT_EXPORT int prctl(int option, ...)
 {
     unsigned long word[4];

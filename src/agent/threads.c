@@ -1,10 +1,9 @@
-/* threads.c: a slot for every thread of the host, from birth to death, and what a slot is given
- * while a session runs: a ring and a timer.
+/* threads.c: a slot for every thread of the host, from the thread's beginning to its end; while a
+ * session runs, a slot has a ring and a timer.
  *
- * Slots live in chunks that are never unmapped, so that a handler may look through them at any
- * time. Rings are memory that a child of fork has not got; they outlive their threads until they
- * are empty, then serve another thread.
- */
+ * Slots live in chunks that are never unmapped, so that a handler may search them at any time. A
+ * child of fork does not inherit the rings. A ring outlives its thread until it is empty, then
+ * serves another thread. */
 #include "agent/agent.h"
 
 #include <dirent.h>
@@ -32,17 +31,18 @@ enum {
 static PT_FAR pt_thread first_chunk[CHUNK_SLOTS];
 static PT_FAR pt_thread *chunks[CHUNKS_MAX];
 static size_t chunk_count;
-static _Atomic(size_t) slot_count; /* that threads have had */
+static _Atomic(size_t) slot_count; /* slots that are or were in use */
 static pt_thread *free_slots;
 static PT_FAR pt_tick_ring *rings[RINGS_MAX];
-/* The first ring needs no mapping of its own, either. A child of fork takes it for itself. */
+/* The first ring needs no mapping of its own, either. A child of fork uses it for its own samples.
+ */
 static PT_FAR union {
     pt_tick_ring ring;
     uint8_t bytes[RING_BYTES];
 } first_ring;
 static size_t ring_count;
 static pthread_key_t ended_key;
-static bool has_key; /* false, too, where libpthread may yet be loaded */
+static bool has_key; /* also false where libpthread may be loaded later */
 static bool ready;   /* false in constructors that run before our own */
 
 /* ---- slots ---- */
@@ -162,7 +162,7 @@ static pt_tick_ring *map_ring(void)
     pt_tick_ring *const ring = pt_agent_map(RING_BYTES);
     if (ring == NULL) return NULL;
     madvise(ring, RING_BYTES, MADV_DONTFORK);
-    madvise(ring, RING_BYTES, MADV_NOHUGEPAGE); /* many lie side by side */
+    madvise(ring, RING_BYTES, MADV_NOHUGEPAGE); /* many rings lie side by side */
     return ring;
 }
 
@@ -184,7 +184,7 @@ static pt_tick_ring *take_ring(int tid)
     return ring;
 }
 
-/* ---- what is owed ---- */
+/* ---- owed time ---- */
 
 /* The owed time by start function. The first row is for threads whose start function is not known,
  * and for all others when the table is full. */
@@ -194,8 +194,8 @@ static PT_FAR struct {
 } owed[OWED_COUNT];
 static size_t owed_count;
 
-/* The owed time of a start function, 0 at first: looks are right on average without it, and a part
- * of a period would be counted beyond the end of the session. */
+/* Makes a row for a start function, with no owed time at first: looks are right on average without
+ * it, and a part of a period would be counted after the end of the session. */
 static _Atomic(int64_t) *new_owed(void *(*start_routine)(void *))
 {
     const size_t i = owed_count++;
@@ -212,7 +212,7 @@ _Atomic(int64_t) *pt_threads_owed(void *(*start_routine)(void *))
     return owed_count < OWED_COUNT ? new_owed(start_routine) : &owed[0].ns;
 }
 
-/* No more threads come: gives the owed time to the start functions. */
+/* Gives the owed time to the start functions, when no more threads come. */
 static void settle_owed(void)
 {
     for (size_t i = 0; i < owed_count; i++) {
@@ -243,13 +243,13 @@ void pt_threads_want_caches(void)
     each_live(want_cache);
 }
 
-/* The slot's thread is sampled from now on. */
+/* Gives the slot's thread a ring and a timer. */
 static void attach_slot(pt_thread *slot)
 {
     pt_journal_header *const header = pt_agent.journal.header;
     if (slot->engine != NULL || slot->is_paused || !pt_agent.on) return;
-    /* Between two sessions the number may have become another thread's, with another stack. The
-     * bounds are read again. */
+    /* Between two sessions the thread's number may have been given to another thread, with another
+     * stack, so the bounds are read again. */
     if (slot->is_foreign) slot->stack = (pt_tick_stack){0};
     if (!pt_agent.is_asleep) want_cache(slot);
     pt_languages_want_caches(slot);
@@ -277,7 +277,8 @@ static bool has_died(int tid)
     return syscall(SYS_tgkill, pid, tid, 0) != 0 || (tid == pid && pt_own_first_thread_is_dead());
 }
 
-/* A handler is short. A filter of system calls may have ended its thread in the middle of it. */
+/* Waits until the slot's handler has ended, which takes a short time. A filter of system calls may
+ * have ended the thread inside the handler. */
 static void wait_for_handler(pt_thread *slot)
 {
     enum { LOOK_EVERY = 1000 };
@@ -292,7 +293,7 @@ void pt_threads_wait_for_handlers(void)
     each_live(wait_for_handler);
 }
 
-/* Engines that tick with the kernel leave the end of a thread uncounted. */
+/* Counts the time after a thread's last tick, which engines with the kernel's tick leave out. */
 static void settle_ticks(pt_thread *slot, pt_tick_ring *ring, bool is_last)
 {
     const int weighing = atomic_load(&slot->weighing);
@@ -303,7 +304,7 @@ static void settle_ticks(pt_thread *slot, pt_tick_ring *ring, bool is_last)
     const uint64_t clock_ns =
         by_clock ? pt_agent_clock_ns(pt_timer_cpu_clock(atomic_load(&slot->tid))) : 0;
     if (ring == NULL || clock_ns == 0) return;
-    /* Time left over by chance is for the threads that follow, if any will. */
+    /* Keeps back a difference that chance explains, for the threads that follow, if any can. */
     const uint64_t chance_ns = is_last ? 0 : pt_agent.period_ns + pt_tick.look_ns;
     if (by_looks)
         pt_tick_settle_looks(slot, ring, clock_ns, (int64_t)(pt_agent.period_ns + chance_ns));
@@ -345,7 +346,8 @@ void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack)
     pt_caller caller;
     pt_agent_lock(&caller);
     const uint64_t since_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    pt_thread *const met = find_slot(pt_tick_gettid()); /* the task list was read in between */
+    pt_thread *const met = find_slot(pt_tick_gettid()); /* the drain thread read the task list in
+                                                         * between */
     if (met != NULL && met != thread) {
         detach_slot(met);
         give_slot(met);
@@ -360,10 +362,11 @@ void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack)
     attach_slot(thread);
     const bool sampled = thread->engine != NULL;
     if (sampled) pt_agent.journal.header->own_ns += thread->begun_ns - since_ns;
-    if (atomic_load(&thread->weighing) == PT_TICK_BY_USER_MODE) /* the kernel gave it birth */
+    if (atomic_load(&thread->weighing) == PT_TICK_BY_USER_MODE) /* the time so far was spent in the
+                                                                 * kernel, which made the thread */
         atomic_fetch_add(&pt_tick.kernel_owed_ns, (int64_t)since_ns);
     pt_agent_unlock(&caller);
-    /* Threads often start with every signal blocked, and would never be seen. */
+    /* Many programs start threads with every signal blocked; such a thread would get no ticks. */
     if (sampled) pt_signals_allow();
 }
 
@@ -390,7 +393,7 @@ bool pt_threads_init(void)
     pt_libc_find_threads();
     const int error = pt_libc_key_create(&ended_key, thread_ended);
     has_key = error == 0;
-    ready = error == 0 || error == ENOSYS; /* where there are no threads yet */
+    ready = error == 0 || error == ENOSYS; /* also in a process without functions of threads */
     return ready;
 }
 
@@ -407,10 +410,10 @@ void pt_thread_register_self(void)
     const pt_tick_stack stack = slot != NULL ? slot->stack : (pt_tick_stack){0};
     pt_agent_unlock(&caller);
     if (slot != NULL)
-        pt_thread_begin(slot, &stack); /* the drain finds the bounds if they are not known */
+        pt_thread_begin(slot, &stack); /* the drain thread finds the bounds if they are not known */
 }
 
-/* Takes a slot for a thread that was not made by pthread_create of the library. */
+/* Takes a slot for a thread that was not made by the library's pthread_create. */
 static void meet_host_task(int tid)
 {
     pt_thread *const slot = take_slot();
@@ -418,14 +421,14 @@ static void meet_host_task(int tid)
         pt_agent.journal.header->threads_unsampled++;
         return;
     }
-    slot->is_foreign = true; /* its end is not reported */
+    slot->is_foreign = true; /* nothing reports its end */
     atomic_store(&slot->tid, tid);
     atomic_store(&slot->live, 1);
 }
 
-/* The host's tasks in one reading of the list. */
+/* Counts of one reading of the task list. */
 static struct {
-    uint64_t listed; /* ours as well */
+    uint64_t listed; /* threads in the list, with the library's */
     bool has_first, has_other;
 } tasks;
 
@@ -434,7 +437,7 @@ static void meet_task(int tid)
     tasks.listed++;
     if (pt_own_is(tid)) return;
     if (tid == pt_tick_getpid())
-        tasks.has_first = true; /* or it is dead, and stays in the list */
+        tasks.has_first = true; /* the first thread, which stays in the list when it has ended */
     else
         tasks.has_other = true;
     if (tid != pt_tick_getpid() && find_slot(tid) == NULL) meet_host_task(tid);
@@ -457,9 +460,9 @@ struct listed { /* linux_dirent64, include/linux/dirent.h */
     char name[];
 };
 
-/* Takes slots for new tasks. False: all of the host's threads are gone. A thread that ends during
- * the reading may cut the list; its length is read beside it (proc_task_getattr in fs/proc/base.c).
- */
+/* Takes slots for new tasks. Returns false if all of the host's threads are gone. A thread that
+ * ends during the reading may cut the list short, so its length is compared with the folder's count
+ * of links (proc_task_getattr in fs/proc/base.c). */
 static bool meet_tasks(void)
 {
     static PT_FAR char listing[LISTING_BYTES] __attribute__((aligned(8)));
@@ -483,7 +486,7 @@ static bool meet_tasks(void)
     return first_lives || tasks.has_other || !is_whole;
 }
 
-/* Attaches the engine again: the first tick could not arm the timer for further ticks. */
+/* Attaches the engine again if the first tick could not arm the timer for further ticks. */
 static void attach_again(pt_thread *slot)
 {
     if (slot->engine == NULL || !atomic_load(&slot->wants_timer)) return;
@@ -518,14 +521,15 @@ void pt_threads_attach_all(void)
 void pt_thread_pause_self(void)
 {
     pt_thread *slot = pt_tick_self != NULL ? pt_tick_self : find_slot(pt_tick_gettid());
-    if (slot == NULL) { /* so that no other thread finds it in the task list and gives it a timer */
+    if (slot == NULL) { /* takes a slot, so that no other thread finds this one in the task list and
+                         * gives it a timer */
         meet_host_task(pt_tick_gettid());
         slot = find_slot(pt_tick_gettid());
     }
-    pt_tick_self = slot; /* its handler does not run now */
+    pt_tick_self = slot; /* this thread's handler does not run now */
     if (slot == NULL) return;
     detach_slot(slot);
-    slot->is_paused = true; /* the drain thread looks for threads without timers all the time */
+    slot->is_paused = true; /* the drain thread gives a timer to every other thread without one */
 }
 
 void pt_thread_resume_self(void)
@@ -576,7 +580,7 @@ static void find_stack(pt_thread *slot)
     uint64_t low, limit;
     if (sp == 0 || slot->stack.low != slot->stack.limit || !pt_maps_around(sp, &low, &limit))
         return;
-    /* Until it sees the limit a handler reads nothing; then it sees the other, too. */
+    /* A handler reads the bounds only if it sees a limit, and then it sees the new low, too. */
     __atomic_store_n(&slot->stack.low, (uintptr_t)low, __ATOMIC_RELAXED);
     __atomic_store_n(&slot->stack.limit, (uintptr_t)limit, __ATOMIC_RELEASE);
     atomic_store(&slot->wants_stack, 0);

@@ -2,12 +2,11 @@
  * which gperftools uses by default. Used if neither perf_event_open nor timer_create is allowed.
  *
  * The kernel checks the timer on its own tick (HZ), so the period is at least that long, and the
- * file states it. The signal goes to a thread that runs; while it is pending no further one comes.
- * So the weight of a tick is the time that the CPU clock of the process has advanced: the sum is
- * right, and short threads have their share.
+ * file states it. The kernel sends the signal to a thread that runs; while the signal is pending no
+ * other one comes. So the weight of a tick is the time by which the CPU clock of the process has
+ * advanced: the sum is right, and short threads have their share.
  *
- * exec keeps this timer, unlike others; its signal would end the new program.
- */
+ * exec keeps this timer, unlike the others; its signal would end the new program. */
 #include "agent/agent.h"
 
 #include <stdatomic.h>
@@ -23,7 +22,7 @@ static bool arm_timer(uint64_t first_ns, uint64_t period_ns)
     return setitimer(ITIMER_PROF, &times, NULL) == 0;
 }
 
-/* The timer sends SIGPROF only. The host may use the timer itself. */
+/* ITIMER_PROF sends SIGPROF only, and the host may use the timer itself. */
 static bool probe_itimer(uint64_t period_ns)
 {
     struct itimerval now;

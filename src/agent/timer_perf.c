@@ -1,15 +1,15 @@
-/* timer_perf.c: ticks from a perf_event CPU clock of each thread; the event itself is tick/event.c.
+/* timer_perf.c: ticks from a perf event of each thread that counts the CPU clock; tick/event.c
+ * opens and closes the event.
  *
- * The event's timer is a high-resolution one: rates above the kernel's tick are reached. What a
- * tick stands for is read from the thread's CPU clock by the handler: the event's own timer runs on
- * while a virtual machine's processor is taken away, is late when the whole machine was, and raises
- * no second signal while one is pending.
+ * The event has a high-resolution timer, so rates above the kernel's tick are reached. The handler
+ * reads a tick's weight from the thread's CPU clock: the event's own timer runs on while a virtual
+ * machine's processor is taken away, is late after the whole machine was stopped, and raises no
+ * second signal while one is pending.
  *
  * Kernel time is sampled as well. Where that is not allowed (perf_event_paranoid above 1 without
- * CAP_PERFMON) the event counts time in user mode. In a recording the rest of the thread's time is
- * counted for the kernel. Else a POSIX timer of the thread finds the time in system calls, at the
- * kernel's own tick: tick/weight.c.
- */
+ * CAP_PERFMON) the event counts time in user mode. A recording then counts the rest of the thread's
+ * time for the kernel. Otherwise a POSIX timer of the thread finds the time in system calls, at the
+ * kernel's own tick: tick/weight.c. */
 #include "agent/agent.h"
 
 #include <fcntl.h>
@@ -22,18 +22,18 @@
 
 #include "base/plain/tick.h"
 
-/* ---- does SIGTRAP do no harm here? ---- */
+/* ---- is SIGTRAP harmless here? ---- */
 
 enum {
     TRIAL_PERIOD_NS = 20000,
     TRIAL_TICKS = 3,
-    TRIAL_MOST_NS = 20000000, /* of CPU time, for each of its parts */
+    TRIAL_MOST_NS = 20000000, /* of CPU time, for each part of the trial */
     TRIAL_STACK_BYTES = 64 << 10,
 };
 
 static _Atomic(int) trial_ticks;
 static PT_FAR pt_thread trial_thread;
-static void *trial_event; /* in the memory of both */
+static void *trial_event; /* in memory that this process and the trial share */
 
 static void on_trial_tick(int signo, siginfo_t *info, void *context)
 {
@@ -41,7 +41,7 @@ static void on_trial_tick(int signo, siginfo_t *info, void *context)
     if (signo == SIGTRAP && info->si_code == TRAP_PERF) atomic_fetch_add(&trial_ticks, 1);
 }
 
-/* Uses CPU time until the number of ticks came, or the time is over. */
+/* Uses CPU time until `ticks` ticks have come, but at most most_ns. */
 static bool trial_wait(int ticks, uint64_t most_ns)
 {
     const uint64_t end_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID) + most_ns;
@@ -51,9 +51,9 @@ static bool trial_wait(int ticks, uint64_t most_ns)
     return true;
 }
 
-/* A process of its own in our memory, as vfork's child: its signals and its death are its own.
- * Ticks must come; while the signal is blocked or ignored they must do nothing. Kernels before 5.18
- * end the process then. */
+/* The trial: a process of its own in this memory, like a child of vfork, so that its signals and
+ * its death do not reach the host. Ticks must come; while the signal is blocked or ignored, they
+ * must do nothing. Kernels before 5.18 end the process then. */
 static int try_ticks(void *unused)
 {
     (void)unused;
@@ -84,7 +84,7 @@ static bool name_result(char *ret_path)
     return pt_agent.recording && pt_agent_join(ret_path, PATH_MAX, pt_agent.base_path, "/trial");
 }
 
-/* 0 or 1; -1: nobody left one. */
+/* The result in the file: 0 or 1; -1: there is none. */
 static int find_result(void)
 {
     char path[PATH_MAX], text = 0;
@@ -108,7 +108,8 @@ static void leave_result(int result)
     close(fd);
 }
 
-/* *ret_is_told: the kernel has answered, by ticks or by SIGTRAP that ended the trial. */
+/* Runs the trial. Returns 1 if SIGTRAP is harmless. *ret_is_told: the trial gave an answer, by its
+ * ticks or by a SIGTRAP that ended it. */
 static int run_trial(bool *ret_is_told)
 {
     void *const stack = pt_agent_map(TRIAL_STACK_BYTES);
@@ -213,7 +214,7 @@ static bool attach_perf(pt_thread *thread, uint64_t period_ns, uint64_t first_ns
     return attach_event(thread, PT_TICK_BY_CLOCK, period_ns, first_ns);
 }
 
-/* A recording has a row for the time in the kernel. A gperftools file has none: there a POSIX timer
+/* A recording has a field for the time in the kernel. A gperftools file has none, so a POSIX timer
  * finds the callers. */
 static bool attach_by_mode(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {

@@ -1,16 +1,15 @@
-/* timer_posix.c: ticks from a POSIX timer of each thread, on its CPU clock or on the wall's.
+/* timer_posix.c: ticks from a POSIX timer of each thread, on its CPU clock or on the wall clock.
  *
  * A CPU clock counts user and system time. The kernel checks such timers only on its own tick (HZ),
  * when the tick finds the thread running, so a signal may have the weight of several periods; the
  * thread's clock gives their number. The period is exactly the requested one. The first tick
  * handles the first period (tick/weight.c).
  *
- * CLOCK_MONOTONIC has no such bound, and ticks while a thread waits, as CPUPROFILE_REALTIME
- * requests. si_overrun is the number of further periods of a signal.
+ * CLOCK_MONOTONIC is not bound to the kernel's tick, and ticks while a thread waits, as
+ * CPUPROFILE_REALTIME requests. si_overrun is the number of further periods of a signal.
  *
- * A thread's CPU clock as seen by other threads: Linux' clock ids for CPU clocks are
- * ~tid << 3 | 4 (per thread) | 2 (scheduler's clock), include/linux/posix-timers.h.
- */
+ * A thread's CPU clock as seen by other threads: Linux' clock ids for CPU clocks are ~tid << 3 | 4
+ * (per thread) | 2 (scheduler's clock), include/linux/posix-timers.h. */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -26,8 +25,8 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-/* Without libc's functions, which glibc before 2.34 keeps in librt. Like there, the kernel's number
- * stands for the timer. */
+/* Makes a timer without libc's functions, which glibc before 2.34 keeps in librt. As in glibc, the
+ * kernel's number represents the timer. */
 static bool make_kernel_timer(clockid_t clock, struct sigevent *event, void **ret_timer)
 {
     int number;
@@ -79,8 +78,8 @@ static bool attach_timer(pt_thread *thread, int weighing, clockid_t clock, uint6
                          uint64_t first_ns)
 {
     if (!make_timer(thread, clock)) return false;
-    /* From here on a tick arms the timer, be it one of another timer that was deleted while its
-     * signal was pending: before Linux 6.13 that comes, and may come now. */
+    /* From here on any tick arms the timer. Before Linux 6.13 the tick may be one of a deleted
+     * timer whose signal was pending, and may come now. */
     atomic_store(&thread->weighing, weighing);
     if (arm_timer(thread, period_ns, first_ns)) return true;
     atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
@@ -99,8 +98,8 @@ static bool attach_posix(pt_thread *thread, uint64_t period_ns, uint64_t first_n
     return attach_timer(thread, PT_TICK_BY_LOOKS, clock, period_ns, 1);
 }
 
-/* "04000000" in /proc/self/personality: select and ppoll leave their limits as they were. Taken for
- * so if it cannot be read. */
+/* Do select and ppoll leave their time limits unchanged (STICKY_TIMEOUTS)? /proc/self/personality
+ * then has "04000000". Returns true if it cannot be read. */
 static bool has_sticky_limits(void)
 {
     char text[16] = "";

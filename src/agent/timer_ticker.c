@@ -1,17 +1,16 @@
-/* timer_ticker.c: ticks above the kernel's own where there are no perf events: a thread of ours
- * looks which threads run, at random times, once a period in the mean, and sends those the signal.
+/* timer_ticker.c: ticks above the kernel's own rate without perf events: a thread of the library
+ * checks which threads run, at random times, once a period on average, and sends those the signal.
  *
- * A thread's CPU clock has moved since the last look, and /proc says that it runs, or would if we
- * did not: so one that sleeps is left asleep, but for one that falls asleep between our look and
- * the signal. A monotonic timer for each thread, the other way to reach such rates, wakes every
- * sleeper each period and ends its system call with EINTR. What a tick stands for is read from the
- * thread's clock; when this thread gets no processor in time, ticks become fewer and heavier, and
- * nothing is lost.
+ * A thread gets the signal if its CPU clock has moved since the last check, and /proc says that it
+ * runs or waits for a processor. So a sleeping thread is not woken, unless it falls asleep between
+ * the check and the signal. The other way to reach such rates, a monotonic timer for each thread,
+ * wakes every sleeping thread each period and ends its system call with EINTR. A tick's weight is
+ * read from the thread's clock: if the ticker gets no processor in time, ticks become fewer and
+ * heavier, and no time is lost.
  *
- * Threads that use CPU time are found by a POSIX timer of each, at the kernel's tick; its signals
- * are ticks, too. While none does, the ticker waits for one of those. It has a table of descriptors
- * of its own, so that the host meets none of them.
- */
+ * A POSIX timer of each thread, at the kernel's tick, finds the threads that use CPU time; its
+ * signals are ticks, too. While no thread uses CPU time, the ticker waits for such a signal. It has
+ * a table of descriptors of its own, so that the host sees none of them. */
 #include "agent/agent.h"
 
 #include <fcntl.h>
@@ -27,15 +26,14 @@
 
 enum {
     STACK_BYTES = 64 << 10,
-    IDLE_LOOKS =
-        8, /* the kernel's ticks without CPU time, until a thread is not looked at any more */
+    IDLE_LOOKS = 8, /* kernel ticks without CPU time after which a thread is no longer checked */
 };
 
 static struct {
     pt_own_thread thread;
     bool runs;
     _Atomic(int) quit;
-    _Atomic(pt_thread *) looks_at; /* it may send this thread the signal now; NULL: none */
+    _Atomic(pt_thread *) looks_at; /* the ticker may send this thread the signal now; NULL: none */
 } ticker;
 
 static void send_tick(pt_thread *slot, int tid)
@@ -47,7 +45,7 @@ static void send_tick(pt_thread *slot, int tid)
     syscall(SYS_rt_tgsigqueueinfo, pt_tick_getpid(), tid, pt_tick.signo, &info);
 }
 
-/* Does the thread run, or wait for a processor only? "TID (name) R ..." (proc(5)); a name has at
+/* Does the thread run, or wait only for a processor? "TID (name) R ..." (proc(5)); a name has at
  * most 15 bytes. */
 static bool is_running(pt_thread *slot, int tid)
 {
@@ -65,7 +63,8 @@ static bool is_running(pt_thread *slot, int tid)
     return end != NULL && end[1] == ' ' && end[2] == 'R';
 }
 
-/* detach_ticker waits for the end of this, so that no signal comes later. */
+/* Checks a thread and sends the signal if it runs. detach_ticker waits until this has ended, so
+ * that no signal comes later. Returns false if the thread is not checked any more. */
 static bool look_at(pt_thread *slot, uint64_t now_ns)
 {
     const int tid = atomic_load(&slot->tid);
@@ -195,9 +194,10 @@ static bool attach_ticker(pt_thread *thread, uint64_t period_ns, uint64_t first_
     return true;
 }
 
-/* The ticker may have found the thread active just before, and send it the signal only when it gets
- * a processor again. A signal after exec would end the new program. Waits at most a second, since
- * the host may have ended the ticker. */
+/* Waits until the ticker has ended its check of this thread. It may have found the thread active
+ * just before, and send the signal only when it gets a processor again; after exec that signal
+ * would end the new program. Waits at most about a second, since the host may have ended the
+ * ticker. */
 static void wait_for_look(const pt_thread *thread)
 {
     enum { TRIES = 10000 };

@@ -1,15 +1,14 @@
 /* timers.c: which engine makes the ticks, and how often.
  *
- * The first that works, from the table below: events that see the kernel, by SIGTRAP where that can
- * do no harm; above HZ, and in a recording, events for user mode; above HZ a thread that sends
+ * The first engine in the table below that works: events that see the kernel, by SIGTRAP where that
+ * is harmless; above HZ, and in a recording, events for user mode; above HZ a thread that sends
  * signals; else POSIX timers on CPU clocks. CPUPROFILE_PER_THREAD_TIMERS and
- * CPUPROFILE_TIMER_SIGNAL ask for the latter at any rate, CPUPROFILE_REALTIME for the clock on the
- * wall. Where there are no POSIX timers either, one interval timer serves the process.
+ * CPUPROFILE_TIMER_SIGNAL select POSIX timers at any rate, CPUPROFILE_REALTIME the wall clock.
+ * Where there are no POSIX timers either, one interval timer serves the process.
  *
- * Events are taken below HZ, too: timers that wait for the kernel's own tick never meet a thread
- * that begins where the tick has ended another's turn and is gone before the next. On a busy
- * machine those are half of all short ones (docs/libprofiler.md).
- */
+ * Events are used below HZ, too: a timer that waits for the kernel's own tick never samples a
+ * thread that begins where the tick has ended another thread's turn and ends before the next tick.
+ * On a busy machine those are half of all short threads (docs/libprofiler.md). */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -20,8 +19,8 @@
 #include <unistd.h>
 
 enum {
-    USUAL_HZ = 100,    /* the original's default */
-    ENV_MAX_HZ = 4000, /* and its limit for CPUPROFILE_FREQUENCY */
+    USUAL_HZ = 100,    /* gperftools' default */
+    ENV_MAX_HZ = 4000, /* gperftools' limit for CPUPROFILE_FREQUENCY */
     RECORD_MAX_HZ = 20000,
 };
 
@@ -38,7 +37,7 @@ clockid_t pt_timer_cpu_clock(int tid)
     return (clockid_t)(~(unsigned)tid << 3 | 6);
 }
 
-/* So that the first tick is one period, like the others. */
+/* Sets the clock back, so that the first tick has the weight of one period, like the others. */
 void pt_timer_begin_clock(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
     const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
@@ -51,8 +50,8 @@ void pt_timer_begin_clock(pt_thread *thread, uint64_t period_ns, uint64_t first_
 
 /* ---- the signal ---- */
 
-/* A signal that a timer may raise: not those that the kernel raises for faults, nor those that
- * nobody can handle. */
+/* May a timer raise the signal? Not one that the kernel raises for faults, nor one that cannot be
+ * handled. */
 static bool is_usable(long signo)
 {
     static const int not_these[] = {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
@@ -61,7 +60,7 @@ static bool is_usable(long signo)
     return signo > 0 && signo <= SIGRTMAX;
 }
 
-/* As the original reads it: strtol with base 0. */
+/* CPUPROFILE_TIMER_SIGNAL, read as gperftools reads it: strtol with base 0. */
 static int signal_asked_for(void)
 {
     const char *const text = pt_environment(PT_ENV_CPUPROFILE_TIMER_SIGNAL);
@@ -108,7 +107,8 @@ static uint64_t rate_asked_for(void)
 
 /* ---- the engine ---- */
 
-/* The process that traces this one, 0 = none: "TracerPid:\t0" in /proc/self/status (proc(5)). */
+/* The process id of the tracer of this process, 0 = none: "TracerPid:\t0" in /proc/self/status
+ * (proc(5)). */
 static int tracer_pid(void)
 {
     char text[1024];
@@ -122,7 +122,7 @@ static int tracer_pid(void)
 
 static const struct {
     const pt_timer_engine *engine;
-    char letter; /* pt_environment_engine */
+    char letter; /* see pt_environment_engine */
     bool traps, is_for_high_rates;
 } ladder[] = {
     {&pt_timer_trap, 'T', true, false},     {&pt_timer_perf, 'S', false, false},
@@ -130,7 +130,8 @@ static const struct {
     {&pt_timer_ticker, 'W', false, true},
 };
 
-/* The first in the table that works here. A debugger would stop at each trap. */
+/* The first engine in the table that works here. traps: engines that use SIGTRAP are allowed; a
+ * debugger would stop at each. */
 static const pt_timer_engine *first_of(bool traps)
 {
     const bool is_high = pt_agent.period_ns < pt_tick.look_ns;
@@ -168,8 +169,8 @@ static void share_engine(const pt_timer_engine *engine)
         if (ladder[i].engine == engine) pt_environment_share_engine(ladder[i].letter);
 }
 
-/* What needs timers of threads, if there are any here; else the process's one; else nothing works
- * and nothing can be lost. */
+/* The wanted engine or, if threads can have no timers here, the interval timer of the process. If
+ * that does not work either, nothing does, and the wanted engine stays. */
 static const pt_timer_engine *or_last_rung(const pt_timer_engine *wanted)
 {
     const bool has_timers = wanted->probe(pt_agent.period_ns);
@@ -195,8 +196,8 @@ static const pt_timer_engine *choose_engine(void)
     return first != NULL ? first : or_last_rung(&pt_timer_posix);
 }
 
-/* Warns that one timer serves the whole process, with the kernel's own ticks at most; the file
- * states it. */
+/* Warns that one timer serves the whole process, at most at the rate of the kernel's tick. The file
+ * states this, too. */
 static void say_last_rung(uint64_t hz)
 {
     static bool is_said; /* children of fork need not say it again */

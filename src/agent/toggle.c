@@ -18,9 +18,9 @@
 enum { STACK_BYTES = 256 << 10 };
 
 static struct {
-    int signo; /* 0 = not asked for */
+    int signo; /* 0 = CPUPROFILESIGNAL is not set */
     atomic_int presses;
-    atomic_int done;    /* of those */
+    atomic_int done;    /* presses that the thread has handled */
     atomic_int changes; /* the word at which the thread waits for a press, or for its end */
     atomic_int is_over;
     pt_own_thread thread;
@@ -97,7 +97,7 @@ bool pt_toggle_rest(void)
     pt_agent_lock(&caller);
     const bool runs = toggle.runs;
     const pt_own_thread thread = toggle.thread;
-    toggle.runs = false; /* another thread that calls the same now has none to wait for */
+    toggle.runs = false; /* another thread that is in this function finds no thread to wait for */
     if (runs) {
         pt_own_end_begins();
         atomic_store(&toggle.is_over, 1);
@@ -135,7 +135,7 @@ void pt_toggle_start(const char *signal_text, const char *name, const char *base
                      signal_text);
         return;
     }
-    if (sigaction((int)signo, &ours, NULL) != 0) { /* SIGKILL and SIGSTOP */
+    if (sigaction((int)signo, &ours, NULL) != 0) { /* fails for SIGKILL and SIGSTOP */
         pt_agent_say("CPUPROFILESIGNAL=%s: %s; not profiling", signal_text, strerror(errno));
         return;
     }
@@ -144,7 +144,7 @@ void pt_toggle_start(const char *signal_text, const char *name, const char *base
     pt_agent_join(toggled.name, sizeof toggled.name, name, "");
     pt_agent_join(toggled.base, sizeof toggled.base, base, "");
     toggle.signo = (int)signo;
-    make_thread(); /* it finds what was pressed since */
+    make_thread(); /* the thread handles the presses that came meanwhile */
     pt_agent_unlock(&caller);
 }
 

@@ -1,13 +1,12 @@
-/* unwind_tables.c: unwind tables of all that is mapped executable, for the handler to walk by.
+/* unwind_tables.c: unwind tables of all executable mappings, for the handler.
  *
  *   maps.c ---> images (kept while they are mapped) ---> snapshot ---> pt_tick.modules
  *                  | .eh_frame, copied out of memory          |
- *                  `-> pt_unwind_compile                      `- the one before is freed when no
+ *                  `-> pt_unwind_compile                      `- the former one is freed when no
  *                                                               handler can be using it
  *
- * An image is read where it lies (images.c). In a recording its table may be a file of an earlier
- * one.
- */
+ * An image is read where it is mapped (images.c). In a recording the table of an image may come
+ * from a file that an earlier recording made. */
 #include "agent/images.h"
 
 #include <errno.h>
@@ -15,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -25,24 +25,24 @@
 
 enum {
     IMAGES_MAX = 4096,
-    HDR_BYTES = 16, /* of .eh_frame_hdr: what says where .eh_frame is */
+    HDR_BYTES = 16, /* of .eh_frame_hdr: its head, which gives the place of .eh_frame */
     FRAMES_MAX_BYTES = 256 << 20,
     TABLE_MAX_BYTES = 64 << 20,
 };
 
-/* Executable memory, and its table once it was tried. */
+/* An executable mapping, with its table after an attempt to make one. */
 typedef struct {
     pt_maps_live map;
     uint64_t bias;
     bool tried;
-    void *blob; /* NULL: there are no rules */
+    void *blob; /* NULL: there is no table */
     size_t blob_bytes;
     pt_unwind_table table;
 } image;
 
 typedef struct {
-    pt_unwind_modules modules; /* what the handler is given */
-    size_t bytes;              /* of all this */
+    pt_unwind_modules modules; /* for the handler */
+    size_t bytes;              /* of the snapshot, with the tables behind it */
     pt_unwind_module module[];
     /* then as many pt_unwind_table */
 } snapshot;
@@ -52,7 +52,7 @@ static struct {
     uint32_t count, spare_count;
     uint32_t changes; /* of the maps, when they were last looked at */
     uint32_t generation;
-    bool pending; /* some are still to be tried */
+    bool pending; /* no attempt was made yet for some images */
     snapshot *current;
 } tables;
 
@@ -82,7 +82,8 @@ static void release_memory(void *arg, void *memory, size_t bytes)
 
 /* ---- one image ---- */
 
-/* The place of .eh_frame, as linked, by .eh_frame_hdr; and the size of the rest of its segment. */
+/* Finds the linked address of .eh_frame by .eh_frame_hdr, and the size of the rest of its segment.
+ */
 static bool find_frames(const pt_image *mapped, pt_unwind_frames *frames)
 {
     const pt_image_segment *const phdrs = mapped->segments;
@@ -105,7 +106,7 @@ static bool find_frames(const pt_image *mapped, pt_unwind_frames *frames)
 }
 
 /* Is the mapping where the program headers place code? A program may have a copy of its code
- * elsewhere, as V8 of its builtins, which the rules of the image are not about. */
+ * elsewhere, as V8 has of its builtins; the image's rules do not describe the copy. */
 static bool is_in_place(const pt_image *mapped, uint64_t start)
 {
     for (unsigned i = 0; i < mapped->count; i++) {
@@ -117,7 +118,8 @@ static bool is_in_place(const pt_image *mapped, uint64_t start)
     return false;
 }
 
-/* False: who has written the file may have other rights. */
+/* Is the file of this user or root, and writable by nobody else? Another user may have other rights
+ * than this process. It must also have a plausible size. */
 static bool is_trusted(const struct stat *st)
 {
     return S_ISREG(st->st_mode) && (st->st_uid == geteuid() || st->st_uid == 0) &&
@@ -136,8 +138,8 @@ static bool read_whole(int fd, uint8_t *to, size_t bytes)
     return true;
 }
 
-/* The path of the table that the recorder offers for an image, by the file that is mapped. False:
- * it offers none, or the file is not there any more. */
+/* Finds the path of the table that the recorder offers for a mapped file. Returns false if it
+ * offers none, or the file was removed or replaced. */
 static bool find_offered(const image *one, const pt_elf_id id, char ret_path[PATH_MAX])
 {
     char link[PATH_MAX], all[PATH_MAX], mapped[PATH_MAX], hex[2 * PT_UNWIND_ID_MAX + 1];
@@ -158,8 +160,8 @@ static bool find_offered(const image *one, const pt_elf_id id, char ret_path[PAT
     return bytes > 0 && bytes < PATH_MAX;
 }
 
-/* Takes the table that the recorder offers, made by an earlier recording: a copy, which nobody else
- * can change. */
+/* Copies the table that the recorder offers, which an earlier recording made; nobody else can
+ * change the copy. */
 static bool take_offered(image *one)
 {
     char name[PATH_MAX];
@@ -189,7 +191,8 @@ static bool take_offered(image *one)
     return one->blob != NULL;
 }
 
-/* A file may be mapped in parts, as Node maps its code in large pages: the table is one. */
+/* Takes the table of another mapping of the same image: a file may be mapped in parts, as Node maps
+ * its code in large pages. */
 static bool share_table(image *one)
 {
     for (uint32_t i = 0; i < tables.count; i++) {
@@ -205,6 +208,25 @@ static bool share_table(image *one)
     return false;
 }
 
+/* Makes the table of a compiled blob; without one the image has no rules. */
+static void open_table(image *one)
+{
+    if (pt_unwind_table_open(one->blob, one->blob_bytes, &one->table) == PT_UNWIND_OK) return;
+    munmap(one->blob, one->blob_bytes);
+    one->blob = NULL;
+}
+
+/* The vDSO of aarch64 has no .eh_frame; its code is short. All of its file is in memory. */
+static void try_code_of_vdso(image *one, const pt_unwind_memory *memory)
+{
+    const uintptr_t vdso = (uintptr_t)getauxval(AT_SYSINFO_EHDR);
+    pt_elf elf;
+    if (one->map.start == vdso && vdso != 0 &&
+        pt_elf_open((const void *)vdso, one->map.limit - one->map.start, &elf) == PT_ELF_OK &&
+        pt_unwind_compile_elf(&elf, NULL, 0, memory, &one->blob, &one->blob_bytes) == PT_UNWIND_OK)
+        open_table(one);
+}
+
 static void try_image(image *one)
 {
     pt_image mapped;
@@ -215,17 +237,16 @@ static void try_image(image *one)
     one->bias = mapped.bias;
     if (share_table(one) || take_offered(one)) return;
     frames.machine = mapped.machine;
-    if (!find_frames(&mapped, &frames)) return;
+    if (!find_frames(&mapped, &frames)) {
+        try_code_of_vdso(one, &memory);
+        return;
+    }
     uint8_t *const copy = pt_agent_map((size_t)frames.size_bytes);
     if (copy == NULL) return;
     frames.bytes = copy;
     if (pt_maps_peek(one->bias + frames.addr, copy, (size_t)frames.size_bytes) &&
-        pt_unwind_compile(&frames, NULL, 0, &memory, &one->blob, &one->blob_bytes) ==
-            PT_UNWIND_OK &&
-        pt_unwind_table_open(one->blob, one->blob_bytes, &one->table) != PT_UNWIND_OK) {
-        munmap(one->blob, one->blob_bytes);
-        one->blob = NULL;
-    }
+        pt_unwind_compile(&frames, NULL, 0, &memory, &one->blob, &one->blob_bytes) == PT_UNWIND_OK)
+        open_table(one);
     munmap(copy, (size_t)frames.size_bytes);
 }
 
@@ -246,8 +267,9 @@ static void keep_or_add(const pt_maps_live *live, void *arg)
     *to = (image){.map = *live};
 }
 
-/* Lists in tables.images what is mapped now, with the tables made so far. Images that are gone stay
- * in tables.spare: the handler may still be using their tables. False: no memory. */
+/* Makes tables.images the list of present mappings, with the tables made so far. Images that are
+ * gone stay in tables.spare: the handler may still be using their tables. Returns false if there is
+ * no memory. */
 static bool look_at_maps(void)
 {
     if (tables.images == NULL) tables.images = pt_agent_map(IMAGES_MAX * sizeof(image));
@@ -300,7 +322,7 @@ static snapshot *make_snapshot(void)
     return s;
 }
 
-/* Is the table that of an image in the list, too? */
+/* Does an image in the list use the table? */
 static bool has_table(const image *images, uint32_t count, const void *blob)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -320,8 +342,8 @@ static void free_gone(void)
     tables.spare_count = 0;
 }
 
-/* The tables of a compiler or a browser take longer than many processes of it: stacks are copied
- * for a while, where the ring has room for copies. */
+/* Is it too early to make tables? Those of a compiler or a browser take longer than many of its
+ * processes live, so stacks are copied for a while, where the ring has room for copies. */
 static bool is_too_early(void)
 {
     enum { EARLY_TICKS = 64, USUAL_PERIOD_NS = 1000000 };
@@ -337,7 +359,7 @@ void pt_tables_update(uint64_t budget_ns)
     if (changes != tables.changes && !look_at_maps()) return;
     tables.changes = changes;
     try_images(budget_ns);
-    /* Stacks are copied until there are tables: all of them. */
+    /* Until all tables are there, the handler copies all stacks. */
     if (tables.pending && atomic_load(&pt_tick.copies_stacks) && tables.current == NULL) {
         free_gone();
         return;

@@ -16,7 +16,7 @@
 
 static pt_agent_mutex lock;
 
-#define NOWHERE ((off_t)-1) /* where the descriptor is */
+#define NOWHERE ((off_t)-1) /* no offset: write at the descriptor's position */
 
 /* ---- the lock ---- */
 
@@ -53,7 +53,7 @@ void pt_agent_be_undisturbed(pt_caller *ret_caller)
     pt_kernel_set_mask(&most, &ret_caller->mask);
 }
 
-/* All but the signal mask. */
+/* Restores the caller's state but for the signal mask. */
 static void be_as_before_undisturbed(const pt_caller *caller)
 {
     errno = caller->error;
@@ -63,7 +63,7 @@ static void be_as_before_undisturbed(const pt_caller *caller)
 void pt_agent_be_as_before(const pt_caller *caller)
 {
     pt_kernel_set_mask(&caller->mask, NULL);
-    be_as_before_undisturbed(caller); /* the thread may end here */
+    be_as_before_undisturbed(caller); /* a pending cancellation may end the thread here */
 }
 
 void pt_agent_lock(pt_caller *ret_caller)
@@ -92,7 +92,8 @@ void pt_agent_unlock_undisturbed(const pt_caller *caller)
     be_as_before_undisturbed(caller);
 }
 
-/* A recorded program's stderr is its own: what there is to say goes to `pitot record`. */
+/* Opens a recording's file of messages, which `pitot record` prints: the stderr of the recorded
+ * program belongs to that program. Returns -1 if the file cannot be opened. */
 static int open_messages(void)
 {
     char path[PATH_MAX];
@@ -154,8 +155,9 @@ void *pt_agent_map(size_t bytes)
     return at == MAP_FAILED ? NULL : at;
 }
 
-/* A write to a pipe without a reader, or beyond a limit on files, raises a signal in this thread,
- * which would end the host. All signals are blocked: it is taken back, unless one was pending. */
+/* Writes without a signal. A write to a pipe without a reader, or beyond a limit on file sizes,
+ * raises a signal in this thread that would end the host. All signals are blocked here, and the new
+ * signal is discarded, unless one was pending before. */
 static ssize_t write_unsignalled(int fd, const void *bytes, size_t size, off_t at)
 {
     static const struct timespec at_once = {0};

@@ -13,7 +13,7 @@ static pt_tick_v8_facts v8;
 extern const char loaded_v8[] __asm__(PT_V8_MARK) __attribute__((weak));
 static const char *const volatile loaded = loaded_v8;
 
-/* The value of a symbol by any of its names. */
+/* Finds the value of a symbol by any of its names. */
 static bool value_of(const pt_image *image, const pt_v8_symbol *symbol, int32_t *ret)
 {
     enum { NAMES = sizeof symbol->names / sizeof symbol->names[0] };
@@ -41,7 +41,7 @@ static bool read_layout(const pt_image *image, char why[PT_LANGUAGE_WHY_BYTES])
     return false;
 }
 
-/* The addresses from the first to the last executable byte. */
+/* Finds the range from the first to the last executable byte of the image. */
 static void find_code(const pt_image *image, uint64_t *ret_low, uint64_t *ret_limit)
 {
     *ret_low = UINT64_MAX;

@@ -21,9 +21,10 @@ const char *pt_compression_name(pt_compression compression);
  * after the last are ignored; other trailing bytes are counted in diag (may be NULL).
  *   PT_OK            *ret_blob holds the contents
  *   PT_ERR_DAMAGED   truncated or corrupt: *ret_blob holds the bytes before the damage (maybe
- * none); the error has the offset of the damage in data PT_ERR_LIMIT     the output exceeds
- * max_bytes; *ret_blob is untouched PT_ERR_NOMEM     the system has no memory left; *ret_blob is
- * untouched PT_ERR_FORMAT    neither gzip nor zstd; *ret_blob is untouched */
+ *                    none); the error has the offset of the damage in data
+ *   PT_ERR_LIMIT     the output exceeds max_bytes; *ret_blob is untouched
+ *   PT_ERR_NOMEM     the system has no memory left; *ret_blob is untouched
+ *   PT_ERR_FORMAT    neither gzip nor zstd; *ret_blob is untouched */
 pt_status pt_inflate(const void *data, size_t size, uint64_t max_bytes, pt_blob *ret_blob,
                      pt_diag *diag, pt_error *reterr);
 

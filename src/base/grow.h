@@ -1,5 +1,6 @@
-/* grow.h: growing arrays. A vector is a struct { T *items; size_t count, cap; }, which
- * PT_VECTOR(T) writes; count: items in use, cap: items that the array has room for. */
+/* grow.h: arrays that grow, their order, and searches. A vector is a struct { T *items; size_t
+ * count, cap; }, which PT_VECTOR(T) writes; count: items in use, cap: items that the array has room
+ * for. */
 #pragma once
 
 #include <stddef.h>
@@ -37,6 +38,23 @@ static inline void *pt_grow(void *column, size_t *cap, size_t need, size_t item_
 /* PT_SORT(v, compare): sorts the items by a comparison for qsort. */
 #define PT_SORT(vec, compare)                                                                      \
     ((vec).count > 1 ? qsort((vec).items, (vec).count, sizeof *(vec).items, (compare)) : (void)0)
+
+/* The number of an array's items. */
+#define PT_COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Is is_true, an expression of i, true for any number i below count? It is not evaluated any more
+ * once it is true.
+ *
+ *     return PT_ANY(i, PT_COUNT(words), strcmp(words[i], word) == 0);
+ */
+#define PT_ANY(i, count, is_true)                                                                  \
+    __extension__({                                                                                \
+        const __typeof__((count) + 0) i##_end = (count);                                           \
+        __typeof__((count) + 0) i = 0;                                                             \
+        while (i < i##_end && !(is_true))                                                          \
+            i++;                                                                                   \
+        i < i##_end;                                                                               \
+    })
 
 /* PT_ORDER(name, type, order): makes `name`, a static comparison of two items of the type for qsort
  * and bsearch. The order is a chain of keys, of which the first that differs decides; a key is a

@@ -52,6 +52,7 @@ void pt_json_uint(pt_json_w *w, uint64_t value);
 void pt_json_double(pt_json_w *w, double value);
 void pt_json_bool(pt_json_w *w, bool value);
 void pt_json_null(pt_json_w *w);
+void pt_json_int_or_null(pt_json_w *w, int64_t value, bool is_known);
 /* Writes a value that another writer wrote to json[0, size): not empty, and without white space
  * (pt_out_to_json). */
 void pt_json_copy(pt_json_w *w, const void *json, size_t size);
@@ -67,9 +68,26 @@ void pt_json_key_bool(pt_json_w *w, const char *key, bool value);
 void pt_json_key_null(pt_json_w *w, const char *key);
 /* Writes an address as the text "0x7f00", since JSON readers do not hold 64 bits in a number. */
 void pt_json_key_hex(pt_json_w *w, const char *key, uint64_t value);
-/* Begins a member whose value is an object or an array. */
+/* Begins a member whose value is an object or an array. key NULL: begins a value instead. */
 void pt_json_key_object(pt_json_w *w, const char *key);
 void pt_json_key_array(pt_json_w *w, const char *key);
+
+/* Writes an array of count items, each by the statement or block behind, which neither breaks nor
+ * returns; i is the item's number. Stops early when writing fails. key: of the member of an object;
+ * NULL: the array is a value. The count is evaluated before each item.
+ *
+ *     PT_JSON_EACH (&w, "lines", i, count)
+ *         pt_json_uint(&w, line[i]);
+ */
+#define PT_JSON_EACH(w, key, i, count)                                                             \
+    for (__typeof__((count) + 0) i = (pt_json_key_array((w), (key)), 0);                           \
+         (i < (count) && pt_out_ok((w)->out)) || (pt_json_array_end(w), false); i++)
+/* The same, with an object for each item: what is behind writes its members. */
+#define PT_JSON_OBJECTS(w, key, i, count)                                                          \
+    for (__typeof__((count) + 0) i = (pt_json_key_array((w), (key)), 0);                           \
+         i < (count) && pt_out_ok((w)->out) ? (pt_json_object(w), true)                            \
+                                            : (pt_json_array_end(w), false);                       \
+         pt_json_object_end(w), i++)
 
 /* --- reading --- */
 

@@ -231,6 +231,14 @@ void pt_json_null(pt_json_w *w)
     pt_out_text(w->out, "null");
 }
 
+void pt_json_int_or_null(pt_json_w *w, int64_t value, bool is_known)
+{
+    if (is_known)
+        pt_json_int(w, value);
+    else
+        pt_json_null(w);
+}
+
 void pt_json_copy(pt_json_w *w, const void *json, size_t size)
 {
     const char *at = json;
@@ -269,10 +277,7 @@ void pt_json_key_int(pt_json_w *w, const char *key, int64_t value)
 void pt_json_key_int_or_null(pt_json_w *w, const char *key, int64_t value, bool is_known)
 {
     pt_json_key(w, key);
-    if (is_known)
-        pt_json_int(w, value);
-    else
-        pt_json_null(w);
+    pt_json_int_or_null(w, value, is_known);
 }
 
 void pt_json_key_uint(pt_json_w *w, const char *key, uint64_t value)
@@ -308,12 +313,12 @@ void pt_json_key_hex(pt_json_w *w, const char *key, uint64_t value)
 
 void pt_json_key_object(pt_json_w *w, const char *key)
 {
-    pt_json_key(w, key);
+    if (key != NULL) pt_json_key(w, key);
     pt_json_object(w);
 }
 
 void pt_json_key_array(pt_json_w *w, const char *key)
 {
-    pt_json_key(w, key);
+    if (key != NULL) pt_json_key(w, key);
     pt_json_array(w);
 }

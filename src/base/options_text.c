@@ -1,5 +1,6 @@
 /* options_text.c: texts made from option tables: help, man page, completion, and a struct as a
  * command line. */
+#include "base/grow.h"
 #include "base/options.h"
 
 #include "base/text.h"
@@ -351,9 +352,8 @@ static void put_option(pt_buf *buf, const pt_option *row, const char *value)
 
 static bool has_choice_at(const pt_option_table *table, size_t offset)
 {
-    for (size_t i = 0; i < table->count; i++)
-        if (table->rows[i].type == PT_OPT_CHOICE && table->rows[i].offset == offset) return true;
-    return false;
+    return PT_ANY(i, table->count,
+                  table->rows[i].type == PT_OPT_CHOICE && table->rows[i].offset == offset);
 }
 
 static void print_row(pt_buf *buf, const pt_option_part *part, const pt_option *row)

@@ -66,16 +66,6 @@ static void *watch_work(void *argument)
     return NULL;
 }
 
-/* Signals are the other threads': one of them may wait for a key. */
-static void start_watcher(pt_progress *p)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    p->is_watched = pthread_create(&p->watcher, NULL, watch_work, p) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
 pt_progress *pt_progress_new(int64_t quiet_ms, pt_progress_show *show, void *context)
 {
     pt_progress *const p = pt_alloc(1, sizeof *p);
@@ -85,7 +75,12 @@ pt_progress *pt_progress_new(int64_t quiet_ms, pt_progress_show *show, void *con
     atomic_store(&p->due_ms, pt_now_ms() + quiet_ms);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->over, NULL);
-    start_watcher(p);
+    /* Signals are the other threads': one of them may wait for a key. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    p->is_watched = pthread_create(&p->watcher, NULL, watch_work, p) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return p;
 }
 

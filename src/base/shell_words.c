@@ -2,7 +2,6 @@
 #include "base/shell_words.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"

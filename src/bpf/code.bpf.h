@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/* code.bpf.h: the frames that the program reads of an interpreter, and the code that they run.
+/* code.bpf.h: appends the frames of an interpreter to a stack, and notes the code that they run.
  *
- *   a frame  --append_frame--> two words behind the pcs of the stack
- *   its code --meet_code-----> is new to the cpu: the copy of it is to be sent
+ *   a frame  --append_frame--> two words after the pcs of the stack
+ *   its code --meet_code-----> if it is new to the cpu, a copy of it must be sent
  *
- * Behind walk.bpf.h. The includer defines read_memory (sample.bpf.c; a test in user space).
- */
+ * Included after walk.bpf.h. The includer defines read_memory (sample.bpf.c; a test in user
+ * space). */
 #pragma once
 
 #include "bpf/layout.h"
@@ -15,13 +15,13 @@ static inline bool read_interp_word(uint64_t addr, uint64_t *ret)
     return addr != 0 && addr % 8 == 0 && read_memory(ret, sizeof *ret, addr);
 }
 
-/* Forgets the code that was met last: it stays new. */
+/* Forgets the code that was met last, so that it is still new when it is met again. */
 static inline void forget_code(pt_bpf_cpu *c)
 {
     c->met[c->met_slot & ((1 << PT_BPF_MET_BITS) - 1)] = 0;
 }
 
-/* The value of a key of the thread whose fs base is given, as glibc keeps it: blocks of 32 pairs
+/* The value of a key of the thread with that fs base, as glibc stores it: blocks of 32 pairs
  * (sequence number, value). */
 static inline bool read_thread_value(const pt_bpf_interp *interp, uint64_t thread, uint32_t key,
                                      uint64_t *ret_value)
@@ -32,7 +32,7 @@ static inline bool read_thread_value(const pt_bpf_interp *interp, uint64_t threa
            read_interp_word(block + key % BLOCK * PAIR_BYTES + VALUE, ret_value);
 }
 
-/* Appends a frame: PT_BPF_FRAME_X. False: there is no room. */
+/* Appends a frame: PT_BPF_FRAME_X. Returns false if there is no room. */
 static inline bool append_frame(pt_bpf_cpu *c, uint64_t first, uint64_t second)
 {
     uint64_t count = c->stack.frame_count, at = c->stack.count;
@@ -47,8 +47,8 @@ static inline bool append_frame(pt_bpf_cpu *c, uint64_t first, uint64_t second)
     return true;
 }
 
-/* Ends a walk of frames, behind a step that read none. is_last: because there are no more; else the
- * memory is not as the layout says. Returns false. */
+/* Ends a walk of frames, after a step that read none. is_last: there are no more; else the memory
+ * does not fit the layout. Returns false. */
 static inline bool end_frames(pt_bpf_cpu *c, bool is_last)
 {
     const uint64_t count = c->stack.frame_count;
@@ -65,7 +65,7 @@ static inline bool end_frames(pt_bpf_cpu *c, bool is_last)
     return false;
 }
 
-/* Notes whose frames are read, and when. */
+/* Notes the process whose frames are read, and the time. */
 static inline void meet_process(pt_bpf_cpu *c, uint32_t pid, const pt_bpf_process *process,
                                 uint64_t now_ns)
 {
@@ -74,8 +74,8 @@ static inline void meet_process(pt_bpf_cpu *c, uint32_t pid, const pt_bpf_proces
     c->now_ns = now_ns;
 }
 
-/* May another copy of code be sent for the process? Each process has 2,048 a second, so a process
- * that always runs new code leaves room in the rings to the others. */
+/* May another copy of code be sent for the process? Each process may send 2,048 a second, so that a
+ * process that always runs new code leaves room in the rings for the others. */
 static inline bool may_copy(pt_bpf_process *process, uint64_t now_ns)
 {
     enum { PERIOD_BITS = 30, COPIES_MAX = 2048 };
@@ -87,8 +87,9 @@ static inline bool may_copy(pt_bpf_process *process, uint64_t now_ns)
     return true;
 }
 
-/* Is the code new to this cpu? Code with the same hash replaces each other. The code is new again
- * after 69 s, each at a time of its own, since user space may have failed to read it. */
+/* Is the code new to this cpu? Code in the same slot (the highest bits of the hash) replaces
+ * earlier code. Since user space may have failed to read it, code counts as new again after 69 s,
+ * at a different moment for each code. */
 static inline bool meet_code(pt_bpf_cpu *c, uint64_t addr, uint32_t check)
 {
     enum { AGAIN_BITS = 36 };
@@ -110,20 +111,53 @@ static inline bool meet_code(pt_bpf_cpu *c, uint64_t addr, uint32_t check)
     return true;
 }
 
+static inline uint64_t sample_slot_of(uint64_t addr)
+{
+    uint64_t slot = addr * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PT_BPF_SAMPLE_CODE_BITS);
+    BARRIER(slot);
+    return slot & ((1 << PT_BPF_SAMPLE_CODE_BITS) - 1);
+}
+
+/* Did a frame of this sample execute the code at addr? The thread stands still, and its frames keep
+ * their code, so the code is the same and has been met. Sets *ret_check. */
+static inline bool is_code_of_sample(const pt_bpf_cpu *c, uint64_t addr, uint32_t *ret_check)
+{
+    const uint64_t slot = sample_slot_of(addr);
+    if (c->of_sample[slot].code != addr || c->of_sample[slot].now_ns != c->now_ns) return false;
+    *ret_check = c->of_sample[slot].check;
+    return true;
+}
+
+/* Notes code that append_code_frame takes. */
+static inline void note_code_of_sample(pt_bpf_cpu *c, uint64_t addr, uint32_t check)
+{
+    const uint64_t slot = sample_slot_of(addr);
+    if (PT_BPF_FRAME_CODE(addr) != addr) return;
+    c->of_sample[slot].code = addr;
+    c->of_sample[slot].now_ns = c->now_ns;
+    c->of_sample[slot].check = check;
+}
+
+/* The second word of a frame. */
+static inline uint64_t code_word(uint32_t check, int32_t line)
+{
+    return (uint64_t)check << 32 | ((uint32_t)line + 1);
+}
+
 /* Appends a frame that executes the code at addr, and meets the code. marks: PT_BPF_FRAME_ENTRY,
- * PT_BPF_FRAME_HELD. check: of the code, in 32 bits; 0: a text of it lies in a page that is not in
- * memory, so that nothing is copied, and the frame has no name. False: there is no room, or no code
- * can be there. */
+ * PT_BPF_FRAME_HELD. check: the code's check in 32 bits; 0: a text of the code is in a page that is
+ * not in memory, so nothing is copied, and the frame has no name. Returns false if there is no
+ * room, or addr cannot be code. */
 static inline bool append_code_frame(pt_bpf_cpu *c, uint64_t addr, uint64_t marks, uint32_t check,
                                      int32_t line)
 {
     if (PT_BPF_FRAME_CODE(addr) != addr) return false;
     c->is_code_new = check != 0 && meet_code(c, addr, check);
-    return append_frame(c, addr | marks, (uint64_t)check << 32 | ((uint32_t)line + 1));
+    return append_frame(c, addr | marks, code_word(check, line));
 }
 
-/* Copies the beginning of an object of `wanted` bytes to a part of the code's record: name, file or
- * more. The part's size is a power of two. */
+/* Copies the first `wanted` bytes of an object to a part of the code's record: name, file or more.
+ * The part's size is a power of two. */
 #define COPY_OBJECT(code, part, object, wanted)                                                    \
     do {                                                                                           \
         enum { ROOM_ = sizeof(code)->part };                                                       \
@@ -136,12 +170,12 @@ static inline bool append_code_frame(pt_bpf_cpu *c, uint64_t addr, uint64_t mark
             read_memory((code)->part, (uint32_t)size_, (object)) ? (uint32_t)size_ : 0;            \
     } while (0)
 
-/* Copies the beginning of a terminated text to such a part. */
+/* Copies the beginning of a terminated text to a part of the code's record. */
 #define COPY_TEXT(code, part, text)                                                                \
     do {                                                                                           \
         enum { ROOM_ = sizeof(code)->part };                                                       \
         const uint32_t bytes_ = read_text((code)->part, ROOM_, (text));                            \
-        const bool is_cut_ = bytes_ == ROOM_; /* its last byte is not the text's end */            \
+        const bool is_cut_ = bytes_ == ROOM_; /* its last byte is not the text's terminator */     \
         (code)->part##_from.addr = (text);                                                         \
         (code)->part##_from.is_ended = !is_cut_ && bytes_ != 0;                                    \
         (code)->part##_from.bytes = bytes_ - is_cut_;                                              \

@@ -10,6 +10,8 @@
 pt_bpf_sample_object:
 #if defined(__x86_64__)
     .incbin "sample.x86_64.bpf"
+#elif defined(__aarch64__)
+    .incbin "sample.aarch64.bpf"
 #endif
 pt_bpf_sample_object_end:
     .byte 0

@@ -25,13 +25,13 @@ typedef struct known_process {
     struct known_process *next;    /* of the same bucket */
 } known_process;
 
-/* The programs. The kernel calls SAMPLE at events, EACH_THREAD when asked, and those between at the
- * tracepoints of their sections, all of which are for waits. */
+/* The programs. The kernel calls SAMPLE at events, EACH_THREAD when user space reads from it, and
+ * those in between, which are for waits, at the tracepoints that their sections name. */
 enum { SAMPLE, SWITCH, WAKING, FORK, EACH_THREAD, PROGRAMS };
 
 static const struct {
     const char *name;
-    const char *reader, *place; /* the program that reads frames, too, and the map for it */
+    const char *reader, *place; /* the program that also reads frames, and the map for it */
 } programs[PROGRAMS] = {[SAMPLE] = {"pt_bpf_sample", "pt_bpf_sample_reader", "sample_reader"},
                         [SWITCH] = {"pt_bpf_switch", "pt_bpf_switch_reader", "switch_reader"},
                         [WAKING] = {"pt_bpf_waking", "pt_bpf_waking_reader", "waking_reader"},
@@ -46,7 +46,7 @@ struct pt_bpf_engine {
     struct bpf_object *object, *readers; /* readers NULL: no frames are read */
     bool has_tried_readers, loads_beside, has_thread;
     atomic_bool is_tried; /* the readers are loaded, or refused */
-    pthread_t thread;     /* which loads them */
+    pthread_t thread;     /* the thread that loads them */
     pt_error no_frames;   /* why no frames are read */
     int processes_fd, pool_fd, waiting_fd, counts_fd;
     int output_fd[PT_BPF_OUTPUTS];
@@ -54,20 +54,21 @@ struct pt_bpf_engine {
     bool has_waits;
     pt_bpf_wait_settings settings;
     pt_bpf_pool pool;
-    known_process *of_pid[BUCKETS]; /* by pid modulo; those that the program knows */
+    known_process *of_pid[BUCKETS]; /* by pid modulo; the processes in the kernel's map */
 };
 
 /* ---- loading ---- */
 
 extern const uint8_t pt_bpf_sample_object[], pt_bpf_sample_object_end[];
 
-/* The size of the program; 0: none for this machine. */
+/* The size of the program's object; 0: there is none for this machine. */
 static size_t object_bytes(void)
 {
     return (size_t)(&pt_bpf_sample_object_end[0] - &pt_bpf_sample_object[0]);
 }
 
-/* Makes an array that user space writes through a mapping; the descriptor may be closed then. */
+/* Makes an array that user space writes through a mapping. The descriptor may be closed after
+ * that. */
 static void *make_chunk(void *arg, uint32_t number)
 {
     const pt_bpf_engine *const engine = arg;
@@ -84,7 +85,7 @@ static void *make_chunk(void *arg, uint32_t number)
     return chunk != MAP_FAILED ? chunk : NULL;
 }
 
-/* Is the kernel locked down so far that no program may read its memory? */
+/* Does the kernel's lockdown forbid programs to read its memory? */
 static bool is_locked_down(void)
 {
     char text[128] = "";
@@ -117,7 +118,8 @@ static pt_status refuse_load(int error, pt_error *reterr)
     return pt_error_errno(reterr, error, "the kernel refused the BPF program");
 }
 
-/* The program has pids of the first namespace; user space has those of its own. */
+/* Does this process see the pids of the first namespace? The program in the kernel does; pids of
+ * another namespace would not match. */
 static bool is_first_pid_namespace(void)
 {
     enum { FIRST = 0xeffffffc }; /* PROC_PID_INIT_INO */
@@ -125,7 +127,7 @@ static bool is_first_pid_namespace(void)
     return stat("/proc/self/ns/pid", &ours) == 0 && (uint32_t)ours.st_ino == (uint32_t)FIRST;
 }
 
-/* A process that is recorded, whose mappings are not known. */
+/* A recorded process whose mappings are not known. */
 static const pt_bpf_process adopted_process = {.mm = PT_BPF_NO_MAPPINGS, .is_wanted = 1};
 
 static int fd_of_map(const pt_bpf_engine *engine, const char *name)
@@ -134,7 +136,7 @@ static int fd_of_map(const pt_bpf_engine *engine, const char *name)
     return map != NULL ? engine->lib->map_fd(map) : -1;
 }
 
-/* Sets the number of a map's entries before it is loaded. */
+/* Sets the number of a map's entries, before the map is loaded. */
 static bool set_entries(const pt_bpf_engine *engine, const char *name, uint32_t count)
 {
     struct bpf_map *const map = engine->lib->object_find_map_by_name(engine->object, name);
@@ -160,7 +162,7 @@ static bool choose_programs(const pt_bpf_engine *engine, const struct bpf_object
     return is_right;
 }
 
-/* Leaves out the maps for waits. */
+/* Keeps the maps for waits from being loaded. */
 static bool leave_out_waits(const pt_bpf_engine *engine)
 {
     static const char *const maps[] = {"waiting", "counts", "sent", "owed"};
@@ -221,7 +223,8 @@ static pt_status load_object(pt_bpf_engine *engine, uint32_t cpu_limit,
     return store_settings(engine, reterr);
 }
 
-/* Opens the program again, with the maps that are there. NULL with errno. */
+/* Opens the object again for the programs that read frames, with the existing maps. Returns NULL
+ * with errno. */
 static struct bpf_object *open_readers(const pt_bpf_engine *engine)
 {
     const pt_libbpf *const lib = engine->lib;
@@ -237,7 +240,7 @@ static struct bpf_object *open_readers(const pt_bpf_engine *engine)
     return object;
 }
 
-/* Puts the loaded programs into their places: from now on the others continue as these. */
+/* Puts the loaded programs into their places: from now on the other programs continue as these. */
 static bool place_readers(const pt_bpf_engine *engine, const struct bpf_object *object)
 {
     const pt_libbpf *const lib = engine->lib;
@@ -364,7 +367,7 @@ static uint64_t now_ns(void)
     return (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* The link to the process, or the one where it would be. */
+/* The link to the process in its bucket, or the link at which it is to be added. */
 static known_process **find_process(pt_bpf_engine *engine, uint32_t pid)
 {
     known_process **link = &engine->of_pid[pid % BUCKETS];

@@ -2,11 +2,10 @@
  *
  *   pt_bpf_engine_new      loads it (libbpf, the kernel's BTF, its verifier)
  *   pt_bpf_engine_program  to be attached to sampling events: PERF_EVENT_IOC_SET_BPF
- *   pt_bpf_engine_put      gives it a process's mappings and their tables
- *   pt_bpf_engine_watch    makes it see each switch of threads, from now on
+ *   pt_bpf_engine_put      provides a process's mappings and their tables
+ *   pt_bpf_engine_watch    makes it count each switch of threads, from now on
  *
- * The kernel frees everything when the last descriptor is closed, however this process ends.
- */
+ * The kernel frees everything when the last descriptor is closed, however this process ends. */
 #pragma once
 
 #include "base/error.h"
@@ -14,9 +13,9 @@
 
 typedef struct pt_bpf_engine pt_bpf_engine;
 
-/* Loads the program for cpus below cpu_limit; with waits also the programs for these (cpu_limit in
- * it is set here), NULL: without. PT_ERR_SYSTEM with the reason if the kernel refuses or libbpf is
- * missing. The caller frees *ret_engine. */
+/* Loads the program for cpus below cpu_limit. waits: also loads the programs for waits, with these
+ * settings (their cpu_limit is set here); NULL: does not. Fails with PT_ERR_SYSTEM and the reason
+ * if the kernel refuses or libbpf is missing. The caller frees *ret_engine. */
 pt_status pt_bpf_engine_new(uint32_t cpu_limit, const pt_bpf_wait_settings *waits,
                             pt_bpf_engine **ret_engine, pt_error *reterr);
 void pt_bpf_engine_free(pt_bpf_engine *engine); /* accepts NULL */
@@ -30,24 +29,27 @@ typedef enum pt_bpf_output {
     PT_BPF_COPIES, /* likewise */
     PT_BPF_OUTPUTS
 } pt_bpf_output;
-/* Sets the event (PERF_COUNT_SW_BPF_OUTPUT) that receives an output of a cpu. False with errno. */
+/* Sets the event (PERF_COUNT_SW_BPF_OUTPUT) that receives an output of a cpu. Returns false with
+ * errno. */
 bool pt_bpf_engine_output(pt_bpf_engine *engine, pt_bpf_output output, uint32_t cpu, int event_fd);
 
 /* Sets the modules by which the program walks samples of process pid; their tables must stay in
- * place. modules NULL: the program drops the samples of pid. program: a number for the program
- * that pid runs, so that its code is not taken for that of the one before. interp: the interpreter
- * of pid, whose frames the program then reads, or NULL; for the first one, more of the program is
- * loaded. False: no room; the kernel keeps no modules of pid, so it copies its stacks. */
+ * place. modules NULL: the program drops the samples of pid. program: a number for the program that
+ * pid runs, which distinguishes its code from that of pid's earlier program. interp: the
+ * interpreter of pid, whose frames are then read, or NULL; for the first one, more of the program
+ * is loaded. Returns false if there is no room: the kernel then has no modules of pid, and copies
+ * its stacks. */
 bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, uint32_t program,
                        const pt_unwind_modules *modules, const pt_bpf_interp *interp);
-/* With waits: the program records a process whose modules are not known yet. */
+/* With waits: records the waits of a process whose modules are not known yet. */
 void pt_bpf_engine_adopt(pt_bpf_engine *engine, uint32_t pid);
 /* Removes a process. */
 void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid);
-/* Frees the room of a table that no known process has mapped; its rows are to go in user space. */
+/* Frees the pool's copy of a table that no known process has mapped, before the caller frees the
+ * table. */
 void pt_bpf_engine_forget_table(pt_bpf_engine *engine, const pt_unwind_table *table);
 
-/* Starts and ends the programs for waits. PT_ERR_SYSTEM: the kernel refuses. */
+/* Starts and ends the programs for waits. Fails with PT_ERR_SYSTEM if the kernel refuses. */
 pt_status pt_bpf_engine_watch(pt_bpf_engine *engine, pt_error *reterr);
 void pt_bpf_engine_unwatch(pt_bpf_engine *engine);
 typedef enum pt_bpf_sums {
@@ -60,20 +62,22 @@ typedef void (*pt_bpf_each)(void *arg, const void *key, const void *value);
 void pt_bpf_engine_each(const pt_bpf_engine *engine, pt_bpf_sums which, pt_bpf_each each,
                         void *arg);
 
-/* Calls `each` with each thread that waits, once the programs have been started. */
+/* Calls `each` for each waiting thread, after the programs were started. */
 void pt_bpf_engine_resting(const pt_bpf_engine *engine,
                            void (*each)(void *arg, const pt_bpf_resting *resting), void *arg);
 
-/* With waits: the settings, with what the programs have counted. */
+/* With waits: the settings, with the counts that the programs have made. */
 pt_bpf_wait_settings pt_bpf_engine_told(const pt_bpf_engine *engine);
 
-/* Loads the programs that read the frames of interpreters, as pt_bpf_engine_put does when it has
- * to. */
+/* Loads the programs that read the frames of interpreters, as pt_bpf_engine_put does when the first
+ * interpreter comes. */
 void pt_bpf_engine_read_frames(pt_bpf_engine *engine);
-/* From now on a thread of its own loads them: samples come, and must be taken meanwhile. */
+/* From now on a separate thread loads those programs, since the caller must take samples
+ * meanwhile. */
 void pt_bpf_engine_load_beside(pt_bpf_engine *engine);
-/* Why the frames of interpreters are not read; "": they are, or there are none. */
+/* The reason why frames of interpreters are not read; "": they are read, or there are none. */
 const char *pt_bpf_engine_why_no_frames(const pt_bpf_engine *engine);
 
-/* The number of files whose tables had no room in the pool: stacks through them are copied. */
+/* The number of files whose tables had no room in the pool: stacks through their code are
+ * copied. */
 uint32_t pt_bpf_engine_left_out(const pt_bpf_engine *engine);

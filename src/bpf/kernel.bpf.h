@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* kernel.bpf.h: declarations of the kernel for the program: helpers by number (uapi/linux/bpf.h),
  * and the few fields of kernel types that it reads. The loader fills in their offsets from the
- * kernel's BTF.
- */
+ * kernel's BTF. x86_64.bpf.h and aarch64.bpf.h have the differences between machines. */
 #pragma once
 
 #include <stdbool.h>
@@ -53,6 +52,14 @@ static const void *(*const bpf_task_pt_regs)(const void *task) = (void *)175;
 
 #define OF_KERNEL __attribute__((preserve_access_index))
 
+#if defined(__x86_64__)
+#include "bpf/x86_64.bpf.h"
+#elif defined(__aarch64__)
+#include "bpf/aarch64.bpf.h"
+#else
+#error "the program has no file for this machine yet"
+#endif
+
 struct mm_struct;
 
 struct inode {
@@ -70,10 +77,6 @@ struct fdtable {
 
 struct files_struct {
     struct fdtable *fdt;
-} OF_KERNEL;
-
-struct thread_struct {
-    unsigned long fsbase;
 } OF_KERNEL;
 
 struct sched_entity {
@@ -110,6 +113,7 @@ enum {
     CORE_FIELD_EXISTS = 2,
     CORE_FIELD_LEFT_SHIFT = 4,
     CORE_FIELD_RIGHT_SHIFT = 5,
+    CORE_TYPE_SIZE = 1,
 };
 #define HAS_TASK_PT_REGS                                                                           \
     __builtin_preserve_enum_value(*(__typeof__(enum bpf_func_id) *)BPF_FUNC_task_pt_regs,          \
@@ -138,21 +142,9 @@ struct tracepoint_args {
     uint64_t at[3];
 };
 
-/* ---- x86-64 ---- */
-
-/* The registers at the end of a kernel stack, and in the program's context (uapi/asm/ptrace.h). */
-struct user_regs {
-    uint64_t r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
-        flags, sp, ss;
-};
-
 struct bpf_perf_event_data {
-    struct user_regs regs;
+    context_regs regs;
     uint64_t sample_period;
 };
 
-enum {
-    KERNEL_STACK_BYTES = 16384,
-    USER_CODE_SEGMENT = 0x33, /* of 64-bit code */
-    PRIVILEGE_MASK = 3,
-};
+enum { KERNEL_STACK_BYTES = 16384 };

@@ -35,11 +35,12 @@ enum {
     PT_BPF_CHUNK_BITS = 20, /* the low bits of a place: word in its chunk */
     PT_BPF_CHUNKS_MAX = 128,
     PT_BPF_PROCESSES_MAX = 8192,
-    PT_BPF_ADOPTING_MAX = 32768, /* processes where the program adds each child by itself */
+    PT_BPF_ADOPTING_MAX = 32768, /* processes, if the program itself adds each new child */
     PT_BPF_MAPPINGS_MAX = 32768, /* of one process */
     PT_BPF_DEPTH_MAX = 1024,
     PT_BPF_KERNEL_DEPTH_MAX = 64,
     PT_BPF_WINDOW_BYTES = 1024, /* bytes of the stack per read */
+    PT_BPF_ENTRY_WORDS = 36,    /* words for the user-space registers in the kernel's form */
     PT_BPF_THREADS_MAX = 32768, /* that wait at a time */
     PT_BPF_STACKS_MAX = 65536,  /* different stacks of waits that are counted in the kernel */
     PT_BPF_FRAMES_MAX = 512,    /* frames of an interpreter */
@@ -77,14 +78,14 @@ enum {
     PT_BPF_LANGUAGES
 };
 
-/* The interpreter of a process, whose frames are wanted. */
+/* The interpreter of a process whose frames are to be read. */
 typedef struct pt_bpf_interp {
     uint32_t language;    /* PT_BPF_PYTHON, ... */
     uint32_t thread_keys; /* of libc's thread structure: the offset of its blocks of values; 0:
                              unknown */
-    uint64_t state;       /* address of _PyRuntime, executor_globals, PL_thr_key; of Ruby: where the
-                             number of its module is, whose thread-local variables have the thread's
-                             context; or the address of the one context; of V8: of its file */
+    uint64_t state;       /* address of _PyRuntime, executor_globals, PL_thr_key; of Ruby: of the
+                           * number of the module whose thread-local variables include the context,
+                           * or of the only context; of V8: a number for its file */
     union {
         struct {
             uint64_t code_type, text_type, bytes_type; /* addresses of PyCode_Type, ... */
@@ -108,7 +109,7 @@ typedef struct pt_bpf_interp {
     };
 } pt_bpf_interp;
 
-/* In place of an address space: user space does not have the mappings yet. */
+/* In place of an address space: user space does not know the process's mappings yet. */
 #define PT_BPF_NO_MAPPINGS UINT64_MAX
 
 /* A process. */
@@ -136,8 +137,8 @@ typedef struct pt_bpf_stack {
     uint16_t frame_count; /* of the interpreter's frames, or PT_BPF_FRAMES_BAD */
     uint64_t period;      /* the event's period at this sample */
     uint64_t key;         /* a number for the process, the stack and the call */
-    /* Of a sample: the CPU time of its thread, which is late by up to a tick, and how often it was
-     * given a cpu; 0: unknown */
+    /* Of a sample: the thread's CPU time, which is late by up to a tick, and the number of times
+     * that it was given a cpu; 0: unknown */
     uint64_t ran_ns, turns;
     int32_t call;  /* of a wait: the system call, or PT_BPF_CALL_X */
     uint8_t role;  /* PT_BPF_SAMPLE, ... */
@@ -159,7 +160,8 @@ enum {
     PT_BPF_RESTING, /* a wait that began before the recording */
 };
 
-/* In place of a system call: user code was interrupted. PREEMPTED: the thread could have run on. */
+/* In place of a system call: user code was interrupted by a fault or an interrupt, or (PREEMPTED)
+ * the thread could have continued. */
 enum { PT_BPF_CALL_FAULT = -1, PT_BPF_CALL_PREEMPTED = -2 };
 
 enum {
@@ -172,16 +174,17 @@ enum {
 /* A thread's wait. */
 typedef struct pt_bpf_wait {
     uint64_t since_ns;     /* monotonic; 0: the thread runs */
-    uint64_t woken_ns;     /* 0: not yet; as since_ns if it was preempted */
+    uint64_t woken_ns;     /* 0: not woken yet; equal to since_ns if it was preempted */
     uint64_t stack, waker; /* keys of stacks; waker 0: unknown, or PT_BPF_INTERRUPT */
     uint64_t taken_ns;     /* when the last stack of the thread was taken */
     uint32_t pid;
-    uint16_t weight; /* of so many waits this stands for; 0: for none, its stack was not taken */
+    uint16_t weight; /* the number of waits that this one stands for; 0: none, its stack was not
+                      * taken */
     uint8_t is_preempted, is_single; /* single: only this wait has the stack's key */
 } pt_bpf_wait;
 
-/* The waits with one stack and one waker, and their sums. Where stacks are not taken at every wait,
- * a wait with a stack counts by its weight; the difference to all waits is in `owed`. */
+/* The waits with one stack and one waker, and their sums. If stacks are not taken at every wait, a
+ * wait with a stack counts by its weight, and `owed` has the difference to all waits. */
 typedef struct pt_bpf_count {
     uint64_t stack, waker;
     uint64_t off_ns, ready_ns, waits, preemptions;
@@ -201,7 +204,7 @@ typedef struct pt_bpf_wait_end {
 
 enum { PT_BPF_WAIT_END_BYTES = sizeof(pt_bpf_wait_end) - 4 };
 
-/* In place of the key of a waker's stack: no thread but an interrupt woke the thread. */
+/* In place of the key of a waker's stack: an interrupt, and no thread, woke the thread. */
 enum { PT_BPF_INTERRUPT = 2 };
 
 /* A thread that waits when the recording begins. */
@@ -221,25 +224,31 @@ typedef struct pt_bpf_wait_settings {
     uint32_t cpu_limit;  /* the place in cpus of the first state for waits */
     uint32_t is_each;    /* send the end of each wait; else the waits of a stack are summed */
     uint32_t has_wakers; /* walk the stacks of wakers */
-    uint32_t stacks_max; /* at switches of a cpu in 2^23 ns, about; 0: take all of them */
-    uint32_t only_known; /* processes that are not in `processes` are not recorded */
+    uint32_t stacks_max; /* about how many stacks a cpu takes in 2^23 ns of switches; 0: all */
+    uint32_t only_known; /* do not record processes that are not in `processes` */
     struct {
         uint64_t start, bytes;
     } hard, soft;      /* with wakers: the kernel's functions that begin interrupts of both kinds */
-    uint64_t begin_ns; /* since when the programs see all switches, monotonic */
+    uint64_t begin_ns; /* monotonic time from which on the programs count all switches */
     uint64_t lost;     /* counted by the program: waits that are in no sum, and were not sent */
     /* Likewise: waits whose stacks were not taken, and the largest weight of another. */
     uint64_t passed, weight_max;
     pt_bpf_process adopted; /* a new child of a recorded process */
 } pt_bpf_wait_settings;
 
-/* A frame of an interpreter. The first word: the address of its code (of CPython: the code object;
- * of PHP: the first instruction, or the function if it is written in C; of Perl: pt_perl_key; of
- * Ruby: pt_ruby_key; of V8: the shared function info); bit 62: it is the outermost of its run; bit
- * 61: a register of the thread holds the frame (PHP); bit 60: no frames are outside this one (of
- * all but V8). The second word: the low half is 1 + the place (of CPython: in the code; of V8: the
- * number of its native frame; else the line), the high half a number that tells apart code that
- * lies at one address one after the other. The address is 0 for an evaluator without frames.
+/* A frame of an interpreter has two words.
+ *
+ * The first word
+ *   address   of its code: CPython: the code object; PHP: the first instruction, or the function if
+ *             it is written in C; Perl: pt_perl_key; Ruby: pt_ruby_key; V8: the shared function
+ *             info; 0: an evaluator without frames
+ *   bit 62    the frame is the outermost of its run
+ *   bit 61    a register of the thread holds the frame (PHP)
+ *   bit 60    no frames are outside this one (all but V8)
+ * The second word
+ *   low half  1 + the place: CPython: in the code; V8: the number of its native frame; else the
+ *             line
+ *   high half a check, which distinguishes code that lies at the same address at different times
  */
 #define PT_BPF_FRAME_ENTRY (UINT64_C(1) << 62)
 #define PT_BPF_FRAME_HELD  (UINT64_C(1) << 61)
@@ -258,17 +267,17 @@ enum {
     PT_BPF_MORE_BYTES = 2048,
 };
 
-/* Where a copy is from. */
+/* The source of a copy. */
 typedef struct pt_bpf_origin {
     uint64_t addr;
     uint32_t bytes;    /* of the copy */
-    uint32_t is_ended; /* it is a text whose end is copied */
+    uint32_t is_ended; /* the copy is a text with its end */
 } pt_bpf_origin;
 
-/* Code of an interpreter, as it arrives in PERF_SAMPLE_RAW before the first stack of a cpu with it:
- * copies of the beginnings of its name, its file and a third object, headers included. The third
- * is the line table (CPython), the name of the class (PHP, Ruby), the name of the package (Perl).
- * Of Ruby the copies are texts without headers. */
+/* Code of an interpreter, as it arrives in PERF_SAMPLE_RAW before the first stack of a cpu with
+ * that code: copies of the beginnings of its name, its file and a third object, with their headers.
+ * The third object is the line table (CPython), the name of the class (PHP, Ruby), or the name of
+ * the package (Perl). For Ruby the copies are texts without headers. */
 typedef struct pt_bpf_code {
     uint32_t bytes; /* as in pt_bpf_stack, and so are the next two */
     uint32_t generation, count;
@@ -283,8 +292,8 @@ typedef struct pt_bpf_code {
         struct {
             pt_ruby_code code;
             pt_ruby_names names;
-            pt_ruby_keys keys; /* by which the check was made, */
-            uint64_t owner;    /* and of which class or module; 0: none */
+            pt_ruby_keys keys; /* the keys with which the check was made, */
+            uint64_t owner;    /* and the class or module for which; 0: none */
         } ruby;
     };
     pt_bpf_origin name_from, file_from, more_from;
@@ -300,11 +309,17 @@ _Static_assert(offsetof(pt_bpf_wait_end, end) == offsetof(pt_bpf_stack, end),
                "it tells them apart");
 _Static_assert(sizeof(pt_bpf_wait_end) % 8 == 0, "a record has whole words");
 
-enum { PT_BPF_MET_BITS = 12, PT_BPF_KNOWN_BITS = 10 };
+enum { PT_BPF_MET_BITS = 12, PT_BPF_KNOWN_BITS = 10, PT_BPF_SAMPLE_CODE_BITS = 8 };
 
 /* The place of a stack among those that a cpu has sent. A later stack with the same place replaces
- * it, here and in user space, which reads the records of a cpu in their order. */
+ * the former one here and in user space, which reads the records of a cpu in their order. */
 #define PT_BPF_KNOWN_PLACE(key) ((key) >> (64 - PT_BPF_KNOWN_BITS))
+
+/* Code that a frame of the sample of that time executes. */
+typedef struct pt_bpf_sample_code {
+    uint64_t code, now_ns;
+    uint32_t check, unused;
+} pt_bpf_sample_code;
 
 /* The state of a walk through CPython's frames; for its fields see pt_python_walk. */
 typedef struct pt_bpf_python_walk {
@@ -355,17 +370,17 @@ typedef struct pt_bpf_ruby_walk {
     uint64_t owner;
 } pt_bpf_ruby_walk;
 
-/* A native frame that has a function of V8. */
+/* A native frame that belongs to a function of V8. */
 typedef struct pt_bpf_v8_frame {
     uint64_t function; /* the tagged address of its object */
     uint32_t place;    /* the number of the frame's pc */
     uint32_t unused;
 } pt_bpf_v8_frame;
 
-/* A function that the sample at hand has met. */
+/* A function that occurred in the current sample. */
 typedef struct pt_bpf_v8_met {
     uint64_t function; /* as in pt_bpf_v8_frame */
-    uint64_t shared;   /* 0: no function's object is there */
+    uint64_t shared;   /* 0: no function object is there */
     uint32_t check;    /* pt_interp_short_check of pt_v8_check */
     uint32_t sample;
 } pt_bpf_v8_met;
@@ -377,7 +392,7 @@ typedef struct pt_bpf_v8_walk {
     pt_v8_layout layout;
     uint32_t is_wanted;                         /* 1: note frames */
     uint32_t count, next;                       /* of the frames */
-    uint32_t sample;                            /* a number for the sample at hand */
+    uint32_t sample;                            /* a number for the current sample */
     uint64_t object[PT_V8_OBJECT_WORDS];        /* the beginning of an object */
     pt_v8_key key;                              /* of the last function that was read */
     pt_bpf_v8_met met[1 << PT_BPF_V8_MET_BITS]; /* by hash */
@@ -408,15 +423,16 @@ typedef struct pt_bpf_cpu {
     pt_bpf_stack stack;
     uint64_t process; /* a number for the process and its program */
     uint64_t now_ns;  /* when its frames are read */
-    uint64_t mm;      /* the address space of a thread that is switched away from */
-    /* Registers of user space, as the kernel has them. Not on the program's stack: it and those of
-     * its functions have 512 bytes together. */
-    uint64_t entry[21];
+    uint64_t mm;      /* the address space of a thread that is being switched away from */
+    /* Registers of user space, in the kernel's form. They are not on the program's stack, which has
+     * 512 bytes together with those of its functions. */
+    uint64_t entry[PT_BPF_ENTRY_WORDS];
     uint32_t language;    /* of the frames: PT_BPF_PYTHON, ... */
     uint32_t is_code_new; /* 1: this CPU had no sample with the last frame's code object before */
     uint32_t met_slot;    /* the index in met of the last frame's code object */
     uint32_t lacks_code;  /* 1: code of this stack was new, and was not sent */
-    uint32_t met[1 << PT_BPF_MET_BITS];     /* code objects, by hash; 0: none */
+    uint32_t met[1 << PT_BPF_MET_BITS];                         /* code objects, by hash; 0: none */
+    pt_bpf_sample_code of_sample[1 << PT_BPF_SAMPLE_CODE_BITS]; /* by hash of the address */
     uint64_t known[1 << PT_BPF_KNOWN_BITS]; /* keys of stacks of samples, by place; 0: none */
     pt_bpf_code code;
     uint64_t kernel[PT_BPF_KERNEL_DEPTH_MAX]; /* pcs of a waker */
@@ -425,7 +441,7 @@ typedef struct pt_bpf_cpu {
     uint32_t unused_now;
     uint64_t pace_period; /* the last period in which threads were switched, and how often */
     uint32_t pace_count;
-    uint32_t pace;    /* a stack is taken at one of so many switches */
+    uint32_t pace;    /* a stack is taken at one of this many switches */
     pt_bpf_wait wait; /* of the thread that is switched away from */
     pt_bpf_wait_end ended;
     pt_bpf_count owed;

@@ -37,7 +37,8 @@ static const pt_lazy_function functions[] = {FUNCTIONS(PT_LAZY_ROW)};
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
 static const char *missing;
 
-/* libbpf prints each message of the verifier; pitot prints one line of its own. */
+/* Suppresses libbpf's messages: it prints all of the verifier's, and pitot prints one line
+ * itself. */
 static int print_nothing(int level, const char *format, va_list arguments)
 {
     (void)level, (void)format, (void)arguments;

@@ -47,12 +47,12 @@ typedef struct pt_libbpf {
                       uint32_t count, const struct bpf_map_create_opts *opts);
     int (*map_update_elem)(int fd, const void *key, const void *value, uint64_t flags);
     int (*map_lookup_elem)(int fd, const void *key, void *ret_value);
-    /* batch: NULL at first, then what the last call wrote to ret_batch. *count: room, then the
-     * number of entries. -ENOENT: these were the last. */
+    /* batch: NULL at first, then the value that the last call wrote to ret_batch. *count: before,
+     * the room; after, the number of entries. -ENOENT: these entries were the last. */
     int (*map_lookup_batch)(int fd, void *batch, void *ret_batch, void *ret_keys, void *ret_values,
                             uint32_t *count, const void *opts);
     int (*map_delete_elem)(int fd, const void *key);
 } pt_libbpf;
 
-/* Loads the library, once. NULL: it is missing; *ret_why has the reason. */
+/* Loads the library once. NULL: it is missing; *ret_why has the reason. */
 const pt_libbpf *pt_libbpf_loaded(const char **ret_why);

@@ -19,7 +19,8 @@ typedef pt_bpf_perl_walk perl_memory;
 
 #include "interp/perl_walk.h"
 
-/* Starts a walk. False: the thread has no frames, or the memory is not as the layout says. */
+/* Starts a walk. Returns false if the thread has no frames, or the memory does not fit the
+ * layout. */
 static inline bool begin_perl(pt_bpf_cpu *c, const pt_bpf_interp *interp, uint64_t thread)
 {
     uint64_t interpreter = 0;
@@ -52,8 +53,8 @@ static inline void copy_perl_code(pt_bpf_cpu *c)
     COPY_OBJECT(code, more, code->perl.package, bytes);
 }
 
-/* Reads contexts up to one that is a frame, and appends it to the stack. False: there is none, or
- * the memory is not as the layout says. */
+/* Reads contexts up to one that is a frame, and appends it to the stack. Returns false if there is
+ * none, or the memory does not fit the layout. */
 static inline bool step_perl(pt_bpf_cpu *c)
 {
     enum { CONTEXTS_MAX = 8 }; /* of one step */

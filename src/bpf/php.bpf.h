@@ -8,8 +8,8 @@
 
 #include "bpf/code.bpf.h"
 
-/* climb_php_delegate of the state of a cpu. A function of its own, which the verifier checks once.
- */
+/* climb_php_delegate for the state of a cpu. It is a function of its own, so that the verifier
+ * checks it once. */
 int pt_bpf_climb_php(uint32_t cpu);
 
 typedef pt_bpf_php_walk php_walking;
@@ -23,7 +23,8 @@ typedef pt_bpf_php_walk php_memory;
 
 #include "interp/php_walk.h"
 
-/* Starts a walk. False: the process has no frames, or the memory is not as PHP's headers say. */
+/* Starts a walk. Returns false if the process has no frames, or the memory does not fit the
+ * layout. */
 static inline bool begin_php(pt_bpf_cpu *c, const pt_bpf_interp *interp)
 {
     uint64_t generator_class = 0;
@@ -58,8 +59,8 @@ static inline void copy_php_code(pt_bpf_cpu *c)
     COPY_OBJECT(code, more, code->php.class_name, bytes);
 }
 
-/* Reads frames up to one that is a function's, and appends it to the stack. False: there is none,
- * or the memory is not as PHP's headers say. */
+/* Reads frames up to one of a function, and appends it to the stack. Returns false if there is
+ * none, or the memory does not fit the layout. */
 static inline bool step_php(pt_bpf_cpu *c)
 {
     enum { FRAMES_MAX = 3 }; /* of one step */

@@ -8,8 +8,8 @@
 
 enum { RULE_WORDS = sizeof(pt_unwind_rule) / 4, MAPPING_WORDS = sizeof(pt_bpf_mapping) / 4 };
 
-/* The time until a freed run is reused. A walk takes microseconds, but the machine may stop
- * meanwhile. */
+/* The time until a freed run is reused. A walk takes microseconds, but the machine may be stopped
+ * during it. */
 enum { READING_NS = 200000000 };
 
 enum { ROOM_MIN = 16 }; /* words */
@@ -51,8 +51,8 @@ static void copy_in(pt_bpf_pool *pool, uint32_t word, const void *words, uint32_
     }
 }
 
-/* Allocates count words after the used ones; each run begins at an even word. Chunks that were made
- * in vain serve the next run. */
+/* Allocates count words after the used ones; each run begins at an even word. A chunk that was
+ * made, but not used, serves the next run. */
 static bool take_room(pt_bpf_pool *pool, uint32_t count, uint32_t *ret_word)
 {
     uint32_t start = pool->used + pool->used % 2;
@@ -67,8 +67,8 @@ static bool take_room(pt_bpf_pool *pool, uint32_t count, uint32_t *ret_word)
     return true;
 }
 
-/* The words that a run of count words takes: rounded up in its third bit, so that freed runs fit
- * others, and at most a quarter of a run is lost. */
+/* The size of the room for a run of count words: rounded up in its third-highest bit, so that freed
+ * runs fit other runs, and at most a quarter of the room is lost. */
 static uint32_t room_of(uint32_t count)
 {
     uint32_t step = ROOM_MIN;
@@ -139,7 +139,7 @@ static void give_back_runs(pt_bpf_pool *pool, const table_run *runs, size_t coun
         pt_bpf_pool_give_back(pool, *runs[i].place, runs[i].count, now_ns);
 }
 
-/* All of a table, or nothing. */
+/* Adds all parts of a table, or none. */
 static void add_table(pt_bpf_pool *pool, const pt_unwind_table *table, uint64_t now_ns,
                       pt_bpf_pooled_table *pooled)
 {
@@ -152,7 +152,7 @@ static void add_table(pt_bpf_pool *pool, const pt_unwind_table *table, uint64_t 
     if (!pooled->is_there) give_back_runs(pool, runs, i, now_ns);
 }
 
-/* A row of table for a table that the pool lacks. */
+/* Makes a row for a table that the pool does not have. */
 static uint32_t take_table(pt_bpf_pool *pool, const pt_unwind_table *table)
 {
     const pt_bpf_pooled_table added = {.identity = table->rows};

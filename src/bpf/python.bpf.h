@@ -27,7 +27,7 @@ static inline bool fetch_bytes(pt_bpf_python_walk *walk, uint64_t addr, uint32_t
 
 #include "interp/python_walk.h"
 
-/* The state of the thread whose fs base is given; 0: it has none, or another thread ends the
+/* The state of the thread with that fs base; 0: it has none, or another thread is ending the
  * interpreter. */
 static inline uint64_t state_of_thread(pt_bpf_python_walk *walk, const pt_bpf_interp *interp,
                                        uint64_t thread)
@@ -41,7 +41,8 @@ static inline uint64_t state_of_thread(pt_bpf_python_walk *walk, const pt_bpf_in
     return ending == 0 || ending == state ? state : 0;
 }
 
-/* Starts a walk. False: the thread has no frames, or the memory is not as the layout says. */
+/* Starts a walk. Returns false if the thread has no frames, or the memory does not fit the
+ * layout. */
 static inline bool begin_python(pt_bpf_cpu *c, const pt_bpf_interp *interp, uint64_t thread)
 {
     pt_bpf_python_walk *const walk = &c->python;
@@ -57,7 +58,7 @@ static inline bool begin_python(pt_bpf_cpu *c, const pt_bpf_interp *interp, uint
 /* The bytes of a str, header included. 0: unreadable. */
 static inline uint64_t size_of_text(pt_bpf_python_walk *walk, uint64_t text)
 {
-    return fetch_object(walk, text) ? start_of_text(walk) + bytes_of_text(walk) : 0;
+    return fetch_object(walk, text) != 0 ? start_of_text(walk) + bytes_of_text(walk) : 0;
 }
 
 /* Completes the copy of the new code object. */
@@ -70,14 +71,14 @@ static inline void copy_python_code(pt_bpf_cpu *c)
     COPY_OBJECT(code, name, code->python.name, bytes);
     bytes = size_of_text(walk, code->python.file);
     COPY_OBJECT(code, file, code->python.file, bytes);
-    bytes = fetch_object(walk, code->python.lines)
+    bytes = fetch_object(walk, code->python.lines) != 0
                 ? PYTHON_BYTES_START + word_at(walk->bytes, PYTHON_LENGTH)
                 : 0;
     COPY_OBJECT(code, more, code->python.lines, bytes);
 }
 
-/* Reads a frame and appends it to the stack. False: it was the last, or the memory is not as the
- * layout says. */
+/* Reads a frame and appends it to the stack. Returns false if it was the last, or the memory does
+ * not fit the layout. */
 static inline bool step_python(pt_bpf_cpu *c)
 {
     pt_bpf_python_walk *const walk = &c->python;
@@ -86,16 +87,17 @@ static inline bool step_python(pt_bpf_cpu *c)
     c->is_code_new = 0;
     const pt_python_step step = next_frame(walk, &frame);
     if (step != PT_PYTHON_FRAME) return end_frames(c, step == PT_PYTHON_END);
-    if (frame.code != 0) {
-        if (!fetch_code(walk, frame.code, &walk->code) || walk->code.type != walk->code_type)
-            return end_frames(c, false);
-        if (is_code_hidden(walk, frame.code, &walk->code)) {
-            if (!frame.is_entry) return true;
-            return append_frame(c, PT_BPF_FRAME_ENTRY, 0);
-        }
-        if (!check_code(walk, &walk->code, &check)) check = 0;
-    }
     const uint64_t marks = frame.is_entry ? PT_BPF_FRAME_ENTRY : 0;
     if (frame.code == 0) return append_frame(c, marks, 0);
+    if (is_code_of_sample(c, frame.code, &check))
+        return append_frame(c, frame.code | marks, code_word(check, frame.place));
+    if (!fetch_code(walk, frame.code, &walk->code) || walk->code.type != walk->code_type)
+        return end_frames(c, false);
+    if (is_code_hidden(walk, frame.code, &walk->code)) {
+        if (!frame.is_entry) return true;
+        return append_frame(c, PT_BPF_FRAME_ENTRY, 0);
+    }
+    if (!check_code(walk, &walk->code, &check)) check = 0;
+    note_code_of_sample(c, frame.code, check);
     return append_code_frame(c, frame.code, marks, check, frame.place);
 }

@@ -13,8 +13,8 @@
 
 #include "bpf/code.bpf.h"
 
-/* find_variable_for_ruby of the state of a cpu. A function of its own, which the verifier checks
- * once. */
+/* find_variable_for_ruby for the state of a cpu. It is a function of its own, so that the verifier
+ * checks it once. */
 int pt_bpf_find_ruby_variable(uint32_t cpu, uint64_t class, uint32_t by, uint64_t wanted);
 
 typedef pt_bpf_ruby_walk ruby_walking;
@@ -26,14 +26,14 @@ typedef pt_bpf_ruby_walk ruby_memory;
 #define find_ruby_variable(layout, walk, class, by, wanted)                                        \
     (pt_bpf_find_ruby_variable((walk)->cpu, (class), (by), (wanted)) != 0 ? (walk)->found : 0)
 
-/* A block lies seldom as deep, and a class keeps its name before its own variables. The verifier
- * follows each round of the loops. */
+/* Limits of the searches, since the verifier follows each round of the loops. A block is seldom
+ * nested so deep, and a class keeps its name before its own variables. */
 #define ruby_depth_max   10
 #define ruby_entries_max 24
 
 #include "interp/ruby_walk.h"
 
-/* Sets c->ruby.found. 0: there is none. */
+/* Searches a class's variables, and sets c->ruby.found; 0: there is no such variable. */
 static inline int find_variable_for_ruby(pt_bpf_cpu *c, uint64_t class, uint32_t by,
                                          uint64_t wanted)
 {
@@ -59,7 +59,7 @@ static inline uint64_t context_of_ruby(pt_bpf_ruby_walk *walk, const pt_bpf_inte
     return context;
 }
 
-/* Learns the keys of classes, once for a process. Ruby makes its classes when it starts. */
+/* Finds the keys of classes, once for a process: Ruby makes its classes only when it starts. */
 static inline void learn_ruby_keys(pt_bpf_cpu *c)
 {
     pt_bpf_ruby_walk *const walk = &c->ruby;
@@ -71,7 +71,8 @@ static inline void learn_ruby_keys(pt_bpf_cpu *c)
         walk->keys_of = c->process;
 }
 
-/* Starts a walk. False: the thread has no frames, or the memory is not as the layout says. */
+/* Starts a walk. Returns false if the thread has no frames, or the memory does not fit the
+ * layout. */
 static inline bool begin_ruby(pt_bpf_cpu *c, const pt_bpf_interp *interp, uint64_t thread)
 {
     pt_bpf_ruby_walk *const walk = &c->ruby;
@@ -104,8 +105,8 @@ static inline void copy_ruby_code(pt_bpf_cpu *c)
     COPY_OBJECT(code, more, names->class_name.addr, names->class_name.bytes);
 }
 
-/* Reads frames up to one that has code, and appends it to the stack. False: there is none, or the
- * memory is not as the layout says. */
+/* Reads frames up to one with code, and appends it to the stack. Returns false if there is none, or
+ * the memory does not fit the layout. */
 static inline bool step_ruby(pt_bpf_cpu *c)
 {
     enum { FRAMES_MAX_OF_RUBY = 4 }; /* of one step */

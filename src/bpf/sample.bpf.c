@@ -3,18 +3,18 @@
  *
  *   the process is known, and the stack was walked to its end   ---> the walked stack
  *   the process is not recorded                                 ---> nothing
- *   anything else                                               ---> the sample as it is
+ *   anything else                                               ---> the sample unchanged
  *
- * A walked stack goes into the ring, or only its key if this cpu has sent it; the sample is dropped
- * then. A sample as it is has registers and a copy of the stack, which user space walks.
+ * A walked stack goes into the ring, or only its key if this cpu has sent the stack before; the
+ * sample itself is dropped then. An unchanged sample has registers and a copy of the stack, which
+ * user space walks.
  *
- * The frames of interpreters are read by a second program, which user space loads when the first
- * process with an interpreter comes: the kernel's verifier takes four times as long for it. The
- * first continues as the second then.
+ * A second program also reads the frames of interpreters. User space loads it when the first
+ * process with an interpreter comes, because the verifier takes four times as long for it. From
+ * then on the first program continues as the second (a tail call).
  *
- * Beside it, where waits are recorded: wait.bpf.h. tools/build-bpf compiles both to
- * dist/sample.x86_64.bpf.
- */
+ * wait.bpf.h has the programs for waits. tools/build-bpf compiles all of them to
+ * dist/sample.MACHINE.bpf. */
 #include "bpf/kernel.bpf.h"
 #include "bpf/layout.h"
 
@@ -53,7 +53,8 @@ struct {
     __typeof__(struct chunk) *values[];
 } pool SECTION(".maps");
 
-/* A place for the program that reads frames, too, as which another continues. */
+/* A map with a place for the program that also reads frames; another program continues as that
+ * one. */
 #define PLACE_FOR_READER(name)                                                                     \
     struct {                                                                                       \
         MAP_NUMBER(type, BPF_MAP_TYPE_PROG_ARRAY);                                                 \
@@ -69,9 +70,10 @@ static inline __attribute__((always_inline)) const uint8_t *pool_chunk(uint32_t 
     return chunk != NULL ? bpf_map_lookup_elem(chunk, &first) : NULL;
 }
 
-static inline __attribute__((always_inline)) bool read_stack(uint64_t *window, uint64_t addr)
+static inline __attribute__((always_inline)) bool read_stack(uint64_t *to, uint32_t bytes,
+                                                             uint64_t addr)
 {
-    return bpf_probe_read_user(window, PT_BPF_WINDOW_BYTES, addr) == 0;
+    return bpf_probe_read_user(to, bytes, addr) == 0;
 }
 
 static inline __attribute__((always_inline)) bool read_memory(void *to, uint32_t bytes,
@@ -80,8 +82,8 @@ static inline __attribute__((always_inline)) bool read_memory(void *to, uint32_t
     return bpf_probe_read_user(to, bytes, addr) == 0;
 }
 
-/* Copies a terminated text, or as much of it as there is room for. Returns the bytes, the zero
- * included; 0: it is unreadable. */
+/* Copies a terminated text, as much of it as there is room for. Returns the number of bytes with
+ * the terminator; 0: it is unreadable. */
 static inline __attribute__((always_inline)) uint32_t read_text(void *to, uint32_t room,
                                                                 uint64_t addr)
 {
@@ -115,8 +117,9 @@ __attribute__((noinline)) int pt_bpf_step(uint32_t cpu)
     return c != NULL ? (int)step_frame(c) : PT_UNWIND_END_BAD_READ;
 }
 
-/* Starts a walk of the frames of the process's interpreter. 0: there are none. thread: its fs base.
- * (A function of its own: the verifier would follow the loop behind it once for each language.) */
+/* Starts a walk of the frames of the process's interpreter. Returns 0 if there are none. thread:
+ * its thread pointer. It is a function of its own, because the verifier would follow the loop after
+ * it once for each language. */
 __attribute__((noinline)) int pt_bpf_begin_frames(uint32_t cpu, uint32_t pid, uint64_t thread)
 {
     pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
@@ -177,7 +180,8 @@ __attribute__((noinline)) int pt_bpf_step_v8(uint32_t cpu)
     return c != NULL ? step_v8(c) : 0;
 }
 
-/* Reads a frame and appends it. 0: it was the last, or the memory does not fit. */
+/* Reads a frame and appends it. Returns 0 if it was the last, or the memory does not fit the
+ * layout. */
 __attribute__((noinline)) int pt_bpf_step_frame(uint32_t cpu)
 {
     const pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
@@ -213,42 +217,15 @@ __attribute__((noinline)) int pt_bpf_copy_code(uint32_t cpu, uint32_t pid)
     return (int)c->code.more_from.bytes;
 }
 
-/* Copies registers by DWARF number (System V ABI, AMD64, figure 3.36). The verifier allows reading
- * the context by whole fields only.
- */
-#define COPY_REGS(c, from)                                                                         \
-    do {                                                                                           \
-        (c)->regs[0] = (from)->ax;                                                                 \
-        (c)->regs[1] = (from)->dx;                                                                 \
-        (c)->regs[2] = (from)->cx;                                                                 \
-        (c)->regs[3] = (from)->bx;                                                                 \
-        (c)->regs[4] = (from)->si;                                                                 \
-        (c)->regs[5] = (from)->di;                                                                 \
-        (c)->regs[6] = (c)->fp = (from)->bp;                                                       \
-        (c)->regs[7] = (c)->sp = (from)->sp;                                                       \
-        (c)->regs[8] = (from)->r8;                                                                 \
-        (c)->regs[9] = (from)->r9;                                                                 \
-        (c)->regs[10] = (from)->r10;                                                               \
-        (c)->regs[11] = (from)->r11;                                                               \
-        (c)->regs[12] = (from)->r12;                                                               \
-        (c)->regs[13] = (from)->r13;                                                               \
-        (c)->regs[14] = (from)->r14;                                                               \
-        (c)->regs[15] = (from)->r15;                                                               \
-        (c)->regs[16] = (c)->pc = (from)->ip;                                                      \
-    } while (0)
-
-/* The system call that a thread is in. The instruction syscall leaves its own address and the flags
- * in rcx and r11; an exception leaves them alone.
- */
+/* The system call that a thread is in. */
 static inline int32_t call_of(const struct user_regs *regs)
 {
-    const bool is_call = regs->cx == regs->ip && regs->r11 == regs->flags;
-    return is_call ? (int32_t)regs->orig_ax : PT_BPF_CALL_FAULT;
+    const int32_t call = number_of_call(regs);
+    return call >= 0 ? call : PT_BPF_CALL_FAULT;
 }
 
-/* Reads the registers that user space had when it entered the kernel, which lie at the end of the
- * kernel's stack. from: their place, where the kernel tells it.
- */
+/* Reads the registers of user space at the entry to the kernel, which are at the end of the
+ * kernel's stack. from: their place, if the kernel provides it. */
 static inline bool read_entry_regs(const struct task_struct *task, const void *from,
                                    struct user_regs *ret_regs)
 {
@@ -256,40 +233,40 @@ static inline bool read_entry_regs(const struct task_struct *task, const void *f
         const uint8_t *stack = NULL;
         KERNEL_FIELD(stack, task, stack);
         if (stack == NULL) return false;
-        from = stack + KERNEL_STACK_BYTES - sizeof *ret_regs;
+        from = stack + KERNEL_STACK_BYTES - USER_REGS_BYTES;
     }
     return bpf_probe_read_kernel(ret_regs, sizeof *ret_regs, from) == 0;
 }
 
-/* Reads the registers of a thread that is in the kernel. False: not 64 bit. */
+/* Reads the user registers of a thread that is in the kernel. Returns false if its code is not
+ * 64-bit. */
 static inline bool take_entry_regs(pt_bpf_cpu *c, const struct task_struct *task)
 {
     struct user_regs *const regs = (struct user_regs *)(void *)c->entry;
     const void *from = NULL;
-    _Static_assert(sizeof c->entry == sizeof *regs, "a word for each register");
+    _Static_assert(sizeof c->entry >= sizeof *regs, "a word for each register");
     if (HAS_TASK_PT_REGS) from = bpf_task_pt_regs(bpf_get_current_task_btf());
-    if (!read_entry_regs(task, from, regs) || regs->cs != USER_CODE_SEGMENT) return false;
+    if (!read_entry_regs(task, from, regs) || !IS_64_BIT(regs)) return false;
     COPY_REGS(c, regs);
     c->stack.call = call_of(regs);
     return true;
 }
 
-/* Reads the user registers. False: not 64 bit, or no user space. */
+/* Reads the user registers. Returns false if the code is not 64-bit, or there is no user space. */
 static inline bool take_regs(pt_bpf_cpu *c, struct bpf_perf_event_data *context,
                              const struct task_struct *task)
 {
-    if ((context->regs.cs & PRIVILEGE_MASK) != 0) {
-        volatile struct user_regs *const at = &context->regs;
-        if (at->cs != USER_CODE_SEGMENT) return false;
+    volatile context_regs *const at = &context->regs;
+    if (IS_USER_SPACE(at)) {
+        if (!IS_64_BIT(at)) return false;
         COPY_REGS(c, at);
         return true;
     }
     return take_entry_regs(c, task);
 }
 
-/* Sends the copy of the new code. more_bytes: of its last part. If the ring is full, the code stays
- * new.
- */
+/* Sends the copy of the new code. more_bytes: the size of its last part. If the ring is full, the
+ * code stays new. */
 static inline void send_code(void *context, pt_bpf_cpu *c, int more_bytes)
 {
     uint64_t bytes = ((uint64_t)(uint32_t)more_bytes + 7) / 8 * 8;
@@ -310,7 +287,7 @@ static inline void add_frames(void *context, pt_bpf_cpu *c, uint32_t pid,
     uint64_t thread = 0;
     meet_process(c, pid, process, bpf_ktime_get_ns());
     if (process->interp.language == PT_BPF_NO_LANGUAGE) return;
-    KERNEL_FIELD(thread, task, thread.fsbase);
+    KERNEL_FIELD(thread, task, THREAD_POINTER);
     if (pt_bpf_begin_frames(c->cpu, pid, thread) == 0) return;
     for (int i = 0; i < PT_BPF_FRAMES_MAX; i++) {
         if (pt_bpf_step_frame(c->cpu) == 0) break;
@@ -318,8 +295,8 @@ static inline void add_frames(void *context, pt_bpf_cpu *c, uint32_t pid,
     }
 }
 
-/* Walks the stack that the registers begin. reads_frames: a constant. False: user space must walk.
- */
+/* Walks the stack from the registers on. reads_frames: a constant. Returns false if user space must
+ * walk it. */
 static inline bool walk_stack(void *context, pt_bpf_cpu *c, uint32_t pid,
                               const pt_bpf_process *process, const struct task_struct *task,
                               bool reads_frames)
@@ -355,7 +332,7 @@ static inline long send_stack(void *context, pt_bpf_cpu *c)
     return bpf_perf_event_output(context, &output, BPF_F_CURRENT_CPU, &c->stack.generation, bytes);
 }
 
-/* A number for the stack that was walked of the process pid. */
+/* A number for the walked stack of process pid. */
 static inline uint64_t key_of_stack(const pt_bpf_cpu *c, uint32_t pid, uint64_t mm)
 {
     uint64_t key = mix_hash(c->hash, (uint64_t)pid << 32 | c->stack.generation);

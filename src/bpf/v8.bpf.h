@@ -25,7 +25,7 @@ static inline bool fetch_v8(v8_memory *memory, uint64_t addr, void *to, uint32_t
 
 #include "interp/v8_walk.h"
 
-/* Starts a walk of the functions that were noted. False: there are none. */
+/* Starts a walk of the functions that were noted. Returns false if there are none. */
 static inline bool begin_v8(pt_bpf_cpu *c, const pt_bpf_interp *interp)
 {
     c->v8.layout = interp->v8.layout;
@@ -35,7 +35,7 @@ static inline bool begin_v8(pt_bpf_cpu *c, const pt_bpf_interp *interp)
     return c->v8.count > 0;
 }
 
-/* Reads the function whose object the frame has, and meets it. */
+/* Reads the function whose object the frame has, and meets its code. */
 static inline void read_v8_function(pt_bpf_cpu *c, pt_bpf_v8_met *met, uint64_t function)
 {
     pt_bpf_v8_walk *const walk = &c->v8;
@@ -53,8 +53,8 @@ static inline void read_v8_function(pt_bpf_cpu *c, pt_bpf_v8_met *met, uint64_t 
     met->shared = walk->key.shared;
 }
 
-/* Appends the next function, if the frame has one. The objects cannot change during a sample, which
- * interrupts their thread. False: there are no more. */
+/* Appends the next frame's function, if the frame has one. The objects cannot change during a
+ * sample, because it interrupts their thread. Returns false if there are no more frames. */
 static inline bool step_v8_frame(pt_bpf_cpu *c)
 {
     pt_bpf_v8_walk *const walk = &c->v8;
@@ -73,7 +73,7 @@ static inline bool step_v8_frame(pt_bpf_cpu *c)
            append_frame(c, met->shared, (uint64_t)met->check << 32 | (walk->frames[at].place + 1));
 }
 
-/* Appends some functions. False: there are no more. */
+/* Appends some functions. Returns false if there are no more. */
 static inline bool step_v8(pt_bpf_cpu *c)
 {
     enum { FRAMES = 8 };

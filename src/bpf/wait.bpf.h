@@ -62,7 +62,7 @@ struct {
 enum { RUNNING = 0, DEAD = 0x80 }; /* of task_struct.__state (include/linux/sched.h) */
 enum { NO_EXIST = 1 };             /* of updates: only if there is no entry (BPF_NOEXIST) */
 
-/* Tasks that the kernel passes to a program here are read without a helper. */
+/* Task structures that the kernel passes to a program here can be read without a helper. */
 
 static inline uint64_t state_of_task(const struct task_struct *task)
 {
@@ -105,13 +105,13 @@ static inline bool is_waiting_for_disk(const struct task_struct *task)
 static inline uint16_t mode_in_call(const struct task_struct *task, int32_t call,
                                     const uint64_t *regs)
 {
-    enum { READ = 0, WRITE = 1, READV = 19, WRITEV = 20, FD = 5 /* rdi */ };
-    const bool has_file = call == READ || call == WRITE || call == READV || call == WRITEV;
-    return has_file ? mode_of_file(task, regs[FD]) : 0;
+    const bool has_file =
+        call == CALL_READ || call == CALL_WRITE || call == CALL_READV || call == CALL_WRITEV;
+    return has_file ? mode_of_file(task, regs[FIRST_ARGUMENT]) : 0;
 }
 
-/* Sends a copy of the stack, whose key no other stack has. False: the ring is full, or has had
- * enough copies for now. */
+/* Sends a copy of the stack with a key that no other stack has. Returns false if the ring is full,
+ * or has received enough copies for now. */
 static inline bool send_copy(void *context, pt_bpf_cpu *c, uint32_t tid, uint64_t now_ns)
 {
     enum { PERIOD_BITS = 23, COPIES_MAX = 16 }; /* in 8 ms */
@@ -128,7 +128,7 @@ static inline bool send_copy(void *context, pt_bpf_cpu *c, uint32_t tid, uint64_
                                  PT_BPF_STACK_HEAD_BYTES) == 0;
 }
 
-/* Sends a stack, unless it was sent. False: the ring is full. */
+/* Sends a stack, unless it was sent before. Returns false if the ring is full. */
 static inline bool send_once(void *context, pt_bpf_cpu *c, uint32_t pid, uint64_t mm)
 {
     const uint32_t one = 1;
@@ -139,21 +139,20 @@ static inline bool send_once(void *context, pt_bpf_cpu *c, uint32_t pid, uint64_
     return true;
 }
 
-/* Sends the stack of the current thread, unless it was sent; its key is in c->stack. A stack that
- * can be neither walked nor copied has one frame. False: the ring is full. */
+/* Sends the stack of the current thread, unless it was sent before; its key is in c->stack. A stack
+ * that can be neither walked nor copied gets one frame. Returns false if the ring is full. */
 static inline bool take_stack(void *context, pt_bpf_cpu *c, bool has_regs, uint32_t pid,
                               uint32_t tid, const pt_bpf_process *process,
                               const struct task_struct *task, uint64_t mm, uint64_t now_ns,
                               bool reads_frames, uint8_t *ret_is_single)
 {
-    enum { PC = 16 }; /* by DWARF number */
     *ret_is_single = 0;
     if (process != NULL && has_regs && walk_stack(context, c, pid, process, task, reads_frames))
         return send_once(context, c, pid, mm);
     *ret_is_single = 1;
     if (send_copy(context, c, tid, now_ns)) return true;
     *ret_is_single = 0;
-    c->stack.pcs[0] = has_regs ? c->regs[PC] : 0;
+    c->stack.pcs[0] = has_regs ? c->regs[PT_MACHINE_HOST->pc] : 0;
     c->stack.count = has_regs;
     c->stack.generation = 0;
     c->stack.frame_count = 0;
@@ -163,7 +162,7 @@ static inline bool take_stack(void *context, pt_bpf_cpu *c, bool has_regs, uint3
     return send_once(context, c, pid, mm);
 }
 
-/* Sets the pace of this cpu at a switch, by the switches of the period before. */
+/* Sets the pace of this cpu at a switch, by the number of switches in the last period. */
 static inline void set_pace(pt_bpf_cpu *c, pt_bpf_wait_settings *settings, uint64_t now_ns)
 {
     enum { PERIOD_BITS = 23, PACE_MAX = 1000 };
@@ -194,14 +193,14 @@ static inline void weigh_wait(pt_bpf_cpu *c, uint32_t tid, uint64_t now_ns)
     if (c->wait.weight == 0) c->wait.taken_ns = before->taken_ns;
 }
 
-/* task: the thread. */
+/* A thread is switched away from. task: the thread. */
 static inline void switch_away(void *context, pt_bpf_cpu *c, pt_bpf_wait_settings *settings,
                                const struct task_struct *task, bool is_preempted, uint64_t now_ns,
                                bool reads_frames)
 {
     const uint32_t pid = (uint32_t)task->tgid, tid = (uint32_t)task->pid;
     if (pid == 0) return;
-    /* By way of the map, since the verifier forbids to compute with pointers. */
+    /* Through a map, because the verifier forbids arithmetic on pointers. */
     *(volatile uint64_t *)&c->mm = (uint64_t)task->mm;
     const uint64_t mm = *(volatile uint64_t *)&c->mm;
     const uint64_t state = state_of_task(task);
@@ -248,7 +247,7 @@ static inline void add_count(pt_bpf_count *to, const pt_bpf_count *one)
     __sync_fetch_and_add(&to->preemptions, one->preemptions);
 }
 
-/* Adds to what the sums of a process lack: the wait, less its weight times the wait. */
+/* Adds the difference that a wait makes to `owed`: the wait, less its weight times the wait. */
 static inline void add_owed(pt_bpf_cpu *c, pt_bpf_wait_settings *settings, uint32_t pid,
                             uint64_t weight, pt_bpf_count *one)
 {
@@ -260,7 +259,8 @@ static inline void add_owed(pt_bpf_cpu *c, pt_bpf_wait_settings *settings, uint3
     more->preemptions = one->preemptions * missing;
     pt_bpf_count *known = bpf_map_lookup_elem(&owed, &pid);
     if (known == NULL && bpf_map_update_elem(&owed, &pid, more, NO_EXIST) != 0) {
-        known = bpf_map_lookup_elem(&owed, &pid); /* another cpu was first, or there is no room */
+        known = bpf_map_lookup_elem(&owed, &pid); /* another cpu added the entry first, or there is
+                                                   * no room */
         if (known == NULL) __sync_fetch_and_add(&settings->lost, 1);
     }
     if (known != NULL) add_count(known, more);
@@ -368,14 +368,16 @@ struct {
     MAP_TYPE(value, pt_bpf_resting);
 } resting SECTION(".maps");
 
-/* Fills in registers and system call of a waiting thread. False: it has no user space of 64 bit. */
+/* Fills in the registers and the system call of a waiting thread. Returns false if it has no 64-bit
+ * user space. */
 static inline bool describe_resting(pt_bpf_resting *r, const struct task_struct *task,
                                     const void *task_regs)
 {
-    struct user_regs regs;
-    if (!read_entry_regs(task, task_regs, &regs) || regs.cs != USER_CODE_SEGMENT) return false;
-    COPY_REGS(r, &regs);
-    r->call = call_of(&regs);
+    struct user_regs *const regs = (struct user_regs *)(void *)r->kernel;
+    _Static_assert(sizeof r->kernel >= sizeof *regs, "it holds the registers first");
+    if (!read_entry_regs(task, task_regs, regs) || !IS_64_BIT(regs)) return false;
+    COPY_REGS(r, regs);
+    r->call = call_of(regs);
     r->is_io = is_waiting_for_disk(task);
     r->mode = mode_in_call(task, r->call, r->regs);
     const long bytes = bpf_get_task_stack(task, r->kernel, sizeof r->kernel, 0);
@@ -415,8 +417,8 @@ SECTION("iter/task") int pt_bpf_thread(struct bpf_iter__task *context)
     return 0;
 }
 
-/* Does an interrupt run, in the middle of a thread that has nothing to do with it? Its functions
- * are in the kernel's stack then. */
+/* Is an interrupt running in the middle of an unrelated thread? Then its functions are on the
+ * kernel's stack. */
 static inline bool is_in_interrupt(void *context, pt_bpf_cpu *c,
                                    const pt_bpf_wait_settings *settings)
 {
@@ -431,8 +433,9 @@ static inline bool is_in_interrupt(void *context, pt_bpf_cpu *c,
     return false;
 }
 
-/* Sends the stack of the current thread, which wakes another, unless it was sent. The stack of a
- * process that is not recorded has the kernel's frames only. Returns its key; 0: it is unknown. */
+/* Sends the stack of the current thread, which wakes another, unless it was sent before. For a
+ * process that is not recorded the stack has only the kernel's frames. Returns the stack's key; 0:
+ * it is unknown. */
 static inline uint64_t take_waker(void *context, pt_bpf_cpu *c,
                                   const pt_bpf_wait_settings *settings, bool reads_frames)
 {

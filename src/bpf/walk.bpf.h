@@ -11,6 +11,11 @@
 
 #include "bpf/layout.h"
 
+/* The machine whose stacks are walked: a test in user space walks another's. */
+#if !defined(PT_BPF_MACHINE)
+#define PT_BPF_MACHINE PT_MACHINE_HOST
+#endif
+
 /* search_mapping and search_rule of the state of a cpu. */
 int pt_bpf_search_mapping(uint32_t cpu, uint64_t addr);
 int pt_bpf_search_rule(uint32_t cpu, uint64_t addr);
@@ -33,7 +38,7 @@ static inline bool load_word(pt_bpf_cpu *c, uint64_t addr, uint64_t *ret_word)
     const uint64_t start = addr & ~(uint64_t)(PT_BPF_WINDOW_BYTES - 1);
     if (c->window_start != start) {
         c->window_start = 1;
-        if (!read_stack(c->window, start)) return false;
+        if (!read_stack(c->window, sizeof c->window, start)) return false;
         c->window_start = start;
     }
     uint64_t word = addr / 8;
@@ -53,18 +58,16 @@ static inline bool register_of(const pt_unwind_state *state, unsigned reg, uint6
     return true;
 }
 
-/* This program does not support machines with a link register yet. */
-static inline const uint64_t *interrupted_regs(const pt_machine *machine,
-                                               const pt_unwind_state *state,
-                                               const pt_unwind_rule *rule, pt_step_stack *c)
+/* Replaces the registers of the innermost frame. */
+static inline const uint64_t *load_regs(pt_bpf_cpu *c, uint64_t addr)
 {
-    return NULL;
+    return read_stack(c->regs, sizeof c->regs, addr) ? (const uint64_t *)(const void *)c : NULL;
 }
 
 /* ---- the pool ---- */
 
-/* The bytes at a place of the pool. NULL: no such place, or the bytes cross the end of their chunk.
- */
+/* The bytes at a place in the pool. NULL: there is no such place, or the bytes cross the end of
+ * their chunk. */
 static inline const void *pool_at(uint32_t word, uint32_t bytes)
 {
     const uint8_t *const chunk = pool_chunk(word >> PT_BPF_CHUNK_BITS);
@@ -80,7 +83,7 @@ static inline const void *pool_at(uint32_t word, uint32_t bytes)
 enum { SEARCH_STEPS = 16 }; /* enough for PT_BPF_MAPPINGS_MAX and for the rows of a page */
 enum { MAPPING_WORDS = sizeof(pt_bpf_mapping) / 4 };
 
-/* Sets c->last to the mapping that contains addr; 0: none does. */
+/* Sets c->last to the mapping that contains addr. Returns 0 if there is none. */
 static inline int search_mapping(pt_bpf_cpu *c, uint64_t addr)
 {
     uint32_t low = 0, n = c->mapping_count;
@@ -163,7 +166,7 @@ static inline uint64_t mix_hash(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
-/* Makes a slot. False: user space must walk. */
+/* Makes a slot for the rule at pc. Returns false if user space must walk. */
 static inline bool fill_slot(pt_bpf_cpu *c, uint64_t pc, pt_unwind_slot *ret_slot)
 {
     pt_unwind_slot slot = {.pc = pc, .generation = c->generation};
@@ -177,7 +180,7 @@ static inline bool fill_slot(pt_bpf_cpu *c, uint64_t pc, pt_unwind_slot *ret_slo
             read_rule(c, number, &rule);
         }
     }
-    put_rule(&slot, PT_MACHINE_HOST, &rule);
+    put_rule(&slot, PT_BPF_MACHINE, &rule);
     if (slot.kind == PT_SLOT_RULE) slot.number = (uint16_t)number;
     *ret_slot = slot;
     return true;
@@ -190,9 +193,10 @@ static inline pt_unwind_end step_without_rule(pt_bpf_cpu *c, pt_unwind_state *at
 {
     uint64_t fp, caller;
     if (!c->follows_fp || !find_mapping(c, pc) || at->is_fp_lost || at->fp < at->sp ||
-        !read_word(PT_MACHINE_HOST, c, at->sp, at->fp, &fp) ||
-        !read_word(PT_MACHINE_HOST, c, at->sp, at->fp + WORD, &caller))
+        !read_word(PT_BPF_MACHINE, c, at->sp, at->fp, &fp) ||
+        !read_word(PT_BPF_MACHINE, c, at->sp, at->fp + WORD, &caller))
         return PT_UNWIND_END_NO_RULE;
+    caller = pt_machine_plain_pc(PT_BPF_MACHINE, caller);
     if (caller == 0 || !is_code(c, caller - 1)) return PT_UNWIND_END_NO_RULE;
     *at = (pt_unwind_state){.pc = caller,
                             .sp = at->fp + 2 * WORD,
@@ -209,13 +213,13 @@ static inline pt_unwind_end step_by_slot(pt_bpf_cpu *c, pt_unwind_state *at,
     pt_unwind_rule rule = {.cfa_kind = PT_CFA_NONE};
     if (slot->kind == PT_SLOT_ROOT) return PT_UNWIND_END_ROOT;
     if (slot->kind == PT_SLOT_NO_RULE) return step_without_rule(c, at, pc);
-    if (slot->kind == PT_SLOT_FRAME_POINTER) return step_fp(PT_MACHINE_HOST, at, c, c);
+    if (slot->kind == PT_SLOT_FRAME_POINTER) return step_fp(PT_BPF_MACHINE, at, c, c);
     if (find_mapping(c, pc))
         read_rule(c, slot->kind == PT_SLOT_RULE ? slot->number : rule_number(c, pc), &rule);
-    return step_rule(PT_MACHINE_HOST, at, &rule, c);
+    return step_rule(PT_BPF_MACHINE, at, &rule, c);
 }
 
-/* Notes the function of V8 that the frame has which a step by its frame pointer has left. */
+/* Notes the function of V8 of the frame that a step by frame pointer has just left. */
 static inline void note_v8_frame(pt_bpf_cpu *c, uint64_t fp)
 {
     uint64_t below[2] = {0, 0}, at = c->v8.count; /* the function, the context */
@@ -252,13 +256,13 @@ static inline pt_unwind_end step_frame(pt_bpf_cpu *c)
     }
     pt_unwind_end end = PT_UNWIND_END_NO_RULE;
     registers usual = {at.pc, at.sp, at.fp, at.is_fp_lost};
-    if (kept->kind >= PT_SLOT_BY_SP && step_usual(PT_MACHINE_HOST, &usual, kept, c)) {
+    if (kept->kind >= PT_SLOT_BY_SP && step_usual(PT_BPF_MACHINE, &usual, kept, c)) {
         c->pc = usual.pc;
         c->sp = usual.sp;
         c->fp = usual.fp;
         c->is_fp_lost = usual.is_fp_lost;
         c->is_return = true;
-        c->is_fp_walk = false;
+        c->is_fp_walk = c->has_regs = false;
     } else {
         end = step_by_slot(c, &at, kept, pc);
         c->is_unchecked = at.is_unchecked;
@@ -269,10 +273,11 @@ static inline pt_unwind_end step_frame(pt_bpf_cpu *c)
         c->is_fp_lost = at.is_fp_lost;
         c->is_return = at.is_return;
         c->is_fp_walk = at.is_fp_walk;
+        c->has_regs = at.regs != NULL;
     }
-    c->has_regs = false;
-    /* V8's code has no rules. The step has read the return address above the frame pointer: it lies
-     * on the stack. The innermost frame has its function once the stack pointer is below. */
+    /* V8's code has no rules. The step has read the return address just above the frame pointer, so
+     * the frame pointer is on the stack. The innermost frame has its function only if the stack
+     * pointer is below. */
     if (c->v8.is_wanted != 0 && has_fp && c->is_fp_walk && c->sp == fp + 2 * WORD && fp >= sp &&
         fp - sp >= 2 * WORD)
         note_v8_frame(c, fp);
@@ -292,7 +297,7 @@ static inline void begin_walk(pt_bpf_cpu *c, const pt_bpf_process *process)
     c->mappings = process->mappings;
     c->mapping_count = process->mapping_count;
     c->low = 0;
-    c->limit = UINT64_C(1) << 47;
+    c->limit = PT_BPF_MACHINE->stack_limit;
     c->is_return = c->is_fp_lost = c->is_fp_walk = c->is_unchecked = false;
     c->has_regs = c->follows_fp = true;
     c->window_start = 1;

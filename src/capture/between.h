@@ -23,8 +23,8 @@ typedef struct pt_between {
 /* Frees the held samples. */
 void pt_between_done(pt_between *between);
 
-/* True if the sample may be of that gap: a user frame under the kernel's, in a system call, without
- * a byte of the stack. */
+/* Might the sample lie in that gap? It has a user frame under the kernel's, is in a system call,
+ * and has not a byte of the stack. */
 bool pt_between_might_be(const pt_sink_sample *sample, const pt_perf_sample *raw);
 
 /* Holds a copy of the sample. If the list is full, the oldest goes to the sink unchanged. */

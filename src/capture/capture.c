@@ -20,14 +20,15 @@
 #include "capture/kernel.h"
 
 enum {
-    WAKE_MS = 25,            /* after this wait without new records, the last one is fed; */
-    CALM_WAKE_MS = 300,      /* longer if none of them is urgent */
-    IDLE_WAKE_MS = 1000,     /* longest sleep */
-    ASKING_WAKE_MS = 100,    /* longest sleep while /proc is polled for the end of targets */
-    HASTY_WAKE_MS = 2,       /* sleep while copies of stacks may have to grow: */
-    FIRST_NS = 300000000,    /* at the start of the recording, */
-    GROWN_NS = 100000000,    /* and after the copies grew */
-    URGENT = -15,            /* nice(2), where permitted */
+    WAKE_MS = 25,         /* after this wait without new records, the last one is fed; */
+    CALM_WAKE_MS = 600,   /* longer if none of them is urgent: the spool wakes the reader before */
+    IDLE_WAKE_MS = 1000,  /* longest sleep */
+    ASKING_WAKE_MS = 100, /* longest sleep while /proc is polled for the end of targets */
+    HASTY_WAKE_MS = 4,    /* sleep while copies of stacks may have to grow: */
+    FIRST_NS = 300000000, /* at the start of the recording, */
+    TICKED_NS = 5000000,  /* (if they cannot: for so long after all timers have ticked) */
+    GROWN_NS = 100000000, /* and after the copies grew */
+    URGENT = -15,         /* nice(2), where permitted */
     PROGRESS_NS = 250000000, /* between two progress reports */
     WEIGH_NS = 200000000,    /* between two readings of the memory that is held */
     KEEP_MS = 400,           /* between two writes of the kept recording */
@@ -102,7 +103,7 @@ static void read_target(pt_capture *c, pid_t pid)
     if (c->walker != NULL) pt_bpf_engine_adopt(c->walker, proc->pid);
     if (proc->awaits_exec) return;
     pt_procs_read(&c->procs, proc);
-    const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
+    const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc, true);
     pt_feed_walker(c, proc, &modules);
 }
 
@@ -119,7 +120,7 @@ static void read_all_processes(pt_capture *c)
         pt_proc *const proc = pt_procs_get(&c->procs, (uint32_t)pid);
         pt_procs_read(&c->procs, proc);
         if (!c->set.plan.walks_waits || !c->options.targets.all || proc->map.count == 0) continue;
-        const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
+        const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc, true);
         pt_feed_walker(c, proc, &modules);
     }
     if (dir != NULL) closedir(dir);
@@ -188,7 +189,8 @@ static void narrow_plan(pt_capture *c, pt_event_plan *plan)
     if (fd >= 0) close(fd);
 }
 
-/* Adds a running process that a target has started. False: it is gone, or the kernel denies it. */
+/* Adds a running process that a target has started. Returns false if it is gone, or the kernel
+ * denies access to it. */
 static bool add_started(pt_capture *c, pid_t pid, tid_list *tids)
 {
     const size_t before = tids->count;
@@ -205,9 +207,9 @@ static bool add_started(pt_capture *c, pid_t pid, tid_list *tids)
     return taken > before;
 }
 
-/* Adds the processes that the targets have started. The kernel reports those that they start from
- * now on: with events of cpus all, with events of threads those of the threads that have events. So
- * one that is started meanwhile is found in the next round, or reported. */
+/* Adds the processes that the targets have started. From now on the kernel reports new processes:
+ * with events per cpu all, with events per thread those of threads that have events. So a process
+ * that starts meanwhile is found in the next round, or reported. */
 static void add_all_started(pt_capture *c, tid_list *tids)
 {
     pt_capture_targets *const t = &c->options.targets;
@@ -255,7 +257,7 @@ static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error
     for (size_t i = 0; i < t->pid_count && plan.is_each_thread && status == PT_OK; i++)
         list_threads(t->pids[i], &tids);
     for (size_t i = 0; i < tids.count; i++)
-        pt_event_set_add(&c->set, 0, tids.items[i], false);
+        pt_event_set_add(&c->set, tids.items[i]);
     free(tids.items);
     return status;
 }
@@ -275,7 +277,8 @@ static void open_keep(pt_capture *c)
     if (c->options.keep_folder == NULL ||
         pt_keep_new(c->options.keep_folder, &head, c->builder, &c->keep, &error) != PT_OK)
         return;
-    /* The kernel's sums of waits are added to the rows of their stacks until the end. */
+    /* Sums of waits in the kernel are added to the rows of their stacks until the end, so rows then
+     * stay in memory. */
     pt_sink_keep_in(c->sink, c->keep, !(c->options.off_cpu && plan->walks_waits));
 }
 
@@ -319,6 +322,7 @@ static pt_status use_walker(pt_capture *c, pt_bpf_engine *walker, pt_error *rete
         pt_bpf_engine_free(walker);
     } else {
         c->walker = walker;
+        c->procs.images.wants_interp = true;
         c->known = pt_known_new(cpu_limit());
     }
     c->facts.has_walker = c->walker != NULL;
@@ -330,14 +334,14 @@ static void note_refusal(pt_capture *c, const pt_error *refusal)
     snprintf(c->facts.why_copied, sizeof c->facts.why_copied, "%s", refusal->message);
 }
 
-/* The number of switches in 2^23 ns. 0: no limit. */
+/* The limit as switches in 2^23 ns. 0: no limit. */
 static uint32_t stacks_max(uint64_t a_second)
 {
     const uint64_t max = (a_second << 23) / 1000000000;
     return a_second == 0 ? 0 : max > 0 ? (uint32_t)max : 1;
 }
 
-/* Loads the kernel's walker, or begins to. Fails only if the caller insists on it. */
+/* Loads the kernel's walker, or begins to load it. Fails only if the options demand the walker. */
 static pt_status load_walker(pt_capture *c, pt_error *reterr)
 {
     const pt_walk_wish wish = c->options.walks;
@@ -396,7 +400,7 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     c->cache = pt_alloc(1, sizeof *c->cache);
     pt_procs_init(&c->procs, "/proc");
     c->procs.images.cache = options->tables;
-    c->procs.images.wants_locks = options->off_cpu;
+    c->procs.images.wants_interp = c->procs.images.wants_locks = options->off_cpu;
     pt_index_init(&c->kernel_waits.of_key);
     pt_index_init(&c->kernel_waits.sum_of);
     pt_index_init(&c->kernel_waits.owed_of);
@@ -420,6 +424,7 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     for (size_t i = 0; i < t->pid_count; i++)
         read_target(c, t->pids[i]);
     if (t->pid_count == 0) read_all_processes(c);
+    pt_spool_shun(c->set.spool, (uint32_t)getpid(), true); /* it is never recorded */
     for (size_t i = 0; i < t->pid_count && options->until == 0; i++)
         watch_process(c, t->pids[i]);
     if (options->until != 0) watch_process(c, options->until);
@@ -481,7 +486,7 @@ static uint64_t used_ns(const pt_capture *c)
     return t->cgroup == NULL ? machine_ns() : pt_cgroup_used_ns(c->procs.root, t->cgroup);
 }
 
-/* Begins to see switches of threads. */
+/* Lets the walker see context switches. */
 static void watch_waits(pt_capture *c)
 {
     pt_error refusal = PT_ERROR_INIT;
@@ -524,8 +529,8 @@ static uint64_t seen_ns(const pt_capture *c)
     return c->facts.samples * c->facts.period_ns + (uint64_t)moved_ns;
 }
 
-/* True if the recorder itself is among the recorded processes: always on the whole machine; with a
- * control group if it is a member. */
+/* Is the recorder itself among the recorded processes? On the whole machine always; with a control
+ * group if it is a member. */
 static bool is_self_among(const pt_capture *c)
 {
     const pt_capture_targets *const t = &c->options.targets;
@@ -612,15 +617,18 @@ static void write_keep(pt_capture *c, int64_t now_ns)
 }
 
 /* True at the start of a recording by copies and just after they grew: then short copies must be
- * noticed quickly, before many stacks are cut. */
+ * noticed quickly, before many stacks are cut, and the first ticks of timers, which may repeat them
+ * fast. */
 static bool is_hasty(const pt_capture *c, int64_t now_ns)
 {
-    return (c->walker == NULL && now_ns - c->start_ns < FIRST_NS) ||
-           now_ns - c->grown_ns < GROWN_NS;
+    const bool may_grow = c->set.plan.stack_bytes < PT_STACK_BYTES_MAX;
+    const int64_t ticked_ns = (int64_t)(c->set.plan.period * c->set.timers) + TICKED_NS;
+    return now_ns - c->start_ns < (may_grow && c->walker == NULL ? FIRST_NS : ticked_ns) ||
+           (may_grow && now_ns - c->grown_ns < GROWN_NS);
 }
 
-/* True until each timer of a cpu has had its first tick: it repeats until it is given its period.
- */
+/* Has a timer of a cpu not had its first tick yet? A timer repeats its first time until it is given
+ * its period. */
 static bool is_first_round(const pt_capture *c, int64_t now_ns)
 {
     return c->set.timers > 1 &&
@@ -750,7 +758,7 @@ static void store_facts(pt_capture *c)
     if (c->options.off_cpu) p->default_event = p->period_type;
 }
 
-/* Gets all rows into the builder: those that were put away come back from the files. */
+/* Brings all rows into the builder: rows that were put away are read back from the files. */
 static pt_status gather_rows(pt_capture *c, pt_error *reterr)
 {
     if (!pt_sink_has_put_away(c->sink)) {

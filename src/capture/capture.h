@@ -48,10 +48,10 @@ typedef struct pt_capture_facts {
     uint64_t own_ns;         /* CPU time of the recorder itself, not in used_ns */
     uint64_t events_seen;    /* event count in all samples, if the event is no clock */
     uint64_t events;         /* total event count, if the event is no clock; 0: unknown */
-    /* Waiting time of threads; the part of it in which they waited for a cpu only. */
+    /* Time that threads waited, and the part of it in which they waited only for a cpu. */
     uint64_t off_cpu_ns, ready_ns;
-    /* Waits whose stacks were not taken: other waits stand for them, each for wait_weight waits at
-     * most. */
+    /* Waits whose stacks were not taken, since other waits stand for them; and the largest number
+     * of waits that one of those stands for. */
     uint64_t passed_waits, wait_weight;
     uint64_t lost_waits;     /* waits whose stacks were lost; their time is in no value */
     uint64_t missed_threads; /* threads that ended before an event could be opened for them */
@@ -59,7 +59,8 @@ typedef struct pt_capture_facts {
     int64_t duration_ns;
     uint32_t processes;         /* with samples */
     uint32_t unreadable;        /* of them: with unreadable mappings */
-    uint32_t denied;            /* processes that targets started, which the kernel denies us */
+    uint32_t denied;            /* processes that targets started and that the kernel does not let
+                                 * this process record */
     uint32_t stack_bytes;       /* size of stack copies at the end */
     bool is_out_of_descriptors; /* threads were missed because the process ran out of descriptors */
     bool is_each_thread;        /* one event per thread instead of one per cpu */
@@ -70,19 +71,20 @@ typedef struct pt_capture_facts {
     uint32_t not_walked;        /* processes that the kernel's walker had no room for */
     bool has_walker;            /* stacks are walked in the kernel */
     char refused[1280];   /* a line for each reason why frames of an interpreter were not read */
-    char why_copied[512]; /* if they are not, and that was wished: the reason */
+    char why_copied[512]; /* if has_walker is false but a walker was requested: the reason */
 } pt_capture_facts;
 
-/* The samples of recorded processes that were lost, at most. The kernel does not say of which
- * process a lost sample was, and events of CPUs sample all of them. So there are no more than
- * periods that the recorded processes' clock, used_ns (0: unknown), has and no sample. */
+/* The largest number of samples of recorded processes that may have been lost. The kernel does not
+ * say which process a lost sample belongs to, and events per cpu sample all processes. So the
+ * number is at most that of the periods in used_ns (the clock of the recorded processes; 0:
+ * unknown) that no sample has. */
 uint64_t pt_capture_lost(const pt_capture_facts *facts, uint64_t used_ns);
 
 /* The processes to record. */
 typedef struct pt_capture_targets {
-    const pid_t *pids; /* these processes and their children; NULL and 0: by the fields below */
+    const pid_t *pids; /* these processes and their children; NULL and 0: the fields below decide */
     size_t pid_count;
-    bool with_started; /* and the processes that pids have started and that run already */
+    bool with_started; /* also the running processes that pids have started before */
     bool all;          /* every process */
     /* Restricts them to this control group and those below it (pt_cgroup_find); or NULL */
     const char *cgroup;
@@ -91,9 +93,9 @@ typedef struct pt_capture_targets {
 /* When the kernel walks stacks by the BPF program (src/bpf) instead of copying them. */
 typedef enum pt_walk_wish {
     PT_WALK_NEVER,
-    PT_WALK_OR_FAIL, /* pt_capture_new fails without */
-    PT_WALK_FIRST, /* if possible, from the first sample on: pt_capture_new waits for it, 0.04 s */
-    PT_WALK_SOON,  /* if possible, from when the program is loaded; loading begins a little later */
+    PT_WALK_OR_FAIL, /* always: otherwise pt_capture_new fails */
+    PT_WALK_FIRST, /* from the first sample on, if possible: pt_capture_new waits for it, 0.04 s */
+    PT_WALK_SOON,  /* from when the program is loaded, if possible; loading begins a little later */
 } pt_walk_wish;
 
 typedef struct pt_capture_options {
@@ -103,9 +105,9 @@ typedef struct pt_capture_options {
     uint64_t period;   /* for other events: the count between samples */
     bool user, kernel; /* sample time in user mode, in the kernel */
     bool off_cpu;      /* also record the time that threads wait */
-    bool wakers;       /* and what ends their waits; needs off_cpu and walks */
-    /* Stacks of waits that are taken of a cpu in a second, about; at more switches, those of some;
-     * 0: all. */
+    bool wakers;       /* also record the stacks that end waits; needs off_cpu and walks */
+    /* About how many stacks of waits a cpu takes in a second. If there are more switches, only some
+     * waits have their stacks taken; 0: all. */
     uint64_t switch_stacks;
     bool expects_frames;   /* an interpreter will be recorded, whose frames the walker reads */
     bool timeline;         /* keep each sample with time, thread and cpu */

@@ -44,7 +44,7 @@ typedef struct pt_wait_stack {
     char waker[PT_COMM_BYTES]; /* of a stack that woke a thread: the name of its process */
 } pt_wait_stack;
 
-/* What was read of a sum in the kernel. */
+/* A sum of waits in the kernel, as it was last read. */
 typedef struct pt_wait_sum {
     uint64_t key;
     uint32_t row; /* of the sink, with the waker; PT_NONE: not yet */
@@ -53,7 +53,8 @@ typedef struct pt_wait_sum {
 
 enum { PT_WAIT_VALUES = 4 };
 
-/* What the sums of a process lack: off-CPU, ready, waits, preemptions; may be below 0. */
+/* The difference between the sums of a process and the rows of its stacks: off-CPU, ready, waits,
+ * preemptions; may be negative. */
 typedef struct pt_wait_owed {
     uint32_t pid;
     int64_t values[PT_WAIT_VALUES];
@@ -72,7 +73,8 @@ typedef struct pt_kernel_waits {
 /* Threads, by tid modulo. */
 typedef struct pt_waiting_threads {
     pt_waiting *of_tid[PT_WAITING_BUCKETS];
-    uint32_t gone[PT_WAITING_GONE]; /* the last that have ended, a ring; others are forgotten */
+    uint32_t gone[PT_WAITING_GONE]; /* the last threads that have ended, a ring; earlier ones are
+                                     * forgotten */
     uint32_t gone_count;
 } pt_waiting_threads;
 
@@ -123,13 +125,13 @@ struct pt_capture {
 
 /* Processes the records in the rings up to a time (monotonic). */
 void pt_feed_upto(pt_capture *capture, uint64_t limit_ns);
-/* Processes new records that must not wait: new threads, first samples. */
+/* Processes new records that must not wait: those of new threads and first samples. */
 void pt_feed_urgent(pt_capture *capture);
 /* Makes the records of a process urgent where other processes are not recorded. */
 void pt_feed_heed(pt_capture *capture, pt_proc *proc);
 /* Sends the modules of a process to the kernel's walker, if there is one: it walks later stacks. */
 void pt_feed_walker(pt_capture *capture, pt_proc *proc, const pt_unwind_modules *modules);
-/* By events: a thread is switched away from, at c->stack. */
+/* With events of switches: a thread is switched out, at c->stack. */
 void pt_waits_begin(pt_capture *capture, pt_proc *proc, const pt_perf_record *record);
 /* The record of a switch follows the switch's sample and shows whether the thread was preempted. */
 void pt_waits_on_switch(pt_capture *capture, const pt_perf_record *record);
@@ -138,7 +140,7 @@ void pt_waits_on_switch(pt_capture *capture, const pt_perf_record *record);
 void pt_waits_reset(pt_capture *capture, uint32_t tid, bool is_gone);
 /* A thread of proc begins. Its waits before its events are open have a row of their own. */
 void pt_waits_born(pt_capture *capture, const pt_proc *proc, uint32_t tid, uint64_t now_ns);
-/* By the kernel's walker: c->stack is one of waits; a single wait is over; sums are to be read. */
+/* With the kernel's walker: c->stack is a stack of waits or of a waker; a single wait has ended. */
 void pt_waits_stack(pt_capture *capture, pt_proc *proc, const pt_perf_record *record);
 void pt_waits_ended(pt_capture *capture, const pt_bpf_wait_end *ended);
 void pt_waits_read(pt_capture *capture);

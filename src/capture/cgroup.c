@@ -146,7 +146,8 @@ int pt_cgroup_open(const char *root, const char *group)
     bool any;
     search_mounts(root, note_place, &places, &any);
     const char *folder = places.is_first_perf ? places.perf : places.second;
-    /* Under version 1, processes may be in groups of this name in its own hierarchies only. */
+    /* With version 1, a group of version 2 may have this name only because its processes are in
+     * hierarchies of version 1. */
     if (folder != NULL && places.is_elsewhere && !is_populated(folder)) folder = NULL;
     const int fd = folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     free(places.second);

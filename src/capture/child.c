@@ -9,7 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Never returns. */
+/* Waits until the recorder writes to go_fd, then executes the command, or reports the error to
+ * report_fd. Does not return. */
 static void wait_and_exec(const char *const *command, int go_fd, int report_fd)
 {
     char byte;
@@ -51,8 +52,8 @@ pt_status pt_record_child_start(const char *const *command, pt_record_child *ret
     return pt_error_errno(reterr, error, "%s: cannot be run", command[0]);
 }
 
-/* Why the command was not run. Without a slash in its name, execvp has looked through PATH, and
- * tells EACCES of any folder there that it could not enter. */
+/* The error for a command that was not run. For a name without a slash execvp searches PATH, and
+ * returns EACCES if it could not enter some folder there. */
 static pt_status explain_failure(const char *name, int error, pt_error *reterr)
 {
     const bool is_sought = strchr(name, '/') == NULL;
@@ -73,7 +74,7 @@ pt_status pt_record_child_go(pt_record_child *child, const char *name, pt_error 
 {
     int error = 0;
     ssize_t got;
-    (void)!send(child->go_fd, "", 1, MSG_NOSIGNAL); /* it may have been killed */
+    (void)!send(child->go_fd, "", 1, MSG_NOSIGNAL); /* the child may have been killed */
     close(child->go_fd);
     child->go_fd = -1;
     do

@@ -9,20 +9,21 @@
 
 typedef struct pt_record_child {
     pid_t pid;
-    int go_fd;     /* close it, and the command begins */
-    int report_fd; /* tells why it could not */
+    int go_fd;     /* a byte lets the command begin; closed without one, the child exits */
+    int report_fd; /* reports the error if the command cannot be run */
     int wait_status;
     struct rusage usage;
 } pt_record_child;
 
-/* Forks. The child waits, with the caller's signals and environment as they are now. */
+/* Forks the child, which waits before exec. It has the caller's present signals and environment. */
 pt_status pt_record_child_start(const char *const *command, pt_record_child *ret_child,
                                 pt_error *reterr);
-/* Lets it begin. PT_ERR_NOTFOUND, PT_ERR_SYSTEM: it could not be run, and has ended. */
+/* Lets the command begin. Fails with PT_ERR_NOTFOUND or PT_ERR_SYSTEM if it cannot be run; then the
+ * child has ended. */
 pt_status pt_record_child_go(pt_record_child *child, const char *name, pt_error *reterr);
-/* Ends it without letting it begin. */
+/* Ends the child before it runs the command. */
 void pt_record_child_refuse(pt_record_child *child);
-/* Whether it has ended; then its status and usage are known, and it must not be waited for. */
+/* Has the child ended? Then its status and usage are known, and the caller must not wait for it. */
 bool pt_record_child_has_ended(pt_record_child *child);
-/* Waits for its end. */
+/* Waits for the child's end. */
 void pt_record_child_wait(pt_record_child *child);

@@ -79,16 +79,17 @@ static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
     return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Opens an event, restricted to the plan's control group if it is per cpu. */
+/* Opens an event, restricted to the plan's control group if it is per cpu. leader_fd: -1 for none.
+ */
 static int open_narrowed(const pt_event_plan *plan, struct perf_event_attr *attr, pid_t tid,
-                         int cpu)
+                         int cpu, int leader_fd)
 {
-    if (tid != -1 || !plan->has_group) return open_event(attr, tid, cpu);
-    return (int)syscall(SYS_perf_event_open, attr, plan->group_fd, cpu, -1,
-                        PERF_FLAG_FD_CLOEXEC | PERF_FLAG_PID_CGROUP);
+    const bool is_narrow = tid == -1 && plan->has_group;
+    return (int)syscall(SYS_perf_event_open, attr, is_narrow ? plan->group_fd : tid, cpu, leader_fd,
+                        PERF_FLAG_FD_CLOEXEC | (is_narrow ? PERF_FLAG_PID_CGROUP : 0));
 }
 
-int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64_t period)
+static struct perf_event_attr sampling_attr(const pt_event_plan *plan, uint64_t period)
 {
     struct perf_event_attr attr = common_attr(plan);
     attr.type = plan->source->type;
@@ -107,7 +108,35 @@ int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64
         attr.sample_freq = plan->hz;
     else
         attr.sample_period = period;
-    const int fd = open_narrowed(plan, &attr, tid, cpu);
+    return attr;
+}
+
+int pt_event_open_inherited(const pt_event_plan *plan, pid_t tid, int cpu, uint64_t period,
+                            bool *ret_has_clock)
+{
+    struct perf_event_attr attr = sampling_attr(plan, period);
+    attr.inherit = attr.inherit_thread = 1;
+    /* Many of its ticks are dropped, and each takes this room in a ring. */
+    if (attr.sample_stack_user > PT_STACK_BYTES_FIRST)
+        attr.sample_stack_user = PT_STACK_BYTES_FIRST;
+    int fd = open_event(&attr, tid, cpu);
+    *ret_has_clock = fd >= 0;
+    if (fd >= 0 || errno != EINVAL) return fd;
+    /* Both fields have eight bytes, and no field lies between them. */
+    attr.sample_type &= ~(uint64_t)PERF_SAMPLE_READ;
+    attr.sample_type |= PERF_SAMPLE_PERIOD;
+    fd = open_event(&attr, tid, cpu);
+    if (fd >= 0 || errno != EINVAL) return fd;
+    attr.inherit_thread = 0; /* kernels before Linux 5.13 */
+    return open_event(&attr, tid, cpu);
+}
+
+int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64_t period,
+                           int leader_fd)
+{
+    struct perf_event_attr attr = sampling_attr(plan, period);
+    attr.disabled = leader_fd < 0;
+    const int fd = open_narrowed(plan, &attr, tid, cpu, leader_fd);
     if (fd < 0 || plan->walker == NULL || pt_event_walk(plan, fd)) return fd;
     const int error = errno;
     close(fd);
@@ -142,7 +171,7 @@ int pt_event_open_switches(const pt_event_plan *plan, pid_t tid, int cpu)
     attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
     attr.sample_period = 1;
     attr.context_switch = 1;
-    return open_narrowed(plan, &attr, tid, cpu);
+    return open_narrowed(plan, &attr, tid, cpu, -1);
 }
 
 int pt_event_open_dummy(const pt_event_plan *plan, pid_t tid, int cpu, bool is_reporting,
@@ -193,7 +222,7 @@ int pt_event_open_count(const pt_event_plan *plan, pid_t tid, int cpu, bool awai
                                    .disabled = awaits_exec,
                                    .enable_on_exec = awaits_exec,
                                    .inherit = tid != -1};
-    return open_narrowed(plan, &attr, tid, cpu);
+    return open_narrowed(plan, &attr, tid, cpu, -1);
 }
 
 uint64_t pt_event_read(int fd)

@@ -27,7 +27,6 @@ typedef struct pt_event_source {
 extern const pt_event_source pt_event_sources[];
 const pt_event_source *pt_event_source_named(const char *name);
 
-/* How samples are taken; the same for all events of a recording. */
 /* The parameters of all events of a recording. */
 typedef struct pt_event_plan {
     const pt_event_source *source;
@@ -58,8 +57,15 @@ pt_perf_layout pt_event_layout(const pt_event_plan *plan);
 
 /* Each pt_event_open_* returns a descriptor, or -1 with errno. tid -1: all threads of the cpu; cpu
  * -1: the thread on every cpu. */
-/* The event that makes samples. */
-int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64_t period);
+/* The event that makes samples. leader_fd: a sampling event of the same cpu, which starts and stops
+ * this one with itself; -1: none. */
+int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64_t period,
+                           int leader_fd);
+/* The same for tid and the threads of its process that it starts from now on. Before Linux 6.13 the
+ * kernel cannot read an inherited event: *ret_has_clock is false, and pt_perf_sample.count is the
+ * period instead of the thread's clock. Before Linux 5.13 processes inherit the event, too. */
+int pt_event_open_inherited(const pt_event_plan *plan, pid_t tid, int cpu, uint64_t period,
+                            bool *ret_has_clock);
 /* An event with a sample at each switch away from a thread, and a record at each switch away and
  * back. */
 int pt_event_open_switches(const pt_event_plan *plan, pid_t tid, int cpu);

@@ -129,8 +129,9 @@ void pt_feed_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modul
     proc->put_later = AGAIN_AFTER;
 }
 
-/* Has the kernel copy the stacks of a process whose mappings are replaced while it runs, as by
- * plug-ins that are loaded and unloaded: by the mappings that it knows it walks them wrongly. */
+/* Lets the kernel copy the stacks of a process whose mappings are replaced while it runs, for
+ * example by plug-ins that are loaded and unloaded: the kernel would walk them by mappings that are
+ * gone. */
 static void copy_for_a_while(pt_capture *c, pt_proc *proc, uint64_t now_ns)
 {
     const pt_unwind_modules none = {.count = 0}; /* generation 0: the kernel keeps no steps of it */
@@ -150,7 +151,7 @@ static void end_copies(pt_proc *proc, uint64_t now_ns)
     if (!has_changed) proc->walked_generation = 0;
 }
 
-/* Takes a stack that the kernel walked by the mappings it knew then. */
+/* Takes a stack that the kernel walked by the mappings that it knew at that time. */
 static void use_walked(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
 {
     const pt_bpf_stack *const walked = r->sample.walked;
@@ -180,17 +181,34 @@ static void use_walked(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
         c->stack.end = PT_STACK_END_TRUNCATED;
 }
 
+/* The kernel's walker gets all modules; without it those are read that stacks have code of. */
+static void unwind_copy(pt_capture *c, pt_proc *proc, pt_perf_record *r)
+{
+    const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc, c->walker != NULL);
+    pt_feed_walker(c, proc, &modules);
+    const pt_copied_runtime *const runtime = pt_java_runtime(c->named, &c->procs, proc, &modules);
+    pt_unwind_sample(&r->sample, &modules, runtime, c->cache, &c->stack);
+}
+
+/* True if the stack led to files that had not been read, and were read now. */
+static bool has_met_files(pt_capture *c, pt_proc *proc)
+{
+    const pt_unwound *const stack = &c->stack;
+    const uint64_t *const user_pcs = stack->pcs + stack->kernel_count;
+    return pt_proc_read_met(&c->procs, proc, user_pcs, stack->count - stack->kernel_count) ||
+           pt_proc_read_met(&c->procs, proc, &stack->stuck_pc, 1);
+}
+
 static void unwind_record(pt_capture *c, pt_proc *proc, pt_perf_record *r)
 {
     const uint64_t pc = pt_sample_user_pc(&r->sample);
     if (!proc->has_maps ||
         (pc != 0 && pt_proc_map_at(proc, pc) == NULL && proc->sampled % REREAD_EVERY == 1))
         pt_procs_read(&c->procs, proc);
-    const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
     end_copies(proc, r->time_ns);
-    pt_feed_walker(c, proc, &modules);
-    const pt_copied_runtime *const runtime = pt_java_runtime(c->named, &c->procs, proc, &modules);
-    pt_unwind_sample(&r->sample, &modules, runtime, c->cache, &c->stack);
+    do
+        unwind_copy(c, proc, r);
+    while (has_met_files(c, proc));
     c->stack.has_frames = c->stack.has_words;
     c->stack.language = PT_JOURNAL_LANGUAGE_JAVA;
     if (c->stack.end == PT_STACK_END_ROOT || c->stack.end == PT_STACK_END_UNCHECKED ||
@@ -212,8 +230,10 @@ static void unwind_record(pt_capture *c, pt_proc *proc, pt_perf_record *r)
 void pt_feed_end(pt_capture *c, uint64_t now_ns)
 {
     pt_between_end(&c->between, c->sink);
+    /* The time of threads without events belongs to no sample. */
+    const bool has_all = c->options.targets.pid_count > 0 && c->set.missed == 0;
     if (c->ledger != NULL)
-        pt_ledger_finish(c->ledger, c->options.targets.pid_count > 0 ? c->facts.used_ns : 0,
+        pt_ledger_finish(c->ledger, has_all ? c->facts.used_ns : 0,
                          c->facts.samples * c->facts.period_ns);
     pt_waits_finish(c, now_ns);
 }
@@ -223,18 +243,19 @@ static bool is_in_kernel(const pt_perf_record *r)
     return (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
 }
 
-/* Makes the kernel's walker drop samples of processes that are not recorded, from the second on:
- * most short processes have one. */
-static void drop_in_kernel(pt_capture *c, pt_proc *proc)
+/* Makes the spool drop the stacks of a process that is not recorded, and the kernel's walker its
+ * samples, from the second on: most short processes have one. */
+static void drop_samples(pt_capture *c, pt_proc *proc)
 {
     const bool may_be_wanted_later = proc->awaits_exec || c->options.targets.cgroup != NULL;
-    if (c->walker == NULL || may_be_wanted_later || proc->has_exited || proc->is_dropped ||
-        proc->sampled++ == 0)
-        return;
+    if (may_be_wanted_later || proc->has_exited) return;
+    if (!proc->is_shunned) pt_spool_shun(c->set.spool, proc->pid, true);
+    proc->is_shunned = true;
+    if (c->walker == NULL || proc->is_dropped || proc->sampled++ == 0) return;
     proc->is_dropped = pt_bpf_engine_put(c->walker, proc->pid, proc->start, NULL, NULL);
 }
 
-/* Adds CPU time of a thread that no sample shows to a row of its own. */
+/* Adds CPU time of a thread that is in no sample to a row of its own. */
 static void add_not_sampled(pt_capture *c, pt_proc *proc, const pt_perf_record *r, uint64_t pc,
                             uint64_t ns)
 {
@@ -260,7 +281,7 @@ static pt_proc *find_wanted(pt_capture *c, const pt_perf_record *r)
                                 !proc->has_exited && r->time_ns > proc->judged_ns + REJUDGE_NS;
     if (!proc->is_judged || may_have_moved) decide_process(c, proc, r->time_ns);
     if (proc->is_wanted) return proc;
-    drop_in_kernel(c, proc);
+    drop_samples(c, proc);
     return NULL;
 }
 
@@ -332,7 +353,7 @@ void pt_feed_resting(pt_capture *c)
     pt_bpf_engine_resting(c->walker, add_resting, c);
 }
 
-/* Is the sample's stack without frames of the kernel one that the sink has a row of? */
+/* Does the sink have a row of the sample's stack without the kernel's frames? */
 static bool recall_stack(pt_capture *c, const pt_proc *proc, const pt_perf_record *r,
                          const pt_known_stack *known)
 {
@@ -356,8 +377,8 @@ static void mark_stack(const pt_capture *c, const pt_proc *proc, pt_known_stack 
     known->language = c->stack.language;
 }
 
-/* Keeps the walked stack of a sample. If the record has only the key of a stack, the sample gets
- * the kept stack with that key. NULL: no stack has the key, or the kernel walked none. */
+/* Keeps a sample's walked stack. If the record has only the key of a stack, returns the kept stack
+ * with that key. NULL: there is none, or the kernel did not walk the stack. */
 static pt_known_stack *find_known(pt_capture *c, pt_perf_record *r)
 {
     pt_perf_sample *const s = &r->sample;
@@ -463,14 +484,16 @@ void pt_feed_heed(pt_capture *c, pt_proc *proc)
     pt_spool_heed(c->set.spool, proc->pid);
 }
 
-/* Notes that a process has ended, and drops one that ended long ago. */
+/* Notes that a process has ended, and frees one that ended long ago. */
 static void end_process(pt_capture *c, pt_proc *proc)
 {
     pt_proc *const old = pt_procs_end(&c->procs, proc);
+    pt_spool_shun(c->set.spool, proc->pid, false);
+    proc->is_shunned = false;
     if (c->walker != NULL) pt_bpf_engine_forget(c->walker, proc->pid);
     if (proc->is_counted && proc->threads > 0) proc->walked_generation = 0; /* they go on */
     if (old == NULL) return;
-    /* Its last samples may have told it to the walker again. */
+    /* After its end, late samples may have sent the process to the walker again. */
     if (c->walker != NULL && pt_procs_find(&c->procs, old->pid) == old)
         pt_bpf_engine_forget(c->walker, old->pid);
     pt_between_forget(&c->between, c->sink, old);
@@ -480,7 +503,7 @@ static void end_process(pt_capture *c, pt_proc *proc)
     pt_procs_drop(&c->procs, old);
 }
 
-/* The number of a process is used again. */
+/* Ends an older process with that pid: the pid is used again. */
 static void end_older(pt_capture *c, uint32_t pid)
 {
     pt_proc *const old = pt_procs_find(&c->procs, pid);
@@ -492,9 +515,10 @@ static void end_older(pt_capture *c, uint32_t pid)
 /* Children of recorded processes are recorded, until they move to another control group. */
 static void on_fork(pt_capture *c, const pt_perf_record *r)
 {
+    if (r->task.pid != r->task.ppid) pt_spool_shun(c->set.spool, r->task.pid, false);
     if (is_foreign(c, pt_procs_find(&c->procs, r->task.ppid)) && is_unknown(c, r->task.pid)) return;
     pt_waits_reset(c, r->task.tid, false);
-    /* Held for an older thread with that tid. */
+    /* These samples were held for an older thread with that tid. */
     pt_between_release(&c->between, c->sink, r->task.tid, false);
     if (r->task.pid != r->task.ppid) end_older(c, r->task.pid);
     pt_proc *const child = pt_procs_on_fork(&c->procs, r);
@@ -619,8 +643,7 @@ void pt_feed_urgent(pt_capture *c)
             if (head.type == PERF_RECORD_FORK || head.type == PERF_RECORD_SAMPLE) {
                 if (pt_perf_record_read(&c->set.layout, record, &parsed)) {
                     if (head.type == PERF_RECORD_FORK)
-                        pt_event_set_add(&c->set, (pid_t)parsed.task.pid, (pid_t)parsed.task.tid,
-                                         true);
+                        pt_event_set_fork(&c->set, &parsed);
                     else
                         pt_event_set_settle(&c->set, &parsed);
                 }
@@ -628,5 +651,6 @@ void pt_feed_urgent(pt_capture *c)
             pt_ring_next(&ahead, &head);
         }
         pair->seen = ahead.tail;
+        pair->side.scratch = ahead.scratch; /* one for both */
     }
 }

@@ -73,7 +73,7 @@ static bool is_cut_off(int at, const char *name, bool is_named, int *ret_lock)
     return false;
 }
 
-/* Adds the journals of a folder and of the folders in it. */
+/* Adds the journals of a folder and of the folders in it, down to `depth`. */
 /* NOLINTNEXTLINE(misc-no-recursion): goes down one folder */
 static void list_journals(const char *folder, int depth, pt_folder_journals *journals)
 {
@@ -124,7 +124,8 @@ bool pt_folder_remove_left(const char *folder)
     return true;
 }
 
-/* Removes folders without samples. How many are left. */
+/* Calls visit for each folder at the place whose recorder was killed, marks it, and removes those
+ * without samples. Returns the number of visited ones. */
 static size_t visit_place(const char *place, pt_folder_left *visit, void *context)
 {
     size_t count = 0;
@@ -162,8 +163,9 @@ static void list_places(const char *tmpdir, const char *places[PLACES])
     places[2] = "/tmp";
 }
 
-/* The mark in the first place that this user has had a folder in another place. Those may hold
- * thousands of files. The caller frees it. */
+/* The path of a file in the first place that marks that this user has had a recording's folder in
+ * another place; a search of those may have to read thousands of names. The caller frees the path.
+ */
 static char *elsewhere_mark(const char *place)
 {
     return pt_strf("%s/pitot-elsewhere.%u", place, (unsigned)geteuid());
@@ -189,7 +191,8 @@ size_t pt_folder_each_left(const char *tmpdir, bool is_thorough, pt_folder_left 
     return count;
 }
 
-/* The folder at a place is one of ours, and its recorder lives; *ret_made: when. */
+/* Is the folder a recording's of this user, and does its recorder run? *ret_made: when it was made.
+ */
 static bool is_running(int at, const char *name, struct timespec *ret_made)
 {
     struct stat st;
@@ -257,9 +260,9 @@ char *pt_folder_newest_running(const char *tmpdir)
     return newest;
 }
 
-/* outer/RANDOM. Processes that drop root's rights must still be able to leave a file in it, but
- * nobody else: root's outer folder can be gone through and not listed, and only processes that have
- * the path in their environment know the name. */
+/* Makes outer/RANDOM. Processes that give up root's rights must be able to leave a file in it,
+ * other processes must not: root's outer folder can be entered but not listed, so only processes
+ * with the path in their environment know the inner name. */
 static char *make_inner(const char *outer, bool is_shared)
 {
     uint8_t random[16];
@@ -276,7 +279,8 @@ static char *make_inner(const char *outer, bool is_shared)
     return NULL;
 }
 
-/* Memory without a limit has no blocks: ramfs, and tmpfs of size 0. */
+/* The free bytes of a folder's file system. Memory without a limit reports no blocks: ramfs, and
+ * tmpfs of size 0. */
 static uint64_t free_bytes(const char *folder)
 {
     struct statvfs fs;
@@ -290,8 +294,8 @@ bool pt_folder_has_room(const char *folder)
     return free_bytes(folder) >= LITTLE_BYTES;
 }
 
-/* The first place that has room for many journals: a container has 64 MB of /dev/shm. Else the
- * first. */
+/* Makes the folder at the first place with room for many journals, since a container has 64 MB of
+ * /dev/shm; if none has room, at the first place. */
 pt_status pt_folder_make(const char *tmpdir, bool is_shared, char **ret_folder, int *ret_lock,
                          pt_error *reterr)
 {

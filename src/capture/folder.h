@@ -3,8 +3,9 @@
  *   /dev/shm/pitot-record-XXXXXX/      locked while the recorder lives
  *       .told                          the user has been told that the recorder was killed
  *       .result                        a link to the file that the profile will be
- *       RANDOM/                        where processes and the recorder write; only they know the
- * name NAME.journal ...
+ *       RANDOM/                        where processes and the recorder write; only they have the
+ *                                      name
+ *           NAME.journal ...
  *
  * The folder lies in memory if there is room, so that no write-back stalls a measured program; else
  * in TMPDIR or /tmp. tmpdir: the value of that variable, or NULL.
@@ -18,12 +19,12 @@
 
 #include "base/error.h"
 
-/* Makes both folders. *ret_folder, the inner one, is to be freed; *ret_lock, the descriptor of the
- * locked outer one, is to be closed after its removal; NULL and -1 on an error. is_shared:
- * processes of other users write into it. */
+/* Makes both folders. *ret_folder, the path of the inner one, is freed by the caller; *ret_lock,
+ * the descriptor of the locked outer one, is closed by the caller after its removal. NULL and -1 on
+ * an error. is_shared: processes of other users write into the folder. */
 pt_status pt_folder_make(const char *tmpdir, bool is_shared, char **ret_folder, int *ret_lock,
                          pt_error *reterr);
-/* Has the file system of a folder room for more samples? */
+/* Has the file system of the folder room for more samples? */
 bool pt_folder_has_room(const char *folder);
 /* Removes a folder with its contents. */
 void pt_folder_remove(const char *folder);
@@ -37,17 +38,18 @@ typedef struct pt_folder_journals {
 void pt_folder_journals_find(const char *folder, pt_folder_journals *ret_journals);
 void pt_folder_journals_done(pt_folder_journals *journals);
 
-/* Notes in the outer folder which file the profile will be; path: absolute. */
+/* Notes in the outer folder the absolute path of the file that the profile will become. */
 void pt_folder_name_result(const char *folder, const char *path);
 /* A recording that goes on. */
 typedef struct pt_folder_running {
     int64_t began_ns; /* Unix time */
     char *result;     /* pt_folder_name_result; NULL: not known. The caller frees */
 } pt_folder_running;
-/* False: no recording of this user goes on in this outer folder. */
+/* Finds out whether a recording of this user is running in this outer folder. Returns false if not.
+ */
 bool pt_folder_is_running(const char *outer, pt_folder_running *ret_running);
-/* The outer folder of this user's recording that began last of those that go on; one with samples
- * before one without; to be freed. NULL: there is none. */
+/* The outer folder of this user's recording that began last. A recording with samples comes before
+ * recordings without. The caller frees the path. NULL: no recording runs. */
 char *pt_folder_newest_running(const char *tmpdir);
 
 /* last_s: as in pt_folder_journals. is_told: an earlier visit marked the folder. */
@@ -57,6 +59,6 @@ typedef void pt_folder_left(void *context, const char *folder, time_t last_s, bo
  * first only if this user has had a folder there since the machine started. */
 size_t pt_folder_each_left(const char *tmpdir, bool is_thorough, pt_folder_left *visit,
                            void *context);
-/* Removes such a folder. False: it is no folder of a recording, it is another user's, or its
- * recorder still runs. */
+/* Removes the folder of a recording whose recorder was killed. Returns false if it is no folder of
+ * a recording, is another user's, or its recorder still runs. */
 bool pt_folder_remove_left(const char *folder);

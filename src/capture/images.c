@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/kept.h"
 #include "elf/image.h"
+#include "interp/java.h"
 #include "process/path_kind.h"
 
 #define FILE_MAX (UINT64_C(8) << 30)
@@ -23,12 +24,13 @@ void pt_images_init(pt_images *images)
 {
     *images = (pt_images){0};
     pt_index_init(&images->index);
+    pt_index_init(&images->of_id);
 }
 
 /* Frees the tables, unless they belong to another image. */
 static void free_mapped(pt_image *image)
 {
-    if (image->is_shared) image->mapped.blob = image->mapped.base_blob = NULL;
+    if (image->owner != NULL) image->mapped.blob = image->mapped.base_blob = NULL;
     pt_mapped_image_done(&image->mapped);
 }
 
@@ -45,6 +47,7 @@ void pt_images_done(pt_images *images)
         free_image(images->all.items[i]);
     free(images->all.items);
     pt_index_done(&images->index);
+    pt_index_done(&images->of_id);
     *images = (pt_images){0};
 }
 
@@ -94,33 +97,43 @@ static pt_elf_id id_of(const pt_image *image)
     return (pt_elf_id){.bytes = image->build_id, .size_bytes = image->build_id_bytes};
 }
 
-/* Shares the tables of another image with the same file. At a mapping the kernel reports a build
- * id, /proc/PID/maps an inode: one file may be two images. */
-static bool share_table(pt_image *image, const pt_images *images)
+/* True if the tables of another image are those of the same file. */
+static bool has_same_file(const pt_image *image, const pt_image *other)
+{
+    return other->mapped.blob != NULL && other->owner == NULL && image->status.st_ino != 0 &&
+           pt_same_file(&other->status, &image->status) &&
+           other->build_id_bytes == image->build_id_bytes && has_id(image, id_of(other));
+}
+
+/* Takes the tables of another image of the same file. One file may be two images, because the
+ * kernel reports a build id at a mapping, and /proc/PID/maps an inode. */
+static bool share_table(pt_image *image, uint32_t number, pt_images *images)
 {
     enum { ID_BYTES_MIN = 8 };
-    for (size_t i = 0; i < images->all.count && image->build_id_bytes >= ID_BYTES_MIN; i++) {
-        const pt_image *const other = images->all.items[i];
-        if (other->mapped.blob == NULL || other->is_shared || image->status.st_ino == 0 ||
-            !pt_same_file(&other->status, &image->status) ||
-            other->build_id_bytes != image->build_id_bytes || !has_id(image, id_of(other)))
-            continue;
+    if (image->build_id_bytes < ID_BYTES_MIN) return false;
+    const uint64_t hash = pt_hash_bytes(image->build_id, image->build_id_bytes);
+    pt_image *const *const all = images->all.items;
+    const uint32_t found =
+        PT_INDEX_FIND(&images->of_id, hash, i, i != number && has_same_file(image, all[i]));
+    if (found != PT_NONE) {
         pt_mapped_image *const mapped = &image->mapped;
         const pt_mapped_image own = *mapped;
-        *mapped = other->mapped;
+        *mapped = all[found]->mapped;
         mapped->segments = own.segments;
         mapped->segment_count = own.segment_count;
-        image->is_shared = true;
+        image->owner = all[found];
         return true;
     }
+    if (!image->is_listed) pt_index_add(&images->of_id, hash, number);
+    image->is_listed = true;
     return false;
 }
 
 /* Gets the unwind table: from another image, from disk, or by compiling. */
-static void find_table(pt_image *image, const pt_images *images, const pt_elf *elf)
+static void find_table(pt_image *image, uint32_t number, pt_images *images, const pt_elf *elf)
 {
     const pt_table_cache *const cache = &images->cache;
-    if (share_table(image, images)) return;
+    if (share_table(image, number, images)) return;
     pt_mapped_image *const mapped = &image->mapped;
     if (pt_table_kept(cache, id_of(image), &image->status, &mapped->blob, &mapped->blob_bytes,
                       &mapped->table))
@@ -129,10 +142,18 @@ static void find_table(pt_image *image, const pt_images *images, const pt_elf *e
         pt_mapped_image_compile(mapped, elf, image->build_id, image->build_id_bytes);
 }
 
-/* Reads an image from its bytes. False: they are not the mapped file's. */
-static bool read_image_bytes(pt_image *image, const pt_images *images, const void *bytes,
-                             size_t size)
+static void read_interp(pt_image *image, const pt_images *images, const pt_elf *elf)
 {
+    if (image->has_interp || (!images->wants_interp && !pt_java_is_file(image->path))) return;
+    image->has_interp = true;
+    pt_interp_image_read(elf, image->path, &image->interp);
+    if (images->wants_locks) pt_interp_find_lock_waits(elf, &image->interp);
+}
+
+/* Reads an image from its bytes. False: they are not the mapped file's. */
+static bool read_image_bytes(pt_images *images, uint32_t number, const void *bytes, size_t size)
+{
+    pt_image *const image = images->all.items[number];
     pt_elf elf;
     if (pt_elf_open(bytes, size, &elf) != PT_ELF_OK) return false;
     const pt_elf_id id = pt_elf_build_id(&elf);
@@ -141,22 +162,28 @@ static bool read_image_bytes(pt_image *image, const pt_images *images, const voi
         memcpy(image->build_id, id.bytes, id.size_bytes);
         image->build_id_bytes = id.size_bytes;
     }
+    if (image->is_found) { /* all but its interpreter was read before */
+        read_interp(image, images, &elf);
+        return true;
+    }
     if (!pt_mapped_image_take_segments(&image->mapped, &elf)) return false;
     image->entry_addr = elf.entry_addr;
-    pt_interp_image_read(&elf, image->path, &image->interp);
-    if (images->wants_locks) pt_interp_find_lock_waits(&elf, &image->interp);
-    find_table(image, images, &elf);
-    if (image->mapped.blob != NULL && !image->is_shared)
+    read_interp(image, images, &elf);
+    find_table(image, number, images, &elf);
+    if (image->mapped.blob != NULL && image->owner == NULL)
         pt_mapped_image_compile_base(&image->mapped, &elf);
     return true;
 }
+
+static const pt_interp_image no_interp = {.refused = PT_BPF_NO_LANGUAGE};
 
 /* Drops results from a wrong file, or from one that shrank while it was read. */
 static void drop_file(pt_image *image)
 {
     free_mapped(image);
-    image->is_shared = image->is_compiled = false;
-    image->interp = (pt_interp_image){.refused = PT_BPF_NO_LANGUAGE};
+    image->owner = NULL;
+    image->is_compiled = image->has_interp = false;
+    image->interp = no_interp;
     image->status = (struct stat){0};
 }
 
@@ -169,66 +196,87 @@ static bool is_reported_file(const pt_image *image, const struct stat *st, bool 
                                                                 minor(st->st_dev) == image->minor));
 }
 
-/* Reads an image from a file. root: of the process that maps it; NULL: the recorder's own. */
-static bool read_image_file(pt_image *image, const pt_images *images, const char *root,
-                            const char *path, bool is_mapping)
+/* Reads an image from a file, or what was not wanted when it was read. root: of the process that
+ * maps it; NULL: the recorder's own. */
+static bool read_image_file(pt_images *images, uint32_t number, const char *root, const char *path,
+                            bool is_mapping)
 {
+    pt_image *const image = images->all.items[number];
+    struct stat st;
     pt_blob blob = PT_BLOB_INIT;
-    PT_CLOSE int fd = root != NULL ? pt_open_regular_in(root, path, &image->status)
-                                   : pt_open_regular(path, &image->status);
-    if (fd < 0 || !is_reported_file(image, &image->status, is_mapping) ||
+    PT_CLOSE int fd =
+        root != NULL ? pt_open_regular_in(root, path, &st) : pt_open_regular(path, &st);
+    if (fd < 0 || !is_reported_file(image, &st, is_mapping) ||
+        (image->is_found && !pt_same_file(&image->status, &st)) ||
         pt_file_read_fd(fd, path, PT_FILE_MAP, FILE_MAX, &blob, NULL) != PT_OK)
         return false;
+    image->status = st;
     const bool is_it =
-        read_image_bytes(image, images, blob.data, blob.size) && pt_blob_intact(&blob);
+        read_image_bytes(images, number, blob.data, blob.size) && pt_blob_intact(&blob);
     pt_blob_done(&blob);
-    if (!is_it) drop_file(image);
+    if (!is_it && image->is_found)
+        image->interp = no_interp;
+    else if (!is_it)
+        drop_file(image);
     return is_it;
 }
 
-/* Reads the vDSO of the recorder: all processes of one word size have the same. */
-static bool read_image_vdso(pt_image *image, const pt_images *images)
+/* Reads the vDSO of the recorder: all processes of one word size have the same. Its sections lie
+ * behind its segments, in the rest of the last page. */
+static bool read_image_vdso(pt_images *images, uint32_t number)
 {
     const uint8_t *const vdso = (const uint8_t *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+    const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     pt_elf elf;
     pt_elf_segment s;
-    if (vdso == NULL || pt_elf_open(vdso, (size_t)sysconf(_SC_PAGESIZE), &elf) != PT_ELF_OK)
-        return false;
+    if (vdso == NULL || pt_elf_open(vdso, page_bytes, &elf) != PT_ELF_OK) return false;
     size_t size = 0;
     for (uint32_t i = 0; pt_elf_segment_at(&elf, i, &s); i++)
         if (s.type == PT_LOAD && s.off + s.file_bytes > size) size = (size_t)(s.off + s.file_bytes);
-    return read_image_bytes(image, images, vdso, size);
+    size = (size + page_bytes - 1) / page_bytes * page_bytes;
+    return read_image_bytes(images, number, vdso, size);
+}
+
+/* Reads an image's file, as the process sees it or by its path. */
+static bool read_image(pt_images *images, uint32_t number, uint32_t pid, uint64_t start,
+                       uint64_t limit)
+{
+    const char *const path = images->all.items[number]->path;
+    if (pid != 0) {
+        PT_FREE char *mapping =
+            pt_strf("/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, start, limit);
+        PT_FREE char *root = pt_strf("/proc/%" PRIu32 "/root", pid);
+        if (read_image_file(images, number, NULL, mapping, true) ||
+            read_image_file(images, number, root, path, false))
+            return true;
+    }
+    return read_image_file(images, number, NULL, path, false);
 }
 
 void pt_images_look(pt_images *images, uint32_t number, uint32_t pid, uint64_t start,
                     uint64_t limit)
 {
+    enum { TRIES_MAX = 16 };
     pt_image *const image = images->all.items[number];
-    if (image->is_looked_at) return;
-    image->is_looked_at = true;
-    images->read_count++;
-    if (pt_mapped_kind_of_text(image->path) == PT_MAPPED_VDSO) {
-        image->is_found = read_image_vdso(image, images);
+    const pt_mapped_kind kind = pt_mapped_kind_of_text(image->path);
+    if (image->is_looked_at) {
+        const bool lacks_interp = images->wants_interp && image->is_found && !image->has_interp;
+        if (lacks_interp && kind == PT_MAPPED_FILE) read_image(images, number, pid, start, limit);
         return;
     }
-    if (pt_mapped_kind_of_text(image->path) != PT_MAPPED_FILE) return;
-    if (pid != 0) {
-        PT_FREE char *mapping =
-            pt_strf("/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, start, limit);
-        PT_FREE char *root = pt_strf("/proc/%" PRIu32 "/root", pid);
-        image->is_found = read_image_file(image, images, NULL, mapping, true) ||
-                          read_image_file(image, images, root, image->path, false);
-    }
-    if (!image->is_found)
-        image->is_found = read_image_file(image, images, NULL, image->path, false);
+    image->is_looked_at = true;
+    images->read_count++;
+    if (kind == PT_MAPPED_VDSO) image->is_found = read_image_vdso(images, number);
+    if (kind != PT_MAPPED_FILE) return;
+    image->is_found = read_image(images, number, pid, start, limit);
     /* The files of a process that ended cannot be read; the next process that maps the image
      * provides them. */
-    if (!image->is_found && pid == 0) image->is_looked_at = false;
+    if (!image->is_found && pid == 0) image->is_looked_at = ++image->tries >= TRIES_MAX;
 }
 
-/* True if the image of an older mapping, which was not looked at, is by its inode another file than
- * that which was found at the mapping now. Inodes of one device are compared: some file systems
- * show the kernel's records another device than stat. */
+/* Is the file of an older mapping's image, which was not read, another file than the present
+ * mapping's, by its inode? Inodes are compared only on one device: some file systems report another
+ * device to the kernel's records than to stat. */
 static bool is_other_inode(const pt_image *older, const pt_image *now)
 {
     const struct stat *const st = &now->status;
@@ -264,23 +312,14 @@ void pt_images_keep(const pt_images *images)
         keep_table(images, images->all.items[i]);
 }
 
-/* The image to which the tables of an image belong. */
-static pt_image *owner_of(const pt_images *images, pt_image *image)
-{
-    for (size_t i = 0; i < images->all.count && image->is_shared; i++) {
-        pt_image *const other = images->all.items[i];
-        if (!other->is_shared && other->mapped.blob == image->mapped.blob) return other;
-    }
-    return image;
-}
-
 void pt_images_sweep(pt_images *images, void (*forget)(void *arg, const pt_unwind_table *table),
                      void *arg)
 {
     images->read_count = 0;
-    for (size_t i = 0; i < images->all.count; i++)
-        if (images->all.items[i]->is_mapped)
-            owner_of(images, images->all.items[i])->is_mapped = true;
+    for (size_t i = 0; i < images->all.count; i++) {
+        const pt_image *const image = images->all.items[i];
+        if (image->is_mapped && image->owner != NULL) image->owner->is_mapped = true;
+    }
     for (size_t i = 0; i < images->all.count; i++) {
         pt_image *const image = images->all.items[i];
         const bool is_vdso = image->status.st_ino == 0; /* or there was no file */
@@ -288,7 +327,7 @@ void pt_images_sweep(pt_images *images, void (*forget)(void *arg, const pt_unwin
         image->is_mapped = false;
         if (is_used) continue;
         keep_table(images, image);
-        if (image->mapped.blob != NULL && !image->is_shared) forget(arg, &image->mapped.table);
+        if (image->mapped.blob != NULL && image->owner == NULL) forget(arg, &image->mapped.table);
         drop_file(image);
         image->is_looked_at = image->is_found = false;
     }

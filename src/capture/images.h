@@ -37,13 +37,16 @@ typedef struct pt_image {
     uint32_t major, minor;
     uint64_t inode;
     bool is_looked_at, is_found;       /* the file was searched; it was found */
+    uint8_t tries;                     /* of reading the file of processes that have ended */
     uint8_t build_id[PT_IMAGE_ID_MAX]; /* of the key; or of the file once it was read */
     uint32_t build_id_bytes;
     uint64_t entry_addr; /* as linked: where the kernel starts the program */
     pt_mapped_image mapped;
     pt_interp_image interp;
-    /* The tables belong to another image: the same file under another name or key. */
-    bool is_shared;
+    bool has_interp; /* it was read */
+    /* To which the tables belong: the same file under another name or key. NULL: to this one. */
+    struct pt_image *owner;
+    bool is_listed;     /* in pt_images.of_id */
     struct stat status; /* of the file that was read; zeros: the vDSO, or none */
     bool is_compiled;   /* the table was compiled now instead of read from disk */
     bool is_mapped;     /* found by the present sweep: a process has it mapped */
@@ -51,9 +54,11 @@ typedef struct pt_image {
 
 typedef struct pt_images {
     pt_table_cache cache;      /* folder NULL: tables are not kept on disk */
+    bool wants_interp;         /* what files say of interpreters is needed, but for Java's */
     bool wants_locks;          /* see pt_interp_image.lock_waits */
     PT_VECTOR(pt_image *) all; /* one allocation each, since modules point to their tables */
     pt_index index;
+    pt_index of_id;    /* build id -> images with that id that had tables of their own */
     size_t read_count; /* files that were read since the last sweep */
 } pt_images;
 
@@ -65,23 +70,23 @@ void pt_images_done(pt_images *images);
 /* Finds or adds the image of a key; returns its number. */
 uint32_t pt_images_add(pt_images *images, const pt_image_key *key);
 
-/* Reads an image's file, once: build id, segments, table. Process pid has it mapped at [start,
- * limit); pid 0: no process has it any more. */
+/* Reads an image's file, once: build id, segments, table; facts of interpreters once they are
+ * wanted. Process pid has it mapped at [start, limit); pid 0: no process has it any more. */
 void pt_images_look(pt_images *images, uint32_t image, uint32_t pid, uint64_t start,
                     uint64_t limit);
 
-/* True if two images are one file: it has one path and one build id. a: of an older mapping at the
- * same place, b: of the present one. Reads the files of images with one path, as pt_images_look
- * does, but not that of `a` if it is another than that of b by its inode. */
+/* Are two images one file, with the same path and build id? a: of an older mapping at the same
+ * place, b: of the present one. Reads the files of images with the same path like pt_images_look,
+ * but not the file of `a` if its inode shows that it is another file. */
 bool pt_images_are_same(pt_images *images, uint32_t a, uint32_t b, uint32_t pid, uint64_t start,
                         uint64_t limit);
 
 /* Writes newly compiled tables to disk, for the next recording. */
 void pt_images_keep(const pt_images *images);
 
-/* Frees the tables of the images that are not marked as mapped, since programs come and go in a
- * recording without end. The image itself stays; its file is read again at the next mapping. Calls
- * forget for each table before it is freed. Unmarks all. */
+/* Frees the tables of images that are not marked as mapped, since in a recording without end
+ * programs come and go. The image stays, and its file is read again at the next mapping. Calls
+ * `forget` for each table before freeing it. Clears all marks. */
 void pt_images_sweep(pt_images *images, void (*forget)(void *arg, const pt_unwind_table *table),
                      void *arg);
 

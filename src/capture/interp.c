@@ -16,7 +16,7 @@
 enum {
     ALL_LINES_MAX_BYTES = 64 << 20,
     CODES_MAX = 1 << 20,
-    SHARE = 8, /* a process may have such a part of either */
+    SHARE = 8, /* a process may use one part in this many of each limit above */
     WRONG_MAX = 16,
 };
 
@@ -32,7 +32,7 @@ typedef struct {
     bool is_own_native;
     uint8_t form; /* of the lines */
     uint32_t lines_bytes;
-    uint8_t *lines; /* owned */
+    uint8_t *lines; /* the line table, owned */
 } known_code;
 
 struct pt_named {
@@ -109,7 +109,7 @@ static const pt_interp_language *language_of(const pt_proc_interp *interp)
     return pt_interp_languages[interp->facts.language];
 }
 
-/* Sets the interpreter that the image has. bias: of its addresses. */
+/* Notes the interpreter of an image. bias: of the image's addresses. */
 static void take_interp(pt_proc_interp *interp, const pt_interp_image *image, uint64_t bias)
 {
     interp->facts = image->facts;
@@ -164,7 +164,8 @@ bool pt_code_read_process(void *arg, uint64_t addr, void *to, size_t size)
     return process_vm_readv((pid_t)proc->pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
-/* Takes a part of a copy; behind the end of a text, zeros. */
+/* Reads from the kernel's copy. Beyond the end of a text that was copied whole, the bytes are
+ * zeros. Returns false if the copy lacks the bytes. */
 static bool take_copied(const uint64_t *copy, const pt_bpf_origin *from, uint64_t addr, void *to,
                         size_t size)
 {
@@ -200,7 +201,7 @@ static void take_names(pt_named *named, const pt_code_content *content, known_co
     known->function = pt_builder_function(b, &known->content).v;
 }
 
-/* Completes a function whose address and check are known. copy: or NULL. */
+/* Reads a function whose address and check are known. copy: the kernel's, or NULL. */
 static bool read_code(pt_named *named, pt_proc *proc, const pt_bpf_code *copy, known_code *known)
 {
     pt_code_reading r = {.proc = proc, .budget = &named->budget, .copy = copy};
@@ -269,7 +270,7 @@ static uint32_t add_code(pt_named *named, pt_proc *proc, known_code code)
 void pt_named_forget(pt_named *named, pt_proc *proc)
 {
     enum { FREED_MIN = 1024 };
-    pt_java_free(proc->java); /* it holds numbers of rows */
+    pt_java_free(proc->java); /* the cache holds numbers of rows */
     proc->java = NULL;
     for (uint32_t row = proc->last_code; row != 0;) {
         known_code *const code = &named->code.items[row];
@@ -299,7 +300,7 @@ void pt_named_learn(pt_named *named, pt_proc *proc, const pt_bpf_code *copy)
     const uint32_t row = find_code(named, &code);
     const bool is_known = row != PT_NONE && named->code.items[row].function != PT_NONE;
     if (is_known || language_of(&proc->interp) == NULL ||
-        copy->language != proc->interp.facts.language || /* it maps another interpreter by now */
+        copy->language != proc->interp.facts.language || /* it maps another interpreter now */
         (row == PT_NONE && !has_room(named, proc)))
         return;
     if (!read_code(named, proc, copy, &code)) return;
@@ -311,7 +312,7 @@ void pt_named_learn(pt_named *named, pt_proc *proc, const pt_bpf_code *copy)
     named->code.items[row] = code;
 }
 
-/* The number of a function; that of its language: it is gone. */
+/* The number of a function; if the function is gone, the number of the row for its language. */
 static uint32_t number_of(pt_named *named, pt_proc *proc, uint64_t addr, uint32_t check)
 {
     known_code code = {.addr = addr, .check = check, .start = proc->start, .function = PT_NONE};
@@ -344,8 +345,8 @@ uint64_t pt_named_word(uint32_t number, int32_t place)
     return PT_INTERP_FRAME | (uint64_t)number << 32 | ((uint32_t)place + 1);
 }
 
-/* Notes whether the first frames of the process were as the layout says. A frame whose texts were
- * unreadable tells neither. */
+/* Notes whether the first frames of the process fit the layout. A frame whose texts were unreadable
+ * shows neither. */
 static void note_first(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked)
 {
     pt_proc_interp *const interp = &proc->interp;
@@ -382,7 +383,8 @@ static uint32_t count_frames(const pt_proc_interp *interp, const pt_bpf_stack *w
     return is_own ? count : 0;
 }
 
-/* Puts the frames of a language whose stack is the native one behind their native frames. */
+/* Puts the frames of an interpreter whose stack is the native one (V8) behind their native frames.
+ */
 static void join_by_place(pt_named *named, pt_proc *proc, const pt_bpf_stack *walked,
                           uint32_t native_count, uint32_t frame_count, uint32_t room,
                           pt_named_chain *ret_chain)

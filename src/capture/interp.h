@@ -24,8 +24,8 @@ void pt_named_free(pt_named *named); /* accepts NULL */
 
 /* Finds an interpreter among the process's mappings. Their images are open already. */
 void pt_named_find(pt_named *named, const pt_procs *procs, pt_proc *proc);
-/* The facts that the kernel's walker needs of the process's interpreter; NULL: it has none, or its
- * frames cannot be read. */
+/* The facts about the process's interpreter for the kernel's walker. NULL: the process has no
+ * interpreter, or its frames cannot be read. */
 const pt_bpf_interp *pt_named_wanted(const pt_proc *proc);
 
 /* Takes a function that the kernel copied. */
@@ -57,8 +57,8 @@ pt_line pt_named_line(const pt_named *named, uint64_t word, pt_function *ret_fun
 /* A line for each reason why frames of an interpreter were not read. Valid until the next call. */
 const char *pt_named_refused(pt_named *named);
 
-/* Adds a function that the recorder has read without the kernel, unless it is known. The content
- * has no lines. Returns its number; that of its language: there is no room. */
+/* Adds a function that the recorder has read itself, unless it is known. The content has no lines.
+ * Returns the function's number; if there is no room, that of its language. */
 uint32_t pt_named_add(pt_named *named, pt_proc *proc, uint64_t addr, uint32_t check,
                       uint8_t language, const pt_code_content *content);
 /* The word of a function's frame. place: in its line table, or the line itself, 0 if it is unknown.

@@ -1,15 +1,15 @@
-/* interp_calls.c: the calls in which threads of an interpreter wait for its lock.
+/* interp_calls.c: finds the calls in which threads of an interpreter wait for its lock.
  *
- * CPython waits in take_gil, which has no symbol in most files. But it is the only function that
- * calls pthread_cond_timedwait there.
- */
+ * CPython waits in take_gil, which has no symbol in most files, but is the only function in the
+ * image that calls pthread_cond_timedwait. */
 #include <elf.h>
 #include <string.h>
 
 #include "capture/interp_image.h"
 
 enum {
-    SLOTS_MAX = 2, /* a function's address is in one for calls, and in another one */
+    SLOTS_MAX = 2, /* the loader may write a function's address to two slots: for calls, and for
+                    * other uses */
     STUBS_MAX = 2,
     CALL_BYTES = 5,
     INDIRECT_BYTES = 6,
@@ -40,7 +40,7 @@ static void find_slots(const pt_elf *elf, const char *name, imported *f)
             f->slots[f->slot_count++] = r.addr;
 }
 
-/* The address that an instruction of `bytes` bytes, which end with a distance, leads to. */
+/* The target of an instruction of `bytes` bytes that ends with a 32-bit distance. */
 static uint64_t target_of(const uint8_t *insn, uint64_t bytes, uint64_t addr)
 {
     int32_t by;
@@ -62,7 +62,7 @@ static bool is_stub(const imported *f, uint64_t addr)
     return false;
 }
 
-/* The executable code of the image. NULL: it has none. */
+/* The bytes and the segment of the image's executable code. NULL: it has none. */
 static const uint8_t *code_of(const pt_elf *elf, pt_elf_segment *ret)
 {
     for (uint32_t i = 0; pt_elf_segment_at(elf, i, ret); i++)

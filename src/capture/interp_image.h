@@ -1,4 +1,4 @@
-/* interp_image.h: what a mapped file says of the interpreter in it, and of libc's keys of threads.
+/* interp_image.h: facts about the interpreter in a mapped file, and about libc's keys of threads.
  */
 #pragma once
 
@@ -18,11 +18,12 @@ typedef struct pt_interp_image {
      * interpreter's lock; 0: none. */
     uint64_t lock_waits[PT_INTERP_LOCK_WAITS_MAX];
     uint32_t refused; /* PT_BPF_PYTHON, ...: an interpreter whose frames cannot be read */
-    char reason[160]; /* why not */
-    /* The file is glibc's: the offset, in the structure of a thread, of its blocks of values. 0: it
-     * is not. */
+    char reason[160]; /* why its frames cannot be read */
+    /* If the file is glibc's: the offset of the blocks of thread-specific values in the structure
+     * of a thread. 0: it is not. */
     uint32_t thread_keys;
-    /* The file is libjvm.so: its symbols, as pt_java_symbols. The first is 0: it is not. */
+    /* If the file is libjvm.so: the addresses of its symbols, as in pt_java_symbols. Else the first
+     * is 0. */
     uint64_t java[PT_JAVA_SYMBOLS];
 } pt_interp_image;
 
@@ -48,11 +49,11 @@ void pt_wanted_symbols_find(const pt_elf *elf, pt_wanted_symbol *wanted, size_t 
 /* The file's bytes at an address as linked. NULL: it does not have them. */
 const uint8_t *pt_interp_bytes_at(const pt_elf *elf, uint64_t addr, uint64_t bytes);
 
-/* Where the entries of .eh_frame begin, ascending; the caller frees them. NULL: there is no table
- * of them. */
+/* The addresses of the functions in .eh_frame, ascending; the caller frees them. NULL: the file has
+ * no table of them. */
 uint64_t *pt_interp_entries(const pt_elf *elf, uint32_t *ret_count);
 
-/* Sets the code of the evaluator; nothing if the file does not have it. */
+/* Sets the evaluator's code; leaves it empty if the file does not have it. */
 void pt_interp_find_evaluator(const pt_elf *elf, const pt_wanted_symbol *symbol,
                               pt_interp_evaluator *evaluator);
 

@@ -19,12 +19,12 @@ enum {
     PAGES = 16,
     PLACES = 2048,
     METHODS = 1024,
-    FRESH_NS = 100000000, /* what was read is not compared again for this time */
-    TRY_NS = 5000000,     /* between the first two tries; until the machine has started */
-    TRIES_MAX = 16,       /* the time between two becomes longer until then */
+    FRESH_NS = 100000000, /* data that was read is not compared again for this time */
+    TRY_NS = 5000000,     /* between the first attempts, until the virtual machine has started */
+    TRIES_MAX = 16,       /* attempts; the time between them grows */
     LATE_TRY_NS = 1000000000,
-    /* Memory that lies can make each frame dear. So a process has so many reads, and one more each
-     * time that so many nanoseconds are over; a read from the kernel counts as several. */
+    /* Invalid data could make each frame costly. So a process has a budget of reads, which grows by
+     * one each time that so many ns have passed; a read from the kernel counts as several. */
     READS_MAX = 4 << 20,
     READ_NS = 50,
     KERNEL_READS = 32,
@@ -57,6 +57,7 @@ struct pt_java {
     bool is_ready, is_refused;
     bool is_gone; /* its memory no longer exists */
     unsigned tries;
+    uint32_t heaps; /* parts of the code cache at the last attempt */
     int64_t next_try_ns;
     uint64_t sample;
     int64_t now_ns;
@@ -123,9 +124,9 @@ static bool read_stack(void *arg, uint64_t addr, uint64_t *ret_word)
     return true;
 }
 
-/* ---- what is known of code and methods ---- */
+/* ---- known code and methods ---- */
 
-/* A process that has ended cannot be asked again. */
+/* Has the process ended? Then its memory cannot be read any more. */
 static bool has_ended(const pt_java *java)
 {
     return java->is_gone || java->proc->has_exited;
@@ -160,8 +161,8 @@ static const pt_java_blob *blob_at(void *arg, uint64_t pc)
     return known != NULL ? &known->blob : NULL;
 }
 
-/* Reads a method and its names, and finds its number. The check has the names, too: a class that
- * is unloaded leaves its addresses to others. */
+/* Reads a method with its names, and finds its number. The names are part of the check, since
+ * another class may get the addresses of one that was unloaded. */
 static bool name_method(pt_java *java, uint64_t method, known_method *known)
 {
     pt_code_content content = {.lines = NULL};
@@ -341,7 +342,9 @@ static void read_machine(pt_java *java, const pt_procs *procs)
     const pt_java_state state = PT_MACHINE_HOST->elf_machine == EM_X86_64
                                     ? pt_java_vm_read(symbols, read_memory, java, &java->vm)
                                     : PT_JAVA_REFUSED;
-    java->is_ready = state == PT_JAVA_READY;
+    /* The machine makes the parts of its code cache one after the other. */
+    java->is_ready = state == PT_JAVA_READY && java->vm.heap_count == java->heaps;
+    java->heaps = java->vm.heap_count;
     java->is_refused = state == PT_JAVA_REFUSED || (state == PT_JAVA_PARTIAL && is_late);
     if (!java->is_refused) return;
     snprintf(reason, sizeof reason, PT_JAVA_UNKNOWN, java->vm.major);

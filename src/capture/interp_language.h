@@ -1,35 +1,35 @@
-/* interp_language.h: what the recorder has for each language whose frames the kernel's walker
+/* interp_language.h: the recorder's functions for each language whose frames the kernel's walker
  * reads. A language is a row here, and a file (interp_python.c, ...).
  *
- *   mapped file      --read_file--> facts of the interpreter, for the walker
- *   a function's copy --read_code--> its name, its file, its lines
- */
+ *   mapped file       --read_file--> facts about the interpreter, for the walker
+ *   a function's copy --read_code--> its name, its file, its lines */
 #pragma once
 
 #include "capture/procs.h"
 
-/* The characters of sources that may be looked through: of all processes, and more with time. */
+/* The number of characters of sources that may still be searched for lines, over all processes; it
+ * grows with time. */
 typedef struct {
     uint32_t characters;
     int64_t refilled_ns; /* 0: never */
 } pt_code_budget;
 
-/* The memory of a process, some of it in the kernel's copy. */
+/* A process's memory, of which the kernel may have copied parts. */
 typedef struct {
     pt_proc *proc;
     pt_code_budget *budget;
     const pt_bpf_code *copy; /* NULL: none */
-    bool has_asked;          /* the process was read for the parts that the copy does not have */
+    bool has_asked;          /* the process was read, because the copy lacked a part */
 } pt_code_reading;
 
-/* As pt_interp_read; arg: a pt_code_reading. */
+/* An implementation of pt_interp_read; arg: a pt_code_reading. */
 bool pt_code_read_memory(void *arg, uint64_t addr, void *to, size_t size);
 /* The same without the copy; arg: a pt_proc. */
 bool pt_code_read_process(void *arg, uint64_t addr, void *to, size_t size);
 
 enum { PT_CODE_NAME_BYTES = 1024, PT_CODE_FILE_BYTES = 4096, PT_CODE_LINES_BYTES = 64 << 10 };
 
-/* Not terminated. */
+/* The content of a function. Texts are not terminated. */
 typedef struct {
     char name[PT_CODE_NAME_BYTES], file[PT_CODE_FILE_BYTES];
     size_t name_bytes, file_bytes;
@@ -54,8 +54,8 @@ typedef struct {
     void (*read_file)(const pt_elf *elf, const char *path, pt_interp_image *image);
     /* Adds the bias to addresses of the facts other than `state`. NULL: there are none. */
     void (*move)(pt_bpf_interp *facts, uint64_t bias);
-    /* Reads a function whose address and check are known. False: another function is there now, or
-     * it is unreadable. */
+    /* Reads a function whose address and check are known. Returns false if another function is
+     * there now, or it is unreadable. */
     bool (*read_code)(pt_code_reading *r, uint64_t addr, uint32_t check, pt_code_content *ret);
 } pt_interp_language;
 

@@ -71,7 +71,7 @@ static void move_python(pt_bpf_interp *facts, uint64_t bias)
     facts->python.bytes_type += bias;
 }
 
-/* An object's memory that is free has no count of references there. */
+/* Is the object in use? Memory of a freed object has no count of references there. */
 static bool is_alive(pt_proc *proc, uint64_t object)
 {
     uint64_t references;
@@ -91,14 +91,14 @@ static bool read_same(pt_proc *proc, uint64_t addr, uint32_t check, pt_python_co
            is_alive(proc, ret_code->lines);
 }
 
-/* Was all that was read of the object? */
+/* Is the object still the same, after all of it was read? */
 static bool is_still(const pt_code_reading *r, uint64_t addr, uint32_t check)
 {
     pt_python_code again;
     return !r->has_asked || read_same(r->proc, addr, check, &again);
 }
 
-/* Reads the line table. Frames of an object without have its first line. */
+/* Reads the line table. If it cannot be read, frames of the object have its first line. */
 static void read_lines(pt_code_reading *r, uint64_t addr, uint32_t check,
                        const pt_python_code *code, pt_code_content *content)
 {

@@ -8,9 +8,9 @@
 #include "interp/ruby_find.h"
 #include "wire/journal.h"
 
-/* The address where the loader writes the number of the module that has the variable: that of a
- * relocation for this number (ABI, "Thread-Local Storage"), with the variable's symbol, or with
- * none, which stands for the file itself. 0: there is none. */
+/* The address where the loader writes the number of the module with the variable: the target of a
+ * relocation of that type (ABI, "Thread-Local Storage") with the variable's symbol, or without a
+ * symbol, which means this file. 0: there is none. */
 static uint64_t find_module_number(const pt_elf *elf, uint64_t symbol)
 {
     pt_elf_relocations walk = {0};

@@ -1,9 +1,10 @@
 /* interp_v8.c: the V8 of a process: node itself, or its library.
  *
- * The kernel's walker sends a function's shared function info. Name, file and source are read from
- * the process when a sample with the function arrives: V8 keeps them among its old objects, which
- * the collector seldom moves. If another function is at the address by then, the check tells.
- */
+ * The kernel's walker sends the address of a function's shared function info. Name, file and source
+ * are read from the process when a sample with the function arrives: V8 keeps them among its old
+ * objects, which the collector seldom moves. The check shows if another function is at the address
+ * by then. */
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,7 @@
 
 /* ---- the file ---- */
 
-/* Takes a symbol's value for the fields of the layout that it is for; bit i of found: field i is
- * known. */
+/* Sets the fields of the layout that a symbol's value is for; bit i of *found: field i is known. */
 static void take_symbol(const pt_elf *elf, const pt_elf_symbol *symbol, pt_v8_layout *layout,
                         uint64_t *found)
 {
@@ -26,7 +26,7 @@ static void take_symbol(const pt_elf *elf, const pt_elf_symbol *symbol, pt_v8_la
     for (size_t i = 0; i < pt_v8_symbol_count; i++)
         for (int k = 0; k < NAMES && pt_v8_symbols[i].names[k] != NULL; k++) {
             if (strcmp(pt_v8_symbols[i].names[k], symbol->name) != 0) continue;
-            int32_t value = 0; /* which the file leaves out */
+            int32_t value = 0; /* a value of 0 is not stored in the file */
             const uint8_t *const bytes = pt_interp_bytes_at(elf, symbol->value, sizeof value);
             if (bytes != NULL) memcpy(&value, bytes, sizeof value);
             memcpy((char *)layout + pt_v8_symbols[i].offset, &value, sizeof value);
@@ -100,7 +100,8 @@ static bool has_check(pt_code_reading *r, const pt_v8_layout *layout, uint64_t a
            pt_interp_short_check(now) == check;
 }
 
-/* Where the source is. That of a new script may still move: then other text lies where it was. */
+/* Finds the source of a function. The source of a new script may still move, and then other text
+ * lies at its address. */
 static bool has_source(pt_code_reading *r, const pt_v8_layout *layout, const pt_v8_function *f,
                        pt_v8_source *ret)
 {
@@ -108,7 +109,8 @@ static bool has_source(pt_code_reading *r, const pt_v8_layout *layout, const pt_
     return pt_v8_source_of(layout, pt_code_read_memory, r, f->script, ret);
 }
 
-/* Reads the function's names. False: it is another one, is unreadable, or was moved meanwhile. */
+/* Reads the function's names. Returns false if another function is there, it is unreadable, or it
+ * was moved meanwhile. */
 static bool try_v8_names(pt_code_reading *r, uint64_t addr, uint32_t check, pt_v8_function *f,
                          pt_code_content *ret)
 {
@@ -120,14 +122,14 @@ static bool try_v8_names(pt_code_reading *r, uint64_t addr, uint32_t check, pt_v
         return false;
     ret->is_own_native = !f->has_script;
     if (!f->has_script) return has_check(r, layout, addr, check);
-    const bool is_compiled = f->start >= 0; /* else V8 has dropped what it had compiled */
+    const bool is_compiled = f->start >= 0; /* else V8 has discarded the compiled code */
     if (!is_compiled || !pt_v8_names(layout, pt_code_read_memory, r, f, &name, &file)) return false;
     ret->name_bytes = name.bytes;
     ret->file_bytes = file.bytes;
     return has_check(r, layout, addr, check);
 }
 
-/* Lets time add to the budget. */
+/* Adds to the budget by the time that has passed. */
 static void refill_budget(pt_code_budget *budget)
 {
     enum { CHARACTERS_MAX = 64 << 20, CHARACTER_NS = 20 };
@@ -157,7 +159,7 @@ static int32_t count_lines(pt_code_reading *r, const pt_v8_layout *layout, const
     return is_known ? line : 0;
 }
 
-/* The same, of a function and a source that stay where they are meanwhile. */
+/* The same, for a function and a source that must not move meanwhile: 0 if they did. */
 static int32_t read_line(pt_code_reading *r, uint64_t addr, uint32_t check, const pt_v8_function *f)
 {
     const pt_v8_layout *const layout = &r->proc->interp.facts.v8.layout;

@@ -42,7 +42,7 @@ typedef struct pt_keep_facts {
     uint64_t used_ns, seen_ns, lost;
 } pt_keep_facts;
 
-/* Whose samples a row counts. */
+/* The owner of a row's samples. */
 typedef struct pt_keep_who {
     uint32_t stack; /* its number among pt_keep_stack calls */
     uint32_t pid;   /* this and comm are unused in a timeline: each sample has its own */
@@ -76,31 +76,33 @@ void pt_keep_row(pt_keep *keep, const pt_keep_who *who);
 void pt_keep_user(pt_keep *keep, uint32_t pid, uint32_t user);
 /* Adds a sample of a timeline. row: of its stack; sample->stack and sample->comm are ignored. */
 void pt_keep_sample(pt_keep *keep, uint32_t row, const pt_sample *sample, const char *comm);
-/* Adds to a value of a sample of a timeline, or of a row from before pt_keep_begin_anew. */
+/* Adds `more` to a value of a timeline's sample, or of a row from before the last
+ * pt_keep_begin_anew. */
 void pt_keep_more(pt_keep *keep, uint32_t row, uint32_t event, int64_t more);
 /* Marks the values of a row as changed. */
 void pt_keep_changed(pt_keep *keep, uint32_t row);
 
 /* True if rows or values are not written yet. */
 bool pt_keep_is_behind(const pt_keep *keep);
-/* Writes them. values: returns the values of a row, one for each event. After a failed write no
- * more is written, and false is returned. */
+/* Writes the new rows and changed values. values: returns the values of a row, one for each event.
+ * Returns false after a failed write; no later call writes anything. */
 bool pt_keep_write(pt_keep *keep, const pt_keep_facts *facts,
                    const int64_t *(*values)(const void *arg, uint32_t row), const void *arg);
-/* Call it after a write, when the builder has forgotten its code (pt_builder_forget_code): the
- * numbers of locations and stacks begin at 0 again; those of rows go on. The values of rows so far
- * are not asked for again. */
+/* Called after a write, when the builder has forgotten its locations (pt_builder_forget_code):
+ * numbers of locations and stacks begin at 0 again, those of rows go on. The values of the rows so
+ * far are not read again. */
 void pt_keep_begin_anew(pt_keep *keep);
-/* Would the file system take this much more? */
+/* Has the file system room for this many more bytes? */
 bool pt_keep_has_room(const pt_keep *keep, uint64_t bytes);
 
 /* ---- reading ---- */
 
 /* True if the file begins like the journal of a recording. */
 bool pt_keep_is(const char *path);
-/* Reads a recording that was cut off. path: of PT_KEEP_JOURNAL in its folder. The caller unrefs the
- * profile. PT_ERR_FORMAT: the file is no such journal. Records after a damaged one are dropped. */
+/* Reads the recording of a recorder that was killed. path: the file PT_KEEP_JOURNAL in its folder.
+ * The caller unrefs the profile. Fails with PT_ERR_FORMAT if the file is no such journal. Records
+ * after a damaged one are dropped. */
 pt_status pt_keep_read(const char *path, const pt_profile **ret_profile, pt_error *reterr);
-/* Reads what this recorder has written, into a builder that the caller frees; without provenance
- * and comments on the recording. */
+/* Reads what the running recorder has written, into a builder that the caller frees; without
+ * provenance and comments on the recording. */
 pt_status pt_keep_restore(const char *folder, pt_builder **ret_builder, pt_error *reterr);

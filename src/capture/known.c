@@ -50,7 +50,7 @@ static void rebuild_index(pt_known *known)
     known->freed = 0;
 }
 
-/* A place has the stack of that row no longer. */
+/* Notes that a place no longer has the stack of that row. The last place frees it. */
 static void release_row(pt_known *known, uint32_t row)
 {
     enum { FREED_MIN = 1024 };

@@ -1,12 +1,12 @@
-/* known.h: the stacks that the kernel's walker has sent, so that it sends each once.
+/* known.h: the stacks that the kernel's walker has sent, so that it sends each stack once.
  *
  *   kernel, of a cpu   | key | key | ...
  *   here, of that cpu  | stack | stack | ...
  *
- * If the key's place (bpf/layout.h) has that key, the kernel sends only the key, else the whole
- * stack, which replaces that at its place on both sides. Both see the records of a cpu in one
- * order, so they have the same keys. Places of all cpus share one copy of a stack.
- */
+ * A key has one place in the table of a cpu (bpf/layout.h). If the place has that key, the kernel
+ * sends only the key; otherwise it sends the whole stack, which replaces the former one at its
+ * place on both sides. Both sides process the records of a cpu in the same order, so they have the
+ * same keys. The places of all cpus share one copy of a stack. */
 #pragma once
 
 #include "bpf/layout.h"
@@ -16,7 +16,7 @@
 typedef struct pt_known_stack {
     uint64_t key;        /* 0: the row is free */
     pt_bpf_stack *stack; /* owned; as long as its count says */
-    pt_sink_mark mark;   /* its row; of no round: none yet */
+    pt_sink_mark mark;   /* its row in the sink; round 0: none yet */
     uint8_t end;         /* these four: as in pt_unwound */
     uint8_t language;
     bool has_frames, is_uncertain;
@@ -30,8 +30,8 @@ typedef struct pt_known pt_known;
 pt_known *pt_known_new(uint32_t cpu_limit);
 void pt_known_free(pt_known *known); /* accepts NULL */
 
-/* Keeps a copy of a walked stack of a sample, as cpu has it from now on, without a mark. NULL:
- * there is no such cpu. Valid until the next put. */
+/* Copies a sample's walked stack to its place of that cpu, without a mark. NULL: there is no such
+ * cpu. Valid until the next pt_known_put. */
 pt_known_stack *pt_known_put(pt_known *known, uint32_t cpu, const pt_bpf_stack *stack);
-/* The stack with that key; NULL: none. Valid until the next put. */
+/* The stack with that key; NULL: there is none. Valid until the next pt_known_put. */
 pt_known_stack *pt_known_find(pt_known *known, uint32_t cpu, uint64_t key);

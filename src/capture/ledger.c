@@ -15,7 +15,7 @@ enum {
     BUCKETS = 4096,
     ENDED = 4096,  /* ended threads that are remembered, at most */
     HELD_MIN = 32, /* samples that justify reading the clock */
-    /* And their least time: a running thread's clock is late by up to a tick. */
+    /* The least weight of these samples: a running thread's clock is late by up to a tick. */
     HELD_MIN_NS = 32000000,
     ALONE_MIN = 16,    /* periods that a thread needs for a correction of its own */
     POOL_HELD = 64,    /* samples that are corrected together for short threads */
@@ -53,8 +53,8 @@ struct pt_ledger {
     /* Threads that have ended, by tid modulo; 0: none. The kernel reports the end of a thread
      * before the thread's last samples. */
     uint32_t ended[ENDED];
-    /* Events per cpu: of each row, the number of samples whose thread ended before its clock was
-     * read. */
+    /* Of each row, the number of samples whose thread ended before its clock was read; with events
+     * per thread those of short threads: their clocks lack the time before the events were open. */
     PT_VECTOR(uint32_t) brief;
     bool has_lost; /* samples were lost */
     int64_t moved_ns;
@@ -200,7 +200,8 @@ static void read_clock(pt_ledger *l, account *a)
     a->look_at_ns = l->options.now_ns(l->options.arg);
 }
 
-/* Counts the samples of a thread whose clock was never read. */
+/* Counts the samples of a thread whose clock was never read, or of threads that ran before their
+ * events were open. */
 static void count_brief(pt_ledger *l, const account *a)
 {
     for (size_t i = 0; i < a->held.count; i++) {
@@ -225,6 +226,7 @@ static void settle_last(pt_ledger *l, account *a)
 static void settle_pool(pt_ledger *l, account *pool, size_t least)
 {
     if (pool->held.count < least) return;
+    count_brief(l, pool);
     settle_held(l, pool, (double)pool->clock.ran_ns, 0);
     pool->clock.ran_ns = 0;
 }
@@ -247,6 +249,9 @@ static void end_thread(pt_ledger *l, account *a, uint64_t ran_ns)
     }
     account *const pool = account_of(l->of_process, a->pid, true);
     a->clock.ran_ns = ran_ns;
+    /* The clock of a thread that had no events of its own is not known. */
+    for (size_t i = 0; i < a->held.count && ran_ns == 0; i++)
+        a->clock.ran_ns += a->held.items[i].share_ns;
     move_entries(a, pool);
     settle_pool(l, pool, POOL_HELD);
 }
@@ -341,8 +346,8 @@ void pt_ledger_look_at_all(pt_ledger *l)
             if (a->has_begun) read_clock(l, a);
 }
 
-/* Corrects the samples of threads whose clocks were never read all alike, so that all samples have
- * the CPU time that all threads used. A large difference has another cause than late timers. */
+/* Corrects the counted samples of short threads all alike, so that all samples have the CPU time
+ * that all threads used. A large difference has another cause than late timers. */
 static void settle_brief(pt_ledger *l, uint64_t used_ns, uint64_t added_ns)
 {
     const double most_part = 0.25;
@@ -375,5 +380,5 @@ void pt_ledger_finish(pt_ledger *l, uint64_t used_ns, uint64_t added_ns)
         while (l->of_process[i] != NULL)
             end_process(l, l->of_process[i]->tid);
     settle_pool(l, &l->short_ones, ALONE_MIN);
-    if (!l->options.is_each_thread && used_ns != 0) settle_brief(l, used_ns, added_ns);
+    if (used_ns != 0) settle_brief(l, used_ns, added_ns);
 }

@@ -58,9 +58,9 @@ void pt_ledger_begin(pt_ledger *ledger, uint32_t tid);
 /* A thread runs another program. It has the tid of its process's first thread, which may have ended
  * before. */
 void pt_ledger_exec(pt_ledger *ledger, uint32_t tid);
-/* A sample was added to a row of the sink with this weight. Corrections divide the time of the
- * samples by their shares. A sample that comes after the end of its thread keeps its weight. clock:
- * of the thread at the sample; NULL: it is looked for when it is needed. */
+/* Holds a sample that was added to a row of the sink with this weight. Corrections divide time
+ * among samples by their shares. A sample that comes after its thread's end keeps its weight.
+ * clock: the thread's at the sample; NULL: it is read when it is needed. */
 void pt_ledger_add(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_ns, uint32_t row,
                    uint64_t weight_ns, uint64_t share_ns, bool is_kernel,
                    const pt_thread_clock *clock);
@@ -71,8 +71,8 @@ void pt_ledger_end(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_
 void pt_ledger_lost(pt_ledger *ledger);
 /* Sampling has ended: reads the clocks of threads that still run. */
 void pt_ledger_look_at_all(pt_ledger *ledger);
-/* Corrects all remaining accounts. used_ns: the CPU time that all recorded threads used, of which
- * short threads get the part that no other has; 0: unknown. added_ns: the weight of all samples
+/* Corrects all remaining samples. used_ns: the CPU time of all recorded threads, of which short
+ * threads get the part that no other thread has; 0: unknown. added_ns: the weight of all samples
  * before corrections. */
 void pt_ledger_finish(pt_ledger *ledger, uint64_t used_ns, uint64_t added_ns);
 

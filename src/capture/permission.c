@@ -17,7 +17,7 @@
 static int try_event(void *arg, const pt_event_plan *plan, pid_t tid)
 {
     (void)arg;
-    const int fd = pt_event_open_sampling(plan, tid, tid < 0 ? 0 : -1, plan->period);
+    const int fd = pt_event_open_sampling(plan, tid, tid < 0 ? 0 : -1, plan->period, -1);
     if (fd < 0) return errno;
     close(fd);
     return 0;

@@ -17,7 +17,8 @@
 #include "base/error.h"
 #include "capture/event.h"
 
-/* Gives the program at a path the rights for every recording, with its path behind it. */
+/* The command that gives a program the rights for every recording; the program's path is appended.
+ */
 #define PT_PERMISSION_SETCAP "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep "
 
 /* The kernel as this module queries it; a test can substitute it. */

@@ -27,7 +27,7 @@ static void add_pid(pt_pid_list *list, pid_t pid)
     PT_PUSH(*list, pid);
 }
 
-/* Has the program's file that name? */
+/* Has the process's program file that name? */
 static bool program_is(const char *root, const char *pid, const char *name)
 {
     char target[PATH_MAX];
@@ -51,7 +51,7 @@ static bool comm_is(const char *root, const char *pid, const char *name)
     return is_it;
 }
 
-/* Ended; its parent has yet to ask how. Of its threads none is left. */
+/* Has the process ended, with all its threads, while its parent has not waited for it yet? */
 static bool is_zombie(const char *root, const char *pid)
 {
     char state[32], threads[16];
@@ -60,7 +60,7 @@ static bool is_zombie(const char *root, const char *pid)
     return state[0] == 'Z' && strtol(threads, NULL, 10) <= 1;
 }
 
-/* All of that name, but us. */
+/* Adds all processes of that name, but not this one. */
 static pt_status add_named(const char *root, const char *name, pt_pid_list *list, pt_error *reterr)
 {
     const size_t before = list->count;
@@ -128,7 +128,7 @@ static void list_kin(const char *root, kin_list *list)
     if (dir != NULL) closedir(dir);
 }
 
-/* Adds the processes whose parent is in `of` or in the list. Returns how many. */
+/* Adds the processes whose parent is in `of` or in the list. Returns the number of added ones. */
 static size_t add_kin(const char *root, const kin_list *all, const pt_pid_list *of,
                       pt_pid_list *list)
 {
@@ -148,7 +148,7 @@ static size_t add_kin(const char *root, const kin_list *all, const pt_pid_list *
 void pt_record_descendants(const char *root, const pt_pid_list *of, pt_pid_list *ret_pids)
 {
     *ret_pids = (pt_pid_list){0};
-    /* A process may start another behind the place that the reading of the folder has reached. */
+    /* A process may start another whose pid the reading of /proc has already passed. */
     for (size_t found = 1; found > 0;) {
         kin_list all = {0};
         found = 0;

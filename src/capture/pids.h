@@ -1,4 +1,4 @@
-/* pids.h: the processes that a person means. */
+/* pids.h: finds the processes that the words of a command line name. */
 #pragma once
 
 #include <stddef.h>
@@ -20,7 +20,7 @@ typedef void pt_pids_say(const char *line);
 pt_status pt_record_pids(const char *root, const char *const *words, size_t count, pt_pids_say *say,
                          pt_pid_list *ret_pids, pt_error *reterr);
 
-/* The running processes that the processes of the list have started, and those that these have
- * started, and so on, but none of the list. A process whose parent has ended is nobody's. Reads
- * /proc again until it finds no more. The caller frees *ret_pids. */
+/* The running processes that the processes of the list have started, those that these have started,
+ * and so on, without those of the list. Does not find a process whose parent has ended. Reads /proc
+ * again until it finds no more. The caller frees *ret_pids. */
 void pt_record_descendants(const char *root, const pt_pid_list *of, pt_pid_list *ret_pids);

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "base/file.h"
 #include "capture/interp_java.h"
+#include "interp/java.h"
 #include "process/maps.h"
 #include "process/path_kind.h"
 
@@ -20,6 +22,7 @@ void pt_procs_init(pt_procs *procs, const char *root)
 {
     *procs = (pt_procs){.root = root};
     pt_images_init(&procs->images);
+    if (stat("/", &procs->own_root) != 0) procs->own_root = (struct stat){0};
 }
 
 static void free_proc(pt_proc *proc)
@@ -94,8 +97,8 @@ static void mark_changed(pt_procs *procs, pt_proc *proc)
     proc->generation = ++procs->generation;
 }
 
-/* True if the new mapping is the old one, which the kernel's record and /proc/PID/maps may both
- * report, each by its own key of the file. */
+/* Is the new mapping the same as the old one? The kernel's record and /proc/PID/maps may both
+ * report it, each with its own key of the file. */
 static bool is_same_map(pt_procs *procs, const pt_proc *proc, const pt_proc_map *old,
                         const pt_proc_map *new)
 {
@@ -112,8 +115,9 @@ static bool is_memory(const pt_procs *procs, const pt_proc_map *map)
     return pt_mapped_is_memory(pt_mapped_kind_of_text(path));
 }
 
-/* True if an older mapping overlaps, and is walked by other rules. Memory has none: a compiler that
- * maps a part of its memory again, as V8 does, changes no stack. */
+/* Does the mapping overlap an older one whose frames are walked by other rules? Memory without a
+ * file has no rules: if a compiler maps a part of its memory again, as V8 does, no stack changes.
+ */
 static bool is_replacing(const pt_procs *procs, const pt_proc *proc, const pt_proc_map *map)
 {
     const bool has_rules = !is_memory(procs, map);
@@ -279,8 +283,8 @@ pt_proc *pt_procs_on_mmap(pt_procs *procs, const pt_perf_record *r)
     return proc;
 }
 
-/* The end of a process's first thread was reported, but another thread runs a program in it now,
- * with that thread's number: the process lives on. */
+/* Takes back the end of a process: its first thread's end was reported, but another thread has
+ * called exec, and got that thread's number. */
 static void take_back(pt_procs *procs, pt_proc *proc)
 {
     for (size_t i = 0; proc->is_leaving && i < PT_PROCS_GONE; i++)
@@ -357,8 +361,8 @@ pt_proc *pt_procs_end(pt_procs *procs, pt_proc *proc)
     *slot = proc;
     proc->is_leaving = true;
     if (old == NULL) return NULL;
-    /* With threads left, it stays until its pid is used again; one that is not recorded comes back
-     * with its next sample. */
+    /* If the process has threads left it stays until its pid is used again. One that is not
+     * recorded is made again at its next sample. */
     old->is_leaving = false;
     return old->is_wanted && has_threads(procs, old) ? NULL : old;
 }
@@ -375,25 +379,76 @@ static void mark_java(const pt_procs *procs, pt_proc *proc)
     }
 }
 
-pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc)
+/* True if files that the process has mapped may not be found once it has ended: its root is not the
+ * recorder's. */
+static bool has_other_root(const pt_procs *procs, const pt_proc *proc)
 {
+    struct stat st;
+    PT_FREE char *path = pt_strf("%s/%" PRIu32 "/root", procs->root, proc->pid);
+    return !proc->has_exited && stat(path, &st) == 0 &&
+           (st.st_dev != procs->own_root.st_dev || st.st_ino != procs->own_root.st_ino);
+}
+
+static void look_at_map(pt_procs *procs, const pt_proc *proc, const pt_proc_map *map)
+{
+    pt_images_look(&procs->images, map->image, proc->has_exited ? 0 : proc->pid, map->range.start,
+                   map->range.limit);
+}
+
+/* True if the mapping's file was not read, and need not be until a stack has code of it. */
+static bool may_wait(const pt_procs *procs, const pt_proc_map *map)
+{
+    const pt_image *const image = procs->images.all.items[map->image];
+    const pt_mapped_kind kind = pt_mapped_kind_of_text(image->path);
+    return !image->is_looked_at && (kind == PT_MAPPED_FILE || kind == PT_MAPPED_VDSO) &&
+           !pt_java_is_file(image->path);
+}
+
+pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc, bool all)
+{
+    if (all && !proc->is_all && !proc->is_stale) mark_changed(procs, proc);
     if (proc->is_stale) {
-        proc->is_stale = false;
+        proc->is_stale = proc->has_unread = false;
+        proc->is_all = all;
+        const bool reads_all = all || has_other_root(procs, proc);
         PT_GROW(proc->module, proc->map.count + 1);
         proc->module.count = 0;
         for (size_t i = 0; i < proc->map.count; i++) {
             const pt_proc_map *const map = &proc->map.items[i];
-            const pt_map_range *const range = &map->range;
-            pt_images_look(&procs->images, map->image, proc->has_exited ? 0 : proc->pid,
-                           range->start, range->limit);
+            if (reads_all || !may_wait(procs, map))
+                look_at_map(procs, proc, map);
+            else
+                proc->has_unread = true;
             proc->module.items[proc->module.count++] =
-                pt_mapped_image_module(&procs->images.all.items[map->image]->mapped, range);
+                pt_mapped_image_module(&procs->images.all.items[map->image]->mapped, &map->range);
         }
         mark_java(procs, proc);
     }
     return (pt_unwind_modules){.modules = proc->module.items,
                                .count = (uint32_t)proc->module.count,
                                .generation = proc->generation};
+}
+
+/* True if the mapping's file has a table that its module lacks: it was read since, perhaps for
+ * another process. */
+static bool has_more(const pt_procs *procs, const pt_proc *proc, const pt_proc_map *map)
+{
+    const pt_image *const image = procs->images.all.items[map->image];
+    return proc->module.items[map - proc->map.items].table == NULL &&
+           pt_mapped_image_module(&image->mapped, &map->range).table != NULL;
+}
+
+bool pt_proc_read_met(pt_procs *procs, pt_proc *proc, const uint64_t *pcs, uint32_t count)
+{
+    bool is_more = false;
+    for (uint32_t i = 0; proc->has_unread && !proc->is_stale && i < count; i++) {
+        const pt_proc_map *const map = pt_proc_map_at(proc, pcs[i] - (i > 0));
+        if (map == NULL) continue;
+        if (may_wait(procs, map)) look_at_map(procs, proc, map);
+        is_more |= has_more(procs, proc, map);
+    }
+    if (is_more) mark_changed(procs, proc);
+    return is_more;
 }
 
 void pt_procs_sweep(pt_procs *procs, void (*forget)(void *arg, const pt_unwind_table *table),

@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <sys/stat.h>
+
 #include "base/grow.h"
 #include "bpf/layout.h"
 #include "capture/images.h"
@@ -43,7 +45,7 @@ typedef struct pt_proc_interp {
     pt_bpf_interp facts; /* language PT_BPF_NO_LANGUAGE: there is none */
     uint8_t language;    /* PT_JOURNAL_LANGUAGE_X */
     pt_interp_evaluator evaluator;
-    uint32_t right, wrong; /* whether the first frames were as the layout says */
+    uint32_t right, wrong; /* numbers of first frames that fitted the layout, and that did not */
 } pt_proc_interp;
 
 typedef struct pt_proc {
@@ -58,10 +60,12 @@ typedef struct pt_proc {
     bool has_maps;    /* map had all executable mappings when it was last read */
     bool has_exited;
     bool is_leaving;     /* among pt_procs.gone */
-    bool is_counted;     /* the records tell its threads: */
+    bool is_counted;     /* records report its threads: */
     uint32_t threads;    /* their number */
     bool is_unreadable;  /* its maps file was unreadable when it was needed */
     bool is_stale;       /* modules are older than map */
+    bool is_all;         /* modules have all that files say (pt_proc_modules) */
+    bool has_unread;     /* some modules lack their tables: no stack had code of them */
     uint32_t brought_in; /* number of its stack pages that were read (feed.c) */
     uint32_t sampled;    /* samples that came */
     uint32_t generation; /* changes with every change of map */
@@ -77,11 +81,12 @@ typedef struct pt_proc {
     uint64_t copies_until_ns;   /* the kernel copies its stacks up to then; 0: walks them */
     uint32_t copies_generation; /* generation when that began */
     uint32_t walked_generation; /* generation that the kernel's walker has; 0: none */
-    uint32_t put_later;         /* samples until the walker is asked again */
+    uint32_t put_later;         /* samples until the walker gets the process again */
     bool is_not_walked;         /* the walker had no room for it once */
     bool has_java;        /* libjvm.so is mapped: frames in memory without a file may be Java's */
     bool is_heeded;       /* its records are urgent (spool.h) */
     bool is_dropped;      /* the kernel's walker drops its samples */
+    bool is_shunned;      /* the spool drops the stacks of its samples */
     bool is_user_told;    /* the sink has reported its user id */
     uint32_t sink_round;  /* private to the sink: the fields below are of this round */
     uint32_t who;         /* private to the sink: its name as a row + 1; 0: none yet */
@@ -95,7 +100,8 @@ typedef struct pt_proc {
 } pt_proc;
 
 typedef struct pt_procs {
-    const char *root; /* "/proc" */
+    const char *root;     /* "/proc" */
+    struct stat own_root; /* of the recorder's root folder */
     pt_images images;
     pt_proc *of_pid[PT_PROCS_BUCKETS]; /* by pid modulo, the youngest first */
     pt_proc *gone[PT_PROCS_GONE];      /* the last exited ones, a ring */
@@ -128,20 +134,25 @@ pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *record);
  * process with that pid. */
 pt_proc *pt_procs_on_fork(pt_procs *procs, const pt_perf_record *record);
 
-/* Notes that a process has ended. Returns a process after which enough others have ended, or NULL:
- * the caller drops it. */
+/* Notes that a process has ended. Returns an older process that the caller frees, after enough
+ * others have ended; or NULL. */
 pt_proc *pt_procs_end(pt_procs *procs, pt_proc *proc);
 /* Frees a process. */
 void pt_procs_drop(pt_procs *procs, pt_proc *proc);
 
 /* The mapping that contains addr, or NULL. */
 const pt_proc_map *pt_proc_map_at(const pt_proc *proc, uint64_t addr);
-/* The number of leading frames that are still right, of a stack that was walked by the mappings of
- * `generation`: up to and including the first frame in a mapping that was replaced since. */
+/* The number of leading frames that are still right in a stack that was walked by the mappings of
+ * `generation`: all up to and including the first frame in a mapping that was replaced since. */
 uint32_t pt_proc_right_frames(const pt_proc *proc, uint32_t generation, const uint64_t *pcs,
                               uint32_t count);
-/* The modules for pt_unwind. Brings them up to date first, which may read files. */
-pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc);
+/* The modules for pt_unwind. Brings them up to date first, which may read files. all false: files
+ * are left unread until pt_proc_read_met, since most are in no stack; their modules have no table.
+ */
+pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc, bool all);
+/* After pt_proc_modules: reads the unread files that contain the pcs of an unwound stack, innermost
+ * first. True: some modules get tables, so the stack has to be unwound again with new modules. */
+bool pt_proc_read_met(pt_procs *procs, pt_proc *proc, const uint64_t *pcs, uint32_t count);
 /* Sometimes frees the tables of files that no process has mapped (pt_images_sweep). Modules must
  * not be in use. */
 void pt_procs_sweep(pt_procs *procs, void (*forget)(void *arg, const pt_unwind_table *table),

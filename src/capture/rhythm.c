@@ -44,7 +44,8 @@ void pt_rhythm_late(pt_rhythm *rhythm, double late)
     rhythm->owed_ticks += late;
 }
 
-/* The ticks that the next `apart` ticks make up for, so that the rate rises a little only. */
+/* Takes a part of the ticks that are owed, to be made up for by the next `apart` ticks, so that the
+ * rate rises only a little. */
 static double take_owed(pt_rhythm *rhythm, double apart)
 {
     enum { MOST_PART = 8 };

@@ -25,8 +25,8 @@ enum {
 typedef struct pt_rhythm {
     double parts[PT_RHYTHM_TIMERS];
     uint32_t timers;
-    uint32_t turn;     /* the timer that is drawn anew next */
-    double owed_ticks; /* that did not come, and are not made up for yet */
+    uint32_t turn;     /* the timer whose period is drawn next */
+    double owed_ticks; /* ticks that did not come and are not made up for yet */
 } pt_rhythm;
 
 /* Draws the parts of all timers. timers: 1, or an even number up to PT_RHYTHM_TIMERS. */
@@ -36,8 +36,8 @@ uint64_t pt_rhythm_period(const pt_rhythm *rhythm, uint32_t timer, uint64_t peri
 /* The time in ns to the first tick of a timer: one tick of the timers falls into each of the first
  * periods, at a random place of it. */
 uint64_t pt_rhythm_first(uint64_t *state, uint32_t timer, uint64_t period);
-/* A timer was given its period late, and its next ticks come later by as much. late: in periods of
- * the timer. The next draws make up for it. */
+/* Notes that a timer was given its period late, so that its next ticks come later. late: by how
+ * many of the timer's periods. The next draws make up for them. */
 void pt_rhythm_late(pt_rhythm *rhythm, double late);
 /* Draws two parts anew. The kernel begins a whole period when a timer gets a new one, so each
  * timer loses half a period in the mean. ticks: ticks of the cpu since the last call; the new parts

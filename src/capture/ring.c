@@ -36,11 +36,7 @@ void pt_ring_take(void *mapping, size_t page_bytes, uint64_t bytes, pt_ring *ret
 void pt_ring_borrow(struct perf_event_mmap_page *page, uint8_t *data, uint64_t bytes,
                     pt_ring *ret_ring)
 {
-    *ret_ring = (pt_ring){.page = page,
-                          .data = data,
-                          .bytes = bytes,
-                          .tail = page->data_tail,
-                          .scratch = pt_alloc(RECORD_MAX, 1)};
+    *ret_ring = (pt_ring){.page = page, .data = data, .bytes = bytes, .tail = page->data_tail};
 }
 
 void pt_ring_close(pt_ring *ring)
@@ -69,6 +65,7 @@ const struct perf_event_header *pt_ring_peek(pt_ring *ring)
         return NULL;
     }
     if (at + record->size <= ring->bytes) return record;
+    if (ring->scratch == NULL) ring->scratch = pt_alloc(RECORD_MAX, 1);
     const size_t first = (size_t)(ring->bytes - at), size = record->size;
     memcpy(ring->scratch, record, first);
     memcpy(ring->scratch + first, ring->data, size - first);
@@ -116,7 +113,7 @@ static const uint64_t *take_many(words *w, uint64_t count)
 static void read_stack(words *w, bool is_compact, pt_perf_sample *s)
 {
     s->stack_room = take_word(w);
-    if (s->stack_room == 0) return; /* then the word with the copied size is absent */
+    if (s->stack_room == 0) return; /* the word with the copied size is absent then */
     if (is_compact) {
         s->stack_bytes = take_word(w);
         s->stack = (const uint8_t *)take_many(w, s->stack_bytes / 8 + (s->stack_bytes % 8 != 0));
@@ -330,18 +327,20 @@ bool pt_perf_record_read(const pt_perf_layout *layout, const struct perf_event_h
 }
 
 bool pt_perf_record_compact(const pt_perf_layout *layout, const struct perf_event_header *record,
-                            pt_perf_compact *ret_compact)
+                            bool is_stackless, pt_perf_compact *ret_compact)
 {
     enum { SHORT_BYTES = 1024 };
     const uint64_t *const all = (const uint64_t *)record;
     pt_perf_record r;
-    /* A walked stack ends with the word 0, and a copy of nothing too, which is longer. */
+    /* A walked stack, and a copy of 0 bytes, both end with a word 0; the record of the copy is
+     * longer. */
     if (record->size <= SHORT_BYTES && all[record->size / 8 - 1] == 0) return false;
     if (record->type != PERF_RECORD_SAMPLE || (record->misc & PT_PERF_MISC_COMPACT) != 0 ||
         !(layout->sample_type & PERF_SAMPLE_STACK_USER) ||
         !pt_perf_record_read(layout, record, &r) || r.sample.stack == NULL)
         return false;
-    const size_t stack_bytes = (size_t)(r.sample.stack_bytes + 7) & ~(size_t)7;
+    const uint64_t copied = is_stackless && r.sample.wait == NULL ? 0 : r.sample.stack_bytes;
+    const size_t stack_bytes = (size_t)(copied + 7) & ~(size_t)7;
     if (stack_bytes >= r.sample.stack_room) return false;
     const uint64_t *const body = (const uint64_t *)(record + 1);
     const size_t body_bytes = (size_t)(r.sample.stack - (const uint8_t *)body);
@@ -351,7 +350,7 @@ bool pt_perf_record_compact(const pt_perf_layout *layout, const struct perf_even
                    .size = (uint16_t)(sizeof *record + body_bytes + 8 + stack_bytes)},
         .body = body,
         .body_bytes = body_bytes,
-        .copied = r.sample.stack_bytes,
+        .copied = copied,
         .stack = r.sample.stack,
         .stack_bytes = stack_bytes};
     return true;

@@ -121,7 +121,7 @@ typedef struct pt_perf_layout {
     unsigned regs_count;
 } pt_perf_layout;
 
-/* The process of a record; 0: the record does not tell it. */
+/* The process of a record; 0: the record does not contain it. */
 uint32_t pt_perf_record_pid(const pt_perf_layout *layout, const struct perf_event_header *record);
 /* The time of a record; 0 if the record is too short to have one. */
 uint64_t pt_perf_record_time(const pt_perf_layout *layout, const struct perf_event_header *record);
@@ -132,7 +132,8 @@ bool pt_perf_record_read(const pt_perf_layout *layout, const struct perf_event_h
                          pt_perf_record *ret_record);
 
 /* A sample without its unused stack room, in three pieces: the header with the new size, the body,
- * the stack. False: nothing would be saved. */
+ * the stack. is_stackless: without the stack, too, unless the sample is of a wait. False: nothing
+ * would be saved. */
 typedef struct pt_perf_compact {
     struct perf_event_header header;
     const uint64_t *body; /* up to the stack's room, inclusive */
@@ -142,4 +143,4 @@ typedef struct pt_perf_compact {
     size_t stack_bytes; /* copied, rounded up to 8 */
 } pt_perf_compact;
 bool pt_perf_record_compact(const pt_perf_layout *layout, const struct perf_event_header *record,
-                            pt_perf_compact *ret_compact);
+                            bool is_stackless, pt_perf_compact *ret_compact);

@@ -23,7 +23,7 @@
 
 enum {
     SIDE_BYTES = 512 << 10,
-    /* larger, since first samples go to it until the thread is settled. */
+    /* Larger: the first samples of a new thread go there until it has its period. */
     SIDE_BYTES_THREADS = 2 << 20,
     SIDE_BYTES_MIN = 32 << 10,
     SAMPLES_BYTES_MIN = 64 << 10,
@@ -42,6 +42,7 @@ enum {
     RING_PARTS = 32,       /* the kernel's ring holds the samples of this part of a second */
     /* More samples may follow at this period until the first is noticed. */
     FIRST_PERIOD_MIN_NS = 50000,
+    YOUNG_PERIODS = 8,
     ROW_TICKS = 16, /* of a thread's event, until its period is drawn anew */
     /* CPU time of a thread that counts as long-lived; few threads reach it. */
     SHORT_LIFE_NS = 20000000,
@@ -176,35 +177,38 @@ static uint32_t row_count(const pt_event_set *set)
     return set->pair_count * set->timers;
 }
 
-/* The tick period of a row. Weights of threads come from their clocks, so their ticks need not be
- * exact. */
-static uint64_t ticks_of_row(pt_event_set *set, uint32_t index)
+/* The period of a row's ticks. With events per thread, weights come from the threads' clocks, so
+ * the ticks need not be exact. */
+static uint64_t ticks_of_row(pt_event_set *set, uint32_t index, bool is_new)
 {
     const uint64_t period = set->plan.period;
     if (!set->plan.source->is_clock) return period;
-    if (set->plan.is_each_thread) return pt_random_period(&set->random, period);
+    if (set->plan.is_each_thread) return is_new ? period : pt_random_period(&set->random, period);
     return pt_rhythm_period(&set->pairs[index % set->pair_count].rhythm, index / set->pair_count,
                             period);
 }
 
 /* Opens the events of row number index; its clock starts at 0. first_period 0: use the row's
- * period, or with several timers a first one of their rhythm. */
+ * period, or with several timers a first one of their rhythm. leader_fd: see
+ * pt_event_open_sampling.
+ */
 static bool open_row(pt_event_set *set, pt_event_row *row, pid_t tid, uint32_t index,
-                     uint64_t first_period)
+                     uint64_t first_period, int leader_fd)
 {
     const pt_ring_pair *const pair = &set->pairs[index % set->pair_count];
     const uint32_t timer = index / set->pair_count;
-    row->period = ticks_of_row(set, index);
-    if (set->timers > 1) first_period = pt_rhythm_first(&set->random, timer, set->plan.period);
+    row->period = ticks_of_row(set, index, first_period != 0);
+    if (set->timers > 1 && first_period == 0)
+        first_period = pt_rhythm_first(&set->random, timer, set->plan.period);
     const uint64_t period = first_period != 0 ? first_period : row->period;
-    row->fd = pt_event_open_sampling(&set->plan, tid, pair->cpu, period);
+    row->fd = pt_event_open_sampling(&set->plan, tid, pair->cpu, period, leader_fd);
+    row->is_led = leader_fd >= 0;
     row->switches_fd = -1;
     row->taken = row->passed = 0;
     row->is_first = first_period != 0;
     row->is_beside = row->is_first && set->plan.is_each_thread;
     row->has_ticked = false;
     row->first = first_period;
-    row->opened_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
     row->settled_ns = row->is_first ? UINT64_MAX : 0;
     row->fresh = 0;
     if (row->fd >= set->fd_limit) {
@@ -230,6 +234,7 @@ static bool open_row(pt_event_set *set, pt_event_row *row, pid_t tid, uint32_t i
         ioctl(row->fd, PERF_EVENT_IOC_ENABLE, 0);
         if (row->switches_fd >= 0) ioctl(row->switches_fd, PERF_EVENT_IOC_ENABLE, 0);
     }
+    row->opened_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
     return true;
 }
 
@@ -241,28 +246,29 @@ static void close_row(pt_event_row *row)
 
 static void free_thread(pt_event_set *set, pt_event_thread *thread)
 {
-    for (uint32_t i = 0; i < row_count(set); i++)
+    for (uint32_t i = row_count(set); i-- > 0;) /* leaders last */
         close_row(&thread->rows[i]);
     free(thread->rows);
     free(thread);
 }
 
 /* Opens the events of a new thread, in the middle of a period. If a sample was due in the time
- * before, the next tick, at once, counts for it too. */
-static bool open_new(pt_event_set *set, pt_event_thread *thread, pid_t pid)
+ * before, the next tick, at once, counts for it too, unless inherited events make samples of it. */
+static bool open_new(pt_event_set *set, pt_event_thread *thread)
 {
     const uint64_t period = set->plan.period;
     pt_thread_clock clock = {0};
-    pt_thread_clock_read("/proc", (uint32_t)pid, (uint32_t)thread->tid, &clock);
+    pt_thread_clock_read("/proc", (uint32_t)thread->pid, (uint32_t)thread->tid, &clock);
     const uint64_t before_ns = clock.ran_ns;
     thread->former_ns = before_ns;
-    thread->credit = (before_ns + pt_random_below(&set->random, period)) / period;
+    if (thread->cover == 0)
+        thread->credit = (before_ns + pt_random_below(&set->random, period)) / period;
     for (uint32_t i = 0; i < set->pair_count; i++) {
         pt_event_row *const row = &thread->rows[i];
         uint64_t first = 1 + pt_random_below(&set->random, period);
         row->offset = period - first;
         if (thread->credit > 0 || first < FIRST_PERIOD_MIN_NS) first = FIRST_PERIOD_MIN_NS;
-        if (!open_row(set, row, thread->tid, i, first)) return false;
+        if (!open_row(set, row, thread->tid, i, first, -1)) return false;
     }
     thread->before = (pt_event_before){before_ns, (uint64_t)pt_clock_ns(CLOCK_MONOTONIC)};
     return true;
@@ -282,29 +288,72 @@ static pid_t process_of(pid_t tid)
     return (pid_t)strtol(pid, NULL, 10);
 }
 
-bool pt_event_set_add(pt_event_set *set, pid_t pid, pid_t tid, bool is_new)
+/* A thread or the cpus (tid -1), without events yet. */
+static pt_event_thread *make_thread(const pt_event_set *set, pid_t pid, pid_t tid)
 {
-    if (thread_of(set, tid) != NULL) return true;
     pt_event_thread *const thread = pt_alloc(1, sizeof *thread);
-    thread->pid = pid != 0 || tid < 0 ? pid : process_of(tid);
+    thread->pid = pid;
     thread->tid = tid;
     thread->stack_bytes = set->plan.stack_bytes;
     thread->rows = pt_alloc(row_count(set), sizeof *thread->rows);
     for (uint32_t i = 0; i < row_count(set); i++)
         thread->rows[i] = (pt_event_row){.fd = -1, .switches_fd = -1};
-    bool is_open = true;
-    if (is_new && set->plan.source->is_clock) is_open = open_new(set, thread, pid);
-    for (uint32_t i = 0; i < row_count(set) && is_open; i++)
-        if (thread->rows[i].fd < 0) is_open = open_row(set, &thread->rows[i], tid, i, 0);
-    if (!is_open) {
-        const int error = errno;
-        free_thread(set, thread);
-        set->missed += is_new;
-        errno = error;
-        return false;
+    return thread;
+}
+
+/* Opens the events of a thread that are not open yet, and puts the thread into the table. Frees the
+ * thread if the kernel refuses. */
+static bool open_rows(pt_event_set *set, pt_event_thread *thread, bool is_open)
+{
+    for (uint32_t i = 0; i < row_count(set) && is_open; i++) {
+        /* One call to a cpu starts all its timers. */
+        const bool has_leader = i >= set->pair_count && !set->is_enabled;
+        const int leader_fd = has_leader ? thread->rows[i % set->pair_count].fd : -1;
+        if (thread->rows[i].fd < 0)
+            is_open = open_row(set, &thread->rows[i], thread->tid, i, 0, leader_fd);
     }
-    put_thread(set, thread);
-    return true;
+    if (is_open) {
+        put_thread(set, thread);
+        return true;
+    }
+    const int error = errno;
+    free_thread(set, thread);
+    errno = error;
+    return false;
+}
+
+static bool add_running(pt_event_set *set, pid_t pid, pid_t tid)
+{
+    return thread_of(set, tid) != NULL || open_rows(set, make_thread(set, pid, tid), true);
+}
+
+bool pt_event_set_add(pt_event_set *set, pid_t tid)
+{
+    return add_running(set, process_of(tid), tid);
+}
+
+static bool add_new(pt_event_set *set, pid_t pid, pid_t tid, uint32_t cover)
+{
+    pt_event_thread *const thread = make_thread(set, pid, tid);
+    thread->cover = cover;
+    const bool is_open = !set->plan.source->is_clock || open_new(set, thread);
+    const bool is_added = open_rows(set, thread, is_open);
+    set->missed += !is_added;
+    return is_added;
+}
+
+void pt_event_set_fork(pt_event_set *set, const pt_perf_record *fork)
+{
+    if (thread_of(set, (pid_t)fork->task.tid) != NULL) return;
+    pt_event_thread *const parent = thread_of(set, (pid_t)fork->task.ptid);
+    /* Inherited events would cost a shell with many short processes more than they show. */
+    const bool is_thread = fork->task.pid == fork->task.ppid;
+    const bool inherits = is_thread && set->inherited != NULL && parent != NULL && set->is_enabled;
+    const pid_t ptid = (pid_t)fork->task.ptid;
+    const uint32_t cover =
+        inherits ? pt_inherited_cover(set->inherited, ptid, parent->cover, fork->time_ns) : 0;
+    add_new(set, (pid_t)fork->task.pid, (pid_t)fork->task.tid, cover);
+    if (inherits) pt_inherited_fork(set->inherited, ptid, parent->cover, &set->random);
 }
 
 uint64_t pt_event_set_remove(pt_event_set *set, pid_t tid)
@@ -312,10 +361,15 @@ uint64_t pt_event_set_remove(pt_event_set *set, pid_t tid)
     if (!set->plan.is_each_thread) return 0;
     const size_t slot = slot_of(set, tid);
     pt_event_thread *const thread = set->threads.slots[slot];
+    if (set->inherited != NULL) pt_inherited_end(set->inherited, (uint32_t)tid);
     if (thread == NULL) return 0;
     uint64_t ran_ns = thread->former_ns;
     for (uint32_t i = 0; i < set->pair_count; i++)
         if (thread->rows[i].fd >= 0) ran_ns += pt_event_read(thread->rows[i].fd);
+    set->ended.ticks += thread->own.ticks;
+    set->ended.sampled_ns += thread->own.sampled_ns;
+    set->ended.kernel_ns += thread->own.kernel_ns;
+    set->ended.ran_ns += ran_ns - thread->before.ran_ns;
     free_thread(set, thread);
     remove_slot(set, slot);
     return ran_ns;
@@ -332,19 +386,20 @@ void pt_event_set_exec(pt_event_set *set, pid_t pid)
         put_thread(set, thread);
         return;
     }
-    pt_event_set_add(set, pid, pid, true); /* the thread had no events yet */
+    add_new(set, pid, pid, 0); /* the thread had no events yet */
 }
 
 /* ---- rings ---- */
 
 /* The size of the ring of samples: about a quarter of a second of samples with twice the first copy
- * of the stack, as far as the kernel lets us lock memory; less with many cpus. The kernel clears
- * all pages of a ring before the recording begins. Counted events and switches may come in bursts,
- * so they get the maximum. */
+ * of the stack, half of that at moderate rates, as far as the kernel lets us lock memory; less with
+ * many cpus. The kernel clears all pages of a ring before the recording begins. Counted events and
+ * switches may come in bursts, so they get the maximum. */
 static size_t samples_bytes(const pt_event_set *set)
 {
     const uint64_t hz = set->plan.hz > 0 ? set->plan.hz : 1000;
-    const uint64_t timed = hz / 4 * (2 * PT_STACK_BYTES_FIRST + 512);
+    const uint64_t parts = hz <= ROOMY_HZ ? 8 : 4; /* of a second */
+    const uint64_t timed = hz / parts * (2 * PT_STACK_BYTES_FIRST + 512);
     const bool may_flood = set->off_cpu || set->plan.walks_waits ||
                            (!set->plan.source->is_clock && set->plan.period != 0);
     const uint64_t want = may_flood ? SAMPLES_BYTES_MAX : timed;
@@ -414,13 +469,13 @@ static pt_status open_pairs(pt_event_set *set, pt_error *reterr)
     size_t samples = samples_bytes(set);
     size_t side = set->plan.is_each_thread ? SIDE_BYTES_THREADS : SIDE_BYTES;
     status = map_pairs(set, samples, side, reterr);
-    while (status == PT_ERR_NOMEM && samples > SAMPLES_BYTES_MIN) {
-        samples /= 2;
+    while (status == PT_ERR_NOMEM && (samples > SAMPLES_BYTES_MIN || side > SIDE_BYTES_MIN)) {
+        if (samples > SAMPLES_BYTES_MIN) samples /= 2;
         if (side > samples / 2 && side > SIDE_BYTES_MIN) side /= 2;
         status = map_pairs(set, samples, side, reterr);
     }
-    /* Larger first copies: fewer stacks are cut before the copies grow. With a walker copies are
-     * few, and of processes that are new: those have no time to grow. */
+    /* Larger first copies, so that fewer stacks are cut before the copies grow. With a walker only
+     * new processes have their stacks copied, and those live too shortly for copies to grow. */
     if (set->plan.source->is_clock && set->plan.hz <= ROOMY_HZ && samples >= ROOMY_BYTES)
         set->plan.stack_bytes = set->plan.may_walk ? PT_STACK_BYTES_MAX : PT_STACK_BYTES_ROOMY;
     return status;
@@ -497,7 +552,22 @@ bool pt_event_set_follow(pt_event_set *set, pid_t tid)
 {
     if (!set->plan.is_each_thread) return true;
     report_on(set, tid);
-    return pt_event_set_add(set, 0, tid, false);
+    return pt_event_set_add(set, tid);
+}
+
+static pt_inherited *make_inherited(const pt_event_set *set)
+{
+    PT_FREE int *cpus = pt_alloc(set->pair_count, sizeof *cpus);
+    PT_FREE int *samples_fds = pt_alloc(set->pair_count, sizeof *samples_fds);
+    for (uint32_t i = 0; i < set->pair_count; i++) {
+        cpus[i] = set->pairs[i].cpu;
+        samples_fds[i] = set->pairs[i].samples_fd;
+    }
+    return pt_inherited_new(&(pt_inherited_options){.plan = &set->plan,
+                                                    .cpus = cpus,
+                                                    .samples_fds = samples_fds,
+                                                    .cpu_count = set->pair_count,
+                                                    .fd_limit = set->fd_limit / 2});
 }
 
 static pt_status set_refused(const pt_event_plan *plan, pt_error *reterr)
@@ -521,6 +591,7 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
     if (status == PT_OK) status = open_spool(set, reterr);
     if (status != PT_OK) return status;
     if (plan->is_each_thread) set->mover = pt_mover_new();
+    if (plan->is_each_thread && plan->source->is_clock) set->inherited = make_inherited(set);
     size_t opened = 0;
     for (size_t i = 0; i < tid_count && plan->is_each_thread; i++) {
         if (pt_event_set_follow(set, tids[i]))
@@ -528,8 +599,7 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
         else if (errno != ESRCH)
             return set_refused(plan, reterr);
     }
-    if (!plan->is_each_thread)
-        return pt_event_set_add(set, 0, -1, false) ? PT_OK : set_refused(plan, reterr);
+    if (!plan->is_each_thread) return add_running(set, 0, -1) ? PT_OK : set_refused(plan, reterr);
     if (opened > 0) return PT_OK;
     return pt_error_set(reterr, PT_ERR_NOTFOUND, "no process to record exists any more");
 }
@@ -538,6 +608,7 @@ void pt_event_set_close(pt_event_set *set)
 {
     pt_spool_free(set->spool);
     pt_mover_free(set->mover);
+    pt_inherited_free(set->inherited);
     for (size_t i = 0; set->threads.slots != NULL && i <= set->threads.mask; i++)
         if (set->threads.slots[i] != NULL) free_thread(set, set->threads.slots[i]);
     for (uint32_t i = 0; i < set->pair_count; i++) {
@@ -565,8 +636,9 @@ static void control_all(pt_event_set *set, unsigned long request)
     for (size_t i = 0; i <= set->threads.mask; i++) {
         const pt_event_thread *const thread = set->threads.slots[i];
         for (uint32_t r = 0; thread != NULL && r < row_count(set); r++) {
-            if (thread->rows[r].fd >= 0) ioctl(thread->rows[r].fd, request, 0);
-            if (thread->rows[r].switches_fd >= 0) ioctl(thread->rows[r].switches_fd, request, 0);
+            const pt_event_row *const row = &thread->rows[r];
+            if (row->fd >= 0 && !row->is_led) ioctl(row->fd, request, 0);
+            if (row->switches_fd >= 0) ioctl(row->switches_fd, request, 0);
         }
     }
 }
@@ -609,6 +681,7 @@ void pt_event_set_disable(pt_event_set *set)
 {
     set->is_enabled = false;
     control_all(set, PERF_EVENT_IOC_DISABLE);
+    if (set->inherited != NULL) pt_inherited_stop(set->inherited);
 }
 
 /* Finds the thread of a record in the middle of execve: it has the tid of its process's first
@@ -626,12 +699,27 @@ static pt_event_thread *thread_in_exec(const pt_event_set *set, const pt_perf_re
     return NULL;
 }
 
-/* The row of a record with events per cpu; if none has its id, the first of its cpu. */
+/* The period with which the event of a record was opened, if the walker wrote the record. The
+ * record has the id of the walker's output. */
+static uint64_t period_of_walked(const pt_perf_record *record)
+{
+    const pt_perf_sample *const s = &record->sample;
+    if (record->type != PERF_RECORD_SAMPLE) return 0;
+    return s->walked != NULL ? s->walked->period : s->known != NULL ? s->known->period : 0;
+}
+
+static bool is_of_row(const pt_event_row *row, const pt_perf_record *record)
+{
+    const uint64_t first = period_of_walked(record);
+    return row->id == record->id || (first != 0 && row->first == first);
+}
+
+/* The row of a record with events per cpu; if it is of none, the first of its cpu. */
 static pt_event_row *timer_of(const pt_event_set *set, const pt_event_thread *cpus, size_t pair,
-                              uint64_t id)
+                              const pt_perf_record *record)
 {
     for (size_t i = pair; i < row_count(set); i += set->pair_count)
-        if (cpus->rows[i].id == id) return &cpus->rows[i];
+        if (is_of_row(&cpus->rows[i], record)) return &cpus->rows[i];
     return &cpus->rows[pair];
 }
 
@@ -644,7 +732,7 @@ static pt_event_row *row_of(const pt_event_set *set, const pt_perf_record *recor
         thread = thread_in_exec(set, record, (size_t)(pair - set->pairs));
     *ret_thread = thread;
     if (thread == NULL || pair == NULL) return NULL;
-    return timer_of(set, thread, (size_t)(pair - set->pairs), record->id);
+    return timer_of(set, thread, (size_t)(pair - set->pairs), record);
 }
 
 bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *record)
@@ -673,13 +761,13 @@ bool pt_event_set_counts(pt_event_set *set, const pt_perf_record *record)
     if (pair == NULL) return true;
     pair->fresh += record->time_ns > pair->stirred_ns;
     pt_event_row *const row = row_of(set, record, &cpus);
-    if (row == NULL || row->id != record->id || record->time_ns >= row->settled_ns) return true;
+    if (row == NULL || !is_of_row(row, record) || record->time_ns >= row->settled_ns) return true;
     const bool is_repeated = row->has_ticked;
     row->has_ticked = true;
     return !is_repeated || pt_random_below(&set->random, row->period) < row->first;
 }
 
-/* Draws two periods of a cpu anew, or up to all of them if many samples have come meanwhile. */
+/* Draws two periods of a cpu, or more, up to all, if many samples have come since the last draw. */
 static void stir_cpu(pt_event_set *set, pt_event_thread *cpus, uint32_t pair_index, uint64_t now_ns)
 {
     pt_ring_pair *const pair = &set->pairs[pair_index];
@@ -704,6 +792,7 @@ void pt_event_set_stir(pt_event_set *set, uint64_t now_ns)
 {
     enum { LATE_NS = 100000 }; /* a tick may come by so much later than its period says */
     pt_event_thread *const cpus = set->timers > 1 ? thread_of(set, -1) : NULL;
+    if (set->inherited != NULL) pt_inherited_renew(set->inherited, now_ns, &set->random);
     for (uint32_t i = 0; cpus != NULL && i < row_count(set); i++) {
         pt_event_row *const row = &cpus->rows[i];
         const uint64_t ticked_ns = row->opened_ns + row->first;
@@ -727,9 +816,9 @@ void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record)
         row->is_beside = !pt_mover_add(set->mover, row->fd, pair_of(set, record->cpu)->samples_fd);
 }
 
-/* The event's timer runs in the kernel, too, where a tick is dropped if the kernel may not be
- * sampled. The time of the ticks that were due since the last sample, up to this one, and did not
- * come was in the kernel. */
+/* The CPU time in the kernel before a sample, where the kernel may not be sampled. The event's
+ * timer also runs in the kernel, where its ticks are dropped: so the time of the ticks that were
+ * due since the last sample and did not come was spent in the kernel. */
 static uint64_t time_in_kernel(const pt_event_row *row, const pt_perf_record *record,
                                uint64_t since)
 {
@@ -739,23 +828,67 @@ static uint64_t time_in_kernel(const pt_event_row *row, const pt_perf_record *re
     return pt_dropped_ns(row->is_first ? row->first : row->period, due, since);
 }
 
+/* The part of the ticks of ended threads that made samples: a tick in the kernel makes none where
+ * the kernel may not be sampled. The other samples of a thread stand for that time, too. */
+static double part_sampled(const pt_event_set *set)
+{
+    enum { TICKS_MIN = 12 };
+    const double part_min = 0.2;
+    if (set->ended.ticks < TICKS_MIN) return 1;
+    const pt_event_time *const all = &set->ended;
+    const double shown = (double)all->sampled_ns / (double)(all->sampled_ns + all->kernel_ns + 1);
+    const double part =
+        (double)all->ticks * (double)set->plan.period / ((double)all->ran_ns * shown + 1);
+    return part > 1 ? 1 : part < part_min ? part_min : part;
+}
+
+/* The weight of a sample of an inherited event, in periods by chance. A thread that is not known to
+ * have inherited the event has a row for its start instead (credit). */
+static uint64_t weight_of_inherited(pt_event_set *set, const pt_perf_record *record,
+                                    pt_event_shares *ret_shares)
+{
+    const pt_event_thread *const thread = thread_of(set, (pid_t)record->tid);
+    const pt_ring_pair *const pair = pair_of(set, record->cpu);
+    uint64_t own_ns = UINT64_MAX;
+    if (thread != NULL && thread->cover == 0) own_ns = 0;
+    if (thread != NULL && thread->cover != 0 && pair != NULL) {
+        const uint64_t opened_ns = thread->rows[pair - set->pairs].opened_ns;
+        own_ns = opened_ns < thread->before.opened_ns ? opened_ns : thread->before.opened_ns;
+    }
+    const uint64_t share = pt_inherited_share(set->inherited, record, own_ns);
+    ret_shares->sample = (uint64_t)((double)share / part_sampled(set));
+    return (ret_shares->sample + pt_random_below(&set->random, set->plan.period)) /
+           set->plan.period;
+}
+
 uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record,
                              pt_event_shares *ret_shares)
 {
     pt_event_thread *thread;
     *ret_shares = (pt_event_shares){.sample = set->plan.period};
     if (!set->plan.is_each_thread || !set->plan.source->is_clock) return 1;
+    if (set->inherited != NULL && pt_inherited_has_made(set->inherited, record))
+        return weight_of_inherited(set, record, ret_shares);
     pt_event_row *const row = row_of(set, record, &thread);
     if (row == NULL || row->id != record->id) return 1; /* the row was opened again since */
     const uint64_t passed = record->sample.count + row->offset;
     const uint64_t due = passed / set->plan.period;
     uint64_t weight = due > row->taken ? due - row->taken : 0;
     if (due > row->taken) row->taken = due;
+    const uint64_t since = passed > row->passed ? passed - row->passed : 0;
+    /* The first ticks of a thread come at random times of its life. Each stands for a period: the
+     * time since the last tick would give more to the middle of short lives than to their ends. */
+    const bool is_young =
+        thread->before.opened_ns != 0 && record->sample.count < YOUNG_PERIODS * set->plan.period;
+    ret_shares->sample = is_young ? weight * set->plan.period : since;
     weight += thread->credit;
-    ret_shares->sample = passed > row->passed ? passed - row->passed : 0;
     ret_shares->start = thread->credit * set->plan.period;
-    if (!set->plan.kernel) ret_shares->kernel = time_in_kernel(row, record, ret_shares->sample);
+    if (!set->plan.kernel) ret_shares->kernel = time_in_kernel(row, record, since);
+    if (ret_shares->kernel > ret_shares->sample) ret_shares->kernel = ret_shares->sample;
     ret_shares->sample -= ret_shares->kernel;
+    thread->own.ticks++;
+    thread->own.sampled_ns += ret_shares->sample;
+    thread->own.kernel_ns += ret_shares->kernel;
     if (passed > row->passed) row->passed = passed;
     thread->credit = 0;
     row->fresh += record->time_ns > row->settled_ns;
@@ -772,7 +905,11 @@ static void open_again(pt_event_set *set, pt_event_thread *thread, uint32_t i)
     const uint64_t period = set->plan.period;
     pt_event_row *const row = &thread->rows[i];
     pt_event_row next = {.fd = -1, .switches_fd = -1};
-    uint64_t first = 0; /* per cpu: as at the start */
+    uint64_t first = 0;
+    /* A timer of a cpu repeats its first period until that is noticed, so it gets its whole one. */
+    if (set->timers > 1)
+        first =
+            pt_rhythm_period(&set->pairs[i % set->pair_count].rhythm, i / set->pair_count, period);
     if (set->plan.is_each_thread && set->plan.source->is_clock && row->fd >= 0) {
         next.offset = (pt_event_read(row->fd) + row->offset) % period;
         first = period - next.offset;
@@ -781,12 +918,13 @@ static void open_again(pt_event_set *set, pt_event_thread *thread, uint32_t i)
     if (row->fd >= 0) ioctl(row->fd, PERF_EVENT_IOC_DISABLE, 0);
     const uint64_t ran_ns = row->fd >= 0 ? pt_event_read(row->fd) : 0;
     next.former_switches_id = row->switches_id;
-    if (open_row(set, &next, thread->tid, i, first)) {
+    if (open_row(set, &next, thread->tid, i, first, -1)) {
         close_row(row);
         *row = next;
         thread->former_ns += ran_ns;
     } else if (row->fd >= 0) {
         ioctl(row->fd, PERF_EVENT_IOC_ENABLE, 0);
+        row->is_led = false;
     }
 }
 
@@ -801,7 +939,7 @@ bool pt_event_set_grow(pt_event_set *set, pid_t tid)
     /* New threads get the size too. */
     if (set->plan.stack_bytes < bytes) set->plan.stack_bytes = bytes;
     thread->stack_bytes = set->plan.stack_bytes;
-    for (uint32_t i = 0; i < row_count(set); i++)
+    for (uint32_t i = row_count(set); i-- > 0;) /* leaders last: without them the led ones pause */
         open_again(set, thread, i);
     return true;
 }

@@ -1,16 +1,17 @@
 /* set.h: all events of a recording, and their rings.
  *
- *   per cpu      some rows a cpu, of no thread; see every thread, however short (rhythm.h)
+ *   per cpu      some rows a cpu, of no thread; they sample every thread, however short (rhythm.h)
  *   per thread   one row a thread and cpu, opened when the thread is reported
  *
  * The kernel allows events per cpu to root, to CAP_PERFMON, and at perf_event_paranoid 0; events
- * per thread it allows for one's own processes. An inherited event gives each new thread a whole
- * period before its first sample. So threads get events of their own, whose first period is a
- * random part of one: short threads are then sampled in proportion to their time.
+ * per thread it allows for one's own processes. A new thread gets events of its own, whose first
+ * period is a random part of one: short threads are then sampled in proportion to their time.
+ * inherited.h has the samples of its time before these are open.
  */
 #pragma once
 
 #include "capture/event.h"
+#include "capture/inherited.h"
 #include "capture/mover.h"
 #include "capture/rhythm.h"
 #include "capture/spool.h"
@@ -26,25 +27,37 @@ typedef struct pt_event_row {
     uint64_t period; /* of its ticks; weights count periods of the plan */
     bool is_first;   /* its period is still the random first part */
     bool is_beside;  /* its samples still go to the side ring, where each wakes the recorder */
-    bool has_ticked; /* with events per cpu: while is_first */
+    bool has_ticked; /* with events per cpu, while is_first: it has ticked */
+    bool is_led;     /* the first timer of its cpu starts and stops it */
     uint64_t first, opened_ns; /* the first period, and when it began */
     uint64_t settled_ns;       /* since when it has its period; UINT64_MAX: not yet */
     uint32_t fresh;            /* samples since then */
 } pt_event_row;
 
-/* What a new thread has done before its events were open. */
+/* The time of a new thread before its events were open. */
 typedef struct pt_event_before {
     uint64_t ran_ns;    /* CPU time */
     uint64_t opened_ns; /* when they were open, on the clock of the records; 0: not known */
 } pt_event_before;
+
+/* The CPU time of a thread's own events: what its samples stand for, time in the kernel beside
+ * that, all. */
+typedef struct pt_event_time {
+    uint64_t ticks; /* samples */
+    uint64_t sampled_ns, kernel_ns;
+    uint64_t ran_ns; /* of threads that have ended */
+} pt_event_time;
 
 typedef struct pt_event_thread {
     pid_t pid, tid;       /* tid -1: per cpu */
     uint32_t stack_bytes; /* size of its stack copies */
     uint64_t former_ns;   /* CPU time before its present events were opened */
     pt_event_before before;
-    /* Periods that passed before its events were opened; added to the next sample. */
+    pt_event_time own;
+    /* Periods that passed before its events were opened and have no samples; added to the next
+     * sample. */
     uint64_t credit;
+    uint32_t cover;     /* the inherited events of its children (inherited.h); 0: none */
     pt_event_row *rows; /* one for each cpu of the set, then the second timer of each, ... */
 } pt_event_thread;
 
@@ -79,13 +92,15 @@ typedef struct pt_event_set {
         size_t count, mask;
     } threads;
     pt_spool *spool;
-    pt_mover *mover;        /* moves rows after their first period to the ring of samples */
-    pt_event_fds reporters; /* dummy events that report fork, exec, exit, mappings */
-    pt_event_fds clocks;    /* events that count CPU time */
-    pt_event_fds counters;  /* events that count the plan's event, if it is no clock */
-    int fd_limit;           /* descriptors above are reserved for reading files of programs */
+    pt_inherited *inherited; /* events of new threads (events per thread, a clock); or NULL */
+    pt_mover *mover;         /* moves rows after their first period to the ring of samples */
+    pt_event_fds reporters;  /* dummy events that report fork, exec, exit, mappings */
+    pt_event_fds clocks;     /* events that count CPU time */
+    pt_event_fds counters;   /* events that count the plan's event, if it is no clock */
+    int fd_limit;            /* descriptors above are reserved for reading files of programs */
     bool is_out_of_descriptors;
     uint64_t random;     /* state of the random generator */
+    pt_event_time ended; /* of all threads that have ended */
     uint64_t missed;     /* threads that ended before an event could be opened */
     uint64_t max_memory; /* of one ring of samples */
 } pt_event_set;
@@ -96,13 +111,17 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
                             const pid_t *tids, size_t tid_count, pt_error *reterr);
 void pt_event_set_close(pt_event_set *set);
 
-/* Adds a thread, an existing or a new one (is_new), of process pid (0: find out). False: the thread
- * is gone, or the kernel refused (errno). Adding a thread again does nothing. */
-bool pt_event_set_add(pt_event_set *set, pid_t pid, pid_t tid, bool is_new);
+/* Adds a thread that runs already. False: the thread is gone, or the kernel refused (errno). Adding
+ * a thread again does nothing. */
+bool pt_event_set_add(pt_event_set *set, pid_t tid);
+/* Adds the new thread of a PERF_RECORD_FORK, unless it is there. */
+void pt_event_set_fork(pt_event_set *set, const pt_perf_record *fork);
 /* Adds an existing thread, and lets the kernel report the threads and processes that it starts.
- * Events per cpu have and report all. False as above. */
+ * Events per cpu have and report all. False: the thread
+ * is gone, or the kernel refused (errno). */
 bool pt_event_set_follow(pt_event_set *set, pid_t tid);
-/* Zeros: the thread is not new, or gone. */
+/* The time of a new thread before its events were open; zeros if the thread is not new, or is gone.
+ */
 pt_event_before pt_event_set_before(const pt_event_set *set, pid_t tid);
 /* Removes a thread. Returns its CPU time by its events; 0: it had none. */
 uint64_t pt_event_set_remove(pt_event_set *set, pid_t tid);
@@ -111,20 +130,20 @@ uint64_t pt_event_set_remove(pt_event_set *set, pid_t tid);
  * that tid. */
 void pt_event_set_exec(pt_event_set *set, pid_t pid);
 
-/* Makes the walker, which the plan becomes a borrower of, walk all samples from now on; the plan
- * has may_walk. PT_ERR_SYSTEM: the kernel refuses; nothing has changed. */
+/* From now on the walker, which the plan borrows, walks the stacks of all samples; the plan must
+ * have may_walk. Fails with PT_ERR_SYSTEM if the kernel refuses; nothing has changed then. */
 pt_status pt_event_set_walk(pt_event_set *set, pt_bpf_engine *walker, pt_error *reterr);
 
 /* Starts and stops all events. */
 void pt_event_set_enable(pt_event_set *set);
 void pt_event_set_disable(pt_event_set *set);
 
-/* Call it for each sample that is not of a switch, in the order of time. False: the sample is not
- * to be counted. Until a timer has its period it repeats the time of its first tick; of these
- * repetitions so many count, by chance, as the timer would have ticked with its period. */
+/* Is the sample to be counted? Called for each sample that is not of a switch, in the order of
+ * time. Until a timer has been given its period, it repeats the time of its first tick; of these
+ * repetitions a random choice counts, so many as the timer would have made with its period. */
 bool pt_event_set_counts(pt_event_set *set, const pt_perf_record *record);
-/* Gives the timers of the cpus their periods, and draws new periods when they are due. Call it
- * often. */
+/* Gives the timers of the cpus their periods, and draws new ones when they are due. Called often.
+ */
 void pt_event_set_stir(pt_event_set *set, uint64_t now_ns);
 
 /* Parts of a thread's time, in the source's units. */
@@ -141,9 +160,9 @@ uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record,
                              pt_event_shares *ret_shares);
 /* True for a sample of a context switch. */
 bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *record);
-/* Gives the events of a thread their whole period, if they have the first part still, and redirects
- * those of a thread that lives for a while to the ring of samples. With events per cpu any thread
- * will do. */
+/* Gives the events of a thread their whole period, if they still have the random first part, and
+ * moves the events of a thread that lives longer to the ring of samples. With events per cpu the
+ * record may be of any thread. */
 void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record);
 
 /* Increases the size of stack copies, and opens the events of the thread tid again. False: the size

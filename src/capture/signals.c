@@ -8,7 +8,8 @@ volatile sig_atomic_t pt_record_stop;
 volatile sig_atomic_t pt_record_end_signal;
 
 static volatile sig_atomic_t command_pid;
-static volatile sig_atomic_t is_interrupt_ignored; /* by us before, and so by the command */
+static volatile sig_atomic_t is_interrupt_ignored; /* the recorder started with SIGINT ignored, and
+                                                    * so did the command */
 
 static const struct {
     int signo;
@@ -23,8 +24,9 @@ static void stop_recording(int signo)
     pt_record_stop = signo;
 }
 
-/* The terminal's driver sends to the whole foreground group, the command too (SI_KERNEL). A shell
- * that starts a job in the background has it ignore SIGINT: then SIGTERM ends the command. */
+/* Passes a signal to the command. A signal of the terminal's driver (SI_KERNEL) has reached the
+ * whole foreground group, and so the command, already. A shell makes a background job ignore
+ * SIGINT; then SIGTERM ends the command instead. */
 static void pass_on(int signo, siginfo_t *info, void *context)
 {
     const int error = errno;
@@ -49,7 +51,8 @@ void pt_record_signals_take(bool has_command, pt_record_signals *ret_before)
     for (size_t i = 0; i < PT_RECORD_SIGNALS; i++) {
         struct sigaction *const before = &ret_before->before[i];
         sigaction(rows[i].signo, NULL, before);
-        /* Shells ignore the keyboard's for what runs in the background; nohup means it. */
+        /* If a signal is ignored, that is respected, for example with nohup; but not for the
+         * keyboard's signals, which a shell makes every background job ignore. */
         const bool is_meant = before->sa_handler == SIG_IGN && !rows[i].is_of_keyboard &&
                               (has_command || rows[i].signo == SIGHUP);
         if (rows[i].signo == SIGINT) is_interrupt_ignored = before->sa_handler == SIG_IGN;

@@ -25,9 +25,10 @@ extern volatile sig_atomic_t pt_record_stop;
  */
 extern volatile sig_atomic_t pt_record_end_signal;
 
-/* To be called once at a time; the table of what was before is the caller's. */
+/* Installs the handlers, and saves the former actions in *ret_before. Not called again before
+ * pt_record_signals_give_back. */
 void pt_record_signals_take(bool has_command, pt_record_signals *ret_before);
-/* Whom signals are passed on to; 0: nobody. */
+/* The process to which signals are passed on; 0: none. */
 void pt_record_signals_pass_to(pid_t pid);
-/* Sets all as they were, in the caller; for a child before it becomes the command, too. */
+/* Restores the former actions; also called in a child before it becomes the command. */
 void pt_record_signals_give_back(const pt_record_signals *before);

@@ -270,7 +270,8 @@ uint64_t pt_sink_unwritten(const pt_sink *sink)
     return sum;
 }
 
-/* Drops a process's name and rows if they are of an earlier round: its rows were put away since. */
+/* Clears a process's numbers of names and rows if they are of an earlier round, whose rows were put
+ * away. */
 static void renew_proc(const pt_sink *sink, pt_proc *proc)
 {
     if (proc->sink_round == sink->round) return;
@@ -554,7 +555,7 @@ static uint32_t stack_of_row(const pt_sink *sink, uint32_t row)
     return sink->stack.items[row - sink->row_base].stack;
 }
 
-/* Builds the indexes anew, without what was freed. */
+/* Builds the indexes again, without the entries of freed places. */
 static void build_known(pt_sink *sink)
 {
     pt_index_done(&sink->known_of);
@@ -569,7 +570,7 @@ static void build_known(pt_sink *sink)
     sink->freed = 0;
 }
 
-/* An entry of known_of has become void. */
+/* Notes that an entry of known_of became void. */
 static void note_freed(pt_sink *sink)
 {
     enum { FREED_MIN = 1024 };
@@ -577,7 +578,7 @@ static void note_freed(pt_sink *sink)
     if (sink->freed > FREED_MIN && sink->freed > sink->known_of.count / 2) build_known(sink);
 }
 
-/* The known stack of the process that has that row already; PT_NONE: none. */
+/* The place of the process's known stack that already has that row; PT_NONE: there is none. */
 static uint32_t find_row(const pt_sink *sink, uint32_t stack, uint32_t who, uint32_t start)
 {
     const known_stack *const all = sink->known.items;
@@ -595,7 +596,8 @@ static uint32_t find_or_add(pt_sink *sink, const pt_sink_sample *s, uint32_t who
         PT_INDEX_FIND(&sink->known_of, hash, i, is_same(&sink->known.items[i], s, who));
     if (known != PT_NONE) return sink->known.items[known].row;
     const uint32_t stack = make_stack(sink, s), start = s->proc->start;
-    /* When the mappings of a process have changed, its stacks come with another generation. */
+    /* After the mappings of a process have changed, its known stacks come with another
+     * generation. */
     uint32_t place = find_row(sink, stack, who, start);
     const bool is_new = place == PT_NONE;
     if (is_new) {
@@ -715,7 +717,8 @@ void pt_sink_more(pt_sink *sink, uint32_t row, int64_t more)
     }
 }
 
-/* Is there a value? A stack of waits may have none: they are counted with their wakers. */
+/* Has the row a value other than 0? A stack of waits may have none: those waits are counted in rows
+ * with their wakers. */
 static bool has_values(const pt_sink *sink, uint32_t row)
 {
     const int64_t *const values = values_at(sink, row);

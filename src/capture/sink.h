@@ -47,8 +47,8 @@ typedef struct pt_sink_moment {
     const int64_t *values; /* PT_SINK_VALUES */
 } pt_sink_moment;
 
-/* A row, and for what it holds: the same stack of the same process, in mappings and with a name
- * that have not changed. */
+/* A row, with the state in which it was marked: the row counts the same stack as long as the
+ * process has the same mappings and name. */
 typedef struct pt_sink_mark {
     uint32_t row;
     uint32_t generation, who, round; /* private to the sink */
@@ -64,7 +64,7 @@ pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mappin
 /* Accepts NULL. */
 void pt_sink_free(pt_sink *sink);
 
-/* Call before the first sample with frames of Python: where their functions are. */
+/* Called before the first sample with frames of an interpreter: `named` has their functions. */
 void pt_sink_name_by(pt_sink *sink, const pt_named *named);
 /* Call before the first sample: also writes all rows to the keep, which stays the caller's.
  * may_put_away: rows may leave memory; then only pt_sink_more is called for a row that was returned
@@ -81,7 +81,8 @@ bool pt_sink_put_away(pt_sink *sink, const pt_keep_facts *facts);
 /* True if rows were put away: all of them are in the keep, if the last write succeeded
  * (pt_keep_restore), and pt_sink_finish is not called. */
 bool pt_sink_has_put_away(const pt_sink *sink);
-/* The samples since, in periods: those that a failed write may have lost. */
+/* The periods of the samples added since the last successful write, which a failed write may have
+ * lost. */
 uint64_t pt_sink_unwritten(const pt_sink *sink);
 
 /* Adds a sample; returns its row. */

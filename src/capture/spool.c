@@ -22,16 +22,20 @@ enum {
     /* Interval while few bytes arrive, and nothing urgent. The stacks of a new program are copied,
      * and may be cut, until its report is read. */
     STEADY_MS = 50,
-    /* Longer where nothing urgent has come for long: by this part of that time, up to this. */
+    /* Longer where nothing urgent has come for long: by this part of that time, up to this; shorter
+     * with copies of stacks, whose processes may have to be read while they live. */
     CALM_PART = 8,
-    CALM_MS = 200,
+    CALM_MS = 500,
+    CALM_COPIES_MS = 200,
+    COPY_BYTES = 4 << 10,   /* a sample of this size has a copy */
     IDLE_MS = 4000,         /* longest interval: the reader takes the rings each second, too */
-    SMALL_PART = 8,         /* few bytes: this part of a ring in one pass */
+    SMALL_PART = 4,         /* few bytes: this part of a ring in one pass */
     FEW = 4,                /* fewer records than this in a pass lengthen the interval, */
     FEW_MS = 50,            /* and one more for each such time that was waited */
     BEHIND_BYTES = 2 << 20, /* read bytes that are released at once; a multiple of a huge page */
     URGENT = -15,           /* nice(2), where no real-time priority is permitted */
     HEEDED = 1 << 15,       /* process numbers beyond share a count */
+    SHUNNED = 1 << 12,      /* of numbers with one remainder the last is shunned */
 };
 
 struct pt_spool {
@@ -45,9 +49,10 @@ struct pt_spool {
     bool has_thread;
     pthread_mutex_t lock; /* of the kernel's side of the rings */
     _Atomic uint64_t upto_ns;
-    atomic_bool is_calm;             /* the last pass was */
-    atomic_bool has_heeded;          /* not all processes are heeded */
-    _Atomic uint16_t heeded[HEEDED]; /* by process number, modulo: how many */
+    atomic_bool is_calm;               /* the last pass was */
+    atomic_bool has_heeded;            /* not all processes are heeded */
+    _Atomic uint16_t heeded[HEEDED];   /* by process number, modulo: how many */
+    _Atomic uint32_t shunned[SHUNNED]; /* process numbers, by their remainder */
 };
 
 /* ---- rings ---- */
@@ -118,11 +123,27 @@ static bool is_heeded(const pt_spool *spool, uint32_t pid)
     return !atomic_load(&spool->has_heeded) || atomic_load(&spool->heeded[pid % HEEDED]) > 0;
 }
 
+void pt_spool_shun(pt_spool *spool, uint32_t pid, bool is_shunned)
+{
+    _Atomic uint32_t *const slot = &spool->shunned[pid % SHUNNED];
+    uint32_t own = pid;
+    if (is_shunned)
+        atomic_store(slot, pid);
+    else
+        atomic_compare_exchange_strong(slot, &own, 0);
+}
+
+static bool is_shunned(const pt_spool *spool, uint32_t pid)
+{
+    return pid != 0 && atomic_load(&spool->shunned[pid % SHUNNED]) == pid;
+}
+
 /* A pass over all rings. */
 typedef struct {
     uint64_t count;  /* records of heeded processes */
     bool is_patient; /* all of them are samples */
     bool is_light;   /* few bytes came in each ring */
+    bool has_copies; /* of the stacks of heeded processes */
 } pass;
 
 /* Copies the records of one ring. False if not all fitted. */
@@ -135,9 +156,11 @@ static bool take_ring(const pt_spool *spool, pt_ring *from, pt_ring *to, pass *p
     pt_ring_look(from);
     while ((record = pt_ring_peek(from)) != NULL) {
         const struct perf_event_header whole = *record;
-        const bool is_own = is_heeded(spool, pt_perf_record_pid(&spool->layout, record));
+        const uint32_t pid = pt_perf_record_pid(&spool->layout, record);
+        const bool is_own = is_heeded(spool, pid);
         pt_perf_compact c;
-        const bool is_compact = pt_perf_record_compact(&spool->layout, record, &c);
+        const bool is_compact =
+            pt_perf_record_compact(&spool->layout, record, is_shunned(spool, pid), &c);
         const size_t size = is_compact ? c.header.size : whole.size;
         if (size > to->bytes - (head - tail)) break;
         if (is_compact) {
@@ -151,6 +174,7 @@ static bool take_ring(const pt_spool *spool, pt_ring *from, pt_ring *to, pass *p
         pt_ring_next(from, &whole);
         p->count += is_own;
         p->is_patient &= !is_own || whole.type == PERF_RECORD_SAMPLE;
+        p->has_copies |= is_own && whole.size >= COPY_BYTES;
     }
     p->is_light &= from->tail - before <= from->bytes / SMALL_PART;
     __atomic_store_n(&to->page->data_head, head, __ATOMIC_RELEASE);
@@ -195,7 +219,8 @@ static bool has_many(const pass *p, int waited_ms)
 static int next_wait_ms(int wait_ms, bool is_full, int calm_ms, const pass *p)
 {
     const int steady_ms = calm_ms / CALM_PART > STEADY_MS ? calm_ms / CALM_PART : STEADY_MS;
-    const int many_ms = steady_ms < CALM_MS ? steady_ms : CALM_MS;
+    const int longest_ms = p->has_copies ? CALM_COPIES_MS : CALM_MS;
+    const int many_ms = steady_ms < longest_ms ? steady_ms : longest_ms;
     if (has_many(p, wait_ms) && !p->is_patient) return PASS_MS;
     if (is_full || !p->is_light) return wait_ms / 2 > PASS_MS ? wait_ms / 2 : PASS_MS;
     const bool is_busy = has_many(p, wait_ms);

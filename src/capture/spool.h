@@ -36,6 +36,10 @@ void pt_spool_heed(pt_spool *spool, uint32_t pid);
 /* Ends that, when the process is gone. */
 void pt_spool_ignore(pt_spool *spool, uint32_t pid);
 
+/* Samples of this process are copied without their stacks, or with them again. The newest of some
+ * thousand processes are remembered. */
+void pt_spool_shun(pt_spool *spool, uint32_t pid, bool is_shunned);
+
 /* False: the thread could not be started. */
 bool pt_spool_has_thread(const pt_spool *spool);
 /* Readable when the thread has copied records that should be read soon. A few samples a second are

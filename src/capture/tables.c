@@ -67,8 +67,7 @@ void pt_table_keep(const pt_table_cache *cache, pt_elf_id id, const struct stat 
 {
     const pt_kept_folder kept = kept_of(cache);
     PT_FREE char *key = key_of(cache, id, file);
-    if (key != NULL && blob_bytes >= PT_TABLE_WORTH_BYTES)
-        pt_kept_save(&kept, key, blob, blob_bytes, NULL);
+    if (key != NULL) pt_kept_save(&kept, key, blob, blob_bytes, NULL);
 }
 
 bool pt_table_is_kept(const pt_table_cache *cache, pt_elf_id id, const struct stat *file)

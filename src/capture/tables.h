@@ -22,7 +22,6 @@ typedef struct pt_table_cache {
 
 enum {
     PT_TABLE_KEPT_BYTES = 256 << 20, /* limit of all files together */
-    PT_TABLE_WORTH_BYTES = 16 << 10, /* smaller tables compile as fast as they load */
 };
 
 /* Loads the table of an image from the cache. file: status of the image's file. The caller frees

@@ -39,6 +39,7 @@ void pt_unwind_kernel(const pt_perf_sample *s, pt_unwound *to)
 {
     bool is_kernel = false;
     to->count = to->kernel_count = 0;
+    to->stuck_pc = 0;
     to->is_copy_short = to->is_unchecked = to->has_frames = to->has_words = to->is_uncertain =
         false;
     for (uint64_t i = 0; i < s->chain_count; i++) {
@@ -75,6 +76,7 @@ static void add_user(const pt_perf_sample *s, const pt_unwind_modules *modules,
     to->end = (uint8_t)end.why;
     to->is_copy_short = end.is_short;
     to->is_unchecked = end.is_unchecked;
+    to->stuck_pc = end.stuck_pc;
     if (end.why == PT_UNWIND_END_ROOT) pt_unwound_set_root(to);
 }
 

@@ -11,10 +11,12 @@ typedef struct pt_unwound {
     uint32_t kernel_count, count;
     uint8_t end;                   /* pt_stack_end */
     bool is_copy_short;            /* the stack continues beyond the copy */
-    bool has_frames, is_uncertain; /* it has an interpreter's; their places are uncertain */
+    bool has_frames, is_uncertain; /* the stack has frames of an interpreter; their places are
+                                    * uncertain */
     bool has_words;                /* pcs has words of frames without addresses (interp.h) */
     uint8_t language;              /* of these frames: PT_JOURNAL_LANGUAGE_X */
     bool is_unchecked;             /* the walk used frame pointers that no rule confirms */
+    uint64_t stuck_pc;             /* as in pt_copied_end */
     pt_copied_scratch scratch;
 } pt_unwound;
 
@@ -26,7 +28,7 @@ void pt_unwind_sample(const pt_perf_sample *sample, const pt_unwind_modules *mod
 /* Sets the kernel's part only, without an end. */
 void pt_unwind_kernel(const pt_perf_sample *sample, pt_unwound *ret_stack);
 
-/* Sets the end: the stack reached the start of its thread, complete or unchecked. */
+/* Sets the end of a stack that reached the start of its thread: complete, or by unchecked steps. */
 void pt_unwound_set_root(pt_unwound *stack);
 
 /* The user-space pc of a sample; 0 if it has no user registers. */

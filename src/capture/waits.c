@@ -66,7 +66,7 @@ static void drop_waiting(pt_waiting **at)
 
 void pt_waits_begin(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
 {
-    if (r->tid == UINT32_MAX) return; /* tid of a dead thread */
+    if (r->tid == UINT32_MAX) return; /* the tid of a thread that has ended */
     pt_waiting *const w = waiting_of(c, r->tid);
     if (w->is_gone) return;
     if (w->room < c->stack.count) {
@@ -112,8 +112,8 @@ static void end_wait(pt_capture *c, pt_waiting *w, uint32_t cpu, uint64_t now_ns
     pt_sink_add(c->sink, &sample);
 }
 
-/* Counts the waits of a new thread before its events were open, up to a time that is no later than
- * its first record of a switch: their stacks are not known. */
+/* Counts the waits of a new thread before its events were open, in a row of their own, since their
+ * stacks are unknown. They end no later than its first record of a switch. */
 static void end_first_waits(pt_capture *c, pt_waiting *w, bool is_out, uint32_t cpu,
                             uint64_t now_ns)
 {
@@ -180,14 +180,14 @@ static void end_open_waits(pt_capture *c, uint64_t now_ns)
         for (pt_waiting *w = c->waiting.of_tid[i]; w != NULL; w = w->next) {
             bool is_dead = false;
             for (uint32_t at = 0; is_known && at < w->kernel_count; at++)
-                is_dead |= w->pcs[at] - 1 >= start && w->pcs[at] - 1 < limit; /* a return address */
+                is_dead |= w->pcs[at] - 1 >= start && w->pcs[at] - 1 < limit; /* of the call */
             if (is_dead) continue;
             end_first_waits(c, w, w->since_ns != 0, PT_NONE, now_ns);
             end_wait(c, w, PT_NONE, now_ns);
         }
 }
 
-/* ---- waits that the kernel's program sees ---- */
+/* ---- waits that the program in the kernel counts ---- */
 
 static uint32_t place_of_stack(const pt_kernel_waits *waits, uint64_t key)
 {
@@ -198,10 +198,11 @@ void pt_waits_stack(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
 {
     pt_kernel_waits *const waits = &c->kernel_waits;
     const pt_bpf_stack *const wait = r->sample.wait;
-    /* The innermost frame is the program itself, whose name goes with it. */
+    /* The innermost frame is the BPF program itself, unless the thread was resting: it is left
+     * out. */
     const uint32_t own =
         wait->role != PT_BPF_RESTING && c->stack.kernel_count > 0 && c->stack.count > 1;
-    if (place_of_stack(waits, wait->key) != PT_NONE) return; /* two cpus had it at once */
+    if (place_of_stack(waits, wait->key) != PT_NONE) return; /* two cpus sent it at once */
     const pt_sink_sample sample = {
         .proc = proc,
         .pcs = c->stack.pcs + own,
@@ -281,7 +282,7 @@ static void add_sum(void *arg, const void *key, const void *value)
     pt_kernel_waits *const waits = &c->kernel_waits;
     uint64_t which;
     memcpy(&which, key, sizeof which);
-    /* The record of the stack may still be on its way: then the sum waits, too. */
+    /* If the record of the stack has not arrived yet, the sum is read later. */
     if (count->stack != 0 && place_of_stack(waits, count->stack) == PT_NONE) return;
     uint32_t place = PT_INDEX_FIND(&waits->sum_of, which, i, waits->sum.items[i].key == which);
     if (place == PT_NONE) {
@@ -302,7 +303,7 @@ static void add_sum(void *arg, const void *key, const void *value)
         add_waits(c, &more, 0, PT_NONE, 0, &waits->sum.items[place].row);
 }
 
-/* Notes what the sums of a process lack. */
+/* Notes how far the sums of a process differ from its rows. */
 static void add_owed(void *arg, const void *key, const void *value)
 {
     pt_capture *const c = arg;
@@ -355,9 +356,9 @@ typedef struct {
 PT_ORDER(by_pid, sum_of_pid, PT_UP(pid) ?: PT_UP(sum));
 PT_ORDER(owed_by_pid, pt_wait_owed, PT_UP(pid));
 
-/* Where stacks are not taken at every wait: gives what the sums of a process lack to its rows, in
- * proportion, so that all of them together are exact. A row is not taken more from than it has.
- * own_sums: those of the process. */
+/* If not every wait has its stack taken: distributes the difference of a process over its rows in
+ * proportion, so that all rows together are exact. No value becomes negative. own_sums: those of
+ * the process. */
 static void settle_owed(pt_capture *c, const pt_wait_owed *owed, const sum_of_pid *own_sums,
                         size_t sum_count)
 {
@@ -390,7 +391,7 @@ static void settle_owed(pt_capture *c, const pt_wait_owed *owed, const sum_of_pi
         if (all[v] == 0 && owed->values[v] > 0) c->facts.lost_waits += (uint64_t)owed->values[v];
 }
 
-/* Settles what the sums of all processes lack, in one pass over both by pid. */
+/* Distributes the differences of all processes, in one pass over both lists by pid. */
 static void settle_by_pid(pt_capture *c)
 {
     pt_kernel_waits *const waits = &c->kernel_waits;

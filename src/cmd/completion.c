@@ -314,7 +314,7 @@ bool pt_completion(pt_out *out, const char *shell)
         const char *name;
         void (*put)(pt_out *out);
     } shells[] = {{"bash", put_bash}, {"zsh", put_zsh}, {"fish", put_fish}};
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+    for (size_t i = 0; i < PT_COUNT(shells); i++) {
         if (strcmp(shells[i].name, shell) != 0) continue;
         shells[i].put(out);
         return true;

@@ -2,7 +2,6 @@
 #include "cmd/diff.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
@@ -251,9 +250,7 @@ static int check_events(const side sides[2])
 /* Has this side a value other than 0, whatever the options leave of it? */
 static bool has_values(const side *s)
 {
-    for (size_t i = 0; i < s->count; i++)
-        if (pt_profile_magnitude(s->items[i].profile, s->items[i].event) != 0) return true;
-    return false;
+    return PT_ANY(i, s->count, pt_profile_magnitude(s->items[i].profile, s->items[i].event) != 0);
 }
 
 /* A limit needs values on both sides. Without values after (a recording that failed), no function

@@ -3,7 +3,6 @@
 
 #include "base/units.h"
 #include "cmd/output.h"
-#include "render/text.h"
 #include "transform/part.h"
 
 typedef struct {

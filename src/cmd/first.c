@@ -23,19 +23,6 @@ static pt_first nothing_said(void)
     return first_of(&pt_command_top, 1);
 }
 
-/* `pitot PROGRAM ...` without a profile among the arguments. */
-static pt_first only_a_program(const char *path, pt_path_kind kind)
-{
-    pt_say("%s is a %s, not a profile; to record it: pitot record %s%s", path,
-           kind == PT_PATH_SCRIPT ? "script" : "program", strchr(path, '/') ? "" : "./", path);
-    return (pt_first){.status = PT_EXIT_USAGE};
-}
-
-static bool may_be_profile(const char *argument)
-{
-    return strcmp(argument, "-") == 0 || pt_path_look(argument) == PT_PATH_OTHER;
-}
-
 /* Files in the place of a command: `pitot FILE` is `pitot top FILE`. */
 static pt_first files_said(int argc, char **argv, pt_path_kind kind)
 {
@@ -44,8 +31,13 @@ static pt_first files_said(int argc, char **argv, pt_path_kind kind)
         return (pt_first){.status = PT_EXIT_USAGE};
     }
     for (int i = 1; i < argc; i++)
-        if (may_be_profile(argv[i])) return first_of(&pt_command_top, 1);
-    return only_a_program(argv[1], kind);
+        if (strcmp(argv[i], "-") == 0 || pt_path_look(argv[i]) == PT_PATH_OTHER)
+            return first_of(&pt_command_top, 1);
+    /* `pitot PROGRAM ...` without a profile among the arguments. */
+    const char *const path = argv[1];
+    pt_say("%s is a %s, not a profile; to record it: pitot record %s%s", path,
+           kind == PT_PATH_SCRIPT ? "script" : "program", strchr(path, '/') ? "" : "./", path);
+    return (pt_first){.status = PT_EXIT_USAGE};
 }
 
 static pt_first unknown_word(const char *word)

@@ -77,10 +77,8 @@ static void put_format_json(pt_json_w *w, const pt_format *format)
     pt_json_key_bool(w, "writes", format->write != NULL);
     put_list(w, "aliases", format->aliases);
     put_list(w, "extensions", format->extensions);
-    pt_json_key_array(w, "holds");
-    for (size_t i = 0; i < pt_capability_count; i++)
+    PT_JSON_EACH (w, "holds", i, pt_capability_count)
         if (format->capabilities & pt_capabilities[i].bit) pt_json_text(w, pt_capabilities[i].name);
-    pt_json_array_end(w);
     pt_json_object_end(w);
 }
 
@@ -88,10 +86,8 @@ static void put_json(pt_out *out)
 {
     PT_AUTO(pt_json_w) w;
     pt_report_json_begin(&w, out, "formats");
-    pt_json_key_array(&w, "formats");
-    for (size_t i = 0; i < pt_format_count; i++)
+    PT_JSON_EACH (&w, "formats", i, pt_format_count)
         put_format_json(&w, pt_formats[i]);
-    pt_json_array_end(&w);
     pt_json_object_end(&w);
 }
 

@@ -29,7 +29,7 @@ typedef struct {
 
 #define FORMATS "auto svg pdf ps png gif dot"
 static const char *const formats[] = {NULL, "svg", "pdf", "ps", "png", "gif", "dot"};
-#define FORMAT_COUNT (sizeof formats / sizeof formats[0])
+#define FORMAT_COUNT PT_COUNT(formats)
 
 static const pt_option graph_rows[] = {
     PT_ROW("output", STRING, graph_settings, output, .letter = 'o', .metavar = "FILE",

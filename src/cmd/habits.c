@@ -122,14 +122,14 @@ static bool is_among(const char *list, const char *word)
 
 const char *pt_habit_word(const char *word)
 {
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(words); i++)
         if (is_among(words[i].words, word)) return words[i].answer;
     return NULL;
 }
 
 const char *pt_habit_option(const char *command, const char *spelling, const char *value)
 {
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(options); i++) {
         if (options[i].commands == NULL ? strcmp(command, "record") == 0
                                         : !is_among(options[i].commands, command))
             continue;

@@ -19,7 +19,7 @@ const pt_exit_text pt_exit_texts[] = {
     {PT_EXIT_DAMAGED, "success, but an input was damaged, or a server did not answer"},
     {PT_EXIT_CHANGED, "diff, ci: a change exceeds the limit that was given"},
 };
-const size_t pt_exit_text_count = sizeof pt_exit_texts / sizeof *pt_exit_texts;
+const size_t pt_exit_text_count = PT_COUNT(pt_exit_texts);
 
 /* Words of a paragraph, wrapped; empty lines of the text end paragraphs. */
 static void put_wrapped(pt_out *out, const char *text, unsigned columns)
@@ -106,7 +106,7 @@ static const option_topic option_topics[] = {
      .title = "Options for the names of functions, and the files that names come from.",
      .tables = {&pt_symbol_options, &pt_place_options}},
 };
-enum { TOPIC_COUNT = sizeof option_topics / sizeof *option_topics };
+enum { TOPIC_COUNT = PT_COUNT(option_topics) };
 
 /* The topic of the commands that stand in for DCPI's tools. */
 static const char dcpi_topic[] = "dcpi";
@@ -192,16 +192,6 @@ static void put_shared(pt_out *out, const pt_command_options *o)
     }
 }
 
-/* The options that no topic explains. */
-static void put_own_options(pt_out *out, const pt_command_options *o, unsigned columns)
-{
-    pt_option_part own[sizeof o->parts / sizeof *o->parts];
-    pt_options options = {.parts = own};
-    for (size_t i = 0; i < o->options.part_count; i++)
-        if (topic_of(o->parts[i].table) == NULL) own[options.part_count++] = o->parts[i];
-    pt_options_help(&options, columns, out);
-}
-
 /* ---- Commands ---- */
 
 static unsigned column_count(unsigned columns)
@@ -233,7 +223,12 @@ void pt_help_command(pt_out *out, const pt_command *command, unsigned columns)
     put_wrapped(out, command->description, columns);
     put_examples(out, command->examples);
     pt_out_char(out, '\n');
-    put_own_options(out, &o, columns);
+    /* The options that no topic explains. */
+    pt_option_part own[PT_COUNT(o.parts)];
+    pt_options options = {.parts = own};
+    for (size_t i = 0; i < o.options.part_count; i++)
+        if (topic_of(o.parts[i].table) == NULL) own[options.part_count++] = o.parts[i];
+    pt_options_help(&options, columns, out);
     put_shared(out, &o);
     pt_outf(out, "\nMore on each option: pitot help --man %s | man -l -\n", command->name);
 }

@@ -2,7 +2,6 @@
 #include "cmd/lookup.h"
 #include "terminal/message.h"
 
-#include <inttypes.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -129,8 +129,8 @@ static void put_rows(pt_out *out, const char *title, const man_row *rows, size_t
 
 static void put_environment_and_files(pt_out *out, const pt_command *command)
 {
-    put_rows(out, "ENVIRONMENT", variables, sizeof variables / sizeof *variables, command);
-    put_rows(out, "FILES", files, sizeof files / sizeof *files, command);
+    put_rows(out, "ENVIRONMENT", variables, PT_COUNT(variables), command);
+    put_rows(out, "FILES", files, PT_COUNT(files), command);
 }
 
 /* ---- Pages ---- */

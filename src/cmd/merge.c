@@ -5,7 +5,6 @@
 
 #include "base/units.h"
 #include "cmd/output.h"
-#include "render/text.h"
 
 typedef struct {
     pt_output_settings output;

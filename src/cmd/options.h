@@ -67,15 +67,15 @@ void pt_command_options_init(pt_command_options *ret, const pt_command *command,
 
 /* Rows for a struct with a flag and a list of labels: --private, --keep-labels. */
 #define PT_PRIVATE_ROWS(settings, flag, keep)                                                      \
-    {.name = "private",                                                                            \
-     .type = PT_OPT_FLAG,                                                                          \
-     .offset = offsetof(settings, flag),                                                           \
-     .help = "remove what identifies people and machines, before you send it",                     \
-     .details = "Of paths the file's name stays, and the first folders of the system's files; "    \
-                "addresses (https://...) and paths in names go; of labels those of pitot stay: "   \
-                "process, thread, cpu, time, wait, mark; host, system, processor, command line "   \
-                "and comments go. Names of functions, files, processes and threads, build ids, "   \
-                "times and values stay. A report then has neither source nor instructions."},      \
+    PT_ROW("private", FLAG, settings, flag,                                                        \
+                                                                                                   \
+           .help = "remove what identifies people and machines, before you send it",               \
+           .details =                                                                              \
+               "Of paths the file's name stays, and the first folders of the system's files; "     \
+               "addresses (https://...) and paths in names go; of labels those of pitot stay: "    \
+               "process, thread, cpu, time, wait, mark; host, system, processor, command line "    \
+               "and comments go. Names of functions, files, processes and threads, build ids, "    \
+               "times and values stay. A report then has neither source nor instructions."),       \
     {                                                                                              \
         .name = "keep-labels", .type = PT_OPT_STRING, .offset = offsetof(settings, keep),          \
         .metavar = "KEY,KEY", .help = "with --private: keep these labels as they are",             \

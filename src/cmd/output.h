@@ -23,32 +23,27 @@ typedef struct pt_output_settings {
 /* Rows for a settings struct with a field `output` of this type: where the profile goes, and how.
  */
 #define PT_OUTPUT_FILE_ROWS(settings)                                                              \
-    {.name = "output",                                                                             \
-     .letter = 'o',                                                                                \
-     .type = PT_OPT_STRING,                                                                        \
-     .offset = offsetof(settings, output.output),                                                  \
-     .metavar = "FILE",                                                                            \
-     .help = "write to this file; - is standard output",                                           \
-     .details = "The end of the name chooses the format, unless --to does. The file appears "      \
-                "under its name only when it is complete, and replaces an older one."},            \
-        {.name = "to",                                                                             \
-         .type = PT_OPT_STRING,                                                                    \
-         .offset = offsetof(settings, output.to),                                                  \
-         .metavar = "FORMAT",                                                                      \
-         .help = "write in this format; `pitot formats` lists them",                               \
-         .details = "pitot prints what the format cannot hold; --strict makes a loss an error."},  \
-        {.name = "losses",                                                                         \
-         .type = PT_OPT_STRING,                                                                    \
-         .offset = offsetof(settings, output.losses),                                              \
-         .metavar = "FILE",                                                                        \
-         .help = "write the losses as JSON, too; - is standard output",                            \
-         .details = "Also if --strict refuses to write the profile. Without losses the list is "   \
-                    "empty."},                                                                     \
-        {.name = "canonical",                                                                      \
-         .type = PT_OPT_FLAG,                                                                      \
-         .offset = offsetof(settings, output.canonical),                                           \
-         .help = "write equal files for equivalent profiles",                                      \
-         .details = "Adds equal samples up, drops unused rows and sorts all tables."},             \
+    PT_ROW("output", STRING, settings, output.output, .letter = 'o',                               \
+                                                                                                   \
+           .metavar = "FILE", .help = "write to this file; - is standard output",                  \
+           .details =                                                                              \
+               "The end of the name chooses the format, unless --to does. The file appears "       \
+               "under its name only when it is complete, and replaces an older one."),             \
+        PT_ROW("to", STRING, settings, output.to,                                                  \
+                                                                                                   \
+               .metavar = "FORMAT", .help = "write in this format; `pitot formats` lists them",    \
+               .details =                                                                          \
+                   "pitot prints what the format cannot hold; --strict makes a loss an error."),   \
+        PT_ROW("losses", STRING, settings, output.losses,                                          \
+                                                                                                   \
+               .metavar = "FILE", .help = "write the losses as JSON, too; - is standard output",   \
+               .details =                                                                          \
+                   "Also if --strict refuses to write the profile. Without losses the list is "    \
+                   "empty."),                                                                      \
+        PT_ROW("canonical", FLAG, settings, output.canonical,                                      \
+                                                                                                   \
+               .help = "write equal files for equivalent profiles",                                \
+               .details = "Adds equal samples up, drops unused rows and sorts all tables."),       \
     {                                                                                              \
         .name = "raw", .type = PT_OPT_FLAG, .offset = offsetof(settings, output.raw),              \
         .help = "do not compress profile.proto (also if FILE ends in .pb)",                        \

@@ -205,7 +205,7 @@ static void say_nothing_left(const pt_cmd_context *context, const pt_filtered *f
         {f->tag_dropped, "by their labels"}, {f->untimely, "outside the time range"},
     };
     PT_AUTO(pt_buf) list = PT_BUF_INIT;
-    for (size_t i = 0; i < sizeof drops / sizeof drops[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(drops); i++)
         if (i < 3 || drops[i].count > 0)
             pt_putf(&list, "%s%u %s", i > 0 ? ", " : "", drops[i].count, drops[i].why);
     PT_FREE char *query = pt_query_text(&context->query);
@@ -231,7 +231,7 @@ static int judge_filtered(const pt_cmd_context *context, const pt_filtered *f)
     static const pt_filter_kind choosing[] = {PT_FILTER_FOCUS, PT_FILTER_SHOW, PT_FILTER_SHOW_FROM,
                                               PT_FILTER_TAG_FOCUS, PT_FILTER_TIME};
     bool silent = false; /* the reason was printed already */
-    for (size_t i = 0; i < sizeof choosing / sizeof choosing[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(choosing); i++)
         silent |= f->asked[choosing[i]] && !f->matched[choosing[i]];
     if (!silent) say_nothing_left(context, f);
     return PT_EXIT_NO_MATCH;

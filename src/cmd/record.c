@@ -13,225 +13,144 @@
 enum { CPU_HZ = 1000, WALL_HZ = 100 };
 
 static const pt_option record_rows[] = {
-    {.name = "frequency",
-     .letter = 'F',
-     .type = PT_OPT_INT,
-     .offset = offsetof(pt_record_settings, hz),
-     .min = 1,
-     .max = PT_RECORD_HZ_MAX,
-     .metavar = "HZ",
-     .help = "samples per second of CPU time of each thread (default 1000; with --wall 100 per "
-             "second of wall-clock time)",
-     .details = "The profile holds the true period: whole microseconds, and where the kernel's "
-                "timers tick more slowly than asked each sample stands for several periods."},
-    {.name = "output",
-     .letter = 'o',
-     .type = PT_OPT_STRING,
-     .offset = offsetof(pt_record_settings, output),
-     .initial = PT_DEFAULT_PROFILE,
-     .metavar = "FILE",
-     .help = "write the profile here; a file that is there becomes FILE.old",
-     .details =
-         "The format follows from the name; profile.proto, gzipped, unless it says another."},
+    PT_ROW("frequency", INT, pt_record_settings, hz, .letter = 'F', .min = 1,
+           .max = PT_RECORD_HZ_MAX, .metavar = "HZ",
+           .help = "samples per second of CPU time of each thread (default 1000; with --wall 100 "
+                   "per second of wall-clock time)",
+           .details =
+               "The profile holds the true period: whole microseconds, and where the kernel's "
+               "timers tick more slowly than asked each sample stands for several periods."),
+    PT_ROW("output", STRING, pt_record_settings, output, .letter = 'o',
+           .initial = PT_DEFAULT_PROFILE, .metavar = "FILE",
+           .help = "write the profile here; a file that is there becomes FILE.old",
+           .details =
+               "The format follows from the name; profile.proto, gzipped, unless it says another."),
     PT_MODE_ROW(pt_record_settings, mode),
-    {.name = "quiet",
-     .letter = 'q',
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(pt_record_settings, quiet),
-     .help = "leave out the last line; warnings stay",
-     .details = "The last line says how many samples there are, how complete they are, and what to "
-                "type next. `pitot info` shows the same facts later."},
-    {.name = "duration",
-     .letter = 'd',
-     .type = PT_OPT_DURATION,
-     .offset = offsetof(pt_record_settings, duration_ns),
-     .min = 1,
-     .metavar = "TIME",
-     .help = "end the recording after this time (10s, 500ms); COMMAND runs on to its own end",
-     .details = "The profile is written then. Ctrl-C ends the recording earlier. Processes that "
-                "are recorded go on, too; pitot record waits for COMMAND."},
-    {.name = "split",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(pt_record_settings, split),
-     .help = "write a profile for each process of COMMAND, with its number in the name",
-     .details = "pitot.pb.gz becomes pitot.812.pb.gz. Without it one file holds all processes, and "
-                "its samples carry the labels pid and comm."},
-    {.name = "repeat",
-     .type = PT_OPT_INT,
-     .offset = offsetof(pt_record_settings, repeat),
-     .initial = "1",
-     .min = 1,
-     .max = 1000,
-     .metavar = "N",
-     .help = "run and record COMMAND N times, a profile for each run",
-     .details = "pitot.pb.gz becomes pitot.1.pb.gz, pitot.2.pb.gz, and so on. `pitot diff` of "
-                "several runs a side knows how much runs differ. The first run that fails is the "
-                "last one."},
-    {.name = "pid",
-     .letter = 'p',
-     .type = PT_OPT_LIST,
-     .offset = offsetof(pt_record_settings, pids),
-     .metavar = "PID|NAME[,...]",
-     .group = "Running processes",
-     .help = "record this process, or all of this name, and what they start from now on",
-     .details = "The kernel's perf events do it: nothing is loaded into the process, and nothing "
-                "stops it. The recording ends with Ctrl-C, after --duration, when the process "
-                "ends, or when COMMAND ends. COMMAND is not recorded."},
-    {.name = "children",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(pt_record_settings, children),
-     .help = "with --pid, record the processes that it has started already, too",
-     .details = "And those that these have started, and so on. The recording then ends when all of "
-                "them have ended. Without it, a line names those that run."},
-    {.name = "all",
-     .letter = 'a',
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(pt_record_settings, all),
-     .help = "record every process of the machine; with COMMAND: until COMMAND ends",
-     .details = "Needs root, CAP_PERFMON, or kernel.perf_event_paranoid of 0 or less. What is "
-                "missing is said before anything is recorded."},
-    {.name = "cgroup",
-     .letter = 'G',
-     .type = PT_OPT_STRING,
-     .offset = offsetof(pt_record_settings, cgroup),
-     .metavar = "GROUP",
-     .help = "record the processes of a control group and of the groups below it",
-     .details = "GROUP is a name as in /proc/PID/cgroup (/system.slice/nginx.service), or the "
-                "group's folder below /sys/fs/cgroup. Processes that come later are recorded, too. "
-                "Needs the rights of --all. COMMAND ends the recording, and is not recorded."},
-    {.name = "engine",
-     .type = PT_OPT_CHOICE,
-     .offset = offsetof(pt_record_settings, engine),
-     .initial = "auto",
-     .choices = "auto perf preload bpf",
-     .group = "How",
-     .help =
-         "who takes the samples: the kernel (perf, bpf), or the library in the processes (preload)",
-     .details =
-         "auto takes the library (preload) with --wall and --split, and for a COMMAND that is "
-         "Python 3.8 to 3.14, Node, PHP 7.4, 8.2 or 8.4, Ruby 2.7, 3.1 or 3.3, Perl 5.32, 5.36 or "
-         "5.40, "
-         "or a "
-         "script for one of them: "
-         "the library sees the functions of that language. Else auto takes perf events if the "
-         "kernel allows them, else, for a COMMAND, the library. An option that needs perf events "
-         "takes them for every COMMAND. "
-         "bpf is perf with a program in the kernel that walks the stacks there, up to 1,024 frames "
-         "(root, or CAP_BPF and CAP_PERFMON; libbpf); it sees the functions of Python, Node, PHP, "
-         "Ruby, Perl and Java. Where auto takes perf and bpf can be had, it takes bpf. "
-         "perf always copies stacks, and sees the functions of Java. `pitot info` shows the engine "
-         "of "
-         "a recording and the reason."},
-    {.name = "event",
-     .letter = 'e',
-     .type = PT_OPT_STRING,
-     .offset = offsetof(pt_record_settings, event),
-     .metavar = "EVENT",
-     .help = "count this event (cycles, page-faults, ...) instead of CPU time",
-     .details = "cpu-clock, task-clock, cycles, instructions, cache-misses, branch-misses, "
-                "page-faults, major-faults, context-switches, cpu-migrations. The second value of "
-                "each sample is then that event's count."},
-    {.name = "count",
-     .letter = 'c',
-     .type = PT_OPT_INT,
-     .offset = offsetof(pt_record_settings, count),
-     .min = 1,
-     .max = INT64_MAX,
-     .metavar = "N",
-     .help = "take a sample each N events (of --event)",
-     .details =
-         "Instead of a rate: for events that are counted rather than timed, such as page-faults."},
-    {.name = "user",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(pt_record_settings, user),
-     .help = "sample only time in user space",
-     .details = "What the kernel does for a program is then not seen."},
-    {.name = "kernel",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(pt_record_settings, kernel),
-     .help = "sample only time in the kernel; stacks show who called it",
-     .details = "For a program that spends its time in system calls."},
-    {.name = "off-cpu",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(pt_record_settings, off_cpu),
-     .help = "measure waits, too; reports show them with -e off-cpu",
-     .details =
-         "pitot why -e off-cpu shows the time that threads wait for something, -e ready the "
-         "time that they could run and another thread had their CPU, pitot top -e "
-         "cpu+off-cpu the CPU time and the waits of each function beside each other. Needs "
-         "root, or kernel.perf_event_paranoid of 1 or less. A thread that waits all the "
-         "while, and functions of Python, Node, PHP, Ruby and Perl, are seen only where the kernel "
-         "allows a BPF program: root, or CAP_BPF and CAP_PERFMON."},
-    {.name = "wakers",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(pt_record_settings, wakers),
-     .help = "with --off-cpu: record what ends the waits; reports show it with -e "
-             "woken",
-     .details = "Waits get the label `waker`, the name of the process that ended them, or "
-                "interrupt. pitot tree -e woken shows the stacks that woke threads, by the time "
-                "that these had waited. Needs a BPF program: root, or CAP_BPF and CAP_PERFMON."},
-    {.name = "switch-stacks",
-     .type = PT_OPT_INT,
-     .offset = offsetof(pt_record_settings, switch_stacks),
-     .initial = "20000",
-     .min = 1,
-     .max = 10000000,
-     .metavar = "N",
-     .help = "with --off-cpu: take the stacks of about N switches a second of a CPU; beyond, of "
-             "each n-th",
-     .details = "A stack that is taken counts for the n waits then, but the sums of each process "
-                "are those of all its waits. A thread whose last stack is a millisecond old has "
-                "its next one taken. pitot info tells n. With --timeline every stack is taken."},
-    {.name = "wall",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(pt_record_settings, wall),
-     .help = "sample wall-clock time: each thread of COMMAND, whether it runs or waits",
-     .details = "The library does it in a COMMAND's processes, and needs no rights: for the waits "
-                "of other processes there is --off-cpu. A thread that "
-                "waits is woken for each sample, and its system call goes on after it: see the "
-                "page Recording for calls that end early."},
-    {.name = "timeline",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(pt_record_settings, timeline),
-     .help = "keep each sample with its time, thread and cpu",
-     .details = "Without it equal stacks are added up, which takes a tenth of the room."},
-    {.name = "each-thread",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(pt_record_settings, each_thread),
-     .help = "one perf event for each thread, not for each CPU",
-     .details =
-         "Exact for threads that switch all the time: an event of a CPU counts the switching, "
-         "which no interrupt can break, for the thread that runs next. Threads of less than a "
-         "millisecond may be missed. Ordinary users always get events of threads."},
-    {.name = "serve",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(pt_record_settings, serve),
-     .group = "While it goes on",
-     .help = "show the recording in a browser, each second anew",
-     .details = "pitot prints an address, and opens no browser: it would take time from what is "
-                "recorded. After the recording the page shows the profile, as `pitot serve` does, "
-                "until Ctrl-C. Its process has a low priority and cannot delay the recorder."},
-    {.name = "http",
-     .type = PT_OPT_STRING,
-     .offset = offsetof(pt_record_settings, http),
-     .metavar = "HOST:PORT",
-     .help = "with --serve: at this address (default: a free port of localhost)",
-     .details = "HOST: or :PORT is enough. Only browsers with the token of the printed address may "
-                "read the profile."},
-    {.name = "stacks",
-     .letter = 'g',
-     .type = PT_OPT_FLAG,
-     .flags = PT_OPT_HIDDEN,
-     .offset = offsetof(pt_record_settings, stacks),
-     .help = "changes nothing: whole stacks are always recorded",
-     .details = "pitot accepts it for users of perf record."},
-    {.name = "call-graph",
-     .type = PT_OPT_STRING,
-     .flags = PT_OPT_HIDDEN,
-     .offset = offsetof(pt_record_settings, call_graph),
-     .metavar = "HOW",
-     .help = "changes nothing: stacks are followed as each program allows",
-     .details = "pitot accepts it for users of perf record."},
+    PT_ROW("quiet", FLAG, pt_record_settings, quiet, .letter = 'q',
+           .help = "leave out the last line; warnings stay",
+           .details = "The last line says how many samples there are, how complete they are, and "
+                      "what to type next. `pitot info` shows the same facts later."),
+    PT_ROW("duration", DURATION, pt_record_settings, duration_ns, .letter = 'd', .min = 1,
+           .metavar = "TIME",
+           .help = "end the recording after this time (10s, 500ms); COMMAND runs on to its own end",
+           .details = "The profile is written then. Ctrl-C ends the recording earlier. Processes "
+                      "that are recorded go on, too; pitot record waits for COMMAND."),
+    PT_ROW("split", FLAG, pt_record_settings, split,
+           .help = "write a profile for each process of COMMAND, with its number in the name",
+           .details = "pitot.pb.gz becomes pitot.812.pb.gz. Without it one file holds all "
+                      "processes, and its samples carry the labels pid and comm."),
+    PT_ROW(
+        "repeat", INT, pt_record_settings, repeat, .initial = "1", .min = 1, .max = 1000,
+        .metavar = "N", .help = "run and record COMMAND N times, a profile for each run",
+        .details =
+            "pitot.pb.gz becomes pitot.1.pb.gz, pitot.2.pb.gz, and so on. `pitot diff` of several "
+            "runs a side knows how much runs differ. The first run that fails is the last one."),
+    PT_ROW("pid", LIST, pt_record_settings, pids, .letter = 'p', .metavar = "PID|NAME[,...]",
+           .group = "Running processes",
+           .help = "record this process, or all of this name, and what they start from now on",
+           .details = "The kernel's perf events do it: nothing is loaded into the process, and "
+                      "nothing stops it. The recording ends with Ctrl-C, after --duration, when "
+                      "the process ends, or when COMMAND ends. COMMAND is not recorded."),
+    PT_ROW("children", FLAG, pt_record_settings, children,
+           .help = "with --pid, record the processes that it has started already, too",
+           .details = "And those that these have started, and so on. The recording then ends when "
+                      "all of them have ended. Without it, a line names those that run."),
+    PT_ROW("all", FLAG, pt_record_settings, all, .letter = 'a',
+           .help = "record every process of the machine; with COMMAND: until COMMAND ends",
+           .details = "Needs root, CAP_PERFMON, or kernel.perf_event_paranoid of 0 or less. What "
+                      "is missing is said before anything is recorded."),
+    PT_ROW("cgroup", STRING, pt_record_settings, cgroup, .letter = 'G', .metavar = "GROUP",
+           .help = "record the processes of a control group and of the groups below it",
+           .details =
+               "GROUP is a name as in /proc/PID/cgroup (/system.slice/nginx.service), or the "
+               "group's folder below /sys/fs/cgroup. Processes that come later are recorded, too. "
+               "Needs the rights of --all. COMMAND ends the recording, and is not recorded."),
+    PT_ROW("engine", CHOICE, pt_record_settings, engine, .initial = "auto",
+           .choices = "auto perf preload bpf", .group = "How",
+           .help = "who takes the samples: the kernel (perf, bpf), or the library in the processes "
+                   "(preload)",
+           .details =
+               "auto takes the library (preload) with --wall and --split, and for a COMMAND that "
+               "is Python 3.8 to 3.14, Node, PHP 7.4, 8.2 or 8.4, Ruby 2.7, 3.1 or 3.3, Perl 5.32, "
+               "5.36 or 5.40, or a script for one of them: the library sees the functions of that "
+               "language. Else auto takes perf events if the kernel allows them, else, for a "
+               "COMMAND, the library, which sees Java's functions, too. An option that needs perf "
+               "events takes them for every "
+               "COMMAND. bpf is perf with a program in the kernel that walks the stacks there, up "
+               "to 1,024 frames (root, or CAP_BPF and CAP_PERFMON; libbpf); it sees the functions "
+               "of Python, Node, PHP, Ruby, Perl and Java. Where auto takes perf and bpf can be "
+               "had, it takes bpf. perf always copies stacks, and sees the functions of Java. "
+               "`pitot info` shows the engine of a recording and the reason."),
+    PT_ROW("event", STRING, pt_record_settings, event, .letter = 'e', .metavar = "EVENT",
+           .help = "count this event (cycles, page-faults, ...) instead of CPU time",
+           .details = "cpu-clock, task-clock, cycles, instructions, cache-misses, branch-misses, "
+                      "page-faults, major-faults, context-switches, cpu-migrations. The second "
+                      "value of each sample is then that event's count."),
+    PT_ROW("count", INT, pt_record_settings, count, .letter = 'c', .min = 1, .max = INT64_MAX,
+           .metavar = "N", .help = "take a sample each N events (of --event)",
+           .details = "Instead of a rate: for events that are counted rather than timed, such as "
+                      "page-faults."),
+    PT_ROW("user", FLAG, pt_record_settings, user, .help = "sample only time in user space",
+           .details = "The profile then lacks the program's time in the kernel."),
+    PT_ROW("kernel", FLAG, pt_record_settings, kernel,
+           .help = "sample only time in the kernel; stacks show who called it",
+           .details = "For a program that spends its time in system calls."),
+    PT_ROW("off-cpu", FLAG, pt_record_settings, off_cpu,
+           .help = "measure waits, too; reports show them with -e off-cpu",
+           .details =
+               "pitot why -e off-cpu shows the time that threads wait for something, -e ready the "
+               "time that they could run and another thread had their CPU, pitot top -e "
+               "cpu+off-cpu the CPU time and the waits of each function beside each other. Needs "
+               "root, or kernel.perf_event_paranoid of 1 or less. A thread that waits all the "
+               "while, and functions of Python, Node, PHP, Ruby and Perl, are seen only where the "
+               "kernel allows a BPF program: root, or CAP_BPF and CAP_PERFMON."),
+    PT_ROW("wakers", FLAG, pt_record_settings, wakers,
+           .help = "with --off-cpu: record what ends the waits; reports show it with -e woken",
+           .details =
+               "Waits get the label `waker`, the name of the process that ended them, or "
+               "interrupt. pitot tree -e woken shows the stacks that woke threads, by the time "
+               "that these had waited. Needs a BPF program: root, or CAP_BPF and CAP_PERFMON."),
+    PT_ROW("switch-stacks", INT, pt_record_settings, switch_stacks, .initial = "20000", .min = 1,
+           .max = 10000000, .metavar = "N",
+           .help = "with --off-cpu: take the stacks of about N switches a second of a CPU; beyond, "
+                   "of each n-th",
+           .details =
+               "A stack that is taken counts for the n waits then, but the sums of each process "
+               "are those of all its waits. A thread whose last stack is a millisecond old has its "
+               "next one taken. pitot info tells n. With --timeline every stack is taken."),
+    PT_ROW(
+        "wall", FLAG, pt_record_settings, wall,
+        .help = "sample wall-clock time: each thread of COMMAND, whether it runs or waits",
+        .details =
+            "The library does it in a COMMAND's processes, and needs no rights: for the waits of "
+            "other processes there is --off-cpu. A thread that waits is woken for each sample, and "
+            "its system call goes on after it: see the page Recording for calls that end early."),
+    PT_ROW("timeline", FLAG, pt_record_settings, timeline,
+           .help = "keep each sample with its time, thread and cpu",
+           .details = "Without it equal stacks are added up, which takes a tenth of the room."),
+    PT_ROW(
+        "each-thread", FLAG, pt_record_settings, each_thread,
+        .help = "one perf event for each thread, not for each CPU",
+        .details =
+            "Exact for threads that switch all the time: an event of a CPU counts the switching, "
+            "which no interrupt can break, for the thread that runs next. Threads of less than a "
+            "millisecond may be missed. Ordinary users always get events of threads."),
+    PT_ROW("serve", FLAG, pt_record_settings, serve, .group = "While it goes on",
+           .help = "show the recording in a browser, each second anew",
+           .details =
+               "pitot prints an address, and opens no browser: it would take time from what is "
+               "recorded. After the recording the page shows the profile, as `pitot serve` does, "
+               "until Ctrl-C. Its process has a low priority and cannot delay the recorder."),
+    PT_ROW("http", STRING, pt_record_settings, http, .metavar = "HOST:PORT",
+           .help = "with --serve: at this address (default: a free port of localhost)",
+           .details = "HOST: or :PORT is enough. Only browsers with the token of the printed "
+                      "address may read the profile."),
+    PT_ROW("stacks", FLAG, pt_record_settings, stacks, .letter = 'g', .flags = PT_OPT_HIDDEN,
+           .help = "changes nothing: whole stacks are always recorded",
+           .details = "pitot accepts it for users of perf record."),
+    PT_ROW("call-graph", STRING, pt_record_settings, call_graph, .flags = PT_OPT_HIDDEN,
+           .metavar = "HOW", .help = "changes nothing: stacks are followed as each program allows",
+           .details = "pitot accepts it for users of perf record."),
 };
 static const pt_option_table record_table = PT_OPTION_TABLE(record_rows);
 
@@ -455,16 +374,6 @@ static int record_once(void *cmd_context, pt_record_settings *settings)
     return status == PT_RECORD_REFUSED ? run_preload(context, settings, &refusal) : status;
 }
 
-static void answer_habits_of_perf(pt_record_settings *settings)
-{
-    if (settings->stacks || settings->call_graph != NULL)
-        pt_say("%s changes nothing: pitot always records whole stacks, by unwind tables or "
-               "frame pointers as each program has them",
-               settings->stacks ? "-g" : "--call-graph");
-    settings->stacks = false;
-    settings->call_graph = NULL;
-}
-
 static int record_with_page(pt_cmd_context *context, pt_record_settings *settings)
 {
     pt_record_page page;
@@ -484,7 +393,12 @@ static int record_run(pt_cmd_context *context, void *settings_memory)
     int checked = check_settings(context, settings);
     if (checked == PT_EXIT_OK) checked = pt_cmd_mode(context, settings->mode, &settings->file_mode);
     if (checked != PT_EXIT_OK) return checked;
-    answer_habits_of_perf(settings);
+    if (settings->stacks || settings->call_graph != NULL)
+        pt_say("%s changes nothing: pitot always records whole stacks, by unwind tables or "
+               "frame pointers as each program has them",
+               settings->stacks ? "-g" : "--call-graph");
+    settings->stacks = false;
+    settings->call_graph = NULL;
     if (settings->hz == 0) settings->hz = usual_hz(settings);
     pt_record_tell_cut_off(false);
     if (settings->serve) return record_with_page(context, settings);

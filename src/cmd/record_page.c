@@ -54,7 +54,7 @@ static _Noreturn void run_page(const char *address, int folder_fd, pid_t recorde
     PT_FREE char *http = pt_strf("--http=%s", address != NULL ? address : "");
     char pitot[] = "pitot", serve[] = "serve", live[] = "--live", quiet[] = "--no-browser";
     char *words[] = {pitot, serve, live, quiet, http, folder, NULL};
-    _exit(pt_cmd_main(sizeof words / sizeof *words - 1, words));
+    _exit(pt_cmd_main(PT_COUNT(words) - 1, words));
 }
 
 /* ---- The recorder's side ---- */
@@ -107,7 +107,7 @@ static void wait_for_stop(const pt_record_page *page)
     int number = 0;
     sigemptyset(&awaited);
     sigaddset(&awaited, SIGCHLD);
-    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+    for (size_t i = 0; i < PT_COUNT(stops); i++)
         sigaddset(&awaited, stops[i]);
     sigprocmask(SIG_BLOCK, &awaited, &before);
     do {

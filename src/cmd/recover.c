@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,12 +16,10 @@
 #include "base/reader.h"
 #include "base/units.h"
 #include "cmd/input.h"
-#include "cmd/lookup.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "formats/journal.h"
 #include "recording/recording.h"
-#include "render/text.h"
 
 typedef struct {
     pt_output_settings output;

@@ -26,7 +26,7 @@ const pt_command *pt_command_nearest(const char *word)
         names[count++] = (*c)->name;
         for (const char *const *a = (*c)->aliases; a != NULL && *a != NULL; a++)
             names[count++] = *a;
-        PT_BUG_IF(count > sizeof names / sizeof *names - 4);
+        PT_BUG_IF(count > PT_COUNT(names) - 4);
     }
     const char *near = pt_nearest(word, names, count);
     return near != NULL ? pt_command_find(near) : NULL;

@@ -117,7 +117,7 @@ char *pt_remote_folder(void)
         pt_strdup(tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp"),
     };
     char *found = NULL;
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(folders); i++) {
         if (folders[i] != NULL && found == NULL && is_fit(folders[i], i != 1))
             found = folders[i];
         else

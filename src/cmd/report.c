@@ -115,7 +115,7 @@ static void add_tree(answers *a)
 {
     static const char *const depths[] = {"--depth=0", "--depth=100", "--depth=30", "--depth=10"};
     a->most = a->bytes + TREE_BYTES;
-    for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(depths); i++)
         if (add_answer(a, "tree", NULL, "tree", (const char *const[]){"--json", depths[i], NULL}))
             break;
     a->most = 0;

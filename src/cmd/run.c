@@ -3,7 +3,6 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -47,15 +46,6 @@ static pt_look look_of_output(pt_when when)
 static void write_has_failed(int signal_number)
 {
     (void)signal_number;
-}
-
-/* A pipe without readers (SIGPIPE) and a limit of file sizes (SIGXFSZ) become errors of write(2).
- */
-static void survive_failing_writes(void)
-{
-    const struct sigaction action = {.sa_handler = write_has_failed, .sa_flags = SA_RESTART};
-    sigaction(SIGPIPE, &action, NULL);
-    sigaction(SIGXFSZ, &action, NULL);
 }
 
 static bool writes_a_report(const pt_command *command)
@@ -173,13 +163,6 @@ static void say_nameless(const pt_cmd_context *context)
            most->text + NAMELESS_BYTES, is_usual ? "" : " ", name, reasons - 1);
 }
 
-static void say_fact(const pt_diag_fact *fact)
-{
-    PT_AUTO(pt_buf) text = PT_BUF_INIT;
-    pt_put_count_noun(&text, fact->count, fact->text);
-    pt_say("%s", pt_buf_text(&text));
-}
-
 static void say_facts(const pt_cmd_context *context, bool lists_all)
 {
     const pt_diag *const diag = &context->diag;
@@ -191,7 +174,9 @@ static void say_facts(const pt_cmd_context *context, bool lists_all)
     for (size_t i = 0; i < diag->count; i++) {
         const pt_diag_fact *const fact = &diag->facts[i];
         if (!is_short || !is_nameless(fact)) {
-            say_fact(fact);
+            PT_AUTO(pt_buf) text = PT_BUF_INIT;
+            pt_put_count_noun(&text, fact->count, fact->text);
+            pt_say("%s", pt_buf_text(&text));
         } else if (!is_said) {
             say_nameless(context);
             is_said = true;
@@ -385,19 +370,18 @@ int pt_cmd_run_resident(const pt_cmd_context *base, const pt_command *command,
     return status;
 }
 
-/* malloc keeps freed memory for the next input: memory from the system costs a page fault a page.
- * Larger blocks stay mappings, which grow without a copy. */
-static void keep_freed_memory(void)
+int pt_cmd_main(int argc, char **argv)
 {
+    /* A pipe without readers (SIGPIPE) and a limit of file sizes (SIGXFSZ) become errors of
+     * write(2). */
+    const struct sigaction action = {.sa_handler = write_has_failed, .sa_flags = SA_RESTART};
+    sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
+    /* malloc keeps freed memory for the next input: memory from the system costs a page fault a
+     * page. Larger blocks stay mappings, which grow without a copy. */
     mallopt(M_MMAP_THRESHOLD, 4 << 20);
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
     mallopt(M_TOP_PAD, 1 << 20);
-}
-
-int pt_cmd_main(int argc, char **argv)
-{
-    survive_failing_writes();
-    keep_freed_memory();
     pt_file_guard();
     const pt_first first = pt_first_word(argc, argv);
     if (first.command == NULL) return first.status;

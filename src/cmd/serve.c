@@ -64,7 +64,7 @@ static int serve_run(pt_cmd_context *context, void *settings_)
         .live = settings->live ? &live : NULL,
         .query = context->query,
         .defaults = defaults,
-        .default_count = sizeof defaults / sizeof *defaults,
+        .default_count = PT_COUNT(defaults),
     };
     return pt_web_serve(context, &options, say_url);
 }

@@ -8,7 +8,6 @@
  *     pitot> :                         forgets what was set
  */
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -147,9 +146,8 @@ static const pt_command *command_named(const char *name, const char **ret_digits
 
 static bool has_letter(const pt_command *command, char letter)
 {
-    for (size_t i = 0; command->options != NULL && i < command->options->count; i++)
-        if (command->options->rows[i].letter == letter) return true;
-    return false;
+    return command->options != NULL &&
+           PT_ANY(i, command->options->count, command->options->rows[i].letter == letter);
 }
 
 /* The row of the option that waits for its value; NULL if the word is no option or contains the
@@ -190,11 +188,6 @@ static void add_settings(const shell *s, const pt_command *command, line_args *a
     }
 }
 
-static bool is_number(const char *text)
-{
-    return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
-}
-
 /* Adds one typed word. False: the word was wrong, and the error was printed. */
 static bool add_word(const pt_command *command, const pt_shell_words *w, size_t *at, line_args *a)
 {
@@ -211,7 +204,8 @@ static bool add_word(const pt_command *command, const pt_shell_words *w, size_t 
     } else if (command->needs & (PT_TAKES_PATTERN | PT_MAY_TAKE_PATTERN) && !a->has_pattern) {
         pt_args_add(&a->words, word);
         a->has_pattern = true;
-    } else if (is_number(word) && has_letter(command, 'n')) {
+    } else if (word[0] != '\0' && word[strspn(word, "0123456789")] == '\0' &&
+               has_letter(command, 'n')) {
         pt_args_make(&a->words, pt_strf("-n%s", word));
     } else if (command->needs & PT_NEEDS_QUERY) {
         pt_putf(&a->focus, "%s%s", a->focus.size > 0 ? "|" : "", word);
@@ -384,15 +378,6 @@ static void complete_option(const pt_command *command, const char *word, pt_line
 
 #define MOST_CHOICES 1000
 
-static void complete_function(const shell *s, const char *word, pt_line_choices *choices)
-{
-    const pt_profile *p = s->base->profile;
-    for (uint32_t f = 0; f < p->function->t.count && choices->count < MOST_CHOICES; f++) {
-        PT_FREE char *pattern = pt_shell_pattern(pt_text(p, p->function->name[f]));
-        if (strstr(pattern, word) != NULL) pt_line_choice(choices, pattern);
-    }
-}
-
 /* The start of the line's last word; after = in options and assignments. */
 static const char *last_word(const char *line)
 {
@@ -412,7 +397,11 @@ static void complete_line(void *context, const char *line, pt_line_choices *ret)
     if (word == line + blank || strcmp(first, "help") == 0) return complete_first(word, ret);
     const pt_command *command = command_named(first, &digits);
     if (word[0] == '-' && works_here(command)) return complete_option(command, word, ret);
-    complete_function(s, word, ret);
+    const pt_profile *p = s->base->profile;
+    for (uint32_t f = 0; f < p->function->t.count && ret->count < MOST_CHOICES; f++) {
+        PT_FREE char *pattern = pt_shell_pattern(pt_text(p, p->function->name[f]));
+        if (strstr(pattern, word) != NULL) pt_line_choice(ret, pattern);
+    }
 }
 
 /* ---- The loop ---- */

@@ -15,9 +15,7 @@ static bool is_name_of_image(void *context, const char *name)
 {
     const pt_profile *as_read = ((const pt_cmd_context *)context)->as_read;
     if (as_read == NULL) return false;
-    for (uint32_t i = 0; i < as_read->string->t.count; i++)
-        if (strcmp(pt_text(as_read, i), name) == 0) return false;
-    return true;
+    return !PT_ANY(i, as_read->string->t.count, strcmp(pt_text(as_read, i), name) == 0);
 }
 
 pt_source_texts *pt_cmd_texts(pt_cmd_context *context, pt_source_search *search,

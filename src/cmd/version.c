@@ -24,23 +24,18 @@ static const pt_option version_rows[] = {
 };
 static const pt_option_table version_options = PT_OPTION_TABLE(version_rows);
 
-static void put_formats(pt_out *out)
-{
-    for (size_t i = 0; i < pt_format_count; i++) {
-        const pt_format *f = pt_formats[i];
-        pt_outf(out, "format  %-12s %s\n", f->name,
-                f->read != NULL && f->write != NULL ? "read, write"
-                : f->read != NULL                   ? "read"
-                                                    : "write");
-    }
-}
-
 static int version_run(pt_cmd_context *context, void *own)
 {
     const version_settings *settings = own;
     pt_outf(context->out, "pitot %s\n", PT_VERSION);
     if (!settings->features) return PT_EXIT_OK;
-    put_formats(context->out);
+    for (size_t i = 0; i < pt_format_count; i++) {
+        const pt_format *f = pt_formats[i];
+        pt_outf(context->out, "format  %-12s %s\n", f->name,
+                f->read != NULL && f->write != NULL ? "read, write"
+                : f->read != NULL                   ? "read"
+                                                    : "write");
+    }
     pt_outf(context->out, "gzip    libdeflate %s, zlib %s\n", LIBDEFLATE_VERSION_STRING,
             zlibVersion());
     pt_outf(context->out, "zstd    libzstd %s\n", ZSTD_versionString());

@@ -71,21 +71,6 @@ static bool find_running(const pt_cmd_context *context, pt_web_live *ret)
     return true;
 }
 
-static int load_empty(pt_cmd_context *context)
-{
-    pt_error error = PT_ERROR_INIT;
-    context->pool = pt_pool_new((unsigned)context->input->threads);
-    return pt_builder_freeze(pt_builder_new(), &context->profile, &error) == PT_OK
-               ? PT_EXIT_OK
-               : pt_fail(&error);
-}
-
-/* The other profile of a page is shown by its name, as this one will be. */
-static void name_recording(pt_cmd_context *context, const pt_web_live *live)
-{
-    context->title = live->result != NULL ? pt_base_name(live->result) : PT_RECORDING_NAME;
-}
-
 int64_t pt_web_live_seconds(const pt_web_live *live)
 {
     if (live->state != PT_LIVE_RECORDING) return -1;
@@ -100,22 +85,17 @@ int pt_web_live_load(pt_cmd_context *context, pt_web_live *ret_live)
         ret_live->version = version_of_files(context->args, context->arg_count);
         return pt_cmd_load(context);
     }
-    const int status = load_empty(context);
-    name_recording(context, ret_live);
+    pt_error error = PT_ERROR_INIT;
+    context->pool = pt_pool_new((unsigned)context->input->threads);
+    const int status = pt_builder_freeze(pt_builder_new(), &context->profile, &error) == PT_OK
+                           ? PT_EXIT_OK
+                           : pt_fail(&error);
+    /* The other profile of a page is shown by its name, as this one will be. */
+    context->title = ret_live->result != NULL ? pt_base_name(ret_live->result) : PT_RECORDING_NAME;
     return status;
 }
 
 /* ---- Later ---- */
-
-static void free_shown(const pt_cmd_context *shown)
-{
-    pt_loaded old = shown->loaded;
-    pt_profile_unref(shown->profile);
-    pt_profile_unref(shown->as_read);
-    pt_profile_unref(shown->side[0]);
-    pt_profile_unref(shown->side[1]);
-    pt_loaded_done(&old);
-}
 
 /* Reads these files, or this folder of a recording. Returns the profile, and frees the profile that
  * was shown; NULL: it cannot be read, and the shown profile stays. */
@@ -138,7 +118,12 @@ static const pt_cmd_context *read_again(const pt_cmd_context *shown, const char 
     c->pool = NULL;
     if (status != PT_EXIT_OK) return NULL;
     c->title = pt_strdup(shown->title);
-    free_shown(shown);
+    pt_loaded old = shown->loaded;
+    pt_profile_unref(shown->profile);
+    pt_profile_unref(shown->as_read);
+    pt_profile_unref(shown->side[0]);
+    pt_profile_unref(shown->side[1]);
+    pt_loaded_done(&old);
     return c;
 }
 

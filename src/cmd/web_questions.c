@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -122,14 +121,10 @@ void pt_web_list_questions(pt_buf *json)
     pt_out_to_buf(&out, json);
     pt_json_w_init(&w, &out, 0);
     pt_json_object(&w);
-    pt_json_key_array(&w, "questions");
-    for (size_t i = 0; i < q.item.count; i++) {
-        pt_json_object(&w);
+    PT_JSON_OBJECTS (&w, "questions", i, q.item.count) {
         pt_json_key_text_n(&w, "name", q.item.items[i].name.at, q.item.items[i].name.size);
         pt_json_key_text_n(&w, "at", q.item.items[i].at.at, q.item.items[i].at.size);
-        pt_json_object_end(&w);
     }
-    pt_json_array_end(&w);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
     pt_out_done(&out, NULL);

@@ -100,7 +100,7 @@ static const pt_web_route routes[] = {
 
 const pt_web_route *pt_web_route_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+    for (size_t i = 0; i < PT_COUNT(routes); i++)
         if (strcmp(routes[i].name, name) == 0) return &routes[i];
     return NULL;
 }
@@ -117,7 +117,7 @@ static const struct {
     {"th", "tag-hide"},  {"si", "event"},      {"noinlines", "no-inlines"},
     {"rel", "relative"},
 };
-#define SHORT_COUNT (sizeof short_names / sizeof *short_names)
+#define SHORT_COUNT PT_COUNT(short_names)
 
 static const char *option_of(const char *parameter)
 {
@@ -142,7 +142,7 @@ static const pt_option *row_of(const pt_option_table *table, const char *name)
 
 static bool may_give(const pt_web_route *route, const char *name)
 {
-    for (size_t i = 0; i < sizeof route->options / sizeof *route->options; i++)
+    for (size_t i = 0; i < PT_COUNT(route->options); i++)
         if (route->options[i] != NULL && strcmp(route->options[i], name) == 0) return true;
     return strcmp(name, "json") == 0;
 }
@@ -152,9 +152,7 @@ static bool may_give(const pt_web_route *route, const char *name)
 static bool is_off(const char *value)
 {
     static const char *const words[] = {"f", "false", "0", "no"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(value, words[i]) == 0) return true;
-    return false;
+    return PT_ANY(i, PT_COUNT(words), strcmp(value, words[i]) == 0);
 }
 
 /* 0 stands for all. */
@@ -196,9 +194,7 @@ static bool add_pattern(const pt_serve_request *request, pt_web_args *args, pt_b
 static bool is_known(const char *name)
 {
     if (row_of(&pt_query_options, name) != NULL || strcmp(name, "p") == 0) return true;
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
-        if (may_give(&routes[i], name)) return true;
-    return false;
+    return PT_ANY(i, PT_COUNT(routes), may_give(&routes[i], name));
 }
 
 static const pt_option *row_for(const pt_web_route *route, const char *name)
@@ -208,27 +204,22 @@ static const pt_option *row_for(const pt_web_route *route, const char *name)
     return row == NULL && may_give(route, name) ? row_of(route->command->options, name) : row;
 }
 
-static bool is_given(const pt_serve_request *request, const char *option)
-{
-    for (size_t i = 0; i < request->parameter_count; i++)
-        if (strcmp(option_of(request->parameter[i].name), option) == 0) return true;
-    return false;
-}
-
 static void add_defaults(const pt_web_route *route, const pt_serve_request *request,
                          const pt_web_options *options, pt_web_args *args)
 {
     for (size_t i = 0; i < options->default_count; i++) {
         const pt_web_default *d = &options->defaults[i];
         const pt_option *row = row_of(route->command->options, d->option);
-        if (row != NULL && !is_given(request, d->option)) add_option(args, row, d->value);
+        if (row != NULL && !PT_ANY(k, request->parameter_count,
+                                   strcmp(option_of(request->parameter[k].name), d->option) == 0))
+            add_option(args, row, d->value);
     }
 }
 
 bool pt_web_args_of(const pt_web_route *route, const pt_serve_request *request,
                     const pt_web_options *options, pt_web_args *args, pt_buf *said)
 {
-    for (size_t i = 0; i < sizeof route->fixed / sizeof *route->fixed; i++)
+    for (size_t i = 0; i < PT_COUNT(route->fixed); i++)
         if (route->fixed[i] != NULL) pt_args_add(&args->words, route->fixed[i]);
     add_defaults(route, request, options, args);
     for (size_t i = 0; i < request->parameter_count; i++) {

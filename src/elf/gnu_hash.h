@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How the caller's tables are read. */
+/* The callbacks that read the caller's tables. */
 typedef struct {
-    /* Copies bytes of the table. False: they cannot be read. */
+    /* Copies bytes of the table. Returns false if they cannot be read. */
     bool (*read)(const void *arg, uint64_t addr, void *to, size_t size);
-    /* Is the symbol of that number a definition of the name? */
+    /* Is symbol number `index` a definition of the name? */
     bool (*is_definition)(const void *arg, uint32_t index, const char *name);
     const void *arg;
     unsigned word_bytes; /* of the image's class: 4 or 8 */

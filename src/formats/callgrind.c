@@ -25,7 +25,6 @@
 #include "formats/callgrind.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/grow.h"
 #include "base/hash.h"
@@ -278,7 +277,7 @@ static const struct {
  * the "=", without blanks around it. */
 static int place_line(pt_span line, pt_span *ret_name)
 {
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(places); i++) {
         if (line.size < 2 || line.at[0] != places[i].key[0] || line.at[1] != places[i].key[1])
             continue;
         if (!pt_span_skip(&line, places[i].key)) continue;
@@ -448,7 +447,7 @@ static void keep_header(callgrind_reader *c, pt_span key, pt_span value)
     }
 }
 
-/* Parses "key: value". *ret_is_one: the line has this form. */
+/* Parses "key: value". *ret_is_one: the line has this form. Fails if the value is invalid. */
 static pt_status header_line(callgrind_reader *c, pt_span line, bool *ret_is_one, pt_error *reterr)
 {
     size_t length = 0;
@@ -559,7 +558,7 @@ static uint32_t near_position(const callgrind_reader *c, const place *p, uint64_
 {
     const uint32_t next = p->latest == PT_NONE ? PT_NONE : c->position.items[p->latest].next;
     const uint32_t near[] = {next, p->latest, p->first};
-    for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(near); i++) {
         if (near[i] != PT_NONE && is_at(&c->position.items[near[i]], address, line)) return near[i];
     }
     return PT_NONE;

@@ -156,7 +156,7 @@ static uint32_t append_row(const callgrind_writer *w, cost_rows *to, chain *in, 
     return id;
 }
 
-/* Adds the values to the row of this place. */
+/* Adds the values to the row for this node, line and callee, which is appended if it is new. */
 static void add_cost(callgrind_writer *w, cost_rows *to, chain *in, cost_row row)
 {
     row.next = PT_NONE;
@@ -471,14 +471,6 @@ static void put_text(callgrind_writer *w, pt_out *out, const pt_write_options *o
     }
 }
 
-static void report_facts(const callgrind_writer *w, pt_diag *diag)
-{
-    pt_diag_add(diag, w->saturated, "sums too large for 64 bits, set to the largest");
-    pt_diag_add(diag, w->negative, "negative costs written as 0");
-    pt_diag_add(diag, w->uncounted, "calls with an unknown number written as 1");
-    pt_diag_add(diag, w->changed, "characters that callgrind cannot hold in a name, replaced");
-}
-
 pt_status pt_callgrind_write(const pt_profile *profile, const pt_output *output,
                              const pt_write_options *options, pt_error *reterr)
 {
@@ -496,7 +488,11 @@ pt_status pt_callgrind_write(const pt_profile *profile, const pt_output *output,
     add_samples(&w);
     add_arcs(&w);
     put_text(&w, out, options);
-    report_facts(&w, options->diag);
+    pt_diag_add(options->diag, w.saturated, "sums too large for 64 bits, set to the largest");
+    pt_diag_add(options->diag, w.negative, "negative costs written as 0");
+    pt_diag_add(options->diag, w.uncounted, "calls with an unknown number written as 1");
+    pt_diag_add(options->diag, w.changed,
+                "characters that callgrind cannot hold in a name, replaced");
     pt_index_done(&w.function_index);
     pt_index_done(&w.node_index);
     pt_index_done(&w.self.index);

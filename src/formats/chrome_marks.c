@@ -18,9 +18,9 @@
 #include "formats/chrome_trace.h"
 
 typedef enum {
-    MARK_NONE, /* no mark, or the rest of one that began before */
+    MARK_NONE, /* no mark; or its end, when the mark began earlier */
     MARK_MOMENT,
-    MARK_STRETCH, /* whole */
+    MARK_STRETCH, /* with beginning and end */
     MARK_BEGIN,
     MARK_END,
     MARK_COUNTER,
@@ -29,7 +29,8 @@ typedef enum {
     MARK_LOAD_END,
 } mark_kind;
 
-/* What connects both ends of a mark, or the values of a counter: pid and three more. */
+/* The key that connects both ends of a mark, or the values of a counter: pid and three more
+ * numbers. */
 typedef struct {
     uint32_t pid, part[3];
     uint32_t open; /* the latest event that is open; PT_NONE = none */
@@ -41,8 +42,8 @@ typedef struct {
     pt_marks *marks;
     PT_VECTOR(slot) slot;
     pt_index index;
-    int64_t *length;  /* of each event; -1 = it has no end yet */
-    uint32_t *before; /* of an open event: the open one of the same slot before it */
+    int64_t *length;  /* of each event; -1 = its end is still missing */
+    uint32_t *before; /* of an open event: the earlier open event of the same slot */
 } chrome_marks;
 
 static mark_kind kind_of(const trace_reader *t, const trace_event *e, bool functions)
@@ -74,7 +75,7 @@ bool pt_chrome_is_mark(const trace_reader *t, const trace_event *e)
     return kind_of(t, e, false) != MARK_NONE && strcmp(category, "__metadata") != 0;
 }
 
-/* Counters whose name says that they count bytes. */
+/* The kind of a counter; its name shows whether it counts bytes. */
 static pt_counter_kind kind_of_counter(const char *name)
 {
     return strcasestr(name, "memory") || strcasestr(name, "heap") || strcasestr(name, "bytes")
@@ -192,8 +193,8 @@ static int64_t number_of(const pt_json_r *r)
     return (int64_t)round(r->number);
 }
 
-/* Adds the change of a counter since its value before; a counter begins at 0. series: the member of
- * "args", which is the counter's own name or stands behind the event's. */
+/* Adds the change of a counter since its last value; a counter begins at 0. series: the member of
+ * "args"; it is the counter's name, or is appended to the event's. */
 static void put_change(chrome_marks *c, const trace_event *e, const pt_sample *of, mark_kind kind,
                        uint32_t series, int64_t value)
 {

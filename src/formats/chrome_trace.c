@@ -1,5 +1,5 @@
-/* chrome_trace.c: reads Chrome's trace events: what the panel Performance of DevTools saves, and
- * what py-spy (--format chrometrace) and many other programs write.
+/* chrome_trace.c: reads Chrome's trace events, which the panel Performance of DevTools saves, and
+ * py-spy (--format chrometrace) and many other programs write.
  *
  *   {"traceEvents": [{"name", "ph", "ts": us, "pid", "tid", ...}, ...]}     or the list alone
  *
@@ -11,9 +11,9 @@
  *   others: chrome_marks.c
  *
  * Specification: "Trace Event Format" of the Chromium project. The samples of an id and a process
- * are one profile. Of a file with such samples, functions are marks. Of any other, each stretch of
- * time with the same functions open on a thread is a sample. The order of an event's keys is free,
- * so its "args" are read at its end. */
+ * are one profile. In a file with such samples, functions become marks. In any other file, each
+ * stretch of time with the same open functions on a thread becomes a sample. The keys of an event
+ * may have any order, so its "args" are read at the event's end. */
 #include "formats/chrome_trace.h"
 
 #include <stdio.h>
@@ -36,7 +36,7 @@ static uint32_t intern_number(trace_reader *t, int64_t number)
     return pt_builder_string(t->b, text, (size_t)bytes).v;
 }
 
-/* A process or thread; numbers that do not fit count by their lowest bits. */
+/* The id of a process or thread: the lowest 32 bits of the number. */
 static uint32_t take_id(int64_t id)
 {
     return (uint32_t)id == PT_NONE ? 0 : (uint32_t)id;
@@ -155,8 +155,8 @@ static void put_profiles(trace_reader *t, pt_diag *diag, uint64_t *ret_homeless)
 
 /* ---- Functions that begin and end ---- */
 
-/* The location of a function, with the place that py-spy writes; PT_NONE for the sums at the end of
- * what clang -ftime-trace writes, "Total NAME" with an average. */
+/* The location of a function, at the place that py-spy writes. PT_NONE for the sums "Total NAME"
+ * that clang -ftime-trace writes at the end. */
 static uint32_t location_of(trace_reader *t, const trace_event *e)
 {
     pt_function function = {.name = e->name};
@@ -198,10 +198,11 @@ static void add_mark(trace_reader *t, const trace_event *e)
                             .location = location});
 }
 
-/* By track and time; at one time as in the file. */
+/* By track and time; marks of one time stay in the file's order. */
 PT_ORDER(compare_marks, mark, PT_UP(track) ?: PT_UP(ts) ?: PT_UP(order));
 
-/* By time. Of functions that begin together the longest is the outermost; else as in the file. */
+/* By time. Of functions that begin at the same time, the longest is the outermost; equal ones stay
+ * in the file's order. */
 PT_ORDER(compare_whole, mark, PT_UP(ts) ?: PT_DOWN(length) ?: PT_UP(order));
 
 static int64_t end_of(const mark *m)
@@ -210,9 +211,9 @@ static int64_t end_of(const mark *m)
     return __builtin_add_overflow(m->ts, m->length > 0 ? m->length : 0, &end) ? INT64_MAX : end;
 }
 
-/* Makes whole functions of those that begin and those that end: an end (E) closes the innermost B
- * that is open. One without its end lasts as long as the track. Returns the number of functions
- * that take time, in the order of time. */
+/* Makes whole functions of begins and ends: an end (E) closes the innermost open begin (B). A
+ * function without an end lasts until the end of its track. Returns the number of functions that
+ * take time; they are in the order of time. */
 static size_t pair_marks(trace_reader *t, mark *marks, size_t count)
 {
     int64_t last = INT64_MIN;
@@ -254,7 +255,8 @@ static void put_stretch(trace_reader *t, const track *of, uint32_t node, int64_t
     values[0] = 0;
 }
 
-/* Walks the functions of a track. One whose caller ends first ends with it. */
+/* Adds the samples of a track from its functions. A function whose caller ends earlier ends with
+ * the caller. */
 static void put_track(trace_reader *t, const mark *marks, size_t count, int64_t *values)
 {
     if (count == 0) return;

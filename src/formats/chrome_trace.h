@@ -1,5 +1,5 @@
-/* chrome_trace.h: what the reader of Chrome's trace events (chrome_trace.c) and that of marks and
- * counters among them (chrome_marks.c) share. */
+/* chrome_trace.h: shared by the readers of Chrome's trace events: functions (chrome_trace.c), and
+ * marks and counters among them (chrome_marks.c). */
 #pragma once
 
 #include "formats/cpuprofile.h"
@@ -23,13 +23,14 @@ typedef struct {
     char phase;
     int64_t ts, length, pid, tid; /* nanoseconds; length -1 = none */
     size_t args, args_end;        /* bytes of its "args"; equal = none */
-    size_t at;                    /* where it is in the file */
+    size_t at;                    /* its offset in the file */
 } trace_event;
 
 /* A function begins, or ends, on a track. */
 typedef struct {
-    int64_t ts, length; /* length: of a whole one (X), else -1 until its end is found */
-    uint32_t track, order, location; /* location: PT_NONE = it ends */
+    int64_t ts, length; /* length: of an event with begin and end (X); else -1 until its end is
+                         * found */
+    uint32_t track, order, location; /* location: PT_NONE = the function ends */
 } mark;
 
 typedef struct {
@@ -47,18 +48,18 @@ typedef struct {
     uint64_t unbalanced, endless, beginless;
 } trace_reader;
 
-/* Begins to read the event's args, behind their brace; false if there are none. pt_json_r_done
- * frees *ret in any case. */
+/* Begins to read the event's args, behind their brace. Returns false if there are none. The caller
+ * calls pt_json_r_done on *ret in any case. */
 bool pt_chrome_args(const trace_reader *t, const trace_event *e, pt_json_r *ret);
 /* The thread of an event, made if it is new; valid until the next call. */
 track *pt_chrome_track(trace_reader *t, const trace_event *e);
 /* Has the event this name? */
 bool pt_chrome_is(const trace_reader *t, const trace_event *e, const char *name);
 
-/* Is the event a mark or a counter, whatever else the file has? */
+/* Is the event a mark or a counter, in any file? */
 bool pt_chrome_is_mark(const trace_reader *t, const trace_event *e);
-/* Which events (PT_MARKS_x of marks.h) the file's marks and counters need. functions: those of its
- * functions are marks, too. */
+/* The events (bits PT_MARKS_x of marks.h) that the file's marks and counters need. functions: its
+ * functions also become marks. */
 unsigned pt_chrome_marks_needed(const trace_reader *t, bool functions);
-/* Adds a sample for each of them. */
+/* Adds a sample for each mark and counter. */
 void pt_chrome_put_marks(trace_reader *t, pt_marks *marks, bool functions);

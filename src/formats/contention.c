@@ -81,7 +81,7 @@ static void add_sample(reading *r, int64_t cycles, int64_t count)
 {
     if (r->period > 0) {
         if (r->hz > 0) {
-            /* As in google/pprof: the product first. */
+            /* The product is computed first, as in google/pprof. */
             const double product = (double)cycles * (double)r->period;
             const double ghz = (double)r->hz / 1e9;
             cycles = product / ghz < 9.2233720368547748e18 ? (int64_t)(product / ghz) : INT64_MAX;
@@ -106,15 +106,6 @@ static bool take_sample(reading *r, pt_span line)
     return true;
 }
 
-static void describe_events(reading *r)
-{
-    pt_legacy_event(&r->l, "contentions", NULL);
-    pt_legacy_event(&r->l, "delay", "nanoseconds");
-    pt_legacy_period(&r->l, "contentions", "count", 1);
-    pt_legacy_drop_frames(r->l.b, PT_LEGACY_CONTENTION);
-    r->period = 1;
-}
-
 static pt_status contention_read(pt_reader *reader, pt_builder *b, const pt_read_hooks *hooks,
                                  pt_error *reterr)
 {
@@ -127,7 +118,11 @@ static pt_status contention_read(pt_reader *reader, pt_builder *b, const pt_read
         pt_diag_add(hooks->diag, 1,
                     "old contention profile: waits on condition variables count as contention");
     pt_legacy_init(&r.l, b, hooks);
-    describe_events(&r);
+    pt_legacy_event(&r.l, "contentions", NULL);
+    pt_legacy_event(&r.l, "delay", "nanoseconds");
+    pt_legacy_period(&r.l, "contentions", "count", 1);
+    pt_legacy_drop_frames(r.l.b, PT_LEGACY_CONTENTION);
+    r.period = 1;
     bool at_maps = false, more = true;
     uint64_t offset = pt_reader_offset(reader);
     while (more && pt_span_line(reader, &line)) {

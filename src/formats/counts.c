@@ -29,10 +29,7 @@ static bool parse_header(pt_span line, pt_span *ret_name)
         if ((unsigned char)ret_name->at[i] <= ' ') return false;
     }
     if (total.size == 0) return false;
-    for (size_t i = 0; i < total.size; i++) {
-        if (!isdigit((unsigned char)total.at[i])) return false;
-    }
-    return true;
+    return !PT_ANY(i, total.size, !isdigit((unsigned char)total.at[i]));
 }
 
 /* Reads the first line that is neither empty nor a comment. */

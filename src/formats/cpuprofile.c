@@ -20,8 +20,6 @@
  * Without samples, the hit counts are read. Line ticks are ignored. */
 #include "formats/cpuprofile.h"
 
-#include <stdlib.h>
-
 #include "base/hash.h"
 #include "base/units.h"
 #include "formats/marks.h"
@@ -53,7 +51,7 @@ static uint32_t add_node(cpuprofile_reader *c, uint32_t parent)
     return (uint32_t)c->node.count++;
 }
 
-/* A number that counts from 0, converted to count from 1; negative numbers are unknown, 0. */
+/* A number that counts from 0, converted to count from 1; 0 (unknown) for a negative number. */
 static int64_t from_one(const pt_json_r *r)
 {
     return r->token == PT_JSON_INT && r->integer >= 0 && r->integer < INT64_MAX ? r->integer + 1
@@ -97,13 +95,6 @@ static void read_call_frame(cpuprofile_reader *c, cpu_node *n)
     }
 }
 
-static void add_child(cpuprofile_reader *c, uint32_t parent, int64_t id)
-{
-    PT_GROW(c->child, c->child.count + 1);
-    c->child.items[c->child.count].parent = parent;
-    c->child.items[c->child.count++].id = id;
-}
-
 static void read_hits(cpuprofile_reader *c, cpu_node *n)
 {
     const pt_json_r *const r = c->json;
@@ -122,12 +113,14 @@ static void read_node(cpuprofile_reader *c)
     char key[24];
     while (r->depth > outside && pt_json_next(r) > PT_JSON_EOF) {
         cpu_node *const n = &c->node.items[row];
-        if (r->token == PT_JSON_OBJECT) { /* an element of "children" */
+        if (r->token == PT_JSON_OBJECT) { /* the value is an element of "children" */
             row = add_node(c, row);
         } else if (r->token == PT_JSON_OBJECT_END) {
             row = n->parent == PT_NONE ? row : n->parent;
         } else if (r->token == PT_JSON_INT) {
-            add_child(c, row, r->integer);
+            PT_GROW(c->child, c->child.count + 1);
+            c->child.items[c->child.count].parent = row;
+            c->child.items[c->child.count++].id = r->integer;
         } else if (r->token == PT_JSON_KEY) {
             take_key(r, key);
             if (strcmp(key, "children") == 0 && r->token == PT_JSON_ARRAY) continue;
@@ -239,7 +232,7 @@ static void place_in_time(cpuprofile_reader *c)
     }
 }
 
-/* Adds the samples; `common` has what all of them share. */
+/* Adds the samples; `common` has the fields that all of them share. */
 static void put_samples(cpuprofile_reader *c, const pt_sample *common)
 {
     for (size_t i = 0; i < c->sample.count; i++) {
@@ -346,15 +339,6 @@ void pt_cpuprofile_members(cpuprofile_reader *c)
     }
 }
 
-static void read_top(cpuprofile_reader *c)
-{
-    pt_json_r *const r = c->json;
-    if (pt_json_next(r) == PT_JSON_OBJECT)
-        pt_cpuprofile_members(c);
-    else if (r->token != PT_JSON_ERROR)
-        pt_error_set(r->error, PT_ERR_FORMAT, "there is no \"nodes\" at the top of the JSON");
-}
-
 void pt_cpuprofile_report(const cpuprofile_reader *c, pt_diag *diag)
 {
     pt_json_scale_report(&c->scale, true, diag);
@@ -401,7 +385,11 @@ static pt_status read_document(pt_reader *reader, pt_builder *builder, const pt_
     c.is_heap = is_heap;
     c.json = &json;
     pt_json_r_init(&json, reader->pos, pt_reader_left(reader), &error);
-    read_top(&c);
+    pt_json_r *const r = c.json;
+    if (pt_json_next(r) == PT_JSON_OBJECT)
+        pt_cpuprofile_members(&c);
+    else if (r->token != PT_JSON_ERROR)
+        pt_error_set(r->error, PT_ERR_FORMAT, "there is no \"nodes\" at the top of the JSON");
     pt_json_r_done(&json);
     put_profile(&c);
     const pt_status status = conclude_profile(&c, &error, hooks->diag, reterr);

@@ -46,8 +46,8 @@ typedef struct {
     pt_json_scale scale;
     int64_t start;
     pt_index index;
-    uint64_t homeless, timeless; /* samples of missing nodes; samples without a time */
-    uint64_t lost;               /* hits that are no whole numbers from 0 on */
+    uint64_t homeless, timeless; /* samples whose nodes are missing; samples without a time */
+    uint64_t lost;               /* counts of hits that are no whole numbers, or negative */
     PT_VECTOR(uint32_t) frame;
 } cpuprofile_reader;
 

@@ -7,7 +7,6 @@
  */
 #include "formats/cpuprofile.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/grow.h"
@@ -45,10 +44,7 @@ static bool is_named(const pt_profile *p, uint32_t event, const char *type, cons
 bool pt_cpuprofile_holds_event(const pt_profile *p, uint32_t event)
 {
     if (p->sample->time_ns == NULL || !is_named(p, event, "samples", "count")) return false;
-    for (uint32_t i = 0; i < p->sample->t.count; i++) {
-        if (p->sample->value[event][i] != 1) return false;
-    }
-    return true;
+    return !PT_ANY(i, p->sample->t.count, p->sample->value[event][i] != 1);
 }
 
 /* Is each value the time to the next sample, as cpuprofile.c reads it? */
@@ -208,10 +204,8 @@ static void put_document(cpuprofile_writer *w)
     pt_json_w *const json = &w->json;
     const int64_t start = w->keeps_times && w->count > 0 ? w->p->sample->time_ns[w->order[0]] : 0;
     pt_json_object(json);
-    pt_json_key_array(json, "nodes");
-    for (size_t i = 0; i < w->node.count; i++)
+    PT_JSON_EACH (json, "nodes", i, w->node.count)
         put_node(w, (uint32_t)i);
-    pt_json_array_end(json);
     pt_json_key(json, "startTime");
     put_us(json, start);
     pt_json_key_array(json, "samples");

@@ -124,7 +124,7 @@ void pt_dcpi_format_time(int64_t ns, char *buf)
 /* Keywords of lines that must occur exactly once. version, tstart and period are checked
  * separately. */
 static const char *const required[] = {"image", "epoch", "platform", "event", "tsize", "cpuspeed"};
-#define REQUIRED_COUNT (sizeof required / sizeof required[0])
+#define REQUIRED_COUNT PT_COUNT(required)
 
 typedef struct {
     pt_builder *b;
@@ -226,20 +226,11 @@ static int probe_dcpi(const pt_probe_input *in)
         if (line.size > 1000 || !pt_dcpi_split(line, &keyword, &rest)) return 0;
         static const char *const words[] = {"image",  "epoch", "platform", "event",
                                             "period", "tsize", "tstart",   "cpuspeed"};
-        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        for (size_t i = 0; i < PT_COUNT(words); i++)
             known += pt_span_is(keyword, words[i]);
         version |= pt_span_is(keyword, "version") && rest.size > 4 && pt_span_begins(rest, "pdb-");
     }
     return 0;
-}
-
-static void keep_lines(header_reading *s)
-{
-    PT_FREE char *image = pt_strdup(pt_builder_get_text(s->b, s->h.image));
-    const pt_string_id key = pt_dcpi_line_key(s->b, PT_DCPI_LINE, image);
-    for (size_t i = 0; i < s->lines.count; i++)
-        pt_builder_extra(s->b, key, s->lines.items[i]);
-    free(s->lines.items);
 }
 
 static bool read_header(pt_reader *r, header_reading *s)
@@ -365,7 +356,11 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
                         .h = {.minor = 7, .granule = PT_DCPI_ALPHA_GRANULE},
                         .error = &error};
     const bool whole = read_header(r, &s);
-    keep_lines(&s);
+    PT_FREE char *image = pt_strdup(pt_builder_get_text(s.b, s.h.image));
+    const pt_string_id key = pt_dcpi_line_key(s.b, PT_DCPI_LINE, image);
+    for (size_t i = 0; i < s.lines.count; i++)
+        pt_builder_extra(s.b, key, s.lines.items[i]);
+    free(s.lines.items);
     describe_profile(b, &s.h);
     const pt_mapping_id mapping = pt_dcpi_mapping(b, &s.h);
     pt_diag_add(hooks->diag, !s.h.has_version, "missing version line, read as 0.07");

@@ -76,9 +76,7 @@ static int64_t *leaf_sums(const pt_dcpi_counts *c, const pt_profile *p, int64_t 
 
 static bool any_value(const int64_t *sum, uint32_t n)
 {
-    for (uint32_t e = 0; e < n; e++)
-        if (sum[e] != 0) return true;
-    return false;
+    return PT_ANY(e, n, sum[e] != 0);
 }
 
 static size_t sampled_places(const pt_profile *p, const int64_t *sum, uint32_t n, place *ret_places)

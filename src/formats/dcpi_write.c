@@ -1,7 +1,6 @@
 /* dcpi_write.c: writes the leaf counts of a profile as DCPI profiles 0.06 and 0.07, a file for each
  * image and event. formats/dcpi.c draws the layout. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -77,7 +76,7 @@ static size_t identity_bytes(const char *line)
                                        "cpuimplv", "cpucount", "granule", "fileoffset"};
     pt_span keyword, rest;
     pt_dcpi_split(pt_span_of(line), &keyword, &rest);
-    for (size_t i = 0; i < sizeof once / sizeof once[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(once); i++) {
         if (pt_span_is(keyword, once[i])) return keyword.size;
     }
     return strlen(line);
@@ -244,16 +243,6 @@ static void put_new_header(const writing *w, uint32_t mapping, uint32_t event, u
     put_other_lines(&w->lines, mapping, buf);
 }
 
-/* Writes "samples" and blanks up to a multiple of four bytes. */
-static void end_header(pt_buf *buf)
-{
-    static const char word[] = "samples";
-    pt_put_text(buf, word);
-    while ((buf->size + 1) % 4 != 0)
-        pt_put_u8(buf, ' ');
-    pt_put_u8(buf, '\n');
-}
-
 /* Writes the runs of counts as chunks. A gap of a few zeros is smaller than the head of another
  * chunk. */
 static void put_chunks(writing *w, uint64_t start, uint64_t granule, const address_count *counts,
@@ -328,7 +317,12 @@ static pt_status write_file(writing *w, uint32_t mapping, uint32_t column, const
         w->replaced += pt_dcpi_later_lines(&w->lines, mapping);
         put_new_header(w, mapping, event, granule, &buf);
     }
-    end_header(&buf);
+    /* Writes "samples" and blanks up to a multiple of four bytes. */
+    static const char word[] = "samples";
+    pt_put_text(&buf, word);
+    while ((buf.size + 1) % 4 != 0)
+        pt_put_u8(&buf, ' ');
+    pt_put_u8(&buf, '\n');
     put_chunks(w, m->start, granule, counts, n, &buf);
     pt_out_put(out, buf.data, buf.size);
     return pt_out_flush(out, reterr);

@@ -20,7 +20,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -370,7 +369,7 @@ static void put_other_lines(pt_out *out, const pt_dcpi_lines *lines, uint32_t ma
      * keywords. */
     static const char *const stated[] = {"image",  "epoch", "platform", "event",
                                          "period", "tsize", "tstart",   "fileoffset"};
-    enum { OF_TEXT = 4, OF_BOTH = sizeof stated / sizeof stated[0] };
+    enum { OF_TEXT = 4, OF_BOTH = PT_COUNT(stated) };
     const pt_profile *const p = lines->p;
     const char *const first_path = pt_text(p, p->mapping->row[mapping].file);
     for (uint32_t i = lines->first[mapping]; i < lines->first[mapping + 1]; i++) {
@@ -434,17 +433,6 @@ static void put_header(writing *w, uint32_t mapping)
     }
 }
 
-static void put_rows(writing *w, uint32_t mapping)
-{
-    const pt_dcpi_counts *const c = &w->counts;
-    for (size_t i = c->first[mapping]; i < c->first[mapping + 1] && pt_out_ok(w->out); i++) {
-        pt_outf(w->out, "0x%" PRIx64, c->address[i]);
-        for (uint32_t e = 0; e < c->event_count; e++)
-            pt_outf(w->out, " %" PRId64, c->value[i * c->event_count + e]);
-        pt_out_char(w->out, '\n');
-    }
-}
-
 static pt_status write_text(const pt_profile *p, const pt_output *output,
                             const pt_write_options *options, pt_error *reterr)
 {
@@ -465,7 +453,13 @@ static pt_status write_text(const pt_profile *p, const pt_output *output,
             continue;
         }
         put_header(&w, m);
-        put_rows(&w, m);
+        const pt_dcpi_counts *const c = &w.counts;
+        for (size_t i = c->first[m]; i < c->first[m + 1] && pt_out_ok(w.out); i++) {
+            pt_outf(w.out, "0x%" PRIx64, c->address[i]);
+            for (uint32_t e = 0; e < c->event_count; e++)
+                pt_outf(w.out, " %" PRId64, c->value[i * c->event_count + e]);
+            pt_out_char(w.out, '\n');
+        }
     }
     pt_diag_add(options->diag, unwritten,
                 "images without samples left out, with their header lines");

@@ -21,7 +21,7 @@ static const fact facts[] = {
     {"lost", offsetof(pt_provenance, lost), FACT_U64},
     {"throttled", offsetof(pt_provenance, throttled), FACT_U64},
 };
-#define FACT_COUNT (sizeof facts / sizeof facts[0])
+#define FACT_COUNT PT_COUNT(facts)
 
 static void put_fact(pt_buf *text, const fact *f, const pt_provenance *from)
 {
@@ -83,8 +83,5 @@ bool pt_facts_end_named(const char *text, pt_stack_end *ret_end)
 
 bool pt_facts_ends_known(const pt_profile *p)
 {
-    for (uint32_t s = 0; s < p->stack->t.count; s++) {
-        if (p->stack->end[s] != PT_STACK_END_UNKNOWN) return true;
-    }
-    return false;
+    return PT_ANY(s, p->stack->t.count, p->stack->end[s] != PT_STACK_END_UNKNOWN);
 }

@@ -61,7 +61,7 @@ static const struct {
     {"counter", "timeDeltas", COUNTER_DELTA, true},
     {"counter", "count", COUNTER_CHANGE, false},
 };
-enum { KNOWN = sizeof known / sizeof known[0], SCHEMA_MAX = 32 };
+enum { KNOWN = PT_COUNT(known), SCHEMA_MAX = 32 };
 
 static int probe_firefox(const pt_probe_input *input)
 {
@@ -165,8 +165,9 @@ static void read_rows(fx_reader *x, fx_tables *t, const int which[SCHEMA_MAX])
     }
 }
 
-/* Reads rows that came before the schema, from their text, which begins at the bracket. which:
- * NULL = there is no schema, and the list is the column of the markers' data. */
+/* Reads rows that came before their schema, from their text, which begins at the bracket. which:
+ * the column at each position; NULL = there is no schema, and the list is the column of the
+ * markers' data. */
 static void read_rows_late(fx_reader *x, fx_tables *t, const int *which, const uint8_t *text,
                            size_t size)
 {
@@ -398,7 +399,7 @@ static void read_profile(fx_reader *x, unsigned depth)
     for (size_t i = first; i < x->thread.count; i++) {
         fx_thread *const thread = x->thread.items[i];
         if (thread->start_ns == 0) thread->start_ns = x->start_ns;
-        if (thread->range_to > 0) continue; /* of a process inside */
+        if (thread->range_to > 0) continue; /* a nested profile's thread */
         thread->range_from = range_from;
         thread->range_to = range_to;
     }
@@ -510,7 +511,7 @@ static uint32_t find_mapping(fx_reader *x, const fx_thread *thread, uint64_t add
     return pt_builder_mapping(x->builder, &x->lib.items[x->range.items[from - 1].lib]).v;
 }
 
-/* The address of a raw frame that is nothing else, "0x7f12"; 0 = it is a name. */
+/* The address of a raw frame whose text is only an address, "0x7f12"; 0 = the text is a name. */
 static uint64_t address_of(fx_reader *x, uint32_t text)
 {
     const char *const at = pt_builder_get_text(x->builder, (pt_string_id){text});
@@ -662,8 +663,8 @@ static void put_thread(fx_reader *x, fx_thread *thread, int64_t *values)
     x->scale.limited += scale.limited;
 }
 
-/* The events of the samples come first, so the last of them is shown by default; those of markers
- * only if there is nothing else. */
+/* Adds the samples. Their events come first, and the last of those is the default; events of
+ * markers are the default only if there are no others. */
 static void put_samples(fx_reader *x)
 {
     const unsigned needed = pt_firefox_marks_needed(x);

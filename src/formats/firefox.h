@@ -16,7 +16,7 @@ typedef struct firefox_weight {
 /* The weight of a name; "samples" for NULL and unknown names. */
 const firefox_weight *firefox_weight_of(const char *name);
 
-/* Is the event one of marks or counters, which the file holds beside the written one? */
+/* Is the event one of marks or counters, which the file holds in addition to the written event? */
 bool pt_firefox_holds_event(const pt_profile *profile, uint32_t event);
 
 /* The writer (firefox_write.c). Errors as in pt_format.write. */

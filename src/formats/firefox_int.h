@@ -1,5 +1,5 @@
-/* firefox_int.h: what the reader of Firefox's samples (firefox.c) and that of its markers and
- * counters (firefox_marks.c) share: the tables of a file as columns of cells. */
+/* firefox_int.h: shared by the readers of Firefox's samples (firefox.c) and of its markers and
+ * counters (firefox_marks.c): the tables of a file as columns of cells. */
 #pragma once
 
 #include "base/grow.h"
@@ -57,7 +57,7 @@ typedef struct {
     size_t range_from, range_to; /* libraries of its process, in the raw form */
 } fx_thread;
 
-/* A counter of a process: what has changed when. */
+/* A counter of a process: its changes over time. */
 typedef struct {
     fx_tables tables;
     uint32_t name, category; /* strings */
@@ -65,7 +65,7 @@ typedef struct {
     int64_t start_ns; /* start of its process */
 } fx_counter;
 
-/* Where a library is in its process. */
+/* The place of a library in its process. */
 typedef struct {
     uint64_t start, end;
     uint32_t lib;
@@ -85,25 +85,25 @@ typedef struct {
     pt_json_scale scale;
     int64_t start_ns;
     uint64_t dangling, rounded;
-    uint64_t endless, beginless; /* markers of which the other end is missing */
+    uint64_t endless, beginless; /* markers without an end; markers without a beginning */
     bool has_threads;            /* the list of threads exists, possibly empty */
 } fx_reader;
 
 /* A cell of a column; NULL_CELL if the row is missing. */
 int64_t pt_firefox_cell(fx_reader *x, fx_thread *thread, column_id id, int64_t row);
-/* The string of the builder whose number in the file a cell is; 0 = none. */
+/* The builder's string for a cell that holds a string number of the file; 0 = none. */
 uint32_t pt_firefox_text(fx_reader *x, fx_thread *thread, column_id id, int64_t row);
-/* The builder's stack for a row of the stack table; NULL_CELL: without frames. */
+/* The builder's stack for a row of the stack table; for NULL_CELL, the stack without frames. */
 uint32_t pt_firefox_stack(fx_reader *x, fx_thread *thread, int64_t stack);
-/* An id from the latest token: a number, or a text of digits; else PT_NONE. */
+/* The id in the latest token, which is a number or a text of digits; PT_NONE for another token. */
 uint32_t pt_firefox_id(const pt_json_r *r);
-/* Reads a table whose brace was read, by the name that its columns have in firefox.c. */
+/* Reads a table whose brace was read. table: its name in the columns' rows in firefox.c. */
 void pt_firefox_read_table(fx_reader *x, fx_tables *t, const char *table);
 void pt_firefox_tables_done(fx_tables *t);
 
 /* Reads the list of counters whose bracket was read. */
 void pt_firefox_read_counters(fx_reader *x);
-/* Which events (PT_MARKS_x of marks.h) the markers and counters of the file need. */
+/* The events (bits PT_MARKS_x of marks.h) that the markers and counters of the file need. */
 unsigned pt_firefox_marks_needed(const fx_reader *x);
 /* Adds a sample for each marker of a thread, and for each change of all counters. */
 void pt_firefox_put_markers(fx_reader *x, pt_marks *marks, fx_thread *thread);

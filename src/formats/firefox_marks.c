@@ -14,7 +14,6 @@
  *
  * Specification: as for firefox.c. The members of "data" that are texts or numbers become labels.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -22,10 +21,10 @@
 
 enum { PHASE_MOMENT, PHASE_STRETCH, PHASE_BEGIN, PHASE_END };
 
-/* What is known of the data of a marker without looking at its labels. */
+/* The fields of a marker's data, without its labels. */
 typedef struct {
     int64_t start, end;  /* NULL_CELL = none */
-    int64_t cause, load; /* row of the stack table; id of what is loaded; NULL_CELL = none */
+    int64_t cause, load; /* row of the stack table; id of the loaded resource; NULL_CELL = none */
     int64_t url;         /* a string's number; NULL_CELL = none */
     int phase;           /* by "interval"; -1 = none */
     bool is_network, loads_still, is_screenshot;
@@ -33,12 +32,12 @@ typedef struct {
 
 /* A marker of the file that becomes a mark. */
 typedef struct {
-    int64_t start, length; /* start: NULL_CELL = it is a part of another one */
-    int64_t data;          /* where its data are: of a load, those of its end */
-    uint32_t before;       /* the open marker of the same name that began before; PT_NONE = none */
+    int64_t start, length; /* start: NULL_CELL = it belongs to another marker */
+    int64_t data;          /* offset of its data; for a load, of the data at its end */
+    uint32_t before;       /* an earlier open marker of the same name; PT_NONE = none */
 } pending;
 
-/* A name, or a load, and the latest marker of it that is open. */
+/* A name or a load, and its latest open marker. */
 typedef struct {
     int64_t key;
     uint32_t open;
@@ -51,7 +50,7 @@ typedef struct {
     PT_VECTOR(pending) mark;
     PT_VECTOR(opened) slot;
     pt_index index;
-    int64_t last; /* of all times of the thread */
+    int64_t last; /* the last time in the thread */
 } pairing;
 
 /* ---- Data ---- */
@@ -93,7 +92,8 @@ static void take_number(fx_reader *x, const pt_json_r *r, int64_t *ret)
         *ret = pt_json_point(&x->scale, pt_json_num_of(r));
 }
 
-/* Reads the data at an offset of the document. marks: gets the labels; NULL = nobody does. */
+/* Reads the data at an offset of the document. marks: receives the labels; NULL = labels are
+ * ignored. */
 static marker_data read_data(fx_reader *x, int64_t at, pt_marks *marks)
 {
     marker_data d = {.start = NULL_CELL,
@@ -161,7 +161,7 @@ static void open_mark(pairing *p, opened *slot)
     slot->open = row;
 }
 
-/* Ends the innermost open marker of the slot. Returns whether there was one. */
+/* Ends the innermost open marker of the slot. Returns false if there is none. */
 static bool close_mark(pairing *p, opened *slot, int64_t end, int64_t data)
 {
     if (slot->open == PT_NONE) return false;
@@ -214,7 +214,8 @@ static void pair_marker(pairing *p, int64_t row)
     if (begins) open_mark(p, slot_of(p, is_load ? d.load : name, is_load));
 }
 
-/* Markers without an end last to the last time of their thread; loads keep what they have. */
+/* Ends the markers without an end at the last time of their thread; an open load keeps the length
+ * that it has. */
 static void close_rest(pairing *p)
 {
     for (size_t i = 0; i < p->slot.count; i++) {
@@ -280,7 +281,7 @@ void pt_firefox_put_markers(fx_reader *x, pt_marks *marks, fx_thread *thread)
 
 /* ---- Counters ---- */
 
-/* Reads the list of groups of samples whose bracket was read; the first counts. */
+/* Reads the list of groups of samples, whose bracket was read; only the first group is used. */
 static void read_groups(fx_reader *x, fx_tables *t)
 {
     pt_json_r *const r = &x->json;

@@ -1,5 +1,5 @@
-/* firefox_marks_write.c: writes marks and counters as the Firefox Profiler's markers and counters:
- * what firefox_marks.c reads. */
+/* firefox_marks_write.c: writes marks and counters as the Firefox Profiler's markers and counters,
+ * in the form that firefox_marks.c reads. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,37 +111,28 @@ void pt_firefox_write_markers(fx_writer *w, const moment *from, size_t count)
     pt_json_w *const json = &w->json;
     pt_json_key_object(json, "markers");
     pt_json_key_int(json, "length", (int64_t)count);
-    pt_json_key_array(json, "data"); /* first: causes add functions, which number the names */
+    pt_json_key_array(json, "data"); /* first, because stacks of causes add functions, which change
+                                      * the numbers of the names */
     for (size_t i = 0; i < count; i++)
         put_data(w, &from[i]);
     pt_json_array_end(json);
     for (size_t i = 0; i < count; i++)
         number_name(w, name_of(w, &from[i]));
     const size_t before = 2 * w->func.count + w->resource.count; /* strings */
-    pt_json_key_array(json, "name");
-    for (size_t i = 0; i < count; i++)
+    PT_JSON_EACH (json, "name", i, count)
         pt_json_uint(json, before + w->name_number[name_of(w, &from[i])] - 1);
-    pt_json_array_end(json);
-    pt_json_key_array(json, "startTime");
-    for (size_t i = 0; i < count; i++)
+    PT_JSON_EACH (json, "startTime", i, count)
         pt_firefox_put_ms(json, from[i].time);
-    pt_json_array_end(json);
-    pt_json_key_array(json, "endTime");
-    for (size_t i = 0; i < count; i++) {
+    PT_JSON_EACH (json, "endTime", i, count) {
         if (length_of(w, from[i].sample) > 0)
             pt_firefox_put_ms(json, end_of(w, &from[i]));
         else
             pt_json_null(json);
     }
-    pt_json_array_end(json);
-    pt_json_key_array(json, "phase");
-    for (size_t i = 0; i < count; i++)
+    PT_JSON_EACH (json, "phase", i, count)
         pt_json_int(json, length_of(w, from[i].sample) > 0 ? PHASE_STRETCH : PHASE_MOMENT);
-    pt_json_array_end(json);
-    pt_json_key_array(json, "category");
-    for (size_t i = 0; i < count; i++)
+    PT_JSON_EACH (json, "category", i, count)
         pt_json_uint(json, w->category_number[category_of(w, from[i].sample)]);
-    pt_json_array_end(json);
     pt_json_object_end(json);
 }
 
@@ -180,14 +171,10 @@ static void put_counter(fx_writer *w, const change *from, size_t count)
     pt_json_key_int(json, "mainThreadIndex", 0);
     pt_json_key_object(json, "samples");
     pt_json_key_int(json, "length", (int64_t)count);
-    pt_json_key_array(json, "time");
-    for (size_t i = 0; i < count; i++)
+    PT_JSON_EACH (json, "time", i, count)
         pt_firefox_put_ms(json, from[i].time);
-    pt_json_array_end(json);
-    pt_json_key_array(json, "count");
-    for (size_t i = 0; i < count; i++)
+    PT_JSON_EACH (json, "count", i, count)
         pt_json_int(json, w->p->sample->value[w->columns.counter[from->kind]][from[i].sample]);
-    pt_json_array_end(json);
     pt_json_object_end(json);
     pt_json_object_end(json);
 }

@@ -1,5 +1,5 @@
-/* firefox_write.c: writes the Firefox Profiler's processed format in version 48, which the Profiler
- * upgrades when it loads the file: the layout of later versions still changes.
+/* firefox_write.c: writes the Firefox Profiler's processed format in version 48. The layout of
+ * later versions still changes; the Profiler upgrades version 48 when it loads the file.
  *
  * The file has a thread for each process, thread and name of the samples. Addresses are written
  * relative to their image, as the format requires. */
@@ -20,7 +20,7 @@ static const firefox_weight weights[] = {
 
 const firefox_weight *firefox_weight_of(const char *name)
 {
-    for (size_t i = 0; name != NULL && i < sizeof weights / sizeof weights[0]; i++) {
+    for (size_t i = 0; name != NULL && i < PT_COUNT(weights); i++) {
         if (strcmp(weights[i].name, name) == 0) return &weights[i];
     }
     return &weights[0];
@@ -37,7 +37,7 @@ static thread_key key_of(const pt_samples *s, uint32_t i)
 
 PT_ORDER(compare_moments, moment, PT_UP(thread) ?: PT_UP(time) ?: PT_UP(sample));
 
-/* A mark, or a change of a counter, is written as one only if it has a time. */
+/* Is the sample a mark with a time? Marks without one are written as samples. */
 static bool is_mark(const fx_writer *w, uint32_t sample)
 {
     return w->p->sample->time_ns != NULL && w->p->sample->time_ns[sample] != 0 &&
@@ -202,22 +202,8 @@ static void put_empty(pt_json_w *json, const char *key)
 /* Writes a column of count equal cells; INT64_MIN = null. */
 static void put_same(pt_json_w *json, const char *key, size_t count, int64_t value)
 {
-    pt_json_key_array(json, key);
-    for (size_t i = 0; i < count; i++) {
-        if (value == INT64_MIN)
-            pt_json_null(json);
-        else
-            pt_json_int(json, value);
-    }
-    pt_json_array_end(json);
-}
-
-static void put_positive(pt_json_w *json, int64_t value)
-{
-    if (value > 0)
-        pt_json_int(json, value);
-    else
-        pt_json_null(json);
+    PT_JSON_EACH (json, key, i, count)
+        pt_json_int_or_null(json, value, value != INT64_MIN);
 }
 
 void pt_firefox_put_ms(pt_json_w *json, int64_t ns)
@@ -261,36 +247,26 @@ static void put_frame_table(fx_writer *w)
     const size_t count = w->frame.count;
     pt_json_key_object(json, "frameTable");
     pt_json_key_int(json, "length", (int64_t)count);
-    pt_json_key_array(json, "address");
-    for (size_t i = 0; i < count; i++) {
+    PT_JSON_EACH (json, "address", i, count) {
         const uint32_t location = frame_at(w, i)->location;
         const uint64_t address = relative_address(w->p, location);
         pt_json_int(json, w->p->location->address[location] == 0 || address > INT64_MAX
                               ? -1
                               : (int64_t)address);
     }
-    pt_json_array_end(json);
-    pt_json_key_array(json, "inlineDepth");
-    for (size_t i = 0; i < count; i++)
+    PT_JSON_EACH (json, "inlineDepth", i, count)
         pt_json_uint(json, inline_depth(w, w->frame.items[i]));
-    pt_json_array_end(json);
     put_same(json, "category", count, 0);
     put_same(json, "subcategory", count, 0);
-    pt_json_key_array(json, "func");
-    for (size_t i = 0; i < count; i++)
+    PT_JSON_EACH (json, "func", i, count)
         pt_json_uint(json, w->func_of.items[i]);
-    pt_json_array_end(json);
     put_same(json, "nativeSymbol", count, INT64_MIN);
     put_same(json, "innerWindowID", count, 0);
     put_same(json, "implementation", count, INT64_MIN);
-    pt_json_key_array(json, "line");
-    for (size_t i = 0; i < count; i++)
-        put_positive(json, frame_at(w, i)->line);
-    pt_json_array_end(json);
-    pt_json_key_array(json, "column");
-    for (size_t i = 0; i < count; i++)
-        put_positive(json, frame_at(w, i)->column);
-    pt_json_array_end(json);
+    PT_JSON_EACH (json, "line", i, count)
+        pt_json_int_or_null(json, frame_at(w, i)->line, frame_at(w, i)->line > 0);
+    PT_JSON_EACH (json, "column", i, count)
+        pt_json_int_or_null(json, frame_at(w, i)->column, frame_at(w, i)->column > 0);
     pt_json_object_end(json);
 }
 
@@ -302,36 +278,21 @@ static void put_func_table(fx_writer *w)
     const size_t count = w->func.count;
     pt_json_key_object(json, "funcTable");
     pt_json_key_int(json, "length", (int64_t)count);
-    pt_json_key_array(json, "name");
-    for (size_t i = 0; i < count; i++)
+    PT_JSON_EACH (json, "name", i, count)
         pt_json_uint(json, 2 * i);
-    pt_json_array_end(json);
-    pt_json_key_array(json, "isJS");
-    for (size_t i = 0; i < count; i++)
+    PT_JSON_EACH (json, "isJS", i, count)
         pt_json_bool(json, false);
-    pt_json_array_end(json);
-    pt_json_key_array(json, "relevantForJS");
-    for (size_t i = 0; i < count; i++)
+    PT_JSON_EACH (json, "relevantForJS", i, count)
         pt_json_bool(json, false);
-    pt_json_array_end(json);
-    pt_json_key_array(json, "resource");
-    for (size_t i = 0; i < count; i++) {
+    PT_JSON_EACH (json, "resource", i, count) {
         const uint32_t mapping = w->p->location->mapping[func_at(w, i)->location];
         pt_json_int(json, mapping == PT_NONE ? -1 : (int64_t)w->resource_number[mapping] - 1);
     }
-    pt_json_array_end(json);
-    pt_json_key_array(json, "fileName");
-    for (size_t i = 0; i < count; i++) {
-        if (func_at(w, i)->file_bytes > 0)
-            pt_json_uint(json, 2 * i + 1);
-        else
-            pt_json_null(json);
+    PT_JSON_EACH (json, "fileName", i, count) {
+        pt_json_int_or_null(json, (int64_t)(2 * i + 1), func_at(w, i)->file_bytes > 0);
     }
-    pt_json_array_end(json);
-    pt_json_key_array(json, "lineNumber");
-    for (size_t i = 0; i < count; i++)
-        put_positive(json, func_at(w, i)->start_line);
-    pt_json_array_end(json);
+    PT_JSON_EACH (json, "lineNumber", i, count)
+        pt_json_int_or_null(json, func_at(w, i)->start_line, func_at(w, i)->start_line > 0);
     put_same(json, "columnNumber", count, INT64_MIN);
     pt_json_object_end(json);
 }
@@ -341,18 +302,11 @@ static void put_stack_table(fx_writer *w)
     pt_json_w *const json = &w->json;
     pt_json_key_object(json, "stackTable");
     pt_json_key_int(json, "length", (int64_t)w->stack.count);
-    pt_json_key_array(json, "prefix");
-    for (size_t i = 0; i < w->stack.count; i++) {
-        if (w->stack.items[i].prefix == PT_NONE)
-            pt_json_null(json);
-        else
-            pt_json_uint(json, w->stack.items[i].prefix);
+    PT_JSON_EACH (json, "prefix", i, w->stack.count) {
+        pt_json_int_or_null(json, w->stack.items[i].prefix, w->stack.items[i].prefix != PT_NONE);
     }
-    pt_json_array_end(json);
-    pt_json_key_array(json, "frame");
-    for (size_t i = 0; i < w->stack.count; i++)
+    PT_JSON_EACH (json, "frame", i, w->stack.count)
         pt_json_uint(json, w->stack.items[i].frame);
-    pt_json_array_end(json);
     put_same(json, "category", w->stack.count, 0);
     put_same(json, "subcategory", w->stack.count, 0);
     pt_json_object_end(json);
@@ -390,10 +344,8 @@ static void put_resources(fx_writer *w)
         pt_json_uint(json,
                      w->resource.items[i]); /* libraries are the mappings, in the same order */
     pt_json_array_end(json);
-    pt_json_key_array(json, "name");
-    for (size_t i = 0; i < count; i++)
+    PT_JSON_EACH (json, "name", i, count)
         pt_json_uint(json, 2 * w->func.count + i);
-    pt_json_array_end(json);
     put_same(json, "host", count, INT64_MIN);
     put_same(json, "type", count, 1); /* type: library */
     pt_json_object_end(json);
@@ -416,28 +368,19 @@ static void put_samples(fx_writer *w, const moment *from, size_t count)
     bool all_one = true;
     pt_json_key_object(json, "samples");
     pt_json_key_int(json, "length", (int64_t)count);
-    pt_json_key_array(json, "stack");
-    for (size_t i = 0; i < count; i++) {
+    PT_JSON_EACH (json, "stack", i, count) {
         const uint32_t row = stack_number(w, s->stack[from[i].sample]);
         all_one &= s->value[w->event][from[i].sample] == 1;
-        if (row == PT_NONE)
-            pt_json_null(json);
-        else
-            pt_json_uint(json, row);
+        pt_json_int_or_null(json, row, row != PT_NONE);
     }
-    pt_json_array_end(json);
-    pt_json_key_array(json, "time");
-    for (size_t i = 0; i < count; i++)
+    PT_JSON_EACH (json, "time", i, count)
         pt_firefox_put_ms(json, w->timed ? from[i].time : (int64_t)i * 1000000);
-    pt_json_array_end(json);
     pt_json_key_text(json, "weightType", w->weight->name);
     if (all_one && w->weight == &weights[0]) {
         pt_json_key_null(json, "weight");
     } else {
-        pt_json_key_array(json, "weight");
-        for (size_t i = 0; i < count; i++)
+        PT_JSON_EACH (json, "weight", i, count)
             put_weight(w, s->value[w->event][from[i].sample]);
-        pt_json_array_end(json);
     }
     pt_json_object_end(json);
 }
@@ -468,11 +411,7 @@ static void put_thread(fx_writer *w, uint32_t id, const moment *from, size_t cou
     pt_json_w *const json = &w->json;
     const thread_key *const key = &w->thread.items[id];
     pt_json_object(json);
-    if (key->comm != 0) {
-        pt_json_key_text_n(json, "name", pt_text(w->p, key->comm), pt_text_bytes(w->p, key->comm));
-    } else {
-        pt_json_key_text(json, "name", "");
-    }
+    pt_json_key_text_n(json, "name", pt_text(w->p, key->comm), pt_text_bytes(w->p, key->comm));
     pt_json_key_bool(json, "isMainThread", key->tid == PT_NONE || key->pid == key->tid);
     pt_json_key_text(json, "processType", "default");
     pt_json_key_text(json, "processName", "");
@@ -516,25 +455,18 @@ static void put_breakpad_id(pt_json_w *json, const char *build_id)
 static void put_libs(fx_writer *w)
 {
     pt_json_w *const json = &w->json;
-    pt_json_key_array(json, "libs");
-    for (uint32_t i = 0; i < w->p->mapping->t.count; i++) {
+    PT_JSON_OBJECTS (json, "libs", i, w->p->mapping->t.count) {
         const pt_mapping *const m = &w->p->mapping->row[i];
         const char *const path = pt_text(w->p, m->file), *const name = pt_base_name(path);
         const char *const build_id = pt_text(w->p, m->build_id);
-        pt_json_object(json);
         pt_json_key_text(json, "arch", "");
         pt_json_key_text(json, "name", name);
         pt_json_key_text(json, "path", path);
         pt_json_key_text(json, "debugName", name);
         pt_json_key_text(json, "debugPath", path);
         put_breakpad_id(json, build_id);
-        if (build_id[0] != '\0')
-            pt_json_key_text(json, "codeId", build_id);
-        else
-            pt_json_key_null(json, "codeId");
-        pt_json_object_end(json);
+        pt_json_key_text(json, "codeId", build_id[0] != '\0' ? build_id : NULL);
     }
-    pt_json_array_end(json);
 }
 
 static void put_meta(fx_writer *w)

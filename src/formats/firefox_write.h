@@ -1,5 +1,5 @@
-/* firefox_write.h: what the writer of Firefox's samples (firefox_write.c) and that of its markers
- * and counters (firefox_marks_write.c) share. */
+/* firefox_write.h: shared by the writers of Firefox's samples (firefox_write.c) and of its markers
+ * and counters (firefox_marks_write.c). */
 #pragma once
 
 #include "base/grow.h"
@@ -58,7 +58,7 @@ typedef struct {
 
 /* Writes nanoseconds as milliseconds. */
 void pt_firefox_put_ms(pt_json_w *json, int64_t ns);
-/* The row of the frames of a stack but for the innermost `skip`; PT_NONE = none. */
+/* The row for a stack without its innermost `skip` frames; PT_NONE = no frames are left. */
 uint32_t pt_firefox_stack_row(fx_writer *w, uint32_t stack, uint32_t skip);
 /* The time of a sample since the start of the file. */
 int64_t pt_firefox_since(const fx_writer *w, uint32_t sample);

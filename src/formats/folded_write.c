@@ -6,7 +6,6 @@
 #include "base/saturate.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 /* Distinct sequences of numbers, in order of first appearance. */
 typedef struct {
@@ -228,15 +227,6 @@ static pt_status choose_events(writer *w, const pt_write_options *options, pt_er
     return PT_OK;
 }
 
-static void free_writer(writer *w)
-{
-    sequences_done(&w->place);
-    sequences_done(&w->row);
-    pt_index_done(&w->name_index);
-    pt_buf_done(&w->names);
-    PT_FREE_ALL(w->name.items, w->sum, w->row_of, w->place_of);
-}
-
 pt_status pt_folded_write(const pt_profile *profile, const pt_output *output,
                           const pt_write_options *options, pt_error *reterr)
 {
@@ -259,6 +249,10 @@ pt_status pt_folded_write(const pt_profile *profile, const pt_output *output,
                 "names changed: a name cannot contain ; or a line break, or end in a count");
     pt_diag_add(options->diag, w.saturated, "sums that hit the limit of 2^63");
     status = pt_out_flush(out, reterr);
-    free_writer(&w);
+    sequences_done(&w.place);
+    sequences_done(&w.row);
+    pt_index_done(&w.name_index);
+    pt_buf_done(&w.names);
+    PT_FREE_ALL(w.name.items, w.sum, w.row_of, w.place_of);
     return status;
 }

@@ -80,8 +80,8 @@ typedef struct pt_read_hooks {
     /* Announces that the reader needs no input before this offset any more. Its bytes are undefined
      * from then on (zeros where memory was released). */
     void (*discard)(void *context, uint64_t upto);
-    /* Says that the reader has come to this offset, about each thousand records. Readers that
-     * discard do without, and so do those that take a file in one step. */
+    /* Reports that the reader has come to this offset, about each thousand records. Readers that
+     * call discard do not call it, nor do those that take a file in one step. */
     void (*reach)(void *context, uint64_t offset);
     /* Unwinds a copied stack (perf.data). Writes at most cap return addresses of the callers,
      * innermost first, without the pc, and returns their number. 0 = the code's image is missing,
@@ -129,8 +129,8 @@ typedef struct pt_format {
     /* A list of the names of events that the format can hold, as "type/unit", with "*" for any type
      * or unit. Other events are read back under one of these names. NULL = any name. */
     const char *held_events;
-    /* Does the format hold this event beside the written one, although it lacks PT_CAN_EVENTS? NULL
-     * = no. */
+    /* Can the format hold this event in addition to the written one, although it lacks
+     * PT_CAN_EVENTS? NULL = no. */
     bool (*holds_event)(const pt_profile *profile, uint32_t event);
     /* For formats without PT_CAN_DEFAULT: the event that a reader of the written file shows by
      * default. NULL = the last. */
@@ -172,10 +172,11 @@ const pt_format *pt_format_for_path(const char *path);
 pt_status pt_format_probe(const pt_probe_input *input, const pt_format **ret_format,
                           pt_error *reterr);
 
-/* The data that is lost when the profile is written in this format, as counted facts; empty = none.
- */
+/* The data that is lost when the profile is written in this format, as counted facts; empty if
+ * nothing is lost. */
 void pt_format_losses(const pt_profile *profile, const pt_format *format, pt_diag *ret_losses);
 
-/* For writers of formats without names: has the profile an address, or no frames at all? False:
- * *reterr is PT_ERR_UNSUPPORTED and names formats that hold names. */
+/* For writers of formats without names: has the profile an address, or no frames at all? If it has
+ * frames without any address, returns false, and *reterr is PT_ERR_UNSUPPORTED and names formats
+ * that hold names. */
 bool pt_has_addresses(const pt_profile *profile, pt_error *reterr);

@@ -5,8 +5,7 @@
  *                                                        individual      inherited
  *   COST CENTRE MODULE SRC             no. entries  %time %alloc   %time %alloc [ticks bytes]
  *   MAIN        MAIN   <built-in>      148       0    0.0    0.0   100.0  100.0
- *    main       Main   Shop.hs:37:1-24 296       1   ...                    one blank more: a
- * callee
+ *    main       Main   Shop.hs:37:1-24 296       1   ...           one blank more: a callee
  *
  *   {"total_ticks", "tick_interval": us, "total_alloc",                                    +RTS -pj
  *    "cost_centres": [{"id", "label", "module", "src_loc"}, ...],
@@ -16,8 +15,6 @@
  * head's next column begins, in characters. GHC 7 has no column SRC. Without ticks and bytes (-p)
  * a row has only its share of the totals, in tenths of a percent. */
 #include "formats/plain.h"
-
-#include <stdlib.h>
 
 #include "base/hash.h"
 #include "base/saturate.h"
@@ -84,7 +81,7 @@ static void put_row(ghc_reader *g, uint32_t node, const int64_t *values)
 
 /* ---- The text ---- */
 
-/* The part of the line between two columns of characters; the text may be UTF-8. */
+/* The part of a line between two columns, which count characters of UTF-8. */
 static pt_span cut_columns(pt_span line, size_t from, size_t to)
 {
     size_t column = 0, begin = line.size, end = line.size;
@@ -103,7 +100,7 @@ static size_t find_text(pt_span line, const char *text)
     return at != NULL ? (size_t)(at - line.at) : 0;
 }
 
-/* "664 ticks @ 1000 us", and "647,751,824 bytes". */
+/* Reads a total: "664 ticks @ 1000 us", or "647,751,824 bytes". */
 static void read_totals(ghc_reader *g, pt_span line)
 {
     const size_t open = find_text(line, "(");
@@ -125,7 +122,8 @@ static void read_totals(ghc_reader *g, pt_span line)
     }
 }
 
-/* The head of the tree's table; the other table has no entries. */
+/* Reads the head of the tree's table. Returns false for another line; the head of the other table
+ * lacks "entries". */
 static bool read_head(ghc_reader *g, pt_span line)
 {
     if (!pt_span_begins(line, "COST CENTRE") || find_text(line, "entries") == 0) return false;
@@ -137,7 +135,7 @@ static bool read_head(ghc_reader *g, pt_span line)
     return g->module_at > 0 && g->number_at > g->module_at;
 }
 
-/* A number with one decimal, in tenths: "47.3" is 473. */
+/* Parses a number with one decimal, in tenths: "47.3" is 473. */
 static bool take_tenths(pt_span *s, int64_t *ret)
 {
     int64_t whole, tenth = 0;
@@ -153,7 +151,7 @@ static int64_t share_of(int64_t tenths, int64_t total)
     return tenths > 1000 ? total : (int64_t)((__int128)tenths * total / 1000);
 }
 
-/* The numbers from the column "no." on. */
+/* Parses the numbers from the column "no." on. */
 static bool read_values(ghc_reader *g, pt_span rest, int64_t values[static VALUES])
 {
     int64_t number[7] = {0};
@@ -173,7 +171,8 @@ static bool read_values(ghc_reader *g, pt_span rest, int64_t values[static VALUE
     return true;
 }
 
-/* A row of the tree: as many blanks before the name as callers. False: it is none. */
+/* Reads a row of the tree; the number of blanks before its name is that of its callers. Returns
+ * false for another line. */
 static bool read_row(ghc_reader *g, pt_span line)
 {
     size_t depth = 0;

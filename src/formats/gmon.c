@@ -123,13 +123,6 @@ static pt_location_id location_of(pt_gmon_reading *s, uint64_t address)
                         : pt_builder_location(s->b, &at, NULL, 0);
 }
 
-/* The middle of a bin, at an address that may begin an instruction on machines with an alignment of
- * two bytes. */
-static uint64_t middle_of(uint64_t low, uint64_t high)
-{
-    return low + (high - low) / 2 / PT_GMON_UNIT_BYTES * PT_GMON_UNIT_BYTES;
-}
-
 static void add_sample(pt_gmon_reading *s, uint64_t address, uint64_t count)
 {
     const pt_location_id at = location_of(s, address);
@@ -179,7 +172,10 @@ void pt_gmon_add_bins(pt_gmon_reading *s, pt_reader *r, const pt_gmon_histogram 
             &(pt_bin){
                 .low = low, .high = high, .count = count, .scale = scale, .mapping = s->mapping.v});
         rows++;
-        if (count > 0 && !s->bins_only) add_sample(s, middle_of(low, high), count);
+        /* The middle of a bin, at an address that may begin an instruction on machines with an
+         * alignment of two bytes. */
+        if (count > 0 && !s->bins_only)
+            add_sample(s, low + (high - low) / 2 / PT_GMON_UNIT_BYTES * PT_GMON_UNIT_BYTES, count);
     }
     note_limit(s, h->high);
     end_arcs(s);
@@ -318,7 +314,7 @@ static variant choose_variant(const uint8_t *data, size_t size, bool little, boo
     for (unsigned pass = 0; pass < 2; pass++) {
         for (unsigned order = 0; order < 2; order++) {
             if (!(order == 0 ? little : big)) continue;
-            for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+            for (size_t i = 0; i < PT_COUNT(ways); i++) {
                 const bool is_hinted = hint == 0 || hint == ways[i].word_bytes;
                 if (is_hinted != (pass == 0)) continue;
                 const variant v = {.big_endian = order == 1,

@@ -96,7 +96,7 @@ static bool find_layout(const uint8_t *data, size_t size, uint64_t file_bytes, u
                         bool loose, header *ret)
 {
     for (unsigned pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
+        for (size_t i = 0; i < PT_COUNT(layouts); i++) {
             const bool is_hinted = hint == 0 || hint == layouts[i].word_bytes;
             if (is_hinted != (pass == 0)) continue;
             for (unsigned order = 0; order < 2; order++) {

@@ -177,7 +177,7 @@ static double ns_per_unit(const char *unit)
         double ns;
     } units[] = {
         {"nanoseconds", 1}, {"microseconds", 1e3}, {"milliseconds", 1e6}, {"seconds", 1e9}};
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(units); i++) {
         if (strcmp(units[i].unit, unit) == 0) return units[i].ns;
     }
     return 0;
@@ -493,10 +493,7 @@ static void report_left_out(const writing *w)
 static bool has_addresses(const pt_profile *p)
 {
     if (p->sample->t.count == 0) return true;
-    for (uint32_t i = 0; i < p->location->t.count; i++) {
-        if (p->location->address[i] != 0) return true;
-    }
-    return false;
+    return PT_ANY(i, p->location->t.count, p->location->address[i] != 0);
 }
 
 static pt_status write_any(writing *w, bool is_bsd, pt_error *reterr)

@@ -1,9 +1,11 @@
 /* gperftools.c: reads and writes the binary CPU profile of gperftools, in both word sizes and byte
  * orders.
  *
- *   header   | 0 | n >= 3 | 0 | period_us | 0 | more ... |   slots are words of the profiled
- * program; n counts the slots after itself record   | count >= 1 | depth >= 1 | pc0 (leaf) ... |
- * repeated trailer  | 0 | 1 | 0 |                                   then text: the mapped objects
+ *   header   | 0 | n >= 3 | 0 | period_us | 0 | more ... |   n counts the slots after itself
+ *   record   | count >= 1 | depth >= 1 | pc0 (leaf) ... |    repeated
+ *   trailer  | 0 | 1 | 0 |                                   then text: the mapped objects
+ *
+ * A slot is a word of the profiled program.
  *
  * Rule: "Google CPU Profiler Binary Data File Format", last modified 2007-08-27. In addition: a
  * file without a trailer is read to its end; the signal handler's frames, which gperftools leaves
@@ -60,7 +62,7 @@ static bool find_header(const uint8_t *head, size_t bytes, header *ret)
 {
     static const header variants[] = {
         {4, false, 0, 0}, {4, true, 0, 0}, {8, false, 0, 0}, {8, true, 0, 0}};
-    for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(variants); i++) {
         *ret = variants[i];
         if (header_fits(head, bytes, ret->word_bytes, ret->big_endian, &ret->slots,
                         &ret->period_us))
@@ -343,19 +345,14 @@ static inline const region *region_of(const addresses *a, uint32_t high)
     return NULL;
 }
 
-static uint32_t other_find(const addresses *a, uint64_t pc)
-{
-    const uint32_t known =
-        PT_INDEX_FIND(&a->others, pt_hash_mix(pc, 2), i, a->other.items[i].pc == pc);
-    return known != PT_NONE ? a->other.items[known].id : PT_NONE;
-}
-
 /* The id of an address, or PT_NONE. */
 static inline uint32_t address_find(const addresses *a, uint64_t pc)
 {
     const region *const r = region_of(a, (uint32_t)(pc >> 32));
     if (__builtin_expect(r != NULL && (uint32_t)pc != 0, 1)) return region_find(r, (uint32_t)pc);
-    return other_find(a, pc);
+    const uint32_t known =
+        PT_INDEX_FIND(&a->others, pt_hash_mix(pc, 2), i, a->other.items[i].pc == pc);
+    return known != PT_NONE ? a->other.items[known].id : PT_NONE;
 }
 
 static void address_put(addresses *a, uint64_t pc, uint32_t id)

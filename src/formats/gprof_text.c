@@ -316,14 +316,6 @@ static bool flat_row(gprof_reader *g, pt_span line)
 
 /* ---- The call graph ---- */
 
-static void begin_graph(gprof_reader *g)
-{
-    pt_index_done(&g->call_index);
-    pt_index_init(&g->call_index);
-    g->in_entry = g->has_here = g->is_cycle = false;
-    g->caller.count = 0;
-}
-
 static void add_call(gprof_reader *g, const call_row *call)
 {
     if (call->calls == 0) { /* -c: a call that is only in the code */
@@ -446,7 +438,12 @@ static void read_lines(gprof_reader *g, pt_reader *lines)
         g->line_number++;
         const bool is_flat = is_flat_head(line), is_graph = is_graph_head(line);
         if (is_flat || is_graph || (line.size > 0 && *line.at == '\f')) end_table(g);
-        if (is_graph) begin_graph(g);
+        if (is_graph) {
+            pt_index_done(&g->call_index);
+            pt_index_init(&g->call_index);
+            g->in_entry = g->has_here = g->is_cycle = false;
+            g->caller.count = 0;
+        }
         if (is_flat || is_graph) {
             g->table = is_flat ? TABLE_FLAT : TABLE_GRAPH;
             g->has_table = true;
@@ -563,14 +560,6 @@ static void put_rows(gprof_reader *g)
     put_calls(g, &plan);
 }
 
-static void report_facts(const gprof_reader *g)
-{
-    pt_diag *const diag = g->hooks->diag;
-    pt_diag_add(diag, g->never_called, "calls with a count of 0 left out");
-    pt_diag_add(diag, g->differing,
-                "calls with different numbers in the caller's and the callee's entry");
-}
-
 static pt_status gprof_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
                             pt_error *reterr)
 {
@@ -579,7 +568,10 @@ static pt_status gprof_read(pt_reader *reader, pt_builder *builder, const pt_rea
     pt_index_init(&g.call_index);
     read_lines(&g, reader);
     put_rows(&g);
-    report_facts(&g);
+    pt_diag *const diag = g.hooks->diag;
+    pt_diag_add(diag, g.never_called, "calls with a count of 0 left out");
+    pt_diag_add(diag, g.differing,
+                "calls with different numbers in the caller's and the callee's entry");
     if (!g.has_table)
         status = pt_error_set(reterr, PT_ERR_FORMAT, "neither a flat profile nor a call graph");
     else if (g.bad_lines > 0)

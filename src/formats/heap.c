@@ -55,7 +55,7 @@ static bool parse_kind(pt_span s, pt_heap_kind *h)
         {"growthz", false, false},       {"growth", false, false}, {"fragmentationz", false, false},
         {"fragmentation", false, false}, {"heap", true, true},
     };
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(kinds); i++) {
         pt_span rest = s;
         if (!pt_span_skip(&rest, kinds[i].name)) continue;
         if (rest.size > 0 && *rest.at == '_') return false; /* heap_v3 */

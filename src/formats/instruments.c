@@ -7,8 +7,8 @@
  *       <process id="4" fmt="App (7)"><pid id="5">7</pid></process></thread>
  *     <weight id="6" fmt="1.00 ms">1000000</weight>          or cycle-weight, of cpu-profile
  *     <tagged-backtrace id="7"><backtrace id="8"><frame id="9" name="memcpy" addr="0x1f">
- *       <binary id="10" name="libsystem" UUID="5CB1..." path="/usr/lib/a"
- * load-addr="0x10"/></frame> <frame ref="11"/></backtrace></tagged-backtrace></row>
+ *       <binary id="10" name="libsystem" UUID="5CB1..." path="/usr/lib/a" load-addr="0x10"/>
+ *       </frame><frame ref="11"/></backtrace></tagged-backtrace></row>
  *   <row><sample-time>...</sample-time><thread ref="2"/><weight ref="6"/>
  *     <tagged-backtrace ref="7"/></row>
  *
@@ -27,7 +27,7 @@
 
 enum { DEPTH_MAX = 64, ATTRIBUTES_MAX = 16 };
 
-/* The elements that matter. */
+/* The elements that the reader uses. */
 typedef enum {
     OTHER,
     ROW,
@@ -62,7 +62,7 @@ static const struct {
     {"stack", BACKTRACE},
 };
 
-/* What an element with an id says: a number, or the row that was made of it. */
+/* The content of an element with an id: a number, or the row that was made of it. */
 typedef struct {
     int64_t id, number;
     element_kind kind;
@@ -98,7 +98,7 @@ typedef struct {
     pt_function function; /* of the frame that is open */
     pt_location location;
     bool in_frame, has_cycles;
-    uint64_t missing; /* references to nothing */
+    uint64_t missing; /* references to ids that no element has */
     const char *fault;
 } instruments_reader;
 
@@ -117,7 +117,7 @@ static pt_span take_word(instruments_reader *x)
     return (pt_span){begin, (size_t)(x->at - begin)};
 }
 
-/* Moves behind the next `text`; false at the end of the file. */
+/* Moves to the byte after the next `text`; false at the end of the file. */
 static bool skip_past(instruments_reader *x, const char *text)
 {
     const char *const found = memmem(x->at, (size_t)(x->end - x->at), text, strlen(text));
@@ -125,14 +125,15 @@ static bool skip_past(instruments_reader *x, const char *text)
     return found != NULL;
 }
 
-/* The character of the entity that begins the text, and its bytes; false: it begins with none. */
+/* Decodes the entity at the text's beginning; *ret_bytes: its length. Returns false if there is
+ * none. */
 static bool read_entity(pt_span s, uint32_t *ret_char, size_t *ret_bytes)
 {
     static const struct {
         const char *name;
         char c;
     } named[] = {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}};
-    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(named); i++) {
         if (!pt_span_begins(s, named[i].name)) continue;
         *ret_char = (uint32_t)named[i].c;
         *ret_bytes = strlen(named[i].name);
@@ -171,7 +172,8 @@ static uint32_t intern_text(instruments_reader *x, pt_span s)
     return string;
 }
 
-/* Reads the attributes of a tag, to its ">". *ret_closed: it ends in "/>". False: it has no end. */
+/* Reads the attributes of a tag up to its ">". *ret_closed: it ends in "/>". Returns false if the
+ * tag has no end. */
 static bool read_attributes(instruments_reader *x, attribute list[static ATTRIBUTES_MAX],
                             size_t *ret_count, bool *ret_closed)
 {
@@ -242,7 +244,7 @@ static uint32_t small_number(int64_t number)
     return number >= 0 && number < PT_NONE ? (uint32_t)number : PT_NONE;
 }
 
-/* What a complete element says goes to the row, or to the element around it. */
+/* Puts the content of a complete element into the row, or into the element around it. */
 static void apply_element(instruments_reader *x, const known_element *e)
 {
     switch (e->kind) {
@@ -319,7 +321,7 @@ static void begin_element(instruments_reader *x, element_kind kind, const attrib
     }
 }
 
-/* Ends an element. text: what stands before its end. */
+/* Ends an element. text: the text before its end tag. */
 static void end_element(instruments_reader *x, open_element e, pt_span text)
 {
     known_element k = {.id = e.id, .kind = e.kind};
@@ -338,7 +340,7 @@ static void end_element(instruments_reader *x, open_element e, pt_span text)
         k.pid = x->now.pid;
         break;
     case PROCESS: k.pid = x->now.pid; break;
-    case BACKTRACE: /* one around another has the other's frames */
+    case BACKTRACE: /* a backtrace inside another element gives it its frames */
         k.row =
             x->now.has_stack
                 ? x->now.stack
@@ -355,12 +357,12 @@ static void end_element(instruments_reader *x, open_element e, pt_span text)
 
 static element_kind kind_of(pt_span name)
 {
-    for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(elements); i++)
         if (pt_equals_n(name.at, name.size, elements[i].name)) return elements[i].kind;
     return OTHER;
 }
 
-/* Reads a tag whose "<" was read; text: what stands before it. */
+/* Reads a tag whose "<" was read; text: the text before the tag. */
 static bool read_tag(instruments_reader *x, pt_span text)
 {
     if (x->at < x->end && *x->at == '/') {
@@ -377,7 +379,7 @@ static bool read_tag(instruments_reader *x, pt_span text)
     if (!read_attributes(x, list, &count, &is_closed)) return false;
     const pt_span ref = find_attribute(list, count, "ref");
     if (ref.size > 0) {
-        /* A tag that refers to an element stands for it. */
+        /* A tag with a "ref" has the content of the element that it refers to. */
         const known_element *const known = find_known(x, number_of(ref));
         const bool is_there = known != NULL && known->kind == kind;
         x->missing += !is_there && kind != OTHER;

@@ -25,7 +25,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
@@ -210,7 +209,7 @@ typedef struct {
 static bool find_cpu_header(const uint8_t *head, size_t bytes, cpu_header *ret)
 {
     static const cpu_header variants[] = {{4, false, 0}, {4, true, 0}, {8, false, 0}, {8, true, 0}};
-    for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(variants); i++) {
         pt_reader r;
         pt_reader_init(&r, head, bytes, NULL);
         pt_reader_set_word(&r, variants[i].word_bytes);

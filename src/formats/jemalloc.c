@@ -69,21 +69,16 @@ typedef struct {
 
 PT_ORDER(by_thread, struct thread_name, PT_UP(thread));
 
-static uint32_t name_of_thread(const jemalloc *j, int64_t thread)
-{
-    const struct thread_name key = {.thread = thread};
-    const struct thread_name *const found =
-        j->name.count > 0 ? bsearch(&key, j->name.items, j->name.count, sizeof key, by_thread)
-                          : NULL;
-    return found != NULL ? found->name : 0;
-}
-
 static pt_labels_id thread_labels(jemalloc *j, const share *s, const pt_heap_figures *total)
 {
     pt_label labels[3] = {pt_heap_number_label(j->r.bytes_key, pt_heap_average(&j->r, total)),
                           pt_heap_number_label(j->r.thread_key, s->thread)};
     size_t n = 2;
-    const uint32_t name = name_of_thread(j, s->thread);
+    const struct thread_name key = {.thread = s->thread};
+    const struct thread_name *const found =
+        j->name.count > 0 ? bsearch(&key, j->name.items, j->name.count, sizeof key, by_thread)
+                          : NULL;
+    const uint32_t name = found != NULL ? found->name : 0;
     if (name != 0) {
         labels[n++] = (pt_label){.key = pt_builder_text(j->r.l.b, "thread_name").v,
                                  .kind = PT_LABEL_STRING,

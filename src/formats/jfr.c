@@ -1,10 +1,10 @@
-/* jfr.c: reads recordings of JDK Flight Recorder, and async-profiler's in its format.
+/* jfr.c: reads recordings of JDK Flight Recorder, and of async-profiler in that format.
  *
- * A file is chunks, each of which stands for itself. Integers are big endian, or base-128.
+ * A file is a sequence of independent chunks. Integers are big endian, or base-128.
  *
  *   chunk      header, events
- *   header     "FLR\0", major, minor; bytes of the chunk; where the last constants are; where the
- *              metadata is; start and duration in ns; start in ticks, ticks a second; flags
+ *   header     "FLR\0", major, minor; bytes of the chunk; offset of the last constants; offset
+ *              of the metadata; start and duration in ns; start in ticks, ticks a second; flags
  *   event      bytes, type, fields
  *   of type 0  metadata: the classes and their fields (jfr_types.c)
  *   of type 1  constants: for each class, keys and values
@@ -14,8 +14,9 @@
  *                    method -> Method {type -> Class {name -> Symbol {string}}, name -> Symbol}
  *
  * Rule: OpenJDK's src/jdk.jfr (ChunkHeader, MetadataReader, ConstantMap, StringParser) names the
- * parts; `jfr print` is the peer. Constants follow the events that use them, so that a chunk is
- * walked twice. A field is what its class says; fields that mean nothing here are skipped.
+ * parts; results are compared with `jfr print`. Constants follow the events that use them, so a
+ * chunk is walked twice. The metadata gives the form of each field; fields that the reader does not
+ * use are skipped.
  *
  * A function is "package.Class.method": JFR has no source files, and overloads are one function. */
 #include "formats/jfr.h"
@@ -48,7 +49,8 @@ typedef enum {
     GROUPS
 } event_group;
 
-/* Which event of JFR is of which group, and the field of its value; JFR_OTHER: it counts only. */
+/* The group of each of JFR's events, and the field of its value; JFR_OTHER: the event is only
+ * counted. */
 static const struct {
     const char *name;
     event_group group;
@@ -64,8 +66,8 @@ static const struct {
     {"jdk.ThreadPark", EVENT_LOCK, JFR_DURATION},
 };
 
-/* The columns of each group: how many there were, and their value. Both kinds of allocations have
- * the same columns. */
+/* The two columns of each group: the number of events, and the sum of their values. Both kinds of
+ * allocations share their columns. */
 static const struct {
     const char *count, *value, *unit;
 } columns[GROUPS] = {
@@ -79,15 +81,15 @@ static const struct {
 
 static int event_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof events / sizeof events[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(events); i++)
         if (strcmp(events[i].name, name) == 0) return (int)i;
     return -1;
 }
 
 /* ---- The reading ---- */
 
-/* The use of a constant, which the types of the file do not state. The first use holds: a later use
- * as anything else counts as a missing constant. */
+/* The use of a constant, which the file's types do not state. The first use decides; a later use as
+ * something else counts as a missing constant. */
 typedef enum { USE_NONE, USE_SYMBOL, USE_CLASS, USE_FUNCTION, USE_STACK, USE_THREAD } constant_use;
 
 typedef struct {
@@ -118,8 +120,9 @@ typedef struct {
     uint32_t empty_stack; /* + 1 */
     bool has_clock;       /* first_ns and last_ns are set */
     int64_t first_ns, last_ns;
-    uint64_t missing; /* references to constants that no pool has, or that are used otherwise */
-    uint64_t unknown_threads; /* samples; OpenJDK leaves out some threads that have ended */
+    uint64_t missing; /* references to constants that no pool has, or that have another use */
+    uint64_t unknown_threads; /* samples of unknown threads; OpenJDK leaves out some threads that
+                               * have ended */
     uint64_t damaged_constants, damaged_chunks;
     pt_error damage; /* of one of them */
 } jfr_reader;
@@ -138,7 +141,7 @@ static constant *find_constant(jfr_reader *j, uint32_t type, uint64_t key)
     return row == PT_NONE ? NULL : &j->constant.items[row];
 }
 
-/* A reader of its own, whose failure is none of the file's. */
+/* A reader of its own for a part of the file: its failure does not make the file's reader fail. */
 static pt_reader detach_reader(jfr_reader *j, const pt_reader *from)
 {
     pt_reader r = *from;
@@ -161,8 +164,9 @@ static void constant_done(jfr_reader *j, const pt_reader *r)
     j->damaged_constants += !pt_reader_ok(r);
 }
 
-/* The constant, if it is there and is not used otherwise. NULL: it is counted as missing, unless
- * its key is 0, which stands for none. If its use is still USE_NONE the caller makes it. */
+/* Finds a constant for a use. If it is not there, or has another use, returns NULL and counts it as
+ * missing, unless its key is 0, which means none. If its use is still USE_NONE, the caller decodes
+ * it. */
 static constant *use_constant(jfr_reader *j, uint32_t type, uint64_t key, constant_use use)
 {
     constant *const c = find_constant(j, type, key);
@@ -210,7 +214,7 @@ static void read_constants(jfr_reader *j, pt_reader *r)
     }
 }
 
-/* A text, or one of the pool of texts. */
+/* Appends a text that is in the event, or in the pool of texts. */
 static void put_text(jfr_reader *j, pt_reader *r, const jfr_field *field, pt_buf *to)
 {
     uint64_t key = 0;
@@ -224,7 +228,7 @@ static void put_text(jfr_reader *j, pt_reader *r, const jfr_field *field, pt_buf
     j->missing += c == NULL && key != 0;
     if (c == NULL) return;
     pt_reader at = reader_at(j, c->at);
-    jfr_read_text(&j->types, &at, to, &key); /* a key of a key is no text */
+    jfr_read_text(&j->types, &at, to, &key); /* a key that leads to another key is no text */
     constant_done(j, &at);
 }
 
@@ -268,7 +272,7 @@ static uint32_t class_of(jfr_reader *j, uint32_t type, uint64_t key)
     constant *const c = use_constant(j, type, key, USE_CLASS);
     if (c == NULL) return 0;
     if (c->use == USE_CLASS) return c->made;
-    set_made(c, USE_CLASS, 0); /* its symbol cannot be itself */
+    set_made(c, USE_CLASS, 0); /* set first: the class's symbol must not lead to the class itself */
     const jfr_type *const of = &j->types.type.items[type];
     PT_AUTO(pt_buf) name = PT_BUF_INIT;
     uint32_t symbol = 0;
@@ -287,7 +291,8 @@ static uint32_t class_of(jfr_reader *j, uint32_t type, uint64_t key)
     return c->made;
 }
 
-/* A method without a class, such as native code's, has its name alone. */
+/* The function of a method. A method without a class, such as native code, has only its own
+ * name. */
 static uint32_t name_function(jfr_reader *j, pt_reader *r, uint32_t class_name, uint32_t name)
 {
     if (class_name == 0 || name == 0) return class_name == 0 ? name : class_name;
@@ -298,13 +303,14 @@ static uint32_t name_function(jfr_reader *j, pt_reader *r, uint32_t class_name, 
     return pt_reader_ok(r) ? add_text(j, &whole) : name;
 }
 
-/* PT_NONE: there is no such method. */
+/* The function of a method; PT_NONE if there is none. */
 static uint32_t function_of(jfr_reader *j, uint32_t type, uint64_t key)
 {
     constant *const c = use_constant(j, type, key, USE_FUNCTION);
     if (c == NULL) return PT_NONE;
     if (c->use == USE_FUNCTION) return c->made;
-    set_made(c, USE_FUNCTION, PT_NONE); /* its class and name cannot be itself */
+    set_made(c, USE_FUNCTION, PT_NONE); /* set first: its class and name must not lead to the method
+                                         * itself */
     const jfr_type *const of = &j->types.type.items[type];
     uint32_t class_name = 0, name = 0;
     pt_reader r = reader_at(j, c->at);
@@ -370,7 +376,7 @@ static uint32_t make_stack(jfr_reader *j, const constant *c)
         .v;
 }
 
-/* Events without a stack, of threads of the machine itself, have the key 0. */
+/* The stack of a key. Key 0: no stack, as in events of the virtual machine's own threads. */
 static uint32_t stack_of(jfr_reader *j, uint32_t type, uint64_t key)
 {
     constant *const c = use_constant(j, type, key, USE_STACK);
@@ -380,12 +386,13 @@ static uint32_t stack_of(jfr_reader *j, uint32_t type, uint64_t key)
         return j->empty_stack - 1;
     }
     if (c->use == USE_STACK) return c->made;
-    c->use = USE_STACK; /* its methods cannot be itself */
+    c->use = USE_STACK; /* set first: its methods must not lead to the stack itself */
     c->made = make_stack(j, c);
     return c->made;
 }
 
-/* The thread's number in the system, or Java's, and its name in Java, or the system's. */
+/* Reads a thread: its number in the system, or else Java's; its name in Java, or else the
+ * system's. */
 static void make_thread(jfr_reader *j, constant *c)
 {
     const jfr_type *const of = &j->types.type.items[c->type];
@@ -454,7 +461,7 @@ static void read_event(jfr_reader *j, pt_reader *r, const jfr_type *of)
 
 /* ---- Chunks ---- */
 
-/* Calls read_constants or read_event for each event of the chunk that they are for. */
+/* Calls read_constants or read_event for each event of the chunk of that kind. */
 static void walk_events(jfr_reader *j, bool is_constants)
 {
     pt_reader *const r = j->chunk;
@@ -479,25 +486,6 @@ static void walk_events(jfr_reader *j, bool is_constants)
     }
 }
 
-static void read_metadata(jfr_reader *j, uint64_t at)
-{
-    pt_reader *const r = j->chunk;
-    pt_reader_seek(r, at);
-    jfr_read_int(&j->types, r, 4);
-    if (jfr_read_int(&j->types, r, 8) != TYPE_METADATA && pt_reader_ok(r))
-        pt_reader_fail(r, PT_ERR_DAMAGED, "no types where the chunk's header says");
-    if (pt_reader_ok(r)) jfr_read_metadata(&j->types, r);
-}
-
-static void chunk_done(jfr_reader *j)
-{
-    jfr_types_done(&j->types);
-    free(j->constant.items);
-    pt_index_done(&j->constants);
-    j->constant.items = NULL;
-    j->constant.count = j->constant.cap = 0;
-}
-
 static void add_clock(jfr_reader *j, int64_t start_ns, int64_t duration_ns)
 {
     const int64_t last_ns = start_ns + duration_ns;
@@ -506,7 +494,7 @@ static void add_clock(jfr_reader *j, int64_t start_ns, int64_t duration_ns)
     j->has_clock = true;
 }
 
-/* Failures are the chunk's. */
+/* Reads a chunk; errors are counted for the chunk. */
 static void read_chunk(jfr_reader *j, pt_reader *chunk)
 {
     j->types = (jfr_types){.event_of = event_of};
@@ -529,15 +517,24 @@ static void read_chunk(jfr_reader *j, pt_reader *chunk)
     add_clock(j, (int64_t)j->start_ns, (int64_t)duration);
     pt_index_init(&j->types.index);
     pt_index_init(&j->constants);
-    read_metadata(j, metadata);
+    pt_reader *const r = j->chunk;
+    pt_reader_seek(r, metadata);
+    jfr_read_int(&j->types, r, 4);
+    if (jfr_read_int(&j->types, r, 8) != TYPE_METADATA && pt_reader_ok(r))
+        pt_reader_fail(r, PT_ERR_DAMAGED, "no types where the chunk's header says");
+    if (pt_reader_ok(r)) jfr_read_metadata(&j->types, r);
     if (pt_reader_ok(chunk)) walk_events(j, true);
     if (pt_reader_ok(chunk)) walk_events(j, false);
-    chunk_done(j);
+    jfr_types_done(&j->types);
+    free(j->constant.items);
+    pt_index_done(&j->constants);
+    j->constant.items = NULL;
+    j->constant.count = j->constant.cap = 0;
 }
 
 /* ---- The profile ---- */
 
-/* The column of a group's counts; adds it and that of its values if it is new. */
+/* The column of a group's counts; adds it, and the column of its values, if they are new. */
 static uint32_t add_columns(pt_builder *b, event_group group)
 {
     const uint32_t count = pt_builder_text(b, columns[group].count).v;
@@ -591,7 +588,7 @@ static void put_items(jfr_reader *j, pt_diag *diag)
     if (found[EVENT_CPU] > 0) pt_builder_show_event(j->b, column[EVENT_CPU]);
 }
 
-/* Each chunk says its size: a damaged one leaves the next ones as they are. */
+/* Reads the chunks. Each states its size, so a damaged chunk does not affect the next ones. */
 static pt_status read_chunks(jfr_reader *j, pt_reader *r)
 {
     while (pt_reader_ok(r) && pt_reader_left(r) > 0) {
@@ -615,7 +612,7 @@ static pt_status read_chunks(jfr_reader *j, pt_reader *r)
     return r->status;
 }
 
-/* All that was lost in one message: the file's own end, chunks, constants. */
+/* Reports all losses in one message: the file's end, chunks, constants. */
 static pt_status conclude_reading(jfr_reader *j, pt_status status, const pt_error *error,
                                   pt_error *reterr)
 {

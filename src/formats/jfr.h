@@ -1,4 +1,4 @@
-/* jfr.h: the parts of JFR that say what a chunk's bytes are: integers, texts, types. See jfr.c. */
+/* jfr.h: decodes the parts of a JFR chunk: integers, texts, types. See jfr.c. */
 #pragma once
 
 #include "base/buf.h"
@@ -17,7 +17,7 @@ typedef enum {
     JFR_STRING,
 } jfr_storage;
 
-/* The fields and types that mean something to the reader. */
+/* The fields and types that the reader uses. */
 typedef enum {
     JFR_OTHER,
     JFR_START_TIME,
@@ -46,44 +46,50 @@ typedef struct jfr_field {
     uint64_t type_id;
     uint32_t type; /* row of types; PT_NONE = unknown */
     jfr_role role;
-    bool is_constant; /* a key of the type's pool stands for the value */
-    bool is_array;    /* a count, then so many values */
+    bool is_constant; /* the file has a key into the type's pool of constants instead of the
+                       * value */
+    bool is_array;    /* a count, then that many values */
 } jfr_field;
 
 typedef struct jfr_type {
     uint64_t id;
     jfr_storage storage;
-    int event; /* row of the table of events in jfr.c; -1 = none */
+    int event; /* row of the event in jfr.c's table; -1 = the reader does not use it */
     size_t field_first, field_count;
 } jfr_type;
 
-/* The types of a chunk, and how its integers are stored. */
+/* The types of a chunk, and the form of its integers. */
 typedef struct jfr_types {
     bool is_compressed; /* integers of 2 to 8 bytes are base-128 */
     PT_VECTOR(jfr_type) type;
     PT_VECTOR(jfr_field) field;
     pt_index index; /* id -> row */
-    uint64_t steps; /* that the chunk may still take: a bound for hostile types and constants */
-    int (*event_of)(const char *name); /* the row of an event's name, -1 = none */
+    uint64_t steps; /* steps that the chunk may still use: a limit for malicious types and
+                     * constants */
+    int (*event_of)(const char *name); /* the row of an event by its name; -1 = none */
 } jfr_types;
 
 void jfr_types_done(jfr_types *t);
-/* Reads the metadata event; the reader is behind its size and type. Failures are the reader's. */
+/* Reads the metadata event; the reader stands after the event's size and type. An error makes the
+ * reader fail. */
 void jfr_read_metadata(jfr_types *t, pt_reader *r);
-/* PT_NONE: there is no such type. */
+/* The row of the type with that id; PT_NONE if there is none. */
 uint32_t jfr_type_row(const jfr_types *t, uint64_t id);
 
-/* Counts steps (values, bytes of texts) that a chunk takes. If there are not so many left, none is,
- * and the reader fails: returns false. */
+/* Uses up `steps` of the chunk's steps (values, bytes of texts). If fewer are left, uses none,
+ * makes the reader fail, and returns false. */
 bool jfr_take_steps(jfr_types *t, pt_reader *r, uint64_t steps);
 
-/* An integer of so many bytes (2, 4, 8) when not compressed; sign extended then. */
+/* Reads an integer: of that many bytes (2, 4, 8), sign extended; or a base-128 number in a
+ * compressed chunk. */
 uint64_t jfr_read_int(const jfr_types *t, pt_reader *r, unsigned bytes);
-/* Appends a text as UTF-8. True: it is a key of the pool of texts instead, in *ret_key. */
+/* Appends a text as UTF-8. Returns true if the text is a key into the pool of texts instead:
+ * *ret_key. */
 bool jfr_read_text(jfr_types *t, pt_reader *r, pt_buf *to, uint64_t *ret_key);
 /* Skips a field's value. */
 void jfr_skip_field(jfr_types *t, pt_reader *r, const jfr_field *field);
 /* Skips a value of a type. */
 void jfr_skip_value(jfr_types *t, pt_reader *r, uint32_t type);
-/* Reads a field's value if it is an integer or the key of a constant; else skips it and is 0. */
+/* Reads a field's value if it is an integer or the key of a constant. Skips any other value and
+ * returns 0. */
 uint64_t jfr_read_field(jfr_types *t, pt_reader *r, const jfr_field *field);

@@ -1,10 +1,9 @@
-/* jfr_types.c: see jfr.h. The metadata event of a chunk is a table of texts and a tree of elements
+/* jfr_types.c: see jfr.h. The metadata event of a chunk is a table of texts and a tree of elements.
+ * The names of the elements, and the names and values of their attributes, are numbers of texts.
  *
  *   root: metadata: class name="jdk.ExecutionSample" id="101" superType="jdk.jfr.Event"
  *                      field name="stackTrace" class="23" constantPool="true"
- *                      field name="frames" class="24" dimension="1"
- *
- * whose names, and whose attributes' names and values, are numbers of texts. */
+ *                      field name="frames" class="24" dimension="1" */
 #include "formats/jfr.h"
 
 #include <stdlib.h>
@@ -13,13 +12,13 @@
 #include "base/utf8.h"
 
 enum {
-    DEPTH_MAX = 16,           /* of elements, and of values in values */
+    DEPTH_MAX = 16,           /* of nested elements, and of nested values */
     COMPRESSED_BYTES_MAX = 9, /* the ninth has eight bits */
 };
 
 typedef struct {
     const char *text;
-    uint64_t number; /* that the text says; 0 = none */
+    uint64_t number; /* the number that the text contains; 0 = none */
 } metadata_text;
 
 typedef struct {
@@ -74,7 +73,7 @@ static void put_character(pt_buf *to, uint32_t character)
     pt_put(to, bytes, pt_utf8_encode(character, bytes));
 }
 
-/* Units of UTF-16. */
+/* Reads units of UTF-16. */
 static void put_units(const jfr_types *t, pt_reader *r, uint64_t count, pt_buf *to)
 {
     uint32_t high = 0;
@@ -132,7 +131,7 @@ static jfr_storage storage_of(const char *name)
     } rows[] = {{"boolean", JFR_BYTE}, {"byte", JFR_BYTE},     {"short", JFR_SHORT},
                 {"char", JFR_SHORT},   {"int", JFR_INT},       {"long", JFR_LONG},
                 {"float", JFR_FLOAT},  {"double", JFR_DOUBLE}, {"java.lang.String", JFR_STRING}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(rows); i++)
         if (strcmp(rows[i].name, name) == 0) return rows[i].storage;
     return JFR_STRUCT;
 }
@@ -205,7 +204,7 @@ static uint32_t add_type(jfr_types *t, const attributes *a)
                                     .field_first = t->field.count});
 }
 
-/* type: row of the class that the element is in; PT_NONE = none. */
+/* type: row of the class around the element; PT_NONE = none. */
 /* NOLINTNEXTLINE(misc-no-recursion): limited by depth */
 static void read_element(metadata *m, pt_reader *r, uint32_t type, unsigned depth)
 {

@@ -11,7 +11,6 @@
 #include "formats/journal_int.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/grow.h"
@@ -56,7 +55,7 @@ static void read_own(pt_reader *r, pt_journal_facts *f)
 {
     pt_skip(r, offsetof(pt_journal_header, own_weight));
     const uint64_t weight = pt_read_u64(r), unknown_ns = pt_read_u64(r);
-    uint64_t own_ns = 0; /* weights of time on the wall are no CPU time */
+    uint64_t own_ns = 0; /* zero for wall time: its weights are no CPU time */
     if (f->engine != PT_JOURNAL_ENGINE_REAL &&
         __builtin_mul_overflow(weight, f->period_ns, &own_ns))
         own_ns = UINT64_MAX;
@@ -158,7 +157,7 @@ void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t w
         f->impossible++;
         return;
     }
-    bool has_native = false; /* frames of a language may stand before the innermost pc */
+    bool has_native = false; /* frames of an interpreter may come before the innermost pc */
     g->frame.count = 0;
     PT_GROW(g->frame, g->pc.count);
     for (size_t i = 0; i < g->pc.count; i++) {
@@ -219,8 +218,8 @@ static void read_stacks(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f
     }
 }
 
-/* CPU time in the kernel that no tick could see has a row of its own: as much of it as is possible
- * beside the stacks. */
+/* Adds a row for CPU time in the kernel that no tick could sample, as far as the journal's bound
+ * allows. */
 static void add_kernel(pt_journal_reading *g, pt_journal_facts *f)
 {
     const uint64_t most = g->most_weight - f->weight;
@@ -256,7 +255,7 @@ static void read_records(pt_journal_reading *g, pt_reader *r, pt_journal_facts *
 static void read_areas(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f, uint32_t wanted)
 {
     while (pt_reader_ok(r) && pt_reader_left(r) >= sizeof(pt_journal_area)) {
-        pt_reader head = *r; /* does not move the reader */
+        pt_reader head = *r; /* a copy: the reader itself does not move */
         head.parent = NULL;
         head.error = NULL;
         const uint32_t magic = pt_read_u32(&head), kind = pt_read_u32(&head);
@@ -375,7 +374,7 @@ pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
         read_spans(g, begin);
         set_labels(g, &facts);
         g->most_weight = pt_journal_most_weight(&facts, &g->bounds);
-        for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        for (size_t i = 0; i < PT_COUNT(order); i++) {
             pt_reader pass = areas;
             if (!pt_reader_ok(reader)) pass.error = NULL; /* the first damage is reported */
             read_areas(g, &pass, &facts, order[i]);

@@ -14,8 +14,8 @@
 #include "model/builder.h"
 #include "wire/journal.h"
 
-/* Parts of weight: stacks with frames of a language, and those of them whose frames may be in a
- * wrong order among the native ones. */
+/* Parts of the weight of a journal: stacks with frames of a language, and those among them whose
+ * frames may be in a wrong order among the native ones. */
 typedef struct {
     uint64_t all, uncertain;
 } pt_journal_frames;
@@ -30,35 +30,36 @@ typedef struct pt_journal_facts {
     int64_t start_realtime_ns;
     uint64_t start_monotonic_ns, last_monotonic_ns;
     uint64_t cpu_before_ns, cpu_used_ns, cpu_own_ns;
-    uint64_t own_ns;        /* the library's own CPU time within the three, as far as known */
-    uint64_t own_copied_ns; /* own time for copied stacks; known after they were walked */
+    uint64_t own_ns;        /* the library's own CPU time within the three fields above, as far as
+                             * it is known */
+    uint64_t own_copied_ns; /* own time for copied stacks; known after their walk */
     uint64_t threads_seen, threads_unsampled;
     uint64_t ticks;    /* signals received */
-    uint64_t weight;   /* periods that the ticks represent, without dropped and filtered ones */
+    uint64_t weight;   /* periods that the ticks stand for, without dropped and filtered ones */
     uint64_t complete; /* part of weight: stacks that reached the thread's start */
     uint64_t
         unchecked; /* part of weight: stacks that reached it through unchecked frame pointers */
-    uint64_t truncated; /* part of weight: stacks that go on behind what was kept of them */
+    uint64_t truncated; /* part of weight: stacks that were longer than the kept part */
     uint64_t kernel;    /* part of weight: in the kernel, not sampled */
     pt_journal_frames frames[PT_JOURNAL_LANGUAGES]; /* parts of weight */
     uint64_t dropped, filtered;
-    uint64_t impossible; /* rows left out, or a part of one: see pt_journal_reading_bound */
+    uint64_t impossible; /* rows that were left out, or shortened: see pt_journal_reading_bound */
     char comm[PT_JOURNAL_COMM_BYTES];
     char exe[PT_JOURNAL_EXE_BYTES + 1];
     char command[PT_JOURNAL_COMMAND_BYTES + 1]; /* arguments, separated by spaces */
 } pt_journal_facts;
 
-/* What bounds the claims of a recording's processes. */
+/* Limits for the figures that a recording's processes claim. */
 typedef struct pt_journal_bounds {
-    uint64_t duration_ns; /* of the recording; 0 = unknown: every claim is possible */
+    uint64_t duration_ns; /* of the recording; 0 = unknown: every figure is possible */
     uint32_t cpus;
-    uint64_t period_ns; /* of the rate that was asked for; 0 = unknown */
+    uint64_t period_ns; /* of the requested rate; 0 = unknown */
 } pt_journal_bounds;
 
-/* Can a process of the recording have used the CPU time that the facts claim, with the library's
- * part of it and the period? */
+/* Are the CPU time that the facts claim, the library's part of it, and the period possible for a
+ * process of the recording? */
 bool pt_journal_is_possible(const pt_journal_facts *facts, const pt_journal_bounds *bounds);
-/* The most periods that samples of the process can stand for in its lifetime. */
+/* The largest number of periods that samples of the process can stand for in its lifetime. */
 uint64_t pt_journal_most_weight(const pt_journal_facts *facts, const pt_journal_bounds *bounds);
 
 /* A journal in the file of short journals; borrows the file's bytes. */
@@ -67,8 +68,8 @@ typedef struct pt_journal_short_at {
     size_t bytes;
 } pt_journal_short_at;
 
-/* Finds the next whole journal at or after *at, and sets *at to the byte behind it. False: there is
- * none. */
+/* Finds the next whole journal at or after *at, and sets *at to the byte behind it. Returns false
+ * if there is none. */
 bool pt_journal_next_short(const uint8_t *bytes, size_t size, size_t *at, pt_journal_short_at *ret);
 /* Replaces the buffer's content by the journal in its ordinary form. */
 void pt_journal_unfold_short(const pt_journal_short_at *from, pt_buf *journal);
@@ -86,15 +87,15 @@ typedef struct pt_journal_reading pt_journal_reading;
 pt_journal_reading *pt_journal_reading_new(pt_builder *builder, bool label_processes,
                                            const pt_read_hooks *hooks);
 void pt_journal_reading_free(pt_journal_reading *reading);
-/* Leaves out the samples of each further journal beyond pt_journal_most_weight. */
+/* From now on the samples of a journal beyond pt_journal_most_weight are left out. */
 void pt_journal_reading_bound(pt_journal_reading *reading, const pt_journal_bounds *bounds);
 
 /* Adds a journal. PT_ERR_DAMAGED if only part of it could be read; that part is in the builder.
  * ret_facts (may be NULL) is filled in both cases. */
 pt_status pt_journal_reading_add(pt_journal_reading *reading, pt_reader *reader,
                                  pt_journal_facts *ret_facts, pt_error *reterr);
-/* The samples of the reading's builder stand for wall time (PT_JOURNAL_ENGINE_REAL), not for CPU
- * time. After pt_builder_provenance is filled. */
+/* Changes the builder's events from CPU time to wall time (PT_JOURNAL_ENGINE_REAL). Called after
+ * pt_builder_provenance is filled. */
 void pt_journal_count_wall(pt_builder *builder);
 
 /* Calls `use` for each pt_journal_brief record of the file, in the host's byte order. */

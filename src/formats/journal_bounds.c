@@ -1,6 +1,6 @@
-/* journal_bounds.c: how much CPU time a process can have used. Its journal is its own claim, and
- * any process of a recording can write a record into the file of short journals.
- */
+/* journal_bounds.c: the limits of the CPU time that a process can have used. A journal is written
+ * by the process itself, and any process of a recording can write a record into the file of short
+ * journals, so its figures may be wrong. */
 #include <math.h>
 
 #include "base/saturate.h"
@@ -8,7 +8,7 @@
 
 /* A journal's figures are read one after the other, and a tick may come late. */
 #define LATE_NS UINT64_C(200000000)
-/* Where timers are slower than the rate that was asked for, a period is a tick of the kernel. */
+/* Where timers are slower than the requested rate, a period is a tick of the kernel. */
 #define SLOWEST_PERIOD_NS UINT64_C(20000000)
 
 static uint64_t cpu_time_of(uint64_t lifetime_ns, const pt_journal_bounds *b)
@@ -35,8 +35,9 @@ bool pt_journal_is_possible(const pt_journal_facts *f, const pt_journal_bounds *
            f->own_ns <= pt_saturating_count(used_ns, LATE_NS) && has_possible_period(f, b);
 }
 
-/* A thread that ends within its first period has a sample by chance, with a probability of its part
- * of the period. So the sum varies as that of independent events. */
+/* The largest plausible weight. A thread that ends within its first period has a sample by
+ * chance, with a probability of its part of the period, so the sum varies like that of
+ * independent events. */
 uint64_t pt_journal_most_weight(const pt_journal_facts *f, const pt_journal_bounds *b)
 {
     enum { DEVIATIONS = 6, FEW = 4 };

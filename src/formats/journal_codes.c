@@ -60,7 +60,7 @@ static bool read_code(pt_reader *r, pt_journal_reading *g)
     return true;
 }
 
-/* The mapping of the frames of a language, of all processes. No address is in it. */
+/* The mapping for the frames of a language in all processes. It contains no address. */
 static uint32_t mapping_of(pt_journal_reading *g, unsigned language)
 {
     if (g->language[language] != PT_NONE) return g->language[language];

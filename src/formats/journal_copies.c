@@ -24,9 +24,9 @@ static const char *keep_text(pt_journal_reading *g, uint32_t string)
     return kept.text;
 }
 
-/* Lists the epoch's mappings in g->module by ascending address. Of two that overlap, which no
- * process has, it takes the first. False: LISTED_MAX is exceeded, as when the epochs of a damaged
- * journal alternate. */
+/* Lists the epoch's mappings in g->module by ascending address. If two overlap, as in no real
+ * process, the first is taken. Returns false if LISTED_MAX is exceeded, as when the epochs of a
+ * damaged journal alternate. */
 static bool list_modules(pt_journal_reading *g, uint16_t epoch)
 {
     if (g->module_epoch == epoch) return true;
@@ -51,7 +51,7 @@ static bool list_modules(pt_journal_reading *g, uint16_t epoch)
     return true;
 }
 
-/* Cuts the stack where the library itself ends it: behind the function that called main or a
+/* Cuts the stack where the library itself ends it: after the function that called main or a
  * thread's start routine. */
 static void cut_at_start(pt_journal_reading *g, pt_stack_end *end)
 {
@@ -101,7 +101,7 @@ static void add_copy(pt_journal_reading *g, pt_journal_facts *f, const pt_journa
         pt_journal_add_stack(g, f, copy->weight, end, copy->epoch, PT_JOURNAL_NATIVE);
         return;
     }
-    if (f->engine == PT_JOURNAL_ENGINE_REAL) return; /* it is no CPU time */
+    if (f->engine == PT_JOURNAL_ENGINE_REAL) return; /* wall time is no CPU time */
     const uint64_t own_ns = (uint64_t)pt_saturating_product(copy->weight, f->period_ns);
     f->own_copied_ns = pt_saturating_count(f->own_copied_ns, own_ns);
 }

@@ -1,7 +1,6 @@
 /* journal_short.c: journals of processes that ended after a sample or two, which lie in one file
- * (PT_JOURNAL_SHORT): each becomes an ordinary journal. Any program of the recording may write to
- * the file, so each size and offset in it is checked.
- */
+ * (PT_JOURNAL_SHORT). Each is converted to an ordinary journal. Any program of the recording may
+ * write to the file, so each size and offset in it is checked. */
 #include <string.h>
 
 #include "formats/journal.h"
@@ -21,7 +20,8 @@ static bool is_record_at(const uint8_t *bytes, size_t size, size_t at)
            head.bytes <= PT_JOURNAL_SHORT_MOST_BYTES;
 }
 
-/* A record that was cut short holds the beginning of the next one. */
+/* Is there a whole record at `at`? A record that was cut short is followed by the beginning of the
+ * next one. */
 static bool is_whole_at(const uint8_t *bytes, size_t size, size_t at)
 {
     pt_journal_short head;

@@ -2,7 +2,6 @@
 #include "formats/json_profile.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/grow.h"
 #include "base/hash.h"

@@ -8,6 +8,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/plain/ascending.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "formats/procmaps.h"
@@ -34,10 +35,8 @@ bool pt_span_is_blank(pt_span s)
 bool pt_span_is_maps(pt_span line)
 {
     static const char *const sentinels[] = {"--- Memory map: ---", "MAPPED_LIBRARIES:"};
-    for (size_t i = 0; i < sizeof sentinels / sizeof sentinels[0]; i++) {
-        if (memmem(line.at, line.size, sentinels[i], strlen(sentinels[i])) != NULL) return true;
-    }
-    return false;
+    return PT_ANY(i, PT_COUNT(sentinels),
+                  memmem(line.at, line.size, sentinels[i], strlen(sentinels[i])) != NULL);
 }
 
 pt_span pt_legacy_first_line(const pt_probe_input *input)
@@ -145,7 +144,7 @@ pt_stack_id pt_legacy_stack(pt_legacy *l, bool leaf_is_return)
     for (size_t i = 0; i < l->pcs.count; i++) {
         if (i == 1 && !leaf_is_return && pcs[1] == pcs[0]) {
             if (!l->hooks->annotate)
-                location_of(l, pcs[1], true); /* google/pprof keeps the location */
+                location_of(l, pcs[1], true); /* adds the location, because google/pprof keeps it */
             continue;
         }
         frames[depth++] = location_of(l, pcs[i], i > 0 || leaf_is_return);
@@ -324,16 +323,10 @@ static uint32_t find_region(const regions *g, uint64_t address)
         }
         return PT_NONE;
     }
-    uint32_t low = 0, high = g->count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (mapping_at(g, g->by_start[middle])->start > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low > 0 && covers_address(mapping_at(g, g->by_start[low - 1]), address)
-               ? g->by_start[low - 1]
+    const size_t after =
+        PT_FIRST_WHERE(i, g->count, mapping_at(g, g->by_start[i])->start > address);
+    return after > 0 && covers_address(mapping_at(g, g->by_start[after - 1]), address)
+               ? g->by_start[after - 1]
                : PT_NONE;
 }
 
@@ -362,10 +355,10 @@ static void add_locations(pt_legacy *l)
         uint32_t mapping = from->call == 0 ? PT_NONE : find_region(&g, from->call);
         if (mapping == PT_NONE && from->call != 0) {
             mapping = extend_region(&g, from->call);
-            /* google/pprof now makes up a mapping of all addresses for this one. */
+            /* From here on google/pprof has a mapping of all addresses, made for this one. */
             if (mapping == PT_NONE) g.may_extend = false;
         }
-        /* google/pprof also subtracts one from address 0. */
+        /* Without hooks->annotate a return address 0 becomes UINT64_MAX, as in google/pprof. */
         const bool wrapped = from->is_return && from->call == UINT64_MAX && !l->hooks->annotate;
         const pt_location location = {.mapping = mapping,
                                       .address = from->call + (wrapped ? 0 : from->is_return),

@@ -20,7 +20,7 @@
 
 /* ---- Lines ---- */
 
-/* Is the line empty, or a comment? */
+/* Is the line empty or a comment? */
 bool pt_span_is_blank(pt_span s);
 /* Does the line begin the list of mappings? */
 bool pt_span_is_maps(pt_span line);
@@ -63,8 +63,8 @@ void pt_legacy_period(pt_legacy *l, const char *type, const char *unit, int64_t 
 bool pt_legacy_addresses(pt_legacy *l, pt_span text);
 /* Appends the addresses of a continuation line. */
 bool pt_legacy_more_addresses(pt_legacy *l, pt_span text);
-/* The stack of the current line. leaf_is_return: the first address is a return address, too. If it
- * is not, a second frame that repeats it is removed. */
+/* The stack of the current line. leaf_is_return: the first address is a return address like the
+ * others. If it is not, a second frame with the same address is removed. */
 pt_stack_id pt_legacy_stack(pt_legacy *l, bool leaf_is_return);
 /* Writes " 0x..." for each frame, a return address of at least `digits` digits, and a newline.
  * Returns the number of frames without an address, which are left out. */

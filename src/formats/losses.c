@@ -30,7 +30,7 @@ const pt_capability pt_capabilities[] = {
     {PT_CAN_CALLS, "calls", "costs of calls between functions, instead of stacks"},
     {PT_CAN_DEFAULT, "default", "default event"},
 };
-const size_t pt_capability_count = sizeof pt_capabilities / sizeof pt_capabilities[0];
+const size_t pt_capability_count = PT_COUNT(pt_capabilities);
 
 static uint64_t count_stacks(const pt_profile *p)
 {
@@ -52,8 +52,6 @@ static bool loses_labels(const pt_profile *p, const pt_format *format, uint32_t 
     return false;
 }
 
-/* Samples that lose labels. Process, thread, CPU and command count as labels for formats without
- * columns for them. */
 /* Is the sample a mark or a change of a counter, which the format holds with its labels? */
 static bool holds_mark(const pt_profile *p, const pt_format *format, const pt_mark_columns *marks,
                        uint32_t sample)
@@ -87,7 +85,7 @@ static uint64_t other_events(const pt_profile *p, const pt_format *format)
     return n > 1 ? n - 1 : 0;
 }
 
-/* Lost default events. A format with one value a sample shows that value. */
+/* The default events that are lost. A format with one value a sample shows that value. */
 static uint64_t count_defaults(const pt_profile *p, const pt_format *format)
 {
     const bool several = format->capabilities & PT_CAN_EVENTS || format->holds_event != NULL;
@@ -263,7 +261,7 @@ static const struct {
 
 void pt_format_losses(const pt_profile *profile, const pt_format *format, pt_diag *ret_losses)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(rows); i++) {
         if (format->capabilities & rows[i].bit) continue;
         const uint64_t count =
             rows[i].count ? rows[i].count(profile) : rows[i].count_for(profile, format);

@@ -12,11 +12,9 @@
  *          0x100000000 -        0x100002fff +shop (0) <7DBD2D57-A2D7-...> /Users/a/shop
  *
  * Reference: the manual of sample(1), which says that the signs before the numbers ("+ ! : |") only
- * draw lines. The column of the number is the depth. A function's own samples are its number
- * without those of the functions that it calls. There is no specification: frames are read from the
- * right, because names may have blanks and parentheses. */
-#include <inttypes.h>
-#include <stdlib.h>
+ * draw lines. The column of the number is the depth. A function's own samples are its number less
+ * the numbers of its callees. There is no specification: frames are parsed from the right, because
+ * names may contain blanks and parentheses. */
 
 #include "base/plain/ascending.h"
 #include "base/text.h"
@@ -35,7 +33,7 @@ typedef struct {
 typedef struct {
     size_t column;
     uint32_t node; /* PT_NONE = a thread */
-    int64_t left;  /* samples that are not its callees' so far */
+    int64_t left;  /* its samples less those of the callees read so far */
 } level;
 
 typedef struct {
@@ -52,7 +50,7 @@ typedef struct {
 
 PT_ORDER(compare_images, image, PT_UP(start));
 
-/* "0x100000000 -        0x100002fff +shop (0) <7DBD2D57-...> /Users/a/shop" */
+/* Reads an image: "0x100000000 -        0x100002fff +shop (0) <7DBD2D57-...> /Users/a/shop" */
 static void read_image(sample_reader *s, pt_span line)
 {
     uint64_t start, last;
@@ -100,7 +98,7 @@ static uint32_t find_image(const sample_reader *s, uint64_t address)
 
 /* ---- The tree ---- */
 
-/* The last place of `text` in the span; NULL if it has none. */
+/* The last occurrence of `text` in the span; NULL if there is none. */
 static const char *find_last(pt_span s, const char *text)
 {
     const size_t size = strlen(text);
@@ -109,7 +107,7 @@ static const char *find_last(pt_span s, const char *text)
     return NULL;
 }
 
-/* "main.c:35", behind the address. */
+/* Reads "main.c:35", which follows the address. */
 static void take_place(sample_reader *s, pt_span place, pt_function *function, int64_t *line)
 {
     const char *const colon = find_last(place, ":");
@@ -129,7 +127,8 @@ static uint32_t make_location(sample_reader *s, pt_span text)
     if (open != NULL) {
         pt_span rest = pt_span_from(text, open + 5);
         const char *const close = memchr(rest.at, ']', rest.size);
-        if (close != NULL && pt_span_hex(&rest, &location.address)) { /* the first of several */
+        if (close != NULL && pt_span_hex(&rest, &location.address)) { /* a list of addresses: the
+                                                                       * first counts */
             take_place(s, pt_span_trim(pt_span_from(text, close + 1)), &function, &line);
             text = pt_span_upto(text, open);
         }
@@ -143,7 +142,8 @@ static uint32_t make_location(sample_reader *s, pt_span text)
     return pt_plain_place(s->b, &location, &function, line);
 }
 
-/* "Thread_1166804   DispatchQueue_1: com.apple.main-thread  (serial)", "Thread_7: worker" */
+/* Begins a thread: "Thread_1166804   DispatchQueue_1: com.apple.main-thread  (serial)", "Thread_7:
+ * worker" */
 static void begin_thread(sample_reader *s, pt_span text)
 {
     int64_t number = 0;
@@ -157,7 +157,7 @@ static void begin_thread(sample_reader *s, pt_span text)
     s->comm = pt_builder_string(s->b, text.at, text.size).v;
 }
 
-/* The own samples of the innermost level, which ends. */
+/* Ends the innermost level: adds its own samples. */
 static void end_level(sample_reader *s)
 {
     const level at = s->level.items[--s->level.count];
@@ -174,7 +174,7 @@ static void end_level(sample_reader *s)
     pt_builder_timed_sample(s->b, &sample);
 }
 
-/* Reads a line of the tree; false if it is none. */
+/* Reads a line of the tree; false for another line. */
 static bool read_node(sample_reader *s, pt_span line)
 {
     size_t column = 0;
@@ -201,7 +201,7 @@ static bool read_node(sample_reader *s, pt_span line)
     return true;
 }
 
-/* "Analysis of sampling shop (pid 812) every 1 millisecond" */
+/* Reads "Analysis of sampling shop (pid 812) every 1 millisecond". */
 static void read_title(sample_reader *s, pt_span line)
 {
     int64_t number;

@@ -1,8 +1,6 @@
 /* marks.c: see marks.h. */
 #include "formats/marks.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/plain.h"

@@ -1,6 +1,6 @@
-/* marks.h: shared by readers of files that have more than samples: marks of what happened when, and
+/* marks.h: shared by readers of files with more than samples: marks of events at a time, and
  * counters over time. Both become samples of events of their own, so that all reports, filters and
- * formats have them. model/marks.h has the names of the events and labels.
+ * formats can use them. model/marks.h has the names of the events and labels.
  *
  *   mark      the name is the innermost frame, over the stack of its cause; "marker" counts 1,
  *             "marker-time" its length; labels "marker", "category" and "data.KEY"
@@ -13,18 +13,18 @@
 #include "model/builder.h"
 #include "model/marks.h"
 
-/* What a file has: bits for pt_marks_open. */
+/* The marks and counters in a file: bits for pt_marks_open. */
 enum {
     PT_MARKS_MARKS = 1,
     PT_MARKS_COUNTERS = 2, /* 2 << kind: a counter of that kind */
 };
-enum { PT_MARKS_EVENTS = 2 + PT_COUNTER_KINDS }; /* at most so many are added */
+enum { PT_MARKS_EVENTS = 2 + PT_COUNTER_KINDS }; /* the largest number of events that are added */
 
 typedef struct pt_marks {
     pt_builder *b;
     uint32_t marker, length;
     uint32_t counter[PT_COUNTER_KINDS];
-    int64_t *values; /* zeros, one for each event of the builder; a caller leaves zeros again */
+    int64_t *values;           /* one for each event of the builder; zeros between calls */
     PT_VECTOR(pt_label) label; /* of the next mark */
     PT_VECTOR(uint32_t) frame;
 } pt_marks;
@@ -35,15 +35,16 @@ void pt_marks_done(pt_marks *m);
 
 /* Gives the next mark a label with a text of the builder, unless it is empty. */
 void pt_marks_label(pt_marks *m, const char *key, uint32_t text);
-/* Gives the next mark a picture of the screen, a text of the builder, in place of its label
- * "data.url", the text's number in the file. A text that is no picture is left out. */
+/* Gives the next mark a picture of the screen, a text of the builder. The mark then has no label
+ * "data.url", which would be the text's number in the file. A text that is no picture is left
+ * out. */
 void pt_marks_picture(pt_marks *m, uint32_t text);
-/* Gives the next mark the label "data.KEY" of a member whose value is the latest token, if it is a
- * text, a number or a boolean, then skips the value. key: as the reader had it, of any bytes. */
+/* Gives the next mark the label "data.KEY" with the latest token as value, if that is a text, a
+ * number or a boolean; then skips the value. key: as in the file; may have any bytes. */
 void pt_marks_member(pt_marks *m, pt_json_r *r, const char *key, size_t key_bytes);
 
-/* Adds a mark at the sample's time, with the labels that it was given. of: its thread and time; its
- * stack is that of the cause, its other fields are set here. name: a string. */
+/* Adds a mark with the labels that were given. of: its thread, its time, and the stack of its
+ * cause; other fields are ignored. name: a string. */
 void pt_marks_put(pt_marks *m, const pt_sample *of, uint32_t name, int64_t length_ns);
 /* Adds a change of a counter. */
 void pt_marks_count(pt_marks *m, const pt_sample *of, pt_counter_kind kind, uint32_t name,

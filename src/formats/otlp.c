@@ -2,7 +2,8 @@
  * request, which has the same fields. otlp.h has the field numbers.
  *
  *   ProfilesData   resource_profiles* { resource, scope_profiles* { scope, profiles* } },
- * dictionary dictionary     tables: mapping, location, function, link, string, attribute, stack
+ *                  dictionary
+ *   dictionary     tables: mapping, location, function, link, string, attribute, stack
  *   Profile        one sample type, samples, time, duration, period
  *   Sample         stack, attributes, link, values*, timestamps*
  *
@@ -631,16 +632,6 @@ static void read_type(otlp_reader *o, const pb_field *message, uint32_t *ret_typ
         *(field.number == OTLP_TYPE_TYPE ? ret_type : ret_unit) = string_at(o, field.value);
 }
 
-static uint32_t event_of(otlp_reader *o, uint32_t type, uint32_t unit)
-{
-    for (uint32_t i = 0; i < pt_builder_event_count(o->b); i++) {
-        const pt_event *const event = pt_builder_event_at(o->b, i);
-        if (event->type == type && event->unit == unit) return i;
-    }
-    o->too_many_events |= pt_builder_event_count(o->b) == EVENTS_MAX;
-    return o->too_many_events ? 0 : pt_builder_event(o->b, &(pt_event){.type = type, .unit = unit});
-}
-
 /* Reads a field about the whole profile: the earliest start, the longest duration and the first
  * period count. */
 static void take_header(otlp_reader *o, const pb_field *field)
@@ -680,7 +671,12 @@ static uint32_t event_of_profile(otlp_reader *o, const pb_field *message)
         if (field.number == OTLP_PROFILE_SAMPLE_TYPE && field.wire == PB_BYTES)
             read_type(o, &field, &type, &unit);
     }
-    return event_of(o, type, unit);
+    for (uint32_t i = 0; i < pt_builder_event_count(o->b); i++) {
+        const pt_event *const event = pt_builder_event_at(o->b, i);
+        if (event->type == type && event->unit == unit) return i;
+    }
+    o->too_many_events |= pt_builder_event_count(o->b) == EVENTS_MAX;
+    return o->too_many_events ? 0 : pt_builder_event(o->b, &(pt_event){.type = type, .unit = unit});
 }
 
 static void read_profile(otlp_reader *o, const pb_field *message)

@@ -5,8 +5,6 @@
  * thread, CPU and command become process.pid, thread.id, cpu.logical_number and thread.name. */
 #include "formats/otlp.h"
 
-#include <stdlib.h>
-
 #include "base/grow.h"
 #include "base/hash.h"
 
@@ -245,17 +243,6 @@ static uint32_t constant_attribute(otlp_writer *w, uint32_t *number, const char 
     return *number;
 }
 
-static void put_location_attributes(otlp_writer *w, uint8_t flags)
-{
-    uint64_t rows[2];
-    size_t count = 0;
-    if (flags & PT_LOCATION_FOLDED)
-        rows[count++] = constant_attribute(w, &w->folded, OTLP_FOLDED, NULL);
-    if (flags & PT_LOCATION_KERNEL)
-        rows[count++] = constant_attribute(w, &w->kernel, OTLP_FRAME_TYPE, "kernel");
-    put_packed(&w->line, OTLP_LOCATION_ATTRIBUTES, rows, count);
-}
-
 static void put_locations(otlp_writer *w)
 {
     const pt_profile *const p = w->p;
@@ -273,7 +260,13 @@ static void put_locations(otlp_writer *w)
                 put_uint(&w->inside, OTLP_LINE_COLUMN, (uint64_t)p->line->column[k]);
             put_message(&w->line, OTLP_LOCATION_LINES, &w->inside);
         }
-        put_location_attributes(w, p->location->flags[i]);
+        uint64_t rows[2];
+        size_t count = 0;
+        if (p->location->flags[i] & PT_LOCATION_FOLDED)
+            rows[count++] = constant_attribute(w, &w->folded, OTLP_FOLDED, NULL);
+        if (p->location->flags[i] & PT_LOCATION_KERNEL)
+            rows[count++] = constant_attribute(w, &w->kernel, OTLP_FRAME_TYPE, "kernel");
+        put_packed(&w->line, OTLP_LOCATION_ATTRIBUTES, rows, count);
         put_message(&w->tables[OTLP_LOCATIONS], OTLP_LOCATIONS, &w->line);
     }
 }

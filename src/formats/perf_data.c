@@ -169,7 +169,7 @@ static void take_record(pt_perf_data *d, const uint8_t *at, uint32_t chunk)
     const size_t size = record_bytes(d, at);
     if (type <= PT_PERF_KERNEL_LAST)
         take_kernel_record(d, type, at, size, chunk);
-    else if (!is_simpleperf_record(type)) /* what these hold is for simpleperf itself */
+    else if (!is_simpleperf_record(type)) /* simpleperf's own records concern only itself */
         take_perf_record(d, type, pt_perf_u16(at + 4, d->swap), at + PT_PERF_RECORD_HEADER_BYTES,
                          size - PT_PERF_RECORD_HEADER_BYTES);
 }
@@ -204,7 +204,7 @@ static pt_perf_chunk *chunk_with_room(pt_perf_data *d)
     return next;
 }
 
-/* Handles the complete records; the rest of the last one is still to come. */
+/* Handles the complete inflated records; an incomplete last one waits for more bytes. */
 static pt_status take_inflated(pt_perf_data *d, uint64_t offset)
 {
     const uint32_t row = (uint32_t)d->chunk.count - 1;
@@ -375,18 +375,8 @@ static void report_facts(pt_perf_data *d)
         {d->odd, "records shorter than their type requires; their content was kept"},
         {d->procs.left_out, "mappings left out: more than a process can have"},
     };
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(facts); i++)
         if (facts[i].count > 0) pt_diag_add(d->diag, facts[i].count, "%s", facts[i].text);
-}
-
-static void fill_provenance(pt_perf_data *d)
-{
-    pt_provenance *const p = pt_builder_provenance(d->builder);
-    if (p->tool == 0) p->tool = pt_builder_text(d->builder, "perf").v;
-    p->lost = d->lost;
-    p->throttled = d->throttled;
-    p->duration_ns = d->last_ns - d->first_ns;
-    if (d->unix_offset_ns != 0 && d->first_ns != 0) p->start_ns = d->first_ns + d->unix_offset_ns;
 }
 
 static void reading_done(pt_perf_data *d)
@@ -436,7 +426,12 @@ static pt_status perf_data_read(pt_reader *reader, pt_builder *builder, const pt
                                   "cannot be read");
         pt_perf_events_finish(&d);
         pt_perf_stacks_finish(&d);
-        fill_provenance(&d);
+        pt_provenance *const p = pt_builder_provenance(d.builder);
+        if (p->tool == 0) p->tool = pt_builder_text(d.builder, "perf").v;
+        p->lost = d.lost;
+        p->throttled = d.throttled;
+        p->duration_ns = d.last_ns - d.first_ns;
+        if (d.unix_offset_ns != 0 && d.first_ns != 0) p->start_ns = d.first_ns + d.unix_offset_ns;
         report_facts(&d);
     }
     if (status == PT_ERR_DAMAGED && d.attr.count == 0) { /* nothing could be kept */
@@ -451,7 +446,7 @@ static int probe_perf_data(const pt_probe_input *input)
 {
     static const char *const magics[] = {PT_PERF_DATA_MAGIC1, PT_PERF_DATA_MAGIC2,
                                          PT_PERF_DATA_MAGIC2_SWAPPED};
-    for (size_t i = 0; i < sizeof magics / sizeof magics[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(magics); i++)
         if (input->head_bytes >= 8 && memcmp(input->head, magics[i], 8) == 0) return 100;
     return 0;
 }

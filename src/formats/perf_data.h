@@ -158,8 +158,8 @@ typedef struct pt_perf_chain {
     bool has_ip;
     uint8_t cpumode;
     uint16_t max_stack;
-    const uint64_t
-        *user; /* unwound user frames, which replace the chain's user part; NULL = the chain's */
+    const uint64_t *user; /* user frames from an unwinder, in place of the chain's user part; NULL =
+                           * use the chain's */
     uint32_t user_count;
     uint8_t user_end; /* pt_stack_end */
     bool has_calls;   /* the callers in `user` are addresses of calls, not return addresses */
@@ -199,17 +199,17 @@ typedef struct pt_perf_stacks {
     } arc;
 } pt_perf_stacks;
 
-/* No stacks yet, in a zeroed struct. file_bytes: size of the file, which decides how many chains
- * the cache of the latest chains holds. */
+/* Initializes a zeroed struct. file_bytes: size of the file, which decides how many chains the
+ * cache of the latest chains holds. */
 void pt_perf_stacks_init(pt_perf_stacks *stacks, uint64_t file_bytes);
 void pt_perf_stacks_done(pt_perf_stacks *stacks);
 /* The builder's stack of a chain. */
 pt_stack_id pt_perf_stack_of(struct pt_perf_data *d, pt_perf_proc *proc, const pt_perf_chain *c);
-/* Adds a branch that the processor recorded. */
+/* Adds a branch that the processor recorded, as an arc. */
 void pt_perf_branch(struct pt_perf_data *d, pt_perf_proc *proc, uint64_t from, uint64_t to);
 /* The build id that the features have for a path (of the pool); NULL = none. */
 const char *pt_perf_late_build_id(const struct pt_perf_data *d, const char *path);
-/* Adds the arcs, and the build ids that came after the mappings. */
+/* Adds the arcs to the builder, and the build ids that came after the mappings. */
 void pt_perf_stacks_finish(struct pt_perf_data *d);
 
 /* ---- symbols in the file (perf_data_simpleperf.c) ---- */
@@ -223,8 +223,8 @@ typedef struct pt_perf_symbol {
 typedef struct pt_perf_symbol_file {
     const char *path; /* in the pool */
     uint32_t kind;
-    uint64_t address, offset; /* the lowest address of the code; where it lies, UINT64_MAX =
-                                 unknown */
+    uint64_t address, offset; /* the lowest address of the code; its offset in the file, UINT64_MAX
+                               * = unknown */
     size_t first, count;      /* of its symbols */
 } pt_perf_symbol_file;
 

@@ -127,9 +127,9 @@ static void name_of_config(const pt_perf_attr *a, char *to, size_t size)
 {
     const uint64_t c = a->config;
     const uint64_t cache = c & 0xff, op = c >> 8 & 0xff, result = c >> 16 & 0xff;
-    if (a->type == PT_PERF_TYPE_HARDWARE && (c & 0xffffffff) < sizeof hardware / sizeof *hardware)
+    if (a->type == PT_PERF_TYPE_HARDWARE && (c & 0xffffffff) < PT_COUNT(hardware))
         snprintf(to, size, "%s", hardware[c & 0xffffffff]);
-    else if (a->type == PT_PERF_TYPE_SOFTWARE && c < sizeof software / sizeof *software)
+    else if (a->type == PT_PERF_TYPE_SOFTWARE && c < PT_COUNT(software))
         snprintf(to, size, "%s", software[c]);
     else if (a->type == PT_PERF_TYPE_CACHE && cache < 7 && op < 3 && result < 2)
         snprintf(to, size, "%s-%s%s", caches[cache], cache_ops[op],
@@ -144,20 +144,15 @@ static void name_of_config(const pt_perf_attr *a, char *to, size_t size)
         snprintf(to, size, "event-%" PRIu32 "-0x%" PRIx64, a->type, c);
 }
 
-static void name_by_config(const pt_perf_attr *a, char *to, size_t size)
-{
-    name_of_config(a, to, size);
-    const bool user = !(a->flags >> PT_PERF_FLAG_EXCLUDE_USER & 1);
-    const bool kernel = !(a->flags >> PT_PERF_FLAG_EXCLUDE_KERNEL & 1);
-    const size_t length = strlen(to);
-    if (user != kernel) snprintf(to + length, size - length, ":%c", user ? 'u' : 'k');
-}
-
 static uint32_t event_name(pt_builder *b, const pt_perf_attr *a)
 {
     char text[128];
     if (a->name != NULL) return pt_perf_event_name(b, a->name, strlen(a->name));
-    name_by_config(a, text, sizeof text);
+    name_of_config(a, text, sizeof text);
+    const bool user = !(a->flags >> PT_PERF_FLAG_EXCLUDE_USER & 1);
+    const bool kernel = !(a->flags >> PT_PERF_FLAG_EXCLUDE_KERNEL & 1);
+    const size_t length = strlen(text);
+    if (user != kernel) snprintf(text + length, sizeof text - length, ":%c", user ? 'u' : 'k');
     return pt_builder_text(b, text).v;
 }
 

@@ -5,8 +5,6 @@
  * complete. A round thus consists of as many ascending runs as there are cpus, which are merged. */
 #include "formats/perf_data.h"
 
-#include <stdlib.h>
-
 #include "base/plain/ascending.h"
 
 void pt_perf_queue_done(pt_perf_queue *queue)

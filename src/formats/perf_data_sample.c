@@ -6,9 +6,6 @@
  */
 #include "formats/perf_data.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 #include "base/saturate.h"
 #include "machine/machine.h"
 
@@ -134,12 +131,6 @@ static void take_parts(cursor *c, const pt_perf_attr *a, sample_parts *p)
 
 /* ---- user stacks ---- */
 
-/* The file's machine; the host's if the file does not state it. */
-static const pt_machine *machine_of(const pt_perf_data *d)
-{
-    return d->arch == NULL ? PT_MACHINE_HOST : pt_machine_named(d->arch);
-}
-
 /* Unwinds the copied stack. False: only the chain is available. */
 static bool unwind_stack(pt_perf_data *d, const pt_perf_attr *a, const pt_perf_proc *proc,
                          const sample_parts *p, pt_perf_chain *c)
@@ -147,7 +138,8 @@ static bool unwind_stack(pt_perf_data *d, const pt_perf_attr *a, const pt_perf_p
     enum { ABI_64 = 2 };
     uint64_t registers[PT_MACHINE_REGS_MAX] = {0};
     if (p->stack == NULL || p->regs == NULL || p->stack_bytes == 0) return false;
-    const pt_machine *const machine = machine_of(d);
+    /* The file's machine; the host's if the file does not state it. */
+    const pt_machine *const machine = d->arch == NULL ? PT_MACHINE_HOST : pt_machine_named(d->arch);
     pt_stack_end end = PT_STACK_END_UNKNOWN;
     size_t count = 0;
     if (d->hooks->unwind != NULL && p->abi == ABI_64 && machine != NULL && !d->swap) {
@@ -188,9 +180,9 @@ static bool user_address(const pt_perf_data *d, const pt_perf_chain *c, uint64_t
     return c->has_ip && c->cpumode == PT_PERF_USER;
 }
 
-/* --call-graph=lbr: the processor records the calls that have not returned, the latest first. The
- * chain has the kernel's part and a single user address (perf's resolve_lbr_callchain_sample). The
- * depth of the stack beyond these calls is unknown. */
+/* Takes the calls of --call-graph=lbr: the processor records the calls that have not returned, the
+ * latest first. The chain has the kernel's part and a single user address (perf's
+ * resolve_lbr_callchain_sample). The depth of the stack beyond these calls is unknown. */
 static void take_calls(pt_perf_data *d, const sample_parts *p, pt_perf_chain *c)
 {
     uint64_t address;

@@ -1,5 +1,5 @@
-/* perf_data_simpleperf.c: what Android's simpleperf adds to perf.data: symbols of the files of
- * programs, and names of events. It puts them into features of the header:
+/* perf_data_simpleperf.c: reads the data that Android's simpleperf adds to perf.data: symbols of
+ * the files of programs, and names of events. They are in features of the header:
  *
  *   128 file        u32 size, then: path\0, u32 kind, u64 address, u32 count,
  *                   count times (u64 start, u32 bytes, name\0), u64 offset (not in old files); ...
@@ -7,8 +7,8 @@
  *   132 file2       u32 size, then a message: path 1, kind 2, address 3, symbol 4 (start 1,
  *                   bytes 2, name 3), 6 or 7 (offset 1); ...
  *
- * The address is the lowest one of the file's code, as in its segments; the offset is where that
- * lies in the file (ELF) or behind the start of the mapping (kernel modules).
+ * The address is the lowest one of the file's code, as in its segments. The offset is that
+ * address's place in the file (ELF), or after the start of the mapping (kernel modules).
  *
  * Specification: record_file_format.h, record_file.proto and dso.cpp of simpleperf. */
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void add_file(pt_perf_data *d, pt_perf_symbol_file *f)
     PT_INDEX_PUSH(&s->by_path, pt_hash_mix((uintptr_t)f->path, 0), s->file, *f);
 }
 
-/* Moves *at behind a text that ends with a 0; NULL: it does not end. */
+/* Moves *at past a text that ends with a 0, and returns the text. NULL if it has no end. */
 static const char *next_name(const uint8_t **at, const uint8_t *end, size_t *ret_size)
 {
     const uint8_t *const zero = memchr(*at, 0, (size_t)(end - *at));
@@ -56,7 +56,7 @@ static const char *next_name(const uint8_t **at, const uint8_t *end, size_t *ret
     return text;
 }
 
-/* False: the file is incomplete. */
+/* Reads a file's symbols. Returns false if the file is incomplete. */
 static bool read_file(pt_perf_data *d, const uint8_t *at, size_t size)
 {
     enum { HEAD_BYTES = 16, SYMBOL_BYTES = 12 };
@@ -100,7 +100,7 @@ static bool read_symbol(pt_perf_data *d, const pb_field *symbol)
     return in.ok;
 }
 
-/* Of a message about the kind of a file: where its lowest address lies. */
+/* The offset in a message about the kind of a file: the place of its lowest address. */
 static uint64_t offset_of(const pb_field *kind)
 {
     pb_cursor in = pb_open(kind->data, kind->size);
@@ -145,7 +145,7 @@ static void read_files(pt_perf_data *d, const uint8_t *at, size_t size,
 
 /* ---- Events, tool ---- */
 
-/* A line: "cpu-cycles,0,0". */
+/* Reads a line "cpu-cycles,0,0". */
 static void name_event(pt_perf_data *d, const char *line, size_t size)
 {
     const char *const comma = memchr(line, ',', size);
@@ -206,7 +206,7 @@ void pt_perf_on_simpleperf_feature(pt_perf_data *d, unsigned feature, const uint
 
 /* ---- Names of addresses ---- */
 
-/* The address as the file's symbols have it. */
+/* Converts an address to the addresses that the file's symbols have. */
 static uint64_t address_in_file(const pt_perf_symbol_file *f, const pt_perf_map *map, uint64_t at)
 {
     const uint64_t behind = at - map->whole.start;

@@ -26,10 +26,10 @@ enum {
     FIRST_ID = 1001,
 };
 
-/* A row that counts many samples is written as many records, if that takes at most so many bytes
- * more: a small profile that claims many samples makes no large file. */
+/* The limit of the bytes by which a file may grow because a row that counts many samples becomes
+ * many records: so a small profile that claims many samples does not become a huge file. */
 #define COPIES_BYTES_LEAST ((uint64_t)12 << 20)
-enum { COPIES_FACTOR = 256 }; /* times the bytes of one record a row */
+enum { COPIES_FACTOR = 256 }; /* or this many times the bytes of one record a row */
 
 #define SAMPLE_TYPE                                                                                \
     (PT_PERF_IDENTIFIER | PT_PERF_IP | PT_PERF_TID | PT_PERF_TIME | PT_PERF_CPU | PT_PERF_PERIOD | \
@@ -288,7 +288,7 @@ static void put_sample(perf_writer *w, uint32_t i, uint32_t attr, int64_t value)
     end_record(w);
 }
 
-/* How many samples row i stands for; 1 if the profile does not count them. */
+/* The number of samples that row i stands for; 1 if the profile does not count them. */
 static uint64_t sample_count(const perf_writer *w, uint32_t i)
 {
     const int64_t count = w->counter != PT_NONE ? w->p->sample->value[w->counter][i] : 1;
@@ -467,7 +467,7 @@ static void put_features(perf_writer *w)
                     {PT_PERF_FEATURE_CPU, from->cpu_model != 0},
                     {PT_PERF_FEATURE_COMMAND, from->command_line != 0},
                     {PT_PERF_FEATURE_EVENTS, true}};
-    enum { COUNT = sizeof features / sizeof features[0], BITMAP_AT = 72 };
+    enum { COUNT = PT_COUNT(features), BITMAP_AT = 72 };
     const size_t table_at = w->out.size;
     unsigned n = 0;
     for (unsigned i = 0; i < COUNT; i++)

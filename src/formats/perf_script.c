@@ -6,8 +6,7 @@
  *   <tab>  ip sym (inlined)                                             inlined into the next one
  *          ip<tab>sym (dso)                                             the same by simpleperf
  *     file.c:12                                                         -F +srcline
- *                                                                       an empty line ends the
- * sample
+ *                                                                       an empty line: its end
  *
  * There is no specification; the reference is tools/perf/builtin-script.c. Any of a sample's fields
  * may be missing (-F). Names and paths may contain blanks and parentheses, so frames are parsed
@@ -19,7 +18,6 @@
 #include "formats/format.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/grow.h"
@@ -317,11 +315,6 @@ static bool parse_frame(span line, frame_line *ret)
     return true;
 }
 
-static bool is_inlined(span dso)
-{
-    return dso.end - dso.at == 7 && memcmp(dso.at, "inlined", 7) == 0;
-}
-
 static uint32_t mapping_of(script_reader *r, span dso, bool *ret_is_kernel)
 {
     const size_t size = (size_t)(dso.end - dso.at);
@@ -415,7 +408,7 @@ static void add_frame(script_reader *r, span line, span source)
         if (f.symbol.at != f.symbol.end) {
             PT_PUSH(r->inlined, line_of(r, f.symbol, source));
         }
-        r->inlined.waits = is_inlined(f.dso);
+        r->inlined.waits = f.dso.end - f.dso.at == 7 && memcmp(f.dso.at, "inlined", 7) == 0;
         if (r->inlined.waits) return;
         id = make_location(r, &f, r->frame.count == 0);
         if (is_plain) r->frames.items[place].id = id;
@@ -541,7 +534,7 @@ static void add_header_line(script_reader *r, span line)
                 {"# os release : ", &p->os},
                 {"# cpudesc : ", &p->cpu_model},
                 {"# cmdline : ", &p->command_line}};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(keys); i++)
         if (span_begins(line, keys[i].key))
             *keys[i].to =
                 string_of(r, trimmed_span((span){line.at + strlen(keys[i].key), line.end}));

@@ -1,8 +1,6 @@
 /* plain.c: see plain.h. */
 #include "formats/plain.h"
 
-#include <stdlib.h>
-
 #include "base/hash.h"
 #include "base/text.h"
 

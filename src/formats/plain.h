@@ -10,7 +10,8 @@
 /* Adds an event. */
 void pt_plain_event(pt_builder *b, const char *type, const char *unit);
 
-/* True if the file begins with that text. Else it is not of that format: PT_ERR_FORMAT. */
+/* Does the file begin with that text? If not, it has another format: returns false with
+ * PT_ERR_FORMAT. */
 bool pt_plain_begins(const pt_reader *reader, const char *text, pt_error *reterr);
 
 /* Interns a location that is a line of a function, without address and mapping. column 0 = unknown.
@@ -18,8 +19,8 @@ bool pt_plain_begins(const pt_reader *reader, const char *text, pt_error *reterr
 uint32_t pt_plain_location(pt_builder *b, const pt_function *function, int64_t line,
                            int64_t column);
 
-/* Interns a location with an address or a mapping, at a line of a function; a function without a
- * name stands for none. Returns its id. */
+/* Interns a location with an address or a mapping, at a line of a function; without a line if the
+ * function has no name. Returns its id. */
 uint32_t pt_plain_place(pt_builder *b, const pt_location *location, const pt_function *function,
                         int64_t line);
 
@@ -48,6 +49,6 @@ void pt_plain_tree_done(pt_plain_tree *t);
 uint32_t pt_plain_tree_add(pt_plain_tree *t, uint32_t parent, uint32_t location);
 /* The child of the parent with this location, which is appended if it is new. */
 uint32_t pt_plain_tree_child(pt_plain_tree *t, uint32_t parent, uint32_t location);
-/* The stack of a node; of PT_NONE: without frames. A tree is short in a file and its stacks may be
- * long: see pt_builder_limit_frames. */
+/* The stack of a node; for PT_NONE, the stack without frames. A small tree in a file may have very
+ * long stacks: see pt_builder_limit_frames. */
 pt_stack_id pt_plain_tree_stack(pt_plain_tree *t, uint32_t node);

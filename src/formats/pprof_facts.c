@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "formats/pprof_int.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define HEAD         "pitot: "

@@ -512,7 +512,7 @@ static uint64_t report_damage(const pprof_reader *r)
         {d->messages, "truncated messages, kept up to the damage"},
     };
     uint64_t sum = 0;
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(facts); i++) {
         report_count(r->hooks->diag, facts[i].count, facts[i].text);
         sum += facts[i].count;
     }
@@ -551,7 +551,7 @@ static void reader_done(pprof_reader *r)
 {
     pprof_slices *const slices[] = {&r->sample_type, &r->mapping, &r->function, &r->location,
                                     &r->header};
-    for (size_t i = 0; i < sizeof slices / sizeof slices[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(slices); i++)
         free(slices[i]->items);
     free(r->string.items);
     ids_done(&r->mappings);

@@ -6,7 +6,6 @@
 #include "base/hash.h"
 
 #include <endian.h>
-#include <stdlib.h>
 
 #define DISCARD_BYTES ((size_t)4 << 20)
 
@@ -15,9 +14,9 @@
  * stops learning when it is full, and is switched off if it has too few hits. */
 #define MEMO_BYTES_MAX ((size_t)32 << 20)
 #define MEMO_TRIAL     ((uint64_t)1 << 15) /* after this many look-ups ... */
-#define MEMO_PAYS      8                   /* ... at least one in so many must have hit */
+#define MEMO_PAYS      8                   /* ... at least one in this many must have hit */
 #define MEMO_GLANCE    ((uint64_t)1 << 11) /* and after the first few ... */
-#define MEMO_PROMISES  64                  /* ... at least one in so many */
+#define MEMO_PROMISES  64                  /* ... at least one in this many */
 
 typedef struct {
     bool on;
@@ -266,7 +265,7 @@ static bool take_column(const pprof_reader *r, sample *s, uint32_t key, uint32_t
 {
     pt_sample *const c = &s->column;
     uint32_t *const numbers[] = {&c->pid, &c->tid, &c->cpu};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(numbers); i++) {
         if (key != r->column_key[i]) continue;
         if (text != 0 || *numbers[i] != PT_NONE || num < 0 || num >= PT_NONE) return false;
         *numbers[i] = (uint32_t)num;
@@ -355,7 +354,7 @@ static pt_labels_id intern_labels(pprof_reader *r, sample *s)
     return set;
 }
 
-/* Decodes a list that the memo knows after all, since the sample has further locations. */
+/* Decodes a list that the memo had recognized, because the sample has further locations. */
 static bool forget_known(pprof_reader *r, sample *s)
 {
     const uint8_t *const packed = s->packed;

@@ -1,14 +1,13 @@
 /* pprof_write.c: writes profile.proto in the order and form of google/pprof's Go writer
- * (profile/encode.go, profile/proto.go), so that a file of Go's has the same bytes, before
- * compression, after it is read and written:
+ * (profile/encode.go, profile/proto.go). So a file from Go has the same bytes before compression
+ * after it was read and written again:
  *
  *   fields of a message in ascending order, zeros omitted, default_sample_type always present;
  *   repeated numbers packed only if there are more than two;
  *   strings numbered in order of first use: sample types, labels, mappings, functions, header.
  *
  * Unknown fields of a message follow its known ones. They may contain string numbers, so a profile
- * with unknown fields keeps the numbers of all its strings.
- */
+ * with unknown fields keeps the numbers of all its strings. */
 #include "formats/pprof_int.h"
 
 #include "base/compress.h"
@@ -436,19 +435,15 @@ static void put_line(writer *w, uint32_t row)
     put_bytes(&w->body, 4, w->line.data, w->line.size);
 }
 
-/* The address in profile.proto's form: inside the call instruction, not behind it. */
-static uint64_t written_address(const pt_locations *l, uint32_t row)
-{
-    return l->address[row] - ((l->flags[row] & PT_LOCATION_RETURN_ADDR) && l->address[row] > 0);
-}
-
 static void put_locations(writer *w)
 {
     const pt_locations *const l = w->p->location;
     for (uint32_t i = 0; i < l->t.count; i++) {
         put_number(&w->body, 1, row_id(w->location, i));
         if (l->mapping[i] != PT_NONE) put_number(&w->body, 2, row_id(w->mapping, l->mapping[i]));
-        put_nonzero(&w->body, 3, written_address(l, i));
+        /* The address in profile.proto's form: inside the call instruction, not behind it. */
+        put_nonzero(&w->body, 3,
+                    l->address[i] - ((l->flags[i] & PT_LOCATION_RETURN_ADDR) && l->address[i] > 0));
         for (uint32_t k = l->line_first[i]; k < l->line_first[i + 1]; k++)
             put_line(w, k);
         put_nonzero(&w->body, 5, (l->flags[i] & PT_LOCATION_FOLDED) != 0);
@@ -496,7 +491,7 @@ static void put_header(writer *w)
     put_nonzero(&w->out, PPROF_KEEP_FRAMES, w->number[from->keep_frames]);
     put_nonzero(&w->out, PPROF_TIME_NANOS, (uint64_t)from->start_ns);
     put_nonzero(&w->out, PPROF_DURATION_NANOS, (uint64_t)from->duration_ns);
-    /* Like google/pprof, not a type without a name. */
+    /* As in google/pprof, a type without a name is not written. */
     if (from->has_period_type && (from->period_type != 0 || from->period_unit != 0))
         put_value_type(w, PPROF_PERIOD_TYPE, from->period_type, from->period_unit,
                        PT_IN_PERIOD_TYPE, 0);

@@ -239,7 +239,7 @@ static void join_pieces(procmaps *s)
     s->maps.count = kept;
 }
 
-/* The name of huge pages that a main binary was moved to, which stands for it. */
+/* The name of huge pages to which a main binary was moved; it is then the main binary's name. */
 static const char huge[] = "/anon_hugepage";
 
 /* Is the path a shared object by its name ("libfoo.so", "libfoo.so.6", "x.so_1"), or not a file? */

@@ -21,10 +21,10 @@
 #define PT_PROCMAPS_EXTRA "maps.line"
 /* Prefix of pitot's build-id line; no other writer has it. */
 #define PT_PROCMAPS_BUILD_ID "# build-id "
-/* Prefix of the line that is in every file of pitot's. */
+/* Prefix of a line that is in every file written by pitot. */
 #define PT_PROCMAPS_OURS "# pitot "
 
-/* Does the list, which begins at the reader's position, have a line that only pitot writes? */
+/* Does the list that begins at the reader's position have a line that only pitot writes? */
 bool pt_procmaps_ours(const pt_reader *r);
 
 /* Reads the list to its end and appends the executable mappings. They are then adjusted as in

@@ -1,11 +1,12 @@
-/* pstats.c: reads what Python's cProfile and profile write: `python3 -m cProfile -o FILE`.
+/* pstats.c: reads the files that Python's cProfile and profile write: `python3 -m cProfile -o
+ * FILE`.
  *
  *   marshal of {(file, line, name): (primitive calls, calls, own s, cumulative s, callers), ...}
  *   callers: {(file, line, name): (calls, primitive calls, own s, cumulative s), ...}
  *            of the module profile: the number of calls alone
  *
  * Rule: CPython's Lib/cProfile.py (create_stats), Lib/profile.py, Python/marshal.c. An object whose
- * type has the bit 0x80 gets the next number, by which a later one stands for it.
+ * type has the bit 0x80 gets the next number; a later reference has that number.
  *
  * A function becomes a sample of one frame with its calls and own time; a caller becomes an arc. */
 #include "base/units.h"
@@ -45,7 +46,7 @@ static value fail_value(pstats_reader *s, const char *wanted)
     return (value){.kind = OTHER};
 }
 
-/* The number of the next object that can be referred to, if this one can. */
+/* The number of the object, if its type says that later references may use it. */
 static size_t keep_place(pstats_reader *s, uint8_t type)
 {
     if (!(type & FLAG_REF)) return SIZE_MAX;
@@ -66,7 +67,8 @@ static value find_ref(pstats_reader *s)
     return fail_value(s, "object that was there before");
 }
 
-/* Digits of 15 bits, the least first; a negative count is of a negative number. */
+/* Reads a long: digits of 15 bits, the lowest first; a negative count of digits means a negative
+ * number. */
 static double read_long(pt_reader *r)
 {
     const int32_t count = (int32_t)pt_read_u32(r);
@@ -78,7 +80,7 @@ static double read_long(pt_reader *r)
     return count < 0 ? -sum : sum;
 }
 
-/* A float as text, of marshal's versions 0 and 1. */
+/* Reads a float as text, in versions 0 and 1 of marshal. */
 static double read_float_text(pt_reader *r)
 {
     char text[256];
@@ -119,7 +121,7 @@ static value read_text(pstats_reader *s, uint8_t type)
 
 static value read_value(pstats_reader *s);
 
-/* A builtin function has the file "~" and the line 0. */
+/* Makes a function; a builtin function has the file "~" and the line 0. */
 static value make_function(pstats_reader *s, const value *file, const value *line,
                            const value *name)
 {
@@ -133,7 +135,7 @@ static value make_function(pstats_reader *s, const value *file, const value *lin
     return (value){.kind = FUNCTION, .id = pt_plain_location(s->b, &function, 0, 0)};
 }
 
-/* A tuple: a function, or numbers. */
+/* Reads a tuple: a function, or numbers. */
 static value read_tuple(pstats_reader *s, uint8_t type)
 {
     const size_t place = keep_place(s, type);
@@ -152,8 +154,8 @@ static value read_tuple(pstats_reader *s, uint8_t type)
     return keep_value(s, place, v);
 }
 
-/* A number, a text, or an earlier object that is there again. Tuples and dictionaries are refused,
- * so that nothing nests: read_tuple and read_row call this for their parts. */
+/* Reads a number, a text, or a reference to an earlier object. Refuses tuples and dictionaries, so
+ * that nothing nests: read_tuple and read_row call this for their parts. */
 static value read_value(pstats_reader *s)
 {
     const uint8_t type = pt_read_u8(s->r);
@@ -212,7 +214,7 @@ static void read_callers(pstats_reader *s, uint32_t callee)
     }
 }
 
-/* profile subtracts what it costs itself, so that a time may be below 0. */
+/* Converts seconds. The module profile subtracts its own cost, so a time may be negative. */
 static int64_t to_nanoseconds(pstats_reader *s, double seconds)
 {
     const double ns = seconds * 1e9;
@@ -292,7 +294,8 @@ static pt_status pstats_read(pt_reader *reader, pt_builder *builder, const pt_re
                         pt_count_noun(pt_builder_sample_count(builder), "functions").text);
 }
 
-/* A dictionary that is empty, or whose first key is a tuple of three that begins with a text. */
+/* The input is a dictionary that is empty, or whose first key is a tuple of three that begins with
+ * a text. */
 static int probe_pstats(const pt_probe_input *input)
 {
     const uint8_t *const h = input->head;

@@ -52,7 +52,7 @@ static void read_trace(rbspy_reader *y, pt_json_r *r)
         read_frame(y, r);
 }
 
-/* {"secs_since_epoch": s, "nanos_since_epoch": ns}. 0 = unknown. */
+/* Reads {"secs_since_epoch": s, "nanos_since_epoch": ns}; 0 = unknown. */
 static int64_t read_time(pt_json_r *r)
 {
     int64_t seconds = 0, ns = 0;
@@ -86,7 +86,8 @@ static void put_sample(rbspy_reader *y, const pt_sample *of)
     pt_builder_timed_sample(y->b, &sample);
 }
 
-/* Reads a document: a header, a sample, or the trace of one. False: the text is none. */
+/* Reads a document: a header, a sample, or only the trace of a sample. Returns false for another
+ * text. */
 static bool read_document(rbspy_reader *y, pt_json_r *r)
 {
     pt_sample sample = {.pid = PT_NONE, .tid = PT_NONE, .cpu = PT_NONE};

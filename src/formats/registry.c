@@ -1,8 +1,6 @@
 /* registry.c: the list of formats, and the choice of an input's format. */
 #include "formats/format.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <strings.h>
 
 #include "base/file.h"
@@ -18,11 +16,11 @@ const pt_format *const pt_formats[] = {
 #include "formats/formats.def"
 #undef X
 };
-const size_t pt_format_count = sizeof pt_formats / sizeof pt_formats[0];
+const size_t pt_format_count = PT_COUNT(pt_formats);
 
 const char *pt_format_near(const char *name)
 {
-    const char *names[sizeof pt_formats / sizeof pt_formats[0]];
+    const char *names[PT_COUNT(pt_formats)];
     for (size_t i = 0; i < pt_format_count; i++)
         names[i] = pt_formats[i]->name;
     return pt_nearest(name, names, pt_format_count);
@@ -60,9 +58,8 @@ const pt_format *pt_format_for_path(const char *path)
 
 /* ---- Probing ---- */
 
-/* Files of other profilers, by their beginning, or a text in their first lines; and what reads
- * them.
- */
+/* Files of other profilers, recognized by their first bytes or by a text in their first lines, with
+ * advice on the tool that reads them. */
 static const struct {
     const char *magic;
     size_t bytes;
@@ -96,7 +93,7 @@ static const struct {
     {"{", 1, false, "it looks like JSON"},
 };
 
-/* Files of other profilers without a magic number, by the end of their names. */
+/* Files of other profilers without a magic number, recognized by the end of their names. */
 static const struct {
     const char *end, *description;
 } known_names[] = {
@@ -115,9 +112,9 @@ static bool is_known(const pt_probe_input *input, size_t row)
 /* Describes bytes in an unknown format, for the message. */
 static const char *describe_bytes(const pt_probe_input *input)
 {
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(known); i++)
         if (is_known(input, i)) return known[i].description;
-    for (size_t i = 0; i < sizeof known_names / sizeof known_names[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(known_names); i++)
         if (pt_ends(input->name, known_names[i].end)) return known_names[i].description;
     size_t text = 0;
     const size_t look = input->head_bytes < 512 ? input->head_bytes : 512;
@@ -138,7 +135,7 @@ pt_status pt_format_probe(const pt_probe_input *input, const pt_format **ret_for
                           pt_error *reterr)
 {
     static const pt_probe_kind order[] = {PT_PROBE_MAGIC, PT_PROBE_HEURISTIC};
-    for (size_t k = 0; k < sizeof order / sizeof order[0]; k++) {
+    for (size_t k = 0; k < PT_COUNT(order); k++) {
         const pt_format *best = NULL, *tied = NULL;
         int best_score = 0;
         for (size_t i = 0; i < pt_format_count; i++) {

@@ -15,7 +15,6 @@
  * Specification: cmd_report_sample.proto of simpleperf. Files, threads and names of events come
  * behind the samples, so that the file is read twice. Addresses are those in the files. */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -188,7 +187,8 @@ static void read_record(sp_reader *s, pb_cursor c, bool samples, uint64_t at)
     if (samples && !c.ok && s->bad++ == 0) s->first_bad = at;
 }
 
-/* Reads all records, for their samples or for all else. False: the last one is missing. */
+/* Reads all records: only their samples, or all but samples. Returns false if the last record is
+ * missing. */
 static bool read_records(sp_reader *s, pt_reader r, bool samples)
 {
     pt_skip(&r, HEAD_BYTES);

@@ -266,7 +266,7 @@ static pt_status read_member(speedscope_reader *s, profile_parts *parts)
                  {"event", &parts->event},
                  {"unitName", &parts->unit_name},
                  {"thread", &parts->thread}};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(texts); i++) {
         if (!pt_json_is(r, texts[i].key)) continue;
         pt_json_next(r);
         set_text(texts[i].into, r);

@@ -3,8 +3,6 @@
  * of time. speedscope.c draws the format. */
 #include "formats/speedscope.h"
 
-#include <stdlib.h>
-
 #include "base/grow.h"
 #include "base/saturate.h"
 #include "formats/json_profile.h"
@@ -20,7 +18,7 @@ static const speedscope_unit units[] = {
 
 const speedscope_unit *speedscope_unit_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(units); i++) {
         if (strcmp(units[i].name, name) == 0) return &units[i];
     }
     return &units[0];
@@ -67,15 +65,9 @@ static void put_frame(pt_json_w *json, const pt_named_frame *frame)
 {
     pt_json_object(json);
     pt_json_key_text_n(json, "name", frame->name, frame->name_bytes);
-    if (frame->file_bytes > 0) {
-        pt_json_key_text_n(json, "file", frame->file, frame->file_bytes);
-    }
-    if (frame->line != 0) {
-        pt_json_key_int(json, "line", frame->line);
-    }
-    if (frame->column != 0) {
-        pt_json_key_int(json, "col", frame->column);
-    }
+    if (frame->file_bytes > 0) pt_json_key_text_n(json, "file", frame->file, frame->file_bytes);
+    if (frame->line != 0) pt_json_key_int(json, "line", frame->line);
+    if (frame->column != 0) pt_json_key_int(json, "col", frame->column);
     pt_json_object_end(json);
 }
 
@@ -133,18 +125,14 @@ static void put_profile(speedscope_writer *w, uint32_t event, uint32_t thread)
     pt_json_object(json);
     put_head(w, event, thread, unit_of_event(p, &p->event->row[event])->name);
     pt_json_key_int(json, "startValue", 0);
-    pt_json_key_array(json, "samples");
-    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+    PT_JSON_EACH (json, "samples", i, p->sample->t.count) {
         if (!is_in(w, i, event, thread)) continue;
         put_stack(w, p->sample->stack[i]);
         pt_saturating_into(&sum, p->sample->value[event][i]);
     }
-    pt_json_array_end(json);
-    pt_json_key_array(json, "weights");
-    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+    PT_JSON_EACH (json, "weights", i, p->sample->t.count) {
         if (is_in(w, i, event, thread)) pt_json_int(json, p->sample->value[event][i]);
     }
-    pt_json_array_end(json);
     pt_json_key_int(json, "endValue", sum);
     pt_json_object_end(json);
 }
@@ -159,17 +147,13 @@ static void put_document(speedscope_writer *w)
     pt_json_key_text(json, "exporter", "pitot");
     pt_json_key_uint(json, "activeProfileIndex", shown == PT_NONE ? 0 : shown * w->thread.count);
     pt_json_key_object(json, "shared");
-    pt_json_key_array(json, "frames");
-    for (size_t i = 0; i < w->frames.frame.count; i++)
+    PT_JSON_EACH (json, "frames", i, w->frames.frame.count)
         put_frame(json, &w->frames.frame.items[i]);
-    pt_json_array_end(json);
     pt_json_object_end(json);
-    pt_json_key_array(json, "profiles");
-    for (uint32_t event = 0; event < p->event->t.count; event++) {
+    PT_JSON_EACH (json, "profiles", event, p->event->t.count) {
         for (size_t i = 0; i < w->thread.count; i++)
             put_profile(w, event, w->thread.items[i]);
     }
-    pt_json_array_end(json);
     pt_json_object_end(json);
 }
 

@@ -278,7 +278,7 @@ static const pt_format *text_inside(const pt_reader *r)
     const size_t left = pt_reader_left(r);
     const pt_probe_input input = {
         .head = r->pos, .head_bytes = left < 65536 ? left : 65536, .file_bytes = left, .name = ""};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(names); i++) {
         const pt_format *const format = pt_format_find(names[i]);
         if (format->probe(&input) > 0) return format;
     }

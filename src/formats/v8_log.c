@@ -11,12 +11,13 @@
  *                        its address or the top of the stack, state, return addresses
  *
  * Rule: tools/tickprocessor.mjs, profile.mjs and codemap.mjs of V8, which `node --prof-process`
- * runs. A comma in a text is \x2C. An address with a sign is a distance from the one before it.
- * Code that is created where other code was replaces it. Frames of no known code are left out, but
- * the innermost is not.
+ * runs. A comma in a text is \x2C. An address with a sign is a distance from the one before it. New
+ * code replaces all code that it overlaps. Frames in no known code are left out, except the
+ * innermost.
  *
- * The addresses where code may begin are known before the ticks are read, so the code that is alive
- * is a set of numbers below their count: a bit for each, and a bit for each word of bits above. */
+ * All addresses where code may begin are collected before the ticks are read. So the set of live
+ * code is a set of numbers below their count: a bit for each, and in the levels above a bit for
+ * each word that has bits. */
 #include "formats/plain.h"
 
 #include <stdlib.h>
@@ -33,13 +34,13 @@ enum { LEVELS = 6, FIELDS_MAX = 10 };
 /* ---- Code by address ---- */
 
 typedef struct {
-    uint64_t start, end; /* end: of the code that is alive there now */
+    uint64_t start, end; /* end: of the code that is there now */
     uint32_t row;        /* of the caller's */
 } code_slot;
 
 typedef struct {
     PT_VECTOR(code_slot) slot; /* ascending, all different, once code_map_ready was called */
-    uint64_t *alive[LEVELS];   /* alive[0]: a bit a slot; above it a bit a word that has bits */
+    uint64_t *alive[LEVELS];   /* alive[0]: a bit a slot; above it a bit for each word with bits */
 } code_map;
 
 PT_ORDER(compare_slots, code_slot, PT_UP(start));
@@ -108,7 +109,7 @@ static size_t slots_before(const code_map *m, uint64_t address)
     return PT_FIRST_FROM(m->slot.items, m->slot.count, start, address);
 }
 
-/* The slot of the code that has the address, or NULL. */
+/* The slot of the code that contains the address, or NULL. */
 static code_slot *find_code(const code_map *m, uint64_t address)
 {
     const size_t slot = last_alive(m, PT_FIRST_AFTER(m->slot.items, m->slot.count, start, address));
@@ -121,7 +122,7 @@ static void remove_code(code_map *m, uint64_t start)
     if (slot < m->slot.count && m->slot.items[slot].start == start) set_alive(m, slot, false);
 }
 
-/* Adds code at an address that was expected. All code that it covers a part of ends. */
+/* Adds code at one of the collected addresses. Ends all code that it overlaps. */
 static void add_code(code_map *m, uint64_t start, uint64_t bytes, uint32_t row)
 {
     const uint64_t end = bytes < UINT64_MAX - start ? start + bytes : UINT64_MAX;
@@ -149,7 +150,7 @@ typedef struct {
 typedef struct {
     pt_span field[FIELDS_MAX];
     size_t count;
-    pt_span rest; /* the fields behind these */
+    pt_span rest; /* the fields after these */
 } v8_line;
 
 static bool next_field(pt_span *rest, pt_span *ret)
@@ -191,7 +192,7 @@ static bool field_number(const v8_line *line, size_t i, int64_t *ret)
     return pt_span_number(&s, false, ret) && s.size == 0;
 }
 
-/* The number of `digits` hexadecimal digits; -1: they are not there. */
+/* The value of `digits` hexadecimal digits at that place; -1: they are not there. */
 static int32_t hex_at(pt_span s, size_t at, size_t digits)
 {
     int32_t number = 0;
@@ -203,8 +204,8 @@ static int32_t hex_at(pt_span s, size_t at, size_t digits)
     return number;
 }
 
-/* Reads the escape at s.at[i], behind its backslash, and returns its length. *ret_char: a
- * character; -1: it is none. */
+/* Reads the escape at s.at[i], after its backslash, and returns its length. *ret_char: the
+ * character; -1: it is no escape. */
 static size_t read_escape(pt_span s, size_t i, int32_t *ret_char)
 {
     const size_t digits = s.at[i] == 'x' ? 2 : s.at[i] == 'u' ? 4 : 0;
@@ -270,7 +271,7 @@ static uint32_t make_code(v8_reader *v, const v8_line *line)
         if (row == 0) row = column, column = 0;
         const char *blank = all.size > 0 ? memchr(all.at, ' ', all.size) : NULL;
         static const char *const accessors[] = {"get ", "set ", "static ", "async "};
-        for (size_t i = 0; blank != NULL && i < sizeof accessors / sizeof accessors[0]; i++) {
+        for (size_t i = 0; blank != NULL && i < PT_COUNT(accessors); i++) {
             const size_t bytes = strlen(accessors[i]);
             const char *const next = pt_span_begins(all, accessors[i])
                                          ? memchr(all.at + bytes, ' ', all.size - bytes)
@@ -300,7 +301,7 @@ static uint32_t make_code(v8_reader *v, const v8_line *line)
     return id;
 }
 
-/* The frame of an address; PT_NONE: of no known code. */
+/* The frame of an address; PT_NONE if it lies in no known code. */
 static uint32_t make_frame(v8_reader *v, uint64_t address, bool is_leaf)
 {
     const code_slot *const library = find_code(&v->library, address);
@@ -320,7 +321,7 @@ static void put_frame(v8_reader *v, uint64_t address)
     if (id != PT_NONE) PT_PUSH(v->frame, id);
 }
 
-/* The function of JavaScript at the top of the stack, whose frame is not made yet. */
+/* Is the address a JavaScript function at the top of the stack, whose frame does not exist yet? */
 static bool is_script_at(const v8_reader *v, uint64_t address)
 {
     const code_slot *const code = find_code(&v->code, address);
@@ -329,11 +330,11 @@ static bool is_script_at(const v8_reader *v, uint64_t address)
 
 static pt_labels_id label_state(v8_reader *v, int64_t state)
 {
-    /* StateTag of src/common/globals.h. */
+    /* StateTag in src/common/globals.h. */
     static const char *const names[] = {"js",       "gc",     "parser",   "bytecode compiler",
                                         "compiler", "other",  "external", "atomics wait",
                                         "idle",     "logging"};
-    if (state < 0 || state >= (int64_t)(sizeof names / sizeof names[0])) return PT_NO_LABELS;
+    if (state < 0 || state >= (int64_t)PT_COUNT(names)) return PT_NO_LABELS;
     const pt_label label = {.key = pt_builder_text(v->b, "state").v,
                             .kind = PT_LABEL_STRING,
                             .str = pt_builder_text(v->b, names[state]).v};
@@ -382,14 +383,16 @@ static bool read_move(v8_reader *v, const v8_line *line)
     uint64_t from, to;
     if (!field_address(line, 1, &from) || !field_address(line, 2, &to)) return false;
     const code_slot *const code = find_code(&v->code, from);
-    if (code == NULL || code->start != from) return true; /* of code that was never created */
+    if (code == NULL || code->start != from)
+        return true; /* the code was never created in this
+                      * log */
     const code_slot moved = *code;
     remove_code(&v->code, from);
     add_code(&v->code, to, moved.end - moved.start, moved.row);
     return true;
 }
 
-/* Reads a line. Lines of other kinds are none of a profile's. */
+/* Reads a line. Returns true for lines that do not concern the profile. */
 static bool read_line(v8_reader *v, v8_line *line)
 {
     uint64_t start, bytes;
@@ -409,7 +412,8 @@ static bool read_line(v8_reader *v, v8_line *line)
     return true;
 }
 
-/* Each part of a file has a line, from the beginning of the whole file. */
+/* Adds a part of a file: each part has a line, whose addresses count from the beginning of the
+ * whole file. */
 static void add_library(v8_reader *v, const v8_line *line)
 {
     uint64_t start, end;

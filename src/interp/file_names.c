@@ -1,4 +1,4 @@
-/* file_names.c: the names of files that have an interpreter. Not for signal handlers. */
+/* file_names.c: recognizes interpreters by the names of their files. Not for signal handlers. */
 #include <string.h>
 
 #include "interp/perl.h"
@@ -6,8 +6,8 @@
 #include "interp/ruby.h"
 #include "interp/v8.h"
 
-/* Begins the path's base name with the name, or with lib and the name? Returns the rest; NULL: no.
- */
+/* Does the path's base name begin with the name, or with lib and the name? Returns the rest of it;
+ * NULL if not. */
 static const char *behind_name(const char *path, const char *name, bool *ret_is_library)
 {
     const char *const slash = strrchr(path, '/');
@@ -18,7 +18,8 @@ static const char *behind_name(const char *path, const char *name, bool *ret_is_
     return strncmp(at, name, bytes) == 0 ? at + bytes : NULL;
 }
 
-/* Is the rest of a name a version, and of a library .so and perhaps another version? */
+/* Is the rest of a file name a version? For a library: .so, perhaps with a version before or after
+ * it. */
 static bool is_version(const char *at, bool is_library)
 {
     at += strspn(at, "0123456789.");

@@ -60,7 +60,7 @@ static bool read_short(const reading *r, uint64_t addr, uint16_t *ret)
     return r->read(r->arg, addr, ret, sizeof *ret);
 }
 
-/* Reads where the parts of an nmethod are that are addresses or offsets from the blob's start. */
+/* Reads the places of an nmethod's parts, which are addresses or offsets from the blob's start. */
 static bool read_old_parts(const reading *r, pt_java_blob *b)
 {
     const pt_java_layout *const l = &r->vm->layout;
@@ -191,7 +191,7 @@ bool pt_java_blob_is(const pt_java_vm *vm, pt_interp_read *read, void *arg,
  * code, the second the offset of its scope. */
 enum { PLACE_BYTES = 16 };
 
-/* The first description at or behind a pc. */
+/* The first description of a place at or after a pc. */
 static bool find_place(const reading *r, const pt_java_blob *b, uint64_t pc, uint32_t ret_place[2])
 {
     const int64_t offset = (int64_t)(pc - b->code);
@@ -259,7 +259,7 @@ uint32_t pt_java_scopes_at(const pt_java_vm *vm, pt_interp_read *read, void *arg
             return 0;
         ret[count++].bci = (int32_t)(bci - 1);
     }
-    /* The outermost one is the method that was compiled. */
+    /* The outermost method must be the compiled method. */
     return ret[count - 1].method == nmethod->method ? count : 0;
 }
 
@@ -283,7 +283,7 @@ static bool read_constant(const reading *r, uint64_t pool, uint32_t length, uint
            *ret != 0;
 }
 
-/* Reads names: of class, method and file. */
+/* Reads the symbols of a method: names of class, method and file. */
 static bool read_symbols(const reading *r, uint64_t pool, uint16_t name, pt_java_method *ret)
 {
     const pt_java_layout *const l = &r->vm->layout;
@@ -340,9 +340,9 @@ static bool read_signed(const reading *r, uint64_t *at, int32_t *ret)
     return true;
 }
 
-/* The table has pairs of differences of bytecode and line: a byte for small ones (5 and 3 bits),
- * else 255 and two numbers; 0 ends it. The last pair that does not begin behind the place counts.
- */
+/* The table has pairs of differences, of bytecode and of line: one byte for small ones (5 and 3
+ * bits), else 255 and two numbers; 0 ends it. The result is the last pair that begins at or before
+ * the place. */
 int32_t pt_java_line(const pt_java_vm *vm, pt_interp_read *read, void *arg,
                      const pt_java_method *method, int32_t bci)
 {
@@ -383,8 +383,8 @@ static bool copy_symbol(const reading *r, uint64_t symbol, char *to, size_t cap,
                                ret_bytes);
 }
 
-/* A hidden class has an address behind its name (Main$$Lambda+0x00007f...), which no other run
- * has. */
+/* The length of a name without the address that follows a hidden class's name
+ * (Main$$Lambda+0x00007f...), which differs in each run. */
 static size_t name_without_address(const char *name, size_t bytes)
 {
     const char *const plus = bytes > 0 ? memrchr(name, '+', bytes) : NULL;

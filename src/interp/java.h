@@ -7,11 +7,10 @@
  *
  * libjvm.so exports tables of its types and fields (gHotSpotVMStructs), which debuggers read. All
  * offsets come from them. The tables lack the form of compressed numbers, the places in a frame of
- * the interpreter, and the address of a method's lines: these belong to a version.
+ * the interpreter, and the address of a method's lines: these depend on the version.
  *
- * The memory may hold anything: each function makes a limited number of reads, all through the
- * callback. Freestanding: no allocation, no lock, no system call, no recursion.
- */
+ * The memory may contain anything: each function makes a limited number of reads, all through the
+ * callback. Freestanding: no allocation, no lock, no system call, no recursion. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +19,7 @@
 
 #include "interp/text.h"
 
-/* The symbols of libjvm.so that say where the tables are, and how their rows look. */
+/* The symbols of libjvm.so that give the places of the tables and the form of their rows. */
 enum {
     PT_JAVA_FIELDS,
     PT_JAVA_FIELD_STRIDE,
@@ -36,11 +35,12 @@ enum {
 };
 extern const char *const pt_java_symbols[PT_JAVA_SYMBOLS];
 
-/* The lines about a machine whose frames cannot be read: REASON: PT_JAVA_MISSING. The first takes
- * the version; 0: unknown. */
+/* The reasons why frames of a machine cannot be read. The user sees the line REASON:
+ * PT_JAVA_MISSING. The first reason has the version as argument; 0: unknown. */
 #define PT_JAVA_UNKNOWN                                                                            \
     "Java %u, whose frames this pitot does not know (it knows HotSpot 11 to 22, and 25, on "       \
     "x86-64)"
+#define PT_JAVA_LIES    "this Java keeps its methods in another way than its tables say"
 #define PT_JAVA_MISSING "names of its methods will be missing"
 
 /* Is that the path of the machine's library: libjvm.so? */
@@ -50,8 +50,9 @@ enum { PT_JAVA_HEAPS_MAX = 8 };
 
 /* A part of the code cache. */
 typedef struct {
-    uint64_t low, limit; /* addresses that are reserved for it */
-    uint64_t segments;   /* a byte for each: 0: a blob begins there, n: one begins n before it */
+    uint64_t low, limit; /* the reserved addresses of the part */
+    uint64_t segments;   /* a byte for each segment; 0: a blob begins in it, n: one begins n
+                          * segments before it */
     uint32_t log2_segment;
 } pt_java_heap;
 
@@ -86,15 +87,15 @@ typedef struct {
     uint32_t major;      /* version */
     bool is_split;       /* an nmethod has parts outside its blob (since 25) */
     uint8_t least_byte;  /* of a compressed number */
-    uint32_t heap_count; /* 0: the machine has not started yet */
+    uint32_t heap_count; /* 0: the virtual machine has not started yet */
     pt_java_heap heap[PT_JAVA_HEAPS_MAX];
 } pt_java_vm;
 
 typedef enum {
     PT_JAVA_READY,
-    PT_JAVA_NOT_YET, /* the machine has not made its code cache */
-    PT_JAVA_PARTIAL, /* fields are missing: it is another build, or the loader is at work yet */
-    PT_JAVA_REFUSED, /* it is of a version that is not known; *ret_vm has `major` */
+    PT_JAVA_NOT_YET, /* the virtual machine has not made its code cache yet */
+    PT_JAVA_PARTIAL, /* fields are missing: another build, or the loader has not finished */
+    PT_JAVA_REFUSED, /* an unknown version; *ret_vm has `major` */
 } pt_java_state;
 
 /* Reads the tables. symbols: run-time addresses, in the order of pt_java_symbols. */
@@ -132,10 +133,11 @@ typedef struct {
     uint64_t metadata;       /* addresses of methods */
 } pt_java_blob;
 
-/* Finds the blob of an address. False: none is there, or the memory does not match. */
+/* Finds the blob of an address. Returns false if there is none, or the memory does not fit the
+ * layout. */
 bool pt_java_blob_at(const pt_java_vm *vm, pt_interp_read *read, void *arg, uint64_t pc,
                      pt_java_blob *ret);
-/* Is the same blob still there? */
+/* Is the blob `known` still there? */
 bool pt_java_blob_is(const pt_java_vm *vm, pt_interp_read *read, void *arg,
                      const pt_java_blob *known);
 
@@ -147,10 +149,10 @@ typedef struct {
 
 enum { PT_JAVA_SCOPES_MAX = 96 };
 
-/* Is it the return address of a call that the nmethod describes? */
+/* Is pc the return address of a call that the nmethod describes? */
 bool pt_java_is_return(pt_interp_read *read, void *arg, const pt_java_blob *nmethod, uint64_t pc);
-/* The methods at a pc of an nmethod, innermost first; pc may be between two described places, of
- * which the later counts. Returns their number; 0: the memory does not match. */
+/* The methods at a pc of an nmethod, innermost first. If pc is between two described places, the
+ * later one is used. Returns their number; 0: the memory does not fit the layout. */
 uint32_t pt_java_scopes_at(const pt_java_vm *vm, pt_interp_read *read, void *arg,
                            const pt_java_blob *nmethod, uint64_t pc,
                            pt_java_scope ret[PT_JAVA_SCOPES_MAX]);
@@ -165,13 +167,13 @@ typedef struct {
     uint64_t class_name, name, file; /* symbols; file 0: unknown */
 } pt_java_method;
 
-/* Reads a method. False: the memory does not match. */
+/* Reads a method. Returns false if the memory does not fit the layout. */
 bool pt_java_method_at(const pt_java_vm *vm, pt_interp_read *read, void *arg, uint64_t method,
                        pt_java_method *ret);
 /* The line of a place; 0: unknown. */
 int32_t pt_java_line(const pt_java_vm *vm, pt_interp_read *read, void *arg,
                      const pt_java_method *method, int32_t bci);
-/* Copies "package.Class.method", cut at cap bytes. False: unreadable. */
+/* Copies "package.Class.method", cut at cap bytes. Returns false if it is unreadable. */
 bool pt_java_name(const pt_java_vm *vm, pt_interp_read *read, void *arg,
                   const pt_java_method *method, char *to, size_t cap, size_t *ret_bytes);
 /* Copies "package/File.java" likewise; nothing if the file is unknown. */
@@ -180,7 +182,7 @@ bool pt_java_file(const pt_java_vm *vm, pt_interp_read *read, void *arg,
 
 /* ---- frames (java_walk.c) ---- */
 
-/* How a walk reads. `arg` is the first parameter of all. */
+/* The callbacks of a walk. `arg` is the first parameter of all. */
 typedef struct {
     const pt_java_vm *vm;
     void *arg;
@@ -199,10 +201,11 @@ typedef struct {
 
 typedef struct {
     uint64_t pc; /* of an nmethod: its place, also if the frame was deoptimized */
-    /* Of a frame of the interpreter; method 0: it is at work between methods. */
+    /* Of a frame of the interpreter: its place; method 0: it is between two methods. */
     pt_java_scope scope;
 } pt_java_found;
 
-/* Steps from a frame in the blob to its caller. False: it cannot be known; *frame is unchanged. */
+/* Steps from a frame in the blob to its caller. Returns false, with *frame unchanged, if the caller
+ * cannot be found. */
 bool pt_java_step(const pt_java_reader *r, const pt_java_blob *blob, pt_java_frame *frame,
                   pt_java_found *ret_found);

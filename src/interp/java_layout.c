@@ -23,14 +23,14 @@ bool pt_java_is_file(const char *path)
 }
 
 enum {
-    OLD = 1, /* versions to 22 have it */
-    NEW = 2, /* versions since 25 have it */
+    OLD = 1, /* versions up to 22 have the field */
+    NEW = 2, /* versions from 25 on have the field */
     BOTH = OLD | NEW,
-    MAYBE = 0, /* some have it */
+    MAYBE = 0, /* some builds have the field */
 };
 
-/* A field, or (without a name) the size of a type. A later row of the same place is another name
- * for it. */
+/* A field, or (without a name) the size of a type. A later row for the same place is another name
+ * of the field. */
 typedef struct {
     const char *type, *field;
     uint16_t place; /* in pt_java_layout */
@@ -106,7 +106,7 @@ enum {
     TEXT_BYTES = 64,
 };
 
-/* How the rows of both tables look. */
+/* The form of the rows in both tables. */
 typedef struct {
     uint64_t fields, field_stride, type, name, offset, address;
     uint64_t types, type_stride, type_name, type_bytes;
@@ -219,7 +219,7 @@ static bool has_field(const layout_reading *r, size_t place)
     return false;
 }
 
-/* Has the machine all fields that its versions have? */
+/* Were all fields found that the versions `in` have? */
 static bool has_all(const layout_reading *r, uint8_t in)
 {
     for (int i = 0; i < FIELDS; i++)
@@ -228,7 +228,8 @@ static bool has_all(const layout_reading *r, uint8_t in)
            (has_field(r, AT(pool_file)) || has_field(r, AT(class_file)));
 }
 
-/* Reads where the code cache is. False: the machine has not made it. */
+/* Reads the places of the code cache's parts. Returns false if the virtual machine has not made it
+ * yet. */
 static bool read_heaps(pt_java_vm *vm, pt_interp_read *read, void *arg)
 {
     enum { SEGMENT_LOG2_MIN = 4, SEGMENT_LOG2_MAX = 16 };

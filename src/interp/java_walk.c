@@ -1,4 +1,4 @@
-/* java_walk.c: from a frame of a Java virtual machine to its caller's. See java.h.
+/* java_walk.c: steps from a frame of a Java virtual machine to its caller's frame. See java.h.
  *
  * A frame of compiled code, or of a stub that has a frame size (x86-64; addresses fall):
  *
@@ -17,9 +17,8 @@
  * While an interpreted method is entered, the return address is in rax and the caller's stack
  * pointer in r13. (A method handle removes its last argument, so this pointer may be fp + 8.)
  *
- * Only the innermost frame can be incomplete: it was interrupted at the beginning or at the end of
- * its function. The instructions tell how far it is.
- */
+ * Only the innermost frame can be incomplete, if it was interrupted at the beginning or at the end
+ * of its function. The instructions around the pc show how much of the frame exists. */
 #include <string.h>
 
 #include "interp/java.h"
@@ -36,7 +35,8 @@ static bool go_to(const pt_java_reader *r, pt_java_frame *frame, uint64_t pc, ui
     return true;
 }
 
-/* The function has made no frame, or has removed it: the return address is on top. */
+/* Steps out of a function that has made no frame, or has removed it: the return address is on top
+ * of the stack. */
 static bool step_bare(const pt_java_reader *r, pt_java_frame *frame)
 {
     uint64_t pc;
@@ -44,7 +44,8 @@ static bool step_bare(const pt_java_reader *r, pt_java_frame *frame)
            go_to(r, frame, pc, frame->sp + WORD, frame->fp);
 }
 
-/* A frame of so many bytes, with the caller's frame pointer below the return address. */
+/* Steps out of a frame of `bytes` bytes, with the caller's frame pointer below the return
+ * address. */
 static bool step_sized(const pt_java_reader *r, pt_java_frame *frame, uint64_t bytes)
 {
     uint64_t pc, fp;
@@ -53,8 +54,8 @@ static bool step_sized(const pt_java_reader *r, pt_java_frame *frame, uint64_t b
            r->read_stack(r->arg, top - 2 * WORD, &fp) && go_to(r, frame, pc, top, fp);
 }
 
-/* A frame with a frame pointer. The stub that nmethods call first (since version 14) keeps a word
- * of ones between it and its return address. */
+/* Steps out of a frame with a frame pointer. The stub that nmethods call first (since version 14)
+ * keeps a word of ones between the frame pointer and its return address. */
 static bool step_by_fp(const pt_java_reader *r, pt_java_frame *frame)
 {
     uint64_t pc, fp, at = frame->fp + WORD;
@@ -116,7 +117,7 @@ static bool step_beginning(const pt_java_reader *r, const pt_java_blob *blob, pt
             if (pc <= i) return step_bare(r, frame);
             const uint64_t fp = frame->fp;
             if (!step_sized(r, frame, blob->frame_bytes)) return false;
-            if (pc == i + whole) frame->fp = fp; /* it is not saved yet */
+            if (pc == i + whole) frame->fp = fp; /* rbp is not saved yet */
             return true;
         }
         if (code.at[i] != 0x55) continue;
@@ -132,8 +133,8 @@ static bool step_beginning(const pt_java_reader *r, const pt_java_blob *blob, pt
     return step_bare(r, frame);
 }
 
-/* True if the function returns from there, without a change of the stack before: tests of a
- * safepoint and of pending exceptions, and ret. */
+/* Does the function return from there without moving the stack before? The instructions may be
+ * tests of a safepoint and of pending exceptions, and ret. */
 static bool is_returning(const instructions *code, size_t at)
 {
     static const struct {
@@ -179,7 +180,7 @@ static bool step_innermost_sized(const pt_java_reader *r, const pt_java_blob *bl
     return step_sized(r, frame, blob->frame_bytes);
 }
 
-/* Is it a return address of Java's code? */
+/* Is pc a return address in Java code? */
 static bool is_java_return(const pt_java_reader *r, uint64_t pc)
 {
     const pt_java_blob *const blob = r->blob_at(r->arg, pc);
@@ -187,7 +188,8 @@ static bool is_java_return(const pt_java_reader *r, uint64_t pc)
     return blob->kind == PT_JAVA_INTERPRETER || pt_java_is_return(r->read, r->arg, blob, pc);
 }
 
-/* Steps from the innermost frame, which is none yet: a method is being entered or left. */
+/* Steps from an innermost frame that does not exist yet or any more: a method is being entered or
+ * left. */
 static bool step_entering(const pt_java_reader *r, pt_java_frame *frame)
 {
     uint64_t top;
@@ -214,7 +216,7 @@ static bool step_innermost_pushed(const pt_java_reader *r, const pt_java_blob *b
 
 /* ---- the interpreter ---- */
 
-/* Has the innermost frame a frame pointer, but not yet the method? It is in rbx then. */
+/* Has the innermost frame a frame pointer, but not its method yet? The method is in rbx then. */
 static bool is_half_entered(const pt_java_reader *r, const pt_java_frame *frame)
 {
     uint64_t pc;
@@ -257,10 +259,10 @@ static bool step_interpreted(const pt_java_reader *r, pt_java_frame *frame)
 
 /* ---- code that belongs to no method ---- */
 
-/* The two forms of calls of stubs: of an offset, and of a number in r10. */
+/* The lengths of the two forms of calls of a stub: by a distance, and by an address in r10. */
 enum { CALL_BYTES = 5, LONG_CALL_BYTES = 13 };
 
-/* Is there a call of the stub before that return address? */
+/* Is the instruction before that return address a call of the stub? */
 static bool is_call_of(const pt_java_reader *r, const pt_java_blob *stub, uint64_t pc)
 {
     uint8_t code[LONG_CALL_BYTES];
@@ -277,7 +279,7 @@ static bool is_call_of(const pt_java_reader *r, const pt_java_blob *stub, uint64
     return target >= stub->code && target < stub->limit;
 }
 
-/* Is it a return address in C or C++, behind a call of an address in a register or in memory? */
+/* Is pc a return address in C or C++, after a call of an address in a register or in memory? */
 static bool is_native_return(const pt_java_reader *r, uint64_t pc)
 {
     enum { BYTES = 6, CALL = 0xff };
@@ -290,8 +292,8 @@ static bool is_native_return(const pt_java_reader *r, uint64_t pc)
            (code[0] == CALL && (code[1] == 0x15 || (code[1] & 0xf8) == 0x90));
 }
 
-/* Steps from the innermost frame of a stub that has pushed some words, or has a frame pointer: its
- * return address is behind a call of it. */
+/* Steps from the innermost frame of a stub that has pushed some words or has a frame pointer. Its
+ * return address is found by the call of the stub before it. */
 static bool step_called(const pt_java_reader *r, const pt_java_blob *stub, pt_java_frame *frame)
 {
     enum { WORDS_MAX = 16 };
@@ -326,8 +328,9 @@ static bool step_innermost_stub(const pt_java_reader *r, const pt_java_blob *blo
     return step_entering(r, frame) || step_called(r, blob, frame);
 }
 
-/* Do the callers lie in the heap? A virtual thread (since version 21) that goes on after a wait has
- * some of its frames on the stack; the outermost of these returns to a stub that fetches more. */
+/* Is the blob a stub that fetches more frames from the heap? When a virtual thread (since version
+ * 21) continues after a wait, only some of its frames are on the stack, and the outermost of these
+ * returns to such a stub. */
 static bool is_barrier(const pt_java_blob *blob)
 {
     static const char name[] = "StubRoutines (continuation";

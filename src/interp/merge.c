@@ -1,8 +1,8 @@
 /* merge.c: see merge.h. */
 #include "interp/merge.h"
 
-/* An evaluator begins or ends at most this many frames above the innermost: it checks a result
- * without a frame of its own (_Py_CheckFunctionResult, PyErr_Occurred). */
+/* An evaluator may begin or end with at most this many frames inside it: it checks a result in
+ * functions without frames of their own (_Py_CheckFunctionResult, PyErr_Occurred). */
 enum { LEAF = 3 };
 
 static bool is_evaluator(const pt_interp_evaluator *evaluator, const uint64_t *native, uint32_t i)
@@ -57,7 +57,8 @@ pt_merge_result pt_interp_merge(const pt_interp_evaluator *evaluator, const uint
     merging m = {.chain = ret_chain, .frames = frames, .frame_count = frame_count};
     const bool has_all_runs = pt_interp_is_whole(frames, frame_count);
     const bool is_complete = is_whole && has_all_runs;
-    /* Complete chains match from the outermost frame inwards: an excess is innermost. */
+    /* Complete chains are matched from the outermost frame inwards, so an excess evaluator is
+     * innermost. */
     uint32_t without_run = is_complete && evaluators > runs ? evaluators - runs : 0;
     const bool is_certain =
         evaluators > runs ? (has_all_runs ? without_run == 1 && is_at_leaf : !is_at_leaf)

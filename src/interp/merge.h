@@ -23,7 +23,7 @@
 #define PT_INTERP_FRAME (UINT64_C(1) << 63)
 #define PT_INTERP_ENTRY (UINT64_C(1) << 62) /* the outermost frame of its run */
 #define PT_INTERP_EMPTY (UINT64_C(1) << 61) /* no frame: marks an evaluator whose run is empty */
-#define PT_INTERP_LAST  (UINT64_C(1) << 60) /* no frames are outside this one */
+#define PT_INTERP_LAST  (UINT64_C(1) << 60) /* the interpreter's chain ends with this frame */
 
 /* The evaluator's code: its function, and the part of it that a compiler placed elsewhere
  * (NAME.cold). */
@@ -32,7 +32,8 @@ typedef struct {
     bool begins_early;         /* a run's first frame is made before the evaluator is called */
 } pt_interp_evaluator;
 
-/* Is it code of the evaluator? pc: of the innermost native frame, else a return address. */
+/* Is pc in the evaluator's code? is_innermost: pc is of the innermost frame; else it is a return
+ * address. */
 static inline bool pt_interp_is_evaluator(const pt_interp_evaluator *evaluator, uint64_t pc,
                                           bool is_innermost)
 {

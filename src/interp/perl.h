@@ -29,14 +29,14 @@
 /* A byte with the version: 36 of 5.36. */
 #define PT_PERL_VERSION "PL_version"
 
-/* The lines about a Perl whose frames cannot be read: REASON: PT_PERL_MISSING. The first takes the
- * version. */
+/* The reasons why frames of a Perl cannot be read. The user sees the line REASON: PT_PERL_MISSING.
+ * The first has the version as argument. */
 #define PT_PERL_UNKNOWN                                                                            \
     "Perl 5.%u, whose frames this pitot does not know (it knows 5.32, 5.36 and 5.40)"
 #define PT_PERL_LIES    "this Perl keeps its frames in another way than the builds that pitot knows"
 #define PT_PERL_MISSING "names of its functions will be missing"
 
-/* Is that the name of Perl's program or library, with or without a path? perl, perl5.36.0,
+/* Is path the name of Perl's program or library, with or without folders? perl, perl5.36.0,
  * libperl.so.5.36. */
 bool pt_perl_is_file(const char *path);
 
@@ -45,11 +45,12 @@ typedef struct {
     unsigned minor;                   /* of 5.minor */
     uint16_t statement, stack, phase; /* in the interpreter */
     uint16_t context_bytes;
-    uint16_t stash_names; /* in the body of a package; 0: behind its array of names */
-    uint16_t first_statement, second_statement; /* numbers of the operations that begin one */
+    uint16_t stash_names; /* in the body of a package; 0: after its array of names */
+    uint16_t first_statement, second_statement; /* numbers of the two operations that begin a
+                                                 * statement */
 } pt_perl_layout;
 
-/* NULL: the version is not known. */
+/* The layout of a version; NULL: the version is not known. */
 const pt_perl_layout *pt_perl_layout_of(unsigned minor);
 
 typedef enum {
@@ -98,17 +99,18 @@ typedef struct {
     int32_t first_line;     /* of a sub's first statement; 0: unknown */
 } pt_perl_code;
 
-/* False: the memory does not match. */
+/* Reads the code of a frame. Returns false if the memory does not fit the layout. */
 bool pt_perl_code_at(const pt_perl_layout *layout, pt_interp_read *read, void *arg,
                      const pt_perl_frame *frame, pt_perl_code *ret);
 
-/* A number for the code of a frame; equal ones may differ in their check. */
+/* A number for the code of a frame. Different code may get the same number, and then differs in its
+ * check. */
 static inline uint64_t pt_perl_key(const pt_perl_frame *frame, const pt_perl_code *code)
 {
     return (frame->sub ^ code->file << 1) + (uint64_t)frame->kind + 1;
 }
 
-/* The name that reports have: PACKAGE::NAME, PACKAGE::__ANON__, (eval), {main}. As
+/* Copies the name that reports show: PACKAGE::NAME, PACKAGE::__ANON__, (eval), {main}. As
  * pt_interp_copy_text. */
 bool pt_perl_name(pt_interp_read *read, void *arg, const pt_perl_code *code, char *to, size_t cap,
                   size_t *ret_bytes);
@@ -117,6 +119,6 @@ bool pt_perl_name(pt_interp_read *read, void *arg, const pt_perl_code *code, cha
 bool pt_perl_file(pt_interp_read *read, void *arg, const pt_perl_code *code, char *to, size_t cap,
                   size_t *ret_bytes);
 
-/* A number that tells apart code that lies at one address one after the other, by what can be read
- * at once of name and file. False: unreadable. */
+/* A check that distinguishes code that lies at the same address at different times, from parts of
+ * name and file that can be read at once. Returns false if they are unreadable. */
 bool pt_perl_check(pt_interp_read *read, void *arg, const pt_perl_code *code, uint64_t *ret_check);

@@ -117,8 +117,8 @@ static inline bool fetch_perl_context(perl_walking *walk, int64_t index,
            fetch_perl(perl_memory_of(walk), at, ret_words, CONTEXT_WORDS * PERL_WORD);
 }
 
-/* Has the innermost sub run no statement yet? The statement at hand is then the caller's. So it is
- * if the sub has called itself from there. */
+/* Has the innermost sub run no statement yet? The current statement is then the caller's. It also
+ * is the caller's if the sub has called itself from that statement. */
 static inline bool is_perl_sub_unbegun(perl_walking *walk, uint64_t sub, uint64_t caller_statement)
 {
     enum { BETWEEN_MAX = 8 }; /* blocks and loops between two subs */
@@ -132,7 +132,7 @@ static inline bool is_perl_sub_unbegun(perl_walking *walk, uint64_t sub, uint64_
     return true;
 }
 
-/* Reads the context at hand. *ret_is_frame: it is a frame. */
+/* Reads the current context. *ret_is_frame: it is a frame. */
 static inline pt_interp_step read_perl_context(perl_walking *walk, pt_perl_frame *ret,
                                                bool *ret_is_frame)
 {
@@ -161,7 +161,7 @@ static inline pt_interp_step read_perl_context(perl_walking *walk, pt_perl_frame
     return PT_INTERP_FRAME_READ;
 }
 
-/* Goes to the next context, stack or the program's code. *ret_is_frame: it is a frame, which
+/* Goes to the next context, stack or the program's own code. *ret_is_frame: it is a frame, which
  * *ret_frame then holds. */
 static inline pt_interp_step next_perl_frame(perl_walking *walk, pt_perl_frame *ret_frame,
                                              bool *ret_is_frame)
@@ -198,7 +198,7 @@ static inline bool perl_body_of(perl_memory *memory, uint64_t value, unsigned ty
     return (*ret_flags & VALUE_TYPE_MASK) == type;
 }
 
-/* Where a package, whose body is given, keeps its names; 0: unreadable. */
+/* The address of a package's names; 0: unreadable. body: the package's. */
 static inline uint64_t perl_package_names(const pt_perl_layout *layout, perl_memory *memory,
                                           uint64_t package, uint64_t body)
 {
@@ -227,7 +227,7 @@ static inline uint64_t perl_package_name(const pt_perl_layout *layout, perl_memo
     return name;
 }
 
-/* *ret_first: address of the sub's first statement, if it is known. */
+/* Reads a sub. ret_first: address of its first statement, if that is known. */
 static inline bool read_perl_sub(const pt_perl_layout *layout, perl_memory *memory, uint64_t sub,
                                  pt_perl_code *code, uint64_t *ret_first)
 {
@@ -294,7 +294,8 @@ static inline bool sum_perl_name(perl_memory *memory, uint64_t text, uint64_t *s
     return true;
 }
 
-/* Adds the words of a terminated text: names of files that differ at their ends only are usual. */
+/* Adds the words of a terminated text. All of them, since names of files often differ only at their
+ * ends. */
 static inline bool sum_perl_text(perl_memory *memory, uint64_t text, uint64_t *sum)
 {
     enum { PERL_SUM_WORDS_MAX = 64 }; /* as many as the kernel's copy has */

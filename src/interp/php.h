@@ -33,13 +33,13 @@
 /* The function that executes frames. */
 #define PT_PHP_EVALUATOR "execute_ex"
 
-/* The lines about a PHP whose frames cannot be read: REASON: PT_PHP_MISSING. */
+/* The reasons why frames of a PHP cannot be read. The user sees the line REASON: PT_PHP_MISSING. */
 #define PT_PHP_UNKNOWN                                                                             \
     "a PHP that is not 7.4, 8.2 or 8.4, or has threads (ZTS) or debugging built in"
 #define PT_PHP_LIES    "this PHP keeps its frames in another way than the builds that pitot knows"
 #define PT_PHP_MISSING "names of its functions will be missing"
 
-/* Is that the name of PHP's program or library, with or without a path? php, php8.2, php-fpm8.2,
+/* Is path the name of PHP's program or library, with or without folders? php, php8.2, php-fpm8.2,
  * php-cgi, libphp.so, libphp8.2.so. */
 bool pt_php_is_file(const char *path);
 
@@ -54,10 +54,10 @@ typedef struct {
     uint16_t unused;
 } pt_php_layout;
 
-/* NULL: the version is not known. */
+/* The layout of a version; NULL: the version is not known. */
 const pt_php_layout *pt_php_layout_of(uint32_t api);
-/* The same of the text of a build in the bytes ("API20220829,NTS", with a zero behind it), which
- * each module of that build has. Builds with threads and debug builds have other texts. */
+/* The same, by the text of a build in the bytes ("API20220829,NTS", followed by a zero), which each
+ * module of that build has. Builds with threads and debug builds have other texts. */
 const pt_php_layout *pt_php_layout_in(const void *bytes, size_t size);
 enum { PT_PHP_BUILD_BYTES = sizeof "API20220829,NTS" };
 
@@ -71,7 +71,7 @@ enum { PT_PHP_REG_FRAME = 27, PT_PHP_REG_INSTRUCTION = 28 }; /* x27, x28 */
 
 typedef struct {
     uint64_t addr, function; /* of the frame, and of its function; never 0 */
-    uint64_t instruction;    /* that it has saved; 0: none */
+    uint64_t instruction;    /* the saved instruction; 0: none */
     bool is_entry; /* the evaluator was called for this frame: it is the outermost of its run */
 } pt_php_frame;
 
@@ -90,7 +90,7 @@ typedef struct {
     uint64_t generator, parent; /* the generator whose frame is collected next, and its parent */
 } pt_php_walk;
 
-/* Is that the address of the innermost frame? globals: address of executor_globals. */
+/* Is `frame` the address of the innermost frame? globals: address of executor_globals. */
 bool pt_php_is_innermost(pt_interp_read *read, void *arg, uint64_t globals, uint64_t frame);
 
 /* Starts a walk at the innermost frame. globals: address of executor_globals. generator_class:
@@ -117,11 +117,11 @@ typedef struct {
     int32_t first_line;
 } pt_php_function;
 
-/* False: the memory does not match. */
+/* Reads a function. Returns false if the memory does not fit the layout. */
 bool pt_php_function_at(const pt_php_layout *layout, pt_interp_read *read, void *arg,
                         uint64_t function, pt_php_function *ret);
 
-/* Is that the address of an instruction of the function? */
+/* Is `instruction` the address of an instruction of the function? */
 static inline bool pt_php_has_instruction(const pt_php_function *f, uint64_t instruction)
 {
     enum { BYTES = 32 };
@@ -129,20 +129,20 @@ static inline bool pt_php_has_instruction(const pt_php_function *f, uint64_t ins
            (instruction - f->first) / BYTES < f->count && (instruction - f->first) % BYTES == 0;
 }
 
-/* The line that the frame is at; 0: the function has no lines. globals: of executor_globals, which
- * hold the instruction while an exception is under way. */
+/* The line of a frame; 0: the function has no lines. globals: of executor_globals, which hold the
+ * instruction while an exception is being handled. */
 int32_t pt_php_line(const pt_php_layout *layout, pt_interp_read *read, void *arg, uint64_t globals,
                     const pt_php_function *f, uint64_t instruction);
 
 /* Copies a string up to its first zero, cut between two characters at cap bytes, not terminated.
- * False: it is unreadable; ignore `to` then. */
+ * Returns false if it is unreadable; `to` is then undefined. */
 bool pt_php_text(pt_interp_read *read, void *arg, uint64_t string, char *to, size_t cap,
                  size_t *ret_bytes);
 
-/* The name that reports have: NAME, CLASS::NAME, {main}, eval. As pt_php_text. */
+/* Copies the name that reports show: NAME, CLASS::NAME, {main}, eval. As pt_php_text. */
 bool pt_php_name(pt_interp_read *read, void *arg, const pt_php_function *f, char *to, size_t cap,
                  size_t *ret_bytes);
 
-/* A number that tells apart functions that lie at one address one after the other, by what can be
- * read at once of name, class and file. False: unreadable. */
+/* A check that distinguishes functions that lie at the same address at different times, from parts
+ * of name, class and file that can be read at once. Returns false if they are unreadable. */
 bool pt_php_check(pt_interp_read *read, void *arg, const pt_php_function *f, uint64_t *ret_check);

@@ -73,7 +73,7 @@ static inline pt_interp_step begin_php_frames(php_walking *walk, uint64_t global
     return walk->next != 0 ? PT_INTERP_FRAME_READ : PT_INTERP_END;
 }
 
-/* The generator that the frame stands for; 0: none. The frame is a part of it. */
+/* The generator to which the frame belongs as a placeholder; 0: it is no placeholder. */
 static inline uint64_t php_generator_of(php_walking *walk, uint64_t addr, const uint64_t *frame)
 {
     const uint64_t generator = php_word(frame, FRAME_THIS);
@@ -87,7 +87,7 @@ static inline uint64_t php_generator_of(php_walking *walk, uint64_t addr, const 
     return generator;
 }
 
-/* Collects the frame of the generator at hand, and goes to its parent. */
+/* Collects the frame of the current generator, and goes to its parent. */
 static inline bool climb_php_delegate(php_walking *walk)
 {
     const pt_php_layout *const layout = php_layout_of(walk);
@@ -103,8 +103,8 @@ static inline bool climb_php_delegate(php_walking *walk)
     return true;
 }
 
-/* Collects the frames of the generators from the given one to the last before the running one,
- * which has no parent. */
+/* Collects the frames of generators, from the given one to the last one before the running
+ * generator, which has no parent. */
 static inline pt_interp_step climb_php_delegates(php_walking *walk, uint64_t generator)
 {
     walk->generator = generator;
@@ -121,7 +121,7 @@ static inline pt_interp_step climb_php_delegates(php_walking *walk, uint64_t gen
 }
 
 /* If the frame at walk->next is a placeholder, continues the walk with the placeholder's
- * generators, and behind them with its caller. */
+ * generators, and after them with its caller. */
 static inline pt_interp_step pass_php_placeholder(php_walking *walk)
 {
     uint64_t frame[FRAME_BYTES / PHP_WORD];
@@ -135,8 +135,8 @@ static inline pt_interp_step pass_php_placeholder(php_walking *walk)
     return step;
 }
 
-/* Steps outwards. Sets *ret_frame with PT_INTERP_FRAME_READ only; function 0: the frame is no
- * function's. */
+/* Steps outwards. Sets *ret_frame with PT_INTERP_FRAME_READ only; function 0: the frame belongs to
+ * no function. */
 static inline pt_interp_step next_php_frame(php_walking *walk, pt_php_frame *ret_frame)
 {
     uint64_t frame[FRAME_BYTES / PHP_WORD], head[(FUNCTION_NAME + PHP_WORD) / PHP_WORD];
@@ -178,7 +178,7 @@ static inline pt_interp_step next_php_frame(php_walking *walk, pt_php_frame *ret
 
 /* ---- functions ---- */
 
-/* False: the memory does not match. */
+/* Reads a function. Returns false if the memory does not fit the layout. */
 static inline bool fetch_php_function(const pt_php_layout *layout, php_memory *memory,
                                       uint64_t function, pt_php_function *ret)
 {

@@ -52,7 +52,8 @@ const pt_python_layout *pt_python_layout_of(unsigned major, unsigned minor);
  * "libpython3.11.so.1.0". False: the name has none. */
 bool pt_python_version_of_name(const char *path, unsigned *ret_major, unsigned *ret_minor);
 
-/* Words at the beginning of _PyRuntime: since 3.13 CPython tells debuggers its layout there. */
+/* Words at the beginning of _PyRuntime: since 3.13 CPython publishes offsets of its structs there
+ * for debuggers. */
 enum { PT_PYTHON_TOLD_WORDS = 81 };
 
 /* The facts of a CPython that its file shows. */
@@ -78,8 +79,8 @@ typedef enum {
     PT_PYTHON_UNLOCKED,
     PT_PYTHON_DEBUG,
     PT_PYTHON_NO_TYPES,
-    PT_PYTHON_NO_KEYS, /* libc does not say where the thread's state is */
-    PT_PYTHON_LIES,    /* memory is not as the version's layout says */
+    PT_PYTHON_NO_KEYS, /* libc does not show where the thread's state is */
+    PT_PYTHON_LIES,    /* memory does not fit the version's layout */
     PT_PYTHON_REFUSALS,
 } pt_python_refusal;
 
@@ -143,12 +144,12 @@ enum { PT_PYTHON_CODE_BYTES = 0x90 };
  * word. */
 void pt_python_code_at(const pt_python_layout *layout, const void *object,
                        pt_python_code *ret_code);
-/* Reads a code object and *ret_check, a number that tells apart code objects that lie at one
- * address one after the other. False: unreadable. */
+/* Reads a code object and *ret_check, a number that distinguishes code objects that lie at the same
+ * address at different times. Returns false if they are unreadable. */
 bool pt_python_code_read(const pt_python_layout *layout, pt_interp_read *read, void *arg,
                          uint64_t addr, pt_python_code *ret_code, uint32_t *ret_check);
 
-/* Is it code that CPython shows to nobody? Since 3.13 a frame of such code stands between a call of
+/* Is it code whose frames CPython never shows? Since 3.13 a frame of such code is between a call of
  * a class and its __init__. addr: of the object that has the fields `code`. */
 bool pt_python_is_hidden(const pt_python_layout *layout, pt_interp_read *read, void *arg,
                          uint64_t addr, const pt_python_code *code);

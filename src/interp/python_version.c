@@ -35,7 +35,7 @@ bool pt_python_version_of_name(const char *path, unsigned *ret_major, unsigned *
     return true;
 }
 
-/* Where _PyRuntime tells an offset, by the number of the word (Include/internal/pycore_runtime.h of
+/* The places of offsets in _PyRuntime, as numbers of words (Include/internal/pycore_runtime.h of
  * 3.13, pycore_debug_offsets.h of 3.14). */
 typedef struct {
     uint8_t minor, finalizing, state_frame, frame_back, frame_code, frame_place, frame_boundary;
@@ -54,8 +54,8 @@ static bool has_cookie(const pt_python_build *build)
     return build->has_told && memcmp(&build->told[TOLD_COOKIE], "xdebugpy", sizeof(uint64_t)) == 0;
 }
 
-/* Do the offsets in _PyRuntime equal those of the version's layout? True for a version whose
- * _PyRuntime has none. */
+/* Do the offsets in _PyRuntime equal those of the version's layout? True for a version that
+ * publishes none. */
 static bool is_as_told(const pt_python_layout *layout, const pt_python_build *build)
 {
     const uint64_t *const told = build->told;

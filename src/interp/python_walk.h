@@ -5,9 +5,10 @@
  * The includer defines:
  *
  *   python_walking   a struct with the fields next, left, has_ahead and ahead of pt_python_walk,
- *                    and bytes, an array of PT_PYTHON_BYTES bytes with the alignment of a word
+ *                    and bytes, an array of PT_PYTHON_BYTES bytes with the alignment of a word,
+ *                    or a pointer to memory
  *   layout_of        the layout of a walk
- *   fetch_bytes       copies at most PT_PYTHON_BYTES - 8 bytes of memory to the walk's bytes
+ *   fetch_bytes      sets the walk's bytes to at most PT_PYTHON_BYTES - 8 bytes of memory
  *
  * Offsets into bytes are masked, because the kernel's verifier must see their limits.
  */
@@ -136,43 +137,48 @@ static inline uint64_t first_bytes(uint64_t word, uint64_t bytes)
     return bytes < 8 ? word & ((UINT64_C(1) << (bytes * 8)) - 1) : word;
 }
 
-/* Reads the beginning of an object. Small ones may lie at the end of readable memory. */
-static inline bool fetch_object(python_walking *walk, uint64_t addr)
+/* Reads the beginning of an object, of which small ones may lie at the end of readable memory.
+ * Returns the number of bytes that were read; 0: unreadable. */
+static inline uint32_t fetch_object(python_walking *walk, uint64_t addr)
 {
     enum { LEAST = 48 };
-    return addr % 8 == 0 &&
-           (fetch_bytes(walk, addr, PYTHON_HEAD_BYTES) || fetch_bytes(walk, addr, LEAST));
+    if (addr % 8 != 0) return 0;
+    if (fetch_bytes(walk, addr, PYTHON_HEAD_BYTES)) return PYTHON_HEAD_BYTES;
+    return fetch_bytes(walk, addr, LEAST) ? LEAST : 0;
 }
 
-/* Of the str in the walk's bytes: where its characters begin. */
+/* The address of the characters of the str in the walk's bytes. */
 static inline uint64_t start_of_text(const python_walking *walk)
 {
     const bool is_ascii = (byte_at(walk->bytes, PYTHON_TEXT_STATE) >> 6 & 1) != 0;
     return is_ascii ? layout_of(walk)->text_ascii : layout_of(walk)->text_compact;
 }
 
-/* The bytes of its characters, of which each has 1, 2 or 4. */
+/* The number of bytes of its characters, each of which has 1, 2 or 4. */
 static inline uint64_t bytes_of_text(const python_walking *walk)
 {
     const uint64_t length = word_at(walk->bytes, PYTHON_LENGTH);
     return length < UINT32_MAX ? length * (byte_at(walk->bytes, PYTHON_TEXT_STATE) >> 2 & 7) : 0;
 }
 
-/* Adds to a sum an object that is in the walk's bytes: its address, its length, the first 16 bytes
- * of its content, the last 16. The content has `length` bytes from `start` on. */
-static inline bool sum_content(python_walking *walk, uint64_t object, uint64_t start,
-                               uint64_t length, uint64_t *sum)
+/* Adds to a sum an object whose first `fetched` bytes are in the walk's bytes: its address, its
+ * length, the first 16 bytes of its content, the last 16. The content has `length` bytes from
+ * `start` on. */
+static inline bool sum_content(python_walking *walk, uint64_t object, uint32_t fetched,
+                               uint64_t start, uint64_t length, uint64_t *sum)
 {
     enum { PART = 16 };
     const uint64_t one = UINT64_C(0x9e3779b97f4a7c15), two = UINT64_C(0xbf58476d1ce4e5b9);
+    const uint32_t part = length > 8 ? PART : 8; /* objects end at a multiple of 8 bytes */
     uint64_t total = *sum * one + object, first = start;
-    if (start + PART > PYTHON_HEAD_BYTES && length > 0) {
-        if (!fetch_bytes(walk, object + start, length > 8 ? PART : 8)) return false;
+    if (start + part > fetched && length > 0) {
+        if (!fetch_bytes(walk, object + start, part)) return false;
         first = 0;
     }
     total = total * one + length;
     total = total * two + first_bytes(word_at(walk->bytes, first), length);
-    total = total * two + first_bytes(word_at(walk->bytes, first + 8), length > 8 ? length - 8 : 0);
+    total =
+        total * two + (length > 8 ? first_bytes(word_at(walk->bytes, first + 8), length - 8) : 0);
     if (length > PART && length < UINT32_MAX) {
         if (!fetch_bytes(walk, object + start + length - PART, PART)) return false;
         total = total * one + word_at(walk->bytes, 0);
@@ -184,19 +190,25 @@ static inline bool sum_content(python_walking *walk, uint64_t object, uint64_t s
 
 static inline bool sum_text(python_walking *walk, uint64_t text, uint64_t *sum)
 {
-    return fetch_object(walk, text) &&
-           sum_content(walk, text, start_of_text(walk), bytes_of_text(walk), sum);
+    const uint32_t fetched = fetch_object(walk, text);
+    return fetched != 0 &&
+           sum_content(walk, text, fetched, start_of_text(walk), bytes_of_text(walk), sum);
 }
 
-/* A number that tells apart code objects that lie at one address one after the other: a sum over
- * what can be read at once of name, file and line table. */
+static inline bool sum_bytes(python_walking *walk, uint64_t object, uint64_t *sum)
+{
+    const uint32_t fetched = fetch_object(walk, object);
+    return fetched != 0 && sum_content(walk, object, fetched, PYTHON_BYTES_START,
+                                       word_at(walk->bytes, PYTHON_LENGTH), sum);
+}
+
+/* A number that distinguishes code objects that lie at the same address at different times: a sum
+ * over parts of name, file and line table that can be read at once. */
 static inline bool check_code(python_walking *walk, const pt_python_code *code, uint32_t *ret_check)
 {
     uint64_t sum = (uint32_t)code->first_line;
     if (!sum_text(walk, code->name, &sum) || !sum_text(walk, code->file, &sum) ||
-        !fetch_object(walk, code->lines) ||
-        !sum_content(walk, code->lines, PYTHON_BYTES_START, word_at(walk->bytes, PYTHON_LENGTH),
-                     &sum))
+        !sum_bytes(walk, code->lines, &sum))
         return false;
     *ret_check = (uint32_t)(sum >> 32) ^ (uint32_t)sum;
     return true;
@@ -210,8 +222,8 @@ static inline bool fetch_code(python_walking *walk, uint64_t addr, pt_python_cod
     return true;
 }
 
-/* See pt_python_is_hidden: no instruction is shown. The only such code of CPython's own has one
- * text as its name and its file, so other code is not asked for its instructions. */
+/* Does the code show none of its instructions (pt_python_is_hidden)? The only such code of CPython
+ * has the same text as its name and its file, so the instructions of other code are not read. */
 static inline bool is_code_hidden(python_walking *walk, uint64_t addr, const pt_python_code *code)
 {
     enum { INSTRUCTIONS = 16 };

@@ -32,45 +32,46 @@
 /* A symbol that only files with Ruby have: a text like "3.1.2". */
 #define PT_RUBY_VERSION "ruby_version"
 
-/* The lines about a Ruby whose frames cannot be read: REASON: PT_RUBY_MISSING. See pt_ruby_reason,
- * too. */
+/* The reasons why frames of a Ruby cannot be read. The user sees the line REASON: PT_RUBY_MISSING.
+ * pt_ruby_reason gives further reasons. */
 #define PT_RUBY_LIES    "this Ruby keeps its frames in another way than the versions that pitot knows"
 #define PT_RUBY_HIDES   "this Ruby does not tell where its frames are"
 #define PT_RUBY_MISSING "names of its functions will be missing"
 
-/* Is that the name of Ruby's program or library, with or without a path? ruby, ruby3.1,
+/* Is path the name of Ruby's program or library, with or without folders? ruby, ruby3.1,
  * libruby-3.1.so.3.1, libruby.so.3.1. */
 bool pt_ruby_is_file(const char *path);
 
 /* Offsets in bytes of fields, by version. */
 typedef struct {
     unsigned major, minor;
-    /* In the context: its thread; 0: each thread has a context of its own. In the thread: the
-     * number that libc has for it, which is its thread pointer. */
+    /* In the context: its thread; 0: each thread has a context of its own. In the thread: libc's
+     * number for it, which is its thread pointer. */
     uint16_t context_thread, thread_number;
     uint16_t frame_bytes;
     uint16_t body_location, body_insns, body_local; /* in the body of an iseq */
     uint16_t insn_bytes;                            /* of an entry of the table of lines */
-    bool has_plain_line;             /* the first line is an int; else it is a number of Ruby's */
+    bool has_plain_line;             /* the first line is an int; else it is a Ruby integer (shifted
+                                      * and tagged) */
     bool has_length;                 /* each string has the length of its text as a word */
-    uint16_t class_ext;              /* in a class: what Ruby knows of it, or its address */
-    bool is_ext_within;              /* it is not its address */
-    uint8_t singleton_mask;          /* of a class's own flags: it is a singleton class */
-    uint16_t ext_variables;          /* in what Ruby knows of a class: its table of variables */
+    uint16_t class_ext;              /* in a class: its extension, or the extension's address */
+    bool is_ext_within;              /* the extension is in the class itself */
+    uint8_t singleton_mask;          /* in a class's own flags: it is a singleton class */
+    uint16_t ext_variables;          /* in the extension of a class: its table of variables */
     uint16_t ext_name, ext_attached; /* its name, the object of a singleton class; 0: they are
                                         among the variables */
 } pt_ruby_layout;
 
-/* NULL: the version is not known. */
+/* The layout of a version; NULL: the version is not known. */
 const pt_ruby_layout *pt_ruby_layout_of(unsigned major, unsigned minor);
-/* The same of the text of a version. */
+/* The same, by the text of a version. */
 const pt_ruby_layout *pt_ruby_layout_of_text(const char *text);
-/* Writes the reason why a text of a version has no layout, terminated. */
+/* Writes, terminated, the reason why the version in the text has no layout. */
 void pt_ruby_reason(const char *text, char *to, size_t bytes);
 
 typedef struct {
     uint64_t addr, body; /* of the frame, and of its iseq; never 0 */
-    uint64_t pc;         /* of the next instruction; 0: none has run */
+    uint64_t pc;         /* of the next instruction; 0: no instruction has run */
     uint64_t env;        /* the environment pointer */
     bool is_entry; /* the evaluator was called for this frame: it is the outermost of its run */
 } pt_ruby_frame;
@@ -84,8 +85,8 @@ typedef struct {
     uint32_t left;      /* frames that may still be read */
 } pt_ruby_walk;
 
-/* The context of the thread with that thread pointer; 0: it does not hold Ruby's lock. For layouts
- * with context_thread. holder: the address of the one context. */
+/* The context of the thread with that thread pointer; 0: the thread does not hold Ruby's lock. For
+ * layouts with context_thread. holder: the address of the only context. */
 uint64_t pt_ruby_context(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
                          uint64_t holder, uint64_t pointer);
 /* Starts a walk at the innermost frame. context: the thread's execution context. most: number of
@@ -97,39 +98,39 @@ pt_interp_step pt_ruby_walk_next(pt_ruby_walk *walk, pt_ruby_frame *ret_frame);
 
 /* ---- code ---- */
 
-/* A method, a block, a class's body, a file. */
+/* A method, a block, the body of a class, or a file. */
 typedef struct {
     uint64_t label, base_label, path; /* strings: "block in each", "each", the file */
     int32_t first_line;
     uint64_t first;       /* address of the first instruction, which is a word, as all are */
     uint32_t words;       /* of instructions */
     uint32_t line_count;  /* entries of the table of lines */
-    uint64_t lines, rank; /* that table, and the table that leads from an instruction to it */
-    uint64_t local;       /* the iseq of the method or file that it is a part of */
+    uint64_t lines, rank; /* that table, and the table that maps an instruction to its entry */
+    uint64_t local;       /* the iseq of the method or file that contains it */
 } pt_ruby_code;
 
-/* False: the memory does not match. */
+/* Reads the code of an iseq's body. Returns false if the memory does not fit the layout. */
 bool pt_ruby_code_at(const pt_ruby_layout *layout, pt_interp_read *read, void *arg, uint64_t body,
                      pt_ruby_code *ret);
 
-/* The line of a frame, as Ruby's own backtraces have it. */
+/* The line of a frame, as in Ruby's own backtraces. */
 int32_t pt_ruby_line(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
                      const pt_ruby_code *code, uint64_t pc);
 
-/* The class or module that has the method of an environment; 0: it belongs to no method. */
+/* The class or module of the method of an environment; 0: it belongs to no method. */
 uint64_t pt_ruby_owner(pt_interp_read *read, void *arg, uint64_t env);
 
-/* The keys by which a class keeps its name, and a singleton class its object. */
+/* The keys under which a class keeps its name, and a singleton class its object. */
 typedef struct {
     uint64_t name, attached;
 } pt_ruby_keys;
 
-/* Learns the keys from two classes whose names are known. False: memory does not match, or the
- * classes are not there yet. object, string: rb_cObject's and rb_cString's values. */
+/* Finds the keys in two classes whose names are known. Returns false if memory does not fit the
+ * layout, or the classes do not exist yet. object, string: rb_cObject's and rb_cString's values. */
 bool pt_ruby_keys_find(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
                        uint64_t object, uint64_t string, pt_ruby_keys *ret_keys);
 
-/* Where a text lies. */
+/* The place of a text. */
 typedef struct {
     uint64_t addr, bytes;
 } pt_ruby_text;
@@ -141,13 +142,14 @@ typedef struct {
     bool is_singleton;       /* the class is that of one object, which has the name */
 } pt_ruby_names;
 
-/* Finds the names of code. owner: pt_ruby_owner of the environment. Without a class if owner is 0,
- * has no name, or keys are not known. False: the memory does not match. */
+/* Finds the names of code. owner: pt_ruby_owner of the environment. The result has no class if
+ * owner is 0, has no name, or the keys are not known. Returns false if the memory does not fit the
+ * layout. */
 bool pt_ruby_names_at(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
                       const pt_ruby_keys *keys, const pt_ruby_code *code, uint64_t owner,
                       pt_ruby_names *ret);
 
-/* Copies the name that reports have, as backtraces of Ruby 3.4 have it: Class#method,
+/* Copies the name that reports show, in the form of Ruby 3.4's backtraces: Class#method,
  * Module.method, "block in Class#method", <main>, <class:Class>. As pt_interp_copy_text. */
 bool pt_ruby_name(pt_interp_read *read, void *arg, const pt_ruby_names *names, char *to, size_t cap,
                   size_t *ret_bytes);
@@ -155,14 +157,16 @@ bool pt_ruby_name(pt_interp_read *read, void *arg, const pt_ruby_names *names, c
 bool pt_ruby_path(pt_interp_read *read, void *arg, const pt_ruby_names *names, char *to, size_t cap,
                   size_t *ret_bytes);
 
-/* A number for the code of a frame; equal ones may differ in their check. */
+/* A number for the code of a frame. Different code may get the same number, and then differs in its
+ * check. */
 static inline uint64_t pt_ruby_key(const pt_ruby_frame *frame, uint64_t owner)
 {
     return frame->body ^ owner << 1;
 }
 
-/* A number that tells apart code that lies at one address one after the other, by what can be read
- * at once of label, path and class. keys, owner: as in pt_ruby_names_at. False: unreadable. */
+/* A check that distinguishes code that lies at the same address at different times, from parts of
+ * label, path and class that can be read at once. keys, owner: as in pt_ruby_names_at. Returns
+ * false if they are unreadable. */
 bool pt_ruby_check(const pt_ruby_layout *layout, pt_interp_read *read, void *arg,
                    const pt_ruby_keys *keys, const pt_ruby_code *code, uint64_t owner,
                    uint64_t *ret_check);

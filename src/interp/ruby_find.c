@@ -16,7 +16,7 @@ enum {
     CALL_BYTES = 5,
 };
 
-/* The function at an address: where it begins and ends. */
+/* The function at an address: its beginning and end. */
 typedef struct {
     uint64_t low, limit;
 } extent;
@@ -35,7 +35,7 @@ static bool find_function(const pt_ruby_image *image, uint64_t addr, extent *ret
 
 typedef struct {
     extent function, best;
-    uint64_t next;              /* where the sequence would go on */
+    uint64_t next;              /* the address at which the sequence would continue */
     uint32_t count, best_count; /* addresses in the sequence, and in the longest one */
 } search;
 
@@ -75,7 +75,7 @@ static bool find_loop(const pt_ruby_image *image, extent *ret)
 
 /* ---- its caller ---- */
 
-/* Notes the calls of the loop in a piece of code. False: a second function calls it. */
+/* Notes the calls of the loop in a piece of code. Returns false if a second function calls it. */
 static bool note_calls(const pt_ruby_image *image, uint64_t loop, const uint8_t *piece,
                        size_t bytes, uint64_t addr, extent *caller)
 {
@@ -113,9 +113,9 @@ bool pt_ruby_find_evaluator(const pt_ruby_image *image, uint64_t *ret_low, uint6
 
 /* ---- the context ---- */
 
-/* The ABI's general dynamic access to a thread-local variable begins with
- * "data16 lea x@tlsgd(%rip), %rdi": the address of the module's number, behind which is the place
- * of the variable. */
+/* The ABI's general dynamic access to a thread-local variable begins with "data16 lea
+ * x@tlsgd(%rip), %rdi". Its operand is the address of the module's number, followed by the
+ * variable's place. */
 bool pt_ruby_find_context(const pt_ruby_image *image, uint64_t reader, uint64_t *ret_module,
                           uint64_t *ret_place)
 {

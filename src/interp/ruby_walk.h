@@ -32,7 +32,7 @@ enum {
     ENV_OUTER = 1,
     ENV_FLAGS = 2,
     ENV_WORDS = 3,
-    FLAG_ALWAYS = 1, /* the flags are a number of Ruby's */
+    FLAG_ALWAYS = 1, /* the flags are a Ruby integer */
     FLAG_LOCAL = 2,  /* no outer environment */
     FLAG_FINISH = 0x20,
     FLAG_C = 0x80, /* a frame of a function in C */
@@ -61,7 +61,7 @@ enum {
     RUBY_IS_STRING = 5,
     RUBY_IS_ARRAY = 7,
     RUBY_IS_INTERNAL = 0x1a,
-    FLAG_USER = 12,                   /* the first bit of flags that a type has for itself */
+    FLAG_USER = 12,                   /* the first bit of the flags that a type defines itself */
     IS_APART = 1 << (FLAG_USER + 1),  /* of a string: its text is elsewhere */
     IS_WITHIN = 1 << (FLAG_USER + 1), /* of an array: its elements are in the object */
     STRING_SHIFT = FLAG_USER + 2,     /* the length of a text in the object */
@@ -86,8 +86,8 @@ static inline bool fetch_ruby_word(ruby_memory *memory, uint64_t addr, uint64_t 
 
 /* ---- frames ---- */
 
-/* The context that the word at `holder` leads to, if it is that of the thread with that thread
- * pointer; else 0. For layouts with context_thread. */
+/* The context in the word at `holder`, if it is that of the thread with that thread pointer; else
+ * 0. For layouts with context_thread. */
 static inline uint64_t fetch_ruby_context(const pt_ruby_layout *layout, ruby_memory *memory,
                                           uint64_t holder, uint64_t pointer)
 {
@@ -152,7 +152,7 @@ static inline bool has_ruby_type(ruby_memory *memory, uint64_t object, unsigned 
            (*ret_flags & RUBY_TYPE_MASK) == type;
 }
 
-/* Where the text of a string lies. words: the string's. */
+/* The place of a string's text. words: the string's. */
 static inline pt_ruby_text text_of_ruby_string(const pt_ruby_layout *layout, uint64_t string,
                                                const uint64_t words[STRING_WORDS])
 {
@@ -206,7 +206,7 @@ static inline bool fetch_ruby_code(const pt_ruby_layout *layout, ruby_memory *me
     if (layout->has_plain_line)
         line = (uint32_t)line;
     else
-        line >>= 1; /* a number of Ruby's */
+        line >>= 1; /* a Ruby integer */
     ret->label = location[LOCATION_LABEL / RUBY_WORD];
     ret->base_label = location[LOCATION_BASE / RUBY_WORD];
     ret->path = path;
@@ -229,10 +229,10 @@ static inline uint32_t count_ruby_bits(uint64_t word)
     return (uint32_t)(word * ones >> 56);
 }
 
-/* The number of entries of the table of lines that begin at the instruction or before it. For the
- * first 54 words the table has the number itself, seven bits each, nine in a word; behind them, for
- * each 512 words: the number before them, the numbers before each 64 of them in nine bits each, and
- * a bit for each word where an entry begins. 0: unreadable. */
+/* The number of entries of the line table that begin at or before the instruction. For the first 54
+ * words the table has that number itself, in seven bits each, nine to a word. For the others it has
+ * for each 512 words: the number before them, the numbers before each 64 of them in nine bits each,
+ * and a bit for each word where an entry begins. 0: unreadable. */
 static inline uint32_t rank_ruby_word(ruby_memory *memory, uint64_t table, uint32_t position)
 {
     enum { IMMEDIATE = 54, IN_WORD = 9, RANK_BITS = 7, BLOCK = 512, PART = 64, PART_BITS = 9 };
@@ -306,7 +306,7 @@ static inline uint64_t fetch_ruby_owner(ruby_memory *memory, uint64_t env)
     return 0;
 }
 
-/* Where a class keeps what Ruby knows of it; 0: unreadable. */
+/* The address of a class's extension; 0: unreadable. */
 static inline uint64_t ruby_class_ext(const pt_ruby_layout *layout, ruby_memory *memory,
                                       uint64_t class)
 {
@@ -315,7 +315,7 @@ static inline uint64_t ruby_class_ext(const pt_ruby_layout *layout, ruby_memory 
     return fetch_ruby_word(memory, class + layout->class_ext, &ext) ? ext : 0;
 }
 
-/* Has the string that text, of at most 6 bytes? (A zero follows.) */
+/* Has the string that text of at most 6 bytes, followed by a zero? */
 static inline bool is_ruby_word(const pt_ruby_layout *layout, ruby_memory *memory, uint64_t string,
                                 uint64_t word)
 {
@@ -326,8 +326,8 @@ static inline bool is_ruby_word(const pt_ruby_layout *layout, ruby_memory *memor
     return (words[layout->has_length ? 3 : 2] & UINT64_MAX >> 8) == word;
 }
 
-/* Searches a class's variables for a key, a value, or a value that is such a text. Returns the
- * value, the key, the key; 0: none. */
+/* Searches a class's variables: by key (returns the value), by value (returns the key), or for a
+ * value with such a text (returns the key). 0: none. */
 typedef enum { RUBY_BY_KEY, RUBY_BY_VALUE, RUBY_BY_TEXT } ruby_search;
 
 static inline uint64_t search_ruby_variable(const pt_ruby_layout *layout, ruby_memory *memory,
@@ -457,8 +457,8 @@ static inline bool sum_ruby_string(const pt_ruby_layout *layout, ruby_memory *me
     return true;
 }
 
-/* Adds the class that has the method: its variables and the object that is its name, 0 while it has
- * none. Another class may take its place, with methods of the same code. */
+/* Adds the class of the method: its variables and the object that is its name, 0 while it has none.
+ * Another class with methods of the same code may later take its place. */
 static inline void sum_ruby_class(const pt_ruby_layout *layout, ruby_memory *memory,
                                   const pt_ruby_keys *keys, uint64_t class, uint64_t *sum)
 {

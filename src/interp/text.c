@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The bytes without a last character that is incomplete, in UTF-8. */
+/* The length of the text without an incomplete last character of UTF-8. */
 static size_t whole_characters(const uint8_t *text, size_t bytes)
 {
     size_t start = bytes;

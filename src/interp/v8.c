@@ -83,7 +83,7 @@ static bool is_field(int32_t offset)
     return offset > 0 && offset < FIELDS_MAX_BYTES && offset % 4 == 0;
 }
 
-/* A field of the beginning of an object that v8_walk.h reads. */
+/* Is the field in the beginning of an object, which v8_walk.h reads? */
 static bool is_early_field(int32_t offset)
 {
     return offset > 0 && offset < PT_V8_OBJECT_WORDS * WORD && offset % WORD == 0;
@@ -121,7 +121,8 @@ static bool read_field(const memory *m, uint64_t object, int32_t offset, uint64_
     return m->read(m->arg, object - TAG + (uint64_t)(int64_t)offset, ret, sizeof *ret);
 }
 
-/* The type of the object; *object becomes its new address if it has moved. False: it is none. */
+/* The type of the object; *object becomes its new address if it has moved. Returns false if it is
+ * no object. */
 static bool type_of(const memory *m, uint64_t *object, uint16_t *ret_type)
 {
     uint64_t map;
@@ -157,11 +158,12 @@ bool pt_v8_check(const pt_v8_layout *layout, pt_interp_read *read, void *arg, ui
 
 uint64_t pt_v8_frame_function(const uint64_t below_fp[2])
 {
-    /* Another kind of frame has a number in place of the context, which is behind the function. */
+    /* A frame of another kind has a number in place of the context; the context comes after the
+     * function. */
     return pt_v8_is_tagged(below_fp[0]) && pt_v8_is_tagged(below_fp[1]) ? below_fp[0] : 0;
 }
 
-/* Takes two words for the positions of a function, if they can be. */
+/* Takes two words as the positions of a function, if they are plausible. */
 static bool take_positions(uint64_t addr, const uint64_t words[2], pt_v8_function *f)
 {
     if (!is_small(words[0]) || !is_small(words[1]) || small_of(words[0]) < 0 ||
@@ -181,8 +183,8 @@ static bool has_characters(const memory *m, uint64_t string)
            length > 0;
 }
 
-/* Reads words of an object that may have fewer, at the end of V8's memory: then the rest are words
- * of no kind. False: there is none. */
+/* Reads words of an object that may be shorter, at the end of V8's memory; the missing words become
+ * values of no kind. Returns false if none is readable. */
 static bool read_words(const memory *m, uint64_t addr, uint64_t *ret, size_t count)
 {
     enum { NO_KIND = 2 }; /* neither small nor tagged */
@@ -195,7 +197,7 @@ static bool read_words(const memory *m, uint64_t addr, uint64_t *ret, size_t cou
     return held > 0;
 }
 
-/* A scope info:
+/* Reads a scope info:
  *
  *   numbers: flags, parameters, locals; in later versions the first and last position
  *   of a module: a number
@@ -205,8 +207,8 @@ static bool read_words(const memory *m, uint64_t addr, uint64_t *ret, size_t cou
  *   a name that V8 inferred
  *   the first and last position, if they were not among the first numbers
  *
- * Which of these are there depends on flags whose places change with the version, so that they are
- * told by their types. */
+ * The flags decide which of these exist, but their bits differ between versions. So the parts are
+ * recognized by the types of their words. */
 static void look_into_scope(const memory *m, uint64_t scope, pt_v8_function *f)
 {
     enum { WORDS = 8 };
@@ -295,8 +297,8 @@ typedef struct {
 
 typedef enum { BAD, FLAT, JOINED } string_kind;
 
-/* Characters [p->from, p->from + p->count) of a string. FLAT: *ret has them. JOINED: *p is the
- * first part now, and *ret_rest the second. */
+/* Finds characters [p->from, p->from + p->count) of a string. FLAT: *ret has them. JOINED: *p is
+ * now the first part, and *ret_rest the second. */
 static string_kind look_at_string(const memory *m, part *p, characters *ret, part *ret_rest)
 {
     enum { STEPS_MAX = 8, DATA = WORD };
@@ -362,7 +364,7 @@ typedef struct {
     uint32_t high; /* a surrogate that waits for its second half; 0: none */
 } output;
 
-/* False: there is no room. */
+/* Appends a character. Returns false if there is no room. */
 static bool put_whole(output *out, uint32_t c)
 {
     char utf8[4];
@@ -383,7 +385,8 @@ static bool put_unit(output *out, uint32_t c)
     return out->high != 0 || put_whole(out, c);
 }
 
-/* False: unreadable. *ret_full: there is no room for more. */
+/* Appends characters. Returns false if they are unreadable. *ret_full: there is no room for
+ * more. */
 static bool copy_characters(const memory *m, const characters *c, output *out, bool *ret_full)
 {
     enum { PIECE = 64 };
@@ -545,7 +548,8 @@ bool pt_v8_count_lines(const pt_v8_source *source, pt_interp_read *read, void *a
     while (from < to) {
         const uint32_t most = PIECE / source->unit, left = to - from;
         const uint32_t count = left < most ? left : most;
-        /* The character behind the piece decides whether a CR at its end is part of CR LF. */
+        /* Also reads the character after the piece, which decides whether a CR at its end is part
+         * of CR LF. */
         const uint32_t more = from + count < source->length;
         if (!read(arg, source->addr + (uint64_t)from * source->unit, piece,
                   (size_t)(count + more) * source->unit))

@@ -62,10 +62,10 @@ extern const size_t pt_v8_symbol_count;
 #define PT_V8_LIES    "this V8 keeps its objects in another way than its symbols say"
 #define PT_V8_MISSING "names of JavaScript functions will be missing"
 
-/* Is it the name of a file that may have V8: node, or its library? */
+/* Is path the name of a file that may contain V8: node, or its library? */
 bool pt_v8_is_file(const char *path);
 
-/* Is a complete layout one that this reader knows how to use? */
+/* Can this reader use the complete layout? */
 bool pt_v8_layout_is_known(const pt_v8_layout *layout);
 
 /* A function. Addresses are tagged. */
@@ -78,13 +78,13 @@ typedef struct {
     int32_t start, end; /* positions in the script's source, in characters; -1: unknown */
 } pt_v8_function;
 
-/* Identifies a shared function info: another object may have its address before or after it. A
+/* Identifies a shared function info, since other objects may lie at its address at other times. A
  * script's id is unique in a V8, and a function's number in its script. */
 typedef struct pt_v8_key {
-    uint64_t shared;       /* its address: no part of the check */
-    uint64_t map;          /* of the object: no part of the check, either */
+    uint64_t shared;       /* its address, which is not part of the check */
+    uint64_t map;          /* of the object; not part of the check, either */
     uint64_t name, script; /* the fields */
-    uint64_t id;           /* the script's, as V8 has it; of V8's own functions another word */
+    uint64_t id;           /* the script's, as V8 stores it; for V8's own functions another word */
     uint64_t id_of;        /* the script whose id was read; 0: none */
     uint32_t number;       /* of the function */
     uint64_t scope;        /* a sum over the beginning of its scope info; 0: it has none */
@@ -92,8 +92,8 @@ typedef struct pt_v8_key {
 
 enum { PT_V8_OBJECT_WORDS = 8 }; /* room for the beginning of an object */
 
-/* Reads the key of the shared function info at `shared`, and computes a check over it. False:
- * unreadable, or none is there. */
+/* Reads the key of the shared function info at `shared`, and computes a check of it. Returns false
+ * if it is unreadable, or another object is there. */
 bool pt_v8_check(const pt_v8_layout *layout, pt_interp_read *read, void *arg, uint64_t shared,
                  uint64_t *ret_check);
 
@@ -108,11 +108,11 @@ static inline bool pt_v8_is_tagged(uint64_t word)
  * frame pointer. 0: the frame is of another kind. */
 uint64_t pt_v8_frame_function(const uint64_t below_fp[2]);
 
-/* Reads a function. False: the memory does not match. */
+/* Reads a function. Returns false if the memory does not fit the layout. */
 bool pt_v8_function_at(const pt_v8_layout *layout, pt_interp_read *read, void *arg,
                        uint64_t function, pt_v8_function *ret);
 
-/* The same of a shared function info. */
+/* The same, for a shared function info. */
 bool pt_v8_shared_at(const pt_v8_layout *layout, pt_interp_read *read, void *arg, uint64_t shared,
                      pt_v8_function *ret);
 
@@ -140,9 +140,9 @@ static inline bool pt_v8_function_is(const pt_v8_layout *layout, pt_interp_read 
                                      positions[1] == (uint64_t)(uint32_t)known->end << 32);
 }
 
-/* Copies a string as UTF-8, cut between two characters at cap bytes, not terminated; of a string of
- * very many parts only a beginning. False: the
- * object is no string, or is unreadable; ignore `to` then. */
+/* Copies a string as UTF-8, cut between two characters at cap bytes, not terminated. Of a string of
+ * very many parts it copies only a beginning. Returns false if the object is no string, or is
+ * unreadable; `to` is then undefined. */
 bool pt_v8_text(const pt_v8_layout *layout, pt_interp_read *read, void *arg, uint64_t string,
                 char *to, size_t cap, size_t *ret_bytes);
 
@@ -159,8 +159,8 @@ typedef struct {
     size_t cap, bytes;
 } pt_v8_text_room;
 
-/* Copies name and file of a function that has a script, as reports show them. False: as pt_v8_text.
- */
+/* Copies name and file of a function that has a script, as reports show them. Returns false like
+ * pt_v8_text. */
 bool pt_v8_names(const pt_v8_layout *layout, pt_interp_read *read, void *arg,
                  const pt_v8_function *f, pt_v8_text_room *name, pt_v8_text_room *file);
 
@@ -173,12 +173,12 @@ typedef struct {
     uint8_t unit;    /* bytes of a character: 1 or 2 */
 } pt_v8_source;
 
-/* False: the source is in pieces, or is unreadable. */
+/* Finds the source of a script. Returns false if the source is in pieces, or is unreadable. */
 bool pt_v8_source_of(const pt_v8_layout *layout, pt_interp_read *read, void *arg, uint64_t script,
                      pt_v8_source *ret);
 
-/* Counts the ends of lines in the characters [from, to): LF, CR without LF, U+2028, U+2029. False:
- * unreadable. */
+/* Counts the ends of lines in the characters [from, to): LF, CR without LF, U+2028, U+2029. Returns
+ * false if they are unreadable. */
 bool pt_v8_count_lines(const pt_v8_source *source, pt_interp_read *read, void *arg, uint32_t from,
                        uint32_t to, uint32_t *ret_lines);
 
@@ -186,7 +186,7 @@ bool pt_v8_count_lines(const pt_v8_source *source, pt_interp_read *read, void *a
 int32_t pt_v8_first_line(const pt_v8_layout *layout, pt_interp_read *read, void *arg,
                          uint64_t script);
 
-/* Lines of a source before a part of it, counted when functions behind it were met. */
+/* The number of lines in a source before one of its parts, counted for a function behind it. */
 typedef struct {
     uint64_t key; /* script's id, source's length and part; 0 = empty */
     uint32_t lines;
@@ -194,10 +194,10 @@ typedef struct {
 
 enum { PT_V8_PARTS = 1024 };
 
-/* The lines that were counted; all zero is empty. */
+/* The counted parts; all zero is empty. */
 typedef struct {
     pt_v8_part part[PT_V8_PARTS];
-    uint32_t budget; /* characters that may still be looked through */
+    uint32_t budget; /* characters that may still be searched */
 } pt_v8_lines;
 
 typedef struct {
@@ -205,7 +205,7 @@ typedef struct {
     void *arg;
 } pt_v8_reader;
 
-/* The line of a function's beginning, as V8's own profiler has it; 0: the source is not there.
- * source: reads the characters, which may be many. False: the budget is used up. */
+/* The line of a function's beginning, as in V8's own profiler; 0: the source is not there. source:
+ * reads the characters, which may be many. Returns false if the budget is used up. */
 bool pt_v8_line_of(pt_v8_lines *lines, const pt_v8_layout *layout, const pt_v8_reader *objects,
                    const pt_v8_reader *source, const pt_v8_function *f, int32_t *ret_line);

@@ -1,8 +1,8 @@
 /* v8_lines.c: the lines of functions in a script's source. See v8.h.
  *
- * Lines are counted once for each part of a source. The caller limits the characters that are
- * looked through at a time. A look for a part that is counted costs as much as so many characters.
- */
+ * Lines are counted once for each part of a source. The caller limits the number of characters that
+ * are searched at a time. Looking up a counted part costs as much of the budget as LOOK_CHARACTERS
+ * characters. */
 #include "interp/v8.h"
 
 enum { PART_CHARACTERS = 16 << 10, LOOK_CHARACTERS = 8 };
@@ -19,7 +19,8 @@ static pt_v8_part *part_of(pt_v8_lines *lines, uint64_t key)
     return &lines->part[(key >> 40) % PT_V8_PARTS];
 }
 
-/* The lines before a position. False: unreadable, or too far for the budget. */
+/* The number of lines before a position. Returns false if the source is unreadable, or the budget
+ * too small. */
 static bool count_lines_before(pt_v8_lines *all, const pt_v8_reader *reader,
                                const pt_v8_function *f, const pt_v8_source *source,
                                uint32_t position, uint32_t *ret_lines)

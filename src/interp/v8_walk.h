@@ -19,7 +19,7 @@ enum {
     V8_TAG = 1,
 };
 
-/* Reads the beginning of an object, up to the field: v8_object_of. */
+/* Reads the beginning of an object, up to the field, to v8_object_of(heap). */
 static inline bool fetch_v8_object(v8_memory *heap, uint64_t object, int32_t field)
 {
     const uint32_t bytes = (uint32_t)field + V8_WORD;
@@ -67,8 +67,8 @@ static inline uint64_t mix_v8(uint64_t sum, uint64_t word)
 }
 
 /* A sum over the beginning of a function's scope info, which may be freed before the shared
- * function info. It has two small numbers, of parameters and of locals, in its third and fourth
- * word; then the positions, or names. 0: the object is none. */
+ * function info. Its third and fourth word are small numbers, of parameters and of locals; then
+ * come the positions, or names. 0: the object is no scope info. */
 static inline uint64_t sum_v8_scope(v8_memory *heap, uint64_t scope)
 {
     enum { FLAGS = 1, PARAMETERS, LOCALS, FIRST, SECOND };
@@ -79,7 +79,7 @@ static inline uint64_t sum_v8_scope(v8_memory *heap, uint64_t scope)
     return mix_v8(mix_v8(sum, words[FIRST]), words[SECOND]);
 }
 
-/* Reads what tells a shared function info apart. False: unreadable. */
+/* Reads the key of a shared function info. Returns false if it is unreadable. */
 static inline bool fetch_v8_key(const pt_v8_layout *layout, v8_memory *heap, uint64_t shared,
                                 pt_v8_key *key)
 {
@@ -97,7 +97,7 @@ static inline bool fetch_v8_key(const pt_v8_layout *layout, v8_memory *heap, uin
     return key->id_of != 0;
 }
 
-/* The same of the function object of a frame. */
+/* The same, for the function object of a frame. */
 static inline bool fetch_v8_key_of_function(const pt_v8_layout *layout, v8_memory *heap,
                                             uint64_t function, pt_v8_key *key)
 {

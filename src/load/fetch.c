@@ -1,4 +1,4 @@
-/* fetch.c: makes requests of names, and results of answers. */
+/* fetch.c: makes requests from names, and results from answers. */
 #include "load/fetch_int.h"
 
 #include <inttypes.h>
@@ -133,14 +133,6 @@ static int64_t timeout_of(const pt_fetch_options *options)
     return options->timeout_s > 0 ? options->timeout_s : TIMEOUT_S;
 }
 
-/* GET of a complete URL (or unix:PATH:/PATH), unchanged. */
-static pt_status get_body(const char *url, const pt_fetch_options *options, pt_blob *ret_body,
-                          pt_error *reterr)
-{
-    const pt_request request = {.url = url, .timeout_s = timeout_of(options)};
-    return run_one(&request, options, ret_body, reterr);
-}
-
 /* POST; *ret_body is the answer's body. */
 static pt_status post_body(const char *url, const void *body, size_t body_bytes,
                            const char *content_type, const pt_fetch_options *options,
@@ -167,7 +159,8 @@ static pt_status first_line(const char *profile_url, const char *word,
     pt_fetch_options quiet = *options;
     quiet.progress = NULL;
     pt_blob body;
-    const pt_status status = get_body(url, &quiet, &body, reterr);
+    const pt_request request = {.url = url, .timeout_s = timeout_of(&quiet)};
+    const pt_status status = run_one(&request, &quiet, &body, reterr);
     if (status != PT_OK) return status;
     size_t length = 0;
     while (length < body.size && strchr("\n\r", (char)body.data[length]) == NULL)

@@ -104,7 +104,7 @@ void pt_fetch_all(const char *const *names, size_t count, const pt_fetch_options
  * (internal/symbolz of google/pprof) or "/cmdline". Drops the query. */
 char *pt_fetch_neighbour(const char *profile_url, const char *word);
 
-/* argv[0] of the program behind a profile's address (GET .../cmdline). The caller frees it. */
+/* argv[0] of the program that a profile's server runs (GET .../cmdline). The caller frees it. */
 pt_status pt_fetch_program(const char *profile_url, const pt_fetch_options *options,
                            char **ret_program, pt_error *reterr);
 /* The number of symbols that .../symbol has (GET "num_symbols: N"). Fails if it does not answer. */

@@ -5,7 +5,6 @@
  * net/url. PERL is ParseProfileURL and FetchDynamicProfile of gperftools' pprof. */
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +72,7 @@ bool pt_url_parse(const char *text, pt_url *ret)
         if ((unsigned char)*c < ' ' || *c == 0x7f) return false;
     }
     if (pt_begins(text, "unix:")) return parse_unix(text + 5, ret);
-    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(schemes); i++) {
         const size_t length = strlen(schemes[i]);
         if (strncasecmp(text, schemes[i], length) != 0 || !pt_begins(text + length, "://"))
             continue;
@@ -173,13 +172,6 @@ static pairs pairs_of(const char *query)
     return p;
 }
 
-static void pairs_done(pairs *p)
-{
-    for (size_t i = 0; i < p->count; i++)
-        PT_FREE_ALL(p->items[i].key, p->items[i].value);
-    free(p->items);
-}
-
 static const char *value_of(const pairs *p, const char *key)
 {
     for (size_t i = 0; i < p->count; i++) {
@@ -232,13 +224,6 @@ static char *query_of(const pairs *p)
         put_escaped(&buf, p->items[i].value);
     }
     return pt_buf_take(&buf, NULL);
-}
-
-static int64_t whole_number(const char *text)
-{
-    char *end;
-    const long value = strtol(text, &end, 10);
-    return end != text && *end == '\0' && value > 0 && value <= INT32_MAX ? value : 0;
 }
 
 /* ---- Rules ---- */
@@ -314,7 +299,7 @@ static const char *perl_page(const char *path)
         {"/pprof/filteredprofile", true}, {"/pprof/censusprofile", true},
     };
     const char *first = NULL;
-    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(pages); i++) {
         for (const char *at = strstr(path, pages[i].name); at != NULL;
              at = strstr(at + 1, pages[i].name)) {
             const char end = at[strlen(pages[i].name)];
@@ -359,14 +344,18 @@ static int64_t settle_query(pt_url *u, const pt_fetch_options *options, int64_t 
     const char *const given = value_of(&p, "seconds");
     int64_t seconds = options->seconds;
     if (seconds <= 0 && given != NULL) {
-        seconds = whole_number(given);
+        char *end;
+        const long value = strtol(given, &end, 10);
+        seconds = end != given && *end == '\0' && value > 0 && value <= INT32_MAX ? value : 0;
     } else if (seconds > 0 || by_rule > 0) {
         if (seconds <= 0) seconds = by_rule;
         set_value(&p, "seconds", pt_strf("%" PRId64, seconds));
     }
     if (options->rule == PT_FETCH_GO) sort_pairs(&p);
     set_query(u, query_of(&p));
-    pairs_done(&p);
+    for (size_t i = 0; i < p.count; i++)
+        PT_FREE_ALL(p.items[i].key, p.items[i].value);
+    free(p.items);
     return seconds;
 }
 
@@ -482,7 +471,7 @@ char *pt_fetch_neighbour(const char *profile_url, const char *word)
     PT_AUTO(pt_url) url = {0};
     if (!pt_url_parse(profile_url, &url)) return NULL;
     bool beside = strstr(url.path, "/debug/pprof/") != NULL;
-    for (size_t i = 0; i < sizeof pages / sizeof pages[0] && !beside; i++)
+    for (size_t i = 0; i < PT_COUNT(pages) && !beside; i++)
         beside = pt_ends(url.path, pages[i]);
     if (beside) {
         const char *const slash = strrchr(url.path, '/');

@@ -153,7 +153,7 @@ static void set_up_bounds(const transfer *t)
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 }
 
-/* False: no memory. */
+/* Sets up a POST. Returns false if there is no memory. */
 static bool set_up_post(transfer *t)
 {
     const char *const type =
@@ -175,7 +175,7 @@ static const char *address_of(const transfer *t)
     return t->second ? t->request->other : t->request->url;
 }
 
-/* Starts the transfer. False, with the error set, if it cannot start. */
+/* Starts the transfer. Returns false, with the error set, if it cannot start. */
 static bool begin_transfer(transfer *t, CURLM *multi)
 {
     t->easy = curl_easy_init();

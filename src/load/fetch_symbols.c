@@ -80,7 +80,7 @@ static void commit_name(naming *n, uint32_t location, const char *name)
     free(shown);
 }
 
-/* Names of the mapping's addresses, if it has any, need not be looked for elsewhere. */
+/* Marks the mapping as named, so that no other source of names is searched for it. */
 static void note_named(naming *n, uint32_t mapping)
 {
     if (mapping == PT_NONE) return;
@@ -108,8 +108,8 @@ static void name_batch(naming *n, uint32_t mapping, const pt_remote_mapping *ser
     if (named < b->count)
         pt_diag_add(n->diag, b->count - named,
                     "addresses without a name: the server does not know them");
-    /* google/pprof takes any answer for all names. pitot does not: files may name what the server
-     * does not know. */
+    /* google/pprof accepts any answer for all names. pitot's own rule does not, since files may
+     * have names that the server lacks. */
     if (named > 0 || n->options->rule != PT_FETCH_OWN) note_named(n, mapping);
     free(names);
 }

@@ -146,7 +146,7 @@ static pt_status probe_head(const pt_blob *blob, const char *name, pt_error *ret
     const pt_format *format;
     size_t bytes;
     pt_status status = pt_peel_head(blob->data, blob->size, head, HEAD_BYTES, &bytes, reterr);
-    if (status == PT_ERR_DAMAGED) return PT_OK; /* peeling will report the damage */
+    if (status == PT_ERR_DAMAGED) return PT_OK; /* the peeling reports the damage later */
     if (status == PT_OK) status = probe_format(head, bytes, UINT64_MAX, name, &format, reterr);
     if (status != PT_ERR_FORMAT) return status;
     /* Some formats need the full size. */
@@ -189,7 +189,7 @@ static pt_status peel_item(const loading *l, input_item *item, pt_blob *blob, pt
     return status == PT_OK ? peel_whole(l, item, blob, reterr) : status;
 }
 
-enum { STACKS_EACH = 256 }; /* that progress hears of at once */
+enum { STACKS_EACH = 256 }; /* stacks after which progress is reported */
 
 /* The context of a reader's hooks. */
 typedef struct {
@@ -198,7 +198,7 @@ typedef struct {
     pt_load_unwinder *unwinder; /* made on first use */
     pt_progress *progress;
     uint64_t file_bytes, told_bytes; /* of the file on disk: all; those that progress knows */
-    uint64_t stacks;                 /* unwound */
+    uint64_t stacks;                 /* stacks that were unwound */
 } reading;
 
 /* Reports the reader's place in the peeled bytes as bytes of the file. */
@@ -226,14 +226,6 @@ static size_t unwind_stack(void *context, const pt_read_stack *stack, uint64_t *
     if (r->unwinder == NULL) r->unwinder = pt_load_unwinder_new(r->source, NULL);
     if (++r->stacks % STACKS_EACH == 0) pt_progress_add_stacks(r->progress, STACKS_EACH);
     return pt_load_unwind(r->unwinder, stack, ret_pcs, cap, ret_end);
-}
-
-/* Sets the provenance that is equal for all formats: the format's name, and damage. */
-static void fill_provenance(pt_builder *b, const pt_format *format, bool damaged)
-{
-    pt_provenance *const p = pt_builder_provenance(b);
-    p->damaged |= damaged;
-    if (p->source_format == 0) p->source_format = pt_builder_text(b, format->name).v;
 }
 
 static uint64_t times_bytes(uint64_t bytes, uint64_t factor)
@@ -290,7 +282,8 @@ static pt_status read_profile(const loading *l, input_item *item, pt_blob *blob,
     pt_status status = item->input.format->read(&reader, builder, &hooks, reterr);
     pt_load_unwinder_free(context.unwinder);
     tell_place(&context, blob->size);
-    if (!pt_blob_intact(blob)) { /* whatever the reader made of the zeros there */
+    if (!pt_blob_intact(blob)) { /* the reader's result comes from zeros there, and does not
+                                  * count */
         if (status == PT_OK) status = PT_ERR_DAMAGED;
         pt_error_set(reterr, status, PT_FILE_SHRANK "; kept %s",
                      pt_count_noun(pt_builder_sample_count(builder), "samples").text);
@@ -300,8 +293,11 @@ static pt_status read_profile(const loading *l, input_item *item, pt_blob *blob,
         return status;
     }
     bound_names(item, builder);
-    fill_provenance(builder, item->input.format,
-                    status == PT_ERR_DAMAGED || peel->status == PT_ERR_DAMAGED);
+    /* The provenance that is equal for all formats: the format's name, and damage. */
+    pt_provenance *const p = pt_builder_provenance(builder);
+    p->damaged |= (status == PT_ERR_DAMAGED || peel->status == PT_ERR_DAMAGED);
+    if (p->source_format == 0)
+        p->source_format = pt_builder_text(builder, item->input.format->name).v;
     const pt_status frozen = pt_builder_freeze(builder, &item->profile, reterr);
     return frozen == PT_OK ? status : frozen;
 }
@@ -579,7 +575,7 @@ static pt_status load_batches(loading *l, size_t count, pt_error *reterr)
     return status;
 }
 
-/* The bytes of all files; 0: there is something else among the names. */
+/* The size of all files together; 0: a name is no file. */
 static uint64_t bytes_of_files(const char *const *names, size_t count)
 {
     uint64_t bytes = 0;

@@ -44,8 +44,8 @@ typedef struct pt_load_options {
     /* How to fetch names that are no files but servers; NULL: such names are errors. Its max_bytes
      * 0 means inflated_bytes. */
     const pt_fetch_options *fetch;
-    /* True: inputs that fail are skipped. False: only servers that fail are; a file that fails ends
-     * the load. In both cases the load fails if a failure leaves no profile. */
+    /* True: inputs that fail are skipped. False: only servers that fail are skipped; a file that
+     * fails ends the load. In both cases the load fails if no profile is left. */
     bool skip_failures;
     /* pt_read_hooks.annotate: for pitot's own commands, not for stand-ins of pprof. */
     bool annotate;

@@ -1,7 +1,6 @@
 /* perf_folder.c: see perf_folder.h. */
 #include "load/perf_folder.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -12,16 +12,17 @@
 
 typedef struct pt_load_unwinder pt_load_unwinder;
 
-/* Tables that were compiled earlier; path: the image's file, id: its build id. find fills
- * image->blob, blob_bytes and table, or is false; keep gets an image that was compiled. */
+/* Tables that were compiled earlier. path: the image's file; id: its build id. find fills in
+ * image->blob, blob_bytes and table, or returns false; keep receives an image that was compiled
+ * now. */
 typedef struct pt_load_tables {
     void *context;
     bool (*find)(void *context, const char *path, pt_elf_id id, pt_mapped_image *image);
     void (*keep)(void *context, const char *path, pt_elf_id id, const pt_mapped_image *image);
 } pt_load_tables;
 
-/* Makes an unwinder. source: where to find images; tables: NULL, or where to find theirs. Both must
- * outlive it. */
+/* Makes an unwinder. source: where to find images; tables: where to find their tables, or NULL.
+ * Both must outlive it. */
 pt_load_unwinder *pt_load_unwinder_new(const pt_source_options *source,
                                        const pt_load_tables *tables);
 void pt_load_unwinder_free(pt_load_unwinder *unwinder); /* accepts NULL */

@@ -3,12 +3,10 @@
  * number for pc: pc takes the number after sp. */
 #pragma once
 
-#include <elf.h>
-
 #include "machine/machine.h"
 
 static const pt_machine pt_machine_aarch64 = {
-    .elf_machine = EM_AARCH64,
+    .elf_machine = 183, /* EM_AARCH64 */
     .kernel_name = "aarch64",
     .sp = 31,
     .fp = 29,
@@ -18,6 +16,7 @@ static const pt_machine pt_machine_aarch64 = {
     .has_link = true,
     .pc_mask = (UINT64_C(1) << 48) - 1,
     .last_user_addr = UINT64_MAX,
+    .stack_limit = UINT64_C(1) << 48,
     /* x0..x30, sp, pc (the kernel's arch/arm64/include/uapi/asm/perf_regs.h). */
     .perf_mask = (UINT64_C(1) << 33) - 1,
     .perf_reg = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,

@@ -35,6 +35,7 @@ typedef struct pt_machine {
                                 authentication) */
     uint64_t last_user_addr; /* the highest address of user-space code; includes address tags where
                                 the machine has them */
+    uint64_t stack_limit;    /* stacks lie below this address, unless a program asks for more */
 
     /* The user-mode registers of perf: bit i of a perf register mask is DWARF register
      * perf_reg[i], or PT_MACHINE_NO_REG. perf_mask has every bit that has a register; a

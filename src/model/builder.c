@@ -289,11 +289,9 @@ static uint64_t location_hash(const pt_location *l, const pt_line *lines, size_t
 
 static bool lines_equal(const pt_line *a, const pt_line *b, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (a[i].function != b[i].function || a[i].line != b[i].line || a[i].column != b[i].column)
-            return false;
-    }
-    return true;
+    return !PT_ANY(i, count,
+                   a[i].function != b[i].function || a[i].line != b[i].line ||
+                       a[i].column != b[i].column);
 }
 
 /* The location's lines; NULL if it has none, since the pool may be empty. */
@@ -694,13 +692,6 @@ void pt_builder_sample_more(pt_builder *b, uint32_t row, size_t event, int64_t m
     b->saturated += pt_saturating_into(&b->sample.value[event][row], more);
 }
 
-static bool has_values(const pt_builder *b, size_t event)
-{
-    for (size_t i = 0; i < b->sample.count; i++)
-        if (b->sample.value[event][i] != 0) return true;
-    return false;
-}
-
 void pt_builder_drop_empty_event(pt_builder *b, const char *type)
 {
     size_t e = 0;
@@ -708,7 +699,7 @@ void pt_builder_drop_empty_event(pt_builder *b, const char *type)
     while (e < b->event.count &&
            strcmp(pt_builder_get_text(b, (pt_string_id){b->event.items[e].type}), type) != 0)
         e++;
-    if (e == b->event.count || has_values(b, e)) return;
+    if (e == b->event.count || PT_ANY(i, b->sample.count, b->sample.value[e][i] != 0)) return;
     free(b->sample.value[e]);
     const size_t behind = --b->event.count - e;
     memmove(&b->event.items[e], &b->event.items[e + 1], behind * sizeof b->event.items[0]);

@@ -8,8 +8,6 @@
 #include "base/saturate.h"
 #include "model/profile.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,19 +83,11 @@ static uint32_t new_row(const ranking *r, uint32_t row)
 
 /* ---- Used rows, from the samples down ---- */
 
-static bool sample_is_zero(const pt_profile *p, uint32_t i)
-{
-    for (uint32_t e = 0; e < p->sample->event_count; e++) {
-        if (p->sample->value[e][i] != 0) return false;
-    }
-    return true;
-}
-
 static void mark_stacks_and_locations(canon *c)
 {
     const pt_profile *p = c->p;
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
-        if (sample_is_zero(p, i)) continue;
+        if (!PT_ANY(e, p->sample->event_count, p->sample->value[e][i] != 0)) continue;
         mark_row(&c->sample, i);
         mark_row(&c->stack, p->sample->stack[i]);
         mark_row(&c->labels, p->sample->labels[i]);
@@ -164,7 +154,7 @@ static void mark_strings(canon *c)
     const uint32_t ids[] = {s->tool,         s->host,        s->os,          s->cpu_model,
                             s->command_line, s->period_type, s->period_unit, s->drop_frames,
                             s->keep_frames,  s->doc_url};
-    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(ids); i++)
         mark_row(&c->string, ids[i]);
     for (uint32_t i = 0; i < s->comment_count; i++)
         mark_row(&c->string, s->comments[i]);
@@ -457,7 +447,7 @@ static void copy_provenance(const canon *c, pt_builder *b)
     uint32_t *const ids[] = {
         &to->tool,        &to->host,        &to->os,          &to->cpu_model,   &to->command_line,
         &to->period_type, &to->period_unit, &to->drop_frames, &to->keep_frames, &to->doc_url};
-    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(ids); i++)
         *ids[i] = c->string.rank[*ids[i]];
     to->default_event = 0;
     const uint32_t shown = pt_profile_default_event(c->p);
@@ -482,7 +472,7 @@ static void rank_tables(canon *c)
         {&c->labels, p->labels->t.count, compare_labels},
         {&c->sample, p->sample->t.count, compare_samples},
     };
-    const size_t n = sizeof tables / sizeof tables[0];
+    const size_t n = PT_COUNT(tables);
     for (size_t t = 0; t < n; t++)
         mark_none(tables[t].r, tables[t].rows);
     mark_stacks_and_locations(c);
@@ -506,7 +496,7 @@ const pt_profile *pt_profile_canonical(const pt_profile *p)
     copy_provenance(&c, b);
     const ranking *all[] = {&c.string, &c.mapping, &c.function, &c.location,
                             &c.stack,  &c.labels,  &c.sample};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(all); i++)
         PT_FREE_ALL(all[i]->rank, all[i]->order);
     const pt_profile *copy = NULL;
     PT_BUG_IF(pt_builder_freeze(b, &copy, NULL) != PT_OK);

@@ -33,10 +33,7 @@ static size_t first_bad(const uint32_t *ids, size_t n, uint32_t limit, bool none
 static bool offsets_ascend(const uint64_t *offset, uint32_t count)
 {
     if (offset[0] != 0) return false;
-    for (uint32_t i = 0; i < count; i++) {
-        if (offset[i + 1] < offset[i]) return false;
-    }
-    return true;
+    return !PT_ANY(i, count, offset[i + 1] < offset[i]);
 }
 
 static pt_status check_strings(const pt_profile *p, pt_error *reterr)
@@ -160,7 +157,7 @@ static pt_status check_source(const pt_profile *p, pt_error *reterr)
                             s->period_type, s->period_unit,   s->drop_frames,
                             s->keep_frames, s->default_event, s->doc_url};
     const uint32_t strings = p->string->t.count;
-    CHECK_IDS("provenance", ids, sizeof ids / sizeof ids[0], strings, false);
+    CHECK_IDS("provenance", ids, PT_COUNT(ids), strings, false);
     CHECK_IDS("comment", s->comments, s->comment_count, strings, false);
     return PT_OK;
 }
@@ -171,7 +168,7 @@ pt_status pt_profile_check(const pt_profile *p, pt_error *reterr)
         check_strings, check_images,  check_locations,   check_stacks,
         check_labels,  check_samples, check_side_tables, check_source,
     };
-    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(checks); i++) {
         const pt_status status = checks[i](p, reterr);
         if (status != PT_OK) return status;
     }

@@ -89,7 +89,7 @@ bool pt_is_picture(const char *text, size_t bytes)
                                         "data:image/jpg;base64,/9j/"};
     enum { PICTURE_MAX_BYTES = 256 << 10 };
     if (bytes > PICTURE_MAX_BYTES) return false;
-    for (size_t i = 0; i < sizeof begin / sizeof begin[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(begin); i++) {
         if (!pt_begins_n(text, bytes, begin[i])) continue;
         size_t at = strlen(begin[i]);
         while (at < bytes && is_base64_digit(text[at]))

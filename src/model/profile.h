@@ -1,14 +1,16 @@
 /* profile.h: the frozen profile, a set of tables of columns.
  *
- *   string     bytes, offset[n+1]                         id 0 is ""
- *   event      type, unit, kind, period ...               a row for each value column of the
- * samples mapping    start, limit, file offset, file, build id  row 0 is the main binary function
- * name, system name, file, start line location   mapping, address, lines [first, first+n) innermost
- * inlined frame first line       function, line, column stack      frame[] (location ids, leaf
- * first)         whole stacks, with the reason of their end sample     stack, label set, a value
- * for each event; time, thread, cpu where known label set  key -> string | number with unit order
- * and duplicates kept arc, bin, block, extra, unknown                       data without stacks
- *   provenance                                            origin of the profile, and its losses
+ *   string     bytes, offset[n+1]                        id 0 is ""
+ *   event      type, unit, kind, period ...              a row for each value column of samples
+ *   mapping    start, limit, file offset, file, build id row 0 is the main binary
+ *   function   name, system name, file, start line
+ *   location   mapping, address, lines [first, first+n)  innermost inlined frame first
+ *   line       function, line, column
+ *   stack      frame[] (location ids, leaf first)        whole, with the reason of its end
+ *   sample     stack, label set, a value for each event  time, thread, cpu where known
+ *   label set  key -> string | number with unit          order and duplicates are kept
+ *   arc, bin, block, extra, unknown                      data without stacks
+ *   provenance                                           origin of the profile, and its losses
  *
  * Every id is a 32-bit row number; PT_NONE (base/index.h) means "none". A frozen profile never
  * changes, so threads read it without locks. Tables are reference counted, so a derived profile

@@ -1,5 +1,4 @@
 /* rename.c: derives a profile with renamed functions, or with other texts for all strings. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

@@ -42,7 +42,7 @@ static const struct table_kind {
      {COL(pt_unknowns, message), COL(pt_unknowns, row), COL(pt_unknowns, bytes), NO_COLUMN}},
     {AT(source), {COL(pt_source, row) + offsetof(pt_provenance, comments), NO_COLUMN}},
 };
-#define TABLE_KINDS (sizeof table_kinds / sizeof table_kinds[0])
+#define TABLE_KINDS PT_COUNT(table_kinds)
 
 void *pt_table_new(size_t struct_bytes, uint32_t count)
 {
@@ -113,7 +113,7 @@ const pt_profile *pt_profile_derive(const pt_profile *base, const pt_profile_tab
         replace->line,   replace->stack, replace->sample,  replace->labels,   replace->arc,
         replace->bin,    replace->block, replace->extra,   replace->unknown,  replace->source,
     };
-    _Static_assert(sizeof given / sizeof given[0] == TABLE_KINDS, "one row a table");
+    _Static_assert(PT_COUNT(given) == TABLE_KINDS, "one row a table");
     for (size_t kind = 0; kind < TABLE_KINDS; kind++) {
         pt_table *table = (pt_table *)given[kind];
         if (table == NULL) {

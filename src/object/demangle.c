@@ -108,7 +108,7 @@ static bool trim_tree(struct demangle_component *root, bool drop_templates)
     while (depth > 0) {
         struct demangle_component *c = todo[--depth];
         if (c == NULL) continue;
-        if (++steps > TREE_STEPS_MAX || depth + 2 > sizeof todo / sizeof todo[0]) return false;
+        if (++steps > TREE_STEPS_MAX || depth + 2 > PT_COUNT(todo)) return false;
         while (c->type == DEMANGLE_COMPONENT_TEMPLATE) {
             struct demangle_component *name = c->u.s_binary.left;
             if (name == NULL || ++steps > TREE_STEPS_MAX) return false;
@@ -183,7 +183,7 @@ static bool trim_everywhere(struct demangle_component *root, bool drop_templates
     while (depth > 0) {
         struct demangle_component *c = todo[--depth];
         if (c == NULL) continue;
-        if (++steps > TREE_STEPS_MAX || depth + 2 > sizeof todo / sizeof todo[0]) return false;
+        if (++steps > TREE_STEPS_MAX || depth + 2 > PT_COUNT(todo)) return false;
         while (drop_templates && c->type == DEMANGLE_COMPONENT_TEMPLATE) {
             struct demangle_component *name = c->u.s_binary.left;
             if (name == NULL || ++steps > TREE_STEPS_MAX) return false;

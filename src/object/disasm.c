@@ -1,5 +1,6 @@
 /* disasm.c: see disasm.h; calls capstone. */
 #include "object/disasm.h"
+#include "base/grow.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static const known_machine machines[] = {
 
 static const known_machine *machine_of(const pt_elf *elf)
 {
-    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
+    for (size_t i = 0; i < PT_COUNT(machines); i++)
         if (machines[i].machine == elf->machine)
             return cs_support((int)machines[i].arch) ? &machines[i] : NULL;
     return NULL;
@@ -51,9 +52,7 @@ bool pt_disasm_knows(const pt_elf *elf)
 
 static bool is_in_group(const cs_insn *insn, uint8_t group)
 {
-    for (uint8_t i = 0; i < insn->detail->groups_count; i++)
-        if (insn->detail->groups[i] == group) return true;
-    return false;
+    return PT_ANY(i, insn->detail->groups_count, insn->detail->groups[i] == group);
 }
 
 /* The fixed target of a jump or call: its last operand, if immediate. */

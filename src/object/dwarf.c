@@ -264,12 +264,11 @@ static bool is_thunk(const char *name)
 static bool misses_a_function(const search *s, const task *t, const uint32_t *node_of)
 {
     pt_object_symbol symbol;
-    for (size_t i = 0; !t->unit->is_assembler && i < t->count; i++)
-        if (node_of[i] == PT_NONE &&
-            pt_symbol_index_find(s->symbols, s->wanted[t->first + i], &symbol) &&
-            !is_thunk(symbol.name))
-            return true;
-    return false;
+    return !t->unit->is_assembler &&
+           PT_ANY(i, t->count,
+                  node_of[i] == PT_NONE &&
+                      pt_symbol_index_find(s->symbols, s->wanted[t->first + i], &symbol) &&
+                      !is_thunk(symbol.name));
 }
 
 static void answer_one(const search *s, pt_dwarf_worker *w, const task *t, size_t i, uint32_t node,

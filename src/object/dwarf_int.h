@@ -420,8 +420,7 @@ const char *pt_dwarf_path(pt_dwarf_worker *worker, pt_dwarf_line_table *table, u
 /* How far a walk descends into entries that contain no wanted address but may enclose functions:
  *
  * QUICK     not at all; it enters namespaces only when they cannot be skipped (gcc puts functions
- * with
- *           code outside of them, with a reference to the declaration inside)
+ *           with code outside of them, with a reference to the declaration inside)
  * LOCAL     into functions and the types in them: lambdas, local classes
  * THOROUGH  into everything */
 typedef enum { PT_DWARF_QUICK, PT_DWARF_LOCAL, PT_DWARF_THOROUGH } pt_dwarf_depth;

@@ -4,7 +4,6 @@
  *   sequence   row row row ... end      addresses ascend; a row covers addresses up to the next row
  *
  * The program runs once, against all addresses that are wanted of its unit. */
-#include <stdlib.h>
 
 #include "base/grow.h"
 #include "base/plain/ascending.h"

@@ -9,7 +9,6 @@
 #include <elf.h>
 #include <inttypes.h>
 #include <libdeflate.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 

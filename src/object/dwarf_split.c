@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/plain/ascending.h"
 #include "object/dwarf_int.h"
 
 void pt_dwarf_splits_done(pt_dwarf_splits *splits)
@@ -39,17 +40,9 @@ static pt_dwarf_file *open_split_file(pt_dwarf_splits *splits, const pt_companio
 
 static pt_dwarf_unit *unit_of_id(const pt_dwarf_file *file, uint64_t dwo_id)
 {
-    size_t low = 0,
-           high = file->by_id.count; /* finds the first unit with this id or a higher one */
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (file->by_id.items[middle]->dwo_id < dwo_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const bool found = low < file->by_id.count && file->by_id.items[low]->dwo_id == dwo_id;
-    return found ? file->by_id.items[low] : NULL;
+    const size_t at = PT_FIRST_WHERE(i, file->by_id.count, file->by_id.items[i]->dwo_id >= dwo_id);
+    const bool found = at < file->by_id.count && file->by_id.items[at]->dwo_id == dwo_id;
+    return found ? file->by_id.items[at] : NULL;
 }
 
 enum { RECENT_FILES = 16 };

@@ -210,21 +210,16 @@ static bool writes_ranges(const char *producer)
                                 strstr(producer, "rustc") != NULL || pt_begins(producer, "Go "));
 }
 
-/* Sets the start of the unit's tables where its first entry omits it. */
-static void set_default_bases(pt_dwarf_unit *unit, const contribution *part)
+static void read_first_entry(pt_dwarf_unit *unit, const contribution *part, uint64_t *budget)
 {
+    root_values root = {0};
+    const uint64_t tag = read_root(unit, &root, budget);
+    /* The start of the tables of a unit whose first entry omits it. */
     const bool has_headers = unit->version >= 5;
     const uint64_t header_bytes = unit->offset_bytes == 8 ? 16 : 8;
     unit->str_offsets_base = (has_headers ? header_bytes : 0) + part->str_offsets_off;
     unit->rnglists_base = (unit->offset_bytes == 8 ? 20u : 12u) + part->rnglists_off;
     unit->addr_base = has_headers ? header_bytes : 0;
-}
-
-static void read_first_entry(pt_dwarf_unit *unit, const contribution *part, uint64_t *budget)
-{
-    root_values root = {0};
-    const uint64_t tag = read_root(unit, &root, budget);
-    set_default_bases(unit, part);
     if (root.str_offsets_base.form != 0) unit->str_offsets_base = root.str_offsets_base.number;
     if (root.addr_base.form != 0) unit->addr_base = root.addr_base.number;
     if (root.rnglists_base.form != 0) unit->rnglists_base = root.rnglists_base.number;

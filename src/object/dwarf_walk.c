@@ -3,7 +3,6 @@
  * It skips types, and functions without a wanted address: by DW_AT_sibling if the compiler wrote
  * it, else entry by entry. Nothing recurses: the nesting depth is a counter, or an array with one
  * number for each level, and each level takes a byte of the file. */
-#include <stdlib.h>
 
 #include "base/grow.h"
 #include "base/plain/ascending.h"

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/plain/ascending.h"
 #include "object/dwarf_read.h"
 #include "object/object_int.h"
 
@@ -260,19 +261,11 @@ static int32_t value_at(pt_go_table *t, uint32_t table, const function *f, uint6
  * begins, but the lines end there. */
 static bool find_function(pt_go_table *t, uint64_t addr, function *ret)
 {
-    uint64_t low = 0,
-             high = t->function_count; /* finds the first function that starts after addr */
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (function_addr(t, middle, NULL) <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0) return false;
+    const size_t next = PT_FIRST_WHERE(i, t->function_count, function_addr(t, i, NULL) > addr);
+    if (next == 0) return false;
     uint64_t off;
-    *ret = (function){.addr = function_addr(t, low - 1, &off),
-                      .end_addr = function_addr(t, low, NULL)};
+    *ret = (function){.addr = function_addr(t, next - 1, &off),
+                      .end_addr = function_addr(t, next, NULL)};
     if (addr >= ret->end_addr) return false;
     read_record(t, off, ret);
     return ret->name != NULL && value_at(t, ret->line_table, ret, addr) >= 0;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/plain/ascending.h"
 
 PT_ORDER(by_place, pt_function_symbol, PT_UP(section) ?: PT_UP(addr) ?: PT_UP(index));
 
@@ -70,23 +71,16 @@ static bool fits_better(const pt_function_symbol *best, const pt_function_symbol
 static const pt_function_symbol *find_symbol(const pt_nearest *nearest, uint32_t section,
                                              uint64_t addr)
 {
-    size_t low = 0, high = nearest->count; /* finds the first symbol after (section, addr) */
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const pt_function_symbol *s = &nearest->items[middle];
-        if (s->section < section || (s->section == section && s->addr <= addr))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || nearest->items[low - 1].section != section) return NULL;
-    size_t first = low - 1;
-    while (first > 0 && nearest->items[first - 1].section == section &&
-           nearest->items[first - 1].addr == nearest->items[low - 1].addr)
+    const pt_function_symbol *const s = nearest->items;
+    const size_t end = PT_FIRST_WHERE(
+        i, nearest->count, s[i].section > section || (s[i].section == section && s[i].addr > addr));
+    if (end == 0 || s[end - 1].section != section) return NULL;
+    size_t first = end - 1;
+    while (first > 0 && s[first - 1].section == section && s[first - 1].addr == s[end - 1].addr)
         first--;
-    const pt_function_symbol *best = &nearest->items[first];
-    for (size_t i = first + 1; i < low; i++)
-        if (fits_better(best, &nearest->items[i], addr)) best = &nearest->items[i];
+    const pt_function_symbol *best = &s[first];
+    for (size_t i = first + 1; i < end; i++)
+        if (fits_better(best, &s[i], addr)) best = &s[i];
     return best;
 }
 

@@ -99,7 +99,7 @@ const pt_elf *pt_object_elf(const pt_object *object)
 const char *pt_object_shrunk(const pt_object *object)
 {
     const pt_image_file *const files[] = {&object->image, &object->debug, &object->supplement};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(files); i++)
         if (!pt_blob_intact(&files[i]->blob)) return files[i]->path;
     return NULL;
 }

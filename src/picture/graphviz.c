@@ -1,7 +1,6 @@
 /* graphviz.c: runs `dot -TTYPE` on a graph, or draws the graph itself. */
 #include "picture/graphviz.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/program.h"

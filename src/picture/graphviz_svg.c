@@ -7,10 +7,10 @@
  * out. Input that is not well-formed XML 1.0 (section 2.1) is an error.
  */
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/span.h"
 #include "base/utf8.h"
 #include "base/xml.h"
@@ -44,9 +44,7 @@ static const char *const allowed_elements[] = {"g",    "polygon", "polyline", "p
 
 static bool is_allowed_element(pt_span name)
 {
-    for (size_t i = 0; i < sizeof allowed_elements / sizeof *allowed_elements; i++)
-        if (pt_span_is(name, allowed_elements[i])) return true;
-    return false;
+    return PT_ANY(i, PT_COUNT(allowed_elements), pt_span_is(name, allowed_elements[i]));
 }
 
 /* Elements whose text is shown. */
@@ -116,7 +114,7 @@ static bool is_allowed_value(value_kind kind, pt_span value)
 /* Attributes with xlink: belong to links; all others may stand anywhere. */
 static bool is_allowed_attribute(pt_span element, pt_span name, pt_span value)
 {
-    for (size_t i = 0; i < sizeof allowed_attributes / sizeof *allowed_attributes; i++) {
+    for (size_t i = 0; i < PT_COUNT(allowed_attributes); i++) {
         if (!pt_span_is(name, allowed_attributes[i].name)) continue;
         if (pt_begins(allowed_attributes[i].name, "xlink:") && !pt_span_is(element, "a"))
             return false;
@@ -154,7 +152,7 @@ static size_t put_reference(pt_buf *to, pt_span s)
     if (close == NULL) return 0;
     const pt_span name = {s.at + 1, (size_t)(close - s.at - 1)};
     uint32_t character = character_of(name);
-    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+    for (size_t i = 0; i < PT_COUNT(named); i++)
         if (pt_span_is(name, named[i].name)) character = named[i].character;
     if (character == 0) return 0;
     uint8_t bytes[4];
@@ -178,9 +176,7 @@ static void put_text_again(pt_out *out, pt_span text)
 
 static bool is_blank(pt_span text)
 {
-    for (size_t i = 0; i < text.size; i++)
-        if (memchr(" \r\n\t", text.at[i], 4) == NULL) return false;
-    return true;
+    return !PT_ANY(i, text.size, memchr(" \r\n\t", text.at[i], 4) == NULL);
 }
 
 static void take_text(svg_filter *f)

@@ -1,7 +1,6 @@
 /* layout_rank.c: turns arrows round that close a cycle, gives each box its rank, and adds the
  * bends. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/grow.h"
 #include "picture/layout_int.h"

@@ -1,5 +1,4 @@
 /* svg.c: a drawing as SVG, and the script that zooms and moves it. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/xml.h"

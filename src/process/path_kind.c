@@ -22,7 +22,7 @@ size_t pt_mapped_path_bytes(const char *path, size_t bytes)
     return is_deleted ? bytes - (sizeof deleted - 1) : bytes;
 }
 
-/* The number in a file name of the form "HEAD-NUMBER.TAIL", with or without folders; 0: another
+/* The number in a file name of the form "HEAD-NUMBER.TAIL", with or without folders; 0 for another
  * form. */
 static int64_t number_in_name(const char *path, size_t bytes, const char *head, const char *tail)
 {

@@ -1,4 +1,4 @@
-/* collect.c: the journals of a process tree become one profile, or one each. */
+/* collect.c: makes one profile of the journals of a process tree, or one for each process. */
 #include "recording/recording.h"
 
 #include <dirent.h>
@@ -28,8 +28,8 @@
 
 /* ---- facts ---- */
 
-/* Only a regular file of this very folder is read, and nothing is waited for: programs may have put
- * anything there. */
+/* Reads a file of the recording's folder: only a regular file that is no link, and without waiting,
+ * since recorded programs may have put anything there. */
 static pt_status read_own(const char *path, pt_file_flags flags, uint64_t max_bytes,
                           pt_blob *ret_blob, pt_error *reterr)
 {
@@ -38,8 +38,8 @@ static pt_status read_own(const char *path, pt_file_flags flags, uint64_t max_by
     return pt_file_read_fd(fd, path, flags, max_bytes, ret_blob, reterr);
 }
 
-/* Calls use for the journal of the process: a file, or a part of the file of short journals. False:
- * there is no such journal. */
+/* Calls use for the journal of the process, which is a file, or a part of the file of short
+ * journals. Returns false if there is no such journal. */
 static bool read_process(pt_recorded_process *process,
                          void (*use)(pt_reader *reader, pt_recorded_process *process, void *arg),
                          void *arg)
@@ -68,7 +68,7 @@ static void read_facts(pt_reader *reader, pt_recorded_process *process, void *ar
     pt_journal_read_facts(reader, &process->facts, &process->error);
 }
 
-/* Calls use for each journal of the file at path: the bytes of a file of many are read into
+/* Calls use for each journal of the file at path. If the file holds many, its bytes are read into
  * *shorts. */
 static void each_journal(const char *path, pt_blob *shorts,
                          void (*use)(pt_recorded_process *process, void *arg), void *arg)
@@ -80,7 +80,7 @@ static void each_journal(const char *path, pt_blob *shorts,
         use(&process, arg);
     } else if (read_own(path, PT_FILE_EMPTY_OK, JOURNAL_MAX_BYTES, shorts, NULL) == PT_OK) {
         for (size_t at = 0; pt_journal_next_short(shorts->data, shorts->size, &at, &process.in);) {
-            process.user = geteuid(); /* nothing proves another one */
+            process.user = geteuid(); /* the folder has no proof of another user */
             use(&process, arg);
         }
     }
@@ -109,22 +109,22 @@ static int by_weight(const void *a, const void *b)
 
 /* ---- all processes of the tree ---- */
 
-/* The figures of each: those that left a journal, and those that ended before their first sample.
- */
+/* The figures of each program: from its journal or, if it ended before its first sample, from the
+ * shared file of figures. */
 typedef PT_VECTOR(pt_journal_brief) brief_list;
 
 typedef PT_VECTOR(pt_recorded_process) process_list;
 
-/* What the files of the folder claim. */
+/* Sums of the figures in the folder's files, which recorded programs may have written. */
 typedef struct {
     pt_journal_bounds bounds;
     brief_list briefs;
     process_list found;
-    size_t impossible; /* left out */
+    size_t impossible; /* figures that were left out */
 } claims;
 
-/* What processes can have used while the command ran. Of a recording that was cut off, nobody knows
- * how long it ran: the machine may have started again since. */
+/* The most that processes can have used while the command ran. If the recorder was killed, the end
+ * is unknown: the machine may have been started again since. */
 static pt_journal_bounds bounds_of(const pt_record_run *run)
 {
     return (pt_journal_bounds){.duration_ns = (uint64_t)run->duration_ns,
@@ -169,17 +169,18 @@ static pt_journal_brief brief_of(const pt_journal_facts *f)
     return brief;
 }
 
-/* The process' clock goes on over exec: what its last image knows covers the earlier ones. */
+/* A process keeps its CPU clock over exec, so the figures of its last program cover the earlier
+ * ones. */
 PT_ORDER(by_pid, pt_journal_brief, PT_UP(pid) ?: PT_UP(start_monotonic_ns) ?: PT_UP(cpu_used_ns));
 
-/* It told its figures before exec, which failed, and again. */
+/* Did the process write its figures twice: before an exec that failed, and again later? */
 static bool is_told_again(const pt_journal_brief *process, const pt_journal_brief *next)
 {
     return process->pid == next->pid && process->start_monotonic_ns == next->start_monotonic_ns;
 }
 
-/* Is next the same process, as another program or told again? Else its number was used again: the
- * clock of that process began anew. */
+/* Is `next` the same process, after exec or after an exec that failed? If not, the process id was
+ * used again, and the clock of the new process began at 0. */
 static bool goes_on_as(const pt_journal_brief *process, const pt_journal_brief *next)
 {
     uint64_t used_ns = process->cpu_before_ns;
@@ -199,7 +200,7 @@ static uint64_t least_of(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The kernel's figure of a process that runs. */
+/* The CPU time of a process that still runs, from the kernel. 0 if it is unknown. */
 static uint64_t clock_of(uint32_t pid)
 {
     clockid_t clock;
@@ -211,7 +212,7 @@ static void add_processes(pt_recorded *all, brief_list list, uint64_t *ret_runni
     for (size_t i = 0; i < all->count; i++)
         PT_PUSH(list, brief_of(&all->processes[i].facts));
     if (list.count > 1) qsort(list.items, list.count, sizeof list.items[0], by_pid);
-    uint64_t earlier_ns = 0; /* of the process, as its earlier programs */
+    uint64_t earlier_ns = 0; /* of the process, in its earlier programs */
     for (size_t i = 0; i < list.count; i++) {
         const pt_journal_brief *const process = &list.items[i];
         const bool goes_on = i + 1 < list.count && goes_on_as(process, process + 1);
@@ -432,9 +433,9 @@ void pt_record_tell_languages(pt_builder *b, const pt_journal_frames frames[PT_J
     }
 }
 
-/* Notes the user of each process that changed its user: the process's journal belongs to the new
- * user. Of a process without a journal of its own no user is noted: files of another user do not
- * name its code then. */
+/* Notes the user of each process that changed its user: the journal of such a process belongs to
+ * its new user. No user is noted for a process without a journal of its own; then files of another
+ * user do not give names to its code. */
 static void tell_users(pt_builder *b, const pt_recorded_process *processes, size_t count)
 {
     enum { TOLD_MAX = 1024 };
@@ -445,7 +446,7 @@ static void tell_users(pt_builder *b, const pt_recorded_process *processes, size
     }
 }
 
-/* Copied stacks are walked by the images of the disk, which all journals share, and by tables that
+/* The data for walking copied stacks: images on the disk, which all journals share, and tables that
  * an earlier recording left. */
 typedef struct {
     pt_source_options source;
@@ -480,7 +481,7 @@ static void end_walking(walking *w)
     pt_load_unwinder_free(w->hooks.context);
 }
 
-/* One journal into the reading. What cannot be read is noted in its process. */
+/* Adds the samples of one journal. If it cannot be read, the error is noted in its process. */
 static void read_samples(pt_reader *reader, pt_recorded_process *process, void *reading)
 {
     pt_journal_reading_add(reading, reader, &process->facts, &process->error);
@@ -491,7 +492,7 @@ static void add_journal(pt_journal_reading *reading, pt_recorded_process *proces
     read_process(process, read_samples, reading);
 }
 
-/* The sums of a recording that nobody collected. */
+/* The sums over the journals of a recording whose recorder was killed. */
 typedef struct {
     pt_journal_reading *reading;
     uint64_t weight, lost, period_ns;
@@ -519,7 +520,9 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     pt_journal_frames frames[PT_JOURNAL_LANGUAGES] = {{0}};
     enum { MOST_THREADS = 32768 };
     pt_journal_bounds bounds = bounds_of(story->run);
-    if (story->recorded->is_wall) bounds.cpus = MOST_THREADS; /* each has time on the wall */
+    if (story->recorded->is_wall)
+        bounds.cpus = MOST_THREADS; /* each thread has wall time of its
+                                     * own */
     pt_journal_reading_bound(reading, &bounds);
     for (size_t i = first; i < first + count; i++) {
         pt_recorded_process *const process = &story->recorded->processes[i];
@@ -582,18 +585,19 @@ pt_status pt_recorded_left(const pt_folder_journals *left, const pt_table_cache 
     return pt_builder_freeze(b, ret_profile, reterr);
 }
 
-/* ---- what is worth a word ---- */
+/* ---- facts that need a warning ---- */
 
 /* The depth without what lies beyond the outermost native frame: an interpreter's frames, which are
- * read in another way. */
+ * read in another way. Frames of Java are steps of the walk. */
 static uint32_t depth_of_native(const pt_profile *p, uint32_t stack)
 {
     const uint32_t *const frames = pt_stack_frames(p, stack);
     uint32_t depth = pt_stack_depth(p, stack);
     for (; depth > 0; depth--) {
         const uint32_t mapping = p->location->mapping[frames[depth - 1]];
-        if (mapping == PT_NONE || !pt_mapped_is_language(pt_text(p, p->mapping->row[mapping].file)))
-            break;
+        const char *const file =
+            mapping != PT_NONE ? pt_text(p, p->mapping->row[mapping].file) : "";
+        if (!pt_mapped_is_language(file) || strcmp(file, PT_MAPPED_JAVA) == 0) break;
     }
     return depth;
 }

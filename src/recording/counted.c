@@ -1,8 +1,7 @@
-/* counted.c: CPU time that the clocks of processes count and no sample can show: the library
- * is in a process from the end of its loading to its exit. CPU time before and after has a row of
- * its own in the profile. So the values add up to the CPU time of the command, and no function of
- * the program gets time that is not its own.
- */
+/* counted.c: CPU time that the clocks of processes count but that can be in no sample, since the
+ * library is in a process only from the end of its loading to its exit. The CPU time before and
+ * after has rows of its own in the profile. So the values add up to the CPU time of the command,
+ * and no function of the program gets time of the loader or the kernel. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +50,7 @@ uint64_t pt_counted_put(pt_counted *counted, uint64_t used_ns, pt_builder *b)
         qsort(counted->items, counted->count, sizeof counted->items[0], by_comm);
     for (size_t i = 0; i < counted->count; i++)
         pt_recorded_add(&starts_ns, counted->items[i].ns);
-    /* Clocks are read at different times: not more than there is. */
+    /* The two clocks are read at different times, so the parts are cut to what there is. */
     const double part = starts_ns > all_ns ? (double)all_ns / (double)starts_ns : 1;
     for (size_t i = 0; i < counted->count;) {
         const size_t first = i;

@@ -1,6 +1,5 @@
-/* perf.c: recording from outside, by the kernel's perf events: what runs already, the whole
- * machine, or a command. See recording.h.
- */
+/* perf.c: records running processes, the whole machine, or a command by the kernel's perf events.
+ * See recording.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,17 +25,17 @@
 typedef struct {
     const pt_recording *recording;
     const pt_record_settings *settings; /* of recording */
-    const char *why;                    /* this engine */
+    const char *why;                    /* the reason for this engine */
     pt_pid_list pids;
     pt_record_child child;
     pt_permission permission;
     pt_capture_facts facts;
-    pt_record_run kept; /* its folder: what is recorded, should we be killed */
+    pt_record_run kept; /* the folder that keeps the samples if this process is killed */
     char *command;      /* the recorded command, as typed */
-    char *cgroup;       /* the group's name as in /proc/PID/cgroup */
+    char *cgroup;       /* the cgroup's name as in /proc/PID/cgroup */
     bool shows_progress;
     bool counts_waits;         /* waits are counted in the kernel, by a BPF program */
-    char why_not_counted[512]; /* if that was tried: the reason */
+    char why_not_counted[512]; /* the reason if the kernel refused to count waits */
 } perf_run;
 
 /* ---- progress ---- */
@@ -56,16 +55,17 @@ static void end_progress(const perf_run *run)
     if (run->shows_progress) pt_show_progress(NULL);
 }
 
-/* ---- what the profile says of itself ---- */
+/* ---- facts about the recording in its profile ---- */
 
-/* Are other processes recorded than the command, which only tells when the recording ends? */
+/* Does the recording include processes other than the command, so that the command only decides
+ * when it ends? */
 static bool is_of_others(const pt_record_settings *s)
 {
     return s->pids.count > 0 || s->all || s->cgroup != NULL;
 }
 
-/* CPU time of what was recorded. The kernel's count of a command ends where that takes more rights;
- * what the command's end tells does not. */
+/* The CPU time of the recorded processes. The kernel's counter of a command stops where the command
+ * gets more rights; the resource usage that wait4 returns at the command's end does not. */
 static uint64_t used_ns(const perf_run *run, const pt_capture_facts *f)
 {
     const struct rusage *const u = &run->child.usage;
@@ -81,7 +81,7 @@ static void add_comment(pt_builder *b, char *text)
     free(text);
 }
 
-/* Why no BPF program walked the stacks. Caller frees. */
+/* The reason for copied stacks, if no BPF program walked them. The caller frees the text. */
 static char *why_copied_text(const perf_run *run, const pt_capture_facts *f)
 {
     const pt_record_settings *const s = run->settings;
@@ -93,7 +93,7 @@ static char *why_copied_text(const perf_run *run, const pt_capture_facts *f)
                          : "the recording ended before the BPF program was loaded");
 }
 
-/* The samples with functions of each language, in the form of journals. */
+/* The numbers of samples with functions of each language, in the struct that journals use. */
 static void frames_of(const pt_capture_facts *f, pt_journal_frames ret_frames[PT_JOURNAL_LANGUAGES])
 {
     for (int i = 0; i < PT_JOURNAL_LANGUAGES; i++)
@@ -153,8 +153,8 @@ static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts 
                                (double)f->duration_ns / 1e9));
 }
 
-/* Says which events there are. perf's names may end with modifiers (cycles:u), be a list, or be of
- * tracepoints (sched:sched_switch) and raw events (r1a8). */
+/* The error for an unknown event, with the events that exist. perf's names may end with modifiers
+ * (cycles:u), be a list, or name tracepoints (sched:sched_switch) and raw events (r1a8). */
 static pt_status no_event(const char *name, pt_error *reterr)
 {
     const size_t length = strcspn(name, ":,");
@@ -188,7 +188,7 @@ static pt_status no_event(const char *name, pt_error *reterr)
     return status;
 }
 
-/* "-p 812,813", "-a", or the command. */
+/* The recorded target: "-p 812,813", "-a", or the command. */
 static char *command_of(const perf_run *run)
 {
     const pt_record_settings *const s = run->settings;
@@ -203,10 +203,10 @@ static char *command_of(const perf_run *run)
     return pt_buf_take(&text, NULL);
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
-/* Names the processes that the targets started earlier, which are not recorded without --children:
- * a shell script, say, waits for what it has started. */
+/* Names the processes that the targets started before the recording, which are not recorded without
+ * --children: a shell script, for example, waits for a process that it started. */
 static void say_started(const perf_run *run)
 {
     enum { SHOWN = 8 };
@@ -230,10 +230,10 @@ static void say_started(const perf_run *run)
     free(started.items);
 }
 
-/* Why there is nothing. */
+/* Explains why there are no samples. */
 static void say_nothing(const perf_run *run)
 {
-    enum { PERIODS_MIN = 10 }; /* in a shorter recording CPU time may be unseen by chance */
+    enum { PERIODS_MIN = 10 }; /* in a shorter recording, CPU time may have no sample by chance */
     if (run->facts.stacks > 0 || run->pids.count == 0 || run->facts.period_ns == 0) return;
     for (size_t i = 0; i < run->pids.count; i++) {
         char state[32];
@@ -256,7 +256,7 @@ static void say_nothing(const perf_run *run)
 
 static void say_doubts(const perf_run *run)
 {
-    enum { BEYOND_CHANCE = 8 }; /* fewer missing samples say nothing */
+    enum { BEYOND_CHANCE = 8 }; /* fewer missing samples may be chance */
     const pt_capture_facts *const f = &run->facts;
     say_nothing(run);
     PT_FREE char *refused = pt_strdup(f->refused);
@@ -318,7 +318,8 @@ static void say_doubts(const perf_run *run)
                                    "kernel.perf_event_mlock_kb)");
 }
 
-/* A full disk: the samples are worth another place. */
+/* Writes the profile to another folder after an error such as a full disk, so that the samples are
+ * not lost. */
 static void save_elsewhere(perf_run *run, const pt_profile *profile)
 {
     const char *const places[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
@@ -392,7 +393,7 @@ static bool by_threads(const perf_run *run)
     return s->each_thread || (s->off_cpu && !run->counts_waits && !s->all && s->cgroup == NULL);
 }
 
-/* Events of a thread end where it gets more rights than we have. */
+/* Does the command get more rights than this process has? Events of a thread end there. */
 static bool is_privileged(const char *command)
 {
     pt_target target;
@@ -452,7 +453,7 @@ static pt_status ask_kernel(perf_run *run, pt_error *reterr)
     return PT_OK;
 }
 
-/* Can the recording be made by events of switches, where the kernel does not count waits? */
+/* May waits be recorded by events of context switches, when the kernel cannot count them? */
 static bool may_use_switches(const perf_run *run)
 {
     const pt_record_settings *const s = run->settings;
@@ -460,8 +461,8 @@ static bool may_use_switches(const perf_run *run)
            s->switch_stacks == PT_RECORD_SWITCH_STACKS;
 }
 
-/* Records waits by events of switches. error: in, why the kernel does not count waits; out, why it
- * refuses these events. */
+/* Records waits by events of context switches. *error holds the reason why the kernel does not
+ * count waits; if the kernel refuses these events, too, *error becomes that reason. */
 static pt_status use_switches(perf_run *run, pt_error *error)
 {
     snprintf(run->why_not_counted, sizeof run->why_not_counted, "%s", error->message);
@@ -489,7 +490,7 @@ static pt_status prepare_capture(perf_run *run, pt_error *reterr)
     return status != PT_OK && may_use_switches(run) ? use_switches(run, reterr) : status;
 }
 
-/* A command that is recorded must not wait until the program is loaded. */
+/* How long the start may wait for the BPF program. A command must not wait until it is loaded. */
 static pt_walk_wish wish_of(const perf_run *run)
 {
     const pt_record_settings *const s = run->settings;
@@ -538,7 +539,8 @@ static pt_capture_options options_of(perf_run *run)
 
 /* ---- the command ---- */
 
-/* Takes samples until it is over. With a command: lets it begin, and waits for it. */
+/* Takes samples until the recording ends. If there is a command, starts it and waits for its end.
+ */
 static int take_samples(perf_run *run, pt_capture *capture)
 {
     pt_error error = PT_ERROR_INIT;
@@ -613,7 +615,7 @@ int pt_record_perf(const pt_recording *recording, const char *why, pt_error *ret
         pt_error error = PT_ERROR_INIT;
         run.command = command_of(&run);
         if (run.pids.count > 0 && !run.settings->children) say_started(&run);
-        pt_record_run_folder(false, &run.kept, &error); /* without one it goes, too */
+        pt_record_run_folder(false, &run.kept, &error); /* needed only if this process is killed */
         status = run_capture(&run, ret_refusal);
     }
     pt_record_run_done(&run.kept);

@@ -1,6 +1,5 @@
-/* preload.c: recording a command with libprofiler.so.0 in it: journals, one profile or one
- * for each process, what is to be said. See recording.h.
- */
+/* preload.c: records a command with libprofiler.so.0 in its processes: reads their journals, writes
+ * one profile or one for each process, and prints the messages. See recording.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +30,8 @@ static void say_messages(const char *messages)
     }
 }
 
-/* "go, busybox, and others": distinct lines in their order, how many lines there are. */
+/* Writes the distinct lines as "go, busybox, and others", in their order. Returns the number of all
+ * lines. */
 static size_t list_names(const char *lines, pt_buf *names)
 {
     enum { NAMES_MAX = 4 };
@@ -61,10 +61,10 @@ static void say_not_entered(const char *lines, uint64_t ns)
     pt_buf_done(&names);
 }
 
-/* What the numbers alone would not tell. */
+/* Prints warnings about processes and CPU time that the summary's numbers do not show. */
 static void say_doubts(const pt_recorded *all)
 {
-    /* A process' birth and end belong to the kernel: nobody samples them. */
+    /* No tick samples the birth and the end of a process, which happen in the kernel. */
     uint64_t known_ns = all->reached_ns;
     pt_recorded_add(&known_ns, all->images * BIRTH_AND_END_NS);
     const uint64_t unreached_ns = all->used_ns > known_ns ? all->used_ns - known_ns : 0;
@@ -102,7 +102,8 @@ static void say_doubts(const pt_recorded *all)
     say_messages(all->messages);
 }
 
-/* Profiles of processes [first, first + count) to the file; adds what is in it to the totals. */
+/* Writes the profile of processes [first, first + count) to a file, and adds its figures to the
+ * totals. */
 static pt_status write_part(const pt_recording *recording, const pt_record_story *story,
                             pt_recorded *all, size_t first, size_t count, const char *path,
                             pt_error *reterr)
@@ -119,7 +120,7 @@ static pt_status write_part(const pt_recording *recording, const pt_record_story
         pt_recorded_add(&all->truncated, all->processes[i].facts.truncated);
         pt_recorded_add_frames(all->frames, all->processes[i].facts.frames);
     }
-    if (first == 0) { /* the heaviest process, or all */
+    if (first == 0) { /* the process with the most samples, or all processes */
         pt_recorded_keep_tables(profile, &story->tables);
         const size_t gone = pt_recorded_gone(profile);
         pt_recorded_dead_ends(profile, all->dead_ends, sizeof all->dead_ends);
@@ -177,7 +178,7 @@ static int finish_recording(const pt_recording *recording, pt_record_run *run, c
         pt_say("there is no space left in %.*s: samples are lost; make room, or name another "
                "folder by TMPDIR",
                (int)(strstr(run->folder, "/pitot-record-") - run->folder), run->folder);
-    size_t first_seen = 0; /* with ticks */
+    size_t first_seen = 0; /* the first process with ticks */
     while (is_split && first_seen < all.count && all.processes[first_seen].facts.ticks == 0)
         first_seen++;
     if (all.images == 0 || (is_split && first_seen == all.count)) {
@@ -229,7 +230,7 @@ int pt_record_preload(const pt_recording *recording, const char *library, const 
     const pt_status ran = pt_record_run_command(recording, library, &run, &error);
     if (ran == PT_OK) {
         status = finish_recording(recording, &run, text, engine);
-    } else { /* as shells say it: 127 not found, 126 not to be run */
+    } else { /* the shell's statuses: 127 not found, 126 cannot be executed */
         pt_fail(&error);
         status = run.folder == NULL ? PT_EXIT_FAILED : ran == PT_ERR_NOTFOUND ? 127 : 126;
     }

@@ -29,19 +29,19 @@
 #include "model/builder.h"
 #include "model/profile.h"
 
-/* ---- what is asked for ---- */
+/* ---- settings ---- */
 
 /* In the order of the choices of --engine. */
 typedef enum { PT_ENGINE_AUTO, PT_ENGINE_PERF, PT_ENGINE_PRELOAD, PT_ENGINE_BPF } pt_record_engine;
 
-#define PT_RECORD_HZ_MAX 20000            /* of -F */
+#define PT_RECORD_HZ_MAX 20000            /* the limit of -F */
 enum { PT_RECORD_SWITCH_STACKS = 20000 }; /* the default of --switch-stacks */
 
 typedef struct pt_record_settings {
     int64_t hz, count, duration_ns, repeat;
     int64_t switch_stacks; /* as in pt_capture_options */
     const char *output, *cgroup, *event, *mode;
-    mode_t file_mode; /* what mode says */
+    mode_t file_mode; /* the file mode that `mode` stands for */
     pt_option_list pids;
     int engine; /* pt_record_engine */
     bool split, children, all, user, kernel, off_cpu, wakers, wall, timeline, each_thread, quiet;
@@ -68,15 +68,15 @@ typedef struct pt_recording {
     pt_status (*write)(void *context, const pt_profile *profile, const char *path, mode_t mode,
                        pt_error *reterr);
     void *context; /* of write */
-    /* Learns the folder of the samples when the recording is about to begin (capture/folder.h);
-     * NULL: nobody asks. */
+    /* Called with the folder of the samples just before the recording begins (capture/folder.h);
+     * NULL: nothing is called. */
     void (*begins)(void *begins_context, const char *folder);
     void *begins_context;
 } pt_recording;
 
 /* ---- the engines: they record, write the file, print the summary ---- */
 
-/* Perf events gave nothing, and the command has not begun. */
+/* The perf events could not be opened, and the command was not started. */
 #define PT_RECORD_REFUSED (-1)
 /* why: the reason for this engine, for the profile. Returns the exit status of pitot record, or
  * PT_RECORD_REFUSED, and the reason in *ret_refusal. */
@@ -102,8 +102,8 @@ pt_status pt_record_can_write(const char *path, pt_error *reterr);
 /* ---- repeat.c ---- */
 
 /* Records settings->repeat times, each time in a process of its own, into files with the number of
- * the run in their names. The first run that does not end with status 0 is the last one; its status
- * is the result. Returns in each of these processes, too. Flush standard output before. */
+ * the run in their names. Stops at the first run whose status is not 0, and returns its status. The
+ * child processes return from this function, too, so the caller flushes standard output before. */
 int pt_record_repeat(pt_record_settings *settings,
                      int (*record)(void *context, pt_record_settings *settings), void *context);
 
@@ -112,14 +112,15 @@ int pt_record_repeat(pt_record_settings *settings,
 typedef struct pt_record_summary {
     const char *files;            /* the name of the file; with --split of the first */
     const char *event;            /* the sampled event; NULL: CPU time */
-    uint64_t events_seen, events; /* its count in samples, and in all; events 0: not known */
+    uint64_t events_seen, events; /* the event's count in samples, and its total count; events 0:
+                                   * not known */
     uint64_t weight;              /* the number of stacks, by their weights */
-    /* Stacks among them that reach the start of their thread: with every step checked, and by frame
-     * pointers that nothing checks. */
+    /* Stacks that reach the start of their thread: `complete` with every step checked, `unchecked`
+     * by frame pointers that nothing checks. */
     uint64_t complete, unchecked;
     uint64_t lost;                   /* samples that are not in the recording */
     const pt_journal_frames *frames; /* of the stacks, by PT_JOURNAL_LANGUAGE_X; NULL: none */
-    uint64_t period_ns;              /* 0: not a time */
+    uint64_t period_ns;              /* 0: the period is not a time */
     uint64_t seen_ns, used_ns;       /* CPU time: in samples, and used by the processes */
     uint64_t off_cpu_ns, ready_ns;   /* time that threads waited, and waited for a CPU */
     uint64_t own_ns;                 /* CPU time of recording itself, not in used_ns */
@@ -128,13 +129,13 @@ typedef struct pt_record_summary {
     bool is_wall; /* seen_ns is wall time, and used_ns is 0 */
 } pt_record_summary;
 
-/* Says the last line of a recording: its samples, how complete they are, and the next command. */
+/* Prints the last line of a recording: its samples, how complete they are, and the next command. */
 void pt_record_say_summary(const pt_record_summary *summary);
 /* Are so many of all stacks worth a warning? At least eight, and more than a twentieth. */
 bool pt_record_is_worth_a_line(uint64_t stacks, uint64_t all);
-/* Warns of stacks that end before the start of their thread, if they are worth it. weight: all
- * stacks; reached: those that reach the start, checked or not; dead_ends: the files in which most
- * of the others end, or "". */
+/* Warns of stacks that end before the start of their thread, if there are enough of them. weight:
+ * all stacks; reached: those that reach the start, checked or not; dead_ends: the files in which
+ * most of the others end, or "". */
 void pt_record_say_incomplete(uint64_t weight, uint64_t reached, const char *dead_ends);
 
 /* ---- target.c ---- */
@@ -169,7 +170,7 @@ char *pt_record_library(pt_error *reterr);
 
 typedef struct pt_record_run {
     char *folder;        /* where the journals are */
-    int lock_fd;         /* of the folder around it, which is locked while this recorder lives */
+    int lock_fd;         /* locks the outer folder while this recorder lives */
     pid_t pid;           /* of the command */
     int wait_status;     /* of wait4 */
     struct rusage usage; /* of the command and all processes that it waited for */
@@ -179,25 +180,28 @@ typedef struct pt_record_run {
 } pt_record_run;
 
 /* Makes the folder, in memory, and locks it while this recorder lives. is_shared: processes that
- * become another user's may leave files in it. Pair with pt_record_run_done in any case. */
+ * change their user may leave files in it. The caller calls pt_record_run_done also after an error.
+ */
 pt_status pt_record_run_folder(bool is_shared, pt_record_run *ret_run, pt_error *reterr);
-/* Tells that the recording begins (recording->begins), and notes its file in the run's folder. */
+/* Calls recording->begins, and notes the name of the recording's file in the run's folder. */
 void pt_record_run_begins(const pt_recording *recording, const pt_record_run *run);
 /* Makes the folder, runs the command with the library preloaded, and waits for its end. The command
- * has our standard streams. PT_ERR_NOTFOUND, PT_ERR_SYSTEM: it could not be started. Pair with
- * pt_record_run_done in any case, which removes the folder. */
+ * gets this process's standard streams. Fails with PT_ERR_NOTFOUND or PT_ERR_SYSTEM if the command
+ * could not be started. The caller calls pt_record_run_done also after an error; that removes the
+ * folder. */
 pt_status pt_record_run_command(const pt_recording *recording, const char *library,
                                 pt_record_run *ret_run, pt_error *reterr);
 void pt_record_run_done(pt_record_run *run);
 /* Makes pt_record_run_done leave the folder with the journals, for pitot recover. */
 void pt_record_run_keep(pt_record_run *run);
-/* Says which recordings had their recorder killed, and the command that gets their samples. Without
- * is_again, leaves out recordings that were named before. Returns the number of all. */
+/* Prints which recordings had their recorder killed, and the command that recovers their samples.
+ * Unless is_again, leaves out recordings that were named before. Returns the number of all of them.
+ */
 size_t pt_record_tell_cut_off(bool is_again);
 
 /* ---- collect.c ---- */
 
-/* *sum += value, or the largest number there is: counters of a journal may be anything. */
+/* sum += value, at most UINT64_MAX: a journal's counters may have any value. */
 static inline void pt_recorded_add(uint64_t *sum, uint64_t value)
 {
     if (__builtin_add_overflow(*sum, value, sum)) *sum = UINT64_MAX;
@@ -239,38 +243,40 @@ void pt_counted_done(pt_counted *counted);
  * the time of these rows. */
 uint64_t pt_counted_put(pt_counted *counted, uint64_t used_ns, pt_builder *b);
 
-/* ---- collect.c: what it finds ---- */
+/* ---- collect.c: results ---- */
 
 typedef struct pt_recorded_process {
-    char *path; /* of the file with its journal */
-    /* The journal's place, if the file has several journals; record NULL: the file is one. */
+    char *path; /* of the file with the process's journal */
+    /* The place of the journal, if the file holds several; record NULL: the file is one journal. */
     pt_journal_short_at in;
     uint32_t user; /* the user of the process */
     pt_journal_facts facts;
-    pt_error error; /* not PT_OK: what could not be read */
+    pt_error error; /* if it is not PT_OK: why the journal could not be read */
 } pt_recorded_process;
 
 /* The whole process tree. */
 typedef struct pt_recorded {
-    pt_recorded_process *processes; /* the one with the most samples first */
+    pt_recorded_process *processes; /* sorted: the process with the most samples first */
     size_t count;
     pt_blob shorts;    /* the bytes of PT_JOURNAL_SHORT */
-    char *messages;    /* the library's messages in the processes, lines; or NULL */
+    char *messages;    /* the library's messages from the processes, a line each; or NULL */
     char *not_entered; /* names of programs that the library could not enter, a line a process */
     uint64_t weight, complete, unchecked, truncated, ticks, lost;
-    pt_journal_frames frames[PT_JOURNAL_LANGUAGES]; /* of weight */
+    pt_journal_frames frames[PT_JOURNAL_LANGUAGES]; /* weights of samples with frames of each
+                                                     * language */
     uint64_t period_ns;
     uint64_t seen_ns;    /* CPU time that the samples stand for */
     uint64_t used_ns;    /* CPU time of all processes, sampled or not */
-    uint64_t own_ns;     /* CPU time of the library in them, of which used_ns has none */
+    uint64_t own_ns;     /* CPU time of the library in the processes; used_ns excludes it */
     uint64_t reached_ns; /* CPU time of the processes that the library was in */
     pt_counted counted;
     uint64_t counted_ns; /* part of used_ns that has a row and no samples; known with the profile */
     uint64_t unsampled_threads;
-    size_t impossible;   /* processes that claim more CPU time than there was */
+    size_t impossible;   /* processes whose figures exceed the CPU time that there was */
     size_t images;       /* distinct processes */
     size_t running;      /* of them, still running */
-    bool tick_bound;     /* timers were slower than asked, and weighted */
+    bool tick_bound;     /* timers ticked more slowly than requested, and their samples were
+                          * weighted */
     bool is_wall;        /* samples count time on the wall */
     char dead_ends[256]; /* of the heaviest profile: pt_recorded_dead_ends */
 } pt_recorded;
@@ -287,7 +293,7 @@ typedef struct pt_record_story {
     const char *command;   /* as typed */
     const char *typed;     /* as in pt_recording */
     pt_table_cache tables; /* as in pt_recording */
-    const char *engine;    /* which, and why */
+    const char *engine;    /* its name, and the reason for it */
     const pt_record_run *run;
     pt_recorded *recorded; /* reading copied stacks corrects own_ns and used_ns */
     uint32_t hz;
@@ -306,7 +312,7 @@ pt_status pt_recorded_left(const pt_folder_journals *left, const pt_table_cache 
 void pt_recorded_dead_ends(const pt_profile *profile, char *buf, size_t size);
 /* The number of mapped files with samples that are no longer on the disk. */
 size_t pt_recorded_gone(const pt_profile *profile);
-/* Of each mapping: does a stack have an address in it? The caller frees the result. */
+/* For each mapping: does a stack have an address in it? The caller frees the result. */
 bool *pt_recorded_mappings(const pt_profile *profile);
-/* Makes unwind tables that the next recording will need, as far as the cache has none. */
+/* Makes the unwind tables that the next recording will need and the cache does not have. */
 void pt_recorded_keep_tables(const pt_profile *profile, const pt_table_cache *cache);

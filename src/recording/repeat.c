@@ -1,4 +1,4 @@
-/* repeat.c: one recording after the other, for `pitot diff`. See recording.h. */
+/* repeat.c: makes several recordings one after the other, for `pitot diff`. See recording.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,9 @@ static int wait_for_run(pid_t pid, int64_t number)
     int status = 0;
     pid_t ended;
     pt_record_signals_pass_to(pid);
-    if (pt_record_end_signal != 0) kill(pid, pt_record_end_signal); /* it came before */
+    if (pt_record_end_signal != 0)
+        kill(pid, pt_record_end_signal); /* the signal came before the
+                                          * child existed */
     do
         ended = waitpid(pid, &status, 0);
     while (ended < 0 && errno == EINTR);

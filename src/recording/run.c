@@ -1,9 +1,8 @@
-/* run.c: running the command with the library in it.
+/* run.c: runs the command with the library in its processes.
  *
- * The child gets this environment and nothing else of us: LD_PRELOAD (ours behind what is there),
- * PITOT_RECORD_DIR, PITOT_RECORD_HZ, PITOT_RECORD_WALL. Every process of the tree leaves its
- * journal in that folder.
- */
+ * This program adds only these variables to the child's environment: LD_PRELOAD (the library after
+ * those that are there), PITOT_RECORD_DIR, PITOT_RECORD_HZ, PITOT_RECORD_WALL and
+ * PITOT_RECORD_ENGINE. Every process of the tree leaves its journal in PITOT_RECORD_DIR. */
 #include "recording/recording.h"
 
 #include <errno.h>
@@ -41,11 +40,11 @@ pt_status pt_record_run_folder(bool is_shared, pt_record_run *run, pt_error *ret
     return pt_folder_make(getenv("TMPDIR"), is_shared, &run->folder, &run->lock_fd, reterr);
 }
 
-/* Processes only add to it. Those that end before their first sample leave journals where there is
- * no PT_JOURNAL_BRIEF. */
+/* Makes a file that the processes only append to. Without PT_JOURNAL_BRIEF, a process that ends
+ * before its first sample leaves a journal. */
 static void make_shared_file(const char *folder, const char *name)
 {
-    const mode_t mode = geteuid() == 0 ? 0622 : 0600; /* some drop root's rights */
+    const mode_t mode = geteuid() == 0 ? 0622 : 0600; /* a process may give up root's rights */
     PT_FREE char *path = pt_strf("%s/%s", folder, name);
     PT_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0 && fchmod(fd, mode) != 0) unlink(path);
@@ -53,7 +52,8 @@ static void make_shared_file(const char *folder, const char *name)
 
 /* ---- the child ---- */
 
-/* The linker splits LD_PRELOAD at spaces and colons, so a path with one goes by another name. */
+/* Makes a path for LD_PRELOAD. The dynamic linker splits the variable at spaces and colons, so a
+ * library whose path has one gets a link without them. */
 static pt_status preloadable_path(const char *library, const char *folder, char **ret_path,
                                   pt_error *reterr)
 {
@@ -67,7 +67,8 @@ static pt_status preloadable_path(const char *library, const char *folder, char 
     return PT_OK;
 }
 
-/* By strace -f, which traces what the command starts, too: "TracerPid:\t0" in /proc/self/status. */
+/* Is this process traced, for example by strace -f, which then traces the command, too?
+ * "TracerPid:\t0" in /proc/self/status. */
 static bool is_traced(void)
 {
     static const char name[] = "\nTracerPid:\t";
@@ -95,8 +96,8 @@ static void set_environment(const char *library, const char *folder, uint32_t hz
         setenv("PITOT_RECORD_WALL", "1", 1);
     else
         unsetenv("PITOT_RECORD_WALL");
-    /* The library writes into it (agent/environment.c): an engine, whether to ask for a tracer, and
-     * the user in eight digits. */
+    /* The library writes into this variable (agent/environment.c): the letter of an engine, whether
+     * a tracer must be looked for, and the user in eight digits. */
     setenv("PITOT_RECORD_ENGINE", is_traced() ? ".t........" : "..........", 1);
 }
 
@@ -172,7 +173,7 @@ void pt_record_run_keep(pt_record_run *run)
 void pt_record_run_done(pt_record_run *run)
 {
     if (run->folder != NULL) {
-        *strrchr(run->folder, '/') = '\0'; /* the outer one, with all in it */
+        *strrchr(run->folder, '/') = '\0'; /* the outer folder, with everything in it */
         pt_folder_remove(run->folder);
     }
     forget_run(run);

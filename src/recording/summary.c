@@ -149,10 +149,17 @@ void pt_record_say_incomplete(uint64_t weight, uint64_t reached, const char *dea
 {
     char share[32];
     if (reached >= weight || !pt_record_is_worth_a_line(weight - reached, weight)) return;
+    if (strncmp(dead_ends, PT_MAPPED_JAVA, strlen(PT_MAPPED_JAVA)) == 0) {
+        pt_say(
+            "%s of the stacks end in Java's code: a virtual thread that goes on after a wait has "
+            "its callers in the heap, where they are not read",
+            percent_text(share, sizeof share, weight - reached, weight));
+        return;
+    }
     if (strncmp(dead_ends, "[anon:jit]", strlen("[anon:jit]")) == 0 ||
         strncmp(dead_ends, "[memfd:", strlen("[memfd:")) == 0) {
         pt_say("%s of the stacks are cut in code that was compiled at run time and keeps no "
-               "frame pointers (java: --engine=perf)",
+               "frame pointers",
                percent_text(share, sizeof share, weight - reached, weight));
         return;
     }

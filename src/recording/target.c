@@ -1,4 +1,5 @@
-/* target.c: what would run, and whether a preloaded library could see it. */
+/* target.c: finds the image that a command would run, and whether a preloaded library works in it.
+ */
 #include "recording/recording.h"
 
 #include <elf.h>
@@ -22,7 +23,7 @@
 #include "interp/v8.h"
 #include "machine/machine.h"
 
-#define SCRIPTS_MAX 4 /* as the kernel: interpreters of interpreters */
+#define SCRIPTS_MAX 4 /* the kernel's limit: an interpreter may be a script, too */
 #define IMAGE_MAX   (UINT64_C(4) << 30)
 
 /* ---- finding ---- */
@@ -32,7 +33,8 @@ static char *find_in_path(const char *command)
     return pt_program_find(command, getenv("PATH"));
 }
 
-/* "#!INTERPRETER [ARGUMENT]"; env's argument is the real interpreter. */
+/* The interpreter of a script "#!INTERPRETER [ARGUMENT]"; for env, the program that its argument
+ * names. */
 static char *script_interpreter(const uint8_t *head, size_t size)
 {
     if (size < 3 || head[0] != '#' || head[1] != '!') return NULL;
@@ -74,7 +76,7 @@ static bool is_go(const pt_elf *elf)
            pt_elf_section_named(elf, ".gopclntab", &section);
 }
 
-/* The definition of that name in the table of dynamic symbols. */
+/* Finds the definition of a name in the table of dynamic symbols. */
 static bool find_symbol(const pt_elf *elf, const char *name, pt_elf_symbol *ret)
 {
     pt_elf_symbols symbols;
@@ -82,7 +84,7 @@ static bool find_symbol(const pt_elf *elf, const char *name, pt_elf_symbol *ret)
            pt_elf_symbol_defined(&symbols, name, ret) != 0;
 }
 
-/* A dynamic symbol that begins with that text, defined or not. */
+/* Is there a dynamic symbol whose name begins with that text, defined or not? */
 static bool has_symbol(const pt_elf *elf, const char *name)
 {
     pt_elf_symbols symbols;
@@ -93,18 +95,19 @@ static bool has_symbol(const pt_elf *elf, const char *name)
     return false;
 }
 
-/* The minor version of the CPython that a program called python3.N runs, if it has or needs symbols
- * of the interpreter; 0: none, or one whose layout is not known. */
+/* The minor version of the CPython that a program called python3.N runs, if the program defines or
+ * needs symbols of the interpreter; 0: it does not, or the version's layout is not known. */
 static unsigned python_minor_of(const char *path, const pt_elf *elf)
 {
     unsigned major, minor;
     if (!pt_python_version_of_name(path, &major, &minor) ||
         pt_python_layout_of(major, minor) == NULL)
         return 0;
-    return has_symbol(elf, "Py_") ? minor : 0; /* Py_BytesMain and its kin */
+    return has_symbol(elf, "Py_") ? minor : 0; /* Py_BytesMain or a similar one */
 }
 
-/* A program called node or nodejs, with V8's symbols in it or in its library (libnode.so.N). */
+/* Is it a program called node or nodejs, with V8's symbols in it or in its library (libnode.so.N)?
+ */
 static bool is_node(const char *path, const pt_elf *elf)
 {
     pt_elf_symbol mark;
@@ -113,7 +116,7 @@ static bool is_node(const char *path, const pt_elf *elf)
            (find_symbol(elf, PT_V8_MARK, &mark) || has_symbol(elf, PT_V8_NODE));
 }
 
-/* A program called php, php8.2 and the like, of the build that the library knows. */
+/* Is it a program called php, php8.2 or the like, of a build that the library knows? */
 static bool is_php(const char *path, const pt_elf *elf)
 {
     pt_elf_symbol mark;
@@ -121,8 +124,8 @@ static bool is_php(const char *path, const pt_elf *elf)
            pt_interp_php_layout(elf) != NULL;
 }
 
-/* The version "3.1" of a Ruby whose layout is known: from its name (ruby3.1), or from a program
- * that has the interpreter within. */
+/* The layout of a Ruby. Its version comes from its name (ruby3.1), or from the image if the program
+ * contains the interpreter. NULL: the layout is not known. */
 static const pt_ruby_layout *ruby_layout_of(const char *path, const pt_elf *elf)
 {
     pt_elf_symbol symbol;
@@ -139,7 +142,7 @@ static const pt_ruby_layout *ruby_layout_of(const char *path, const pt_elf *elf)
     return pt_ruby_layout_of_text(text);
 }
 
-/* The layout of a Perl that has the interpreter within: its version is a byte in the file. */
+/* The layout of a Perl that contains the interpreter; a byte in the file has its version. */
 static const pt_perl_layout *perl_layout_of(const char *path, const pt_elf *elf)
 {
     uint64_t off;
@@ -151,7 +154,7 @@ static const pt_perl_layout *perl_layout_of(const char *path, const pt_elf *elf)
     return pt_perl_layout_of(elf->bytes[off]);
 }
 
-/* Finds the interpreter that the image is. */
+/* Notes which interpreter the image is, if any. */
 static void judge_interpreter(const char *path, const pt_blob *image, pt_target *target)
 {
     pt_elf elf;
@@ -168,8 +171,8 @@ static void judge_interpreter(const char *path, const pt_blob *image, pt_target 
     if (ruby != NULL) snprintf(target->interpreter, size, "Ruby %u.%u", ruby->major, ruby->minor);
 }
 
-/* Is the script called as an interpreter (python, python3.12, ruby), as version managers have them?
- * Then it runs the one that is chosen where it runs. */
+/* Is the script called like an interpreter (python, python3.12, ruby), as those of version managers
+ * are? Then it runs the version that is chosen for the present folder. */
 static void judge_script(pt_target *target)
 {
     static const char *const interpreters[][2] = {{"python", "Python"}, {"ruby", "Ruby"}};
@@ -229,7 +232,8 @@ void pt_target_done(pt_target *target)
 
 char *pt_record_library(pt_error *reterr)
 {
-    /* Debian's package has one of its own, beside which gperftools' may be installed. */
+    /* Debian's package has a private copy, since gperftools' library may be installed under the
+     * same name. */
     static const char *const places[] = {
         "libprofiler.so.0", "../" PT_LIBDIR "/pitot/libprofiler.so.0", "../lib/libprofiler.so.0",
         "../" PT_LIBDIR "/libprofiler.so.0"};

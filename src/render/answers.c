@@ -13,11 +13,6 @@ static const char *shown_file(const pt_answer_printer *p, const char *file)
     return p->basenames ? pt_base_name(file) : file;
 }
 
-static const char *or_unknown(const char *text)
-{
-    return text[0] != '\0' ? text : "??";
-}
-
 /* Most of the time of a large batch is spent here. */
 static void put_number(pt_out *out, uint32_t value)
 {
@@ -33,7 +28,7 @@ static void put_number(pt_out *out, uint32_t value)
 static void put_function(const pt_answer_printer *p, const char *name)
 {
     if (!p->functions) return;
-    pt_out_text(p->out, or_unknown(name));
+    pt_out_text(p->out, name[0] != '\0' ? name : "??");
     pt_out_text(p->out, p->pretty ? " at " : "\n");
 }
 

@@ -67,10 +67,8 @@ static void put_facts(pt_json_w *w, const pt_app *app)
     pt_json_key_bool(w, "times", app->has_times);
     pt_json_key_uint(w, "files", app->file_bytes);
     put_live(w, app);
-    pt_json_key_array(w, "events");
-    for (uint32_t e = 0; e < profile->event->t.count; e++)
+    PT_JSON_EACH (w, "events", e, profile->event->t.count)
         put_event(w, profile, e);
-    pt_json_array_end(w);
     pt_json_key_uint(w, "event", event != PT_NONE ? event : 0);
 }
 

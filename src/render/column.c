@@ -233,12 +233,10 @@ static const pt_column *json_column(const pt_columns *columns, size_t n)
 
 void pt_columns_json_schema(pt_json_w *w, const pt_columns *columns)
 {
-    pt_json_key_array(w, "columns");
-    for (size_t i = 0; i < columns->count; i++) {
+    PT_JSON_EACH (w, "columns", i, columns->count) {
         const pt_column *const c = &columns->column[i];
         if (c->key != NULL && !(c->marks & PT_CSV_ONLY)) json_schema_of(w, c);
     }
-    pt_json_array_end(w);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): a group holds no group */
@@ -284,13 +282,8 @@ void pt_columns_json(pt_json_w *w, const pt_columns *columns, const void *row)
 void pt_columns_json_rows(pt_json_w *w, const char *key, const pt_columns *columns,
                           const void *rows, size_t count, size_t stride)
 {
-    pt_json_key_array(w, key);
-    for (size_t i = 0; i < count && pt_out_ok(w->out); i++) {
-        pt_json_object(w);
+    PT_JSON_OBJECTS (w, key, i, count)
         pt_columns_json(w, columns, (const char *)rows + i * stride);
-        pt_json_object_end(w);
-    }
-    pt_json_array_end(w);
 }
 
 /* ---- CSV ---- */

@@ -57,11 +57,6 @@ static bool has_any(const pt_change *c)
     return c->value[PT_BEFORE] != 0 || c->value[PT_AFTER] != 0;
 }
 
-static double half_of(const pt_change *c)
-{
-    return (c->interval.high - c->interval.low) / 2;
-}
-
 /* "+1.2s (+3.4%), 95% interval +0.9s to +1.5s", for messages; the caller frees. */
 static char *describe_change(const pt_change *c, const char *unit, double confidence)
 {
@@ -108,9 +103,7 @@ static uint64_t whole_count(double count)
  */
 static bool are_uneven(const pt_diff *diff)
 {
-    for (int side = 0; side < 2; side++)
-        if (diff->effective_count[side] < 0.8 * diff->sample_count[side]) return true;
-    return false;
+    return PT_ANY(side, 2, diff->effective_count[side] < 0.8 * diff->sample_count[side]);
 }
 
 static void put_facts(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
@@ -203,7 +196,8 @@ static pt_value_text half_text(const pt_columns *columns, const pt_column *colum
     if (row == NULL) return pt_half_title(head->confidence);
     const pt_change *const c = change_at(column, row);
     if (!change_known(columns, column, row) || !has_any(c)) return text;
-    return isnan(c->p) ? (pt_value_text){"?"} : value_of(columns->unit, half_of(c));
+    return isnan(c->p) ? (pt_value_text){"?"}
+                       : value_of(columns->unit, (c->interval.high - c->interval.low) / 2);
 }
 
 static pt_value_text part_text(const pt_columns *columns, const pt_column *column, const void *row)
@@ -262,9 +256,7 @@ static const pt_column columns[] = {
 /* Are all totals known? Both sides know what is below a function, or have no samples. */
 static bool totals_known(const pt_diff_head *head)
 {
-    for (int side = 0; side < 2; side++)
-        if (head->summary[side].stacks > 0 && !head->summary[side].has_stacks) return false;
-    return true;
+    return !PT_ANY(side, 2, head->summary[side].stacks > 0 && !head->summary[side].has_stacks);
 }
 
 static pt_columns columns_of(const pt_diff_head *head, const pt_diff *diff)

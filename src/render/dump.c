@@ -129,14 +129,10 @@ static void json_string(pt_json_w *w, const char *key, const pt_profile *p, uint
 
 static void json_events(pt_json_w *w, const pt_profile *p)
 {
-    pt_json_key_array(w, "events");
-    for (uint32_t e = 0; e < p->event->t.count; e++) {
-        pt_json_object(w);
+    PT_JSON_OBJECTS (w, "events", e, p->event->t.count) {
         json_string(w, "type", p, p->event->row[e].type);
         json_string(w, "unit", p, p->event->row[e].unit);
-        pt_json_object_end(w);
     }
-    pt_json_array_end(w);
 }
 
 static void json_labels(pt_json_w *w, const pt_profile *p, uint32_t set)
@@ -205,10 +201,8 @@ static void json_sample(pt_json_w *w, const pt_profile *p, uint32_t i)
     const pt_samples *s = p->sample;
     const uint32_t stack = s->stack[i];
     pt_json_object(w);
-    pt_json_key_array(w, "values");
-    for (uint32_t e = 0; e < s->event_count; e++)
+    PT_JSON_EACH (w, "values", e, s->event_count)
         pt_json_int(w, s->value[e][i]);
-    pt_json_array_end(w);
     json_id(w, "pid", s->pid, i);
     json_id(w, "tid", s->tid, i);
     json_id(w, "cpu", s->cpu, i);
@@ -217,10 +211,8 @@ static void json_sample(pt_json_w *w, const pt_profile *p, uint32_t i)
         pt_json_key_int(w, "time_ns", s->time_ns[i]);
     }
     json_labels(w, p, s->labels[i]);
-    pt_json_key_array(w, "frames");
-    for (uint32_t f = 0; f < pt_stack_depth(p, stack); f++)
+    PT_JSON_EACH (w, "frames", f, pt_stack_depth(p, stack))
         json_frame(w, p, pt_stack_frames(p, stack)[f]);
-    pt_json_array_end(w);
     pt_json_key_text(w, "end", pt_stack_end_name((pt_stack_end)p->stack->end[stack]));
     pt_json_object_end(w);
 }

@@ -362,7 +362,7 @@ static const pt_table *table_of(const pt_profile *p, const table *t)
 void pt_dump_tables_text(pt_out *out, const pt_profile *p)
 {
     sink s = {.out = out};
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+    for (size_t t = 0; t < PT_COUNT(tables); t++) {
         const pt_table *start = table_of(p, &tables[t]);
         pt_outf(out, "%s%s %u\n#", t > 0 ? "\n" : "", tables[t].name, start->count);
         for (const column *c = tables[t].column; c->name != NULL; c++)
@@ -387,21 +387,19 @@ void pt_dump_tables_json(pt_out *out, const pt_profile *p)
     pt_json_object(&w);
     pt_json_key_int(&w, "schema", PT_DUMP_SCHEMA);
     pt_json_key_object(&w, "tables");
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+    for (size_t t = 0; t < PT_COUNT(tables); t++) {
         const pt_table *start = table_of(p, &tables[t]);
         pt_json_key_object(&w, tables[t].name);
         pt_json_key_array(&w, "columns");
         for (const column *c = tables[t].column; c->name != NULL; c++)
             pt_json_text(&w, c->name);
         pt_json_array_end(&w);
-        pt_json_key_array(&w, "rows");
-        for (uint32_t row = 0; row < start->count && pt_out_ok(out); row++) {
+        PT_JSON_EACH (&w, "rows", row, start->count) {
             pt_json_array(&w);
             for (const column *c = tables[t].column; c->name != NULL; c++)
                 put_cell(&s, p, start, c, row);
             pt_json_array_end(&w);
         }
-        pt_json_array_end(&w);
         pt_json_object_end(&w);
     }
     pt_json_object_end(&w);

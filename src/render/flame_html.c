@@ -16,13 +16,8 @@ static void put_string(pt_json_w *w, const pt_flame *f, uint32_t string)
 
 /* A column of numbers; a macro, since columns differ in type. */
 #define PUT_COLUMN(w, name, count, item)                                                           \
-    do {                                                                                           \
-        pt_json_key(w, name);                                                                      \
-        pt_json_array(w);                                                                          \
-        for (uint32_t i = 0; i < (count); i++)                                                     \
-            pt_json_int(w, (item));                                                                \
-        pt_json_array_end(w);                                                                      \
-    } while (0)
+    PT_JSON_EACH (w, name, i, count)                                                               \
+    pt_json_int(w, (item))
 
 static void put_fact(void *context, const char *text)
 {
@@ -47,10 +42,8 @@ static void put_head(pt_json_w *w, const pt_flame *f, const pt_report_head *head
     pt_report_facts(head, put_fact, w);
     pt_json_array_end(w);
     pt_report_profile_json(w, head);
-    pt_json_key_array(w, "strings");
-    for (uint32_t i = 0; i < f->string_count; i++)
+    PT_JSON_EACH (w, "strings", i, f->string_count)
         put_string(w, f, i);
-    pt_json_array_end(w);
 }
 
 static void put_frames(pt_json_w *w, const pt_flame *f)

@@ -1,7 +1,6 @@
 /* graph_legend.c: the figures and the legend of reports on a graph. */
 #include "render/graph_report.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -99,13 +99,6 @@ static void put_fact(void *context, const char *text)
     line->has_one = true;
 }
 
-static void put_trust(pt_out *out, const pt_summary *s)
-{
-    fact_line line = {.out = out};
-    tell_trust(s, put_fact, &line);
-    pt_out_char(out, '\n');
-}
-
 static void put_query(pt_out *out, const pt_report_head *head)
 {
     pt_text_put(out, head->query, 0);
@@ -128,7 +121,9 @@ static void put_calls(pt_out *out, const pt_summary *s)
 void pt_report_facts_text(pt_out *out, const pt_report_head *head)
 {
     put_what(out, head);
-    put_trust(out, &head->summary);
+    fact_line line = {.out = out};
+    tell_trust(&head->summary, put_fact, &line);
+    pt_out_char(out, '\n');
     if (head->query[0] != '\0') put_query(out, head);
     if (head->shows_calls) put_calls(out, &head->summary);
 }

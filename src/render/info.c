@@ -235,7 +235,7 @@ static void put_others(const info_page *page)
         {page->info->unknown_fields, "unknown fields"},
     };
     bool is_first = true;
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(others); i++) {
         if (others[i].count == 0) continue;
         begin_line(page, is_first ? "also" : NULL);
         pt_outf(page->out, "%s\n", pt_count_noun(others[i].count, others[i].what).text);

@@ -4,9 +4,6 @@
 #include "render/column.h"
 #include "render/report.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 /* Puts null for 0, which stands for unknown. */
 static void put_known(pt_json_w *w, const char *key, int64_t value)
 {
@@ -75,10 +72,8 @@ static void put_origin(pt_json_w *w, const pt_profile *p, const pt_info *info)
     pt_json_key_text(w, "drop_frames", pt_text(p, from->drop_frames));
     pt_json_key_text(w, "keep_frames", pt_text(p, from->keep_frames));
     pt_json_key_text(w, "doc_url", pt_text(p, from->doc_url));
-    pt_json_key_array(w, "comments");
-    for (uint32_t i = 0; i < from->comment_count; i++)
+    PT_JSON_EACH (w, "comments", i, from->comment_count)
         pt_json_text(w, pt_text(p, from->comments[i]));
-    pt_json_array_end(w);
     pt_json_object_end(w);
 }
 
@@ -115,15 +110,11 @@ static void put_code(pt_json_w *w, const pt_info *info)
 
 static void put_lacks(pt_json_w *w, const pt_info *info)
 {
-    pt_json_key_array(w, "missing");
-    for (uint32_t i = 0; i < info->lack_count; i++) {
-        pt_json_object(w);
+    PT_JSON_OBJECTS (w, "missing", i, info->lack_count) {
         pt_json_key_text(w, "what", pt_lack_name(info->lacks[i].kind));
         put_known(w, "count", (int64_t)info->lacks[i].count);
         put_known(w, "of", (int64_t)info->lacks[i].of);
-        pt_json_object_end(w);
     }
-    pt_json_array_end(w);
 }
 
 void pt_info_json(pt_out *out, const pt_profile *profile, const pt_info *info,

@@ -136,10 +136,9 @@ static void put_calls(writer *w, const pt_code_row *row)
 static bool is_same_place(const pt_code_row *a, const pt_code_row *b)
 {
     if (a->frame_count != b->frame_count) return false;
-    for (uint32_t i = 0; i < a->frame_count; i++)
-        if (a->frame[i].line != b->frame[i].line || strcmp(a->frame[i].file, b->frame[i].file) != 0)
-            return false;
-    return true;
+    return !PT_ANY(i, a->frame_count,
+                   a->frame[i].line != b->frame[i].line ||
+                       strcmp(a->frame[i].file, b->frame[i].file) != 0);
 }
 
 /* The middle of a chain of more inlined calls is left out. */
@@ -332,16 +331,12 @@ static void put_json_line(json_writer *w, const pt_code_row *row)
     pt_json_key_uint(json, "line", row->at);
     put_json_values(w, row->self, row->total);
     pt_json_key_text_n(json, "text", row->text, row->text_size);
-    pt_json_key_array(json, "calls");
-    for (size_t i = 0; i < row->call_count; i++) {
+    PT_JSON_OBJECTS (json, "calls", i, row->call_count) {
         const pt_listing_call *call = &w->list->call[row->call_first + i];
-        pt_json_object(json);
         pt_json_key_text(json, "name", call->name);
         pt_json_key_int(json, "value", call->value);
         pt_json_key_bool(json, "inlined", call->inlined);
-        pt_json_object_end(json);
     }
-    pt_json_array_end(json);
 }
 
 static void put_json_instruction(json_writer *w, const pt_code_row *row)
@@ -351,15 +346,11 @@ static void put_json_instruction(json_writer *w, const pt_code_row *row)
     pt_json_key_uint(json, "size", row->size_bytes);
     pt_json_key_text_n(json, "text", row->text, row->text_size);
     put_json_values(w, row->self, row->total);
-    pt_json_key_array(json, "frames");
-    for (uint32_t i = 0; i < row->frame_count; i++) {
-        pt_json_object(json);
+    PT_JSON_OBJECTS (json, "frames", i, row->frame_count) {
         pt_json_key_text(json, "function", row->frame[i].function);
         pt_json_key_text(json, "file", row->frame[i].file);
         pt_json_key_int(json, "line", row->frame[i].line);
-        pt_json_object_end(json);
     }
-    pt_json_array_end(json);
 }
 
 static void put_json_function(json_writer *w, const pt_code_function *f)
@@ -380,16 +371,12 @@ static void put_json_function(json_writer *w, const pt_code_function *f)
         pt_json_key_int(json, "start_line", f->start_line);
     }
     put_json_values(w, f->self, f->total);
-    pt_json_key_array(json, is_code ? "instructions" : "lines");
-    for (size_t i = 0; i < f->row_count; i++) {
-        pt_json_object(json);
+    PT_JSON_OBJECTS (json, is_code ? "instructions" : "lines", i, f->row_count) {
         if (is_code)
             put_json_instruction(w, &f->row[i]);
         else
             put_json_line(w, &f->row[i]);
-        pt_json_object_end(json);
     }
-    pt_json_array_end(json);
     pt_json_object_end(json);
 }
 
@@ -406,10 +393,8 @@ void pt_listing_json(pt_out *out, const pt_report_head *head, const pt_listing *
     json_writer w = {.columns = columns_of(head), .list = listing};
     pt_json_w_init(&w.json, out, PT_JSON_INDENT);
     pt_report_head_json(&w.json, listing->count == 0 ? "disasm" : "list", head);
-    pt_json_key_array(&w.json, "functions");
-    for (size_t i = 0; i < count && pt_out_ok(out); i++)
+    PT_JSON_EACH (&w.json, "functions", i, count)
         put_json_function(&w, &function[i]);
-    pt_json_array_end(&w.json);
     pt_json_key_uint(&w.json, "more", more);
     pt_json_object_end(&w.json);
     pt_json_w_done(&w.json);

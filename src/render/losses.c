@@ -5,14 +5,10 @@
 
 static void put_facts(pt_json_w *w, const char *key, const pt_diag *facts)
 {
-    pt_json_key_array(w, key);
-    for (size_t i = 0; i < facts->count; i++) {
-        pt_json_object(w);
+    PT_JSON_OBJECTS (w, key, i, facts->count) {
         pt_json_key_uint(w, "count", facts->facts[i].count);
         pt_json_key_text(w, "what", facts->facts[i].text);
-        pt_json_object_end(w);
     }
-    pt_json_array_end(w);
 }
 
 void pt_losses_json(pt_out *out, const char *format, bool is_written, const pt_diag *losses,

@@ -1,7 +1,6 @@
 /* markdown.c: see markdown.h. */
 #include "render/markdown.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"

@@ -107,10 +107,8 @@ static void put_number(pt_json_w *w, const char *key, uint32_t number)
 
 static void put_values(pt_json_w *w, const int64_t *value, uint32_t steps)
 {
-    pt_json_key_array(w, "values");
-    for (uint32_t i = 0; i < steps; i++)
+    PT_JSON_EACH (w, "values", i, steps)
         pt_json_int(w, value[i]);
-    pt_json_array_end(w);
 }
 
 static void put_thread(pt_json_w *w, uint32_t pid, uint32_t tid, const char *comm)
@@ -174,23 +172,17 @@ static void put_listed(pt_json_w *w, const pt_profile *p, const pt_mark *mark, b
 void pt_marks_json(pt_json_w *w, const pt_profile *p, const pt_timeline *t,
                    const pt_marks_view *marks)
 {
-    pt_json_key_array(w, "mark_rows");
-    for (size_t i = 0; i < marks->row_count; i++) {
+    PT_JSON_OBJECTS (w, "mark_rows", i, marks->row_count) {
         const pt_mark_row *const row = &marks->row[i];
-        pt_json_object(w);
         pt_json_key_text(w, "name", row->name);
         pt_json_key_text(w, "category", row->category);
         put_thread(w, row->pid, row->tid, row->comm);
         pt_json_key_uint(w, "count", row->count);
         pt_json_key_uint(w, "length_ns", row->length_ns);
         put_values(w, row->value, t->steps);
-        pt_json_object_end(w);
     }
-    pt_json_array_end(w);
-    pt_json_key_array(w, "counters");
-    for (size_t i = 0; i < marks->counter_count; i++) {
+    PT_JSON_OBJECTS (w, "counters", i, marks->counter_count) {
         const pt_counter *const c = &marks->counter[i];
-        pt_json_object(w);
         pt_json_key_text(w, "name", c->name);
         pt_json_key_text(w, "unit", c->unit);
         put_number(w, "pid", c->pid);
@@ -199,9 +191,7 @@ void pt_marks_json(pt_json_w *w, const pt_profile *p, const pt_timeline *t,
         pt_json_key_int(w, "most", c->most);
         pt_json_key_int(w, "last", c->last);
         put_values(w, c->value, t->steps);
-        pt_json_object_end(w);
     }
-    pt_json_array_end(w);
     pt_json_key_array(w, "marks");
     const uint64_t nth = nth_picture(p, marks);
     uint64_t pictures = 0;

@@ -143,16 +143,6 @@ static void put_more(const writing *w, size_t more, const char *what)
     pt_outf(w->out, "%s\n", pt_count_noun(more, what).text);
 }
 
-/* "  self 3.0ms (1%), 7 calls from itself"; the caller frees. */
-static char *own_figures(const writing *w, const pt_peek_function *f)
-{
-    pt_buf text = PT_BUF_INIT;
-    pt_putf(&text, "  self %s", pt_value_of(w->columns.unit, f->self).text);
-    pt_putf(&text, " (%s)", pt_percent_of(f->self_share).text);
-    if (f->itself > 0) pt_putf(&text, ", %s calls from itself", pt_count_of(f->itself).text);
-    return pt_buf_take(&text, NULL);
-}
-
 static void put_function(const writing *w, const pt_peek_function *f)
 {
     PT_FREE shown_row *rows = rows_of(&w->columns, w->peek, f);
@@ -167,7 +157,12 @@ static void put_function(const writing *w, const pt_peek_function *f)
     pt_columns_text(w->out, &w->columns, &rows[f->caller_count + 1]);
     const pt_colour colour = pt_colour_of_share(f->total_share);
     pt_text_colour(w->out, w->look, colour);
-    PT_FREE char *own = own_figures(w, f);
+    /* "  self 3.0ms (1%), 7 calls from itself". */
+    pt_buf text = PT_BUF_INIT;
+    pt_putf(&text, "  self %s", pt_value_of(w->columns.unit, f->self).text);
+    pt_putf(&text, " (%s)", pt_percent_of(f->self_share).text);
+    if (f->itself > 0) pt_putf(&text, ", %s calls from itself", pt_count_of(f->itself).text);
+    PT_FREE char *own = pt_buf_take(&text, NULL);
     const pt_text_fit fit =
         pt_text_fit_row(w->look, pt_columns_used(&w->columns), f->name, "", own);
     pt_text_put_name(w->out, w->look, f->name, fit.name);
@@ -215,20 +210,16 @@ void pt_peek_json(pt_out *out, const pt_report_head *head, const pt_peek *peek)
     PT_AUTO(pt_json_w) w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "peek", head);
-    pt_json_key_array(&w, "functions");
-    for (size_t i = 0; i < peek->count && pt_out_ok(out); i++) {
+    PT_JSON_OBJECTS (&w, "functions", i, peek->count) {
         const pt_peek_function *f = &peek->function[i];
         PT_FREE shown_row *rows = rows_of(&others, peek, f);
-        pt_json_object(&w);
         pt_columns_json(&w, &functions, f);
         pt_columns_json_rows(&w, "callers", &others, rows, f->caller_count, sizeof *rows);
         pt_json_key_uint(&w, "more_callers", f->more_callers);
         pt_columns_json_rows(&w, "callees", &others, rows + f->caller_count + 2, f->callee_count,
                              sizeof *rows);
         pt_json_key_uint(&w, "more_callees", f->more_callees);
-        pt_json_object_end(&w);
     }
-    pt_json_array_end(&w);
     pt_json_key_uint(&w, "more", peek->more);
     pt_json_object_end(&w);
 }

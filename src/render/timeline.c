@@ -89,10 +89,8 @@ static void put_number(pt_json_w *w, const char *key, uint32_t number)
 
 static void put_values(pt_json_w *w, const char *key, const int64_t *value, size_t count)
 {
-    pt_json_key_array(w, key);
-    for (size_t i = 0; i < count; i++)
+    PT_JSON_EACH (w, key, i, count)
         pt_json_int(w, value[i]);
-    pt_json_array_end(w);
 }
 
 void pt_timeline_json(pt_out *out, const pt_report_head *head, const pt_timeline *t,
@@ -104,10 +102,8 @@ void pt_timeline_json(pt_out *out, const pt_report_head *head, const pt_timeline
     pt_json_key_int(&w, "first_ns", t->first_ns);
     pt_json_key_uint(&w, "span_ns", pt_timeline_span(t));
     pt_json_key_uint(&w, "step_ns", t->step_ns);
-    pt_json_key_array(&w, "tracks");
-    for (size_t i = 0; i < t->count; i++) {
+    PT_JSON_OBJECTS (&w, "tracks", i, t->count) {
         const pt_track *track = &t->track[i];
-        pt_json_object(&w);
         pt_json_key_text(&w, "kind", kind_name[track->kind]);
         put_number(&w, "pid", track->pid);
         put_number(&w, "tid", track->tid);
@@ -115,9 +111,7 @@ void pt_timeline_json(pt_out *out, const pt_report_head *head, const pt_timeline
         pt_json_key_text(&w, "comm", track->comm);
         pt_json_key_int(&w, "total", track->total);
         put_values(&w, "values", track->value, t->steps);
-        pt_json_object_end(&w);
     }
-    pt_json_array_end(&w);
     pt_json_key_uint(&w, "more", t->more);
     pt_json_key_uint(&w, "untimed", t->untimed);
     pt_json_key_uint(&w, "seconds", t->seconds);

@@ -1,6 +1,5 @@
 /* top.c: the flat table. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "render/column.h"
 #include "render/markdown.h"

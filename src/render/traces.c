@@ -167,18 +167,14 @@ void pt_traces_json(pt_out *out, const pt_report_head *head, const pt_traces *tr
     PT_AUTO(pt_json_w) w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "traces", head);
-    pt_json_key_array(&w, "traces");
-    for (size_t i = 0; i < traces->count && pt_out_ok(out); i++) {
+    PT_JSON_OBJECTS (&w, "traces", i, traces->count) {
         const pt_trace *t = &traces->trace[i];
-        pt_json_object(&w);
         pt_columns_json(&w, &columns, &(csv_trace){.of = *t});
         json_labels(&w, traces->profile, t->labels);
         pt_json_key_array(&w, "frames");
         each_frame(traces, t->stack, json_frame, &w);
         pt_json_array_end(&w);
-        pt_json_object_end(&w);
     }
-    pt_json_array_end(&w);
     pt_json_key_uint(&w, "more", traces->more);
     pt_json_object_end(&w);
 }
@@ -268,11 +264,9 @@ void pt_labels_json(pt_out *out, const pt_report_head *head, const pt_labels_vie
     PT_AUTO(pt_json_w) w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "tags", head);
-    pt_json_key_array(&w, "keys");
-    for (size_t i = 0; i < labels->count && pt_out_ok(out); i++) {
+    PT_JSON_OBJECTS (&w, "keys", i, labels->count) {
         const pt_label_key *k = &labels->key[i];
         const pt_label_value all = {.value = k->value, .share = k->share, .records = k->records};
-        pt_json_object(&w);
         pt_json_key_text(&w, "key", k->key);
         pt_columns_json(&w, &label_sums, &(label_row){.of = all});
         pt_json_key_array(&w, "values");
@@ -284,9 +278,7 @@ void pt_labels_json(pt_out *out, const pt_report_head *head, const pt_labels_vie
         }
         pt_json_array_end(&w);
         pt_json_key_uint(&w, "more", k->more);
-        pt_json_object_end(&w);
     }
-    pt_json_array_end(&w);
     pt_json_object_end(&w);
 }
 

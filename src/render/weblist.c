@@ -11,8 +11,6 @@
 #include "render/embed.h"
 #include "render/listing.h"
 #include "render/policy.h"
-#include "render/text.h"
-#include "render/value.h"
 #include "view/table.h"
 
 typedef struct {

@@ -84,9 +84,7 @@ static void put_part(pt_buf *to, double share, const char *before, const char *w
 static bool is_of_cpu(const pt_summary *summary)
 {
     static const char *const others[] = {"off-cpu", "wall", "samples"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(summary->type, others[i]) == 0) return false;
-    return true;
+    return !PT_ANY(i, PT_COUNT(others), strcmp(summary->type, others[i]) == 0);
 }
 
 /* The text after "60 % of the CPU time is spent": "copying memory below f (a.c:3)". */
@@ -271,10 +269,8 @@ static void put_json_place(pt_json_w *w, const pt_why_place *place)
 
 static void put_json_path(pt_json_w *w, const pt_why_path *path)
 {
-    pt_json_key_array(w, "path");
-    for (size_t i = 0; i < path->count; i++)
+    PT_JSON_EACH (w, "path", i, path->count)
         pt_json_text(w, path->name[i]);
-    pt_json_array_end(w);
 }
 
 static const char *const kinds[] = {
@@ -297,14 +293,10 @@ static void put_json_finding(pt_json_w *w, const pt_summary *summary, const pt_w
     pt_json_key_text(w, "leaf", f->symptom);
     if (f->kind == PT_WHY_OWN) pt_json_key_double(w, "depth", f->depth);
     put_json_path(w, &f->path);
-    pt_json_key_array(w, "callers");
-    for (size_t i = 0; i < f->source_count; i++) {
-        pt_json_object(w);
+    PT_JSON_OBJECTS (w, "callers", i, f->source_count) {
         put_json_place(w, &f->source[i]);
         pt_json_key_double(w, "share", f->source[i].share);
-        pt_json_object_end(w);
     }
-    pt_json_array_end(w);
     if (f->cause != NULL) pt_json_key_text(w, "advice", f->cause->advice);
     pt_json_object_end(w);
 }
@@ -316,15 +308,11 @@ static void put_json_function(pt_json_w *w, const pt_why *why)
     pt_json_key_uint(w, "matches", why->functions);
     pt_json_key_int(w, "total", why->whole);
     pt_json_key_int(w, "self", why->self);
-    pt_json_key_array(w, "paths");
-    for (size_t i = 0; i < why->path_count; i++) {
-        pt_json_object(w);
+    PT_JSON_OBJECTS (w, "paths", i, why->path_count) {
         pt_json_key_int(w, "value", why->path[i].value);
         pt_json_key_double(w, "share", why->path[i].share);
         put_json_path(w, &why->path[i]);
-        pt_json_object_end(w);
     }
-    pt_json_array_end(w);
     pt_json_key_uint(w, "more_paths", why->more_paths);
     pt_json_object_end(w);
 }
@@ -335,10 +323,8 @@ void pt_why_json(pt_out *out, const pt_report_head *head, const pt_why *why)
     pt_report_json_begin(&w, out, "why");
     pt_report_profile_json(&w, head);
     if (why->function != NULL) put_json_function(&w, why);
-    pt_json_key_array(&w, "findings");
-    for (size_t i = 0; i < why->count; i++)
+    PT_JSON_EACH (&w, "findings", i, why->count)
         put_json_finding(&w, &head->summary, &why->finding[i]);
-    pt_json_array_end(&w);
     pt_json_key_double(&w, "rest", why->rest);
     pt_json_object_end(&w);
 }

@@ -198,7 +198,7 @@ static void put_headers(const http_request *r, struct MHD_Response *response, co
         {"Location", a->location},
         {"Pitot-Said", a->note},
     };
-    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+    for (size_t i = 0; i < PT_COUNT(headers); i++)
         if (headers[i].value != NULL)
             http->add_response_header(response, headers[i].name, headers[i].value);
     if (a->attachment != NULL) {

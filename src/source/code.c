@@ -44,12 +44,6 @@ void pt_source_kernel_id(const pt_source_options *options, char id[PT_KERNEL_ID_
                   PT_KERNEL_ID_BYTES);
 }
 
-/* The Unix time of the machine's start. */
-static int64_t boot_ns(void)
-{
-    return pt_clock_ns(CLOCK_REALTIME) - pt_clock_ns(CLOCK_BOOTTIME);
-}
-
 static pt_status names_of_running_kernel(const pt_source_options *options, pt_code_names *ret_names,
                                          pt_error *reterr)
 {
@@ -80,8 +74,11 @@ pt_status pt_source_kernel_names(const pt_source_search *search, const char *bui
                                  int64_t start_ns, pt_code_names *ret_names, pt_error *reterr)
 {
     char running[PT_KERNEL_ID_BYTES];
+    /* Did the recording begin after the machine started? */
     const bool is_of_this_boot =
-        search->options->is_this_boot || (start_ns > 0 && start_ns + CLOCK_SLACK_NS >= boot_ns());
+        search->options->is_this_boot ||
+        (start_ns > 0 &&
+         start_ns + CLOCK_SLACK_NS >= pt_clock_ns(CLOCK_REALTIME) - pt_clock_ns(CLOCK_BOOTTIME));
     pt_source_kernel_id(search->options, running);
     const bool is_other =
         build_id[0] != '\0' && running[0] != '\0' && strcmp(build_id, running) != 0;
@@ -112,7 +109,7 @@ bool pt_source_find_vmlinux(const pt_source_search *search, const char *build_id
     const pt_source_search quiet = {.options = &here};
     if (build_id[0] == '\0' || uname(&name) != 0) return false;
     here.debuginfod = NULL;
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(places); i++) {
         PT_FREE char *path = pt_strf(places[i], root_of(search->options), name.release);
         if (access(path, R_OK) == 0 &&
             pt_source_find_image(&quiet, path, build_id, ret_file, NULL) == PT_OK)

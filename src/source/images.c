@@ -1,6 +1,7 @@
 /* images.c: opens and checks the candidates of a search, one after the other. */
 #include "source/images.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/place.h"
 #include "base/text.h"
 #include "process/path_kind.h"
@@ -419,7 +420,7 @@ static bool try_dwz_trees(const trial *t, const char *link_name, pt_image_file *
     size_t count;
     const char *const *dirs = debug_dirs_of(t->search->options, &count);
     const char *rest = strstr(link_name, "/.dwz/");
-    for (size_t i = 0; rest != NULL && i < count; i++)
+    for (size_t i = 0; i < count && rest != NULL; i++)
         if (try_below(t, dirs[i], pt_strdup(rest), ret_file)) return true;
     return false;
 }

@@ -128,12 +128,6 @@ static bool read_label(const char *at, const char *end, const char **ret_name, c
     return false;
 }
 
-static void add_line(pt_objdump_listing *listing, size_t *cap, const pt_objdump_line *line)
-{
-    listing->line = pt_grow(listing->line, cap, listing->count + 1, sizeof *listing->line);
-    listing->line[listing->count++] = *line;
-}
-
 void pt_objdump_parse(const char *output, size_t size, pt_objdump_listing *ret_listing)
 {
     struct pt_objdump_texts *texts = pt_alloc(1, sizeof *texts);
@@ -155,7 +149,8 @@ void pt_objdump_parse(const char *output, size_t size, pt_objdump_listing *ret_l
         uint64_t line;
         if (read_instruction(at, end, &now.addr, &now.text)) {
             if (end < last) *end = '\0';
-            add_line(&listing, &cap, &now);
+            listing.line = pt_grow(listing.line, &cap, listing.count + 1, sizeof *listing.line);
+            listing.line[listing.count++] = now;
         } else if (read_place(at, end, &to, &line)) {
             from = skip_mark(at, end);
             if (line > UINT32_MAX) continue;

@@ -90,14 +90,6 @@ char *pt_source_clean(const char *path)
     return out;
 }
 
-/* The parent folder; a path without one is its own. */
-static char *parent_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    PT_FREE char *above = pt_strndup(path, slash != NULL ? (size_t)(slash + 1 - path) : 0);
-    return pt_source_clean(above);
-}
-
 const char *pt_source_trim(const char *name, const char *trim_path, const char *source_path)
 {
     static const char *const always[] = {"/proc/self/cwd/./", "/proc/self/cwd/"};
@@ -116,7 +108,7 @@ const char *pt_source_trim(const char *name, const char *trim_path, const char *
         if (strncmp(name, item, size) == 0 && (has_slash || name[size] == '/'))
             return name + size + !has_slash;
     }
-    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+    for (size_t i = 0; i < PT_COUNT(always); i++)
         if (strncmp(name, always[i], strlen(always[i])) == 0) return name + strlen(always[i]);
     return name;
 }
@@ -245,7 +237,11 @@ static bool find_below(const pt_source_texts *texts, pt_source_file *file, const
                 free(folder);
                 return true;
             }
-            char *parent = parent_of(folder);
+            /* The parent folder; a path without one is its own. */
+            const char *slash = strrchr(folder, '/');
+            PT_FREE char *above =
+                pt_strndup(folder, slash != NULL ? (size_t)(slash + 1 - folder) : 0);
+            char *parent = pt_source_clean(above);
             const bool top = strcmp(parent, folder) == 0;
             free(folder);
             folder = parent;

@@ -86,14 +86,6 @@ static bool find_companion(void *context, const pt_companion *wanted, pt_image_f
     return false;
 }
 
-/* Reports missing files that are counted instead of reported one by one. */
-static void report_missing(const pt_chains *chains)
-{
-    pt_diag_add(chains->search->diag, chains->missing.split_count,
-                "debug files not found: split units, which have the functions: %s%s",
-                chains->missing.first_split, chains->missing.split_count > 1 ? " and others" : "");
-}
-
 pt_status pt_chains_open(pt_image_file *file, pt_source_search *search,
                          const pt_chains_options *options, pt_chains **ret_chains, pt_error *reterr)
 {
@@ -568,7 +560,10 @@ static void write_cache(pt_chains *chains)
 void pt_chains_free(pt_chains *chains)
 {
     if (chains == NULL) return;
-    report_missing(chains);
+    /* Reports missing files that are counted instead of reported one by one. */
+    pt_diag_add(chains->search->diag, chains->missing.split_count,
+                "debug files not found: split units, which have the functions: %s%s",
+                chains->missing.first_split, chains->missing.split_count > 1 ? " and others" : "");
     if (chains->key != NULL && (chains->is_news || chains->index.is_broken)) write_cache(chains);
     for (size_t i = 0; i < chains->shown.count; i++) {
         shown_names *shown = &chains->shown.items[i];

@@ -276,10 +276,9 @@ static void count_without_file(const pt_profile *p, uint32_t mapping, uint64_t c
 static bool any_lacks_name(const work *w)
 {
     const pt_locations *l = w->profile->location;
-    for (uint32_t i = 0; i < l->t.count; i++)
-        if (l->address[i] != 0 && (w->options->force || l->line_first[i + 1] == l->line_first[i]))
-            return true;
-    return false;
+    return PT_ANY(i, l->t.count,
+                  l->address[i] != 0 &&
+                      (w->options->force || l->line_first[i + 1] == l->line_first[i]));
 }
 
 static bool is_seen(const work *w, uint32_t location)

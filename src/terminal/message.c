@@ -20,15 +20,6 @@ static atomic_bool has_line;    /* changed with line_lock held */
 static bool is_of_work;         /* it is pt_show_progress_of_work's; with line_lock held */
 static _Atomic int64_t said_ms; /* time of the last message; 0: none yet */
 
-/* One column less than the terminal has: a full line would wrap. */
-static size_t line_columns(void)
-{
-    enum { USUAL = 80, LEAST = 10 };
-    struct winsize size = {0};
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) size.ws_col = USUAL;
-    return size.ws_col < LEAST ? 0 : size.ws_col - 1U;
-}
-
 /* In the handler of a signal that ends the program. */
 static void erase_at_ending(void)
 {
@@ -38,7 +29,11 @@ static void erase_at_ending(void)
 /* With line_lock held. */
 static void put_line(const char *line)
 {
-    const size_t columns = line_columns();
+    /* One column less than the terminal has: a full line would wrap. */
+    enum { USUAL = 80, LEAST = 10 };
+    struct winsize size = {0};
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) size.ws_col = USUAL;
+    const size_t columns = size.ws_col < LEAST ? 0 : size.ws_col - 1U;
     if (columns == 0) line = NULL;
     if (line != NULL) pt_temp_at_ending(erase_at_ending);
     if (line != NULL || has_line) {

@@ -64,13 +64,6 @@ static void remove_leftovers(void)
     free(leftover);
 }
 
-static void remove_at_exit(const char *file)
-{
-    if (leftover_count == 0) atexit(remove_leftovers);
-    leftover = pt_realloc(leftover, leftover_count + 1, sizeof *leftover);
-    leftover[leftover_count++] = pt_strdup(file);
-}
-
 /* ---- The program ---- */
 
 /* The words of a command with file as the last one. The caller frees words[0] and words. */
@@ -127,7 +120,9 @@ pt_status pt_view(const char *program, const pt_buf *report, const char *extensi
                                            : "the viewer is not installed",
                             file);
     if (background) {
-        remove_at_exit(file);
+        if (leftover_count == 0) atexit(remove_leftovers);
+        leftover = pt_realloc(leftover, leftover_count + 1, sizeof *leftover);
+        leftover[leftover_count++] = pt_strdup(file);
         return PT_OK;
     }
     struct timespec until;

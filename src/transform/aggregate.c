@@ -1,8 +1,6 @@
 /* aggregate.c: see aggregate.h. */
 #include "transform/aggregate.h"
 
-#include <stdlib.h>
-
 #include "transform/frames.h"
 
 static pt_mappings *keep_mappings(const pt_mappings *old, pt_keep keep)

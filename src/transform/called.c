@@ -2,7 +2,6 @@
 #include "transform/called.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PLACE_BYTES 4096

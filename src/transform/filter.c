@@ -2,8 +2,6 @@
  * stack or label set; steps without an option in the query cost nothing. */
 #include "transform/filter.h"
 
-#include <stdlib.h>
-
 #include "model/builder.h"
 #include "transform/filter_int.h"
 
@@ -95,7 +93,7 @@ pt_status pt_filter(const pt_profile *profile, const pt_query *query, pt_filtere
     }
     pt_filter_step step = {.whole = profile, .query = query, .result = &result, .diag = diag};
     pt_status status = PT_OK;
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == PT_OK; i++)
+    for (size_t i = 0; i < PT_COUNT(steps) && status == PT_OK; i++)
         if (asked & steps[i].kinds) status = steps[i].run(&step, reterr);
     result.kept = result.profile->sample->t.count;
     if (status == PT_OK)

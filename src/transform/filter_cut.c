@@ -1,5 +1,4 @@
 /* filter_cut.c: show_from and prune_from, which cut stacks above and below a frame. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "transform/filter_int.h"

@@ -5,7 +5,6 @@
  *   locations  focus, ignore, gone: the rules that match    -> one byte a location
  *   stacks     the bytes of the frames, joined              -> dropped, and why
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "transform/filter_int.h"
@@ -162,9 +161,8 @@ static bool drops_arc(const void *context, uint32_t from, uint32_t to)
  * this tests all locations again. */
 static bool matches_anywhere(filtering *f, int kind)
 {
-    for (uint32_t l = 0; l < f->profile->location->t.count; l++)
-        if (pt_pattern_matches_location(&f->pattern[kind], l)) return true;
-    return false;
+    return PT_ANY(l, f->profile->location->t.count,
+                  pt_pattern_matches_location(&f->pattern[kind], l));
 }
 
 static pt_status apply_patterns(filtering *f, pt_error *reterr)

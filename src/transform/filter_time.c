@@ -12,7 +12,6 @@
  * tools/perf/util/time-utils.c of Linux 6.1): a percentage range ends a nanosecond before the next
  * one. */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,13 +217,6 @@ static pt_status parse_times(time_choice *c, pt_error *reterr)
 
 /* ---- Choosing ---- */
 
-static bool is_chosen(const time_choice *c, int64_t ns)
-{
-    for (size_t i = 0; i < c->range.count; i++)
-        if (ns >= c->range.items[i].first && ns <= c->range.items[i].last) return true;
-    return false;
-}
-
 /* The part of the span that the ranges choose. */
 static int64_t chosen_ns(const time_choice *c)
 {
@@ -267,7 +259,10 @@ pt_status pt_filter_by_time(pt_filter_step *step, pt_error *reterr)
         uint32_t count = 0;
         int64_t ns;
         for (uint32_t i = 0; i < p->sample->t.count; i++)
-            if (pt_sample_time(p, i, &ns) && is_chosen(&c, ns)) rows[count++] = i;
+            if (pt_sample_time(p, i, &ns) &&
+                PT_ANY(r, c.range.count,
+                       ns >= c.range.items[r].first && ns <= c.range.items[r].last))
+                rows[count++] = i;
         result->untimely = p->sample->t.count - count;
         result->matched[PT_FILTER_TIME] = count > 0;
         const pt_profile_tables tables = {

@@ -2,7 +2,6 @@
  * else is shared with the old profile. */
 #include "transform/frames.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"

@@ -89,9 +89,7 @@ static bool is_machinery(const char *name)
     if (!pt_begins(name, prefix)) return false;
     name += sizeof prefix - 1;
     if (pt_ends(name, "Handler")) return true;
-    for (size_t i = 0; i < sizeof machinery / sizeof machinery[0]; i++)
-        if (pt_begins(name, machinery[i])) return true;
-    return false;
+    return PT_ANY(i, PT_COUNT(machinery), pt_begins(name, machinery[i]));
 }
 
 static uint8_t kind_of_path(const char *path)

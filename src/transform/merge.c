@@ -9,7 +9,6 @@
 #include "transform/merge_int.h"
 #include "transform/tags.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,11 +175,9 @@ static uint32_t map_function(adding *a, uint32_t row)
  * of the last line only, so locations that differ in another column become the first of them. */
 static bool same_keyed_lines(const pt_line *x, const pt_line *y, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (x[i].function != y[i].function || x[i].line != y[i].line ||
-            (i + 1 == count && x[i].column != y[i].column))
-            return false;
-    return true;
+    return !PT_ANY(i, count,
+                   x[i].function != y[i].function || x[i].line != y[i].line ||
+                       (i + 1 == count && x[i].column != y[i].column));
 }
 
 static uint64_t keyed_hash(const pt_location *location, const pt_line *lines, size_t count)
@@ -545,7 +542,7 @@ pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *ret
     }
     uint32_t *const maps[] = {a.string, a.mapping, a.function, a.location,
                               a.stack,  a.labels,  a.event};
-    for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(maps); i++)
         free(maps[i]);
     PT_FREE_ALL(a.line.items, a.label.items);
     return status;

@@ -5,8 +5,6 @@
 #include "base/hash.h"
 #include "base/saturate.h"
 
-#include <stdlib.h>
-
 #define EVENTS_SEARCHED 64 /* real profiles have up to four */
 
 typedef pt_merge_adding adding;
@@ -186,7 +184,7 @@ static void first_header(adding *a, pt_provenance *into, const pt_provenance *fr
         &into->period_type, &into->period_unit,   &into->drop_frames,
         &into->keep_frames, &into->default_event, &into->doc_url,
     };
-    for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(strings); i++)
         *strings[i] = map_string(a, *strings[i]);
 }
 

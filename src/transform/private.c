@@ -43,7 +43,7 @@ static char *clean_path(const char *path)
     PT_FREE char *whole = is_address ? pt_strndup(path, bytes) : pt_strdup(path);
     const char *const backslash = strrchr(whole, '\\');
     const char *const name = backslash != NULL ? backslash + 1 : pt_base_name(whole);
-    for (size_t i = 0; i < sizeof system_folder / sizeof system_folder[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(system_folder); i++) {
         const char *const folder = system_folder[i];
         const size_t length = strlen(folder);
         if (pt_begins(whole, folder) && whole[length] == '/') return pt_strf("%s/%s", folder, name);
@@ -191,13 +191,6 @@ static bool is_named(const char *keys, const char *key)
     return false;
 }
 
-static bool is_kept(const char *key)
-{
-    for (size_t i = 0; i < sizeof kept_label / sizeof kept_label[0]; i++)
-        if (strcmp(key, kept_label[i]) == 0) return true;
-    return false;
-}
-
 /* The sets keep their numbers: one that has lost all labels is an empty one. */
 static pt_label_sets *clean_labels(cleaning *c)
 {
@@ -211,7 +204,8 @@ static pt_label_sets *clean_labels(cleaning *c)
             pt_label label = old->row[i];
             const char *const key = pt_text(c->p, label.key);
             const bool named = is_named(c->keep_labels, key);
-            if (!named && !is_kept(key)) continue;
+            if (!named && !PT_ANY(k, PT_COUNT(kept_label), strcmp(key, kept_label[k]) == 0))
+                continue;
             label.key = same_of(c, label.key);
             label.str = named ? same_of(c, label.str) : text_of(c, label.str);
             label.unit = named ? same_of(c, label.unit) : text_of(c, label.unit);

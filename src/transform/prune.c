@@ -1,7 +1,6 @@
 /* prune.c: applies drop_frames and keep_frames; each distinct name is matched once. */
 #include "transform/prune.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/regex.h"

@@ -1,7 +1,6 @@
 /* recursion.c: see recursion.h. */
 #include "transform/recursion.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"

@@ -2,7 +2,6 @@
 #include "transform/scale.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/saturate.h"
@@ -172,14 +171,6 @@ static const pt_profile *set_label(const pt_profile *profile, const char *key, c
 
 /* ---- subtracting ---- */
 
-static const pt_profile *negated_profile(const pt_profile *profile)
-{
-    PT_FREE double *ratios = pt_alloc((size_t)profile->event->t.count + 1, sizeof *ratios);
-    for (uint32_t e = 0; e < profile->event->t.count; e++)
-        ratios[e] = -1;
-    return pt_scale(profile, ratios);
-}
-
 pt_status pt_subtract(const pt_profile *profile, const pt_profile *base,
                       const pt_subtract_options *options, const pt_profile **ret_profile,
                       pt_diag *diag, pt_error *reterr)
@@ -193,7 +184,10 @@ pt_status pt_subtract(const pt_profile *profile, const pt_profile *base,
     else
         scaled = pt_profile_ref(profile);
     if (status != PT_OK) return status;
-    PT_UNREF_PROFILE const pt_profile *less = negated_profile(marked);
+    PT_FREE double *ratios = pt_alloc((size_t)marked->event->t.count + 1, sizeof *ratios);
+    for (uint32_t e = 0; e < marked->event->t.count; e++)
+        ratios[e] = -1;
+    PT_UNREF_PROFILE const pt_profile *less = pt_scale(marked, ratios);
     pt_merge *const merge = pt_merge_new_by(options->rules, diag);
     pt_merge_samples_only(merge);
     status = pt_merge_add(merge, scaled, reterr);

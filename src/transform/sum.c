@@ -1,7 +1,6 @@
 /* sum.c: see sum.h. */
 #include "transform/sum.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

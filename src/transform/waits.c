@@ -1,7 +1,6 @@
 /* waits.c: see waits.h. */
 #include "transform/waits.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -42,9 +41,7 @@ static const char *const scheduler[] = {
 
 static bool is_scheduler_name(const char *name)
 {
-    for (size_t i = 0; i < sizeof scheduler / sizeof scheduler[0]; i++)
-        if (pt_begins(name, scheduler[i])) return true;
-    return false;
+    return PT_ANY(i, PT_COUNT(scheduler), pt_begins(name, scheduler[i]));
 }
 
 static bool is_of_kernel(const pt_profile *p, uint32_t location)

@@ -1,19 +1,24 @@
 /* code.c: derives rules from the code itself, for functions without call frame information (musl's,
- * assembly). x86-64.
+ * assembly, stubs for calls of other files, aarch64's vDSO).
  *
- * The analysis follows a function from its first instruction along all jumps, also those through a
- * table of addresses. Its state before each instruction is the distance of rsp, or rbp, from the
- * CFA, and the place where rbp was saved. When two paths to an instruction disagree, the facts that
- * differ are dropped; without them the instruction has no rule. Unreached code has no rule.
+ * The analysis follows a function from its first instruction along all jumps, on x86-64 also those
+ * through a table of addresses. Its state before each instruction is the distance of sp, or fp,
+ * from the CFA, and the places where fp and the link register were saved. When two paths to an
+ * instruction disagree, the facts that differ are dropped; without them the instruction has no
+ * rule. Unreached code has no rule. On aarch64, code that is reached by no path has the state of
+ * the jump that computes its target: compilers' tables there have many forms.
  *
  * Three idioms have a fixed meaning. `xor ebp, ebp` in a function that has not saved rbp marks the
- * outermost frame (System V ABI, AMD64, 3.4.1). The entry point has no caller. `mov rax, 15;
- * syscall` is the trampoline to which a signal handler returns.
+ * outermost frame (System V ABI, AMD64, 3.4.1), and so does `mov x29, 0`. The entry point has no
+ * caller. `mov rax, 15; syscall` and `mov x8, 139; svc 0` are the trampolines to which a signal
+ * handler returns.
  */
 #include "unwind/sources.h"
 
+#include <elf.h>
 #include <string.h>
 
+#include "unwind/aarch64.h"
 #include "unwind/x86.h"
 #include "unwind/x86_plain.h"
 
@@ -29,6 +34,12 @@ typedef struct {
     pt_code_room room;
     uint32_t lowest; /* no offset below it is pending */
     bool returns;
+    bool has_link;
+    bool has_frame; /* it moves the stack pointer */
+    /* The numbers of the states at jumps to computed addresses: with a frame, and without one; 0:
+     * there is none. */
+    uint16_t computed, computed_first;
+    uint32_t unreached; /* all code below it was reached */
 } following;
 
 enum { WORD_BITS = 64 };
@@ -87,10 +98,15 @@ static void push_register(pt_code_state *s, int reg)
         s->saved = (int16_t)(-s->sp_off / WORD);
 }
 
+static bool is_fp_saved(const pt_code_state *s)
+{
+    return s->saved != 0 && s->link != PT_LINK_ALONE;
+}
+
 static void lose_fp(pt_code_state *s)
 {
     s->has_fp = false;
-    if (s->saved == 0) s->is_fp_lost = true;
+    if (!is_fp_saved(s)) s->is_fp_lost = true;
 }
 
 static void pop_register(pt_code_state *s, int reg)
@@ -110,41 +126,125 @@ static void leave_frame(pt_code_state *s)
     pop_register(s, FP);
 }
 
-static bool moves_stack(const pt_x86_insn *insn)
+/* ---- the link register ---- */
+
+/* The place of an access, in words from the CFA; 0: unknown, or none of the frame's. */
+static int16_t place_of(const pt_code_state *s, const pt_insn *insn, int8_t at)
 {
-    return insn->kind < PT_X86_CALL || (insn->kind == PT_X86_CALL && insn->value == 0);
+    const bool is_known = insn->access.is_by_fp ? s->has_fp : s->has_sp;
+    const int64_t off = (int64_t)insn->value + at - (insn->access.is_by_fp ? s->fp_off : s->sp_off);
+    if (at == PT_INSN_NOT_THERE || insn->access.is_by_other || !is_known || off >= 0 ||
+        off % WORD != 0 || off / WORD < INT16_MIN)
+        return 0;
+    return (int16_t)(off / WORD);
+}
+
+static void lose_link(pt_code_state *s)
+{
+    if (s->link == PT_LINK_KEPT) s->link = PT_LINK_LOST;
+}
+
+static void store_registers(pt_code_state *s, const pt_insn *insn)
+{
+    const int16_t fp = place_of(s, insn, insn->access.fp_at);
+    const int16_t link = place_of(s, insn, insn->access.link_at);
+    if (fp != 0 && !is_fp_saved(s) && !s->is_fp_lost) {
+        const int16_t link_place = link != 0 && s->link == PT_LINK_KEPT ? link : s->saved;
+        if (link_place == 0)
+            s->saved = fp;
+        else if (link_place == fp + 1)
+            s->saved = fp, s->link = PT_LINK_ABOVE;
+    }
+    if (link == 0 || s->link != PT_LINK_KEPT) return;
+    if (s->saved == 0)
+        s->saved = link, s->link = PT_LINK_ALONE;
+    else if (link == s->saved + 1)
+        s->link = PT_LINK_ABOVE;
+}
+
+static void load_link(pt_code_state *s, int16_t from)
+{
+    if (from == 0)
+        s->link = s->link == PT_LINK_KEPT ? PT_LINK_LOST : s->link;
+    else if (s->link == PT_LINK_ABOVE && from == s->saved + 1)
+        s->link = PT_LINK_KEPT;
+    else if (s->link == PT_LINK_ALONE && from == s->saved)
+        s->saved = 0, s->link = PT_LINK_KEPT;
+}
+
+static void load_fp(pt_code_state *s, int16_t from)
+{
+    const bool is_saved_one = from != 0 && is_fp_saved(s) && from == s->saved;
+    lose_fp(s);
+    if (!is_saved_one) return;
+    s->is_fp_lost = false;
+    s->saved = s->link == PT_LINK_ABOVE ? (int16_t)(s->saved + 1) : 0;
+    if (s->link == PT_LINK_ABOVE) s->link = PT_LINK_ALONE;
+}
+
+static void access_stack(pt_code_state *s, const pt_insn *insn)
+{
+    if (insn->kind == PT_INSN_STORE) {
+        store_registers(s, insn);
+    } else {
+        const int16_t link = place_of(s, insn, insn->access.link_at);
+        const int16_t fp = place_of(s, insn, insn->access.fp_at);
+        if (insn->access.link_at != PT_INSN_NOT_THERE) load_link(s, link);
+        if (insn->access.fp_at != PT_INSN_NOT_THERE) load_fp(s, fp);
+    }
+    s->sp_off -= insn->access.sp_addend;
+}
+
+/* ---- any instruction ---- */
+
+static bool moves_stack(const pt_insn *insn, bool has_link)
+{
+    return insn->kind < PT_INSN_CALL ||
+           (insn->kind == PT_INSN_CALL && (insn->value == 0 || has_link));
+}
+
+/* Subtracts with wrap-around: state_after drops an offset that is out of range. */
+static int32_t wrap_difference(int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)a - (uint32_t)b);
 }
 
 /* The state after an instruction. */
-static pt_code_state state_after(pt_code_state s, const pt_x86_insn *insn)
+static pt_code_state state_after(pt_code_state s, const pt_insn *insn, bool has_link)
 {
     switch (insn->kind) {
-    case PT_X86_PUSH: push_register(&s, insn->value); break;
-    case PT_X86_POP: pop_register(&s, insn->value); break;
-    case PT_X86_ADD_SP: s.sp_off -= insn->value; break;
-    case PT_X86_FP_FROM_SP:
+    case PT_INSN_PUSH: push_register(&s, insn->value); break;
+    case PT_INSN_POP: pop_register(&s, insn->value); break;
+    case PT_INSN_ADD_SP: s.sp_off = wrap_difference(s.sp_off, insn->value); break;
+    case PT_INSN_FP_FROM_SP:
         lose_fp(&s);
         s.has_fp = s.has_sp;
-        s.fp_off = s.sp_off - insn->value;
+        s.fp_off = wrap_difference(s.sp_off, insn->value);
         break;
-    case PT_X86_SP_FROM_FP:
+    case PT_INSN_SP_FROM_FP:
         s.has_sp = s.has_fp;
-        s.sp_off = s.fp_off - insn->value;
+        s.sp_off = wrap_difference(s.fp_off, insn->value);
         break;
-    case PT_X86_LEAVE: leave_frame(&s); break;
-    case PT_X86_WRITES_SP: s.has_sp = false; break;
-    case PT_X86_WRITES_FP: lose_fp(&s); break;
-    case PT_X86_ZEROES_FP:
-        if (s.saved == 0) s.is_root = true;
+    case PT_INSN_LEAVE: leave_frame(&s); break;
+    case PT_INSN_WRITES_SP: s.has_sp = false; break;
+    case PT_INSN_WRITES_FP: lose_fp(&s); break;
+    case PT_INSN_ZEROES_FP:
+        if (!is_fp_saved(&s) && (!has_link || s.link == PT_LINK_KEPT)) s.is_root = true;
         lose_fp(&s);
         break;
-    case PT_X86_CALL: /* a call of the next instruction reads the pc */
-        if (insn->is_direct && insn->value == 0) push_register(&s, -1);
+    case PT_INSN_WRITES_LINK: lose_link(&s); break;
+    case PT_INSN_STORE:
+    case PT_INSN_LOAD: access_stack(&s, insn); break;
+    case PT_INSN_CALL: /* a call of the next instruction reads the pc */
+        if (has_link)
+            lose_link(&s);
+        else if (insn->is_direct && insn->value == 0)
+            push_register(&s, -1);
         break;
     default: break;
     }
-    if (s.sp_off < 0 || s.sp_off > 1 << 28) s.has_sp = false;
-    if (s.fp_off < 0 || s.fp_off > 1 << 28) s.has_fp = false;
+    if (s.sp_off < 0 || s.sp_off > 1 << 28) s.has_sp = false, s.sp_off = 0;
+    if (s.fp_off < 0 || s.fp_off > 1 << 28) s.has_fp = false, s.fp_off = 0;
     return s;
 }
 
@@ -161,11 +261,17 @@ static pt_code_state meet_of(const pt_code_state *a, const pt_code_state *b)
         m.saved = 0;
         m.is_fp_lost = true;
     }
+    if (a->link != b->link || (a->saved != b->saved && a->link != PT_LINK_KEPT)) {
+        m.link = PT_LINK_LOST;
+        m.is_fp_lost |= m.saved != 0;
+        m.saved = 0;
+    }
+    if (m.saved == 0 && m.link != PT_LINK_KEPT) m.link = PT_LINK_LOST;
     return m;
 }
 
 /* The state without any fact. Its meet with any state is itself. */
-static const pt_code_state lost = {.is_set = 1, .is_fp_lost = true};
+static const pt_code_state lost = {.is_set = 1, .is_fp_lost = true, .link = PT_LINK_LOST};
 enum { LOST = 1 }; /* its number in the dictionary */
 
 bool pt_code_states_init(pt_dictionary *all_states, const pt_unwind_memory *memory)
@@ -268,6 +374,25 @@ typedef struct {
     uint64_t taken; /* the last address that the code computed; 0: none */
 } path;
 
+/* The distance of sp from the CFA where a function begins. */
+static int32_t first_off(const following *f)
+{
+    return f->has_link ? 0 : WORD;
+}
+
+/* Notes a jump to a computed address. */
+static void note_computed(following *f, const path *w)
+{
+    uint16_t *const noted =
+        w->state.has_sp && w->state.sp_off == 0 ? &f->computed_first : &f->computed;
+    if (*noted != 0 && *noted != w->number) {
+        const pt_code_state a = state_of(&f->room, *noted), both = meet_of(&a, &w->state);
+        *noted = number_of(f, &both);
+    } else {
+        *noted = w->number;
+    }
+}
+
 /* Records a jump. A jump out of the function with the initial stack pointer is a tail call: the
  * function returns if its target does. */
 static void arrive_or_leave(following *f, int64_t to, const path *w)
@@ -276,20 +401,20 @@ static void arrive_or_leave(following *f, int64_t to, const path *w)
     if (to >= 0 && to < f->size) return;
     const uint64_t target = f->addr + (uint64_t)to;
     f->returns |= f->hooks->returns(f->hooks->arg, target);
-    if (w->state.has_sp && w->state.sp_off == WORD && f->hooks->leaves != NULL)
+    if (w->state.has_sp && w->state.sp_off == first_off(f) && f->hooks->leaves != NULL)
         f->hooks->leaves(f->hooks->arg, target);
 }
 
 /* Records the targets of the instruction before w->at. Returns whether execution continues after
  * it.
  */
-static bool follow_targets(following *f, path *w, const pt_x86_insn *insn)
+static bool follow_targets(following *f, path *w, const pt_insn *insn)
 {
     const int64_t target = (int64_t)w->at + insn->value;
     switch (insn->kind) {
-    case PT_X86_ADDRESS: w->taken = f->addr + (uint64_t)target; break;
-    case PT_X86_BRANCH: arrive_or_leave(f, target, w); break;
-    case PT_X86_JUMP:
+    case PT_INSN_ADDRESS: w->taken = f->addr + (uint64_t)target; break;
+    case PT_INSN_BRANCH: arrive_or_leave(f, target, w); break;
+    case PT_INSN_JUMP:
         f->returns |= !insn->is_direct;
         if (insn->is_direct)
             arrive_or_leave(f, target, w);
@@ -297,10 +422,12 @@ static bool follow_targets(following *f, path *w, const pt_x86_insn *insn)
             arrive_by_table(f, (uint64_t)(int64_t)insn->value, false, w->number);
         else if (w->taken != 0)
             arrive_by_table(f, w->taken, true, w->number);
+        else if (f->has_link)
+            note_computed(f, w);
         return false;
-    case PT_X86_RETURN: f->returns = true; return false;
-    case PT_X86_STOP: return false;
-    case PT_X86_CALL:
+    case PT_INSN_RETURN: f->returns = true; return false;
+    case PT_INSN_STOP: return false;
+    case PT_INSN_CALL:
         if (insn->is_direct && insn->value != 0 &&
             !f->hooks->returns(f->hooks->arg, f->addr + (uint64_t)target))
             return false;
@@ -323,6 +450,12 @@ static inline void skip_plain(following *f, path *w)
     }
 }
 
+static inline bool decode_at(const following *f, uint32_t at, pt_insn *ret_insn)
+{
+    return f->has_link ? pt_a64_decode(f->bytes, at, f->size, ret_insn)
+                       : pt_x86_decode(f->bytes + at, f->size - at, ret_insn);
+}
+
 /* Follows the path that begins at a pending offset. */
 static void follow_from(following *f, uint32_t at)
 {
@@ -330,19 +463,20 @@ static void follow_from(following *f, uint32_t at)
     clear_bit(f->room.pending, at);
     w.state = state_of(&f->room, w.number);
     for (;;) {
-        pt_x86_insn insn;
-        skip_plain(f, &w);
-        if (!pt_x86_decode(f->bytes + w.at, f->size - w.at, &insn)) {
+        pt_insn insn;
+        if (!f->has_link) skip_plain(f, &w);
+        if (!decode_at(f, w.at, &insn)) {
             w.state.has_sp = w.state.has_fp = false;
             put_place(f, w.at, number_of(f, &w.state), 1);
             return;
         }
         put_place(f, w.at, w.number, insn.length);
         w.at += insn.length;
-        if (insn.kind != PT_X86_OTHER) {
-            if (moves_stack(&insn)) {
-                w.state = state_after(w.state, &insn);
+        if (insn.kind != PT_INSN_OTHER) {
+            if (moves_stack(&insn, f->has_link)) {
+                w.state = state_after(w.state, &insn, f->has_link);
                 w.number = number_of(f, &w.state);
+                f->has_frame |= w.state.sp_off != 0;
             }
             if (!follow_targets(f, &w, &insn)) return;
         }
@@ -356,18 +490,63 @@ static void follow_from(following *f, uint32_t at)
     }
 }
 
+/* Gives the first code that no path has reached the state of the jumps to computed addresses.
+ * False: there are none, or all code is reached. In a function with a frame, a jump without one is
+ * a tail call.
+ */
+static bool arrive_by_computed_jump(following *f)
+{
+    const uint16_t state = f->has_frame ? f->computed : f->computed_first;
+    if (state == 0) return false;
+    for (; f->size - f->unreached >= PT_A64_BYTES; f->unreached += PT_A64_BYTES) {
+        const uint32_t insn = pt_a64_word(f->bytes + f->unreached);
+        if (number_at(&f->room, f->unreached) != 0 || insn == PT_A64_NOP || insn == 0) continue;
+        record_arrival(f, f->unreached, state);
+        return true;
+    }
+    return false;
+}
+
 static void follow_code(following *f)
 {
     /* A state loses facts a few times at most; the bound is for damaged code. */
     for (uint64_t steps = 0; steps < 64 * (uint64_t)f->size; steps++) {
         const uint32_t from = next_bit(f->room.pending, f->lowest, f->size);
-        if (from == f->size) return;
+        if (from == f->size && !arrive_by_computed_jump(f)) return;
+        if (from == f->size) continue;
         f->lowest = from;
         follow_from(f, from);
     }
 }
 
 /* ---- rules ---- */
+
+/* Of machines with a link register. */
+static pt_unwind_rule linked_rule_of(const pt_code_state *s)
+{
+    const pt_unwind_rule none = {.cfa_kind = PT_CFA_NONE};
+    pt_unwind_rule rule = {.fp_slot = PT_SLOT_SAME, .pc_slot = PT_SLOT_AT_CFA};
+    if (s->is_root) return (pt_unwind_rule){.cfa_kind = PT_CFA_SP, .pc_slot = PT_SLOT_UNDEFINED};
+    rule.cfa_kind = s->has_sp ? PT_CFA_SP : PT_CFA_FP;
+    rule.cfa_off = s->has_sp ? s->sp_off : s->fp_off;
+    if (!s->has_sp && !s->has_fp) return none;
+    switch (s->link) {
+    case PT_LINK_KEPT:
+        rule.pc_slot = PT_SLOT_SAME;
+        rule.pc_off = (int16_t)pt_machine_aarch64.return_addr;
+        break;
+    case PT_LINK_ABOVE: rule.pc_off = (int16_t)(s->saved + 1); break;
+    case PT_LINK_ALONE: rule.pc_off = s->saved; break;
+    default: return none;
+    }
+    if (is_fp_saved(s)) {
+        rule.fp_slot = PT_SLOT_AT_CFA;
+        rule.fp_off = s->saved;
+    } else if (s->is_fp_lost) {
+        rule.fp_slot = PT_SLOT_UNKNOWN;
+    }
+    return rule;
+}
 
 static pt_unwind_rule rule_of(const pt_code_state *s)
 {
@@ -393,16 +572,20 @@ static pt_unwind_rule rule_of(const pt_code_state *s)
     return rule;
 }
 
-/* The caller's registers behind "mov rax, 15; syscall": rsp points to a ucontext_t, whose registers
- * begin at 40. rbp is the 11th, rsp the 16th, rip the 17th (sys/ucontext.h). */
-bool pt_code_is_signal_trampoline(const uint8_t *bytes, uint64_t size)
+bool pt_code_is_signal_trampoline(const pt_elf *elf, const uint8_t *bytes, uint64_t size)
 {
+    static const uint8_t a64[PT_CODE_TRAMPOLINE_A64_BYTES] = {0x68, 0x11, 0x80, 0xd2,
+                                                              0x01, 0x00, 0x00, 0xd4};
     static const uint8_t wide[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
     static const uint8_t narrow[] = {0xb8, 15, 0, 0, 0, 0x0f, 0x05};
+    if (elf->machine == EM_AARCH64)
+        return size >= sizeof a64 && memcmp(bytes, a64, sizeof a64) == 0;
     return (size >= sizeof wide && memcmp(bytes, wide, sizeof wide) == 0) ||
            (size >= sizeof narrow && memcmp(bytes, narrow, sizeof narrow) == 0);
 }
 
+/* The caller's registers behind "mov rax, 15; syscall": rsp points to a ucontext_t, whose registers
+ * begin at 40. rbp is the 11th, rsp the 16th, rip the 17th (sys/ucontext.h). */
 static const pt_unwind_rule signal_rule = {
     .cfa_kind = PT_CFA_DEREF,
     .cfa_reg = 7,
@@ -411,6 +594,20 @@ static const pt_unwind_rule signal_rule = {
     .pc_off = 5 + 16,
     .fp_slot = PT_SLOT_AT_SP,
     .fp_off = 5 + 10,
+    .is_signal = 1,
+};
+
+/* Behind "mov x8, 139; svc 0": sp points to struct rt_sigframe: siginfo_t of 128 bytes, then a
+ * ucontext_t, whose registers begin at 184: x0 to x30, sp, pc (asm/sigcontext.h of arm64). */
+enum { SAVED_WORD = (128 + 184) / 8 };
+static const pt_unwind_rule aarch64_signal_rule = {
+    .cfa_kind = PT_CFA_DEREF,
+    .cfa_reg = 31,
+    .cfa_off = (SAVED_WORD + 31) * WORD,
+    .pc_slot = PT_SLOT_AT_SP,
+    .pc_off = SAVED_WORD + 32,
+    .fp_slot = PT_SLOT_AT_SP,
+    .fp_off = SAVED_WORD + 29,
     .is_signal = 1,
 };
 
@@ -433,12 +630,14 @@ bool pt_code_follow(const pt_elf *elf, const pt_unwind_function *function,
                    .addr = function->start_addr,
                    .size = size,
                    .hooks = hooks,
-                   .room = *room};
+                   .room = *room,
+                   .has_link = elf->machine == EM_AARCH64};
     if (f.bytes == NULL) return true;
     memset(room->places, 0, size * sizeof *room->places);
     memset(room->pending, 0, words_of(size) * sizeof *room->pending);
-    const pt_code_state first = {
-        .sp_off = WORD, .has_sp = true, .is_root = function->start_addr == elf->entry_addr};
+    const pt_code_state first = {.sp_off = first_off(&f),
+                                 .has_sp = true,
+                                 .is_root = function->start_addr == elf->entry_addr};
     record_arrival(&f, 0, number_of(&f, &first));
     follow_code(&f);
     return f.returns;
@@ -450,12 +649,14 @@ void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const p
     const pt_unwind_rule none = {.cfa_kind = PT_CFA_NONE};
     const uint8_t *const bytes = bytes_of(elf, function);
     const uint32_t size = function->size_bytes;
+    const bool has_link = elf->machine == EM_AARCH64;
+    const unsigned early = has_link ? PT_A64_BYTES : 1;
     if (bytes == NULL) return;
-    /* The function may begin one byte early: return addresses are looked up at pc - 1, but a
+    /* The function may begin one instruction early: return addresses are looked up at pc - 1, but a
      * handler returns to the first instruction. */
-    if (pt_code_is_signal_trampoline(bytes, size) ||
-        (size > 1 && pt_code_is_signal_trampoline(bytes + 1, size - 1))) {
-        row(arg, function->start_addr, &signal_rule);
+    if (pt_code_is_signal_trampoline(elf, bytes, size) ||
+        (size > early && pt_code_is_signal_trampoline(elf, bytes + early, size - early))) {
+        row(arg, function->start_addr, has_link ? &aarch64_signal_rule : &signal_rule);
         return;
     }
     uint32_t last = UINT32_MAX;
@@ -463,7 +664,9 @@ void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const p
         const uint32_t place = room->places[at], number = place & NUMBER_BITS;
         if (number != last) {
             const pt_code_state here = state_of(room, (uint16_t)number);
-            const pt_unwind_rule rule = number == 0 ? none : rule_of(&here);
+            const pt_unwind_rule rule = number == 0 ? none
+                                        : has_link  ? linked_rule_of(&here)
+                                                    : rule_of(&here);
             row(arg, function->start_addr + at, &rule);
         }
         last = number;

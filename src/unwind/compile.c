@@ -137,20 +137,6 @@ static void add_code(builder *b, const pt_unwind_sources *from, const pt_unwind_
         add_row(b, f->start_addr + row->off, &row->rule);
 }
 
-/* sp points to struct rt_sigframe: siginfo_t of 128 bytes, then a ucontext_t, whose registers begin
- * at 184: x0 to x30, sp, pc (asm/sigcontext.h of arm64). */
-enum { SAVED_WORD = (128 + 184) / 8 };
-static const pt_unwind_rule aarch64_signal_rule = {
-    .cfa_kind = PT_CFA_DEREF,
-    .cfa_reg = 31,
-    .cfa_off = (SAVED_WORD + 31) * 8,
-    .pc_slot = PT_SLOT_AT_SP,
-    .pc_off = SAVED_WORD + 32,
-    .fp_slot = PT_SLOT_AT_SP,
-    .fp_off = SAVED_WORD + 29,
-    .is_signal = 1,
-};
-
 /* Adds the rules of a function by its source. Code that the source does not reach has no rule. */
 static void run_source(builder *b, const pt_unwind_sources *from, const pt_unwind_function *f)
 {
@@ -160,7 +146,6 @@ static void run_source(builder *b, const pt_unwind_sources *from, const pt_unwin
         if (pt_cfi_fde_at(from->reader, f->off, &fde)) pt_cfi_run(from->reader, &fde, add_words, b);
         break;
     case PT_FROM_GO: pt_go_rows(&from->go, f, add_row, b); break;
-    case PT_FROM_VDSO: add_row(b, f->start_addr, &aarch64_signal_rule); break;
     default: add_code(b, from, f);
     }
 }

@@ -254,6 +254,8 @@ uint32_t pt_unwind_copied(const pt_copied_stack *s, const pt_unwind_modules *mod
             count = again;
             state = again_state;
             why = PT_UNWIND_END_ROOT;
+        } else {
+            ret_end->stuck_pc = again_state.pc - again_state.is_return;
         }
     }
     ret_end->is_short = ran_off_copy(s, &state, &limits, why);

@@ -42,6 +42,7 @@ typedef struct pt_copied_end {
     pt_unwind_end why; /* TRUNCATED: the stack continues beyond the copy, or is deeper than cap */
     bool is_short;     /* the stack continues beyond the copy */
     bool is_unchecked; /* as in pt_unwind_state: frames may be missing, whatever `why` is */
+    uint64_t stuck_pc; /* in the code at which a second walk, by other means, failed, too; else 0 */
 } pt_copied_end;
 
 /* Writes pcs as pt_unwind does, at most cap. Returns how many. cache may be NULL.

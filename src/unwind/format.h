@@ -4,7 +4,7 @@
 #include "unwind/table.h"
 
 #define PT_UNWIND_MAGIC "pitotUT"
-enum { PT_UNWIND_VERSION = 3 };
+enum { PT_UNWIND_VERSION = 4 };
 
 typedef struct {
     char magic[8];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/plain/ascending.h"
+#include "unwind/aarch64.h"
 #include "unwind/sources.h"
 
 bool pt_functions_add(pt_unwind_functions *all, const pt_unwind_function *f)
@@ -148,16 +149,28 @@ static bool add_fdes(pt_unwind_sources *from)
     return true;
 }
 
+/* The bytes of padding before the code at an offset of the file; 0: there is none. */
+static unsigned padding_before(const pt_elf *elf, uint64_t off)
+{
+    if (elf->machine == EM_AARCH64) {
+        const uint32_t before =
+            off >= PT_A64_BYTES ? pt_a64_word(elf->bytes + off - PT_A64_BYTES) : 1;
+        return before == PT_A64_NOP || before == 0 ? PT_A64_BYTES : 0;
+    }
+    const uint8_t before = elf->bytes[off - 1];
+    return before == 0x90 || before == 0xcc || before == 0;
+}
+
 void pt_functions_widen_trampoline(const pt_elf *elf, pt_unwind_function *f)
 {
     uint64_t off;
     if (!pt_elf_offset_of_addr(elf, f->start_addr, &off) || off == 0 || off >= elf->size_bytes)
         return;
-    if (!pt_code_is_signal_trampoline(elf->bytes + off, elf->size_bytes - off)) return;
-    const uint8_t before = elf->bytes[off - 1];
-    if (before != 0x90 && before != 0xcc && before != 0) return;
-    f->start_addr--;
-    f->size_bytes++;
+    if (!pt_code_is_signal_trampoline(elf, elf->bytes + off, elf->size_bytes - off)) return;
+    const unsigned padding = padding_before(elf, off);
+    if (padding == 0) return;
+    f->start_addr -= padding;
+    f->size_bytes += padding;
     f->source = PT_FROM_CODE;
 }
 
@@ -175,29 +188,21 @@ static bool add_go(pt_unwind_sources *from)
 
 /* The code in aarch64's vDSO to which a signal handler returns. The kernel gives it no CFI, or
  * (before Linux 5.8) CFI that describes the interrupted function's caller. A nop precedes it, since
- * return addresses are looked up at pc - 1 (arch/arm64/kernel/vdso/sigreturn.S). */
+ * return addresses are looked up at pc - 1 (arch/arm64/kernel/vdso/sigreturn.S). Within the call
+ * the pc is behind it. */
 static bool add_vdso_trampoline(pt_unwind_sources *from)
 {
-    static const uint8_t code[] = {0x1f, 0x20, 0x03, 0xd5,  /* nop */
-                                   0x68, 0x11, 0x80, 0xd2,  /* mov x8, 139 */
-                                   0x01, 0x00, 0x00, 0xd4}; /* svc 0 */
-    enum { NOP_BYTES = 4 };
     pt_elf_symbols symbols;
     pt_elf_symbol symbol;
-    uint64_t off;
-    if (from->elf == NULL || from->elf->machine != EM_AARCH64 || from->functions.count == 0 ||
+    if (from->elf == NULL || from->elf->machine != EM_AARCH64 ||
         !pt_elf_symbols_open(from->elf, SHT_DYNSYM, &symbols))
         return true;
     for (uint32_t i = 1; pt_elf_symbol_at(&symbols, i, &symbol); i++) {
         if (symbol.name == NULL || strcmp(symbol.name, "__kernel_rt_sigreturn") != 0) continue;
-        const pt_unwind_function f = {.start_addr = symbol.value - NOP_BYTES,
-                                      .size_bytes = sizeof code,
-                                      .source = PT_FROM_VDSO};
-        if (!pt_elf_offset_of_addr(from->elf, f.start_addr, &off) || off > from->elf->size_bytes ||
-            from->elf->size_bytes - off < sizeof code ||
-            memcmp(from->elf->bytes + off, code, sizeof code) != 0)
-            continue;
-        return pt_functions_add(&from->functions, &f);
+        pt_unwind_function f = {.start_addr = symbol.value,
+                                .size_bytes = PT_CODE_TRAMPOLINE_A64_BYTES + PT_A64_BYTES};
+        pt_functions_widen_trampoline(from->elf, &f);
+        if (f.source == PT_FROM_CODE) return pt_functions_add(&from->functions, &f);
     }
     return true;
 }

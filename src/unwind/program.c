@@ -412,6 +412,25 @@ bool pt_cfi_run(const pt_cfi_reader *reader, const pt_cfi_fde *fde, pt_cfi_row *
     return false;
 }
 
+/* A function saves registers below its CFA. The entry of glibc's _dl_runtime_resolve of aarch64
+ * leaves out the two words that the stub has pushed, and so has the return address above the CFA:
+ * the CFA is two words higher. Once they are popped, the return address is in the link register. */
+static void correct_cfa(const pt_machine *machine, pt_unwind_rule *r)
+{
+    enum { WORDS = 2 };
+    if (r->cfa_kind != PT_CFA_SP || r->pc_slot != PT_SLOT_AT_CFA || r->pc_off < 0 ||
+        r->pc_off >= WORDS || r->cfa_off > INT32_MAX - WORDS * 8)
+        return;
+    r->cfa_off += WORDS * 8;
+    r->pc_off = (int16_t)(r->pc_off - WORDS);
+    if (r->cfa_off + r->pc_off * 8 < 0) {
+        r->pc_slot = PT_SLOT_SAME;
+        r->pc_off = machine->return_addr;
+    }
+    if (r->fp_slot == PT_SLOT_AT_CFA && r->fp_off >= INT16_MIN + WORDS)
+        r->fp_off = (int16_t)(r->fp_off - WORDS);
+}
+
 pt_unwind_rule pt_cfi_rule_stored(const pt_machine *machine, const pt_unwind_rule *rule)
 {
     pt_unwind_rule r = *rule;
@@ -422,5 +441,6 @@ pt_unwind_rule pt_cfi_rule_stored(const pt_machine *machine, const pt_unwind_rul
     if (r.pc_slot == PT_SLOT_UNDEFINED)
         return (pt_unwind_rule){.cfa_kind = PT_CFA_SP, .pc_slot = PT_SLOT_UNDEFINED};
     if (r.cfa_kind == PT_CFA_NONE || r.pc_slot == PT_SLOT_UNKNOWN) return (pt_unwind_rule){0};
+    if (machine->has_link) correct_cfa(machine, &r);
     return r;
 }

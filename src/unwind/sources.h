@@ -11,7 +11,6 @@ typedef enum {
     PT_FROM_FDE,  /* off: offset of the FDE in the frames */
     PT_FROM_GO,   /* off: number in the function table */
     PT_FROM_CODE, /* off: not used */
-    PT_FROM_VDSO, /* off: not used; aarch64's signal trampoline */
 } pt_unwind_source;
 
 /* A range of code whose rules come from one source. */
@@ -55,17 +54,29 @@ void pt_go_rows(const pt_go_table *table, const pt_unwind_function *function, pt
 
 /* ---- code (code.c) ---- */
 
-enum { PT_CODE_MAX_BYTES = 1 << 20 }; /* functions longer than this are not followed */
+enum {
+    PT_CODE_MAX_BYTES = 1 << 20, /* functions longer than this are not followed */
+    PT_CODE_TRAMPOLINE_A64_BYTES = 8,
+};
+
+/* Where the return address is, on machines with a link register. */
+enum {
+    PT_LINK_KEPT,  /* in the link register */
+    PT_LINK_ABOVE, /* above the caller's fp: a frame record */
+    PT_LINK_ALONE, /* at the place `saved`, and fp is not saved */
+    PT_LINK_LOST,
+};
 
 /* The unwind state before an instruction. Offsets are in bytes, 0 where unknown. */
 typedef struct {
-    int32_t sp_off; /* CFA = rsp + sp_off, if has_sp */
-    int32_t fp_off; /* CFA = rbp + fp_off, if has_fp */
-    int16_t saved;  /* the caller's rbp is at CFA + 8 * saved; 0: it was not saved */
+    int32_t sp_off; /* CFA = sp + sp_off, if has_sp */
+    int32_t fp_off; /* CFA = fp + fp_off, if has_fp */
+    int16_t saved;  /* the caller's fp is at CFA + 8 * saved; 0: it was not saved */
     uint8_t is_set; /* always 1, so that no state is all zero (value 0 of the dictionary) */
     bool has_sp : 1, has_fp : 1;
-    bool is_fp_lost : 1; /* rbp has another value, and the caller's was not saved */
+    bool is_fp_lost : 1; /* fp has another value, and the caller's was not saved */
     bool is_root : 1;    /* the thread starts here */
+    uint8_t link : 2;    /* PT_LINK_X; 0 on machines without a link register */
 } pt_code_state;
 
 /* Working memory to follow one function, indexed by the offset of an instruction. */
@@ -93,7 +104,7 @@ typedef struct {
 } pt_code_hooks;
 
 /* Follows the code of a function from its first instruction, where the return address is on top
- * of the stack. Returns whether the function may return. */
+ * of the stack, or in the link register. Returns whether the function may return. */
 bool pt_code_follow(const pt_elf *elf, const pt_unwind_function *function,
                     const pt_code_hooks *hooks, const pt_code_room *room);
 /* Delivers the rules of a function. It must be the last that pt_code_follow followed in this
@@ -101,8 +112,9 @@ bool pt_code_follow(const pt_elf *elf, const pt_unwind_function *function,
 void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const pt_code_room *room,
                   pt_unwind_row *row, void *arg);
 
-/* True for "mov rax, 15; syscall", the code to which a signal handler returns. */
-bool pt_code_is_signal_trampoline(const uint8_t *bytes, uint64_t size);
+/* True for the code to which a signal handler returns: "mov rax, 15; syscall", or "mov x8, 139; svc
+ * 0". */
+bool pt_code_is_signal_trampoline(const pt_elf *elf, const uint8_t *bytes, uint64_t size);
 
 /* ---- all of them (functions.c) ---- */
 
@@ -154,7 +166,7 @@ bool pt_functions_sort(pt_unwind_functions *functions);
 const pt_unwind_function *pt_functions_at(const pt_unwind_functions *functions, uint64_t addr);
 /* The function that contains addr, or NULL. */
 const pt_unwind_function *pt_functions_around(const pt_unwind_functions *functions, uint64_t addr);
-/* Starts a signal trampoline one byte earlier if padding precedes it: return addresses are
+/* Starts a signal trampoline one instruction earlier if padding precedes it: return addresses are
  * looked up at pc - 1, but a handler returns to the trampoline's first byte. */
 void pt_functions_widen_trampoline(const pt_elf *elf, pt_unwind_function *function);
 /* Allocates the working memory for the longest function that will be followed. */
@@ -162,5 +174,5 @@ bool pt_functions_take_room(pt_unwind_sources *from);
 
 /* ---- code that no other source covers (uncovered.c) ---- */
 
-/* Finds functions in x86-64 code that no sorted function covers, adds them, and follows them. */
+/* Finds functions in code that no sorted function covers, adds them, and follows them. */
 bool pt_uncovered_add(pt_unwind_sources *from);

@@ -18,11 +18,11 @@ bool pt_unwind_split_part(uint16_t elf_machine, const uint8_t *code, uint64_t by
                           uint64_t *ret_limit)
 {
     uint32_t found = count, votes = 0;
-    pt_x86_insn insn;
+    pt_insn insn;
     if (elf_machine != EM_X86_64) return false;
     for (uint64_t at = 0; at < bytes && pt_x86_decode(code + at, bytes - at, &insn);) {
         at += insn.length;
-        if ((insn.kind != PT_X86_JUMP && insn.kind != PT_X86_BRANCH) || !insn.is_direct) continue;
+        if ((insn.kind != PT_INSN_JUMP && insn.kind != PT_INSN_BRANCH) || !insn.is_direct) continue;
         const uint64_t target = addr + at + (uint64_t)(int64_t)insn.value;
         if (target - addr < bytes) continue;
         const uint32_t entry = entry_of(starts, count, target);

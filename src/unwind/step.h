@@ -12,7 +12,7 @@
  *   load_word        reads a word of the stack, between low and limit, at a multiple of 8
  *   register_of      reads a register of the innermost frame
  *   is_code          whether an address lies in code of the process
- *   interrupted_regs registers that a signal's frame saved; used if the machine has_link
+ *   load_regs        reads PT_MACHINE_REGS_MAX words of the stack; used if the machine has_link
  */
 #pragma once
 
@@ -84,6 +84,23 @@ static inline uint64_t slot_addr(const pt_unwind_state *state, uint64_t cfa, uns
                           : slot == PT_SLOT_AT_SP ? state->sp
                                                   : state->fp;
     return base + (uint64_t)((int64_t)off * WORD);
+}
+
+/* The registers of the code that a signal interrupted, by DWARF number; NULL where they are
+ * unreadable. Needed only on machines with a link register, where an interrupted leaf function has
+ * its return address there. aarch64 stores the registers in DWARF order in the signal's frame, with
+ * pc last. */
+static inline const uint64_t *interrupted_regs(const pt_machine *machine,
+                                               const pt_unwind_state *state,
+                                               const pt_unwind_rule *rule, pt_step_stack *limits)
+{
+    enum { BYTES = PT_MACHINE_REGS_MAX * WORD };
+    if (!machine->has_link || !rule->is_signal || rule->pc_slot != PT_SLOT_AT_SP) return NULL;
+    const uint64_t addr = slot_addr(state, 0, PT_SLOT_AT_SP, rule->pc_off) + WORD - BYTES;
+    if (addr % WORD != 0 || addr < state->sp || addr >= limits->limit ||
+        limits->limit - addr < BYTES)
+        return NULL;
+    return load_regs(limits, addr);
 }
 
 /* ---- steps ---- */

@@ -126,7 +126,7 @@ pt_unwind_status pt_unwind_compile(const pt_unwind_frames *frames, const uint8_t
                                    size_t *ret_blob_bytes);
 
 /* Compiles a blob from every source in an image's file: its frames; .gopclntab for functions of
- * Go; the signal trampoline of aarch64's vDSO; and for x86-64 code that neither covers (such as
+ * Go (x86-64); and for code that neither covers (such as
  * musl's) the code itself, followed from symbols, call targets and the entry point. Code that
  * cannot be followed has no rule. */
 pt_unwind_status pt_unwind_compile_elf(const struct pt_elf *elf, const uint8_t *id, size_t id_bytes,

@@ -1,7 +1,7 @@
 /* uncovered.c: finds functions in code that no other source covers, by following that code.
  *
  *   gaps between functions in executable sections
- *      | starts: symbols, targets of calls, the entry point
+ *      | starts: symbols, targets of calls, the entry point, aarch64's stubs (.plt)
  *      v
  *   functions by their code ---> followed: more starts, functions that never return ---> again
  *
@@ -11,11 +11,12 @@
 #include <string.h>
 
 #include "base/plain/ascending.h"
+#include "unwind/aarch64.h"
 #include "unwind/sources.h"
 #include "unwind/x86.h"
 
 enum {
-    LEAST_GAP_BYTES = 16,
+    LEAST_GAP_BYTES = 16, /* of x86-64 */
     CODE_ALIGNMENT = 64,
     /* Code bytes that are searched for targets of calls in all; one pass that follows code takes as
      * many. */
@@ -216,12 +217,27 @@ static void find_builtins(search *s)
     s->builtins = (span){start, start + size};
 }
 
+static bool is_a64(const search *s)
+{
+    return s->from->elf->machine == EM_AARCH64;
+}
+
+static bool is_a64_padding(const uint8_t *bytes, uint64_t size)
+{
+    for (uint64_t at = 0; at + PT_A64_BYTES <= size; at += PT_A64_BYTES) {
+        const uint32_t insn = pt_a64_word(bytes + at);
+        if (insn != PT_A64_NOP && insn != 0) return false;
+    }
+    return true;
+}
+
 /* True if the range has nops only, as before code that is aligned to 64 bytes. */
 static bool is_padding(const pt_elf *elf, uint64_t addr, uint64_t size)
 {
     const uint8_t *const bytes = size < CODE_ALIGNMENT ? bytes_at(elf, addr, size) : NULL;
     uint64_t at = 0;
-    pt_x86_insn insn;
+    pt_insn insn;
+    if (bytes != NULL && elf->machine == EM_AARCH64) return is_a64_padding(bytes, size);
     while (bytes != NULL && at < size && pt_x86_decode(bytes + at, size - at, &insn)) {
         const uint8_t *opcode = bytes + at;
         const uint8_t *const behind = opcode + insn.length;
@@ -242,11 +258,11 @@ static void find_gaps(search *s, uint64_t addr, uint64_t size)
     const pt_unwind_functions *const all = &s->from->functions;
     if (bytes_at(s->from->elf, addr, size) == NULL || size > MOST_CODE_BYTES * 4ull) return;
     if (s->gap_count > 0 && addr < s->gaps[s->gap_count - 1].limit) return;
-    const uint64_t limit = addr + size;
+    const uint64_t limit = addr + size, least_bytes = is_a64(s) ? 0 : LEAST_GAP_BYTES;
     while (s->at < all->count && all->items[s->at].start_addr < limit) {
         const pt_unwind_function *const f = &all->items[s->at++];
         const uint64_t end = f->start_addr + f->size_bytes;
-        if (f->start_addr > addr + LEAST_GAP_BYTES &&
+        if (f->start_addr > addr + least_bytes &&
             !is_padding(s->from->elf, addr, f->start_addr - addr))
             add_gap(s, addr, f->start_addr);
         if (end > addr) addr = end;
@@ -301,6 +317,15 @@ static uint64_t word_of(const uint8_t *bytes, unsigned count)
 static void add_taken(search *s, uint64_t addr)
 {
     if (!in_gap(s, addr)) return;
+    if (is_a64(s)) {
+        const uint8_t *const insns =
+            addr % PT_A64_BYTES == 0 ? bytes_at(s->from->elf, addr - PT_A64_BYTES, 2 * PT_A64_BYTES)
+                                     : NULL;
+        if (insns != NULL &&
+            pt_a64_may_begin(pt_a64_word(insns), pt_a64_word(insns + PT_A64_BYTES)))
+            add_begin(s, addr);
+        return;
+    }
     const uint8_t *const before = bytes_at(s->from->elf, addr - 1, 1);
     if (before == NULL) return;
     if (*before == 0xc3 || *before == 0x90 || *before == 0xcc || *before == 0 || *before == 0xf4)
@@ -313,7 +338,7 @@ static void add_targets(search *s, uint64_t addr, uint64_t size)
     const uint8_t *const bytes = bytes_at(s->from->elf, addr, size);
     if (bytes == NULL || !may_read(&s->code_bytes, size, MOST_CODE_BYTES)) return;
     for (uint64_t at = 0; at < size;) {
-        pt_x86_insn insn;
+        pt_insn insn;
         if (!pt_x86_decode(bytes + at, size - at, &insn)) {
             at++;
             continue;
@@ -321,9 +346,9 @@ static void add_targets(search *s, uint64_t addr, uint64_t size)
         const uint8_t *const here = bytes + at;
         at += insn.length;
         const uint64_t target = addr + at + (uint64_t)(int64_t)insn.value;
-        if (insn.kind == PT_X86_CALL && insn.is_direct && insn.value != 0 && in_gap(s, target))
+        if (insn.kind == PT_INSN_CALL && insn.is_direct && insn.value != 0 && in_gap(s, target))
             add_begin(s, target);
-        else if (insn.kind == PT_X86_ADDRESS)
+        else if (insn.kind == PT_INSN_ADDRESS)
             add_taken(s, target);
         else if (here[0] >= 0xb8 && here[0] <= 0xbf && insn.length == 5)
             add_taken(s, word_of(here + 1, 4)); /* mov r32, address */
@@ -332,9 +357,31 @@ static void add_targets(search *s, uint64_t addr, uint64_t size)
     }
 }
 
+/* The same of aarch64, whose instructions are quick to decode. Tail calls, too: the target of a
+ * jump is a function if it makes a frame. */
+static void add_a64_targets(search *s, uint64_t addr, uint64_t size)
+{
+    const uint8_t *const bytes = bytes_at(s->from->elf, addr, size);
+    if (bytes == NULL || !may_read(&s->code_bytes, size, MOST_CODE_BYTES)) return;
+    for (uint64_t at = 0; at + PT_A64_BYTES <= size; at += PT_A64_BYTES) {
+        pt_insn insn;
+        if (!pt_a64_decode(bytes, at, size, &insn)) return;
+        const uint64_t target = addr + at + PT_A64_BYTES + (uint64_t)(int64_t)insn.value;
+        if (insn.kind == PT_INSN_OTHER)
+            add_taken(s, pt_a64_address(bytes + at, size - at, addr + at));
+        if (!insn.is_direct || !in_gap(s, target)) continue;
+        const uint8_t *const there = bytes_at(s->from->elf, target, PT_A64_BYTES);
+        if (insn.kind == PT_INSN_CALL)
+            add_begin(s, target);
+        else if (insn.kind == PT_INSN_JUMP && there != NULL &&
+                 pt_a64_makes_frame(pt_a64_word(there)))
+            add_taken(s, target);
+    }
+}
+
 /* Decodes the instruction whose last four bytes are at addr. False: there is no such instruction.
  * It decodes the function from its start. */
-static bool insn_of_operand(search *s, uint64_t addr, pt_x86_insn *ret_insn)
+static bool insn_of_operand(search *s, uint64_t addr, pt_insn *ret_insn)
 {
     const pt_unwind_function *const f = pt_functions_around(&s->from->functions, addr);
     const uint8_t *const bytes =
@@ -362,11 +409,11 @@ static void scan_targets(search *s, uint64_t addr, uint64_t size)
         const uint64_t operand = addr + at + (is_call ? 1 : 2);
         const int32_t offset = (int32_t)word_of(bytes + (operand - addr), 4);
         const uint64_t target = operand + 4 + (uint64_t)(int64_t)offset;
-        pt_x86_insn insn = {0};
+        pt_insn insn = {0};
         if (!in_gap(s, target) || !insn_of_operand(s, operand, &insn)) continue;
-        if (insn.kind == PT_X86_CALL && insn.is_direct)
+        if (insn.kind == PT_INSN_CALL && insn.is_direct)
             add_begin(s, target);
-        else if (insn.kind == PT_X86_ADDRESS || (insn.kind == PT_X86_JUMP && insn.is_direct))
+        else if (insn.kind == PT_INSN_ADDRESS || (insn.kind == PT_INSN_JUMP && insn.is_direct))
             add_taken(s, target);
     }
 }
@@ -377,6 +424,18 @@ static void add_words(search *s, const uint8_t *bytes, uint64_t size)
     if (bytes == NULL || !may_read(&s->pointer_bytes, size, MOST_POINTER_BYTES)) return;
     for (uint64_t at = 0; at + 8 <= size; at += 8)
         add_taken(s, word_of(bytes + at, 8));
+}
+
+/* Adds aarch64's stubs, which have no entries: the stub that resolves a symbol, and all others. */
+static void add_a64_stubs(search *s)
+{
+    enum { RESOLVER_BYTES = 32 };
+    pt_elf_section section;
+    for (uint32_t i = 0; pt_elf_section_at(s->from->elf, i, &section); i++) {
+        if (strcmp(section.name, ".plt") != 0) continue;
+        if (in_gap(s, section.addr)) add_begin(s, section.addr);
+        if (in_gap(s, section.addr + RESOLVER_BYTES)) add_begin(s, section.addr + RESOLVER_BYTES);
+    }
 }
 
 /* Adds the functions that start and end a program or library, and those in their pointer arrays. */
@@ -593,7 +652,10 @@ static void add_unnamed(search *s)
     s->kind = worthy_search(s);
     add_runtime(s);
     if (s->kind == SEARCH_NOT) return;
-    each_text(s->from->elf, s->kind == SEARCH_ALL ? add_targets : scan_targets, s);
+    if (is_a64(s))
+        each_text(s->from->elf, add_a64_targets, s);
+    else
+        each_text(s->from->elf, s->kind == SEARCH_ALL ? add_targets : scan_targets, s);
     add_pointers(s);
 }
 
@@ -601,7 +663,8 @@ bool pt_uncovered_add(pt_unwind_sources *from)
 {
     search s = {.from = from};
     pt_elf_symbols symbols;
-    if (from->elf == NULL || from->elf->machine != EM_X86_64) return true;
+    if (from->elf == NULL || (from->elf->machine != EM_X86_64 && from->elf->machine != EM_AARCH64))
+        return true;
     find_builtins(&s);
     each_text(from->elf, find_gaps, &s);
     bool fine = s.gap_count == 0 || mark_pages(&s);
@@ -609,6 +672,7 @@ bool pt_uncovered_add(pt_unwind_sources *from)
         s.has_names = pt_elf_symbols_open(from->elf, SHT_SYMTAB, &symbols);
         add_symbols(&s, s.has_names ? SHT_SYMTAB : SHT_DYNSYM);
         if (in_gap(&s, from->elf->entry_addr)) add_begin(&s, from->elf->entry_addr);
+        if (is_a64(&s)) add_a64_stubs(&s);
         if (!s.has_names) add_unnamed(&s);
         fine = add_code_functions(&s);
     }

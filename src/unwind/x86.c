@@ -200,16 +200,16 @@ static bool is_fp_based(const reading *r)
     return r->modrm >> 6 != 0 && (r->modrm & 7) == 5 && !(r->rex & 1);
 }
 
-static void set_insn(pt_x86_insn *insn, pt_x86_kind kind, int32_t value)
+static void set_insn(pt_insn *insn, pt_insn_kind kind, int32_t value)
 {
     insn->kind = (uint8_t)kind;
     insn->value = value;
 }
 
-static void write_register(pt_x86_insn *insn, unsigned number)
+static void write_register(pt_insn *insn, unsigned number)
 {
-    if (number == SP) set_insn(insn, PT_X86_WRITES_SP, 0);
-    if (number == FP) set_insn(insn, PT_X86_WRITES_FP, 0);
+    if (number == SP) set_insn(insn, PT_INSN_WRITES_SP, 0);
+    if (number == FP) set_insn(insn, PT_INSN_WRITES_FP, 0);
 }
 
 /* Opcodes of the one-byte map that write the register of the reg field. */
@@ -240,30 +240,30 @@ static bool writes_reg_0f(uint8_t op)
            op == 0x50 || op == 0xd7;
 }
 
-static void set_jump(pt_x86_insn *insn, pt_x86_kind kind, bool is_direct, int32_t value)
+static void set_jump(pt_insn *insn, pt_insn_kind kind, bool is_direct, int32_t value)
 {
     set_insn(insn, kind, value);
     insn->is_direct = is_direct;
 }
 
 /* Decodes add, sub, lea and mov of rsp and rbp. False: another instruction. */
-static bool moves_stack(const reading *r, pt_x86_insn *insn)
+static bool moves_stack(const reading *r, pt_insn *insn)
 {
     const unsigned reg = reg_of(r), rm = rm_of(r);
     const bool wide = r->rex & 8;
     const unsigned group = r->modrm >> 3 & 7;
     if (!wide) return false;
     if ((r->op == 0x81 || r->op == 0x83) && rm == SP && (group == 0 || group == 5)) {
-        set_insn(insn, PT_X86_ADD_SP, group == 0 ? r->imm : -r->imm);
+        set_insn(insn, PT_INSN_ADD_SP, group == 0 ? r->imm : -r->imm);
         return r->imm != INT32_MIN;
     }
     if (r->op == 0x8d && rm == 16 && (reg == SP || reg == FP)) {
         if (is_sp_based(r)) {
-            set_insn(insn, reg == SP ? PT_X86_ADD_SP : PT_X86_FP_FROM_SP, r->disp);
+            set_insn(insn, reg == SP ? PT_INSN_ADD_SP : PT_INSN_FP_FROM_SP, r->disp);
             return true;
         }
         if (is_fp_based(r) && reg == SP) {
-            set_insn(insn, PT_X86_SP_FROM_FP, r->disp);
+            set_insn(insn, PT_INSN_SP_FROM_FP, r->disp);
             return true;
         }
     }
@@ -271,66 +271,66 @@ static bool moves_stack(const reading *r, pt_x86_insn *insn)
     if (!to_rm && !to_reg) return false;
     const unsigned to = to_rm ? rm : reg, from = to_rm ? reg : rm;
     if (to == FP && from == SP)
-        set_insn(insn, PT_X86_FP_FROM_SP, 0);
+        set_insn(insn, PT_INSN_FP_FROM_SP, 0);
     else if (to == SP && from == FP)
-        set_insn(insn, PT_X86_SP_FROM_FP, 0);
+        set_insn(insn, PT_INSN_SP_FROM_FP, 0);
     else
         return false;
     return true;
 }
 
-static void classify_group5(const reading *r, pt_x86_insn *insn)
+static void classify_group5(const reading *r, pt_insn *insn)
 {
     switch (r->modrm >> 3 & 7) {
     case 2:
-    case 3: set_jump(insn, PT_X86_CALL, false, 0); break;
+    case 3: set_jump(insn, PT_INSN_CALL, false, 0); break;
     case 4: {
         /* jmp [table + register * 8] */
         const bool by_table = r->has_sib && r->modrm >> 6 == 0 && (r->sib & 0xc7) == 0xc5;
-        set_jump(insn, PT_X86_JUMP, false, by_table ? r->disp : 0);
+        set_jump(insn, PT_INSN_JUMP, false, by_table ? r->disp : 0);
         break;
     }
-    case 5: set_jump(insn, PT_X86_JUMP, false, 0); break;
-    case 6: set_insn(insn, PT_X86_PUSH, -1); break;
+    case 5: set_jump(insn, PT_INSN_JUMP, false, 0); break;
+    case 6: set_insn(insn, PT_INSN_PUSH, -1); break;
     default: write_register(insn, rm_of(r)); break;
     }
 }
 
-static void classify_one_byte(const reading *r, pt_x86_insn *insn)
+static void classify_one_byte(const reading *r, pt_insn *insn)
 {
     const uint8_t op = r->op;
     const int number = (op & 7) | (r->rex & 1 ? 8 : 0);
-    if (op >= 0x50 && op <= 0x57) return set_insn(insn, PT_X86_PUSH, number);
-    if (op >= 0x58 && op <= 0x5f) return set_insn(insn, PT_X86_POP, number);
+    if (op >= 0x50 && op <= 0x57) return set_insn(insn, PT_INSN_PUSH, number);
+    if (op >= 0x58 && op <= 0x5f) return set_insn(insn, PT_INSN_POP, number);
     if ((op >= 0x70 && op <= 0x7f) || (op >= 0xe0 && op <= 0xe3))
-        return set_jump(insn, PT_X86_BRANCH, true, r->imm);
+        return set_jump(insn, PT_INSN_BRANCH, true, r->imm);
     if (op >= 0xb8 && op <= 0xbf) return write_register(insn, (unsigned)number);
     switch (op) {
     case 0x68:
     case 0x6a:
-    case 0x9c: return set_insn(insn, PT_X86_PUSH, -1);
+    case 0x9c: return set_insn(insn, PT_INSN_PUSH, -1);
     case 0x8f:
-    case 0x9d: return set_insn(insn, PT_X86_POP, rm_of(r) < 16 && op == 0x8f ? (int)rm_of(r) : -1);
+    case 0x9d: return set_insn(insn, PT_INSN_POP, rm_of(r) < 16 && op == 0x8f ? (int)rm_of(r) : -1);
     case 0xc2:
     case 0xc3:
     case 0xca:
     case 0xcb:
-    case 0xcf: return set_insn(insn, PT_X86_RETURN, 0);
-    case 0xc8: return set_insn(insn, PT_X86_WRITES_SP, 0);
-    case 0xc9: return set_insn(insn, PT_X86_LEAVE, 0);
+    case 0xcf: return set_insn(insn, PT_INSN_RETURN, 0);
+    case 0xc8: return set_insn(insn, PT_INSN_WRITES_SP, 0);
+    case 0xc9: return set_insn(insn, PT_INSN_LEAVE, 0);
     case 0xcc:
-    case 0xf4: return set_insn(insn, PT_X86_STOP, 0);
-    case 0xe8: return set_jump(insn, PT_X86_CALL, true, r->imm);
+    case 0xf4: return set_insn(insn, PT_INSN_STOP, 0);
+    case 0xe8: return set_jump(insn, PT_INSN_CALL, true, r->imm);
     case 0xe9:
-    case 0xeb: return set_jump(insn, PT_X86_JUMP, true, r->imm);
+    case 0xeb: return set_jump(insn, PT_INSN_JUMP, true, r->imm);
     case 0xff: return classify_group5(r, insn);
     default: break;
     }
     if ((op == 0x31 || op == 0x33) && rm_of(r) == FP && reg_of(r) == FP)
-        return set_insn(insn, PT_X86_ZEROES_FP, 0);
+        return set_insn(insn, PT_INSN_ZEROES_FP, 0);
     if (op == 0x8d && r->modrm >> 6 == 0 && (r->modrm & 7) == 5 && reg_of(r) != SP &&
         reg_of(r) != FP)
-        return set_insn(insn, PT_X86_ADDRESS, r->disp);
+        return set_insn(insn, PT_INSN_ADDRESS, r->disp);
     if (moves_stack(r, insn)) return;
     if ((op & 1) == 0 && r->rex == 0) return; /* byte registers 4 and 5 are ah and ch */
     if (writes_rm(op, r->modrm >> 3 & 7)) write_register(insn, rm_of(r));
@@ -338,13 +338,13 @@ static void classify_one_byte(const reading *r, pt_x86_insn *insn)
     if (op == 0x86 || op == 0x87) write_register(insn, reg_of(r)); /* xchg */
 }
 
-static void classify_0f(const reading *r, pt_x86_insn *insn)
+static void classify_0f(const reading *r, pt_insn *insn)
 {
     const uint8_t op = r->op;
-    if (op >= 0x80 && op <= 0x8f) return set_jump(insn, PT_X86_BRANCH, true, r->imm);
-    if (op == 0x0b) return set_insn(insn, PT_X86_STOP, 0);
-    if (op == 0xa0 || op == 0xa8) return set_insn(insn, PT_X86_PUSH, -1);
-    if (op == 0xa1 || op == 0xa9) return set_insn(insn, PT_X86_POP, -1);
+    if (op >= 0x80 && op <= 0x8f) return set_jump(insn, PT_INSN_BRANCH, true, r->imm);
+    if (op == 0x0b) return set_insn(insn, PT_INSN_STOP, 0);
+    if (op == 0xa0 || op == 0xa8) return set_insn(insn, PT_INSN_PUSH, -1);
+    if (op == 0xa1 || op == 0xa9) return set_insn(insn, PT_INSN_POP, -1);
     if (op >= 0xc8) return write_register(insn, (unsigned)(op & 7) | (r->rex & 1 ? 8 : 0));
     if (writes_reg_0f(op) && reg_of(r) == FP) write_register(insn, FP);
 }
@@ -362,17 +362,17 @@ static void classify_0f(const reading *r, pt_x86_insn *insn)
 const uint8_t pt_x86_modrm[256] = {REGS(MOD0), REGS(MOD1), REGS(MOD2), REGS(MOD3)};
 /* clang-format on */
 
-static inline bool set_found(pt_x86_insn *ret_insn, unsigned length, pt_x86_kind kind,
-                             bool is_direct, int32_t value)
+static inline bool set_found(pt_insn *ret_insn, unsigned length, pt_insn_kind kind, bool is_direct,
+                             int32_t value)
 {
-    *ret_insn = (pt_x86_insn){
+    *ret_insn = (pt_insn){
         .length = (uint8_t)length, .kind = (uint8_t)kind, .is_direct = is_direct, .value = value};
     return true;
 }
 
 /* Decodes common instructions that are not plain: calls, jumps, pushes, those with a prefix or 0F.
  * at has 15 bytes. False: another instruction. */
-static inline bool decode_common(const uint8_t *at, pt_x86_insn *ret_insn)
+static inline bool decode_common(const uint8_t *at, pt_insn *ret_insn)
 {
     uint64_t word;
     memcpy(&word, at, sizeof word);
@@ -390,39 +390,39 @@ static inline bool decode_common(const uint8_t *at, pt_x86_insn *ret_insn)
         word >>= 8;
         length++;
         if (shape == REL32 && !has_prefix)
-            return set_found(ret_insn, length + 4, PT_X86_BRANCH, true, (int32_t)(uint32_t)word);
+            return set_found(ret_insn, length + 4, PT_INSN_BRANCH, true, (int32_t)(uint32_t)word);
         const unsigned bytes = shape & PLAIN ? pt_x86_operand_bytes(word, shape, rex) : 0;
-        return bytes != 0 && set_found(ret_insn, length + bytes, PT_X86_OTHER, false, 0);
+        return bytes != 0 && set_found(ret_insn, length + bytes, PT_INSN_OTHER, false, 0);
     }
     if (has_prefix) return false;
     const int32_t value = (int32_t)(uint32_t)word;
     if (op >= 0x50 && op <= 0x5f)
-        return set_found(ret_insn, length, op < 0x58 ? PT_X86_PUSH : PT_X86_POP, false,
+        return set_found(ret_insn, length, op < 0x58 ? PT_INSN_PUSH : PT_INSN_POP, false,
                          (op & 7) | (rex & 1) << 3);
     if (op >= 0x70 && op <= 0x7f)
-        return set_found(ret_insn, length + 1, PT_X86_BRANCH, true, (int8_t)value);
+        return set_found(ret_insn, length + 1, PT_INSN_BRANCH, true, (int8_t)value);
     if (op >= 0xb8 && op <= 0xbf && ((op & 6) != 4 || rex & 1)) /* not rsp or rbp */
-        return set_found(ret_insn, length + (rex & 8 ? 8 : 4), PT_X86_OTHER, false, 0);
+        return set_found(ret_insn, length + (rex & 8 ? 8 : 4), PT_INSN_OTHER, false, 0);
     switch (op) {
-    case 0x6a: return set_found(ret_insn, length + 1, PT_X86_PUSH, false, -1);
-    case 0xcc: return set_found(ret_insn, length, PT_X86_STOP, false, 0);
-    case 0xc3: return set_found(ret_insn, length, PT_X86_RETURN, false, 0);
-    case 0xe8: return set_found(ret_insn, length + 4, PT_X86_CALL, true, value);
-    case 0xe9: return set_found(ret_insn, length + 4, PT_X86_JUMP, true, value);
-    case 0xeb: return set_found(ret_insn, length + 1, PT_X86_JUMP, true, (int8_t)value);
+    case 0x6a: return set_found(ret_insn, length + 1, PT_INSN_PUSH, false, -1);
+    case 0xcc: return set_found(ret_insn, length, PT_INSN_STOP, false, 0);
+    case 0xc3: return set_found(ret_insn, length, PT_INSN_RETURN, false, 0);
+    case 0xe8: return set_found(ret_insn, length + 4, PT_INSN_CALL, true, value);
+    case 0xe9: return set_found(ret_insn, length + 4, PT_INSN_JUMP, true, value);
+    case 0xeb: return set_found(ret_insn, length + 1, PT_INSN_JUMP, true, (int8_t)value);
     case 0xf6:
     case 0xf7: {
         const unsigned bytes = pt_x86_operand_bytes(word, PG, rex);
         const unsigned immediate = (word >> 3 & 7) >= 2 ? 0 : op == 0xf6 ? 1 : 4;
         return bytes != 0 &&
-               set_found(ret_insn, length + bytes + immediate, PT_X86_OTHER, false, 0);
+               set_found(ret_insn, length + bytes + immediate, PT_INSN_OTHER, false, 0);
     }
     default: return false;
     }
 }
 
 static __attribute__((noinline)) bool decode_any(const uint8_t *bytes, size_t size,
-                                                 pt_x86_insn *ret_insn)
+                                                 pt_insn *ret_insn)
 {
     reading r = {.bytes = bytes, .size = size};
     const uint8_t shape = take_opcode(&r);
@@ -430,7 +430,7 @@ static __attribute__((noinline)) bool decode_any(const uint8_t *bytes, size_t si
     if (shape & MODRM) take_modrm(&r);
     take_immediate(&r, shape);
     if (r.bad) return false;
-    *ret_insn = (pt_x86_insn){.length = (uint8_t)r.at};
+    *ret_insn = (pt_insn){.length = (uint8_t)r.at};
     if (r.map == 0 && !r.is_vector)
         classify_one_byte(&r, ret_insn);
     else if (r.map == 1 && !r.is_vector && r.op <= 0xcf)
@@ -438,9 +438,9 @@ static __attribute__((noinline)) bool decode_any(const uint8_t *bytes, size_t si
     return true;
 }
 
-bool pt_x86_decode(const uint8_t *bytes, size_t size, pt_x86_insn *ret_insn)
+bool pt_x86_decode(const uint8_t *bytes, size_t size, pt_insn *ret_insn)
 {
     const unsigned plain = size >= 15 ? pt_x86_plain_length(bytes) : 0;
-    if (plain > 0) return set_found(ret_insn, plain, PT_X86_OTHER, false, 0);
+    if (plain > 0) return set_found(ret_insn, plain, PT_INSN_OTHER, false, 0);
     return (size >= 15 && decode_common(bytes, ret_insn)) || decode_any(bytes, size, ret_insn);
 }

@@ -10,7 +10,6 @@
 #include "base/index.h"
 #include "base/saturate.h"
 #include "model/sums.h"
-#include "view/table.h"
 
 /* The key of a function: its row of the fold and its mapped file. */
 typedef struct {
@@ -22,7 +21,7 @@ typedef struct {
     pt_calls *calls;
     size_t function_cap, call_cap;
     PT_VECTOR(function_key) key;
-    uint32_t *of_location; /* PT_NONE: its function is not looked up yet */
+    uint32_t *of_location; /* PT_NONE: its function was not searched yet */
     pt_index functions, pairs;
 } gathering;
 
@@ -208,8 +207,8 @@ void pt_calls_done(pt_calls *calls)
 
 /* ---- As a tree ---- */
 
-/* A heap of calls that are still to be followed. The smallest index, which is the heaviest call, is
- * on top. */
+/* A heap of calls that are to be followed. The smallest index, which is the heaviest call, is on
+ * top. */
 typedef struct {
     uint32_t *items;
     size_t count;
@@ -271,7 +270,7 @@ uint32_t *pt_calls_hang(const pt_calls *calls, uint32_t **ret_root, uint32_t *re
     for (; next < n && calls->function[order[next]].in_count == 0; next++)
         reach_from(calls, root[roots++] = order[next], reached, &h);
     while (h.count > 0 || next < n) {
-        if (h.count == 0) { /* only circles without a caller from outside are left */
+        if (h.count == 0) { /* only cycles without a caller from outside are left */
             const uint32_t f = order[next++];
             if (!reached[f]) reach_from(calls, root[roots++] = f, reached, &h);
             continue;

@@ -1,12 +1,11 @@
-/* calls_tree.c: the functions of calls.h as a tree: below each function, where it hangs, a row for
+/* calls_tree.c: the functions of calls.h as a tree: below each function, at its place, a row for
  * each call from it.
  *
  *   main        1. all rows in preorder: one a root, one a call
- *     parse     2. weights: what a row costs, or the heaviest function that it leads to
- *       alloc   3. rows that are light or deep are folded: one row behind their siblings
+ *     parse     2. weights: the cost of a row, or of the heaviest function that it leads to
+ *       alloc   3. rows that are light or deep are folded: one row after their siblings
  *     emit
- *       alloc      elsewhere: what it calls is shown below parse
- */
+ *       alloc      elsewhere: its callees are shown below parse */
 #include <stdlib.h>
 
 #include "base/grow.h"

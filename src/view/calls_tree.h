@@ -1,9 +1,9 @@
 /* calls_tree.h: call arcs as a tree (calls.h) in the columns of calltree.h.
  *
- * A node is a function that nobody calls, or a call from the node above. name is the function's row
- * in pt_calls; total what the call costs, 0 where that is not known. Each function is shown once
- * with its own calls and its self; further calls to it are marked elsewhere and have nothing below
- * them, so that selfs add up to the whole. */
+ * A node is a function without callers, or a call from the node above. `name` is the function's row
+ * in pt_calls; `total` is the cost of the call, 0 if it is unknown. Each function is shown once
+ * with its own calls and its self; other calls to it are marked `elsewhere` and have nothing below
+ * them, so that all selfs add up to the whole. */
 #pragma once
 
 #include "view/calls.h"
@@ -14,9 +14,9 @@ typedef struct pt_calls_node {
     bool elsewhere;
 } pt_calls_node;
 
-/* Nodes that are lighter than the least weight are folded as in calltree.h; where no costs are
- * known a node weighs what the heaviest function that it leads to costs by itself, and nothing is
- * folded if none costs anything. ret_tree is done with pt_calltree_done, *ret_node (one a
- * node) freed. */
+/* Nodes lighter than the least weight are folded as in calltree.h. If no costs are known, the
+ * weight of a node is the largest self of the functions that it leads to; if all selfs are 0,
+ * nothing is folded. The caller calls pt_calltree_done on *ret_tree and frees *ret_node (one for
+ * each node). */
 void pt_calls_tree(const pt_calls *calls, const pt_calltree_request *request, pt_calltree *ret_tree,
                    pt_calls_node **ret_node);

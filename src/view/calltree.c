@@ -1,21 +1,20 @@
-/* calltree.c: stacks are sorted into the tree from the root down, a level at a time.
+/* calltree.c: sorts stacks into the tree from the root down, a level at a time.
  *
- * A group is a run of items (stacks) that share a path. Its items are dealt into one run for each
- * distinct next name, with one counting pass and one scattering pass and no hashing; each run is
- * then a group. A run that is too light is folded at once. A run of one
- * stack becomes a chain without further groups.
+ * A group is a run of items (stacks) that share a path. A counting pass and a scattering pass,
+ * without hashing, deal its items into one run for each distinct next name; each run is then a
+ * group. A run that is too light is folded at once. A run of one stack becomes a chain without
+ * further groups.
  *
  *     items   [ a a b a | c b ]      group of path p: next names of its stacks
  *     dealt   [ a a a | b b | c ]    groups of paths p;a  p;b  p;c
  *
- * Groups wait on an explicit stack, heaviest child on top, which makes the nodes' order preorder.
+ * Groups wait on an explicit stack with the heaviest child on top, so nodes are made in preorder.
  *
- * If only the widest nodes are wanted, the heaviest group is taken first, whichever path it has,
- * and the nodes are put in preorder at the end: no group is dealt whose children are not wanted.
+ * If only the widest nodes are wanted, the heaviest group is taken first, whatever its path, and
+ * the nodes are put in preorder at the end. So no group is dealt whose children are not wanted.
  *
- * In order of time the items are samples, which stay where they are: each child of a group is a run
- * of its items.
- */
+ * In order of time the items are samples, which keep their places: each child of a group is a run
+ * of its items. */
 #include "view/calltree.h"
 
 #include <stdlib.h>
@@ -27,14 +26,15 @@
 #include "transform/filter.h"
 #include "view/table.h"
 
-/* A stack of which some frames are placed in the tree. In order of time: a sample's. */
+/* A stack of which some frames are placed in the tree; in order of time, that of a sample. */
 typedef struct {
     int64_t value;
-    int64_t base;    /* of a difference: what of value is the base's; or what is the part's */
+    int64_t base;    /* of a difference: the base's part of value; else the value of the requested
+                      * part */
     uint64_t next;   /* place of the next frame among the frames of all stacks */
     uint32_t frames; /* frames left */
-    uint32_t lines;  /* names of the next frame that are placed already, outermost first */
-    uint32_t child;  /* while its group is dealt: its child of the group */
+    uint32_t lines;  /* names of the next frame that are already placed, outermost first */
+    uint32_t child;  /* while its group is dealt: the child that it belongs to */
 } item;
 
 /* A child of the group that is being dealt. Later it waits as a group itself. */
@@ -56,10 +56,10 @@ typedef PT_VECTOR(group) groups;
 typedef struct {
     uint64_t weight;
     uint32_t depth;
-    uint32_t group; /* of those that wait */
+    uint32_t group; /* the number of a waiting group */
 } rank;
 
-/* Children that are no nodes of their own. */
+/* Children that do not get nodes of their own. */
 typedef struct {
     int64_t total, base;
     uint32_t count;
@@ -71,8 +71,8 @@ typedef struct {
     pt_calltree *tree;
     size_t cap; /* of the tree's columns */
     item *item, *spare;
-    /* In order: of each item the values to its left; items of one thread without others between
-     * them have the same piece. */
+    /* In order of time: for each item the sum of the values to its left. Items of one thread with
+     * no others between them have the same piece. */
     uint64_t *start;
     uint32_t *piece;
     uint32_t *child_of_name; /* PT_NONE between groups */
@@ -80,7 +80,7 @@ typedef struct {
     uint32_t *place; /* per child: its rank after sorting */
     size_t place_cap;
     PT_VECTOR(rank) queue;   /* of the waiting groups, if the heaviest comes first: a heap */
-    PT_VECTOR(remnant) left; /* then per node: the children that are no nodes */
+    PT_VECTOR(remnant) left; /* then, per node: its children without nodes */
 } planting;
 
 static const pt_stacks *stacks_of(const planting *t)
@@ -103,7 +103,7 @@ static uint32_t next_location(const planting *t, const item *it)
     return stacks_of(t)->frame[it->next];
 }
 
-/* Takes the next name off an item that has frames left. */
+/* Takes the next name from an item that has frames left. */
 static uint32_t take_name(const planting *t, item *it, uint32_t location, bool *ret_inlined)
 {
     uint32_t one, count;
@@ -257,8 +257,8 @@ static bool is_folded(const planting *t, const group *child)
            (t->request->max_depth != 0 && child->depth > t->request->max_depth);
 }
 
-/* Sorts the children that will be shown and lays out their runs; the others are summed up in
- * *folded and get no run. Returns how many are shown; their order is in t->place. */
+/* Sorts the children that will be shown and lays out their runs. The others are summed up in
+ * *folded and get no run. Returns the number of shown ones; their order is in t->place. */
 static size_t lay_out_children(planting *t, uint64_t first, group *folded)
 {
     size_t shown = 0;
@@ -319,7 +319,7 @@ static void deal_groups(planting *t, const group *g, uint32_t node)
 /* ---- In order of time ---- */
 
 /* Splits a group into runs of items with the same next name. An item whose stack ends at the node
- * ends a run, and is in none. */
+ * ends a run, and belongs to none. */
 static void find_runs(planting *t, const group *g, uint32_t node)
 {
     t->children.count = 0;
@@ -352,7 +352,7 @@ static void find_runs(planting *t, const group *g, uint32_t node)
     set_self(t->tree, node, self, 0);
 }
 
-/* Lets `folded` stand for a child, too, if that is light and near enough. */
+/* Adds a child to `folded`, if the child is light and near enough. Returns false if it is not. */
 static bool join_folded(const planting *t, group *folded, const group *child)
 {
     if (folded->folded == 0) return false;
@@ -364,7 +364,7 @@ static bool join_folded(const planting *t, group *folded, const group *child)
     return true;
 }
 
-/* Children that are too light become one folded child with those beside them. */
+/* Children that are too light become one folded child, together with light ones next to them. */
 static void deal_runs(planting *t, const group *g, uint32_t node)
 {
     find_runs(t, g, node);
@@ -390,8 +390,8 @@ typedef struct {
 
 PT_ORDER(compare_moments, moment, PT_UP(pid) ?: PT_UP(tid) ?: PT_UP(time) ?: PT_UP(sample));
 
-/* The samples with a value, by thread and time; those without a time come first. The caller frees.
- */
+/* The samples with a value, by thread and time; those without a time come first. The caller frees
+ * them. */
 static moment *sort_samples(const planting *t, uint64_t *ret_count)
 {
     const pt_profile *const p = t->fold->profile;
@@ -410,7 +410,7 @@ static moment *sort_samples(const planting *t, uint64_t *ret_count)
     return moments;
 }
 
-/* Fills the items with the samples of the part that is asked for, and returns their number. */
+/* Fills the items with the samples of the requested part, and returns their number. */
 static uint64_t put_samples_in_order(planting *t)
 {
     const pt_samples *const s = t->fold->profile->sample;
@@ -476,8 +476,8 @@ static bool plant_tree(planting *t)
 
 /* ---- The widest nodes alone ---- */
 
-/* The heavier first, then those nearer to the root, then in the order in which they came: siblings
- * keep theirs. */
+/* Does a come before b? The heavier node comes first; of equal weights the node nearer to the root;
+ * then the node that was added first, so that siblings keep their order. */
 static bool is_before(rank a, rank b)
 {
     if (a.weight != b.weight) return a.weight > b.weight;
@@ -529,7 +529,7 @@ static void queue_children(planting *t, const group *g, uint32_t node)
         queue_group(t, &t->children.items[t->place[i]]);
 }
 
-/* Adds for each node the folded one that stands for its other children. */
+/* Adds to each node the folded child that stands for its children without nodes. */
 static void add_folded(planting *t)
 {
     for (uint32_t node = 0; node < t->left.count; node++) {
@@ -545,7 +545,7 @@ static void add_folded(planting *t)
     }
 }
 
-/* Column[i] moves to column[to[i]]. */
+/* Moves column[i] to column[to[i]]. */
 static void *permute_column(void *column, const uint32_t *to, uint32_t count, size_t size)
 {
     if (column == NULL) return NULL;
@@ -556,7 +556,7 @@ static void *permute_column(void *column, const uint32_t *to, uint32_t count, si
     return moved;
 }
 
-/* Puts nodes in preorder that stand behind their parents, siblings in order. */
+/* Puts nodes in preorder. At first each comes after its parent, and siblings are in order. */
 static void order_nodes(pt_calltree *tree)
 {
     const uint32_t count = tree->count;
@@ -588,7 +588,7 @@ static void order_nodes(pt_calltree *tree)
         tree->end[i] = i + 1;
 }
 
-/* Nodes as light and as deep as the last one that is wanted are nodes, too. */
+/* Makes the widest nodes. Nodes as light and as deep as the last wanted one become nodes, too. */
 static void plant_widest(planting *t)
 {
     const uint32_t most = t->request->most_nodes;
@@ -616,7 +616,7 @@ static void plant_widest(planting *t)
 
 /* ---- The root ---- */
 
-/* Of a difference: per stack, the sum of the magnitudes, and of those that were negative. The
+/* For a difference: per stack, the sum of all magnitudes, and of those that were negative. The
  * caller frees both. */
 static void sum_sides(const planting *t, int64_t **ret_value, int64_t **ret_base)
 {
@@ -634,7 +634,7 @@ static void sum_sides(const planting *t, int64_t **ret_value, int64_t **ret_base
     }
 }
 
-/* The next name of the path at *at, which is moved behind it. The caller frees. */
+/* The next name of the path at *at, which moves past it. The caller frees the name. */
 static char *take_step(const char **at)
 {
     pt_buf name = PT_BUF_INIT;
@@ -654,7 +654,8 @@ static void count_row(planting *t, uint32_t *marked, uint32_t row, uint64_t i, i
     pt_saturating_into(&t->tree->row_total[row], value);
 }
 
-/* Counts what the first `count` items have at the root's box, whose row is `top`, and below it. */
+/* Counts the values of the first `count` items at the root's box, whose row is `top`, and below
+ * it. */
 static void count_rows(planting *t, uint64_t count, uint32_t top)
 {
     const uint32_t rows = t->fold->count;
@@ -684,8 +685,9 @@ static uint32_t find_row(const pt_fold *fold, const char *name)
     return PT_NONE;
 }
 
-/* Leaves the first `count` items that go on with these names, behind them. *ret_row: the row of the
- * last name; PT_NONE if there is none. */
+/* Keeps those of the first `count` items that continue with these names, and moves them past the
+ * names. *ret_row: the row of the last name; PT_NONE if there is none. Returns the number of kept
+ * items. */
 static uint64_t follow_path(planting *t, uint64_t count, const char *path, uint32_t *ret_row)
 {
     *ret_row = PT_NONE;
@@ -732,7 +734,8 @@ static uint64_t put_stacks(planting *t)
     return count;
 }
 
-/* Puts items side by side that were apart in the whole; they stay in pieces of their own. */
+/* Puts items next to each other that were apart in the whole profile; they stay in different
+ * pieces. */
 static void close_gaps(planting *t, uint64_t count)
 {
     uint64_t left = count > 0 ? t->start[0] : 0, whole_end = left;
@@ -748,7 +751,7 @@ static void close_gaps(planting *t, uint64_t count)
     }
 }
 
-/* The root's group: all items, or those below the path that is asked for. */
+/* The root's group: all items, or those below the requested path. */
 static group root_of(planting *t)
 {
     uint64_t count = t->request->in_order ? put_samples_in_order(t) : put_stacks(t);

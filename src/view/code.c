@@ -79,7 +79,7 @@ static void say_unopened(const pt_code_options *options, const char *path, const
                 error->path[0] != '\0' ? "" : path, error->path[0] != '\0' ? "" : ": ", text);
 }
 
-/* Opens the file of a mapping. False: it cannot be opened. */
+/* Opens the file of a mapping. Returns false if that fails. */
 static bool open_image(const pt_profile *p, const pt_mapping *map, const pt_code_options *options,
                        pt_source_search *search, pt_code_image *image)
 {
@@ -211,8 +211,8 @@ static pt_code_row *add_instruction(disassembling *d, uint64_t addr, uint32_t si
     return row;
 }
 
-/* Puts " <fib+0x10>": the symbol that a target lies in. The name is left out inside the symbol that
- * the instruction itself lies in. */
+/* Appends " <fib+0x10>": the symbol of a target. The name is left out if the instruction is in the
+ * same symbol. */
 static void put_target(pt_buf *buf, const disassembling *d, uint64_t from, uint64_t target)
 {
     pt_object_symbol symbol;
@@ -243,8 +243,8 @@ static void take_instruction(void *context, const pt_instruction *i)
     row->target = i->target;
 }
 
-/* Finds the target in a line of objdump, where the address stands before the symbol:
- * "jne    40112a <main+0x14>". */
+/* Finds the target in a line of objdump, where the address precedes the symbol: "jne    40112a
+ * <main+0x14>". */
 static void find_target(pt_code_row *row)
 {
     const char *const name = strstr(row->text, " <");

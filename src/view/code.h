@@ -1,14 +1,13 @@
-/* code.h: what every listing of code is made of: functions of rows, where a row is a source line or
- * an instruction; and the images that instructions are read from.
+/* code.h: the parts of every code listing: functions made of rows, where a row is a source line or
+ * an instruction; and the images that the instructions come from.
  *
  *   location 7: mapping app, 0x5581...1310   ->   image app, 0x1310
  *   image app, [0x1310, 0x1600)              ->   1310  pushq %r15     frames [fib app.cc:7]
  *                                                 16e0  mulsd ...      frames [square shapes.hh:7,
  *                                                                              run app.cc:28]
  *
- * Who makes listings: view/listing.h (pitot's own), pprof's and DCPI's personalities, each by its
- * own rules of what is chosen and counted.
- */
+ * Listings are made by view/listing.h (pitot's own) and by pprof's and DCPI's personalities, each
+ * by its own rules of choosing and counting. */
 #pragma once
 
 #include "model/profile.h"
@@ -40,7 +39,7 @@ typedef struct pt_code {
     pt_code_image *image;
     size_t image_count;
     uint32_t *image_of; /* per location; PT_NONE: not wanted, or without an image */
-    uint64_t *addr;     /* per location: as linked; of a return address one less */
+    uint64_t *addr;     /* per location: its linked address; for a return address one less */
     pt_source_search *search;
 } pt_code;
 
@@ -50,18 +49,18 @@ void pt_code_init(pt_code *ret_code, const pt_profile *profile, const bool *want
                   const pt_code_options *options);
 void pt_code_done(pt_code *code);
 
-/* A name of the image's symbol table as people read it; lives as long as the code. */
+/* The readable form of a name in the image's symbol table; lives as long as the code. */
 const char *pt_code_name(const pt_code_image *image, const char *linkage_name,
                          pt_demangle_mode mode);
 
-/* Keeps a copy of the name of code that no symbol names; lives as long. */
+/* Keeps a copy of the name of code without a symbol; lives as long as the code. */
 const char *pt_code_own_name(const pt_code_image *image, const char *name);
 
 /* ---- Functions ---- */
 
-/* A function that an instruction belongs to, by inlining or by being its symbol. */
+/* A function that an instruction belongs to: one that is inlined there, or the symbol's own. */
 typedef struct pt_code_frame {
-    const char *function; /* as people read it; "" = unknown */
+    const char *function; /* readable; "" = unknown */
     const char *brief;    /* the same without template arguments */
     const char *linkage_name;
     const char *file; /* "" = unknown */
@@ -70,12 +69,13 @@ typedef struct pt_code_frame {
 
 /* A source line or an instruction. */
 typedef struct pt_code_row {
-    uint64_t at;      /* number of the line, 0: samples without a line; or the address as linked */
-    const char *text; /* the line without its end, not terminated, or NULL: there is none; or the
-                         instruction with the names of its targets, terminated */
+    uint64_t at;      /* the line's number, 0: samples without a line; or the linked address */
+    const char *text; /* the line without its end, not terminated, NULL if there is none; or the
+                       * instruction with the names of its targets, terminated */
     size_t text_size;
-    int64_t self, total; /* of samples that were taken here; of those and of what was called here */
-    bool after_gap;      /* rows between the one before and this one are left out */
+    int64_t self, total; /* of samples that were taken here; of those and of all that was called
+                          * from here */
+    bool after_gap;      /* rows between the former one and this one are left out */
     bool owns_text;
     /* Of a source line. */
     size_t call_first, call_count;   /* its calls (listing.h) */
@@ -96,7 +96,7 @@ typedef struct pt_code_function {
     const char *linkage_name; /* of a symbol */
     const char *file;         /* of source lines, as the profile names it; "" = unknown */
     const char *path;         /* of the source file or the image; NULL: not found */
-    char *error;              /* why rows or their texts are missing, or NULL */
+    char *error;              /* the reason why rows or their texts are missing, or NULL */
     bool source_is_newer;     /* the source was written to after the profile began */
     int64_t start_line;       /* 0 = unknown */
     uint64_t start, end;      /* of a symbol, as linked */
@@ -110,14 +110,16 @@ typedef struct pt_code_function {
 /* Frees all that the function owns. */
 void pt_code_function_done(pt_code_function *function);
 
-/* Disassembles [start, end), which is cut to 4 MiB, into rows without values. Texts of frames live
- * as long as the code. Fails with why it cannot be disassembled; the function then has no rows. */
+/* Disassembles [start, end), at most 4 MiB, into rows without values. Texts of frames live as
+ * long as the code. If it cannot be disassembled, fails with the reason; the function then has no
+ * rows. */
 pt_status pt_code_disassemble(pt_code_function *function, const pt_code_image *image,
                               uint64_t start, uint64_t end, const pt_code_options *options,
                               pt_error *reterr);
 
-/* The instruction that holds addr: the last one from `from` on that does not begin after it. Call
- * it with ascending addresses and the result before. The function has rows. */
+/* The row of the instruction that contains addr: the last one, from row `from` on, that begins at
+ * or before it. Called with ascending addresses, and with the previous result as `from`. The
+ * function must have rows. */
 static inline size_t pt_code_row_of(const pt_code_function *function, size_t from, uint64_t addr)
 {
     while (from + 1 < function->row_count && function->row[from + 1].at <= addr)
@@ -131,11 +133,12 @@ static inline const pt_code_frame *pt_code_innermost(const pt_code_row *row)
     return row->frame_count > 0 ? row->frame : NULL;
 }
 
-/* Which rows are at most `context` rows from one that has a value (context -1: all rows). With
- * fills_gap a single row between two such parts is shown, too. has_value: one flag a row. The
+/* The rows that are at most `context` rows from one with a value (context -1: all rows). With
+ * fills_gap, a single row between two shown parts is shown, too. has_value: one flag a row. The
  * caller frees the flags. */
 bool *pt_code_rows_near(const bool *has_value, size_t count, int64_t context, bool fills_gap);
 
-/* The one instruction at addr, to be freed; NULL if it cannot be disassembled. */
+/* The text of the instruction at addr, which the caller frees; NULL if it cannot be
+ * disassembled. */
 char *pt_code_instruction_text(const pt_code_image *image, uint64_t addr,
                                const pt_code_options *options);

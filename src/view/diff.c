@@ -1,11 +1,10 @@
-/* diff.c: every run's flat table, put side by side by name; then, row by row, how large the change
- * is and how large chance could make it.
+/* diff.c: puts the flat tables of all runs side by side by name; then computes for each row the
+ * size of the change and the size that chance could give it.
  *
  *   tables   run 0 (before) ... run n-1 (after)      view/table.h
  *   cells    row x run -> self, total                0 where a run has no such function
  *   changes  a row's cells -> pt_change              Poisson or Student
- *   marks    all rows' p -> is_real                  Benjamini and Hochberg
- */
+ *   marks    all rows' p -> is_real                  Benjamini and Hochberg */
 #include "view/diff.h"
 
 #include <math.h>
@@ -18,11 +17,11 @@
 #include "model/sums.h"
 #include "view/draws.h"
 
-#define DOUBT 0.001 /* how often bounds called "beyond doubt" may fail, all of a diff together */
+#define DOUBT 0.001 /* the probability that any of a diff's limits "beyond doubt" is wrong */
 
 typedef struct {
     pt_top top;
-    pt_top squares; /* the same of the squares of the draws' weights, in units of square_unit */
+    pt_top squares; /* a table of the squares of the draws' weights, in units of square_unit */
     double square_unit;
     double scale;   /* of its values */
     pt_draws draws; /* unscaled */
@@ -85,7 +84,7 @@ static pt_status make_tables(diffing *d, pt_error *reterr)
     return PT_OK;
 }
 
-/* PT_NONE: there is no row of that name. */
+/* The row of that name; PT_NONE if there is none. */
 static uint32_t row_named(const diffing *d, const char *name, uint64_t hash)
 {
     return PT_INDEX_FIND(&d->index, hash, id, strcmp(d->rows.items[id].name, name) == 0);
@@ -138,9 +137,7 @@ static void put_side_by_side(diffing *d)
 /* Intervals are known if every run with values has draws. */
 static bool knows_draws(const diffing *d)
 {
-    for (size_t run = 0; run < d->run_count; run++)
-        if (d->table[run].draws.value > 0 && !d->table[run].has_draws) return false;
-    return true;
+    return !PT_ANY(run, d->run_count, d->table[run].draws.value > 0 && !d->table[run].has_draws);
 }
 
 static double mean_whole(const diffing *d, int side)
@@ -200,9 +197,9 @@ static side_sum sum_side(const diffing *d, int side, const cell *cells, size_t w
     return s;
 }
 
-/* If nothing has changed, draws of both sides come from one distribution of weights, but for how
- * often each side was sampled: what both show of it together is the weight of either. A single
- * heavy draw on one side would else be taken for another kind of draw. */
+/* If nothing has changed, the draws of both sides come from one distribution of weights, apart from
+ * how often each side was sampled. So both sides together determine the weight of either; otherwise
+ * a single heavy draw on one side would seem to be of another kind. */
 static void weigh_sides(side_sum side[2])
 {
     for (int s = 0; s < 2; s++)
@@ -220,8 +217,8 @@ static void weigh_sides(side_sum side[2])
     }
 }
 
-/* How much larger than Poisson's the variance is: by what the runs show, if there are several; and
- * smaller, if shares of a fixed total are compared. */
+/* The factor by which the variance differs from Poisson's: larger by the spread between the runs,
+ * if there are several; smaller, if shares of a fixed total are compared. */
 static double dispersion_of(const diffing *d, const side_sum side[2], double whole, double *ret_df)
 {
     double factor = 1, expected = 0, squares = 0;
@@ -240,12 +237,14 @@ static double dispersion_of(const diffing *d, const side_sum side[2], double who
     return factor * fmax(1, expected > 0 ? squares / expected : 1);
 }
 
-/* How many deviations the interval of a change and the bound "at least" lie beside it. */
+/* The distances of a change's interval and of its bound "at least" from the change, in
+ * deviations. */
 typedef struct {
     double interval, bound;
 } reach;
 
-/* They are the same for all rows: it takes long to find them. bound_p: error of the bound. */
+/* Finds the distances, which are the same for all rows, since this takes long. bound_p: the error
+ * of the bound. */
 static reach find_reach(const diffing *d, double bound_p)
 {
     const double df = (double)d->run_count - 2, out = 1 - d->request->confidence;
@@ -254,7 +253,7 @@ static reach find_reach(const diffing *d, double bound_p)
         .bound = df > 0 ? pt_student_quantile(2 * bound_p, df) : pt_normal_quantile(1 - bound_p)};
 }
 
-/* Makes interval and p from what the two sides have. */
+/* Computes interval and p from the sums of both sides. */
 static void judge_change(const diffing *d, const side_sum side[2], double whole, reach far,
                          pt_change *c)
 {
@@ -278,7 +277,7 @@ static void judge_change(const diffing *d, const side_sum side[2], double whole,
         c->p = pt_poisson_differ(a, b, wa / wb);
 }
 
-/* which: 0 of self, 1 of total. */
+/* which: 0 for self, 1 for total. */
 static pt_change change_of(const diffing *d, const cell *cells, size_t which, double whole,
                            reach far)
 {
@@ -332,7 +331,7 @@ static void mark_tests(test *tests, size_t count, double level)
         tests[i].change->is_real = true;
 }
 
-/* Returns how many changes were tested. */
+/* Marks the changes of all rows. Returns the number of tests. */
 static size_t mark_rows(const diffing *d, pt_diff *diff)
 {
     PT_FREE test *tests = pt_alloc(2 * diff->count, sizeof *tests);
@@ -357,7 +356,7 @@ static const pt_change *shown_change(const pt_diff_row *row, pt_sort sort)
     return sort == PT_SORT_SELF ? &row->self : &row->total;
 }
 
-/* 0: the shown change is more than noise; 1: the other one alone is; 2: neither. */
+/* 0: the shown change is more than noise; 1: only the other one is; 2: neither is. */
 static int rank_of(const pt_diff_row *row, pt_sort sort)
 {
     return shown_change(row, sort)->is_real ? 0 : row->self.is_real || row->total.is_real ? 1 : 2;
@@ -402,9 +401,9 @@ static size_t make_rows(diffing *d, pt_diff *diff)
 /* The probability with which a change of the stated power is found. */
 #define FOUND 0.8
 
-/* The change, as a share of itself, of a function with a twentieth of the time that is found in
- * FOUND of diffs. Its self and its total are two of the tests that are marked together; of a diff
- * in which nothing else has changed they need p <= 2 / tests * level. */
+/* The growth, as a share of its value, that is found in FOUND of diffs, for a function with a
+ * twentieth of the time. Its self and its total are two of the tests that are marked together; if
+ * nothing else has changed, they need p <= 2 / tests * level. */
 static double power_of(const diffing *d, const pt_diff *diff, size_t tests)
 {
     const double level = (1 - d->request->confidence) * 2 / (double)(tests > 2 ? tests : 2);
@@ -414,9 +413,8 @@ static double power_of(const diffing *d, const pt_diff *diff, size_t tests)
     const double found =
         df > 0 ? pt_student_quantile(2 * (1 - FOUND), df) : pt_normal_quantile(FOUND);
     const double a = diff->effective_count[0] / 20, b = diff->effective_count[1] / 20;
-    /* What runs show of their spread is taken where it is more than Poisson's, by chance, too: then
-     * the variance is that many times as large in the mean, the mean of max(1, chi-squared / df).
-     */
+    /* The spread between runs is used if it is larger than Poisson's, which also happens by chance.
+     * So on average the variance is larger by the mean of max(1, chi-squared / df). */
     const double spread = df > 0 ? 1 + 0.4 * sqrt(2 / df) : 1;
     const double shares = (d->request->normalize ? 1 - 1.0 / 20 : 1) * spread;
     double change = 0;

@@ -20,7 +20,7 @@
 #include "view/table.h"
 
 typedef struct pt_diff_run {
-    const pt_profile *profile; /* borrowed; NULL: the query left nothing of it */
+    const pt_profile *profile; /* borrowed; NULL: no samples were left after the query */
     uint32_t event;
 } pt_diff_run;
 
@@ -41,9 +41,9 @@ typedef struct pt_change {
     double change;   /* after - before */
     pt_interval interval;
     double p;        /* probability of a change at least so large by chance; NAN = unknown */
-    double at_least; /* a bound: the change is at least so large in its direction. All bounds of a
-                        diff hold together in 999 of 1,000 diffs. 0: the direction is in doubt */
-    double doubt;    /* the change less the lower end of that bound's interval; NAN = unknown */
+    double at_least; /* a lower limit of the change in its direction. All limits of a diff hold
+                      * together in 999 of 1,000 diffs. 0: the direction is in doubt */
+    double doubt;    /* the change less the lower end of that limit's interval; NAN = unknown */
     bool is_real;    /* marked: more than noise */
 } pt_change;
 
@@ -60,25 +60,26 @@ typedef struct pt_diff {
     size_t real_count;         /* rows, shown or not, that have a mark */
     pt_change all;             /* of the whole profiles, before they were normalized */
     double sample_count[2];    /* draws of all the side's runs (view/draws.h); 0 = unknown */
-    const char *draws_name;    /* "samples", "waits"; borrowed from a profile */
+    const char *draws_name;    /* the profile's word for draws: "samples", "waits"; borrowed */
     double effective_count[2]; /* draws of equal weight that would vary as much */
-    bool has_errors;           /* intervals and marks are there */
-    size_t run_count[2];       /* one run each: how runs differ is unknown */
-    double seen_share; /* the growth that is marked four times in five, if only one function grows
-                          and has a twentieth of the time; a share of its value; 0 = unknown */
+    bool has_errors;           /* intervals and marks are known */
+    size_t run_count[2];       /* if each is 1, the difference between runs is unknown */
+    double seen_share; /* the smallest growth that is marked in four of five diffs, for a function
+                        * with a twentieth of the time, if only that function grows: a share of its
+                        * value; 0 = unknown */
     double scale[2];   /* factor of the side's values; 1 if not normalized */
 } pt_diff;
 
-/* Compares the runs of the request. The rows are in the order of its sort; all are there. Fails
- * like pt_top_init, with nothing to free. pt_diff_done frees the rows and their names. */
+/* Compares the runs of the request. The result has all rows, in the order of the request's sort.
+ * Fails like pt_top_init, with nothing to free. pt_diff_done frees the rows and their names. */
 pt_status pt_diff_init(pt_diff *ret_diff, const pt_diff_request *request, pt_error *reterr);
 void pt_diff_done(pt_diff *diff);
 
-/* Leaves the first `limit` rows; 0 = all. kept: a row that stays, as the last, if it comes after
+/* Keeps the first `limit` rows; 0 = all. kept: a row that stays, as the last one, if it comes after
  * them; PT_NONE = none. */
 void pt_diff_cut(pt_diff *diff, size_t limit, size_t kept);
 
-/* The row that grew most of those whose self or total grew by more than a share of the whole
- * before; PT_NONE if there is none. is_sure: beyond doubt (at_least); else growths count that are
- * marked. *ret_is_total: its total did. Ask before rows are cut. */
+/* The row with the largest growth, among those whose self or total grew by more than `share` of the
+ * whole before; PT_NONE if there is none. is_sure: only growth beyond doubt (at_least) counts; else
+ * marked growth. *ret_is_total: the total grew. Called before rows are cut. */
 size_t pt_diff_worst(const pt_diff *diff, double share, bool is_sure, bool *ret_is_total);

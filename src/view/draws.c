@@ -10,9 +10,9 @@
 #include "view/summary.h"
 #include "view/table.h"
 
-/* The largest variation (the square of deviation over mean) that weights of equal draws are taken
- * to have, that of a log-normal distribution with sigma 1.5. Samples that vary more are draws of
- * different kinds. */
+/* The largest variation (the square of deviation over mean) of weights that is accepted for draws
+ * of one kind: that of a log-normal distribution with sigma 1.5. Samples that vary more are draws
+ * of different kinds. */
 #define VARIATION_MAX 8.5
 
 /* The largest share of an event's values that may be in samples with a count of 0. */
@@ -44,7 +44,7 @@ static uint32_t count_of_draws(const pt_profile *p, uint32_t event)
 {
     static const char *const types[] = {"samples", "waits", "preemptions", "contentions",
                                         "allocations"};
-    for (size_t k = 0; k < sizeof types / sizeof types[0]; k++)
+    for (size_t k = 0; k < PT_COUNT(types); k++)
         for (uint32_t e = 0; e < p->event->t.count; e++)
             if (p->event->row[e].kind == PT_EVENT_COUNT && is_called(p, e, types[k]) &&
                 (e == event || counts_samples_of(p, e, event)))
@@ -82,8 +82,8 @@ static void square_counted(const pt_profile *p, uint32_t event, uint32_t count, 
     }
 }
 
-/* The event with the objects of an event of bytes, and the reverse: "alloc_objects" and
- * "alloc_space". PT_NONE: there is none. */
+/* The event of objects for an event of bytes, and the reverse: "alloc_objects" and "alloc_space".
+ * PT_NONE if there is none. */
 static uint32_t partner_of(const pt_profile *p, uint32_t event)
 {
     static const char *const ends[2][2] = {{"objects", "space"}, {"space", "objects"}};
@@ -150,7 +150,7 @@ static bool square_equal(const pt_profile *p, uint32_t event, double weight, boo
     return true;
 }
 
-/* The draws of an event that is no sum. squares and counts are 0. */
+/* The draws of an event that is no sum. squares and counts must be 0 before. */
 static bool square_event(const pt_profile *profile, uint32_t event, double *squares, double *counts,
                          pt_draws *ret_draws)
 {
@@ -215,7 +215,7 @@ bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares,
                      : square_event(profile, event, ret_squares, counts, ret_draws);
 }
 
-/* Sums of that many units fit whatever is added up. */
+/* Sums of this many units are exact, whatever is added up. */
 #define UNITS 0x1p52
 
 const pt_profile *pt_draws_profile(const pt_profile *profile, const double *values, double sum,

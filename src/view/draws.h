@@ -22,26 +22,24 @@ typedef struct pt_draws {
                          the draws belong, but not how many there are in all */
 } pt_draws;
 
-/* Fills *ret_draws, and for each sample ret_squares and, if it is not NULL, ret_counts (the number
- * of its draws). False: the number of draws is not known, or a value is negative, as in a
- * difference of two profiles. The number is taken from the first of these that the profile has:
+/* Fills *ret_draws, and for each sample ret_squares and, unless it is NULL, ret_counts (the number
+ * of the sample's draws). Returns false if the number of draws is unknown, or a value is negative,
+ * as in a difference of two profiles. The number comes from the first of these that the profile
+ * has:
  *
  * 1. an event that counts draws: "samples", "waits", "preemptions", "contentions", "allocations",
- * where nearly all samples that have a value have some. Weights within a sample are taken to vary
- * as those between samples do.
- *
- * 2. for bytes and objects of a heap, the sampling period and the size of the objects: one of s
- * bytes is drawn with a chance of 1 - exp(-s / period).
- *
+ *    if nearly all samples with a value have a count. Weights within a sample are assumed to vary
+ *    like those between samples.
+ * 2. for bytes and objects of a heap, the sampling period and the size of the objects: an object of
+ *    s bytes is drawn with a probability of 1 - exp(-s / period).
  * 3. the event's period, or the profile's if it is in the event's unit.
+ * 4. the event itself, if it is the only one and is a count.
  *
- * 4. the event itself, if it is the only one and counts.
- *
- * The draws of a sum of events are those of all of them. */
+ * The draws of a sum of events are those of all its events. */
 bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares, double *ret_counts,
                  pt_draws *ret_draws);
 
-/* The profile with one event, whose values are these (0 or more, one for each sample; sum is their
- * sum) as whole numbers of *ret_unit. */
+/* A copy of the profile with one event that has these values (0 or more, one for each sample; `sum`
+ * is their sum), as whole numbers of *ret_unit. */
 const pt_profile *pt_draws_profile(const pt_profile *profile, const double *values, double sum,
                                    double *ret_unit);

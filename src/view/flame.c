@@ -1,8 +1,8 @@
-/* flame.c: the call tree, narrowed to what can be seen, with what a box needs to be drawn.
+/* flame.c: the call tree, limited to its visible part, with the facts that are needed to draw a
+ * box.
  *
- *   call tree (calltree.h)  ->  nodes kept: wide enough, and at most so many
- *   name + kind             ->  frames, each with its file, module, group and colour
- */
+ *   call tree (calltree.h)  ->  nodes kept: wide enough, and at most a given number
+ *   name + kind             ->  frames, each with its file, module, group and colour */
 #include "view/flame.h"
 
 #include <stdlib.h>
@@ -143,15 +143,6 @@ static uint32_t frame_of(building *b, uint32_t node)
     return id;
 }
 
-/* The root's box stands for no function. */
-static void add_root_frame(building *b)
-{
-    pt_flame *f = b->flame;
-    f->frame = pt_grow(f->frame, &b->frame_cap, 1, sizeof *f->frame);
-    f->frame[f->frame_count++] =
-        (pt_flame_frame){.name = add_text(b, "all"), .group = add_group(b, "", 0)};
-}
-
 /* ---- which nodes are kept ---- */
 
 /* The `most` widest nodes: all wider than `width`; among those of that width, all at a smaller
@@ -168,7 +159,7 @@ static bool is_folded(const pt_calltree *tree, uint32_t node)
     return node > 0 && tree->name[node] == PT_NONE;
 }
 
-/* Folded nodes are never kept: they rank last. */
+/* Folded nodes are never kept, so they get the lowest rank. */
 static int64_t width_of(const pt_calltree *tree, uint32_t node)
 {
     return is_folded(tree, node) ? -1 : tree->total[node];
@@ -318,7 +309,7 @@ static void add_function(building *b, const char *name, int64_t self, int64_t to
         (pt_flame_function){.name = add_text(b, name), .self = self, .total = total};
 }
 
-/* The first rows by self, then the first rows by total that are not among them. */
+/* Adds the first rows by self, then the first rows by total that are not among them. */
 static pt_status add_functions(building *b, const pt_flame_request *asked, pt_error *reterr)
 {
     const pt_top_request request = {.event = asked->event,
@@ -345,7 +336,7 @@ static pt_status add_functions(building *b, const pt_flame_request *asked, pt_er
 
 typedef struct {
     const building *b;
-    const int64_t *first, *second; /* columns of the tree's rows: the order */
+    const int64_t *first, *second; /* the columns of the tree's rows that give the order */
 } row_order;
 
 static int compare_rows(const void *left, const void *right, void *context)
@@ -358,7 +349,7 @@ static int compare_rows(const void *left, const void *right, void *context)
     return second != 0 ? second : pt_fold_compare(order->b->fold, x, y);
 }
 
-/* The same of what is at and below the root's box, from the sums of the tree. */
+/* The same for the rows at and below the root's box, from the sums of the tree. */
 static void add_functions_below(building *b)
 {
     const int64_t *const self = b->tree->row_self, *const total = b->tree->row_total;
@@ -383,7 +374,7 @@ static void add_functions_below(building *b)
 
 /* ---- building ---- */
 
-/* Sums the magnitudes of the event's values. Values below 0 are those of a difference's base. */
+/* Sums the magnitudes of the event's values. Negative values are those of a difference's base. */
 static pt_status sum_values(const pt_profile *p, uint32_t event, int64_t *ret_total,
                             bool *ret_has_base, pt_error *reterr)
 {
@@ -395,7 +386,7 @@ static pt_status sum_values(const pt_profile *p, uint32_t event, int64_t *ret_to
         "the values add up to more than 64 bits hold; choose samples by --focus or --time");
 }
 
-/* The least weight that is seen below the box that the request is about, whose total is put out. */
+/* Finds the least visible weight below the requested box, and the box's total. */
 static pt_status find_width(const pt_fold *fold, pt_calltree_request *wanted, uint64_t slots,
                             int64_t *ret_total, pt_error *reterr)
 {
@@ -422,7 +413,11 @@ static pt_status fill_flame(building *b, const pt_flame_request *request, pt_err
     add_string(b, "", 0);
     b->flame->event_type = add_profile_string(b, event->type);
     b->flame->event_unit = add_profile_string(b, event->unit);
-    add_root_frame(b);
+    /* The root's box stands for no function. */
+    pt_flame *f = b->flame;
+    f->frame = pt_grow(f->frame, &b->frame_cap, 1, sizeof *f->frame);
+    f->frame[f->frame_count++] =
+        (pt_flame_frame){.name = add_text(b, "all"), .group = add_group(b, "", 0)};
     keep_nodes(b, request);
     b->flame->narrow = b->narrow.items;
     b->flame->narrow_count = (uint32_t)b->narrow.count;

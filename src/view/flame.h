@@ -1,17 +1,18 @@
-/* flame.h: a profile as the boxes of a flame graph, ready to be written down.
+/* flame.h: a profile as the boxes of a flame graph, ready to be written.
  *
- *   string   the texts that frames and groups use, each once          id 0 is ""
+ *   string   the texts of frames and groups, each once               id 0 is ""
  *   group    a package, a namespace or a mapped file; it has a colour
- *   frame    what a box can be: name, kind, file:line, module, group  frame 0 is the root's
- *   node     a box: parent, frame, self, total                        node 0 is the root
+ *   frame    the content of a box: name, kind, file:line, module, group   frame 0 is the root's
+ *   node     a box: parent, frame, self, total                       node 0 is the root
  *
- * Nodes are in preorder, siblings widest first; total = self + the children's totals + what was cut
- * under the node. A subtree narrower than half a pixel on the widest screen is cut, and counted;
- * more nodes than asked for lose their narrowest, of equal ones the deepest.
+ * Nodes are in preorder, siblings by width, the widest first; total = self + the children's totals
+ * + the cut subtrees below the node. A subtree narrower than half a pixel on the widest screen is
+ * cut, and counted. If there are more nodes than requested, the narrowest go first, of equal ones
+ * the deepest.
  *
- * In order of time a node is an uninterrupted run of samples of one thread (calltree.h). Then each
- * node has a place, and siblings stand in the order of time; so has each gap where nodes were cut.
- */
+ * In order of time, a node is an uninterrupted run of samples of one thread (calltree.h). Each node
+ * then has a place, and siblings are in the order of time; each gap where nodes were cut has a
+ * place, too. */
 #pragma once
 
 #include "base/buf.h"
@@ -30,12 +31,12 @@ typedef enum {
 
 typedef struct pt_flame_request {
     uint32_t event;     /* column of the samples */
-    uint32_t width_px;  /* boxes of half a pixel at this width are still kept; 0 = cut nothing */
+    uint32_t width_px;  /* boxes of at least half a pixel at this width are kept; 0 = cut nothing */
     uint32_t max_nodes; /* 0 = any number; else at least 1 */
-    int64_t whole;      /* what 100 % is; 0 = the sum of the values */
+    int64_t whole;      /* the value of 100 %; 0 = the sum of the values */
     bool inverted;      /* from the leaf up */
     const char *under;  /* NULL, or the path of the box that is the root (calltree.h) */
-    bool in_order;      /* of time; the profile is no difference, and has times */
+    bool in_order;      /* in order of time; the profile must have times, and be no difference */
     uint64_t part_start,
         part_end; /* in order: only samples between these values (calltree.h); part_end 0 = all */
     pt_fold_rule fold;
@@ -57,10 +58,10 @@ typedef struct pt_flame_group {
 /* A row of the table beside the graph. */
 typedef struct pt_flame_function {
     uint32_t name;       /* string */
-    int64_t self, total; /* of a difference: the changes */
+    int64_t self, total; /* for a difference, the changes */
 } pt_flame_function;
 
-/* In order of time: where nodes were cut below a parent. */
+/* In order of time: a place below a parent where nodes were cut. */
 typedef struct pt_flame_narrow {
     uint32_t parent;
     uint64_t start, width;
@@ -78,35 +79,36 @@ typedef struct pt_flame {
     uint32_t string_count, frame_count, group_count, node_count;
     uint32_t *parent, *node_frame, *depth; /* [node_count]; parent[0] = 0 */
     int64_t *self, *node_total;
-    /* Of a difference, whose base has negative values: what of self and node_total is the base's.
-     * They are sums of both sides then, as are `total` and `cut_total`. Else NULL. */
+    /* For a difference, whose base has negative values: the base's part of self and node_total,
+     * which then are sums of both sides, as `total` and `cut_total` are. Else NULL. */
     int64_t *self_base, *total_base;
-    /* In order of time: the values to the left of each node; else NULL. */
+    /* In order of time: the sum of the values to the left of each node; else NULL. */
     uint64_t *start;
     pt_flame_narrow *narrow; /* [narrow_count], in preorder */
     uint32_t narrow_count;
     int64_t base;        /* total_base[0], or 0 */
     int64_t most_change; /* the largest magnitude of pt_flame_change */
     uint32_t rows;       /* deepest depth + 1 */
-    /* The functions that lead by self or by total, at most 2 * PT_FLAME_FUNCTIONS, because the
-     * nodes of a cut graph do not add up to a function's self and total. */
+    /* The functions with the largest self and those with the largest total, at most 2 *
+     * PT_FLAME_FUNCTIONS. They are listed, because the nodes of a cut graph do not add up to a
+     * function's self and total. */
     pt_flame_function *function;
     uint32_t function_count;
-    uint64_t more_functions; /* than those */
+    uint64_t more_functions; /* functions that are not in the list */
     uint64_t cut_nodes;      /* subtrees left out, each counted as one */
-    int64_t cut_total;       /* what they hold */
+    int64_t cut_total;       /* the value of those subtrees */
 } pt_flame;
 
-/* Merges the stacks of a profile. *ret_flame borrows nothing; pt_flame_free it. Fails with
- * PT_ERR_LIMIT when the magnitudes add up to 2^63 - 1 or more or there are too many names,
- * PT_ERR_NOTFOUND when no stack begins with the names in `under`. */
+/* Merges the stacks of a profile. *ret_flame borrows nothing; the caller frees it with
+ * pt_flame_free. Fails with PT_ERR_LIMIT if the magnitudes add up to 2^63 - 1 or more or there are
+ * too many names, and with PT_ERR_NOTFOUND if no stack begins with the path `under`. */
 pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *request,
                        pt_flame **ret_flame, pt_error *reterr);
 void pt_flame_free(pt_flame *flame); /* accepts NULL */
 void pt_flame_freep(pt_flame **flame);
 #define PT_FREE_FLAME __attribute__((cleanup(pt_flame_freep)))
 
-/* Of a difference: how much more the box itself has after than before. */
+/* For a difference: the growth of the box, after minus before. */
 static inline int64_t pt_flame_change(const pt_flame *f, uint32_t node)
 {
     return f->self[node] - f->self_base[node] -

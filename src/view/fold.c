@@ -1,5 +1,6 @@
-/* fold.c: each line of each location finds its row by what the rule tells frames apart with. Almost
- * all frames are named and folded by name: those are found by the number of the name's string. */
+/* fold.c: finds the row of each line of each location by the facts that the rule compares. Almost
+ * all frames are named and folded by name: their rows are found by the number of the name's
+ * string. */
 #include "view/fold.h"
 
 #include <inttypes.h>
@@ -16,7 +17,7 @@
 /* The only empty text of the infos, because infos are compared by pointers. */
 static const char no_text[] = "";
 
-/* Limit of the text of a place; a longer text is equal to no name. */
+/* Limit of the text of a place; a longer text equals no name. */
 
 /* ---- Texts of source files, as pprof has them ---- */
 
@@ -84,7 +85,7 @@ static bool has_object_name(const char *path, const char *name, size_t bytes)
 }
 
 /* For each mapping the path of its object. Mapped files with one base name are one object, since
- * reports call them the same. */
+ * reports show the same name for them. */
 static const char **objects_of(const pt_profile *p)
 {
     const uint32_t count = p->mapping->t.count;
@@ -104,7 +105,7 @@ static const char **objects_of(const pt_profile *p)
     return object;
 }
 
-/* ---- What a frame is told apart by ---- */
+/* ---- The facts that distinguish frames ---- */
 
 static uint32_t function_of(const pt_profile *p, uint32_t line)
 {
@@ -139,8 +140,8 @@ static pt_node_info pprof_info(const pt_fold *fold, uint32_t location, uint32_t 
     return info;
 }
 
-/* Sets the object, and unless rows are mapped files, the address in it, or where the code around it
- * begins. An address of 0 sets neither then. */
+/* Sets the object and, unless rows are mapped files, the address in it, or the beginning of the
+ * code around it. For an address of 0 sets neither. */
 static void put_place(const pt_fold *fold, uint32_t location, pt_unnamed unnamed,
                       pt_node_info *info)
 {
@@ -299,7 +300,7 @@ void pt_fold_done(pt_fold *fold)
     *fold = (pt_fold){0};
 }
 
-/* ---- What rows are called ---- */
+/* ---- The names of rows ---- */
 
 pt_node_info pt_fold_info(const pt_fold *fold, uint32_t row)
 {
@@ -391,7 +392,7 @@ int pt_fold_compare(const pt_fold *fold, uint32_t a, uint32_t b)
     return strcmp(x, y);
 }
 
-/* ---- Which rows a name means ---- */
+/* ---- The rows with a name ---- */
 
 /* For each row: does a sample have it? The caller frees the array. */
 static bool *sampled_rows(const pt_fold *fold)

@@ -37,19 +37,21 @@ typedef enum {
 typedef struct pt_fold_rule {
     pt_grain by;
     pt_unnamed unnamed;
-    bool no_inlines; /* of each location only the outermost line */
-    /* As google/pprof folds: unnamed frames by the path of their mapped file, and the rest of this
-     * struct. */
+    bool no_inlines; /* use only the outermost line of each location */
+    /* Fold as google/pprof does: unnamed frames by the path of their mapped file; the fields below
+     * apply. */
     bool pprof;
     bool columns;          /* lines keep their columns (addresses with inlined frames always do) */
-    bool object_names;     /* equal names of different mapped files, or that start on different
-                              lines, stay apart */
-    bool trims_paths;      /* source files are cut by the two paths below */
-    const char *trim_path; /* "a:b": prefixes to take off; NULL or "" = guess by source_path */
-    const char *source_path; /* "a:b": what lies behind the base name of one of them stays */
+    bool object_names;     /* functions of the same name in different mapped files, or with
+                            * different start lines, are different rows */
+    bool trims_paths;      /* file names are cut by the two paths below */
+    const char *trim_path; /* "a:b": prefixes to remove; NULL or "" = guess them from source_path */
+    const char *source_path; /* "a:b": the part of a path after the base name of one of these
+                              * stays */
 } pt_fold_rule;
 
-/* The facts that all frames of a row share; "" and 0 for facts that may differ, or are unknown. */
+/* The facts that all frames of a row share; "" and 0 for facts that may differ between them, or are
+ * unknown. */
 typedef struct pt_node_info {
     const char *name;
     const char *file;   /* pprof: cut by the rule's paths, and without needless parts */
@@ -60,28 +62,30 @@ typedef struct pt_node_info {
     int64_t start_line, line, column; /* start_line and column: pprof only */
 } pt_node_info;
 
-/* In `of_location`: the location has several lines; the rest is where they begin in `several`. */
+/* In `of_location`: the location has several rows; the other bits are their place in `several`. */
 #define PT_FOLD_SEVERAL 0x80000000u
 
 typedef struct pt_fold {
     const pt_profile *profile; /* borrowed */
     pt_fold_rule rule;
-    uint32_t count;        /* rows */
-    uint32_t *of_location; /* per location: its only row, or PT_FOLD_SEVERAL | place */
-    uint32_t *several;     /* at place: how many (at least 2), then the rows, innermost first */
-    uint32_t *location;    /* per row: a location that has it ... */
-    uint32_t *line;        /* the line of that location; PT_NONE: the location has no lines */
-    const char **object;   /* for each mapping: the first path with the same base name */
+    uint32_t count;             /* rows */
+    uint32_t *of_location;      /* per location: its only row, or PT_FOLD_SEVERAL | place */
+    uint32_t *several;          /* at that place: the number of rows (at least 2), then the rows,
+                                 * innermost first */
+    uint32_t *location;         /* per row: a location with the row ... */
+    uint32_t *line;             /* ... and the line of that location; PT_NONE: the location has no
+                                 * lines */
+    const char **object;        /* for each mapping: the first path with the same base name */
     struct pt_text_pool *files; /* pprof: texts of source files */
 } pt_fold;
 
-/* Borrows the profile and the rule's texts; done with pt_fold_done. PT_ERR_LIMIT if there may be
- * 2^31 rows or more. */
+/* Borrows the profile and the rule's texts; the caller calls pt_fold_done. Fails with PT_ERR_LIMIT
+ * if there may be 2^31 rows or more. */
 pt_status pt_fold_init(pt_fold *ret_fold, const pt_profile *profile, const pt_fold_rule *rule,
                        pt_error *reterr);
 void pt_fold_done(pt_fold *fold);
 
-/* The rows of a location, innermost first. *one is where a single row is put. */
+/* The rows of a location, innermost first. *one: room for a single row. */
 static inline const uint32_t *pt_fold_rows(const pt_fold *fold, uint32_t location, uint32_t *one,
                                            uint32_t *ret_count)
 {
@@ -96,45 +100,44 @@ static inline const uint32_t *pt_fold_rows(const pt_fold *fold, uint32_t locatio
     return several + 1;
 }
 
-/* Texts live as long as the fold and its profile. */
+/* The facts of a row. Texts live as long as the fold and its profile. */
 pt_node_info pt_fold_info(const pt_fold *fold, uint32_t row);
 
-/* The row's name in reports, spelled by the rule; the caller frees it. */
+/* The row's name as reports show it; the caller frees it. */
 char *pt_fold_text(const pt_fold *fold, uint32_t row);
 
-/* Whether the text is an address or a mapped file for want of a name. */
+/* Is the row's name an address or a mapped file, because the function's name is unknown? */
 bool pt_fold_is_unnamed(const pt_fold *fold, uint32_t row);
 
-/* The line of a location that is the row; PT_NONE if the location has no lines. */
+/* The line of the location that belongs to the row; PT_NONE if the location has no lines. */
 uint32_t pt_fold_line_at(const pt_fold *fold, uint32_t row, uint32_t location);
 
-/* The source file of the row's frame at the location; by mapping the mapped file. "" = unknown, as
- * for a frame without a name. */
+/* The source file of the row's frame at the location; if rows are mapped files, the mapped file. ""
+ * = unknown, also for a frame without a name. */
 const char *pt_fold_file_at(const pt_fold *fold, uint32_t row, uint32_t location);
 
-/* The line number that the frames of a row share; 0 = unknown, or rows are no lines. */
+/* The line number that all frames of a row share; 0 = unknown, or rows are no lines. */
 int64_t pt_fold_line_number(const pt_fold *fold, uint32_t row);
 
-/* Order of two rows by their texts: below, equal to or above 0. */
+/* Compares two rows by their names: the result is below, equal to or above 0. */
 int pt_fold_compare(const pt_fold *fold, uint32_t a, uint32_t b);
 
-/* Which rows are meant by a name as any report shows it, by this rule or another: one flag a row,
- * which the caller frees; NULL if no row is. A mapped file or a source file means all that lies in
- * it, unless something else is called so. shown: a flag a row, which others are not looked for;
- * NULL: those of samples. Not for pprof's rules. */
+/* Finds the rows with a name as any report shows it, by this rule or another. Returns one flag a
+ * row, which the caller frees; NULL if no row has the name. The name of a mapped file or a source
+ * file stands for all rows in the file, unless a row itself has that name. shown: a flag for each
+ * row that may be found; NULL: rows with samples. Not for pprof's rules. */
 bool *pt_fold_find(const pt_fold *fold, const char *name, const bool *shown);
 
-/* The rows that a text means: those of the name, or else those whose texts the expression matches.
- * name, pattern: NULL = none. *ret_rows: as of pt_fold_find. PT_ERR_LIMIT: matching took too long.
- */
+/* Finds the rows for a text of the user: those with that name, or else those whose names match the
+ * expression. name, pattern: NULL = none. *ret_rows: as from pt_fold_find. Fails with PT_ERR_LIMIT
+ * if matching takes too long. */
 pt_status pt_fold_choose(const pt_fold *fold, const char *name, const pt_regex *pattern,
                          bool **ret_rows, pt_error *reterr);
 
-/* The base name of a path as Go's filepath.Base has it: without trailing slashes; "." for "", "/"
- * for
- * "/". The caller frees it. */
+/* The base name of a path as Go's filepath.Base returns it: without trailing slashes; "." for "",
+ * "/" for "/". The caller frees it. */
 char *pt_last_part(const char *path);
 
-/* pprof's PrintableName: address, name, and file with line or else file or else object; the caller
- * frees. */
+/* The text of pprof's PrintableName: address, name, and file with line, or else file, or else
+ * object. The caller frees it. */
 char *pt_node_text(const pt_node_info *info);

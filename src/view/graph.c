@@ -1,9 +1,8 @@
 /* graph.c: nodes with their values, and the order in which a graph is cut.
  *
- * Samples are folded to one value a stack first. A node's cum remembers the last stack that it was
- * seen on, so that recursion counts once without a set to clear. Neither cum nor flat of a node
- * changes when others are cut: only edges do, and those are made from the stacks again.
- */
+ * Samples are first summed up to one value a stack. A node's cum remembers the last stack with the
+ * node, so that recursion counts once without a set to clear. When nodes are cut, cum and flat of
+ * the others do not change: only edges do, and those are made from the stacks again. */
 #include "view/graph_int.h"
 
 #include <stdlib.h>
@@ -35,7 +34,7 @@ static void fold_samples(pt_graph_making *m)
 /* The values of a node while stacks are counted, next to each other in memory. */
 typedef struct {
     int64_t cum, flat;
-    uint64_t seen; /* 1 + the last stack it was on */
+    uint64_t seen; /* 1 + the last stack with the node */
 } cell;
 
 static inline void count_place(const pt_graph_making *m, cell *cells, uint32_t place,
@@ -85,7 +84,7 @@ static void count_all(pt_graph_making *m)
     }
 }
 
-/* Nodes that some location has inlined into the next line. */
+/* Finds the nodes that some location has inlined into the next line. */
 static void find_inlined(pt_graph_making *m)
 {
     if (m->request->edges != PT_EDGES_INLINED || m->request->call_tree) return;
@@ -115,15 +114,16 @@ static void list_nodes(pt_graph_making *m)
             g->listed[g->listed_count++] = n;
 }
 
-/* The cutoff, converted as in Go: truncated. 0, which cuts nothing, if the product does not fit. */
+/* The cutoff, truncated like Go's conversion. If the product does not fit, it is 0, which cuts
+ * nothing. */
 uint64_t pt_graph_cutoff(int64_t total, double fraction)
 {
     const int64_t cutoff = pt_whole_part((double)total * fraction);
     return cutoff == INT64_MIN ? 0 : pt_magnitude(cutoff);
 }
 
-/* Keeps the first `count` listed nodes. In a call tree a node that was never listed (values of 0,
- * or negative ones that are dropped) remains an end of edges, as in pprof. */
+/* Keeps the first `count` listed nodes. In a call tree a node that was never listed (its values are
+ * 0, or negative and dropped) stays an end of edges, as in pprof. */
 static void keep_listed(pt_graph_making *m, uint32_t count)
 {
     pt_graph *g = m->graph;
@@ -224,7 +224,7 @@ static pt_status choose_nodes(pt_graph_making *m, pt_error *reterr)
     return status;
 }
 
-/* Of the selected nodes in order, keeps the first ones. */
+/* Keeps the first of the selected nodes in order. */
 static void limit_chosen(pt_graph_making *m)
 {
     pt_graph *const g = m->graph;
@@ -265,21 +265,6 @@ static pt_status trim_graph(pt_graph_making *m, pt_error *reterr)
 
 /* ---- Queries of a finished graph ---- */
 
-static void mark_inlined(pt_graph *g)
-{
-    for (uint32_t n = 0; n < g->node_count; n++) {
-        pt_graph_node *node = &g->node[n];
-        for (uint32_t i = 0; i < node->in_count; i++)
-            *(g->edge[node->in[i]].inlined ? &node->inlined : &node->called) = true;
-    }
-}
-
-static void making_done(pt_graph_making *m)
-{
-    PT_FREE_ALL(m->value, m->div, m->counts, m->may_inline, m->kept, m->chosen, m->parent,
-                m->leaf_of_stack);
-}
-
 pt_status pt_graph_init(pt_graph *ret_graph, const pt_profile *profile,
                         const pt_graph_request *request, pt_error *reterr)
 {
@@ -302,13 +287,18 @@ pt_status pt_graph_init(pt_graph *ret_graph, const pt_profile *profile,
     }
     if (status == PT_OK) {
         name_listed(&g);
-        mark_inlined(&g);
+        for (uint32_t n = 0; n < g.node_count; n++) {
+            pt_graph_node *node = &g.node[n];
+            for (uint32_t i = 0; i < node->in_count; i++)
+                *(g.edge[node->in[i]].inlined ? &node->inlined : &node->called) = true;
+        }
         if (request->fold.object_names) pt_graph_find_functions(&m);
         *ret_graph = g;
     } else {
         pt_graph_done(&g);
     }
-    making_done(&m);
+    PT_FREE_ALL(m.value, m.div, m.counts, m.may_inline, m.kept, m.chosen, m.parent,
+                m.leaf_of_stack);
     return status;
 }
 

@@ -1,37 +1,39 @@
-/* graph.h: pprof's call graph: who calls whom with how much, cut down to what can be looked at.
+/* graph.h: pprof's call graph: callers and callees with the values of their calls, cut to a
+ * readable size.
  *
  *   stack  main > run > alloc        one distinct stack at a time, never one sample at a time
  *   node   a row of the fold (view/fold.h): a function, a file, a line, an address
  *          flat: stacks that end there; cum: stacks with it anywhere, once each
  *   edge   caller -> callee, once a stack; inlined if every one of its calls was inlined;
- *          residual if it leads over frames whose nodes were cut
+ *          residual if it passes frames whose nodes were cut
  *
  * The rules are those of google/pprof (internal/graph/graph.go and newTrimmedGraph of
- * internal/report/report.go), to the order of equals, because reports agree to the byte:
+ * internal/report/report.go), down to the order of equal nodes, because reports must be equal byte
+ * for byte:
  *
- *   1. nodes with |cum| below the share node_fraction of all flat go
- *   2. sorted: by flat, by cum, or (visual) by the entropy of the edges
- *   3. beyond node_count they go; of a visual graph each tag of a node counts too, up to 4
- *   4. edges with |weight| below the share edge_fraction go; of a visual graph also residual ones
- *      whose target is reached another way
+ *   1. remove nodes with |cum| below the share node_fraction of all flat
+ *   2. sort by flat, by cum, or (visual) by the entropy of the edges
+ *   3. remove nodes beyond node_count; in a visual graph each tag of a node counts too, up to 4
+ *   4. remove edges with |weight| below the share edge_fraction; in a visual graph also residual
+ *      ones whose target is reached another way
  *
- * After each cut of nodes the edges are made anew from the stacks, so that no weight is a guess.
- */
+ * After each removal of nodes the edges are made again from the stacks, so that no weight is a
+ * guess. */
 #pragma once
 
 #include "view/fold.h"
 
 typedef enum {
     PT_EDGES_NONE,
-    PT_EDGES_INLINED, /* only those into nodes that some call was inlined to: enough for `inlined`
-                         marks, and much cheaper */
+    PT_EDGES_INLINED, /* only edges into nodes that some call was inlined into: enough for `inlined`
+                       * marks, and much faster */
     PT_EDGES_ALL,
 } pt_graph_edges;
 
 struct pt_graph;
 
-/* Selects nodes: sets flags by node, all of which are false before. The graph's listed nodes have
- * their texts. */
+/* Selects nodes: sets flags by node, which are all false at first. The graph's listed nodes have
+ * texts. */
 typedef pt_status pt_graph_choose(void *context, const struct pt_graph *graph, bool *chosen,
                                   pt_error *reterr);
 
@@ -39,16 +41,17 @@ typedef struct pt_graph_request {
     uint32_t event;
     bool mean; /* values are averages: sums divided by the sums of event 0 */
     pt_fold_rule fold;
-    bool call_tree;     /* a node for every path instead of one a place */
-    bool drop_negative; /* nodes whose flat, or with none whose cum, is below 0 are not listed */
-    bool visual;        /* for a picture */
+    bool call_tree;     /* a node for each path instead of one for each place */
+    bool drop_negative; /* nodes whose flat is negative, or whose flat is 0 and cum is negative, are
+                         * not listed */
+    bool visual;        /* the graph is for a picture */
     bool by_cum;
     pt_graph_edges edges;
-    pt_graph_choose *choose; /* NULL = all nodes; else only selected ones are listed, and have
-                                edges. Not with visual, call_tree or node_count */
+    pt_graph_choose *choose; /* NULL = all nodes; else only the selected ones are listed and have
+                              * edges. Not together with visual, call_tree or node_count */
     void *choose_context;
     size_t choose_limit; /* list the first ones in order; 0 = all */
-    bool tags;           /* gather labels of the samples at each node; implied by visual */
+    bool tags;           /* collect labels of the samples at each node; implied by visual */
     int64_t node_count;  /* 0 or less = all */
     double node_fraction, edge_fraction;
     const char *unit;     /* that numeric tags are shown in: pt_unit_convert */
@@ -57,16 +60,16 @@ typedef struct pt_graph_request {
 
 /* A label of samples at a node. */
 typedef struct pt_graph_tag {
-    const char *name; /* "key:value", several of one sample joined by "\n" (two characters), sorted;
-                         of a number its text in the unit that was asked for */
+    const char *name; /* "key:value"; for several labels of one sample, joined by "\n" (two
+                       * characters) in order; for a number, its text in the requested unit */
     const char *unit; /* of the number; "" for texts */
     int64_t value;    /* the number */
     int64_t flat, flat_div, cum, cum_div;
 } pt_graph_tag;
 
-/* Tags of one node; in no order that means anything. */
+/* The tags of a node, in no particular order. */
 typedef struct pt_graph_tags {
-    const char *of; /* numbers: the text tag that these came with, or "" */
+    const char *of; /* for numbers: the text tag of the same samples, or "" */
     pt_graph_tag *tag;
     size_t count;
 } pt_graph_tags;
@@ -75,25 +78,25 @@ typedef struct pt_graph_edge {
     uint32_t from, to; /* nodes */
     int64_t weight, weight_div;
     bool residual, inlined;
-    bool dropped; /* is in no node's lists */
+    bool dropped; /* no node's lists have the edge */
 } pt_graph_edge;
 
 typedef struct pt_graph_node {
     const pt_node_info *info;
-    char *text; /* of the row; NULL: the node is not listed, and no edge begins or ends there */
-    uint32_t function; /* nodes of one function (and of one caller, in a tree) have the same */
+    char *text;        /* the row's name; NULL: the node is not listed, and has no edges */
+    uint32_t function; /* equal for nodes of one function (and, in a tree, of one caller) */
     bool inlined;      /* some edge into it is inlined ... */
     bool called;       /* ... and some is not */
     int64_t flat, flat_div, cum, cum_div;
     const uint32_t *in, *out; /* edges, the heaviest first */
     uint32_t in_count, out_count;
     pt_graph_tags texts;    /* tags of text labels */
-    pt_graph_tags *numbers; /* tags of numeric labels, by the texts they came with */
+    pt_graph_tags *numbers; /* tags of numeric labels, by the text tags of the same samples */
     size_t number_count;
 } pt_graph_node;
 
 typedef struct pt_graph {
-    pt_graph_node *node; /* all; edges may lead to nodes that are not listed */
+    pt_graph_node *node; /* all nodes; edges may lead to nodes that are not listed */
     uint32_t node_count;
     uint32_t *listed; /* the graph's nodes, in order */
     uint32_t listed_count;
@@ -107,24 +110,24 @@ typedef struct pt_graph {
     struct pt_graph_memory *memory;
 } pt_graph;
 
-/* Builds and cuts. The graph borrows texts of the profile and is done with pt_graph_done.
- * PT_ERR_LIMIT for more than 2^31 nodes. */
+/* Builds and cuts the graph. It borrows texts of the profile; the caller calls pt_graph_done. Fails
+ * with PT_ERR_LIMIT for more than 2^31 nodes. */
 pt_status pt_graph_init(pt_graph *ret_graph, const pt_profile *profile,
                         const pt_graph_request *request, pt_error *reterr);
 void pt_graph_done(pt_graph *graph);
 
-/* For graphs by pitot's own rules: the row of the fold of a node, and pt_fold_find among listed
+/* For graphs by pitot's own rules: the fold's row of a node, and pt_fold_find among listed
  * nodes. */
 uint32_t pt_graph_row(const pt_graph *graph, const pt_graph_node *node);
 bool *pt_graph_find(const pt_graph *graph, const char *name);
 
-/* The value of 100 %: the sum of |value| over all samples, or over those labelled pprof::base=true
- * if there are any with a value; with mean divided by the same sum of event 0. */
+/* The value of 100 %: the sum of |value| over all samples or, if some with a value are labelled
+ * pprof::base=true, over those; with `mean` divided by the same sum of event 0. */
 int64_t pt_graph_total(const pt_profile *profile, uint32_t event, bool mean);
 
-/* The unit for all figures of a report on a graph, when "minimum" was asked for: that of the
- * smallest value shown, or of 100 times as much where units differ (not for whole numbers only).
- * Anything else is returned as it is. Static, or one of the arguments. */
+/* The unit of all figures in a report on a graph if unit is "minimum": that of the smallest shown
+ * value, or of 100 times as much if units differ (not for whole_numbers). Any other unit is
+ * returned unchanged. The result is static, or one of the arguments. */
 const char *pt_graph_unit(const pt_graph *graph, int64_t total, const char *unit,
                           const char *sample_unit, double ratio, bool whole_numbers);
 

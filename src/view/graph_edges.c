@@ -1,4 +1,5 @@
-/* graph_edges.c: edges, from the stacks; their order in each node's lists; which of them go. */
+/* graph_edges.c: makes edges from the stacks; sorts them in each node's lists; removes redundant
+ * ones. */
 #include "view/graph_int.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ typedef struct {
     uint32_t *seen; /* per edge: 1 + the last stack it was on */
     size_t seen_cap;
     pt_index index;
-    uint32_t *last; /* per location: the last edge from it, plus 1; a call mostly has one target */
+    uint32_t *last; /* per location: the last edge from it, plus 1; a call usually has one target */
 } connecting;
 
 static uint32_t find_edge(connecting *c, uint32_t from, uint32_t to)
@@ -86,9 +87,7 @@ static bool wants_edges(const pt_graph_making *m)
 {
     if (m->request->edges == PT_EDGES_NONE) return false;
     if (m->request->edges == PT_EDGES_ALL) return true;
-    for (uint32_t n = 0; n < m->graph->node_count; n++)
-        if (m->may_inline[n] && (m->kept == NULL || m->kept[n])) return true;
-    return false;
+    return PT_ANY(n, m->graph->node_count, m->may_inline[n] && (m->kept == NULL || m->kept[n]));
 }
 
 void pt_graph_make_edges(pt_graph_making *m)

@@ -1,4 +1,4 @@
-/* graph_int.h: what graph.c, graph_edges.c, graph_tags.c and graph_order.c share. */
+/* graph_int.h: shared by graph.c, graph_edges.c, graph_tags.c and graph_order.c. */
 #pragma once
 
 #include "base/saturate.h"
@@ -15,42 +15,42 @@ struct pt_graph_memory {
 
 #define PT_GRAPH_CUT_LEAF 0x80000000u
 
-/* A graph being made. */
+/* The state while a graph is built. */
 typedef struct pt_graph_making {
     const pt_profile *profile;
     const pt_graph_request *request;
     pt_graph *graph;
     pt_fold *places;
-    /* Per stack: its samples' sums; a stack without a sample that is not 0 is skipped. */
+    /* Per stack: the sums of its samples; a stack whose sums are 0 is skipped. */
     int64_t *value, *div; /* div: NULL without mean */
     bool *counts;
-    uint8_t *may_inline; /* per node: some location has it inlined; for PT_EDGES_INLINED only */
+    uint8_t *may_inline; /* per node: it is inlined at some location; only for PT_EDGES_INLINED */
     bool *kept;          /* per node; NULL = all */
-    bool *chosen;        /* per node: its edges are made; NULL = all */
+    bool *chosen;        /* per node: its edges are needed; NULL = all */
     /* Call tree only. */
     uint32_t *parent;        /* per node: its caller, always an earlier node; or PT_NONE */
-    int64_t total;           /* flat of all listed nodes, before any went */
-    uint32_t *leaf_of_stack; /* the node it ends in; PT_NONE = none; PT_GRAPH_CUT_LEAF | the nearest
-                                one above it, if that node is gone */
+    int64_t total;           /* the flat of all listed nodes, before any was removed */
+    uint32_t *leaf_of_stack; /* per stack: the node it ends in; PT_NONE = none; PT_GRAPH_CUT_LEAF |
+                              * the nearest kept node above, if that node was removed */
 } pt_graph_making;
 
-/* graph.c: whether a node of such values is listed, and the least magnitude that stays. */
+/* graph.c: whether a node with these values is listed, and the least magnitude that is kept. */
 bool pt_graph_is_listed(const pt_graph_making *m, int64_t flat, int64_t cum);
 uint64_t pt_graph_cutoff(int64_t total, double fraction);
 
 /* graph_edges.c: edges between kept nodes, from the stacks; replaces graph->edge. */
 void pt_graph_make_edges(pt_graph_making *m);
-/* Drops edges into listed nodes that are lighter than cutoff; returns how many. */
+/* Drops edges into listed nodes that are lighter than cutoff; returns their number. */
 uint32_t pt_graph_trim_edges(pt_graph *graph, uint64_t cutoff);
-/* Fills the nodes' lists, sorted. */
+/* Fills the nodes' lists of edges, sorted. */
 void pt_graph_list_edges(pt_graph *graph);
-/* Drops residual edges whose target is reached another way, and lists again. */
+/* Drops residual edges whose target is reached another way, and fills the lists again. */
 void pt_graph_trim_redundant_edges(pt_graph *graph);
 
 /* graph_tags.c */
 void pt_graph_make_tags(pt_graph_making *m);
 void pt_graph_trim_tags(pt_graph *graph, uint64_t cutoff);
-/* Tags with a flat value. */
+/* The number of tags with a flat value. */
 size_t pt_graph_count_tags(const pt_graph_node *node);
 void pt_graph_free_tags(pt_graph *graph);
 
@@ -58,11 +58,12 @@ void pt_graph_free_tags(pt_graph *graph);
 void pt_graph_name(pt_graph *graph, uint32_t node);
 void pt_graph_sort(pt_graph_making *m);
 
-/* Which nodes are one function. */
+/* Sets pt_graph_node.function: equal for nodes of one function. */
 void pt_graph_find_functions(pt_graph_making *m);
 
-/* graph_tree.c: the nodes of a call tree that rule 1 leaves, with their values and edges: of node
- * n, edge[n]. */
+/* graph_tree.c: makes the nodes of a call tree that remain after rule 1, with their values and
+ * edges; edge[n] leads to node n. */
 pt_status pt_graph_make_tree(pt_graph_making *m, pt_error *reterr);
-/* Takes nodes that are not kept out of the tree: what they called hangs on who called them. */
+/* Removes the nodes that are not kept from the tree: their callees become callees of their
+ * callers. */
 void pt_graph_trim_tree(pt_graph_making *m);

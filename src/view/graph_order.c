@@ -150,8 +150,8 @@ void pt_graph_sort(pt_graph_making *m)
 
 /* ---- Functions ---- */
 
-/* The column of a node without address and line, which stands for a function: pprof tells functions
- * apart by column, too. */
+/* The column of a node without address and line, which stands for a function: pprof also
+ * distinguishes functions by column. */
 static int64_t column_of_function(const pt_node_info *info)
 {
     return info->address == 0 && info->line == 0 ? info->column : 0;

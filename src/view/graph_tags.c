@@ -1,14 +1,13 @@
-/* graph_tags.c: which labels the samples at each node carry, and with how much.
+/* graph_tags.c: the labels of the samples at each node, with their values.
  *
- * Samples are taken label set by label set, so that per-node sums are dense arrays with marks:
+ * Samples are taken label set by label set, so that sums per node are dense arrays with marks:
  *
  *     label set 3 -> group 1 ("tier:web", [bytes 4096])     sets that print alike are one group
  *     group 1     -> its samples -> cum and flat per touched node -> one record (node, group) each
- *     records by node -> text tags, and numeric tags by the text they came with
+ *     records by node -> text tags, and numeric tags by the text tag of the same samples
  *
- * The only numeric label is "bytes"; pprof::base, which marks what is subtracted, is none (as in
- * google/pprof, newGraph).
- */
+ * "bytes" is the only numeric label. pprof::base, which marks subtracted samples, is not used (as
+ * in newGraph of google/pprof). */
 #include "base/text.h"
 #include "view/graph_int.h"
 
@@ -26,13 +25,13 @@ typedef struct {
     int64_t *number; /* values of "bytes", in order */
     size_t number_count;
     uint32_t set;       /* label set */
-    uint32_t same_text; /* the first in order with the same text */
+    uint32_t same_text; /* the first set in order with the same text */
 } label_set;
 
 typedef struct {
     uint32_t node, group;
-    uint32_t text;  /* of the group: sets of equal text have the same */
-    uint32_t first; /* the first sample; numbers of equal text have the value of the first */
+    uint32_t text;  /* of the group; equal for sets of equal text */
+    uint32_t first; /* the first sample; numbers of equal text get the value of the first one */
     int64_t flat, flat_div, cum, cum_div;
 } record;
 
@@ -40,17 +39,18 @@ typedef struct {
     pt_graph_making *m;
     label_set *sets; /* one a label set, sorted so that equal ones are neighbours */
     uint32_t set_count, group_count;
-    const label_set **group; /* a set of each */
+    const label_set **group; /* one of the sets of each group */
     const char *unit;        /* of "bytes" */
     record *items;
     size_t count, cap;
     uint32_t *record_of; /* for each node: the index of its record of this group; PT_NONE = none */
     uint64_t *seen;      /* per node: last sample */
     uint64_t samples;
-    uint32_t sample; /* the one at hand */
+    uint32_t sample; /* the current sample */
 } tagging;
 
-/* "key:value" of all text labels, sorted, with a backslash and an n between; NULL without any. */
+/* "key:value" of all text labels, sorted, joined by a backslash and an n; NULL if there are
+ * none. */
 static char *join_texts(const pt_profile *p, uint32_t set)
 {
     const uint64_t first = p->labels->offset[set], end = p->labels->offset[set + 1];
@@ -189,7 +189,7 @@ static void tag_sample(tagging *t, uint32_t sample, uint32_t group)
     pt_wrapping_into(&r->flat_div, div);
 }
 
-/* All samples of group 0, then of group 1, ... */
+/* Takes all samples of group 0, then of group 1, ... */
 static void tag_samples(tagging *t, const uint32_t *group_of_set)
 {
     const pt_samples *samples = t->m->profile->sample;
@@ -256,7 +256,8 @@ static void add_number(tagging *t, pt_graph_tags *tags, int64_t value, const rec
     add_to(tag, r);
 }
 
-/* The records of one node, by group: groups of one text are neighbours. */
+/* Makes the tags of one node from its records, which are sorted by group: groups of one text are
+ * neighbours. */
 static void tag_node(tagging *t, const record *records, size_t count)
 {
     pt_graph *g = t->m->graph;
@@ -388,7 +389,7 @@ static int64_t in_unit_of(const pt_graph_tag *t, const pt_graph_tag *u)
     return pt_whole_part(pt_unit_convert(t->value, t->unit, u->unit, &unit));
 }
 
-/* The tags whose nearest centre is number `which`, as one tag: "1kB..4kB". */
+/* Makes one tag, "1kB..4kB", of the tags whose nearest centre is number `which`. */
 static pt_graph_tag_group group_of(const pt_graph_tag *tags, size_t count, const uint8_t *nearest,
                                    uint8_t which)
 {

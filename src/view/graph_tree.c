@@ -1,11 +1,10 @@
-/* graph_tree.c: the call tree as a graph: a node for every path, with one edge, from its caller.
+/* graph_tree.c: the call tree as a graph: a node for each path, with one edge, from its caller.
  *
  *   stacks -> paths: parent, place, flat, cum        some 40 bytes each, and there may be millions
- *          -> those that are too light go            all but a few hundred, as a rule
- *          -> nodes and edges                        their callees hang on their callers
+ *          -> those that are too light are removed   all but a few hundred, usually
+ *          -> nodes and edges                        their callees get the nearest kept caller
  *
- * A parent always comes before its children.
- */
+ * A parent always comes before its children. */
 #include "view/graph_int.h"
 
 #include <stdlib.h>
@@ -23,7 +22,7 @@ typedef struct {
 typedef struct {
     pt_graph_making *m;
     uint32_t count;
-    uint32_t *parent; /* PT_NONE = none. After hang(): a node, no longer a path */
+    uint32_t *parent; /* PT_NONE = none. After hang_paths: a node, no longer a path */
     uint32_t *place;
     value_pair *value;
     value_pair *div; /* NULL without mean */
@@ -97,8 +96,8 @@ static uint32_t mark_light(paths *t)
     return gone;
 }
 
-/* Hangs each path on the nearest caller that stays; parents become nodes. Returns the node of each
- * path that stays. */
+/* Gives each kept path its nearest kept caller; parents become nodes. Returns the node of each kept
+ * path. */
 static uint32_t *hang_paths(paths *t)
 {
     uint32_t *node = pt_alloc(t->count, sizeof *node);
@@ -177,7 +176,7 @@ pt_status pt_graph_make_tree(pt_graph_making *m, pt_error *reterr)
                 : pt_error_set(reterr, PT_ERR_LIMIT, "the call tree has more than 2^31 nodes");
 }
 
-/* Callers come before callees, so a caller that goes already hangs on one that stays. */
+/* Callers come before callees, so the caller of a removed node already is a kept one. */
 void pt_graph_trim_tree(pt_graph_making *m)
 {
     pt_graph *g = m->graph;

@@ -1,4 +1,4 @@
-/* hidden.c: which samples a cut graph shows with gaps. */
+/* hidden.c: finds the samples whose stacks have gaps in a cut graph. */
 #include "view/hidden.h"
 
 #include <string.h>
@@ -38,7 +38,8 @@ static bool *listed_places(const pt_graph *graph, const pt_fold *places)
     return listed;
 }
 
-/* Whether a stack has, from its first listed frame on (seen from the root), one that is not. */
+/* Has the stack, from its first listed frame on (seen from the root), a frame that is not
+ * listed? */
 static bool has_gap(const pt_profile *p, uint32_t stack, const pt_fold *places, const bool *listed)
 {
     bool inside = false;

@@ -1,13 +1,13 @@
-/* hidden.h: how much of a profile passes through what a cut graph does not show. */
+/* hidden.h: the part of a profile that passes through nodes that a cut graph does not list. */
 #pragma once
 
 #include "view/graph.h"
 
-/* The sum of |value| over the samples with a frame, between or below frames that the graph lists,
- * of a node that it does not list: what residual edges stand for. Not for call trees. PT_ERR_LIMIT
- * as pt_fold_init. */
+/* The sum of |value| over the samples with a frame of an unlisted node that is called, directly
+ * or not, by a frame of a listed one. Not for call trees. Fails with PT_ERR_LIMIT like
+ * pt_fold_init. */
 pt_status pt_graph_hidden(const pt_graph *graph, const pt_profile *profile,
                           const pt_graph_request *request, int64_t *ret_value, pt_error *reterr);
 
-/* Does a listed node have an edge that stands for a path through nodes that are not listed? */
+/* Has a listed node an edge that stands for a path through unlisted nodes? */
 bool pt_graph_has_residual(const pt_graph *graph);

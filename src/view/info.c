@@ -31,7 +31,7 @@ static void count_events(pt_info *info, const pt_profile *p)
 
 /* ---- Depth and ends ---- */
 
-/* The smallest depth that at least `rank` samples do not exceed. */
+/* The smallest depth such that at least `rank` samples are not deeper. */
 static uint32_t depth_of_rank(const uint32_t *samples_of_depth, uint32_t depth_max, uint64_t rank)
 {
     uint64_t sum = 0;
@@ -160,7 +160,7 @@ static void list_mappings(pt_info *info, const pt_profile *p)
 typedef struct {
     pt_info *info;
     const pt_profile *p;
-    uint32_t *label_of_key; /* string -> row of info->labels, PT_NONE = none yet */
+    uint32_t *label_of_key; /* string -> row of info->labels; PT_NONE = none yet */
     size_t label_cap;
     pt_index values; /* distinct (key, value) as rows of the label table */
 } label_count;
@@ -221,7 +221,7 @@ static void count_labels(pt_info *info, const pt_profile *p)
     free(c.label_of_key);
 }
 
-/* ---- What is missing ---- */
+/* ---- Missing data ---- */
 
 static void note_lack(pt_info *info, pt_lack_kind kind, uint64_t count, uint64_t of)
 {

@@ -1,5 +1,5 @@
-/* info.h: what a profile holds and what it lacks: counts, spans, shares; no report about code.
- * Strings are the profile's and live as long as it does. */
+/* info.h: the contents of a profile, and the data that it lacks: counts, spans, shares; no report
+ * about code. Strings are the profile's and live as long as it does. */
 #pragma once
 
 #include "model/profile.h"
@@ -35,10 +35,10 @@ typedef enum {
     PT_LACK_LINES,     /* named locations without a source line */
     PT_LACK_BUILD_IDS, /* mappings of files without one */
     PT_LACK_MAPPINGS,  /* locations with an address outside any mapping */
-    PT_LACK_PERIOD,    /* what a sample stands for */
-    PT_LACK_TIME,      /* when it was taken */
+    PT_LACK_PERIOD,    /* the number of events that a sample stands for */
+    PT_LACK_TIME,      /* the time of each sample */
     PT_LACK_DURATION,
-    PT_LACK_ENDS,    /* stacks that may be whole or not */
+    PT_LACK_ENDS,    /* the reason for each stack's end: the stack may be complete or not */
     PT_LACK_WHOLE,   /* stacks that are known to be cut off */
     PT_LACK_CHECKED, /* stacks in which frames may be missing: PT_STACK_END_UNCHECKED */
     PT_LACK_LOST,    /* samples that the collector lost */
@@ -47,7 +47,7 @@ typedef enum {
 
 typedef struct pt_lack {
     pt_lack_kind kind;
-    uint64_t count, of; /* 0, 0: it is simply so */
+    uint64_t count, of; /* 0, 0: the data has no items, and is just missing */
 } pt_lack;
 #define PT_LACKS_MAX 16
 
@@ -62,7 +62,7 @@ typedef struct pt_info {
     uint32_t samples, stacks, label_sets;
     uint32_t depth_min, depth_median, depth_p99, depth_max; /* over samples; frames as recorded */
     double depth_mean;
-    uint64_t ends[PT_STACK_END_COUNT];    /* samples by why their stack ended */
+    uint64_t ends[PT_STACK_END_COUNT];    /* samples by the reason why their stack ended */
     double end_share[PT_STACK_END_COUNT]; /* of the event that is shown by default */
     uint32_t locations, named_locations, inlined_locations, functions, lines;
     uint32_t arcs, bins, blocks, extras, unknown_fields;

@@ -6,8 +6,8 @@
 
 #include "view/draws.h"
 
-/* A row with fewer draws than some of these says less of how its weights vary than all rows
- * together do: by simulation of log-normal weights up to sigma 1.5. */
+/* In a row with fewer draws than about this, the variation of its own weights is less reliable than
+ * that of all rows together: by simulation of log-normal weights up to sigma 1.5. */
 #define TRUSTED_DRAWS 1000
 
 enum { SELF, TOTAL };
@@ -21,9 +21,9 @@ typedef struct {
 
 typedef struct {
     pt_draws draws; /* of the whole profile */
-    double whole;   /* the value of all that was recorded */
+    double whole;   /* the value of the whole recording */
     double z;       /* half of an interval, in standard deviations */
-    double varies;  /* (deviation / mean) squared of the weights within a row, of all rows */
+    double varies;  /* (deviation / mean) squared of the weights within a row, over all rows */
     row_draws *row; /* by the row's id; NULL: all draws weigh the same */
     size_t row_count;
 } drawn;
@@ -41,8 +41,8 @@ static void add_sums(double sum[SUMS][2], int which, const double value[SUMS])
         sum[what][which] += value[what];
 }
 
-/* Adds what a stack's samples sum up to. Its own row is that of its first frame; a row that it has
- * twice counts once. */
+/* Adds the sums of a stack's samples. Self goes to the row of its first frame; a row that is on the
+ * stack twice counts once. */
 static void add_stack(drawn *d, const pt_fold *fold, uint32_t stack, const double value[SUMS])
 {
     const uint32_t *const frames = pt_stack_frames(fold->profile, stack);
@@ -78,8 +78,8 @@ static pt_status sum_rows(drawn *d, const pt_profile *profile, const pt_top_requ
     return PT_OK;
 }
 
-/* How the weights of n draws vary about their mean, times n: n * squares / mean^2 - n, where mean
- * = value / n. */
+/* The variation of the weights of n draws about their mean, times n: n * squares / mean^2 - n,
+ * where mean = value / n. */
 static double variation_of(double value, double count, double squares)
 {
     if (value <= 0 || count <= 0) return 0;
@@ -100,7 +100,7 @@ static double variation_of_all(const drawn *d)
 
 /* ---- Intervals ---- */
 
-/* How many draws of equal weight vary as much as n draws of a row do. */
+/* The number of equal draws that vary as much as n draws of a row. */
 static double equal_draws(const drawn *d, double value, double count, double squares)
 {
     if (count <= 0) return 0;
@@ -111,7 +111,7 @@ static double equal_draws(const drawn *d, double value, double count, double squ
     return count / (1 + fmax(of_row / count, shrunk));
 }
 
-/* value: of the row. count: its draws, as if they were of equal weight. */
+/* value: of the row. count: the number of its equal draws. */
 static pt_interval interval_of(const drawn *d, double value, double count)
 {
     const double mean = d->draws.count > 0 ? d->draws.value / d->draws.count : 0;

@@ -1,4 +1,4 @@
-/* listing.c: which functions are chosen, and the steps of a listing. */
+/* listing.c: chooses the functions, and runs the steps of a listing. */
 #include "view/listing.h"
 
 #include <stdlib.h>
@@ -6,7 +6,6 @@
 #include "base/index.h"
 #include "model/sums.h"
 #include "view/listing_int.h"
-#include "view/table.h"
 
 /* ---- Chosen functions ---- */
 
@@ -60,7 +59,7 @@ static pt_status choose_functions(pt_listing_search *s, pt_error *reterr)
     if (s->request->pattern == NULL || s->is_row_chosen != NULL) return status;
     for (size_t c = 0; c < 3 && status == PT_OK && s->chosen_count == 0; c++)
         status = choose_by_pattern(s, columns[c], reterr);
-    /* Code without a name has no function; where instructions are asked for, they have names. */
+    /* Code without a name has no function. If instructions are listed, it gets a name there. */
     if (status == PT_OK && s->chosen_count == 0 && s->request->with_lines)
         status = pt_fold_choose(&s->fold, NULL, s->request->pattern, &s->is_row_chosen, reterr);
     if (status == PT_OK && s->is_row_chosen != NULL) choose_by_rows(s);

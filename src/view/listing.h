@@ -7,14 +7,13 @@
  *   main > run@a.c:9                  1             function self 1  total 6
  *
  *   symbol "run" 0x16d0     17b0 pxor   frames [square shapes.hh:7, run a.c:7]
- *   piece of line 7         instruction 17b0 at its frame 1, with what is inlined: frame 0
+ *   piece of line 7         instruction 17b0 at its frame 1; frame 0 is inlined there
  *
  * Rules. A sample counts once for a function, a line and an instruction, however often a recursive
- * function is on its stack; self goes to the innermost inlined line of the leaf. What is inlined
- * into a function counts for the line of the call, and for its own function's lines. Functions of
- * one name in one file are one; the same name in another file is another. A sample inside an
- * instruction counts for that instruction.
- */
+ * function is on its stack; its self goes to the innermost inlined line of the leaf. A function
+ * that is inlined into another counts for the line of the call, and for its own lines. Functions of
+ * one name in one file are one; the same name in another file is another function. A sample inside
+ * an instruction counts for that instruction. */
 #pragma once
 
 #include "base/regex.h"
@@ -25,22 +24,22 @@
 typedef struct pt_listing_request {
     uint32_t event;
     int64_t whole; /* 100 % */
-    /* Chosen are the functions that a report calls `name`; or, if there are none, those whose names
-     * match the pattern; or, if there are none, those whose source files match. Each may be NULL.
-     */
+    /* The listing has the functions with that name in reports; or, if there are none, those whose
+     * names match the pattern; or, if there are none, those whose source files match. Each may be
+     * NULL. */
     const char *name;
     const pt_regex *pattern;
-    uint64_t
-        address; /* not 0: also the symbol that holds this address, as linked or in the process */
-    bool with_lines;             /* source lines */
-    const pt_code_options *code; /* instructions; NULL: none */
+    uint64_t address; /* not 0: also the symbol that contains this address, which may be linked or
+                       * of the process */
+    bool with_lines;  /* list source lines */
+    const pt_code_options *code; /* list instructions; NULL: do not */
     pt_source_texts *texts;
-    int64_t context;     /* rows shown around those with a value, of lines, or else of instructions;
-                            -1: the whole function */
+    int64_t context;     /* rows shown around those with a value: of lines, or without lines of
+                          * instructions; -1: the whole function */
     size_t limit;        /* functions, or without lines symbols; 0 = all */
     size_t symbol_limit; /* symbols beside lines; 0 = all */
     bool with_calls;     /* the calls of each line: several times as much work */
-    pt_fold_rule fold;   /* by function: names of callees, and frames without a name */
+    pt_fold_rule fold;   /* by function; for names of callees, and of frames without a name */
 } pt_listing_request;
 
 /* A callee of a line. */
@@ -54,7 +53,7 @@ typedef struct pt_listing_call {
 typedef struct pt_listing_piece {
     uint32_t function, line; /* function[function].row[line] */
     uint32_t symbol, at;     /* symbol[symbol].row[at] */
-    uint32_t frame; /* the instruction's frame on that line; those before it are inlined there */
+    uint32_t frame; /* the instruction's frame on that line; its frames before are inlined there */
 } pt_listing_piece;
 
 typedef struct pt_listing {
@@ -70,10 +69,10 @@ typedef struct pt_listing {
     pt_code code;
 } pt_listing;
 
-/* PT_ERR_NOTFOUND: no function, or without lines no code, matches; lines without code are no
- * failure. Without lines symbols are chosen; if there are none, those that a chosen function is
- * inlined into. With lines both are. Borrows texts of the profile and of request->texts; done with
- * pt_listing_done. */
+/* Fails with PT_ERR_NOTFOUND if no function matches or, without lines, no code; lines without code
+ * are no failure. Without lines, symbols are chosen by name; if there are none, those that a chosen
+ * function is inlined into. With lines, both kinds are chosen. Borrows texts of the profile and of
+ * request->texts; the caller calls pt_listing_done. */
 pt_status pt_listing_init(pt_listing *ret_listing, const pt_profile *profile,
                           const pt_listing_request *request, pt_error *reterr);
 void pt_listing_done(pt_listing *listing);

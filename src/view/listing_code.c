@@ -14,7 +14,7 @@
 typedef struct {
     uint32_t image;
     pt_object_symbol symbol;
-    bool is_named;  /* its own name is chosen */
+    bool is_named;  /* its own name was chosen */
     bool holds_one; /* a chosen function is inlined into it */
 } sampled_symbol;
 
@@ -30,7 +30,8 @@ typedef struct {
 
 /* ---- Images ---- */
 
-/* Is a function of the location chosen? outermost: only the function that has the code counts. */
+/* Is a function of the location chosen? outermost: only the function that contains the code
+ * counts. */
 static bool is_location_chosen(const counting *t, uint32_t location, bool outermost)
 {
     const pt_locations *l = t->profile->location;
@@ -57,8 +58,8 @@ static bool *find_sampled(const counting *t)
     return is_sampled;
 }
 
-/* Opens the images that may hold a chosen symbol: those with a sampled location that has a chosen
- * function or no name. */
+/* Opens the images that may contain a chosen symbol: those with a sampled location whose function
+ * is chosen or has no name. */
 static void open_images(counting *t)
 {
     const pt_profile *p = t->profile;
@@ -121,7 +122,7 @@ static bool find_symbol(const counting *t, uint32_t location, pt_object_symbol *
             pt_object_code_at(object, addr, ret_symbol));
 }
 
-/* The name that reports give to code without one. */
+/* The name of code without a symbol, as reports show it. */
 static const char *name_of_code(const counting *t, uint32_t location, uint32_t image)
 {
     char text[4096];

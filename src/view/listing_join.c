@@ -1,5 +1,5 @@
-/* listing_join.c: finds the instructions of each line: a frame of an instruction and a listed
- * function are the same when names and files are. */
+/* listing_join.c: finds the instructions of each line: a frame of an instruction belongs to a
+ * listed function if its name and file are the same. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "base/plain/ascending.h"
 #include "view/listing_int.h"
 
-/* A name under which a listed function is known. */
+/* A name of a listed function. */
 typedef struct {
     const char *name;
     uint32_t function; /* in the listing */
@@ -73,8 +73,8 @@ static void know_names(joining *j)
     }
 }
 
-/* How well a listed function's file fits a frame's: 3 the same path, 2 the same base name (another
- * program may have named the profile's files), 0 not at all. */
+/* How well a listed function's file matches a frame's: 3 the same path, 2 the same base name
+ * (another program may have written the profile's paths), 0 not at all. */
 static int file_fit(const char *listed, const char *file)
 {
     if (strcmp(listed, file) == 0) return 3;
@@ -118,8 +118,8 @@ static void add_piece(joining *j, const pt_listing_piece *piece)
     l->piece[l->piece_count++] = *piece;
 }
 
-/* A function that is inlined into itself on one line gets the instruction once: at its outermost
- * frame. */
+/* Adds an instruction to the lines of its frames. A function that is inlined into itself on one
+ * line gets it once, at its outermost frame. */
 static void join_instruction(joining *j, uint32_t symbol, uint32_t at)
 {
     const pt_code_row *in = &j->listing->symbol[symbol].row[at];

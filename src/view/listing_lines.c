@@ -54,14 +54,6 @@ static uint32_t group_of_function(counting *t, uint32_t function)
                                   .start_line = start > 0 ? start : 0});
 }
 
-static uint32_t group_of_row(counting *t, uint32_t row, uint32_t mapping)
-{
-    const uint64_t hash = pt_hash_mix(row, UINT32_MAX);
-    const uint32_t known = PT_INDEX_FIND(&t->group_index, hash, id, t->groups.items[id].row == row);
-    return known != PT_NONE ? known
-                            : add_group(t, hash, (line_group){.row = row, .mapping = mapping});
-}
-
 /* Frames of a chosen row without a name are one group, with one cell. */
 static void put_unnamed(counting *t, uint32_t location)
 {
@@ -73,7 +65,14 @@ static void put_unnamed(counting *t, uint32_t location)
     const uint32_t *rows = pt_fold_rows(fold, location, &one, &count);
     for (uint32_t i = 0; i < count; i++) {
         if (!t->search->is_row_chosen[rows[i]] || !pt_fold_is_unnamed(fold, rows[i])) continue;
-        const uint32_t group = group_of_row(t, rows[i], p->location->mapping[location]);
+        const uint64_t hash = pt_hash_mix(rows[i], UINT32_MAX);
+        const uint32_t known =
+            PT_INDEX_FIND(&t->group_index, hash, id, t->groups.items[id].row == rows[i]);
+        const uint32_t group =
+            known != PT_NONE ? known
+                             : add_group(t, hash,
+                                         (line_group){.row = rows[i],
+                                                      .mapping = p->location->mapping[location]});
         if (has_lines)
             pt_tally_put_line(&t->tally, location, first + i, group, 0);
         else

@@ -29,21 +29,15 @@ typedef struct {
     int64_t change;
 } change;
 
-/* ---- What is a mark ---- */
+/* ---- Marks among the samples ---- */
 
-/* "syscalls:sys_enter_fsync", "probe:f", in contrast to "cycles:u", which ends with perf's letters
- * for where and how an event is counted. */
+/* Is the event a tracepoint or probe: "syscalls:sys_enter_fsync", "probe:f"? "cycles:u" is not: it
+ * ends with perf's letters for the mode of counting. */
 static bool is_point(const pt_profile *p, uint32_t event)
 {
     const char *const colon = strchr(pt_text(p, p->event->row[event].type), ':');
     return colon != NULL && colon[1 + strspn(colon + 1, "ukhIGHpPSDWeb")] != '\0' &&
            strcmp(pt_text(p, p->event->row[event].unit), "count") == 0;
-}
-
-static void find_points(gathering *g)
-{
-    for (uint32_t e = 0; e < g->profile->event->t.count; e++)
-        if (e != g->request->event && is_point(g->profile, e)) PT_PUSH(g->point, e);
 }
 
 bool pt_marks_any(const pt_profile *profile, uint32_t event)
@@ -57,7 +51,7 @@ bool pt_marks_any(const pt_profile *profile, uint32_t event)
     return any;
 }
 
-/* The event of a tracepoint of which a sample is one; PT_NONE = of none. */
+/* The tracepoint event of a sample; PT_NONE if the sample is of none. */
 static uint32_t point_of(const gathering *g, uint32_t sample)
 {
     for (size_t i = 0; i < g->point.count; i++)
@@ -85,7 +79,7 @@ static uint64_t hash_of(const char *name, uint32_t pid, uint32_t tid)
     return pt_hash_mix((uintptr_t)name, pt_hash_u32_pair(pid, tid));
 }
 
-/* The row of a mark; PT_NONE: there is none. Equal texts of a profile have the same address. */
+/* The row of a mark; PT_NONE if there is none. Equal texts of a profile have the same address. */
 static uint32_t find_row(const gathering *g, const pt_mark *m)
 {
     return PT_INDEX_FIND(&g->rows, hash_of(m->name, m->pid, m->tid), i,
@@ -145,7 +139,7 @@ static uint32_t counter_of(gathering *g, uint32_t sample, pt_counter_kind kind)
 
 PT_ORDER(compare_changes, change, PT_UP(since_ns) ?: PT_UP(counter));
 
-/* Longest first, then as they began. */
+/* The longest first, then by their beginning. */
 PT_ORDER(compare_lengths, pt_mark, PT_DOWN(length_ns) ?: PT_UP(since_ns) ?: PT_UP(sample));
 
 PT_ORDER(compare_starts, pt_mark, PT_UP(since_ns) ?: PT_UP(sample));
@@ -161,7 +155,7 @@ static uint32_t step_at(const pt_timeline *t, uint64_t since_ns)
     return (uint32_t)(step < t->steps - 1 ? step : t->steps - 1);
 }
 
-/* As many as are asked for, and as PT_TIMELINE_VALUES leaves for both kinds. */
+/* The number of rows: as many as requested, as far as PT_TIMELINE_VALUES allows for both kinds. */
 static size_t fitting_rows(const gathering *g, size_t count)
 {
     const size_t room = PT_TIMELINE_VALUES / g->timeline->steps / 2;
@@ -169,8 +163,8 @@ static size_t fitting_rows(const gathering *g, size_t count)
     return count < most ? count : most;
 }
 
-/* Fills the steps of the rows that stay. A stretch is in each step that it touches: +1 where it
- * begins, -1 behind its end, then all are added up. */
+/* Fills the steps of the kept rows. A stretch is in each step that it touches: +1 where it begins,
+ * -1 after its end, then all are added up. */
 static void fill_rows(gathering *g)
 {
     const pt_timeline *const t = g->timeline;
@@ -255,7 +249,8 @@ pt_marks_view pt_marks_view_of(const pt_profile *profile, const pt_timeline *tim
                    .columns = pt_mark_columns_of(profile)};
     pt_index_init(&g.rows);
     pt_index_init(&g.counters);
-    find_points(&g);
+    for (uint32_t e = 0; e < g.profile->event->t.count; e++)
+        if (e != g.request->event && is_point(g.profile, e)) PT_PUSH(g.point, e);
     gather_marks(&g);
     if (g.row.count > 0) qsort(g.row.items, g.row.count, sizeof *g.row.items, compare_rows);
     pt_marks_view v = {.row_count = fitting_rows(&g, g.row.count),

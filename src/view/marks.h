@@ -1,8 +1,9 @@
-/* marks.h: marks and counters (model/marks.h) over time, in the steps of a timeline: what happened
- * beside the samples. Samples of tracepoints and probes ("syscalls:sys_enter_fsync") are marks,
- * too, where another event is shown.
+/* marks.h: marks and counters (model/marks.h) over time, in the steps
+ * of a timeline: events at a time beside the samples. Samples of
+ * tracepoints and probes ("syscalls:sys_enter_fsync") are marks, too,
+ * if another event is shown.
  *
- *   row      "GCMajor" of thread 7    [ 0 1 1 0 ]      how many marks there are in each step
+ *   row      "GCMajor" of thread 7    [ 0 1 1 0 ]      the number of marks in each step
  *   mark     "GCMajor" at 1.5 s, for 20 ms             the longest, in the order of time
  *   counter  "malloc" of process 7    [ 4 9 9 2 ]      the sum of all changes up to each step's end
  */
@@ -12,7 +13,8 @@
 
 typedef struct pt_mark {
     const char *name, *category; /* "" = none; texts of all structs are borrowed */
-    const char *address;         /* of what was loaded over the network; "" = it is no such mark */
+    const char *address;         /* of a resource loaded over the network; "" = it is no such
+                                  * mark */
     uint32_t pid, tid;           /* PT_NONE = unknown */
     const char *comm;
     uint64_t since_ns, length_ns; /* from the first time of the timeline; 0 = a moment */
@@ -38,8 +40,9 @@ typedef struct pt_counter {
 } pt_counter;
 
 typedef struct pt_marks_request {
-    uint32_t event;  /* what is shown: never a mark */
-    uint32_t rows;   /* of names, and of counters: those with the most time, then marks */
+    uint32_t event;  /* the event that is shown, never one of marks */
+    uint32_t rows;   /* the number of rows, and of counters: those with the most time, then the most
+                      * marks */
     uint32_t listed; /* single marks */
 } pt_marks_request;
 
@@ -53,9 +56,9 @@ typedef struct pt_marks_view {
     uint64_t more_marks, more_rows, more_counters; /* beyond the limits */
 } pt_marks_view;
 
-/* Has a profile marks or counters, beside the samples of the event? */
+/* Has the profile marks or counters beside the samples of the event? */
 bool pt_marks_any(const pt_profile *profile, uint32_t event);
-/* timeline: gives the steps and the first time. Done with pt_marks_view_done. */
+/* timeline: provides the steps and the first time. The caller calls pt_marks_view_done. */
 pt_marks_view pt_marks_view_of(const pt_profile *profile, const pt_timeline *timeline,
                                const pt_marks_request *request);
 void pt_marks_view_done(pt_marks_view *view);

@@ -76,10 +76,9 @@ const char *pt_without_return_type(const char *name)
 bool pt_is_compilers_suffix(const char *dot)
 {
     static const char *const suffixes[] = {"part", "constprop", "isra", "cold", "lto_priv", "llvm"};
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (pt_begins(dot + 1, suffixes[i]) && strchr(".", dot[1 + strlen(suffixes[i])]) != NULL)
-            return true;
-    return false;
+    return PT_ANY(i, PT_COUNT(suffixes),
+                  pt_begins(dot + 1, suffixes[i]) &&
+                      strchr(".", dot[1 + strlen(suffixes[i])]) != NULL);
 }
 
 static bool begins_with_any(const char *text, const char *const *list)
@@ -115,9 +114,7 @@ static bool is_go_library(const char *name, const char *file)
     if (!pt_ends(file, ".go") && !pt_ends(file, ".s")) return false;
     const size_t first = strcspn(name, "/.");
     if (name[first] == '.' && strchr(name, '/') > name + first) return false;
-    for (size_t i = 0; i < sizeof go_packages / sizeof go_packages[0]; i++)
-        if (pt_equals_n(name, first, go_packages[i])) return true;
-    return false;
+    return PT_ANY(i, PT_COUNT(go_packages), pt_equals_n(name, first, go_packages[i]));
 }
 
 /* Is the path a system library? Files in further folders below /usr/lib may be programs. */
@@ -153,9 +150,8 @@ static bool is_own_mapping(const pt_mapping *m, const char *path)
  * or a stub of V8, and not to the program. */
 static bool has_functions_of_v8(const pt_profile *p)
 {
-    for (uint32_t m = 0; m < p->mapping->t.count; m++)
-        if (strcmp(pt_text(p, p->mapping->row[m].file), PT_MAPPED_JAVASCRIPT) == 0) return true;
-    return false;
+    return PT_ANY(m, p->mapping->t.count,
+                  strcmp(pt_text(p, p->mapping->row[m].file), PT_MAPPED_JAVASCRIPT) == 0);
 }
 
 static bool *own_mappings(const pt_profile *p)
@@ -206,13 +202,11 @@ static bool is_language_itself(const pt_profile *p, uint32_t mapping, uint32_t f
            pt_text(p, p->function->file[function])[0] == '\0';
 }
 
-/* Are functions of system libraries known by their files? Not in a program that is linked with them
- * statically, nor where a profile has names alone. */
+/* Are functions of system libraries recognizable by their mapped files? Not in a program that is
+ * linked with them statically, nor in a profile that has only names. */
 static bool has_system_library(const pt_profile *p)
 {
-    for (uint32_t m = 0; m < p->mapping->t.count; m++)
-        if (is_system_library(pt_text(p, p->mapping->row[m].file))) return true;
-    return false;
+    return PT_ANY(m, p->mapping->t.count, is_system_library(pt_text(p, p->mapping->row[m].file)));
 }
 
 bool *pt_own_lines(const pt_profile *profile, bool by_names)
@@ -250,7 +244,7 @@ typedef struct {
     pt_index index;
 } calling;
 
-/* The first own line of the stack, from the leaf outwards; PT_NONE: there is none. */
+/* The first own line of the stack, from the leaf outwards; PT_NONE if there is none. */
 static uint32_t own_line_above(const calling *c, uint32_t stack, uint32_t *ret_location)
 {
     const pt_profile *const p = c->fold->profile;
@@ -267,7 +261,7 @@ static uint32_t own_line_above(const calling *c, uint32_t stack, uint32_t *ret_l
     return PT_NONE;
 }
 
-/* The row of the fold that a line of a location is. */
+/* The fold's row of a line of a location. */
 static uint32_t row_of_line(const pt_fold *fold, uint32_t location, uint32_t line)
 {
     uint32_t one, count;
@@ -297,8 +291,8 @@ static void add_call(calling *c, uint32_t stack, uint32_t wanted, int64_t value)
     e->line = line;
 }
 
-/* Gives each row the caller with the largest share. A row can have own code in one place and a
- * library's in another: if its own code has the largest share, the row has no caller. */
+/* Gives each row the caller with the largest share. If the row's own code has the largest share (a
+ * row can be own code in one place and a library's in another), the row has no caller. */
 static void choose_callers(const calling *c, const int64_t *self, pt_top *top)
 {
     const pt_profile *const p = c->fold->profile;

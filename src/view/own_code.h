@@ -1,13 +1,13 @@
-/* own_code.h: which functions are the program's own, and who among them called the others.
+/* own_code.h: decides which functions are the program's own, and finds the own function that called
+ * another.
  *
- * What is not: the kernel, shared libraries of the system, runtimes (view/runtimes.h) with what
- * they bring along, and the standard libraries that compilers put into a program: by the mapped
- * file, the source file, and the function's name. To change what counts as the program's own, open
+ * Not the program's own are the kernel, shared libraries of the system, runtimes (view/runtimes.h)
+ * with their own libraries, and the standard libraries that compilers put into a program. They are
+ * recognized by the mapped file, the source file, and the function's name. To change this, open
  * own_code.c: each rule is a row of a table.
  *
  *   main -> Ledger::append (ledger.cc:88) -> std::vector::vector -> __memcpy_avx
- *           the own caller of __memcpy_avx, which is what its author can change
- */
+ *           the own caller of __memcpy_avx, which its author can change */
 #pragma once
 
 #include "view/table.h"
@@ -25,13 +25,13 @@ bool pt_is_kernel_code(const pt_profile *profile, uint32_t location);
 /* Per mapping: is its code without names the program's own? The caller frees. */
 bool *pt_own_nameless(const pt_profile *profile);
 
-/* Per line of the line table: is the function the program's own, or its frame made of a label?
+/* Per line of the line table: is the function the program's own, or its frame made from a label?
  * by_names: a function without a known source file is not the program's if its name shows a cause
- * (view/why_causes.h), because memcpy may lie in the program's own file, or the profile may have no
- * files. The caller frees. */
+ * (view/why_causes.h), because memcpy may be in the program's own file, or the profile may have no
+ * files. The caller frees the flags. */
 bool *pt_own_lines(const pt_profile *profile, bool by_names);
 
-/* Fills in the callers of the table's rows, which must be functions: by the values of that event.
- */
+/* Fills in the own callers of the table's rows, which must be functions, by the values of that
+ * event. */
 pt_status pt_own_callers(pt_top *top, const pt_profile *profile, uint32_t event,
                          const pt_fold_rule *rule, pt_error *reterr);

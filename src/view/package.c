@@ -1,11 +1,10 @@
-/* package.c: which package or namespace a function's name belongs to, by the habits of languages:
+/* package.c: finds the package or namespace in a function's name, by the conventions of languages:
  *
  *   void std::sort<int*>(int*, int*)       std          the first part of the path before "::"
  *   <alloc::vec::Vec<T> as Trait>::push    alloc
  *   net/http.(*conn).serve                 net/http     up to the first dot after the last slash
  *   java.util.HashMap.get                  java.util    all but class and method
- *   memcpy, parse.part.0                   -            a plain C name has no package
- */
+ *   memcpy, parse.part.0                   -            a plain C name has no package */
 #include "view/flame.h"
 
 #include <string.h>
@@ -18,18 +17,18 @@ static bool is_word(char c)
            c == '$' || (uint8_t)c >= 0x80;
 }
 
-/* Whether text begins with the word, and the word ends there. */
+/* Does the text begin with the word, and does the word end there? */
 static bool starts_with_word(const char *text, const char *word)
 {
     const size_t length = strlen(word);
     return strncmp(text, word, length) == 0 && !is_word(text[length]);
 }
 
-/* The first part of the path that the first "::" outside template arguments belongs to. */
+/* The first part of the path that contains the first "::" outside template arguments. */
 static const char *first_of_path(const char *name, size_t *ret_bytes)
 {
     int level = 0;
-    const char *part = name; /* where the last word outside brackets began */
+    const char *part = name; /* the beginning of the last word outside brackets */
     for (const char *c = name; *c != '\0'; c++) {
         if (c[0] == ':' && c[1] == ':' && level == 0) {
             const char *end = part;
@@ -55,7 +54,7 @@ static const char *inside_brackets(const char *name)
         while (*name != '\0' && !is_word(*name))
             name++;
         size_t skipped = 0;
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (size_t i = 0; i < PT_COUNT(words); i++)
             if (starts_with_word(name, words[i]) && !is_word(name[strlen(words[i])]))
                 skipped = strlen(words[i]);
         if (skipped == 0) return name;
@@ -63,7 +62,8 @@ static const char *inside_brackets(const char *name)
     }
 }
 
-/* Dotted paths: one dot ends the package, of more dots the last two set off class and method. */
+/* The package in a dotted path: with one dot, the part before it; with more dots, all but class and
+ * method. */
 static size_t dotted_bytes(const char *name)
 {
     const size_t plain = strcspn(name, "([<{ ");

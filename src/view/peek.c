@@ -47,10 +47,10 @@ static pt_peek_function function_of(const pt_graph *g, const pt_peek_request *re
     return f;
 }
 
-/* Which functions are asked for. */
+/* The functions to show. */
 typedef struct {
     bool *found;  /* by name: a flag a row of the fold; NULL = none */
-    bool by_text; /* also match the names that functions of arcs have, which may be longer */
+    bool by_text; /* also compare with the names of functions of arcs, which may be longer */
 } choice;
 
 static pt_status is_chosen(const choice *c, const pt_peek_request *request, uint32_t row,

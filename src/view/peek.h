@@ -1,14 +1,13 @@
 /* peek.h: functions that match, each between its callers and its callees.
  *
- *   main     60 %          of parse's total, how much came through main
+ *   main     60 %          the share of parse's total that came through main
  *   start    40 %
  *      parse               self, total
- *   read     30 %          of parse's total, how much went on to read
+ *   read     30 %          the share of parse's total that was spent in read
  *
- * Edges are those of the whole graph (view/graph.h): once a stack, none from a function to itself.
- * Where callers come from arcs (view/calls.h), each has its number of calls, and a cost if the
- * profile knows it.
- */
+ * Edges are those of the whole graph (view/graph.h): counted once a stack, none from a function to
+ * itself. If callers come from arcs (view/calls.h), each has its number of calls, and its cost if
+ * the profile has it. */
 #pragma once
 
 #include "base/regex.h"
@@ -23,7 +22,7 @@ typedef struct pt_peek_request {
     pt_fold_rule fold;
     size_t limit;       /* functions wanted, the largest totals first; 0 = all */
     size_t other_limit; /* callers, and callees, of each; 0 = all */
-    bool from_calls;    /* of arcs; see pt_summary_from_calls */
+    bool from_calls;    /* callers and callees are those of arcs; see pt_summary_from_calls */
 } pt_peek_request;
 
 /* A caller or a callee. */
@@ -42,7 +41,7 @@ typedef struct pt_peek_function {
     pt_peek_other *caller, *callee; /* the heaviest first */
     size_t caller_count, callee_count;
     size_t more_callers, more_callees;
-    double rootless_share;   /* share of the total without a caller: stacks begin here */
+    double rootless_share;   /* share of the total in stacks that begin with the function */
     uint64_t called, itself; /* of arcs: calls from others, and from itself; 0 = unknown */
 } pt_peek_function;
 
@@ -55,8 +54,8 @@ typedef struct pt_peek {
     size_t more; /* functions beyond the limit */
 } pt_peek;
 
-/* PT_ERR_NOTFOUND when nothing matches; PT_ERR_LIMIT when matching took too long. Borrows texts of
- * the profile; done with pt_peek_done. */
+/* Fails with PT_ERR_NOTFOUND if nothing matches, and with PT_ERR_LIMIT if matching takes too long.
+ * Borrows texts of the profile; the caller calls pt_peek_done. */
 pt_status pt_peek_init(pt_peek *ret_peek, const pt_profile *profile, const pt_peek_request *request,
                        pt_error *reterr);
 void pt_peek_done(pt_peek *peek);

@@ -1,4 +1,4 @@
-/* runtimes.c: see runtimes.h. One look at each distinct stack. */
+/* runtimes.c: see runtimes.h. Looks once at each distinct stack. */
 #include "view/runtimes.h"
 
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "model/sums.h"
 #include "process/path_kind.h"
-#include "view/table.h"
 
 #define SHARE_MIN 0.05 /* a smaller share is not reported */
 
@@ -29,8 +28,7 @@ static const runtime runtimes[] = {
     {"Java",
      {"libjvm.so"},
      NULL,
-     "pitot record --engine=perf and sudo pitot record -p PID name it (HotSpot 11 to 22, and 25, "
-     "on "
+     "pitot record java and sudo pitot record -p PID name it (HotSpot 11 to 22, and 25, on "
      "x86-64)"},
     {".NET", {"libcoreclr.so"}, NULL, "DOTNET_PerfMapEnabled=1 in its environment names it"},
     {"Erlang", {"beam.smp"}, NULL, "erl +JPperf true names it"},
@@ -59,7 +57,7 @@ static const runtime runtimes[] = {
      "record "
      "--engine=bpf -p PID while it runs"},
 };
-enum { RUNTIMES = sizeof runtimes / sizeof runtimes[0], NONE = RUNTIMES };
+enum { RUNTIMES = PT_COUNT(runtimes), NONE = RUNTIMES };
 _Static_assert((int)RUNTIMES <= (int)PT_NAMELESS_LANGUAGES_MAX, "each may be told");
 
 /* Is the rest of a file name a version? "" of node, "3.11" of python, ".so.1.0" of libpython3.9,
@@ -74,7 +72,7 @@ static bool is_version(const char *text)
     return true;
 }
 
-/* The runtime whose file has that path; NONE: there is none. */
+/* The runtime whose file has that path; NONE if there is none. */
 static uint8_t runtime_of_file(const char *path)
 {
     const char *const name = pt_base_name(path);
@@ -111,7 +109,7 @@ bool pt_is_made_code(const pt_profile *p, uint32_t mapping)
            pt_begins(name, "[memfd:");
 }
 
-/* Is the mapping made of frames that were read from an interpreter? */
+/* Does the mapping stand for frames that were read from an interpreter? */
 static bool is_told(const pt_profile *p, uint32_t mapping)
 {
     const char *const file = mapping != PT_NONE ? pt_text(p, p->mapping->row[mapping].file) : "";
@@ -124,7 +122,7 @@ static const char *function_at(const pt_profile *p, uint32_t line)
     return function != PT_NONE ? pt_text(p, p->function->name[function]) : "";
 }
 
-/* The runtime of a stack whose code has no names; NONE else. */
+/* The runtime of a stack whose code has no names; else NONE. */
 static uint8_t runtime_of_stack(const pt_profile *p, const uint8_t *of_mapping, uint32_t stack)
 {
     const pt_locations *const l = p->location;

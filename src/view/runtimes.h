@@ -1,9 +1,8 @@
-/* runtimes.h: code of other languages that has no names in a profile, and what would name it.
+/* runtimes.h: code of other languages that has no names in a profile, and advice for getting them.
  *
- * A runtime is known by the file that it is (node, libjvm.so). What it compiled is code in memory
- * without names; what it interprets shows as its own loop (_PyEval_EvalFrameDefault). A new one is
- * a row of the table in runtimes.c.
- */
+ * A runtime is recognized by its file (node, libjvm.so). Code that it compiled is memory without
+ * names; code that it interprets appears as the interpreter's loop (_PyEval_EvalFrameDefault). A
+ * new runtime is a row of the table in runtimes.c. */
 #pragma once
 
 #include "model/profile.h"
@@ -11,17 +10,18 @@
 typedef struct pt_nameless_language {
     const char *language; /* "JavaScript" */
     const char *advice;   /* "erl +JPperf true names it" */
-    double share;         /* of the event's values: the code itself, and what it called */
+    double share;         /* of the event's values: in the code itself and below it */
 } pt_nameless_language;
 
 enum { PT_NAMELESS_LANGUAGES_MAX = 8 };
 
-/* Languages with at least a twentieth of the values, the largest first. Returns how many. */
+/* The languages with at least a twentieth of the values, the largest first. Returns their
+ * number. */
 size_t pt_nameless_languages(const pt_profile *profile, uint32_t event,
                              pt_nameless_language ret[PT_NAMELESS_LANGUAGES_MAX]);
 
-/* Is the mapping, a row or PT_NONE, memory without a file, whose code the process made?
- * profile.proto loses the flag and keeps the name (docs/symbols.md). */
+/* Is the mapping (a row, or PT_NONE) memory without a file whose code the process made?
+ * profile.proto has no field for the flag, but keeps the name (docs/symbols.md). */
 bool pt_is_made_code(const pt_profile *profile, uint32_t mapping);
 
 /* Is the mapped file of that path a runtime, by its base name? */

@@ -1,14 +1,13 @@
-/* summary.c: one look at each sample, one at each distinct stack. */
+/* summary.c: looks once at each sample, and once at each distinct stack. */
 #include "view/summary.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "model/sums.h"
 #include "view/table.h"
 
-#define LEAVES_AHEAD 16 /* stacks whose leaves are fetched before they are looked at */
+#define LEAVES_AHEAD 16 /* stacks whose leaves are prefetched */
 
 /* True if the innermost line of the location has a function's name. */
 static bool has_name(const pt_profile *p, uint32_t location)
@@ -44,7 +43,8 @@ static double rate_of(const pt_profile *p, const pt_event *event)
                : 0;
 }
 
-/* Readers and writers add up equal samples. A count of samples is then an event of its own. */
+/* The number of samples. Readers and writers add up equal samples; then an event counts the
+ * samples. */
 int64_t pt_summary_samples(const pt_profile *p)
 {
     for (uint32_t e = 0; e < p->event->t.count; e++)
@@ -56,7 +56,7 @@ int64_t pt_summary_samples(const pt_profile *p)
 }
 
 /* Has the stack more than the sampled place: callers, the root's mark, or a single name (which came
- * as a stack)? In a profile of call arcs a single name is only a place. */
+ * from a stack)? In a profile of call arcs a single name is only a place. */
 static bool is_stack(const pt_profile *p, uint32_t stack)
 {
     const uint32_t depth = pt_stack_depth(p, stack);

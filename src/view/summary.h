@@ -1,6 +1,5 @@
-/* summary.h: the facts of a report's head: profile, event, amount, and the quality of the samples.
- * A fact that the source does not have is marked unknown, never guessed.
- */
+/* summary.h: the facts in the head of a report: profile, event, amount, and the quality of the
+ * samples. A fact that the source does not have is marked unknown, never guessed. */
 #pragma once
 
 #include "model/profile.h"
@@ -16,28 +15,27 @@ typedef struct pt_summary {
     double rate_hz;        /* of sampling; 0 = unknown */
     uint64_t lost;         /* samples known to be lost; 0 = none known */
     int64_t cpu_used_ns, cpu_seen_ns; /* 0 = unknown */
-    bool has_stacks;                  /* samples have callers; else no total is known */
-    uint32_t arcs;                    /* calls from place to place; without stacks only these name
-                                         callers */
+    bool has_stacks;                  /* samples have callers; without them no total is known */
+    uint32_t arcs;                    /* call arcs; without stacks only arcs show callers */
     bool arc_costs;                   /* the arcs have costs of this event */
-    bool ends_known;                  /* the source says why stacks ended */
+    bool ends_known;                  /* the source has the reasons why stacks ended */
     double complete_share;            /* of the total in stacks that reach the thread's start */
     double unchecked_share;           /* the same, of PT_STACK_END_UNCHECKED */
     double unnamed_share;             /* of the total in samples whose leaf has no name */
-    size_t part_count;                /* of the events that the event adds up */
+    size_t part_count;                /* the number of events whose sum the event is */
     const char *part_type[PT_EVENT_PARTS_MAX];
     int64_t part_total[PT_EVENT_PARTS_MAX]; /* as total */
     bool damaged;                           /* only a part of the source could be read */
 } pt_summary;
 
-/* How many samples were taken; see above. */
+/* The number of samples that were taken; see pt_summary.samples. */
 int64_t pt_summary_samples(const pt_profile *profile);
 
-/* Are samples taken at that period, in that unit (a string)? A period of one nanosecond or byte
- * says that each counts, and is none. */
+/* Is the period one of sampling? unit: a string. A period of one nanosecond or byte means that each
+ * was counted, and is none. */
 bool pt_period_samples(const pt_profile *profile, int64_t period, uint32_t unit);
 
-/* Are callers and callees those of arcs? They are where the profile has arcs and no stacks. */
+/* Are callers and callees those of arcs? They are if the profile has arcs and no stacks. */
 static inline bool pt_summary_from_calls(const pt_summary *summary)
 {
     return summary->arcs > 0 && !summary->has_stacks;

@@ -1,14 +1,13 @@
 /* table.c: one pass over the distinct stacks.
  *
- * Values are first folded to one a stack. A name's cell remembers the last stack that it was seen
- * on, so that recursion counts once without a set to clear:
+ * Values are first summed up to one a stack. A name's cell remembers the last stack with the name,
+ * so that recursion counts once without a set to clear:
  *
  *     cell[name] = { seen = stack + 1, total }
  *
- * Self is summed per leaf location, which later says on which line of a function most of it lies.
- * Of a large profile each thread counts a part of the stacks; sums that cannot overflow are the
- * same in any order.
- */
+ * Self is summed per leaf location, which later shows the line of a function with most of it. For a
+ * large profile each thread counts a part of the stacks; sums that cannot overflow are the same in
+ * any order. */
 #include "view/table.h"
 
 #include <stdlib.h>
@@ -20,7 +19,7 @@
 
 typedef struct {
     int64_t total;
-    uint32_t seen; /* 1 + the last stack it was on; 0 = none yet */
+    uint32_t seen; /* 1 + the last stack with the name; 0 = none yet */
 } cell;
 
 /* A row before rows are cut, sorted and placed in the source. */
@@ -122,8 +121,8 @@ static pt_status count_range(void *context, unsigned worker, size_t begin, size_
     return PT_OK;
 }
 
-/* Threads pay if the frames to count outnumber the rows to add up, and cost more time than starting
- * a thread. */
+/* Threads are used if there are many more frames to count than rows to add up, and if counting
+ * takes longer than starting a thread. */
 #define FRAMES_FOR_THREADS ((uint64_t)1 << 20)
 
 static bool is_worth_threads(const counting *t, unsigned threads)
@@ -162,15 +161,6 @@ static void count_event(counting *t, uint32_t event)
         int64_t *self = &t->self[pt_fold_rows(&t->fold, l, &one, &names)[0]];
         *self = pt_saturating_add(*self, t->all.leaf_value[l]);
     }
-}
-
-static void counting_init(counting *t, const pt_profile *profile, const pt_top_request *request)
-{
-    t->profile = profile;
-    t->request = request;
-    t->sort = request->sort;
-    tally_init(&t->all, t);
-    t->self = pt_alloc(t->fold.count, sizeof *t->self);
 }
 
 static void counting_done(counting *t)
@@ -226,9 +216,9 @@ static entry *sorted_entries(counting *t, size_t *ret_count)
     return entries;
 }
 
-/* ---- Where a row lies ---- */
+/* ---- The source line of a row ---- */
 
-/* Self of one line of code of one row. */
+/* The self of one line of code in one row. */
 typedef struct {
     uint32_t row;
     uint32_t function;
@@ -271,8 +261,8 @@ static void place_by_self(const pt_profile *p, pt_top *top, line_values *lines)
     }
 }
 
-/* For the shown rows, from each frame with samples: are all frames inlined, the start line, the
- * self of each line. */
+/* For the shown rows, from each frame with samples: whether all frames are inlined, the start line,
+ * the self of each line. */
 static void place_rows(const counting *t, pt_top *top, const uint32_t *shown_as)
 {
     const pt_profile *p = t->profile;
@@ -341,7 +331,7 @@ static pt_top rows_of(counting *t)
     return top;
 }
 
-/* Fills in the part of each row that each added event has. The table's own counts go. */
+/* Fills in the part of each added event in each row. Frees the table's own counts. */
 static void count_parts(counting *t, pt_top *top)
 {
     uint32_t part[PT_EVENT_PARTS_MAX];
@@ -363,7 +353,11 @@ static pt_status count_names(counting *t, const pt_profile *profile, const pt_to
 {
     const pt_status status = pt_fold_init(&t->fold, profile, &request->fold, reterr);
     if (status != PT_OK) return status;
-    counting_init(t, profile, request);
+    t->profile = profile;
+    t->request = request;
+    t->sort = request->sort;
+    tally_init(&t->all, t);
+    t->self = pt_alloc(t->fold.count, sizeof *t->self);
     count_event(t, request->event);
     return PT_OK;
 }

@@ -16,16 +16,16 @@ typedef enum { PT_SORT_SELF, PT_SORT_TOTAL } pt_sort;
 typedef struct pt_top_request {
     uint32_t event; /* column of the samples */
     int64_t whole;  /* the value of 100 %; see pt_profile_magnitude */
-    int64_t drawn;  /* the same of all that was recorded, before any filter; for intervals alone */
+    int64_t drawn;  /* that value before any filter, for intervals only */
     pt_sort sort;   /* largest magnitude first; equal ones by the other column, then by name */
     pt_fold_rule fold;
     size_t limit;  /* rows wanted; 0 = all */
-    pt_pool *pool; /* counts large profiles with these threads; NULL = alone */
+    pt_pool *pool; /* threads that count large profiles; NULL = only the caller's */
 } pt_top_request;
 
-/* The function of the program's own that most of a row's self was called from (own_code.h). */
+/* The function of the program's own that called most of a row's self (own_code.h). */
 typedef struct pt_own_caller {
-    char *name; /* NULL: the row is the program's own, or the program's own called none of it */
+    char *name;       /* NULL: the row is the program's own, or no own function called it */
     const char *file; /* of the profile; "" = unknown */
     int64_t line;     /* of the call; 0 = unknown */
     double share;     /* of the row's self */
@@ -35,16 +35,17 @@ typedef struct pt_top_row {
     char *name;
     const char *file; /* "" = unknown */
     int64_t line;     /* by line and address: the row's line; else the line with most of self, or
-                         without self the function's first line; 0 = unknown */
+                       * the function's first line if self is 0; 0 = unknown */
     int64_t self, total;
-    double self_share, total_share; /* of the whole, 0 to 1 (beyond it when values cancel out) */
-    bool inlined;                   /* every frame of it was inlined into another */
+    double self_share, total_share; /* of the whole, 0 to 1 (more if values cancel out) */
+    bool inlined;                   /* every frame of it was inlined into another one */
     bool unnamed;                   /* the name is an address or a file */
-    uint32_t id;                    /* of the fold: the same in every table of one count */
-    int64_t part_self[PT_EVENT_PARTS_MAX]; /* of each event that the event adds up */
+    uint32_t id;                    /* the row's number in the fold: the same in every table of one
+                                     * count */
+    int64_t part_self[PT_EVENT_PARTS_MAX]; /* for each event of the sum */
     int64_t part_total[PT_EVENT_PARTS_MAX];
-    pt_own_caller caller;      /* after pt_own_callers; without a name before */
-    pt_interval self_interval; /* if pt_top_intervals was asked; NAN = unknown */
+    pt_own_caller caller;      /* set by pt_own_callers; no name before */
+    pt_interval self_interval; /* set by pt_top_intervals; NAN = unknown */
     pt_interval total_interval;
 } pt_top_row;
 
@@ -53,14 +54,15 @@ typedef struct pt_top {
     size_t count;
     size_t more; /* rows beyond the limit */
     int64_t whole;
-    pt_grain by;        /* functions, files, lines ... are its rows */
-    bool has_intervals; /* pt_top_intervals was asked */
+    pt_grain by;        /* the grain of the rows: functions, files, lines ... */
+    bool has_intervals; /* pt_top_intervals was called */
 } pt_top;
 
-/* Builds the table; *ret_top is done with pt_top_done and borrows strings of the profile. */
+/* Builds the table. It borrows strings of the profile; the caller calls pt_top_done. */
 pt_status pt_top_init(pt_top *ret_top, const pt_profile *profile, const pt_top_request *request,
                       pt_error *reterr);
-/* Both orders of one count: the first rows by self, and by total. request->sort does not count. */
+/* Both orders of one count: the first rows by self, and the first by total. Ignores
+ * request->sort. */
 pt_status pt_top_leaders(pt_top *ret_by_self, pt_top *ret_by_total, const pt_profile *profile,
                          const pt_top_request *request, pt_error *reterr);
 void pt_top_done(pt_top *top);

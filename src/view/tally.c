@@ -1,7 +1,6 @@
 /* tally.c: one pass over the distinct stacks, for the locations that have cells. */
 #include "view/tally.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"

@@ -1,4 +1,5 @@
-/* timeline.c: two passes over the samples: who there is, then what each has in each step. */
+/* timeline.c: two passes over the samples: the first finds the tracks, the second fills their
+ * steps. */
 #include "view/timeline.h"
 
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static uint32_t number_of(const pt_track *t)
     return t->kind == PT_TRACK_PROCESS ? t->pid : t->kind == PT_TRACK_THREAD ? t->tid : t->cpu;
 }
 
-/* The track of that kind and number, made when it is new. */
+/* Adds to the track of that kind and number, which is made if it is new. */
 static void add_to_track(counting *c, pt_track_kind kind, uint32_t number, uint32_t sample)
 {
     pt_timeline *t = c->timeline;
@@ -88,8 +89,8 @@ static void find_tracks(counting *c)
 PT_ORDER(compare_tracks, pt_track, PT_UP(kind) ?: pt_compare_magnitudes(a->total, b->total)
          ?: PT_COMPARE(number_of(a), number_of(b)));
 
-/* The heaviest of each kind stay: so many as are asked for, and as PT_TIMELINE_VALUES leaves for
- * one of three kinds beside "all". */
+/* Keeps the heaviest tracks of each kind: as many as requested, and as PT_TIMELINE_VALUES allows
+ * for one of three kinds beside "all". */
 static void cut_tracks(counting *c, uint32_t most)
 {
     pt_timeline *t = c->timeline;

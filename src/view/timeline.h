@@ -1,5 +1,5 @@
-/* timeline.h: an event over time: by process, by thread and by cpu, in equal steps; and the same
- * folded at each second, in which what comes back every second, and what happens once, shows.
+/* timeline.h: an event over time: by process, by thread and by cpu, in equal steps; and a heat map
+ * of seconds, which shows what repeats every second, and what happens once.
  *
  *   track "all"            [ 9 8 0 9 ]    sums of the event in each step
  *   track "process 7"      [ 9 8 0 9 ]
@@ -7,8 +7,7 @@
  *   heat                   second 0: [ 0 3 1 ... ]  PT_TIMELINE_OFFSETS parts of the second
  *
  * Times are counted from the first sample of the whole profile. Samples without a time are in no
- * track.
- */
+ * track. */
 #pragma once
 
 #include "base/saturate.h"
@@ -24,7 +23,8 @@ typedef struct pt_timeline_request {
     uint32_t event;
     uint32_t steps;          /* at least 1 */
     uint32_t tracks;         /* of each kind, the heaviest first; the rest are counted */
-    const pt_profile *whole; /* what the profile is a part of: its first and last time bound all */
+    const pt_profile *whole; /* the profile of which this one is a part: its first and last time are
+                              * the limits */
 } pt_timeline_request;
 
 typedef struct pt_track {
@@ -43,7 +43,8 @@ typedef struct pt_timeline {
     pt_track *track; /* all, then processes, threads, cpus */
     size_t count;
     uint64_t more;    /* tracks beyond the limit */
-    bool is_full;     /* the limit was PT_TIMELINE_VALUES, not the request's */
+    bool is_full;     /* the number of tracks was limited by PT_TIMELINE_VALUES, not by the
+                       * request */
     uint64_t untimed; /* samples without a time */
     uint32_t seconds; /* of the heat map; 0 = none */
     int64_t *heat;    /* [seconds * PT_TIMELINE_OFFSETS] */
@@ -55,6 +56,6 @@ static inline uint64_t pt_timeline_span(const pt_timeline *timeline)
     return pt_distance(timeline->first_ns, timeline->last_ns);
 }
 
-/* Borrows texts of the profile; done with pt_timeline_done. */
+/* Borrows texts of the profile; the caller calls pt_timeline_done. */
 pt_timeline pt_timeline_of(const pt_profile *profile, const pt_timeline_request *request);
 void pt_timeline_done(pt_timeline *timeline);

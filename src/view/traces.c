@@ -1,5 +1,5 @@
-/* traces.c: samples -> stacks as they read -> sorted. A stack is compared with another by its
- * frames' places, which is done once for each distinct stack and label set. */
+/* traces.c: sums up samples by the rows of their stacks, and sorts them. The rows of a stack are
+ * compared with those of others once for each distinct stack and label set. */
 #include "view/traces.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* tree.c: nodes of the merged call tree become rows; the tree's order is already the shown one. */
+/* tree.c: makes rows of the nodes of the merged call tree, which are already in the shown order. */
 #include "view/tree.h"
 
 #include <math.h>
@@ -88,7 +88,7 @@ static uint64_t min_weight_of(const pt_tree_request *request)
     return least <= 0 ? 0 : least >= 9e18 ? UINT64_C(9000000000000000000) : (uint64_t)least;
 }
 
-/* Parents stand before their children, so one pass forward tells how far each is indented. */
+/* Parents come before their children, so one forward pass gives the indents. */
 static void lay_out(pt_tree *t)
 {
     if (!t->from_calls) t->name_text = pt_alloc(t->fold.count, sizeof *t->name_text);

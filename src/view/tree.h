@@ -1,6 +1,6 @@
-/* tree.h: the call tree as rows of text: root first, a row a node. Siblings below the least share
- * are folded into one row, if their sum reaches that share. The tree is made of the stacks, or of
- * the call arcs (calls_tree.h). */
+/* tree.h: the call tree as rows of text: root first, one row a node. Siblings below the least share
+ * are folded into one row, if their sum reaches that share. The tree is made from the stacks, or
+ * from the call arcs (calls_tree.h). */
 #pragma once
 
 #include "view/calls_tree.h"
@@ -11,24 +11,24 @@ typedef struct pt_tree_request {
     int64_t whole;      /* the value of 100 %; see pt_profile_magnitude */
     double min_share;   /* nodes below this share of the whole are folded, e.g. 0.005 */
     uint32_t max_depth; /* 0 = none */
-    bool inverted;      /* from the leaf up; of stacks */
+    bool inverted;      /* from the leaf up; for stacks only */
     pt_fold_rule fold;
-    bool from_calls; /* of arcs; see pt_summary_from_calls */
+    bool from_calls; /* made from arcs; see pt_summary_from_calls */
 } pt_tree_request;
 
 typedef struct pt_tree_row {
-    const char *name; /* of the tree's own; "" for a folded row */
+    const char *name; /* owned by the tree; "" for a folded row */
     const char *file; /* as of pt_top_row */
     uint32_t depth;   /* 1 for outermost functions */
     uint32_t folded;  /* 0, or how many siblings the row stands for */
     int64_t self, total;
     double self_share, total_share;
-    int64_t part_self[PT_EVENT_PARTS_MAX]; /* of each event that the event adds up */
+    int64_t part_self[PT_EVENT_PARTS_MAX]; /* for each event of the sum */
     int64_t part_total[PT_EVENT_PARTS_MAX];
     bool inlined;    /* on every stack with this path the frame was inlined into its caller */
     bool last;       /* no sibling follows */
     bool only;       /* no sibling at all: the row has its parent's indent, so that long chains of
-                        calls do not wander to the right */
+                      * calls do not move to the right */
     uint32_t indent; /* number of branches from the root to the row; 0 for outermost functions */
     /* Of arcs only: */
     bool is_call;   /* the row is a call from the one above */
@@ -36,7 +36,8 @@ typedef struct pt_tree_row {
     bool elsewhere; /* another row shows the function's self and its calls */
 } pt_tree_row;
 
-/* pt_tree_next makes each row: a whole tree may have many more rows than a screen. */
+/* A tree whose rows pt_tree_next makes one by one: a whole tree may have many more rows than a
+ * screen. */
 typedef struct pt_tree {
     pt_fold fold;   /* of stacks ... */
     pt_calls calls; /* ... or of arcs, with the figures of each node */
@@ -47,7 +48,7 @@ typedef struct pt_tree {
     size_t part_count;
     uint64_t min_weight;
     int64_t whole;
-    char **name_text;  /* per row of it: its text, once it was asked for */
+    char **name_text;  /* per row of the fold: its text, once it was needed */
     uint32_t *indent;  /* per node */
     uint32_t next;     /* the node to show next */
     int64_t rootless;  /* value of samples without any frame */
@@ -55,10 +56,10 @@ typedef struct pt_tree {
                           stands for them */
 } pt_tree;
 
-/* *ret_tree borrows the profile; done with pt_tree_done. */
+/* *ret_tree borrows the profile; the caller calls pt_tree_done. */
 pt_status pt_tree_init(pt_tree *ret_tree, const pt_profile *profile, const pt_tree_request *request,
                        pt_error *reterr);
 void pt_tree_done(pt_tree *tree);
 
-/* The next row, root first. False after the last one; then it begins again. */
+/* The next row, root first. Returns false after the last one; the next call then begins again. */
 bool pt_tree_next(pt_tree *tree, pt_tree_row *ret_row);

@@ -14,7 +14,7 @@
 #include "view/runtimes.h"
 #include "view/table.h"
 
-/* The least share of a finding below its place, or in the process that stands for all. */
+/* The least share of a finding below its place, or in the process that is named. */
 #define PLACE_SHARE 0.8
 /* If every function has less than this share below it, the finding has no place. */
 #define SPREAD_SHARE 0.3
@@ -49,7 +49,7 @@ typedef struct {
     uint32_t event;
     uint64_t *pid;         /* per label set: the number of its label "pid", or NO_PID */
     bool has_causes;       /* the event is of time: causes mean something */
-    int64_t *value;        /* per stack; 0 for stacks that were not asked for */
+    int64_t *value;        /* per stack; 0 for stacks without the requested function */
     step *step_of;         /* per location that is a single step */
     PT_VECTOR(step) steps; /* leaf first */
 } reader;
@@ -120,13 +120,14 @@ static void read_stack(reader *r, uint32_t stack)
         if (r->steps.count < STEPS_MAX) add_location(r, frames[i]);
 }
 
-/* Is the step an interpreter's? Its work counts as the own time of the program's function. */
+/* Is the step an interpreter's? Its work then counts as the own time of the program's function. */
 static bool is_transparent(const step *s)
 {
     return s->cause == PT_WHY_INTERPRETER || (s->cause == PT_WHY_NO_CAUSE && s->runtime);
 }
 
-/* Is the step an interpreter's loop, or code without a name that a runtime made? */
+/* Does the step show nothing: is it an interpreter's loop, or code without a name that a runtime
+ * made? */
 static bool says_nothing(const reader *r, const step *s)
 {
     return s->cause == PT_WHY_INTERPRETER || (s->runtime && pt_fold_is_unnamed(&r->fold, s->row));
@@ -173,8 +174,8 @@ static uint8_t cause_of_steps(const reader *r, size_t from, size_t end)
     return best;
 }
 
-/* The group of a stack with own code at the leaf. The own code may be a callback, as the comparison
- * of a sort is. */
+/* The group of a stack with own code at the leaf. The own code may be a callback, such as the
+ * comparison of a sort. */
 static membership of_own_leaf(const reader *r, size_t own)
 {
     const membership itself = {PT_WHY_OWN, r->steps.items[own].row, own, 0};
@@ -189,7 +190,8 @@ static membership of_own_leaf(const reader *r, size_t own)
     return (membership){PT_WHY_CAUSE, cause, outer, 0};
 }
 
-/* Was the step's function inlined into the own one? Without a cause it is the own one's work. */
+/* Was the step's function inlined into the own one? Without a cause, its work counts as the own
+ * function's. */
 static bool is_inlined_into(const reader *r, size_t at, size_t own)
 {
     return own < r->steps.count && r->steps.items[at].location == r->steps.items[own].location;
@@ -202,7 +204,7 @@ static membership group_of_steps(const reader *r)
     const uint8_t cause = cause_of_steps(r, 0, own);
     if (cause != PT_WHY_NO_CAUSE) return (membership){PT_WHY_CAUSE, cause, own, 0};
     const bool has_own = own < r->steps.count;
-    size_t via = own; /* the step below own code that is no interpreter's loop */
+    size_t via = own; /* the step inside own code that is no interpreter's loop */
     while (via > 0 &&
            (is_transparent(&r->steps.items[via - 1]) || is_inlined_into(r, via - 1, own)))
         via--;
@@ -261,7 +263,7 @@ static void make_groups(grouping *g, reader *r)
 typedef struct {
     int64_t *below;   /* own rows: the stacks that have the row among their own steps */
     int64_t *direct;  /* own rows: the stacks with the row as innermost own step */
-    int64_t *via;     /* rows that own code calls */
+    int64_t *via;     /* rows that own code called */
     int64_t *leaf;    /* rows at the leaf */
     uint32_t *marked; /* the last stack that counted the row, plus 1 */
 } tallies;
@@ -275,11 +277,6 @@ static void tallies_init(tallies *t, uint32_t rows)
         .leaf = pt_alloc(rows + 1, sizeof *t->leaf),
         .marked = pt_alloc(rows + 1, sizeof *t->marked),
     };
-}
-
-static void tallies_done(tallies *t)
-{
-    PT_FREE_ALL(t->below, t->direct, t->via, t->leaf, t->marked);
 }
 
 static void tally_stack(tallies *t, reader *r, uint32_t stack)
@@ -404,8 +401,8 @@ typedef struct {
     bool is_cut;
 } row_path;
 
-/* The own rows among steps [from, count): the outermost, and the innermost that there is room for,
- * without repeats. */
+/* The own rows among steps [from, count), without repeats: the outermost one, and as many innermost
+ * ones as there is room for. */
 static row_path own_rows(const reader *r, size_t from, size_t room)
 {
     row_path path = {0};
@@ -465,7 +462,8 @@ static void add_cause(row_path *path, const reader *r, uint32_t cause)
         }
 }
 
-/* Where no code of the program called it, the path begins with what shows the cause. */
+/* The path of a group. If no code of the program called it, the path begins with the function that
+ * shows the cause. */
 static pt_why_path path_of_group(reader *r, const grouping *g, uint32_t of_group, uint32_t place)
 {
     const group *const of = &g->group.items[of_group];
@@ -485,7 +483,7 @@ static char *row_text(const reader *r, uint32_t row)
     return row == PT_NONE ? NULL : pt_fold_text(&r->fold, row);
 }
 
-/* How often the row is in a stack of the group, on average by value. */
+/* The average number of the row's frames in a stack of the group, weighted by value. */
 static double depth_of_place(reader *r, const grouping *g, uint32_t of_group, uint32_t place)
 {
     double times = 0, value = 0;
@@ -522,7 +520,7 @@ static pt_why_finding describe_group(reader *r, const grouping *g, uint32_t id, 
     f.path = path_of_group(r, g, id, place);
     if (f.kind == PT_WHY_OWN && !pt_fold_is_unnamed(&r->fold, place))
         f.depth = depth_of_place(r, g, id, place);
-    tallies_done(&t);
+    PT_FREE_ALL(t.below, t.direct, t.via, t.leaf, t.marked);
     return f;
 }
 
@@ -534,16 +532,14 @@ typedef struct {
     int64_t value;
 } process_sum;
 
-/* Does a sample say which process it is of, by a column or a label? */
+/* Has a sample the process that it belongs to, in a column or a label? */
 static bool knows_processes(const reader *r)
 {
     if (r->profile->sample->pid != NULL) return true;
-    for (uint32_t set = 0; set < r->profile->labels->t.count; set++)
-        if (r->pid[set] != NO_PID) return true;
-    return false;
+    return PT_ANY(set, r->profile->labels->t.count, r->pid[set] != NO_PID);
 }
 
-/* Per stack: its finding; PT_NONE = none. The caller frees. order: the groups of the findings come
+/* Per stack: its finding; PT_NONE = none. The caller frees it. order: groups, those of the findings
  * first. */
 static uint32_t *find_findings_of_stacks(const pt_why *why, const reader *r, const grouping *g,
                                          const uint32_t *order)
@@ -600,9 +596,9 @@ static int by_value(const void *left, const void *right, void *context)
     return PT_DOWN(value) ?: PT_UP(kind) ?: PT_UP(id);
 }
 
-/* Few samples may be chance: the interval's low end must be above half the least share, and the
- * group worth DRAWS_MIN equal samples. Where it is not known how many samples there were, all of
- * the profile's values count. */
+/* Is the finding more than chance? The lower end of its interval must be above half the least
+ * share, and the group must be worth DRAWS_MIN equal samples. True if the number of samples is
+ * unknown. */
 static bool is_beyond_chance(const pt_why *why, double share, double least)
 {
     if (why->draws <= 0) return true;
@@ -632,7 +628,7 @@ static void find_groups(pt_why *why, reader *r, const pt_why_request *request)
 
 /* ---- One function ---- */
 
-/* A way to the function: own rows, and the function's at the end. */
+/* A path to the function: own rows, with the function's at the end. */
 typedef struct {
     row_path path;
     int64_t value;
@@ -715,7 +711,8 @@ static pt_status ask_for_function(pt_why *why, reader *r, const pt_why_request *
 
 /* ---- The whole ---- */
 
-/* Is each wait in the event's values, with its length? Then they are not by chance of sampling. */
+/* Does the event have each wait with its length? Then its values are not subject to chance of
+ * sampling. */
 static bool is_measured(const pt_profile *p, uint32_t event)
 {
     const char *const type = pt_text(p, p->event->row[event].type);
@@ -786,7 +783,8 @@ static uint64_t *pids_of_label_sets(const pt_profile *p)
 static pt_status reader_init(reader *r, const pt_profile *p, uint32_t event, bool of_one,
                              pt_error *reterr)
 {
-    /* Code without names is one thing among all; a function without a name may be asked for. */
+    /* By default all code without names is one row; but a function without a name may be
+     * requested. */
     const pt_fold_rule rule = {.by = PT_BY_FUNCTION,
                                .unnamed = of_one ? PT_UNNAMED_FUNCTION : PT_UNNAMED_OBJECT};
     *r = (reader){.profile = p, .event = event};
@@ -811,15 +809,6 @@ static pt_status reader_init(reader *r, const pt_profile *p, uint32_t event, boo
     return PT_OK;
 }
 
-static void reader_done(reader *r)
-{
-    pt_fold_done(&r->fold);
-    PT_FREE_ALL(r->own_line, r->own_nameless, r->runtime_mapping);
-    for (size_t i = 0; i < PT_WHY_ORIGINS; i++)
-        free(r->cause[i]);
-    PT_FREE_ALL(r->value, r->pid, r->step_of, r->steps.items);
-}
-
 pt_status pt_why_init(pt_why *ret_why, const pt_profile *profile, const pt_why_request *request,
                       pt_error *reterr)
 {
@@ -840,7 +829,11 @@ pt_status pt_why_init(pt_why *ret_why, const pt_profile *profile, const pt_why_r
     } else {
         pt_why_done(&why);
     }
-    reader_done(&r);
+    pt_fold_done(&r.fold);
+    PT_FREE_ALL(r.own_line, r.own_nameless, r.runtime_mapping);
+    for (size_t i = 0; i < PT_WHY_ORIGINS; i++)
+        free(r.cause[i]);
+    PT_FREE_ALL(r.value, r.pid, r.step_of, r.steps.items);
     return status;
 }
 

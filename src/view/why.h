@@ -1,4 +1,4 @@
-/* why.h: findings: what the program's own code makes the machine do, in at most a few sentences.
+/* why.h: findings: the work that the program's own code causes, in a few sentences at most.
  *
  *   main -> Ledger::append -> std::vector::vector -> __memmove_avx      0.19 of 0.20 s
  *           place             via                    symptom
@@ -10,10 +10,10 @@
  *                 (view/own_code.h) show a row of the table in why_causes.c
  *   a function    the leaf is the program's own code
  *   a library     neither: the function of a library that own code called
- * A group is a finding if its share is large and is no chance of sampling: the shares of all
+ *
+ * A group is a finding if its share is large and not due to chance of sampling. The shares of all
  * findings add up to at most 1. The place is the innermost function of the program that has nearly
- * all of the group below it.
- */
+ * all of the group below it. */
 #pragma once
 
 #include "base/regex.h"
@@ -29,7 +29,7 @@ typedef enum {
 typedef struct pt_why_place {
     char *name;       /* as reports show it; NULL = none */
     const char *file; /* of the profile; "" = unknown */
-    int64_t line;     /* of the call that has most of the value, or of most own time; 0 = unknown */
+    int64_t line;     /* of the call with most of the value, or of the most own time; 0 = unknown */
     double share;     /* its part of the finding's value, 0 to 1 */
 } pt_why_place;
 
@@ -41,7 +41,7 @@ typedef struct pt_why_path {
     size_t count;
     bool is_cut; /* functions between the first and the second were left out */
     int64_t value;
-    double share; /* of the function that was asked for */
+    double share; /* of the requested function */
 } pt_why_path;
 
 typedef struct pt_why_finding {
@@ -54,25 +54,26 @@ typedef struct pt_why_finding {
     char *via;                  /* the library's function that own code called most; NULL = none */
     char *symptom;              /* the leaf that has most of the value */
     const char *symptom_object; /* its mapped file; "" = unknown */
-    /* The functions that call the cause directly, the heaviest first, where the place is not the
-     * only one. */
+    /* The functions that call the cause directly, the heaviest first, if the place is not the only
+     * one. */
     pt_why_place source[PT_WHY_SOURCES_MAX];
     size_t source_count;
     pt_why_path path;   /* of the heaviest stack with the place: own functions, via, symptom */
-    double depth;       /* PT_WHY_OWN: how often the function is in a stack, on average */
-    uint32_t processes; /* with samples of the group; 0 = unknown, 1: also if one has nearly all */
+    double depth;       /* PT_WHY_OWN: the average number of the function's frames in a stack */
+    uint32_t processes; /* with samples of the group; 0 = unknown; 1: also if one process has nearly
+                         * all */
 } pt_why_finding;
 
 typedef struct pt_why_request {
     uint32_t event;
-    int64_t whole; /* what 100 % is, of all samples; see pt_profile_magnitude */
+    int64_t whole; /* the value of 100 %, over all samples; see pt_profile_magnitude */
     size_t limit;  /* findings wanted */
     double least;  /* the least share of a finding */
-    /* Only samples with a function of this name (pt_fold_find), or else one that the expression
-     * matches; both NULL = all samples. Shares are those of its total then. */
+    /* Only samples with a function of this name (pt_fold_find), or else one that matches the
+     * expression; both NULL = all samples. Shares are then shares of the function's total. */
     const char *name;
     const pt_regex *pattern;
-    size_t paths; /* of the function: how many */
+    size_t paths; /* the number of paths to the function */
 } pt_why_request;
 
 typedef struct pt_why {
@@ -81,19 +82,19 @@ typedef struct pt_why {
     int64_t whole; /* the value that a share of 1 stands for */
     double rest;   /* the share that belongs to no finding */
     double draws;  /* the number of equal samples that would vary as much; 0 = unknown */
-    /* One thread has nearly all of the value, of several: its share, else 0. */
+    /* If one of several threads has nearly all of the value: its share; else 0. */
     double busy_thread_share;
     uint32_t thread_count;
     /* The facts of the requested function. */
-    char *function;   /* the heaviest of those that match */
-    size_t functions; /* how many match, each the outermost of a stack */
+    char *function;   /* the heaviest function that matches */
+    size_t functions; /* the number of functions that match, each counted at its outermost frame */
     int64_t self;
-    pt_why_path *path; /* ways to it, of the program's own functions; the heaviest first */
+    pt_why_path *path; /* paths to it, of the program's own functions; the heaviest first */
     size_t path_count, more_paths;
 } pt_why;
 
-/* PT_ERR_NOTFOUND: no function with samples has the name. *ret_why is done with pt_why_done and
- * borrows strings of the profile. */
+/* Fails with PT_ERR_NOTFOUND if no function with samples has the name. *ret_why borrows strings of
+ * the profile; the caller calls pt_why_done. */
 pt_status pt_why_init(pt_why *ret_why, const pt_profile *profile, const pt_why_request *request,
                       pt_error *reterr);
 void pt_why_done(pt_why *why);

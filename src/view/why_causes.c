@@ -322,7 +322,7 @@ const pt_why_cause pt_why_causes[] = {
         .id = "counting-references",
         .doing = "counting the references of shared objects",
         .advice = "pass a shared pointer by reference, or a plain pointer where nothing is kept",
-        .rank = MACHINE, /* what happens to the object at its end outranks it */
+        .rank = MACHINE, /* destruction of the object outranks it */
         .functions = NAMES("std::shared_ptr*::shared_ptr", "std::shared_ptr*::~shared_ptr",
                            "std::shared_ptr*::operator=", "std::__shared_ptr*::__shared_ptr",
                            "std::__shared_ptr*::~__shared_ptr", "std::__shared_count*",
@@ -966,4 +966,4 @@ const pt_why_cause pt_why_causes[] = {
                   "rindex", "internal/bytealg.IndexByte*", "core::slice::memchr*", "memchr::*"),
     },
 };
-const size_t pt_why_cause_count = sizeof pt_why_causes / sizeof pt_why_causes[0];
+const size_t pt_why_cause_count = PT_COUNT(pt_why_causes);

@@ -1,44 +1,46 @@
-/* why_causes.h: the table of causes: which functions of libraries, runtimes and the kernel show
- * what a program spends its time on.
+/* why_causes.h: the table of causes: functions of libraries, runtimes and the kernel, with the kind
+ * of work that they show.
  *
  *   own code -> std::vector::push_back -> _M_realloc_insert -> memmove
  *               cause "growing-arrays" outranks "copying-memory"
  *
- * A new cause is a row of the table in why_causes.c, and a test of it in tests/unit/test_why.c. How
- * names are compared: why_names.c.
- */
+ * A new cause is a row of the table in why_causes.c, and a test of it in tests/unit/test_why.c.
+ * why_names.c compares names. */
 #pragma once
 
 #include "model/profile.h"
 
 typedef struct pt_why_cause {
     const char *id;           /* of JSON: "copying-memory" */
-    const char *doing;        /* behind "time is spent": "copying memory" */
-    const char *doing_on_cpu; /* of a wait: behind "CPU time is spent"; NULL = doing */
+    const char *doing;        /* the words after "time is spent": "copying memory" */
+    const char *doing_on_cpu; /* for a wait, the words after "CPU time is spent"; NULL = doing */
     const char *advice;       /* the first change to try: "pass large objects by reference" */
-    unsigned rank;   /* of several causes in one stack the highest rank wins, then the outermost */
+    unsigned rank;   /* of several causes in one stack the one with the highest rank is chosen, then
+                      * the outermost */
     bool calls_back; /* its functions call functions of the program: comparisons of a sort */
-    bool in_kernel;  /* its functions show it in the kernel, too, whatever its rank */
-    /* It is work on memory only: waits, reading of files and an interpreter's code below its
+    bool in_kernel;  /* its functions also show it in the kernel, whatever its rank */
+    /* The cause is only work on memory: waits, reading of files and an interpreter's code below its
      * functions do not count as this cause. */
     bool is_of_memory;
-    bool is_of_text;  /* it is work on text only: reading and writing of files is not this cause */
+    bool is_of_text;  /* it is only work on text: reading and writing of files do not count as this
+                       * cause */
     bool is_of_files; /* it is a system call on files */
     /* Names, NULL-terminated. C functions are spelled without leading underscores and without the
-     * suffixes of glibc's variants: "memmove" is __memmove_avx_unaligned_erms, too. A "*" stands
-     * for any text, wherever it is. "file:TEXT": the source file's path contains TEXT.
-     * "copy": the linkage name is of a constructor or assignment that copies (Itanium C++
-     * ABI, 5.1). */
+     * suffixes of glibc's variants: "memmove" also matches __memmove_avx_unaligned_erms. A "*"
+     * matches any text. "file:TEXT": the source file's path contains TEXT. "copy": the linkage name
+     * is that of a constructor or assignment that copies (Itanium C++ ABI, 5.1). */
     const char *const *functions;
 } pt_why_cause;
 
 enum {
     PT_WHY_NO_CAUSE = 0,
-    PT_WHY_INTERPRETER = 1, /* an interpreter's own loop: its time is the function's that it runs */
+    PT_WHY_INTERPRETER = 1, /* an interpreter's own loop: its time belongs to the function that it
+                             * runs */
     PT_WHY_FIRST_CAUSE = 2,
 };
 
-/* The rank of the kernel's causes: of a higher rank only those with in_kernel. */
+/* The rank of the kernel's causes: in the kernel, causes of a higher rank count only if they have
+ * in_kernel. */
 enum { PT_WHY_RANK_SYSTEM = 2 };
 
 /* The causes; rows 0 and 1 are the two above. */
@@ -47,9 +49,10 @@ extern const size_t pt_why_cause_count;
 
 typedef enum pt_why_origin {
     PT_WHY_OF_LIBRARY,
-    PT_WHY_OF_PROGRAM, /* by its source file: the program may have a function "x_add" of its own, so
-                          only names in a library's namespace and reserved ones ("_start") count */
-    PT_WHY_OF_KERNEL,  /* it formats text and inflates for reasons of its own */
+    PT_WHY_OF_PROGRAM, /* by its source file: only names in a library's namespace and reserved
+                        * names ("_start") count, since the program may have a function "x_add" of
+                        * its own */
+    PT_WHY_OF_KERNEL,  /* the kernel formats text and inflates for its own purposes */
     PT_WHY_ORIGINS,
 } pt_why_origin;
 

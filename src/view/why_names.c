@@ -1,4 +1,4 @@
-/* why_names.c: see why_causes.h: from the name of a function to the row of the table. */
+/* why_names.c: see why_causes.h: finds the row of the table for the name of a function. */
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
@@ -22,8 +22,7 @@ static bool begins_variant(const char *text)
     return false;
 }
 
-/* The name of a C function as the table spells it: *ret_size bytes of name, from the return value
- * on. */
+/* The name of a C function as the table spells it: the result and the next *ret_size bytes. */
 static const char *plain_c_name(const char *name, size_t *ret_size)
 {
     const char *at = name;
@@ -46,9 +45,9 @@ static const char *plain_c_name(const char *name, size_t *ret_size)
     return at;
 }
 
-/* Does the text match the pattern, in which each "*" stands for any text? The parts between are
- * looked for from left to right, each at its first place; the first part begins the text, the last
- * one ends it. */
+/* Does the text match the pattern, in which each "*" matches any text? The parts between are
+ * searched from left to right, each at its first place; the first part must begin the text, the
+ * last one must end it. */
 static bool matches_pattern(const char *pattern, const char *text, size_t size)
 {
     const char *at = text, *const end = text + size;
@@ -77,7 +76,7 @@ static bool is_copy_of_object(const char *linkage)
     static const char parameter[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
     if (!pt_begins(linkage, "_ZN")) return false;
     const char *rest =
-        linkage + strlen(linkage); /* must be the type of the parameter, and nothing else */
+        linkage + strlen(linkage); /* the rest must be the parameter's type, and nothing else */
     while (rest > linkage && strchr(parameter, rest[-1]) != NULL)
         rest--;
     for (const char *at = strstr(linkage, "ERKS"); at != NULL; at = strstr(at + 1, "ERKS"))
@@ -94,7 +93,7 @@ typedef enum { OF_NAME, OF_BUILTIN, OF_FILE, OF_COPY } pattern_kind;
 typedef struct {
     const char *text; /* without "file:" and "Builtin:" */
     uint64_t head;    /* the characters before the first "*", at most eight ... */
-    uint64_t mask;    /* ... and where they are */
+    uint64_t mask;    /* ... and a mask of their bytes */
     pattern_kind kind;
     uint8_t cause;
     bool has_scope; /* it contains "::" */
@@ -102,8 +101,8 @@ typedef struct {
 
 typedef PT_VECTOR(row_pattern) row_patterns;
 
-/* Each in the order of the table: by the first character of the names; those that any name may
- * match; those of files. */
+/* Patterns in the order of the table: by the first character of their names; those that any name
+ * may match; those of files. */
 static row_patterns patterns[UCHAR_MAX + 1], any_name, of_files;
 static pthread_once_t patterns_are_sorted = PTHREAD_ONCE_INIT;
 
@@ -166,7 +165,8 @@ static spelling spelling_of(const char *text, size_t size)
     return (spelling){text, size, head_of(text, size)};
 }
 
-/* V8's dump calls a function "Builtin:ArrayMap", the symbol table of node "Builtins_ArrayMap". */
+/* The builtin of V8 in a name: V8's dump writes "Builtin:ArrayMap", the symbol table of node
+ * "Builtins_ArrayMap". */
 static spelling builtin_of(const char *name)
 {
     const char *text = NULL;

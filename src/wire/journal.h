@@ -206,8 +206,8 @@ typedef struct {
 
 /* A word of a stack that is a frame of an interpreter instead of an address: bit 63 is set; bits 32
  * to 55 are the number of its function (0: the table of functions was full); the low half is 1 +
- * the place in its instructions, in bytes. In V8 the place is always 0; in PHP, Ruby and Perl it is
- * the line. */
+ * the place in its instructions, in bytes. In V8 the place is always 0; in PHP, Ruby, Perl
+ * and Java it is the line, 0: unknown. */
 #define PT_JOURNAL_CODE_FRAME        (UINT64_C(1) << 63)
 #define PT_JOURNAL_CODE_NUMBER(word) ((uint32_t)((word) >> 32) & 0xffffff)
 #define PT_JOURNAL_CODE_PLACE(word)  ((int32_t)((uint32_t)(word)-1))
@@ -231,13 +231,13 @@ enum {
     PT_JOURNAL_LANGUAGE_PHP,
     PT_JOURNAL_LANGUAGE_RUBY,
     PT_JOURNAL_LANGUAGE_PERL,
-    PT_JOURNAL_LANGUAGE_JAVA, /* in recordings by the kernel only */
+    PT_JOURNAL_LANGUAGE_JAVA,
     PT_JOURNAL_LANGUAGES
 };
 
 /* How the native and the interpreted frames of a stack were joined: there were none of the latter,
  * the match was certain, or it was not. A frame of V8 follows the native frame that has its frame
- * pointer, with certainty. */
+ * pointer, and frames of Java stand in place of the native frame of their code, with certainty. */
 enum { PT_JOURNAL_NATIVE = 0, PT_JOURNAL_MERGED, PT_JOURNAL_MERGED_UNCERTAIN };
 
 /* A record of a stacks area: this struct, then depth words, leaf first: addresses and
@@ -262,19 +262,19 @@ typedef struct {
 
 #define PT_JOURNAL_BRIEF "brief" /* the file's name in the recording's folder */
 
-/* A file beside it, which the recorder makes, too: a line for each program that the library could
- * not enter, its name. */
+/* A file beside it, also made by the recorder: a line with the name of each program that the
+ * library could not enter. */
 #define PT_JOURNAL_NOT_ENTERED "not-entered"
 
-/* A file of journals, of processes that ended after a sample or two. The recorder makes it, and
- * each process adds its journal in one write: this head; the fields of pt_journal_header before exe
- * and behind command; the used bytes of exe and command; each area with its used bytes; zeros up to
- * a multiple of 8. Of two with the same pid and start the later holds the earlier one, too: exec
- * had failed. */
+/* A file of journals of processes that ended after a sample or two. The recorder makes it, and each
+ * process appends its journal in one write: this head; the fields of pt_journal_header before exe
+ * and after command; the used bytes of exe and command; each area with its used bytes; zeros up to
+ * a multiple of 8. If two have the same pid and start, exec had failed, and the later one includes
+ * the earlier. */
 #define PT_JOURNAL_SHORT "short.journal"
-/* Unwind tables that the recorder offers: a link whose text is the path of all of them. Its last
- * PT_JOURNAL_TABLE_KEY stands for the key of an image's file by its build id in hexadecimal digits
- * (pt_kept_key_put). */
+/* The unwind tables that the recorder offers: a link whose text is a pattern for their paths. The
+ * last PT_JOURNAL_TABLE_KEY in it stands for a key of the image's file, made from its build id in
+ * hexadecimal digits (pt_kept_key_put). */
 #define PT_JOURNAL_TABLES      "tables"
 #define PT_JOURNAL_TABLE_KEY   '*'
 #define PT_JOURNAL_SHORT_MAGIC 0x73544a50u /* "PJTs" as little-endian bytes */

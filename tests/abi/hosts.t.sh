@@ -143,6 +143,10 @@ same fork_in_thread profile record
 same daemon profile record
 HOST_FORKS=1 same daemon listen # nobody listens in a child of fork
 
+# The ticker has other work than the host's: in an exec it may be about to send a tick (hosts_host.c makes this likely).
+it 'no tick comes after exec, which would end the new program'
+same execs ticker profile
+
 it 'a server that waits for all signals gets them'
 same serves_signals profile record listen
 

@@ -801,6 +801,41 @@ static int case_exits_among(char **argv)
     exit(12);
 }
 
+/* Programs that follow one another by exec, where each look of the library's ticker at a thread
+ * lasts: it reads /proc by this pread64. An exec with so many arguments lasts, too, before the
+ * kernel ends the other threads. So a look often begins before the exec and ends in it. argv[1]:
+ * how many programs are left. */
+static atomic_int is_pread_slow;
+
+ssize_t pread64(int fd, void *to, size_t bytes, off_t at)
+{
+    const struct timespec pause = {.tv_nsec = 3000000};
+    if (atomic_load(&is_pread_slow)) nanosleep(&pause, NULL);
+    return syscall(SYS_pread64, fd, to, bytes, at);
+}
+
+static int case_execs(char **argv)
+{
+    enum { PROGRAMS = 100, WORK_NS = 5000000, ARGUMENTS = 12, BYTES = 128000 };
+    const int left = argv[1] != NULL ? atoi(argv[1]) : PROGRAMS;
+    if (left == 0) {
+        printf("all %d ran\n", PROGRAMS);
+        return 0;
+    }
+    atomic_store(&is_pread_slow, 1);
+    struct timespec used = {0};
+    while (used.tv_sec == 0 && used.tv_nsec < WORK_NS)
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    static char number[16], long_one[BYTES];
+    snprintf(number, sizeof number, "%d", left - 1);
+    memset(long_one, 'a', sizeof long_one - 1);
+    char *args[3 + ARGUMENTS + 1] = {(char *)own_path, "execs", number};
+    for (int i = 0; i < ARGUMENTS; i++)
+        args[3 + i] = long_one;
+    execv(own_path, args);
+    return 97;
+}
+
 /* ---- which ---- */
 
 static const struct {
@@ -844,6 +879,7 @@ static const struct {
     {"loads", case_loads},
     {"few_descriptors", case_few_descriptors},
     {"exits_among", case_exits_among},
+    {"execs", case_execs},
 };
 
 int main(int argc, char **argv)

@@ -340,7 +340,7 @@ else
         socket_is_there s
         waiter=
         if [ -n "$collects" ]; then
-            curl -sv --unix-socket "$PWD/s" 'http://x/pprof/profile?seconds=300' -o cut 2>asked &
+            curl -sv --unix-socket "$PWD/s" 'http://x/pprof/profile?seconds=20' -o cut 2>asked &
             waiter=$!
             expect eventually grep -q '^> GET' asked
         fi

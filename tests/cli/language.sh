@@ -24,8 +24,8 @@ check_stacks() {
     expect_status 0
     # Perl's evals in code that C calls are not joined for certain.
     [ "$language" = Perl ] || expect_equal 'what is said of joining' "$(stderr | grep -c "$joined")" 1
-    pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
-    run python3 "$tests/stacks_check.py" "${language,,}" expected.json traces.json
+    pitot dump --json stacks.pb.gz >dump.json 2>/dev/null
+    run python3 "$tests/stacks_check.py" "${language,,}" expected.json dump.json
     expect_status 0
     read -r _ _ _ frames _ wrong _ places _ all < <(stdout)
     expect_equal 'wrong stacks' "$wrong" 0

@@ -7,19 +7,23 @@ command -v "${CC:-cc}" >/dev/null || skip_all 'there is no C compiler'
 
 it 'is built from the sources that are here'
 if needs clang-14 llvm-strip-14; then
-    run "$PITOT_ROOT/tools/build-bpf" "$PWD/rebuilt.bpf"
+    run "$PITOT_ROOT/tools/build-bpf" "$PWD/rebuilt"
     expect_status 0
-    cmp rebuilt.bpf "$PITOT_ROOT/src/bpf/dist/sample.x86_64.bpf" ||
-        fail 'src/bpf/dist/sample.x86_64.bpf is not what tools/build-bpf makes'
+    expect_equal 'objects' "$(ls rebuilt)" "$(ls "$PITOT_ROOT/src/bpf/dist")"
+    for object in rebuilt/*; do
+        cmp "$object" "$PITOT_ROOT/src/bpf/dist/${object##*/}" ||
+            fail "src/bpf/dist/${object##*/} is not what tools/build-bpf makes"
+    done
 fi
 
-it 'fits into the stack that kernels before Linux 6.13 allow a program and its functions'
-if needs llvm-objdump-14 python3; then
-    run python3 "$PITOT_ROOT/tests/cli/bpf_stack.py" "$PITOT_ROOT/src/bpf/dist/sample.x86_64.bpf"
+for machine in x86_64 aarch64; do
+    it "$machine: fits into the stack that kernels before Linux 6.13 allow a program and its functions"
+    needs llvm-objdump-14 python3 || continue
+    run python3 "$PITOT_ROOT/tests/cli/bpf_stack.py" "$PITOT_ROOT/src/bpf/dist/sample.$machine.bpf"
     expect_status 0
     expect_stdout_line 'pt_bpf_sample *'
     expect_equal 'programs with more than 512 bytes' "$(stdout | awk '$2 > 512')" ''
-fi
+done
 
 it 'refuses what its events cannot do'
 run pitot record --engine=bpf --each-thread true

@@ -22,8 +22,8 @@ run pitot info stacks.pb.gz
 joined=$(stdout | sed -n 's/.*joined with native frames for certain in \([0-9.]*\) % of them.*/\1/p')
 expect awk -v joined="$joined" 'BEGIN { exit !(joined >= 99.8) }'
 expect_equal 'frames without a name' "$(stdout | grep -c 'frames have no name')" 0
-pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
-run "$python" "$tests/python_stacks_check.py" expected.json traces.json
+pitot dump --json stacks.pb.gz >dump.json 2>/dev/null
+run "$python" "$tests/python_stacks_check.py" expected.json dump.json
 expect_status 0
 echo "# $(stdout)"
 read -r _ _ _ frames _ wrong _ < <(stdout)

@@ -154,6 +154,103 @@ JS
     whole node.pb.gz
 fi
 
+# speaks PROFILE LANGUAGE THREADS: of the samples in threads that run the language, 99 % have its functions. THREADS: native
+# functions that such a thread's stack has, a regular expression.
+speaks() {
+    pitot traces -n 0 --native --json "$1" >traces.json 2>/dev/null
+    python3 - "$2" "$3" <<'PY' || fail 'too few samples have functions of the language'
+import json, re, sys
+end, threads = {'Java': '.java', 'JavaScript': '.js'}[sys.argv[1]], re.compile(sys.argv[2])
+all = named = 0
+for trace in json.load(open('traces.json'))['traces']:
+    frames = trace['frames']
+    if any(threads.match(f['name']) for f in frames):
+        all += trace['records']
+        named += trace['records'] * any(f['file'].endswith(end) or f['file'].startswith('node:') for f in frames)
+print('# %s functions in %d of %d samples of its threads' % (sys.argv[1], named, all))
+sys.exit(all < 200 or named < 0.99 * all)
+PY
+}
+
+# Java's methods are called by JavaCalls::call_helper, JavaScript's functions by Builtins_JSEntry.
+cat >Server.java <<'JAVA'
+import com.sun.net.httpserver.HttpServer;
+import java.net.InetSocketAddress;
+import java.util.*;
+
+class Server {
+    static long fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+    static String page() {
+        Map<String, Long> all = new HashMap<>();
+        for (int i = 0; i < 200; i++) all.put("k" + i, fib(i % 12));
+        List<String> keys = new ArrayList<>(all.keySet());
+        Collections.sort(keys);
+        StringBuilder text = new StringBuilder();
+        for (String k : keys) text.append(String.format("%s=%d;", k, all.get(k)));
+        return text.toString();
+    }
+    public static void main(String[] args) throws Exception {
+        HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", Integer.parseInt(args[0])), 0);
+        server.setExecutor(java.util.concurrent.Executors.newFixedThreadPool(3));
+        server.createContext("/", e -> {
+            byte[] body = page().getBytes("UTF-8");
+            e.sendResponseHeaders(200, body.length);
+            e.getResponseBody().write(body);
+            e.close();
+        });
+        server.start();
+        if (args.length < 2) return;
+        Thread.sleep(Integer.parseInt(args[1]) * 1000);
+        System.exit(0);
+    }
+}
+JAVA
+
+it 'a server in Java'
+if needs java; then
+    start java Server.java $((port + 4))
+    listening $((port + 4))
+    start python3 load.py $((port + 4)) 100000
+    run pitot record -p ${started[0]} -d 10s -o java.pb.gz
+    stop_all
+    whole java.pb.gz
+    speaks java.pb.gz Java 'JavaCalls::call_helper$'
+fi
+
+it 'the same by the library'
+if needs java; then
+    start pitot record --engine=preload -F 1000 -o java-own.pb.gz java Server.java $((port + 5)) 15
+    listening $((port + 5))
+    start python3 load.py $((port + 5)) 100000
+    wait "${started[0]}"
+    status=$?
+    cp server-said "$t_out/stderr"
+    stop_all
+    whole java-own.pb.gz
+    speaks java-own.pb.gz Java 'JavaCalls::call_helper$'
+fi
+
+it 'a server in JavaScript'
+if needs node; then
+    cat >server.js <<'JS'
+const fib = n => n < 2 ? n : fib(n - 1) + fib(n - 2);
+require('http').createServer((request, response) => {
+  const all = {};
+  for (let i = 0; i < 200; i++) all['k' + i] = fib(i % 12);
+  const text = JSON.stringify(Object.entries(all).sort().map(([k, v]) => k + '=' + v));
+  response.setHeader('Content-Length', text.length);
+  response.end(text);
+}).listen(Number(process.argv[2]), '127.0.0.1');
+JS
+    start node server.js $((port + 6))
+    listening $((port + 6))
+    start python3 load.py $((port + 6)) 100000
+    run pitot record -p ${started[0]} -d 5s -o node-server.pb.gz
+    stop_all
+    whole node-server.pb.gz
+    speaks node-server.pb.gz JavaScript 'Builtins_JSEntry$'
+fi
+
 it 'a stripped server in Go'
 if needs go; then
     cat >server.go <<'GO'

@@ -26,12 +26,12 @@ static const uint8_t *pool_chunk(uint32_t number)
     return number < pool.count ? pool.chunks[number] : NULL;
 }
 
-static bool read_stack(uint64_t *window, uint64_t addr)
+static bool read_stack(uint64_t *to, uint32_t bytes, uint64_t addr)
 {
-    memset(window, 0, PT_BPF_WINDOW_BYTES);
-    for (uint64_t at = addr; at < addr + PT_BPF_WINDOW_BYTES; at += 8)
+    memset(to, 0, bytes);
+    for (uint64_t at = addr; at < addr + bytes; at += 8)
         if (at >= copied.low && at < copied.limit)
-            memcpy(window + (at - addr) / 8, copied.bytes + (at - copied.low), 8);
+            memcpy(to + (at - addr) / 8, copied.bytes + (at - copied.low), 8);
     return true;
 }
 
@@ -526,10 +526,12 @@ static void frames_of_python_are_those_that_user_space_reads(void **state)
 {
     enum { THREAD = MEMORY_ADDR + 0x400, CODE_TYPE = 0x12345678 };
     uint64_t seed = 1, compared = 0, sent = 0, hidden = 0;
+    const pt_bpf_process of = {.mm = 1};
     cpu = pt_alloc(1, sizeof *cpu);
     for (unsigned round = 0; round < 3000; round++) {
         const pt_python_layout *const layout = pt_python_layout_of(3, 8 + round % 7);
         fill_python_memory(&seed, CODE_TYPE);
+        meet_process(cpu, 1, &of, 1 + round);
         cpu->python.layout = *layout;
         cpu->python.code_type = CODE_TYPE;
         cpu->stack.count = round % PT_BPF_DEPTH_MAX;

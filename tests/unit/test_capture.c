@@ -158,7 +158,7 @@ static void a_compact_sample_says_the_same(void **state)
     put_record(&buf, PERF_RECORD_SAMPLE, 2, sample_words,
                sizeof sample_words / sizeof *sample_words);
     const struct perf_event_header *const record = (const void *)buf.data;
-    assert_true(pt_perf_record_compact(&whole_sample, record, &c));
+    assert_true(pt_perf_record_compact(&whole_sample, record, false, &c));
     pt_put(&small, &c.header, sizeof c.header);
     pt_put(&small, c.body, c.body_bytes);
     pt_put(&small, &c.copied, sizeof c.copied);
@@ -173,7 +173,11 @@ static void a_compact_sample_says_the_same(void **state)
     assert_int_equal(r.sample.stack_room, 16);
     assert_int_equal(r.sample.stack_bytes, 8);
     assert_int_equal(r.sample.stack[0], 1);
-    assert_false(pt_perf_record_compact(&whole_sample, compact, &c));
+    assert_false(pt_perf_record_compact(&whole_sample, compact, false, &c));
+    assert_true(pt_perf_record_compact(&whole_sample, record, true, &c)); /* without its stack */
+    assert_int_equal(c.header.size, buf.size - 16);
+    assert_int_equal(c.stack_bytes, 0);
+    assert_int_equal(c.copied, 0);
     for (size_t size = 8; size < small.size; size += 8) { /* cut anywhere */
         struct perf_event_header head = *compact;
         head.size = (uint16_t)size;
@@ -803,6 +807,42 @@ static void a_control_group_is_opened_where_the_kernel_has_events_of_it(void **s
     }
 }
 
+/* Records of the BPF program have the id of its output, and the period with which the sampling
+ * event was opened. */
+static void repeated_first_ticks_count_by_chance_whoever_wrote_the_sample(void **state)
+{
+    enum { FIRST = 100, PERIOD = 1000, COUNT = 10000, EXPECTED = COUNT * FIRST / PERIOD };
+    pt_event_row rows[] = {{.id = 1, .first = 700, .period = PERIOD, .settled_ns = UINT64_MAX},
+                           {.id = 2, .first = FIRST, .period = PERIOD, .settled_ns = UINT64_MAX}};
+    pt_event_thread cpus = {.tid = -1, .rows = rows};
+    pt_event_thread *slots[] = {&cpus};
+    pt_ring_pair pair = {.cpu = 0};
+    uint32_t pair_of_cpu = 0;
+    pt_event_set set = {.pairs = &pair,
+                        .pair_count = 1,
+                        .timers = 2,
+                        .pair_of_cpu = &pair_of_cpu,
+                        .cpu_limit = 1,
+                        .threads = {.slots = slots, .count = 1},
+                        .random = 1};
+    const pt_bpf_stack stack = {.period = FIRST};
+    pt_perf_record copied = {.type = PERF_RECORD_SAMPLE, .id = 2, .time_ns = 5};
+    pt_perf_record walked = {.type = PERF_RECORD_SAMPLE, .id = 9, .time_ns = 5};
+    pt_perf_record known = walked;
+    walked.sample.walked = &stack;
+    known.sample.known = &stack;
+    assert_true(pt_event_set_counts(&set, &copied)); /* the first tick itself */
+    const pt_perf_record *const kinds[] = {&copied, &walked, &known};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        int count = 0;
+        for (int i = 0; i < COUNT; i++)
+            count += pt_event_set_counts(&set, kinds[k]);
+        assert_in_range(count, EXPECTED - 180, EXPECTED + 180); /* six deviations */
+    }
+    rows[1].settled_ns = 4;
+    assert_true(pt_event_set_counts(&set, &walked)); /* a tick of its period */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -819,6 +859,7 @@ int main(void)
         cmocka_unit_test(a_code_object_is_no_sample_and_its_copies_lie_in_its_record),
         cmocka_unit_test(a_sample_cut_anywhere_is_no_sample),
         cmocka_unit_test(counts_in_a_sample_are_not_believed),
+        cmocka_unit_test(repeated_first_ticks_count_by_chance_whoever_wrote_the_sample),
         cmocka_unit_test(a_stack_by_frame_pointers_of_code_without_rules_is_unchecked),
         cmocka_unit_test(no_more_samples_are_lost_than_the_clock_has_periods_without_one),
         cmocka_unit_test(each_level_of_paranoia_gets_the_best_it_allows),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -345,7 +346,7 @@ static void of_processes_that_are_long_gone_nothing_is_kept(void **state)
         r = (pt_perf_record){.type = PERF_RECORD_FORK,
                              .task = {.pid = FIRST + i, .ppid = 9, .tid = FIRST + i, .ptid = 9}};
         pt_proc *const child = pt_procs_on_fork(&procs, &r);
-        assert_int_equal(pt_proc_modules(&procs, child).count, 1);
+        assert_int_equal(pt_proc_modules(&procs, child, true).count, 1);
         pt_proc *const gone = pt_procs_end(&procs, child);
         assert_null(pt_procs_end(&procs, child)); /* once is enough */
         if (gone != NULL) pt_procs_drop(&procs, gone);
@@ -409,11 +410,56 @@ static void this_process_is_known_from_its_maps(void **state)
     const uint64_t pc = (uint64_t)(uintptr_t)&this_process_is_known_from_its_maps;
     const pt_proc_map *const map = pt_proc_map_at(self, pc);
     assert_non_null(map);
-    const pt_unwind_modules modules = pt_proc_modules(&procs, self);
+    const pt_unwind_modules modules = pt_proc_modules(&procs, self, true);
     const pt_unwind_module *const module = pt_unwind_module_at(&modules, pc);
     assert_non_null(module);
     assert_non_null(module->table);
     assert_int_not_equal(pt_unwind_rule_at(&modules, pc).cfa_kind, PT_CFA_NONE);
+    pt_procs_done(&procs);
+}
+
+static unsigned tables_in(const pt_procs *procs)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < procs->images.all.count; i++)
+        count += procs->images.all.items[i]->mapped.blob != NULL &&
+                 procs->images.all.items[i]->owner == NULL;
+    return count;
+}
+
+/* Of a program's many libraries, few have code in a stack. */
+static void files_are_read_when_a_stack_has_code_of_them(void **state)
+{
+    enum { FIRST = 1 << 22 /* no number of a process */ };
+    const uint64_t pcs[] = {(uint64_t)(uintptr_t)&files_are_read_when_a_stack_has_code_of_them,
+                            (uint64_t)(uintptr_t)&gnu_get_libc_version + 1};
+    pt_procs procs;
+    pt_procs_init(&procs, "/proc");
+    pt_proc *const self = pt_procs_get(&procs, (uint32_t)getpid());
+    assert_true(pt_procs_read(&procs, self));
+    const pt_perf_record r = {.type = PERF_RECORD_FORK,
+                              .task = {.pid = FIRST, .ppid = self->pid, .tid = FIRST}};
+    pt_proc *const child = pt_procs_on_fork(&procs, &r);
+    pt_proc_modules(&procs, child, false);
+    pt_unwind_modules modules = pt_proc_modules(&procs, self, false);
+    assert_int_equal(tables_in(&procs), 0);
+    assert_non_null(pt_unwind_module_at(&modules, pcs[0]));
+    const uint32_t generation = modules.generation;
+    assert_true(pt_proc_read_met(&procs, self, pcs, 1));
+    assert_int_equal(tables_in(&procs), 1);
+    modules = pt_proc_modules(&procs, self, false);
+    assert_int_not_equal(modules.generation, generation); /* a cache of rules knows */
+    assert_non_null(pt_unwind_module_at(&modules, pcs[0])->table);
+    assert_null(pt_unwind_module_at(&modules, pcs[1])->table);
+    assert_false(pt_proc_read_met(&procs, self, pcs, 1)); /* nothing new */
+    assert_true(pt_proc_read_met(&procs, child, pcs, 1)); /* read for its parent */
+    modules = pt_proc_modules(&procs, child, false);
+    assert_non_null(pt_unwind_module_at(&modules, pcs[0])->table);
+    assert_true(pt_proc_read_met(&procs, self, pcs, 2));
+    assert_int_equal(tables_in(&procs), 2);
+    modules = pt_proc_modules(&procs, self, true);
+    assert_true(tables_in(&procs) > 2);
+    assert_non_null(pt_unwind_module_at(&modules, pcs[1])->table);
     pt_procs_done(&procs);
 }
 
@@ -425,7 +471,7 @@ static void a_mapping_that_is_reported_twice_is_not_replaced(void **state)
     pt_procs_init(&procs, "/proc");
     pt_proc *const self = pt_procs_get(&procs, (uint32_t)getpid());
     assert_true(pt_procs_read(&procs, self));
-    pt_proc_modules(&procs, self);
+    pt_proc_modules(&procs, self, true);
     const pt_proc_map map = *pt_proc_map_at(self, pc);
     const pt_image *const image = procs.images.all.items[map.image];
     if (image->build_id_bytes == 0) skip(); /* the linker gave none */
@@ -475,15 +521,6 @@ static void count_forgotten(void *arg, const pt_unwind_table *table)
     ++*(unsigned *)arg;
 }
 
-static unsigned tables_in(const pt_procs *procs)
-{
-    unsigned count = 0;
-    for (size_t i = 0; i < procs->images.all.count; i++)
-        count += procs->images.all.items[i]->mapped.blob != NULL &&
-                 !procs->images.all.items[i]->is_shared;
-    return count;
-}
-
 static void tables_of_files_that_no_process_has_mapped_are_freed_and_made_again(void **state)
 {
     pt_procs procs;
@@ -491,7 +528,7 @@ static void tables_of_files_that_no_process_has_mapped_are_freed_and_made_again(
     pt_procs_init(&procs, "/proc");
     pt_proc *self = pt_procs_get(&procs, (uint32_t)getpid());
     assert_true(pt_procs_read(&procs, self));
-    pt_proc_modules(&procs, self);
+    pt_proc_modules(&procs, self, true);
     const unsigned all = tables_in(&procs);
     assert_true(all > 1);
     procs.images.read_count = PT_IMAGES_SWEEP;
@@ -507,7 +544,7 @@ static void tables_of_files_that_no_process_has_mapped_are_freed_and_made_again(
     assert_int_equal(tables_in(&procs), all - forgotten);
     self = pt_procs_get(&procs, (uint32_t)getpid());
     assert_true(pt_procs_read(&procs, self));
-    pt_proc_modules(&procs, self);
+    pt_proc_modules(&procs, self, true);
     assert_int_equal(tables_in(&procs), all);
     pt_procs_done(&procs);
 }
@@ -532,6 +569,7 @@ int main(void)
         cmocka_unit_test(records_tell_how_many_threads_a_process_has),
         cmocka_unit_test(this_process_is_known_from_its_maps),
         cmocka_unit_test(a_file_that_was_replaced_is_another),
+        cmocka_unit_test(files_are_read_when_a_stack_has_code_of_them),
         cmocka_unit_test(a_mapping_that_is_reported_twice_is_not_replaced),
         cmocka_unit_test(tables_of_files_that_no_process_has_mapped_are_freed_and_made_again),
     };

@@ -15,6 +15,7 @@
 #include "capture/spool.h"
 
 static const pt_perf_layout layout = {0}; /* records as they are */
+static const pt_perf_layout with_stacks = {.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_STACK_USER};
 
 enum { KERNEL_BYTES = 4096, RECORDS = 20000 };
 
@@ -72,13 +73,18 @@ typedef struct {
     pt_spool *spool;
 } spooled;
 
-static void spooled_open(spooled *s, size_t bytes)
+static void spooled_open_as(spooled *s, size_t bytes, const pt_perf_layout *records)
 {
     *s = (spooled){.kernel = calloc(1, sizeof *s->kernel), .never = eventfd(0, EFD_CLOEXEC)};
     pt_ring_borrow(&s->kernel->page, s->kernel->data, KERNEL_BYTES, &s->from);
     assert_int_equal(pt_spool_ring_open(bytes, &s->to, NULL), PT_OK);
     const pt_spool_ring rings[] = {{.fd = s->never, .from = &s->from, .to = &s->to}};
-    s->spool = pt_spool_new(&layout, rings, 1);
+    s->spool = pt_spool_new(records, rings, 1);
+}
+
+static void spooled_open(spooled *s, size_t bytes)
+{
+    spooled_open_as(s, bytes, &layout);
 }
 
 static void spooled_close(spooled *s)
@@ -242,6 +248,55 @@ static void reports_of_processes_that_are_not_heeded_are_not_urgent(void **state
     spooled_close(&s);
 }
 
+/* The kernel writes a sample whose copy of the stack fills its room. */
+static void kernel_samples(kernel_ring *k, uint64_t pid)
+{
+    enum { STACK_BYTES = 64, WORDS = 12 };
+    const struct perf_event_header head = {.type = PERF_RECORD_SAMPLE, .size = 8 * WORDS};
+    uint64_t record[WORDS] = {0, pid, STACK_BYTES, [WORDS - 1] = STACK_BYTES};
+    const uint64_t at = k->page.data_head;
+    memcpy(record, &head, sizeof head);
+    for (size_t i = 0; i < sizeof record; i++)
+        k->data[(at + i) % KERNEL_BYTES] = ((const uint8_t *)record)[i];
+    __atomic_store_n(&k->page.data_head, at + sizeof record, __ATOMIC_RELEASE);
+}
+
+static uint64_t stack_bytes_of_next(spooled *s, uint64_t pid)
+{
+    pt_perf_record r;
+    kernel_samples(s->kernel, pid);
+    assert_true(pt_spool_take(s->spool));
+    pt_ring_look(&s->to);
+    const struct perf_event_header *const record = pt_ring_peek(&s->to);
+    assert_non_null(record);
+    assert_true(pt_perf_record_read(&with_stacks, record, &r));
+    assert_int_equal(r.pid, pid);
+    const struct perf_event_header head = *record;
+    pt_ring_next(&s->to, &head);
+    pt_ring_release(&s->to);
+    return r.sample.stack_bytes;
+}
+
+static void samples_of_shunned_processes_come_without_stacks(void **state)
+{
+    enum { SAME_PLACE = 1 << 12 }; /* process numbers with one remainder share a place */
+    spooled s;
+    spooled_open_as(&s, 16384, &with_stacks);
+    assert_int_equal(stack_bytes_of_next(&s, 7), 64);
+    pt_spool_shun(s.spool, 7, true);
+    assert_int_equal(stack_bytes_of_next(&s, 7), 0);
+    assert_int_equal(stack_bytes_of_next(&s, 8), 64);
+    assert_int_equal(stack_bytes_of_next(&s, 7 + SAME_PLACE), 64);
+    pt_spool_shun(s.spool, 7 + SAME_PLACE, false); /* it was not */
+    assert_int_equal(stack_bytes_of_next(&s, 7), 0);
+    pt_spool_shun(s.spool, 7 + SAME_PLACE, true); /* the older is forgotten */
+    assert_int_equal(stack_bytes_of_next(&s, 7), 64);
+    assert_int_equal(stack_bytes_of_next(&s, 7 + SAME_PLACE), 0);
+    pt_spool_shun(s.spool, 7 + SAME_PLACE, false);
+    assert_int_equal(stack_bytes_of_next(&s, 7 + SAME_PLACE), 64);
+    spooled_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +305,7 @@ int main(void)
         cmocka_unit_test(a_ring_that_was_full_loses_nothing_when_it_gives_memory_back),
         cmocka_unit_test(a_ring_that_makes_no_sense_ends_nothing),
         cmocka_unit_test(reports_of_processes_that_are_not_heeded_are_not_urgent),
+        cmocka_unit_test(samples_of_shunned_processes_come_without_stacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,7 +110,6 @@ static bool is_kept(const pt_table_cache *from, pt_elf_id of, off_t size)
 
 static void a_table_is_of_one_file_as_it_was(void **state)
 {
-    if (blob_bytes < PT_TABLE_WORTH_BYTES) skip();
     const struct stat kept = file_of(1000);
     struct stat file = kept;
     pt_table_keep(&cache, id, &file, blob, blob_bytes);
@@ -127,7 +126,6 @@ static void a_table_is_of_one_file_as_it_was(void **state)
 
 static void a_table_is_found_by_build_id_size_and_who_made_it(void **state)
 {
-    if (blob_bytes < PT_TABLE_WORTH_BYTES) skip(); /* a small C library */
     pt_table_cache other = cache, none = {.stamp = ""};
     const uint8_t other_bytes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11};
     const pt_elf_id other_id = {.bytes = other_bytes, .size_bytes = sizeof other_bytes};
@@ -145,16 +143,17 @@ static void a_table_is_found_by_build_id_size_and_who_made_it(void **state)
     assert_false(is_kept(&cache, no_id, 1000));
 }
 
-static void small_tables_are_not_worth_a_file(void **state)
+/* A program has dozens of them, and each is compiled from code and symbols, too. */
+static void a_small_table_is_kept_like_a_large_one(void **state)
 {
-    keep_of(&cache, id, 1000, PT_TABLE_WORTH_BYTES - 1);
+    enum { SMALL_BYTES = 4 };
+    keep_of(&cache, id, 1000, SMALL_BYTES);
     PT_FREE char *path = the_file();
-    assert_null(path);
+    assert_non_null(path);
 }
 
 static void a_broken_file_is_none_and_is_replaced(void **state)
 {
-    if (blob_bytes < PT_TABLE_WORTH_BYTES) skip();
     keep_of(&cache, id, 1000, blob_bytes);
     PT_FREE char *path = the_file();
     assert_non_null(path);
@@ -182,7 +181,6 @@ static void a_broken_file_is_none_and_is_replaced(void **state)
 /* However many tables there are. */
 static void tables_of_this_program_are_offered_by_one_link(void **state)
 {
-    if (blob_bytes < PT_TABLE_WORTH_BYTES) skip();
     char offer[] = "/tmp/pitot-offer.XXXXXX", to[512] = "", key[256];
     assert_non_null(mkdtemp(offer));
     struct stat file = file_of(1000);
@@ -206,7 +204,6 @@ static void tables_of_this_program_are_offered_by_one_link(void **state)
 
 static void what_others_may_write_to_is_not_read(void **state)
 {
-    if (blob_bytes < PT_TABLE_WORTH_BYTES) skip();
     keep_of(&cache, id, 1000, blob_bytes);
     PT_FREE char *path = the_file();
     assert_int_equal(chmod(path, 0666), 0);
@@ -218,7 +215,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_table_is_found_by_build_id_size_and_who_made_it, empty),
         cmocka_unit_test_setup(a_table_is_of_one_file_as_it_was, empty),
-        cmocka_unit_test_setup(small_tables_are_not_worth_a_file, empty),
+        cmocka_unit_test_setup(a_small_table_is_kept_like_a_large_one, empty),
         cmocka_unit_test_setup(a_broken_file_is_none_and_is_replaced, empty),
         cmocka_unit_test_setup(tables_of_this_program_are_offered_by_one_link, empty),
         cmocka_unit_test_setup(what_others_may_write_to_is_not_read, empty),

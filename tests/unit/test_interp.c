@@ -387,11 +387,14 @@ static void test_texts(void **state)
     }
 }
 
-/* The check of a code object whose name and file are this text. */
+/* The check of a code object whose name and file are this text, which may end with the memory. */
 static uint32_t check_of(const pt_python_layout *layout, unsigned unit, bool is_ascii,
-                         const uint32_t *characters, size_t length)
+                         const uint32_t *characters, size_t length, bool is_at_end)
 {
-    const uint64_t code = IMAGE_ADDR + 0x8000, text = IMAGE_ADDR + 0x2000, lines = text + 0x800;
+    const uint64_t start = is_ascii ? layout->text_ascii : layout->text_compact;
+    const uint64_t room = (start + length * unit + 1 + 15) / 16 * 16; /* as CPython allocates it */
+    const uint64_t code = IMAGE_ADDR + 0x8000, lines = IMAGE_ADDR + 0x2800;
+    const uint64_t text = is_at_end ? IMAGE_ADDR + IMAGE_BYTES - room : IMAGE_ADDR + 0x2000;
     image *const m = calloc(1, sizeof *m);
     pt_python_code read;
     uint32_t check = 0;
@@ -401,8 +404,7 @@ static uint32_t check_of(const pt_python_layout *layout, unsigned unit, bool is_
     put(m, text + 16, length, 8);
     put(m, text + 32, unit << 2 | 1u << 5 | (is_ascii ? 1u << 6 : 0), 1);
     for (size_t i = 0; i < length; i++)
-        put(m, text + (is_ascii ? layout->text_ascii : layout->text_compact) + i * unit,
-            characters[i], unit);
+        put(m, text + start + i * unit, characters[i], unit);
     assert_true(pt_python_code_read(layout, read_image, m, code, &read, &check));
     free(m);
     return check;
@@ -412,16 +414,18 @@ static uint32_t check_of(const pt_python_layout *layout, unsigned unit, bool is_
 static void test_checks(void **state)
 {
     enum { LONGEST = 40 };
-    static const size_t lengths[] = {1, 3, 8, 16, LONGEST};
+    static const size_t lengths[] = {1, 3, 8, 12, 15, 16, LONGEST};
     static const unsigned units[] = {1, 1, 2, 4}; /* the first: ASCII */
-    for (unsigned minor = 8; minor <= 13; minor++)
+    for (unsigned minor = 8; minor <= 14; minor++)
         for (size_t kind = 0; kind < 4; kind++)
-            for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+            for (size_t i = 0; i < 2 * sizeof lengths / sizeof lengths[0]; i++) {
                 const pt_python_layout *const layout = pt_python_layout_of(3, minor);
+                const size_t length = lengths[i / 2];
                 uint32_t text[LONGEST] = {'f'};
-                const uint32_t before = check_of(layout, units[kind], kind == 0, text, lengths[i]);
-                text[lengths[i] - 1]++;
-                assert_int_not_equal(check_of(layout, units[kind], kind == 0, text, lengths[i]),
+                const uint32_t before =
+                    check_of(layout, units[kind], kind == 0, text, length, i % 2);
+                text[length - 1]++;
+                assert_int_not_equal(check_of(layout, units[kind], kind == 0, text, length, i % 2),
                                      before);
             }
 }

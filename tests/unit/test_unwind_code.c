@@ -19,7 +19,7 @@
 
 static void expect_length(const char *bytes, size_t given, unsigned length)
 {
-    pt_x86_insn insn;
+    pt_insn insn;
     assert_true(pt_x86_decode((const uint8_t *)bytes, given, &insn));
     assert_int_equal(insn.length, length);
 }
@@ -45,7 +45,7 @@ static void instructions_have_the_length_that_the_manual_gives(void **state)
     LENGTH("\x62\xf1\x7c\x48\x10\x40\x01", 7);              /* vmovups zmm0, [rax+64] */
     LENGTH("\x62\xf3\x7d\x48\x3b\xc1\x01", 7);              /* vextracti32x8 ymm1, zmm0, 1 */
     LENGTH("\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00", 10); /* cs nopw */
-    pt_x86_insn insn;
+    pt_insn insn;
     assert_false(pt_x86_decode((const uint8_t *)"\x48\x8b", 2, &insn)); /* cut short */
     assert_false(pt_x86_decode((const uint8_t *)"\x06", 1, &insn));     /* none in 64 bits */
 }
@@ -63,7 +63,7 @@ static void the_short_way_to_an_instruction_agrees_with_the_long_way(void **stat
             memcpy(bytes + at, &(uint64_t){next_random(&random)}, 8);
         for (unsigned at = 0; at < 3 && next_random(&random) % 2 == 0; at++)
             bytes[at] = prefixes[next_random(&random) % sizeof prefixes];
-        pt_x86_insn by_tables = {0}, by_bytes = {0};
+        pt_insn by_tables = {0}, by_bytes = {0};
         const bool is_one = pt_x86_decode(bytes, AT_HAND, &by_tables);
         if (is_one && by_tables.length == AT_HAND) continue;
         assert_int_equal(is_one, pt_x86_decode(bytes, ONE_LESS, &by_bytes));

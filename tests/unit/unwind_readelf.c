@@ -90,6 +90,17 @@ static expected expected_of(const readelf_machine *m, char *line, const columns 
     return e;
 }
 
+/* glibc's _dl_runtime_resolve of aarch64: its stub has pushed two words, the second of which is the
+ * return address. The entry leaves them out, so the CFA is 16 bytes higher than it says. They are
+ * popped at its end. */
+static void add_pushed_words(expected *e)
+{
+    if (strcmp(e->ra, "c+8") != 0 || strncmp(e->cfa, "sp", 2) != 0) return;
+    const bool is_popped = strcmp(e->cfa, "sp-16") == 0;
+    snprintf(e->cfa, sizeof e->cfa, "sp+%ld", strtol(e->cfa + 2, NULL, 10) + 16);
+    snprintf(e->ra, sizeof e->ra, "%s", is_popped ? "r30" : "c-8");
+}
+
 /* is_foreign: the return address is in a column of its own. */
 static void compare_row(const readelf_machine *m, const pt_unwind_table *table, uint64_t addr,
                         const expected *e, bool is_foreign, compared *sum)
@@ -166,7 +177,8 @@ compared compare_rows(FILE *in, const pt_unwind_table *table, const readelf_mach
         } else if (strncmp(line, "   LOC", 6) == 0) {
             c = columns_of(m, line);
         } else if (in_function && line[0] >= '0' && strchr(line, ' ') != NULL) {
-            const expected e = expected_of(m, line, &c, &addr);
+            expected e = expected_of(m, line, &c, &addr);
+            add_pushed_words(&e);
             if (addr >= start && addr < limit) compare_row(m, table, addr, &e, is_foreign, &sum);
         }
     }

@@ -13,8 +13,8 @@
 
 enum { PT_TICK_CODES = 1 << 16 /* distinct ones; what is beyond has no name */ };
 
-/* A function as it was when first met: this, then name, file and line table. Number 0 stands for
- * all that found no room. */
+/* A function as it was when it was first seen: this header, then name, file and line table. Number
+ * 0 stands for all functions that found no room. */
 typedef struct {
     uint32_t number, lines_bytes;
     int32_t first_line;
@@ -33,10 +33,10 @@ typedef struct {
     _Atomic(uint64_t) slot[2 * PT_TICK_CODES]; /* by content: hash (high half) and number */
 } pt_tick_codes;
 
-/* The number of a function; 0: there is no room. like: all but its number. text: name, file and
- * line table. In a signal handler, too. */
+/* The number of a function; 0 if there is no room. like: the function's header without its number.
+ * text: name, file and line table. May be called in a signal handler. */
 uint32_t pt_tick_code_number(pt_tick_codes *codes, const pt_tick_known_code *like,
                              const uint8_t *text);
 
-/* The function of that number; NULL: there is none. */
+/* The function of that number; NULL if there is none. */
 const pt_tick_known_code *pt_tick_code_of(const pt_tick_codes *codes, uint32_t number);

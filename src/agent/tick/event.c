@@ -5,23 +5,22 @@
  *
  *   SIGTRAP   raised by the kernel in the thread itself when it returns to user space (sigtrap,
  *             Linux 5.13): the cheapest, and no system call of the host ever ends with EINTR for it
- *   SIGPROF   through the event's descriptor (F_SETSIG), for hosts that have their own use for
- *             SIGTRAP, or a debugger
+ *   SIGPROF   through the event's descriptor (F_SETSIG), for hosts that use SIGTRAP themselves or
+ *             have a debugger
  *
- * Once the event is set up its descriptor is closed: the mapping keeps the event alive, and a host
- * that counts or closes descriptors never meets it. The mapping is not inherited by fork; the event
- * does not survive exec.
+ * When the event is set up, its descriptor is closed: the mapping keeps the event alive, and a host
+ * that counts or closes descriptors does not see it. fork does not copy the mapping; the event does
+ * not survive exec.
  *
  * An event cannot begin in the middle of a period, so each thread has two, one after the other. The
  * first expires once, after a random time of less than a period; its tick opens the second. Without
  * this, threads that live for less than a period would never be seen. The second is a little faster
- * than the period (and its ticks then stand for none now and then): ticks that kept step with the
- * kernel's own would meet what the kernel's tick starts, always or never.
+ * than the period, and some of its ticks have no weight: ticks that kept step with the kernel's
+ * would sample the work that the kernel's tick starts either always or never.
  *
- * A program that works in rounds would meet ticks of one period at the same places of its rounds.
- * So after a few ticks the keeper of the library opens an event with a random period in the place
- * of the second, and again after a few more.
- */
+ * A program that works in rounds could keep step with ticks of one period. So after a few ticks the
+ * keeper of the library replaces the second event by one with a random period, and does so again
+ * after a few more. */
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdatomic.h>
@@ -34,7 +33,8 @@
 
 enum { OUT_OF_STEP = 113 };
 
-/* As Linux 5.13 has it; headers of older systems end before its last word (perf_event_open(2)). */
+/* The struct of Linux 5.13; the one in the headers of older systems lacks its last word
+ * (perf_event_open(2)). */
 typedef union {
     struct perf_event_attr attr;
     uint64_t words[16];
@@ -52,7 +52,7 @@ static int open_event(const pt_thread *thread, int tid, uint64_t period_ns, bool
     attr.attr.disabled = 1;
     attr.attr.exclude_kernel = skip_kernel;
     attr.attr.exclude_hv = skip_kernel;
-    if (pt_tick.events_trap) /* which asks for the other */
+    if (pt_tick.events_trap) /* without events_trap the signal comes through the descriptor */
         attr.words[FLAGS_WORD] |= 1ULL << SIGTRAP_BIT | 1ULL << REMOVE_ON_EXEC_BIT;
     attr.words[SIG_DATA_WORD] = PT_TICK_TRAP_DATA(thread);
     return (int)PT_KERNEL(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
@@ -89,8 +89,8 @@ void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns)
     return open_started(thread, tid, period_ns, pt_tick.events_skip_kernel);
 }
 
-/* The event is in its field before it is started: its only tick may come in another thread at once,
- * and must find it there. */
+/* The event is stored in its field before it starts: its only tick may come at once, in another
+ * thread, which must find it there. */
 bool pt_tick_event_open_first(pt_thread *thread, int tid, uint64_t first_ns)
 {
     const int fd = open_event(thread, tid, first_ns, pt_tick.events_skip_kernel);
@@ -101,7 +101,8 @@ bool pt_tick_event_open_first(pt_thread *thread, int tid, uint64_t first_ns)
     return is_started;
 }
 
-/* The process may have dropped its rights since the start; user mode is allowed then. */
+/* Opens the event that ticks each period. The process may have dropped its rights since the start;
+ * then only user mode is allowed. */
 static void *open_repeated(const pt_thread *thread, int tid, uint64_t period_ns)
 {
     void *const page = pt_tick_event_open(thread, tid, period_ns);

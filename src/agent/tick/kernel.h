@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's answer: -errno if the call failed. errno itself stays. */
+/* The kernel's answer; -errno if the call failed. errno itself does not change. */
 static inline __attribute__((always_inline)) long pt_kernel(long number, long a, long b, long c,
                                                             long d, long e, long f)
 {
@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) long pt_kernel(long number, long a,
 
 enum { PT_KERNEL_MASK_BYTES = 8 }; /* at the beginning of a sigset_t */
 
-/* Either may be NULL. */
+/* Sets the thread's signal mask and returns the former one; either argument may be NULL. */
 static inline __attribute__((always_inline)) void pt_kernel_set_mask(const sigset_t *mask,
                                                                      sigset_t *ret_before)
 {

@@ -8,7 +8,7 @@
 
 pt_tick_language pt_tick_languages[PT_JOURNAL_LANGUAGES];
 
-/* Frames of V8 are found while the native stack is walked (v8.h). */
+/* Frames of V8 and of Java are found while the native stack is walked (v8.h, java.h). */
 static uint32_t (*const readers[PT_JOURNAL_LANGUAGES])(void *cache, const void *facts,
                                                        const pt_tick_frames *frames) = {
     [PT_JOURNAL_LANGUAGE_PYTHON] = pt_tick_python_frames,

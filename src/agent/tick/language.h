@@ -1,7 +1,6 @@
-/* language.h: what the handler has for each language whose functions it reads from an
- * interpreter's memory. A language is a row here, one in agent/languages.c, and a file in each of
- * the two folders.
- */
+/* language.h: the handler's data about each language whose functions it reads from an interpreter's
+ * memory. A language is a row here, a row in agent/languages.c, and a file in each of the two
+ * folders. */
 #pragma once
 
 #include <stdatomic.h>
@@ -20,11 +19,11 @@
 
 /* By PT_JOURNAL_LANGUAGE_X. */
 typedef struct {
-    /* In the type of the language (as pt_tick_php_facts); NULL: no interpreter whose frames can be
-     * read. Never changed, only replaced. */
+    /* A struct of the language's own type (as pt_tick_php_facts); NULL: the process has no
+     * interpreter whose frames can be read. The struct is never changed, only replaced. */
     _Atomic(const void *) facts;
-    /* Objects that fitted the layout when they were first read, and those that did not; each up to
-     * PT_TICK_LOOKS_MAX. */
+    /* The numbers of objects that fitted the layout when they were first read, and of those that
+     * did not; each up to PT_TICK_LOOKS_MAX. */
     _Atomic(uint32_t) right, wrong;
 } pt_tick_language;
 
@@ -40,7 +39,7 @@ static inline void pt_tick_note_look(unsigned language, bool is_right)
         atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
 }
 
-/* Did `enough` objects not fit the layout, and none fit it? Then no frame is read. */
+/* Did at least `enough` objects not fit the layout, and none fit it? Then no frame is read. */
 static inline bool pt_tick_is_wrong(unsigned language, uint32_t enough)
 {
     pt_tick_language *const l = &pt_tick_languages[language];
@@ -58,13 +57,13 @@ typedef struct {
     const uint64_t *regs;  /* that were interrupted, by DWARF number */
 } pt_tick_frames;
 
-/* Notes that no frames are outside the last of these `count`. */
+/* Marks the last of these `count` frames as the outermost one. */
 static inline void pt_tick_end_frames(const pt_tick_frames *frames, uint32_t count)
 {
     if (count > 0) frames->words[(frames->at + count - 1) & frames->mask] |= PT_INTERP_LAST;
 }
 
-/* Steps outwards, and makes the word of the frame; 0: the frame is not as the layout says. */
+/* Steps to the next frame outwards and makes its word; 0: the frame does not fit the layout. */
 typedef pt_interp_step pt_tick_next_frame(void *arg, uint64_t *ret_word);
 
 /* Writes the words of a language's frames, and notes whether the innermost fitted the layout.

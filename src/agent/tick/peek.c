@@ -8,8 +8,8 @@
 
 enum { SETS = sizeof((pt_tick_pages *)0)->page / sizeof((pt_tick_pages *)0)->page[0] };
 
-/* The kernel copies the new mask before it looks at what is to be done with it, which is nothing
- * here. */
+/* Asks by rt_sigprocmask with an unknown action: the kernel copies the new mask, which fails if the
+ * page cannot be read, before it checks the action, and changes nothing. */
 bool pt_tick_ask_for_page(uint64_t page)
 {
     enum { NO_SUCH_ACTION = 99 };
@@ -23,7 +23,7 @@ bool pt_tick_copy_memory(uint64_t addr, void *to, size_t size)
     const struct iovec here = {to, size};
     const struct iovec there = {(void *)(uintptr_t)addr,
                                 size}; /* NOLINT(performance-no-int-to-ptr) */
-    /* The kernel takes whole words: of an int as the last argument half would be left to chance. */
+    /* The last argument is a whole word: of an int the upper half would be undefined. */
     return syscall(SYS_process_vm_readv, syscall(SYS_getpid), &here, 1UL, &there, 1UL, 0UL) ==
            (long)size;
 }

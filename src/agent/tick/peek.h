@@ -36,13 +36,13 @@ typedef struct {
     bool is_copying; /* the kernel copies */
 } pt_tick_reading;
 
-/* No answer counts any more. */
+/* Makes all answers out of date. */
 static inline void pt_tick_forget_pages(pt_tick_pages *pages)
 {
     pages->samples += 2 * PT_TICK_TRUST;
 }
 
-/* The kernel copies. False: the memory is not there. */
+/* Lets the kernel copy memory. Returns false if the memory is not mapped. */
 bool pt_tick_copy_memory(uint64_t addr, void *to, size_t size);
 
 /* Can the page be read now? Asks the kernel. */
@@ -51,7 +51,7 @@ bool pt_tick_ask_for_page(uint64_t page);
 /* Can the page be read, as far as the reading's trust goes? */
 bool pt_tick_page_is_readable(const pt_tick_reading *r, uint64_t page);
 
-/* Memory that may be loaded from directly; NULL: it may not. */
+/* Memory that may be read directly; NULL: it may not. */
 static inline const void *pt_tick_readable_at(const pt_tick_reading *r, uint64_t addr, size_t size)
 {
     if (r->is_trusted) return (const void *)(uintptr_t)addr;

@@ -26,7 +26,7 @@ static bool take_content(sampling *s, const pt_perl_code *code, uint32_t *ret_nu
     return true;
 }
 
-/* False: the frame has no code. */
+/* The number of the frame's code. Returns false if the frame has no code. */
 static bool number_of(sampling *s, const pt_perl_frame *frame, const pt_perl_code *code,
                       uint32_t *ret_number)
 {

@@ -22,7 +22,7 @@ static bool take_content(pt_tick_reading *r, pt_tick_php_cache *cache,
     return true;
 }
 
-/* False: there is no function. */
+/* The number of a function. Returns false if there is no function. */
 static bool number_of(pt_tick_reading *r, pt_tick_php_cache *cache, const pt_tick_php_facts *facts,
                       uint64_t function, pt_php_function *ret_function, uint32_t *ret_number)
 {
@@ -65,7 +65,8 @@ static bool is_owner(pt_tick_reading *r, const pt_tick_php_facts *facts,
                                             frames->regs[PT_PHP_REG_FRAME]);
 }
 
-/* The instruction that the innermost frame is at. */
+/* The instruction of the innermost frame: from the registers if they hold this frame, else from
+ * memory. */
 static uint64_t instruction_of(const pt_php_frame *frame, const pt_php_function *function,
                                const uint64_t *regs)
 {
@@ -78,7 +79,7 @@ typedef struct {
     pt_tick_reading memory;
     pt_tick_php_cache *cache;
     const pt_tick_php_facts *facts;
-    const uint64_t *regs; /* for the innermost frame; then NULL */
+    const uint64_t *regs; /* for the innermost frame; NULL for the others */
 } sampling;
 
 static pt_interp_step next_frame(void *arg, uint64_t *ret_word)

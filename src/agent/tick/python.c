@@ -15,9 +15,42 @@ enum {
 /* ---- reading ---- */
 
 typedef struct {
-    pt_tick_reading memory; /* the first: callbacks are given its address */
+    pt_tick_reading memory; /* the first field: callbacks get its address */
     pt_tick_python_cache *cache;
 } reading;
+
+/* A walk (interp/python_walk.h) whose bytes are the memory itself. */
+typedef struct {
+    const pt_python_layout *layout;
+    reading *reading;
+    const uint64_t *bytes;
+    uint64_t page; /* that the last bytes lay in; 0: none */
+    uint64_t next;
+    uint32_t left;
+    bool has_ahead;
+    pt_python_frame ahead;
+} python_walking;
+
+static inline const pt_python_layout *layout_of(const python_walking *walk)
+{
+    return walk->layout;
+}
+
+/* Most frames lie in the page of their caller. */
+static inline bool fetch_bytes(python_walking *walk, uint64_t addr, uint32_t size)
+{
+    const pt_tick_reading *const memory = &walk->reading->memory;
+    const uint64_t page = addr / PT_TICK_PAGE_BYTES;
+    const bool is_known =
+        page == walk->page && !memory->is_fresh && (addr + size - 1) / PT_TICK_PAGE_BYTES == page;
+    walk->bytes =
+        is_known ? (const uint64_t *)(uintptr_t)addr : pt_tick_readable_at(memory, addr, size);
+    if (walk->bytes == NULL) return false;
+    walk->page = page;
+    return true;
+}
+
+#include "interp/python_walk.h"
 
 static inline const void *readable_at(const reading *r, uint64_t addr, size_t size)
 {
@@ -37,18 +70,19 @@ bool pt_tick_python_peek(pt_tick_python_cache *cache, uint64_t addr, void *to, s
 
 /* ---- code objects ---- */
 
-/* The number of code that CPython shows to nobody. */
+/* The number of code whose frames CPython never shows. */
 #define HIDDEN UINT32_MAX
 
-static inline uint64_t word_at(const void *at, size_t offset)
+static inline uint64_t load_word(const void *at, size_t offset)
 {
     uint64_t word;
     memcpy(&word, (const char *)at + offset, sizeof word);
     return word;
 }
 
-/* Tells objects apart that lie where others lay before, by what can be read at once of name, file
- * and line table: lengths, the hash that a text keeps, first and last characters. */
+/* A fingerprint of an object's name, file and line table, from parts that can be read at once:
+ * lengths, the hash that a text keeps, first and last characters. It distinguishes objects that lie
+ * at the same address at different times. */
 static bool print_of(const reading *r, const pt_python_code *code, uint64_t *ret_print)
 {
     enum { LENGTH = 16, HASH = 24, TEXT = 48, BYTES = 32, HEAD = 56 };
@@ -56,26 +90,27 @@ static bool print_of(const reading *r, const pt_python_code *code, uint64_t *ret
     const void *const file = readable_at(r, code->file, HEAD);
     const void *const lines = readable_at(r, code->lines, HEAD - 8);
     if (name == NULL || file == NULL || lines == NULL) return false;
-    const uint64_t length = word_at(file, LENGTH), bytes = word_at(lines, LENGTH);
+    const uint64_t length = load_word(file, LENGTH), bytes = load_word(lines, LENGTH);
     const void *end = file, *last = lines;
     if (length > 16 && length < PT_TICK_PYTHON_FILE_BYTES)
         end = readable_at(r, code->file + TEXT - 16 + length, 8);
     if (bytes > 16 && bytes < LINES_MAX_BYTES)
         last = readable_at(r, code->lines + BYTES - 8 + bytes, 8);
     if (end == NULL || last == NULL) return false;
-    const uint64_t sum =
-        word_at(name, LENGTH) * UINT64_C(0x9e3779b97f4a7c15) +
-        word_at(name, HASH) * UINT64_C(0xbf58476d1ce4e5b9) + length * UINT64_C(0x94d049bb133111eb) +
-        word_at(file, HASH) * UINT64_C(0x9fb21c651e98df25) +
-        word_at(file, TEXT) * UINT64_C(0xff51afd7ed558ccd) +
-        word_at(end, 0) * UINT64_C(0xc4ceb9fe1a85ec53) + bytes * UINT64_C(0x2545f4914f6cdd1d) +
-        word_at(lines, BYTES) * UINT64_C(0xd6e8feb86659fd93) +
-        word_at(last, 0) * UINT64_C(0xa0761d6478bd642f);
+    const uint64_t sum = load_word(name, LENGTH) * UINT64_C(0x9e3779b97f4a7c15) +
+                         load_word(name, HASH) * UINT64_C(0xbf58476d1ce4e5b9) +
+                         length * UINT64_C(0x94d049bb133111eb) +
+                         load_word(file, HASH) * UINT64_C(0x9fb21c651e98df25) +
+                         load_word(file, TEXT) * UINT64_C(0xff51afd7ed558ccd) +
+                         load_word(end, 0) * UINT64_C(0xc4ceb9fe1a85ec53) +
+                         bytes * UINT64_C(0x2545f4914f6cdd1d) +
+                         load_word(lines, BYTES) * UINT64_C(0xd6e8feb86659fd93) +
+                         load_word(last, 0) * UINT64_C(0xa0761d6478bd642f);
     *ret_print = sum ^ sum >> 32;
     return true;
 }
 
-/* Copies what the object says, and finds its number. False: it is no code object. */
+/* Copies the object's content and finds its number. Returns false if it is no code object. */
 static bool take_content(reading *r, const pt_tick_python_facts *facts, const pt_python_code *code,
                          uint32_t *ret_number)
 {
@@ -89,7 +124,9 @@ static bool take_content(reading *r, const pt_tick_python_facts *facts, const pt
                         (char *)text + name_bytes, PT_TICK_PYTHON_FILE_BYTES, &file_bytes) ||
         !pt_python_bytes(read, r, code->lines, facts->bytes_type, &lines, &lines_bytes))
         return false;
-    if (lines_bytes > LINES_MAX_BYTES) lines_bytes = 0; /* frames get the function's first line */
+    if (lines_bytes > LINES_MAX_BYTES)
+        lines_bytes = 0; /* frames then have the line of the
+                          * function's beginning */
     const size_t bytes = name_bytes + file_bytes;
     if (lines_bytes > 0 && !read_memory(r, lines, text + bytes, lines_bytes)) return false;
     const pt_tick_known_code like = {.first_line = code->first_line,
@@ -102,15 +139,14 @@ static bool take_content(reading *r, const pt_tick_python_facts *facts, const pt
     return true;
 }
 
-/* Is the object at the slot's address still the slot's? All that is read was asked for not long
- * ago.
- */
+/* Is the object at the slot's address still the slot's? All pages that are read were tested not
+ * long ago. */
 static inline bool is_still(const pt_tick_python_facts *facts, const pt_tick_python_slot *slot)
 {
     const reading trusting = {.memory = {.is_trusted = true}};
     pt_python_code code;
     uint64_t print;
-    pt_python_code_at(facts->layout, (const void *)(uintptr_t)slot->code, &code);
+    code = code_at(facts->layout, (const uint64_t *)(uintptr_t)slot->code);
     return code.type == facts->code_type && code.name == slot->name && code.file == slot->file &&
            code.lines == slot->lines && code.first_line == slot->first_line &&
            print_of(&trusting, &code, &print) && print == slot->print;
@@ -127,35 +163,29 @@ static inline pt_tick_python_slot *slot_of(pt_tick_python_cache *cache, uint64_t
     return &set[cache->pages.samples - set[1].sample > cache->pages.samples - set[0].sample];
 }
 
-/* False: there is no code object. */
-static bool number_of(reading *r, const pt_tick_python_facts *facts, uint64_t addr,
-                      uint32_t *ret_number)
+/* Reads the code object and finds its number, or sees that it is still the slot's. False: there is
+ * no code object. */
+static bool fill_slot(reading *r, const pt_tick_python_facts *facts, uint64_t addr,
+                      pt_tick_python_slot *slot)
 {
     pt_python_code code;
     uint64_t print;
-    pt_tick_python_slot *const slot = slot_of(r->cache, addr);
-    if (slot->code == addr && !r->memory.is_fresh &&
-        r->cache->pages.samples - slot->sample < PT_TICK_TRUST && is_still(facts, slot)) {
-        *ret_number = slot->number;
-        return true;
-    }
-    r->memory.is_fresh = true;
+    uint32_t number;
     const void *const object = readable_at(r, addr, PT_PYTHON_CODE_BYTES);
     if (object == NULL || addr % 8 != 0) return false;
-    pt_python_code_at(facts->layout, object, &code);
+    code = code_at(facts->layout, object);
     if (code.type != facts->code_type || !print_of(r, &code, &print)) return false;
     const bool is_same = slot->code == addr && slot->name == code.name && slot->file == code.file &&
                          slot->lines == code.lines && slot->first_line == code.first_line &&
                          slot->print == print;
     if (is_same) {
-        *ret_number = slot->number;
         slot->sample = r->cache->pages.samples;
         return true;
     }
     slot->code = 0;
     if (pt_python_is_hidden(facts->layout, read_memory, r, addr, &code))
-        *ret_number = HIDDEN;
-    else if (!take_content(r, facts, &code, ret_number))
+        number = HIDDEN;
+    else if (!take_content(r, facts, &code, &number))
         return false;
     *slot = (pt_tick_python_slot){.code = addr,
                                   .name = code.name,
@@ -163,8 +193,27 @@ static bool number_of(reading *r, const pt_tick_python_facts *facts, uint64_t ad
                                   .lines = code.lines,
                                   .print = print,
                                   .first_line = code.first_line,
-                                  .number = *ret_number,
+                                  .number = number,
                                   .sample = r->cache->pages.samples};
+    return true;
+}
+
+/* Compares a code object once in a sample: the thread stands still, and its frames keep their code.
+ * False: there is no code object. */
+static inline bool number_of(reading *r, const pt_tick_python_facts *facts, uint64_t addr,
+                             uint32_t *ret_number)
+{
+    pt_tick_python_slot *const slot = slot_of(r->cache, addr);
+    if (slot->code != addr || slot->seen != r->cache->samples) {
+        const bool is_trusted = slot->code == addr && !r->memory.is_fresh &&
+                                r->cache->pages.samples - slot->sample < PT_TICK_TRUST;
+        if (!is_trusted || !is_still(facts, slot)) {
+            r->memory.is_fresh = true;
+            if (!fill_slot(r, facts, addr, slot)) return false;
+        }
+        slot->seen = r->cache->samples;
+    }
+    *ret_number = slot->number;
     return true;
 }
 
@@ -193,6 +242,7 @@ uint32_t pt_tick_python_frames(void *of_thread, const void *of_process,
     pt_tick_python_cache *const cache = of_thread;
     if (pt_tick_is_wrong(PT_JOURNAL_LANGUAGE_PYTHON, PT_TICK_PYTHON_WRONG_LOOKS)) return 0;
     cache->pages.samples++;
+    cache->samples++;
     reading r = {.memory = {.pages = &cache->pages, .is_fresh = true}, .cache = cache};
     bool is_innermost = true;
     const uint64_t state = state_of_thread(&r, facts);
@@ -200,13 +250,12 @@ uint32_t pt_tick_python_frames(void *of_thread, const void *of_process,
     const uint32_t most = frames->most < PT_TICK_PYTHON_FRAMES_MAX
                               ? frames->most
                               : (uint32_t)PT_TICK_PYTHON_FRAMES_MAX;
-    pt_python_walk walk;
+    python_walking walk = {.layout = facts->layout, .reading = &r};
     pt_python_frame frame;
     uint32_t count = 0;
-    pt_python_step step = pt_python_walk_begin(&walk, facts->layout, read_memory, &r, state,
-                                               2 * PT_TICK_PYTHON_FRAMES_MAX);
+    pt_python_step step = begin_frames(&walk, state, 2 * PT_TICK_PYTHON_FRAMES_MAX);
     while (step == PT_PYTHON_FRAME && count < most &&
-           (step = pt_python_walk_next(&walk, &frame)) == PT_PYTHON_FRAME) {
+           (step = next_frame(&walk, &frame)) == PT_PYTHON_FRAME) {
         uint32_t number = 0;
         const bool is_right = frame.code == 0 || number_of(&r, facts, frame.code, &number);
         if (frame.code != 0 && is_innermost)

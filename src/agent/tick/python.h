@@ -41,23 +41,25 @@ typedef struct {
     void *(*getspecific)(pthread_key_t); /* libc's */
 } pt_tick_python_facts;
 
-/* A code object of a thread's cache: what it said of itself. */
+/* A code object in a thread's cache, with the fields that identified it. */
 typedef struct {
     uint64_t code, name, file, lines, print;
     int32_t first_line;
     uint32_t number;
-    uint32_t sample; /* in which all its pages were asked for */
+    uint32_t sample; /* the last sample in which all pages of the object were tested */
+    uint64_t seen;   /* the last sample in which the object was compared */
 } pt_tick_python_slot;
 
 /* A thread's own; all zero is empty. */
 typedef struct {
     pt_tick_pages pages;
+    uint64_t samples; /* that were taken */
     pt_tick_python_slot code[1024][2];
     uint8_t text[PT_TICK_PYTHON_NAME_BYTES + PT_TICK_PYTHON_FILE_BYTES + (64 << 10)];
 } pt_tick_python_cache;
 
-/* Copies memory of a process with an interpreter that may not be there: false then, and without a
- * cache. */
+/* Copies memory of a process with an interpreter. Returns false if the memory is not mapped, or
+ * cache is NULL. */
 bool pt_tick_python_peek(pt_tick_python_cache *cache, uint64_t addr, void *to, size_t size);
 
 /* A reader of pt_tick_read_frames. of_thread: a pt_tick_python_cache; of_process:

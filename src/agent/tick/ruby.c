@@ -3,14 +3,15 @@
 
 /* ---- the thread ---- */
 
-/* The thread pointer, whose first word is itself (x86-64), and the thread's table of modules. */
+/* The thread pointer, and the thread's table of modules. On x86-64 the first word at the thread
+ * pointer is its own address. */
 static uint64_t pointer_of_thread(void)
 {
     uint64_t addr;
 #if defined(__x86_64__) && defined(__LP64__)
     __asm__("mov %%fs:0, %0" : "=r"(addr));
 #else
-    addr = 0; /* no layout that needs it is known */
+    addr = 0; /* no known layout needs it here */
 #endif
     return addr;
 }
@@ -88,7 +89,7 @@ static bool take_content(pt_tick_reading *r, pt_tick_ruby_cache *cache,
     return true;
 }
 
-/* False: there is no code. */
+/* The number of the frame's code. Returns false if there is no code. */
 static bool number_of(pt_tick_reading *r, pt_tick_ruby_cache *cache,
                       const pt_tick_ruby_facts *facts, const pt_ruby_frame *frame,
                       pt_ruby_code *ret_code, uint32_t *ret_number)

@@ -32,8 +32,8 @@ enum {
 /* The facts of the interpreter that the handler reads; never changed, only replaced. */
 typedef struct {
     const pt_ruby_layout *layout;
-    /* Number of the module, and the place of ruby_current_ec among its variables. Module 0: the
-     * address of the one context. */
+    /* The number of the module, and the place of ruby_current_ec among its variables. Module 0:
+     * `context` is the address of the only context. */
     uint64_t module, context;
     uint64_t object, string; /* addresses of rb_cObject, rb_cString; 0: unknown */
     pt_tick_codes *codes;

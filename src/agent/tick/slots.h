@@ -1,5 +1,5 @@
-/* slots.h: a thread's cache of functions, by address, and by a number that tells apart functions
- * that lie at one address one after the other. */
+/* slots.h: a thread's cache of functions by address. A second number distinguishes functions that
+ * lie at the same address at different times. */
 #pragma once
 
 #include <stdint.h>
@@ -16,8 +16,8 @@ enum { PT_TICK_SLOT_SETS = 1024 };
 /* All zero is empty. */
 typedef pt_tick_slot pt_tick_slots[PT_TICK_SLOT_SETS][2];
 
-/* An address has two slots: the slot that holds it, else the slot that was used longer ago.
- * sample: the number of this one. */
+/* The slot for an address, which may be in either of two slots: the slot that holds the address,
+ * else the slot that was used longer ago. sample: the number of the present sample. */
 static inline pt_tick_slot *pt_tick_slot_of(pt_tick_slots slots, uint64_t key, uint32_t sample)
 {
     pt_tick_slot *const set = slots[(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) % PT_TICK_SLOT_SETS];

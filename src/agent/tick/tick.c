@@ -8,17 +8,19 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "agent/tick/java.h"
 #include "agent/tick/tick_int.h"
 
 pt_tick_settings pt_tick;
 _Thread_local pt_thread *pt_tick_self;
 
-/* Room that a sample must find in the ring: less would cut nearly every stack. */
+/* The room that a sample needs in the ring: with less, nearly every stack would be cut. */
 enum { ROOM_WORDS = 128 };
 
 typedef enum { NO_TICK, TIMER_TICK, EVENT_TICK } tick_kind;
 
-/* glibc 2.36 has no name for it: it lies behind the address (asm-generic/siginfo.h). */
+/* The data of an event's SIGTRAP. glibc 2.36 has no name for the field, which lies behind the
+ * address (asm-generic/siginfo.h). */
 static uint64_t trap_data(const siginfo_t *info)
 {
     unsigned long data;
@@ -113,7 +115,8 @@ static void copy_stack(pt_thread *self, pt_tick_ring *ring, uint32_t weight, pt_
         pt_tick_ring_word(weight, words, count < there ? PT_TICK_CUT_COPY : PT_TICK_COPY));
 }
 
-/* One step outwards, and the word of the frame of JavaScript that it left; 0: there was none. */
+/* Steps one frame outwards. *ret_word: the word of the frame of JavaScript that the step left; 0:
+ * it was none. */
 static int step_out(pt_tick_walk *walk, pt_tick_v8_walk *v8, uint64_t *ret_word)
 {
     enum { RECORD = 2 * sizeof(uintptr_t) }; /* the caller's frame pointer, the return address */
@@ -123,10 +126,26 @@ static int step_out(pt_tick_walk *walk, pt_tick_v8_walk *v8, uint64_t *ret_word)
     v8->fp = walk->state.fp;
     v8->has_fp = !walk->state.is_fp_lost;
     const int step = pt_tick_walk_step(walk);
-    /* The step, by the frame pointer or by a rule, has read the return address above the frame
-     * pointer: it lies on the stack. */
+    /* The step has read the return address, which lies just above the frame pointer: so the frame
+     * pointer is on the stack. */
     const bool is_checked = walk->state.is_return && walk->state.sp == v8->fp + RECORD;
     if (step < 0 && is_checked) *ret_word = pt_tick_v8_word(v8);
+    return step;
+}
+
+/* One step out of Java's code. The words of its functions take the place of its pc, the last word
+ * behind the ring's head. */
+static int step_out_of_java(pt_tick_java_walk *java, pt_tick_ring *ring, uint64_t most,
+                            unsigned *depth)
+{
+    const uint64_t mask = ring->ring_words - 1, head = ring->head_words;
+    uint32_t count;
+    const int step = pt_tick_java_step(java, &count);
+    if (count == 0) return step;
+    if (*depth + count - 1 > most) return PT_JOURNAL_END_TRUNCATED;
+    for (uint32_t i = 0; i < count; i++)
+        ring->words[(head + *depth + i) & mask] = java->cache->words[i];
+    *depth += count - 1;
     return step;
 }
 
@@ -140,9 +159,18 @@ static int walk_stack(pt_thread *self, pt_tick_walk *walk, pt_tick_ring *ring, u
     uint64_t word;
     int step;
     pt_tick_v8_walk v8;
+    pt_tick_java_walk java;
     pt_tick_v8_begin(&v8, atomic_load(&self->interp_cache[PT_JOURNAL_LANGUAGE_JAVASCRIPT]));
+    pt_tick_java_begin(&java, atomic_load(&self->interp_cache[PT_JOURNAL_LANGUAGE_JAVA]), walk);
     ring->words[(head + ++depth) & mask] = walk->pc != 0 ? walk->pc : 1;
-    while ((step = step_out(walk, &v8, &word)) < 0) {
+    for (;;) {
+        if (java.facts != NULL && pt_tick_java_has_frame(&java)) {
+            step = step_out_of_java(&java, ring, most, &depth);
+            word = 0;
+        } else {
+            step = step_out(walk, &v8, &word);
+        }
+        if (step >= 0) break;
         if (native == PT_JOURNAL_DEPTH_MAX || depth + (word != 0) >= most) {
             step = PT_JOURNAL_END_TRUNCATED;
             break;
@@ -207,7 +235,7 @@ static void repeat_stack(uint64_t last_words, uint64_t start, pt_tick_ring *ring
         has_last ? ring->words[last & mask] : pt_tick_ring_word(1, 1, PT_JOURNAL_END_NO_RULE);
     const uint32_t depth = pt_tick_ring_depth(word);
     if (!has_last && start == 0) return;
-    if (has_last && last >= tail) { /* the folder has not read the stack yet: its weight grows */
+    if (has_last && last >= tail) { /* fold.c has not read the stack yet: its weight grows */
         const uint64_t sum = (uint64_t)pt_tick_ring_weight(word) + weight;
         if (sum > UINT32_MAX) return;
         ring->words[last & mask] = word + ((uint64_t)weight << 32);
@@ -231,7 +259,7 @@ void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns)
     const int64_t left_ns = (int64_t)clock_ns - thread->ticked_ns;
     const int64_t weight = left_ns / (int64_t)pt_tick.period_ns;
     if (left_ns <= (int64_t)thread->event_ns || weight <= 0 || weight > UINT32_MAX) return;
-    if (pt_tick.filter != NULL) return; /* only the thread itself could ask it */
+    if (pt_tick.filter != NULL) return; /* only the thread itself could call the filter */
     repeat_stack(thread->last_words, (uint64_t)(uintptr_t)thread->start_routine, ring,
                  (uint32_t)weight);
 }
@@ -260,7 +288,8 @@ void pt_tick_settle_owed(_Atomic(int64_t) *owed_ns, void *(*start_routine)(void 
     repeat_stack(0, (uint64_t)(uintptr_t)start_routine, ring, (uint32_t)weight);
 }
 
-/* The thread used CPU time: the ticker must send ticks more often than its own timer does. */
+/* Notes that the thread uses CPU time: the ticker must send it more ticks than its own timer does.
+ */
 static void wake_ticker(pt_thread *self)
 {
     atomic_store(&self->is_active, 1);
@@ -268,15 +297,16 @@ static void wake_ticker(pt_thread *self)
         syscall(SYS_futex, &pt_tick.ticker_waits, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* The event's descriptor is closed. The keeper, whose table of descriptors is not the host's, opens
- * another event with another period. */
+/* Requests another period from the keeper after enough ticks of this one. The handler cannot do
+ * this itself, since the event's descriptor is closed; the keeper has a table of descriptors of its
+ * own and opens another event. */
 static void count_of_period(pt_thread *self)
 {
     enum {
         TICKS_MIN = 4,
         TICKS_MAX = 32,
         KEPT_NS = 16000000
-    }; /* the first is kept for the least */
+    }; /* the first period is kept for the least number of ticks */
     _Atomic(int) *const bell = atomic_load_explicit(&pt_tick.keeper_bell, memory_order_relaxed);
     if (bell == NULL || self->event == NULL) return;
     const uint64_t ticks = KEPT_NS / pt_tick.period_ns;
@@ -290,7 +320,8 @@ static void count_of_period(pt_thread *self)
     syscall(SYS_futex, bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* A process that ends soon needs no drain thread: what its rings hold is taken at its end. */
+/* Notes that there are samples. A process that ends soon needs no drain thread: its rings are
+ * emptied at its end. */
 static void tell_of_samples(const pt_tick_ring *ring)
 {
     enum { FEW_SAMPLES = 3 };
@@ -321,12 +352,13 @@ static void count_tick(pt_thread *self, tick_kind kind, const siginfo_t *info, c
         tell_of_samples(ring);
 }
 
-/* Ends the host at a breakpoint that it does not handle, as without the library: the signal comes
- * again when this handler returns, with its default action. */
+/* Ends the host at a breakpoint that it does not handle, as would happen without the library: the
+ * signal comes again when this handler returns, with its default action. */
 static void end_the_host(int signo, siginfo_t *info)
 {
     static const uint64_t default_action[4] = {0}; /* the kernel's struct sigaction */
-#if defined(__x86_64__) /* libc's function is ours here, which would keep our handler */
+    /* libc's function is the library's here, and would keep the library's handler. */
+#if defined(__x86_64__)
     register uint64_t mask_bytes __asm__("r10") = sizeof(uint64_t);
     long result;
     __asm__ volatile("syscall"
@@ -358,11 +390,11 @@ static bool give_back(int signo, siginfo_t *info, void *context)
         syscall(SYS_rt_tgsigqueueinfo, pt_tick_getpid(), pt_tick_gettid(), signo, info);
     else if (syscall(SYS_rt_sigqueueinfo, pt_tick_getpid(), signo, info) != 0)
         syscall(SYS_kill, pt_tick_getpid(),
-                signo); /* the kernel believes only the first thread who sent it */
+                signo); /* the kernel allows these data only to the process's first thread */
     return true;
 }
 
-/* A program that profiles itself with the same signal goes on doing so. */
+/* Calls the host's handler: a program that profiles itself with the same signal still works. */
 PT_PASSING static void pass_to_host(int signo, siginfo_t *info, void *context)
 {
     pt_tick_host *const host = &pt_tick.host[signo != pt_tick.signo];

@@ -28,14 +28,15 @@
 #include "unwind/unwind.h"
 #include "wire/journal.h"
 
-/* Functions between the host and what it asked for: its signal handler, libc's own function. One
- * section, so that a return address tells. */
+/* Functions between the host and the function that the host called or installed: its signal
+ * handler, libc's own function. They lie in one section, so that a return address shows whether it
+ * is in one of them. */
 #define PT_PASSING __attribute__((section("pt_passing")))
 
 /* ---- system calls that glibc has in newer versions only, or not in libc.so.6 ---- */
 
-/* The process's id. glibc before 2.25 keeps it in memory of each thread that it makes itself, which
- * the thread of own_threads.c lacks. */
+/* The process id, by a system call: glibc before 2.25 caches it in memory that glibc sets up for
+ * each thread, and the thread of own_threads.c has no such memory. */
 static inline pid_t pt_tick_getpid(void)
 {
     return (pid_t)PT_KERNEL(SYS_getpid);
@@ -54,9 +55,9 @@ static inline bool pt_tick_timer_set(void *timer, const struct itimerspec *times
 
 /* ---- rings ---- */
 
-/* Samples of one thread that are not yet folded into stacks, in memory that no other process sees.
- * The thread's handler writes, the folder reads. Words are counted from the start of time; word n
- * lies at words[n % ring_words]. */
+/* Samples of one thread that are not yet folded into stacks, in private memory. The thread's
+ * handler writes, fold.c reads. Words are counted from the ring's beginning on; word n lies at
+ * words[n % ring_words]. */
 typedef struct {
     uint64_t ring_words; /* a power of two */
     uint64_t tid;        /* of the thread that fills it now; 0 = none */
@@ -66,7 +67,8 @@ typedef struct {
     uint64_t weight;     /* of the published samples: 1 + timer overruns each */
     uint64_t dropped;    /* weight of ticks that found no room */
     uint64_t filtered;   /* weight of ticks that the program's filter refused */
-    uint64_t kernel;     /* periods in the kernel, where events may not see the thread */
+    uint64_t kernel;     /* periods in the kernel that were counted by the CPU clock, because events
+                          * do not tick there */
     uint64_t words[];
 } pt_tick_ring;
 
@@ -109,8 +111,8 @@ static inline unsigned pt_tick_ring_end(uint64_t word)
 
 /* ---- threads ---- */
 
-/* Where a thread's stack may be read: from its stack pointer, if that lies in [low, limit), up to
- * limit. All of that is mapped while the thread runs on it. low == limit: not known. */
+/* The part of a thread's stack that may be read: from the stack pointer, if that lies in [low,
+ * limit), up to limit. All of it is mapped while the thread runs on it. low == limit: not known. */
 typedef struct {
     uintptr_t low, limit;
     uintptr_t root_fp; /* the frame of our own function below the thread's start routine, or 0 */
@@ -118,15 +120,15 @@ typedef struct {
 
 /* The source of a tick's weight in periods: */
 enum {
-    PT_TICK_BY_NOTHING = 0, /* the thread has no timer: whatever comes is late */
-    PT_TICK_BY_TIMER,       /* from a timer's overruns: time on the wall */
-    PT_TICK_BY_CLOCK,       /* from what the thread's CPU clock has moved */
-    PT_TICK_BY_LOOKS,   /* the same, where the kernel looks at the thread's timer on its own tick */
-    PT_TICK_BY_PROCESS, /* from what the CPU clock of the process has moved */
-    PT_TICK_BY_MODE,    /* an event's tick is one period in user mode; what the CPU clock has
-                           moved beside, the POSIX timer's ticks find in system calls */
-    PT_TICK_BY_USER_MODE, /* the same without the POSIX timer: what the CPU clock has moved beside
-                             is counted for the kernel */
+    PT_TICK_BY_NOTHING = 0, /* the thread has no timer: a tick that comes is late */
+    PT_TICK_BY_TIMER,       /* from a timer's overruns: wall time */
+    PT_TICK_BY_CLOCK,       /* from the progress of the thread's CPU clock */
+    PT_TICK_BY_LOOKS,       /* the same; the timer expires only on the kernel's own tick */
+    PT_TICK_BY_PROCESS,     /* from the progress of the process's CPU clock */
+    PT_TICK_BY_MODE,        /* an event's tick is one period in user mode; what the CPU clock has
+                               moved beside, the POSIX timer's ticks find in system calls */
+    PT_TICK_BY_USER_MODE,   /* the same without the POSIX timer: what the CPU clock has moved beside
+                               is counted for the kernel */
 };
 
 /* A thread's clocks, and how often it went to sleep and was driven off its CPU. */
@@ -135,16 +137,16 @@ typedef struct {
     long sleeps, preemptions;
 } pt_tick_moment;
 
-/* The wait with a time limit of its own that a tick of the clock on the wall interrupted last. */
+/* The last wait with a time limit that a tick of the wall clock interrupted. */
 typedef struct {
     pt_tick_moment now; /* of that tick */
-    int64_t slept_ns;   /* up to that tick, at least */
+    int64_t slept_ns;   /* how long the wait had lasted at that tick, at least */
     int64_t deadline_ns;
-    /* A call that the library knows the beginning of: when, 0 = there is none; its time limit, and
-     * a place on the stack that is above it. */
+    /* A call of which the library saw the beginning: its time, 0 = there is none; its time limit;
+     * and an address on the stack above the call's frame. */
     int64_t begun_ns, begun_limit_ns;
     uintptr_t begun_at;
-    int32_t left_ms;      /* of its time limit, in one of these forms */
+    int32_t left_ms;      /* what is left of the wait's time limit, in one of these forms */
     struct timespec left; /* the kernel reads it */
 } pt_tick_wait;
 
@@ -154,48 +156,51 @@ typedef struct pt_thread {
     _Atomic(uintptr_t) wants_stack; /* a stack pointer whose bounds the drain should find, or 0 */
     _Atomic(int) busy;              /* its handler is running */
     _Atomic(int) live;
-    /* Of the signals of pt_tick.host, bit by bit: which the thread had blocked before we took them
-     * out of its mask. */
+    /* One bit for each signal of pt_tick.host: the thread had blocked the signal before the library
+     * removed it from the thread's mask. */
     _Atomic(unsigned) was_blocked;
     _Atomic(int) tid;
     pt_tick_stack stack;
     pt_unwind_cache *unwind_cache; /* or NULL; stays with the slot */
-    /* By language, of its own type; NULL while no such interpreter is known. They stay with the
-     * slot. */
+    /* By language, each of its own type; NULL while no such interpreter is known. Caches stay with
+     * the slot. */
     _Atomic(void *) interp_cache[PT_JOURNAL_LANGUAGES];
     _Atomic(int) weighing; /* PT_TICK_BY_X */
     unsigned
         user_looks; /* by mode: the number of its last ticks in a row outside of system calls */
-    /* By clock: so much of the thread's is accounted for. Negative: a part of a period more. */
+    /* By clock: the part of the thread's CPU time that samples account for. Negative: a part of a
+     * period is counted in advance. */
     int64_t clock_seen_ns;
-    /* By clock: when its last tick came. By mode, and before the first: clock_seen_ns. */
+    /* By clock: when the thread's last tick came. By mode, and before the first tick:
+     * clock_seen_ns. */
     int64_t ticked_ns;
-    /* By user mode: when its event began to count, or ticked last; time in user mode and in the
-     * kernel that no period was counted for yet. */
+    /* By user mode: when the event began to count, or last ticked; and the time in user mode and in
+     * the kernel for which no period was counted yet. */
     int64_t event_from_ns, user_ns, kernel_ns;
-    uint64_t event_ns; /* the period of its event, or of the ticks that the ticker sends, at most */
+    uint64_t event_ns; /* the longest period of the thread's event, or of the ticks that the ticker
+                        * sends */
     uint32_t event_ticks;      /* since it asked for a period */
     _Atomic(int) wants_period; /* its event has had its period for long enough */
     uint64_t random;           /* pt_random_below */
-    /* By mode: the POSIX timer was armed, and has ended, at these times of the thread's clock; -1:
-     * it has not ended yet. */
+    /* By mode: when the POSIX timer was armed and when it expired, by the thread's clock; -1: it
+     * has not expired yet. */
     int64_t look_start_ns, look_seen_ns;
-    /* By looks: the time of threads that began as this one did which no sample stands for yet, or,
-     * if negative, which samples stand for that is still to come. */
+    /* By looks: the CPU time of threads with the same start function that no sample stands for yet;
+     * negative: samples stand for CPU time that is still to come. */
     _Atomic(int64_t) *owed_ns;
-    /* Of a period, by chance, so that its periods begin anywhere: the first period began so long
-     * before the thread. */
+    /* A random part of a period: the thread's first period began so long before the thread, so that
+     * periods begin anywhere. */
     int64_t part_ns;
-    int64_t before_ns;   /* by looks: what of its time before the first is not accounted for, less
-                            part_ns */
+    int64_t before_ns;   /* by looks: the CPU time before the first tick that is not accounted for,
+                          * less part_ns */
     uint64_t last_words; /* where its last sample lies in the ring, plus one; 0 = it has none */
     void *timer;         /* a POSIX timer, or NULL */
     void *event;         /* an event's page, which keeps it alive, or NULL */
-    void *first_event;   /* to be removed by the first tick, which arms the other event */
-    _Atomic(int) is_active;   /* by the ticker: it used CPU time not long ago */
-    _Atomic(int) wants_timer; /* it could not be armed: the drain should */
+    void *first_event;   /* an event that the first tick removes when it arms the other event */
+    _Atomic(int) is_active;   /* by the ticker: the thread used CPU time not long ago */
+    _Atomic(int) wants_timer; /* its timer could not be armed: the drain thread should try again */
     bool is_unmet;            /* by looks: no look has come yet */
-    bool has_changed;         /* it has asked for a period */
+    bool has_changed;         /* it has requested another period before */
     /* Not touched by the handler: */
     bool is_foreign;   /* found in the task list */
     bool is_paused;    /* becomes another program: gets no timer */
@@ -212,7 +217,7 @@ typedef struct pt_thread {
     size_t stack_bytes;
 } pt_thread;
 
-/* Code from which threads start, so that a return address there ends a stack. */
+/* A range of code. */
 typedef struct {
     uintptr_t low, limit;
 } pt_tick_code;
@@ -224,13 +229,14 @@ typedef struct {
     _Atomic(void (*)(int, siginfo_t *, void *)) action;
     _Atomic(int) is_ignored;
     _Atomic(int) is_once;   /* the handler is for one signal only, SA_RESETHAND */
-    _Atomic(uint64_t) mask; /* what it blocks beside what the thread does; bit 0 is signal 1 */
+    _Atomic(uint64_t) mask; /* signals that the handler blocks in addition to the thread's mask; bit
+                             * 0 is signal 1 */
 } pt_tick_host;
 
 /* Set before the first timer is armed. */
 typedef struct {
     int signo;            /* of timers, and of events that do not trap */
-    pt_tick_host host[2]; /* the host's own for signo, and for SIGTRAP */
+    pt_tick_host host[2]; /* the host's handlers for signo and for SIGTRAP */
     bool has_itimer;      /* one timer of the process sends ticks to threads that run */
     bool has_ticker;      /* a thread of the library sends ticks to threads that use CPU time */
     bool events_trap;     /* events raise SIGTRAP */
@@ -248,26 +254,29 @@ typedef struct {
     pt_tick_code own_start;    /* our thread function, which stands between those two */
     /* Finds the slot of a thread that does not know it yet, by kernel thread id. */
     pt_thread *(*find)(int tid);
-    /* Is it a slot, of whatever thread? What a timer of the host's says is not. */
+    /* Is `at` a slot of any thread? A value of a timer of the host is none. */
     bool (*is_slot)(const void *at);
-    /* So much of the process's CPU clock is accounted for, where ticks are weighed by that. */
+    /* The part of the process's CPU clock that is accounted for, where ticks are weighed by that
+     * clock. */
     _Atomic(uint64_t) process_seen_ns;
-    /* By user mode: the CPU time of threads that have ended, less what their periods stand for. */
+    /* By user mode: CPU time of threads that have ended, less the time that their periods stand
+     * for. */
     _Atomic(int64_t) kernel_owed_ns;
-    /* The ticker waits here until a thread uses CPU time: 1 while it does. */
+    /* The ticker waits at this word until a thread uses CPU time: 1 while it waits. */
     _Atomic(int) ticker_waits;
-    /* A thread of the library waits for this word to change, and wakes up without a change, too, if
-     * the second word is not 0: it then gives new periods to the threads that want one. NULL: no
+    /* A thread of the library waits for this word to change. If wants_periods is not 0 it also
+     * wakes up without a change, and gives new periods to the threads that want them. NULL: no
      * thread does that. */
     _Atomic(_Atomic(int) *) keeper_bell;
     _Atomic(int) wants_periods;
-    /* Called once, when the process has FEW_SAMPLES or a part of its ring full: begins the drain
-     * thread, or wakes it. NULL: it is awake. */
+    /* Called once, when the process has FEW_SAMPLES or a part of a ring is full: begins the drain
+     * thread or wakes it. NULL: the drain thread is awake. */
     _Atomic(void (*)(void)) on_samples;
     _Atomic(uint32_t) early_samples; /* of all threads, while on_samples is set */
-    /* While there are no tables yet, stacks are copied: walking them is left to the reader. */
+    /* While there are no tables, the handler copies stacks, and the reader walks them. */
     _Atomic(int) copies_stacks;
-    /* Tables of all code, or NULL. One that was replaced is freed when no handler is running. */
+    /* Unwind tables of all code, or NULL. A replaced set of tables is freed when no handler is
+     * running. */
     _Atomic(const pt_unwind_modules *) modules;
 } pt_tick_settings;
 
@@ -276,50 +285,52 @@ extern pt_tick_settings pt_tick;
 /* The calling thread's slot; NULL in threads that were not started through our pthread_create. */
 extern _Thread_local pt_thread *pt_tick_self;
 
-/* The handler. Saves errno. Other signals than the library's go to the host's handler. */
+/* The signal handler. Saves errno. A signal that is no tick of the library goes to the host's
+ * handler. */
 void pt_tick_handler(int signo, siginfo_t *info, void *context);
-/* The calling thread's function is about to make a system call that waits for so long at most, and
- * has made it. */
+/* Around a system call that waits for at most limit_ns: the calling thread is about to make it; the
+ * call has returned. */
 void pt_tick_wait_begins(int64_t limit_ns);
 void pt_tick_wait_ended(void);
 /* Is the signal a tick, and nothing that the host should see? */
 bool pt_tick_is_tick(int signo, const siginfo_t *info);
 
-/* For a thread that gets no more ticks, and whose handler does not run, with its CPU clock: whole
- * periods that went by after the last tick, if another tick was due since, are counted for the
- * stack of that one, or, if there was none, for the function that the thread began with. */
+/* For a thread that gets no more ticks and whose handler does not run; clock_ns: its CPU clock. If
+ * another tick was due since the last one, counts the whole periods after the last tick for the
+ * stack of that tick; without any tick, for the function that the thread began with. */
 void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns);
-/* The same by user mode: if a tick was due, it was in the kernel, and so was what is owed. Else the
- * rest of the thread's time is owed. */
+/* The same by user mode: if a tick was due, the thread was in the kernel, and the owed time is
+ * counted for the kernel. Else the rest of the thread's time is owed. */
 void pt_tick_settle_kernel(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns);
-/* By looks: the rest of its time is owed. least_ns and more of that becomes whole periods
- * for the stack of its last tick, if there was one. */
+/* The same by looks: the rest of the thread's time is owed. If at least least_ns is owed, it
+ * becomes whole periods for the stack of the thread's last tick, if it had one. */
 void pt_tick_settle_looks(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns,
                           int64_t least_ns);
-/* The owed time becomes whole periods of threads with that start function. */
+/* Turns the owed time into whole periods of threads with that start function. */
 void pt_tick_settle_owed(_Atomic(int64_t) *owed_ns, void *(*start_routine)(void *),
                          pt_tick_ring *ring);
 
 /* ---- events ---- */
 
-/* asm-generic/siginfo.h; glibc 2.36 has not got it yet. */
+/* asm-generic/siginfo.h; the headers of glibc 2.36 do not define it. */
 #ifndef TRAP_PERF
 #define TRAP_PERF 6
 #endif
 
-/* The value that an event returns in its SIGTRAP: this constant, and the low half of the slot's
+/* The data that an event passes in its SIGTRAP: this constant, and the low half of the slot's
  * address. */
 #define PT_TICK_TRAP_DATA(thread)  (UINT64_C(0x5069746f) << 32 | (uint32_t)(uintptr_t)(thread))
 #define PT_TICK_IS_TRAP_DATA(data) ((data) >> 32 == UINT64_C(0x5069746f))
 
-/* A CPU-clock event of a thread of this process, whose signals go to it. It lives as long as the
- * page that is returned is mapped; no descriptor stays. NULL: it cannot be. */
+/* Opens a CPU-clock event of a thread of this process; the event's signals go to that thread.
+ * Returns a page: the event lives as long as the page is mapped, and no descriptor stays open. NULL
+ * if the event cannot be opened. */
 void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns);
-/* Likewise thread->first_event, which ticks once; the thread may run. False: it cannot be opened or
- * started; the caller unmaps what is in the field. */
+/* Likewise opens thread->first_event, which ticks once; the thread may run meanwhile. Returns false
+ * if it cannot be opened or started; the caller unmaps what is in the field. */
 bool pt_tick_event_open_first(pt_thread *thread, int tid, uint64_t first_ns);
-/* Gives a thread an event of another period for the one that it has; called by the keeper. If there
- * can be none, the former stays. */
+/* Replaces a thread's event by one of another period. If that cannot be opened, the former event
+ * stays. Called by the keeper. */
 void pt_tick_event_replace(pt_thread *thread, int tid, uint64_t period_ns);
 
 /* ---- unwinding ---- */
@@ -341,14 +352,15 @@ pt_tick_stack pt_tick_stack_of(const pt_thread *self);
 int pt_tick_step(pt_tick_regs *regs, const pt_tick_stack *stack);
 
 /* A walk by unwind tables, and by frame pointers where there are none. */
-typedef struct {
+typedef struct pt_tick_walk {
     pt_unwind_state state;
     const pt_unwind_modules *modules;
     pt_unwind_cache *cache;
     pt_tick_python_cache *python_cache; /* or NULL */
     pt_tick_stack own_stack;            /* the thread's, as it was known when the walk began */
     pt_tick_stack stack;                /* the one that the walk is on */
-    unsigned stack_changes;             /* how often that was looked for, or found to be larger */
+    unsigned stack_changes;             /* how often the walk searched for the stack's bounds, or
+                                         * extended them */
     uint64_t pc; /* of the frame at hand; if not the innermost: of a call, or of an interrupted
                     instruction, the address after its first byte */
     uint64_t regs[PT_MACHINE_REGS_MAX];
@@ -358,8 +370,8 @@ typedef struct {
 void pt_tick_walk_begin(pt_tick_walk *walk, const pt_thread *self, const void *context);
 /* Steps one frame outwards; returns as pt_tick_step. */
 int pt_tick_walk_step(pt_tick_walk *walk);
-/* Looks for the stack's pages up to there, as far as they can be read. The thread's own ends where
- * it ends. */
+/* Extends the walk's stack up to limit, as far as its pages can be read, but never beyond the
+ * bounds of the thread's own stack. */
 void pt_tick_walk_see_stack(pt_tick_walk *walk, uintptr_t limit);
-/* The code that a thread's outermost frame shown is in. */
+/* Is pc in the code that calls main or a start routine, where a stack ends? */
 bool pt_tick_is_start(uint64_t pc);

@@ -5,7 +5,7 @@
 
 #include "agent/tick/tick.h"
 
-/* 0 if the host has forbidden itself to read clocks. */
+/* The clock's time; 0 if the host has forbidden itself to read clocks. */
 static inline int64_t pt_tick_clock_ns(clockid_t clock)
 {
     struct timespec now = {0};
@@ -18,10 +18,10 @@ uint32_t pt_tick_weight_by_clock(pt_thread *self);
 uint32_t pt_tick_weight_by_process(void);
 uint32_t pt_tick_weight_by_looks(pt_thread *self);
 uint32_t pt_tick_weight_by_timer(const siginfo_t *info);
-/* By user mode: of an event, which ticks in user mode only. What went by in the kernel since the
- * last tick is counted in the ring. */
+/* By user mode: the weight of a tick of the event, which ticks in user mode only. Time in the
+ * kernel since the last tick is added to ring->kernel. */
 uint32_t pt_tick_weight_of_user_tick(pt_thread *self, pt_tick_ring *ring);
-/* By mode: of such an event, and of the POSIX timer. */
+/* By mode: the weight of a tick of such an event, and of a tick of the POSIX timer. */
 uint32_t pt_tick_weight_of_user_time(pt_thread *self);
 uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context);
 
@@ -29,5 +29,6 @@ uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context);
  * return. */
 void pt_tick_wait_on(pt_thread *self, void *context);
 
-/* The thread's first tick came at a random time; from here on they come each period. */
+/* After the thread's first tick, which came at a random time: arms the event that ticks each
+ * period. */
 void pt_tick_event_arm(pt_thread *self);

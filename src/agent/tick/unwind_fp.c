@@ -2,13 +2,13 @@
  *
  *   fp -> | caller's fp | return address | caller's frame ...        higher addresses
  *
- * (System V ABI, AMD64 3.2.2; the AArch64 procedure call standard 6.4.6 keeps the same record.)
+ * (System V ABI, AMD64 3.2.2; the AArch64 procedure call standard 6.4.6 has the same record.)
  *
- * A chain is believed only while it climbs, is aligned and stays on the thread's own stack. It is
- * complete when it reaches code from which threads start: our own thread function, whose frame is
- * known exactly, or the few instructions of libc that call main or a start routine. Code without
- * frame pointers uses the register for anything; a chain that ends elsewhere is not complete.
- */
+ * A step is made only if the chain ascends, is aligned and stays on the thread's own stack. The
+ * stack is complete when the chain reaches code from which threads start: the library's thread
+ * function, whose frame is known exactly, or the few instructions of libc that call main or a start
+ * routine. Code without frame pointers uses the register for other values; a chain that ends
+ * elsewhere is not complete. */
 #include "agent/tick/tick.h"
 
 #include "machine/context.h"
@@ -20,7 +20,7 @@ void pt_tick_regs_of(const void *context, pt_tick_regs *ret_regs)
     ret_regs->fp = pt_machine_context_fp(context);
 }
 
-/* Code is not in the first page. */
+/* The first page has no code. */
 #define FIRST_CODE 4096
 #define LAST_CODE  ((uintptr_t)PT_MACHINE_HOST->last_user_addr)
 
@@ -44,7 +44,7 @@ int pt_tick_step(pt_tick_regs *regs, const pt_tick_stack *stack)
     regs->pc = pc;
     regs->sp = fp + RECORD;
     if (lies_within(pt_tick.own_start, regs->pc) && regs->fp == stack->root_fp) {
-        /* The caller is our own thread function: show the one that called it instead. */
+        /* The caller is the library's thread function: its caller is shown in its place. */
         regs->pc =
             (uintptr_t)pt_machine_plain_pc(PT_MACHINE_HOST, ((const uintptr_t *)stack->root_fp)[1]);
         return PT_TICK_LAST_FRAME;

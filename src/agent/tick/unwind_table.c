@@ -1,9 +1,8 @@
 /* unwind_table.c: one step outwards by the tables of unwind/.
  *
- * Code of which no table is known yet, or that has none, is walked by its frame pointers. A walk by
- * tables would go on to the kernel's first instruction of the thread; it stops where that by frame
- * pointers does, so that a function has the same callers either way.
- */
+ * Code without a table is walked by its frame pointers. A walk by tables could go on to the
+ * thread's first instruction; it stops where a walk by frame pointers does, so that a function has
+ * the same callers either way. */
 #include "agent/tick/tick.h"
 
 #include <stdatomic.h>
@@ -14,7 +13,7 @@
 #include "agent/tick/kernel.h"
 #include "machine/context.h"
 
-/* The drain thread may be writing the bounds that it has found, the limit last. */
+/* The drain thread may be writing the bounds that it has found; it writes the limit last. */
 pt_tick_stack pt_tick_stack_of(const pt_thread *self)
 {
     pt_tick_stack stack = {.root_fp = self->stack.root_fp};
@@ -23,9 +22,9 @@ pt_tick_stack pt_tick_stack_of(const pt_thread *self)
     return stack;
 }
 
-/* The end of the readable pages from a page's beginning on, or of the first PAGES_MAX of them. The
- * kernel copies a word of each, all by one call. It refuses pages of devices, whose words it would
- * not do to read. */
+/* The end of the readable pages from a page's beginning on, at most PAGES_MAX pages further. One
+ * system call copies a word of each page. The kernel refuses to copy from pages of devices, whose
+ * words must not be read. */
 static uintptr_t readable_limit(uintptr_t addr)
 {
     enum { PAGES_MAX = 4 };
@@ -49,9 +48,9 @@ static bool is_on_stack(const pt_tick_stack *stack, uintptr_t sp)
 
 enum { STACK_CHANGES_MAX = 16 };
 
-/* Finds the bounds of the stack that the walk is on: of the thread's own, or, where that is not
- * known yet, on the stack of a coroutine and on one for signals, of the page of the stack pointer.
- * A walk comes from one stack to another at the frame of a signal. */
+/* Finds the bounds of the stack that the walk is on: those of the thread's own stack or, if that is
+ * not known or the walk is on the stack of a coroutine or of signals, the page of the stack
+ * pointer. A walk changes from one stack to another at the frame of a signal. */
 static void find_stack(pt_tick_walk *walk)
 {
     const uintptr_t sp = (uintptr_t)walk->state.sp, page = sp / PT_TICK_PAGE_BYTES;
@@ -65,8 +64,9 @@ static void find_stack(pt_tick_walk *walk)
                               .root_fp = walk->own_stack.root_fp};
 }
 
-/* Has the stack more pages than were looked at? Not the thread's own. They are looked at only now,
- * for another program's memory may lie above its end, which blocks its readers (userfaultfd(2)). */
+/* Extends the walk's stack by pages that were not tested before. Returns false if there are none;
+ * the thread's own stack has none. Pages are tested only when they are needed: above the stack's
+ * end may be memory that blocks its reader (userfaultfd(2)). */
 static bool is_stack_larger(pt_tick_walk *walk)
 {
     const uintptr_t limit = walk->stack.limit;
@@ -120,8 +120,9 @@ static int step_by_fp(pt_tick_walk *walk)
     return step;
 }
 
-/* Out of a trampoline of CPython's -X perf (Python/asm_trampoline.S), which keeps one word on the
- * stack when it calls: what follows the call are `add $8, %rsp` and `ret`. False: it is none. */
+/* Steps out of a trampoline of CPython's -X perf (Python/asm_trampoline.S), which keeps one word on
+ * the stack during its call; after the call come `add $8, %rsp` and `ret`. Returns false if the
+ * code is no such trampoline. */
 static bool step_by_aligned_call(pt_tick_walk *walk, const pt_unwind_state *at)
 {
 #if defined(__x86_64__)
@@ -159,9 +160,9 @@ static int journal_end(pt_unwind_end end)
     }
 }
 
-/* Code that was mapped since the tables were made. Beside V8 also code without tables, for its
- * caller may have been mapped since, and the program's own code without a rule, for V8's builtins
- * keep frame pointers. */
+/* May the code keep a frame pointer? Code that was mapped since the tables were made may. With V8
+ * in the process, code without a table may, for its caller may have been mapped since, and so may
+ * the program's own code without a rule: V8's builtins keep frame pointers. */
 static bool may_have_frame_pointer(const pt_unwind_modules *modules, uint64_t pc)
 {
     const pt_tick_v8_facts *const v8 = atomic_load_explicit(
@@ -189,8 +190,9 @@ int pt_tick_walk_step(pt_tick_walk *walk)
             may_have_frame_pointer(walk->modules, state->pc - state->is_return))
             return step_by_fp(walk);
         if (end != PT_UNWIND_END_GOING_ON) return journal_end(end);
+        if ((state->pc & PT_INTERP_FRAME) != 0) return PT_JOURNAL_END_BAD_READ; /* no code */
         if (state->sp != walk->stack.limit) find_stack(walk);
-        /* Our own thread function is not shown. */
+        /* The library's thread function is not shown. */
     } while (state->pc - pt_tick.own_start.low < pt_tick.own_start.limit - pt_tick.own_start.low);
     walk->pc = state->pc + !state->is_return;
     return pt_tick_is_start(state->pc) ? PT_TICK_LAST_FRAME : PT_TICK_FRAME;

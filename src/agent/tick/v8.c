@@ -7,8 +7,8 @@
 
 enum { SLOTS = sizeof((pt_tick_v8_cache *)0)->slot / sizeof((pt_tick_v8_cache *)0)->slot[0] };
 
-/* A sample looks through so many characters of sources for lines; a function that lies further
- * behind is named by a later sample. */
+/* The number of characters of sources that a sample searches for lines; a function that lies
+ * further behind is named by a later sample. */
 enum { BUDGET_CHARACTERS = 512 << 10 };
 
 /* ---- functions ---- */
@@ -20,7 +20,8 @@ static bool take_content(pt_tick_reading *r, pt_tick_v8_cache *cache, const pt_t
     char *const text = (char *)cache->text;
     pt_v8_text_room name = {.text = text, .cap = PT_TICK_V8_NAME_BYTES};
     pt_v8_text_room file = {.text = text + PT_TICK_V8_NAME_BYTES, .cap = PT_TICK_V8_FILE_BYTES};
-    /* The source may be long, and its objects have been found to be what they should be. */
+    /* The source may be long, so it is read without a copy by the kernel: its objects were found to
+     * be valid. */
     pt_tick_reading asking = {.pages = &cache->pages, .is_fresh = true};
     const pt_v8_reader objects = {pt_tick_read_memory, r}, source = {pt_tick_read_memory, &asking};
     int32_t line;
@@ -36,9 +37,9 @@ static bool take_content(pt_tick_reading *r, pt_tick_v8_cache *cache, const pt_t
     return true;
 }
 
-/* An address has a set of slots: the slot that holds it, else the slot that was used longest ago. A
- * stack of hundreds of functions has no set with more of them than slots, as good as never: to read
- * a function anew in each sample is dear. */
+/* The slot for an address, which may be in any slot of a set: the slot that holds the address, else
+ * the slot that was used longest ago. A set has so many slots that the functions of a stack of
+ * hundreds nearly always fit: reading a function again in each sample costs much. */
 static pt_tick_v8_slot *slot_of(pt_tick_v8_cache *cache, uint64_t shared)
 {
     enum { WAYS = sizeof cache->slot[0] / sizeof cache->slot[0][0], INDEX_BITS = 9 };
@@ -54,7 +55,7 @@ static pt_tick_v8_slot *slot_of(pt_tick_v8_cache *cache, uint64_t shared)
     return oldest;
 }
 
-/* The slot of the function; NULL: it cannot be named now. */
+/* The slot of the function; NULL: its name cannot be found in this sample. */
 static const pt_tick_v8_slot *look_up(pt_tick_v8_cache *cache, const pt_tick_v8_facts *facts,
                                       uint64_t object)
 {
@@ -95,7 +96,7 @@ void pt_tick_v8_begin(pt_tick_v8_walk *walk, pt_tick_v8_cache *cache)
 uint64_t pt_tick_v8_word(pt_tick_v8_walk *walk)
 {
     enum { WORDS = 2 * sizeof(uint64_t) }; /* context and function, below the frame pointer */
-    /* The innermost frame has them once the stack pointer is below. */
+    /* The innermost frame has context and function if the stack pointer is below them. */
     if (!walk->has_fp || walk->fp % sizeof(uint64_t) != 0 || walk->fp < walk->sp ||
         walk->fp - walk->sp < WORDS || walk->count == PT_TICK_V8_FRAMES_MAX)
         return 0;

@@ -51,9 +51,9 @@ typedef struct {
     uint8_t text[PT_TICK_V8_NAME_BYTES + PT_TICK_V8_FILE_BYTES];
 } pt_tick_v8_cache;
 
-/* A walk's frames of JavaScript. */
+/* The state of a walk that looks for frames of JavaScript. */
 typedef struct {
-    const pt_tick_v8_facts *facts; /* NULL: there are none to look for */
+    const pt_tick_v8_facts *facts; /* NULL: there is no V8 */
     pt_tick_v8_cache *cache;
     uint32_t count;
     uint64_t sp, fp; /* of the native frame at hand */
@@ -63,6 +63,6 @@ typedef struct {
 /* cache: the thread's, or NULL. */
 void pt_tick_v8_begin(pt_tick_v8_walk *walk, pt_tick_v8_cache *cache);
 
-/* The word of the frame of JavaScript whose frame pointer walk->fp is, after a step by that; 0: the
- * frame is of another kind, or its function cannot be named. */
+/* The word of the frame of JavaScript whose frame pointer is walk->fp, after a step by frame
+ * pointer. 0 if the frame is of another kind, or its function cannot be named. */
 uint64_t pt_tick_v8_word(pt_tick_v8_walk *walk);

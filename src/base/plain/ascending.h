@@ -6,7 +6,8 @@
  *
  * Both macros return the number of items if there is no such item, so the item before
  * PT_FIRST_AFTER(..., key) is the last one whose key is at most `key`. items may be NULL if count
- * is 0. Any layer may include this header: it needs nothing but libc's headers.
+ * is 0. PT_FIRST_WHERE searches in any other order. Any layer may include this header: it needs
+ * nothing but libc's headers.
  */
 #pragma once
 
@@ -14,21 +15,30 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The first number i below count for which is_true, an expression of i, is true; count if there is
+ * none. An expression that is true for a number must be true for all greater numbers. */
+#define PT_FIRST_WHERE(i, count, is_true)                                                          \
+    __extension__({                                                                                \
+        size_t i##_low = 0, i##_high = (count);                                                    \
+        while (i##_low < i##_high) {                                                               \
+            const size_t i = i##_low + (i##_high - i##_low) / 2;                                   \
+            if (is_true)                                                                           \
+                i##_high = i;                                                                      \
+            else                                                                                   \
+                i##_low = i + 1;                                                                   \
+        }                                                                                          \
+        i##_low;                                                                                   \
+    })
+
 /* keys: the first item's key; the items are item_bytes apart. */
 static inline size_t pt_first_from(const void *items, size_t count, size_t item_bytes,
                                    size_t key_off, uint64_t key)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        uint64_t found;
-        memcpy(&found, (const char *)items + middle * item_bytes + key_off, sizeof found);
-        if (found < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint64_t found;
+    return PT_FIRST_WHERE(
+        i, count,
+        (memcpy(&found, (const char *)items + i * item_bytes + key_off, sizeof found),
+         found >= key));
 }
 
 static inline size_t pt_first_after(const void *items, size_t count, size_t item_bytes,

@@ -1,5 +1,4 @@
 /* dcpiprof.c: pitot dcpiprof, samples by image or by procedure. */
-#include <stdlib.h>
 
 #include "base/saturate.h"
 #include "cmd/cmd.h"

@@ -1,5 +1,4 @@
 /* dcpistats.c: pitot dcpistats, how samples vary from run to run. */
-#include <stdlib.h>
 
 #include "cmd/shape.h"
 #include "personality/dcpi/print_set_stats.h"

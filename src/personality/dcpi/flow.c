@@ -390,7 +390,7 @@ char pt_flow_blame(const char *event)
         {'d', "dcache"},     {'d', "LLC"},    {'p', "branchmp"}, {'p', "branch-misses"},
         {'p', "mispredict"},
     };
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(parts); i++)
         if (strstr(event, parts[i].part) != NULL) return parts[i].letter;
     return 0;
 }

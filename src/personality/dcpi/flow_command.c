@@ -1,7 +1,6 @@
 /* flow_command.c: counts -> procedures -> flow -> the report. */
 #include "personality/dcpi/flow_command.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Cycles between two samples of the event: its period, or, of time, mhz times that; 0 = unknown. */

@@ -220,27 +220,21 @@ void pt_counts_csv(pt_out *out, const pt_counts_table *t)
 
 static void put_events(pt_json_w *w, const pt_counts *c)
 {
-    pt_json_key_array(w, "events");
-    for (uint32_t e = 0; e < c->event_count; e++) {
+    PT_JSON_OBJECTS (w, "events", e, c->event_count) {
         const pt_counts_event *const event = &c->event[e];
-        pt_json_object(w);
         pt_json_key_text(w, "name", event->name);
         pt_json_key_text(w, "unit", event->unit);
         pt_json_key_int(w, "total", event->total);
         pt_json_key_int_or_null(w, "period", event->period, event->period > 0);
         pt_json_key_double(w, "counted_share", event->fraction);
-        pt_json_object_end(w);
     }
-    pt_json_array_end(w);
 }
 
 static void put_row(pt_json_w *w, const pt_counts_table *t, size_t i)
 {
     pt_json_object(w);
-    pt_json_key_array(w, "values");
-    for (uint32_t e = 0; e < t->counts->event_count; e++)
+    PT_JSON_EACH (w, "values", e, t->counts->event_count)
         pt_json_int(w, value_of(t, i, e));
-    pt_json_array_end(w);
     pt_json_key_double(w, "share", share_of(t->counts, t->column, value_of(t, i, t->column)));
     if (t->level != PT_COUNTS_IMAGES) pt_json_key_text(w, "procedure", procedure_of(t, i)->name);
     if (t->level == PT_COUNTS_ADDRESSES) {
@@ -264,10 +258,8 @@ void pt_counts_json(pt_out *out, const pt_counts_table *t)
     pt_json_key_text(&w, "profile", t->title);
     put_events(&w, t->counts);
     pt_json_key_int(&w, "sorted_by", t->column);
-    pt_json_key_array(&w, "rows");
-    for (size_t i = 0; i < t->row_count && pt_out_ok(out); i++)
+    PT_JSON_EACH (&w, "rows", i, t->row_count)
         put_row(&w, t, i);
-    pt_json_array_end(&w);
     pt_json_key_uint(&w, "more", t->more);
     pt_json_object_end(&w);
 }

@@ -74,7 +74,7 @@ static void put_range(pt_out *out, const char *name, double low, double high)
     pt_outf(out, "    %-24s %5.1f%% to %5.1f%%\n", name, 100 * low, 100 * high);
 }
 
-#define CAUSE_COUNT (sizeof causes / sizeof causes[0])
+#define CAUSE_COUNT PT_COUNT(causes)
 
 /* Shares of the time: the most that each cause explains, the stalls that no cause explains, all
  * stalls (over). */
@@ -213,10 +213,8 @@ static void json_block(pt_json_w *w, const pt_flow_report *r, const pt_procedure
                        frequency >= 0 ? frequency : NAN);
     pt_json_key_text(w, "confidence", letter);
     pt_json_key_double(w, "cpi", block->cpi > 0 ? block->cpi : NAN);
-    pt_json_key_array(w, "next");
-    for (unsigned k = 0; k < block->next_count; k++)
+    PT_JSON_EACH (w, "next", k, block->next_count)
         pt_json_uint(w, block->next[k]);
-    pt_json_array_end(w);
     pt_json_object_end(w);
 }
 
@@ -225,19 +223,15 @@ void pt_flow_calc_json(pt_out *out, const pt_flow_report *r)
     PT_AUTO(pt_json_w) w;
     pt_report_json_begin(&w, out, "dcpicalc");
     pt_json_key_text(&w, "profile", r->title);
-    pt_json_key_array(&w, "procedures");
-    for (size_t i = 0; i < r->procedures->count && pt_out_ok(out); i++) {
+    PT_JSON_OBJECTS (&w, "procedures", i, r->procedures->count) {
         const pt_procedure *const p = &r->procedures->items[i];
-        pt_json_object(&w);
         pt_json_key_text(&w, "procedure", p->code.name);
         pt_json_key_text(&w, "image", p->code.path);
         pt_json_key_array(&w, "blocks");
         for (size_t b = 0; r->flow[i] != NULL && b < r->flow[i]->block_count; b++)
             json_block(&w, r, p, r->flow[i], b);
         pt_json_array_end(&w);
-        pt_json_object_end(&w);
     }
-    pt_json_array_end(&w);
     pt_json_object_end(&w);
 }
 
@@ -280,8 +274,7 @@ void pt_flow_whole_json(pt_out *out, const pt_flow_report *r)
     json_number(&w, "execution_share", known ? s.least / s.known : 0, known);
     json_number(&w, "stall_share", x.over, known);
     json_number(&w, "unexplained_share_at_least", x.unexplained, known);
-    pt_json_key_array(&w, "causes");
-    for (size_t i = 0; i < CAUSE_COUNT; i++) {
+    PT_JSON_EACH (&w, "causes", i, CAUSE_COUNT) {
         if (!x.counted[i]) continue;
         const char letter[2] = {causes[i].letter, '\0'};
         pt_json_object(&w);
@@ -290,7 +283,6 @@ void pt_flow_whole_json(pt_out *out, const pt_flow_report *r)
         pt_json_key_double(&w, "share_at_most", x.most[i]);
         pt_json_object_end(&w);
     }
-    pt_json_array_end(&w);
     pt_json_object_end(&w);
 }
 
@@ -416,13 +408,11 @@ void pt_flow_stalls_json(pt_out *out, const pt_flow_report *r)
     pt_json_key_text(&w, "profile", r->title);
     pt_json_key_double(&w, "total", (double)r->procedures->counts->event[r->column].total);
     pt_json_key_double(&w, "stalled", all);
-    pt_json_key_array(&w, "rows");
-    for (size_t i = 0; i < shown && pt_out_ok(out); i++) {
+    PT_JSON_OBJECTS (&w, "rows", i, shown) {
         const stalled *const s = &found[i];
         const pt_code_frame *const f = pt_code_innermost(s->row);
         const char confidence[2] = {s->class->confidence, '\0'};
         pt_flow_culprits(r->procedures, s->procedure, s->instruction, letters);
-        pt_json_object(&w);
         pt_json_key_double(&w, "stalled", s->stall);
         pt_json_key_int(&w, "count",
                         pt_procedure_value(r->procedures, s->procedure, s->instruction, r->column));
@@ -434,9 +424,7 @@ void pt_flow_stalls_json(pt_out *out, const pt_flow_report *r)
         pt_json_key_text(&w, "image", s->procedure->code.path);
         pt_json_key_text(&w, "file", f != NULL ? f->file : "");
         pt_json_key_int(&w, "line", f != NULL ? f->line : 0);
-        pt_json_object_end(&w);
     }
-    pt_json_array_end(&w);
     pt_json_key_uint(&w, "more", count - shown);
     pt_json_object_end(&w);
 }

@@ -2,7 +2,6 @@
 #include "personality/dcpi/print_procedure_diff.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/file.h"
 #include "personality/dcpi/print_counts.h"

@@ -241,10 +241,8 @@ static void put_json(pt_json_w *w, const pt_procedures *all, const pt_procedure 
     pt_json_key_uint(w, "start", p->code.start);
     pt_json_key_uint(w, "end", p->code.end);
     if (p->code.error != NULL) pt_json_key_text(w, "error", p->code.error);
-    pt_json_key_array(w, "instructions");
-    for (size_t i = 0; i < p->code.row_count; i++) {
+    PT_JSON_OBJECTS (w, "instructions", i, p->code.row_count) {
         const pt_code_frame *const f = pt_code_innermost(&p->code.row[i]);
-        pt_json_object(w);
         pt_json_key_uint(w, "address", p->code.row[i].at);
         pt_json_key_text(w, "text", p->code.row[i].text);
         pt_json_key_array(w, "values");
@@ -253,9 +251,7 @@ static void put_json(pt_json_w *w, const pt_procedures *all, const pt_procedure 
         pt_json_array_end(w);
         pt_json_key_text(w, "file", f != NULL ? f->file : "");
         pt_json_key_int(w, "line", f != NULL ? f->line : 0);
-        pt_json_object_end(w);
     }
-    pt_json_array_end(w);
     pt_json_object_end(w);
 }
 
@@ -265,13 +261,9 @@ void pt_procedure_list_json(pt_out *out, const pt_procedure_list *list)
     PT_AUTO(pt_json_w) w;
     pt_report_json_begin(&w, out, "dcpilist");
     pt_json_key_text(&w, "profile", list->flow->title);
-    pt_json_key_array(&w, "events");
-    for (uint32_t e = 0; e < all->counts->event_count; e++)
+    PT_JSON_EACH (&w, "events", e, all->counts->event_count)
         pt_json_text(&w, all->counts->event[e].name);
-    pt_json_array_end(&w);
-    pt_json_key_array(&w, "procedures");
-    for (size_t i = 0; i < all->count && pt_out_ok(out); i++)
+    PT_JSON_EACH (&w, "procedures", i, all->count)
         put_json(&w, all, &all->items[i]);
-    pt_json_array_end(&w);
     pt_json_object_end(&w);
 }

@@ -55,18 +55,12 @@ void pt_set_stats_json(pt_out *out, const pt_set_table *t)
     PT_AUTO(pt_json_w) w;
     pt_report_json_begin(&w, out, "dcpistats");
     pt_json_key_text(&w, "event", t->event);
-    pt_json_key_array(&w, "sets");
-    for (size_t i = 0; i < t->stats->set_count; i++) {
-        pt_json_object(&w);
+    PT_JSON_OBJECTS (&w, "sets", i, t->stats->set_count) {
         pt_json_key_text(&w, "name", t->title[i]);
         pt_json_key_double(&w, "total", t->stats->total[i]);
-        pt_json_object_end(&w);
     }
-    pt_json_array_end(&w);
-    pt_json_key_array(&w, "rows");
-    for (size_t i = 0; i < t->rows && pt_out_ok(out); i++) {
+    PT_JSON_OBJECTS (&w, "rows", i, t->rows) {
         const pt_set_row *const r = &t->stats->row[i];
-        pt_json_object(&w);
         pt_json_key_text(&w, "procedure", r->name);
         pt_json_key_text(&w, "image", r->path);
         pt_json_key_double(&w, "range", r->range);
@@ -81,9 +75,7 @@ void pt_set_stats_json(pt_out *out, const pt_set_table *t)
         for (size_t k = 0; k < t->stats->set_count; k++)
             pt_json_double(&w, r->value[k]);
         pt_json_array_end(&w);
-        pt_json_object_end(&w);
     }
-    pt_json_array_end(&w);
     pt_json_key_uint(&w, "more", t->more);
     pt_json_object_end(&w);
 }

@@ -170,13 +170,6 @@ static void take_out_self_calls(pt_gprof *g)
 
 /* ---- Times ---- */
 
-/* The number of calls of which an arc's share is a part: those of the function, or those of its
- * cycle from outside. */
-static uint64_t calls_of(const pt_gprof *g, const pt_gprof_symbol *s)
-{
-    return pt_gprof_head(g, s)->calls;
-}
-
 static void tell_kinds(pt_gprof *g)
 {
     for (size_t i = 0; i < g->arc.count; i++) {
@@ -191,7 +184,9 @@ static void tell_kinds(pt_gprof *g)
 static void inherit_through(const pt_gprof *g, const pt_gprof_symbol *child, bool *is_shown,
                             double *fraction)
 {
-    const uint64_t calls = calls_of(g, child);
+    /* The number of calls of which an arc's share is a part: those of the function, or those of its
+     * cycle from outside. */
+    const uint64_t calls = pt_gprof_head(g, child)->calls;
     for (uint32_t i = 0; i < child->in_count; i++) {
         const pt_gprof_arc *const arc = &g->arc.items[g->in[child->first_in + i]];
         const pt_gprof_symbol *const parent = &g->symbol.items[arc->from];

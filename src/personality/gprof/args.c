@@ -67,7 +67,7 @@ static const row rows[] = {
     {"version", 'v', no_argument, NULL, "which program this is"},
     {NULL, 'B', no_argument, NULL, "as -q"},
 };
-enum { ROWS = sizeof rows / sizeof rows[0] };
+enum { ROWS = PT_COUNT(rows) };
 
 /* ---- Help ---- */
 
@@ -180,7 +180,7 @@ static bool set_demangling(pt_gprof_settings *s, const char *style)
     static const char *const styles[] = {"auto", "gnu-v3", "rust", "dlang"};
     s->mangled = style != NULL && strcmp(style, "none") == 0;
     if (style == NULL || s->mangled) return true;
-    for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(styles); i++)
         if (strcmp(style, styles[i]) == 0) return true;
     pt_print_error("%s: unknown demangling style `%s'\n", s->whoami, style);
     return false;
@@ -298,7 +298,7 @@ static void leave_out_profiler(pt_gprof_settings *s)
 {
     static const char *const own[] = {"_gprof_mcount",     "mcount",     "_mcount",  "__mcount",
                                       "__mcount_internal", "__mcleanup", "<locore>", "<hicore>"};
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(own); i++) {
         add_spec(s, PT_GPROF_HIDE_TIME, own[i]);
         add_spec(s, PT_GPROF_HIDE_GRAPH, own[i]);
         add_spec(s, PT_GPROF_HIDE_FLAT, own[i]);

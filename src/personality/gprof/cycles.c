@@ -8,7 +8,6 @@
  * were joined, as in gprof. The search's path is kept on the heap, since a file decides how deep it
  * is.
  */
-#include <stdlib.h>
 
 #include "personality/gprof/gprof_int.h"
 

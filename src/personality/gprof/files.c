@@ -1,7 +1,6 @@
 /* files.c: see files.h. */
 #include "personality/gprof/files.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

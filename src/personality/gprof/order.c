@@ -1,5 +1,4 @@
 /* order.c: the orders in which gprof's reports list things. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "personality/gprof/gprof_int.h"

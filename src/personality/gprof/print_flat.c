@@ -1,6 +1,5 @@
 /* print_flat.c: the flat profile, and what all of gprof's reports share. */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/file.h"
 #include "personality/gprof/print_int.h"
@@ -65,7 +64,7 @@ static const struct {
     double scale;
 } prefixes[] = {{'T', 1e-12}, {'G', 1e-9}, {'M', 1e-6}, {'K', 1e-3}, {' ', 1},   {'m', 1e3},
                 {'u', 1e6},   {'n', 1e9},  {'p', 1e12}, {'f', 1e15}, {'a', 1e18}};
-enum { PREFIXES = sizeof prefixes / sizeof prefixes[0], MILLI = 5 };
+enum { PREFIXES = PT_COUNT(prefixes), MILLI = 5 };
 
 /* The unit in which the longest time of a call has up to three digits before the point. */
 static size_t best_prefix(const pt_gprof_look *look, const pt_gprof *g)

@@ -1,5 +1,4 @@
 /* print_graph.c: the call graph, an entry a function or cycle, and the index of their numbers. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -16,20 +16,16 @@ static double in_units(const pt_gprof_look *look, double ticks)
 static void put_arcs(pt_json_w *w, const pt_gprof_look *look, pt_gprof *g, const uint32_t *arcs,
                      uint32_t count, bool callers)
 {
-    pt_json_key_array(w, callers ? "callers" : "callees");
-    for (uint32_t i = 0; i < count; i++) {
+    PT_JSON_OBJECTS (w, callers ? "callers" : "callees", i, count) {
         const pt_gprof_arc *const arc = &g->arc.items[arcs[i]];
         const pt_gprof_symbol *const other = &g->symbol.items[callers ? arc->from : arc->to];
-        pt_json_object(w);
         pt_json_key_uint(w, "number", other->number);
         pt_json_key_text(w, "name", pt_gprof_name(g, other));
         pt_json_key_uint(w, "calls", arc->calls);
         pt_json_key_double(w, "self", in_units(look, arc->ticks));
         pt_json_key_double(w, "children", in_units(look, arc->child_ticks));
         if (g->stack.count > 0) pt_json_key_double(w, "true", in_units(look, arc->true_ticks));
-        pt_json_object_end(w);
     }
-    pt_json_array_end(w);
 }
 
 static void put_place(pt_json_w *w, const pt_gprof *g, const pt_gprof_symbol *s)
@@ -74,11 +70,9 @@ static void put_function(pt_json_w *w, const pt_gprof_look *look, pt_gprof *g,
 
 static void put_cycles(pt_json_w *w, const pt_gprof_look *look, pt_gprof *g)
 {
-    pt_json_key_array(w, "cycles");
-    for (uint32_t i = 0; i < g->cycle_count; i++) {
+    PT_JSON_OBJECTS (w, "cycles", i, g->cycle_count) {
         const pt_gprof_symbol *const cycle = &g->symbol.items[g->symbol.count + i];
         PT_FREE uint32_t *members = pt_gprof_members(g, cycle);
-        pt_json_object(w);
         pt_json_key_uint(w, "cycle", cycle->cycle);
         pt_json_key_uint(w, "number", cycle->number);
         put_times(w, look, g, cycle);
@@ -86,9 +80,7 @@ static void put_cycles(pt_json_w *w, const pt_gprof_look *look, pt_gprof *g)
         for (uint32_t k = 0; k < cycle->member_count; k++)
             pt_json_uint(w, g->symbol.items[members[k]].number);
         pt_json_array_end(w);
-        pt_json_object_end(w);
     }
-    pt_json_array_end(w);
 }
 
 void pt_gprof_json(pt_out *out, const pt_gprof_look *look, pt_gprof *g)

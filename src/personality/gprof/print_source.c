@@ -1,6 +1,5 @@
 /* print_source.c: counts of calls, one a line, and before the lines of a source file. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "personality/gprof/print.h"

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -297,9 +296,7 @@ static void say_what_is_missing(const session *v)
 static bool needs_files(const pt_gprof_settings *s)
 {
     if (s->look.inline_files || (s->styles & (PT_GPROF_SOURCE | PT_GPROF_COUNTS)) != 0) return true;
-    for (size_t i = 0; i < s->spec.count; i++)
-        if (strpbrk(s->spec.items[i].text, ".:0123456789") != NULL) return true;
-    return false;
+    return PT_ANY(i, s->spec.count, strpbrk(s->spec.items[i].text, ".:0123456789") != NULL);
 }
 
 static int run_session(session *v)

@@ -37,8 +37,7 @@ void pt_gprof_sort(uint32_t *ids, size_t count, pt_gprof_compare *compare, const
 {
     uint32_t few[32];
     if (count < 2) return;
-    uint32_t *const many =
-        count > sizeof few / sizeof few[0] ? pt_alloc(count, sizeof *many) : NULL;
+    uint32_t *const many = count > PT_COUNT(few) ? pt_alloc(count, sizeof *many) : NULL;
     const sorting s = {many != NULL ? many : few, compare, context};
     sort_part(&s, ids, count);
     free(many);

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/plain/ascending.h"
 #include "personality/gprof/gprof_int.h"
 
 typedef struct {
@@ -54,16 +55,8 @@ static bool side_matches(const pt_gprof *g, const side *s, const pt_gprof_symbol
 /* The lower bound of the name in by_name; with `behind` its upper bound. */
 static size_t place_of(const pt_gprof *g, const char *name, bool behind)
 {
-    size_t low = 0, high = g->symbol.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(g->symbol.items[g->by_name[middle]].name, name);
-        if (order < 0 || (behind && order == 0))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return PT_FIRST_WHERE(i, g->symbol.count,
+                          strcmp(g->symbol.items[g->by_name[i]].name, name) >= (behind ? 1 : 0));
 }
 
 uint32_t pt_gprof_named(const pt_gprof *g, const char *name)

@@ -9,7 +9,6 @@
  * numbers share times out as they were spent.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -124,13 +123,6 @@ static uint64_t whole_ticks(double ticks)
     return ticks < 1 ? 1 : ticks < 0x1p63 ? (uint64_t)llround(ticks) : (uint64_t)1 << 63;
 }
 
-/* The arc from frame i + 1 to frame i, or PT_NONE. */
-static uint32_t arc_at(const pt_gprof *g, const pt_gprof_stack *s, uint32_t i)
-{
-    const uint32_t *const frames = g->frame.items + s->first;
-    return pt_gprof_find_arc(g, frames[i + 1], pt_gprof_function_of(g, frames[i]));
-}
-
 /* Makes an arc for each caller and callee on a stack. */
 static void lay_arcs(pt_gprof *g)
 {
@@ -158,7 +150,10 @@ static void give_leaf(pt_gprof *g, const pt_gprof_stack *s)
 static void count_arcs(pt_gprof *g, const pt_gprof_stack *s, size_t *seen, size_t stamp)
 {
     for (uint32_t i = 0; i + 1 < s->count; i++) {
-        const uint32_t arc = arc_at(g, s, i);
+        /* The arc from frame i + 1 to frame i, or PT_NONE. */
+        const uint32_t *const frames = g->frame.items + s->first;
+        const uint32_t arc =
+            pt_gprof_find_arc(g, frames[i + 1], pt_gprof_function_of(g, frames[i]));
         if (arc == PT_NONE || seen[arc] == stamp) continue;
         seen[arc] = stamp;
         pt_gprof_arc *const a = &g->arc.items[arc];

@@ -8,7 +8,6 @@
  */
 #include <ctype.h>
 #include <elf.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,7 +75,7 @@ static bool skip_numbered_suffix(const char **name)
 {
     static const char *const kinds[] = {".clone.", ".constprop."};
     const char *p = *name;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(kinds); i++) {
         const size_t n = strlen(kinds[i]);
         if (!pt_begins(p, kinds[i]) || p[n] == '\0') continue;
         p += n - 1;

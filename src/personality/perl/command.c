@@ -1,13 +1,11 @@
 /* command.c: the Perl pprof as a personality: its options, its order of work, its exit status.
  */
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cmd/input.h"
 #include "cmd/options.h"
 #include "personality/perl/perl.h"
 #include "picture/graphviz.h"
@@ -142,7 +140,7 @@ static int find_mode(const pt_perl_settings *s)
                  {s->collapsed, PT_PERL_COLLAPSED},
                  {s->interactive, PT_PERL_INTERACTIVE}};
     int mode = isatty(STDOUT_FILENO) ? PT_PERL_INTERACTIVE : PT_PERL_TEXT, count = 0;
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(modes); i++) {
         if (!modes[i].asked) continue;
         mode = (int)modes[i].mode;
         count++;

@@ -1,6 +1,5 @@
 /* dot.c: the call graph as the Perl pprof writes it for Graphviz. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

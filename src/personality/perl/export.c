@@ -1,7 +1,6 @@
 /* export.c: the Perl pprof's output for other programs: folded stacks, files that bring their
  * symbols, callgrind. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +85,7 @@ void pt_perl_print_raw(pt_perl_session *session, const pt_perl_profile *profile)
     pt_out_text(session->out, "---\n--- profile\n");
     PT_AUTO(pt_buf) bytes = PT_BUF_INIT;
     static const uint64_t header[] = {0, 3, 0, 1, 0};
-    for (size_t i = 0; i < sizeof header / sizeof header[0]; i++)
+    for (size_t i = 0; i < PT_COUNT(header); i++)
         pt_put_le(&bytes, header[i], 8);
     for (size_t i = 0; i < profile->count; i++) {
         size_t depth;

@@ -1,8 +1,6 @@
 /* heap.c: heap, growth and contention profiles by the Perl pprof's rules. formats/heap.h parses the
  * figures. The original scales sampled figures in floating point, by rules of its own. */
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,13 +124,6 @@ static void scale_sampled(const sampling *how, double *objects, double *bytes)
     *bytes *= factor;
 }
 
-static void keep_leak(pt_perl_session *s, double objects, double bytes, char *addresses)
-{
-    s->leaks = pt_grow(s->leaks, &s->leak_cap, s->leak_count + 1, sizeof *s->leaks);
-    s->leaks[s->leak_count++] =
-        (pt_perl_leak){.objects = objects, .bytes = bytes, .addresses = addresses};
-}
-
 /* The index of the figure that is shown. */
 static int heap_column(const pt_perl_settings *settings)
 {
@@ -164,7 +155,10 @@ bool pt_perl_read_heap(pt_perl_session *session, const char *header, pt_reader *
         scale_sampled(&how, &counts[2], &counts[3]);
         char *addresses;
         add_stack(session, profile, rest.at, counts[column], &addresses);
-        keep_leak(session, counts[0], counts[1], addresses);
+        session->leaks = pt_grow(session->leaks, &session->leak_cap, session->leak_count + 1,
+                                 sizeof *session->leaks);
+        session->leaks[session->leak_count++] =
+            (pt_perl_leak){.objects = counts[0], .bytes = counts[1], .addresses = addresses};
     }
     if (first && !session->symbolized)
         pt_perl_libs_parse(session, (const char *)text->pos, pt_reader_left(text));

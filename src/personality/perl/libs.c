@@ -19,7 +19,7 @@
 char *pt_perl_debugging_library(const char *path)
 {
     static const char *const ends[] = {"", ".debug"};
-    for (size_t i = 0; path[0] == '/' && i < sizeof ends / sizeof ends[0]; i++) {
+    for (size_t i = 0; path[0] == '/' && i < PT_COUNT(ends); i++) {
         char *copy = pt_strf("/usr/lib/debug%s%s", path, ends[i]);
         struct stat st;
         if (stat(copy, &st) == 0 && S_ISREG(st.st_mode)) return copy;

@@ -5,7 +5,6 @@
  * count for the next address with a line of the procedure's file.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

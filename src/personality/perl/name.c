@@ -1,16 +1,10 @@
 /* name.c: the short form of a function's name. The Perl pprof cuts it with regular expressions;
  * here each of them is one pass over the text. */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "personality/perl/perl.h"
-
-static bool is_word_byte(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
 
 /* Removes balanced brackets with their content. and_const: a "const" behind them goes, too. The
  * Perl program removes innermost pairs again and again; a stack of the open brackets gives the same
@@ -53,7 +47,7 @@ static void drop_leading_type(char *text)
     for (size_t i = strlen(text); i-- > 0;) {
         if (!pt_is_space(text[i])) continue;
         size_t end = i + 1;
-        while (is_word_byte(text[end]))
+        while (isalnum((unsigned char)text[end]) || text[end] == '_')
             end++;
         if (end == i + 1 || !pt_begins(text + end, "::")) continue;
         memmove(text, text + i + 1, strlen(text + i + 1) + 1);

@@ -38,11 +38,6 @@ static bool list_symbols(const pt_elf *elf, uint32_t section_type, symbol_list *
     return true;
 }
 
-static bool is_code(const pt_class_symbol *symbol)
-{
-    return symbol->letter == 't' || symbol->letter == 'T';
-}
-
 /* ---- Procedures ---- */
 
 /* Appends "@@GLIBC_2.2.5", or "@GLIBC_2.2.5" for a version that is not the default, or nothing. */
@@ -103,7 +98,7 @@ static void cut_symbols(pt_perl_nm *nm, const pt_perl_session *s, const symbol_l
     for (size_t i = 0; i < list->count;) {
         size_t chosen = i, next = i + 1;
         for (; next < list->count && list->items[next].addr == list->items[i].addr; next++)
-            if (is_code(&list->items[next])) chosen = next;
+            if (list->items[next].letter == 't' || list->items[next].letter == 'T') chosen = next;
         if (strcmp(list->items[i].name, "_fini") == 0) nm->has_separator = true;
         char *name = shown_name(s, versions, &list->items[chosen], chosen == i);
         if (matches_pattern(pattern, name)) {
@@ -128,7 +123,7 @@ void pt_perl_nm_init(pt_perl_nm *nm, const pt_perl_session *session, const char 
     if (pt_file_read(path, PT_FILE_REGULAR, UINT64_MAX, &blob, NULL) == PT_OK &&
         pt_elf_open(blob.data, blob.size, &elf) == PT_ELF_OK) {
         static const uint32_t tables[] = {SHT_SYMTAB, SHT_DYNSYM};
-        for (size_t i = 0; nm->count == 0 && i < sizeof tables / sizeof tables[0]; i++) {
+        for (size_t i = 0; nm->count == 0 && i < PT_COUNT(tables); i++) {
             symbol_list list = {0};
             if (!list_symbols(&elf, tables[i], &list)) continue;
             pt_elf_versions versions;

@@ -2,7 +2,6 @@
  * only return addresses are moved back by a byte, into their calls. Files in formats that the
  * original does not know (profile.proto, gmon, ...) are read by load, as by every other command. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -243,7 +242,7 @@ static uint32_t model_event(const pt_perl_session *s, const pt_profile *p)
         {offsetof(pt_perl_settings, contentions), "contentions"},
         {offsetof(pt_perl_settings, total_delay), "delay"},
     };
-    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+    for (size_t i = 0; i < PT_COUNT(asked); i++) {
         if (!*(const bool *)((const char *)s->settings + asked[i].offset)) continue;
         const uint32_t event = pt_profile_find_event(p, asked[i].type);
         if (event != PT_NONE) return event;

@@ -1,8 +1,6 @@
 /* reduce.c: makes nodes with values of stacks of addresses. Removes uninteresting frames, applies
  * --focus and --ignore, and names the nodes by the granularity. Each step works once on each
  * address, then once on each stack. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,14 +106,6 @@ static void replace_profile(pt_perl_profile *profile, pt_perl_profile *by)
 
 typedef PT_VECTOR(uint32_t) frame_list;
 
-static const char *name_or_address(const pt_perl_session *s, uint32_t address, char *hex)
-{
-    size_t count;
-    const pt_perl_name *names = pt_perl_names_of(s, address, &count);
-    return count > 0 ? pt_perl_text_of(s, names[0].short_name)
-                     : pt_perl_hex(s, pt_perl_pc(s, address), hex);
-}
-
 /* The depth of a stack of which `dropped` frames behind the leaf are gone. *ret_frames: as the
  * profile has them. */
 static size_t remaining_depth(const pt_perl_session *s, uint32_t stack, uint32_t dropped,
@@ -181,7 +171,10 @@ static void drop_signal_frames(pt_perl_session *s, pt_perl_profile *profile)
     PT_FREE uint32_t *dropped = pt_alloc(profile->count + 1, sizeof *dropped);
     bool any = false;
     for (uint32_t second; (second = common_second(s, profile, dropped)) != PT_NONE; any = true) {
-        const char *name = name_or_address(s, second, hex);
+        size_t count;
+        const pt_perl_name *names = pt_perl_names_of(s, second, &count);
+        const char *name = count > 0 ? pt_perl_text_of(s, names[0].short_name)
+                                     : pt_perl_hex(s, pt_perl_pc(s, second), hex);
         if (s->settings->no_auto_signal_frames) {
             pt_perl_say("All second stack frames are same: `%s'.\nMight be stack trace capturing "
                         "bug.\n",
@@ -253,10 +246,8 @@ static bool address_matches(matcher *m, uint32_t address)
     if (text_matches(m, pt_perl_hex(m->session, pt_perl_pc(m->session, address), hex))) return true;
     size_t count;
     const pt_perl_name *names = pt_perl_names_of(m->session, address, &count);
-    for (size_t i = 0; i < count; i++)
-        if (word_matches(m, names[i].short_name) || word_matches(m, names[i].file_line))
-            return true;
-    return false;
+    return PT_ANY(i, count,
+                  word_matches(m, names[i].short_name) || word_matches(m, names[i].file_line));
 }
 
 bool pt_perl_filter(pt_perl_session *session, pt_perl_profile *profile, const char *pattern,

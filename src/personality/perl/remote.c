@@ -10,7 +10,6 @@
  * is an error. load/fetch.h does the fetching.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,6 +1,5 @@
 /* shell.c: the Perl pprof's interactive mode: one loaded profile, a command a line. Options of
  * a line (--cum, --lines, -REGEX to ignore) last for that line. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

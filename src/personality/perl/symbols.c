@@ -31,19 +31,9 @@ static uint64_t image_address(const pt_perl_session *s, uint64_t address, uint64
  * or when the address lies behind the last of them, which sets *ret_outside. */
 static const char *nm_name(const pt_perl_nm *nm, uint64_t addr, bool *ret_outside)
 {
-    *ret_outside = false;
-    if (nm->count == 0) return NULL;
-    size_t low = 0, high = nm->count - 1; /* the first that ends behind addr, or the last */
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (addr >= nm->items[middle].end)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (addr < nm->items[low].end) return nm->items[low].name;
-    *ret_outside = true;
-    return NULL;
+    const size_t at = PT_FIRST_WHERE(i, nm->count, addr < nm->items[i].end);
+    *ret_outside = nm->count > 0 && at == nm->count;
+    return at < nm->count ? nm->items[at].name : NULL;
 }
 
 /* The name of a function: nm's when addr2line has none or nm's begins with it, else addr2line's. */

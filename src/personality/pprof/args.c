@@ -3,7 +3,6 @@
 #include "personality/pprof/pprof.h"
 #include "personality/pprof/shell.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,7 +76,7 @@ typedef struct {
 
 static void flags_init(flags *f)
 {
-    _Static_assert(sizeof f->formats.asked / sizeof *f->formats.asked == 32, "as many as rows");
+    _Static_assert(PT_COUNT(f->formats.asked) == 32, "as many as rows");
     PT_BUG_IF(pt_pprof_command_count > 32);
     for (size_t i = 0; i < pt_pprof_command_count; i++) {
         const pt_pprof_command *c = &pt_pprof_commands[i];
@@ -122,7 +121,7 @@ static const char *bool_word(const char *value)
 {
     static const char *const words[] = {"1", "t", "T", "true",  "TRUE",  "True",
                                         "0", "f", "F", "false", "FALSE", "False"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < PT_COUNT(words); i++)
         if (strcmp(value, words[i]) == 0) return i < 6 ? "true" : "false";
     return NULL;
 }
@@ -221,7 +220,7 @@ static void choose_legacy_event(flags *f)
         {f->own.alloc_space, "alloc_space", "alloc_space"},
         {f->own.alloc_objects, "alloc_objects", "alloc_objects"},
     };
-    for (size_t i = 0; i < sizeof legacy / sizeof *legacy; i++) {
+    for (size_t i = 0; i < PT_COUNT(legacy); i++) {
         if (!legacy[i].asked) continue;
         const char *chosen = f->config.sample_index;
         if (chosen == NULL || chosen[0] == '\0')

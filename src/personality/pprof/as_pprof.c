@@ -88,11 +88,6 @@ static uint64_t call_address(const pt_locations *l, uint32_t row)
     return l->address[row] - ((l->flags[row] & PT_LOCATION_RETURN_ADDR) && l->address[row] > 0);
 }
 
-static bool has_lines(const pt_profile *p, uint32_t location)
-{
-    return p->location->line_first[location + 1] > p->location->line_first[location];
-}
-
 /* For each location: the first location without names at the same call address, or itself. */
 static bool find_equals(const pt_profile *p, uint32_t *ret_first)
 {
@@ -101,7 +96,7 @@ static bool find_equals(const pt_profile *p, uint32_t *ret_first)
     bool any = false;
     for (uint32_t l = 0; l < p->location->t.count; l++) {
         ret_first[l] = l;
-        if (has_lines(p, l)) continue;
+        if (p->location->line_first[l + 1] > p->location->line_first[l]) continue;
         const uint64_t address = call_address(p->location, l);
         const uint64_t hash = pt_hash_mix(address, 1);
         const uint32_t known =

@@ -1,7 +1,6 @@
 /* command.c: pitot pprof: the row of the personality. */
 #include "personality/pprof/pprof.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"

@@ -112,7 +112,7 @@ const pt_pprof_command pt_pprof_commands[] = {
     {"weblist", PT_PPROF_WEBLIST, .takes_pattern = true, .viewer = "browser",
      .help = "source lines and instructions, shown by a browser"},
 };
-const size_t pt_pprof_command_count = sizeof pt_pprof_commands / sizeof *pt_pprof_commands;
+const size_t pt_pprof_command_count = PT_COUNT(pt_pprof_commands);
 
 const pt_pprof_command *pt_pprof_command_find(const char *name)
 {

@@ -4,7 +4,6 @@
 #include "cmd/lookup.h"
 #include "personality/pprof/pprof.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -219,16 +218,6 @@ static pt_option_list binary_folders(const char *lib_prefix, char **ret_memory)
     return list;
 }
 
-/* Sets the places to search: pprof's own, then perf's cache and debuginfod. */
-static void find_places(fetching *f)
-{
-    static const pt_place_settings usual = {.debuginfod = true, .cache = true};
-    pt_lookup_init(&f->lookup, &usual);
-    f->folders = binary_folders(f->source->lib_prefix, &f->folders_text);
-    f->lookup.source.binary_dirs = f->folders.items;
-    f->lookup.source.binary_dir_count = f->folders.count;
-}
-
 /* Is the word one of those that -symbolize joins by colons? */
 static bool has_word(const char *symbolize, const char *word)
 {
@@ -344,7 +333,12 @@ pt_status pt_pprof_fetch(const pt_pprof_source *source, pt_pprof_session *ret_se
         .pool = pt_pool_new(0),
     };
     pt_diag_init(&f.diag);
-    find_places(&f);
+    /* The places to search: pprof's own, then perf's cache and debuginfod. */
+    static const pt_place_settings usual = {.debuginfod = true, .cache = true};
+    pt_lookup_init(&f.lookup, &usual);
+    f.folders = binary_folders(f.source->lib_prefix, &f.folders_text);
+    f.lookup.source.binary_dirs = f.folders.items;
+    f.lookup.source.binary_dir_count = f.folders.count;
     const pt_profile *profile = NULL;
     const pt_status status = fetch_profiles(&f, &profile, reterr);
     for (size_t i = 0; i < f.diag.count; i++)

@@ -25,7 +25,7 @@ static pt_status check_options(const pt_pprof_config *c, pt_error *reterr)
         {"showcolumns", c->showcolumns},
         {"unit", strcmp(c->unit, "minimum") != 0},
     };
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+    for (size_t i = 0; i < PT_COUNT(refused); i++)
         if (refused[i].asked)
             return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                                 "-http: its pages do not take -%s; reports on the command line do",

@@ -7,7 +7,6 @@
 #include "terminal/message.h"
 #include "terminal/viewer.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -36,13 +35,6 @@ static pt_status file_error(const char *path, const pt_error *error, pt_error *r
                         why);
 }
 
-static pt_status write_file(const char *path, const pt_buf *bytes, pt_error *reterr)
-{
-    pt_error error = PT_ERROR_INIT;
-    if (pt_file_replace(path, bytes->data, bytes->size, &error) == PT_OK) return PT_OK;
-    return file_error(path, &error, reterr);
-}
-
 /* Writes the first of profile001.TYPE, profile002.TYPE, ... that does not exist in the current
  * folder. */
 static pt_status write_numbered(const char *type, const pt_buf *bytes, pt_error *reterr)
@@ -67,7 +59,9 @@ static pt_status put_report(const pt_pprof_command *command, const char *path, b
 {
     if (path[0] != '\0') {
         pt_print_error("Generating report in %s\n", path);
-        return write_file(path, report, reterr);
+        pt_error error = PT_ERROR_INIT;
+        if (pt_file_replace(path, report->data, report->size, &error) == PT_OK) return PT_OK;
+        return file_error(path, &error, reterr);
     }
     if (command->viewer != NULL)
         return pt_view(command->viewer, report,

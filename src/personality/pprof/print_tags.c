@@ -1,8 +1,8 @@
 /* print_tags.c: -tags: every label with what its samples add up to.
  *
  *  key1: Total 1.12s of 1.12s (  100%)        keys by name
- *          1s (89.29%): tag1                  values by weight, then name; aligned right, key by
- * key
+ *          1s (89.29%): tag1                  values by weight, then name; aligned right for
+ *                                             each key
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* print_text.c: -text (-top), -tree and -peek. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/saturate.h"

@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "personality/pprof/pprof.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -174,7 +173,7 @@ static pt_status check_patterns(const pt_pprof_config *c, pt_error *reterr)
         {"show", c->show},       {"show_from", c->show_from}, {"prune_from", c->prune_from},
         {"tagshow", c->tagshow}, {"taghide", c->taghide},
     };
-    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+    for (size_t i = 0; i < PT_COUNT(patterns); i++) {
         pt_regex *regex = NULL;
         pt_error error = PT_ERROR_INIT;
         if (!pt_is_given(patterns[i].pattern)) continue;
@@ -426,11 +425,6 @@ static pt_status report_listing(asking *a, const pt_objdump_tool *objdump,
     return PT_OK;
 }
 
-static pt_status report_list(asking *a, pt_error *reterr)
-{
-    return report_listing(a, NULL, pt_pprof_list_init, pt_pprof_list_text, reterr);
-}
-
 static pt_status report_disasm(asking *a, pt_error *reterr)
 {
     pt_objdump_tool tool;
@@ -456,7 +450,8 @@ static pt_status write_report(asking *a, pt_error *reterr)
     case PT_PPROF_COLLAPSED: return report_collapsed(a, reterr);
     case PT_PPROF_COMMENTS: pt_pprof_comments(a->out, a->profile); return PT_OK;
     case PT_PPROF_PROTO: return report_profile(a, reterr);
-    case PT_PPROF_LIST: return report_list(a, reterr);
+    case PT_PPROF_LIST:
+        return report_listing(a, NULL, pt_pprof_list_init, pt_pprof_list_text, reterr);
     case PT_PPROF_DISASM: return report_disasm(a, reterr);
     case PT_PPROF_WEBLIST:
         return pt_pprof_weblist(a->session, &a->config, &a->report, a->pattern, a->pattern_text,
@@ -493,7 +488,7 @@ pt_status pt_pprof_run(const pt_pprof_session *session, const pt_pprof_config *c
     pt_profile_unref(a.profile);
     PT_FREE_ALL(a.title, a.type);
     pt_tag_units_done(&a.units);
-    for (size_t i = 0; i < sizeof a.filters / sizeof *a.filters; i++)
+    for (size_t i = 0; i < PT_COUNT(a.filters); i++)
         free(a.filters[i]);
     return status;
 }

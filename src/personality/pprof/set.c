@@ -17,7 +17,7 @@ static const struct {
     {"granularity", {"addresses", "filefunctions", "files", "functions", "lines"}, "functions"},
     {"sort", {"cum", "flat"}, "flat"},
 };
-#define GROUP_COUNT (sizeof groups / sizeof *groups)
+#define GROUP_COUNT PT_COUNT(groups)
 
 static const pt_option *row_named(const char *name)
 {
@@ -64,9 +64,9 @@ static bool read_switch(const char *text, bool *ret_value)
 {
     static const char *const yes[] = {"true", "t", "yes", "y", "1", ""};
     static const char *const no[] = {"false", "f", "no", "n", "0"};
-    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+    for (size_t i = 0; i < PT_COUNT(yes); i++)
         if (strcasecmp(text, yes[i]) == 0) return *ret_value = true, true;
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+    for (size_t i = 0; i < PT_COUNT(no); i++)
         if (strcasecmp(text, no[i]) == 0) return *ret_value = false, true;
     return false;
 }
@@ -75,9 +75,7 @@ static bool read_switch(const char *text, bool *ret_value)
 static bool is_true(const char *text)
 {
     static const char *const words[] = {"1", "t", "T", "TRUE", "true", "True"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(text, words[i]) == 0) return true;
-    return false;
+    return PT_ANY(i, PT_COUNT(words), strcmp(text, words[i]) == 0);
 }
 
 static pt_status set_choice(pt_pprof_config *config, int group, const char *choice,

@@ -10,7 +10,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -285,7 +284,7 @@ static bool expand_line(shell *s, const char *line)
     if (strcmp(line, ":") == 0) {
         static const char *const clear[] = {
             "focus=", "ignore=", "hide=", "tagfocus=", "tagignore="};
-        for (size_t i = 0; i < sizeof clear / sizeof *clear; i++)
+        for (size_t i = 0; i < PT_COUNT(clear); i++)
             obey_text(s, clear[i]);
         return true;
     }

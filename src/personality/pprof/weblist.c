@@ -1,5 +1,4 @@
 /* weblist.c: -weblist of the pprof personality: pitot's own page of the functions that match. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,0 +1,85 @@
+/* java.h: the methods of a Java virtual machine (HotSpot) in a sample, and their names.
+ *
+ *   pc in the code cache -> the thread's own cache, by pc; is the same code still there?
+ *          | not there, or other code is there now
+ *          v
+ *        blob and its methods (interp/java.h) -> name, file -> the table of all threads (codes.h)
+ *
+ *   frame -> its caller's (pt_java_step), on the thread's own stack
+ *
+ * A method that is on the stack, its class and its code are not freed: the machine finds them there
+ * itself. The word of a frame that is half made may be an old method, which is freed: the kernel
+ * copies each method that the thread's cache does not have, and tests the pages of the others
+ * (peek.h).
+ */
+#pragma once
+
+#include "agent/tick/codes.h"
+#include "agent/tick/language.h"
+#include "agent/tick/peek.h"
+#include "interp/java.h"
+#include "unwind/unwind.h"
+
+enum {
+    PT_TICK_JAVA_NAME_BYTES = 1024,
+    PT_TICK_JAVA_FILE_BYTES = 1024,
+    PT_TICK_JAVA_PLACE_WORDS = 12,
+    PT_TICK_JAVA_WRONG_LOOKS = 100, /* wrong methods that make the facts wrong */
+};
+
+/* The facts that the handler reads; never changed, only replaced. */
+typedef struct {
+    const pt_java_vm *vm;
+    pt_tick_codes *codes;
+} pt_tick_java_facts;
+
+/* A pc in the code cache. */
+typedef struct {
+    uint64_t pc;     /* 0: empty */
+    uint32_t sample; /* in which the blob was last compared */
+    uint32_t count;  /* words of its methods; 0: not read, or more than there is room for */
+    pt_java_blob blob;
+    uint64_t words[PT_TICK_JAVA_PLACE_WORDS];
+} pt_tick_java_place;
+
+typedef struct {
+    pt_java_method method; /* method.method 0: empty */
+    uint32_t number;       /* of its name and file */
+    uint32_t sample;       /* in which the name was last compared */
+    int32_t bci, line;     /* the place whose line was read last */
+    bool has_line;
+} pt_tick_java_method;
+
+/* A thread's own; all zero is empty. */
+typedef struct {
+    pt_tick_pages pages;
+    pt_tick_java_place place[512];
+    pt_tick_java_method method[256];
+    pt_java_scope scopes[PT_JAVA_SCOPES_MAX];
+    uint64_t words[PT_JAVA_SCOPES_MAX]; /* of the frame at hand */
+    uint8_t text[PT_TICK_JAVA_NAME_BYTES + PT_TICK_JAVA_FILE_BYTES];
+} pt_tick_java_cache;
+
+struct pt_tick_walk;
+
+/* A walk through frames of Java. */
+typedef struct {
+    const pt_tick_java_facts *facts; /* NULL: there are none to look for */
+    pt_tick_java_cache *cache;
+    struct pt_tick_walk *walk;
+    pt_java_reader reader;
+    uint32_t reads_left;
+    bool is_copying; /* the kernel copies memory outside the code cache (peek.h) */
+} pt_tick_java_walk;
+
+/* cache: the thread's, or NULL. walk: must outlive *java. */
+void pt_tick_java_begin(pt_tick_java_walk *java, pt_tick_java_cache *cache,
+                        struct pt_tick_walk *walk);
+
+/* Is the walk's frame one of Java's code? */
+bool pt_tick_java_has_frame(const pt_tick_java_walk *java);
+
+/* Steps from such a frame to its caller, as pt_tick_walk_step. java->cache->words has a word for
+ * each function of the frame that was left, innermost first; *ret_count is their number, and may be
+ * 0. */
+int pt_tick_java_step(pt_tick_java_walk *java, uint32_t *ret_count);

@@ -1,0 +1,34 @@
+/* aarch64.h: decodes the instructions of 64-bit ARM that move sp, x29 or x30, or go elsewhere (Arm
+ * Architecture Reference Manual, DDI 0487, chapter C4). For use inside the layer.
+ */
+#pragma once
+
+#include <string.h>
+
+#include "unwind/insn.h"
+
+enum {
+    PT_A64_BYTES = 4, /* of an instruction */
+    PT_A64_NOP = 0xd503201f,
+};
+
+static inline uint32_t pt_a64_word(const uint8_t *at)
+{
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/* Decodes the instruction at code + at; the ones before it may hold its operand. False: it is
+ * longer than the code. */
+bool pt_a64_decode(const uint8_t *code, size_t at, size_t size, pt_insn *ret_insn);
+
+/* True if the instruction is one with which a function begins that makes a frame. */
+bool pt_a64_makes_frame(uint32_t insn);
+
+/* True if a function may begin between the two instructions: execution does not go on behind the
+ * first, or it is padding, or it is a call (which may not return) and the second makes a frame. */
+bool pt_a64_may_begin(uint32_t before, uint32_t insn);
+
+/* The address that an adrp instruction and the addition behind it make; 0: they are not that. */
+uint64_t pt_a64_address(const uint8_t *code, size_t size, uint64_t addr);
