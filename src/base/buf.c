@@ -1,6 +1,7 @@
 /* buf.c: see buf.h. */
 #include "base/buf.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -89,8 +90,8 @@ void pt_putf(pt_buf *buf, const char *format, ...)
 void pt_put_le(pt_buf *buf, uint64_t value, unsigned bytes)
 {
     uint8_t *const at = pt_buf_extend(buf, bytes);
-    for (unsigned i = 0; i < bytes; i++)
-        at[i] = (uint8_t)(value >> (8 * i));
+    const uint64_t le = htole64(value);
+    memcpy(at, &le, bytes);
 }
 
 void pt_put_be(pt_buf *buf, uint64_t value, unsigned bytes)

@@ -139,10 +139,10 @@ static bool take_after_measuring(size_t bytes)
 
 bool pt_memory_take(size_t bytes)
 {
+    /* Bytes taken before there is a limit may be free by then: statm tells. */
+    if (atomic_load_explicit(&memory.limit, memory_order_relaxed) == UINT64_MAX) return true;
     if (__builtin_add_overflow(summed, bytes, &summed)) summed = SIZE_MAX;
-    if (summed < THREAD_BYTES ||
-        atomic_load_explicit(&memory.limit, memory_order_relaxed) == UINT64_MAX)
-        return true;
+    if (summed < THREAD_BYTES) return true;
     const size_t all = summed;
     summed = 0;
     if (all > INT64_MAX / 2) return false;

@@ -12,8 +12,10 @@
  * Samples without a process belong to process 1. Stacks must have addresses. */
 #include "formats/perf_data.h"
 
+#include <endian.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/saturate.h"
 #include "process/path_kind.h"
@@ -21,6 +23,7 @@
 enum {
     ATTR_BYTES = 112,
     ENTRY_BYTES = ATTR_BYTES + 16,
+    PERIOD_AT = 48,   /* in the record of a sample */
     CHAIN_MAX = 8000, /* limit of frames, for a record of 64 KiB */
     NOBODY = 1,
     FIRST_ID = 1001,
@@ -35,9 +38,19 @@ enum { COPIES_FACTOR = 256 }; /* or this many times the bytes of one record a ro
     (PT_PERF_IDENTIFIER | PT_PERF_IP | PT_PERF_TID | PT_PERF_TIME | PT_PERF_CPU | PT_PERF_PERIOD | \
      PT_PERF_CALLCHAIN)
 
+/* Copies of a sample's record, which differ in the value. */
+typedef struct {
+    size_t at, size; /* of out: where the record ends, and its bytes */
+    uint64_t count;
+    uint64_t larger; /* how many of them have value + 1 */
+    uint64_t value;
+} copy_run;
+
 typedef struct {
     const pt_profile *p;
-    pt_buf out;
+    pt_buf out; /* without copies */
+    PT_VECTOR(copy_run) copied;
+    uint64_t copied_bytes;
     pt_diag *diag;
     uint32_t *events; /* the profile's event of each attr */
     uint32_t event_count;
@@ -288,6 +301,23 @@ static void put_sample(perf_writer *w, uint32_t i, uint32_t attr, int64_t value)
     end_record(w);
 }
 
+/* Writes `count` samples whose values add up to value. Only the first is in memory: see
+ * put_whole. */
+static void put_samples_of(perf_writer *w, uint32_t i, uint32_t attr, int64_t value, uint64_t count)
+{
+    const size_t first = w->out.size;
+    const int64_t each = value / (int64_t)count;
+    const uint64_t larger = (uint64_t)value % count;
+    put_sample(w, i, attr, each + (larger > 0));
+    const copy_run more = {.at = w->out.size,
+                           .size = w->out.size - first,
+                           .count = count - 1,
+                           .larger = larger > 0 ? larger - 1 : 0,
+                           .value = (uint64_t)each};
+    if (more.count > 0) PT_PUSH(w->copied, more);
+    w->copied_bytes += more.count * more.size;
+}
+
 /* The number of samples that row i stands for; 1 if the profile does not count them. */
 static uint64_t sample_count(const perf_writer *w, uint32_t i)
 {
@@ -324,13 +354,11 @@ static void put_samples(perf_writer *w)
             const int64_t value = s->value[w->events[a]][i];
             negative += value < 0;
             has_value |= value != 0;
-            for (uint64_t k = 0; k < count && value > 0; k++)
-                put_sample(w, i, a, value / (int64_t)count + (k < (uint64_t)value % count));
+            if (value > 0) put_samples_of(w, i, a, value, count);
         }
         /* A sample without values still counts as a sample. */
         if (!has_value && w->counter != PT_NONE && s->value[w->counter][i] > 0)
-            for (uint64_t k = 0; k < count; k++)
-                put_sample(w, i, 0, 0);
+            put_samples_of(w, i, 0, 0, count);
     }
     pt_diag_add(w->diag, uncounted,
                 "samples without a record of their own, which would make the file too large: perf "
@@ -484,7 +512,7 @@ static void put_features(perf_writer *w)
         case PT_PERF_FEATURE_COMMAND: put_command(w); break;
         default: put_event_names(w);
         }
-        set_number(w, table_at + 16 * (size_t)n, at, 8);
+        set_number(w, table_at + 16 * (size_t)n, at + w->copied_bytes, 8);
         set_number(w, table_at + 16 * (size_t)n + 8, w->out.size - at, 8);
         n++;
         w->out.data[BITMAP_AT + feature / 8] |= (uint8_t)(1u << feature % 8);
@@ -492,6 +520,24 @@ static void put_features(perf_writer *w)
 }
 
 /* ---- the whole file ---- */
+
+/* Writes what is in memory, and behind each record its copies. */
+static void put_whole(const perf_writer *w, pt_out *out)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < w->copied.count; i++) {
+        const copy_run *const c = &w->copied.items[i];
+        pt_out_put(out, w->out.data + done, c->at - done);
+        done = c->at;
+        uint8_t *const record = w->out.data + c->at - c->size;
+        for (uint64_t k = 0; k < c->count; k++) {
+            const uint64_t value = htole64(c->value + (k < c->larger));
+            memcpy(record + PERIOD_AT, &value, sizeof value);
+            pt_out_put(out, record, c->size);
+        }
+    }
+    pt_out_put(out, w->out.data + done, w->out.size - done);
+}
 
 static pt_status check_profile(const pt_profile *p, const perf_writer *w, pt_error *reterr)
 {
@@ -525,11 +571,11 @@ pt_status pt_perf_data_write(const pt_profile *profile, const pt_output *output,
         const size_t data_at = w.out.size;
         put_processes(&w);
         put_samples(&w);
-        set_number(&w, 48, w.out.size - data_at, 8);
+        set_number(&w, 48, w.out.size - data_at + w.copied_bytes, 8);
         put_features(&w);
-        pt_out_put(out, w.out.data, w.out.size);
+        put_whole(&w, out);
     }
     pt_buf_done(&w.out);
-    free(w.events);
+    PT_FREE_ALL(w.events, w.copied.items);
     return status;
 }

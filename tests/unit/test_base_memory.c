@@ -155,6 +155,17 @@ static int take_and_give(void *unused)
     return 1;
 }
 
+/* Bytes that were taken and given back before there was a limit do not count. */
+static int limit_late(void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < 10 * LIMIT / MIB; i++)
+        free(pt_alloc(MIB, 1));
+    pt_memory_limit_set(LIMIT, true, "; more");
+    free(pt_alloc(MIB, 1));
+    return 1;
+}
+
 static int take_too_much(void *arg)
 {
     const size_t size = *(size_t *)arg;
@@ -187,6 +198,8 @@ static void test_count(void **state)
 {
     char said[1024];
     assert_int_equal(in_child(take_and_give, NULL, said, sizeof said), 11);
+    assert_string_equal(said, "");
+    assert_int_equal(in_child(limit_late, NULL, said, sizeof said), 11);
     assert_string_equal(said, "");
     for (size_t size = 64; size <= 64 * MIB; size *= 16) {
         assert_int_equal(in_child(take_too_much, &size, said, sizeof said), 1);
