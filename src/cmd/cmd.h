@@ -137,10 +137,11 @@ typedef struct pt_cmd_context {
     /* PT_KEEPS_SIDES, and something is subtracted: what, and from what (PT_BEFORE, PT_AFTER of
      * view/diff.h); else NULL */
     const pt_profile *side[2];
-    bool confined;          /* for a page: shows no source file that only the profile names */
-    const char *stdin_name; /* what standard input is called; NULL = that */
-    const char *title;      /* the profile's file name, or "N profiles" */
-    char *title_memory;     /* the part of title to free */
+    bool confined;                /* for a page: shows no source file that only the profile names */
+    struct pt_peek_shared *peeks; /* that the peeks of a page share; or NULL */
+    const char *stdin_name;       /* what standard input is called; NULL = that */
+    const char *title;            /* the profile's file name, or "N profiles" */
+    char *title_memory;           /* the part of title to free */
 
     /* PT_NEEDS_QUERY */
     pt_query query;

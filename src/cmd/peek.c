@@ -58,6 +58,7 @@ static int peek_run(pt_cmd_context *context, void *own)
         .limit = (size_t)settings->functions,
         .other_limit = (size_t)settings->others,
         .from_calls = context->head.shows_calls,
+        .shared = context->peeks,
     };
     const int status = show_peek(context, settings, &request);
     pt_regex_free(pattern);

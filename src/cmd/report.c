@@ -16,6 +16,7 @@
 #include "cmd/output.h"
 #include "cmd/query.h"
 #include "render/app_html.h"
+#include "view/peek.h"
 #include "view/table.h"
 
 typedef struct {
@@ -187,8 +188,17 @@ static void add_function_reports(answers *a, const pt_top tops[2])
     a->most = MOST_WITH_SOURCE;
     if (shows_code) add_functions(a, &tops[0], has_source, "list", list);
     a->most = MOST_WITH_CALLERS;
+    PT_FREE const char **names = pt_alloc(tops[0].count + tops[1].count + 1, sizeof *names);
+    size_t count = 0;
+    for (int by = 0; by < 2; by++)
+        for (size_t i = 0; i < tops[by].count; i++)
+            names[count++] = tops[by].row[i].name;
+    pt_peek_shared peeks = {.names = names};
+    a->base.peeks = &peeks;
     for (int by = 0; by < 2; by++)
         add_functions(a, &tops[by], NULL, "peek", peek);
+    a->base.peeks = NULL;
+    pt_peek_shared_done(&peeks);
 }
 
 /* Rows that both orders have are in the first alone. */

@@ -356,6 +356,7 @@ int pt_cmd_run_resident(const pt_cmd_context *base, const pt_command *command,
         .as_read = base->as_read,
         .base = base->base,
         .confined = base->confined,
+        .peeks = base->peeks,
         .title = base->title,
     };
     for (int side = 0; side < 2; side++)

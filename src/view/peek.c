@@ -82,6 +82,82 @@ static pt_status find_functions(void *context, const pt_graph *g, bool *chosen, 
     return status;
 }
 
+static pt_status find_shared_names(void *context, const pt_graph *g, bool *chosen, pt_error *reterr)
+{
+    (void)reterr;
+    const pt_peek_shared *const shared = context;
+    for (const char *const *name = shared->names; *name != NULL; name++) {
+        PT_FREE bool *found = pt_graph_find(g, *name);
+        for (uint32_t i = 0; i < g->listed_count && found != NULL; i++)
+            chosen[g->listed[i]] |= found[pt_graph_row(g, &g->node[g->listed[i]])];
+    }
+    return PT_OK;
+}
+
+static bool is_shared_name(const pt_peek_request *request)
+{
+    if (request->shared == NULL || request->name == NULL) return false;
+    for (const char *const *name = request->shared->names; *name != NULL; name++)
+        if (strcmp(*name, request->name) == 0) return true;
+    return false;
+}
+
+static bool is_same_fold(const pt_fold_rule *a, const pt_fold_rule *b)
+{
+    return a->by == b->by && a->unnamed == b->unnamed && a->no_inlines == b->no_inlines &&
+           a->columns == b->columns && a->object_names == b->object_names && a->pprof == b->pprof;
+}
+
+void pt_peek_shared_done(pt_peek_shared *shared)
+{
+    pt_graph_done(&shared->graph);
+    if (shared->profile != NULL) pt_profile_unref(shared->profile);
+    shared->profile = NULL;
+}
+
+/* Makes the shared graph, unless there is one of the same samples. */
+static pt_status make_shared(pt_peek_shared *shared, const pt_profile *profile,
+                             const pt_peek_request *request, pt_error *reterr)
+{
+    if (shared->profile == profile && shared->event == request->event &&
+        is_same_fold(&shared->fold, &request->fold))
+        return PT_OK;
+    pt_peek_shared_done(shared);
+    const pt_graph_request all = {.event = request->event,
+                                  .fold = request->fold,
+                                  .by_cum = true,
+                                  .edges = PT_EDGES_ALL,
+                                  .choose = find_shared_names,
+                                  .choose_context = shared,
+                                  .unit = "auto"};
+    const pt_status status = pt_graph_init(&shared->graph, profile, &all, reterr);
+    if (status != PT_OK) return status;
+    shared->profile = pt_profile_ref(profile);
+    shared->event = request->event;
+    shared->fold = request->fold;
+    return PT_OK;
+}
+
+/* As peek_of_stacks, of a graph that has more functions. */
+static pt_status peek_of_shared(pt_peek *peek, const pt_profile *profile,
+                                const pt_peek_request *request, pt_error *reterr)
+{
+    const pt_graph *const g = &request->shared->graph;
+    const pt_status status = make_shared(request->shared, profile, request, reterr);
+    if (status != PT_OK) return status;
+    PT_FREE bool *found = pt_graph_find(g, request->name);
+    peek->function = pt_alloc((size_t)g->listed_count + 1, sizeof *peek->function);
+    for (uint32_t i = 0; i < g->listed_count && found != NULL; i++) {
+        const pt_graph_node *const node = &g->node[g->listed[i]];
+        if (!found[pt_graph_row(g, node)]) continue;
+        if (request->limit > 0 && peek->count == request->limit)
+            peek->more++;
+        else
+            peek->function[peek->count++] = function_of(g, request, node);
+    }
+    return judge_count(peek, request, reterr);
+}
+
 static pt_status peek_of_stacks(pt_peek *peek, const pt_profile *profile,
                                 const pt_peek_request *request, pt_error *reterr)
 {
@@ -193,7 +269,8 @@ pt_status pt_peek_init(pt_peek *ret_peek, const pt_profile *profile, const pt_pe
         peek.total_known = peek.calls.has_cost;
         status = choose_of_calls(&peek, request, reterr);
     } else {
-        status = peek_of_stacks(&peek, profile, request, reterr);
+        status = is_shared_name(request) ? peek_of_shared(&peek, profile, request, reterr)
+                                         : peek_of_stacks(&peek, profile, request, reterr);
     }
     if (status == PT_OK)
         *ret_peek = peek;

@@ -14,15 +14,28 @@
 #include "view/calls.h"
 #include "view/graph.h"
 
+/* A graph of stacks that peeks of the same samples share, for a page with many. The caller sets the
+ * names, NULL-terminated, that peeks will ask for; the first peek makes the graph. */
+typedef struct pt_peek_shared {
+    const char *const *names;
+    const pt_profile *profile; /* that the graph is of; NULL: none was made yet */
+    uint32_t event;
+    pt_fold_rule fold;
+    pt_graph graph;
+} pt_peek_shared;
+
+void pt_peek_shared_done(pt_peek_shared *shared);
+
 typedef struct pt_peek_request {
     uint32_t event;
     int64_t whole;           /* the value of 100 %; see pt_profile_magnitude */
     const char *name;        /* functions with this name in reports, or, if there are none, ... */
     const pt_regex *pattern; /* ... functions whose names match. Either may be NULL */
     pt_fold_rule fold;
-    size_t limit;       /* functions wanted, the largest totals first; 0 = all */
-    size_t other_limit; /* callers, and callees, of each; 0 = all */
-    bool from_calls;    /* callers and callees are those of arcs; see pt_summary_from_calls */
+    size_t limit;           /* functions wanted, the largest totals first; 0 = all */
+    size_t other_limit;     /* callers, and callees, of each; 0 = all */
+    bool from_calls;        /* callers and callees are those of arcs; see pt_summary_from_calls */
+    pt_peek_shared *shared; /* must outlive the peek; or NULL */
 } pt_peek_request;
 
 /* A caller or a callee. */
@@ -46,7 +59,7 @@ typedef struct pt_peek_function {
 } pt_peek_function;
 
 typedef struct pt_peek {
-    pt_graph graph; /* of stacks ... */
+    pt_graph graph; /* of stacks, unless it is a shared one ... */
     pt_calls calls; /* ... or of arcs */
     bool from_calls, total_known;
     pt_peek_function *function;
