@@ -513,6 +513,7 @@ void pt_capture_start(pt_capture *c)
     c->has_priority = errno == 0 && setpriority(PRIO_PROCESS, 0, URGENT) == 0;
     if (c->walker != NULL) pt_bpf_engine_load_beside(c->walker);
     pt_event_set_enable(&c->set);
+    if (c->options.awaits_exec) pt_event_set_await(&c->set, c->options.targets.pids[0]);
     watch_waits(c);
 }
 

@@ -115,7 +115,7 @@ int pt_event_open_inherited(const pt_event_plan *plan, pid_t tid, int cpu, uint6
                             bool *ret_has_clock)
 {
     struct perf_event_attr attr = sampling_attr(plan, period);
-    attr.inherit = attr.inherit_thread = 1;
+    attr.inherit = 1;
     /* Many of its ticks are dropped, and each takes this room in a ring. */
     if (attr.sample_stack_user > PT_STACK_BYTES_FIRST)
         attr.sample_stack_user = PT_STACK_BYTES_FIRST;
@@ -125,9 +125,6 @@ int pt_event_open_inherited(const pt_event_plan *plan, pid_t tid, int cpu, uint6
     /* Both fields have eight bytes, and no field lies between them. */
     attr.sample_type &= ~(uint64_t)PERF_SAMPLE_READ;
     attr.sample_type |= PERF_SAMPLE_PERIOD;
-    fd = open_event(&attr, tid, cpu);
-    if (fd >= 0 || errno != EINVAL) return fd;
-    attr.inherit_thread = 0; /* kernels before Linux 5.13 */
     return open_event(&attr, tid, cpu);
 }
 

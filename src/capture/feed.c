@@ -231,10 +231,13 @@ void pt_feed_end(pt_capture *c, uint64_t now_ns)
 {
     pt_between_end(&c->between, c->sink);
     /* The time of threads without events belongs to no sample. */
-    const bool has_all = c->options.targets.pid_count > 0 && c->set.missed == 0;
+    const uint64_t brief = c->set.brief, missed = c->set.missed;
+    const bool has_used = c->options.targets.pid_count > 0;
+    const double part = missed == 0 ? 1 : (double)brief / (double)(brief + missed);
     if (c->ledger != NULL)
-        pt_ledger_finish(c->ledger, has_all ? c->facts.used_ns : 0,
-                         c->facts.samples * c->facts.period_ns);
+        c->facts.not_sampled_ns +=
+            pt_ledger_finish(c->ledger, has_used && part > 0 ? c->facts.used_ns : 0, part,
+                             c->facts.samples * c->facts.period_ns);
     pt_waits_finish(c, now_ns);
 }
 
@@ -255,9 +258,8 @@ static void drop_samples(pt_capture *c, pt_proc *proc)
     proc->is_dropped = pt_bpf_engine_put(c->walker, proc->pid, proc->start, NULL, NULL);
 }
 
-/* Adds CPU time of a thread that is in no sample to a row of its own. */
-static void add_not_sampled(pt_capture *c, pt_proc *proc, const pt_perf_record *r, uint64_t pc,
-                            uint64_t ns)
+/* Adds a row of a thread's CPU time that is in no sample. */
+static uint32_t add_row_of_none(pt_capture *c, pt_proc *proc, const pt_perf_record *r, uint64_t pc)
 {
     const pt_sink_sample sample = {.proc = proc,
                                    .tid = r->tid,
@@ -267,9 +269,16 @@ static void add_not_sampled(pt_capture *c, pt_proc *proc, const pt_perf_record *
                                    .kernel_count = 1,
                                    .count = 1,
                                    .end = PT_STACK_END_ROOT};
+    return pt_sink_add(c->sink, &sample);
+}
+
+/* Adds CPU time of a thread that is in no sample to a row of its own. */
+static void add_not_sampled(pt_capture *c, pt_proc *proc, const pt_perf_record *r, uint64_t pc,
+                            uint64_t ns)
+{
     if (ns == 0 || c->ledger == NULL) return;
     c->facts.not_sampled_ns += ns;
-    pt_ledger_add(c->ledger, proc->pid, r->tid, r->time_ns, pt_sink_add(c->sink, &sample), 0, ns,
+    pt_ledger_add(c->ledger, proc->pid, r->tid, r->time_ns, add_row_of_none(c, proc, r, pc), 0, ns,
                   false, NULL);
 }
 
@@ -418,6 +427,9 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
     const uint64_t weight = is_switch ? 0 : pt_event_set_weight(&c->set, r, &shares);
     add_not_sampled(c, proc, r, PT_SINK_KERNEL_NOT_SAMPLED, shares.kernel);
     add_not_sampled(c, proc, r, PT_SINK_START_NOT_SAMPLED, shares.start);
+    if (shares.is_of_start && shares.sample > 0 && c->ledger != NULL)
+        pt_ledger_beside(c->ledger, add_row_of_none(c, proc, r, PT_SINK_KERNEL_NOT_SAMPLED),
+                         shares.sample);
     if (weight == 0 && !is_switch && (shares.sample == 0 || c->ledger == NULL)) return;
     const bool is_again = known != NULL && recall_stack(c, proc, r, known);
     const uint64_t gone = pt_named_gone(c->named);

@@ -16,11 +16,12 @@ enum {
     PERIOD_MIN_NS = 50000, /* of the kernel's timers about 5 times the shortest */
     LIFE_NS = 100000000,   /* of events, from their opening to their closing */
     YOUNG_NS = LIFE_NS / 4,
-    REDRAW_NS = 200000, /* between draws of periods */
-    BIRTH_NS = 1000000, /* from the moment when a child inherits to the record of the fork */
-    GROUPS = 16,        /* threads whose children inherit events at the same time */
-    REMEMBERED = 256,   /* groups whose samples are recognised, open or closed */
-    THREADS = 4096,     /* threads whose ticks are remembered */
+    REDRAW_NS = 200000,  /* between draws of periods */
+    RETIRE_NS = 5000000, /* events stay open so long beside those that replace them */
+    BIRTH_NS = 1000000,  /* from the moment when a child inherits to the record of the fork */
+    GROUPS = 16,         /* threads whose children inherit events at the same time */
+    REMEMBERED = 256,    /* groups whose samples are recognised, open or closed */
+    THREADS = 4096,      /* threads whose ticks are remembered */
 };
 
 /* The inherited events of a thread: one for each cpu. */
@@ -28,12 +29,13 @@ typedef struct {
     uint32_t number; /* 0: closed */
     pid_t tid;
     uint64_t opened_ns, forked_ns, drawn_ns; /* when the last fork was noticed, periods drawn */
+    uint64_t retires_ns;                     /* others replace it, and it is closed then; 0: none */
     int *fds;                                /* -1: none */
 } event_group;
 
 /* The ids in samples of a group, open or closed. */
 typedef struct {
-    uint32_t tid;
+    uint32_t number;
     bool has_clock; /* the samples have the thread's clock, else the period */
     uint64_t *ids;  /* of each cpu */
 } known_group;
@@ -99,23 +101,25 @@ void pt_inherited_free(pt_inherited *all)
 
 /* ---- events ---- */
 
-/* The events that the children of a thread inherit: those that the thread inherited, or its own. */
-static event_group *find_group(const pt_inherited *all, pid_t tid, uint32_t cover)
+/* The last events before a time that the children of a thread inherit: those that the thread
+ * inherited, or its own. */
+static event_group *find_group(const pt_inherited *all, pid_t tid, uint32_t cover, uint64_t time_ns)
 {
     event_group *found = NULL;
     for (size_t i = 0; i < GROUPS; i++) {
         event_group *const group = &all->groups[i];
-        if (group->number == 0) continue;
-        if (group->number == cover) return group;
-        if (group->tid == tid) found = group;
+        if (group->number == 0 || group->opened_ns >= time_ns) continue;
+        if (group->number != cover && group->tid != tid) continue;
+        if (found == NULL || group->number > found->number) found = group;
     }
     return found;
 }
 
 uint32_t pt_inherited_cover(const pt_inherited *all, pid_t tid, uint32_t cover, uint64_t time_ns)
 {
-    const event_group *const group = find_group(all, tid, cover);
-    return group != NULL && group->opened_ns + BIRTH_NS < time_ns ? group->number : 0;
+    const event_group *const group =
+        time_ns > BIRTH_NS ? find_group(all, tid, cover, time_ns - BIRTH_NS) : NULL;
+    return group != NULL ? group->number : 0;
 }
 
 static uint64_t draw_period(const pt_inherited *all, uint64_t *random)
@@ -126,11 +130,11 @@ static uint64_t draw_period(const pt_inherited *all, uint64_t *random)
 }
 
 /* Opens a group's event of a cpu. Returns its descriptor, or -1. */
-static int open_event(const pt_inherited *all, known_group *known, uint32_t cpu_index,
+static int open_event(const pt_inherited *all, pid_t tid, known_group *known, uint32_t cpu_index,
                       uint64_t period_ns)
 {
-    const int fd = pt_event_open_inherited(all->options.plan, (pid_t)known->tid,
-                                           all->cpus[cpu_index], period_ns, &known->has_clock);
+    const int fd = pt_event_open_inherited(all->options.plan, tid, all->cpus[cpu_index], period_ns,
+                                           &known->has_clock);
     if (fd < 0) return -1;
     known->ids[cpu_index] = pt_event_id(fd);
     if (fd < all->options.fd_limit && known->ids[cpu_index] != 0 &&
@@ -152,6 +156,7 @@ static event_group *make_room(pt_inherited *all, uint64_t now_ns)
     return oldest;
 }
 
+/* random: the state of a random generator; NULL: the events have the whole period. */
 static void open_group(pt_inherited *all, pid_t tid, uint64_t forked_ns, uint64_t *random)
 {
     const uint64_t now_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
@@ -161,15 +166,17 @@ static void open_group(pt_inherited *all, pid_t tid, uint64_t forked_ns, uint64_
     *group = (event_group){.number = ++all->last_number,
                            .tid = tid,
                            .forked_ns = forked_ns,
-                           .drawn_ns = now_ns,
+                           .drawn_ns = random != NULL ? now_ns : 0,
                            .fds = pt_alloc(all->options.cpu_count, sizeof *group->fds)};
     known_group *const known = &all->known[group->number % REMEMBERED];
     free(known->ids);
-    *known = (known_group){.tid = (uint32_t)tid,
+    *known = (known_group){.number = group->number,
                            .ids = pt_alloc(all->options.cpu_count, sizeof *known->ids)};
     bool is_open = true;
     for (uint32_t i = 0; i < all->options.cpu_count; i++) {
-        group->fds[i] = is_open ? open_event(all, known, i, draw_period(all, random)) : -1;
+        const uint64_t period_ns =
+            random != NULL ? draw_period(all, random) : all->options.plan->period;
+        group->fds[i] = is_open ? open_event(all, tid, known, i, period_ns) : -1;
         is_open &= group->fds[i] >= 0;
     }
     group->opened_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
@@ -178,11 +185,16 @@ static void open_group(pt_inherited *all, pid_t tid, uint64_t forked_ns, uint64_
     all->refused_ns = now_ns;
 }
 
+void pt_inherited_begin(pt_inherited *all, pid_t tid)
+{
+    open_group(all, tid, 0, NULL);
+}
+
 void pt_inherited_fork(pt_inherited *all, pid_t tid, uint32_t cover, uint64_t *random)
 {
     const uint64_t now_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
-    event_group *const group = find_group(all, tid, cover);
-    if (group == NULL) {
+    event_group *const group = find_group(all, tid, cover, UINT64_MAX);
+    if (group == NULL || group->retires_ns != 0) {
         open_group(all, tid, now_ns, random);
         return;
     }
@@ -198,10 +210,16 @@ void pt_inherited_fork(pt_inherited *all, pid_t tid, uint32_t cover, uint64_t *r
 void pt_inherited_renew(pt_inherited *all, uint64_t now_ns, uint64_t *random)
 {
     for (size_t i = 0; i < GROUPS; i++) {
-        const event_group old = all->groups[i];
-        if (old.number == 0 || now_ns < old.opened_ns + LIFE_NS) continue;
-        close_group(all, &all->groups[i]);
-        if (now_ns < old.forked_ns + LIFE_NS) open_group(all, old.tid, old.forked_ns, random);
+        event_group *const old = &all->groups[i];
+        const bool is_due =
+            old->retires_ns != 0 ? now_ns >= old->retires_ns : now_ns >= old->opened_ns + LIFE_NS;
+        if (old->number == 0 || !is_due) continue;
+        if (old->retires_ns != 0 || now_ns >= old->forked_ns + LIFE_NS) {
+            close_group(all, old);
+            continue;
+        }
+        old->retires_ns = now_ns + RETIRE_NS;
+        open_group(all, old->tid, old->forked_ns, random);
     }
 }
 
@@ -258,10 +276,11 @@ uint64_t pt_inherited_tick_ns(uint64_t ran_ns, uint64_t most_ns)
     return density > 0 ? (uint64_t)(times * part_ns / density) : 0;
 }
 
-uint64_t pt_inherited_share(pt_inherited *all, const pt_perf_record *record, uint64_t own_ns)
+uint64_t pt_inherited_share(pt_inherited *all, const pt_perf_record *record, uint32_t cover,
+                            uint64_t own_ns)
 {
     const known_group *const group = group_of(all, record);
-    if (group == NULL || group->tid == record->tid || record->time_ns >= own_ns) return 0;
+    if (group == NULL || group->number != cover || record->time_ns >= own_ns) return 0;
     const uint64_t most_ns = all->options.plan->period;
     if (group->has_clock) return pt_inherited_tick_ns(record->sample.count, most_ns);
     /* Ticks in the kernel are missing where it may not be sampled. */

@@ -1,4 +1,5 @@
-/* inherited.h: samples of a new thread from its start until its own events are open.
+/* inherited.h: samples of a new thread from its start until its own events are open. A process is
+ * its first thread here: a short one ends before it has events of its own.
  *
  *   thread 7     its own events, and inherited events of period p, which is drawn anew at each fork
  *     |
@@ -11,8 +12,8 @@
  * not count, nor do those of thread 8 after its own events are open.
  *
  * Inherited events are closed after a tenth of a second or later, which stops them in all threads,
- * since the short periods cost CPU time. Others are opened if the thread has started threads
- * lately.
+ * since the short periods cost CPU time. If the thread has started threads lately, others are opened
+ * before. A new thread has samples by the last events that it inherited.
  */
 #pragma once
 
@@ -41,6 +42,9 @@ void pt_inherited_free(pt_inherited *inherited); /* accepts NULL */
  */
 uint32_t pt_inherited_cover(const pt_inherited *inherited, pid_t tid, uint32_t cover,
                             uint64_t time_ns);
+/* Opens events of thread tid that its first child inherits. They have the whole period, so they cost
+ * little until pt_inherited_fork draws others. */
+void pt_inherited_begin(pt_inherited *inherited, pid_t tid);
 /* Call it when the recorder notices that thread tid has started another thread. Opens events of tid
  * unless its children inherit some already, and draws the periods of these anew, with the state of
  * a random generator. */
@@ -53,10 +57,12 @@ void pt_inherited_stop(pt_inherited *inherited);
 
 /* Is the record a sample of an inherited event, open or closed? */
 bool pt_inherited_has_made(const pt_inherited *inherited, const pt_perf_record *record);
-/* Returns the CPU time in ns that such a sample stands for; 0: it does not count. own_ns: when the
- * own events of its thread were opened (CLOCK_MONOTONIC); UINT64_MAX: they are not open. Call it
- * once for each sample, in the order of time. */
-uint64_t pt_inherited_share(pt_inherited *inherited, const pt_perf_record *record, uint64_t own_ns);
+/* Returns the CPU time in ns that such a sample stands for; 0: it does not count. cover: the number
+ * of the events that its thread inherited. own_ns: when the own events of its thread were opened
+ * (CLOCK_MONOTONIC); UINT64_MAX: they are not open. Call it once for each sample, in the order of
+ * time. */
+uint64_t pt_inherited_share(pt_inherited *inherited, const pt_perf_record *record, uint32_t cover,
+                            uint64_t own_ns);
 /* The CPU time in ns for which a tick of a new thread stands; 0: none. ran_ns: the CPU time of the
  * thread at the tick; most_ns: the period of the recording. In the mean over all periods of the
  * event, ticks in each part of a thread's time stand for as much time as the part has. */

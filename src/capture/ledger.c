@@ -56,7 +56,8 @@ struct pt_ledger {
     /* Of each row, the number of samples whose thread ended before its clock was read; with events
      * per thread those of short threads: their clocks lack the time before the events were open. */
     PT_VECTOR(uint32_t) brief;
-    bool has_lost; /* samples were lost */
+    PT_VECTOR(double) beside; /* of each row, the sum of its shares; see pt_ledger_beside */
+    bool has_lost;            /* samples were lost */
     int64_t moved_ns;
 };
 
@@ -131,6 +132,7 @@ void pt_ledger_free(pt_ledger *l)
     free_table(l->of_process);
     free(l->short_ones.held.items);
     free(l->brief.items);
+    free(l->beside.items);
     free(l);
 }
 
@@ -313,6 +315,13 @@ void pt_ledger_add(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, u
     }
 }
 
+void pt_ledger_beside(pt_ledger *l, uint32_t row, uint64_t share_ns)
+{
+    while (l->beside.count <= row)
+        PT_PUSH(l->beside, 0);
+    l->beside.items[row] += (double)share_ns;
+}
+
 void pt_ledger_end(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, uint64_t ran_ns)
 {
     account *const a = account_of(l->of_thread, tid, l->options.is_each_thread && ran_ns > 0);
@@ -346,15 +355,15 @@ void pt_ledger_look_at_all(pt_ledger *l)
             if (a->has_begun) read_clock(l, a);
 }
 
-/* Corrects the counted samples of short threads all alike, so that all samples have the CPU time
- * that all threads used. A large difference has another cause than late timers. */
-static void settle_brief(pt_ledger *l, uint64_t used_ns, uint64_t added_ns)
+/* Corrects the counted samples of short threads all alike, so that they have CPU time that no sample
+ * shows. A large difference has another cause than late timers. */
+static void settle_brief(pt_ledger *l, double missing_ns)
 {
     const double most_part = 0.25;
     double brief_ns = 0, sum_ns = 0, given_ns = 0;
     for (size_t i = 0; i < l->brief.count; i++)
         brief_ns += (double)l->brief.items[i] * (double)l->options.period_ns;
-    const double part = ((double)used_ns - (double)added_ns - (double)l->moved_ns) / (brief_ns + 1);
+    const double part = missing_ns / (brief_ns + 1);
     if (l->has_lost || part > most_part || part < -most_part) return;
     for (size_t row = 0; row < l->brief.count; row++) {
         sum_ns += part * (double)l->brief.items[row] * (double)l->options.period_ns;
@@ -366,7 +375,25 @@ static void settle_brief(pt_ledger *l, uint64_t used_ns, uint64_t added_ns)
     }
 }
 
-void pt_ledger_finish(pt_ledger *l, uint64_t used_ns, uint64_t added_ns)
+/* Gives the rows beside samples CPU time that no sample shows. Returns the part that they got. */
+static double settle_beside(pt_ledger *l, double missing_ns)
+{
+    double all_ns = 0, sum_ns = 0, given_ns = 0;
+    for (size_t row = 0; row < l->beside.count; row++)
+        all_ns += l->beside.items[row];
+    if (l->has_lost || all_ns == 0 || missing_ns < 1) return 0;
+    for (size_t row = 0; row < l->beside.count; row++) {
+        sum_ns += missing_ns * l->beside.items[row] / all_ns;
+        const int64_t more_ns = (int64_t)(sum_ns - given_ns);
+        if (more_ns == 0) continue;
+        pt_sink_more(l->sink, (uint32_t)row, more_ns);
+        l->moved_ns += more_ns;
+        given_ns += (double)more_ns;
+    }
+    return given_ns;
+}
+
+uint64_t pt_ledger_finish(pt_ledger *l, uint64_t used_ns, double part, uint64_t added_ns)
 {
     for (size_t i = 0; i < BUCKETS; i++)
         for (account *a = l->of_thread[i]; a != NULL; a = a->next) {
@@ -380,5 +407,9 @@ void pt_ledger_finish(pt_ledger *l, uint64_t used_ns, uint64_t added_ns)
         while (l->of_process[i] != NULL)
             end_process(l, l->of_process[i]->tid);
     settle_pool(l, &l->short_ones, ALONE_MIN);
-    if (used_ns != 0) settle_brief(l, used_ns, added_ns);
+    if (used_ns == 0) return 0;
+    const double missing_ns = part * ((double)used_ns - (double)added_ns - (double)l->moved_ns);
+    const double beside_ns = settle_beside(l, missing_ns);
+    settle_brief(l, missing_ns - beside_ns);
+    return (uint64_t)beside_ns;
 }

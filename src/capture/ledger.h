@@ -64,6 +64,9 @@ void pt_ledger_exec(pt_ledger *ledger, uint32_t tid);
 void pt_ledger_add(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_ns, uint32_t row,
                    uint64_t weight_ns, uint64_t share_ns, bool is_kernel,
                    const pt_thread_clock *clock);
+/* Notes that time which may not be sampled passed beside a sample: at the end a row of the sink gets
+ * a part of the CPU time that no sample shows, in proportion to share_ns. */
+void pt_ledger_beside(pt_ledger *ledger, uint32_t row, uint64_t share_ns);
 /* A thread ended. ran_ns: the final value of its clock (events per thread), else 0. */
 void pt_ledger_end(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_ns,
                    uint64_t ran_ns);
@@ -71,10 +74,11 @@ void pt_ledger_end(pt_ledger *ledger, uint32_t pid, uint32_t tid, uint64_t time_
 void pt_ledger_lost(pt_ledger *ledger);
 /* Sampling has ended: reads the clocks of threads that still run. */
 void pt_ledger_look_at_all(pt_ledger *ledger);
-/* Corrects all remaining samples. used_ns: the CPU time of all recorded threads, of which short
- * threads get the part that no other thread has; 0: unknown. added_ns: the weight of all samples
- * before corrections. */
-void pt_ledger_finish(pt_ledger *ledger, uint64_t used_ns, uint64_t added_ns);
+/* Corrects all remaining samples. used_ns: the CPU time of all recorded threads; 0: unknown.
+ * added_ns: the weight of all samples before corrections. Short threads get the time that no other
+ * thread has, or that part (0 to 1) of it: the rest is of threads without events. Returns the time
+ * that rows of pt_ledger_beside got. */
+uint64_t pt_ledger_finish(pt_ledger *ledger, uint64_t used_ns, double part, uint64_t added_ns);
 
 /* The change of the sum of all weights. */
 int64_t pt_ledger_moved_ns(const pt_ledger *ledger);

@@ -244,10 +244,15 @@ static void close_row(pt_event_row *row)
     close_fd(&row->switches_fd);
 }
 
-static void free_thread(pt_event_set *set, pt_event_thread *thread)
+static void close_rows(const pt_event_set *set, pt_event_thread *thread)
 {
     for (uint32_t i = row_count(set); i-- > 0;) /* leaders last */
         close_row(&thread->rows[i]);
+}
+
+static void free_thread(pt_event_set *set, pt_event_thread *thread)
+{
+    close_rows(set, thread);
     free(thread->rows);
     free(thread);
 }
@@ -272,6 +277,11 @@ static bool open_new(pt_event_set *set, pt_event_thread *thread)
     }
     thread->before = (pt_event_before){before_ns, (uint64_t)pt_clock_ns(CLOCK_MONOTONIC)};
     return true;
+}
+
+void pt_event_set_await(pt_event_set *set, pid_t tid)
+{
+    if (set->inherited != NULL) pt_inherited_begin(set->inherited, tid);
 }
 
 pt_event_before pt_event_set_before(const pt_event_set *set, pid_t tid)
@@ -301,8 +311,8 @@ static pt_event_thread *make_thread(const pt_event_set *set, pid_t pid, pid_t ti
     return thread;
 }
 
-/* Opens the events of a thread that are not open yet, and puts the thread into the table. Frees the
- * thread if the kernel refuses. */
+/* Opens the events of a thread that are not open yet, and puts the thread into the table. If the
+ * kernel refuses, frees the thread; one that inherited events stays there without its own. */
 static bool open_rows(pt_event_set *set, pt_event_thread *thread, bool is_open)
 {
     for (uint32_t i = 0; i < row_count(set) && is_open; i++) {
@@ -317,7 +327,17 @@ static bool open_rows(pt_event_set *set, pt_event_thread *thread, bool is_open)
         return true;
     }
     const int error = errno;
-    free_thread(set, thread);
+    if (thread->cover == 0) {
+        free_thread(set, thread);
+    } else {
+        close_rows(set, thread);
+        *thread = (pt_event_thread){.pid = thread->pid,
+                                    .tid = thread->tid,
+                                    .stack_bytes = thread->stack_bytes,
+                                    .cover = thread->cover,
+                                    .rows = thread->rows};
+        put_thread(set, thread);
+    }
     errno = error;
     return false;
 }
@@ -332,23 +352,23 @@ bool pt_event_set_add(pt_event_set *set, pid_t tid)
     return add_running(set, process_of(tid), tid);
 }
 
-static bool add_new(pt_event_set *set, pid_t pid, pid_t tid, uint32_t cover)
+static void add_new(pt_event_set *set, pid_t pid, pid_t tid, uint32_t cover)
 {
     pt_event_thread *const thread = make_thread(set, pid, tid);
     thread->cover = cover;
     const bool is_open = !set->plan.source->is_clock || open_new(set, thread);
-    const bool is_added = open_rows(set, thread, is_open);
-    set->missed += !is_added;
-    return is_added;
+    if (open_rows(set, thread, is_open)) return;
+    /* All samples of a thread that has ended are inherited ones. */
+    const bool is_inherited = cover != 0 && errno == ESRCH;
+    set->brief += is_inherited;
+    set->missed += !is_inherited;
 }
 
 void pt_event_set_fork(pt_event_set *set, const pt_perf_record *fork)
 {
     if (thread_of(set, (pid_t)fork->task.tid) != NULL) return;
     pt_event_thread *const parent = thread_of(set, (pid_t)fork->task.ptid);
-    /* Inherited events would cost a shell with many short processes more than they show. */
-    const bool is_thread = fork->task.pid == fork->task.ppid;
-    const bool inherits = is_thread && set->inherited != NULL && parent != NULL && set->is_enabled;
+    const bool inherits = set->inherited != NULL && parent != NULL && set->is_enabled;
     const pid_t ptid = (pid_t)fork->task.ptid;
     const uint32_t cover =
         inherits ? pt_inherited_cover(set->inherited, ptid, parent->cover, fork->time_ns) : 0;
@@ -850,13 +870,15 @@ static uint64_t weight_of_inherited(pt_event_set *set, const pt_perf_record *rec
     const pt_event_thread *const thread = thread_of(set, (pid_t)record->tid);
     const pt_ring_pair *const pair = pair_of(set, record->cpu);
     uint64_t own_ns = UINT64_MAX;
-    if (thread != NULL && thread->cover == 0) own_ns = 0;
-    if (thread != NULL && thread->cover != 0 && pair != NULL) {
+    ret_shares->sample = 0;
+    if (thread == NULL || thread->cover == 0) return 0;
+    if (thread->before.opened_ns != 0 && pair != NULL) {
         const uint64_t opened_ns = thread->rows[pair - set->pairs].opened_ns;
         own_ns = opened_ns < thread->before.opened_ns ? opened_ns : thread->before.opened_ns;
     }
-    const uint64_t share = pt_inherited_share(set->inherited, record, own_ns);
+    const uint64_t share = pt_inherited_share(set->inherited, record, thread->cover, own_ns);
     ret_shares->sample = (uint64_t)((double)share / part_sampled(set));
+    ret_shares->is_of_start = !set->plan.kernel;
     return (ret_shares->sample + pt_random_below(&set->random, set->plan.period)) /
            set->plan.period;
 }

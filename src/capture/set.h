@@ -101,7 +101,8 @@ typedef struct pt_event_set {
     bool is_out_of_descriptors;
     uint64_t random;     /* state of the random generator */
     pt_event_time ended; /* of all threads that have ended */
-    uint64_t missed;     /* threads that ended before an event could be opened */
+    uint64_t missed;     /* threads that ended before an event could be opened, */
+    uint64_t brief;      /* and those of them that have inherited events */
     uint64_t max_memory; /* of one ring of samples */
 } pt_event_set;
 
@@ -116,6 +117,8 @@ void pt_event_set_close(pt_event_set *set);
 bool pt_event_set_add(pt_event_set *set, pid_t tid);
 /* Adds the new thread of a PERF_RECORD_FORK, unless it is there. */
 void pt_event_set_fork(pt_event_set *set, const pt_perf_record *fork);
+/* Makes samples of all that a thread starts, from the first on. */
+void pt_event_set_await(pt_event_set *set, pid_t tid);
 /* Adds an existing thread, and lets the kernel report the threads and processes that it starts.
  * Events per cpu have and report all. False: the thread
  * is gone, or the kernel refused (errno). */
@@ -152,6 +155,9 @@ typedef struct pt_event_shares {
                         that a program could meet in step */
     uint64_t kernel; /* in the kernel before it, where that may not be sampled */
     uint64_t start;  /* of the thread, before its events were open */
+    /* The sample is of an inherited event, and the kernel may not be sampled: the thread's time in
+     * the kernel is not known. */
+    bool is_of_start;
 } pt_event_shares;
 
 /* The weight of a sample in periods; 0: none was due. Call it for each sample that is not of a

@@ -1236,6 +1236,21 @@ else
     skip "it takes root to become another, and perf_event_paranoid at most 2 (it is $level)"
 fi
 
+# Most of these processes end before the recorder has seen their start.
+it 'an ordinary user sees short processes of a shell from their start'
+if [ -n "$can_be_nobody" ] && [ "$level" -le 2 ]; then
+    for _ in 1 2 3; do
+        run nobody ./pitot record --engine=perf -o short.pb.gz bash -c 'for i in {1..100}; do x=$(echo a | cat); done'
+        missed=$(stderr | sed -n 's/.*the recording lacks \([0-9,]*\) threads*: .*/\1/p')
+        [ "${missed:-0}" -le 30 ] && break
+    done
+    expect_status 0
+    expect [ "${missed:-0}" -le 30 ]
+    expect at_least "$(summary seen)" 0.01
+else
+    skip "it takes root to become another, and perf_event_paranoid at most 2 (it is $level)"
+fi
+
 it 'an ordinary user is told whose a process is, and what would allow it'
 if [ -n "$can_be_nobody" ] && [ "$level" -le 2 ]; then
     run nobody ./pitot record -p $$ -o foreign.pb.gz

@@ -85,7 +85,7 @@ static int64_t time_of(const pt_profile *p, uint64_t pc)
 static const pt_profile *end_with(fixture *f, uint64_t used_ns, int64_t *ret_moved_ns)
 {
     const pt_profile *profile;
-    pt_ledger_finish(f->ledger, used_ns, 60 * MS); /* 60 samples, where it is used */
+    pt_ledger_finish(f->ledger, used_ns, 1, 60 * MS); /* 60 samples, where it is used */
     *ret_moved_ns = pt_ledger_moved_ns(f->ledger);
     pt_sink_finish(f->sink);
     assert_int_equal(pt_builder_freeze(f->builder, &profile, NULL), PT_OK);
@@ -316,6 +316,45 @@ static void threads_that_ended_unread_have_the_time_that_the_others_leave(void *
     }
 }
 
+/* 30 samples of 1 ms beside each of two rows that may not be sampled. */
+static void time_that_no_sample_shows_goes_to_the_rows_beside_samples(void **state)
+{
+    static const struct {
+        uint64_t used_ns;
+        double part;
+        bool has_lost;
+        uint64_t ns; /* of both rows; a third of it of one */
+    } rows[] = {
+        {120 * MS, 1, false, 60 * MS}, {120 * MS, 0.5, false, 30 * MS}, {60 * MS, 1, false, 0},
+        {54 * MS, 1, false, 0},        {120 * MS, 1, true, 0},          {0, 1, false, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fixture f;
+        const uint64_t pcs[] = {PT_SINK_KERNEL_NOT_SAMPLED, KERNEL_PC};
+        begin(&f, true);
+        for (uint64_t k = 0; k < 2; k++) {
+            const pt_sink_sample s = {
+                .proc = pt_procs_get(&f.procs, PID), .pcs = &pcs[k], .kernel_count = 1, .count = 1};
+            const uint32_t row = pt_sink_add(f.sink, &s);
+            for (uint32_t n = 0; n < 30; n++)
+                pt_ledger_beside(f.ledger, row, (k + 1) * MS);
+        }
+        samples(&f, 1, USER_PC, 60);
+        if (rows[i].has_lost) pt_ledger_lost(f.ledger);
+        const uint64_t got_ns = pt_ledger_finish(f.ledger, rows[i].used_ns, rows[i].part, 60 * MS);
+        assert_in_range(got_ns + 2, rows[i].ns, rows[i].ns + 4);
+        pt_sink_finish(f.sink);
+        const pt_profile *profile;
+        assert_int_equal(pt_builder_freeze(f.builder, &profile, NULL), PT_OK);
+        assert_in_range(time_of(profile, KERNEL_PC) + 2, rows[i].ns / 3 * 2,
+                        rows[i].ns / 3 * 2 + 4);
+        pt_profile_unref(profile);
+        pt_ledger_free(f.ledger);
+        pt_sink_free(f.sink);
+        pt_procs_done(&f.procs);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +370,7 @@ int main(void)
         cmocka_unit_test(short_threads_of_a_process_are_settled_together),
         cmocka_unit_test(threads_that_ended_unread_have_the_time_that_the_others_leave),
         cmocka_unit_test(samples_after_the_end_of_a_thread_make_no_account),
+        cmocka_unit_test(time_that_no_sample_shows_goes_to_the_rows_beside_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
