@@ -61,9 +61,9 @@ pt_perf_layout pt_event_layout(const pt_event_plan *plan);
  * this one with itself; -1: none. */
 int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64_t period,
                            int leader_fd);
-/* The same for tid, and for the threads and processes that it starts from now on, and these in turn.
- * Before Linux 6.13 the kernel cannot read an inherited event: *ret_has_clock is false, and
- * pt_perf_sample.count is the period instead of the thread's clock. */
+/* The same for tid, and for the threads and processes that it starts from now on, and those that
+ * these start. Before Linux 6.13 the kernel cannot read an inherited event: *ret_has_clock is
+ * false, and pt_perf_sample.count is the period instead of the thread's clock. */
 int pt_event_open_inherited(const pt_event_plan *plan, pid_t tid, int cpu, uint64_t period,
                             bool *ret_has_clock);
 /* An event with a sample at each switch away from a thread, and a record at each switch away and

@@ -12,8 +12,8 @@
  * not count, nor do those of thread 8 after its own events are open.
  *
  * Inherited events are closed after a tenth of a second or later, which stops them in all threads,
- * since the short periods cost CPU time. If the thread has started threads lately, others are opened
- * before. A new thread has samples by the last events that it inherited.
+ * since the short periods cost CPU time. If the thread has started threads lately, others are
+ * opened before. A new thread has samples by the last events that it inherited.
  */
 #pragma once
 
@@ -42,8 +42,8 @@ void pt_inherited_free(pt_inherited *inherited); /* accepts NULL */
  */
 uint32_t pt_inherited_cover(const pt_inherited *inherited, pid_t tid, uint32_t cover,
                             uint64_t time_ns);
-/* Opens events of thread tid that its first child inherits. They have the whole period, so they cost
- * little until pt_inherited_fork draws others. */
+/* Opens events of thread tid that its first child inherits. They have the whole period, so they
+ * cost little until pt_inherited_fork draws others. */
 void pt_inherited_begin(pt_inherited *inherited, pid_t tid);
 /* Call it when the recorder notices that thread tid has started another thread. Opens events of tid
  * unless its children inherit some already, and draws the periods of these anew, with the state of

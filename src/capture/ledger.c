@@ -355,8 +355,8 @@ void pt_ledger_look_at_all(pt_ledger *l)
             if (a->has_begun) read_clock(l, a);
 }
 
-/* Corrects the counted samples of short threads all alike, so that they have CPU time that no sample
- * shows. A large difference has another cause than late timers. */
+/* Corrects the counted samples of short threads all alike, so that they have CPU time that no
+ * sample shows. A large difference has another cause than late timers. */
 static void settle_brief(pt_ledger *l, double missing_ns)
 {
     const double most_part = 0.25;

@@ -331,11 +331,8 @@ static bool open_rows(pt_event_set *set, pt_event_thread *thread, bool is_open)
         free_thread(set, thread);
     } else {
         close_rows(set, thread);
-        *thread = (pt_event_thread){.pid = thread->pid,
-                                    .tid = thread->tid,
-                                    .stack_bytes = thread->stack_bytes,
-                                    .cover = thread->cover,
-                                    .rows = thread->rows};
+        thread->before = (pt_event_before){0};
+        thread->former_ns = 0;
         put_thread(set, thread);
     }
     errno = error;
@@ -359,9 +356,7 @@ static void add_new(pt_event_set *set, pid_t pid, pid_t tid, uint32_t cover)
     const bool is_open = !set->plan.source->is_clock || open_new(set, thread);
     if (open_rows(set, thread, is_open)) return;
     /* All samples of a thread that has ended are inherited ones. */
-    const bool is_inherited = cover != 0 && errno == ESRCH;
-    set->brief += is_inherited;
-    set->missed += !is_inherited;
+    *(cover != 0 && errno == ESRCH ? &set->brief : &set->missed) += 1;
 }
 
 void pt_event_set_fork(pt_event_set *set, const pt_perf_record *fork)
