@@ -256,7 +256,9 @@ static void attach_slot(pt_thread *slot)
     pt_languages_forget_pages(slot);
     pt_tick_ring *const ring = take_ring(atomic_load(&slot->tid));
     const uint64_t first_ns = 1 + pt_agent_random(pt_agent.period_ns);
-    slot->last_words = 0;
+    slot->last_words = slot->kept = 0;
+    slot->rest_ns = 0;
+    slot->was_long = false;
     if (ring != NULL) {
         atomic_store(&slot->ring, ring);
         if (attach_engine(pt_agent.engine, slot, first_ns) ||
@@ -296,6 +298,8 @@ void pt_threads_wait_for_handlers(void)
 /* Counts the time after a thread's last tick, which engines with the kernel's tick leave out. */
 static void settle_ticks(pt_thread *slot, pt_tick_ring *ring, bool is_last)
 {
+    if (ring == NULL) return;
+    pt_tick_settle_kept(slot, ring);
     const int weighing = atomic_load(&slot->weighing);
     const bool by_looks = weighing == PT_TICK_BY_LOOKS;
     const bool by_user_mode = weighing == PT_TICK_BY_USER_MODE;
@@ -303,7 +307,7 @@ static void settle_ticks(pt_thread *slot, pt_tick_ring *ring, bool is_last)
         by_looks || by_user_mode || weighing == PT_TICK_BY_CLOCK || weighing == PT_TICK_BY_MODE;
     const uint64_t clock_ns =
         by_clock ? pt_agent_clock_ns(pt_timer_cpu_clock(atomic_load(&slot->tid))) : 0;
-    if (ring == NULL || clock_ns == 0) return;
+    if (clock_ns == 0) return;
     /* Keeps back a difference that chance explains, for the threads that follow, if any can. */
     const uint64_t chance_ns = is_last ? 0 : pt_agent.period_ns + pt_tick.look_ns;
     if (by_looks)

@@ -4,6 +4,7 @@
  */
 #include "base_check.h"
 
+#include "agent/tick/peek.h"
 #include "agent/tick/tick.h"
 #include "base/plain/tick.h"
 
@@ -831,6 +832,80 @@ static void ring_word_gives_back_what_was_packed(void **state)
 
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
+static void tick_with_overruns(int overruns)
+{
+    info.si_overrun = overruns;
+    pt_tick_handler(SIGPROF, &info, &host);
+}
+
+/* With a period of 1 ns each sample is long. The first is long by the wall clock only. */
+static void thread_rests_after_a_long_sample_and_no_period_is_lost(void **state)
+{
+    enum { RESTS = 10, MANY = 100000000 };
+    pt_tick.period_ns = 1;
+    interrupt_at(0x5000, 10, 0);
+    tick_with_overruns(0);
+    tick_with_overruns(0);
+    assert_int_equal(ring->weight, 2);
+    assert_true(self.rest_ns > RESTS);
+    for (int i = 0; i < RESTS; i++)
+        tick_with_overruns(0);
+    assert_int_equal(ring->weight, 2);
+    assert_int_equal(self.kept, RESTS);
+    tick_with_overruns(MANY - 1);
+    assert_int_equal(ring->weight, 2 + RESTS + MANY);
+    assert_int_equal(self.kept, 0);
+}
+
+static void periods_that_a_resting_thread_keeps_go_to_its_last_stack_at_its_end(void **state)
+{
+    pt_tick.period_ns = 1;
+    interrupt_at(0x5000, 10, 0);
+    tick_with_overruns(0);
+    tick_with_overruns(0);
+    tick_with_overruns(6);
+    pt_tick_settle_kept(&self, ring);
+    assert_int_equal(ring->weight, 2 + 7);
+    pt_tick_settle_kept(&self, ring);
+    assert_int_equal(ring->weight, 2 + 7);
+}
+
+static void short_samples_need_no_rest(void **state)
+{
+    pt_tick.period_ns = 1000000000;
+    interrupt_at(0x5000, 10, 0);
+    for (int i = 0; i < 5; i++)
+        tick_with_overruns(0);
+    assert_int_equal(ring->weight, 5);
+    assert_int_equal(self.kept, 0);
+}
+
+static void memory_is_copied_by_parts_and_what_is_unmapped_is_refused(void **state)
+{
+    static pt_tick_copies copies;
+    enum { BYTES = 2 * PT_TICK_PAGE_BYTES };
+    uint8_t found[1000];
+    uint8_t *const bytes =
+        mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(bytes, MAP_FAILED);
+    for (size_t i = 0; i < BYTES; i++)
+        bytes[i] = (uint8_t)(i * 7 + i / 256);
+    assert_int_equal(munmap(bytes + PT_TICK_PAGE_BYTES, PT_TICK_PAGE_BYTES), 0);
+    const uint64_t addr = (uint64_t)(uintptr_t)bytes;
+    assert_true(pt_tick_copy_by_parts(&copies, addr + 100, found, sizeof found));
+    assert_memory_equal(found, bytes + 100, sizeof found);
+    assert_true(pt_tick_copy_by_parts(&copies, addr + PT_TICK_PAGE_BYTES - 3, found, 3));
+    assert_memory_equal(found, bytes + PT_TICK_PAGE_BYTES - 3, 3);
+    assert_false(pt_tick_copy_by_parts(&copies, addr + PT_TICK_PAGE_BYTES - 3, found, 4));
+    bytes[100] ^= 1; /* a copy is kept until it is forgotten */
+    assert_true(pt_tick_copy_by_parts(&copies, addr + PT_TICK_PAGE_BYTES - 3, found, 3));
+    pt_tick_forget_copies(&copies);
+    assert_true(pt_tick_copy_by_parts(&copies, addr + 100, found, 1));
+    assert_int_equal(found[0], bytes[100]);
+    assert_false(pt_tick_copy_by_parts(&copies, UINT64_MAX - 1, found, 8));
+    munmap(bytes, PT_TICK_PAGE_BYTES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -851,6 +926,10 @@ int main(void)
         TEST(thread_whose_stack_is_unknown_asks_for_it),
         TEST(stack_deeper_than_the_most_is_cut_and_said_to_be),
         TEST(overruns_are_weight),
+        TEST(thread_rests_after_a_long_sample_and_no_period_is_lost),
+        TEST(periods_that_a_resting_thread_keeps_go_to_its_last_stack_at_its_end),
+        TEST(short_samples_need_no_rest),
+        TEST(memory_is_copied_by_parts_and_what_is_unmapped_is_refused),
         TEST(threads_shorter_than_the_kernel_s_tick_are_seen_in_proportion),
         TEST(threads_that_the_kernel_s_tick_seldom_meets_are_seen_for_as_long_as_they_are),
         TEST(threads_that_no_look_met_are_where_they_began),

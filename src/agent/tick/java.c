@@ -28,6 +28,7 @@ static bool read_memory(void *arg, uint64_t addr, void *to, size_t size)
     java->reads_left--;
     const bool is_code = pt_java_has_code(java->facts->vm, addr);
     pt_tick_reading r = {.pages = &java->cache->pages,
+                         .copies = &java->cache->copies,
                          .is_fresh = !is_code,
                          .is_copying = !is_code && java->is_copying};
     return pt_tick_read_memory(&r, addr, to, size);
@@ -157,6 +158,7 @@ static pt_tick_java_method *find_method(pt_tick_java_walk *java, uint64_t method
     if (method != 0 && known->method.method == method && is_same_method(java, known)) return known;
     pt_tick_java_method now = {.number = 0};
     java->is_copying = true;
+    pt_tick_forget_copies(&java->cache->copies);
     const bool is_named = name_method(java, method, &now);
     java->is_copying = false;
     pt_tick_note_look(PT_JOURNAL_LANGUAGE_JAVA, is_named);

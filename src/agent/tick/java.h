@@ -53,6 +53,7 @@ typedef struct {
 /* A thread's own; all zero is empty. */
 typedef struct {
     pt_tick_pages pages;
+    pt_tick_copies copies; /* of the method whose names are read */
     pt_tick_java_place place[512];
     pt_tick_java_method method[256];
     pt_java_scope scopes[PT_JAVA_SCOPES_MAX];

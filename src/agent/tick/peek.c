@@ -28,6 +28,30 @@ bool pt_tick_copy_memory(uint64_t addr, void *to, size_t size)
            (long)size;
 }
 
+bool pt_tick_copy_by_parts(pt_tick_copies *copies, uint64_t addr, void *to, size_t size)
+{
+    enum {
+        PARTS = sizeof copies->part / sizeof copies->part[0],
+        PART_BYTES = sizeof copies->part[0].bytes
+    };
+    uint8_t *const bytes = to;
+    if (addr > UINT64_MAX - size) return false;
+    for (size_t done = 0; done < size;) {
+        const uint64_t in_part = (addr + done) % PART_BYTES, start = addr + done - in_part;
+        const size_t slot = (size_t)(start / PART_BYTES) % PARTS;
+        const size_t there = PART_BYTES - (size_t)in_part, left = size - done;
+        const size_t count = left < there ? left : there;
+        if (copies->part[slot].addr != start || start == 0) {
+            copies->part[slot].addr = 0;
+            if (!pt_tick_copy_memory(start, copies->part[slot].bytes, PART_BYTES)) return false;
+            copies->part[slot].addr = start;
+        }
+        memcpy(bytes + done, copies->part[slot].bytes + in_part, count);
+        done += count;
+    }
+    return true;
+}
+
 /* A page has two slots. A new page takes the slot whose page was checked longer ago. */
 bool pt_tick_page_is_readable(const pt_tick_reading *r, uint64_t page)
 {

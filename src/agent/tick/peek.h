@@ -29,11 +29,21 @@ typedef struct {
     } page[512][2];
 } pt_tick_pages;
 
+/* The last parts of memory that the kernel has copied; all zero is empty. An aligned part lies in
+ * one page, so it can be read if any byte of it can. */
+typedef struct {
+    struct {
+        uint64_t addr; /* of bytes[0] in memory; 0: none */
+        uint8_t bytes[256];
+    } part[8];
+} pt_tick_copies;
+
 typedef struct {
     pt_tick_pages *pages;
-    bool is_fresh;   /* pages are asked for in this sample */
-    bool is_trusted; /* what is read was asked for already */
-    bool is_copying; /* the kernel copies */
+    pt_tick_copies *copies; /* NULL: a copying reading keeps no copies */
+    bool is_fresh;          /* pages are asked for in this sample */
+    bool is_trusted;        /* the pages were asked for already */
+    bool is_copying;        /* the kernel copies */
 } pt_tick_reading;
 
 /* Makes all answers out of date. */
@@ -42,8 +52,18 @@ static inline void pt_tick_forget_pages(pt_tick_pages *pages)
     pages->samples += 2 * PT_TICK_TRUST;
 }
 
+/* Makes all copies out of date. */
+static inline void pt_tick_forget_copies(pt_tick_copies *copies)
+{
+    for (size_t i = 0; i < sizeof copies->part / sizeof copies->part[0]; i++)
+        copies->part[i].addr = 0;
+}
+
 /* Lets the kernel copy memory. Returns false if the memory is not mapped. */
 bool pt_tick_copy_memory(uint64_t addr, void *to, size_t size);
+
+/* The same through the parts that were copied before. */
+bool pt_tick_copy_by_parts(pt_tick_copies *copies, uint64_t addr, void *to, size_t size);
 
 /* Can the page be read now? Asks the kernel. */
 bool pt_tick_ask_for_page(uint64_t page);
@@ -67,7 +87,9 @@ static inline const void *pt_tick_readable_at(const pt_tick_reading *r, uint64_t
 static inline bool pt_tick_read_memory(void *arg, uint64_t addr, void *to, size_t size)
 {
     const pt_tick_reading *const r = arg;
-    if (r->is_copying) return pt_tick_copy_memory(addr, to, size);
+    if (r->is_copying)
+        return r->copies != NULL ? pt_tick_copy_by_parts(r->copies, addr, to, size)
+                                 : pt_tick_copy_memory(addr, to, size);
     const void *const from = pt_tick_readable_at(r, addr, size);
     if (from != NULL) memcpy(to, from, size);
     return from != NULL;

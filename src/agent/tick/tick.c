@@ -264,6 +264,17 @@ void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns)
                  (uint32_t)weight);
 }
 
+void pt_tick_settle_kept(pt_thread *thread, pt_tick_ring *ring)
+{
+    if (thread->kept == 0) return;
+    if (pt_tick.filter != NULL) /* only the thread itself could call the filter */
+        add_count(&ring->dropped, thread->kept);
+    else
+        repeat_stack(thread->last_words, (uint64_t)(uintptr_t)thread->start_routine, ring,
+                     thread->kept);
+    thread->kept = 0;
+}
+
 void pt_tick_settle_looks(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns,
                           int64_t least_ns)
 {
@@ -332,11 +343,44 @@ static void tell_of_samples(const pt_tick_ring *ring)
     if (tell != NULL) tell();
 }
 
+/* ---- rests ---- */
+
+/* A sample may take longer than a period: a deep stack, frames of an interpreter that no cache has,
+ * slow system calls. With a sample at each tick the thread would only take samples. So a thread
+ * rests after such a sample: it takes none for REST times the time of the sample, and the next
+ * sample stands for these ticks, too. LONG: a sample is long if it takes more than this part of a
+ * period. */
+enum { LONG = 4, REST = 5 };
+
+/* Adds the kept periods to those of a tick. Keeps all of them if the thread rests. */
+static bool is_resting(pt_thread *self, uint32_t *weight)
+{
+    if (self->rest_ns > 0) self->rest_ns -= (int64_t)(*weight * pt_tick.period_ns);
+    const bool is_too_much = __builtin_add_overflow(*weight, self->kept, weight);
+    if (is_too_much) *weight = UINT32_MAX;
+    self->kept = self->rest_ns > 0 ? *weight : 0;
+    return self->rest_ns > 0;
+}
+
+/* The wall clock is read without a system call, but a thread that is off its CPU for a while seems
+ * long by it, so the CPU clock decides at the next sample. */
+static void take_measured_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight,
+                                 const void *context)
+{
+    const clockid_t clock = self->was_long ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+    const int64_t begun_ns = pt_tick_clock_ns(clock);
+    take_sample(self, ring, weight, context);
+    const int64_t took_ns = pt_tick_clock_ns(clock) - begun_ns;
+    const bool is_long = took_ns > (int64_t)pt_tick.period_ns / LONG;
+    if (is_long && self->was_long) self->rest_ns = REST * took_ns;
+    self->was_long = is_long;
+}
+
 static void count_tick(pt_thread *self, tick_kind kind, const siginfo_t *info, const void *context)
 {
     pt_tick_ring *const ring = atomic_load(&self->ring);
     if (ring == NULL) return;
-    const uint32_t weight = weight_of(self, ring, kind, info, context);
+    uint32_t weight = weight_of(self, ring, kind, info, context);
     if (self->first_event != NULL && kind == EVENT_TICK)
         pt_tick_event_arm(self);
     else if (kind == EVENT_TICK)
@@ -344,10 +388,11 @@ static void count_tick(pt_thread *self, tick_kind kind, const siginfo_t *info, c
     if (kind == TIMER_TICK && pt_tick.has_ticker) wake_ticker(self);
     if (weight == 0) return;
     add_count(&ring->ticks, 1);
+    if (is_resting(self, &weight)) return;
     if (pt_tick.filter != NULL && !pt_tick.filter(pt_tick.filter_arg))
         add_count(&ring->filtered, weight);
     else
-        take_sample(self, ring, weight, context);
+        take_measured_sample(self, ring, weight, context);
     if (atomic_load_explicit(&pt_tick.on_samples, memory_order_relaxed) != NULL)
         tell_of_samples(ring);
 }

@@ -194,6 +194,9 @@ typedef struct pt_thread {
     int64_t before_ns;   /* by looks: the CPU time before the first tick that is not accounted for,
                           * less part_ns */
     uint64_t last_words; /* where its last sample lies in the ring, plus one; 0 = it has none */
+    int64_t rest_ns;     /* the time for which its ticks take no sample */
+    uint32_t kept;       /* the periods of the ticks that took none: the next sample has them */
+    bool was_long;       /* its last sample took long by the wall clock */
     void *timer;         /* a POSIX timer, or NULL */
     void *event;         /* an event's page, which keeps it alive, or NULL */
     void *first_event;   /* an event that the first tick removes when it arms the other event */
@@ -299,6 +302,9 @@ bool pt_tick_is_tick(int signo, const siginfo_t *info);
  * another tick was due since the last one, counts the whole periods after the last tick for the
  * stack of that tick; without any tick, for the function that the thread began with. */
 void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns);
+/* Likewise counts the periods of ticks that took no sample, because the thread rested, for the
+ * stack of its last sample. */
+void pt_tick_settle_kept(pt_thread *thread, pt_tick_ring *ring);
 /* The same by user mode: if a tick was due, the thread was in the kernel, and the owed time is
  * counted for the kernel. Else the rest of the thread's time is owed. */
 void pt_tick_settle_kernel(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns);
