@@ -39,6 +39,7 @@ const pt_language pt_language_perl = {
     .loaded = &loaded,
     .evaluator = PT_PERL_EVALUATOR,
     .begins_early = true,
+    .has_guards = true,
     .missing = PT_PERL_MISSING,
     .lie = PT_PERL_LIES,
     .wrong_looks = PT_TICK_PERL_WRONG_LOOKS,

@@ -43,6 +43,7 @@ const pt_interp_language pt_interp_perl = {
     .language = PT_JOURNAL_LANGUAGE_PERL,
     .needs_glibc = true,
     .begins_early = true,
+    .has_guards = true,
     .lie = PT_PERL_LIES,
     .missing = PT_PERL_MISSING,
     .is_file = pt_perl_is_file,

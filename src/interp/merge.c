@@ -5,9 +5,20 @@
  * functions without frames of their own (_Py_CheckFunctionResult, PyErr_Occurred). */
 enum { LEAF = 3 };
 
-static bool is_evaluator(const pt_interp_evaluator *evaluator, const uint64_t *native, uint32_t i)
+/* Is that frame in the evaluator's code? */
+static bool is_evaluating(const pt_interp_evaluator *evaluator, const uint64_t *native,
+                          uint32_t count, uint32_t i)
 {
-    return pt_interp_is_evaluator(evaluator, native[i], i == 0);
+    return i < count && pt_interp_is_evaluator(evaluator, native[i], i == 0);
+}
+
+/* Does that frame begin a run? */
+static bool is_evaluator(const pt_interp_evaluator *evaluator, const uint64_t *native,
+                         uint32_t count, uint32_t i)
+{
+    return is_evaluating(evaluator, native, count, i) &&
+           !(evaluator->has_guards && !is_evaluating(evaluator, native, count, i + 1) &&
+             is_evaluating(evaluator, native, count, i + 2));
 }
 
 static uint32_t count_evaluators(const pt_interp_evaluator *evaluator, const uint64_t *native,
@@ -15,7 +26,7 @@ static uint32_t count_evaluators(const pt_interp_evaluator *evaluator, const uin
 {
     uint32_t found = 0;
     for (uint32_t i = 0; i < count; i++)
-        found += is_evaluator(evaluator, native, i);
+        found += is_evaluator(evaluator, native, count, i);
     return found;
 }
 
@@ -69,7 +80,7 @@ pt_merge_result pt_interp_merge(const pt_interp_evaluator *evaluator, const uint
          extra--)
         put_run(&m);
     for (uint32_t i = 0; i < native_count; i++) {
-        if (is_evaluator(evaluator, native, i)) {
+        if (is_evaluator(evaluator, native, native_count, i)) {
             if (without_run > 0)
                 without_run--;
             else

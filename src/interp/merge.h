@@ -9,6 +9,8 @@
  *
  * An evaluator among the innermost native frames that has no run has just begun, or is about to
  * return: it stays without frames. A run that has no evaluator yet (begins_early) is the innermost.
+ * An evaluator that a guard called (has_guards: one native frame lies between it and the evaluator
+ * outside) belongs to the run of the latter, whose frames all lie outside the guard in the result.
  * If the counts differ in another way, the result has all frames of both chains, and is uncertain.
  * Frames that are not read to their end (there are too many, or memory is unreadable) match from
  * the innermost outwards, since the outermost runs are those that are missing. Pure functions: no
@@ -30,6 +32,8 @@
 typedef struct {
     uint64_t low[2], limit[2]; /* low equal to limit: no such part */
     bool begins_early;         /* a run's first frame is made before the evaluator is called */
+    bool has_guards; /* an operation may guard against exceptions: it calls the evaluator again, by
+                      * one function, for the rest of the same run */
 } pt_interp_evaluator;
 
 /* Is pc in the evaluator's code? is_innermost: pc is of the innermost frame; else it is a return

@@ -31,12 +31,11 @@ enum {
     CONTEXT_SUB = 0x48,
     CONTEXT_WORDS = 10, /* that are read of a context */
     TYPE_MASK = 0xf,
-    TYPE_BLOCK = 0,
+    TYPE_SORT = 0, /* a block of sort, which the evaluator is called for */
     TYPE_SUB = 9,
     TYPE_FORMAT = 10,
     TYPE_EVAL = 11,
-    IS_CALLED_MANY = 0x10, /* of a block, a sub: from C */
-    IS_TRY = 0xc0,         /* of an eval: of a block, which is code of the frame outside */
+    IS_TRY = 0xc0, /* of an eval: of a block, which is code of the frame outside */
 
     /* of an operation */
     OPERATION_TYPE = 0x20,
@@ -142,7 +141,7 @@ static inline pt_interp_step read_perl_context(perl_walking *walk, pt_perl_frame
     const uint8_t flags = (uint8_t)words[CONTEXT_TYPE], type = flags & TYPE_MASK;
     *ret = (pt_perl_frame){.statement = walk->statement,
                            .is_entry = words[CONTEXT_RETURN / PERL_WORD] == 0};
-    if (type == TYPE_BLOCK && (flags & IS_CALLED_MANY) != 0) {
+    if (type == TYPE_SORT) {
         ret->kind = PT_PERL_EMPTY;
         *ret_is_frame = ret->is_entry = true;
         return PT_INTERP_FRAME_READ;

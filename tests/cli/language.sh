@@ -22,8 +22,7 @@ check_stacks() {
     local frames wrong places all
     run pitot record "$@" -F 2000 -o stacks.pb.gz "${program[@]}" expected.json 4
     expect_status 0
-    # Perl's evals in code that C calls are not joined for certain.
-    [ "$language" = Perl ] || expect_equal 'what is said of joining' "$(stderr | grep -c "$joined")" 1
+    expect_equal 'what is said of joining' "$(stderr | grep -c "$joined")" 1
     pitot dump --json stacks.pb.gz >dump.json 2>/dev/null
     run python3 "$tests/stacks_check.py" "${language,,}" expected.json dump.json
     expect_status 0

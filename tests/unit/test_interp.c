@@ -468,10 +468,11 @@ static void test_random_memory(void **state)
 /* Chains as texts: 'E' a frame of the evaluator, 'c' its other part, small letters other native
  * frames; capital letters frames of Python, of which one before '*' is an entry; '0' the empty run;
  * '-' at the end: more frames were not read. */
-static void check_merge(const char *native, const char *frames, bool is_whole, const char *chain,
-                        pt_merge_result result)
+static void check_merge_of(bool has_guards, const char *native, const char *frames, bool is_whole,
+                           const char *chain, pt_merge_result result)
 {
-    const pt_interp_evaluator evaluator = {.low = {0x1000, 0x5000}, .limit = {0x2000, 0x5010}};
+    const pt_interp_evaluator evaluator = {
+        .low = {0x1000, 0x5000}, .limit = {0x2000, 0x5010}, .has_guards = has_guards};
     uint64_t pcs[32], words[32], merged[64];
     uint32_t pc_count = 0, count = 0, merged_count;
     char text[65] = "";
@@ -493,6 +494,27 @@ static void check_merge(const char *native, const char *frames, bool is_whole, c
                   : merged[i] == 0x5008              ? 'C'
                                                      : (char)(merged[i] >> 32);
     assert_string_equal(text, chain);
+}
+
+static void check_merge(const char *native, const char *frames, bool is_whole, const char *chain,
+                        pt_merge_result result)
+{
+    check_merge_of(false, native, frames, is_whole, chain, result);
+}
+
+/* One native frame between two evaluators is a guard. */
+static void test_merge_with_guards(void **state)
+{
+    check_merge_of(true, "rEgEm", "FG*", true, "rEgFGEm", PT_MERGE_CERTAIN);
+    check_merge_of(true, "rEgCm", "FG*", true, "rEgFGCm", PT_MERGE_CERTAIN);
+    check_merge_of(true, "EgEm", "F*", true, "EgFEm", PT_MERGE_CERTAIN); /* it has only begun */
+    check_merge_of(true, "rEgEqrEgEm", "FG*HI*", true, "rEgFGEqrEgHIEm", PT_MERGE_CERTAIN);
+    check_merge_of(true, "rEgEgEm", "F*", true, "rEgEgFEm", PT_MERGE_CERTAIN);
+    check_merge_of(true, "rEqrEm", "F*H*", true, "rFEqrHEm", PT_MERGE_CERTAIN);
+    check_merge_of(true, "rEgEm", "F*G*", true, "FrEgGEm", PT_MERGE_UNCERTAIN);
+    check_merge_of(true, "rEg", "F-", false, "rFEg", PT_MERGE_CERTAIN); /* native frames were cut */
+    check_merge_of(true, "rEEm", "F*H*", true, "rFEHEm", PT_MERGE_CERTAIN);
+    check_merge_of(true, "E", "F*", true, "FE", PT_MERGE_CERTAIN);
 }
 
 static void test_merge(void **state)
@@ -566,12 +588,12 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),  cmocka_unit_test(test_version_of_name),
-        cmocka_unit_test(test_frames), cmocka_unit_test(test_hidden),
-        cmocka_unit_test(test_told),   cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_merge),  cmocka_unit_test(test_random_memory),
-        cmocka_unit_test(test_split),  cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_checks),
+        cmocka_unit_test(test_lines),         cmocka_unit_test(test_version_of_name),
+        cmocka_unit_test(test_frames),        cmocka_unit_test(test_hidden),
+        cmocka_unit_test(test_told),          cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_merge),         cmocka_unit_test(test_merge_with_guards),
+        cmocka_unit_test(test_random_memory), cmocka_unit_test(test_split),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_checks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ enum {
     LOOP = 3,
     EVAL = 11,
     TRY = 0x40,
-    MANY = 0x10,
+    SORT = 0,
     NAMED = 0x8000,
 };
 
@@ -172,7 +172,7 @@ static void check_calls(void)
     stack inner = make_stack(m, outer.at);
     push(m, &inner, SUB, named, line[5], 0);
     stack sorting = make_stack(m, inner.at);
-    push(m, &sorting, MANY, 0, line[6], 0);
+    push(m, &sorting, SORT, 0, line[6], 0);
     check_stack(m, "- Ledger::named:9* (eval):5 Ledger::add:4 {main}:2*");
     put(m, INTERPRETER + layout->phase, RUN + 1); /* END blocks run */
     check_stack(m, "- Ledger::named:9* (eval):5 Ledger::add:4");
