@@ -16,23 +16,20 @@ struct pt_object {
     pt_blob small; /* the decompressed content of .gnu_debugdata */
     pt_find_companion *find;
     void *find_context;
-    bool debug_sought, has_debug; /* has_debug: debug and debug_elf are valid */
-    bool symbols_sought, is_dynamic_only;
     pt_symbol_index symbols;
     pt_plt plt;
-    bool data_sought;
     pt_data_symbols data;
-    bool nearest_sought;
     pt_nearest nearest;
-    bool pieces_sought;
     pt_pieces pieces;
-    bool go_sought;
     pt_go_table *go; /* or NULL */
-    bool dwarf_sought;
     pt_dwarf *dwarf; /* or NULL */
+    pt_error dwarf_error;
+    bool debug_sought, symbols_sought, data_sought, nearest_sought, pieces_sought, go_sought,
+        dwarf_sought;
+    bool has_debug; /* debug and debug_elf are valid */
+    bool is_dynamic_only;
     bool as_written; /* pt_object_keep_as_written */
     bool keeps_clones;
-    pt_error dwarf_error;
 };
 
 void pt_image_file_done(pt_image_file *file)
