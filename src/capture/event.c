@@ -233,3 +233,9 @@ uint64_t pt_event_id(int fd)
     uint64_t id = 0;
     return ioctl(fd, PERF_EVENT_IOC_ID, &id) == 0 ? id : 0;
 }
+
+void pt_event_close(int *fd)
+{
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+}

@@ -44,6 +44,10 @@ typedef struct pt_event_plan {
     pt_bpf_engine *walker; /* walks stacks in the kernel; NULL: none, or none yet */
 } pt_event_plan;
 
+/* The shortest first period of a new thread's event, about 5 times the shortest of the kernel's
+ * timers: more samples may follow at this period until the first is noticed. */
+enum { PT_FIRST_PERIOD_MIN_NS = 50000 };
+
 /* Sizes of the stack copy: the first, that with few samples and large rings, the largest (the size
  * must fit 16 bits). */
 enum {
@@ -86,3 +90,5 @@ int pt_event_open_count(const pt_event_plan *plan, pid_t tid, int cpu, bool awai
 /* The count of an event, and its id in samples; 0 on failure. */
 uint64_t pt_event_read(int fd);
 uint64_t pt_event_id(int fd);
+/* Closes an event, and sets *fd to -1; an event that is not open (-1) stays so. */
+void pt_event_close(int *fd);

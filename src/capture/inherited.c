@@ -13,8 +13,7 @@
 #include "base/plain/tick.h"
 
 enum {
-    PERIOD_MIN_NS = 50000, /* of the kernel's timers about 5 times the shortest */
-    LIFE_NS = 100000000,   /* of events, from their opening to their closing */
+    LIFE_NS = 100000000, /* of events, from their opening to their closing */
     YOUNG_NS = LIFE_NS / 4,
     REDRAW_NS = 200000,  /* between draws of periods */
     RETIRE_NS = 5000000, /* events stay open so long beside those that replace them */
@@ -125,8 +124,8 @@ uint32_t pt_inherited_cover(const pt_inherited *all, pid_t tid, uint32_t cover, 
 static uint64_t draw_period(const pt_inherited *all, uint64_t *random)
 {
     const uint64_t most_ns = all->options.plan->period;
-    if (most_ns <= PERIOD_MIN_NS) return most_ns;
-    return PERIOD_MIN_NS + pt_random_below(random, most_ns - PERIOD_MIN_NS);
+    if (most_ns <= PT_FIRST_PERIOD_MIN_NS) return most_ns;
+    return PT_FIRST_PERIOD_MIN_NS + pt_random_below(random, most_ns - PT_FIRST_PERIOD_MIN_NS);
 }
 
 /* Opens a group's event of a cpu. Returns its descriptor, or -1. */
@@ -258,21 +257,22 @@ void pt_inherited_end(pt_inherited *all, uint32_t tid)
 
 uint64_t pt_inherited_tick_ns(uint64_t ran_ns, uint64_t most_ns)
 {
-    if (ran_ns < PERIOD_MIN_NS || ran_ns > LIFE_NS) return 0;
-    if (most_ns <= PERIOD_MIN_NS) return most_ns;
+    if (ran_ns < PT_FIRST_PERIOD_MIN_NS || ran_ns > LIFE_NS) return 0;
+    if (most_ns <= PT_FIRST_PERIOD_MIN_NS) return most_ns;
     /* Ticks number `first` to `last` come at this time, each with one of all periods. Number n
      * comes with a density of 1 / (n * part_ns). */
     enum { EXACT_MAX = 16 };
-    const double part_ns = (double)(most_ns - PERIOD_MIN_NS);
-    const uint64_t first = (ran_ns + most_ns - 1) / most_ns, last = ran_ns / PERIOD_MIN_NS;
+    const double part_ns = (double)(most_ns - PT_FIRST_PERIOD_MIN_NS);
+    const uint64_t first = (ran_ns + most_ns - 1) / most_ns, last = ran_ns / PT_FIRST_PERIOD_MIN_NS;
     const uint64_t exact = last < EXACT_MAX ? last : EXACT_MAX;
     double density = 0;
     for (uint64_t n = first; n <= exact; n++)
         density += 1 / (double)n;
     const uint64_t rest = first > exact ? first : exact + 1;
     if (rest <= last) density += log(((double)last + 0.5) / ((double)rest - 0.5));
-    /* No tick falls into the time before PERIOD_MIN_NS: the ticks soon after it stand for it. */
-    const double times = ran_ns < 2 * PERIOD_MIN_NS ? 2 : 1;
+    /* No tick falls into the time before PT_FIRST_PERIOD_MIN_NS: the ticks soon after it stand for
+     * that time. */
+    const double times = ran_ns < 2 * PT_FIRST_PERIOD_MIN_NS ? 2 : 1;
     return density > 0 ? (uint64_t)(times * part_ns / density) : 0;
 }
 

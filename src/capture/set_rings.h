@@ -1,0 +1,18 @@
+/* set_rings.h: the rings of an event set: for each cpu one of samples and one beside it, each from
+ * the kernel to the spool. They outlive the events that write into them.
+ */
+#pragma once
+
+#include "capture/set.h"
+
+/* Sets pairs, pair_count, pair_of_cpu and cpu_limit: a pair for each online cpu, without rings. */
+void pt_set_rings_make(pt_event_set *set);
+/* Opens all rings, and starts the spool. After a failure, too, pt_set_rings_close is due. */
+pt_status pt_set_rings_open(pt_event_set *set, pt_error *reterr);
+/* Closes all rings, and frees the pairs. Free the spool before. */
+void pt_set_rings_close(pt_event_set *set);
+
+/* Opens the output events of the plan's walker, which write into the rings of samples. False: the
+ * kernel refused (errno); some may be open. */
+bool pt_set_rings_open_outputs(pt_event_set *set);
+void pt_set_rings_close_outputs(pt_event_set *set);
