@@ -301,7 +301,8 @@ static uint32_t step_frame(void *arg, pt_unwind_state *state, const pt_unwind_li
         *ret_end = PT_UNWIND_END_GOING_ON;
     }
     if (cap == 0) return 0;
-    if (blob.kind == PT_JAVA_NMETHOD) return put_place(java, found.pc, words, cap);
+    if (blob.kind == PT_JAVA_NMETHOD && found.scope.method == 0)
+        return put_place(java, found.pc, words, cap);
     if (found.scope.method != 0) word = word_of_scope(java, &found.scope);
     words[0] = word != 0 ? word : word_of_blob(java, &blob);
     return 1;

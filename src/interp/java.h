@@ -201,7 +201,9 @@ typedef struct {
 
 typedef struct {
     uint64_t pc; /* of an nmethod: its place, also if the frame was deoptimized */
-    /* Of a frame of the interpreter: its place; method 0: it is between two methods. */
+    /* Of a frame of the interpreter: its place; method 0: it is between two methods. Of an
+     * nmethod's innermost frame that begins or ends: the compiled method, since no method that was
+     * inlined runs then; method 0: pt_java_scopes_at has the methods. */
     pt_java_scope scope;
 } pt_java_found;
 

@@ -93,13 +93,18 @@ static bool is_there(const instructions *code, size_t at, const char *bytes, siz
 }
 #define IS_THERE(code, at, bytes) is_there(code, at, bytes, sizeof(bytes) - 1)
 
-/* The length of "sub $BYTES, %rsp" at a place; 0: another instruction is there. */
-static size_t length_of_sub(const instructions *code, size_t at, uint64_t bytes)
+/* The last byte of an instruction that moves the stack pointer by a number. */
+enum { ADD = 0xc4, SUB = 0xec };
+
+/* The length of such an instruction at a place, with the number `bytes`; 0: another instruction is
+ * there. */
+static size_t length_of_move(const instructions *code, size_t at, uint8_t move, uint64_t bytes)
 {
     uint32_t number;
-    if (IS_THERE(code, at, "\x48\x83\xec") && code->count - at > 3)
-        return code->at[at + 3] == bytes ? 4 : 0;
-    if (!IS_THERE(code, at, "\x48\x81\xec") || code->count - at < 7) return 0;
+    if (code->count < 3 || at > code->count - 3 || code->at[at] != 0x48 || code->at[at + 2] != move)
+        return 0;
+    if (code->at[at + 1] == 0x83 && code->count - at > 3) return code->at[at + 3] == bytes ? 4 : 0;
+    if (code->at[at + 1] != 0x81 || code->count - at < 7) return 0;
     memcpy(&number, code->at + at + 3, sizeof number);
     return number == bytes ? 7 : 0;
 }
@@ -112,7 +117,7 @@ static bool step_beginning(const pt_java_reader *r, const pt_java_blob *blob, pt
     const size_t pc = (size_t)(frame->pc - blob->code);
     if (!read_code(r, blob, blob->code, CODE_BYTES_MAX, &code)) return false;
     for (size_t i = 0; i < code.count; i++) {
-        const size_t whole = length_of_sub(&code, i, blob->frame_bytes - WORD);
+        const size_t whole = length_of_move(&code, i, SUB, blob->frame_bytes - WORD);
         if (whole > 0) {
             if (pc <= i) return step_bare(r, frame);
             const uint64_t fp = frame->fp;
@@ -123,7 +128,7 @@ static bool step_beginning(const pt_java_reader *r, const pt_java_blob *blob, pt
         if (code.at[i] != 0x55) continue;
         size_t sub = i + 1;
         if (IS_THERE(&code, sub, "\x48\x8b\xec") || IS_THERE(&code, sub, "\x48\x89\xe5")) sub += 3;
-        const size_t length = length_of_sub(&code, sub, blob->frame_bytes - 2 * WORD);
+        const size_t length = length_of_move(&code, sub, SUB, blob->frame_bytes - 2 * WORD);
         const bool is_small = blob->frame_bytes == 2 * WORD && sub > i + 1;
         if (length == 0 && !is_small) continue;
         if (pc <= i) return step_bare(r, frame);
@@ -168,16 +173,22 @@ static bool is_returning(const instructions *code, size_t at)
 
 /* Steps from the innermost frame of a blob with a frame size. */
 static bool step_innermost_sized(const pt_java_reader *r, const pt_java_blob *blob,
-                                 pt_java_frame *frame)
+                                 pt_java_frame *frame, pt_java_found *found)
 {
     enum { POP = 0x5d, LOOK_BYTES = 48 };
+    const pt_java_scope own = {.method = blob->method, .bci = -1}; /* method 0: of a stub */
     instructions code;
-    if (blob->complete <= blob->limit - blob->code && frame->pc - blob->code < blob->complete)
+    if (blob->complete <= blob->limit - blob->code && frame->pc - blob->code < blob->complete) {
+        found->scope = own;
         return step_beginning(r, blob, frame);
+    }
     if (!read_code(r, blob, frame->pc, LOOK_BYTES, &code)) return false;
-    if (is_returning(&code, 0)) return step_bare(r, frame);
-    if (code.at[0] == POP && is_returning(&code, 1)) return step_sized(r, frame, 2 * WORD);
-    return step_sized(r, frame, blob->frame_bytes);
+    const size_t add = length_of_move(&code, 0, ADD, blob->frame_bytes - 2 * WORD);
+    const bool is_bare = is_returning(&code, 0);
+    const bool is_popping = add < code.count && code.at[add] == POP && is_returning(&code, add + 1);
+    if (is_bare || is_popping) found->scope = own;
+    if (is_bare) return step_bare(r, frame);
+    return step_sized(r, frame, is_popping && add == 0 ? 2 * WORD : blob->frame_bytes);
 }
 
 /* Is pc a return address in Java code? */
@@ -353,7 +364,7 @@ bool pt_java_step(const pt_java_reader *r, const pt_java_blob *blob, pt_java_fra
     const bool is_stub = blob->kind == PT_JAVA_STUB;
     if (!frame->is_return)
         return (is_stub && step_innermost_pushed(r, blob, frame)) ||
-               step_innermost_sized(r, blob, frame);
+               step_innermost_sized(r, blob, frame, ret_found);
     uint64_t original;
     if (blob->kind == PT_JAVA_NMETHOD &&
         (frame->pc == blob->deopt[0] || frame->pc == blob->deopt[1]) &&

@@ -278,7 +278,8 @@ int pt_tick_java_step(pt_tick_java_walk *java, uint32_t *ret_count)
     if (place == NULL) return PT_JOURNAL_END_NO_RULE;
     const pt_java_blob blob = place->blob; /* other places may take its room */
     const bool is_step = pt_java_step(&java->reader, &blob, &frame, &found);
-    if (blob.kind == PT_JAVA_NMETHOD) *ret_count = words_of_place(java, found.pc);
+    if (blob.kind == PT_JAVA_NMETHOD && found.scope.method == 0)
+        *ret_count = words_of_place(java, found.pc);
     if (*ret_count == 0) {
         uint64_t word = 0;
         if (found.scope.method != 0) word = word_of_scope(java, &found.scope);
