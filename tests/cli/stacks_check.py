@@ -54,7 +54,14 @@ callers_for = language.get('callers', lambda callers: callers)
 is_clock = language.get('is_clock', lambda name: name in language['clock'])
 
 
-stacks = frames = wrong = cut = 0
+def is_shallower(callers, want):
+    """Are the callers those of the same recursion, with fewer rounds?"""
+    lacks = len(want) - len(callers)
+    return lacks > 0 and any(callers == want[:i] + want[i + lacks:] and want[i:i + lacks] == want[i - period:i - period + lacks]
+                             for period in (1, 2) for i in range(period, len(callers)))
+
+
+stacks = frames = wrong = cut = late = 0
 seen = set()
 for found, is_whole in dumped.stacks(sys.argv[3]):
     got = [[name_for(f['name']), f['file'], f['line']] for f in found if language['is_own'](f)]
@@ -70,10 +77,17 @@ for found, is_whole in dumped.stacks(sys.argv[3]):
     if not is_whole:
         cut += len(callers) < len(want)
         want = want[:len(callers)]
-    if callers != want or not is_inner:
+    if sys.argv[1] == 'java' and is_inner and is_shallower(callers, want):
+        late += 1
+    elif callers != want or not is_inner:
         wrong += 1
         if wrong < 2000:
             print(place, '\n   got', inner, callers, '\n   want', want, file=sys.stderr)
+# Java describes only some places of its compiled code. A sample between two of them, in a recursion that returns, has the methods
+# of the later place: at_N has ended there.
+if late * 100 > stacks + 100:
+    print('%d of %d stacks have methods that have ended' % (late, stacks), file=sys.stderr)
+    wrong += late
 # At most one stack in twenty may be cut, and one of a few.
 if cut * 20 > stacks + 20:
     print('%d of %d stacks are cut' % (cut, stacks), file=sys.stderr)
