@@ -303,6 +303,7 @@ static void open_ledger(pt_capture *c)
         return;
     const pt_ledger_options options = {.period_ns = plan->period,
                                        .is_each_thread = plan->is_each_thread,
+                                       .has_kernel = plan->kernel,
                                        .look = read_thread_clock,
                                        .now_ns = record_clock_ns,
                                        .arg = c};

@@ -250,9 +250,11 @@ static void end_thread(pt_ledger *l, account *a, uint64_t ran_ns)
         return;
     }
     account *const pool = account_of(l->of_process, a->pid, true);
-    a->clock.ran_ns = ran_ns;
-    /* The clock of a thread that had no events of its own is not known. */
-    for (size_t i = 0; i < a->held.count && ran_ns == 0; i++)
+    /* The clock of a thread that had no events of its own is not known. Where the kernel may not be
+     * sampled, scaling to the clock would show time in the kernel as time of the program. */
+    const bool is_sum = ran_ns == 0 || !l->options.has_kernel;
+    a->clock.ran_ns = is_sum ? 0 : ran_ns;
+    for (size_t i = 0; i < a->held.count && is_sum; i++)
         a->clock.ran_ns += a->held.items[i].share_ns;
     move_entries(a, pool);
     settle_pool(l, pool, POOL_HELD);

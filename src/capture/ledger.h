@@ -41,6 +41,8 @@ bool pt_thread_clock_read(const char *root, uint32_t pid, uint32_t tid, pt_threa
 typedef struct pt_ledger_options {
     uint64_t period_ns;
     bool is_each_thread; /* weights follow the clocks, which are reported at the end of a thread */
+    /* Samples have all CPU time; else the clocks' time in the kernel is not that of samples. */
+    bool has_kernel;
     /* Reads a thread's clock. False: the thread is gone, or has no clock. */
     bool (*look)(void *arg, uint32_t pid, uint32_t tid, pt_thread_clock *ret_clock);
     uint64_t (*now_ns)(void *arg); /* on the clock of the records */

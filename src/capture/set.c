@@ -309,10 +309,6 @@ uint64_t pt_event_set_remove(pt_event_set *set, pid_t tid)
     uint64_t ran_ns = thread->former_ns;
     for (uint32_t i = 0; i < set->pair_count; i++)
         if (thread->rows[i].fd >= 0) ran_ns += pt_event_read(thread->rows[i].fd);
-    set->ended.ticks += thread->own.ticks;
-    set->ended.sampled_ns += thread->own.sampled_ns;
-    set->ended.kernel_ns += thread->own.kernel_ns;
-    set->ended.ran_ns += ran_ns - thread->before.ran_ns;
     free_thread(set, thread);
     remove_slot(set, slot);
     return ran_ns;
@@ -632,20 +628,6 @@ static uint64_t time_in_kernel(const pt_event_row *row, const pt_perf_record *re
     return pt_dropped_ns(row->is_first ? row->first : row->period, due, since);
 }
 
-/* The part of the ticks of ended threads that made samples: a tick in the kernel makes none where
- * the kernel may not be sampled. The other samples of a thread stand for that time, too. */
-static double part_sampled(const pt_event_set *set)
-{
-    enum { TICKS_MIN = 12 };
-    const double part_min = 0.2;
-    if (set->ended.ticks < TICKS_MIN) return 1;
-    const pt_event_time *const all = &set->ended;
-    const double shown = (double)all->sampled_ns / (double)(all->sampled_ns + all->kernel_ns + 1);
-    const double part =
-        (double)all->ticks * (double)set->plan.period / ((double)all->ran_ns * shown + 1);
-    return part > 1 ? 1 : part < part_min ? part_min : part;
-}
-
 /* The weight of a sample of an inherited event, in periods by chance. A thread that is not known to
  * have inherited the event has a row for its start instead (credit). */
 static uint64_t weight_of_inherited(pt_event_set *set, const pt_perf_record *record,
@@ -660,8 +642,7 @@ static uint64_t weight_of_inherited(pt_event_set *set, const pt_perf_record *rec
         const uint64_t opened_ns = thread->rows[pair - set->pairs].opened_ns;
         own_ns = opened_ns < thread->before.opened_ns ? opened_ns : thread->before.opened_ns;
     }
-    const uint64_t share = pt_inherited_share(set->inherited, record, thread->cover, own_ns);
-    ret_shares->sample = (uint64_t)((double)share / part_sampled(set));
+    ret_shares->sample = pt_inherited_share(set->inherited, record, thread->cover, own_ns);
     ret_shares->is_of_start = !set->plan.kernel;
     return (ret_shares->sample + pt_random_below(&set->random, set->plan.period)) /
            set->plan.period;
@@ -692,9 +673,6 @@ uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record,
     if (!set->plan.kernel) ret_shares->kernel = time_in_kernel(row, record, since);
     if (ret_shares->kernel > ret_shares->sample) ret_shares->kernel = ret_shares->sample;
     ret_shares->sample -= ret_shares->kernel;
-    thread->own.ticks++;
-    thread->own.sampled_ns += ret_shares->sample;
-    thread->own.kernel_ns += ret_shares->kernel;
     if (passed > row->passed) row->passed = passed;
     thread->credit = 0;
     row->fresh += record->time_ns > row->settled_ns;

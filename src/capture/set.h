@@ -40,20 +40,11 @@ typedef struct pt_event_before {
     uint64_t opened_ns; /* when they were open, on the clock of the records; 0: not known */
 } pt_event_before;
 
-/* The CPU time of a thread's own events: what its samples stand for, time in the kernel beside
- * that, all. */
-typedef struct pt_event_time {
-    uint64_t ticks; /* samples */
-    uint64_t sampled_ns, kernel_ns;
-    uint64_t ran_ns; /* of threads that have ended */
-} pt_event_time;
-
 typedef struct pt_event_thread {
     pid_t pid, tid;       /* tid -1: per cpu */
     uint32_t stack_bytes; /* size of its stack copies */
     uint64_t former_ns;   /* CPU time before its present events were opened */
     pt_event_before before;
-    pt_event_time own;
     /* Periods that passed before its events were opened and have no samples; added to the next
      * sample. */
     uint64_t credit;
@@ -100,7 +91,6 @@ typedef struct pt_event_set {
     int fd_limit;            /* descriptors above are reserved for reading files of programs */
     bool is_out_of_descriptors;
     uint64_t random;     /* state of the random generator */
-    pt_event_time ended; /* of all threads that have ended */
     uint64_t missed;     /* threads that ended before an event could be opened, */
     uint64_t brief;      /* and those of them that have inherited events */
     uint64_t max_memory; /* of one ring of samples */

@@ -39,7 +39,7 @@ static uint64_t now(void *arg)
     return ((const fixture *)arg)->now_ns;
 }
 
-static void begin(fixture *f, bool is_each_thread)
+static void begin_with(fixture *f, bool is_each_thread, bool has_kernel)
 {
     const pt_event event = {0};
     *f = (fixture){.builder = pt_builder_new()};
@@ -47,9 +47,18 @@ static void begin(fixture *f, bool is_each_thread)
         pt_builder_event(f->builder, &event);
     pt_procs_init(&f->procs, "/nowhere");
     f->sink = pt_sink_new(f->builder, &f->procs, NULL, false);
-    const pt_ledger_options options = {
-        .period_ns = MS, .is_each_thread = is_each_thread, .look = look, .now_ns = now, .arg = f};
+    const pt_ledger_options options = {.period_ns = MS,
+                                       .is_each_thread = is_each_thread,
+                                       .has_kernel = has_kernel,
+                                       .look = look,
+                                       .now_ns = now,
+                                       .arg = f};
     f->ledger = pt_ledger_new(&options, f->sink);
+}
+
+static void begin(fixture *f, bool is_each_thread)
+{
+    begin_with(f, is_each_thread, true);
 }
 
 /* A sample each millisecond, of one period. */
@@ -225,6 +234,22 @@ static void short_threads_of_a_process_are_settled_together(void **state)
     assert_int_equal(moved_ns, 200 * MS);
 }
 
+/* Each has a sample of 1 ms, and used 1.5 ms: the rest may be time in the kernel. */
+static void short_threads_do_not_get_time_in_a_kernel_that_may_not_be_sampled(void **state)
+{
+    fixture f;
+    int64_t moved_ns;
+    begin_with(&f, true, false);
+    for (uint32_t tid = 100; tid < 300; tid++) {
+        pt_ledger_begin(f.ledger, tid);
+        sample(&f, tid, USER_PC);
+        pt_ledger_end(f.ledger, PID, tid, f.now_ns, 3 * MS / 2);
+    }
+    PT_UNREF_PROFILE const pt_profile *profile = end(&f, &moved_ns);
+    assert_int_equal(time_of(profile, USER_PC), 200 * MS);
+    assert_int_equal(moved_ns, 0);
+}
+
 static void a_thread_that_outlives_the_recording_keeps_its_last_samples(void **state)
 {
     fixture f;
@@ -368,6 +393,7 @@ int main(void)
         cmocka_unit_test(a_threads_samples_have_the_time_of_its_events),
         cmocka_unit_test(samples_of_a_thread_have_the_time_since_the_one_before),
         cmocka_unit_test(short_threads_of_a_process_are_settled_together),
+        cmocka_unit_test(short_threads_do_not_get_time_in_a_kernel_that_may_not_be_sampled),
         cmocka_unit_test(threads_that_ended_unread_have_the_time_that_the_others_leave),
         cmocka_unit_test(samples_after_the_end_of_a_thread_make_no_account),
         cmocka_unit_test(time_that_no_sample_shows_goes_to_the_rows_beside_samples),
