@@ -544,10 +544,11 @@ bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *recor
            (row->switches_id == record->id || row->former_switches_id == record->id);
 }
 
-/* Makes a row tick with its period from now on. */
-static void settle_row(pt_event_row *row)
+/* Makes a row tick with a period from now on. */
+static void settle_row(pt_event_row *row, uint64_t period)
 {
-    uint64_t period = row->period;
+    row->former = row->is_first ? row->first : row->period;
+    row->period = period;
     ioctl(row->fd, PERF_EVENT_IOC_PERIOD, &period);
     row->is_first = false;
     row->settled_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
@@ -580,8 +581,7 @@ static void stir_cpu(pt_event_set *set, pt_event_thread *cpus, uint32_t pair_ind
         pt_rhythm_redraw(&pair->rhythm, &set->random, ticks / draws, timers);
         for (size_t i = 0; i < 2; i++) {
             pt_event_row *const row = &cpus->rows[timers[i] * set->pair_count + pair_index];
-            row->period = pt_rhythm_period(&pair->rhythm, timers[i], set->plan.period);
-            settle_row(row);
+            settle_row(row, pt_rhythm_period(&pair->rhythm, timers[i], set->plan.period));
         }
     }
     pair->stirred_ns = now_ns;
@@ -597,7 +597,7 @@ void pt_event_set_stir(pt_event_set *set, uint64_t now_ns)
         pt_event_row *const row = &cpus->rows[i];
         const uint64_t ticked_ns = row->opened_ns + row->first;
         if (!row->is_first || now_ns <= ticked_ns + LATE_NS) continue;
-        settle_row(row);
+        settle_row(row, row->period);
         const uint64_t uncounted_ns = (row->settled_ns - ticked_ns) % row->first;
         pt_rhythm_late(&set->pairs[i % set->pair_count].rhythm,
                        (double)uncounted_ns / (double)row->period);
@@ -611,7 +611,7 @@ void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record)
     pt_event_thread *thread;
     pt_event_row *const row = row_of(set, record, &thread);
     if (row == NULL || !row->is_beside || row->id != record->id) return;
-    if (row->is_first) settle_row(row);
+    if (row->is_first) settle_row(row, row->period);
     if (record->sample.count >= SHORT_LIFE_NS)
         row->is_beside = !pt_mover_add(set->mover, row->fd, pair_of(set, record->cpu)->samples_fd);
 }
@@ -623,9 +623,10 @@ static uint64_t time_in_kernel(const pt_event_row *row, const pt_perf_record *re
                                uint64_t since)
 {
     uint64_t due = row->passed == 0 ? record->sample.count : since;
-    if (!row->is_first && record->time_ns < row->settled_ns + due)
-        due = record->time_ns > row->settled_ns ? record->time_ns - row->settled_ns : 0;
-    return pt_dropped_ns(row->is_first ? row->first : row->period, due, since);
+    if (row->is_first) return pt_dropped_ns(row->first, due, since);
+    if (record->time_ns <= row->settled_ns) return pt_dropped_ns(row->former, due, since);
+    if (record->time_ns < row->settled_ns + due) due = record->time_ns - row->settled_ns;
+    return pt_dropped_ns(row->period, due, since);
 }
 
 /* The weight of a sample of an inherited event, in periods by chance. A thread that is not known to
@@ -677,8 +678,7 @@ uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record,
     thread->credit = 0;
     row->fresh += record->time_ns > row->settled_ns;
     if (row->fresh >= ROW_TICKS && !row->is_first) {
-        row->period = pt_random_period(&set->random, set->plan.period);
-        settle_row(row);
+        settle_row(row, pt_random_period(&set->random, set->plan.period));
     }
     return weight;
 }

@@ -31,6 +31,7 @@ typedef struct pt_event_row {
     bool is_led;     /* the first timer of its cpu starts and stops it */
     uint64_t first, opened_ns; /* the first period, and when it began */
     uint64_t settled_ns;       /* since when it has its period; UINT64_MAX: not yet */
+    uint64_t former;           /* the period before that */
     uint32_t fresh;            /* samples since then */
 } pt_event_row;
 
