@@ -661,8 +661,9 @@ uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record,
     if (row == NULL || row->id != record->id) return 1; /* the row was opened again since */
     const uint64_t passed = record->sample.count + row->offset;
     const uint64_t due = passed / set->plan.period;
-    uint64_t weight = due > row->taken ? due - row->taken : 0;
-    if (due > row->taken) row->taken = due;
+    const uint64_t taken = row->taken;
+    uint64_t weight = due > taken ? due - taken : 0;
+    if (due > taken) row->taken = due;
     const uint64_t since = passed > row->passed ? passed - row->passed : 0;
     /* The first ticks of a thread come at random times of its life. Each stands for a period: the
      * time since the last tick would give more to the middle of short lives than to their ends. */
@@ -672,6 +673,10 @@ uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record,
     weight += thread->credit;
     ret_shares->start = thread->credit * set->plan.period;
     if (!set->plan.kernel) ret_shares->kernel = time_in_kernel(row, record, since);
+    if (is_young && ret_shares->kernel > 0) { /* whole periods, too */
+        const uint64_t dropped = (row->passed + ret_shares->kernel) / set->plan.period;
+        ret_shares->kernel = dropped > taken ? (dropped - taken) * set->plan.period : 0;
+    }
     if (ret_shares->kernel > ret_shares->sample) ret_shares->kernel = ret_shares->sample;
     ret_shares->sample -= ret_shares->kernel;
     if (passed > row->passed) row->passed = passed;
