@@ -666,8 +666,10 @@ cat >waits.c <<'C'
 __attribute__((noinline)) static void waits_here(void) { const struct timespec t = {0, 300000000}; nanosleep(&t, NULL); __asm__ volatile(""); }
 __attribute__((noinline)) static void runs_here(void)
 {
-    struct timespec t;
-    do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); while (t.tv_nsec < 100000000);
+    struct timespec begin, t; /* the start of the process may take 10 ms on a loaded machine */
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+    do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    while ((t.tv_sec - begin.tv_sec) * 1000000000 + t.tv_nsec - begin.tv_nsec < 100000000);
     __asm__ volatile("");
 }
 int main(void) { waits_here(); runs_here(); return 0; }
