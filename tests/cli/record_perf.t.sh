@@ -1401,7 +1401,7 @@ expect_stderr_line '*0 samples, *, no stacks'
 (sleep 60 & echo $! >child && wait) &
 parent=$!
 until [ -s child ] && grep -q '^State:.S' /proc/$parent/status; do sleep 0.01; done # it waits for its child
-run pitot record -p $parent -d 1ms -o parent.pb.gz
+run pitot record -F 20 -p $parent -d 1ms -o parent.pb.gz # on a loaded machine it may last 50 times as long
 expect_stderr_line 'pitot: the recording lasted only * ms, which is too short for a sample'
 run pitot record -p $parent -d 50ms -o parent.pb.gz
 kill -KILL $parent "$(cat child)"
