@@ -138,8 +138,8 @@ typedef struct pt_cmd_context {
      * view/diff.h); else NULL */
     const pt_profile *side[2];
     bool confined;                /* for a page: shows no source file that only the profile names */
-    struct pt_peek_shared *peeks; /* that the peeks of a page share; or NULL */
-    const char *stdin_name;       /* what standard input is called; NULL = that */
+    struct pt_peek_shared *peeks; /* the graph of all peeks of a page; NULL: each makes its own */
+    const char *stdin_name;       /* the name of standard input; NULL: "standard input" */
     const char *title;            /* the profile's file name, or "N profiles" */
     char *title_memory;           /* the part of title to free */
 

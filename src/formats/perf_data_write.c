@@ -307,8 +307,9 @@ static void put_samples_of(perf_writer *w, uint32_t i, uint32_t attr, int64_t va
 {
     const size_t first = w->out.size;
     const int64_t each = value / (int64_t)count;
-    const uint64_t larger = (uint64_t)value % count;
+    const uint64_t larger = (uint64_t)value % count, cut = w->cut;
     put_sample(w, i, attr, each + (larger > 0));
+    w->cut += (w->cut - cut) * (count - 1);
     const copy_run more = {.at = w->out.size,
                            .size = w->out.size - first,
                            .count = count - 1,

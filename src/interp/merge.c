@@ -21,11 +21,12 @@ static bool is_evaluator(const pt_interp_evaluator *evaluator, const uint64_t *n
              is_evaluating(evaluator, native, count, i + 2));
 }
 
+/* Counts the runs that begin in the innermost `most` of `count` native frames. */
 static uint32_t count_evaluators(const pt_interp_evaluator *evaluator, const uint64_t *native,
-                                 uint32_t count)
+                                 uint32_t count, uint32_t most)
 {
     uint32_t found = 0;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < most && i < count; i++)
         found += is_evaluator(evaluator, native, count, i);
     return found;
 }
@@ -61,10 +62,9 @@ pt_merge_result pt_interp_merge(const pt_interp_evaluator *evaluator, const uint
                                 uint32_t native_count, bool is_whole, const uint64_t *frames,
                                 uint32_t frame_count, uint64_t *ret_chain, uint32_t *ret_count)
 {
-    const uint32_t evaluators = count_evaluators(evaluator, native, native_count);
+    const uint32_t evaluators = count_evaluators(evaluator, native, native_count, UINT32_MAX);
     const uint32_t runs = count_runs(frames, frame_count);
-    const bool is_at_leaf =
-        count_evaluators(evaluator, native, native_count < LEAF ? native_count : LEAF) > 0;
+    const bool is_at_leaf = count_evaluators(evaluator, native, native_count, LEAF) > 0;
     merging m = {.chain = ret_chain, .frames = frames, .frame_count = frame_count};
     const bool has_all_runs = pt_interp_is_whole(frames, frame_count);
     const bool is_complete = is_whole && has_all_runs;

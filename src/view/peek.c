@@ -105,7 +105,8 @@ static bool is_shared_name(const pt_peek_request *request)
 static bool is_same_fold(const pt_fold_rule *a, const pt_fold_rule *b)
 {
     return a->by == b->by && a->unnamed == b->unnamed && a->no_inlines == b->no_inlines &&
-           a->columns == b->columns && a->object_names == b->object_names && a->pprof == b->pprof;
+           a->columns == b->columns && a->object_names == b->object_names && !a->pprof &&
+           !b->pprof; /* whose other fields are not compared */
 }
 
 void pt_peek_shared_done(pt_peek_shared *shared)

@@ -18,7 +18,7 @@
  * names, NULL-terminated, that peeks will ask for; the first peek makes the graph. */
 typedef struct pt_peek_shared {
     const char *const *names;
-    const pt_profile *profile; /* that the graph is of; NULL: none was made yet */
+    const pt_profile *profile; /* of the graph; NULL: none was made yet */
     uint32_t event;
     pt_fold_rule fold;
     pt_graph graph;

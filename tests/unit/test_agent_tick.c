@@ -897,11 +897,12 @@ static void memory_is_copied_by_parts_and_what_is_unmapped_is_refused(void **sta
     assert_true(pt_tick_copy_by_parts(&copies, addr + PT_TICK_PAGE_BYTES - 3, found, 3));
     assert_memory_equal(found, bytes + PT_TICK_PAGE_BYTES - 3, 3);
     assert_false(pt_tick_copy_by_parts(&copies, addr + PT_TICK_PAGE_BYTES - 3, found, 4));
-    bytes[100] ^= 1; /* a copy is kept until it is forgotten */
-    assert_true(pt_tick_copy_by_parts(&copies, addr + PT_TICK_PAGE_BYTES - 3, found, 3));
+    bytes[300] ^= 1; /* a copy is kept until it is forgotten */
+    assert_true(pt_tick_copy_by_parts(&copies, addr + 300, found, 1));
+    assert_int_equal(found[0], bytes[300] ^ 1);
     pt_tick_forget_copies(&copies);
-    assert_true(pt_tick_copy_by_parts(&copies, addr + 100, found, 1));
-    assert_int_equal(found[0], bytes[100]);
+    assert_true(pt_tick_copy_by_parts(&copies, addr + 300, found, 1));
+    assert_int_equal(found[0], bytes[300]);
     assert_false(pt_tick_copy_by_parts(&copies, UINT64_MAX - 1, found, 8));
     munmap(bytes, PT_TICK_PAGE_BYTES);
 }

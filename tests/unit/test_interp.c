@@ -515,6 +515,9 @@ static void test_merge_with_guards(void **state)
     check_merge_of(true, "rEg", "F-", false, "rFEg", PT_MERGE_CERTAIN); /* native frames were cut */
     check_merge_of(true, "rEEm", "F*H*", true, "rFEHEm", PT_MERGE_CERTAIN);
     check_merge_of(true, "E", "F*", true, "FE", PT_MERGE_CERTAIN);
+    /* The evaluator that is too many is none of the innermost frames, as without the guard. */
+    check_merge_of(true, "rEgEqrEm", "F*", true, "rEgEqrFEm", PT_MERGE_UNCERTAIN);
+    check_merge_of(true, "rxgEqrEm", "F*", true, "rxgEqrFEm", PT_MERGE_UNCERTAIN);
 }
 
 static void test_merge(void **state)

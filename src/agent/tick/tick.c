@@ -267,7 +267,8 @@ void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns)
 void pt_tick_settle_kept(pt_thread *thread, pt_tick_ring *ring)
 {
     if (thread->kept == 0) return;
-    if (pt_tick.filter != NULL) /* only the thread itself could call the filter */
+    const bool has_stack = thread->last_words != 0 || thread->start_routine != NULL;
+    if (pt_tick.filter != NULL || !has_stack) /* only the thread itself could call the filter */
         add_count(&ring->dropped, thread->kept);
     else
         repeat_stack(thread->last_words, (uint64_t)(uintptr_t)thread->start_routine, ring,
@@ -347,9 +348,9 @@ static void tell_of_samples(const pt_tick_ring *ring)
 
 /* A sample may take longer than a period: a deep stack, frames of an interpreter that no cache has,
  * slow system calls. With a sample at each tick the thread would only take samples. So a thread
- * rests after such a sample: it takes none for REST times the time of the sample, and the next
- * sample stands for these ticks, too. LONG: a sample is long if it takes more than this part of a
- * period. */
+ * rests after a long sample, and the next sample stands for the ticks of the rest, too. A sample is
+ * long if it takes more than a period / LONG. From the beginning of the sample to the end of the
+ * rest it is REST times the time of the sample. */
 enum { LONG = 4, REST = 5 };
 
 /* Adds the kept periods to those of a tick. Keeps all of them if the thread rests. */
