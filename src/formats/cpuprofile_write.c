@@ -265,13 +265,10 @@ static void report_facts(const cpuprofile_writer *w, pt_diag *diag)
 pt_status pt_cpuprofile_write(const pt_profile *profile, const pt_output *output,
                               const pt_write_options *options, pt_error *reterr)
 {
-    const uint32_t shown = pt_profile_default_event(profile);
-    if (shown == PT_NONE)
-        return pt_error_set(reterr, PT_ERR_USAGE, "the profile has no values to write");
-    pt_out *const out = output->open(output->context, "", reterr);
-    if (!out) return PT_ERR_SYSTEM;
-    cpuprofile_writer w = {
-        .p = profile, .out = out, .event = options->event != PT_NONE ? options->event : shown};
+    uint32_t event;
+    pt_out *const out = pt_json_open_event(profile, output, options, &event, reterr);
+    if (out == NULL) return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
+    cpuprofile_writer w = {.p = profile, .out = out, .event = event};
     pt_named_frames_init(&w.frames, profile, false);
     pt_index_init(&w.index);
     w.node_of = pt_alloc((size_t)profile->stack->t.count + 1, sizeof *w.node_of);

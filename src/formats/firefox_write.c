@@ -569,12 +569,10 @@ static void report_facts(const fx_writer *w, pt_diag *diag)
 pt_status pt_firefox_write(const pt_profile *profile, const pt_output *output,
                            const pt_write_options *options, pt_error *reterr)
 {
-    const uint32_t shown = pt_profile_default_event(profile);
-    if (shown == PT_NONE)
-        return pt_error_set(reterr, PT_ERR_USAGE, "the profile has no values to write");
-    pt_out *const out = output->open(output->context, "", reterr);
-    if (!out) return PT_ERR_SYSTEM;
-    fx_writer w = {.p = profile, .event = options->event != PT_NONE ? options->event : shown};
+    uint32_t event;
+    pt_out *const out = pt_json_open_event(profile, output, options, &event, reterr);
+    if (out == NULL) return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
+    fx_writer w = {.p = profile, .event = event};
     pt_named_frames_init(&w.frames, profile, true);
     pt_index_init(&w.stack_index);
     pt_index_init(&w.func_index);

@@ -516,14 +516,28 @@ static pt_status write_any(writing *w, bool is_bsd, pt_error *reterr)
     return status;
 }
 
+static writing begin_writing(const pt_profile *p, const pt_write_options *options)
+{
+    const pt_provenance *const s = pt_profile_provenance(p);
+    return (writing){.p = p,
+                     .options = options,
+                     .word_bytes = s->word_bytes == 4 ? 4 : 8,
+                     .big_endian = s->big_endian};
+}
+
+/* Sends what was written, unless its writing failed, and frees it. */
+static pt_status end_writing(writing *w, pt_status status, const pt_output *output,
+                             pt_error *reterr)
+{
+    if (status == PT_OK) return send_files(w, output, reterr);
+    pt_buf_done(&w->buf);
+    return status;
+}
+
 pt_status pt_gmon_write(const pt_profile *p, const pt_output *output,
                         const pt_write_options *options, pt_error *reterr)
 {
-    const pt_provenance *const s = pt_profile_provenance(p);
-    writing w = {.p = p,
-                 .options = options,
-                 .word_bytes = s->word_bytes == 4 ? 4 : 8,
-                 .big_endian = s->big_endian};
+    writing w = begin_writing(p, options);
     unsigned version = 1, big;
     uint8_t spare[PT_GMON_SPARE_BYTES] = {0};
     char hex[2 * PT_GMON_SPARE_BYTES + 1] = "";
@@ -543,9 +557,7 @@ pt_status pt_gmon_write(const pt_profile *p, const pt_output *output,
         put_planned(&w, plan, false);
     else
         status = write_any(&w, false, reterr);
-    if (status == PT_OK) return send_files(&w, output, reterr);
-    pt_buf_done(&w.buf);
-    return status;
+    return end_writing(&w, status, output, reterr);
 }
 
 /* Writes the header by the plan's first line, and the histogram's line after it. */
@@ -570,11 +582,7 @@ static void put_planned_bsd_header(writing *w, const char *plan, unsigned header
 pt_status pt_gmon_write_bsd(const pt_profile *p, const pt_output *output,
                             const pt_write_options *options, pt_error *reterr)
 {
-    const pt_provenance *const s = pt_profile_provenance(p);
-    writing w = {.p = p,
-                 .options = options,
-                 .word_bytes = s->word_bytes == 4 ? 4 : 8,
-                 .big_endian = s->big_endian};
+    writing w = begin_writing(p, options);
     unsigned header_bytes = 0, big;
     char hex[2 * PT_GMON_SPARE_BYTES + 1] = "";
     const char *const plan = usable_plan(p, "bsd ");
@@ -587,7 +595,5 @@ pt_status pt_gmon_write_bsd(const pt_profile *p, const pt_output *output,
     } else if (!pt_gmon_put_merged(p, true, &w.buf, options->diag)) {
         status = write_any(&w, true, reterr);
     }
-    if (status == PT_OK) return send_files(&w, output, reterr);
-    pt_buf_done(&w.buf);
-    return status;
+    return end_writing(&w, status, output, reterr);
 }

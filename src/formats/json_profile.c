@@ -274,3 +274,13 @@ void pt_named_frames_done(pt_named_frames *f)
     PT_FREE_ALL(f->frame.items, f->first, f->of);
     pt_buf_done(&f->texts);
 }
+
+pt_out *pt_json_open_event(const pt_profile *p, const pt_output *output,
+                           const pt_write_options *options, uint32_t *ret_event, pt_error *reterr)
+{
+    const uint32_t shown = pt_profile_default_event(p);
+    *ret_event = options->event != PT_NONE ? options->event : shown;
+    if (shown != PT_NONE) return output->open(output->context, "", reterr);
+    pt_error_set(reterr, PT_ERR_USAGE, "the profile has no values to write");
+    return NULL;
+}

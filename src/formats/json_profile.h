@@ -52,7 +52,12 @@ void pt_json_scale_report(const pt_json_scale *s, bool silent, pt_diag *diag);
  * PT_ERR_DAMAGED. */
 pt_status pt_json_failed(const pt_error *json, pt_builder *builder, pt_error *reterr);
 
-/* --- frames by name, for writers --- */
+/* --- for writers --- */
+
+/* Opens the only file of a writer that writes one event: the asked one, else the profile's default.
+ * NULL with reterr: the profile has no event, or the output failed. The stream is the output's. */
+pt_out *pt_json_open_event(const pt_profile *p, const pt_output *output,
+                           const pt_write_options *options, uint32_t *ret_event, pt_error *reterr);
 
 /* A row for each distinct (function, line, column), and for each location without lines. */
 typedef struct pt_named_frame {

@@ -98,37 +98,61 @@ static bool holds_names(enum demangle_component_type type)
     }
 }
 
+/* The nodes of a tree that are still to be visited. */
+typedef struct {
+    struct demangle_component *todo[512];
+    unsigned depth, steps;
+    bool is_too_large; /* or too deep */
+} tree_walk;
+
+/* The next node, with room for two more to visit; NULL: there is none, or the tree is too large.
+ */
+static struct demangle_component *take_node(tree_walk *walk)
+{
+    while (walk->depth > 0 && !walk->is_too_large) {
+        struct demangle_component *const c = walk->todo[--walk->depth];
+        if (c == NULL) continue;
+        walk->is_too_large =
+            ++walk->steps > TREE_STEPS_MAX || walk->depth + 2 > PT_COUNT(walk->todo);
+        if (!walk->is_too_large) return c;
+    }
+    return NULL;
+}
+
+/* Makes a template the name alone. */
+static bool drop_arguments(tree_walk *walk, struct demangle_component *c)
+{
+    while (c->type == DEMANGLE_COMPONENT_TEMPLATE) {
+        const struct demangle_component *const name = c->u.s_binary.left;
+        if (name == NULL || ++walk->steps > TREE_STEPS_MAX) return false;
+        *c = *name;
+    }
+    if (c->type == DEMANGLE_COMPONENT_SUB_STD) {
+        const char *args = memchr(c->u.s_string.string, '<', (size_t)c->u.s_string.len);
+        if (args != NULL) c->u.s_string.len = (int)(args - c->u.s_string.string);
+    }
+    return true;
+}
+
 /* Removes the signatures of enclosing functions from the tree, and with drop_templates template
  * arguments. False: the tree is too large or too deep; it can still be printed. */
 static bool trim_tree(struct demangle_component *root, bool drop_templates)
 {
-    struct demangle_component *todo[256];
-    unsigned depth = 0, steps = 0;
-    todo[depth++] = root;
-    while (depth > 0) {
-        struct demangle_component *c = todo[--depth];
-        if (c == NULL) continue;
-        if (++steps > TREE_STEPS_MAX || depth + 2 > PT_COUNT(todo)) return false;
+    tree_walk walk = {.todo = {root}, .depth = 1};
+    for (struct demangle_component *c; (c = take_node(&walk)) != NULL;) {
+        if (drop_templates && !drop_arguments(&walk, c)) return false;
         while (c->type == DEMANGLE_COMPONENT_TEMPLATE) {
-            struct demangle_component *name = c->u.s_binary.left;
-            if (name == NULL || ++steps > TREE_STEPS_MAX) return false;
-            if (drop_templates)
-                *c = *name;
-            else
-                c = name;
-        }
-        if (drop_templates && c->type == DEMANGLE_COMPONENT_SUB_STD) {
-            const char *args = memchr(c->u.s_string.string, '<', (size_t)c->u.s_string.len);
-            if (args != NULL) c->u.s_string.len = (int)(args - c->u.s_string.string);
+            c = c->u.s_binary.left;
+            if (c == NULL || ++walk.steps > TREE_STEPS_MAX) return false;
         }
         if (!holds_names(c->type)) continue;
         if (c->type == DEMANGLE_COMPONENT_LOCAL_NAME)
             c->u.s_binary.left = without_signature(c->u.s_binary.left);
-        todo[depth++] = c->u.s_binary.left;
+        walk.todo[walk.depth++] = c->u.s_binary.left;
         if (c->type != DEMANGLE_COMPONENT_TAGGED_NAME && c->type != DEMANGLE_COMPONENT_TYPED_NAME)
-            todo[depth++] = c->u.s_binary.right;
+            walk.todo[walk.depth++] = c->u.s_binary.right;
     }
-    return true;
+    return !walk.is_too_large;
 }
 
 /* ---- C++, as google/pprof shows it ---- */
@@ -177,30 +201,17 @@ static void empty_signature(struct demangle_component *c)
 /* Like trim_tree, but in the whole tree. */
 static bool trim_everywhere(struct demangle_component *root, bool drop_templates)
 {
-    struct demangle_component *todo[512];
-    unsigned depth = 0, steps = 0;
-    todo[depth++] = root;
-    while (depth > 0) {
-        struct demangle_component *c = todo[--depth];
-        if (c == NULL) continue;
-        if (++steps > TREE_STEPS_MAX || depth + 2 > PT_COUNT(todo)) return false;
-        while (drop_templates && c->type == DEMANGLE_COMPONENT_TEMPLATE) {
-            struct demangle_component *name = c->u.s_binary.left;
-            if (name == NULL || ++steps > TREE_STEPS_MAX) return false;
-            *c = *name;
-        }
-        if (drop_templates && c->type == DEMANGLE_COMPONENT_SUB_STD) {
-            const char *args = memchr(c->u.s_string.string, '<', (size_t)c->u.s_string.len);
-            if (args != NULL) c->u.s_string.len = (int)(args - c->u.s_string.string);
-        }
+    tree_walk walk = {.todo = {root}, .depth = 1};
+    for (struct demangle_component *c; (c = take_node(&walk)) != NULL;) {
+        if (drop_templates && !drop_arguments(&walk, c)) return false;
         if (c->type == DEMANGLE_COMPONENT_LAMBDA || c->type == DEMANGLE_COMPONENT_DEFAULT_ARG)
-            todo[depth++] = c->u.s_unary_num.sub;
+            walk.todo[walk.depth++] = c->u.s_unary_num.sub;
         if (is_leaf(c->type)) continue;
         if (c->type == DEMANGLE_COMPONENT_LOCAL_NAME) empty_signature(c->u.s_binary.left);
-        todo[depth++] = c->u.s_binary.left;
-        todo[depth++] = c->u.s_binary.right;
+        walk.todo[walk.depth++] = c->u.s_binary.left;
+        walk.todo[walk.depth++] = c->u.s_binary.right;
     }
-    return true;
+    return !walk.is_too_large;
 }
 
 /* Replaces ">>" that closes two argument lists by "> >". Takes over text. */

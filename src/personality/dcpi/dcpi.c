@@ -94,8 +94,8 @@ static int flag_images(const pt_cmd_context *context, const pt_counts *counts, c
     return PT_EXIT_NO_MATCH;
 }
 
-int pt_dcpi_images(const pt_cmd_context *context, const pt_dcpi_settings *settings,
-                   const pt_counts *counts, bool **ret_flags)
+static int flag_named(const pt_cmd_context *context, const pt_dcpi_settings *settings,
+                      const pt_counts *counts, bool **ret_flags)
 {
     const char *const program = pt_loaded_program(&context->loaded);
     *ret_flags = NULL;
@@ -111,6 +111,15 @@ int pt_dcpi_images(const pt_cmd_context *context, const pt_dcpi_settings *settin
     else
         free(flags);
     return status;
+}
+
+int pt_dcpi_count_images(const pt_cmd_context *context, const pt_dcpi_settings *settings,
+                         pt_counts *ret_counts, uint32_t *ret_column, bool **ret_in_image)
+{
+    *ret_counts = (pt_counts){0};
+    *ret_in_image = NULL;
+    const int status = pt_dcpi_count(context, settings, ret_counts, ret_column);
+    return status == PT_EXIT_OK ? flag_named(context, settings, ret_counts, ret_in_image) : status;
 }
 
 void pt_dcpi_show(pt_cmd_context *context, pt_shape shape, const pt_counts_table *table)

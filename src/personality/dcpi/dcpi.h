@@ -47,10 +47,11 @@ typedef struct pt_dcpi_settings {
 int pt_dcpi_count(const pt_cmd_context *context, const pt_dcpi_settings *settings,
                   pt_counts *ret_counts, uint32_t *ret_column);
 
-/* One flag an image, to be freed: was it named? *ret_flags NULL when none is, so that all count.
- * Says so and fails when a named one is not there. */
-int pt_dcpi_images(const pt_cmd_context *context, const pt_dcpi_settings *settings,
-                   const pt_counts *counts, bool **ret_flags);
+/* Like pt_dcpi_count, of the named images. *ret_in_image: one flag an image, to be freed; NULL when
+ * none is named, so that all count. Says so and fails when a named one is not there. The counts are
+ * to be freed after a failure, too. */
+int pt_dcpi_count_images(const pt_cmd_context *context, const pt_dcpi_settings *settings,
+                         pt_counts *ret_counts, uint32_t *ret_column, bool **ret_in_image);
 
 /* Writes the rows in that form. */
 void pt_dcpi_show(pt_cmd_context *context, pt_shape shape, const pt_counts_table *table);

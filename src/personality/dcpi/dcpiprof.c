@@ -48,12 +48,10 @@ static int dcpiprof_run(pt_cmd_context *context, void *own)
     const dcpiprof_settings *settings = own;
     if (settings->images && settings->procedures)
         return pt_cmd_usage(context, "dcpiprof: -images and -procedures: only one of them");
-    PT_AUTO(pt_counts) counts = {0};
+    PT_AUTO(pt_counts) counts;
     uint32_t column;
-    int status = pt_dcpi_count(context, &settings->dcpi, &counts, &column);
-    if (status != PT_EXIT_OK) return status;
-    PT_FREE bool *in_image = NULL;
-    status = pt_dcpi_images(context, &settings->dcpi, &counts, &in_image);
+    PT_FREE bool *in_image;
+    const int status = pt_dcpi_count_images(context, &settings->dcpi, &counts, &column, &in_image);
     if (status == PT_EXIT_OK) {
         const bool procedures = settings->procedures || (in_image != NULL && !settings->images);
         pt_counts_table t = {.report = "dcpiprof",

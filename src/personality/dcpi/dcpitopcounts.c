@@ -59,12 +59,10 @@ static void show_table(pt_cmd_context *context, const dcpitopcounts_settings *se
 static int dcpitopcounts_run(pt_cmd_context *context, void *own)
 {
     const dcpitopcounts_settings *settings = own;
-    PT_AUTO(pt_counts) counts = {0};
+    PT_AUTO(pt_counts) counts;
     uint32_t column;
-    int status = pt_dcpi_count(context, &settings->dcpi, &counts, &column);
-    if (status != PT_EXIT_OK) return status;
-    PT_FREE bool *in_image = NULL;
-    status = pt_dcpi_images(context, &settings->dcpi, &counts, &in_image);
+    PT_FREE bool *in_image;
+    const int status = pt_dcpi_count_images(context, &settings->dcpi, &counts, &column, &in_image);
     if (status == PT_EXIT_OK) {
         size_t count;
         PT_FREE uint32_t *rows =

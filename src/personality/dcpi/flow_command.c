@@ -43,13 +43,8 @@ int pt_dcpi_flow(pt_cmd_context *context, const pt_dcpi_settings *dcpi,
     if (status != PT_EXIT_OK) return status;
     pt_counts counts;
     uint32_t column;
-    status = pt_dcpi_count(context, dcpi, &counts, &column);
-    if (status != PT_EXIT_OK) {
-        pt_regex_free(pattern);
-        return status;
-    }
-    PT_FREE bool *in_image = NULL;
-    status = pt_dcpi_images(context, dcpi, &counts, &in_image);
+    PT_FREE bool *in_image;
+    status = pt_dcpi_count_images(context, dcpi, &counts, &column, &in_image);
     PT_AUTO(pt_cmd_code) code;
     pt_cmd_code_init(&code, context, code_settings);
     pt_procedures_request request = {
