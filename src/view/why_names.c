@@ -209,7 +209,7 @@ static size_t first_cause(const candidate *c, const row_patterns *among, size_t 
 uint8_t pt_why_cause_of(const char *name, const char *system_name, const char *file,
                         pt_why_origin origin)
 {
-    candidate c = {.system_name = system_name, .origin = origin};
+    candidate c = {.file = {.text = ""}, .system_name = system_name, .origin = origin};
     size_t size;
     const char *const typeless = pt_without_return_type(name);
     const char *const c_name = plain_c_name(typeless, &size);
