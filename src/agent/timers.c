@@ -206,8 +206,8 @@ static void say_last_rung(uint64_t hz)
     if (is_said) return;
     is_said = true;
     if (wants_wall_time())
-        pt_agent_say("no timers of threads are allowed here: CPU time is counted, not time on the "
-                     "clock on the wall");
+        pt_agent_say("the system refuses timers of threads: samples count CPU time, not wall time; "
+                     "allow timer_create, or raise ulimit -i");
     else if (is_too_fast)
         pt_agent_say("neither perf events nor timers of threads are allowed here: %llu samples a "
                      "second, not %llu",

@@ -299,8 +299,8 @@ static void say_doubts(const perf_run *run)
                "CPU; --each-thread counts each thread by its own clock",
                100.0 * (double)(used - f->seen_ns) / (double)used);
     if (f->missed_threads > 0 && f->is_out_of_descriptors)
-        pt_say("%s could not be sampled for want of descriptors: raise "
-               "ulimit -n",
+        pt_say("the recording lacks %s: pitot ran out of file descriptors; raise ulimit -n and "
+               "record again",
                pt_count_noun(f->missed_threads, "threads").text);
     else if (f->missed_threads > 0)
         pt_say(

@@ -1327,7 +1327,7 @@ it 'few descriptors leave some to read programs with'
 if [ "$(id -u)" = 0 ]; then
     run sh -c "ulimit -n 32; exec '$PITOT' record --each-thread -o few.pb.gz sh -c 'echo | ./burn 0.1 8'"
     expect_status 0
-    expect_stderr_line 'pitot: * threads could not be sampled for want of descriptors: raise ulimit -n'
+    expect_stderr_line 'pitot: the recording lacks * threads: pitot ran out of file descriptors; raise ulimit -n and record again'
     expect at_least "$(summary complete)" 90
 fi
 
