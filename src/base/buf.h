@@ -70,12 +70,6 @@ static inline void pt_put_varint(pt_buf *buf, uint64_t value)
         pt_put_varint_slow(buf, value);
 }
 
-/* protobuf's sint64 encoding: 0, -1, 1, -2, ... become 0, 1, 2, 3, ... */
-static inline uint64_t pt_zigzag_encode(int64_t value)
-{
-    return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
-}
-
 /* The number of bytes that pt_put_varint appends. */
 static inline unsigned pt_varint_size(uint64_t value)
 {

@@ -87,64 +87,6 @@ void pt_reader_seek(pt_reader *r, uint64_t offset)
     r->pos = r->start + offset;
 }
 
-/* Packs eight groups of seven bits into 56 bits: first pairs, then quads, then all. */
-static uint64_t squeeze_sevens(uint64_t x)
-{
-    x = (x & UINT64_C(0x007f007f007f007f)) | (x & UINT64_C(0x7f007f007f007f00)) >> 1;
-    x = (x & UINT64_C(0x00003fff00003fff)) | (x & UINT64_C(0x3fff00003fff0000)) >> 2;
-    return (x & UINT64_C(0x000000000fffffff)) | (x & UINT64_C(0x0fffffff00000000)) >> 4;
-}
-
-/* Decodes a varint of two to eight bytes. Returns the byte after the varint, or NULL if it is
- * longer. At least eight bytes must be readable at p. */
-static inline const uint8_t *short_varint(const uint8_t *p, uint64_t *ret_value)
-{
-    uint64_t bytes;
-    memcpy(&bytes, p, 8);
-    bytes = le64toh(bytes);
-    const uint64_t last = ~bytes & UINT64_C(0x8080808080808080);
-    if (last == 0) return NULL;
-    /* Branches for the usual lengths are predicted, so that the CPU can begin the next varint
-     * before this one is complete. */
-    if (last & 0x8000) {
-        *ret_value = (bytes & 0x7f) | (bytes & 0x7f00) >> 1;
-        return p + 2;
-    }
-    if (last & 0x800000) {
-        *ret_value = (bytes & 0x7f) | (bytes & 0x7f00) >> 1 | (bytes & 0x7f0000) >> 2;
-        return p + 3;
-    }
-    const uint64_t upto_last = last ^ (last - 1); /* the bits up to the first end mark */
-    *ret_value = squeeze_sevens(bytes & upto_last & UINT64_C(0x7f7f7f7f7f7f7f7f));
-    return p + (__builtin_ctzll(last) + 1) / 8;
-}
-
-uint64_t pt_read_varint_slow(pt_reader *r)
-{
-    const uint8_t *p = r->pos;
-    const size_t left = pt_reader_left(r);
-    uint64_t value = 0;
-    const uint8_t *const next = left >= 8 ? short_varint(p, &value) : NULL;
-    if (next != NULL) {
-        r->pos = next;
-        return value;
-    }
-    const unsigned most = left < 10 ? (unsigned)left : 10;
-    for (unsigned i = 0; i < most; i++) {
-        value |= (uint64_t)(p[i] & 0x7f) << (7 * i);
-        if (p[i] < 0x80) {
-            r->pos = p + i + 1;
-            return value;
-        }
-    }
-    if (left >= 10)
-        pt_reader_fail(r, PT_ERR_DAMAGED, "a varint at byte %" PRIu64 " is longer than ten bytes",
-                       pt_reader_offset(r));
-    else
-        pt_reader_short(r, (uint64_t)left + 1);
-    return 0;
-}
-
 const char *pt_read_line(pt_reader *r, size_t *ret_length)
 {
     const size_t left = pt_reader_left(r);

@@ -128,21 +128,6 @@ static inline uint64_t pt_read_word(pt_reader *r)
     return r->word_bytes == 8 ? pt_read_u64(r) : pt_read_u32(r);
 }
 
-/* Reads a base-128 varint by protobuf's rules (protobuf.dev, "Encoding", Base 128 Varints): at most
- * ten bytes, bits above the 64th are dropped. */
-uint64_t pt_read_varint_slow(pt_reader *r);
-static inline uint64_t pt_read_varint(pt_reader *r)
-{
-    if (__builtin_expect(r->pos < r->end && *r->pos < 0x80, 1)) return *r->pos++;
-    return pt_read_varint_slow(r);
-}
-
-/* protobuf's sint64: 0, -1, 1, -2, ... stored as 0, 1, 2, 3, ... */
-static inline int64_t pt_zigzag_decode(uint64_t value)
-{
-    return (int64_t)((value >> 1) ^ (0 - (value & 1)));
-}
-
 /* Reads a line of text and returns it without its "\n" or "\r\n"; the last line may lack both.
  * Lines may hold NUL bytes, so use *ret_length. NULL at the end, which is no failure. */
 const char *pt_read_line(pt_reader *r, size_t *ret_length);

@@ -4,12 +4,6 @@
 #include "model/profile.h"
 #include "object/object.h"
 
-typedef enum {
-    PT_DOUBT_NONE,  /* no evidence */
-    PT_DOUBT_NEWER, /* the file changed after the profile was taken */
-    PT_DOUBT_SIZE,  /* the mapping ends where no segment of the file ends */
-} pt_doubt;
-
 /* True if the file changed after the profile was taken. Unix times; 0: unknown. */
 bool pt_doubt_is_newer(int64_t file_ns, int64_t profile_ns);
 /* True if the mapping does not end in the page of any segment's end (mmap(2), elf(5)). Always false

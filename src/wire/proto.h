@@ -53,11 +53,6 @@ static inline void pt_proto_uint_nonzero(pt_wire_buf *buf, uint32_t field, uint6
     if (value != 0) pt_proto_uint(buf, field, value);
 }
 
-static inline void pt_proto_int_nonzero(pt_wire_buf *buf, uint32_t field, int64_t value)
-{
-    pt_proto_uint_nonzero(buf, field, (uint64_t)value);
-}
-
 /* A string, an encoded message, or packed numbers; written even when empty. */
 void pt_proto_bytes(pt_wire_buf *buf, uint32_t field, const void *bytes, size_t size);
 

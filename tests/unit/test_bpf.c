@@ -8,32 +8,12 @@
 #include <ucontext.h>
 
 #include "../../fuzz/v8_node20.h"
-#include "bpf/pool.h"
+#include "bpf_memory.h"
 #include "unwind/copied.h"
 #include "unwind_deep.h"
 #include "unwind_maker.h"
 
 enum { SECOND_NS = 1000000000 };
-
-static pt_bpf_pool pool;
-static struct {
-    uint64_t low, limit;
-    const uint8_t *bytes; /* of [low, limit) */
-} copied;
-
-static const uint8_t *pool_chunk(uint32_t number)
-{
-    return number < pool.count ? pool.chunks[number] : NULL;
-}
-
-static bool read_stack(uint64_t *to, uint32_t bytes, uint64_t addr)
-{
-    memset(to, 0, bytes);
-    for (uint64_t at = addr; at < addr + bytes; at += 8)
-        if (at >= copied.low && at < copied.limit)
-            memcpy(to + (at - addr) / 8, copied.bytes + (at - copied.low), 8);
-    return true;
-}
 
 /* The memory of an interpreter. */
 enum { MEMORY_ADDR = 0x10000, MEMORY_BYTES = 0x4000 };

@@ -7,28 +7,14 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "bpf/pool.h"
+#include "bpf_memory.h"
 #include "unwind_maker.h"
 
 #define PT_BPF_MACHINE (&pt_machine_aarch64)
 
 enum { BIAS = 0x10000, STACK = 0x7000000, STACK_WORDS = 256, DEPTH = 16 };
 
-static pt_bpf_pool pool;
 static uint64_t stack[STACK_WORDS];
-
-static const uint8_t *pool_chunk(uint32_t number)
-{
-    return number < pool.count ? pool.chunks[number] : NULL;
-}
-
-static bool read_stack(uint64_t *to, uint32_t bytes, uint64_t addr)
-{
-    for (uint64_t at = addr; at < addr + bytes; at += 8)
-        to[(at - addr) / 8] =
-            at >= STACK && at < STACK + sizeof stack ? stack[(at - STACK) / 8] : 0;
-    return true;
-}
 
 #include "bpf/walk.bpf.h"
 
@@ -167,5 +153,8 @@ int main(void)
         cmocka_unit_test(a_leaf_is_left_by_its_link_register),
         cmocka_unit_test(a_leaf_that_a_signal_interrupted_is_left_by_the_register_of_the_frame),
     };
+    copied.low = STACK;
+    copied.limit = STACK + sizeof stack;
+    copied.bytes = (const uint8_t *)stack;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
