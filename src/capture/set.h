@@ -92,8 +92,8 @@ typedef struct pt_event_set {
     int fd_limit;            /* descriptors above are reserved for reading files of programs */
     bool is_out_of_descriptors;
     uint64_t random;     /* state of the random generator */
-    uint64_t missed;     /* threads that ended before an event could be opened, */
-    uint64_t brief;      /* and those of them that have inherited events */
+    uint64_t missed;     /* threads without any event: they ended too early, or were refused */
+    uint64_t brief;      /* threads that ended with inherited events only */
     uint64_t max_memory; /* of one ring of samples */
 } pt_event_set;
 
@@ -108,7 +108,8 @@ void pt_event_set_close(pt_event_set *set);
 bool pt_event_set_add(pt_event_set *set, pid_t tid);
 /* Adds the new thread of a PERF_RECORD_FORK, unless it is there. */
 void pt_event_set_fork(pt_event_set *set, const pt_perf_record *fork);
-/* Makes samples of all that a thread starts, from the first on. */
+/* Makes samples of the first thread or process that a thread starts, from its start, if the thread
+ * starts it in the next 0.1 s. */
 void pt_event_set_await(pt_event_set *set, pid_t tid);
 /* Adds an existing thread, and lets the kernel report the threads and processes that it starts.
  * Events per cpu have and report all. False: the thread
