@@ -1397,7 +1397,7 @@ run pitot record -p $stopped -d 50ms -o stopped.pb.gz
 kill -KILL $stopped
 expect_status 0
 expect_stderr_line "pitot: process $stopped is still stopped; to continue it: kill -CONT $stopped"
-expect_stderr_line '*0 samples, *, no stacks'
+expect_stderr_line '*0 samples, *, no stacks*'
 (sleep 60 & echo $! >child && wait) &
 parent=$!
 until [ -s child ] && grep -q '^State:.S' /proc/$parent/status; do sleep 0.01; done # it waits for its child
