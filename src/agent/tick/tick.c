@@ -388,8 +388,8 @@ static void count_tick(pt_thread *self, tick_kind kind, const siginfo_t *info, c
         count_of_period(self);
     if (kind == TIMER_TICK && pt_tick.has_ticker) wake_ticker(self);
     if (weight == 0) return;
-    add_count(&ring->ticks, 1);
     if (is_resting(self, &weight)) return;
+    add_count(&ring->ticks, 1);
     if (pt_tick.filter != NULL && !pt_tick.filter(pt_tick.filter_arg))
         add_count(&ring->filtered, weight);
     else

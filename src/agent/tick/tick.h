@@ -63,7 +63,7 @@ typedef struct {
     uint64_t tid;        /* of the thread that fills it now; 0 = none */
     uint64_t head_words; /* published */
     uint64_t tail_words; /* folded */
-    uint64_t ticks;      /* handler runs */
+    uint64_t ticks;      /* that took a sample, were dropped or filtered */
     uint64_t weight;     /* of the published samples: 1 + timer overruns each */
     uint64_t dropped;    /* weight of ticks that found no room */
     uint64_t filtered;   /* weight of ticks that the program's filter refused */
