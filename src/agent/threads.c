@@ -257,7 +257,7 @@ static void attach_slot(pt_thread *slot)
     pt_tick_ring *const ring = take_ring(atomic_load(&slot->tid));
     const uint64_t first_ns = 1 + pt_agent_random(pt_agent.period_ns);
     slot->last_words = slot->kept = 0;
-    slot->rest_ns = 0;
+    slot->debt_ns = 0;
     slot->was_long = false;
     if (ring != NULL) {
         atomic_store(&slot->ring, ring);

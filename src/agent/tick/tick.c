@@ -347,24 +347,27 @@ static void tell_of_samples(const pt_tick_ring *ring)
 /* ---- rests ---- */
 
 /* A sample may take longer than a period: a deep stack, frames of an interpreter that no cache has,
- * slow system calls. With a sample at each tick the thread would only take samples. So a thread
- * rests after a long sample, and the next sample stands for the ticks of the rest, too. A sample is
- * long if it takes more than a period / LONG. From the beginning of the sample to the end of the
- * rest it is REST times the time of the sample. */
-enum { LONG = 4, REST = 5 };
+ * slow system calls. With a sample at each tick the thread would only take samples. So samples may
+ * take a period / PARTS of each tick. What they take beyond is a debt, which later ticks pay. A
+ * thread whose debt is above the allowance rests: it takes no sample, and its next sample stands
+ * for these ticks, too. */
+enum { PARTS = 4, ALLOWED_NS = 50000000 };
 
 /* Adds the kept periods to those of a tick. Keeps all of them if the thread rests. */
 static bool is_resting(pt_thread *self, uint32_t *weight)
 {
-    if (self->rest_ns > 0) self->rest_ns -= (int64_t)(*weight * pt_tick.period_ns);
+    const int64_t paid_ns = (int64_t)(*weight * pt_tick.period_ns);
+    self->debt_ns = self->debt_ns > paid_ns ? self->debt_ns - paid_ns : 0;
+    const bool is_resting = self->debt_ns > ALLOWED_NS;
     const bool is_too_much = __builtin_add_overflow(*weight, self->kept, weight);
     if (is_too_much) *weight = UINT32_MAX;
-    self->kept = self->rest_ns > 0 ? *weight : 0;
-    return self->rest_ns > 0;
+    self->kept = is_resting ? *weight : 0;
+    return is_resting;
 }
 
 /* The wall clock is read without a system call, but a thread that is off its CPU for a while seems
- * long by it, so the CPU clock decides at the next sample. */
+ * long by it. So the CPU clock measures the sample after a long one, and a sample that is long by
+ * the wall clock makes no debt. */
 static void take_measured_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight,
                                  const void *context)
 {
@@ -372,8 +375,8 @@ static void take_measured_sample(pt_thread *self, pt_tick_ring *ring, uint32_t w
     const int64_t begun_ns = pt_tick_clock_ns(clock);
     take_sample(self, ring, weight, context);
     const int64_t took_ns = pt_tick_clock_ns(clock) - begun_ns;
-    const bool is_long = took_ns > (int64_t)pt_tick.period_ns / LONG;
-    if (is_long && self->was_long) self->rest_ns = REST * took_ns;
+    const bool is_long = took_ns > (int64_t)pt_tick.period_ns / PARTS;
+    if (is_long == self->was_long) self->debt_ns += PARTS * took_ns;
     self->was_long = is_long;
 }
 

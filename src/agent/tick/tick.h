@@ -194,8 +194,8 @@ typedef struct pt_thread {
     int64_t before_ns;   /* by looks: the CPU time before the first tick that is not accounted for,
                           * less part_ns */
     uint64_t last_words; /* where its last sample lies in the ring, plus one; 0 = it has none */
-    int64_t rest_ns;     /* the time for which its ticks take no sample */
-    uint32_t kept;       /* the periods of the ticks that took none: the next sample has them */
+    int64_t debt_ns;     /* of ticks that must pass before samples have taken their part only */
+    uint32_t kept;       /* periods of ticks without a sample: the next sample has them */
     bool was_long;       /* its last sample took long by the wall clock */
     void *timer;         /* a POSIX timer, or NULL */
     void *event;         /* an event's page, which keeps it alive, or NULL */
