@@ -156,7 +156,8 @@ record_brief() {
     run pitot record --engine=preload -F 1000 -o brief.pb.gz ./brief 400 1500
     expect_status 0
     expect_stderr_line '*, 401 processes*'
-    expect awk -v complete="$(summary complete)" 'BEGIN { exit !(complete >= 98) }'
+    # 99 %; 95 to 98 where a page fault takes 13 us, since then more samples fall into the start and the end of processes.
+    expect awk -v complete="$(summary complete)" 'BEGIN { exit !(complete >= 94) }'
     pitot top --csv -n 0 --sort=total brief.pb.gz >brief.csv
 }
 # Of N samples a share p has a standard deviation of sqrt(p (1 - p) / N): 1.9 points of 600, and six of them are 11.
@@ -215,7 +216,7 @@ int main(void)
     for (int i = 0; i < 10; i++) {
         if (fork() != 0) continue;
         if (setuid(65534) != 0) return 1;
-        while (clock() < CLOCKS_PER_SEC / 25) continue;
+        while (clock() < CLOCKS_PER_SEC / 5) continue;
         _exit(0);
     }
     while (wait(NULL) > 0) continue;
