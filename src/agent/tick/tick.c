@@ -347,10 +347,10 @@ static void tell_of_samples(const pt_tick_ring *ring)
 /* ---- rests ---- */
 
 /* A sample may take longer than a period: a deep stack, frames of an interpreter that no cache has,
- * slow system calls. With a sample at each tick the thread would only take samples. So samples may
- * take a period / PARTS of each tick. What they take beyond is a debt, which later ticks pay. A
- * thread whose debt is above the allowance rests: it takes no sample, and its next sample stands
- * for these ticks, too. */
+ * slow system calls. With a sample at each tick the thread would only take samples. So each tick
+ * allows its samples a time of a period / PARTS. A sample that takes more makes a debt, and later
+ * ticks pay the debt. A thread whose debt is above ALLOWED_NS rests: its ticks take no sample, and
+ * its next sample stands for these ticks, too. */
 enum { PARTS = 4, ALLOWED_NS = 50000000 };
 
 /* Adds the kept periods to those of a tick. Keeps all of them if the thread rests. */
