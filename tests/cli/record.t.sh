@@ -151,13 +151,13 @@ int main(int argc, char **argv)
 C
 
 it 'processes that end before their first sample are counted, and those with one or two have whole stacks'
-$cc -O2 -fomit-frame-pointer brief.c -o brief || exit 1
+# The library cuts stacks where the loader binds a symbol at its first call, so all symbols are bound at the start.
+$cc -O2 -fomit-frame-pointer -Wl,-z,now brief.c -o brief || exit 1
 record_brief() {
     run pitot record --engine=preload -F 1000 -o brief.pb.gz ./brief 400 1500
     expect_status 0
     expect_stderr_line '*, 401 processes*'
-    # 99 %; 95 to 98 where a page fault takes 13 us, since then more samples fall into the start and the end of processes.
-    expect awk -v complete="$(summary complete)" 'BEGIN { exit !(complete >= 94) }'
+    expect awk -v complete="$(summary complete)" 'BEGIN { exit !(complete >= 98) }'
     pitot top --csv -n 0 --sort=total brief.pb.gz >brief.csv
 }
 # Of N samples a share p has a standard deviation of sqrt(p (1 - p) / N): 1.9 points of 600, and six of them are 11.
