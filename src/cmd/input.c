@@ -270,7 +270,6 @@ static int finish_loading(pt_cmd_context *context, const pt_load_options *option
 static int load_recording(pt_cmd_context *context, const char *name,
                           const pt_folder_journals *journals)
 {
-    PT_LOOKUP pt_lookup lookup;
     pt_error error = PT_ERROR_INIT;
     if (journals->count == 0)
         return pt_cmd_usage(context, "%s: no recording of yours goes on, or it has no samples yet",
@@ -280,6 +279,7 @@ static int load_recording(pt_cmd_context *context, const char *name,
         return pt_fail(&error);
     context->profile = pt_profile_ref(context->loaded.profile);
     context->title = name;
+    PT_LOOKUP pt_lookup lookup;
     pt_lookup_init(&lookup, context->place);
     const pt_load_options options = {.strict = context->input->strict,
                                      .progress = context->progress,

@@ -16,6 +16,7 @@ $cc -O1 -g spin.c -o spin || skip_all 'there is no compiler'
 cat >live.sh <<'SH'
 mount -t tmpfs none /dev/shm || exit 1
 "$PITOT" top @recording >/dev/null 2>none
+echo $? >none-status
 "$PITOT" record "$@" -q -o x.pb.gz ./spin &
 until "$PITOT" top -n 1 @recording >now 2>said && grep -q ' spin ' now; do
     kill -0 $! && sleep 0.1 || exit 1
@@ -35,6 +36,7 @@ for engine in perf preload; do
     run env PITOT="$PITOT" unshare -m sh live.sh --engine=$engine
     expect_status 0
     expect grep -qx 'pitot: @recording: no recording of yours goes on, or it has no samples yet' none
+    expect_equal 'the status without a recording' "$(cat none-status)" 2
     expect grep -q ' spin ' now
     expect grep -q 'read before the recording had ended' facts
     run pitot top -n 1 x.pb.gz
