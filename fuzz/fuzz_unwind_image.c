@@ -45,7 +45,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     void *base_blob;
     size_t base_bytes;
     pt_unwind_table base;
-    if (pt_unwind_compile_base(&elf, &table, &memory, &base_blob, &base_bytes, &base)) {
+    pt_unwind_frames frames;
+    if (pt_unwind_needs_base(&table) && pt_unwind_frames_of_elf(&elf, &frames) &&
+        pt_unwind_compile_base(&frames, &memory, &base_blob, &base_bytes, &base)) {
         check(base.row_count > 0);
         free(base_blob);
     }

@@ -38,13 +38,16 @@ typedef struct {
     void *blob; /* NULL: there is no table */
     size_t blob_bytes;
     pt_unwind_table table;
+    void *base_blob; /* NULL: the table of the base register is not needed */
+    size_t base_blob_bytes;
+    pt_unwind_table base_table;
 } image;
 
 typedef struct {
     pt_unwind_modules modules; /* for the handler */
     size_t bytes;              /* of the snapshot, with the tables behind it */
     pt_unwind_module module[];
-    /* then as many pt_unwind_table */
+    /* then as many pt_unwind_table, and as many of the base register */
 } snapshot;
 
 static struct {
@@ -203,6 +206,9 @@ static bool share_table(image *one)
         one->blob = other->blob;
         one->blob_bytes = other->blob_bytes;
         one->table = other->table;
+        one->base_blob = other->base_blob;
+        one->base_blob_bytes = other->base_blob_bytes;
+        one->base_table = other->base_table;
         return true;
     }
     return false;
@@ -227,6 +233,18 @@ static void try_code_of_vdso(image *one, const pt_unwind_memory *memory)
         open_table(one);
 }
 
+/* Makes the tables that the image lacks. */
+static void compile_tables(image *one, const pt_unwind_frames *frames,
+                           const pt_unwind_memory *memory)
+{
+    if (one->blob == NULL &&
+        pt_unwind_compile(frames, NULL, 0, memory, &one->blob, &one->blob_bytes) == PT_UNWIND_OK)
+        open_table(one);
+    if (one->blob != NULL && pt_unwind_needs_base(&one->table))
+        pt_unwind_compile_base(frames, memory, &one->base_blob, &one->base_blob_bytes,
+                               &one->base_table);
+}
+
 static void try_image(image *one)
 {
     pt_image mapped;
@@ -235,18 +253,18 @@ static void try_image(image *one)
     one->tried = true;
     if (!pt_image_look(&one->map, &mapped) || !is_in_place(&mapped, one->map.start)) return;
     one->bias = mapped.bias;
-    if (share_table(one) || take_offered(one)) return;
+    if (share_table(one)) return;
+    if (take_offered(one) && !pt_unwind_needs_base(&one->table)) return;
     frames.machine = mapped.machine;
     if (!find_frames(&mapped, &frames)) {
-        try_code_of_vdso(one, &memory);
+        if (one->blob == NULL) try_code_of_vdso(one, &memory);
         return;
     }
     uint8_t *const copy = pt_agent_map((size_t)frames.size_bytes);
     if (copy == NULL) return;
     frames.bytes = copy;
-    if (pt_maps_peek(one->bias + frames.addr, copy, (size_t)frames.size_bytes) &&
-        pt_unwind_compile(&frames, NULL, 0, &memory, &one->blob, &one->blob_bytes) == PT_UNWIND_OK)
-        open_table(one);
+    if (pt_maps_peek(one->bias + frames.addr, copy, (size_t)frames.size_bytes))
+        compile_tables(one, &frames, &memory);
     munmap(copy, (size_t)frames.size_bytes);
 }
 
@@ -303,10 +321,11 @@ static void try_images(uint64_t budget_ns)
 static snapshot *make_snapshot(void)
 {
     const size_t bytes =
-        sizeof(snapshot) + tables.count * (sizeof(pt_unwind_module) + sizeof(pt_unwind_table));
+        sizeof(snapshot) + tables.count * (sizeof(pt_unwind_module) + 2 * sizeof(pt_unwind_table));
     snapshot *const s = pt_agent_map(bytes);
     if (s == NULL) return NULL;
     pt_unwind_table *const table = (pt_unwind_table *)(s->module + tables.count);
+    pt_unwind_table *const base_table = table + tables.count;
     s->bytes = bytes;
     if (++tables.generation == 0) tables.generation = 1;
     s->modules = (pt_unwind_modules){
@@ -318,6 +337,9 @@ static snapshot *make_snapshot(void)
                                           .limit = one->map.limit,
                                           .bias = one->bias,
                                           .table = one->blob != NULL ? &table[i] : NULL};
+        if (one->base_blob == NULL) continue;
+        base_table[i] = one->base_table;
+        s->module[i].base_table = &base_table[i];
     }
     return s;
 }
@@ -335,9 +357,11 @@ static void free_gone(void)
     for (uint32_t i = 0; i < tables.spare_count; i++) {
         const image gone = tables.spare[i];
         tables.spare[i] = (image){0};
-        if (gone.blob != NULL && !has_table(tables.images, tables.count, gone.blob) &&
-            !has_table(tables.spare, tables.spare_count, gone.blob))
-            munmap(gone.blob, gone.blob_bytes);
+        if (gone.blob == NULL || has_table(tables.images, tables.count, gone.blob) ||
+            has_table(tables.spare, tables.spare_count, gone.blob))
+            continue;
+        munmap(gone.blob, gone.blob_bytes);
+        if (gone.base_blob != NULL) munmap(gone.base_blob, gone.base_blob_bytes);
     }
     tables.spare_count = 0;
 }

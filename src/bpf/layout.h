@@ -65,7 +65,9 @@ typedef struct pt_bpf_mapping {
     uint32_t pages, page_count;
     uint32_t rows, row_count;
     uint32_t rules, rule_count;
-    uint32_t unused;
+    /* The number of a mapping behind those of the process that has no addresses, but the table of
+     * the base register (unwind/table.h); 0: none. */
+    uint32_t base_table;
 } pt_bpf_mapping;
 
 enum {
@@ -401,13 +403,14 @@ typedef struct pt_bpf_v8_walk {
 
 /* The state of a walk. */
 typedef struct pt_bpf_cpu {
-    uint64_t pc, sp, fp;
+    uint64_t pc, sp, fp, base;
     uint64_t low, limit; /* range of possible stack addresses */
     uint8_t is_return, is_fp_lost, is_fp_walk, is_unchecked;
     uint8_t has_regs; /* it is at the innermost frame */
     /* Follow frame pointers through code without a rule in a file with a table. */
     uint8_t follows_fp;
-    uint8_t unused[2];
+    uint8_t has_base; /* as in pt_unwind_state, as the fields above */
+    uint8_t unused;
     uint32_t generation, mappings, mapping_count;
     uint32_t cpu;        /* its number in cpus */
     uint64_t hash;       /* of the pcs */

@@ -201,32 +201,55 @@ void pt_bpf_pool_forget(pt_bpf_pool *pool, const pt_unwind_table *table, uint64_
         rebuild_index(pool);
 }
 
+/* A mapping's table, without the addresses of the mapping. */
+static pt_bpf_mapping mapped_table(pt_bpf_pool *pool, const pt_unwind_table *table, uint64_t bias,
+                                   uint64_t now_ns)
+{
+    const pt_bpf_pooled_table *const pooled = table_in_pool(pool, table, now_ns);
+    return (pt_bpf_mapping){
+        .kind = pooled->is_there ? PT_BPF_TABLE : PT_BPF_LATER,
+        .base = bias + table->base_addr,
+        .pages = pooled->pages,
+        .page_count = table->page_count,
+        .rows = pooled->rows,
+        .row_count = table->row_count,
+        .rules = pooled->rules,
+        .rule_count = table->rule_count,
+    };
+}
+
 static pt_bpf_mapping mapping_of(pt_bpf_pool *pool, const pt_unwind_module *module, uint64_t now_ns)
 {
-    pt_bpf_mapping m = {.start = module->start, .limit = module->limit, .kind = PT_BPF_NO_TABLE};
-    const pt_unwind_table *const table = module->table;
-    if (module->has_runtime) m.kind = PT_BPF_LATER;
-    if (table == NULL) return m;
-    const pt_bpf_pooled_table *const pooled = table_in_pool(pool, table, now_ns);
-    m.kind = pooled->is_there ? PT_BPF_TABLE : PT_BPF_LATER;
-    m.base = module->bias + table->base_addr;
-    m.pages = pooled->pages;
-    m.page_count = table->page_count;
-    m.rows = pooled->rows;
-    m.row_count = table->row_count;
-    m.rules = pooled->rules;
-    m.rule_count = table->rule_count;
+    pt_bpf_mapping m = {.kind = module->has_runtime ? PT_BPF_LATER : PT_BPF_NO_TABLE};
+    if (module->table != NULL) m = mapped_table(pool, module->table, module->bias, now_ns);
+    m.start = module->start;
+    m.limit = module->limit;
     return m;
+}
+
+/* Puts the tables of the base register behind the mappings of the process. Without room for one,
+ * user space walks what needs it. */
+static uint32_t add_base_tables(pt_bpf_pool *pool, const pt_unwind_modules *modules,
+                                uint64_t now_ns, pt_bpf_mapping *mappings)
+{
+    uint32_t count = modules->count;
+    for (uint32_t i = 0; i < modules->count; i++) {
+        const pt_unwind_module *const module = &modules->modules[i];
+        if (module->base_table == NULL) continue;
+        mappings[count] = mapped_table(pool, module->base_table, module->bias, now_ns);
+        if (mappings[count].kind == PT_BPF_TABLE) mappings[i].base_table = count++;
+    }
+    return count;
 }
 
 bool pt_bpf_pool_put(pt_bpf_pool *pool, const pt_unwind_modules *modules, uint64_t now_ns,
                      uint32_t *ret_word, uint32_t *ret_count)
 {
     if (modules->count > PT_BPF_MAPPINGS_MAX) return false;
-    PT_FREE pt_bpf_mapping *mappings = pt_alloc(modules->count + 1, sizeof *mappings);
+    PT_FREE pt_bpf_mapping *mappings = pt_alloc(2 * (size_t)modules->count + 1, sizeof *mappings);
     for (uint32_t i = 0; i < modules->count; i++)
         mappings[i] = mapping_of(pool, &modules->modules[i], now_ns);
-    *ret_count = modules->count * MAPPING_WORDS;
+    *ret_count = add_base_tables(pool, modules, now_ns, mappings) * MAPPING_WORDS;
     *ret_word = 0;
     if (*ret_count == 0) return true;
     return room_of(*ret_count) <= PT_BPF_CHUNK_WORDS &&

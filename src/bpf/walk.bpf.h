@@ -172,6 +172,7 @@ static inline bool fill_slot(pt_bpf_cpu *c, uint64_t pc, pt_unwind_slot *ret_slo
     pt_unwind_slot slot = {.pc = pc, .generation = c->generation};
     pt_unwind_rule rule = {.cfa_kind = PT_CFA_NONE};
     uint32_t number = 0;
+    bool has_base_table = false;
     if (find_mapping(c, pc)) {
         if (c->last.kind == PT_BPF_LATER) return false;
         rule.cfa_kind = PT_CFA_FRAME_POINTER;
@@ -179,8 +180,9 @@ static inline bool fill_slot(pt_bpf_cpu *c, uint64_t pc, pt_unwind_slot *ret_slo
             number = rule_number(c, pc);
             read_rule(c, number, &rule);
         }
+        has_base_table = c->last.base_table != 0;
     }
-    put_rule(&slot, PT_BPF_MACHINE, &rule);
+    put_rule(&slot, PT_BPF_MACHINE, &rule, has_base_table);
     if (slot.kind == PT_SLOT_RULE) slot.number = (uint16_t)number;
     *ret_slot = slot;
     return true;
@@ -207,16 +209,37 @@ static inline pt_unwind_end step_without_rule(pt_bpf_cpu *c, pt_unwind_state *at
     return PT_UNWIND_END_GOING_ON;
 }
 
+/* Finds the base register of a frame's caller. Leaves no mapping in c->last, so that the next step
+ * searches its own. */
+static inline void follow_base(pt_bpf_cpu *c, const pt_unwind_state *from, uint64_t pc,
+                               pt_unwind_state *to)
+{
+    pt_unwind_rule rule;
+    const pt_bpf_mapping *const table =
+        pool_at(c->mappings + c->last.base_table * MAPPING_WORDS, sizeof *table);
+    if (table == NULL) return;
+    c->last = *table;
+    read_rule(c, rule_number(c, pc), &rule);
+    step_base(PT_BPF_MACHINE, from, &rule, c, to);
+}
+
 static inline pt_unwind_end step_by_slot(pt_bpf_cpu *c, pt_unwind_state *at,
                                          const pt_unwind_slot *slot, uint64_t pc)
 {
     pt_unwind_rule rule = {.cfa_kind = PT_CFA_NONE};
+    const pt_unwind_state from = *at;
+    bool has_base_table = false;
     if (slot->kind == PT_SLOT_ROOT) return PT_UNWIND_END_ROOT;
     if (slot->kind == PT_SLOT_NO_RULE) return step_without_rule(c, at, pc);
     if (slot->kind == PT_SLOT_FRAME_POINTER) return step_fp(PT_BPF_MACHINE, at, c, c);
-    if (find_mapping(c, pc))
+    if (find_mapping(c, pc)) {
         read_rule(c, slot->kind == PT_SLOT_RULE ? slot->number : rule_number(c, pc), &rule);
-    return step_rule(PT_BPF_MACHINE, at, &rule, c);
+        has_base_table = c->last.base_table != 0;
+    }
+    const pt_unwind_end end = step_rule(PT_BPF_MACHINE, at, &rule, c);
+    if (end == PT_UNWIND_END_GOING_ON && has_base_table && knows_base(&from))
+        follow_base(c, &from, pc, at);
+    return end;
 }
 
 /* Notes the function of V8 of the frame that a step by frame pointer has just left. */
@@ -241,6 +264,8 @@ static inline pt_unwind_end step_frame(pt_bpf_cpu *c)
                           .sp = c->sp,
                           .fp = c->fp,
                           .regs = c->has_regs != 0 ? (const uint64_t *)(const void *)c : NULL,
+                          .base = c->base,
+                          .has_base = c->has_base & 1,
                           .is_return = c->is_return & 1,
                           .is_fp_lost = c->is_fp_lost & 1,
                           .is_fp_walk = c->is_fp_walk & 1,
@@ -262,7 +287,7 @@ static inline pt_unwind_end step_frame(pt_bpf_cpu *c)
         c->fp = usual.fp;
         c->is_fp_lost = usual.is_fp_lost;
         c->is_return = true;
-        c->is_fp_walk = c->has_regs = false;
+        c->is_fp_walk = c->has_regs = c->has_base = false;
     } else {
         end = step_by_slot(c, &at, kept, pc);
         c->is_unchecked = at.is_unchecked;
@@ -270,6 +295,8 @@ static inline pt_unwind_end step_frame(pt_bpf_cpu *c)
         c->pc = at.pc;
         c->sp = at.sp;
         c->fp = at.fp;
+        c->base = at.base;
+        c->has_base = at.has_base;
         c->is_fp_lost = at.is_fp_lost;
         c->is_return = at.is_return;
         c->is_fp_walk = at.is_fp_walk;
@@ -298,7 +325,7 @@ static inline void begin_walk(pt_bpf_cpu *c, const pt_bpf_process *process)
     c->mapping_count = process->mapping_count;
     c->low = 0;
     c->limit = PT_BPF_MACHINE->stack_limit;
-    c->is_return = c->is_fp_lost = c->is_fp_walk = c->is_unchecked = false;
+    c->is_return = c->is_fp_lost = c->is_fp_walk = c->is_unchecked = c->has_base = false;
     c->has_regs = c->follows_fp = true;
     c->window_start = 1;
     c->v8.count = 0;

@@ -327,7 +327,9 @@ void pt_images_sweep(pt_images *images, void (*forget)(void *arg, const pt_unwin
         image->is_mapped = false;
         if (is_used) continue;
         keep_table(images, image);
-        if (image->mapped.blob != NULL && image->owner == NULL) forget(arg, &image->mapped.table);
+        const bool has_tables = image->mapped.blob != NULL && image->owner == NULL;
+        if (has_tables) forget(arg, &image->mapped.table);
+        if (has_tables && image->mapped.base_blob != NULL) forget(arg, &image->mapped.base_table);
         drop_file(image);
         image->is_looked_at = image->is_found = false;
     }

@@ -17,7 +17,6 @@ enum {
     /* Registers that the unwinder reads; the largest count of any machine. */
     PT_MACHINE_REGS_MAX = 33,
     PT_MACHINE_PERF_REGS_MAX = 64, /* bits of perf's register mask */
-    PT_MACHINE_RED_ZONE_MAX = 128, /* the largest red zone of any machine */
     PT_MACHINE_NO_REG = 255,       /* "the machine has no such register" */
 };
 

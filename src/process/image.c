@@ -46,9 +46,11 @@ bool pt_mapped_image_compile(pt_mapped_image *image, const pt_elf *elf, const ui
 
 void pt_mapped_image_compile_base(pt_mapped_image *image, const pt_elf *elf)
 {
+    pt_unwind_frames frames;
     size_t blob_bytes;
-    pt_unwind_compile_base(elf, &image->table, &pt_unwind_heap, &image->base_blob, &blob_bytes,
-                           &image->base_table);
+    if (pt_unwind_needs_base(&image->table) && pt_unwind_frames_of_elf(elf, &frames))
+        pt_unwind_compile_base(&frames, &pt_unwind_heap, &image->base_blob, &blob_bytes,
+                               &image->base_table);
 }
 
 pt_unwind_module pt_mapped_image_module(const pt_mapped_image *image, const pt_map_range *range)

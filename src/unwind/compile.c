@@ -274,27 +274,25 @@ pt_unwind_status pt_unwind_compile_elf(const pt_elf *elf, const uint8_t *id, siz
     return compile_frames(elf, &frames, id, id_bytes, memory, ret_blob, ret_blob_bytes);
 }
 
-static bool uses_base(const pt_unwind_table *table, uint8_t base)
+bool pt_unwind_needs_base(const pt_unwind_table *table)
 {
-    for (uint32_t i = 0; i < table->rule_count; i++)
-        if (table->rules[i].cfa_kind == PT_CFA_REG && table->rules[i].cfa_reg == base) return true;
+    const pt_machine *const machine = pt_machine_of_elf(table->machine);
+    for (uint32_t i = 0; machine->base != PT_MACHINE_NO_REG && i < table->rule_count; i++)
+        if (table->rules[i].cfa_kind == PT_CFA_REG && table->rules[i].cfa_reg == machine->base)
+            return true;
     return false;
 }
 
-bool pt_unwind_compile_base(const pt_elf *elf, const pt_unwind_table *table,
-                            const pt_unwind_memory *memory, void **ret_blob, size_t *ret_blob_bytes,
-                            pt_unwind_table *ret_table)
+bool pt_unwind_compile_base(const pt_unwind_frames *frames, const pt_unwind_memory *memory,
+                            void **ret_blob, size_t *ret_blob_bytes, pt_unwind_table *ret_table)
 {
-    pt_unwind_frames frames;
-    const pt_machine *const known = pt_machine_of_elf(elf->machine);
-    if (known == NULL || known->base == PT_MACHINE_NO_REG || !uses_base(table, known->base) ||
-        !pt_unwind_frames_of_elf(elf, &frames))
-        return false;
+    const pt_machine *const known = pt_machine_of_elf(frames->machine);
+    if (known == NULL || known->base == PT_MACHINE_NO_REG) return false;
     pt_machine machine = *known;
     machine.fp = known->base;
     void *blob;
     size_t bytes;
-    if (compile_for(&machine, NULL, &frames, NULL, 0, memory, &blob, &bytes) != PT_UNWIND_OK)
+    if (compile_for(&machine, NULL, frames, NULL, 0, memory, &blob, &bytes) != PT_UNWIND_OK)
         return false;
     if (pt_unwind_table_open(blob, bytes, ret_table) != PT_UNWIND_OK) {
         memory->release(memory->arg, blob, bytes);

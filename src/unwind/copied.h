@@ -2,8 +2,7 @@
  * stack pointer on, as many bytes as were asked for and exist.
  *
  * A copy has no red zone and may be too short, and some code has guessed rules or none. When the
- * plain walk fails, a second one also uses the base register, frame pointers and a known
- * trampoline.
+ * plain walk fails, a second one also uses frame pointers and a known trampoline.
  */
 #pragma once
 
@@ -35,7 +34,6 @@ typedef struct pt_copied_stack {
 /* Working memory of one call; contents need not be kept. */
 typedef struct pt_copied_scratch {
     uint64_t again[PT_COPIED_DEPTH_MAX];
-    uint8_t bytes[PT_MACHINE_RED_ZONE_MAX + PT_COPIED_BYTES_MAX];
 } pt_copied_scratch;
 
 typedef struct pt_copied_end {

@@ -46,6 +46,10 @@ static inline bool register_value(const pt_machine *machine, const pt_unwind_sta
         *ret_value = state->fp;
         return !state->is_fp_lost;
     }
+    if (reg == machine->base && state->has_base) {
+        *ret_value = state->base;
+        return true;
+    }
     return register_of(state, reg, ret_value);
 }
 
@@ -84,6 +88,14 @@ static inline uint64_t slot_addr(const pt_unwind_state *state, uint64_t cfa, uns
                           : slot == PT_SLOT_AT_SP ? state->sp
                                                   : state->fp;
     return base + (uint64_t)((int64_t)off * WORD);
+}
+
+/* Is the place of a saved register in the red zone of the innermost frame? Right after leave or
+ * pop, gcc's rules still locate the register there. By then the register has its value again, which
+ * helps where the red zone cannot be read: the kernel copies a stack from sp on. */
+static inline bool is_popped(const pt_machine *machine, const pt_unwind_state *state, uint64_t addr)
+{
+    return !state->is_return && addr < state->sp && state->sp - addr <= machine->red_zone_bytes;
 }
 
 /* The registers of the code that a signal interrupted, by DWARF number; NULL where they are
@@ -137,7 +149,7 @@ static inline pt_unwind_end step_fp(const pt_machine *machine, pt_unwind_state *
 static inline pt_unwind_end step_rule(const pt_machine *machine, pt_unwind_state *state,
                                       const pt_unwind_rule *rule, pt_step_stack *limits)
 {
-    uint64_t cfa, pc, fp = state->fp;
+    uint64_t cfa, pc, addr, fp = state->fp;
     bool is_fp_lost = state->is_fp_lost;
     if (rule->pc_slot == PT_SLOT_UNDEFINED) return PT_UNWIND_END_ROOT;
     const pt_unwind_end end = cfa_of(machine, state, rule, limits, &cfa);
@@ -168,10 +180,11 @@ static inline pt_unwind_end step_rule(const pt_machine *machine, pt_unwind_state
     case PT_SLOT_AT_CFA:
     case PT_SLOT_AT_SP:
         if (rule->fp_slot == PT_SLOT_AT_FP && state->is_fp_lost) break;
-        if (!read_word(machine, limits, state->sp,
-                       slot_addr(state, cfa, rule->fp_slot, rule->fp_off), &fp))
+        addr = slot_addr(state, cfa, rule->fp_slot, rule->fp_off);
+        if (read_word(machine, limits, state->sp, addr, &fp))
+            is_fp_lost = false;
+        else if (!is_popped(machine, state, addr))
             return PT_UNWIND_END_BAD_READ;
-        is_fp_lost = false;
         break;
     default: is_fp_lost = true;
     }
@@ -186,6 +199,27 @@ static inline pt_unwind_end step_rule(const pt_machine *machine, pt_unwind_state
                                .is_fp_lost = is_fp_lost,
                                .is_unchecked = state->is_unchecked};
     return PT_UNWIND_END_GOING_ON;
+}
+
+/* Finds the base register of the caller `to`, whose stack pointer is the CFA of the frame `from`.
+ * rule: of the frame's code in its module's base_table. */
+static inline void step_base(const pt_machine *machine, const pt_unwind_state *from,
+                             const pt_unwind_rule *rule, pt_step_stack *limits, pt_unwind_state *to)
+{
+    if (rule->cfa_kind == PT_CFA_NONE) return;
+    bool has_old = rule->fp_slot == PT_SLOT_SAME;
+    if (rule->fp_slot == PT_SLOT_AT_CFA) {
+        const uint64_t addr = slot_addr(from, to->sp, PT_SLOT_AT_CFA, rule->fp_off);
+        to->has_base = read_word(machine, limits, from->sp, addr, &to->base);
+        has_old = !to->has_base && is_popped(machine, from, addr);
+    }
+    if (has_old) to->has_base = register_value(machine, from, machine->base, &to->base);
+}
+
+/* Is the frame's base register known? */
+static inline bool knows_base(const pt_unwind_state *state)
+{
+    return state->has_base || state->regs != NULL;
 }
 
 /* ---- slots ---- */
@@ -204,11 +238,12 @@ static inline bool is_usual(const pt_machine *machine, const pt_unwind_rule *rul
            rule->cfa_off > 0 && rule->cfa_off % WORD == 0 && rule->cfa_off / WORD <= WORDS_MAX;
 }
 
-/* Sets a slot, except pc, generation and (of PT_SLOT_RULE) number. */
+/* Sets a slot, except pc, generation and (of PT_SLOT_RULE) number. has_base_table: the code's
+ * module has one; usual steps do not follow the base register. */
 static inline void put_rule(pt_unwind_slot *slot, const pt_machine *machine,
-                            const pt_unwind_rule *rule)
+                            const pt_unwind_rule *rule, bool has_base_table)
 {
-    if (__builtin_expect(is_usual(machine, rule), 1)) {
+    if (__builtin_expect(!has_base_table && is_usual(machine, rule), 1)) {
         slot->kind = rule->cfa_kind == PT_CFA_SP ? PT_SLOT_BY_SP : PT_SLOT_BY_FP;
         slot->number = (uint16_t)(rule->cfa_off / WORD);
         slot->fp_off = (int8_t)(rule->fp_slot == PT_SLOT_AT_CFA ? rule->fp_off : 0);

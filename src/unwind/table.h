@@ -158,10 +158,13 @@ const pt_unwind_rule *pt_unwind_table_rule(const pt_unwind_table *table, uint64_
 
 /* ---- code whose CFA is by the base register ---- */
 
-/* Compiles a second table if some rule of `table` computes the CFA from the base register (the
- * loader's function that binds symbols lazily does). In the second table, the rules of fp are
- * those of the base register: they give the place where it is saved. The caller releases the
- * blob. False, with nothing changed: not needed, or not possible. */
-bool pt_unwind_compile_base(const struct pt_elf *elf, const pt_unwind_table *table,
-                            const pt_unwind_memory *memory, void **ret_blob, size_t *ret_blob_bytes,
-                            pt_unwind_table *ret_table);
+/* Does some rule of the table compute the CFA from the base register? The loader's function that
+ * binds symbols lazily does: it realigns the stack, and the register keeps the old stack pointer.
+ */
+bool pt_unwind_needs_base(const pt_unwind_table *table);
+
+/* Compiles a second table from the module's frames. In it, the rules of fp are those of the base
+ * register: they give the place where it is saved. The caller releases the blob. False, with
+ * nothing changed: it is not possible. */
+bool pt_unwind_compile_base(const pt_unwind_frames *frames, const pt_unwind_memory *memory,
+                            void **ret_blob, size_t *ret_blob_bytes, pt_unwind_table *ret_table);

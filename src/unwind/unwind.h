@@ -31,8 +31,7 @@ typedef struct {
     uint64_t bias; /* load bias: run-time address minus linked address */
     /* NULL: the module has no rules, so the walk follows frame pointers. */
     const pt_unwind_table *table;
-    /* NULL, or the table of the places that hold the base register. Few modules need it, and
-     * only walks outside of signal handlers use it (copied.h). */
+    /* NULL, or the table of the places that hold the base register: few modules need it. */
     const pt_unwind_table *base_table;
     bool
         has_runtime; /* it may have code of a runtime that keeps frames in its own way (copied.h) */
@@ -96,10 +95,13 @@ typedef struct {
     /* PT_MACHINE_REGS_MAX words by DWARF number; known for the innermost frame, and (has_link) for
      * a frame that a signal interrupted; else NULL. */
     const uint64_t *regs;
-    bool is_return;    /* pc is a return address, so the call is before it; else pc is the current
+    uint64_t base;   /* the base register (pt_machine.base), with has_base */
+    bool has_base;   /* the innermost frame has it in regs; other frames only while all code inside
+                          them is of modules with a base_table */
+    bool is_return;  /* pc is a return address, so the call is before it; else pc is the current
                           instruction */
-    bool is_fp_lost;   /* fp is not known */
-    bool is_fp_walk;   /* a frame pointer led to this frame */
+    bool is_fp_lost; /* fp is not known */
+    bool is_fp_walk; /* a frame pointer led to this frame */
     bool is_unchecked; /* a frame pointer without a rule led to this frame or a more inner one, or
                           ended the stack: functions that keep no frame pointer may be missing */
 } pt_unwind_state;

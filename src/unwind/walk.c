@@ -46,7 +46,7 @@ static inline pt_unwind_slot slot_of(const pt_machine *machine, const pt_unwind_
 {
     const pt_unwind_rule *const rule = rule_at(modules, last, pc);
     pt_unwind_slot slot = {.pc = pc, .generation = modules->generation};
-    put_rule(&slot, machine, rule);
+    put_rule(&slot, machine, rule, *last != NULL && (*last)->base_table != NULL);
     if (slot.kind == PT_SLOT_RULE) slot.number = (uint16_t)(rule - (*last)->table->rules);
     return slot;
 }
@@ -72,8 +72,9 @@ static inline bool is_of(const pt_unwind_slot *slot, const pt_unwind_modules *mo
 
 /* The rule of a slot. */
 static const pt_unwind_rule *rule_of(const pt_unwind_slot *slot, const pt_unwind_modules *modules,
-                                     const pt_unwind_module **last, uint64_t pc)
+                                     const pt_unwind_module **last)
 {
+    const uint64_t pc = slot->pc;
     const pt_unwind_module *module = *last;
     if (slot->kind != PT_SLOT_RULE) return rule_at(modules, last, pc);
     if (module == NULL || pc - module->start >= module->limit - module->start)
@@ -95,9 +96,25 @@ static void set_registers(pt_unwind_state *state, const registers *at)
     state->sp = at->sp;
     state->fp = at->fp;
     state->regs = NULL;
+    state->has_base = false;
     state->is_return = true;
     state->is_fp_lost = at->is_fp_lost;
     state->is_fp_walk = false;
+}
+
+/* Steps by the rule of a slot; follows the base register in modules that need it. */
+static inline pt_unwind_end step_slot(const pt_machine *machine, pt_unwind_state *state,
+                                      const pt_unwind_slot *slot, const pt_unwind_modules *modules,
+                                      const pt_unwind_module **last, const pt_unwind_limits *limits)
+{
+    const pt_unwind_state from = *state;
+    const pt_unwind_rule *const rule = rule_of(slot, modules, last);
+    const pt_unwind_table *const base_table = *last != NULL ? (*last)->base_table : NULL;
+    const pt_unwind_end end = step_rule(machine, state, rule, limits);
+    if (end == PT_UNWIND_END_GOING_ON && base_table != NULL && knows_base(&from))
+        step_base(machine, &from, pt_unwind_table_rule(base_table, slot->pc - (*last)->bias),
+                  limits, state);
+    return end;
 }
 
 static bool is_sp_good(const pt_unwind_state *state, const pt_unwind_limits *limits)
@@ -129,7 +146,7 @@ step_frame(const pt_machine *machine, pt_unwind_state *state, const pt_unwind_mo
     }
     if (slot.kind == PT_SLOT_ROOT) return PT_UNWIND_END_ROOT;
     if (slot.kind == PT_SLOT_FRAME_POINTER) return step_fp(machine, state, modules, limits);
-    return step_rule(machine, state, rule_of(&slot, modules, last, pc), limits);
+    return step_slot(machine, state, &slot, modules, last, limits);
 }
 
 /* Takes usual steps, in registers, while slots are cached and values plausible. Returns the depth.

@@ -101,6 +101,24 @@ C
     expect_stdout_line './hand: * whole, 0 early, 0 installing, 0 wrong'
 fi
 
+it 'a program whose symbols the loader binds at their first call has whole walks'
+if [ "$(uname -m)" != x86_64 ]; then
+    skip 'the resolver of other machines keeps its caller in the usual way'
+else
+    for ((i = 1; i <= 12; i++)); do echo "long made_$i(long at) { return at * $i + 1; }"; done >many.c
+    {
+        for ((i = 1; i <= 12; i++)); do echo "long made_$i(long);"; done
+        echo 'int main(void) { long sum = 0;'
+        for ((i = 1; i <= 12; i++)); do echo "sum += made_$i(sum);"; done
+        echo 'return sum == 3; }'
+    } >lazy.c
+    # shellcheck disable=SC2016
+    ${CC:-cc} -O2 -shared -fPIC -o libmany.so many.c && ${CC:-cc} -O2 -Wl,-z,lazy,-rpath,'$ORIGIN' -o lazy lazy.c ./libmany.so || exit 1
+    run ./step ./lazy
+    expect_status 0
+    expect_stdout_line './lazy: * whole, 0 early, 0 installing, 0 wrong'
+fi
+
 it 'a stripped Go program has no wrong frame'
 go=$(command -v go || ls -d /usr/lib/go-1.*/bin/go 2>/dev/null | tail -n 1)
 if [ -z "$go" ]; then

@@ -9,7 +9,7 @@
  *
  * Prints how many walks were whole, ended early with a reason, and were wrong; one that is wrong is
  * a failure, and more than 2 % early or while libgcc installs an exception (start files have no
- * entries, nor has what binds lazily). The walks counted begin where the program's own code is
+ * entries). The walks counted begin where the program's own code is
  * first reached.
  */
 #include "unwind_maker.h"
@@ -85,7 +85,7 @@ static void read_maps(pid_t pid, const char *program)
             modules[i] = (pt_unwind_module){.start = start, .limit = limit, .bias = base};
             if (strcmp(name, "[vdso]") == 0) read_vdso(pid, start, limit, &tables[i]);
             if (tables[i].blob != NULL || (name[0] == '/' && make_table_of_file(name, &tables[i])))
-                modules[i].table = &tables[i].table;
+                use_table(&tables[i], &modules[i]);
             /* Programs that are linked at fixed addresses. */
             if (modules[i].table != NULL && tables[i].table.base_addr >= base &&
                 tables[i].table.base_addr < limit)

@@ -294,6 +294,21 @@ static void kernel_and_user_space_walk_the_same_stacks_alike(void **state)
     end_process();
 }
 
+/* Makes the pool, and a CPU that walks over these words. */
+static void put_modules(const pt_unwind_modules *modules, uint64_t low, const uint64_t *words,
+                        size_t bytes)
+{
+    uint32_t word_count;
+    pt_bpf_pool_init(&pool, make_chunk, NULL);
+    assert_true(pt_bpf_pool_put(&pool, modules, 0, &in_kernel.mappings, &word_count));
+    in_kernel.mapping_count = modules->count;
+    in_kernel.generation = modules->generation;
+    cpu = pt_alloc(1, sizeof *cpu);
+    copied.low = low;
+    copied.limit = low + bytes;
+    copied.bytes = (const uint8_t *)words;
+}
+
 /* Main, which has rules, calls code without one that keeps a frame pointer, and it a leaf. */
 static void code_without_rules_is_left_by_its_frame_pointer(void **state)
 {
@@ -320,26 +335,62 @@ static void code_without_rules_is_left_by_its_frame_pointer(void **state)
     const uint64_t words[] = {BARE + 5, 7, 0, MAIN + 9, 0, 0};
     uint64_t regs[PT_MACHINE_REGS_MAX] = {0};
     const pt_unwind_state from = {.pc = LEAF, .sp = LOW, .fp = LOW + 16, .regs = regs};
-    uint32_t word_count;
-    pt_bpf_pool_init(&pool, make_chunk, NULL);
-    assert_true(pt_bpf_pool_put(&pool, &modules, 0, &in_kernel.mappings, &word_count));
-    in_kernel.mapping_count = 1;
-    in_kernel.generation = 9;
-    cpu = pt_alloc(1, sizeof *cpu);
-    copied.low = LOW;
-    copied.limit = LOW + sizeof words;
-    copied.bytes = (const uint8_t *)words;
+    put_modules(&modules, LOW, words, sizeof words);
     assert_int_equal(walk_as_in_the_kernel(&from, copied.low, copied.limit, true),
                      PT_UNWIND_END_ROOT);
     assert_int_equal(cpu->stack.count, 3);
     assert_int_equal(cpu->stack.pcs[1], BARE + 5);
     assert_int_equal(cpu->stack.pcs[2], MAIN + 9);
     assert_true(cpu->is_unchecked);
-    assert_int_equal(walk_as_in_the_kernel(&from, copied.low, copied.limit, false),
-                     PT_UNWIND_END_NO_RULE);
+    assert_int_equal(walk_as_in_the_kernel(&from, LOW, copied.limit, false), PT_UNWIND_END_NO_RULE);
     free(cpu);
     free_pool();
 }
+
+#if defined(__x86_64__)
+/* As in the loader's code that binds a symbol: a function that saves rbx, below one that keeps it,
+ * below one that finds its caller by rbx, below the thread's start. */
+static void the_base_register_is_followed_through_the_code_that_needs_it(void **state)
+{
+    (void)state;
+    enum { LOW = 0x70000, CODE = 0x10000, RBX = 3, ROWS = 4 };
+    const uint32_t pages[] = {0, ROWS};
+    const uint32_t rows[] = {1 << 16, 2 << 16 | 0x10, 3 << 16 | 0x20, 4 << 16 | 0x30};
+    const uint32_t base_rows[] = {rows[0], rows[1], rows[2],
+                                  rows[3]}; /* a table is known by them */
+    const pt_unwind_rule rules[] = {
+        {.cfa_kind = PT_CFA_NONE},
+        {PT_CFA_SP, 0, PT_SLOT_AT_CFA, PT_SLOT_SAME, 0, 24, -1, 0},
+        {PT_CFA_SP, 0, PT_SLOT_AT_CFA, PT_SLOT_SAME, 0, 16, -1, 0},
+        {PT_CFA_REG, RBX, PT_SLOT_AT_CFA, PT_SLOT_SAME, 0, 16, -1, 0},
+        {PT_CFA_SP, 0, PT_SLOT_UNDEFINED, PT_SLOT_SAME, 0, 8, 0, 0},
+    };
+    const pt_unwind_rule base_rules[] = {
+        {.cfa_kind = PT_CFA_NONE},
+        {PT_CFA_SP, 0, PT_SLOT_AT_CFA, PT_SLOT_AT_CFA, 0, 24, -1, -2},
+        {PT_CFA_SP, 0, PT_SLOT_AT_CFA, PT_SLOT_SAME, 0, 16, -1, 0},
+        {PT_CFA_FP, 0, PT_SLOT_AT_CFA, PT_SLOT_AT_CFA, 0, 16, -1, -2},
+        {PT_CFA_SP, 0, PT_SLOT_UNDEFINED, PT_SLOT_SAME, 0, 8, 0, 0},
+    };
+    const pt_unwind_table tables[] = {{0, 1, ROWS, 5, 0, pages, rules, rows, NULL, 0},
+                                      {0, 1, ROWS, 5, 0, pages, base_rules, base_rows, NULL, 0}};
+    const pt_unwind_module list[] = {{CODE, CODE + 0x1000, CODE, &tables[0], &tables[1], false}};
+    const uint64_t words[] = {0, LOW + 64, CODE + 0x15, 0, CODE + 0x25, 0, 0, 0, 7, CODE + 0x35};
+    uint64_t regs[PT_MACHINE_REGS_MAX] = {[RBX] = 99};
+    const pt_unwind_state from = {.pc = CODE + 5, .sp = LOW, .regs = regs};
+    put_modules(&(pt_unwind_modules){list, 1, 10, NULL}, LOW, words, sizeof words);
+    for (int turn = 0; turn < 2; turn++) { /* the second one finds all rules in the cache */
+        assert_int_equal(walk_as_in_the_kernel(&from, LOW, copied.limit, false),
+                         PT_UNWIND_END_ROOT);
+        assert_int_equal(cpu->stack.count, 4);
+        assert_int_equal(cpu->stack.pcs[1], words[2]);
+        assert_int_equal(cpu->stack.pcs[2], words[4]);
+        assert_int_equal(cpu->stack.pcs[3], words[9]);
+    }
+    free(cpu);
+    free_pool();
+}
+#endif
 
 /* ---- the pool ---- */
 
@@ -932,6 +983,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernel_and_user_space_walk_the_same_stacks_alike),
         cmocka_unit_test(code_without_rules_is_left_by_its_frame_pointer),
+#if defined(__x86_64__)
+        cmocka_unit_test(the_base_register_is_followed_through_the_code_that_needs_it),
+#endif
         cmocka_unit_test(functions_of_v8_have_the_checks_that_user_space_computes),
         cmocka_unit_test(frames_of_python_are_those_that_user_space_reads),
         cmocka_unit_test(frames_of_php_are_those_that_user_space_reads),

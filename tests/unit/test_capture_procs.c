@@ -418,12 +418,16 @@ static void this_process_is_known_from_its_maps(void **state)
     pt_procs_done(&procs);
 }
 
+/* An image whose stacks need the base register has a second table. */
 static unsigned tables_in(const pt_procs *procs)
 {
     unsigned count = 0;
-    for (size_t i = 0; i < procs->images.all.count; i++)
-        count += procs->images.all.items[i]->mapped.blob != NULL &&
-                 procs->images.all.items[i]->owner == NULL;
+    for (size_t i = 0; i < procs->images.all.count; i++) {
+        const pt_image *const image = procs->images.all.items[i];
+        if (image->owner != NULL) continue;
+        count += image->mapped.blob != NULL;
+        count += image->mapped.base_blob != NULL;
+    }
     return count;
 }
 

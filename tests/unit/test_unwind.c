@@ -464,6 +464,116 @@ static void cached_rules_of_other_modules_are_not_used(void **state)
     free_table(&two);
 }
 
+#if defined(__x86_64__)
+enum {
+    LOOK_UP = 0x20005,
+    POPPED = 0x20009,
+    FIX_UP = 0x20015,
+    BIND = 0x20025,
+    START = 0x20035,
+    RBX = 3
+};
+
+/* Code as the loader's that binds a symbol lazily: a function that saves rbx, below one that keeps
+ * it, below one that finds its caller by rbx, below the thread's start. */
+static void make_binder(made_table *made)
+{
+    /* 0x20000 .. 0x20040: def_cfa_offset 24; offset rbx -16; advance 8; def_cfa_offset 8;
+     * advance 8; def_cfa_offset 16; restore rbx; advance 16; def_cfa rbx 16; offset rbx -16;
+     * advance 16; undefined rip */
+    assert_true(compile_text(CIE "24000000 1c000000 e0ff0000 40000000 00 "
+                                 "0e18 8302 48 0e08 48 0e10 c3 50 0c0310 8302 50 0710 000000",
+                             false, made));
+    assert_cfa(made, BIND, PT_CFA_REG, 16);
+    assert_non_null(made->base_blob);
+}
+
+/* From pc with rsp = LOW over these words, in that code; the module is also mapped at 0x40000,
+ * there without the table of rbx. Walks without a cache, with one, and as a copy alike. */
+static walked walk_binder(const made_table *made, uint64_t pc, uint64_t rbx, const uint64_t *words,
+                          size_t count)
+{
+    static pt_copied_scratch scratch;
+    static pt_unwind_cache cache;
+    static uint32_t generation;
+    pt_unwind_module module[] = {{0x20000, 0x30000, 0, NULL, NULL, false},
+                                 {0x40000, 0x50000, 0x20000, &made->table, NULL, false}};
+    use_table(made, &module[0]);
+    const pt_unwind_modules modules = {module, 2, ++generation, NULL};
+    const pt_unwind_limits limits = {LOW, LOW + count * 8, (const uint8_t *)words};
+    uint64_t regs[PT_MACHINE_REGS_MAX] = {[RBX] = rbx};
+    regs[PT_MACHINE_HOST->pc] = pc;
+    regs[PT_MACHINE_HOST->sp] = LOW;
+    const pt_unwind_state from = {.pc = pc, .sp = LOW, .regs = regs};
+    walked w, cached;
+    pt_unwind_state at = from;
+    w.depth = pt_unwind(&at, &modules, &limits, NULL, w.pcs, 16, &w.end);
+    for (int turn = 0; turn < 2; turn++) {
+        at = from;
+        cached.depth = pt_unwind(&at, &modules, &limits, &cache, cached.pcs, 16, &cached.end);
+        assert_int_equal(cached.depth, w.depth);
+        assert_int_equal(cached.end, w.end);
+        assert_memory_equal(cached.pcs, w.pcs, w.depth * sizeof *w.pcs);
+    }
+    const pt_copied_stack stack = {regs, (const uint8_t *)words, count * 8, count * 8, NULL};
+    pt_copied_end end;
+    const uint32_t depth = pt_unwind_copied(&stack, &modules, NULL, &scratch, cached.pcs, 16, &end);
+    assert_int_equal(depth, w.depth);
+    assert_memory_equal(cached.pcs, w.pcs, w.depth * sizeof *w.pcs);
+    assert_false(end.is_unchecked);
+    return w;
+}
+
+static void the_base_register_is_followed_through_the_code_that_needs_it(void **state)
+{
+    (void)state;
+    enum { FRAME = LOW + 64, FAR = LOW + 0x1000 };
+    made_table made;
+    make_binder(&made);
+    /* rbx as saved by the innermost function, its return; a local, the return to the function that
+     * realigned the stack; its room; its caller's rbx and the return. */
+    const uint64_t words[] = {0, FRAME, FIX_UP, 0, BIND, 0, 0, 0, 7, START};
+    walked w = walk_binder(&made, LOOK_UP, 99, words, 10);
+    assert_int_equal(w.end, PT_UNWIND_END_ROOT);
+    assert_int_equal(w.depth, 4);
+    assert_int_equal(w.pcs[1], FIX_UP);
+    assert_int_equal(w.pcs[2], BIND);
+    assert_int_equal(w.pcs[3], START);
+    /* Behind pop it is in its register, though the rule locates it on the stack. */
+    w = walk_binder(&made, POPPED, FRAME - 16, words + 2, 8);
+    assert_int_equal(w.end, PT_UNWIND_END_ROOT);
+    assert_int_equal(w.depth, 4);
+    assert_int_equal(w.pcs[3], START);
+    /* Or no code has saved it. */
+    w = walk_binder(&made, FIX_UP, FRAME - 24, words + 3, 7);
+    assert_int_equal(w.end, PT_UNWIND_END_ROOT);
+    assert_int_equal(w.depth, 3);
+    assert_int_equal(w.pcs[2], START);
+    /* The stack that was bound for is itself bound: twice the same. */
+    const uint64_t twice[] = {0, FRAME,    FIX_UP, 0, BIND, 0, 0,
+                              0, LOW + 96, FIX_UP, 0, BIND, 7, START};
+    w = walk_binder(&made, LOOK_UP, 99, twice, 14);
+    assert_int_equal(w.end, PT_UNWIND_END_ROOT);
+    assert_int_equal(w.depth, 6);
+    assert_int_equal(w.pcs[5], START);
+    /* It leads out of the stack, or to the frame itself. */
+    const uint64_t out[] = {0, FAR, FIX_UP, 0, BIND, 0, 0, 0, 7, START};
+    w = walk_binder(&made, LOOK_UP, 99, out, 10);
+    assert_int_equal(w.end, PT_UNWIND_END_BAD_READ);
+    assert_int_equal(w.depth, 3);
+    const uint64_t back[] = {0, LOW, FIX_UP, 0, BIND, 0, 0, 0, 7, START};
+    w = walk_binder(&made, LOOK_UP, 99, back, 10);
+    assert_int_equal(w.end, PT_UNWIND_END_BAD_READ);
+    assert_int_equal(w.depth, 3);
+    /* Code of a module without the table may have changed it. */
+    const uint64_t other[] = {0, BIND, 0, 0, 0, 7, START};
+    w = walk_binder(&made, FIX_UP + 0x20000, LOW + 40, other, 7);
+    assert_int_equal(w.end, PT_UNWIND_END_NO_RULE);
+    assert_int_equal(w.depth, 2);
+    free_table(&made);
+}
+#endif
+
 /* ---- walks over copies of stacks ---- */
 
 typedef struct {
@@ -761,6 +871,9 @@ int main(void)
         cmocka_unit_test(signed_return_addresses_of_frame_pointers_are_plain),
 #endif
         cmocka_unit_test(cached_rules_of_other_modules_are_not_used),
+#if defined(__x86_64__)
+        cmocka_unit_test(the_base_register_is_followed_through_the_code_that_needs_it),
+#endif
         cmocka_unit_test(a_copy_walked_by_rules_alone_is_checked),
         cmocka_unit_test(a_stack_has_its_innermost_pc_if_the_runtime_has_no_word_for_it),
         cmocka_unit_test(a_copy_through_code_without_rules_is_unchecked_to_its_end),

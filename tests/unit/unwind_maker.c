@@ -20,14 +20,22 @@ enum { OUR_MACHINE = EM_AARCH64 };
 enum { OUR_MACHINE = EM_X86_64 };
 #endif
 
+static bool make_base_table(const pt_unwind_frames *frames, made_table *table)
+{
+    size_t bytes;
+    table->eh_frame_bytes = frames->size_bytes;
+    return !pt_unwind_needs_base(&table->table) ||
+           pt_unwind_compile_base(frames, &pt_unwind_heap, &table->base_blob, &bytes, &table->base);
+}
+
 bool make_table(const pt_unwind_frames *frames, made_table *ret_table)
 {
-    *ret_table = (made_table){.eh_frame_bytes = frames->size_bytes};
-    if (pt_unwind_compile(frames, NULL, 0, &pt_unwind_heap, &ret_table->blob,
-                          &ret_table->blob_bytes) != PT_UNWIND_OK)
-        return false;
-    return pt_unwind_table_open(ret_table->blob, ret_table->blob_bytes, &ret_table->table) ==
-           PT_UNWIND_OK;
+    *ret_table = (made_table){0};
+    return pt_unwind_compile(frames, NULL, 0, &pt_unwind_heap, &ret_table->blob,
+                             &ret_table->blob_bytes) == PT_UNWIND_OK &&
+           pt_unwind_table_open(ret_table->blob, ret_table->blob_bytes, &ret_table->table) ==
+               PT_UNWIND_OK &&
+           make_base_table(frames, ret_table);
 }
 
 bool make_table_of_bytes(const void *bytes, uint64_t size_bytes, made_table *ret_table)
@@ -40,9 +48,7 @@ bool make_table_of_bytes(const void *bytes, uint64_t size_bytes, made_table *ret
                                             &ret_table->blob_bytes) == PT_UNWIND_OK &&
                       pt_unwind_table_open(ret_table->blob, ret_table->blob_bytes,
                                            &ret_table->table) == PT_UNWIND_OK;
-    if (done && pt_unwind_frames_of_elf(&elf, &frames))
-        ret_table->eh_frame_bytes = frames.size_bytes;
-    return done;
+    return done && (!pt_unwind_frames_of_elf(&elf, &frames) || make_base_table(&frames, ret_table));
 }
 
 typedef bool make_of_bytes(const void *bytes, uint64_t size_bytes, made_table *ret_table);
@@ -82,7 +88,14 @@ bool make_table_of_frames(const char *path, made_table *ret_table)
 void free_table(made_table *table)
 {
     free(table->blob);
-    table->blob = NULL;
+    free(table->base_blob);
+    table->blob = table->base_blob = NULL;
+}
+
+void use_table(const made_table *table, pt_unwind_module *module)
+{
+    module->table = &table->table;
+    module->base_table = table->base_blob != NULL ? &table->base : NULL;
 }
 
 /* The tables of an image in memory, as a profiler in the process reads them. */
@@ -112,8 +125,8 @@ static int add_image(struct dl_phdr_info *info, size_t size, void *arg)
     if (!make_table(&frames, &p->tables[i])) return 0;
     p->modules[i] = (pt_unwind_module){.start = info->dlpi_addr + text->p_vaddr,
                                        .limit = info->dlpi_addr + text->p_vaddr + text->p_memsz,
-                                       .bias = info->dlpi_addr,
-                                       .table = &p->tables[i].table};
+                                       .bias = info->dlpi_addr};
+    use_table(&p->tables[i], &p->modules[i]);
     p->all.count++;
     return 0;
 }

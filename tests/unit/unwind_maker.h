@@ -15,9 +15,12 @@ typedef struct {
     void *blob;
     size_t blob_bytes, eh_frame_bytes;
     pt_unwind_table table;
+    void *base_blob; /* NULL: the table of the base register is not needed */
+    pt_unwind_table base;
 } made_table;
 
-/* Compiles the frames of a file; false if it cannot be read or has none. */
+/* Compiles the frames of a file, with the table of the base register if it is needed; false if it
+ * cannot be read or has none. */
 bool make_table_of_bytes(const void *bytes, uint64_t size_bytes, made_table *ret_table);
 bool make_table_of_file(const char *path, made_table *ret_table);
 /* The same of the file's call frame information only, whatever other code there is. */
@@ -25,6 +28,8 @@ bool make_table_of_frames(const char *path, made_table *ret_table);
 /* Compiles frames that are at hand. */
 bool make_table(const pt_unwind_frames *frames, made_table *ret_table);
 void free_table(made_table *table);
+/* The module's tables are these. */
+void use_table(const made_table *table, pt_unwind_module *module);
 
 enum { MADE_MODULES_MAX = 64 };
 
