@@ -12,7 +12,9 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -388,8 +390,22 @@ void pt_thread_end(pt_thread *thread)
     pt_agent_unlock(&caller);
 }
 
+/* The program's name in the auxiliary vector is the last text above the first thread's stack; one
+ * word of zeros follows. The kernel refuses pages beyond the limit, counted from there. */
+static pt_tick_code find_first_stack(void)
+{
+    const uintptr_t text = (uintptr_t)getauxval(AT_EXECFN);
+    const uintptr_t page_bytes = (uintptr_t)getauxval(AT_PAGESZ);
+    struct rlimit most;
+    if (text == 0 || getrlimit(RLIMIT_STACK, &most) != 0) return (pt_tick_code){0, UINTPTR_MAX};
+    const uintptr_t limit = text + strlen((const char *)text) + 1 + sizeof(uint64_t);
+    if (limit % page_bytes != 0 || most.rlim_cur >= limit) return (pt_tick_code){0, UINTPTR_MAX};
+    return (pt_tick_code){limit - most.rlim_cur / page_bytes * page_bytes, limit};
+}
+
 bool pt_threads_init(void)
 {
+    pt_tick.first_stack = find_first_stack();
     chunks[0] = first_chunk;
     chunk_count = 1;
     pt_tick.find = find_slot;

@@ -188,7 +188,9 @@ static int walk_stack(pt_thread *self, pt_tick_walk *walk, pt_tick_ring *ring, u
                                                                    : step;
 }
 
-static void take_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, const void *context)
+/* Stands apart from the code that also runs where the stack has no room for a sample. */
+static __attribute__((noinline)) void take_sample(pt_thread *self, pt_tick_ring *ring,
+                                                  uint32_t weight, const void *context)
 {
     const uint64_t mask = ring->ring_words - 1;
     const uint64_t head = ring->head_words;
@@ -350,15 +352,29 @@ static void tell_of_samples(const pt_tick_ring *ring)
  * slow system calls. With a sample at each tick the thread would only take samples. So each tick
  * allows its samples a time of a period / PARTS. A sample that takes more makes a debt, and later
  * ticks pay the debt. A thread whose debt is above ALLOWED_NS rests: its ticks take no sample, and
- * its next sample stands for these ticks, too. */
+ * its next sample stands for these ticks, too. So does a thread whose stack is full. */
 enum { PARTS = 4, ALLOWED_NS = 50000000 };
+
+/* Has the thread too little stack left for a sample? Ruby goes to the end of its stack when it
+ * begins, so that nothing else is mapped there. */
+static bool is_stack_full(const pt_thread *self)
+{
+    enum { SAMPLE_BYTES = 4096 };
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    const pt_tick_code first = pt_tick.first_stack;
+    const pt_tick_stack own = pt_tick_stack_of(self);
+    const uintptr_t low = here >= first.low && here < first.limit ? first.low
+                          : here >= own.low && here < own.limit   ? own.low
+                                                                  : 0;
+    return here - low < SAMPLE_BYTES;
+}
 
 /* Adds the kept periods to those of a tick. Keeps all of them if the thread rests. */
 static bool is_resting(pt_thread *self, uint32_t *weight)
 {
     const int64_t paid_ns = (int64_t)(*weight * pt_tick.period_ns);
     self->debt_ns = self->debt_ns > paid_ns ? self->debt_ns - paid_ns : 0;
-    const bool is_resting = self->debt_ns > ALLOWED_NS;
+    const bool is_resting = self->debt_ns > ALLOWED_NS || is_stack_full(self);
     const bool is_too_much = __builtin_add_overflow(*weight, self->kept, weight);
     if (is_too_much) *weight = UINT32_MAX;
     self->kept = is_resting ? *weight : 0;

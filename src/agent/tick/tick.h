@@ -220,7 +220,7 @@ typedef struct pt_thread {
     size_t stack_bytes;
 } pt_thread;
 
-/* A range of code. */
+/* A range of code, or of a stack. */
 typedef struct {
     uintptr_t low, limit;
 } pt_tick_code;
@@ -255,6 +255,8 @@ typedef struct {
     pt_tick_code main_start;   /* around the call of main in libc */
     pt_tick_code thread_start; /* around the call of a start routine in libc */
     pt_tick_code own_start;    /* our thread function, which stands between those two */
+    /* Where the stack of the first thread may grow; all addresses where no limit is known. */
+    pt_tick_code first_stack;
     /* Finds the slot of a thread that does not know it yet, by kernel thread id. */
     pt_thread *(*find)(int tid);
     /* Is `at` a slot of any thread? A value of a timer of the host is none. */

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# A thread whose stack has no room for a sample: it goes on, and its time counts for its next sample.
+. "$(dirname "$0")/lib.sh"
+
+[ "$PITOT_SANITIZED" = 0 ] || skip_all 'the sanitizers need more of the stack'
+
+# full BYTES: spins where the first thread's stack has room for the frame of a signal and BYTES more, and then where it
+# has much.
+cat >full.c <<'C'
+#include <alloca.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <time.h>
+static volatile unsigned sink;
+__attribute__((noinline)) static void spin(void) { for (int i = 0; i < 100000000; i++) sink = sink * 3 + 1; }
+__attribute__((noinline)) static uintptr_t stack_limit(void)
+{
+    char line[512];
+    unsigned long low, limit = 0;
+    FILE *const maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps))
+        if (sscanf(line, "%lx-%lx", &low, &limit) == 2 && low < (uintptr_t)line && (uintptr_t)line < limit) break;
+    fclose(maps);
+    return limit;
+}
+__attribute__((noinline)) static void spin_at(uintptr_t low)
+{
+    char here;
+    volatile char *const room = alloca((uintptr_t)&here - low);
+    room[0] = 1;
+    spin();
+}
+int main(int argc, char **argv)
+{
+    struct rlimit most;
+    getrlimit(RLIMIT_STACK, &most);
+    spin_at(stack_limit() - most.rlim_cur + getauxval(AT_MINSIGSTKSZ) + 128 + (uintptr_t)atoi(argv[argc - 1]));
+    spin();
+    printf("%.6f\n", (double)clock() / CLOCKS_PER_SEC);
+    return 0;
+}
+C
+${CC:-cc} $flags -D_GNU_SOURCE full.c -o full || exit 1
+
+it 'a program at the end of its stack goes on, and its time is in the profile'
+ulimit -s 8192
+for bytes in 256 512 768; do
+    CPUPROFILE=$PWD/prof CPUPROFILE_FREQUENCY=1000 LD_PRELOAD=$PITOT_BUILD/libprofiler.so.0 run ./full $bytes
+    expect_status 0
+    used=$(stdout)
+    run pitot top --json -n 0 -e samples prof
+    expect_status 0
+    seen=$(stdout | python3 -c 'import json, sys; print(json.load(sys.stdin)["profile"]["total"] / 1000)')
+    expect agrees "$seen" "$used" 0.001
+done
