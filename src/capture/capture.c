@@ -709,8 +709,9 @@ void pt_capture_run(pt_capture *c)
         /* The order matters: records are searched for urgent ones before they are fed. */
         const uint64_t upto_ns = pt_spool_upto_ns(c->set.spool);
         pt_feed_urgent(c);
-        if (upto_ns > SETTLED_NS) pt_feed_upto(c, upto_ns - SETTLED_NS);
-        pt_event_set_stir(&c->set, (uint64_t)pt_clock_ns(CLOCK_MONOTONIC));
+        const uint64_t seen_upto_ns = upto_ns > SETTLED_NS ? upto_ns - SETTLED_NS : 0;
+        if (seen_upto_ns > 0) pt_feed_upto(c, seen_upto_ns);
+        pt_event_set_stir(&c->set, (uint64_t)pt_clock_ns(CLOCK_MONOTONIC), seen_upto_ns);
         write_keep(c, now_ns);
         pt_procs_sweep(&c->procs, forget_table, c);
         report_progress(c, now_ns);

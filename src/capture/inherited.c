@@ -15,12 +15,11 @@
 enum {
     LIFE_NS = 100000000, /* of events, from their opening to their closing */
     YOUNG_NS = LIFE_NS / 4,
-    REDRAW_NS = 200000,  /* between draws of periods */
-    RETIRE_NS = 5000000, /* events stay open so long beside those that replace them */
-    BIRTH_NS = 1000000,  /* from the moment when a child inherits to the record of the fork */
-    GROUPS = 16,         /* threads whose children inherit events at the same time */
-    REMEMBERED = 256,    /* groups whose samples are recognised, open or closed */
-    THREADS = 4096,      /* threads whose ticks are remembered */
+    REDRAW_NS = 200000, /* between draws of periods */
+    BIRTH_NS = 1000000, /* from the moment when a child inherits to the record of the fork */
+    GROUPS = 16,        /* threads whose children inherit events at the same time */
+    REMEMBERED = 256,   /* groups whose samples are recognised, open or closed */
+    THREADS = 4096,     /* threads whose ticks are remembered */
 };
 
 /* The inherited events of a thread: one for each cpu. */
@@ -28,15 +27,18 @@ typedef struct {
     uint32_t number; /* 0: closed */
     pid_t tid;
     uint64_t opened_ns, forked_ns, drawn_ns; /* when the last fork was noticed, periods drawn */
-    uint64_t retires_ns;                     /* others replace it, and it is closed then; 0: none */
-    int *fds;                                /* -1: none */
+    uint64_t retires_ns; /* when events that replace it count for all new children; 0: none do */
+    int *fds;            /* -1: none */
 } event_group;
 
-/* The ids in samples of a group, open or closed. */
+/* The facts of a group, open or closed: its samples, and the records of forks, come later. */
 typedef struct {
-    uint32_t number;
-    bool has_clock; /* the samples have the thread's clock, else the period */
-    uint64_t *ids;  /* of each cpu */
+    uint32_t number; /* 0: none */
+    pid_t tid;
+    uint64_t opened_ns, closed_ns; /* UINT64_MAX: not yet */
+    uint64_t varies_ns;            /* since when its periods are random; UINT64_MAX: not yet */
+    bool has_clock;                /* the samples have the thread's clock, else the period */
+    uint64_t *ids;                 /* of each cpu */
 } known_group;
 
 /* The CPU time of a thread on a cpu at its last tick. */
@@ -72,8 +74,17 @@ pt_inherited *pt_inherited_new(const pt_inherited_options *options)
     return all;
 }
 
-static void close_group(const pt_inherited *all, event_group *group)
+/* The facts of a group; NULL: they are forgotten, or number is 0. */
+static known_group *known_of(pt_inherited *all, uint32_t number)
 {
+    known_group *const known = &all->known[number % REMEMBERED];
+    return number != 0 && known->number == number ? known : NULL;
+}
+
+static void close_group(pt_inherited *all, event_group *group)
+{
+    known_group *const known = known_of(all, group->number);
+    if (known != NULL) known->closed_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
     for (uint32_t i = 0; group->number != 0 && i < all->options.cpu_count; i++)
         if (group->fds[i] >= 0) close(group->fds[i]);
     free(group->fds);
@@ -100,25 +111,36 @@ void pt_inherited_free(pt_inherited *all)
 
 /* ---- events ---- */
 
-/* The last events before a time that the children of a thread inherit: those that the thread
- * inherited, or its own. */
-static event_group *find_group(const pt_inherited *all, pid_t tid, uint32_t cover, uint64_t time_ns)
+/* The last open events that the children of a thread inherit: those that the thread inherited, or
+ * its own. */
+static event_group *find_group(const pt_inherited *all, pid_t tid, uint32_t cover)
 {
     event_group *found = NULL;
     for (size_t i = 0; i < GROUPS; i++) {
         event_group *const group = &all->groups[i];
-        if (group->number == 0 || group->opened_ns >= time_ns) continue;
-        if (group->number != cover && group->tid != tid) continue;
+        if (group->number == 0 || (group->number != cover && group->tid != tid)) continue;
         if (found == NULL || group->number > found->number) found = group;
     }
     return found;
 }
 
-uint32_t pt_inherited_cover(const pt_inherited *all, pid_t tid, uint32_t cover, uint64_t time_ns)
+pt_inherited_birth pt_inherited_at_birth(const pt_inherited *all, pid_t tid,
+                                         const pt_inherited_birth *parent, uint64_t time_ns)
 {
-    const event_group *const group =
-        time_ns > BIRTH_NS ? find_group(all, tid, cover, time_ns - BIRTH_NS) : NULL;
-    return group != NULL ? group->number : 0;
+    const known_group *found = NULL;
+    for (size_t i = 0; i < REMEMBERED; i++) {
+        const known_group *const known = &all->known[i];
+        if (known->number == 0 || (known->number != parent->cover && known->tid != tid)) continue;
+        if (time_ns < BIRTH_NS || known->opened_ns >= time_ns - BIRTH_NS ||
+            known->closed_ns <= time_ns)
+            continue;
+        if (found == NULL || known->number > found->number) found = known;
+    }
+    if (found == NULL) return (pt_inherited_birth){.cover = 0};
+    /* The children of a child inherit its period. */
+    return (pt_inherited_birth){.cover = found->number,
+                                .has_whole_period = found->tid == tid ? time_ns < found->varies_ns
+                                                                      : parent->has_whole_period};
 }
 
 static uint64_t draw_period(const pt_inherited *all, uint64_t *random)
@@ -155,13 +177,14 @@ static event_group *make_room(pt_inherited *all, uint64_t now_ns)
     return oldest;
 }
 
-/* random: the state of a random generator; NULL: the events have the whole period. */
-static void open_group(pt_inherited *all, pid_t tid, uint64_t forked_ns, uint64_t *random)
+/* random: the state of a random generator; NULL: the events have the whole period. Returns when all
+ * events were open; 0: they could not be opened. */
+static uint64_t open_group(pt_inherited *all, pid_t tid, uint64_t forked_ns, uint64_t *random)
 {
     const uint64_t now_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
-    if (all->refused_ns != 0 && now_ns < all->refused_ns + LIFE_NS) return;
+    if (all->refused_ns != 0 && now_ns < all->refused_ns + LIFE_NS) return 0;
     event_group *const group = make_room(all, now_ns);
-    if (group == NULL) return;
+    if (group == NULL) return 0;
     *group = (event_group){.number = ++all->last_number,
                            .tid = tid,
                            .forked_ns = forked_ns,
@@ -170,6 +193,10 @@ static void open_group(pt_inherited *all, pid_t tid, uint64_t forked_ns, uint64_
     known_group *const known = &all->known[group->number % REMEMBERED];
     free(known->ids);
     *known = (known_group){.number = group->number,
+                           .tid = tid,
+                           .opened_ns = UINT64_MAX,
+                           .closed_ns = UINT64_MAX,
+                           .varies_ns = random != NULL ? 0 : UINT64_MAX,
                            .ids = pt_alloc(all->options.cpu_count, sizeof *known->ids)};
     bool is_open = true;
     for (uint32_t i = 0; i < all->options.cpu_count; i++) {
@@ -178,10 +205,13 @@ static void open_group(pt_inherited *all, pid_t tid, uint64_t forked_ns, uint64_
         group->fds[i] = is_open ? open_event(all, tid, known, i, period_ns) : -1;
         is_open &= group->fds[i] >= 0;
     }
-    group->opened_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
-    if (is_open) return;
+    if (is_open) {
+        known->opened_ns = group->opened_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
+        return group->opened_ns;
+    }
     close_group(all, group);
     all->refused_ns = now_ns;
+    return 0;
 }
 
 void pt_inherited_begin(pt_inherited *all, pid_t tid)
@@ -192,7 +222,7 @@ void pt_inherited_begin(pt_inherited *all, pid_t tid)
 void pt_inherited_fork(pt_inherited *all, pid_t tid, uint32_t cover, uint64_t *random)
 {
     const uint64_t now_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
-    event_group *const group = find_group(all, tid, cover, UINT64_MAX);
+    event_group *const group = find_group(all, tid, cover);
     if (group == NULL || group->retires_ns != 0) {
         open_group(all, tid, now_ns, random);
         return;
@@ -200,25 +230,28 @@ void pt_inherited_fork(pt_inherited *all, pid_t tid, uint32_t cover, uint64_t *r
     group->forked_ns = now_ns;
     if (now_ns < group->drawn_ns + REDRAW_NS) return;
     group->drawn_ns = now_ns;
+    known_group *const known = known_of(all, group->number);
+    if (known != NULL && known->varies_ns == UINT64_MAX) known->varies_ns = now_ns;
     for (uint32_t i = 0; i < all->options.cpu_count; i++) {
         uint64_t period_ns = draw_period(all, random);
         ioctl(group->fds[i], PERF_EVENT_IOC_PERIOD, &period_ns);
     }
 }
 
-void pt_inherited_renew(pt_inherited *all, uint64_t now_ns, uint64_t *random)
+void pt_inherited_renew(pt_inherited *all, uint64_t seen_ns, uint64_t *random)
 {
     for (size_t i = 0; i < GROUPS; i++) {
         event_group *const old = &all->groups[i];
-        const bool is_due =
-            old->retires_ns != 0 ? now_ns >= old->retires_ns : now_ns >= old->opened_ns + LIFE_NS;
-        if (old->number == 0 || !is_due) continue;
-        if (old->retires_ns != 0 || now_ns >= old->forked_ns + LIFE_NS) {
+        const uint64_t due_ns = old->retires_ns != 0 ? old->retires_ns : old->opened_ns + LIFE_NS;
+        if (old->number == 0 || seen_ns < due_ns) continue;
+        if (old->retires_ns != 0 || seen_ns >= old->forked_ns + LIFE_NS) {
             close_group(all, old);
             continue;
         }
-        old->retires_ns = now_ns + RETIRE_NS;
-        open_group(all, old->tid, old->forked_ns, random);
+        const uint32_t number = old->number;
+        const uint64_t opened_ns = open_group(all, old->tid, old->forked_ns, random);
+        if (old->number != number) continue; /* the others took its place */
+        old->retires_ns = (opened_ns != 0 ? opened_ns : seen_ns) + BIRTH_NS;
     }
 }
 
@@ -231,9 +264,11 @@ static const known_group *group_of(const pt_inherited *all, const pt_perf_record
     while (cpu < all->options.cpu_count && (uint32_t)all->cpus[cpu] != record->cpu)
         cpu++;
     if (cpu == all->options.cpu_count || record->id == 0) return NULL;
-    for (size_t i = 0; i < REMEMBERED; i++)
-        if (all->known[i].ids != NULL && all->known[i].ids[cpu] == record->id)
-            return &all->known[i];
+    /* The youngest groups make most samples. */
+    for (uint32_t i = 0; i < REMEMBERED && i < all->last_number; i++) {
+        const known_group *const known = &all->known[(all->last_number - i) % REMEMBERED];
+        if (known->ids != NULL && known->ids[cpu] == record->id) return known;
+    }
     return NULL;
 }
 
@@ -276,17 +311,24 @@ uint64_t pt_inherited_tick_ns(uint64_t ran_ns, uint64_t most_ns)
     return density > 0 ? (uint64_t)(times * part_ns / density) : 0;
 }
 
-uint64_t pt_inherited_share(pt_inherited *all, const pt_perf_record *record, uint32_t cover,
-                            uint64_t own_ns)
+/* The time for which a tick stands. Each tick of the whole period stands for a period. */
+static uint64_t share_of(const pt_inherited *all, const pt_inherited_birth *birth, uint64_t ran_ns)
+{
+    const uint64_t most_ns = all->options.plan->period;
+    if (birth->has_whole_period) return ran_ns <= LIFE_NS ? most_ns : 0;
+    return pt_inherited_tick_ns(ran_ns, most_ns);
+}
+
+uint64_t pt_inherited_share(pt_inherited *all, const pt_perf_record *record,
+                            const pt_inherited_birth *birth, uint64_t own_ns)
 {
     const known_group *const group = group_of(all, record);
-    if (group == NULL || group->number != cover || record->time_ns >= own_ns) return 0;
-    const uint64_t most_ns = all->options.plan->period;
-    if (group->has_clock) return pt_inherited_tick_ns(record->sample.count, most_ns);
+    if (group == NULL || group->number != birth->cover || record->time_ns >= own_ns) return 0;
+    if (group->has_clock) return share_of(all, birth, record->sample.count);
     /* Ticks in the kernel are missing where it may not be sampled. */
     tick_state *const state = state_of(all, record->tid, record->cpu);
     if (state->tid != record->tid || state->cpu != record->cpu)
         *state = (tick_state){record->tid, record->cpu, 0};
     state->ran_ns += record->sample.count;
-    return pt_inherited_tick_ns(state->ran_ns, most_ns);
+    return share_of(all, birth, state->ran_ns);
 }

@@ -37,11 +37,16 @@ typedef struct pt_inherited_options {
 pt_inherited *pt_inherited_new(const pt_inherited_options *options);
 void pt_inherited_free(pt_inherited *inherited); /* accepts NULL */
 
-/* The number of the open events that a child of thread tid inherited if it began at that time
- * (CLOCK_MONOTONIC); 0: none. cover: the number of the events that tid inherited itself; 0: none.
- */
-uint32_t pt_inherited_cover(const pt_inherited *inherited, pid_t tid, uint32_t cover,
-                            uint64_t time_ns);
+/* The events that a thread inherited at its birth. */
+typedef struct pt_inherited_birth {
+    uint32_t cover;        /* their number; 0: none */
+    bool has_whole_period; /* their period is that of the recording: none was drawn yet */
+} pt_inherited_birth;
+
+/* The events that a child of thread tid inherited if it began at that time (CLOCK_MONOTONIC); they
+ * may be closed by now. parent: of tid itself. */
+pt_inherited_birth pt_inherited_at_birth(const pt_inherited *inherited, pid_t tid,
+                                         const pt_inherited_birth *parent, uint64_t time_ns);
 /* Opens events of thread tid that its first child inherits. They have the whole period, so they
  * cost little until pt_inherited_fork draws others. */
 void pt_inherited_begin(pt_inherited *inherited, pid_t tid);
@@ -49,20 +54,20 @@ void pt_inherited_begin(pt_inherited *inherited, pid_t tid);
  * unless its children inherit some already, and draws the periods of these anew, with the state of
  * a random generator. */
 void pt_inherited_fork(pt_inherited *inherited, pid_t tid, uint32_t cover, uint64_t *random);
-/* Closes the events that were opened a tenth of a second before now_ns, and opens others for
- * threads that have started threads lately. */
-void pt_inherited_renew(pt_inherited *inherited, uint64_t now_ns, uint64_t *random);
+/* Closes the events that were opened a tenth of a second before seen_ns, and opens others for
+ * threads that have started threads lately. seen_ns: the records of all forks up to then have been
+ * passed on. So no events are closed before the threads that inherited them have their own. */
+void pt_inherited_renew(pt_inherited *inherited, uint64_t seen_ns, uint64_t *random);
 /* Closes all events. Their samples can still be read. */
 void pt_inherited_stop(pt_inherited *inherited);
 
 /* Is the record a sample of an inherited event, open or closed? */
 bool pt_inherited_has_made(const pt_inherited *inherited, const pt_perf_record *record);
-/* Returns the CPU time in ns that such a sample stands for; 0: it does not count. cover: the number
- * of the events that its thread inherited. own_ns: when the own events of its thread were opened
- * (CLOCK_MONOTONIC); UINT64_MAX: they are not open. Call it once for each sample, in the order of
- * time. */
-uint64_t pt_inherited_share(pt_inherited *inherited, const pt_perf_record *record, uint32_t cover,
-                            uint64_t own_ns);
+/* Returns the CPU time in ns that such a sample stands for; 0: it does not count. birth: of its
+ * thread. own_ns: when the own events of its thread were opened (CLOCK_MONOTONIC); UINT64_MAX: they
+ * are not open. Call it once for each sample, in the order of time. */
+uint64_t pt_inherited_share(pt_inherited *inherited, const pt_perf_record *record,
+                            const pt_inherited_birth *birth, uint64_t own_ns);
 /* The CPU time in ns for which a tick of a new thread stands; 0: none. ran_ns: the CPU time of the
  * thread at the tick; most_ns: the period of the recording. In the mean over all periods of the
  * event, ticks in each part of a thread's time stand for as much time as the part has. */

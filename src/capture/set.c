@@ -194,7 +194,7 @@ static bool open_new(pt_event_set *set, pt_event_thread *thread)
     pt_thread_clock_read("/proc", (uint32_t)thread->pid, (uint32_t)thread->tid, &clock);
     const uint64_t before_ns = clock.ran_ns;
     thread->former_ns = before_ns;
-    if (thread->cover == 0)
+    if (thread->birth.cover == 0)
         thread->credit = (before_ns + pt_random_below(&set->random, period)) / period;
     for (uint32_t i = 0; i < set->pair_count; i++) {
         pt_event_row *const row = &thread->rows[i];
@@ -255,12 +255,13 @@ static bool open_rows(pt_event_set *set, pt_event_thread *thread, bool is_open)
         return true;
     }
     const int error = errno;
-    if (thread->cover == 0) {
+    if (thread->birth.cover == 0) {
         free_thread(set, thread);
     } else {
         close_rows(set, thread);
         thread->before = (pt_event_before){0};
         thread->former_ns = 0;
+        thread->is_missed = error != ESRCH;
         put_thread(set, thread);
     }
     errno = error;
@@ -277,14 +278,20 @@ bool pt_event_set_add(pt_event_set *set, pid_t tid)
     return add_running(set, process_of(tid), tid);
 }
 
-static void add_new(pt_event_set *set, pid_t pid, pid_t tid, uint32_t cover)
+static void open_events(pt_event_set *set, pt_event_thread *thread)
 {
-    pt_event_thread *const thread = make_thread(set, pid, tid);
-    thread->cover = cover;
+    const bool has_cover = thread->birth.cover != 0;
     const bool is_open = !set->plan.source->is_clock || open_new(set, thread);
     if (open_rows(set, thread, is_open)) return;
     /* All samples of a thread that has ended are inherited ones. */
-    *(cover != 0 && errno == ESRCH ? &set->brief : &set->missed) += 1;
+    *(has_cover && errno == ESRCH ? &set->brief : &set->missed) += 1;
+}
+
+static void add_new(pt_event_set *set, pid_t pid, pid_t tid, pt_inherited_birth birth)
+{
+    pt_event_thread *const thread = make_thread(set, pid, tid);
+    thread->birth = birth;
+    open_events(set, thread);
 }
 
 void pt_event_set_fork(pt_event_set *set, const pt_perf_record *fork)
@@ -293,10 +300,11 @@ void pt_event_set_fork(pt_event_set *set, const pt_perf_record *fork)
     pt_event_thread *const parent = thread_of(set, (pid_t)fork->task.ptid);
     const bool inherits = set->inherited != NULL && parent != NULL && set->is_enabled;
     const pid_t ptid = (pid_t)fork->task.ptid;
-    const uint32_t cover =
-        inherits ? pt_inherited_cover(set->inherited, ptid, parent->cover, fork->time_ns) : 0;
-    add_new(set, (pid_t)fork->task.pid, (pid_t)fork->task.tid, cover);
-    if (inherits) pt_inherited_fork(set->inherited, ptid, parent->cover, &set->random);
+    const pt_inherited_birth birth =
+        inherits ? pt_inherited_at_birth(set->inherited, ptid, &parent->birth, fork->time_ns)
+                 : (pt_inherited_birth){.cover = 0};
+    add_new(set, (pid_t)fork->task.pid, (pid_t)fork->task.tid, birth);
+    if (inherits) pt_inherited_fork(set->inherited, ptid, parent->birth.cover, &set->random);
 }
 
 uint64_t pt_event_set_remove(pt_event_set *set, pid_t tid)
@@ -314,18 +322,34 @@ uint64_t pt_event_set_remove(pt_event_set *set, pid_t tid)
     return ran_ns;
 }
 
+/* Tries the events of a thread again that could not be opened. */
+static void open_missed(pt_event_set *set, pt_event_thread *thread)
+{
+    if (!thread->is_missed) return;
+    remove_slot(set, slot_of(set, thread->tid));
+    thread->is_missed = false;
+    set->missed--;
+    open_events(set, thread);
+}
+
 void pt_event_set_exec(pt_event_set *set, pid_t pid)
 {
-    if (!set->plan.is_each_thread || thread_of(set, pid) != NULL) return;
+    if (!set->plan.is_each_thread) return;
+    pt_event_thread *const first = thread_of(set, pid);
+    if (first != NULL) {
+        open_missed(set, first);
+        return;
+    }
     for (size_t i = 0; i <= set->threads.mask; i++) {
         pt_event_thread *const thread = set->threads.slots[i];
         if (thread == NULL || thread->pid != pid) continue;
         remove_slot(set, i);
         thread->tid = pid;
         put_thread(set, thread);
+        open_missed(set, thread);
         return;
     }
-    add_new(set, pid, pid, 0); /* the thread had no events yet */
+    add_new(set, pid, pid, (pt_inherited_birth){.cover = 0}); /* the thread had no events yet */
 }
 
 /* Opens dummy events that report fork, exec, exit and mappings of a thread and all its children. */
@@ -588,11 +612,11 @@ static void stir_cpu(pt_event_set *set, pt_event_thread *cpus, uint32_t pair_ind
     pair->fresh = 0;
 }
 
-void pt_event_set_stir(pt_event_set *set, uint64_t now_ns)
+void pt_event_set_stir(pt_event_set *set, uint64_t now_ns, uint64_t seen_ns)
 {
     enum { LATE_NS = 100000 }; /* a tick may come by so much later than its period says */
     pt_event_thread *const cpus = set->timers > 1 ? thread_of(set, -1) : NULL;
-    if (set->inherited != NULL) pt_inherited_renew(set->inherited, now_ns, &set->random);
+    if (set->inherited != NULL) pt_inherited_renew(set->inherited, seen_ns, &set->random);
     for (uint32_t i = 0; cpus != NULL && i < row_count(set); i++) {
         pt_event_row *const row = &cpus->rows[i];
         const uint64_t ticked_ns = row->opened_ns + row->first;
@@ -638,15 +662,23 @@ static uint64_t weight_of_inherited(pt_event_set *set, const pt_perf_record *rec
     const pt_ring_pair *const pair = pair_of(set, record->cpu);
     uint64_t own_ns = UINT64_MAX;
     ret_shares->sample = 0;
-    if (thread == NULL || thread->cover == 0) return 0;
+    if (thread == NULL || thread->birth.cover == 0) return 0;
     if (thread->before.opened_ns != 0 && pair != NULL) {
         const uint64_t opened_ns = thread->rows[pair - set->pairs].opened_ns;
         own_ns = opened_ns < thread->before.opened_ns ? opened_ns : thread->before.opened_ns;
     }
-    ret_shares->sample = pt_inherited_share(set->inherited, record, thread->cover, own_ns);
+    ret_shares->sample = pt_inherited_share(set->inherited, record, &thread->birth, own_ns);
     ret_shares->is_of_start = !set->plan.kernel;
     return (ret_shares->sample + pt_random_below(&set->random, set->plan.period)) /
            set->plan.period;
+}
+
+/* Is the record of an event that its thread has on its cpu? */
+static bool is_of_own_row(const pt_event_set *set, const pt_perf_record *record)
+{
+    const pt_event_thread *const thread = thread_of(set, (pid_t)record->tid);
+    const pt_ring_pair *const pair = pair_of(set, record->cpu);
+    return thread != NULL && pair != NULL && thread->rows[pair - set->pairs].id == record->id;
 }
 
 uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record,
@@ -655,7 +687,8 @@ uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record,
     pt_event_thread *thread;
     *ret_shares = (pt_event_shares){.sample = set->plan.period};
     if (!set->plan.is_each_thread || !set->plan.source->is_clock) return 1;
-    if (set->inherited != NULL && pt_inherited_has_made(set->inherited, record))
+    if (set->inherited != NULL && !is_of_own_row(set, record) &&
+        pt_inherited_has_made(set->inherited, record))
         return weight_of_inherited(set, record, ret_shares);
     pt_event_row *const row = row_of(set, record, &thread);
     if (row == NULL || row->id != record->id) return 1; /* the row was opened again since */
@@ -721,6 +754,7 @@ bool pt_event_set_grow(pt_event_set *set, pid_t tid)
 {
     pt_event_thread *const thread = thread_of(set, tid);
     if (thread == NULL || thread->stack_bytes >= PT_STACK_BYTES_MAX) return false;
+    if (thread->rows[0].fd < 0) return false;
     const uint32_t more = thread->stack_bytes * 2;
     const uint32_t bytes = more < PT_STACK_BYTES_MAX ? more : PT_STACK_BYTES_MAX;
     /* Cut stacks are better than lost samples. */

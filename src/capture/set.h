@@ -49,7 +49,8 @@ typedef struct pt_event_thread {
     /* Periods that passed before its events were opened and have no samples; added to the next
      * sample. */
     uint64_t credit;
-    uint32_t cover;     /* the inherited events of its children (inherited.h); 0: none */
+    pt_inherited_birth birth;
+    bool is_missed;     /* it is alive, but its events could not be opened */
     pt_event_row *rows; /* one for each cpu of the set, then the second timer of each, ... */
 } pt_event_thread;
 
@@ -122,7 +123,7 @@ pt_event_before pt_event_set_before(const pt_event_set *set, pid_t tid);
 uint64_t pt_event_set_remove(pt_event_set *set, pid_t tid);
 /* Notes that a process runs another program. If a thread other than the first called exec, it now
  * has the first thread's tid; the first has been removed already, and the events continue under
- * that tid. */
+ * that tid. Events that could not be opened are tried again. */
 void pt_event_set_exec(pt_event_set *set, pid_t pid);
 
 /* From now on the walker, which the plan borrows, walks the stacks of all samples; the plan must
@@ -138,8 +139,8 @@ void pt_event_set_disable(pt_event_set *set);
  * repetitions a random choice counts, so many as the timer would have made with its period. */
 bool pt_event_set_counts(pt_event_set *set, const pt_perf_record *record);
 /* Gives the timers of the cpus their periods, and draws new ones when they are due. Called often.
- */
-void pt_event_set_stir(pt_event_set *set, uint64_t now_ns);
+ * seen_ns: the new threads up to then have been added. */
+void pt_event_set_stir(pt_event_set *set, uint64_t now_ns, uint64_t seen_ns);
 
 /* Parts of a thread's time, in the source's units. */
 typedef struct pt_event_shares {
@@ -164,7 +165,8 @@ bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *recor
 void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record);
 
 /* Increases the size of stack copies, and opens the events of the thread tid again. False: the size
- * is at its maximum, or a larger copy would fill the kernel's rings too fast. */
+ * is at its maximum, a larger copy would fill the kernel's rings too fast, or the thread has no
+ * events of its own. */
 bool pt_event_set_grow(pt_event_set *set, pid_t tid);
 
 /* The size of the stack copies of a thread; 0: it has no events. */
