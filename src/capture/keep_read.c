@@ -362,7 +362,10 @@ static pt_status read_folder(kept *k, const char *folder, pt_error *reterr)
     if (status != PT_OK) return status;
     k->builder = pt_builder_new();
     status = read_journal(k, &blob, reterr);
-    if (status == PT_OK && !(k->flags & PT_KEEP_IS_TIMELINE)) read_values(k, folder);
+    if (status == PT_OK && (k->flags & PT_KEEP_IS_TIMELINE) != 0)
+        pt_builder_drop_empty_samples(k->builder);
+    else if (status == PT_OK)
+        read_values(k, folder);
     pt_blob_done(&blob);
     return status;
 }

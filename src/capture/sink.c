@@ -734,6 +734,8 @@ void pt_sink_finish(pt_sink *sink)
         pt_builder_mapping_at(sink->builder, (pt_mapping_id){m->mapping})->build_id =
             id_string(sink->builder, sink->procs->images.all.items[m->image]);
     }
+    /* A row beside a sample may have got no time. */
+    if (sink->is_timeline) pt_builder_drop_empty_samples(sink->builder);
     for (size_t i = 0; i < sink->stack.count && !sink->is_timeline; i++) {
         const counted *const c = &sink->stack.items[i];
         if (has_values(sink, (uint32_t)i))

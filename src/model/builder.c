@@ -706,6 +706,30 @@ void pt_builder_drop_empty_event(pt_builder *b, const char *type)
     memmove(&b->sample.value[e], &b->sample.value[e + 1], behind * sizeof b->sample.value[0]);
 }
 
+static void move_sample(const pt_builder *b, size_t from, size_t to)
+{
+    const builder_samples *const t = &b->sample;
+    t->stack[to] = t->stack[from];
+    t->labels[to] = t->labels[from];
+    for (size_t e = 0; e < b->event.count; e++)
+        t->value[e][to] = t->value[e][from];
+    if (t->time_ns) t->time_ns[to] = t->time_ns[from];
+    if (t->pid) t->pid[to] = t->pid[from];
+    if (t->tid) t->tid[to] = t->tid[from];
+    if (t->cpu) t->cpu[to] = t->cpu[from];
+    if (t->comm) t->comm[to] = t->comm[from];
+}
+
+void pt_builder_drop_empty_samples(pt_builder *b)
+{
+    builder_samples *const t = &b->sample;
+    size_t kept = 0;
+    PT_BUG_IF(b->base != NULL || t->indexed > 0);
+    for (size_t i = 0; i < t->count; i++)
+        if (PT_ANY(e, b->event.count, t->value[e][i] != 0)) move_sample(b, i, kept++);
+    t->count = kept;
+}
+
 /* Address of the row + 1 of the stack's sample without labels. */
 static uint32_t *plain_sample(pt_builder *b, uint32_t stack)
 {

@@ -47,6 +47,9 @@ uint32_t pt_builder_event_count(const pt_builder *b);
 /* Removes the event of that type if no sample has a value of it. Call it behind the last sample;
  * not for profiles with arcs. */
 void pt_builder_drop_empty_event(pt_builder *b, const char *type);
+/* Removes the samples whose values are all 0. The samples were added by pt_builder_sample and
+ * pt_builder_timed_sample; the numbers of the others change. */
+void pt_builder_drop_empty_samples(pt_builder *builder);
 /* The row of an event, which may be changed until freeze. */
 pt_event *pt_builder_event_at(pt_builder *b, uint32_t event);
 /* Makes the event the default (pt_profile_default_event). Called after all events were added. */

@@ -380,6 +380,44 @@ static void time_that_no_sample_shows_goes_to_the_rows_beside_samples(void **sta
     }
 }
 
+/* A row of a timeline beside each sample. */
+static void rows_of_a_timeline_that_got_no_time_are_left_out(void **state)
+{
+    static const uint64_t used_ns[] = {60 * MS, 120 * MS};
+    for (size_t i = 0; i < sizeof used_ns / sizeof used_ns[0]; i++) {
+        fixture f;
+        const uint64_t pc = PT_SINK_KERNEL_NOT_SAMPLED;
+        begin(&f, true);
+        pt_sink_free(f.sink);
+        pt_ledger_free(f.ledger);
+        f.sink = pt_sink_new(f.builder, &f.procs, NULL, true);
+        f.ledger = pt_ledger_new(&(pt_ledger_options){.period_ns = MS,
+                                                      .is_each_thread = true,
+                                                      .has_kernel = true,
+                                                      .look = look,
+                                                      .now_ns = now,
+                                                      .arg = &f},
+                                 f.sink);
+        for (uint32_t n = 0; n < 60; n++) {
+            const pt_sink_sample s = {.proc = pt_procs_get(&f.procs, PID),
+                                      .tid = 1,
+                                      .time_ns = 1 + n,
+                                      .pcs = &pc,
+                                      .kernel_count = 1,
+                                      .count = 1};
+            pt_ledger_beside(f.ledger, pt_sink_add(f.sink, &s), MS);
+            sample(&f, 1, USER_PC);
+        }
+        pt_ledger_finish(f.ledger, used_ns[i], 1, 60 * MS);
+        pt_sink_finish(f.sink);
+        assert_int_equal(pt_builder_sample_count(f.builder), i == 0 ? 60 : 120);
+        pt_ledger_free(f.ledger);
+        pt_sink_free(f.sink);
+        pt_builder_free(f.builder);
+        pt_procs_done(&f.procs);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +435,7 @@ int main(void)
         cmocka_unit_test(threads_that_ended_unread_have_the_time_that_the_others_leave),
         cmocka_unit_test(samples_after_the_end_of_a_thread_make_no_account),
         cmocka_unit_test(time_that_no_sample_shows_goes_to_the_rows_beside_samples),
+        cmocka_unit_test(rows_of_a_timeline_that_got_no_time_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,6 +133,31 @@ static void an_event_without_values_can_be_dropped(void **state)
     }
 }
 
+static void samples_without_values_can_be_dropped(void **state)
+{
+    static const int64_t values[][2] = {{0, 0}, {0, 7}, {0, 0}, {3, 0}, {-1, 1}, {0, 0}};
+    pt_builder *const b = pt_builder_new();
+    add_event(b, "samples", "count");
+    add_event(b, "cpu", "nanoseconds");
+    const pt_stack_id stack = pt_builder_stack(b, NULL, 0, PT_STACK_END_ROOT);
+    for (uint32_t i = 0; i < 6; i++)
+        pt_builder_timed_sample(
+            b, &(pt_sample){
+                   .stack = stack.v, .values = values[i], .time_ns = 10 + i, .tid = i, .cpu = i});
+    pt_builder_drop_empty_samples(b);
+    assert_int_equal(pt_builder_sample_count(b), 3);
+    pt_builder_sample_more(b, 1, 1, 5);
+    PT_UNREF_PROFILE const pt_profile *p = frozen(b);
+    static const uint32_t left[] = {1, 3, 4};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(p->sample->value[0][i], values[left[i]][0]);
+        assert_int_equal(p->sample->value[1][i], values[left[i]][1] + (i == 1 ? 5 : 0));
+        assert_int_equal(p->sample->time_ns[i], 10 + left[i]);
+        assert_int_equal(p->sample->tid[i], left[i]);
+        assert_int_equal(p->sample->cpu[i], left[i]);
+    }
+}
+
 static void optional_columns_say_unknown_for_samples_that_lack_them(void **state)
 {
     pt_builder *b = pt_builder_new();
@@ -373,6 +398,7 @@ int main(void)
         cmocka_unit_test(rows_keep_the_order_in_which_they_appeared),
         cmocka_unit_test(adding_to_the_same_stack_sums_and_saturates),
         cmocka_unit_test(an_event_without_values_can_be_dropped),
+        cmocka_unit_test(samples_without_values_can_be_dropped),
         cmocka_unit_test(optional_columns_say_unknown_for_samples_that_lack_them),
         cmocka_unit_test(an_id_that_refers_to_no_row_is_refused_at_freeze),
         cmocka_unit_test(an_empty_builder_gives_an_empty_profile),
