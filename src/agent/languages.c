@@ -57,6 +57,18 @@ static bool find_whole(const pt_language *row, const pt_image *image, const uint
     return ret->limit[0] - ret->low[0] <= CODE_MAX_BYTES;
 }
 
+static void find_segment(const pt_image *image, uint64_t addr, uint64_t *ret_low,
+                         uint64_t *ret_limit)
+{
+    for (unsigned i = 0; i < image->count; i++) {
+        const pt_image_segment *const s = &image->segments[i];
+        const uint64_t low = image->bias + s->p_vaddr;
+        if (s->p_type != PT_LOAD || addr - low >= s->p_memsz) continue;
+        *ret_low = low;
+        *ret_limit = low + s->p_memsz;
+    }
+}
+
 static void find_evaluator(const pt_language *row, const pt_image *image, pt_interp_evaluator *ret)
 {
     uint32_t count = 0;
@@ -70,6 +82,7 @@ static void find_evaluator(const pt_language *row, const pt_image *image, pt_int
             pt_unwind_split_part(image->machine, code, bytes, addr, starts, count, &ret->low[1],
                                  &ret->limit[1]);
         pt_agent_unmap(code, (size_t)bytes);
+        find_segment(image, addr, &ret->file_low, &ret->file_limit);
     } else {
         *ret = (pt_interp_evaluator){0};
     }

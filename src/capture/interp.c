@@ -93,6 +93,8 @@ static void move_evaluator(pt_interp_evaluator *evaluator, uint64_t bias)
         evaluator->low[part] += bias;
         evaluator->limit[part] += bias;
     }
+    evaluator->file_low += bias;
+    evaluator->file_limit += bias;
 }
 
 void pt_named_refuse(pt_named *named, const char *reason, const char *missing)

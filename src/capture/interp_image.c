@@ -85,6 +85,16 @@ uint64_t *pt_interp_entries(const pt_elf *elf, uint32_t *ret_count)
     return entries;
 }
 
+static void find_segment(const pt_elf *elf, uint64_t addr, uint64_t *ret_low, uint64_t *ret_limit)
+{
+    pt_elf_segment s;
+    for (uint32_t i = 0; pt_elf_segment_at(elf, i, &s); i++)
+        if (s.type == PT_LOAD && addr - s.addr < s.memory_bytes) {
+            *ret_low = s.addr;
+            *ret_limit = s.addr + s.memory_bytes;
+        }
+}
+
 void pt_interp_find_evaluator(const pt_elf *elf, const pt_wanted_symbol *symbol,
                               pt_interp_evaluator *evaluator)
 {
@@ -96,6 +106,7 @@ void pt_interp_find_evaluator(const pt_elf *elf, const pt_wanted_symbol *symbol,
     if (code == NULL) return;
     evaluator->low[0] = symbol->addr;
     evaluator->limit[0] = symbol->addr + symbol->bytes;
+    find_segment(elf, symbol->addr, &evaluator->file_low, &evaluator->file_limit);
     uint64_t *const starts = pt_interp_entries(elf, &count);
     if (starts != NULL)
         pt_unwind_split_part(elf->machine, code, symbol->bytes, symbol->addr, starts, count,

@@ -11,6 +11,9 @@
  * return: it stays without frames. A run that has no evaluator yet (begins_early) is the innermost.
  * An evaluator that a guard called (has_guards: one native frame lies between it and the evaluator
  * outside) belongs to the run of the latter, whose frames all lie outside the guard in the result.
+ * If the counts differ, two frames between evaluators are guards, too, provided that both lie in
+ * the interpreter's own file, and that the counts are the same then: some builds call the guard's
+ * function by another, but there are calls of another run that have two such frames as well.
  * If the counts differ in another way, the result has all frames of both chains, and is uncertain.
  * Frames that are not read to their end (there are too many, or memory is unreadable) match from
  * the innermost outwards, since the outermost runs are those that are missing. Pure functions: no
@@ -30,18 +33,25 @@
 /* The evaluator's code: its function, and the part of it that a compiler placed elsewhere
  * (NAME.cold). */
 typedef struct {
-    uint64_t low[2], limit[2]; /* low equal to limit: no such part */
-    bool begins_early;         /* a run's first frame is made before the evaluator is called */
+    uint64_t low[2], limit[2];     /* low equal to limit: no such part */
+    uint64_t file_low, file_limit; /* the segment of code, of the interpreter's file, that has it */
+    bool begins_early;             /* a run's first frame is made before the evaluator is called */
     bool has_guards; /* an operation may guard against exceptions: it calls the evaluator again, by
-                      * one function, for the rest of the same run */
+                      * one or two functions, for the rest of the same run */
 } pt_interp_evaluator;
+
+/* The address of a frame's instruction: that of a return address lies inside the call before it. */
+static inline uint64_t pt_interp_place(uint64_t pc, bool is_innermost)
+{
+    return pc - (!is_innermost && pc > 0);
+}
 
 /* Is pc in the evaluator's code? is_innermost: pc is of the innermost frame; else it is a return
  * address. */
 static inline bool pt_interp_is_evaluator(const pt_interp_evaluator *evaluator, uint64_t pc,
                                           bool is_innermost)
 {
-    pc -= !is_innermost && pc > 0; /* a pc inside the call instruction */
+    pc = pt_interp_place(pc, is_innermost);
     for (int part = 0; part < 2; part++)
         if (pc - evaluator->low[part] < evaluator->limit[part] - evaluator->low[part]) return true;
     return false;

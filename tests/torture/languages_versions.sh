@@ -39,6 +39,9 @@ check_known() {
             CPUPROFILE=stacks.pb.gz CPUPROFILE_FREQUENCY=2000 LD_PRELOAD=/tmp/known/libprofiler.so.0 exec \"\$@\"" sh "$@"' sh "$root" "$@"
     fi
     expect_status 0
+    if [ "$language" = perl ] && [ "$engine" != preload ]; then
+        expect_equal 'what is said of joining' "$(stderr | grep -c ' \(100\|99[.0-9]*\) % of these joined for certain')" 1
+    fi
     pitot dump --json "$profile" >dump.json 2>/dev/null
     if [ "$language" = python ]; then
         run python3 "$tests/python_stacks_check.py" "$root/tmp/known/expected.json" dump.json

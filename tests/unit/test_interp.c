@@ -465,19 +465,31 @@ static void test_random_memory(void **state)
 
 /* ---- merging ---- */
 
-/* Chains as texts: 'E' a frame of the evaluator, 'c' its other part, small letters other native
- * frames; capital letters frames of Python, of which one before '*' is an entry; '0' the empty run;
- * '-' at the end: more frames were not read. */
+enum { FILE_LIMIT = 0x10000 };
+
+static uint64_t pc_of(char native)
+{
+    if (native == 'E') return 0x1800;
+    if (native == 'C') return 0x5008;
+    return (uint64_t)native << (native == 'i' || native == 'o' ? 8 : 32);
+}
+
+/* Chains as texts: 'E' a frame of the evaluator, 'C' its other part, 'i' and 'o' other frames of
+ * its file, other small letters frames of other files; capital letters frames of Python, of which
+ * one before '*' is an entry; '0' the empty run; '-' at the end: more frames were not read. */
 static void check_merge_of(bool has_guards, const char *native, const char *frames, bool is_whole,
                            const char *chain, pt_merge_result result)
 {
-    const pt_interp_evaluator evaluator = {
-        .low = {0x1000, 0x5000}, .limit = {0x2000, 0x5010}, .has_guards = has_guards};
+    const pt_interp_evaluator evaluator = {.low = {0x1000, 0x5000},
+                                           .limit = {0x2000, 0x5010},
+                                           .file_low = 0x1000,
+                                           .file_limit = FILE_LIMIT,
+                                           .has_guards = has_guards};
     uint64_t pcs[32], words[32], merged[64];
     uint32_t pc_count = 0, count = 0, merged_count;
     char text[65] = "";
     for (const char *c = native; *c != '\0'; c++)
-        pcs[pc_count++] = *c == 'E' ? 0x1800 : *c == 'C' ? 0x5008 : (uint64_t)*c << 32;
+        pcs[pc_count++] = pc_of(*c);
     for (const char *c = frames; *c != '\0'; c++) {
         if (*c == '*')
             words[count - 1] |= PT_INTERP_ENTRY;
@@ -492,6 +504,7 @@ static void check_merge_of(bool has_guards, const char *native, const char *fram
         text[i] = (merged[i] & PT_INTERP_FRAME) != 0 ? (char)(merged[i] & 0xff)
                   : merged[i] == 0x1800              ? 'E'
                   : merged[i] == 0x5008              ? 'C'
+                  : merged[i] < FILE_LIMIT           ? (char)(merged[i] >> 8)
                                                      : (char)(merged[i] >> 32);
     assert_string_equal(text, chain);
 }
@@ -518,6 +531,29 @@ static void test_merge_with_guards(void **state)
     /* The evaluator that is too many is none of the innermost frames, as without the guard. */
     check_merge_of(true, "rEgEqrEm", "F*", true, "rEgEqrFEm", PT_MERGE_UNCERTAIN);
     check_merge_of(true, "rxgEqrEm", "F*", true, "rxgEqrFEm", PT_MERGE_UNCERTAIN);
+}
+
+/* Two native frames between two evaluators are a guard if the interpreter's file has both, and if
+ * the counts differ without it. */
+static void test_merge_with_long_guards(void **state)
+{
+    check_merge_of(true, "rstEioEqrEm", "FG*HI*", true, "rstEioFGEqrHIEm", PT_MERGE_CERTAIN);
+    check_merge_of(true, "rstEqrEioEm", "FG*HI*", true, "rstFGEqrEioHIEm", PT_MERGE_CERTAIN);
+    check_merge_of(true, "rstEioCqrEiEm", "FG*HI*", true, "rstEioFGCqrEiHIEm", PT_MERGE_CERTAIN);
+    check_merge_of(true, "EioEm", "F*", true, "EioFEm", PT_MERGE_CERTAIN);
+    /* Another run of its own. */
+    check_merge_of(true, "rstEioEm", "F*G*", true, "rstFEioGEm", PT_MERGE_CERTAIN);
+    /* Which of the two is the guard? */
+    check_merge_of(true, "rstEioEioEqrEm", "F*G*H*", true, "rstEioFEioGEqrHEm", PT_MERGE_UNCERTAIN);
+    /* A module has the inner function, or the outer one, or both. */
+    check_merge_of(true, "rstEuoEqrEioEm", "F*G*H*", true, "rstFEuoGEqrEioHEm", PT_MERGE_CERTAIN);
+    check_merge_of(true, "rstEuoEqrEm", "F*G*", true, "rstEuoFEqrGEm", PT_MERGE_UNCERTAIN);
+    check_merge_of(true, "rstEiuEqrEm", "F*G*", true, "rstEiuFEqrGEm", PT_MERGE_UNCERTAIN);
+    check_merge_of(true, "rstEuvEqrEm", "F*G*", true, "rstEuvFEqrGEm", PT_MERGE_UNCERTAIN);
+    /* Three functions. */
+    check_merge_of(true, "rstEiioEqrEm", "F*G*", true, "rstEiioFEqrGEm", PT_MERGE_UNCERTAIN);
+    /* An interpreter without guards. */
+    check_merge_of(false, "rstEioEqrEm", "F*G*", true, "rstEioFEqrGEm", PT_MERGE_UNCERTAIN);
 }
 
 static void test_merge(void **state)
@@ -591,12 +627,19 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),         cmocka_unit_test(test_version_of_name),
-        cmocka_unit_test(test_frames),        cmocka_unit_test(test_hidden),
-        cmocka_unit_test(test_told),          cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_merge),         cmocka_unit_test(test_merge_with_guards),
-        cmocka_unit_test(test_random_memory), cmocka_unit_test(test_split),
-        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_checks),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_version_of_name),
+        cmocka_unit_test(test_frames),
+        cmocka_unit_test(test_hidden),
+        cmocka_unit_test(test_told),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_merge_with_guards),
+        cmocka_unit_test(test_random_memory),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_checks),
+        cmocka_unit_test(test_merge_with_long_guards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
