@@ -465,6 +465,13 @@ void pt_capture_free(pt_capture *c)
 
 /* ---- running ---- */
 
+/* CPU time of the recorder, with that of the task that reads memory. */
+static uint64_t own_ns(const pt_capture *c)
+{
+    return (uint64_t)pt_clock_ns(CLOCK_PROCESS_CPUTIME_ID) +
+           pt_target_memory_used_ns(c->procs.memory);
+}
+
 /* CPU time of all processes since boot (proc(5), /proc/stat, in ticks of USER_HZ). */
 static uint64_t machine_ns(void)
 {
@@ -505,7 +512,7 @@ void pt_capture_start(pt_capture *c)
     c->facts.start_ns = pt_clock_ns(CLOCK_REALTIME);
     c->unix_offset_ns = c->facts.start_ns - c->start_ns;
     c->used_before_ns = used_ns(c);
-    c->own_before_ns = (uint64_t)pt_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    c->own_before_ns = own_ns(c);
     c->events_before = pt_event_set_events(&c->set);
     /* On a busy machine the spool needs a high priority to empty the rings in time; it uses little
      * CPU time. */
@@ -549,7 +556,7 @@ static void fill_facts(pt_capture *c)
     f->seen_ns = seen_ns(c);
     const uint64_t used = used_ns(c);
     f->used_ns = used > c->used_before_ns ? used - c->used_before_ns : 0;
-    f->own_ns = (uint64_t)pt_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - c->own_before_ns;
+    f->own_ns = own_ns(c) - c->own_before_ns;
     if (is_self_among(c)) f->used_ns -= f->own_ns < f->used_ns ? f->own_ns : f->used_ns;
     f->events = pt_event_set_events(&c->set) - c->events_before;
 }
@@ -729,7 +736,8 @@ void pt_capture_run(pt_capture *c)
     pt_feed_end(c, end_ns);
     c->facts.named_gone = pt_named_gone(c->named);
     const char *const why = c->walker != NULL ? pt_bpf_engine_why_no_frames(c->walker) : "";
-    snprintf(c->facts.refused, sizeof c->facts.refused, "%s%s%s", pt_named_refused(c->named),
+    snprintf(c->facts.refused, sizeof c->facts.refused, "%s%s%s%s", pt_named_refused(c->named),
+             pt_target_memory_said(c->procs.memory),
              why[0] != '\0' ? "functions of interpreters are not read: " : "", why);
     if (c->has_priority) setpriority(PRIO_PROCESS, 0, c->priority);
     c->facts.seen_ns = seen_ns(c);

@@ -1,5 +1,4 @@
 /* feed.c: processes the records of the rings in the order of time. See capture_int.h. */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +31,8 @@ static void decide_process(pt_capture *c, pt_proc *proc, uint64_t now_ns)
 {
     const pt_capture_targets *const t = &c->options.targets;
     const bool was = proc->is_judged && proc->is_wanted;
-    const bool is_self = proc->pid == (uint32_t)getpid();
+    const bool is_self =
+        proc->pid == (uint32_t)getpid() || pt_target_memory_is_task(c->procs.memory, proc->pid);
     proc->is_judged = true;
     proc->judged_ns = now_ns;
     proc->is_wanted = t->all || c->set.plan.has_group;
@@ -101,12 +101,9 @@ static void fault_in_page(const pt_capture *c, pt_proc *proc, const pt_perf_samp
         s->stack_bytes >= s->stack_room || proc->brought_in >= TRIES_MAX)
         return;
     char byte;
-    PT_FREE char *path = pt_strf("%s/%" PRIu32 "/mem", c->procs.root, proc->pid);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
     const bool is_there =
-        fd >= 0 && pread(fd, &byte, 1, (off_t)(pt_sample_user_sp(s) + s->stack_bytes)) == 1;
+        pt_proc_read_memory(proc, pt_sample_user_sp(s) + s->stack_bytes, &byte, 1) == 1;
     proc->brought_in += is_there ? 1 : FAILURE;
-    if (fd >= 0) close(fd);
 }
 
 void pt_feed_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modules)
@@ -310,13 +307,9 @@ static void on_wait(pt_capture *c, pt_perf_record *r)
 
 /* Reads the stack of a thread from the process's memory, at most ret_stack's room. Returns the
  * number of bytes; 0: unreadable. */
-static size_t read_stack_of(const pt_capture *c, uint32_t pid, uint64_t sp, void *ret_stack,
-                            size_t room)
+static size_t read_stack_of(pt_capture *c, uint32_t pid, uint64_t sp, void *ret_stack, size_t room)
 {
-    PT_FREE char *path = pt_strf("%s/%" PRIu32 "/mem", c->procs.root, pid);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t got = fd >= 0 ? pread(fd, ret_stack, room, (off_t)sp) : 0;
-    if (fd >= 0) close(fd);
+    const ssize_t got = pt_proc_read_memory(pt_procs_get(&c->procs, pid), sp, ret_stack, room);
     return got > 0 ? (size_t)got / 8 * 8 : 0;
 }
 

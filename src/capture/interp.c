@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "base/buf.h"
 #include "base/hash.h"
@@ -160,10 +159,7 @@ const pt_bpf_interp *pt_named_wanted(const pt_proc *proc)
 
 bool pt_code_read_process(void *arg, uint64_t addr, void *to, size_t size)
 {
-    const pt_proc *const proc = arg;
-    const struct iovec local = {.iov_base = to, .iov_len = size};
-    const struct iovec remote = {.iov_base = (void *)(uintptr_t)addr, .iov_len = size};
-    return process_vm_readv((pid_t)proc->pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+    return pt_proc_read_memory(arg, addr, to, size) == (ssize_t)size;
 }
 
 /* Reads from the kernel's copy. Beyond the end of a text that was copied whole, the bytes are

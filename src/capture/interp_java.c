@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -16,12 +15,15 @@
 
 enum {
     PAGE_BYTES = 4096,
-    PAGES = 16,
+    PAGES = 64,
     PLACES = 2048,
     METHODS = 1024,
     FRESH_NS = 100000000, /* data that was read is not compared again for this time */
-    TRY_NS = 5000000,     /* between the first attempts, until the virtual machine has started */
-    TRIES_MAX = 16,       /* attempts; the time between them grows */
+    /* A page is read once for the samples that are taken from the rings together: these are older
+     * than that by more. */
+    PAGE_FRESH_NS = 1000000,
+    TRY_NS = 5000000, /* between the first attempts, until the virtual machine has started */
+    TRIES_MAX = 16,   /* attempts; the time between them grows */
     LATE_TRY_NS = 1000000000,
     /* Invalid data could make each frame costly. So a process has a budget of reads, which grows by
      * one each time that so many ns have passed; a read from the kernel counts as several. */
@@ -30,9 +32,10 @@ enum {
     KERNEL_READS = 32,
 };
 
-/* A page of the process's memory, read in this sample. */
+/* A page of the process's memory. */
 typedef struct {
-    uint64_t addr, sample; /* sample 0: none */
+    uint64_t addr;
+    int64_t read_ns; /* as known_place */
     bool is_readable;
     uint8_t bytes[PAGE_BYTES];
 } read_page;
@@ -59,8 +62,7 @@ struct pt_java {
     unsigned tries;
     uint32_t heaps; /* parts of the code cache at the last attempt */
     int64_t next_try_ns;
-    uint64_t sample;
-    int64_t now_ns;
+    int64_t now_ns; /* when the current sample was begun */
     int64_t reads_left;
     /* of the current sample */
     pt_named *named;
@@ -88,9 +90,9 @@ static read_page *page_of(pt_java *java, uint64_t addr)
 {
     const uint64_t start = addr / PAGE_BYTES * PAGE_BYTES;
     read_page *const page = &java->page[pt_hash_mix(start, 0) % PAGES];
-    if (page->addr == start && page->sample == java->sample) return page;
+    if (page->addr == start && java->now_ns - page->read_ns < PAGE_FRESH_NS) return page;
     page->addr = start;
-    page->sample = java->sample;
+    page->read_ns = java->now_ns;
     java->reads_left -= KERNEL_READS;
     page->is_readable = pt_code_read_process(java->proc, start, page->bytes, PAGE_BYTES);
     if (!page->is_readable && errno == ESRCH) java->is_gone = true;
@@ -372,7 +374,6 @@ const pt_copied_runtime *pt_java_runtime(pt_named *named, const pt_procs *procs,
     java->named = named;
     java->proc = proc;
     java->modules = modules;
-    java->sample++;
     const int64_t now_ns = pt_clock_ns(CLOCK_MONOTONIC);
     const int64_t reads = java->reads_left + (now_ns - java->now_ns) / READ_NS;
     java->reads_left = reads < READS_MAX ? reads : READS_MAX;

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -81,10 +80,7 @@ static bool read_source(void *arg, uint64_t addr, void *to, size_t size)
 {
     source_reading *const r = arg;
     if (addr < r->start || addr - r->start > r->bytes || size > r->bytes - (addr - r->start)) {
-        const struct iovec local = {.iov_base = r->held, .iov_len = sizeof r->held};
-        const struct iovec remote = {.iov_base = (void *)(uintptr_t)addr,
-                                     .iov_len = sizeof r->held};
-        const ssize_t got = process_vm_readv((pid_t)r->proc->pid, &local, 1, &remote, 1, 0);
+        const ssize_t got = pt_proc_read_memory(r->proc, addr, r->held, sizeof r->held);
         r->start = addr;
         r->bytes = got > 0 ? (size_t)got : 0;
         if (size > r->bytes) return pt_code_read_process(r->proc, addr, to, size);

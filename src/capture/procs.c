@@ -22,6 +22,7 @@ void pt_procs_init(pt_procs *procs, const char *root)
 {
     *procs = (pt_procs){.root = root};
     pt_images_init(&procs->images);
+    procs->memory = pt_target_memory_new();
     if (stat("/", &procs->own_root) != 0) procs->own_root = (struct stat){0};
 }
 
@@ -43,6 +44,7 @@ void pt_procs_done(pt_procs *procs)
             free_proc(proc);
         }
     pt_images_done(&procs->images);
+    pt_target_memory_free(procs->memory);
     *procs = (pt_procs){0};
 }
 
@@ -61,6 +63,7 @@ static pt_proc *add_proc(pt_procs *procs, uint32_t pid)
     pt_proc **const bucket = &procs->of_pid[pid % PT_PROCS_BUCKETS];
     pt_proc *const proc = pt_alloc(1, sizeof *proc);
     proc->pid = pid;
+    proc->memory = procs->memory;
     proc->is_stale = true;
     proc->start = ++procs->starts;
     proc->generation = proc->replaced_generation = ++procs->generation;
@@ -235,6 +238,11 @@ bool pt_procs_read(pt_procs *procs, pt_proc *proc)
     return true;
 }
 
+ssize_t pt_proc_read_memory(pt_proc *proc, uint64_t addr, void *to, size_t size)
+{
+    return pt_target_memory_read(proc->memory, proc, addr, to, size);
+}
+
 void pt_proc_status(const char *root, const char *process, const char *key, char *buf, size_t size)
 {
     enum { STATUS_MAX_BYTES = 1 << 20 };
@@ -309,6 +317,7 @@ pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *r)
         proc->who = 0;
         proc->is_dropped = false;
         proc->copies_until_ns = 0;
+        proc->patience = (pt_memory_patience){0};
         if (proc->awaits_exec) proc->is_wanted = true;
         proc->awaits_exec = false;
         mark_changed(procs, proc);

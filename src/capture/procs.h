@@ -15,6 +15,7 @@
 #include "bpf/layout.h"
 #include "capture/images.h"
 #include "capture/ring.h"
+#include "capture/target_memory.h"
 #include "interp/merge.h"
 #include "process/mappings.h"
 
@@ -59,14 +60,16 @@ typedef struct pt_proc {
                        */
     bool has_maps;    /* map had all executable mappings when it was last read */
     bool has_exited;
-    bool is_leaving;     /* among pt_procs.gone */
-    bool is_counted;     /* records report its threads: */
-    uint32_t threads;    /* their number */
-    bool is_unreadable;  /* its maps file was unreadable when it was needed */
-    bool is_stale;       /* modules are older than map */
-    bool is_all;         /* modules have all that files say (pt_proc_modules) */
-    bool has_unread;     /* some modules lack their tables: no stack had code of them */
-    uint32_t brought_in; /* number of its stack pages that were read (feed.c) */
+    bool is_leaving;          /* among pt_procs.gone */
+    bool is_counted;          /* records report its threads: */
+    uint32_t threads;         /* their number */
+    bool is_unreadable;       /* its maps file was unreadable when it was needed */
+    bool is_stale;            /* modules are older than map */
+    bool is_all;              /* modules have all that files say (pt_proc_modules) */
+    bool has_unread;          /* some modules lack their tables: no stack had code of them */
+    uint32_t brought_in;      /* number of its stack pages that were read (feed.c) */
+    pt_target_memory *memory; /* borrowed: reads its memory; NULL: nothing does */
+    pt_memory_patience patience;
     uint32_t sampled;    /* samples that came */
     uint32_t generation; /* changes with every change of map */
     struct {
@@ -103,6 +106,7 @@ typedef struct pt_procs {
     const char *root;     /* "/proc" */
     struct stat own_root; /* of the recorder's root folder */
     pt_images images;
+    pt_target_memory *memory;
     pt_proc *of_pid[PT_PROCS_BUCKETS]; /* by pid modulo, the youngest first */
     pt_proc *gone[PT_PROCS_GONE];      /* the last exited ones, a ring */
     uint32_t gone_count;
@@ -121,6 +125,9 @@ pt_proc *pt_procs_get(pt_procs *procs, uint32_t pid);
 /* Reads name and mappings from /proc, as far as permitted. False: the process is gone, or its
  * mappings are unreadable. */
 bool pt_procs_read(pt_procs *procs, pt_proc *proc);
+
+/* Reads the process's memory; returns as pt_target_memory_read. */
+ssize_t pt_proc_read_memory(pt_proc *proc, uint64_t addr, void *to, size_t size);
 
 /* Copies the value of "KEY:\tvalue" in ROOT/PROCESS/status (proc(5)) to buf; "" if there is none.
  * process: a pid as text, or "self". */

@@ -22,9 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/tick/kernel.h"
 #include "agent/tick/python.h"
 #include "agent/tick/v8.h"
+#include "base/plain/kernel_call.h"
 #include "unwind/unwind.h"
 #include "wire/journal.h"
 

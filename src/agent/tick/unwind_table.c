@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "agent/tick/kernel.h"
+#include "base/plain/kernel_call.h"
 #include "machine/context.h"
 
 /* The drain thread may be writing the bounds that it has found; it writes the limit last. */

@@ -37,9 +37,9 @@
 #include <time.h>
 #include <ucontext.h>
 
-#include "agent/tick/kernel.h"
 #include "agent/tick/peek.h"
 #include "agent/tick/tick_int.h"
+#include "base/plain/kernel_call.h"
 #include "machine/context.h"
 
 static int64_t clock_ns(clockid_t clock)
