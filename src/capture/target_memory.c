@@ -27,7 +27,7 @@ enum {
     NS_OF_MS = 1000000,
     LIMIT_NS = NS_OF_SECOND,   /* the patience with the first process that does not answer */
     LIMIT_LEAST_NS = 20000000, /* with those after many others: see limit_of */
-    REGAINED = 50,             /* a process regains one part in this many of the time */
+    REGAINED = 4,              /* a process regains one part in this many of the time */
     LOOK_NS = 100000000,       /* between looks at a task that does not answer */
     LOOKS_MAX = 300,           /* after so many looks it is given up, whatever its state is */
     LEFT_MAX = 64,             /* tasks that were killed and have not ended */
