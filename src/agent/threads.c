@@ -119,7 +119,7 @@ static void give_slot(pt_thread *slot)
 {
     atomic_store(&slot->live, 0);
     atomic_store(&slot->tid, 0);
-    slot->is_foreign = slot->is_paused = false;
+    slot->is_foreign = slot->is_paused = slot->is_unsampled = false;
     slot->start_routine = NULL;
     slot->stack = (pt_tick_stack){0};
     atomic_store(&slot->wants_stack, 0);
@@ -245,36 +245,6 @@ void pt_threads_want_caches(void)
     each_live(want_cache);
 }
 
-/* Gives the slot's thread a ring and a timer. */
-static void attach_slot(pt_thread *slot)
-{
-    pt_journal_header *const header = pt_agent.journal.header;
-    if (slot->engine != NULL || slot->is_paused || !pt_agent.on) return;
-    /* Between two sessions the thread's number may have been given to another thread, with another
-     * stack, so the bounds are read again. */
-    if (slot->is_foreign) slot->stack = (pt_tick_stack){0};
-    if (!pt_agent.is_asleep) want_cache(slot);
-    pt_languages_want_caches(slot);
-    pt_languages_forget_pages(slot);
-    pt_tick_ring *const ring = take_ring(atomic_load(&slot->tid));
-    const uint64_t first_ns = 1 + pt_agent_random(pt_agent.period_ns);
-    slot->last_words = slot->kept = 0;
-    slot->debt_ns = 0;
-    slot->was_long = false;
-    if (ring != NULL) {
-        atomic_store(&slot->ring, ring);
-        if (attach_engine(pt_agent.engine, slot, first_ns) ||
-            attach_engine(&pt_timer_posix, slot, first_ns)) {
-            header->threads_seen++;
-            return;
-        }
-        atomic_store(&slot->ring, NULL);
-        ring->tid = 0;
-    }
-    slot->engine = NULL;
-    header->threads_unsampled++;
-}
-
 static bool has_died(int tid)
 {
     const pid_t pid = pt_tick_getpid();
@@ -292,6 +262,71 @@ static void wait_for_handler(pt_thread *slot)
     }
 }
 
+/* Takes the ring away from the slot's handler. NULL: there was none. */
+static pt_tick_ring *stop_handler(pt_thread *slot)
+{
+    pt_tick_ring *const ring = atomic_load(&slot->ring);
+    atomic_store(&slot->ring, NULL);
+    wait_for_handler(slot);
+    if (ring != NULL) pt_tick_settle_kept(slot, ring);
+    return ring;
+}
+
+/* Another thread may have the ring from now on. */
+static void leave_ring(pt_thread *slot, pt_tick_ring *ring)
+{
+    slot->engine = NULL;
+    if (ring != NULL) ring->tid = 0;
+}
+
+/* Counts a thread without a timer once, however often one is tried, and not if it has one later. */
+static void count_unsampled(pt_thread *slot, bool is_unsampled)
+{
+    pt_journal_header *const header = pt_agent.journal.header;
+    if (is_unsampled && !slot->is_unsampled) header->threads_unsampled++;
+    if (!is_unsampled && slot->is_unsampled) header->threads_unsampled--;
+    slot->is_unsampled = is_unsampled;
+}
+
+/* Gives the slot's thread a ring, and a timer of the engine or else a POSIX timer. */
+static bool start_ticks(pt_thread *slot, const pt_timer_engine *engine, uint64_t first_ns)
+{
+    slot->last_words = slot->kept = 0;
+    slot->debt_ns = 0;
+    slot->was_long = false;
+    atomic_store(&slot->ring, take_ring(atomic_load(&slot->tid)));
+    const bool has_timer =
+        atomic_load(&slot->ring) != NULL &&
+        (attach_engine(engine, slot, first_ns) || attach_engine(&pt_timer_posix, slot, first_ns));
+    if (!has_timer) leave_ring(slot, stop_handler(slot));
+    count_unsampled(slot, !has_timer);
+    return has_timer;
+}
+
+static void attach_slot(pt_thread *slot)
+{
+    if (slot->engine != NULL || slot->is_paused || !pt_agent.on) return;
+    /* Between two sessions the thread's number may have been given to another thread, with another
+     * stack, so the bounds are read again. */
+    if (slot->is_foreign) slot->stack = (pt_tick_stack){0};
+    if (!pt_agent.is_asleep) want_cache(slot);
+    pt_languages_want_caches(slot);
+    pt_languages_forget_pages(slot);
+    if (start_ticks(slot, pt_agent.engine, 1 + pt_agent_random(pt_agent.period_ns)))
+        pt_agent.journal.header->threads_seen++;
+}
+
+/* A POSIX timer takes the place of an engine whose first tick could not arm the timer for further
+ * ticks. */
+static void attach_again(pt_thread *slot)
+{
+    if (slot->engine == NULL || !atomic_load(&slot->wants_timer)) return;
+    pt_tick_ring *const ring = stop_handler(slot);
+    slot->engine->detach(slot);
+    leave_ring(slot, ring);
+    start_ticks(slot, &pt_timer_posix, pt_agent.period_ns);
+}
+
 void pt_threads_wait_for_handlers(void)
 {
     each_live(wait_for_handler);
@@ -301,7 +336,6 @@ void pt_threads_wait_for_handlers(void)
 static void settle_ticks(pt_thread *slot, pt_tick_ring *ring, bool is_last)
 {
     if (ring == NULL) return;
-    pt_tick_settle_kept(slot, ring);
     const int weighing = atomic_load(&slot->weighing);
     const bool by_looks = weighing == PT_TICK_BY_LOOKS;
     const bool by_user_mode = weighing == PT_TICK_BY_USER_MODE;
@@ -323,13 +357,10 @@ static void settle_ticks(pt_thread *slot, pt_tick_ring *ring, bool is_last)
 static void take_away(pt_thread *slot, bool is_last)
 {
     if (slot->engine == NULL) return;
-    pt_tick_ring *const ring = atomic_load(&slot->ring);
-    atomic_store(&slot->ring, NULL);
-    wait_for_handler(slot);
+    pt_tick_ring *const ring = stop_handler(slot);
     settle_ticks(slot, ring, is_last);
     slot->engine->detach(slot);
-    slot->engine = NULL;
-    if (ring != NULL) ring->tid = 0;
+    leave_ring(slot, ring);
 }
 
 static void detach_slot(pt_thread *slot)
@@ -506,17 +537,6 @@ static bool meet_tasks(void)
     return first_lives || tasks.has_other || !is_whole;
 }
 
-/* Attaches the engine again if the first tick could not arm the timer for further ticks. */
-static void attach_again(pt_thread *slot)
-{
-    if (slot->engine == NULL || !atomic_load(&slot->wants_timer)) return;
-    slot->engine->detach(slot);
-    if (attach_engine(&pt_timer_posix, slot, pt_agent.period_ns)) return;
-    slot->engine = NULL;
-    atomic_store(&slot->ring, NULL);
-    pt_agent.journal.header->threads_unsampled++;
-}
-
 bool pt_threads_meet(void)
 {
     each_live(leave_if_ended);
@@ -565,8 +585,15 @@ void pt_threads_detach_all(void)
     settle_owed();
 }
 
+/* The next session counts anew. */
+static void forget_count(pt_thread *slot)
+{
+    slot->is_unsampled = false;
+}
+
 void pt_threads_free_rings(bool with_process)
 {
+    each_live(forget_count);
     for (size_t i = 1; !with_process && i < ring_count; i++)
         munmap(rings[i], RING_BYTES);
     ring_count = owed_count = 0;
@@ -578,6 +605,7 @@ static void forget_other(pt_thread *slot)
     atomic_store(&slot->ring, NULL);
     atomic_store(&slot->busy, 0);
     slot->engine = NULL;
+    slot->is_unsampled = false;
     slot->timer = slot->event = slot->first_event = NULL;
     atomic_store(&slot->weighing, PT_TICK_BY_NOTHING);
     atomic_store(&slot->wants_timer, 0);

@@ -89,9 +89,12 @@ clockid_t pt_timer_cpu_clock(int tid)
     return CLOCK_MONOTONIC;
 }
 
+static bool is_refused; /* the kernel gives no timer */
+
 /* Ticks by timer, none of which the kernel makes. */
 static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
+    if (is_refused) return false;
     atomic_store(&thread->weighing, PT_TICK_BY_TIMER);
     return true;
 }
@@ -99,6 +102,7 @@ static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 static void detach(pt_thread *thread)
 {
     atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
+    atomic_store(&thread->wants_timer, 0);
 }
 
 const pt_timer_engine pt_timer_posix = {.attach = attach, .detach = detach};
@@ -285,12 +289,62 @@ static void the_same_when_nobody_drains_and_rings_are_full(void **state)
     run(false);
 }
 
+static void count_taken(pt_tick_ring *ring, void *arg)
+{
+    *(uint64_t *)arg += ring->tid != 0;
+}
+
+static void count_thread(pt_thread *slot, void *arg)
+{
+    *(uint64_t *)arg += 1;
+}
+
+/* The threads for which no timer could be made, and the rings that threads have, after a few rounds
+ * of the drain thread. Returns the number of threads, which has the sanitizer's, too. */
+static uint64_t meet(uint64_t *ret_unsampled, uint64_t *ret_rings)
+{
+    enum { ROUNDS = 5 };
+    uint64_t threads = 0;
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    for (int i = 0; i < ROUNDS; i++)
+        pt_threads_meet();
+    pt_agent_unlock(&caller);
+    *ret_rings = 0;
+    *ret_unsampled = pt_agent.journal.header->threads_unsampled;
+    pt_threads_each_ring(count_taken, ret_rings);
+    pt_threads_each(count_thread, &threads);
+    return threads;
+}
+
+static void a_thread_that_gets_no_timer_counts_once_and_has_no_ring(void **state)
+{
+    uint64_t unsampled, rings;
+    is_refused = true;
+    pt_thread_register_self();
+    uint64_t threads = meet(&unsampled, &rings);
+    assert_int_equal(unsampled, threads);
+    assert_int_equal(rings, 0);
+    is_refused = false; /* now there are timers */
+    threads = meet(&unsampled, &rings);
+    assert_int_equal(unsampled, 0);
+    assert_int_equal(rings, threads);
+    is_refused = true; /* a first tick cannot arm the timer for the others */
+    atomic_store(&pt_tick_self->wants_timer, 1);
+    threads = meet(&unsampled, &rings);
+    assert_int_equal(unsampled, 1);
+    assert_int_equal(rings, threads - 1);
+    is_refused = false;
+    pt_thread_end(pt_tick_self);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
 #define ROW(name) cmocka_unit_test_setup_teardown(name, begin, end)
         ROW(ticks_are_recorded_or_counted_as_dropped_while_threads_come_and_go),
         ROW(the_same_when_nobody_drains_and_rings_are_full),
+        ROW(a_thread_that_gets_no_timer_counts_once_and_has_no_ring),
     };
     if (!pt_threads_init()) return 1;
     return cmocka_run_group_tests_name("agent_ring", tests, NULL, NULL);

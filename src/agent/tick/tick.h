@@ -207,6 +207,7 @@ typedef struct pt_thread {
     /* Not touched by the handler: */
     bool is_foreign;   /* found in the task list */
     bool is_paused;    /* becomes another program: gets no timer */
+    bool is_unsampled; /* the journal counts it as a thread without a timer */
     pt_tick_wait wait; /* by timer */
 
     /* Not touched by the handler. */
