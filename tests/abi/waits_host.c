@@ -5,9 +5,10 @@
  *   storm MS                     four threads wait while signals come, whose handlers wait, too
  *   cpu_clock                    a wait for CPU time of the process
  *   cancel TIMES CALL            a thread that waits is cancelled at a random moment
- *   coroutine                    waits on a stack that is not the thread's, which has one for
- * signals inlined                      epoll_wait by an instruction of the program's own registers
- * registers and stack are after a wait what they were before
+ *   coroutine                    waits on a stack beside the thread's, which has one for signals
+ *   blocked CALL                 signals whose handler blocks all others end waits
+ *   inlined                      epoll_wait by an instruction of the program's own
+ *   registers                    registers and stack are the same after a wait as before
  *
  * `limits` prints a line for each call: how often, how many ended early, how many had a wrong
  * result, and the median of how much longer than asked they took, in milliseconds.
@@ -17,6 +18,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,6 +47,21 @@ static struct timespec timespec_of(int64_t ns)
 {
     return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
                              .tv_nsec = (long)(ns % 1000000000)};
+}
+
+/* Returns when the main thread of the process sleeps, so its wait has begun. Ticks wake the thread
+ * for moments only. */
+static void await_sleep(pid_t pid)
+{
+    char path[64], stat[256];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)pid);
+    for (;; usleep(100)) {
+        FILE *const f = fopen(path, "r");
+        const bool is_read = f != NULL && fgets(stat, sizeof stat, f) != NULL;
+        if (f != NULL) fclose(f);
+        const char *const name_end = is_read ? strrchr(stat, ')') : NULL;
+        if (name_end == NULL || strchr("SZX", name_end[2]) != NULL) return;
+    }
 }
 
 /* ---- calls ---- */
@@ -419,8 +436,8 @@ static int test_limits(int threads, char **argv)
 
 /* ---- signals ---- */
 
-/* A child says when it waits; its parent sends the signal up to ten milliseconds later. What comes
- * before the wait comes again. */
+/* A child says that it will wait; its parent sends the signal up to ten milliseconds after the
+ * wait's begin. A signal that comes between two waits comes again. */
 static int test_signals(int times, const char *name)
 {
     int to_parent[2], c = 0, not_ended = 0, wrong = 0;
@@ -453,6 +470,7 @@ static int test_signals(int times, const char *name)
     for (;;) {
         /* A wait without a limit that missed its signal gets another one. */
         if (poll(&said, 1, 450) == 1 && read(to_parent[0], &byte, 1) != 1) break;
+        await_sleep(child);
         const int64_t at_ns = now_ns(CLOCK_MONOTONIC) + 1000000 + rand_r(&seed) % 9000000;
         const struct timespec until = timespec_of(at_ns - 150000);
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
@@ -614,7 +632,7 @@ static void work_blocked(int signo)
 static void *send_in_turn(void *arg)
 {
     for (int i = 0; i < 10; i++) {
-        usleep(5000);
+        await_sleep(getpid());
         pthread_kill(*(pthread_t *)arg, SIGUSR1);
         while (handled_blocked <= i)
             usleep(100);
@@ -631,7 +649,8 @@ static void wait_without_limit(const char *call)
         epoll_wait(epoll_create1(EPOLL_CLOEXEC), &event, 1, -1);
 }
 
-/* Each signal ends one wait. A wait that goes on after its handler lasts until the next signal. */
+/* Each signal ends one wait of the main thread. A wait that goes on after its handler lasts until
+ * the next signal. */
 static int test_blocked(const char *call)
 {
     struct sigaction act = {.sa_handler = work_blocked}, old;

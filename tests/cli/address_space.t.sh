@@ -109,7 +109,9 @@ import sys
 a, b = ({line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in open(f)} for f in sys.argv[1:])
 for one, other, what in (a, b, sys.argv[2]), (b, a, sys.argv[1]):
     missed = [n for n in one if one[n] >= 0.06 and not other.get(n)]
-    if missed: sys.exit("not in %s: %s; there are %s" % (what, missed, sorted(n for n in other if other[n] >= .02)))
+    if missed:
+        print("not in %s: %s" % (what, {n: round(one[n], 4) for n in missed}))
+        sys.exit("there are: %s" % {n: round(v, 4) for n, v in sorted(other.items())})
 PY
 }
 # expect_rows FILE NAME...: each of them has 2 % and more.

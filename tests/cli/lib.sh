@@ -33,7 +33,7 @@ export PITOT_PAGER=
 cd "$t_dir" || exit 1
 exec </dev/null
 
-t_name= t_count=0 t_failed=0 t_skip= t_before=0 status=0
+t_name= t_count=0 t_failed=0 t_skip= t_shown= t_before=0 status=0
 
 pitot() { "$PITOT" "$@"; }
 
@@ -42,7 +42,7 @@ pitot() { "$PITOT" "$@"; }
 # it SENTENCE: what follows is the test of that sentence.
 it() {
     t_finish
-    t_name=$1 t_failed=0 t_skip= status=0
+    t_name=$1 t_failed=0 t_skip= t_shown= status=0
     : >"$t_out/stdout"
     : >"$t_out/stderr"
     echo '(nothing was run)' >"$t_out/command"
@@ -97,7 +97,10 @@ fail() {
     if [ -n "$t_skip" ]; then
         printf '%s\n' "$1" | sed 's/^/# ignored, since skipped: /'
     else
-        [ $t_failed = 1 ] || sed 's/^/# ran: /' "$t_out/command"
+        if [ $t_failed = 0 ]; then
+            sed 's/^/# ran: /' "$t_out/command"
+            t_show stderr
+        fi
         printf '%s\n' "$1" | sed 's/^/# /'
         t_failed=1
     fi
@@ -110,7 +113,7 @@ fail() {
 # expectations below look at.
 run() {
     printf '%s\n' "$*" >"$t_out/command"
-    status=0
+    status=0 t_shown=
     "$@" >"$t_out/stdout" 2>"$t_out/stderr" || status=$?
 }
 
@@ -199,7 +202,10 @@ expect_same() {
 
 # --- inside
 
+# t_show STREAM: what the last run wrote there, once.
 t_show() {
+    case $t_shown in *" $1 "*) return 0 ;; esac
+    t_shown+=" $1 "
     head -n 20 "$t_out/$1" | sed "s/^/# $1: /"
     return 0
 }
