@@ -55,7 +55,7 @@ function fill(): void
 {
     str_repeat('x', 3000000);
 }
-for ($i = 0; $i < 100; $i++) array_map(fn($n) => spin($n * 20000), [1, 2, 3]);
+for ($i = 0; $i < 600; $i++) array_map(fn($n) => spin($n * 20000), [1, 2, 3]);
 for ($i = 0; $i < 3; $i++) fill();
 P
 printf '%s\n' "#!$php" '<?php require "app.php";' >tool
