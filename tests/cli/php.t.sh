@@ -55,7 +55,7 @@ function fill(): void
 {
     str_repeat('x', 3000000);
 }
-for ($i = 0; $i < 600; $i++) array_map(fn($n) => spin($n * 20000), [1, 2, 3]);
+for ($i = 0; $i < 400; $i++) array_map(fn($n) => spin($n * 20000), [1, 2, 3]);
 for ($i = 0; $i < 3; $i++) fill();
 P
 printf '%s\n' "#!$php" '<?php require "app.php";' >tool
@@ -67,7 +67,8 @@ expect_equal 'a line about names' "$(stderr | grep 'no names')" ''
 share=$(stdout | awk -F, '$5 == "App\\spin" { sum += $2 } END { print int(100 * sum) }')
 expect [ "$share" -ge 50 ]
 expect_equal "PHP's own functions in place of the program's" "$(pitot top -n 0 2>/dev/null | grep -c '<- str_repeat')" 0
-expect_equal 'the evaluator' "$(stdout | grep -c execute_ex)" 0
+evaluator=$(stdout | awk -F, '$5 == "execute_ex" { sum += $2 } END { print sum + 0 }')
+expect awk -v share="$evaluator" 'BEGIN { exit share > 0.01 }' # of some hundred samples, one may be before the first frame
 expect [ "$(pitot traces -n 0 --native 2>/dev/null | grep -c execute_ex)" -ge 2 ]
 expect_equal 'who calls' "$(pitot traces -n 1 2>/dev/null | sed -n 's/^ *\([Aa{][^ ]*\).*/\1/p' | paste -sd ' ')" 'App\spin App\{closure} array_map {main} {main}' # of app.php, and of the script that requires it
 expect [ "$(pitot list 'App.spin' 2>/dev/null | grep -c '.i < .n;')" -ge 1 ]
