@@ -238,11 +238,24 @@ static int64_t read_directly(const pt_proc *proc, uint64_t addr, void *to, size_
     return got >= 0 ? got : -errno;
 }
 
+/* Does the process belong to the recorder's user alone? (Real, effective, saved, and file system
+ * uid.) */
+static bool has_own_user(const pt_proc *proc)
+{
+    char pid[16], users[64], own[64];
+    snprintf(pid, sizeof pid, "%" PRIu32, proc->pid);
+    pt_proc_status("/proc", pid, "Uid", users, sizeof users);
+    pt_proc_status("/proc", "self", "Uid", own, sizeof own);
+    return users[0] != '\0' && strcmp(users, own) == 0;
+}
+
 /* Reads at most what the task has room for. -errno: an error. */
 static int64_t read_part(pt_target_memory *m, pt_proc *proc, uint64_t addr, void *to, size_t size)
 {
     pt_memory_patience *const p = &proc->patience;
     if (p->is_over) return -ETIMEDOUT;
+    if (!p->is_decided) p->is_own = has_own_user(proc);
+    p->is_decided = true;
     if (p->is_own) return read_directly(proc, addr, to, size);
     if (!has_task(m)) return -EAGAIN;
     pt_memory_task *const task = m->task;

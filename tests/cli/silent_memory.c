@@ -5,7 +5,8 @@
  *   silent_memory userfaultfd    the page is to be filled by this process
  *   silent_memory fuse FOLDER    the page is of a file of a file system that it serves in FOLDER
  *
- * Prints a line when all is in place. If that cannot be, prints the reason and ends with status 77.
+ * The process is nobody's: the recorder reads memory of its own user's processes itself. Prints a
+ * line when all is in place. If that cannot be, prints the reason and ends with status 77.
  * Ends when its standard input does. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -134,6 +135,8 @@ int main(int argc, char **argv)
     if (page == NULL) give_up("libjvm.so");
     if (argc > 1 && strcmp(argv[1], "userfaultfd") == 0) register_page();
     if (argc > 2 && strcmp(argv[1], "fuse") == 0) map_page(argv[2]);
+    enum { NOBODY = 65534 };
+    if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0) give_up("setuid");
     puts("ready");
     fflush(stdout);
     pthread_create(&watcher, NULL, watch_input, NULL);
