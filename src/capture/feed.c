@@ -117,6 +117,7 @@ void pt_feed_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modul
         return;
     }
     pt_named_find(c->named, &c->procs, proc);
+    if (pt_named_is_hurried(proc)) pt_spool_hurry(c->set.spool, proc->pid, true);
     if (pt_bpf_engine_put(c->walker, proc->pid, proc->start, modules, pt_named_wanted(proc))) {
         proc->walked_generation = modules->generation;
         return;
@@ -494,6 +495,7 @@ static void end_process(pt_capture *c, pt_proc *proc)
 {
     pt_proc *const old = pt_procs_end(&c->procs, proc);
     pt_spool_shun(c->set.spool, proc->pid, false);
+    pt_spool_hurry(c->set.spool, proc->pid, false);
     proc->is_shunned = false;
     if (c->walker != NULL) pt_bpf_engine_forget(c->walker, proc->pid);
     if (proc->is_counted && proc->threads > 0) proc->walked_generation = 0; /* they go on */

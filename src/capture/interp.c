@@ -155,6 +155,12 @@ const pt_bpf_interp *pt_named_wanted(const pt_proc *proc)
     return is_known && !is_refused ? &interp->facts : NULL;
 }
 
+bool pt_named_is_hurried(const pt_proc *proc)
+{
+    const pt_interp_language *const row = language_of(&proc->interp);
+    return row != NULL && !row->is_copied;
+}
+
 /* ---- functions ---- */
 
 bool pt_code_read_process(void *arg, uint64_t addr, void *to, size_t size)

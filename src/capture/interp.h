@@ -27,6 +27,8 @@ void pt_named_find(pt_named *named, const pt_procs *procs, pt_proc *proc);
 /* The facts about the process's interpreter for the kernel's walker. NULL: the process has no
  * interpreter, or its frames cannot be read. */
 const pt_bpf_interp *pt_named_wanted(const pt_proc *proc);
+/* Are the names of its functions in the memory of the process only? Then they must be read soon. */
+bool pt_named_is_hurried(const pt_proc *proc);
 
 /* Takes a function that the kernel copied. */
 void pt_named_learn(pt_named *named, pt_proc *proc, const pt_bpf_code *copy);

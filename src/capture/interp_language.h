@@ -48,6 +48,8 @@ typedef struct {
     bool begins_early, has_guards; /* as in pt_interp_evaluator */
     bool is_one_chain; /* a process has one chain of frames; it is that of the thread whose native
                           stack, or whose registers, have the evaluator */
+    bool is_copied;    /* the walker sends a copy of a new function's names; else they are in the
+                       process's memory only, as long as the function lives */
     const char *lie, *missing; /* of the line for the user: REASON: MISSING */
     bool (*is_file)(const char *path);
     /* Sets facts and evaluator, or refused and reason, if the file has the interpreter. */

@@ -35,8 +35,11 @@ enum {
     BEHIND_BYTES = 2 << 20, /* read bytes that are released at once; a multiple of a huge page */
     URGENT = -15,           /* nice(2), where no real-time priority is permitted */
     HEEDED = 1 << 15,       /* process numbers beyond share a count */
-    SHUNNED = 1 << 12,      /* of numbers with one remainder the last is shunned */
+    MARKED = 1 << 12,       /* of numbers with one remainder the last is shunned, or hurried */
 };
+
+/* Process numbers, by their remainder. */
+typedef _Atomic uint32_t marked_pids[MARKED];
 
 struct pt_spool {
     pt_perf_layout layout;
@@ -49,10 +52,10 @@ struct pt_spool {
     bool has_thread;
     pthread_mutex_t lock; /* of the kernel's side of the rings */
     _Atomic uint64_t upto_ns;
-    atomic_bool is_calm;               /* the last pass was */
-    atomic_bool has_heeded;            /* not all processes are heeded */
-    _Atomic uint16_t heeded[HEEDED];   /* by process number, modulo: how many */
-    _Atomic uint32_t shunned[SHUNNED]; /* process numbers, by their remainder */
+    atomic_bool is_calm;             /* the last pass was */
+    atomic_bool has_heeded;          /* not all processes are heeded */
+    _Atomic uint16_t heeded[HEEDED]; /* by process number, modulo: how many */
+    marked_pids shunned, hurried;
 };
 
 /* ---- rings ---- */
@@ -123,25 +126,34 @@ static bool is_heeded(const pt_spool *spool, uint32_t pid)
     return !atomic_load(&spool->has_heeded) || atomic_load(&spool->heeded[pid % HEEDED]) > 0;
 }
 
-void pt_spool_shun(pt_spool *spool, uint32_t pid, bool is_shunned)
+static void mark_pid(marked_pids pids, uint32_t pid, bool is_marked)
 {
-    _Atomic uint32_t *const slot = &spool->shunned[pid % SHUNNED];
     uint32_t own = pid;
-    if (is_shunned)
-        atomic_store(slot, pid);
+    if (is_marked)
+        atomic_store(&pids[pid % MARKED], pid);
     else
-        atomic_compare_exchange_strong(slot, &own, 0);
+        atomic_compare_exchange_strong(&pids[pid % MARKED], &own, 0);
 }
 
-static bool is_shunned(const pt_spool *spool, uint32_t pid)
+static bool is_pid_marked(const marked_pids pids, uint32_t pid)
 {
-    return pid != 0 && atomic_load(&spool->shunned[pid % SHUNNED]) == pid;
+    return pid != 0 && atomic_load(&pids[pid % MARKED]) == pid;
+}
+
+void pt_spool_shun(pt_spool *spool, uint32_t pid, bool is_shunned)
+{
+    mark_pid(spool->shunned, pid, is_shunned);
+}
+
+void pt_spool_hurry(pt_spool *spool, uint32_t pid, bool is_hurried)
+{
+    mark_pid(spool->hurried, pid, is_hurried);
 }
 
 /* A pass over all rings. */
 typedef struct {
     uint64_t count;  /* records of heeded processes */
-    bool is_patient; /* all of them are samples */
+    bool is_patient; /* all of them are samples, and of processes that are not hurried */
     bool is_light;   /* few bytes came in each ring */
     bool has_copies; /* of the stacks of heeded processes */
 } pass;
@@ -160,7 +172,7 @@ static bool take_ring(const pt_spool *spool, pt_ring *from, pt_ring *to, pass *p
         const bool is_own = is_heeded(spool, pid);
         pt_perf_compact c;
         const bool is_compact =
-            pt_perf_record_compact(&spool->layout, record, is_shunned(spool, pid), &c);
+            pt_perf_record_compact(&spool->layout, record, is_pid_marked(spool->shunned, pid), &c);
         const size_t size = is_compact ? c.header.size : whole.size;
         if (size > to->bytes - (head - tail)) break;
         if (is_compact) {
@@ -173,7 +185,8 @@ static bool take_ring(const pt_spool *spool, pt_ring *from, pt_ring *to, pass *p
         }
         pt_ring_next(from, &whole);
         p->count += is_own;
-        p->is_patient &= !is_own || whole.type == PERF_RECORD_SAMPLE;
+        p->is_patient &=
+            !is_own || (whole.type == PERF_RECORD_SAMPLE && !is_pid_marked(spool->hurried, pid));
         p->has_copies |= is_own && whole.size >= COPY_BYTES;
     }
     p->is_light &= from->tail - before <= from->bytes / SMALL_PART;

@@ -36,6 +36,10 @@ void pt_spool_heed(pt_spool *spool, uint32_t pid);
 /* Ends that, when the process is gone. */
 void pt_spool_ignore(pt_spool *spool, uint32_t pid);
 
+/* Samples of this process are urgent, too, or no longer: they refer to memory of the process, which
+ * must be read soon. The newest of some thousand processes are remembered. */
+void pt_spool_hurry(pt_spool *spool, uint32_t pid, bool is_hurried);
+
 /* Samples of this process are copied without their stacks, or with them again. The newest of some
  * thousand processes are remembered. */
 void pt_spool_shun(pt_spool *spool, uint32_t pid, bool is_shunned);

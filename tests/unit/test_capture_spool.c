@@ -214,13 +214,13 @@ static void kernel_reports(kernel_ring *k, uint64_t pid)
     __atomic_store_n(&k->page.data_head, at + sizeof record, __ATOMIC_RELEASE);
 }
 
-/* True if a report of the process makes a pass urgent. The spool's thread may make the pass, and
- * another after it, so that one of a hundred must show it. */
-static bool is_urgent(spooled *s, uint64_t pid)
+/* True if a record of the process, which `put` writes, makes a pass urgent. The spool's thread may
+ * make the pass, and another after it, so that one of a hundred must show it. */
+static bool makes_urgent(spooled *s, void (*put)(kernel_ring *, uint64_t), uint64_t pid)
 {
     bool is_calm = true;
     for (int i = 0; i < 100 && is_calm; i++) {
-        kernel_reports(s->kernel, pid);
+        put(s->kernel, pid);
         assert_true(pt_spool_take(s->spool));
         is_calm = pt_spool_is_calm(s->spool);
         pt_ring_look(&s->to);
@@ -228,6 +228,11 @@ static bool is_urgent(spooled *s, uint64_t pid)
         pt_ring_release(&s->to);
     }
     return !is_calm;
+}
+
+static bool is_urgent(spooled *s, uint64_t pid)
+{
+    return makes_urgent(s, kernel_reports, pid);
 }
 
 static void reports_of_processes_that_are_not_heeded_are_not_urgent(void **state)
@@ -259,6 +264,19 @@ static void kernel_samples(kernel_ring *k, uint64_t pid)
     for (size_t i = 0; i < sizeof record; i++)
         k->data[(at + i) % KERNEL_BYTES] = ((const uint8_t *)record)[i];
     __atomic_store_n(&k->page.data_head, at + sizeof record, __ATOMIC_RELEASE);
+}
+
+static void samples_of_hurried_processes_are_urgent(void **state)
+{
+    spooled s;
+    spooled_open_as(&s, 16384, &with_stacks);
+    assert_false(makes_urgent(&s, kernel_samples, 7));
+    pt_spool_hurry(s.spool, 7, true);
+    assert_false(makes_urgent(&s, kernel_samples, 8));
+    assert_true(makes_urgent(&s, kernel_samples, 7));
+    pt_spool_hurry(s.spool, 7, false);
+    assert_false(makes_urgent(&s, kernel_samples, 7));
+    spooled_close(&s);
 }
 
 static uint64_t stack_bytes_of_next(spooled *s, uint64_t pid)
@@ -305,6 +323,7 @@ int main(void)
         cmocka_unit_test(a_ring_that_was_full_loses_nothing_when_it_gives_memory_back),
         cmocka_unit_test(a_ring_that_makes_no_sense_ends_nothing),
         cmocka_unit_test(reports_of_processes_that_are_not_heeded_are_not_urgent),
+        cmocka_unit_test(samples_of_hurried_processes_are_urgent),
         cmocka_unit_test(samples_of_shunned_processes_come_without_stacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
