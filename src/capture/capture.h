@@ -70,7 +70,8 @@ typedef struct pt_capture_facts {
     uint32_t left_out;          /* files whose tables the kernel's walker has no room for */
     uint32_t not_walked;        /* processes that the kernel's walker had no room for */
     bool has_walker;            /* stacks are walked in the kernel */
-    char refused[2048];   /* a line for each reason why frames of an interpreter were not read */
+    char refused
+        [2048]; /* lines: why frames of an interpreter, or memory of a process, were not read */
     char why_copied[512]; /* if has_walker is false but a walker was requested: the reason */
 } pt_capture_facts;
 

@@ -137,10 +137,10 @@ pt_inherited_birth pt_inherited_at_birth(const pt_inherited *all, pid_t tid,
         if (found == NULL || known->number > found->number) found = known;
     }
     if (found == NULL) return (pt_inherited_birth){.cover = 0};
-    /* The children of a child inherit its period. */
+    /* The period that was drawn last goes to the children of children, too: the kernel copies it
+     * from the event that was opened (inherit_event in kernel/events/core.c). */
     return (pt_inherited_birth){.cover = found->number,
-                                .has_whole_period = found->tid == tid ? time_ns < found->varies_ns
-                                                                      : parent->has_whole_period};
+                                .has_whole_period = time_ns < found->varies_ns};
 }
 
 static uint64_t draw_period(const pt_inherited *all, uint64_t *random)

@@ -28,6 +28,7 @@ enum {
     LIMIT_NS = NS_OF_SECOND,   /* the patience with the first process that does not answer */
     LIMIT_LEAST_NS = 20000000, /* with those after many others: see limit_of */
     REGAINED = 4,              /* a process regains one part in this many of the time */
+    DECIDED_NS = 100000000,    /* for so long the user of a process is not looked up again */
     LOOK_NS = 100000000,       /* between looks at a task that does not answer */
     LOOKS_MAX = 300,           /* after so many looks it is given up, whatever its state is */
     LEFT_MAX = 64,             /* tasks that were killed and have not ended */
@@ -254,12 +255,14 @@ static int64_t read_part(pt_target_memory *m, pt_proc *proc, uint64_t addr, void
 {
     pt_memory_patience *const p = &proc->patience;
     if (p->is_over) return -ETIMEDOUT;
-    if (!p->is_decided) p->is_own = has_own_user(proc);
-    p->is_decided = true;
+    const int64_t begun_ns = pt_clock_ns(CLOCK_MONOTONIC);
+    if (p->decided_ns == 0 || begun_ns - p->decided_ns > DECIDED_NS) {
+        p->is_own = has_own_user(proc); /* a server may change its user after its start */
+        p->decided_ns = begun_ns;
+    }
     if (p->is_own) return read_directly(proc, addr, to, size);
     if (!has_task(m)) return -EAGAIN;
     pt_memory_task *const task = m->task;
-    const int64_t begun_ns = pt_clock_ns(CLOCK_MONOTONIC);
     const int64_t waited_ns = p->waited_ns - (begun_ns - p->counted_ns) / REGAINED;
     p->waited_ns = waited_ns > 0 ? waited_ns : 0;
     p->counted_ns = begun_ns;
@@ -273,11 +276,6 @@ static int64_t read_part(pt_target_memory *m, pt_proc *proc, uint64_t addr, void
         p->waited_ns += pt_clock_ns(CLOCK_MONOTONIC) - begun_ns;
     if (found == SILENT || p->waited_ns >= limit_of(m)) give_up(m, proc);
     if (found != ANSWERED) return found == SILENT ? -ETIMEDOUT : -EAGAIN;
-    if (task->result == -EPERM) {
-        const int64_t got = read_directly(proc, addr, to, size);
-        p->is_own = got > 0;
-        return got;
-    }
     if (task->result > 0) memcpy(to, task->bytes, (size_t)task->result);
     return task->result;
 }

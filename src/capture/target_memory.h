@@ -7,13 +7,9 @@
  *
  * A process whose memory does not answer in time is not read again.
  *
- * Two changes of tasks take longer than most reads, and much longer on a full machine, where names
- * of functions would be freed before they are read. So the recorder reads the memory of processes
- * of its own user itself, and waits: a user hinders only that user.
- *
- * Where Yama lets users without rights read their descendants only (kernel.yama.ptrace_scope 1),
- * the task has no right to read the command that the recorder started. The recorder reads the
- * memory of such a process itself, and waits.
+ * A request to the task takes longer than most reads: the kernel changes tasks twice. On a full
+ * machine functions would be freed before their names are read. So the recorder itself reads the
+ * memory of processes of its own user, and waits: a user hinders only that user.
  */
 #pragma once
 
@@ -28,8 +24,8 @@ typedef struct pt_target_memory pt_target_memory;
 /* What a process has cost in waiting. All zeros at its start. */
 typedef struct pt_memory_patience {
     bool is_over;       /* its memory is not read any more */
-    bool is_decided;    /* is_own is set */
     bool is_own;        /* the recorder reads it itself */
+    int64_t decided_ns; /* when is_own was set; 0: not yet */
     int64_t waited_ns;  /* time that its reads slept, less a share of the time that passed since */
     int64_t counted_ns; /* when that was computed */
 } pt_memory_patience;

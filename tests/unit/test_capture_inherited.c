@@ -169,8 +169,8 @@ static void a_tick_before_the_first_draw_stands_for_the_whole_period(void **stat
     assert_int_equal(after.cover, 1);
     assert_true(before.has_whole_period);
     assert_false(after.has_whole_period);
-    /* A child of the first child has its period. */
-    assert_true(pt_inherited_at_birth(f.all, ME, &before, now_ns()).has_whole_period);
+    /* So does a child of the first child that begins now. */
+    assert_false(pt_inherited_at_birth(f.all, ME, &before, now_ns()).has_whole_period);
     const pt_perf_record tick = sample_of(&f, MS);
     assert_int_equal(pt_inherited_share(f.all, &tick, &before, UINT64_MAX), MS);
     assert_int_equal(pt_inherited_share(f.all, &tick, &after, UINT64_MAX),

@@ -76,7 +76,7 @@ static pt_proc *proc_of(const other *o)
 {
     pt_proc *const proc = pt_procs_get(&procs, (uint32_t)o->pid);
     snprintf(proc->comm, sizeof proc->comm, "other");
-    proc->patience.is_decided = true; /* as if it were another user's */
+    proc->patience.decided_ns = INT64_MAX / 2; /* as if it were another user's */
     return proc;
 }
 
