@@ -56,10 +56,10 @@ typedef struct pt_bpf_pool {
 void pt_bpf_pool_init(pt_bpf_pool *pool, pt_bpf_make_chunk make, void *arg);
 void pt_bpf_pool_done(pt_bpf_pool *pool);
 
-/* Writes the modules as a run of pt_bpf_mapping, with those of base tables behind, and tables that
- * the pool lacks. Tables must also
- * stay in place in user space until pt_bpf_pool_forget. now_ns: monotonic. *ret_word, *ret_count:
- * place and number of words of the run. False: the pool is full. */
+/* Writes the modules as a run of pt_bpf_mapping, then the mappings of their base tables, and tables
+ * that the pool lacks. Tables must also stay in place in user space until pt_bpf_pool_forget.
+ * now_ns: monotonic. *ret_word, *ret_count: place and number of words of the run. False: the pool
+ * is full. */
 bool pt_bpf_pool_put(pt_bpf_pool *pool, const pt_unwind_modules *modules, uint64_t now_ns,
                      uint32_t *ret_word, uint32_t *ret_count);
 /* Frees a run: no new walk will read it. */

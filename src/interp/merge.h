@@ -34,7 +34,7 @@
  * (NAME.cold). */
 typedef struct {
     uint64_t low[2], limit[2];     /* low equal to limit: no such part */
-    uint64_t file_low, file_limit; /* the segment of code, of the interpreter's file, that has it */
+    uint64_t file_low, file_limit; /* the code segment that contains the evaluator */
     bool begins_early;             /* a run's first frame is made before the evaluator is called */
     bool has_guards; /* an operation may guard against exceptions: it calls the evaluator again, by
                       * one or two functions, for the rest of the same run */

@@ -76,7 +76,7 @@ place = {event['type']: i for i, event in enumerate(dump['events'])}
 off, kind, longest = collections.Counter(), {}, collections.Counter()
 def names_of(sample): return {frame.get('function') for frame in sample['frames']}
 def pid_of(sample): return next((label['number'] for label in sample.get('labels', []) if label['key'] == 'pid'), 0)
-# The child is in awaits_child, too, before its own function and after it. A recording with a timeline has no label for it.
+# The child is in awaits_child, too, before its own function and after it. A recording with a timeline has no pids.
 children = {pid_of(sample) for sample in dump['samples'] if 'in_child' in names_of(sample)} - {0}
 for sample in dump['samples']:
     names = names_of(sample)

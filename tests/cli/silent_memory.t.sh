@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# A process whose memory does not answer: whoever reads it waits. The recorder does not. Nothing here waits for a time, but the
-# recorder for its own second.
+# Whoever reads the memory of a process that does not answer waits for ever; the recorder waits for a second.
 # Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
