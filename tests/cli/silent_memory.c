@@ -36,6 +36,12 @@ static void give_up(const char *what)
     exit(77);
 }
 
+static void become_nobody(void)
+{
+    enum { NOBODY = 65534 };
+    if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0) give_up("setuid");
+}
+
 static void register_page(void)
 {
     const int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
@@ -107,6 +113,7 @@ static void map_page(const char *folder)
     if (fd < 0 || mount("silent", folder, "fuse.silent", MS_NOSUID | MS_NODEV, options) != 0)
         give_up("fuse");
     if (fork() == 0) {
+        become_nobody(); /* else the signal of its parent's end, from nobody, would not reach it */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         serve(fd);
     }
@@ -135,8 +142,7 @@ int main(int argc, char **argv)
     if (page == NULL) give_up("libjvm.so");
     if (argc > 1 && strcmp(argv[1], "userfaultfd") == 0) register_page();
     if (argc > 2 && strcmp(argv[1], "fuse") == 0) map_page(argv[2]);
-    enum { NOBODY = 65534 };
-    if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0) give_up("setuid");
+    become_nobody();
     puts("ready");
     fflush(stdout);
     pthread_create(&watcher, NULL, watch_input, NULL);
