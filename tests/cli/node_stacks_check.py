@@ -1,6 +1,5 @@
 """node_stacks_check.py EXPECTED TRACES: compares stacks of `pitot traces -n 0 --lines --json` with what node_stacks.mjs says
-that they were. Prints "stacks N frames N wrong N unnamed N places N of N"; the first wrong ones on stderr. An unnamed frame is one
-of JavaScript whose function was moved or freed before its name was read; its place in the stack must be right."""
+that they were. Prints "stacks N frames N wrong N places N of N"; the first wrong ones on stderr."""
 import json
 import re
 import sys
@@ -8,7 +7,7 @@ from urllib.parse import unquote
 
 expected = json.load(open(sys.argv[1]))
 traces = json.load(open(sys.argv[2]))['traces']
-stacks = frames = wrong = unnamed = 0
+stacks = frames = wrong = 0
 seen = set()
 
 
@@ -38,27 +37,23 @@ def name_of(frame):
     return frame['name'][:-len(end)] if frame['name'].endswith(end) else frame['name']
 
 
-def is_unnamed(frame):
-    return frame['name'].startswith('[JavaScript code]')
-
-
 def is_javascript(frame):
-    return is_unnamed(frame) or frame['file'].startswith(('node:', '<')) or frame['file'].endswith(('.mjs', '.cjs'))
+    return frame['file'].startswith(('node:', '<')) or frame['file'].endswith(('.mjs', '.cjs'))
 
 
 def is_same(got, want):
     """What node runs outermost may differ from one run of a place to the next. The line that is compared is the
     function's own: of main and the module itself another one than that of the call."""
     least = min(len(got), len(want))
-    if any(f is not None and not f[1].startswith('node:') for f in got[least:] + want[least:]):
+    if any(not f[1].startswith('node:') for f in got[least:] + want[least:]):
         return False
-    return all(g is None or (g[:2] == w[:2] and (g[2] == w[2] or g[0] in ('main', '') or g[1].startswith('node:')))
+    return all(g[:2] == w[:2] and (g[2] == w[2] or g[0] in ('main', '') or g[1].startswith('node:'))
                for g, w in zip(got, want))
 
 
 for trace in traces:
-    got = [None if is_unnamed(f) else (plain(name_of(f)), f['file'], f['line']) for f in trace['frames'] if is_javascript(f)]
-    at = [i for i, f in enumerate(got) if f is not None and f[0].startswith('at_')]
+    got = [(plain(name_of(f)), f['file'], f['line']) for f in trace['frames'] if is_javascript(f)]
+    at = [i for i, f in enumerate(got) if f[0].startswith('at_')]
     if not at:
         continue
     place = got[at[0]][0][len('at_'):]
@@ -67,8 +62,7 @@ for trace in traces:
     seen.add(place)
     stacks += trace['records']
     frames += len(got) * trace['records']
-    unnamed += got.count(None) * trace['records']
     if not any(is_same(got, want) for want in wants):
         wrong += trace['records']
         print(place, '\n   got', got, '\n   want', wants, file=sys.stderr)
-print('stacks %d frames %d wrong %d unnamed %d places %d of %d' % (stacks, frames, wrong, unnamed, len(seen), len(expected[0])))
+print('stacks %d frames %d wrong %d places %d of %d' % (stacks, frames, wrong, len(seen), len(expected[0])))
