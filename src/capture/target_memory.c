@@ -143,7 +143,7 @@ uint64_t pt_target_memory_used_ns(const pt_target_memory *m)
     return sum;
 }
 
-/* ---- what the user is told ---- */
+/* ---- messages ---- */
 
 const char *pt_target_memory_said(pt_target_memory *m)
 {

@@ -1,6 +1,6 @@
 /* silent_memory.c: burns CPU time in a process, one page of whose memory is never filled, so that
- * whoever reads it waits. The page is the one of libjvm.so, in the current folder, that a recorder
- * reads first of a Java virtual machine.
+ * a reader waits for ever. It is the first page that a recorder reads of a Java virtual machine: of
+ * libjvm.so in the current folder.
  *
  *   silent_memory userfaultfd    the page is to be filled by this process
  *   silent_memory fuse FOLDER    the page is of a file of a file system that it serves in FOLDER

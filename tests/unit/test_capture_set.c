@@ -63,16 +63,26 @@ static void add_child(pt_event_set *set, pid_t child)
     pt_event_set_fork(set, &record);
 }
 
+/* Adds a child while the set may open no events. */
+static pid_t begin_with_refused(pt_event_set *set)
+{
+    const pid_t child = begin_set(set);
+    const int limit = set->fd_limit;
+    set->fd_limit = 0;
+    add_child(set, child);
+    set->fd_limit = limit;
+    return child;
+}
+
 static void events_that_were_refused_are_tried_again_at_exec(void **state)
 {
     (void)state;
     pt_event_set set;
-    const pid_t child = begin_set(&set);
+    const pid_t child = begin_with_refused(&set);
     const int limit = set.fd_limit;
-    set.fd_limit = 0;
-    add_child(&set, child);
     assert_int_equal(set.missed, 1);
     assert_true(pt_event_set_before(&set, child).opened_ns == 0);
+    set.fd_limit = 0;
     pt_event_set_exec(&set, child); /* refused again */
     assert_int_equal(set.missed, 1);
     set.fd_limit = limit;
@@ -89,11 +99,7 @@ static void copies_do_not_grow_for_a_thread_without_own_events(void **state)
 {
     (void)state;
     pt_event_set set;
-    const pid_t child = begin_set(&set);
-    const int limit = set.fd_limit;
-    set.fd_limit = 0;
-    add_child(&set, child);
-    set.fd_limit = limit;
+    const pid_t child = begin_with_refused(&set);
     assert_false(pt_event_set_grow(&set, child));
     pt_event_set_exec(&set, child);
     assert_true(pt_event_set_grow(&set, child));
