@@ -251,7 +251,6 @@ static void process_that_goes_back_to_a_former_name_has_the_stacks_of_that_name(
 {
     static const char *const names[] = {"idle", "busy"};
     pt_procs procs;
-    pt_procs_init(&procs, "/nowhere");
     pt_builder *const builder = pt_builder_new();
     pt_sink *const sink = empty_sink(builder, &procs);
     for (uint32_t i = 0; i < 100; i++) {
@@ -270,7 +269,6 @@ static void a_process_whose_mappings_change_keeps_the_rows_of_its_stacks(void **
 {
     enum { CHANGES = 5000, STACKS = 3 };
     pt_procs procs;
-    pt_procs_init(&procs, "/nowhere");
     pt_builder *const builder = pt_builder_new();
     pt_sink *const sink = empty_sink(builder, &procs);
     uint64_t pcs[] = {0, 0x5010};
