@@ -422,7 +422,9 @@ void pt_thread_end(pt_thread *thread)
 }
 
 /* The program's name in the auxiliary vector is the last text above the first thread's stack; one
- * word of zeros follows. The kernel refuses pages beyond the limit, counted from there. */
+ * word of zeros follows. The kernel refuses pages beyond the limit, counted from there. Without a
+ * limit the kernel maps other memory from at most a third of the address space upwards, so that a
+ * quarter is the stack's own. */
 static pt_tick_code find_first_stack(void)
 {
     const uintptr_t text = (uintptr_t)getauxval(AT_EXECFN);
@@ -430,7 +432,8 @@ static pt_tick_code find_first_stack(void)
     struct rlimit most;
     if (text == 0 || getrlimit(RLIMIT_STACK, &most) != 0) return (pt_tick_code){0, UINTPTR_MAX};
     const uintptr_t limit = text + strlen((const char *)text) + 1 + sizeof(uint64_t);
-    if (limit % page_bytes != 0 || most.rlim_cur >= limit) return (pt_tick_code){0, UINTPTR_MAX};
+    if (limit % page_bytes != 0) return (pt_tick_code){0, UINTPTR_MAX};
+    if (most.rlim_cur >= limit) return (pt_tick_code){limit - limit / 4, limit};
     return (pt_tick_code){limit - most.rlim_cur / page_bytes * page_bytes, limit};
 }
 

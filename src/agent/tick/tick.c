@@ -355,18 +355,25 @@ static void tell_of_samples(const pt_tick_ring *ring)
  * its next sample stands for these ticks, too. So does a thread whose stack is full. */
 enum { PARTS = 4, ALLOWED_NS = 50000000 };
 
-/* Has the thread too little stack left for a sample? Ruby goes to the end of its stack when it
- * begins, so that nothing else is mapped there. */
+static bool is_on_signal_stack(void)
+{
+    stack_t now;
+    return syscall(SYS_sigaltstack, NULL, &now) == 0 && (now.ss_flags & SS_ONSTACK) != 0;
+}
+
+/* Has the thread too little stack left for a sample? Ruby goes to the end of its first stack when
+ * it begins, so that nothing else is mapped there. A stack whose end is not known yet ends where no
+ * page can be read; a signal stack is as large as the program wants it to be. */
 static bool is_stack_full(const pt_thread *self)
 {
     enum { SAMPLE_BYTES = 4096 };
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     const pt_tick_code first = pt_tick.first_stack;
     const pt_tick_stack own = pt_tick_stack_of(self);
-    const uintptr_t low = here >= first.low && here < first.limit ? first.low
-                          : here >= own.low && here < own.limit   ? own.low
-                                                                  : 0;
-    return here - low < SAMPLE_BYTES;
+    if (here >= first.low && here < first.limit) return here - first.low < SAMPLE_BYTES;
+    if (here >= own.low && here < own.limit) return here - own.low < SAMPLE_BYTES;
+    return !pt_tick_ask_for_page((here - SAMPLE_BYTES) / PT_TICK_PAGE_BYTES) &&
+           !is_on_signal_stack();
 }
 
 /* Adds the kept periods to those of a tick. Keeps all of them if the thread rests. */
