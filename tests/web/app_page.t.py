@@ -154,7 +154,7 @@ def reports_are_strangers_to_the_page_and_to_the_server(browser):
 
 def a_box_of_the_flame_graph_can_be_chosen(browser):
     page = browser.open(URL + '/ui/')
-    left, top = page.eval('(c => [c.left, c.top])(document.querySelector("#canvas").getBoundingClientRect())')
+    left, top, *_ = page.box_of('#canvas')
     page.click(left + 60, top + 28)
     waits(page, '!document.querySelector("#selection").hidden')
     equal(page.text('#chosen'), 'main')
@@ -371,7 +371,7 @@ def boxes_stand_in_the_order_of_time(browser):
     click_text(page, '#buttons button', 'In order of time')
     ready(page, 'flamegraph')
     equal(address(page), '/ui/flamegraph?in-order=t')
-    left, top, width = page.eval('(c => [c.left, c.top, c.width])(document.querySelector("#canvas").getBoundingClientRect())')
+    left, top, width, _ = page.box_of('#canvas')
     page.click(left + width * 0.95, top + 50)
     waits(page, '!document.querySelector("#selection").hidden')
     equal(page.text('#chosen'), 'usual')
@@ -569,7 +569,7 @@ def a_recording_is_watched_to_its_end(browser):
         page = browser.open(printed[:printed.index('/?t=')] + '/ui/')
         number = r'Number(/samples?: ([\d,.]+)|cpu: ([\d.]+)/.exec((document.querySelector(".facts") || {textContent: ""}).textContent)?.[2] || 0)'
         waits(page, f'{number} > 0')
-        left, top = page.eval('(c => [c.left, c.top])(document.querySelector("#canvas").getBoundingClientRect())')
+        left, top, *_ = page.box_of('#canvas')
         for _ in range(300):  # the first samples may have no box there yet
             page.click(left + 60, top + 28)
             page.key('Escape')

@@ -212,6 +212,12 @@ class Page:
         """The browser drops clicks on a page before the page's first frame. A page in the background has no frames."""
         self.eval('new Promise(r => { requestAnimationFrame(() => requestAnimationFrame(() => r(0))); setTimeout(() => r(0), 2000); })')
 
+    def box_of(self, selector):
+        """Left, top, width and height. A canvas has its size once it is painted."""
+        self.painted()
+        return self.eval('(r => [r.left, r.top, r.width, r.height])'
+                         f'(document.querySelector({selector!r}).getBoundingClientRect())')
+
     def click(self, x, y):
         self.painted()
         for kind in ('mousePressed', 'mouseReleased'):

@@ -92,16 +92,6 @@ def crumbs(page):
     return page.eval('Array.from(document.querySelectorAll("#crumbs li")).map(e => e.textContent)')
 
 
-def wait_drawn(page):
-    page.eval('new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))')
-
-
-def canvas_box(page):
-    wait_drawn(page)  # the canvas gets its size when it is drawn
-    return page.eval('(() => { const r = document.getElementById("canvas").getBoundingClientRect();'
-                     ' return [r.left, r.top, r.width, r.height]; })()')
-
-
 # --- the tests: each is a sentence
 
 def the_page_opens_from_a_file_and_nothing_complains(browser):
@@ -144,7 +134,7 @@ def enter_zooms_and_escape_resets(browser):
 
 def a_click_zooms_into_the_box_under_the_pointer_and_back_undoes_it(browser):
     page = small(browser)
-    left, top, width, _ = canvas_box(page)
+    left, top, width, _ = page.box_of('#canvas')
     page.click(left + width * 0.9, top + 30)  # row 1: idle is the last quarter
     equal(crumbs(page), ['all', 'idle'])
     page.eval('history.back()')
@@ -157,7 +147,7 @@ def a_click_zooms_into_the_box_under_the_pointer_and_back_undoes_it(browser):
 
 def the_pointer_shows_a_box_and_nothing_beside_it(browser):
     page = small(browser)
-    left, top, width, _ = canvas_box(page)
+    left, top, width, _ = page.box_of('#canvas')
     page.move(left + width * 0.1, top + 70)  # row 3: g is 0 to 0.3, f 0.3 to 0.5
     equal(page.text('#tip strong'), 'g')
     contains(page.text('#details'), 'total 30.0ns (30.0%)')
@@ -251,7 +241,7 @@ def totals_that_no_stack_tells_are_a_dash(browser):
 
 
 def pixel(page, x, y):
-    wait_drawn(page)
+    page.painted()
     return page.eval('(() => { const c = document.getElementById("canvas"), k = devicePixelRatio;'
                      f' return Array.from(c.getContext("2d").getImageData({x} * k, {y} * k, 1, 1).data);'
                      ' })()')
@@ -259,7 +249,7 @@ def pixel(page, x, y):
 
 def boxes_are_painted_where_they_should_be(browser):
     page = small(browser)
-    _, _, width, _ = canvas_box(page)
+    _, _, width, _ = page.box_of('#canvas')
     equal(pixel(page, round(width * 0.62), 50), [255, 255, 255, 255])  # beside f: main's own time
     for x in (0.5, 0.59):
         assert pixel(page, round(width * x), 50) != [255, 255, 255, 255]
@@ -287,7 +277,7 @@ def what_is_too_narrow_leaves_a_bar(browser):
     stacks = {'main': 500, **{('main', f'f{i}'): 1 for i in range(4500)}}
     rows = tree_of(stacks)
     page = browser.open(page_of('narrow.html', data_of(rows)))
-    _, _, width, _ = canvas_box(page)
+    _, _, width, _ = page.box_of('#canvas')
     assert pixel(page, round(width * 0.5), 42) != [255, 255, 255, 255]
     equal(pixel(page, round(width * 0.5), 50), [255, 255, 255, 255])
     equal(pixel(page, round(width * 0.95), 42), [255, 255, 255, 255])  # main's own
@@ -312,7 +302,7 @@ def light_and_dark_follow_the_system_until_toggled(browser):
 def the_root_can_stand_below(browser):
     page = small(browser)
     page.key('i')
-    left, top, width, height = canvas_box(page)
+    left, top, width, height = page.box_of('#canvas')
     page.click(left + width * 0.9, top + height - 30)
     equal(crumbs(page), ['all', 'idle'])
     contains(page.eval('location.hash'), 'up=1')
@@ -366,7 +356,7 @@ def a_very_deep_stack_scrolls_to_its_leaf(browser):
     page.type('level19999')
     page.key('Enter')
     equal(page.text('#details strong'), 'level19999')
-    wait_drawn(page)
+    page.painted()
     assert page.eval('document.getElementById("frame").scrollTop') > 390000
 
 
