@@ -536,11 +536,11 @@ static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
     pt_agent.is_asleep = pt_agent.recording && !pt_languages_any();
     if (!create_journal(path, is_child)) {
         pt_agent_say("%s: cannot be written: %s%s", pt_agent.recording ? pt_agent.base_path : path,
-                     strerror(errno),
-                     errno == ELOOP    ? " (symbolic links are not followed; name the file itself)"
-                     : errno == EEXIST ? " and is no regular file: the profile needs one while it "
-                                         "is taken"
-                                       : "");
+                     errno == EEXIST ? "it is no regular file, and the library keeps its journal "
+                                       "there while the program runs; name another file"
+                                     : strerror(errno),
+                     errno == ELOOP ? " (symbolic links are not followed; name the file itself)"
+                                    : "");
         return false;
     }
     if (pt_agent.recording) PT_SET(pt_agent.path[0], '\0');
@@ -642,12 +642,12 @@ static void say_what_was_not_seen(void)
     if (header->engine == PT_JOURNAL_ENGINE_REAL || pt_tick.filter != NULL ||
         missing_ns < WORTH_TELLING_NS || missing_ns < used_ns / 20 || missing_ns < chance_ns)
         return;
-    pt_agent_say("%s: of %llu ms of CPU time %llu ms are in no sample%s", pt_agent.path,
-                 (unsigned long long)(used_ns / 1000000),
+    pt_agent_say("%s: %llu of %llu ms of CPU time are in no sample%s", pt_agent.path,
                  (unsigned long long)(missing_ns / 1000000),
+                 (unsigned long long)(used_ns / 1000000),
                  pt_interposes() ? ""
-                                 : ": the library was loaded by dlopen, and sees threads that are "
-                                   "made later than that only when it looks for them");
+                                 : ": a library that is loaded by dlopen finds new threads late; "
+                                   "LD_PRELOAD or -lprofiler finds them at once");
 }
 
 void pt_session_stop(uint32_t end, const pt_caller *caller)

@@ -4,16 +4,15 @@
 #include "base/utf8.h"
 #include "base/visible.h"
 
+/* The characters that are written as entities, and their entities in the same order. */
+static const char special[] = "&<>\"'";
+static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+
 static const char *entity_of(uint32_t code)
 {
-    switch (code) {
-    case '&': return "&amp;";
-    case '<': return "&lt;";
-    case '>': return "&gt;";
-    case '"': return "&quot;";
-    case '\'': return "&#39;";
-    default: return NULL;
-    }
+    for (size_t i = 0; special[i] != '\0'; i++)
+        if (code == (uint8_t)special[i]) return entities[i];
+    return NULL;
 }
 
 static bool is_xml_character(uint32_t code)
@@ -25,7 +24,7 @@ static bool is_xml_character(uint32_t code)
 void pt_xml_text(pt_out *out, const char *text, size_t bytes)
 {
     for (size_t at = 0; at < bytes;) {
-        const size_t plain = pt_visible_ascii(text + at, bytes - at, "&<>\"'");
+        const size_t plain = pt_visible_ascii(text + at, bytes - at, special);
         if (plain > 0) {
             pt_out_put(out, text + at, plain);
             at += plain;

@@ -17,7 +17,7 @@
 
 enum {
     PT_SINK_DEPTH_MAX = 1024,
-    PT_SINK_VALUES = 8,
+    PT_SINK_VALUES = PT_KEEP_EVENTS_MAX,
     PT_SINK_AWAY_BYTES = 1 << 20, /* rows of less memory are not put away */
 };
 

@@ -30,18 +30,18 @@ pt_spool *pt_spool_new(const pt_perf_layout *layout, const pt_spool_ring *rings,
 /* Ends the thread; accepts NULL. Records that were not copied stay in the kernel's rings. */
 void pt_spool_free(pt_spool *spool);
 
-/* Records of this process are urgent, and its samples wake the reader. Without a call, this holds
- * for every process. After a call, records of the other processes only have to fit in the rings. */
+/* Until the first call, the records of all processes are urgent, and their samples wake the reader.
+ * After it, only those of heeded processes are; records of others only have to fit in the rings. */
 void pt_spool_heed(pt_spool *spool, uint32_t pid);
-/* Ends that, when the process is gone. */
+/* Takes a call of pt_spool_heed back when the process is gone. */
 void pt_spool_ignore(pt_spool *spool, uint32_t pid);
 
 /* Samples of this process are urgent, too, or no longer: they refer to memory of the process, which
- * must be read soon. The newest of some thousand processes are remembered. */
+ * must be read soon. A process with the same remainder modulo 4,096 replaces this one. */
 void pt_spool_hurry(pt_spool *spool, uint32_t pid, bool is_hurried);
 
-/* Samples of this process are copied without their stacks, or with them again. The newest of some
- * thousand processes are remembered. */
+/* Samples of this process are copied without their stacks, or with them again. A process with the
+ * same remainder modulo 4,096 replaces this one. */
 void pt_spool_shun(pt_spool *spool, uint32_t pid, bool is_shunned);
 
 /* False: the thread could not be started. */
@@ -56,6 +56,6 @@ void pt_spool_noticed(pt_spool *spool);
 bool pt_spool_take(pt_spool *spool);
 /* True if the last pass found nothing urgent. */
 bool pt_spool_is_calm(const pt_spool *spool);
-/* A time (CLOCK_MONOTONIC): all records that were visible and written before it have been copied.
- */
+/* The beginning of the last pass (CLOCK_MONOTONIC): all records that the kernel's rings had then
+ * have been copied, as far as they fitted. */
 uint64_t pt_spool_upto_ns(const pt_spool *spool);

@@ -14,7 +14,7 @@ int pt_cmd_ask(pt_cmd_context *context);
 /* Does the query subtract a range of the profile itself? */
 bool pt_query_has_base(const pt_query *query);
 
-/* The patterns of a query as they would be typed: "--focus=parse --hide='^std::'"; "" for none. The
+/* The filters of a query as they would be typed: "--focus=parse --hide='^std::'"; "" for none. The
  * caller frees. */
 char *pt_query_text(const pt_query *query);
 

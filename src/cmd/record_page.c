@@ -127,7 +127,7 @@ void pt_record_page_end(pt_record_page *page, const char *output)
     const int end = pt_record_stop != 0 ? pt_record_stop : pt_record_end_signal;
     const bool ends_all = end == SIGTERM || end == SIGHUP;
     if (was_told && now != 0 && now != page->before && !ends_all) {
-        pt_say("the page stays until Ctrl-C");
+        pt_say("the page of the recording stays until Ctrl-C");
         wait_for_stop(page);
     }
     kill(page->pid, SIGTERM);

@@ -1,8 +1,9 @@
-/* recover.c: pitot recover: the journal of a killed program becomes a file for other tools.
+/* recover.c: pitot recover: the journal of a killed program, or the folder of a killed recorder,
+ * becomes a file for all tools.
  *
- * libprofiler.so.0 keeps its journal under the profile's name until the program ends (after a
- * ProfilerFlush beside it, as NAME.journal); a program that is killed leaves it there. pitot reads
- * it as it is; gperftools' and Go's pprof do not.
+ * While a program runs, its journal has the name of the profile that libprofiler.so.0 will write;
+ * after a ProfilerFlush the journal's name is NAME.journal. A program that is killed leaves the
+ * journal there. pitot reads journals; gperftools' and Go's pprof do not.
  */
 #include <dirent.h>
 #include <inttypes.h>

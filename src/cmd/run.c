@@ -378,8 +378,8 @@ int pt_cmd_main(int argc, char **argv)
     const struct sigaction action = {.sa_handler = write_has_failed, .sa_flags = SA_RESTART};
     sigaction(SIGPIPE, &action, NULL);
     sigaction(SIGXFSZ, &action, NULL);
-    /* malloc keeps freed memory for the next input: memory from the system costs a page fault a
-     * page. Larger blocks stay mappings, which grow without a copy. */
+    /* malloc keeps freed blocks of up to 4 MB for the next input: memory from the system costs a
+     * page fault a page. Larger blocks are mappings, which grow without a copy. */
     mallopt(M_MMAP_THRESHOLD, 4 << 20);
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
     mallopt(M_TOP_PAD, 1 << 20);

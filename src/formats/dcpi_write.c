@@ -292,7 +292,8 @@ static size_t drop_unreachable(writing *w, uint64_t start, uint64_t granule, add
         else
             counts[kept++] = counts[i];
     }
-    pt_diag_add(w->diag, between, "samples between two steps of %" PRIu64 " bytes left out",
+    pt_diag_add(w->diag, between,
+                "samples whose offset is no multiple of the granule (%" PRIu64 " bytes) left out",
                 granule);
     pt_diag_add(w->diag, far, "samples more than 4 GiB from their image's start left out");
     return kept;

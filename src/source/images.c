@@ -288,7 +288,9 @@ static pt_status find_vdso(const trial *t, pt_image_file *ret_file, pt_error *re
     pt_image_file file = PT_IMAGE_FILE_INIT;
     pt_elf elf;
     char id[HEX_BYTES_MAX] = "";
-    if (!own_vdso(&file)) return pt_error_set(reterr, PT_ERR_NOTFOUND, "this process has no vdso");
+    if (!own_vdso(&file))
+        return pt_error_set(reterr, PT_ERR_NOTFOUND,
+                            "pitot's own process has no vdso to read code from");
     if (pt_elf_open(file.blob.data, file.blob.size, &elf) == PT_ELF_OK)
         pt_elf_id_hex(pt_elf_build_id(&elf), id, sizeof id);
     const bool is_known = t->wanted_id[0] != '\0';

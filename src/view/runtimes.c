@@ -40,10 +40,9 @@ static const runtime runtimes[] = {
     {"Ruby",
      {"ruby", "libruby"},
      "rb_vm_exec",
-     "pitot record --engine=preload names it (2.7 and 3.1), and sudo pitot record --engine=bpf -p "
-     "PID "
-     "while "
-     "it runs"},
+     "pitot record --engine=preload names it (2.7, 3.1 and 3.3), and sudo pitot record "
+     "--engine=bpf "
+     "-p PID while it runs"},
     {"PHP",
      {"php", "libphp", "mod_php"},
      "execute_ex",

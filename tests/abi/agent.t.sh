@@ -204,7 +204,7 @@ expect_equal 'and blocks nothing when it is over' "$(fact after)" 0
 it 'a name that is no regular file is refused in words'
 CPUPROFILE=/dev/null run ./host burn 0.01
 expect_status 0
-expect_stderr_line 'pitot: libprofiler: /dev/null: cannot be written: File exists and is no regular file: the profile needs one while it is taken'
+expect_stderr_line 'pitot: libprofiler: /dev/null: cannot be written: it is no regular file, and the library keeps its journal there while the program runs; name another file'
 
 it 'a host that has a handler for SIGPROF keeps it'
 run ./host has

@@ -78,7 +78,7 @@ elif needs curl setsid; then
         kill -0 $recorder && sleep 0.1 || break
     done
     kill -INT $recorder
-    until grep -q 'the page stays until Ctrl-C' said; do kill -0 $recorder && sleep 0.1 || break; done
+    until grep -q 'the page of the recording stays until Ctrl-C' said; do kill -0 $recorder && sleep 0.1 || break; done
     ask /again -X POST >again
     expect grep -q '"state":"ended"' again
     ask /api/top >shown
