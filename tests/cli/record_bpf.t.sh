@@ -396,29 +396,31 @@ run pitot top all.pb.gz
 expect_stdout_has two
 
 it 'loads what reads the frames of interpreters where there is an interpreter'
-# most_programs PID: how many BPF programs its recorder holds at most.
-most_programs() {
-    local recorder most=0 now
-    "$PITOT" record --engine=bpf -p "$1" -d 300ms -o held.pb.gz 2>said &
+programs_of() {
+    grep -ls '^prog_id:' /proc/$1/fdinfo/* | wc -l
+}
+# expect_programs PID N: the recorder of the process has N BPF programs, and no more after some samples.
+expect_programs() {
+    local recorder
+    "$PITOT" record --engine=bpf -p "$1" -o held.pb.gz 2>said &
     recorder=$!
-    while kill -0 $recorder 2>/dev/null; do
-        now=$(grep -ls '^prog_id:' /proc/$recorder/fdinfo/* | wc -l)
-        [ "$now" -le $most ] || most=$now
-        sleep 0.02
-    done
+    has_programs() { ! kill -0 $recorder 2>/dev/null || [ "$(programs_of $recorder)" -ge "$1" ]; }
+    eventually has_programs "$2"
+    sleep 0.3
+    expect_equal 'BPF programs' "$(programs_of $recorder)" "$2"
+    kill -INT $recorder
     wait $recorder || fail "$(cat said)"
-    echo $most
 }
 ./work 1000 &
 target=$!
-expect_equal 'programs for one without an interpreter' "$(most_programs $target)" 1
+expect_programs $target 1
 kill $target
 python=$(python3 -c 'import sys; print(sys.executable)') && if needs python3; then
     "$python" -c 'while True: pass' &
     target=$!
     runs_python() { grep -q python /proc/$target/maps; }
     eventually runs_python
-    expect_equal 'programs for Python' "$(most_programs $target)" 2
+    expect_programs $target 2
     kill_bpf_recorder pt_bpf_sample_r pitot_pool -p $target
     kill $target
 fi
