@@ -1,10 +1,10 @@
 <?php
-/* php_stacks.php EXPECTED ROUNDS: spends CPU time at places whose stacks it writes to the file EXPECTED, a JSON
+/* php_stacks.php EXPECTED ROUNDS [MS]: spends CPU time, MS (8) each, at places whose stacks it writes to the file EXPECTED, a JSON
  * object: the name of the innermost function, which no other place has, to the list of [name, file, line] of its
  * callers, innermost first, as debug_backtrace() has them. Stacks go through PHP and C in each way that a stack can. */
 namespace Stacks;
 
-const HOLD_NS = 8000000;
+define(__NAMESPACE__ . '\\HOLD_NS', (int)($argv[3] ?? 8) * 1000000);
 $expected = [];
 $place = 0;
 
