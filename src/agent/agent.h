@@ -69,9 +69,12 @@ void pt_agent_mutex_give(pt_agent_mutex *mutex);
 /* The state that the calling thread gets back when it releases the lock. */
 typedef struct {
     sigset_t mask;
-    int cancel; /* whether it may be cancelled */
-    int error;  /* errno */
+    int cancel;    /* whether it may be cancelled; PT_CANCEL_KEPT: that has not changed */
+    int error;     /* errno */
+    int *error_at; /* the thread's errno; NULL: it is not kept */
 } pt_caller;
+
+#define PT_CANCEL_KEPT (-1)
 
 /* Blocks all signals and disables cancellation: a cancelled thread would never release the lock. */
 void pt_agent_be_undisturbed(pt_caller *ret_caller);
@@ -82,6 +85,10 @@ void pt_agent_be_as_before(const pt_caller *caller);
  * lock is a cancellation point (pthreads(7)), and a thread that ended there would keep the lock. */
 void pt_agent_lock(pt_caller *ret_caller);
 void pt_agent_unlock(const pt_caller *caller);
+/* Like pt_agent_lock, but libc is not called, which costs a child of fork page faults: cancellation
+ * stays as it is, so the caller does nothing that is a cancellation point. error_at: the thread's
+ * errno; NULL: it need not be kept. */
+void pt_agent_lock_quietly(pt_caller *ret_caller, int *error_at);
 /* Like pt_agent_unlock, but signals stay blocked: the caller restores the mask itself. */
 void pt_agent_unlock_undisturbed(const pt_caller *caller);
 /* Like pt_agent_lock, but waits for at most ns. Returns false, with the thread's state unchanged,

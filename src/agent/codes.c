@@ -19,7 +19,7 @@ static struct {
 
 static PT_FAR uint8_t is_in_journal[PT_TICK_CODES / 8];
 
-void pt_codes_reset(void)
+PT_NEAR void pt_codes_reset(void)
 {
     if (codes.area == NULL) return; /* as it was */
     codes.area = NULL;

@@ -35,13 +35,13 @@ static PT_FAR struct {
     uint64_t pcs[PT_JOURNAL_CHAIN_MAX];
 } chain;
 
-void pt_fold_reset(void)
+PT_NEAR void pt_fold_reset(void)
 {
     if (fold.index != NULL) munmap(fold.index, fold.cap * sizeof fold.index[0]);
     pt_fold_after_fork();
 }
 
-void pt_fold_after_fork(void)
+PT_NEAR void pt_fold_after_fork(void)
 {
     PT_SET(fold.index, NULL);
     PT_SET(fold.cap, 0);
@@ -248,7 +248,7 @@ static uint64_t count_ring(const pt_tick_ring *ring, round_sums *sums)
     return head;
 }
 
-static void fold_ring(pt_tick_ring *ring, void *arg)
+PT_NEAR static void fold_ring(pt_tick_ring *ring, void *arg)
 {
     round_sums *const sums = arg;
     const uint64_t mask = ring->ring_words - 1;
@@ -272,7 +272,7 @@ static void fold_ring(pt_tick_ring *ring, void *arg)
     }
 }
 
-uint64_t pt_fold_rings(void)
+PT_NEAR uint64_t pt_fold_rings(void)
 {
     round_sums sums = {0};
     fold.refreshed = false;

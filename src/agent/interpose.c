@@ -160,21 +160,21 @@ PT_EXPORT int dlclose(void *handle)
 
 /* ---- the exits that run no destructors ---- */
 
-__attribute__((noinline)) void pt_last_words(void)
+PT_NEAR __attribute__((noinline)) void pt_last_words(void)
 {
     if (is_this_process()) {
         pt_caller caller;
-        pt_agent_lock(&caller);
+        pt_agent_lock_quietly(&caller, NULL);
         pt_agent.leaving = true;
         pt_session_stop(PT_JOURNAL_EXITED_FAST, &caller);
     }
 }
 
-static _Noreturn void leave_process(int status)
+PT_NEAR static _Noreturn void leave_process(int status)
 {
     pt_last_words();
     for (;;)
-        syscall(SYS_exit_group, status);
+        PT_KERNEL(SYS_exit_group, status);
 }
 
 PT_EXPORT void _exit(int status)

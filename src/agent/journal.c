@@ -42,7 +42,7 @@ static bool reach_bytes(pt_agent_journal *journal, size_t bytes)
 /* The header of a process that has no image yet. */
 static PT_EDGE pt_journal_header early;
 
-void pt_journal_open_early(pt_agent_journal *journal)
+PT_NEAR void pt_journal_open_early(pt_agent_journal *journal)
 {
     memset(&early, 0, offsetof(pt_journal_header, exe));
     memset(&early.own_weight, 0, sizeof early - offsetof(pt_journal_header, own_weight));
@@ -114,7 +114,7 @@ void pt_journal_add(pt_journal_area *area, size_t size)
     area->used_bytes += size;
 }
 
-void pt_journal_close(pt_agent_journal *journal, bool with_process)
+PT_NEAR void pt_journal_close(pt_agent_journal *journal, bool with_process)
 {
     if (journal->base != NULL && !with_process) munmap(journal->base, journal->size_bytes);
     journal->header = NULL;

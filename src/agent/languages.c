@@ -35,7 +35,7 @@ static struct {
     pt_interp_evaluator evaluator;
 } languages;
 
-bool pt_languages_any(void)
+PT_NEAR bool pt_languages_any(void)
 {
     for (int i = 0; i < LANGUAGES; i++)
         if (*rows[i]->loaded != NULL || languages.of[i].inode != 0) return true;
@@ -161,7 +161,7 @@ static void look_at_image(const pt_maps_live *live, void *arg)
     }
 }
 
-void pt_languages_update(void)
+PT_NEAR void pt_languages_update(void)
 {
     enum { ROUNDS_MAX = 256 }; /* an interpreter that starts later maps memory, which is a change */
     const uint32_t changes = pt_maps_changes();
@@ -182,7 +182,7 @@ void pt_languages_review(void)
 
 /* ---- threads ---- */
 
-void pt_languages_want_caches(pt_thread *slot)
+PT_NEAR void pt_languages_want_caches(pt_thread *slot)
 {
     for (unsigned i = 0; i < LANGUAGES; i++)
         if (atomic_load(&slot->interp_cache[i]) == NULL &&
@@ -190,7 +190,7 @@ void pt_languages_want_caches(pt_thread *slot)
             atomic_store(&slot->interp_cache[i], pt_agent_map(rows[i]->cache_bytes));
 }
 
-void pt_languages_forget_pages(pt_thread *slot)
+PT_NEAR void pt_languages_forget_pages(pt_thread *slot)
 {
     for (unsigned i = 0; i < LANGUAGES; i++) {
         pt_tick_pages *const pages =

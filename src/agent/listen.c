@@ -334,7 +334,7 @@ pid_t pt_listen_tid(void)
     return atomic_load(&listener.tid);
 }
 
-void pt_listen_after_fork(void)
+PT_NEAR void pt_listen_after_fork(void)
 {
     if (listener.state != 0) address.path[0] = '\0'; /* it is the parent's */
     PT_SET(pt_agent.served, false);

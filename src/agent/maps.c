@@ -61,7 +61,7 @@ static struct {
     uint64_t header_inode;
 } maps;
 
-void pt_maps_reset(void)
+PT_NEAR void pt_maps_reset(void)
 {
     PT_SET(maps.count, 0);
     PT_SET(maps.area, NULL);
@@ -421,7 +421,7 @@ bool pt_maps_are_expired(void)
     return maps.is_expired;
 }
 
-uint32_t pt_maps_changes(void)
+PT_NEAR uint32_t pt_maps_changes(void)
 {
     return maps.changes;
 }

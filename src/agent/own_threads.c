@@ -240,7 +240,7 @@ void pt_own_note_object(const struct dl_phdr_info *object)
     }
 }
 
-bool pt_own_can_begin_in_handler(void)
+PT_NEAR bool pt_own_can_begin_in_handler(void)
 {
     return libc_tls.image != NULL && libc_tls.below_bytes >= libc_tls.bytes &&
            libc_tls.below_bytes <= BARE_BELOW_BYTES;
@@ -302,7 +302,7 @@ void pt_own_note_object(const struct dl_phdr_info *object)
     (void)object;
 }
 
-bool pt_own_can_begin_in_handler(void)
+PT_NEAR bool pt_own_can_begin_in_handler(void)
 {
     return false;
 }
@@ -374,7 +374,7 @@ bool pt_own_is(pid_t tid)
     return false;
 }
 
-void pt_own_after_fork(void)
+PT_NEAR void pt_own_after_fork(void)
 {
     for (size_t i = 0; i <= OWN_MAX; i++)
         if (atomic_load(&slots[i].tid) != 0 || atomic_load(&slots[i].runs))

@@ -233,7 +233,7 @@ static bool is_keeper(void)
 static bool is_the_file(int fd)
 {
     struct stat there;
-    return fd >= 0 && pt_libc_fstat(fd, &there) == 0 && S_ISREG(there.st_mode) &&
+    return pt_libc_fstat(fd, &there) == 0 && S_ISREG(there.st_mode) &&
            there.st_dev == FILE_OF->device && there.st_ino == FILE_OF->inode;
 }
 
@@ -333,13 +333,15 @@ static int open_again(void)
     return -1;
 }
 
-void pt_publish_begin(const char *path)
+PT_NEAR void pt_publish_begin(const char *path)
 {
     if (copy.limit > 0) forget_changes();
     PT_SET(copy.length, 0);
     PT_SET(copy.is_begun, false);
     PT_SET(is_lost, false);
-    if (strcmp(FILE_OF->path, path) != 0)
+    if (path[0] == '\0') /* in a recording */
+        PT_SET(FILE_OF->path[0], '\0');
+    else if (strcmp(FILE_OF->path, path) != 0)
         pt_agent_join(FILE_OF->path, sizeof FILE_OF->path, path, "");
     PT_SET(FILE_OF->is_made, false);
     PT_SET(FILE_OF->fd, -1);
@@ -412,10 +414,10 @@ void pt_publish_keep(void)
     FILE_OF->keeper_tid = pt_tick_gettid();
 }
 
-void pt_publish_handed_over(void)
+PT_NEAR void pt_publish_handed_over(void)
 {
-    if (is_the_file(FILE_OF->fd)) close(FILE_OF->fd);
-    FILE_OF->fd = -1;
+    if (FILE_OF->fd >= 0 && is_the_file(FILE_OF->fd)) close(FILE_OF->fd);
+    PT_SET(FILE_OF->fd, -1);
 }
 
 /* The file's descriptor in the keeper's table; the file is made or opened if it is not open. */
@@ -549,7 +551,7 @@ void pt_publish_take_over(void)
     if (socket_fd >= 0) close(socket_fd);
 }
 
-void pt_publish_after_fork(void)
+PT_NEAR void pt_publish_after_fork(void)
 {
     pt_publish_handed_over(); /* another thread was changing its user at the same time */
     PT_SET(question.what, NOTHING_ASKED);
@@ -612,7 +614,7 @@ static bool is_keeper_alive(void)
            (syscall(SYS_tgkill, pt_tick_getpid(), tid, 0) == 0 || errno != ESRCH);
 }
 
-void pt_publish_settle(void)
+PT_NEAR void pt_publish_settle(void)
 {
     const struct timespec second = {.tv_sec = 1};
     while (atomic_load(&is_writing) != 0 && is_keeper_alive())
@@ -637,19 +639,50 @@ bool pt_publish(void)
     return !is_for_a_file() || !has_something_to_tell() || pt_publish_all();
 }
 
-/* Appends to a file that all processes of the recording share, in one write. Returns false if there
- * is no such file or the write failed. */
-static bool add_to(const char *name, const void *bytes, size_t size)
+static int open_to_add(const char *path)
+{
+    return (int)PT_KERNEL(SYS_openat, AT_FDCWD, path,
+                          O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+}
+
+/* Opens a file of the recording by a name that needs a large buffer, which is one more page of
+ * stack. */
+static __attribute__((noinline)) int open_by_long_name(const char *name)
 {
     char path[PATH_MAX];
-    if (!pt_agent_join(path, sizeof path, pt_agent.base_path, name)) return false;
-    const int fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    const bool added = fd >= 0 && pt_agent_write(fd, bytes, size);
-    close_and_keep_errno(fd);
+    return pt_agent_join(path, sizeof path, pt_agent.base_path, name) ? open_to_add(path) : -1;
+}
+
+PT_NEAR static int open_by_name(const char *name)
+{
+    char path[128];
+    size_t length = 0;
+    const char *const parts[] = {pt_agent.base_path, name};
+    for (size_t i = 0; i < 2; i++)
+        for (const char *from = parts[i]; *from != '\0'; from++) {
+            if (length == sizeof path - 1) return open_by_long_name(name);
+            path[length++] = *from;
+        }
+    path[length] = '\0';
+    return open_to_add(path);
+}
+
+/* Appends to a file that all processes of the recording share, in one write. Returns false if there
+ * is no such file or the write failed. */
+static inline __attribute__((always_inline)) bool add_to(const char *name, const void *bytes,
+                                                         size_t size)
+{
+    char
+        here[32]; /* constants lie in another page, but the compiler makes this copy without them */
+    strcpy(here, name);
+    const int fd = open_by_name(here);
+    if (fd < 0) return false;
+    const bool added = pt_agent_write(fd, bytes, size);
+    PT_KERNEL(SYS_close, fd);
     return added;
 }
 
-static bool add_brief(void)
+PT_NEAR static bool add_brief(void)
 {
     const pt_journal_header *const header = pt_agent.journal.header;
     pt_journal_brief brief = {.magic = PT_JOURNAL_BRIEF_MAGIC,
@@ -701,7 +734,7 @@ static bool add_short(void)
     return add_to("/" PT_JOURNAL_SHORT, record, head.bytes);
 }
 
-bool pt_publish_recorded(void)
+PT_NEAR bool pt_publish_recorded(void)
 {
     const bool has_image = pt_agent.journal.base != NULL || FILE_OF->is_made;
     return (!has_image && pt_agent.journal.header->ticks == 0 && add_brief()) || add_short() ||

@@ -98,7 +98,7 @@ static void note_program(pt_journal_header *header)
         read_file("/proc/thread-self/cmdline", header->command, sizeof header->command);
 }
 
-static void note_start(uint32_t asked_hz)
+PT_NEAR static void note_start(uint32_t asked_hz)
 {
     pt_journal_header *const header = pt_agent.journal.header;
     header->byte_order = PT_JOURNAL_BYTE_ORDER;
@@ -120,7 +120,7 @@ static void note_start(uint32_t asked_hz)
     memcpy(header->magic, PT_JOURNAL_MAGIC, sizeof header->magic);
 }
 
-static void note_progress(void)
+PT_NEAR static void note_progress(void)
 {
     pt_journal_header *const header = pt_agent.journal.header;
     const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
@@ -146,12 +146,15 @@ uint64_t pt_session_samples(void)
 
 /* ---- the drain thread ---- */
 
-uint64_t pt_session_collect(void)
+PT_NEAR uint64_t pt_session_collect(void)
 {
     note_progress(); /* first: the stacks then hold at least the samples in these counts */
     const uint64_t fullest = pt_fold_rings();
     pt_journal_header *const header = pt_agent.journal.header;
-    if (header->exe_bytes == 0 && header->ticks > 0) note_program(header);
+    if (header->exe_bytes == 0 && header->ticks > 0) {
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* a thread in _exit still can be */
+        note_program(header);
+    }
     return fullest;
 }
 
@@ -510,7 +513,7 @@ static bool create_journal(const char *path, bool is_child)
     return false;
 }
 
-void pt_session_add_own_time(uint64_t since_ns)
+PT_NEAR void pt_session_add_own_time(uint64_t since_ns)
 {
     const uint64_t now_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (now_ns > since_ns) pt_agent.journal.header->own_ns += now_ns - since_ns;
@@ -530,7 +533,7 @@ static void note_before(uint64_t begun_ns)
 }
 
 /* begun_ns: the thread's CPU clock when the library began to work on this session. */
-static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
+PT_NEAR static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
 {
     if (!is_child || pt_agent.engine == NULL) pt_agent.asked_hz = pt_timers_choose();
     pt_agent.is_asleep = pt_agent.recording && !pt_languages_any();
@@ -548,7 +551,7 @@ static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
     pt_fold_reset();
     pt_codes_reset();
     pt_agent.pid = pt_tick_getpid();
-    pt_agent.start_time = time(NULL);
+    pt_agent.start_time = (time_t)(pt_agent_clock_ns(CLOCK_REALTIME) / 1000000000);
     pt_agent.drain_before_ns = 0;
     note_start(pt_agent.asked_hz);
     pt_agent.on = true;
@@ -650,16 +653,24 @@ static void say_what_was_not_seen(void)
                                    "LD_PRELOAD or -lprofiler finds them at once");
 }
 
-void pt_session_stop(uint32_t end, const pt_caller *caller)
+/* Is a process of a recording that has no sample at its end? Its figures go to a file by system
+ * calls only. */
+static bool is_brief(void)
+{
+    return pt_agent.recording && pt_agent.is_asleep && pt_agent.journal.header->ticks == 0;
+}
+
+PT_NEAR void pt_session_stop(uint32_t end, const pt_caller *caller)
 {
     pt_caller joining = *caller;
-    joining.cancel = PTHREAD_CANCEL_DISABLE;
+    joining.cancel = PT_CANCEL_KEPT;
     bool join = false;
     pt_own_thread drain = {0};
     if (pt_agent.on) {
         const uint64_t since_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         pt_threads_detach_all();
         pt_session_collect();
+        if (!is_brief()) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
         pt_timers_stop(end == PT_JOURNAL_EXITED_FAST);
         if (pt_agent.journal.header->exe_bytes > 0) note_comm(pt_agent.journal.header);
         pt_agent.journal.header->end = end;
@@ -675,14 +686,14 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
         pt_agent.on = pt_agent.served = false;
         pt_threads_free_rings(pt_agent.leaving);
         pt_journal_close(&pt_agent.journal, pt_agent.leaving);
-        pt_tick.filter = NULL;
+        PT_SET(pt_tick.filter, NULL);
         join = pt_agent.drain_runs && end != PT_JOURNAL_EXITED_FAST;
         drain = pt_agent.drain;
         if (pt_agent.drain_runs) tell_drain_to_end();
     }
     pt_agent_unlock(&joining);
     if (join) pt_own_end(&drain);
-    pthread_setcancelstate(caller->cancel, NULL);
+    if (caller->cancel != PT_CANCEL_KEPT) pthread_setcancelstate(caller->cancel, NULL);
 }
 
 /* Writes the profile so far. The journal moves to another name beside it, until the session ends.
@@ -708,14 +719,17 @@ void pt_session_flush(void)
 
 /* ---- fork ---- */
 
+/* A page of code or data that a child of fork is the first to use costs it a page fault, so these
+ * functions make their system calls themselves, call libc only where they must, and write to few
+ * pages. */
 static pt_caller forking;
 
 /* All signals stay blocked while the kernel copies the process: a tick in the middle would make the
  * kernel start the copy again, in a large process for ever. */
-static void before_fork(void)
+PT_NEAR static void before_fork(void)
 {
     pt_caller caller;
-    pt_agent_lock(&caller);
+    pt_agent_lock_quietly(&caller, &errno);
     forking = caller;
 }
 
@@ -727,11 +741,20 @@ PT_UNBLOCKING static void after_fork_in_parent(void)
     pt_kernel_set_mask(&caller.mask, NULL);
 }
 
-static void after_fork_in_child(void)
+/* Does the session of a child begin without a call that is a cancellation point? Threads and files
+ * need such calls. */
+static bool begins_quietly(void)
 {
-    const pt_caller caller = forking; /* this thread still has the lock from before_fork */
+    return pt_agent.recording && !pt_languages_any() && pt_own_can_begin_in_handler() &&
+           pt_agent.engine != NULL && pt_agent.engine->start == NULL;
+}
+
+PT_NEAR static void after_fork_in_child(void)
+{
+    pt_caller caller = forking; /* this thread still has the lock from before_fork */
     const uint64_t begun_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     const bool again = pt_agent.on && !pt_agent.served;
+    if (again && !begins_quietly()) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &caller.cancel);
     pt_agent.on = false;
     pt_agent.pid = pt_tick_getpid();
     pt_agent.drain_runs = false;

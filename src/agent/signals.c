@@ -63,7 +63,7 @@ typedef struct {
 
 /* By signal: the action installed in place of a host's action that blocks the tick's signal. If the
  * kernel has another action, the host has set that without the functions below. */
-static action freed[NSIG];
+static PT_FAR action freed[NSIG];
 
 static uint64_t bit_of(int signo)
 {
@@ -164,9 +164,9 @@ void pt_signals_free_ticks(void)
     settle_masks();
 }
 
-void pt_signals_after_fork(void)
+PT_NEAR void pt_signals_after_fork(void)
 {
-    setting = (pt_agent_mutex){0}; /* another thread may have held it in the parent */
+    PT_SET(setting.state, 0); /* another thread may have held it in the parent */
 }
 
 /* sigaction for a signal that the library does not use. act and old may be the same. */

@@ -26,22 +26,39 @@ enum {
     RING_BYTES = sizeof(pt_tick_ring) + PT_RING_WORDS * sizeof(uint64_t),
     LISTING_BYTES = 16384,
     OWED_COUNT = 64,
+    PAGE_BYTES = 4096, /* of most machines */
 };
 
-/* Most processes have few threads and end soon: the first chunk needs no mapping of its own, and no
- * slot is touched before a thread gets it. */
-static PT_FAR pt_thread first_chunk[CHUNK_SLOTS];
 static PT_FAR pt_thread *chunks[CHUNKS_MAX];
 static size_t chunk_count;
 static _Atomic(size_t) slot_count; /* slots that are or were in use */
 static pt_thread *free_slots;
 static PT_FAR pt_tick_ring *rings[RINGS_MAX];
-/* The first ring needs no mapping of its own, either. A child of fork uses it for its own samples.
- */
-static PT_FAR union {
-    pt_tick_ring ring;
-    uint8_t bytes[RING_BYTES];
-} first_ring;
+
+/* Most processes have few threads and end soon: the first chunk and the first ring need no mapping
+ * of their own, and no slot is touched before a thread gets it. A child of fork uses the first ring
+ * for its own samples. The chunk's first slot, which is its last one in memory, and the ring's
+ * header lie in one page. */
+typedef struct {
+    pt_thread chunk[CHUNK_SLOTS];
+    union {
+        pt_tick_ring ring;
+        uint8_t bytes[RING_BYTES];
+    } ring;
+} first_memory;
+_Static_assert(offsetof(first_memory, ring) % PAGE_BYTES >= sizeof(pt_thread) &&
+                   offsetof(first_memory, ring) % PAGE_BYTES + sizeof(pt_tick_ring) <= PAGE_BYTES,
+               "one page");
+
+static PT_FAR uint8_t first_bytes[sizeof(first_memory) + PAGE_BYTES];
+
+/* Aligned here: a variable of this alignment would move the others to more pages. */
+static first_memory *find_first_memory(void)
+{
+    const uintptr_t at = ((uintptr_t)first_bytes + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
+    return (first_memory *)at; /* NOLINT(performance-no-int-to-ptr) */
+}
+
 static size_t ring_count;
 static pthread_key_t ended_key;
 static bool has_key; /* also false where libpthread may be loaded later */
@@ -49,9 +66,10 @@ static bool ready;   /* false in constructors that run before our own */
 
 /* ---- slots ---- */
 
+/* A chunk is filled from its end. */
 static pt_thread *slot_at(size_t i)
 {
-    return &chunks[i / CHUNK_SLOTS][i % CHUNK_SLOTS];
+    return &chunks[i / CHUNK_SLOTS][CHUNK_SLOTS - 1 - i % CHUNK_SLOTS];
 }
 
 /* Runs in the handler of a thread that has no slot of its own yet. */
@@ -70,7 +88,8 @@ static bool is_slot(const void *at)
 {
     const size_t count = atomic_load(&slot_count);
     for (size_t i = 0; i < count; i += CHUNK_SLOTS)
-        if ((uintptr_t)at - (uintptr_t)slot_at(i) < CHUNK_SLOTS * sizeof(pt_thread)) return true;
+        if ((uintptr_t)at - (uintptr_t)chunks[i / CHUNK_SLOTS] < CHUNK_SLOTS * sizeof(pt_thread))
+            return true;
     return false;
 }
 
@@ -147,7 +166,7 @@ void pt_thread_free(pt_thread *thread)
 
 /* ---- rings ---- */
 
-void pt_threads_each_ring(void (*use)(pt_tick_ring *ring, void *arg), void *arg)
+PT_NEAR void pt_threads_each_ring(void (*use)(pt_tick_ring *ring, void *arg), void *arg)
 {
     for (size_t i = 0; i < ring_count; i++)
         use(rings[i], arg);
@@ -155,8 +174,9 @@ void pt_threads_each_ring(void (*use)(pt_tick_ring *ring, void *arg), void *arg)
 
 static pt_tick_ring *clear_first_ring(void)
 {
-    memset(&first_ring, 0, sizeof first_ring.ring);
-    return &first_ring.ring;
+    pt_tick_ring *const ring = &find_first_memory()->ring.ring;
+    *ring = (pt_tick_ring){0};
+    return ring;
 }
 
 static pt_tick_ring *map_ring(void)
@@ -168,7 +188,7 @@ static pt_tick_ring *map_ring(void)
     return ring;
 }
 
-static pt_tick_ring *take_ring(int tid)
+PT_NEAR static pt_tick_ring *take_ring(int tid)
 {
     for (size_t i = 0; i < ring_count; i++) {
         if (rings[i]->tid == 0 && rings[i]->head_words == rings[i]->tail_words) {
@@ -289,7 +309,7 @@ static void count_unsampled(pt_thread *slot, bool is_unsampled)
 }
 
 /* Gives the slot's thread a ring, and a timer of the engine or else a POSIX timer. */
-static bool start_ticks(pt_thread *slot, const pt_timer_engine *engine, uint64_t first_ns)
+PT_NEAR static bool start_ticks(pt_thread *slot, const pt_timer_engine *engine, uint64_t first_ns)
 {
     slot->last_words = slot->kept = 0;
     slot->debt_ns = 0;
@@ -303,7 +323,7 @@ static bool start_ticks(pt_thread *slot, const pt_timer_engine *engine, uint64_t
     return has_timer;
 }
 
-static void attach_slot(pt_thread *slot)
+PT_NEAR static void attach_slot(pt_thread *slot)
 {
     if (slot->engine != NULL || slot->is_paused || !pt_agent.on) return;
     /* Between two sessions the thread's number may have been given to another thread, with another
@@ -354,7 +374,7 @@ static void settle_ticks(pt_thread *slot, pt_tick_ring *ring, bool is_last)
         pt_tick_settle(slot, ring, clock_ns);
 }
 
-static void take_away(pt_thread *slot, bool is_last)
+PT_NEAR static void take_away(pt_thread *slot, bool is_last)
 {
     if (slot->engine == NULL) return;
     pt_tick_ring *const ring = stop_handler(slot);
@@ -440,7 +460,7 @@ static pt_tick_code find_first_stack(void)
 bool pt_threads_init(void)
 {
     pt_tick.first_stack = find_first_stack();
-    chunks[0] = first_chunk;
+    chunks[0] = find_first_memory()->chunk;
     chunk_count = 1;
     pt_tick.find = find_slot;
     pt_tick.is_slot = is_slot;
@@ -549,7 +569,7 @@ bool pt_threads_meet(void)
     return has_any;
 }
 
-void pt_threads_attach_known(void)
+PT_NEAR void pt_threads_attach_known(void)
 {
     each_live(attach_slot);
     if (pt_tick_self == NULL) pt_tick_self = find_slot(pt_tick_gettid());
@@ -582,7 +602,7 @@ void pt_thread_resume_self(void)
     attach_slot(pt_tick_self);
 }
 
-void pt_threads_detach_all(void)
+PT_NEAR void pt_threads_detach_all(void)
 {
     each_live(detach_last);
     settle_owed();
@@ -594,7 +614,7 @@ static void forget_count(pt_thread *slot)
     slot->is_unsampled = false;
 }
 
-void pt_threads_free_rings(bool with_process)
+PT_NEAR void pt_threads_free_rings(bool with_process)
 {
     each_live(forget_count);
     for (size_t i = 1; !with_process && i < ring_count; i++)
@@ -602,7 +622,7 @@ void pt_threads_free_rings(bool with_process)
     ring_count = owed_count = 0;
 }
 
-static void forget_other(pt_thread *slot)
+PT_NEAR static void forget_other(pt_thread *slot)
 {
     /* Timers, events and rings are not inherited by a child. */
     atomic_store(&slot->ring, NULL);
@@ -616,7 +636,7 @@ static void forget_other(pt_thread *slot)
     if (slot != pt_tick_self) give_slot(slot);
 }
 
-void pt_threads_after_fork(void)
+PT_NEAR void pt_threads_after_fork(void)
 {
     pt_ticker_after_fork();
     each_live(forget_other);

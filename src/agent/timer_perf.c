@@ -120,7 +120,7 @@ static int run_trial(bool *ret_is_told)
     const pid_t child =
         clone(try_ticks, (char *)stack + TRIAL_STACK_BYTES, CLONE_VM | CLONE_VFORK, NULL);
     if (child > 0 && waitpid(child, &status, __WCLONE) != child) status = -1;
-    if (trial_event != NULL) munmap(trial_event, pt_tick.page_bytes);
+    if (trial_event != NULL) pt_tick_event_close(trial_event);
     munmap(stack, TRIAL_STACK_BYTES);
     *ret_is_told =
         child > 0 && (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP));
@@ -145,7 +145,7 @@ static bool can_open(bool with_trap, bool skip_kernel)
     pt_tick.events_trap = with_trap;
     pt_tick.events_skip_kernel = skip_kernel;
     void *const page = pt_tick_event_open(&trial_thread, pt_tick_gettid(), 1000000000);
-    if (page != NULL) munmap(page, pt_tick.page_bytes);
+    if (page != NULL) pt_tick_event_close(page);
     return page != NULL;
 }
 
@@ -176,17 +176,18 @@ static bool probe_mode_signal(uint64_t period_ns)
     return can_open(false, true) && pt_timer_posix.probe(period_ns);
 }
 
-static void detach_perf(pt_thread *thread)
+PT_NEAR static void detach_perf(pt_thread *thread)
 {
     atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
-    if (thread->first_event != NULL) munmap(thread->first_event, pt_tick.page_bytes);
-    if (thread->event != NULL) munmap(thread->event, pt_tick.page_bytes);
+    if (thread->first_event != NULL) pt_tick_event_close(thread->first_event);
+    if (thread->event != NULL) pt_tick_event_close(thread->event);
     thread->first_event = NULL;
     thread->event = NULL;
     atomic_store(&thread->wants_timer, 0);
 }
 
-static bool attach_event(pt_thread *thread, int weighing, uint64_t period_ns, uint64_t first_ns)
+PT_NEAR static bool attach_event(pt_thread *thread, int weighing, uint64_t period_ns,
+                                 uint64_t first_ns)
 {
     const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
     pt_timer_begin_clock(thread, period_ns, first_ns);
@@ -209,14 +210,14 @@ static void change_period(pt_thread *thread)
     thread->event_from_ns = (int64_t)pt_agent_clock_ns(pt_timer_cpu_clock(tid));
 }
 
-static bool attach_perf(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+PT_NEAR static bool attach_perf(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
     return attach_event(thread, PT_TICK_BY_CLOCK, period_ns, first_ns);
 }
 
 /* A recording has a field for the time in the kernel. A gperftools file has none, so a POSIX timer
  * finds the callers. */
-static bool attach_by_mode(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+PT_NEAR static bool attach_by_mode(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
     if (pt_agent.recording) return attach_event(thread, PT_TICK_BY_USER_MODE, period_ns, first_ns);
     const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
@@ -229,7 +230,7 @@ static bool attach_by_mode(pt_thread *thread, uint64_t period_ns, uint64_t first
     return false;
 }
 
-static void detach_by_mode(pt_thread *thread)
+PT_NEAR static void detach_by_mode(pt_thread *thread)
 {
     if (atomic_load(&thread->weighing) == PT_TICK_BY_MODE) pt_timer_looks_stop(thread);
     detach_perf(thread);

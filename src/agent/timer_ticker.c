@@ -162,7 +162,7 @@ uint64_t pt_ticker_cpu_ns(void)
     return ticker.runs ? pt_agent_clock_ns(ticker.thread.clock) : 0;
 }
 
-void pt_ticker_after_fork(void)
+PT_NEAR void pt_ticker_after_fork(void)
 {
     if (ticker.runs) pt_threads_each(forget_file, NULL);
     if (ticker.runs) atomic_store(&ticker.looks_at, NULL);

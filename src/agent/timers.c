@@ -32,13 +32,13 @@ uint32_t pt_timers_tick_hz(void)
     return (uint32_t)(1000000000 / tick.tv_nsec);
 }
 
-clockid_t pt_timer_cpu_clock(int tid)
+PT_NEAR clockid_t pt_timer_cpu_clock(int tid)
 {
     return (clockid_t)(~(unsigned)tid << 3 | 6);
 }
 
 /* Sets the clock back, so that the first tick has the weight of one period, like the others. */
-void pt_timer_begin_clock(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+PT_NEAR void pt_timer_begin_clock(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
     const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
     thread->begun_ns = pt_agent_clock_ns(pt_timer_cpu_clock(tid));
@@ -227,13 +227,13 @@ uint32_t pt_timers_choose(void)
     return (uint32_t)hz;
 }
 
-void pt_timers_start(void)
+PT_NEAR void pt_timers_start(void)
 {
     if (pt_agent.engine->start != NULL && !pt_agent.engine->start())
         pt_agent.engine = &pt_timer_posix;
 }
 
-void pt_timers_stop(bool is_last)
+PT_NEAR void pt_timers_stop(bool is_last)
 {
     if (pt_agent.engine->stop != NULL) pt_agent.engine->stop(is_last);
 }

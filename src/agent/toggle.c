@@ -148,7 +148,7 @@ void pt_toggle_start(const char *signal_text, const char *name, const char *base
     pt_agent_unlock(&caller);
 }
 
-void pt_toggle_after_fork(void)
+PT_NEAR void pt_toggle_after_fork(void)
 {
     if (toggle.signo == 0) return;
     toggle.runs = false;

@@ -22,7 +22,7 @@ static pt_agent_mutex lock;
 
 enum { FREE, TAKEN, AWAITED };
 
-bool pt_agent_mutex_take(pt_agent_mutex *mutex, uint64_t within_ns)
+PT_NEAR bool pt_agent_mutex_take(pt_agent_mutex *mutex, uint64_t within_ns)
 {
     int seen = FREE;
     if (atomic_compare_exchange_strong(&mutex->state, &seen, TAKEN)) return true;
@@ -39,28 +39,38 @@ bool pt_agent_mutex_take(pt_agent_mutex *mutex, uint64_t within_ns)
     return true;
 }
 
-void pt_agent_mutex_give(pt_agent_mutex *mutex)
+PT_NEAR void pt_agent_mutex_give(pt_agent_mutex *mutex)
 {
     if (atomic_exchange(&mutex->state, FREE) == AWAITED)
         syscall(SYS_futex, &mutex->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-void pt_agent_be_undisturbed(pt_caller *ret_caller)
+/* Blocks the signals, and notes the caller's state. */
+static void block_signals(pt_caller *ret_caller, int *error_at)
 {
     const sigset_t most = pt_kernel_most_signals();
-    ret_caller->error = errno;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ret_caller->cancel);
+    ret_caller->cancel = PT_CANCEL_KEPT;
+    ret_caller->error_at = error_at;
+    ret_caller->error = error_at != NULL ? *error_at : 0;
     pt_kernel_set_mask(&most, &ret_caller->mask);
+}
+
+void pt_agent_be_undisturbed(pt_caller *ret_caller)
+{
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    block_signals(ret_caller, &errno);
+    ret_caller->cancel = cancel;
 }
 
 /* Restores the caller's state but for the signal mask. */
 static void be_as_before_undisturbed(const pt_caller *caller)
 {
-    errno = caller->error;
-    pthread_setcancelstate(caller->cancel, NULL);
+    if (caller->error_at != NULL) PT_SET(*caller->error_at, caller->error);
+    if (caller->cancel != PT_CANCEL_KEPT) pthread_setcancelstate(caller->cancel, NULL);
 }
 
-void pt_agent_be_as_before(const pt_caller *caller)
+PT_NEAR void pt_agent_be_as_before(const pt_caller *caller)
 {
     pt_kernel_set_mask(&caller->mask, NULL);
     be_as_before_undisturbed(caller); /* a pending cancellation may end the thread here */
@@ -72,6 +82,12 @@ void pt_agent_lock(pt_caller *ret_caller)
     pt_agent_mutex_take(&lock, PT_AGENT_FOR_EVER);
 }
 
+PT_NEAR void pt_agent_lock_quietly(pt_caller *ret_caller, int *error_at)
+{
+    block_signals(ret_caller, error_at);
+    pt_agent_mutex_take(&lock, PT_AGENT_FOR_EVER);
+}
+
 bool pt_agent_lock_within(pt_caller *ret_caller, uint64_t ns)
 {
     pt_agent_be_undisturbed(ret_caller);
@@ -80,7 +96,7 @@ bool pt_agent_lock_within(pt_caller *ret_caller, uint64_t ns)
     return false;
 }
 
-void pt_agent_unlock(const pt_caller *caller)
+PT_NEAR void pt_agent_unlock(const pt_caller *caller)
 {
     pt_agent_mutex_give(&lock);
     pt_agent_be_as_before(caller);
@@ -104,7 +120,8 @@ static int open_messages(void)
 
 void pt_agent_say(const char *format, ...)
 {
-    const int saved_errno = errno;
+    pt_caller caller;
+    pt_agent_be_undisturbed(&caller);
     char line[1024];
     const int prefix = pt_agent.recording
                            ? snprintf(line, sizeof line, "process %d: ", (int)pt_tick_getpid())
@@ -118,20 +135,19 @@ void pt_agent_say(const char *format, ...)
     const int fd = pt_agent.recording ? open_messages() : STDERR_FILENO;
     if (fd >= 0) pt_agent_write(fd, line, length + 1);
     if (pt_agent.recording && fd >= 0) close(fd);
-    errno = saved_errno;
+    pt_agent_be_as_before(&caller);
 }
 
-uint64_t pt_agent_clock_ns(clockid_t clock)
+PT_NEAR uint64_t pt_agent_clock_ns(clockid_t clock)
 {
     struct timespec now;
-    const bool is_shared = clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME ||
-                           sizeof now.tv_sec != sizeof(long); /* read without a call */
-    if ((is_shared ? clock_gettime(clock, &now) : PT_KERNEL(SYS_clock_gettime, clock, &now)) != 0)
+    const bool is_long = sizeof now.tv_sec == sizeof(long); /* as in the system call */
+    if ((is_long ? PT_KERNEL(SYS_clock_gettime, clock, &now) : clock_gettime(clock, &now)) != 0)
         return 0;
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-uint64_t pt_agent_random(uint64_t below)
+PT_NEAR uint64_t pt_agent_random(uint64_t below)
 {
     /* Seeded at each call by a counter, the clock in nanoseconds and the address of the
      * thread's stack. The counter separates calls of one nanosecond; the address, which the kernel
@@ -155,28 +171,42 @@ void *pt_agent_map(size_t bytes)
     return at == MAP_FAILED ? NULL : at;
 }
 
+static void discard_signal(int signo)
+{
+    static const struct timespec at_once = {0};
+    sigset_t raised;
+    sigemptyset(&raised);
+    sigaddset(&raised, signo);
+    while (sigtimedwait(&raised, NULL, &at_once) < 0 && errno == EINTR)
+        ;
+}
+
+static ssize_t write_there(int fd, const void *bytes, size_t size, off_t at)
+{
+    if (at != NOWHERE) return pwrite(fd, bytes, size, at);
+    const long done = PT_KERNEL(SYS_write, fd, bytes, size);
+    if (done >= 0) return done;
+    errno = (int)-done;
+    return -1;
+}
+
 /* Writes without a signal. A write to a pipe without a reader, or beyond a limit on file sizes,
  * raises a signal in this thread that would end the host. All signals are blocked here, and the new
  * signal is discarded, unless one was pending before. */
 static ssize_t write_unsignalled(int fd, const void *bytes, size_t size, off_t at)
 {
-    static const struct timespec at_once = {0};
-    sigset_t before, raised;
-    sigemptyset(&raised);
-    sigpending(&before);
-    const ssize_t done = at == NOWHERE ? write(fd, bytes, size) : pwrite(fd, bytes, size, at);
+    uint64_t before = 0; /* bit 0 is signal 1 */
+    PT_KERNEL(SYS_rt_sigpending, &before, PT_KERNEL_MASK_BYTES);
+    const ssize_t done = write_there(fd, bytes, size, at);
+    if (done >= 0) return done;
     const int saved_errno = errno;
-    const int signo = done >= 0 ? 0 : errno == EPIPE ? SIGPIPE : errno == EFBIG ? SIGXFSZ : 0;
-    if (signo != 0 && sigismember(&before, signo) == 0) {
-        sigaddset(&raised, signo);
-        while (sigtimedwait(&raised, NULL, &at_once) < 0 && errno == EINTR)
-            ;
-    }
+    const int signo = errno == EPIPE ? SIGPIPE : errno == EFBIG ? SIGXFSZ : 0;
+    if (signo != 0 && (before >> (signo - 1) & 1) == 0) discard_signal(signo);
     errno = saved_errno;
     return done;
 }
 
-bool pt_agent_write_at(int fd, const void *bytes, size_t size, off_t at)
+PT_NEAR bool pt_agent_write_at(int fd, const void *bytes, size_t size, off_t at)
 {
     const char *from = bytes;
     while (size > 0) {
@@ -190,7 +220,7 @@ bool pt_agent_write_at(int fd, const void *bytes, size_t size, off_t at)
     return true;
 }
 
-bool pt_agent_write(int fd, const void *bytes, size_t size)
+PT_NEAR bool pt_agent_write(int fd, const void *bytes, size_t size)
 {
     return pt_agent_write_at(fd, bytes, size, NOWHERE);
 }

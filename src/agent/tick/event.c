@@ -42,7 +42,8 @@ typedef union {
 
 enum { FLAGS_WORD = 5, REMOVE_ON_EXEC_BIT = 36, SIGTRAP_BIT = 37, SIG_DATA_WORD = 15 };
 
-static int open_event(const pt_thread *thread, int tid, uint64_t period_ns, bool skip_kernel)
+PT_NEAR static int open_event(const pt_thread *thread, int tid, uint64_t period_ns,
+                              bool skip_kernel)
 {
     event_attr attr = {.words = {0}};
     attr.attr.type = PERF_TYPE_SOFTWARE;
@@ -58,7 +59,7 @@ static int open_event(const pt_thread *thread, int tid, uint64_t period_ns, bool
     return (int)PT_KERNEL(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static bool start_event(int fd, int tid, bool once)
+PT_NEAR static bool start_event(int fd, int tid, bool once)
 {
     const struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = tid};
     if (!pt_tick.events_trap && (PT_KERNEL(SYS_fcntl, fd, F_SETFL, O_ASYNC) != 0 ||
@@ -71,8 +72,20 @@ static bool start_event(int fd, int tid, bool once)
 
 static void *map_event(int fd)
 {
-    void *const page = mmap(NULL, pt_tick.page_bytes, PROT_READ, MAP_SHARED, fd, 0);
-    return page == MAP_FAILED ? NULL : page;
+#ifdef SYS_mmap2
+    const long call = SYS_mmap2;
+#else
+    const long call = SYS_mmap;
+#endif
+    const long at = PT_KERNEL(call, NULL, pt_tick.page_bytes, PROT_READ, MAP_SHARED, fd, 0);
+    return at < 0 && at > -(long)pt_tick.page_bytes
+               ? NULL
+               : (void *)at; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+PT_NEAR void pt_tick_event_close(void *event)
+{
+    PT_KERNEL(SYS_munmap, event, pt_tick.page_bytes);
 }
 
 static void *open_started(const pt_thread *thread, int tid, uint64_t period_ns, bool skip_kernel)
@@ -91,7 +104,7 @@ void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns)
 
 /* The event is stored in its field before it starts: its only tick may come at once, in another
  * thread, which must find it there. */
-bool pt_tick_event_open_first(pt_thread *thread, int tid, uint64_t first_ns)
+PT_NEAR bool pt_tick_event_open_first(pt_thread *thread, int tid, uint64_t first_ns)
 {
     const int fd = open_event(thread, tid, first_ns, pt_tick.events_skip_kernel);
     if (fd < 0) return false;
@@ -116,7 +129,7 @@ void pt_tick_event_arm(pt_thread *self)
     self->event_ns = pt_tick.period_ns - pt_tick.period_ns / OUT_OF_STEP;
     self->event = open_repeated(self, pt_tick_gettid(), self->event_ns);
     if (self->event == NULL) atomic_store(&self->wants_timer, 1);
-    munmap(first, pt_tick.page_bytes);
+    pt_tick_event_close(first);
 }
 
 void pt_tick_event_replace(pt_thread *thread, int tid, uint64_t period_ns)
@@ -125,5 +138,5 @@ void pt_tick_event_replace(pt_thread *thread, int tid, uint64_t period_ns)
     if (page == NULL) return;
     thread->event = page;
     thread->event_ns = period_ns;
-    munmap(former, pt_tick.page_bytes);
+    pt_tick_event_close(former);
 }

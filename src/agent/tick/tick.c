@@ -256,7 +256,7 @@ static void repeat_stack(uint64_t last_words, uint64_t start, pt_tick_ring *ring
     __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
 }
 
-void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns)
+PT_NEAR void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns)
 {
     const int64_t left_ns = (int64_t)clock_ns - thread->ticked_ns;
     const int64_t weight = left_ns / (int64_t)pt_tick.period_ns;
@@ -266,7 +266,7 @@ void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns)
                  (uint32_t)weight);
 }
 
-void pt_tick_settle_kept(pt_thread *thread, pt_tick_ring *ring)
+PT_NEAR void pt_tick_settle_kept(pt_thread *thread, pt_tick_ring *ring)
 {
     if (thread->kept == 0) return;
     const bool has_stack = thread->last_words != 0 || thread->start_routine != NULL;

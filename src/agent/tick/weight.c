@@ -99,7 +99,7 @@ uint32_t pt_tick_weight_of_user_tick(pt_thread *self, pt_tick_ring *ring)
 /* The first tick stands for a whole period, however early it comes, so a thread begins with a
  * credit of part_ns. That is as long, on average, as the time after its last tick, but not for each
  * thread, and not if ticks were dropped. So the difference goes from thread to thread. */
-void pt_tick_settle_kernel(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns)
+PT_NEAR void pt_tick_settle_kernel(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns)
 {
     const int64_t period_ns = (int64_t)pt_tick.period_ns;
     const int64_t left_ns = (int64_t)clock_ns - thread->ticked_ns - thread->part_ns +
