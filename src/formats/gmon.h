@@ -18,6 +18,8 @@
 #define PT_GMON_BSD_BINS_MIN    8
 #define PT_GMON_BIN_MAX         65535
 #define PT_GMON_UNIT_BYTES      2 /* bin edges are multiples of this from low */
+/* A count that exceeds its field has further records: at most so many in a file. */
+#define PT_GMON_FURTHER_MAX 65536
 
 typedef struct pt_gmon_histogram {
     uint64_t low, high; /* addresses as linked: [low, high) */

@@ -11,8 +11,7 @@
 #include "base/index.h"
 #include "base/plain/ascending.h"
 
-#define REPEATS_MAX 65536               /* records for a sum that exceeds its field */
-#define BINS_MAX    ((uint64_t)1 << 28) /* bins in a merged profile's plans */
+#define BINS_MAX ((uint64_t)1 << 28) /* bins in a merged profile's plans */
 
 typedef struct {
     pt_gmon_histogram h;
@@ -34,6 +33,7 @@ typedef struct {
     pt_index histogram_index;
     pairs arcs, blocks;
     uint64_t bins_claimed; /* bins of a merged profile's histograms */
+    uint32_t further;      /* records for sums that exceed their field */
     unsigned word_bytes;
     bool big_endian;
     pt_buf *out;
@@ -229,11 +229,11 @@ static uint64_t part_of(uint64_t *left, uint64_t most)
     return part;
 }
 
-static void put_histogram(const sum *s, summed_histogram *x)
+static void put_histogram(sum *s, summed_histogram *x)
 {
     const pt_gmon_histogram *const h = &x->h;
-    bool more = true;
-    for (unsigned repeat = 0; more && repeat < REPEATS_MAX; repeat++) {
+    bool more;
+    do {
         pt_put_u8(s->out, 0);
         put_number(s, h->low, s->word_bytes);
         put_number(s, h->high, s->word_bytes);
@@ -245,25 +245,24 @@ static void put_histogram(const sum *s, summed_histogram *x)
             put_number(s, part_of(&x->bins[i], PT_GMON_BIN_MAX), 2);
             more |= x->bins[i] > 0;
         }
-    }
+    } while (more && s->further++ < PT_GMON_FURTHER_MAX);
     pt_diag_add(s->diag, more, "histograms clipped to the largest count that can be written");
 }
 
-static void put_arc(const sum *s, const summed_pair *arc, bool bsd)
+static void put_arc(sum *s, const summed_pair *arc, bool bsd)
 {
     const unsigned count_bytes = bsd ? s->word_bytes : 4;
     uint64_t left = arc->count;
-    unsigned repeat = 0;
     do {
         if (!bsd) pt_put_u8(s->out, PT_GMON_ARC);
         put_number(s, arc->from, s->word_bytes);
         put_number(s, arc->to, s->word_bytes);
         put_number(s, part_of(&left, count_bytes == 8 ? UINT64_MAX : UINT32_MAX), count_bytes);
-    } while (left > 0 && ++repeat < REPEATS_MAX);
+    } while (left > 0 && s->further++ < PT_GMON_FURTHER_MAX);
     pt_diag_add(s->diag, left > 0, "call arcs clipped to the largest count that can be written");
 }
 
-static void put_gnu(const sum *s)
+static void put_gnu(sum *s)
 {
     pt_put_text(s->out, "gmon");
     put_number(s, 1, 4);
@@ -286,7 +285,7 @@ static void put_gnu(const sum *s)
     }
 }
 
-static pt_status put_bsd(const sum *s, pt_error *reterr)
+static pt_status put_bsd(sum *s, pt_error *reterr)
 {
     if (s->histograms.count != 1)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "BSD's layout holds one histogram, not %zu",

@@ -23,20 +23,31 @@
 #include "formats/gmon_sum.h"
 
 #define GRANULE         4
-#define GAP_MAX         1024 /* bins without samples in a histogram; a longer gap begins another */
-#define REPEATS_MAX     4096
 #define BSD_BINS_MAX    ((uint64_t)1 << 22)
 #define BSD_GRANULE_MAX 64
 #define NS_PER_S        1000000000.0
 #define FIXED_BELOW     ((uint64_t)1 << 32)
 #define TIMELESS_HZ     1000 /* for times without a known clock */
 
+/* A histogram goes on over a gap of bins without samples, so that there are few histograms. The
+ * longest gap is the shorter, the more empty bins there would be, so that few counts do not become
+ * a large file: these take at most EMPTY_BYTES, or EMPTY_FACTOR times the bytes of the counts. */
+enum { GAP_MAX = 1024, GAP_LEAST = 32, EMPTY_FACTOR = 16, EMPTY_BYTES = 4 << 20 };
+
+/* Bytes that are 0, before byte `at` of the buffer. */
+typedef struct {
+    size_t at;
+    uint64_t bytes;
+} empty_run;
+
 typedef struct {
     const pt_profile *p;
     const pt_write_options *options;
     unsigned word_bytes;
     bool big_endian;
-    pt_buf buf;
+    pt_buf buf; /* the file without the empty runs */
+    PT_VECTOR(empty_run) empty;
+    uint32_t further; /* records for counts that exceed their field */
     /* The unit of the counts. */
     uint32_t event;
     uint32_t rate;
@@ -57,6 +68,26 @@ static void put_word(writing *w, uint64_t value)
     put_number(w, value, w->word_bytes);
 }
 
+/* Appends bins without samples. Of many, only the number is kept until the file is written: few
+ * counts can be far apart. */
+static void put_empty_bins(writing *w, uint64_t count)
+{
+    enum { MANY = 512 };
+    const uint64_t bytes = PT_GMON_UNIT_BYTES * count;
+    if (count < MANY)
+        memset(pt_buf_extend(&w->buf, bytes), 0, bytes);
+    else
+        PT_PUSH(w->empty, (empty_run){.at = w->buf.size, .bytes = bytes});
+}
+
+/* Puts bin i of a histogram. *next: the bins of it that are there. */
+static void put_bin(writing *w, uint64_t *next, uint64_t i, uint64_t count)
+{
+    put_empty_bins(w, i - *next);
+    put_number(w, count, PT_GMON_UNIT_BYTES);
+    *next = i + 1;
+}
+
 static void put_histogram_head(writing *w, const pt_gmon_histogram *h)
 {
     pt_put_u8(&w->buf, 0);
@@ -67,16 +98,35 @@ static void put_histogram_head(writing *w, const pt_gmon_histogram *h)
     pt_put(&w->buf, h->dimension, sizeof h->dimension);
 }
 
-static pt_status send_files(writing *w, const pt_output *output, pt_error *reterr)
+static void put_whole(const writing *w, pt_out *out)
 {
-    pt_out *out = output->open(output->context, "", reterr);
-    if (out == NULL) {
-        pt_buf_done(&w->buf);
-        return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
+    static const uint8_t zeros[16 << 10];
+    size_t from = 0;
+    for (size_t i = 0; i < w->empty.count; i++) {
+        const empty_run *const run = &w->empty.items[i];
+        pt_out_put(out, w->buf.data + from, run->at - from);
+        from = run->at;
+        for (uint64_t left = run->bytes, part; left > 0; left -= part) {
+            part = left < sizeof zeros ? left : sizeof zeros;
+            pt_out_put(out, zeros, part);
+        }
     }
-    pt_out_put(out, w->buf.data, w->buf.size);
+    pt_out_put(out, w->buf.data + from, w->buf.size - from);
+}
+
+/* Sends what was written, unless its writing failed, and frees it. */
+static pt_status end_writing(writing *w, pt_status status, const pt_output *output,
+                             pt_error *reterr)
+{
+    pt_out *const out = status == PT_OK ? output->open(output->context, "", reterr) : NULL;
+    if (status == PT_OK && out == NULL) status = reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
+    if (out != NULL) {
+        put_whole(w, out);
+        status = pt_out_flush(out, reterr);
+    }
     pt_buf_done(&w->buf);
-    return pt_out_flush(out, reterr);
+    free(w->empty.items);
+    return status;
 }
 
 /* ---- By the plan ---- */
@@ -112,13 +162,11 @@ static void put_planned_bins(writing *w, const pt_gmon_step *s, uint64_t first_r
 {
     const pt_gmon_histogram *const h = &s->histogram;
     const pt_bin *const row = w->p->bin->row + first_row;
-    uint64_t k = 0;
-    for (uint64_t i = 0; i < h->bin_count; i++) {
-        const bool is_here = k < s->rows && pt_gmon_edge(h, i) == row[k].low &&
-                             pt_gmon_edge(h, i + 1) == row[k].high;
-        put_number(w, is_here ? row[k].count : 0, 2);
-        k += is_here;
-    }
+    uint64_t k = 0, next = 0;
+    for (uint64_t i = 0; i < h->bin_count && k < s->rows; i++)
+        if (pt_gmon_edge(h, i) == row[k].low && pt_gmon_edge(h, i + 1) == row[k].high)
+            put_bin(w, &next, i, row[k++].count);
+    put_empty_bins(w, h->bin_count - next);
 }
 
 static void put_planned(writing *w, const char *plan, bool is_bsd)
@@ -325,31 +373,49 @@ static void put_stretch(writing *w, const leaf_count *items, size_t n)
                            .bin_count = items[n - 1].at + 1 - items[0].at,
                            .rate = w->rate};
     memcpy(h.dimension, w->dimension, sizeof h.dimension);
-    uint64_t left = items[0].count;
-    for (unsigned repeat = 0; repeat < REPEATS_MAX; repeat++) {
+    uint64_t next = 0, left = items[0].count; /* left: of a single bin */
+    if (n > 1) {
         put_histogram_head(w, &h);
-        if (n == 1) {
-            const uint64_t part = left < PT_GMON_BIN_MAX ? left : PT_GMON_BIN_MAX;
-            put_number(w, part, 2);
-            left -= part;
-            if (left == 0) return;
-            continue;
-        }
-        for (size_t i = 0, bin = 0; bin < h.bin_count; bin++)
-            put_number(w, items[i].at == items[0].at + bin ? items[i++].count : 0, 2);
+        for (size_t i = 0; i < n; i++)
+            put_bin(w, &next, items[i].at - items[0].at, items[i].count);
         return;
     }
-    pt_diag_add(w->options->diag, left, "samples beyond %u at one address left out",
-                REPEATS_MAX * PT_GMON_BIN_MAX);
+    do {
+        const uint64_t part = left < PT_GMON_BIN_MAX ? left : PT_GMON_BIN_MAX;
+        put_histogram_head(w, &h);
+        put_number(w, part, PT_GMON_UNIT_BYTES);
+        left -= part;
+    } while (left > 0 && w->further++ < PT_GMON_FURTHER_MAX);
+    pt_diag_add(w->options->diag, left, "samples left out at addresses with too many for the file");
+}
+
+/* May the count continue the histogram of the one before? */
+static bool is_near(const leaf_count *before, const leaf_count *count, uint64_t gap)
+{
+    return before->count <= PT_GMON_BIN_MAX && count->count <= PT_GMON_BIN_MAX &&
+           count->at - before->at <= gap;
+}
+
+/* The longest gap in a histogram. */
+static uint64_t choose_gap(const leaf_counts *c)
+{
+    const uint64_t most = EMPTY_BYTES / PT_GMON_UNIT_BYTES + EMPTY_FACTOR * c->count;
+    for (uint64_t gap = GAP_MAX; gap > GAP_LEAST; gap /= 2) {
+        uint64_t empty = 0;
+        for (size_t i = 1; i < c->count; i++)
+            if (is_near(&c->items[i - 1], &c->items[i], gap))
+                empty += c->items[i].at - c->items[i - 1].at - 1;
+        if (empty <= most) return gap;
+    }
+    return GAP_LEAST;
 }
 
 static void put_stretches(writing *w, const leaf_counts *c)
 {
+    const uint64_t gap = choose_gap(c);
     for (size_t i = 0; i < c->count;) {
         size_t end = i + 1;
-        while (end < c->count && c->items[i].count <= PT_GMON_BIN_MAX &&
-               c->items[end].count <= PT_GMON_BIN_MAX &&
-               c->items[end].at - c->items[end - 1].at <= GAP_MAX)
+        while (end < c->count && is_near(&c->items[end - 1], &c->items[end], gap))
             end++;
         put_stretch(w, c->items + i, end - i);
         i = end;
@@ -368,7 +434,6 @@ static void put_arcs(writing *w, bool is_bsd)
             outside++;
             continue;
         }
-        unsigned repeat = 0;
         do {
             const uint64_t part = left < most ? left : most;
             if (!is_bsd) pt_put_u8(&w->buf, PT_GMON_ARC);
@@ -376,7 +441,7 @@ static void put_arcs(writing *w, bool is_bsd)
             put_word(w, to);
             put_number(w, part, call_bytes);
             left -= part;
-        } while (left > 0 && ++repeat < REPEATS_MAX);
+        } while (left > 0 && w->further++ < PT_GMON_FURTHER_MAX);
         held += left > 0;
     }
     pt_diag_add(w->options->diag, outside, "call arcs outside the program's image left out");
@@ -445,13 +510,16 @@ static pt_status put_bsd(writing *w, const leaf_counts *c, pt_error *reterr)
     put_number(w, w->rate, 4);
     put_number(w, 0, 4);
     put_number(w, 0, 8);
-    for (uint64_t bin = 0, i = 0; bin < bins; bin++) {
+    uint64_t next = 0;
+    for (size_t i = 0; i < c->count;) {
+        const uint64_t bin = (c->items[i].at * GRANULE - low) / granule;
         uint64_t count = 0;
         for (; i < c->count && (c->items[i].at * GRANULE - low) / granule == bin; i++)
             count = add_up(count, c->items[i].count);
         saturated += count > PT_GMON_BIN_MAX;
-        put_number(w, count < PT_GMON_BIN_MAX ? count : PT_GMON_BIN_MAX, 2);
+        put_bin(w, &next, bin, count < PT_GMON_BIN_MAX ? count : PT_GMON_BIN_MAX);
     }
+    put_empty_bins(w, bins - next);
     pt_diag_add(w->options->diag, saturated,
                 "bins above 65535 set to 65535 (--to=gmon has no such limit)");
     pt_diag_add(w->options->diag, granule > GRANULE, "bins cover %" PRIu64 " bytes of text each",
@@ -525,15 +593,6 @@ static writing begin_writing(const pt_profile *p, const pt_write_options *option
                      .big_endian = s->big_endian};
 }
 
-/* Sends what was written, unless its writing failed, and frees it. */
-static pt_status end_writing(writing *w, pt_status status, const pt_output *output,
-                             pt_error *reterr)
-{
-    if (status == PT_OK) return send_files(w, output, reterr);
-    pt_buf_done(&w->buf);
-    return status;
-}
-
 pt_status pt_gmon_write(const pt_profile *p, const pt_output *output,
                         const pt_write_options *options, pt_error *reterr)
 {
@@ -548,7 +607,7 @@ pt_status pt_gmon_write(const pt_profile *p, const pt_output *output,
         pt_gmon_from_hex(hex, spare, sizeof spare);
     }
     if (plan == NULL && pt_gmon_put_merged(p, false, &w.buf, options->diag))
-        return send_files(&w, output, reterr);
+        return end_writing(&w, PT_OK, output, reterr);
     pt_put_text(&w.buf, "gmon");
     put_number(&w, version, 4);
     pt_put(&w.buf, spare, sizeof spare);

@@ -604,6 +604,72 @@ static void bins_of_16_bits_never_wrap(void **state)
     pt_profile_unref(p);
 }
 
+/* Counts beyond their fields have further records, of which a file has a limited number for all
+ * counts: a few bytes must not become many megabytes. */
+static void a_file_has_a_limited_number_of_further_records(void **state)
+{
+    (void)state;
+    enum { ARCS = 32, ARC_BYTES = 21, LIMIT = 65536 };
+    pt_buf items = PT_BUF_INIT;
+    pt_put_text(&items, "w0x10001000 w0x10001020 l36 h1 h2 h3 h4 h5 h6 h7 h8 ");
+    for (unsigned i = 0; i < ARCS; i++)
+        pt_putf(&items, "w%#x w0x10001008 w0x7fffffffffffffff ", 0x10001000 + i);
+    reading r = read_with("gmon-bsd", &little64, pt_buf_text(&items), 8);
+    assert_int_equal(r.status, PT_OK);
+    assert_int_equal(r.profile->arc->t.count, ARCS);
+    pt_diag diag;
+    pt_diag_init(&diag);
+    pt_buf bytes = written_as("gmon", r.profile, &diag);
+    assert_in_range(bytes.size, LIMIT * ARC_BYTES, (LIMIT + ARCS) * ARC_BYTES + 200);
+    assert_int_equal(fact(&diag, "call arcs clipped"), ARCS);
+    pt_diag_done(&diag);
+    reading_done(&r);
+    pt_buf_done(&items);
+    pt_buf_done(&bytes);
+
+    const pt_mapping m = {.start = 0x401000, .limit = 0x500000, .file_offset = 0x1000};
+    static const int64_t counts[] = {1000000000000, 2000000000000, 7};
+    const pt_profile *p = profile_at(&m, (uint64_t[]){0x401000, 0x402000, 0x403000}, counts, 3);
+    r = through("gmon", p);
+    const int64_t kept = (LIMIT + 2) * INT64_C(65535);
+    assert_int_equal(fact(&r.diag, "samples left out at addresses"), counts[0] + counts[1] - kept);
+    assert_int_equal(total(&r, "samples"), kept + 7);
+    reading_done(&r);
+    pt_profile_unref(p);
+}
+
+/* Counts a thousand bytes apart share a histogram, unless its empty bins would make a file of many
+ * times the counts' own size. */
+static void empty_bins_between_counts_are_few(void **state)
+{
+    (void)state;
+    enum { MANY = 20000, FEW = 100, APART = 2000 };
+    const pt_mapping m = {.start = 0x400000, .limit = 0x400000 + MANY * APART};
+    PT_FREE uint64_t *pcs = pt_alloc(MANY, sizeof *pcs);
+    PT_FREE int64_t *counts = pt_alloc(MANY, sizeof *counts);
+    for (size_t i = 0; i < MANY; i++)
+        pcs[i] = m.start + APART * i, counts[i] = 3;
+    for (unsigned is_many = 0; is_many < 2; is_many++) {
+        const size_t n = is_many ? MANY : FEW;
+        const pt_profile *p = profile_at(&m, pcs, counts, n);
+        pt_diag diag;
+        pt_diag_init(&diag);
+        pt_buf bytes = written_as("gmon", p, &diag);
+        if (is_many)
+            assert_in_range(bytes.size, MANY, 4 << 20);
+        else
+            assert_in_range(bytes.size, FEW * APART / 2 - APART, FEW * APART / 2 + 100);
+        reading r = read_as("gmon", bytes.data, bytes.size);
+        assert_int_equal(total(&r, "samples"), 3 * (int64_t)n);
+        assert_int_equal(r.profile->bin->t.count, n);
+        assert_int_equal(r.profile->bin->row[n - 1].low, pcs[n - 1]);
+        reading_done(&r);
+        pt_buf_done(&bytes);
+        pt_diag_done(&diag);
+        pt_profile_unref(p);
+    }
+}
+
 static void each_sample_is_counted_once_in_whatever_is_written(void **state)
 {
     (void)state;
@@ -747,6 +813,8 @@ int main(void)
         cmocka_unit_test(word_size_is_the_programs_unless_the_file_says_otherwise),
         cmocka_unit_test(leaf_counts_become_bins_of_their_granule_at_linked_addresses),
         cmocka_unit_test(bins_of_16_bits_never_wrap),
+        cmocka_unit_test(a_file_has_a_limited_number_of_further_records),
+        cmocka_unit_test(empty_bins_between_counts_are_few),
         cmocka_unit_test(each_sample_is_counted_once_in_whatever_is_written),
         cmocka_unit_test(samples_that_changed_count_more_than_their_old_bins),
         cmocka_unit_test(names_without_addresses_cannot_be_written),
