@@ -11,7 +11,8 @@
 #
 # `it` begins a test; the next `it`, or the end of the file, ends it. A test fails if one of its
 # expectations does. The file runs in a fresh empty folder which is removed afterwards, with stdin
-# empty, HOME there, and these set by the runner:
+# empty, HOME there, and these set by the runner (what the file has started is ended before that, and
+# what it has left in /dev/shm fails a test of its own):
 #
 #   PITOT            the program under test (the command `pitot` below calls it)
 #   PITOT_BUILD      the build folder it is in, which also holds libprofiler.so.0
@@ -28,12 +29,13 @@ export PITOT_ROOT PITOT_BUILD PITOT PITOT_SANITIZED
 t_dir=$(mktemp -d "${TMPDIR:-/tmp}/pitot-cli.XXXXXX") || exit 1
 t_out=$(mktemp -d "${TMPDIR:-/tmp}/pitot-out.XXXXXX") || exit 1
 export HOME=$t_dir
+export PITOT_TEST_DIR=$t_dir # t_running finds by it what this file has started
 unset XDG_CACHE_HOME PPROF_BINARY_PATH DEBUGINFOD_URLS
 export PITOT_PAGER=
 cd "$t_dir" || exit 1
 exec </dev/null
 
-t_name= t_count=0 t_failed=0 t_skip= t_shown= t_before=0 status=0
+t_name= t_count=0 t_failed=0 t_skip= t_shown= t_before=0 t_started= status=0
 
 pitot() { "$PITOT" "$@"; }
 
@@ -266,12 +268,62 @@ t_finish() {
     t_name=
 }
 
+# t_running: the pids of what this file has started and that runs yet, one a line: its children, and every process that
+# has its folder in its environment.
+t_running() {
+    {
+        jobs -pr
+        jobs -ps
+        PITOT_TEST_DIR= grep -lszxF "PITOT_TEST_DIR=$t_dir" /proc/[0-9]*/environ
+    } >"$t_out/running"
+    sed 's,/proc/,,; s,/environ,,' "$t_out/running"
+}
+
+# t_end_started: ends what this file has started, and waits until that has ended: recorders write into its folder then.
+# What SIGTERM does not end in half a minute is killed. The pids are in $t_started.
+t_end_started() {
+    local pids pid give_up=$((SECONDS + 30))
+    t_started=' '
+    while pids=$(t_running); [ -n "$pids" ]; do
+        for pid in $pids; do
+            if ((SECONDS >= give_up)); then
+                kill -KILL "$pid"
+            elif [[ $t_started != *" $pid "* ]]; then
+                t_started+="$pid "
+                kill -TERM "$pid" && kill -CONT "$pid"
+            fi
+        done 2>/dev/null
+        sleep 0.05
+    done
+}
+
+# t_left: what this file's recorders have left in /dev/shm: profiles that they could not write where they should, and
+# folders of killed ones, whose result should be in this file's folder.
+t_left() {
+    local path pid
+    for path in /dev/shm/pitot.*.pb.gz; do
+        pid=${path#*pitot.}
+        [[ $t_started != *" ${pid%%.*} "* ]] || echo "$path"
+    done
+    for path in /dev/shm/pitot-record-*; do
+        case $(readlink "$path/.result") in "$t_dir"/*) echo "$path" ;; esac
+    done
+}
+
 t_end() {
-    local ended=$?
+    local ended=$? left
+    trap - EXIT
+    t_end_started
+    left=$(t_left)
     if [ $t_count != -1 ]; then
+        if [ -n "$left" ]; then
+            it 'leaves nothing in /dev/shm'
+            fail "is there: $left"
+        fi
         t_finish
         echo "1..$t_count"
     fi
+    [ -z "$left" ] || rm -rf $left
     cd / && rm -rf "$t_dir" "$t_out"
     exit $ended
 }

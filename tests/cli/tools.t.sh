@@ -207,6 +207,35 @@ it 'a script that ends early with an error fails'
 runs '. "$(dirname "$0")/lib.sh"' 'it works' 'run true' 'expect_status 0' 'echo "$unset_name"'
 expect_status 1
 
+# Writes into the script's folder when SIGTERM comes, as a recorder does, and says whether that was there.
+slow_end='trap "sleep 0.3; echo profile >profile && echo written >$outside/said; exit" TERM
+    echo $$ >$outside/pid; while :; do sleep 0.05; done'
+it 'what a script has started is ended, and waited for, before its folder is removed'
+for start in 'sh ./slow &' '(sh ./slow &)' 'setsid sh ./slow &'; do
+    rm -f said pid
+    runs ". \"\$(dirname \"\$0\")/lib.sh\"" "outside=$PWD" 'export outside' "it works" "cat >slow <<'END'" "$slow_end" END \
+        "$start" 'expect eventually test -s $outside/pid'
+    expect_status 0
+    ! grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$(cat pid)/status" || fail "$start: it runs yet"
+    expect_equal "$start" "$(cat said 2>&1)" written
+done
+
+it 'a script fails whose processes have left a profile, or the folder of a killed recorder, in /dev/shm'
+runs '. "$(dirname "$0")/lib.sh"' 'it works' \
+    "sh -c 'trap \": >/dev/shm/pitot.\$\$.pb.gz; exit\" TERM; touch ready; while :; do sleep 0.05; done' &" \
+    'eventually test -e ready'
+expect_status 1
+expect_stdout_line '*is there: /dev/shm/pitot.[0-9]*.pb.gz'
+expect [ ! -e "$(grep -o '/dev/shm/pitot[^ ]*' "$t_out/stdout" | head -n 1)" ]
+runs '. "$(dirname "$0")/lib.sh"' 'it works' 'folder=$(mktemp -d /dev/shm/pitot-record-XXXXXX)' \
+    'ln -s "$PWD/prof.pb.gz" "$folder/.result"'
+expect_status 1
+expect_stdout_line '*is there: /dev/shm/pitot-record-*'
+runs '. "$(dirname "$0")/lib.sh"' 'it works' 'folder=$(mktemp -d /dev/shm/pitot-record-XXXXXX)' \
+    'ln -s /nowhere/prof.pb.gz "$folder/.result"' 'echo "$folder" >'"$PWD/others"
+expect_status 0
+expect rm -r "$(cat others)"
+
 # --- the drivers of the fuzz targets
 
 # target BODY: builds sweep and replay of a target with this body, under the address sanitizer.
