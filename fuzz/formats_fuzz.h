@@ -7,6 +7,7 @@
 #include "formats/format.h"
 #include "model/builder.h"
 
+#include <sanitizer/asan_interface.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +131,9 @@ static inline void fuzz_read_again(const pt_format *format, const pt_profile *pr
                                    const pt_buf *bytes, bool again)
 {
     pt_status status;
+    ASAN_POISON_MEMORY_REGION(bytes->data + bytes->size, bytes->cap - bytes->size);
     const pt_profile *const back = fuzz_read(format, bytes->data, bytes->size, &status);
+    ASAN_UNPOISON_MEMORY_REGION(bytes->data + bytes->size, bytes->cap - bytes->size);
     if (!back && profile->sample->t.count == 0) return; /* a text of nothing is no folded stacks */
     if (!back) fuzz_fail(format->name, "what was written cannot be read");
     fuzz_totals(format, profile, back);
@@ -138,17 +141,22 @@ static inline void fuzz_read_again(const pt_format *format, const pt_profile *pr
     pt_profile_unref(back);
 }
 
-/* Bytes taken for a format: read, written in each format of the registry, and read again. */
+/* Bytes taken for a format: read, written in each format of the registry, and read again. What is
+ * written can be megabytes, and has the memory of what was written before: fresh memory would cost
+ * more than all else. */
 static inline void fuzz_format(const pt_format *format, const uint8_t *data, size_t size)
 {
+    static pt_buf memory;
     pt_status status;
     const pt_profile *profile = fuzz_read(format, data, size, &status);
     for (size_t i = 0; profile && i < pt_format_count; i++) {
-        fuzz_files files = {0};
+        fuzz_files files = {.bytes = memory};
+        pt_buf_clear(&files.bytes);
+        pt_buf_reserve(&files.bytes, 1);
         if (pt_formats[i]->write && fuzz_write(pt_formats[i], profile, &files) &&
             files.count == 1 && status == PT_OK)
             fuzz_read_again(pt_formats[i], profile, &files.bytes, pt_formats[i] == format);
-        pt_buf_done(&files.bytes);
+        memory = files.bytes;
     }
     pt_profile_unref(profile);
 }

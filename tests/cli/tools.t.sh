@@ -216,7 +216,7 @@ for start in 'sh ./slow &' '(sh ./slow &)' 'setsid sh ./slow &'; do
     runs ". \"\$(dirname \"\$0\")/lib.sh\"" "outside=$PWD" 'export outside' "it works" "cat >slow <<'END'" "$slow_end" END \
         "$start" 'expect eventually test -s $outside/pid'
     expect_status 0
-    ! grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$(cat pid)/status" || fail "$start: it runs yet"
+    ! grep -qs '^State:.[RSDTt]' "/proc/$(cat pid)/status" || fail "$start: it runs yet"
     expect_equal "$start" "$(cat said 2>&1)" written
 done
 
