@@ -33,7 +33,7 @@ typedef struct {
     pt_index histogram_index;
     pairs arcs, blocks;
     uint64_t bins_claimed; /* bins of a merged profile's histograms */
-    uint32_t further;      /* records for sums that exceed their field */
+    uint64_t further;      /* records that may be added for sums that exceed their field */
     unsigned word_bytes;
     bool big_endian;
     pt_buf *out;
@@ -245,7 +245,7 @@ static void put_histogram(sum *s, summed_histogram *x)
             put_number(s, part_of(&x->bins[i], PT_GMON_BIN_MAX), 2);
             more |= x->bins[i] > 0;
         }
-    } while (more && s->further++ < PT_GMON_FURTHER_MAX);
+    } while (more && s->further > 0 && s->further--);
     pt_diag_add(s->diag, more, "histograms clipped to the largest count that can be written");
 }
 
@@ -258,12 +258,13 @@ static void put_arc(sum *s, const summed_pair *arc, bool bsd)
         put_number(s, arc->from, s->word_bytes);
         put_number(s, arc->to, s->word_bytes);
         put_number(s, part_of(&left, count_bytes == 8 ? UINT64_MAX : UINT32_MAX), count_bytes);
-    } while (left > 0 && s->further++ < PT_GMON_FURTHER_MAX);
+    } while (left > 0 && s->further > 0 && s->further--);
     pt_diag_add(s->diag, left > 0, "call arcs clipped to the largest count that can be written");
 }
 
 static void put_gnu(sum *s)
 {
+    s->further = PT_GMON_FURTHER(s->histograms.count + s->arcs.count);
     pt_put_text(s->out, "gmon");
     put_number(s, 1, 4);
     for (unsigned i = 0; i < PT_GMON_SPARE_BYTES; i++)
@@ -291,6 +292,7 @@ static pt_status put_bsd(sum *s, pt_error *reterr)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "BSD's layout holds one histogram, not %zu",
                             s->histograms.count);
     const summed_histogram *const x = &s->histograms.items[0];
+    s->further = PT_GMON_FURTHER(s->arcs.count);
     const unsigned header_bytes = s->word_bytes == 8 ? 40 : 32;
     put_number(s, x->h.low, s->word_bytes);
     put_number(s, x->h.high, s->word_bytes);

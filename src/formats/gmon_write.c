@@ -47,7 +47,7 @@ typedef struct {
     bool big_endian;
     pt_buf buf; /* the file without the empty runs */
     PT_VECTOR(empty_run) empty;
-    uint32_t further; /* records for counts that exceed their field */
+    uint64_t further; /* records that may be added for counts that exceed their field */
     /* The unit of the counts. */
     uint32_t event;
     uint32_t rate;
@@ -385,7 +385,7 @@ static void put_stretch(writing *w, const leaf_count *items, size_t n)
         put_histogram_head(w, &h);
         put_number(w, part, PT_GMON_UNIT_BYTES);
         left -= part;
-    } while (left > 0 && w->further++ < PT_GMON_FURTHER_MAX);
+    } while (left > 0 && w->further > 0 && w->further--);
     pt_diag_add(w->options->diag, left, "samples left out at addresses with too many for the file");
 }
 
@@ -441,7 +441,7 @@ static void put_arcs(writing *w, bool is_bsd)
             put_word(w, to);
             put_number(w, part, call_bytes);
             left -= part;
-        } while (left > 0 && w->further++ < PT_GMON_FURTHER_MAX);
+        } while (left > 0 && w->further > 0 && w->further--);
         held += left > 0;
     }
     pt_diag_add(w->options->diag, outside, "call arcs outside the program's image left out");
@@ -573,6 +573,7 @@ static pt_status write_any(writing *w, bool is_bsd, pt_error *reterr)
     report_left_out(w);
     leaf_counts c = count_leaves(w);
     pt_status status = PT_OK;
+    w->further = PT_GMON_FURTHER(c.count + w->p->arc->t.count);
     if (is_bsd) {
         status = put_bsd(w, &c, reterr);
     } else {
