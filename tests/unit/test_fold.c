@@ -3,6 +3,7 @@
 #include "profile_text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "view/fold.h"
@@ -79,12 +80,48 @@ static void pprof_folds_and_spells_by_its_own_rules(void **state)
                 "main m.c:3;c;[x.so];[x.so];[[vdso]]");
 }
 
+static int sign(int number)
+{
+    return (number > 0) - (number < 0);
+}
+
+/* Also where the texts are not made: of addresses in one file, and of names. */
+static void rows_are_in_the_order_of_their_texts(void **state)
+{
+    PT_UNREF_PROFILE const pt_profile *p = profile_of(
+        "samples/count",
+        "x.so+0x1;x.so+0x10;x.so+0x15;x.so+0x1a;x.so+0x1f0;x.so+0x2;x.so+0xa;x.so+0xab;x.so+0x9;"
+        "x.so+0x100;x.so+0x1a0;x.so+0xfedcba9876543;y.so+0x1;y.so+0x15;main;[x@m.c:3;x.so!c 1\n");
+    const pt_fold_rule rules[] = {{0},
+                                  {.by = PT_BY_LINE},
+                                  {.by = PT_BY_FILE},
+                                  {.by = PT_BY_ADDRESS},
+                                  {.by = PT_BY_MAPPING},
+                                  {.unnamed = PT_UNNAMED_ADDRESS},
+                                  {.unnamed = PT_UNNAMED_OBJECT},
+                                  {.pprof = true}};
+    for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
+        pt_fold fold;
+        pt_error error = PT_ERROR_INIT;
+        assert_int_equal(pt_fold_init(&fold, p, &rules[r], &error), PT_OK);
+        for (uint32_t a = 0; a < fold.count; a++)
+            for (uint32_t b = 0; b < fold.count; b++) {
+                PT_FREE char *x = pt_fold_text(&fold, a);
+                PT_FREE char *y = pt_fold_text(&fold, b);
+                if (sign(pt_fold_compare(&fold, a, b)) != sign(strcmp(x, y)))
+                    fail_msg("rule %zu: %s and %s: %d", r, x, y, pt_fold_compare(&fold, a, b));
+            }
+        pt_fold_done(&fold);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_are_called_by_what_they_are_folded_by),
         cmocka_unit_test(what_is_called_the_same_is_one_row),
         cmocka_unit_test(pprof_folds_and_spells_by_its_own_rules),
+        cmocka_unit_test(rows_are_in_the_order_of_their_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
