@@ -18,7 +18,7 @@
 #define PT_GMON_BSD_BINS_MIN    8
 #define PT_GMON_BIN_MAX         65535
 #define PT_GMON_UNIT_BYTES      2 /* bin edges are multiples of this from low */
-/* A count that exceeds its field has further records: a file has at most PT_GMON_FURTHER(counts). */
+/* A count that exceeds its field has further records. A file has at most so many. */
 #define PT_GMON_FURTHER(counts) (16384 + 256 * (uint64_t)(counts))
 
 typedef struct pt_gmon_histogram {
