@@ -158,10 +158,10 @@ static bool has_source(const pt_top_row *row)
     return !row->unnamed;
 }
 
-/* Is there a file with instructions to look for? An address alone lies in none. */
+/* Is there a file with instructions to look for? */
 static bool has_code(const pt_top_row *row)
 {
-    return !row->unnamed || strncmp(row->name, "[0x", 3) != 0;
+    return row->has_image;
 }
 
 /* A report on each function of a table, or, with has, on each for which it is true. */

@@ -296,6 +296,7 @@ static void fill_rows(const counting *t, pt_top *top, const entry *entries)
     memset(shown_as, 0xff, t->fold.count * sizeof *shown_as);
     for (size_t i = 0; i < top->count; i++) {
         const entry *e = &entries[i];
+        const bool is_unnamed = pt_fold_is_unnamed(&t->fold, e->name);
         shown_as[e->name] = (uint32_t)i;
         top->row[i] = (pt_top_row){
             .name = pt_fold_text(&t->fold, e->name),
@@ -306,7 +307,8 @@ static void fill_rows(const counting *t, pt_top *top, const entry *entries)
             .self_share = pt_share(e->self, top->whole),
             .total_share = pt_share(e->total, top->whole),
             .inlined = true,
-            .unnamed = pt_fold_is_unnamed(&t->fold, e->name),
+            .unnamed = is_unnamed,
+            .has_image = !is_unnamed || pt_fold_info(&t->fold, e->name).object[0] != '\0',
             .id = e->name,
         };
     }

@@ -40,6 +40,7 @@ typedef struct pt_top_row {
     double self_share, total_share; /* of the whole, 0 to 1 (more if values cancel out) */
     bool inlined;                   /* every frame of it was inlined into another one */
     bool unnamed;                   /* the name is an address or a file */
+    bool has_image;                 /* the name is a function's, or its file is known */
     uint32_t id;                    /* the row's number in the fold: the same in every table of one
                                      * count */
     int64_t part_self[PT_EVENT_PARTS_MAX]; /* for each event of the sum */
