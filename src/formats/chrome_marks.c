@@ -198,17 +198,17 @@ static int64_t number_of(const pt_json_r *r)
 static void put_change(chrome_marks *c, const trace_event *e, const pt_sample *of, mark_kind kind,
                        uint32_t series, int64_t value)
 {
-    const char *const event_name = name_of(c->t, e);
+    const char *const event_name = name_of(c->t, e); /* until a text is added */
     const char *const member = pt_builder_get_text(c->t->b, (pt_string_id){series});
+    const pt_counter_kind counter =
+        kind == MARK_HEAP ? PT_COUNTER_MEMORY : kind_of_counter(event_name);
     uint32_t name = kind == MARK_HEAP ? series : e->name;
     if (kind == MARK_COUNTER && strcmp(member, "value") != 0) {
         PT_FREE char *both = pt_strf("%s %s", event_name, member);
         name = pt_builder_text(c->t->b, both).v;
     }
     slot *const s = slot_of(c, of->pid, e->id, series, e->name);
-    pt_marks_count(c->marks, of,
-                   kind == MARK_HEAP ? PT_COUNTER_MEMORY : kind_of_counter(event_name), name,
-                   pt_json_span(s->value, value));
+    pt_marks_count(c->marks, of, counter, name, pt_json_span(s->value, value));
     s->value = value;
 }
 

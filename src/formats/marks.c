@@ -43,12 +43,13 @@ void pt_marks_label(pt_marks *m, const char *key, uint32_t text)
 void pt_marks_picture(pt_marks *m, uint32_t text)
 {
     const char *const picture = pt_builder_get_text(m->b, (pt_string_id){text});
+    const bool is_picture = pt_is_picture(picture, strlen(picture));
     const uint32_t url = pt_builder_text(m->b, PT_MARKER_DATA "url").v;
     size_t kept = 0;
     for (size_t i = 0; i < m->label.count; i++)
         if (m->label.items[i].key != url) m->label.items[kept++] = m->label.items[i];
     m->label.count = kept;
-    if (pt_is_picture(picture, strlen(picture))) pt_marks_label(m, PT_MARKER_PICTURE, text);
+    if (is_picture) pt_marks_label(m, PT_MARKER_PICTURE, text);
 }
 
 void pt_marks_member(pt_marks *m, pt_json_r *r, const char *key, size_t key_bytes)
