@@ -126,6 +126,7 @@ static bool attach_interpreter(unsigned language, const pt_image *image, const c
         find_evaluator(row, image, &languages.evaluator);
         languages.evaluator.begins_early = row->begins_early;
         languages.evaluator.has_guards = row->has_guards;
+        languages.evaluator.has_fibers = row->has_fibers;
     }
     const void *const facts = row->attach(&in, why);
     if (facts == NULL) {

@@ -24,8 +24,8 @@ typedef struct {
      * starts: the addresses of the functions in .eh_frame. */
     bool (*find_hidden)(const pt_image *image, const uint64_t *starts, uint32_t count,
                         uint64_t *ret_low, uint64_t *ret_limit);
-    bool begins_early, has_guards; /* as in pt_interp_evaluator */
-    const char *missing;           /* the end of the line that refuses an interpreter */
+    bool begins_early, has_guards, has_fibers; /* as in pt_interp_evaluator */
+    const char *missing;                       /* the end of the line that refuses an interpreter */
     const char *lie;      /* the beginning of the line that is printed if memory never fitted the
                            * layout */
     uint32_t wrong_looks; /* that line is printed after so many objects that do not fit, if none

@@ -65,6 +65,7 @@ static const void *attach_php(const pt_language_image *in, char why[PT_LANGUAGE_
 
 const pt_language pt_language_php = {
     .file = "php",
+    .has_fibers = true,
     .mark = PT_PHP_MARK,
     .loaded = &loaded,
     .evaluator = PT_PHP_EVALUATOR,

@@ -154,6 +154,7 @@ void pt_interp_image_read(const pt_elf *elf, const char *path, pt_interp_image *
             pt_interp_languages[i]->read_file(elf, path, ret_image);
             ret_image->evaluator.begins_early = pt_interp_languages[i]->begins_early;
             ret_image->evaluator.has_guards = pt_interp_languages[i]->has_guards;
+            ret_image->evaluator.has_fibers = pt_interp_languages[i]->has_fibers;
             return;
         }
     if (is_libc(path)) read_libc(elf, ret_image);

@@ -43,9 +43,9 @@ typedef struct {
 } pt_code_content;
 
 typedef struct {
-    uint8_t language;              /* PT_JOURNAL_LANGUAGE_X */
-    bool needs_glibc;              /* the walker finds the thread's state as glibc keeps it */
-    bool begins_early, has_guards; /* as in pt_interp_evaluator */
+    uint8_t language; /* PT_JOURNAL_LANGUAGE_X */
+    bool needs_glibc; /* the walker finds the thread's state as glibc keeps it */
+    bool begins_early, has_guards, has_fibers; /* as in pt_interp_evaluator */
     bool is_one_chain; /* a process has one chain of frames; it is that of the thread whose native
                           stack, or whose registers, have the evaluator */
     bool is_copied;    /* the walker sends a copy of a new function's names; else they are in the

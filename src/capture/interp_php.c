@@ -59,6 +59,7 @@ const pt_interp_language pt_interp_php = {
     .language = PT_JOURNAL_LANGUAGE_PHP,
     .is_one_chain = true,
     .is_copied = true,
+    .has_fibers = true,
     .lie = PT_PHP_LIES,
     .missing = PT_PHP_MISSING,
     .is_file = pt_php_is_file,

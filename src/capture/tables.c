@@ -17,7 +17,7 @@ enum { ID_BYTES_MIN = 8 }; /* length from which a build id identifies a file */
 static pt_kept_folder kept_of(const pt_table_cache *cache)
 {
     return (pt_kept_folder){
-        .path = cache->folder, .suffix = ".table", .version = 2, .max_bytes = PT_TABLE_KEPT_BYTES};
+        .path = cache->folder, .suffix = ".table", .version = 3, .max_bytes = PT_TABLE_KEPT_BYTES};
 }
 
 /* The end of the keys of this program's tables. */

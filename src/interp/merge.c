@@ -35,6 +35,14 @@ static bool is_guarded(const pt_interp_evaluator *evaluator, const uint64_t *nat
             (is_in_file(evaluator, native[i + 1]) && is_in_file(evaluator, native[i + 2])));
 }
 
+/* Is it the native stack of a fiber? */
+static bool is_of_fiber(const pt_interp_evaluator *evaluator, const uint64_t *native,
+                        uint32_t count)
+{
+    return evaluator->has_fibers && count > 2 && is_in_file(evaluator, native[count - 1]) &&
+           is_in_file(evaluator, native[count - 2]);
+}
+
 /* Does that frame begin a run? */
 static bool is_evaluator(const pt_interp_evaluator *evaluator, const uint64_t *native,
                          uint32_t count, uint32_t i, uint32_t guard_most)
@@ -85,6 +93,7 @@ pt_merge_result pt_interp_merge(const pt_interp_evaluator *evaluator, const uint
                                 uint32_t frame_count, uint64_t *ret_chain, uint32_t *ret_count)
 {
     const uint32_t runs = count_runs(frames, frame_count);
+    is_whole &= !is_of_fiber(evaluator, native, native_count);
     const bool has_all_runs = pt_interp_is_whole(frames, frame_count);
     const bool is_complete = is_whole && has_all_runs;
     uint32_t guard_most = GUARD;

@@ -16,8 +16,10 @@
  * function by another, but there are calls of another run that have two such frames as well.
  * If the counts differ in another way, the result has all frames of both chains, and is uncertain.
  * Frames that are not read to their end (there are too many, or memory is unreadable) match from
- * the innermost outwards, since the outermost runs are those that are missing. Pure functions: no
- * memory but the caller's.
+ * the innermost outwards, since the outermost runs are those that are missing. So do the frames on
+ * the native stack of a fiber (has_fibers), which the runs of those who resumed the fiber follow:
+ * this stack begins with two frames in the interpreter's own file, as no thread's does. Pure
+ * functions: no memory but the caller's.
  */
 #pragma once
 
@@ -36,6 +38,8 @@ typedef struct {
     uint64_t low[2], limit[2];     /* low equal to limit: no such part */
     uint64_t file_low, file_limit; /* the code segment that contains the evaluator */
     bool begins_early;             /* a run's first frame is made before the evaluator is called */
+    bool has_fibers; /* fibers have native stacks of their own, but their frames go on to those who
+                      * resumed them */
     bool has_guards; /* an operation may guard against exceptions: it calls the evaluator again, by
                       * one or two functions, for the rest of the same run */
 } pt_interp_evaluator;

@@ -584,6 +584,13 @@ bool pt_code_is_signal_trampoline(const pt_elf *elf, const uint8_t *bytes, uint6
            (size >= sizeof narrow && memcmp(bytes, narrow, sizeof narrow) == 0);
 }
 
+bool pt_code_is_fiber_start(const pt_elf *elf, const uint8_t *bytes, uint64_t size)
+{
+    static const uint8_t start[] = {0x55, 0xff, 0xe3, 0x48, 0x31, 0xff, 0xe8};
+    return elf->machine == EM_X86_64 && size >= sizeof start &&
+           memcmp(bytes, start, sizeof start) == 0;
+}
+
 /* The caller's registers behind "mov rax, 15; syscall": rsp points to a ucontext_t, whose registers
  * begin at 40. rbp is the 11th, rsp the 16th, rip the 17th (sys/ucontext.h). */
 static const pt_unwind_rule signal_rule = {
@@ -637,7 +644,8 @@ bool pt_code_follow(const pt_elf *elf, const pt_unwind_function *function,
     memset(room->pending, 0, words_of(size) * sizeof *room->pending);
     const pt_code_state first = {.sp_off = first_off(&f),
                                  .has_sp = true,
-                                 .is_root = function->start_addr == elf->entry_addr};
+                                 .is_root = function->start_addr == elf->entry_addr ||
+                                            pt_code_is_fiber_start(elf, f.bytes, size)};
     record_arrival(&f, 0, number_of(&f, &first));
     follow_code(&f);
     return f.returns;

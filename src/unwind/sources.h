@@ -116,6 +116,11 @@ void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const p
  * 0". */
 bool pt_code_is_signal_trampoline(const pt_elf *elf, const uint8_t *bytes, uint64_t size);
 
+/* True for the code in which a fiber begins (Boost.Context on x86-64, which PHP has):
+ * "push rbp; jmp rbx; xor rdi, rdi; call _exit". It has no caller, and the function that it jumps
+ * to returns to the instruction behind the jump. */
+bool pt_code_is_fiber_start(const pt_elf *elf, const uint8_t *bytes, uint64_t size);
+
 /* ---- all of them (functions.c) ---- */
 
 /* A growing list of functions. */

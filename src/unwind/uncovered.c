@@ -270,6 +270,20 @@ static void find_gaps(search *s, uint64_t addr, uint64_t size)
     add_gap(s, addr, limit);
 }
 
+/* Adds starts of fibers, which have no symbols. */
+static void add_fiber_starts(search *s)
+{
+    for (uint32_t i = 0; i < s->gap_count; i++) {
+        const uint64_t start = s->gaps[i].start, size = s->gaps[i].limit - start;
+        const uint8_t *const bytes = bytes_at(s->from->elf, start, size);
+        if (bytes == NULL || !may_read(&s->code_bytes, size, MOST_CODE_BYTES)) continue;
+        for (uint64_t at = 0; at < size; at++)
+            if (pt_code_is_fiber_start(s->from->elf, bytes + at, size - at))
+                add_begin(s, start + at);
+    }
+    s->code_bytes = 0;
+}
+
 static void add_symbols(search *s, uint32_t type)
 {
     pt_elf_symbols symbols;
@@ -672,7 +686,10 @@ bool pt_uncovered_add(pt_unwind_sources *from)
         s.has_names = pt_elf_symbols_open(from->elf, SHT_SYMTAB, &symbols);
         add_symbols(&s, s.has_names ? SHT_SYMTAB : SHT_DYNSYM);
         if (in_gap(&s, from->elf->entry_addr)) add_begin(&s, from->elf->entry_addr);
-        if (is_a64(&s)) add_a64_stubs(&s);
+        if (is_a64(&s))
+            add_a64_stubs(&s);
+        else
+            add_fiber_starts(&s);
         if (!s.has_names) add_unnamed(&s);
         fine = add_code_functions(&s);
     }

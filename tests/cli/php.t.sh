@@ -39,6 +39,21 @@ P
 ! needs_bpf || check_service "$php" -n service.php -- Ledger::append "made_$(printf 'x%.0s' $(seq 180))" \
     "n$(printf 'y%.0s' $(seq 300))" '{closure}' '{main}'
 
+it 'code in a fiber has its functions in stacks that the kernel walks, and the stacks are whole'
+cat >fiber.php <<'P'
+<?php
+function in_fiber(int $n): void { for ($i = 0; $i < $n; $i++) continue; }
+echo getmypid(), "\n";
+(new Fiber(function () { for (;;) in_fiber(20000); }))->start();
+P
+if ! "$php" -n -r 'exit(class_exists("Fiber") ? 0 : 1);'; then
+    skip 'this PHP has no fibers'
+elif needs_bpf; then
+    check_service "$php" -n fiber.php -- in_fiber '{closure}'
+    pitot top --json -n 1 service.pb.gz >top.json 2>/dev/null
+    expect python3 -c 'import json; assert json.load(open("top.json"))["profile"]["complete_share"] > 0.9'
+fi
+
 it "the interpreter's own functions count for the function that runs; --native shows them; list shows the source"
 cat >app.php <<'P'
 <?php

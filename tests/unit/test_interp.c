@@ -477,14 +477,12 @@ static uint64_t pc_of(char native)
 /* Chains as texts: 'E' a frame of the evaluator, 'C' its other part, 'i' and 'o' other frames of
  * its file, other small letters frames of other files; capital letters frames of Python, of which
  * one before '*' is an entry; '0' the empty run; '-' at the end: more frames were not read. */
-static void check_merge_of(bool has_guards, const char *native, const char *frames, bool is_whole,
-                           const char *chain, pt_merge_result result)
+static void check_merge_with(pt_interp_evaluator evaluator, const char *native, const char *frames,
+                             bool is_whole, const char *chain, pt_merge_result result)
 {
-    const pt_interp_evaluator evaluator = {.low = {0x1000, 0x5000},
-                                           .limit = {0x2000, 0x5010},
-                                           .file_low = 0x1000,
-                                           .file_limit = FILE_LIMIT,
-                                           .has_guards = has_guards};
+    evaluator.low[0] = 0x1000, evaluator.low[1] = 0x5000;
+    evaluator.limit[0] = 0x2000, evaluator.limit[1] = 0x5010;
+    evaluator.file_low = 0x1000, evaluator.file_limit = FILE_LIMIT;
     uint64_t pcs[32], words[32], merged[64];
     uint32_t pc_count = 0, count = 0, merged_count;
     char text[65] = "";
@@ -507,6 +505,13 @@ static void check_merge_of(bool has_guards, const char *native, const char *fram
                   : merged[i] < FILE_LIMIT           ? (char)(merged[i] >> 8)
                                                      : (char)(merged[i] >> 32);
     assert_string_equal(text, chain);
+}
+
+static void check_merge_of(bool has_guards, const char *native, const char *frames, bool is_whole,
+                           const char *chain, pt_merge_result result)
+{
+    check_merge_with((pt_interp_evaluator){.has_guards = has_guards}, native, frames, is_whole,
+                     chain, result);
 }
 
 static void check_merge(const char *native, const char *frames, bool is_whole, const char *chain,
@@ -579,6 +584,19 @@ static void test_merge(void **state)
     check_merge("", "F*", true, "F", PT_MERGE_UNCERTAIN);
 }
 
+/* The frames of a fiber go on to those who resumed it, whose native frames are on another stack. A
+ * thread begins in the interpreter's file with one frame only (_start). */
+static void test_merge_in_fibers(void **state)
+{
+    const char *const rows[][3] = {{"rEqEio", "FG*H*I*", "rFGEqHEioI"}, {"rEoio", "F*", "rFEoio"}};
+    for (size_t i = 0; i < 2; i++)
+        check_merge_with((pt_interp_evaluator){.has_fibers = true}, rows[i][0], rows[i][1], true,
+                         rows[i][2], PT_MERGE_CERTAIN);
+    check_merge_with((pt_interp_evaluator){.has_fibers = true}, "rEmo", "F*G*", true, "FrGEmo",
+                     PT_MERGE_UNCERTAIN);
+    check_merge("rEqEio", "FG*H*I*", true, "FGrHEqIEio", PT_MERGE_UNCERTAIN);
+}
+
 /* ---- a function in two parts ---- */
 
 static void test_split(void **state)
@@ -634,6 +652,7 @@ int main(void)
         cmocka_unit_test(test_told),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_merge_in_fibers),
         cmocka_unit_test(test_merge_with_guards),
         cmocka_unit_test(test_random_memory),
         cmocka_unit_test(test_split),

@@ -327,6 +327,24 @@ static void a_signal_trampoline_gives_what_was_interrupted(void **state)
     free_table(&t);
 }
 
+/* As make_fcontext of Boost.Context, whose symbol does not tell where its trampoline is. The
+ * function of the fiber returns to the xor. */
+static void a_fiber_begins_in_its_trampoline(void **state)
+{
+    static const char code[] = "\x48\x89\xf8"             /* 0 mov rax, rdi */
+                               "\xc3"                     /* 3 ret */
+                               "\x55"                     /* 4 push rbp */
+                               "\xff\xe3"                 /* 5 jmp rbx */
+                               "\x48\x31\xff"             /* 7 xor rdi, rdi */
+                               "\xe8\x00\x00\x00\x00\xf4" /* a call; hlt */
+                               "\x90\x90\x90\x90\x90\x90\x90";
+    made_table t = table_of(code, sizeof code - 1, NULL, 0);
+    expect_rule(&t, TEXT + 3, "sp+8 same");
+    expect_rule(&t, TEXT + 4, "root");
+    expect_rule(&t, TEXT + 6, "root");
+    free_table(&t);
+}
+
 /* They keep frame pointers, and some end in ways that cannot be followed. */
 static void builtins_of_v8_have_no_rules(void **state)
 {
@@ -379,6 +397,7 @@ int main(void)
         cmocka_unit_test(zeroing_a_frame_pointer_that_was_not_saved_marks_the_outermost_frame),
         cmocka_unit_test(builtins_of_v8_have_no_rules),
         cmocka_unit_test(a_signal_trampoline_gives_what_was_interrupted),
+        cmocka_unit_test(a_fiber_begins_in_its_trampoline),
     };
     return cmocka_run_group_tests_name("unwind_code", tests, NULL, NULL);
 }
