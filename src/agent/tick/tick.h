@@ -35,12 +35,12 @@
 
 /* ---- system calls that glibc has in newer versions only, or not in libc.so.6 ---- */
 
-/* The process id, by a system call: glibc before 2.25 caches it in memory that glibc sets up for
- * each thread, and the thread of own_threads.c has no such memory. */
 /* Of functions that every process and every child of fork runs. They lie together, since a child
  * meets each 64 KB of code by a page fault. */
 #define PT_NEAR __attribute__((section(".text.hot.near")))
 
+/* The process id, by a system call: glibc before 2.25 caches it in memory that glibc sets up for
+ * each thread, and the thread of own_threads.c has no such memory. */
 static inline pid_t pt_tick_getpid(void)
 {
     return (pid_t)PT_KERNEL(SYS_getpid);
@@ -339,6 +339,7 @@ void pt_tick_settle_owed(_Atomic(int64_t) *owed_ns, void *(*start_routine)(void 
  * Returns a page: the event lives as long as the page is mapped, and no descriptor stays open. NULL
  * if the event cannot be opened. */
 void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns);
+/* Ends an event. event: its page, not NULL. */
 void pt_tick_event_close(void *event);
 /* Likewise opens thread->first_event, which ticks once; the thread may run meanwhile. Returns false
  * if it cannot be opened or started; the caller unmaps what is in the field. */
