@@ -656,15 +656,8 @@ static __attribute__((noinline)) int open_by_long_name(const char *name)
 PT_NEAR static int open_by_name(const char *name)
 {
     char path[128];
-    size_t length = 0;
-    const char *const parts[] = {pt_agent.base_path, name};
-    for (size_t i = 0; i < 2; i++)
-        for (const char *from = parts[i]; *from != '\0'; from++) {
-            if (length == sizeof path - 1) return open_by_long_name(name);
-            path[length++] = *from;
-        }
-    path[length] = '\0';
-    return open_to_add(path);
+    return pt_agent_join(path, sizeof path, pt_agent.base_path, name) ? open_to_add(path)
+                                                                      : open_by_long_name(name);
 }
 
 /* Appends to a file that all processes of the recording share, in one write. Returns false if there

@@ -236,17 +236,20 @@ uint64_t pt_agent_number(const char *text, uint64_t fallback)
     return value;
 }
 
-bool pt_agent_join(char *to, size_t size, const char *first, const char *second)
+PT_NEAR bool pt_agent_join(char *to, size_t size, const char *first, const char *second)
 {
-    const size_t first_bytes = strlen(first), second_bytes = strlen(second);
-    const bool fits = first_bytes + second_bytes < size;
-    if (!fits) {
-        errno = ENAMETOOLONG;
-        to[0] = '\0';
-        return false;
-    }
-    memmove(to, first, first_bytes);
-    memcpy(to + first_bytes, second, second_bytes + 1);
+    const char *const parts[] = {first, second};
+    size_t length = 0;
+    for (size_t i = 0; i < 2; i++)
+        for (const char *from = parts[i]; *from != '\0'; from++) {
+            if (length == size - 1) {
+                errno = ENAMETOOLONG;
+                to[0] = '\0';
+                return false;
+            }
+            to[length++] = *from;
+        }
+    to[length] = '\0';
     return true;
 }
 

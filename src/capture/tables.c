@@ -26,16 +26,22 @@ static char *stamp_of(const pt_table_cache *cache)
     return pt_strf("-%016" PRIx64, pt_hash_bytes(cache->stamp, strlen(cache->stamp)));
 }
 
-/* The cache key of an image. NULL: its build id cannot identify it. */
-static char *key_of(const pt_table_cache *cache, pt_elf_id id, const struct stat *file)
+/* The cache key of an image by its build id in hex. NULL: the id cannot identify it. */
+static char *key_of_hex(const pt_table_cache *cache, const char *hex, const struct stat *file)
 {
-    char hex[2 * PT_UNWIND_ID_MAX + 1];
-    if (cache->folder == NULL || id.size_bytes < ID_BYTES_MIN || id.size_bytes > PT_UNWIND_ID_MAX)
-        return NULL;
-    pt_elf_id_hex(id, hex, sizeof hex);
+    const size_t digits = strspn(hex, "0123456789abcdef");
+    if (cache->folder == NULL || hex[digits] != '\0' || digits < 2 * ID_BYTES_MIN) return NULL;
     PT_FREE char *key = pt_kept_key(hex, file);
     PT_FREE char *stamp = stamp_of(cache);
     return key != NULL ? pt_strf("%s%s", key, stamp) : NULL;
+}
+
+static char *key_of(const pt_table_cache *cache, pt_elf_id id, const struct stat *file)
+{
+    char hex[2 * PT_UNWIND_ID_MAX + 1];
+    if (id.size_bytes > PT_UNWIND_ID_MAX) return NULL;
+    pt_elf_id_hex(id, hex, sizeof hex);
+    return key_of_hex(cache, hex, file);
 }
 
 bool pt_table_kept(const pt_table_cache *cache, pt_elf_id id, const struct stat *file,
@@ -70,10 +76,10 @@ void pt_table_keep(const pt_table_cache *cache, pt_elf_id id, const struct stat 
     if (key != NULL) pt_kept_save(&kept, key, blob, blob_bytes, NULL);
 }
 
-bool pt_table_is_kept(const pt_table_cache *cache, pt_elf_id id, const struct stat *file)
+bool pt_table_is_kept(const pt_table_cache *cache, const char *build_id, const struct stat *file)
 {
     const pt_kept_folder kept = kept_of(cache);
-    PT_FREE char *key = key_of(cache, id, file);
+    PT_FREE char *key = key_of_hex(cache, build_id, file);
     return pt_kept_has(&kept, key);
 }
 

@@ -28,8 +28,8 @@ enum {
  * *ret_blob. False, with outputs unchanged: not in the cache, or damaged. */
 bool pt_table_kept(const pt_table_cache *cache, pt_elf_id id, const struct stat *file,
                    void **ret_blob, size_t *ret_blob_bytes, pt_unwind_table *ret_table);
-/* True if the cache has a table of the image. */
-bool pt_table_is_kept(const pt_table_cache *cache, pt_elf_id id, const struct stat *file);
+/* True if the cache has a table of the image. build_id: in hex; other text has no table. */
+bool pt_table_is_kept(const pt_table_cache *cache, const char *build_id, const struct stat *file);
 /* Makes a link in the folder of a recording, by which the library finds the tables
  * (PT_JOURNAL_TABLES). */
 void pt_table_offer(const pt_table_cache *cache, const char *folder);

@@ -5,29 +5,12 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/text.h"
 #include "elf/image.h"
 #include "process/image.h"
 #include "recording/recording.h"
 
 /* A smaller .eh_frame is compiled in less than a millisecond: each of a program's libraries is. */
 enum { SMALL_BYTES = 48 << 10 };
-
-/* Has the cache a table of the file at the path, if that still has the build id? */
-static bool is_kept(const char *path, const char *build_id, const pt_table_cache *cache)
-{
-    struct stat st;
-    uint8_t bytes[PT_UNWIND_ID_MAX];
-    const size_t digits = strlen(build_id);
-    if (digits == 0 || digits % 2 != 0 || digits > 2 * sizeof bytes || stat(path, &st) != 0)
-        return false;
-    for (size_t i = 0; i < digits; i += 2) {
-        const int high = pt_hex_digit(build_id[i]), low = pt_hex_digit(build_id[i + 1]);
-        if (high < 0 || low < 0) return false;
-        bytes[i / 2] = (uint8_t)(high << 4 | low);
-    }
-    return pt_table_is_kept(cache, (pt_elf_id){bytes, digits / 2}, &st);
-}
 
 static void keep_table(const char *path, const char *build_id, bool is_sampled,
                        const pt_table_cache *cache)
@@ -38,7 +21,7 @@ static void keep_table(const char *path, const char *build_id, bool is_sampled,
     char hex[2 * PT_UNWIND_ID_MAX + 1];
     pt_blob blob = PT_BLOB_INIT;
     pt_mapped_image image = {0};
-    if (is_kept(path, build_id, cache)) return;
+    if (stat(path, &st) != 0 || pt_table_is_kept(cache, build_id, &st)) return;
     PT_CLOSE int fd = pt_open_regular(path, &st);
     if (fd < 0 ||
         pt_file_read_fd(fd, path, PT_FILE_MAP, (uint64_t)st.st_size, &blob, NULL) != PT_OK)

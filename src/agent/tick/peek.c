@@ -10,12 +10,22 @@ enum { SETS = sizeof((pt_tick_pages *)0)->page / sizeof((pt_tick_pages *)0)->pag
 
 /* Asks by rt_sigprocmask with an unknown action: the kernel copies the new mask, which fails if the
  * page cannot be read, before it checks the action, and changes nothing. */
-bool pt_tick_ask_for_page(uint64_t page)
+static int error_of_page(uint64_t page)
 {
     enum { NO_SUCH_ACTION = 99 };
-    return syscall(SYS_rt_sigprocmask, NO_SUCH_ACTION, page * PT_TICK_PAGE_BYTES, NULL,
-                   sizeof(uint64_t)) == -1 &&
-           errno == EINVAL;
+    const long done = syscall(SYS_rt_sigprocmask, NO_SUCH_ACTION, page * PT_TICK_PAGE_BYTES, NULL,
+                              sizeof(uint64_t));
+    return done == -1 ? errno : 0;
+}
+
+bool pt_tick_ask_for_page(uint64_t page)
+{
+    return error_of_page(page) == EINVAL;
+}
+
+bool pt_tick_lacks_page(uint64_t page)
+{
+    return error_of_page(page) == EFAULT;
 }
 
 bool pt_tick_copy_memory(uint64_t addr, void *to, size_t size)

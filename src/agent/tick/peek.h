@@ -67,6 +67,9 @@ bool pt_tick_copy_by_parts(pt_tick_copies *copies, uint64_t addr, void *to, size
 
 /* Can the page be read now? Asks the kernel. */
 bool pt_tick_ask_for_page(uint64_t page);
+/* Does the kernel say that the page cannot be read? It says nothing where a filter refuses the
+ * system call (seccomp). */
+bool pt_tick_lacks_page(uint64_t page);
 
 /* Can the page be read, as far as the reading's trust goes? */
 bool pt_tick_page_is_readable(const pt_tick_reading *r, uint64_t page);

@@ -372,8 +372,7 @@ static bool is_stack_full(const pt_thread *self)
     const pt_tick_stack own = pt_tick_stack_of(self);
     if (here >= first.low && here < first.limit) return here - first.low < SAMPLE_BYTES;
     if (here >= own.low && here < own.limit) return here - own.low < SAMPLE_BYTES;
-    return !pt_tick_ask_for_page((here - SAMPLE_BYTES) / PT_TICK_PAGE_BYTES) &&
-           !is_on_signal_stack();
+    return pt_tick_lacks_page((here - SAMPLE_BYTES) / PT_TICK_PAGE_BYTES) && !is_on_signal_stack();
 }
 
 /* Adds the kept periods to those of a tick. Keeps all of them if the thread rests. */
