@@ -21,8 +21,8 @@ by_perf() {
 }
 
 # judge NAME LEAST: records $target and its children. LEAST per cent of the stacks must be complete; with unchecked=1, those
-# by unchecked frame pointers count, too. Where nothing else starts processes, a sample more may take a microsecond of the recorder;
-# not with copied=1: stacks of Java are copied.
+# by unchecked frame pointers count, too. While the recording goes on, a sample may take a microsecond of the recorder; not with copied=1: stacks
+# of Java are copied.
 judge() {
     run python3 "$recorder" "$seconds" "$PITOT" record --engine=bpf --children -p $target -d "${seconds}s" -o x.pb.gz
     expect_status 0
@@ -46,7 +46,7 @@ print("%.2f %.2f" % (part("root"), part("unchecked frame pointers")))') || fail 
     echo "# $1: $samples samples, $complete % complete, $by_pointers % by unchecked frame pointers; ms for 1,000 samples:" \
         "pitot $ours, $each while it goes on ($others processes started a second), perf fp $(by_perf fp), perf dwarf $dwarf without unwinding"
     awk -v ours="$ours" -v dwarf="$dwarf" 'BEGIN { exit !(ours < dwarf) }' || fail "$ours ms, and perf $dwarf"
-    awk -v each="$each" -v others="$others" -v copied="${copied:-0}" 'BEGIN { exit !(copied || others > 2 || each <= 1) }' ||
+    awk -v each="$each" -v copied="${copied:-0}" 'BEGIN { exit !(copied || each <= 1) }' ||
         fail "$each ms for 1,000 samples while it goes on"
 }
 

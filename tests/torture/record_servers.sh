@@ -210,6 +210,17 @@ sys.exit(threads < 200 or named < 0.99 * threads)
 PY
 }
 
+# judge_service NAME LANGUAGE [LEAST [OPTION...]]: records the process that was started first for five seconds, ends all, and
+# judges the recording NAME.pb.gz.
+judge_service() {
+    local profile=$1.pb.gz language=$2 least=${3:-}
+    shift $(($# < 3 ? $# : 3))
+    run pitot record --engine=$engine "$@" -p ${started[0]} -d 5s -o "$profile"
+    stop_all
+    whole "$profile" $least
+    speaks "$profile" "$language"
+}
+
 cat >Server.java <<'JAVA'
 import com.sun.net.httpserver.HttpServer;
 import java.net.InetSocketAddress;
@@ -282,10 +293,7 @@ JS
     start node server.js $((port + 6))
     listening $((port + 6))
     load $((port + 6))
-    run pitot record --engine=$engine -p ${started[0]} -d 5s -o node-server.pb.gz
-    stop_all
-    whole node-server.pb.gz
-    speaks node-server.pb.gz JavaScript
+    judge_service node-server JavaScript
 fi
 
 it 'a site of Django'
@@ -319,10 +327,7 @@ PY
     start $python -W ignore pages.py $((port + 7))
     listening $((port + 7))
     start python3 load.py $((port + 7)) 100000
-    run pitot record --engine=$engine -p ${started[0]} -d 5s -o django.pb.gz
-    stop_all
-    whole django.pb.gz 99.9
-    speaks django.pb.gz Python
+    judge_service django Python 99.9
 fi
 
 it 'a server with asyncio'
@@ -359,10 +364,7 @@ PY
     start $python server.py $((port + 8))
     listening $((port + 8))
     load $((port + 8))
-    run pitot record --engine=$engine -p ${started[0]} -d 5s -o asyncio.pb.gz
-    stop_all
-    whole asyncio.pb.gz 99.9
-    speaks asyncio.pb.gz Python
+    judge_service asyncio Python 99.9
 fi
 
 it 'a program with numpy'
@@ -386,10 +388,7 @@ threading.Thread(target=solve, args=(60,)).start()
 solve(150)
 PY
     start $python arrays.py
-    run pitot record --engine=$engine -p ${started[0]} -d 5s -o numpy.pb.gz
-    stop_all
-    whole numpy.pb.gz 99.9
-    speaks numpy.pb.gz Python
+    judge_service numpy Python 99.9
 fi
 
 it 'PHP-FPM behind nginx'
@@ -439,11 +438,8 @@ CONF
     start nginx -c "$PWD/nginx-php.conf" -e "$PWD/error.log"
     listening $((port + 10))
     load $((port + 10))
-    run pitot record --engine=$engine --children -p ${started[0]} -d 5s -o fpm.pb.gz
-    stop_all
     # The code of regular expressions that PCRE2 compiles has neither rules nor frame pointers.
-    whole fpm.pb.gz 98
-    speaks fpm.pb.gz PHP
+    judge_service fpm PHP 98 --children
 fi
 
 it 'a site of Sinatra'
@@ -468,10 +464,7 @@ RB
     start ruby site.rb $((port + 11))
     listening $((port + 11))
     load $((port + 11))
-    run pitot record --engine=$engine -p ${started[0]} -d 5s -o sinatra.pb.gz
-    stop_all
-    whole sinatra.pb.gz 99.9
-    speaks sinatra.pb.gz Ruby
+    judge_service sinatra Ruby 99.9
 fi
 
 it 'a stripped server in Go'
